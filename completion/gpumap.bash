@@ -79,7 +79,7 @@ _gpumap() {
 	fi
 	[[ $command == [a-z]* ]] || command=explain
 	for ((i = first + 1; i < COMP_CWORD; i++)); do
-		[[ $command != @(pretend|pick|plan|run|exec|emit) || ${COMP_WORDS[i]} != -- ]] || {
+		[[ $command != @(doctor|pretend|pick|plan|run|exec|emit) || ${COMP_WORDS[i]} != -- ]] || {
 			_gpumap_program $((i + 1))
 			return
 		}

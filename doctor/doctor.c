@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gather.h"
+#include "program.h"
 
 /* A check of these names the cause if no GPU can be used; that it is so needs no second finding. */
 static bool is_cause(enum finding_id id)
@@ -76,10 +77,27 @@ static void collect(struct doctor *doctor)
 	}
 }
 
-static int look(struct doctor *doctor, const struct doctor_options *options)
+static int read_program(struct facts *facts, const char *const *program, gpumap_report *report)
+{
+	int error = program ? program_read(facts, program) : 0;
+
+	if (!error)
+		return GPUMAP_OK;
+	if (error == ENOMEM || facts->arena.failed)
+		return GPUMAP_ENOMEM;
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.fix = *facts->root ? "name its path in the recorded machine"
+						     : "check the name, and PATH"),
+			   "cannot open the program %s: %s", QUOTE(span_of(*program)),
+			   strerror(error));
+}
+
+static int look(struct doctor *doctor, const struct doctor_options *options, gpumap_report *report)
 {
 	int r = gather(&doctor->facts, options->root, options->environ);
 
+	if (r == GPUMAP_OK)
+		r = read_program(&doctor->facts, options->program, report);
 	if (r != GPUMAP_OK)
 		return r;
 	doctor->names = discreet_names(&doctor->facts, options->all);
@@ -88,6 +106,9 @@ static int look(struct doctor *doctor, const struct doctor_options *options)
 		return GPUMAP_ENOMEM;
 	for (size_t i = 0; i < check_count(); i++)
 		judge(check_get(i), &doctor->facts, &doctor->arena, &doctor->verdicts[i]);
+	if (doctor->facts.program.kind.why)
+		doctor->program_unseen = arena_printf(&doctor->arena, "the program: %s",
+						      doctor->facts.program.kind.why);
 	if (!doctor->arena.failed && !doctor->facts.arena.failed)
 		collect(doctor);
 	return doctor->arena.failed || doctor->facts.arena.failed ||
@@ -123,7 +144,7 @@ int doctor_new(struct doctor **ret, const struct doctor_options *options, gpumap
 	if (r != GPUMAP_OK)
 		return r;
 	doctor = calloc(1, sizeof(*doctor));
-	r = doctor ? look(doctor, options) : GPUMAP_ENOMEM;
+	r = doctor ? look(doctor, options, report) : GPUMAP_ENOMEM;
 	if (r != GPUMAP_OK) {
 		doctor_free(doctor);
 		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
@@ -172,5 +193,5 @@ const char *doctor_unseen(const struct doctor *doctor, size_t i)
 		if (doctor->verdicts[k].outcome == OUTCOME_UNSEEN && !is_repeated(doctor, k) &&
 		    !i--)
 			return doctor->verdicts[k].text;
-	return NULL;
+	return i ? NULL : doctor->program_unseen;
 }

@@ -59,13 +59,33 @@ static json_t *gpus_json(const struct facts *facts, bool *failed)
 	return list;
 }
 
-static json_t *unseen_json(const struct doctor *doctor, bool *failed)
+static json_t *libraries_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+{
+	const struct program_facts *program = &doctor->facts.program;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < program->needed_count; i++) {
+		const struct needed *n = &program->needed[i];
+
+		json_push(
+			list,
+			JSON_OBJECT(
+				failed, {"name", json_text(n->name)},
+				{"by", json_text(discreet_text(&doctor->names, arena, n->by))},
+				{"path", json_text(discreet_text(&doctor->names, arena, n->path))},
+				{"version", json_text(n->version)}),
+			failed);
+	}
+	return list;
+}
+
+static json_t *unseen_json(const struct doctor *doctor, struct arena *arena, bool *failed)
 {
 	json_t *list = json_array();
 	const char *text;
 
 	for (size_t i = 0; (text = doctor_unseen(doctor, i)); i++)
-		json_push(list, json_text(text), failed);
+		json_push(list, json_text(discreet_text(&doctor->names, arena, text)), failed);
 	return list;
 }
 
@@ -76,8 +96,9 @@ bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
 	json_t *root = JSON_OBJECT(&failed, {"schema", json_integer(1)},
 				   {"wrong", json_boolean(doctor_wrong(doctor))},
 				   {"seen", seen_json(doctor, &arena, &failed)},
+				   {"libraries", libraries_json(doctor, &arena, &failed)},
 				   {"gpus", gpus_json(&doctor->facts, &failed)},
-				   {"not_visible", unseen_json(doctor, &failed)},
+				   {"not_visible", unseen_json(doctor, &arena, &failed)},
 				   {"checks", checks_json(doctor, &failed)},
 				   {"findings", json_findings(doctor->found, &failed)});
 

@@ -13,6 +13,7 @@ struct doctor {
 	struct verdict *verdicts; /* of the checks, in their order */
 	gpumap_report *found;     /* errors first, then warnings and remarks */
 	struct discreet names;
+	const char *program_unseen; /* why nothing is known about the program; NULL: it is known */
 };
 
 /* No program can use a GPU. */

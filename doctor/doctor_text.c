@@ -59,7 +59,7 @@ static void put_line(struct strbuf *buf, const struct doctor *doctor, struct are
 		     const char *label, const char *text)
 {
 	text = discreet_text(&doctor->names, arena, text);
-	strbuf_printf(buf, "  %-14s ", label);
+	strbuf_printf(buf, "  %-15s ", label);
 	escape_all(buf, text ? text : "");
 	strbuf_puts(buf, "\n");
 }
@@ -81,6 +81,9 @@ static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct are
 			put_line(buf, doctor, arena, lines[i].label,
 				 fact->sight == SEEN ? fact->text : "none");
 	}
+	for (size_t i = 0; i < facts->program.needed_count; i++)
+		put_line(buf, doctor, arena, facts->program.needed[i].name,
+			 seen_needed(&facts->program.needed[i], arena));
 	for (size_t i = 0; i < facts->gpu_count; i++) {
 		snprintf(label, sizeof(label), "GPU %u", facts->gpus[i].index);
 		put_line(buf, doctor, arena, label, seen_gpu(&facts->gpus[i], arena));
@@ -99,8 +102,9 @@ bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
 	if (doctor_unseen(doctor, 0))
 		put_heading(buf, "Not visible");
 	for (size_t i = 0; (unseen_text = doctor_unseen(doctor, i)); i++) {
+		unseen_text = discreet_text(&doctor->names, &arena, unseen_text);
 		strbuf_puts(buf, "  ");
-		escape_all(buf, unseen_text);
+		escape_all(buf, unseen_text ? unseen_text : "");
 		strbuf_puts(buf, "\n");
 	}
 	if (arena.failed)

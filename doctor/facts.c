@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "rootfile.h"
-
 struct fact fact_text(const char *text)
 {
 	return (struct fact){.sight = SEEN, .text = text};
@@ -76,6 +74,15 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
 	if (!fact.text)
 		fact.text = "";
 	return fact;
+}
+
+DIR *fact_folder(struct facts *facts, const char *path)
+{
+	DIR *folder = root_folder(facts->root, path);
+
+	if (!folder && errno == ENOMEM)
+		facts->arena.failed = true;
+	return folder;
 }
 
 const char *facts_variable(const struct facts *facts, const char *name)

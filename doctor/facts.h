@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "gpumap.h"
 #include "nvml_api.h"
+#include "rootfile.h"
 #include "text.h"
 
 /* What cannot be seen is not "absent": a check that needs it states that it could not look. */
@@ -75,13 +76,13 @@ struct needed {
 };
 
 struct program_facts {
-	const char *name;          /* NULL: no program was named */
-	struct fact kind;          /* "ELF", "Python 3.11" */
-	const char *interpreter;   /* of a Python program; NULL: none */
-	const char *prefix;        /* of its environment */
-	const char *torch;         /* version; NULL: it has none */
-	struct fact cuda;          /* of the build: 12040; ABSENT: it is for the CPU alone */
-	struct fact architectures; /* "sm_80 sm_90 compute_90" */
+	const char *name;        /* NULL: no program was named */
+	struct fact kind;        /* "ELF", "Python 3.11" */
+	const char *interpreter; /* of a Python program; NULL: none */
+	const char *prefix;      /* of its environment */
+	const char *torch;       /* version; NULL: it has none */
+	struct fact cuda;        /* of the build: 12040; ABSENT: it is for the CPU alone */
+	struct gpu_code *code;   /* of elf_file.h; NULL: none was found */
 	struct needed *needed;
 	size_t needed_count, needed_room;
 };
@@ -160,6 +161,9 @@ struct fact fact_error(struct facts *facts, int error);
 struct fact fact_file(struct facts *facts, size_t max, const char *format, ...) PRINTF(3, 4);
 /* fact_file() with bytes of any value; *size is their number. */
 struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char *path);
+
+/* The folder, for closedir(). NULL: errno has the reason; without memory the arena has failed. */
+DIR *fact_folder(struct facts *facts, const char *path);
 
 /* The value of a variable, NULL: not set, or the environment is not visible. */
 const char *facts_variable(const struct facts *facts, const char *name);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "gather.h"
-#include "rootfile.h"
 
 enum { SMALL = 1 << 16, LARGE = 1 << 20 };
 
@@ -58,7 +57,7 @@ static void add_node(struct facts *facts, const char *path, unsigned int minor)
 /* The files of GPUs, /dev/nvidia0 and so on. */
 static void add_gpu_nodes(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/dev");
+	DIR *folder = fact_folder(facts, "/dev");
 	struct dirent *entry;
 
 	if (!folder)
@@ -80,7 +79,7 @@ static void add_gpu_nodes(struct facts *facts)
 /* The GPUs that the driver lists, also those that it was configured to leave out. */
 static void count_listed(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/proc/driver/nvidia/gpus");
+	DIR *folder = fact_folder(facts, "/proc/driver/nvidia/gpus");
 	struct dirent *entry;
 
 	if (!folder)

@@ -4,7 +4,6 @@
 
 #include "gather.h"
 #include "inventory/host.h"
-#include "rootfile.h"
 
 enum { SMALL = 1 << 16, LARGE = 1 << 24 };
 

@@ -6,7 +6,6 @@
 
 #include "gather.h"
 #include "loader.h"
-#include "rootfile.h"
 
 enum { SMALL = 1 << 16, MAX_PLACES = 16 };
 

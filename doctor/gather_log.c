@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "gather.h"
-#include "rootfile.h"
 #include "strbuf.h"
 
 enum { MAX_XID = 256, RECORD = 8192, MAX_LOG = 1 << 26 };
@@ -120,7 +119,7 @@ static struct fact list_xids(struct log *log, bool of_programs)
 /* The process of the fabric manager. The kernel cuts names of processes after 15 characters. */
 static void find_fabric_manager(struct facts *facts)
 {
-	DIR *folder = facts->switches ? root_folder(facts->root, "/proc") : NULL;
+	DIR *folder = facts->switches ? fact_folder(facts, "/proc") : NULL;
 	struct dirent *entry;
 
 	facts->fabric_manager = facts->container.sight == SEEN

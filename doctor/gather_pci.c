@@ -5,7 +5,6 @@
 
 #include "gather.h"
 #include "pci.h"
-#include "rootfile.h"
 
 enum {
 	SMALL = 4096,
@@ -118,7 +117,7 @@ static int by_address(const void *a, const void *b)
 
 static void count_infiniband(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/sys/class/infiniband");
+	DIR *folder = fact_folder(facts, "/sys/class/infiniband");
 	struct dirent *entry;
 
 	facts->infiniband = folder ? fact_number(0) : fact_error(facts, errno);
@@ -131,7 +130,7 @@ static void count_infiniband(struct facts *facts)
 
 void gather_pci(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/sys/bus/pci/devices");
+	DIR *folder = fact_folder(facts, "/sys/bus/pci/devices");
 	struct dirent *entry;
 
 	facts->bus = folder ? fact_number(0) : fact_error(facts, errno);

@@ -6,7 +6,6 @@
 #include <sys/utsname.h>
 
 #include "gather.h"
-#include "rootfile.h"
 
 enum { SMALL = 1 << 16, LARGE = 1 << 22 };
 

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "rootfile.h"
-
 enum { MAX_CACHE = 1 << 25, MAX_FOLDERS = 256 };
 
 static const char *const default_folders[] = {

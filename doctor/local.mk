@@ -10,11 +10,13 @@ libdoctor_la_SOURCES = \
 	doctor/check_limit.c \
 	doctor/check_link.c \
 	doctor/check_log.c \
+	doctor/check_program.c \
 	doctor/checks.c doctor/checks.def \
 	doctor/discreet.c doctor/discreet.h \
 	doctor/doctor.c doctor/doctor.h doctor/doctor_private.h \
 	doctor/doctor_json.c \
 	doctor/doctor_text.c \
+	doctor/elf_file.c doctor/elf_file.h \
 	doctor/facts.c doctor/facts.h \
 	doctor/gather.c doctor/gather.h \
 	doctor/gather_devices.c \
@@ -25,6 +27,9 @@ libdoctor_la_SOURCES = \
 	doctor/gather_pci.c \
 	doctor/gather_system.c \
 	doctor/loader.c doctor/loader.h \
+	doctor/needed.c \
+	doctor/program.c doctor/program.h \
+	doctor/python.c \
 	doctor/seen.c doctor/seen.h
 libdoctor_la_LIBADD = liblint.la
 EXTRA_DIST += doctor/README.md

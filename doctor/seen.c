@@ -2,7 +2,9 @@
 #include "seen.h"
 
 #include "check.h"
+#include "elf_file.h"
 #include "nvml_library.h"
+#include "strbuf.h"
 
 struct lines {
 	const struct facts *facts;
@@ -110,6 +112,58 @@ static void add_gpus(struct lines *lines)
 		add_text(lines, "gpu_count", "GPUs", arena_printf(lines->arena, "%zu", count));
 }
 
+/* "sm_80 sm_90 compute_90"; NULL: there is no code. */
+static const char *code_text(const struct gpu_code *code, struct arena *arena)
+{
+	struct strbuf text = {0};
+	const char *copy;
+	char *taken;
+
+	if (!code)
+		return NULL;
+	for (int i = 0; i < MAX_ARCHITECTURE; i++)
+		if (code->machine[i])
+			strbuf_printf(&text, "%ssm_%d", text.length ? " " : "", i);
+	for (int i = 0; i < MAX_ARCHITECTURE; i++)
+		if (code->ptx[i])
+			strbuf_printf(&text, "%scompute_%d", text.length ? " " : "", i);
+	taken = strbuf_take(&text);
+	if (!taken)
+		arena->failed = true;
+	copy = arena_strdup(arena, taken);
+	free(taken);
+	return copy;
+}
+
+static void add_program(struct lines *lines)
+{
+	const struct program_facts *program = &lines->facts->program;
+	struct fact cuda = program->cuda;
+
+	if (!program->name)
+		return;
+	add(lines, "program", "program", program->kind);
+	add_text(lines, "interpreter", "interpreter", program->interpreter);
+	add_text(lines, "prefix", "its prefix", program->prefix);
+	if (program->interpreter)
+		add(lines, "torch", "PyTorch",
+		    program->torch ? fact_text(program->torch) : fact_absent());
+	if (cuda.sight == SEEN)
+		cuda.text = cuda_text(lines->arena, cuda.number);
+	if (program->torch || cuda.sight == SEEN)
+		add(lines, "program_cuda", "built for CUDA", cuda);
+	add_text(lines, "code", "code for", code_text(program->code, lines->arena));
+}
+
+const char *seen_needed(const struct needed *needed, struct arena *arena)
+{
+	if (!needed->path)
+		return "not found";
+	if (needed->version && strchr(needed->version, '.'))
+		return arena_printf(arena, "%s, %s", needed->version, needed->path);
+	return needed->path;
+}
+
 size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_line ret[MAX_SEEN])
 {
 	struct lines lines = {facts, arena, ret, 0};
@@ -127,6 +181,7 @@ size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_li
 	add_limit(&lines, "memlock", "locked memory", &facts->memlock, 10, " KiB");
 	add_limit(&lines, "open_files", "open files", &facts->open_files, 0, "");
 	add(&lines, "cpus", "CPUs", facts->cpus);
+	add_program(&lines);
 	return lines.count;
 }
 

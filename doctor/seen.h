@@ -19,4 +19,7 @@ size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_li
 /* "NVIDIA H100, 80 GiB, 12 GiB used by 2 processes". NULL without memory. */
 const char *seen_gpu(const struct gpu *gpu, struct arena *arena);
 
+/* "9.1.0.70, PATH". NULL without memory. */
+const char *seen_needed(const struct needed *needed, struct arena *arena);
+
 #endif

@@ -26,14 +26,19 @@ struct arguments {
 
 static void help(const struct options *options)
 {
-	fputs("usage: gpumap doctor [OPTIONS]\n"
+	fputs("usage: gpumap doctor [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
 	      "\n"
 	      "Checks this machine before a start: the driver and its libraries, device files,\n"
 	      "containers, the state of the GPUs, limits, and the way between GPUs. It shows\n"
 	      "what is wrong, what was seen, and what was not visible. The report has no names\n"
 	      "of users, hosts and homes, so that it can be pasted into an issue.\n"
 	      "\n"
+	      "With a PROGRAM, also a Python program or python3 of an environment, it compares\n"
+	      "the libraries that it would load with this driver and these GPUs. It starts\n"
+	      "and imports nothing.\n"
+	      "\n"
 	      "  gpumap doctor\n"
+	      "  gpumap doctor -- venv/bin/python3 train.py\n"
 	      "  gpumap doctor --root recorded --json\n"
 	      "\n",
 	      stdout);
@@ -66,10 +71,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		} else if (streq(name, "--all")) {
 			a->options.all = true;
 		} else {
-			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					   ABOUT(.fix = "gpumap doctor --help lists the options"),
-					   "no such argument: '%s'",
-					   QUOTE(span_of(options.operand)));
+			/* The options after it are the program's. */
+			a->options.program = (const char *const *)options_rest(&options);
+			break;
 		}
 	}
 	if (failed)
@@ -79,6 +83,10 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 				   ABOUT(.origin = "--root",
 					 .fix = "name a folder; leave --root out for this machine"),
 				   "the folder has no name");
+	if (options.ended && !a->options.program)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "write it after --, or leave -- out"),
+				   "no program is named");
 	if (a->output.format == GPUMAP_FORMAT_SVG)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--format", .fix = "write text or json"),

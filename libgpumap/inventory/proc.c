@@ -155,7 +155,7 @@ static int walk(gpumap_inventory *inventory, const char *root, const char *folde
 	DIR *dir = root_folder(root, folder);
 
 	if (!dir)
-		return GPUMAP_OK;
+		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	while (r == GPUMAP_OK && (entry = readdir(dir))) {
 		char pci[20];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "doctor/check.h"
+#include "doctor/elf_file.h"
 #include "nvml_library.h"
 #include "unit.h"
 
@@ -16,6 +17,8 @@ static struct pci_gpu pci[2];
 static struct node nodes[3];
 static struct library libraries[3];
 static const char *variables[3];
+static struct needed needed[1];
+static struct gpu_code code;
 
 static void set_gpus(void)
 {
@@ -126,6 +129,26 @@ static void compat(struct facts *f)
 	(void)f;
 }
 
+/* A Python program whose PyTorch is built with CUDA 12.4 for GPUs of 8.0 and later. */
+static void torch(struct facts *f)
+{
+	needed[0] = (struct needed){.name = "libcudnn.so.9",
+				    .by = "/v/libtorch_cuda.so",
+				    .path = "/v/nvidia/cudnn/lib/libcudnn.so.9"};
+	code = (struct gpu_code){.any = true};
+	code.machine[80] = code.ptx[80] = true;
+	f->program = (struct program_facts){
+		.name = "python3",
+		.kind = fact_text("Python 3.11"),
+		.prefix = "/v",
+		.torch = "2.5.1",
+		.cuda = fact_number(12040),
+		.code = &code,
+		.needed = needed,
+		.needed_count = 1,
+	};
+}
+
 /* A state: what is set before, in both states, and what makes it bad. */
 #define STATE(name, ...) \
 	static void name(struct facts *f) \
@@ -202,6 +225,15 @@ STATE(acs, f->acs = fact_text("0000:06:00.0"); f->acs.number = 2;)
 STATE(no_peermem, f->peermem = false;)
 STATE(no_daemon, f->mps.number = 0;)
 
+STATE(cpu_build, f->program.cuda = fact_absent();)
+STATE(new_major, f->program.cuda = fact_number(13000);)
+STATE(new_minor, f->program.cuda = fact_number(12090);)
+STATE(new_code, code.machine[80] = code.ptx[80] = false; code.machine[100] = code.ptx[100] = true;)
+STATE(old_code, code.ptx[80] = false;)
+STATE(later_minor, code.machine[80] = code.ptx[80] = false; code.machine[92] = true;)
+STATE(not_found, needed[0].path = NULL;)
+STATE(hidden, needed[0].wheel = "/v/nvidia/cudnn/lib/libcudnn.so.9";)
+
 static const struct {
 	const char *name;
 	enum finding_id finding;
@@ -272,6 +304,14 @@ static const struct {
 	{"ACS", FINDING_ACS_REDIRECTS, nothing, acs},
 	{"peermem", FINDING_NO_PEERMEM, nothing, no_peermem},
 	{"MPS", FINDING_MPS_GONE, nothing, no_daemon},
+	{"for the CPU", FINDING_CPU_BUILD, torch, cpu_build},
+	{"CUDA 13 with a driver of 12", FINDING_DRIVER_OLD, torch, new_major},
+	{"CUDA 12.9 with a driver of 12.8", FINDING_DRIVER_MINOR, torch, new_minor},
+	{"code for newer GPUs", FINDING_NO_CODE, torch, new_code},
+	{"code for older GPUs", FINDING_NO_CODE, torch, old_code},
+	{"code for a later minor version", FINDING_NO_CODE, torch, later_minor},
+	{"a library that is missing", FINDING_LIBRARY_MISSING, torch, not_found},
+	{"a library that is hidden", FINDING_LIBRARY_HIDDEN, torch, hidden},
 };
 
 static const struct check *check_of(enum finding_id finding)

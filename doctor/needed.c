@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* The libraries that a file of ELF loads, in the order and by the rules of ld.so(8). */
+#include <stdio.h>
+
+#include "elf_file.h"
+#include "loader.h"
+#include "program.h"
+
+enum { MAX_OBJECTS = 512 };
+
+/* The libraries that the report is about, with the wheel that brings each. */
+static const struct known {
+	const char *name, *wheel;
+} known[] = {
+	{"libcudart.so.", "nvidia_cuda_runtime"}, {"libcublas.so.", "nvidia_cublas"},
+	{"libcudnn.so.", "nvidia_cudnn"},         {"libnccl.so.", "nvidia_nccl"},
+	{"libcufft.so.", "nvidia_cufft"},         {"libcurand.so.", "nvidia_curand"},
+	{"libcusolver.so.", "nvidia_cusolver"},   {"libcusparse.so.", "nvidia_cusparse"},
+	{"libnvrtc.so.", "nvidia_cuda_nvrtc"},    {"libnvJitLink.so.", "nvidia_nvjitlink"},
+};
+
+struct object {
+	struct elf_file file;
+	const struct object *by; /* NULL: the program itself */
+};
+
+struct loading {
+	struct facts *facts;
+	const char *site;
+	struct object **objects;
+	const char **names;
+	size_t count;
+};
+
+static const struct known *find_known(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (starts_with(name, known[i].name))
+			return &known[i];
+	return NULL;
+}
+
+/* A folder of RPATH or RUNPATH, where $ORIGIN is the folder of the file. NULL: another variable, or
+ * a relative folder. */
+static const char *expand(struct facts *facts, struct span folder, const char *path)
+{
+	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
+	const char *slash = strrchr(path, '/');
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_starts(folder, names[i]) && slash)
+			return arena_printf(&facts->arena, "%.*s%.*s", (int)(slash - path), path,
+					    (int)(folder.length - strlen(names[i])),
+					    folder.text + strlen(names[i]));
+	if (!folder.length || *folder.text != '/' || memchr(folder.text, '$', folder.length))
+		return NULL;
+	return arena_strndup(&facts->arena, folder.text, folder.length);
+}
+
+static const char *find_in(struct facts *facts, const char *folders, const char *path,
+			   const char *name)
+{
+	struct span rest, folder;
+
+	if (!folders)
+		return NULL;
+	rest = span_of(folders);
+	while (span_split(&rest, ':', &folder)) {
+		const char *expanded = expand(facts, folder, path);
+		const char *found = expanded ? loader_in(facts, expanded, name) : NULL;
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* The copy that LD_LIBRARY_PATH hides: beside the file, or in the wheels of its packages. */
+static const char *own_copy(const struct loading *loading, const struct object *object,
+			    const char *name)
+{
+	static const char *const folders[] = {"cudnn", "nccl", "cublas", "cuda_runtime", "cu13"};
+	const char *found = find_in(loading->facts, object->file.runpath, object->file.path, name);
+
+	for (size_t i = 0; !found && loading->site && i < ARRAY_SIZE(folders); i++) {
+		const char *folder = arena_printf(&loading->facts->arena, "%s/nvidia/%s/lib",
+						  loading->site, folders[i]);
+
+		found = folder ? loader_in(loading->facts, folder, name) : NULL;
+	}
+	return found;
+}
+
+/* Where the loader finds it. *hidden is a copy of the program that LD_LIBRARY_PATH hides. */
+static const char *find_needed(struct loading *loading, const struct object *object,
+			       const char *name, const char **hidden)
+{
+	const char *const *folders = loader_folders(loading->facts);
+	const char *found = NULL;
+
+	*hidden = NULL;
+	/* A name with a slash is a path. A relative one depends on where the program is started. */
+	if (strchr(name, '/'))
+		return *name == '/' ? loader_in(loading->facts, "", name + 1) : NULL;
+	if (!object->file.runpath)
+		for (const struct object *o = object; !found && o; o = o->by)
+			if (!o->file.runpath)
+				found = find_in(loading->facts, o->file.rpath, o->file.path, name);
+	if (found)
+		return found;
+	for (size_t i = 0; !found && folders[i]; i++)
+		found = loader_in(loading->facts, folders[i], name);
+	if (found) {
+		*hidden = own_copy(loading, object, name);
+		return found;
+	}
+	found = find_in(loading->facts, object->file.runpath, object->file.path, name);
+	return found ? found : loader_place(loading->facts, name, 0, true);
+}
+
+/* "9.1.0.70" of the folder nvidia_cudnn_cu12-9.1.0.70.dist-info; NULL: there is none. */
+static const char *wheel_version(const struct loading *loading, const char *path, const char *wheel)
+{
+	struct facts *facts = loading->facts;
+	const char *found = NULL;
+	struct dirent *entry;
+	DIR *folder;
+
+	if (!loading->site || strncmp(path, loading->site, strlen(loading->site)) != 0)
+		return NULL;
+	folder = fact_folder(facts, loading->site);
+	while (folder && !found && (entry = readdir(folder))) {
+		const char *name = entry->d_name, *dash = strchr(name, '-');
+		const char *end = dash ? strstr(dash, ".dist-info") : NULL;
+		size_t length = strlen(wheel);
+
+		if (end && starts_with(name, wheel) &&
+		    (name[length] == '-' || starts_with(name + length, "_cu")))
+			found = arena_strndup(&facts->arena, dash + 1, (size_t)(end - dash - 1));
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+static bool is_listed(const struct program_facts *program, const char *name)
+{
+	for (size_t i = 0; i < program->needed_count; i++)
+		if (streq(program->needed[i].name, name))
+			return true;
+	return false;
+}
+
+static void add_needed(struct loading *loading, const struct object *object, const char *name,
+		       const char *path, const char *hidden)
+{
+	struct facts *facts = loading->facts;
+	struct program_facts *program = &facts->program;
+	struct needed *grown = arena_room(&facts->arena, program->needed, program->needed_count,
+					  &program->needed_room, sizeof(*grown));
+	struct library own = {0}, library = {0};
+
+	if (!grown)
+		return;
+	program->needed = grown;
+	if (path)
+		library = library_at(facts, name, path);
+	if (hidden)
+		own = library_at(facts, name, hidden);
+	/* A copy of the same file hides nothing. */
+	if (hidden && own.real && library.real && streq(own.real, library.real))
+		hidden = NULL;
+	grown[program->needed_count] = (struct needed){
+		.name = name, .by = object->file.path, .path = path, .wheel = hidden};
+	if (path)
+		grown[program->needed_count].version =
+			wheel_version(loading, path, find_known(name)->wheel);
+	if (path && !grown[program->needed_count].version)
+		grown[program->needed_count].version = library.version;
+	program->needed_count++;
+}
+
+static bool is_loaded(const struct loading *loading, const char *name)
+{
+	for (size_t i = 0; i < loading->count; i++)
+		if (streq(loading->names[i], name))
+			return true;
+	return false;
+}
+
+static struct object *add_object(struct loading *loading, const char *path, const char *name,
+				 const struct object *by)
+{
+	struct object *object = arena_alloc(&loading->facts->arena, 1, sizeof(*object));
+
+	if (!object || loading->count == MAX_OBJECTS ||
+	    !elf_read(loading->facts, path, &object->file))
+		return NULL;
+	object->by = by;
+	loading->names[loading->count] = name;
+	loading->objects[loading->count++] = object;
+	return object;
+}
+
+void needed_read(struct facts *facts, const char *path, const char *site)
+{
+	struct loading loading = {.facts = facts, .site = site};
+
+	loading.objects = arena_alloc(&facts->arena, MAX_OBJECTS, sizeof(*loading.objects));
+	loading.names = arena_alloc(&facts->arena, MAX_OBJECTS, sizeof(*loading.names));
+	if (!loading.objects || !loading.names || !add_object(&loading, path, path, NULL))
+		return;
+	/* A library is loaded once, for the first that needs it. */
+	for (size_t i = 0; i < loading.count; i++) {
+		const struct object *object = loading.objects[i];
+
+		for (size_t k = 0; k < object->file.count; k++) {
+			const char *name = object->file.needed[k], *hidden, *found;
+
+			if (is_loaded(&loading, name) || is_listed(&facts->program, name))
+				continue;
+			found = find_needed(&loading, object, name, &hidden);
+			if (find_known(name))
+				add_needed(&loading, object, name, found, hidden);
+			if (found)
+				add_object(&loading, found, name, object);
+		}
+	}
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "elf_file.h"
+
+enum { HEAD = 256 };
+
+/* The absolute path of a word with slashes; that of a recorded machine begins at its root. */
+static const char *absolute(struct facts *facts, const char *word)
+{
+	char here[4096];
+
+	if (*word == '/')
+		return word;
+	if (*facts->root)
+		return arena_printf(&facts->arena, "/%s", word);
+	if (!getcwd(here, sizeof(here)))
+		return NULL;
+	return arena_printf(&facts->arena, "%s/%s", here, word);
+}
+
+static bool is_file(struct facts *facts, const char *path)
+{
+	struct stat about;
+
+	return root_stat(facts->root, path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* The path of a program, by PATH if the word has no slash. NULL: it is not found. */
+static const char *find(struct facts *facts, const char *word)
+{
+	const char *folders = facts_variable(facts, "PATH"), *path;
+	struct span rest, folder;
+
+	if (!word)
+		return NULL;
+	if (strchr(word, '/')) {
+		path = absolute(facts, word);
+		return path && is_file(facts, path) ? path : NULL;
+	}
+	rest = span_of(folders ? folders : "/usr/local/bin:/usr/bin:/bin");
+	while (span_split(&rest, ':', &folder)) {
+		path = folder.length && *folder.text == '/'
+			       ? arena_printf(&facts->arena, "%.*s/%s", (int)folder.length,
+					      folder.text, word)
+			       : NULL;
+		if (path && is_file(facts, path))
+			return path;
+	}
+	return NULL;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "python", "python3", "python3.11" */
+static bool is_python(const char *path)
+{
+	const char *name = last_part(path);
+
+	if (!starts_with(name, "python"))
+		return false;
+	for (name += 6; *name; name++)
+		if (!is_digit(*name) && *name != '.')
+			return false;
+	return true;
+}
+
+/* The interpreter of a line "#!/usr/bin/env python3"; NULL: it is not found. *named is how the line
+ * names it. */
+static const char *interpreter_of(struct facts *facts, struct span line, const char **named)
+{
+	struct span word = {NULL, 0};
+	const char *path = NULL;
+
+	line = span_trim(line);
+	while (line.text && span_split(&line, ' ', &word)) {
+		if (!word.length || *word.text == '-')
+			continue;
+		*named = arena_strndup(&facts->arena, word.text, word.length);
+		if (!*named)
+			return NULL;
+		if (path || !streq(last_part(*named), "env"))
+			return find(facts, *named);
+		path = *named;
+	}
+	return path;
+}
+
+/* The version of CUDA, by the runtime that it needs: "12.4.127" of the file, or 12 of its name. A
+ * runtime that is linked statically is not visible. */
+static void read_cuda(struct program_facts *program)
+{
+	for (size_t i = 0; i < program->needed_count; i++) {
+		const struct needed *n = &program->needed[i];
+		struct span rest = span_of(n->version ? n->version : n->name + 13), major, minor;
+		int64_t high, low = 0;
+
+		if (!starts_with(n->name, "libcudart.so."))
+			continue;
+		span_split(&rest, '.', &major);
+		high = span_number(major, 1000);
+		if (rest.text && span_split(&rest, '.', &minor))
+			low = span_number(minor, 99);
+		if (high > 0)
+			program->cuda = fact_number(high * 1000 + (low > 0 ? low * 10 : 0));
+		return;
+	}
+}
+
+static void read_elf(struct facts *facts, const char *path)
+{
+	struct gpu_code code = {0};
+
+	facts->program.kind = fact_text("ELF");
+	needed_read(facts, path, NULL);
+	read_cuda(&facts->program);
+	if (elf_gpu_code(facts, path, &code) && code.any)
+		facts->program.code = arena_alloc(&facts->arena, 1, sizeof(code));
+	if (facts->program.code)
+		*facts->program.code = code;
+}
+
+static void read_script(struct facts *facts, const char *path, struct span line)
+{
+	const char *named = "its first line", *interpreter = interpreter_of(facts, line, &named);
+
+	if (!interpreter || !is_python(interpreter))
+		facts->program.kind = fact_unseen(arena_printf(
+			&facts->arena, "%s is a script of %s; name the program that it starts",
+			last_part(path), named ? last_part(named) : "another program"));
+	else
+		python_read(facts, interpreter);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && streq(text + length - strlen(end), end);
+}
+
+static void read_kind(struct facts *facts, const char *path, const char *head, size_t size)
+{
+	struct span line = {head, 0};
+	const char *python = NULL;
+
+	if (size >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0) {
+		if (is_python(path))
+			python_read(facts, path);
+		else
+			read_elf(facts, path);
+		return;
+	}
+	while (line.length < size && head[line.length] != '\n')
+		line.length++;
+	if (size > 2 && head[0] == '#' && head[1] == '!') {
+		read_script(facts, path, (struct span){head + 2, line.length - 2});
+		return;
+	}
+	if (ends_with(path, ".py"))
+		python = find(facts, "python3");
+	if (python && is_python(python))
+		python_read(facts, python);
+	else
+		facts->program.kind = fact_unseen("it is neither a program of ELF nor a script");
+}
+
+int program_read(struct facts *facts, const char *const *command)
+{
+	const char *path = find(facts, *command);
+	char head[HEAD];
+	ssize_t n;
+	int fd;
+
+	facts->program.name = *command;
+	/* A file of Python in this folder needs no slash. */
+	if (!path && !strchr(*command, '/') && ends_with(*command, ".py"))
+		path = find(facts, arena_printf(&facts->arena, "./%s", *command));
+	if (!path)
+		return ENOENT;
+	fd = root_open(facts->root, path, O_RDONLY);
+	if (fd < 0)
+		return errno;
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	read_kind(facts, path, head, n < 0 ? 0 : (size_t)n);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The program that is to be started: what kind it is, and what it would load. */
+#ifndef GM_PROGRAM_H
+#define GM_PROGRAM_H
+
+#include "facts.h"
+
+/* Fills in facts->program for a command with its arguments. Returns 0 or an errno: the program
+ * cannot be found or opened. */
+int program_read(struct facts *facts, const char *const *command);
+
+/* The environment of a Python interpreter: its prefix, version and PyTorch. */
+void python_read(struct facts *facts, const char *interpreter);
+
+/* The libraries that a file of ELF needs, and those that these need. `site`: the folder of Python's
+ * packages that it is in; NULL: none. */
+void needed_read(struct facts *facts, const char *path, const char *site);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of ELF that are made here, good and bad: what they need, and their code for GPUs. */
+#include <elf.h>
+#include <string.h>
+
+#include "doctor/elf_file.h"
+#include "tree.h"
+#include "unit.h"
+
+enum {
+	DYNAMIC = 0x200,
+	TEXTS = 0x400,
+	NAMES = 0x800,
+	FATBIN = 0x900,
+	SECTIONS = 0x1000,
+	SIZE = 0x2000
+};
+
+/* An image of a library with its parts at these places. Addresses are 0x10000 higher. */
+struct image {
+	unsigned char bytes[SIZE];
+	Elf64_Ehdr *head;
+	Elf64_Phdr *load, *dynamic;
+	Elf64_Dyn *entries;
+	Elf64_Shdr *sections;
+};
+
+static void put(struct image *image, size_t at, uint64_t value, size_t size)
+{
+	memcpy(image->bytes + at, &value, size);
+}
+
+/* A container with one part of machine code and one of PTX. */
+static size_t put_container(struct image *image, size_t at, unsigned int machine, unsigned int ptx)
+{
+	const unsigned int kinds[] = {2, 1}, architectures[] = {machine, ptx};
+
+	put(image, at, 0xba55ed50, 4);
+	put(image, at + 4, 1, 2);
+	put(image, at + 6, 16, 2);
+	put(image, at + 8, 2 * (64 + 8), 8);
+	at += 16;
+	for (size_t i = 0; i < 2; i++) {
+		put(image, at, kinds[i], 2);
+		put(image, at + 4, 64, 4);
+		put(image, at + 8, 8, 8);
+		put(image, at + 28, architectures[i], 4);
+		at += 64 + 8;
+	}
+	return at;
+}
+
+static void put_dynamic(struct image *image)
+{
+	static const char texts[] = "\0libcudnn.so.9\0$ORIGIN/../nvidia/cudnn/lib\0libc.so.6";
+
+	memcpy(image->bytes + TEXTS, texts, sizeof(texts));
+	image->entries[0].d_tag = DT_STRTAB;
+	image->entries[0].d_un.d_ptr = 0x10000 + TEXTS;
+	image->entries[1].d_tag = DT_NEEDED;
+	image->entries[1].d_un.d_val = 1;
+	image->entries[2].d_tag = DT_RUNPATH;
+	image->entries[2].d_un.d_val = 15;
+	image->entries[3].d_tag = DT_NEEDED;
+	image->entries[3].d_un.d_val = 43;
+}
+
+static void make(struct image *image)
+{
+	static const char names[] = "\0.shstrtab\0.nv_fatbin";
+	size_t end;
+
+	memset(image, 0, sizeof(*image));
+	image->head = (void *)image->bytes;
+	image->load = (void *)(image->bytes + 0x40);
+	image->dynamic = image->load + 1;
+	image->entries = (void *)(image->bytes + DYNAMIC);
+	image->sections = (void *)(image->bytes + SECTIONS);
+	memcpy(image->head->e_ident, ELFMAG, SELFMAG);
+	image->head->e_ident[EI_CLASS] = ELFCLASS64;
+	image->head->e_ident[EI_DATA] = ELFDATA2LSB;
+	image->head->e_phoff = 0x40;
+	image->head->e_phentsize = sizeof(Elf64_Phdr);
+	image->head->e_phnum = 2;
+	*image->load = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = 0x10000, .p_filesz = SIZE};
+	*image->dynamic = (Elf64_Phdr){
+		.p_type = PT_DYNAMIC, .p_offset = DYNAMIC, .p_filesz = 5 * sizeof(Elf64_Dyn)};
+	put_dynamic(image);
+	memcpy(image->bytes + NAMES, names, sizeof(names));
+	end = put_container(image, FATBIN, 80, 80);
+	end = put_container(image, (end + 15) & ~(size_t)15, 90, 100);
+	image->head->e_shoff = SECTIONS;
+	image->head->e_shentsize = sizeof(Elf64_Shdr);
+	image->head->e_shnum = 3;
+	image->head->e_shstrndx = 1;
+	image->sections[1] = (Elf64_Shdr){
+		.sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = 64};
+	image->sections[2] = (Elf64_Shdr){.sh_name = 11,
+					  .sh_type = SHT_PROGBITS,
+					  .sh_offset = FATBIN,
+					  .sh_size = end - FATBIN};
+}
+
+static struct image image;
+static struct facts facts;
+
+static void begin(void)
+{
+	tree_make();
+	make(&image);
+	facts = (struct facts){.root = tree_root()};
+}
+
+static void end(void)
+{
+	arena_free(&facts.arena);
+	tree_drop();
+}
+
+static void write_image(size_t size)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/lib.so", tree_root());
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(image.bytes, 1, size, f), size);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+START_TEST(whole)
+{
+	struct elf_file file;
+	struct gpu_code code = {0};
+
+	write_image(SIZE);
+	ck_assert(elf_read(&facts, "/lib.so", &file));
+	ck_assert_uint_eq(file.count, 2);
+	ck_assert_str_eq(file.needed[0], "libcudnn.so.9");
+	ck_assert_str_eq(file.needed[1], "libc.so.6");
+	ck_assert_str_eq(file.runpath, "$ORIGIN/../nvidia/cudnn/lib");
+	ck_assert_ptr_null(file.rpath);
+	ck_assert(elf_gpu_code(&facts, "/lib.so", &code));
+	for (size_t i = 0; i < MAX_ARCHITECTURE; i++) {
+		ck_assert_msg(code.machine[i] == (i == 80 || i == 90), "machine code %zu", i);
+		ck_assert_msg(code.ptx[i] == (i == 80 || i == 100), "PTX %zu", i);
+	}
+}
+END_TEST
+
+/* A file that ends anywhere is read as far as it goes, or not at all. */
+START_TEST(cut)
+{
+	for (size_t size = 0; size < SIZE; size += 37) {
+		struct elf_file file = {0};
+		struct gpu_code code = {0};
+
+		write_image(size);
+		if (elf_read(&facts, "/lib.so", &file))
+			ck_assert_msg(file.count <= 2, "%zu bytes: %zu needed", size, file.count);
+		elf_gpu_code(&facts, "/lib.so", &code);
+		ck_assert_msg(!code.machine[70], "%zu bytes: code from nowhere", size);
+	}
+}
+END_TEST
+
+/* Numbers that lead out of the file, or in circles. */
+static const struct {
+	const char *name;
+	size_t at, size;
+	uint64_t value;
+} faults[] = {
+	{"no segments", 0x38, 2, 0},
+	{"65535 segments", 0x38, 2, 65535},
+	{"segments far away", 0x20, 8, UINT64_MAX - 8},
+	{"sections far away", 0x28, 8, UINT64_MAX - 8},
+	{"65535 sections", 0x3c, 2, 65535},
+	{"names of no section", 0x3e, 2, 65535},
+	{"texts nowhere", DYNAMIC + 8, 8, 1},
+	{"a text far away", DYNAMIC + 24, 8, UINT64_MAX / 2},
+	{"a container without end", FATBIN + 8, 8, UINT64_MAX},
+	{"a container of nothing", FATBIN + 6, 2, 0},
+	{"a part without end", FATBIN + 16 + 8, 8, UINT64_MAX - 60},
+	{"a part of nothing", FATBIN + 16 + 4, 4, 0},
+	{"an architecture that is too high", FATBIN + 16 + 28, 4, 0xffffffff},
+	{"a section without end", SECTIONS + 2 * sizeof(Elf64_Shdr) + 32, 8, UINT64_MAX},
+	{"a section far away", SECTIONS + 2 * sizeof(Elf64_Shdr) + 24, 8, UINT64_MAX - 4},
+	{"32 bits", EI_CLASS, 1, ELFCLASS32},
+	{"big endian", EI_DATA, 1, ELFDATA2MSB},
+};
+
+START_TEST(fault)
+{
+	struct elf_file file = {0};
+	struct gpu_code code = {0};
+
+	put(&image, faults[_i].at, faults[_i].value, faults[_i].size);
+	write_image(SIZE);
+	if (elf_read(&facts, "/lib.so", &file))
+		ck_assert_msg(file.count <= 2, "%s: %zu needed", faults[_i].name, file.count);
+	elf_gpu_code(&facts, "/lib.so", &code);
+	ck_assert_msg(!code.machine[70], "%s: code from nowhere", faults[_i].name);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("doctor-program");
+	TCase *tests = tcase_create("doctor-program");
+
+	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, whole);
+	tcase_add_test(tests, cut);
+	tcase_add_loop_test(tests, fault, 0, ARRAY_SIZE(faults));
+	return unit_run(suite);
+}
