@@ -61,6 +61,8 @@ COMMANDS = [
     ("plan, inherited list", "CUDA_VISIBLE_DEVICES=1,2,x,3 plan --inventory 4 --gpus inherit "
      "--cpu-bind none --device cuda:%l -- true", None),
     ("explain, environment", "CUDA_VISIBLE_DEVICES=1,2,x,3 SLURM_JOB_GPUS=4,5,6,7 --device 1", None),
+    ("doctor", "doctor --root folder", None),
+    ("doctor, JSON", "doctor --json -- train.py", None),
     ("explain, no driver", "inventory --json --inventory host --ask-driver", None),
     ("config", "config", None),
     ("config, JSON", "config --json --profile b", None),
