@@ -80,6 +80,11 @@ bool has_gpu(const struct facts *facts)
 	return facts->pci_count || facts->gpu_count || facts->listed_gpus;
 }
 
+bool is_compat(const struct library *library)
+{
+	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");
+}
+
 const struct library *first_library(const struct facts *facts, const char *name)
 {
 	for (size_t i = 0; i < facts->library_count; i++)

@@ -52,6 +52,8 @@ void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *k
 
 /* Whether the machine has a GPU, as far as anything shows it. */
 bool has_gpu(const struct facts *facts);
+/* Whether a libcuda is that of the package cuda-compat. */
+bool is_compat(const struct library *library);
 /* The first library with that name; NULL: the loader finds none. */
 const struct library *first_library(const struct facts *facts, const char *name);
 

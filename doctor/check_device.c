@@ -65,10 +65,12 @@ static const struct node *refused(const struct facts *facts)
 	for (size_t i = 0; i < facts->node_count; i++) {
 		const struct node *node = &facts->nodes[i];
 
-		/* The number of nvidia-uvm in a recorded machine is not known. */
+		/* This machine has shown it by opening. In a recorded one the number of
+		 * nvidia-uvm is not known. */
 		if (node->sight == SEEN &&
 		    (node->error == EPERM ||
-		     (!streq(node->path, "/dev/nvidia-uvm") && !cgroup_allows(facts, node))))
+		     (*facts->root && !streq(node->path, "/dev/nvidia-uvm") &&
+		      !cgroup_allows(facts, node))))
 			return node;
 	}
 	return NULL;
@@ -149,6 +151,8 @@ void check_nodes(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || !facts->listed_gpus || facts->container.sight == SEEN)
 		return;
 	fine(verdict);
+	if (facts->makes_nodes)
+		return;
 	if (!is_there(facts, "/dev/nvidiactl"))
 		wrong(verdict, "run nvidia-smi or nvidia-modprobe once as root",
 		      "the driver is loaded, but /dev/nvidiactl does not exist");
@@ -163,6 +167,9 @@ void check_uvm(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || !is_there(facts, "/dev/nvidiactl"))
 		return;
 	fine(verdict);
+	/* CUDA calls nvidia-modprobe, which a container seldom has, or not with the rights. */
+	if (facts->makes_nodes && facts->container.sight != SEEN)
+		return;
 	if (!is_there(facts, "/dev/nvidia-uvm"))
 		wrong(verdict,
 		      facts->container.sight == SEEN

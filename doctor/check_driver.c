@@ -28,7 +28,7 @@ void check_versions(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || (!cuda && !nvml))
 		return;
 	/* A library of cuda-compat may be newer. */
-	if (cuda && strstr(library->path, "/compat"))
+	if (cuda && is_compat(library))
 		cuda = NULL;
 	fine(verdict);
 	if ((cuda && !streq(cuda, facts->module.text)) ||

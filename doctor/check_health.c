@@ -39,7 +39,8 @@ PREDICATE(too_hot,
 PREDICATE(power_brake, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
 PREDICATE(slowed, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
 PREDICATE(has_width, gpu->width > 0 && gpu->max_width > 0)
-PREDICATE(is_narrow, gpu->width > 0 && gpu->width < gpu->max_width)
+/* Some models drop lanes, too, when they are idle: from state P8 on. */
+PREDICATE(is_narrow, gpu->width > 0 && gpu->width < gpu->max_width && gpu->performance < 8)
 PREDICATE(has_persistence, gpu->persistence >= 0)
 PREDICATE(not_persistent, gpu->persistence == 0)
 PREDICATE(has_processes, gpu->processes >= 0)

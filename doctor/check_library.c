@@ -4,11 +4,6 @@
 
 #include "check.h"
 
-static bool is_compat(const struct library *library)
-{
-	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");
-}
-
 static bool is_stub(const struct library *library)
 {
 	return strstr(library->real, "/stubs/") != NULL;
@@ -16,7 +11,8 @@ static bool is_stub(const struct library *library)
 
 void check_libcuda(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->module.sight != SEEN)
+	/* A container has a finding of its own. */
+	if (facts->module.sight != SEEN || facts->container.sight == SEEN)
 		return;
 	fine(verdict);
 	if (!first_library(facts, "libcuda.so.1"))

@@ -107,7 +107,7 @@ void check_cpus(const struct facts *facts, struct verdict *verdict)
 	for (size_t i = 0; i < facts->pci_count; i++) {
 		const struct pci_gpu *gpu = &facts->pci[i];
 
-		if (!gpu->near_cpus)
+		if (!gpu->used || !gpu->near_cpus)
 			continue;
 		if (facts->cpus.sight != SEEN) {
 			unseen(verdict, &facts->cpus, "the CPUs of this process");
@@ -136,7 +136,7 @@ void check_memory_nodes(const struct facts *facts, struct verdict *verdict)
 		const struct pci_gpu *gpu = &facts->pci[i];
 		const char *node;
 
-		if (gpu->node < 0)
+		if (!gpu->used || gpu->node < 0)
 			continue;
 		if (facts->memory_nodes.sight != SEEN) {
 			unseen(verdict, &facts->memory_nodes, "the memory of this process");

@@ -7,6 +7,9 @@ void check_iommu(const struct facts *facts, struct verdict *verdict)
 	if (facts->pci_count < 2)
 		return;
 	fine(verdict);
+	/* Data between them does not pass PCI Express. */
+	if (facts->joined)
+		return;
 	for (size_t i = 0; i < facts->pci_count; i++) {
 		const struct pci_gpu *gpu = &facts->pci[i];
 
@@ -31,12 +34,13 @@ void check_acs(const struct facts *facts, struct verdict *verdict)
 		return;
 	}
 	fine(verdict);
-	if (facts->acs.number)
+	if (facts->acs.number && !facts->joined)
 		wrong(verdict,
 		      "on bare metal turn off ACS in the BIOS, or on each bridge with setpci as "
 		      "NCCL's "
 		      "manual shows",
-		      "%lld PCI bridge%s (%s) send%s traffic between GPUs up to the processor, by "
+		      "%lld port%s of PCI switches (%s) send%s traffic between GPUs up to the "
+		      "processor, by "
 		      "Access Control Services",
 		      (long long)facts->acs.number, facts->acs.number == 1 ? "" : "s",
 		      facts->acs.text, facts->acs.number == 1 ? "s" : "");

@@ -38,7 +38,7 @@ static bool has_compat(const struct facts *facts)
 {
 	const struct library *library = first_library(facts, "libcuda.so.1");
 
-	return library && strstr(library->real, "/compat/");
+	return library && is_compat(library);
 }
 
 void check_program_cuda(const struct facts *facts, struct verdict *verdict)

@@ -37,6 +37,7 @@ struct pci_gpu {
 	const char *address;
 	const char *driver;    /* that is bound to it; NULL: none */
 	const char *iommu;     /* type of its IOMMU group; NULL: it is in none */
+	bool used;             /* the environment's list has it, as far as that is known */
 	const char *near_cpus; /* list; NULL: not known */
 	int64_t node;          /* its NUMA node; -1: not known */
 };
@@ -117,6 +118,7 @@ struct facts {
 	/* devices */
 	struct node *nodes;
 	size_t node_count, node_room;
+	bool makes_nodes;                  /* nvidia-modprobe makes missing files for every user */
 	struct fact devices_cgroup;        /* text of devices.list, cgroup v1 */
 	size_t listed_gpus, excluded_gpus; /* in /proc/driver/nvidia/gpus */
 
@@ -125,7 +127,8 @@ struct facts {
 	size_t pci_count, pci_room;
 	struct fact bus;        /* SEEN: the PCI bus could be listed */
 	size_t switches;        /* NVSwitch */
-	struct fact acs;        /* number: bridges that redirect; text: the first */
+	bool joined;            /* each GPU has NVLink to another */
+	struct fact acs;        /* number: ports of switches that redirect; text: the first */
 	struct fact infiniband; /* number: devices */
 
 	/* by NVML */

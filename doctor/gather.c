@@ -33,10 +33,11 @@ int gather(struct facts *facts, const char *root, const char *const *environ)
 	gather_system(facts);
 	gather_limits(facts);
 	gather_driver(facts);
-	gather_devices(facts);
-	gather_pci(facts);
 	gather_libraries(facts);
+	gather_pci(facts);
 	gather_nvml(facts);
+	/* The library of NVML makes device files that are missing, as the first program would. */
+	gather_devices(facts);
 	gather_log(facts);
 	return facts->arena.failed || report_lacks_memory(facts->inventory_report) ||
 			       report_lacks_memory(facts->environment_report)

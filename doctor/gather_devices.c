@@ -159,9 +159,13 @@ static void read_mps(struct facts *facts)
 
 void gather_devices(struct facts *facts)
 {
+	struct stat helper;
+
 	add_node(facts, "/dev/nvidiactl", 255);
 	add_node(facts, "/dev/nvidia-uvm", 0);
 	add_gpu_nodes(facts);
+	facts->makes_nodes = root_stat(facts->root, "/usr/bin/nvidia-modprobe", &helper) == 0 &&
+			     helper.st_mode & S_ISUID;
 	count_listed(facts);
 	read_cgroup(facts);
 	read_mps(facts);

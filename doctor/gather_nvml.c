@@ -203,6 +203,62 @@ static int read_inventory(struct facts *facts)
 				  facts->inventory_report);
 }
 
+static struct pci_gpu *pci_gpu_at(struct facts *facts, const char *address)
+{
+	for (size_t i = 0; address && i < facts->pci_count; i++)
+		if (streq(facts->pci[i].address, address))
+			return &facts->pci[i];
+	return NULL;
+}
+
+/* Marks the GPUs that a program of this environment sees. */
+static void mark_used(struct facts *facts, const gpumap_mapping *mapping)
+{
+	for (size_t i = 0; i < facts->pci_count; i++)
+		facts->pci[i].used = false;
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *entry = gpumap_mapping_visible(mapping, i);
+
+		for (size_t k = 0; k < gpumap_entry_candidate_count(entry); k++) {
+			const gpumap_device *device = gpumap_entry_candidate(entry, k);
+			struct pci_gpu *gpu =
+				pci_gpu_at(facts, gpumap_device_str(device, GPUMAP_DEVICE_PCI));
+
+			if (gpu)
+				gpu->used = true;
+		}
+	}
+}
+
+static void find_used(struct facts *facts, const gpumap_inventory *inventory)
+{
+	gpumap_request *request = NULL;
+	gpumap_mapping *mapping = NULL;
+	int r = gpumap_request_new(&request);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_request_set_environ(request, facts->environ, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&mapping, request, inventory, NULL);
+	if (r == GPUMAP_OK)
+		mark_used(facts, mapping);
+	if (r == GPUMAP_ENOMEM)
+		facts->arena.failed = true;
+	gpumap_mapping_free(mapping);
+	gpumap_request_free(request);
+}
+
+/* Whether each GPU has NVLink to another. */
+static bool all_joined(const gpumap_inventory *inventory)
+{
+	size_t count = gpumap_inventory_count(inventory);
+
+	for (size_t i = 0; i < count; i++)
+		if (gpumap_device_nvlink_count(gpumap_inventory_get(inventory, i)) < 1)
+			return false;
+	return count > 0;
+}
+
 void gather_nvml(struct facts *facts)
 {
 	const gpumap_inventory *judged;
@@ -220,6 +276,10 @@ void gather_nvml(struct facts *facts)
 				 !gpumap_inventory_str(facts->inventory, GPUMAP_INVENTORY_NO_GPU)
 			 ? facts->inventory
 			 : NULL;
+	if (judged)
+		facts->joined = all_joined(judged);
+	if (judged && facts->environ)
+		find_used(facts, judged);
 	if (facts->environ && lint_environment(facts->environ, judged, NULL,
 					       facts->environment_report) == GPUMAP_ENOMEM)
 		facts->arena.failed = true;

@@ -16,7 +16,10 @@ enum {
 	EXTENDED = 0x100,      /* where the extended capabilities begin */
 	CAPABILITY_ACS = 0x0d, /* Access Control Services */
 	ACS_CONTROL = 6,
-	ACS_REDIRECTS = 0x0c /* of requests, of completions */
+	ACS_REDIRECTS = 0x0c, /* of requests, of completions */
+	CAPABILITIES = 0x34,  /* where the first capability is named */
+	CAPABILITY_EXPRESS = 0x10,
+	PORT_DOWNSTREAM = 6 /* of a switch */
 };
 
 static unsigned long hexadecimal(const struct fact *fact)
@@ -49,6 +52,7 @@ static void add_gpu(struct facts *facts, const char *name)
 	facts->pci = grown;
 	grown[facts->pci_count++] = (struct pci_gpu){
 		.address = arena_strdup(&facts->arena, name),
+		.used = true,
 		.driver = link_end(facts, name, "driver"),
 		.iommu = iommu.sight == SEEN ? iommu.text : NULL,
 		.near_cpus = cpus.sight == SEEN && *cpus.text ? cpus.text : NULL,
@@ -62,7 +66,22 @@ static unsigned int word_at(const char *bytes, size_t at)
 	return (unsigned char)bytes[at] | (unsigned int)(unsigned char)bytes[at + 1] << 8;
 }
 
-/* Whether Access Control Services of a bridge send traffic between its devices up to the root.
+/* The kind of a port of PCI Express; -1: it is not one. */
+static int port_kind(const char *config)
+{
+	size_t at = (unsigned char)config[CAPABILITIES] & 0xfc;
+
+	/* A chain that is longer than the space would have a circle. */
+	for (int steps = 0; at >= 0x40 && at + 4 <= EXTENDED && steps < 48; steps++) {
+		if ((unsigned char)config[at] == CAPABILITY_EXPRESS)
+			return (int)(word_at(config, at + 2) >> 4 & 0xf);
+		at = (unsigned char)config[at + 1] & 0xfc;
+	}
+	return -1;
+}
+
+/* Whether Access Control Services of a port of a switch send traffic between its devices up to the
+ * root. What passes between root ports takes that way anyhow.
  * Without privileges only the first 64 bytes can be read. */
 static void look_at_bridge(struct facts *facts, const char *name)
 {
@@ -80,6 +99,8 @@ static void look_at_bridge(struct facts *facts, const char *name)
 	}
 	if (facts->acs.sight != SEEN)
 		facts->acs = fact_number(0);
+	if (port_kind(config.text) != PORT_DOWNSTREAM)
+		return;
 	/* A chain that is longer than the space would have a circle. */
 	for (int steps = 0; at >= EXTENDED && at + 8 <= size && steps < CONFIG_SIZE / 8; steps++) {
 		unsigned int next = word_at(config.text, at + 2) >> 4;

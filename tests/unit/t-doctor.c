@@ -38,8 +38,8 @@ static void set_gpus(void)
 			.max_generation = 5,
 			.fabric = NVML_FABRIC_COMPLETED,
 		};
-		pci[i] = (struct pci_gpu){i ? "0000:08:00.0" : "0000:07:00.0", "nvidia", "identity",
-					  "0-31", 0};
+		pci[i] = (struct pci_gpu){
+			i ? "0000:08:00.0" : "0000:07:00.0", "nvidia", "identity", true, "0-31", 0};
 	}
 	nodes[0] = (struct node){"/dev/nvidiactl", SEEN, 0, 195, 255};
 	nodes[1] = (struct node){"/dev/nvidia-uvm", SEEN, 0, 510, 0};
@@ -165,7 +165,7 @@ STATE(not_built, f->module_file = fact_absent();)
 STATE(signatures, f->secure_boot = fact_text("sig_enforce is set"); f->secure_boot.number = 1;)
 STATE(init_failed, f->init_failed = fact_text("RmInitAdapter failed!");)
 STATE(refused, nodes[2].error = EPERM;)
-STATE(not_listed, f->devices_cgroup = fact_text("c 1:3 rwm\nc 195:1 rwm");)
+STATE(not_listed, f->root = "r"; f->devices_cgroup = fact_text("c 1:3 rwm\nc 195:1 rwm");)
 STATE(unknown_error, f->nvml = NVML_ERROR_UNKNOWN;)
 STATE(no_nodes, f->node_count = 0;)
 STATE(void_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=void";)
@@ -361,6 +361,42 @@ START_TEST(well)
 }
 END_TEST
 
+/* What makes a state that looks bad a good one. */
+STATE(makes_nodes, nodes[0].sight = nodes[1].sight = ABSENT; f->makes_nodes = true;)
+STATE(not_used, pci[0].used = pci[1].used = false; far_cpus(f); far_memory(f);)
+STATE(joined, f->joined = true; translates(f); acs(f);)
+STATE(idle_lanes, narrow(f); gpus[1].performance = 8;)
+STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
+
+static const struct {
+	const char *name;
+	enum finding_id finding;
+	void (*state)(struct facts *);
+} harmless[] = {
+	{"nvidia-modprobe makes files", FINDING_NODE_MISSING, makes_nodes},
+	{"nvidia-modprobe makes uvm", FINDING_UVM_MISSING, makes_nodes},
+	{"GPUs that the list hides: CPUs", FINDING_FAR_CPUS, not_used},
+	{"GPUs that the list hides: memory", FINDING_FAR_MEMORY, not_used},
+	{"NVLink beside an IOMMU", FINDING_IOMMU_TRANSLATES, joined},
+	{"NVLink beside ACS", FINDING_ACS_REDIRECTS, joined},
+	{"lanes of an idle GPU", FINDING_PCIE_NARROW, idle_lanes},
+	{"files that open here", FINDING_NODE_CGROUP, listed_here},
+};
+
+START_TEST(leaves_harmless_alone)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	harmless[_i].state(&facts);
+	judge(check_of(harmless[_i].finding), &facts, &arena, &verdict);
+	ck_assert_msg(verdict.outcome != OUTCOME_WRONG, "%s: %s", harmless[_i].name, verdict.text);
+	arena_free(&arena);
+}
+END_TEST
+
 START_TEST(each_has_a_row)
 {
 	for (size_t i = 0; i < check_count(); i++) {
@@ -382,7 +418,8 @@ START_TEST(nothing_visible)
 	struct verdict verdict;
 	struct facts facts = {.root = "r"};
 
-	pci[0] = pci[1] = (struct pci_gpu){.address = "0000:07:00.0", .near_cpus = "0", .node = 0};
+	pci[0] = pci[1] = (struct pci_gpu){
+		.address = "0000:07:00.0", .used = true, .near_cpus = "0", .node = 0};
 	facts.pci = pci;
 	facts.pci_count = 2;
 	facts.xid = facts.shm = facts.module = facts.cpus = facts.acs = fact_unseen("denied");
@@ -412,6 +449,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, leaves_harmless_alone, 0, ARRAY_SIZE(harmless));
 	tcase_add_test(tests, well);
 	tcase_add_test(tests, each_has_a_row);
 	tcase_add_test(tests, nothing_visible);
