@@ -7,18 +7,21 @@
 static json_t *checks_json(const struct doctor *doctor, bool *failed)
 {
 	static const char *const results[] = {"does not apply", "fine", "not visible", "wrong"};
+	static const char *const severities[] = {"remark", "warning", "error"};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < check_count(); i++) {
 		const struct check *check = check_get(i);
 		const struct verdict *v = &doctor->verdicts[i];
-		const char *id;
+		const gpumap_finding *f = gpumap_finding_get(check->finding);
+		const char *id = gpumap_finding_str(f, GPUMAP_FINDING_ID);
+		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
-		id = gpumap_finding_str(gpumap_finding_get(check->finding), GPUMAP_FINDING_ID);
 		json_push(list,
 			  JSON_OBJECT(failed, {"id", json_text(id)},
 				      {"title", json_text(check->title)},
 				      {"result", json_text(results[v->outcome])},
+				      {"severity", json_text(severities[severity])},
 				      {"source", json_text(check->source)}),
 			  failed);
 	}

@@ -149,6 +149,9 @@ void gather_log(struct facts *facts)
 	int error = 0;
 
 	find_fabric_manager(facts);
+	/* Without a GPU the log has nothing of the driver, and reading it takes longest. */
+	if (!facts->pci_count && !facts->gpu_count && !facts->listed_gpus)
+		return;
 	if (*facts->root) {
 		file = fact_file(facts, MAX_LOG, "/var/log/dmesg");
 		if (file.sight == SEEN)
