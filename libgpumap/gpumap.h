@@ -512,7 +512,7 @@ const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_str_at
 int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr);
 
 /* The devices that this entry can be: one if it is decided, otherwise several (rules N4, V9). They
- * are copies that belong to the mapping and have no NVLink neighbours. */
+ * are copies that belong to the mapping and have no NVLink neighbours and no usage. */
 size_t gpumap_entry_candidate_count(const gpumap_entry *entry);
 const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i);
 

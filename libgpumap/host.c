@@ -15,6 +15,7 @@ static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const 
 	to->profile = arena_strdup(arena, from->profile);
 	to->nvlink = NULL; /* not needed in an answer */
 	to->nvlink_count = -1;
+	usage_forget(to);
 	to->gpu = to;
 	to->mig = from->mig_count ? arena_alloc(arena, from->mig_count, sizeof(*to->mig)) : NULL;
 	for (size_t i = 0; to->mig && i < from->mig_count; i++)

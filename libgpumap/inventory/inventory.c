@@ -57,7 +57,7 @@ EXPORT void gpumap_inventory_free(gpumap_inventory *inventory)
 
 gpumap_device device_unknown(void)
 {
-	return (gpumap_device){
+	gpumap_device device = {
 		.index = -1,
 		.physical = -1,
 		.mig_position = -1,
@@ -67,14 +67,10 @@ gpumap_device device_unknown(void)
 		.nvlink_count = -1,
 		.gi = -1,
 		.ci = -1,
-		.used = -1,
-		.free = -1,
-		.reserved = -1,
-		.utilization = -1,
-		.temperature = -1,
-		.compute_mode = -1,
-		.listed = LISTED_UNKNOWN,
 	};
+
+	usage_forget(&device);
+	return device;
 }
 
 gpumap_device *inventory_add(gpumap_inventory *inventory)

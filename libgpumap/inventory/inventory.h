@@ -137,6 +137,8 @@ int64_t model_memory(const char *name);
 int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *report);
 /* `root` "" is this machine; tests pass the folder of a recorded one. */
 int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report);
+/* Makes the usage of a copy of a device unknown, and frees nothing. */
+void usage_forget(gpumap_device *copy);
 /* gpumap_device_int() of the usage. */
 int64_t usage_int(const gpumap_device *device, enum gpumap_device_int_attr attr);
 /* Sorts the processes of a GPU, and finds those of each instance. */

@@ -4,6 +4,15 @@
 
 #include <time.h>
 
+void usage_forget(gpumap_device *copy)
+{
+	copy->used = copy->free = copy->reserved = -1;
+	copy->utilization = copy->temperature = copy->compute_mode = -1;
+	copy->listed = LISTED_UNKNOWN;
+	copy->processes = NULL;
+	copy->process_room = copy->process_first = copy->process_count = 0;
+}
+
 gpumap_process *device_add_process(gpumap_device *gpu)
 {
 	gpumap_process *p;

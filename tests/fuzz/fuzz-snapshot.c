@@ -21,6 +21,9 @@ static void look(const gpumap_inventory *inventory)
 		for (size_t k = 0; k < gpumap_device_mig_count(gpu); k++)
 			if (gpumap_device_mig(gpu, k)->gpu != gpu)
 				abort();
+		for (int k = 0; k < gpumap_device_process_count(gpu); k++)
+			if (gpumap_device_process(gpu, (size_t)k)->mig >= (int)gpu->mig_count)
+				abort();
 	}
 }
 

@@ -213,6 +213,33 @@ START_TEST(read_back)
 }
 END_TEST
 
+/* The devices of an answer outlive the inventory, so they have no usage. */
+START_TEST(answers_have_no_usage)
+{
+	static const char text[] = "[snapshot]\nschema = 2\n[gpu 0]\nused = 5\nprocesses = all\n"
+				   "[mig 0:0]\nuuid = MIG-1\n[process 0:0]\npid = 5\nmig = 0\n";
+	gpumap_inventory *inventory = NULL;
+	gpumap_request *request = NULL;
+	gpumap_mapping *mapping = NULL;
+	const gpumap_device *d;
+
+	ck_assert_int_eq(gpumap_inventory_parse(&inventory, text, strlen(text), "m", NULL),
+			 GPUMAP_OK);
+	ck_assert_int_eq(gpumap_device_process_count(gpumap_inventory_get(inventory, 0)), 1);
+	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_resolve(&mapping, request, inventory, NULL), GPUMAP_OK);
+	gpumap_inventory_free(inventory);
+	gpumap_request_free(request);
+	d = gpumap_entry_candidate(gpumap_mapping_visible(mapping, 0), 0);
+	ck_assert_ptr_nonnull(d);
+	ck_assert_int_eq(gpumap_device_process_count(d), -1);
+	ck_assert_ptr_null(gpumap_device_process(d, 0));
+	ck_assert_int_eq(gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_USED), -1);
+	ck_assert_int_eq(gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_HIDDEN), -1);
+	gpumap_mapping_free(mapping);
+}
+END_TEST
+
 /* If there is room, the processes; if not, the number that is needed. */
 START_TEST(room_for_processes)
 {
@@ -246,6 +273,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, load, unload);
 	tcase_add_loop_test(tests, in_use, 0, ARRAY_SIZE(uses));
 	tcase_add_loop_test(tests, read_back, 0, ARRAY_SIZE(served));
+	tcase_add_test(tests, answers_have_no_usage);
 	tcase_add_test(tests, room_for_processes);
 	return unit_run(suite);
 }
