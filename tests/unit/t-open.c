@@ -148,10 +148,10 @@ START_TEST(unknown_flags)
 	gpumap_report *report = NULL;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(gpumap_inventory_probe(&inventory, 6u, NULL, report), GPUMAP_EINPUT);
+	ck_assert_int_eq(gpumap_inventory_probe(&inventory, 13u, NULL, report), GPUMAP_EINPUT);
 	ck_assert_ptr_null(inventory);
 	ROW_EQ_STR("text", gpumap_finding_str(gpumap_report_get(report, 0), GPUMAP_FINDING_TEXT),
-		   "no such flags: 0x6");
+		   "no such flags: 0xc");
 	gpumap_report_free(report);
 }
 END_TEST
