@@ -908,10 +908,11 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - count: how many GPUs, 1 or more; it must be set;
  *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
  *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
- *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G"; 5 % by default;
+ *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
+ *    the driver does not tell what it reserves, 5 % of the memory;
  *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
- *  - folder: the folder of leases. By default it is /run/lock/gpumap, or if that does not exist
- *    and cannot be made, /tmp/gpumap-leases;
+ *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
+ *    /tmp/gpumap-leases, which is made;
  *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests.
  * GPUMAP_EKEY, GPUMAP_EINPUT, GPUMAP_ENOMEM. On failure the claim is unchanged. */
 int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, const char *origin,

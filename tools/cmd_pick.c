@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const struct option_row rows[] = {
 	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
 	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
 	{"--free-memory", "BYTES",
-	 "a GPU with less memory in use is free, such as 500M; default: 5 % of its memory"},
+	 "a GPU with less memory in use is free, such as 2G; default: 512M"},
 	{"--uuid", NULL, "write the list as UUIDs"},
 	{NULL, NULL, NULL},
 };
@@ -28,7 +29,7 @@ static const struct option_row rows[] = {
 struct arguments {
 	struct output output;
 	gpumap_claim *claim;
-	bool uuid;
+	bool uuid, malformed;
 	const char *count;
 	char **program;
 };
@@ -103,6 +104,10 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	}
 	if (failed || r != GPUMAP_OK)
 		return r == GPUMAP_OK ? GPUMAP_EINPUT : r;
+	if (options.ended && !a->program)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "write the program, or leave out --"),
+				   "there is no program after --");
 	if (!a->count)
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
@@ -111,19 +116,31 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	return GPUMAP_OK;
 }
 
+/* NULL after its error. */
 static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 {
 	struct strbuf list = {0};
+	char *text;
 
-	if (!a->uuid)
-		return strdup(gpumap_lease_visible(lease));
 	for (size_t i = 0; i < gpumap_lease_count(lease); i++) {
-		const char *uuid =
-			gpumap_device_str(gpumap_lease_device(lease, i), GPUMAP_DEVICE_UUID);
+		const gpumap_device *gpu = gpumap_lease_device(lease, i);
+		const char *uuid = gpumap_device_str(gpu, GPUMAP_DEVICE_UUID);
 
-		strbuf_printf(&list, "%s%s", i ? "," : "", uuid ? uuid : "");
+		if (a->uuid && !uuid) {
+			report_add(a->output.report, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--uuid", .fix = "leave it out"),
+				   "the UUID of GPU %lld is not known",
+				   (long long)gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL));
+			strbuf_free(&list);
+			return NULL;
+		}
+		strbuf_printf(&list, "%s%s", i ? "," : "", a->uuid ? uuid : "");
 	}
-	return strbuf_take(&list);
+	text = a->uuid ? strbuf_take(&list) : strdup(gpumap_lease_visible(lease));
+	strbuf_free(&list);
+	if (!text)
+		report_nomem(a->output.report);
+	return text;
 }
 
 static int report_wait(const char *text, void *data)
@@ -157,7 +174,7 @@ static int print_list(const struct arguments *a, const char *list)
 static int status_of(const struct arguments *a, int code, bool program)
 {
 	if (!program)
-		return code == GPUMAP_EINPUT || code == GPUMAP_EKEY ? STATUS_MALFORMED : STATUS_NO;
+		return a->malformed || code == GPUMAP_EFILE ? STATUS_MALFORMED : STATUS_NO;
 	if (code != GPUMAP_EBUSY)
 		return STATUS_OWN_FAILURE;
 	for (size_t i = 0; i < gpumap_report_count(a->output.report); i++)
@@ -200,7 +217,7 @@ static int pick(struct arguments *a)
 	list = list_of(a, lease);
 	if (!list) {
 		gpumap_lease_free(lease);
-		return status_of(a, report_nomem(a->output.report), a->program);
+		return status_of(a, GPUMAP_ENOMEM, a->program);
 	}
 	if (a->program)
 		return pick_hold(lease, list, a->program, a->output.report);
@@ -217,12 +234,25 @@ static bool has_program(char **argv)
 	return *argv;
 }
 
+/* A closed descriptor 0, 1 or 2 would become one of the lease's. */
+static void open_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int cmd_pick(int argc, char **argv)
 {
 	struct arguments a = {0};
 	bool done = false;
 	int r, status;
 
+	open_standard();
 	if (!report_begin(&a.output.report))
 		return STATUS_OWN_FAILURE;
 	r = gpumap_claim_new(&a.claim);
@@ -230,6 +260,7 @@ int cmd_pick(int argc, char **argv)
 		r = report_nomem(a.output.report);
 	if (r == GPUMAP_OK)
 		r = read_options(&a, argc, argv, &done);
+	a.malformed = r != GPUMAP_OK;
 	if (r == GPUMAP_OK && done)
 		status = finish_help();
 	else

@@ -10,7 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "command.h"
+#include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
 #include "report.h"
 
@@ -23,22 +25,33 @@ struct news {
 
 static volatile sig_atomic_t program;
 
-static void forward(int sig)
+/* What the terminal sends, the program gets itself. */
+static void forward(int sig, siginfo_t *info, void *context)
 {
-	if (program > 0)
+	(void)context;
+	if (program > 0 && info->si_code != SI_KERNEL)
 		kill(program, sig);
 }
 
 /* --- the program ------------------------------------------------------------------------ */
 
-static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed)
-	__attribute__((noreturn));
-static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed)
+/* What the program inherits from the caller of pick. */
+struct inherited {
+	sigset_t blocked;
+	void (*child)(int); /* what SIGCHLD does */
+};
+
+static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed,
+			   const struct inherited *inherited) __attribute__((noreturn));
+static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed,
+			   const struct inherited *inherited)
 {
 	int fd, error;
 
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		fcntl(fd, F_SETFD, 0);
+	signal(SIGCHLD, inherited->child);
+	sigprocmask(SIG_SETMASK, &inherited->blocked, NULL);
 	if (setenv("CUDA_VISIBLE_DEVICES", list, 1) == 0 &&
 	    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0)
 		execvp(*argv, argv);
@@ -72,24 +85,38 @@ static void wait_for_all(pid_t pid, int news_fd)
 	}
 }
 
-/* The terminal's signals are for the program. */
-static void ignore_signals(void)
+/* Keeps the lease, and nothing else of the caller. */
+static void keep_lease(const gpumap_lease *lease, int news_fd)
 {
-	static const int all[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
-				  SIGUSR1, SIGUSR2, SIGPIPE, SIGTSTP};
+	size_t count = 0;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+	int *keep;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		signal(all[i], SIG_IGN);
+	while (gpumap_lease_descriptor(lease, count) >= 0)
+		count++;
+	keep = calloc(count + 1, sizeof(*keep));
+	for (size_t i = 0; keep && (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
+		keep[i] = fd;
+	if (keep && null >= 0) {
+		keep[count] = news_fd;
+		drop_inherited(null, keep, count + 1);
+	}
+	free(keep);
 }
 
-static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd)
-	__attribute__((noreturn));
-static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd)
+/* All signals are blocked, so those of the terminal do not end it. */
+static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd,
+		  struct inherited *inherited) __attribute__((noreturn));
+static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd,
+		  struct inherited *inherited)
 {
 	struct news news = {0};
-	int failed[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int failed[2];
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, "pick-guard");
+	/* If it is ignored, there is nothing to wait for. */
+	inherited->child = signal(SIGCHLD, SIG_DFL);
 	if (pipe2(failed, O_CLOEXEC) < 0) {
 		news.error = errno;
 		send_news(news_fd, &news);
@@ -97,18 +124,14 @@ static void guard(const gpumap_lease *lease, const char *list, char **argv, int 
 	}
 	news.pid = fork();
 	if (news.pid == 0)
-		become_program(lease, list, argv, failed[1]);
+		become_program(lease, list, argv, failed[1], inherited);
 	close(failed[1]);
-	ignore_signals();
 	if (news.pid < 0)
 		news.error = errno;
 	else if (read(failed[0], &news.error, sizeof(news.error)) != sizeof(news.error))
 		news.error = 0;
-	close(failed[0]);
 	send_news(news_fd, &news);
-	/* A pipe of the caller must not stay open because of what the program left. */
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
+	keep_lease(lease, news_fd);
 	if (news.pid > 0)
 		wait_for_all(news.pid, news_fd);
 	_exit(0);
@@ -133,49 +156,68 @@ static int failed_to_start(const char *name, int error, gpumap_report *report)
 	return status_of_error(error);
 }
 
-static int follow(int fd, char **argv, gpumap_report *report)
+static int guard_is_gone(gpumap_report *report)
 {
-	struct sigaction act = {.sa_handler = forward, .sa_flags = SA_RESTART};
+	report_add(report, FINDING_LAUNCH, NULL,
+		   program > 0 ? "the guard of the lease was killed; process %d goes on, and holds "
+				 "the lease"
+			       : "the guard of the lease was killed before the program started",
+		   (int)program);
+	return STATUS_OWN_FAILURE;
+}
+
+/* Signals that came meanwhile are delivered when they are unblocked. */
+static void catch_signals(const sigset_t *blocked)
+{
+	static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+	struct sigaction act = {.sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		sigaction(forwarded[i], &act, NULL);
+	sigprocmask(SIG_SETMASK, blocked, NULL);
+}
+
+static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *report)
+{
 	struct news news;
 
-	if (!read_news(fd, &news) || news.pid < 0)
-		return failed_to_start(*argv, EAGAIN, report);
+	if (!read_news(fd, &news))
+		return guard_is_gone(report);
 	if (news.error)
 		return failed_to_start(*argv, news.error, report);
 	program = news.pid;
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	sigaction(SIGUSR1, &act, NULL);
-	sigaction(SIGUSR2, &act, NULL);
-	/* The terminal sends these to the program too. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	if (!read_news(fd, &news)) {
-		report_add(report, FINDING_LAUNCH, NULL,
-			   "the guard of the lease was killed; process %d goes on, and holds the "
-			   "lease",
-			   (int)program);
-		return STATUS_OWN_FAILURE;
-	}
+	catch_signals(blocked);
+	if (!read_news(fd, &news))
+		return guard_is_gone(report);
 	return WIFSIGNALED(news.status) ? 128 + WTERMSIG(news.status) : WEXITSTATUS(news.status);
 }
 
 int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report *report)
 {
-	int news[2], status;
+	struct inherited inherited;
+	int news[2], status = STATUS_OWN_FAILURE;
+	sigset_t all;
 	pid_t pid;
 
-	if (pipe2(news, O_CLOEXEC) < 0)
-		return failed_to_start(*argv, errno, report);
+	sigfillset(&all);
+	if (pipe2(news, O_CLOEXEC) < 0) {
+		status = failed_to_start(*argv, errno, report);
+		gpumap_lease_free(lease);
+		return status;
+	}
 	fflush(NULL);
+	sigprocmask(SIG_SETMASK, &all, &inherited.blocked);
 	pid = fork();
 	if (pid == 0) {
 		close(news[0]);
-		guard(lease, list, argv, news[1]);
+		guard(lease, list, argv, news[1], &inherited);
 	}
 	close(news[1]);
-	gpumap_lease_free(lease);
-	status = pid < 0 ? failed_to_start(*argv, errno, report) : follow(news[0], argv, report);
+	if (pid < 0)
+		status = failed_to_start(*argv, errno, report);
+	gpumap_lease_free(lease); /* the guard holds it */
+	if (pid > 0)
+		status = follow(news[0], argv, &inherited.blocked, report);
 	close(news[0]);
 	return status;
 }

@@ -57,8 +57,8 @@ static int64_t bytes_of(struct span value)
 		if (value.text[value.length - 1] == units[i].unit)
 			shift = units[i].shift;
 	value.length -= shift != 0;
-	number = span_number(value, INT32_MAX);
-	return number < 0 ? -1 : number << shift;
+	number = span_number(value, shift ? INT32_MAX : INT64_MAX);
+	return number <= 0 ? -1 : number << shift;
 }
 
 /* Returns the values that are valid, or NULL if the value was taken. */
@@ -241,10 +241,25 @@ static bool is_ignored(const gpumap_claim *claim, const gpumap_process *process)
 	return false;
 }
 
+/* The memory in use of a GPU that is free; -1: not known. If the driver does not tell what it keeps
+ * for itself, which is up to a few percent, that counts as used. */
+static int64_t free_limit(const gpumap_claim *claim, const gpumap_device *gpu)
+{
+	const int64_t little = 512 << 20;
+	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
+	bool exact = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_RESERVED) >= 0;
+
+	if (claim->free_memory >= 0)
+		return claim->free_memory;
+	if (total < 0)
+		return -1;
+	return exact && little < total / 20 ? little : total / 20;
+}
+
 enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu)
 {
 	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
-	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY), limit = claim->free_memory;
+	int64_t limit = free_limit(claim, gpu);
 	int count = gpumap_device_process_count(gpu);
 
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
@@ -259,8 +274,8 @@ enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu
 			return LEASE_IN_USE;
 		used -= memory > 0 ? memory : 0;
 	}
-	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || (limit < 0 && total < 0))
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
 		return LEASE_UNKNOWN;
 	/* Memory shows processes that are not in the list. */
-	return used < (limit < 0 ? total / 20 : limit) ? LEASE_FREE : LEASE_IN_USE;
+	return used < limit ? LEASE_FREE : LEASE_IN_USE;
 }

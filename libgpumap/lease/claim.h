@@ -10,7 +10,7 @@ struct gpumap_claim {
 	char *from;   /* the visible list that it may choose from;  NULL: all */
 	char *from_origin;
 	char *ignore;            /* names of programs that do not count, separated by commas */
-	int64_t free_memory;     /* bytes in use below which a GPU is free; -1: 5 % of its memory */
+	int64_t free_memory;     /* bytes in use below which a GPU is free; -1: not set */
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */

@@ -22,8 +22,8 @@ enum { MAX_LOCKS = 16 << 20, TRY_MS = 20 };
 
 /* --- the folder ---------------------------------------------------------------------- */
 
-/* Others must not be able to replace a file of the folder: it has the sticky bit, or only its owner
- * may write in it; the owner is root or this user. */
+/* Others must not be able to replace a file of the folder: it has the sticky bit, or only its
+ * owner, root or this user, may write in it. */
 static bool is_safe(int fd)
 {
 	struct stat st;
@@ -57,7 +57,7 @@ static int open_folder(const char *path)
 /* The umask must not take the mode away. */
 static bool make_folder(const char *path)
 {
-	if (mkdir(path, 0700) < 0)
+	if (mkdir(path, 01777) < 0)
 		return errno == EEXIST;
 	return chmod(path, 01777) == 0;
 }
@@ -118,7 +118,7 @@ int lease_file(const struct lease_folder *folder, const char *name, int mode, bo
 	if (!(mode & O_EXCL))
 		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags);
 	if (fd < 0 && errno == ENOENT && make) {
-		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, 0600);
+		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, 0666);
 		/* The umask must not take the mode away. */
 		if (fd >= 0 && fchmod(fd, mode & O_EXCL ? 0644 : 0666) < 0) {
 			close(fd);

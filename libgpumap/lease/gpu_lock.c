@@ -13,8 +13,10 @@ void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
 {
 	if (gpu->uuid)
 		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->uuid);
+	else if (gpu->pci)
+		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->pci);
 	else
-		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->pci ? gpu->pci : "unknown");
+		snprintf(ret, LEASE_NAME, "gpu-%d", gpu->physical);
 	for (char *c = ret; *c; c++)
 		if (*c == '/')
 			*c = '_';
@@ -79,25 +81,41 @@ void lease_unlock(struct lease_locks *locks)
 	*locks = (struct lease_locks){-1, -1};
 }
 
-bool lease_held(const struct lease_folder *folder, const gpumap_device *gpu, int64_t *holder)
+static enum lease_state state_of(int fd, int64_t *holder)
 {
-	int vendor = open_vendor(folder, gpu), file;
+	if (fd < 0)
+		return errno == ENOENT ? LEASE_FREE : LEASE_UNKNOWN;
+	if (lease_try(fd, true))
+		return LEASE_FREE;
+	*holder = errno == EWOULDBLOCK ? lease_locker(fd) : 0;
+	return errno == EWOULDBLOCK ? LEASE_HELD : LEASE_UNKNOWN;
+}
+
+/* Closes it, and keeps errno. */
+static void close_quietly(int fd)
+{
+	int why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+}
+
+enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
+			    int64_t *holder)
+{
+	int fd = open_vendor(folder, gpu);
+	enum lease_state state;
 	char name[LEASE_NAME];
-	bool held = false;
 
-	lease_name(name, gpu);
-	file = lease_file(folder, name, O_RDONLY, false);
 	*holder = 0;
-	for (int i = 0; i < 2 && !held; i++) {
-		int fd = i ? file : vendor;
-
-		held = fd >= 0 && !lease_try(fd, true) && errno == EWOULDBLOCK;
-		if (held)
-			*holder = lease_locker(fd);
-	}
-	if (vendor >= 0)
-		close(vendor);
-	if (file >= 0)
-		close(file);
-	return held;
+	state = state_of(fd, holder);
+	close_quietly(fd);
+	if (state != LEASE_FREE)
+		return state;
+	lease_name(name, gpu);
+	fd = lease_file(folder, name, O_RDONLY, false);
+	state = state_of(fd, holder);
+	close_quietly(fd);
+	return state;
 }

@@ -30,8 +30,6 @@ int lease_file(const struct lease_folder *folder, const char *name, int mode, bo
 
 /* Locks a descriptor at once, or not: flock(2). */
 bool lease_try(int fd, bool shared);
-/* Whether any process has the file locked. -1: it cannot be read. */
-int lease_is_locked(const struct lease_folder *folder, const char *name);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
 int64_t lease_locker(int fd);
 
@@ -55,8 +53,10 @@ enum lease_state {
 
 /* The name of its file in the folder. */
 void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
-/* Whether the GPU is leased. *holder: the process that took it, 0: not visible. */
-bool lease_held(const struct lease_folder *folder, const gpumap_device *gpu, int64_t *holder);
+/* LEASE_FREE; LEASE_HELD, *holder is the process that took it, 0: not visible; LEASE_UNKNOWN with
+ * errno: a file of its locks cannot be opened. */
+enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
+			    int64_t *holder);
 /* Locks a GPU that is not leased. Both descriptors are closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *gpu);
@@ -80,15 +80,16 @@ bool lease_choose(size_t *ret, const struct lease_wish *wishes, size_t count, co
 struct lease_ticket {
 	uint64_t number;
 	size_t count;
-	char *from;     /* the names of the GPUs that it can use, separated by blanks; "": all */
-	int64_t holder; /* its process; 0: not visible */
+	char *from; /* the names of the GPUs that it can use, separated by blanks; "": all */
 };
 
-/* Reads the live tickets below `before` in their order; the caller frees them. */
+/* Reads the live tickets below `before` in their order; the caller frees them. GPUMAP_EFILE with
+ * errno; GPUMAP_ENOMEM. */
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before);
 void lease_queue_free(struct lease_ticket *tickets, size_t count);
-/* Makes a ticket behind all others. Returns its locked descriptor. Call it in the gate. */
+/* Makes a ticket behind all others. Returns its locked descriptor. Call it in the gate.
+ * GPUMAP_EFILE with errno. */
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder, size_t count,
 		     const char *from);
 /* Removes the ticket. */

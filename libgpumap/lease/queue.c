@@ -13,7 +13,9 @@
 
 #define TICKET "ticket-"
 
-enum { MAX_TICKET = 1 << 20 };
+/* Of a ticket, and of a number: a job with a larger one could not be followed. */
+enum { MAX_TICKET = 16384 };
+#define MAX_NUMBER (INT64_MAX - 1)
 
 static void ticket_name(char ret[LEASE_NAME], uint64_t number)
 {
@@ -24,12 +26,14 @@ static void ticket_name(char ret[LEASE_NAME], uint64_t number)
 static uint64_t ticket_number(const char *name)
 {
 	struct span digits = span_of(name);
+	int64_t number;
 
 	if (!starts_with(name, TICKET))
 		return 0;
 	digits.text += strlen(TICKET);
 	digits.length -= strlen(TICKET);
-	return digits.length == 20 ? (uint64_t)(span_number(digits, INT64_MAX) + 1) - 1 : 0;
+	number = digits.length == 20 ? span_number(digits, MAX_NUMBER) : -1;
+	return number > 0 ? (uint64_t)number : 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -39,15 +43,17 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* "want 2" and "from GPU-... GPU-..." */
-static bool read_wish(struct lease_ticket *ticket, int fd)
+/* "want 2" and "from GPU-... GPU-...". False: it is no wish, or *nomem. */
+static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct span rest, line, word;
 	int64_t count = -1;
 	size_t size;
+	int error = read_all(fd, MAX_TICKET, &text, &size);
 
-	if (read_all(fd, MAX_TICKET, &text, &size))
+	*nomem = error == ENOMEM;
+	if (error)
 		return false;
 	rest = (struct span){text, size};
 	while (span_split(&rest, '\n', &line)) {
@@ -60,12 +66,13 @@ static bool read_wish(struct lease_ticket *ticket, int fd)
 	ticket->count = count > 0 ? (size_t)count : 0;
 	if (!ticket->from)
 		ticket->from = strdup("");
+	*nomem = !ticket->from;
 	return count > 0 && ticket->from;
 }
 
 /* A ticket that is not locked is what a job left that was killed. */
 static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder,
-			const char *name)
+			const char *name, bool *nomem)
 {
 	int fd = lease_file(folder, name, O_RDONLY, false);
 	bool live;
@@ -73,12 +80,10 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	if (fd < 0)
 		return false;
 	live = !lease_try(fd, true);
-	if (live) {
-		ticket->holder = lease_locker(fd);
-		live = read_wish(ticket, fd);
-	} else {
+	if (live)
+		live = read_wish(ticket, fd, nomem);
+	else
 		unlinkat(folder->fd, name, 0);
-	}
 	close(fd);
 	return live;
 }
@@ -93,12 +98,17 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	struct dirent *entry;
 	bool nomem = false;
 
-	while (!nomem && dir && n < MAX_TICKETS && (entry = readdir(dir))) {
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return GPUMAP_EFILE;
+	}
+	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(entry->d_name)}, *grown;
 
 		if (!ticket.number || ticket.number >= before)
 			continue;
-		if (!read_ticket(&ticket, folder, entry->d_name)) {
+		if (!read_ticket(&ticket, folder, entry->d_name, &nomem)) {
 			free(ticket.from);
 			continue;
 		}
@@ -111,10 +121,7 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 		tickets = grown;
 		tickets[n++] = ticket;
 	}
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
+	closedir(dir);
 	if (nomem) {
 		lease_queue_free(tickets, n);
 		return GPUMAP_ENOMEM;
@@ -174,6 +181,10 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	char name[LEASE_NAME], head[64];
 	int fd, n = snprintf(head, sizeof(head), "want %zu\nfrom ", count);
 
+	if (mine > MAX_NUMBER) {
+		errno = EOVERFLOW;
+		return GPUMAP_EFILE;
+	}
 	ticket_name(name, mine);
 	fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
 	if (fd < 0)

@@ -130,6 +130,24 @@ static void mark_named(bool *ret, const gpumap_inventory *inventory, const char 
 	}
 }
 
+static int file_failure(const struct taking *t, const char *what)
+{
+	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = t->folder.path), "%s: %s", what, strerror(errno));
+}
+
+/* Whether a job before this one waits for a GPU that this one can use. */
+static bool shares_gpus(const struct wishes *wishes, size_t gpus)
+{
+	const bool *own = wishes->list[wishes->count].usable;
+
+	for (size_t i = 0; i < wishes->count; i++)
+		for (size_t g = 0; g < gpus; g++)
+			if (own[g] && wishes->list[i].usable[g])
+				return true;
+	return false;
+}
+
 static int read_wishes(struct wishes *ret, struct taking *t)
 {
 	const gpumap_inventory *inventory = t->lease->inventory;
@@ -138,7 +156,8 @@ static int read_wishes(struct wishes *ret, struct taking *t)
 				 t->ticket >= 0 ? t->number : UINT64_MAX);
 
 	if (r != GPUMAP_OK)
-		return report_nomem(t->report);
+		return r == GPUMAP_ENOMEM ? report_nomem(t->report)
+					  : file_failure(t, "the queue cannot be read");
 	ret->list = calloc(ret->count + 1, sizeof(*ret->list));
 	ret->usable = calloc((ret->count + 1) * (gpus + 1), sizeof(*ret->usable));
 	if (!ret->list || !ret->usable)
@@ -150,8 +169,9 @@ static int read_wishes(struct wishes *ret, struct taking *t)
 		mark_named(ret->usable + i * gpus, inventory, ret->tickets[i].from);
 	}
 	ret->list[ret->count].count = t->claim->count;
-	t->first = !ret->count;
-	return claim_usable(ret->usable + ret->count * gpus, t->claim, inventory, t->report);
+	r = claim_usable(ret->usable + ret->count * gpus, t->claim, inventory, t->report);
+	t->first = !shares_gpus(ret, gpus);
+	return r;
 }
 
 static size_t count_true(const bool *list, size_t count)
@@ -176,6 +196,13 @@ static int too_many(const struct taking *t, const bool *usable)
 			   t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
 }
 
+static void forget_told(struct taking *t)
+{
+	t->told.length = 0;
+	if (t->told.text)
+		*t->told.text = '\0';
+}
+
 static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state state, int64_t pid)
 {
 	static const char *const words[] = {[LEASE_HELD] = "leased",
@@ -187,7 +214,36 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 	strbuf_printf(&t->told, "%sGPU %d is %s", t->told.length ? ", " : "", gpu->physical,
 		      words[state]);
 	if (state == LEASE_HELD && pid > 0)
-		strbuf_printf(&t->told, " by process %lld", (long long)pid);
+		strbuf_printf(&t->told, " (by process %lld)", (long long)pid);
+}
+
+/* A file of its lock that cannot be opened: one of another kind that someone put there. */
+static void tell_file(struct taking *t, const gpumap_device *gpu, int why)
+{
+	char name[LEASE_NAME];
+
+	lease_name(name, gpu);
+	if (t->told.length <= MAX_TELL)
+		strbuf_printf(&t->told, "%sGPU %d cannot be locked (%s/%s: %s)",
+			      t->told.length ? ", " : "", gpu->physical, t->folder.path, name,
+			      strerror(why));
+}
+
+/* Whether the GPU is free; else it is told why not. *seen: that could be seen. */
+static bool is_free(struct taking *t, const gpumap_device *gpu, bool usable, bool *seen)
+{
+	enum lease_state state = claim_state(t->claim, gpu), lease;
+	int64_t pid;
+
+	lease = lease_held(&t->folder, gpu, &pid);
+	*seen = state != LEASE_UNKNOWN && lease != LEASE_UNKNOWN;
+	if (lease == LEASE_FREE && state == LEASE_FREE)
+		return true;
+	if (usable && lease == LEASE_UNKNOWN)
+		tell_file(t, gpu, errno);
+	else if (usable)
+		tell(t, gpu, lease == LEASE_HELD ? lease : state, pid);
+	return false;
 }
 
 /* GPUMAP_EINPUT, after its error: of so many GPUs it cannot be seen whether they are free that
@@ -195,26 +251,19 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 static int find_free(bool *ret, struct taking *t, const bool *usable)
 {
 	const gpumap_inventory *inventory = t->lease->inventory;
-	size_t seen = 0;
+	size_t visible = 0;
+	bool seen;
 
-	t->told.length = 0;
+	forget_told(t);
 	for (size_t g = 0; g < inventory->count; g++) {
-		const gpumap_device *gpu = &inventory->gpus[g];
-		enum lease_state state = claim_state(t->claim, gpu);
-		int64_t pid = 0;
-
-		if (lease_held(&t->folder, gpu, &pid))
-			state = LEASE_HELD;
-		ret[g] = state == LEASE_FREE;
-		seen += usable[g] && state != LEASE_UNKNOWN;
-		if (!ret[g] && usable[g])
-			tell(t, gpu, state, pid);
+		ret[g] = is_free(t, &inventory->gpus[g], usable[g], &seen);
+		visible += usable[g] && seen;
 	}
-	if (seen >= t->claim->count)
+	if (visible >= t->claim->count)
 		return GPUMAP_OK;
 	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
 			   ABOUT(.fix = "ask where NVML shows memory and processes: outside of a "
-					"container, or as root"),
+					"container, or as root; remove files of another kind"),
 			   "it is not visible which GPUs are free: %s", t->told.text);
 }
 
@@ -242,12 +291,6 @@ static bool lock_all(struct taking *t)
 	return true;
 }
 
-static int file_failure(const struct taking *t, const char *what)
-{
-	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = t->folder.path), "%s: %s", what, strerror(errno));
-}
-
 /* Closing the bell wakes those who wait, so only a holder opens it. */
 static int open_bell(struct taking *t)
 {
@@ -267,6 +310,44 @@ static int set_visible(gpumap_lease *lease)
 	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
+static int probe(struct taking *t)
+{
+	gpumap_inventory *inventory = NULL;
+	int r = gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, t->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	gpumap_inventory_free(t->lease->inventory);
+	t->lease->inventory = inventory;
+	return GPUMAP_OK;
+}
+
+/* Asks NVML once more, in the gate, whether the chosen GPUs are free. *still is false also if a GPU
+ * disappeared meanwhile, so that positions mean others. */
+static int ask_again(struct taking *t, bool *still)
+{
+	gpumap_inventory *before = t->lease->inventory, *now = NULL;
+	int r = gpumap_inventory_probe(&now, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL);
+	char old[LEASE_NAME], name[LEASE_NAME];
+
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
+	*still = now->count == before->count;
+	for (size_t i = 0; *still && i < t->claim->count; i++) {
+		const gpumap_device *gpu = &now->gpus[t->lease->gpus[i]];
+		enum lease_state state = claim_state(t->claim, gpu);
+
+		lease_name(old, &before->gpus[t->lease->gpus[i]]);
+		lease_name(name, gpu);
+		*still = state == LEASE_FREE && streq(old, name);
+		if (state != LEASE_FREE)
+			tell(t, gpu, state, 0);
+	}
+	t->lease->inventory = now;
+	gpumap_inventory_free(before);
+	return GPUMAP_OK;
+}
+
 /* *got: the lease is taken. Otherwise the job has to wait. */
 static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 {
@@ -282,9 +363,8 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 		r = GPUMAP_ENOMEM;
 	for (size_t g = 0; r == GPUMAP_OK && g < gpus; g++)
 		order[g] = g;
-	if (r == GPUMAP_OK) {
+	if (r == GPUMAP_OK)
 		r = find_free(free_gpus, t, usable);
-	}
 	if (r == GPUMAP_OK) {
 		*got = lease_choose(t->lease->gpus, wishes->list, wishes->count + 1, free_gpus,
 				    order, gpus, &nomem);
@@ -292,8 +372,10 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 	}
 	if (r == GPUMAP_OK && *got) {
 		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
-		*got = lock_all(t);
-		r = *got ? set_visible(t->lease) : GPUMAP_OK;
+		r = ask_again(t, got);
+		*got = *got && lock_all(t);
+		if (r == GPUMAP_OK && *got)
+			r = set_visible(t->lease);
 		if (r == GPUMAP_OK && *got)
 			r = open_bell(t);
 	}
@@ -371,12 +453,14 @@ static int try_once(struct taking *t, bool *got)
 	if (!t->lease)
 		return report_nomem(t->report);
 	t->lease->bell = -1;
-	r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
+	/* NVML can take a second. A job that will not get its GPUs does not keep the gate for that.
+	 */
+	r = probe(t);
+	if (r == GPUMAP_OK)
+		r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
 	if (r != GPUMAP_OK)
 		return r;
-	r = gpumap_inventory_probe(&t->lease->inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, t->report);
-	if (r == GPUMAP_OK)
-		r = attempt(t, got);
+	r = attempt(t, got);
 	if (r == GPUMAP_OK && *got && t->ticket >= 0) {
 		lease_queue_leave(&t->folder, t->ticket, t->number);
 		t->ticket = -1;
@@ -448,6 +532,16 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 	t->lease = NULL;
 	r = try_once(t, got);
 	t->report = report;
+	/* With many jobs at the gate, one that waits anyway waits there too. */
+	if (r == GPUMAP_EBUSY && pause_ms(t, 0)) {
+		forget_told(t);
+		strbuf_puts(&t->told,
+			    gpumap_finding_str(
+				    gpumap_report_get(scratch, gpumap_report_count(scratch) - 1),
+				    GPUMAP_FINDING_TEXT));
+		t->first = true;
+		r = GPUMAP_OK;
+	}
 	if (r != GPUMAP_OK || *got)
 		report_copy_all(report, scratch, FINDING_COUNT);
 	gpumap_report_free(scratch);

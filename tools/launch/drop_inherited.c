@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "process_state.h"
+#include "drop_inherited.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>

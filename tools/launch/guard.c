@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "drop_inherited.h"
 #include "process_tree.h"
 
 struct guard {

@@ -14,7 +14,7 @@ launch_sources = \
 	tools/launch/first_failure.c \
 	tools/launch/guard.c tools/launch/guard.h \
 	tools/launch/guard_events.c \
-	tools/launch/drop_inherited.c \
+	tools/launch/drop_inherited.c tools/launch/drop_inherited.h \
 	tools/launch/held_port.c tools/launch/held_port.h \
 	tools/launch/launch.c tools/launch/launch.h \
 	tools/launch/process_state.c tools/launch/process_state.h \

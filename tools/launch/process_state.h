@@ -33,8 +33,4 @@ void process_state_leave(const struct process_state *state);
  * gone then. */
 void process_title(const char *name, pid_t launcher);
 
-/* Leaves what the process inherited, except the descriptors `keep`, which it sorts: readers of the
- * ranks' output must see its end, and no disk or terminal may stay in use. `null` is /dev/null. */
-void drop_inherited(int null, int *keep, size_t count);
-
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "readfile.h"
+#include "drop_inherited.h"
 #include "process_state.h"
 
 #ifndef SYS_clone3 /* in headers older than the kernel; all machines have this number */
