@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "discreet.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include "strbuf.h"
@@ -8,8 +9,10 @@
 /* Such a name says nothing about anybody, and it is a word of other meanings. */
 static const char *private_name(const char *name)
 {
-	static const char *const common[] = {"root",   "user",      "nobody",
-					     "ubuntu", "localhost", "home"};
+	static const char *const common[] = {
+		"root", "user",   "nobody", "ubuntu", "debian", "admin", "localhost",
+		"home", "nvidia", "cuda",   "gpu",    "docker", "lib",   "test",
+	};
 
 	if (!name || strlen(name) < 2)
 		return NULL;
@@ -31,13 +34,27 @@ static const char *host_name(struct facts *facts)
 	return file.sight == SEEN ? file.text : NULL;
 }
 
+/* The name of this process's user in the list of users; NULL: it has none. */
+static const char *listed_name(struct facts *facts)
+{
+	struct passwd entry, *found = NULL;
+	char text[4096];
+
+	/* The users of a recorded machine are not those of this one. */
+	if (*facts->root || getpwuid_r(getuid(), &entry, text, sizeof(text), &found) != 0 || !found)
+		return NULL;
+	return arena_strdup(&facts->arena, found->pw_name);
+}
+
 struct discreet discreet_names(struct facts *facts, bool all)
 {
-	const char *user = facts_variable(facts, "USER"), *host = host_name(facts);
-	const char *home = facts_variable(facts, "HOME");
+	const char *host = host_name(facts), *home = facts_variable(facts, "HOME");
 	struct discreet names = {.all = all, .host = private_name(host)};
 
-	names.user = private_name(user ? user : facts_variable(facts, "LOGNAME"));
+	names.users[0] = private_name(facts_variable(facts, "USER"));
+	names.users[1] = private_name(facts_variable(facts, "LOGNAME"));
+	names.users[2] = private_name(facts_variable(facts, "SUDO_USER"));
+	names.users[3] = private_name(listed_name(facts));
 	if (home && *home == '/' && strlen(home) > 1)
 		names.home = home;
 	if (names.host && strchr(names.host, '.'))
@@ -46,32 +63,40 @@ struct discreet discreet_names(struct facts *facts, bool all)
 	return names;
 }
 
-static bool is_of_name(char c)
+static bool is_of_word(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       c == '-';
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The length of `name` at this place of a text, as a whole word; 0: it is not there. */
+/* The length of `name` at this place of a text, as a whole word; 0: it is not there. People join
+ * names with others, as in "ada-x" and "ada_x". */
 static size_t word_here(const char *text, const char *at, const char *name)
 {
 	size_t length = name ? strlen(name) : 0;
 
-	if (!length || strncmp(at, name, length) != 0 || is_of_name(at[length]) ||
-	    (at > text && is_of_name(at[-1])))
+	if (!length || strncmp(at, name, length) != 0 || is_of_word(at[length]) ||
+	    (at > text && is_of_word(at[-1])))
 		return 0;
 	return length;
 }
 
+/* The same for a path: "/home/ada" is neither in "/home/ada-x" nor in "/gpfs/home/ada". */
+static size_t path_here(const char *text, const char *at, const char *path)
+{
+	size_t length = word_here(text, at, path);
+
+	return length && (!at[length] || !strchr("-_.", at[length])) ? length : 0;
+}
+
 /* The length of "/home/NAME" at this place; 0: it is not there. *prefix is that of "/home/". */
-static size_t home_here(const char *text, const char *at, size_t *prefix)
+static size_t home_here(const char *at, size_t *prefix)
 {
 	static const char *const folders[] = {"/home/", "/Users/"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		size_t length = strlen(folders[i]), name;
 
-		if (strncmp(at, folders[i], length) != 0 || (at > text && is_of_name(at[-1])))
+		if (strncmp(at, folders[i], length) != 0)
 			continue;
 		name = strcspn(at + length, "/ ,;:'\"()[]\n");
 		*prefix = length;
@@ -83,19 +108,20 @@ static size_t home_here(const char *text, const char *at, size_t *prefix)
 static size_t replace_here(const struct discreet *names, struct strbuf *buf, const char *text,
 			   const char *at)
 {
-	size_t length = word_here(text, at, names->home), prefix;
+	size_t length = path_here(text, at, names->home), prefix;
 
 	if (length) {
 		strbuf_puts(buf, "~");
 		return length;
 	}
-	length = home_here(text, at, &prefix);
+	length = home_here(at, &prefix);
 	if (length) {
 		strbuf_add(buf, at, prefix);
 		strbuf_puts(buf, "USER");
 		return length;
 	}
-	length = word_here(text, at, names->user);
+	for (size_t i = 0; !length && i < ARRAY_SIZE(names->users); i++)
+		length = word_here(text, at, names->users[i]);
 	if (length) {
 		strbuf_puts(buf, "USER");
 		return length;

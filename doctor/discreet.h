@@ -6,8 +6,9 @@
 #include "facts.h"
 
 struct discreet {
-	bool all;                                    /* leaves texts as they are */
-	const char *home, *user, *host, *short_host; /* NULL: not known, or nothing private */
+	bool all; /* leaves texts as they are */
+	/* NULL: not known, or nothing private */
+	const char *home, *users[4], *host, *short_host;
 };
 
 /* The names are of this process, or of a recorded machine. */
