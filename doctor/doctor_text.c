@@ -54,12 +54,19 @@ static void put_heading(struct strbuf *buf, const char *text)
 	strbuf_puts(buf, "\n");
 }
 
-/* A line of a table; the text is made safe for a terminal. */
+/* A line of a table. A label can be the name of a library, so both are made safe for a terminal. */
 static void put_line(struct strbuf *buf, const struct doctor *doctor, struct arena *arena,
 		     const char *label, const char *text)
 {
+	size_t begin;
+
 	text = discreet_text(&doctor->names, arena, text);
-	strbuf_printf(buf, "  %-15s ", label);
+	strbuf_puts(buf, "  ");
+	begin = buf->length;
+	escape_all(buf, label);
+	while (!buf->failed && buf->length < begin + 15)
+		strbuf_puts(buf, " ");
+	strbuf_puts(buf, " ");
 	escape_all(buf, text ? text : "");
 	strbuf_puts(buf, "\n");
 }
