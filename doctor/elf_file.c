@@ -5,13 +5,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 1 << 16, MAX_DYNAMIC = 1 << 14, MAX_TEXT = 8192, MAX_CONTAINERS = 1 << 18 };
+enum { MAX_HEADERS = 1 << 16, MAX_DYNAMIC = 1 << 14, MAX_TEXT = 8192, MAX_STEPS = 1 << 20 };
 
 struct reader {
 	struct facts *facts;
 	int fd;
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
+	size_t steps; /* through code: sections may overlap, so they are counted for the file */
 };
 
 static bool read_at(const struct reader *reader, uint64_t at, void *to, size_t size)
@@ -104,12 +105,17 @@ static void take_dynamic(struct reader *reader, const Elf64_Dyn *entries, size_t
 		if (entry->d_tag != DT_NEEDED && entry->d_tag != DT_RPATH &&
 		    entry->d_tag != DT_RUNPATH)
 			continue;
+		if (entry->d_tag == DT_NEEDED && ret->count == MAX_NEEDED)
+			continue;
+		if ((entry->d_tag == DT_RPATH && ret->rpath) ||
+		    (entry->d_tag == DT_RUNPATH && ret->runpath))
+			continue;
 		text = read_text(reader, texts + entry->d_un.d_val);
 		if (entry->d_tag == DT_RPATH)
 			ret->rpath = text;
 		else if (entry->d_tag == DT_RUNPATH)
 			ret->runpath = text;
-		else if (text && ret->count < MAX_NEEDED)
+		else if (text)
 			ret->needed[ret->count++] = text;
 	}
 }
@@ -117,18 +123,20 @@ static void take_dynamic(struct reader *reader, const Elf64_Dyn *entries, size_t
 bool elf_read(struct facts *facts, const char *path, struct elf_file *ret)
 {
 	struct reader reader;
-	bool ok = begin(&reader, facts, path);
+	bool ok = begin(&reader, facts, path), dynamic = false;
 
 	if (!ok)
 		return false;
 	*ret = (struct elf_file){.path = path};
 	ok = read_segments(&reader);
-	for (size_t i = 0; ok && i < reader.head.e_phnum; i++) {
+	/* A file has one such segment. */
+	for (size_t i = 0; ok && !dynamic && i < reader.head.e_phnum; i++) {
 		const Elf64_Phdr *s = &reader.segments[i];
 		size_t count = s->p_filesz / sizeof(Elf64_Dyn);
 		Elf64_Dyn *entries;
 
-		if (s->p_type != PT_DYNAMIC || count > MAX_DYNAMIC)
+		dynamic = s->p_type == PT_DYNAMIC;
+		if (!dynamic || count > MAX_DYNAMIC)
 			continue;
 		entries = arena_alloc(&facts->arena, count + 1, sizeof(*entries));
 		ok = entries && read_at(&reader, s->p_offset, entries, count * sizeof(*entries));
@@ -164,11 +172,12 @@ static uint64_t field(const unsigned char *bytes, size_t at, size_t size)
 }
 
 /* The parts of a container between two places. */
-static void take_parts(const struct reader *reader, uint64_t at, uint64_t end, struct gpu_code *ret)
+static void take_parts(struct reader *reader, uint64_t at, uint64_t end, struct gpu_code *ret)
 {
 	unsigned char head[PART_HEAD];
 
-	while (end - at >= PART_HEAD && read_at(reader, at, head, sizeof(head))) {
+	while (reader->steps++ < MAX_STEPS && end - at >= PART_HEAD &&
+	       read_at(reader, at, head, sizeof(head))) {
 		uint64_t kind = field(head, 0, 2), architecture = field(head, 28, 4);
 		uint64_t size = field(head, 4, 4) + field(head, 8, 8);
 
@@ -182,12 +191,11 @@ static void take_parts(const struct reader *reader, uint64_t at, uint64_t end, s
 	}
 }
 
-static void take_containers(const struct reader *reader, uint64_t at, uint64_t end,
-			    struct gpu_code *ret)
+static void take_containers(struct reader *reader, uint64_t at, uint64_t end, struct gpu_code *ret)
 {
 	unsigned char head[CONTAINER_HEAD];
 
-	for (size_t i = 0; i < MAX_CONTAINERS && at <= end && end - at >= CONTAINER_HEAD; i++) {
+	while (reader->steps++ < MAX_STEPS && at <= end && end - at >= CONTAINER_HEAD) {
 		uint64_t begins, size;
 
 		if (!read_at(reader, at, head, sizeof(head)))

@@ -2,6 +2,7 @@
 /* Files of ELF that are made here, good and bad: what they need, and their code for GPUs. */
 #include <elf.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "doctor/elf_file.h"
 #include "tree.h"
@@ -204,6 +205,53 @@ START_TEST(fault)
 }
 END_TEST
 
+/* Sections that overlap, with nothing but zeros. */
+enum { COPIES = 60000, ZEROS = 0x200000 };
+
+START_TEST(overlap)
+{
+	struct gpu_code code = {0};
+	Elf64_Shdr section = image.sections[2];
+	char path[4096];
+	FILE *f;
+
+	section.sh_offset = SIZE + COPIES * sizeof(section);
+	section.sh_size = ZEROS;
+	image.head->e_shnum = 3 + COPIES;
+	image.head->e_shoff = SIZE - 3 * sizeof(section);
+	memmove(image.bytes + image.head->e_shoff, image.sections, 3 * sizeof(section));
+	snprintf(path, sizeof(path), "%s/lib.so", tree_root());
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(image.bytes, 1, SIZE, f), SIZE);
+	for (size_t i = 0; i < COPIES; i++)
+		ck_assert_uint_eq(fwrite(&section, sizeof(section), 1, f), 1);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_int_eq(truncate(path, SIZE + COPIES * sizeof(section) + ZEROS), 0);
+	/* Without one limit for the file this takes hours. */
+	ck_assert(elf_gpu_code(&facts, "/lib.so", &code));
+	ck_assert(code.machine[80] && code.machine[90]);
+}
+END_TEST
+
+/* The list of what is needed is read once. */
+START_TEST(many_needed)
+{
+	struct elf_file file;
+	size_t used;
+
+	for (size_t i = 4; i < (TEXTS - DYNAMIC) / sizeof(*image.entries); i++)
+		image.entries[i] = image.entries[1];
+	image.dynamic->p_filesz = TEXTS - DYNAMIC;
+	image.head->e_phnum = 3;
+	image.dynamic[1] = *image.dynamic;
+	write_image(SIZE);
+	ck_assert(elf_read(&facts, "/lib.so", &file));
+	used = (TEXTS - DYNAMIC) / sizeof(*image.entries) - 2;
+	ck_assert_uint_eq(file.count, used);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doctor-program");
@@ -213,6 +261,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, whole);
 	tcase_add_test(tests, cut);
+	tcase_add_test(tests, overlap);
+	tcase_add_test(tests, many_needed);
 	tcase_add_loop_test(tests, fault, 0, ARRAY_SIZE(faults));
 	return unit_run(suite);
 }
