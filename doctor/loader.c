@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MAX_CACHE = 1 << 25, MAX_FOLDERS = 256 };
+enum { MAX_CACHE = 1 << 25, MAX_FOLDERS = 256, MAX_PATH = 4096, MAX_TRIES = 64 };
 
 static const char *const default_folders[] = {
 	"/lib/x86_64-linux-gnu",
@@ -53,10 +53,14 @@ static uint32_t number_at(const char *bytes, size_t at)
 	return number;
 }
 
-/* The text at an offset; NULL: it does not end inside. */
+/* The text at an offset; NULL: it does not end inside, or it is longer than a path. */
 static const char *text_at(const char *bytes, size_t size, size_t at)
 {
-	return at < size && memchr(bytes + at, '\0', size - at) ? bytes + at : NULL;
+	size_t most = at < size ? size - at : 0;
+
+	if (most > MAX_PATH)
+		most = MAX_PATH;
+	return most && memchr(bytes + at, '\0', most) ? bytes + at : NULL;
 }
 
 static void take_cache(struct facts *facts, struct loader *loader, const char *bytes, size_t size)
@@ -151,16 +155,21 @@ const char *loader_place(struct facts *facts, const char *name, size_t i, bool a
 {
 	const struct loader *loader = facts->loader;
 	const char *path;
+	size_t tries = 0;
 
 	for (size_t k = 0; loader && !after_path && loader->folders[k]; k++) {
 		path = loader_in(facts, loader->folders[k], name);
 		if (path && !i--)
 			return path;
 	}
-	for (size_t k = 0; loader && k < loader->count; k++)
-		if (streq(loader->cache[k].name, name) && is_usable(facts, loader->cache[k].path) &&
-		    !i--)
+	/* A cache that is made to be slow has a name a million times. */
+	for (size_t k = 0; loader && k < loader->count && tries < MAX_TRIES; k++) {
+		if (!streq(loader->cache[k].name, name))
+			continue;
+		tries++;
+		if (is_usable(facts, loader->cache[k].path) && !i--)
 			return loader->cache[k].path;
+	}
 	for (size_t k = 0; k < ARRAY_SIZE(default_folders); k++) {
 		path = loader_in(facts, default_folders[k], name);
 		if (path && !i--)
