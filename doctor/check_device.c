@@ -129,6 +129,20 @@ void check_container(const struct facts *facts, struct verdict *verdict)
 		      facts->container.text, request);
 }
 
+/* Whether a list of capabilities, "compute,utility", has CUDA's. By default it has. */
+static bool has_compute(const char *list)
+{
+	struct span rest, word;
+
+	if (!list)
+		return true;
+	rest = span_of(list);
+	while (span_split(&rest, ',', &word))
+		if (span_is(span_trim(word), "compute") || span_is(span_trim(word), "all"))
+			return true;
+	return false;
+}
+
 void check_capabilities(const struct facts *facts, struct verdict *verdict)
 {
 	const char *capabilities = facts_variable(facts, "NVIDIA_DRIVER_CAPABILITIES");
@@ -138,9 +152,16 @@ void check_capabilities(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (first_library(facts, "libcuda.so.1"))
 		return;
-	wrong(verdict, "set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container",
-	      "the container has GPUs, but not libcuda.so.1: NVIDIA_DRIVER_CAPABILITIES%s%s",
-	      capabilities ? "=" : " is not set", capabilities ? capabilities : "");
+	if (!has_compute(capabilities))
+		wrong(verdict, "set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container",
+		      "the container has GPUs, but not libcuda.so.1: NVIDIA_DRIVER_CAPABILITIES=%s",
+		      capabilities);
+	else
+		wrong(verdict,
+		      "start the container by the NVIDIA Container Toolkit or CDI, which add the "
+		      "driver's libraries; if it has them, run ldconfig in it",
+		      "the container has GPUs, but the loader finds no libcuda.so.1, as if the "
+		      "devices were passed by hand, or /etc/ld.so.cache were old");
 }
 
 void check_nodes(const struct facts *facts, struct verdict *verdict)
@@ -154,10 +175,10 @@ void check_nodes(const struct facts *facts, struct verdict *verdict)
 	if (facts->makes_nodes)
 		return;
 	if (!is_there(facts, "/dev/nvidiactl"))
-		wrong(verdict, "run nvidia-smi or nvidia-modprobe once as root",
+		wrong(verdict, "run nvidia-smi once as root, which makes the files",
 		      "the driver is loaded, but /dev/nvidiactl does not exist");
 	else if (gpu_nodes(facts) < wanted)
-		wrong(verdict, "run nvidia-smi or nvidia-modprobe -c 0 once as root",
+		wrong(verdict, "run nvidia-smi once as root, which makes the files of all GPUs",
 		      "the driver lists %zu GPU%s, but /dev has files of %zu", wanted,
 		      wanted == 1 ? "" : "s", gpu_nodes(facts));
 }

@@ -38,9 +38,9 @@ PREDICATE(too_hot,
 	  gpu->clocks >= 0 && gpu->clocks & (NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_SW_THERMAL))
 PREDICATE(power_brake, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
 PREDICATE(slowed, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
-PREDICATE(has_width, gpu->width > 0 && gpu->max_width > 0)
+PREDICATE(has_width, gpu->performance >= 0 && gpu->width > 0 && gpu->max_width > 0)
 /* Some models drop lanes, too, when they are idle: from state P8 on. */
-PREDICATE(is_narrow, gpu->width > 0 && gpu->width < gpu->max_width && gpu->performance < 8)
+PREDICATE(is_narrow, has_width(gpu) && gpu->width < gpu->max_width && gpu->performance < 8)
 PREDICATE(has_persistence, gpu->persistence >= 0)
 PREDICATE(not_persistent, gpu->persistence == 0)
 PREDICATE(has_processes, gpu->processes >= 0)

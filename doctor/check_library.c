@@ -79,7 +79,7 @@ void check_compat_supported(const struct facts *facts, struct verdict *verdict)
 	if (those)
 		wrong(verdict,
 		      "remove the folder compat from the library path and install a newer driver",
-		      "%s: cuda-compat (%s) supports GPUs of data centers alone, so CUDA fails "
+		      "%s: cuda-compat (%s) supports only GPUs of data centers, so CUDA fails "
 		      "(error 804)",
 		      those, library->path);
 }
@@ -181,7 +181,7 @@ void check_stub_folder(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (facts->stub_folder.sight == SEEN)
 		wrong(verdict,
-		      "remove it from LD_LIBRARY_PATH: stubs are for linking alone (-L or "
+		      "remove it from LD_LIBRARY_PATH: stubs are only for linking (-L or "
 		      "LIBRARY_PATH)",
 		      "LD_LIBRARY_PATH has %s: a program that opens libcuda.so gets the stub, "
 		      "which finds no GPU (CUDA error 34)",

@@ -11,7 +11,7 @@ enum {
 void check_shm(const struct facts *facts, struct verdict *verdict)
 {
 	static const char fix[] =
-		"start the container with --shm-size=1g or more, or with --ipc=host; on "
+		"start the container with --shm-size=8g or more, or with --ipc=host; on "
 		"a host mount it larger: mount -o remount,size=8g /dev/shm";
 	const struct fact *shm = &facts->shm;
 
@@ -40,7 +40,8 @@ void check_memlock(const struct facts *facts, struct verdict *verdict)
 {
 	const struct fact *limit = &facts->memlock;
 
-	if (facts->infiniband.sight != SEEN || !facts->infiniband.number)
+	if (facts->infiniband.sight != SEEN || !facts->infiniband.number || !has_gpu(facts) ||
+	    facts->ipc_lock)
 		return;
 	if (limit->sight != SEEN) {
 		unseen(verdict, limit, "the limit of locked memory");
@@ -118,9 +119,8 @@ void check_cpus(const struct facts *facts, struct verdict *verdict)
 			continue;
 		wrong(verdict,
 		      "bind to CPUs near the GPU (gpumap run --cpu-bind numa), or ask the "
-		      "scheduler "
-		      "for them",
-		      "the GPU %s is near the CPUs %s, but this process may use %s alone",
+		      "scheduler for them",
+		      "the GPU %s is near the CPUs %s, but this process may use only %s",
 		      gpu->address, gpu->near_cpus, facts->cpus.text);
 		return;
 	}
@@ -147,8 +147,8 @@ void check_memory_nodes(const struct facts *facts, struct verdict *verdict)
 		if (!node || lists_meet(verdict->arena, node, facts->memory_nodes.text))
 			continue;
 		wrong(verdict, "ask for memory of that node where the job or container is made",
-		      "the GPU %s is at NUMA node %s, but this process may use memory of node %s "
-		      "alone",
+		      "the GPU %s is at NUMA node %s, but this process may use memory only of node "
+		      "%s",
 		      gpu->address, node, facts->memory_nodes.text);
 		return;
 	}

@@ -2,48 +2,82 @@
 /* The way from GPU to GPU and to the network, and MPS. */
 #include "check.h"
 
+static bool is_driven(const struct pci_gpu *gpu)
+{
+	return gpu->driver && streq(gpu->driver, "nvidia");
+}
+
+/* Whether GPUs may send each other data over PCI Express. NVML has those that a program can use; in
+ * a container the bus has more. */
+static bool has_pair(const struct facts *facts)
+{
+	size_t driven = 0, consumer = 0;
+
+	for (size_t i = 0; i < facts->pci_count; i++)
+		driven += is_driven(&facts->pci[i]);
+	/* The driver has no such way between these. */
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		consumer += facts->gpus[i].name && strstr(facts->gpus[i].name, "GeForce");
+	return driven >= 2 && (!facts->nvml_asked || facts->gpu_count - consumer >= 2);
+}
+
+/* Data between GPUs that NVLink joins does not pass PCI Express. */
+static bool passes_pci(const struct facts *facts, struct verdict *verdict)
+{
+	struct fact root = fact_unseen("--root has no NVML");
+	struct fact none = fact_unseen("NVML does not state them");
+
+	if (facts->joined < 0)
+		unseen(verdict, facts->nvml_asked ? &none : &root, "the NVLinks of the GPUs");
+	return !facts->joined;
+}
+
 void check_iommu(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->pci_count < 2)
+	if (!has_pair(facts))
 		return;
 	fine(verdict);
-	/* Data between them does not pass PCI Express. */
-	if (facts->joined)
-		return;
 	for (size_t i = 0; i < facts->pci_count; i++) {
 		const struct pci_gpu *gpu = &facts->pci[i];
 
 		/* "identity" passes addresses through; "DMA" and "DMA-FQ" translate them. */
-		if (gpu->iommu && starts_with(gpu->iommu, "DMA"))
+		if (!is_driven(gpu) || !gpu->iommu || !starts_with(gpu->iommu, "DMA"))
+			continue;
+		/* The IOMMU stays on, because virtual machines need it. */
+		if (passes_pci(facts, verdict))
 			wrong(verdict,
-			      "on bare metal start the kernel with iommu=pt, or turn the IOMMU "
-			      "off; in a "
-			      "virtual machine PCI bridges need ATS",
+			      "on bare metal start the kernel with iommu=pt; a virtual machine "
+			      "needs ATS on the network adapters, which the host sets",
 			      "the IOMMU translates addresses for the GPU %s, so data between GPUs "
-			      "takes the way through the processor, or is lost",
+			      "may take the way through the processor, or be lost",
 			      gpu->address);
+		return;
 	}
 }
 
 void check_acs(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->pci_count < 2)
+	bool one = facts->acs.number == 1;
+
+	if (!has_pair(facts))
 		return;
 	if (facts->acs.sight == UNSEEN) {
 		unseen(verdict, &facts->acs, "Access Control Services of PCI bridges");
 		return;
 	}
 	fine(verdict);
-	if (facts->acs.number && !facts->joined)
+	if (facts->acs.number && passes_pci(facts, verdict))
 		wrong(verdict,
-		      "on bare metal turn off ACS in the BIOS, or on each bridge with setpci as "
-		      "NCCL's "
-		      "manual shows",
+		      arena_printf(verdict->arena,
+				   "on bare metal turn off ACS in the BIOS, or on each port with "
+				   "setpci as NCCL's manual shows, after each start, because Linux "
+				   "turns it on again; or start the kernel with "
+				   "pci=disable_acs_redir=%s%s",
+				   facts->acs.text, one ? "" : " and the other ports"),
 		      "%lld port%s of PCI switches (%s) send%s traffic between GPUs up to the "
-		      "processor, by "
-		      "Access Control Services",
-		      (long long)facts->acs.number, facts->acs.number == 1 ? "" : "s",
-		      facts->acs.text, facts->acs.number == 1 ? "s" : "");
+		      "processor, by Access Control Services",
+		      (long long)facts->acs.number, one ? "" : "s", facts->acs.text,
+		      one ? "s" : "");
 }
 
 /* Linux 5.12 gave the verbs DMA-BUF; NVIDIA's open module of the kernel supports it. */
@@ -62,7 +96,7 @@ static bool has_dma_buf(const struct facts *facts)
 
 void check_peermem(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->infiniband.sight != SEEN || !facts->infiniband.number ||
+	if (facts->infiniband.sight != SEEN || !facts->infiniband.number || !has_gpu(facts) ||
 	    facts->module.sight != SEEN)
 		return;
 	if (facts->modules.sight != SEEN) {
@@ -71,7 +105,9 @@ void check_peermem(const struct facts *facts, struct verdict *verdict)
 	}
 	fine(verdict);
 	if (!facts->peermem && !has_dma_buf(facts))
-		wrong(verdict, "modprobe nvidia-peermem as root, and load it at boot",
+		wrong(verdict,
+		      "install the driver's open module, which has DMA-BUF from Linux 5.12 on, or "
+		      "run modprobe nvidia-peermem as root and load it at boot",
 		      "the machine has InfiniBand, but the module nvidia_peermem is not loaded, so "
 		      "NCCL copies through the host's memory");
 }

@@ -18,7 +18,7 @@ void check_cpu_build(const struct facts *facts, struct verdict *verdict)
 		      "install the wheel for CUDA in this environment, as PyTorch's page Get "
 		      "Started "
 		      "shows",
-		      "PyTorch %s in %s is built for the CPU alone", facts->program.torch,
+		      "PyTorch %s in %s is built for the CPU only", facts->program.torch,
 		      facts->program.prefix);
 }
 

@@ -36,7 +36,12 @@ static void put_count(struct strbuf *buf, const struct doctor *doctor)
 		looked += doctor->verdicts[i].outcome == OUTCOME_FINE ||
 			  doctor->verdicts[i].outcome == OUTCOME_WRONG;
 	style_set(buf, STYLE_ANSWER);
-	if (!doctor_wrong(doctor))
+	if (!doctor_wrong(doctor) && doctor->program_unseen)
+		strbuf_printf(buf,
+			      "The program could not be checked. Nothing else is wrong: %zu of %zu "
+			      "checks apply to this machine.",
+			      looked, check_count());
+	else if (!doctor_wrong(doctor))
 		strbuf_printf(buf, "Nothing is wrong: %zu of %zu checks apply to this machine.",
 			      looked, check_count());
 	else if (doctor_without_gpu(doctor))

@@ -19,7 +19,7 @@ enum sight { UNSEEN, ABSENT, SEEN };
 
 struct fact {
 	enum sight sight;
-	const char *text; /* SEEN; NULL: the number alone counts */
+	const char *text; /* SEEN; NULL: only the number counts */
 	int64_t number;   /* SEEN */
 	const char *why;  /* UNSEEN: the reason; NULL: it was not looked for */
 };
@@ -40,6 +40,7 @@ struct pci_gpu {
 	bool used;             /* the environment's list has it, as far as that is known */
 	const char *near_cpus; /* list; NULL: not known */
 	int64_t node;          /* its NUMA node; -1: not known */
+	const char *folder;    /* below /sys/devices, in that of its bridge; NULL: not known */
 };
 
 /* A GPU, by NVML. Numbers are -1 where it does not answer. */
@@ -82,7 +83,7 @@ struct program_facts {
 	const char *interpreter; /* of a Python program; NULL: none */
 	const char *prefix;      /* of its environment */
 	const char *torch;       /* version; NULL: it has none */
-	struct fact cuda;        /* of the build: 12040; ABSENT: it is for the CPU alone */
+	struct fact cuda;        /* of the build: 12040; ABSENT: it is only for the CPU */
 	struct gpu_code *code;   /* of elf_file.h; NULL: none was found */
 	struct needed *needed;
 	size_t needed_count, needed_room;
@@ -127,9 +128,9 @@ struct facts {
 	size_t pci_count, pci_room;
 	struct fact bus;        /* SEEN: the PCI bus could be listed */
 	size_t switches;        /* NVSwitch */
-	bool joined;            /* each GPU has NVLink to another */
-	struct fact acs;        /* number: ports of switches that redirect; text: the first */
-	struct fact infiniband; /* number: devices */
+	int joined;             /* 1: each GPU has NVLink to another; -1: not known */
+	struct fact acs;        /* number: ports between GPUs that redirect; text: the first */
+	struct fact infiniband; /* number: InfiniBand or RoCE devices that programs can use */
 
 	/* by NVML */
 	struct gpu *gpus;
@@ -144,6 +145,7 @@ struct facts {
 	/* limits of this process */
 	struct fact shm, shm_free, memlock, open_files, address_space; /* -1: unlimited */
 	struct fact cpus, memory_nodes;                                /* allowed: lists */
+	bool ipc_lock;                                                 /* memlock does not count */
 	struct fact mps; /* text: the pipe folder; number: 1 a daemon has its socket */
 
 	struct program_facts program;

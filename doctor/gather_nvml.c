@@ -248,15 +248,20 @@ static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 	gpumap_request_free(request);
 }
 
-/* Whether each GPU has NVLink to another. */
-static bool all_joined(const gpumap_inventory *inventory)
+/* Whether each GPU has NVLink to another; -1: not known, as of a recorded machine. */
+static int all_joined(const gpumap_inventory *inventory)
 {
-	size_t count = gpumap_inventory_count(inventory);
+	int joined = 1;
 
-	for (size_t i = 0; i < count; i++)
-		if (gpumap_device_nvlink_count(gpumap_inventory_get(inventory, i)) < 1)
-			return false;
-	return count > 0;
+	for (size_t i = 0; i < gpumap_inventory_count(inventory); i++) {
+		int count = gpumap_device_nvlink_count(gpumap_inventory_get(inventory, i));
+
+		if (!count)
+			return 0;
+		if (count < 0)
+			joined = -1;
+	}
+	return joined;
 }
 
 void gather_nvml(struct facts *facts)
@@ -276,8 +281,7 @@ void gather_nvml(struct facts *facts)
 				 !gpumap_inventory_str(facts->inventory, GPUMAP_INVENTORY_NO_GPU)
 			 ? facts->inventory
 			 : NULL;
-	if (judged)
-		facts->joined = all_joined(judged);
+	facts->joined = judged ? all_joined(judged) : -1;
 	if (judged && facts->environ)
 		find_used(facts, judged);
 	if (facts->environ && lint_environment(facts->environ, judged, NULL,

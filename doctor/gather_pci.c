@@ -22,20 +22,45 @@ enum {
 	PORT_DOWNSTREAM = 6 /* of a switch */
 };
 
+/* A port of a switch that redirects. */
+struct port {
+	const char *name, *folder; /* NULL: its folder is not known */
+};
+
+struct ports {
+	struct port *list;
+	size_t count, room;
+};
+
 static unsigned long hexadecimal(const struct fact *fact)
 {
 	return fact->sight == SEEN ? strtoul(fact->text, NULL, 16) : 0;
 }
 
-/* The last part of the path that a link leads to; NULL: there is none. */
-static const char *link_end(struct facts *facts, const char *name, const char *link)
+/* The path that a link of a device leads to; NULL: there is none. */
+static const char *link_path(struct facts *facts, const char *name, const char *link)
 {
 	char real[4096];
-	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s/%s", name, link);
+	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s%s", name, link);
 
 	if (!path || root_real(facts->root, path, real, sizeof(real)) != 0)
 		return NULL;
-	return arena_strdup(&facts->arena, strrchr(real, '/') + 1);
+	return arena_strdup(&facts->arena, real);
+}
+
+/* The folder of a device, which is in that of its bridge; NULL: it is not known. */
+static const char *device_folder(struct facts *facts, const char *name)
+{
+	const char *path = link_path(facts, name, "");
+
+	return path && starts_with(path, "/sys/devices/") ? path : NULL;
+}
+
+static const char *driver_of(struct facts *facts, const char *name)
+{
+	const char *path = link_path(facts, name, "/driver");
+
+	return path ? strrchr(path, '/') + 1 : NULL;
 }
 
 static void add_gpu(struct facts *facts, const char *name)
@@ -53,7 +78,8 @@ static void add_gpu(struct facts *facts, const char *name)
 	grown[facts->pci_count++] = (struct pci_gpu){
 		.address = arena_strdup(&facts->arena, name),
 		.used = true,
-		.driver = link_end(facts, name, "driver"),
+		.driver = driver_of(facts, name),
+		.folder = device_folder(facts, name),
 		.iommu = iommu.sight == SEEN ? iommu.text : NULL,
 		.near_cpus = cpus.sight == SEEN && *cpus.text ? cpus.text : NULL,
 		.node = node.sight == SEEN ? span_number(span_of(node.text), INT32_MAX) : -1,
@@ -80,10 +106,22 @@ static int port_kind(const char *config)
 	return -1;
 }
 
-/* Whether Access Control Services of a port of a switch send traffic between its devices up to the
+static void add_port(struct facts *facts, struct ports *ports, const char *name)
+{
+	struct port *grown =
+		arena_room(&facts->arena, ports->list, ports->count, &ports->room, sizeof(*grown));
+
+	if (!grown)
+		return;
+	ports->list = grown;
+	grown[ports->count++] =
+		(struct port){arena_strdup(&facts->arena, name), device_folder(facts, name)};
+}
+
+/* Adds a port of a switch if its Access Control Services send traffic between devices up to the
  * root. What passes between root ports takes that way anyhow.
  * Without privileges only the first 64 bytes can be read. */
-static void look_at_bridge(struct facts *facts, const char *name)
+static void look_at_bridge(struct facts *facts, struct ports *ports, const char *name)
 {
 	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s/config", name);
 	struct fact config;
@@ -107,15 +145,58 @@ static void look_at_bridge(struct facts *facts, const char *name)
 
 		if (word_at(config.text, at) == CAPABILITY_ACS &&
 		    word_at(config.text, at + ACS_CONTROL) & ACS_REDIRECTS) {
-			if (!facts->acs.number++)
-				facts->acs.text = arena_strdup(&facts->arena, name);
+			add_port(facts, ports, name);
 			return;
 		}
 		at = next;
 	}
 }
 
-static void look_at(struct facts *facts, const char *name)
+static bool is_below(const char *path, const char *folder, size_t length)
+{
+	return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+/* Whether traffic between two GPUs of the driver passes a port: one is below it, and another one is
+ * below another port of its switch. */
+static bool is_between_gpus(const struct facts *facts, const struct port *port)
+{
+	size_t length = strlen(port->folder), above = length;
+	bool below = false, beside = false;
+
+	while (above && port->folder[above] != '/')
+		above--;
+	for (size_t i = 0; i < facts->pci_count; i++) {
+		const struct pci_gpu *gpu = &facts->pci[i];
+
+		if (!gpu->folder || !gpu->driver || !streq(gpu->driver, "nvidia"))
+			continue;
+		if (is_below(gpu->folder, port->folder, length))
+			below = true;
+		else if (is_below(gpu->folder, port->folder, above))
+			beside = true;
+	}
+	return below && beside;
+}
+
+/* Linux makes each port redirect if it has an IOMMU, also those that no GPU is below. */
+static void count_ports(struct facts *facts, const struct ports *ports)
+{
+	for (size_t i = 0; i < ports->count; i++) {
+		const struct port *port = &ports->list[i];
+
+		if (!port->folder && !facts->acs.number)
+			facts->acs = fact_unseen("the bridges above the GPUs are not known");
+		if (!port->folder || !is_between_gpus(facts, port))
+			continue;
+		if (facts->acs.sight != SEEN)
+			facts->acs = fact_number(0);
+		if (!facts->acs.number++)
+			facts->acs.text = port->name;
+	}
+}
+
+static void look_at(struct facts *facts, struct ports *ports, const char *name)
 {
 	struct fact vendor = fact_file(facts, 64, "/sys/bus/pci/devices/%s/vendor", name);
 	struct fact class = fact_file(facts, 64, "/sys/bus/pci/devices/%s/class", name);
@@ -127,7 +208,7 @@ static void look_at(struct facts *facts, const char *name)
 	else if (nvidia && kind == CLASS_OTHER_BRIDGE)
 		facts->switches++;
 	else if (kind == CLASS_BRIDGE)
-		look_at_bridge(facts, name);
+		look_at_bridge(facts, ports, name);
 }
 
 static int by_address(const void *a, const void *b)
@@ -136,22 +217,58 @@ static int by_address(const void *a, const void *b)
 			   ((const struct pci_gpu *)b)->address);
 }
 
+/* Whether the first port of a device runs InfiniBand, or RoCE on an adapter of Mellanox. Others
+ * have verbs, too, but a cluster seldom uses them: adapters of clouds, of iWARP, and soft RoCE. */
+static bool runs_infiniband(struct facts *facts, const char *name)
+{
+	static const char port[] = "/sys/class/infiniband/%s/ports/1/%s";
+	struct fact state = fact_file(facts, SMALL, port, name, "state");
+	struct fact layer = fact_file(facts, SMALL, port, name, "link_layer");
+
+	if (state.sight != SEEN || layer.sight != SEEN || !strstr(state.text, "ACTIVE"))
+		return false;
+	if (streq(layer.text, "Ethernet") && starts_with(name, "mlx")) {
+		struct fact kind = fact_file(facts, SMALL, port, name, "gid_attrs/types/0");
+
+		return kind.sight == SEEN && strstr(kind.text, "RoCE");
+	}
+	return streq(layer.text, "InfiniBand");
+}
+
+/* Programs open /dev/infiniband/uverbs0 and so on. A container sees the host's devices in /sys, but
+ * not these. */
+static bool has_verbs(struct facts *facts)
+{
+	DIR *folder = fact_folder(facts, "/dev/infiniband");
+	struct dirent *entry;
+	bool found = false;
+
+	while (folder && !found && (entry = readdir(folder)))
+		found = starts_with(entry->d_name, "uverbs");
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
 static void count_infiniband(struct facts *facts)
 {
 	DIR *folder = fact_folder(facts, "/sys/class/infiniband");
+	bool verbs = has_verbs(facts);
 	struct dirent *entry;
 
 	facts->infiniband = folder ? fact_number(0) : fact_error(facts, errno);
 	if (!folder)
 		return;
-	while ((entry = readdir(folder)))
-		facts->infiniband.number += *entry->d_name != '.';
+	while (verbs && (entry = readdir(folder)))
+		facts->infiniband.number +=
+			*entry->d_name != '.' && runs_infiniband(facts, entry->d_name);
 	closedir(folder);
 }
 
 void gather_pci(struct facts *facts)
 {
 	DIR *folder = fact_folder(facts, "/sys/bus/pci/devices");
+	struct ports ports = {0};
 	struct dirent *entry;
 
 	facts->bus = folder ? fact_number(0) : fact_error(facts, errno);
@@ -162,9 +279,10 @@ void gather_pci(struct facts *facts)
 		char pci[20];
 
 		if (pci_normalise(span_of(entry->d_name), pci))
-			look_at(facts, entry->d_name);
+			look_at(facts, &ports, entry->d_name);
 	}
 	closedir(folder);
+	count_ports(facts, &ports);
 	if (facts->pci_count)
 		qsort(facts->pci, facts->pci_count, sizeof(*facts->pci), by_address);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The system, its container, and the limits of this process. */
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -194,12 +195,27 @@ static struct fact allowed(struct facts *facts, const struct fact *file, const c
 	return fact_text(arena_strndup(&facts->arena, value.text, value.length));
 }
 
+/* CAP_IPC_LOCK lifts the limit of locked memory. "CapEff:\t000001ffffffffff" */
+static bool may_lock(const struct fact *status)
+{
+	struct span value = {NULL, 0};
+	char text[24] = "";
+
+	if (status->sight == SEEN)
+		value = line_value(status->text, "CapEff:");
+	if (!value.text || value.length >= sizeof(text))
+		return false;
+	memcpy(text, value.text, value.length);
+	return strtoull(text, NULL, 16) >> CAP_IPC_LOCK & 1;
+}
+
 void gather_limits(struct facts *facts)
 {
 	struct fact limits = fact_file(facts, SMALL, "/proc/self/limits");
 	struct fact status = fact_file(facts, SMALL, "/proc/self/status");
 
 	facts->memlock = soft_limit(&limits, "Max locked memory");
+	facts->ipc_lock = may_lock(&status);
 	facts->open_files = soft_limit(&limits, "Max open files");
 	facts->address_space = soft_limit(&limits, "Max address space");
 	facts->cpus = allowed(facts, &status, "Cpus_allowed_list:");

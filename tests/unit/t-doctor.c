@@ -38,8 +38,13 @@ static void set_gpus(void)
 			.max_generation = 5,
 			.fabric = NVML_FABRIC_COMPLETED,
 		};
-		pci[i] = (struct pci_gpu){
-			i ? "0000:08:00.0" : "0000:07:00.0", "nvidia", "identity", true, "0-31", 0};
+		pci[i] = (struct pci_gpu){i ? "0000:08:00.0" : "0000:07:00.0",
+					  "nvidia",
+					  "identity",
+					  true,
+					  "0-31",
+					  0,
+					  NULL};
 	}
 	nodes[0] = (struct node){"/dev/nvidiactl", SEEN, 0, 195, 255};
 	nodes[1] = (struct node){"/dev/nvidia-uvm", SEEN, 0, 510, 0};
@@ -171,6 +176,7 @@ STATE(no_nodes, f->node_count = 0;)
 STATE(void_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=void";)
 STATE(unused_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=all";)
 STATE(no_libcuda, f->libraries++; f->library_count--;)
+STATE(no_libcuda_utility, no_libcuda(f); variables[0] = "NVIDIA_DRIVER_CAPABILITIES=utility";)
 STATE(no_control, nodes[0].sight = ABSENT;)
 STATE(too_few_nodes, f->listed_gpus = 2;)
 STATE(no_uvm, nodes[1].sight = ABSENT;)
@@ -252,7 +258,8 @@ static const struct {
 	{"no device files", FINDING_CONTAINER_NO_GPUS, in_container, no_nodes},
 	{"void", FINDING_CONTAINER_NO_GPUS, in_container, void_request},
 	{"without the toolkit", FINDING_CONTAINER_NO_GPUS, in_container, unused_request},
-	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
+	{"by hand", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
+	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda_utility},
 	{"no nvidiactl", FINDING_NODE_MISSING, nothing, no_control},
 	{"too few", FINDING_NODE_MISSING, nothing, too_few_nodes},
 	{"no uvm", FINDING_UVM_MISSING, nothing, no_uvm},
@@ -364,8 +371,16 @@ END_TEST
 /* What makes a state that looks bad a good one. */
 STATE(makes_nodes, nodes[0].sight = nodes[1].sight = ABSENT; f->makes_nodes = true;)
 STATE(not_used, pci[0].used = pci[1].used = false; far_cpus(f); far_memory(f);)
-STATE(joined, f->joined = true; translates(f); acs(f);)
+STATE(joined, f->joined = 1; translates(f); acs(f);)
+STATE(links_unknown, f->joined = -1; translates(f); acs(f);)
+STATE(machine_of_guests, pci[0].driver = "vfio-pci"; translates(f); acs(f);)
+STATE(two_geforce, gpus[0].name = gpus[1].name = "NVIDIA GeForce RTX 4090"; translates(f); acs(f);)
+STATE(one_allowed, f->gpu_count = 1; translates(f); acs(f);)
 STATE(idle_lanes, narrow(f); gpus[1].performance = 8;)
+STATE(lanes_unknown, narrow(f); gpus[1].performance = -1;)
+STATE(no_active_port, f->infiniband.number = 0; low_memlock(f); no_peermem(f);)
+STATE(locks_all, low_memlock(f); f->ipc_lock = true;)
+STATE(no_gpus, low_memlock(f); no_peermem(f); f->gpu_count = f->pci_count = f->listed_gpus = 0;)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
 static const struct {
@@ -379,7 +394,21 @@ static const struct {
 	{"GPUs that the list hides: memory", FINDING_FAR_MEMORY, not_used},
 	{"NVLink beside an IOMMU", FINDING_IOMMU_TRANSLATES, joined},
 	{"NVLink beside ACS", FINDING_ACS_REDIRECTS, joined},
+	{"unknown NVLink beside an IOMMU", FINDING_IOMMU_TRANSLATES, links_unknown},
+	{"unknown NVLink beside ACS", FINDING_ACS_REDIRECTS, links_unknown},
+	{"a GPU of a virtual machine beside an IOMMU", FINDING_IOMMU_TRANSLATES, machine_of_guests},
+	{"a GPU of a virtual machine beside ACS", FINDING_ACS_REDIRECTS, machine_of_guests},
+	{"GeForce beside an IOMMU", FINDING_IOMMU_TRANSLATES, two_geforce},
+	{"GeForce beside ACS", FINDING_ACS_REDIRECTS, two_geforce},
+	{"a container with one GPU beside an IOMMU", FINDING_IOMMU_TRANSLATES, one_allowed},
+	{"a container with one GPU beside ACS", FINDING_ACS_REDIRECTS, one_allowed},
 	{"lanes of an idle GPU", FINDING_PCIE_NARROW, idle_lanes},
+	{"lanes in an unknown state", FINDING_PCIE_NARROW, lanes_unknown},
+	{"a network that is not in use: memlock", FINDING_MEMLOCK_LOW, no_active_port},
+	{"a network that is not in use: peermem", FINDING_NO_PEERMEM, no_active_port},
+	{"CAP_IPC_LOCK", FINDING_MEMLOCK_LOW, locks_all},
+	{"InfiniBand without GPUs: memlock", FINDING_MEMLOCK_LOW, no_gpus},
+	{"InfiniBand without GPUs: peermem", FINDING_NO_PEERMEM, no_gpus},
 	{"files that open here", FINDING_NODE_CGROUP, listed_here},
 };
 
@@ -394,6 +423,40 @@ START_TEST(leaves_harmless_alone)
 	judge(check_of(harmless[_i].finding), &facts, &arena, &verdict);
 	ck_assert_msg(verdict.outcome != OUTCOME_WRONG, "%s: %s", harmless[_i].name, verdict.text);
 	arena_free(&arena);
+}
+END_TEST
+
+/* A remedy names the variable only if the variable is the cause. */
+START_TEST(cause_of_no_compute)
+{
+	static const struct {
+		const char *variable;
+		bool is_cause;
+	} cases[] = {
+		{NULL, false},
+		{"NVIDIA_DRIVER_CAPABILITIES=all", false},
+		{"NVIDIA_DRIVER_CAPABILITIES=compute,utility", false},
+		{"NVIDIA_DRIVER_CAPABILITIES=utility,compute", false},
+		{"NVIDIA_DRIVER_CAPABILITIES=utility", true},
+		{"NVIDIA_DRIVER_CAPABILITIES=compat32", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct arena arena = {0};
+		struct verdict verdict;
+		struct facts facts;
+
+		set_well(&facts);
+		in_container(&facts);
+		no_libcuda(&facts);
+		variables[0] = cases[i].variable;
+		judge(check_of(FINDING_CONTAINER_NO_COMPUTE), &facts, &arena, &verdict);
+		ROW_EQ_INT(cases[i].variable ? cases[i].variable : "not set", verdict.outcome,
+			   OUTCOME_WRONG);
+		ck_assert_msg(!strstr(verdict.fix, "CAPABILITIES=") == !cases[i].is_cause, "%s: %s",
+			      cases[i].variable ? cases[i].variable : "not set", verdict.fix);
+		arena_free(&arena);
+	}
 }
 END_TEST
 
@@ -430,7 +493,6 @@ START_TEST(nothing_visible)
 		judge(check_get(i), &facts, &arena, &verdict);
 		ck_assert_msg(verdict.outcome == OUTCOME_MOOT ||
 				      verdict.outcome == OUTCOME_UNSEEN ||
-				      check_get(i)->finding == FINDING_IOMMU_TRANSLATES ||
 				      check_get(i)->finding == FINDING_INIT_FAILED ||
 				      check_get(i)->finding == FINDING_XID_PROGRAM,
 			      "%s: %d", check_get(i)->title, verdict.outcome);
@@ -451,6 +513,7 @@ int main(void)
 	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, leaves_harmless_alone, 0, ARRAY_SIZE(harmless));
 	tcase_add_test(tests, well);
+	tcase_add_test(tests, cause_of_no_compute);
 	tcase_add_test(tests, each_has_a_row);
 	tcase_add_test(tests, nothing_visible);
 	return unit_run(suite);
