@@ -8,7 +8,7 @@
 #include "elf_file.h"
 #include "program.h"
 
-enum { SMALL = 1 << 16, MAX_SITES = 32 };
+enum { SMALL = 1 << 16, MAX_SITES = 32, WITH_PACKAGES = 1 << 16 };
 
 struct python {
 	struct facts *facts;
@@ -49,16 +49,27 @@ static const char *version_in(const char *name)
 	return text && is_digit(text[2]) ? text : NULL;
 }
 
-/* Of an interpreter whose name has no version: prefix/lib/python3.11. */
+/* Of an interpreter whose name has no version: prefix/lib/python3.11. Folders of versions that were
+ * removed may stay, so the highest with packages comes first. */
 static const char *version_below(struct facts *facts, const char *prefix)
 {
 	const char *path = arena_printf(&facts->arena, "%s/lib", prefix), *found = NULL;
 	DIR *folder = path ? fact_folder(facts, path) : NULL;
 	struct dirent *entry;
+	long highest = -1;
 
-	while (folder && !found && (entry = readdir(folder)))
-		if (version_in(entry->d_name))
-			found = arena_strdup(&facts->arena, version_in(entry->d_name));
+	while (folder && (entry = readdir(folder))) {
+		const char *version = version_in(entry->d_name);
+		long minor = version ? strtol(version + 2, NULL, 10) % WITH_PACKAGES : -1;
+
+		if (version && exists(facts, arena_printf(&facts->arena, "%s/%s/site-packages",
+							  path, entry->d_name)))
+			minor += WITH_PACKAGES;
+		if (minor <= highest)
+			continue;
+		highest = minor;
+		found = arena_strdup(&facts->arena, version);
+	}
 	if (folder)
 		closedir(folder);
 	return found;
