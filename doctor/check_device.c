@@ -19,14 +19,19 @@ static bool is_there(const struct facts *facts, const char *path)
 	return node && node->sight == SEEN;
 }
 
+/* Whether it is the device file of a GPU: /dev/nvidia0. */
+static bool is_gpu(const struct node *node)
+{
+	return is_digit(node->path[strlen("/dev/nvidia")]);
+}
+
 /* The device files of GPUs that exist. */
 static size_t gpu_nodes(const struct facts *facts)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < facts->node_count; i++)
-		count += facts->nodes[i].sight == SEEN && facts->nodes[i].path[11] >= '0' &&
-			 facts->nodes[i].path[11] <= '9';
+		count += facts->nodes[i].sight == SEEN && is_gpu(&facts->nodes[i]);
 	return count;
 }
 
@@ -59,26 +64,48 @@ static bool cgroup_allows(const struct facts *facts, const struct node *node)
 	return false;
 }
 
-/* A device file that exists and that the cgroup refuses: opening it gives EPERM. */
-static const struct node *refused(const struct facts *facts)
+/* Whether the cgroup refuses a device file that exists: opening it gives EPERM. */
+static bool is_refused(const struct facts *facts, const struct node *node)
 {
+	/* This machine has shown it by opening. In a recorded one the number of nvidia-uvm is not
+	 * known. */
+	return node->error == EPERM || (*facts->root && !streq(node->path, "/dev/nvidia-uvm") &&
+					!cgroup_allows(facts, node));
+}
+
+/* Whether the permissions of a device file keep this user from it. */
+static bool is_denied(const struct facts *facts, const struct node *node)
+{
+	(void)facts;
+	return node->error == EACCES;
+}
+
+/* A device file that exists, that fails in this way, and that a program cannot do without. A job
+ * may have some GPUs only, so the file of a GPU counts if none of them can be used. */
+static const struct node *failing(const struct facts *facts,
+				  bool (*fails)(const struct facts *facts, const struct node *node))
+{
+	bool no_gpu = facts->nvml_asked && facts->nvml == NVML_SUCCESS && !facts->gpu_count;
+	const struct node *first = NULL;
+	bool opens = false;
+
 	for (size_t i = 0; i < facts->node_count; i++) {
 		const struct node *node = &facts->nodes[i];
 
-		/* This machine has shown it by opening. In a recorded one the number of
-		 * nvidia-uvm is not known. */
-		if (node->sight == SEEN &&
-		    (node->error == EPERM ||
-		     (*facts->root && !streq(node->path, "/dev/nvidia-uvm") &&
-		      !cgroup_allows(facts, node))))
+		if (node->sight != SEEN)
+			continue;
+		if (fails(facts, node) && !is_gpu(node))
 			return node;
+		if (fails(facts, node) && !first)
+			first = node;
+		opens = opens || (is_gpu(node) && !node->error && !is_refused(facts, node));
 	}
-	return NULL;
+	return no_gpu || !opens ? first : NULL;
 }
 
 void check_taken(const struct facts *facts, struct verdict *verdict)
 {
-	const struct node *node = refused(facts);
+	const struct node *node = failing(facts, is_refused);
 
 	if (facts->container.sight != SEEN || !gpu_nodes(facts))
 		return;
@@ -206,27 +233,21 @@ void check_uvm(const struct facts *facts, struct verdict *verdict)
 
 void check_node_modes(const struct facts *facts, struct verdict *verdict)
 {
-	bool any = false;
+	const struct node *node = failing(facts, is_denied);
 
-	for (size_t i = 0; i < facts->node_count; i++) {
-		const struct node *node = &facts->nodes[i];
-
-		if (node->sight == SEEN && node->error == EACCES) {
-			wrong(verdict,
-			      "add the user to the group of the file (often video), or set the "
-			      "module's option NVreg_DeviceFileMode=0666",
-			      "%s: this user may not open it (permission denied)", node->path);
-			return;
-		}
-		any = any || node->sight == SEEN;
-	}
-	if (any)
-		fine(verdict);
+	for (size_t i = 0; i < facts->node_count; i++)
+		if (facts->nodes[i].sight == SEEN)
+			fine(verdict);
+	if (node)
+		wrong(verdict,
+		      "add the user to the group of the file (often video), or set the module's "
+		      "option NVreg_DeviceFileMode=0666",
+		      "%s: this user may not open it (permission denied)", node->path);
 }
 
 void check_node_cgroup(const struct facts *facts, struct verdict *verdict)
 {
-	const struct node *node = refused(facts);
+	const struct node *node = failing(facts, is_refused);
 
 	/* A container has a finding of its own. */
 	if (facts->container.sight == SEEN || !gpu_nodes(facts))

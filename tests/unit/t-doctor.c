@@ -14,7 +14,7 @@
 /* What a state of GPUs is made of. */
 static struct gpu gpus[2];
 static struct pci_gpu pci[2];
-static struct node nodes[3];
+static struct node nodes[4];
 static struct library libraries[3];
 static const char *variables[3];
 static struct needed needed[1];
@@ -49,6 +49,7 @@ static void set_gpus(void)
 	nodes[0] = (struct node){"/dev/nvidiactl", SEEN, 0, 195, 255};
 	nodes[1] = (struct node){"/dev/nvidia-uvm", SEEN, 0, 510, 0};
 	nodes[2] = (struct node){"/dev/nvidia0", SEEN, 0, 195, 0};
+	nodes[3] = (struct node){"/dev/nvidia1", ABSENT, 0, 195, 1};
 }
 
 static void set_libraries(struct facts *f)
@@ -85,7 +86,7 @@ static void set_well(struct facts *f)
 		.stub_folder = fact_absent(),
 		.toolkit = {SEEN, "12.4", 12040, NULL},
 		.nodes = nodes,
-		.node_count = 3,
+		.node_count = 4,
 		.devices_cgroup = fact_text("a *:* rwm"),
 		.listed_gpus = 1,
 		.pci = pci,
@@ -170,6 +171,13 @@ STATE(not_built, f->module_file = fact_absent();)
 STATE(signatures, f->secure_boot = fact_text("sig_enforce is set"); f->secure_boot.number = 1;)
 STATE(init_failed, f->init_failed = fact_text("RmInitAdapter failed!");)
 STATE(refused, nodes[2].error = EPERM;)
+STATE(other_refused, nodes[3].sight = SEEN; nodes[3].error = EPERM;)
+STATE(other_denied, nodes[3].sight = SEEN; nodes[3].error = EACCES;)
+STATE(uvm_refused, nodes[1].error = EPERM;)
+STATE(denied, nodes[2].error = EACCES;)
+STATE(part_listed, f->root = "r"; nodes[3].sight = SEEN;
+      f->devices_cgroup = fact_text("c 195:255 rwm\nc 195:1 rwm");)
+STATE(part_in_container, f->container = fact_text("Apptainer"); other_refused(f);)
 STATE(not_listed, f->root = "r"; f->devices_cgroup = fact_text("c 1:3 rwm\nc 195:1 rwm");)
 STATE(unknown_error, f->nvml = NVML_ERROR_UNKNOWN;)
 STATE(no_nodes, f->node_count = 0;)
@@ -264,7 +272,12 @@ static const struct {
 	{"too few", FINDING_NODE_MISSING, nothing, too_few_nodes},
 	{"no uvm", FINDING_UVM_MISSING, nothing, no_uvm},
 	{"permission", FINDING_NODE_DENIED, nothing, no_permission},
+	{"permission for all GPUs", FINDING_NODE_DENIED, other_denied, denied},
 	{"cgroup 2", FINDING_NODE_CGROUP, nothing, refused},
+	{"cgroup 2, all GPUs", FINDING_NODE_CGROUP, other_refused, refused},
+	{"cgroup 2, uvm", FINDING_NODE_CGROUP, nothing, uvm_refused},
+	{"cgroup 1, part of the GPUs", FINDING_NODE_CGROUP, part_listed, not_listed},
+	{"part of the GPUs in a container", FINDING_GPUS_TAKEN, part_in_container, refused},
 	{"cgroup 1", FINDING_NODE_CGROUP, nothing, not_listed},
 	{"vfio", FINDING_GPU_UNBOUND, nothing, vfio},
 	{"unbound", FINDING_GPU_UNBOUND, nothing, unbound},
