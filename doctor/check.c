@@ -80,6 +80,18 @@ bool has_gpu(const struct facts *facts)
 	return facts->pci_count || facts->gpu_count || facts->listed_gpus;
 }
 
+bool without_links(const struct facts *facts, struct verdict *verdict)
+{
+	struct fact links = fact_unseen("--root has no links of drivers");
+
+	for (size_t i = 0; i < facts->pci_count; i++)
+		if (facts->pci[i].driver)
+			return false;
+	if (*facts->root && facts->pci_count)
+		unseen(verdict, &links, "the drivers of the GPUs");
+	return *facts->root && facts->pci_count;
+}
+
 bool is_compat(const struct library *library)
 {
 	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");

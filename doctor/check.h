@@ -52,6 +52,9 @@ void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *k
 
 /* Whether the machine has a GPU, as far as anything shows it. */
 bool has_gpu(const struct facts *facts);
+/* Whether no driver of a GPU is known, because a recorded machine has no links. Then it is not
+ * visible. */
+bool without_links(const struct facts *facts, struct verdict *verdict);
 /* Whether a libcuda is that of the package cuda-compat. */
 bool is_compat(const struct library *library);
 /* The first library with that name; NULL: the loader finds none. */

@@ -212,7 +212,8 @@ void check_nodes(const struct facts *facts, struct verdict *verdict)
 
 void check_uvm(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->module.sight != SEEN || !is_there(facts, "/dev/nvidiactl"))
+	/* Tegra has no such file. */
+	if (facts->module.sight != SEEN || !is_there(facts, "/dev/nvidiactl") || facts->tegra)
 		return;
 	fine(verdict);
 	/* CUDA calls nvidia-modprobe, which a container seldom has, or not with the rights. */
@@ -264,24 +265,11 @@ void check_node_cgroup(const struct facts *facts, struct verdict *verdict)
 		      "%s exists, but the device cgroup of this process refuses it", node->path);
 }
 
-static bool none_bound(const struct facts *facts)
-{
-	for (size_t i = 0; i < facts->pci_count; i++)
-		if (facts->pci[i].driver)
-			return false;
-	return true;
-}
-
 void check_bound(const struct facts *facts, struct verdict *verdict)
 {
-	const struct fact links = fact_unseen("--root has no links of drivers");
-
-	if (facts->module.sight != SEEN || !facts->pci_count || facts->container.sight == SEEN)
+	if (facts->module.sight != SEEN || !facts->pci_count || facts->container.sight == SEEN ||
+	    without_links(facts, verdict))
 		return;
-	if (*facts->root && none_bound(facts)) {
-		unseen(verdict, &links, "the drivers of the GPUs");
-		return;
-	}
 	fine(verdict);
 	for (size_t i = 0; i < facts->pci_count; i++) {
 		const struct pci_gpu *gpu = &facts->pci[i];

@@ -8,13 +8,14 @@ static bool unloaded(const struct facts *facts)
 	return facts->pci_count && facts->module.sight == ABSENT && !facts->gpu_count;
 }
 
-/* The version of a library of the driver, if its file has one with all parts. */
+/* The version of a library of the driver, if its file has one with all parts. The first part of a
+ * driver's version has three digits; JetPack's libcuda.so.1.1 has no such version. */
 static const char *driver_version(const struct facts *facts, const char *name)
 {
 	const struct library *library = first_library(facts, name);
+	const char *point = library && library->version ? strchr(library->version, '.') : NULL;
 
-	return library && library->version && strchr(library->version, '.') ? library->version
-									    : NULL;
+	return point && point - library->version >= 3 ? library->version : NULL;
 }
 
 void check_versions(const struct facts *facts, struct verdict *verdict)
@@ -23,6 +24,9 @@ void check_versions(const struct facts *facts, struct verdict *verdict)
 	const char *nvml = driver_version(facts, "libnvidia-ml.so.1");
 	const struct library *library = first_library(facts, "libcuda.so.1");
 
+	/* On Tegra libcuda is a part of the system, not of the module. */
+	if (facts->tegra)
+		return;
 	if (facts->module.sight == UNSEEN)
 		unseen(verdict, &facts->module, "the version of the kernel's module");
 	if (facts->module.sight != SEEN || (!cuda && !nvml))
@@ -40,18 +44,32 @@ void check_versions(const struct facts *facts, struct verdict *verdict)
 		      cuda ? cuda : "not compared", nvml ? nvml : "not compared");
 }
 
+static bool nouveau_holds(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->pci_count; i++)
+		if (facts->pci[i].driver && streq(facts->pci[i].driver, "nouveau"))
+			return true;
+	return false;
+}
+
 void check_nouveau(const struct facts *facts, struct verdict *verdict)
 {
 	if (!unloaded(facts))
 		return;
-	if (facts->modules.sight != SEEN) {
-		unseen(verdict, &facts->modules, "the list of modules");
+	if (nouveau_holds(facts)) {
+		/* Without any driver the machine would have no display. */
+		wrong(verdict,
+		      facts->module_file.sight == SEEN
+			      ? "blacklist nouveau, update the initramfs, and reboot"
+			      : "install NVIDIA's driver, then blacklist nouveau, update the "
+				"initramfs, and reboot",
+		      "the module nouveau holds the GPU, and NVIDIA's module is not loaded");
 		return;
 	}
-	fine(verdict);
-	if (facts->nouveau)
-		wrong(verdict, "blacklist nouveau, update the initramfs, and reboot",
-		      "the module nouveau holds the GPU, and NVIDIA's module is not loaded");
+	if (facts->modules.sight != SEEN)
+		unseen(verdict, &facts->modules, "the list of modules");
+	else if (!facts->nouveau || !without_links(facts, verdict))
+		fine(verdict);
 }
 
 void check_module_built(const struct facts *facts, struct verdict *verdict)

@@ -88,7 +88,8 @@ void check_compat_older(const struct facts *facts, struct verdict *verdict)
 {
 	const struct library *library = compat(facts);
 
-	if (!library || !library->version || facts->module.sight != SEEN)
+	/* On Tegra the versions of libcuda and of the module are not comparable. */
+	if (!library || !library->version || facts->module.sight != SEEN || facts->tegra)
 		return;
 	fine(verdict);
 	if (compare_versions(library->version, facts->module.text) < 0)

@@ -95,13 +95,14 @@ struct facts {
 	const char *const *environ; /* NULL: not visible */
 
 	struct fact os, kernel, container;
+	bool tegra; /* a processor with a GPU, as Jetson has it */
 
 	/* the driver */
 	struct fact module;  /* version of the kernel's module; ABSENT: not loaded */
 	bool open_module;    /* it is NVIDIA's open one */
 	struct fact modules; /* SEEN: the list of modules could be read */
 	bool nouveau, nvidia_listed, uvm, peermem;
-	struct fact module_file; /* nvidia.ko of this kernel in modules.dep */
+	struct fact module_file; /* that of NVIDIA in this kernel's modules.dep */
 	struct fact secure_boot; /* number: 1 it is on; text: what shows it */
 	enum nvml_return nvml;
 	bool nvml_asked;                             /* false: of a recorded machine */

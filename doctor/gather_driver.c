@@ -45,9 +45,36 @@ static void read_modules(struct facts *facts)
 	}
 }
 
+/* Whether a line of modules.dep, "updates/dkms/nvidia-current.ko.zst: ...", has the driver's
+ * module. Debian names it after its branch. Other modules of the driver need it. */
+static bool has_driver(struct span line)
+{
+	static const char *const branches[] = {"-open", "-current", "-tesla", "-legacy"};
+	static const char *const others[] = {"-uvm", "-drm", "-modeset", "-peermem"};
+	struct span path, part, name = {"", 0};
+
+	span_split(&line, ':', &path);
+	while (span_split(&path, '/', &part))
+		name = part;
+	if (!span_starts(name, "nvidia"))
+		return false;
+	part = (struct span){name.text + 6, name.length - 6};
+	span_split(&part, '.', &name);
+	if (!part.text || !(span_is(part, "ko") || span_starts(part, "ko.")))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (name.length && memmem(name.text, name.length, others[i], strlen(others[i])))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(branches); i++)
+		if (span_starts(name, branches[i]))
+			return true;
+	return !name.length;
+}
+
 /* depmod(8) lists every module of a kernel in modules.dep. */
 static void read_module_file(struct facts *facts)
 {
+	struct span rest, line;
 	struct fact file;
 
 	facts->module_file = fact_unseen(NULL);
@@ -60,9 +87,11 @@ static void read_module_file(struct facts *facts)
 		facts->module_file = fact_unseen("/lib/modules has nothing of this kernel");
 	if (file.sight != SEEN)
 		return;
-	facts->module_file = strstr(file.text, "/nvidia.ko") || starts_with(file.text, "nvidia.ko")
-				     ? fact_text("nvidia.ko")
-				     : fact_absent();
+	facts->module_file = fact_absent();
+	rest = span_of(file.text);
+	while (span_split(&rest, '\n', &line))
+		if (has_driver(line))
+			facts->module_file = fact_text("nvidia.ko");
 }
 
 /* The kernel loads only signed modules: by its own setting, or because of UEFI Secure Boot. An EFI

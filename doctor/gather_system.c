@@ -91,11 +91,21 @@ static void read_container(struct facts *facts)
 		}
 }
 
+/* The device tree has the models of the machine, each with NUL behind it. */
+static void read_tegra(struct facts *facts)
+{
+	size_t size = 0;
+	struct fact file = fact_bytes(facts, SMALL, &size, "/proc/device-tree/compatible");
+
+	facts->tegra = file.sight == SEEN && memmem(file.text, size, "nvidia,tegra", 12);
+}
+
 void gather_system(struct facts *facts)
 {
 	read_os(facts);
 	read_kernel(facts);
 	read_container(facts);
+	read_tegra(facts);
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */

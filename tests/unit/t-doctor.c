@@ -166,7 +166,9 @@ static void torch(struct facts *f)
 STATE(nothing, )
 STATE(old_cuda, libraries[0].version = "550.54.15";)
 STATE(old_nvml, libraries[1].version = "550.54.15";)
-STATE(nouveau, f->nouveau = true;)
+STATE(nouveau, pci[0].driver = "nouveau";)
+STATE(nouveau_loaded, f->nouveau = true; unload(f);)
+STATE(links_missing, nouveau_loaded(f); f->root = "r"; pci[0].driver = pci[1].driver = NULL;)
 STATE(not_built, f->module_file = fact_absent();)
 STATE(signatures, f->secure_boot = fact_text("sig_enforce is set"); f->secure_boot.number = 1;)
 STATE(init_failed, f->init_failed = fact_text("RmInitAdapter failed!");)
@@ -394,6 +396,9 @@ STATE(lanes_unknown, narrow(f); gpus[1].performance = -1;)
 STATE(no_active_port, f->infiniband.number = 0; low_memlock(f); no_peermem(f);)
 STATE(locks_all, low_memlock(f); f->ipc_lock = true;)
 STATE(no_gpus, low_memlock(f); no_peermem(f); f->gpu_count = f->pci_count = f->listed_gpus = 0;)
+STATE(jetson, f->tegra = true; libraries[0].version = "1.1"; nodes[1].sight = ABSENT;)
+STATE(short_version, libraries[0].version = "1.1";)
+STATE(jetson_compat, jetson(f); compat(f); libraries[0].version = "1.1";)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
 static const struct {
@@ -422,6 +427,12 @@ static const struct {
 	{"CAP_IPC_LOCK", FINDING_MEMLOCK_LOW, locks_all},
 	{"InfiniBand without GPUs: memlock", FINDING_MEMLOCK_LOW, no_gpus},
 	{"InfiniBand without GPUs: peermem", FINDING_NO_PEERMEM, no_gpus},
+	{"libcuda of Tegra", FINDING_VERSIONS_DIFFER, jetson},
+	{"a version that is not the driver's", FINDING_VERSIONS_DIFFER, short_version},
+	{"cuda-compat of Tegra", FINDING_COMPAT_OLDER, jetson_compat},
+	{"no uvm on Tegra", FINDING_UVM_MISSING, jetson},
+	{"nouveau without a GPU", FINDING_NOUVEAU_LOADED, nouveau_loaded},
+	{"nouveau without links", FINDING_NOUVEAU_LOADED, links_missing},
 	{"files that open here", FINDING_NODE_CGROUP, listed_here},
 };
 
