@@ -27,23 +27,53 @@ void wrong(struct verdict *verdict, const char *fix, const char *format, ...)
 	verdict->fix = fix;
 }
 
-const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds)
+/* The numbers of the GPUs that hold, with `separator` between them. NULL: none. */
+static const char *numbers_that(const struct facts *facts, struct verdict *verdict,
+				gpu_holds *holds, const char *separator)
 {
 	struct strbuf list = {0};
-	size_t count = 0;
 	const char *text = NULL;
 	char *taken;
 
 	for (size_t i = 0; i < facts->gpu_count; i++)
 		if (holds(&facts->gpus[i]))
-			strbuf_printf(&list, "%s%u", count++ ? ", " : "", facts->gpus[i].index);
+			strbuf_printf(&list, "%s%u", list.length ? separator : "",
+				      facts->gpus[i].index);
 	taken = strbuf_take(&list);
 	if (!taken)
 		verdict->arena->failed = true;
-	else if (count)
-		text = arena_printf(verdict->arena, "GPU%s %s", count == 1 ? "" : "s", taken);
+	else if (*taken)
+		text = arena_strdup(verdict->arena, taken);
 	free(taken);
 	return text;
+}
+
+const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds)
+{
+	const char *list = numbers_that(facts, verdict, holds, ", ");
+
+	return list ? arena_printf(verdict->arena, "GPU%s %s", strchr(list, ',') ? "s" : "", list)
+		    : NULL;
+}
+
+/* The remedy, whose commands have the numbers of GPUs in place of the N of "-i N". */
+static const char *with_numbers(struct verdict *verdict, const char *fix, const char *numbers)
+{
+	const char *place;
+	struct strbuf text = {0};
+	char *taken;
+
+	while ((place = fix ? strstr(fix, " -i N ") : NULL)) {
+		strbuf_printf(&text, "%.*s -i %s", (int)(place - fix), fix, numbers);
+		fix = place + strlen(" -i N");
+	}
+	strbuf_printf(&text, "%s", fix ? fix : "");
+	taken = strbuf_take(&text);
+	if (!taken)
+		verdict->arena->failed = true;
+	fix = arena_strdup(verdict->arena, taken);
+	free(taken);
+	return fix;
 }
 
 /* Without NVML the state of a GPU is not known. */
@@ -64,13 +94,14 @@ static bool without_nvml(const struct facts *facts, struct verdict *verdict)
 void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
 		gpu_holds *holds, const char *text, const char *fix)
 {
-	const char *those;
+	const char *those, *numbers;
 
 	if (without_nvml(facts, verdict))
 		return;
 	those = gpus_that(facts, verdict, holds);
-	if (those)
-		wrong(verdict, fix, "%s: %s", those, text);
+	numbers = numbers_that(facts, verdict, holds, ",");
+	if (those && numbers)
+		wrong(verdict, with_numbers(verdict, fix, numbers), "%s: %s", those, text);
 	else if (gpus_that(facts, verdict, known))
 		fine(verdict);
 }

@@ -46,7 +46,7 @@ typedef bool gpu_holds(const struct gpu *gpu);
 const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds);
 
 /* Finds "GPU 0, 2 TEXT" where a GPU holds. It is fine if a GPU is `known` and none holds, and moot
- * otherwise; without NVML it is not visible. */
+ * otherwise; without NVML it is not visible. In the remedy "-i N" gets the numbers of the GPUs. */
 void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
 		gpu_holds *holds, const char *text, const char *fix);
 

@@ -191,6 +191,14 @@ void check_capabilities(const struct facts *facts, struct verdict *verdict)
 		      "devices were passed by hand, or /etc/ld.so.cache were old");
 }
 
+static bool has_opened(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		if (facts->gpus[i].state == NVML_SUCCESS)
+			return true;
+	return false;
+}
+
 void check_nodes(const struct facts *facts, struct verdict *verdict)
 {
 	size_t wanted = facts->listed_gpus - facts->excluded_gpus;
@@ -199,7 +207,9 @@ void check_nodes(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || !facts->listed_gpus || facts->container.sight == SEEN)
 		return;
 	fine(verdict);
-	if (facts->makes_nodes)
+	/* NVML has opened the files of a GPU. Some containers look like a machine, and have a part
+	 * of the files. */
+	if (facts->makes_nodes || has_opened(facts))
 		return;
 	if (!is_there(facts, "/dev/nvidiactl"))
 		wrong(verdict, "run nvidia-smi once as root, which makes the files",

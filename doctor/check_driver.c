@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The driver: its versions, and why its module is not loaded. */
+#include <errno.h>
+
 #include "check.h"
 
 /* GPUs are on the bus, and the driver's module is not loaded. */
@@ -105,17 +107,45 @@ void check_module_signed(const struct facts *facts, struct verdict *verdict)
 		      facts->secure_boot.text);
 }
 
+/* Whether NVML drives each GPU that it should. */
+static bool all_work(const struct facts *facts)
+{
+	size_t working = facts->excluded_gpus, bound = 0;
+	bool kept = facts->container.sight == SEEN;
+
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		working += facts->gpus[i].state == NVML_SUCCESS;
+	for (size_t i = 0; i < facts->pci_count; i++)
+		bound += facts->pci[i].driver && streq(facts->pci[i].driver, "nvidia");
+	for (size_t i = 0; i < facts->node_count; i++) {
+		const struct node *node = &facts->nodes[i];
+
+		/* Opening initialises the GPU. */
+		if (node->sight == SEEN && node->error == EIO)
+			return false;
+		kept = kept || (node->sight == SEEN && node->error);
+	}
+	/* A job or a container may have a part of the GPUs. */
+	return facts->gpu_count && (working >= bound || (kept && working > facts->excluded_gpus));
+}
+
 void check_init(const struct facts *facts, struct verdict *verdict)
 {
+	struct fact root = fact_unseen("--root has no NVML");
+
 	if (!has_gpu(facts))
 		return;
 	fine(verdict);
 	if (facts->init_failed.sight == UNSEEN)
 		unseen(verdict, &facts->init_failed, "the kernel's log");
-	else if (facts->init_failed.sight == SEEN)
+	if (facts->init_failed.sight != SEEN)
+		return;
+	/* The log may be old, or of a card that only another driver supports. */
+	if (!facts->nvml_asked && facts->module.sight == SEEN)
+		unseen(verdict, &root, "the state of the GPUs");
+	else if (!all_work(facts))
 		wrong(verdict,
 		      "look at dmesg; shut the machine down, check the power cables and the seat "
-		      "of "
-		      "the card, and compare the model with the list of the driver's release",
+		      "of the card, and compare the model with the list of the driver's release",
 		      "the kernel's log has: %s", facts->init_failed.text);
 }

@@ -10,9 +10,8 @@
 	}
 
 PREDICATE(is_counted, gpu->index < GPUMAP_MAX_DEVICES)
-PREDICATE(is_lost, gpu->state == NVML_ERROR_GPU_IS_LOST ||
-			   gpu->state == NVML_ERROR_RESET_REQUIRED ||
-			   gpu->state == NVML_ERROR_UNKNOWN)
+PREDICATE(is_lost, gpu->state == NVML_ERROR_GPU_IS_LOST || gpu->state == NVML_ERROR_UNKNOWN)
+PREDICATE(needs_reset, gpu->state == NVML_ERROR_RESET_REQUIRED)
 PREDICATE(has_fabric, gpu->fabric > NVML_FABRIC_UNSUPPORTED)
 PREDICATE(fabric_starting,
 	  gpu->fabric == NVML_FABRIC_NOT_STARTED || gpu->fabric == NVML_FABRIC_IN_PROGRESS)
@@ -32,12 +31,15 @@ PREDICATE(has_mode, gpu->compute >= 0)
 PREDICATE(is_prohibited, gpu->compute == NVML_COMPUTE_PROHIBITED)
 PREDICATE(is_exclusive, gpu->compute == NVML_COMPUTE_EXCLUSIVE_PROCESS ||
 				gpu->compute == NVML_COMPUTE_EXCLUSIVE_THREAD)
-PREDICATE(exclusive_busy, is_exclusive(gpu) && gpu->processes > 0)
-PREDICATE(has_clocks, gpu->clocks >= 0)
+/* Under MPS the process is its server, which takes other programs. */
+PREDICATE(exclusive_busy, is_exclusive(gpu) && gpu->processes > 0 && !gpu->mps_server)
+PREDICATE(busy_by_known, exclusive_busy(gpu) && !gpu->hidden)
+/* The clocks of an idle GPU, from state P8 on, slow no program. */
+PREDICATE(has_clocks, gpu->clocks >= 0 && gpu->performance < 8)
 PREDICATE(too_hot,
-	  gpu->clocks >= 0 && gpu->clocks & (NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_SW_THERMAL))
-PREDICATE(power_brake, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
-PREDICATE(slowed, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
+	  has_clocks(gpu) && gpu->clocks & (NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_SW_THERMAL))
+PREDICATE(power_brake, has_clocks(gpu) && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
+PREDICATE(slowed, has_clocks(gpu) && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
 PREDICATE(has_width, gpu->performance >= 0 && gpu->width > 0 && gpu->max_width > 0)
 /* Some models drop lanes, too, when they are idle: from state P8 on. */
 PREDICATE(is_narrow, has_width(gpu) && gpu->width < gpu->max_width && gpu->performance < 8)
@@ -49,12 +51,23 @@ PREDICATE(in_use, gpu->processes > 0)
 PREDICATE(has_generation, gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0)
 PREDICATE(is_slow, has_generation(gpu) && gpu->generation < gpu->max_generation)
 
+/* How GPUs are reset. Without -i nvidia-smi resets all. */
+static const char *reset(const struct facts *facts)
+{
+	/* Before H100 NVSwitch joins the GPUs so that none is reset without the others. */
+	if (facts->switches && facts->gpu_count && facts->gpus[0].major < 9)
+		return "end all programs that use GPUs, and reset all GPUs together, as NVSwitch "
+		       "needs it: nvidia-smi -r as root";
+	return "end the programs that use the GPU, and reset it: nvidia-smi -i N -r as root";
+}
+
 void check_lost(const struct facts *facts, struct verdict *verdict)
 {
-	judge_gpus(facts, verdict, is_counted, is_lost,
-		   "the driver has lost contact, or needs a reset of the GPU",
-		   "end the programs that use it and run nvidia-smi -r as root, or reboot; look at "
-		   "dmesg for Xid");
+	judge_gpus(facts, verdict, is_counted, is_lost, "the driver has lost contact",
+		   "look at dmesg for Xid, and reboot");
+	if (verdict->outcome != OUTCOME_WRONG)
+		judge_gpus(facts, verdict, is_counted, needs_reset, "the driver asks for a reset",
+			   reset(facts));
 }
 
 void check_fabric(const struct facts *facts, struct verdict *verdict)
@@ -105,52 +118,64 @@ void check_remap_failed(const struct facts *facts, struct verdict *verdict)
 void check_remap_pending(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_rows, rows_pending,
-		   "a row of memory will be replaced at the next reset",
-		   "end the programs that use the GPU, and reset it: nvidia-smi -r as root");
+		   "a row of memory will be replaced at the next reset", reset(facts));
 }
 
 void check_pages_pending(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_pages, pages_pending,
 		   "a page of memory with errors will be retired when the driver starts again",
-		   "end the programs that use the GPU, and reset it: nvidia-smi -r as root");
+		   reset(facts));
 }
 
 void check_ecc_errors(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_errors, errors_counted,
 		   "uncorrected memory errors since the driver was loaded",
-		   "reset the GPU (nvidia-smi -r as root); if they return, have it replaced");
+		   arena_printf(verdict->arena, "%s; if the errors return, have it replaced",
+				reset(facts)));
 }
 
 void check_ecc_pending(const struct facts *facts, struct verdict *verdict)
 {
-	judge_gpus(
-		facts, verdict, has_ecc, ecc_changes,
-		"the ECC mode changes at the next reset, and with it the memory's size",
-		"reset the GPU (nvidia-smi -r as root), or take the change back (nvidia-smi -e)");
+	judge_gpus(facts, verdict, has_ecc, ecc_changes,
+		   "the ECC mode changes at the next reset, and with it the memory's size",
+		   arena_printf(verdict->arena,
+				"%s; or take the change back: nvidia-smi -i N -e 0 if ECC was off, "
+				"1 if it was on",
+				reset(facts)));
 }
 
 void check_mig_pending(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_mig, mig_changes, "the MIG mode changes at the next reset",
-		   "reset the GPU (nvidia-smi -r as root), or take the change back (nvidia-smi "
-		   "-mig)");
+		   arena_printf(verdict->arena,
+				"%s; or take the change back: nvidia-smi -i N -mig 0 if MIG was "
+				"off, 1 if it was on",
+				reset(facts)));
 }
 
 void check_prohibited(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_mode, is_prohibited,
 		   "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
-		   "run nvidia-smi -c 0 as root, or choose another GPU");
+		   "run nvidia-smi -i N -c 0 as root, or choose another GPU");
 }
 
 void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 {
+	struct fact hidden = fact_unseen("processes of others, or outside of this container, are "
+					 "not visible");
+
+	/* With MPS the server has the GPU, for programs of all users. */
+	if (facts->mps.sight == SEEN && facts->mps.number)
+		return;
 	judge_gpus(facts, verdict, has_mode, exclusive_busy,
 		   "the compute mode is exclusive and a process has it, so another program fails "
 		   "(error 46)",
-		   "wait for the process, choose another GPU, or run nvidia-smi -c 0 as root");
+		   "wait for the process, choose another GPU, or run nvidia-smi -i N -c 0 as root");
+	if (verdict->outcome == OUTCOME_WRONG && !gpus_that(facts, verdict, busy_by_known))
+		unseen(verdict, &hidden, "whether the server of MPS has the GPU");
 }
 
 void check_exclusive(const struct facts *facts, struct verdict *verdict)
@@ -160,7 +185,7 @@ void check_exclusive(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(facts, verdict, has_mode, is_exclusive,
 		   "the compute mode is exclusive: one process may use it; under MPS this is the "
 		   "server",
-		   "start one rank for each GPU, or run nvidia-smi -c 0 as root");
+		   "start one rank for each GPU, or run nvidia-smi -i N -c 0 as root");
 }
 
 void check_clocks(const struct facts *facts, struct verdict *verdict)

@@ -161,7 +161,9 @@ void check_toolkit(const struct facts *facts, struct verdict *verdict)
 {
 	int64_t toolkit = facts->toolkit.number, driver = facts->cuda.number;
 
-	if (facts->toolkit.sight != SEEN || !toolkit || facts->cuda.sight != SEEN)
+	/* What a program is built with counts more than what is installed. */
+	if (facts->toolkit.sight != SEEN || !toolkit || facts->cuda.sight != SEEN ||
+	    facts->program.kind.sight == SEEN)
 		return;
 	fine(verdict);
 	/* Within one major version programs of a newer toolkit work with an older driver. */

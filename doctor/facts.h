@@ -58,6 +58,8 @@ struct gpu {
 	int64_t mig, mig_pending;
 	int64_t fabric, fabric_status;
 	int64_t processes;
+	bool mps_server; /* one of them is the server of MPS */
+	bool hidden;     /* the name of one of them is not visible */
 };
 
 /* A shared library at one place. */

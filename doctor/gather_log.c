@@ -39,10 +39,12 @@ static void take_line(struct log *log, struct span line)
 {
 	const char *xid = after(line, "NVRM: Xid (");
 	const char *failed = after(line, "NVRM: ");
-	const char *end = line.text + line.length;
+	/* /dev/kmsg writes the end of a line as \x0a. */
+	const char *next = after(line, "\\x0a");
+	const char *end = next ? next - strlen("\\x0a") : line.text + line.length;
 	int64_t number;
 
-	if (xid) {
+	if (xid && xid < end) {
 		const char *colon = memmem(xid, (size_t)(end - xid), "): ", 3);
 		size_t digits = 0;
 
@@ -56,7 +58,7 @@ static void take_line(struct log *log, struct span line)
 			log->xids[number]++;
 		return;
 	}
-	if (!failed || log->failure)
+	if (!failed || failed >= end || log->failure)
 		return;
 	if (after(line, "RmInitAdapter failed") || after(line, "rm_init_adapter failed") ||
 	    after(line, "fallen off the bus") || after(line, "is not supported by") ||
@@ -120,12 +122,16 @@ static struct fact list_xids(struct log *log, bool of_programs)
 static void find_fabric_manager(struct facts *facts)
 {
 	DIR *folder = facts->switches ? fact_folder(facts, "/proc") : NULL;
+	struct fact first = fact_file(facts, 64, "/proc/1/comm");
 	struct dirent *entry;
 
-	facts->fabric_manager = facts->container.sight == SEEN
-					? fact_unseen("the host's processes are not visible in a "
-						      "container")
-					: fact_absent();
+	facts->fabric_manager = fact_absent();
+	/* As with the mount option hidepid, or in a recorded machine. */
+	if (first.sight != SEEN)
+		facts->fabric_manager = fact_unseen("the processes of others are not visible");
+	if (facts->container.sight == SEEN)
+		facts->fabric_manager = fact_unseen("the host's processes are not visible in a "
+						    "container");
 	if (!folder)
 		return;
 	while ((entry = readdir(folder))) {

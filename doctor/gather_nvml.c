@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What NVML knows: the inventory, and the state of each GPU. */
 #include <dlfcn.h>
+#include <time.h>
 
 #include "gather.h"
 #include "inventory/host.h"
@@ -60,7 +61,28 @@ static void read_processes(struct facts *facts, struct gpu *gpu, const struct nv
 		return;
 	}
 	gpu->processes = number_or_unknown(gpu, list.code, list.count);
+	/* The kernel cuts names of processes after 15 characters. */
+	for (unsigned int i = 0; i < list.count && !gpu->mps_server; i++) {
+		struct fact name = fact_file(facts, 64, "/proc/%u/comm", list.entries[i].pid);
+
+		gpu->mps_server = name.sight == SEEN && streq(name.text, "nvidia-cuda-mps");
+		gpu->hidden = gpu->hidden || name.sight != SEEN;
+	}
 	free(list.entries);
+}
+
+static int64_t read_clocks(struct gpu *gpu, const struct nvml *nvml, struct nvml_handle *handle)
+{
+	static const int64_t slowdown = NVML_CLOCKS_HW_SLOWDOWN;
+	static const int64_t reasons = NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_HW_POWER_BRAKE;
+	int64_t first = ASK(clock_reasons, unsigned long long), second;
+
+	/* Without its reason the bit may be set for a moment, while the clocks change. */
+	if (first < 0 || !(first & slowdown) || first & reasons)
+		return first;
+	nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	second = ASK(clock_reasons, unsigned long long);
+	return second < 0 || second & slowdown ? first : first & ~slowdown;
 }
 
 static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nvml)
@@ -81,7 +103,7 @@ static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nv
 	gpu->compute = ASK(compute_mode, enum nvml_compute_mode);
 	gpu->persistence = ASK(persistence, unsigned int);
 	gpu->pages_pending = ASK(pages_pending, unsigned int);
-	gpu->clocks = ASK(clock_reasons, unsigned long long);
+	gpu->clocks = read_clocks(gpu, nvml, handle);
 	gpu->performance = ASK(performance, unsigned int);
 	gpu->width = ASK(pcie_width, unsigned int);
 	gpu->max_width = ASK(pcie_max_width, unsigned int);

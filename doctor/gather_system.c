@@ -78,6 +78,8 @@ static void read_container(struct facts *facts)
 		{"/.singularity.d", NULL, "Singularity"},
 		{NULL, "APPTAINER_CONTAINER", "Apptainer"},
 		{NULL, "SINGULARITY_CONTAINER", "Singularity"},
+		{NULL, "CH_RUNNING", "Charliecloud"},
+		{"/run/systemd/container", NULL, "container"},
 		{NULL, "container", "container"}, /* systemd, LXC, podman */
 	};
 	struct stat about;

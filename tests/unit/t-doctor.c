@@ -171,7 +171,12 @@ STATE(nouveau_loaded, f->nouveau = true; unload(f);)
 STATE(links_missing, nouveau_loaded(f); f->root = "r"; pci[0].driver = pci[1].driver = NULL;)
 STATE(not_built, f->module_file = fact_absent();)
 STATE(signatures, f->secure_boot = fact_text("sig_enforce is set"); f->secure_boot.number = 1;)
-STATE(init_failed, f->init_failed = fact_text("RmInitAdapter failed!");)
+STATE(old_log, f->init_failed = fact_text("RmInitAdapter failed!");)
+STATE(init_failed, old_log(f); f->gpu_count = 1;)
+STATE(init_failed_here, old_log(f); nodes[2].error = EIO;)
+STATE(recorded_log, init_failed(f); f->root = "r"; f->nvml_asked = false;)
+STATE(log_in_job, init_failed(f); nodes[3].sight = SEEN; nodes[3].error = EPERM;)
+STATE(legacy_card, old_log(f); f->gpu_count = 1; pci[1].driver = NULL;)
 STATE(refused, nodes[2].error = EPERM;)
 STATE(other_refused, nodes[3].sight = SEEN; nodes[3].error = EPERM;)
 STATE(other_denied, nodes[3].sight = SEEN; nodes[3].error = EACCES;)
@@ -187,6 +192,7 @@ STATE(void_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=vo
 STATE(unused_request, f->node_count = 0; variables[0] = "NVIDIA_VISIBLE_DEVICES=all";)
 STATE(no_libcuda, f->libraries++; f->library_count--;)
 STATE(no_libcuda_utility, no_libcuda(f); variables[0] = "NVIDIA_DRIVER_CAPABILITIES=utility";)
+STATE(no_nvml, f->gpu_count = 0;)
 STATE(no_control, nodes[0].sight = ABSENT;)
 STATE(too_few_nodes, f->listed_gpus = 2;)
 STATE(no_uvm, nodes[1].sight = ABSENT;)
@@ -218,7 +224,12 @@ STATE(ecc_changes, gpus[1].ecc_pending = 0;)
 STATE(mig_changes, gpus[1].mig_pending = 1;)
 STATE(prohibited, gpus[1].compute = NVML_COMPUTE_PROHIBITED;)
 STATE(busy, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS; gpus[1].processes = 1;)
+STATE(no_mps, f->mps = fact_absent();)
+STATE(mps_server, no_mps(f); busy(f); gpus[1].mps_server = true;)
+STATE(busy_hidden, no_mps(f); busy(f); gpus[1].hidden = true;)
 STATE(exclusive, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS;)
+STATE(needs_reset, gpus[1].state = NVML_ERROR_RESET_REQUIRED;)
+STATE(lowered, gpus[1].clocks = NVML_CLOCKS_HW_SLOWDOWN;)
 STATE(hot, gpus[1].clocks = NVML_CLOCKS_HW_THERMAL;)
 STATE(brake, gpus[1].clocks = NVML_CLOCKS_HW_POWER_BRAKE;)
 STATE(narrow, gpus[1].width = 8;)
@@ -262,6 +273,7 @@ static const struct {
 	{"not built", FINDING_MODULE_NOT_BUILT, unload, not_built},
 	{"signatures", FINDING_MODULE_UNSIGNED, unload, signatures},
 	{"initialisation", FINDING_INIT_FAILED, nothing, init_failed},
+	{"a GPU that does not open", FINDING_INIT_FAILED, nothing, init_failed_here},
 	{"EPERM in a container", FINDING_GPUS_TAKEN, in_container, refused},
 	{"cgroup 1 in a container", FINDING_GPUS_TAKEN, in_container, not_listed},
 	{"unknown error", FINDING_GPUS_TAKEN, in_container, unknown_error},
@@ -272,6 +284,9 @@ static const struct {
 	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda_utility},
 	{"no nvidiactl", FINDING_NODE_MISSING, nothing, no_control},
 	{"too few", FINDING_NODE_MISSING, nothing, too_few_nodes},
+	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
+	{"no nvidiactl", FINDING_NODE_MISSING, no_nvml, no_control},
+	{"too few", FINDING_NODE_MISSING, no_nvml, too_few_nodes},
 	{"no uvm", FINDING_UVM_MISSING, nothing, no_uvm},
 	{"permission", FINDING_NODE_DENIED, nothing, no_permission},
 	{"permission for all GPUs", FINDING_NODE_DENIED, other_denied, denied},
@@ -293,6 +308,7 @@ static const struct {
 	{"toolkit", FINDING_TOOLKIT_NEWER, nothing, new_toolkit},
 	{"stub folder", FINDING_STUB_FOLDER, path_set, stub_folder},
 	{"lost", FINDING_GPU_LOST, nothing, lost},
+	{"needs a reset", FINDING_GPU_LOST, nothing, needs_reset},
 	{"fabric starts", FINDING_FABRIC_NOT_READY, nothing, fabric_starts},
 	{"fabric fails", FINDING_FABRIC_NOT_READY, nothing, fabric_fails},
 	{"no fabric manager", FINDING_FABRIC_NOT_READY, switches, no_manager},
@@ -304,10 +320,11 @@ static const struct {
 	{"ECC pending", FINDING_ECC_PENDING, nothing, ecc_changes},
 	{"MIG pending", FINDING_MIG_PENDING, nothing, mig_changes},
 	{"prohibited", FINDING_COMPUTE_PROHIBITED, nothing, prohibited},
-	{"exclusive, busy", FINDING_EXCLUSIVE_BUSY, nothing, busy},
+	{"exclusive, busy", FINDING_EXCLUSIVE_BUSY, no_mps, busy},
 	{"exclusive", FINDING_EXCLUSIVE_MODE, nothing, exclusive},
 	{"hot", FINDING_GPU_SLOWED, nothing, hot},
 	{"power brake", FINDING_GPU_SLOWED, nothing, brake},
+	{"half of the clocks", FINDING_GPU_SLOWED, nothing, lowered},
 	{"narrow", FINDING_PCIE_NARROW, nothing, narrow},
 	{"slow", FINDING_PCIE_SLOW, nothing, slow},
 	{"not persistent", FINDING_NO_PERSISTENCE, nothing, not_persistent},
@@ -399,6 +416,14 @@ STATE(no_gpus, low_memlock(f); no_peermem(f); f->gpu_count = f->pci_count = f->l
 STATE(jetson, f->tegra = true; libraries[0].version = "1.1"; nodes[1].sight = ABSENT;)
 STATE(short_version, libraries[0].version = "1.1";)
 STATE(jetson_compat, jetson(f); compat(f); libraries[0].version = "1.1";)
+STATE(part_of_nodes, too_few_nodes(f); f->listed_gpus = 8;)
+STATE(idle_clocks, lowered(f); gpus[1].performance = 8;)
+STATE(hidden_manager, switches(f);
+      f->fabric_manager = fact_unseen("the processes of others are not visible");)
+STATE(rows_pending_too, gpus[0].rows_pending = 1;)
+STATE(old_switches, f->switches = 6; gpus[0].major = 8;)
+STATE(nouveau_unloaded, unload(f); nouveau(f);)
+STATE(toolkit_beside, torch(f); new_toolkit(f);)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
 static const struct {
@@ -433,6 +458,17 @@ static const struct {
 	{"no uvm on Tegra", FINDING_UVM_MISSING, jetson},
 	{"nouveau without a GPU", FINDING_NOUVEAU_LOADED, nouveau_loaded},
 	{"nouveau without links", FINDING_NOUVEAU_LOADED, links_missing},
+	{"a part of the files, and NVML works", FINDING_NODE_MISSING, part_of_nodes},
+	{"a daemon of MPS", FINDING_EXCLUSIVE_BUSY, busy},
+	{"the server of MPS", FINDING_EXCLUSIVE_BUSY, mps_server},
+	{"a process that is not visible", FINDING_EXCLUSIVE_BUSY, busy_hidden},
+	{"clocks of an idle GPU", FINDING_GPU_SLOWED, idle_clocks},
+	{"hidden processes", FINDING_FABRIC_NOT_READY, hidden_manager},
+	{"an old line of the log", FINDING_INIT_FAILED, old_log},
+	{"a log of a recorded machine", FINDING_INIT_FAILED, recorded_log},
+	{"a log of other GPUs", FINDING_INIT_FAILED, log_in_job},
+	{"a log of a legacy card", FINDING_INIT_FAILED, legacy_card},
+	{"a toolkit beside a program", FINDING_TOOLKIT_NEWER, toolkit_beside},
 	{"files that open here", FINDING_NODE_CGROUP, listed_here},
 };
 
@@ -481,6 +517,41 @@ START_TEST(cause_of_no_compute)
 			      cases[i].variable ? cases[i].variable : "not set", verdict.fix);
 		arena_free(&arena);
 	}
+}
+END_TEST
+
+/* A command that changes GPUs names them: without -i it would change all. */
+static const struct {
+	const char *name;
+	enum finding_id finding;
+	void (*before)(struct facts *);
+	void (*bad)(struct facts *);
+	const char *fix;
+} remedies[] = {
+	{"lost", FINDING_GPU_LOST, nothing, lost, "look at dmesg for Xid, and reboot"},
+	{"reset", FINDING_GPU_LOST, nothing, needs_reset, "nvidia-smi -i 1 -r as root"},
+	{"two GPUs", FINDING_REMAP_PENDING, rows_pending_too, rows_pending, "nvidia-smi -i 0,1 -r"},
+	{"NVSwitch", FINDING_REMAP_PENDING, old_switches, rows_pending, "all GPUs together"},
+	{"ECC", FINDING_ECC_PENDING, nothing, ecc_changes, "nvidia-smi -i 1 -e 0"},
+	{"MIG", FINDING_MIG_PENDING, nothing, mig_changes, "nvidia-smi -i 1 -mig 0"},
+	{"mode", FINDING_COMPUTE_PROHIBITED, nothing, prohibited, "nvidia-smi -i 1 -c 0"},
+	{"nouveau alone", FINDING_NOUVEAU_LOADED, not_built, nouveau_unloaded, "install NVIDIA's"},
+};
+
+START_TEST(names_gpus)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	remedies[_i].before(&facts);
+	remedies[_i].bad(&facts);
+	judge(check_of(remedies[_i].finding), &facts, &arena, &verdict);
+	ROW_EQ_INT(remedies[_i].name, verdict.outcome, OUTCOME_WRONG);
+	ck_assert_msg(strstr(verdict.fix, remedies[_i].fix), "%s: %s", remedies[_i].name,
+		      verdict.fix);
+	arena_free(&arena);
 }
 END_TEST
 
@@ -536,6 +607,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, leaves_harmless_alone, 0, ARRAY_SIZE(harmless));
+	tcase_add_loop_test(tests, names_gpus, 0, ARRAY_SIZE(remedies));
 	tcase_add_test(tests, well);
 	tcase_add_test(tests, cause_of_no_compute);
 	tcase_add_test(tests, each_has_a_row);
