@@ -3,6 +3,7 @@
 
 enum mark {
 	MARK_PREFIX, /* the rest of the folder's name is the id */
+	MARK_SCOPE,  /* the same, of a scope of systemd or in a folder for containers */
 	MARK_FOLDER, /* the next folder's name is the id */
 	MARK_POD     /* the same, but its name begins with the word */
 };
@@ -12,11 +13,11 @@ static const struct row {
 	enum mark mark;
 	const char *below; /* a folder above must begin with this; NULL: any */
 } rows[] = {
-	{"docker-", "docker", MARK_PREFIX, NULL},
-	{"libpod-", "podman", MARK_PREFIX, NULL},
-	{"cri-containerd-", "containerd", MARK_PREFIX, NULL},
-	{"nerdctl-", "containerd", MARK_PREFIX, NULL},
-	{"crio-", "crio", MARK_PREFIX, NULL},
+	{"docker-", "docker", MARK_SCOPE, NULL},
+	{"libpod-", "podman", MARK_SCOPE, NULL},
+	{"cri-containerd-", "containerd", MARK_SCOPE, NULL},
+	{"nerdctl-", "containerd", MARK_SCOPE, NULL},
+	{"crio-", "crio", MARK_SCOPE, NULL},
 	{"lxc.payload.", "lxc", MARK_PREFIX, NULL},
 	{"job_", "slurm", MARK_PREFIX, "slurm"},
 	{"docker", "docker", MARK_FOLDER, NULL},
@@ -73,7 +74,9 @@ static bool take_folder(struct container *ret, struct walk *walk, struct span fo
 
 		if (!applies(row, walk) || !span_starts(name, row->word))
 			continue;
-		if (row->mark == MARK_PREFIX && name.length > n) {
+		if (row->mark == MARK_SCOPE && name.length == folder.length && !next)
+			continue;
+		if (row->mark <= MARK_SCOPE && name.length > n) {
 			found(ret, walk, row->runtime,
 			      (struct span){name.text + n, name.length - n});
 			return true;
