@@ -24,7 +24,8 @@
 enum {
 	MAX_ABOVE = 1000,
 	MAX_LINE = 4096,
-	CLOCK_SLACK = 2 /* seconds by which two clocks may differ, after rounding */
+	CLOCK_SLACK = 2, /* seconds by which two clocks may differ, after rounding */
+	OWN_CHILD = 2    /* seconds after its start in which an init starts its program */
 };
 
 /* Reads the start of a file of /proc/PID. */
@@ -44,39 +45,63 @@ static bool read_start(char *ret, size_t size, int pid, const char *name)
 	return n > 0;
 }
 
-/* Whether the process is the first of a pid namespace ("NSpid:\t4711\t1"). */
-static bool is_first(int pid)
+/* Its number in its own pid namespace ("NSpid:\t4711\t1"); -1: it is not known. */
+static int64_t inner_pid(int pid)
 {
 	char text[MAX_LINE];
-	const char *line, *last;
+	struct span rest, number;
+	const char *line;
 
 	if (!read_start(text, sizeof(text), pid, "status"))
-		return false;
-	line = strstr(text, "\nNSpid:");
+		return -1;
+	line = strstr(text, "\nNSpid:\t");
 	if (!line)
-		return false;
-	line++;
-	last = line + strcspn(line, "\n");
-	return last - line > 2 && last[-1] == '1' && last[-2] == '\t';
+		return -1;
+	line += strlen("\nNSpid:\t");
+	rest = (struct span){line, strcspn(line, "\n")};
+	while (span_split(&rest, '\t', &number) && rest.text)
+		;
+	return span_number(number, INT32_MAX);
 }
 
-/* Whether the process gets the children of those that ended: the first of a pid namespace, or a
- * process that asked for them. /proc does not show who asked, so these are known by name. */
-static bool is_reaper(int pid)
+/* Whether the process is one that takes orphans, and starts no ranks itself. The first process of a
+ * pid namespace takes them, but it can be a launcher as well. /proc does not show which other
+ * processes asked for orphans; of these only the manager of a user's services is known. */
+static bool is_init(int pid)
 {
+	static const char *const names[] = {
+		"init",      "systemd",   "tini",      "tini-static", "docker-init", "podman-init",
+		"catatonit", "dumb-init", "s6-svscan", "openrc-init", "runit",       "pause"};
 	char name[64];
 
-	if (pid <= 1 || is_first(pid))
+	if (!read_start(name, sizeof(name), pid, "comm"))
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	if (streq(name, "systemd"))
 		return true;
-	return read_start(name, sizeof(name), pid, "comm") &&
-	       (streq(name, "systemd\n") || starts_with(name, "containerd-shim"));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (streq(name, names[i]))
+			return inner_pid(pid) == 1;
+	return false;
+}
+
+/* Whether the parent of the process has ended. The init of a container starts one program, at
+ * once: that is its own child. */
+static bool is_orphan(const struct process_stat *stat)
+{
+	struct process_stat init;
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	return stat->parent > 0 && is_init(stat->parent) &&
+	       process_stat_read(&init, stat->parent) &&
+	       stat->start > init.start + (uint64_t)(ticks * OWN_CHILD);
 }
 
 bool ps_is_detached(int pid)
 {
 	struct process_stat stat;
 
-	return process_stat_read(&stat, pid) && !stat.terminal && is_reaper(stat.parent);
+	return process_stat_read(&stat, pid) && !stat.terminal && is_orphan(&stat);
 }
 
 static bool same_namespace(int pid)
@@ -157,7 +182,7 @@ static int top_of(int pid, const char *run)
 		int parent = process_parent(pid);
 		bool same;
 
-		if (parent <= 1)
+		if (parent <= 0)
 			return pid;
 		if (!process_text_read(&text, parent))
 			return errno == ENOMEM ? -1 : pid;
@@ -171,29 +196,46 @@ static int top_of(int pid, const char *run)
 	return pid;
 }
 
-static bool state_by_orphan(enum ps_run_state *ret, int pid, const char *run)
+/* Ended if the highest process is an orphan; systemd names the processes that it started itself.
+ * False without memory. */
+static bool state_by_orphan(enum ps_run_state *ret, int top)
 {
-	int top = top_of(pid, run);
+	struct process_stat stat;
+	struct process_text text;
+	const char *own;
 
-	if (top > 0)
-		*ret = is_reaper(process_parent(top)) ? PS_RUN_ENDED : PS_RUN_UNKNOWN;
-	return top > 0;
+	*ret = PS_RUN_UNKNOWN;
+	if (!process_stat_read(&stat, top) || !is_orphan(&stat))
+		return true;
+	if (!process_text_read(&text, top))
+		return errno != ENOMEM;
+	own = process_variable(&text, "SYSTEMD_EXEC_PID");
+	if (!own || span_number(span_of(own), INT32_MAX) != inner_pid(top))
+		*ret = PS_RUN_ENDED;
+	process_text_free(&text);
+	return true;
 }
 
 bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text)
 {
 	const char *run = process_variable(text, RUN_ID);
-	int launcher;
+	int launcher, top;
 	int64_t at;
 
 	*ret = PS_RUN_NONE;
 	if (!run || !process_variable(text, RUN_RANK))
 		return true;
-	if (has_gpumap_above(pid))
+	if (has_gpumap_above(pid)) {
 		*ret = PS_RUN_RUNNING;
-	else if (!read_id(run, &at, &launcher))
-		return state_by_orphan(ret, pid, run);
-	else if (!same_namespace(pid))
+		return true;
+	}
+	top = top_of(pid, run);
+	if (top < 0)
+		return false;
+	if (!read_id(run, &at, &launcher))
+		return state_by_orphan(ret, top);
+	/* Its parent is outside of the namespace, and so may be the launcher. */
+	if (process_parent(top) == 0 || !same_namespace(pid))
 		*ret = PS_RUN_UNKNOWN;
 	else
 		*ret = lives(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;

@@ -282,8 +282,6 @@ static const struct {
 	{"without the toolkit", FINDING_CONTAINER_NO_GPUS, in_container, unused_request},
 	{"by hand", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
 	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda_utility},
-	{"no nvidiactl", FINDING_NODE_MISSING, nothing, no_control},
-	{"too few", FINDING_NODE_MISSING, nothing, too_few_nodes},
 	{"no compute", FINDING_CONTAINER_NO_COMPUTE, in_container, no_libcuda},
 	{"no nvidiactl", FINDING_NODE_MISSING, no_nvml, no_control},
 	{"too few", FINDING_NODE_MISSING, no_nvml, too_few_nodes},
