@@ -7,8 +7,6 @@
 
 #include "base.h"
 
-/* Whether it is a process of gpumap that can be seen: a run, a guard. */
-bool process_is_gpumap(int pid);
 /* The parent; 0: unknown. */
 int process_parent(int pid);
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,14 +116,17 @@ static bool same_namespace(int pid)
 	return n > 0 && n == m && memcmp(here, there, (size_t)n) == 0;
 }
 
-static bool has_gpumap_above(int pid)
+/* Whether the process is the guard of this launcher; 0: of any. Others may read a command line, but
+ * not which program it is. A pick or another run above takes orphans as well. */
+static bool is_guard(int pid, int launcher)
 {
-	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
-		pid = process_parent(pid);
-		if (pid > 1 && process_is_gpumap(pid))
-			return true;
-	}
-	return false;
+	char title[64], own[64];
+
+	if (!read_start(title, sizeof(title), pid, "cmdline"))
+		return false;
+	snprintf(own, sizeof(own), "rank-guard of %d", launcher);
+	return launcher ? streq(title, own)
+			: streq(title, "rank-guard") || starts_with(title, "rank-guard of ");
 }
 
 /* Seconds since the epoch at which the process started; -1: it has ended. */
@@ -166,11 +170,33 @@ static bool read_id(const char *run, int64_t *at, int *pid)
 }
 
 /* The launcher was there when it made the id; a process that started later only has its pid. */
-static bool lives(int launcher, int64_t at)
+static bool made_id(int pid, int64_t at)
 {
-	int64_t start = started(launcher);
+	int64_t start = started(pid);
 
-	return start >= 0 && start <= at + CLOCK_SLACK && process_is_gpumap(launcher);
+	return start >= 0 && start <= at + CLOCK_SLACK;
+}
+
+/* Whether the launcher, as its namespace numbers it, or its guard is above; 0: it is not known. */
+static bool has_run_above(int pid, int launcher, int64_t at)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid = process_parent(pid);
+		if (pid > 0 && (is_guard(pid, launcher) ||
+				(launcher && inner_pid(pid) == launcher && made_id(pid, at))))
+			return true;
+	}
+	return false;
+}
+
+static enum ps_run_state state_by_launcher(int launcher, int64_t at)
+{
+	struct process_stat stat;
+
+	/* /proc can hide the processes of others (hidepid). */
+	if (!process_stat_read(&stat, launcher) && (kill(launcher, 0) == 0 || errno != ESRCH))
+		return PS_RUN_UNKNOWN;
+	return made_id(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
 }
 
 /* The highest process above, or itself, that has this run in its environment; -1: no memory. */
@@ -219,25 +245,27 @@ static bool state_by_orphan(enum ps_run_state *ret, int top)
 bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text)
 {
 	const char *run = process_variable(text, RUN_ID);
-	int launcher, top;
-	int64_t at;
+	int launcher = 0, top;
+	int64_t at = 0;
+	bool own_id;
 
 	*ret = PS_RUN_NONE;
 	if (!run || !process_variable(text, RUN_RANK))
 		return true;
-	if (has_gpumap_above(pid)) {
+	own_id = read_id(run, &at, &launcher);
+	if (has_run_above(pid, launcher, at)) {
 		*ret = PS_RUN_RUNNING;
 		return true;
 	}
 	top = top_of(pid, run);
 	if (top < 0)
 		return false;
-	if (!read_id(run, &at, &launcher))
+	if (!own_id)
 		return state_by_orphan(ret, top);
 	/* Its parent is outside of the namespace, and so may be the launcher. */
 	if (process_parent(top) == 0 || !same_namespace(pid))
 		*ret = PS_RUN_UNKNOWN;
 	else
-		*ret = lives(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
+		*ret = state_by_launcher(launcher, at);
 	return true;
 }
