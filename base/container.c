@@ -109,3 +109,11 @@ bool container_find(struct container *ret, const char *text)
 	}
 	return any;
 }
+
+bool container_is_other(const struct container *container, const char *own)
+{
+	struct container mine;
+
+	return container->separate &&
+	       !(own && container_find(&mine, own) && span_same(mine.id, container->id));
+}

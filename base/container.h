@@ -14,5 +14,7 @@ struct container {
 /* Finds it in the text of /proc/PID/cgroup. Of several it takes the innermost. False: the process
  * is in none, or the paths do not show it, as inside of a container that has its own view. */
 bool container_find(struct container *ret, const char *text);
+/* Whether this is a container, and another than that of the text `own` (may be NULL). */
+bool container_is_other(const struct container *container, const char *own);
 
 #endif

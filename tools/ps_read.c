@@ -18,13 +18,14 @@ enum { MAX_CGROUP = 1 << 16 };
 
 /* --- a process ------------------------------------------------------------------------ */
 
-/* The process counts inside of a container, unless its list has UUIDs. */
-static bool counts_inside(const struct process_text *text, const char *cgroup)
+/* The process counts inside of another container than ours, unless its list has UUIDs. */
+static bool counts_inside(const struct process_text *text, const char *cgroup, const char *own)
 {
 	const char *list = process_variable(text, "CUDA_VISIBLE_DEVICES");
 	struct container container;
 
-	return cgroup && container_find(&container, cgroup) && container.separate &&
+	return cgroup && container_find(&container, cgroup) &&
+	       container_is_other(&container, own) &&
 	       !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
 }
 
@@ -75,7 +76,7 @@ static bool read_cgroup(char **ret, int64_t pid)
 static int read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
 	struct process_text text;
-	char *cgroup;
+	char *cgroup, *own = NULL;
 	int r;
 
 	if (!process_text_read(&text, (int)facts->pid)) {
@@ -84,14 +85,16 @@ static int read_environment(struct ps_facts *facts, const gpumap_inventory *inve
 			facts->name = PS_NAME_UNKNOWN;
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	r = read_cgroup(&cgroup, facts->pid) ? GPUMAP_OK : GPUMAP_ENOMEM;
+	r = read_cgroup(&cgroup, facts->pid) && read_cgroup(&own, getpid()) ? GPUMAP_OK
+									    : GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		r = read_run(facts, &text);
-	if (r == GPUMAP_OK && counts_inside(&text, cgroup))
+	if (r == GPUMAP_OK && counts_inside(&text, cgroup, own))
 		facts->name = PS_NAME_CONTAINER;
 	else if (r == GPUMAP_OK)
 		r = resolve(facts, &text, cgroup, inventory);
 	free(cgroup);
+	free(own);
 	process_text_free(&text);
 	return r;
 }

@@ -474,6 +474,29 @@ START_TEST(container)
 }
 END_TEST
 
+static const struct {
+	const char *name, *text, *own;
+	bool want;
+} neighbours[] = {
+	{"from the host", "0::/docker/aa\n", "0::/user.slice\n", true},
+	{"own path unknown", "0::/docker/aa\n", NULL, true},
+	{"in the same container", "0::/docker/aa\n", "0::/docker/aa\n", false},
+	{"deeper in it", "0::/docker/aa/x\n", "0::/docker/aa\n", false},
+	{"in another one", "0::/docker/ab\n", "0::/docker/aa\n", true},
+	{"in one inside", "0::/docker/aa/docker/bb\n", "0::/docker/aa\n", true},
+	{"in a job", "0::/slurm/job_1\n", "0::/\n", false},
+};
+
+START_TEST(neighbour)
+{
+	struct container found;
+
+	ck_assert(container_find(&found, neighbours[_i].text));
+	ROW_EQ_INT(neighbours[_i].name, container_is_other(&found, neighbours[_i].own),
+		   neighbours[_i].want);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("nvml-usage");
@@ -489,5 +512,6 @@ int main(void)
 	if (allocations_can_fail())
 		tcase_add_test(tests, no_memory);
 	tcase_add_loop_test(tests, container, 0, ARRAY_SIZE(containers));
+	tcase_add_loop_test(tests, neighbour, 0, ARRAY_SIZE(neighbours));
 	return unit_run(suite);
 }
