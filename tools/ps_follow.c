@@ -75,7 +75,7 @@ static void put_screen(struct strbuf *buf, const char *text, size_t height)
 	for (const char *c = text; *c; c++)
 		lines += *c == '\n';
 	strbuf_puts(buf, HOME);
-	while (*text && shown + (lines >= height) < height) {
+	while (*text && shown + (lines > height) < height) {
 		size_t n = strcspn(text, "\n");
 
 		strbuf_puts(buf, shown ? "\n" : "");
