@@ -143,11 +143,13 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ps without memory");
-	TCase *tests = tcase_create("nomem");
+	Suite *suite;
+	TCase *tests;
 
 	if (!allocations_can_fail())
 		return allocations_skip();
+	suite = suite_create("ps without memory");
+	tests = tcase_create("nomem");
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, begin, end);
