@@ -24,6 +24,8 @@ static int compare_prefix(const char *uuid, struct span text, bool ignore_case)
 
 		if (a != b)
 			return a < b ? -1 : 1;
+		if (!a) /* of a list with a NUL in it, the rest is no UUID */
+			return i + 1 < text.length ? -1 : 0;
 	}
 	return 0;
 }
