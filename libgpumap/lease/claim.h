@@ -17,7 +17,7 @@ struct gpumap_claim {
 };
 
 /* Marks the GPUs of the inventory that the claim may use. GPUMAP_EINPUT, after its error: a list
- * cannot be decided, or names a MIG instance; GPUMAP_ENOMEM. */
+ * cannot be decided; GPUMAP_ENOMEM. MIG instances, and GPUs with MIG enabled, are not usable. */
 int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 		 gpumap_report *report);
 
