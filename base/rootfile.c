@@ -3,17 +3,120 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "readfile.h"
 
+/* Linux follows 40 links. */
+enum { MAX_DEPTH = 64, MAX_LINKS = 40 };
+
+/* The folders that are open on the way to a file, the root first. The last may be the file. */
+struct walk {
+	int fds[MAX_DEPTH];
+	size_t depth;
+	char rest[2 * PATH_MAX]; /* what is still to walk */
+	int links;
+};
+
+static void back_to(struct walk *walk, size_t depth)
+{
+	while (walk->depth > depth)
+		close(walk->fds[--walk->depth]);
+}
+
+/* Puts the target of a link before the rest. An absolute one begins at the root again. */
+static int follow(struct walk *walk, int link, const char *rest)
+{
+	char target[PATH_MAX], whole[sizeof(walk->rest)];
+	ssize_t length = readlinkat(link, "", target, sizeof(target));
+
+	if (length < 0)
+		return errno;
+	if (++walk->links > MAX_LINKS)
+		return ELOOP;
+	if ((size_t)length + strlen(rest) >= sizeof(whole) || length == sizeof(target))
+		return ENAMETOOLONG;
+	if (length && *target == '/')
+		back_to(walk, 1);
+	snprintf(whole, sizeof(whole), "%.*s%s", (int)length, target, rest);
+	memcpy(walk->rest, whole, strlen(whole) + 1);
+	return 0;
+}
+
+/* Goes to a name in the last folder. `rest` is what follows the name. */
+static int enter(struct walk *walk, const char *name, const char *rest)
+{
+	struct stat about;
+	int fd = openat(walk->fds[walk->depth - 1], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &about) < 0)
+		error = errno;
+	else if (S_ISLNK(about.st_mode))
+		error = follow(walk, fd, rest);
+	else if (*rest && !S_ISDIR(about.st_mode))
+		error = ENOTDIR;
+	else if (walk->depth == MAX_DEPTH)
+		error = ENAMETOOLONG;
+	else {
+		memmove(walk->rest, rest, strlen(rest) + 1);
+		walk->fds[walk->depth++] = fd;
+		return 0;
+	}
+	close(fd);
+	return error;
+}
+
+/* Walks to the end of walk->rest. `name` is that of the last file or folder. */
+static int go(struct walk *walk, char *name)
+{
+	int error = 0;
+
+	while (!error && *walk->rest) {
+		const char *from = walk->rest + strspn(walk->rest, "/");
+		size_t length = strcspn(from, "/");
+
+		if (length > NAME_MAX)
+			return ENAMETOOLONG;
+		memcpy(name, from, length);
+		name[length] = '\0';
+		from += length;
+		if (length && !streq(name, ".") && !streq(name, "..")) {
+			error = enter(walk, name, from);
+			continue;
+		}
+		if (streq(name, "..") && walk->depth > 1)
+			back_to(walk, walk->depth - 1);
+		memmove(walk->rest, from, strlen(from) + 1);
+	}
+	return error;
+}
+
+/* Opens what the walk led to. A file is opened by its name, because an O_PATH descriptor cannot be
+ * read. */
+static int open_last(const struct walk *walk, const char *name, int flags)
+{
+	int last = walk->fds[walk->depth - 1];
+	struct stat about;
+
+	if (flags & O_PATH && !(flags & O_DIRECTORY))
+		return fcntl(last, F_DUPFD_CLOEXEC, 0);
+	if (fstat(last, &about) < 0)
+		return -1;
+	if (S_ISDIR(about.st_mode))
+		return openat(last, ".", flags);
+	return openat(walk->fds[walk->depth - 2], name, flags | O_NOFOLLOW);
+}
+
 int root_open(const char *root, const char *path, int flags)
 {
-	struct open_how how = {.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	int top, fd, error;
+	struct walk walk = {.depth = 1};
+	char name[NAME_MAX + 1] = "";
+	int fd = -1, error;
 
 	flags |= O_CLOEXEC;
 	/* With O_PATH the kernel refuses these. */
@@ -21,13 +124,20 @@ int root_open(const char *root, const char *path, int flags)
 		flags |= O_NONBLOCK | O_NOCTTY;
 	if (!*root)
 		return open(path, flags);
-	top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (top < 0)
+	if (strlen(path) >= sizeof(walk.rest)) {
+		errno = ENAMETOOLONG;
 		return -1;
-	how.flags = (uint64_t)flags;
-	fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
-	error = errno == ENOSYS || errno == EPERM ? EXDEV : errno;
-	close(top);
+	}
+	snprintf(walk.rest, sizeof(walk.rest), "%s", path);
+	walk.fds[0] = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (walk.fds[0] < 0)
+		return -1;
+	error = go(&walk, name);
+	if (!error) {
+		fd = open_last(&walk, name, flags);
+		error = errno;
+	}
+	back_to(&walk, 0);
 	errno = error;
 	return fd;
 }

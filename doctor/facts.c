@@ -34,8 +34,6 @@ struct fact fact_error(struct facts *facts, int error)
 		return fact_unseen("the file is too large");
 	if (error == ENOTSUP)
 		return fact_unseen("it is not a regular file");
-	if (error == EXDEV)
-		return fact_unseen("this kernel cannot keep a path below --root");
 	return fact_unseen(arena_strdup(&facts->arena, strerror(error)));
 }
 

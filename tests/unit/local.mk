@@ -54,6 +54,7 @@ unit_programs = \
 	tests/unit/t-recorded-bad \
 	tests/unit/t-request \
 	tests/unit/t-resolve \
+	tests/unit/t-rootfile \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
 	tests/unit/t-snapshot-nomem \
@@ -176,6 +177,9 @@ tests_unit_t_request_LDADD = $(unit_ldadd)
 tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_resolve_CFLAGS = $(unit_cflags)
 tests_unit_t_resolve_LDADD = $(unit_ldadd)
+tests_unit_t_rootfile_SOURCES = tests/unit/t-rootfile.c $(unit_tree)
+tests_unit_t_rootfile_CFLAGS = $(unit_cflags)
+tests_unit_t_rootfile_LDADD = $(unit_ldadd)
 
 tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
 	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)
