@@ -22,6 +22,7 @@ base_sources = \
 	base/text_cells.c base/text_cells.h \
 	base/text_width.c base/text_width.h \
 	base/trust.c base/trust.h \
+	base/write_all.c base/write_all.h \
 	base/xml.c base/xml.h
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = $(base_sources)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "atomic_file.h"
+#include "write_all.h"
 
 struct output {
 	const char *path, *what;
@@ -41,24 +42,16 @@ static int fail_errno(const struct output *out)
 	return fail(out, strerror(error), fix);
 }
 
-static bool write_all(int fd, struct span text)
+/* Standard output may be non-blocking. */
+static bool write_text(int fd, struct span text)
 {
-	while (text.length) {
-		ssize_t n = write(fd, text.text, text.length);
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	size_t done = write_all(fd, text.text, text.length);
 
-		if (n < 0 && errno == EAGAIN) { /* standard output may be non-blocking */
-			struct pollfd wait = {.fd = fd, .events = POLLOUT};
-
-			if (poll(&wait, 1, -1) < 0 && errno != EINTR)
-				return false;
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+	while (done < text.length) {
+		if (errno != EAGAIN || (poll(&wait, 1, -1) < 0 && errno != EINTR))
 			return false;
-		text.text += n;
-		text.length -= (size_t)n;
+		done += write_all(fd, text.text + done, text.length - done);
 	}
 	return true;
 }
@@ -92,7 +85,7 @@ static int write_and_rename(const struct output *out, struct span text)
 	int r = GPUMAP_OK;
 
 	if (!atomic_create(&file, out->folder, ".gpumap-", out->mode) ||
-	    !write_all(file.fd, text) || !atomic_publish(&file, out->name))
+	    !write_text(file.fd, text) || !atomic_publish(&file, out->name))
 		r = fail_errno(out);
 	atomic_close(&file);
 	return r;
@@ -104,7 +97,7 @@ static int write_output(struct output out, struct span text)
 
 	if (streq(out.path, "-")) {
 		out.path = "standard output";
-		return write_all(STDOUT_FILENO, text) ? GPUMAP_OK : fail_errno(&out);
+		return write_text(STDOUT_FILENO, text) ? GPUMAP_OK : fail_errno(&out);
 	}
 	r = open_folder(&out);
 	if (r == GPUMAP_OK)

@@ -207,7 +207,7 @@ static int next_label(struct labels *labels, const gpumap_inventory *inventory,
 	return labels->free++;
 }
 
-static void write_all(struct writer *w)
+static void write_sections(struct writer *w)
 {
 	const gpumap_inventory *inventory = w->inventory;
 	struct labels labels = {0};
@@ -236,7 +236,7 @@ const char *snapshot_write(struct strbuf *buf, const gpumap_inventory *inventory
 {
 	struct writer w = {.inventory = inventory};
 
-	write_all(&w);
+	write_sections(&w);
 	*buf = w.text;
 	*limit = w.too_long ? INIFILE_MAX_VALUE : (int)GPUMAP_MAX_FILE;
 	if (buf->failed || w.too_long)

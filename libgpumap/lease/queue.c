@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "readfile.h"
+#include "write_all.h"
 
 #define TICKET "ticket-"
 
@@ -159,19 +160,9 @@ static uint64_t highest(const struct lease_folder *folder)
 	return most;
 }
 
-static bool write_whole(int fd, const char *text, size_t length)
+static bool write_text(int fd, const char *text)
 {
-	while (length) {
-		ssize_t n = write(fd, text, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		text += n;
-		length -= (size_t)n;
-	}
-	return true;
+	return write_all(fd, text, strlen(text)) == strlen(text);
 }
 
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder, size_t count,
@@ -179,8 +170,9 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 {
 	uint64_t mine = highest(folder) + 1;
 	char name[LEASE_NAME], head[64];
-	int fd, n = snprintf(head, sizeof(head), "want %zu\nfrom ", count);
+	int fd;
 
+	snprintf(head, sizeof(head), "want %zu\nfrom ", count);
 	if (mine > MAX_NUMBER) {
 		errno = EOVERFLOW;
 		return GPUMAP_EFILE;
@@ -189,8 +181,8 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
 	if (fd < 0)
 		return GPUMAP_EFILE;
-	if (!lease_try(fd, false) || !write_whole(fd, head, (size_t)n) ||
-	    !write_whole(fd, from, strlen(from)) || !write_whole(fd, "\n", 1)) {
+	if (!lease_try(fd, false) || !write_text(fd, head) || !write_text(fd, from) ||
+	    !write_text(fd, "\n")) {
 		int why = errno;
 
 		lease_queue_leave(folder, fd, mine);

@@ -9,6 +9,7 @@
 
 #include "launch.h"
 #include "trust.h"
+#include "write_all.h"
 
 int log_check_links(const char *path, const char *origin, gpumap_report *report)
 {
@@ -40,19 +41,6 @@ int log_open(struct console *console, struct log *log, const char *path)
 			   "cannot write the log '%s': %s", QUOTE(span_of(path)), strerror(errno));
 }
 
-static bool write_all(int fd, const char *text, size_t *length)
-{
-	while (*length > 0) {
-		ssize_t n = write(fd, text, *length);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		text += n > 0 ? n : 0;
-		*length -= n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 /* Marks a gap in its place, as soon as there is room again. */
 static bool mark_gap(struct log *log)
 {
@@ -70,7 +58,9 @@ void log_write(struct console *console, struct log *log, const char *text, size_
 {
 	if (log->fd < 0)
 		return;
-	if ((log->lost == 0 || mark_gap(log)) && write_all(log->fd, text, &length))
+	if (log->lost == 0 || mark_gap(log))
+		length -= write_all(log->fd, text, length);
+	if (length == 0)
 		return;
 	log->lost += length;
 	if (console->log_reported)

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "checkpoint/crc32.h"
 #include "checkpoint/safetensors.h"
+#include "write_all.h"
 
 struct writer {
 	int fd;
@@ -163,21 +163,9 @@ static bool write_failed(const struct writer *w, int error)
 			  error == ENOSPC || error == EDQUOT ? "free some space, or " : "");
 }
 
-static bool write_all(const struct writer *w, const void *bytes, size_t size)
+static bool write_part(const struct writer *w, const void *bytes, size_t size)
 {
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t n = write(w->fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return write_failed(w, n ? errno : ENOSPC);
-		at += n;
-		size -= (size_t)n;
-	}
-	return true;
+	return write_all(w->fd, bytes, size) == size || write_failed(w, errno);
 }
 
 bool safetensors_write(int fd, const char *path, const struct safetensors_tensor *tensors,
@@ -189,10 +177,10 @@ bool safetensors_write(int fd, const char *path, const struct safetensors_tensor
 
 	if (good) {
 		set_checksum(&w);
-		good = write_all(&w, w.header, w.header_size);
+		good = write_part(&w, w.header, w.header_size);
 	}
 	for (size_t i = 0; good && i < count; i++)
-		good = write_all(&w, w.order[i]->data, bytes_of(w.order[i]));
+		good = write_part(&w, w.order[i]->data, bytes_of(w.order[i]));
 	free(w.header);
 	free(w.order);
 	return good;

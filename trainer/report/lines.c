@@ -12,6 +12,7 @@
 
 #include "report/format.h"
 #include "report/timeline.h"
+#include "write_all.h"
 
 enum { BUFFER = 1 << 16, LONGEST = 1024, FLUSH_NS = 100000000 };
 
@@ -118,26 +119,19 @@ bool lines_open(struct lines **ret, const char *name, int64_t keep,
 /* On failure no part of a line stays in the file. */
 static bool flush(struct lines *lines, struct train_error *error)
 {
-	size_t done = 0;
+	bool whole;
 
 	lines->flushed = timeline_now();
-	while (done < lines->used) {
-		ssize_t n = write(lines->fd, lines->buffer + done, lines->used - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			failed(lines->name, "write", error);
-			if (lines->regular && ftruncate(lines->fd, lines->written) == 0)
-				lseek(lines->fd, lines->written, SEEK_SET);
-			lines->used = 0;
-			return false;
-		}
-		done += (size_t)n;
+	whole = write_all(lines->fd, lines->buffer, lines->used) == lines->used;
+	if (whole) {
+		lines->written += (int64_t)lines->used;
+	} else {
+		failed(lines->name, "write", error);
+		if (lines->regular && ftruncate(lines->fd, lines->written) == 0)
+			lseek(lines->fd, lines->written, SEEK_SET);
 	}
-	lines->written += (int64_t)done;
 	lines->used = 0;
-	return true;
+	return whole;
 }
 
 bool lines_close(struct lines *lines, struct train_error *error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/progress.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 
 #include "report/format.h"
 #include "report/timeline.h"
+#include "write_all.h"
 
 /* A terminal shows "^C" after the bar, and the next bar covers it. */
 enum { SLOWEST = 64, LINE = 1024, COLUMNS = 80, TYPED = 2 };
@@ -47,21 +47,8 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 
 /* --- writing ---------------------------------------------------------------------- */
 
-/* One write, so that lines of other processes do not mix in. A terminal that is gone does not end a
- * training. */
-static void put(const char *text, size_t length)
-{
-	while (length) {
-		ssize_t n = write(STDERR_FILENO, text, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		text += n;
-		length -= (size_t)n;
-	}
-}
+/* Each line is one write, so that those of other processes do not mix in. A terminal that is gone
+ * does not end a training. */
 
 /* The last column stays empty: some terminals go on to the next line there. */
 static int columns(void)
@@ -85,7 +72,7 @@ static void put_bar(struct progress *progress, const char *text, int length)
 
 	if (spaces)
 		n += snprintf(line + n, sizeof(line) - (size_t)n, "%*s\r%s", spaces, "", text);
-	put(line, (size_t)n);
+	write_all(STDERR_FILENO, line, (size_t)n);
 	progress->width = length;
 }
 
@@ -101,7 +88,7 @@ static void put_line(struct progress *progress, const char *text)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n] = '\n';
-	put(line, (size_t)n + 1);
+	write_all(STDERR_FILENO, line, (size_t)n + 1);
 }
 
 /* --- steps ------------------------------------------------------------------------ */
@@ -328,5 +315,5 @@ bool progress_show_text(const char *text)
 void progress_abandon(void)
 {
 	if (lock_soon() && shown && shown->width && takes_text())
-		put("\n", 1);
+		write_all(STDERR_FILENO, "\n", 1);
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "write_all.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+size_t write_all(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = write(fd, at + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = ENOSPC;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}
