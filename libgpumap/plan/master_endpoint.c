@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+/* The script of emit/sbatch.c computes a port in this range too, from the number alone. */
 int job_port(const char *job, const char *part)
 {
 	uint64_t n = 0;

@@ -4,6 +4,9 @@
 #include "signal_name.h"
 #include "supervise.h"
 
+/* A rank that fails within this time of the first also counts as first. */
+enum { WINDOW_MS = 100 };
+
 void failure_note(struct supervisor *s, struct launch_exit *e)
 {
 	if (e->stopped)

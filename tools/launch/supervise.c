@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* One Ctrl-C can arrive twice, through a wrapper. */
+enum { AGAIN_MS = 250 };
+
 static void set_deadline(struct supervisor *s, enum deadline which, int64_t ms)
 {
 	s->deadlines[which] = now_ns() + ms * NS_PER_MS;

@@ -6,11 +6,8 @@
 #include "exit_status.h"
 
 enum {
-	/* a rank that fails within this time of the first also counts as first */
-	WINDOW_MS = 100,
-	LINGER_MS = 1000,   /* the time in which helpers of an ended rank may end by themselves */
-	GIVE_UP_MS = 10000, /* after SIGKILL: processes that still exist hang in the kernel */
-	AGAIN_MS = 250      /* one Ctrl-C can arrive twice, through a wrapper */
+	LINGER_MS = 1000,  /* the time in which helpers of an ended rank may end by themselves */
+	GIVE_UP_MS = 10000 /* after SIGKILL: processes that still exist hang in the kernel */
 };
 
 /* The stages of ending the ranks. */

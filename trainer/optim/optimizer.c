@@ -33,6 +33,11 @@ struct optimizer_settings optimizer_default(enum optimizer_kind kind)
 	};
 }
 
+double optimizer_default_lr(enum optimizer_kind kind)
+{
+	return kind == OPTIMIZER_SGD ? 0.01 : 0.001;
+}
+
 /* Comparisons are written so that a NaN fails. */
 static bool check_settings(const struct optimizer_settings *s, struct train_error *error)
 {

@@ -21,6 +21,10 @@ const char *optimizer_state_name(const struct optimizer_settings *settings, int 
 /* PyTorch's defaults: momentum 0 for SGD; 0.9, 0.999, 1e-8, and 0.01 of decay for AdamW. */
 struct optimizer_settings optimizer_default(enum optimizer_kind kind);
 
+/* The learning rate, where a schedule begins: 0.01 for SGD, as in PyTorch's examples, and 0.001,
+ * PyTorch's default, for the others. */
+double optimizer_default_lr(enum optimizer_kind kind);
+
 /* A parameter. The caller owns everything here, and keeps it longer than the optimizer. */
 struct optimizer_param {
 	struct tensor weight;

@@ -121,7 +121,7 @@ static bool settle(const struct arguments_raw *raw, struct settings *s, struct t
 	    !row_read(&rows[ROW_optimizer], s, kind, raw_origin(raw, ROW_optimizer), error))
 		return false;
 	s->optimizer = optimizer_default(s->optimizer.kind);
-	s->lr = s->optimizer.kind == OPTIMIZER_SGD ? 0.01 : 0.001;
+	s->lr = optimizer_default_lr(s->optimizer.kind);
 	if (!read_rows(raw, s, error))
 		return false;
 	if (s->steps && !raw->rows[ROW_epochs].text)
