@@ -221,7 +221,7 @@ enum gpumap_device_int_attr {
 	GPUMAP_DEVICE_MEMORY_FREE = 108,
 	/* what the driver keeps. If it is not known, GPUMAP_DEVICE_MEMORY_USED includes it. */
 	GPUMAP_DEVICE_MEMORY_RESERVED = 109,
-	GPUMAP_DEVICE_UTILIZATION = 110,  /* percent of the last moments in which it computed */
+	GPUMAP_DEVICE_UTILIZATION = 110,  /* percent, as NVML reports it */
 	GPUMAP_DEVICE_TEMPERATURE = 111,  /* degrees Celsius */
 	GPUMAP_DEVICE_COMPUTE_MODE = 112, /* enum gpumap_compute_mode */
 	/* 1: the list of processes has all that NVML lists; 0: a list of NVML could not be read, so
@@ -343,7 +343,7 @@ enum gpumap_process_int_attr {
 	GPUMAP_PROCESS_UID = 102,        /* of its user */
 	GPUMAP_PROCESS_TYPES = 103,      /* GPUMAP_PROCESS_TYPE_*, one or more */
 	GPUMAP_PROCESS_START_TIME = 104, /* seconds since 1970-01-01T00:00:00Z */
-	GPUMAP_PROCESS_MIG = 105,        /* the place of its instance among the GPU's */
+	GPUMAP_PROCESS_MIG = 105,        /* the index of its MIG instance on the GPU, from 0 */
 	/* 1: /proc has it; 0: it is of another pid namespace, or hidden (hidepid, WSL), so only its
 	 * pid and memory are known */
 	GPUMAP_PROCESS_VISIBLE = 106
@@ -389,10 +389,10 @@ void gpumap_request_free(gpumap_request *request);
 
 /* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Of prefix,
  * script_export, script_inline and in_code, a later one in this list replaces an earlier one (rule
- * S2), whatever the order of the calls. visible excludes these four, and after_init changes nothing
- * in this process (rule S4). If a key is set twice, the last call wins. GPUMAP_EKEY (the finding
- * names the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the request is
- * unchanged. */
+ * S2), whatever the order of the calls. visible cannot be combined with these four, and after_init
+ * changes nothing in this process (rule S4). If a key is set twice, the last call wins. GPUMAP_EKEY
+ * (the finding names the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the
+ * request is unchanged. */
 int gpumap_request_set(gpumap_request *request, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
@@ -766,7 +766,7 @@ typedef struct gpumap_plan gpumap_plan;
 int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		     gpumap_report *report);
 
-/* Read the JSON of gpumap_plan_format, and give a plan that is equal to the plan that was written.
+/* Read the JSON of gpumap_plan_format. The result equals the plan that was written.
  * For gpumap_plan_read the path "-" is standard input. GPUMAP_EINPUT: the text is cut, has another
  * schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM; gpumap_plan_read also GPUMAP_EFILE. */
 int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
@@ -803,7 +803,7 @@ int gpumap_plan_expand_setting(char **ret, const gpumap_plan *plan, const char *
 enum gpumap_rank_str_attr {
 	GPUMAP_RANK_HOST = 0,
 	GPUMAP_RANK_VISIBLE = 1, /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
-	/* of the device that the rank uses, or of the only device that it has; or NULL */
+	/* of the device that the rank uses, or of its only visible one; NULL: not known */
 	GPUMAP_RANK_UUID = 2,
 	GPUMAP_RANK_PCI = 3,
 	GPUMAP_RANK_NAME = 4,
@@ -816,7 +816,7 @@ enum gpumap_rank_int_attr {
 	GPUMAP_RANK_LOCAL_RANK = 101,
 	GPUMAP_RANK_LOCAL_SIZE = 102,
 	GPUMAP_RANK_PHYSICAL = 103, /* nvidia-smi's number of the device of GPUMAP_RANK_UUID */
-	GPUMAP_RANK_MIG = 104,      /* the place of that device among its GPU's instances */
+	GPUMAP_RANK_MIG = 104,      /* the index of its MIG instance on the GPU, from 0 */
 	GPUMAP_RANK_LOGICAL = 105,  /* N of the cuda:N that the program uses */
 	GPUMAP_RANK_THREADS = 106   /* OMP_NUM_THREADS; 0: unchanged */
 };
@@ -842,8 +842,8 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
  *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
  *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
- *    with torchrun's values, as far as these are true for the plan. A single rank of mode
- *    single, dp or mp does not get them, because programs that find them use
+ *    with the values that torchrun would set, where they are true for the plan. A single rank of
+ * mode single, dp or mp does not get them, because programs that find them use
  *    DistributedDataParallel;
  *  - the rank variables of other launchers, and those above that this rank does not get: they
  *    are unset (rule R1);

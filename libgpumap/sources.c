@@ -18,7 +18,8 @@ static int excluded(struct resolver *resolver, const struct statement *final, co
 	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 			   ABOUT(.rule = "S2", .origin = final->origin,
 				 .fix = "visible is the final value: leave one of the two out"),
-			   "%s excludes %s", final->origin ? final->origin : "visible", other);
+			   "%s cannot be combined with %s",
+			   final->origin ? final->origin : "visible", other);
 }
 
 /* --visible is the final value: a second statement beside it would be a contradiction. */
@@ -170,7 +171,8 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 		for (size_t i = 0; i < time->losers.count; i++)
 			if (strchr(time->losers.list[i].value, ',')) {
 				step_add(resolver, "S9", NULL,
-					 "the new list counts in the parent view, not in the one "
+					 "the indices of the new list refer to the parent view, "
+					 "not to the one "
 					 "that it replaced");
 				break;
 			}

@@ -275,9 +275,7 @@ static void warn_end(const struct list_context *t)
 			   ABOUT(.rule = notes->blank                         ? "V6"
 					 : rule && list->end == END_DUPLICATE ? "V5"
 									      : "V3",
-				 .origin = t->effective->origin,
-				 .fix = "write it plainly; tests/gpu/run-all driver settles it on "
-					"a GPU"),
+				 .origin = t->effective->origin, .fix = "write it plainly"),
 			   "how the driver reads '%s' is assumed",
 			   QUOTE(entry_text(t, notes->unsure)));
 }

@@ -34,8 +34,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Shows which physical GPU a program will use, and why. gpumap reads from the\n"
-	      "environment what no option states. It does not start the program.\n"
+	      "Shows which physical GPU a program will use and why. What no option gives, gpumap\n"
+	      "takes from the environment. It does not start the program.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"

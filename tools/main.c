@@ -19,7 +19,7 @@ static const struct command commands[] = {
 
 static void help(FILE *file)
 {
-	fputs("gpumap shows which physical GPU a program will use, and why, and starts jobs.\n"
+	fputs("gpumap shows which physical GPU a program will use and why, and starts jobs.\n"
 	      "\n"
 	      "usage: gpumap [COMMAND] [OPTIONS]\n"
 	      "\n"
@@ -35,7 +35,8 @@ static void help(FILE *file)
 	fputs("\n"
 	      "gpumap OPTIONS, without a command, is short for gpumap explain OPTIONS. gpumap\n"
 	      "without arguments runs gpumap explain if the environment sets a list of GPUs,\n"
-	      "a rank or a GPUMAP_ variable; otherwise it prints this text.\n"
+	      "their order, a rank or the variable of an option of explain, such as\n"
+	      "GPUMAP_DEVICE; otherwise it prints this text.\n"
 	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains\n"
 	      "the id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
 	      file);

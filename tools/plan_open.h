@@ -43,12 +43,13 @@ struct plan_options {
 		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
 		{"--module", NULL, "the same as -m"}, \
 		{"--local-ranks-filter", "N,...", \
-		 "as torchrun: 0 is the same as --console rank0; other values have no effect"}, \
-		{"--role", "NAME", "as torchrun; it has no effect"}, \
-		{"--monitor-interval", "SECONDS", "as torchrun; it has no effect"}, \
-		{"--start-method", "NAME", "as torchrun; it has no effect"}, \
-		{"--rdzv-conf", "SETTINGS", "as torchrun; it has no effect"}, \
-		{"--use-env", NULL, "as torch.distributed.launch; it has no effect"}, \
+		 "as torchrun: 0 is the same as --console rank0; other values are ignored"}, \
+		{"--role", "NAME", "accepted for torchrun's command lines, and ignored"}, \
+		{"--monitor-interval", "SECONDS", \
+		 "accepted for torchrun's command lines, and ignored"}, \
+		{"--start-method", "NAME", "accepted for torchrun's command lines, and ignored"}, \
+		{"--rdzv-conf", "SETTINGS", "accepted for torchrun's command lines, and ignored"}, \
+		{"--use-env", NULL, "accepted for torch.distributed.launch, and ignored"}, \
 		{"-r", "STREAMS", "as torchrun: the same as --redirects"}, \
 		{"-t", "STREAMS", "as torchrun: the same as --tee"}, \
 	{ \
