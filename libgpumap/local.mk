@@ -100,9 +100,11 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \
 	libgpumap/lease/gpu_lock.c \
+	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.h \
 	libgpumap/lease/queue.c \
 	libgpumap/lease/take.c \
+	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/view_mig.c \
 	libgpumap/mps.c \

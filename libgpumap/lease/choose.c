@@ -2,42 +2,54 @@
 /* Which GPUs a job gets, and which are promised to those before it. */
 #include "lease/lease.h"
 
-/* Takes up to `count` GPUs that are usable, not promised, and free or busy as asked. */
-static size_t take(size_t *ret, size_t count, const struct lease_wish *wish, const bool *promised,
-		   const bool *free_gpus, bool wanted, const size_t *order, size_t gpus)
+/* The GPUs that a job could take now, in the order of preference. */
+static size_t available(size_t *ret, const struct lease_wish *wish, const bool *promised,
+			const size_t *order, size_t gpus)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < gpus && n < count; i++) {
+	for (size_t i = 0; i < gpus; i++) {
 		size_t g = order[i];
 
-		if (wish->usable[g] && !promised[g] && free_gpus[g] == wanted)
+		if (wish->usable[g] && wish->free_gpus[g] && !promised[g])
 			ret[n++] = g;
 	}
 	return n;
 }
 
-bool lease_choose(size_t *ret, const struct lease_wish *wishes, size_t count, const bool *free_gpus,
+static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (wish->usable[list[i]])
+			return true;
+	return false;
+}
+
+bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
 		  const size_t *order, size_t gpus, bool *nomem)
 {
 	bool *promised = calloc(gpus + 1, sizeof(*promised));
-	size_t *given = calloc(gpus + 1, sizeof(*given));
+	size_t *given = calloc(gpus + 1, sizeof(*given)), n = 0;
 	bool enough = false;
 
 	*nomem = !promised || !given;
 	for (size_t w = 0; !*nomem && w < count; w++) {
 		const struct lease_wish *wish = &wishes[w];
-		size_t all,
-			n = take(given, wish->count, wish, promised, free_gpus, true, order, gpus);
 
-		enough = n == wish->count;
-		all = n + take(given + n, wish->count - n, wish, promised, free_gpus, false, order,
-			       gpus);
-		for (size_t i = 0; i < all; i++)
+		n = available(given, wish, promised, order, gpus);
+		enough = n >= wish->count;
+		n = enough ? wish->count : n;
+		for (size_t i = 0; i < n; i++)
 			promised[given[i]] = true;
+		for (size_t g = 0; !enough && wish->firm && g < gpus; g++)
+			promised[g] = promised[g] || wish->usable[g];
+		if (w + 1 < count)
+			passed[w] = !enough;
 	}
+	for (size_t w = 0; !*nomem && w + 1 < count; w++)
+		passed[w] = enough && passed[w] && uses_any(&wishes[w], given, n);
 	if (enough)
-		memcpy(ret, given, wishes[count - 1].count * sizeof(*ret));
+		memcpy(ret, given, n * sizeof(*ret));
 	free(promised);
 	free(given);
 	return enough;

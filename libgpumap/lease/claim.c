@@ -12,7 +12,7 @@ EXPORT int gpumap_claim_new(gpumap_claim **ret)
 
 	if (!claim)
 		return GPUMAP_ENOMEM;
-	claim->free_memory = -1;
+	claim->terms.free_memory = -1;
 	*ret = claim;
 	return GPUMAP_OK;
 }
@@ -23,7 +23,7 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 		return;
 	free(claim->from);
 	free(claim->from_origin);
-	free(claim->ignore);
+	lease_terms_free(&claim->terms);
 	free(claim->folder);
 	free(claim->sysfs);
 	gpumap_request_free(claim->request);
@@ -41,6 +41,15 @@ static bool set_text(char **member, const char *value)
 	free(*member);
 	*member = copy;
 	return true;
+}
+
+/* A ticket has the value in a line. */
+static bool has_control(const char *value)
+{
+	for (; *value; value++)
+		if ((unsigned char)*value < ' ')
+			return true;
+	return false;
 }
 
 /* "500M", "2G", or bytes; -1: anything else. */
@@ -77,7 +86,7 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		number = bytes_of(value);
 		if (number < 0)
 			return "write bytes, such as 500M or 2G";
-		claim->free_memory = number;
+		claim->terms.free_memory = number;
 		return NULL;
 	}
 	number = span_is(value, "yes") ? -1 : form_number(form_find(span_of("DURATION")), value);
@@ -95,7 +104,7 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 		const char *key;
 		char **member;
 	} texts[] = {{"from", &claim->from},
-		     {"ignore", &claim->ignore},
+		     {"ignore", &claim->terms.ignore},
 		     {"folder", &claim->folder},
 		     {"sysfs", &claim->sysfs}};
 	const char *wanted;
@@ -112,6 +121,11 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (!streq(key, texts[i].key))
 			continue;
+		if (streq(key, "ignore") && has_control(value))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+					   ABOUT(.origin = origin,
+						 .fix = "write names of programs, such as Xorg"),
+					   "'%s' is not valid", QUOTE(span_of(value)));
 		if (!set_text(texts[i].member, value) ||
 		    (streq(key, "from") && !set_text(&claim->from_origin, origin ? origin : key)))
 			return report_nomem(report);
@@ -217,65 +231,4 @@ int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *i
 	if (r == GPUMAP_OK && claim->from)
 		r = keep_list(ret, claim, inventory, report);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-}
-
-/* --- whether one is in use -------------------------------------------------------------- */
-
-/* Whether the first word of the command, without its folder, is a program that does not count. */
-static bool is_ignored(const gpumap_claim *claim, const gpumap_process *process)
-{
-	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
-	struct span rest, word, name, piece;
-
-	if (!claim->ignore || !command)
-		return false;
-	rest = span_of(command);
-	span_split(&rest, ' ', &word);
-	name = word;
-	while (span_split(&word, '/', &piece))
-		name = piece;
-	rest = span_of(claim->ignore);
-	while (span_split(&rest, ',', &piece))
-		if (span_same(span_trim(piece), name))
-			return true;
-	return false;
-}
-
-/* The memory in use of a GPU that is free; -1: not known. If the driver does not tell what it keeps
- * for itself, which is up to a few percent, that counts as used. */
-static int64_t free_limit(const gpumap_claim *claim, const gpumap_device *gpu)
-{
-	const int64_t little = 512 << 20;
-	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
-	bool exact = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_RESERVED) >= 0;
-
-	if (claim->free_memory >= 0)
-		return claim->free_memory;
-	if (total < 0)
-		return -1;
-	return exact && little < total / 20 ? little : total / 20;
-}
-
-enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu)
-{
-	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
-	int64_t limit = free_limit(claim, gpu);
-	int count = gpumap_device_process_count(gpu);
-
-	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
-		return LEASE_IN_USE;
-	if (gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
-		return LEASE_UNKNOWN;
-	for (int i = 0; i < count; i++) {
-		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
-		int64_t memory = gpumap_process_int(process, GPUMAP_PROCESS_MEMORY);
-
-		if (!is_ignored(claim, process))
-			return LEASE_IN_USE;
-		used -= memory > 0 ? memory : 0;
-	}
-	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
-		return LEASE_UNKNOWN;
-	/* Memory shows processes that are not in the list. */
-	return used < limit ? LEASE_FREE : LEASE_IN_USE;
 }

@@ -9,8 +9,7 @@ struct gpumap_claim {
 	size_t count; /* of GPUs; 0: not set */
 	char *from;   /* the visible list that it may choose from;  NULL: all */
 	char *from_origin;
-	char *ignore;            /* names of programs that do not count, separated by commas */
-	int64_t free_memory;     /* bytes in use below which a GPU is free; -1: not set */
+	struct lease_terms terms;
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
@@ -20,8 +19,5 @@ struct gpumap_claim {
  * cannot be decided; GPUMAP_ENOMEM. MIG instances, and GPUs with MIG enabled, are not usable. */
 int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 		 gpumap_report *report);
-
-/* Whether processes or memory of the GPU are in use, which a lease does not show. */
-enum lease_state claim_state(const gpumap_claim *claim, const gpumap_device *gpu);
 
 #endif

@@ -120,7 +120,7 @@ int lease_file(const struct lease_folder *folder, const char *name, int mode, bo
 	if (fd < 0 && errno == ENOENT && make) {
 		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, 0666);
 		/* The umask must not take the mode away. */
-		if (fd >= 0 && fchmod(fd, mode & O_EXCL ? 0644 : 0666) < 0) {
+		if (fd >= 0 && fchmod(fd, 0666) < 0) {
 			close(fd);
 			return -1;
 		}

@@ -8,7 +8,11 @@
 #include "base.h"
 #include "text.h"
 
-enum { MAX_TICKETS = 4096, LEASE_NAME = 128 };
+enum {
+	MAX_TICKETS = 4096,
+	LEASE_NAME = 128,
+	MAX_PASSES = 8 /* how often others may pass one job that waits */
+};
 
 /* --- the folder ---------------------------------------------------------------------- */
 
@@ -62,17 +66,32 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *gpu);
 void lease_unlock(struct lease_locks *locks);
 
-/* --- choosing ------------------------------------------------------------------------- */
+/* --- what is free --------------------------------------------------------------------- */
 
-struct lease_wish {
-	size_t count;
-	const bool *usable; /* of each GPU */
+/* What a job calls free. */
+struct lease_terms {
+	char *ignore;        /* names of programs that do not count, separated by commas; NULL */
+	int64_t free_memory; /* bytes in use below which a GPU is free; -1: the default */
 };
 
-/* Gives GPUs to each wish in turn, as the README says; `free` and `order` have `gpus` elements: the
- * GPUs that are free, and all in the order of preference. The last wish is one's own. Puts its GPUs
- * into `ret`, in the order of preference, and returns true. False: it has to wait, or *nomem. */
-bool lease_choose(size_t *ret, const struct lease_wish *wishes, size_t count, const bool *free_gpus,
+void lease_terms_free(struct lease_terms *terms);
+/* Whether processes or memory of the GPU are in use, which a lease does not show. */
+enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu);
+
+/* --- choosing ------------------------------------------------------------------------- */
+
+/* What a job waits for. The lists have an element for each GPU. */
+struct lease_wish {
+	size_t count;
+	const bool *usable;    /* it may have the GPU */
+	const bool *free_gpus; /* the GPU has no lease, and the job calls it free */
+	bool firm;             /* it was passed MAX_PASSES times */
+};
+
+/* Gives GPUs to each wish in turn, as the README says; `order` has all `gpus` GPUs in the order of
+ * preference. The last wish is one's own. Puts its GPUs into `ret`, in the order of preference, and
+ * returns true; passed[i] is whether it thereby passes wish i. False: it has to wait, or *nomem. */
+bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
 		  const size_t *order, size_t gpus, bool *nomem);
 
 /* --- the queue ------------------------------------------------------------------------ */
@@ -81,6 +100,8 @@ struct lease_ticket {
 	uint64_t number;
 	size_t count;
 	char *from; /* the names of the GPUs that it can use, separated by blanks; "": all */
+	struct lease_terms terms;
+	int passes; /* how often it was passed */
 };
 
 /* Reads the live tickets below `before` in their order; the caller frees them. GPUMAP_EFILE with
@@ -88,10 +109,12 @@ struct lease_ticket {
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before);
 void lease_queue_free(struct lease_ticket *tickets, size_t count);
-/* Makes a ticket behind all others. Returns its locked descriptor. Call it in the gate.
- * GPUMAP_EFILE with errno. */
-int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder, size_t count,
-		     const char *from);
+/* Makes a ticket behind all others, with the members of `wish` besides `number` and `passes`.
+ * Returns its locked descriptor. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
+		     const struct lease_ticket *wish);
+/* Notes in a ticket that its job is passed. False: it cannot be written. Call it in the gate. */
+bool lease_queue_pass(const struct lease_folder *folder, uint64_t number);
 /* Removes the ticket. */
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number);
 

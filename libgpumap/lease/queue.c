@@ -10,12 +10,15 @@
 #include <unistd.h>
 
 #include "readfile.h"
+#include "strbuf.h"
 #include "write_all.h"
 
 #define TICKET "ticket-"
+#define PASSED "passed\n"
 
-/* Of a ticket, and of a number: a job with a larger one could not be followed. */
-enum { MAX_TICKET = 16384 };
+/* Of a ticket, with the passes that others add, and of a number: a job with a larger one could not
+ * be followed. */
+enum { MAX_TICKET = 65536 };
 #define MAX_NUMBER (INT64_MAX - 1)
 
 static void ticket_name(char ret[LEASE_NAME], uint64_t number)
@@ -44,12 +47,49 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* "want 2" and "from GPU-... GPU-...". False: it is no wish, or *nomem. */
+/* --- reading ---------------------------------------------------------------------------- */
+
+static bool set_once(char **member, struct span value)
+{
+	if (!*member)
+		*member = strndup(value.text, value.length);
+	return *member;
+}
+
+/* A line of a ticket: "want 2". What another version wrote is skipped. False without memory. */
+static bool read_line(struct lease_ticket *ticket, struct span line)
+{
+	struct span word;
+	int64_t number;
+
+	span_split(&line, ' ', &word);
+	if (span_is(word, "passed"))
+		ticket->passes++;
+	if (!line.text)
+		return true;
+	number = span_number(line, INT64_MAX);
+	if (span_is(word, "want"))
+		ticket->count = number > 0 && number <= GPUMAP_MAX_DEVICES ? (size_t)number : 0;
+	else if (span_is(word, "free-memory"))
+		ticket->terms.free_memory = number;
+	else if (span_is(word, "from"))
+		return set_once(&ticket->from, line);
+	else if (span_is(word, "ignore"))
+		return set_once(&ticket->terms.ignore, line);
+	return true;
+}
+
+static void ticket_free(struct lease_ticket *ticket)
+{
+	free(ticket->from);
+	lease_terms_free(&ticket->terms);
+}
+
+/* False: it is no wish, or *nomem. */
 static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 {
 	CLEANUP_FREE char *text = NULL;
-	struct span rest, line, word;
-	int64_t count = -1;
+	struct span rest, line;
 	size_t size;
 	int error = read_all(fd, MAX_TICKET, &text, &size);
 
@@ -57,18 +97,10 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 	if (error)
 		return false;
 	rest = (struct span){text, size};
-	while (span_split(&rest, '\n', &line)) {
-		span_split(&line, ' ', &word);
-		if (span_is(word, "want") && line.text)
-			count = span_number(line, GPUMAP_MAX_DEVICES);
-		else if (span_is(word, "from") && line.text && !ticket->from)
-			ticket->from = strndup(line.text, line.length);
-	}
-	ticket->count = count > 0 ? (size_t)count : 0;
-	if (!ticket->from)
-		ticket->from = strdup("");
-	*nomem = !ticket->from;
-	return count > 0 && ticket->from;
+	while (!*nomem && span_split(&rest, '\n', &line))
+		*nomem = !read_line(ticket, line);
+	*nomem = *nomem || !set_once(&ticket->from, span_of(""));
+	return !*nomem && ticket->count;
 }
 
 /* A ticket that is not locked is what a job left that was killed. */
@@ -105,18 +137,20 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 		return GPUMAP_EFILE;
 	}
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
-		struct lease_ticket ticket = {.number = ticket_number(entry->d_name)}, *grown;
+		struct lease_ticket ticket = {.number = ticket_number(entry->d_name),
+					      .terms = {.free_memory = -1}},
+				    *grown;
 
 		if (!ticket.number || ticket.number >= before)
 			continue;
 		if (!read_ticket(&ticket, folder, entry->d_name, &nomem)) {
-			free(ticket.from);
+			ticket_free(&ticket);
 			continue;
 		}
 		grown = array_room(tickets, n, &room, sizeof(*tickets));
 		nomem = !grown;
 		if (nomem) {
-			free(ticket.from);
+			ticket_free(&ticket);
 			break;
 		}
 		tickets = grown;
@@ -137,9 +171,11 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 void lease_queue_free(struct lease_ticket *tickets, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		free(tickets[i].from);
+		ticket_free(&tickets[i]);
 	free(tickets);
 }
+
+/* --- writing ---------------------------------------------------------------------------- */
 
 static uint64_t highest(const struct lease_folder *folder)
 {
@@ -165,15 +201,30 @@ static bool write_text(int fd, const char *text)
 	return write_all(fd, text, strlen(text)) == strlen(text);
 }
 
-int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder, size_t count,
-		     const char *from)
+/* NULL without memory. */
+static char *ticket_text(const struct lease_ticket *wish)
+{
+	struct strbuf text = {0};
+
+	strbuf_printf(&text, "want %zu\nfrom %s\n", wish->count, wish->from);
+	if (wish->terms.free_memory >= 0)
+		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
+	if (wish->terms.ignore)
+		strbuf_printf(&text, "ignore %s\n", wish->terms.ignore);
+	return strbuf_take(&text);
+}
+
+int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
+		     const struct lease_ticket *wish)
 {
 	uint64_t mine = highest(folder) + 1;
-	char name[LEASE_NAME], head[64];
+	CLEANUP_FREE char *text = ticket_text(wish);
+	char name[LEASE_NAME];
 	int fd;
 
-	snprintf(head, sizeof(head), "want %zu\nfrom ", count);
-	if (mine > MAX_NUMBER) {
+	if (!text)
+		return GPUMAP_ENOMEM;
+	if (mine > MAX_NUMBER || strlen(text) > MAX_TICKET - MAX_PASSES * strlen(PASSED)) {
 		errno = EOVERFLOW;
 		return GPUMAP_EFILE;
 	}
@@ -181,8 +232,7 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
 	if (fd < 0)
 		return GPUMAP_EFILE;
-	if (!lease_try(fd, false) || !write_text(fd, head) || !write_text(fd, from) ||
-	    !write_text(fd, "\n")) {
+	if (!lease_try(fd, false) || !write_text(fd, text)) {
 		int why = errno;
 
 		lease_queue_leave(folder, fd, mine);
@@ -192,6 +242,21 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	*ret = fd;
 	*number = mine;
 	return GPUMAP_OK;
+}
+
+bool lease_queue_pass(const struct lease_folder *folder, uint64_t number)
+{
+	char name[LEASE_NAME];
+	bool written;
+	int fd;
+
+	ticket_name(name, number);
+	fd = lease_file(folder, name, O_WRONLY | O_APPEND, false);
+	if (fd < 0)
+		return errno == ENOENT; /* its job waits no longer */
+	written = write_text(fd, PASSED);
+	close(fd);
+	return written;
 }
 
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
-#include "lease/claim.h"
+#include "lease/wishes.h"
 #include "report.h"
 
 enum {
@@ -94,42 +94,6 @@ EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 
 /* --- an attempt -------------------------------------------------------------------------- */
 
-/* The wishes of the jobs before this one, and its own last. */
-struct wishes {
-	struct lease_ticket *tickets;
-	struct lease_wish *list;
-	bool *usable; /* of all wishes, one after the other */
-	size_t count; /* of tickets */
-};
-
-static void wishes_free(struct wishes *wishes)
-{
-	lease_queue_free(wishes->tickets, wishes->count);
-	free(wishes->list);
-	free(wishes->usable);
-}
-
-static bool has_name(const char *names, const char *name)
-{
-	struct span rest = span_of(names), word;
-
-	while (span_split(&rest, ' ', &word))
-		if (span_is(word, name))
-			return true;
-	return false;
-}
-
-/* A ticket names GPUs by the names of their files. */
-static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
-{
-	char name[LEASE_NAME];
-
-	for (size_t g = 0; g < inventory->count; g++) {
-		lease_name(name, &inventory->gpus[g]);
-		ret[g] = !*names || has_name(names, name);
-	}
-}
-
 static int file_failure(const struct taking *t, const char *what)
 {
 	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
@@ -146,32 +110,6 @@ static bool shares_gpus(const struct wishes *wishes, size_t gpus)
 			if (own[g] && wishes->list[i].usable[g])
 				return true;
 	return false;
-}
-
-static int read_wishes(struct wishes *ret, struct taking *t)
-{
-	const gpumap_inventory *inventory = t->lease->inventory;
-	size_t gpus = inventory->count;
-	int r = lease_queue_read(&ret->tickets, &ret->count, &t->folder,
-				 t->ticket >= 0 ? t->number : UINT64_MAX);
-
-	if (r != GPUMAP_OK)
-		return r == GPUMAP_ENOMEM ? report_nomem(t->report)
-					  : file_failure(t, "the queue cannot be read");
-	ret->list = calloc(ret->count + 1, sizeof(*ret->list));
-	ret->usable = calloc((ret->count + 1) * (gpus + 1), sizeof(*ret->usable));
-	if (!ret->list || !ret->usable)
-		return report_nomem(t->report);
-	for (size_t i = 0; i <= ret->count; i++)
-		ret->list[i].usable = ret->usable + i * gpus;
-	for (size_t i = 0; i < ret->count; i++) {
-		ret->list[i].count = ret->tickets[i].count;
-		mark_named(ret->usable + i * gpus, inventory, ret->tickets[i].from);
-	}
-	ret->list[ret->count].count = t->claim->count;
-	r = claim_usable(ret->usable + ret->count * gpus, t->claim, inventory, t->report);
-	t->first = !shares_gpus(ret, gpus);
-	return r;
 }
 
 static size_t count_true(const bool *list, size_t count)
@@ -229,35 +167,31 @@ static void tell_file(struct taking *t, const gpumap_device *gpu, int why)
 			      strerror(why));
 }
 
-/* Whether the GPU is free; else it is told why not. *seen: that could be seen. */
-static bool is_free(struct taking *t, const gpumap_device *gpu, bool usable, bool *seen)
+/* Tells why a GPU is not free. */
+static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
 {
-	enum lease_state state = claim_state(t->claim, gpu), lease;
-	int64_t pid;
-
-	lease = lease_held(&t->folder, gpu, &pid);
-	*seen = state != LEASE_UNKNOWN && lease != LEASE_UNKNOWN;
-	if (lease == LEASE_FREE && state == LEASE_FREE)
-		return true;
-	if (usable && lease == LEASE_UNKNOWN)
-		tell_file(t, gpu, errno);
-	else if (usable)
-		tell(t, gpu, lease == LEASE_HELD ? lease : state, pid);
-	return false;
+	if (sight->lease == LEASE_UNKNOWN)
+		tell_file(t, gpu, sight->why);
+	else
+		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight->holder);
 }
 
-/* GPUMAP_EINPUT, after its error: of so many GPUs it cannot be seen whether they are free that
- * waiting would not help. */
-static int find_free(bool *ret, struct taking *t, const bool *usable)
+/* Tells which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot
+ * be seen whether they are free that waiting would not help. */
+static int tell_busy(struct taking *t, const struct wishes *wishes)
 {
-	const gpumap_inventory *inventory = t->lease->inventory;
+	const struct lease_wish *own = &wishes->list[wishes->count];
 	size_t visible = 0;
-	bool seen;
 
 	forget_told(t);
-	for (size_t g = 0; g < inventory->count; g++) {
-		ret[g] = is_free(t, &inventory->gpus[g], usable[g], &seen);
-		visible += usable[g] && seen;
+	for (size_t g = 0; g < t->lease->inventory->count; g++) {
+		const struct lease_sight *sight = &wishes->sights[g];
+
+		if (!own->usable[g])
+			continue;
+		visible += sight->lease != LEASE_UNKNOWN && sight->use != LEASE_UNKNOWN;
+		if (!own->free_gpus[g])
+			tell_sight(t, &t->lease->inventory->gpus[g], sight);
 	}
 	if (visible >= t->claim->count)
 		return GPUMAP_OK;
@@ -335,7 +269,7 @@ static int ask_again(struct taking *t, bool *still)
 	*still = now->count == before->count;
 	for (size_t i = 0; *still && i < t->claim->count; i++) {
 		const gpumap_device *gpu = &now->gpus[t->lease->gpus[i]];
-		enum lease_state state = claim_state(t->claim, gpu);
+		enum lease_state state = lease_state_of(&t->claim->terms, gpu);
 
 		lease_name(old, &before->gpus[t->lease->gpus[i]]);
 		lease_name(name, gpu);
@@ -348,38 +282,52 @@ static int ask_again(struct taking *t, bool *still)
 	return GPUMAP_OK;
 }
 
+/* Notes in the tickets of the jobs that are passed that they are. False: that cannot be written. */
+static bool note_passed(const struct taking *t, const struct wishes *wishes)
+{
+	for (size_t i = 0; i < wishes->count; i++)
+		if (wishes->passed[i] && !lease_queue_pass(&t->folder, wishes->tickets[i].number))
+			return false;
+	return true;
+}
+
+/* Takes the chosen GPUs. */
+static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
+{
+	int r;
+
+	qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
+	r = ask_again(t, got);
+	if (r != GPUMAP_OK)
+		return r;
+	*got = *got && note_passed(t, wishes) && lock_all(t);
+	if (!*got)
+		return GPUMAP_OK;
+	r = set_visible(t->lease);
+	return r == GPUMAP_OK ? open_bell(t) : r;
+}
+
 /* *got: the lease is taken. Otherwise the job has to wait. */
 static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 {
 	const size_t gpus = t->lease->inventory->count;
-	const bool *usable = wishes->list[wishes->count].usable;
-	bool *free_gpus = calloc(gpus + 1, sizeof(*free_gpus)), nomem;
 	size_t *order = calloc(gpus + 1, sizeof(*order));
-	int r = GPUMAP_OK;
+	int r = tell_busy(t, wishes);
+	bool nomem;
 
 	t->lease->gpus = calloc(t->claim->count + 1, sizeof(*t->lease->gpus));
 	t->lease->locks = calloc(t->claim->count + 1, sizeof(*t->lease->locks));
-	if (!free_gpus || !order || !t->lease->gpus || !t->lease->locks)
+	if (r == GPUMAP_OK && (!order || !t->lease->gpus || !t->lease->locks))
 		r = GPUMAP_ENOMEM;
 	for (size_t g = 0; r == GPUMAP_OK && g < gpus; g++)
 		order[g] = g;
-	if (r == GPUMAP_OK)
-		r = find_free(free_gpus, t, usable);
 	if (r == GPUMAP_OK) {
-		*got = lease_choose(t->lease->gpus, wishes->list, wishes->count + 1, free_gpus,
+		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
 				    order, gpus, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	if (r == GPUMAP_OK && *got) {
-		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
-		r = ask_again(t, got);
-		*got = *got && lock_all(t);
-		if (r == GPUMAP_OK && *got)
-			r = set_visible(t->lease);
-		if (r == GPUMAP_OK && *got)
-			r = open_bell(t);
-	}
-	free(free_gpus);
+	if (r == GPUMAP_OK && *got)
+		r = take_chosen(t, wishes, got);
 	free(order);
 	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
 }
@@ -402,17 +350,18 @@ static char *own_names(const gpumap_inventory *inventory, const bool *usable)
 
 static int join_queue(struct taking *t, const bool *usable)
 {
-	char *names;
-	int r;
+	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
+	int r = GPUMAP_ENOMEM;
 
 	if (t->ticket >= 0)
 		return GPUMAP_OK;
-	names = own_names(t->lease->inventory, usable);
-	if (!names)
-		return report_nomem(t->report);
-	r = lease_queue_join(&t->ticket, &t->number, &t->folder, t->claim->count, names);
-	free(names);
-	return r == GPUMAP_OK ? r : file_failure(t, "the queue cannot be joined");
+	wish.from = own_names(t->lease->inventory, usable);
+	if (wish.from)
+		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
+	free(wish.from);
+	return r == GPUMAP_EFILE    ? file_failure(t, "the queue cannot be joined")
+	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
+				    : r;
 }
 
 /* Puts into t->told whom it waits for. */
@@ -428,12 +377,15 @@ static int attempt(struct taking *t, bool *got)
 {
 	struct wishes wishes = {0};
 	const bool *usable;
-	int r = read_wishes(&wishes, t);
+	int r = wishes_read(&wishes, &t->folder, t->ticket >= 0 ? t->number : UINT64_MAX, t->claim,
+			    t->lease->inventory, t->report);
 
 	*got = false;
 	usable = r == GPUMAP_OK ? wishes.list[wishes.count].usable : NULL;
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK) {
+		t->first = !shares_gpus(&wishes, t->lease->inventory->count);
 		r = too_many(t, usable);
+	}
 	if (r == GPUMAP_OK)
 		r = choose(t, &wishes, got);
 	if (r == GPUMAP_OK && !*got) {
@@ -508,7 +460,8 @@ static int waited_in_vain(const struct taking *t)
 /* How long to wait for a change before the next attempt; 0: the time is over. */
 static int64_t pause_ms(const struct taking *t, int round)
 {
-	static const int again[] = {5, 20, 100};
+	/* The driver shows the use of a job for up to a second after its end. */
+	static const int again[] = {5, 20, 100, 1000};
 	int64_t left =
 		t->claim->wait_ms < 0 ? INT64_MAX : t->claim->wait_ms - elapsed_ms(&t->start);
 	int64_t ms = t->first ? ASK_MS : LOOK_MS;

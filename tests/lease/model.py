@@ -3,12 +3,15 @@
 """Explores the protocol of libgpumap/lease/README.md: every interleaving of jobs, with a kill at each step.
 
 A state has the kernel's locks, the tickets, and the place of each job in its program. A job's next step changes the
-state as the kernel would. Killing a job closes its files. All states that can be reached are visited, and in each:
+state as the kernel would. Killing a job closes its files. A GPU that was used stays warm until it cools, and a strict
+job does not call a warm GPU free. All states that can be reached are visited, and in each:
 
   overlap    no GPU is held by two jobs
   partial    a job outside of the gate holds all of its GPUs or none
-  stuck      if no job can move, all have ended
+  stuck      if no job can move, and all GPUs are cool, all jobs have ended
   order      a job does not get a GPU that was promised to an earlier one
+  head       if the first in the queue could be served, it still can when another job took GPUs
+  starved    no job that waits is passed more than LIMIT times onto GPUs that it could use when cool
 """
 
 import itertools
@@ -17,53 +20,68 @@ from collections import deque
 
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
-FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise")
+FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "no-limit")
+LIMIT = 1
 
 
-def promised(jobs, free, gpus):
-    """The GPUs of each job, in the order of the queue, as choose.c gives them."""
+def promised(wishes, gpus):
+    """The GPUs of each wish, in the order of the queue, as choose.c gives them."""
     given, taken = [], set()
-    for count, usable in jobs:
-        can = [g for g in gpus if g in usable and g not in taken]
-        now = [g for g in can if g in free]
-        chosen = now[:count] if len(now) >= count else now + [g for g in can if g not in free][: count - len(now)]
-        given.append((tuple(chosen), len(now) >= count))
-        taken.update(chosen)
+    for count, usable, free, firm in wishes:
+        now = [g for g in gpus if g in usable and g in free and g not in taken]
+        enough = len(now) >= count
+        given.append((tuple(now[:count]), enough))
+        taken.update(now[:count] if enough else usable if firm else now)
     return given
 
 
 class Job:
-    """at: its place; held: GPUs; got: GPUs that are locked so far; seen: the bell when it began to watch."""
+    """at: its place; held: GPUs that it has locked; want: those that it chose; seen: the bell when it began to watch;
+    passes: how often it was passed."""
 
-    __slots__ = ("at", "held", "want", "ticket", "seen", "kills")
+    __slots__ = ("at", "held", "want", "ticket", "seen", "passes")
 
-    def __init__(self, at=START, held=(), want=(), ticket=0, seen=0):
-        self.at, self.held, self.want, self.ticket, self.seen = at, held, want, ticket, seen
+    def __init__(self, at=START, held=(), want=(), ticket=0, seen=0, passes=0):
+        self.at, self.held, self.want, self.ticket, self.seen, self.passes = at, held, want, ticket, seen, passes
 
     def key(self):
-        return self.at, self.held, self.want, self.ticket, self.seen
+        return self.at, self.held, self.want, self.ticket, self.seen, self.passes
 
 
 class Model:
-    def __init__(self, wishes, gpus, kills, fault=""):
+    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=()):
+        """wishes: how many GPUs, and of which; strict: the jobs that are; warm: the GPUs that begin so."""
         self.wishes, self.gpus, self.kills, self.fault = wishes, tuple(range(gpus)), kills, fault
-        self.problems = []
+        self.strict, self.warm, self.problems = frozenset(strict), frozenset(warm), []
 
     def first(self):
-        return tuple(Job().key() for _ in self.wishes), None, 0, self.kills, 1
+        return tuple(Job().key() for _ in self.wishes), None, 0, self.kills, 1, self.warm
 
     def free(self, jobs):
         held = {g for job in jobs for g in job[1]}
         return {g for g in self.gpus if g not in held}
 
-    def earlier(self, jobs, me):
-        """The live tickets before one's own, with what they wait for; then one's own wish."""
+    def free_for(self, jobs, warm, i):
+        return self.free(jobs) - (warm if i in self.strict else set())
+
+    def before(self, jobs, me):
+        """The jobs with live tickets before one's own, in their order."""
         mine = jobs[me][3]
-        before = sorted((job[3], i) for i, job in enumerate(jobs) if job[3] and i != me and (not mine or job[3] < mine))
-        return [self.wishes[i] for _, i in before] + [self.wishes[me]]
+        return [i for _, i in sorted((job[3], i) for i, job in enumerate(jobs)
+                                     if job[3] and i != me and (not mine or job[3] < mine))]
+
+    def earlier(self, jobs, warm, me, own_terms=False):
+        """What the jobs before this one wait for; then one's own wish."""
+        return [self.wishes[i] + (self.free_for(jobs, warm, me if own_terms else i),
+                                  jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit")
+                for i in self.before(jobs, me) + [me]]
 
     def successors(self, state):
-        jobs, gate, bell, kills, number = state
+        jobs, gate, bell, kills, number, warm = state
+        held = {g for job in jobs for g in job[1]}
+        for g in sorted(warm - held) if self.strict else ():
+            # The first in the queue asks again from time to time.
+            yield "GPU %d cools" % g, jobs, gate, bell + 1, kills, number, warm - {g}
         for i, job in enumerate(jobs):
             for after in self.step(state, i):
                 yield ("job %d: %d" % (i, job[0]),) + after
@@ -75,24 +93,25 @@ class Model:
 
     def end(self, state, i, kills):
         """The kernel closes all files of the job: locks, gate, ticket, and the bell, which rings."""
-        jobs, gate, bell, _, number = state
+        jobs, gate, bell, _, number, warm = state
         rings = bool(jobs[i][1]) or bool(jobs[i][3])
         dead = Job(at=ENDED).key()
-        return self.put(jobs, i, dead), (None if gate == i else gate), self.ring(jobs, bell, rings), kills, number
+        warm = warm | set(jobs[i][1]) if self.strict else warm
+        return self.put(jobs, i, dead), (None if gate == i else gate), self.ring(jobs, bell, rings), kills, number, warm
 
     def ring(self, jobs, bell, rings):
         return (bell + 1) if rings else bell
 
     def step(self, state, i):
-        jobs, gate, bell, kills, number = state
-        at, held, want, ticket, seen = jobs[i]
+        jobs, gate, bell, kills, number, warm = state
+        at, held, want, ticket, seen, passes = jobs[i]
 
-        def go(new, gate=gate, bell=bell, number=number, **change):
-            job = Job(at, held, want, ticket, seen)
+        def go(new, gate=gate, bell=bell, number=number, jobs=jobs, **change):
+            job = Job(at, held, want, ticket, seen, passes)
             job.at = new
             for name, value in change.items():
                 setattr(job, name, value)
-            return self.put(jobs, i, job.key()), gate, bell, kills, number
+            return self.put(jobs, i, job.key()), gate, bell, kills, number, warm
 
         if at == START:
             yield go(GATE, seen=0 if self.fault == "no-watch" else bell)
@@ -102,11 +121,11 @@ class Model:
             elif gate is None:
                 yield go(CHOOSE, gate=i)
         elif at == CHOOSE:
-            wishes = [self.wishes[i]] if self.fault == "no-promise" else self.earlier(jobs, i)
-            chosen, enough = promised(wishes, self.free(jobs), self.gpus)[-1]
+            wishes = self.earlier(jobs, warm, i, self.fault == "own-terms")
+            chosen, enough = promised(wishes[-1:] if self.fault == "no-promise" else wishes, self.gpus)[-1]
             if enough:
-                self.check_order(jobs, i, chosen)
-                yield go(TAKE, want=chosen)
+                self.check_order(jobs, warm, i, chosen)
+                yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen))
             elif self.fault == "hold-and-wait":
                 some = tuple(g for g in chosen if g in self.free(jobs))
                 yield go(TICKET, held=tuple(sorted(set(held) | set(some))))
@@ -119,7 +138,8 @@ class Model:
             elif left:  # taken meanwhile, which the gate rules out
                 yield go(TAKE, held=tuple(sorted(held + (left[0],)))) if self.fault == "no-gate" else go(TICKET, held=())
             else:
-                yield go(RUN, gate=None if gate == i else gate, ticket=0, want=(), bell=self.ring(jobs, bell, ticket))
+                yield go(RUN, gate=None if gate == i else gate, ticket=0, want=(), passes=0,
+                         bell=self.ring(jobs, bell, ticket))
         elif at == TICKET:
             yield go(LEAVE, ticket=ticket or number, number=number + (not ticket))
         elif at == LEAVE:
@@ -136,11 +156,26 @@ class Model:
         elif at == RUN:
             yield self.end(state, i, kills)
 
-    def check_order(self, jobs, i, chosen):
-        before = self.earlier(jobs, i)[:-1]
-        for other, _ in promised(before, self.free(jobs), self.gpus):
+    def passed(self, jobs, warm, me, chosen):
+        """The jobs, with a pass for each that cannot be served now and could use a chosen GPU."""
+        before = self.before(jobs, me)
+        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me), self.gpus)):
+            if not enough and set(chosen) & self.wishes[i][1]:
+                passes = jobs[i][5] + 1
+                if passes > LIMIT:
+                    self.problems.append("starved: job %d is passed for the %d. time" % (i, passes))
+                jobs = self.put(jobs, i, jobs[i][:5] + (passes,))
+        return jobs
+
+    def check_order(self, jobs, warm, i, chosen):
+        for other, _ in promised(self.earlier(jobs, warm, i)[:-1], self.gpus):
             if set(other) & set(chosen):
                 self.problems.append("order: job %d gets GPUs %s, promised before" % (i, chosen))
+        for head in self.before(jobs, i)[:1]:
+            count, usable = self.wishes[head]
+            can = self.free_for(jobs, warm, head) & usable
+            if len(can) >= count > len(can - set(chosen)):
+                self.problems.append("head: job %d could be served before job %d took %s" % (head, i, chosen))
 
     def check(self, state, moves):
         jobs = state[0]
@@ -155,13 +190,13 @@ class Model:
 
     def canonical(self, state):
         """Bells and tickets count only relative to each other, so that states repeat."""
-        jobs, gate, bell, kills, number = state
+        jobs, gate, bell, kills, number, warm = state
         tickets = sorted(job[3] for job in jobs if job[3])
         small = tuple(
-            (at, held, want, tickets.index(t) + 1 if t else 0, self.relative(seen, bell))
-            for at, held, want, t, seen in jobs
+            (at, held, want, tickets.index(t) + 1 if t else 0, self.relative(seen, bell), passes)
+            for at, held, want, t, seen, passes in jobs
         )
-        return small, gate, 0 if self.fault != "no-watch" else 1, kills, len(tickets) + 1
+        return small, gate, 0 if self.fault != "no-watch" else 1, kills, len(tickets) + 1, warm
 
     def relative(self, seen, bell):
         if self.fault == "no-watch":
@@ -196,11 +231,16 @@ def main():
         ("with a watch that begins late", [(1, any_of(1))] * 2, 1, 0, "no-watch"),
         ("with GPUs that are kept while waiting", [(1, any_of(2)), (2, any_of(2))], 2, 1, "hold-and-wait"),
         ("without promises", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 0, "no-promise"),
+        ("a strict job among others", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 1, "", [1], [0]),
+        ("two strict jobs", [(1, any_of(2)), (1, any_of(2)), (1, any_of(2))], 2, 1, "", [0, 1], [0, 1]),
+        ("with promises by one's own terms", [(1, any_of(2)), (1, frozenset([1])), (1, any_of(2))], 2, 0, "own-terms",
+         [0], [0]),
+        ("with passes without limit", [(1, any_of(1))] * 3, 1, 0, "no-limit", [0], [0]),
     ]
     print("1..%d" % len(cases))
     failed = 0
-    for number, (name, wishes, gpus, kills, fault) in enumerate(cases, 1):
-        model = Model(wishes, gpus, kills, fault)
+    for number, (name, wishes, gpus, kills, fault, *terms) in enumerate(cases, 1):
+        model = Model(wishes, gpus, kills, fault, *terms)
         states = model.explore()
         good = bool(model.problems) == bool(fault)
         failed += not good

@@ -7,60 +7,98 @@
 
 enum { GPUS = 4, MAX_WISHES = 4 };
 
-/* Wishes are "COUNT" or "COUNT:GPUS", the last one is one's own; "012" are GPUs. */
+/* Wishes are "COUNT[:GPUS][/FREE][!]": how many, of which GPUs, which it calls free if those are
+ * not the row's, and ! if it was passed as often as is allowed. The last one is one's own. `passed`
+ * has the numbers of the wishes that are passed. */
 static const struct {
-	const char *name, *wishes, *free_gpus, *want;
+	const char *name, *wishes, *free_gpus, *want, *passed;
 } rows[] = {
-	{"one of all", "1", "0123", "0"},
-	{"all", "4", "0123", "0123"},
-	{"the free ones", "2", "13", "13"},
-	{"not enough", "3", "13", "no"},
-	{"none", "1", "", "no"},
-	{"more than there are", "5", "0123", "no"},
-	{"of its own", "1:23", "0123", "2"},
-	{"of its own, which are in use", "1:23", "01", "no"},
-	{"after one that will be served", "2 1", "0123", "2"},
-	{"after one that takes the rest", "3 2", "0123", "no"},
-	{"after one that waits for all", "4 1", "123", "no"},
-	{"after one that waits, for GPUs that it cannot use", "2:01 2", "123", "23"},
-	{"after one that waits, for more", "2:01 3", "123", "no"},
-	{"all free ones are promised", "3 1", "12", "no"},
-	{"after two", "2:01 1:2 1", "123", "3"},
-	{"after two that need the same", "1:0 1:0 1", "0", "no"},
-	{"the second is promised what the first leaves", "1:01 2:01 1:1", "01", "no"},
-	{"one that can never be served takes what it can", "3:01 1", "0123", "2"},
+	{"one of all", "1", "0123", "0", ""},
+	{"all", "4", "0123", "0123", ""},
+	{"the free ones", "2", "13", "13", ""},
+	{"not enough", "3", "13", "no", ""},
+	{"none", "1", "", "no", ""},
+	{"more than there are", "5", "0123", "no", ""},
+	{"of its own", "1:23", "0123", "2", ""},
+	{"of its own, which are in use", "1:23", "01", "no", ""},
+	{"after one that will be served", "2 1", "0123", "2", ""},
+	{"after one that takes the rest", "3 2", "0123", "no", ""},
+	{"after one that waits for all", "4 1", "123", "no", ""},
+	{"after one that waits, for GPUs that it cannot use", "2:01 2", "123", "23", ""},
+	{"after one that waits, for more", "2:01 3", "123", "no", ""},
+	{"all free ones are promised", "3 1", "12", "no", ""},
+	{"after two", "2:01 1:2 1", "123", "3", ""},
+	{"after two that need the same", "1:0 1:0 1", "0", "no", ""},
+	{"the second is promised what the first leaves", "1:01 2:01 1:1", "01", "no", ""},
+	{"one that can never be served takes what it can", "3:01 1", "0123", "2", ""},
+	{"an earlier job is promised what it calls free", "1/1 1", "01", "0", ""},
+	{"and nothing else, if that is enough", "1/12 2", "012", "02", ""},
+	{"a job that waits is passed onto what it does not call free", "2/1 1", "01", "0", "0"},
+	{"but not onto what it does", "2/1 2", "01", "no", ""},
+	{"it is not passed again", "2/1! 1", "01", "no", ""},
+	{"except onto GPUs that it cannot use", "2:01/1! 1", "012", "2", ""},
+	{"it gets no more than it asks for", "1/1! 1", "01", "0", ""},
+	{"two are passed", "1/ 2/ 1", "01", "0", "01"},
+	{"one of two is passed", "1:0/ 1:1/ 1:1", "01", "1", "1"},
+	{"the second is not passed again", "1/ 1/! 1", "01", "no", ""},
+	{"no one is passed by a job that waits", "1/ 3", "01", "no", ""},
+	{"a job calls less free than those before it", "1 1/01", "012", "1", ""},
+	{"a job that calls nothing free", "1 1/", "012", "no", ""},
 };
 
-static struct lease_wish read_wish(const char *text, bool usable[GPUS])
+static void mark(bool ret[GPUS], const char *gpus)
 {
-	const char *gpus = strchr(text, ':');
-
 	for (int g = 0; g < GPUS; g++)
-		usable[g] = !gpus || memchr(gpus, '0' + g, strcspn(gpus, " "));
-	return (struct lease_wish){(size_t)(*text - '0'), usable};
+		ret[g] = memchr(gpus, '0' + g, strspn(gpus, "0123"));
+}
+
+struct marks {
+	bool usable[GPUS], free_gpus[GPUS];
+};
+
+static struct lease_wish read_wish(const char *text, const char *free_gpus, struct marks *marks)
+{
+	size_t length = strcspn(text, " ");
+	const char *gpus = memchr(text, ':', length), *own = memchr(text, '/', length);
+
+	mark(marks->usable, gpus ? gpus + 1 : "0123");
+	mark(marks->free_gpus, own ? own + 1 : free_gpus);
+	return (struct lease_wish){.count = (size_t)(*text - '0'),
+				   .usable = marks->usable,
+				   .free_gpus = marks->free_gpus,
+				   .firm = memchr(text, '!', length)};
+}
+
+static void print_passed(char *ret, const bool *passed, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (passed[i])
+			*ret++ = (char)('0' + i);
+	*ret = '\0';
 }
 
 START_TEST(choices)
 {
-	bool usable[MAX_WISHES][GPUS], free_gpus[GPUS], nomem;
+	struct marks marks[MAX_WISHES];
 	struct lease_wish wishes[MAX_WISHES];
 	const size_t order[GPUS] = {0, 1, 2, 3};
 	size_t count = 0, got[GPUS + 1];
-	char text[16] = "no";
+	bool passed[MAX_WISHES], nomem;
+	char text[16] = "no", who[MAX_WISHES + 1];
 
 	for (const char *at = rows[_i].wishes; *at; at += strcspn(at, " "), at += *at == ' ') {
-		wishes[count] = read_wish(at, usable[count]);
+		wishes[count] = read_wish(at, rows[_i].free_gpus, &marks[count]);
 		count++;
 	}
-	for (int g = 0; g < GPUS; g++)
-		free_gpus[g] = strchr(rows[_i].free_gpus, '0' + g);
-	if (lease_choose(got, wishes, count, free_gpus, order, GPUS, &nomem)) {
+	if (lease_choose(got, passed, wishes, count, order, GPUS, &nomem)) {
 		*text = '\0';
 		for (size_t i = 0; i < wishes[count - 1].count; i++)
 			snprintf(text + i, sizeof(text) - i, "%zu", got[i]);
 	}
 	ck_assert(!nomem);
 	ROW_EQ_STR(rows[_i].name, text, rows[_i].want);
+	print_passed(who, passed, count - 1);
+	ROW_EQ_STR(rows[_i].name, who, rows[_i].passed);
 }
 END_TEST
 
@@ -68,11 +106,11 @@ START_TEST(preference)
 {
 	const size_t order[GPUS] = {3, 1, 2, 0};
 	const bool all[GPUS] = {true, true, true, true};
-	const struct lease_wish wish = {2, all};
+	const struct lease_wish wish = {.count = 2, .usable = all, .free_gpus = all};
 	size_t got[GPUS + 1];
-	bool nomem;
+	bool passed[1], nomem;
 
-	ck_assert(lease_choose(got, &wish, 1, all, order, GPUS, &nomem));
+	ck_assert(lease_choose(got, passed, &wish, 1, order, GPUS, &nomem));
 	ck_assert_uint_eq(got[0], 3);
 	ck_assert_uint_eq(got[1], 1);
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a GPU that no lease keeps is free. */
+#include "inventory/inventory.h"
+#include "lease/lease.h"
+
+void lease_terms_free(struct lease_terms *terms)
+{
+	free(terms->ignore);
+}
+
+/* Whether the first word of the command, without its folder, is a program that does not count. */
+static bool is_ignored(const struct lease_terms *terms, const gpumap_process *process)
+{
+	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
+	struct span rest, word, name, piece;
+
+	if (!terms->ignore || !command)
+		return false;
+	rest = span_of(command);
+	span_split(&rest, ' ', &word);
+	name = word;
+	while (span_split(&word, '/', &piece))
+		name = piece;
+	rest = span_of(terms->ignore);
+	while (span_split(&rest, ',', &piece))
+		if (span_same(span_trim(piece), name))
+			return true;
+	return false;
+}
+
+/* The memory in use of a GPU that is free; -1: not known. If the driver does not tell what it keeps
+ * for itself, which is up to a few percent, that counts as used. */
+static int64_t free_limit(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	const int64_t little = 512 << 20;
+	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
+	bool exact = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_RESERVED) >= 0;
+
+	if (terms->free_memory >= 0)
+		return terms->free_memory;
+	if (total < 0)
+		return -1;
+	return exact && little < total / 20 ? little : total / 20;
+}
+
+enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+	int64_t limit = free_limit(terms, gpu);
+	int count = gpumap_device_process_count(gpu);
+
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
+		return LEASE_IN_USE;
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+		return LEASE_UNKNOWN;
+	for (int i = 0; i < count; i++) {
+		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
+		int64_t memory = gpumap_process_int(process, GPUMAP_PROCESS_MEMORY);
+
+		if (!is_ignored(terms, process))
+			return LEASE_IN_USE;
+		used -= memory > 0 ? memory : 0;
+	}
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
+		return LEASE_UNKNOWN;
+	/* Memory shows processes that are not in the list. */
+	return used < limit ? LEASE_FREE : LEASE_IN_USE;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the jobs before this one wait for, and what this one asks for. */
+#ifndef GM_LEASE_WISHES_H
+#define GM_LEASE_WISHES_H
+
+#include "lease/claim.h"
+
+/* What is seen of a GPU. */
+struct lease_sight {
+	enum lease_state lease; /* by its locks */
+	enum lease_state use;   /* by the terms of this job */
+	int64_t holder;         /* the process that took the lease; 0: not visible */
+	int why;                /* errno: its locks cannot be opened */
+};
+
+struct wishes {
+	struct lease_ticket *tickets;
+	size_t count;               /* of tickets */
+	struct lease_wish *list;    /* those of the tickets, then one's own */
+	struct lease_sight *sights; /* of each GPU */
+	bool *marks;                /* what the wishes point to */
+	bool *passed;               /* of each ticket, for lease_choose */
+};
+
+/* Reads the tickets below `before`, and looks at the locks of the GPUs. Begins as {0}; free it also
+ * after a failure. GPUMAP_EFILE, GPUMAP_EINPUT (the claim's list) and GPUMAP_ENOMEM, after their
+ * error. */
+int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t before,
+		const gpumap_claim *claim, const gpumap_inventory *inventory,
+		gpumap_report *report);
+void wishes_free(struct wishes *wishes);
+
+#endif
