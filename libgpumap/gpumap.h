@@ -910,6 +910,9 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
  *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
  *    the driver does not tell what it reserves, 5 % of the memory;
+ *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
+ *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
+ *    connected GPUs free. By default those with the lowest numbers;
  *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
  *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
  *    /tmp/gpumap-leases, which is made;

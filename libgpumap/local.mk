@@ -60,6 +60,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inifile.c libgpumap/inifile.h \
 	libgpumap/inivalue.c \
 	libgpumap/inventory/assumed.c \
+	libgpumap/inventory/closeness.c \
 	libgpumap/inventory/complaint.c \
 	libgpumap/inventory/cuda_position.c \
 	libgpumap/inventory/driver.c libgpumap/inventory/driver.h \
@@ -102,6 +103,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/gpu_lock.c \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.h \
+	libgpumap/lease/near.c \
 	libgpumap/lease/queue.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \

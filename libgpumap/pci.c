@@ -59,3 +59,15 @@ int pci_compare(const char *a, const char *b)
 	/* A domain of five digits follows all domains of four. */
 	return i != j ? (i > j) - (i < j) : strcmp(a, b);
 }
+
+int pci_bus(const char *address, int64_t *domain)
+{
+	struct span rest = span_of(address);
+	unsigned long number, bus;
+
+	hex(&rest, 8, &number);
+	skip(&rest, ':');
+	hex(&rest, 2, &bus);
+	*domain = (int64_t)number;
+	return (int)bus;
+}

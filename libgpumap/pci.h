@@ -12,4 +12,7 @@ bool pci_normalise(struct span s, char ret[20]);
 /* Compares two such addresses, in the order in which nvidia-smi numbers GPUs. */
 int pci_compare(const char *a, const char *b);
 
+/* The bus of such an address, and its domain. */
+int pci_bus(const char *address, int64_t *domain);
+
 #endif

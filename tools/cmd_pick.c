@@ -18,6 +18,7 @@ enum { STATUS_WAITED = 124, STATUS_NONE_FREE = 125 };
 
 static const struct option_row rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
+	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
 	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
 	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
 	{"--free-memory", "BYTES",
@@ -45,7 +46,7 @@ static void help(const struct options *options)
 	      "nothing keeps the GPUs.\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
-	      "  gpumap pick 4 --wait -- torchrun --nproc-per-node 4 train.py\n"
+	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
 	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
 	      "\n",
 	      stdout);
@@ -63,6 +64,7 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 	static const struct {
 		const char *option, *key;
 	} keys[] = {{"--from", "from"},
+		    {"--near", "near"},
 		    {"--wait", "wait"},
 		    {"--ignore", "ignore"},
 		    {"--free-memory", "free_memory"}};

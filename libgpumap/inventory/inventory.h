@@ -118,6 +118,28 @@ struct model {
  * for all devices, it is true for any of them, in any order. */
 bool model_add(struct model *model, const gpumap_device *device) MUST_CHECK;
 
+/* The first NUMA node of a device; -1: not known. */
+int64_t device_node(const gpumap_device *device);
+
+/* Where a GPU is in its host. */
+struct site {
+	const gpumap_device *gpu;
+	int64_t node, domain;
+	int bus; /* -1: not known */
+};
+struct site site_of(const gpumap_device *gpu);
+
+/* How close two GPUs are, or the sum of several pairs. The first member counts first. */
+struct closeness {
+	int64_t links; /* pairs that NVLink connects */
+	int64_t nodes; /* pairs on one NUMA node */
+	int64_t buses; /* pairs in one PCI domain, the more, the nearer their buses are */
+};
+struct closeness site_closeness(const struct site *a, const struct site *b);
+void closeness_add(struct closeness *sum, const struct closeness *more);
+/* Less than 0: `b` is closer. */
+int closeness_compare(const struct closeness *a, const struct closeness *b);
+
 /* "GPU-" and 8-4-4-4-12 hexadecimal digits; also of "MIG-". */
 bool is_full_uuid(struct span s, const char *prefix);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which GPUs a job gets, and which are promised to those before it. */
+#include "inventory/inventory.h"
 #include "lease/lease.h"
 
 /* The GPUs that a job could take now, in the order of preference. */
@@ -26,8 +27,9 @@ static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t c
 }
 
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
-		  const size_t *order, size_t gpus, bool *nomem)
+		  const size_t *order, const gpumap_inventory *inventory, bool *nomem)
 {
+	const size_t gpus = inventory->count;
 	bool *promised = calloc(gpus + 1, sizeof(*promised));
 	size_t *given = calloc(gpus + 1, sizeof(*given)), n = 0;
 	bool enough = false;
@@ -38,6 +40,8 @@ bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, si
 
 		n = available(given, wish, promised, order, gpus);
 		enough = n >= wish->count;
+		if (enough && wish->near)
+			*nomem = !lease_near(given, wish->count, n, inventory);
 		n = enough ? wish->count : n;
 		for (size_t i = 0; i < n; i++)
 			promised[given[i]] = true;
@@ -46,6 +50,7 @@ bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, si
 		if (w + 1 < count)
 			passed[w] = !enough;
 	}
+	enough = enough && !*nomem;
 	for (size_t w = 0; !*nomem && w + 1 < count; w++)
 		passed[w] = enough && passed[w] && uses_any(&wishes[w], given, n);
 	if (enough)

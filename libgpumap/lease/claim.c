@@ -89,6 +89,12 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->terms.free_memory = number;
 		return NULL;
 	}
+	if (streq(key, "near")) {
+		if (!span_is(value, "yes") && !span_is(value, "no"))
+			return "write yes or no";
+		claim->terms.near = span_is(value, "yes");
+		return NULL;
+	}
 	number = span_is(value, "yes") ? -1 : form_number(form_find(span_of("DURATION")), value);
 	if (number < 0 && !span_is(value, "yes"))
 		return "write a time such as 30s, 10m or 2h, or yes for no limit";
@@ -99,7 +105,7 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count", "free_memory", "wait"};
+	static const char *const numbers[] = {"count", "free_memory", "near", "wait"};
 	const struct {
 		const char *key;
 		char **member;

@@ -68,10 +68,11 @@ void lease_unlock(struct lease_locks *locks);
 
 /* --- what is free --------------------------------------------------------------------- */
 
-/* What a job calls free. */
+/* What a job calls free, and which of the free GPUs it takes. */
 struct lease_terms {
 	char *ignore;        /* names of programs that do not count, separated by commas; NULL */
 	int64_t free_memory; /* bytes in use below which a GPU is free; -1: the default */
+	bool near;           /* of the free GPUs it takes those that are connected best */
 };
 
 void lease_terms_free(struct lease_terms *terms);
@@ -85,14 +86,20 @@ struct lease_wish {
 	size_t count;
 	const bool *usable;    /* it may have the GPU */
 	const bool *free_gpus; /* the GPU has no lease, and the job calls it free */
+	bool near;             /* it takes those that are connected best */
 	bool firm;             /* it was passed MAX_PASSES times */
 };
 
-/* Gives GPUs to each wish in turn, as the README says; `order` has all `gpus` GPUs in the order of
- * preference. The last wish is one's own. Puts its GPUs into `ret`, in the order of preference, and
- * returns true; passed[i] is whether it thereby passes wish i. False: it has to wait, or *nomem. */
+/* Puts the `count` GPUs of the first `n` in `gpus` that are connected best before the others, in
+ * their order there. False without memory; the list is then unchanged. */
+bool lease_near(size_t *gpus, size_t count, size_t n, const gpumap_inventory *inventory);
+
+/* Gives GPUs to each wish in turn, as the README says; `order` has all GPUs of the inventory in the
+ * order of preference. The last wish is one's own. Puts its GPUs into `ret`, in the order of
+ * preference, and returns true; passed[i] is whether it thereby passes wish i. False: it has to
+ * wait, or *nomem. */
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
-		  const size_t *order, size_t gpus, bool *nomem);
+		  const size_t *order, const gpumap_inventory *inventory, bool *nomem);
 
 /* --- the queue ------------------------------------------------------------------------ */
 

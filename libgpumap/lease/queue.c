@@ -65,6 +65,8 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 	span_split(&line, ' ', &word);
 	if (span_is(word, "passed"))
 		ticket->passes++;
+	else if (span_is(word, "near"))
+		ticket->terms.near = true;
 	if (!line.text)
 		return true;
 	number = span_number(line, INT64_MAX);
@@ -211,6 +213,8 @@ static char *ticket_text(const struct lease_ticket *wish)
 		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
 	if (wish->terms.ignore)
 		strbuf_printf(&text, "ignore %s\n", wish->terms.ignore);
+	if (wish->terms.near)
+		strbuf_puts(&text, "near\n");
 	return strbuf_take(&text);
 }
 

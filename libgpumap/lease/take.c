@@ -323,7 +323,7 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 		order[g] = g;
 	if (r == GPUMAP_OK) {
 		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
-				    order, gpus, &nomem);
+				    order, t->lease->inventory, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && *got)

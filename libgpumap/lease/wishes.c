@@ -78,18 +78,19 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 	look(ret->sights, folder, &claim->terms, inventory);
 	for (size_t i = 0; r == GPUMAP_OK && i <= ret->count; i++) {
 		const struct lease_ticket *ticket = i < ret->count ? &ret->tickets[i] : NULL;
+		const struct lease_terms *terms = ticket ? &ticket->terms : &claim->terms;
 		bool *usable = ret->marks + 2 * i * gpus, *free_gpus = usable + gpus;
 
 		if (ticket)
 			mark_named(usable, inventory, ticket->from);
 		else
 			r = claim_usable(usable, claim, inventory, report);
-		mark_free(free_gpus, ticket ? &ticket->terms : &claim->terms, inventory,
-			  ret->sights);
+		mark_free(free_gpus, terms, inventory, ret->sights);
 		ret->list[i] = (struct lease_wish){
 			.count = ticket ? ticket->count : claim->count,
 			.usable = usable,
 			.free_gpus = free_gpus,
+			.near = terms->near,
 			.firm = ticket && ticket->passes >= MAX_PASSES,
 		};
 	}

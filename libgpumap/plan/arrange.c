@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The order in which ranks take devices, and the entries of these devices in a list. */
+#include "pci.h"
 #include "plan/build.h"
 
-/* Long PCI domains follow short ones. */
 static int compare_pci(const gpumap_device *a, const gpumap_device *b)
 {
 	const char *x = a->gpu->pci, *y = b->gpu->pci;
 
-	if (x && y && !streq(x, y)) {
-		size_t n = strlen(x), m = strlen(y);
-
-		return n != m ? (n > m) - (n < m) : strcmp(x, y);
-	}
+	if (x && y && !streq(x, y))
+		return pci_compare(x, y);
 	if (!x != !y)
 		return x ? -1 : 1;
 	if (a->physical != b->physical)
@@ -24,14 +21,11 @@ static int by_pci(const void *a, const void *b)
 	return compare_pci(*(const gpumap_device *const *)a, *(const gpumap_device *const *)b);
 }
 
-/* The first NUMA node of the list; INT64_MAX: not known. */
-static int64_t first_node(const gpumap_device *device)
+/* The first NUMA node; INT64_MAX: not known. */
+static int64_t node_key(const gpumap_device *device)
 {
-	const char *numa = device->gpu->numa;
-	int64_t node = -1;
+	int64_t node = device_node(device);
 
-	if (numa)
-		node = span_number((struct span){numa, strspn(numa, "0123456789")}, INT32_MAX);
 	return node >= 0 ? node : INT64_MAX;
 }
 
@@ -39,7 +33,7 @@ static int by_node(const void *a, const void *b)
 {
 	const gpumap_device *x = *(const gpumap_device *const *)a,
 			    *y = *(const gpumap_device *const *)b;
-	int64_t i = first_node(x), k = first_node(y);
+	int64_t i = node_key(x), k = node_key(y);
 
 	return i != k ? (i > k) - (i < k) : compare_pci(x, y);
 }
@@ -171,7 +165,7 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 
 	for (size_t i = 0; i < class->count; i++) {
 		links = links || class->devices[i]->gpu->nvlink_count >= 0;
-		nodes = nodes || first_node(class->devices[i]) != INT64_MAX;
+		nodes = nodes || device_node(class->devices[i]) >= 0;
 	}
 	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
 				 (class->settings->order == PLAN_NUMA && !nodes)))

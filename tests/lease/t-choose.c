@@ -7,6 +7,12 @@
 
 enum { GPUS = 4, MAX_WISHES = 4 };
 
+/* GPUs 0 and 3 are linked, and so are 1 and 2. */
+static const char description[] = "[snapshot]\nschema = 1\n"
+				  "[gpu 0]\nnvlink = 3\n[gpu 1]\nnvlink = 2\n"
+				  "[gpu 2]\nnvlink = 1\n[gpu 3]\nnvlink = 0\n";
+static gpumap_inventory *machine;
+
 /* Wishes are "COUNT[:GPUS][/FREE][!]": how many, of which GPUs, which it calls free if those are
  * not the row's, and ! if it was passed as often as is allowed. The last one is one's own. `passed`
  * has the numbers of the wishes that are passed. */
@@ -43,6 +49,17 @@ static const struct {
 	{"the second is not passed again", "1/ 1/! 1", "01", "no", ""},
 	{"no one is passed by a job that waits", "1/ 3", "01", "no", ""},
 	{"a job calls less free than those before it", "1 1/01", "012", "1", ""},
+	{"near", "2n", "0123", "03", ""},
+	{"near, of what is free", "2n", "012", "12", ""},
+	{"near, of what is left", "1 2n", "0123", "12", ""},
+	{"one, whose peer is not free", "1n", "012", "0", ""},
+	{"one, which leaves a pair", "1n", "123", "3", ""},
+	{"all of them, near", "4n", "0123", "0123", ""},
+	{"near, not enough", "3n", "01", "no", ""},
+	{"a job that waits is promised what is near", "2n 2", "0123", "12", ""},
+	{"and not more", "2n 1", "012", "0", ""},
+	{"two that want what is near", "2n 2n", "0123", "12", ""},
+	{"one that waits for near GPUs is promised all", "3n 1", "01", "no", ""},
 	{"a job that calls nothing free", "1 1/", "012", "no", ""},
 };
 
@@ -66,6 +83,7 @@ static struct lease_wish read_wish(const char *text, const char *free_gpus, stru
 	return (struct lease_wish){.count = (size_t)(*text - '0'),
 				   .usable = marks->usable,
 				   .free_gpus = marks->free_gpus,
+				   .near = memchr(text, 'n', length),
 				   .firm = memchr(text, '!', length)};
 }
 
@@ -90,7 +108,7 @@ START_TEST(choices)
 		wishes[count] = read_wish(at, rows[_i].free_gpus, &marks[count]);
 		count++;
 	}
-	if (lease_choose(got, passed, wishes, count, order, GPUS, &nomem)) {
+	if (lease_choose(got, passed, wishes, count, order, machine, &nomem)) {
 		*text = '\0';
 		for (size_t i = 0; i < wishes[count - 1].count; i++)
 			snprintf(text + i, sizeof(text) - i, "%zu", got[i]);
@@ -110,7 +128,7 @@ START_TEST(preference)
 	size_t got[GPUS + 1];
 	bool passed[1], nomem;
 
-	ck_assert(lease_choose(got, passed, &wish, 1, order, GPUS, &nomem));
+	ck_assert(lease_choose(got, passed, &wish, 1, order, machine, &nomem));
 	ck_assert_uint_eq(got[0], 3);
 	ck_assert_uint_eq(got[1], 1);
 }
@@ -120,9 +138,14 @@ int main(void)
 {
 	Suite *suite = suite_create("choose");
 	TCase *tests = tcase_create("choose");
+	int status;
 
+	if (gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL))
+		return EXIT_FAILURE;
 	tcase_add_loop_test(tests, choices, 0, ARRAY_SIZE(rows));
 	tcase_add_test(tests, preference);
 	suite_add_tcase(suite, tests);
-	return unit_run(suite);
+	status = unit_run(suite);
+	gpumap_inventory_free(machine);
+	return status;
 }
