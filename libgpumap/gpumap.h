@@ -907,6 +907,8 @@ void gpumap_claim_free(gpumap_claim *claim);
 /* Sets a member. The last value of a key counts. The keys are
  *  - count: how many GPUs, 1 or more; it must be set;
  *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
+ *  - prefer: the GPUs that it takes first, in this order, "3,1" or UUIDs, and others if they are
+ *    not free. With `near`, as many as possible are of these; of such sets it is the best;
  *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
  *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
  *    the driver does not tell what it reserves, 5 % of the memory;

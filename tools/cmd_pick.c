@@ -18,6 +18,8 @@ enum { STATUS_WAITED = 124, STATUS_NONE_FREE = 125 };
 
 static const struct option_row rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
+	{"--prefer", "LIST",
+	 "take these GPUs first, in this order, and others if they are not free"},
 	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
 	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
 	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
@@ -63,11 +65,8 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 {
 	static const struct {
 		const char *option, *key;
-	} keys[] = {{"--from", "from"},
-		    {"--near", "near"},
-		    {"--wait", "wait"},
-		    {"--ignore", "ignore"},
-		    {"--free-memory", "free_memory"}};
+	} keys[] = {{"--from", "from"}, {"--prefer", "prefer"}, {"--near", "near"},
+		    {"--wait", "wait"}, {"--ignore", "ignore"}, {"--free-memory", "free_memory"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (streq(name, keys[i].option))

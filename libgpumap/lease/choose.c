@@ -4,16 +4,19 @@
 #include "lease/lease.h"
 
 /* The GPUs that a job could take now, in the order of preference. */
-static size_t available(size_t *ret, const struct lease_wish *wish, const bool *promised,
-			const size_t *order, size_t gpus)
+static size_t available(size_t *ret, size_t *preferred, const struct lease_wish *wish,
+			const bool *promised, size_t gpus)
 {
 	size_t n = 0;
 
+	*preferred = 0;
 	for (size_t i = 0; i < gpus; i++) {
-		size_t g = order[i];
+		size_t g = wish->order[i];
 
-		if (wish->usable[g] && wish->free_gpus[g] && !promised[g])
-			ret[n++] = g;
+		if (!wish->usable[g] || !wish->free_gpus[g] || promised[g])
+			continue;
+		ret[n++] = g;
+		*preferred += i < wish->preferred;
 	}
 	return n;
 }
@@ -27,21 +30,21 @@ static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t c
 }
 
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
-		  const size_t *order, const gpumap_inventory *inventory, bool *nomem)
+		  const gpumap_inventory *inventory, bool *nomem)
 {
 	const size_t gpus = inventory->count;
 	bool *promised = calloc(gpus + 1, sizeof(*promised));
-	size_t *given = calloc(gpus + 1, sizeof(*given)), n = 0;
+	size_t *given = calloc(gpus + 1, sizeof(*given)), n = 0, preferred;
 	bool enough = false;
 
 	*nomem = !promised || !given;
 	for (size_t w = 0; !*nomem && w < count; w++) {
 		const struct lease_wish *wish = &wishes[w];
 
-		n = available(given, wish, promised, order, gpus);
+		n = available(given, &preferred, wish, promised, gpus);
 		enough = n >= wish->count;
 		if (enough && wish->near)
-			*nomem = !lease_near(given, wish->count, n, inventory);
+			*nomem = !lease_near(given, wish->count, n, preferred, inventory);
 		n = enough ? wish->count : n;
 		for (size_t i = 0; i < n; i++)
 			promised[given[i]] = true;

@@ -23,6 +23,8 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 		return;
 	free(claim->from);
 	free(claim->from_origin);
+	free(claim->prefer);
+	free(claim->prefer_origin);
 	lease_terms_free(&claim->terms);
 	free(claim->folder);
 	free(claim->sysfs);
@@ -32,14 +34,22 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 
 /* --- its members ------------------------------------------------------------------------ */
 
-static bool set_text(char **member, const char *value)
+/* `where` may be NULL. False without memory; both members are then unchanged. */
+static bool set_text(char **member, const char *value, char **where, const char *origin)
 {
-	char *copy = strdup(value);
+	char *copy = strdup(value), *from = where ? strdup(origin) : NULL;
 
-	if (!copy)
+	if (!copy || (where && !from)) {
+		free(copy);
+		free(from);
 		return false;
+	}
 	free(*member);
 	*member = copy;
+	if (where) {
+		free(*where);
+		*where = from;
+	}
 	return true;
 }
 
@@ -108,11 +118,12 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 	static const char *const numbers[] = {"count", "free_memory", "near", "wait"};
 	const struct {
 		const char *key;
-		char **member;
-	} texts[] = {{"from", &claim->from},
-		     {"ignore", &claim->terms.ignore},
-		     {"folder", &claim->folder},
-		     {"sysfs", &claim->sysfs}};
+		char **member, **origin;
+	} texts[] = {{"from", &claim->from, &claim->from_origin},
+		     {"prefer", &claim->prefer, &claim->prefer_origin},
+		     {"ignore", &claim->terms.ignore, NULL},
+		     {"folder", &claim->folder, NULL},
+		     {"sysfs", &claim->sysfs, NULL}};
 	const char *wanted;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -132,10 +143,9 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 					   ABOUT(.origin = origin,
 						 .fix = "write names of programs, such as Xorg"),
 					   "'%s' is not valid", QUOTE(span_of(value)));
-		if (!set_text(texts[i].member, value) ||
-		    (streq(key, "from") && !set_text(&claim->from_origin, origin ? origin : key)))
-			return report_nomem(report);
-		return GPUMAP_OK;
+		return set_text(texts[i].member, value, texts[i].origin, origin ? origin : key)
+			       ? GPUMAP_OK
+			       : report_nomem(report);
 	}
 	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, ABOUT(.origin = origin),
 			   "a claim has no key '%s'", QUOTE(span_of(key)));

@@ -86,27 +86,31 @@ struct lease_wish {
 	size_t count;
 	const bool *usable;    /* it may have the GPU */
 	const bool *free_gpus; /* the GPU has no lease, and the job calls it free */
+	const size_t *order;   /* all GPUs, those that it prefers first */
+	size_t preferred;      /* how many it prefers */
 	bool near;             /* it takes those that are connected best */
 	bool firm;             /* it was passed MAX_PASSES times */
 };
 
-/* Puts the `count` GPUs of the first `n` in `gpus` that are connected best before the others, in
- * their order there. False without memory; the list is then unchanged. */
-bool lease_near(size_t *gpus, size_t count, size_t n, const gpumap_inventory *inventory);
+/* Puts the `count` GPUs of the `n` in `gpus` that are connected best first, in their order there.
+ * As many as possible are of the first `preferred`. False without memory; the list is then
+ * unchanged. */
+bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
+		const gpumap_inventory *inventory);
 
-/* Gives GPUs to each wish in turn, as the README says; `order` has all GPUs of the inventory in the
- * order of preference. The last wish is one's own. Puts its GPUs into `ret`, in the order of
- * preference, and returns true; passed[i] is whether it thereby passes wish i. False: it has to
- * wait, or *nomem. */
+/* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. Puts its GPUs
+ * into `ret`, in the order of preference, and returns true; passed[i] is whether it thereby passes
+ * wish i. False: it has to wait, or *nomem. */
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
-		  const size_t *order, const gpumap_inventory *inventory, bool *nomem);
+		  const gpumap_inventory *inventory, bool *nomem);
 
 /* --- the queue ------------------------------------------------------------------------ */
 
 struct lease_ticket {
 	uint64_t number;
 	size_t count;
-	char *from; /* the names of the GPUs that it can use, separated by blanks; "": all */
+	char *from;   /* the names of the GPUs that it can use, separated by blanks; "": all */
+	char *prefer; /* those that it prefers, in that order; "": none */
 	struct lease_terms terms;
 	int passes; /* how often it was passed */
 };

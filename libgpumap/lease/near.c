@@ -11,6 +11,7 @@ enum {
 
 /* The larger, the better. */
 struct score {
+	size_t preferred;        /* GPUs */
 	struct closeness inside; /* of all pairs of the set */
 	struct closeness lost;   /* of its GPUs with all, so the less, the better for the rest */
 };
@@ -18,7 +19,7 @@ struct score {
 struct search {
 	const struct site *sites; /* the candidates */
 	struct closeness *all;    /* of each with all others */
-	size_t n, count;
+	size_t n, count, preferred;
 	size_t *chosen, *best; /* positions of candidates, ascending */
 	struct score best_score;
 	bool found;
@@ -28,6 +29,8 @@ static int compare(const struct score *a, const struct score *b)
 {
 	int order = closeness_compare(&a->inside, &b->inside);
 
+	if (a->preferred != b->preferred)
+		return a->preferred < b->preferred ? -1 : 1;
 	return order ? order : closeness_compare(&b->lost, &a->lost);
 }
 
@@ -70,6 +73,7 @@ static void extend(struct search *s, size_t depth, size_t next, const struct sco
 			closeness_add(&more.inside, &pair);
 		}
 		closeness_add(&more.lost, &s->all[i]);
+		more.preferred += i < s->preferred;
 		s->chosen[depth] = i;
 		extend(s, depth + 1, i + 1, &more);
 	}
@@ -90,12 +94,13 @@ static void grow(struct search *s, size_t start, struct score *gains, bool *used
 	size_t next = start;
 
 	for (size_t i = 0; i < s->n; i++) {
-		gains[i] = (struct score){.lost = s->all[i]};
+		gains[i] = (struct score){.preferred = i < s->preferred, .lost = s->all[i]};
 		used[i] = false;
 	}
 	for (size_t depth = 0;;) {
 		closeness_add(&score.inside, &gains[next].inside);
 		closeness_add(&score.lost, &gains[next].lost);
+		score.preferred += gains[next].preferred;
 		used[next] = true;
 		s->chosen[depth++] = next;
 		if (depth == s->count)
@@ -128,10 +133,11 @@ static bool grow_from_each(struct search *s)
 	return s->found;
 }
 
-bool lease_near(size_t *gpus, size_t count, size_t n, const gpumap_inventory *inventory)
+bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
+		const gpumap_inventory *inventory)
 {
 	struct site *sites = calloc(n + 1, sizeof(*sites));
-	struct search s = {.sites = sites, .n = n, .count = count};
+	struct search s = {.sites = sites, .n = n, .count = count, .preferred = preferred};
 	bool done;
 
 	s.all = calloc(n + 1, sizeof(*s.all));

@@ -76,6 +76,8 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 		ticket->terms.free_memory = number;
 	else if (span_is(word, "from"))
 		return set_once(&ticket->from, line);
+	else if (span_is(word, "prefer"))
+		return set_once(&ticket->prefer, line);
 	else if (span_is(word, "ignore"))
 		return set_once(&ticket->terms.ignore, line);
 	return true;
@@ -84,6 +86,7 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 static void ticket_free(struct lease_ticket *ticket)
 {
 	free(ticket->from);
+	free(ticket->prefer);
 	lease_terms_free(&ticket->terms);
 }
 
@@ -101,7 +104,8 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 	rest = (struct span){text, size};
 	while (!*nomem && span_split(&rest, '\n', &line))
 		*nomem = !read_line(ticket, line);
-	*nomem = *nomem || !set_once(&ticket->from, span_of(""));
+	*nomem = *nomem || !set_once(&ticket->from, span_of("")) ||
+		 !set_once(&ticket->prefer, span_of(""));
 	return !*nomem && ticket->count;
 }
 
@@ -213,6 +217,8 @@ static char *ticket_text(const struct lease_ticket *wish)
 		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
 	if (wish->terms.ignore)
 		strbuf_printf(&text, "ignore %s\n", wish->terms.ignore);
+	if (*wish->prefer)
+		strbuf_printf(&text, "prefer %s\n", wish->prefer);
 	if (wish->terms.near)
 		strbuf_puts(&text, "near\n");
 	return strbuf_take(&text);

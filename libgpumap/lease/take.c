@@ -310,55 +310,56 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 /* *got: the lease is taken. Otherwise the job has to wait. */
 static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 {
-	const size_t gpus = t->lease->inventory->count;
-	size_t *order = calloc(gpus + 1, sizeof(*order));
 	int r = tell_busy(t, wishes);
 	bool nomem;
 
 	t->lease->gpus = calloc(t->claim->count + 1, sizeof(*t->lease->gpus));
 	t->lease->locks = calloc(t->claim->count + 1, sizeof(*t->lease->locks));
-	if (r == GPUMAP_OK && (!order || !t->lease->gpus || !t->lease->locks))
+	if (r == GPUMAP_OK && (!t->lease->gpus || !t->lease->locks))
 		r = GPUMAP_ENOMEM;
-	for (size_t g = 0; r == GPUMAP_OK && g < gpus; g++)
-		order[g] = g;
 	if (r == GPUMAP_OK) {
 		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
-				    order, t->lease->inventory, &nomem);
+				    t->lease->inventory, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && *got)
 		r = take_chosen(t, wishes, got);
-	free(order);
 	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
 }
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* The names of the GPUs that it may use; "": all. */
-static char *own_names(const gpumap_inventory *inventory, const bool *usable)
+/* The names of the first `count` GPUs of the order that it may use. */
+static char *own_names(const gpumap_inventory *inventory, const struct lease_wish *own,
+		       size_t count)
 {
 	struct strbuf names = {0};
 	char name[LEASE_NAME];
 
-	for (size_t g = 0; g < inventory->count; g++) {
+	for (size_t i = 0; i < count; i++) {
+		size_t g = own->order[i];
+
 		lease_name(name, &inventory->gpus[g]);
-		if (usable[g])
+		if (own->usable[g])
 			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
 	}
 	return strbuf_take(&names);
 }
 
-static int join_queue(struct taking *t, const bool *usable)
+static int join_queue(struct taking *t, const struct lease_wish *own)
 {
+	const gpumap_inventory *inventory = t->lease->inventory;
 	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
 	int r = GPUMAP_ENOMEM;
 
 	if (t->ticket >= 0)
 		return GPUMAP_OK;
-	wish.from = own_names(t->lease->inventory, usable);
-	if (wish.from)
+	wish.from = own_names(inventory, own, inventory->count);
+	wish.prefer = own_names(inventory, own, own->preferred);
+	if (wish.from && wish.prefer)
 		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
 	free(wish.from);
+	free(wish.prefer);
 	return r == GPUMAP_EFILE    ? file_failure(t, "the queue cannot be joined")
 	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
 				    : r;
@@ -376,22 +377,22 @@ static void tell_queue(struct taking *t, const struct wishes *wishes)
 static int attempt(struct taking *t, bool *got)
 {
 	struct wishes wishes = {0};
-	const bool *usable;
+	const struct lease_wish *own;
 	int r = wishes_read(&wishes, &t->folder, t->ticket >= 0 ? t->number : UINT64_MAX, t->claim,
 			    t->lease->inventory, t->report);
 
 	*got = false;
-	usable = r == GPUMAP_OK ? wishes.list[wishes.count].usable : NULL;
+	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
 	if (r == GPUMAP_OK) {
 		t->first = !shares_gpus(&wishes, t->lease->inventory->count);
-		r = too_many(t, usable);
+		r = too_many(t, own->usable);
 	}
 	if (r == GPUMAP_OK)
 		r = choose(t, &wishes, got);
 	if (r == GPUMAP_OK && !*got) {
 		tell_queue(t, &wishes);
 		if (t->claim->wait_ms)
-			r = join_queue(t, usable);
+			r = join_queue(t, own);
 	}
 	wishes_free(&wishes);
 	return r;

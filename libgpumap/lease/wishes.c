@@ -11,29 +11,49 @@ void wishes_free(struct wishes *wishes)
 	lease_queue_free(wishes->tickets, wishes->count);
 	free(wishes->list);
 	free(wishes->sights);
+	free(wishes->orders);
 	free(wishes->marks);
 	free(wishes->passed);
 }
 
-static bool has_name(const char *names, const char *name)
+/* The GPU of a name in a ticket, which is that of its file; the count of GPUs: there is none. */
+static size_t find_named(const gpumap_inventory *inventory, struct span word)
+{
+	char name[LEASE_NAME];
+	size_t g = 0;
+
+	for (; g < inventory->count; g++) {
+		lease_name(name, &inventory->gpus[g]);
+		if (span_is(word, name))
+			break;
+	}
+	return g;
+}
+
+static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
 {
 	struct span rest = span_of(names), word;
 
-	while (span_split(&rest, ' ', &word))
-		if (span_is(word, name))
-			return true;
-	return false;
+	for (size_t g = 0; g < inventory->count; g++)
+		ret[g] = !*names;
+	while (span_split(&rest, ' ', &word)) {
+		size_t g = find_named(inventory, word);
+
+		if (g < inventory->count)
+			ret[g] = true;
+	}
 }
 
-/* A ticket names GPUs by the names of their files. */
-static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
+/* Puts the named GPUs first. Returns how many there are. */
+static size_t order_named(size_t *order, const gpumap_inventory *inventory, const char *names)
 {
-	char name[LEASE_NAME];
+	struct span rest = span_of(names), word;
+	size_t preferred = 0;
 
-	for (size_t g = 0; g < inventory->count; g++) {
-		lease_name(name, &inventory->gpus[g]);
-		ret[g] = !*names || has_name(names, name);
-	}
+	while (span_split(&rest, ' ', &word))
+		preferred += order_prefer(order, preferred, find_named(inventory, word),
+					  inventory->count);
+	return preferred;
 }
 
 /* By the terms of the job that waits, which may call another GPU free than this one does. */
@@ -61,7 +81,8 @@ static bool make_room(struct wishes *w, size_t gpus)
 	w->passed = calloc(w->count + 1, sizeof(*w->passed));
 	w->sights = calloc(gpus + 1, sizeof(*w->sights));
 	w->marks = calloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
-	return w->list && w->passed && w->sights && w->marks;
+	w->orders = calloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
+	return w->list && w->passed && w->sights && w->marks && w->orders;
 }
 
 int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t before,
@@ -80,16 +101,25 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 		const struct lease_ticket *ticket = i < ret->count ? &ret->tickets[i] : NULL;
 		const struct lease_terms *terms = ticket ? &ticket->terms : &claim->terms;
 		bool *usable = ret->marks + 2 * i * gpus, *free_gpus = usable + gpus;
+		size_t *order = ret->orders + i * gpus, preferred = 0;
 
-		if (ticket)
+		for (size_t g = 0; g < gpus; g++)
+			order[g] = g;
+		if (ticket) {
 			mark_named(usable, inventory, ticket->from);
-		else
+			preferred = order_named(order, inventory, ticket->prefer);
+		} else {
 			r = claim_usable(usable, claim, inventory, report);
+			if (r == GPUMAP_OK)
+				r = claim_order(order, &preferred, claim, inventory, report);
+		}
 		mark_free(free_gpus, terms, inventory, ret->sights);
 		ret->list[i] = (struct lease_wish){
 			.count = ticket ? ticket->count : claim->count,
 			.usable = usable,
 			.free_gpus = free_gpus,
+			.order = order,
+			.preferred = preferred,
 			.near = terms->near,
 			.firm = ticket && ticket->passes >= MAX_PASSES,
 		};

@@ -18,7 +18,8 @@ struct wishes {
 	size_t count;               /* of tickets */
 	struct lease_wish *list;    /* those of the tickets, then one's own */
 	struct lease_sight *sights; /* of each GPU */
-	bool *marks;                /* what the wishes point to */
+	size_t *orders;             /* what the wishes point to */
+	bool *marks;                /* the same */
 	bool *passed;               /* of each ticket, for lease_choose */
 };
 

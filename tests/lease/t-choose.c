@@ -2,7 +2,7 @@
 /* Which GPUs a job gets, and which are promised to the jobs before it. */
 #include <stdio.h>
 
-#include "lease/lease.h"
+#include "lease/claim.h"
 #include "unit.h"
 
 enum { GPUS = 4, MAX_WISHES = 4 };
@@ -13,9 +13,9 @@ static const char description[] = "[snapshot]\nschema = 1\n"
 				  "[gpu 2]\nnvlink = 1\n[gpu 3]\nnvlink = 0\n";
 static gpumap_inventory *machine;
 
-/* Wishes are "COUNT[:GPUS][/FREE][!]": how many, of which GPUs, which it calls free if those are
- * not the row's, and ! if it was passed as often as is allowed. The last one is one's own. `passed`
- * has the numbers of the wishes that are passed. */
+/* Wishes are "COUNT[:GPUS][/FREE][<FIRST][n][!]": how many, of which GPUs, which it calls free if
+ * those are not the row's, which it prefers, n for near, and ! if it was passed as often as is
+ * allowed. The last one is one's own. `passed` has the numbers of the wishes that are passed. */
 static const struct {
 	const char *name, *wishes, *free_gpus, *want, *passed;
 } rows[] = {
@@ -60,6 +60,20 @@ static const struct {
 	{"and not more", "2n 1", "012", "0", ""},
 	{"two that want what is near", "2n 2n", "0123", "12", ""},
 	{"one that waits for near GPUs is promised all", "3n 1", "01", "no", ""},
+	{"the preferred one", "1<2", "0123", "2", ""},
+	{"which is not free", "1<2", "013", "0", ""},
+	{"which it cannot use", "1:013<2", "0123", "0", ""},
+	{"in the order of the list", "2<31", "0123", "31", ""},
+	{"one of them is not free", "2<31", "012", "10", ""},
+	{"and others", "3<31", "0123", "310", ""},
+	{"all of them, preferred", "4<3210", "0123", "3210", ""},
+	{"a job that waits is promised what it prefers", "1<2 3", "0123", "013", ""},
+	{"both prefer the same", "1<2 1<2", "0123", "0", ""},
+	{"the second prefers another", "1<2 1<3", "0123", "3", ""},
+	{"near, of the preferred ones", "2<012n", "0123", "12", ""},
+	{"preferred before near", "2<01n", "0123", "01", ""},
+	{"near to the preferred one", "2<1n", "0123", "12", ""},
+	{"near, the preferred one is not free", "2<1n", "023", "03", ""},
 	{"a job that calls nothing free", "1 1/", "012", "no", ""},
 };
 
@@ -71,18 +85,35 @@ static void mark(bool ret[GPUS], const char *gpus)
 
 struct marks {
 	bool usable[GPUS], free_gpus[GPUS];
+	size_t order[GPUS];
 };
+
+/* Puts these GPUs first. Returns how many they are. */
+static size_t read_order(size_t order[GPUS], const char *first)
+{
+	size_t preferred = 0;
+
+	for (size_t g = 0; g < GPUS; g++)
+		order[g] = g;
+	for (; *first >= '0' && *first <= '3'; first++)
+		ck_assert(order_prefer(order, preferred++, (size_t)(*first - '0'), GPUS));
+	return preferred;
+}
 
 static struct lease_wish read_wish(const char *text, const char *free_gpus, struct marks *marks)
 {
 	size_t length = strcspn(text, " ");
-	const char *gpus = memchr(text, ':', length), *own = memchr(text, '/', length);
+	const char *gpus = memchr(text, ':', length), *own = memchr(text, '/', length),
+		   *first = memchr(text, '<', length);
+	size_t preferred = read_order(marks->order, first ? first + 1 : "");
 
 	mark(marks->usable, gpus ? gpus + 1 : "0123");
 	mark(marks->free_gpus, own ? own + 1 : free_gpus);
 	return (struct lease_wish){.count = (size_t)(*text - '0'),
 				   .usable = marks->usable,
 				   .free_gpus = marks->free_gpus,
+				   .order = marks->order,
+				   .preferred = preferred,
 				   .near = memchr(text, 'n', length),
 				   .firm = memchr(text, '!', length)};
 }
@@ -99,7 +130,6 @@ START_TEST(choices)
 {
 	struct marks marks[MAX_WISHES];
 	struct lease_wish wishes[MAX_WISHES];
-	const size_t order[GPUS] = {0, 1, 2, 3};
 	size_t count = 0, got[GPUS + 1];
 	bool passed[MAX_WISHES], nomem;
 	char text[16] = "no", who[MAX_WISHES + 1];
@@ -108,7 +138,7 @@ START_TEST(choices)
 		wishes[count] = read_wish(at, rows[_i].free_gpus, &marks[count]);
 		count++;
 	}
-	if (lease_choose(got, passed, wishes, count, order, machine, &nomem)) {
+	if (lease_choose(got, passed, wishes, count, machine, &nomem)) {
 		*text = '\0';
 		for (size_t i = 0; i < wishes[count - 1].count; i++)
 			snprintf(text + i, sizeof(text) - i, "%zu", got[i]);
@@ -120,17 +150,16 @@ START_TEST(choices)
 }
 END_TEST
 
-START_TEST(preference)
+START_TEST(preferences)
 {
-	const size_t order[GPUS] = {3, 1, 2, 0};
-	const bool all[GPUS] = {true, true, true, true};
-	const struct lease_wish wish = {.count = 2, .usable = all, .free_gpus = all};
-	size_t got[GPUS + 1];
-	bool passed[1], nomem;
+	size_t order[GPUS] = {0, 1, 2, 3};
 
-	ck_assert(lease_choose(got, passed, &wish, 1, order, machine, &nomem));
-	ck_assert_uint_eq(got[0], 3);
-	ck_assert_uint_eq(got[1], 1);
+	ck_assert(order_prefer(order, 0, 2, GPUS));
+	ck_assert_msg(!order_prefer(order, 1, 2, GPUS), "twice");
+	ck_assert_msg(!order_prefer(order, 1, GPUS, GPUS), "not a GPU");
+	ck_assert(order_prefer(order, 1, 1, GPUS));
+	for (size_t i = 0; i < GPUS; i++)
+		ck_assert_uint_eq(order[i], ((const size_t[]){2, 1, 0, 3})[i]);
 }
 END_TEST
 
@@ -143,7 +172,7 @@ int main(void)
 	if (gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL))
 		return EXIT_FAILURE;
 	tcase_add_loop_test(tests, choices, 0, ARRAY_SIZE(rows));
-	tcase_add_test(tests, preference);
+	tcase_add_test(tests, preferences);
 	suite_add_tcase(suite, tests);
 	status = unit_run(suite);
 	gpumap_inventory_free(machine);

@@ -17,7 +17,7 @@ enum { MOST_GPUS = 40 };
 #define CUBE "06/0:bcde 07/0:acdf 0a/0:abdg 0b/0:abch 85/1:fgha 86/1:eghb 89/1:efhc 8a/1:efgd"
 
 static const struct {
-	const char *name, *machine, *free_gpus;
+	const char *name, *machine, *free_gpus; /* free: the preferred ones, "|", others */
 	size_t count;
 	const char *want;
 } rows[] = {
@@ -42,6 +42,10 @@ static const struct {
 	{"links before nodes", "01/0:c 02/0 81/1:a", "abc", 2, "ac"},
 	{"nodes before buses", "01/0 02/1 81/0", "abc", 2, "ac"},
 	{"buses below one switch", "1a 1b 3d 3e 88 89", "acdf", 2, "cd"},
+	{"preferred ones, though they are not linked", PAIRS, "ac|bd", 2, "ac"},
+	{"the best of the preferred ones", PAIRS, "acd|b", 2, "cd"},
+	{"the best of the preferred ones and one more", PAIRS, "acd|b", 4, "acdb"},
+	{"what is linked with the preferred one", PAIRS, "d|abc", 2, "dc"},
 	{"nothing is known", "- - - -", "bcd", 2, "bc"},
 	{"a node that is not known is not shared", "-/0 - - -/0", "abcd", 2, "ad"},
 	{"a link that one side has", "01 02 03:a", "abc", 2, "ac"},
@@ -95,12 +99,15 @@ static gpumap_inventory *read_machine(const char *text)
 START_TEST(machines)
 {
 	gpumap_inventory *inventory = read_machine(rows[_i].machine);
-	size_t gpus[MOST_GPUS], n = 0;
+	size_t gpus[MOST_GPUS], n = 0, preferred = 0;
 	char got[MOST_GPUS + 1] = "";
 
 	for (const char *c = rows[_i].free_gpus; *c; c++)
-		gpus[n++] = (size_t)(*c - 'a');
-	ck_assert(lease_near(gpus, rows[_i].count, n, inventory));
+		if (*c == '|')
+			preferred = n;
+		else
+			gpus[n++] = (size_t)(*c - 'a');
+	ck_assert(lease_near(gpus, rows[_i].count, n, preferred, inventory));
 	for (size_t i = 0; i < rows[_i].count; i++)
 		got[i] = (char)('a' + gpus[i]);
 	ROW_EQ_STR(rows[_i].name, got, rows[_i].want);
@@ -120,9 +127,9 @@ static bool linked(const gpumap_inventory *inventory, size_t a, size_t b)
 	return false;
 }
 
-/* The links and the pairs on one node of a set of bits, and the links that its GPUs have with the
+/* The preferred GPUs, links and pairs on one node of a set of bits, and what its GPUs have with the
  * first `n`: as one number, the larger, the better. */
-static long value(const gpumap_inventory *inventory, size_t n, unsigned set)
+static long value(const gpumap_inventory *inventory, size_t n, size_t preferred, unsigned set)
 {
 	long links = 0, nodes = 0, lost_links = 0, lost_nodes = 0;
 
@@ -138,6 +145,7 @@ static long value(const gpumap_inventory *inventory, size_t n, unsigned set)
 			links += (set >> b & 1) && link;
 			nodes += (set >> b & 1) && node;
 		}
+	links += 200 * __builtin_popcount(set & ((1u << preferred) - 1));
 	return ((links * 200 + nodes) * 200 - lost_links) * 200 - lost_nodes;
 }
 
@@ -168,7 +176,8 @@ static bool comes_first(unsigned x, unsigned y)
 	return (x ^ y) & -(x ^ y) & x;
 }
 
-static unsigned best_set(const gpumap_inventory *inventory, size_t n, size_t count)
+static unsigned best_set(const gpumap_inventory *inventory, size_t n, size_t count,
+			 size_t preferred)
 {
 	unsigned best = 0;
 	long most = 0;
@@ -178,7 +187,7 @@ static unsigned best_set(const gpumap_inventory *inventory, size_t n, size_t cou
 
 		if ((size_t)__builtin_popcount(set) != count)
 			continue;
-		v = value(inventory, n, set);
+		v = value(inventory, n, preferred, set);
 		if (!best || v > most || (v == most && comes_first(set, best))) {
 			best = set;
 			most = v;
@@ -187,14 +196,15 @@ static unsigned best_set(const gpumap_inventory *inventory, size_t n, size_t cou
 	return best;
 }
 
-static unsigned near_set(const gpumap_inventory *inventory, size_t n, size_t count)
+static unsigned near_set(const gpumap_inventory *inventory, size_t n, size_t count,
+			 size_t preferred)
 {
 	size_t gpus[MOST_GPUS];
 	unsigned set = 0;
 
 	for (size_t i = 0; i < n; i++)
 		gpus[i] = i;
-	ck_assert(lease_near(gpus, count, n, inventory));
+	ck_assert(lease_near(gpus, count, n, preferred, inventory));
 	for (size_t i = 0; i < count; i++)
 		set |= 1u << gpus[i];
 	return set;
@@ -205,11 +215,14 @@ START_TEST(drawn)
 	struct draws draws = {.state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)_i};
 
 	for (int round = 0; round < 8; round++) {
-		size_t n = 2 + draw(&draws, 7), count = 1 + draw(&draws, (unsigned)n);
+		size_t n = 2 + draw(&draws, 7), count = 1 + draw(&draws, (unsigned)n),
+		       preferred = draw(&draws, (unsigned)n);
 		gpumap_inventory *inventory = draw_machine(&draws, n);
 
-		ck_assert_msg(near_set(inventory, n, count) == best_set(inventory, n, count),
-			      "%d, round %d: %zu of %zu GPUs", _i, round, count, n);
+		ck_assert_msg(near_set(inventory, n, count, preferred) ==
+				      best_set(inventory, n, count, preferred),
+			      "%d, round %d: %zu of %zu GPUs, %zu preferred", _i, round, count, n,
+			      preferred);
 		gpumap_inventory_free(inventory);
 	}
 }
@@ -221,9 +234,10 @@ START_TEST(many)
 	struct draws draws = {.state = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)_i};
 	size_t n = 17 + draw(&draws, 10), count = 1 + draw(&draws, (unsigned)n);
 	gpumap_inventory *inventory = draw_machine(&draws, n);
-	unsigned set = near_set(inventory, n, count);
+	unsigned set = near_set(inventory, n, count, 2);
 
-	ck_assert_msg((size_t)__builtin_popcount(set) == count && set < 1u << n,
+	ck_assert_msg((size_t)__builtin_popcount(set) == count && set < 1u << n &&
+			      (size_t)__builtin_popcount(set & 3) == (count < 2 ? count : 2),
 		      "%d: %zu of %zu GPUs", _i, count, n);
 	gpumap_inventory_free(inventory);
 }
