@@ -912,6 +912,8 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
  *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
  *    the driver does not tell what it reserves, 5 % of the memory;
+ *  - max_load: a GPU is free if its load is not higher, "10" percent. If the load is not known, the
+ *    GPU is free only without any process and without more memory in use than by default;
  *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
  *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
  *    connected GPUs free. By default those with the lowest numbers;
@@ -928,12 +930,12 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
 /* Takes a lease of `count` free GPUs, or of none. A GPU is free if it has no lease, no process, and
- * less memory in use than `free_memory`. If processes or memory are not visible, it is not free.
- * GPUs with MIG enabled are not leased. Jobs that wait are served in the order in which they came.
- * While it waits, waits(text, data) is called with what it waits for, whenever that changes; if it
- * returns a value other than 0, waiting ends. `waits` may be NULL. GPUMAP_EBUSY: not enough GPUs
- * are free, or they were not free in time. GPUMAP_EINPUT: this job can never use that many.
- * GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+ * less memory in use than `free_memory`, and no higher load than `max_load`. If processes or memory
+ * are not visible, it is not free. GPUs with MIG enabled are not leased. Jobs that wait are served
+ * in the order in which they came. While it waits, waits(text, data) is called with what it waits
+ * for, whenever that changes; if it returns a value other than 0, waiting ends. `waits` may be
+ * NULL. GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this
+ * job can never use that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);

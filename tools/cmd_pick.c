@@ -25,6 +25,7 @@ static const struct option_row rows[] = {
 	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
 	{"--free-memory", "BYTES",
 	 "a GPU with less memory in use is free, such as 2G; default: 512M"},
+	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
 	{NULL, NULL, NULL},
 };
@@ -65,8 +66,10 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 {
 	static const struct {
 		const char *option, *key;
-	} keys[] = {{"--from", "from"}, {"--prefer", "prefer"}, {"--near", "near"},
-		    {"--wait", "wait"}, {"--ignore", "ignore"}, {"--free-memory", "free_memory"}};
+	} keys[] = {{"--from", "from"},        {"--prefer", "prefer"},
+		    {"--near", "near"},        {"--wait", "wait"},
+		    {"--ignore", "ignore"},    {"--free-memory", "free_memory"},
+		    {"--max-load", "max_load"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (streq(name, keys[i].option))

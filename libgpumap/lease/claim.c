@@ -12,7 +12,7 @@ EXPORT int gpumap_claim_new(gpumap_claim **ret)
 
 	if (!claim)
 		return GPUMAP_ENOMEM;
-	claim->terms.free_memory = -1;
+	claim->terms = DEFAULT_TERMS;
 	*ret = claim;
 	return GPUMAP_OK;
 }
@@ -99,6 +99,13 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->terms.free_memory = number;
 		return NULL;
 	}
+	if (streq(key, "max_load")) {
+		number = span_number(value, 100);
+		if (number < 0)
+			return "write a percentage from 0 to 100";
+		claim->terms.max_load = (int)number;
+		return NULL;
+	}
 	if (streq(key, "near")) {
 		if (!span_is(value, "yes") && !span_is(value, "no"))
 			return "write yes or no";
@@ -115,7 +122,7 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count", "free_memory", "near", "wait"};
+	static const char *const numbers[] = {"count", "free_memory", "max_load", "near", "wait"};
 	const struct {
 		const char *key;
 		char **member, **origin;

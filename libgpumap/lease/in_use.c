@@ -28,25 +28,40 @@ static bool is_ignored(const struct lease_terms *terms, const gpumap_process *pr
 	return false;
 }
 
-/* The memory in use of a GPU that is free; -1: not known. If the driver does not tell what it keeps
+/* The memory in use that does not count; -1: not known. If the driver does not tell what it keeps
  * for itself, which is up to a few percent, that counts as used. */
-static int64_t free_limit(const struct lease_terms *terms, const gpumap_device *gpu)
+static int64_t little_memory(const gpumap_device *gpu)
 {
 	const int64_t little = 512 << 20;
 	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
 	bool exact = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_RESERVED) >= 0;
 
-	if (terms->free_memory >= 0)
-		return terms->free_memory;
 	if (total < 0)
 		return -1;
 	return exact && little < total / 20 ? little : total / 20;
 }
 
+/* Processes that are hidden may compute with little memory, or as ignored ones. If the load is not
+ * known, only a GPU without both is free. */
+static enum lease_state state_of_load(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	int64_t load = gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION);
+
+	if (terms->max_load < 0 || (load >= 0 && load <= terms->max_load))
+		return LEASE_FREE;
+	if (load >= 0)
+		return LEASE_LOADED;
+	return gpumap_device_process_count(gpu) == 0 &&
+			       gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) <
+				       little_memory(gpu)
+		       ? LEASE_FREE
+		       : LEASE_LOAD_HIDDEN;
+}
+
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu)
 {
 	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
-	int64_t limit = free_limit(terms, gpu);
+	int64_t limit = terms->free_memory >= 0 ? terms->free_memory : little_memory(gpu);
 	int count = gpumap_device_process_count(gpu);
 
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
@@ -64,5 +79,5 @@ enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_de
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
 		return LEASE_UNKNOWN;
 	/* Memory shows processes that are not in the list. */
-	return used < limit ? LEASE_FREE : LEASE_IN_USE;
+	return used < limit ? state_of_load(terms, gpu) : LEASE_IN_USE;
 }

@@ -50,9 +50,11 @@ struct lease_locks {
 
 enum lease_state {
 	LEASE_FREE,
-	LEASE_HELD,    /* by a lease */
-	LEASE_IN_USE,  /* by processes without a lease, or its memory is */
-	LEASE_UNKNOWN, /* whether it is free cannot be seen */
+	LEASE_HELD,        /* by a lease */
+	LEASE_IN_USE,      /* by processes without a lease, or its memory is */
+	LEASE_LOADED,      /* its load is above the limit */
+	LEASE_LOAD_HIDDEN, /* it has processes or memory, and its load is not known */
+	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
 };
 
 /* The name of its file in the folder. */
@@ -72,11 +74,13 @@ void lease_unlock(struct lease_locks *locks);
 struct lease_terms {
 	char *ignore;        /* names of programs that do not count, separated by commas; NULL */
 	int64_t free_memory; /* bytes in use below which a GPU is free; -1: the default */
+	int max_load;        /* percent; a GPU with a higher load is not free; -1: any is */
 	bool near;           /* of the free GPUs it takes those that are connected best */
 };
 
+#define DEFAULT_TERMS ((struct lease_terms){.free_memory = -1, .max_load = -1})
 void lease_terms_free(struct lease_terms *terms);
-/* Whether processes or memory of the GPU are in use, which a lease does not show. */
+/* Whether processes, memory or load show that the GPU is in use, which a lease does not. */
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu);
 
 /* --- choosing ------------------------------------------------------------------------- */

@@ -74,6 +74,8 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 		ticket->count = number > 0 && number <= GPUMAP_MAX_DEVICES ? (size_t)number : 0;
 	else if (span_is(word, "free-memory"))
 		ticket->terms.free_memory = number;
+	else if (span_is(word, "max-load"))
+		ticket->terms.max_load = number <= 100 ? (int)number : -1;
 	else if (span_is(word, "from"))
 		return set_once(&ticket->from, line);
 	else if (span_is(word, "prefer"))
@@ -144,7 +146,7 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	}
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(entry->d_name),
-					      .terms = {.free_memory = -1}},
+					      .terms = DEFAULT_TERMS},
 				    *grown;
 
 		if (!ticket.number || ticket.number >= before)
@@ -215,6 +217,8 @@ static char *ticket_text(const struct lease_ticket *wish)
 	strbuf_printf(&text, "want %zu\nfrom %s\n", wish->count, wish->from);
 	if (wish->terms.free_memory >= 0)
 		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
+	if (wish->terms.max_load >= 0)
+		strbuf_printf(&text, "max-load %d\n", wish->terms.max_load);
 	if (wish->terms.ignore)
 		strbuf_printf(&text, "ignore %s\n", wish->terms.ignore);
 	if (*wish->prefer)

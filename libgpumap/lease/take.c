@@ -145,6 +145,9 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 {
 	static const char *const words[] = {[LEASE_HELD] = "leased",
 					    [LEASE_IN_USE] = "in use",
+					    [LEASE_LOADED] = "busy",
+					    [LEASE_LOAD_HIDDEN] =
+						    "in use, and its load not visible",
 					    [LEASE_UNKNOWN] = "not visible"};
 
 	if (t->told.length > MAX_TELL)
@@ -153,6 +156,9 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 		      words[state]);
 	if (state == LEASE_HELD && pid > 0)
 		strbuf_printf(&t->told, " (by process %lld)", (long long)pid);
+	/* The load itself changes all the time. */
+	if (state == LEASE_LOADED)
+		strbuf_printf(&t->told, " (load above %d %%)", t->claim->terms.max_load);
 }
 
 /* A file of its lock that cannot be opened: one of another kind that someone put there. */
@@ -291,6 +297,19 @@ static bool note_passed(const struct taking *t, const struct wishes *wishes)
 	return true;
 }
 
+static void report_unknown_load(const struct taking *t)
+{
+	for (size_t i = 0; t->claim->terms.max_load >= 0 && i < t->lease->count; i++) {
+		const gpumap_device *gpu = gpumap_lease_device(t->lease, i);
+
+		if (gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION) < 0)
+			report_add(t->report, FINDING_LEASE_LOAD_UNKNOWN, NULL,
+				   "NVML does not give the load of GPU %d, which counts as free: "
+				   "it has no process and little memory in use",
+				   gpu->physical);
+	}
+}
+
 /* Takes the chosen GPUs. */
 static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 {
@@ -303,6 +322,7 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 	*got = *got && note_passed(t, wishes) && lock_all(t);
 	if (!*got)
 		return GPUMAP_OK;
+	report_unknown_load(t);
 	r = set_visible(t->lease);
 	return r == GPUMAP_OK ? open_bell(t) : r;
 }

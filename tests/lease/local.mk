@@ -8,7 +8,7 @@ tests_lease_holder_SOURCES = tests/lease/holder.c
 tests_lease_holder_CPPFLAGS =
 EXTRA_DIST += tests/lease/model.py tests/lease/race.py
 if HAVE_CHECK
-lease_programs = tests/lease/t-choose tests/lease/t-near
+lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
 endif
@@ -16,6 +16,10 @@ tests_lease_t_choose_SOURCES = tests/lease/t-choose.c tests/unit/unit.h
 tests_lease_t_choose_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_choose_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lease_t_choose_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_in_use_SOURCES = tests/lease/t-in-use.c tests/unit/unit.h
+tests_lease_t_in_use_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_in_use_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_in_use_LDADD = libgpumap-core.la $(CHECK_LIBS)
 tests_lease_t_near_SOURCES = tests/lease/t-near.c tests/unit/draws.h tests/unit/unit.h
 tests_lease_t_near_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_near_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

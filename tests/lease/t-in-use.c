@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a GPU is free, by its processes, memory and load. */
+#include "inventory/inventory.h"
+#include "lease/lease.h"
+#include "unit.h"
+
+enum { MIB = 20, UNKNOWN = -1, NO_PROCESS = -1 };
+
+/* Memory is in MiB; the GPU has 8192. The process is one of the program python, with its memory. */
+static const struct {
+	const char *name;
+	int used, reserved, load, process; /* UNKNOWN */
+	enum listed listed;
+	const char *ignore;
+	int free_memory, max_load; /* UNKNOWN: not set */
+	enum lease_state want;
+} rows[] = {
+	{"nothing", 0, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	{"a little memory", 408, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	{"5 % of the memory", 410, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE},
+	{"less than a limit", 1023, 100, 0, NO_PROCESS, LISTED_ALL, NULL, 1024, -1, LEASE_FREE},
+	{"as much as a limit", 1024, 100, 0, NO_PROCESS, LISTED_ALL, NULL, 1024, -1, LEASE_IN_USE},
+	{"memory not known", -1, -1, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_UNKNOWN},
+	{"processes not known", 0, 100, 0, NO_PROCESS, LISTED_NONE, NULL, -1, -1, LEASE_UNKNOWN},
+	{"some processes known", 0, 100, 0, NO_PROCESS, LISTED_SOME, NULL, -1, -1, LEASE_UNKNOWN},
+	{"a process", 900, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE},
+	{"an ignored one", 900, 100, 0, 900, LISTED_ALL, "x,python", -1, -1, LEASE_FREE},
+	{"one of another name", 900, 100, 0, 900, LISTED_ALL, "pytho", -1, -1, LEASE_IN_USE},
+	{"an ignored one and memory", 1900, 100, 0, 900, LISTED_ALL, "python", -1, -1,
+	 LEASE_IN_USE},
+
+	{"load, which does not count", 0, 100, 100, NO_PROCESS, LISTED_ALL, NULL, -1, -1,
+	 LEASE_FREE},
+	{"load at the limit", 0, 100, 10, NO_PROCESS, LISTED_ALL, NULL, -1, 10, LEASE_FREE},
+	{"load above the limit", 0, 100, 11, NO_PROCESS, LISTED_ALL, NULL, -1, 10, LEASE_LOADED},
+	{"no load", 0, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, 0, LEASE_FREE},
+	{"a load of 1", 0, 100, 1, NO_PROCESS, LISTED_ALL, NULL, -1, 0, LEASE_LOADED},
+	{"any load", 0, 100, 100, NO_PROCESS, LISTED_ALL, NULL, -1, 100, LEASE_FREE},
+	{"memory before load", 5000, 100, 99, NO_PROCESS, LISTED_ALL, NULL, -1, 10, LEASE_IN_USE},
+	{"an ignored process that computes", 900, 100, 99, 900, LISTED_ALL, "python", -1, 10,
+	 LEASE_LOADED},
+	{"an ignored process that does not", 900, 100, 9, 900, LISTED_ALL, "python", -1, 10,
+	 LEASE_FREE},
+
+	{"load not known", 0, 100, -1, NO_PROCESS, LISTED_ALL, NULL, -1, 10, LEASE_FREE},
+	{"load not known, any load", 0, 100, -1, NO_PROCESS, LISTED_ALL, NULL, -1, 100, LEASE_FREE},
+	{"load not known, and does not count", 900, 100, -1, 900, LISTED_ALL, "python", -1, -1,
+	 LEASE_FREE},
+	{"load not known, an ignored process", 900, 100, -1, 900, LISTED_ALL, "python", -1, 10,
+	 LEASE_LOAD_HIDDEN},
+	{"load not known, memory below a limit", 900, 100, -1, NO_PROCESS, LISTED_ALL, NULL, 1024,
+	 10, LEASE_LOAD_HIDDEN},
+	{"load not known, processes neither", 0, 100, -1, NO_PROCESS, LISTED_SOME, NULL, -1, 10,
+	 LEASE_UNKNOWN},
+};
+
+static int64_t bytes(int mib)
+{
+	return mib < 0 ? -1 : (int64_t)mib << MIB;
+}
+
+START_TEST(states)
+{
+	gpumap_device gpu = device_unknown();
+	struct lease_terms terms = DEFAULT_TERMS;
+
+	gpu.gpu = &gpu;
+	gpu.memory = bytes(8192);
+	gpu.used = bytes(rows[_i].used);
+	gpu.reserved = bytes(rows[_i].reserved);
+	gpu.utilization = rows[_i].load;
+	gpu.listed = rows[_i].listed;
+	if (rows[_i].process != NO_PROCESS) {
+		gpumap_process *process = device_add_process(&gpu);
+
+		ck_assert(process);
+		process->memory = bytes(rows[_i].process);
+		process->command = strdup("/usr/bin/python train.py");
+		ck_assert(process->command);
+	}
+	if (rows[_i].ignore)
+		terms.ignore = strdup(rows[_i].ignore);
+	terms.free_memory = bytes(rows[_i].free_memory);
+	terms.max_load = rows[_i].max_load;
+	ROW_EQ_INT(rows[_i].name, lease_state_of(&terms, &gpu), rows[_i].want);
+	for (size_t i = 0; i < gpu.process_count; i++)
+		free(gpu.processes[i].command);
+	free(gpu.processes);
+	lease_terms_free(&terms);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("in-use");
+	TCase *tests = tcase_create("in-use");
+
+	tcase_add_loop_test(tests, states, 0, ARRAY_SIZE(rows));
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
