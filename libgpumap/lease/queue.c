@@ -140,9 +140,12 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	bool nomem = false;
 
 	if (!dir) {
+		int why = errno;
+
 		if (fd >= 0)
 			close(fd);
-		return GPUMAP_EFILE;
+		errno = why;
+		return why == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	}
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(entry->d_name),

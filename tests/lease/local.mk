@@ -8,7 +8,7 @@ tests_lease_holder_SOURCES = tests/lease/holder.c
 tests_lease_holder_CPPFLAGS =
 EXTRA_DIST += tests/lease/model.py tests/lease/race.py
 if HAVE_CHECK
-lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near
+lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue tests/lease/t-wishes
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
 endif
@@ -24,3 +24,11 @@ tests_lease_t_near_SOURCES = tests/lease/t-near.c tests/unit/draws.h tests/unit/
 tests_lease_t_near_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_near_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lease_t_near_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_queue_SOURCES = tests/lease/t-queue.c tests/unit/unit.h
+tests_lease_t_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_queue_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_wishes_SOURCES = tests/lease/t-wishes.c tests/unit/unit.h $(failing_malloc)
+tests_lease_t_wishes_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_wishes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_wishes_LDADD = libgpumap-core.la $(CHECK_LIBS)

@@ -20,15 +20,15 @@ from collections import deque
 
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
-FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "no-limit")
+FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit")
 LIMIT = 1
 
 
-def promised(wishes, gpus):
+def promised(wishes):
     """The GPUs of each wish, in the order of the queue, as choose.c gives them."""
     given, taken = [], set()
-    for count, usable, free, firm in wishes:
-        now = [g for g in gpus if g in usable and g in free and g not in taken]
+    for count, usable, free, firm, order in wishes:
+        now = [g for g in order if g in usable and g in free and g not in taken]
         enough = len(now) >= count
         given.append((tuple(now[:count]), enough))
         taken.update(now[:count] if enough else usable if firm else now)
@@ -49,10 +49,12 @@ class Job:
 
 
 class Model:
-    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=()):
-        """wishes: how many GPUs, and of which; strict: the jobs that are; warm: the GPUs that begin so."""
+    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=()):
+        """wishes: how many GPUs, and of which; strict: the jobs that are; warm: the GPUs that begin so; backwards: the
+        jobs that prefer the highest number."""
         self.wishes, self.gpus, self.kills, self.fault = wishes, tuple(range(gpus)), kills, fault
         self.strict, self.warm, self.problems = frozenset(strict), frozenset(warm), []
+        self.orders = [self.gpus[:: -1 if i in backwards else 1] for i in range(len(wishes))]
 
     def first(self):
         return tuple(Job().key() for _ in self.wishes), None, 0, self.kills, 1, self.warm
@@ -70,10 +72,11 @@ class Model:
         return [i for _, i in sorted((job[3], i) for i, job in enumerate(jobs)
                                      if job[3] and i != me and (not mine or job[3] < mine))]
 
-    def earlier(self, jobs, warm, me, own_terms=False):
+    def earlier(self, jobs, warm, me, fault=""):
         """What the jobs before this one wait for; then one's own wish."""
-        return [self.wishes[i] + (self.free_for(jobs, warm, me if own_terms else i),
-                                  jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit")
+        return [self.wishes[i] + (self.free_for(jobs, warm, me if fault == "own-terms" else i),
+                                  jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit",
+                                  self.orders[me if fault == "own-order" else i])
                 for i in self.before(jobs, me) + [me]]
 
     def successors(self, state):
@@ -121,8 +124,8 @@ class Model:
             elif gate is None:
                 yield go(CHOOSE, gate=i)
         elif at == CHOOSE:
-            wishes = self.earlier(jobs, warm, i, self.fault == "own-terms")
-            chosen, enough = promised(wishes[-1:] if self.fault == "no-promise" else wishes, self.gpus)[-1]
+            wishes = self.earlier(jobs, warm, i, self.fault)
+            chosen, enough = promised(wishes[-1:] if self.fault == "no-promise" else wishes)[-1]
             if enough:
                 self.check_order(jobs, warm, i, chosen)
                 yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen))
@@ -159,7 +162,7 @@ class Model:
     def passed(self, jobs, warm, me, chosen):
         """The jobs, with a pass for each that cannot be served now and could use a chosen GPU."""
         before = self.before(jobs, me)
-        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me), self.gpus)):
+        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me))):
             if not enough and set(chosen) & self.wishes[i][1]:
                 passes = jobs[i][5] + 1
                 if passes > LIMIT:
@@ -168,7 +171,7 @@ class Model:
         return jobs
 
     def check_order(self, jobs, warm, i, chosen):
-        for other, _ in promised(self.earlier(jobs, warm, i)[:-1], self.gpus):
+        for other, _ in promised(self.earlier(jobs, warm, i)[:-1]):
             if set(other) & set(chosen):
                 self.problems.append("order: job %d gets GPUs %s, promised before" % (i, chosen))
         for head in self.before(jobs, i)[:1]:
@@ -235,6 +238,9 @@ def main():
         ("two strict jobs", [(1, any_of(2)), (1, any_of(2)), (1, any_of(2))], 2, 1, "", [0, 1], [0, 1]),
         ("with promises by one's own terms", [(1, any_of(2)), (1, frozenset([1])), (1, any_of(2))], 2, 0, "own-terms",
          [0], [0]),
+        ("jobs with orders of their own", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 1, "", [0], [0], [0, 1]),
+        ("with promises by one's own order", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 0, "own-order", [], [],
+         [0]),
         ("with passes without limit", [(1, any_of(1))] * 3, 1, 0, "no-limit", [0], [0]),
     ]
     print("1..%d" % len(cases))

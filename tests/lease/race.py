@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""race.py GPUMAP HOLDER COUNT GPUS: picks of random size race for pretended GPUs; a tenth is killed.
+"""race.py GPUMAP HOLDER COUNT GPUS: picks of random size and options race for pretended GPUs; a tenth
+is killed.
 
 Run it under gpumap pretend. Each job locks what it holds in a way of its own (holder.c). Prints "KEY VALUE" lines.
 """
@@ -39,7 +40,10 @@ def family(pid):
 jobs, started, bad, killed, waited = {}, 0, [], 0, 0
 while started < count or jobs:
     while started < count and len(jobs) < MOST:
-        words = [gpumap, "pick", str(draw.randint(1, gpus // 2)), "--wait", "--", holder, "held", str(draw.randint(0, 20))]
+        options = draw.choice(([], [], ["--near"], ["--prefer", str(draw.randrange(gpus))], ["--max-load", "50"],
+                               ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--free-memory", "2G"]))
+        words = [gpumap, "pick", str(draw.randint(1, gpus // 2)), "--wait", *options, "--", holder, "held",
+                 str(draw.randint(0, 20))]
         if draw.randrange(8) == 0:
             words.append("child")
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

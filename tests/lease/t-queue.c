@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Tickets: what is written is read again, and what others may write does no harm. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lease/lease.h"
+#include "unit.h"
+
+static struct lease_folder folder;
+static char path[] = "/tmp/t-queue-XXXXXX";
+
+static void begin(void)
+{
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	ck_assert(mkdtemp(path));
+	ck_assert_int_eq(lease_folder_open(&folder, path, path, NULL), GPUMAP_OK);
+}
+
+static void end(void)
+{
+	lease_folder_close(&folder);
+	ck_assert_msg(rmdir(path) == 0, "files are left in %s: %s", path, strerror(errno));
+}
+
+static int join(uint64_t *number, const struct lease_ticket *wish)
+{
+	int fd = -1;
+
+	ck_assert_int_eq(lease_queue_join(&fd, number, &folder, wish), GPUMAP_OK);
+	return fd;
+}
+
+static size_t read_all_tickets(struct lease_ticket **tickets, uint64_t before)
+{
+	size_t count = 0;
+
+	*tickets = NULL;
+	ck_assert_int_eq(lease_queue_read(tickets, &count, &folder, before), GPUMAP_OK);
+	return count;
+}
+
+START_TEST(trip)
+{
+	char from[] = "gpu-a gpu-b", prefer[] = "gpu-b", ignore[] = "Xorg, gdm", none[] = "";
+	const struct lease_ticket full = {.count = 2,
+					  .from = from,
+					  .prefer = prefer,
+					  .terms = {.ignore = ignore,
+						    .free_memory = 1 << 30,
+						    .max_load = 0,
+						    .near = true}},
+				  plain = {.count = 1,
+					   .from = none,
+					   .prefer = none,
+					   .terms = DEFAULT_TERMS};
+	struct lease_ticket *tickets;
+	uint64_t first, second;
+	int a = join(&first, &full), b = join(&second, &plain);
+
+	ck_assert_uint_lt(first, second);
+	for (int i = 0; i < 3; i++)
+		ck_assert(lease_queue_pass(&folder, second));
+	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 2);
+	ck_assert_uint_eq(tickets[0].number, first);
+	ck_assert_uint_eq(tickets[0].count, 2);
+	ck_assert_str_eq(tickets[0].from, from);
+	ck_assert_str_eq(tickets[0].prefer, prefer);
+	ck_assert_str_eq(tickets[0].terms.ignore, ignore);
+	ck_assert_int_eq(tickets[0].terms.free_memory, 1 << 30);
+	ck_assert_int_eq(tickets[0].terms.max_load, 0);
+	ck_assert(tickets[0].terms.near);
+	ck_assert_int_eq(tickets[0].passes, 0);
+	ck_assert_uint_eq(tickets[1].number, second);
+	ck_assert_uint_eq(tickets[1].count, 1);
+	ck_assert_str_eq(tickets[1].from, "");
+	ck_assert_str_eq(tickets[1].prefer, "");
+	ck_assert(!tickets[1].terms.ignore && !tickets[1].terms.near);
+	ck_assert_int_eq(tickets[1].terms.free_memory, -1);
+	ck_assert_int_eq(tickets[1].terms.max_load, -1);
+	ck_assert_int_eq(tickets[1].passes, 3);
+	lease_queue_free(tickets, 2);
+
+	ck_assert_uint_eq(read_all_tickets(&tickets, second), 1);
+	lease_queue_free(tickets, 1);
+	lease_queue_leave(&folder, a, first);
+	ck_assert_msg(lease_queue_pass(&folder, first), "its job waits no longer");
+	close(b); /* as a kill does it */
+	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 0);
+	lease_queue_free(tickets, 0);
+}
+END_TEST
+
+START_TEST(too_long)
+{
+	enum { LENGTH = 100000 };
+	char *from = malloc(LENGTH + 1), none[] = "";
+	struct lease_ticket wish = {
+		.count = 1, .from = from, .prefer = none, .terms = DEFAULT_TERMS};
+	uint64_t number = 7;
+	int fd = -7;
+
+	ck_assert(from);
+	memset(from, 'x', LENGTH);
+	from[LENGTH] = '\0';
+	ck_assert_int_eq(lease_queue_join(&fd, &number, &folder, &wish), GPUMAP_EFILE);
+	ck_assert_int_eq(errno, EOVERFLOW);
+	ck_assert_int_eq(fd, -7);
+	ck_assert_uint_eq(number, 7);
+	free(from);
+}
+END_TEST
+
+/* "COUNT from=FROM prefer=PREFER ignore=IGNORE FREE-MEMORY LOAD NEAR PASSES", or "none". */
+static const struct {
+	const char *name, *text, *want;
+} rows[] = {
+	{"empty", "", "none"},
+	{"a number", "want 2\n", "2 from= prefer= ignore=- -1 -1 0 0"},
+	{"without a newline", "want 2", "2 from= prefer= ignore=- -1 -1 0 0"},
+	{"no GPU", "want 0\n", "none"},
+	{"a negative number", "want -1\n", "none"},
+	{"a word", "want two\n", "none"},
+	{"a huge number", "want 99999999999999999999\n", "none"},
+	{"more than there can be", "want 65537\n", "none"},
+	{"no number", "want\n", "none"},
+	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"two lists", "want 1\nfrom a b\nfrom c\nprefer b\nprefer c\n",
+	 "1 from=a b prefer=b ignore=- -1 -1 0 0"},
+	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\npassed\n",
+	 "3 from=a prefer=a ignore=x,y 5 10 1 1"},
+	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0"},
+	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"no memory", "want 1\nfree-memory -9\n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"of another version", "want 1\nslots 2\nfoo\n\n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"passed", "want 1\npassed\npassed\npassed\n", "1 from= prefer= ignore=- -1 -1 0 3"},
+	{"passed only", "passed\n", "none"},
+};
+
+START_TEST(texts)
+{
+	const char name[] = "ticket-00000000000000000009";
+	int fd = lease_file(&folder, name, O_RDWR, true);
+	struct lease_ticket *tickets;
+	char got[256] = "none";
+	size_t count;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert(lease_try(fd, false));
+	ck_assert_int_eq(write(fd, rows[_i].text, strlen(rows[_i].text)), strlen(rows[_i].text));
+	count = read_all_tickets(&tickets, UINT64_MAX);
+	if (count) {
+		const struct lease_terms *terms = &tickets->terms;
+
+		snprintf(got, sizeof(got), "%zu from=%s prefer=%s ignore=%s %lld %d %d %d",
+			 tickets->count, tickets->from, tickets->prefer,
+			 terms->ignore ? terms->ignore : "-", (long long)terms->free_memory,
+			 terms->max_load, terms->near, tickets->passes);
+	}
+	lease_queue_free(tickets, count);
+	lease_queue_leave(&folder, fd, 9);
+	ROW_EQ_STR(rows[_i].name, got, rows[_i].want);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("queue");
+	TCase *tests = tcase_create("queue");
+
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_test(tests, trip);
+	tcase_add_test(tests, too_long);
+	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
