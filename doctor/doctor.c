@@ -46,7 +46,8 @@ static void relay(struct doctor *doctor, const gpumap_report *from, int64_t seve
 		enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != severity ||
-		    ((id == FINDING_NO_DRIVER || id == FINDING_NO_GPU) && has_cause(doctor)))
+		    ((id == FINDING_NO_DRIVER || id == FINDING_NO_GPU) &&
+		     (doctor->gpus_unseen || has_cause(doctor))))
 			continue;
 		text = discreet_text(&doctor->names, &doctor->arena, text);
 		fix = discreet_text(&doctor->names, &doctor->arena, fix);
@@ -92,6 +93,32 @@ static int read_program(struct facts *facts, const char *const *program, gpumap_
 			   strerror(error));
 }
 
+/* Why it is not known whether there is a GPU; NULL: it is known. */
+static const char *why_gpus_unseen(const struct facts *facts)
+{
+	if (has_gpu(facts) || facts->module.sight == SEEN)
+		return NULL;
+	if (*facts->root && facts->bus.sight != SEEN)
+		return "the GPUs: --root has no /sys/bus/pci/devices";
+	return NULL;
+}
+
+/* Why nothing about the program could be compared with the machine; NULL: something was, or no
+ * program is named. A wrapper, such as srun, needs neither PyTorch nor CUDA. */
+static const char *why_unchecked(struct doctor *doctor)
+{
+	const struct program_facts *program = &doctor->facts.program;
+
+	if (program->kind.why)
+		return arena_printf(&doctor->arena, "the program: %s", program->kind.why);
+	if (!program->name || program->torch || program->needed_count || program->code)
+		return NULL;
+	return arena_printf(&doctor->arena,
+			    "the program: %s has neither PyTorch nor a library of CUDA; name the "
+			    "program that uses the GPU",
+			    program->name);
+}
+
 static int look(struct doctor *doctor, const struct doctor_options *options, gpumap_report *report)
 {
 	int r = gather(&doctor->facts, options->root, options->environ);
@@ -106,9 +133,8 @@ static int look(struct doctor *doctor, const struct doctor_options *options, gpu
 		return GPUMAP_ENOMEM;
 	for (size_t i = 0; i < check_count(); i++)
 		judge(check_get(i), &doctor->facts, &doctor->arena, &doctor->verdicts[i]);
-	if (doctor->facts.program.kind.why)
-		doctor->program_unseen = arena_printf(&doctor->arena, "the program: %s",
-						      doctor->facts.program.kind.why);
+	doctor->gpus_unseen = why_gpus_unseen(&doctor->facts);
+	doctor->program_unseen = why_unchecked(doctor);
 	if (!doctor->arena.failed && !doctor->facts.arena.failed)
 		collect(doctor);
 	return doctor->arena.failed || doctor->facts.arena.failed ||
@@ -167,13 +193,18 @@ bool doctor_without_gpu(const struct doctor *doctor)
 {
 	const gpumap_inventory *inventory = doctor->facts.inventory;
 
-	return !gpumap_inventory_count(inventory) ||
-	       gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU);
+	return !doctor->gpus_unseen && (!gpumap_inventory_count(inventory) ||
+					gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU));
+}
+
+bool doctor_blind(const struct doctor *doctor)
+{
+	return doctor->gpus_unseen != NULL;
 }
 
 bool doctor_wrong(const struct doctor *doctor)
 {
-	return doctor_without_gpu(doctor) ||
+	return doctor_without_gpu(doctor) || doctor_blind(doctor) || doctor->program_unseen ||
 	       gpumap_report_worst(doctor->found) >= GPUMAP_SEVERITY_WARNING;
 }
 
@@ -193,5 +224,7 @@ const char *doctor_unseen(const struct doctor *doctor, size_t i)
 		if (doctor->verdicts[k].outcome == OUTCOME_UNSEEN && !is_repeated(doctor, k) &&
 		    !i--)
 			return doctor->verdicts[k].text;
+	if (doctor->gpus_unseen && !i--)
+		return doctor->gpus_unseen;
 	return i ? NULL : doctor->program_unseen;
 }

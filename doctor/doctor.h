@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of a machine before a start: gathers facts, judges them by a table of checks, and
+ * The check of a machine before a job: gathers facts, judges them by a table of checks, and
  * writes a report. doctor/README.md describes the parts.
  */
 #ifndef GM_DOCTOR_H
@@ -24,7 +24,8 @@ struct doctor;
 int doctor_new(struct doctor **ret, const struct doctor_options *options, gpumap_report *report);
 void doctor_free(struct doctor *doctor);
 
-/* Whether it found an error or a warning, or no GPU that a program can use. */
+/* Whether it found an error or a warning, could not check the program, or found no GPU that a
+ * program can use. */
 bool doctor_wrong(const struct doctor *doctor);
 
 /* Appends the report. False without memory. */

@@ -28,26 +28,42 @@ static void put_finding(struct strbuf *buf, const gpumap_finding *f)
 		strbuf_printf(buf, "  remedy: %s\n", fix);
 }
 
-static void put_count(struct strbuf *buf, const struct doctor *doctor)
+static size_t count_of(const struct doctor *doctor, enum outcome outcome)
 {
-	size_t looked = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < check_count(); i++)
-		looked += doctor->verdicts[i].outcome == OUTCOME_FINE ||
-			  doctor->verdicts[i].outcome == OUTCOME_WRONG;
+		count += doctor->verdicts[i].outcome == outcome;
+	return count;
+}
+
+/* The first line. What is wrong here can only be remarks. */
+static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor)
+{
+	size_t passed = count_of(doctor, OUTCOME_FINE), remarks = count_of(doctor, OUTCOME_WRONG);
+
+	strbuf_printf(buf, "%s: %zu check%s passed, ",
+		      doctor->program_unseen
+			      ? "The program could not be checked. Nothing else wrong was found"
+			      : "Nothing wrong was found",
+		      passed, passed == 1 ? "" : "s");
+	if (remarks)
+		strbuf_printf(buf, "%zu gave a remark, ", remarks);
+	strbuf_printf(buf, "%zu could not look, the rest do not apply.",
+		      count_of(doctor, OUTCOME_UNSEEN));
+}
+
+static void put_answer(struct strbuf *buf, const struct doctor *doctor)
+{
 	style_set(buf, STYLE_ANSWER);
-	if (!doctor_wrong(doctor) && doctor->program_unseen)
-		strbuf_printf(buf,
-			      "The program could not be checked. Nothing else is wrong: %zu of %zu "
-			      "checks apply to this machine.",
-			      looked, check_count());
-	else if (!doctor_wrong(doctor))
-		strbuf_printf(buf, "Nothing is wrong: %zu of %zu checks apply to this machine.",
-			      looked, check_count());
-	else if (doctor_without_gpu(doctor))
-		strbuf_puts(buf, "No GPU can be used.");
-	else
+	if (doctor_without_gpu(doctor))
+		strbuf_puts(buf, "No NVIDIA GPU can be used.");
+	else if (doctor_blind(doctor))
+		strbuf_puts(buf, "Whether there is a GPU is not visible.");
+	else if (gpumap_report_worst(doctor->found) >= GPUMAP_SEVERITY_WARNING)
 		strbuf_puts(buf, "Something is wrong.");
+	else
+		put_nothing_wrong(buf, doctor);
 	style_set(buf, STYLE_PLAIN);
 	strbuf_puts(buf, "\n");
 }
@@ -107,7 +123,7 @@ bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
 	struct arena arena = {0};
 	const char *unseen_text;
 
-	put_count(buf, doctor);
+	put_answer(buf, doctor);
 	for (size_t i = 0; i < gpumap_report_count(doctor->found); i++)
 		put_finding(buf, gpumap_report_get(doctor->found, i));
 	put_seen(buf, doctor, &arena);

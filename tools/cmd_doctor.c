@@ -12,7 +12,7 @@
 
 static const struct option_row rows[] = {
 	{"--root", "DIR", "a recorded machine: a copy of its /etc, /proc, /sys and /dev"},
-	{"--all", NULL, "show names of users, hosts and homes too"},
+	{"--all", NULL, "show user names, host names and home folders too"},
 	{"--format", "text|json", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
@@ -28,14 +28,14 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap doctor [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
 	      "\n"
-	      "Checks this machine before a start: the driver and its libraries, device files,\n"
-	      "containers, the state of the GPUs, limits, and the way between GPUs. It shows\n"
-	      "what is wrong, what was seen, and what was not visible. The report has no names\n"
-	      "of users, hosts and homes, so that it can be pasted into an issue.\n"
+	      "Checks this machine before you start a job: the driver and its libraries, device\n"
+	      "files, containers, the state of the GPUs, limits, and the links between GPUs. It\n"
+	      "shows what is wrong, what was seen, and what was not visible. The report has no\n"
+	      "user names, host names or home folders, so that it can be pasted into an issue.\n"
 	      "\n"
-	      "With a PROGRAM, also a Python program or python3 of an environment, it compares\n"
-	      "the libraries that it would load with this driver and these GPUs. It starts\n"
-	      "and imports nothing.\n"
+	      "With PROGRAM (an ELF program, a Python program, or the python3 of a virtual\n"
+	      "environment), doctor compares the libraries that it would load with the driver\n"
+	      "and the GPUs. It does not run PROGRAM and imports nothing.\n"
 	      "\n"
 	      "  gpumap doctor\n"
 	      "  gpumap doctor -- venv/bin/python3 train.py\n"
@@ -44,8 +44,9 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: 0 nothing is wrong; 1 an error or a warning, or no GPU can be used;\n"
-	      "2 malformed options, or a folder that cannot be read.\n",
+	      "Exit status: 0 nothing wrong was found; 1 a warning or an error was found, the\n"
+	      "program could not be checked, or no GPU can be used; 2 malformed options, or a\n"
+	      "folder that cannot be read.\n",
 	      stdout);
 }
 
