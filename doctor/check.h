@@ -27,7 +27,7 @@ struct check {
 	void (*judge)(const struct facts *facts, struct verdict *verdict);
 };
 
-/* All checks, in the order of their worth. */
+/* All checks, the most useful first. */
 const struct check *check_get(size_t i);
 size_t check_count(void);
 

@@ -298,15 +298,3 @@ void check_bound(const struct facts *facts, struct verdict *verdict)
 		return;
 	}
 }
-
-void check_excluded(const struct facts *facts, struct verdict *verdict)
-{
-	if (!facts->listed_gpus)
-		return;
-	fine(verdict);
-	if (facts->excluded_gpus)
-		wrong(verdict,
-		      "remove NVreg_ExcludedGpus from the module's options if it is a mistake",
-		      "the driver leaves out %zu of %zu GPUs, as it is configured to",
-		      facts->excluded_gpus, facts->listed_gpus);
-}

@@ -17,10 +17,10 @@ PREDICATE(fabric_starting,
 	  gpu->fabric == NVML_FABRIC_NOT_STARTED || gpu->fabric == NVML_FABRIC_IN_PROGRESS)
 PREDICATE(fabric_failed, gpu->fabric == NVML_FABRIC_COMPLETED && gpu->fabric_status > 0)
 PREDICATE(has_rows, gpu->rows_pending >= 0)
-PREDICATE(rows_pending, gpu->rows_pending > 0)
 PREDICATE(rows_failed, gpu->rows_failed > 0)
-PREDICATE(has_pages, gpu->pages_pending >= 0)
-PREDICATE(pages_pending, gpu->pages_pending > 0)
+/* Models before Ampere retire pages, later ones replace rows. */
+PREDICATE(has_repairs, gpu->rows_pending >= 0 || gpu->pages_pending >= 0)
+PREDICATE(repair_pending, gpu->rows_pending > 0 || gpu->pages_pending > 0)
 PREDICATE(has_errors, gpu->errors >= 0)
 PREDICATE(errors_counted, gpu->errors > 0)
 PREDICATE(has_ecc, gpu->ecc >= 0)
@@ -45,8 +45,6 @@ PREDICATE(has_width, gpu->performance >= 0 && gpu->width > 0 && gpu->max_width >
 PREDICATE(is_narrow, has_width(gpu) && gpu->width < gpu->max_width && gpu->performance < 8)
 PREDICATE(has_persistence, gpu->persistence >= 0)
 PREDICATE(not_persistent, gpu->persistence == 0)
-PREDICATE(has_processes, gpu->processes >= 0)
-PREDICATE(in_use, gpu->processes > 0)
 /* An idle GPU lowers the speed of its link to save power, so it counts in state P0 alone. */
 PREDICATE(has_generation, gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0)
 PREDICATE(is_slow, has_generation(gpu) && gpu->generation < gpu->max_generation)
@@ -117,14 +115,8 @@ void check_remap_failed(const struct facts *facts, struct verdict *verdict)
 
 void check_remap_pending(const struct facts *facts, struct verdict *verdict)
 {
-	judge_gpus(facts, verdict, has_rows, rows_pending,
-		   "a row of memory will be replaced at the next reset", reset(facts));
-}
-
-void check_pages_pending(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_pages, pages_pending,
-		   "a page of memory with errors will be retired when the driver starts again",
+	judge_gpus(facts, verdict, has_repairs, repair_pending,
+		   "a part of the memory had errors, and is replaced at the next reset",
 		   reset(facts));
 }
 
@@ -136,7 +128,7 @@ void check_ecc_errors(const struct facts *facts, struct verdict *verdict)
 				reset(facts)));
 }
 
-void check_ecc_pending(const struct facts *facts, struct verdict *verdict)
+void check_mode_pending(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_ecc, ecc_changes,
 		   "the ECC mode changes at the next reset, and with it the memory's size",
@@ -144,10 +136,8 @@ void check_ecc_pending(const struct facts *facts, struct verdict *verdict)
 				"%s; or take the change back: nvidia-smi -i N -e 0 if ECC was off, "
 				"1 if it was on",
 				reset(facts)));
-}
-
-void check_mig_pending(const struct facts *facts, struct verdict *verdict)
-{
+	if (verdict->outcome == OUTCOME_WRONG)
+		return;
 	judge_gpus(facts, verdict, has_mig, mig_changes, "the MIG mode changes at the next reset",
 		   arena_printf(verdict->arena,
 				"%s; or take the change back: nvidia-smi -i N -mig 0 if MIG was "
@@ -176,16 +166,6 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 		   "wait for the process, choose another GPU, or run nvidia-smi -i N -c 0 as root");
 	if (verdict->outcome == OUTCOME_WRONG && !gpus_that(facts, verdict, busy_by_known))
 		unseen(verdict, &hidden, "whether the server of MPS has the GPU");
-}
-
-void check_exclusive(const struct facts *facts, struct verdict *verdict)
-{
-	if (gpus_that(facts, verdict, exclusive_busy))
-		return;
-	judge_gpus(facts, verdict, has_mode, is_exclusive,
-		   "the compute mode is exclusive: one process may use it; under MPS this is the "
-		   "server",
-		   "start one rank for each GPU, or run nvidia-smi -i N -c 0 as root");
 }
 
 void check_clocks(const struct facts *facts, struct verdict *verdict)
@@ -223,10 +203,4 @@ void check_persistence(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(facts, verdict, has_persistence, not_persistent,
 		   "persistence mode is off, so the first program waits for the driver",
 		   "start the service nvidia-persistenced, or run nvidia-smi -pm 1 as root");
-}
-
-void check_in_use(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_processes, in_use, "in use by other processes",
-		   "nvidia-smi lists them; choose other GPUs, or wait");
 }

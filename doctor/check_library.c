@@ -23,17 +23,23 @@ void check_libcuda(const struct facts *facts, struct verdict *verdict)
 		      facts->module.text);
 }
 
-void check_stub_loaded(const struct facts *facts, struct verdict *verdict)
+void check_stub(const struct facts *facts, struct verdict *verdict)
 {
 	const struct library *first = first_library(facts, "libcuda.so.1");
 
-	if (!first)
-		return;
-	fine(verdict);
-	if (is_stub(first))
+	if (first || facts_variable(facts, "LD_LIBRARY_PATH"))
+		fine(verdict);
+	if (first && is_stub(first))
 		wrong(verdict, "remove the folder from LD_LIBRARY_PATH and from /etc/ld.so.conf.d",
 		      "the first libcuda.so.1 is the toolkit's stub, which finds no GPU: %s",
 		      first->path);
+	else if (facts->stub_folder.sight == SEEN)
+		wrong(verdict,
+		      "remove it from LD_LIBRARY_PATH: stubs are only for linking (-L or "
+		      "LIBRARY_PATH)",
+		      "LD_LIBRARY_PATH has %s: a program that opens libcuda.so gets the stub, "
+		      "which finds no GPU (CUDA error 34)",
+		      facts->stub_folder.text);
 }
 
 /* Negative: `a` is older than `b`. Versions are numbers between points. */
@@ -99,16 +105,14 @@ void check_compat_older(const struct facts *facts, struct verdict *verdict)
 		      library->version, facts->module.text);
 }
 
-/* The second file of a library; NULL: there is one or none. */
-static const struct library *second_library(const struct facts *facts, const char *name)
+/* The second libcuda.so.1; NULL: there is one or none. */
+static const struct library *second_libcuda(const struct facts *facts, const struct library *first)
 {
-	const struct library *first = first_library(facts, name);
-
 	for (size_t i = 0; i < facts->library_count; i++) {
 		const struct library *l = &facts->libraries[i];
 
 		/* Copies of one version are no conflict. */
-		if (streq(l->name, name) && l != first &&
+		if (streq(l->name, "libcuda.so.1") && l != first &&
 		    !(l->version && first->version && streq(l->version, first->version) &&
 		      strchr(l->version, '.')))
 			return l;
@@ -119,7 +123,7 @@ static const struct library *second_library(const struct facts *facts, const cha
 void check_two_libcuda(const struct facts *facts, struct verdict *verdict)
 {
 	const struct library *first = first_library(facts, "libcuda.so.1");
-	const struct library *second = second_library(facts, "libcuda.so.1");
+	const struct library *second = first ? second_libcuda(facts, first) : NULL;
 
 	if (!first)
 		return;
@@ -130,63 +134,4 @@ void check_two_libcuda(const struct facts *facts, struct verdict *verdict)
 	wrong(verdict, "remove the one that is not of the driver that is loaded",
 	      "libcuda.so.1 is installed twice: %s is loaded, %s is there too", first->path,
 	      second->path);
-}
-
-void check_two_libraries(const struct facts *facts, struct verdict *verdict)
-{
-	static const char *const names[] = {
-		"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13",
-		"libcublas.so.11",   "libcublas.so.12", "libcublas.so.13",
-		"libcudnn.so.8",     "libcudnn.so.9",   "libnccl.so.2",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct library *first = first_library(facts, names[i]);
-		const struct library *second = second_library(facts, names[i]);
-
-		if (first && verdict->outcome == OUTCOME_MOOT)
-			fine(verdict);
-		if (!second)
-			continue;
-		wrong(verdict,
-		      "keep one, or order LD_LIBRARY_PATH so that the right one comes first; "
-		      "gpumap doctor -- PROGRAM shows which one a program loads",
-		      "%s is installed twice: %s is found first, %s is there too", names[i],
-		      first->path, second->path);
-		return;
-	}
-}
-
-void check_toolkit(const struct facts *facts, struct verdict *verdict)
-{
-	int64_t toolkit = facts->toolkit.number, driver = facts->cuda.number;
-
-	/* What a program is built with counts more than what is installed. */
-	if (facts->toolkit.sight != SEEN || !toolkit || facts->cuda.sight != SEEN ||
-	    facts->program.kind.sight == SEEN)
-		return;
-	fine(verdict);
-	/* Within one major version programs of a newer toolkit work with an older driver. */
-	if (toolkit / 1000 <= driver / 1000 || compat(facts))
-		return;
-	wrong(verdict, "install a newer driver, or on GPUs of data centers the package cuda-compat",
-	      "programs of the CUDA Toolkit %s do not run: the driver supports CUDA up to "
-	      "%lld.%lld",
-	      facts->toolkit.text, (long long)driver / 1000, (long long)driver % 1000 / 10);
-}
-
-void check_stub_folder(const struct facts *facts, struct verdict *verdict)
-{
-	const struct library *first = first_library(facts, "libcuda.so.1");
-
-	if (!facts_variable(facts, "LD_LIBRARY_PATH") || (first && is_stub(first)))
-		return;
-	fine(verdict);
-	if (facts->stub_folder.sight == SEEN)
-		wrong(verdict,
-		      "remove it from LD_LIBRARY_PATH: stubs are only for linking (-L or "
-		      "LIBRARY_PATH)",
-		      "LD_LIBRARY_PATH has %s: a program that opens libcuda.so gets the stub, "
-		      "which finds no GPU (CUDA error 34)",
-		      facts->stub_folder.text);
 }

@@ -74,23 +74,6 @@ void check_address_space(const struct facts *facts, struct verdict *verdict)
 		      (long long)limit->number >> 20);
 }
 
-void check_open_files(const struct facts *facts, struct verdict *verdict)
-{
-	const struct fact *limit = &facts->open_files;
-
-	if (facts->gpu_count < 2 && facts->pci_count < 2 && facts->listed_gpus < 2)
-		return;
-	if (limit->sight != SEEN) {
-		unseen(verdict, limit, "the limit of open files");
-		return;
-	}
-	fine(verdict);
-	if (limit->number >= 0 && limit->number < FILES_LEAST)
-		wrong(verdict, "raise it: ulimit -n 65536, or nofile in /etc/security/limits.conf",
-		      "%lld files may be open, and data loaders of several ranks may need more",
-		      (long long)limit->number);
-}
-
 /* Whether two lists have a number in common; true if one of them is malformed. */
 static bool lists_meet(struct arena *arena, const char *a, const char *b)
 {
@@ -122,34 +105,6 @@ void check_cpus(const struct facts *facts, struct verdict *verdict)
 		      "scheduler for them",
 		      "the GPU %s is near the CPUs %s, but this process may use only %s",
 		      gpu->address, gpu->near_cpus, facts->cpus.text);
-		return;
-	}
-	if (any)
-		fine(verdict);
-}
-
-void check_memory_nodes(const struct facts *facts, struct verdict *verdict)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < facts->pci_count; i++) {
-		const struct pci_gpu *gpu = &facts->pci[i];
-		const char *node;
-
-		if (!gpu->used || gpu->node < 0)
-			continue;
-		if (facts->memory_nodes.sight != SEEN) {
-			unseen(verdict, &facts->memory_nodes, "the memory of this process");
-			return;
-		}
-		any = true;
-		node = arena_printf(verdict->arena, "%lld", (long long)gpu->node);
-		if (!node || lists_meet(verdict->arena, node, facts->memory_nodes.text))
-			continue;
-		wrong(verdict, "ask for memory of that node where the job or container is made",
-		      "the GPU %s is at NUMA node %s, but this process may use memory only of node "
-		      "%s",
-		      gpu->address, node, facts->memory_nodes.text);
 		return;
 	}
 	if (any)

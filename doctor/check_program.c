@@ -58,22 +58,6 @@ void check_program_cuda(const struct facts *facts, struct verdict *verdict)
 		      (long long)driver / 1000, (long long)driver % 1000 / 10);
 }
 
-void check_program_minor(const struct facts *facts, struct verdict *verdict)
-{
-	int64_t program = facts->program.cuda.number, driver = facts->cuda.number;
-
-	if (!comparable(facts, verdict))
-		return;
-	fine(verdict);
-	if (program / 1000 == driver / 1000 && program > driver && !has_compat(facts))
-		wrong(verdict, "install a newer driver if a function is missing",
-		      "the program is built with CUDA %lld.%lld, newer than the driver's "
-		      "%lld.%lld: "
-		      "it works, but the driver compiles no PTX of it",
-		      (long long)program / 1000, (long long)program % 1000 / 10,
-		      (long long)driver / 1000, (long long)driver % 1000 / 10);
-}
-
 /* Machine code runs on its own and higher minor versions; PTX is compiled for what is newer. */
 static bool runs_on(const struct gpu_code *code, const struct gpu *gpu)
 {

@@ -85,7 +85,7 @@ static void put_line(struct strbuf *buf, const struct doctor *doctor, struct are
 	strbuf_puts(buf, "  ");
 	begin = buf->length;
 	escape_all(buf, label);
-	while (!buf->failed && buf->length < begin + 15)
+	while (!buf->failed && buf->length < begin + 18)
 		strbuf_puts(buf, " ");
 	strbuf_puts(buf, " ");
 	escape_all(buf, text ? text : "");

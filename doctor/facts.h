@@ -39,7 +39,6 @@ struct pci_gpu {
 	const char *iommu;     /* type of its IOMMU group; NULL: it is in none */
 	bool used;             /* the environment's list has it, as far as that is known */
 	const char *near_cpus; /* list; NULL: not known */
-	int64_t node;          /* its NUMA node; -1: not known */
 	const char *folder;    /* below /sys/devices, in that of its bridge; NULL: not known */
 };
 
@@ -116,7 +115,7 @@ struct facts {
 	struct library *libraries;
 	size_t library_count, library_room;
 	struct fact stub_folder; /* of LD_LIBRARY_PATH */
-	struct fact toolkit;     /* text: version; number: 13000 */
+	struct fact toolkit;     /* its version */
 	struct loader *loader;   /* of loader.h */
 
 	/* devices */
@@ -147,7 +146,7 @@ struct facts {
 
 	/* limits of this process */
 	struct fact shm, shm_free, memlock, open_files, address_space; /* -1: unlimited */
-	struct fact cpus, memory_nodes;                                /* allowed: lists */
+	struct fact cpus;                                              /* allowed: a list */
 	bool ipc_lock;                                                 /* memlock does not count */
 	struct fact mps; /* text: the pipe folder; number: 1 a daemon has its socket */
 

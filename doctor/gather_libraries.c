@@ -57,20 +57,6 @@ static void find_stubs(struct facts *facts)
 	}
 }
 
-/* 13000 for "13.0.48"; 0: it is not a version. */
-static int64_t version_number(const char *text)
-{
-	struct span rest = span_of(text), major, minor = {"0", 1};
-	int64_t high, low;
-
-	span_split(&rest, '.', &major);
-	if (rest.text)
-		span_split(&rest, '.', &minor);
-	high = span_number(major, 1000);
-	low = span_number(minor, 99);
-	return high < 0 || low < 0 ? 0 : high * 1000 + low * 10;
-}
-
 /* {"cuda": {"name": "CUDA SDK", "version": "13.0.48"}, ...} */
 static const char *json_version(struct facts *facts, const char *text)
 {
@@ -92,7 +78,7 @@ static const char *folder_version(struct facts *facts, const char *home)
 	if (root_real(facts->root, home, real, sizeof(real)) != 0)
 		return NULL;
 	end = strrchr(real, '/');
-	if (!end || !starts_with(end, "/cuda-") || !version_number(end + 6))
+	if (!end || !starts_with(end, "/cuda-") || !is_digit(end[6]))
 		return NULL;
 	return arena_strdup(&facts->arena, end + 6);
 }
@@ -120,7 +106,6 @@ static void read_toolkit(struct facts *facts)
 	if (!version)
 		return;
 	facts->toolkit = fact_text(version);
-	facts->toolkit.number = version_number(version);
 }
 
 void gather_libraries(struct facts *facts)

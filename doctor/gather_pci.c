@@ -67,13 +67,12 @@ static void add_gpu(struct facts *facts, const char *name)
 {
 	struct pci_gpu *grown = arena_room(&facts->arena, facts->pci, facts->pci_count,
 					   &facts->pci_room, sizeof(*grown));
-	struct fact iommu, cpus, node;
+	struct fact iommu, cpus;
 
 	if (!grown)
 		return;
 	iommu = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/iommu_group/type", name);
 	cpus = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/local_cpulist", name);
-	node = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/numa_node", name);
 	facts->pci = grown;
 	grown[facts->pci_count++] = (struct pci_gpu){
 		.address = arena_strdup(&facts->arena, name),
@@ -82,7 +81,6 @@ static void add_gpu(struct facts *facts, const char *name)
 		.folder = device_folder(facts, name),
 		.iommu = iommu.sight == SEEN ? iommu.text : NULL,
 		.near_cpus = cpus.sight == SEEN && *cpus.text ? cpus.text : NULL,
-		.node = node.sight == SEEN ? span_number(span_of(node.text), INT32_MAX) : -1,
 	};
 }
 

@@ -231,6 +231,5 @@ void gather_limits(struct facts *facts)
 	facts->open_files = soft_limit(&limits, "Max open files");
 	facts->address_space = soft_limit(&limits, "Max address space");
 	facts->cpus = allowed(facts, &status, "Cpus_allowed_list:");
-	facts->memory_nodes = allowed(facts, &status, "Mems_allowed_list:");
 	read_shm(facts);
 }

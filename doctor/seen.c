@@ -48,7 +48,7 @@ static void add_driver(struct lines *lines)
 		fact.text = cuda_text(lines->arena, fact.number);
 	else if (!fact.why)
 		fact = fact_absent();
-	add(lines, "driver_cuda", "its CUDA", fact);
+	add(lines, "driver_cuda", "CUDA of the driver", fact);
 	fact = facts->toolkit;
 	add(lines, "toolkit", "CUDA Toolkit", fact);
 }
@@ -99,17 +99,24 @@ static void add_limit(struct lines *lines, const char *key, const char *label,
 static void add_gpus(struct lines *lines)
 {
 	const struct facts *facts = lines->facts;
-	size_t count = facts->gpu_count, on_bus = facts->pci_count;
+	struct arena *arena = lines->arena;
+	size_t on_bus = facts->pci_count;
+	const char *text, *left_out = "";
 
+	if (facts->excluded_gpus)
+		left_out = arena_printf(
+			arena,
+			"; the driver leaves out %zu, as it is configured (NVreg_ExcludedGpus)",
+			facts->excluded_gpus);
 	if (!facts->nvml_asked)
-		add_text(lines, "gpu_count", "GPUs",
-			 arena_printf(lines->arena, "%zu on the PCI bus", on_bus));
+		text = arena_printf(arena, "%zu on the PCI bus", on_bus);
 	else if (facts->nvml != NVML_SUCCESS)
-		add_text(lines, "gpu_count", "GPUs",
-			 arena_printf(lines->arena, "%zu on the PCI bus; NVML: %s", on_bus,
-				      nvml_text(facts->nvml)));
+		text = arena_printf(arena, "%zu on the PCI bus; NVML: %s", on_bus,
+				    nvml_text(facts->nvml));
 	else
-		add_text(lines, "gpu_count", "GPUs", arena_printf(lines->arena, "%zu", count));
+		text = arena_printf(arena, "%zu", facts->gpu_count);
+	if (text && left_out)
+		add_text(lines, "gpu_count", "GPUs", arena_printf(arena, "%s%s", text, left_out));
 }
 
 /* "sm_80 sm_90 compute_90"; NULL: there is no code. */
@@ -187,7 +194,7 @@ size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_li
 
 const char *seen_gpu(const struct gpu *gpu, struct arena *arena)
 {
-	const char *name = gpu->name ? gpu->name : "GPU", *use = "";
+	const char *name = gpu->name ? gpu->name : "GPU", *use = "", *mode = "";
 
 	if (gpu->state != NVML_SUCCESS)
 		return arena_printf(arena, "%s: %s", name, nvml_text(gpu->state));
@@ -196,9 +203,12 @@ const char *seen_gpu(const struct gpu *gpu, struct arena *arena)
 				   gpu->processes == 1 ? "" : "es");
 	else if (gpu->processes == 0)
 		use = ", no process";
+	if (gpu->compute == NVML_COMPUTE_EXCLUSIVE_PROCESS ||
+	    gpu->compute == NVML_COMPUTE_EXCLUSIVE_THREAD)
+		mode = ", exclusive: only one process can use it (with MPS: the MPS server)";
 	if (gpu->memory < 0)
-		return arena_printf(arena, "%s%s", name, use ? use : "");
-	return arena_printf(arena, "%s, %lld MiB, %lld MiB used%s", name,
+		return arena_printf(arena, "%s%s%s", name, use ? use : "", mode);
+	return arena_printf(arena, "%s, %lld MiB, %lld MiB used%s%s", name,
 			    (long long)gpu->memory >> 20, (long long)gpu->used >> 20,
-			    use ? use : "");
+			    use ? use : "", mode);
 }

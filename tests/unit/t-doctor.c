@@ -43,7 +43,6 @@ static void set_gpus(void)
 					  "identity",
 					  true,
 					  "0-31",
-					  0,
 					  NULL};
 	}
 	nodes[0] = (struct node){"/dev/nvidiactl", SEEN, 0, 195, 255};
@@ -84,7 +83,7 @@ static void set_well(struct facts *f)
 		.nvml = NVML_SUCCESS,
 		.cuda = fact_number(12080),
 		.stub_folder = fact_absent(),
-		.toolkit = {SEEN, "12.4", 12040, NULL},
+		.toolkit = fact_text("12.4"),
 		.nodes = nodes,
 		.node_count = 4,
 		.devices_cgroup = fact_text("a *:* rwm"),
@@ -107,7 +106,6 @@ static void set_well(struct facts *f)
 		.open_files = fact_number(65536),
 		.address_space = fact_number(-1),
 		.cpus = fact_text("0-63"),
-		.memory_nodes = fact_text("0-1"),
 		.mps = {SEEN, "/tmp/nvidia-mps", 1, NULL},
 	};
 	set_gpus();
@@ -199,14 +197,11 @@ STATE(no_uvm, nodes[1].sight = ABSENT;)
 STATE(no_permission, nodes[0].error = EACCES;)
 STATE(vfio, pci[1].driver = "vfio-pci";)
 STATE(unbound, pci[1].driver = NULL;)
-STATE(excluded, f->listed_gpus = 2; f->excluded_gpus = 1;)
 STATE(stub, libraries[0].real = "/usr/local/cuda/lib64/stubs/libcuda.so";)
 STATE(consumer, gpus[1].name = "NVIDIA GeForce RTX 4090";)
 STATE(old_compat, libraries[0].version = "550.54.15";)
 STATE(second_cuda, libraries[2] = libraries[0]; libraries[2].path = "/opt/libcuda.so.1";
       libraries[2].version = "550.54.15";)
-STATE(second_cudnn, libraries[1] = libraries[2]; libraries[1].version = "9.2.0";)
-STATE(new_toolkit, f->toolkit = fact_text("13.0"); f->toolkit.number = 13000;)
 STATE(path_set, variables[0] = "LD_LIBRARY_PATH=/cuda/stubs";)
 STATE(stub_folder, f->stub_folder = fact_text("/cuda/stubs");)
 STATE(lost, gpus[1].state = NVML_ERROR_GPU_IS_LOST;)
@@ -227,7 +222,6 @@ STATE(busy, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS; gpus[1].processes 
 STATE(no_mps, f->mps = fact_absent();)
 STATE(mps_server, no_mps(f); busy(f); gpus[1].mps_server = true;)
 STATE(busy_hidden, no_mps(f); busy(f); gpus[1].hidden = true;)
-STATE(exclusive, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS;)
 STATE(needs_reset, gpus[1].state = NVML_ERROR_RESET_REQUIRED;)
 STATE(lowered, gpus[1].clocks = NVML_CLOCKS_HW_SLOWDOWN;)
 STATE(hot, gpus[1].clocks = NVML_CLOCKS_HW_THERMAL;)
@@ -236,7 +230,6 @@ STATE(narrow, gpus[1].width = 8;)
 STATE(slow, gpus[1].generation = 1;)
 STATE(idle, gpus[1].generation = 1; gpus[1].performance = 8;)
 STATE(not_persistent, gpus[1].persistence = 0;)
-STATE(in_use, gpus[1].processes = 2;)
 STATE(xid, f->xid = fact_text("79 (1 time)");)
 STATE(xid_program, f->xid_program = fact_text("31 (1 time)");)
 STATE(small_shm, f->shm = fact_number(64 << 20);)
@@ -244,9 +237,7 @@ STATE(no_shm, f->shm = fact_absent();)
 STATE(full_shm, f->shm_free = fact_number(1 << 20);)
 STATE(low_memlock, f->memlock = fact_number(64 << 10);)
 STATE(low_address_space, f->address_space = fact_number(8ll << 30);)
-STATE(few_files, f->open_files = fact_number(1024);)
 STATE(far_cpus, f->cpus = fact_text("32-63");)
-STATE(far_memory, f->memory_nodes = fact_text("1");)
 STATE(translates, pci[1].iommu = "DMA-FQ";)
 STATE(acs, f->acs = fact_text("0000:06:00.0"); f->acs.number = 2;)
 STATE(no_peermem, f->peermem = false;)
@@ -254,7 +245,6 @@ STATE(no_daemon, f->mps.number = 0;)
 
 STATE(cpu_build, f->program.cuda = fact_absent();)
 STATE(new_major, f->program.cuda = fact_number(13000);)
-STATE(new_minor, f->program.cuda = fact_number(12090);)
 STATE(new_code, code.machine[80] = code.ptx[80] = false; code.machine[100] = code.ptx[100] = true;)
 STATE(old_code, code.ptx[80] = false;)
 STATE(later_minor, code.machine[80] = code.ptx[80] = false; code.machine[92] = true;)
@@ -296,15 +286,12 @@ static const struct {
 	{"cgroup 1", FINDING_NODE_CGROUP, nothing, not_listed},
 	{"vfio", FINDING_GPU_UNBOUND, nothing, vfio},
 	{"unbound", FINDING_GPU_UNBOUND, nothing, unbound},
-	{"excluded", FINDING_GPU_EXCLUDED, nothing, excluded},
 	{"no libcuda", FINDING_LIBCUDA_MISSING, nothing, no_libcuda},
 	{"stub", FINDING_STUB_LOADED, nothing, stub},
+	{"stub folder", FINDING_STUB_LOADED, path_set, stub_folder},
 	{"GeForce", FINDING_COMPAT_UNSUPPORTED, compat, consumer},
 	{"old compat", FINDING_COMPAT_OLDER, compat, old_compat},
 	{"two libcuda", FINDING_TWO_LIBCUDA, nothing, second_cuda},
-	{"two cudnn", FINDING_TWO_LIBRARIES, nothing, second_cudnn},
-	{"toolkit", FINDING_TOOLKIT_NEWER, nothing, new_toolkit},
-	{"stub folder", FINDING_STUB_FOLDER, path_set, stub_folder},
 	{"lost", FINDING_GPU_LOST, nothing, lost},
 	{"needs a reset", FINDING_GPU_LOST, nothing, needs_reset},
 	{"fabric starts", FINDING_FABRIC_NOT_READY, nothing, fabric_starts},
@@ -313,20 +300,18 @@ static const struct {
 	{"confidential", FINDING_NOT_ACCEPTING, confidential, not_accepting},
 	{"remap failed", FINDING_REMAP_FAILED, nothing, rows_failed},
 	{"remap pending", FINDING_REMAP_PENDING, nothing, rows_pending},
-	{"pages pending", FINDING_PAGES_PENDING, nothing, pages_pending},
+	{"pages pending", FINDING_REMAP_PENDING, nothing, pages_pending},
 	{"errors", FINDING_ECC_ERRORS, nothing, errors},
-	{"ECC pending", FINDING_ECC_PENDING, nothing, ecc_changes},
-	{"MIG pending", FINDING_MIG_PENDING, nothing, mig_changes},
+	{"ECC pending", FINDING_MODE_PENDING, nothing, ecc_changes},
+	{"MIG pending", FINDING_MODE_PENDING, nothing, mig_changes},
 	{"prohibited", FINDING_COMPUTE_PROHIBITED, nothing, prohibited},
 	{"exclusive, busy", FINDING_EXCLUSIVE_BUSY, no_mps, busy},
-	{"exclusive", FINDING_EXCLUSIVE_MODE, nothing, exclusive},
 	{"hot", FINDING_GPU_SLOWED, nothing, hot},
 	{"power brake", FINDING_GPU_SLOWED, nothing, brake},
 	{"half of the clocks", FINDING_GPU_SLOWED, nothing, lowered},
 	{"narrow", FINDING_PCIE_NARROW, nothing, narrow},
 	{"slow", FINDING_PCIE_SLOW, nothing, slow},
 	{"not persistent", FINDING_NO_PERSISTENCE, nothing, not_persistent},
-	{"in use", FINDING_GPU_IN_USE, nothing, in_use},
 	{"Xid", FINDING_XID_HARDWARE, nothing, xid},
 	{"Xid of a program", FINDING_XID_PROGRAM, nothing, xid_program},
 	{"small shm", FINDING_SHM_SMALL, nothing, small_shm},
@@ -334,16 +319,13 @@ static const struct {
 	{"full shm", FINDING_SHM_SMALL, nothing, full_shm},
 	{"memlock", FINDING_MEMLOCK_LOW, nothing, low_memlock},
 	{"address space", FINDING_ADDRESS_LIMITED, nothing, low_address_space},
-	{"open files", FINDING_OPEN_FILES_LOW, nothing, few_files},
 	{"CPUs", FINDING_FAR_CPUS, nothing, far_cpus},
-	{"memory", FINDING_FAR_MEMORY, nothing, far_memory},
 	{"IOMMU", FINDING_IOMMU_TRANSLATES, nothing, translates},
 	{"ACS", FINDING_ACS_REDIRECTS, nothing, acs},
 	{"peermem", FINDING_NO_PEERMEM, nothing, no_peermem},
 	{"MPS", FINDING_MPS_GONE, nothing, no_daemon},
 	{"for the CPU", FINDING_CPU_BUILD, torch, cpu_build},
 	{"CUDA 13 with a driver of 12", FINDING_DRIVER_OLD, torch, new_major},
-	{"CUDA 12.9 with a driver of 12.8", FINDING_DRIVER_MINOR, torch, new_minor},
 	{"code for newer GPUs", FINDING_NO_CODE, torch, new_code},
 	{"code for older GPUs", FINDING_NO_CODE, torch, old_code},
 	{"code for a later minor version", FINDING_NO_CODE, torch, later_minor},
@@ -400,7 +382,7 @@ END_TEST
 
 /* What makes a state that looks bad a good one. */
 STATE(makes_nodes, nodes[0].sight = nodes[1].sight = ABSENT; f->makes_nodes = true;)
-STATE(not_used, pci[0].used = pci[1].used = false; far_cpus(f); far_memory(f);)
+STATE(not_used, pci[0].used = pci[1].used = false; far_cpus(f);)
 STATE(joined, f->joined = 1; translates(f); acs(f);)
 STATE(links_unknown, f->joined = -1; translates(f); acs(f);)
 STATE(machine_of_guests, pci[0].driver = "vfio-pci"; translates(f); acs(f);)
@@ -421,7 +403,6 @@ STATE(hidden_manager, switches(f);
 STATE(rows_pending_too, gpus[0].rows_pending = 1;)
 STATE(old_switches, f->switches = 6; gpus[0].major = 8;)
 STATE(nouveau_unloaded, unload(f); nouveau(f);)
-STATE(toolkit_beside, torch(f); new_toolkit(f);)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
 static const struct {
@@ -432,7 +413,6 @@ static const struct {
 	{"nvidia-modprobe makes files", FINDING_NODE_MISSING, makes_nodes},
 	{"nvidia-modprobe makes uvm", FINDING_UVM_MISSING, makes_nodes},
 	{"GPUs that the list hides: CPUs", FINDING_FAR_CPUS, not_used},
-	{"GPUs that the list hides: memory", FINDING_FAR_MEMORY, not_used},
 	{"NVLink beside an IOMMU", FINDING_IOMMU_TRANSLATES, joined},
 	{"NVLink beside ACS", FINDING_ACS_REDIRECTS, joined},
 	{"unknown NVLink beside an IOMMU", FINDING_IOMMU_TRANSLATES, links_unknown},
@@ -466,7 +446,6 @@ static const struct {
 	{"a log of a recorded machine", FINDING_INIT_FAILED, recorded_log},
 	{"a log of other GPUs", FINDING_INIT_FAILED, log_in_job},
 	{"a log of a legacy card", FINDING_INIT_FAILED, legacy_card},
-	{"a toolkit beside a program", FINDING_TOOLKIT_NEWER, toolkit_beside},
 	{"files that open here", FINDING_NODE_CGROUP, listed_here},
 };
 
@@ -530,8 +509,8 @@ static const struct {
 	{"reset", FINDING_GPU_LOST, nothing, needs_reset, "nvidia-smi -i 1 -r as root"},
 	{"two GPUs", FINDING_REMAP_PENDING, rows_pending_too, rows_pending, "nvidia-smi -i 0,1 -r"},
 	{"NVSwitch", FINDING_REMAP_PENDING, old_switches, rows_pending, "all GPUs together"},
-	{"ECC", FINDING_ECC_PENDING, nothing, ecc_changes, "nvidia-smi -i 1 -e 0"},
-	{"MIG", FINDING_MIG_PENDING, nothing, mig_changes, "nvidia-smi -i 1 -mig 0"},
+	{"ECC", FINDING_MODE_PENDING, nothing, ecc_changes, "nvidia-smi -i 1 -e 0"},
+	{"MIG", FINDING_MODE_PENDING, nothing, mig_changes, "nvidia-smi -i 1 -mig 0"},
 	{"mode", FINDING_COMPUTE_PROHIBITED, nothing, prohibited, "nvidia-smi -i 1 -c 0"},
 	{"nouveau alone", FINDING_NOUVEAU_LOADED, not_built, nouveau_unloaded, "install NVIDIA's"},
 };
@@ -574,13 +553,12 @@ START_TEST(nothing_visible)
 	struct verdict verdict;
 	struct facts facts = {.root = "r"};
 
-	pci[0] = pci[1] = (struct pci_gpu){
-		.address = "0000:07:00.0", .used = true, .near_cpus = "0", .node = 0};
+	pci[0] = pci[1] =
+		(struct pci_gpu){.address = "0000:07:00.0", .used = true, .near_cpus = "0"};
 	facts.pci = pci;
 	facts.pci_count = 2;
 	facts.xid = facts.shm = facts.module = facts.cpus = facts.acs = fact_unseen("denied");
-	facts.fabric_manager = facts.memory_nodes = facts.mps = facts.open_files =
-		fact_unseen("denied");
+	facts.fabric_manager = facts.mps = facts.open_files = fact_unseen("denied");
 	facts.confidential = -1;
 	for (size_t i = 0; i < check_count(); i++) {
 		judge(check_get(i), &facts, &arena, &verdict);
