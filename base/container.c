@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "container.h"
 
+#include <sys/stat.h>
+
 enum mark {
 	MARK_PREFIX, /* the rest of the folder's name is the id */
 	MARK_SCOPE,  /* the same, of a scope of systemd or in a folder for containers */
@@ -116,4 +118,12 @@ bool container_is_other(const struct container *container, const char *own)
 
 	return container->separate &&
 	       !(own && container_find(&mine, own) && span_same(mine.id, container->id));
+}
+
+bool container_hides_processes(void)
+{
+	const ino_t initial = 0xEFFFFFFC; /* PROC_PID_INIT_INO of Linux */
+	struct stat about;
+
+	return stat("/proc/self/ns/pid", &about) != 0 || about.st_ino != initial;
 }

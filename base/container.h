@@ -17,4 +17,8 @@ bool container_find(struct container *ret, const char *text);
 /* Whether this is a container, and another than that of the text `own` (may be NULL). */
 bool container_is_other(const struct container *container, const char *own);
 
+/* Whether this process is in a PID namespace of its own, so that it does not see the processes
+ * outside. True if /proc does not show it. */
+bool container_hides_processes(void);
+
 #endif

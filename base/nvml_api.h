@@ -199,6 +199,7 @@ NVML_PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses)
 
 /* Why a GPU's clocks are lower than they could be: a set of bits. */
 enum {
+	NVML_CLOCKS_GPU_IDLE = 0x1,
 	NVML_CLOCKS_SW_POWER = 0x4,
 	NVML_CLOCKS_HW_SLOWDOWN = 0x8,
 	NVML_CLOCKS_SW_THERMAL = 0x20,

@@ -45,7 +45,14 @@ static const struct dynlib_function functions[] = {
 
 enum nvml_return nvml_open(struct nvml *ret, const char **missing)
 {
-	ret->library = dynlib_open(NVML_LIBRARY, functions, ARRAY_SIZE(functions), ret, missing);
+	/* NixOS has the driver where its loader does not search. */
+	static const char *const files[] = {NVML_LIBRARY, "/run/opengl-driver/lib/" NVML_LIBRARY};
+
+	ret->library = NULL;
+	*missing = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !ret->library && !*missing; i++)
+		ret->library =
+			dynlib_open(files[i], functions, ARRAY_SIZE(functions), ret, missing);
 	if (ret->library)
 		return NVML_SUCCESS;
 	return *missing ? NVML_ERROR_FUNCTION_NOT_FOUND : NVML_ERROR_LIBRARY_NOT_FOUND;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
+#include <stdio.h>
+
 #include "strbuf.h"
 
 void fine(struct verdict *verdict)
@@ -27,53 +29,85 @@ void wrong(struct verdict *verdict, const char *fix, const char *format, ...)
 	verdict->fix = fix;
 }
 
-/* The numbers of the GPUs that hold, with `separator` between them. NULL: none. */
-static const char *numbers_that(const struct facts *facts, struct verdict *verdict,
-				gpu_holds *holds, const char *separator)
+/* The text with its separator before it, unless it is the first. */
+static void add_to_list(struct strbuf *list, const char *separator, const char *text)
 {
-	struct strbuf list = {0};
-	const char *text = NULL;
-	char *taken;
+	strbuf_printf(list, "%s%s", list->length ? separator : "", text);
+}
 
-	for (size_t i = 0; i < facts->gpu_count; i++)
-		if (holds(&facts->gpus[i]))
-			strbuf_printf(&list, "%s%u", list.length ? separator : "",
-				      facts->gpus[i].index);
-	taken = strbuf_take(&list);
+static const char *take_list(struct verdict *verdict, struct strbuf *list)
+{
+	char *taken = strbuf_take(list);
+	const char *text = arena_strdup(verdict->arena, taken);
+
 	if (!taken)
 		verdict->arena->failed = true;
-	else if (*taken)
-		text = arena_strdup(verdict->arena, taken);
 	free(taken);
 	return text;
 }
 
-const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds)
+/* Whether it holds of a GPU that this process uses. */
+static bool applies(const struct gpu *gpu, gpu_holds *holds)
 {
-	const char *list = numbers_that(facts, verdict, holds, ", ");
-
-	return list ? arena_printf(verdict->arena, "GPU%s %s", strchr(list, ',') ? "s" : "", list)
-		    : NULL;
+	return gpu->visible && holds(gpu);
 }
 
-/* The remedy, whose commands have the numbers of GPUs in place of the N of "-i N". */
-static const char *with_numbers(struct verdict *verdict, const char *fix, const char *numbers)
+const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds)
 {
-	const char *place;
-	struct strbuf text = {0};
-	char *taken;
+	struct strbuf list = {0};
+	const char *text;
+	char number[16];
 
-	while ((place = fix ? strstr(fix, " -i N ") : NULL)) {
-		strbuf_printf(&text, "%.*s -i %s", (int)(place - fix), fix, numbers);
-		fix = place + strlen(" -i N");
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		if (applies(&facts->gpus[i], holds)) {
+			snprintf(number, sizeof(number), "%u", facts->gpus[i].index);
+			add_to_list(&list, ", ", number);
+		}
+	text = take_list(verdict, &list);
+	if (!text || !*text)
+		return NULL;
+	return arena_printf(verdict->arena, "GPU%s %s", strchr(text, ',') ? "s" : "", text);
+}
+
+/* The PCI addresses of the GPUs that hold. Their numbers may be those of a container or a job,
+ * where the host has others. NULL: one of them is not known. */
+static const char *addresses_that(const struct facts *facts, struct verdict *verdict,
+				  gpu_holds *holds)
+{
+	struct strbuf list = {0};
+	bool known = true;
+	const char *text;
+
+	for (size_t i = 0; i < facts->gpu_count; i++) {
+		const struct gpu *gpu = &facts->gpus[i];
+
+		if (!applies(gpu, holds))
+			continue;
+		known = known && gpu->pci;
+		add_to_list(&list, ",", gpu->pci ? gpu->pci : "");
+	}
+	text = take_list(verdict, &list);
+	return known ? text : NULL;
+}
+
+/* The remedy, whose commands ": nvidia-smi -i N ..." have the addresses of GPUs in place of N.
+ * Without addresses they are left out: such a command could change the GPU of another user. */
+static const char *with_addresses(struct verdict *verdict, const char *fix, const char *addresses)
+{
+	static const char command[] = ": nvidia-smi -i ";
+	struct strbuf text = {0};
+	const char *place;
+
+	while ((place = fix ? strstr(fix, command) : NULL)) {
+		strbuf_printf(&text, "%.*s", (int)(place - fix), fix);
+		fix = place + strlen(command) + strlen("N");
+		if (addresses)
+			strbuf_printf(&text, "%s%s", command, addresses);
+		else
+			fix += strcspn(fix, ";");
 	}
 	strbuf_printf(&text, "%s", fix ? fix : "");
-	taken = strbuf_take(&text);
-	if (!taken)
-		verdict->arena->failed = true;
-	fix = arena_strdup(verdict->arena, taken);
-	free(taken);
-	return fix;
+	return take_list(verdict, &text);
 }
 
 /* Without NVML the state of a GPU is not known. */
@@ -81,9 +115,14 @@ static bool without_nvml(const struct facts *facts, struct verdict *verdict)
 {
 	struct fact root = fact_unseen("--root has no NVML");
 	struct fact none = fact_unseen("NVML does not answer");
+	struct fact jetson = fact_unseen("a Jetson's GPU is not asked");
 
 	if (facts->gpu_count)
 		return false;
+	if (facts->tegra) {
+		unseen(verdict, &jetson, "the state of the GPUs");
+		return true;
+	}
 	if (has_gpu(facts) && !facts->nvml_asked)
 		unseen(verdict, &root, "the state of the GPUs");
 	else if (has_gpu(facts) && facts->nvml != NVML_SUCCESS)
@@ -94,14 +133,14 @@ static bool without_nvml(const struct facts *facts, struct verdict *verdict)
 void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
 		gpu_holds *holds, const char *text, const char *fix)
 {
-	const char *those, *numbers;
+	const char *those;
 
 	if (without_nvml(facts, verdict))
 		return;
 	those = gpus_that(facts, verdict, holds);
-	numbers = numbers_that(facts, verdict, holds, ",");
-	if (those && numbers)
-		wrong(verdict, with_numbers(verdict, fix, numbers), "%s: %s", those, text);
+	if (those)
+		wrong(verdict, with_addresses(verdict, fix, addresses_that(facts, verdict, holds)),
+		      "%s: %s", those, text);
 	else if (gpus_that(facts, verdict, known))
 		fine(verdict);
 }

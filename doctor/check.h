@@ -41,12 +41,13 @@ void fine(struct verdict *verdict);
 void unseen(struct verdict *verdict, const struct fact *fact, const char *what);
 void wrong(struct verdict *verdict, const char *fix, const char *format, ...) PRINTF(3, 4);
 
-/* "GPU 0" or "GPUs 0, 2": those that hold. NULL: none. */
+/* "GPU 0" or "GPUs 0, 2": those that hold, of the GPUs that this process uses. NULL: none. */
 typedef bool gpu_holds(const struct gpu *gpu);
 const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_holds *holds);
 
 /* Finds "GPU 0, 2 TEXT" where a GPU holds. It is fine if a GPU is `known` and none holds, and moot
- * otherwise; without NVML it is not visible. In the remedy "-i N" gets the numbers of the GPUs. */
+ * otherwise; without NVML it is not visible. In the remedy a command ": nvidia-smi -i N ...", which
+ * ends at ";" or at the end, gets the addresses of the GPUs for N. */
 void judge_gpus(const struct facts *facts, struct verdict *verdict, gpu_holds *known,
 		gpu_holds *holds, const char *text, const char *fix);
 

@@ -103,6 +103,15 @@ static const struct node *failing(const struct facts *facts,
 	return no_gpu || !opens ? first : NULL;
 }
 
+/* Whether NVML, or a GPU by NVML, reports an unknown error. */
+static bool has_unknown_error(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		if (facts->gpus[i].visible && facts->gpus[i].state == NVML_ERROR_UNKNOWN)
+			return true;
+	return facts->nvml_asked && facts->nvml == NVML_ERROR_UNKNOWN;
+}
+
 void check_taken(const struct facts *facts, struct verdict *verdict)
 {
 	const struct node *node = failing(facts, is_refused);
@@ -117,7 +126,7 @@ void check_taken(const struct facts *facts, struct verdict *verdict)
 		      "%s is in the container, but its device cgroup refuses it now, as after "
 		      "systemctl daemon-reload on the host",
 		      node->path);
-	else if (facts->nvml_asked && facts->nvml == NVML_ERROR_UNKNOWN)
+	else if (has_unknown_error(facts))
 		wrong(verdict,
 		      "start the container again; to keep it from happening, pass the devices "
 		      "explicitly (--device or CDI), or use the cgroup driver cgroupfs",
@@ -129,7 +138,7 @@ void check_container(const struct facts *facts, struct verdict *verdict)
 {
 	const char *request = facts_variable(facts, "NVIDIA_VISIBLE_DEVICES");
 
-	if (facts->container.sight != SEEN || facts->gpu_count)
+	if (facts->container.sight != SEEN || facts->gpu_count || facts->tegra)
 		return;
 	/* Where the host has no driver the container cannot have one. */
 	if (facts->module.sight != SEEN && !facts->pci_count)
@@ -179,7 +188,9 @@ void check_capabilities(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (first_library(facts, "libcuda.so.1"))
 		return;
-	if (!has_compute(capabilities))
+	if (facts->folders.sight == UNSEEN)
+		unseen(verdict, &facts->folders, "libcuda.so.1");
+	else if (!has_compute(capabilities))
 		wrong(verdict, "set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container",
 		      "the container has GPUs, but not libcuda.so.1: NVIDIA_DRIVER_CAPABILITIES=%s",
 		      capabilities);
@@ -251,8 +262,7 @@ void check_node_modes(const struct facts *facts, struct verdict *verdict)
 			fine(verdict);
 	if (node)
 		wrong(verdict,
-		      "add the user to the group of the file (often video), or set the module's "
-		      "option NVreg_DeviceFileMode=0666",
+		      "ask the administrator for access: the group of the file, often video",
 		      "%s: this user may not open it (permission denied)", node->path);
 }
 

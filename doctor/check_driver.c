@@ -40,8 +40,11 @@ void check_versions(const struct facts *facts, struct verdict *verdict)
 	if ((cuda && !streq(cuda, facts->module.text)) ||
 	    (nvml && !streq(nvml, facts->module.text)))
 		wrong(verdict,
-		      "reboot, or unload the module and load it again, so that the installed "
-		      "version runs",
+		      facts->container.sight == SEEN
+			      ? "remove the driver's libraries from the image; those of the host "
+				"are mounted into it"
+			      : "end all jobs that use GPUs; then reboot, or unload the module and "
+				"load it again, so that the installed version runs",
 		      "the kernel's module is %s, libcuda %s, libnvidia-ml %s", facts->module.text,
 		      cuda ? cuda : "not compared", nvml ? nvml : "not compared");
 }

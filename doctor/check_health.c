@@ -10,7 +10,8 @@
 	}
 
 PREDICATE(is_counted, gpu->index < GPUMAP_MAX_DEVICES)
-PREDICATE(is_lost, gpu->state == NVML_ERROR_GPU_IS_LOST || gpu->state == NVML_ERROR_UNKNOWN)
+PREDICATE(is_gone, gpu->state == NVML_ERROR_GPU_IS_LOST)
+PREDICATE(is_lost, is_gone(gpu) || gpu->state == NVML_ERROR_UNKNOWN)
 PREDICATE(needs_reset, gpu->state == NVML_ERROR_RESET_REQUIRED)
 PREDICATE(has_fabric, gpu->fabric > NVML_FABRIC_UNSUPPORTED)
 PREDICATE(fabric_starting,
@@ -34,35 +35,40 @@ PREDICATE(is_exclusive, gpu->compute == NVML_COMPUTE_EXCLUSIVE_PROCESS ||
 /* Under MPS the process is its server, which takes other programs. */
 PREDICATE(exclusive_busy, is_exclusive(gpu) && gpu->processes > 0 && !gpu->mps_server)
 PREDICATE(busy_by_known, exclusive_busy(gpu) && !gpu->hidden)
-/* The clocks of an idle GPU, from state P8 on, slow no program. */
-PREDICATE(has_clocks, gpu->clocks >= 0 && gpu->performance < 8)
+/* An idle GPU lowers its clocks and its link to save power, which slows no program. Some models
+ * stay in a high state. */
+PREDICATE(is_idle, gpu->clocks >= 0 && gpu->clocks & NVML_CLOCKS_GPU_IDLE)
+PREDICATE(has_clocks, gpu->clocks >= 0 && gpu->performance < 8 && !is_idle(gpu))
 PREDICATE(too_hot,
 	  has_clocks(gpu) && gpu->clocks & (NVML_CLOCKS_HW_THERMAL | NVML_CLOCKS_SW_THERMAL))
 PREDICATE(power_brake, has_clocks(gpu) && gpu->clocks & NVML_CLOCKS_HW_POWER_BRAKE)
 PREDICATE(slowed, has_clocks(gpu) && gpu->clocks & NVML_CLOCKS_HW_SLOWDOWN)
-PREDICATE(has_width, gpu->performance >= 0 && gpu->width > 0 && gpu->max_width > 0)
+PREDICATE(has_width, gpu->performance >= 0 && gpu->width > 0 && gpu->max_width > 0 && !is_idle(gpu))
 /* Some models drop lanes, too, when they are idle: from state P8 on. */
 PREDICATE(is_narrow, has_width(gpu) && gpu->width < gpu->max_width && gpu->performance < 8)
 PREDICATE(has_persistence, gpu->persistence >= 0)
 PREDICATE(not_persistent, gpu->persistence == 0)
 /* An idle GPU lowers the speed of its link to save power, so it counts in state P0 alone. */
-PREDICATE(has_generation, gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0)
+PREDICATE(has_generation,
+	  gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0 && !is_idle(gpu))
 PREDICATE(is_slow, has_generation(gpu) && gpu->generation < gpu->max_generation)
 
 /* How GPUs are reset. Without -i nvidia-smi resets all. */
 static const char *reset(const struct facts *facts)
 {
-	/* Before H100 NVSwitch joins the GPUs so that none is reset without the others. */
-	if (facts->switches && facts->gpu_count && facts->gpus[0].major < 9)
-		return "end all programs that use GPUs, and reset all GPUs together, as NVSwitch "
+	/* Before H100 GPUs that NVLink joins are reset together. */
+	if ((facts->switches || facts->joined > 0) && facts->gpu_count && facts->gpus[0].major < 9)
+		return "end all programs that use GPUs, and reset all GPUs together, as NVLink "
 		       "needs it: nvidia-smi -r as root";
 	return "end the programs that use the GPU, and reset it: nvidia-smi -i N -r as root";
 }
 
 void check_lost(const struct facts *facts, struct verdict *verdict)
 {
-	judge_gpus(facts, verdict, is_counted, is_lost, "the driver has lost contact",
-		   "look at dmesg for Xid, and reboot");
+	/* In a container an unknown error means that the container has lost the GPU: check_taken.
+	 */
+	judge_gpus(facts, verdict, is_counted, facts->container.sight == SEEN ? is_gone : is_lost,
+		   "the driver has lost contact", "look at dmesg for Xid, and reboot");
 	if (verdict->outcome != OUTCOME_WRONG)
 		judge_gpus(facts, verdict, is_counted, needs_reset, "the driver asks for a reset",
 			   reset(facts));
@@ -149,7 +155,7 @@ void check_prohibited(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_mode, is_prohibited,
 		   "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
-		   "run nvidia-smi -i N -c 0 as root, or choose another GPU");
+		   "choose another GPU, or set the default mode: nvidia-smi -i N -c 0 as root");
 }
 
 void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
@@ -163,7 +169,8 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(facts, verdict, has_mode, exclusive_busy,
 		   "the compute mode is exclusive and a process has it, so another program fails "
 		   "(error 46)",
-		   "wait for the process, choose another GPU, or run nvidia-smi -i N -c 0 as root");
+		   "wait for the process, choose another GPU, or set the default mode: nvidia-smi "
+		   "-i N -c 0 as root");
 	if (verdict->outcome == OUTCOME_WRONG && !gpus_that(facts, verdict, busy_by_known))
 		unseen(verdict, &hidden, "whether the server of MPS has the GPU");
 }

@@ -15,7 +15,9 @@ void check_libcuda(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || facts->container.sight == SEEN)
 		return;
 	fine(verdict);
-	if (!first_library(facts, "libcuda.so.1"))
+	if (facts->folders.sight == UNSEEN)
+		unseen(verdict, &facts->folders, "libcuda.so.1");
+	else if (!first_library(facts, "libcuda.so.1"))
 		wrong(verdict,
 		      "install the driver's library for CUDA (Debian: libcuda1, Ubuntu: "
 		      "libnvidia-compute-VERSION, Fedora: nvidia-driver-cuda-libs)",
@@ -131,7 +133,7 @@ void check_two_libcuda(const struct facts *facts, struct verdict *verdict)
 	/* These have checks of their own. */
 	if (!second || is_stub(first) || is_compat(first) || is_compat(second) || is_stub(second))
 		return;
-	wrong(verdict, "remove the one that is not of the driver that is loaded",
+	wrong(verdict, "remove the one that does not belong to the loaded driver",
 	      "libcuda.so.1 is installed twice: %s is loaded, %s is there too", first->path,
 	      second->path);
 }

@@ -100,9 +100,7 @@ void check_cpus(const struct facts *facts, struct verdict *verdict)
 		any = true;
 		if (lists_meet(verdict->arena, gpu->near_cpus, facts->cpus.text))
 			continue;
-		wrong(verdict,
-		      "bind to CPUs near the GPU (gpumap run --cpu-bind numa), or ask the "
-		      "scheduler for them",
+		wrong(verdict, "ask the scheduler for CPUs near the GPU",
 		      "the GPU %s is near the CPUs %s, but this process may use only %s",
 		      gpu->address, gpu->near_cpus, facts->cpus.text);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way from GPU to GPU and to the network, and MPS. */
+/* The links between GPUs and to the network, and MPS. */
 #include "check.h"
 
 static bool is_driven(const struct pci_gpu *gpu)
@@ -49,7 +49,7 @@ void check_iommu(const struct facts *facts, struct verdict *verdict)
 			      "on bare metal start the kernel with iommu=pt; a virtual machine "
 			      "needs ATS on the network adapters, which the host sets",
 			      "the IOMMU translates addresses for the GPU %s, so data between GPUs "
-			      "may take the way through the processor, or be lost",
+			      "may go through the CPU, which is slow, or may be lost",
 			      gpu->address);
 		return;
 	}
@@ -121,8 +121,7 @@ void check_mps(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (!facts->mps.number)
 		wrong(verdict,
-		      "start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY and "
-		      "remove "
-		      "the folder",
+		      "unset CUDA_MPS_PIPE_DIRECTORY, or start the daemon: "
+		      "nvidia-cuda-mps-control -d",
 		      "programs look for MPS in %s, but no daemon listens there", facts->mps.text);
 }

@@ -18,8 +18,9 @@ void check_cpu_build(const struct facts *facts, struct verdict *verdict)
 		      "install the wheel for CUDA in this environment, as PyTorch's page Get "
 		      "Started "
 		      "shows",
-		      "PyTorch %s in %s is built for the CPU only", facts->program.torch,
-		      facts->program.prefix);
+		      "PyTorch %s in %s is built for %s", facts->program.torch,
+		      facts->program.prefix,
+		      facts->program.rocm ? "ROCm, not for CUDA" : "the CPU only");
 }
 
 /* Whether both versions of CUDA are known. */
@@ -81,7 +82,7 @@ void check_architectures(const struct facts *facts, struct verdict *verdict)
 	for (size_t i = 0; i < facts->gpu_count; i++) {
 		const struct gpu *gpu = &facts->gpus[i];
 
-		if (gpu->major < 0)
+		if (gpu->major < 0 || !gpu->visible)
 			continue;
 		if (!runs_on(code, gpu)) {
 			wrong(verdict,
@@ -107,9 +108,10 @@ void check_needed(const struct facts *facts, struct verdict *verdict)
 
 		if (!n->path) {
 			wrong(verdict,
-			      "install it, in the program's environment or the system's folders; "
-			      "if it "
-			      "is elsewhere, set LD_LIBRARY_PATH",
+			      starts_with(n->name, "libcuda.so.")
+				      ? "install the driver's library for CUDA"
+				      : "install it, in the program's environment or the system's "
+					"folders; if it is elsewhere, set LD_LIBRARY_PATH",
 			      "%s needs %s, which is not found", n->by, n->name);
 			return;
 		}
@@ -127,7 +129,8 @@ void check_hidden(const struct facts *facts, struct verdict *verdict)
 		if (n->wheel) {
 			wrong(verdict,
 			      "unset LD_LIBRARY_PATH for the program, or remove the folder",
-			      "the program loads %s, by LD_LIBRARY_PATH, instead of its own %s",
+			      "LD_LIBRARY_PATH makes the program load %s; its own copy %s is not "
+			      "used",
 			      n->path, n->wheel);
 			return;
 		}

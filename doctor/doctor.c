@@ -96,6 +96,8 @@ static int read_program(struct facts *facts, const char *const *program, gpumap_
 /* Why it is not known whether there is a GPU; NULL: it is known. */
 static const char *why_gpus_unseen(const struct facts *facts)
 {
+	if (facts->tegra && !facts->gpu_count)
+		return "the state of the GPUs: a Jetson's GPU is not asked";
 	if (has_gpu(facts) || facts->module.sight == SEEN)
 		return NULL;
 	if (*facts->root && facts->bus.sight != SEEN)
@@ -156,7 +158,7 @@ static int check_root(const char *root, gpumap_report *report)
 			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			ABOUT(.origin = "--root",
 			      .fix = "name a folder with a copy of a machine's /etc, /proc, "
-				     "/sys and /dev"),
+				     "/sys, /dev and /usr/lib*"),
 			"cannot open the folder %s: %s", QUOTE(span_of(root)), strerror(errno));
 	close(fd);
 	return GPUMAP_OK;
@@ -199,7 +201,7 @@ bool doctor_without_gpu(const struct doctor *doctor)
 
 bool doctor_blind(const struct doctor *doctor)
 {
-	return doctor->gpus_unseen != NULL;
+	return doctor->gpus_unseen && !doctor->facts.tegra;
 }
 
 bool doctor_wrong(const struct doctor *doctor)
@@ -208,23 +210,28 @@ bool doctor_wrong(const struct doctor *doctor)
 	       gpumap_report_worst(doctor->found) >= GPUMAP_SEVERITY_WARNING;
 }
 
-/* Several checks may need the same thing. */
-static bool is_repeated(const struct doctor *doctor, size_t place)
+/* Whether a check before that place has the text: several may need the same thing. */
+static bool is_listed(const struct doctor *doctor, size_t place, const char *text)
 {
 	for (size_t i = 0; i < place; i++)
 		if (doctor->verdicts[i].outcome == OUTCOME_UNSEEN &&
-		    streq(doctor->verdicts[i].text, doctor->verdicts[place].text))
+		    streq(doctor->verdicts[i].text, text))
 			return true;
 	return false;
 }
 
 const char *doctor_unseen(const struct doctor *doctor, size_t i)
 {
-	for (size_t k = 0; k < check_count(); k++)
-		if (doctor->verdicts[k].outcome == OUTCOME_UNSEEN && !is_repeated(doctor, k) &&
-		    !i--)
-			return doctor->verdicts[k].text;
-	if (doctor->gpus_unseen && !i--)
-		return doctor->gpus_unseen;
-	return i ? NULL : doctor->program_unseen;
+	const char *others[] = {doctor->gpus_unseen, doctor->program_unseen};
+
+	for (size_t k = 0; k < check_count(); k++) {
+		const struct verdict *v = &doctor->verdicts[k];
+
+		if (v->outcome == OUTCOME_UNSEEN && !is_listed(doctor, k, v->text) && !i--)
+			return v->text;
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(others); k++)
+		if (others[k] && !is_listed(doctor, check_count(), others[k]) && !i--)
+			return others[k];
+	return NULL;
 }

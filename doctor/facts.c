@@ -47,6 +47,8 @@ struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char
 	copy = arena_alloc(&facts->arena, *size + 1, 1);
 	if (copy)
 		memcpy(copy, text, *size);
+	else
+		*size = 0;
 	free(text);
 	return fact_text(copy ? copy : "");
 }

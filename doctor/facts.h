@@ -46,6 +46,8 @@ struct pci_gpu {
 struct gpu {
 	enum nvml_return state; /* of its handle, or the first answer that says that it is lost */
 	unsigned int index;
+	bool visible;    /* the environment's list has it, as far as that is known */
+	const char *pci; /* "0000:07:00.0"; NULL: not known */
 	const char *name;
 	int64_t memory, used;
 	int64_t major, minor; /* compute capability */
@@ -84,6 +86,7 @@ struct program_facts {
 	const char *interpreter; /* of a Python program; NULL: none */
 	const char *prefix;      /* of its environment */
 	const char *torch;       /* version; NULL: it has none */
+	bool rocm;               /* the build is for AMD's GPUs */
 	struct fact cuda;        /* of the build: 12040; ABSENT: it is only for the CPU */
 	struct gpu_code *code;   /* of elf_file.h; NULL: none was found */
 	struct needed *needed;
@@ -112,6 +115,7 @@ struct facts {
 	gpumap_report *inventory_report, *environment_report;
 
 	/* libraries that a program of this environment would load */
+	struct fact folders; /* UNSEEN: a recorded machine has no folder of libraries */
 	struct library *libraries;
 	size_t library_count, library_room;
 	struct fact stub_folder; /* of LD_LIBRARY_PATH */
@@ -121,7 +125,7 @@ struct facts {
 	/* devices */
 	struct node *nodes;
 	size_t node_count, node_room;
-	bool makes_nodes;                  /* nvidia-modprobe makes missing files for every user */
+	bool makes_nodes;                  /* nvidia-modprobe makes missing files for this user */
 	struct fact devices_cgroup;        /* text of devices.list, cgroup v1 */
 	size_t listed_gpus, excluded_gpus; /* in /proc/driver/nvidia/gpus */
 

@@ -119,6 +119,7 @@ void gather_libraries(struct facts *facts)
 				break;
 			add_library(facts, names[i], path);
 		}
+	facts->folders = facts->library_count ? fact_number(1) : loader_default(facts);
 	find_stubs(facts);
 	read_toolkit(facts);
 }

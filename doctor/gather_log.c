@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "gather.h"
 #include "strbuf.h"
 
@@ -129,9 +130,9 @@ static void find_fabric_manager(struct facts *facts)
 	/* As with the mount option hidepid, or in a recorded machine. */
 	if (first.sight != SEEN)
 		facts->fabric_manager = fact_unseen("the processes of others are not visible");
-	if (facts->container.sight == SEEN)
+	if (facts->container.sight == SEEN || (!*facts->root && container_hides_processes()))
 		facts->fabric_manager = fact_unseen("the host's processes are not visible in a "
-						    "container");
+						    "container or PID namespace");
 	if (!folder)
 		return;
 	while ((entry = readdir(folder))) {

@@ -7,6 +7,7 @@
 #include "inventory/host.h"
 #include "lint/environment.h"
 #include "nvml_processes.h"
+#include "pci.h"
 #include "report.h"
 
 /* A number of a GPU; -1 if NVML does not have it. A GPU that is lost is noted. */
@@ -88,7 +89,8 @@ static int64_t read_clocks(struct gpu *gpu, const struct nvml *nvml, struct nvml
 static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nvml)
 {
 	struct nvml_handle *handle = NULL;
-	char name[NVML_NAME_SIZE] = "";
+	char name[NVML_NAME_SIZE] = "", pci[20];
+	struct nvml_pci info = {0};
 	int major = -1, minor = -1;
 
 	gpu->state = nvml->by_index(gpu->index, &handle);
@@ -96,6 +98,9 @@ static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nv
 		return;
 	if (nvml->name(handle, name, sizeof(name)) == NVML_SUCCESS)
 		gpu->name = arena_strdup(&facts->arena, name);
+	if (nvml->pci(handle, &info) == NVML_SUCCESS &&
+	    pci_of_numbers(info.domain, info.bus, info.device, pci))
+		gpu->pci = arena_strdup(&facts->arena, pci);
 	if (NVML_ASK(nvml, capability, handle, &major, &minor) == NVML_SUCCESS) {
 		gpu->major = major;
 		gpu->minor = minor;
@@ -124,6 +129,7 @@ static void read_gpus(struct facts *facts, const struct nvml *nvml)
 		struct gpu *gpu = &facts->gpus[i];
 
 		*gpu = (struct gpu){
+			.visible = true,
 			.memory = -1,
 			.used = -1,
 			.major = -1,
@@ -204,11 +210,11 @@ static enum nvml_return recorded_nvml(const struct facts *facts)
 {
 	const struct library *nvml = library_named(facts, NVML_LIBRARY);
 
-	if (!nvml)
+	if (!nvml && (facts->folders.sight == SEEN || facts->module.sight != SEEN))
 		return NVML_ERROR_LIBRARY_NOT_FOUND;
 	if (facts->module.sight != SEEN)
 		return NVML_ERROR_DRIVER_NOT_LOADED;
-	if (nvml->version && strchr(nvml->version, '.') &&
+	if (nvml && nvml->version && strchr(nvml->version, '.') &&
 	    !streq(nvml->version, facts->module.text))
 		return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
 	return NVML_SUCCESS;
@@ -225,30 +231,30 @@ static int read_inventory(struct facts *facts)
 				  facts->inventory_report);
 }
 
-static struct pci_gpu *pci_gpu_at(struct facts *facts, const char *address)
+/* Marks a GPU that a program of this environment sees. */
+static void mark_device(struct facts *facts, const gpumap_device *device)
 {
+	const char *address = gpumap_device_str(device, GPUMAP_DEVICE_PCI);
+
 	for (size_t i = 0; address && i < facts->pci_count; i++)
 		if (streq(facts->pci[i].address, address))
-			return &facts->pci[i];
-	return NULL;
+			facts->pci[i].used = true;
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		if (facts->gpus[i].index == gpumap_device_int(device, GPUMAP_DEVICE_PHYSICAL))
+			facts->gpus[i].visible = true;
 }
 
-/* Marks the GPUs that a program of this environment sees. */
 static void mark_used(struct facts *facts, const gpumap_mapping *mapping)
 {
 	for (size_t i = 0; i < facts->pci_count; i++)
 		facts->pci[i].used = false;
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		facts->gpus[i].visible = false;
 	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
 		const gpumap_entry *entry = gpumap_mapping_visible(mapping, i);
 
-		for (size_t k = 0; k < gpumap_entry_candidate_count(entry); k++) {
-			const gpumap_device *device = gpumap_entry_candidate(entry, k);
-			struct pci_gpu *gpu =
-				pci_gpu_at(facts, gpumap_device_str(device, GPUMAP_DEVICE_PCI));
-
-			if (gpu)
-				gpu->used = true;
-		}
+		for (size_t k = 0; k < gpumap_entry_candidate_count(entry); k++)
+			mark_device(facts, gpumap_entry_candidate(entry, k));
 	}
 }
 

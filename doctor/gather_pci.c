@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "gather.h"
+#include "inventory/host.h"
 #include "pci.h"
 
 enum {
@@ -123,14 +124,17 @@ static void look_at_bridge(struct facts *facts, struct ports *ports, const char 
 {
 	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s/config", name);
 	struct fact config;
-	size_t size, at = EXTENDED;
+	size_t size = 0, at = EXTENDED;
 
 	if (!path)
 		return;
 	config = fact_bytes(facts, CONFIG_SIZE, &size, path);
 	if (config.sight != SEEN || size < EXTENDED) {
 		if (size <= 64 && facts->acs.sight != SEEN)
-			facts->acs = fact_unseen("only root reads the registers of bridges");
+			facts->acs = fact_unseen(
+				config.sight == SEEN ? "only root reads the registers of bridges"
+				: config.sight == ABSENT ? "the registers of bridges are not there"
+							 : config.why);
 		return;
 	}
 	if (facts->acs.sight != SEEN)
@@ -201,12 +205,14 @@ static void look_at(struct facts *facts, struct ports *ports, const char *name)
 	unsigned long kind = hexadecimal(&class) >> 8;
 	bool nvidia = hexadecimal(&vendor) == NVML_VENDOR_NVIDIA;
 
-	if (nvidia && (kind == CLASS_VGA || kind == CLASS_3D))
-		add_gpu(facts, name);
-	else if (nvidia && kind == CLASS_OTHER_BRIDGE)
+	if (nvidia && (kind == CLASS_VGA || kind == CLASS_3D)) {
+		if (!host_is_virtual(facts->root, name))
+			add_gpu(facts, name);
+	} else if (nvidia && kind == CLASS_OTHER_BRIDGE) {
 		facts->switches++;
-	else if (kind == CLASS_BRIDGE)
+	} else if (kind == CLASS_BRIDGE) {
 		look_at_bridge(facts, ports, name);
+	}
 }
 
 static int by_address(const void *a, const void *b)

@@ -75,6 +75,7 @@ static void read_container(struct facts *facts)
 		{NULL, "KUBERNETES_SERVICE_HOST", "Kubernetes"},
 		{"/.dockerenv", NULL, "Docker"},
 		{"/run/.containerenv", NULL, "Podman"},
+		{"/.lock", NULL, "Enroot"},
 		{"/.singularity.d", NULL, "Singularity"},
 		{NULL, "APPTAINER_CONTAINER", "Apptainer"},
 		{NULL, "SINGULARITY_CONTAINER", "Singularity"},

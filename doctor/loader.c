@@ -17,6 +17,7 @@ static const char *const default_folders[] = {
 	"/usr/lib64",
 	"/lib",
 	"/usr/lib",
+	"/run/opengl-driver/lib", /* NixOS */
 };
 
 struct cache_entry {
@@ -122,6 +123,18 @@ const char *const *loader_folders(const struct facts *facts)
 	static const char *const none[] = {NULL};
 
 	return facts->loader ? facts->loader->folders : none;
+}
+
+struct fact loader_default(struct facts *facts)
+{
+	struct stat about;
+
+	/* A recording may have /lib for the modules of the kernel alone. */
+	for (size_t i = 0; i < ARRAY_SIZE(default_folders); i++)
+		if (!streq(default_folders[i], "/lib") &&
+		    root_stat(facts->root, default_folders[i], &about) == 0)
+			return fact_number(1);
+	return *facts->root ? fact_unseen("--root has no libraries") : fact_number(0);
 }
 
 /* --- places ----------------------------------------------------------------------------------- */

@@ -11,6 +11,9 @@
 /* Reads LD_LIBRARY_PATH and /etc/ld.so.cache into facts->loader. */
 void loader_read(struct facts *facts);
 
+/* SEEN: there is a folder in which libraries are by default. */
+struct fact loader_default(struct facts *facts);
+
 /* The folders of LD_LIBRARY_PATH, ended by NULL. */
 const char *const *loader_folders(const struct facts *facts);
 

@@ -8,15 +8,26 @@
 
 enum { MAX_OBJECTS = 512 };
 
-/* The libraries that the report is about, with the wheel that brings each. */
+/* The libraries that the report is about, with the wheel that brings each; NULL: none does. */
 static const struct known {
 	const char *name, *wheel;
 } known[] = {
-	{"libcudart.so.", "nvidia_cuda_runtime"}, {"libcublas.so.", "nvidia_cublas"},
-	{"libcudnn.so.", "nvidia_cudnn"},         {"libnccl.so.", "nvidia_nccl"},
-	{"libcufft.so.", "nvidia_cufft"},         {"libcurand.so.", "nvidia_curand"},
-	{"libcusolver.so.", "nvidia_cusolver"},   {"libcusparse.so.", "nvidia_cusparse"},
-	{"libnvrtc.so.", "nvidia_cuda_nvrtc"},    {"libnvJitLink.so.", "nvidia_nvjitlink"},
+	{"libcuda.so.", NULL}, /* of the driver */
+	{"libcudart.so.", "nvidia_cuda_runtime"},
+	{"libcublas.so.", "nvidia_cublas"},
+	{"libcublasLt.so.", "nvidia_cublas"},
+	{"libcupti.so.", "nvidia_cuda_cupti"},
+	{"libcusparseLt.so.", "nvidia_cusparselt"},
+	{"libcufile.so.", "nvidia_cufile"},
+	{"libnvshmem_host.so.", "nvidia_nvshmem"},
+	{"libcudnn.so.", "nvidia_cudnn"},
+	{"libnccl.so.", "nvidia_nccl"},
+	{"libcufft.so.", "nvidia_cufft"},
+	{"libcurand.so.", "nvidia_curand"},
+	{"libcusolver.so.", "nvidia_cusolver"},
+	{"libcusparse.so.", "nvidia_cusparse"},
+	{"libnvrtc.so.", "nvidia_cuda_nvrtc"},
+	{"libnvJitLink.so.", "nvidia_nvjitlink"},
 };
 
 struct object {
@@ -126,7 +137,7 @@ static const char *wheel_version(const struct loading *loading, const char *path
 	struct dirent *entry;
 	DIR *folder;
 
-	if (!loading->site || strncmp(path, loading->site, strlen(loading->site)) != 0)
+	if (!wheel || !loading->site || strncmp(path, loading->site, strlen(loading->site)) != 0)
 		return NULL;
 	folder = fact_folder(facts, loading->site);
 	while (folder && !found && (entry = readdir(folder))) {

@@ -207,6 +207,7 @@ static void read_torch(struct python *python, const char *site, const char *text
 
 	program->torch =
 		version.length ? arena_strndup(&facts->arena, version.text, version.length) : "?";
+	program->rocm = assigned(text, "hip").length > 0;
 	program->cuda = fact_unseen("torch/version.py does not state it");
 	if (cuda.text && !cuda.length)
 		program->cuda = fact_absent();

@@ -61,7 +61,9 @@ static void add_library(struct lines *lines, const char *key, const char *label,
 
 	for (size_t i = 0; names[i] && !found; i++)
 		found = first_library(lines->facts, names[i]);
-	if (!found)
+	if (!found && lines->facts->folders.sight == UNSEEN)
+		add(lines, key, label, lines->facts->folders);
+	else if (!found)
 		add(lines, key, label, fact_absent());
 	else if (found->version && strchr(found->version, '.'))
 		add_text(lines, key, label,

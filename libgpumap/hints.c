@@ -121,11 +121,12 @@ static void slurm_lists(struct resolver *resolver)
 	if (!gpus && request_variable(resolver->request, VARIABLE_SLURM_JOB) &&
 	    !resolver->effective[VARIABLE_CUDA_VISIBLE].set &&
 	    !resolver->request->values[KEY_cgroup])
-		report_add(resolver->report, FINDING_ADVICE_ONLY,
-			   ABOUT(.rule = "L5", .origin = "environment",
-				 .fix = "ask for GPUs: --gpus-per-node=N"),
-			   "this Slurm job was granted no GPU, and without a device cgroup it sees "
-			   "all");
+		report_add(
+			resolver->report, FINDING_ADVICE_ONLY,
+			ABOUT(.rule = "L5", .origin = "environment",
+			      .fix = "ask for GPUs: --gpus-per-node=N"),
+			"this Slurm job was granted no GPU; if the cluster has no device cgroup, "
+			"it can still open every GPU");
 }
 
 /* A host's list that leaked into a container counts in the wrong view. */

@@ -52,6 +52,14 @@ bool pci_normalise(struct span s, char ret[20])
 	return true;
 }
 
+bool pci_of_numbers(unsigned int domain, unsigned int bus, unsigned int device, char ret[20])
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%x:%02x:%02x.0", domain, bus, device);
+	return pci_normalise(span_of(text), ret);
+}
+
 int pci_compare(const char *a, const char *b)
 {
 	size_t i = strlen(a), j = strlen(b);

@@ -9,6 +9,9 @@
  * upper case). Writes 13 or more bytes to `ret` (size 20). False: it is not a PCI address. */
 bool pci_normalise(struct span s, char ret[20]);
 
+/* The same, of the first function of a device. */
+bool pci_of_numbers(unsigned int domain, unsigned int bus, unsigned int device, char ret[20]);
+
 /* Compares two such addresses, in the order in which nvidia-smi numbers GPUs. */
 int pci_compare(const char *a, const char *b);
 

@@ -11,7 +11,8 @@
 #include "strbuf.h"
 
 static const struct option_row rows[] = {
-	{"--root", "DIR", "a recorded machine: a copy of its /etc, /proc, /sys and /dev"},
+	{"--root", "DIR",
+	 "a recorded machine: a copy of its /etc, /proc, /sys, /dev and /usr/lib*"},
 	{"--all", NULL, "show user names, host names and home folders too"},
 	{"--format", "text|json", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},

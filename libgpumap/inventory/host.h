@@ -10,6 +10,9 @@
  * cannot be read; *ret is then "". The path is a format. */
 bool host_read(char *ret, size_t size, const char *root, const char *format, ...) PRINTF(4, 5);
 
+/* Whether the PCI device is a virtual function (SR-IOV), of a GPU that counts itself. */
+bool host_is_virtual(const char *root, const char *name);
+
 /* The driver's version in the text of /proc/driver/nvidia/version, "NVRM version: NVIDIA UNIX
  * x86_64 Kernel Module  570.124.06  Tue ...": the first word of digits and points. Empty: it has
  * none. */

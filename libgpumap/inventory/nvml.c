@@ -55,8 +55,7 @@ static bool answered(enum nvml_return r, enum nvml_return *why)
 static int read_identity(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *d,
 			 enum nvml_return *why)
 {
-	char uuid[NVML_UUID_SIZE + 1] = "", name[NVML_NAME_SIZE + 1] = "", address[40] = "",
-				   pci[20];
+	char uuid[NVML_UUID_SIZE + 1] = "", name[NVML_NAME_SIZE + 1] = "", pci[20] = "";
 	struct nvml_memory memory = {0};
 	struct nvml_pci info = {0};
 	unsigned int minor;
@@ -66,17 +65,15 @@ static int read_identity(const struct nvml *nvml, struct nvml_handle *handle, gp
 	if (!answered(nvml->name(handle, name, NVML_NAME_SIZE), why))
 		*name = '\0';
 	if (answered(nvml->pci(handle, &info), why))
-		snprintf(address, sizeof(address), "%x:%02x:%02x.0", info.domain, info.bus,
-			 info.device);
+		pci_of_numbers(info.domain, info.bus, info.device, pci);
 	if (nvml->memory(handle, &memory) == NVML_SUCCESS && memory.total <= INT64_MAX)
 		d->memory = (int64_t)memory.total;
 	if (NVML_ASK(nvml, minor, handle, &minor) == NVML_SUCCESS && minor <= INT32_MAX)
 		d->minor = (int)minor;
-	if (!member_set_text(&d->uuid, uuid) || !member_set_text(&d->name, name))
-		return GPUMAP_ENOMEM;
-	if (pci_normalise(span_of(address), pci) && !member_set(&d->pci, span_of(pci)))
-		return GPUMAP_ENOMEM;
-	return GPUMAP_OK;
+	return member_set_text(&d->uuid, uuid) && member_set_text(&d->name, name) &&
+			       member_set_text(&d->pci, pci)
+		       ? GPUMAP_OK
+		       : GPUMAP_ENOMEM;
 }
 
 static void report_lost(gpumap_inventory *inventory, unsigned int index, enum nvml_return why,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inventory/nvml.h"
 
-#include <stdio.h>
-
 #include "pci.h"
 
 /* The other ends of the links of one GPU. */
@@ -26,7 +24,7 @@ static void read_link(const struct nvml *nvml, struct nvml_handle *handle, unsig
 	enum nvml_link_type type = NVML_LINK_TO_UNKNOWN;
 	struct nvml_pci remote = {0};
 	gpumap_device *peer = NULL;
-	char text[40], pci[20];
+	char pci[20];
 
 	if (NVML_ASK(nvml, link_type, handle, link, &type) == NVML_SUCCESS &&
 	    type == NVML_LINK_TO_SWITCH) {
@@ -35,8 +33,7 @@ static void read_link(const struct nvml *nvml, struct nvml_handle *handle, unsig
 	}
 	if (NVML_ASK(nvml, link_pci, handle, link, &remote) != NVML_SUCCESS)
 		return;
-	snprintf(text, sizeof(text), "%x:%02x:%02x.0", remote.domain, remote.bus, remote.device);
-	if (pci_normalise(span_of(text), pci))
+	if (pci_of_numbers(remote.domain, remote.bus, remote.device, pci))
 		peer = inventory_by_pci(inventory, pci);
 	if (peer)
 		links->neighbours[links->count++] = peer->index;

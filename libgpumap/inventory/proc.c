@@ -44,6 +44,15 @@ bool host_read(char *ret, size_t size, const char *root, const char *format, ...
 	return n >= 0;
 }
 
+bool host_is_virtual(const char *root, const char *name)
+{
+	struct stat about;
+	char path[512];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/physfn", name);
+	return root_stat(root, path, &about) == 0;
+}
+
 int host_affinity(gpumap_device *device, const char *root)
 {
 	char text[4096];
@@ -139,7 +148,8 @@ static int add_built_in(gpumap_inventory *inventory, const char *root, const cha
 		return GPUMAP_OK;
 	host_read(text, sizeof(text), root, "/sys/bus/pci/devices/%s/class", name);
 	class = strtoul(text, NULL, 16) >> 8;
-	if (class != 0x0300 && class != 0x0302) /* VGA and 3D controllers */
+	/* VGA and 3D controllers */
+	if ((class != 0x0300 && class != 0x0302) || host_is_virtual(root, name))
 		return GPUMAP_OK;
 	added = inventory_add(inventory);
 	return added && member_set(&added->pci, span_of(pci)) ? GPUMAP_OK : GPUMAP_ENOMEM;

@@ -25,13 +25,14 @@ static void set_gpus(void)
 	for (unsigned int i = 0; i < 2; i++) {
 		gpus[i] = (struct gpu){
 			.index = i,
+			.visible = true,
+			.pci = i ? "0000:08:00.0" : "0000:07:00.0",
 			.name = "NVIDIA H100 80GB HBM3",
 			.memory = 80ll << 30,
 			.major = 9,
 			.persistence = 1,
 			.ecc = 1,
 			.ecc_pending = 1,
-			.clocks = 1,
 			.width = 16,
 			.max_width = 16,
 			.generation = 5,
@@ -82,6 +83,7 @@ static void set_well(struct facts *f)
 		.nvml_asked = true,
 		.nvml = NVML_SUCCESS,
 		.cuda = fact_number(12080),
+		.folders = fact_number(1),
 		.stub_folder = fact_absent(),
 		.toolkit = fact_text("12.4"),
 		.nodes = nodes,
@@ -222,6 +224,8 @@ STATE(busy, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS; gpus[1].processes 
 STATE(no_mps, f->mps = fact_absent();)
 STATE(mps_server, no_mps(f); busy(f); gpus[1].mps_server = true;)
 STATE(busy_hidden, no_mps(f); busy(f); gpus[1].hidden = true;)
+STATE(unknown_gpu, gpus[1].state = NVML_ERROR_UNKNOWN;)
+STATE(here_in_container, f->container = fact_text("Docker");)
 STATE(needs_reset, gpus[1].state = NVML_ERROR_RESET_REQUIRED;)
 STATE(lowered, gpus[1].clocks = NVML_CLOCKS_HW_SLOWDOWN;)
 STATE(hot, gpus[1].clocks = NVML_CLOCKS_HW_THERMAL;)
@@ -267,6 +271,7 @@ static const struct {
 	{"EPERM in a container", FINDING_GPUS_TAKEN, in_container, refused},
 	{"cgroup 1 in a container", FINDING_GPUS_TAKEN, in_container, not_listed},
 	{"unknown error", FINDING_GPUS_TAKEN, in_container, unknown_error},
+	{"unknown error of a GPU", FINDING_GPUS_TAKEN, here_in_container, unknown_gpu},
 	{"no device files", FINDING_CONTAINER_NO_GPUS, in_container, no_nodes},
 	{"void", FINDING_CONTAINER_NO_GPUS, in_container, void_request},
 	{"without the toolkit", FINDING_CONTAINER_NO_GPUS, in_container, unused_request},
@@ -293,6 +298,7 @@ static const struct {
 	{"old compat", FINDING_COMPAT_OLDER, compat, old_compat},
 	{"two libcuda", FINDING_TWO_LIBCUDA, nothing, second_cuda},
 	{"lost", FINDING_GPU_LOST, nothing, lost},
+	{"unknown error of a GPU", FINDING_GPU_LOST, nothing, unknown_gpu},
 	{"needs a reset", FINDING_GPU_LOST, nothing, needs_reset},
 	{"fabric starts", FINDING_FABRIC_NOT_READY, nothing, fabric_starts},
 	{"fabric fails", FINDING_FABRIC_NOT_READY, nothing, fabric_fails},
@@ -403,6 +409,19 @@ STATE(hidden_manager, switches(f);
 STATE(rows_pending_too, gpus[0].rows_pending = 1;)
 STATE(old_switches, f->switches = 6; gpus[0].major = 8;)
 STATE(nouveau_unloaded, unload(f); nouveau(f);)
+STATE(busy_hidden_gpu, no_mps(f); busy(f); gpus[1].visible = false;)
+STATE(prohibited_hidden_gpu, prohibited(f); gpus[1].visible = false;)
+STATE(consumer_hidden_gpu, compat(f); consumer(f); gpus[1].visible = false;)
+STATE(old_hidden_gpu, torch(f); gpus[1].major = 7; gpus[1].visible = false;)
+STATE(idle_bit, hot(f); narrow(f); slow(f); gpus[1].clocks |= NVML_CLOCKS_GPU_IDLE;)
+STATE(unknown_gpu_in_container, f->container = fact_text("Docker"); unknown_gpu(f);)
+STATE(jetson_container, jetson(f); in_container(f); f->node_count = 0;)
+STATE(no_folders, no_libcuda(f); f->folders = fact_unseen("--root has no libraries");)
+STATE(no_folders_in_container, in_container(f); no_folders(f);)
+STATE(no_address, gpus[1].pci = NULL;)
+STATE(one_address, rows_pending_too(f); gpus[0].pci = NULL;)
+STATE(old_links, f->joined = 1; gpus[0].major = 8;)
+STATE(old_image, f->container = fact_text("Docker"); old_cuda(f);)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
 static const struct {
@@ -447,6 +466,19 @@ static const struct {
 	{"a log of other GPUs", FINDING_INIT_FAILED, log_in_job},
 	{"a log of a legacy card", FINDING_INIT_FAILED, legacy_card},
 	{"files that open here", FINDING_NODE_CGROUP, listed_here},
+	{"a GPU that the list hides: exclusive", FINDING_EXCLUSIVE_BUSY, busy_hidden_gpu},
+	{"a GPU that the list hides: prohibited", FINDING_COMPUTE_PROHIBITED,
+	 prohibited_hidden_gpu},
+	{"a GPU that the list hides: cuda-compat", FINDING_COMPAT_UNSUPPORTED, consumer_hidden_gpu},
+	{"a GPU that the list hides: code", FINDING_NO_CODE, old_hidden_gpu},
+	{"an idle GPU in a high state: clocks", FINDING_GPU_SLOWED, idle_bit},
+	{"an idle GPU in a high state: lanes", FINDING_PCIE_NARROW, idle_bit},
+	{"an idle GPU in a high state: generation", FINDING_PCIE_SLOW, idle_bit},
+	{"an unknown error in a container", FINDING_GPU_LOST, unknown_gpu_in_container},
+	{"a container on Jetson", FINDING_CONTAINER_NO_GPUS, jetson_container},
+	{"a recording without libraries", FINDING_LIBCUDA_MISSING, no_folders},
+	{"a recording of a container without libraries", FINDING_CONTAINER_NO_COMPUTE,
+	 no_folders_in_container},
 };
 
 START_TEST(leaves_harmless_alone)
@@ -497,22 +529,43 @@ START_TEST(cause_of_no_compute)
 }
 END_TEST
 
-/* A command that changes GPUs names them: without -i it would change all. */
+/* A command that changes GPUs names them: without -i it would change all. Numbers of a container or
+ * a job can be those of other GPUs on the host. */
 static const struct {
 	const char *name;
 	enum finding_id finding;
 	void (*before)(struct facts *);
 	void (*bad)(struct facts *);
-	const char *fix;
+	const char *fix, *lacks; /* lacks NULL: nothing */
 } remedies[] = {
-	{"lost", FINDING_GPU_LOST, nothing, lost, "look at dmesg for Xid, and reboot"},
-	{"reset", FINDING_GPU_LOST, nothing, needs_reset, "nvidia-smi -i 1 -r as root"},
-	{"two GPUs", FINDING_REMAP_PENDING, rows_pending_too, rows_pending, "nvidia-smi -i 0,1 -r"},
-	{"NVSwitch", FINDING_REMAP_PENDING, old_switches, rows_pending, "all GPUs together"},
-	{"ECC", FINDING_MODE_PENDING, nothing, ecc_changes, "nvidia-smi -i 1 -e 0"},
-	{"MIG", FINDING_MODE_PENDING, nothing, mig_changes, "nvidia-smi -i 1 -mig 0"},
-	{"mode", FINDING_COMPUTE_PROHIBITED, nothing, prohibited, "nvidia-smi -i 1 -c 0"},
-	{"nouveau alone", FINDING_NOUVEAU_LOADED, not_built, nouveau_unloaded, "install NVIDIA's"},
+	{"lost", FINDING_GPU_LOST, nothing, lost, "look at dmesg for Xid, and reboot", NULL},
+	{"reset", FINDING_GPU_LOST, nothing, needs_reset, "nvidia-smi -i 0000:08:00.0 -r as root",
+	 NULL},
+	{"two GPUs", FINDING_REMAP_PENDING, rows_pending_too, rows_pending,
+	 "nvidia-smi -i 0000:07:00.0,0000:08:00.0 -r", NULL},
+	{"NVSwitch", FINDING_REMAP_PENDING, old_switches, rows_pending, "all GPUs together", NULL},
+	{"NVLink", FINDING_REMAP_PENDING, old_links, rows_pending, "all GPUs together", NULL},
+	{"ECC", FINDING_MODE_PENDING, nothing, ecc_changes, "nvidia-smi -i 0000:08:00.0 -e 0",
+	 NULL},
+	{"MIG", FINDING_MODE_PENDING, nothing, mig_changes, "nvidia-smi -i 0000:08:00.0 -mig 0",
+	 NULL},
+	{"mode", FINDING_COMPUTE_PROHIBITED, nothing, prohibited, "nvidia-smi -i 0000:08:00.0 -c 0",
+	 NULL},
+	{"no address", FINDING_REMAP_PENDING, no_address, rows_pending, "and reset it",
+	 "nvidia-smi"},
+	{"one address of two", FINDING_REMAP_PENDING, one_address, rows_pending, "and reset it",
+	 "nvidia-smi"},
+	{"ECC, no address", FINDING_MODE_PENDING, no_address, ecc_changes,
+	 "reset it; or take the change back", "nvidia-smi"},
+	{"nouveau alone", FINDING_NOUVEAU_LOADED, not_built, nouveau_unloaded, "install NVIDIA's",
+	 NULL},
+	{"versions differ", FINDING_VERSIONS_DIFFER, nothing, old_cuda, "end all jobs", NULL},
+	{"versions differ in a container", FINDING_VERSIONS_DIFFER, nothing, old_image,
+	 "from the image", "reboot"},
+	{"CPUs", FINDING_FAR_CPUS, nothing, far_cpus, "ask the scheduler", "gpumap run"},
+	{"permission", FINDING_NODE_DENIED, nothing, no_permission, "ask the administrator",
+	 "0666"},
+	{"MPS", FINDING_MPS_GONE, nothing, no_daemon, "unset CUDA_MPS_PIPE_DIRECTORY", "remove"},
 };
 
 START_TEST(names_gpus)
@@ -528,6 +581,8 @@ START_TEST(names_gpus)
 	ROW_EQ_INT(remedies[_i].name, verdict.outcome, OUTCOME_WRONG);
 	ck_assert_msg(strstr(verdict.fix, remedies[_i].fix), "%s: %s", remedies[_i].name,
 		      verdict.fix);
+	ck_assert_msg(!remedies[_i].lacks || !strstr(verdict.fix, remedies[_i].lacks), "%s: %s",
+		      remedies[_i].name, verdict.fix);
 	arena_free(&arena);
 }
 END_TEST
