@@ -189,7 +189,8 @@ static int read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *devi
 		r = read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
 	gpu->hidden = hidden >= PS_LEAST_HIDDEN ? hidden : 0;
 	gpu->left = gpu->hidden && !gpu->count &&
-		    gpumap_device_int(device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+		    gpumap_device_int(device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
+		    !container_hides_processes();
 	return r;
 }
 
@@ -209,8 +210,12 @@ static int read_gpus(struct ps *ps)
 }
 
 /* The inventory is from another source than NVML, which alone knows the usage. */
-static int no_usage(gpumap_report *report)
+static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 {
+	/* Then a driver would be of no use. */
+	if (!gpumap_inventory_count(inventory))
+		return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE, NULL,
+				   "gpumap ps needs a machine with an NVIDIA GPU");
 	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
 			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
 					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
@@ -248,8 +253,9 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	int r = probe(&inventory, json, report);
 
 	if (r == GPUMAP_OK && gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) != 1) {
+		r = no_usage(inventory, report);
 		gpumap_inventory_free(inventory);
-		return no_usage(report);
+		return r;
 	}
 	if (r == GPUMAP_OK)
 		r = ps_make(ret, inventory);
