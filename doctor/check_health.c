@@ -28,6 +28,9 @@ PREDICATE(has_ecc, gpu->ecc >= 0)
 PREDICATE(ecc_changes, gpu->ecc >= 0 && gpu->ecc != gpu->ecc_pending)
 PREDICATE(has_mig, gpu->mig >= 0)
 PREDICATE(mig_changes, gpu->mig >= 0 && gpu->mig != gpu->mig_pending)
+/* While a change waits for a reset there can be no instance. */
+PREDICATE(has_instances, gpu->mig == 1 && gpu->mig_pending == 1 && gpu->instances >= 0)
+PREDICATE(lacks_instances, has_instances(gpu) && !gpu->instances)
 PREDICATE(has_mode, gpu->compute >= 0)
 PREDICATE(is_prohibited, gpu->compute == NVML_COMPUTE_PROHIBITED)
 PREDICATE(is_exclusive, gpu->compute == NVML_COMPUTE_EXCLUSIVE_PROCESS ||
@@ -149,6 +152,14 @@ void check_mode_pending(const struct facts *facts, struct verdict *verdict)
 				"%s; or take the change back: nvidia-smi -i N -mig 0 if MIG was "
 				"off, 1 if it was on",
 				reset(facts)));
+}
+
+void check_instances(const struct facts *facts, struct verdict *verdict)
+{
+	judge_gpus(facts, verdict, has_instances, lacks_instances,
+		   "MIG is enabled but there is no instance, so CUDA finds no device on it",
+		   "create instances: nvidia-smi mig -cgi PROFILES -C as root, or turn MIG off: "
+		   "nvidia-smi -i N -mig 0 as root");
 }
 
 void check_prohibited(const struct facts *facts, struct verdict *verdict)

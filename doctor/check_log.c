@@ -11,14 +11,16 @@ static void judge_log(const struct facts *facts, struct verdict *verdict, const 
 	if (fact->sight == UNSEEN)
 		unseen(verdict, fact, "the kernel's log");
 	else if (fact->sight == SEEN)
-		wrong(verdict, fix, "Xid %s in the kernel's log: %s", fact->text, what);
+		wrong(verdict, fix,
+		      "Xid %s in the last 24 hours, of a GPU that this process uses: %s",
+		      fact->text, what);
 }
 
 void check_xid(const struct facts *facts, struct verdict *verdict)
 {
 	judge_log(facts, verdict, &facts->xid,
-		  "look up the number in NVIDIA's list of Xid errors; dmesg shows the GPU and the "
-		  "time",
+		  "look up the number in NVIDIA's list of Xid errors; the time and the GPU: "
+		  "dmesg -T | grep Xid",
 		  "a GPU, its link or the driver had a fault");
 }
 

@@ -56,7 +56,7 @@ struct gpu {
 	int64_t pages_pending, rows_pending, rows_failed;
 	int64_t clocks, performance;
 	int64_t width, max_width, generation, max_generation;
-	int64_t mig, mig_pending;
+	int64_t mig, mig_pending, instances;
 	int64_t fabric, fabric_status;
 	int64_t processes;
 	bool mps_server; /* one of them is the server of MPS */

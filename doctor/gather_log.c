@@ -6,16 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "container.h"
 #include "gather.h"
+#include "pci.h"
 #include "strbuf.h"
 
-enum { MAX_XID = 256, RECORD = 8192, MAX_LOG = 1 << 26 };
+enum { MAX_XID = 256, RECORD = 8192, MAX_LOG = 1 << 26, DAY = 24 * 60 * 60 };
 
 struct log {
 	struct facts *facts;
+	int64_t now; /* seconds since the start of the machine; -1: not known */
 	unsigned int xids[MAX_XID];
 	const char *failure;
 };
@@ -35,38 +38,102 @@ static const char *after(struct span line, const char *part)
 	return found ? found + strlen(part) : NULL;
 }
 
+/* When a line was written, in seconds since the start of the machine: "6,339,5140900,-;TEXT" of
+ * /dev/kmsg has microseconds, "[ 5140.900000] TEXT" of dmesg seconds. -1: it does not show it. */
+static int64_t line_time(struct span line)
+{
+	struct span field = {NULL, 0};
+	int64_t number;
+
+	if (line.length && *line.text == '[') {
+		line = span_trim((struct span){line.text + 1, line.length - 1});
+		return span_split(&line, '.', &field) && line.text ? span_number(field, INT64_MAX)
+								   : -1;
+	}
+	for (int i = 0; i < 3; i++)
+		if (!line.text || !span_split(&line, ',', &field) ||
+		    span_number(field, INT64_MAX) < 0)
+			return -1;
+	number = line.text ? span_number(field, INT64_MAX) : -1;
+	return number < 0 ? -1 : number / 1000000;
+}
+
+static bool is_recent(const struct log *log, struct span line)
+{
+	int64_t time = line_time(line);
+
+	return time < 0 || log->now < 0 || log->now - time <= DAY;
+}
+
+/* Whether an address, "PCI:0000:05:00" or "PCI:0000:05:00 GPU-I:05", is of a GPU that this process
+ * uses, or of one that is no longer on the bus. */
+static bool is_ours(const struct log *log, struct span address)
+{
+	struct span name;
+	char text[40], pci[20];
+
+	if (span_starts(address, "PCI:"))
+		address = (struct span){address.text + 4, address.length - 4};
+	span_split(&address, ' ', &name);
+	snprintf(text, sizeof(text), "%.*s.0", name.length < 30 ? (int)name.length : 30, name.text);
+	if (!pci_normalise(span_of(text), pci))
+		return true;
+	for (size_t i = 0; i < log->facts->pci_count; i++)
+		if (streq(log->facts->pci[i].address, pci))
+			return log->facts->pci[i].used;
+	return true;
+}
+
+/* "PCI:0000:05:00): 79, pid=..." Xid 154 to 0x0 states that a GPU has recovered. */
+static void take_xid(struct log *log, struct span line, struct span rest)
+{
+	const char *end = rest.length ? memmem(rest.text, rest.length, "): ", 3) : NULL;
+	struct span number;
+	size_t digits = 0;
+	int64_t xid;
+
+	if (!end)
+		return;
+	number = (struct span){end + 3, rest.length - (size_t)(end + 3 - rest.text)};
+	while (digits < number.length && is_digit(number.text[digits]))
+		digits++;
+	xid = span_number((struct span){number.text, digits}, MAX_XID - 1);
+	if (xid >= 0 && !after(number, "to 0x0 (None)") && is_recent(log, line) &&
+	    is_ours(log, (struct span){rest.text, (size_t)(end - rest.text)}))
+		log->xids[xid]++;
+}
+
 /* "NVRM: Xid (PCI:0000:05:00): 79, pid=..." */
 static void take_line(struct log *log, struct span line)
 {
-	const char *xid = after(line, "NVRM: Xid (");
-	const char *failed = after(line, "NVRM: ");
 	/* /dev/kmsg writes the end of a line as \x0a. */
-	const char *next = after(line, "\\x0a");
-	const char *end = next ? next - strlen("\\x0a") : line.text + line.length;
-	int64_t number;
+	const char *next = after(line, "\\x0a"), *xid, *text;
 
-	if (xid && xid < end) {
-		const char *colon = memmem(xid, (size_t)(end - xid), "): ", 3);
-		size_t digits = 0;
-
-		if (!colon)
-			return;
-		colon += 3;
-		while (colon + digits < end && is_digit(colon[digits]))
-			digits++;
-		number = span_number((struct span){colon, digits}, MAX_XID - 1);
-		if (number >= 0)
-			log->xids[number]++;
+	if (next)
+		line.length = (size_t)(next - line.text) - strlen("\\x0a");
+	xid = after(line, "NVRM: Xid (");
+	text = after(line, "NVRM: ");
+	if (xid) {
+		take_xid(log, line, (struct span){xid, line.length - (size_t)(xid - line.text)});
 		return;
 	}
-	if (!failed || failed >= end || log->failure)
+	if (!text)
+		return;
+	/* What was before the driver was loaded again is over. */
+	if (after(line, "NVRM: loading NVIDIA")) {
+		memset(log->xids, 0, sizeof(log->xids));
+		log->failure = NULL;
+		return;
+	}
+	if (log->failure)
 		return;
 	if (after(line, "RmInitAdapter failed") || after(line, "rm_init_adapter failed") ||
 	    after(line, "fallen off the bus") || after(line, "is not supported by") ||
-	    after(line, "not supported by the NVIDIA"))
-		log->failure =
-			arena_strndup(&log->facts->arena, failed,
-				      (size_t)(end - failed) > 160 ? 160 : (size_t)(end - failed));
+	    after(line, "not supported by the NVIDIA")) {
+		size_t length = line.length - (size_t)(text - line.text);
+
+		log->failure = arena_strndup(&log->facts->arena, text, length > 160 ? 160 : length);
+	}
 }
 
 static void take_text(struct log *log, const char *text)
@@ -119,6 +186,23 @@ static struct fact list_xids(struct log *log, bool of_programs)
 	return fact;
 }
 
+/* How long the machine runs. The kernel stamps its log with a clock that stops in suspend. */
+static int64_t seconds_up(struct facts *facts)
+{
+	struct timespec t;
+	struct fact file;
+	struct span rest, word;
+
+	if (!*facts->root)
+		return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? (int64_t)t.tv_sec : -1;
+	file = fact_file(facts, 64, "/proc/uptime");
+	if (file.sight != SEEN)
+		return -1;
+	rest = span_of(file.text);
+	span_split(&rest, '.', &word);
+	return span_number(word, INT64_MAX);
+}
+
 /* The process of the fabric manager. The kernel cuts names of processes after 15 characters. */
 static void find_fabric_manager(struct facts *facts)
 {
@@ -156,6 +240,7 @@ void gather_log(struct facts *facts)
 	int error = 0;
 
 	find_fabric_manager(facts);
+	log.now = seconds_up(facts);
 	/* Without a GPU the log has nothing of the driver, and reading it takes longest. */
 	if (!facts->pci_count && !facts->gpu_count && !facts->listed_gpus)
 		return;

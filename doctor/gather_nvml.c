@@ -25,6 +25,26 @@ static int64_t number_or_unknown(struct gpu *gpu, enum nvml_return code, unsigne
 		number_or_unknown(gpu, code_, (unsigned long long)value_); \
 	})
 
+/* The instances of a GPU that has MIG enabled; -1: not known, as without the permission. */
+static int64_t count_instances(const struct nvml *nvml, struct nvml_handle *handle)
+{
+	unsigned int places = 0;
+	int64_t count = 0;
+
+	if (NVML_ASK(nvml, mig_max, handle, &places) != NVML_SUCCESS)
+		return -1;
+	for (unsigned int i = 0; i < places && i < MAX_MIG; i++) {
+		struct nvml_handle *mig = NULL;
+		enum nvml_return code = NVML_ASK(nvml, mig_by_index, handle, i, &mig);
+
+		/* A place without an instance answers "not found". */
+		if (code != NVML_SUCCESS && code != NVML_ERROR_NOT_FOUND)
+			return -1;
+		count += code == NVML_SUCCESS;
+	}
+	return count;
+}
+
 static void read_memory(struct gpu *gpu, const struct nvml *nvml, struct nvml_handle *handle)
 {
 	struct nvml_memory memory = {0};
@@ -50,6 +70,8 @@ static void read_memory(struct gpu *gpu, const struct nvml *nvml, struct nvml_ha
 	code = NVML_ASK(nvml, mig_mode, handle, &now, &pending);
 	gpu->mig = number_or_unknown(gpu, code, now);
 	gpu->mig_pending = number_or_unknown(gpu, code, pending);
+	if (gpu->mig == 1)
+		gpu->instances = count_instances(nvml, handle);
 }
 
 static void read_processes(struct facts *facts, struct gpu *gpu, const struct nvml *nvml,
@@ -150,6 +172,7 @@ static void read_gpus(struct facts *facts, const struct nvml *nvml)
 			.max_generation = -1,
 			.mig = -1,
 			.mig_pending = -1,
+			.instances = -1,
 			.fabric = -1,
 			.fabric_status = -1,
 			.processes = -1,

@@ -219,6 +219,8 @@ STATE(pages_pending, gpus[1].pages_pending = 1;)
 STATE(errors, gpus[1].errors = 3;)
 STATE(ecc_changes, gpus[1].ecc_pending = 0;)
 STATE(mig_changes, gpus[1].mig_pending = 1;)
+STATE(mig_on, gpus[1].mig = gpus[1].mig_pending = 1; gpus[1].instances = 2;)
+STATE(mig_empty, gpus[1].instances = 0;)
 STATE(prohibited, gpus[1].compute = NVML_COMPUTE_PROHIBITED;)
 STATE(busy, gpus[1].compute = NVML_COMPUTE_EXCLUSIVE_PROCESS; gpus[1].processes = 1;)
 STATE(no_mps, f->mps = fact_absent();)
@@ -310,6 +312,7 @@ static const struct {
 	{"errors", FINDING_ECC_ERRORS, nothing, errors},
 	{"ECC pending", FINDING_MODE_PENDING, nothing, ecc_changes},
 	{"MIG pending", FINDING_MODE_PENDING, nothing, mig_changes},
+	{"MIG without an instance", FINDING_MIG_EMPTY, mig_on, mig_empty},
 	{"prohibited", FINDING_COMPUTE_PROHIBITED, nothing, prohibited},
 	{"exclusive, busy", FINDING_EXCLUSIVE_BUSY, no_mps, busy},
 	{"hot", FINDING_GPU_SLOWED, nothing, hot},
@@ -418,6 +421,8 @@ STATE(unknown_gpu_in_container, f->container = fact_text("Docker"); unknown_gpu(
 STATE(jetson_container, jetson(f); in_container(f); f->node_count = 0;)
 STATE(no_folders, no_libcuda(f); f->folders = fact_unseen("--root has no libraries");)
 STATE(no_folders_in_container, in_container(f); no_folders(f);)
+STATE(mig_turns_off, mig_on(f); mig_empty(f); gpus[1].mig_pending = 0;)
+STATE(instances_unknown, mig_on(f); gpus[1].instances = -1;)
 STATE(no_address, gpus[1].pci = NULL;)
 STATE(one_address, rows_pending_too(f); gpus[0].pci = NULL;)
 STATE(old_links, f->joined = 1; gpus[0].major = 8;)
@@ -475,6 +480,8 @@ static const struct {
 	{"an idle GPU in a high state: lanes", FINDING_PCIE_NARROW, idle_bit},
 	{"an idle GPU in a high state: generation", FINDING_PCIE_SLOW, idle_bit},
 	{"an unknown error in a container", FINDING_GPU_LOST, unknown_gpu_in_container},
+	{"MIG that is turned off", FINDING_MIG_EMPTY, mig_turns_off},
+	{"instances that are not visible", FINDING_MIG_EMPTY, instances_unknown},
 	{"a container on Jetson", FINDING_CONTAINER_NO_GPUS, jetson_container},
 	{"a recording without libraries", FINDING_LIBCUDA_MISSING, no_folders},
 	{"a recording of a container without libraries", FINDING_CONTAINER_NO_COMPUTE,
