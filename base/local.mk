@@ -13,6 +13,7 @@ base_sources = \
 	base/nvml_processes.c base/nvml_processes.h \
 	base/process_stat.c base/process_stat.h \
 	base/readfile.c base/readfile.h \
+	base/reap.c base/reap.h \
 	base/rootfile.c base/rootfile.h \
 	base/signal_name.c base/signal_name.h \
 	base/strbuf.c base/strbuf.h \

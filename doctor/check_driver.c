@@ -152,3 +152,18 @@ void check_init(const struct facts *facts, struct verdict *verdict)
 		      "of the card, and compare the model with the list of the driver's release",
 		      "the kernel's log has: %s", facts->init_failed.text);
 }
+
+void check_answers(const struct facts *facts, struct verdict *verdict)
+{
+	if (!facts->nvml_asked || facts->nvml == NVML_ERROR_LIBRARY_NOT_FOUND ||
+	    facts->nvml == NVML_ERROR_DRIVER_NOT_LOADED)
+		return;
+	fine(verdict);
+	if (facts->nvml_hangs)
+		wrong(verdict,
+		      "look for Xid: dmesg -T | grep NVRM (119: the firmware of a GPU does not "
+		      "answer); then reset that GPU, or reboot",
+		      "NVML does not answer within %d seconds, so nvidia-smi and programs of CUDA "
+		      "hang as well",
+		      NVML_PATIENCE / 1000);
+}

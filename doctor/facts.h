@@ -14,6 +14,8 @@
 #include "rootfile.h"
 #include "text.h"
 
+enum { NVML_PATIENCE = 30000 }; /* milliseconds: without persistence mode GPUs wake up slowly */
+
 /* What cannot be seen is not "absent": a check that needs it states that it could not look. */
 enum sight { UNSEEN, ABSENT, SEEN };
 
@@ -109,7 +111,8 @@ struct facts {
 	struct fact module_file; /* that of NVIDIA in this kernel's modules.dep */
 	struct fact secure_boot; /* number: 1 it is on; text: what shows it */
 	enum nvml_return nvml;
-	bool nvml_asked;                             /* false: of a recorded machine */
+	bool nvml_hangs; /* it did not answer in time, so it was not asked */
+	bool nvml_asked; /* false: of a recorded machine */
 	struct fact nvml_driver, nvml_library, cuda; /* cuda: 12040 */
 	gpumap_inventory *inventory;
 	gpumap_report *inventory_report, *environment_report;

@@ -12,14 +12,17 @@ enum { SMALL = 1 << 16, LARGE = 1 << 20 };
 
 /* Opening a device file is the only way to learn what a cgroup of version 2 allows. In a recorded
  * machine a device file would be one of this machine, so there only its mode is looked at. */
-static int open_error(const char *root, const char *path, const struct stat *about)
+static int open_error(const struct facts *facts, const char *path, const struct stat *about)
 {
 	int fd;
 
-	if (*root)
+	if (*facts->root)
 		return about->st_mode & (S_IRWXG | S_IRWXO) ? 0 : EACCES;
 	if (!S_ISCHR(about->st_mode))
 		return ENODEV;
+	/* Opening would hang as well. */
+	if (facts->nvml_hangs)
+		return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
 	fd = root_open("", path, O_RDWR);
 	if (fd < 0)
 		return errno;
@@ -47,7 +50,7 @@ static void add_node(struct facts *facts, const char *path, unsigned int minor)
 		return;
 	}
 	node->sight = SEEN;
-	node->error = open_error(facts->root, path, &about);
+	node->error = open_error(facts, path, &about);
 	if (S_ISCHR(about.st_mode)) {
 		node->major = major(about.st_rdev);
 		node->minor = minor(about.st_rdev);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include "attempt.h"
 #include "gather.h"
 #include "inventory/host.h"
 #include "lint/environment.h"
@@ -202,12 +203,30 @@ static void read_system(struct facts *facts, const struct nvml *nvml)
 		facts->accepts_work = accepts;
 }
 
+/* What a driver whose GPU or firmware hangs does not answer. */
+static void try_nvml(void)
+{
+	struct nvml nvml = {0};
+	const char *missing = NULL;
+	unsigned int count = 0;
+
+	if (nvml_open(&nvml, &missing) != NVML_SUCCESS || nvml.init() != NVML_SUCCESS ||
+	    nvml.count(&count) != NVML_SUCCESS)
+		return;
+	for (unsigned int i = 0; i < count; i++) {
+		struct nvml_handle *handle = NULL;
+		struct nvml_memory memory = {0};
+
+		if (nvml.by_index(i, &handle) == NVML_SUCCESS)
+			nvml.memory(handle, &memory);
+	}
+}
+
 static void ask_nvml(struct facts *facts)
 {
 	struct nvml nvml = {0};
 	const char *missing = NULL;
 
-	facts->nvml_asked = true;
 	facts->nvml = nvml_open(&nvml, &missing);
 	if (facts->nvml != NVML_SUCCESS)
 		return;
@@ -245,6 +264,8 @@ static enum nvml_return recorded_nvml(const struct facts *facts)
 
 static int read_inventory(struct facts *facts)
 {
+	if (facts->nvml_hangs)
+		return proc_probe(&facts->inventory, "", facts->inventory_report);
 	if (!*facts->root)
 		return gpumap_inventory_probe(&facts->inventory, 0, NULL, facts->inventory_report);
 	facts->nvml = recorded_nvml(facts);
@@ -318,11 +339,14 @@ static int all_joined(const gpumap_inventory *inventory)
 void gather_nvml(struct facts *facts)
 {
 	const gpumap_inventory *judged;
-	int r = read_inventory(facts);
 
-	if (r == GPUMAP_ENOMEM)
+	facts->nvml_hangs = !*facts->root && !attempt(try_nvml, NVML_PATIENCE);
+	if (read_inventory(facts) == GPUMAP_ENOMEM)
 		facts->arena.failed = true;
-	if (!*facts->root)
+	facts->nvml_asked = !*facts->root;
+	if (facts->nvml_hangs)
+		facts->nvml = NVML_ERROR_TIMEOUT;
+	else if (facts->nvml_asked)
 		ask_nvml(facts);
 	if (facts->cuda.sight != SEEN && facts->module.sight == SEEN &&
 	    nvml_cuda_of_driver(facts->module.text))

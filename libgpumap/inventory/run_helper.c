@@ -9,8 +9,9 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "reap.h"
 
 extern char **environ; /* passed on unchanged */
 
@@ -21,14 +22,6 @@ struct run {
 	int output;
 	int64_t deadline; /* milliseconds of the monotonic clock */
 };
-
-static int64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int fail(const struct run *run, const char *what, const char *detail, const char *fix)
 {
@@ -109,7 +102,7 @@ static int collect(struct run *run, struct ran *ret)
 {
 	ret->length = 0;
 	for (;;) {
-		int64_t left = run->deadline - now();
+		int64_t left = run->deadline - clock_milliseconds();
 		struct pollfd wait = {.fd = run->output, .events = POLLIN};
 		ssize_t n;
 
@@ -132,37 +125,17 @@ static int collect(struct run *run, struct ran *ret)
 	}
 }
 
-/* Waits for the end of the process, up to the deadline: a process that hangs inside the kernel
- * cannot even be killed. Returns whether it ended. *status is -1 if another part of this process
- * collected it. */
-static bool reap(struct run *run, int64_t deadline, int *status)
-{
-	for (;;) {
-		pid_t pid = waitpid(run->pid, status, WNOHANG);
-
-		if (pid == run->pid)
-			return true;
-		if (pid < 0 && errno != EINTR) {
-			*status = -1;
-			return true;
-		}
-		if (now() >= deadline)
-			return false;
-		nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
-	}
-}
-
 static int end(struct run *run, int code)
 {
 	int status;
 	char signal[32];
 
 	close(run->output);
-	if (code == GPUMAP_OK && !reap(run, run->deadline, &status))
+	if (code == GPUMAP_OK && !reap_until(run->pid, run->deadline, &status))
 		code = fail(run, "does not end", "", NULL);
 	if (code != GPUMAP_OK) {
 		kill(run->pid, SIGKILL);
-		reap(run, now() + 1000, &status);
+		reap_until(run->pid, clock_milliseconds() + 1000, &status);
 		return code;
 	}
 	if (status == -1 || !WIFSIGNALED(status))
@@ -174,7 +147,8 @@ static int end(struct run *run, int code)
 int run_helper(struct ran *ret, const char *path, const char *argument, int patience,
 	       gpumap_report *report)
 {
-	struct run run = {.path = path, .report = report, .deadline = now() + patience};
+	struct run run = {
+		.path = path, .report = report, .deadline = clock_milliseconds() + patience};
 	int r = start(&run, argument);
 
 	if (r != GPUMAP_OK)

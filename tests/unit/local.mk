@@ -4,6 +4,7 @@ unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
 if HAVE_CHECK
 unit_programs = \
+	tests/unit/t-attempt \
 	tests/unit/t-base \
 	tests/unit/t-cpus \
 	tests/unit/t-doctor \
@@ -69,6 +70,9 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 endif
 
+tests_unit_t_attempt_SOURCES = tests/unit/t-attempt.c tests/unit/unit.h
+tests_unit_t_attempt_CFLAGS = $(unit_cflags)
+tests_unit_t_attempt_LDADD = libdoctor.la $(unit_ldadd)
 tests_unit_t_base_SOURCES = tests/unit/t-base.c tests/unit/unit.h
 tests_unit_t_base_CFLAGS = $(unit_cflags)
 tests_unit_t_base_LDADD = $(unit_ldadd)

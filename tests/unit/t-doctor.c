@@ -184,6 +184,7 @@ STATE(uvm_refused, nodes[1].error = EPERM;)
 STATE(denied, nodes[2].error = EACCES;)
 STATE(part_listed, f->root = "r"; nodes[3].sight = SEEN;
       f->devices_cgroup = fact_text("c 195:255 rwm\nc 195:1 rwm");)
+STATE(hangs, f->nvml_hangs = true; f->nvml = NVML_ERROR_TIMEOUT; f->gpu_count = 0;)
 STATE(part_in_container, f->container = fact_text("Apptainer"); other_refused(f);)
 STATE(not_listed, f->root = "r"; f->devices_cgroup = fact_text("c 1:3 rwm\nc 195:1 rwm");)
 STATE(unknown_error, f->nvml = NVML_ERROR_UNKNOWN;)
@@ -270,6 +271,7 @@ static const struct {
 	{"signatures", FINDING_MODULE_UNSIGNED, unload, signatures},
 	{"initialisation", FINDING_INIT_FAILED, nothing, init_failed},
 	{"a GPU that does not open", FINDING_INIT_FAILED, nothing, init_failed_here},
+	{"NVML hangs", FINDING_NVML_HANGS, nothing, hangs},
 	{"EPERM in a container", FINDING_GPUS_TAKEN, in_container, refused},
 	{"cgroup 1 in a container", FINDING_GPUS_TAKEN, in_container, not_listed},
 	{"unknown error", FINDING_GPUS_TAKEN, in_container, unknown_error},
