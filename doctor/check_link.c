@@ -15,7 +15,7 @@ static bool has_pair(const struct facts *facts)
 
 	for (size_t i = 0; i < facts->pci_count; i++)
 		driven += is_driven(&facts->pci[i]);
-	/* The driver has no such way between these. */
+	/* The driver has no such link between these. */
 	for (size_t i = 0; i < facts->gpu_count; i++)
 		consumer += facts->gpus[i].name && strstr(facts->gpus[i].name, "GeForce");
 	return driven >= 2 && (!facts->nvml_asked || facts->gpu_count - consumer >= 2);

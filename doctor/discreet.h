@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes the names of users, hosts and homes out of texts, so that a report can be published. */
+/* Takes user names, host names and home folders out of texts, so that a report can be published. */
 #ifndef GM_DISCREET_H
 #define GM_DISCREET_H
 
