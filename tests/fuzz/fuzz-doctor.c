@@ -26,6 +26,7 @@ static const char *const links[] = {
 	"/etc/hostname",
 	"/proc/version",
 	"/proc/modules",
+	"/proc/uptime",
 	"/proc/self/limits",
 	"/proc/self/mounts",
 	"/proc/self/status",
