@@ -99,7 +99,7 @@ static void keep_lease(const gpumap_lease *lease, int news_fd)
 		keep[i] = fd;
 	if (keep && null >= 0) {
 		keep[count] = news_fd;
-		drop_inherited(null, keep, count + 1);
+		drop_inherited(null, keep, count + 1, NULL);
 	}
 	free(keep);
 }

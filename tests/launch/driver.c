@@ -4,15 +4,18 @@
  *
  *	driver [options] -- PROGRAM [ARGUMENT...]
  *
- * --missing RANK gives that rank a program that does not exist. Each rank has RANK, LOCAL_RANK and
- *TORCHELASTIC_RESTART_COUNT. The exit status is the launcher's. --result FILE gets a line for each
- *rank: rank, pid, status, signal, first, told, seconds; then "run" with status, cause, restarts,
- *left behind and the launcher's own use of the CPU and memory.
+ * --missing RANK gives that rank a program that does not exist. --hold FILE locks a file as long as
+ * a process of the run is there. Each rank has RANK, LOCAL_RANK and TORCHELASTIC_RESTART_COUNT. The
+ * exit status is the launcher's. --result FILE gets a line for each rank: rank, pid, status,
+ * signal, first, told, seconds; then "run" with status, cause, restarts, left behind and the
+ * launcher's own use of the CPU and memory.
  */
 #include "launch.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -28,6 +31,7 @@ struct driver {
 	char **paths;     /* two for each rank */
 	const char *log_dir, *out_path, *result, *folder, *tag;
 	int first_rank, missing;
+	int held[2];
 	bool summary;
 	unsigned long cpus;
 };
@@ -67,6 +71,17 @@ static void set_console(struct launch *launch, const char *value)
 			return;
 		}
 	usage();
+}
+
+/* An open file with a lock. */
+static int hold(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	perror(path);
+	exit(125);
 }
 
 static void set(struct driver *d, int option, const char *value)
@@ -117,6 +132,10 @@ static void set(struct driver *d, int option, const char *value)
 	case 'm':
 		d->missing = (int)strtol(value, NULL, 10);
 		break;
+	case 'h':
+		d->held[0] = hold(value);
+		d->launch.held = d->held;
+		break;
 	case 's':
 		d->summary = true;
 		break;
@@ -133,7 +152,7 @@ static char **parse(struct driver *d, int argc, char **argv)
 		{"forward", 1, NULL, 'w'}, {"log-dir", 1, NULL, 'l'}, {"log", 1, NULL, 'o'},
 		{"result", 1, NULL, 'r'},  {"folder", 1, NULL, 'd'},  {"tag", 1, NULL, 'a'},
 		{"first", 1, NULL, 'b'},   {"cpus", 1, NULL, 'u'},    {"summary", 0, NULL, 's'},
-		{"missing", 1, NULL, 'm'}, {NULL, 0, NULL, 0}};
+		{"missing", 1, NULL, 'm'}, {"hold", 1, NULL, 'h'},    {NULL, 0, NULL, 0}};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1)
@@ -264,6 +283,7 @@ static void free_ranks(struct driver *d)
 int main(int argc, char **argv)
 {
 	struct driver d = {.missing = -1,
+			   .held = {-1, -1},
 			   .launch = {.count = 1,
 				      .grace_ms = 30000,
 				      .console = LAUNCH_PREFIX,

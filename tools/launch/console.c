@@ -28,6 +28,8 @@ size_t console_files(const struct launch *launch)
 	for (size_t i = 0; i < launch->count; i++)
 		files += (is_piped(launch, i) ? 4 : 0) + (launch->ranks[i].out_path != NULL) +
 			 (launch->ranks[i].err_path != NULL);
+	for (const int *fd = launch->held; fd && *fd >= 0; fd++)
+		files++;
 	return files;
 }
 

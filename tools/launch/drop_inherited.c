@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "drop_inherited.h"
 
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,27 +8,33 @@
 #define SYS_close_range 436
 #endif
 
-static int by_number(const void *a, const void *b)
+/* The lowest of the descriptors that is `from` or more; ~0: there is none. */
+static unsigned next_kept(const int *keep, size_t count, const int *held, unsigned from)
 {
-	return *(const int *)a - *(const int *)b;
+	unsigned next = ~0u;
+
+	for (size_t i = 0; i < count; i++)
+		if ((unsigned)keep[i] >= from && (unsigned)keep[i] < next)
+			next = (unsigned)keep[i];
+	for (; held && *held >= 0; held++)
+		if ((unsigned)*held >= from && (unsigned)*held < next)
+			next = (unsigned)*held;
+	return next;
 }
 
-void drop_inherited(int null, int *keep, size_t count)
+void drop_inherited(int null, const int *keep, size_t count, const int *held)
 {
-	unsigned next = 3;
+	unsigned from = 3, kept;
 
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	qsort(keep, count, sizeof(*keep), by_number);
-	for (size_t i = 0; i <= count; i++) {
-		unsigned end = i < count ? (unsigned)keep[i] : ~0u;
-
-		if (end > next && syscall(SYS_close_range, next, end - (end != ~0u), 0) < 0)
-			for (unsigned fd = next; fd < end && fd < 65536; fd++)
+	do {
+		kept = next_kept(keep, count, held, from);
+		if (kept > from && syscall(SYS_close_range, from, kept - (kept != ~0u), 0) < 0)
+			for (unsigned fd = from; fd < kept && fd < 65536; fd++)
 				close((int)fd);
-		if (end >= next)
-			next = end + 1;
-	}
+		from = kept + 1;
+	} while (kept != ~0u);
 	if (chdir("/") < 0)
 		return; /* a busy file system must not end the process */
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* For a process that may outlive its caller. Leaves what it inherited, except the descriptors
- * `keep`, which it sorts: readers of a program's output must see its end, and no disk or terminal
- * may stay in use. `null` is /dev/null. */
-void drop_inherited(int null, int *keep, size_t count);
+ * `keep` and `held` (ended by -1; NULL: none): readers of a program's output must see its end, and
+ * no disk or terminal may stay in use. `null` is /dev/null. */
+void drop_inherited(int null, const int *keep, size_t count, const int *held);
 
 #endif

@@ -265,12 +265,12 @@ static void guard_main(struct guard *g) __attribute__((noreturn));
 static void guard_main(struct guard *g)
 {
 	if (prepare(g)) {
-		int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
+		const int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
 
 		fork_ranks(g);
 		/* Not before: the ranks' arguments can be the launcher's own. */
 		process_title("rank-guard", getppid());
-		drop_inherited(g->state->null, keep, ARRAY_SIZE(keep));
+		drop_inherited(g->state->null, keep, ARRAY_SIZE(keep), g->launch->held);
 		watch(g);
 	} else {
 		refuse(g, 0, STAGE_FORK, errno);

@@ -66,7 +66,7 @@ static int prepare(struct supervisor *s)
 	r = console_open(&s->console, s->launch, s->report);
 	if (r != GPUMAP_OK)
 		return r;
-	rank_cgroup_make(&s->cgroup, s->state.null);
+	rank_cgroup_make(&s->cgroup, s->state.null, s->launch->held);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->signals = signalfd(-1, &s->state.caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -13,8 +13,8 @@
  *
  * A rank has a session of its own, no blocked signal, the default disposition of every signal
  * (SIGHUP stays ignored if it was, for nohup) and an empty standard input. From
- * the caller it inherits the resource limits, and the file descriptors without close-on-exec. No
- * program starts until the programs of all ranks have been found to be executable.
+ * the caller it inherits the resource limits, the file descriptors without close-on-exec, and those
+ * of `held`. No program starts until the programs of all ranks have been found to be executable.
  *
  * TERM, INT, HUP and QUIT to the caller stop the ranks. All ranks get `kill_signal` at once; those
  * that are left `grace_ms` later get SIGKILL. Another INT or QUIT in that time kills them at once.
@@ -83,6 +83,11 @@ struct launch {
 	enum launch_console console;
 	bool styled;                 /* the launcher's lines on stderr get a terminal's styles */
 	const struct speech *speech; /* how findings name settings; NULL: by keys */
+
+	/* Descriptors, ended by -1, that the caller has open with close-on-exec. The ranks inherit
+	 * them; guard and keeper have them open until every process of the ranks is gone. NULL:
+	 * none. */
+	const int *held;
 
 	/* Called before each start with the number of restarts so far, so that the caller can set
 	 * TORCHELASTIC_RESTART_COUNT in its own ranks. A result other than GPUMAP_OK ends the run.

@@ -3,6 +3,7 @@
 #include "bind.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -49,6 +50,14 @@ static void connect_output(const struct process_state *state, const struct rank_
 	    (output->out >= 0 && dup2(output->out, STDOUT_FILENO) < 0) ||
 	    (output->err >= 0 && dup2(output->err, STDERR_FILENO) < 0))
 		_exit(STATUS_OWN_FAILURE);
+}
+
+/* Of this process alone: the descriptors' flags are not shared with the guard. */
+static void inherit(const int *held)
+{
+	for (; held && *held >= 0; held++)
+		if (fcntl(*held, F_SETFD, 0) < 0)
+			_exit(STATUS_OWN_FAILURE);
 }
 
 static void bind_to(const struct becoming *b)
@@ -104,6 +113,7 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 	setsid();
 	die_with(guard);
 	connect_output(state, output);
+	inherit(launch->held);
 	setrlimit(RLIMIT_NOFILE, &state->files);
 	bind_to(&b);
 	error = program_find(b.rank->argv[0], b.rank->envp, b.path, sizeof(b.path), &b.script);

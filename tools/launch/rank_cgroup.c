@@ -161,29 +161,30 @@ static void await_end(pid_t launcher, const sigset_t *blocked)
 		sigwaitinfo(blocked, NULL);
 }
 
-static void keep(struct rank_cgroup *c, pid_t launcher, int null) __attribute__((noreturn));
-static void keep(struct rank_cgroup *c, pid_t launcher, int null)
+static void keep(struct rank_cgroup *c, pid_t launcher, int null, const int *held)
+	__attribute__((noreturn));
+static void keep(struct rank_cgroup *c, pid_t launcher, int null, const int *held)
 {
-	int kept[] = {c->parent, c->folder, c->kill};
+	const int kept[] = {c->parent, c->folder, c->kill};
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	process_title("rank-keeper", launcher);
-	drop_inherited(null, kept, ARRAY_SIZE(kept));
+	drop_inherited(null, kept, ARRAY_SIZE(kept), held);
 	await_end(launcher, &all);
 	end_cgroup(c, -1);
 	_exit(0);
 }
 
-static bool start_keeper(struct rank_cgroup *c, int null)
+static bool start_keeper(struct rank_cgroup *c, int null, const int *held)
 {
 	pid_t self = getpid();
 
 	c->keeper = fork();
 	if (c->keeper == 0)
-		keep(c, self, null);
+		keep(c, self, null, held);
 	return c->keeper > 0;
 }
 
@@ -204,7 +205,7 @@ static bool make_folder(struct rank_cgroup *c)
 	return false;
 }
 
-static bool make_in(struct rank_cgroup *c, const char *path, int null)
+static bool make_in(struct rank_cgroup *c, const char *path, int null, const int *held)
 {
 	struct statfs fs;
 
@@ -223,7 +224,7 @@ static bool make_in(struct rank_cgroup *c, const char *path, int null)
 	 */
 	if (c->folder >= 0)
 		c->kill = openat(c->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-	c->made = c->kill >= 0 && start_keeper(c, null);
+	c->made = c->kill >= 0 && start_keeper(c, null, held);
 	if (!c->made) {
 		unlinkat(c->parent, c->name, AT_REMOVEDIR);
 		close_all(c);
@@ -244,7 +245,7 @@ static bool own_path(const char *text, struct span *ret)
 	return false;
 }
 
-void rank_cgroup_make(struct rank_cgroup *c, int null)
+void rank_cgroup_make(struct rank_cgroup *c, int null, const int *held)
 {
 	CLEANUP_FREE char *own = NULL, *mounts = NULL;
 	struct span path, rest, line;
@@ -260,7 +261,7 @@ void rank_cgroup_make(struct rank_cgroup *c, int null)
 		char folder[PATH_MAX];
 
 		if (cgroup_folder(folder, sizeof(folder), line, path))
-			make_in(c, folder, null);
+			make_in(c, folder, null, held);
 	}
 }
 

@@ -25,9 +25,10 @@ struct rank_cgroup {
 	pid_t keeper;
 };
 
-/* Makes the cgroup and its keeper; `null` is /dev/null. If that is not possible, nothing is made,
- * and the other functions do nothing more than without a cgroup. */
-void rank_cgroup_make(struct rank_cgroup *cgroup, int null);
+/* Makes the cgroup and its keeper; `null` is /dev/null, and the keeper has the descriptors `held`
+ * of struct launch. If that is not possible, nothing is made, and the other functions do nothing
+ * more than without a cgroup. */
+void rank_cgroup_make(struct rank_cgroup *cgroup, int null, const int *held);
 /* fork(2) with the child in the cgroup. If the kernel does not let it in, the cgroup is ended, and
  * `made` is false. */
 pid_t rank_cgroup_fork(struct rank_cgroup *cgroup);
