@@ -2,19 +2,15 @@
 #include "command.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "launch/exit_status.h"
+#include "lease_here.h"
 #include "pick_hold.h"
 #include "report.h"
 #include "strbuf.h"
-
-/* As env(1) and timeout(1). */
-enum { STATUS_WAITED = 124, STATUS_NONE_FREE = 125 };
 
 static const struct option_row rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
@@ -147,13 +143,6 @@ static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 	return text;
 }
 
-static int report_wait(const char *text, void *data)
-{
-	(void)data;
-	fprintf(stderr, "gpumap: waiting: %s\n", text);
-	return 0;
-}
-
 /* Prints the list, which the end of this process makes anyone's. */
 static int print_list(const struct arguments *a, const char *list)
 {
@@ -179,43 +168,17 @@ static int status_of(const struct arguments *a, int code, bool program)
 {
 	if (!program)
 		return a->malformed || code == GPUMAP_EFILE ? STATUS_MALFORMED : STATUS_NO;
-	if (code != GPUMAP_EBUSY)
-		return STATUS_OWN_FAILURE;
-	for (size_t i = 0; i < gpumap_report_count(a->output.report); i++)
-		if (finding_is(gpumap_report_get(a->output.report, i), FINDING_LEASE_WAITED))
-			return STATUS_WAITED;
-	return STATUS_NONE_FREE;
-}
-
-/* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
- * here, so its files of sysfs are in the folder too. */
-static int set_folders(const struct arguments *a)
-{
-	const char *const *envp = (const char *const *)environ;
-	const char *folder = environ_nonempty(envp, "GPUMAP_LEASES");
-	char sysfs[PATH_MAX];
-	int r = GPUMAP_OK;
-
-	if (folder)
-		r = gpumap_claim_set(a->claim, "folder", folder, "GPUMAP_LEASES", a->output.report);
-	if (r != GPUMAP_OK || (!environ_nonempty(envp, "GPUMAP_PRETEND_INVENTORY") &&
-			       !environ_nonempty(envp, "GPUMAP_PRETEND_TEXT")))
-		return r;
-	snprintf(sysfs, sizeof(sysfs), "%s/pretended", folder ? folder : "/tmp/gpumap-leases");
-	return gpumap_claim_set(a->claim, "sysfs", sysfs, NULL, a->output.report);
+	return lease_status(code, a->output.report);
 }
 
 static int pick(struct arguments *a)
 {
 	gpumap_lease *lease = NULL;
 	CLEANUP_FREE char *list = NULL;
-	int r = set_folders(a);
+	int r = lease_here(a->claim, a->output.report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_claim_set_environ(a->claim, (const char *const *)environ,
-					     a->output.report);
-	if (r == GPUMAP_OK)
-		r = gpumap_lease_take(&lease, a->claim, report_wait, NULL, a->output.report);
+		r = lease_take(&lease, a->claim, a->output.report);
 	if (r != GPUMAP_OK)
 		return status_of(a, r, a->program);
 	list = list_of(a, lease);

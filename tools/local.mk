@@ -33,6 +33,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/directions.c tools/directions.h \
 	tools/foreign_option.c tools/foreign_option.h \
 	tools/helper_path.c tools/helper_path.h \
+	tools/lease_here.c tools/lease_here.h \
 	tools/lint_print.c tools/lint_print.h \
 	tools/lint_column.c \
 	tools/lint_sarif.c \

@@ -14,6 +14,7 @@
 #include "command.h"
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
+#include "lease_here.h"
 #include "report.h"
 
 /* What the guard tells pick: first the program's pid or why there is none, then its end. */
@@ -88,20 +89,12 @@ static void wait_for_all(pid_t pid, int news_fd)
 /* Keeps the lease, and nothing else of the caller. */
 static void keep_lease(const gpumap_lease *lease, int news_fd)
 {
-	size_t count = 0;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
-	int *keep;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int *held = lease_descriptors(lease);
 
-	while (gpumap_lease_descriptor(lease, count) >= 0)
-		count++;
-	keep = calloc(count + 1, sizeof(*keep));
-	for (size_t i = 0; keep && (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
-		keep[i] = fd;
-	if (keep && null >= 0) {
-		keep[count] = news_fd;
-		drop_inherited(null, keep, count + 1, NULL);
-	}
-	free(keep);
+	if (held && null >= 0)
+		drop_inherited(null, &news_fd, 1, held);
+	free(held);
 }
 
 /* All signals are blocked, so those of the terminal do not end it. */
