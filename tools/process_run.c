@@ -41,8 +41,7 @@ int process_parent(int pid)
 	return process_stat_read(&stat, pid) ? stat.parent : 0;
 }
 
-/* Whether it is a process of gpumap that can be seen: a run, a guard. */
-static bool is_gpumap(int pid)
+bool process_is_gpumap(int pid)
 {
 	char path[64], target[4096];
 	const char *name;
@@ -56,6 +55,17 @@ static bool is_gpumap(int pid)
 	name = strrchr(target, '/');
 	/* After a binary was replaced, " (deleted)" follows its name. */
 	return name && (streq(name, "/gpumap") || starts_with(name, "/gpumap "));
+}
+
+bool process_same_namespace(int pid)
+{
+	char path[64], there[64], here[64];
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	n = readlink(path, there, sizeof(there));
+	m = readlink("/proc/self/ns/pid", here, sizeof(here));
+	return n > 0 && n == m && memcmp(here, there, (size_t)n) == 0;
 }
 
 /* Whether both have the same value, or neither has one. */
@@ -80,7 +90,7 @@ static bool belongs_to(int pid, int run, const struct process_text *run_text)
 		struct process_text text;
 		bool own;
 
-		if (!is_gpumap(pid))
+		if (!process_is_gpumap(pid))
 			return false;
 		if (pid == run)
 			return true;
@@ -128,7 +138,8 @@ static void consider(struct rank_list *list, int pid, int run, const struct proc
 	/* A rank of a run inside of a rank can have the same number, but its parent is not a guard.
 	 */
 	if (process_variable(&text, RUN_RANK) && parent != run &&
-	    (!same_rank(&text, run_text) || !is_gpumap(pid)) && belongs_to(parent, run, run_text))
+	    (!same_rank(&text, run_text) || !process_is_gpumap(pid)) &&
+	    belongs_to(parent, run, run_text))
 		add_rank(list, pid, &text);
 	process_text_free(&text);
 }
@@ -199,7 +210,7 @@ int process_is_run(const char *pid, gpumap_report *report)
 	struct rank_list list = {0};
 	struct process_text text;
 
-	if (run <= 0 || !is_gpumap(run) || !process_text_read(&text, run))
+	if (run <= 0 || !process_is_gpumap(run) || !process_text_read(&text, run))
 		return GPUMAP_OK;
 	find_ranks(&list, run, &text);
 	process_text_free(&text);
@@ -249,7 +260,7 @@ static int rank_above(int pid)
 	for (int i = 0; i < MAX_BELOW && pid > 1; i++) {
 		int parent = process_parent(pid);
 
-		if (is_gpumap(parent))
+		if (process_is_gpumap(parent))
 			return getsid(pid) == pid ? pid : 0;
 		pid = parent;
 	}

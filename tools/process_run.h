@@ -10,6 +10,11 @@
 /* The parent; 0: unknown. */
 int process_parent(int pid);
 
+/* Whether it is a process of gpumap that can be seen: a run, a guard. */
+bool process_is_gpumap(int pid);
+/* Whether it is in the pid namespace of this process; false also if that cannot be seen. */
+bool process_same_namespace(int pid);
+
 /* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run with ranks; else
  * GPUMAP_OK. */
 int process_is_run(const char *pid, gpumap_report *report);

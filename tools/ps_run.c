@@ -105,17 +105,6 @@ bool ps_is_detached(int pid)
 	return process_stat_read(&stat, pid) && !stat.terminal && is_orphan(&stat);
 }
 
-static bool same_namespace(int pid)
-{
-	char path[64], there[64], here[64];
-	ssize_t n, m;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	n = readlink(path, there, sizeof(there));
-	m = readlink("/proc/self/ns/pid", here, sizeof(here));
-	return n > 0 && n == m && memcmp(here, there, (size_t)n) == 0;
-}
-
 /* Whether the process is the guard of this launcher; 0: of any. Others may read a command line, but
  * not which program it is. A pick or another run above takes orphans as well. */
 static bool is_guard(int pid, int launcher)
@@ -263,7 +252,7 @@ bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *te
 	if (!own_id)
 		return state_by_orphan(ret, top);
 	/* Its parent is outside of the namespace, and so may be the launcher. */
-	if (process_parent(top) == 0 || !same_namespace(pid))
+	if (process_parent(top) == 0 || !process_same_namespace(pid))
 		*ret = PS_RUN_UNKNOWN;
 	else
 		*ret = state_by_launcher(launcher, at);

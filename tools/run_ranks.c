@@ -119,11 +119,20 @@ static int count_restart(void *data, int restarted)
 {
 	struct run_ranks *ranks = data;
 
-	for (size_t l = 0; l < ranks->launch.count; l++)
+	for (size_t l = 0; l < ranks->launch.count; l++) {
+		run_live_rank(&ranks->live, l, NULL);
 		if (ranks->restart_counts[l])
 			snprintf(ranks->restart_counts[l], sizeof(RESTART_COUNT) + 24,
 				 RESTART_COUNT "%d", restarted);
+	}
 	return GPUMAP_OK;
+}
+
+static void show_rank(void *data, size_t index, const struct launch_exit *rank)
+{
+	const struct run_ranks *ranks = data;
+
+	run_live_rank(&ranks->live, index, rank);
 }
 
 static struct key_value setting(const struct maker *m, enum profile_key_id id)
@@ -161,6 +170,7 @@ static void make_launch(struct maker *m)
 	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward).number);
 	launch->console = consoles[setting(m, PKEY_PROFILE_console).word];
 	launch->before = count_restart;
+	launch->changed = show_rank;
 	launch->data = m->ret;
 }
 
@@ -174,6 +184,7 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 
 	*ret = (struct run_ranks){.first = host->first_rank,
 				  .launch.count = count,
+				  .live.fd = -1,
 				  .logs = {.arena = &ret->arena, .plan = plan, .report = report}};
 	ret->ranks = arena_alloc(&ret->arena, count + 1, sizeof(*ret->ranks));
 	ret->restart_counts = arena_alloc(&ret->arena, count + 1, sizeof(char *));
@@ -188,6 +199,9 @@ int run_ranks_make(struct run_ranks *ret, const gpumap_plan *plan, int64_t node,
 	ret->launch.speech = &ret->speech;
 	for (size_t l = 0; l < count && r == GPUMAP_OK; l++)
 		r = make_rank(&m, l);
+	if (r == GPUMAP_OK && !ret->arena.failed)
+		run_live_open(&ret->live, gpumap_plan_str(plan, GPUMAP_PLAN_RUN), ret->ranks,
+			      count);
 	return r == GPUMAP_OK && ret->arena.failed ? report_nomem(report) : r;
 }
 
@@ -201,5 +215,6 @@ void run_ranks_free(struct run_ranks *ranks)
 			free(ranks->arguments[l][i]);
 		free(ranks->arguments[l]);
 	}
+	run_live_close(&ranks->live);
 	arena_free(&ranks->arena);
 }

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "launch/launch.h"
 #include "rank_logs.h"
+#include "run_live.h"
 #include "speech.h"
 
 struct run_ranks {
@@ -13,6 +14,7 @@ struct run_ranks {
 	struct launch launch;
 	struct speech speech; /* of the plan */
 	struct rank_logs logs;
+	struct run_live live; /* what the run shows of itself while it goes on */
 	struct launch_rank *ranks;
 	size_t first;          /* number of the first rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */

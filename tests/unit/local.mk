@@ -56,6 +56,7 @@ unit_programs = \
 	tests/unit/t-request \
 	tests/unit/t-resolve \
 	tests/unit/t-rootfile \
+	tests/unit/t-run-live \
 	tests/unit/t-save \
 	tests/unit/t-snapshot \
 	tests/unit/t-snapshot-nomem \
@@ -184,6 +185,13 @@ tests_unit_t_resolve_LDADD = $(unit_ldadd)
 tests_unit_t_rootfile_SOURCES = tests/unit/t-rootfile.c $(unit_tree)
 tests_unit_t_rootfile_CFLAGS = $(unit_cflags)
 tests_unit_t_rootfile_LDADD = $(unit_ldadd)
+
+# Of the command: how a run shows itself.
+tests_unit_t_run_live_SOURCES = tests/unit/t-run-live.c tests/unit/unit.h $(failing_malloc) \
+	tools/run_live.c tools/run_live.h
+tests_unit_t_run_live_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_run_live_CFLAGS = $(unit_cflags)
+tests_unit_t_run_live_LDADD = $(unit_ldadd)
 
 tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
 	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)

@@ -19,6 +19,12 @@ void guard_send(struct supervisor *s, enum guard_command command, int sig)
 		send(s->guard, &order, sizeof(order), MSG_NOSIGNAL);
 }
 
+static void show(const struct supervisor *s, size_t index)
+{
+	if (s->launch->changed)
+		s->launch->changed(s->launch->data, index, &s->result->ranks[index]);
+}
+
 static void rank_ended(struct supervisor *s, const struct guard_message *m)
 {
 	struct launch_exit *e = &s->result->ranks[m->rank];
@@ -33,6 +39,7 @@ static void rank_ended(struct supervisor *s, const struct guard_message *m)
 	}
 	e->stopped = s->stop_ns && m->ns >= s->stop_ns;
 	s->living--;
+	show(s, (size_t)m->rank);
 	console_rank_ended(&s->console, (size_t)m->rank);
 	if (e->status && e->start_ns)
 		failure_note(s, e);
@@ -43,6 +50,7 @@ static void ranks_started(struct supervisor *s, const struct guard_message *m)
 	for (size_t i = 0; i < s->result->count; i++) {
 		s->result->ranks[i].start_ns = m->ns;
 		s->result->ranks[i].started = m->wall;
+		show(s, i);
 	}
 }
 

@@ -70,6 +70,8 @@ struct launch_rank {
 	int mem_policy; /* MPOL_... */
 };
 
+struct launch_exit;
+
 struct launch {
 	const struct launch_rank *ranks;
 	size_t count;
@@ -93,6 +95,9 @@ struct launch {
 	 * TORCHELASTIC_RESTART_COUNT in its own ranks. A result other than GPUMAP_OK ends the run.
 	 * May be NULL. */
 	int (*before)(void *data, int restarted);
+	/* Called when the rank at `index` has started, and when it has ended, so that the caller
+	 * can show it. It must not wait. May be NULL. */
+	void (*changed)(void *data, size_t index, const struct launch_exit *rank);
 	void *data;
 };
 

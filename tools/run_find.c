@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the runs that go on, by the files that their launchers keep open. */
+#include "run_live.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process_run.h"
+#include "text.h"
+
+#define LINK "/memfd:" RUN_LIVE_NAME
+
+enum { MAX_ABOVE = 1000 };
+
+/* Opens the file of the run that the process has open; -1: it has none, or may not be looked at. */
+static int open_live(int pid)
+{
+	char path[64], target[64];
+	struct dirent *entry;
+	int fd = -1;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+		if (n <= 0)
+			continue;
+		target[n] = '\0';
+		if (streq(target, LINK " (deleted)"))
+			fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+/* What the process shows. ret->text NULL: nothing. GPUMAP_ENOMEM. */
+static int read_live(struct live_run *ret, int pid)
+{
+	char path[48];
+	struct stat st;
+	int fd, r;
+
+	*ret = (struct live_run){0};
+	if (!process_is_gpumap(pid))
+		return GPUMAP_OK;
+	fd = open_live(pid);
+	if (fd < 0)
+		return GPUMAP_OK;
+	r = live_run_read(ret, fd);
+	close(fd);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	ret->launcher = pid;
+	ret->own = stat(path, &st) == 0 && st.st_uid == geteuid();
+	ret->foreign = !process_same_namespace(pid);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
+/* Guard and watcher of a run have its file open as well; the launcher is their parent. */
+static bool is_known(struct live_runs *list, const struct live_run *run)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct live_run *known = &list->runs[i];
+
+		if (known->file != run->file)
+			continue;
+		if (process_parent(known->launcher) == run->launcher)
+			known->launcher = run->launcher;
+		return true;
+	}
+	return false;
+}
+
+static int add_run(struct live_runs *list, int pid)
+{
+	struct live_run *grown = array_room(list->runs, list->count, &list->room, sizeof(*grown));
+	int r;
+
+	if (!grown)
+		return GPUMAP_ENOMEM;
+	list->runs = grown;
+	r = read_live(&grown[list->count], pid);
+	if (r != GPUMAP_OK)
+		return r;
+	if (grown[list->count].text && !is_known(list, &grown[list->count]))
+		list->count++;
+	else
+		live_run_free(&grown[list->count]);
+	return GPUMAP_OK;
+}
+
+static int by_launcher(const void *a, const void *b)
+{
+	const struct live_run *x = a, *y = b;
+
+	return (x->launcher > y->launcher) - (x->launcher < y->launcher);
+}
+
+int live_runs_find(struct live_runs *ret)
+{
+	struct live_runs list = {0};
+	struct dirent *entry;
+	int r = GPUMAP_OK;
+	DIR *dir = opendir("/proc");
+
+	while (dir && r == GPUMAP_OK && (entry = readdir(dir)))
+		if (isdigit((unsigned char)*entry->d_name))
+			r = add_run(&list, (int)span_number(span_of(entry->d_name), INT32_MAX));
+	if (dir)
+		closedir(dir);
+	if (r != GPUMAP_OK) {
+		live_runs_free(&list);
+		return r;
+	}
+	if (list.count)
+		qsort(list.runs, list.count, sizeof(*list.runs), by_launcher);
+	*ret = list;
+	return GPUMAP_OK;
+}
+
+int live_run_of(struct live_run *ret, int pid)
+{
+	struct live_run run = {0};
+	int r = GPUMAP_OK;
+
+	for (int i = 0; i < MAX_ABOVE && pid > 0 && r == GPUMAP_OK && !run.text; i++) {
+		r = read_live(&run, pid);
+		pid = process_parent(pid);
+	}
+	/* The guard is below the launcher. */
+	if (run.text && pid > 0) {
+		struct live_run above = {0};
+
+		r = read_live(&above, pid);
+		if (above.text && above.file == run.file)
+			run.launcher = above.launcher;
+		live_run_free(&above);
+	}
+	if (r == GPUMAP_OK)
+		*ret = run;
+	else
+		live_run_free(&run);
+	return r;
+}
+
+void live_runs_free(struct live_runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		live_run_free(&runs->runs[i]);
+	free(runs->runs);
+	*runs = (struct live_runs){0};
+}
