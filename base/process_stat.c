@@ -56,6 +56,7 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 		.group = (pid_t)field(fields, GROUP),
 		.terminal = field(fields, TERMINAL) != 0,
 		.dead = *fields == 'Z' || *fields == 'X',
+		.stopped = *fields == 'T' || *fields == 't',
 		.no_memory = field(fields, VSIZE) == 0,
 		.start = field(fields, START_TIME),
 		.arg_start = field(fields, ARG_START),

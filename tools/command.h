@@ -40,6 +40,7 @@ int cmd_pretend(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 
 /* The remedy "gpumap rules GM009 explains it", kept in `ret`, if `word` is the id of a finding or a
  * rule; else `otherwise`. */

@@ -34,8 +34,9 @@ static const struct direction words[] = {
 	{"use select set choose pick visible",
 	 "gpumap run --gpus 2,3 train.py starts a program there; gpumap --visible 2,3 explains the "
 	 "list"},
-	{"check diagnose verify validate debug test troubleshoot fix",
-	 "gpumap doctor checks this machine, gpumap lint reports mistakes in programs and scripts"},
+	{"check diagnose validate debug test troubleshoot fix",
+	 "gpumap doctor checks this machine, gpumap lint reports mistakes in programs and scripts, "
+	 "gpumap verify compares a running job with its plan"},
 	{"which what where map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
 	{"why", "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device "

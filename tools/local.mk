@@ -26,6 +26,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_ps.c \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
+	tools/cmd_verify.c \
 	tools/color.c tools/color.h \
 	tools/command.h \
 	tools/commands.def \
@@ -60,7 +61,8 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/sweep.h \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h \
-	tools/torchrun_options.c
+	tools/torchrun_options.c \
+	tools/verify.h tools/verify_json.c tools/verify_judge.c tools/verify_read.c tools/verify_text.c
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

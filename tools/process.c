@@ -102,21 +102,37 @@ int process_text_state(gpumap_request *request, const struct process_text *text,
 	return r;
 }
 
-int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
+static int read_named(struct process_text *ret, const char *pid, gpumap_report *report)
 {
-	struct process_text text;
-	int r;
+	char path[64];
 
 	if (span_number(span_of(pid), INT32_MAX) <= 0)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
 				   "no process number: '%s'", QUOTE(span_of(pid)));
-	if (!process_text_read(&text, (int)span_number(span_of(pid), INT32_MAX))) {
-		char path[64];
+	if (process_text_read(ret, (int)span_number(span_of(pid), INT32_MAX)))
+		return GPUMAP_OK;
+	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+	return unreadable(pid, path, report);
+}
 
-		snprintf(path, sizeof(path), "/proc/%s/environ", pid);
-		return unreadable(pid, path, report);
-	}
+int process_check(const char *pid, gpumap_report *report)
+{
+	struct process_text text;
+	int r = read_named(&text, pid, report);
+
+	if (r == GPUMAP_OK)
+		process_text_free(&text);
+	return r;
+}
+
+int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
+{
+	struct process_text text;
+	int r = read_named(&text, pid, report);
+
+	if (r != GPUMAP_OK)
+		return r;
 	r = process_text_state(request, &text, report);
 	process_text_free(&text);
 	return r;

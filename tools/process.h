@@ -22,6 +22,10 @@ const char *process_variable(const struct process_text *text, const char *name);
 int process_text_state(gpumap_request *request, const struct process_text *text,
 		       gpumap_report *report);
 
+/* Whether the environment of the process `pid` (text) can be read: GPUMAP_OK, or the codes of
+ * process_environ(), with its findings. */
+int process_check(const char *pid, gpumap_report *report);
+
 /* Adds the environment of the running process `pid` (text) as statements. GPUMAP_EINPUT: `pid`
  * is not a number. GPUMAP_EFILE: there is no such process, or it belongs to another user. */
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report);

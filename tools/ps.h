@@ -78,6 +78,11 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report);
 int ps_make(struct ps *ret, gpumap_inventory *inventory);
 void ps_free(struct ps *ps);
 
+/* What the environment of facts->pid shows: its name of GPUs, its run and rank. facts->name says
+ * whether it could be read. GPUMAP_ENOMEM; free the facts in any case. */
+int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory);
+void ps_facts_free(struct ps_facts *facts);
+
 const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
 
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is

@@ -73,7 +73,7 @@ static bool read_cgroup(char **ret, int64_t pid)
 	return error != ENOMEM;
 }
 
-static int read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
+int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
 	struct process_text text;
 	char *cgroup, *own = NULL;
@@ -118,7 +118,7 @@ static int read_facts(struct ps *ps, const gpumap_process *p, size_t *place)
 	facts->name = PS_NAME_UNREADABLE;
 	facts->own = gpumap_process_int(p, GPUMAP_PROCESS_UID) == (int64_t)getuid();
 	facts->detached = ps_is_detached((int)pid);
-	return read_environment(facts, ps->inventory);
+	return ps_read_environment(facts, ps->inventory);
 }
 
 /* --- its name of a GPU ---------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
 			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
 					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
-			   "ps reads from NVML how GPUs are used, and NVML does not answer here");
+			   "NVML shows how GPUs are used, and NVML does not answer here");
 }
 
 /* A frame for people shows which GPUs do not let their usage be read. */
@@ -262,14 +262,18 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
+void ps_facts_free(struct ps_facts *facts)
+{
+	gpumap_mapping_free(facts->mapping);
+	free(facts->run);
+}
+
 void ps_free(struct ps *ps)
 {
 	for (size_t i = 0; i < ps->count; i++)
 		free(ps->gpus[i].processes);
-	for (size_t i = 0; i < ps->fact_count; i++) {
-		gpumap_mapping_free(ps->facts[i].mapping);
-		free(ps->facts[i].run);
-	}
+	for (size_t i = 0; i < ps->fact_count; i++)
+		ps_facts_free(&ps->facts[i]);
 	free(ps->gpus);
 	free(ps->facts);
 	gpumap_inventory_free(ps->inventory);

@@ -212,27 +212,59 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 		"no record of a run, or cut short: %s", what);
 }
 
-int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
+static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
 	char *text = NULL;
 	size_t size;
-	int code = read_file(path, true, MAX_BYTES, &text, &size), r;
-	json_t *o, *plan;
+	int code = read_file(path, true, MAX_BYTES, &text, &size);
 
 	if (code)
 		return report_read(report, code, path, "the record of the run", MAX_BYTES, NULL);
-	o = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
+	if (*ret)
+		return GPUMAP_OK;
+	if (!*error.text || json_error_code(&error) == json_error_out_of_memory)
+		return report_nomem(report);
+	return no_record(path, QUOTE(span_of(error.text)), report);
+}
+
+int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
+{
+	json_t *o = NULL, *plan;
+	int r = read_json(&o, path, report);
+
+	if (r != GPUMAP_OK)
+		return r;
 	plan = json_object_get(o, "plan");
-	if (!o && (!*error.text || json_error_code(&error) == json_error_out_of_memory))
-		r = report_nomem(report);
-	else if (!o)
-		r = no_record(path, QUOTE(span_of(error.text)), report);
-	else if (!json_is_object(plan))
+	if (!json_is_object(plan))
 		r = no_record(path, "it has no plan", report);
 	else
 		r = job_read(ret, plan, path, report);
+	json_decref(o);
+	return r;
+}
+
+int record_run(char **ret, const char *path, gpumap_report *report)
+{
+	json_t *o = NULL;
+	const char *run;
+	int r = read_json(&o, path, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	run = json_string_value(json_object_get(o, "run"));
+	if (!run || !json_object_get(o, "ranks")) {
+		r = no_record(path, "it has no run", report);
+	} else {
+		char *copy = strdup(run);
+
+		if (copy)
+			*ret = copy;
+		else
+			r = report_nomem(report);
+	}
 	json_decref(o);
 	return r;
 }

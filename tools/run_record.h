@@ -33,5 +33,7 @@ int record_write(const struct record *record, const char *path, gpumap_report *r
 
 /* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
+/* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
+int record_run(char **ret, const char *path, gpumap_report *report);
 
 #endif

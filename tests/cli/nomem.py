@@ -92,6 +92,8 @@ COMMANDS = [
     ("inventory, read", "inventory --inventory smi.txt", None),
     ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
     ("pick", "pick 1 -- echo hi", None),
+    ("verify, a process", "verify --pid {pid}", None),
+    ("verify, no run", "verify --json 20260101-000000-1", None),
     ("help", "--help", None),
     ("run, help", "run --help", None),
     ("a misspelling", "--visble 1", None),

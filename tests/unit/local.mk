@@ -65,6 +65,7 @@ unit_programs = \
 	tests/unit/t-speech \
 	tests/unit/t-svg \
 	tests/unit/t-vectors \
+	tests/unit/t-verify \
 	tests/unit/t-visible \
 	tests/unit/t-words
 check_PROGRAMS += $(unit_programs)
@@ -200,6 +201,15 @@ tests_unit_t_svg_LDADD = $(unit_ldadd)
 tests_unit_t_vectors_SOURCES = tests/unit/t-vectors.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_vectors_CFLAGS = $(unit_cflags)
 tests_unit_t_vectors_LDADD = $(unit_ldadd)
+
+# Of the command: what it compares, and its answers.
+tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h $(failing_malloc) \
+	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
+	tools/ps.h tools/ps_read.c tools/ps_run.c tools/run_live.h \
+	tools/verify.h tools/verify_json.c tools/verify_judge.c tools/verify_read.c tools/verify_text.c
+tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_verify_CFLAGS = $(unit_cflags)
+tests_unit_t_verify_LDADD = $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "color.h"
+#include "process_stat.h"
+#include "report.h"
+#include "run_record.h"
+#include "text.h"
+#include "verify.h"
+
+static const struct option_row rows[] = {
+	{"--pid", "N", "the run that process N is a rank of; without a run, that process alone"},
+	{"--format", "text|json", "the form of the answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+enum {
+	MAX_NAMED = 16,
+	/* A rank may end while it is looked at: its launcher then shows the end, soon. */
+	LOOKS = 100,
+	LOOK_MS = 100
+};
+
+struct arguments {
+	struct output output;
+	const char *pid, *record;
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap verify [OPTIONS] [RECORD|RUN]\n"
+	      "\n"
+	      "Compares a run of gpumap that goes on with its plan: whether the process of each\n"
+	      "rank is there, whether it has the visible list that gpumap run gave it, and\n"
+	      "whether it has memory on its own GPUs and on no others. The children of a rank\n"
+	      "count as the rank. RECORD is the file of a record, RUN the name that gpumap ps\n"
+	      "shows; without them it is the only run of this user that goes on.\n"
+	      "\n"
+	      "  gpumap verify\n"
+	      "  gpumap verify logs/run-20261125-193000-4700.json\n"
+	      "  gpumap verify --pid 4711\n"
+	      "  gpumap verify --json 20261125-193000-4700\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "The exit status is 0 if nothing differs, 1 if something differs or cannot be "
+	      "seen.\n",
+	      stdout);
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+
+	options_init(&options, "verify", rows, NO_KEYS, argc, argv);
+	while (!failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (output_option(&a->output, name, options.value, &failed))
+			continue;
+		if (streq(name, "--pid"))
+			a->pid = options.value;
+		else if (a->record)
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					   ABOUT(.fix = "name one run"),
+					   "unexpected argument: '%s'",
+					   QUOTE(span_of(options.operand)));
+		else
+			a->record = options.operand;
+	}
+	if (failed)
+		return GPUMAP_EINPUT;
+	if (a->pid && a->record)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--pid", .fix = "leave one of the two out"),
+				   "both a process and a run are named");
+	if (a->output.format == GPUMAP_FORMAT_SVG)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--format", .fix = "write text or json"),
+				   "what runs now has no picture");
+	return GPUMAP_OK;
+}
+
+/* --- which run ------------------------------------------------------------------------ */
+
+static int not_found(const char *name, gpumap_report *report)
+{
+	static const char fix[] = "gpumap ps shows the processes on GPUs and their runs; --pid N "
+				  "checks a process";
+
+	if (!name)
+		return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
+				   ABOUT(.fix = fix), "no run of gpumap by this user goes on here");
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND, ABOUT(.fix = fix),
+			   "no run '%s' goes on here", QUOTE(span_of(name)));
+}
+
+static int not_named(const struct live_runs *all, size_t count, const bool *chosen,
+		     gpumap_report *report)
+{
+	struct strbuf list = {0};
+	size_t named = 0;
+	int r;
+
+	for (size_t i = 0; i < all->count && named < MAX_NAMED; i++) {
+		if (!chosen[i])
+			continue;
+		strbuf_printf(&list, "%s%s (process %d)", named++ ? ", " : "",
+			      QUOTE(span_of(all->runs[i].run)), all->runs[i].launcher);
+	}
+	if (count > named)
+		strbuf_printf(&list, " and %zu more", count - named);
+	r = list.failed ? report_nomem(report)
+			: report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
+				      ABOUT(.fix = "name one, or its process with --pid"),
+				      "%zu runs go on here: %s", count, list.text);
+	strbuf_free(&list);
+	return r;
+}
+
+/* The only run that has the name, or is this user's. Takes it from the list. */
+static int take_run(struct live_run *ret, struct live_runs *all, const char *name,
+		    gpumap_report *report)
+{
+	bool *chosen = calloc(all->count + 1, sizeof(*chosen));
+	size_t count = 0, last = 0;
+	int r = GPUMAP_OK;
+
+	if (!chosen)
+		return report_nomem(report);
+	for (size_t i = 0; i < all->count; i++) {
+		chosen[i] = name ? streq(all->runs[i].run, name) : all->runs[i].own;
+		count += chosen[i];
+		last = chosen[i] ? i : last;
+	}
+	if (count == 0)
+		r = not_found(name, report);
+	else if (count > 1)
+		r = not_named(all, count, chosen, report);
+	else {
+		*ret = all->runs[last];
+		all->runs[last] = (struct live_run){0};
+	}
+	free(chosen);
+	return r;
+}
+
+/* Whether it is a path, and not the name of a run. */
+static bool is_path(const char *record)
+{
+	return strchr(record, '/') || text_ends(record, ".json") || access(record, F_OK) == 0;
+}
+
+static int find_run(struct live_run *ret, const struct arguments *a)
+{
+	gpumap_report *report = a->output.report;
+	struct live_runs all = {0};
+	char *name = NULL;
+	int r = GPUMAP_OK;
+
+	if (a->record && is_path(a->record))
+		r = record_run(&name, a->record, report);
+	else if (a->record && !(name = strdup(a->record)))
+		r = report_nomem(report);
+	if (r == GPUMAP_OK)
+		r = live_runs_find(&all);
+	if (r == GPUMAP_OK)
+		r = take_run(ret, &all, name, report);
+	live_runs_free(&all);
+	free(name);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+/* --- its facts ------------------------------------------------------------------------ */
+
+/* Whether the launcher may still show how a rank ended. */
+static bool may_settle(const struct verify *v, int launcher)
+{
+	struct process_stat stat;
+
+	if (process_stat_read(&stat, launcher) && stat.stopped)
+		return false;
+	for (size_t i = 0; i < v->count; i++)
+		if (v->ranks[i].process == VERIFY_GONE)
+			return true;
+	return false;
+}
+
+/* Reads what the launcher shows once more. GPUMAP_ENODRIVER: the run has ended. */
+static int look_again(struct live_run *run, gpumap_report *report)
+{
+	struct live_run now = {0};
+	int r;
+
+	nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+	r = live_run_of(&now, run->launcher);
+	if (r == GPUMAP_OK && (!now.text || now.file != run->file))
+		r = not_found(run->run, report);
+	if (r != GPUMAP_OK) {
+		live_run_free(&now);
+		return r;
+	}
+	live_run_free(run);
+	*run = now;
+	return GPUMAP_OK;
+}
+
+static int read_run(struct verify *v, struct live_run *run, const struct arguments *a)
+{
+	bool json = a->output.format == GPUMAP_FORMAT_JSON;
+	gpumap_report *report = a->output.report, *found = NULL;
+	int r = GPUMAP_OK;
+
+	for (int look = 0; r == GPUMAP_OK; look++) {
+		gpumap_report_free(found);
+		found = NULL;
+		r = gpumap_report_new(&found);
+		if (r == GPUMAP_OK)
+			r = verify_run(v, run, json, found);
+		if (r != GPUMAP_OK || !may_settle(v, run->launcher) || look == LOOKS)
+			break;
+		verify_free(v);
+		r = look_again(run, report);
+	}
+	report_copy_all(report, found, FINDING_COUNT);
+	gpumap_report_free(found);
+	return r;
+}
+
+static int read_facts(struct verify *v, const struct arguments *a)
+{
+	bool json = a->output.format == GPUMAP_FORMAT_JSON;
+	struct live_run run = {0};
+	int64_t pid = a->pid ? span_number(span_of(a->pid), INT32_MAX) : -1;
+	int r;
+
+	if (!a->pid)
+		r = find_run(&run, a);
+	else
+		r = pid > 0 ? live_run_of(&run, (int)pid) : GPUMAP_OK;
+	if (r == GPUMAP_OK)
+		r = run.text ? read_run(v, &run, a)
+			     : verify_alone(v, a->pid, json, a->output.report);
+	live_run_free(&run);
+	return r;
+}
+
+static int print_answer(const struct arguments *a, const struct verify *v)
+{
+	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
+	int r = GPUMAP_OK;
+
+	if (a->output.format == GPUMAP_FORMAT_JSON)
+		verify_json(&buf, v, a->output.report);
+	else
+		verify_text(&buf, v);
+	if (buf.failed)
+		r = GPUMAP_ENOMEM;
+	else if (!print_text(buf.text, a->output.report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&buf);
+	return r;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct arguments a = {.output.format = wanted_format(argc, argv)};
+	struct verify verify = {0};
+	bool done = false;
+	int r;
+
+	if (!report_begin(&a.output.report))
+		return STATUS_MALFORMED;
+	r = read_options(&a, argc, argv, &done);
+	if (r == GPUMAP_OK && !done) {
+		r = read_facts(&verify, &a);
+		if (r == GPUMAP_OK) {
+			verify_judge(&verify, a.output.report);
+			done = verify_is_right(&verify);
+			r = print_answer(&a, &verify);
+			verify_free(&verify);
+		}
+	}
+	return finish(&a.output, r, done);
+}
