@@ -27,6 +27,9 @@ static const struct option_row rows[] = {
 	{"--manifest", "FILE",
 	 "write the record of the run (its plan, and how each rank ended) to FILE; default: "
 	 "run-ID.json in the log folder, if there is one"},
+	{"--verify", NULL,
+	 "compare the ranks with the plan, as gpumap verify does, once they have used their GPUs, "
+	 "and print what differs"},
 	{"--json", NULL,
 	 "print the record of the run as JSON at its end; the ranks' output then goes to standard "
 	 "error; with --dry-run print the plan as JSON"},
@@ -80,6 +83,8 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 		c->run.json = true;
 	else if (streq(name, "--dry-run"))
 		c->run.dry = true;
+	else if (streq(name, "--verify"))
+		c->run.verify = true;
 	else if (streq(name, "--sweep"))
 		c->sweep = value;
 	else if (streq(name, "--again"))

@@ -58,6 +58,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/run_ranks.c tools/run_ranks.h \
 	tools/run_record.c tools/run_record.h \
 	tools/run_sweep.c tools/run_sweep.h \
+	tools/run_verify.c tools/run_verify.h \
 	tools/sweep.h \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h \

@@ -14,6 +14,7 @@
 #include "plan_show.h"
 #include "rdzv_options.h"
 #include "run_record.h"
+#include "run_verify.h"
 
 enum { MAX_SUMMARIES = 4 };
 
@@ -232,6 +233,15 @@ static bool conclude(struct running *r, size_t shown)
 	return kept;
 }
 
+static void start(struct running *r)
+{
+	pid_t watcher = r->run->verify ? run_verify_begin(&r->ranks, r->report) : 0;
+
+	launch_run(&r->ranks.launch, &r->result, r->report);
+	if (watcher)
+		run_verify_end(watcher, r->report);
+}
+
 int run_plan(const struct run *run, gpumap_report *report)
 {
 	struct running r = {.run = run, .report = report, .port.fd = -1};
@@ -248,7 +258,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 		r.ranks.launch.styled = color_on(STDERR_FILENO);
 		out = keep_output(&r);
 		if (has_scripts(&r))
-			launch_run(&r.ranks.launch, &r.result, report);
+			start(&r);
 		give_back_output(out);
 		kept = conclude(&r, shown);
 	}

@@ -12,6 +12,7 @@ struct run {
 	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
 	bool json;            /* print the record on standard output at the end */
 	bool dry;             /* show the plan, and start nothing */
+	bool verify;          /* compare the ranks with the plan once they have used their GPUs */
 	char *const *words;   /* the command line, for the record */
 };
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "run_verify.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "report.h"
+#include "verify.h"
+
+enum {
+	FIRST_MS = 500,
+	LAST_MS = FIRST_MS << 12, /* so 13 looks, the last 4095 s after the start */
+	END_MS = 2000,            /* a watcher that hangs in the driver is left alone */
+	STEP_MS = 10
+};
+
+static void wait_ms(int64_t ms)
+{
+	struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+	while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
+		;
+}
+
+static void not_verified(const char *why, gpumap_report *report)
+{
+	report_add(report, FINDING_NOT_VERIFIED,
+		   ABOUT(.origin = "--verify",
+			 .fix = "gpumap verify compares a run at any time while it goes on"),
+		   "the ranks were not compared with their plan: %s", why);
+}
+
+/* --- the watcher ---------------------------------------------------------------------- */
+
+/* Whether a rank may still change what there is to report. */
+static bool is_early(const struct verify *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->ranks[i].state == VERIFY_UNUSED || v->ranks[i].process == VERIFY_GONE)
+			return true;
+	return false;
+}
+
+static void print(const struct run_ranks *ranks, gpumap_report *report)
+{
+	char fresh[FRESH_LINE];
+
+	if (!gpumap_report_count(report))
+		return;
+	fputs(launch_fresh_line(fresh, &ranks->launch, STDERR_FILENO), stderr);
+	print_report(&(struct output){.report = report}, 0);
+	fflush(stderr);
+}
+
+/* Looks at the ranks once. True: that was all. */
+static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpumap_report *report)
+{
+	gpumap_report *facts = NULL;
+	struct live_run run = {0};
+	struct verify v = {0};
+	int r = gpumap_report_new(&facts);
+	bool done = false;
+
+	if (r == GPUMAP_OK)
+		r = live_run_read(&run, ranks->live.fd);
+	run.launcher = launcher;
+	if (r == GPUMAP_OK)
+		r = verify_run(&v, &run, false, facts);
+	if (r == GPUMAP_OK) {
+		verify_judge(&v, facts);
+		done = v.no_usage || last || !is_early(&v);
+		if (v.no_usage)
+			not_verified("NVML does not answer here", report);
+		else if (done)
+			report_copy_all(report, facts, FINDING_USAGE_REFUSED);
+		if (last && verify_count(&v, VERIFY_UNUSED))
+			not_verified("some have not used their GPUs for an hour", report);
+	}
+	verify_free(&v);
+	live_run_free(&run);
+	gpumap_report_free(facts);
+	return done;
+}
+
+static void watch(const struct run_ranks *ranks, pid_t launcher) __attribute__((noreturn));
+static void watch(const struct run_ranks *ranks, pid_t launcher)
+{
+	gpumap_report *report = NULL;
+	sigset_t all;
+
+	/* Signals of the terminal are for the launcher, which ends this process. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
+		_exit(STATUS_OWN_FAILURE);
+	/* Its lines must not mix with the output of the ranks. */
+	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		_exit(STATUS_OWN_FAILURE);
+	for (int64_t ms = FIRST_MS; ms <= LAST_MS; ms *= 2) {
+		wait_ms(ms);
+		if (look(ranks, launcher, ms == LAST_MS, report))
+			break;
+	}
+	print(ranks, report);
+	_exit(STATUS_ANSWERED);
+}
+
+/* --- the launcher --------------------------------------------------------------------- */
+
+pid_t run_verify_begin(const struct run_ranks *ranks, gpumap_report *report)
+{
+	pid_t launcher = getpid(), pid;
+
+	if (ranks->live.fd < 0) {
+		not_verified("the system gives no file in memory", report);
+		return 0;
+	}
+	pid = fork();
+	if (pid == 0)
+		watch(ranks, launcher);
+	if (pid < 0)
+		not_verified(strerror(errno), report);
+	return pid < 0 ? 0 : pid;
+}
+
+void run_verify_end(pid_t watcher, gpumap_report *report)
+{
+	int status = 0;
+
+	kill(watcher, SIGKILL);
+	for (int ms = 0; waitpid(watcher, &status, WNOHANG) == 0; ms += STEP_MS) {
+		if (ms >= END_MS) {
+			not_verified("NVML hangs", report);
+			return;
+		}
+		wait_ms(STEP_MS);
+	}
+	if (WIFSIGNALED(status))
+		not_verified("the run ended before all ranks had used their GPUs", report);
+	else if (WEXITSTATUS(status) != STATUS_ANSWERED)
+		not_verified("memory ran out", report);
+}
