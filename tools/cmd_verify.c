@@ -286,7 +286,7 @@ int cmd_verify(int argc, char **argv)
 	if (r == GPUMAP_OK && !done) {
 		r = read_facts(&verify, &a);
 		if (r == GPUMAP_OK) {
-			verify_judge(&verify, a.output.report);
+			verify_compare(&verify, a.output.report);
 			done = verify_is_right(&verify);
 			r = print_answer(&a, &verify);
 			verify_free(&verify);

@@ -214,8 +214,9 @@ static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 {
 	/* Then a driver would be of no use. */
 	if (!gpumap_inventory_count(inventory))
-		return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE, NULL,
-				   "gpumap ps needs a machine with an NVIDIA GPU");
+		return report_fail(
+			report, GPUMAP_ENODRIVER, FINDING_NO_USAGE, NULL,
+			"NVML shows how GPUs are used, and this machine has no NVIDIA GPU");
 	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
 			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
 					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),

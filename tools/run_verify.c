@@ -72,7 +72,7 @@ static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpuma
 	if (r == GPUMAP_OK)
 		r = verify_run(&v, &run, false, facts);
 	if (r == GPUMAP_OK) {
-		verify_judge(&v, facts);
+		verify_compare(&v, facts);
 		done = v.no_usage || last || !is_early(&v);
 		if (v.no_usage)
 			not_verified("NVML does not answer here", report);

@@ -3,7 +3,7 @@
  * gpumap verify: whether a job that runs does what its plan says.
  *
  *	verify_run(), verify_alone()	the facts: what was planned, and what can be seen
- *	verify_judge()			compares them: a pure function
+ *	verify_compare()			compares them: a pure function
  *	verify_text(), verify_json()	the answer
  */
 #ifndef GM_VERIFY_H
@@ -70,7 +70,7 @@ struct verify_rank {
 	struct verify_use *uses;
 	size_t use_count, use_room;
 
-	/* by verify_judge() */
+	/* by verify_compare() */
 	enum verify_state state;
 	unsigned differences;
 };
@@ -104,7 +104,7 @@ int verify_make(struct verify *ret, const struct live_run *live, struct ps *ps);
 void verify_free(struct verify *verify);
 
 /* Sets the state of each rank, and reports what is not right. */
-void verify_judge(struct verify *verify, gpumap_report *report);
+void verify_compare(struct verify *verify, gpumap_report *report);
 /* Whether all was seen, and nothing differs. */
 bool verify_is_right(const struct verify *verify);
 /* How many ranks have this state. */

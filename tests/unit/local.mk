@@ -206,7 +206,7 @@ tests_unit_t_vectors_LDADD = $(unit_ldadd)
 tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h $(failing_malloc) \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
 	tools/ps.h tools/ps_read.c tools/ps_run.c tools/run_live.h \
-	tools/verify.h tools/verify_json.c tools/verify_judge.c tools/verify_read.c tools/verify_text.c
+	tools/verify.h tools/verify_json.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
 tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_verify_CFLAGS = $(unit_cflags)
 tests_unit_t_verify_LDADD = $(unit_ldadd)

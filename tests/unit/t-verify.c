@@ -192,7 +192,7 @@ START_TEST(each_is_judged)
 
 	make(&v, (size_t)_i);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	verify_judge(&v, report);
+	verify_compare(&v, report);
 	for (size_t i = 0; i < v.count; i++)
 		add_word(states, sizeof(states), words[v.ranks[i].state]);
 	for (size_t i = 0; i < gpumap_report_count(report); i++)
@@ -251,7 +251,7 @@ START_TEST(messages_name_what_differs)
 	ck_assert_msg(row < ARRAY_SIZE(rows), "no row '%s'", messages[_i].row);
 	make(&v, row);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	verify_judge(&v, report);
+	verify_compare(&v, report);
 	ck_assert_uint_ge(gpumap_report_count(report), 1);
 	ROW_EQ_STR(messages[_i].row,
 		   gpumap_finding_str(gpumap_report_get(report, 0), GPUMAP_FINDING_TEXT),
@@ -287,7 +287,7 @@ START_TEST(whole_or_failed)
 	bool failed = true;
 
 	make(&v, (size_t)_i / 2);
-	verify_judge(&v, NULL);
+	verify_compare(&v, NULL);
 	usual = answer(0, _i % 2, &v);
 	ck_assert_ptr_nonnull(usual);
 	ck_assert_ptr_nonnull(strstr(usual, "a-run"));
@@ -400,7 +400,7 @@ START_TEST(without_usage)
 	struct verify v;
 
 	ck_assert_int_eq(verify_make(&v, &live, NULL), GPUMAP_OK);
-	verify_judge(&v, NULL);
+	verify_compare(&v, NULL);
 	ck_assert_int_eq(v.ranks[0].state, VERIFY_HIDDEN);
 	verify_free(&v);
 }

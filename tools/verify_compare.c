@@ -300,7 +300,7 @@ static void judge_memory(const struct verify *v, struct verify_rank *rank, gpuma
 
 /* --- all ---------------------------------------------------------------------------- */
 
-void verify_judge(struct verify *v, gpumap_report *report)
+void verify_compare(struct verify *v, gpumap_report *report)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		struct verify_rank *rank = &v->ranks[i];
