@@ -742,6 +742,10 @@ int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inven
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
+/* Sets the GPUs that the setting gpus = free:N stands for on the host: numbers of nvidia-smi, as
+ * gpumap_lease_visible() gives them. Without them such a plan cannot be started. */
+int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list);
+
 /* Sets the CPUs of the host. `allowed` lists the CPUs that the inherited affinity and cpuset allow,
  * "0-31"; NULL: not known. core[n] is a number that the threads of one core share, or -1 if there
  * is no CPU n. node[n] is the NUMA node of CPU n, or -1 if it is not known. `count` is the length
@@ -939,6 +943,12 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);
+
+/* Gives the GPUs that gpumap_lease_take would take now, without keeping them: the lease has no
+ * descriptors. It does not wait. If not enough GPUs are free, others that the claim can use stand
+ * for them, and a warning tells which are not free. It makes no folder. Returns the codes of
+ * gpumap_lease_take, but not GPUMAP_EBUSY, unless another process keeps the gate. */
+int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
 /* Closes the descriptors. The lease ends when no other process has them open. */
 void gpumap_lease_free(gpumap_lease *lease);

@@ -89,6 +89,10 @@ static bool gpu_fix(struct span entry, char *fix, size_t size)
 		snprintf(fix, size, "leave the comma out");
 		return true;
 	}
+	if (span_starts(entry, "free")) {
+		snprintf(fix, size, "write free:N alone, as in free:2");
+		return true;
+	}
 	if (span_is(entry, "-1")) {
 		snprintf(fix, size, "write none for ranks without GPUs");
 		return true;

@@ -196,6 +196,34 @@ static bool no_conflict(const gpumap_profile *p)
 	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
 }
 
+static bool free_conflict(const gpumap_profile *p)
+{
+	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
+}
+
+static bool no_wait(const gpumap_profile *p)
+{
+	return given(p, PKEY_PROFILE_wait) && !is(p, PKEY_PROFILE_wait, PLAN_WAIT_NO) &&
+	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
+}
+
+static bool free_elsewhere(const gpumap_profile *p)
+{
+	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
+	       !is(p, PKEY_PROFILE_launcher, PLAN_LAUNCHER_LOCAL);
+}
+
+static bool free_of_hosts(const gpumap_profile *p)
+{
+	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) && *value_of(p, PKEY_PROFILE_hosts);
+}
+
+static bool free_of_machine(const gpumap_profile *p)
+{
+	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
+	       !is(p, PKEY_PROFILE_inventory, PLAN_INVENTORY_HOST);
+}
+
 static bool no_sharing(const gpumap_profile *p)
 {
 	return given(p, PKEY_PROFILE_ranks_per_gpu) && number(p, PKEY_PROFILE_ranks_per_gpu) != 1 &&
@@ -254,6 +282,17 @@ static const struct fault {
 	 "write " SETTING("log_dir = logs")},
 	{no_conflict, PKEY_PROFILE_on_conflict, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, "S6a",
 	 "an inherited list cannot conflict with itself", "name the GPUs, or leave it out"},
+	{free_conflict, PKEY_PROFILE_on_conflict, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, "S6a",
+	 "free GPUs are chosen from the inherited list", "leave it out"},
+	{no_wait, PKEY_PROFILE_wait, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
+	 "only free GPUs are waited for", "write " SETTING("gpus = free:2") ", or leave it out"},
+	{free_elsewhere, PKEY_PROFILE_gpus, PKEY_PROFILE_launcher, FINDING_SETTINGS_CLASH, NULL,
+	 "only gpumap run leases free GPUs",
+	 "write " SETTING("launcher = local") ", or start the launcher by gpumap pick"},
+	{free_of_hosts, PKEY_PROFILE_gpus, PKEY_PROFILE_hosts, FINDING_SETTINGS_CLASH, NULL,
+	 "a lease of free GPUs is for one host", "name the GPUs, or start a run for each host"},
+	{free_of_machine, PKEY_PROFILE_gpus, PKEY_PROFILE_inventory, FINDING_SETTINGS_CLASH, NULL,
+	 "only GPUs of the host itself can be leased", "leave the inventory out"},
 	{no_sharing, PKEY_PROFILE_ranks_per_gpu, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
 	 "there is no GPU to share", "leave it out"},
 };

@@ -159,7 +159,7 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 }
 
 /* Reports why a plan would be refused, if the machine is named: the profile may be launched on
- * another machine than this. */
+ * another machine than this. Which GPUs are free on it is not known. */
 static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
 {
 	const struct plan_options nothing = {.file = NULL};
@@ -173,6 +173,7 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 	if ((!lint->machine &&
 	     profile_key_value(profile, PKEY_PROFILE_inventory).word == PLAN_INVENTORY_HOST) ||
 	    profile_key_value(profile, PKEY_PROFILE_hosts).word == PLAN_HOSTS_SLURM ||
+	    profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_FREE ||
 	    gpumap_report_new(&scratch) != GPUMAP_OK)
 		return;
 	plan_from(&plan, &node, profile, &nothing, scratch);

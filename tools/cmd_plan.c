@@ -187,6 +187,7 @@ static int answer(struct command_plan *c, bool *answered)
 	int64_t node;
 	int r = check_file(c);
 
+	c->options.chooses = true;
 	if (r == GPUMAP_OK)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK)

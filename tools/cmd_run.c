@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lease_here.h"
+#include "plan/job.h"
 #include "plan_hosts.h"
+#include "plan_lease.h"
 #include "plan_open.h"
 #include "plan_show.h"
 #include "report.h"
@@ -61,6 +64,7 @@ static void help(struct options *options)
 	      "ends the processes that the ranks started.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
+	      "  gpumap run --gpus free:2 --wait train.py\n"
 	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
 	      "  gpumap run --nproc-per-node 4 --master-port 29500 train.py   (as torchrun)\n"
 	      "  gpumap run --inventory 4 --device cuda:%l -- sh -c 'echo $LOCAL_RANK'\n"
@@ -72,8 +76,9 @@ static void help(struct options *options)
 	      "gpumap plan --origin shows every setting, and where its value comes from.\n"
 	      "\n"
 	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
-	      "N); 124: the time limit was reached; 125: gpumap refused the plan or had an\n"
-	      "error; 126: the program cannot be executed; 127: it was not found.\n",
+	      "N); 124: the time limit was reached, or no GPUs became free in time; 125: gpumap\n"
+	      "refused the plan or had an error; 126: the program cannot be executed; 127: it\n"
+	      "was not found.\n",
 	      stdout);
 }
 
@@ -174,9 +179,17 @@ static int run_again(struct command_run *c)
 
 static int open_plan(struct command_run *c)
 {
+	int r;
+
 	c->options.starts = !c->run.dry;
-	return c->again ? run_again(c)
-			: plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
+	c->options.chooses = true;
+	c->options.lease = c->run.dry ? NULL : &c->run.lease;
+	r = c->again ? run_again(c) : plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
+	if (r != GPUMAP_OK || c->run.dry || c->run.lease || !job_lease(c->run.plan))
+		return r;
+	/* The plan was read, and its GPUs are not leased yet. */
+	r = run_check(&c->run, c->report);
+	return r == GPUMAP_OK ? plan_lease_again(&c->run.lease, c->run.plan, c->report) : r;
 }
 
 /* --dry-run: the exit status is that of gpumap plan. */
@@ -220,12 +233,12 @@ static void remind_of_nodes(const struct command_run *c)
 }
 
 /* A run that never began reports its reason too. */
-static int own_failure(const struct command_run *c)
+static int own_failure(const struct command_run *c, int code)
 {
 	print_report(&(struct output){.report = c->report}, 0);
 	if (c->run.json)
 		run_print_refusal(&c->run, c->report);
-	return STATUS_OWN_FAILURE;
+	return lease_status(code, c->report);
 }
 
 /* Opens closed standard streams, so that a file that is opened later does not become one. The
@@ -253,7 +266,8 @@ static int run(struct command_run *c)
 		report_nomem(c->report);
 	if (r == GPUMAP_OK)
 		remind_of_nodes(c);
-	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c);
+	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
+	gpumap_lease_free(c->run.lease);
 	gpumap_plan_free(c->run.plan);
 	return status;
 }
@@ -278,7 +292,7 @@ int cmd_run(int argc, char **argv)
 	/* run_show() frees the report. */
 	if (c.run.dry)
 		return show(&c, r);
-	status = r == GPUMAP_OK ? run(&c) : own_failure(&c);
+	status = r == GPUMAP_OK ? run(&c) : own_failure(&c, r);
 	gpumap_report_free(c.report);
 	return status;
 }

@@ -23,6 +23,11 @@ static const struct option_row common[] = {
 
 static int add_key(const gpumap_key *key, void *data)
 {
+	static const char *const may_be_left_out[][2] = {
+		{"yes|no", "[yes|no]"},
+		{"yes|no|--OPTION", "[yes|no|--OPTION]"},
+		{"yes|no|DURATION", "[yes|no|DURATION]"},
+	};
 	struct options *options = data;
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_OPTION);
 	const char *value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
@@ -30,10 +35,9 @@ static int add_key(const gpumap_key *key, void *data)
 
 	if (!name)
 		return 0;
-	if (streq(value, "yes|no"))
-		value = "[yes|no]";
-	if (streq(value, "yes|no|--OPTION"))
-		value = "[yes|no|--OPTION]";
+	for (size_t i = 0; i < ARRAY_SIZE(may_be_left_out); i++)
+		if (streq(value, may_be_left_out[i][0]))
+			value = may_be_left_out[i][1];
 	if (section && streq(section, "program") && !options->program)
 		options->program = options->count;
 	/* The default of the program's device is to read the program, as its help describes. */

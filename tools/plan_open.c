@@ -6,6 +6,7 @@
 
 #include "plan/job.h"
 #include "plan_hosts.h"
+#include "plan_lease.h"
 #include "report.h"
 #include "words.h"
 
@@ -81,13 +82,33 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 			   QUOTE(span_of(other)));
 }
 
+/* When the ranks start, it does not matter what was free when the plan was made. */
+static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *options,
+			     gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_read(ret, options->file, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
+
+		if (!options->starts ||
+		    (!finding_is(f, FINDING_LEASE_SHOWN) && !finding_is(f, FINDING_LEASE_NOT_NOW)))
+			report_copy(report, f);
+	}
+	gpumap_report_free(scratch);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
 static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 		     gpumap_report *report)
 {
 	int r = plan_check_alone(options, "--plan", options->file, report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_read(ret, options->file, report);
+		r = read_file_of_plan(ret, options, report);
 	if (r == GPUMAP_OK)
 		r = plan_node(node, *ret, options->node_rank, report);
 	if (r == GPUMAP_OK && job_host_count(*ret))
@@ -161,6 +182,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 					   (int64_t)gpumap_hosts_count(hosts.hosts), report);
 	if (hosts.hosts)
 		hosts.hosts->scheduled = options->scheduled;
+	if (r == GPUMAP_OK)
+		r = plan_lease(options, profile, &hosts, report);
 	if (r == GPUMAP_OK)
 		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
 				    : gpumap_plan_make(ret, profile, hosts.hosts, report);

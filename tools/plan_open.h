@@ -19,11 +19,13 @@ struct plan_options {
 	bool standalone;          /* --standalone */
 	const char *ranks_filter; /* --local-ranks-filter */
 	struct rendezvous rendezvous;
-	bool starts;      /* the ranks are started now */
-	bool one;         /* this process is one rank of a plan that is read from a file */
-	bool scheduled;   /* a scheduler's job, which does not exist yet, will start the ranks */
-	char on_fail[32]; /* of --max-restarts */
-	char **program;   /* the words of the program, ended by NULL; NULL: the profile's program */
+	bool starts;    /* the ranks are started now */
+	bool one;       /* this process is one rank of a plan that is read from a file */
+	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
+	bool chooses;   /* gpus = free:N: chooses GPUs of this host; else it is refused */
+	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
+	char on_fail[32];     /* of --max-restarts */
+	char **program; /* the words of the program, ended by NULL; NULL: the profile's program */
 };
 
 /* The options that plan_option takes besides those of a profile's keys; for the tables of commands.

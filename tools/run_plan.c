@@ -8,6 +8,7 @@
 #include "color.h"
 #include "command.h"
 #include "launch/held_port.h"
+#include "lease_here.h"
 #include "machine.h"
 #include "plan/job.h"
 #include "plan_open.h"
@@ -25,6 +26,7 @@ struct running {
 	struct run_ranks ranks;
 	struct launch_result result;
 	struct port port;
+	int *held; /* the descriptors of the lease */
 	struct record record;
 	char *path; /* of the record; NULL: none */
 };
@@ -126,6 +128,10 @@ static int prepare(struct running *r)
 		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
 				      r->report);
 	r->record.ranks = &r->ranks;
+	r->held = lease_descriptors(r->run->lease);
+	r->ranks.launch.held = r->held;
+	if (code == GPUMAP_OK && !r->held)
+		code = report_nomem(r->report);
 	if (code == GPUMAP_OK)
 		code = record_place(&r->path, &r->record, r->report);
 	clock_gettime(CLOCK_REALTIME, &r->record.started);
@@ -273,6 +279,7 @@ int run_plan(const struct run *run, gpumap_report *report)
 	launch_result_free(&r.result);
 	run_ranks_free(&r.ranks);
 	record_free(&r.record);
+	free(r.held);
 	free(r.path);
 	return code;
 }

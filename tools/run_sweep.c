@@ -10,6 +10,7 @@
 #include "command.h"
 #include "expand.h"
 #include "launch/bind.h"
+#include "lease_here.h"
 #include "report.h"
 #include "strbuf.h"
 #include "sweep.h"
@@ -99,6 +100,9 @@ static int check_parts(struct sweep *s)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *text = gpumap_profile_setting(s->profile, keys[i], GPUMAP_SETTING_TEXT);
 
+		/* Runs lease GPUs, each its own. */
+		if (i == 0 && starts_with(text ? text : "", "free:"))
+			continue;
 		if (text)
 			expand_each_variable(span_of(text), find_variable, s);
 		if (s->parts)
@@ -223,6 +227,8 @@ static int run_one(struct sweep *s, size_t i)
 	if (!report_begin(&s->report))
 		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
 	run.name = s->runs[i].name;
+	s->options.chooses = true;
+	s->options.lease = run.dry ? NULL : &run.lease;
 	run.json = run.dry && s->like->json;
 	if (s->like->json && !run.dry) /* the sweep prints the JSON of all runs together */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -235,11 +241,12 @@ static int run_one(struct sweep *s, size_t i)
 		r = plan_from(&run.plan, &run.node, s->profile, &s->options, s->report);
 	if (r != GPUMAP_OK) {
 		print_report(&(struct output){.report = s->report}, 0);
-		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
+		return run.dry ? STATUS_MALFORMED : lease_status(r, s->report);
 	}
 	if (run.dry)
 		return sweep_show(s, i, &run);
 	status = run_plan(&run, s->report);
+	gpumap_lease_free(run.lease);
 	gpumap_plan_free(run.plan);
 	gpumap_report_free(s->report);
 	return status;

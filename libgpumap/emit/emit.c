@@ -111,6 +111,14 @@ static bool can_start(struct emitter *e)
 		emit_refuse(e, "gpumap plan shows why", "the plan cannot be started");
 		return false;
 	}
+	if (e->plan->lease) {
+		report_add(e->report, FINDING_LEASE_NOT_HERE,
+			   ABOUT(.origin = e->target,
+				 .fix = "start it by gpumap pick N -- COMMAND, with a plan for the "
+					"GPUs that it inherits"),
+			   "the plan is for GPUs that gpumap run leases: %s", e->plan->lease);
+		e->refused = true;
+	}
 	if (!e->plan->argument_count) {
 		report_add(e->report, FINDING_NO_PROGRAM,
 			   ABOUT(.origin = e->target,

@@ -145,6 +145,7 @@ static void put_plan(struct writer *w, json_t *o)
 		 plan->master_port ? json_integer(plan->master_port) : json_null(), &w->failed);
 	json_put(o, "run", json_text(plan->run), &w->failed);
 	json_put(o, "run_named", json_boolean(plan->run_named), &w->failed);
+	json_put(o, "lease", json_text(plan->lease), &w->failed);
 	json_put(o, "hosts", hosts_json(w), &w->failed);
 	json_put(o, "arguments", list_json(w, plan->argument_count, argument_json), &w->failed);
 	json_put(o, "environment", list_json(w, plan->variable_count, variable_json), &w->failed);
@@ -158,7 +159,7 @@ static void put_nothing(struct writer *w, json_t *o)
 {
 	static const char *const empty[] = {"profile",     "mode",     "world_size", "master_addr",
 					    "master_port", "run",      "run_named",  "arguments",
-					    "environment", "settings", "exceptions"};
+					    "environment", "settings", "exceptions", "lease"};
 
 	json_put(o, "answered", json_false(), &w->failed);
 	for (size_t i = 0; i < ARRAY_SIZE(empty); i++)

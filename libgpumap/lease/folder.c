@@ -62,25 +62,28 @@ static bool make_folder(const char *path)
 	return chmod(path, 01777) == 0;
 }
 
-int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs,
+int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs, bool make,
 		      gpumap_report *report)
 {
 	struct lease_folder folder = {.fd = -1, .sysfs = -1};
 	const char *used = path ? path : DEFAULT_FOLDER;
 
 	folder.fd = open_folder(used);
-	if (folder.fd < 0 && !path && errno == ENOENT)
+	if (folder.fd < 0 && !path && errno == ENOENT) {
 		used = OTHER_FOLDER;
-	if (folder.fd < 0 && errno == ENOENT && make_folder(used))
 		folder.fd = open_folder(used);
-	if (folder.fd < 0)
+	}
+	if (folder.fd < 0 && errno == ENOENT && make && make_folder(used))
+		folder.fd = open_folder(used);
+	if (folder.fd < 0 && (make || errno != ENOENT))
 		return report_fail(
 			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			ABOUT(.origin = used, .fix = "make it a folder of root with mode 1777"),
 			"the folder of leases cannot be used: %s", strerror(errno));
 	folder.path = strdup(used);
 	if (!folder.path) {
-		close(folder.fd);
+		if (folder.fd >= 0)
+			close(folder.fd);
 		return report_nomem(report);
 	}
 	folder.sysfs = open(sysfs ? sysfs : SYSFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,6 +118,8 @@ int lease_file(const struct lease_folder *folder, const char *name, int mode, bo
 	/* Opened before it is made: in a sticky folder O_CREAT on the file of another user fails
 	 * (fs.protected_regular). */
 	errno = ENOENT;
+	if (folder->fd < 0)
+		return -1;
 	if (!(mode & O_EXCL))
 		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags);
 	if (fd < 0 && errno == ENOENT && make) {

@@ -22,9 +22,9 @@ struct lease_folder {
 	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
 };
 
-/* Opens, and if needed makes, the folder `path`; NULL: the default. GPUMAP_EFILE: it cannot be
- * used, or others could replace the files in it. */
-int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs,
+/* Opens the folder `path`; NULL: the default. If there is none, it is made if `make`, or else has
+ * no files. GPUMAP_EFILE: it cannot be used, or others could replace the files in it. */
+int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs, bool make,
 		      gpumap_report *report);
 void lease_folder_close(struct lease_folder *folder);
 

@@ -37,6 +37,7 @@ struct taking {
 	int watch, gate, ticket; /* descriptors; -1 */
 	uint64_t number;         /* of the ticket */
 	bool first;              /* no one waits before this job */
+	bool preview;            /* nothing is locked or written, and it does not wait */
 	struct strbuf told;      /* what it waits for */
 	struct timespec start;
 };
@@ -313,10 +314,8 @@ static void report_unknown_load(const struct taking *t)
 /* Takes the chosen GPUs. */
 static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 {
-	int r;
+	int r = ask_again(t, got);
 
-	qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
-	r = ask_again(t, got);
 	if (r != GPUMAP_OK)
 		return r;
 	*got = *got && note_passed(t, wishes) && lock_all(t);
@@ -325,6 +324,26 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 	report_unknown_load(t);
 	r = set_visible(t->lease);
 	return r == GPUMAP_OK ? open_bell(t) : r;
+}
+
+/* Chooses among all that it may use, free ones first, where a lease would have to wait. */
+static void choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus)
+{
+	size_t n = 0;
+
+	for (int busy = 0; busy < 2; busy++)
+		for (size_t g = 0; g < gpus && n < wish->count; g++)
+			if (wish->usable[g] && wish->free_gpus[g] == !busy)
+				ret[n++] = g;
+}
+
+/* A lease without locks. */
+static int show_chosen(struct taking *t)
+{
+	for (size_t i = 0; i < t->claim->count; i++)
+		t->lease->locks[i] = (struct lease_locks){-1, -1};
+	t->lease->count = t->claim->count;
+	return set_visible(t->lease);
 }
 
 /* *got: the lease is taken. Otherwise the job has to wait. */
@@ -342,7 +361,14 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 				    t->lease->inventory, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	if (r == GPUMAP_OK && *got)
+	if (r == GPUMAP_OK && !*got && t->preview)
+		choose_any(t->lease->gpus, &wishes->list[wishes->count],
+			   t->lease->inventory->count);
+	if (r == GPUMAP_OK && (*got || t->preview))
+		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
+	if (r == GPUMAP_OK && t->preview)
+		r = show_chosen(t);
+	else if (r == GPUMAP_OK && *got)
 		r = take_chosen(t, wishes, got);
 	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
 }
@@ -411,7 +437,7 @@ static int attempt(struct taking *t, bool *got)
 		r = choose(t, &wishes, got);
 	if (r == GPUMAP_OK && !*got) {
 		tell_queue(t, &wishes);
-		if (t->claim->wait_ms)
+		if (t->claim->wait_ms && !t->preview)
 			r = join_queue(t, own);
 	}
 	wishes_free(&wishes);
@@ -429,7 +455,7 @@ static int try_once(struct taking *t, bool *got)
 	/* NVML can take a second. A job that will not get its GPUs does not keep the gate for that.
 	 */
 	r = probe(t);
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK && t->folder.fd >= 0)
 		r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
 	if (r != GPUMAP_OK)
 		return r;
@@ -438,7 +464,8 @@ static int try_once(struct taking *t, bool *got)
 		lease_queue_leave(&t->folder, t->ticket, t->number);
 		t->ticket = -1;
 	}
-	close(t->gate);
+	if (t->gate >= 0)
+		close(t->gate);
 	t->gate = -1;
 	return r;
 }
@@ -553,6 +580,12 @@ static int take(struct taking *t, int (*waits)(const char *text, void *data), vo
 	return r;
 }
 
+static int no_count(gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
+			   "the number of GPUs is missing");
+}
+
 EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 			     int (*waits)(const char *text, void *data), void *data,
 			     gpumap_report *report)
@@ -561,10 +594,9 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 	int r;
 
 	if (!claim->count)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
-				   "the number of GPUs is missing");
+		return no_count(report);
 	clock_gettime(CLOCK_MONOTONIC, &t.start);
-	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, report);
+	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, true, report);
 	if (r != GPUMAP_OK)
 		return r;
 	t.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -576,6 +608,38 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		lease_queue_leave(&t.folder, t.ticket, t.number);
 	if (t.watch >= 0)
 		close(t.watch);
+	strbuf_free(&t.told);
+	lease_folder_close(&t.folder);
+	if (r != GPUMAP_OK) {
+		gpumap_lease_free(t.lease);
+		return r;
+	}
+	*ret = t.lease;
+	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
+				gpumap_report *report)
+{
+	struct taking t = {.claim = claim,
+			   .report = report,
+			   .preview = true,
+			   .watch = -1,
+			   .gate = -1,
+			   .ticket = -1};
+	bool got = false;
+	int r;
+
+	if (!claim->count)
+		return no_count(report);
+	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, false, report);
+	if (r == GPUMAP_OK)
+		r = try_once(&t, &got);
+	if (r == GPUMAP_OK && !got)
+		report_add(report, FINDING_LEASE_NOT_NOW,
+			   ABOUT(.fix = "wait for them, or ask for fewer"),
+			   "%zu GPU%s not free now: %s", claim->count,
+			   claim->count == 1 ? " is" : "s are", t.told.text ? t.told.text : "");
 	strbuf_free(&t.told);
 	lease_folder_close(&t.folder);
 	if (r != GPUMAP_OK) {

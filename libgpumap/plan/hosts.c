@@ -191,3 +191,16 @@ EXPORT int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allo
 	host->has_cpus = true;
 	return GPUMAP_OK;
 }
+
+EXPORT int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list)
+{
+	const char *copy;
+
+	if (i >= hosts->count)
+		return GPUMAP_EINPUT;
+	copy = arena_strdup(&hosts->arena, list);
+	if (list && !copy)
+		return GPUMAP_ENOMEM;
+	hosts->hosts[i].free_gpus = copy;
+	return GPUMAP_OK;
+}

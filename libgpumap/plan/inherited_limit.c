@@ -351,7 +351,8 @@ static void report_own(struct builder *b, const struct host_class *class,
 }
 
 /* Leaves out the GPUs of other ranks if the selection is inherited; if it names them, that is an
- * error. For ranks of another launcher it is not known which rank has the named ones. */
+ * error. For ranks of another launcher it is not known which rank has the named ones. Those of a
+ * lease are free, and belong to no rank. */
 static int apply_own(struct builder *b, struct host_class *class,
 		     const struct plan_inherited *limit, const struct device_index *index)
 {
@@ -359,7 +360,8 @@ static int apply_own(struct builder *b, struct host_class *class,
 	struct strbuf labels = {0}, own = {0};
 	size_t kept;
 
-	if (limit->kind == PLAN_LIMIT_RANK && class->selection->kind == PLAN_GPUS_GPU)
+	if (limit->kind == PLAN_LIMIT_RANK &&
+	    (class->selection->kind == PLAN_GPUS_GPU || class->selection->kind == PLAN_GPUS_FREE))
 		return GPUMAP_OK;
 	if (limit->bad && class->count) {
 		report_bad_own(b, class, limit);

@@ -22,6 +22,11 @@ bool job_answered(const gpumap_plan *plan)
 	return plan->answered;
 }
 
+const char *job_lease(const gpumap_plan *plan)
+{
+	return plan->lease;
+}
+
 void job_refuse(gpumap_plan *plan)
 {
 	plan->answered = false;

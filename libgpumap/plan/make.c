@@ -15,8 +15,23 @@ static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, siz
 		.inherited = host->inherited_count ? host->inherited : NULL,
 		.inherited_count = host->inherited_count,
 		.cpus = host->has_cpus ? &host->cpus : NULL,
+		.free_gpus = host->free_gpus,
+		.no_free = host->no_free,
 		.settings = settings,
 	};
+}
+
+/* Notes the GPUs that have to be leased when the ranks start. */
+static int note_lease(gpumap_plan *plan, const struct plan_input *input)
+{
+	const struct plan_settings *settings =
+		input->hosts->settings ? input->hosts->settings : input->settings;
+	struct key_value gpus = key_value(PKEY_PROFILE_gpus, settings->gpus ? settings->gpus : "");
+
+	if (input->host_count != 1 || gpus.word != PLAN_GPUS_FREE)
+		return GPUMAP_OK;
+	plan->lease = arena_strdup(&plan->arena, input->hosts->free_gpus);
+	return plan->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
 /* With its hosts and ranks alone. */
@@ -41,6 +56,8 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 		for (size_t i = 0; i < hosts->count; i++)
 			describe(&inputs[i], hosts, i, settings.of[i]);
 		r = plan_make(ret, &input, report);
+		if (r == GPUMAP_OK && note_lease(*ret, &input) != GPUMAP_OK)
+			r = report_nomem(report);
 	}
 	arena_free(&settings.arena);
 	free(inputs);

@@ -160,6 +160,52 @@ static void take_entry(struct picker *k, const struct entry *entry)
 		report_bad(k, entry, "is a device that is named already", "name each device once");
 }
 
+/* The GPUs that were chosen for gpus = free:N. */
+static void take_free(struct picker *k)
+{
+	struct span rest = span_of(k->class->host->free_gpus), number;
+	const gpumap_device *device;
+
+	while (!k->class->bad && span_split(&rest, ',', &number)) {
+		device = device_by_number(&k->index, span_number(number, INT32_MAX));
+		if (device && device->mig_enabled != 1 && take(k, device))
+			continue;
+		report_bad(k, &(struct entry){.gpu.text = number}, "is not a free GPU",
+			   "take the list from a lease of this host");
+	}
+}
+
+static const char free_fix[] = "write " SETTING(
+	"gpus = inherit") ", and start the other launcher by gpumap pick N -- COMMAND";
+
+/* False, after its error: the GPUs of gpus = free:N are not known. */
+static bool knows_free(struct builder *b, struct host_class *class)
+{
+	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
+	bool several = b->input->host_count > 1;
+
+	if (class->selection->kind != PLAN_GPUS_FREE)
+		return true;
+	class->bad = !class->host->free_gpus || several;
+	if (several)
+		plan_report(
+			b, FINDING_LEASE_NOT_HERE,
+			ABOUT(.origin = place->origin, .line = place->line, .column = place->column,
+			      .fix = "name the GPUs, or start a run for each host"),
+			SETTING("gpus") ": a lease of free GPUs is for one host, and the plan has "
+					"%zu",
+			b->input->host_count);
+	else if (class->bad && !class->host->no_free)
+		plan_report(
+			b, FINDING_LEASE_NOT_HERE,
+			ABOUT(.origin = place->origin, .line = place->line, .column = place->column,
+			      .fix = free_fix),
+			SETTING("gpus") ": gpumap run alone chooses free GPUs, when it starts the "
+					"ranks of its host");
+	b->failed = b->failed || class->bad;
+	return !class->bad;
+}
+
 static int pick(struct picker *k)
 {
 	const gpumap_inventory *inventory = k->class->host->inventory;
@@ -167,6 +213,10 @@ static int pick(struct picker *k)
 
 	if (selection->kind == PLAN_GPUS_INHERIT && limits_list(k->class->host))
 		return limits_inherit(k->b, k->class, &k->index);
+	if (selection->kind == PLAN_GPUS_FREE) {
+		take_free(k);
+		return GPUMAP_OK;
+	}
 	if (selection->kind != PLAN_GPUS_GPU) {
 		for (size_t i = 0; i < inventory->count; i++)
 			take_all(k, &inventory->gpus[i]);
@@ -188,6 +238,8 @@ int selection_apply(struct builder *b, struct host_class *class)
 		class->without = true;
 		return GPUMAP_OK;
 	}
+	if (!knows_free(b, class))
+		return GPUMAP_OK;
 	if (!inventory) {
 		class->bad = true;
 		plan_report(b, FINDING_NO_INVENTORY,

@@ -8,7 +8,7 @@ static int classify(struct builder *b, const struct plan_host_input *host, struc
 {
 	struct table_key key = {{(uintptr_t)host->inventory, (uintptr_t)host->inherited,
 				 host->inherited_count, (uintptr_t)host->cpus,
-				 (uintptr_t)host->settings}};
+				 (uintptr_t)host->settings, (uintptr_t)host->free_gpus}};
 	struct table_key one = {{(uintptr_t)host->inventory}};
 	void **place = table_place(&b->classes, &b->scratch, key);
 	void **inventory = table_place(&b->inventories, &b->scratch, one);

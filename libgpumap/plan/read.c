@@ -425,6 +425,21 @@ static bool read_run_named(struct plan_reader *reader, const json_t *o)
 	return json_is_true(value) && reader->plan->run;
 }
 
+/* Older plans do not have it. */
+static void read_lease(struct plan_reader *reader, const json_t *o)
+{
+	gpumap_plan *plan = reader->plan;
+	struct span wrong;
+
+	if (!json_object_get(o, "lease"))
+		return;
+	plan->lease = reader_text(reader, o, "lease");
+	if (plan->lease && !numbers_check(span_of(plan->lease), INT32_MAX, &wrong))
+		reader_refuse(reader, "lease", "has no numbers of GPUs");
+	if (plan->lease && plan->host_count != 1)
+		reader_refuse(reader, "lease", "must be null for several hosts");
+}
+
 static void read_plan(struct plan_reader *reader, const json_t *o)
 {
 	gpumap_plan *plan = reader->plan;
@@ -444,6 +459,7 @@ static void read_plan(struct plan_reader *reader, const json_t *o)
 		reader_refuse(reader, "run", "is not a name without /");
 	plan->run_named = read_run_named(reader, o);
 	read_hosts(reader, o);
+	read_lease(reader, o);
 	if (json_is_integer(json_object_get(o, "master_port")) && !plan->master_port)
 		reader_refuse(reader, "master_port", "is out of range");
 	if (!plan->master_port && plan->host_count > 1)

@@ -6,7 +6,7 @@
 #include "arena.h"
 
 struct table_key {
-	uintptr_t words[5];
+	uintptr_t words[6];
 };
 
 struct table {

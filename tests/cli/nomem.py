@@ -92,6 +92,8 @@ COMMANDS = [
     ("inventory, read", "inventory --inventory smi.txt", None),
     ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
     ("pick", "pick 1 -- echo hi", None),
+    ("run, free GPUs", "run --gpus free:1 --wait=1ms --cpu-bind none -- echo hi", None),
+    ("plan, free GPUs", "plan --gpus free:1 --device cuda:0 -- true", None),
     ("verify, a process", "verify --pid {pid}", None),
     ("verify, no run", "verify --json 20260101-000000-1", None),
     ("help", "--help", None),
@@ -101,7 +103,7 @@ COMMANDS = [
 ]
 EMIT = "emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py"
 # Commands whose output differs from run to run.
-LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep")
+LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep", "run, free GPUs")
 
 # jansson loses a character of what it reads when it cannot grow a buffer, and reports nothing.
 LOSSY = ("plan, diff", "run, plan", "exec, plan")

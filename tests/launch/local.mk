@@ -50,6 +50,7 @@ launch_tests = \
 	tests/launch/command.test \
 	tests/launch/console.test \
 	tests/launch/end.test \
+	tests/launch/free.test \
 	tests/launch/start.test
 TESTS += $(launch_tests) $(launch_programs)
 EXTRA_DIST += $(launch_tests) tests/launch/lib.sh

@@ -15,7 +15,7 @@ static void begin(void)
 {
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	ck_assert(mkdtemp(path));
-	ck_assert_int_eq(lease_folder_open(&folder, path, path, NULL), GPUMAP_OK);
+	ck_assert_int_eq(lease_folder_open(&folder, path, path, true, NULL), GPUMAP_OK);
 }
 
 static void end(void)

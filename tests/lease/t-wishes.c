@@ -42,7 +42,7 @@ static void begin(void)
 	ck_assert_int_eq(
 		gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL),
 		GPUMAP_OK);
-	ck_assert_int_eq(lease_folder_open(&folder, path, path, NULL), GPUMAP_OK);
+	ck_assert_int_eq(lease_folder_open(&folder, path, path, true, NULL), GPUMAP_OK);
 	for (int i = 0; i < TICKETS; i++)
 		ck_assert_int_eq(lease_queue_join(&tickets[i], &numbers[i], &folder, &wishes[i]),
 				 GPUMAP_OK);

@@ -134,9 +134,9 @@ tests_unit_t_cpus_LDADD = $(unit_ldadd)
 # Of the command as well.
 tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(failing_malloc) \
 	$(exec_sources) $(launch_sources) tools/cpus.c tools/helper_path.c tools/machine.c \
-	tools/foreign_option.c tools/options.c tools/plan_hosts.c tools/plan_judge.c tools/plan_nodes.c \
-	tools/plan_open.c tools/plan_program.c tools/profile_options.c tools/rank_logs.c tools/rank_place.c \
-	tools/rank_rows.c tools/rdzv_options.c tools/torchrun_options.c
+	tools/foreign_option.c tools/lease_here.c tools/options.c tools/plan_hosts.c tools/plan_judge.c \
+	tools/plan_lease.c tools/plan_nodes.c tools/plan_open.c tools/plan_program.c tools/profile_options.c \
+	tools/rank_logs.c tools/rank_place.c tools/rank_rows.c tools/rdzv_options.c tools/torchrun_options.c
 tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_exec_nomem_LDADD = liblint.la $(unit_ldadd)

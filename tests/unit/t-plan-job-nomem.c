@@ -14,6 +14,19 @@
 	"r]\nprofile=p\nwhen_rank=1\nlog_dir=/l\n" \
 	"pass_local_rank=yes\n"
 
+enum { JSON_CASES = 2 }; /* the first of them */
+
+/* `free_gpus`: what gpus = free:2 of its one host stands for. */
+static const struct plan_case {
+	const char *files, *hosts, *free_gpus;
+	enum gpumap_format format;
+} cases[] = {
+	{FILES, "a,b,c[1-2]", NULL, GPUMAP_FORMAT_TEXT},
+	{FILES "[override f]\nprofile=p\ngpus=free:2\n", "a", "0,1", GPUMAP_FORMAT_TEXT},
+	{FILES, "a,b,c[1-2]", NULL, GPUMAP_FORMAT_JSON},
+	{FILES "[override f]\nprofile=p\ngpus=free:2\n", "a", "0,1", GPUMAP_FORMAT_JSON},
+};
+
 static int forget(const char *name, const char *value, void *data)
 {
 	(void)name;
@@ -41,14 +54,15 @@ static int start(gpumap_plan *plan, const char *const *envp)
 }
 
 /* The hosts' own allocations are part of it. */
-static int make(gpumap_plan **plan, const struct job_scene *scene, gpumap_report *report)
+static int make(gpumap_plan **plan, const struct job_scene *scene, const struct plan_case *c,
+		gpumap_report *report)
 {
 	static const int core[] = {0, 0, 1, 1}, node[] = {0, 0, 1, 1};
 	gpumap_hosts *hosts = NULL;
 	int r = gpumap_hosts_new(&hosts);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_hosts_parse_list(hosts, "a,b,c[1-2]", "test", report);
+		r = gpumap_hosts_parse_list(hosts, c->hosts, "test", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_hosts_count(hosts); i++)
 		r = gpumap_hosts_set_inventory(hosts, i, scene->inventories[0]);
 	if (r == GPUMAP_OK)
@@ -56,21 +70,23 @@ static int make(gpumap_plan **plan, const struct job_scene *scene, gpumap_report
 	if (r == GPUMAP_OK)
 		r = gpumap_hosts_set_cpus(hosts, 0, "0-3", core, node, 4);
 	if (r == GPUMAP_OK)
+		r = gpumap_hosts_set_free(hosts, 0, c->free_gpus);
+	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(plan, scene->profile, hosts, report);
 	gpumap_hosts_free(hosts);
 	return r;
 }
 
-static int run(const struct job_scene *scene, enum gpumap_format format, char **text)
+static int run(const struct job_scene *scene, const struct plan_case *c, char **text)
 {
 	gpumap_plan *plan = NULL;
 	gpumap_report *report = NULL;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK)
-		r = make(&plan, scene, report);
+		r = make(&plan, scene, c, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_format(text, plan, format, GPUMAP_FORMAT_FLAG_ORIGINS, report);
+		r = gpumap_plan_format(text, plan, c->format, GPUMAP_FORMAT_FLAG_ORIGINS, report);
 	if (r == GPUMAP_OK)
 		r = start(plan, scene->environ);
 	gpumap_plan_free(plan);
@@ -80,20 +96,20 @@ static int run(const struct job_scene *scene, enum gpumap_format format, char **
 
 START_TEST(every_allocation_fails)
 {
-	static const enum gpumap_format formats[] = {GPUMAP_FORMAT_TEXT, GPUMAP_FORMAT_JSON};
+	const struct plan_case *c = &cases[_i];
 	struct job_scene scene;
 	char *whole = NULL;
 
-	job_set(&scene, FILES, "a=2xH100",
+	job_set(&scene, c->files, "a=2xH100",
 		"SLURM_JOB_ID=4;SLURM_JOB_GPUS=0,1;CUDA_VISIBLE_DEVICES=1,0;RANK=4");
-	ck_assert_int_eq(run(&scene, formats[_i], &whole), GPUMAP_OK);
+	ck_assert_int_eq(run(&scene, c, &whole), GPUMAP_OK);
 	for (size_t n = 1;; n++) {
 		char *text = NULL;
 		bool failed;
 		int r;
 
 		allocations_fail_at(n);
-		r = run(&scene, formats[_i], &text);
+		r = run(&scene, c, &text);
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(r == GPUMAP_OK || r == GPUMAP_ENOMEM, "%zu gives %d", n, r);
@@ -119,8 +135,8 @@ START_TEST(every_allocation_of_reading_fails)
 	json_t *tree;
 	bool failed = true;
 
-	job_set(&scene, FILES, "a=2xH100", "SLURM_JOB_ID=4");
-	ck_assert_int_eq(run(&scene, GPUMAP_FORMAT_JSON, &whole), GPUMAP_OK);
+	job_set(&scene, cases[_i].files, "a=2xH100", "SLURM_JOB_ID=4");
+	ck_assert_int_eq(run(&scene, &cases[_i], &whole), GPUMAP_OK);
 	tree = json_loads(whole, 0, NULL);
 	ck_assert_ptr_nonnull(tree);
 	for (size_t n = 1; failed; n++) {
@@ -153,7 +169,8 @@ int main(void)
 	tests = tcase_create("plan-job-nomem");
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, every_allocation_fails, 0, 2);
-	tcase_add_test(tests, every_allocation_of_reading_fails);
+	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
+	tcase_add_loop_test(tests, every_allocation_of_reading_fails, JSON_CASES,
+			    (int)ARRAY_SIZE(cases));
 	return unit_run(suite);
 }

@@ -377,6 +377,66 @@ START_TEST(unusable)
 }
 END_TEST
 
+/* What gpus = free:2 stands for. */
+#define FREE DDP "[override x]\nprofile=p\ngpus=free:2\n"
+static const struct {
+	const char *name, *files, *hosts, *list, *environment, *holds, *findings, *lease;
+} free_rows[] = {
+	{"two", FREE, "a=4", "1,3", "",
+	 "answered=1|world=2|0.gpu=1|1.gpu=3|0.visible=1,3|1.logical=1", "", "1,3"},
+	{"in an order", FREE, "a=4", "3,1", "", "answered=1|0.gpu=3|1.gpu=1", "", "3,1"},
+	{"inside the inherited list", FREE, "a=4", "1,3", "CUDA_VISIBLE_DEVICES=3,1,0",
+	 "answered=1|world=2|0.gpu=1|1.gpu=3", "", "1,3"},
+	{"outside of it", FREE, "a=4", "1,2", "CUDA_VISIBLE_DEVICES=3,1", "answered=0", "GM183",
+	 "1,2"},
+	{"in a rank of a run", FREE, "a=4", "1,2", "GPUMAP_RUN_GPUS=0;GPUMAP_RUN_RANK=0",
+	 "answered=0", "GM271", "1,2"},
+	{"not chosen", FREE, "a=4", NULL, "", "answered=0|world=0", "GM329", NULL},
+	{"of two hosts", FREE, "a=4 + b=4", "1,2", "SLURM_JOB_ID=1", "answered=0", "GM329", NULL},
+	{"a GPU that is not there", FREE, "a=4", "1,7", "", "answered=0", "GM180", "1,7"},
+	{"twice the same", FREE, "a=4", "1,1", "", "answered=0", "GM180", "1,1"},
+	{"no list of numbers", FREE, "a=4", "x", "", "answered=0", "GM180", "x"},
+	{"a GPU with MIG", FREE, "a=" UNLIKE, "0,1", "", "answered=0", "GM180", "0,1"},
+	{"unused", DDP, "a=2", "1", "", "answered=1|world=2|0.gpu=0", "", NULL},
+};
+
+static void has_lease(const char *name, const gpumap_plan *plan, const char *lease)
+{
+	if (lease)
+		ROW_EQ_STR(name, job_lease(plan), lease);
+	else
+		ck_assert_msg(!job_lease(plan), "%s: %s", name, job_lease(plan));
+}
+
+START_TEST(free_gpus)
+{
+	const char *name = free_rows[_i].name;
+	gpumap_plan *again = NULL;
+	struct job_scene scene;
+	char *found, *text;
+
+	job_set(&scene, free_rows[_i].files, free_rows[_i].hosts, free_rows[_i].environment);
+	ROW_EQ_INT(name, gpumap_hosts_set_free(scene.hosts, 0, free_rows[_i].list), GPUMAP_OK);
+	ROW_EQ_INT(name, gpumap_hosts_set_free(scene.hosts, 7, "1"), GPUMAP_EINPUT);
+	job_plan(&scene);
+	ROW_EQ_INT(name, scene.code, GPUMAP_OK);
+	job_holds(name, scene.plan, scene.environ, free_rows[_i].holds);
+	found = ids(scene.report);
+	ROW_EQ_STR(name, found, free_rows[_i].findings);
+	has_lease(name, scene.plan, free_rows[_i].lease);
+	text = json_of(name, scene.plan, scene.report);
+	ROW_EQ_INT(name, gpumap_plan_parse(&again, text, strlen(text), "t.json", NULL),
+		   free_rows[_i].lease && !is_digit(*free_rows[_i].lease) ? GPUMAP_EINPUT
+									  : GPUMAP_OK);
+	if (again)
+		has_lease(name, again, free_rows[_i].lease);
+	gpumap_plan_free(again);
+	free(text);
+	free(found);
+	job_free(&scene);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan-job");
@@ -387,6 +447,7 @@ int main(void)
 	tcase_add_loop_test(tests, no_plan, 0, (int)ARRAY_SIZE(bad_rows));
 	tcase_add_loop_test(tests, unusable, 0, (int)ARRAY_SIZE(unusable_rows));
 	tcase_add_loop_test(tests, like, 0, (int)ARRAY_SIZE(like_rows));
+	tcase_add_loop_test(tests, free_gpus, 0, (int)ARRAY_SIZE(free_rows));
 	tcase_add_test(tests, start);
 	tcase_add_test(tests, hosts);
 	return unit_run(suite);

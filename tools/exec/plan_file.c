@@ -136,6 +136,12 @@ int exec_plan_file(struct exec *exec)
 				   ABOUT(.origin = exec->options->plan.file,
 					 .fix = "see why with gpumap plan, and plan anew"),
 				   "this plan cannot be started");
+	if (job_lease(exec->plan))
+		return report_fail(
+			exec->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_HERE,
+			ABOUT(.origin = exec->options->plan.file,
+			      .fix = "start it with gpumap run --plan, or plan for GPUs by number"),
+			"the plan is for GPUs that gpumap run leases: %s", job_lease(exec->plan));
 	r = find_node(exec, &node);
 	if (r == GPUMAP_OK)
 		r = check_sizes(exec, node);
