@@ -38,7 +38,8 @@ static const struct {
 
 /* --- writing ------------------------------------------------------------------------ */
 
-/* "r 4711 123456789 -1 0", filled up with blanks: state, pid, time, exit status, signal. */
+/* "1 4711 123456789 -1 0 0", filled up with blanks: state, pid, time, exit status, signal, stopped.
+ */
 static void state_text(char ret[STATE_SIZE], const struct launch_exit *rank)
 {
 	enum live_state state = !rank ? LIVE_STARTING : rank->end_ns ? LIVE_ENDED : LIVE_RUNNING;
@@ -46,9 +47,9 @@ static void state_text(char ret[STATE_SIZE], const struct launch_exit *rank)
 	int n;
 
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	n = snprintf(ret, STATE_SIZE, "%d %d %lld %d %d", (int)state, rank ? (int)rank->pid : 0,
+	n = snprintf(ret, STATE_SIZE, "%d %d %lld %d %d %d", (int)state, rank ? (int)rank->pid : 0,
 		     (long long)now.tv_sec * 1000000000 + now.tv_nsec, rank ? rank->status : -1,
-		     rank ? rank->signal : 0);
+		     rank ? rank->signal : 0, rank && rank->stopped);
 	memset(ret + n, ' ', (size_t)(STATE_SIZE - 1 - n));
 	ret[STATE_SIZE - 1] = '\0';
 }
@@ -144,15 +145,16 @@ void run_live_close(struct run_live *live)
 
 static bool read_state(struct live_rank *rank, const char *text)
 {
-	int state;
+	int state, stopped;
 	long long at;
 
-	if (sscanf(text, "%d %d %lld %d %d", &state, &rank->pid, &at, &rank->status,
-		   &rank->signal) != 5 ||
+	if (sscanf(text, "%d %d %lld %d %d %d", &state, &rank->pid, &at, &rank->status,
+		   &rank->signal, &stopped) != 6 ||
 	    state < LIVE_STARTING || state > LIVE_ENDED)
 		return false;
 	rank->state = (enum live_state)state;
 	rank->at_ns = at;
+	rank->stopped = stopped != 0;
 	return true;
 }
 

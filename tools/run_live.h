@@ -40,6 +40,7 @@ struct live_rank {
 	int pid;            /* 0: it was never started */
 	int64_t at_ns;      /* CLOCK_BOOTTIME: the process was there, or had ended */
 	int status, signal; /* as those of struct launch_exit */
+	bool stopped;
 	const char *visible, *order, *gpus;
 };
 

@@ -40,10 +40,15 @@ static void not_verified(const char *why, gpumap_report *report)
 /* Whether a rank may still change what there is to report. */
 static bool is_early(const struct verify *v)
 {
-	for (size_t i = 0; i < v->count; i++)
+	bool alive = false;
+
+	for (size_t i = 0; i < v->count; i++) {
 		if (v->ranks[i].state == VERIFY_UNUSED || v->ranks[i].process == VERIFY_GONE)
 			return true;
-	return false;
+		alive = alive || v->ranks[i].process == VERIFY_ALIVE;
+	}
+	/* The run is about to end. */
+	return !alive;
 }
 
 static void print(const struct run_ranks *ranks, gpumap_report *report)

@@ -20,7 +20,7 @@ struct verify_device {
 enum verify_process {
 	VERIFY_STARTING, /* the rank has no process yet */
 	VERIFY_ALIVE,
-	VERIFY_ENDED, /* with `status` or `signal`, as its launcher saw */
+	VERIFY_ENDED, /* as its launcher saw */
 	VERIFY_GONE,  /* the launcher has not seen its end */
 	VERIFY_UNSEEN
 };
@@ -30,7 +30,7 @@ enum verify_list { VERIFY_LIST_SAME, VERIFY_LIST_CHANGED, VERIFY_LIST_UNSEEN };
 /* The order is that of the answer for a rank: the last one that applies. */
 enum verify_state {
 	VERIFY_RIGHT,
-	VERIFY_OVER,   /* it has ended with status 0 */
+	VERIFY_OVER,   /* it has ended, and did not fail */
 	VERIFY_UNUSED, /* it has not used a GPU yet */
 	VERIFY_HIDDEN, /* it is not visible whether it is right */
 	VERIFY_WRONG
@@ -66,6 +66,7 @@ struct verify_rank {
 	/* what is seen; the process and its children count as one */
 	enum verify_process process;
 	int status, signal;
+	bool stopped; /* it ended while its launcher was stopping it */
 	enum verify_list list;
 	struct verify_use *uses;
 	size_t use_count, use_room;

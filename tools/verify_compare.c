@@ -123,7 +123,7 @@ static bool judge_process(struct verify_rank *rank, gpumap_report *report)
 	else if (rank->process == VERIFY_UNSEEN)
 		hide(rank, "/proc does not have its process here",
 		     "run gpumap verify as the same user, in the same container", report);
-	else if (rank->process == VERIFY_ENDED && rank->status == 0)
+	else if (rank->process == VERIFY_ENDED && (rank->status == 0 || rank->stopped))
 		set_state(rank, VERIFY_OVER);
 	else
 		report_dead(rank, report);

@@ -218,7 +218,8 @@ static int read_rank(struct verify_rank *rank, const struct live_run *run,
 	*rank = (struct verify_rank){.rank = live->rank,
 				     .pid = live->pid,
 				     .status = live->status,
-				     .signal = live->signal};
+				     .signal = live->signal,
+				     .stopped = live->stopped};
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		rank->variables[i].planned = escaped_copy(planned[i]);
 		if (planned[i] && !rank->variables[i].planned)

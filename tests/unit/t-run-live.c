@@ -52,7 +52,8 @@ START_TEST(what_is_written_is_read)
 	live_run_free(&run);
 
 	run_live_rank(&live, 1, &exit);
-	exit = (struct launch_exit){.pid = 2147483647, .end_ns = 1, .status = -1, .signal = 64};
+	exit = (struct launch_exit){
+		.pid = 2147483647, .end_ns = 1, .status = -1, .signal = 64, .stopped = true};
 	run_live_rank(&live, 0, &exit);
 	ck_assert_int_eq(live_run_read(&run, live.fd), GPUMAP_OK);
 	ck_assert_int_eq(run.ranks[1].state, LIVE_RUNNING);
@@ -62,6 +63,7 @@ START_TEST(what_is_written_is_read)
 	ck_assert_int_eq(run.ranks[0].pid, 2147483647);
 	ck_assert_int_eq(run.ranks[0].status, -1);
 	ck_assert_int_eq(run.ranks[0].signal, 64);
+	ck_assert(run.ranks[0].stopped && !run.ranks[1].stopped);
 	ck_assert_str_eq(shown(run.ranks[0].visible), "0,1");
 	live_run_free(&run);
 
@@ -90,7 +92,7 @@ static const struct {
 	FILE_OF("a rank that is no number", "gpumap run 1\0run=a\0rank=x"),
 	FILE_OF("a negative rank", "gpumap run 1\0run=a\0rank=-1"),
 	FILE_OF("a state without numbers", "gpumap run 1\0run=a\0rank=0\0state=1"),
-	FILE_OF("a state that does not exist", "gpumap run 1\0run=a\0rank=0\0state=3 1 1 -1 0"),
+	FILE_OF("a state that does not exist", "gpumap run 1\0run=a\0rank=0\0state=3 1 1 -1 0 0"),
 	FILE_OF("nothing after a NUL", "gpumap run 1\0run=a\0\0"),
 };
 
@@ -116,7 +118,8 @@ END_TEST
 
 START_TEST(a_newer_one_may_have_more)
 {
-	static const char text[] = "gpumap run 1\0run=a\0color=red\0rank=0\0state=0 0 0 -1 0\0x=y";
+	static const char text[] =
+		"gpumap run 1\0run=a\0color=red\0rank=0\0state=0 0 0 -1 0 0\0x=y";
 	int fd = file_of(text, sizeof(text));
 	struct live_run run;
 

@@ -14,7 +14,7 @@ enum { MAX_RANKS = 4 };
 
 /*
  * A rank is "PROCESS LIST OWN USES":
- *	PROCESS	alive, starting, gone, unseen, exit:N, signal:N
+ *	PROCESS	alive, starting, gone, unseen, stopped, exit:N, signal:N
  *	LIST	same, changed, unseen
  *	OWN	devices ("1", "0,1", "0.1" for an instance), - for none, ? for not known
  *	USES	devices, "PID@1" for a child of the rank, - for none
@@ -44,6 +44,7 @@ static const struct {
 	{"two contexts on one other GPU", "vv", {"alive same 1 900@0,0,1"}, "wrong", "GM475"},
 	{"killed", "v", {"signal:9 same 0 -"}, "wrong", "GM472"},
 	{"failed", "v", {"exit:3 same 0 -"}, "wrong", "GM472"},
+	{"stopped by its launcher", "v", {"stopped same 0 -"}, "ended", ""},
 	{"ended well", "v", {"exit:0 same 0 -"}, "ended", ""},
 	{"an end that was not seen", "v", {"exit:-1 same 0 -"}, "wrong", "GM472"},
 	{"gone", "v", {"gone same 0 -"}, "wrong", "GM472"},
@@ -95,6 +96,11 @@ static void set_process(struct verify_rank *rank, struct span word)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (span_is(word, words[i]))
 			rank->process = (enum verify_process)i;
+	if (span_is(word, "stopped")) {
+		rank->process = VERIFY_ENDED;
+		rank->signal = SIGTERM;
+		rank->stopped = true;
+	}
 	if (!span_starts(word, "exit:") && !span_starts(word, "signal:"))
 		return;
 	rank->process = VERIFY_ENDED;
