@@ -12,9 +12,8 @@
 #
 #	$GPUMAP    the command, an absolute path	$srcdir    the source tree
 #	$builddir  the build tree			$shared    recorded machines, or empty
-#	$python    with nvitop and gpustat, or empty	$valgrind  not empty when $GPUMAP is run by it
-#	$torch     with PyTorch, or empty		$servers   not empty: real launchers must work
-#	$full      not empty: what takes minutes is wanted
+#	$python    with nvitop and gpustat, or empty	$torch     with PyTorch, or empty
+#	$servers   not empty: real launchers must work	$full      not empty: what takes minutes is wanted
 #
 # GPUMAP_MAX_CPU_ISA and GPUMAP_TEST_SEED stay in the environment, for programs.
 #
@@ -41,7 +40,6 @@ python=${GPUMAP_TEST_PYTHON:-}
 servers=${GPUMAP_TEST_SERVERS:-}
 torch=${GPUMAP_TEST_TORCH:-}
 full=${GPUMAP_TEST_FULL:-}
-valgrind=${GPUMAP_TEST_VALGRIND:-}
 # The limit ends what hangs. It does not measure speed, because other work may keep the machine busy.
 limit=${GPUMAP_TEST_LIMIT:-1200}
 gpumap_path=${GPUMAP:-}

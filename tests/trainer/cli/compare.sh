@@ -11,7 +11,6 @@
 
 train=$builddir/gpumap-train
 [ -x "$train" ] || skip_all 'NOTHING IS TRAINED: gpumap-train is not built'
-[ -z "$valgrind" ] || skip_all 'training takes too long under valgrind'
 have python3 || skip_all 'python3 is missing, LOSSES ARE NOT COMPARED: install python3'
 
 # There may be more ranks than cores. A device with one thread does not wait for others that a busy machine delays.
