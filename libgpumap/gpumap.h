@@ -904,16 +904,17 @@ int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const ch
 typedef struct gpumap_claim gpumap_claim; /* what a job asks for */
 typedef struct gpumap_lease gpumap_lease; /* the GPUs that it got */
 
-/* An empty claim. GPUMAP_ENOMEM. */
+/* Makes an empty claim. GPUMAP_ENOMEM. */
 int gpumap_claim_new(gpumap_claim **ret);
 void gpumap_claim_free(gpumap_claim *claim);
 
-/* Sets a member. The last value of a key counts. The keys are
+/* Sets a key. A later value replaces an earlier one. The keys are
  *  - count: how many GPUs, 1 or more; it must be set;
  *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
  *  - prefer: the GPUs that it takes first, in this order, "3,1" or UUIDs, and others if they are
  *    not free. With `near`, as many as possible are of these; of such sets it is the best;
- *  - ignore: names of programs, separated by commas, that may use a free GPU, "Xorg";
+ *  - ignore: names of programs, separated by commas, whose processes do not make a GPU busy,
+ *    "Xorg";
  *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
  *    the driver does not tell what it reserves, 5 % of the memory;
  *  - max_load: a GPU is free if its load is not higher, "10" percent. If the load is not known, the
@@ -933,13 +934,14 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
  * the scheduler's variables. Returns the codes of gpumap_request_set_environ. */
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
-/* Takes a lease of `count` free GPUs, or of none. A GPU is free if it has no lease, no process, and
- * less memory in use than `free_memory`, and no higher load than `max_load`. If processes or memory
- * are not visible, it is not free. GPUs with MIG enabled are not leased. Jobs that wait are served
- * in the order in which they came. While it waits, waits(text, data) is called with what it waits
- * for, whenever that changes; if it returns a value other than 0, waiting ends. `waits` may be
- * NULL. GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this
- * job can never use that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+/* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease, no
+ * process, less memory in use than `free_memory`, which memory of hidden processes counts to, and
+ * no higher load than `max_load`. If NVML does not report its memory or its processes, it is not
+ * free. GPUs with MIG enabled are not leased. Jobs that wait are served in the order in which they
+ * came. While it waits, waits(text, data) is called with what it waits for, whenever that changes;
+ * if it returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
+ * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this job
+ * can never use that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);
@@ -956,7 +958,7 @@ void gpumap_lease_free(gpumap_lease *lease);
 /* The number of its GPUs, and the i-th in the order of nvidia-smi's numbers (NULL past the end). */
 size_t gpumap_lease_count(const gpumap_lease *lease);
 const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i);
-/* CUDA_VISIBLE_DEVICES for its GPUs with CUDA_DEVICE_ORDER=PCI_BUS_ID, "2,3". */
+/* The value for CUDA_VISIBLE_DEVICES, "2,3". Also set CUDA_DEVICE_ORDER=PCI_BUS_ID. */
 const char *gpumap_lease_visible(const gpumap_lease *lease);
 /* The i-th descriptor that holds the lease; -1 past the end. It is closed on exec: clear FD_CLOEXEC
  * in the child that is to hold it. */

@@ -18,9 +18,10 @@ static const struct option_row rows[] = {
 	 "take these GPUs first, in this order, and others if they are not free"},
 	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
 	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
-	{"--ignore", "NAME,...", "programs that may use a free GPU, such as Xorg"},
+	{"--ignore", "NAME,...",
+	 "processes of these programs do not make a GPU busy, such as Xorg"},
 	{"--free-memory", "BYTES",
-	 "a GPU with less memory in use is free, such as 2G; default: 512M"},
+	 "a GPU with at least so much memory in use is not free; default: 512M"},
 	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
 	{NULL, NULL, NULL},
@@ -40,9 +41,9 @@ static void help(const struct options *options)
 	      "\n"
 	      "Chooses N free GPUs and keeps them for PROGRAM, which gets their list in\n"
 	      "CUDA_VISIBLE_DEVICES. They are leased until the program and all that it started\n"
-	      "are gone. A GPU is free if no lease and no process has it. Jobs that wait are\n"
-	      "served in the order in which they came. Without PROGRAM the list is printed, and\n"
-	      "nothing keeps the GPUs.\n"
+	      "are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
+	      "of its memory is in use. Jobs that wait are served in the order in which they\n"
+	      "came. Without PROGRAM the list is printed, and nothing keeps the GPUs.\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
@@ -92,6 +93,12 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			return GPUMAP_OK;
 		}
 		if (!*name && a->count) {
+			if (!options.ended)
+				return report_fail(
+					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					ABOUT(.fix = "write -- before the program; a time "
+						     "follows =, as in --wait=10m"),
+					"'%s' is not expected", QUOTE(span_of(options.operand)));
 			a->program = options_rest(&options);
 			break;
 		}

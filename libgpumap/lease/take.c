@@ -129,7 +129,8 @@ static int too_many(const struct taking *t, const bool *usable)
 	if (t->claim->count <= there)
 		return GPUMAP_OK;
 	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
-			   ABOUT(.fix = there ? "ask for fewer" : NULL),
+			   ABOUT(.fix = there ? "ask for fewer"
+					      : "gpumap doctor shows what is wrong with the GPUs"),
 			   "%zu GPU%s asked for, but this job can only use %zu of the %zu of this "
 			   "machine",
 			   t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
@@ -203,8 +204,7 @@ static int tell_busy(struct taking *t, const struct wishes *wishes)
 	if (visible >= t->claim->count)
 		return GPUMAP_OK;
 	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
-			   ABOUT(.fix = "ask where NVML shows memory and processes: outside of a "
-					"container, or as root; remove files of another kind"),
+			   ABOUT(.fix = "run gpumap outside the container, or as root"),
 			   "it is not visible which GPUs are free: %s", t->told.text);
 }
 
@@ -493,16 +493,24 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 	return false;
 }
 
+static const char *too_few(char ret[64], size_t count)
+{
+	if (count == 1)
+		return "no GPU is free";
+	snprintf(ret, 64, "fewer than %zu GPUs are free", count);
+	return ret;
+}
+
 static int waited_in_vain(const struct taking *t)
 {
 	const char *why = t->told.text ? t->told.text : "";
+	char few[64];
 
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
 			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
 							  : "ask for fewer, or wait with --wait"),
-			   "%zu GPU%s not free: %s", t->claim->count,
-			   t->claim->count == 1 ? " is" : "s are", why);
+			   "%s: %s", too_few(few, t->claim->count), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */
@@ -628,6 +636,7 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 			   .gate = -1,
 			   .ticket = -1};
 	bool got = false;
+	char few[64];
 	int r;
 
 	if (!claim->count)
@@ -637,9 +646,8 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 		r = try_once(&t, &got);
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
-			   ABOUT(.fix = "wait for them, or ask for fewer"),
-			   "%zu GPU%s not free now: %s", claim->count,
-			   claim->count == 1 ? " is" : "s are", t.told.text ? t.told.text : "");
+			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",
+			   too_few(few, claim->count), t.told.text ? t.told.text : "");
 	strbuf_free(&t.told);
 	lease_folder_close(&t.folder);
 	if (r != GPUMAP_OK) {
