@@ -83,12 +83,14 @@ static const struct {
 	 NULL,
 	 "t.ini:2:14 gpus cannot hold '0-3'; write every number: 0,1,2,3 [GM002]\n"
 	 "t.ini:4:6 gpus cannot hold 'inherit'; leave the other entries out [GM002]\n"
-	 "t.ini:6:6 gpus cannot be 'pci:zz'; write inherit|all|none|GPU,...: a GPU is a number, "
+	 "t.ini:6:6 gpus cannot be 'pci:zz'; write inherit|all|none|free:COUNT|GPU,...: a GPU is a "
+	 "number, "
 	 "GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"
 	 "t.ini:8:8 gpus cannot hold ''; leave the comma out [GM002]\n"
 	 "t.ini:10:10 gpus: a GPU is named twice: '2'; name it once, and share it with "
 	 "ranks_per_gpu = 2 [GM002]\n"
-	 "t.ini:12:6 gpus cannot be 'name:\"\"'; write inherit|all|none|GPU,...: a GPU is a "
+	 "t.ini:12:6 gpus cannot be 'name:\"\"'; write inherit|all|none|free:COUNT|GPU,...: a GPU "
+	 "is a "
 	 "number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"},
 	{"signals", "[profile a]\nkill_signal=FOO\nforward=USR1,KILL\n", NULL,
 	 "t.ini:2:13 kill_signal cannot be 'FOO'; write a signal's name, as in TERM [GM002]\n"
