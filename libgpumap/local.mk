@@ -56,10 +56,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/hostfile.c \
 	libgpumap/hostlist.c libgpumap/hostlist.h \
 	libgpumap/hostlist_add.h \
-	libgpumap/identity.c \
 	libgpumap/inifile.c libgpumap/inifile.h \
 	libgpumap/inivalue.c \
-	libgpumap/inventory/assumed.c \
 	libgpumap/inventory/closeness.c \
 	libgpumap/inventory/complaint.c \
 	libgpumap/inventory/cuda_position.c \
@@ -91,6 +89,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
 	libgpumap/inventory/snapshot_member.c \
 	libgpumap/inventory/snapshot_write.c \
+	libgpumap/inventory/synthetic.c \
 	libgpumap/inventory/topo.c \
 	libgpumap/inventory/usage.c \
 	libgpumap/keys.c \
@@ -149,7 +148,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/include.c \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
-	libgpumap/profile/override.c \
+	libgpumap/profile/override_section.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/read.c libgpumap/profile/read.h \
 	libgpumap/profile/sections.c \
@@ -163,6 +162,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile_keys.def \
 	libgpumap/profile_value.c \
 	libgpumap/profile_where.c \
+	libgpumap/rank_identity.c \
 	libgpumap/rankenv.c libgpumap/rankenv.h \
 	libgpumap/ranks.c \
 	libgpumap/ranks.def \
