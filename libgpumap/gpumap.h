@@ -952,6 +952,17 @@ int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
  * gpumap_lease_take, but not GPUMAP_EBUSY, unless another process keeps the gate. */
 int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
+enum {
+	GPUMAP_LEASE_NONE = -1,   /* the GPU is not leased */
+	GPUMAP_LEASE_UNKNOWN = -2 /* it cannot be seen whether it is */
+};
+/* Who holds the leases of the GPUs of `inventory`, which is that of this host: ret[i] is the
+ * process that took the lease of the i-th one, 0 if that process is not visible here, or one of the
+ * above. It takes from the claim where leases are, and makes no folder. GPUMAP_EFILE: the folder
+ * cannot be used. GPUMAP_ENOMEM. */
+int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+			 gpumap_report *report);
+
 /* Closes the descriptors. The lease ends when no other process has them open. */
 void gpumap_lease_free(gpumap_lease *lease);
 

@@ -12,7 +12,7 @@
 
 /* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
  * here, so its files of sysfs are in the folder too. */
-static int set_folders(gpumap_claim *claim, gpumap_report *report)
+int lease_folders_here(gpumap_claim *claim, gpumap_report *report)
 {
 	const char *const *envp = (const char *const *)environ;
 	const char *folder = environ_nonempty(envp, "GPUMAP_LEASES");
@@ -30,7 +30,7 @@ static int set_folders(gpumap_claim *claim, gpumap_report *report)
 
 int lease_here(gpumap_claim *claim, gpumap_report *report)
 {
-	int r = set_folders(claim, report);
+	int r = lease_folders_here(claim, report);
 
 	return r == GPUMAP_OK
 		       ? gpumap_claim_set_environ(claim, (const char *const *)environ, report)

@@ -9,6 +9,9 @@
  * pretended machine, and the GPUs that the process sees. */
 int lease_here(gpumap_claim *claim, gpumap_report *report);
 
+/* Only the folder and the files of a pretended machine. */
+int lease_folders_here(gpumap_claim *claim, gpumap_report *report);
+
 /* gpumap_lease_take, which prints on standard error what it waits for. */
 int lease_take(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 

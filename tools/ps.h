@@ -55,6 +55,7 @@ struct ps_gpu {
 	const gpumap_device *device;
 	struct ps_process *processes;
 	size_t count;
+	int64_t holder; /* of its lease, as gpumap_lease_holders gives it */
 	int64_t hidden; /* bytes in use by processes that are not visible here */
 	bool left;      /* stale memory: hidden, and no process is listed */
 };

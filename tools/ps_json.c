@@ -21,6 +21,14 @@ static json_t *run_json(const struct ps_facts *facts, bool *failed)
 			   {"state", json_text(states[facts->state])});
 }
 
+static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
+{
+	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+		return json_null();
+	return JSON_OBJECT(failed, {"held", json_boolean(gpu->holder != GPUMAP_LEASE_NONE)},
+			   {"pid", gpu->holder > 0 ? json_number(gpu->holder) : json_null()});
+}
+
 static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *failed)
 {
 	static const char *const reasons[] = {
@@ -83,7 +91,7 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 			{"physical", json_number(d->physical)}, {"uuid", json_text(d->uuid)},
 			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
 			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
-			{"mig", instances_json(d, failed)},
+			{"mig", instances_json(d, failed)}, {"lease", lease_json(gpu, failed)},
 			{"stale_memory", json_boolean(gpu->left)}, {"processes", processes});
 	return o;
 }

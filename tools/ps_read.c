@@ -9,6 +9,7 @@
 
 #include "container.h"
 #include "inventory/inventory.h"
+#include "lease_here.h"
 #include "plan/job.h"
 #include "readfile.h"
 #include "report.h"
@@ -182,6 +183,7 @@ static int read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *devi
 	int64_t hidden = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_HIDDEN);
 
 	gpu->device = device;
+	gpu->holder = GPUMAP_LEASE_UNKNOWN;
 	gpu->processes = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(*gpu->processes));
 	if (!gpu->processes)
 		return GPUMAP_ENOMEM;
@@ -207,6 +209,24 @@ static int read_gpus(struct ps *ps)
 		r = read_gpu(ps, &ps->gpus[ps->count],
 			     gpumap_inventory_get(ps->inventory, ps->count));
 	return r;
+}
+
+/* Without the folder of leases it is not known who holds them. */
+static int read_leases(struct ps *ps)
+{
+	int64_t *holders = calloc(ps->count + 1, sizeof(*holders));
+	gpumap_claim *claim = NULL;
+	int r = holders ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_OK)
+		r = lease_folders_here(claim, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_holders(holders, claim, ps->inventory, NULL);
+	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
+		ps->gpus[i].holder = holders[i];
+	gpumap_claim_free(claim);
+	free(holders);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
 /* The inventory is from another source than NVML, which alone knows the usage. */
@@ -260,6 +280,11 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	}
 	if (r == GPUMAP_OK)
 		r = ps_make(ret, inventory);
+	if (r == GPUMAP_OK) {
+		r = read_leases(ret);
+		if (r != GPUMAP_OK)
+			ps_free(ret);
+	}
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

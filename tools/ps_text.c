@@ -6,12 +6,12 @@
  *
  *	      PID  USER  AGE    MEMORY  DEVICE  COMMAND
  *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, load 93 %, 41 C
+ *	  leased by process 4700
  *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
  *	           rank 3 of 20261121-193000-4700
  *
  * Columns are as wide as what they hold. What there is to say about a process stands before its
- * command, or on a line of its own where the width does not allow that. A column for leases belongs
- * before DEVICE.
+ * command, or on a line of its own where the width does not allow that.
  */
 #include "ps.h"
 
@@ -408,6 +408,17 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 			 "it may have more processes: a list is not readable");
 }
 
+static void put_lease(struct frame *f, const struct ps_gpu *gpu)
+{
+	char text[64];
+
+	if (gpu->holder < 0)
+		return;
+	snprintf(text, sizeof(text), "leased by process %lld", (long long)gpu->holder);
+	indented(f, INDENT, STYLE_PLAIN,
+		 gpu->holder ? text : "leased by a process that is not visible here");
+}
+
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 {
 	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
@@ -424,8 +435,10 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 		put_device(f, 0, head.text, gpu->device);
 	f->buf->failed = f->buf->failed || head.failed;
 	strbuf_free(&head);
-	if (!f->view->stale)
+	if (!f->view->stale) {
+		put_lease(f, gpu);
 		put_instances(f, gpu->device);
+	}
 	for (size_t i = 0; i < gpu->count; i++)
 		if (is_shown(f, &gpu->processes[i]))
 			put_process(f, &gpu->processes[i]);
