@@ -594,6 +594,18 @@ static int no_count(gpumap_report *report)
 			   "the number of GPUs is missing");
 }
 
+/* Ends the attempts: gives the lease, or frees it. */
+static int give(gpumap_lease **ret, struct taking *t, int r)
+{
+	strbuf_free(&t->told);
+	lease_folder_close(&t->folder);
+	if (r == GPUMAP_OK)
+		*ret = t->lease;
+	else
+		gpumap_lease_free(t->lease);
+	return r;
+}
+
 EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 			     int (*waits)(const char *text, void *data), void *data,
 			     gpumap_report *report)
@@ -616,14 +628,7 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		lease_queue_leave(&t.folder, t.ticket, t.number);
 	if (t.watch >= 0)
 		close(t.watch);
-	strbuf_free(&t.told);
-	lease_folder_close(&t.folder);
-	if (r != GPUMAP_OK) {
-		gpumap_lease_free(t.lease);
-		return r;
-	}
-	*ret = t.lease;
-	return GPUMAP_OK;
+	return give(ret, &t, r);
 }
 
 EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
@@ -642,18 +647,12 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 	if (!claim->count)
 		return no_count(report);
 	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, false, report);
-	if (r == GPUMAP_OK)
-		r = try_once(&t, &got);
+	if (r != GPUMAP_OK)
+		return r;
+	r = try_once(&t, &got);
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
 			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",
 			   too_few(few, claim->count), t.told.text ? t.told.text : "");
-	strbuf_free(&t.told);
-	lease_folder_close(&t.folder);
-	if (r != GPUMAP_OK) {
-		gpumap_lease_free(t.lease);
-		return r;
-	}
-	*ret = t.lease;
-	return GPUMAP_OK;
+	return give(ret, &t, r);
 }

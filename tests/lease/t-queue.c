@@ -165,6 +165,33 @@ START_TEST(texts)
 }
 END_TEST
 
+/* A folder that cannot be used, here a file, leaves the caller's descriptors open. */
+START_TEST(descriptors_stay_open)
+{
+	gpumap_claim *claim = NULL;
+	gpumap_lease *lease = NULL;
+	char file[64];
+	int fd, standard = dup(STDERR_FILENO);
+
+	snprintf(file, sizeof(file), "%s/file", path);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(dup2(standard, STDIN_FILENO), STDIN_FILENO);
+	ck_assert_int_eq(gpumap_claim_new(&claim), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "count", "1", NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "folder", file, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_lease_preview(&lease, claim, NULL), GPUMAP_EFILE);
+	ck_assert_msg(fcntl(STDIN_FILENO, F_GETFD) >= 0, "preview closes standard input");
+	ck_assert_int_eq(gpumap_lease_take(&lease, claim, NULL, NULL, NULL), GPUMAP_EFILE);
+	ck_assert_msg(fcntl(STDIN_FILENO, F_GETFD) >= 0, "take closes standard input");
+	ck_assert_ptr_null(lease);
+	gpumap_claim_free(claim);
+	unlink(file);
+	close(standard);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("queue");
@@ -173,6 +200,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, trip);
 	tcase_add_test(tests, too_long);
+	tcase_add_test(tests, descriptors_stay_open);
 	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
