@@ -109,17 +109,38 @@ LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep", "run, fr
 LOSSY = ("plan, diff", "run, plan", "exec, plan")
 
 
+def split(words):
+    """The environment of a command of the table, and its arguments."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
+    environment.update(HOME=os.getcwd(), XDG_CONFIG_HOME=os.getcwd() + "/none")
+    if words[0] == "exec":
+        environment.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+    while "=" in words[0]:
+        environment.update([words[0].split("=", 1)])
+        words = words[1:]
+    return environment, words
+
+
+def prepare(gpumap):
+    """Writes what the commands read into the current folder."""
+    for path, text in FILES.items():
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for name, ranks in ("one.json", 1), ("two.json", 2):
+        plan = f"plan --inventory 4 --ranks {ranks} --cpu-bind none -o {name} -- echo hi"
+        subprocess.run([gpumap, *plan.split()], check=True, capture_output=True, env=split(["plan"])[0])
+
+
+def all_commands(gpumap):
+    return COMMANDS + [(f"emit {target}", EMIT.format(target=target), None) for target in targets(gpumap)]
+
+
 class Outcome:
     def __init__(self, gpumap, arguments, written, number):
         read, write = os.pipe()
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
-        environment.update(HOME=os.getcwd(), XDG_CONFIG_HOME=os.getcwd() + "/none",
-                           GPUMAP_TEST_FAIL=str(number))
-        if arguments[0] == "exec":
-            environment.update(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
-        while "=" in arguments[0]:
-            environment.update([arguments[0].split("=", 1)])
-            arguments = arguments[1:]
+        environment, arguments = split(arguments)
+        environment["GPUMAP_TEST_FAIL"] = str(number)
         if written and os.path.exists(written):
             os.remove(written)
         os.dup2(write, 9)
@@ -198,16 +219,9 @@ def main():
     print(f"# GPUMAP_TEST_SEED={seed}")
     folder = tempfile.mkdtemp()
     os.chdir(folder)
-    for path, text in FILES.items():
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+    prepare(gpumap)
     sleep = subprocess.Popen(["sleep", "1000"], env={"CUDA_VISIBLE_DEVICES": "1,0"})
-    for name, ranks in ("one.json", 1), ("two.json", 2):
-        Outcome(gpumap, f"plan --inventory 4 --ranks {ranks} --cpu-bind none -o {name} -- echo hi".split(),
-                None, 0)
-    emits = [(f"emit {target}", EMIT.format(target=target), None) for target in targets(gpumap)]
-    commands = [c for c in COMMANDS + emits if not names or c[0] in names]
+    commands = [c for c in all_commands(gpumap) if not names or c[0] in names]
     failed = 0
     print(f"1..{len(commands)}")
     try:
