@@ -320,7 +320,9 @@ const struct form *form_find(struct span wanted)
 #undef PROFILE_KEY
 #define FORM(name_, check_, number_, fix_) \
 	{.name = (name_), .check = (check_), .number = (number_), .fix = (fix_)}
-		FORM("TEXT", any_text, NULL, NULL),
+		FORM("GPUS", any_text, NULL, NULL),
+		FORM("DIR", any_text, NULL, NULL),
+		FORM("[VAR=]LIST", any_text, NULL, NULL),
 		FORM("FILE", any_text, NULL, NULL),
 		FORM("COMMAND", any_text, NULL, NULL),
 		FORM("DURATION", duration, milliseconds,
