@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "strbuf.h"
+#include "text.h"
 #include "words.h"
 
 /* Longer words are not looked up. */
@@ -64,16 +65,9 @@ static const struct direction words[] = {
 	 "the mode is an option: gpumap --mode ddp"},
 };
 
-static bool ends_with(const char *word, const char *end)
-{
-	size_t length = strlen(word), n = strlen(end);
-
-	return length > n && streq(word + length - n, end);
-}
-
 static bool is_program(const char *word)
 {
-	return ends_with(word, ".py") || ends_with(word, ".sh") || starts_with(word, "./") ||
+	return text_ends(word, ".py") || text_ends(word, ".sh") || starts_with(word, "./") ||
 	       starts_with(word, "/");
 }
 
@@ -159,10 +153,10 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 		pattern = "gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
-	else if (!pattern && ends_with(word, ".json"))
+	else if (!pattern && text_ends(word, ".json"))
 		pattern = "gpumap run --again @ repeats the run of a record, gpumap plan --plan @ "
 			  "shows a plan";
-	else if (!pattern && ends_with(word, ".ini"))
+	else if (!pattern && text_ends(word, ".ini"))
 		pattern = "gpumap run --config @ starts it, gpumap lint @ checks it";
 	if (!pattern)
 		return found ? found : otherwise;
