@@ -3,9 +3,17 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 1 << 16, MAX_DYNAMIC = 1 << 14, MAX_TEXT = 8192, MAX_STEPS = 1 << 20 };
+/* A program with more segments is refused by the kernel, which reads 64 KiB of them. */
+enum {
+	MAX_SEGMENTS = 65536 / sizeof(Elf64_Phdr),
+	MAX_DYNAMIC = 1 << 14,
+	MAX_NAME = 1024,
+	MAX_FOLDERS = 8192,
+	MAX_STEPS = 1 << 20
+};
 
 struct reader {
 	struct facts *facts;
@@ -29,11 +37,25 @@ static bool read_at(const struct reader *reader, uint64_t at, void *to, size_t s
 	return done == size;
 }
 
-/* The text at a place of the file, without its end if it is very long. NULL: there is none. */
-static const char *read_text(const struct reader *reader, uint64_t at)
+/* Entries of a table, which the caller frees. NULL: they cannot be read. */
+static void *read_table(const struct reader *reader, uint64_t at, size_t count, size_t size)
 {
-	char text[MAX_TEXT];
-	ssize_t n = at > INT64_MAX ? 0 : pread(reader->fd, text, sizeof(text) - 1, (off_t)at);
+	void *table = calloc(count + 1, size);
+
+	if (!table)
+		reader->facts->arena.failed = true;
+	if (table && read_at(reader, at, table, count * size))
+		return table;
+	free(table);
+	return NULL;
+}
+
+/* The text at a place of the file, without its end if it has `most` bytes or more. NULL: there is
+ * none. */
+static const char *read_text(const struct reader *reader, uint64_t at, size_t most)
+{
+	char text[MAX_FOLDERS];
+	ssize_t n = at > INT64_MAX ? 0 : pread(reader->fd, text, most - 1, (off_t)at);
 
 	if (n <= 0)
 		return NULL;
@@ -63,11 +85,11 @@ static bool read_segments(struct reader *reader)
 {
 	size_t count = reader->head.e_phnum;
 
-	if (reader->head.e_phentsize != sizeof(*reader->segments))
+	if (reader->head.e_phentsize != sizeof(*reader->segments) || count > MAX_SEGMENTS)
 		return false;
-	reader->segments = arena_alloc(&reader->facts->arena, count + 1, sizeof(*reader->segments));
-	return reader->segments && read_at(reader, reader->head.e_phoff, reader->segments,
-					   count * sizeof(*reader->segments));
+	reader->segments =
+		read_table(reader, reader->head.e_phoff, count, sizeof(*reader->segments));
+	return reader->segments;
 }
 
 /* Where an address of memory is in the file; UINT64_MAX: nowhere. */
@@ -110,7 +132,8 @@ static void take_dynamic(struct reader *reader, const Elf64_Dyn *entries, size_t
 		if ((entry->d_tag == DT_RPATH && ret->rpath) ||
 		    (entry->d_tag == DT_RUNPATH && ret->runpath))
 			continue;
-		text = read_text(reader, texts + entry->d_un.d_val);
+		text = read_text(reader, texts + entry->d_un.d_val,
+				 entry->d_tag == DT_NEEDED ? MAX_NAME : MAX_FOLDERS);
 		if (entry->d_tag == DT_RPATH)
 			ret->rpath = text;
 		else if (entry->d_tag == DT_RUNPATH)
@@ -138,11 +161,13 @@ bool elf_read(struct facts *facts, const char *path, struct elf_file *ret)
 		dynamic = s->p_type == PT_DYNAMIC;
 		if (!dynamic || count > MAX_DYNAMIC)
 			continue;
-		entries = arena_alloc(&facts->arena, count + 1, sizeof(*entries));
-		ok = entries && read_at(&reader, s->p_offset, entries, count * sizeof(*entries));
+		entries = read_table(&reader, s->p_offset, count, sizeof(*entries));
+		ok = entries;
 		if (ok)
 			take_dynamic(&reader, entries, count, ret);
+		free(entries);
 	}
+	free(reader.segments);
 	close(reader.fd);
 	return ok;
 }

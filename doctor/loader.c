@@ -6,7 +6,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MAX_CACHE = 1 << 25, MAX_FOLDERS = 256, MAX_PATH = 4096, MAX_TRIES = 64 };
+enum {
+	MAX_CACHE = 1 << 25,
+	MAX_ENTRIES = 1 << 15, /* of the cache; a full desktop has 3,000 */
+	MAX_FOLDERS = 256,
+	MAX_PATH = 4096,
+	MAX_TRIES = 64,
+	MAX_LOOKS = 1 << 17 /* a program with 500 libraries and 200 folders needs 100,000 */
+};
 
 static const char *const default_folders[] = {
 	"/lib/x86_64-linux-gnu",
@@ -28,6 +35,7 @@ struct loader {
 	const char *folders[MAX_FOLDERS + 1]; /* of LD_LIBRARY_PATH */
 	struct cache_entry *cache;
 	size_t count;
+	size_t looks; /* for files */
 };
 
 /* --- the cache -------------------------------------------------------------------------------- */
@@ -70,6 +78,8 @@ static void take_cache(struct facts *facts, struct loader *loader, const char *b
 
 	if (count > (size - CACHE_HEAD) / CACHE_ENTRY)
 		return;
+	if (count > MAX_ENTRIES)
+		count = MAX_ENTRIES;
 	loader->cache = arena_alloc(&facts->arena, count + 1, sizeof(*loader->cache));
 	for (size_t i = 0; loader->cache && i < count; i++) {
 		size_t entry = CACHE_HEAD + i * CACHE_ENTRY;
@@ -147,6 +157,9 @@ static bool is_usable(struct facts *facts, const char *path)
 	ssize_t n;
 	int fd;
 
+	if (!facts->loader || facts->loader->looks == MAX_LOOKS)
+		return false;
+	facts->loader->looks++;
 	if (root_stat(facts->root, path, &about) != 0 || !S_ISREG(about.st_mode))
 		return false;
 	fd = root_open(facts->root, path, O_RDONLY);
@@ -159,9 +172,16 @@ static bool is_usable(struct facts *facts, const char *path)
 
 const char *loader_in(struct facts *facts, const char *folder, const char *name)
 {
-	const char *path = arena_printf(&facts->arena, "%s/%s", folder, name);
+	char path[MAX_PATH];
+	int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
 
-	return path && is_usable(facts, path) ? path : NULL;
+	return n > 0 && n < MAX_PATH && is_usable(facts, path) ? arena_strdup(&facts->arena, path)
+							       : NULL;
+}
+
+bool loader_gave_up(const struct facts *facts)
+{
+	return facts->loader && facts->loader->looks == MAX_LOOKS;
 }
 
 const char *loader_place(struct facts *facts, const char *name, size_t i, bool after_path)

@@ -20,6 +20,9 @@ const char *const *loader_folders(const struct facts *facts);
 /* The path of the library in a folder; NULL: it is not there, or it is for other processors. */
 const char *loader_in(struct facts *facts, const char *folder, const char *name);
 
+/* Whether it has looked for so many files that it finds no more. */
+bool loader_gave_up(const struct facts *facts);
+
 /* The i-th place at which the loader would find the library, LD_LIBRARY_PATH first; NULL: there are
  * no more. `after_path`: without LD_LIBRARY_PATH. */
 const char *loader_place(struct facts *facts, const char *name, size_t i, bool after_path);

@@ -6,7 +6,7 @@
 #include "loader.h"
 #include "program.h"
 
-enum { MAX_OBJECTS = 512 };
+enum { MAX_OBJECTS = 512, MAX_SEARCHES = 4096, MAX_LISTED = 256, MAX_PATH = 4096 };
 
 /* The libraries that the report is about, with the wheel that brings each; NULL: none does. */
 static const struct known {
@@ -41,6 +41,7 @@ struct loading {
 	struct object **objects;
 	const char **names;
 	size_t count;
+	size_t searches; /* for libraries */
 };
 
 static const struct known *find_known(const char *name)
@@ -51,34 +52,39 @@ static const struct known *find_known(const char *name)
 	return NULL;
 }
 
-/* A folder of RPATH or RUNPATH, where $ORIGIN is the folder of the file. NULL: another variable, or
- * a relative folder. */
-static const char *expand(struct facts *facts, struct span folder, const char *path)
+/* A folder of RPATH or RUNPATH, where $ORIGIN is the folder of the file. False: it has another
+ * variable, is relative, or is too long. */
+static bool expand(char ret[MAX_PATH], struct span folder, const char *path)
 {
 	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
 	const char *slash = strrchr(path, '/');
+	int origin = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_starts(folder, names[i]) && slash)
-			return arena_printf(&facts->arena, "%.*s%.*s", (int)(slash - path), path,
-					    (int)(folder.length - strlen(names[i])),
-					    folder.text + strlen(names[i]));
-	if (!folder.length || *folder.text != '/' || memchr(folder.text, '$', folder.length))
-		return NULL;
-	return arena_strndup(&facts->arena, folder.text, folder.length);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && slash && origin < 0; i++)
+		if (span_starts(folder, names[i])) {
+			origin = (int)(slash - path);
+			folder.text += strlen(names[i]);
+			folder.length -= strlen(names[i]);
+		}
+	if (origin < 0 &&
+	    (!folder.length || *folder.text != '/' || memchr(folder.text, '$', folder.length)))
+		return false;
+	return snprintf(ret, MAX_PATH, "%.*s%.*s", origin < 0 ? 0 : origin, path,
+			(int)folder.length, folder.text) < MAX_PATH;
 }
 
 static const char *find_in(struct facts *facts, const char *folders, const char *path,
 			   const char *name)
 {
 	struct span rest, folder;
+	char expanded[MAX_PATH];
 
 	if (!folders)
 		return NULL;
 	rest = span_of(folders);
 	while (span_split(&rest, ':', &folder)) {
-		const char *expanded = expand(facts, folder, path);
-		const char *found = expanded ? loader_in(facts, expanded, name) : NULL;
+		const char *found =
+			expand(expanded, folder, path) ? loader_in(facts, expanded, name) : NULL;
 
 		if (found)
 			return found;
@@ -213,6 +219,28 @@ static struct object *add_object(struct loading *loading, const char *path, cons
 	return object;
 }
 
+/* Reads what one object needs. False: it is too much. */
+static bool follow(struct loading *loading, const struct object *object)
+{
+	struct facts *facts = loading->facts;
+
+	for (size_t k = 0; k < object->file.count; k++) {
+		const char *name = object->file.needed[k], *hidden, *found;
+
+		if (is_loaded(loading, name) || is_listed(&facts->program, name))
+			continue;
+		found = find_needed(loading, object, name, &hidden);
+		if (loader_gave_up(facts) || ++loading->searches > MAX_SEARCHES ||
+		    facts->program.needed_count == MAX_LISTED)
+			return false;
+		if (find_known(name))
+			add_needed(loading, object, name, found, hidden);
+		if (found)
+			add_object(loading, found, name, object);
+	}
+	return true;
+}
+
 void needed_read(struct facts *facts, const char *path, const char *site)
 {
 	struct loading loading = {.facts = facts, .site = site};
@@ -222,19 +250,10 @@ void needed_read(struct facts *facts, const char *path, const char *site)
 	if (!loading.objects || !loading.names || !add_object(&loading, path, path, NULL))
 		return;
 	/* A library is loaded once, for the first that needs it. */
-	for (size_t i = 0; i < loading.count; i++) {
-		const struct object *object = loading.objects[i];
-
-		for (size_t k = 0; k < object->file.count; k++) {
-			const char *name = object->file.needed[k], *hidden, *found;
-
-			if (is_loaded(&loading, name) || is_listed(&facts->program, name))
-				continue;
-			found = find_needed(&loading, object, name, &hidden);
-			if (find_known(name))
-				add_needed(&loading, object, name, found, hidden);
-			if (found)
-				add_object(&loading, found, name, object);
+	for (size_t i = 0; i < loading.count; i++)
+		if (!follow(&loading, loading.objects[i])) {
+			facts->program.kind = fact_unseen("it needs too many libraries, or they "
+							  "are looked for in too many folders");
+			return;
 		}
-	}
 }

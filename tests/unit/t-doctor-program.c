@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "doctor/elf_file.h"
+#include "doctor/loader.h"
+#include "doctor/program.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -252,6 +254,64 @@ START_TEST(many_needed)
 }
 END_TEST
 
+/* More segments than a program can have are not kept: each name of a file would keep them again. */
+START_TEST(many_segments)
+{
+	struct elf_file file;
+	char path[4096];
+
+	image.head->e_phnum = 65535;
+	write_image(SIZE);
+	snprintf(path, sizeof(path), "%s/lib.so", tree_root());
+	ck_assert_int_eq(truncate(path, 0x40 + 65535 * sizeof(Elf64_Phdr)), 0);
+	ck_assert(!elf_read(&facts, "/lib.so", &file));
+	ck_assert_ptr_null(facts.arena.block);
+}
+END_TEST
+
+/* A program of 250 libraries that are looked for in 2,600 folders. */
+enum { LIBRARIES = 250, FOLDERS = 2600, MANY_TEXTS = 0x2000 };
+
+START_TEST(many_folders)
+{
+	static union {
+		unsigned char bytes[MANY_TEXTS + 0x3000];
+		Elf64_Ehdr head;
+	} many;
+	Elf64_Phdr *load = (void *)(many.bytes + 0x40), *dynamic = load + 1;
+	Elf64_Dyn *entry = (void *)(many.bytes + 0x200);
+	char path[4096], *text = (char *)many.bytes + MANY_TEXTS;
+	FILE *f;
+
+	many.head = *image.head;
+	*load = (Elf64_Phdr){.p_type = PT_LOAD, .p_vaddr = 0x10000, .p_filesz = sizeof(many.bytes)};
+	*dynamic = (Elf64_Phdr){.p_type = PT_DYNAMIC,
+				.p_offset = 0x200,
+				.p_filesz = (LIBRARIES + 3) * sizeof(*entry)};
+	*entry++ = (Elf64_Dyn){DT_STRTAB, {0x10000 + MANY_TEXTS}};
+	for (int i = 0; i < LIBRARIES; i++) {
+		*entry++ = (Elf64_Dyn){DT_NEEDED, {8u * i}};
+		snprintf(text + 8 * i, 8, "x%d.so", i);
+	}
+	*entry++ = (Elf64_Dyn){DT_RUNPATH, {8 * LIBRARIES}};
+	text += 8 * LIBRARIES;
+	for (int i = 0; i < FOLDERS; i++)
+		memcpy(text + 3 * i, "/a:", 3);
+	snprintf(path, sizeof(path), "%s/program", tree_root());
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(many.bytes, 1, sizeof(many.bytes), f), sizeof(many.bytes));
+	ck_assert_int_eq(fclose(f), 0);
+	loader_read(&facts);
+	needed_read(&facts, "/program", NULL);
+	ck_assert(loader_gave_up(&facts));
+	ck_assert_int_eq(facts.program.kind.sight, UNSEEN);
+	ck_assert_str_eq(facts.program.kind.why, "it needs too many libraries, or they are looked "
+						 "for in too many folders");
+	ck_assert_ptr_null(loader_in(&facts, "/", "program"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doctor-program");
@@ -263,6 +323,8 @@ int main(void)
 	tcase_add_test(tests, cut);
 	tcase_add_test(tests, overlap);
 	tcase_add_test(tests, many_needed);
+	tcase_add_test(tests, many_segments);
+	tcase_add_test(tests, many_folders);
 	tcase_add_loop_test(tests, fault, 0, ARRAY_SIZE(faults));
 	return unit_run(suite);
 }
