@@ -6,20 +6,16 @@
 
 #include "strbuf.h"
 
-/* Such a name says nothing about anybody, and it is a word of other meanings. */
+/* Such a name says nothing about anyone, and it is a word of other meanings. Folders of each system
+ * also stand in remedies. */
 static const char *private_name(const char *name)
 {
-	static const char *const common[] = {
-		"root", "user",   "nobody", "ubuntu", "debian", "admin", "localhost",
-		"home", "nvidia", "cuda",   "gpu",    "docker", "lib",   "test",
-	};
+	static const char common[] =
+		"root user nobody ubuntu debian admin localhost nvidia cuda gpu docker test node "
+		"host server work bin boot dev etc home lib lib64 media mnt opt proc run sbin srv "
+		"sys tmp usr var";
 
-	if (!name || strlen(name) < 2)
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
-		if (streq(name, common[i]))
-			return NULL;
-	return name;
+	return name && strlen(name) >= 2 && !span_among(span_of(name), common) ? name : NULL;
 }
 
 static const char *host_name(struct facts *facts)
