@@ -63,17 +63,16 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "python", "python3", "python3.11" */
+/* "python", "python3", "python3.11", and "python3.13t", which has no global lock */
 static bool is_python(const char *path)
 {
 	const char *name = last_part(path);
 
 	if (!starts_with(name, "python"))
 		return false;
-	for (name += 6; *name; name++)
-		if (!is_digit(*name) && *name != '.')
-			return false;
-	return true;
+	name += strlen("python");
+	name += strspn(name, "0123456789.");
+	return !*name || streq(name, "t");
 }
 
 /* The interpreter of a line "#!/usr/bin/env python3"; NULL: it is not found. *named is how the line
@@ -101,13 +100,16 @@ static const char *interpreter_of(struct facts *facts, struct span line, const c
  * runtime that is linked statically is not visible. */
 static void read_cuda(struct program_facts *program)
 {
+	static const char runtime[] = "libcudart.so.";
+
 	for (size_t i = 0; i < program->needed_count; i++) {
 		const struct needed *n = &program->needed[i];
-		struct span rest = span_of(n->version ? n->version : n->name + 13), major, minor;
+		struct span rest, major, minor;
 		int64_t high, low = 0;
 
-		if (!starts_with(n->name, "libcudart.so."))
+		if (!starts_with(n->name, runtime))
 			continue;
+		rest = span_of(n->version ? n->version : n->name + strlen(runtime));
 		span_split(&rest, '.', &major);
 		high = span_number(major, 1000);
 		if (rest.text && span_split(&rest, '.', &minor))
@@ -143,13 +145,6 @@ static void read_script(struct facts *facts, const char *path, struct span line)
 		python_read(facts, interpreter);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text);
-
-	return length >= strlen(end) && streq(text + length - strlen(end), end);
-}
-
 static void read_kind(struct facts *facts, const char *path, const char *head, size_t size)
 {
 	struct span line = {head, 0};
@@ -168,7 +163,7 @@ static void read_kind(struct facts *facts, const char *path, const char *head, s
 		read_script(facts, path, (struct span){head + 2, line.length - 2});
 		return;
 	}
-	if (ends_with(path, ".py"))
+	if (text_ends(path, ".py"))
 		python = find(facts, "python3");
 	if (python && is_python(python))
 		python_read(facts, python);
@@ -185,7 +180,7 @@ int program_read(struct facts *facts, const char *const *command)
 
 	facts->program.name = *command;
 	/* A file of Python in this folder needs no slash. */
-	if (!path && !strchr(*command, '/') && ends_with(*command, ".py"))
+	if (!path && !strchr(*command, '/') && text_ends(*command, ".py"))
 		path = find(facts, arena_printf(&facts->arena, "./%s", *command));
 	if (!path)
 		return ENOENT;
