@@ -162,6 +162,11 @@ bool without_links(const struct facts *facts, struct verdict *verdict)
 	return *facts->root && facts->pci_count;
 }
 
+bool is_geforce(const struct gpu *gpu)
+{
+	return gpu->name && strstr(gpu->name, "GeForce");
+}
+
 bool is_compat(const struct library *library)
 {
 	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");

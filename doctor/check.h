@@ -56,6 +56,8 @@ bool has_gpu(const struct facts *facts);
 /* Whether no driver of a GPU is known, because a recorded machine has no links. Then it is not
  * visible. */
 bool without_links(const struct facts *facts, struct verdict *verdict);
+/* Whether it is of a model for consumers, to which other devices do not write directly. */
+bool is_geforce(const struct gpu *gpu);
 /* Whether a libcuda is that of the package cuda-compat. */
 bool is_compat(const struct library *library);
 /* The first library with that name; NULL: the loader finds none. */

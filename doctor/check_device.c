@@ -136,6 +136,9 @@ void check_taken(const struct facts *facts, struct verdict *verdict)
 
 void check_container(const struct facts *facts, struct verdict *verdict)
 {
+	static const char fix[] =
+		"start the container with --gpus all (docker), --device nvidia.com/gpu=all "
+		"(podman), --nv (Apptainer), or a limit of nvidia.com/gpu (Kubernetes)";
 	const char *request = facts_variable(facts, "NVIDIA_VISIBLE_DEVICES");
 
 	if (facts->container.sight != SEEN || facts->gpu_count || facts->tegra)
@@ -148,13 +151,10 @@ void check_container(const struct facts *facts, struct verdict *verdict)
 		return;
 	}
 	if (!request)
-		wrong(verdict,
-		      "start the container with --gpus all (docker), --device nvidia.com/gpu=all "
-		      "(podman), --nv (Apptainer), or a limit of nvidia.com/gpu (Kubernetes)",
-		      "the container (%s) was started without GPUs", facts->container.text);
+		wrong(verdict, fix, "the container (%s) was started without GPUs",
+		      facts->container.text);
 	else if (streq(request, "void") || streq(request, "none"))
-		wrong(verdict, "start the container with GPUs, for example --gpus all",
-		      "the container (%s) has no GPU: NVIDIA_VISIBLE_DEVICES=%s",
+		wrong(verdict, fix, "the container (%s) has no GPU: NVIDIA_VISIBLE_DEVICES=%s",
 		      facts->container.text, request);
 	else
 		wrong(verdict,
@@ -196,8 +196,11 @@ void check_capabilities(const struct facts *facts, struct verdict *verdict)
 		      capabilities);
 	else
 		wrong(verdict,
-		      "start the container by the NVIDIA Container Toolkit or CDI, which add the "
-		      "driver's libraries; if it has them, run ldconfig in it",
+		      streq(facts->container.text, "Apptainer") ||
+				      streq(facts->container.text, "Singularity")
+			      ? "start the container with --nv, which adds the driver's libraries"
+			      : "start the container by the NVIDIA Container Toolkit or CDI, which "
+				"add the driver's libraries; if it has them, run ldconfig in it",
 		      "the container has GPUs, but the loader finds no libcuda.so.1, as if the "
 		      "devices were passed by hand, or /etc/ld.so.cache were old");
 }

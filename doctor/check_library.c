@@ -72,7 +72,7 @@ static const struct library *compat(const struct facts *facts)
 
 static bool is_consumer(const struct gpu *gpu)
 {
-	return gpu->name && (strstr(gpu->name, "GeForce") || strstr(gpu->name, "TITAN"));
+	return is_geforce(gpu) || (gpu->name && strstr(gpu->name, "TITAN"));
 }
 
 void check_compat_supported(const struct facts *facts, struct verdict *verdict)

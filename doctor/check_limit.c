@@ -8,11 +8,18 @@ enum {
 	FILES_LEAST = 4096
 };
 
+static const char *larger_shm(const struct facts *facts)
+{
+	if (facts->container.sight == SEEN && streq(facts->container.text, "Kubernetes"))
+		return "mount an emptyDir of medium Memory at /dev/shm in the pod";
+	if (facts->container.sight == SEEN)
+		return "start the container with --shm-size=8g or more, or with --ipc=host";
+	return "mount it larger: mount -o remount,size=8g /dev/shm; start a container with "
+	       "--shm-size=8g or more, or with --ipc=host";
+}
+
 void check_shm(const struct facts *facts, struct verdict *verdict)
 {
-	static const char fix[] =
-		"start the container with --shm-size=8g or more, or with --ipc=host; on "
-		"a host mount it larger: mount -o remount,size=8g /dev/shm";
 	const struct fact *shm = &facts->shm;
 
 	if (!has_gpu(facts))
@@ -25,8 +32,8 @@ void check_shm(const struct facts *facts, struct verdict *verdict)
 	if (shm->sight == ABSENT)
 		wrong(verdict, "mount a tmpfs there",
 		      "/dev/shm does not exist, so neither NCCL nor data loaders can share memory");
-	else if (shm->number < (int64_t)SHM_LEAST << 20)
-		wrong(verdict, fix,
+	else if (shm->number >= 0 && shm->number < (int64_t)SHM_LEAST << 20)
+		wrong(verdict, larger_shm(facts),
 		      "/dev/shm has %lld MiB: NCCL and data loaders with workers fail when it is "
 		      "full (bus error)",
 		      (long long)shm->number >> 20);

@@ -7,18 +7,25 @@ static bool is_driven(const struct pci_gpu *gpu)
 	return gpu->driver && streq(gpu->driver, "nvidia");
 }
 
+/* The GPUs by NVML whose memory other devices may reach over PCI Express. */
+static size_t count_reachable(const struct facts *facts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		count += !is_geforce(&facts->gpus[i]);
+	return count;
+}
+
 /* Whether GPUs may send each other data over PCI Express. NVML has those that a program can use; in
  * a container the bus has more. */
 static bool has_pair(const struct facts *facts)
 {
-	size_t driven = 0, consumer = 0;
+	size_t driven = 0;
 
 	for (size_t i = 0; i < facts->pci_count; i++)
 		driven += is_driven(&facts->pci[i]);
-	/* The driver has no such link between these. */
-	for (size_t i = 0; i < facts->gpu_count; i++)
-		consumer += facts->gpus[i].name && strstr(facts->gpus[i].name, "GeForce");
-	return driven >= 2 && (!facts->nvml_asked || facts->gpu_count - consumer >= 2);
+	return driven >= 2 && (!facts->nvml_asked || count_reachable(facts) >= 2);
 }
 
 /* Data between GPUs that NVLink joins does not pass PCI Express. */
@@ -97,7 +104,7 @@ static bool has_dma_buf(const struct facts *facts)
 void check_peermem(const struct facts *facts, struct verdict *verdict)
 {
 	if (facts->infiniband.sight != SEEN || !facts->infiniband.number || !has_gpu(facts) ||
-	    facts->module.sight != SEEN)
+	    facts->module.sight != SEEN || (facts->gpu_count && !count_reachable(facts)))
 		return;
 	if (facts->modules.sight != SEEN) {
 		unseen(verdict, &facts->modules, "the list of modules");

@@ -8,7 +8,7 @@
 
 #include "gather.h"
 
-enum { SMALL = 1 << 16, LARGE = 1 << 20 };
+enum { SMALL = 1 << 16, LARGE = 1 << 20, MAX_SOCKETS = 64 };
 
 /* Opening a device file is the only way to learn what a cgroup of version 2 allows. In a recorded
  * machine a device file would be one of this machine, so there only its mode is looked at. */
@@ -133,6 +133,33 @@ static void read_cgroup(struct facts *facts)
 	}
 }
 
+/* Whether a socket is bound to the path, or to another path of the same file, as where /var/run is
+ * a link to /run. A line is "...: 00000002 00000000 00010000 0005 01 42 /tmp/nvidia-mps/control".
+ */
+static bool is_bound(struct facts *facts, const char *sockets, const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char real[4096], other[4096];
+	int looks = root_real(facts->root, path, real, sizeof(real)) == 0 ? MAX_SOCKETS : 0;
+	struct span rest = span_of(sockets), line;
+
+	while (span_split(&rest, '\n', &line)) {
+		const char *at = memchr(line.text, '/', line.length);
+		const char *name = at ? arena_strndup(&facts->arena, at,
+						      line.length - (size_t)(at - line.text))
+				      : NULL;
+
+		if (!name)
+			continue;
+		if (streq(name, path))
+			return true;
+		if (looks && text_ends(name, base) && looks-- &&
+		    root_real(facts->root, name, other, sizeof(other)) == 0 && streq(other, real))
+			return true;
+	}
+	return false;
+}
+
 /* The folder of NVIDIA's Multi-Process Service, and whether a daemon listens in it. The kernel
  * lists the sockets of this network namespace with their paths. */
 static void read_mps(struct facts *facts)
@@ -140,11 +167,15 @@ static void read_mps(struct facts *facts)
 	const char *folder = facts_variable(facts, "CUDA_MPS_PIPE_DIRECTORY"), *socket;
 	struct fact sockets;
 	struct stat about;
+	size_t length;
 
 	if (!folder)
 		folder = "/tmp/nvidia-mps";
 	facts->mps = fact_absent();
-	socket = arena_printf(&facts->arena, "%s/control", folder);
+	length = strlen(folder);
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	socket = arena_printf(&facts->arena, "%.*s/control", (int)length, folder);
 	if (!socket || *folder != '/')
 		return;
 	if (root_stat(facts->root, socket, &about) != 0 &&
@@ -157,7 +188,7 @@ static void read_mps(struct facts *facts)
 	if (facts->mps.sight != SEEN)
 		return;
 	facts->mps = fact_text(folder);
-	facts->mps.number = strstr(sockets.text, socket) != NULL;
+	facts->mps.number = is_bound(facts, sockets.text, socket);
 }
 
 void gather_devices(struct facts *facts)

@@ -66,6 +66,14 @@ static void read_kernel(struct facts *facts)
 		facts->kernel = fact_text(arena_strndup(&facts->arena, word.text, word.length));
 }
 
+/* Whether systemd in WSL made the file: it calls WSL a container. */
+static bool is_wsl(struct facts *facts, const char *path)
+{
+	struct fact file = fact_file(facts, SMALL, "%s", path);
+
+	return file.sight == SEEN && streq(file.text, "wsl");
+}
+
 /* The kind of container that this process is in: the files and variables that its engine makes. */
 static void read_container(struct facts *facts)
 {
@@ -87,7 +95,8 @@ static void read_container(struct facts *facts)
 
 	facts->container = fact_absent();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].file ? root_stat(facts->root, rows[i].file, &about) == 0
+		if (rows[i].file ? root_stat(facts->root, rows[i].file, &about) == 0 &&
+					   !is_wsl(facts, rows[i].file)
 				 : facts_variable(facts, rows[i].variable) != NULL) {
 			facts->container = fact_text(rows[i].name);
 			return;
@@ -149,6 +158,26 @@ static int64_t size_value(struct span s)
 	return number < 0 ? -1 : number << shift;
 }
 
+/* The size of a tmpfs; 0 is that of one without a limit. */
+static struct fact shm_size(int64_t size)
+{
+	return fact_number(size ? size : -1);
+}
+
+/* Without an option tmpfs(5) takes half of the memory: "MemTotal:       65536000 kB". */
+static struct fact half_of_memory(struct facts *facts)
+{
+	struct fact file = fact_file(facts, SMALL, "/proc/meminfo");
+	struct span value = {NULL, 0}, number;
+	int64_t size = -1;
+
+	if (file.sight == SEEN)
+		value = line_value(file.text, "MemTotal:");
+	if (value.text && span_split(&value, ' ', &number))
+		size = span_number(number, INT64_MAX >> 10);
+	return size < 0 ? fact_unseen("the mount has no size") : fact_number(size << 10 >> 1);
+}
+
 /* "tmpfs /dev/shm tmpfs rw,nosuid,size=65536k 0 0" */
 static struct fact recorded_shm(struct facts *facts)
 {
@@ -170,9 +199,9 @@ static struct fact recorded_shm(struct facts *facts)
 		while (span_split(&word[3], ',', &option))
 			if (span_starts(option, "size=") &&
 			    size_value((struct span){option.text + 5, option.length - 5}) >= 0)
-				return fact_number(size_value(
+				return shm_size(size_value(
 					(struct span){option.text + 5, option.length - 5}));
-		return fact_unseen("the mount has no size");
+		return half_of_memory(facts);
 	}
 	return fact_absent();
 }
@@ -188,8 +217,11 @@ static void read_shm(struct facts *facts)
 	} else if (root_stat("", "/dev/shm", &folder) != 0 || !S_ISDIR(folder.st_mode)) {
 		facts->shm = fact_absent();
 	} else if (statvfs("/dev/shm", &about) == 0) {
-		facts->shm = fact_number((int64_t)about.f_blocks * (int64_t)about.f_frsize);
-		facts->shm_free = fact_number((int64_t)about.f_bavail * (int64_t)about.f_frsize);
+		facts->shm = shm_size((int64_t)about.f_blocks * (int64_t)about.f_frsize);
+		facts->shm_free =
+			facts->shm.number < 0
+				? fact_unseen("it has no limit")
+				: fact_number((int64_t)about.f_bavail * (int64_t)about.f_frsize);
 	}
 }
 

@@ -431,6 +431,9 @@ STATE(old_links, f->joined = 1; gpus[0].major = 8;)
 STATE(old_image, f->container = fact_text("Docker"); old_cuda(f);)
 STATE(listed_here, f->devices_cgroup = fact_text("c 1:3 rwm");)
 
+STATE(geforce_network, two_geforce(f); no_peermem(f);)
+STATE(no_limit, f->shm = fact_number(-1); f->shm_free = fact_unseen("it has no limit");)
+
 static const struct {
 	const char *name;
 	enum finding_id finding;
@@ -453,6 +456,8 @@ static const struct {
 	{"lanes in an unknown state", FINDING_PCIE_NARROW, lanes_unknown},
 	{"a network that is not in use: memlock", FINDING_MEMLOCK_LOW, no_active_port},
 	{"a network that is not in use: peermem", FINDING_NO_PEERMEM, no_active_port},
+	{"GeForce beside InfiniBand", FINDING_NO_PEERMEM, geforce_network},
+	{"a /dev/shm without a limit", FINDING_SHM_SMALL, no_limit},
 	{"CAP_IPC_LOCK", FINDING_MEMLOCK_LOW, locks_all},
 	{"InfiniBand without GPUs: memlock", FINDING_MEMLOCK_LOW, no_gpus},
 	{"InfiniBand without GPUs: peermem", FINDING_NO_PEERMEM, no_gpus},
