@@ -173,14 +173,25 @@ static int compare_lists(struct verify_rank *rank, const struct live_rank *live,
 	return r;
 }
 
-static int read_list(struct verify_rank *rank, const struct live_rank *live,
+/* Whether it is the environment that the launcher gave the rank of its run. */
+static bool is_of_rank(const struct process_text *text, const char *run, int64_t rank)
+{
+	const char *id = process_variable(text, RUN_ID), *number = process_variable(text, RUN_RANK);
+
+	return id && number && streq(id, run) && span_number(span_of(number), INT64_MAX) == rank;
+}
+
+static int read_list(struct verify_rank *rank, const char *run, const struct live_rank *live,
 		     const gpumap_inventory *inventory)
 {
 	struct process_text text;
-	int r;
+	bool guard;
+	int r = GPUMAP_OK;
 
 	if (rank->process != VERIFY_ALIVE)
 		return GPUMAP_OK;
+	/* exec() changes file and environment together, so the file is looked at first. */
+	guard = process_is_gpumap((int)rank->pid);
 	if (!process_text_read(&text, (int)rank->pid)) {
 		if (errno == ENOENT || errno == ESRCH)
 			rank->process = VERIFY_GONE;
@@ -188,7 +199,11 @@ static int read_list(struct verify_rank *rank, const struct live_rank *live,
 			rank->list = VERIFY_LIST_UNSEEN;
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	r = compare_lists(rank, live, &text, inventory);
+	/* The launcher shows a rank just before it becomes its program. */
+	if (guard && !is_of_rank(&text, run, rank->rank))
+		rank->process = VERIFY_STARTING;
+	else
+		r = compare_lists(rank, live, &text, inventory);
 	process_text_free(&text);
 	return r;
 }
@@ -238,7 +253,7 @@ static int read_rank(struct verify_rank *rank, const struct live_run *run,
 	else if (r == GPUMAP_OK && !live->gpus)
 		rank->own_unknown = "its list gives no answer";
 	gpumap_mapping_free(mapping);
-	return r == GPUMAP_OK ? read_list(rank, live, inventory) : r;
+	return r == GPUMAP_OK ? read_list(rank, run->run, live, inventory) : r;
 }
 
 /* --- the memory ----------------------------------------------------------------------- */

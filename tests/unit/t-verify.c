@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gpumap verify: what it makes of what can be seen, and its answers when memory runs out. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "failing_malloc.h"
@@ -399,6 +402,97 @@ START_TEST(a_number_that_is_used_again)
 }
 END_TEST
 
+/* A rank that is about to become its program has the environment of its guard. A program that is
+ * gpumap itself, or another one, may have lost its list. */
+static const struct {
+	const char *name, *file;
+	const char *envp[5];
+	enum verify_process process;
+	enum verify_list list;
+} begins[] = {
+	{"before its program",
+	 "gpumap",
+	 {"WAIT=1", "CUDA_VISIBLE_DEVICES=7"},
+	 VERIFY_STARTING,
+	 VERIFY_LIST_SAME},
+	{"before its program, in another run",
+	 "gpumap",
+	 {"WAIT=1", "CUDA_VISIBLE_DEVICES=7", "GPUMAP_RUN_ID=b", "GPUMAP_RUN_RANK=0"},
+	 VERIFY_STARTING,
+	 VERIFY_LIST_SAME},
+	{"gpumap itself",
+	 "gpumap",
+	 {"WAIT=1", "CUDA_VISIBLE_DEVICES=7", "GPUMAP_RUN_ID=a", "GPUMAP_RUN_RANK=0"},
+	 VERIFY_ALIVE,
+	 VERIFY_LIST_CHANGED},
+	{"without its variables",
+	 "program",
+	 {"WAIT=1", "CUDA_VISIBLE_DEVICES=7"},
+	 VERIFY_ALIVE,
+	 VERIFY_LIST_CHANGED},
+};
+
+static void copy_self(const char *path)
+{
+	FILE *from = fopen("/proc/self/exe", "r"), *to = fopen(path, "w");
+	char bytes[65536];
+	size_t n;
+
+	ck_assert(from && to);
+	while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
+		ck_assert_uint_eq(fwrite(bytes, 1, n, to), n);
+	fclose(from);
+	ck_assert_int_eq(fclose(to), 0);
+	ck_assert_int_eq(chmod(path, 0700), 0);
+}
+
+/* A copy of this program that says when it has begun, and waits for the end of its input. */
+static pid_t wait_as(const char *path, const char *const envp[], int *input)
+{
+	char *argv[] = {(char[]){"x"}, NULL}, byte;
+	int in[2], out[2];
+	pid_t pid;
+
+	ck_assert(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		execve(path, argv, (char *const *)(uintptr_t)envp);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	ck_assert_int_eq(read(out[0], &byte, 1), 1);
+	close(out[0]);
+	*input = in[1];
+	return pid;
+}
+
+START_TEST(a_rank_begins)
+{
+	struct live_rank rank = {.state = LIVE_RUNNING, .at_ns = INT64_MAX, .visible = "0"};
+	struct live_run live = {.run = "a", .ranks = &rank, .count = 1};
+	char folder[] = "/tmp/gpumap-verify-XXXXXX", path[64];
+	struct verify v;
+	int input;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/%s", folder, begins[_i].file);
+	copy_self(path);
+	rank.pid = wait_as(path, begins[_i].envp, &input);
+	unlink(path);
+	rmdir(folder);
+	ck_assert_int_eq(verify_make(&v, &live, NULL), GPUMAP_OK);
+	close(input);
+	ck_assert_int_eq(waitpid(rank.pid, NULL, 0), rank.pid);
+	ROW_EQ_INT(begins[_i].name, v.ranks[0].process, begins[_i].process);
+	ROW_EQ_INT(begins[_i].name, v.ranks[0].list, begins[_i].list);
+	verify_free(&v);
+}
+END_TEST
+
 START_TEST(without_usage)
 {
 	struct live_rank rank = planned(0);
@@ -454,7 +548,11 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("verify");
 	TCase *tests = tcase_create("verify");
 
+	char byte = 0;
+
 	(void)argc;
+	if (getenv("WAIT"))
+		return write(STDOUT_FILENO, "", 1) == 1 ? (int)read(STDIN_FILENO, &byte, 1) : 1;
 	if (start_with_list(argv) < 0)
 		return EXIT_FAILURE;
 	suite_add_tcase(suite, tests);
@@ -463,6 +561,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tests, whole_or_failed, 0, 2 * ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, a_rank_is_read, 0, ARRAY_SIZE(plans));
 	tcase_add_test(tests, a_number_that_is_used_again);
+	tcase_add_loop_test(tests, a_rank_begins, 0, ARRAY_SIZE(begins));
 	tcase_add_test(tests, without_usage);
 	tcase_add_loop_test(tests, reading_may_fail, 0, ARRAY_SIZE(plans));
 	return unit_run(suite);
