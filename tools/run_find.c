@@ -33,7 +33,8 @@ static int open_live(int pid)
 			continue;
 		target[n] = '\0';
 		if (streq(target, LINK " (deleted)"))
-			fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			fd = openat(dirfd(dir), entry->d_name,
+				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
 	if (dir)
 		closedir(dir);

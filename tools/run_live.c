@@ -24,7 +24,7 @@
 #define MFD_NOEXEC_SEAL 0x8U
 #endif
 
-enum { STATE_SIZE = 64, MAX_BYTES = 256 << 20, MAX_LOOKS = 100 };
+enum { STATE_SIZE = 64, MAX_BYTES = 16 << 20, MAX_LOOKS = 100 };
 
 /* The variables of a rank, and their names in the file. */
 static const struct {
@@ -150,7 +150,7 @@ static bool read_state(struct live_rank *rank, const char *text)
 
 	if (sscanf(text, "%d %d %lld %d %d %d", &state, &rank->pid, &at, &rank->status,
 		   &rank->signal, &stopped) != 6 ||
-	    state < LIVE_STARTING || state > LIVE_ENDED)
+	    state < LIVE_STARTING || state > LIVE_ENDED || rank->pid < (state == LIVE_RUNNING))
 		return false;
 	rank->state = (enum live_state)state;
 	rank->at_ns = at;

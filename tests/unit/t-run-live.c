@@ -93,6 +93,9 @@ static const struct {
 	FILE_OF("a negative rank", "gpumap run 1\0run=a\0rank=-1"),
 	FILE_OF("a state without numbers", "gpumap run 1\0run=a\0rank=0\0state=1"),
 	FILE_OF("a state that does not exist", "gpumap run 1\0run=a\0rank=0\0state=3 1 1 -1 0 0"),
+	FILE_OF("a rank that runs without a process",
+		"gpumap run 1\0run=a\0rank=0\0state=1 0 1 -1 0 0"),
+	FILE_OF("a negative process", "gpumap run 1\0run=a\0rank=0\0state=2 -1 1 -1 0 0"),
 	FILE_OF("nothing after a NUL", "gpumap run 1\0run=a\0\0"),
 };
 
