@@ -70,8 +70,20 @@ static void send_news(int fd, const struct news *news)
 		;
 }
 
-/* What the program started outlives it as a child of the guard, which is a subreaper. */
-static void wait_for_all(pid_t pid, int news_fd)
+/* Reaps what has ended. Whether a child is left, which is what the program started. */
+static bool is_family_left(void)
+{
+	pid_t ended;
+
+	do {
+		ended = waitpid(-1, NULL, WNOHANG);
+	} while (ended > 0 || (ended < 0 && errno == EINTR));
+	return ended == 0;
+}
+
+/* What the program started outlives it as a child of the guard, which is a subreaper. If nothing is
+ * left, the lease ends before pick does: the next command of a script may want the GPUs. */
+static void wait_for_all(gpumap_lease *lease, pid_t pid, int news_fd)
 {
 	struct news news = {.pid = pid};
 	pid_t ended;
@@ -81,6 +93,8 @@ static void wait_for_all(pid_t pid, int news_fd)
 		if (ended != pid)
 			continue;
 		news.status = status;
+		if (!is_family_left())
+			gpumap_lease_free(lease);
 		send_news(news_fd, &news);
 		close(news_fd);
 	}
@@ -98,9 +112,9 @@ static void keep_lease(const gpumap_lease *lease, int news_fd)
 }
 
 /* All signals are blocked, so those of the terminal do not end it. */
-static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd,
+static void guard(gpumap_lease *lease, const char *list, char **argv, int news_fd,
 		  struct inherited *inherited) __attribute__((noreturn));
-static void guard(const gpumap_lease *lease, const char *list, char **argv, int news_fd,
+static void guard(gpumap_lease *lease, const char *list, char **argv, int news_fd,
 		  struct inherited *inherited)
 {
 	struct news news = {0};
@@ -126,7 +140,7 @@ static void guard(const gpumap_lease *lease, const char *list, char **argv, int 
 	send_news(news_fd, &news);
 	keep_lease(lease, news_fd);
 	if (news.pid > 0)
-		wait_for_all(news.pid, news_fd);
+		wait_for_all(lease, news.pid, news_fd);
 	_exit(0);
 }
 
