@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""race.py GPUMAP HOLDER COUNT GPUS: picks of random size and options race for pretended GPUs; a tenth
-is killed.
+"""race.py GPUMAP HOLDER COUNT GPUS [MOST]: picks of random size and options race for pretended GPUs, MOST at a time;
+a tenth is killed.
 
-Run it under gpumap pretend. Each job locks what it holds in a way of its own (holder.c). Prints "KEY VALUE" lines.
+Run it under gpumap pretend, in a folder with a folder "held". Each job locks what it holds in a way of its own, and
+writes down when it began and ended (holder.c); this program writes down when it asked, and when it was killed. Several
+may run at once, in one folder. Prints "KEY VALUE" lines. records.py and witness.py check the rest.
 """
 
 import os
@@ -14,11 +16,17 @@ import sys
 import time
 
 gpumap, holder, count, gpus = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+most = int(sys.argv[5]) if len(sys.argv) > 5 else 24
 seed = int(os.environ.get("GPUMAP_TEST_SEED") or random.randrange(1 << 31))
 draw = random.Random(seed)
 print("seed", seed)
-os.makedirs("held", exist_ok=True)
-MOST = 24  # jobs at a time
+# In each pid namespace the numbers begin again.
+name = "%x" % random.SystemRandom().randrange(1 << 48)
+records = os.open("held/records", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+
+
+def record(what, job):
+    os.write(records, b"%s %s %d\n" % (what.encode(), job.encode(), time.monotonic_ns()))
 
 
 def children(pid):
@@ -37,34 +45,50 @@ def family(pid):
     return found
 
 
+def start(number):
+    """A job. A tenth is to be killed, the first of them at once, and an eighth leaves its GPUs to a child."""
+    options = draw.choice(([], [], ["--near"], ["--prefer", str(draw.randrange(gpus))], ["--max-load", "50"],
+                           ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--free-memory", "2G"], ["--from"]))
+    most_gpus = gpus // 2
+    if options == ["--from"]:
+        some = draw.sample(range(gpus), draw.randint(1, most_gpus))
+        options, most_gpus = ["--from", ",".join(map(str, some))], len(some)
+    words = [gpumap, "pick", str(draw.randint(1, most_gpus)), "--wait", *options, "--", holder, "held",
+             str(draw.randint(0, 20))]
+    if draw.randrange(8) == 0:
+        words.append("child")
+    job = "%s.%d" % (name, number)
+    record("asked", job)
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               env=dict(os.environ, RACE_JOB=job))
+    process.job, process.was_killed = job, False
+    jobs[process] = number % 10 == 3
+
+
+def kill_one(process):
+    """pick, its guard, the program, or a job that still waits"""
+    record("killed", process.job)
+    try:
+        os.kill(draw.choice(family(process.pid)), signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    jobs[process], process.was_killed = False, True
+
+
 jobs, started, bad, killed, waited = {}, 0, [], 0, 0
 while started < count or jobs:
-    while started < count and len(jobs) < MOST:
-        options = draw.choice(([], [], ["--near"], ["--prefer", str(draw.randrange(gpus))], ["--max-load", "50"],
-                               ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--free-memory", "2G"]))
-        words = [gpumap, "pick", str(draw.randint(1, gpus // 2)), "--wait", *options, "--", holder, "held",
-                 str(draw.randint(0, 20))]
-        if draw.randrange(8) == 0:
-            words.append("child")
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        jobs[process] = draw.randrange(10) == 0
+    while started < count and len(jobs) < most:
+        start(started)
         started += 1
     for process, to_kill in list(jobs.items()):
-        if to_kill and draw.randrange(4) == 0:
-            # pick, its guard, the program, or a job that still waits
-            victim = draw.choice(family(process.pid))
-            try:
-                os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            jobs[process] = False
-            process.was_killed = True
+        if to_kill and (not killed or draw.randrange(4) == 0):
+            kill_one(process)
             killed += 1
         if process.poll() is None:
             continue
         text = process.stderr.read().decode(errors="replace")
         waited += "waiting" in text
-        if process.returncode and not getattr(process, "was_killed", False):
+        if process.returncode and not process.was_killed:
             bad.append("status %d: %s" % (process.returncode, text.strip()[-200:]))
         del jobs[process]
     time.sleep(0.001)
@@ -72,7 +96,3 @@ print("jobs", started)
 print("killed", killed)
 print("waited", waited)
 print("bad", len(bad), *bad[:3])
-print("overlaps", sum(name.startswith("overlap") for name in os.listdir("held")))
-# What killed jobs started may live a moment longer; then all can be had at once.
-end = subprocess.run([gpumap, "pick", str(gpus), "--wait=60s", "--", "true"], stderr=subprocess.DEVNULL)
-print("all", end.returncode)
