@@ -4,40 +4,95 @@
 
 A state has the kernel's locks, the tickets, and the place of each job in its program. A job's next step changes the
 state as the kernel would. Killing a job closes its files. A GPU that was used stays warm until it cools, and a strict
-job does not call a warm GPU free. All states that can be reached are visited, and in each:
+job does not call a warm GPU free. A job may have one of K slots; a whole GPU is one of 1. Jobs may have different
+folders, with a gate, a queue and slots in each, and one sysfs. All states that can be reached are visited, and in each:
 
-  overlap    no GPU is held by two jobs
+  overlap    the jobs of a GPU are not more than the smallest K of theirs
   partial    a job outside of the gate holds all of its GPUs or none
   stuck      if no job can move, and all GPUs are cool, all jobs have ended
-  order      a job does not get a GPU that was promised to an earlier one
+  order      a job does not get a GPU or slot that was promised to an earlier one, which still gets as many
   head       if the first in the queue could be served, it still can when another job took GPUs
   starved    no job that waits is passed more than LIMIT times onto GPUs that it could use when cool
 """
 
-import itertools
 import sys
 from collections import deque
 
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
-FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit")
+FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit", "own-slots",
+          "shared-at-once", "no-guard", "moves")
 LIMIT = 1
+MANY = 64  # slots that a GPU without a job has
+
+# The locks of a job on a GPU: its vendor file exclusively, shared, or neither for the moment in which the kernel
+# converts the lock; or shared and a slot, which is its number. A job that takes a slot has the guard before these.
+EXCLUSIVE, SHARED, CONVERTING, GUARD, BLOCKED = -1, -2, -3, -4, -5
 
 
-def promised(wishes):
-    """The GPUs of each wish, in the order of the queue, as choose.c gives them."""
-    given, taken = [], set()
-    for count, usable, free, firm, order in wishes:
-        now = [g for g in order if g in usable and g in free and g not in taken]
+class Load:
+    """How many jobs each GPU has, and the smallest K of theirs."""
+
+    def __init__(self, gpus):
+        self.of = {g: (0, MANY) for g in gpus}
+
+    def add(self, g, slots):
+        used, most = self.of[g]
+        self.of[g] = used + 1, min(most, slots)
+
+    def close(self, g):
+        self.of[g] = self.of[g][0], 0
+
+    def room(self, g, slots):
+        used, most = self.of[g]
+        return max(0, min(most, slots) - used)
+
+    def copy(self):
+        other = Load(())
+        other.of = dict(self.of)
+        return other
+
+
+def promised(wishes, load):
+    """The GPUs of each wish, in the order of the queue, as choose.c gives them. Adds them to the load."""
+    given = []
+    for count, usable, free, firm, order, slots in wishes:
+        now = [g for g in order if g in usable and g in free and load.room(g, slots)]
+        now.sort(key=lambda g: -load.room(g, slots))
         enough = len(now) >= count
         given.append((tuple(now[:count]), enough))
-        taken.update(now[:count] if enough else usable if firm else now)
+        for g in now[:count]:
+            load.add(g, slots)
+        for g in usable if firm and not enough else ():
+            load.close(g)
     return given
 
 
+def worse(wishes, load, chosen, slots):
+    """Whether some of these wishes gets less after a job took a slot of these GPUs."""
+    before, after = load.copy(), load.copy()
+    for g in chosen:
+        after.add(g, slots)
+    pairs = zip(promised(wishes, before), promised(wishes, after))
+    return any(had > has or len(old) > len(new) for (old, had), (new, has) in pairs)
+
+
+def choose(wishes, load, careful=True):
+    """The GPUs of the last wish, and whether they are enough."""
+    count, usable, free, _, order, slots = wishes[-1]
+    left = load.copy()
+    promised(wishes[:-1], left)
+    now = [g for g in order if g in usable and g in free and left.room(g, slots)
+           and not (careful and worse(wishes[:-1], load, [g], slots))]
+    now.sort(key=lambda g: -left.room(g, slots))
+    chosen = tuple(now[:count])
+    enough = len(chosen) == count and not (careful and worse(wishes[:-1], load, chosen, slots))
+    return chosen, enough
+
+
 class Job:
-    """at: its place; held: GPUs that it has locked; want: those that it chose; seen: the bell when it began to watch;
-    passes: how often it was passed."""
+    """at: its place; held: GPUs with its lock on each; want: those that it chose; seen: the bell when it began to
+    watch; passes: how often it was passed."""
 
     __slots__ = ("at", "held", "want", "ticket", "seen", "passes")
 
@@ -49,39 +104,62 @@ class Job:
 
 
 class Model:
-    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=()):
-        """wishes: how many GPUs, and of which; strict: the jobs that are; warm: the GPUs that begin so; backwards: the
-        jobs that prefer the highest number."""
-        self.wishes, self.gpus, self.kills, self.fault = wishes, tuple(range(gpus)), kills, fault
+    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=()):
+        """wishes: how many GPUs, of which, and of how many slots each; strict: the jobs that are; warm: the GPUs that
+        begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
+        the first jobs, if they do not begin at the start."""
+        self.wishes = [wish[:2] for wish in wishes]
+        self.slots = [wish[2] if len(wish) > 2 else 1 for wish in wishes]
+        self.folders = folders or [0] * len(wishes)
+        self.gpus, self.kills, self.fault = tuple(range(gpus)), kills, fault
         self.strict, self.warm, self.problems = frozenset(strict), frozenset(warm), []
         self.orders = [self.gpus[:: -1 if i in backwards else 1] for i in range(len(wishes))]
+        self.begin = [job.key() for job in begin] + [Job().key()] * (len(wishes) - len(begin))
 
     def first(self):
-        return tuple(Job().key() for _ in self.wishes), None, 0, self.kills, 1, self.warm
+        gates = (None,) * (max(self.folders) + 1)
+        return tuple(self.begin), gates, 0, self.kills, 1 + max(job[3] for job in self.begin), self.warm
 
-    def free(self, jobs):
-        held = {g for job in jobs for g in job[1]}
-        return {g for g in self.gpus if g not in held}
+    def locks(self, jobs, g, me=None):
+        """The locks on a GPU, with their jobs, but one's own."""
+        return [(i, lock) for i, job in enumerate(jobs) for at, lock in job[1] if at == g and i != me]
 
-    def free_for(self, jobs, warm, i):
-        return self.free(jobs) - (warm if i in self.strict else set())
+    def load(self, jobs, me):
+        """What a job sees: the slots in its folder, and the vendor file, which no slot of its folder may explain."""
+        load = Load(self.gpus)
+        for g in self.gpus:
+            locks = self.locks(jobs, g)
+            for i, lock in locks:
+                if lock >= 0 and self.folders[i] == self.folders[me]:
+                    load.add(g, MANY if self.fault == "own-slots" else self.slots[i])
+            unexplained = any(lock not in (CONVERTING, GUARD) for _, lock in locks) and not load.of[g][0]
+            if unexplained and self.fault != "shared-at-once" or any(lock == EXCLUSIVE for _, lock in locks):
+                load.close(g)
+        return load
+
+    def free_for(self, jobs, warm, me, i):
+        """What a job with the terms of job i calls free. Processes beside slots are there by right."""
+        load = self.load(jobs, me)
+        return {g for g in self.gpus if load.room(g, self.slots[i])
+                and not (i in self.strict and g in warm and not (self.slots[i] > 1 and load.of[g][0]))}
 
     def before(self, jobs, me):
-        """The jobs with live tickets before one's own, in their order."""
+        """The jobs of this folder with live tickets before one's own, in their order."""
         mine = jobs[me][3]
         return [i for _, i in sorted((job[3], i) for i, job in enumerate(jobs)
-                                     if job[3] and i != me and (not mine or job[3] < mine))]
+                                     if job[3] and i != me and (not mine or job[3] < mine)
+                                     and self.folders[i] == self.folders[me])]
 
     def earlier(self, jobs, warm, me, fault=""):
         """What the jobs before this one wait for; then one's own wish."""
-        return [self.wishes[i] + (self.free_for(jobs, warm, me if fault == "own-terms" else i),
+        return [self.wishes[i] + (self.free_for(jobs, warm, me, me if fault == "own-terms" else i),
                                   jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit",
-                                  self.orders[me if fault == "own-order" else i])
+                                  self.orders[me if fault == "own-order" else i], self.slots[i])
                 for i in self.before(jobs, me) + [me]]
 
     def successors(self, state):
         jobs, gate, bell, kills, number, warm = state
-        held = {g for job in jobs for g in job[1]}
+        held = {g for job in jobs for g, _ in job[1]}
         for g in sorted(warm - held) if self.strict else ():
             # The first in the queue asks again from time to time.
             yield "GPU %d cools" % g, jobs, gate, bell + 1, kills, number, warm - {g}
@@ -95,15 +173,33 @@ class Model:
         return jobs[:i] + (job,) + jobs[i + 1 :]
 
     def end(self, state, i, kills):
-        """The kernel closes all files of the job: locks, gate, ticket, and the bell, which rings."""
+        """The kernel closes all files of the job: locks, gate, ticket, and the bell, which rings. The jobs of another
+        folder ask again from time to time."""
         jobs, gate, bell, _, number, warm = state
         rings = bool(jobs[i][1]) or bool(jobs[i][3])
         dead = Job(at=ENDED).key()
-        warm = warm | set(jobs[i][1]) if self.strict else warm
-        return self.put(jobs, i, dead), (None if gate == i else gate), self.ring(jobs, bell, rings), kills, number, warm
+        warm = warm | {g for g, _ in jobs[i][1]} if self.strict else warm
+        return self.put(jobs, i, dead), self.leave(gate, i), bell + rings, kills, number, warm
 
-    def ring(self, jobs, bell, rings):
-        return (bell + 1) if rings else bell
+    def leave(self, gate, i):
+        return tuple(None if job == i else job for job in gate)
+
+    def lock(self, jobs, i, g):
+        """The next lock of the job on a GPU that it chose: the lock that it has then; None: the kernel refuses it."""
+        mine, others, slots = dict(jobs[i][1]).get(g), self.locks(jobs, g, i), self.slots[i]
+        here = [(self.slots[k], lock) for k, lock in others if lock >= 0 and self.folders[k] == self.folders[i]]
+        locked = any(lock not in (CONVERTING, GUARD) for _, lock in others)
+        if mine is None and slots > 1:
+            guarded = any(lock in (CONVERTING, GUARD) or lock == EXCLUSIVE and self.slots[k] > 1 for k, lock in others)
+            return BLOCKED if guarded and self.fault != "no-guard" else GUARD
+        if mine is None or mine == GUARD and not here and self.fault != "shared-at-once":
+            return None if locked and not (self.fault == "no-gate" and slots == 1) else EXCLUSIVE
+        if mine == EXCLUSIVE:
+            return CONVERTING
+        if mine in (GUARD, CONVERTING):
+            return None if any(lock == EXCLUSIVE for _, lock in others) else SHARED
+        numbers = [n for n in range(slots) if (slots, n) not in here]
+        return numbers[0] if numbers else None
 
     def step(self, state, i):
         jobs, gate, bell, kills, number, warm = state
@@ -121,32 +217,36 @@ class Model:
         elif at == GATE:
             if self.fault == "no-gate":
                 yield go(CHOOSE)
-            elif gate is None:
-                yield go(CHOOSE, gate=i)
+            elif gate[self.folders[i]] is None:
+                own = self.folders[i]
+                yield go(CHOOSE, gate=gate[:own] + (i,) + gate[own + 1 :])
         elif at == CHOOSE:
             wishes = self.earlier(jobs, warm, i, self.fault)
-            chosen, enough = promised(wishes[-1:] if self.fault == "no-promise" else wishes)[-1]
+            chosen, enough = choose(wishes[-1:] if self.fault == "no-promise" else wishes, self.load(jobs, i),
+                                    self.fault != "moves")
             if enough:
                 self.check_order(jobs, warm, i, chosen)
                 yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen))
             elif self.fault == "hold-and-wait":
-                some = tuple(g for g in chosen if g in self.free(jobs))
-                yield go(TICKET, held=tuple(sorted(set(held) | set(some))))
+                yield go(TICKET, held=tuple(sorted(set(held) | {(g, EXCLUSIVE) for g in chosen})))
             else:
                 yield go(TICKET)
         elif at == TAKE:
-            left = [g for g in want if g not in held]
-            if left and left[0] in self.free(jobs):
-                yield go(TAKE, held=tuple(sorted(held + (left[0],))))
-            elif left:  # taken meanwhile, which the gate rules out
-                yield go(TAKE, held=tuple(sorted(held + (left[0],)))) if self.fault == "no-gate" else go(TICKET, held=())
+            locked = dict(held)
+            left = [g for g in want if locked.get(g) is None or self.slots[i] > 1 and locked[g] < 0]
+            lock = self.lock(jobs, i, left[0]) if left else None
+            if lock == BLOCKED:
+                return
+            if left and lock is not None:
+                yield go(TAKE, held=tuple(sorted({**locked, left[0]: lock}.items())))
+            elif left:  # taken meanwhile, by a job without this gate
+                yield go(TICKET, held=(), want=())
             else:
-                yield go(RUN, gate=None if gate == i else gate, ticket=0, want=(), passes=0,
-                         bell=self.ring(jobs, bell, ticket))
+                yield go(RUN, gate=self.leave(gate, i), ticket=0, want=(), passes=0, bell=bell + bool(ticket))
         elif at == TICKET:
             yield go(LEAVE, ticket=ticket or number, number=number + (not ticket))
         elif at == LEAVE:
-            yield go(WAIT, gate=None if gate == i else gate)
+            yield go(WAIT, gate=self.leave(gate, i))
         elif at == WAIT:
             if self.fault == "no-watch":
                 # It begins to watch only now, so what happened before is missed.
@@ -162,7 +262,7 @@ class Model:
     def passed(self, jobs, warm, me, chosen):
         """The jobs, with a pass for each that cannot be served now and could use a chosen GPU."""
         before = self.before(jobs, me)
-        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me))):
+        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me)[:-1], self.load(jobs, me))):
             if not enough and set(chosen) & self.wishes[i][1]:
                 passes = jobs[i][5] + 1
                 if passes > LIMIT:
@@ -171,20 +271,28 @@ class Model:
         return jobs
 
     def check_order(self, jobs, warm, i, chosen):
-        for other, _ in promised(self.earlier(jobs, warm, i)[:-1]):
-            if set(other) & set(chosen):
+        earlier, load, before = self.earlier(jobs, warm, i)[:-1], self.load(jobs, i), self.before(jobs, i)
+        given = promised(earlier, load)
+        for g in chosen:
+            if not load.room(g, self.slots[i]) and any(g in gpus for gpus, _ in given):
                 self.problems.append("order: job %d gets GPUs %s, promised before" % (i, chosen))
-        for head in self.before(jobs, i)[:1]:
+        if worse(earlier, self.load(jobs, i), chosen, self.slots[i]):
+            self.problems.append("order: job %d takes %s, so an earlier one gets less" % (i, chosen))
+        for head in before[:1]:
             count, usable = self.wishes[head]
-            can = self.free_for(jobs, warm, head) & usable
-            if len(can) >= count > len(can - set(chosen)):
+            after = self.load(jobs, i)
+            can = {g for g in self.free_for(jobs, warm, i, head) & usable}
+            for g in chosen:
+                after.add(g, self.slots[i])
+            if len(can) >= count > sum(after.room(g, self.slots[head]) > 0 for g in can):
                 self.problems.append("head: job %d could be served before job %d took %s" % (head, i, chosen))
 
     def check(self, state, moves):
         jobs = state[0]
-        for a, b in itertools.combinations(range(len(jobs)), 2):
-            if set(jobs[a][1]) & set(jobs[b][1]):
-                self.problems.append("overlap: jobs %d and %d" % (a, b))
+        for g in self.gpus:
+            users = [i for i, lock in self.locks(jobs, g) if lock >= 0 or lock == EXCLUSIVE and self.slots[i] == 1]
+            if users and len(users) > min(self.slots[i] for i in users):
+                self.problems.append("overlap: jobs %s" % users)
         for i, job in enumerate(jobs):
             if job[0] == WAIT and job[1]:
                 self.problems.append("partial: job %d waits and holds %s" % (i, job[1]))
@@ -225,6 +333,9 @@ class Model:
 def main():
     """Prints TAP. The faults show that the properties can fail."""
     any_of = lambda n: frozenset(range(n))
+    # GPU 0 has one slot of 2 left, and GPU 1 both. The bell has just rung for two jobs that can be served.
+    moved = [(1, any_of(1), 2), (1, any_of(2), 2), (1, any_of(1), 2), (1, frozenset([1]), 2)]
+    waiting = [Job(RUN, ((0, 0),)), Job(WAIT, ticket=1, seen=-1), Job(WAIT, ticket=2, seen=-1)]
     cases = [
         ("three jobs, two GPUs", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 3, ""),
         ("three jobs want all", [(2, any_of(2))] * 3, 2, 3, ""),
@@ -242,6 +353,25 @@ def main():
         ("with promises by one's own order", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 0, "own-order", [], [],
          [0]),
         ("with passes without limit", [(1, any_of(1))] * 3, 1, 0, "no-limit", [0], [0]),
+        ("a whole GPU among slots", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2)], 1, 3, ""),
+        ("slots of GPUs", [(2, any_of(2), 2), (1, any_of(2), 3), (1, any_of(2))], 2, 2, ""),
+        ("different slots", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 2)], 1, 3, ""),
+        ("a strict job with a slot", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1))], 1, 1, "", [1], [0]),
+        ("two folders", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 2, "", [], [], [], [0, 1, 1]),
+        ("a whole GPU of another folder", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2)], 1, 2, "", [], [], [],
+         [0, 1, 0]),
+        ("with slots that do not count those of others", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 3)], 1, 0,
+         "own-slots"),
+        ("with different slots without the gate", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 2)], 1, 0,
+         "no-gate"),
+        ("with two folders that share at once", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 0,
+         "shared-at-once", [], [], [], [0, 1, 1]),
+        ("with slots that pass without limit", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2), (1, any_of(1), 2)],
+         1, 0, "no-limit"),
+        ("two folders without the guard", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 0, "no-guard",
+         [], [], [], [0, 1, 1]),
+        ("slots that could move a promise", moved, 2, 1, "", [], [], [], [], waiting),
+        ("with slots that move a promise", moved, 2, 0, "moves", [], [], [], [], waiting),
     ]
     print("1..%d" % len(cases))
     failed = 0
