@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,6 +41,11 @@ int process_parent(int pid)
 	struct process_stat stat;
 
 	return process_stat_read(&stat, pid) ? stat.parent : 0;
+}
+
+bool process_exists(int pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 bool process_is_gpumap(int pid)

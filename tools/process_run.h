@@ -10,6 +10,8 @@
 /* The parent; 0: unknown. */
 int process_parent(int pid);
 
+/* Whether there is such a process, even if /proc hides it (hidepid). */
+bool process_exists(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */
 bool process_is_gpumap(int pid);
 /* Whether it is in the pid namespace of this process; false also if that cannot be seen. */

@@ -55,15 +55,17 @@ struct ps_gpu {
 	const gpumap_device *device;
 	struct ps_process *processes;
 	size_t count;
-	int64_t holder; /* of its lease, as gpumap_lease_holders gives it */
-	int64_t hidden; /* bytes in use by processes that are not visible here */
-	bool left;      /* stale memory: hidden, and no process is listed */
+	int64_t holder;               /* of its lease, as gpumap_lease_holders gives it */
+	const gpumap_process *leaser; /* who that is; NULL: not leased, or not visible here */
+	int64_t hidden;               /* bytes in use by processes that are not visible here */
+	bool left;                    /* stale memory: hidden, and no process is listed */
 };
 
 struct ps {
 	gpumap_inventory *inventory;
 	struct ps_gpu *gpus;
 	size_t count;
+	gpumap_process *leasers; /* of each GPU */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
 	int64_t now; /* seconds since the epoch */
@@ -89,6 +91,10 @@ const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process 
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. False without memory. */
 bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
+/* Who has leased the GPUs. Without the folder of leases it is not known. GPUMAP_ENOMEM. */
+int ps_read_leases(struct ps *ps);
+/* Whether the process that took a lease has ended; what it started then holds the lease. */
+bool ps_leaser_ended(const gpumap_process *leaser);
 /* Whether the parent of the process has ended, and it has no terminal. */
 bool ps_is_detached(int pid);
 

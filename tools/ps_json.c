@@ -23,10 +23,16 @@ static json_t *run_json(const struct ps_facts *facts, bool *failed)
 
 static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
 {
+	const gpumap_process *p = gpu->leaser;
+
 	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
 		return json_null();
 	return JSON_OBJECT(failed, {"held", json_boolean(gpu->holder != GPUMAP_LEASE_NONE)},
-			   {"pid", gpu->holder > 0 ? json_number(gpu->holder) : json_null()});
+			   {"pid", gpu->holder > 0 ? json_number(gpu->holder) : json_null()},
+			   {"ended", p ? json_boolean(ps_leaser_ended(p)) : json_null()},
+			   {"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
+			   {"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
+			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))});
 }
 
 static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *failed)

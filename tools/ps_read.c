@@ -9,7 +9,6 @@
 
 #include "container.h"
 #include "inventory/inventory.h"
-#include "lease_here.h"
 #include "plan/job.h"
 #include "readfile.h"
 #include "report.h"
@@ -211,24 +210,6 @@ static int read_gpus(struct ps *ps)
 	return r;
 }
 
-/* Without the folder of leases it is not known who holds them. */
-static int read_leases(struct ps *ps)
-{
-	int64_t *holders = calloc(ps->count + 1, sizeof(*holders));
-	gpumap_claim *claim = NULL;
-	int r = holders ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
-
-	if (r == GPUMAP_OK)
-		r = lease_folders_here(claim, NULL);
-	if (r == GPUMAP_OK)
-		r = gpumap_lease_holders(holders, claim, ps->inventory, NULL);
-	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
-		ps->gpus[i].holder = holders[i];
-	gpumap_claim_free(claim);
-	free(holders);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
-}
-
 /* The inventory is from another source than NVML, which alone knows the usage. */
 static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 {
@@ -281,7 +262,7 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	if (r == GPUMAP_OK)
 		r = ps_make(ret, inventory);
 	if (r == GPUMAP_OK) {
-		r = read_leases(ret);
+		r = ps_read_leases(ret);
 		if (r != GPUMAP_OK)
 			ps_free(ret);
 	}
@@ -296,11 +277,15 @@ void ps_facts_free(struct ps_facts *facts)
 
 void ps_free(struct ps *ps)
 {
-	for (size_t i = 0; i < ps->count; i++)
+	for (size_t i = 0; i < ps->count; i++) {
 		free(ps->gpus[i].processes);
+		if (ps->leasers)
+			process_clear(&ps->leasers[i]);
+	}
 	for (size_t i = 0; i < ps->fact_count; i++)
 		ps_facts_free(&ps->facts[i]);
 	free(ps->gpus);
+	free(ps->leasers);
 	free(ps->facts);
 	gpumap_inventory_free(ps->inventory);
 	*ps = (struct ps){0};

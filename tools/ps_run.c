@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -182,8 +181,7 @@ static enum ps_run_state state_by_launcher(int launcher, int64_t at)
 {
 	struct process_stat stat;
 
-	/* /proc can hide the processes of others (hidepid). */
-	if (!process_stat_read(&stat, launcher) && (kill(launcher, 0) == 0 || errno != ESRCH))
+	if (!process_stat_read(&stat, launcher) && process_exists(launcher))
 		return PS_RUN_UNKNOWN;
 	return made_id(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
 }

@@ -6,7 +6,7 @@
  *
  *	      PID  USER  AGE    MEMORY  DEVICE  COMMAND
  *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, load 93 %, 41 C
- *	  leased by process 4700
+ *	  leased by 4700 (jo), at most 3m ago
  *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
  *	           rank 3 of 20261121-193000-4700
  *
@@ -408,15 +408,41 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 			 "it may have more processes: a list is not readable");
 }
 
+/* "4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
+static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *leaser)
+{
+	const char *user = gpumap_process_str(leaser, GPUMAP_PROCESS_USER);
+	int64_t start = gpumap_process_int(leaser, GPUMAP_PROCESS_START_TIME);
+	int64_t uid = gpumap_process_int(leaser, GPUMAP_PROCESS_UID);
+	char age[16];
+
+	strbuf_printf(buf, "%lld", (long long)gpumap_process_int(leaser, GPUMAP_PROCESS_PID));
+	if (ps_leaser_ended(leaser)) {
+		strbuf_puts(buf, ", which has ended: what it started holds it");
+		return;
+	}
+	if (user)
+		strbuf_printf(buf, " (%s)", user);
+	else if (uid >= 0)
+		strbuf_printf(buf, " (user %lld)", (long long)uid);
+	if (start >= 0)
+		strbuf_printf(buf, ", at most %s ago", put_age(age, ps->now - start));
+}
+
 static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 {
-	char text[64];
+	struct strbuf text = {0};
 
 	if (gpu->holder < 0)
 		return;
-	snprintf(text, sizeof(text), "leased by process %lld", (long long)gpu->holder);
-	indented(f, INDENT, STYLE_PLAIN,
-		 gpu->holder ? text : "leased by a process that is not visible here");
+	strbuf_puts(&text, "leased by ");
+	if (gpu->leaser)
+		leaser_text(&text, f->ps, gpu->leaser);
+	else
+		strbuf_puts(&text, "a process that is not visible here");
+	indented(f, INDENT, STYLE_PLAIN, text.failed ? "" : text.text);
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
 }
 
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)

@@ -4,7 +4,6 @@
 #include "verify.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -217,7 +216,7 @@ static enum verify_process look_at(int pid, int64_t seen_ns)
 	int64_t ticks = sysconf(_SC_CLK_TCK);
 
 	if (!process_stat_read(&stat, pid))
-		return kill(pid, 0) == 0 || errno != ESRCH ? VERIFY_UNSEEN : VERIFY_GONE;
+		return process_exists(pid) ? VERIFY_UNSEEN : VERIFY_GONE;
 	if (stat.dead || (ticks > 0 && (int64_t)stat.start > seen_ns / (NS_PER_S / ticks)))
 		return VERIFY_GONE;
 	return VERIFY_ALIVE;

@@ -21,11 +21,8 @@ static void device_clear(gpumap_device *device)
 {
 	for (size_t i = 0; i < device->mig_count; i++)
 		device_clear(&device->mig[i]);
-	for (size_t i = 0; device->processes && i < device->process_count; i++) {
-		free(device->processes[i].user);
-		free(device->processes[i].command);
-		free(device->processes[i].container);
-	}
+	for (size_t i = 0; device->processes && i < device->process_count; i++)
+		process_clear(&device->processes[i]);
 	free(device->processes);
 	free(device->mig);
 	free(device->uuid);

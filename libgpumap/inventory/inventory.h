@@ -84,7 +84,13 @@ gpumap_device *device_add_mig(gpumap_device *gpu);
 gpumap_process *device_add_process(gpumap_device *gpu);
 /* Sets the start of a process, in seconds since the epoch. */
 void process_set_start(gpumap_process *process, int64_t seconds);
-/* Fills in from /proc who the processes are. False without memory. */
+/* A process of which only the pid is known, if that is. */
+gpumap_process process_of(int64_t pid);
+/* Frees the texts of a process. */
+void process_clear(gpumap_process *process);
+/* Fills in from /proc who the processes are; sorts the list by pid. False without memory. */
+bool processes_describe(gpumap_process **processes, size_t count) MUST_CHECK;
+/* The same for all processes of an inventory. */
 bool usage_describe(gpumap_inventory *inventory) MUST_CHECK;
 /* The number of a compute mode ("exclusive-process"); -1: there is none. And its word; NULL. */
 int compute_mode_number(struct span word);

@@ -207,21 +207,24 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static bool describe_all(struct describer *d, gpumap_process **all, size_t count)
+bool processes_describe(gpumap_process **all, size_t count)
 {
+	struct describer d = {.booted = boot_time(), .ticks = sysconf(_SC_CLK_TCK)};
 	bool good = true;
 
 	if (count)
 		qsort(all, count, sizeof(*all), by_pid);
 	for (size_t i = 0; good && i < count; i++)
 		good = i && all[i]->pid == all[i - 1]->pid ? copy(all[i], all[i - 1])
-							   : describe(d, all[i]);
+							   : describe(&d, all[i]);
+	for (size_t i = 0; i < d.count; i++)
+		free(d.users[i].name);
+	free(d.users);
 	return good;
 }
 
 bool usage_describe(gpumap_inventory *inventory)
 {
-	struct describer d = {.booted = boot_time(), .ticks = sysconf(_SC_CLK_TCK)};
 	gpumap_process **all;
 	size_t count = 0, n = 0;
 	bool good;
@@ -232,10 +235,7 @@ bool usage_describe(gpumap_inventory *inventory)
 	for (size_t i = 0; all && i < inventory->count; i++)
 		for (size_t k = 0; k < inventory->gpus[i].process_count; k++)
 			all[n++] = &inventory->gpus[i].processes[k];
-	good = all && describe_all(&d, all, n);
+	good = all && processes_describe(all, n);
 	free(all);
-	for (size_t i = 0; i < d.count; i++)
-		free(d.users[i].name);
-	free(d.users);
 	return good;
 }

@@ -13,6 +13,19 @@ void usage_forget(gpumap_device *copy)
 	copy->process_room = copy->process_first = copy->process_count = 0;
 }
 
+gpumap_process process_of(int64_t pid)
+{
+	return (gpumap_process){
+		.pid = pid, .memory = -1, .mig = -1, .visible = -1, .uid = -1, .start = -1};
+}
+
+void process_clear(gpumap_process *process)
+{
+	free(process->user);
+	free(process->command);
+	free(process->container);
+}
+
 gpumap_process *device_add_process(gpumap_device *gpu)
 {
 	gpumap_process *p;
@@ -24,8 +37,7 @@ gpumap_process *device_add_process(gpumap_device *gpu)
 		return NULL;
 	gpu->processes = p;
 	p = &gpu->processes[gpu->process_count++];
-	*p = (gpumap_process){
-		.pid = -1, .memory = -1, .mig = -1, .visible = -1, .uid = -1, .start = -1};
+	*p = process_of(-1);
 	return p;
 }
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has leased the GPUs that gpumap ps shows. */
+#include "ps.h"
+
+#include "inventory/inventory.h"
+#include "lease_here.h"
+#include "process_run.h"
+#include "process_stat.h"
+
+static int describe(struct ps *ps)
+{
+	gpumap_process **list = malloc((ps->count + 1) * sizeof(*list));
+	size_t count = 0;
+	bool good;
+
+	ps->leasers = calloc(ps->count + 1, sizeof(*ps->leasers));
+	for (size_t i = 0; list && ps->leasers && i < ps->count; i++) {
+		if (ps->gpus[i].holder <= 0)
+			continue;
+		ps->leasers[i] = process_of(ps->gpus[i].holder);
+		ps->gpus[i].leaser = &ps->leasers[i];
+		list[count++] = &ps->leasers[i];
+	}
+	good = list && ps->leasers && processes_describe(list, count);
+	free(list);
+	return good ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+int ps_read_leases(struct ps *ps)
+{
+	int64_t *holders = calloc(ps->count + 1, sizeof(*holders));
+	gpumap_claim *claim = NULL;
+	int r = holders ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_OK)
+		r = lease_folders_here(claim, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_holders(holders, claim, ps->inventory, NULL);
+	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
+		ps->gpus[i].holder = holders[i];
+	gpumap_claim_free(claim);
+	free(holders);
+	return r == GPUMAP_ENOMEM ? r : describe(ps);
+}
+
+bool ps_leaser_ended(const gpumap_process *leaser)
+{
+	int pid = (int)gpumap_process_int(leaser, GPUMAP_PROCESS_PID);
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) ? stat.dead : !process_exists(pid);
+}
