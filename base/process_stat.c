@@ -15,10 +15,19 @@ enum {
 	TERMINAL = 7,
 	START_TIME = 22,
 	VSIZE,
-	ARG_START = 48,
+	CODE_START = 26,
+	CODE_END,
+	STACK_START,
+	DATA_START = 45,
+	DATA_END,
+	HEAP_START,
+	ARG_START,
 	ARG_END,
-	ENV_END = 51
+	ENV_START,
+	ENV_END
 };
+
+enum { LINE = 2048 };
 
 /* `fields` begins with STATE. */
 static uint64_t field(const char *fields, int number)
@@ -30,27 +39,57 @@ static uint64_t field(const char *fields, int number)
 	return fields ? strtoull(fields, NULL, 10) : 0;
 }
 
-bool process_stat_read(struct process_stat *ret, pid_t pid)
+/* The line from STATE on; NULL: there is no such process. */
+static const char *read_fields(char text[LINE], pid_t pid)
 {
-	char path[48], text[2048];
 	const char *fields;
+	char path[48];
 	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
+		return NULL;
+	n = read(fd, text, LINE - 1);
 	close(fd);
 	if (n <= 0)
-		return false;
+		return NULL;
 	text[n] = '\0';
 	/* The name before it may contain anything. */
 	fields = strrchr(text, ')');
-	if (!fields || fields[1] != ' ' || !fields[2])
+	return fields && fields[1] == ' ' && fields[2] ? fields + 2 : NULL;
+}
+
+bool process_memory_read(struct process_memory *ret)
+{
+	char text[LINE];
+	const char *fields = read_fields(text, getpid());
+
+	if (!fields)
 		return false;
-	fields += 2;
+	*ret = (struct process_memory){
+		.code_start = field(fields, CODE_START),
+		.code_end = field(fields, CODE_END),
+		.stack_start = field(fields, STACK_START),
+		.data_start = field(fields, DATA_START),
+		.data_end = field(fields, DATA_END),
+		.heap_start = field(fields, HEAP_START),
+		.arg_start = field(fields, ARG_START),
+		.arg_end = field(fields, ARG_END),
+		.env_start = field(fields, ENV_START),
+		.env_end = field(fields, ENV_END),
+	};
+	return true;
+}
+
+bool process_stat_read(struct process_stat *ret, pid_t pid)
+{
+	char text[LINE];
+	const char *fields = read_fields(text, pid);
+
+	if (!fields)
+		return false;
 	*ret = (struct process_stat){
 		.parent = (pid_t)field(fields, PARENT),
 		.group = (pid_t)field(fields, GROUP),

@@ -19,6 +19,15 @@ struct process_stat {
 	uint64_t arg_start, arg_end; /* addresses of its command line; 0: not known */
 };
 
+/* Addresses of the memory of a process. */
+struct process_memory {
+	uint64_t code_start, code_end, stack_start, data_start, data_end, heap_start;
+	uint64_t arg_start, arg_end, env_start, env_end;
+};
+
+/* The same of this process. False: there is no /proc. */
+bool process_memory_read(struct process_memory *ret);
+
 /* False: there is no such process, or no /proc. Allocates nothing. */
 bool process_stat_read(struct process_stat *ret, pid_t pid);
 

@@ -55,6 +55,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/question.c tools/question.h \
 	tools/run_find.c tools/run_live.c tools/run_live.h \
 	tools/run_plan.c tools/run_plan.h \
+	tools/run_shown.c \
 	tools/run_ranks.c tools/run_ranks.h \
 	tools/run_record.c tools/run_record.h \
 	tools/run_sweep.c tools/run_sweep.h \

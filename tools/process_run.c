@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 enum {
 	MAX_DEPTH = 16,   /* processes between a sweep and a rank; three are usual */
 	MAX_BELOW = 1000, /* generations of processes below a rank */
-	MAX_NAMED = 16    /* ranks that a message can list */
+	MAX_STATUS = 4096,
+	MAX_NAMED = 16 /* ranks that a message can list */
 };
 
 struct rank_process {
@@ -41,6 +43,56 @@ int process_parent(int pid)
 	struct process_stat stat;
 
 	return process_stat_read(&stat, pid) ? stat.parent : 0;
+}
+
+/* The rest of a line of /proc/PID/status after its key ("\nUid:\t"), in `text`. */
+static bool read_status(struct span *ret, char *text, size_t size, int pid, const char *key)
+{
+	const char *line;
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	line = strstr(text, key);
+	if (!line)
+		return false;
+	line += strlen(key);
+	*ret = (struct span){line, strcspn(line, "\n")};
+	return true;
+}
+
+/* "NSpid:\t4711\t1" */
+size_t process_numbers(int64_t ret[MAX_PID_SPACES], int pid)
+{
+	char text[MAX_STATUS];
+	struct span rest, number;
+	size_t count = 0;
+
+	if (!read_status(&rest, text, sizeof(text), pid, "\nNSpid:\t"))
+		return 0;
+	while (count < MAX_PID_SPACES && span_split(&rest, '\t', &number))
+		ret[count++] = span_number(number, INT32_MAX);
+	return count;
+}
+
+int64_t process_user(int pid)
+{
+	char text[MAX_STATUS];
+	struct span rest, real;
+
+	return read_status(&rest, text, sizeof(text), pid, "\nUid:\t") &&
+			       span_split(&rest, '\t', &real)
+		       ? span_number(real, UINT32_MAX)
+		       : -1;
 }
 
 bool process_exists(int pid)

@@ -10,12 +10,25 @@
 /* The parent; 0: unknown. */
 int process_parent(int pid);
 
+/* The numbers of the process in the pid namespaces from this one down to its own. Returns how many;
+ * 0: they are not known. */
+enum { MAX_PID_SPACES = 33 };
+size_t process_numbers(int64_t ret[MAX_PID_SPACES], int pid);
+/* Its real user; -1: not known. */
+int64_t process_user(int pid);
+
 /* Whether there is such a process, even if /proc hides it (hidepid). */
 bool process_exists(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */
 bool process_is_gpumap(int pid);
 /* Whether it is in the pid namespace of this process; false also if that cannot be seen. */
 bool process_same_namespace(int pid);
+
+struct process_text;
+/* What its run shows to every user of the rank that the process is, or descends from: its run, its
+ * rank and its list, as variables. False: nothing (errno ENOMEM: without memory), and nothing is to
+ * be freed. */
+bool run_shown_read(struct process_text *ret, int pid);
 
 /* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run with ranks; else
  * GPUMAP_OK. */

@@ -38,6 +38,8 @@ struct ps_facts {
 	char *run;    /* of gpumap run; NULL */
 	int64_t rank; /* -1 */
 	enum ps_run_state state;
+	bool by_run;   /* its environment is not readable: name, run and rank are what its run shows
+			*/
 	bool detached; /* its parent has ended, and it has no terminal */
 	bool own;      /* of the user of this command */
 };

@@ -52,6 +52,10 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 	json_put(o, "logical", p->name == PS_NAME_KNOWN ? json_number(p->logical) : json_null(),
 		 failed);
 	json_put(o, "logical_state", json_string(reasons[p->name]), failed);
+	json_put(o, "logical_source",
+		 p->name < PS_NAME_CONTAINER ? json_null()
+					     : json_string(facts->by_run ? "run" : "environment"),
+		 failed);
 	json_put(o, "run", run_json(facts, failed), failed);
 	json_put(o, "detached", json_boolean(facts->detached), failed);
 	json_put(o, "stale", json_boolean(p->stale), failed);

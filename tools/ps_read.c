@@ -10,6 +10,7 @@
 #include "container.h"
 #include "inventory/inventory.h"
 #include "plan/job.h"
+#include "process_run.h"
 #include "readfile.h"
 #include "report.h"
 #include "text.h"
@@ -56,6 +57,11 @@ static int read_run(struct ps_facts *facts, const struct process_text *text)
 		return GPUMAP_OK;
 	facts->run = escaped_copy(run);
 	facts->rank = span_number(span_of(rank), INT32_MAX);
+	if (facts->by_run) {
+		/* Its guard, which shows it, is there. */
+		facts->state = PS_RUN_RUNNING;
+		return facts->run ? GPUMAP_OK : GPUMAP_ENOMEM;
+	}
 	return facts->run && ps_run_state(&facts->state, (int)facts->pid, text) ? GPUMAP_OK
 										: GPUMAP_ENOMEM;
 }
@@ -81,9 +87,13 @@ int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventor
 
 	if (!process_text_read(&text, (int)facts->pid)) {
 		/* It ended meanwhile, or has not started its program yet. */
-		if (errno != EACCES && errno != EPERM)
+		if (errno != EACCES && errno != EPERM) {
 			facts->name = PS_NAME_UNKNOWN;
-		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+		}
+		facts->by_run = run_shown_read(&text, (int)facts->pid);
+		if (!facts->by_run)
+			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	r = read_cgroup(&cgroup, facts->pid) && read_cgroup(&own, getpid()) ? GPUMAP_OK
 									    : GPUMAP_ENOMEM;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/launch.h"
 #include "plan/job.h"
 #include "process_run.h"
 #include "process_stat.h"
@@ -23,7 +24,6 @@
 
 enum {
 	MAX_ABOVE = 1000,
-	MAX_LINE = 4096,
 	CLOCK_SLACK = 2, /* seconds by which two clocks may differ, after rounding */
 	OWN_CHILD = 2    /* seconds after its start in which an init starts its program */
 };
@@ -45,23 +45,13 @@ static bool read_start(char *ret, size_t size, int pid, const char *name)
 	return n > 0;
 }
 
-/* Its number in its own pid namespace ("NSpid:\t4711\t1"); -1: it is not known. */
+/* Its number in its own pid namespace; -1: it is not known. */
 static int64_t inner_pid(int pid)
 {
-	char text[MAX_LINE];
-	struct span rest, number;
-	const char *line;
+	int64_t numbers[MAX_PID_SPACES];
+	size_t count = process_numbers(numbers, pid);
 
-	if (!read_start(text, sizeof(text), pid, "status"))
-		return -1;
-	line = strstr(text, "\nNSpid:\t");
-	if (!line)
-		return -1;
-	line += strlen("\nNSpid:\t");
-	rest = (struct span){line, strcspn(line, "\n")};
-	while (span_split(&rest, '\t', &number) && rest.text)
-		;
-	return span_number(number, INT32_MAX);
+	return count ? numbers[count - 1] : -1;
 }
 
 /* Whether the process is one that takes orphans, and starts no ranks itself. The first process of a
@@ -112,9 +102,9 @@ static bool is_guard(int pid, int launcher)
 
 	if (!read_start(title, sizeof(title), pid, "cmdline"))
 		return false;
-	snprintf(own, sizeof(own), "rank-guard of %d", launcher);
+	snprintf(own, sizeof(own), GUARD_TITLE " of %d", launcher);
 	return launcher ? streq(title, own)
-			: streq(title, "rank-guard") || starts_with(title, "rank-guard of ");
+			: streq(title, GUARD_TITLE) || starts_with(title, GUARD_TITLE " of ");
 }
 
 /* Seconds since the epoch at which the process started; -1: it has ended. */

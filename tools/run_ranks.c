@@ -160,6 +160,8 @@ static void make_launch(struct maker *m)
 		[PLAN_ON_FAIL_WAIT] = LAUNCH_WAIT,
 		[PLAN_ON_FAIL_RESTART] = LAUNCH_RESTART,
 	};
+	static const char *const shown[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", RUN_ID,
+					    RUN_RANK, NULL};
 	struct launch *launch = &m->ret->launch;
 
 	launch->kill_signal = (int)setting(m, PKEY_PROFILE_kill_signal).number;
@@ -169,6 +171,7 @@ static void make_launch(struct maker *m)
 	launch->restarts = job_restarts(m->plan);
 	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward).number);
 	launch->console = consoles[setting(m, PKEY_PROFILE_console).word];
+	launch->shown = shown;
 	launch->before = count_restart;
 	launch->changed = show_rank;
 	launch->data = m->ret;

@@ -35,6 +35,7 @@ cli_tests = \
 	tests/cli/plan.test \
 	tests/cli/pretend.test \
 	tests/cli/ps.test \
+	tests/cli/ps-others.test \
 	tests/cli/ranks.test \
 	tests/cli/readme.test \
 	tests/cli/remedies.test \

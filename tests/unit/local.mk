@@ -163,7 +163,7 @@ tests_unit_t_nomem_LDADD = $(unit_ldadd)
 # Of the command: what reads and writes a frame.
 tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h $(failing_malloc) \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c
+	tools/lease_here.c tools/ps.h tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c tools/run_shown.c
 tests_unit_t_ps_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_ps_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_ps_nomem_LDADD = $(unit_ldadd)
@@ -205,7 +205,7 @@ tests_unit_t_vectors_LDADD = $(unit_ldadd)
 # Of the command: what it compares, and its answers.
 tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h $(failing_malloc) \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/run_live.h \
+	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/run_live.h tools/run_shown.c \
 	tools/verify.h tools/verify_json.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
 tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_verify_CFLAGS = $(unit_cflags)

@@ -17,6 +17,7 @@
 
 #include "drop_inherited.h"
 #include "process_tree.h"
+#include "rank_shown.h"
 
 struct guard {
 	const struct launch *launch;
@@ -28,6 +29,7 @@ struct guard {
 	size_t forked, ready, living;
 	bool opened, refused, left, killing;
 	int rounds; /* rounds of killing */
+	struct rank_shown shown;
 };
 
 static void notify(struct guard *g, const struct guard_message *message)
@@ -130,6 +132,7 @@ static void ended(struct guard *g, const siginfo_t *info)
 		if (g->pids[i] != info->si_pid)
 			continue;
 		g->pids[i] = 0;
+		rank_shown_ended(&g->shown, i);
 		g->living--;
 		notify(g, &(struct guard_message){.event = GUARD_ENDED,
 						  .rank = (int32_t)i,
@@ -251,7 +254,7 @@ static bool prepare(struct guard *g)
 	sigaction(SIGCHLD, &standard, NULL); /* if SIGCHLD is ignored, exits are lost */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	prctl(PR_SET_NAME, "rank-guard");
+	prctl(PR_SET_NAME, GUARD_TITLE);
 	setsid();
 	g->self = getpid();
 	g->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -269,7 +272,8 @@ static void guard_main(struct guard *g)
 
 		fork_ranks(g);
 		/* Not before: the ranks' arguments can be the launcher's own. */
-		process_title("rank-guard", getppid());
+		process_title(GUARD_TITLE, getppid());
+		rank_shown_begin(&g->shown, g->launch, g->pids, getppid());
 		drop_inherited(g->state->null, keep, ARRAY_SIZE(keep), g->launch->held);
 		watch(g);
 	} else {

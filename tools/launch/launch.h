@@ -72,6 +72,10 @@ struct launch_rank {
 
 struct launch_exit;
 
+/* The title of the guard, before " of LAUNCHER", and what begins the part of a rank. */
+#define GUARD_TITLE "rank-guard"
+#define SHOWN_PROCESS "process="
+
 struct launch {
 	const struct launch_rank *ranks;
 	size_t count;
@@ -90,6 +94,10 @@ struct launch {
 	 * them; guard and keeper have them open until every process of the ranks is gone. NULL:
 	 * none. */
 	const int *held;
+
+	/* Names of variables, ended by NULL: while the ranks run, every user can see these of each
+	 * rank, in the command line of the guard (rank_shown.h). NULL: none. */
+	const char *const *shown;
 
 	/* Called before each start with the number of restarts so far, so that the caller can set
 	 * TORCHELASTIC_RESTART_COUNT in its own ranks. A result other than GPUMAP_OK ends the run.

@@ -22,6 +22,7 @@ launch_sources = \
 	tools/launch/process_tree.c tools/launch/process_tree.h \
 	tools/launch/program.c \
 	tools/launch/rank.c \
+	tools/launch/rank_shown.c tools/launch/rank_shown.h \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \
 	tools/launch/supervise.c tools/launch/supervise.h

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "rank_shown.h"
+
+#include <linux/prctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "process_stat.h"
+#include "process_state.h"
+#include "strbuf.h"
+#include "text.h"
+
+/* Ends the text with its NUL. */
+static void end_text(struct strbuf *buf)
+{
+	strbuf_add(buf, "", 1);
+}
+
+static void put_rank(struct strbuf *buf, size_t *place, const struct launch_rank *rank, pid_t pid,
+		     const char *const *names)
+{
+	strbuf_puts(buf, SHOWN_PROCESS);
+	*place = buf->length;
+	strbuf_printf(buf, "%d", (int)pid);
+	end_text(buf);
+	for (; *names; names++) {
+		const char *value = environ_find((const char *const *)rank->envp, *names);
+
+		if (!value)
+			continue;
+		strbuf_printf(buf, "%s=%s", *names, value);
+		end_text(buf);
+	}
+}
+
+/* Tells the kernel that the command line of this process is there. The other addresses stay. */
+static bool show(const char *text, size_t size)
+{
+	struct process_memory memory;
+	struct prctl_mm_map map;
+
+	if (!process_memory_read(&memory))
+		return false;
+	map = (struct prctl_mm_map){
+		.start_code = memory.code_start,
+		.end_code = memory.code_end,
+		.start_data = memory.data_start,
+		.end_data = memory.data_end,
+		.start_brk = memory.heap_start,
+		.brk = (uintptr_t)sbrk(0),
+		.start_stack = memory.stack_start,
+		.arg_start = (uintptr_t)text,
+		.arg_end = (uintptr_t)text + size,
+		.env_start = memory.env_start,
+		.env_end = memory.env_end,
+		.exe_fd = UINT32_MAX, /* stays */
+	};
+	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+}
+
+void rank_shown_begin(struct rank_shown *ret, const struct launch *launch, const pid_t *pids,
+		      pid_t launcher)
+{
+	struct strbuf buf = {0};
+
+	*ret = (struct rank_shown){.count = launch->count};
+	if (!launch->shown)
+		return;
+	ret->places = calloc(launch->count + 1, sizeof(*ret->places));
+	strbuf_printf(&buf, GUARD_TITLE " of %d", (int)launcher);
+	end_text(&buf);
+	for (size_t i = 0; ret->places && i < launch->count; i++)
+		put_rank(&buf, &ret->places[i], &launch->ranks[i], pids[i], launch->shown);
+	if (!ret->places || buf.failed || !show(buf.text, buf.length)) {
+		strbuf_free(&buf);
+		free(ret->places);
+		ret->places = NULL;
+		return;
+	}
+	ret->size = buf.length;
+	ret->text = strbuf_take(&buf);
+}
+
+void rank_shown_ended(const struct rank_shown *shown, size_t index)
+{
+	if (!shown->text || index >= shown->count)
+		return;
+	for (char *digit = shown->text + shown->places[index]; *digit; digit++)
+		*digit = '0';
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run of any user shows of its ranks, in the command line of its guard. */
+#include "process_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/launch.h"
+#include "process.h"
+#include "readfile.h"
+#include "text.h"
+
+enum { MAX_ABOVE = 1000, MAX_BYTES = 64 << 20 };
+
+/* The part of a rank: *size bytes, with the NULs. NULL: it is not there. */
+static const char *find_rank(const char *text, size_t all, int64_t number, size_t *size)
+{
+	const char *found = NULL, *end = text + all;
+
+	for (const char *at = text; at < end; at += strlen(at) + 1) {
+		if (!starts_with(at, SHOWN_PROCESS))
+			continue;
+		if (found) {
+			end = at;
+			break;
+		}
+		if (span_number(span_of(at + strlen(SHOWN_PROCESS)), INT32_MAX) == number)
+			found = at + strlen(at) + 1;
+	}
+	*size = found ? (size_t)(end - found) : 0;
+	return found;
+}
+
+/* Takes the part of its child out of the command line of a process. EAGAIN: it is no guard; ENOENT:
+ * it shows no such rank; ENOMEM. */
+static int read_guard(struct process_text *ret, int guard, int child)
+{
+	static const char title[] = GUARD_TITLE " of ";
+	int64_t above[MAX_PID_SPACES], below[MAX_PID_SPACES];
+	size_t depth = process_numbers(above, guard), count = process_numbers(below, child);
+	size_t all = 0, size = 0;
+	const char *found = NULL;
+	char path[48], *text;
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", guard);
+	error = read_file(path, false, MAX_BYTES, &text, &all);
+	if (error)
+		return error == ENOMEM ? ENOMEM : EAGAIN;
+	if (!starts_with(text, title))
+		error = EAGAIN;
+	else if (depth && depth <= count)
+		found = find_rank(text, all, below[depth - 1], &size);
+	if (found)
+		memmove(text, found, size);
+	else
+		error = error ? error : ENOENT;
+	if (!error)
+		*ret = (struct process_text){text, size};
+	else
+		free(text);
+	return error;
+}
+
+/* The user of a process speaks for its own processes alone, and root for all. */
+static bool may_speak(int guard, int64_t user)
+{
+	int64_t speaker = process_user(guard);
+
+	return speaker == 0 || (speaker > 0 && speaker == user);
+}
+
+bool run_shown_read(struct process_text *ret, int pid)
+{
+	int64_t user = process_user(pid);
+	int error = EAGAIN;
+
+	for (int i = 0; i < MAX_ABOVE && error == EAGAIN; i++) {
+		int parent = process_parent(pid);
+
+		if (parent <= 1)
+			break;
+		error = read_guard(ret, parent, pid);
+		if (!error && !may_speak(parent, user)) {
+			process_text_free(ret);
+			error = EACCES;
+		}
+		pid = parent;
+	}
+	errno = error;
+	return !error;
+}
