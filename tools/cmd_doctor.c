@@ -99,17 +99,11 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 static int print_answer(const struct arguments *a, const struct doctor *doctor)
 {
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
-	bool json = a->output.format == GPUMAP_FORMAT_JSON;
-	char *text = NULL;
-	int r = GPUMAP_ENOMEM;
+	bool good = a->output.format == GPUMAP_FORMAT_JSON ? doctor_json(&buf, doctor)
+							   : doctor_text(&buf, doctor);
 
-	if (json ? doctor_json(&buf, doctor) : doctor_text(&buf, doctor))
-		text = strbuf_take(&buf);
-	if (text)
-		r = print_text(text, a->output.report) ? GPUMAP_OK : GPUMAP_EFILE;
-	strbuf_free(&buf);
-	free(text);
-	return r;
+	buf.failed = buf.failed || !good;
+	return print_buffer(&buf, a->output.report);
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -289,7 +289,6 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	gpumap_mapping *mapping;
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
 	struct places places = {0};
-	char *text;
 	int r = map_environment(&mapping, inventory);
 
 	if (r != GPUMAP_OK)
@@ -319,12 +318,7 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 			  gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1);
 	free(places.list);
 	gpumap_mapping_free(mapping);
-	text = strbuf_take(&buf);
-	if (!text)
-		return GPUMAP_ENOMEM;
-	r = print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
-	free(text);
-	return r;
+	return print_buffer(&buf, report);
 }
 
 static int print_inventory(const struct arguments *a, const gpumap_inventory *inventory)

@@ -105,12 +105,7 @@ static int print_once(const struct arguments *a, bool *any)
 	else
 		ps_text(&buf, &ps, &a->view);
 	ps_free(&ps);
-	if (buf.failed)
-		r = GPUMAP_ENOMEM;
-	else if (!print_text(buf.text, a->output.report))
-		r = GPUMAP_EFILE;
-	strbuf_free(&buf);
-	return r;
+	return print_buffer(&buf, a->output.report);
 }
 
 int cmd_ps(int argc, char **argv)

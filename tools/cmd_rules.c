@@ -278,9 +278,6 @@ static void rules_output_free(struct rules_output *to)
 
 static int print_all(struct rules_output *to, const struct output *output)
 {
-	char *text;
-	int r;
-
 	if (output->format == GPUMAP_FORMAT_JSON) {
 		json_t *o = JSON_OBJECT(&to->failed, {"schema", json_integer(1)},
 					{"rules", json_incref(to->rules)},
@@ -289,12 +286,7 @@ static int print_all(struct rules_output *to, const struct output *output)
 		strbuf_free(&to->text);
 		json_dump(&to->text, o, to->failed);
 	}
-	text = strbuf_take(&to->text);
-	if (!text)
-		return GPUMAP_ENOMEM;
-	r = print_text(text, output->report) ? GPUMAP_OK : GPUMAP_EFILE;
-	free(text);
-	return r;
+	return print_buffer(&to->text, output->report);
 }
 
 int cmd_rules(int argc, char **argv)

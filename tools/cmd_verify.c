@@ -259,18 +259,12 @@ static int read_facts(struct verify *v, const struct arguments *a)
 static int print_answer(const struct arguments *a, const struct verify *v)
 {
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
-	int r = GPUMAP_OK;
 
 	if (a->output.format == GPUMAP_FORMAT_JSON)
 		verify_json(&buf, v, a->output.report);
 	else
 		verify_text(&buf, v);
-	if (buf.failed)
-		r = GPUMAP_ENOMEM;
-	else if (!print_text(buf.text, a->output.report))
-		r = GPUMAP_EFILE;
-	strbuf_free(&buf);
-	return r;
+	return print_buffer(&buf, a->output.report);
 }
 
 int cmd_verify(int argc, char **argv)

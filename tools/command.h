@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "launch/exit_status.h"
+#include "strbuf.h"
 #include "style.h"
 #include "suggest.h"
 
@@ -64,6 +65,10 @@ enum style severity_style(int64_t severity);
 
 /* Writes `text` to standard output. False after a finding if that fails. */
 bool print_text(const char *text, gpumap_report *report);
+
+/* Writes the text of `buf`, and frees it. GPUMAP_ENOMEM: it has failed. GPUMAP_EFILE, after a
+ * finding. */
+int print_buffer(struct strbuf *buf, gpumap_report *report);
 
 /* Ends a command that printed help or the version. Returns 0, or 2 with a line on standard error if
  * the text could not be written. */

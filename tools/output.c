@@ -60,6 +60,16 @@ bool print_text(const char *text, gpumap_report *report)
 	return false;
 }
 
+int print_buffer(struct strbuf *buf, gpumap_report *report)
+{
+	int r = buf->failed ? GPUMAP_ENOMEM
+		: print_text(buf->text ? buf->text : "", report) ? GPUMAP_OK
+								 : GPUMAP_EFILE;
+
+	strbuf_free(buf);
+	return r;
+}
+
 bool report_begin(gpumap_report **report)
 {
 	const char *id;
