@@ -322,14 +322,7 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 	bool failed = false;
 
 	options_init(&options, "config", rows, PROFILE_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (output_option(&config->output, name, options.value, &failed))
-			continue;
+	while ((name = options_next_own(&options, &config->output, help, done, &failed))) {
 		if (streq(name, "--origin"))
 			config->origin = true;
 		else if (*name)

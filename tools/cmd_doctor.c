@@ -59,14 +59,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 
 	options_init(&options, "doctor", rows, NO_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (output_option(&a->output, name, options.value, &failed))
-			continue;
+	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--root")) {
 			a->options.root = options.value;
 			a->rooted = true;
@@ -78,8 +71,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			break;
 		}
 	}
-	if (failed)
-		return GPUMAP_EINPUT;
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
 	if (a->rooted && !*a->options.root)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--root",
@@ -89,11 +82,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write it after --, or leave -- out"),
 				   "no program is named");
-	if (a->output.format == GPUMAP_FORMAT_SVG)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--format", .fix = "write text or json"),
-				   "a report has no picture");
-	return GPUMAP_OK;
+	return refuse_picture(&a->output, "a report has no picture");
 }
 
 static int print_answer(const struct arguments *a, const struct doctor *doctor)

@@ -58,12 +58,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 	bool failed = false;
 
 	options_init(&options, "emit", rows, PROFILE_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
+	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);
 			plan_remark_options(&options, &c->options, report);
@@ -73,15 +68,17 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 			c->target = options.operand;
 		else if (streq(name, "-o"))
 			c->file = options.value;
-		else if (!output_option(&c->output, name, options.value, &failed))
+		else
 			plan_option(&c->options, name, options.value, report, &failed);
 	}
-	if (!failed && !c->target)
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (!c->target)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_LAUNCHER,
 				   ABOUT(.fix = "write gpumap emit torchrun, for one; --help lists "
 						"them"),
 				   "no launcher is named");
-	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, false, report);
+	return plan_options_settle(&c->options, false, report);
 }
 
 static int put_text(const struct command_emit *c, const char *text)

@@ -74,21 +74,17 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 	bool failed = false;
 
 	options_init(&options, "exec", rows, PROFILE_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
+	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name) {
 			c->options.plan.program = options_rest(&options);
 			break;
 		}
-		if (!own_option(c, name, options.value) &&
-		    !output_option(&c->output, name, options.value, &failed))
+		if (!own_option(c, name, options.value))
 			plan_option(&c->options.plan, name, options.value, report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options.plan, false, report);
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return plan_options_settle(&c->options.plan, false, report);
 }
 
 /* All ranks have the same remarks, so only one shows them. */

@@ -85,14 +85,8 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	int r = GPUMAP_OK;
 
 	options_init(&options, "explain", rows, REQUEST_KEYS, argc, argv);
-	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (output_option(&explain->output, name, options.value, &failed))
-			continue;
+	while (r == GPUMAP_OK &&
+	       (name = options_next_own(&options, &explain->output, help, done, &failed))) {
 		if (!*name)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 					ABOUT(.fix = WORD_DIRECTION(options.operand,

@@ -54,14 +54,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 
 	options_init(&options, "inventory", rows, NO_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (output_option(&a->output, name, options.value, &failed))
-			continue;
+	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--save"))
 			a->save = options.value;
 		else if (streq(name, "--ask-driver"))
@@ -77,13 +70,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 				"one machine at a time: '%s' and '%s'", QUOTE(span_of(a->what)),
 				QUOTE(span_of(*name ? options.value : options.operand)));
 	}
-	if (failed)
-		return GPUMAP_EINPUT;
-	if (a->output.format == GPUMAP_FORMAT_SVG)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--format", .fix = "write text or json"),
-				   "an inventory has no picture; gpumap explain draws one");
-	return GPUMAP_OK;
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return refuse_picture(&a->output, "an inventory has no picture; gpumap explain draws one");
 }
 
 /* The logical numbers in this environment; *ret is NULL if they cannot be determined. */

@@ -59,12 +59,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 	bool failed = false;
 
 	options_init(&options, "plan", rows, PROFILE_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
+	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->diff && !c->other) {
 			c->other = options.operand;
 			continue;
@@ -82,10 +77,12 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			c->diff = options.value;
 		else if (streq(name, "--origin"))
 			c->origin = true;
-		else if (!output_option(&c->output, name, options.value, &failed))
+		else
 			plan_option(&c->options, name, options.value, report, &failed);
 	}
-	return failed ? GPUMAP_EINPUT : plan_options_settle(&c->options, false, report);
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return plan_options_settle(&c->options, false, report);
 }
 
 static int write_plan(const struct command_plan *c, const gpumap_plan *plan)

@@ -294,8 +294,8 @@ int cmd_rules(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
-	const char *name, **named = calloc((size_t)argc + 1, sizeof(*named));
-	bool failed = false;
+	const char **named = calloc((size_t)argc + 1, sizeof(*named));
+	bool failed = false, done = false;
 	int r = GPUMAP_OK, count = 0;
 
 	if (!report_begin(&output.report)) {
@@ -306,24 +306,16 @@ int cmd_rules(int argc, char **argv)
 	if (!named)
 		r = GPUMAP_ENOMEM;
 	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
-	while (named && (name = options_next(&options, output.report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			rules_output_free(&to);
-			free(named);
-			return finish(&output, GPUMAP_OK, true);
-		}
-		if (!output_option(&output, name, options.value, &failed))
-			named[count++] = options.operand;
-	}
+	while (named && options_next_own(&options, &output, help, &done, &failed))
+		named[count++] = options.operand;
 	if (failed)
 		r = GPUMAP_EINPUT;
 	to.text.styled = color_on(STDOUT_FILENO);
-	for (int i = 0; r == GPUMAP_OK && i < count; i++)
+	for (int i = 0; r == GPUMAP_OK && !done && i < count; i++)
 		r = add_named(&to, named[i], output.report);
-	if (r == GPUMAP_OK && !count)
+	if (r == GPUMAP_OK && !done && !count)
 		add_all(&to, output.format);
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK && !done)
 		r = print_all(&to, &output);
 	rules_output_free(&to);
 	free(named);

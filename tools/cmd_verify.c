@@ -61,14 +61,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 
 	options_init(&options, "verify", rows, NO_KEYS, argc, argv);
-	while (!failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (output_option(&a->output, name, options.value, &failed))
-			continue;
+	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--pid"))
 			a->pid = options.value;
 		else if (a->record)
@@ -79,17 +72,13 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		else
 			a->record = options.operand;
 	}
-	if (failed)
-		return GPUMAP_EINPUT;
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
 	if (a->pid && a->record)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--pid", .fix = "leave one of the two out"),
 				   "both a process and a run are named");
-	if (a->output.format == GPUMAP_FORMAT_SVG)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--format", .fix = "write text or json"),
-				   "what runs now has no picture");
-	return GPUMAP_OK;
+	return refuse_picture(&a->output, "what runs now has no picture");
 }
 
 /* --- which run ------------------------------------------------------------------------ */

@@ -139,6 +139,14 @@ void options_help(const struct options *options, FILE *file);
  * error. */
 bool output_option(struct output *output, const char *name, const char *value, bool *failed);
 
+/* options_next(), which takes --help, by `help`, and the options of output_option() itself. NULL
+ * also after --help; *done is then set. */
+const char *options_next_own(struct options *options, struct output *output,
+			     void (*help)(const struct options *), bool *done, bool *failed);
+
+/* GPUMAP_EINPUT after a finding if a picture is wanted; `why` there is none. */
+int refuse_picture(const struct output *output, const char *why);
+
 /* Looks for --json anywhere, so that even an error of the command line is reported in JSON. */
 enum gpumap_format wanted_format(int argc, char **argv);
 

@@ -129,6 +129,31 @@ bool output_option(struct output *output, const char *name, const char *value, b
 	return true;
 }
 
+const char *options_next_own(struct options *options, struct output *output,
+			     void (*help)(const struct options *), bool *done, bool *failed)
+{
+	const char *name;
+
+	while (!*failed && (name = options_next(options, output->report, failed))) {
+		if (streq(name, "--help")) {
+			help(options);
+			*done = true;
+			return NULL;
+		}
+		if (!output_option(output, name, options->value, failed))
+			return name;
+	}
+	return NULL;
+}
+
+int refuse_picture(const struct output *output, const char *why)
+{
+	if (output->format != GPUMAP_FORMAT_SVG)
+		return GPUMAP_OK;
+	return report_fail(output->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = "--format", .fix = "write text or json"), "%s", why);
+}
+
 enum gpumap_format wanted_format(int argc, char **argv)
 {
 	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
