@@ -30,13 +30,18 @@ static const char *setting(const struct chooser *c, const char *key, enum gpumap
 
 static int set_wait(gpumap_claim *claim, struct key_value wait, gpumap_report *report)
 {
-	char text[32];
+	char *text;
+	int r;
 
 	if (wait.word == PLAN_WAIT_NO)
 		return GPUMAP_OK;
-	snprintf(text, sizeof(text), "%.*s", (int)wait.text.length, wait.text.text);
-	return gpumap_claim_set(claim, "wait", wait.word == PLAN_WAIT_YES ? "yes" : text, "wait",
-				report);
+	text = strndup(wait.text.text, wait.text.length);
+	if (!text)
+		return report_nomem(report);
+	r = gpumap_claim_set(claim, "wait", wait.word == PLAN_WAIT_YES ? "yes" : text, "wait",
+			     report);
+	free(text);
+	return r;
 }
 
 static int make_claim(gpumap_claim **ret, size_t count, struct key_value wait,
