@@ -218,6 +218,11 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 					   "longer than %lld s",
 					   (long long)pid, (long long)(ms / 1000));
 	}
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = folder->path,
+				 .fix = why == ELOOP || why == ENXIO
+						? "remove the file gate there: a regular file with "
+						  "one name takes its place"
+						: NULL),
 			   "the gate of the leases cannot be locked: %s", strerror(why));
 }

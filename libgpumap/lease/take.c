@@ -205,7 +205,8 @@ static int tell_busy(struct taking *t, const struct wishes *wishes)
 		return GPUMAP_OK;
 	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
 			   ABOUT(.fix = "run gpumap outside the container, or as root"),
-			   "it is not visible which GPUs are free: %s", t->told.text);
+			   "it is not visible which GPUs are free: %s",
+			   t->told.text ? t->told.text : "");
 }
 
 static int by_position(const void *a, const void *b)
