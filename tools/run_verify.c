@@ -84,7 +84,7 @@ static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpuma
 		else if (done)
 			report_copy_all(report, facts, FINDING_USAGE_REFUSED);
 		if (last && verify_count(&v, VERIFY_UNUSED))
-			not_verified("some have not used their GPUs for an hour", report);
+			not_verified("some have used no GPU in an hour", report);
 	}
 	verify_free(&v);
 	live_run_free(&run);
