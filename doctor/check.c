@@ -171,11 +171,3 @@ bool is_compat(const struct library *library)
 {
 	return strstr(library->path, "/compat/") || strstr(library->real, "/compat/");
 }
-
-const struct library *first_library(const struct facts *facts, const char *name)
-{
-	for (size_t i = 0; i < facts->library_count; i++)
-		if (streq(facts->libraries[i].name, name))
-			return &facts->libraries[i];
-	return NULL;
-}

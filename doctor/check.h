@@ -60,8 +60,6 @@ bool without_links(const struct facts *facts, struct verdict *verdict);
 bool is_geforce(const struct gpu *gpu);
 /* Whether a libcuda is that of the package cuda-compat. */
 bool is_compat(const struct library *library);
-/* The first library with that name; NULL: the loader finds none. */
-const struct library *first_library(const struct facts *facts, const char *name);
 
 #define CHECK(name, function, title, source) \
 	void function(const struct facts *facts, struct verdict *verdict);

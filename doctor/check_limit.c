@@ -3,16 +3,16 @@
 #include "check.h"
 #include "cpuset.h"
 
-enum {
-	SHM_LEAST = 512, /* MiB: below this DeepSpeed's report warns; Docker's default is 64 */
-	FILES_LEAST = 4096
-};
+enum { SHM_LEAST = 512 }; /* MiB: below this DeepSpeed's report warns; Docker's default is 64 */
 
+/* Other containers than these have the host's. */
 static const char *larger_shm(const struct facts *facts)
 {
-	if (facts->container.sight == SEEN && streq(facts->container.text, "Kubernetes"))
+	const char *container = facts->container.sight == SEEN ? facts->container.text : "";
+
+	if (streq(container, "Kubernetes"))
 		return "mount an emptyDir of medium Memory at /dev/shm in the pod";
-	if (facts->container.sight == SEEN)
+	if (streq(container, "Docker") || streq(container, "Podman"))
 		return "start the container with --shm-size=8g or more, or with --ipc=host";
 	return "mount it larger: mount -o remount,size=8g /dev/shm; start a container with "
 	       "--shm-size=8g or more, or with --ipc=host";

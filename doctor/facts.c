@@ -90,6 +90,14 @@ const char *facts_variable(const struct facts *facts, const char *name)
 	return facts->environ ? environ_nonempty(facts->environ, name) : NULL;
 }
 
+const struct library *first_library(const struct facts *facts, const char *name)
+{
+	for (size_t i = 0; i < facts->library_count; i++)
+		if (streq(facts->libraries[i].name, name))
+			return &facts->libraries[i];
+	return NULL;
+}
+
 void facts_free(struct facts *facts)
 {
 	gpumap_inventory_free(facts->inventory);

@@ -179,6 +179,9 @@ struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char
 /* The folder, for closedir(). NULL: errno has the reason; without memory the arena has failed. */
 DIR *fact_folder(struct facts *facts, const char *path);
 
+/* The first library with that name; NULL: the loader finds none. */
+const struct library *first_library(const struct facts *facts, const char *name);
+
 /* The value of a variable, NULL: not set, or the environment is not visible. */
 const char *facts_variable(const struct facts *facts, const char *name);
 

@@ -239,18 +239,10 @@ static void ask_nvml(struct facts *facts)
 	dlclose(nvml.library);
 }
 
-static const struct library *library_named(const struct facts *facts, const char *name)
-{
-	for (size_t i = 0; i < facts->library_count; i++)
-		if (streq(facts->libraries[i].name, name))
-			return &facts->libraries[i];
-	return NULL;
-}
-
 /* What NVML would answer on a recorded machine, as far as its files show. */
 static enum nvml_return recorded_nvml(const struct facts *facts)
 {
-	const struct library *nvml = library_named(facts, NVML_LIBRARY);
+	const struct library *nvml = first_library(facts, NVML_LIBRARY);
 
 	if (!nvml && (facts->folders.sight == SEEN || facts->module.sight != SEEN))
 		return NVML_ERROR_LIBRARY_NOT_FOUND;
