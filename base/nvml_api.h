@@ -138,6 +138,14 @@ struct nvml_process {
 	unsigned int gi, ci;      /* UINT32_MAX: not of an instance */
 };
 
+/* That a process used a GPU: shares of a sampling period in percent. Some drivers give shares above
+ * 100, which mean nothing. */
+struct nvml_sample {
+	unsigned int pid;
+	unsigned long long time; /* microseconds since the epoch */
+	unsigned int gpu, memory, encoder, decoder;
+};
+
 #define NVML_NOT_AVAILABLE (~0ull) /* NVML_VALUE_NOT_AVAILABLE */
 
 /* Functions that every driver since 319 has. */
@@ -183,6 +191,11 @@ enum nvml_return nvmlDeviceGetTemperature(struct nvml_handle *device, enum nvml_
 					  unsigned int *celsius);
 enum nvml_return nvmlDeviceGetTemperatureV(struct nvml_handle *device,
 					   struct nvml_temperature *temperature);
+/* The last sample of each process that used the GPU after `since`; 0: of all that the driver keeps,
+ * some seconds. NVML_ERROR_NOT_FOUND: there are none. */
+enum nvml_return nvmlDeviceGetProcessUtilization(struct nvml_handle *device,
+						 struct nvml_sample *samples, unsigned int *count,
+						 unsigned long long since);
 enum nvml_return nvmlDeviceGetComputeMode(struct nvml_handle *device, enum nvml_compute_mode *mode);
 
 #define NVML_PROCESS_LIST(name) \

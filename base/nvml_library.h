@@ -58,6 +58,7 @@ enum nvml_need { NVML_NEEDED, NVML_WANTED };
 	X(NVML_WANTED, utilization, nvmlDeviceGetUtilizationRates) \
 	X(NVML_WANTED, temperature, nvmlDeviceGetTemperature) \
 	X(NVML_WANTED, temperature_v, nvmlDeviceGetTemperatureV) \
+	X(NVML_WANTED, process_utilization, nvmlDeviceGetProcessUtilization) \
 	X(NVML_WANTED, compute_mode, nvmlDeviceGetComputeMode) \
 	X(NVML_WANTED, compute_v1, nvmlDeviceGetComputeRunningProcesses) \
 	X(NVML_WANTED, compute_v2, nvmlDeviceGetComputeRunningProcesses_v2) \

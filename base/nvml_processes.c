@@ -80,3 +80,29 @@ bool nvml_read_processes(struct nvml_processes *ret, const struct nvml *nvml, en
 	free(bytes);
 	return ret->code != NVML_SUCCESS || ret->entries;
 }
+
+bool nvml_read_samples(struct nvml_samples *ret, const struct nvml *nvml,
+		       struct nvml_handle *handle)
+{
+	unsigned int room = ROOM, count = 0;
+	struct nvml_sample *more;
+
+	*ret = (struct nvml_samples){.code = NVML_ERROR_FUNCTION_NOT_FOUND};
+	if (!nvml->process_utilization)
+		return true;
+	do {
+		more = realloc(ret->entries, (size_t)room * sizeof(*more));
+		if (!more) {
+			free(ret->entries);
+			return false;
+		}
+		ret->entries = more;
+		count = room;
+		ret->code = nvml->process_utilization(handle, more, &count, 0);
+		ret->count = count < room ? count : room;
+		room = count > room ? count + ROOM : 2 * room;
+	} while (ret->code == NVML_ERROR_INSUFFICIENT_SIZE && room < MAX_ROOM);
+	if (ret->code != NVML_SUCCESS)
+		ret->count = 0;
+	return true;
+}

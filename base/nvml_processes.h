@@ -18,4 +18,15 @@ struct nvml_processes {
 bool nvml_read_processes(struct nvml_processes *ret, const struct nvml *nvml, enum nvml_list list,
 			 struct nvml_handle *handle) MUST_CHECK;
 
+struct nvml_samples {
+	enum nvml_return code; /* NVML_ERROR_NOT_FOUND: no process used the GPU */
+	struct nvml_sample *entries;
+	unsigned int count;
+};
+
+/* Reads which processes used a GPU in the time of which the driver keeps samples. False without
+ * memory; otherwise free ret->entries. */
+bool nvml_read_samples(struct nvml_samples *ret, const struct nvml *nvml,
+		       struct nvml_handle *handle) MUST_CHECK;
+
 #endif

@@ -334,7 +334,8 @@ enum gpumap_process_str_attr {
 	GPUMAP_PROCESS_USER = 0,      /* the name; NULL also if the user has none */
 	GPUMAP_PROCESS_COMMAND = 1,   /* the command line, cut after 1024 bytes */
 	GPUMAP_PROCESS_CONTAINER = 2, /* "docker:3f2a91c07d4e", or a job such as "slurm:4711" */
-	GPUMAP_PROCESS_START = 3      /* "2026-11-21T10:00:00Z" */
+	GPUMAP_PROCESS_START = 3,     /* "2026-11-21T10:00:00Z" */
+	GPUMAP_PROCESS_ACTIVE = 4     /* as ACTIVE_TIME; NULL also if that is 0 */
 };
 
 enum gpumap_process_int_attr {
@@ -346,7 +347,11 @@ enum gpumap_process_int_attr {
 	GPUMAP_PROCESS_MIG = 105,        /* the index of its MIG instance on the GPU, from 0 */
 	/* 1: /proc has it; 0: it is of another pid namespace, or hidden (hidepid, WSL), so only its
 	 * pid and memory are known */
-	GPUMAP_PROCESS_VISIBLE = 106
+	GPUMAP_PROCESS_VISIBLE = 106,
+	/* When it last used the GPU, in seconds since 1970-01-01T00:00:00Z; 0: not in the time,
+	 * some seconds, of which the driver keeps samples. Not known for GPUs with MIG instances.
+	 */
+	GPUMAP_PROCESS_ACTIVE_TIME = 107
 };
 
 #define GPUMAP_PROCESS_TYPE_COMPUTE 1u

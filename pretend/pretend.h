@@ -31,6 +31,8 @@
  *	0 4242 500 graphics,mps	it is in these lists; compute is the third
  *	0 self 500	the process that asks holds them
  *	0 4242 500?	it is in the list, but its memory is not reported
+ *	0 used 4242 12	process 4242 computed on it 12 seconds ago
+ *	0 unsampled	NVML does not sample which processes use it
  *	0 hidden 500	in use, by a process that is in no list
  *	0 reserved 500	the driver keeps them
  *	0 load 93	percent
@@ -92,13 +94,22 @@ struct used_process {
 	unsigned types; /* GPUMAP_PROCESS_TYPE_* */
 };
 
+struct used_lately {
+	unsigned int pid;
+	int64_t seconds; /* since the epoch */
+};
+enum { MAX_USED_LATELY = 64 };
+
 struct use {
 	enum nvml_return state, memory, list;      /* of the GPU, its memory, its lists */
 	unsigned long long used, reserved;         /* bytes */
 	int64_t utilization, temperature, compute; /* -1: not known */
 	struct used_process *processes;
 	size_t count, room;
-	size_t entry; /* bytes of an entry in the list */
+	struct used_lately lately[MAX_USED_LATELY];
+	size_t lately_count;
+	enum nvml_return samples; /* of processes */
+	size_t entry;             /* bytes of an entry in the list */
 };
 
 struct machine {

@@ -191,3 +191,33 @@ static enum nvml_return give_processes(struct nvml_handle *device, unsigned type
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses, GPUMAP_PROCESS_TYPE_COMPUTE)
 PROCESS_LIST(nvmlDeviceGetGraphicsRunningProcesses, GPUMAP_PROCESS_TYPE_GRAPHICS)
 PROCESS_LIST(nvmlDeviceGetMPSComputeRunningProcesses, GPUMAP_PROCESS_TYPE_MPS)
+
+SERVE(nvmlDeviceGetProcessUtilization, struct nvml_handle *device, struct nvml_sample *samples,
+      unsigned int *count, unsigned long long since)
+{
+	struct use use;
+	enum nvml_return r;
+	unsigned int n = 0, room;
+	UNIT_OR_RETURN(unit, device);
+
+	if (!count)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	r = use_of(&use, unit);
+	if (r == NVML_SUCCESS)
+		r = unit != unit->gpu || unit->mig_count ? NVML_ERROR_NOT_SUPPORTED : use.samples;
+	if (r != NVML_SUCCESS)
+		return r;
+	room = samples ? *count : 0;
+	for (size_t i = 0; i < use.lately_count; i++) {
+		unsigned long long at = (unsigned long long)use.lately[i].seconds * 1000000;
+
+		if (at <= since)
+			continue;
+		if (n < room)
+			samples[n] = (struct nvml_sample){
+				.pid = use.lately[i].pid, .time = at, .gpu = 50};
+		n++;
+	}
+	*count = n;
+	return !n ? NVML_ERROR_NOT_FOUND : n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+}

@@ -4,6 +4,7 @@
 #include "pretend.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 void use_free(struct use *use)
@@ -110,6 +111,14 @@ static enum nvml_return take_number(int64_t *member, struct span amount, int64_t
 	return NVML_SUCCESS;
 }
 
+static enum nvml_return add_lately(struct use *use, int64_t pid, int64_t seconds)
+{
+	if (pid < 0 || seconds < 0 || use->lately_count == MAX_USED_LATELY)
+		return NVML_ERROR_UNKNOWN;
+	use->lately[use->lately_count++] = (struct used_lately){(unsigned int)pid, seconds};
+	return NVML_SUCCESS;
+}
+
 /* A word about a whole unit. NVML_ERROR_NOT_FOUND: it is not one. */
 static enum nvml_return take_word(struct use *use, struct span word, struct span amount)
 {
@@ -120,6 +129,8 @@ static enum nvml_return take_word(struct use *use, struct span word, struct span
 		use->state = NVML_ERROR_GPU_IS_LOST;
 	} else if (span_is(word, "unlisted")) {
 		use->list = NVML_ERROR_NO_PERMISSION;
+	} else if (span_is(word, "unsampled")) {
+		use->samples = NVML_ERROR_NOT_SUPPORTED;
 	} else if (span_is(word, "unmeasured")) {
 		use->memory = NVML_ERROR_NO_PERMISSION;
 	} else if (span_is(word, "wide")) {
@@ -167,6 +178,12 @@ static enum nvml_return take_line(struct use *use, struct span line, const struc
 	what = take(&line);
 	amount = take(&line);
 	words = take(&line);
+	if (span_is(what, "used")) {
+		int64_t ago = span_number(words, INT32_MAX);
+
+		return add_lately(use, span_number(amount, INT32_MAX),
+				  ago < 0 ? -1 : (int64_t)time(NULL) - ago);
+	}
 	r = take_word(place.exact ? use : &other, what, amount);
 	return r == NVML_ERROR_NOT_FOUND ? add_process(use, what, amount, words, place.mig) : r;
 }
@@ -206,6 +223,10 @@ static enum nvml_return read_recorded(struct use *ret, const struct unit *unit)
 			 p->memory < 0 ? NVML_NOT_AVAILABLE : (unsigned long long)p->memory,
 			 p->types, p->mig < 0 ? NULL : &unit->gpu->mig[p->mig]))
 			return NVML_ERROR_MEMORY;
+		if (p->active < 0)
+			ret->samples = NVML_ERROR_NOT_SUPPORTED;
+		else if (p->active && ret->lately_count < MAX_USED_LATELY)
+			add_lately(ret, p->pid, p->active);
 	}
 	return NVML_SUCCESS;
 }

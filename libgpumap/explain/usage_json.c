@@ -31,6 +31,8 @@ json_t *process_json(const gpumap_process *p, bool *failed)
 		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
 		{"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+		{"active", json_text(gpumap_process_str(p, GPUMAP_PROCESS_ACTIVE))},
+		{"sampled", json_boolean(gpumap_process_int(p, GPUMAP_PROCESS_ACTIVE_TIME) >= 0)},
 		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))},
 		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))});
 }

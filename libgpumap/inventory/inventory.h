@@ -25,7 +25,9 @@ struct gpumap_process {
 	int mig;             /* position of the instance among its GPU's; -1 */
 	int visible;         /* -1 not known, 0, 1 */
 	int64_t uid, start;  /* -1: not known */
-	char started[24];    /* the same as text; "" */
+	int64_t active;      /* when it used the GPU; 0: in no sample; -1: not known */
+	char started[24];    /* `start` as text; "" */
+	char was_active[24]; /* `active` as text; "" */
 	char *user, *command, *container;
 };
 
@@ -82,8 +84,12 @@ gpumap_device *device_add_mig(gpumap_device *gpu);
 
 /* Adds a process to a GPU, with nothing known. NULL: no memory, or more than MAX_PROCESSES. */
 gpumap_process *device_add_process(gpumap_device *gpu);
-/* Sets the start of a process, in seconds since the epoch. */
+/* "2026-11-21T10:00:00Z"; "" for a time, in seconds since the epoch, that has no such text. */
+enum { TIME_TEXT = 24 };
+void time_text(char ret[TIME_TEXT], int64_t seconds);
+/* Sets the start of a process, and when it used the GPU, in seconds since the epoch. */
 void process_set_start(gpumap_process *process, int64_t seconds);
+void process_set_active(gpumap_process *process, int64_t seconds);
 /* A process of which only the pid is known, if that is. */
 gpumap_process process_of(int64_t pid);
 /* Frees the texts of a process. */

@@ -167,6 +167,37 @@ static int read_lists(struct asker *a, struct nvml_handle *handle, gpumap_device
 	return r;
 }
 
+/* Which processes of the GPU used it lately. A process may have been on it before with the same
+ * number; describe() takes that out. */
+static int read_samples(struct asker *a, struct nvml_handle *handle)
+{
+	struct nvml_samples got;
+	gpumap_device *gpu = a->gpu;
+
+	if (!gpu->process_count)
+		return GPUMAP_OK;
+	if (!nvml_read_samples(&got, a->nvml, handle))
+		return GPUMAP_ENOMEM;
+	given(a, got.code);
+	for (size_t i = 0; i < gpu->process_count; i++)
+		if (got.code == NVML_SUCCESS || got.code == NVML_ERROR_NOT_FOUND)
+			process_set_active(&gpu->processes[i], 0);
+	for (unsigned int k = 0; k < got.count; k++) {
+		const struct nvml_sample *s = &got.entries[k];
+		int64_t at = bytes(s->time / 1000000);
+
+		if (s->gpu > 100 || s->memory > 100 || s->encoder > 100 || s->decoder > 100 ||
+		    !(s->gpu || s->memory || s->encoder || s->decoder))
+			continue;
+		for (size_t i = 0; i < gpu->process_count; i++)
+			if (gpu->processes[i].pid == (int64_t)s->pid &&
+			    gpu->processes[i].active < at)
+				process_set_active(&gpu->processes[i], at);
+	}
+	free(got.entries);
+	return GPUMAP_OK;
+}
+
 static void report_refused(const struct asker *a, int mig, enum nvml_return memory,
 			   enum nvml_return list)
 {
@@ -217,6 +248,8 @@ int nvml_read_usage(const struct nvml *nvml, struct nvml_handle *handle,
 		r = read_device(&a, migs[i], &gpu->mig[i], (int)i);
 	if (r == GPUMAP_OK && a.lost == NVML_SUCCESS)
 		r = read_device(&a, handle, gpu, -1);
+	if (r == GPUMAP_OK && a.lost == NVML_SUCCESS && !gpu->mig_count)
+		r = read_samples(&a, handle);
 	/* If NVML refuses the GPU's own list, there are those of its instances. */
 	for (size_t i = 0; i < gpu->mig_count && gpu->listed == LISTED_NONE; i++)
 		if (gpu->mig[i].listed > LISTED_NONE)

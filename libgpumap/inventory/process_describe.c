@@ -182,6 +182,9 @@ static bool describe(struct describer *d, gpumap_process *p)
 	}
 	if (d->booted >= 0 && d->ticks > 0)
 		process_set_start(p, d->booted + (int64_t)process.start / d->ticks);
+	/* Another process had the number. The second is rounded down. */
+	if (p->active > 0 && p->active < p->start - 1)
+		process_set_active(p, 0);
 	return read_user(d, p) && read_command(p) && read_container(p);
 }
 

@@ -37,7 +37,8 @@ enum snapshot_kind {
 	SNAPSHOT_MODE,    /* int: the word of a compute mode */
 	SNAPSHOT_LISTED,  /* enum listed: all, some, none */
 	SNAPSHOT_TYPES,   /* unsigned: compute, graphics, mps */
-	SNAPSHOT_START    /* of a gpumap_process: "2026-11-21T10:00:00Z" */
+	SNAPSHOT_START,   /* of a gpumap_process: "2026-11-21T10:00:00Z" */
+	SNAPSHOT_ACTIVE   /* of a gpumap_process: such a time, or none */
 };
 
 struct snapshot_member {

@@ -62,6 +62,7 @@
 	U("uid", ID, uid) \
 	U("user", TEXT, user) \
 	U("start", START, start) \
+	U("active", ACTIVE, active) \
 	U("container", TEXT, container) \
 	U("command", TEXT, command)
 
@@ -245,21 +246,43 @@ static bool take_part(struct span *text, size_t digits, char after, int *ret)
 	return *ret >= 0;
 }
 
-static bool set_start(gpumap_process *process, struct span value)
+/* Seconds since the epoch; -1: it is not a time. */
+static int64_t read_time(struct span value)
 {
 	struct span rest = value;
+	char text[TIME_TEXT];
 	struct tm tm = {0};
+	int64_t seconds;
 
 	if (!take_part(&rest, 4, '-', &tm.tm_year) || !take_part(&rest, 2, '-', &tm.tm_mon) ||
 	    !take_part(&rest, 2, 'T', &tm.tm_mday) || !take_part(&rest, 2, ':', &tm.tm_hour) ||
 	    !take_part(&rest, 2, ':', &tm.tm_min) || !take_part(&rest, 2, 'Z', &tm.tm_sec) ||
 	    rest.length)
-		return false;
+		return -1;
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
-	process_set_start(process, timegm(&tm));
+	seconds = timegm(&tm);
+	time_text(text, seconds);
 	/* A date that does not exist, such as the 30th of February, would be another one. */
-	return span_is(value, process->started);
+	return span_is(value, text) ? seconds : -1;
+}
+
+static bool set_start(gpumap_process *process, struct span value)
+{
+	int64_t seconds = read_time(value);
+
+	if (seconds >= 0)
+		process_set_start(process, seconds);
+	return seconds >= 0;
+}
+
+static bool set_active(gpumap_process *process, struct span value)
+{
+	int64_t seconds = span_is(value, "none") ? 0 : read_time(value);
+
+	if (seconds >= 0)
+		process_set_active(process, seconds);
+	return seconds >= 0;
 }
 
 static bool set(const struct snapshot_member *member, void *object, struct span value,
@@ -300,6 +323,8 @@ static bool set(const struct snapshot_member *member, void *object, struct span 
 		return set_types(p, value);
 	case SNAPSHOT_START:
 		return set_start(object, value);
+	case SNAPSHOT_ACTIVE:
+		return set_active(object, value);
 	default:
 		return false;
 	}
@@ -325,6 +350,7 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 		[SNAPSHOT_LISTED] = "all, some or none",
 		[SNAPSHOT_TYPES] = "a list of compute, graphics and mps",
 		[SNAPSHOT_START] = "a time such as 2026-11-21T10:00:00Z",
+		[SNAPSHOT_ACTIVE] = "a time such as 2026-11-21T10:00:00Z, or none",
 	};
 	struct strbuf decoded = {0};
 	bool good;

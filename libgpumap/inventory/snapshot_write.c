@@ -92,6 +92,9 @@ static void write_usage(struct strbuf *buf, const struct snapshot_member *member
 		write_types(buf, *(const unsigned *)p);
 	else if (member->kind == SNAPSHOT_START)
 		strbuf_puts(buf, ((const gpumap_process *)object)->started);
+	else if (member->kind == SNAPSHOT_ACTIVE && *(const int64_t *)p >= 0)
+		strbuf_puts(buf, *(const int64_t *)p ? ((const gpumap_process *)object)->was_active
+						     : "none");
 }
 
 /* Appends the member's value; nothing when it is not known. */

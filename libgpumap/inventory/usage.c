@@ -15,8 +15,13 @@ void usage_forget(gpumap_device *copy)
 
 gpumap_process process_of(int64_t pid)
 {
-	return (gpumap_process){
-		.pid = pid, .memory = -1, .mig = -1, .visible = -1, .uid = -1, .start = -1};
+	return (gpumap_process){.pid = pid,
+				.memory = -1,
+				.mig = -1,
+				.visible = -1,
+				.uid = -1,
+				.start = -1,
+				.active = -1};
 }
 
 void process_clear(gpumap_process *process)
@@ -41,15 +46,26 @@ gpumap_process *device_add_process(gpumap_device *gpu)
 	return p;
 }
 
-void process_set_start(gpumap_process *process, int64_t seconds)
+void time_text(char ret[TIME_TEXT], int64_t seconds)
 {
 	time_t at = (time_t)seconds;
 	struct tm utc;
 
-	process->start = seconds;
 	if (seconds < 0 || !gmtime_r(&at, &utc) ||
-	    !strftime(process->started, sizeof(process->started), "%Y-%m-%dT%H:%M:%SZ", &utc))
-		*process->started = '\0';
+	    !strftime(ret, TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc))
+		*ret = '\0';
+}
+
+void process_set_start(gpumap_process *process, int64_t seconds)
+{
+	process->start = seconds;
+	time_text(process->started, seconds);
+}
+
+void process_set_active(gpumap_process *process, int64_t seconds)
+{
+	process->active = seconds;
+	time_text(process->was_active, seconds ? seconds : -1);
 }
 
 static const char *const compute_modes[] = {
@@ -191,6 +207,8 @@ EXPORT const char *gpumap_process_str(const gpumap_process *process,
 		return process->container;
 	case GPUMAP_PROCESS_START:
 		return *process->started ? process->started : NULL;
+	case GPUMAP_PROCESS_ACTIVE:
+		return *process->was_active ? process->was_active : NULL;
 	default:
 		return NULL;
 	}
@@ -215,6 +233,8 @@ EXPORT int64_t gpumap_process_int(const gpumap_process *process, enum gpumap_pro
 		return process->mig;
 	case GPUMAP_PROCESS_VISIBLE:
 		return process->visible;
+	case GPUMAP_PROCESS_ACTIVE_TIME:
+		return process->active;
 	default:
 		return -1;
 	}

@@ -136,6 +136,25 @@ static enum nvml_return fake_mode(struct nvml_handle *device, enum nvml_compute_
 	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.mode;
 }
 
+static enum nvml_return fake_process_utilization(struct nvml_handle *device,
+						 struct nvml_sample *samples, unsigned int *count,
+						 unsigned long long since)
+{
+	unsigned int room = *count;
+
+	if (is_lost())
+		return NVML_ERROR_GPU_IS_LOST;
+	if (fake.use.sampled != NVML_SUCCESS)
+		return fake.use.sampled;
+	if (number_of(device) || since || !fake.use.sample_count)
+		return NVML_ERROR_NOT_FOUND;
+	*count = fake.use.sample_count;
+	if (*count > room)
+		return NVML_ERROR_INSUFFICIENT_SIZE;
+	memcpy(samples, fake.use.samples, *count * sizeof(*samples));
+	return NVML_SUCCESS;
+}
+
 static bool is_listed(const struct fake_process *p, unsigned int device, enum nvml_list list)
 {
 	return p->device == device && (p->lists & 1u << list);
@@ -203,6 +222,7 @@ void fake_usage(struct nvml *nvml)
 	nvml->temperature = fake_temperature;
 	nvml->temperature_v = fake_temperature_v;
 	nvml->compute_mode = fake_mode;
+	nvml->process_utilization = fake_process_utilization;
 	nvml->compute_v1 = fake_compute_v1;
 	nvml->graphics_v1 = fake_graphics_v1;
 	nvml->mps_v1 = fake_mps_v1;

@@ -27,7 +27,10 @@ struct fake_use {
 	enum nvml_return utilization, temperature, mode;
 	unsigned int percent, celsius;
 	int mode_number;
-	int lost_after; /* queries until the GPUs are lost; -1: never */
+	const struct nvml_sample *samples;
+	unsigned int sample_count;
+	enum nvml_return sampled; /* what the query for samples answers */
+	int lost_after;           /* queries until the GPUs are lost; -1: never */
 	int queries;
 };
 

@@ -301,6 +301,87 @@ START_TEST(lost)
 }
 END_TEST
 
+#define AT(seconds) ((seconds)*1000000ull)
+static const struct {
+	const char *name;
+	enum nvml_return code;
+	bool old; /* NVML lacks the function */
+	int mig;
+	struct nvml_sample samples[4];
+	int64_t active[2]; /* of the processes NOT_HERE and NOT_HERE + 1 */
+} samplings[] = {
+	{"none used it", NVML_SUCCESS, false, NO_MIG, {{0}}, {0, 0}},
+	{"one did", NVML_SUCCESS, false, NO_MIG, {{NOT_HERE, AT(1000), 3, 0, 0, 0}}, {1000, 0}},
+	{"each",
+	 NVML_SUCCESS,
+	 false,
+	 NO_MIG,
+	 {{NOT_HERE + 1, AT(1000), 0, 1, 0, 0}, {NOT_HERE, AT(2001) - 1, 0, 0, 0, 100}},
+	 {2000, 1000}},
+	{"the last of several",
+	 NVML_SUCCESS,
+	 false,
+	 NO_MIG,
+	 {{NOT_HERE, AT(7), 1, 0, 0, 0},
+	  {NOT_HERE, AT(9), 1, 0, 0, 0},
+	  {NOT_HERE, AT(8), 1, 0, 0, 0}},
+	 {9, 0}},
+	{"of others", NVML_SUCCESS, false, NO_MIG, {{42, AT(7), 1, 0, 0, 0}}, {0, 0}},
+	{"a share of nothing",
+	 NVML_SUCCESS,
+	 false,
+	 NO_MIG,
+	 {{NOT_HERE, AT(7), 0, 0, 0, 0}},
+	 {0, 0}},
+	{"a share that means nothing",
+	 NVML_SUCCESS,
+	 false,
+	 NO_MIG,
+	 {{NOT_HERE, AT(7), 1, 0, 4294967295u, 0}},
+	 {0, 0}},
+	{"a time that means nothing",
+	 NVML_SUCCESS,
+	 false,
+	 NO_MIG,
+	 {{NOT_HERE, 0, 1, 0, 0, 0}},
+	 {0, 0}},
+	{"NVML refuses", NVML_ERROR_NO_PERMISSION, false, NO_MIG, {{0}}, {-1, -1}},
+	{"an old NVML", NVML_SUCCESS, true, NO_MIG, {{NOT_HERE, AT(7), 1, 0, 0, 0}}, {-1, -1}},
+	{"instances", NVML_SUCCESS, false, 1, {{NOT_HERE, AT(7), 1, 0, 0, 0}}, {-1, -1}},
+};
+
+START_TEST(samples)
+{
+	static const struct fake_process two[] = {{0, NOT_HERE, 1, C, 0, 0},
+						  {0, NOT_HERE + 1, 1, G, 0, 0}};
+	struct nvml nvml = library_of(NEW);
+	gpumap_inventory *inventory = NULL;
+	enum nvml_return why;
+
+	fake.count = 1;
+	fake.mig[0] = samplings[_i].mig;
+	fake.use = (struct fake_use){.processes = two,
+				     .count = 2,
+				     .samples = samplings[_i].samples,
+				     .sampled = samplings[_i].code,
+				     .lost_after = -1};
+	while (fake.use.sample_count < 4 && samplings[_i].samples[fake.use.sample_count].pid)
+		fake.use.sample_count++;
+	if (samplings[_i].old)
+		nvml.process_utilization = NULL;
+	ck_assert_int_eq(nvml_read(&inventory, &nvml, true, &why, NULL), GPUMAP_OK);
+	for (size_t i = 0; i < 2; i++) {
+		const gpumap_process *p = gpumap_device_process(&inventory->gpus[0], i);
+
+		ROW_EQ_INT(samplings[_i].name, gpumap_process_int(p, GPUMAP_PROCESS_ACTIVE_TIME),
+			   samplings[_i].active[i]);
+		ROW_EQ_INT(samplings[_i].name, gpumap_process_str(p, GPUMAP_PROCESS_ACTIVE) != NULL,
+			   samplings[_i].active[i] > 0);
+	}
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
 /* More processes than there is room for at first. */
 START_TEST(many)
 {
@@ -505,6 +586,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, fake_reset, NULL);
 	tcase_add_loop_test(tests, usage, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, samples, 0, ARRAY_SIZE(samplings));
 	tcase_add_loop_test(tests, lost, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, many, 0, 2);
 	tcase_add_test(tests, from_proc);

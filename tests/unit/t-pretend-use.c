@@ -108,6 +108,10 @@ static void describe_device(struct strbuf *buf, const gpumap_device *d)
 			      (long long)gpumap_process_int(p, GPUMAP_PROCESS_PID),
 			      (long long)gpumap_process_int(p, GPUMAP_PROCESS_MEMORY) >> 20,
 			      (long long)gpumap_process_int(p, GPUMAP_PROCESS_TYPES));
+		if (gpumap_process_int(p, GPUMAP_PROCESS_ACTIVE_TIME) < 0)
+			strbuf_puts(buf, "~");
+		if (gpumap_process_str(p, GPUMAP_PROCESS_ACTIVE))
+			strbuf_puts(buf, gpumap_process_str(p, GPUMAP_PROCESS_ACTIVE));
 	}
 	for (size_t i = 0; i < gpumap_device_mig_count(d); i++) {
 		strbuf_puts(buf, " |");
@@ -153,17 +157,17 @@ static const struct {
 	{"wide entries", csv_text, "0 wide\n0 7 20\n0 8 1\n",
 	 " used=21 reserved=0 hidden=0 complete=1 7:20:1 8:1:1"},
 	{"instances", mig_text, "0:0 7 20\n0:1 7 30\n0 8 4\n",
-	 " used=54 reserved=0 hidden=0 complete=1 8:4:1 7:20:1 7:30:1"
-	 " | used=20 reserved=0 hidden=0 complete=1 7:20:1"
-	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1"},
+	 " used=54 reserved=0 hidden=0 complete=1 8:4:1~ 7:20:1~ 7:30:1~"
+	 " | used=20 reserved=0 hidden=0 complete=1 7:20:1~"
+	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1~"},
 	{"the parent refuses", mig_text, "0 unlisted\n0 unmeasured\n0:1 7 30\n",
-	 " complete=0 7:30:1"
+	 " complete=0 7:30:1~"
 	 " | used=0 reserved=0 hidden=0 complete=1"
-	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1"},
+	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1~"},
 	{"an instance refuses", mig_text, "0:0 unlisted\n0:1 7 30\n",
-	 " used=30 reserved=0 hidden=0 complete=1 7:30:1"
+	 " used=30 reserved=0 hidden=0 complete=1 7:30:1~"
 	 " | used=0 reserved=0 hidden=0 complete=0"
-	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1"},
+	 " | used=30 reserved=0 hidden=0 complete=1 7:30:1~"},
 	{"a load of 101", csv_text, "0 load 101\n", NULL},
 	{"no such mode", csv_text, "0 mode fast\n", NULL},
 	{"no such type", csv_text, "0 7 20 video\n", NULL},
@@ -174,7 +178,17 @@ static const struct {
 	 "reserved = 2097152\nutilization = 7\ntemperature = 50\ncompute_mode = prohibited\n"
 	 "processes = all\n[process 0:0]\npid = 5\nmemory = 1048576\ntypes = compute,mps\n"
 	 "[process 0:1]\npid = 6\ntypes = graphics\n",
-	 NULL, " used=100 reserved=2 load=7 degrees=50 mode=2 complete=1 5:1:5 6:-1:2"},
+	 NULL, " used=100 reserved=2 load=7 degrees=50 mode=2 complete=1 5:1:5~ 6:-1:2~"},
+	{"recorded with samples",
+	 "[snapshot]\nschema = 2\n[gpu 0]\nmemory = 85899345920\nused = 104857600\n"
+	 "processes = all\n[process 0:0]\npid = 2000000005\nmemory = 1048576\ntypes = compute\n"
+	 "active = 2026-11-21T10:00:00Z\n"
+	 "[process 0:1]\npid = 6\nmemory = 1048576\ntypes = compute\nactive = none\n",
+	 NULL,
+	 " used=100 reserved=0 hidden=98 complete=1 6:1:1 2000000005:1:12026-11-21T10:00:00Z"},
+	{"no samples", csv_text, "0 7 20\n0 unsampled\n",
+	 " used=20 reserved=0 hidden=0 complete=1 7:20:1~"},
+	{"a sample of a process without a number", csv_text, "0 used 7\n", NULL},
 	{"recorded, not readable",
 	 "[snapshot]\nschema = 2\n[gpu 0]\nmemory = 85899345920\nprocesses = none\n", NULL,
 	 " complete=0"},

@@ -161,12 +161,14 @@ static gpumap_inventory *make_usage(void)
 	gpu->mig[1].utilization = 3;
 	add_process(gpu, UINT32_MAX, 1)->visible = 0;
 	add_process(gpu, 0, 0)->types = 7;
+	process_set_active(&gpu->processes[gpu->process_count - 1], 0);
 	add_process(gpu, 4711, -1)->types = 0;
 	p = add_process(gpu, 4711, 1);
 	p->memory = 4ll << 30;
 	p->visible = 1;
 	p->uid = UINT32_MAX;
 	process_set_start(p, 1795255200);
+	process_set_active(p, 1795255261);
 	set_text(&p->user, "jo ; \"x\"");
 	set_text(&p->command, "python train.py \n--x=\x01 # a");
 	set_text(&p->container, "docker:3f2a91c07d4e");

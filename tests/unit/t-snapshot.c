@@ -68,6 +68,8 @@ static const struct {
 	 "6:9 'types' is not a list of compute, graphics and mps: 'compute,,mps'|"},
 	{"bad start", T(HEAD "[gpu 0]\n[process 0:0]\npid = 1\nstart = 2026-02-30T10:00:00Z\n"),
 	 "6:9 'start' is not a time such as 2026-11-21T10:00:00Z: '2026-02-30T10:00:00Z'|"},
+	{"bad time", T(HEAD "[gpu 0]\n[process 0:0]\npid = 1\nactive = never\n"),
+	 "6:10 'active' is not a time such as 2026-11-21T10:00:00Z, or none: 'never'|"},
 	{"cut start", T(HEAD "[gpu 0]\n[process 0:0]\npid = 1\nstart = 2026-02-03T10:00\n"),
 	 "6:9 'start' is not a time such as 2026-11-21T10:00:00Z: '2026-02-03T10:00'|"},
 	{"bad mode", T(HEAD "[gpu 0]\ncompute_mode = 3\n"),
