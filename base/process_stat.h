@@ -15,6 +15,7 @@ struct process_stat {
 	bool no_memory; /* dead, or a thread of the kernel */
 	/* exec() has not yet written the environment, or the caller may not read it. */
 	bool in_exec;
+	uint64_t cpu;                /* the time that it has computed, in ticks of the clock */
 	uint64_t start;              /* with the pid, identifies a process uniquely */
 	uint64_t arg_start, arg_end; /* addresses of its command line; 0: not known */
 };

@@ -16,6 +16,7 @@
 #include "strbuf.h"
 
 struct json_t;
+struct process_stat;
 
 /* How a process calls the GPU that it uses. */
 enum ps_name {
@@ -26,6 +27,15 @@ enum ps_name {
 	PS_NAME_UNDECIDABLE, /* the order of its devices is not known */
 	PS_NAME_OUTSIDE,     /* the GPU is not in the list that it started with */
 	PS_NAME_KNOWN
+};
+
+/* For how long a process has not used its GPU. */
+enum ps_idle {
+	PS_IDLE_UNKNOWN,
+	PS_IDLE_LONG,  /* longer than NVML's samples go back, which is some seconds */
+	PS_IDLE_LEAST, /* at least that long: since it is watched */
+	PS_IDLE_SINCE, /* that long: since it used the GPU last */
+	PS_IDLE_CPU    /* NVML does not say; it has not used the processor for that long */
 };
 
 enum ps_run_state { PS_RUN_NONE, PS_RUN_UNKNOWN, PS_RUN_RUNNING, PS_RUN_ENDED };
@@ -40,6 +50,7 @@ struct ps_facts {
 	enum ps_run_state state;
 	bool by_run;   /* its environment is not readable: name, run and rank are what its run shows
 			*/
+	int64_t cpu;   /* ticks of the clock that it has computed; -1: not known */
 	bool detached; /* its parent has ended, and it has no terminal */
 	bool own;      /* of the user of this command */
 };
@@ -51,6 +62,8 @@ struct ps_process {
 	enum ps_name name;
 	int64_t logical; /* N of cuda:N, with PS_NAME_KNOWN */
 	bool stale;      /* a rank whose run has ended */
+	enum ps_idle idle;
+	int64_t idle_seconds; /* of the last three; else -1 */
 };
 
 struct ps_gpu {
@@ -90,6 +103,9 @@ void ps_facts_free(struct ps_facts *facts);
 
 const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
 
+/* Whether the process is in another container than this one. False without memory. */
+bool ps_is_inside(bool *ret, int64_t pid) MUST_CHECK;
+
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. False without memory. */
 bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
@@ -98,7 +114,20 @@ int ps_read_leases(struct ps *ps);
 /* Whether the process that took a lease has ended; what it started then holds the lease. */
 bool ps_leaser_ended(const gpumap_process *leaser);
 /* Whether the parent of the process has ended, and it has no terminal. */
-bool ps_is_detached(int pid);
+bool ps_is_detached(const struct process_stat *stat);
+
+/* What is kept of the frames before. */
+struct ps_watched;
+struct ps_watch {
+	struct ps_watched *list;
+	size_t count;
+	int64_t at; /* of the last look */
+};
+
+/* Sets for how long the processes are idle. `watch` is what the looks before have seen, all zero at
+ * first; NULL: this is the only look. GPUMAP_ENOMEM: the watch is as it was. */
+int ps_watch_look(struct ps_watch *watch, struct ps *ps);
+void ps_watch_free(struct ps_watch *watch);
 
 /* What of it to show. */
 struct ps_view {

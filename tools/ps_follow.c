@@ -93,6 +93,7 @@ struct follower {
 	struct ps_view view;
 	bool json, screen;
 	size_t frames;
+	struct ps_watch watch;
 };
 
 /* The findings of the frame. */
@@ -148,7 +149,9 @@ static int follow_once(struct follower *f, gpumap_report *report)
 	if (r != GPUMAP_OK) {
 		report_copy_all(report, found, FINDING_COUNT);
 	} else {
-		r = put_frame(f, &ps, found, report);
+		r = ps_watch_look(&f->watch, &ps);
+		if (r == GPUMAP_OK)
+			r = put_frame(f, &ps, found, report);
 		ps_free(&ps);
 	}
 	gpumap_report_free(found);
@@ -194,7 +197,7 @@ static void restore_signals(const struct sigaction before[], const sigset_t *old
 
 int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report)
 {
-	struct follower f = {*view, json, !json && isatty(STDOUT_FILENO), 0};
+	struct follower f = {.view = *view, .json = json, .screen = !json && isatty(STDOUT_FILENO)};
 	struct sigaction before[sizeof(ends) / sizeof(*ends)];
 	struct timespec pause = {.tv_sec = seconds};
 	sigset_t old, waiting;
@@ -212,6 +215,7 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 	}
 	if (f.screen)
 		print_text(LEAVE, report);
+	ps_watch_free(&f.watch);
 	restore_signals(before, &old);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
 	 */

@@ -2,6 +2,8 @@
 /* gpumap ps as JSON, schema 1. */
 #include "ps.h"
 
+#include <unistd.h>
+
 #include "explain/json.h"
 #include "inventory/inventory.h"
 
@@ -46,7 +48,12 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 		[PS_NAME_OUTSIDE] = "outside",
 		[PS_NAME_KNOWN] = "known",
 	};
+	static const char *const idle[] = {
+		[PS_IDLE_UNKNOWN] = NULL, [PS_IDLE_LONG] = "samples", [PS_IDLE_LEAST] = "follow",
+		[PS_IDLE_SINCE] = "use",  [PS_IDLE_CPU] = "cpu",
+	};
 	const struct ps_facts *facts = ps_facts_of(ps, p);
+	long ticks = sysconf(_SC_CLK_TCK);
 	json_t *o = process_json(p->process, failed);
 
 	json_put(o, "logical", p->name == PS_NAME_KNOWN ? json_number(p->logical) : json_null(),
@@ -58,6 +65,11 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 		 failed);
 	json_put(o, "run", run_json(facts, failed), failed);
 	json_put(o, "detached", json_boolean(facts->detached), failed);
+	json_put(o, "cpu_seconds",
+		 facts->cpu >= 0 && ticks > 0 ? json_number(facts->cpu / ticks) : json_null(),
+		 failed);
+	json_put(o, "idle_seconds", json_number(p->idle_seconds), failed);
+	json_put(o, "idle_by", json_text(idle[p->idle]), failed);
 	json_put(o, "stale", json_boolean(p->stale), failed);
 	return o;
 }

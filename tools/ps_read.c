@@ -11,6 +11,7 @@
 #include "inventory/inventory.h"
 #include "plan/job.h"
 #include "process_run.h"
+#include "process_stat.h"
 #include "readfile.h"
 #include "report.h"
 #include "text.h"
@@ -18,17 +19,6 @@
 enum { MAX_CGROUP = 1 << 16 };
 
 /* --- a process ------------------------------------------------------------------------ */
-
-/* The process counts inside of another container than ours, unless its list has UUIDs. */
-static bool counts_inside(const struct process_text *text, const char *cgroup, const char *own)
-{
-	const char *list = process_variable(text, "CUDA_VISIBLE_DEVICES");
-	struct container container;
-
-	return cgroup && container_find(&container, cgroup) &&
-	       container_is_other(&container, own) &&
-	       !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
-}
 
 /* By the rules, as gpumap explain --pid does. GPUMAP_ENOMEM; any other failure leaves no mapping.
  */
@@ -79,10 +69,32 @@ static bool read_cgroup(char **ret, int64_t pid)
 	return error != ENOMEM;
 }
 
+bool ps_is_inside(bool *ret, int64_t pid)
+{
+	struct container container;
+	char *cgroup, *own = NULL;
+	bool good = read_cgroup(&cgroup, pid) && read_cgroup(&own, getpid());
+
+	*ret = good && cgroup && container_find(&container, cgroup) &&
+	       container_is_other(&container, own);
+	free(cgroup);
+	free(own);
+	return good;
+}
+
+/* The process counts inside of another container than ours, unless its list has UUIDs. */
+static bool counts_inside(const struct process_text *text, bool inside)
+{
+	const char *list = process_variable(text, "CUDA_VISIBLE_DEVICES");
+
+	return inside && !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
+}
+
 int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
 	struct process_text text;
-	char *cgroup, *own = NULL;
+	char *cgroup;
+	bool inside = false;
 	int r;
 
 	if (!process_text_read(&text, (int)facts->pid)) {
@@ -95,16 +107,15 @@ int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventor
 		if (!facts->by_run)
 			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
-	r = read_cgroup(&cgroup, facts->pid) && read_cgroup(&own, getpid()) ? GPUMAP_OK
-									    : GPUMAP_ENOMEM;
+	r = read_cgroup(&cgroup, facts->pid) && ps_is_inside(&inside, facts->pid) ? GPUMAP_OK
+										  : GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		r = read_run(facts, &text);
-	if (r == GPUMAP_OK && counts_inside(&text, cgroup, own))
+	if (r == GPUMAP_OK && counts_inside(&text, inside))
 		facts->name = PS_NAME_CONTAINER;
 	else if (r == GPUMAP_OK)
 		r = resolve(facts, &text, cgroup, inventory);
 	free(cgroup);
-	free(own);
 	process_text_free(&text);
 	return r;
 }
@@ -112,6 +123,7 @@ int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventor
 static int read_facts(struct ps *ps, const gpumap_process *p, size_t *place)
 {
 	int64_t pid = gpumap_process_int(p, GPUMAP_PROCESS_PID);
+	struct process_stat stat;
 	struct ps_facts *facts;
 
 	for (*place = 0; *place < ps->fact_count; ++*place)
@@ -122,12 +134,15 @@ static int read_facts(struct ps *ps, const gpumap_process *p, size_t *place)
 		return GPUMAP_ENOMEM;
 	ps->facts = facts;
 	facts = &ps->facts[ps->fact_count++];
-	*facts = (struct ps_facts){.pid = pid, .rank = -1, .name = PS_NAME_HIDDEN};
+	*facts = (struct ps_facts){.pid = pid, .rank = -1, .cpu = -1, .name = PS_NAME_HIDDEN};
 	if (gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE) != 1)
 		return GPUMAP_OK;
 	facts->name = PS_NAME_UNREADABLE;
 	facts->own = gpumap_process_int(p, GPUMAP_PROCESS_UID) == (int64_t)getuid();
-	facts->detached = ps_is_detached((int)pid);
+	if (process_stat_read(&stat, (int)pid)) {
+		facts->cpu = (int64_t)stat.cpu;
+		facts->detached = ps_is_detached(&stat);
+	}
 	return ps_read_environment(facts, ps->inventory);
 }
 
@@ -252,6 +267,8 @@ int ps_make(struct ps *ret, gpumap_inventory *inventory)
 	struct ps ps = {.inventory = inventory};
 	int r = read_gpus(&ps);
 
+	if (r == GPUMAP_OK)
+		r = ps_watch_look(NULL, &ps);
 	if (r == GPUMAP_OK)
 		*ret = ps;
 	else

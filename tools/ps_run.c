@@ -87,11 +87,9 @@ static bool is_orphan(const struct process_stat *stat)
 	       stat->start > init.start + (uint64_t)(ticks * OWN_CHILD);
 }
 
-bool ps_is_detached(int pid)
+bool ps_is_detached(const struct process_stat *stat)
 {
-	struct process_stat stat;
-
-	return process_stat_read(&stat, pid) && !stat.terminal && is_orphan(&stat);
+	return !stat->terminal && is_orphan(stat);
 }
 
 /* Whether the process is the guard of this launcher; 0: of any. Others may read a command line, but

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "inventory/inventory.h"
 #include "style.h"
@@ -101,6 +102,29 @@ static void add_types(struct strbuf *buf, int64_t types)
 	}
 }
 
+/* "detached, idle 3m, 2h05m of CPU time" */
+static void add_detached(struct strbuf *buf, const struct ps_process *p, int64_t cpu)
+{
+	static const char *const idle[] = {
+		[PS_IDLE_LONG] = "idle",
+		[PS_IDLE_LEAST] = "idle at least ",
+		[PS_IDLE_SINCE] = "idle ",
+		[PS_IDLE_CPU] = "no CPU time for ",
+	};
+	long ticks = sysconf(_SC_CLK_TCK);
+	char age[16];
+
+	add_part(buf, "detached");
+	if (p->idle != PS_IDLE_UNKNOWN)
+		add_part(buf, idle[p->idle]);
+	if (p->idle_seconds >= 0)
+		strbuf_puts(buf, put_age(age, p->idle_seconds));
+	if (cpu < 0 || ticks <= 0)
+		return;
+	add_part(buf, put_age(age, cpu / ticks));
+	strbuf_puts(buf, " of CPU time");
+}
+
 /* What there is to say about a process; empty for most. */
 static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p)
 {
@@ -128,7 +152,7 @@ static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_
 	if (container)
 		add_part(buf, container);
 	if (facts->detached)
-		add_part(buf, "detached");
+		add_detached(buf, p, facts->cpu);
 }
 
 static void column_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p,

@@ -50,6 +50,7 @@ unit_programs = \
 	tests/unit/t-profile-set \
 	tests/unit/t-properties \
 	tests/unit/t-ps-nomem \
+	tests/unit/t-ps-watch \
 	tests/unit/t-rankenv \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
@@ -163,10 +164,17 @@ tests_unit_t_nomem_LDADD = $(unit_ldadd)
 # Of the command: what reads and writes a frame.
 tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h $(failing_malloc) \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c tools/run_shown.c
+	tools/lease_here.c tools/ps.h tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c tools/ps_watch.c tools/run_shown.c
 tests_unit_t_ps_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_ps_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_ps_nomem_LDADD = $(unit_ldadd)
+
+tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h $(failing_malloc) \
+	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
+	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_watch.c tools/run_shown.c
+tests_unit_t_ps_watch_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
+tests_unit_t_ps_watch_CFLAGS = $(unit_cflags)
+tests_unit_t_ps_watch_LDADD = $(unit_ldadd)
 
 tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h $(unit_tables)
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
@@ -205,7 +213,7 @@ tests_unit_t_vectors_LDADD = $(unit_ldadd)
 # Of the command: what it compares, and its answers.
 tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h $(failing_malloc) \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/run_live.h tools/run_shown.c \
+	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_watch.c tools/run_live.h tools/run_shown.c \
 	tools/verify.h tools/verify_json.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
 tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_verify_CFLAGS = $(unit_cflags)
