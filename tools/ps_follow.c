@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gpumap ps --follow. On a terminal each frame replaces the one before it, on the screen that full
- * programs use; the signal that ends it brings the old screen back. Elsewhere frames follow each
- * other, separated by empty lines.
+ * programs use; the signal that ends or stops it brings the old screen back. In the background it
+ * draws nothing. Elsewhere frames follow each other, separated by empty lines.
  */
 #include "ps.h"
 
@@ -26,15 +26,20 @@
 
 enum { LEAST_WIDTH = 60 };
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, stopped;
 
 static void end(int sig)
 {
 	ended = sig;
 }
 
+static void stop(int sig)
+{
+	stopped = sig;
+}
+
 /* Only wakes the loop. */
-static void resized(int sig)
+static void wake(int sig)
 {
 	(void)sig;
 }
@@ -92,6 +97,7 @@ static void put_screen(struct strbuf *buf, const char *text, size_t height)
 struct follower {
 	struct ps_view view;
 	bool json, screen;
+	bool entered; /* the other screen is shown */
 	size_t frames;
 	struct ps_watch watch;
 };
@@ -158,65 +164,134 @@ static int follow_once(struct follower *f, gpumap_report *report)
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-/* --- the loop ------------------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------------------- */
 
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { ENDS = 4, STOP = ENDS, WAKES, SIGNALS = WAKES + 2 };
 
-/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. */
-static void catch_signals(struct sigaction before[], sigset_t *old, sigset_t *waiting)
+/* Those that end it, one that stops it, and those that only wake the loop. */
+static const int caught[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCONT};
+
+struct signals {
+	struct sigaction before[SIGNALS];
+	sigset_t old, waiting;
+};
+
+/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. Ctrl-Z needs
+ * care only on a screen. */
+static void catch_signals(struct signals *s, bool screen)
 {
-	struct sigaction action = {.sa_handler = end}, wake = {.sa_handler = resized};
 	sigset_t block;
 
 	sigemptyset(&block);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		sigaction(ends[i], NULL, &before[i]);
-		if (before[i].sa_handler == SIG_IGN)
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigaction action = {.sa_handler = i < ENDS ? end : i == STOP ? stop : wake};
+
+		sigaction(caught[i], NULL, &s->before[i]);
+		if ((s->before[i].sa_handler == SIG_IGN && i <= STOP) || (i == STOP && !screen))
 			continue;
-		sigaction(ends[i], &action, NULL);
-		sigaddset(&block, ends[i]);
+		sigaction(caught[i], &action, NULL);
+		sigaddset(&block, caught[i]);
 	}
-	sigaction(SIGWINCH, &wake, NULL);
-	sigaddset(&block, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &block, old);
-	*waiting = *old;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		sigdelset(waiting, ends[i]);
-	sigdelset(waiting, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &block, &s->old);
+	s->waiting = s->old;
+	for (int i = 0; i < SIGNALS; i++)
+		sigdelset(&s->waiting, caught[i]);
 }
 
-static void restore_signals(const struct sigaction before[], const sigset_t *old)
+static void restore_signals(const struct signals *s)
 {
-	struct sigaction standard = {.sa_handler = SIG_DFL};
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(caught[i], &s->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &s->old, NULL);
+}
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		sigaction(ends[i], &before[i], NULL);
-	sigaction(SIGWINCH, &standard, NULL);
-	sigprocmask(SIG_SETMASK, old, NULL);
+/* --- the screen ----------------------------------------------------------------------- */
+
+static int enter(struct follower *f, gpumap_report *report)
+{
+	if (!f->screen || f->entered)
+		return GPUMAP_OK;
+	f->entered = true;
+	return print_text(ENTER, report) ? GPUMAP_OK : GPUMAP_EFILE;
+}
+
+static void leave(struct follower *f, gpumap_report *report)
+{
+	if (f->entered)
+		print_text(LEAVE, report);
+	f->entered = false;
+}
+
+/* After Ctrl-Z and bg the terminal is another program's. */
+static bool in_background(const struct follower *f)
+{
+	pid_t group = f->screen ? tcgetpgrp(STDOUT_FILENO) : -1;
+
+	return group >= 0 && group != getpgrp();
+}
+
+/* Stops as if the signal were not caught, with the old screen. Returns when it goes on. */
+static void stop_now(struct follower *f, gpumap_report *report)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+	sigset_t only;
+
+	leave(f, report);
+	stopped = 0;
+	sigaction(SIGTSTP, &standard, &before);
+	raise(SIGTSTP);
+	sigemptyset(&only);
+	sigaddset(&only, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &only, NULL); /* here it stops */
+	sigprocmask(SIG_BLOCK, &only, NULL);
+	sigaction(SIGTSTP, &before, NULL);
+}
+
+/* --- the loop ------------------------------------------------------------------------- */
+
+/* Waits for the next frame, or for a signal. Without a reader there is no more to do. */
+static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpumap_report *report)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+	int n = ppoll(&out, 1, pause, waiting);
+
+	if (n < 0 && errno != EINTR)
+		return report_nomem(report);
+	if (n > 0 && (out.revents & (POLLERR | POLLHUP)))
+		ended = SIGPIPE;
+	return GPUMAP_OK;
+}
+
+static int show(struct follower *f, gpumap_report *report)
+{
+	int r;
+
+	if (in_background(f))
+		return GPUMAP_OK;
+	r = enter(f, report);
+	return r == GPUMAP_OK ? follow_once(f, report) : r;
 }
 
 int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report)
 {
 	struct follower f = {.view = *view, .json = json, .screen = !json && isatty(STDOUT_FILENO)};
-	struct sigaction before[sizeof(ends) / sizeof(*ends)];
 	struct timespec pause = {.tv_sec = seconds};
-	sigset_t old, waiting;
+	struct signals signals;
 	int r = GPUMAP_OK;
 
 	f.view.dated = true;
-	ended = 0;
-	catch_signals(before, &old, &waiting);
-	if (f.screen && !print_text(ENTER, report))
-		r = GPUMAP_EFILE;
+	ended = stopped = 0;
+	catch_signals(&signals, f.screen);
 	while (r == GPUMAP_OK && !ended) {
-		r = follow_once(&f, report);
-		if (r == GPUMAP_OK && ppoll(NULL, 0, &pause, &waiting) < 0 && errno != EINTR)
-			r = report_nomem(report);
+		r = show(&f, report);
+		if (r == GPUMAP_OK)
+			r = wait_for(&pause, &signals.waiting, report);
+		if (stopped && !ended)
+			stop_now(&f, report);
 	}
-	if (f.screen)
-		print_text(LEAVE, report);
+	leave(&f, report);
 	ps_watch_free(&f.watch);
-	restore_signals(before, &old);
+	restore_signals(&signals);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
 	 */
 	if (ended && ended != SIGINT)
