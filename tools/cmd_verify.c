@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "color.h"
+#include "container.h"
+#include "explain/json.h"
 #include "process_stat.h"
 #include "report.h"
 #include "run_record.h"
@@ -85,8 +87,11 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 
 static int not_found(const char *name, gpumap_report *report)
 {
-	static const char fix[] = "gpumap ps shows the processes on GPUs and their runs; --pid N "
-				  "checks a process";
+	const char *fix = container_hides_processes()
+				  ? "run gpumap verify outside of this pid namespace, where a run "
+				    "may be that is not visible here; --pid N checks a process"
+				  : "gpumap ps shows the processes on GPUs and their runs; --pid N "
+				    "checks a process";
 
 	if (!name)
 		return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,

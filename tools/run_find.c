@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process_run.h"
+#include "ps.h"
 #include "text.h"
 
 #define LINK "/memfd:" RUN_LIVE_NAME
@@ -41,6 +42,60 @@ static int open_live(int pid)
 	return fd;
 }
 
+/* --- another pid namespace ------------------------------------------------------------- */
+
+static bool is_below(int pid, int launcher)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid = process_parent(pid);
+		if (pid == launcher)
+			return true;
+	}
+	return false;
+}
+
+/* The process below the launcher that has this number in its namespace, the `depth`-th from here.
+ */
+static int find_inside(int number, size_t depth, int launcher)
+{
+	int64_t numbers[MAX_PID_SPACES];
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+	int found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		int pid = (int)span_number(span_of(entry->d_name), INT32_MAX);
+
+		if (pid > 0 && process_numbers(numbers, pid) >= depth &&
+		    numbers[depth - 1] == number && is_below(pid, launcher))
+			found = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Replaces the numbers that the launcher has for its ranks by those that they have here. A process
+ * that is found is the rank, since it is below the launcher; so its start needs no comparison, for
+ * which the clocks of a time namespace would be other ones. */
+static void translate(struct live_run *run)
+{
+	int64_t numbers[MAX_PID_SPACES];
+	size_t depth = process_numbers(numbers, run->launcher);
+
+	for (size_t i = 0; i < run->count; i++) {
+		struct live_rank *rank = &run->ranks[i];
+
+		rank->pid = rank->state == LIVE_RUNNING && depth
+				    ? find_inside(rank->pid, depth, run->launcher)
+				    : 0;
+		rank->hidden = rank->state == LIVE_RUNNING && !rank->pid;
+		rank->at_ns = INT64_MAX;
+	}
+}
+
+/* --- one run ---------------------------------------------------------------------------- */
+
 /* What the process shows. ret->text NULL: nothing. GPUMAP_ENOMEM. */
 static int read_live(struct live_run *ret, int pid)
 {
@@ -57,10 +112,13 @@ static int read_live(struct live_run *ret, int pid)
 	r = live_run_read(ret, fd);
 	close(fd);
 	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 	ret->launcher = pid;
 	ret->own = stat(path, &st) == 0 && st.st_uid == geteuid();
-	ret->foreign = !process_same_namespace(pid);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	if (!process_same_namespace(pid))
+		translate(ret);
+	return ps_is_inside(&ret->inside, pid) ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 /* Guard and watcher of a run have its file open as well; the launcher is their parent. */

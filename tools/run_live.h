@@ -41,6 +41,7 @@ struct live_rank {
 	int64_t at_ns;      /* CLOCK_BOOTTIME: the process was there, or had ended */
 	int status, signal; /* as those of struct launch_exit */
 	bool stopped;
+	bool hidden; /* it runs in another pid namespace, and is not visible here */
 	const char *visible, *order, *gpus;
 };
 
@@ -48,7 +49,7 @@ struct live_run {
 	char *text;    /* has all texts */
 	int launcher;  /* its process */
 	bool own;      /* of the user of this process */
-	bool foreign;  /* of another pid namespace: its process numbers mean nothing here */
+	bool inside;   /* of another container: its numbers of GPUs mean nothing here */
 	uint64_t file; /* identifies it */
 	const char *run;
 	struct live_rank *ranks;

@@ -18,7 +18,7 @@ const char *verify_name(struct verify_name *ret, struct verify_device device)
 	return ret->text;
 }
 
-/* "rank 3 (process 4711)", "process 4711". */
+/* "rank 3 (process 4711)"; "rank 3", if its process is not known; "process 4711". */
 struct who {
 	char text[80];
 };
@@ -26,6 +26,8 @@ static const char *who(struct who *ret, const struct verify_rank *rank, int64_t 
 {
 	if (rank->rank < 0)
 		snprintf(ret->text, sizeof(ret->text), "process %lld", (long long)pid);
+	else if (pid <= 0)
+		snprintf(ret->text, sizeof(ret->text), "rank %lld", (long long)rank->rank);
 	else
 		snprintf(ret->text, sizeof(ret->text), "rank %lld (process %lld)",
 			 (long long)rank->rank, (long long)pid);

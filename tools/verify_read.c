@@ -222,6 +222,12 @@ static enum verify_process look_at(int pid, int64_t seen_ns)
 	return VERIFY_ALIVE;
 }
 
+/* Such a list means the same inside of a container and outside. */
+static bool names_uuids(const char *list)
+{
+	return list && (starts_with(list, "GPU-") || starts_with(list, "MIG-"));
+}
+
 static int read_rank(struct verify_rank *rank, const struct live_run *run,
 		     const struct live_rank *live, const gpumap_inventory *inventory)
 {
@@ -241,15 +247,17 @@ static int read_rank(struct verify_rank *rank, const struct live_run *run,
 	}
 	rank->process = live->state == LIVE_STARTING ? VERIFY_STARTING
 			: live->state == LIVE_ENDED  ? VERIFY_ENDED
-			: run->foreign               ? VERIFY_UNSEEN
+			: live->hidden               ? VERIFY_UNSEEN
 						     : look_at(live->pid, live->at_ns);
-	if (live->gpus)
+	if (run->inside && !names_uuids(live->gpus ? live->gpus : live->visible))
+		rank->own_unknown = "it numbers its GPUs inside of its container";
+	else if (live->gpus)
 		r = own_by_entries(rank, inventory, live->gpus);
 	else
 		r = resolve_list(&mapping, planned, inventory);
 	if (r == GPUMAP_OK && mapping)
 		r = own_by_list(rank, mapping);
-	else if (r == GPUMAP_OK && !live->gpus)
+	else if (r == GPUMAP_OK && !live->gpus && !rank->own_unknown)
 		rank->own_unknown = "its list gives no answer";
 	gpumap_mapping_free(mapping);
 	return r == GPUMAP_OK ? read_list(rank, run->run, live, inventory) : r;
