@@ -150,13 +150,22 @@ static int take_run(struct live_run *ret, struct live_runs *all, const char *nam
 	return r;
 }
 
+static bool goes_on(const struct live_runs *all, const char *name)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (streq(all->runs[i].run, name))
+			return true;
+	return false;
+}
+
 /* Whether it is a path, and not the name of a run. */
 static bool is_path(const char *record)
 {
 	return strchr(record, '/') || text_ends(record, ".json") || access(record, F_OK) == 0;
 }
 
-static int find_run(struct live_run *ret, const struct arguments *a)
+/* *past: the run of a record has ended, and the record has what --verify found. */
+static int find_run(struct live_run *ret, struct json_t **past, const struct arguments *a)
 {
 	gpumap_report *report = a->output.report;
 	struct live_runs all = {0};
@@ -169,7 +178,9 @@ static int find_run(struct live_run *ret, const struct arguments *a)
 		r = report_nomem(report);
 	if (r == GPUMAP_OK)
 		r = live_runs_find(&all);
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name))
+		r = record_verified(past, a->record, report);
+	if (r == GPUMAP_OK && !*past)
 		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);
 	free(name);
@@ -232,7 +243,7 @@ static int read_run(struct verify *v, struct live_run *run, const struct argumen
 	return r;
 }
 
-static int read_facts(struct verify *v, const struct arguments *a)
+static int read_facts(struct verify *v, struct json_t **past, const struct arguments *a)
 {
 	bool json = a->output.format == GPUMAP_FORMAT_JSON;
 	struct live_run run = {0};
@@ -240,10 +251,10 @@ static int read_facts(struct verify *v, const struct arguments *a)
 	int r;
 
 	if (!a->pid)
-		r = find_run(&run, a);
+		r = find_run(&run, past, a);
 	else
 		r = pid > 0 ? live_run_of(&run, (int)pid) : GPUMAP_OK;
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK && !*past)
 		r = run.text ? read_run(v, &run, a)
 			     : verify_alone(v, a->pid, json, a->output.report);
 	live_run_free(&run);
@@ -261,8 +272,31 @@ static int print_answer(const struct arguments *a, const struct verify *v)
 	return print_buffer(&buf, a->output.report);
 }
 
+/* Of a run that has ended. *right: it was as planned. */
+static int print_past(const struct arguments *a, struct json_t *past, bool *right)
+{
+	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)}, json = {0};
+	bool known = verify_past_text(&buf, right, past);
+	int r = GPUMAP_OK;
+
+	json_dump(&json, json_incref(past), false);
+	if (buf.failed || json.failed)
+		r = report_nomem(a->output.report);
+	else if (!known)
+		r = report_fail(a->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+				ABOUT(.origin = a->record, .fix = "name a record of gpumap run"),
+				"what it has of --verify is not what gpumap run writes");
+	else if (!print_text(a->output.format == GPUMAP_FORMAT_JSON ? json.text : buf.text,
+			     a->output.report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&buf);
+	strbuf_free(&json);
+	return r;
+}
+
 int cmd_verify(int argc, char **argv)
 {
+	struct json_t *past = NULL;
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
 	struct verify verify = {0};
 	bool done = false;
@@ -272,13 +306,16 @@ int cmd_verify(int argc, char **argv)
 		return STATUS_MALFORMED;
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done) {
-		r = read_facts(&verify, &a);
-		if (r == GPUMAP_OK) {
+		r = read_facts(&verify, &past, &a);
+		if (r == GPUMAP_OK && past) {
+			r = print_past(&a, past, &done);
+		} else if (r == GPUMAP_OK) {
 			verify_compare(&verify, a.output.report);
 			done = verify_is_right(&verify);
 			r = print_answer(&a, &verify);
 			verify_free(&verify);
 		}
 	}
+	json_decref(past);
 	return finish(&a.output, r, done);
 }

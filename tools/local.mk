@@ -64,7 +64,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/sweep_report.c \
 	tools/sweep_share.c tools/sweep_share.h \
 	tools/torchrun_options.c \
-	tools/verify.h tools/verify_json.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
+	tools/verify.h tools/verify_json.c tools/verify_past.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
 gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
 gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)

@@ -17,6 +17,7 @@
 #include "readfile.h"
 #include "strbuf.h"
 #include "text.h"
+#include "write_all.h"
 
 #define MAGIC "gpumap run 1"
 
@@ -79,24 +80,11 @@ static void put_rank(struct strbuf *buf, size_t *place, const struct launch_rank
 	}
 }
 
-static int new_file(void)
+int run_memory_file(const char *name)
 {
-	int fd = memfd_create(RUN_LIVE_NAME, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
-	return fd < 0 && errno == EINVAL ? memfd_create(RUN_LIVE_NAME, MFD_CLOEXEC) : fd;
-}
-
-static bool write_all(int fd, const char *text, size_t length)
-{
-	while (length > 0) {
-		ssize_t n = write(fd, text, length);
-
-		if (n <= 0)
-			return false;
-		text += n;
-		length -= (size_t)n;
-	}
-	return true;
+	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : fd;
 }
 
 void run_live_open(struct run_live *ret, const char *run, const struct launch_rank *ranks,
@@ -113,8 +101,8 @@ void run_live_open(struct run_live *ret, const char *run, const struct launch_ra
 	for (size_t i = 0; i < count; i++)
 		put_rank(&buf, &ret->places[i], &ranks[i]);
 	if (!buf.failed)
-		ret->fd = new_file();
-	if (ret->fd >= 0 && !write_all(ret->fd, buf.text, buf.length)) {
+		ret->fd = run_memory_file(RUN_LIVE_NAME);
+	if (ret->fd >= 0 && write_all(ret->fd, buf.text, buf.length) != buf.length) {
 		close(ret->fd);
 		ret->fd = -1;
 	}

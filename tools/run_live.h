@@ -20,6 +20,9 @@ struct run_live {
 	size_t count;
 };
 
+/* A file in memory that is closed on exec; -1 with errno. */
+int run_memory_file(const char *name);
+
 /* Begins to show the run. Where the system does not allow that, or without memory, *ret shows
  * nothing, and the run goes on without. Call run_live_close() in any case. */
 void run_live_open(struct run_live *ret, const char *run, const struct launch_rank *ranks,

@@ -241,11 +241,15 @@ static bool conclude(struct running *r, size_t shown)
 
 static void start(struct running *r)
 {
-	pid_t watcher = r->run->verify ? run_verify_begin(&r->ranks, r->report) : 0;
+	struct run_watcher watcher = {.found = -1};
+	char *found;
 
+	if (r->run->verify)
+		run_verify_begin(&watcher, &r->ranks, r->report);
 	launch_run(&r->ranks.launch, &r->result, r->report);
-	if (watcher)
-		run_verify_end(watcher, r->report);
+	found = run_verify_end(&watcher, r->report);
+	record_verify(&r->record, found);
+	free(found);
 }
 
 int run_plan(const struct run *run, gpumap_report *report)

@@ -127,9 +127,16 @@ bool record_plan(struct record *record, const gpumap_plan *plan)
 	return record->plan && !failed;
 }
 
+void record_verify(struct record *record, const char *found)
+{
+	json_decref(record->verified);
+	record->verified = found ? json_loads(found, 0, NULL) : NULL;
+}
+
 void record_free(struct record *record)
 {
 	json_decref(record->plan);
+	json_decref(record->verified);
 }
 
 static json_t *record_json(const struct record *record, bool *failed)
@@ -141,7 +148,7 @@ static json_t *record_json(const struct record *record, bool *failed)
 	uname(&system);
 	return json_pack(
 		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
-		"s:o, s:o}",
+		"s:o, s:o, s:o}",
 		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
 		"host", json_text(system.nodename), "run",
 		json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
@@ -153,7 +160,8 @@ static json_t *record_json(const struct record *record, bool *failed)
 		result ? result->restarts : 0, "cgroup",
 		result ? json_boolean(result->in_cgroup) : json_null(), "environment",
 		difference_json(record, failed), "ranks", exits_json(record, failed), "plan",
-		record->plan ? json_incref(record->plan) : json_null(), "findings",
+		record->plan ? json_incref(record->plan) : json_null(), "verify",
+		record->verified ? json_incref(record->verified) : json_null(), "findings",
 		json_findings(record->report, failed));
 }
 
@@ -267,4 +275,17 @@ int record_run(char **ret, const char *path, gpumap_report *report)
 	}
 	json_decref(o);
 	return r;
+}
+
+int record_verified(json_t **ret, const char *path, gpumap_report *report)
+{
+	json_t *o = NULL, *verified;
+	int r = read_json(&o, path, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	verified = json_object_get(o, "verify");
+	*ret = json_is_object(verified) ? json_incref(verified) : NULL;
+	json_decref(o);
+	return GPUMAP_OK;
 }

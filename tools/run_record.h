@@ -12,6 +12,7 @@ struct record {
 	const struct launch_result *result; /* NULL: the ranks still run */
 	struct timespec started, ended;
 	const gpumap_report *report;
+	struct json_t *verified; /* what --verify found; NULL: nothing */
 	struct json_t *plan; /* as it was before the start, because a repetition gets its own port
 				and name */
 };
@@ -20,6 +21,9 @@ struct record {
  */
 bool record_plan(struct record *record, const gpumap_plan *plan);
 void record_free(struct record *record);
+
+/* Keeps what --verify found, as JSON; NULL or invalid: nothing. */
+void record_verify(struct record *record, const char *found);
 
 /* The record as JSON; NULL without memory. The caller frees it. */
 char *record_text(const struct record *record);
@@ -35,5 +39,8 @@ int record_write(const struct record *record, const char *path, gpumap_report *r
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
 /* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
 int record_run(char **ret, const char *path, gpumap_report *report);
+/* What --verify found, as gpumap verify --json prints it; NULL: the record does not have that. The
+ * caller frees it. GPUMAP_EINPUT: not a record. */
+int record_verified(struct json_t **ret, const char *path, gpumap_report *report);
 
 #endif

@@ -9,14 +9,17 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "readfile.h"
 #include "report.h"
 #include "verify.h"
+#include "write_all.h"
 
 enum {
 	FIRST_MS = 500,
 	LAST_MS = FIRST_MS << 12, /* so 13 looks, the last 4095 s after the start */
 	END_MS = 2000,            /* a watcher that hangs in the driver is left alone */
-	STEP_MS = 10
+	STEP_MS = 10,
+	MAX_FOUND = 256 << 20
 };
 
 static void wait_ms(int64_t ms)
@@ -62,8 +65,26 @@ static void print(const struct run_ranks *ranks, gpumap_report *report)
 	fflush(stderr);
 }
 
+/* For the record of the run. Without memory the record does not have it. */
+static void keep(int file, const struct verify *v, const gpumap_report *found)
+{
+	struct strbuf buf = {0};
+
+	verify_json(&buf, v, found);
+	if (!buf.failed && ftruncate(file, 0) == 0)
+		write_all(file, buf.text, buf.length);
+	strbuf_free(&buf);
+}
+
+/* What the watcher looks at, and what for. */
+struct watched {
+	const struct run_ranks *ranks;
+	pid_t launcher;
+	int found;
+};
+
 /* Looks at the ranks once. True: that was all. */
-static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpumap_report *report)
+static bool look(const struct watched *w, bool last, gpumap_report *report)
 {
 	gpumap_report *facts = NULL;
 	struct live_run run = {0};
@@ -72,13 +93,15 @@ static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpuma
 	bool done = false;
 
 	if (r == GPUMAP_OK)
-		r = live_run_read(&run, ranks->live.fd);
-	run.launcher = launcher;
+		r = live_run_read(&run, w->ranks->live.fd);
+	run.launcher = w->launcher;
 	if (r == GPUMAP_OK)
 		r = verify_run(&v, &run, false, facts);
 	if (r == GPUMAP_OK) {
 		verify_compare(&v, facts);
 		done = v.no_usage || last || !is_early(&v);
+		if (done)
+			keep(w->found, &v, facts);
 		if (v.no_usage)
 			not_verified("NVML does not answer here", report);
 		else if (done)
@@ -92,8 +115,8 @@ static bool look(const struct run_ranks *ranks, pid_t launcher, bool last, gpuma
 	return done;
 }
 
-static void watch(const struct run_ranks *ranks, pid_t launcher) __attribute__((noreturn));
-static void watch(const struct run_ranks *ranks, pid_t launcher)
+static void watch(const struct watched *w) __attribute__((noreturn));
+static void watch(const struct watched *w)
 {
 	gpumap_report *report = NULL;
 	sigset_t all;
@@ -101,7 +124,7 @@ static void watch(const struct run_ranks *ranks, pid_t launcher)
 	/* Signals of the terminal are for the launcher, which ends this process. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != w->launcher)
 		_exit(STATUS_OWN_FAILURE);
 	/* Its lines must not mix with the output of the ranks. */
 	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
@@ -109,37 +132,42 @@ static void watch(const struct run_ranks *ranks, pid_t launcher)
 		_exit(STATUS_OWN_FAILURE);
 	for (int64_t ms = FIRST_MS; ms <= LAST_MS; ms *= 2) {
 		wait_ms(ms);
-		if (look(ranks, launcher, ms == LAST_MS, report))
+		if (look(w, ms == LAST_MS, report))
 			break;
 	}
-	print(ranks, report);
+	print(w->ranks, report);
 	_exit(STATUS_ANSWERED);
 }
 
 /* --- the launcher --------------------------------------------------------------------- */
 
-pid_t run_verify_begin(const struct run_ranks *ranks, gpumap_report *report)
+void run_verify_begin(struct run_watcher *ret, const struct run_ranks *ranks, gpumap_report *report)
 {
-	pid_t launcher = getpid(), pid;
+	struct watched w = {ranks, getpid(), -1};
 
-	if (ranks->live.fd < 0) {
+	*ret = (struct run_watcher){.found = -1};
+	w.found = ranks->live.fd < 0 ? -1 : run_memory_file("gpumap-verify");
+	if (w.found < 0) {
 		not_verified("the system gives no file in memory", report);
-		return 0;
+		return;
 	}
-	pid = fork();
-	if (pid == 0)
-		watch(ranks, launcher);
-	if (pid < 0)
+	ret->found = w.found;
+	ret->pid = fork();
+	if (ret->pid == 0)
+		watch(&w);
+	if (ret->pid < 0) {
 		not_verified(strerror(errno), report);
-	return pid < 0 ? 0 : pid;
+		ret->pid = 0;
+	}
 }
 
-void run_verify_end(pid_t watcher, gpumap_report *report)
+/* Waits until the watcher is gone. */
+static void end_watcher(pid_t pid, gpumap_report *report)
 {
 	int status = 0;
 
-	kill(watcher, SIGKILL);
-	for (int ms = 0; waitpid(watcher, &status, WNOHANG) == 0; ms += STEP_MS) {
+	kill(pid, SIGKILL);
+	for (int ms = 0; waitpid(pid, &status, WNOHANG) == 0; ms += STEP_MS) {
 		if (ms >= END_MS) {
 			not_verified("NVML hangs", report);
 			return;
@@ -150,4 +178,21 @@ void run_verify_end(pid_t watcher, gpumap_report *report)
 		not_verified("the run ended before all ranks had used their GPUs", report);
 	else if (WEXITSTATUS(status) != STATUS_ANSWERED)
 		not_verified("memory ran out", report);
+}
+
+char *run_verify_end(struct run_watcher *watcher, gpumap_report *report)
+{
+	char *found = NULL;
+	size_t size;
+
+	if (watcher->pid)
+		end_watcher(watcher->pid, report);
+	if (watcher->found < 0)
+		return NULL;
+	if (lseek(watcher->found, 0, SEEK_SET) < 0 ||
+	    read_all(watcher->found, MAX_FOUND, &found, &size) != 0)
+		found = NULL;
+	close(watcher->found);
+	watcher->found = -1;
+	return found;
 }

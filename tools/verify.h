@@ -118,6 +118,15 @@ bool verify_is_repeated(const struct verify_rank *rank, size_t i);
 void verify_text(struct strbuf *buf, const struct verify *verify);
 void verify_json(struct strbuf *buf, const struct verify *verify, const gpumap_report *report);
 
+/* "right", "wrong", as in JSON. */
+const char *verify_state_word(enum verify_state state);
+/* "4 ranks, as planned so far". */
+void verify_verdict(struct strbuf *buf, const struct verify *verify);
+
+/* The answer of `gpumap run --verify`, as its record has it: for people, and whether it was right.
+ * False: it is not such an answer, or without memory (the text has failed). */
+bool verify_past_text(struct strbuf *buf, bool *right, const struct json_t *verified);
+
 /* "GPU 3", "GPU 3 MIG 1". */
 struct verify_name {
 	char text[48];

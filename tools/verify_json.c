@@ -74,19 +74,25 @@ static json_t *differences_json(const struct verify_rank *rank, bool *failed)
 	return array;
 }
 
-static json_t *rank_json(const struct verify *v, const struct verify_rank *rank, bool *failed)
+const char *verify_state_word(enum verify_state state)
 {
-	static const char *const states[] = {
+	static const char *const words[] = {
 		[VERIFY_RIGHT] = "right",   [VERIFY_OVER] = "ended",  [VERIFY_UNUSED] = "unused",
 		[VERIFY_HIDDEN] = "hidden", [VERIFY_WRONG] = "wrong",
 	};
+
+	return words[state];
+}
+
+static json_t *rank_json(const struct verify *v, const struct verify_rank *rank, bool *failed)
+{
 	bool seen = v->run && rank->process == VERIFY_ALIVE && rank->list != VERIFY_LIST_UNSEEN;
 	bool ended = rank->process == VERIFY_ENDED;
 
 	return JSON_OBJECT(
 		failed, {"rank", json_number(rank->rank)},
 		{"pid", rank->pid ? json_number(rank->pid) : json_null()},
-		{"state", json_string(states[rank->state])},
+		{"state", json_string(verify_state_word(rank->state))},
 		{"differences", differences_json(rank, failed)}, {"gpus", own_json(rank, failed)},
 		{"memory", v->no_usage ? json_null() : uses_json(rank, failed)},
 		{"planned", v->run ? variables_json(rank, false, failed) : json_null()},

@@ -181,7 +181,7 @@ static void put_heads(struct strbuf *buf, const size_t widths[])
 }
 
 /* "4 ranks, as planned so far", "1 of 4 ranks is not as planned". */
-static void verdict_text(struct strbuf *buf, const struct verify *v)
+void verify_verdict(struct strbuf *buf, const struct verify *v)
 {
 	size_t wrong = verify_count(v, VERIFY_WRONG), hidden = verify_count(v, VERIFY_HIDDEN);
 	size_t unused = verify_count(v, VERIFY_UNUSED);
@@ -212,7 +212,7 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	else if (v->count)
 		strbuf_printf(&verdict, "Process %lld", (long long)v->ranks[0].pid);
 	strbuf_printf(&verdict, "%s%s: ", host ? " on " : "", host ? host : "");
-	verdict_text(&verdict, v);
+	verify_verdict(&verdict, v);
 	style_puts(buf, STYLE_ANSWER, verdict.text ? verdict.text : "");
 	strbuf_puts(buf, "\n\n");
 	put_heads(buf, widths);

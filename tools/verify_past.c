@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* What gpumap run --verify found of a run that has ended, from its record. */
+#include "verify.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "text.h"
+
+static const char *string_of(const json_t *o, const char *name)
+{
+	const char *text = json_string_value(json_object_get(o, name));
+
+	return text ? text : "";
+}
+
+/* The state with this word. */
+static enum verify_state state_of(const char *word)
+{
+	for (int state = VERIFY_RIGHT; state < VERIFY_WRONG; state++)
+		if (streq(word, verify_state_word((enum verify_state)state)))
+			return (enum verify_state)state;
+	return VERIFY_WRONG;
+}
+
+/* Each with the text of its message, which has no line ends. */
+static void put_findings(struct strbuf *buf, const json_t *findings)
+{
+	size_t count = json_array_size(findings);
+
+	for (size_t i = 0; i < count; i++) {
+		const json_t *f = json_array_get(findings, i);
+
+		strbuf_printf(buf, "  %s [%s]\n", QUOTE(span_of(string_of(f, "text"))),
+			      QUOTE(span_of(string_of(f, "id"))));
+	}
+}
+
+bool verify_past_text(struct strbuf *buf, bool *right, const json_t *verified)
+{
+	const json_t *ranks = json_object_get(verified, "ranks");
+	const json_t *was_right = json_object_get(verified, "right");
+	struct verify v = {.count = json_array_size(ranks)};
+
+	if (!json_is_array(ranks) || !json_is_boolean(was_right) || !*string_of(verified, "run"))
+		return false;
+	v.run = strdup(string_of(verified, "run"));
+	v.ranks = calloc(v.count + 1, sizeof(*v.ranks));
+	if (!v.run || !v.ranks) {
+		buf->failed = true;
+		v.count = 0;
+	}
+	for (size_t i = 0; i < v.count; i++)
+		v.ranks[i].state = state_of(string_of(json_array_get(ranks, i), "state"));
+	strbuf_printf(buf, "Run %s", QUOTE(span_of(string_of(verified, "run"))));
+	if (*string_of(verified, "host"))
+		strbuf_printf(buf, " on %s", QUOTE(span_of(string_of(verified, "host"))));
+	strbuf_puts(buf, " has ended");
+	if (*string_of(verified, "date"))
+		strbuf_printf(buf, ", at %s", QUOTE(span_of(string_of(verified, "date"))));
+	strbuf_puts(buf, ": ");
+	verify_verdict(buf, &v);
+	strbuf_puts(buf, "\n");
+	put_findings(buf, json_object_get(verified, "findings"));
+	*right = json_is_true(was_right);
+	free(v.run);
+	free(v.ranks);
+	return !buf->failed;
+}
