@@ -50,7 +50,7 @@ need_trainer() {
 	need_driver
 	find_data
 	# shellcheck disable=SC2034 # of lib.sh
-	stage_made_by="$gpu_name $(words_of "$programs"/gpumap-train "$programs"/t-cuda-* "$programs/collective" \
+	stage_made_by="$gpu_name $(words_of "$programs"/gpumap "$programs"/gpumap-train "$programs"/t-cuda-* "$programs/collective" \
 		"$programs/exposed" "$here/$stage.sh" "$here"/*.awk)"
 }
 

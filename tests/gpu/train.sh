@@ -24,6 +24,7 @@ stage_steps() {
 		echo "exposed-$batch 150 communication beside backward and behind it"
 	done
 	echo 'sums-nccl 60 all-reduce by NCCL, time by size'
+	echo 'verify 240 gpumap verify finds nothing in ddp with NCCL'
 	echo 'sums-cpu 150 all-reduce on the CPU, time by size'
 	for type in bf16 fp16 tf32 fp32; do
 		for batch in 32 512 4096; do
@@ -58,7 +59,7 @@ stage_step() {
 	exposed-*) step_exposed "$type" ;;
 	sums-*) "step_sums_$type" ;;
 	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
-	errors | resume | start | accuracy) "step_$1" ;;
+	errors | resume | start | accuracy | verify) "step_$1" ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
@@ -339,6 +340,41 @@ step_sums_nccl() {
 	report_of collective nccl 1
 	gpus=$(grep -c '^gpu	' "$build/facts.txt")
 	[ "$gpus" -eq 1 ] || report_of collective nccl "$gpus"
+}
+
+# Ranks that train on all GPUs, which NCCL connects by mappings of their memory. Those are no stray contexts.
+step_verify() {
+	need_nccl
+	[ -x "$programs/gpumap" ] || skip_step 'there is no gpumap beside gpumap-train'
+	gpus=$(grep -c '^gpu	' "$build/facts.txt")
+	[ "$gpus" -gt 1 ] || skip_step 'one GPU has no peer'
+	verify_run isolate cuda:0
+	verify_run list cuda:%l
+}
+
+# verify_run SHARE DEVICE: verify finds nothing once all ranks have used their GPUs
+verify_run() {
+	printf 'ran\tgpumap run --share %s --device %s -- gpumap-train --mode ddp --collective nccl\n' "$1" "$2"
+	# shellcheck disable=SC2086 # options
+	LD_LIBRARY_PATH=$(ours_path) "$programs/gpumap" run --share "$1" --device "$2" --console none -- \
+		"$programs/gpumap-train" --backend cuda --mode ddp --collective nccl $sgd --data synthetic \
+		--steps 1000000 --progress none --evaluate-every 0 >out.txt 2>err.txt &
+	verify_pid=$!
+	verified=99
+	for look in $(seq 70); do
+		sleep 1
+		kill -0 "$verify_pid" 2>/dev/null || break
+		"$programs/gpumap" verify --pid "$verify_pid" --json >verify.json 2>verify.txt
+		verified=$?
+		grep -q '"state":"unused"' verify.json || ! grep -q '"state":' verify.json || break
+	done
+	printf 'verify\t%s %s\tlooks %s\tstatus %s\n' "$1" "$2" "$look" "$verified"
+	sed 's/^/said	/' verify.txt
+	kill -0 "$verify_pid" 2>/dev/null || fail_step "the run ended: $(tail -n 1 err.txt)"
+	kill "$verify_pid"
+	wait "$verify_pid"
+	grep -q '"state":"unused"' verify.json && fail_step 'after 70 s some rank has not used its GPU'
+	[ "$verified" -eq 0 ] || fail_step "gpumap verify has status $verified"
 }
 
 step_sums_cpu() {
