@@ -902,10 +902,10 @@ int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const ch
 
 /* --- leases: GPUs for one job --------------------------------------------- */
 
-/* A lease keeps whole GPUs for one job, among those who use gpumap. It is a lock that the kernel
- * holds for as long as a process has its descriptors open, so it ends with the job, also after
- * kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs get along. These
- * functions read the host's GPUs, and write into the folder of leases. */
+/* A lease keeps GPUs, or slots of them, for one job, among those who use gpumap. It is a lock that
+ * the kernel holds for as long as a process has its descriptors open, so it ends with the job, also
+ * after kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs get along.
+ * These functions read the host's GPUs, and write into the folder of leases. */
 typedef struct gpumap_claim gpumap_claim; /* what a job asks for */
 typedef struct gpumap_lease gpumap_lease; /* the GPUs that it got */
 
@@ -924,9 +924,14 @@ void gpumap_claim_free(gpumap_claim *claim);
  *    the driver does not tell what it reserves, 5 % of the memory;
  *  - max_load: a GPU is free if its load is not higher, "10" percent. If the load is not known, the
  *    GPU is free only without any process and without more memory in use than by default;
+ *  - slots: "4": on each GPU one of that many slots. A job with slots shares each of its GPUs with
+ *    others that have slots; the jobs on a GPU are at most as many as the smallest number of
+ *    theirs. On a GPU with slots that are leased, processes do not count, and memory only with
+ *    `free_memory`. By default 1, the whole GPU;
  *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
  *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
- *    connected GPUs free. By default those with the lowest numbers;
+ *    connected GPUs free. By default those with the lowest numbers, or with `slots` those with the
+ *    most free slots;
  *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
  *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
  *    /tmp/gpumap-leases, which is made;
@@ -963,10 +968,20 @@ enum {
 };
 /* Who holds the leases of the GPUs of `inventory`, which is that of this host: ret[i] is the
  * process that took the lease of the i-th one, 0 if that process is not visible here, or one of the
- * above. It takes from the claim where leases are, and makes no folder. GPUMAP_EFILE: the folder
- * cannot be used. GPUMAP_ENOMEM. */
+ * above. If its slots are leased, it is one of their processes. It takes from the claim where
+ * leases are, and makes no folder. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
 int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 			 gpumap_report *report);
+
+/* Calls fn(device, slots, pid, data) for each of these leases, in the order of the inventory and of
+ * processes: the GPU, 1 or the number of slots that the lease is one of, and the process that took
+ * it, 0 if that is not visible here. GPUs whose leases cannot be seen are left out. If fn returns a
+ * value other than 0, no more leases follow, and that value is returned. Also the codes of
+ * gpumap_lease_holders. */
+int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *inventory,
+		      int (*fn)(const gpumap_device *device, int64_t slots, int64_t pid,
+				void *data),
+		      void *data, gpumap_report *report);
 
 /* Closes the descriptors. The lease ends when no other process has them open. */
 void gpumap_lease_free(gpumap_lease *lease);

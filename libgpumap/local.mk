@@ -106,6 +106,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/near.c \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \
+	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/mapping.c libgpumap/mapping.h \

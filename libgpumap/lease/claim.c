@@ -106,6 +106,13 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->terms.max_load = (int)number;
 		return NULL;
 	}
+	if (streq(key, "slots")) {
+		number = span_number(value, MAX_SLOTS);
+		if (number < 1)
+			return "write how many jobs may share a GPU, a number from 1 to 64";
+		claim->terms.slots = (size_t)number;
+		return NULL;
+	}
 	if (streq(key, "near")) {
 		if (!span_is(value, "yes") && !span_is(value, "no"))
 			return "write yes or no";
@@ -122,7 +129,8 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count", "free_memory", "max_load", "near", "wait"};
+	static const char *const numbers[] = {"count", "free_memory", "max_load",
+					      "near",  "slots",       "wait"};
 	const struct {
 		const char *key;
 		char **member, **origin;

@@ -101,6 +101,18 @@ void lease_folder_close(struct lease_folder *folder)
 	*folder = (struct lease_folder){.fd = -1, .sysfs = -1};
 }
 
+DIR *lease_folder_list(const struct lease_folder *folder)
+{
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	why = errno;
+	if (!dir && fd >= 0)
+		close(fd);
+	errno = why;
+	return dir;
+}
+
 /* --- its files ------------------------------------------------------------------------- */
 
 static bool is_plain(int fd)

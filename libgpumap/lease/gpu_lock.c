@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The locks of one GPU: its vendor file in sysfs, then its file in the folder. */
+/* The locks of one GPU: its vendor file in sysfs, its file in the folder, then a slot. */
 #include "lease/lease.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inventory/inventory.h"
+
+enum { GUARD_TRIES = 100 }; /* one each millisecond */
 
 void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
 {
@@ -23,72 +26,15 @@ void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
 }
 
 /* -1 with ENOENT: sysfs has no such device, as in WSL and some containers. */
-static int open_vendor(const struct lease_folder *folder, const gpumap_device *gpu)
+static int open_sysfs(const struct lease_folder *folder, const gpumap_device *gpu, const char *name)
 {
 	char path[64];
 
 	errno = ENOENT;
 	if (folder->sysfs < 0 || !gpu->pci)
 		return -1;
-	snprintf(path, sizeof(path), "%s/vendor", gpu->pci);
+	snprintf(path, sizeof(path), "%s/%s", gpu->pci, name);
 	return openat(folder->sysfs, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-static int lock_file(const struct lease_folder *folder, const gpumap_device *gpu)
-{
-	char name[LEASE_NAME];
-	int fd;
-
-	lease_name(name, gpu);
-	fd = lease_file(folder, name, O_RDONLY, true);
-	if (fd < 0 || lease_try(fd, false))
-		return fd;
-	close(fd);
-	errno = EWOULDBLOCK;
-	return -1;
-}
-
-bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
-		const gpumap_device *gpu)
-{
-	struct lease_locks locks = {open_vendor(folder, gpu), -1};
-
-	if (locks.vendor < 0 && errno != ENOENT)
-		return false;
-	if (locks.vendor >= 0 && !lease_try(locks.vendor, false)) {
-		close(locks.vendor);
-		errno = EWOULDBLOCK;
-		return false;
-	}
-	locks.file = lock_file(folder, gpu);
-	if (locks.file < 0) {
-		int why = errno;
-
-		lease_unlock(&locks);
-		errno = why;
-		return false;
-	}
-	*ret = locks;
-	return true;
-}
-
-void lease_unlock(struct lease_locks *locks)
-{
-	if (locks->vendor >= 0)
-		close(locks->vendor);
-	if (locks->file >= 0)
-		close(locks->file);
-	*locks = (struct lease_locks){-1, -1};
-}
-
-static enum lease_state state_of(int fd, int64_t *holder)
-{
-	if (fd < 0)
-		return errno == ENOENT ? LEASE_FREE : LEASE_UNKNOWN;
-	if (lease_try(fd, true))
-		return LEASE_FREE;
-	*holder = errno == EWOULDBLOCK ? lease_locker(fd) : 0;
-	return errno == EWOULDBLOCK ? LEASE_HELD : LEASE_UNKNOWN;
 }
 
 /* Closes it, and keeps errno. */
@@ -101,21 +47,152 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
+/* --- taking ------------------------------------------------------------------------------ */
+
+/* Locks the guard of a GPU, which is held only while a slot is taken. False with errno; without the
+ * file, *ret is -1. */
+static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *gpu)
+{
+	const struct timespec pause = {0, 1000000};
+	int fd = open_sysfs(folder, gpu, "device");
+	bool locked = false;
+
+	for (int i = 0; fd >= 0 && !locked && i < GUARD_TRIES; i++) {
+		locked = lease_try(fd, false);
+		if (!locked)
+			nanosleep(&pause, NULL);
+	}
+	if (fd >= 0 && !locked) {
+		close(fd);
+		errno = EWOULDBLOCK;
+		return false;
+	}
+	*ret = fd;
+	return true;
+}
+
+/* What a job takes of a GPU. */
+enum share {
+	SHARE_ALL,   /* the whole GPU */
+	SHARE_FIRST, /* a slot, where the folder has none that is held */
+	SHARE_MORE   /* a slot */
+};
+
+/* An exclusive lock shows that no job of another folder has the GPU. It then becomes a shared one.
+ */
+static bool lock_as(int fd, enum share share)
+{
+	if (share != SHARE_MORE && !lease_try(fd, false))
+		return false;
+	return share == SHARE_ALL || lease_try(fd, true);
+}
+
+struct wanted {
+	const char *name;
+	bool held; /* a slot of the GPU with this name */
+};
+
+static void note_held(struct span gpu, size_t slots, int fd, void *data)
+{
+	struct wanted *wanted = data;
+
+	(void)slots;
+	(void)fd;
+	wanted->held = wanted->held || span_is(gpu, wanted->name);
+}
+
+/* Locks the files of the GPU, and its slot. False with errno; some may be open then. */
+static bool lock_files(struct lease_locks *locks, const struct lease_folder *folder,
+		       const gpumap_device *gpu, size_t slots)
+{
+	char name[LEASE_NAME];
+	struct wanted wanted = {name, false};
+	enum share share = SHARE_ALL;
+
+	lease_name(name, gpu);
+	if (slots > 1) {
+		if (lease_slots_each(folder, note_held, &wanted) != GPUMAP_OK)
+			return false;
+		share = wanted.held ? SHARE_MORE : SHARE_FIRST;
+	}
+	locks->vendor = open_sysfs(folder, gpu, "vendor");
+	if (locks->vendor < 0 ? errno != ENOENT : !lock_as(locks->vendor, share))
+		return false;
+	locks->file = lease_file(folder, name, O_RDONLY, true);
+	if (locks->file < 0 || !lock_as(locks->file, share))
+		return false;
+	if (slots > 1)
+		locks->slot = lease_slot_lock(folder, gpu, slots);
+	return slots == 1 || locks->slot >= 0;
+}
+
+bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
+		const gpumap_device *gpu, size_t slots)
+{
+	struct lease_locks locks = NO_LOCKS;
+	int guard = -1, why;
+	bool locked;
+
+	if (slots > 1 && !lock_guard(&guard, folder, gpu))
+		return false;
+	locked = lock_files(&locks, folder, gpu, slots);
+	close_quietly(guard);
+	if (locked) {
+		*ret = locks;
+		return true;
+	}
+	why = errno;
+	lease_unlock(&locks);
+	errno = why;
+	return false;
+}
+
+void lease_unlock(struct lease_locks *locks)
+{
+	const int fds[] = {locks->vendor, locks->file, locks->slot};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*locks = NO_LOCKS;
+}
+
+/* --- looking ----------------------------------------------------------------------------- */
+
+/* To test a lock takes it for a moment. */
+static enum lease_state state_of(int fd, int64_t *holder)
+{
+	enum lease_state state = LEASE_FREE;
+
+	if (fd < 0)
+		return errno == ENOENT ? LEASE_FREE : LEASE_UNKNOWN;
+	if (!lease_try(fd, true))
+		state = LEASE_HELD;
+	else if (!lease_try(fd, false))
+		state = LEASE_SHARED;
+	if (state == LEASE_FREE)
+		return state;
+	if (errno != EWOULDBLOCK)
+		return LEASE_UNKNOWN;
+	*holder = lease_locker(fd);
+	return state;
+}
+
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
 			    int64_t *holder)
 {
-	int fd = open_vendor(folder, gpu);
-	enum lease_state state;
+	int fd = open_sysfs(folder, gpu, "vendor");
+	enum lease_state state, again;
 	char name[LEASE_NAME];
 
 	*holder = 0;
 	state = state_of(fd, holder);
 	close_quietly(fd);
-	if (state != LEASE_FREE)
+	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
 	lease_name(name, gpu);
 	fd = lease_file(folder, name, O_RDONLY, false);
-	state = state_of(fd, holder);
+	again = state_of(fd, holder);
 	close_quietly(fd);
-	return state;
+	return again == LEASE_FREE ? state : again;
 }

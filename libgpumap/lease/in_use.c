@@ -8,20 +8,20 @@ void lease_terms_free(struct lease_terms *terms)
 	free(terms->ignore);
 }
 
-/* Whether the first word of the command, without its folder, is a program that does not count. */
-static bool is_ignored(const struct lease_terms *terms, const gpumap_process *process)
+/* Whether the first word of the command, without its folder, is one of these names. */
+static bool is_named(const gpumap_process *process, const char *names)
 {
 	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
 	struct span rest, word, name, piece;
 
-	if (!terms->ignore || !command)
+	if (!names || !command)
 		return false;
 	rest = span_of(command);
 	span_split(&rest, ' ', &word);
 	name = word;
 	while (span_split(&word, '/', &piece))
 		name = piece;
-	rest = span_of(terms->ignore);
+	rest = span_of(names);
 	while (span_split(&rest, ',', &piece))
 		if (span_same(span_trim(piece), name))
 			return true;
@@ -58,7 +58,40 @@ static enum lease_state state_of_load(const struct lease_terms *terms, const gpu
 		       : LEASE_LOAD_HIDDEN;
 }
 
-enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu)
+/* In some compute modes one process only can use the GPU. If MPS serves it, that is its server. */
+static bool admits_one(const gpumap_device *gpu)
+{
+	int64_t mode = gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE);
+
+	if (mode != GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS &&
+	    mode != GPUMAP_COMPUTE_MODE_EXCLUSIVE_THREAD)
+		return false;
+	for (int i = 0; i < gpumap_device_process_count(gpu); i++) {
+		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
+
+		if ((gpumap_process_int(process, GPUMAP_PROCESS_TYPES) & GPUMAP_PROCESS_TYPE_MPS) ||
+		    is_named(process, "nvidia-cuda-mps-server"))
+			return false;
+	}
+	return true;
+}
+
+/* The processes of a GPU with slots are there by right. */
+static enum lease_state state_beside(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+
+	if (admits_one(gpu))
+		return LEASE_IN_USE;
+	if (terms->free_memory >= 0 && used < 0)
+		return LEASE_UNKNOWN;
+	if (terms->free_memory >= 0 && used >= terms->free_memory)
+		return LEASE_IN_USE;
+	return state_of_load(terms, gpu);
+}
+
+enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
+				bool shared)
 {
 	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
 	int64_t limit = terms->free_memory >= 0 ? terms->free_memory : little_memory(gpu);
@@ -66,13 +99,15 @@ enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_de
 
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
 		return LEASE_IN_USE;
+	if (shared)
+		return state_beside(terms, gpu);
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
 		return LEASE_UNKNOWN;
 	for (int i = 0; i < count; i++) {
 		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
 		int64_t memory = gpumap_process_int(process, GPUMAP_PROCESS_MEMORY);
 
-		if (!is_ignored(terms, process))
+		if (!is_named(process, terms->ignore))
 			return LEASE_IN_USE;
 		used -= memory > 0 ? memory : 0;
 	}

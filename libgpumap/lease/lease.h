@@ -5,13 +5,16 @@
 
 #include "gpumap.h"
 
+#include <dirent.h>
+
 #include "base.h"
 #include "text.h"
 
 enum {
 	MAX_TICKETS = 4096,
 	LEASE_NAME = 128,
-	MAX_PASSES = 8 /* how often others may pass one job that waits */
+	MAX_PASSES = 8, /* how often others may pass one job that waits */
+	MAX_SLOTS = 64  /* of a GPU */
 };
 
 /* --- the folder ---------------------------------------------------------------------- */
@@ -32,6 +35,9 @@ void lease_folder_close(struct lease_folder *folder);
  * or -1 with errno; ELOOP: it is not a regular file with one name. */
 int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make);
 
+/* Its names; NULL with errno. */
+DIR *lease_folder_list(const struct lease_folder *folder);
+
 /* Locks a descriptor at once, or not: flock(2). */
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
@@ -45,12 +51,15 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 
 /* The files of one GPU, open and locked; -1: there is no such file. */
 struct lease_locks {
-	int vendor, file;
+	int vendor, file, slot;
 };
+
+#define NO_LOCKS ((struct lease_locks){-1, -1, -1})
 
 enum lease_state {
 	LEASE_FREE,
 	LEASE_HELD,        /* by a lease */
+	LEASE_SHARED,      /* by leases of slots */
 	LEASE_IN_USE,      /* by processes without a lease, or its memory is */
 	LEASE_LOADED,      /* its load is above the limit */
 	LEASE_LOAD_HIDDEN, /* it has processes or memory, and its load is not known */
@@ -59,14 +68,59 @@ enum lease_state {
 
 /* The name of its file in the folder. */
 void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
-/* LEASE_FREE; LEASE_HELD, *holder is the process that took it, 0: not visible; LEASE_UNKNOWN with
- * errno: a file of its locks cannot be opened. */
+/* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *holder is a process that took it, 0: not visible;
+ * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. */
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
 			    int64_t *holder);
-/* Locks a GPU that is not leased. Both descriptors are closed on exec. False with errno. */
+/* Locks a GPU that is not leased, or one of its `slots`; 1: the whole GPU. The descriptors are
+ * closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
-		const gpumap_device *gpu);
+		const gpumap_device *gpu, size_t slots);
 void lease_unlock(struct lease_locks *locks);
+
+/* --- slots ---------------------------------------------------------------------------- */
+
+/* How many jobs share a GPU, and the smallest number of slots that one of them allows. */
+struct lease_load {
+	size_t used, most;
+};
+
+#define NO_LOAD ((struct lease_load){0, MAX_SLOTS})
+
+static inline void load_add(struct lease_load *load, size_t slots)
+{
+	load->used++;
+	load->most = slots < load->most ? slots : load->most;
+}
+
+/* How many more jobs can share the GPU, if one of them allows this number of slots. */
+static inline size_t load_room(const struct lease_load *load, size_t slots)
+{
+	size_t most = slots < load->most ? slots : load->most;
+
+	return load->used < most ? most - load->used : 0;
+}
+
+/* What is seen of a GPU. */
+struct lease_sight {
+	enum lease_state lease; /* by its locks */
+	enum lease_state use;   /* by the terms of a job */
+	struct lease_load load; /* its slots */
+	int64_t holder;         /* a process that took a lease; 0: not visible */
+	int why;                /* errno: its locks cannot be opened */
+};
+
+/* Looks at the locks of all GPUs, and sets the members but `use`. Call it in the gate. GPUMAP_EFILE
+ * with errno: the slots cannot be seen; GPUMAP_ENOMEM. */
+int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
+	       const gpumap_inventory *inventory);
+
+/* Calls fn for each slot that is held, with the name of the GPU's file, the number of slots and the
+ * slot's file. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+int lease_slots_each(const struct lease_folder *folder,
+		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
+/* Locks a slot of a GPU whose other files are locked. Returns its descriptor; -1 with errno. */
+int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu, size_t slots);
 
 /* --- what is free --------------------------------------------------------------------- */
 
@@ -75,13 +129,16 @@ struct lease_terms {
 	char *ignore;        /* names of programs that do not count, separated by commas; NULL */
 	int64_t free_memory; /* bytes in use below which a GPU is free; -1: the default */
 	int max_load;        /* percent; a GPU with a higher load is not free; -1: any is */
+	size_t slots;        /* it takes a slot of so many on each GPU; 1: the whole GPU */
 	bool near;           /* of the free GPUs it takes those that are connected best */
 };
 
-#define DEFAULT_TERMS ((struct lease_terms){.free_memory = -1, .max_load = -1})
+#define DEFAULT_TERMS ((struct lease_terms){.free_memory = -1, .max_load = -1, .slots = 1})
 void lease_terms_free(struct lease_terms *terms);
-/* Whether processes, memory or load show that the GPU is in use, which a lease does not. */
-enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu);
+/* Whether processes, memory or load show that the GPU is in use, which a lease does not. `shared`:
+ * other jobs have slots of the GPU, so their processes do not count. */
+enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
+				bool shared);
 
 /* --- choosing ------------------------------------------------------------------------- */
 
@@ -89,11 +146,12 @@ enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_de
 struct lease_wish {
 	size_t count;
 	const bool *usable;    /* it may have the GPU */
-	const bool *free_gpus; /* the GPU has no lease, and the job calls it free */
+	const bool *free_gpus; /* the GPU, or a slot, has no lease, and the job calls it free */
 	const size_t *order;   /* all GPUs, those that it prefers first */
 	size_t preferred;      /* how many it prefers */
 	bool near;             /* it takes those that are connected best */
 	bool firm;             /* it was passed MAX_PASSES times */
+	size_t slots;          /* it takes a slot of so many; 1: whole GPUs */
 };
 
 /* Puts the `count` GPUs of the `n` in `gpus` that are connected best first, in their order there.
@@ -102,11 +160,11 @@ struct lease_wish {
 bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
 		const gpumap_inventory *inventory);
 
-/* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. Puts its GPUs
- * into `ret`, in the order of preference, and returns true; passed[i] is whether it thereby passes
- * wish i. False: it has to wait, or *nomem. */
+/* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. `loads` are the
+ * slots that are held. Puts its GPUs into `ret`, in the order of preference, and returns true;
+ * passed[i] is whether it thereby passes wish i. False: it has to wait, or *nomem. */
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
-		  const gpumap_inventory *inventory, bool *nomem);
+		  const struct lease_load *loads, const gpumap_inventory *inventory, bool *nomem);
 
 /* --- the queue ------------------------------------------------------------------------ */
 

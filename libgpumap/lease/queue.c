@@ -2,7 +2,6 @@
 /* The queue: a ticket is a file that its job has locked. */
 #include "lease/lease.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -76,6 +75,8 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 		ticket->terms.free_memory = number;
 	else if (span_is(word, "max-load"))
 		ticket->terms.max_load = number <= 100 ? (int)number : -1;
+	else if (span_is(word, "slots"))
+		ticket->terms.slots = number > 0 && number <= MAX_SLOTS ? (size_t)number : 1;
 	else if (span_is(word, "from"))
 		return set_once(&ticket->from, line);
 	else if (span_is(word, "prefer"))
@@ -132,8 +133,7 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before)
 {
-	int fd = folder->fd >= 0 ? openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	struct lease_ticket *tickets = NULL;
 	size_t n = 0, room = 0;
 	struct dirent *entry;
@@ -144,14 +144,8 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 		*count = 0;
 		return GPUMAP_OK;
 	}
-	if (!dir) {
-		int why = errno;
-
-		if (fd >= 0)
-			close(fd);
-		errno = why;
-		return why == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
-	}
+	if (!dir)
+		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(entry->d_name),
 					      .terms = DEFAULT_TERMS},
@@ -195,8 +189,7 @@ void lease_queue_free(struct lease_ticket *tickets, size_t count)
 
 static uint64_t highest(const struct lease_folder *folder)
 {
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = lease_folder_list(folder);
 	struct dirent *entry;
 	uint64_t most = 0;
 
@@ -207,8 +200,6 @@ static uint64_t highest(const struct lease_folder *folder)
 	}
 	if (dir)
 		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
 	return most;
 }
 
@@ -233,6 +224,8 @@ static char *ticket_text(const struct lease_ticket *wish)
 		strbuf_printf(&text, "prefer %s\n", wish->prefer);
 	if (wish->terms.near)
 		strbuf_puts(&text, "near\n");
+	if (wish->terms.slots > 1)
+		strbuf_printf(&text, "slots %zu\n", wish->terms.slots);
 	return strbuf_take(&text);
 }
 

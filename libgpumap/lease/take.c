@@ -89,6 +89,8 @@ EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 			return lease->locks[k].vendor;
 		if (n++ == i)
 			return lease->locks[k].file;
+		if (lease->locks[k].slot >= 0 && n++ == i)
+			return lease->locks[k].slot;
 	}
 	return lease && n == i ? lease->bell : -1;
 }
@@ -175,11 +177,25 @@ static void tell_file(struct taking *t, const gpumap_device *gpu, int why)
 			      strerror(why));
 }
 
+/* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
+static void tell_slots(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
+{
+	if (t->told.length > MAX_TELL)
+		return;
+	strbuf_printf(&t->told, "%sGPU %d has %zu of %zu slots leased", t->told.length ? ", " : "",
+		      gpu->physical, sight->load.used, sight->load.most);
+	if (sight->holder > 0)
+		strbuf_printf(&t->told, " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
+			      (long long)sight->holder);
+}
+
 /* Tells why a GPU is not free. */
 static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
 {
 	if (sight->lease == LEASE_UNKNOWN)
 		tell_file(t, gpu, sight->why);
+	else if (sight->lease == LEASE_SHARED && !load_room(&sight->load, t->claim->terms.slots))
+		tell_slots(t, gpu, sight);
 	else
 		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight->holder);
 }
@@ -216,14 +232,15 @@ static int by_position(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Locks the chosen GPUs. A lock can fail only if its holder does not use the gate. */
+/* Locks the chosen GPUs. A lock can fail only if its holder does not use this gate. */
 static bool lock_all(struct taking *t)
 {
 	gpumap_lease *lease = t->lease;
 
 	for (size_t i = 0; i < t->claim->count; i++) {
 		if (!lease_lock(&lease->locks[i], &t->folder,
-				&lease->inventory->gpus[lease->gpus[i]])) {
+				&lease->inventory->gpus[lease->gpus[i]], t->claim->terms.slots)) {
+			tell(t, &lease->inventory->gpus[lease->gpus[i]], LEASE_HELD, 0);
 			while (i)
 				lease_unlock(&lease->locks[--i]);
 			return false;
@@ -266,7 +283,7 @@ static int probe(struct taking *t)
 
 /* Asks NVML once more, in the gate, whether the chosen GPUs are free. *still is false also if a GPU
  * disappeared meanwhile, so that positions mean others. */
-static int ask_again(struct taking *t, bool *still)
+static int ask_again(struct taking *t, const struct lease_sight *sights, bool *still)
 {
 	gpumap_inventory *before = t->lease->inventory, *now = NULL;
 	int r = gpumap_inventory_probe(&now, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL);
@@ -277,7 +294,9 @@ static int ask_again(struct taking *t, bool *still)
 	*still = now->count == before->count;
 	for (size_t i = 0; *still && i < t->claim->count; i++) {
 		const gpumap_device *gpu = &now->gpus[t->lease->gpus[i]];
-		enum lease_state state = lease_state_of(&t->claim->terms, gpu);
+		const struct lease_sight *sight = &sights[t->lease->gpus[i]];
+		enum lease_state state =
+			lease_state_of(&t->claim->terms, gpu, sight->lease == LEASE_SHARED);
 
 		lease_name(old, &before->gpus[t->lease->gpus[i]]);
 		lease_name(name, gpu);
@@ -315,7 +334,7 @@ static void report_unknown_load(const struct taking *t)
 /* Takes the chosen GPUs. */
 static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 {
-	int r = ask_again(t, got);
+	int r = ask_again(t, wishes->sights, got);
 
 	if (r != GPUMAP_OK)
 		return r;
@@ -342,7 +361,7 @@ static void choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus)
 static int show_chosen(struct taking *t)
 {
 	for (size_t i = 0; i < t->claim->count; i++)
-		t->lease->locks[i] = (struct lease_locks){-1, -1};
+		t->lease->locks[i] = NO_LOCKS;
 	t->lease->count = t->claim->count;
 	return set_visible(t->lease);
 }
@@ -359,7 +378,7 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK) {
 		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
-				    t->lease->inventory, &nomem);
+				    wishes->loads, t->lease->inventory, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && !*got && t->preview)

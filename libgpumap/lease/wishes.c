@@ -11,6 +11,7 @@ void wishes_free(struct wishes *wishes)
 	lease_queue_free(wishes->tickets, wishes->count);
 	free(wishes->list);
 	free(wishes->sights);
+	free(wishes->loads);
 	free(wishes->orders);
 	free(wishes->marks);
 	free(wishes->passed);
@@ -56,23 +57,35 @@ static size_t order_named(size_t *order, const gpumap_inventory *inventory, cons
 	return preferred;
 }
 
+/* Whether a job can have the GPU, or a slot of it, as far as leases are concerned. */
+static bool has_room(const struct lease_terms *terms, const struct lease_sight *sight)
+{
+	if (sight->lease == LEASE_SHARED)
+		return load_room(&sight->load, terms->slots) > 0;
+	return sight->lease == LEASE_FREE;
+}
+
 /* By the terms of the job that waits, which may call another GPU free than this one does. */
 static void mark_free(bool *ret, const struct lease_terms *terms, const gpumap_inventory *inventory,
 		      const struct lease_sight *sights)
 {
 	for (size_t g = 0; g < inventory->count; g++)
-		ret[g] = sights[g].lease == LEASE_FREE &&
-			 lease_state_of(terms, &inventory->gpus[g]) == LEASE_FREE;
+		ret[g] = has_room(terms, &sights[g]) &&
+			 lease_state_of(terms, &inventory->gpus[g],
+					sights[g].lease == LEASE_SHARED) == LEASE_FREE;
 }
 
-static void look(struct lease_sight *ret, const struct lease_folder *folder,
-		 const struct lease_terms *terms, const gpumap_inventory *inventory)
+static int look(struct wishes *w, const struct lease_folder *folder,
+		const struct lease_terms *terms, const gpumap_inventory *inventory)
 {
+	int r = lease_look(w->sights, folder, inventory);
+
 	for (size_t g = 0; g < inventory->count; g++) {
-		ret[g].lease = lease_held(folder, &inventory->gpus[g], &ret[g].holder);
-		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
-		ret[g].use = lease_state_of(terms, &inventory->gpus[g]);
+		w->sights[g].use = lease_state_of(terms, &inventory->gpus[g],
+						  w->sights[g].lease == LEASE_SHARED);
+		w->loads[g] = w->sights[g].load;
 	}
+	return r;
 }
 
 static bool make_room(struct wishes *w, size_t gpus)
@@ -80,23 +93,34 @@ static bool make_room(struct wishes *w, size_t gpus)
 	w->list = calloc(w->count + 1, sizeof(*w->list));
 	w->passed = calloc(w->count + 1, sizeof(*w->passed));
 	w->sights = calloc(gpus + 1, sizeof(*w->sights));
+	w->loads = calloc(gpus + 1, sizeof(*w->loads));
 	w->marks = calloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
 	w->orders = calloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
-	return w->list && w->passed && w->sights && w->marks && w->orders;
+	return w->list && w->passed && w->sights && w->loads && w->marks && w->orders;
+}
+
+/* Reads what is in the folder. */
+static int read_folder(struct wishes *w, const struct lease_folder *folder, uint64_t before,
+		       const struct lease_terms *terms, const gpumap_inventory *inventory,
+		       gpumap_report *report)
+{
+	int r = lease_queue_read(&w->tickets, &w->count, folder, before);
+
+	if (r == GPUMAP_OK)
+		r = make_room(w, inventory->count) ? look(w, folder, terms, inventory)
+						   : GPUMAP_ENOMEM;
+	if (r == GPUMAP_EFILE)
+		return report_fail(report, r, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
+				   "the queue cannot be read: %s", strerror(errno));
+	return r == GPUMAP_OK ? r : report_nomem(report);
 }
 
 int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t before,
 		const gpumap_claim *claim, const gpumap_inventory *inventory, gpumap_report *report)
 {
 	const size_t gpus = inventory->count;
-	int r = lease_queue_read(&ret->tickets, &ret->count, folder, before);
+	int r = read_folder(ret, folder, before, &claim->terms, inventory, report);
 
-	if (r == GPUMAP_EFILE)
-		return report_fail(report, r, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
-				   "the queue cannot be read: %s", strerror(errno));
-	if (r != GPUMAP_OK || !make_room(ret, gpus))
-		return report_nomem(report);
-	look(ret->sights, folder, &claim->terms, inventory);
 	for (size_t i = 0; r == GPUMAP_OK && i <= ret->count; i++) {
 		const struct lease_ticket *ticket = i < ret->count ? &ret->tickets[i] : NULL;
 		const struct lease_terms *terms = ticket ? &ticket->terms : &claim->terms;
@@ -122,6 +146,7 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 			.preferred = preferred,
 			.near = terms->near,
 			.firm = ticket && ticket->passes >= MAX_PASSES,
+			.slots = terms->slots,
 		};
 	}
 	return r;

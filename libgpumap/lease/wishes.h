@@ -5,19 +5,12 @@
 
 #include "lease/claim.h"
 
-/* What is seen of a GPU. */
-struct lease_sight {
-	enum lease_state lease; /* by its locks */
-	enum lease_state use;   /* by the terms of this job */
-	int64_t holder;         /* the process that took the lease; 0: not visible */
-	int why;                /* errno: its locks cannot be opened */
-};
-
 struct wishes {
 	struct lease_ticket *tickets;
 	size_t count;               /* of tickets */
 	struct lease_wish *list;    /* those of the tickets, then one's own */
-	struct lease_sight *sights; /* of each GPU */
+	struct lease_sight *sights; /* of each GPU, by the terms of this job */
+	struct lease_load *loads;   /* of each GPU, for lease_choose */
 	size_t *orders;             /* what the wishes point to */
 	bool *marks;                /* the same */
 	bool *passed;               /* of each ticket, for lease_choose */

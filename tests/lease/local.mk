@@ -8,7 +8,8 @@ tests_lease_holder_SOURCES = tests/lease/holder.c
 tests_lease_holder_CPPFLAGS =
 EXTRA_DIST += tests/lease/model.py tests/lease/race.py tests/lease/records.py tests/lease/witness.py
 if HAVE_CHECK
-lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue tests/lease/t-wishes
+lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue \
+	tests/lease/t-slots tests/lease/t-wishes
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
 endif
@@ -28,6 +29,10 @@ tests_lease_t_queue_SOURCES = tests/lease/t-queue.c tests/unit/unit.h
 tests_lease_t_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lease_t_queue_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_slots_SOURCES = tests/lease/t-slots.c tests/unit/unit.h $(failing_malloc)
+tests_lease_t_slots_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_slots_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_slots_LDADD = libgpumap-core.la $(CHECK_LIBS)
 tests_lease_t_wishes_SOURCES = tests/lease/t-wishes.c tests/unit/unit.h $(failing_malloc)
 tests_lease_t_wishes_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_wishes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """race.py GPUMAP HOLDER COUNT GPUS [MOST]: picks of random size and options race for pretended GPUs, MOST at a time;
-a tenth is killed.
+a third wants slots, a tenth is killed.
 
 Run it under gpumap pretend, in a folder with a folder "held". Each job locks what it holds in a way of its own, and
 writes down when it began and ended (holder.c); this program writes down when it asked, and when it was killed. Several
@@ -46,15 +46,18 @@ def family(pid):
 
 
 def start(number):
-    """A job. A tenth is to be killed, the first of them at once, and an eighth leaves its GPUs to a child."""
+    """A job; whether it has slots. A tenth is to be killed, the first of them at once, and an eighth leaves its GPUs to a child."""
     options = draw.choice(([], [], ["--near"], ["--prefer", str(draw.randrange(gpus))], ["--max-load", "50"],
                            ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--free-memory", "2G"], ["--from"]))
     most_gpus = gpus // 2
     if options == ["--from"]:
         some = draw.sample(range(gpus), draw.randint(1, most_gpus))
         options, most_gpus = ["--from", ",".join(map(str, some))], len(some)
+    slots = draw.choice((1, 1, 1, 1, 2, 3))
+    if slots > 1:
+        options = options + ["--slots", str(slots)]
     words = [gpumap, "pick", str(draw.randint(1, most_gpus)), "--wait", *options, "--", holder, "held",
-             str(draw.randint(0, 20))]
+             str(draw.randint(0, 20)), str(slots)]
     if draw.randrange(8) == 0:
         words.append("child")
     job = "%s.%d" % (name, number)
@@ -63,6 +66,7 @@ def start(number):
                                env=dict(os.environ, RACE_JOB=job))
     process.job, process.was_killed = job, False
     jobs[process] = number % 10 == 3
+    return slots > 1
 
 
 def kill_one(process):
@@ -75,10 +79,10 @@ def kill_one(process):
     jobs[process], process.was_killed = False, True
 
 
-jobs, started, bad, killed, waited = {}, 0, [], 0, 0
+jobs, started, bad, killed, waited, shared = {}, 0, [], 0, 0, 0
 while started < count or jobs:
     while started < count and len(jobs) < most:
-        start(started)
+        shared += start(started)
         started += 1
     for process, to_kill in list(jobs.items()):
         if to_kill and (not killed or draw.randrange(4) == 0):
@@ -95,4 +99,5 @@ while started < count or jobs:
 print("jobs", started)
 print("killed", killed)
 print("waited", waited)
+print("slots", shared)
 print("bad", len(bad), *bad[:3])

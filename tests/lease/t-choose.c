@@ -13,9 +13,11 @@ static const char description[] = "[snapshot]\nschema = 1\n"
 				  "[gpu 2]\nnvlink = 1\n[gpu 3]\nnvlink = 0\n";
 static gpumap_inventory *machine;
 
-/* Wishes are "COUNT[:GPUS][/FREE][<FIRST][n][!]": how many, of which GPUs, which it calls free if
- * those are not the row's, which it prefers, n for near, and ! if it was passed as often as is
- * allowed. The last one is one's own. `passed` has the numbers of the wishes that are passed. */
+/* Wishes are "COUNT[*SLOTS][:GPUS][/FREE][<FIRST][n][!]": how many, of how many slots, of which
+ * GPUs, which it calls free if those are not the row's, which it prefers, n for near, and ! if it
+ * was passed as often as is allowed. The last one is one's own. `passed` has the numbers of the
+ * wishes that are passed. After a blank, `free_gpus` has of each GPU how many slots are held, and
+ * of how many: "24 00 12" is 2 of 4, none, 1 of 2. */
 static const struct {
 	const char *name, *wishes, *free_gpus, *want, *passed;
 } rows[] = {
@@ -75,12 +77,58 @@ static const struct {
 	{"near to the preferred one", "2<1n", "0123", "12", ""},
 	{"near, the preferred one is not free", "2<1n", "023", "03", ""},
 	{"a job that calls nothing free", "1 1/", "012", "no", ""},
+
+	{"a slot", "1*4", "0123", "0", ""},
+	{"of the GPU with the most", "1*4", "0123 14 24 00 14", "2", ""},
+	{"of the first of these", "1*4", "0123 24 14 14 24", "1", ""},
+	{"as a job with more slots allows", "1*8", "0123 14 28 44 44", "1", ""},
+	{"as this job allows", "1*2", "0123 28 34 24 14", "3", ""},
+	{"more are held than this job allows", "1*2", "01 24 34", "no", ""},
+	{"more than the others allow", "1*8", "01 22 33", "no", ""},
+	{"several", "2*4", "0123 14 14 00 00", "23", ""},
+	{"each on another GPU", "2*4", "0", "no", ""},
+	{"the preferred one first", "1*4<1", "0123 00 34", "1", ""},
+	{"which is full", "1*4<1", "0123 00 44", "0", ""},
+	{"slots, near", "2*4n", "0123 00 14 34", "03", ""},
+	{"slots, near, with the most room", "2*4n", "0123 24 14 14 34", "12", ""},
+	{"a whole GPU beside slots", "1", "0123 14 00 14", "1", ""},
+	{"no whole GPU", "1", "01 14 14", "no", ""},
+	{"after a slot that is promised", "1*2 1*2", "0", "0", ""},
+	{"after two", "1*2 1*2 1*2", "0", "no", ""},
+	{"after one, as it allows", "1*2 1*4", "0 14", "no", ""},
+	{"after one, as this job allows", "1*4 1*2", "0 14", "no", ""},
+	{"a whole GPU after a slot that is promised", "1*2 1", "0", "no", ""},
+	{"a slot after a whole GPU that is promised", "2 1*2", "0", "no", ""},
+	{"a job that waits for whole GPUs is passed onto slots", "2 1*4", "01 14", "0", "0"},
+	{"not onto its whole GPUs", "2:01 1*4", "1", "no", ""},
+	{"it is not passed again", "2! 1*4", "01 14", "no", ""},
+	{"except onto GPUs that it cannot use", "2:01! 1*4", "012 14 14 14", "2", ""},
+	{"a job that waits for slots is passed onto others", "1*2 1*4", "0 24", "0", "0"},
+	{"it is not passed again", "1*2! 1*4", "0 24", "no", ""},
+	{"no slot that moves a promise", "1*2 1*2:0 1*2:1", "01 12", "no", ""},
+	{"another one", "1*2 1*2:0 1*2:12", "012 12", "2", ""},
+	{"a whole GPU moves none", "1*2 1*2:0 1:2", "012 12", "2", ""},
+	{"nor does a slot where more are left", "1*4 1*4:0 1*4:1", "01 24", "1", ""},
 };
 
 static void mark(bool ret[GPUS], const char *gpus)
 {
 	for (int g = 0; g < GPUS; g++)
 		ret[g] = memchr(gpus, '0' + g, strspn(gpus, "0123"));
+}
+
+static void read_loads(struct lease_load ret[GPUS], const char *held)
+{
+	for (int g = 0; g < GPUS; g++) {
+		ret[g] = NO_LOAD;
+		if (!*held)
+			continue;
+		if (*held > '0')
+			ret[g] = (struct lease_load){(size_t)(held[0] - '0'),
+						     (size_t)(held[1] - '0')};
+		held += strcspn(held, " ");
+		held += *held == ' ';
+	}
 }
 
 struct marks {
@@ -104,7 +152,7 @@ static struct lease_wish read_wish(const char *text, const char *free_gpus, stru
 {
 	size_t length = strcspn(text, " ");
 	const char *gpus = memchr(text, ':', length), *own = memchr(text, '/', length),
-		   *first = memchr(text, '<', length);
+		   *first = memchr(text, '<', length), *slots = memchr(text, '*', length);
 	size_t preferred = read_order(marks->order, first ? first + 1 : "");
 
 	mark(marks->usable, gpus ? gpus + 1 : "0123");
@@ -115,6 +163,7 @@ static struct lease_wish read_wish(const char *text, const char *free_gpus, stru
 				   .order = marks->order,
 				   .preferred = preferred,
 				   .near = memchr(text, 'n', length),
+				   .slots = slots ? (size_t)(slots[1] - '0') : 1,
 				   .firm = memchr(text, '!', length)};
 }
 
@@ -130,15 +179,19 @@ START_TEST(choices)
 {
 	struct marks marks[MAX_WISHES];
 	struct lease_wish wishes[MAX_WISHES];
+	struct lease_load loads[GPUS];
 	size_t count = 0, got[GPUS + 1];
 	bool passed[MAX_WISHES], nomem;
 	char text[16] = "no", who[MAX_WISHES + 1];
+	const char *held;
 
 	for (const char *at = rows[_i].wishes; *at; at += strcspn(at, " "), at += *at == ' ') {
 		wishes[count] = read_wish(at, rows[_i].free_gpus, &marks[count]);
 		count++;
 	}
-	if (lease_choose(got, passed, wishes, count, machine, &nomem)) {
+	held = strchr(rows[_i].free_gpus, ' ');
+	read_loads(loads, held ? held + 1 : "");
+	if (lease_choose(got, passed, wishes, count, loads, machine, &nomem)) {
 		*text = '\0';
 		for (size_t i = 0; i < wishes[count - 1].count; i++)
 			snprintf(text + i, sizeof(text) - i, "%zu", got[i]);

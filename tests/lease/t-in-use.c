@@ -7,7 +7,7 @@
 enum { MIB = 20, UNKNOWN = -1, NO_PROCESS = -1 };
 
 /* Memory is in MiB; the GPU has 8192. The process is one of the program python, with its memory. */
-static const struct {
+static const struct row {
 	const char *name;
 	int used, reserved, load, process; /* UNKNOWN */
 	enum listed listed;
@@ -54,39 +54,100 @@ static const struct {
 	 LEASE_UNKNOWN},
 };
 
+/* Beside other slots. */
+static const struct {
+	struct row row;
+	int mode; /* enum gpumap_compute_mode */
+	unsigned types;
+} slot_rows[] = {
+	{{"a process", 900, 100, 99, 900, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"memory", 8000, 100, 99, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"nothing is known", -1, -1, -1, NO_PROCESS, LISTED_NONE, NULL, -1, -1, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"load above the limit", 900, 100, 11, 900, LISTED_ALL, NULL, -1, 10, LEASE_LOADED},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"load at the limit", 900, 100, 10, 900, LISTED_ALL, NULL, -1, 10, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"load not known", 900, 100, -1, 900, LISTED_ALL, NULL, -1, 10, LEASE_LOAD_HIDDEN},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"less memory than a limit", 1023, 100, 0, 900, LISTED_ALL, NULL, 1024, -1, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"as much as a limit", 1024, 100, 0, 900, LISTED_ALL, NULL, 1024, -1, LEASE_IN_USE},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"memory not known", -1, -1, 0, 900, LISTED_ALL, NULL, 1024, -1, LEASE_UNKNOWN},
+	 GPUMAP_COMPUTE_MODE_DEFAULT,
+	 0},
+	{{"no program may use it", 0, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE},
+	 GPUMAP_COMPUTE_MODE_PROHIBITED,
+	 0},
+	{{"one process may use it", 900, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE},
+	 GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS,
+	 GPUMAP_PROCESS_TYPE_COMPUTE},
+	{{"one process, of an old driver", 900, 100, 0, 900, LISTED_ALL, NULL, -1, -1,
+	  LEASE_IN_USE},
+	 GPUMAP_COMPUTE_MODE_EXCLUSIVE_THREAD,
+	 GPUMAP_PROCESS_TYPE_COMPUTE},
+	{{"one process, with MPS", 900, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	 GPUMAP_COMPUTE_MODE_EXCLUSIVE_PROCESS,
+	 GPUMAP_PROCESS_TYPE_MPS},
+};
+
 static int64_t bytes(int mib)
 {
 	return mib < 0 ? -1 : (int64_t)mib << MIB;
 }
 
-START_TEST(states)
+static void check_state(const struct row *row, bool shared, int mode, unsigned types)
 {
 	gpumap_device gpu = device_unknown();
 	struct lease_terms terms = DEFAULT_TERMS;
 
 	gpu.gpu = &gpu;
 	gpu.memory = bytes(8192);
-	gpu.used = bytes(rows[_i].used);
-	gpu.reserved = bytes(rows[_i].reserved);
-	gpu.utilization = rows[_i].load;
-	gpu.listed = rows[_i].listed;
-	if (rows[_i].process != NO_PROCESS) {
+	gpu.used = bytes(row->used);
+	gpu.reserved = bytes(row->reserved);
+	gpu.utilization = row->load;
+	gpu.listed = row->listed;
+	gpu.compute_mode = mode;
+	if (row->process != NO_PROCESS) {
 		gpumap_process *process = device_add_process(&gpu);
 
 		ck_assert(process);
-		process->memory = bytes(rows[_i].process);
+		process->memory = bytes(row->process);
+		process->types = types;
 		process->command = strdup("/usr/bin/python train.py");
 		ck_assert(process->command);
 	}
-	if (rows[_i].ignore)
-		terms.ignore = strdup(rows[_i].ignore);
-	terms.free_memory = bytes(rows[_i].free_memory);
-	terms.max_load = rows[_i].max_load;
-	ROW_EQ_INT(rows[_i].name, lease_state_of(&terms, &gpu), rows[_i].want);
+	if (row->ignore)
+		terms.ignore = strdup(row->ignore);
+	terms.free_memory = bytes(row->free_memory);
+	terms.max_load = row->max_load;
+	ROW_EQ_INT(row->name, lease_state_of(&terms, &gpu, shared), row->want);
 	for (size_t i = 0; i < gpu.process_count; i++)
 		free(gpu.processes[i].command);
 	free(gpu.processes);
 	lease_terms_free(&terms);
+}
+
+START_TEST(states)
+{
+	check_state(&rows[_i], false, GPUMAP_COMPUTE_MODE_DEFAULT, GPUMAP_PROCESS_TYPE_COMPUTE);
+}
+END_TEST
+
+START_TEST(beside_slots)
+{
+	check_state(&slot_rows[_i].row, true, slot_rows[_i].mode, slot_rows[_i].types);
 }
 END_TEST
 
@@ -96,6 +157,7 @@ int main(void)
 	TCase *tests = tcase_create("in-use");
 
 	tcase_add_loop_test(tests, states, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, beside_slots, 0, ARRAY_SIZE(slot_rows));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

@@ -50,7 +50,8 @@ START_TEST(trip)
 					  .terms = {.ignore = ignore,
 						    .free_memory = 1 << 30,
 						    .max_load = 0,
-						    .near = true}},
+						    .near = true,
+						    .slots = 4}},
 				  plain = {.count = 1,
 					   .from = none,
 					   .prefer = none,
@@ -71,6 +72,7 @@ START_TEST(trip)
 	ck_assert_int_eq(tickets[0].terms.free_memory, 1 << 30);
 	ck_assert_int_eq(tickets[0].terms.max_load, 0);
 	ck_assert(tickets[0].terms.near);
+	ck_assert_uint_eq(tickets[0].terms.slots, 4);
 	ck_assert_int_eq(tickets[0].passes, 0);
 	ck_assert_uint_eq(tickets[1].number, second);
 	ck_assert_uint_eq(tickets[1].count, 1);
@@ -79,6 +81,7 @@ START_TEST(trip)
 	ck_assert(!tickets[1].terms.ignore && !tickets[1].terms.near);
 	ck_assert_int_eq(tickets[1].terms.free_memory, -1);
 	ck_assert_int_eq(tickets[1].terms.max_load, -1);
+	ck_assert_uint_eq(tickets[1].terms.slots, 1);
 	ck_assert_int_eq(tickets[1].passes, 3);
 	lease_queue_free(tickets, 2);
 
@@ -112,30 +115,33 @@ START_TEST(too_long)
 }
 END_TEST
 
-/* "COUNT from=FROM prefer=PREFER ignore=IGNORE FREE-MEMORY LOAD NEAR PASSES", or "none". */
+/* "COUNT from=FROM prefer=PREFER ignore=IGNORE FREE-MEMORY LOAD NEAR PASSES SLOTS", or "none". */
 static const struct {
 	const char *name, *text, *want;
 } rows[] = {
 	{"empty", "", "none"},
-	{"a number", "want 2\n", "2 from= prefer= ignore=- -1 -1 0 0"},
-	{"without a newline", "want 2", "2 from= prefer= ignore=- -1 -1 0 0"},
+	{"a number", "want 2\n", "2 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"without a newline", "want 2", "2 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"no GPU", "want 0\n", "none"},
 	{"a negative number", "want -1\n", "none"},
 	{"a word", "want two\n", "none"},
 	{"a huge number", "want 99999999999999999999\n", "none"},
 	{"more than there can be", "want 65537\n", "none"},
 	{"no number", "want\n", "none"},
-	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0"},
+	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"two lists", "want 1\nfrom a b\nfrom c\nprefer b\nprefer c\n",
-	 "1 from=a b prefer=b ignore=- -1 -1 0 0"},
+	 "1 from=a b prefer=b ignore=- -1 -1 0 0 1"},
 	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\npassed\n",
-	 "3 from=a prefer=a ignore=x,y 5 10 1 1"},
-	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0"},
-	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 0 0"},
-	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 0 0"},
-	{"no memory", "want 1\nfree-memory -9\n", "1 from= prefer= ignore=- -1 -1 0 0"},
-	{"of another version", "want 1\nslots 2\nfoo\n\n", "1 from= prefer= ignore=- -1 -1 0 0"},
-	{"passed", "want 1\npassed\npassed\npassed\n", "1 from= prefer= ignore=- -1 -1 0 3"},
+	 "3 from=a prefer=a ignore=x,y 5 10 1 1 1"},
+	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0 1"},
+	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"no memory", "want 1\nfree-memory -9\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"of another version", "want 1\ncores 2\nfoo\n\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"slots", "want 1\nslots 64\n", "1 from= prefer= ignore=- -1 -1 0 0 64"},
+	{"too many slots", "want 1\nslots 65\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"no slots", "want 1\nslots 0\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"passed", "want 1\npassed\npassed\npassed\n", "1 from= prefer= ignore=- -1 -1 0 3 1"},
 	{"passed only", "passed\n", "none"},
 };
 
@@ -154,10 +160,10 @@ START_TEST(texts)
 	if (count) {
 		const struct lease_terms *terms = &tickets->terms;
 
-		snprintf(got, sizeof(got), "%zu from=%s prefer=%s ignore=%s %lld %d %d %d",
+		snprintf(got, sizeof(got), "%zu from=%s prefer=%s ignore=%s %lld %d %d %d %zu",
 			 tickets->count, tickets->from, tickets->prefer,
 			 terms->ignore ? terms->ignore : "-", (long long)terms->free_memory,
-			 terms->max_load, terms->near, tickets->passes);
+			 terms->max_load, terms->near, tickets->passes, terms->slots);
 	}
 	lease_queue_free(tickets, count);
 	lease_queue_leave(&folder, fd, 9);

@@ -123,8 +123,8 @@ static int choose_once(bool *got, size_t *gpu, gpumap_report *report)
 	if (r == GPUMAP_OK)
 		r = wishes_read(&wishes, &folder, numbers[1], claim, machine, report);
 	if (r == GPUMAP_OK) {
-		*got = lease_choose(gpu, wishes.passed, wishes.list, wishes.count + 1, machine,
-				    &lacks_memory);
+		*got = lease_choose(gpu, wishes.passed, wishes.list, wishes.count + 1, wishes.loads,
+				    machine, &lacks_memory);
 		r = lacks_memory ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	wishes_free(&wishes);

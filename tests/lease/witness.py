@@ -10,6 +10,7 @@ In the gate no job takes a GPU. So what holds in one look and the next does not 
 
 import fcntl
 import os
+import re
 import select
 import sys
 
@@ -19,14 +20,14 @@ folder = sys.argv[1]
 PF_EXITING = 4
 
 
-def is_locked(name):
-    """Whether a job has locked the file. A file that is not there is not locked."""
+def is_locked(name, lock=fcntl.LOCK_SH):
+    """Whether the file cannot be locked, because a job has locked it. A file that is not there can be."""
     try:
         fd = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, lock | fcntl.LOCK_NB)
         return False
     except BlockingIOError:
         return True
@@ -48,14 +49,26 @@ def is_ending(name):
 
 
 def tickets():
-    """Of the jobs that wait: number, count, GPUs, and how often it was passed."""
+    """Of the jobs that wait: number, count, GPUs, slots, and how often it was passed."""
     for name in sorted(os.listdir(folder)):
         if not name.startswith("ticket-") or not is_locked(name):
             continue
         with open(os.path.join(folder, name)) as file:
             lines = [line.split() for line in file.read().splitlines()]
         words = {line[0]: line[1:] for line in lines if line}
-        yield name, int(words["want"][0]), words["from"], sum(line == ["passed"] for line in lines)
+        slots = int(words.get("slots", ["1"])[0])
+        yield name, int(words["want"][0]), words["from"], slots, sum(line == ["passed"] for line in lines)
+
+
+def has_room(gpu, slots):
+    """Whether a job can have the GPU, or one of so many slots of it. Slots have the GPU's file locked shared."""
+    if slots == 1:
+        return not is_locked(gpu, fcntl.LOCK_EX)
+    if is_locked(gpu):
+        return False
+    names = [re.fullmatch(re.escape(gpu) + "-slot-[0-9]+-of-([0-9]+)", name) for name in os.listdir(folder)]
+    held = [int(name[1]) for name in names if name and is_locked(name[0])]
+    return len(held) < min(held + [slots])
 
 
 def look():
@@ -66,8 +79,8 @@ def look():
         queue = list(tickets())
         if not queue:
             return None, False, 0
-        name, want, usable, _ = queue[0]
-        free = sum(not is_locked(gpu) for gpu in usable)
+        name, want, usable, slots, _ = queue[0]
+        free = sum(has_room(gpu, slots) for gpu in usable)
         if free < want and is_ending(name):
             return None, False, 0
         return name, free >= want, max(passes for *_, passes in queue)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The slots of GPUs. The locked files have in their names how many there are, and of how many. */
+#include "lease/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+
+#define SLOT "-slot-"
+#define OF "-of-"
+
+enum { SLOT_NAME = LEASE_NAME + 64 };
+
+/* The number at the end of `name`, which is cut off with the `mark` before it; -1: there is none.
+ */
+static int64_t cut_number(struct span *name, const char *mark)
+{
+	const size_t length = strlen(mark);
+	struct span digits = {name->text + name->length, 0};
+	int64_t number;
+
+	while (digits.text > name->text && digits.text[-1] >= '0' && digits.text[-1] <= '9') {
+		digits.text--;
+		digits.length++;
+	}
+	number = span_number(digits, MAX_SLOTS);
+	name->length = (size_t)(digits.text - name->text);
+	if (name->length < length || memcmp(digits.text - length, mark, length) != 0)
+		return -1;
+	name->length -= length;
+	return number;
+}
+
+/* The K of a slot's file, and the name of the GPU's; 0: it is another file. */
+static size_t read_name(struct span *gpu, const char *name)
+{
+	int64_t slots, slot;
+
+	*gpu = span_of(name);
+	slots = cut_number(gpu, OF);
+	slot = slots < 0 ? -1 : cut_number(gpu, SLOT);
+	return slot >= 0 && slot < slots ? (size_t)slots : 0;
+}
+
+int lease_slots_each(const struct lease_folder *folder,
+		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data)
+{
+	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	struct dirent *entry;
+
+	if (folder->fd < 0)
+		return GPUMAP_OK;
+	if (!dir)
+		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
+	while ((entry = readdir(dir))) {
+		struct span gpu;
+		size_t slots = read_name(&gpu, entry->d_name);
+		int fd = slots ? lease_file(folder, entry->d_name, O_RDONLY, false) : -1;
+
+		if (fd >= 0 && !lease_try(fd, true))
+			fn(gpu, slots, fd, data);
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(dir);
+	return GPUMAP_OK;
+}
+
+int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu, size_t slots)
+{
+	char name[LEASE_NAME], slot[SLOT_NAME];
+	int why = EWOULDBLOCK;
+
+	lease_name(name, gpu);
+	for (size_t i = 0; i < slots; i++) {
+		int fd;
+
+		snprintf(slot, sizeof(slot), "%s" SLOT "%zu" OF "%zu", name, i, slots);
+		fd = lease_file(folder, slot, O_RDONLY, true);
+		if (fd >= 0 && lease_try(fd, false))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		else
+			why = errno;
+	}
+	errno = why;
+	return -1;
+}
+
+/* --- what is seen ------------------------------------------------------------------------ */
+
+struct look {
+	struct lease_sight *sights;
+	const gpumap_inventory *inventory;
+};
+
+static void see_slot(struct span gpu, size_t slots, int fd, void *data)
+{
+	const struct look *look = data;
+	char name[LEASE_NAME];
+	int64_t pid;
+
+	for (size_t g = 0; g < look->inventory->count; g++) {
+		struct lease_sight *sight = &look->sights[g];
+
+		lease_name(name, &look->inventory->gpus[g]);
+		if (sight->lease != LEASE_SHARED || !span_is(gpu, name))
+			continue;
+		pid = lease_locker(fd);
+		if (!sight->load.used || !sight->holder || (pid && pid < sight->holder))
+			sight->holder = pid;
+		load_add(&sight->load, slots);
+		return;
+	}
+}
+
+int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
+	       const gpumap_inventory *inventory)
+{
+	struct look look = {ret, inventory};
+	bool shared = false;
+	int r = GPUMAP_OK;
+
+	for (size_t g = 0; g < inventory->count; g++) {
+		ret[g] = (struct lease_sight){.load = NO_LOAD};
+		ret[g].lease = lease_held(folder, &inventory->gpus[g], &ret[g].holder);
+		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
+		shared = shared || ret[g].lease == LEASE_SHARED;
+	}
+	if (shared)
+		r = lease_slots_each(folder, see_slot, &look);
+	/* Its slots are in another folder, which shares sysfs with this one. */
+	for (size_t g = 0; g < inventory->count; g++)
+		if (ret[g].lease == LEASE_SHARED && !ret[g].load.used)
+			ret[g].lease = LEASE_HELD;
+	return r;
+}
