@@ -72,6 +72,9 @@ struct ps_gpu {
 	size_t count;
 	int64_t holder;               /* of its lease, as gpumap_lease_holders gives it */
 	const gpumap_process *leaser; /* who that is; NULL: not leased, or not visible here */
+	int64_t *pids;                /* those that have slots leased, ascending; 0: not visible */
+	size_t leased;                /* how many slots; 0: the GPU is leased as a whole, or not */
+	int64_t slots;                /* of how many */
 	int64_t hidden;               /* bytes in use by processes that are not visible here */
 	bool left;                    /* stale memory: hidden, and no process is listed */
 };

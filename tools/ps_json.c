@@ -23,6 +23,19 @@ static json_t *run_json(const struct ps_facts *facts, bool *failed)
 			   {"state", json_text(states[facts->state])});
 }
 
+/* The slots that are leased: of how many, and who has them; null: none is. */
+static json_t *slots_json(const struct ps_gpu *gpu, bool *failed)
+{
+	json_t *pids;
+
+	if (!gpu->leased)
+		return json_null();
+	pids = json_array();
+	for (size_t i = 0; i < gpu->leased; i++)
+		json_push(pids, gpu->pids[i] ? json_number(gpu->pids[i]) : json_null(), failed);
+	return JSON_OBJECT(failed, {"of", json_number(gpu->slots)}, {"pids", pids});
+}
+
 static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
 {
 	const gpumap_process *p = gpu->leaser;
@@ -34,7 +47,8 @@ static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
 			   {"ended", p ? json_boolean(ps_leaser_ended(p)) : json_null()},
 			   {"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 			   {"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
-			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))});
+			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+			   {"slots", slots_json(gpu, failed)});
 }
 
 static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *failed)

@@ -26,6 +26,26 @@ static int describe(struct ps *ps)
 	return good ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
+static int add_slot(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
+{
+	const struct ps *ps = data;
+	size_t i = 0;
+	int64_t *pids;
+
+	while (ps->gpus[i].device != device)
+		i++;
+	if (slots == 1)
+		return GPUMAP_OK;
+	pids = realloc(ps->gpus[i].pids, (ps->gpus[i].leased + 1) * sizeof(*pids));
+	if (!pids)
+		return GPUMAP_ENOMEM;
+	ps->gpus[i].pids = pids;
+	pids[ps->gpus[i].leased++] = pid;
+	if (!ps->gpus[i].slots || slots < ps->gpus[i].slots)
+		ps->gpus[i].slots = slots;
+	return GPUMAP_OK;
+}
+
 int ps_read_leases(struct ps *ps)
 {
 	int64_t *holders = calloc(ps->count + 1, sizeof(*holders));
@@ -38,6 +58,8 @@ int ps_read_leases(struct ps *ps)
 		r = gpumap_lease_holders(holders, claim, ps->inventory, NULL);
 	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
 		ps->gpus[i].holder = holders[i];
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_each(claim, ps->inventory, add_slot, ps, NULL);
 	gpumap_claim_free(claim);
 	free(holders);
 	return r == GPUMAP_ENOMEM ? r : describe(ps);

@@ -453,11 +453,36 @@ static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_pr
 		strbuf_printf(buf, ", at most %s ago", put_age(age, ps->now - start));
 }
 
+/* "2 of 4 slots leased by processes 4700 and 4711" */
+static void put_slots(struct frame *f, const struct ps_gpu *gpu)
+{
+	struct strbuf text = {0};
+	size_t hidden = 0, shown = 0;
+
+	while (hidden < gpu->leased && !gpu->pids[hidden])
+		hidden++;
+	strbuf_printf(&text, "%zu of %lld slots leased", gpu->leased, (long long)gpu->slots);
+	for (size_t i = hidden; i < gpu->leased; i++, shown++)
+		strbuf_printf(&text, "%s%lld",
+			      shown                 ? i + 1 < gpu->leased ? ", " : " and "
+			      : gpu->leased > i + 1 ? " by processes "
+						    : " by process ",
+			      (long long)gpu->pids[i]);
+	if (hidden)
+		strbuf_printf(&text, ", %zu by processes that are not visible here", hidden);
+	if (!text.failed)
+		indented(f, INDENT, STYLE_PLAIN, text.text);
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
 static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 {
 	struct strbuf text = {0};
 
-	if (gpu->holder < 0)
+	if (gpu->leased)
+		put_slots(f, gpu);
+	if (gpu->leased || gpu->holder < 0)
 		return;
 	strbuf_puts(&text, "leased by ");
 	if (gpu->leaser)
