@@ -539,6 +539,9 @@ static int start_with_list(char **argv)
 		return 0;
 	setenv("CUDA_VISIBLE_DEVICES", "0", 1);
 	unsetenv("CUDA_DEVICE_ORDER");
+	/* There /proc/self/exe is valgrind. */
+	if (getenv("GPUMAP_TEST_VALGRIND"))
+		execl("/bin/sh", "sh", "-c", "exec $GPUMAP_TEST_VALGRIND \"$0\"", argv[0], NULL);
 	execv("/proc/self/exe", argv);
 	return -1;
 }
