@@ -124,12 +124,15 @@ static bool choose_own(struct choice *c, bool *nomem)
 			  count = available(c->candidates, &preferred, own, c->loads, c->gpus);
 
 	for (size_t i = 0; i < count; i++) {
-		if (careful && !keeps_promises(c, &c->candidates[i], 1, nomem))
+		if (careful && !keeps_promises(c, &c->candidates[i], 1, nomem)) {
+			if (*nomem)
+				return false;
 			continue;
+		}
 		liked += i < preferred;
 		c->given[n++] = c->candidates[i];
 	}
-	if (*nomem || n < own->count)
+	if (n < own->count)
 		return false;
 	if (own->near && !lease_near(c->given, own->count, n, liked, c->inventory)) {
 		*nomem = true;

@@ -10,7 +10,8 @@
 
 #include "inventory/inventory.h"
 
-enum { GUARD_TRIES = 100 }; /* one each millisecond */
+/* How long to wait for the guard of a GPU, which is held for microseconds. */
+enum { TAKE_MS = 100, LOOK_MS = 10 };
 
 void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
 {
@@ -47,17 +48,16 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
-/* --- taking ------------------------------------------------------------------------------ */
-
-/* Locks the guard of a GPU, which is held only while a slot is taken. False with errno; without the
- * file, *ret is -1. */
-static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *gpu)
+/* Locks the guard of a GPU, which jobs of all folders have while they test its locks or take a
+ * slot. False with errno; without the file, *ret is -1. */
+static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *gpu,
+		       int ms)
 {
 	const struct timespec pause = {0, 1000000};
 	int fd = open_sysfs(folder, gpu, "device");
 	bool locked = false;
 
-	for (int i = 0; fd >= 0 && !locked && i < GUARD_TRIES; i++) {
+	for (int i = 0; fd >= 0 && !locked && i < ms; i++) {
 		locked = lease_try(fd, false);
 		if (!locked)
 			nanosleep(&pause, NULL);
@@ -70,6 +70,8 @@ static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap
 	*ret = fd;
 	return true;
 }
+
+/* --- taking ------------------------------------------------------------------------------ */
 
 /* What a job takes of a GPU. */
 enum share {
@@ -133,7 +135,7 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 	int guard = -1, why;
 	bool locked;
 
-	if (slots > 1 && !lock_guard(&guard, folder, gpu))
+	if (slots > 1 && !lock_guard(&guard, folder, gpu, TAKE_MS))
 		return false;
 	locked = lock_files(&locks, folder, gpu, slots);
 	close_quietly(guard);
@@ -159,7 +161,7 @@ void lease_unlock(struct lease_locks *locks)
 
 /* --- looking ----------------------------------------------------------------------------- */
 
-/* To test a lock takes it for a moment. */
+/* To test a lock takes it for a moment, shared and then exclusively. */
 static enum lease_state state_of(int fd, int64_t *holder)
 {
 	enum lease_state state = LEASE_FREE;
@@ -181,13 +183,17 @@ static enum lease_state state_of(int fd, int64_t *holder)
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
 			    int64_t *holder)
 {
-	int fd = open_sysfs(folder, gpu, "vendor");
 	enum lease_state state, again;
 	char name[LEASE_NAME];
+	int guard = -1, fd;
 
+	/* A guard that stays locked does not hide the state. */
+	lock_guard(&guard, folder, gpu, LOOK_MS);
+	fd = open_sysfs(folder, gpu, "vendor");
 	*holder = 0;
 	state = state_of(fd, holder);
 	close_quietly(fd);
+	close_quietly(guard);
 	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
 	lease_name(name, gpu);

@@ -33,7 +33,10 @@ static void begin(void)
 		{.count = 2,
 		 .from = all,
 		 .prefer = last,
-		 .terms = {.free_memory = INT64_C(4) << 30, .max_load = 10}},
+		 .terms = {.free_memory = INT64_C(4) << 30,
+			   .max_load = 10,
+			   .near = true,
+			   .slots = 2}},
 		{.count = 3, .from = two, .prefer = other, .terms = DEFAULT_TERMS},
 	};
 
@@ -59,11 +62,14 @@ static void end(void)
 	ck_assert_int_eq(rmdir(path), 0);
 }
 
-/* A claim of 1 GPU, connected, 1 before others. */
+/* A claim of a slot of 1 GPU, connected, 1 before others. */
 static int make_claim(gpumap_claim **ret)
 {
-	static const char *const members[][2] = {
-		{"count", "1"}, {"near", "yes"}, {"prefer", "1"}, {"ignore", "Xorg"}};
+	static const char *const members[][2] = {{"count", "1"},
+						 {"near", "yes"},
+						 {"prefer", "1"},
+						 {"ignore", "Xorg"},
+						 {"slots", "4"}};
 	gpumap_claim *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
@@ -86,15 +92,15 @@ static void describe(char *ret, size_t size, const struct lease_wish *wish)
 		n += (size_t)snprintf(ret + n, size - n, " %zu%s%s", g, wish->usable[g] ? "u" : "",
 				      wish->free_gpus[g] ? "f" : "");
 	}
-	snprintf(ret + n, size - n, " %zu%s%s", wish->preferred, wish->near ? " near" : "",
-		 wish->firm ? " firm" : "");
+	snprintf(ret + n, size - n, " %zu%s%s of %zu", wish->preferred, wish->near ? " near" : "",
+		 wish->firm ? " firm" : "", wish->slots);
 }
 
 START_TEST(from_tickets)
 {
-	/* The count; the GPUs in their order: u usable, f free; how many are preferred. */
-	static const char *const want[] = {"2 2u 0uf 1uf 1", "3 1u 0uf 2f 1 firm",
-					   "1 1u 0uf 2uf 1 near"};
+	/* The count; the GPUs in their order: u usable, f free; how many are preferred; slots. */
+	static const char *const want[] = {"2 2u 0uf 1uf 1 near of 2", "3 1u 0uf 2f 1 firm of 1",
+					   "1 1u 0uf 2uf 1 near of 4"};
 	struct wishes wishes = {0};
 	gpumap_claim *claim;
 	char got[128];
