@@ -207,6 +207,11 @@ static bool no_wait(const gpumap_profile *p)
 	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
 }
 
+static bool no_slots(const gpumap_profile *p)
+{
+	return given(p, PKEY_PROFILE_slots) && !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
+}
+
 static bool free_elsewhere(const gpumap_profile *p)
 {
 	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
@@ -286,6 +291,8 @@ static const struct fault {
 	 "free GPUs are chosen from the inherited list", "leave it out"},
 	{no_wait, PKEY_PROFILE_wait, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
 	 "only free GPUs are waited for", "write " SETTING("gpus = free:2") ", or leave it out"},
+	{no_slots, PKEY_PROFILE_slots, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
+	 "only free GPUs have slots", "write " SETTING("gpus = free:2") ", or leave it out"},
 	{free_elsewhere, PKEY_PROFILE_gpus, PKEY_PROFILE_launcher, FINDING_SETTINGS_CLASH, NULL,
 	 "only gpumap run leases free GPUs",
 	 "write " SETTING("launcher = local") ", or start the launcher by gpumap pick"},

@@ -45,7 +45,7 @@ static int set_wait(gpumap_claim *claim, struct key_value wait, gpumap_report *r
 }
 
 static int make_claim(gpumap_claim **ret, size_t count, struct key_value wait,
-		      gpumap_report *report)
+		      struct key_value slots, gpumap_report *report)
 {
 	gpumap_claim *claim = NULL;
 	char text[24];
@@ -55,6 +55,9 @@ static int make_claim(gpumap_claim **ret, size_t count, struct key_value wait,
 		return report_nomem(report);
 	snprintf(text, sizeof(text), "%zu", count);
 	r = gpumap_claim_set(claim, "count", text, "gpus", report);
+	snprintf(text, sizeof(text), "%lld", (long long)slots.number);
+	if (r == GPUMAP_OK)
+		r = gpumap_claim_set(claim, "slots", text, "slots", report);
 	if (r == GPUMAP_OK)
 		r = set_wait(claim, wait, report);
 	if (r == GPUMAP_OK)
@@ -161,12 +164,14 @@ static int choose(struct chooser *c)
 {
 	struct key_value wait =
 		key_value(PKEY_PROFILE_wait, setting(c, "wait", GPUMAP_SETTING_VALUE));
+	struct key_value slots =
+		key_value(PKEY_PROFILE_slots, setting(c, "slots", GPUMAP_SETTING_VALUE));
 	const char *inventory = setting(c, "inventory", GPUMAP_SETTING_VALUE);
 	int r;
 
 	if (key_value(PKEY_PROFILE_inventory, inventory).word != PLAN_INVENTORY_HOST)
 		return refuse_inventory(c, inventory);
-	r = make_claim(&c->claim, (size_t)c->gpus.number, wait, c->report);
+	r = make_claim(&c->claim, (size_t)c->gpus.number, wait, slots, c->report);
 	if (r == GPUMAP_OK)
 		r = c->options->lease ? take(c, wait.word != PLAN_WAIT_NO) : show_or_refuse(c);
 	gpumap_claim_free(c->claim);
@@ -178,7 +183,8 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 {
 	struct chooser c = {
 		.options = options, .profile = profile, .hosts = hosts, .report = report};
-	const char *wait = profile_option_value(&options->profile, "--wait");
+	const char *wait = profile_option_value(&options->profile, "--wait"),
+		   *slots = profile_option_value(&options->profile, "--slots");
 
 	if (!options->chooses)
 		return GPUMAP_OK;
@@ -187,6 +193,11 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--wait", .fix = "write --gpus free:2, for one"),
 				   "gpumap run waits only for free GPUs that it chooses itself");
+	if (c.gpus.word != PLAN_GPUS_FREE && slots && !streq(slots, "1"))
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.origin = "--slots", .fix = "write --gpus free:2, for one"),
+			"gpumap run leases slots only of GPUs that it chooses itself");
 	/* gpumap_plan_make reports other hosts. */
 	return c.gpus.word == PLAN_GPUS_FREE && hosts->node >= 0 &&
 			       gpumap_hosts_count(hosts->hosts) == 1
@@ -208,7 +219,8 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 		return GPUMAP_OK;
 	while (span_split(&rest, ',', &number))
 		count++;
-	r = make_claim(&claim, count, job_value(plan, PKEY_PROFILE_wait, -1), report);
+	r = make_claim(&claim, count, job_value(plan, PKEY_PROFILE_wait, -1),
+		       job_value(plan, PKEY_PROFILE_slots, -1), report);
 	if (r == GPUMAP_OK)
 		r = gpumap_claim_set(claim, "from", list, "the plan", report);
 	if (r == GPUMAP_OK)
