@@ -84,7 +84,7 @@ static void look(const struct ps_watch *watch, struct ps_watched *ret, const str
 		.start = gpumap_process_int(p->process, GPUMAP_PROCESS_START_TIME),
 		.physical = (int)gpumap_device_int(gpu->device, GPUMAP_DEVICE_PHYSICAL),
 		.mig = (int)gpumap_process_int(p->process, GPUMAP_PROCESS_MIG),
-		.cpu = ps_facts_of(ps, p)->cpu,
+		.cpu = ps->facts[p->facts].cpu,
 	};
 	if (watch && watch->count)
 		before = bsearch(ret, watch->list, watch->count, sizeof(*ret), compare);
