@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lease_here.h"
+#include "pick_container.h"
 #include "pick_hold.h"
 #include "report.h"
 #include "strbuf.h"
@@ -33,6 +34,7 @@ struct arguments {
 	struct output output;
 	gpumap_claim *claim;
 	bool uuid, malformed;
+	size_t printed; /* of the report's findings */
 	const char *count;
 	char **program;
 };
@@ -51,10 +53,15 @@ static void help(const struct options *options)
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
 	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
 	      "  gpumap pick 1 --slots 4 -- ./small-job\n"
+	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
+	      "In PROGRAM's arguments {docker} stands for docker's option --gpus with the leased\n"
+	      "GPUs, and {cdi} for --device options of podman or docker. The lease then lasts\n"
+	      "until the container has ended.\n"
+	      "\n"
 	      "The exit status is that of the program (128+N for signal N); 125: not enough\n"
 	      "GPUs are free, or gpumap had an error; 124: they were not free in time; 126: the\n"
 	      "program cannot be executed; 127: it was not found. Without PROGRAM it is 1 if\n"
@@ -127,7 +134,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			ABOUT(.fix = "write for example gpumap pick 2 -- python3 train.py"),
 			"how many GPUs? the number is missing");
-	return GPUMAP_OK;
+	return a->program ? pick_container_check(a->program, report) : GPUMAP_OK;
 }
 
 /* NULL after its error. */
@@ -200,6 +207,8 @@ static int pick(struct arguments *a)
 		gpumap_lease_free(lease);
 		return status_of(a, GPUMAP_ENOMEM, a->program);
 	}
+	/* A remark is of use before the program runs, which can take days. */
+	a->printed = print_report(&a->output, 0);
 	if (a->program)
 		return pick_hold(lease, list, a->program, a->output.report);
 	r = print_list(a, list);
@@ -246,7 +255,7 @@ int cmd_pick(int argc, char **argv)
 		status = finish_help();
 	else
 		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, has_program(argv));
-	print_report(&a.output, 0);
+	print_report(&a.output, a.printed);
 	gpumap_claim_free(a.claim);
 	gpumap_report_free(a.output.report);
 	return status;

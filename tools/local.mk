@@ -42,6 +42,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/main.c \
 	tools/options.c \
 	tools/output.c \
+	tools/pick_container.c tools/pick_container.h \
 	tools/pick_hold.c tools/pick_hold.h \
 	tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \

@@ -15,6 +15,7 @@
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
 #include "lease_here.h"
+#include "pick_container.h"
 #include "report.h"
 
 /* What the guard tells pick: first the program's pid or why there is none, then its end. */
@@ -83,20 +84,25 @@ static bool is_family_left(void)
 
 /* What the program started outlives it as a child of the guard, which is a subreaper. If nothing is
  * left, the lease ends before pick does: the next command of a script may want the GPUs. */
-static void wait_for_all(gpumap_lease *lease, pid_t pid, int news_fd)
+static void wait_for_all(gpumap_lease *lease, const struct pick_container *container, pid_t pid,
+			 int news_fd)
 {
 	struct news news = {.pid = pid};
 	pid_t ended;
 	int status;
+	bool runs;
 
 	while ((ended = waitpid(-1, &status, 0)) > 0 || errno == EINTR) {
 		if (ended != pid)
 			continue;
 		news.status = status;
-		if (!is_family_left())
+		runs = pick_container_runs(container);
+		if (!is_family_left() && !runs)
 			gpumap_lease_free(lease);
 		send_news(news_fd, &news);
 		close(news_fd);
+		if (runs)
+			pick_container_wait(container);
 	}
 }
 
@@ -112,10 +118,10 @@ static void keep_lease(const gpumap_lease *lease, int news_fd)
 }
 
 /* All signals are blocked, so those of the terminal do not end it. */
-static void guard(gpumap_lease *lease, const char *list, char **argv, int news_fd,
-		  struct inherited *inherited) __attribute__((noreturn));
-static void guard(gpumap_lease *lease, const char *list, char **argv, int news_fd,
-		  struct inherited *inherited)
+static void guard(gpumap_lease *lease, const char *list, const struct pick_container *container,
+		  int news_fd, struct inherited *inherited) __attribute__((noreturn));
+static void guard(gpumap_lease *lease, const char *list, const struct pick_container *container,
+		  int news_fd, struct inherited *inherited)
 {
 	struct news news = {0};
 	int failed[2];
@@ -131,7 +137,7 @@ static void guard(gpumap_lease *lease, const char *list, char **argv, int news_f
 	}
 	news.pid = fork();
 	if (news.pid == 0)
-		become_program(lease, list, argv, failed[1], inherited);
+		become_program(lease, list, container->argv, failed[1], inherited);
 	close(failed[1]);
 	if (news.pid < 0)
 		news.error = errno;
@@ -140,7 +146,7 @@ static void guard(gpumap_lease *lease, const char *list, char **argv, int news_f
 	send_news(news_fd, &news);
 	keep_lease(lease, news_fd);
 	if (news.pid > 0)
-		wait_for_all(lease, news.pid, news_fd);
+		wait_for_all(lease, container, news.pid, news_fd);
 	_exit(0);
 }
 
@@ -201,15 +207,18 @@ static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *r
 
 int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report *report)
 {
+	struct pick_container container;
 	struct inherited inherited;
 	int news[2], status = STATUS_OWN_FAILURE;
+	bool opened = pick_container_open(&container, argv, lease);
 	sigset_t all;
 	pid_t pid;
 
 	sigfillset(&all);
-	if (pipe2(news, O_CLOEXEC) < 0) {
-		status = failed_to_start(*argv, errno, report);
+	if (!opened || pipe2(news, O_CLOEXEC) < 0) {
+		status = failed_to_start(*argv, opened ? errno : ENOMEM, report);
 		gpumap_lease_free(lease);
+		pick_container_close(&container);
 		return status;
 	}
 	fflush(NULL);
@@ -217,7 +226,7 @@ int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report 
 	pid = fork();
 	if (pid == 0) {
 		close(news[0]);
-		guard(lease, list, argv, news[1], &inherited);
+		guard(lease, list, &container, news[1], &inherited);
 	}
 	close(news[1]);
 	if (pid < 0)
@@ -226,5 +235,6 @@ int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report 
 	if (pid > 0)
 		status = follow(news[0], argv, &inherited.blocked, report);
 	close(news[0]);
+	pick_container_close(&container);
 	return status;
 }

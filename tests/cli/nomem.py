@@ -92,6 +92,7 @@ COMMANDS = [
     ("inventory, read", "inventory --inventory smi.txt", None),
     ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
     ("pick", "pick 1 -- echo hi", None),
+    ("pick, a container", "pick 1 -- echo {docker} {cdi}", None),
     ("run, free GPUs", "run --gpus free:1 --wait=1ms --cpu-bind none -- echo hi", None),
     ("plan, free GPUs", "plan --gpus free:1 --device cuda:0 -- true", None),
     ("verify, a process", "verify --pid {pid}", None),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
-lease_tests = tests/lease/race.test tests/lease/pick.test
+lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
 check_PROGRAMS += tests/lease/holder
