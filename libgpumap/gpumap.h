@@ -941,7 +941,10 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
 		     gpumap_report *report);
 
 /* Limits the claim to the GPUs that a process with this environment sees, by its visible list and
- * the scheduler's variables. Returns the codes of gpumap_request_set_environ. */
+ * the scheduler's variables. If it has GPUMAP_LEASE, and this process runs in a lease, also to the
+ * GPUs of that lease: they stay in it, and are leased to one job inside at a time. A program that
+ * gets a lease should have GPUMAP_LEASE=PID, the process that keeps the lease beside it. Returns
+ * the codes of gpumap_request_set_environ. */
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
 /* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease, no

@@ -104,6 +104,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.h \
 	libgpumap/lease/near.c \
+	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \
 	libgpumap/lease/slots.c \

@@ -191,7 +191,8 @@ static int add_variable(const gpumap_key *key, void *data)
 
 void key_variable_misspelt(struct span name, gpumap_report *report)
 {
-	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_MAX_CPU_ISA",
+	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
+						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
 						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
 						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
 						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -48,14 +49,17 @@ static void become_program(const gpumap_lease *lease, const char *list, char **a
 static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed,
 			   const struct inherited *inherited)
 {
+	char keeper[16];
 	int fd, error;
 
+	snprintf(keeper, sizeof(keeper), "%d", (int)getppid());
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		fcntl(fd, F_SETFD, 0);
 	signal(SIGCHLD, inherited->child);
 	sigprocmask(SIG_SETMASK, &inherited->blocked, NULL);
 	if (setenv("CUDA_VISIBLE_DEVICES", list, 1) == 0 &&
-	    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0)
+	    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0 &&
+	    setenv("GPUMAP_LEASE", keeper, 1) == 0)
 		execvp(*argv, argv);
 	error = errno;
 	while (write(failed, &error, sizeof(error)) < 0 && errno == EINTR)

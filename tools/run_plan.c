@@ -113,6 +113,16 @@ static int hold_port(struct running *r)
 	return code;
 }
 
+/* For leases inside that of the run: the process that keeps it. */
+static int set_keeper(const struct running *r)
+{
+	char keeper[16];
+
+	snprintf(keeper, sizeof(keeper), "%d", (int)getpid());
+	return !r->run->lease || setenv("GPUMAP_LEASE", keeper, 1) == 0 ? GPUMAP_OK
+									: report_nomem(r->report);
+}
+
 static int prepare(struct running *r)
 {
 	int code = run_check(r->run, r->report);
@@ -124,6 +134,8 @@ static int prepare(struct running *r)
 		code = name_run(r);
 	if (code == GPUMAP_OK)
 		code = hold_port(r);
+	if (code == GPUMAP_OK)
+		code = set_keeper(r);
 	if (code == GPUMAP_OK)
 		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
 				      r->report);

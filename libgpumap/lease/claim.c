@@ -170,6 +170,7 @@ EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp
 				    gpumap_report *report)
 {
 	gpumap_request *request;
+	const char *keeper;
 	int r = gpumap_request_new(&request);
 
 	if (r != GPUMAP_OK)
@@ -181,6 +182,8 @@ EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp
 	}
 	gpumap_request_free(claim->request);
 	claim->request = request;
+	keeper = environ_nonempty(envp, "GPUMAP_LEASE");
+	claim->keeper = keeper ? span_number(span_of(keeper), INT32_MAX) : 0;
 	return GPUMAP_OK;
 }
 

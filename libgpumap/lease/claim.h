@@ -15,6 +15,7 @@ struct gpumap_claim {
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
+	int64_t keeper;          /* of the lease that it may run in; 0: none */
 };
 
 /* Marks the GPUs of the inventory that the claim may use. GPUMAP_EINPUT, after its error: a list

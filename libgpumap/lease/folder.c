@@ -18,7 +18,7 @@
 #define OTHER_FOLDER "/tmp/gpumap-leases"
 #define SYSFS "/sys/bus/pci/devices"
 
-enum { MAX_LOCKS = 16 << 20, TRY_MS = 20 };
+enum { MAX_LOCKS = 16 << 20, TRY_MS = 20, FULL_NAME = LEASE_NAME + 32 };
 
 /* --- the folder ---------------------------------------------------------------------- */
 
@@ -98,6 +98,7 @@ void lease_folder_close(struct lease_folder *folder)
 	if (folder->sysfs >= 0)
 		close(folder->sysfs);
 	free(folder->path);
+	free(folder->inside);
 	*folder = (struct lease_folder){.fd = -1, .sysfs = -1};
 }
 
@@ -122,11 +123,27 @@ static bool is_plain(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
 }
 
-int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make)
+/* With the prefix of the folder. */
+static void full_name(char ret[FULL_NAME], const struct lease_folder *folder, const char *name)
+{
+	snprintf(ret, FULL_NAME, "%s%s", folder->prefix, name);
+}
+
+void lease_file_remove(const struct lease_folder *folder, const char *name)
+{
+	char full[FULL_NAME];
+
+	full_name(full, folder, name);
+	unlinkat(folder->fd, full, 0);
+}
+
+int lease_file(const struct lease_folder *folder, const char *suffix, int mode, bool make)
 {
 	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	char name[FULL_NAME];
 	int fd = -1;
 
+	full_name(name, folder, suffix);
 	/* Opened before it is made: in a sticky folder O_CREAT on the file of another user fails
 	 * (fs.protected_regular). */
 	errno = ENOENT;

@@ -22,8 +22,12 @@ enum {
 struct lease_folder {
 	int fd; /* -1: there is none */
 	char *path;
-	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
+	int sysfs;       /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
+	char prefix[24]; /* of the names of its files: "", or "sub-1-" inside a lease */
+	char *inside;    /* the names of the GPUs of that lease, separated by blanks; NULL: none */
 };
+
+#define LEASE_NESTED "sub-"
 
 /* Opens the folder `path`; NULL: the default. If there is none, it is made if `make`, or else has
  * no files. GPUMAP_EFILE: it cannot be used, or others could replace the files in it. */
@@ -34,6 +38,7 @@ void lease_folder_close(struct lease_folder *folder);
 /* Opens a file of the folder, which is made if `make`. Returns a descriptor that is closed on exec,
  * or -1 with errno; ELOOP: it is not a regular file with one name. */
 int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make);
+void lease_file_remove(const struct lease_folder *folder, const char *name);
 
 /* Its names; NULL with errno. */
 DIR *lease_folder_list(const struct lease_folder *folder);

@@ -25,16 +25,16 @@ static void ticket_name(char ret[LEASE_NAME], uint64_t number)
 	snprintf(ret, LEASE_NAME, TICKET "%020" PRIu64, number);
 }
 
-/* The number of a ticket's file; 0: it is another file. */
-static uint64_t ticket_number(const char *name)
+/* The number of a ticket's file; 0: it is another file, or one of another level. */
+static uint64_t ticket_number(const struct lease_folder *folder, const char *name)
 {
-	struct span digits = span_of(name);
+	const size_t prefix = strlen(folder->prefix);
+	struct span digits;
 	int64_t number;
 
-	if (!starts_with(name, TICKET))
+	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, TICKET))
 		return 0;
-	digits.text += strlen(TICKET);
-	digits.length -= strlen(TICKET);
+	digits = span_of(name + prefix + strlen(TICKET));
 	number = digits.length == 20 ? span_number(digits, MAX_NUMBER) : -1;
 	return number > 0 ? (uint64_t)number : 0;
 }
@@ -113,19 +113,21 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 }
 
 /* A ticket that is not locked is what a job left that was killed. */
-static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder,
-			const char *name, bool *nomem)
+static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder, bool *nomem)
 {
-	int fd = lease_file(folder, name, O_RDONLY, false);
+	char name[LEASE_NAME];
 	bool live;
+	int fd;
 
+	ticket_name(name, ticket->number);
+	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0)
 		return false;
 	live = !lease_try(fd, true);
 	if (live)
 		live = read_wish(ticket, fd, nomem);
 	else
-		unlinkat(folder->fd, name, 0);
+		lease_file_remove(folder, name);
 	close(fd);
 	return live;
 }
@@ -147,13 +149,13 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
-		struct lease_ticket ticket = {.number = ticket_number(entry->d_name),
+		struct lease_ticket ticket = {.number = ticket_number(folder, entry->d_name),
 					      .terms = DEFAULT_TERMS},
 				    *grown;
 
 		if (!ticket.number || ticket.number >= before)
 			continue;
-		if (!read_ticket(&ticket, folder, entry->d_name, &nomem)) {
+		if (!read_ticket(&ticket, folder, &nomem)) {
 			ticket_free(&ticket);
 			continue;
 		}
@@ -194,7 +196,7 @@ static uint64_t highest(const struct lease_folder *folder)
 	uint64_t most = 0;
 
 	while (dir && (entry = readdir(dir))) {
-		uint64_t number = ticket_number(entry->d_name);
+		uint64_t number = ticket_number(folder, entry->d_name);
 
 		most = number > most ? number : most;
 	}
@@ -279,6 +281,6 @@ void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t numbe
 	char name[LEASE_NAME];
 
 	ticket_name(name, number);
-	unlinkat(folder->fd, name, 0);
+	lease_file_remove(folder, name);
 	close(fd);
 }

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
+#include "lease/nested.h"
 #include "lease/wishes.h"
+#include "reap.h"
 #include "report.h"
 
 enum {
@@ -130,12 +132,15 @@ static int too_many(const struct taking *t, const bool *usable)
 
 	if (t->claim->count <= there)
 		return GPUMAP_OK;
-	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
-			   ABOUT(.fix = there ? "ask for fewer"
+	return report_fail(
+		t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+		ABOUT(.fix = t->folder.inside ? "ask for fewer: this job runs in a lease, "
+						"and chooses from its GPUs"
+			     : there          ? "ask for fewer"
 					      : "gpumap doctor shows what is wrong with the GPUs"),
-			   "%zu GPU%s asked for, but this job can only use %zu of the %zu of this "
-			   "machine",
-			   t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
+		"%zu GPU%s asked for, but this job can only use %zu of the %zu of this "
+		"machine",
+		t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
 }
 
 static void forget_told(struct taking *t)
@@ -172,9 +177,9 @@ static void tell_file(struct taking *t, const gpumap_device *gpu, int why)
 
 	lease_name(name, gpu);
 	if (t->told.length <= MAX_TELL)
-		strbuf_printf(&t->told, "%sGPU %d cannot be locked (%s/%s: %s)",
-			      t->told.length ? ", " : "", gpu->physical, t->folder.path, name,
-			      strerror(why));
+		strbuf_printf(&t->told, "%sGPU %d cannot be locked (%s/%s%s: %s)",
+			      t->told.length ? ", " : "", gpu->physical, t->folder.path,
+			      t->folder.prefix, name, strerror(why));
 }
 
 /* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
@@ -338,6 +343,10 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 
 	if (r != GPUMAP_OK)
 		return r;
+	if (*got && !lease_still_inside(&t->folder, t->claim->keeper))
+		return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+				   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
+				   "the lease that this job runs in has ended");
 	*got = *got && note_passed(t, wishes) && lock_all(t);
 	if (!*got)
 		return GPUMAP_OK;
@@ -490,12 +499,24 @@ static int try_once(struct taking *t, bool *got)
 	return r;
 }
 
-static void drain(int watch)
+/* Reads what changed. False: only files of other levels. */
+static bool drain(const struct taking *t)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool concerns = false;
+	ssize_t n;
 
-	while (read(watch, events, sizeof(events)) > 0)
-		;
+	while ((n = read(t->watch, events, sizeof(events))) > 0) {
+		for (ssize_t i = 0; i < n;) {
+			struct inotify_event event;
+
+			memcpy(&event, events + i, sizeof(event));
+			concerns = concerns || !event.len ||
+				   lease_concerns(&t->folder, events + i + sizeof(event));
+			i += (ssize_t)(sizeof(event) + event.len);
+		}
+	}
+	return concerns;
 }
 
 /* Waits for a file of the folder to be closed, at most `ms`. False: none was. A process that ends
@@ -504,11 +525,14 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 {
 	struct pollfd changed = {t->watch, POLLIN, 0};
 	const struct timespec moment = {0, 2000000};
+	const int64_t end = clock_milliseconds() + ms;
 
-	if (poll(&changed, 1, ms > INT32_MAX ? INT32_MAX : (int)ms) > 0) {
+	for (int64_t left = ms; left >= 0; left = end - clock_milliseconds()) {
+		if (poll(&changed, 1, left > INT32_MAX ? INT32_MAX : (int)left) <= 0)
+			break;
 		nanosleep(&moment, NULL);
-		drain(t->watch);
-		return true;
+		if (drain(t))
+			return true;
 	}
 	return false;
 }
@@ -639,6 +663,9 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, true, report);
 	if (r != GPUMAP_OK)
 		return r;
+	r = lease_nested(&t.folder, claim->keeper, report);
+	if (r != GPUMAP_OK)
+		return give(ret, &t, r);
 	t.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	/* Without a watch it asks again from time to time. */
 	if (t.watch >= 0)
@@ -669,7 +696,9 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, false, report);
 	if (r != GPUMAP_OK)
 		return r;
-	r = try_once(&t, &got);
+	r = lease_nested(&t.folder, claim->keeper, report);
+	if (r == GPUMAP_OK)
+		r = try_once(&t, &got);
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
 			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "inventory/inventory.h"
+#include "lease/nested.h"
 #include "report.h"
 
 void wishes_free(struct wishes *wishes)
@@ -134,6 +135,9 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 			preferred = order_named(order, inventory, ticket->prefer);
 		} else {
 			r = claim_usable(usable, claim, inventory, report);
+			for (size_t g = 0; g < gpus; g++)
+				usable[g] =
+					usable[g] && lease_is_inside(folder, &inventory->gpus[g]);
 			if (r == GPUMAP_OK)
 				r = claim_order(order, &preferred, claim, inventory, report);
 		}

@@ -93,6 +93,7 @@ COMMANDS = [
     ("pretend", "pretend --inventory 2xH100 -- echo hi", None),
     ("pick", "pick 1 -- echo hi", None),
     ("pick, a container", "pick 1 -- echo {docker} {cdi}", None),
+    ("pick, not in a lease", "GPUMAP_LEASE=1 pick 1 -- echo hi", None),
     ("run, free GPUs", "run --gpus free:1 --wait=1ms --cpu-bind none -- echo hi", None),
     ("plan, free GPUs", "plan --gpus free:1 --device cuda:0 -- true", None),
     ("verify, a process", "verify --pid {pid}", None),

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* The lease that this process runs in: a job inside a lease chooses among its GPUs. */
+#include "lease/nested.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process_stat.h"
+#include "readfile.h"
+#include "report.h"
+#include "strbuf.h"
+
+enum { MAX_CHAIN = 64, MAX_INFO = 65536 };
+
+#define GPU_FILE "gpu-"
+
+/* --- what a process has open ------------------------------------------------------------------ */
+
+/* This process and those above it. */
+struct chain {
+	pid_t pids[MAX_CHAIN];
+	size_t count;
+};
+
+/* What is found. */
+struct search {
+	const struct lease_folder *folder;
+	const struct chain *chain;
+	int level;           /* of the files in `names` */
+	struct strbuf names; /* "gpu-UUID gpu-UUID" */
+	bool watches;        /* the process has a handle of one of the chain */
+};
+
+static struct chain read_chain(void)
+{
+	struct chain chain = {.count = 0};
+	struct process_stat stat;
+	pid_t pid = getpid();
+
+	while (pid > 0 && chain.count < MAX_CHAIN) {
+		chain.pids[chain.count++] = pid;
+		if (!process_stat_read(&stat, pid))
+			break;
+		pid = stat.parent;
+	}
+	return chain;
+}
+
+static bool in_chain(const struct chain *chain, int64_t pid)
+{
+	for (size_t i = 0; i < chain->count; i++)
+		if (chain->pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* What the kernel says about a descriptor. The caller frees it; NULL: it is not visible. */
+static char *info_of(int64_t pid, const char *fd)
+{
+	char path[64], *text;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%lld/fdinfo/%s", (long long)pid, fd);
+	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
+}
+
+/* "lock:	1: FLOCK  ADVISORY  WRITE 4242 fe:00:1234 0 EOF": the lock of this open file, which
+ * the processes that inherited it share. */
+static bool has_lock(const char *info)
+{
+	struct span rest = span_of(info), line;
+
+	while (span_split(&rest, '\n', &line)) {
+		struct span word, words = line;
+		bool flock_line = false, write_line = false;
+
+		if (!span_starts(line, "lock:"))
+			continue;
+		while (span_split(&words, ' ', &word)) {
+			flock_line = flock_line || span_is(word, "FLOCK");
+			write_line = write_line || span_is(word, "WRITE");
+		}
+		if (flock_line && write_line)
+			return true;
+	}
+	return false;
+}
+
+/* "Pid:	4242": the descriptor is a handle of a process. */
+static bool is_handle_of(const char *info, const struct chain *chain)
+{
+	struct span rest = span_of(info), line, word;
+
+	while (span_split(&rest, '\n', &line))
+		if (span_split(&line, '\t', &word) && span_is(word, "Pid:") && line.text &&
+		    in_chain(chain, span_number(span_trim(line), INT32_MAX)))
+			return true;
+	return false;
+}
+
+/* The file's name without the prefix of its level; NULL: it is not the file of a GPU. */
+static const char *gpu_name(const char *name, int *level)
+{
+	int length = 0;
+
+	*level = 0;
+	if (starts_with(name, LEASE_NESTED) &&
+	    (sscanf(name, LEASE_NESTED "%d-%n", level, &length) != 1 || *level < 1 || !length))
+		return NULL;
+	return starts_with(name + length, GPU_FILE) ? name + length : NULL;
+}
+
+/* Whether it is this file of the folder, and not one of that name elsewhere. */
+static bool is_in_folder(const struct lease_folder *folder, const char *name, const char *path)
+{
+	struct stat ours, theirs;
+
+	return fstatat(folder->fd, name, &ours, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stat(path, &theirs) == 0 && S_ISREG(ours.st_mode) && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+static void add_name(struct search *s, const char *name, int level)
+{
+	if (level < s->level)
+		return;
+	if (level > s->level)
+		strbuf_free(&s->names);
+	s->level = level;
+	strbuf_printf(&s->names, "%s%s", s->names.length ? " " : "", name);
+}
+
+/* Looks at one descriptor of a process. */
+static void look_at(struct search *s, int64_t pid, const char *fd)
+{
+	char path[64], target[4096];
+	CLEANUP_FREE char *info = NULL;
+	const char *name, *gpu;
+	ssize_t length;
+	int level;
+
+	snprintf(path, sizeof(path), "/proc/%lld/fd/%s", (long long)pid, fd);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length <= 0)
+		return;
+	target[length] = '\0';
+	if (streq(target, "anon_inode:[pidfd]")) {
+		info = info_of(pid, fd);
+		s->watches = s->watches || (info && is_handle_of(info, s->chain));
+		return;
+	}
+	name = strrchr(target, '/');
+	gpu = name ? gpu_name(name + 1, &level) : NULL;
+	if (!gpu || !is_in_folder(s->folder, name + 1, path))
+		return;
+	info = info_of(pid, fd);
+	if (info && has_lock(info))
+		add_name(s, gpu, level);
+}
+
+static void look_at_all(struct search *s, int64_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%lld/fd", (long long)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name != '.')
+			look_at(s, pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* --- the lease ----------------------------------------------------------------------------------
+ */
+
+/* The GPUs of the innermost lease that this process or one above it has open, or that the keeper
+ * has for one of them. *level is that of its files. NULL without memory; "": there is none. */
+static char *find_names(const struct lease_folder *folder, int64_t keeper, int *level)
+{
+	const struct chain chain = read_chain();
+	struct search found = {.folder = folder, .chain = &chain}, kept = found;
+
+	for (size_t i = 0; i < chain.count; i++)
+		look_at_all(&found, chain.pids[i]);
+	if (keeper > 0 && !in_chain(&chain, keeper))
+		look_at_all(&kept, keeper);
+	if (kept.watches && kept.names.length &&
+	    (!found.names.length || kept.level > found.level)) {
+		strbuf_free(&found.names);
+		found = kept;
+	} else {
+		strbuf_free(&kept.names);
+	}
+	*level = found.level;
+	return strbuf_take(&found.names);
+}
+
+int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *report)
+{
+	char *names;
+	int level;
+
+	if (!keeper || folder->fd < 0)
+		return GPUMAP_OK;
+	names = find_names(folder, keeper, &level);
+	if (!names)
+		return report_nomem(report);
+	if (!*names) {
+		free(names);
+		report_add(report, FINDING_LEASE_NOT_INSIDE,
+			   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
+			   "no lease is kept for this process or one above it, so all GPUs count");
+		return GPUMAP_OK;
+	}
+	folder->inside = names;
+	snprintf(folder->prefix, sizeof(folder->prefix), LEASE_NESTED "%d-", level + 1);
+	/* The outer lease has the locks of sysfs. */
+	if (folder->sysfs >= 0)
+		close(folder->sysfs);
+	folder->sysfs = -1;
+	return GPUMAP_OK;
+}
+
+bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu)
+{
+	struct span rest = span_of(folder->inside ? folder->inside : ""), word;
+	char name[LEASE_NAME];
+
+	lease_name(name, gpu);
+	while (span_split(&rest, ' ', &word))
+		if (span_is(word, name))
+			return true;
+	return !folder->inside;
+}
+
+bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
+{
+	CLEANUP_FREE char *names = NULL;
+	struct span rest, word, now, one;
+	int level;
+
+	if (!folder->inside)
+		return true;
+	names = find_names(folder, keeper, &level);
+	rest = span_of(folder->inside);
+	while (names && span_split(&rest, ' ', &word)) {
+		bool found = false;
+
+		now = span_of(names);
+		while (span_split(&now, ' ', &one))
+			found = found || span_same(one, word);
+		if (!found)
+			return false;
+	}
+	return names;
+}
+
+bool lease_concerns(const struct lease_folder *folder, const char *name)
+{
+	return *folder->prefix ? starts_with(name, folder->prefix)
+			       : !starts_with(name, LEASE_NESTED);
+}
