@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Programs as a user would write them. tests/cli/install.test builds them once more, outside
 # the tree, against what was installed.
-check_PROGRAMS += examples/plan-dp examples/train-ranks examples/which-gpu
+check_PROGRAMS += examples/pick examples/plan-dp examples/train-ranks examples/which-gpu
+examples_pick_SOURCES = examples/pick.c
+examples_pick_LDADD = libgpumap/libgpumap.la
 examples_plan_dp_SOURCES = examples/plan-dp.c
 examples_plan_dp_LDADD = libgpumap/libgpumap.la
 examples_train_ranks_SOURCES = examples/train-ranks.c

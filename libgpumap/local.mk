@@ -210,3 +210,5 @@ EXTRA_DIST += libgpumap/libgpumap.map libgpumap/README.md libgpumap/emit/README.
 
 include_HEADERS = libgpumap/gpumap.h
 pkgconfig_DATA = libgpumap/libgpumap.pc
+# systemd makes the folder of leases with it.
+dist_tmpfiles_DATA = libgpumap/lease/gpumap.conf
