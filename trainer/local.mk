@@ -130,7 +130,7 @@ libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libg
 	-I$(top_srcdir) $(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
 # Clang warns where it cannot, such as under a sanitizer.
-libtrainer_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
+libtrainer_la_CFLAGS = $(AM_CFLAGS) $(COMPUTING_CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp-simd -Wno-pass-failed
 libtrainer_la_LDFLAGS = $(DNNL_LDFLAGS)
 libtrainer_la_LIBADD = libbase.la $(DNNL_LIBS) -lpthread -lm
 # A module, so that what is built with MPI starts where there is none.

@@ -2,7 +2,7 @@
 # The libcheck programs of the trainer, and drivers of its parts for the tests in tests/trainer/cli.
 train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap \
 	-I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit -I$(top_srcdir)
-train_cflags = $(AM_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
+train_cflags = $(AM_CFLAGS) $(COMPUTING_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
 train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_TRAINER
 if HAVE_CHECK
