@@ -103,6 +103,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/holders.c \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.h \
+	libgpumap/lease/look.c \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/prefer.c \

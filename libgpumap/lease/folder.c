@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inventory/inventory.h"
 #include "readfile.h"
 #include "report.h"
 
@@ -254,4 +255,17 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 						  "one name takes its place"
 						: NULL),
 			   "the gate of the leases cannot be locked: %s", strerror(why));
+}
+
+void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
+{
+	if (gpu->uuid)
+		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->uuid);
+	else if (gpu->pci)
+		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->pci);
+	else
+		snprintf(ret, LEASE_NAME, "gpu-%d", gpu->physical);
+	for (char *c = ret; *c; c++)
+		if (*c == '/')
+			*c = '_';
 }

@@ -13,19 +13,6 @@
 /* How long to wait for the guard of a GPU, which is held for microseconds. */
 enum { TAKE_MS = 100, LOOK_MS = 10 };
 
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
-{
-	if (gpu->uuid)
-		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->uuid);
-	else if (gpu->pci)
-		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->pci);
-	else
-		snprintf(ret, LEASE_NAME, "gpu-%d", gpu->physical);
-	for (char *c = ret; *c; c++)
-		if (*c == '/')
-			*c = '_';
-}
-
 /* -1 with ENOENT: sysfs has no such device, as in WSL and some containers. */
 static int open_sysfs(const struct lease_folder *folder, const gpumap_device *gpu, const char *name)
 {

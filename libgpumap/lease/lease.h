@@ -43,6 +43,9 @@ void lease_file_remove(const struct lease_folder *folder, const char *name);
 /* Its names; NULL with errno. */
 DIR *lease_folder_list(const struct lease_folder *folder);
 
+/* The name of the file of a GPU in the folder. */
+void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
+
 /* Locks a descriptor at once, or not: flock(2). */
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
@@ -71,8 +74,6 @@ enum lease_state {
 	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
 };
 
-/* The name of its file in the folder. */
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
 /* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *holder is a process that took it, 0: not visible;
  * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. */
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
@@ -84,6 +85,9 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 void lease_unlock(struct lease_locks *locks);
 
 /* --- slots ---------------------------------------------------------------------------- */
+
+/* In the name of a slot's file, between those of the GPU and the slot. */
+#define LEASE_SLOT "-slot-"
 
 /* How many jobs share a GPU, and the smallest number of slots that one of them allows. */
 struct lease_load {

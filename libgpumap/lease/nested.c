@@ -31,6 +31,7 @@ struct search {
 	const struct chain *chain;
 	int level;           /* of the files in `names` */
 	struct strbuf names; /* "gpu-UUID gpu-UUID" */
+	bool slots;          /* a lease of slots was found */
 	bool watches;        /* the process has a handle of one of the chain */
 };
 
@@ -157,7 +158,11 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 	if (!gpu || !is_in_folder(s->folder, name + 1, path))
 		return;
 	info = info_of(pid, fd);
-	if (info && has_lock(info))
+	if (!info || !has_lock(info))
+		return;
+	if (strstr(gpu, LEASE_SLOT))
+		s->slots = true;
+	else
 		add_name(s, gpu, level);
 }
 
@@ -180,8 +185,9 @@ static void look_at_all(struct search *s, int64_t pid)
  */
 
 /* The GPUs of the innermost lease that this process or one above it has open, or that the keeper
- * has for one of them. *level is that of its files. NULL without memory; "": there is none. */
-static char *find_names(const struct lease_folder *folder, int64_t keeper, int *level)
+ * has for one of them. *level is that of its files. *slots: it has a lease of slots, in which no
+ * other begins. NULL without memory; "": there is none. */
+static char *find_names(const struct lease_folder *folder, int64_t keeper, int *level, bool *slots)
 {
 	const struct chain chain = read_chain();
 	struct search found = {.folder = folder, .chain = &chain}, kept = found;
@@ -190,6 +196,7 @@ static char *find_names(const struct lease_folder *folder, int64_t keeper, int *
 		look_at_all(&found, chain.pids[i]);
 	if (keeper > 0 && !in_chain(&chain, keeper))
 		look_at_all(&kept, keeper);
+	*slots = found.slots || (kept.watches && kept.slots);
 	if (kept.watches && kept.names.length &&
 	    (!found.names.length || kept.level > found.level)) {
 		strbuf_free(&found.names);
@@ -204,15 +211,18 @@ static char *find_names(const struct lease_folder *folder, int64_t keeper, int *
 int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *report)
 {
 	char *names;
+	bool slots;
 	int level;
 
 	if (!keeper || folder->fd < 0)
 		return GPUMAP_OK;
-	names = find_names(folder, keeper, &level);
+	names = find_names(folder, keeper, &level, &slots);
 	if (!names)
 		return report_nomem(report);
 	if (!*names) {
 		free(names);
+		if (slots)
+			return GPUMAP_OK;
 		report_add(report, FINDING_LEASE_NOT_INSIDE,
 			   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
 			   "no lease is kept for this process or one above it, so all GPUs count");
@@ -243,11 +253,12 @@ bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
 {
 	CLEANUP_FREE char *names = NULL;
 	struct span rest, word, now, one;
+	bool slots;
 	int level;
 
 	if (!folder->inside)
 		return true;
-	names = find_names(folder, keeper, &level);
+	names = find_names(folder, keeper, &level, &slots);
 	rest = span_of(folder->inside);
 	while (names && span_split(&rest, ' ', &word)) {
 		bool found = false;

@@ -9,7 +9,6 @@
 
 #include "inventory/inventory.h"
 
-#define SLOT "-slot-"
 #define OF "-of-"
 
 enum { SLOT_NAME = LEASE_NAME + 64 };
@@ -41,7 +40,7 @@ static size_t read_name(struct span *gpu, const char *name)
 
 	*gpu = span_of(name);
 	slots = cut_number(gpu, OF);
-	slot = slots < 0 ? -1 : cut_number(gpu, SLOT);
+	slot = slots < 0 ? -1 : cut_number(gpu, LEASE_SLOT);
 	return slot >= 0 && slot < slots ? (size_t)slots : 0;
 }
 
@@ -78,7 +77,7 @@ int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu,
 	for (size_t i = 0; i < slots; i++) {
 		int fd;
 
-		snprintf(slot, sizeof(slot), "%s" SLOT "%zu" OF "%zu", name, i, slots);
+		snprintf(slot, sizeof(slot), "%s" LEASE_SLOT "%zu" OF "%zu", name, i, slots);
 		fd = lease_file(folder, slot, O_RDONLY, true);
 		if (fd >= 0 && lease_try(fd, false))
 			return fd;
@@ -89,53 +88,4 @@ int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu,
 	}
 	errno = why;
 	return -1;
-}
-
-/* --- what is seen ------------------------------------------------------------------------ */
-
-struct look {
-	struct lease_sight *sights;
-	const gpumap_inventory *inventory;
-};
-
-static void see_slot(struct span gpu, size_t slots, int fd, void *data)
-{
-	const struct look *look = data;
-	char name[LEASE_NAME];
-	int64_t pid;
-
-	for (size_t g = 0; g < look->inventory->count; g++) {
-		struct lease_sight *sight = &look->sights[g];
-
-		lease_name(name, &look->inventory->gpus[g]);
-		if (sight->lease != LEASE_SHARED || !span_is(gpu, name))
-			continue;
-		pid = lease_locker(fd);
-		if (!sight->load.used || !sight->holder || (pid && pid < sight->holder))
-			sight->holder = pid;
-		load_add(&sight->load, slots);
-		return;
-	}
-}
-
-int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
-	       const gpumap_inventory *inventory)
-{
-	struct look look = {ret, inventory};
-	bool shared = false;
-	int r = GPUMAP_OK;
-
-	for (size_t g = 0; g < inventory->count; g++) {
-		ret[g] = (struct lease_sight){.load = NO_LOAD};
-		ret[g].lease = lease_held(folder, &inventory->gpus[g], &ret[g].holder);
-		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
-		shared = shared || ret[g].lease == LEASE_SHARED;
-	}
-	if (shared)
-		r = lease_slots_each(folder, see_slot, &look);
-	/* Its slots are in another folder, which shares sysfs with this one. */
-	for (size_t g = 0; g < inventory->count; g++)
-		if (ret[g].lease == LEASE_SHARED && !ret[g].load.used)
-			ret[g].lease = LEASE_HELD;
-	return r;
 }

@@ -13,20 +13,27 @@ folders, with a gate, a queue and slots in each, and one sysfs. All states that 
   order      a job does not get a GPU or slot that was promised to an earlier one, which still gets as many
   head       if the first in the queue could be served, it still can when another job took GPUs
   starved    no job that waits is passed more than LIMIT times onto GPUs that it could use when cool
+  inside     a job inside a lease holds no GPU that the lease does not hold
+
+A job inside another starts while that one runs, chooses among its GPUs or slots of them, and has locks, a gate, a queue
+and a bell that only jobs inside the same one share. It inherits the files of the outer job, so the GPUs of that one
+stay locked until all inside have ended, and the outer job itself waits for these.
 """
 
+import itertools
 import sys
 from collections import deque
 
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
 FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit", "own-slots",
-          "shared-at-once", "no-guard", "moves")
+          "shared-at-once", "no-guard", "moves", "closed")
 LIMIT = 1
 MANY = 64  # slots that a GPU without a job has
 
 # The locks of a job on a GPU: its vendor file exclusively, shared, or neither for the moment in which the kernel
 # converts the lock; or shared and a slot, which is its number. A job that takes a slot has the guard before these.
+# Inside a lease the folder's file of the GPU is locked instead, and there is no guard: that step locks nothing.
 EXCLUSIVE, SHARED, CONVERTING, GUARD, BLOCKED = -1, -2, -3, -4, -5
 
 
@@ -104,13 +111,21 @@ class Job:
 
 
 class Model:
-    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=()):
+    def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=(),
+                 outer=()):
         """wishes: how many GPUs, of which, and of how many slots each; strict: the jobs that are; warm: the GPUs that
         begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
-        the first jobs, if they do not begin at the start."""
+        the first jobs, if they do not begin at the start; outer: pairs of a job and the one that it is inside."""
+        self.outer = dict(outer)
+        # Each job that has others inside is a space of locks, with one folder; the last one is that of all others.
+        self.spaces = sorted(set(self.outer.values()))
+        self.space = [self.spaces.index(self.outer[i]) if i in self.outer else len(self.spaces)
+                      for i in range(len(wishes))]
         self.wishes = [wish[:2] for wish in wishes]
         self.slots = [wish[2] if len(wish) > 2 else 1 for wish in wishes]
-        self.folders = folders or [0] * len(wishes)
+        folders = folders or [0] * len(wishes)
+        self.folders = [max(folders) + 1 + self.space[i] if i in self.outer else folder
+                        for i, folder in enumerate(folders)]
         self.gpus, self.kills, self.fault = tuple(range(gpus)), kills, fault
         self.strict, self.warm, self.problems = frozenset(strict), frozenset(warm), []
         self.orders = [self.gpus[:: -1 if i in backwards else 1] for i in range(len(wishes))]
@@ -118,17 +133,28 @@ class Model:
 
     def first(self):
         gates = (None,) * (max(self.folders) + 1)
-        return tuple(self.begin), gates, 0, self.kills, 1 + max(job[3] for job in self.begin), self.warm
+        bells = (0,) * (len(self.spaces) + 1)
+        return tuple(self.begin), gates, bells, self.kills, 1 + max(job[3] for job in self.begin), self.warm
 
-    def locks(self, jobs, g, me=None):
-        """The locks on a GPU, with their jobs, but one's own."""
-        return [(i, lock) for i, job in enumerate(jobs) for at, lock in job[1] if at == g and i != me]
+    def locks(self, jobs, g, space, me=None):
+        """The locks on a GPU in a space, with their jobs, but one's own."""
+        return [(i, lock) for i, job in enumerate(jobs) for at, lock in job[1]
+                if at == g and i != me and self.space[i] == space]
+
+    def usable(self, jobs, i):
+        """The GPUs that a job may have: inside a lease, those of the lease."""
+        usable = self.wishes[i][1]
+        return usable & {g for g, _ in jobs[self.outer[i]][1]} if i in self.outer else usable
+
+    def inside(self, jobs, me):
+        """Whether a job inside this one goes on."""
+        return any(jobs[i][1] or jobs[i][0] not in (START, ENDED) for i, outer in self.outer.items() if outer == me)
 
     def load(self, jobs, me):
         """What a job sees: the slots in its folder, and the vendor file, which no slot of its folder may explain."""
         load = Load(self.gpus)
         for g in self.gpus:
-            locks = self.locks(jobs, g)
+            locks = self.locks(jobs, g, self.space[me])
             for i, lock in locks:
                 if lock >= 0 and self.folders[i] == self.folders[me]:
                     load.add(g, MANY if self.fault == "own-slots" else self.slots[i])
@@ -152,9 +178,10 @@ class Model:
 
     def earlier(self, jobs, warm, me, fault=""):
         """What the jobs before this one wait for; then one's own wish."""
-        return [self.wishes[i] + (self.free_for(jobs, warm, me, me if fault == "own-terms" else i),
-                                  jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit",
-                                  self.orders[me if fault == "own-order" else i], self.slots[i])
+        return [(self.wishes[i][0], self.usable(jobs, i),
+                 self.free_for(jobs, warm, me, me if fault == "own-terms" else i),
+                 jobs[i][5] >= LIMIT and i != me and self.fault != "no-limit",
+                 self.orders[me if fault == "own-order" else i], self.slots[i])
                 for i in self.before(jobs, me) + [me]]
 
     def successors(self, state):
@@ -162,7 +189,7 @@ class Model:
         held = {g for job in jobs for g, _ in job[1]}
         for g in sorted(warm - held) if self.strict else ():
             # The first in the queue asks again from time to time.
-            yield "GPU %d cools" % g, jobs, gate, bell + 1, kills, number, warm - {g}
+            yield "GPU %d cools" % g, jobs, gate, tuple(b + 1 for b in bell), kills, number, warm - {g}
         for i, job in enumerate(jobs):
             for after in self.step(state, i):
                 yield ("job %d: %d" % (i, job[0]),) + after
@@ -173,25 +200,36 @@ class Model:
         return jobs[:i] + (job,) + jobs[i + 1 :]
 
     def end(self, state, i, kills):
-        """The kernel closes all files of the job: locks, gate, ticket, and the bell, which rings. The jobs of another
-        folder ask again from time to time."""
+        """The kernel closes all files of the job: locks, gate, ticket, and the bell, which rings. What jobs inside it
+        inherited stays open until the last of them has ended."""
         jobs, gate, bell, _, number, warm = state
-        rings = bool(jobs[i][1]) or bool(jobs[i][3])
-        dead = Job(at=ENDED).key()
+        keeps = jobs[i][1] if self.inside(jobs, i) and self.fault != "closed" else ()
+        bell = self.ring(i, bell, bool(jobs[i][1]) != bool(keeps) or bool(jobs[i][3]))
         warm = warm | {g for g, _ in jobs[i][1]} if self.strict else warm
-        return self.put(jobs, i, dead), self.leave(gate, i), bell + rings, kills, number, warm
+        jobs = self.put(jobs, i, Job(at=ENDED, held=keeps).key())
+        outer = self.outer.get(i)
+        while outer is not None and jobs[outer][0] == ENDED and jobs[outer][1] and not self.inside(jobs, outer):
+            jobs = self.put(jobs, outer, Job(at=ENDED).key())
+            bell = self.ring(outer, bell, True)
+            outer = self.outer.get(outer)
+        return jobs, self.leave(gate, i), bell, kills, number, warm
+
+    def ring(self, i, bell, rings):
+        """Only those hear it that look for GPUs of the same space. Those of another folder ask again from time to
+        time."""
+        return tuple(b + (rings and space == self.space[i]) for space, b in enumerate(bell))
 
     def leave(self, gate, i):
         return tuple(None if job == i else job for job in gate)
 
     def lock(self, jobs, i, g):
         """The next lock of the job on a GPU that it chose: the lock that it has then; None: the kernel refuses it."""
-        mine, others, slots = dict(jobs[i][1]).get(g), self.locks(jobs, g, i), self.slots[i]
+        mine, others, slots = dict(jobs[i][1]).get(g), self.locks(jobs, g, self.space[i], i), self.slots[i]
         here = [(self.slots[k], lock) for k, lock in others if lock >= 0 and self.folders[k] == self.folders[i]]
         locked = any(lock not in (CONVERTING, GUARD) for _, lock in others)
         if mine is None and slots > 1:
             guarded = any(lock in (CONVERTING, GUARD) or lock == EXCLUSIVE and self.slots[k] > 1 for k, lock in others)
-            return BLOCKED if guarded and self.fault != "no-guard" else GUARD
+            return BLOCKED if guarded and self.fault != "no-guard" and i not in self.outer else GUARD
         if mine is None or mine == GUARD and not here and self.fault != "shared-at-once":
             return None if locked and not (self.fault == "no-gate" and slots == 1) else EXCLUSIVE
         if mine == EXCLUSIVE:
@@ -204,6 +242,7 @@ class Model:
     def step(self, state, i):
         jobs, gate, bell, kills, number, warm = state
         at, held, want, ticket, seen, passes = jobs[i]
+        rung = bell[self.space[i]]
 
         def go(new, gate=gate, bell=bell, number=number, jobs=jobs, **change):
             job = Job(at, held, want, ticket, seen, passes)
@@ -213,7 +252,11 @@ class Model:
             return self.put(jobs, i, job.key()), gate, bell, kills, number, warm
 
         if at == START:
-            yield go(GATE, seen=0 if self.fault == "no-watch" else bell)
+            outer = jobs[self.outer[i]][0] if i in self.outer else RUN
+            if outer == RUN:
+                yield go(GATE, seen=0 if self.fault == "no-watch" else rung)
+            elif outer == ENDED:
+                yield go(ENDED)  # it is never started
         elif at == GATE:
             if self.fault == "no-gate":
                 yield go(CHOOSE)
@@ -242,7 +285,8 @@ class Model:
             elif left:  # taken meanwhile, by a job without this gate
                 yield go(TICKET, held=(), want=())
             else:
-                yield go(RUN, gate=self.leave(gate, i), ticket=0, want=(), passes=0, bell=bell + bool(ticket))
+                yield go(RUN, gate=self.leave(gate, i), ticket=0, want=(), passes=0,
+                         bell=self.ring(i, bell, bool(ticket)))
         elif at == TICKET:
             yield go(LEAVE, ticket=ticket or number, number=number + (not ticket))
         elif at == LEAVE:
@@ -251,19 +295,19 @@ class Model:
             if self.fault == "no-watch":
                 # It begins to watch only now, so what happened before is missed.
                 if not seen:
-                    yield go(WAIT, seen=bell + 1)
-                elif bell >= seen:
+                    yield go(WAIT, seen=rung + 1)
+                elif rung >= seen:
                     yield go(GATE, seen=0)
-            elif bell != seen:
-                yield go(GATE, seen=bell)
-        elif at == RUN:
+            elif rung != seen:
+                yield go(GATE, seen=rung)
+        elif at == RUN and not self.inside(jobs, i):
             yield self.end(state, i, kills)
 
     def passed(self, jobs, warm, me, chosen):
         """The jobs, with a pass for each that cannot be served now and could use a chosen GPU."""
         before = self.before(jobs, me)
         for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me)[:-1], self.load(jobs, me))):
-            if not enough and set(chosen) & self.wishes[i][1]:
+            if not enough and set(chosen) & self.usable(jobs, i):
                 passes = jobs[i][5] + 1
                 if passes > LIMIT:
                     self.problems.append("starved: job %d is passed for the %d. time" % (i, passes))
@@ -279,7 +323,7 @@ class Model:
         if worse(earlier, self.load(jobs, i), chosen, self.slots[i]):
             self.problems.append("order: job %d takes %s, so an earlier one gets less" % (i, chosen))
         for head in before[:1]:
-            count, usable = self.wishes[head]
+            count, usable = self.wishes[head][0], self.usable(jobs, head)
             after = self.load(jobs, i)
             can = {g for g in self.free_for(jobs, warm, i, head) & usable}
             for g in chosen:
@@ -289,10 +333,15 @@ class Model:
 
     def check(self, state, moves):
         jobs = state[0]
-        for g in self.gpus:
-            users = [i for i, lock in self.locks(jobs, g) if lock >= 0 or lock == EXCLUSIVE and self.slots[i] == 1]
+        for g, space in itertools.product(self.gpus, range(len(self.spaces) + 1)):
+            users = [i for i, lock in self.locks(jobs, g, space)
+                     if lock >= 0 or lock == EXCLUSIVE and self.slots[i] == 1]
             if users and len(users) > min(self.slots[i] for i in users):
                 self.problems.append("overlap: jobs %s" % users)
+        for i, outer in self.outer.items():
+            mine, its = ([g for g, _ in jobs[k][1]] for k in (i, outer))
+            if set(mine) - set(its):
+                self.problems.append("inside: job %d has %s, and its lease %s" % (i, mine, its))
         for i, job in enumerate(jobs):
             if job[0] == WAIT and job[1]:
                 self.problems.append("partial: job %d waits and holds %s" % (i, job[1]))
@@ -304,10 +353,10 @@ class Model:
         jobs, gate, bell, kills, number, warm = state
         tickets = sorted(job[3] for job in jobs if job[3])
         small = tuple(
-            (at, held, want, tickets.index(t) + 1 if t else 0, self.relative(seen, bell), passes)
-            for at, held, want, t, seen, passes in jobs
+            (at, held, want, tickets.index(t) + 1 if t else 0, self.relative(seen, bell[self.space[i]]), passes)
+            for i, (at, held, want, t, seen, passes) in enumerate(jobs)
         )
-        return small, gate, 0 if self.fault != "no-watch" else 1, kills, len(tickets) + 1, warm
+        return small, gate, (int(self.fault == "no-watch"),) * len(bell), kills, len(tickets) + 1, warm
 
     def relative(self, seen, bell):
         if self.fault == "no-watch":
@@ -350,8 +399,8 @@ def main():
         ("with promises by one's own terms", [(1, any_of(2)), (1, frozenset([1])), (1, any_of(2))], 2, 0, "own-terms",
          [0], [0]),
         ("jobs with orders of their own", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 1, "", [0], [0], [0, 1]),
-        ("with promises by one's own order", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 0, "own-order", [], [],
-         [0]),
+        ("with promises by one's own order", [(1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 0, "own-order", [],
+         [], [0]),
         ("with passes without limit", [(1, any_of(1))] * 3, 1, 0, "no-limit", [0], [0]),
         ("a whole GPU among slots", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2)], 1, 3, ""),
         ("slots of GPUs", [(2, any_of(2), 2), (1, any_of(2), 3), (1, any_of(2))], 2, 2, ""),
@@ -360,18 +409,28 @@ def main():
         ("two folders", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 2, "", [], [], [], [0, 1, 1]),
         ("a whole GPU of another folder", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2)], 1, 2, "", [], [], [],
          [0, 1, 0]),
-        ("with slots that do not count those of others", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 3)], 1, 0,
-         "own-slots"),
+        ("with slots that do not count those of others", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 3)], 1,
+         0, "own-slots"),
         ("with different slots without the gate", [(1, any_of(1), 2), (1, any_of(1), 3), (1, any_of(1), 2)], 1, 0,
          "no-gate"),
         ("with two folders that share at once", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 0,
          "shared-at-once", [], [], [], [0, 1, 1]),
-        ("with slots that pass without limit", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2), (1, any_of(1), 2)],
-         1, 0, "no-limit"),
+        ("with slots that pass without limit",
+         [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 0, "no-limit"),
         ("two folders without the guard", [(1, any_of(1), 2), (1, any_of(1), 2), (1, any_of(1), 2)], 1, 0, "no-guard",
          [], [], [], [0, 1, 1]),
         ("slots that could move a promise", moved, 2, 1, "", [], [], [], [], waiting),
         ("with slots that move a promise", moved, 2, 0, "moves", [], [], [], [], waiting),
+        ("jobs inside a lease", [(2, any_of(2)), (1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 2, "", [], [], [],
+         [], [], [(1, 0), (2, 0)]),
+        ("jobs inside two leases", [(1, any_of(2)), (1, any_of(2)), (1, any_of(2)), (1, any_of(2))], 2, 2, "", [], [],
+         [], [], [], [(1, 0), (3, 2)]),
+        ("a lease whose files are closed", [(1, any_of(1)), (1, any_of(1)), (1, any_of(1))], 1, 1, "closed", [], [], [],
+         [], [], [(1, 0)]),
+        ("slots inside a lease", [(2, any_of(2)), (1, any_of(2), 2), (2, any_of(2), 3), (1, any_of(2), 2)], 2, 2, "",
+         [], [], [], [], [], [(1, 0), (2, 0)]),
+        ("a lease inside a lease inside a lease", [(1, any_of(1)), (1, any_of(1)), (1, any_of(1))], 1, 2, "", [], [], [], [], [],
+         [(1, 0), (2, 1)]),
     ]
     print("1..%d" % len(cases))
     failed = 0
