@@ -18,6 +18,8 @@ enum {
 	GATE_MS = 10000,
 	ASK_MS = 1000,   /* how often the first in the queue asks NVML again */
 	LOOK_MS = 30000, /* how often the others look */
+	TURN_MS = 3,     /* how much later than the one before it a job looks after a change */
+	MAX_TURNS = 16,
 	MAX_TELL = 4096
 };
 
@@ -38,7 +40,7 @@ struct taking {
 	gpumap_lease *lease;
 	int watch, gate, ticket; /* descriptors; -1 */
 	uint64_t number;         /* of the ticket */
-	bool first;              /* no one waits before this job */
+	size_t before;           /* how many jobs before this one wait for its GPUs */
 	bool preview;            /* nothing is locked or written, and it does not wait */
 	struct strbuf told;      /* what it waits for */
 	struct timespec start;
@@ -105,16 +107,19 @@ static int file_failure(const struct taking *t, const char *what)
 			   ABOUT(.origin = t->folder.path), "%s: %s", what, strerror(errno));
 }
 
-/* Whether a job before this one waits for a GPU that this one can use. */
-static bool shares_gpus(const struct wishes *wishes, size_t gpus)
+/* How many jobs before this one wait for a GPU that this one can use. */
+static size_t count_before(const struct wishes *wishes, size_t gpus)
 {
 	const bool *own = wishes->list[wishes->count].usable;
+	size_t n = 0;
 
 	for (size_t i = 0; i < wishes->count; i++)
 		for (size_t g = 0; g < gpus; g++)
-			if (own[g] && wishes->list[i].usable[g])
-				return true;
-	return false;
+			if (own[g] && wishes->list[i].usable[g]) {
+				n++;
+				break;
+			}
+	return n;
 }
 
 static size_t count_true(const bool *list, size_t count)
@@ -459,7 +464,7 @@ static int attempt(struct taking *t, bool *got)
 	*got = false;
 	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
 	if (r == GPUMAP_OK) {
-		t->first = !shares_gpus(&wishes, t->lease->inventory->count);
+		t->before = count_before(&wishes, t->lease->inventory->count);
 		r = too_many(t, own->usable);
 	}
 	if (r == GPUMAP_OK)
@@ -524,7 +529,8 @@ static bool drain(const struct taking *t)
 static bool wait_for_change(const struct taking *t, int64_t ms)
 {
 	struct pollfd changed = {t->watch, POLLIN, 0};
-	const struct timespec moment = {0, 2000000};
+	const long turn = t->before < MAX_TURNS ? (long)t->before : MAX_TURNS;
+	const struct timespec moment = {0, (2 + TURN_MS * turn) * 1000000};
 	const int64_t end = clock_milliseconds() + ms;
 
 	for (int64_t left = ms; left >= 0; left = end - clock_milliseconds()) {
@@ -564,7 +570,7 @@ static int64_t pause_ms(const struct taking *t, int round)
 	static const int again[] = {5, 20, 100, 1000};
 	int64_t left =
 		t->claim->wait_ms < 0 ? INT64_MAX : t->claim->wait_ms - elapsed_ms(&t->start);
-	int64_t ms = t->first ? ASK_MS : LOOK_MS;
+	int64_t ms = t->before ? LOOK_MS : ASK_MS;
 
 	if (round < (int)ARRAY_SIZE(again))
 		ms = again[round];
@@ -592,7 +598,7 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 			    gpumap_finding_str(
 				    gpumap_report_get(scratch, gpumap_report_count(scratch) - 1),
 				    GPUMAP_FINDING_TEXT));
-		t->first = true;
+		t->before = 0;
 		r = GPUMAP_OK;
 	}
 	if (r != GPUMAP_OK || *got)
