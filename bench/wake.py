@@ -33,7 +33,7 @@ def began(job):
 
 def wait_for(job, name):
     """A job that waits, and has said so."""
-    process = subprocess.Popen([gpumap, "pick", "1", "--from", "0", "--wait", "--", holder, "held", "0"],
+    process = subprocess.Popen([gpumap, "pick", "1", "--from", "0", "--wait", "--", holder, "held", "0", "1"],
                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ, RACE_JOB=job), **quiet)
     while "waiting" not in process.stderr.readline().decode():
         assert process.poll() is None, name
