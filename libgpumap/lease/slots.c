@@ -55,9 +55,11 @@ int lease_slots_each(const struct lease_folder *folder,
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while ((entry = readdir(dir))) {
+		const bool here = starts_with(entry->d_name, folder->prefix);
+		const char *name = entry->d_name + (here ? strlen(folder->prefix) : 0);
 		struct span gpu;
-		size_t slots = read_name(&gpu, entry->d_name);
-		int fd = slots ? lease_file(folder, entry->d_name, O_RDONLY, false) : -1;
+		size_t slots = here ? read_name(&gpu, name) : 0;
+		int fd = slots ? lease_file(folder, name, O_RDONLY, false) : -1;
 
 		if (fd >= 0 && !lease_try(fd, true))
 			fn(gpu, slots, fd, data);
