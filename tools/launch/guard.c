@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "drop_inherited.h"
+#include "process_title.h"
 #include "process_tree.h"
 #include "rank_shown.h"
 

@@ -26,11 +26,4 @@ struct process_state {
 bool process_state_enter(struct process_state *state, const struct launch *launch, size_t files);
 void process_state_leave(const struct process_state *state);
 
-/* --- processes beside the ranks ------------------------------------------------ */
-
-/* Sets the name and the command line that ps(1) shows for this forked process: "NAME of LAUNCHER".
- * With those of the launcher, `pkill -f train.py` would also hit it. The strings of main's argv are
- * gone then. */
-void process_title(const char *name, pid_t launcher);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "process_state.h"
+#include "process_title.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void overwrite(int memory, uint64_t start, uint64_t end, const char *text
 	}
 }
 
-void process_title(const char *name, pid_t launcher)
+void process_title(const char *name, pid_t pid)
 {
 	struct process_stat stat;
 	char text[64];
@@ -38,7 +38,7 @@ void process_title(const char *name, pid_t launcher)
 		return;
 	/* The last byte stays 0: otherwise the kernel shows the environment as well. */
 	room = (size_t)(stat.arg_end - stat.arg_start);
-	if ((size_t)snprintf(text, sizeof(text), "%s of %d", name, (int)launcher) >= room)
+	if ((size_t)snprintf(text, sizeof(text), "%s of %d", name, (int)pid) >= room)
 		snprintf(text, room < sizeof(text) ? room : sizeof(text), "%s", name);
 	memory = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
 	if (memory < 0)

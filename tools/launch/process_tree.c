@@ -7,11 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "process_handle.h"
 #include "process_stat.h"
 #include "text.h"
 
-#ifndef SYS_pidfd_open /* in headers older than the kernel; all machines have this number */
-#define SYS_pidfd_open 434
+#ifndef SYS_pidfd_send_signal /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_send_signal 424
 #endif
 
@@ -101,7 +101,7 @@ static void choose(struct tree *tree, pid_t root, const struct tree_except *exce
 /* The pid may be another process by now, so check again once it is held. */
 static void send_signal(const struct node *node, int sig)
 {
-	int fd = (int)syscall(SYS_pidfd_open, node->pid, 0);
+	int fd = process_pidfd(node->pid);
 	struct process_stat again;
 	bool same;
 
