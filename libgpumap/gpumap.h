@@ -965,6 +965,14 @@ int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
  * gpumap_lease_take, but not GPUMAP_EBUSY, unless another process keeps the gate. */
 int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
+/* Leases the GPUs that the process `pid` and those below it use now, also if others use them too:
+ * then a warning names these, unless the claim has `slots`. It takes from the claim only where
+ * leases are, the lease that this process runs in, and `slots`. It does not wait. GPUMAP_EINPUT:
+ * they use no GPU, or one that cannot be leased, or that is not visible. GPUMAP_EBUSY: a lease
+ * keeps one of them. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
+		       gpumap_report *report);
+
 enum {
 	GPUMAP_LEASE_NONE = -1,   /* the GPU is not leased */
 	GPUMAP_LEASE_UNKNOWN = -2 /* it cannot be seen whether it is */

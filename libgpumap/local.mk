@@ -96,18 +96,21 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/keys.def \
 	libgpumap/launchers.c \
 	libgpumap/visible_explain.c \
+	libgpumap/lease/adopt.c \
 	libgpumap/lease/choose.c \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \
 	libgpumap/lease/gpu_lock.c \
 	libgpumap/lease/holders.c \
 	libgpumap/lease/in_use.c \
-	libgpumap/lease/lease.h \
+	libgpumap/lease/lease.c libgpumap/lease/lease.h \
 	libgpumap/lease/look.c \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
+	libgpumap/lease/note.c libgpumap/lease/note.h \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \
+	libgpumap/lease/revoke.c libgpumap/lease/revoke.h \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \

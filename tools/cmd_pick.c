@@ -10,6 +10,7 @@
 #include "lease_here.h"
 #include "pick_container.h"
 #include "pick_hold.h"
+#include "pick_keep.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -27,33 +28,47 @@ static const struct option_row rows[] = {
 	 "a GPU with at least so much memory in use is not free; default: 512M"},
 	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
+	{"--for", "TIME",
+	 "end the lease after this time, such as 8h; a warning comes before, and the program goes "
+	 "on"},
+	{"--idle", "TIME", "end it when the GPUs had no load for this time, such as 30m"},
+	{"--shell", NULL,
+	 "print a line that exports the list, for eval; the lease lasts until the shell ends"},
+	{"--hold", "PID", "keep the lease until this process ends"},
+	{"--adopt", "PID",
+	 "lease the GPUs that this process and those below it use, until it ends; without N"},
 	{NULL, NULL, NULL},
 };
 
 struct arguments {
 	struct output output;
 	gpumap_claim *claim;
+	struct pick_keep keep;
+	struct lease_limits limits;
 	bool uuid, malformed;
-	size_t printed; /* of the report's findings */
-	const char *count;
+	size_t printed;              /* of the report's findings */
+	const char *count, *chooses; /* NULL; the last option that chooses GPUs */
 	char **program;
 };
 
 static void help(const struct options *options)
 {
 	fputs("usage: gpumap pick N [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
+	      "       gpumap pick --adopt PID\n"
 	      "\n"
 	      "Chooses N free GPUs and keeps them for PROGRAM, which gets their list in\n"
 	      "CUDA_VISIBLE_DEVICES. They are leased until the program and all that it started\n"
 	      "are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
 	      "of its memory is in use. Jobs that wait are served in the order in which they\n"
-	      "came. Without PROGRAM the list is printed, and nothing keeps the GPUs.\n"
+	      "came. Without PROGRAM the list is printed, and nothing keeps the GPUs, unless\n"
+	      "--shell or --hold names what does.\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
 	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
 	      "  gpumap pick 1 --slots 4 -- ./small-job\n"
 	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
+	      "  eval \"$(gpumap pick 2 --shell)\"\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
@@ -83,9 +98,12 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 		    {"--max-load", "max_load"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (streq(name, keys[i].option))
+		if (streq(name, keys[i].option)) {
+			if (!streq(name, "--slots"))
+				a->chooses = keys[i].option;
 			return gpumap_claim_set(a->claim, keys[i].key, value ? value : "yes", name,
 						a->output.report);
+		}
 	if (streq(name, "--uuid"))
 		a->uuid = true;
 	return GPUMAP_OK;
@@ -106,7 +124,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			*done = true;
 			return GPUMAP_OK;
 		}
-		if (!*name && a->count) {
+		if (!*name && (a->count || options.ended)) {
 			if (!options.ended)
 				return report_fail(
 					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
@@ -119,7 +137,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		if (!*name) {
 			a->count = options.operand;
 			r = gpumap_claim_set(a->claim, "count", a->count, "N", report);
-		} else if (!output_option(&a->output, name, options.value, &failed)) {
+		} else if (!output_option(&a->output, name, options.value, &failed) &&
+			   !pick_keep_option(&a->keep, name, options.value) &&
+			   !lease_limits_option(&a->limits, name, options.value, &failed, report)) {
 			r = claim_option(a, name, options.value);
 		}
 	}
@@ -129,7 +149,15 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write the program, or leave out --"),
 				   "there is no program after --");
-	if (!a->count)
+	if (lease_limits_given(&a->limits) && !a->program && !pick_keeps(&a->keep))
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = lease_limits_given(&a->limits),
+					 .fix = "write a program, --shell or --hold PID"),
+				   "nothing keeps the lease that long");
+	r = pick_keep_check(&a->keep, a->program, a->count ? a->count : a->chooses, report);
+	if (r != GPUMAP_OK)
+		return r;
+	if (!a->count && !a->keep.adopt)
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			ABOUT(.fix = "write for example gpumap pick 2 -- python3 train.py"),
@@ -188,32 +216,59 @@ static int print_list(const struct arguments *a, const char *list)
 static int status_of(const struct arguments *a, int code, bool program)
 {
 	if (!program)
-		return a->malformed || code == GPUMAP_EFILE ? STATUS_MALFORMED : STATUS_NO;
+		return a->malformed || code == GPUMAP_EFILE || code == GPUMAP_ENOMEM ||
+				       report_lacks_memory(a->output.report)
+			       ? STATUS_MALFORMED
+			       : STATUS_NO;
 	return lease_status(code, a->output.report);
+}
+
+/* For pick_keep too. */
+static int take(gpumap_lease **lease, char **list, void *data)
+{
+	struct arguments *a = data;
+	gpumap_report *report = a->output.report;
+	int r;
+
+	r = lease_here(a->claim, report);
+	if (r == GPUMAP_OK)
+		r = a->keep.adopt ? gpumap_lease_adopt(lease, a->claim, a->keep.pid, report)
+				  : lease_take(lease, a->claim, report);
+	if (r != GPUMAP_OK)
+		return status_of(a, r, a->program);
+	a->limits.claim = a->claim;
+	r = lease_limits_check(&a->limits, *lease, report);
+	if (r == GPUMAP_OK) {
+		*list = list_of(a, *lease);
+		r = *list ? GPUMAP_OK : GPUMAP_ENOMEM;
+	}
+	if (r == GPUMAP_OK)
+		return STATUS_ANSWERED;
+	gpumap_lease_free(*lease);
+	return status_of(a, r, a->program);
 }
 
 static int pick(struct arguments *a)
 {
 	gpumap_lease *lease = NULL;
 	CLEANUP_FREE char *list = NULL;
-	int r = lease_here(a->claim, a->output.report);
+	int status;
 
-	if (r == GPUMAP_OK)
-		r = lease_take(&lease, a->claim, a->output.report);
-	if (r != GPUMAP_OK)
-		return status_of(a, r, a->program);
-	list = list_of(a, lease);
-	if (!list) {
-		gpumap_lease_free(lease);
-		return status_of(a, GPUMAP_ENOMEM, a->program);
+	if (pick_keeps(&a->keep)) {
+		status = pick_keep(&a->keep, &a->limits, take, a, &a->output);
+		a->printed = a->keep.printed;
+		return status;
 	}
+	status = take(&lease, &list, a);
+	if (status != STATUS_ANSWERED)
+		return status;
 	/* A remark is of use before the program runs, which can take days. */
 	a->printed = print_report(&a->output, 0);
 	if (a->program)
-		return pick_hold(lease, list, a->program, a->output.report);
-	r = print_list(a, list);
+		return pick_hold(lease, list, a->program, &a->limits, a->output.report);
+	status = print_list(a, list);
 	gpumap_lease_free(lease);
-	return r;
+	return status;
 }
 
 /* Before the options are read as far as the program. */

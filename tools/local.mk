@@ -32,9 +32,10 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/commands.def \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
+	tools/gpu_load.c tools/gpu_load.h \
 	tools/foreign_option.c tools/foreign_option.h \
 	tools/helper_path.c tools/helper_path.h \
-	tools/lease_here.c tools/lease_here.h \
+	tools/lease_end.c tools/lease_end.h tools/lease_here.c tools/lease_here.h \
 	tools/lint_print.c tools/lint_print.h \
 	tools/lint_column.c \
 	tools/lint_sarif.c \
@@ -44,6 +45,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/output.c \
 	tools/pick_container.c tools/pick_container.h \
 	tools/pick_hold.c tools/pick_hold.h \
+	tools/pick_keep.c tools/pick_keep.h tools/pick_shell.c tools/pick_shell.h \
 	tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \

@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "process_handle.h"
 #include "readfile.h"
 #include "reap.h"
 #include "report.h"
 #include "strbuf.h"
-
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 
 enum {
 	MAX_ANSWER = 65536,
@@ -203,7 +199,7 @@ bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_l
 	size_t words = 0, room, n = 0, client;
 	const char *name;
 
-	*ret = (struct pick_container){.argv = argv};
+	*ret = (struct pick_container){.argv = argv, .process = -1};
 	if (!has_word(argv, DOCKER) && !has_word(argv, CDI))
 		return true;
 	while (argv[words])
@@ -232,6 +228,8 @@ bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_l
 
 void pick_container_close(struct pick_container *container)
 {
+	if (container->process >= 0)
+		close(container->process);
 	arena_free(&container->arena);
 }
 
@@ -319,19 +317,6 @@ static enum container_state look(const struct pick_container *c, pid_t *pid)
 	return answer ? state_of(answer, pid) : CONTAINER_UNKNOWN;
 }
 
-/* Until the process ends, at most ASK_MS; or a moment, if it cannot be seen here. */
-static void wait_for_process(pid_t pid)
-{
-	struct pollfd process = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
-
-	if (process.fd < 0) {
-		poll(NULL, 0, RETRY_MS);
-		return;
-	}
-	poll(&process, 1, ASK_MS);
-	close(process.fd);
-}
-
 bool pick_container_runs(const struct pick_container *container)
 {
 	pid_t pid;
@@ -339,21 +324,32 @@ bool pick_container_runs(const struct pick_container *container)
 	return container->client && look(container, &pid) != CONTAINER_ENDED;
 }
 
-void pick_container_wait(const struct pick_container *container)
+/* Asks the client, and sets when to ask again. A process that cannot be seen here is asked for more
+ * often. */
+static bool ask_again(struct pick_container *c)
 {
-	enum container_state state;
 	pid_t pid = 0;
+	enum container_state state = look(c, &pid);
 
-	for (int tries = 0; tries < RETRIES;) {
-		state = look(container, &pid);
-		if (state == CONTAINER_ENDED)
-			return;
-		if (state == CONTAINER_RUNS) {
-			wait_for_process(pid);
-			tries = 0;
-		} else {
-			poll(NULL, 0, RETRY_MS);
-			tries++;
-		}
+	if (state == CONTAINER_RUNS)
+		c->process = process_pidfd(pid);
+	c->ask_ms = clock_milliseconds() + (c->process >= 0 ? ASK_MS : RETRY_MS);
+	c->tries = state == CONTAINER_RUNS ? 0 : c->tries + 1;
+	return state != CONTAINER_ENDED && c->tries < RETRIES;
+}
+
+bool pick_container_wait(struct pick_container *container, int wake)
+{
+	struct pollfd ready[] = {{container->process, POLLIN, 0}, {wake, POLLIN, 0}};
+	int64_t left = container->ask_ms - clock_milliseconds();
+
+	if (left > 0) {
+		poll(ready, ARRAY_SIZE(ready), (int)left);
+		if (!ready[0].revents)
+			return true;
 	}
+	if (container->process >= 0)
+		close(container->process);
+	container->process = -1;
+	return ask_again(container);
 }

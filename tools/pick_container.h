@@ -13,6 +13,10 @@ struct pick_container {
 	char **argv;      /* ends with NULL */
 	size_t client;    /* how many words begin each command of the client; 0: there is none */
 	const char *name; /* the label of its container */
+	/* While it is waited for. */
+	int process;    /* a pidfd of its first process; -1 */
+	int64_t ask_ms; /* when the client is asked again, by clock_milliseconds() */
+	int tries;      /* how often it gave no answer that counts */
 };
 
 /* Reports what is wrong with a program's words before a lease is taken. GPUMAP_EINPUT after its
@@ -26,7 +30,8 @@ void pick_container_close(struct pick_container *container);
 
 /* Whether the container may still run. It is not a child of the client, so the client is asked. */
 bool pick_container_runs(const struct pick_container *container);
-/* Waits until it has ended. */
-void pick_container_wait(const struct pick_container *container);
+/* Waits for a moment, in which it may end, or until `wake` is readable; -1: nothing wakes. False:
+ * it has ended, or its client does not answer for long. */
+bool pick_container_wait(struct pick_container *container, int wake);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,11 +21,22 @@
 #include "pick_container.h"
 #include "report.h"
 
-/* What the guard tells pick: first the program's pid or why there is none, then its end. */
+/* What the guard tells pick: first the program's pid or why there is none, then its end. Before
+ * that, lines for the user. */
 struct news {
 	pid_t pid;
-	int error;  /* of exec */
-	int status; /* as waitpid(2) gives it */
+	int error;                 /* of exec */
+	int status;                /* as waitpid(2) gives it */
+	char text[LEASE_END_TEXT]; /* a line for the user; "" */
+};
+
+/* What is run with which lease. */
+struct held {
+	gpumap_lease *lease;
+	const char *list;
+	struct pick_container *container; /* has the program's words */
+	const struct lease_limits *limits;
+	pid_t pick;
 };
 
 static volatile sig_atomic_t program;
@@ -44,20 +57,20 @@ struct inherited {
 	void (*child)(int); /* what SIGCHLD does */
 };
 
-static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed,
-			   const struct inherited *inherited) __attribute__((noreturn));
-static void become_program(const gpumap_lease *lease, const char *list, char **argv, int failed,
-			   const struct inherited *inherited)
+static void become_program(const struct held *h, int failed, const struct inherited *inherited)
+	__attribute__((noreturn));
+static void become_program(const struct held *h, int failed, const struct inherited *inherited)
 {
+	char **argv = h->container->argv;
 	char keeper[16];
 	int fd, error;
 
 	snprintf(keeper, sizeof(keeper), "%d", (int)getppid());
-	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
+	for (size_t i = 0; (fd = gpumap_lease_descriptor(h->lease, i)) >= 0; i++)
 		fcntl(fd, F_SETFD, 0);
 	signal(SIGCHLD, inherited->child);
 	sigprocmask(SIG_SETMASK, &inherited->blocked, NULL);
-	if (setenv("CUDA_VISIBLE_DEVICES", list, 1) == 0 &&
+	if (setenv("CUDA_VISIBLE_DEVICES", h->list, 1) == 0 &&
 	    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) == 0 &&
 	    setenv("GPUMAP_LEASE", keeper, 1) == 0)
 		execvp(*argv, argv);
@@ -69,88 +82,175 @@ static void become_program(const gpumap_lease *lease, const char *list, char **a
 
 /* --- the guard -------------------------------------------------------------------------- */
 
+/* What the guard waits for. */
+struct watch {
+	const struct held *held;
+	struct lease_end end;
+	pid_t pid;    /* of the program */
+	bool ended;   /* the program has */
+	int status;   /* its, then */
+	int news_fd;  /* to pick; -1: its end was told */
+	int children; /* readable when a child has ended */
+};
+
 static void send_news(int fd, const struct news *news)
 {
 	while (write(fd, news, sizeof(*news)) < 0 && errno == EINTR)
 		;
 }
 
-/* Reaps what has ended. Whether a child is left, which is what the program started. */
-static bool is_family_left(void)
+/* Collects the children that have ended. False: none is left, which is what the program started. */
+static bool collect(struct watch *w)
 {
 	pid_t ended;
+	int status;
 
-	do {
-		ended = waitpid(-1, NULL, WNOHANG);
-	} while (ended > 0 || (ended < 0 && errno == EINTR));
+	while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+		if (ended == w->pid) {
+			w->ended = true;
+			w->status = status;
+		}
 	return ended == 0;
 }
 
-/* What the program started outlives it as a child of the guard, which is a subreaper. If nothing is
- * left, the lease ends before pick does: the next command of a script may want the GPUs. */
-static void wait_for_all(gpumap_lease *lease, const struct pick_container *container, pid_t pid,
-			 int news_fd)
+static void look_at_limits(struct watch *w)
 {
-	struct news news = {.pid = pid};
-	pid_t ended;
-	int status;
-	bool runs;
+	struct news news = {.pid = w->pid};
 
-	while ((ended = waitpid(-1, &status, 0)) > 0 || errno == EINTR) {
-		if (ended != pid)
+	if (lease_end_look(&w->end, news.text) && w->news_fd >= 0)
+		send_news(w->news_fd, &news);
+}
+
+/* Until the container has ended, or the lease. */
+static void wait_for_container(struct watch *w)
+{
+	bool limited = w->end.timer >= 0;
+
+	while ((!limited || w->end.timer >= 0) &&
+	       pick_container_wait(w->held->container, w->end.timer))
+		look_at_limits(w);
+}
+
+/* If nothing is left, the lease ends before pick does: the next command of a script may want the
+ * GPUs. Returns whether children are left. */
+static bool tell_end(struct watch *w)
+{
+	struct news news = {.pid = w->pid, .status = w->status};
+	bool runs = pick_container_runs(w->held->container);
+
+	if (!collect(w) && !runs) {
+		lease_end_close(&w->end);
+		gpumap_lease_free(w->held->lease);
+	}
+	send_news(w->news_fd, &news);
+	close(w->news_fd);
+	w->news_fd = -1;
+	if (runs)
+		wait_for_container(w);
+	return collect(w);
+}
+
+/* What the program started outlives it as a child of the guard, which is a subreaper. */
+static void wait_for_all(struct watch *w)
+{
+	struct pollfd ready[] = {{w->children, POLLIN, 0}, {-1, POLLIN, 0}};
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		bool left = collect(w);
+
+		if (w->ended && w->news_fd >= 0)
+			left = tell_end(w);
+		if (!left)
+			return;
+		ready[1].fd = w->end.timer;
+		if (poll(ready, ARRAY_SIZE(ready), -1) <= 0)
 			continue;
-		news.status = status;
-		runs = pick_container_runs(container);
-		if (!is_family_left() && !runs)
-			gpumap_lease_free(lease);
-		send_news(news_fd, &news);
-		close(news_fd);
-		if (runs)
-			pick_container_wait(container);
+		if (ready[0].revents && read(w->children, &info, sizeof(info)) < 0 &&
+		    errno != EAGAIN)
+			return;
+		if (w->end.timer >= 0 && ready[1].revents)
+			look_at_limits(w);
 	}
 }
 
 /* Keeps the lease, and nothing else of the caller. */
-static void keep_lease(const gpumap_lease *lease, int news_fd)
+static void keep_lease(const struct watch *w)
 {
+	const int keep[] = {w->news_fd, w->children, w->end.timer, w->end.note.fd};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int *held = lease_descriptors(lease);
+	int *held = lease_descriptors(w->held->lease);
 
 	if (held && null >= 0)
-		drop_inherited(null, &news_fd, 1, held);
+		drop_inherited(null, keep, ARRAY_SIZE(keep), held);
 	free(held);
 }
 
-/* All signals are blocked, so those of the terminal do not end it. */
-static void guard(gpumap_lease *lease, const char *list, const struct pick_container *container,
-		  int news_fd, struct inherited *inherited) __attribute__((noreturn));
-static void guard(gpumap_lease *lease, const char *list, const struct pick_container *container,
-		  int news_fd, struct inherited *inherited)
+/* SIGCHLD is blocked, as all signals are. */
+static int watch_children(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The program's pid, or why there is none. */
+static struct news start_program(const struct watch *w, const struct inherited *inherited)
 {
 	struct news news = {0};
 	int failed[2];
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	prctl(PR_SET_NAME, "pick-guard");
-	/* If it is ignored, there is nothing to wait for. */
-	inherited->child = signal(SIGCHLD, SIG_DFL);
-	if (pipe2(failed, O_CLOEXEC) < 0) {
+	if (w->children < 0 || pipe2(failed, O_CLOEXEC) < 0) {
 		news.error = errno;
-		send_news(news_fd, &news);
-		_exit(1);
+		return news;
 	}
 	news.pid = fork();
 	if (news.pid == 0)
-		become_program(lease, list, container->argv, failed[1], inherited);
+		become_program(w->held, failed[1], inherited);
 	close(failed[1]);
 	if (news.pid < 0)
 		news.error = errno;
 	else if (read(failed[0], &news.error, sizeof(news.error)) != sizeof(news.error))
 		news.error = 0;
+	close(failed[0]);
+	return news;
+}
+
+/* All signals are blocked, so those of the terminal do not end it. */
+static void guard(const struct held *h, int news_fd, struct inherited *inherited)
+	__attribute__((noreturn));
+static void guard(const struct held *h, int news_fd, struct inherited *inherited)
+{
+	struct watch w = {.held = h, .news_fd = news_fd};
+	struct news news;
+	bool watched;
+	int why;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, "pick-guard");
+	/* The user of the lease may revoke it: where Yama is in use, only a parent could. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	/* If it is ignored, there is nothing to wait for. */
+	inherited->child = signal(SIGCHLD, SIG_DFL);
+	/* Before the program looks. */
+	watched = lease_end_begin(&w.end, h->limits, h->lease, h->pick);
+	why = errno;
+	w.children = watch_children();
+	news = start_program(&w, inherited);
 	send_news(news_fd, &news);
-	keep_lease(lease, news_fd);
-	if (news.pid > 0)
-		wait_for_all(lease, container, news.pid, news_fd);
+	w.pid = news.pid;
+	if (w.pid > 0 && !watched) {
+		snprintf(news.text, sizeof(news.text),
+			 "the lease has no end before that of the program: %s", strerror(why));
+		send_news(news_fd, &news);
+	}
+	if (w.pid > 0) {
+		keep_lease(&w);
+		wait_for_all(&w);
+	}
+	lease_end_close(&w.end);
 	_exit(0);
 }
 
@@ -194,6 +294,17 @@ static void catch_signals(const sigset_t *blocked)
 	sigprocmask(SIG_SETMASK, blocked, NULL);
 }
 
+/* Until there is news of the program. */
+static bool read_end(int fd, struct news *news)
+{
+	while (read_news(fd, news)) {
+		if (!*news->text)
+			return true;
+		fprintf(stderr, "gpumap: %s\n", news->text);
+	}
+	return false;
+}
+
 static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *report)
 {
 	struct news news;
@@ -204,14 +315,16 @@ static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *r
 		return failed_to_start(*argv, news.error, report);
 	program = news.pid;
 	catch_signals(blocked);
-	if (!read_news(fd, &news))
+	if (!read_end(fd, &news))
 		return guard_is_gone(report);
 	return WIFSIGNALED(news.status) ? 128 + WTERMSIG(news.status) : WEXITSTATUS(news.status);
 }
 
-int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report *report)
+int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,
+	      gpumap_report *report)
 {
 	struct pick_container container;
+	const struct held held = {lease, list, &container, limits, getpid()};
 	struct inherited inherited;
 	int news[2], status = STATUS_OWN_FAILURE;
 	bool opened = pick_container_open(&container, argv, lease);
@@ -230,7 +343,7 @@ int pick_hold(gpumap_lease *lease, const char *list, char **argv, gpumap_report 
 	pid = fork();
 	if (pid == 0) {
 		close(news[0]);
-		guard(lease, list, &container, news[1], &inherited);
+		guard(&held, news[1], &inherited);
 	}
 	close(news[1]);
 	if (pid < 0)

@@ -58,6 +58,11 @@ static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap
 	return true;
 }
 
+int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu)
+{
+	return open_sysfs(folder, gpu, "vendor");
+}
+
 /* --- taking ------------------------------------------------------------------------------ */
 
 /* What a job takes of a GPU. */
@@ -104,7 +109,7 @@ static bool lock_files(struct lease_locks *locks, const struct lease_folder *fol
 			return false;
 		share = wanted.held ? SHARE_MORE : SHARE_FIRST;
 	}
-	locks->vendor = open_sysfs(folder, gpu, "vendor");
+	locks->vendor = lease_vendor(folder, gpu);
 	if (locks->vendor < 0 ? errno != ENOENT : !lock_as(locks->vendor, share))
 		return false;
 	locks->file = lease_file(folder, name, O_RDONLY, true);
@@ -176,7 +181,7 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 
 	/* A guard that stays locked does not hide the state. */
 	lock_guard(&guard, folder, gpu, LOOK_MS);
-	fd = open_sysfs(folder, gpu, "vendor");
+	fd = lease_vendor(folder, gpu);
 	*holder = 0;
 	state = state_of(fd, holder);
 	close_quietly(fd);

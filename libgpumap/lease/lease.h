@@ -74,6 +74,9 @@ enum lease_state {
 	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
 };
 
+/* Opens its vendor file; -1 with ENOENT: sysfs has no such device, as in WSL and some containers.
+ */
+int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu);
 /* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *holder is a process that took it, 0: not visible;
  * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. */
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
@@ -83,6 +86,23 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *gpu, size_t slots);
 void lease_unlock(struct lease_locks *locks);
+
+/* --- a lease -------------------------------------------------------------------------- */
+
+struct gpumap_lease {
+	gpumap_inventory *inventory;
+	size_t *gpus; /* positions in the inventory, ascending */
+	struct lease_locks *locks;
+	size_t count;
+	int bell;
+	char *visible;
+};
+
+/* Sets the list of its GPUs. GPUMAP_ENOMEM. */
+int lease_list(gpumap_lease *lease);
+/* Sets its list and opens the bell, once its GPUs are locked. GPUMAP_EFILE, GPUMAP_ENOMEM, after
+ * their error. */
+int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report);
 
 /* --- slots ---------------------------------------------------------------------------- */
 

@@ -23,15 +23,6 @@ enum {
 	MAX_TELL = 4096
 };
 
-struct gpumap_lease {
-	gpumap_inventory *inventory;
-	size_t *gpus; /* positions in the inventory, ascending */
-	struct lease_locks *locks;
-	size_t count;
-	int bell;
-	char *visible;
-};
-
 /* One attempt, and what is kept between attempts. */
 struct taking {
 	const gpumap_claim *claim;
@@ -52,51 +43,6 @@ static int64_t elapsed_ms(const struct timespec *since)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
-}
-
-EXPORT void gpumap_lease_free(gpumap_lease *lease)
-{
-	if (!lease)
-		return;
-	for (size_t i = 0; i < lease->count; i++)
-		lease_unlock(&lease->locks[i]);
-	if (lease->bell >= 0)
-		close(lease->bell);
-	gpumap_inventory_free(lease->inventory);
-	free(lease->gpus);
-	free(lease->locks);
-	free(lease->visible);
-	free(lease);
-}
-
-EXPORT size_t gpumap_lease_count(const gpumap_lease *lease)
-{
-	return lease ? lease->count : 0;
-}
-
-EXPORT const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i)
-{
-	return i < gpumap_lease_count(lease) ? &lease->inventory->gpus[lease->gpus[i]] : NULL;
-}
-
-EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
-{
-	return lease ? lease->visible : NULL;
-}
-
-EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k < gpumap_lease_count(lease); k++) {
-		if (lease->locks[k].vendor >= 0 && n++ == i)
-			return lease->locks[k].vendor;
-		if (n++ == i)
-			return lease->locks[k].file;
-		if (lease->locks[k].slot >= 0 && n++ == i)
-			return lease->locks[k].slot;
-	}
-	return lease && n == i ? lease->bell : -1;
 }
 
 /* --- an attempt -------------------------------------------------------------------------- */
@@ -260,25 +206,6 @@ static bool lock_all(struct taking *t)
 	return true;
 }
 
-/* Closing the bell wakes those who wait, so only a holder opens it. */
-static int open_bell(struct taking *t)
-{
-	t->lease->bell = lease_file(&t->folder, "bell", O_WRONLY, true);
-	return t->lease->bell >= 0 ? GPUMAP_OK
-				   : file_failure(t, "the bell of the leases cannot be opened");
-}
-
-static int set_visible(gpumap_lease *lease)
-{
-	struct strbuf text = {0};
-
-	for (size_t i = 0; i < lease->count; i++)
-		strbuf_printf(&text, "%s%d", i ? "," : "",
-			      lease->inventory->gpus[lease->gpus[i]].physical);
-	lease->visible = strbuf_take(&text);
-	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
-}
-
 static int probe(struct taking *t)
 {
 	gpumap_inventory *inventory = NULL;
@@ -356,8 +283,7 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 	if (!*got)
 		return GPUMAP_OK;
 	report_unknown_load(t);
-	r = set_visible(t->lease);
-	return r == GPUMAP_OK ? open_bell(t) : r;
+	return lease_complete(t->lease, &t->folder, t->report);
 }
 
 /* Chooses among all that it may use, free ones first, where a lease would have to wait. */
@@ -377,7 +303,7 @@ static int show_chosen(struct taking *t)
 	for (size_t i = 0; i < t->claim->count; i++)
 		t->lease->locks[i] = NO_LOCKS;
 	t->lease->count = t->claim->count;
-	return set_visible(t->lease);
+	return lease_list(t->lease);
 }
 
 /* *got: the lease is taken. Otherwise the job has to wait. */

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
-lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test \
-	tests/lease/nested.test
+lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test tests/lease/nested.test \
+	tests/lease/shell.test tests/lease/adopt.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
-check_PROGRAMS += tests/lease/holder
+check_PROGRAMS += tests/lease/holder tests/lease/without
 tests_lease_holder_SOURCES = tests/lease/holder.c
 tests_lease_holder_CPPFLAGS =
-EXTRA_DIST += tests/lease/model.py tests/lease/race.py tests/lease/records.py tests/lease/witness.py
+tests_lease_without_SOURCES = tests/lease/without.c
+tests_lease_without_CPPFLAGS =
+EXTRA_DIST += tests/lease/lib.sh tests/lease/model.py tests/lease/race.py tests/lease/records.py \
+	tests/lease/witness.py
 if HAVE_CHECK
 lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue \
 	tests/lease/t-slots tests/lease/t-wishes

@@ -11,7 +11,7 @@
 #include "process_stat.h"
 #include "text.h"
 
-#ifndef SYS_pidfd_send_signal /* in headers older than the kernel; all machines have this number */
+#ifndef SYS_pidfd_send_signal /* in headers older than the kernel; the same on all machines */
 #define SYS_pidfd_send_signal 424
 #endif
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* A lease of the GPUs that a process uses already. It does not stand in the queue: who waits cannot
+ * use these GPUs before the process ends. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "lease/claim.h"
+#include "lease/nested.h"
+#include "process_stat.h"
+#include "report.h"
+
+enum { GATE_MS = 10000, MAX_ABOVE = 1000, MAX_TELL = 4096 };
+
+struct adopting {
+	int64_t pid;
+	size_t slots; /* it takes a slot of so many on each GPU; 1: the whole GPU */
+	gpumap_report *report;
+	struct lease_folder folder;
+	gpumap_lease *lease;
+};
+
+/* Whether it is the process, or one below it. */
+static bool belongs(int64_t pid, int64_t above)
+{
+	struct process_stat stat;
+
+	for (int i = 0; i < MAX_ABOVE && pid > 0; i++) {
+		if (pid == above)
+			return true;
+		if (!process_stat_read(&stat, (pid_t)pid))
+			return false;
+		pid = stat.parent;
+	}
+	return false;
+}
+
+static bool is_foreign(const struct adopting *a, const gpumap_process *process)
+{
+	return gpumap_process_int(process, GPUMAP_PROCESS_VISIBLE) != 1 ||
+	       !belongs(gpumap_process_int(process, GPUMAP_PROCESS_PID), a->pid);
+}
+
+static bool uses(const struct adopting *a, const gpumap_device *gpu)
+{
+	for (int i = 0; i < gpumap_device_process_count(gpu); i++)
+		if (!is_foreign(a, gpumap_device_process(gpu, (size_t)i)))
+			return true;
+	return false;
+}
+
+static int uses_none(const struct adopting *a, bool complete)
+{
+	if (!complete)
+		return report_fail(a->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
+				   ABOUT(.origin = "--adopt",
+					 .fix = "run gpumap outside the container, or as root"),
+				   "it is not visible which GPUs process %lld uses",
+				   (long long)a->pid);
+	return report_fail(a->report, GPUMAP_EINPUT, FINDING_ADOPT_NOTHING,
+			   ABOUT(.origin = "--adopt",
+				 .fix = "gpumap ps lists the processes on GPUs; name one, or one "
+					"above it"),
+			   "process %lld and those below it use no GPU", (long long)a->pid);
+}
+
+static int uses_other(const struct adopting *a, const gpumap_device *gpu, const char *what,
+		      const char *fix)
+{
+	return report_fail(a->report, GPUMAP_EINPUT, FINDING_ADOPT_NOTHING,
+			   ABOUT(.origin = "--adopt", .fix = fix), "process %lld uses GPU %d, %s",
+			   (long long)a->pid, gpu->physical, what);
+}
+
+/* Puts the GPUs that it uses into the lease. */
+static int find_gpus(struct adopting *a)
+{
+	const gpumap_inventory *inventory = a->lease->inventory;
+	bool complete = inventory->usage;
+
+	a->lease->gpus = calloc(inventory->count + 1, sizeof(*a->lease->gpus));
+	a->lease->locks = calloc(inventory->count + 1, sizeof(*a->lease->locks));
+	if (!a->lease->gpus || !a->lease->locks)
+		return report_nomem(a->report);
+	for (size_t g = 0; g < inventory->count; g++) {
+		const gpumap_device *gpu = &inventory->gpus[g];
+
+		complete =
+			complete && gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+		if (!uses(a, gpu))
+			continue;
+		if (gpu->mig_enabled == 1)
+			return uses_other(a, gpu, "which has MIG enabled",
+					  "GPUs with MIG enabled are not leased");
+		if (!lease_is_inside(&a->folder, gpu))
+			return uses_other(a, gpu, "which is not in the lease that this job runs in",
+					  "unset GPUMAP_LEASE to lease GPUs outside of it");
+		a->lease->gpus[a->lease->count++] = g;
+	}
+	return a->lease->count ? GPUMAP_OK : uses_none(a, complete);
+}
+
+/* --- locks ------------------------------------------------------------------------------- */
+
+/* "GPU 1 has 2 of 2 slots leased (one by process 4700)" */
+static int is_leased(const struct adopting *a, const gpumap_device *gpu,
+		     const struct lease_sight *sight)
+{
+	char what[64] = "is leased already", by[48] = "";
+
+	if (sight->lease == LEASE_SHARED)
+		snprintf(what, sizeof(what), "has %zu of %zu slots leased", sight->load.used,
+			 sight->load.most);
+	if (sight->holder > 0)
+		snprintf(by, sizeof(by), " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
+			 (long long)sight->holder);
+	return report_fail(
+		a->report, GPUMAP_EBUSY, FINDING_LEASE_BUSY,
+		ABOUT(.origin = "--adopt", .fix = "gpumap leases shows whose lease it is"),
+		"GPU %d %s%s", gpu->physical, what, by);
+}
+
+static int not_locked(const struct adopting *a, const gpumap_device *gpu,
+		      const struct lease_sight *sight)
+{
+	if (errno == EWOULDBLOCK)
+		return is_leased(a, gpu, sight);
+	return report_fail(a->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = a->folder.path), "GPU %d cannot be locked: %s",
+			   gpu->physical, strerror(errno));
+}
+
+/* All or none. */
+static int lock_all(struct adopting *a, const struct lease_sight *sights)
+{
+	gpumap_lease *lease = a->lease;
+	size_t wanted = lease->count;
+
+	for (lease->count = 0; lease->count < wanted; lease->count++) {
+		size_t g = lease->gpus[lease->count];
+		const gpumap_device *gpu = &lease->inventory->gpus[g];
+
+		if (sights[g].lease == LEASE_SHARED && !load_room(&sights[g].load, a->slots))
+			return is_leased(a, gpu, &sights[g]);
+		if (!lease_lock(&lease->locks[lease->count], &a->folder, gpu, a->slots))
+			return not_locked(a, gpu, &sights[g]);
+	}
+	return lease_complete(lease, &a->folder, a->report);
+}
+
+static int look_and_lock(struct adopting *a)
+{
+	struct lease_sight *sights = calloc(a->lease->inventory->count + 1, sizeof(*sights));
+	int r = sights ? lease_look(sights, &a->folder, a->lease->inventory) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_OK)
+		r = lock_all(a, sights);
+	else if (r == GPUMAP_EFILE)
+		r = report_fail(a->report, r, FINDING_FILE_ACCESS, ABOUT(.origin = a->folder.path),
+				"the slots cannot be seen: %s", strerror(errno));
+	else
+		r = report_nomem(a->report);
+	free(sights);
+	return r;
+}
+
+static int lock_in_gate(struct adopting *a)
+{
+	int gate, r = lease_gate(&gate, &a->folder, GATE_MS, a->report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	r = look_and_lock(a);
+	close(gate);
+	return r;
+}
+
+/* --- what else uses them ------------------------------------------------------------------- */
+
+static int warn_shared(const struct adopting *a)
+{
+	for (size_t i = 0; i < a->lease->count; i++) {
+		const gpumap_device *gpu = gpumap_lease_device(a->lease, i);
+		struct strbuf list = {0};
+		char *text;
+
+		for (int k = 0; k < gpumap_device_process_count(gpu) && list.length < MAX_TELL;
+		     k++) {
+			const gpumap_process *p = gpumap_device_process(gpu, (size_t)k);
+
+			if (is_foreign(a, p))
+				strbuf_printf(&list, "%s%lld", list.length ? ", " : "",
+					      (long long)gpumap_process_int(p, GPUMAP_PROCESS_PID));
+		}
+		text = strbuf_take(&list);
+		if (!text)
+			return report_nomem(a->report);
+		if (*text)
+			report_add(a->report, FINDING_ADOPT_SHARED, ABOUT(.origin = "--adopt"),
+				   "GPU %d is also used by process%s %s", gpu->physical,
+				   strchr(text, ',') ? "es" : "", text);
+		free(text);
+	}
+	return GPUMAP_OK;
+}
+
+static int adopt(struct adopting *a)
+{
+	int r = gpumap_inventory_probe(&a->lease->inventory, GPUMAP_PROBE_FLAG_USAGE, NULL,
+				       a->report);
+
+	if (r == GPUMAP_OK)
+		r = find_gpus(a);
+	if (r == GPUMAP_OK)
+		r = lock_in_gate(a);
+	return r == GPUMAP_OK && a->slots == 1 ? warn_shared(a) : r;
+}
+
+EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
+			      gpumap_report *report)
+{
+	struct adopting a = {.pid = pid, .slots = claim->terms.slots, .report = report};
+	int r = lease_folder_open(&a.folder, claim->folder, claim->sysfs, true, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	a.lease = calloc(1, sizeof(*a.lease));
+	if (a.lease)
+		a.lease->bell = -1;
+	r = a.lease ? lease_nested(&a.folder, claim->keeper, report) : report_nomem(report);
+	if (r == GPUMAP_OK)
+		r = adopt(&a);
+	lease_folder_close(&a.folder);
+	if (r == GPUMAP_OK)
+		*ret = a.lease;
+	else
+		gpumap_lease_free(a.lease);
+	return r;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* A lease that was taken. */
+#include "lease/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "report.h"
+#include "strbuf.h"
+
+EXPORT void gpumap_lease_free(gpumap_lease *lease)
+{
+	if (!lease)
+		return;
+	for (size_t i = 0; i < lease->count; i++)
+		lease_unlock(&lease->locks[i]);
+	if (lease->bell >= 0)
+		close(lease->bell);
+	gpumap_inventory_free(lease->inventory);
+	free(lease->gpus);
+	free(lease->locks);
+	free(lease->visible);
+	free(lease);
+}
+
+EXPORT size_t gpumap_lease_count(const gpumap_lease *lease)
+{
+	return lease ? lease->count : 0;
+}
+
+EXPORT const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i)
+{
+	return i < gpumap_lease_count(lease) ? &lease->inventory->gpus[lease->gpus[i]] : NULL;
+}
+
+EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
+{
+	return lease ? lease->visible : NULL;
+}
+
+EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < gpumap_lease_count(lease); k++) {
+		if (lease->locks[k].vendor >= 0 && n++ == i)
+			return lease->locks[k].vendor;
+		if (n++ == i)
+			return lease->locks[k].file;
+		if (lease->locks[k].slot >= 0 && n++ == i)
+			return lease->locks[k].slot;
+	}
+	return lease && n == i ? lease->bell : -1;
+}
+
+int lease_list(gpumap_lease *lease)
+{
+	struct strbuf text = {0};
+
+	for (size_t i = 0; i < lease->count; i++)
+		strbuf_printf(&text, "%s%d", i ? "," : "", gpumap_lease_device(lease, i)->physical);
+	lease->visible = strbuf_take(&text);
+	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
+}
+
+/* Closing the bell wakes those who wait, so only a holder opens it. */
+int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report)
+{
+	if (lease_list(lease) != GPUMAP_OK)
+		return report_nomem(report);
+	lease->bell = lease_file(folder, "bell", O_WRONLY, true);
+	if (lease->bell >= 0)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
+			   "the bell of the leases cannot be opened: %s", strerror(errno));
+}

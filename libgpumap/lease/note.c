@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The name has the start of the process too, so a note that is left behind is no other process's.
+ * Only the user of the process is believed. The file stays open for writing as long as the lease
+ * lasts: a file of the folder that is closed after writing wakes those who wait.
+ */
+#include "lease/note.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lease/claim.h"
+#include "process_stat.h"
+#include "readfile.h"
+#include "write_all.h"
+
+enum { MAX_NOTE = 4096 };
+
+int64_t lease_note_now(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* False: there is no such process, or it has ended. */
+static bool note_name(char ret[LEASE_NAME], int64_t taker)
+{
+	struct process_stat stat;
+
+	if (taker <= 0 || !process_stat_read(&stat, (pid_t)taker) || stat.dead)
+		return false;
+	snprintf(ret, LEASE_NAME, "note-%lld-%llu", (long long)taker,
+		 (unsigned long long)stat.start);
+	return true;
+}
+
+/* Removes notes of processes that have ended, as far as this user may. */
+static void sweep(const struct lease_folder *folder)
+{
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	char name[LEASE_NAME];
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (entry = readdir(dir))) {
+		struct span rest = span_of(entry->d_name), piece;
+		int64_t pid;
+
+		if (!starts_with(entry->d_name, "note-"))
+			continue;
+		span_split(&rest, '-', &piece);
+		pid = span_split(&rest, '-', &piece) ? span_number(piece, INT32_MAX) : -1;
+		if (pid > 0 && (!note_name(name, pid) || !streq(name, entry->d_name)))
+			unlinkat(folder->fd, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool write_note(int fd, const struct lease_note *note)
+{
+	char text[128];
+	size_t n = (size_t)snprintf(text, sizeof(text), "end %lld\nidle %lld\n",
+				    (long long)note->end_ms, (long long)note->idle_ms);
+
+	return write_all(fd, text, n) == n;
+}
+
+static void write_in(struct lease_note_file *ret, const struct lease_folder *folder, int64_t taker,
+		     const struct lease_note *note)
+{
+	char name[LEASE_NAME], absolute[PATH_MAX];
+	char *path = NULL;
+	int fd;
+
+	sweep(folder);
+	if (!note_name(name, taker) || !realpath(folder->path, absolute) ||
+	    asprintf(&path, "%s/%s", absolute, name) < 0)
+		return;
+	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
+	if (fd >= 0 && fchmod(fd, 0644) == 0 && write_note(fd, note)) {
+		*ret = (struct lease_note_file){fd, path};
+		return;
+	}
+	if (fd >= 0) {
+		unlinkat(folder->fd, name, 0);
+		close(fd);
+	}
+	free(path);
+}
+
+void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t taker,
+		      const struct lease_note *note)
+{
+	struct lease_folder folder;
+
+	*ret = (struct lease_note_file){.fd = -1};
+	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
+		return;
+	if (folder.fd >= 0)
+		write_in(ret, &folder, taker, note);
+	lease_folder_close(&folder);
+}
+
+void lease_note_remove(struct lease_note_file *file)
+{
+	if (file->fd < 0)
+		return;
+	unlink(file->path);
+	close(file->fd);
+	free(file->path);
+	*file = (struct lease_note_file){.fd = -1};
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static bool is_of(int fd, int64_t taker)
+{
+	struct stat note, process;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%lld", (long long)taker);
+	return fstat(fd, &note) == 0 && stat(path, &process) == 0 &&
+	       (note.st_uid == process.st_uid || note.st_uid == 0);
+}
+
+static bool parse(struct lease_note *ret, const char *text)
+{
+	struct lease_note note = {-1, -1};
+	struct span rest = span_of(text), line;
+
+	while (span_split(&rest, '\n', &line)) {
+		struct span key;
+
+		if (!span_split(&line, ' ', &key) || !line.text)
+			continue;
+		if (span_is(key, "end"))
+			note.end_ms = span_number(line, INT64_MAX);
+		else if (span_is(key, "idle"))
+			note.idle_ms = span_number(line, INT64_MAX);
+	}
+	*ret = note;
+	return note.end_ms >= 0 || note.idle_ms >= 0;
+}
+
+bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct lease_folder folder;
+	char name[LEASE_NAME];
+	bool found = false;
+	size_t size;
+	int fd = -1;
+
+	if (!note_name(name, taker) ||
+	    lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
+		return false;
+	if (folder.fd >= 0)
+		fd = lease_file(&folder, name, O_RDONLY, false);
+	if (fd >= 0 && is_of(fd, taker) && read_all(fd, MAX_NOTE, &text, &size) == 0)
+		found = parse(ret, text);
+	if (fd >= 0)
+		close(fd);
+	lease_folder_close(&folder);
+	return found;
+}

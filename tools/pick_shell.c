@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parent of this process may be a copy that the shell has forked for $(...), and which ends at
+ * once. The shell itself is known by the pipe: it reads what this process writes. Without a pipe,
+ * it is the nearest shell above that is not a copy. A copy has the memory of its parent, where
+ * the command line is at the same address; a program that was started has an address of its own.
+ */
+#include "pick_shell.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base.h"
+#include "process_stat.h"
+#include "words.h"
+
+enum { MAX_ABOVE = 256 };
+
+static pid_t parent_of(pid_t pid)
+{
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) ? stat.parent : 0;
+}
+
+bool is_shell_name(const char *name)
+{
+	static const char *const names[] = {"sh",      "ash",   "bash", "dash", "fish",
+					    "busybox", "ksh",   "lksh", "mksh", "oksh",
+					    "rksh",    "rbash", "yash", "zsh"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t length = strlen(names[i]);
+
+		if (starts_with(name, names[i]) && !isalpha((unsigned char)name[length]))
+			return true;
+	}
+	return false;
+}
+
+/* By its program, because a script has a name of its own. */
+static bool is_shell(pid_t pid)
+{
+	char path[48], target[4096];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	name = strrchr(target, '/');
+	return name && is_shell_name(name + 1);
+}
+
+/* The permissions of the link show how the file was opened. */
+static bool is_reader(int folder, const char *name, const struct stat *pipe)
+{
+	struct stat link, file;
+
+	return fstatat(folder, name, &link, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(link.st_mode) &&
+	       (link.st_mode & S_IRUSR) && !(link.st_mode & S_IWUSR) &&
+	       fstatat(folder, name, &file, 0) == 0 && file.st_dev == pipe->st_dev &&
+	       file.st_ino == pipe->st_ino;
+}
+
+static bool reads(pid_t pid, const struct stat *pipe)
+{
+	struct dirent *entry;
+	bool found = false;
+	char path[48];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = is_reader(dirfd(dir), entry->d_name, pipe);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* False: its output is not a pipe. */
+static bool output_of(struct stat *ret, pid_t pid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)pid);
+	return stat(path, ret) == 0 && S_ISFIFO(ret->st_mode);
+}
+
+/* The highest process above `pid` that reads the pipe. It made the pipe; a copy of it may have
+ * inherited the end that is read. 0: none does. */
+static pid_t reader_above(pid_t pid, const struct stat *pipe)
+{
+	pid_t found = 0;
+
+	for (int i = 0; i < MAX_ABOVE && (pid = parent_of(pid)) > 0; i++)
+		if (reads(pid, pipe))
+			found = pid;
+	return found;
+}
+
+/* A reader that is not a shell may only copy what it reads, and end soon: sudo, or a filter. Then
+ * the shell reads what that one writes. */
+static pid_t find_reader(void)
+{
+	pid_t pid = getpid(), first = 0;
+	struct stat pipe;
+
+	while (output_of(&pipe, pid) && (pid = reader_above(pid, &pipe)) > 0) {
+		first = first ? first : pid;
+		if (is_shell(pid))
+			return pid;
+	}
+	return first;
+}
+
+static bool same_program(pid_t a, pid_t b)
+{
+	struct stat x, y;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)a);
+	if (stat(path, &x) < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)b);
+	return stat(path, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool is_copy(pid_t pid, pid_t parent)
+{
+	struct process_stat x, y;
+
+	return process_stat_read(&x, pid) && process_stat_read(&y, parent) && x.arg_start &&
+	       x.arg_start == y.arg_start && x.arg_end == y.arg_end && same_program(pid, parent);
+}
+
+/* Not the first process, which adopts those whose parent has ended. */
+static pid_t find_above(void)
+{
+	pid_t pid = getppid(), found = 0;
+
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid_t parent = parent_of(pid);
+
+		if (!is_copy(pid, parent)) {
+			found = found ? found : pid;
+			if (is_shell(pid))
+				return pid;
+		}
+		pid = parent;
+	}
+	return found;
+}
+
+pid_t shell_find(void)
+{
+	pid_t pid = find_reader();
+
+	return pid ? pid : find_above();
+}
+
+void shell_export(struct strbuf *buf, const char *list, pid_t keeper)
+{
+	strbuf_puts(buf, "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=");
+	words_quote(buf, list);
+	strbuf_printf(buf, " GPUMAP_LEASE=%d\n", (int)keeper);
+}
