@@ -34,6 +34,7 @@ int cmd_emit(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
+int cmd_leases(int argc, char **argv);
 int cmd_lint(int argc, char **argv);
 int cmd_pick(int argc, char **argv);
 int cmd_plan(int argc, char **argv);

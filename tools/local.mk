@@ -19,6 +19,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_exec.c \
 	tools/cmd_explain.c \
 	tools/cmd_inventory.c \
+	tools/cmd_leases.c \
 	tools/cmd_lint.c \
 	tools/cmd_pick.c \
 	tools/cmd_plan.c \
@@ -36,6 +37,7 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/foreign_option.c tools/foreign_option.h \
 	tools/helper_path.c tools/helper_path.h \
 	tools/lease_end.c tools/lease_end.h tools/lease_here.c tools/lease_here.h \
+	tools/leases.h tools/leases_json.c tools/leases_read.c tools/leases_revoke.c tools/leases_text.c \
 	tools/lint_print.c tools/lint_print.h \
 	tools/lint_column.c \
 	tools/lint_sarif.c \

@@ -51,7 +51,7 @@ struct frame {
 
 /* --- texts ---------------------------------------------------------------------------- */
 
-static const char *put_age(char ret[16], int64_t seconds)
+const char *ps_age(char ret[16], int64_t seconds)
 {
 	int s = (int)(seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds);
 
@@ -118,10 +118,10 @@ static void add_detached(struct strbuf *buf, const struct ps_process *p, int64_t
 	if (p->idle != PS_IDLE_UNKNOWN)
 		add_part(buf, idle[p->idle]);
 	if (p->idle_seconds >= 0)
-		strbuf_puts(buf, put_age(age, p->idle_seconds));
+		strbuf_puts(buf, ps_age(age, p->idle_seconds));
 	if (cpu < 0 || ticks <= 0)
 		return;
-	add_part(buf, put_age(age, cpu / ticks));
+	add_part(buf, ps_age(age, cpu / ticks));
 	strbuf_puts(buf, " of CPU time");
 }
 
@@ -172,7 +172,7 @@ static void column_text(struct strbuf *buf, const struct ps *ps, const struct ps
 	else if (column == USER)
 		strbuf_puts(buf, user ? user : "-");
 	else if (column == AGE)
-		strbuf_puts(buf, start < 0 ? "-" : put_age(age, ps->now - start));
+		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, ps->now - start));
 	else if (column == MEMORY && memory >= 0)
 		strbuf_printf(buf, "%lld MiB", (long long)(memory >> 20));
 	else if (column == MEMORY)
@@ -450,7 +450,7 @@ static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_pr
 	else if (uid >= 0)
 		strbuf_printf(buf, " (user %lld)", (long long)uid);
 	if (start >= 0)
-		strbuf_printf(buf, ", at most %s ago", put_age(age, ps->now - start));
+		strbuf_printf(buf, ", at most %s ago", ps_age(age, ps->now - start));
 }
 
 /* "2 of 4 slots leased by processes 4700 and 4711" */

@@ -19,7 +19,7 @@
 #define OTHER_FOLDER "/tmp/gpumap-leases"
 #define SYSFS "/sys/bus/pci/devices"
 
-enum { MAX_LOCKS = 16 << 20, TRY_MS = 20, FULL_NAME = LEASE_NAME + 32 };
+enum { MAX_LOCKS = 16 << 20, MAX_INFO = 65536, TRY_MS = 20, FULL_NAME = LEASE_NAME + 32 };
 
 /* --- the folder ---------------------------------------------------------------------- */
 
@@ -180,22 +180,35 @@ bool lease_try(int fd, bool shared)
 	return r == 0;
 }
 
-/* "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF" */
-static int64_t locker_of(struct span line, const char *where)
-{
-	struct span word = {NULL, 0}, pid = {NULL, 0};
-	bool flock_line = false, same = false;
+/* --- what the kernel shows of locks ---------------------------------------------------------- */
 
+/* A lock of flock(2), as /proc shows it. */
+struct lock_line {
+	bool exclusive;
+	int64_t taker;
+	struct span where; /* "08:01:1234" */
+};
+
+/* "1: FLOCK  ADVISORY  WRITE 4242 08:01:1234 0 EOF". False: it is another lock. */
+static bool read_lock_line(struct lock_line *ret, struct span line)
+{
+	struct span word = {NULL, 0};
+	bool flock_line = false;
+
+	*ret = (struct lock_line){0};
 	for (int i = 0; span_split(&line, ' ', &word);) {
 		if (!word.length)
 			continue;
 		flock_line = flock_line || (i == 1 && span_is(word, "FLOCK"));
+		if (i == 3)
+			ret->exclusive = span_is(word, "WRITE");
 		if (i == 4)
-			pid = word;
-		same = same || (i == 5 && span_is(word, where));
+			ret->taker = span_number(word, INT32_MAX);
+		if (i == 5)
+			ret->where = word;
 		i++;
 	}
-	return flock_line && same ? span_number(pid, INT32_MAX) : -1;
+	return flock_line;
 }
 
 int64_t lease_locker(int fd)
@@ -212,13 +225,39 @@ int64_t lease_locker(int fd)
 		 (unsigned long long)st.st_ino);
 	rest = (struct span){text, size};
 	while (span_split(&rest, '\n', &line)) {
-		int64_t pid = locker_of(line, where);
+		struct lock_line lock;
 
-		if (pid > 0)
-			return pid;
+		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.taker > 0)
+			return lock.taker;
 	}
 	return 0;
 }
+
+char *lease_fdinfo(int64_t pid, const char *fd)
+{
+	char path[64], *text;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%lld/fdinfo/%s", (long long)pid, fd);
+	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
+}
+
+bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info)
+{
+	struct span rest = span_of(info), line;
+	struct lock_line lock;
+
+	while (span_split(&rest, '\n', &line)) {
+		if (!span_starts(line, "lock:") || !read_lock_line(&lock, line))
+			continue;
+		*exclusive = lock.exclusive;
+		*taker = lock.taker;
+		return true;
+	}
+	return false;
+}
+
+/* --- the gate ------------------------------------------------------------------------------- */
 
 int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report)
 {

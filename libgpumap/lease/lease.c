@@ -71,7 +71,7 @@ int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpuma
 {
 	if (lease_list(lease) != GPUMAP_OK)
 		return report_nomem(report);
-	lease->bell = lease_file(folder, "bell", O_WRONLY, true);
+	lease->bell = lease_file(folder, LEASE_BELL, O_WRONLY, true);
 	if (lease->bell >= 0)
 		return GPUMAP_OK;
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),

@@ -27,7 +27,10 @@ struct lease_folder {
 	char *inside;    /* the names of the GPUs of that lease, separated by blanks; NULL: none */
 };
 
+/* How names of files begin: of a job inside a lease; then of a GPU. */
 #define LEASE_NESTED "sub-"
+#define LEASE_GPU "gpu-"
+#define LEASE_BELL "bell"
 
 /* Opens the folder `path`; NULL: the default. If there is none, it is made if `make`, or else has
  * no files. GPUMAP_EFILE: it cannot be used, or others could replace the files in it. */
@@ -50,6 +53,12 @@ void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
 int64_t lease_locker(int fd);
+/* What the kernel says about a descriptor of a process. The caller frees it; NULL: it is not
+ * visible. */
+char *lease_fdinfo(int64_t pid, const char *fd);
+/* The lock that the open file has, which the processes that inherited it share; false: none.
+ * *taker is the process that took it, 0: it is not visible, or has ended. */
+bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info);
 
 /* Locks the gate within `ms`. Returns its descriptor; closing it opens the gate. GPUMAP_EBUSY: it
  * is held longer; GPUMAP_EFILE. */
@@ -74,6 +83,15 @@ enum lease_state {
 	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
 };
 
+/* What the name of a GPU's file says, "gpu-UUID" or "sub-1-gpu-UUID-slot-0-of-4". */
+struct lease_file_name {
+	int level;       /* 0: it is not of a job inside a lease */
+	struct span gpu; /* as lease_name() writes it */
+	size_t slots;    /* 0: it is not the file of a slot */
+};
+
+/* False: it is another file. */
+bool lease_name_read(struct lease_file_name *ret, const char *name);
 /* Opens its vendor file; -1 with ENOENT: sysfs has no such device, as in WSL and some containers.
  */
 int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu);

@@ -13,9 +13,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-enum { MAX_CHAIN = 64, MAX_INFO = 65536 };
-
-#define GPU_FILE "gpu-"
+enum { MAX_CHAIN = 64 };
 
 /* --- what a process has open ------------------------------------------------------------------ */
 
@@ -58,38 +56,6 @@ static bool in_chain(const struct chain *chain, int64_t pid)
 	return false;
 }
 
-/* What the kernel says about a descriptor. The caller frees it; NULL: it is not visible. */
-static char *info_of(int64_t pid, const char *fd)
-{
-	char path[64], *text;
-	size_t size;
-
-	snprintf(path, sizeof(path), "/proc/%lld/fdinfo/%s", (long long)pid, fd);
-	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
-}
-
-/* "lock:	1: FLOCK  ADVISORY  WRITE 4242 fe:00:1234 0 EOF": the lock of this open file, which
- * the processes that inherited it share. */
-static bool has_lock(const char *info)
-{
-	struct span rest = span_of(info), line;
-
-	while (span_split(&rest, '\n', &line)) {
-		struct span word, words = line;
-		bool flock_line = false, write_line = false;
-
-		if (!span_starts(line, "lock:"))
-			continue;
-		while (span_split(&words, ' ', &word)) {
-			flock_line = flock_line || span_is(word, "FLOCK");
-			write_line = write_line || span_is(word, "WRITE");
-		}
-		if (flock_line && write_line)
-			return true;
-	}
-	return false;
-}
-
 /* "Pid:	4242": the descriptor is a handle of a process. */
 static bool is_handle_of(const char *info, const struct chain *chain)
 {
@@ -102,18 +68,6 @@ static bool is_handle_of(const char *info, const struct chain *chain)
 	return false;
 }
 
-/* The file's name without the prefix of its level; NULL: it is not the file of a GPU. */
-static const char *gpu_name(const char *name, int *level)
-{
-	int length = 0;
-
-	*level = 0;
-	if (starts_with(name, LEASE_NESTED) &&
-	    (sscanf(name, LEASE_NESTED "%d-%n", level, &length) != 1 || *level < 1 || !length))
-		return NULL;
-	return starts_with(name + length, GPU_FILE) ? name + length : NULL;
-}
-
 /* Whether it is this file of the folder, and not one of that name elsewhere. */
 static bool is_in_folder(const struct lease_folder *folder, const char *name, const char *path)
 {
@@ -124,14 +78,15 @@ static bool is_in_folder(const struct lease_folder *folder, const char *name, co
 	       ours.st_ino == theirs.st_ino;
 }
 
-static void add_name(struct search *s, const char *name, int level)
+static void add_name(struct search *s, const struct lease_file_name *name)
 {
-	if (level < s->level)
+	if (name->level < s->level)
 		return;
-	if (level > s->level)
+	if (name->level > s->level)
 		strbuf_free(&s->names);
-	s->level = level;
-	strbuf_printf(&s->names, "%s%s", s->names.length ? " " : "", name);
+	s->level = name->level;
+	strbuf_printf(&s->names, "%s%.*s", s->names.length ? " " : "", (int)name->gpu.length,
+		      name->gpu.text);
 }
 
 /* Looks at one descriptor of a process. */
@@ -139,9 +94,11 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 {
 	char path[64], target[4096];
 	CLEANUP_FREE char *info = NULL;
-	const char *name, *gpu;
+	struct lease_file_name file;
+	const char *name;
+	bool exclusive;
 	ssize_t length;
-	int level;
+	int64_t taker;
 
 	snprintf(path, sizeof(path), "/proc/%lld/fd/%s", (long long)pid, fd);
 	length = readlink(path, target, sizeof(target) - 1);
@@ -149,21 +106,20 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 		return;
 	target[length] = '\0';
 	if (streq(target, "anon_inode:[pidfd]")) {
-		info = info_of(pid, fd);
+		info = lease_fdinfo(pid, fd);
 		s->watches = s->watches || (info && is_handle_of(info, s->chain));
 		return;
 	}
 	name = strrchr(target, '/');
-	gpu = name ? gpu_name(name + 1, &level) : NULL;
-	if (!gpu || !is_in_folder(s->folder, name + 1, path))
+	if (!name || !lease_name_read(&file, name + 1) || !is_in_folder(s->folder, name + 1, path))
 		return;
-	info = info_of(pid, fd);
-	if (!info || !has_lock(info))
+	info = lease_fdinfo(pid, fd);
+	if (!info || !lease_lock_in(&exclusive, &taker, info) || !exclusive)
 		return;
-	if (strstr(gpu, LEASE_SLOT))
+	if (file.slots)
 		s->slots = true;
 	else
-		add_name(s, gpu, level);
+		add_name(s, &file);
 }
 
 static void look_at_all(struct search *s, int64_t pid)

@@ -23,61 +23,93 @@
 
 enum { GATE_MS = 10000 };
 
-/* A file with a lock; fd -1: there is no such file. */
+/* A file of the marked GPUs that leases lock. */
 struct locked_file {
-	int fd;
+	int fd; /* open, so that its number is no other file's */
 	dev_t dev;
 	ino_t ino;
+	bool inside; /* of a job inside a lease */
 };
 
 struct revoking {
 	const gpumap_inventory *inventory;
 	const bool *gpus;
+	int64_t slots_of; /* a process whose slots are revoked; -1: whole GPUs are */
+	bool inside;      /* only what is inside these slots */
 	struct lease_folder folder;
-	struct locked_file *files; /* two for each GPU */
-	int why;                   /* errno of the last descriptor that could not be had; 0 */
+	struct locked_file *files;
+	size_t count, room;
+	bool nomem;
+	int why; /* errno of the last descriptor that could not be had; 0 */
 };
 
-static void open_file(struct locked_file *ret, int fd)
+/* --- the files ----------------------------------------------------------------------------- */
+
+static void add_file(struct revoking *r, int fd, bool inside)
 {
+	struct locked_file *files;
 	struct stat st;
 
-	*ret = (struct locked_file){.fd = fd};
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) < 0) {
+	files = array_room(r->files, r->count, &r->room, sizeof(*files));
+	r->nomem = r->nomem || !files;
+	if (files)
+		r->files = files;
+	if (files && fstat(fd, &st) == 0)
+		files[r->count++] = (struct locked_file){fd, st.st_dev, st.st_ino, inside};
+	else
 		close(fd);
-		ret->fd = -1;
-		return;
-	}
-	ret->dev = st.st_dev;
-	ret->ino = st.st_ino;
 }
 
-static void open_files(const struct revoking *r)
+static bool is_marked(const struct revoking *r, struct span name)
 {
-	char name[LEASE_NAME];
+	char own[LEASE_NAME];
 
 	for (size_t g = 0; g < r->inventory->count; g++) {
-		const gpumap_device *gpu = &r->inventory->gpus[g];
-
-		r->files[2 * g].fd = r->files[2 * g + 1].fd = -1;
-		if (!r->gpus[g])
-			continue;
-		lease_name(name, gpu);
-		open_file(&r->files[2 * g], lease_vendor(&r->folder, gpu));
-		open_file(&r->files[2 * g + 1], lease_file(&r->folder, name, O_RDONLY, false));
-	}
-}
-
-static bool is_ours(const struct revoking *r, const struct stat *st)
-{
-	for (size_t i = 0; i < 2 * r->inventory->count; i++)
-		if (r->files[i].fd >= 0 && r->files[i].dev == st->st_dev &&
-		    r->files[i].ino == st->st_ino)
+		lease_name(own, &r->inventory->gpus[g]);
+		if (r->gpus[g] && span_is(name, own))
 			return true;
+	}
 	return false;
 }
+
+static int open_files(struct revoking *r)
+{
+	DIR *dir = r->folder.fd >= 0 ? lease_folder_list(&r->folder) : NULL;
+	struct lease_file_name name;
+	struct dirent *entry;
+
+	if (!dir && r->folder.fd >= 0)
+		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
+	for (size_t g = 0; g < r->inventory->count; g++)
+		if (r->gpus[g])
+			add_file(r, lease_vendor(&r->folder, &r->inventory->gpus[g]), false);
+	while (dir && (entry = readdir(dir)))
+		if (lease_name_read(&name, entry->d_name) && is_marked(r, name.gpu))
+			add_file(r, lease_file(&r->folder, entry->d_name, O_RDONLY, false),
+				 name.level > 0);
+	if (dir)
+		closedir(dir);
+	return r->nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+static void close_files(struct revoking *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		close(r->files[i].fd);
+	free(r->files);
+}
+
+static const struct locked_file *find_file(const struct revoking *r, const struct stat *st)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->files[i].dev == st->st_dev && r->files[i].ino == st->st_ino)
+			return &r->files[i];
+	return NULL;
+}
+
+/* --- the processes ------------------------------------------------------------------------- */
 
 /* The number may mean another file by now; unlocking that would do harm. */
 static void unlock_there(struct revoking *r, int pidfd, int number)
@@ -89,15 +121,66 @@ static void unlock_there(struct revoking *r, int pidfd, int number)
 		r->why = errno;
 		return;
 	}
-	if (fstat(fd, &st) == 0 && is_ours(r, &st))
+	if (fstat(fd, &st) == 0 && find_file(r, &st))
 		flock(fd, LOCK_UN);
 	close(fd);
 }
 
+/* Whether the descriptor is one of the lease. Others have slots of the GPU too: theirs were taken
+ * by another process. */
+static bool is_of_lease(const struct revoking *r, pid_t pid, const char *fd)
+{
+	CLEANUP_FREE char *info = lease_fdinfo(pid, fd);
+	bool exclusive;
+	int64_t taker;
+
+	return info && lease_lock_in(&exclusive, &taker, info) && taker == r->slots_of;
+}
+
+/* One process, and what is unlocked there. */
+struct visit {
+	struct revoking *r;
+	pid_t pid;
+	int pidfd;    /* -1: not open yet */
+	bool in_slot; /* it has the lease itself, so what it has inside a lease is inside that one
+		       */
+};
+
+static bool is_revoked(struct visit *v, const struct locked_file *file, const char *fd)
+{
+	if (v->r->slots_of < 0)
+		return true;
+	if (file->inside)
+		return v->r->inside && v->in_slot;
+	if (!is_of_lease(v->r, v->pid, fd))
+		return false;
+	v->in_slot = true;
+	return !v->r->inside;
+}
+
+static void look_at(struct visit *v, int folder, const char *fd)
+{
+	int64_t number = span_number(span_of(fd), INT32_MAX);
+	const struct locked_file *file;
+	struct stat st;
+
+	if (number < 0 || fstatat(folder, fd, &st, 0) < 0)
+		return;
+	file = find_file(v->r, &st);
+	if (!file || !is_revoked(v, file, fd))
+		return;
+	if (v->pidfd < 0)
+		v->pidfd = process_pidfd(v->pid);
+	if (v->pidfd >= 0)
+		unlock_there(v->r, v->pidfd, (int)number);
+	else
+		v->r->why = errno;
+}
+
 static void visit(struct revoking *r, pid_t pid)
 {
+	struct visit v = {.r = r, .pid = pid, .pidfd = -1};
 	struct dirent *entry;
-	int pidfd = -1;
 	char path[48];
 	DIR *dir;
 
@@ -105,22 +188,14 @@ static void visit(struct revoking *r, pid_t pid)
 	dir = opendir(path);
 	if (!dir && errno != ENOENT && errno != ESRCH)
 		r->why = errno;
-	while (dir && (entry = readdir(dir))) {
-		int64_t number = span_number(span_of(entry->d_name), INT32_MAX);
-		struct stat st;
-
-		if (number < 0 || fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 ||
-		    !is_ours(r, &st))
-			continue;
-		if (pidfd < 0)
-			pidfd = process_pidfd(pid);
-		if (pidfd >= 0)
-			unlock_there(r, pidfd, (int)number);
-		else
-			r->why = errno;
+	/* Twice: what is inside counts once the process is known to have the lease. */
+	for (int i = 0; dir && i < (r->inside ? 2 : 1); i++) {
+		rewinddir(dir);
+		while ((entry = readdir(dir)))
+			look_at(&v, dirfd(dir), entry->d_name);
 	}
-	if (pidfd >= 0)
-		close(pidfd);
+	if (v.pidfd >= 0)
+		close(v.pidfd);
 	if (dir)
 		closedir(dir);
 }
@@ -140,20 +215,61 @@ static void visit_all(struct revoking *r)
 		closedir(dir);
 }
 
-/* Closing the bell wakes those who wait. */
+/* Closing a bell wakes those who wait at its level. */
 static void ring(const struct lease_folder *folder)
 {
-	int bell = lease_file(folder, "bell", O_WRONLY, false);
+	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	struct dirent *entry;
 
-	if (bell >= 0)
-		close(bell);
+	while (dir && (entry = readdir(dir))) {
+		int bell = -1;
+
+		const char *end = strrchr(entry->d_name, '-');
+
+		if (streq(entry->d_name, LEASE_BELL) ||
+		    (starts_with(entry->d_name, LEASE_NESTED) && streq(end + 1, LEASE_BELL)))
+			bell = lease_file(folder, entry->d_name, O_WRONLY, false);
+		if (bell >= 0)
+			close(bell);
+	}
+	if (dir)
+		closedir(dir);
 }
 
-static bool is_leased(const struct revoking *r, size_t g)
+/* --- the leases ---------------------------------------------------------------------------- */
+
+struct found {
+	const struct revoking *r;
+	bool *leased; /* of each GPU */
+};
+
+static void find_slot(struct span gpu, size_t slots, int fd, void *data)
 {
+	const struct found *found = data;
+	char name[LEASE_NAME];
+
+	(void)slots;
+	if (lease_locker(fd) != found->r->slots_of)
+		return;
+	for (size_t g = 0; g < found->r->inventory->count; g++) {
+		lease_name(name, &found->r->inventory->gpus[g]);
+		found->leased[g] = found->leased[g] || span_is(gpu, name);
+	}
+}
+
+/* Which of the GPUs are leased so. */
+static int find_leased(const struct revoking *r, bool *leased)
+{
+	struct found found = {r, leased};
 	int64_t holder;
 
-	return lease_held(&r->folder, &r->inventory->gpus[g], &holder) == LEASE_HELD;
+	memset(leased, 0, r->inventory->count * sizeof(*leased));
+	if (r->slots_of >= 0)
+		return lease_slots_each(&r->folder, find_slot, &found);
+	for (size_t g = 0; g < r->inventory->count; g++)
+		leased[g] = r->gpus[g] &&
+			    lease_held(&r->folder, &r->inventory->gpus[g], &holder) == LEASE_HELD;
+	return GPUMAP_OK;
 }
 
 static enum revoke_failure failure_of(const struct revoking *r)
@@ -163,49 +279,57 @@ static enum revoke_failure failure_of(const struct revoking *r)
 						     : REVOKE_NOT_VISIBLE;
 }
 
-static int revoke_all(struct revoking *r, enum revoke_failure *ret)
+/* GPUMAP_EFILE without a report: the folder cannot be listed. */
+static int revoke_all(struct revoking *r, bool *leased, enum revoke_failure *ret)
 {
-	bool any = false;
+	int code = find_leased(r, leased);
 
-	for (size_t g = 0; g < r->inventory->count; g++) {
-		ret[g] = r->gpus[g] && is_leased(r, g) ? REVOKE_DONE : REVOKE_NOT_LEASED;
-		any = any || ret[g] == REVOKE_DONE;
-	}
-	if (!any)
-		return GPUMAP_OK;
-	r->files = calloc(2 * r->inventory->count + 1, sizeof(*r->files));
-	if (!r->files)
-		return GPUMAP_ENOMEM;
-	open_files(r);
-	visit_all(r);
-	for (size_t i = 0; i < 2 * r->inventory->count; i++)
-		if (r->files[i].fd >= 0)
-			close(r->files[i].fd);
-	free(r->files);
 	for (size_t g = 0; g < r->inventory->count; g++)
-		if (ret[g] == REVOKE_DONE && is_leased(r, g))
+		ret[g] = r->gpus[g] && leased[g] ? REVOKE_DONE : REVOKE_NOT_LEASED;
+	if (code == GPUMAP_OK)
+		code = open_files(r);
+	/* What is inside first, while the locks of the slots show where they are. */
+	r->inside = true;
+	if (code == GPUMAP_OK && r->slots_of >= 0)
+		visit_all(r);
+	r->inside = false;
+	if (code == GPUMAP_OK)
+		visit_all(r);
+	close_files(r);
+	if (code == GPUMAP_OK)
+		code = find_leased(r, leased);
+	for (size_t g = 0; g < r->inventory->count; g++)
+		if (ret[g] == REVOKE_DONE && leased[g])
 			ret[g] = failure_of(r);
 	ring(&r->folder);
-	return GPUMAP_OK;
+	return code;
 }
 
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, gpumap_report *report)
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t slots_of,
+		 gpumap_report *report)
 {
-	struct revoking r = {.inventory = inventory, .gpus = gpus};
-	int gate = -1,
-	    code = lease_folder_open(&r.folder, claim->folder, claim->sysfs, false, report);
+	struct revoking r = {.inventory = inventory, .gpus = gpus, .slots_of = slots_of};
+	bool *leased = calloc(inventory->count + 1, sizeof(*leased));
+	int gate = -1, code;
 
-	if (code != GPUMAP_OK)
+	if (!leased)
+		return report_nomem(report);
+	code = lease_folder_open(&r.folder, claim->folder, claim->sysfs, false, report);
+	if (code != GPUMAP_OK) {
+		free(leased);
 		return code;
+	}
 	/* No one takes a lease meanwhile, whose locks would be taken away too. */
 	if (r.folder.fd >= 0)
 		code = lease_gate(&gate, &r.folder, GATE_MS, report);
-	if (code == GPUMAP_OK)
-		code = revoke_all(&r, ret);
+	if (code == GPUMAP_OK && (code = revoke_all(&r, leased, ret)) == GPUMAP_EFILE)
+		report_add(report, FINDING_FILE_ACCESS, ABOUT(.origin = r.folder.path),
+			   "the folder of leases cannot be listed: %s", strerror(errno));
 	if (gate >= 0)
 		close(gate);
 	lease_folder_close(&r.folder);
+	free(leased);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
 

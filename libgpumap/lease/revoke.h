@@ -17,10 +17,13 @@ enum revoke_failure {
 };
 
 /* Takes the locks of the marked GPUs of the inventory, which is that of this host, from all
- * processes that have them open. No process ends, or is told. Then those who wait wake.
- * ret[i] is what became of the i-th GPU. GPUMAP_EFILE, GPUMAP_EBUSY (the gate), GPUMAP_ENOMEM. */
+ * processes that have them open: of whole GPUs, or with `slots_of` not -1 of the slots that this
+ * process took; 0: those whose process is not visible. Also the locks of jobs inside these leases.
+ * No process ends, or is told. Then those who wait wake. ret[i] is what became of the i-th GPU.
+ * GPUMAP_EFILE, GPUMAP_EBUSY (the gate), GPUMAP_ENOMEM. */
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, gpumap_report *report);
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t slots_of,
+		 gpumap_report *report);
 
 /* Unlocks a lease of this process, also for the processes that have inherited it, and wakes those
  * who wait. */

@@ -44,6 +44,23 @@ static size_t read_name(struct span *gpu, const char *name)
 	return slot >= 0 && slot < slots ? (size_t)slots : 0;
 }
 
+bool lease_name_read(struct lease_file_name *ret, const char *name)
+{
+	int length = 0;
+
+	*ret = (struct lease_file_name){0};
+	if (starts_with(name, LEASE_NESTED) &&
+	    (sscanf(name, LEASE_NESTED "%d-%n", &ret->level, &length) != 1 || ret->level < 1 ||
+	     !length))
+		return false;
+	if (!starts_with(name + length, LEASE_GPU))
+		return false;
+	ret->slots = read_name(&ret->gpu, name + length);
+	if (!ret->slots)
+		ret->gpu = span_of(name + length);
+	return true;
+}
+
 int lease_slots_each(const struct lease_folder *folder,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data)
 {

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <unistd.h>
+
+#include "color.h"
+#include "leases.h"
+#include "report.h"
+#include "text.h"
+
+static const struct option_row rows[] = {
+	{"--idle", NULL, "only leases whose GPUs have no load and no process now"},
+	{"--revoke", "GPU|PID",
+	 "end the lease of this GPU or process; its programs go on. For another user's lease "
+	 "only root"},
+	{"--format", "text|json", "the form of the answer"},
+	{"--json", NULL, "the same as --format json"},
+	{NULL, NULL, NULL},
+};
+
+struct arguments {
+	struct output output;
+	bool idle;
+	const char *revoke; /* NULL */
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap leases [OPTIONS]\n"
+	      "\n"
+	      "Lists the leases of this machine's GPUs: who has taken each, what holds it (a\n"
+	      "program, a run, a shell or another process), how long it still lasts, and what\n"
+	      "its GPUs do now.\n"
+	      "\n"
+	      "  gpumap leases\n"
+	      "  gpumap leases --idle\n"
+	      "  gpumap leases --revoke 3\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+}
+
+static int read_option(struct arguments *a, const struct options *options, const char *name)
+{
+	if (streq(name, "--idle")) {
+		a->idle = true;
+		return GPUMAP_OK;
+	}
+	if (streq(name, "--revoke")) {
+		a->revoke = options->value;
+		return GPUMAP_OK;
+	}
+	return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = "gpumap leases shows all leases"),
+			   "unexpected argument: '%s'", QUOTE(span_of(options->operand)));
+}
+
+static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = a->output.report;
+	struct options options;
+	const char *name;
+	bool failed = false;
+	int r = GPUMAP_OK;
+
+	options_init(&options, "leases", rows, NO_KEYS, argc, argv);
+	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
+		if (streq(name, "--help")) {
+			help(&options);
+			*done = true;
+			return GPUMAP_OK;
+		}
+		if (!output_option(&a->output, name, options.value, &failed))
+			r = read_option(a, &options, name);
+	}
+	if (failed)
+		r = GPUMAP_EINPUT;
+	if (r == GPUMAP_OK && a->output.format == GPUMAP_FORMAT_SVG)
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.origin = "--format", .fix = "write text or json"),
+				"leases have no picture");
+	if (r == GPUMAP_OK && a->revoke && (a->idle || a->output.format == GPUMAP_FORMAT_JSON))
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.origin = "--revoke", .fix = "leave out one of them"),
+				"to revoke a lease is not to list leases, as %s asks",
+				a->idle ? "--idle" : "--json");
+	return r;
+}
+
+/* *answered: false for a lease that could not be revoked. */
+static int answer(const struct arguments *a, struct strbuf *buf, bool *answered)
+{
+	struct leases leases;
+	int r = leases_read(&leases, a->output.report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	*answered = true;
+	if (a->revoke)
+		r = leases_revoke(buf, &leases, a->revoke, a->output.report);
+	else if (a->output.format == GPUMAP_FORMAT_JSON)
+		leases_json(buf, &leases, a->idle, a->output.report);
+	else
+		leases_text(buf, &leases, a->idle);
+	leases_free(&leases);
+	if (r == GPUMAP_EINPUT) {
+		*answered = false;
+		return GPUMAP_OK;
+	}
+	return buf->failed ? GPUMAP_ENOMEM : r;
+}
+
+int cmd_leases(int argc, char **argv)
+{
+	struct arguments a = {.output.format = wanted_format(argc, argv)};
+	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
+	bool done = false;
+	int r;
+
+	if (!report_begin(&a.output.report))
+		return STATUS_MALFORMED;
+	r = read_options(&a, argc, argv, &done);
+	if (r == GPUMAP_OK && !done)
+		r = answer(&a, &buf, &done);
+	if (r == GPUMAP_OK && buf.length && !print_text(buf.text, a.output.report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&buf);
+	return finish(&a.output, r, done);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap leases: who has leased which GPUs.
+ *
+ *	leases_read()	the holders of the locks, what /proc has about them, and the use of the GPUs
+ *	leases_text()	a line for each lease, for people
+ *	leases_json()	the same for programs
+ *	leases_revoke()	ends one
+ */
+#ifndef GM_LEASES_H
+#define GM_LEASES_H
+
+#include "gpumap.h"
+
+#include "strbuf.h"
+
+/* What a lease lasts as long as. */
+enum lease_kind {
+	LEASE_OF_UNKNOWN, /* its process is not visible here, or has ended before its children */
+	LEASE_OF_PROGRAM, /* gpumap pick N -- PROGRAM, or a program that uses the library */
+	LEASE_OF_RUN,     /* gpumap run */
+	LEASE_OF_SHELL,   /* gpumap pick --shell */
+	LEASE_OF_PROCESS, /* gpumap pick --hold, --adopt */
+};
+
+struct lease_row {
+	int64_t pid;         /* that took it; 0: not visible here */
+	size_t *gpus, count; /* positions in the inventory */
+	int64_t slots;       /* it has one of so many slots on each GPU; 1: the whole GPU */
+	enum lease_kind kind;
+	const gpumap_process *taker; /* what /proc has about pid; NULL: nothing */
+	const gpumap_process
+		*holder;      /* the process that a guard waits for; NULL: there is no guard */
+	int64_t left_ms;      /* until --for ends it; -1: it has no end */
+	int64_t idle_ms;      /* --idle; -1: none */
+	int64_t load, memory; /* the highest load, and the sum of the memory; -1: not known */
+	bool idle;            /* no GPU has a load or a process */
+};
+
+struct leases {
+	gpumap_inventory *inventory;
+	gpumap_inventory *people; /* a GPU with the processes that the rows name */
+	struct lease_row *rows;   /* by their first GPU */
+	size_t count;
+	int64_t now; /* seconds since the epoch */
+};
+
+/* GPUMAP_EFILE: the folder of leases cannot be used. GPUMAP_ENOMEM. */
+int leases_read(struct leases *ret, gpumap_report *report);
+void leases_free(struct leases *leases);
+
+/* `idle`: only leases whose GPUs have no load and no process. */
+void leases_text(struct strbuf *buf, const struct leases *leases, bool idle);
+void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
+		 const gpumap_report *report);
+const char *lease_kind_word(enum lease_kind kind);
+/* Appends the GPUs, "0,1". */
+void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row);
+
+/* Ends the lease that `what` names: a GPU, as a number or UUID, or the process that took it, pid:N
+ * or a number that is not a GPU's. Appends what was done. GPUMAP_EINPUT: there is no such lease, or
+ * it is not permitted. */
+int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
+		  gpumap_report *report);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Gathers what gpumap leases shows. */
+#include "leases.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "inventory/inventory.h"
+#include "lease/note.h"
+#include "lease_here.h"
+#include "pick_shell.h"
+#include "readfile.h"
+#include "report.h"
+
+#define GUARD "gpumap-lease of "
+
+enum { MAX_COMMAND = 1 << 16 };
+
+/* --- the processes ------------------------------------------------------------------------ */
+
+/* The command line of a process, with a NUL after each word. NULL: it is not visible, or memory
+ * ran out. */
+static char *read_command(int64_t pid, size_t *size)
+{
+	char path[48], *text = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%lld/cmdline", (long long)pid);
+	return read_file(path, false, MAX_COMMAND, &text, size) == 0 ? text : NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The process that a guard waits for; 0: this is not the command line of a guard. */
+static int64_t guarded(const char *command)
+{
+	return starts_with(command, GUARD)
+		       ? span_number(span_of(command + strlen(GUARD)), INT32_MAX)
+		       : 0;
+}
+
+/* Takes what the command line of the process shows that took the lease. */
+static void read_kind(struct lease_row *row, int64_t *holder)
+{
+	size_t size = 0;
+	CLEANUP_FREE char *text = row->pid > 0 ? read_command(row->pid, &size) : NULL;
+	const char *second;
+
+	*holder = 0;
+	if (!text || !size)
+		return;
+	*holder = guarded(text);
+	second = text + strlen(text) + 1;
+	row->kind =
+		*holder > 0 ? LEASE_OF_PROCESS
+		: streq(base_name(text), "gpumap") && second < text + size && streq(second, "run")
+			? LEASE_OF_RUN
+			: LEASE_OF_PROGRAM;
+}
+
+/* The place of the process among those that are described. GPUMAP_ENOMEM. */
+static int add_person(struct leases *leases, int64_t pid)
+{
+	gpumap_process *p = device_add_process(&leases->people->gpus[0]);
+
+	if (!p)
+		return GPUMAP_ENOMEM;
+	p->pid = pid;
+	return GPUMAP_OK;
+}
+
+static const gpumap_process *find_person(const struct leases *leases, int64_t pid)
+{
+	const gpumap_device *all = &leases->people->gpus[0];
+
+	for (size_t i = 0; pid > 0 && i < all->process_count; i++)
+		if (all->processes[i].pid == pid && all->processes[i].start >= 0)
+			return &all->processes[i];
+	return NULL;
+}
+
+/* A shell is a process that a guard waits for, so both have the same title. */
+static bool is_shell(const gpumap_process *p)
+{
+	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
+	struct span rest = span_of(command ? command : ""), word;
+	char name[64];
+
+	if (!span_split(&rest, ' ', &word) || word.length >= sizeof(name))
+		return false;
+	memcpy(name, word.text, word.length);
+	name[word.length] = '\0';
+	/* A login shell. */
+	return is_shell_name(base_name(*name == '-' ? name + 1 : name));
+}
+
+static int describe(struct leases *leases)
+{
+	int64_t *holders = calloc(leases->count + 1, sizeof(*holders));
+	int r = GPUMAP_OK;
+
+	leases->people = inventory_new("proc", NULL);
+	if (!holders || !leases->people || !inventory_add(leases->people))
+		r = GPUMAP_ENOMEM;
+	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+		struct lease_row *row = &leases->rows[i];
+
+		read_kind(row, &holders[i]);
+		if (row->pid > 0)
+			r = add_person(leases, row->pid);
+		if (r == GPUMAP_OK && holders[i] > 0)
+			r = add_person(leases, holders[i]);
+	}
+	if (r == GPUMAP_OK && !usage_describe(leases->people))
+		r = GPUMAP_ENOMEM;
+	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+		struct lease_row *row = &leases->rows[i];
+
+		row->taker = find_person(leases, row->pid);
+		row->holder = find_person(leases, holders[i]);
+		if (row->kind == LEASE_OF_PROCESS && is_shell(row->holder))
+			row->kind = LEASE_OF_SHELL;
+	}
+	free(holders);
+	return r;
+}
+
+/* --- the GPUs ----------------------------------------------------------------------------- */
+
+/* A load that is not known counts only if there is a process, as for gpumap pick --max-load. */
+static void read_use(struct lease_row *row, const gpumap_inventory *inventory)
+{
+	row->load = -1;
+	row->memory = 0;
+	row->idle = true;
+	for (size_t i = 0; i < row->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[row->gpus[i]];
+		int64_t load = gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION);
+		int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+
+		row->load = load > row->load ? load : row->load;
+		row->memory = used < 0 || row->memory < 0 ? -1 : row->memory + used;
+		row->idle = row->idle && load <= 0 && gpumap_device_process_count(gpu) == 0 &&
+			    gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+	}
+}
+
+struct gathering {
+	struct leases *leases;
+	size_t room;
+};
+
+static bool has_gpu(const struct lease_row *row, size_t gpu)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (row->gpus[i] == gpu)
+			return true;
+	return false;
+}
+
+/* The row of the process; a lease of one that is not visible has a row for each GPU. NULL without
+ * memory. */
+static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, int64_t pid)
+{
+	struct leases *leases = g->leases;
+	struct lease_row *rows, *row;
+
+	for (size_t i = 0; pid > 0 && i < leases->count; i++) {
+		row = &leases->rows[i];
+		if (row->pid == pid && row->slots == slots && !has_gpu(row, gpu))
+			return row;
+	}
+	rows = array_room(leases->rows, leases->count, &g->room, sizeof(*rows));
+	if (!rows)
+		return NULL;
+	leases->rows = rows;
+	row = &rows[leases->count];
+	*row = (struct lease_row){.pid = pid, .slots = slots, .left_ms = -1, .idle_ms = -1};
+	row->gpus = calloc(leases->inventory->count + 1, sizeof(*row->gpus));
+	if (!row->gpus)
+		return NULL;
+	leases->count++;
+	return row;
+}
+
+static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
+{
+	struct gathering *g = data;
+	size_t gpu = (size_t)(device - g->leases->inventory->gpus);
+	struct lease_row *row = row_of(g, gpu, slots, pid);
+
+	if (!row)
+		return GPUMAP_ENOMEM;
+	row->gpus[row->count++] = gpu;
+	return GPUMAP_OK;
+}
+
+static int read_notes(const struct leases *leases, const gpumap_claim *claim)
+{
+	for (size_t i = 0; i < leases->count; i++) {
+		struct lease_row *row = &leases->rows[i];
+		struct lease_note note;
+
+		if (row->pid <= 0 || !lease_note_read(&note, claim, row->pid))
+			continue;
+		row->left_ms = note.end_ms < 0 ? -1 : note.end_ms - lease_note_now();
+		row->left_ms = note.end_ms >= 0 && row->left_ms < 0 ? 0 : row->left_ms;
+		row->idle_ms = note.idle_ms;
+	}
+	return GPUMAP_OK;
+}
+
+static int read_leases(struct leases *leases, gpumap_report *report)
+{
+	struct gathering gathering = {leases, 0};
+	gpumap_claim *claim = NULL;
+	int r = gpumap_claim_new(&claim);
+
+	if (r == GPUMAP_OK)
+		r = lease_folders_here(claim, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_each(claim, leases->inventory, add_lease, &gathering, report);
+	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++)
+		read_use(&leases->rows[i], leases->inventory);
+	if (r == GPUMAP_OK)
+		r = describe(leases);
+	if (r == GPUMAP_OK)
+		r = read_notes(leases, claim);
+	gpumap_claim_free(claim);
+	return r;
+}
+
+int leases_read(struct leases *ret, gpumap_report *report)
+{
+	struct leases leases = {.now = time(NULL)};
+	int r = gpumap_inventory_probe(&leases.inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
+
+	if (r == GPUMAP_OK)
+		r = read_leases(&leases, report);
+	if (r == GPUMAP_OK)
+		*ret = leases;
+	else
+		leases_free(&leases);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+void leases_free(struct leases *leases)
+{
+	for (size_t i = 0; i < leases->count; i++)
+		free(leases->rows[i].gpus);
+	free(leases->rows);
+	gpumap_inventory_free(leases->people);
+	gpumap_inventory_free(leases->inventory);
+	*leases = (struct leases){0};
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap leases --revoke */
+#include "leases.h"
+
+#include <stdio.h>
+
+#include "inventory/inventory.h"
+#include "lease/revoke.h"
+#include "lease_here.h"
+#include "report.h"
+
+#define ORIGIN "--revoke"
+
+static int refuse(gpumap_report *report, const char *what, const char *why, const char *fix)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_NOT_REVOKED,
+			   ABOUT(.origin = ORIGIN, .fix = fix), "'%s' %s", QUOTE(span_of(what)),
+			   why);
+}
+
+/* The position of a GPU by its number or UUID; SIZE_MAX: there is none. */
+static size_t gpu_of(const gpumap_inventory *inventory, const char *what)
+{
+	int64_t number = span_number(span_of(what), INT32_MAX);
+
+	for (size_t g = 0; g < inventory->count; g++)
+		if (inventory->gpus[g].uuid ? streq(inventory->gpus[g].uuid, what) ||
+						      inventory->gpus[g].physical == number
+					    : inventory->gpus[g].physical == number)
+			return g;
+	return SIZE_MAX;
+}
+
+static const struct lease_row *row_of_pid(const struct leases *leases, int64_t pid)
+{
+	for (size_t i = 0; pid > 0 && i < leases->count; i++)
+		if (leases->rows[i].pid == pid)
+			return &leases->rows[i];
+	return NULL;
+}
+
+/* *count is how many leases the GPU has. */
+static const struct lease_row *row_of_gpu(const struct leases *leases, size_t gpu, size_t *count)
+{
+	const struct lease_row *row = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < leases->count; i++)
+		for (size_t k = 0; k < leases->rows[i].count; k++)
+			if (leases->rows[i].gpus[k] == gpu) {
+				row = row ? row : &leases->rows[i];
+				++*count;
+			}
+	return row;
+}
+
+static int find(const struct lease_row **ret, const struct leases *leases, const char *what,
+		gpumap_report *report)
+{
+	bool named = starts_with(what, "pid:");
+	int64_t pid = span_number(span_of(named ? what + 4 : what), INT32_MAX);
+	size_t gpu = named ? SIZE_MAX : gpu_of(leases->inventory, what);
+	const struct lease_row *by_pid = row_of_pid(leases, pid), *by_gpu;
+	size_t count;
+
+	if (!named && gpu == SIZE_MAX && pid < 0)
+		return refuse(report, what, "is not a GPU of this machine, and not a process",
+			      "write a number of nvidia-smi, a UUID, or pid:4711");
+	/* In a container processes have low numbers, too. */
+	if (gpu != SIZE_MAX && by_pid)
+		return refuse(report, what, "is a GPU, and a process that has a lease",
+			      "write the UUID of the GPU, or pid: before the process");
+	by_gpu = row_of_gpu(leases, gpu, &count);
+	if (count > 1)
+		return refuse(report, what, "is a GPU with several leases, of slots",
+			      "name the process of one, as in pid:4711");
+	*ret = gpu != SIZE_MAX ? by_gpu : by_pid;
+	if (*ret)
+		return GPUMAP_OK;
+	return refuse(report, what,
+		      gpu != SIZE_MAX ? "is a GPU that is not leased"
+				      : "is not a process that has taken a lease",
+		      "gpumap leases lists them, with the PID of each");
+}
+
+/* The first failure of a GPU of the row. */
+static enum revoke_failure worst(const struct lease_row *row, const enum revoke_failure *failures)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (failures[row->gpus[i]] != REVOKE_DONE)
+			return failures[row->gpus[i]];
+	return REVOKE_DONE;
+}
+
+static int report_failure(enum revoke_failure failure, const char *what, gpumap_report *report)
+{
+	static const struct {
+		const char *why, *fix;
+	} texts[] = {
+		[REVOKE_NOT_LEASED] = {"is not leased any more", NULL},
+		[REVOKE_NO_CALL] = {"cannot be revoked: this kernel has no pidfd_getfd",
+				    "use Linux 5.6 or later, or end the process that gpumap "
+				    "leases shows"},
+		[REVOKE_REFUSED] = {"cannot be revoked: its processes are another user's, or "
+				    "protected",
+				    "ask root to revoke it"},
+		[REVOKE_NOT_VISIBLE] = {"cannot be revoked: the processes that hold it are not "
+					"visible here",
+					"ask root to revoke it, outside of containers"},
+	};
+
+	return refuse(report, what, texts[failure].why, texts[failure].fix);
+}
+
+static int revoke_row(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
+		      const char *what, gpumap_report *report)
+{
+	size_t count = leases->inventory->count;
+	bool *gpus = calloc(count + 1, sizeof(*gpus));
+	enum revoke_failure *failures = calloc(count + 1, sizeof(*failures)), failure;
+	gpumap_claim *claim = NULL;
+	int r = gpus && failures ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+
+	for (size_t i = 0; gpus && i < row->count; i++)
+		gpus[row->gpus[i]] = true;
+	if (r == GPUMAP_OK)
+		r = lease_folders_here(claim, report);
+	if (r == GPUMAP_OK)
+		r = lease_revoke(failures, claim, leases->inventory, gpus,
+				 row->slots > 1 ? row->pid : -1, report);
+	failure = r == GPUMAP_OK ? worst(row, failures) : REVOKE_DONE;
+	if (failure != REVOKE_DONE)
+		r = report_failure(failure, what, report);
+	gpumap_claim_free(claim);
+	free(gpus);
+	free(failures);
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	strbuf_printf(buf, "revoked: %sGPU%s ", row->slots > 1 ? "a slot of " : "",
+		      row->count == 1 ? "" : "s");
+	lease_gpus_text(buf, leases, row);
+	if (row->pid > 0)
+		strbuf_printf(buf, ", leased by process %lld, which goes on", (long long)row->pid);
+	strbuf_puts(buf, "\n");
+	return GPUMAP_OK;
+}
+
+int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
+		  gpumap_report *report)
+{
+	const struct lease_row *row = NULL;
+	int r = find(&row, leases, what, report);
+
+	return r == GPUMAP_OK ? revoke_row(buf, leases, row, what, report) : r;
+}
