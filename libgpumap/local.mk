@@ -105,6 +105,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
 	libgpumap/lease/look.c \
+	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/note.c libgpumap/lease/note.h \

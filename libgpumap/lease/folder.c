@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
 #include "readfile.h"
 #include "report.h"
 
@@ -19,7 +18,7 @@
 #define OTHER_FOLDER "/tmp/gpumap-leases"
 #define SYSFS "/sys/bus/pci/devices"
 
-enum { MAX_LOCKS = 16 << 20, MAX_INFO = 65536, TRY_MS = 20, FULL_NAME = LEASE_NAME + 32 };
+enum { MAX_LOCKS = 16 << 20, MAX_INFO = 65536, TRY_MS = 20, FULL_NAME = LEASE_NAME + 64 };
 
 /* --- the folder ---------------------------------------------------------------------- */
 
@@ -294,17 +293,4 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 						  "one name takes its place"
 						: NULL),
 			   "the gate of the leases cannot be locked: %s", strerror(why));
-}
-
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
-{
-	if (gpu->uuid)
-		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->uuid);
-	else if (gpu->pci)
-		snprintf(ret, LEASE_NAME, "gpu-%s", gpu->pci);
-	else
-		snprintf(ret, LEASE_NAME, "gpu-%d", gpu->physical);
-	for (char *c = ret; *c; c++)
-		if (*c == '/')
-			*c = '_';
 }

@@ -23,7 +23,7 @@ struct lease_folder {
 	int fd; /* -1: there is none */
 	char *path;
 	int sysfs;       /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
-	char prefix[24]; /* of the names of its files: "", or "sub-1-" inside a lease */
+	char prefix[48]; /* of the names of its files: "", or "sub-1-" inside a lease */
 	char *inside;    /* the names of the GPUs of that lease, separated by blanks; NULL: none */
 };
 
@@ -31,6 +31,9 @@ struct lease_folder {
 #define LEASE_NESTED "sub-"
 #define LEASE_GPU "gpu-"
 #define LEASE_BELL "bell"
+/* Of a slot, behind the name of its GPU. */
+#define LEASE_SLOT "-slot-"
+#define LEASE_OF "-of-"
 
 /* Opens the folder `path`; NULL: the default. If there is none, it is made if `make`, or else has
  * no files. GPUMAP_EFILE: it cannot be used, or others could replace the files in it. */
@@ -45,9 +48,6 @@ void lease_file_remove(const struct lease_folder *folder, const char *name);
 
 /* Its names; NULL with errno. */
 DIR *lease_folder_list(const struct lease_folder *folder);
-
-/* The name of the file of a GPU in the folder. */
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
 
 /* Locks a descriptor at once, or not: flock(2). */
 bool lease_try(int fd, bool shared);
@@ -83,15 +83,21 @@ enum lease_state {
 	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
 };
 
-/* What the name of a GPU's file says, "gpu-UUID" or "sub-1-gpu-UUID-slot-0-of-4". */
+/* The name of its file in the folder. */
+void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
+
+/* What the name of a GPU's file says, "gpu-UUID" or "sub-1-4711-gpu-UUID-slot-0-of-4". */
 struct lease_file_name {
 	int level;       /* 0: it is not of a job inside a lease */
+	int64_t outer;   /* the number of the lease of slots that the job is inside; 0: none */
 	struct span gpu; /* as lease_name() writes it */
 	size_t slots;    /* 0: it is not the file of a slot */
 };
 
 /* False: it is another file. */
 bool lease_name_read(struct lease_file_name *ret, const char *name);
+/* Whether a file of the folder is one of this level. */
+bool lease_concerns(const struct lease_folder *folder, const char *name);
 /* Opens its vendor file; -1 with ENOENT: sysfs has no such device, as in WSL and some containers.
  */
 int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu);
@@ -123,9 +129,6 @@ int lease_list(gpumap_lease *lease);
 int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report);
 
 /* --- slots ---------------------------------------------------------------------------- */
-
-/* In the name of a slot's file, between those of the GPU and the slot. */
-#define LEASE_SLOT "-slot-"
 
 /* How many jobs share a GPU, and the smallest number of slots that one of them allows. */
 struct lease_load {

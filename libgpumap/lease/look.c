@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the locks of the GPUs and of their slots show. */
+/* What the locks of all GPUs show: whole ones and slots. */
 #include "lease/lease.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-enum { MAX_CHAIN = 64 };
+enum { MAX_CHAIN = 64, PREFIX = sizeof(((struct lease_folder *)0)->prefix) };
 
 /* --- what a process has open ------------------------------------------------------------------ */
 
@@ -28,8 +28,8 @@ struct search {
 	const struct lease_folder *folder;
 	const struct chain *chain;
 	int level;           /* of the files in `names` */
+	int64_t outer;       /* the number of the lease of slots that they are inside, or are; 0 */
 	struct strbuf names; /* "gpu-UUID gpu-UUID" */
-	bool slots;          /* a lease of slots was found */
 	bool watches;        /* the process has a handle of one of the chain */
 };
 
@@ -69,21 +69,29 @@ static bool is_handle_of(const char *info, const struct chain *chain)
 }
 
 /* Whether it is this file of the folder, and not one of that name elsewhere. */
-static bool is_in_folder(const struct lease_folder *folder, const char *name, const char *path)
+static bool is_in_folder(const struct lease_folder *folder, const char *name, const char *path,
+			 int64_t *number)
 {
 	struct stat ours, theirs;
 
-	return fstatat(folder->fd, name, &ours, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       stat(path, &theirs) == 0 && S_ISREG(ours.st_mode) && ours.st_dev == theirs.st_dev &&
+	if (fstatat(folder->fd, name, &ours, AT_SYMLINK_NOFOLLOW) < 0 || stat(path, &theirs) < 0)
+		return false;
+	*number = (int64_t)(ours.st_ino & INT64_MAX);
+	return S_ISREG(ours.st_mode) && ours.st_dev == theirs.st_dev &&
 	       ours.st_ino == theirs.st_ino;
 }
 
-static void add_name(struct search *s, const struct lease_file_name *name)
+/* A lease of slots has the number of one of its files, the lowest. */
+static void add_name(struct search *s, const struct lease_file_name *name, int64_t number)
 {
+	int64_t outer = name->slots ? number : name->outer;
+
 	if (name->level < s->level)
 		return;
 	if (name->level > s->level)
 		strbuf_free(&s->names);
+	if (!s->names.length || outer < s->outer)
+		s->outer = outer;
 	s->level = name->level;
 	strbuf_printf(&s->names, "%s%.*s", s->names.length ? " " : "", (int)name->gpu.length,
 		      name->gpu.text);
@@ -96,9 +104,9 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 	CLEANUP_FREE char *info = NULL;
 	struct lease_file_name file;
 	const char *name;
+	int64_t taker, number;
 	bool exclusive;
 	ssize_t length;
-	int64_t taker;
 
 	snprintf(path, sizeof(path), "/proc/%lld/fd/%s", (long long)pid, fd);
 	length = readlink(path, target, sizeof(target) - 1);
@@ -111,15 +119,12 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 		return;
 	}
 	name = strrchr(target, '/');
-	if (!name || !lease_name_read(&file, name + 1) || !is_in_folder(s->folder, name + 1, path))
+	if (!name || !lease_name_read(&file, name + 1) ||
+	    !is_in_folder(s->folder, name + 1, path, &number))
 		return;
 	info = lease_fdinfo(pid, fd);
-	if (!info || !lease_lock_in(&exclusive, &taker, info) || !exclusive)
-		return;
-	if (file.slots)
-		s->slots = true;
-	else
-		add_name(s, &file);
+	if (info && lease_lock_in(&exclusive, &taker, info) && exclusive)
+		add_name(s, &file, number);
 }
 
 static void look_at_all(struct search *s, int64_t pid)
@@ -141,9 +146,9 @@ static void look_at_all(struct search *s, int64_t pid)
  */
 
 /* The GPUs of the innermost lease that this process or one above it has open, or that the keeper
- * has for one of them. *level is that of its files. *slots: it has a lease of slots, in which no
- * other begins. NULL without memory; "": there is none. */
-static char *find_names(const struct lease_folder *folder, int64_t keeper, int *level, bool *slots)
+ * has for one of them. `prefix` gets that of the files inside. NULL without memory; "": there is
+ * none. */
+static char *find_names(const struct lease_folder *folder, int64_t keeper, char prefix[PREFIX])
 {
 	const struct chain chain = read_chain();
 	struct search found = {.folder = folder, .chain = &chain}, kept = found;
@@ -152,7 +157,6 @@ static char *find_names(const struct lease_folder *folder, int64_t keeper, int *
 		look_at_all(&found, chain.pids[i]);
 	if (keeper > 0 && !in_chain(&chain, keeper))
 		look_at_all(&kept, keeper);
-	*slots = found.slots || (kept.watches && kept.slots);
 	if (kept.watches && kept.names.length &&
 	    (!found.names.length || kept.level > found.level)) {
 		strbuf_free(&found.names);
@@ -160,32 +164,32 @@ static char *find_names(const struct lease_folder *folder, int64_t keeper, int *
 	} else {
 		strbuf_free(&kept.names);
 	}
-	*level = found.level;
+	if (found.outer)
+		snprintf(prefix, PREFIX, LEASE_NESTED "%d-%lld-", found.level + 1,
+			 (long long)found.outer);
+	else
+		snprintf(prefix, PREFIX, LEASE_NESTED "%d-", found.level + 1);
 	return strbuf_take(&found.names);
 }
 
 int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *report)
 {
-	char *names;
-	bool slots;
-	int level;
+	char prefix[PREFIX], *names;
 
 	if (!keeper || folder->fd < 0)
 		return GPUMAP_OK;
-	names = find_names(folder, keeper, &level, &slots);
+	names = find_names(folder, keeper, prefix);
 	if (!names)
 		return report_nomem(report);
 	if (!*names) {
 		free(names);
-		if (slots)
-			return GPUMAP_OK;
 		report_add(report, FINDING_LEASE_NOT_INSIDE,
 			   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
 			   "no lease is kept for this process or one above it, so all GPUs count");
 		return GPUMAP_OK;
 	}
 	folder->inside = names;
-	snprintf(folder->prefix, sizeof(folder->prefix), LEASE_NESTED "%d-", level + 1);
+	memcpy(folder->prefix, prefix, sizeof(prefix));
 	/* The outer lease has the locks of sysfs. */
 	if (folder->sysfs >= 0)
 		close(folder->sysfs);
@@ -209,12 +213,11 @@ bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
 {
 	CLEANUP_FREE char *names = NULL;
 	struct span rest, word, now, one;
-	bool slots;
-	int level;
+	char prefix[PREFIX];
 
 	if (!folder->inside)
 		return true;
-	names = find_names(folder, keeper, &level, &slots);
+	names = find_names(folder, keeper, prefix);
 	rest = span_of(folder->inside);
 	while (names && span_split(&rest, ' ', &word)) {
 		bool found = false;
@@ -226,10 +229,4 @@ bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
 			return false;
 	}
 	return names;
-}
-
-bool lease_concerns(const struct lease_folder *folder, const char *name)
-{
-	return *folder->prefix ? starts_with(name, folder->prefix)
-			       : !starts_with(name, LEASE_NESTED);
 }

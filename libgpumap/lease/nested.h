@@ -15,7 +15,5 @@ int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *rep
 bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu);
 /* Whether the outer lease has not ended; true if there is none. */
 bool lease_still_inside(const struct lease_folder *folder, int64_t keeper);
-/* Whether a file of the folder is one of this level. */
-bool lease_concerns(const struct lease_folder *folder, const char *name);
 
 #endif

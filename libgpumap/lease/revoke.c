@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,14 +29,16 @@ struct locked_file {
 	int fd; /* open, so that its number is no other file's */
 	dev_t dev;
 	ino_t ino;
-	bool inside; /* of a job inside a lease */
+	int level; /* of the lease; 0: it is not inside another */
 };
 
 struct revoking {
 	const gpumap_inventory *inventory;
 	const bool *gpus;
 	int64_t slots_of; /* a process whose slots are revoked; -1: whole GPUs are */
-	bool inside;      /* only what is inside these slots */
+	int level;        /* of the leases */
+	int64_t outer;    /* the number of the lease of slots that they are inside; 0: none */
+	bool inside;      /* only what is inside the leases */
 	struct lease_folder folder;
 	struct locked_file *files;
 	size_t count, room;
@@ -45,7 +48,7 @@ struct revoking {
 
 /* --- the files ----------------------------------------------------------------------------- */
 
-static void add_file(struct revoking *r, int fd, bool inside)
+static void add_file(struct revoking *r, int fd, int level)
 {
 	struct locked_file *files;
 	struct stat st;
@@ -57,7 +60,7 @@ static void add_file(struct revoking *r, int fd, bool inside)
 	if (files)
 		r->files = files;
 	if (files && fstat(fd, &st) == 0)
-		files[r->count++] = (struct locked_file){fd, st.st_dev, st.st_ino, inside};
+		files[r->count++] = (struct locked_file){fd, st.st_dev, st.st_ino, level};
 	else
 		close(fd);
 }
@@ -74,6 +77,13 @@ static bool is_marked(const struct revoking *r, struct span name)
 	return false;
 }
 
+/* Whether it is a file of the leases, or of one inside them. */
+static bool is_concerned(const struct revoking *r, const struct lease_file_name *name)
+{
+	return name->level >= r->level && is_marked(r, name->gpu) &&
+	       (!r->outer || r->slots_of >= 0 || name->outer == r->outer);
+}
+
 static int open_files(struct revoking *r)
 {
 	DIR *dir = r->folder.fd >= 0 ? lease_folder_list(&r->folder) : NULL;
@@ -84,11 +94,11 @@ static int open_files(struct revoking *r)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	for (size_t g = 0; g < r->inventory->count; g++)
 		if (r->gpus[g])
-			add_file(r, lease_vendor(&r->folder, &r->inventory->gpus[g]), false);
+			add_file(r, lease_vendor(&r->folder, &r->inventory->gpus[g]), 0);
 	while (dir && (entry = readdir(dir)))
-		if (lease_name_read(&name, entry->d_name) && is_marked(r, name.gpu))
+		if (lease_name_read(&name, entry->d_name) && is_concerned(r, &name))
 			add_file(r, lease_file(&r->folder, entry->d_name, O_RDONLY, false),
-				 name.level > 0);
+				 name.level);
 	if (dir)
 		closedir(dir);
 	return r->nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
@@ -148,9 +158,11 @@ struct visit {
 
 static bool is_revoked(struct visit *v, const struct locked_file *file, const char *fd)
 {
+	bool inside = file->level > v->r->level;
+
 	if (v->r->slots_of < 0)
-		return true;
-	if (file->inside)
+		return inside || !v->r->inside;
+	if (inside)
 		return v->r->inside && v->in_slot;
 	if (!is_of_lease(v->r, v->pid, fd))
 		return false;
@@ -333,11 +345,62 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
 
+/* Where the lease is, by the path of its bell: "/run/lock/gpumap/sub-1-bell". */
+static bool find_place(struct revoking *r, const gpumap_lease *lease)
+{
+	char link[48], path[PATH_MAX], name[LEASE_NAME], *bell;
+	struct lease_file_name read;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", lease->bell);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length <= 0)
+		return false;
+	path[length] = '\0';
+	bell = strrchr(path, '/');
+	if (!bell || strlen(bell + 1) < strlen(LEASE_BELL))
+		return false;
+	*bell++ = '\0';
+	/* The file of a GPU has the same prefix. */
+	snprintf(name, sizeof(name), "%.*s" LEASE_GPU, (int)(strlen(bell) - strlen(LEASE_BELL)),
+		 bell);
+	if (!lease_name_read(&read, name))
+		return false;
+	r->level = read.level;
+	r->outer = read.outer;
+	return lease_folder_open(&r->folder, path, NULL, false, NULL) == GPUMAP_OK;
+}
+
+/* Jobs inside the lease lose theirs, which would keep those of a later lease away. */
+static void let_go_inside(const gpumap_lease *lease)
+{
+	struct revoking r = {.inventory = lease->inventory, .slots_of = -1, .inside = true};
+	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+
+	if (!gpus || !find_place(&r, lease)) {
+		free(gpus);
+		return;
+	}
+	r.gpus = gpus;
+	for (size_t i = 0; i < lease->count; i++) {
+		gpus[lease->gpus[i]] = true;
+		if (lease->locks[i].slot >= 0)
+			r.slots_of = lease_locker(lease->locks[i].slot);
+	}
+	if (open_files(&r) == GPUMAP_OK)
+		visit_all(&r);
+	close_files(&r);
+	lease_folder_close(&r.folder);
+	free(gpus);
+}
+
 void lease_let_go(const gpumap_lease *lease)
 {
 	char path[48];
 	int fd;
 
+	if (lease && lease->bell >= 0)
+		let_go_inside(lease);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
 	/* The bell may be open in other processes, so it is opened once more to be closed. */

@@ -25,8 +25,8 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 const gpumap_inventory *inventory, const bool *gpus, int64_t slots_of,
 		 gpumap_report *report);
 
-/* Unlocks a lease of this process, also for the processes that have inherited it, and wakes those
- * who wait. */
+/* Unlocks a lease of this process, also for the processes that have inherited it, and those inside
+ * it, and wakes those who wait. */
 void lease_let_go(const gpumap_lease *lease);
 
 #endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of files in the folder: "gpu-UUID", "gpu-UUID-slot-0-of-4", "sub-1-gpu-UUID". */
+#include "lease/lease.h"
+
+#include <stdio.h>
+
+#include "inventory/inventory.h"
+
+void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
+{
+	if (gpu->uuid)
+		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->uuid);
+	else if (gpu->pci)
+		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->pci);
+	else
+		snprintf(ret, LEASE_NAME, LEASE_GPU "%d", gpu->physical);
+	for (char *c = ret; *c; c++)
+		if (*c == '/')
+			*c = '_';
+}
+
+/* The number at the end of `name`, which is cut off with the `mark` before it; -1: there is none.
+ */
+static int64_t cut_number(struct span *name, const char *mark)
+{
+	const size_t length = strlen(mark);
+	struct span digits = {name->text + name->length, 0};
+	int64_t number;
+
+	while (digits.text > name->text && digits.text[-1] >= '0' && digits.text[-1] <= '9') {
+		digits.text--;
+		digits.length++;
+	}
+	number = span_number(digits, MAX_SLOTS);
+	name->length = (size_t)(digits.text - name->text);
+	if (name->length < length || memcmp(digits.text - length, mark, length) != 0)
+		return -1;
+	name->length -= length;
+	return number;
+}
+
+/* The K of a slot's file, and the name of the GPU's; 0: it is another file. */
+static size_t read_name(struct span *gpu, const char *name)
+{
+	int64_t slots, slot;
+
+	*gpu = span_of(name);
+	slots = cut_number(gpu, LEASE_OF);
+	slot = slots < 0 ? -1 : cut_number(gpu, LEASE_SLOT);
+	return slot >= 0 && slot < slots ? (size_t)slots : 0;
+}
+
+/* The number at the start of the text, which is cut off with the '-' behind it; 0: there is none.
+ */
+static int64_t cut_first(const char **text)
+{
+	struct span rest = span_of(*text), number;
+	int64_t value;
+
+	span_split(&rest, '-', &number);
+	value = rest.text ? span_number(number, INT64_MAX) : 0;
+	if (value <= 0)
+		return 0;
+	*text = rest.text;
+	return value;
+}
+
+bool lease_name_read(struct lease_file_name *ret, const char *name)
+{
+	*ret = (struct lease_file_name){0};
+	if (starts_with(name, LEASE_NESTED)) {
+		name += strlen(LEASE_NESTED);
+		ret->level = (int)cut_first(&name);
+		if (ret->level <= 0)
+			return false;
+		ret->outer = cut_first(&name);
+	}
+	if (!starts_with(name, LEASE_GPU))
+		return false;
+	ret->slots = read_name(&ret->gpu, name);
+	if (!ret->slots)
+		ret->gpu = span_of(name);
+	return true;
+}
+
+bool lease_concerns(const struct lease_folder *folder, const char *name)
+{
+	return *folder->prefix ? starts_with(name, folder->prefix)
+			       : !starts_with(name, LEASE_NESTED);
+}
