@@ -228,7 +228,7 @@ enum gpumap_device_int_attr {
 	 * processes may be missing, or there is no list at all */
 	GPUMAP_DEVICE_PROCESSES_COMPLETE = 113,
 	/* the memory in use that no process of the list accounts for: of processes that are not
-	 * visible here, and a little of the driver's own. A GPU with hidden memory is not free.
+	 * visible here, and a little of the driver's own. For a lease it counts as memory in use.
 	 * Not known if the memory in use, or that of a process in the list, is not known. */
 	GPUMAP_DEVICE_MEMORY_HIDDEN = 114
 };
@@ -916,18 +916,19 @@ void gpumap_claim_free(gpumap_claim *claim);
 /* Sets a key. A later value replaces an earlier one. The keys are
  *  - count: how many GPUs, 1 or more; it must be set;
  *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
- *  - prefer: the GPUs that it takes first, in this order, "3,1" or UUIDs, and others if they are
- *    not free. With `near`, as many as possible are of these; of such sets it is the best;
+ *  - prefer: the GPUs that it chooses first, in this order, "3,1" or UUIDs, and others if they are
+ *    not free. The list of the lease is in PCI order all the same. With `near`, as many as possible
+ *    are of these; of such sets it is the best;
  *  - ignore: names of programs, separated by commas, whose processes do not make a GPU busy,
  *    "Xorg";
  *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
  *    the driver does not tell what it reserves, 5 % of the memory;
  *  - max_load: a GPU is free if its load is not higher, "10" percent. If the load is not known, the
  *    GPU is free only without any process and without more memory in use than by default;
- *  - slots: "4": on each GPU one of that many slots. A job with slots shares each of its GPUs with
- *    others that have slots; the jobs on a GPU are at most as many as the smallest number of
- *    theirs. On a GPU with slots that are leased, processes do not count, and memory only with
- *    `free_memory`. By default 1, the whole GPU;
+ *  - slots: "4": the job takes one slot of each of its GPUs, and allows at most 4 jobs on it. Jobs
+ *    with slots share GPUs only with each other. If the jobs on a GPU ask for different numbers,
+ *    the smallest one holds. If a slot of a GPU is leased already, its processes do not count, and
+ *    its memory counts only with `free_memory`. By default 1, the whole GPU;
  *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
  *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
  *    connected GPUs free. By default those with the lowest numbers, or with `slots` those with the
@@ -941,17 +942,18 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
 		     gpumap_report *report);
 
 /* Limits the claim to the GPUs that a process with this environment sees, by its visible list and
- * the scheduler's variables. If it has GPUMAP_LEASE, and this process runs in a lease, also to the
- * GPUs of that lease: they stay in it, and are leased to one job inside at a time. A program that
- * gets a lease should have GPUMAP_LEASE=PID, the process that keeps the lease beside it. Returns
- * the codes of gpumap_request_set_environ. */
+ * the scheduler's variables. A job can lease GPUs of the lease that it runs in: GPUMAP_LEASE=PID in
+ * the environment names a process that holds this outer lease. The claim is then limited to the
+ * GPUs of the outer lease, and each of them goes to one inner job at a time. Set GPUMAP_LEASE for
+ * the program that gets a lease. Returns the codes of gpumap_request_set_environ. */
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
-/* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease, no
- * process, less memory in use than `free_memory`, which memory of hidden processes counts to, and
- * no higher load than `max_load`. If NVML does not report its memory or its processes, it is not
- * free. GPUs with MIG enabled are not leased. Jobs that wait are served in the order in which they
- * came. While it waits, waits(text, data) is called with what it waits for, whenever that changes;
+/* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease and no
+ * process besides those of `ignore`, uses less memory than `free_memory`, and has no higher load
+ * than `max_load`. Memory of processes that are not visible counts. If NVML does not report its
+ * memory or its processes, it is not free. GPUs with MIG enabled are not leased. Jobs that wait are
+ * served in the order in which they came; one that cannot use what is free is passed, at most 8
+ * times. While it waits, waits(text, data) is called with what it waits for, whenever that changes;
  * if it returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
  * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this job
  * can never use that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
@@ -962,7 +964,7 @@ int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 /* Gives the GPUs that gpumap_lease_take would take now, without keeping them: the lease has no
  * descriptors. It does not wait. If not enough GPUs are free, others that the claim can use stand
  * for them, and a warning tells which are not free. It makes no folder. Returns the codes of
- * gpumap_lease_take, but not GPUMAP_EBUSY, unless another process keeps the gate. */
+ * gpumap_lease_take, but GPUMAP_EBUSY only if another process has been choosing for too long. */
 int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
 /* Leases the GPUs that the process `pid` and those below it use now, also if others use them too:
@@ -1002,8 +1004,8 @@ size_t gpumap_lease_count(const gpumap_lease *lease);
 const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i);
 /* The value for CUDA_VISIBLE_DEVICES, "2,3". Also set CUDA_DEVICE_ORDER=PCI_BUS_ID. */
 const char *gpumap_lease_visible(const gpumap_lease *lease);
-/* The i-th descriptor that holds the lease; -1 past the end. It is closed on exec: clear FD_CLOEXEC
- * in the child that is to hold it. */
+/* The i-th of the descriptors that hold the lease; -1 past the end. They are closed on exec. A
+ * child that is to hold the lease needs all of them: clear FD_CLOEXEC of each in the child. */
 int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i);
 
 #ifdef __cplusplus

@@ -101,7 +101,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \
 	libgpumap/lease/gpu_lock.c \
-	libgpumap/lease/holders.c \
+	libgpumap/lease/holders.c libgpumap/lease/holders.h \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
 	libgpumap/lease/look.c \

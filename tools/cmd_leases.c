@@ -10,9 +10,9 @@
 
 static const struct option_row rows[] = {
 	{"--idle", NULL, "only leases whose GPUs have no load and no process now"},
-	{"--revoke", "GPU|PID",
-	 "end the lease of this GPU or process; its programs go on. For another user's lease "
-	 "only root"},
+	{"--revoke", "GPU|pid:PID",
+	 "end the lease of this GPU, or that with PID in the column PID. Its programs are not "
+	 "stopped, and other jobs may take its GPUs. Only root ends another user's lease"},
 	{"--format", "text|json", "the form of the answer"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},

@@ -17,7 +17,7 @@
 static const struct option_row rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
 	{"--prefer", "LIST",
-	 "take these GPUs first, in this order, and others if they are not free"},
+	 "choose these GPUs first, in this order, and others if they are not free"},
 	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
 	{"--slots", "K",
 	 "share each GPU with at most K-1 other jobs that have slots, rather than take it whole"},
@@ -25,13 +25,14 @@ static const struct option_row rows[] = {
 	{"--ignore", "NAME,...",
 	 "processes of these programs do not make a GPU busy, such as Xorg"},
 	{"--free-memory", "BYTES",
-	 "a GPU with at least so much memory in use is not free; default: 512M"},
+	 "a GPU is free only if less memory than this is in use; default: 512M"},
 	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
 	{"--for", "TIME",
-	 "end the lease after this time, such as 8h; a warning comes before, and the program goes "
-	 "on"},
-	{"--idle", "TIME", "end it when the GPUs had no load for this time, such as 30m"},
+	 "end the lease after this time, such as 8h; the program is warned, not stopped, and "
+	 "others may then take its GPUs"},
+	{"--idle", "TIME",
+	 "end it in the same way when the GPUs had no load for this time, such as 30m"},
 	{"--shell", NULL,
 	 "print a line that exports the list, for eval; the lease lasts until the shell ends"},
 	{"--hold", "PID", "keep the lease until this process ends"},
@@ -56,12 +57,13 @@ static void help(const struct options *options)
 	fputs("usage: gpumap pick N [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
 	      "       gpumap pick --adopt PID\n"
 	      "\n"
-	      "Chooses N free GPUs and keeps them for PROGRAM, which gets their list in\n"
-	      "CUDA_VISIBLE_DEVICES. They are leased until the program and all that it started\n"
-	      "are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
-	      "of its memory is in use. Jobs that wait are served in the order in which they\n"
-	      "came. Without PROGRAM the list is printed, and nothing keeps the GPUs, unless\n"
-	      "--shell or --hold names what does.\n"
+	      "Chooses N free GPUs and leases them to PROGRAM, which gets their list in\n"
+	      "CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no gpumap run --gpus\n"
+	      "free:N, gets them until the program and all that it started are gone. A GPU is\n"
+	      "free if it has no lease and no process, and less than 512 MiB of its memory is in\n"
+	      "use. Jobs that wait are served in the order in which they came; one that cannot\n"
+	      "use what is free is passed, at most 8 times. Without PROGRAM the list is printed,\n"
+	      "and nothing keeps the GPUs, unless --shell or --hold names what does.\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
@@ -79,8 +81,8 @@ static void help(const struct options *options)
 	      "\n"
 	      "The exit status is that of the program (128+N for signal N); 125: not enough\n"
 	      "GPUs are free, or gpumap had an error; 124: they were not free in time; 126: the\n"
-	      "program cannot be executed; 127: it was not found. Without PROGRAM it is 1 if\n"
-	      "not enough are free.\n",
+	      "program cannot be executed; 127: it was not found. Without PROGRAM it is 0; 1:\n"
+	      "not enough GPUs are free; 2: malformed input.\n",
 	      stdout);
 }
 

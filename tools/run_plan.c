@@ -14,6 +14,7 @@
 #include "plan_open.h"
 #include "plan_show.h"
 #include "rdzv_options.h"
+#include "run_leased.h"
 #include "run_record.h"
 #include "run_verify.h"
 
@@ -130,6 +131,8 @@ static int prepare(struct running *r)
 	r->record = (struct record){.run = r->run, .report = r->report};
 	if (code == GPUMAP_OK && !record_plan(&r->record, r->run->plan))
 		code = report_nomem(r->report);
+	if (code == GPUMAP_OK)
+		code = run_warn_leased(r->run->plan, r->run->node, r->report);
 	if (code == GPUMAP_OK)
 		code = name_run(r);
 	if (code == GPUMAP_OK)

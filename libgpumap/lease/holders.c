@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Who holds the leases of GPUs. */
+#include "lease/holders.h"
+
 #include <unistd.h>
 
 #include "inventory/inventory.h"
 #include "lease/claim.h"
+#include "lease/nested.h"
 #include "report.h"
 
 enum { GATE_MS = 100 };
@@ -118,6 +120,24 @@ EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,
 			 : all.sights[g].lease == LEASE_UNKNOWN ? GPUMAP_LEASE_UNKNOWN
 								: all.sights[g].holder;
 	leases_free(&all);
+	return r;
+}
+
+int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory)
+{
+	struct lease_folder folder;
+	int r = gpumap_lease_holders(ret, claim, inventory, NULL);
+
+	if (r != GPUMAP_OK || !claim->keeper)
+		return r;
+	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL);
+	if (r != GPUMAP_OK)
+		return r;
+	r = lease_nested(&folder, claim->keeper, NULL);
+	for (size_t g = 0; r == GPUMAP_OK && g < inventory->count; g++)
+		if (folder.inside && lease_is_inside(&folder, &inventory->gpus[g]))
+			ret[g] = GPUMAP_LEASE_NONE;
+	lease_folder_close(&folder);
 	return r;
 }
 

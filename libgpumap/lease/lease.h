@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases: README.md describes the protocol. */
+/* Leases: README.md describes the protocol. The words of it:
+ *  - vendor file: a file of sysfs; who has it locked has leased the GPU;
+ *  - gate: the lock of the one process that chooses GPUs now;
+ *  - ticket: the file of a job that waits, which has its terms and its wish;
+ *  - bell: the file whose closing wakes the jobs that wait;
+ *  - pass: a job gets GPUs before one that came earlier;
+ *  - level: 0, or how deep a job is in leases inside a lease. */
 #ifndef GM_LEASE_H
 #define GM_LEASE_H
 
@@ -35,8 +41,9 @@ struct lease_folder {
 #define LEASE_SLOT "-slot-"
 #define LEASE_OF "-of-"
 
-/* Opens the folder `path`; NULL: the default. If there is none, it is made if `make`, or else has
- * no files. GPUMAP_EFILE: it cannot be used, or others could replace the files in it. */
+/* Opens the folder `path`; NULL: the default. If it does not exist, it is made if `make`, and
+ * otherwise counts as empty. GPUMAP_EFILE: it cannot be used, or others could replace the files in
+ * it. */
 int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs, bool make,
 		      gpumap_report *report);
 void lease_folder_close(struct lease_folder *folder);
@@ -49,7 +56,7 @@ void lease_file_remove(const struct lease_folder *folder, const char *name);
 /* Its names; NULL with errno. */
 DIR *lease_folder_list(const struct lease_folder *folder);
 
-/* Locks a descriptor at once, or not: flock(2). */
+/* Locks a descriptor, by flock(2), without waiting. False: another process has the lock. */
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
 int64_t lease_locker(int fd);
@@ -185,8 +192,8 @@ struct lease_terms {
 
 #define DEFAULT_TERMS ((struct lease_terms){.free_memory = -1, .max_load = -1, .slots = 1})
 void lease_terms_free(struct lease_terms *terms);
-/* Whether processes, memory or load show that the GPU is in use, which a lease does not. `shared`:
- * other jobs have slots of the GPU, so their processes do not count. */
+/* Whether processes, memory or load show that the GPU is in use; its lease is not looked at.
+ * `shared`: other jobs have slots of the GPU, so their processes do not count. */
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared);
 
@@ -204,15 +211,15 @@ struct lease_wish {
 	size_t slots;          /* it takes a slot of so many; 1: whole GPUs */
 };
 
-/* Puts the `count` GPUs of the `n` in `gpus` that are connected best first, in their order there.
- * As many as possible are of the first `preferred`. False without memory; the list is then
+/* Moves the `count` GPUs that are connected best to the front of the `n` in `gpus`, and keeps their
+ * order. As many as possible are of the first `preferred`. False without memory; the list is then
  * unchanged. */
 bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
 		const gpumap_inventory *inventory);
 
 /* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. `loads` are the
- * slots that are held. Puts its GPUs into `ret`, in the order of preference, and returns true;
- * passed[i] is whether it thereby passes wish i. False: it has to wait, or *nomem. */
+ * slots that are held. Puts its GPUs into `ret`, in the order of preference, and whether its job
+ * passes that of wish i into passed[i]. Returns false if the job has to wait, or if *nomem. */
 bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
 		  const struct lease_load *loads, const gpumap_inventory *inventory, bool *nomem);
 

@@ -315,19 +315,19 @@ struct backend {
 				   struct train_error *error);
 	void (*optimize_free)(struct optimize *optimize);
 
-	/* Events order streams of several devices. record: counts when the device's stream gets
-	 * here. wait: later work on this device's stream waits until the event has counted so far;
-	 * any thread may call it, even before the recording. abort: all waits fail, now and later,
-	 * because the device will not get there. */
+	/* Events order streams of several devices. record: adds one to the event's count when the
+	 * device's stream gets here. wait: later work on this device's stream waits until the count
+	 * is `times` or more; any thread may call it, even before the recording. abort: all waits
+	 * fail, now and later, because the device will not get there. */
 	bool (*event_new)(struct event **event, struct device *device, struct train_error *error);
 	bool (*event_record)(struct event *event, struct train_error *error);
 	bool (*event_wait)(struct device *device, struct event *event, uint64_t times,
 			   struct train_error *error);
 	void (*event_abort)(struct event *event);
 	void (*event_free)(struct event *event);
-	/* For time lines: mark notes where the stream is now; a second call gives the
-	 * CLOCK_MONOTONIC time when the stream got there. Ask after waiting for all work. 0 is no
-	 * mark, and asking for it forgets all marks. NULL if work is always done when a call
+	/* For time lines. mark: returns the number, from 1, of a mark at this place of the stream.
+	 * mark_ns: returns the CLOCK_MONOTONIC time when the stream reached it, after all work was
+	 * waited for; with 0 it forgets all marks. Both are NULL if work is always done when a call
 	 * returns. */
 	int64_t (*mark)(struct device *device);
 	int64_t (*mark_ns)(struct device *device, int64_t mark);
@@ -347,7 +347,7 @@ struct backend {
 /* Plain loops in C with sums in double. The other backends are tested against it. VALUE_FLOAT64
  * makes it double throughout, for finite differences. */
 extern const struct backend backend_reference;
-/* oneDNN on the CPU; no entry is NULL. Exists only if HAVE_DNNL. */
+/* oneDNN on the CPU; ready, mark and mark_ns are NULL. Exists only if HAVE_DNNL. */
 extern const struct backend backend_onednn;
 /* GPUs, by cuDNN, cuBLASLt and kernels/. Exists only if HAVE_CUDA_BACKEND. */
 extern const struct backend backend_cuda;
