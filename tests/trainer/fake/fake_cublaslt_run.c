@@ -34,15 +34,18 @@ struct problem {
 	uint16_t bias_align; /* a power of two, to BIAS_ALIGNED */
 };
 
-/* What a cublasLtMatmulAlgo_t has. */
+/* What a cublasLtMatmulAlgo_t has. Algorithms are compared by their bytes, so it has no padding. */
 struct chosen {
 	uint32_t mark, align[4];
 	uint16_t number, bias_align;
 	int64_t m, n, k;
-	uint32_t rest; /* types, transposition, epilogue */
+	uint64_t rest; /* types, transposition, epilogue */
 };
 
 _Static_assert(sizeof(struct chosen) <= sizeof(cublasLtMatmulAlgo_t), "an algorithm has no room");
+_Static_assert(sizeof(struct chosen) ==
+		       5 * sizeof(uint32_t) + 2 * sizeof(uint16_t) + 4 * sizeof(uint64_t),
+	       "it has padding");
 
 struct matmul {
 	struct problem problem;
@@ -142,7 +145,7 @@ static struct chosen chosen_for(const struct problem *p)
 	struct chosen chosen = {
 		.mark = MARK, .bias_align = p->bias_align, .m = p->m, .n = p->n, .k = p->k};
 
-	chosen.rest = (uint32_t)p->a.type << 24 | (uint32_t)p->d.type << 16 |
+	chosen.rest = (uint64_t)p->a.type << 24 | (uint32_t)p->d.type << 16 |
 		      (uint32_t)p->turn_a << 15 | (uint32_t)p->turn_b << 14 | (uint32_t)p->epilogue;
 	return chosen;
 }
