@@ -64,6 +64,25 @@ static int add_setting(struct file *f, const struct profile_key *key,
 	return GPUMAP_OK;
 }
 
+/* The remedy for a condition of an override that has another name here; NULL: not known. */
+static const char *other_condition(struct span key)
+{
+	static const struct {
+		const char *names, *fix;
+	} known[] = {
+		{"nnodes nodes node node_rank num_nodes num_machines machine_rank",
+		 "write when_node = 0,2-3"},
+		{"host hostname nodelist", "write when_host = HOST-PATTERN,..."},
+		{"rank", "write when_rank = 0,2-3"},
+		{"local_rank", "write when_local_rank = 0,2-3"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (span_among(key, known[i].names))
+			return known[i].fix;
+	return NULL;
+}
+
 /* The remedy for a key of a launch that has another name here; false: not known. */
 static bool other_name(char fix[160], enum profile_section section, struct span key)
 {
@@ -89,7 +108,12 @@ static bool other_name(char fix[160], enum profile_section section, struct span 
 		 false},
 		{"env environment", "write a section [env NAME] with the variables", false},
 	};
+	const char *condition = section == SECTION_OVERRIDE ? other_condition(key) : NULL;
 
+	if (condition) {
+		snprintf(fix, 160, "%s", condition);
+		return true;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!span_among(key, known[i].names))
 			continue;

@@ -181,6 +181,14 @@ static const struct {
 	 "and program = NAME here [GM161]\n"},
 	{"a key of another launcher", "[profile a]\nnproc_per_node=2\n", NULL,
 	 "t.ini:2:1 unknown key 'nproc_per_node' in [profile a]; write ranks = N [GM003]\n"},
+	{"a condition by another name", "[override a]\nprofile = *\nnodes = 0\n", NULL,
+	 "t.ini:3:1 unknown key 'nodes' in [override a]; write when_node = 0,2-3 [GM003]\n"},
+	{"a condition by its variable", "[override a]\nprofile = *\nlocal_rank = 0\n", NULL,
+	 "t.ini:3:1 unknown key 'local_rank' in [override a]; write when_local_rank = 0,2-3 "
+	 "[GM003]\n"},
+	{"a condition on hosts", "[override a]\nprofile = *\nhost = tux1\n", NULL,
+	 "t.ini:3:1 unknown key 'host' in [override a]; write when_host = HOST-PATTERN,... "
+	 "[GM003]\n"},
 	{"a key of another launcher in [program]", "[program a]\nnproc_per_node=2\n", NULL,
 	 "t.ini:2:1 unknown key 'nproc_per_node' in [program a]; write ranks = N into [profile "
 	 "NAME] [GM003]\n"},
