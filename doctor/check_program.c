@@ -59,17 +59,21 @@ void check_program_cuda(const struct facts *facts, struct verdict *verdict)
 		      (long long)driver / 1000, (long long)driver % 1000 / 10);
 }
 
-/* Machine code runs on its own and higher minor versions; PTX is compiled for what is newer. */
+/* Machine code runs on its own and higher minor versions; PTX is compiled for what is newer. Code
+ * that uses what only a family has stays in the major version, and code for one compute capability
+ * runs on no other. */
 static bool runs_on(const struct gpu_code *code, const struct gpu *gpu)
 {
 	int64_t capability = gpu->major * 10 + gpu->minor;
 
-	for (int64_t i = gpu->major * 10; i <= capability && i < MAX_ARCHITECTURE; i++)
-		if (code->machine[i])
+	for (int64_t i = 0; i <= capability && i < MAX_ARCHITECTURE; i++) {
+		unsigned int both = code->machine[i] | code->ptx[i];
+
+		if ((i == capability && both) || code->ptx[i] & CODE_PLAIN)
 			return true;
-	for (int64_t i = 0; i <= capability && i < MAX_ARCHITECTURE; i++)
-		if (code->ptx[i])
+		if (i / 10 == gpu->major && both & (CODE_PLAIN | CODE_FAMILY))
 			return true;
+	}
 	return false;
 }
 

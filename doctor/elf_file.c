@@ -182,9 +182,11 @@ bool elf_read(struct facts *facts, const char *path, struct elf_file *ret)
 enum {
 	CONTAINER_MAGIC = (int)0xba55ed50,
 	CONTAINER_HEAD = 16, /* magic, version and size of the head, size of the rest */
-	PART_HEAD = 32,      /* up to the field with the architecture */
+	PART_HEAD = 48,      /* up to the flags */
 	PART_PTX = 1,
-	PART_MACHINE = 2
+	PART_MACHINE = 2,
+	FLAG_EXACT = 1 << 20, /* "sm_90a" */
+	FLAG_FAMILY = 1 << 21 /* "sm_100f" */
 };
 
 static uint64_t field(const unsigned char *bytes, size_t at, size_t size)
@@ -196,6 +198,13 @@ static uint64_t field(const unsigned char *bytes, size_t at, size_t size)
 	return value;
 }
 
+static enum code_scope scope_of(uint64_t flags)
+{
+	if (flags & FLAG_EXACT)
+		return CODE_EXACT;
+	return flags & FLAG_FAMILY ? CODE_FAMILY : CODE_PLAIN;
+}
+
 /* The parts of a container between two places. */
 static void take_parts(struct reader *reader, uint64_t at, uint64_t end, struct gpu_code *ret)
 {
@@ -205,11 +214,14 @@ static void take_parts(struct reader *reader, uint64_t at, uint64_t end, struct 
 	       read_at(reader, at, head, sizeof(head))) {
 		uint64_t kind = field(head, 0, 2), architecture = field(head, 28, 4);
 		uint64_t size = field(head, 4, 4) + field(head, 8, 8);
+		unsigned int *scopes = kind == PART_MACHINE ? ret->machine
+				       : kind == PART_PTX   ? ret->ptx
+							    : NULL;
 
-		if (architecture < MAX_ARCHITECTURE && kind == PART_MACHINE)
-			ret->any = ret->machine[architecture] = true;
-		else if (architecture < MAX_ARCHITECTURE && kind == PART_PTX)
-			ret->any = ret->ptx[architecture] = true;
+		if (scopes && architecture < MAX_ARCHITECTURE) {
+			scopes[architecture] |= scope_of(field(head, 40, 8));
+			ret->any = true;
+		}
 		if (size < PART_HEAD || size > end - at)
 			return;
 		at += size;

@@ -121,6 +121,22 @@ static void add_gpus(struct lines *lines)
 		add_text(lines, "gpu_count", "GPUs", arena_printf(arena, "%s%s", text, left_out));
 }
 
+/* "sm_80 sm_90 sm_90a" */
+static void put_code(struct strbuf *text, const char *kind,
+		     const unsigned int scopes[MAX_ARCHITECTURE])
+{
+	static const struct {
+		enum code_scope scope;
+		const char *suffix;
+	} names[] = {{CODE_PLAIN, ""}, {CODE_FAMILY, "f"}, {CODE_EXACT, "a"}};
+
+	for (int i = 0; i < MAX_ARCHITECTURE; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			if (scopes[i] & names[k].scope)
+				strbuf_printf(text, "%s%s_%d%s", text->length ? " " : "", kind, i,
+					      names[k].suffix);
+}
+
 /* "sm_80 sm_90 compute_90"; NULL: there is no code. */
 static const char *code_text(const struct gpu_code *code, struct arena *arena)
 {
@@ -130,12 +146,8 @@ static const char *code_text(const struct gpu_code *code, struct arena *arena)
 
 	if (!code)
 		return NULL;
-	for (int i = 0; i < MAX_ARCHITECTURE; i++)
-		if (code->machine[i])
-			strbuf_printf(&text, "%ssm_%d", text.length ? " " : "", i);
-	for (int i = 0; i < MAX_ARCHITECTURE; i++)
-		if (code->ptx[i])
-			strbuf_printf(&text, "%scompute_%d", text.length ? " " : "", i);
+	put_code(&text, "sm", code->machine);
+	put_code(&text, "compute", code->ptx);
 	taken = strbuf_take(&text);
 	if (!taken)
 		arena->failed = true;

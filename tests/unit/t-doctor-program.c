@@ -33,8 +33,17 @@ static void put(struct image *image, size_t at, uint64_t value, size_t size)
 	memcpy(image->bytes + at, &value, size);
 }
 
+/* The flags of a part: 'a' for sm_90a, 'f' for sm_100f, as nvcc 13.0 writes them. */
+static uint64_t flags_of(char suffix)
+{
+	uint64_t usual = 0x11;
+
+	return suffix == 'a' ? usual | 1 << 20 : suffix == 'f' ? usual | 1 << 21 : usual;
+}
+
 /* A container with one part of machine code and one of PTX. */
-static size_t put_container(struct image *image, size_t at, unsigned int machine, unsigned int ptx)
+static size_t put_container(struct image *image, size_t at, unsigned int machine, unsigned int ptx,
+			    char suffix)
 {
 	const unsigned int kinds[] = {2, 1}, architectures[] = {machine, ptx};
 
@@ -48,6 +57,7 @@ static size_t put_container(struct image *image, size_t at, unsigned int machine
 		put(image, at + 4, 64, 4);
 		put(image, at + 8, 8, 8);
 		put(image, at + 28, architectures[i], 4);
+		put(image, at + 40, flags_of(suffix), 8);
 		at += 64 + 8;
 	}
 	return at;
@@ -90,8 +100,10 @@ static void make(struct image *image)
 		.p_type = PT_DYNAMIC, .p_offset = DYNAMIC, .p_filesz = 5 * sizeof(Elf64_Dyn)};
 	put_dynamic(image);
 	memcpy(image->bytes + NAMES, names, sizeof(names));
-	end = put_container(image, FATBIN, 80, 80);
-	end = put_container(image, (end + 15) & ~(size_t)15, 90, 100);
+	end = put_container(image, FATBIN, 80, 80, ' ');
+	end = put_container(image, (end + 15) & ~(size_t)15, 90, 100, ' ');
+	end = put_container(image, (end + 15) & ~(size_t)15, 90, 90, 'a');
+	end = put_container(image, (end + 15) & ~(size_t)15, 100, 100, 'f');
 	image->head->e_shoff = SECTIONS;
 	image->head->e_shentsize = sizeof(Elf64_Shdr);
 	image->head->e_shnum = 3;
@@ -145,9 +157,19 @@ START_TEST(whole)
 	ck_assert_str_eq(file.runpath, "$ORIGIN/../nvidia/cudnn/lib");
 	ck_assert_ptr_null(file.rpath);
 	ck_assert(elf_gpu_code(&facts, "/lib.so", &code));
-	for (size_t i = 0; i < MAX_ARCHITECTURE; i++) {
-		ck_assert_msg(code.machine[i] == (i == 80 || i == 90), "machine code %zu", i);
-		ck_assert_msg(code.ptx[i] == (i == 80 || i == 100), "PTX %zu", i);
+	for (int i = 0; i < MAX_ARCHITECTURE; i++) {
+		unsigned int machine = i == 80    ? CODE_PLAIN
+				       : i == 90  ? CODE_PLAIN | CODE_EXACT
+				       : i == 100 ? CODE_FAMILY
+						  : 0;
+		unsigned int ptx = i == 80    ? CODE_PLAIN
+				   : i == 90  ? CODE_EXACT
+				   : i == 100 ? CODE_PLAIN | CODE_FAMILY
+					      : 0;
+
+		ck_assert_msg(code.machine[i] == machine, "machine code %d: %u", i,
+			      code.machine[i]);
+		ck_assert_msg(code.ptx[i] == ptx, "PTX %d: %u", i, code.ptx[i]);
 	}
 }
 END_TEST

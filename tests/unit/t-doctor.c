@@ -142,7 +142,7 @@ static void torch(struct facts *f)
 				    .by = "/v/libtorch_cuda.so",
 				    .path = "/v/nvidia/cudnn/lib/libcudnn.so.9"};
 	code = (struct gpu_code){.any = true};
-	code.machine[80] = code.ptx[80] = true;
+	code.machine[80] = code.ptx[80] = CODE_PLAIN;
 	f->program = (struct program_facts){
 		.name = "python3",
 		.kind = fact_text("Python 3.11"),
@@ -252,9 +252,10 @@ STATE(no_daemon, f->mps.number = 0;)
 
 STATE(cpu_build, f->program.cuda = fact_absent();)
 STATE(new_major, f->program.cuda = fact_number(13000);)
-STATE(new_code, code.machine[80] = code.ptx[80] = false; code.machine[100] = code.ptx[100] = true;)
-STATE(old_code, code.ptx[80] = false;)
-STATE(later_minor, code.machine[80] = code.ptx[80] = false; code.machine[92] = true;)
+STATE(new_code, code.machine[80] = code.ptx[80] = 0;
+      code.machine[100] = code.ptx[100] = CODE_PLAIN;)
+STATE(old_code, code.ptx[80] = 0;)
+STATE(later_minor, code.machine[80] = code.ptx[80] = 0; code.machine[92] = CODE_PLAIN;)
 STATE(not_found, needed[0].path = NULL;)
 STATE(hidden, needed[0].wheel = "/v/nvidia/cudnn/lib/libcudnn.so.9";)
 
@@ -615,6 +616,61 @@ START_TEST(each_has_a_row)
 }
 END_TEST
 
+/* Code of one kind, and a GPU that it runs on or not: tables of the CUDA Programming Guide, 5.1.2,
+ * "Family-Specific Compatibility", and of its section about binary compatibility. */
+static const struct {
+	const char *name;
+	int machine, ptx; /* 0: none */
+	enum code_scope scope;
+	int capability;
+	bool runs;
+} codes[] = {
+	{"sm_90 on 9.0", 90, 0, CODE_PLAIN, 90, true},
+	{"sm_80 on 8.6", 80, 0, CODE_PLAIN, 86, true},
+	{"sm_86 on 8.0", 86, 0, CODE_PLAIN, 80, false},
+	{"sm_80 on 9.0", 80, 0, CODE_PLAIN, 90, false},
+	{"sm_100 on 10.3", 100, 0, CODE_PLAIN, 103, true},
+	{"sm_90a on 9.0", 90, 0, CODE_EXACT, 90, true},
+	{"sm_90a on 10.0", 90, 0, CODE_EXACT, 100, false},
+	{"sm_100a on 10.3", 100, 0, CODE_EXACT, 103, false},
+	{"sm_120a on 12.1", 120, 0, CODE_EXACT, 121, false},
+	{"sm_100f on 10.0", 100, 0, CODE_FAMILY, 100, true},
+	{"sm_100f on 10.3", 100, 0, CODE_FAMILY, 103, true},
+	{"sm_103f on 10.0", 103, 0, CODE_FAMILY, 100, false},
+	{"sm_100f on 11.0", 100, 0, CODE_FAMILY, 110, false},
+	{"sm_120f on 12.1", 120, 0, CODE_FAMILY, 121, true},
+	{"compute_80 on 9.0", 0, 80, CODE_PLAIN, 90, true},
+	{"compute_90 on 8.9", 0, 90, CODE_PLAIN, 89, false},
+	{"compute_90a on 9.0", 0, 90, CODE_EXACT, 90, true},
+	{"compute_90a on 10.0", 0, 90, CODE_EXACT, 100, false},
+	{"compute_100a on 10.3", 0, 100, CODE_EXACT, 103, false},
+	{"compute_100f on 10.3", 0, 100, CODE_FAMILY, 103, true},
+	{"compute_100f on 12.0", 0, 100, CODE_FAMILY, 120, false},
+	{"compute_103f on 10.0", 0, 103, CODE_FAMILY, 100, false},
+};
+
+START_TEST(code_runs)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	torch(&facts);
+	facts.gpu_count = 1;
+	gpus[0].major = codes[_i].capability / 10;
+	gpus[0].minor = codes[_i].capability % 10;
+	code = (struct gpu_code){.any = true};
+	if (codes[_i].machine)
+		code.machine[codes[_i].machine] = codes[_i].scope;
+	if (codes[_i].ptx)
+		code.ptx[codes[_i].ptx] = codes[_i].scope;
+	judge(check_of(FINDING_NO_CODE), &facts, &arena, &verdict);
+	ROW_EQ_INT(codes[_i].name, verdict.outcome, codes[_i].runs ? OUTCOME_FINE : OUTCOME_WRONG);
+	arena_free(&arena);
+}
+END_TEST
+
 /* Facts that are not visible are neither good nor bad. */
 START_TEST(nothing_visible)
 {
@@ -651,6 +707,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, code_runs, 0, ARRAY_SIZE(codes));
 	tcase_add_loop_test(tests, leaves_harmless_alone, 0, ARRAY_SIZE(harmless));
 	tcase_add_loop_test(tests, names_gpus, 0, ARRAY_SIZE(remedies));
 	tcase_add_test(tests, well);
