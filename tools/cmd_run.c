@@ -184,6 +184,7 @@ static int open_plan(struct command_run *c)
 	c->options.starts = !c->run.dry;
 	c->options.chooses = true;
 	c->options.lease = c->run.dry ? NULL : &c->run.lease;
+	c->options.machine = &c->run.machine;
 	r = c->again ? run_again(c) : plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
 	if (r != GPUMAP_OK || c->run.dry || c->run.lease || !job_lease(c->run.plan))
 		return r;
@@ -211,6 +212,7 @@ static int show(struct command_run *c, int r)
 		r = open_plan(c);
 	if (r == GPUMAP_OK)
 		r = run_show(&c->run, &output, &answered);
+	free(c->run.machine);
 	gpumap_plan_free(c->run.plan);
 	return plan_finish(&output, r, answered);
 }
@@ -268,6 +270,7 @@ static int run(struct command_run *c)
 		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
 	gpumap_lease_free(c->run.lease);
+	free(c->run.machine);
 	gpumap_plan_free(c->run.plan);
 	return status;
 }

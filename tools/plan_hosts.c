@@ -157,17 +157,16 @@ static int know_other(struct finder *f, size_t i, const char *here, size_t *alik
 static int know_all(struct finder *f)
 {
 	size_t count = gpumap_hosts_count(f->ret->hosts), alike = 0;
-	char *here = NULL;
 	int r = GPUMAP_OK;
 
 	if (f->ret->node >= 0) {
-		r = inventory_of(f, (size_t)f->ret->node, &here);
+		r = inventory_of(f, (size_t)f->ret->node, &f->ret->machine);
 		if (r == GPUMAP_OK)
-			r = know_here(f, (size_t)f->ret->node, here);
+			r = know_here(f, (size_t)f->ret->node, f->ret->machine);
 	}
 	for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
 		if ((int64_t)i != f->ret->node)
-			r = know_other(f, i, here, &alike);
+			r = know_other(f, i, f->ret->machine, &alike);
 	if (r == GPUMAP_OK && alike)
 		report_add(f->report, FINDING_PLAN_UNKNOWN,
 			   ABOUT(.origin = finder_origin(f, "inventory"), .speech = &f->speech,
@@ -176,7 +175,6 @@ static int know_all(struct finder *f)
 			   "%zu other host%s not known here: assumed to have the same GPUs as this "
 			   "one",
 			   alike, alike == 1 ? " is" : "s are");
-	free(here);
 	return r;
 }
 
@@ -216,6 +214,7 @@ int plan_hosts_open(struct plan_hosts *ret, const gpumap_profile *profile, const
 void plan_hosts_free(struct plan_hosts *hosts)
 {
 	gpumap_hosts_free(hosts->hosts);
+	free(hosts->machine);
 	for (size_t i = 0; i < hosts->count; i++) {
 		free(hosts->opened[i].what);
 		gpumap_inventory_free(hosts->opened[i].inventory);

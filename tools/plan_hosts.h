@@ -9,7 +9,8 @@
 
 struct plan_hosts {
 	gpumap_hosts *hosts;
-	int64_t node; /* the node that is this machine; -1: no node is */
+	int64_t node;  /* the node that is this machine; -1: no node is */
+	char *machine; /* the setting `inventory` of that node; NULL: no node is */
 	/* Private: inventories by the text that named them. */
 	struct opened {
 		char *what;

@@ -198,6 +198,10 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 		*node = hosts.node;
 		plan_judge(*ret, report);
 	}
+	if (r == GPUMAP_OK && options->machine) {
+		*options->machine = hosts.machine;
+		hosts.machine = NULL;
+	}
 	plan_hosts_free(&hosts);
 	return r;
 }

@@ -24,6 +24,7 @@ struct plan_options {
 	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
 	bool chooses;   /* gpus = free:N: chooses GPUs of this host; else it is refused */
 	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
+	char **machine;       /* gets this host's `inventory`, for free(); NULL: it is not wanted */
 	char on_fail[32];     /* of --max-restarts */
 	char **program; /* the words of the program, ended by NULL; NULL: the profile's program */
 };

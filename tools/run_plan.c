@@ -211,13 +211,15 @@ static int explain_failure(const struct running *r)
 {
 	const gpumap_plan *plan = r->run->plan;
 	const struct speech speech = job_speech(plan);
+	const char *machine =
+		r->run->machine ? r->run->machine : gpumap_plan_setting(plan, "inventory", -1);
 	gpumap_inventory *host = NULL;
 	gpumap_report *scratch = NULL;
 	const char *none;
 	int code;
 
 	if (!r->result.status || r->result.cause != LAUNCH_DONE ||
-	    job_value(plan, PKEY_PROFILE_inventory, -1).word == PLAN_INVENTORY_HOST ||
+	    key_value(PKEY_PROFILE_inventory, machine).word == PLAN_INVENTORY_HOST ||
 	    !uses_gpus(job_host(plan, r->run->node)->layout))
 		return GPUMAP_OK;
 	code = gpumap_report_new(&scratch);
@@ -230,7 +232,7 @@ static int explain_failure(const struct running *r)
 			ABOUT(.rule = "E1", .speech = &speech,
 			      .fix = "start it on a host with GPUs, without " SETTING("inventory")),
 			"%s: the GPUs of " SETTING("inventory = %s") " are not here", none,
-			QUOTE(span_of(gpumap_plan_setting(plan, "inventory", -1))));
+			QUOTE(span_of(machine)));
 	gpumap_inventory_free(host);
 	gpumap_report_free(scratch);
 	return code == GPUMAP_ENOMEM ? code : GPUMAP_OK;
