@@ -22,3 +22,10 @@ size_t write_all(int fd, const void *bytes, size_t size)
 	}
 	return done;
 }
+
+const char *write_remedy(int error)
+{
+	if (error == EFBIG)
+		return "raise the limit of the size of files: ulimit -f unlimited";
+	return error == ENOSPC || error == EDQUOT ? "free some space" : NULL;
+}

@@ -9,4 +9,7 @@
  * block, ENOSPC for one that takes no more. */
 size_t write_all(int fd, const void *bytes, size_t size);
 
+/* The remedy for an errno of writing; NULL: there is none that holds everywhere. Static. */
+const char *write_remedy(int error);
+
 #endif

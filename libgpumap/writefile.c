@@ -29,7 +29,7 @@ static int fail(const struct output *out, const char *why, const char *fix)
 static int fail_errno(const struct output *out)
 {
 	int error = errno;
-	const char *fix = NULL;
+	const char *fix = write_remedy(error);
 
 	if (error == ENOMEM)
 		return report_nomem(out->report);

@@ -250,7 +250,6 @@ static int own_failure(const struct command_run *c, int code)
 static void settle_streams(bool json)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", json && fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);

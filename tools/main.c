@@ -3,6 +3,7 @@
 
 #include "command.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,12 +118,28 @@ static int help_about(int argc, char **argv)
 	return unknown_command(argc - i + 1, argv + i - 1);
 }
 
+static void do_nothing(int signal)
+{
+	(void)signal;
+}
+
+/* A write past the limit of ulimit -f fails then, and is reported. Programs that are started have
+ * the usual signal, because execve(2) resets handlers. */
+static void survive_file_limit(void)
+{
+	struct sigaction now, handled = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+
+	if (sigaction(SIGXFSZ, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &handled, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
 	const char *first = argc > 1 ? take_command(argc, argv) : alone;
 	const struct command *command = find(first);
 
+	survive_file_limit();
 	if (streq(first, "--version") || streq(first, "-V")) {
 		printf("gpumap %s\n", gpumap_version());
 		return finish_help();

@@ -10,6 +10,7 @@
 #include "color.h"
 #include "report.h"
 #include "style.h"
+#include "write_all.h"
 
 enum style severity_style(int64_t severity)
 {
@@ -55,8 +56,9 @@ bool print_text(const char *text, gpumap_report *report)
 {
 	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0 && !ferror(stdout))
 		return true;
-	report_add(report, FINDING_OUTPUT, ABOUT(.origin = "standard output"), "cannot write: %s",
-		   strerror(errno));
+	report_add(report, FINDING_OUTPUT,
+		   ABOUT(.origin = "standard output", .fix = write_remedy(errno)),
+		   "cannot write: %s", strerror(errno));
 	return false;
 }
 

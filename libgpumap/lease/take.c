@@ -13,6 +13,7 @@
 #include "lease/wishes.h"
 #include "reap.h"
 #include "report.h"
+#include "write_all.h"
 
 enum {
 	GATE_MS = 10000,
@@ -50,7 +51,8 @@ static int64_t elapsed_ms(const struct timespec *since)
 static int file_failure(const struct taking *t, const char *what)
 {
 	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = t->folder.path), "%s: %s", what, strerror(errno));
+			   ABOUT(.origin = t->folder.path, .fix = write_remedy(errno)), "%s: %s",
+			   what, strerror(errno));
 }
 
 /* How many jobs before this one wait for a GPU that this one can use. */
