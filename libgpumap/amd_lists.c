@@ -30,7 +30,8 @@ void amd_report_unread(struct resolver *resolver)
 	if (amd && !dialect_reads(resolver->dialect, amd->variable))
 		report_add(resolver->report, FINDING_IGNORED_KEY,
 			   ABOUT(.rule = "H1", .origin = amd->origin,
-				 .fix = "for a program on AMD's GPUs give --dialect hip"),
+				 .fix = "for a program on AMD's GPUs set GPUMAP_DIALECT=hip, or "
+					"give --dialect hip to gpumap explain"),
 			   "%s is not read in dialect %s", variable_name(amd->variable),
 			   request_dialect_name(request));
 }
