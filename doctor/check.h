@@ -36,6 +36,9 @@ void judge(const struct check *check, const struct facts *facts, struct arena *a
 
 /* --- for the checks --------------------------------------------------------------------------- */
 
+/* In a remedy: what follows has to be done on the host. In a container judge() makes it say so. */
+#define ON_HOST "\3"
+
 void fine(struct verdict *verdict);
 /* `why` NULL: it was not looked for, so the check does not apply. */
 void unseen(struct verdict *verdict, const struct fact *fact, const char *what);

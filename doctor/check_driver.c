@@ -64,10 +64,11 @@ void check_nouveau(const struct facts *facts, struct verdict *verdict)
 	if (nouveau_holds(facts)) {
 		/* Without any driver the machine would have no display. */
 		wrong(verdict,
-		      facts->module_file.sight == SEEN
-			      ? "blacklist nouveau, update the initramfs, and reboot"
-			      : "install NVIDIA's driver, then blacklist nouveau, update the "
-				"initramfs, and reboot",
+		      facts->module_file.sight == SEEN ? ON_HOST
+			      "blacklist nouveau, update the initramfs, and reboot"
+						       : ON_HOST
+			      "install NVIDIA's driver, then blacklist nouveau, update the "
+			      "initramfs, and reboot",
 		      "the module nouveau holds the GPU, and NVIDIA's module is not loaded");
 		return;
 	}
@@ -86,6 +87,7 @@ void check_module_built(const struct facts *facts, struct verdict *verdict)
 		unseen(verdict, &facts->module_file, "the modules of this kernel");
 	else if (facts->module_file.sight == ABSENT)
 		wrong(verdict,
+		      ON_HOST
 		      "install the driver, or build its module for this kernel (dkms autoinstall, "
 		      "with the kernel's headers)",
 		      "the kernel %s has no module nvidia",
@@ -104,6 +106,7 @@ void check_module_signed(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (facts->secure_boot.sight == SEEN && facts->secure_boot.number)
 		wrong(verdict,
+		      ON_HOST
 		      "sign the module and enroll its key (mokutil --import), or turn off Secure "
 		      "Boot; dmesg shows whether the key was rejected",
 		      "the module nvidia is installed but not loaded, and %s",
@@ -148,6 +151,7 @@ void check_init(const struct facts *facts, struct verdict *verdict)
 		unseen(verdict, &root, "the state of the GPUs");
 	else if (!all_work(facts))
 		wrong(verdict,
+		      ON_HOST
 		      "look at dmesg; shut the machine down, check the power cables and the seat "
 		      "of the card, and compare the model with the list of the driver's release",
 		      "the kernel's log has: %s", facts->init_failed.text);
@@ -161,6 +165,7 @@ void check_answers(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (facts->nvml_hangs)
 		wrong(verdict,
+		      ON_HOST
 		      "look for Xid: dmesg -T | grep NVRM (119: the firmware of a GPU does not "
 		      "answer); then reset that GPU, or reboot",
 		      "NVML does not answer within %d seconds, so nvidia-smi and programs of CUDA "

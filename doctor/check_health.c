@@ -61,9 +61,11 @@ static const char *reset(const struct facts *facts)
 {
 	/* Before H100 GPUs that NVLink joins are reset together. */
 	if ((facts->switches || facts->joined > 0) && facts->gpu_count && facts->gpus[0].major < 9)
-		return "end all programs that use GPUs, and reset all GPUs together, as NVLink "
-		       "needs it: nvidia-smi -r as root";
-	return "end the programs that use the GPU, and reset it: nvidia-smi -i N -r as root";
+		return ON_HOST
+			"end all programs that use GPUs, and reset all GPUs together, as NVLink "
+			"needs it: nvidia-smi -r as root";
+	return ON_HOST
+		"end the programs that use the GPU, and reset it: nvidia-smi -i N -r as root";
 }
 
 void check_lost(const struct facts *facts, struct verdict *verdict)
@@ -71,7 +73,7 @@ void check_lost(const struct facts *facts, struct verdict *verdict)
 	/* In a container an unknown error means that the container has lost the GPU: check_taken.
 	 */
 	judge_gpus(facts, verdict, is_counted, facts->container.sight == SEEN ? is_gone : is_lost,
-		   "the driver has lost contact", "look at dmesg for Xid, and reboot");
+		   "the driver has lost contact", ON_HOST "look at dmesg for Xid, and reboot");
 	if (verdict->outcome != OUTCOME_WRONG)
 		judge_gpus(facts, verdict, is_counted, needs_reset, "the driver asks for a reset",
 			   reset(facts));
@@ -79,8 +81,9 @@ void check_lost(const struct facts *facts, struct verdict *verdict)
 
 void check_fabric(const struct facts *facts, struct verdict *verdict)
 {
-	static const char fix[] = "start the service nvidia-fabricmanager in the driver's version, "
-				  "and look at its log";
+	static const char fix[] =
+		ON_HOST "start the service nvidia-fabricmanager in the driver's version, "
+			"and look at its log";
 
 	judge_gpus(facts, verdict, has_fabric, fabric_starting,
 		   "the fabric of NVLink is not ready, so CUDA cannot start (error 802)", fix);
@@ -109,7 +112,8 @@ void check_ready(const struct facts *facts, struct verdict *verdict)
 		return;
 	fine(verdict);
 	if (!facts->accepts_work)
-		wrong(verdict, "attest the GPUs, then run nvidia-smi conf-compute -srs 1 as root",
+		wrong(verdict,
+		      ON_HOST "attest the GPUs, then run nvidia-smi conf-compute -srs 1 as root",
 		      "confidential computing is on, and the GPUs do not accept work yet (CUDA "
 		      "error "
 		      "802)");
@@ -119,7 +123,7 @@ void check_remap_failed(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_rows, rows_failed,
 		   "a row of memory could not be replaced, because no spare is left",
-		   "take the GPU out of use and have it replaced");
+		   ON_HOST "take the GPU out of use and have it replaced");
 }
 
 void check_remap_pending(const struct facts *facts, struct verdict *verdict)
@@ -158,6 +162,7 @@ void check_instances(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_instances, lacks_instances,
 		   "MIG is enabled but there is no instance, so CUDA finds no device on it",
+		   ON_HOST
 		   "create instances: nvidia-smi mig -cgi PROFILES -C as root, or turn MIG off: "
 		   "nvidia-smi -i N -mig 0 as root");
 }
@@ -166,7 +171,8 @@ void check_prohibited(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_mode, is_prohibited,
 		   "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
-		   "choose another GPU, or set the default mode: nvidia-smi -i N -c 0 as root");
+		   "choose another GPU, or " ON_HOST
+		   "set the default mode: nvidia-smi -i N -c 0 as root");
 }
 
 void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
@@ -180,8 +186,8 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(facts, verdict, has_mode, exclusive_busy,
 		   "the compute mode is exclusive and a process has it, so another program fails "
 		   "(error 46)",
-		   "wait for the process, choose another GPU, or set the default mode: nvidia-smi "
-		   "-i N -c 0 as root");
+		   "wait for the process, choose another GPU, or " ON_HOST
+		   "set the default mode: nvidia-smi -i N -c 0 as root");
 	if (verdict->outcome == OUTCOME_WRONG && !gpus_that(facts, verdict, busy_by_known))
 		unseen(verdict, &hidden, "whether the server of MPS has the GPU");
 }
@@ -189,15 +195,15 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 void check_clocks(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_clocks, too_hot, "it is too hot, so its clocks are lowered",
-		   "check fans, air flow and the temperature of the room");
+		   ON_HOST "check fans, air flow and the temperature of the room");
 	if (verdict->outcome != OUTCOME_WRONG)
 		judge_gpus(facts, verdict, has_clocks, power_brake,
 			   "the power supply asks it to use less, so its clocks are lowered",
-			   "check the power supplies and the cables");
+			   ON_HOST "check the power supplies and the cables");
 	if (verdict->outcome != OUTCOME_WRONG)
 		judge_gpus(facts, verdict, has_clocks, slowed,
 			   "the hardware has lowered its clocks by half or more",
-			   "check fans, power supplies and cables");
+			   ON_HOST "check fans, power supplies and cables");
 }
 
 void check_width(const struct facts *facts, struct verdict *verdict)
@@ -205,6 +211,7 @@ void check_width(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(
 		facts, verdict, has_width, is_narrow,
 		"it has fewer lanes of PCI Express than card and slot support",
+		ON_HOST
 		"seat the card again, or move it to another slot; nvidia-smi -q shows the lanes");
 }
 
@@ -213,12 +220,13 @@ void check_generation(const struct facts *facts, struct verdict *verdict)
 	judge_gpus(facts, verdict, has_generation, is_slow,
 		   "PCI Express runs at a lower generation than card and slot support, at full "
 		   "clocks",
-		   "check riser and slot, and the setting of the BIOS");
+		   ON_HOST "check riser and slot, and the setting of the BIOS");
 }
 
 void check_persistence(const struct facts *facts, struct verdict *verdict)
 {
 	judge_gpus(facts, verdict, has_persistence, not_persistent,
 		   "persistence mode is off, so the first program waits for the driver",
+		   ON_HOST
 		   "start the service nvidia-persistenced, or run nvidia-smi -pm 1 as root");
 }

@@ -86,7 +86,8 @@ void check_compat_supported(const struct facts *facts, struct verdict *verdict)
 	those = gpus_that(facts, verdict, is_consumer);
 	if (those)
 		wrong(verdict,
-		      "remove the folder compat from the library path and install a newer driver",
+		      "remove the folder compat from the library path and " ON_HOST
+		      "install a newer driver",
 		      "%s: cuda-compat (%s) supports only GPUs of data centers, so CUDA fails "
 		      "(error 804)",
 		      those, library->path);

@@ -53,8 +53,9 @@ void check_iommu(const struct facts *facts, struct verdict *verdict)
 		/* The IOMMU stays on, because virtual machines need it. */
 		if (passes_pci(facts, verdict))
 			wrong(verdict,
-			      "on bare metal start the kernel with iommu=pt; a virtual machine "
-			      "needs ATS on the network adapters, which the host sets",
+			      ON_HOST
+			      "on bare metal start the kernel with iommu=pt; a virtual "
+			      "machine needs ATS on the network adapters, which its host sets",
 			      "the IOMMU translates addresses for the GPU %s, so data between GPUs "
 			      "may go through the CPU, which is slow, or may be lost",
 			      gpu->address);
@@ -76,6 +77,7 @@ void check_acs(const struct facts *facts, struct verdict *verdict)
 	if (facts->acs.number && passes_pci(facts, verdict))
 		wrong(verdict,
 		      arena_printf(verdict->arena,
+				   ON_HOST
 				   "on bare metal turn off ACS in the BIOS, or on each port with "
 				   "setpci as NCCL's manual shows, after each start, because Linux "
 				   "turns it on again; or start the kernel with "
@@ -113,6 +115,7 @@ void check_peermem(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (!facts->peermem && !has_dma_buf(facts))
 		wrong(verdict,
+		      ON_HOST
 		      "install the driver's open module, which has DMA-BUF from Linux 5.12 on, or "
 		      "run modprobe nvidia-peermem as root and load it at boot",
 		      "the machine has InfiniBand, but the module nvidia_peermem is not loaded, so "

@@ -19,8 +19,8 @@ static void judge_log(const struct facts *facts, struct verdict *verdict, const 
 void check_xid(const struct facts *facts, struct verdict *verdict)
 {
 	judge_log(facts, verdict, &facts->xid,
-		  "look up the number in NVIDIA's list of Xid errors; the time and the GPU: "
-		  "dmesg -T | grep Xid",
+		  "look up the number in NVIDIA's list of Xid errors; " ON_HOST
+		  "dmesg -T | grep Xid shows the time and the GPU",
 		  "a GPU, its link or the driver had a fault");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of checks. */
 #include "check.h"
+#include "strbuf.h"
 
 static const struct check checks[] = {
 #define CHECK(name, function, title, source) {FINDING_##name, title, source, function},
@@ -18,9 +19,30 @@ size_t check_count(void)
 	return ARRAY_SIZE(checks);
 }
 
+/* The remedy with its parts for the host named so if this is a container. */
+static const char *placed(const struct facts *facts, struct arena *arena, const char *fix)
+{
+	struct strbuf text = {0};
+	char *taken;
+
+	for (const char *at = fix; *at; at++)
+		if (*at != *ON_HOST)
+			strbuf_add(&text, at, 1);
+		else if (facts->container.sight == SEEN)
+			strbuf_puts(&text, at == fix ? "on the host: " : "on the host ");
+	taken = strbuf_take(&text);
+	if (!taken)
+		arena->failed = true;
+	fix = arena_strdup(arena, taken);
+	free(taken);
+	return fix;
+}
+
 void judge(const struct check *check, const struct facts *facts, struct arena *arena,
 	   struct verdict *ret)
 {
 	*ret = (struct verdict){.arena = arena, .outcome = OUTCOME_MOOT};
 	check->judge(facts, ret);
+	if (ret->outcome == OUTCOME_WRONG && ret->fix)
+		ret->fix = placed(facts, arena, ret->fix);
 }

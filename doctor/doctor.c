@@ -49,6 +49,9 @@ static void relay(struct doctor *doctor, const gpumap_report *from, int64_t seve
 		    ((id == FINDING_NO_DRIVER || id == FINDING_NO_GPU) &&
 		     (doctor->gpus_unseen || has_cause(doctor))))
 			continue;
+		if (fix && id == FINDING_NO_DRIVER && !strstr(fix, "container") &&
+		    doctor->facts.container.sight == SEEN)
+			fix = arena_printf(&doctor->arena, "on the host: %s", fix);
 		text = discreet_text(&doctor->names, &doctor->arena, text);
 		fix = discreet_text(&doctor->names, &doctor->arena, fix);
 		report_add(

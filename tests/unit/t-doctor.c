@@ -581,6 +581,15 @@ static const struct {
 	{"permission", FINDING_NODE_DENIED, nothing, no_permission, "ask the administrator",
 	 "0666"},
 	{"MPS", FINDING_MPS_GONE, nothing, no_daemon, "unset CUDA_MPS_PIPE_DIRECTORY", "remove"},
+	{"the host's part", FINDING_COMPUTE_PROHIBITED, here_in_container, prohibited,
+	 "choose another GPU, or on the host set the default mode: nvidia-smi -i 0000:08:00.0 -c 0",
+	 NULL},
+	{"the host alone", FINDING_NO_PERSISTENCE, here_in_container, not_persistent,
+	 "on the host: start the service", NULL},
+	{"on the machine itself", FINDING_NO_PERSISTENCE, nothing, not_persistent,
+	 "start the service", "on the host"},
+	{"nothing for the host", FINDING_FAR_CPUS, here_in_container, far_cpus, "ask the scheduler",
+	 "on the host"},
 };
 
 START_TEST(names_gpus)
@@ -598,6 +607,34 @@ START_TEST(names_gpus)
 		      verdict.fix);
 	ck_assert_msg(!remedies[_i].lacks || !strstr(verdict.fix, remedies[_i].lacks), "%s: %s",
 		      remedies[_i].name, verdict.fix);
+	arena_free(&arena);
+}
+END_TEST
+
+/* Inside a container, what only the host can do is named so. */
+static const char *const of_host[] = {"as root",      "reboot",   "dmesg",      "modprobe",
+				      "nvidia-smi -", "setpci",   "the kernel", "service",
+				      "BIOS",         "driver, ", "the slot",   "fans"};
+
+START_TEST(names_the_host)
+{
+	struct arena arena = {0};
+	struct verdict verdict;
+	struct facts facts;
+
+	set_well(&facts);
+	rows[_i].before(&facts);
+	rows[_i].bad(&facts);
+	judge(check_of(rows[_i].finding), &facts, &arena, &verdict);
+	ck_assert_msg(!strchr(verdict.fix, *ON_HOST) && !strstr(verdict.fix, "on the host "),
+		      "%s: %s", rows[_i].name, verdict.fix);
+	if (facts.container.sight == ABSENT)
+		facts.container = fact_text("container");
+	judge(check_of(rows[_i].finding), &facts, &arena, &verdict);
+	for (size_t i = 0; verdict.outcome == OUTCOME_WRONG && i < ARRAY_SIZE(of_host); i++)
+		ck_assert_msg(!strstr(verdict.fix, of_host[i]) ||
+				      strstr(verdict.fix, "on the host"),
+			      "%s: %s", rows[_i].name, verdict.fix);
 	arena_free(&arena);
 }
 END_TEST
@@ -707,6 +744,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, finds_bad_alone, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, names_the_host, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, code_runs, 0, ARRAY_SIZE(codes));
 	tcase_add_loop_test(tests, leaves_harmless_alone, 0, ARRAY_SIZE(harmless));
 	tcase_add_loop_test(tests, names_gpus, 0, ARRAY_SIZE(remedies));
