@@ -89,6 +89,12 @@ static int read_program(struct facts *facts, const char *const *program, gpumap_
 		return GPUMAP_OK;
 	if (error == ENOMEM || facts->arena.failed)
 		return GPUMAP_ENOMEM;
+	if (error == EISDIR)
+		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+				   ABOUT(.fix = "name the program in it, such as train.py or "
+						"bin/python3; gpumap lint checks the programs of a "
+						"folder"),
+				   "%s is a folder, not a program", QUOTE(span_of(*program)));
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			   ABOUT(.fix = *facts->root ? "name its path in the recorded machine"
 						     : "check the name, and PATH"),

@@ -32,6 +32,13 @@ static bool is_file(struct facts *facts, const char *path)
 	return root_stat(facts->root, path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
+static bool is_folder(struct facts *facts, const char *path)
+{
+	struct stat about;
+
+	return path && root_stat(facts->root, path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 /* The path of a program, by PATH if the word has no slash. NULL: it is not found. */
 static const char *find(struct facts *facts, const char *word)
 {
@@ -183,7 +190,7 @@ int program_read(struct facts *facts, const char *const *command)
 	if (!path && !strchr(*command, '/') && text_ends(*command, ".py"))
 		path = find(facts, arena_printf(&facts->arena, "./%s", *command));
 	if (!path)
-		return ENOENT;
+		return is_folder(facts, absolute(facts, *command)) ? EISDIR : ENOENT;
 	fd = root_open(facts->root, path, O_RDONLY);
 	if (fd < 0)
 		return errno;
