@@ -124,6 +124,14 @@ void check_needed(const struct facts *facts, struct verdict *verdict)
 	}
 }
 
+/* " (9.1.0)"; "" for a version that is not known. */
+static const char *in_brackets(struct verdict *verdict, const char *version)
+{
+	const char *text = version ? arena_printf(verdict->arena, " (%s)", version) : "";
+
+	return text ? text : "";
+}
+
 void check_hidden(const struct facts *facts, struct verdict *verdict)
 {
 	const struct program_facts *program = &facts->program;
@@ -134,9 +142,10 @@ void check_hidden(const struct facts *facts, struct verdict *verdict)
 		if (n->wheel) {
 			wrong(verdict,
 			      "unset LD_LIBRARY_PATH for the program, or remove the folder",
-			      "LD_LIBRARY_PATH makes the program load %s; its own copy %s is not "
-			      "used",
-			      n->path, n->wheel);
+			      "LD_LIBRARY_PATH makes the program load %s%s, and not its own copy "
+			      "%s%s",
+			      n->path, in_brackets(verdict, n->version), n->wheel,
+			      in_brackets(verdict, n->wheel_version));
 			return;
 		}
 		fine(verdict);

@@ -80,6 +80,7 @@ struct needed {
 	const char *path;    /* NULL: it is not found */
 	const char *version; /* of the wheel that it is in, or of the file; NULL: not known */
 	const char *wheel;   /* the copy beside the program that another one hides; NULL: none */
+	const char *wheel_version; /* of that copy; NULL: not known */
 };
 
 struct program_facts {

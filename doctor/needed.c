@@ -160,6 +160,29 @@ static const char *wheel_version(const struct loading *loading, const char *path
 	return found;
 }
 
+/* The version of the wheel that the library is in, or of its file; NULL: not known. */
+static const char *version_of(const struct loading *loading, const struct library *library)
+{
+	const char *wheel = library->path ? find_known(library->name)->wheel : NULL;
+	const char *version = wheel ? wheel_version(loading, library->path, wheel) : NULL;
+
+	return version ? version : library->version;
+}
+
+/* Whether both copies have one version. That of a wheel may have more numbers, "9.1.0.70" for the
+ * file libcudnn.so.9.1.0; fewer than three, as in libcudnn.so.9, state too little. */
+static bool is_same_version(const struct needed *needed)
+{
+	const char *a = needed->version, *b = needed->wheel_version;
+	int points = 0;
+
+	if (!a || !b)
+		return false;
+	for (; *a && *a == *b; a++, b++)
+		points += *a == '.';
+	return points >= 2 && ((!*a && !*b) || (!*a && *b == '.') || (!*b && *a == '.'));
+}
+
 static bool is_listed(const struct program_facts *program, const char *name)
 {
 	for (size_t i = 0; i < program->needed_count; i++)
@@ -184,16 +207,18 @@ static void add_needed(struct loading *loading, const struct object *object, con
 		library = library_at(facts, name, path);
 	if (hidden)
 		own = library_at(facts, name, hidden);
-	/* A copy of the same file hides nothing. */
-	if (hidden && own.real && library.real && streq(own.real, library.real))
-		hidden = NULL;
 	grown[program->needed_count] = (struct needed){
-		.name = name, .by = object->file.path, .path = path, .wheel = hidden};
-	if (path)
-		grown[program->needed_count].version =
-			wheel_version(loading, path, find_known(name)->wheel);
-	if (path && !grown[program->needed_count].version)
-		grown[program->needed_count].version = library.version;
+		.name = name,
+		.by = object->file.path,
+		.path = path,
+		.version = version_of(loading, &library),
+		.wheel = hidden,
+		.wheel_version = version_of(loading, &own),
+	};
+	/* A copy of the same file, or of its version, hides nothing. */
+	if (hidden && ((own.real && library.real && streq(own.real, library.real)) ||
+		       is_same_version(&grown[program->needed_count])))
+		grown[program->needed_count].wheel = NULL;
 	program->needed_count++;
 }
 
