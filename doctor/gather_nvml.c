@@ -203,25 +203,6 @@ static void read_system(struct facts *facts, const struct nvml *nvml)
 		facts->accepts_work = accepts;
 }
 
-/* What a driver whose GPU or firmware hangs does not answer. */
-static void try_nvml(void)
-{
-	struct nvml nvml = {0};
-	const char *missing = NULL;
-	unsigned int count = 0;
-
-	if (nvml_open(&nvml, &missing) != NVML_SUCCESS || nvml.init() != NVML_SUCCESS ||
-	    nvml.count(&count) != NVML_SUCCESS)
-		return;
-	for (unsigned int i = 0; i < count; i++) {
-		struct nvml_handle *handle = NULL;
-		struct nvml_memory memory = {0};
-
-		if (nvml.by_index(i, &handle) == NVML_SUCCESS)
-			nvml.memory(handle, &memory);
-	}
-}
-
 static void ask_nvml(struct facts *facts)
 {
 	struct nvml nvml = {0};
@@ -237,6 +218,16 @@ static void ask_nvml(struct facts *facts)
 		nvml.shutdown();
 	}
 	dlclose(nvml.library);
+}
+
+/* Each call that follows may hang with a driver whose GPU or firmware does. */
+static void try_nvml(void)
+{
+	struct facts facts = {.root = ""};
+	gpumap_inventory *inventory = NULL;
+
+	ask_nvml(&facts);
+	gpumap_inventory_probe(&inventory, 0, NULL, NULL);
 }
 
 /* What NVML would answer on a recorded machine, as far as its files show. */
