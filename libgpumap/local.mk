@@ -48,6 +48,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/svg_page.c \
 	libgpumap/explain/usage_json.c \
 	libgpumap/findings.def \
+	libgpumap/foreign_value.c libgpumap/foreign_value.h \
 	libgpumap/gpumap.h \
 	libgpumap/grants.c \
 	libgpumap/groups.c \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "expand.h"
+#include "foreign_value.h"
 #include "inifile.h"
 #include "suggest.h"
 #include "words.h"
@@ -129,7 +130,9 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 
 	if (!part && m->value.length > 2)
 		near = word_near(&remedy, grammar, m->value);
-	if (streq(name, "mode") && mode_direction(m->value))
+	if (foreign_value(fix, sizeof(fix), m->key, m->value))
+		; /* it has the value itself */
+	else if (streq(name, "mode") && mode_direction(m->value))
 		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
 	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
 		; /* this message is better than that of the grammar */

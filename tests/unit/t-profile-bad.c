@@ -181,6 +181,33 @@ static const struct {
 	 "and program = NAME here [GM161]\n"},
 	{"a key of another launcher", "[profile a]\nnproc_per_node=2\n", NULL,
 	 "t.ini:2:1 unknown key 'nproc_per_node' in [profile a]; write ranks = N [GM003]\n"},
+	{"hours of Slurm", "[profile a]\ntimeout = 2:00:00\n", NULL,
+	 "t.ini:2:11 timeout cannot be '2:00:00'; write timeout = 2h [GM002]\n"},
+	{"minutes of Slurm", "[profile a]\ntimeout = 90:00\n", NULL,
+	 "t.ini:2:11 timeout cannot be '90:00'; write timeout = 90m [GM002]\n"},
+	{"seconds of Slurm", "[profile a]\nkill_grace = 1:30\n", NULL,
+	 "t.ini:2:14 kill_grace cannot be '1:30'; write kill_grace = 90s [GM002]\n"},
+	{"days of Slurm", "[profile a]\ntimeout = 1-12\n", NULL,
+	 "t.ini:2:11 timeout cannot be '1-12'; write timeout = 36h [GM002]\n"},
+	{"days, hours and minutes of Slurm", "[profile a]\ntimeout = 1-12:30\n", NULL,
+	 "t.ini:2:11 timeout cannot be '1-12:30'; write timeout = 2190m [GM002]\n"},
+	{"no time of Slurm", "[profile a]\ntimeout = 1:75\n", NULL,
+	 "t.ini:2:11 timeout cannot be '1:75'; write a number with a unit: ms, s, m or h, as in "
+	 "30s [GM002]\n"},
+	{"too many parts", "[profile a]\ntimeout = 1:0:0:0\n", NULL,
+	 "t.ini:2:11 timeout cannot be '1:0:0:0'; write a number with a unit: ms, s, m or h, as "
+	 "in 30s [GM002]\n"},
+	{"a host with slots", "[profile a]\nhosts = tux1:8\n", NULL,
+	 "t.ini:2:9 hosts cannot be 'tux1:8'; write hosts = tux1 and ranks = 8 [GM002]\n"},
+	{"hosts with slots", "[profile a]\nhosts = tux[1,3]:8, gpu1*8\n", NULL,
+	 "t.ini:2:9 hosts cannot hold 'tux[1,3]:8'; write hosts = tux[1,3],gpu1 and ranks = 8 "
+	 "[GM002]\n"},
+	{"hosts with other slots", "[profile a]\nhosts = tux1:8,tux2:4\n", NULL,
+	 "t.ini:2:9 hosts cannot hold 'tux1:8'; write hosts = file:FILE, with a line HOST slots=N "
+	 "in FILE for each host [GM002]\n"},
+	{"no host with slots", "[profile a]\nhosts = tu_/1:8\n", NULL,
+	 "t.ini:2:9 hosts cannot be 'tu_/1:8'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "in tux[08-11],gpu1 [GM002]\n"},
 	{"a condition by another name", "[override a]\nprofile = *\nnodes = 0\n", NULL,
 	 "t.ini:3:1 unknown key 'nodes' in [override a]; write when_node = 0,2-3 [GM003]\n"},
 	{"a condition by its variable", "[override a]\nprofile = *\nlocal_rank = 0\n", NULL,
