@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explain/json.h"
+#include "profile/profile.h"
 #include "profile_options.h"
 #include "report.h"
 #include "strbuf.h"
@@ -176,6 +178,24 @@ static void list_text(struct strbuf *text, const gpumap_profile *profile)
 			      gpumap_sweep_combination_count(s), (long long)gpumap_sweep_jobs(s));
 }
 
+/* Why the list is empty. */
+static void list_nothing(struct strbuf *text, const gpumap_profile *profile)
+{
+	const char *file = gpumap_profile_str(profile, GPUMAP_PROFILE_FILE);
+	char *places = file ? NULL : profile_places((const char *const *)environ);
+
+	if (file)
+		strbuf_printf(text, "%s has no profile\n", file);
+	else if (places)
+		strbuf_printf(text,
+			      "there is no profile file; looked for %s\n"
+			      "gpumap config --gpus 2,3 >gpumap.ini writes a first one\n",
+			      places);
+	else
+		text->failed = true;
+	free(places);
+}
+
 static json_t *profiles_json(const gpumap_profile *profile, bool *failed)
 {
 	const char *chosen = gpumap_profile_str(profile, GPUMAP_PROFILE_NAME);
@@ -224,6 +244,8 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 
 	if (config->output.format != GPUMAP_FORMAT_JSON) {
 		list_text(&text, profile);
+		if (!text.length)
+			list_nothing(&text, profile);
 		return print(strbuf_take(&text), config->output.report);
 	}
 	o = JSON_OBJECT(&failed, {"schema", json_integer(1)},

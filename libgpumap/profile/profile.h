@@ -99,6 +99,10 @@ int profile_load(gpumap_profile **ret, const char *path, struct span text, const
 		 profile_source *source, void *data, gpumap_report *report);
 profile_source profile_read_file;
 
+/* "./gpumap.ini, /home/ann/.config/gpumap/gpumap.ini and /etc/gpumap/gpumap.ini": where a profile
+ * file is looked for, for free(). NULL without memory. */
+char *profile_places(const char *const *envp);
+
 /* gpumap_profile_read() from a descriptor; `path` is its file's. */
 int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *name,
 		    gpumap_report *report);

@@ -94,6 +94,17 @@ static int read_users(gpumap_profile **ret, bool *found, const char *name, const
 	return GPUMAP_OK;
 }
 
+char *profile_places(const char *const *envp)
+{
+	CLEANUP_FREE char *home = NULL;
+	struct strbuf text = {0};
+
+	if (home_file(&home, envp) != GPUMAP_OK)
+		return NULL;
+	strbuf_printf(&text, HERE "%s%s and " EVERYWHERE, home ? ", " : "", home ? home : "");
+	return strbuf_take(&text);
+}
+
 EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			       const char *const *envp, unsigned flags, gpumap_report *report)
 {
