@@ -83,6 +83,21 @@ struct watched {
 	int found;
 };
 
+/* Waits. The launcher's SIGTERM counts only here, so that what was compared is kept and printed. */
+static bool is_told_to_end(const struct watched *w, int64_t ms)
+{
+	struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+	siginfo_t from = {.si_pid = 0};
+	sigset_t end;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	while (sigtimedwait(&end, &from, &pause) == SIGTERM || errno == EINTR)
+		if (from.si_pid == w->launcher)
+			return true;
+	return false;
+}
+
 /* Looks at the ranks once. True: that was all. */
 static bool look(const struct watched *w, bool last, gpumap_report *report)
 {
@@ -131,7 +146,8 @@ static void watch(const struct watched *w)
 	if (gpumap_report_new(&report) != GPUMAP_OK)
 		_exit(STATUS_OWN_FAILURE);
 	for (int64_t ms = FIRST_MS; ms <= LAST_MS; ms *= 2) {
-		wait_ms(ms);
+		if (is_told_to_end(w, ms))
+			_exit(STATUS_NO);
 		if (look(w, ms == LAST_MS, report))
 			break;
 	}
@@ -166,15 +182,18 @@ static void end_watcher(pid_t pid, gpumap_report *report)
 {
 	int status = 0;
 
-	kill(pid, SIGKILL);
+	kill(pid, SIGTERM);
 	for (int ms = 0; waitpid(pid, &status, WNOHANG) == 0; ms += STEP_MS) {
 		if (ms >= END_MS) {
+			kill(pid, SIGKILL);
 			not_verified("NVML hangs", report);
 			return;
 		}
 		wait_ms(STEP_MS);
 	}
 	if (WIFSIGNALED(status))
+		not_verified("the process that compares them was killed", report);
+	else if (WEXITSTATUS(status) == STATUS_NO)
 		not_verified("the run ended before all ranks had used their GPUs", report);
 	else if (WEXITSTATUS(status) != STATUS_ANSWERED)
 		not_verified("memory ran out", report);
