@@ -9,7 +9,11 @@
 
 #include "elf_file.h"
 
-enum { HEAD = 256 };
+/* The beginning of a file. */
+struct head {
+	char bytes[256];
+	size_t size;
+};
 
 /* The absolute path of a word with slashes; that of a recorded machine begins at its root. */
 static const char *absolute(struct facts *facts, const char *word)
@@ -140,40 +144,94 @@ static void read_elf(struct facts *facts, const char *path)
 		*facts->program.code = code;
 }
 
+/* "pyenv" of ~/.pyenv/shims/python3, a script that chooses among interpreters; NULL: of none. */
+static const char *chooser_of(const char *path)
+{
+	static const char *const names[] = {"pyenv", "asdf"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strstr(path, "/shims/") && strstr(path, names[i]))
+			return names[i];
+	return NULL;
+}
+
+static void refuse_script(struct facts *facts, const char *path, const char *interpreter)
+{
+	const char *chooser = chooser_of(path), *name = last_part(path), *hint = "";
+
+	if (chooser)
+		hint = arena_printf(&facts->arena, ": %s which %s prints it", chooser, name);
+	facts->program.kind = fact_unseen(arena_printf(
+		&facts->arena, "%s is a script of %s; name the program that it starts%s", name,
+		interpreter ? last_part(interpreter) : "another program", hint ? hint : ""));
+}
+
+/* The beginning of a file, and in *line its first line behind "#!", whose text is NULL if it is not
+ * a script. */
+static int read_head(struct facts *facts, const char *path, struct head *ret, struct span *line)
+{
+	int fd = root_open(facts->root, path, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	n = read(fd, ret->bytes, sizeof(ret->bytes));
+	close(fd);
+	ret->size = n < 0 ? 0 : (size_t)n;
+	*line = (struct span){NULL, 0};
+	if (ret->size <= 2 || memcmp(ret->bytes, "#!", 2) != 0)
+		return 0;
+	line->text = ret->bytes + 2;
+	while (line->length + 2 < ret->size && line->text[line->length] != '\n')
+		line->length++;
+	return 0;
+}
+
+/* An interpreter may be a script itself. */
+static void read_python(struct facts *facts, const char *interpreter)
+{
+	const char *named = NULL;
+	struct head head;
+	struct span line;
+
+	if (read_head(facts, interpreter, &head, &line) != 0 || !line.text) {
+		python_read(facts, interpreter);
+		return;
+	}
+	interpreter_of(facts, line, &named);
+	refuse_script(facts, interpreter, named);
+}
+
 static void read_script(struct facts *facts, const char *path, struct span line)
 {
 	const char *named = "its first line", *interpreter = interpreter_of(facts, line, &named);
 
 	if (!interpreter || !is_python(interpreter))
-		facts->program.kind = fact_unseen(arena_printf(
-			&facts->arena, "%s is a script of %s; name the program that it starts",
-			last_part(path), named ? last_part(named) : "another program"));
+		refuse_script(facts, path, named);
 	else
-		python_read(facts, interpreter);
+		read_python(facts, interpreter);
 }
 
-static void read_kind(struct facts *facts, const char *path, const char *head, size_t size)
+static void read_kind(struct facts *facts, const char *path, const struct head *head,
+		      struct span line)
 {
-	struct span line = {head, 0};
 	const char *python = NULL;
 
-	if (size >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0) {
+	if (head->size >= SELFMAG && memcmp(head->bytes, ELFMAG, SELFMAG) == 0) {
 		if (is_python(path))
 			python_read(facts, path);
 		else
 			read_elf(facts, path);
 		return;
 	}
-	while (line.length < size && head[line.length] != '\n')
-		line.length++;
-	if (size > 2 && head[0] == '#' && head[1] == '!') {
-		read_script(facts, path, (struct span){head + 2, line.length - 2});
+	if (line.text) {
+		read_script(facts, path, line);
 		return;
 	}
 	if (text_ends(path, ".py"))
 		python = find(facts, "python3");
 	if (python && is_python(python))
-		python_read(facts, python);
+		read_python(facts, python);
 	else
 		facts->program.kind = fact_unseen("it is neither a program of ELF nor a script");
 }
@@ -181,9 +239,9 @@ static void read_kind(struct facts *facts, const char *path, const char *head, s
 int program_read(struct facts *facts, const char *const *command)
 {
 	const char *path = find(facts, *command);
-	char head[HEAD];
-	ssize_t n;
-	int fd;
+	struct head head;
+	struct span line;
+	int error;
 
 	facts->program.name = *command;
 	/* A file of Python in this folder needs no slash. */
@@ -191,11 +249,8 @@ int program_read(struct facts *facts, const char *const *command)
 		path = find(facts, arena_printf(&facts->arena, "./%s", *command));
 	if (!path)
 		return is_folder(facts, absolute(facts, *command)) ? EISDIR : ENOENT;
-	fd = root_open(facts->root, path, O_RDONLY);
-	if (fd < 0)
-		return errno;
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	read_kind(facts, path, head, n < 0 ? 0 : (size_t)n);
-	return 0;
+	error = read_head(facts, path, &head, &line);
+	if (!error)
+		read_kind(facts, path, &head, line);
+	return error;
 }
