@@ -51,8 +51,10 @@ void check_program_cuda(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (program / 1000 > driver / 1000 && !has_compat(facts))
 		wrong(verdict,
-		      "install a build for CUDA of the driver's major version, or " ON_HOST
-		      "a newer driver",
+		      arena_printf(verdict->arena,
+				   "install a build of the program for CUDA %lld, or " ON_HOST
+				   "a newer driver",
+				   (long long)driver / 1000),
 		      "the program is built with CUDA %lld.%lld, and the driver supports CUDA up "
 		      "to "
 		      "%lld.%lld (error 35)",

@@ -41,6 +41,7 @@ static size_t count_of(const struct doctor *doctor, enum outcome outcome)
 static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor)
 {
 	size_t passed = count_of(doctor, OUTCOME_FINE), remarks = count_of(doctor, OUTCOME_WRONG);
+	size_t blind = count_of(doctor, OUTCOME_UNSEEN);
 
 	strbuf_printf(buf, "%s: %zu check%s passed, ",
 		      doctor->program_unseen
@@ -49,8 +50,9 @@ static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor)
 		      passed, passed == 1 ? "" : "s");
 	if (remarks)
 		strbuf_printf(buf, "%zu gave a remark, ", remarks);
-	strbuf_printf(buf, "%zu could not look, the rest do not apply.",
-		      count_of(doctor, OUTCOME_UNSEEN));
+	if (blind)
+		strbuf_printf(buf, "%zu could not look, ", blind);
+	strbuf_puts(buf, "the rest do not apply.");
 }
 
 static void put_answer(struct strbuf *buf, const struct doctor *doctor)

@@ -205,8 +205,8 @@ static void read_torch(struct python *python, const char *site, const char *text
 	struct gpu_code code = {0};
 	const char *library;
 
-	program->torch =
-		version.length ? arena_strndup(&facts->arena, version.text, version.length) : "?";
+	program->torch = version.length ? arena_strndup(&facts->arena, version.text, version.length)
+					: "of an unknown version";
 	program->rocm = assigned(text, "hip").length > 0;
 	program->cuda = fact_unseen("torch/version.py does not state it");
 	if (cuda.text && !cuda.length)
