@@ -158,9 +158,11 @@ static void set_checksum(struct writer *w)
 
 static bool write_failed(const struct writer *w, int error)
 {
-	return train_fail(w->error, TRAIN_FAILED, "%s: cannot write: %s; %swrite to another folder",
-			  w->path, strerror(error),
-			  error == ENOSPC || error == EDQUOT ? "free some space, or " : "");
+	const char *remedy = write_remedy(error);
+
+	return train_fail(w->error, TRAIN_FAILED,
+			  "%s: cannot write: %s; %s%swrite to another folder", w->path,
+			  strerror(error), remedy ? remedy : "", remedy ? ", or " : "");
 }
 
 static bool write_part(const struct writer *w, const void *bytes, size_t size)

@@ -13,6 +13,7 @@
 #include "atomic_file.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/folder.h"
+#include "write_all.h"
 
 #define TEMPORARY ".checkpoint-"
 
@@ -25,14 +26,12 @@ struct saving {
 static bool failed(const struct saving *s, const char *what)
 {
 	int error = errno;
-	const char *remedy = "write to another folder";
+	const char *remedy = write_remedy(error);
 
-	if (error == ENOSPC || error == EDQUOT)
-		remedy = "free some space, or write to another folder";
-	else if (error == ENOENT)
-		remedy = "make the folder above it first";
-	return train_fail(s->error, TRAIN_FAILED, "%s/%s: cannot %s: %s; %s", s->folder.path,
-			  s->name, what, strerror(error), remedy);
+	return train_fail(
+		s->error, TRAIN_FAILED, "%s/%s: cannot %s: %s; %s%s%s", s->folder.path, s->name,
+		what, strerror(error), remedy ? remedy : "", remedy ? ", or " : "",
+		error == ENOENT ? "make the folder above it first" : "write to another folder");
 }
 
 static bool open_or_make_folder(struct saving *s, const char *path)

@@ -8,13 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "write_all.h"
+
 static bool failed(const struct atomic_stream *stream, const char *what, struct train_error *error)
 {
 	int status = errno;
+	const char *remedy = write_remedy(status);
 
-	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %sname another file",
-			  stream->name, what, strerror(status),
-			  status == ENOSPC || status == EDQUOT ? "free some space, or " : "");
+	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %s%sname another file",
+			  stream->name, what, strerror(status), remedy ? remedy : "",
+			  remedy ? ", or " : "");
 }
 
 /* A link stays a link: its target is replaced. */

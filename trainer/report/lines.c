@@ -29,10 +29,10 @@ struct lines {
 static bool failed(const char *name, const char *what, struct train_error *error)
 {
 	int status = errno;
+	const char *remedy = write_remedy(status);
 
-	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %sname another file", name, what,
-			  strerror(status),
-			  status == ENOSPC || status == EDQUOT ? "free some space, or " : "");
+	return train_fail(error, TRAIN_FAILED, "%s: cannot %s: %s; %s%sname another file", name,
+			  what, strerror(status), remedy ? remedy : "", remedy ? ", or " : "");
 }
 
 static bool unfit(const char *name, const char *why, struct train_error *error)
