@@ -86,7 +86,8 @@ struct ps {
 	gpumap_process *leasers; /* of each GPU */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
-	int64_t now; /* seconds since the epoch */
+	int64_t now;   /* seconds since the epoch */
+	int64_t clock; /* seconds by a clock that no one sets */
 };
 
 /* Less memory than this is the driver's own: a context of CUDA takes more. */
@@ -124,7 +125,7 @@ struct ps_watched;
 struct ps_watch {
 	struct ps_watched *list;
 	size_t count;
-	int64_t at; /* of the last look */
+	int64_t at; /* the clock at the last look */
 };
 
 /* Sets for how long the processes are idle. `watch` is what the looks before have seen, all zero at

@@ -223,9 +223,12 @@ static int read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *devi
 static int read_gpus(struct ps *ps)
 {
 	size_t count = gpumap_inventory_count(ps->inventory);
+	struct timespec clock = {0};
 	int r = GPUMAP_OK;
 
+	clock_gettime(CLOCK_BOOTTIME, &clock);
 	ps->now = time(NULL);
+	ps->clock = clock.tv_sec;
 	ps->gpus = calloc(count + 1, sizeof(*ps->gpus));
 	if (!ps->gpus)
 		return GPUMAP_ENOMEM;

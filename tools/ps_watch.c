@@ -14,7 +14,8 @@ enum { KEPT = 5 };
 struct ps_watched {
 	int64_t pid, start;
 	int physical, mig;
-	int64_t used;             /* when it was seen to use the GPU; 0: never */
+	/* Times are by the clock of struct ps. */
+	int64_t used;             /* when it was seen to use the GPU; -1: never */
 	int64_t since;            /* watched without a gap */
 	int64_t cpu, cpu_changed; /* its time, and when that was not the same yet */
 };
@@ -35,11 +36,12 @@ static int compare(const void *a, const void *b)
 
 /* What is known after this look. `before` NULL: it is the first. */
 static void update(struct ps_watched *now, const struct ps_watched *before, int64_t last,
-		   int64_t active, int64_t at)
+		   int64_t used, int64_t at)
 {
-	bool computed = before && before->cpu != now->cpu;
+	/* Whether it did is not known without its time. */
+	bool computed = before && (now->cpu < 0 || before->cpu != now->cpu);
 
-	now->used = active > 0 ? active : 0;
+	now->used = used;
 	now->since = now->cpu_changed = at;
 	if (!before)
 		return;
@@ -63,7 +65,7 @@ static void judge(struct ps_process *p, const struct ps_watched *w, int64_t acti
 {
 	p->idle = PS_IDLE_UNKNOWN;
 	p->idle_seconds = -1;
-	if (active >= 0 && w->used)
+	if (active >= 0 && w->used >= 0)
 		put(p, PS_IDLE_SINCE, at - w->used);
 	else if (active >= 0 && at > w->since)
 		put(p, PS_IDLE_LEAST, at - w->since);
@@ -71,6 +73,14 @@ static void judge(struct ps_process *p, const struct ps_watched *w, int64_t acti
 		p->idle = PS_IDLE_LONG;
 	else if (w->cpu >= 0 && at > w->cpu_changed)
 		put(p, PS_IDLE_CPU, at - w->cpu_changed);
+}
+
+/* When the process used the GPU, by a clock that no one sets; NVML gives the time of day. */
+static int64_t used_at(const struct ps *ps, int64_t active)
+{
+	int64_t ago = active < ps->now ? ps->now - active : 0;
+
+	return active <= 0 ? -1 : ago < ps->clock ? ps->clock - ago : 0;
 }
 
 static void look(const struct ps_watch *watch, struct ps_watched *ret, const struct ps *ps,
@@ -88,8 +98,8 @@ static void look(const struct ps_watch *watch, struct ps_watched *ret, const str
 	};
 	if (watch && watch->count)
 		before = bsearch(ret, watch->list, watch->count, sizeof(*ret), compare);
-	update(ret, before, watch ? watch->at : 0, active, ps->now);
-	judge(p, ret, active, ps->now);
+	update(ret, before, watch ? watch->at : 0, used_at(ps, active), ps->clock);
+	judge(p, ret, active, ps->clock);
 }
 
 int ps_watch_look(struct ps_watch *watch, struct ps *ps)
@@ -112,7 +122,7 @@ int ps_watch_look(struct ps_watch *watch, struct ps *ps)
 	if (count)
 		qsort(list, count, sizeof(*list), compare);
 	free(watch->list);
-	*watch = (struct ps_watch){list, count, ps->now};
+	*watch = (struct ps_watch){list, count, ps->clock};
 	return GPUMAP_OK;
 }
 

@@ -80,7 +80,11 @@ static const struct row {
 	 false,
 	 PS_IDLE_UNKNOWN,
 	 -1},
-	{"a clock that was set back", {{100, 98, 5, 0}, {50, NONE, 6, 0}}, false, PS_IDLE_SINCE, 0},
+	{"in no sample, not visible",
+	 {{100, NONE, -1, 0}, {200, NONE, -1, 0}},
+	 false,
+	 PS_IDLE_LONG,
+	 -1},
 };
 
 /* A machine with one process on one GPU. */
@@ -101,8 +105,12 @@ static void make(struct world *w, const struct sight *look)
 	w->p.process = &w->process;
 	w->facts.cpu = look->cpu;
 	w->gpu = (struct ps_gpu){.device = &w->device, .processes = &w->p, .count = 1};
-	w->ps = (struct ps){
-		.gpus = &w->gpu, .count = 1, .facts = &w->facts, .fact_count = 1, .now = look->now};
+	w->ps = (struct ps){.gpus = &w->gpu,
+			    .count = 1,
+			    .facts = &w->facts,
+			    .fact_count = 1,
+			    .now = look->now,
+			    .clock = look->now};
 }
 
 START_TEST(idle)
@@ -121,12 +129,46 @@ START_TEST(idle)
 }
 END_TEST
 
+/* Four seconds between two looks, in which someone sets the time of day. */
+static const struct {
+	const char *name;
+	int64_t now; /* at the second look, when the clock is 104 */
+	int64_t first, second, cpu;
+	enum ps_idle idle;
+	int64_t seconds;
+} set_rows[] = {
+	{"back", 50, 98, NONE, 6, PS_IDLE_SINCE, 6},
+	{"back, in no sample", 50, NONE, NONE, 6, PS_IDLE_LEAST, 4},
+	{"back, used again", 50, 98, 47, 6, PS_IDLE_SINCE, 3},
+	{"back, no samples", 50, NOT_SAMPLED, NOT_SAMPLED, 5, PS_IDLE_CPU, 4},
+	{"forward", 3704, 98, NONE, 6, PS_IDLE_SINCE, 6},
+	{"forward, in no sample", 3704, NONE, NONE, 6, PS_IDLE_LEAST, 4},
+	{"forward, used again", 3704, 98, 3701, 6, PS_IDLE_SINCE, 3},
+	{"forward, no samples", 3704, NOT_SAMPLED, NOT_SAMPLED, 5, PS_IDLE_CPU, 4},
+};
+
+START_TEST(time_is_set)
+{
+	struct ps_watch watch = {0};
+	struct world w;
+
+	make(&w, &(struct sight){100, set_rows[_i].first, 5, 0});
+	ck_assert_int_eq(ps_watch_look(&watch, &w.ps), GPUMAP_OK);
+	make(&w, &(struct sight){set_rows[_i].now, set_rows[_i].second, set_rows[_i].cpu, 0});
+	w.ps.clock = 104;
+	ck_assert_int_eq(ps_watch_look(&watch, &w.ps), GPUMAP_OK);
+	ROW_EQ_INT(set_rows[_i].name, w.p.idle, set_rows[_i].idle);
+	ROW_EQ_INT(set_rows[_i].name, w.p.idle_seconds, set_rows[_i].seconds);
+	ps_watch_free(&watch);
+}
+END_TEST
+
 /* A process that has ended is forgotten, and comes back as a new one. */
 START_TEST(forgotten)
 {
 	static const struct sight used = {100, 98, 5, 0}, later = {102, NONE, 5, 0};
 	struct ps_watch watch = {0};
-	struct ps none = {.now = 101};
+	struct ps none = {.now = 101, .clock = 101};
 	struct world w;
 
 	make(&w, &used);
@@ -168,6 +210,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, idle, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, time_is_set, 0, ARRAY_SIZE(set_rows));
 	tcase_add_test(tests, forgotten);
 	if (allocations_can_fail())
 		tcase_add_test(tests, no_memory);
