@@ -23,7 +23,13 @@ static enum verify_state state_of(const char *word)
 	return VERIFY_WRONG;
 }
 
-/* Each with the text of its message, which has no line ends. */
+static void put_escaped(struct strbuf *buf, const char *before, const char *text)
+{
+	strbuf_puts(buf, before);
+	escape_all(buf, text);
+}
+
+/* The message of each, with the remedy, on a line of its own. */
 static void put_findings(struct strbuf *buf, const json_t *findings)
 {
 	size_t count = json_array_size(findings);
@@ -31,8 +37,11 @@ static void put_findings(struct strbuf *buf, const json_t *findings)
 	for (size_t i = 0; i < count; i++) {
 		const json_t *f = json_array_get(findings, i);
 
-		strbuf_printf(buf, "  %s [%s]\n", QUOTE(span_of(string_of(f, "text"))),
-			      QUOTE(span_of(string_of(f, "id"))));
+		put_escaped(buf, "  ", string_of(f, "text"));
+		if (*string_of(f, "fix"))
+			put_escaped(buf, "; ", string_of(f, "fix"));
+		put_escaped(buf, " [", string_of(f, "id"));
+		strbuf_puts(buf, "]\n");
 	}
 }
 
@@ -52,12 +61,12 @@ bool verify_past_text(struct strbuf *buf, bool *right, const json_t *verified)
 	}
 	for (size_t i = 0; i < v.count; i++)
 		v.ranks[i].state = state_of(string_of(json_array_get(ranks, i), "state"));
-	strbuf_printf(buf, "Run %s", QUOTE(span_of(string_of(verified, "run"))));
+	put_escaped(buf, "Run ", string_of(verified, "run"));
 	if (*string_of(verified, "host"))
-		strbuf_printf(buf, " on %s", QUOTE(span_of(string_of(verified, "host"))));
-	strbuf_puts(buf, " has ended");
+		put_escaped(buf, " on ", string_of(verified, "host"));
+	strbuf_puts(buf, " has ended; --verify found");
 	if (*string_of(verified, "date"))
-		strbuf_printf(buf, ", at %s", QUOTE(span_of(string_of(verified, "date"))));
+		put_escaped(buf, " at ", string_of(verified, "date"));
 	strbuf_puts(buf, ": ");
 	verify_verdict(buf, &v);
 	strbuf_puts(buf, "\n");
