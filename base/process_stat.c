@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "process_stat.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "process_path.h"
+#include "readfile.h"
+#include "text.h"
 
 /* Fields as proc_pid_stat(5) numbers them. */
 enum {
@@ -29,7 +29,10 @@ enum {
 	ENV_END
 };
 
-enum { LINE = 2048 };
+enum {
+	LINE = 2048,
+	STATUS = 1 << 16 /* a line of it has the groups of the user, which can be thousands */
+};
 
 /* `fields` begins with STATE. */
 static uint64_t field(const char *fields, int number)
@@ -45,19 +48,9 @@ static uint64_t field(const char *fields, int number)
 static const char *read_fields(char text[LINE], pid_t pid)
 {
 	const char *fields;
-	char path[48];
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (read_start(text, LINE, PROCESS_PATH(pid, "stat")) <= 0)
 		return NULL;
-	n = read(fd, text, LINE - 1);
-	close(fd);
-	if (n <= 0)
-		return NULL;
-	text[n] = '\0';
 	/* The name before it may contain anything. */
 	fields = strrchr(text, ')');
 	return fields && fields[1] == ' ' && fields[2] ? fields + 2 : NULL;
@@ -106,4 +99,50 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 	};
 	ret->in_exec = !ret->no_memory && field(fields, ENV_END) == 0;
 	return true;
+}
+
+pid_t process_parent(pid_t pid)
+{
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) ? stat.parent : 0;
+}
+
+/* The rest of a line of the status after its key ("\nUid:\t"), in `text`. */
+static bool read_status(struct span *ret, char text[STATUS], pid_t pid, const char *key)
+{
+	const char *line;
+
+	if (read_start(text, STATUS, PROCESS_PATH(pid, "status")) <= 0)
+		return false;
+	line = strstr(text, key);
+	if (!line)
+		return false;
+	line += strlen(key);
+	*ret = (struct span){line, strcspn(line, "\n")};
+	return true;
+}
+
+int64_t process_user(pid_t pid)
+{
+	struct span rest, real;
+	char text[STATUS];
+
+	return read_status(&rest, text, pid, "\nUid:\t") && span_split(&rest, '\t', &real)
+		       ? span_number(real, UINT32_MAX)
+		       : -1;
+}
+
+/* "NSpid:\t4711\t1" */
+size_t process_numbers(int64_t ret[MAX_PID_SPACES], pid_t pid)
+{
+	struct span rest, number;
+	char text[STATUS];
+	size_t count = 0;
+
+	if (!read_status(&rest, text, pid, "\nNSpid:\t"))
+		return 0;
+	while (count < MAX_PID_SPACES && span_split(&rest, '\t', &number))
+		ret[count++] = span_number(number, INT32_MAX);
+	return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process as /proc/PID/stat describes it. */
+/* A process as /proc/PID/stat and /proc/PID/status describe it. Nothing is allocated. */
 #ifndef GM_PROCESS_STAT_H
 #define GM_PROCESS_STAT_H
 
@@ -29,7 +29,16 @@ struct process_memory {
 /* The same of this process. False: there is no /proc. */
 bool process_memory_read(struct process_memory *ret);
 
-/* False: there is no such process, or no /proc. Allocates nothing. */
+/* False: there is no such process, or no /proc. */
 bool process_stat_read(struct process_stat *ret, pid_t pid);
+
+/* The parent; 0: not known. */
+pid_t process_parent(pid_t pid);
+/* The real user; -1: not known. */
+int64_t process_user(pid_t pid);
+/* The numbers of the process in the pid namespaces from this one down to its own. Returns how many;
+ * 0: they are not known. */
+enum { MAX_PID_SPACES = 33 };
+size_t process_numbers(int64_t ret[MAX_PID_SPACES], pid_t pid);
 
 #endif

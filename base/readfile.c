@@ -60,3 +60,33 @@ int read_file(const char *path, bool standard_input, size_t max, char **text, si
 	close(fd);
 	return error;
 }
+
+ssize_t read_start(char *ret, size_t size, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	ssize_t n = -1;
+
+	*ret = '\0';
+	if (fd < 0)
+		return -1;
+	do {
+		n = read(fd, ret, size - 1);
+	} while (n < 0 && errno == EINTR);
+	error = errno;
+	close(fd);
+	errno = error;
+	ret[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+bool read_link(char *ret, size_t size, const char *path)
+{
+	ssize_t n = readlink(path, ret, size);
+
+	if (n >= 0 && (size_t)n >= size) {
+		errno = ENAMETOOLONG;
+		n = -1;
+	}
+	ret[n > 0 ? n : 0] = '\0';
+	return n >= 0;
+}

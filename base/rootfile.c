@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "process_path.h"
 #include "readfile.h"
 
 /* Linux follows 40 links. */
@@ -192,18 +193,7 @@ DIR *root_folder(const char *root, const char *path)
 /* The path of an open file, as the kernel names it. False: errno has the reason. */
 static bool path_of(int fd, char *ret, size_t size)
 {
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, ret, size);
-	if (n >= 0 && (size_t)n >= size) {
-		errno = ENAMETOOLONG;
-		n = -1;
-	}
-	if (n >= 0)
-		ret[n] = '\0';
-	return n >= 0;
+	return read_link(ret, size, PROCESS_PATH(PROCESS_SELF, "fd/%d", fd));
 }
 
 int root_real(const char *root, const char *path, char *ret, size_t size)

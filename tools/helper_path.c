@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "readfile.h"
+
 static bool readable(char *ret, size_t size, const char *folder, const char *name)
 {
 	int n = snprintf(ret, size, "%s%s%s", folder, *folder ? "/" : "", name);
@@ -17,12 +19,10 @@ static bool readable(char *ret, size_t size, const char *folder, const char *nam
  * has no config.status beside or above it. */
 static bool build_top(char top[PATH_MAX])
 {
-	ssize_t n = readlink("/proc/self/exe", top, PATH_MAX - 1);
 	char status[PATH_MAX], *slash;
 
-	if (n <= 0)
+	if (!read_link(top, PATH_MAX, "/proc/self/exe"))
 		return false;
-	top[n] = '\0';
 	for (int up = 0; up < 3 && (slash = strrchr(top, '/')); up++) {
 		*slash = '\0';
 		if (readable(status, sizeof(status), top, "config.status"))

@@ -2,13 +2,13 @@
 /* Gathers what gpumap leases shows. */
 #include "leases.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #include "inventory/inventory.h"
 #include "lease/note.h"
 #include "lease_here.h"
 #include "pick_shell.h"
+#include "process_path.h"
 #include "readfile.h"
 #include "report.h"
 
@@ -22,9 +22,9 @@ enum { MAX_COMMAND = 1 << 16 };
  * ran out. */
 static char *read_command(int64_t pid, size_t *size)
 {
-	char path[48], *text = NULL;
+	const char *path = PROCESS_PATH(pid, "cmdline");
+	char *text = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%lld/cmdline", (long long)pid);
 	return read_file(path, false, MAX_COMMAND, &text, size) == 0 ? text : NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "lease_here.h"
 #include "pick_shell.h"
 #include "process_handle.h"
+#include "process_path.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
@@ -107,10 +108,9 @@ static int refuse_shell(const char *why, gpumap_report *report)
 static void remark_foreign(const struct handover *h)
 {
 	struct stat st;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)h->holder.pid);
-	if (geteuid() != 0 && stat(path, &st) == 0 && st.st_uid != geteuid())
+	if (geteuid() != 0 && stat(PROCESS_FOLDER(h->holder.pid), &st) == 0 &&
+	    st.st_uid != geteuid())
 		report_add(h->output->report, FINDING_HOLD_FOREIGN,
 			   ABOUT(.origin = pick_keeps(h->keep)),
 			   "process %d belongs to another user: the lease is yours, and ends when "
@@ -226,18 +226,16 @@ static bool is_terminal(dev_t device)
  * that, and a file may be one that its user could not write. */
 static int open_terminal(pid_t pid)
 {
-	char path[48];
 	struct stat st;
 	int fd = -1, found;
 
 	for (int i = STDERR_FILENO; i >= 0 && fd < 0; i--) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, i);
-		found = open(path, O_PATH | O_CLOEXEC);
+		found = open(PROCESS_PATH(pid, "fd/%d", i), O_PATH | O_CLOEXEC);
 		if (found < 0)
 			continue;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 		if (fstat(found, &st) == 0 && S_ISCHR(st.st_mode) && is_terminal(st.st_rdev))
-			fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+			fd = open(PROCESS_PATH(PROCESS_SELF, "fd/%d", found),
+				  O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 		close(found);
 	}
 	return fd;

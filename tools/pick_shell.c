@@ -10,22 +10,16 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "process_path.h"
 #include "process_stat.h"
+#include "readfile.h"
 #include "words.h"
 
 enum { MAX_ABOVE = 256 };
-
-static pid_t parent_of(pid_t pid)
-{
-	struct process_stat stat;
-
-	return process_stat_read(&stat, pid) ? stat.parent : 0;
-}
 
 bool is_shell_name(const char *name)
 {
@@ -45,15 +39,11 @@ bool is_shell_name(const char *name)
 /* By its program, because a script has a name of its own. */
 static bool is_shell(pid_t pid)
 {
-	char path[48], target[4096];
+	char target[4096];
 	const char *name;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n <= 0)
+	if (!read_link(target, sizeof(target), PROCESS_PATH(pid, "exe")))
 		return false;
-	target[n] = '\0';
 	name = strrchr(target, '/');
 	return name && is_shell_name(name + 1);
 }
@@ -71,13 +61,10 @@ static bool is_reader(int folder, const char *name, const struct stat *pipe)
 
 static bool reads(pid_t pid, const struct stat *pipe)
 {
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	bool found = false;
-	char path[48];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir)))
 		found = is_reader(dirfd(dir), entry->d_name, pipe);
 	if (dir)
@@ -88,10 +75,7 @@ static bool reads(pid_t pid, const struct stat *pipe)
 /* False: its output is not a pipe. */
 static bool output_of(struct stat *ret, pid_t pid)
 {
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)pid);
-	return stat(path, ret) == 0 && S_ISFIFO(ret->st_mode);
+	return stat(PROCESS_PATH(pid, "fd/1"), ret) == 0 && S_ISFIFO(ret->st_mode);
 }
 
 /* The highest process above `pid` that reads the pipe. It made the pipe; a copy of it may have
@@ -100,7 +84,7 @@ static pid_t reader_above(pid_t pid, const struct stat *pipe)
 {
 	pid_t found = 0;
 
-	for (int i = 0; i < MAX_ABOVE && (pid = parent_of(pid)) > 0; i++)
+	for (int i = 0; i < MAX_ABOVE && (pid = process_parent(pid)) > 0; i++)
 		if (reads(pid, pipe))
 			found = pid;
 	return found;
@@ -124,13 +108,9 @@ static pid_t find_reader(void)
 static bool same_program(pid_t a, pid_t b)
 {
 	struct stat x, y;
-	char path[48];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)a);
-	if (stat(path, &x) < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)b);
-	return stat(path, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return stat(PROCESS_PATH(a, "exe"), &x) == 0 && stat(PROCESS_PATH(b, "exe"), &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static bool is_copy(pid_t pid, pid_t parent)
@@ -147,7 +127,7 @@ static pid_t find_above(void)
 	pid_t pid = getppid(), found = 0;
 
 	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
-		pid_t parent = parent_of(pid);
+		pid_t parent = process_parent(pid);
 
 		if (!is_copy(pid, parent)) {
 			found = found ? found : pid;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
 #include "report.h"
@@ -34,9 +35,8 @@ bool process_text_read(struct process_text *ret, int pid)
 {
 	struct process_stat stat;
 	bool settled = false;
-	char path[64];
+	const char *path = PROCESS_PATH(pid, "environ");
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	for (int ms = 0; ms < EXEC_MS; ms++) {
 		if (!file_text(path, &ret->text, &ret->size))
 			return false;
@@ -104,16 +104,15 @@ int process_text_state(gpumap_request *request, const struct process_text *text,
 
 static int read_named(struct process_text *ret, const char *pid, gpumap_report *report)
 {
-	char path[64];
+	int64_t number = span_number(span_of(pid), INT32_MAX);
 
-	if (span_number(span_of(pid), INT32_MAX) <= 0)
+	if (number <= 0)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--pid", .fix = "write the number of a process"),
 				   "no process number: '%s'", QUOTE(span_of(pid)));
-	if (process_text_read(ret, (int)span_number(span_of(pid), INT32_MAX)))
+	if (process_text_read(ret, (int)number))
 		return GPUMAP_OK;
-	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
-	return unreadable(pid, path, report);
+	return unreadable(pid, PROCESS_PATH(number, "environ"), report);
 }
 
 int process_check(const char *pid, gpumap_report *report)
@@ -168,24 +167,22 @@ static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inve
 	}
 }
 
-static void remark_open_files(const char *pid, const gpumap_inventory *inventory,
-			      gpumap_report *report)
+static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gpumap_report *report)
 {
 	bool minors[MAX_MINOR] = {false}, any = false;
 	struct strbuf files = {0}, indices = {0};
-	char path[64], target[64];
+	const char *path = PROCESS_PATH(pid, "fd");
+	DIR *dir = opendir(path);
 	struct dirent *entry;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		char target[64];
 		int64_t minor;
 
-		if (n <= 11 || memcmp(target, "/dev/nvidia", 11) != 0)
+		if (!read_link(target, sizeof(target), PROCESS_PATH(pid, "fd/%s", entry->d_name)) ||
+		    !starts_with(target, "/dev/nvidia"))
 			continue;
-		minor = span_number((struct span){target + 11, (size_t)n - 11}, MAX_MINOR - 1);
+		minor = span_number(span_of(target + strlen("/dev/nvidia")), MAX_MINOR - 1);
 		if (minor >= 0)
 			any = minors[minor] = true;
 	}
@@ -253,12 +250,12 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,
 		       gpumap_report *report)
 {
+	const char *path = PROCESS_PATH(span_number(span_of(pid), INT32_MAX), "cgroup");
 	struct container container;
-	char path[64], *text = NULL;
+	char *text = NULL;
 	size_t size;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%s/cgroup", pid);
 	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
 	if (container_find(&container, text) && container.separate)
@@ -280,7 +277,7 @@ int process_views(gpumap_request *request, const char *pid, const gpumap_invento
 
 	if (r != GPUMAP_OK)
 		return r;
-	remark_open_files(pid, inventory, report);
+	remark_open_files(span_number(span_of(pid), INT32_MAX), inventory, report);
 	report_add(report, FINDING_CONSTRAINED_PROCESS, ABOUT(.rule = "S4", .origin = "--pid"),
 		   "process %s is explained by the environment that it was started with; later "
 		   "changes cannot be seen",

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 #include "process_stat.h"
 #include "plan/job.h"
 #include "process.h"
+#include "process_path.h"
+#include "readfile.h"
 #include "report.h"
 #include "request.h"
 #include "strbuf.h"
@@ -20,8 +21,7 @@
 enum {
 	MAX_DEPTH = 16,   /* processes between a sweep and a rank; three are usual */
 	MAX_BELOW = 1000, /* generations of processes below a rank */
-	MAX_STATUS = 4096,
-	MAX_NAMED = 16 /* ranks that a message can list */
+	MAX_NAMED = 16    /* ranks that a message can list */
 };
 
 struct rank_process {
@@ -38,63 +38,6 @@ struct rank_list {
 
 /* --- one process -------------------------------------------------------------------- */
 
-int process_parent(int pid)
-{
-	struct process_stat stat;
-
-	return process_stat_read(&stat, pid) ? stat.parent : 0;
-}
-
-/* The rest of a line of /proc/PID/status after its key ("\nUid:\t"), in `text`. */
-static bool read_status(struct span *ret, char *text, size_t size, int pid, const char *key)
-{
-	const char *line;
-	char path[48];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	line = strstr(text, key);
-	if (!line)
-		return false;
-	line += strlen(key);
-	*ret = (struct span){line, strcspn(line, "\n")};
-	return true;
-}
-
-/* "NSpid:\t4711\t1" */
-size_t process_numbers(int64_t ret[MAX_PID_SPACES], int pid)
-{
-	char text[MAX_STATUS];
-	struct span rest, number;
-	size_t count = 0;
-
-	if (!read_status(&rest, text, sizeof(text), pid, "\nNSpid:\t"))
-		return 0;
-	while (count < MAX_PID_SPACES && span_split(&rest, '\t', &number))
-		ret[count++] = span_number(number, INT32_MAX);
-	return count;
-}
-
-int64_t process_user(int pid)
-{
-	char text[MAX_STATUS];
-	struct span rest, real;
-
-	return read_status(&rest, text, sizeof(text), pid, "\nUid:\t") &&
-			       span_split(&rest, '\t', &real)
-		       ? span_number(real, UINT32_MAX)
-		       : -1;
-}
-
 bool process_exists(int pid)
 {
 	return kill(pid, 0) == 0 || errno != ESRCH;
@@ -102,15 +45,11 @@ bool process_exists(int pid)
 
 bool process_is_gpumap(int pid)
 {
-	char path[64], target[4096];
+	char target[4096];
 	const char *name;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n <= 0)
+	if (!read_link(target, sizeof(target), PROCESS_PATH(pid, "exe")))
 		return false;
-	target[n] = '\0';
 	name = strrchr(target, '/');
 	/* After a binary was replaced, " (deleted)" follows its name. */
 	return name && (streq(name, "/gpumap") || starts_with(name, "/gpumap "));
@@ -118,13 +57,11 @@ bool process_is_gpumap(int pid)
 
 bool process_same_namespace(int pid)
 {
-	char path[64], there[64], here[64];
-	ssize_t n, m;
+	char there[64], here[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	n = readlink(path, there, sizeof(there));
-	m = readlink("/proc/self/ns/pid", here, sizeof(here));
-	return n > 0 && n == m && memcmp(here, there, (size_t)n) == 0;
+	return read_link(there, sizeof(there), PROCESS_PATH(pid, "ns/pid")) &&
+	       read_link(here, sizeof(here), PROCESS_PATH(PROCESS_SELF, "ns/pid")) &&
+	       streq(there, here);
 }
 
 /* Whether both have the same value, or neither has one. */

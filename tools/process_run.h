@@ -7,16 +7,6 @@
 
 #include "base.h"
 
-/* The parent; 0: unknown. */
-int process_parent(int pid);
-
-/* The numbers of the process in the pid namespaces from this one down to its own. Returns how many;
- * 0: they are not known. */
-enum { MAX_PID_SPACES = 33 };
-size_t process_numbers(int64_t ret[MAX_PID_SPACES], int pid);
-/* Its real user; -1: not known. */
-int64_t process_user(int pid);
-
 /* Whether there is such a process, even if /proc hides it (hidepid). */
 bool process_exists(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */

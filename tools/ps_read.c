@@ -3,13 +3,13 @@
 #include "ps.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "container.h"
 #include "inventory/inventory.h"
 #include "plan/job.h"
+#include "process_path.h"
 #include "process_run.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -59,14 +59,10 @@ static int read_run(struct ps_facts *facts, const struct process_text *text)
 /* NULL if it cannot be read. False without memory. */
 static bool read_cgroup(char **ret, int64_t pid)
 {
-	char path[48];
 	size_t size;
-	int error;
 
 	*ret = NULL;
-	snprintf(path, sizeof(path), "/proc/%lld/cgroup", (long long)pid);
-	error = read_file(path, false, MAX_CGROUP, ret, &size);
-	return error != ENOMEM;
+	return read_file(PROCESS_PATH(pid, "cgroup"), false, MAX_CGROUP, ret, &size) != ENOMEM;
 }
 
 bool ps_is_inside(bool *ret, int64_t pid)

@@ -11,15 +11,16 @@
 #include "ps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "launch/launch.h"
 #include "plan/job.h"
+#include "process_path.h"
 #include "process_run.h"
 #include "process_stat.h"
+#include "readfile.h"
 #include "text.h"
 
 enum {
@@ -27,23 +28,6 @@ enum {
 	CLOCK_SLACK = 2, /* seconds by which two clocks may differ, after rounding */
 	OWN_CHILD = 2    /* seconds after its start in which an init starts its program */
 };
-
-/* Reads the start of a file of /proc/PID. */
-static bool read_start(char *ret, size_t size, int pid, const char *name)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, ret, size - 1);
-	close(fd);
-	ret[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* Its number in its own pid namespace; -1: it is not known. */
 static int64_t inner_pid(int pid)
@@ -64,7 +48,7 @@ static bool is_init(int pid)
 		"catatonit", "dumb-init", "s6-svscan", "openrc-init", "runit",       "pause"};
 	char name[64];
 
-	if (!read_start(name, sizeof(name), pid, "comm"))
+	if (read_start(name, sizeof(name), PROCESS_PATH(pid, "comm")) <= 0)
 		return false;
 	name[strcspn(name, "\n")] = '\0';
 	if (streq(name, "systemd"))
@@ -98,7 +82,7 @@ static bool is_guard(int pid, int launcher)
 {
 	char title[64], own[64];
 
-	if (!read_start(title, sizeof(title), pid, "cmdline"))
+	if (read_start(title, sizeof(title), PROCESS_PATH(pid, "cmdline")) <= 0)
 		return false;
 	snprintf(own, sizeof(own), GUARD_TITLE " of %d", launcher);
 	return launcher ? streq(title, own)

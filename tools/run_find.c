@@ -5,12 +5,14 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process_path.h"
 #include "process_run.h"
+#include "process_stat.h"
 #include "ps.h"
+#include "readfile.h"
 #include "text.h"
 
 #define LINK "/memfd:" RUN_LIVE_NAME
@@ -20,20 +22,15 @@ enum { MAX_ABOVE = 1000 };
 /* Opens the file of the run that the process has open; -1: it has none, or may not be looked at. */
 static int open_live(int pid)
 {
-	char path[64], target[64];
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	int fd = -1;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
 	while (dir && fd < 0 && (entry = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		char target[64];
 
-		if (n <= 0)
-			continue;
-		target[n] = '\0';
-		if (streq(target, LINK " (deleted)"))
+		if (read_link(target, sizeof(target), PROCESS_PATH(pid, "fd/%s", entry->d_name)) &&
+		    streq(target, LINK " (deleted)"))
 			fd = openat(dirfd(dir), entry->d_name,
 				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
@@ -99,7 +96,6 @@ static void translate(struct live_run *run)
 /* What the process shows. ret->text NULL: nothing. GPUMAP_ENOMEM. */
 static int read_live(struct live_run *ret, int pid)
 {
-	char path[48];
 	struct stat st;
 	int fd, r;
 
@@ -111,11 +107,10 @@ static int read_live(struct live_run *ret, int pid)
 		return GPUMAP_OK;
 	r = live_run_read(ret, fd);
 	close(fd);
-	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 	ret->launcher = pid;
-	ret->own = stat(path, &st) == 0 && st.st_uid == geteuid();
+	ret->own = stat(PROCESS_FOLDER(pid), &st) == 0 && st.st_uid == geteuid();
 	if (!process_same_namespace(pid))
 		translate(ret);
 	return ps_is_inside(&ret->inside, pid) ? GPUMAP_OK : GPUMAP_ENOMEM;

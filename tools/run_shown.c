@@ -3,11 +3,12 @@
 #include "process_run.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/launch.h"
 #include "process.h"
+#include "process_path.h"
+#include "process_stat.h"
 #include "readfile.h"
 #include "text.h"
 
@@ -41,11 +42,9 @@ static int read_guard(struct process_text *ret, int guard, int child)
 	size_t depth = process_numbers(above, guard), count = process_numbers(below, child);
 	size_t all = 0, size = 0;
 	const char *found = NULL;
-	char path[48], *text;
-	int error;
+	char *text;
+	int error = read_file(PROCESS_PATH(guard, "cmdline"), false, MAX_BYTES, &text, &all);
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", guard);
-	error = read_file(path, false, MAX_BYTES, &text, &all);
 	if (error)
 		return error == ENOMEM ? ENOMEM : EAGAIN;
 	if (!starts_with(text, title))

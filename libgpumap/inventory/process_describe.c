@@ -4,13 +4,13 @@
 #include "inventory/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "container.h"
+#include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
 
@@ -92,16 +92,11 @@ static bool set_user(struct describer *d, gpumap_process *p)
 /* The real user; a file's owner would be root for a process that cannot be traced. */
 static bool read_user(struct describer *d, gpumap_process *p)
 {
-	static const char key[] = "\nUid:";
-	char text[4096];
-	const char *at;
+	int64_t uid = process_user((pid_t)p->pid);
 
-	if (!host_read(text, sizeof(text), "", "/proc/%lld/status", (long long)p->pid))
+	if (uid < 0)
 		return true;
-	at = strstr(text, key);
-	if (!at)
-		return true;
-	p->uid = strtoll(at + strlen(key), NULL, 10);
+	p->uid = uid;
 	return set_user(d, p);
 }
 
@@ -121,16 +116,9 @@ static size_t cut(char text[MAX_COMMAND + 4], size_t length)
 
 static bool read_command(gpumap_process *p)
 {
-	char path[48], text[MAX_COMMAND + 4], name[64];
-	ssize_t n = -1;
-	int fd;
+	char text[MAX_COMMAND + 4], name[64];
+	ssize_t n = read_start(text, MAX_COMMAND + 2, PROCESS_PATH(p->pid, "cmdline"));
 
-	snprintf(path, sizeof(path), "/proc/%lld/cmdline", (long long)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, MAX_COMMAND + 1);
-		close(fd);
-	}
 	while (n > 0 && text[n - 1] == '\0')
 		n--;
 	for (ssize_t i = 0; i < n; i++)
@@ -139,9 +127,9 @@ static bool read_command(gpumap_process *p)
 	if (n > 0)
 		return member_set(&p->command, (struct span){text, cut(text, (size_t)n)});
 	/* A dead process has no command line, and is shown as ps(1) does. */
-	if (!host_read(name, sizeof(name), "", "/proc/%lld/comm", (long long)p->pid))
+	if (read_start(name, sizeof(name), PROCESS_PATH(p->pid, "comm")) <= 0)
 		return true;
-	snprintf(text, sizeof(text), "[%s]", name);
+	snprintf(text, sizeof(text), "[%.*s]", (int)strcspn(name, "\n"), name);
 	return member_set(&p->command, span_of(text));
 }
 
@@ -152,7 +140,7 @@ static bool read_container(gpumap_process *p)
 	size_t length;
 	bool hex = true;
 
-	if (!host_read(text, sizeof(text), "", "/proc/%lld/cgroup", (long long)p->pid) ||
+	if (read_start(text, sizeof(text), PROCESS_PATH(p->pid, "cgroup")) <= 0 ||
 	    !container_find(&container, text))
 		return true;
 	length = container.id.length < 200 ? container.id.length : 200;
@@ -168,14 +156,12 @@ static bool describe(struct describer *d, gpumap_process *p)
 {
 	struct process_stat process;
 	struct stat folder;
-	char path[32];
 
 	p->visible =
 		p->pid > 0 && p->pid <= INT32_MAX && process_stat_read(&process, (pid_t)p->pid);
 	if (!p->visible) {
 		/* hidepid=1 shows the folder, but not the files in it. */
-		snprintf(path, sizeof(path), "/proc/%lld", (long long)p->pid);
-		if (p->pid <= 0 || stat(path, &folder) != 0)
+		if (p->pid <= 0 || stat(PROCESS_FOLDER(p->pid), &folder) != 0)
 			return true;
 		p->uid = folder.st_uid;
 		return set_user(d, p);

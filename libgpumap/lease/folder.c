@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process_path.h"
 #include "readfile.h"
 #include "report.h"
 
@@ -234,10 +235,10 @@ int64_t lease_locker(int fd)
 
 char *lease_fdinfo(int64_t pid, const char *fd)
 {
-	char path[64], *text;
+	const char *path = PROCESS_PATH(pid, "fdinfo/%s", fd);
+	char *text;
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%lld/fdinfo/%s", (long long)pid, fd);
 	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
 }
 

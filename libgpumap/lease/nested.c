@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
 #include "report.h"
@@ -100,19 +101,16 @@ static void add_name(struct search *s, const struct lease_file_name *name, int64
 /* Looks at one descriptor of a process. */
 static void look_at(struct search *s, int64_t pid, const char *fd)
 {
-	char path[64], target[4096];
+	const char *path = PROCESS_PATH(pid, "fd/%s", fd);
+	char target[4096];
 	CLEANUP_FREE char *info = NULL;
 	struct lease_file_name file;
 	const char *name;
 	int64_t taker, number;
 	bool exclusive;
-	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%lld/fd/%s", (long long)pid, fd);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length <= 0)
+	if (!read_link(target, sizeof(target), path))
 		return;
-	target[length] = '\0';
 	if (streq(target, "anon_inode:[pidfd]")) {
 		info = lease_fdinfo(pid, fd);
 		s->watches = s->watches || (info && is_handle_of(info, s->chain));
@@ -129,12 +127,9 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 
 static void look_at_all(struct search *s, int64_t pid)
 {
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
-	char path[64];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%lld/fd", (long long)pid);
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (*entry->d_name != '.')
 			look_at(s, pid, entry->d_name);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
 #include "write_all.h"
@@ -127,10 +128,8 @@ void lease_note_remove(struct lease_note_file *file)
 static bool is_of(int fd, int64_t taker)
 {
 	struct stat note, process;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%lld", (long long)taker);
-	return fstat(fd, &note) == 0 && stat(path, &process) == 0 &&
+	return fstat(fd, &note) == 0 && stat(PROCESS_FOLDER(taker), &process) == 0 &&
 	       (note.st_uid == process.st_uid || note.st_uid == 0);
 }
 

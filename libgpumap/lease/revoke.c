@@ -16,6 +16,8 @@
 #include "inventory/inventory.h"
 #include "lease/claim.h"
 #include "process_handle.h"
+#include "process_path.h"
+#include "readfile.h"
 #include "report.h"
 
 #ifndef SYS_pidfd_getfd /* in headers older than the kernel; all machines have this number */
@@ -192,12 +194,9 @@ static void look_at(struct visit *v, int folder, const char *fd)
 static void visit(struct revoking *r, pid_t pid)
 {
 	struct visit v = {.r = r, .pid = pid, .pidfd = -1};
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
-	char path[48];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
 	if (!dir && errno != ENOENT && errno != ESRCH)
 		r->why = errno;
 	/* Twice: what is inside counts once the process is known to have the lease. */
@@ -348,15 +347,11 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 /* Where the lease is, by the path of its bell: "/run/lock/gpumap/sub-1-bell". */
 static bool find_place(struct revoking *r, const gpumap_lease *lease)
 {
-	char link[48], path[PATH_MAX], name[LEASE_NAME], *bell;
+	char path[PATH_MAX], name[LEASE_NAME], *bell;
 	struct lease_file_name read;
-	ssize_t length;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", lease->bell);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length <= 0)
+	if (!read_link(path, sizeof(path), PROCESS_PATH(PROCESS_SELF, "fd/%d", lease->bell)))
 		return false;
-	path[length] = '\0';
 	bell = strrchr(path, '/');
 	if (!bell || strlen(bell + 1) < strlen(LEASE_BELL))
 		return false;
@@ -396,7 +391,6 @@ static void let_go_inside(const gpumap_lease *lease)
 
 void lease_let_go(const gpumap_lease *lease)
 {
-	char path[48];
 	int fd;
 
 	if (lease && lease->bell >= 0)
@@ -406,8 +400,7 @@ void lease_let_go(const gpumap_lease *lease)
 	/* The bell may be open in other processes, so it is opened once more to be closed. */
 	if (!lease || lease->bell < 0)
 		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", lease->bell);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	fd = open(PROCESS_PATH(PROCESS_SELF, "fd/%d", lease->bell), O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 }

@@ -44,6 +44,7 @@ unit_programs = \
 	tests/unit/t-pretend \
 	tests/unit/t-pretend-use \
 	tests/unit/t-proc \
+	tests/unit/t-process-path \
 	tests/unit/t-profile \
 	tests/unit/t-profile-bad \
 	tests/unit/t-profile-nomem \
@@ -191,6 +192,9 @@ tests_unit_t_request_LDADD = $(unit_ldadd)
 tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
 tests_unit_t_resolve_CFLAGS = $(unit_cflags)
 tests_unit_t_resolve_LDADD = $(unit_ldadd)
+tests_unit_t_process_path_SOURCES = tests/unit/t-process-path.c $(unit_tree)
+tests_unit_t_process_path_CFLAGS = $(unit_cflags)
+tests_unit_t_process_path_LDADD = $(unit_ldadd)
 tests_unit_t_rootfile_SOURCES = tests/unit/t-rootfile.c $(unit_tree)
 tests_unit_t_rootfile_CFLAGS = $(unit_cflags)
 tests_unit_t_rootfile_LDADD = $(unit_ldadd)

@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process_path.h"
+
 /* O_NONBLOCK would apply to the open file, which the shell shares; therefore open it again. */
 void sink_open(struct sink *sink, int fd, const char *name)
 {
 	struct stat st;
-	char path[48];
 	int again = -1;
 
 	*sink = (struct sink){.fd = fd, .name = name};
@@ -28,8 +29,8 @@ void sink_open(struct sink *sink, int fd, const char *name)
 	sink->socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !sink->tty)
 		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	again = open(PROCESS_PATH(PROCESS_SELF, "fd/%d", fd),
+		     O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	sink->guarded = again < 0;
 	if (again >= 0) {
 		sink->fd = again;

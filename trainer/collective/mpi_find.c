@@ -9,9 +9,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collective/mpi_module.h"
+#include "readfile.h"
 
 #ifndef PKGLIBDIR
 #error "PKGLIBDIR is the folder of the module"
@@ -24,10 +24,8 @@ static void *open_built(void)
 	static const char folder[] = "/.libs";
 	const size_t end = sizeof(folder) - 1;
 	char path[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	path[n > 0 ? n : 0] = '\0';
-	slash = strrchr(path, '/');
+	slash = read_link(path, sizeof(path), "/proc/self/exe") ? strrchr(path, '/') : NULL;
 	if (!slash)
 		return NULL;
 	if ((size_t)(slash - path) >= end && memcmp(slash - end, folder, end) == 0)
