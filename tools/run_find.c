@@ -51,25 +51,32 @@ static bool is_below(int pid, int launcher)
 	return false;
 }
 
-/* The process below the launcher that has this number in its namespace, the `depth`-th from here.
- */
-static int find_inside(int number, size_t depth, int launcher)
+/* Whether the process is this rank, which was not found yet. */
+static bool is_rank(const struct live_rank *rank, int64_t number, int pid, int launcher)
+{
+	return rank->hidden && rank->pid == number && is_below(pid, launcher);
+}
+
+/* Gives each rank that has the number in its namespace, the `depth`-th from here, its process. */
+static void find_inside(struct live_run *run, size_t depth)
 {
 	int64_t numbers[MAX_PID_SPACES];
 	struct dirent *entry;
 	DIR *dir = opendir("/proc");
-	int found = 0;
 
-	while (dir && !found && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		int pid = (int)span_number(span_of(entry->d_name), INT32_MAX);
 
-		if (pid > 0 && process_numbers(numbers, pid) >= depth &&
-		    numbers[depth - 1] == number && is_below(pid, launcher))
-			found = pid;
+		if (pid <= 0 || process_numbers(numbers, pid) < depth)
+			continue;
+		for (size_t i = 0; i < run->count; i++)
+			if (is_rank(&run->ranks[i], numbers[depth - 1], pid, run->launcher)) {
+				run->ranks[i].pid = pid;
+				run->ranks[i].hidden = false;
+			}
 	}
 	if (dir)
 		closedir(dir);
-	return found;
 }
 
 /* Replaces the numbers that the launcher has for its ranks by those that they have here. A process
@@ -80,13 +87,15 @@ static void translate(struct live_run *run)
 	int64_t numbers[MAX_PID_SPACES];
 	size_t depth = process_numbers(numbers, run->launcher);
 
+	for (size_t i = 0; i < run->count; i++)
+		run->ranks[i].hidden = run->ranks[i].state == LIVE_RUNNING;
+	if (depth)
+		find_inside(run, depth);
 	for (size_t i = 0; i < run->count; i++) {
 		struct live_rank *rank = &run->ranks[i];
 
-		rank->pid = rank->state == LIVE_RUNNING && depth
-				    ? find_inside(rank->pid, depth, run->launcher)
-				    : 0;
-		rank->hidden = rank->state == LIVE_RUNNING && !rank->pid;
+		if (rank->hidden || rank->state != LIVE_RUNNING)
+			rank->pid = 0;
 		rank->at_ns = INT64_MAX;
 	}
 }
@@ -113,19 +122,25 @@ static int read_live(struct live_run *ret, int pid)
 	ret->own = stat(PROCESS_FOLDER(pid), &st) == 0 && st.st_uid == geteuid();
 	if (!process_same_namespace(pid))
 		translate(ret);
-	return ps_is_inside(&ret->inside, pid) ? GPUMAP_OK : GPUMAP_ENOMEM;
+	if (ps_is_inside(&ret->inside, pid))
+		return GPUMAP_OK;
+	live_run_free(ret);
+	return GPUMAP_ENOMEM;
 }
 
-/* Guard and watcher of a run have its file open as well; the launcher is their parent. */
-static bool is_known(struct live_runs *list, const struct live_run *run)
+/* Guard and watcher of a run have its file open as well; the launcher is their parent. What was
+ * read by the launcher takes the place of what was read by one of them. */
+static bool is_known(struct live_runs *list, struct live_run *run)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		struct live_run *known = &list->runs[i];
+		struct live_run known = list->runs[i];
 
-		if (known->file != run->file)
+		if (known.file != run->file)
 			continue;
-		if (process_parent(known->launcher) == run->launcher)
-			known->launcher = run->launcher;
+		if (process_parent(known.launcher) == run->launcher) {
+			list->runs[i] = *run;
+			*run = known;
+		}
 		return true;
 	}
 	return false;
