@@ -12,7 +12,7 @@
 #include "readfile.h"
 #include "text.h"
 
-enum { MAX_ABOVE = 1000, MAX_BYTES = 64 << 20 };
+enum { MAX_ABOVE = 1000, MAX_BYTES = 4 << 20 /* for thousands of ranks */ };
 
 /* The part of a rank: *size bytes, with the NULs. NULL: it is not there. */
 static const char *find_rank(const char *text, size_t all, int64_t number, size_t *size)
@@ -38,36 +38,39 @@ static const char *find_rank(const char *text, size_t all, int64_t number, size_
 static int read_guard(struct process_text *ret, int guard, int child)
 {
 	static const char title[] = GUARD_TITLE " of ";
+	char start[sizeof(title)], *text;
 	int64_t above[MAX_PID_SPACES], below[MAX_PID_SPACES];
 	size_t depth = process_numbers(above, guard), count = process_numbers(below, child);
 	size_t all = 0, size = 0;
 	const char *found = NULL;
-	char *text;
-	int error = read_file(PROCESS_PATH(guard, "cmdline"), false, MAX_BYTES, &text, &all);
+	const char *path = PROCESS_PATH(guard, "cmdline");
+	int error;
 
+	/* The command line of another process can be long. */
+	if (read_start(start, sizeof(start), path) <= 0 || !streq(start, title))
+		return EAGAIN;
+	error = read_file(path, false, MAX_BYTES, &text, &all);
 	if (error)
 		return error == ENOMEM ? ENOMEM : EAGAIN;
-	if (!starts_with(text, title))
-		error = EAGAIN;
-	else if (depth && depth <= count)
+	if (depth && depth <= count)
 		found = find_rank(text, all, below[depth - 1], &size);
-	if (found)
-		memmove(text, found, size);
-	else
-		error = error ? error : ENOENT;
-	if (!error)
-		*ret = (struct process_text){text, size};
-	else
+	if (!found) {
 		free(text);
-	return error;
+		return ENOENT;
+	}
+	memmove(text, found, size);
+	text[size] = '\0';
+	*ret = (struct process_text){text, size};
+	return 0;
 }
 
-/* The user of a process speaks for its own processes alone, and root for all. */
-static bool may_speak(int guard, int64_t user)
+/* The user of a process speaks for its own processes alone, and root for all. While the guard is
+ * the parent of the child, it is the process that was read, and no other has its number. */
+static bool may_speak(int guard, int child, int64_t user)
 {
 	int64_t speaker = process_user(guard);
 
-	return speaker == 0 || (speaker > 0 && speaker == user);
+	return (speaker == 0 || (speaker > 0 && speaker == user)) && process_parent(child) == guard;
 }
 
 bool run_shown_read(struct process_text *ret, int pid)
@@ -81,7 +84,7 @@ bool run_shown_read(struct process_text *ret, int pid)
 		if (parent <= 1)
 			break;
 		error = read_guard(ret, parent, pid);
-		if (!error && !may_speak(parent, user)) {
+		if (!error && !may_speak(parent, pid, user)) {
 			process_text_free(ret);
 			error = EACCES;
 		}
