@@ -18,8 +18,10 @@
 #include "report.h"
 #include "text.h"
 
-#define ENTER "\033[?1049h\033[?25l" /* the other screen, without a cursor */
-#define LEAVE "\033[?25h\033[?1049l"
+/* The other screen, without a cursor. Lines that do not fit, as those of a narrower terminal, do
+ * not go on in the next line. */
+#define ENTER "\033[?1049h\033[?25l\033[?7l"
+#define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define HOME "\033[H"
 #define CLEAR_LINE "\033[K"
 #define CLEAR_REST "\033[J"
@@ -27,9 +29,17 @@
 enum { LEAST_WIDTH = 60 };
 
 static volatile sig_atomic_t ended, stopped;
+static volatile sig_atomic_t entered; /* the other screen is shown */
 
+/* NVML can hang. Then the second signal ends the process as if it were not caught. */
 static void end(int sig)
 {
+	if (ended) {
+		if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
+			entered = false;
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	ended = sig;
 }
 
@@ -72,7 +82,8 @@ size_t ps_width(void)
 
 /* --- a frame -------------------------------------------------------------------------- */
 
-/* Copies the lines that fit on the screen. If some do not, the last one counts them. */
+/* Copies the lines that fit on the screen. If some do not, the last one counts them. A line is
+ * cleared before it is written: after its last cell was written, that would be cleared. */
 static void put_screen(struct strbuf *buf, const char *text, size_t height)
 {
 	size_t lines = 0, shown = 0;
@@ -83,21 +94,20 @@ static void put_screen(struct strbuf *buf, const char *text, size_t height)
 	while (*text && shown + (lines > height) < height) {
 		size_t n = strcspn(text, "\n");
 
-		strbuf_puts(buf, shown ? "\n" : "");
+		strbuf_puts(buf, shown ? "\n" CLEAR_LINE : CLEAR_LINE);
 		strbuf_add(buf, text, n);
-		strbuf_puts(buf, CLEAR_LINE);
 		text += n + (text[n] == '\n');
 		shown++;
 	}
 	if (*text)
-		strbuf_printf(buf, "\n... %zu more lines" CLEAR_LINE, lines - shown);
-	strbuf_puts(buf, CLEAR_REST);
+		strbuf_printf(buf, "\n" CLEAR_LINE "... %zu more lines", lines - shown);
+	else if (shown < height)
+		strbuf_puts(buf, "\n" CLEAR_REST);
 }
 
 struct follower {
 	struct ps_view view;
 	bool json, screen;
-	bool entered; /* the other screen is shown */
 	size_t frames;
 	struct ps_watch watch;
 };
@@ -173,24 +183,30 @@ static const int caught[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, S
 
 struct signals {
 	struct sigaction before[SIGNALS];
-	sigset_t old, waiting;
+	sigset_t old, waiting, ends;
 };
 
-/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. Ctrl-Z needs
- * care only on a screen. */
+/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. Those in `ends`
+ * come while a frame is made, too. Ctrl-Z needs care only on a screen. */
 static void catch_signals(struct signals *s, bool screen)
 {
 	sigset_t block;
 
 	sigemptyset(&block);
+	sigemptyset(&s->ends);
 	for (int i = 0; i < SIGNALS; i++) {
-		struct sigaction action = {.sa_handler = i < ENDS ? end : i == STOP ? stop : wake};
+		struct sigaction action = {.sa_handler = i < ENDS    ? end
+							 : i == STOP ? stop
+								     : wake,
+					   .sa_flags = SA_RESTART};
 
 		sigaction(caught[i], NULL, &s->before[i]);
 		if ((s->before[i].sa_handler == SIG_IGN && i <= STOP) || (i == STOP && !screen))
 			continue;
 		sigaction(caught[i], &action, NULL);
 		sigaddset(&block, caught[i]);
+		if (i < ENDS)
+			sigaddset(&s->ends, caught[i]);
 	}
 	sigprocmask(SIG_BLOCK, &block, &s->old);
 	s->waiting = s->old;
@@ -207,19 +223,19 @@ static void restore_signals(const struct signals *s)
 
 /* --- the screen ----------------------------------------------------------------------- */
 
-static int enter(struct follower *f, gpumap_report *report)
+static int enter(const struct follower *f, gpumap_report *report)
 {
-	if (!f->screen || f->entered)
+	if (!f->screen || entered)
 		return GPUMAP_OK;
-	f->entered = true;
+	entered = true;
 	return print_text(ENTER, report) ? GPUMAP_OK : GPUMAP_EFILE;
 }
 
-static void leave(struct follower *f, gpumap_report *report)
+static void leave(gpumap_report *report)
 {
-	if (f->entered)
+	if (entered)
 		print_text(LEAVE, report);
-	f->entered = false;
+	entered = false;
 }
 
 /* After Ctrl-Z and bg the terminal is another program's. */
@@ -231,12 +247,12 @@ static bool in_background(const struct follower *f)
 }
 
 /* Stops as if the signal were not caught, with the old screen. Returns when it goes on. */
-static void stop_now(struct follower *f, gpumap_report *report)
+static void stop_now(gpumap_report *report)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL}, before;
 	sigset_t only;
 
-	leave(f, report);
+	leave(report);
 	stopped = 0;
 	sigaction(SIGTSTP, &standard, &before);
 	raise(SIGTSTP);
@@ -262,14 +278,18 @@ static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpuma
 	return GPUMAP_OK;
 }
 
-static int show(struct follower *f, gpumap_report *report)
+static int show(struct follower *f, const struct signals *signals, gpumap_report *report)
 {
 	int r;
 
 	if (in_background(f))
 		return GPUMAP_OK;
 	r = enter(f, report);
-	return r == GPUMAP_OK ? follow_once(f, report) : r;
+	sigprocmask(SIG_UNBLOCK, &signals->ends, NULL);
+	if (r == GPUMAP_OK)
+		r = follow_once(f, report);
+	sigprocmask(SIG_BLOCK, &signals->ends, NULL);
+	return r;
 }
 
 int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report)
@@ -283,13 +303,13 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 	ended = stopped = 0;
 	catch_signals(&signals, f.screen);
 	while (r == GPUMAP_OK && !ended) {
-		r = show(&f, report);
-		if (r == GPUMAP_OK)
+		r = show(&f, &signals, report);
+		if (r == GPUMAP_OK && !ended)
 			r = wait_for(&pause, &signals.waiting, report);
 		if (stopped && !ended)
-			stop_now(&f, report);
+			stop_now(report);
 	}
-	leave(&f, report);
+	leave(report);
 	ps_watch_free(&f.watch);
 	restore_signals(&signals);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
