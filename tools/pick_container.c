@@ -14,16 +14,21 @@
 
 #include "base.h"
 #include "process_handle.h"
+#include "process_path.h"
 #include "readfile.h"
 #include "reap.h"
 #include "report.h"
 #include "strbuf.h"
 
 enum {
-	MAX_ANSWER = 65536,
+	ANSWER = 4096, /* bytes */
+	ANSWER_MS = 10000,
+	END_MS = 1000,  /* of a client that has answered, or was killed */
 	ASK_MS = 30000, /* how often the client is asked while the process is waited for */
 	RETRY_MS = 1000,
-	RETRIES = 30 /* of a client that does not answer, or of a container that does not start */
+	LOST_MS = 30000, /* without an answer, or before a container starts */
+	CGROUP = 8192,
+	LEAST_ID = 32 /* characters that are the container's alone; ids have 64 */
 };
 
 #define DOCKER "{docker}"
@@ -51,7 +56,7 @@ static const char *client_name(const char *word)
 }
 
 /* The words before "run", such as "sudo docker --context x container". 0: they name no client, or
- * start nothing. *name is the client. */
+ * make no container. *name is the client. */
 static size_t client_words(char **argv, const char **name)
 {
 	static const char *const wrappers = "chrt doas env ionice nice nohup numactl setsid stdbuf "
@@ -65,7 +70,7 @@ static size_t client_words(char **argv, const char **name)
 	while (*name && argv[++i]) {
 		if (streq(argv[i], "run"))
 			return i;
-		if (streq(argv[i], "compose") || streq(argv[i], "create"))
+		if (span_among(span_of(argv[i]), "compose create exec start"))
 			break;
 	}
 	*name = NULL;
@@ -101,8 +106,8 @@ int pick_container_check(char **argv, gpumap_report *report)
 	if (docker && client && streq(name, "podman"))
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write " CDI " instead"),
-				   "podman has no option for GPUs that '" DOCKER
-				   "' could stand for");
+				   "'" DOCKER "' is docker's option --gpus with a list, which "
+				   "podman does not take");
 	if (client && !docker && !cdi)
 		report_add(report, FINDING_PICK_UNTOLD,
 			   ABOUT(.fix = streq(name, "podman")
@@ -184,22 +189,13 @@ static size_t add_label(struct pick_container *c, char **argv)
 	return 2;
 }
 
-/* The guard, which asks the client, leaves the folder. */
-static char *absolute(struct arena *arena, char *word)
-{
-	char folder[PATH_MAX];
-
-	if (*word == '/' || !strchr(word, '/') || !getcwd(folder, sizeof(folder)))
-		return word;
-	return arena_printf(arena, "%s/%s", folder, word);
-}
-
 bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_lease *lease)
 {
 	size_t words = 0, room, n = 0, client;
+	char folder[PATH_MAX];
 	const char *name;
 
-	*ret = (struct pick_container){.argv = argv, .process = -1};
+	*ret = (struct pick_container){.argv = argv, .process = -1, .lost_ms = -1};
 	if (!has_word(argv, DOCKER) && !has_word(argv, CDI))
 		return true;
 	while (argv[words])
@@ -213,7 +209,7 @@ bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_l
 		else if (streq(argv[i], CDI))
 			n += add_cdi(&ret->arena, ret->argv + n, lease);
 		else
-			ret->argv[n++] = i ? argv[i] : absolute(&ret->arena, argv[i]);
+			ret->argv[n++] = argv[i];
 		if (client && i == client)
 			n += add_label(ret, ret->argv + n);
 	}
@@ -223,6 +219,8 @@ bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_l
 	if (ret->argv)
 		ret->argv[n] = NULL;
 	ret->client = client;
+	if (getcwd(folder, sizeof(folder)))
+		ret->folder = arena_strdup(&ret->arena, folder);
 	return ret->argv;
 }
 
@@ -235,107 +233,223 @@ void pick_container_close(struct pick_container *container)
 
 /* --- asking the client ------------------------------------------------------------------------ */
 
-/* Runs a command of the client. Returns what it printed, which the caller frees, or NULL: it cannot
- * be run, or failed. Signals are blocked here, but not there. */
-static char *ask(const struct pick_container *c, const char *const *words)
+/* "docker container" has no ps with all clients. */
+static const char *list_word(const struct pick_container *c)
 {
-	size_t n = 0, size;
-	char *text = NULL, **argv;
-	int out[2], status;
+	return streq(c->argv[c->client - 1], "container") ? "ls" : "ps";
+}
+
+/* A command of the client. The caller frees it; NULL without memory. sudo must not ask for a
+ * password: another program may have the terminal. */
+static char **make_command(const struct pick_container *c, const char *const *words)
+{
+	static char no_password[] = "-n";
+	size_t n = 0, count = 0;
+	char **argv;
+
+	while (words[count])
+		count++;
+	argv = calloc(2 * c->client + count + 1, sizeof(*argv));
+	for (size_t i = 0; argv && i < c->client; i++) {
+		argv[n++] = c->argv[i];
+		if (streq(file_name(c->argv[i]), "sudo") || streq(file_name(c->argv[i]), "doas"))
+			argv[n++] = no_password;
+	}
+	if (argv)
+		memcpy(argv + n, words, count * sizeof(*argv));
+	return argv;
+}
+
+/* Signals are blocked here, but not there. The guard has left the folder; without it only a client
+ * with a relative path fails. */
+static void become_client(const struct pick_container *c, char **argv, int out)
+	__attribute__((noreturn));
+static void become_client(const struct pick_container *c, char **argv, int out)
+{
+	int back = c->folder ? chdir(c->folder) : -1;
 	sigset_t none;
+
+	(void)back;
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(out, STDOUT_FILENO) >= 0)
+		execvp(*argv, argv);
+	_exit(127);
+}
+
+/* Reads what the client prints. False: it takes too long, or `wake` is readable. */
+static bool read_answer(char ret[ANSWER], int fd, int wake)
+{
+	int64_t end = clock_milliseconds() + ANSWER_MS;
+	size_t length = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && length < ANSWER - 1) {
+		struct pollfd ready[] = {{fd, POLLIN, 0}, {wake, POLLIN, 0}};
+		int64_t left = end - clock_milliseconds();
+
+		if (left <= 0 || poll(ready, ARRAY_SIZE(ready), (int)left) <= 0 ||
+		    !ready[0].revents)
+			return false;
+		n = read(fd, ret + length, ANSWER - 1 - length);
+		length += n > 0 ? (size_t)n : 0;
+	}
+	ret[length] = '\0';
+	return n == 0;
+}
+
+/* Runs a command of the client. False: it cannot be run, failed, or does not answer. */
+static bool ask(const struct pick_container *c, char ret[ANSWER], const char *const *words,
+		int wake)
+{
+	char **argv = make_command(c, words);
+	int out[2], status = -1;
+	bool good = false;
 	pid_t pid;
 
-	while (words[n])
-		n++;
-	argv = calloc(c->client + n + 1, sizeof(*argv));
 	if (!argv || pipe2(out, O_CLOEXEC) < 0) {
 		free(argv);
-		return NULL;
+		return false;
 	}
-	memcpy(argv, c->argv, c->client * sizeof(*argv));
-	memcpy(argv + c->client, words, n * sizeof(*argv));
 	pid = fork();
-	if (pid == 0) {
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		if (dup2(out[1], STDOUT_FILENO) >= 0)
-			execvp(*argv, argv);
-		_exit(127);
-	}
+	if (pid == 0)
+		become_client(c, argv, out[1]);
+	if (pid > 0)
+		setpgid(pid, pid); /* whichever of the two comes first */
 	close(out[1]);
 	free(argv);
-	if (pid > 0 && read_all(out[0], MAX_ANSWER, &text, &size) != 0)
-		text = NULL;
+	if (pid > 0)
+		good = read_answer(ret, out[0], wake);
 	close(out[0]);
-	if (pid > 0 && (waitpid(pid, &status, 0) != pid || status != 0)) {
-		free(text);
-		text = NULL;
-	}
-	return text;
+	if (pid > 0 && !good)
+		kill(-pid, SIGKILL);
+	/* What sudo has started cannot be killed; then the guard collects it. */
+	return pid > 0 && reap_until(pid, clock_milliseconds() + END_MS, &status) && good &&
+	       status == 0;
 }
 
 enum container_state {
 	CONTAINER_ENDED, /* or it was removed */
 	CONTAINER_RUNS,
-	CONTAINER_BETWEEN, /* it was made, and has not started; or it starts again */
-	CONTAINER_UNKNOWN  /* the client does not answer */
+	CONTAINER_RESTARTS, /* it has ended, and starts again */
+	CONTAINER_BETWEEN,  /* it was made, and has not started; or it may start again */
+	CONTAINER_UNKNOWN   /* the client does not answer */
 };
 
-/* "4711 running", the answer to inspect. */
+#define INSPECT "{{.State.Pid}} {{.State.Status}}"
+#define INSPECT_PODMAN INSPECT " {{.HostConfig.RestartPolicy.Name}}"
+
+static bool is_podman(const struct pick_container *c)
+{
+	for (size_t i = 0; i < c->client; i++)
+		if (streq(file_name(c->argv[i]), "podman"))
+			return true;
+	return false;
+}
+
+/* "4711 running", the answer to inspect. nerdctl has the number of a process that has ended. podman
+ * has no word for a container that starts again, but the policy is there: "0 exited always". */
 static enum container_state state_of(const char *answer, pid_t *pid)
 {
-	struct span rest = span_of(answer), line, number;
+	struct span rest = span_of(answer), policy, number, status = {NULL, 0};
 	int64_t value;
 
-	span_split(&rest, '\n', &line);
-	span_split(&line, ' ', &number);
+	span_split(&rest, '\n', &policy);
+	span_split(&policy, ' ', &number);
+	span_split(&policy, ' ', &status);
 	value = span_number(number, INT32_MAX);
 	if (value < 0)
 		return CONTAINER_UNKNOWN;
+	if (span_is(status, "restarting"))
+		return CONTAINER_RESTARTS;
+	if (span_among(status, "exited stopped"))
+		return span_among(policy, "always on-failure unless-stopped") ? CONTAINER_BETWEEN
+									      : CONTAINER_ENDED;
+	if (span_among(status, "dead removing"))
+		return CONTAINER_ENDED;
 	*pid = (pid_t)value;
 	if (value > 0)
 		return CONTAINER_RUNS;
-	return span_among(span_trim(line), "created restarting initialized") ? CONTAINER_BETWEEN
-									     : CONTAINER_ENDED;
+	return span_among(status, "created configured initialized running") ? CONTAINER_BETWEEN
+									    : CONTAINER_ENDED;
 }
 
-static enum container_state look(const struct pick_container *c, pid_t *pid)
+/* Its id, and its first process if it runs. */
+static enum container_state look(const struct pick_container *c, char id[ANSWER], pid_t *pid,
+				 int wake)
 {
-	char filter[64];
-	const char *const list[] = {"ps", "-aq", "--no-trunc", "--filter", filter, NULL};
-	CLEANUP_FREE char *ids = NULL, *answer = NULL;
+	char filter[64], answer[ANSWER];
+	const char *const list[] = {list_word(c), "-aq", "--no-trunc", "--filter", filter, NULL};
+	const char *const inspect[] = {"inspect", "--format",
+				       is_podman(c) ? INSPECT_PODMAN : INSPECT, id, NULL};
 
 	snprintf(filter, sizeof(filter), "label=%s", c->name);
-	ids = ask(c, list);
-	if (!ids)
+	if (!ask(c, id, list, wake))
 		return CONTAINER_UNKNOWN;
-	ids[strcspn(ids, "\r\n")] = '\0';
-	if (!*ids)
+	id[strcspn(id, "\r\n")] = '\0';
+	if (!*id)
 		return CONTAINER_ENDED;
-	answer = ask(c, (const char *const[]){"inspect", "--format",
-					      "{{.State.Pid}} {{.State.Status}}", ids, NULL});
-	return answer ? state_of(answer, pid) : CONTAINER_UNKNOWN;
+	return ask(c, answer, inspect, wake) ? state_of(answer, pid) : CONTAINER_UNKNOWN;
 }
 
 bool pick_container_runs(const struct pick_container *container)
 {
+	char id[ANSWER];
 	pid_t pid;
 
-	return container->client && look(container, &pid) != CONTAINER_ENDED;
+	return container->client && look(container, id, &pid, -1) != CONTAINER_ENDED;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+/* The number can be that of another process here, as with a client of another pid namespace. */
+static void watch_process(struct pick_container *c, pid_t pid, const char *id)
+{
+	char cgroup[CGROUP];
+
+	c->process = process_pidfd(pid);
+	c->sure = c->process >= 0 && strlen(id) >= LEAST_ID &&
+		  read_start(cgroup, sizeof(cgroup), PROCESS_PATH(pid, "cgroup")) > 0 &&
+		  strstr(cgroup, id);
+}
+
+static void leave_process(struct pick_container *c)
+{
+	if (c->process >= 0)
+		close(c->process);
+	c->process = -1;
+	c->sure = false;
+}
+
+/* Whether the container is seen to run, whatever the client says. */
+static bool is_seen(const struct pick_container *c)
+{
+	struct pollfd end = {c->process, POLLIN, 0};
+
+	return c->sure && poll(&end, 1, 0) == 0;
 }
 
 /* Asks the client, and sets when to ask again. A process that cannot be seen here is asked for more
  * often. */
-static bool ask_again(struct pick_container *c)
+static bool ask_again(struct pick_container *c, int wake)
 {
+	char id[ANSWER];
 	pid_t pid = 0;
-	enum container_state state = look(c, &pid);
+	enum container_state state = look(c, id, &pid, wake);
+	bool seen = state == CONTAINER_UNKNOWN && is_seen(c);
+	int64_t now = clock_milliseconds();
 
+	if (!seen)
+		leave_process(c);
 	if (state == CONTAINER_RUNS)
-		c->process = process_pidfd(pid);
-	c->ask_ms = clock_milliseconds() + (c->process >= 0 ? ASK_MS : RETRY_MS);
-	c->tries = state == CONTAINER_RUNS ? 0 : c->tries + 1;
-	return state != CONTAINER_ENDED && c->tries < RETRIES;
+		watch_process(c, pid, id);
+	if (seen || state == CONTAINER_RUNS || state == CONTAINER_RESTARTS)
+		c->lost_ms = -1;
+	else if (c->lost_ms < 0)
+		c->lost_ms = now;
+	c->ask_ms = now + (c->process >= 0 ? ASK_MS : RETRY_MS);
+	return state != CONTAINER_ENDED && (c->lost_ms < 0 || now - c->lost_ms < LOST_MS);
 }
 
 bool pick_container_wait(struct pick_container *container, int wake)
@@ -348,8 +462,5 @@ bool pick_container_wait(struct pick_container *container, int wake)
 		if (!ready[0].revents)
 			return true;
 	}
-	if (container->process >= 0)
-		close(container->process);
-	container->process = -1;
-	return ask_again(container);
+	return ask_again(container, wake);
 }

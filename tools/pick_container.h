@@ -13,10 +13,12 @@ struct pick_container {
 	char **argv;      /* ends with NULL */
 	size_t client;    /* how many words begin each command of the client; 0: there is none */
 	const char *name; /* the label of its container */
-	/* While it is waited for. */
-	int process;    /* a pidfd of its first process; -1 */
-	int64_t ask_ms; /* when the client is asked again, by clock_milliseconds() */
-	int tries;      /* how often it gave no answer that counts */
+	char *folder;     /* where the client was started; NULL: not known */
+	/* While it is waited for. Times are by clock_milliseconds(). */
+	int process;     /* a pidfd of its first process; -1 */
+	bool sure;       /* its cgroup is that of the container */
+	int64_t ask_ms;  /* when the client is asked again */
+	int64_t lost_ms; /* since when there is no answer that counts; -1 */
 };
 
 /* Reports what is wrong with a program's words before a lease is taken. GPUMAP_EINPUT after its
