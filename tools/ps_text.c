@@ -468,8 +468,11 @@ static void put_slots(struct frame *f, const struct ps_gpu *gpu)
 			      : gpu->leased > i + 1 ? " by processes "
 						    : " by process ",
 			      (long long)gpu->pids[i]);
+	if (hidden && shown)
+		strbuf_printf(&text, ", %zu", hidden);
 	if (hidden)
-		strbuf_printf(&text, ", %zu by processes that are not visible here", hidden);
+		strbuf_puts(&text, hidden == 1 ? " by a process that is not visible here"
+					       : " by processes that are not visible here");
 	if (!text.failed)
 		indented(f, INDENT, STYLE_PLAIN, text.text);
 	f->buf->failed = f->buf->failed || text.failed;
