@@ -279,7 +279,7 @@ static int print_past(const struct arguments *a, struct json_t *past, bool *righ
 	bool known = verify_past_text(&buf, right, past);
 	int r = GPUMAP_OK;
 
-	json_dump(&json, json_incref(past), false);
+	json_dump_ascii(&json, json_incref(past));
 	if (buf.failed || json.failed)
 		r = report_nomem(a->output.report);
 	else if (!known)

@@ -84,10 +84,20 @@ static int append(const char *piece, size_t length, void *data)
 }
 
 /* Not json_dumps: with its own buffer it can lose a piece when memory runs out. */
-void json_dump(struct strbuf *buf, json_t *root, bool failed)
+static void dump(struct strbuf *buf, json_t *root, bool failed, size_t flags)
 {
-	if (failed || json_dump_callback(root, append, buf, JSON_COMPACT) != 0)
+	if (failed || json_dump_callback(root, append, buf, flags) != 0)
 		buf->failed = true;
 	strbuf_puts(buf, "\n");
 	json_decref(root);
+}
+
+void json_dump(struct strbuf *buf, json_t *root, bool failed)
+{
+	dump(buf, root, failed, JSON_COMPACT);
+}
+
+void json_dump_ascii(struct strbuf *buf, json_t *root)
+{
+	dump(buf, root, false, JSON_COMPACT | JSON_ENSURE_ASCII);
 }

@@ -40,5 +40,7 @@ json_t *process_json(const gpumap_process *process, bool *failed);
 
 /* Appends the value and a newline, and frees it. */
 void json_dump(struct strbuf *buf, json_t *value, bool failed);
+/* The same of a value from a file, whose texts can have any characters. */
+void json_dump_ascii(struct strbuf *buf, json_t *value);
 
 #endif
