@@ -2,31 +2,22 @@
 /* Gathers what gpumap leases shows. */
 #include "leases.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "inventory/inventory.h"
 #include "lease/note.h"
 #include "lease_here.h"
 #include "pick_shell.h"
 #include "process_path.h"
-#include "readfile.h"
 #include "report.h"
 
-#define GUARD "gpumap-lease of "
-
-enum { MAX_COMMAND = 1 << 16 };
+#define GUARD "gpumap-lease "
+#define OF "of "
 
 /* --- the processes ------------------------------------------------------------------------ */
-
-/* The command line of a process, with a NUL after each word. NULL: it is not visible, or memory
- * ran out. */
-static char *read_command(int64_t pid, size_t *size)
-{
-	const char *path = PROCESS_PATH(pid, "cmdline");
-	char *text = NULL;
-
-	return read_file(path, false, MAX_COMMAND, &text, size) == 0 ? text : NULL;
-}
 
 static const char *base_name(const char *path)
 {
@@ -38,28 +29,40 @@ static const char *base_name(const char *path)
 /* The process that a guard waits for; 0: this is not the command line of a guard. */
 static int64_t guarded(const char *command)
 {
-	return starts_with(command, GUARD)
-		       ? span_number(span_of(command + strlen(GUARD)), INT32_MAX)
-		       : 0;
+	int64_t pid;
+
+	if (!starts_with(command, GUARD))
+		return 0;
+	command += strlen(GUARD);
+	pid = span_number(span_of(starts_with(command, OF) ? command + strlen(OF) : command),
+			  INT32_MAX);
+	return pid > 0 ? pid : 0;
 }
 
-/* Takes what the command line of the process shows that took the lease. */
+/* Takes what the command line of the process shows that took the lease. Only its first words are
+ * read, because it may be very long. */
 static void read_kind(struct lease_row *row, int64_t *holder)
 {
-	size_t size = 0;
-	CLEANUP_FREE char *text = row->pid > 0 ? read_command(row->pid, &size) : NULL;
-	const char *second;
+	const char *path = PROCESS_PATH(row->pid, "cmdline"), *second;
+	char text[PATH_MAX];
+	ssize_t n = -1;
+	int fd;
 
 	*holder = 0;
-	if (!text || !size)
+	fd = row->pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
 		return;
+	text[n] = '\0';
 	*holder = guarded(text);
 	second = text + strlen(text) + 1;
-	row->kind =
-		*holder > 0 ? LEASE_OF_PROCESS
-		: streq(base_name(text), "gpumap") && second < text + size && streq(second, "run")
-			? LEASE_OF_RUN
-			: LEASE_OF_PROGRAM;
+	row->kind = *holder > 0 ? LEASE_OF_PROCESS
+		    : streq(base_name(text), "gpumap") && second < text + n && streq(second, "run")
+			    ? LEASE_OF_RUN
+			    : LEASE_OF_PROGRAM;
 }
 
 /* The place of the process among those that are described. GPUMAP_ENOMEM. */
@@ -78,7 +81,8 @@ static const gpumap_process *find_person(const struct leases *leases, int64_t pi
 	const gpumap_device *all = &leases->people->gpus[0];
 
 	for (size_t i = 0; pid > 0 && i < all->process_count; i++)
-		if (all->processes[i].pid == pid && all->processes[i].start >= 0)
+		if (all->processes[i].pid == pid &&
+		    (all->processes[i].start >= 0 || all->processes[i].uid >= 0))
 			return &all->processes[i];
 	return NULL;
 }
@@ -199,19 +203,20 @@ static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, vo
 	return GPUMAP_OK;
 }
 
-static int read_notes(const struct leases *leases, const gpumap_claim *claim)
+static void read_notes(const struct leases *leases, const gpumap_claim *claim)
 {
+	int64_t now = lease_note_now();
+
 	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 		struct lease_note note;
 
 		if (row->pid <= 0 || !lease_note_read(&note, claim, row->pid))
 			continue;
-		row->left_ms = note.end_ms < 0 ? -1 : note.end_ms - lease_note_now();
-		row->left_ms = note.end_ms >= 0 && row->left_ms < 0 ? 0 : row->left_ms;
+		if (note.end_ms >= 0)
+			row->left_ms = note.end_ms > now ? note.end_ms - now : 0;
 		row->idle_ms = note.idle_ms;
 	}
-	return GPUMAP_OK;
 }
 
 static int read_leases(struct leases *leases, gpumap_report *report)
@@ -229,7 +234,7 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 	if (r == GPUMAP_OK)
 		r = describe(leases);
 	if (r == GPUMAP_OK)
-		r = read_notes(leases, claim);
+		read_notes(leases, claim);
 	gpumap_claim_free(claim);
 	return r;
 }

@@ -3,11 +3,13 @@
  * gpumap leases for people:
  *
  *	GPUS   PID  USER    AGE   LEFT  HELD BY     LOAD     MEMORY  COMMAND
- *	0,1   4711  jo    2h10m  5h49m  program     93 %  41000 MiB  gpumap pick 2 -- python3
- *train.py 2     4800  ann   3d02h      -  shell 4790   0 %      0 MiB  bash
+ *	0,1   4711  jo    2h10m  5h49m  program     93 %  41000 MiB  gpumap pick 2 -- ./solver
+ *	2     4800  ann   3d02h      -  shell 4790   0 %      0 MiB  bash
  */
 #include "leases.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "inventory/inventory.h"
@@ -57,15 +59,21 @@ static void put_user(struct strbuf *buf, const gpumap_process *p)
 		strbuf_puts(buf, "-");
 }
 
+/* Also a process that /proc hides. */
+static bool exists(int64_t pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+}
+
 static void put_command(struct strbuf *buf, const struct lease_row *row)
 {
 	const gpumap_process *p = row->holder ? row->holder : row->taker;
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
-	strbuf_puts(buf, command                         ? command
-			 : row->pid <= 0                 ? "not visible here"
-			 : row->kind == LEASE_OF_UNKNOWN ? "has ended; what it started goes on"
-							 : "-");
+	strbuf_puts(buf, command ? command
+			 : row->pid <= 0 || exists(row->pid)
+				 ? "not visible here"
+				 : "has ended; what it started goes on");
 }
 
 static void put_holder(struct strbuf *buf, const struct lease_row *row)

@@ -38,7 +38,8 @@ void process_title(const char *name, pid_t pid)
 		return;
 	/* The last byte stays 0: otherwise the kernel shows the environment as well. */
 	room = (size_t)(stat.arg_end - stat.arg_start);
-	if ((size_t)snprintf(text, sizeof(text), "%s of %d", name, (int)pid) >= room)
+	if ((size_t)snprintf(text, sizeof(text), "%s of %d", name, (int)pid) >= room &&
+	    (size_t)snprintf(text, sizeof(text), "%s %d", name, (int)pid) >= room)
 		snprintf(text, room < sizeof(text) ? room : sizeof(text), "%s", name);
 	memory = open("/proc/self/mem", O_WRONLY | O_CLOEXEC);
 	if (memory < 0)
