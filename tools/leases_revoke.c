@@ -24,9 +24,8 @@ static size_t gpu_of(const gpumap_inventory *inventory, const char *what)
 	int64_t number = span_number(span_of(what), INT32_MAX);
 
 	for (size_t g = 0; g < inventory->count; g++)
-		if (inventory->gpus[g].uuid ? streq(inventory->gpus[g].uuid, what) ||
-						      inventory->gpus[g].physical == number
-					    : inventory->gpus[g].physical == number)
+		if ((inventory->gpus[g].uuid && streq(inventory->gpus[g].uuid, what)) ||
+		    (number >= 0 && inventory->gpus[g].physical == number))
 			return g;
 	return SIZE_MAX;
 }
@@ -126,8 +125,8 @@ static int revoke_row(struct strbuf *buf, const struct leases *leases, const str
 	if (r == GPUMAP_OK)
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
-		r = lease_revoke(failures, claim, leases->inventory, gpus,
-				 row->slots > 1 ? row->pid : -1, report);
+		r = lease_revoke(failures, claim, leases->inventory, gpus, row->pid, row->slots > 1,
+				 report);
 	failure = r == GPUMAP_OK ? worst(row, failures) : REVOKE_DONE;
 	if (failure != REVOKE_DONE)
 		r = report_failure(failure, what, report);

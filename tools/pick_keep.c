@@ -17,6 +17,7 @@
 #include "container.h"
 #include "launch/drop_inherited.h"
 #include "launch/process_title.h"
+#include "lease/revoke.h"
 #include "lease_here.h"
 #include "pick_shell.h"
 #include "process_handle.h"
@@ -252,14 +253,13 @@ static void tell_terminal(pid_t pid, const char *text)
 	close(fd);
 }
 
-/* Returns when the process or the lease has ended. */
-static void wait_for_end(const struct process_handle *holder, struct lease_end *end)
+/* Returns when the process or the lease has ended; false: the lease. */
+static bool wait_for_end(const struct process_handle *holder, struct lease_end *end)
 {
 	struct pollfd ends[] = {{holder->fd, POLLIN, 0}, {end->timer, POLLIN, 0}};
-	bool limited = end->timer >= 0;
 	char text[LEASE_END_TEXT];
 
-	while (!process_handle_ended(holder) && (!limited || end->timer >= 0)) {
+	while (!process_handle_ended(holder)) {
 		const char *told;
 
 		if (poll(ends, ARRAY_SIZE(ends), holder->fd >= 0 ? -1 : LOOK_MS) <= 0 ||
@@ -268,7 +268,10 @@ static void wait_for_end(const struct process_handle *holder, struct lease_end *
 		told = lease_end_look(end, text);
 		if (told)
 			tell_terminal(holder->pid, told);
+		if (end->timer < 0)
+			return false;
 	}
+	return true;
 }
 
 /* Takes the lease. Returns an exit status, after its report was printed. */
@@ -306,8 +309,9 @@ static void guard(struct handover *h)
 	if (write_all(h->list[1], list, length + 1) != length + 1)
 		_exit(STATUS_OWN_FAILURE);
 	close(h->list[1]);
-	if (is_to_stay(h->stay[0]))
-		wait_for_end(&h->holder, &end);
+	/* The process may have left jobs in the background, which are inside the lease. */
+	if (is_to_stay(h->stay[0]) && wait_for_end(&h->holder, &end))
+		lease_let_go(lease);
 	lease_end_close(&end);
 	_exit(0);
 }

@@ -12,7 +12,8 @@
  *
  * The guard takes the lease, so that the locks show a process that goes on. pick prints the list,
  * and ends. Then the guard has nothing of its caller: a session of its own, no terminal, no pipe,
- * and a command line that names the process that it waits for.
+ * and a command line that names the process that it waits for. When that ends, the lease ends, also
+ * for jobs inside it that go on.
  */
 
 struct pick_keep {

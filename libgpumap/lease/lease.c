@@ -23,6 +23,7 @@ EXPORT void gpumap_lease_free(gpumap_lease *lease)
 	free(lease->gpus);
 	free(lease->locks);
 	free(lease->visible);
+	free(lease->folder);
 	free(lease);
 }
 
@@ -69,8 +70,10 @@ int lease_list(gpumap_lease *lease)
 /* Closing the bell wakes those who wait, so only a holder opens it. */
 int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report)
 {
-	if (lease_list(lease) != GPUMAP_OK)
+	lease->folder = realpath(folder->path, NULL);
+	if ((!lease->folder && errno == ENOMEM) || lease_list(lease) != GPUMAP_OK)
 		return report_nomem(report);
+	memcpy(lease->prefix, folder->prefix, sizeof(lease->prefix));
 	lease->bell = lease_file(folder, LEASE_BELL, O_WRONLY, true);
 	if (lease->bell >= 0)
 		return GPUMAP_OK;

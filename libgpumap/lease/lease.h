@@ -19,6 +19,7 @@
 enum {
 	MAX_TICKETS = 4096,
 	LEASE_NAME = 128,
+	LEASE_PREFIX = 48,
 	MAX_PASSES = 8, /* how often others may pass one job that waits */
 	MAX_SLOTS = 64  /* of a GPU */
 };
@@ -28,9 +29,9 @@ enum {
 struct lease_folder {
 	int fd; /* -1: there is none */
 	char *path;
-	int sysfs;       /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
-	char prefix[48]; /* of the names of its files: "", or "sub-1-" inside a lease */
-	char *inside;    /* the names of the GPUs of that lease, separated by blanks; NULL: none */
+	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
+	char prefix[LEASE_PREFIX]; /* of the names of its files: "", or "sub-1-" inside a lease */
+	char *inside; /* the names of the GPUs of that lease, separated by blanks; NULL: none */
 };
 
 /* How names of files begin: of a job inside a lease; then of a GPU. */
@@ -101,6 +102,12 @@ struct lease_file_name {
 	size_t slots;    /* 0: it is not the file of a slot */
 };
 
+/* The number of a slot, by the inode of its file. */
+static inline int64_t lease_number(ino_t inode)
+{
+	return (int64_t)(inode & INT64_MAX);
+}
+
 /* False: it is another file. */
 bool lease_name_read(struct lease_file_name *ret, const char *name);
 /* Whether a file of the folder is one of this level. */
@@ -127,6 +134,9 @@ struct gpumap_lease {
 	size_t count;
 	int bell;
 	char *visible;
+	/* Where its files are: the absolute name of the folder, NULL if it was removed, and their
+	 * prefix there. */
+	char *folder, prefix[LEASE_PREFIX];
 };
 
 /* Sets the list of its GPUs. GPUMAP_ENOMEM. */

@@ -2,6 +2,7 @@
 /* The names of files in the folder: "gpu-UUID", "gpu-UUID-slot-0-of-4", "sub-1-gpu-UUID". */
 #include "lease/lease.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "inventory/inventory.h"
@@ -50,15 +51,15 @@ static size_t read_name(struct span *gpu, const char *name)
 	return slot >= 0 && slot < slots ? (size_t)slots : 0;
 }
 
-/* The number at the start of the text, which is cut off with the '-' behind it; 0: there is none.
- */
-static int64_t cut_first(const char **text)
+/* The number at the start of the text, at most `max`, which is cut off with the '-' behind it; 0:
+ * there is none. */
+static int64_t cut_first(const char **text, int64_t max)
 {
 	struct span rest = span_of(*text), number;
 	int64_t value;
 
 	span_split(&rest, '-', &number);
-	value = rest.text ? span_number(number, INT64_MAX) : 0;
+	value = rest.text ? span_number(number, max) : 0;
 	if (value <= 0)
 		return 0;
 	*text = rest.text;
@@ -70,10 +71,10 @@ bool lease_name_read(struct lease_file_name *ret, const char *name)
 	*ret = (struct lease_file_name){0};
 	if (starts_with(name, LEASE_NESTED)) {
 		name += strlen(LEASE_NESTED);
-		ret->level = (int)cut_first(&name);
-		if (ret->level <= 0)
+		ret->level = (int)cut_first(&name, INT_MAX);
+		if (!ret->level)
 			return false;
-		ret->outer = cut_first(&name);
+		ret->outer = cut_first(&name, INT64_MAX);
 	}
 	if (!starts_with(name, LEASE_GPU))
 		return false;

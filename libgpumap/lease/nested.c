@@ -14,7 +14,9 @@
 #include "report.h"
 #include "strbuf.h"
 
-enum { MAX_CHAIN = 64, PREFIX = sizeof(((struct lease_folder *)0)->prefix) };
+#define PROC "/proc/"
+
+enum { MAX_CHAIN = 64 };
 
 /* --- what a process has open ------------------------------------------------------------------ */
 
@@ -77,7 +79,7 @@ static bool is_in_folder(const struct lease_folder *folder, const char *name, co
 
 	if (fstatat(folder->fd, name, &ours, AT_SYMLINK_NOFOLLOW) < 0 || stat(path, &theirs) < 0)
 		return false;
-	*number = (int64_t)(ours.st_ino & INT64_MAX);
+	*number = lease_number(ours.st_ino);
 	return S_ISREG(ours.st_mode) && ours.st_dev == theirs.st_dev &&
 	       ours.st_ino == theirs.st_ino;
 }
@@ -143,7 +145,8 @@ static void look_at_all(struct search *s, int64_t pid)
 /* The GPUs of the innermost lease that this process or one above it has open, or that the keeper
  * has for one of them. `prefix` gets that of the files inside. NULL without memory; "": there is
  * none. */
-static char *find_names(const struct lease_folder *folder, int64_t keeper, char prefix[PREFIX])
+static char *find_names(const struct lease_folder *folder, int64_t keeper,
+			char prefix[LEASE_PREFIX])
 {
 	const struct chain chain = read_chain();
 	struct search found = {.folder = folder, .chain = &chain}, kept = found;
@@ -160,16 +163,16 @@ static char *find_names(const struct lease_folder *folder, int64_t keeper, char 
 		strbuf_free(&kept.names);
 	}
 	if (found.outer)
-		snprintf(prefix, PREFIX, LEASE_NESTED "%d-%lld-", found.level + 1,
+		snprintf(prefix, LEASE_PREFIX, LEASE_NESTED "%d-%lld-", found.level + 1,
 			 (long long)found.outer);
 	else
-		snprintf(prefix, PREFIX, LEASE_NESTED "%d-", found.level + 1);
+		snprintf(prefix, LEASE_PREFIX, LEASE_NESTED "%d-", found.level + 1);
 	return strbuf_take(&found.names);
 }
 
 int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *report)
 {
-	char prefix[PREFIX], *names;
+	char prefix[LEASE_PREFIX], *names;
 
 	if (!keeper || folder->fd < 0)
 		return GPUMAP_OK;
@@ -208,7 +211,7 @@ bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
 {
 	CLEANUP_FREE char *names = NULL;
 	struct span rest, word, now, one;
-	char prefix[PREFIX];
+	char prefix[LEASE_PREFIX];
 
 	if (!folder->inside)
 		return true;

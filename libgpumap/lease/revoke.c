@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A lock of flock(2) belongs to an open file, which processes share by inheriting it. So it can be
- * unlocked through a copy of any of their descriptors. */
+/*
+ * A lock of flock(2) belongs to an open file, which processes share by inheriting it. So it can be
+ * unlocked through a copy of any of their descriptors.
+ *
+ * The lease itself ends first, then those inside it: a job inside looks for the lease before it
+ * takes GPUs. The gate is held meanwhile, so that no later lease loses what is inside of it.
+ */
 #include "lease/revoke.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,30 +21,32 @@
 #include "lease/claim.h"
 #include "process_handle.h"
 #include "process_path.h"
-#include "readfile.h"
 #include "report.h"
 
 #ifndef SYS_pidfd_getfd /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_getfd 438
 #endif
 
-enum { GATE_MS = 10000 };
+enum { GATE_MS = 10000, MAX_DEPTH = 16 };
 
-/* A file of the marked GPUs that leases lock. */
+/* A file that a lease locks, or one inside it. */
 struct locked_file {
 	int fd; /* open, so that its number is no other file's */
 	dev_t dev;
 	ino_t ino;
-	int level; /* of the lease; 0: it is not inside another */
+	int64_t number; /* of a slot, which the names of what is inside it have; 0 */
+	bool inside;
 };
 
-struct revoking {
+/* A lease that ends. */
+struct ending {
 	const gpumap_inventory *inventory;
-	const bool *gpus;
-	int64_t slots_of; /* a process whose slots are revoked; -1: whole GPUs are */
-	int level;        /* of the leases */
-	int64_t outer;    /* the number of the lease of slots that they are inside; 0: none */
-	bool inside;      /* only what is inside the leases */
+	const bool *gpus; /* those that it has */
+	int64_t taker;    /* the process that took it; 0: not visible */
+	bool slots;       /* it has slots of the GPUs */
+	int level;        /* how many leases it is inside */
+	int64_t outer;    /* the number in the names of what is inside; -1: those of its slots */
+	bool inside;      /* what is inside ends now */
 	struct lease_folder folder;
 	struct locked_file *files;
 	size_t count, room;
@@ -50,129 +56,118 @@ struct revoking {
 
 /* --- the files ----------------------------------------------------------------------------- */
 
-static void add_file(struct revoking *r, int fd, int level)
+static const struct locked_file *find_file(const struct ending *e, const struct stat *st)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (e->files[i].dev == st->st_dev && e->files[i].ino == st->st_ino)
+			return &e->files[i];
+	return NULL;
+}
+
+/* Takes the descriptor; -1: there is no such file. */
+static void add_file(struct ending *e, int fd, bool slot)
 {
 	struct locked_file *files;
 	struct stat st;
 
 	if (fd < 0)
 		return;
-	files = array_room(r->files, r->count, &r->room, sizeof(*files));
-	r->nomem = r->nomem || !files;
-	if (files)
-		r->files = files;
-	if (files && fstat(fd, &st) == 0)
-		files[r->count++] = (struct locked_file){fd, st.st_dev, st.st_ino, level};
-	else
+	if (fstat(fd, &st) < 0 || find_file(e, &st)) {
 		close(fd);
+		return;
+	}
+	files = array_room(e->files, e->count, &e->room, sizeof(*files));
+	if (!files) {
+		e->nomem = true;
+		close(fd);
+		return;
+	}
+	e->files = files;
+	files[e->count++] = (struct locked_file){fd, st.st_dev, st.st_ino,
+						 slot ? lease_number(st.st_ino) : 0, e->inside};
 }
 
-static bool is_marked(const struct revoking *r, struct span name)
+static void close_files(struct ending *e)
 {
+	for (size_t i = 0; i < e->count; i++)
+		close(e->files[i].fd);
+	free(e->files);
+}
+
+/* Whether the file of a name is of a job inside: at a deeper level, and inside the lease or one of
+ * the slots that were found. */
+static bool is_inside(const struct ending *e, const struct lease_file_name *name)
+{
+	bool of_lease = name->outer == e->outer, marked = false;
 	char own[LEASE_NAME];
 
-	for (size_t g = 0; g < r->inventory->count; g++) {
-		lease_name(own, &r->inventory->gpus[g]);
-		if (r->gpus[g] && span_is(name, own))
-			return true;
+	for (size_t i = 0; name->outer && i < e->count && !of_lease; i++)
+		of_lease = e->files[i].number == name->outer;
+	for (size_t g = 0; of_lease && g < e->inventory->count && !marked; g++) {
+		lease_name(own, &e->inventory->gpus[g]);
+		marked = e->gpus[g] && span_is(name->gpu, own);
 	}
-	return false;
+	return marked && name->level > e->level;
 }
 
-/* Whether it is a file of the leases, or of one inside them. */
-static bool is_concerned(const struct revoking *r, const struct lease_file_name *name)
+/* Adds the files of jobs inside. False: there are no further ones. */
+static bool add_inside(struct ending *e)
 {
-	return name->level >= r->level && is_marked(r, name->gpu) &&
-	       (!r->outer || r->slots_of >= 0 || name->outer == r->outer);
-}
-
-static int open_files(struct revoking *r)
-{
-	DIR *dir = r->folder.fd >= 0 ? lease_folder_list(&r->folder) : NULL;
+	DIR *dir = lease_folder_list(&e->folder);
 	struct lease_file_name name;
 	struct dirent *entry;
+	size_t before = e->count;
 
-	if (!dir && r->folder.fd >= 0)
-		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
-	for (size_t g = 0; g < r->inventory->count; g++)
-		if (r->gpus[g])
-			add_file(r, lease_vendor(&r->folder, &r->inventory->gpus[g]), 0);
 	while (dir && (entry = readdir(dir)))
-		if (lease_name_read(&name, entry->d_name) && is_concerned(r, &name))
-			add_file(r, lease_file(&r->folder, entry->d_name, O_RDONLY, false),
-				 name.level);
+		if (lease_name_read(&name, entry->d_name) && is_inside(e, &name))
+			add_file(e, lease_file(&e->folder, entry->d_name, O_RDONLY, false),
+				 name.slots);
 	if (dir)
 		closedir(dir);
-	return r->nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
-}
-
-static void close_files(struct revoking *r)
-{
-	for (size_t i = 0; i < r->count; i++)
-		close(r->files[i].fd);
-	free(r->files);
-}
-
-static const struct locked_file *find_file(const struct revoking *r, const struct stat *st)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (r->files[i].dev == st->st_dev && r->files[i].ino == st->st_ino)
-			return &r->files[i];
-	return NULL;
+	return e->count > before;
 }
 
 /* --- the processes ------------------------------------------------------------------------- */
 
+/* What the kernel says about a descriptor of this process. */
+static char *own_info(int fd)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", fd);
+	return lease_fdinfo(getpid(), number);
+}
+
+/* Others have slots of the GPU, too: theirs were taken by another process. */
+static bool is_of_lease(struct ending *e, int fd)
+{
+	CLEANUP_FREE char *info = own_info(fd);
+	bool exclusive;
+	int64_t taker;
+
+	e->nomem = e->nomem || !info;
+	return info && lease_lock_in(&exclusive, &taker, info) && taker == e->taker;
+}
+
 /* The number may mean another file by now; unlocking that would do harm. */
-static void unlock_there(struct revoking *r, int pidfd, int number)
+static void unlock_there(struct ending *e, int pidfd, int number)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	const struct locked_file *file;
 	struct stat st;
 
 	if (fd < 0) {
-		r->why = errno;
+		e->why = errno;
 		return;
 	}
-	if (fstat(fd, &st) == 0 && find_file(r, &st))
+	file = fstat(fd, &st) == 0 ? find_file(e, &st) : NULL;
+	if (file && file->inside == e->inside && (file->inside || is_of_lease(e, fd)))
 		flock(fd, LOCK_UN);
 	close(fd);
 }
 
-/* Whether the descriptor is one of the lease. Others have slots of the GPU too: theirs were taken
- * by another process. */
-static bool is_of_lease(const struct revoking *r, pid_t pid, const char *fd)
-{
-	CLEANUP_FREE char *info = lease_fdinfo(pid, fd);
-	bool exclusive;
-	int64_t taker;
-
-	return info && lease_lock_in(&exclusive, &taker, info) && taker == r->slots_of;
-}
-
-/* One process, and what is unlocked there. */
-struct visit {
-	struct revoking *r;
-	pid_t pid;
-	int pidfd;    /* -1: not open yet */
-	bool in_slot; /* it has the lease itself, so what it has inside a lease is inside that one
-		       */
-};
-
-static bool is_revoked(struct visit *v, const struct locked_file *file, const char *fd)
-{
-	bool inside = file->level > v->r->level;
-
-	if (v->r->slots_of < 0)
-		return inside || !v->r->inside;
-	if (inside)
-		return v->r->inside && v->in_slot;
-	if (!is_of_lease(v->r, v->pid, fd))
-		return false;
-	v->in_slot = true;
-	return !v->r->inside;
-}
-
-static void look_at(struct visit *v, int folder, const char *fd)
+/* `folder` has the descriptors of the process. *pidfd is opened when it is needed. */
+static void look_at(struct ending *e, pid_t pid, int folder, const char *fd, int *pidfd)
 {
 	int64_t number = span_number(span_of(fd), INT32_MAX);
 	const struct locked_file *file;
@@ -180,38 +175,35 @@ static void look_at(struct visit *v, int folder, const char *fd)
 
 	if (number < 0 || fstatat(folder, fd, &st, 0) < 0)
 		return;
-	file = find_file(v->r, &st);
-	if (!file || !is_revoked(v, file, fd))
+	file = find_file(e, &st);
+	if (!file || file->inside != e->inside)
 		return;
-	if (v->pidfd < 0)
-		v->pidfd = process_pidfd(v->pid);
-	if (v->pidfd >= 0)
-		unlock_there(v->r, v->pidfd, (int)number);
+	if (*pidfd < 0)
+		*pidfd = process_pidfd(pid);
+	if (*pidfd >= 0)
+		unlock_there(e, *pidfd, (int)number);
 	else
-		v->r->why = errno;
+		e->why = errno;
 }
 
-static void visit(struct revoking *r, pid_t pid)
+static void visit(struct ending *e, pid_t pid)
 {
-	struct visit v = {.r = r, .pid = pid, .pidfd = -1};
 	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
+	int pidfd = -1;
 
-	if (!dir && errno != ENOENT && errno != ESRCH)
-		r->why = errno;
-	/* Twice: what is inside counts once the process is known to have the lease. */
-	for (int i = 0; dir && i < (r->inside ? 2 : 1); i++) {
-		rewinddir(dir);
-		while ((entry = readdir(dir)))
-			look_at(&v, dirfd(dir), entry->d_name);
-	}
-	if (v.pidfd >= 0)
-		close(v.pidfd);
+	/* It may have nothing to do with the lease. */
+	if (!dir && errno != ENOENT && errno != ESRCH && !e->why)
+		e->why = errno;
+	while (dir && (entry = readdir(dir)))
+		look_at(e, pid, dirfd(dir), entry->d_name, &pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
 	if (dir)
 		closedir(dir);
 }
 
-static void visit_all(struct revoking *r)
+static void visit_all(struct ending *e)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -220,10 +212,22 @@ static void visit_all(struct revoking *r)
 		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
 
 		if (pid > 0 && pid != getpid())
-			visit(r, (pid_t)pid);
+			visit(e, (pid_t)pid);
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* Jobs inside lose theirs, which would keep those of a later lease away. */
+static void end_inside(struct ending *e)
+{
+	size_t own = e->count;
+
+	e->inside = true;
+	for (int i = 0; i < MAX_DEPTH && add_inside(e); i++)
+		;
+	if (e->count > own)
+		visit_all(e);
 }
 
 /* Closing a bell wakes those who wait at its level. */
@@ -233,13 +237,11 @@ static void ring(const struct lease_folder *folder)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
+		const char *name = entry->d_name, *last = strrchr(name, '-');
 		int bell = -1;
 
-		const char *end = strrchr(entry->d_name, '-');
-
-		if (streq(entry->d_name, LEASE_BELL) ||
-		    (starts_with(entry->d_name, LEASE_NESTED) && streq(end + 1, LEASE_BELL)))
-			bell = lease_file(folder, entry->d_name, O_WRONLY, false);
+		if (streq(starts_with(name, LEASE_NESTED) ? last + 1 : name, LEASE_BELL))
+			bell = lease_file(folder, name, O_WRONLY, false);
 		if (bell >= 0)
 			close(bell);
 	}
@@ -247,160 +249,182 @@ static void ring(const struct lease_folder *folder)
 		closedir(dir);
 }
 
-/* --- the leases ---------------------------------------------------------------------------- */
+/* --- another's lease ----------------------------------------------------------------------- */
 
 struct found {
-	const struct revoking *r;
+	struct ending *e;
 	bool *leased; /* of each GPU */
 };
 
 static void find_slot(struct span gpu, size_t slots, int fd, void *data)
 {
-	const struct found *found = data;
+	struct found *found = data;
+	const struct ending *e = found->e;
 	char name[LEASE_NAME];
 
 	(void)slots;
-	if (lease_locker(fd) != found->r->slots_of)
+	if (lease_locker(fd) != e->taker)
 		return;
-	for (size_t g = 0; g < found->r->inventory->count; g++) {
-		lease_name(name, &found->r->inventory->gpus[g]);
-		found->leased[g] = found->leased[g] || span_is(gpu, name);
+	for (size_t g = 0; g < e->inventory->count; g++) {
+		lease_name(name, &e->inventory->gpus[g]);
+		if (!e->gpus[g] || !span_is(gpu, name))
+			continue;
+		found->leased[g] = true;
+		add_file(found->e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	}
 }
 
-/* Which of the GPUs are leased so. */
-static int find_leased(const struct revoking *r, bool *leased)
+/* Which of the GPUs the lease has, and the files of its slots. It may have ended by now, and others
+ * may have the GPUs. */
+static int find_leased(struct ending *e, bool *leased)
 {
-	struct found found = {r, leased};
+	struct found found = {e, leased};
 	int64_t holder;
 
-	memset(leased, 0, r->inventory->count * sizeof(*leased));
-	if (r->slots_of >= 0)
-		return lease_slots_each(&r->folder, find_slot, &found);
-	for (size_t g = 0; g < r->inventory->count; g++)
-		leased[g] = r->gpus[g] &&
-			    lease_held(&r->folder, &r->inventory->gpus[g], &holder) == LEASE_HELD;
+	memset(leased, 0, e->inventory->count * sizeof(*leased));
+	if (e->slots)
+		return lease_slots_each(&e->folder, find_slot, &found);
+	for (size_t g = 0; g < e->inventory->count; g++)
+		leased[g] = e->gpus[g] &&
+			    lease_held(&e->folder, &e->inventory->gpus[g], &holder) == LEASE_HELD &&
+			    holder == e->taker;
 	return GPUMAP_OK;
 }
 
-static enum revoke_failure failure_of(const struct revoking *r)
+static enum revoke_failure failure_of(const struct ending *e)
 {
-	return r->why == ENOSYS                      ? REVOKE_NO_CALL
-	       : r->why == EPERM || r->why == EACCES ? REVOKE_REFUSED
+	return e->why == ENOSYS                      ? REVOKE_NO_CALL
+	       : e->why == EPERM || e->why == EACCES ? REVOKE_REFUSED
 						     : REVOKE_NOT_VISIBLE;
 }
 
 /* GPUMAP_EFILE without a report: the folder cannot be listed. */
-static int revoke_all(struct revoking *r, bool *leased, enum revoke_failure *ret)
+static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 {
-	int code = find_leased(r, leased);
+	int code = find_leased(e, leased);
+	bool failed = false;
+	char name[LEASE_NAME];
 
-	for (size_t g = 0; g < r->inventory->count; g++)
-		ret[g] = r->gpus[g] && leased[g] ? REVOKE_DONE : REVOKE_NOT_LEASED;
-	if (code == GPUMAP_OK)
-		code = open_files(r);
-	/* What is inside first, while the locks of the slots show where they are. */
-	r->inside = true;
-	if (code == GPUMAP_OK && r->slots_of >= 0)
-		visit_all(r);
-	r->inside = false;
-	if (code == GPUMAP_OK)
-		visit_all(r);
-	close_files(r);
-	if (code == GPUMAP_OK)
-		code = find_leased(r, leased);
-	for (size_t g = 0; g < r->inventory->count; g++)
-		if (ret[g] == REVOKE_DONE && leased[g])
-			ret[g] = failure_of(r);
-	ring(&r->folder);
-	return code;
+	for (size_t g = 0; g < e->inventory->count; g++) {
+		ret[g] = leased[g] ? REVOKE_DONE : REVOKE_NOT_LEASED;
+		if (!leased[g])
+			continue;
+		lease_name(name, &e->inventory->gpus[g]);
+		add_file(e, lease_vendor(&e->folder, &e->inventory->gpus[g]), false);
+		add_file(e, lease_file(&e->folder, name, O_RDONLY, false), false);
+	}
+	if (code == GPUMAP_OK) {
+		visit_all(e);
+		code = find_leased(e, leased);
+	}
+	for (size_t g = 0; g < e->inventory->count; g++) {
+		if (ret[g] == REVOKE_DONE && leased[g]) {
+			ret[g] = failure_of(e);
+			failed = true;
+		}
+		leased[g] = ret[g] == REVOKE_DONE;
+	}
+	e->gpus = leased;
+	if (code == GPUMAP_OK && !failed)
+		end_inside(e);
+	ring(&e->folder);
+	return code == GPUMAP_OK && e->nomem ? GPUMAP_ENOMEM : code;
 }
 
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t slots_of,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool slots,
 		 gpumap_report *report)
 {
-	struct revoking r = {.inventory = inventory, .gpus = gpus, .slots_of = slots_of};
+	struct ending e = {.inventory = inventory,
+			   .gpus = gpus,
+			   .taker = taker,
+			   .slots = slots,
+			   .outer = slots ? -1 : 0};
 	bool *leased = calloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 
 	if (!leased)
 		return report_nomem(report);
-	code = lease_folder_open(&r.folder, claim->folder, claim->sysfs, false, report);
+	code = lease_folder_open(&e.folder, claim->folder, claim->sysfs, false, report);
 	if (code != GPUMAP_OK) {
 		free(leased);
 		return code;
 	}
-	/* No one takes a lease meanwhile, whose locks would be taken away too. */
-	if (r.folder.fd >= 0)
-		code = lease_gate(&gate, &r.folder, GATE_MS, report);
-	if (code == GPUMAP_OK && (code = revoke_all(&r, leased, ret)) == GPUMAP_EFILE)
-		report_add(report, FINDING_FILE_ACCESS, ABOUT(.origin = r.folder.path),
+	if (e.folder.fd >= 0)
+		code = lease_gate(&gate, &e.folder, GATE_MS, report);
+	if (code == GPUMAP_OK && (code = revoke_all(&e, leased, ret)) == GPUMAP_EFILE)
+		report_add(report, FINDING_FILE_ACCESS, ABOUT(.origin = e.folder.path),
 			   "the folder of leases cannot be listed: %s", strerror(errno));
+	close_files(&e);
 	if (gate >= 0)
 		close(gate);
-	lease_folder_close(&r.folder);
+	lease_folder_close(&e.folder);
 	free(leased);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
 
-/* Where the lease is, by the path of its bell: "/run/lock/gpumap/sub-1-bell". */
-static bool find_place(struct revoking *r, const gpumap_lease *lease)
-{
-	char path[PATH_MAX], name[LEASE_NAME], *bell;
-	struct lease_file_name read;
+/* --- one's own ------------------------------------------------------------------------------ */
 
-	if (!read_link(path, sizeof(path), PROCESS_PATH(PROCESS_SELF, "fd/%d", lease->bell)))
-		return false;
-	bell = strrchr(path, '/');
-	if (!bell || strlen(bell + 1) < strlen(LEASE_BELL))
-		return false;
-	*bell++ = '\0';
-	/* The file of a GPU has the same prefix. */
-	snprintf(name, sizeof(name), "%.*s" LEASE_GPU, (int)(strlen(bell) - strlen(LEASE_BELL)),
-		 bell);
-	if (!lease_name_read(&read, name))
-		return false;
-	r->level = read.level;
-	r->outer = read.outer;
-	return lease_folder_open(&r->folder, path, NULL, false, NULL) == GPUMAP_OK;
+/* Where the lease is: how many leases it is inside, and the number of the one around it. */
+static void find_place(struct ending *e, const gpumap_lease *lease)
+{
+	struct lease_file_name read;
+	char name[LEASE_NAME];
+
+	snprintf(name, sizeof(name), "%s" LEASE_GPU, lease->prefix);
+	lease_name_read(&read, name);
+	e->level = read.level;
+	e->outer = e->slots ? -1 : read.outer;
 }
 
-/* Jobs inside the lease lose theirs, which would keep those of a later lease away. */
-static void let_go_inside(const gpumap_lease *lease)
+/* Whether the lease still has the GPU, which may have been revoked, and be another's by now. */
+static bool has_lock(const struct lease_locks *locks)
 {
-	struct revoking r = {.inventory = lease->inventory, .slots_of = -1, .inside = true};
-	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+	CLEANUP_FREE char *info = own_info(locks->slot >= 0 ? locks->slot : locks->file);
+	bool exclusive;
+	int64_t taker;
 
-	if (!gpus || !find_place(&r, lease)) {
-		free(gpus);
-		return;
-	}
-	r.gpus = gpus;
+	return info && lease_lock_in(&exclusive, &taker, info);
+}
+
+/* Marks in `gpus` those that the lease has. */
+static void find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
+{
 	for (size_t i = 0; i < lease->count; i++) {
-		gpus[lease->gpus[i]] = true;
-		if (lease->locks[i].slot >= 0)
-			r.slots_of = lease_locker(lease->locks[i].slot);
+		const struct lease_locks *locks = &lease->locks[i];
+
+		gpus[lease->gpus[i]] = has_lock(locks);
+		if (locks->slot < 0 || !gpus[lease->gpus[i]])
+			continue;
+		e->slots = true;
+		add_file(e, fcntl(locks->slot, F_DUPFD_CLOEXEC, 0), true);
 	}
-	if (open_files(&r) == GPUMAP_OK)
-		visit_all(&r);
-	close_files(&r);
-	lease_folder_close(&r.folder);
-	free(gpus);
+	e->gpus = gpus;
 }
 
 void lease_let_go(const gpumap_lease *lease)
 {
-	int fd;
+	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
+	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+	int gate = -1, fd;
 
-	if (lease && lease->bell >= 0)
-		let_go_inside(lease);
+	if (lease->folder)
+		lease_folder_open(&e.folder, lease->folder, NULL, false, NULL);
+	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
+	/* If a process keeps the gate, no one else takes a lease. */
+	lease_gate(&gate, &e.folder, GATE_MS, NULL);
+	*e.folder.prefix = '\0'; /* all levels */
+	if (gpus)
+		find_own(&e, lease, gpus);
+	find_place(&e, lease);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
-	/* The bell may be open in other processes, so it is opened once more to be closed. */
-	if (!lease || lease->bell < 0)
-		return;
-	fd = open(PROCESS_PATH(PROCESS_SELF, "fd/%d", lease->bell), O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
+	if (gpus)
+		end_inside(&e);
+	ring(&e.folder);
+	close_files(&e);
+	if (gate >= 0)
+		close(gate);
+	lease_folder_close(&e.folder);
+	free(gpus);
 }

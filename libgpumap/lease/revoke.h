@@ -16,17 +16,17 @@ enum revoke_failure {
 	REVOKE_NOT_VISIBLE, /* no process that has the locks open is visible here */
 };
 
-/* Takes the locks of the marked GPUs of the inventory, which is that of this host, from all
- * processes that have them open: of whole GPUs, or with `slots_of` not -1 of the slots that this
- * process took; 0: those whose process is not visible. Also the locks of jobs inside these leases.
- * No process ends, or is told. Then those who wait wake. ret[i] is what became of the i-th GPU.
- * GPUMAP_EFILE, GPUMAP_EBUSY (the gate), GPUMAP_ENOMEM. */
+/* Ends the lease that the process `taker` took, 0: one that is not visible, of the marked GPUs of
+ * the inventory, which is that of this host; `slots`: it has slots of them. All processes that have
+ * it open lose its locks, and then jobs inside it theirs. No process ends, or is told. Then those
+ * who wait wake. ret[i] is what became of the i-th GPU. GPUMAP_EFILE, GPUMAP_EBUSY (the gate),
+ * GPUMAP_ENOMEM. */
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t slots_of,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool slots,
 		 gpumap_report *report);
 
-/* Unlocks a lease of this process, also for the processes that have inherited it, and those inside
- * it, and wakes those who wait. */
+/* Ends a lease of this process in the same way, if it has not been revoked. It waits for the gate.
+ */
 void lease_let_go(const gpumap_lease *lease);
 
 #endif

@@ -13,7 +13,7 @@ EXTRA_DIST += tests/lease/lib.sh tests/lease/model.py tests/lease/race.py tests/
 	tests/lease/witness.py
 if HAVE_CHECK
 lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue \
-	tests/lease/t-slots tests/lease/t-wishes
+	tests/lease/t-revoke tests/lease/t-slots tests/lease/t-wishes
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
 endif
@@ -33,6 +33,10 @@ tests_lease_t_queue_SOURCES = tests/lease/t-queue.c tests/unit/unit.h
 tests_lease_t_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lease_t_queue_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_revoke_SOURCES = tests/lease/t-revoke.c tests/unit/unit.h $(failing_malloc)
+tests_lease_t_revoke_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_revoke_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_revoke_LDADD = libgpumap-core.la $(CHECK_LIBS)
 tests_lease_t_slots_SOURCES = tests/lease/t-slots.c tests/unit/unit.h $(failing_malloc)
 tests_lease_t_slots_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_slots_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

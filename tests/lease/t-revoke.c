@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Revoking: whose locks are taken away, of the lease and of what is inside. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "failing_malloc.h"
+#include "inventory/inventory.h"
+#include "lease/claim.h"
+#include "lease/revoke.h"
+#include "unit.h"
+
+enum { MOST = 8, NAME = 2 * LEASE_NAME };
+
+/* A process leases GPU 0, or a slot of it, and locks files. Then the lease is revoked. */
+static const struct {
+	const char *name;
+	size_t slots;
+	const char *files; /* % is the number of its slot, & that of the file before */
+	bool other;        /* another process has taken the lease that is to be revoked */
+	const char *left; /* for each file, and the lease itself at the end: y if it stays locked */
+} rows[] = {
+	{"whole", 1, "", false, "n"},
+	{"whole, of another process", 1, "", true, "y"},
+	{"slot", 2, "", false, "n"},
+	{"slot, of another process", 2, "", true, "y"},
+	{"inside", 1, "sub-1-gpu-0 sub-1-gpu-0-slot-0-of-2 sub-2-gpu-0", false, "nnnn"},
+	{"inside, of another process", 1, "sub-1-gpu-0", true, "yy"},
+	{"inside a slot inside", 1, "sub-1-gpu-0-slot-1-of-2 sub-2-&-gpu-0", false, "nnn"},
+	{"another GPU inside", 1, "sub-1-gpu-1", false, "yn"},
+	{"inside a lease of a slot", 1, "sub-1-4711-gpu-0", false, "yn"},
+	{"inside its slot", 2, "sub-1-%-gpu-0 sub-2-%-gpu-0", false, "nnn"},
+	{"inside its slot, of another process", 2, "sub-1-%-gpu-0", true, "yy"},
+	{"inside another slot", 2, "sub-1-4711-gpu-0 sub-1-gpu-0", false, "yyn"},
+	{"three deep in slots", 2,
+	 "sub-1-%-gpu-0-slot-0-of-2 sub-2-&-gpu-0-slot-1-of-3 sub-3-&-gpu-0", false, "nnnn"},
+	{"other files", 1,
+	 "sub-1-ticket-1 sub-1-gate sub-0-gpu-0 sub-4294967297-gpu-0 sub--1-gpu-0 xgpu-0", false,
+	 "yyyyyyn"},
+};
+
+static gpumap_inventory *machine;
+static gpumap_claim *claim;
+static struct lease_folder folder;
+static char path[] = "/tmp/t-revoke-XXXXXX";
+
+static void begin(void)
+{
+	static const char description[] = "[snapshot]\nschema = 1\n[gpu 0]\nname = a\n"
+					  "[gpu 1]\nname = a\n";
+
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	ck_assert(mkdtemp(path));
+	ck_assert_int_eq(
+		gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL),
+		GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_new(&claim), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "folder", path, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "sysfs", path, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(lease_folder_open(&folder, path, path, true, NULL), GPUMAP_OK);
+}
+
+static void end(void)
+{
+	char command[64];
+
+	lease_folder_close(&folder);
+	gpumap_claim_free(claim);
+	gpumap_inventory_free(machine);
+	snprintf(command, sizeof(command), "rm -r %s", path);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static int64_t number_of(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? lease_number(st.st_ino) : 0;
+}
+
+/* The names of a row's files, with numbers. Returns how many. In the process of the lease they are
+ * made and locked, and their descriptors stay open. */
+static size_t read_files(char names[MOST][NAME], const char *files, int64_t slot, bool lock)
+{
+	struct span rest = span_of(files), word;
+	int64_t before = 0;
+	size_t n = 0;
+
+	for (; *files && span_split(&rest, ' ', &word); n++) {
+		const char *at = memchr(word.text, '%', word.length);
+		int fd;
+
+		at = at ? at : memchr(word.text, '&', word.length);
+		if (at)
+			snprintf(names[n], NAME, "%.*s%lld%.*s", (int)(at - word.text), word.text,
+				 (long long)(*at == '%' ? slot : before),
+				 (int)(word.text + word.length - at - 1), at + 1);
+		else
+			snprintf(names[n], NAME, "%.*s", (int)word.length, word.text);
+		fd = lease_file(&folder, names[n], O_RDONLY, lock);
+		before = number_of(fd);
+		if (!lock)
+			close(fd);
+		else if (fd < 0 || !lease_try(fd, false))
+			_exit(2);
+	}
+	return n;
+}
+
+/* Holds the lease until it is killed. */
+static void hold(int row, int ready)
+{
+	struct lease_locks locks = NO_LOCKS;
+	char names[MOST][NAME];
+	int64_t slot;
+
+	if (!lease_lock(&locks, &folder, &machine->gpus[0], rows[row].slots))
+		_exit(1);
+	slot = number_of(locks.slot);
+	read_files(names, rows[row].files, slot, true);
+	if (write(ready, &slot, sizeof(slot)) != sizeof(slot))
+		_exit(3);
+	for (;;)
+		pause();
+}
+
+static char is_locked(const char *name)
+{
+	int fd = lease_file(&folder, name, O_RDONLY, false);
+	bool locked = fd >= 0 && !lease_try(fd, true);
+
+	close(fd);
+	return locked ? 'y' : 'n';
+}
+
+/* Starts the process of a row. */
+static pid_t start(int row, int64_t *slot)
+{
+	int ready[2];
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+		hold(row, ready[1]);
+	close(ready[1]);
+	ROW_EQ_INT(rows[row].name, read(ready[0], slot, sizeof(*slot)), sizeof(*slot));
+	close(ready[0]);
+	return pid;
+}
+
+static void finish(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+static const bool gpus[] = {true, false};
+
+START_TEST(locks)
+{
+	const char *name = rows[_i].name;
+	enum revoke_failure results[2];
+	char names[MOST][NAME], left[MOST + 2] = "";
+	int64_t slot;
+	pid_t pid = start(_i, &slot);
+	size_t count = read_files(names, rows[_i].files, slot, false);
+
+	ROW_EQ_INT(name,
+		   lease_revoke(results, claim, machine, gpus, pid + rows[_i].other,
+				rows[_i].slots > 1, NULL),
+		   GPUMAP_OK);
+	ROW_EQ_INT(name, results[0], rows[_i].other ? REVOKE_NOT_LEASED : REVOKE_DONE);
+	ROW_EQ_INT(name, results[1], REVOKE_NOT_LEASED);
+	strcpy(names[count], rows[_i].slots > 1 ? "gpu-0-slot-0-of-2" : "gpu-0");
+	for (size_t i = 0; i <= count; i++)
+		left[i] = is_locked(names[i]);
+	ROW_EQ_STR(name, left, rows[_i].left);
+	finish(pid);
+}
+END_TEST
+
+START_TEST(nomem)
+{
+	enum revoke_failure results[2] = {REVOKE_DONE, REVOKE_DONE};
+	bool failed = allocations_can_fail();
+
+	for (size_t n = 1; failed; n++) {
+		int64_t slot;
+		pid_t pid = start(_i, &slot);
+		int r;
+
+		allocations_fail_at(n);
+		r = lease_revoke(results, claim, machine, gpus, pid, rows[_i].slots > 1, NULL);
+		failed = allocations_failed();
+		allocations_fail_at(0);
+		ck_assert_msg(r == GPUMAP_OK || (failed && r == GPUMAP_ENOMEM),
+			      "allocation %zu: %d", n, r);
+		finish(pid);
+	}
+	ck_assert_int_eq(results[0], REVOKE_DONE);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("revoke");
+	TCase *tests = tcase_create("revoke");
+
+	tcase_add_checked_fixture(tests, begin, end);
+	tcase_add_loop_test(tests, locks, 0, ARRAY_SIZE(rows));
+	/* A whole GPU, and a slot with files inside. */
+	tcase_add_loop_test(tests, nomem, 0, 1);
+	tcase_add_loop_test(tests, nomem, 9, 10);
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
