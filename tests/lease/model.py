@@ -14,6 +14,7 @@ folders, with a gate, a queue and slots in each, and one sysfs. All states that 
   head       if the first in the queue could be served, it still can when another job took GPUs
   starved    no job that waits is passed more than LIMIT times onto GPUs that it could use when cool
   inside     a job inside a lease holds no GPU that the lease does not hold
+  apart      a job inside a lease waits only for others inside the same one
 
 A job inside another starts while that one runs, chooses among its GPUs or slots of them, and has locks, a gate, a queue
 and a bell that only jobs inside the same one share. It inherits the files of the outer job, so the GPUs of that one
@@ -27,7 +28,7 @@ from collections import deque
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
 FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit", "own-slots",
-          "shared-at-once", "no-guard", "moves", "closed")
+          "shared-at-once", "no-guard", "moves", "closed", "one-space")
 LIMIT = 1
 MANY = 64  # slots that a GPU without a job has
 
@@ -119,7 +120,8 @@ class Model:
         self.outer = dict(outer)
         # Each job that has others inside is a space of locks, with one folder; the last one is that of all others.
         self.spaces = sorted(set(self.outer.values()))
-        self.space = [self.spaces.index(self.outer[i]) if i in self.outer else len(self.spaces)
+        self.space = [(0 if fault == "one-space" else self.spaces.index(self.outer[i]))
+                      if i in self.outer else len(self.spaces)
                       for i in range(len(wishes))]
         self.wishes = [wish[:2] for wish in wishes]
         self.slots = [wish[2] if len(wish) > 2 else 1 for wish in wishes]
@@ -273,6 +275,7 @@ class Model:
             elif self.fault == "hold-and-wait":
                 yield go(TICKET, held=tuple(sorted(set(held) | {(g, EXCLUSIVE) for g in chosen})))
             else:
+                self.check_apart(jobs, i)
                 yield go(TICKET)
         elif at == TAKE:
             locked = dict(held)
@@ -330,6 +333,12 @@ class Model:
                 after.add(g, self.slots[i])
             if len(can) >= count > sum(after.room(g, self.slots[head]) > 0 for g in can):
                 self.problems.append("head: job %d could be served before job %d took %s" % (head, i, chosen))
+
+    def check_apart(self, jobs, i):
+        alone = not any(jobs[k][1] or jobs[k][3] for k, outer in self.outer.items()
+                        if k != i and outer == self.outer.get(i))
+        if i in self.outer and alone and len(self.usable(jobs, i)) >= self.wishes[i][0]:
+            self.problems.append("apart: job %d waits, alone in its lease" % i)
 
     def check(self, state, moves):
         jobs = state[0]
@@ -429,6 +438,11 @@ def main():
          [], [], [(1, 0)]),
         ("slots inside a lease", [(2, any_of(2)), (1, any_of(2), 2), (2, any_of(2), 3), (1, any_of(2), 2)], 2, 2, "",
          [], [], [], [], [], [(1, 0), (2, 0)]),
+        ("jobs inside leases of slots", [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2), (1, any_of(1))], 1, 2, "",
+         [], [], [], [], [], [(1, 0), (3, 2)]),
+        ("with one space for all leases of slots",
+         [(1, any_of(1), 2), (1, any_of(1)), (1, any_of(1), 2), (1, any_of(1))], 1, 0, "one-space", [], [], [], [], [],
+         [(1, 0), (3, 2)]),
         ("a lease inside a lease inside a lease", [(1, any_of(1)), (1, any_of(1)), (1, any_of(1))], 1, 2, "", [], [], [], [], [],
          [(1, 0), (2, 1)]),
     ]
