@@ -274,20 +274,28 @@ static int pick(struct arguments *a)
 }
 
 /* Before the options are read as far as the program. */
-static bool has_program(char **argv)
+static bool has_word(char **argv, const char *word)
 {
-	while (*argv && !streq(*argv, "--"))
+	while (*argv && !streq(*argv, word) && !streq(*argv, "--"))
 		argv++;
-	return *argv;
+	return *argv && streq(*argv, word);
 }
 
-/* A closed descriptor 0, 1 or 2 would become one of the lease's. */
+/* eval of nothing succeeds, and a script with set -e would go on without a lease. */
+static void print_failure(char **argv)
+{
+	if (has_word(argv, "--shell") && !has_word(argv, "--") && !isatty(STDOUT_FILENO))
+		print_text("false\n", NULL);
+}
+
+/* A closed descriptor 0, 1 or 2 would become one of the lease's. It is still neither read nor
+ * written. */
 static void open_standard(void)
 {
 	int fd;
 
 	do {
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", O_PATH);
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
@@ -311,7 +319,9 @@ int cmd_pick(int argc, char **argv)
 	if (r == GPUMAP_OK && done)
 		status = finish_help();
 	else
-		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, has_program(argv));
+		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, has_word(argv, "--"));
+	if (status != STATUS_ANSWERED)
+		print_failure(argv);
 	print_report(&a.output, a.printed);
 	gpumap_claim_free(a.claim);
 	gpumap_report_free(a.output.report);

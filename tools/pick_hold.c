@@ -291,6 +291,8 @@ static void catch_signals(const sigset_t *blocked)
 
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
 		sigaction(forwarded[i], &act, NULL);
+	/* A line for the user that no one reads must not end it before the program. */
+	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, blocked, NULL);
 }
 
