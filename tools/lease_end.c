@@ -17,7 +17,13 @@
 #include "report.h"
 #include "text.h"
 
-enum { WARN_MS = 5 * 60 * 1000, LEAST_ASK_MS = 50, MOST_ASK_MS = 5000, LATE_MS = 1000 };
+enum {
+	WARN_MS = 5 * 60 * 1000,
+	LEAST_ASK_MS = 50,
+	MOST_ASK_MS = 5000,
+	LATE_MS = 1000,
+	MAX_LIST = 64
+};
 
 /* --- options ------------------------------------------------------------------------------ */
 
@@ -64,8 +70,8 @@ int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *le
 
 /* --- the watch ---------------------------------------------------------------------------- */
 
-/* As options have it. */
-static const char *put_time(char ret[32], int64_t ms)
+/* As options have it; `exact`, or rounded if it is many of a unit. */
+static const char *put_time(char ret[32], int64_t ms, bool exact)
 {
 	static const struct {
 		int64_t ms;
@@ -73,10 +79,7 @@ static const char *put_time(char ret[32], int64_t ms)
 	} units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
 	size_t i = 0;
 
-	while (i + 1 < ARRAY_SIZE(units) && ms % units[i].ms && ms < 3 * units[i].ms)
-		i++;
-	/* Rounded, if it is many of a unit. */
-	while (i + 1 < ARRAY_SIZE(units) && ms < units[i].ms)
+	while (ms % units[i].ms && (exact || ms < 3 * units[i].ms))
 		i++;
 	snprintf(ret, 32, "%lld%s", (long long)((ms + units[i].ms / 2) / units[i].ms),
 		 units[i].unit);
@@ -156,10 +159,15 @@ void lease_end_close(struct lease_end *end)
 /* A load that is not known does not count as idle. */
 static void ask_load(struct lease_end *end, int64_t now)
 {
-	if (!end->asks)
+	int load;
+
+	/* A driver that does not answer now may do so later. */
+	if (!end->load.nvml.library)
 		gpu_load_open(&end->load, end->lease);
-	end->asks = true;
-	if (gpu_load_read(&end->load) != 0 || now - end->asked_ms > 4 * pause_of(end) + LATE_MS) {
+	load = gpu_load_read(&end->load);
+	if (load < 0)
+		gpu_load_close(&end->load);
+	if (load || now - end->asked_ms > 4 * pause_of(end) + LATE_MS) {
 		end->quiet_ms = now;
 		end->warned_idle = false;
 	}
@@ -169,8 +177,13 @@ static void ask_load(struct lease_end *end, int64_t now)
 /* "the lease of GPUs 0,1" */
 static void put_subject(char *text, size_t size, const gpumap_lease *lease)
 {
-	snprintf(text, size, "the lease of GPU%s %.64s", gpumap_lease_count(lease) == 1 ? "" : "s",
-		 gpumap_lease_visible(lease));
+	const char *list = gpumap_lease_visible(lease);
+	size_t count = gpumap_lease_count(lease);
+
+	if (strlen(list) > MAX_LIST)
+		snprintf(text, size, "the lease of %zu GPUs", count);
+	else
+		snprintf(text, size, "the lease of GPU%s %s", count == 1 ? "" : "s", list);
 }
 
 static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *why,
@@ -179,7 +192,8 @@ static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], con
 	char subject[96], time[32];
 
 	put_subject(subject, sizeof(subject), end->lease);
-	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", subject, why, put_time(time, ms));
+	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", subject, why,
+		 put_time(time, ms, true));
 	lease_let_go(end->lease);
 	lease_end_close(end);
 	return text;
@@ -191,7 +205,8 @@ static const char *warn(const struct lease_end *end, char text[LEASE_END_TEXT], 
 	char subject[96], time[32];
 
 	put_subject(subject, sizeof(subject), end->lease);
-	snprintf(text, LEASE_END_TEXT, "%s ends in %s%s", subject, put_time(time, left), why);
+	snprintf(text, LEASE_END_TEXT, "%s ends in %s%s", subject, put_time(time, left, false),
+		 why);
 	return text;
 }
 

@@ -31,7 +31,6 @@ struct lease_end {
 	int64_t end_ms;             /* by lease_note_now() */
 	int64_t quiet_ms, asked_ms; /* since when there was no load; when it was asked */
 	bool warned, warned_idle;
-	bool asks; /* `load` was opened, or cannot be */
 	struct gpu_load load;
 };
 
