@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The name has the start of the process too, so a note that is left behind is no other process's.
- * Only the user of the process is believed. The file stays open for writing as long as the lease
- * lasts: a file of the folder that is closed after writing wakes those who wait.
+ * Only the user of the process is believed. The file stays open for writing, and locked, as long as
+ * the lease lasts: a file of the folder that is closed after writing wakes those who wait, and one
+ * that is not locked is left behind.
  */
 #include "lease/note.h"
 
@@ -21,6 +22,8 @@
 #include "readfile.h"
 #include "write_all.h"
 
+#define NOTE "note-"
+
 enum { MAX_NOTE = 4096 };
 
 int64_t lease_note_now(void)
@@ -38,31 +41,27 @@ static bool note_name(char ret[LEASE_NAME], int64_t taker)
 
 	if (taker <= 0 || !process_stat_read(&stat, (pid_t)taker) || stat.dead)
 		return false;
-	snprintf(ret, LEASE_NAME, "note-%lld-%llu", (long long)taker,
+	snprintf(ret, LEASE_NAME, NOTE "%lld-%llu", (long long)taker,
 		 (unsigned long long)stat.start);
 	return true;
 }
 
-/* Removes notes of processes that have ended, as far as this user may. */
+/* Removes notes that no one holds, as far as this user may. The processes of some are not visible
+ * here, as those of containers. */
 static void sweep(const struct lease_folder *folder)
 {
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = lease_folder_list(folder);
 	struct dirent *entry;
-	char name[LEASE_NAME];
 
-	if (!dir && fd >= 0)
-		close(fd);
 	while (dir && (entry = readdir(dir))) {
-		struct span rest = span_of(entry->d_name), piece;
-		int64_t pid;
+		int fd = starts_with(entry->d_name, NOTE)
+				 ? lease_file(folder, entry->d_name, O_RDONLY, false)
+				 : -1;
 
-		if (!starts_with(entry->d_name, "note-"))
-			continue;
-		span_split(&rest, '-', &piece);
-		pid = span_split(&rest, '-', &piece) ? span_number(piece, INT32_MAX) : -1;
-		if (pid > 0 && (!note_name(name, pid) || !streq(name, entry->d_name)))
-			unlinkat(folder->fd, entry->d_name, 0);
+		if (fd >= 0 && lease_try(fd, false))
+			lease_file_remove(folder, entry->d_name);
+		if (fd >= 0)
+			close(fd);
 	}
 	if (dir)
 		closedir(dir);
@@ -89,12 +88,12 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 	    asprintf(&path, "%s/%s", absolute, name) < 0)
 		return;
 	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
-	if (fd >= 0 && fchmod(fd, 0644) == 0 && write_note(fd, note)) {
+	if (fd >= 0 && lease_try(fd, false) && fchmod(fd, 0644) == 0 && write_note(fd, note)) {
 		*ret = (struct lease_note_file){fd, path};
 		return;
 	}
 	if (fd >= 0) {
-		unlinkat(folder->fd, name, 0);
+		lease_file_remove(folder, name);
 		close(fd);
 	}
 	free(path);
