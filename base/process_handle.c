@@ -2,7 +2,9 @@
 #include "process_handle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +27,8 @@ static bool is_thread(pid_t pid)
 
 int process_handle_open(struct process_handle *ret, pid_t pid)
 {
-	struct process_handle handle = {pid, 0, -1};
+	struct process_handle handle = {pid, 0, -1, -1};
+	char path[32];
 	struct process_stat stat;
 
 	if (!process_stat_read(&stat, pid) || stat.dead)
@@ -37,6 +40,9 @@ int process_handle_open(struct process_handle *ret, pid_t pid)
 	handle.fd = process_pidfd(pid);
 	if (handle.fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return errno;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (handle.fd < 0)
+		handle.folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* The number may have been another process's by the time of the call. */
 	if (!process_stat_read(&stat, pid) || stat.start != handle.start ||
 	    process_handle_ended(&handle)) {
@@ -61,5 +67,7 @@ void process_handle_close(struct process_handle *handle)
 {
 	if (handle->fd >= 0)
 		close(handle->fd);
-	handle->fd = -1;
+	if (handle->folder >= 0)
+		close(handle->folder);
+	handle->fd = handle->folder = -1;
 }

@@ -14,6 +14,7 @@ struct process_handle {
 	pid_t pid;
 	uint64_t start; /* as struct process_stat has it */
 	int fd;         /* its pidfd, readable once it has ended; -1: the kernel has none */
+	int folder;     /* then its folder in /proc, by which others see who is held; -1 */
 };
 
 /* 0, or an errno: ESRCH, there is no such process, or it has ended; EINVAL, it is a thread of

@@ -188,7 +188,8 @@ static void set_signals(void)
 static bool leave_caller(const struct handover *h, const gpumap_lease *lease,
 			 const struct lease_end *end)
 {
-	const int keep[] = {h->holder.fd, h->list[1], h->stay[0], end->timer, end->note.fd};
+	const int keep[] = {h->holder.fd, h->holder.folder, h->list[1],
+			    h->stay[0],   end->timer,       end->note.fd};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int *held = null >= 0 ? lease_descriptors(lease) : NULL;
 
@@ -406,7 +407,7 @@ int pick_keep(struct pick_keep *keep, const struct lease_limits *limits, pick_ta
 			     .take = take,
 			     .data = data,
 			     .output = output,
-			     .holder = {.fd = -1},
+			     .holder = {.fd = -1, .folder = -1},
 			     .list = {-1, -1},
 			     .stay = {-1, -1}};
 	int status = find_holder(&h);

@@ -118,6 +118,10 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 		s->watches = s->watches || (info && is_handle_of(info, s->chain));
 		return;
 	}
+	/* What stands for one where the kernel has none. */
+	if (starts_with(target, PROC) &&
+	    in_chain(s->chain, span_number(span_of(target + strlen(PROC)), INT32_MAX)))
+		s->watches = true;
 	name = strrchr(target, '/');
 	if (!name || !lease_name_read(&file, name + 1) ||
 	    !is_in_folder(s->folder, name + 1, path, &number))
