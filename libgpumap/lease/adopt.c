@@ -14,7 +14,7 @@
 enum { GATE_MS = 10000, MAX_ABOVE = 1000, MAX_TELL = 4096 };
 
 struct adopting {
-	int64_t pid;
+	int64_t pid, keeper;
 	size_t slots; /* it takes a slot of so many on each GPU; 1: the whole GPU */
 	gpumap_report *report;
 	struct lease_folder folder;
@@ -171,7 +171,9 @@ static int lock_in_gate(struct adopting *a)
 
 	if (r != GPUMAP_OK)
 		return r;
-	r = look_and_lock(a);
+	r = lease_check_inside(&a->folder, a->keeper, a->report);
+	if (r == GPUMAP_OK)
+		r = look_and_lock(a);
 	close(gate);
 	return r;
 }
@@ -220,7 +222,8 @@ static int adopt(struct adopting *a)
 EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
 			      gpumap_report *report)
 {
-	struct adopting a = {.pid = pid, .slots = claim->terms.slots, .report = report};
+	struct adopting a = {
+		.pid = pid, .keeper = claim->keeper, .slots = claim->terms.slots, .report = report};
 	int r = lease_folder_open(&a.folder, claim->folder, claim->sysfs, true, report);
 
 	if (r != GPUMAP_OK)
@@ -228,7 +231,7 @@ EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int
 	a.lease = calloc(1, sizeof(*a.lease));
 	if (a.lease)
 		a.lease->bell = -1;
-	r = a.lease ? lease_nested(&a.folder, claim->keeper, report) : report_nomem(report);
+	r = a.lease ? lease_nested(&a.folder, a.keeper, report) : report_nomem(report);
 	if (r == GPUMAP_OK)
 		r = adopt(&a);
 	lease_folder_close(&a.folder);

@@ -211,7 +211,7 @@ bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu
 	return !folder->inside;
 }
 
-bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
+static bool still_inside(const struct lease_folder *folder, int64_t keeper)
 {
 	CLEANUP_FREE char *names = NULL;
 	struct span rest, word, now, one;
@@ -231,4 +231,13 @@ bool lease_still_inside(const struct lease_folder *folder, int64_t keeper)
 			return false;
 	}
 	return names;
+}
+
+int lease_check_inside(const struct lease_folder *folder, int64_t keeper, gpumap_report *report)
+{
+	if (still_inside(folder, keeper))
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+			   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
+			   "the lease that this job runs in has ended");
 }

@@ -13,7 +13,7 @@ int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *rep
 
 /* Whether the GPU is one of the outer lease; true if there is none. */
 bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu);
-/* Whether the outer lease has not ended; true if there is none. */
-bool lease_still_inside(const struct lease_folder *folder, int64_t keeper);
+/* Whether the outer lease has not ended; also if there is none. GPUMAP_EINPUT after its error. */
+int lease_check_inside(const struct lease_folder *folder, int64_t keeper, gpumap_report *report);
 
 #endif

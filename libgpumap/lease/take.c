@@ -275,12 +275,10 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 {
 	int r = ask_again(t, wishes->sights, got);
 
+	if (r == GPUMAP_OK && *got)
+		r = lease_check_inside(&t->folder, t->claim->keeper, t->report);
 	if (r != GPUMAP_OK)
 		return r;
-	if (*got && !lease_still_inside(&t->folder, t->claim->keeper))
-		return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
-				   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
-				   "the lease that this job runs in has ended");
 	*got = *got && note_passed(t, wishes) && lock_all(t);
 	if (!*got)
 		return GPUMAP_OK;
