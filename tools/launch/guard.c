@@ -272,6 +272,9 @@ static void guard_main(struct guard *g)
 		const int keep[] = {g->sock, g->signals, g->statuses[0], g->gate[1]};
 
 		fork_ranks(g);
+		/* The user of a lease may revoke it: where Yama is in use, only a parent could. */
+		if (g->launch->held)
+			prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 		/* Not before: the ranks' arguments can be the launcher's own. */
 		process_title(GUARD_TITLE, getppid());
 		rank_shown_begin(&g->shown, g->launch, g->pids, getppid());
