@@ -902,10 +902,10 @@ int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const ch
 
 /* --- leases: GPUs for one job --------------------------------------------- */
 
-/* A lease keeps GPUs, or slots of them, for one job, among those who use gpumap. It is a lock that
- * the kernel holds for as long as a process has its descriptors open, so it ends with the job, also
- * after kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs get along.
- * These functions read the host's GPUs, and write into the folder of leases. */
+/* A lease keeps GPUs, slots of them or MIG instances for one job, among those who use gpumap. It is
+ * a lock that the kernel holds for as long as a process has its descriptors open, so it ends with
+ * the job, also after kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs
+ * get along. These functions read the host's GPUs, and write into the folder of leases. */
 typedef struct gpumap_claim gpumap_claim; /* what a job asks for */
 typedef struct gpumap_lease gpumap_lease; /* the GPUs that it got */
 
@@ -929,6 +929,10 @@ void gpumap_claim_free(gpumap_claim *claim);
  *    with slots share GPUs only with each other. If the jobs on a GPU ask for different numbers,
  *    the smallest one holds. If a slot of a GPU is leased already, its processes do not count, and
  *    its memory counts only with `free_memory`. By default 1, the whole GPU;
+ *  - mig: "yes": MIG instances rather than GPUs, `count` of them; "1g.10gb": those of this profile.
+ *    An instance is free by its own processes and memory. In `from` and `prefer` a number or UUID
+ *    of a GPU stands for all of its instances. It cannot be combined with slots and near. By
+ *    default "no";
  *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
  *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
  *    connected GPUs free. By default those with the lowest numbers, or with `slots` those with the
@@ -951,12 +955,13 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
 /* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease and no
  * process besides those of `ignore`, uses less memory than `free_memory`, and has no higher load
  * than `max_load`. Memory of processes that are not visible counts. If NVML does not report its
- * memory or its processes, it is not free. GPUs with MIG enabled are not leased. Jobs that wait are
- * served in the order in which they came; one that cannot use what is free is passed, at most 8
- * times. While it waits, waits(text, data) is called with what it waits for, whenever that changes;
- * if it returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
- * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this job
- * can never use that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+ * memory or its processes, it is not free. Of GPUs with MIG enabled only the instances are leased,
+ * to claims with `mig`. Jobs that wait are served in the order in which they came; one that cannot
+ * use what is free is passed, at most 8 times. While it waits, waits(text, data) is called with
+ * what it waits for, whenever that changes; if it returns a value other than 0, waiting ends with
+ * GPUMAP_EBUSY. `waits` may be NULL. GPUMAP_EBUSY: not enough GPUs are free, or they were not free
+ * in time. GPUMAP_EINPUT: this job can never use that many. GPUMAP_EFILE: the folder cannot be
+ * used. GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);
@@ -967,11 +972,11 @@ int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
  * gpumap_lease_take, but GPUMAP_EBUSY only if another process has been choosing for too long. */
 int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
-/* Leases the GPUs that the process `pid` and those below it use now, also if others use them too:
- * then a warning names these, unless the claim has `slots`. It takes from the claim only where
- * leases are, the lease that this process runs in, and `slots`. It does not wait. GPUMAP_EINPUT:
- * they use no GPU, or one that cannot be leased, or that is not visible. GPUMAP_EBUSY: a lease
- * keeps one of them. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+/* Leases the GPUs and MIG instances that the process `pid` and those below it use now, also if
+ * others use them too: then a warning names these, unless the claim has `slots`. It takes from the
+ * claim only where leases are, the lease that this process runs in, and `slots`. It does not wait.
+ * GPUMAP_EINPUT: they use no GPU, or one that cannot be leased, or that is not visible.
+ * GPUMAP_EBUSY: a lease keeps one of them. GPUMAP_EFILE, GPUMAP_ENOMEM. */
 int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
 		       gpumap_report *report);
 
@@ -981,16 +986,17 @@ enum {
 };
 /* Who holds the leases of the GPUs of `inventory`, which is that of this host: ret[i] is the
  * process that took the lease of the i-th one, 0 if that process is not visible here, or one of the
- * above. If its slots are leased, it is one of their processes. It takes from the claim where
- * leases are, and makes no folder. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+ * above. If its slots or MIG instances are leased, it is one of their processes. It takes from the
+ * claim where leases are, and makes no folder. GPUMAP_EFILE: the folder cannot be used.
+ * GPUMAP_ENOMEM. */
 int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 			 gpumap_report *report);
 
 /* Calls fn(device, slots, pid, data) for each of these leases, in the order of the inventory and of
- * processes: the GPU, 1 or the number of slots that the lease is one of, and the process that took
- * it, 0 if that is not visible here. GPUs whose leases cannot be seen are left out. If fn returns a
- * value other than 0, no more leases follow, and that value is returned. Also the codes of
- * gpumap_lease_holders. */
+ * processes: the GPU or MIG instance, 1 or the number of slots that the lease is one of, and the
+ * process that took it, 0 if that is not visible here. GPUs whose leases cannot be seen are left
+ * out. If fn returns a value other than 0, no more leases follow, and that value is returned. Also
+ * the codes of gpumap_lease_holders. */
 int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *inventory,
 		      int (*fn)(const gpumap_device *device, int64_t slots, int64_t pid,
 				void *data),
@@ -999,10 +1005,12 @@ int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *invento
 /* Closes the descriptors. The lease ends when no other process has them open. */
 void gpumap_lease_free(gpumap_lease *lease);
 
-/* The number of its GPUs, and the i-th in the order of nvidia-smi's numbers (NULL past the end). */
+/* The number of its GPUs or MIG instances, and the i-th in the order of nvidia-smi's numbers (NULL
+ * past the end). */
 size_t gpumap_lease_count(const gpumap_lease *lease);
 const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i);
-/* The value for CUDA_VISIBLE_DEVICES, "2,3". Also set CUDA_DEVICE_ORDER=PCI_BUS_ID. */
+/* The value for CUDA_VISIBLE_DEVICES, "2,3"; with MIG instances it has UUIDs. Also set
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID. */
 const char *gpumap_lease_visible(const gpumap_lease *lease);
 /* The i-th of the descriptors that hold the lease; -1 past the end. They are closed on exec. A
  * child that is to hold the lease needs all of them: clear FD_CLOEXEC of each in the child. */

@@ -104,6 +104,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/gpu_lock.c \
 	libgpumap/lease/holders.c libgpumap/lease/holders.h \
 	libgpumap/lease/in_use.c \
+	libgpumap/lease/instances.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
 	libgpumap/lease/look.c \
 	libgpumap/lease/name.c \
@@ -115,6 +116,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/revoke.c libgpumap/lease/revoke.h \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
+	libgpumap/lease/units.c libgpumap/lease/units.h \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/mapping.c libgpumap/mapping.h \
 	libgpumap/view_mig.c \

@@ -21,6 +21,8 @@ static const struct option_row rows[] = {
 	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
 	{"--slots", "K",
 	 "share each GPU with at most K-1 other jobs that have slots, rather than take it whole"},
+	{"--mig", "[PROFILE]",
+	 "lease MIG instances rather than GPUs; with --mig=1g.10gb those of this profile"},
 	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
 	{"--ignore", "NAME,...",
 	 "processes of these programs do not make a GPU busy, such as Xorg"},
@@ -69,6 +71,7 @@ static void help(const struct options *options)
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
 	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
 	      "  gpumap pick 1 --slots 4 -- ./small-job\n"
+	      "  gpumap pick 1 --mig=1g.10gb -- ./small-job\n"
 	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
 	      "  eval \"$(gpumap pick 2 --shell)\"\n"
 	      "\n",
@@ -90,13 +93,10 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 {
 	static const struct {
 		const char *option, *key;
-	} keys[] = {{"--from", "from"},
-		    {"--prefer", "prefer"},
-		    {"--near", "near"},
-		    {"--slots", "slots"},
-		    {"--wait", "wait"},
-		    {"--ignore", "ignore"},
-		    {"--free-memory", "free_memory"},
+	} keys[] = {{"--from", "from"},        {"--prefer", "prefer"},
+		    {"--near", "near"},        {"--slots", "slots"},
+		    {"--mig", "mig"},          {"--wait", "wait"},
+		    {"--ignore", "ignore"},    {"--free-memory", "free_memory"},
 		    {"--max-load", "max_load"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)

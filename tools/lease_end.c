@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lease/revoke.h"
+#include "lease/units.h"
 #include "profile_keys.h"
 #include "report.h"
 #include "text.h"
@@ -56,14 +57,14 @@ int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *le
 		       gpumap_report *report)
 {
 	for (size_t i = 0; limits->idle_ms && i < gpumap_lease_count(lease); i++) {
-		const gpumap_device *gpu = gpumap_lease_device(lease, i);
+		const gpumap_device *unit = gpumap_lease_device(lease, i);
+		char name[UNIT_TEXT];
 
-		if (gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION) < 0)
+		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
 			return report_fail(
 				report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				ABOUT(.origin = "--idle", .fix = "write --for TIME instead"),
-				"NVML does not give the load of GPU %lld",
-				(long long)gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL));
+				"NVML does not give the load of %s", unit_text(name, unit));
 	}
 	return GPUMAP_OK;
 }
@@ -174,13 +175,16 @@ static void ask_load(struct lease_end *end, int64_t now)
 	end->asked_ms = now;
 }
 
-/* "the lease of GPUs 0,1" */
+/* "the lease of GPUs 0,1"; UUIDs would be too long. */
 static void put_subject(char *text, size_t size, const gpumap_lease *lease)
 {
 	const char *list = gpumap_lease_visible(lease);
 	size_t count = gpumap_lease_count(lease);
 
-	if (strlen(list) > MAX_LIST)
+	if (is_instance(gpumap_lease_device(lease, 0)))
+		snprintf(text, size, "the lease of %zu MIG instance%s", count,
+			 count == 1 ? "" : "s");
+	else if (strlen(list) > MAX_LIST)
 		snprintf(text, size, "the lease of %zu GPUs", count);
 	else
 		snprintf(text, size, "the lease of GPU%s %s", count == 1 ? "" : "s", list);

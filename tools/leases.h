@@ -25,8 +25,9 @@ enum lease_kind {
 
 struct lease_row {
 	int64_t pid;         /* that took it; 0: not visible here */
-	size_t *gpus, count; /* positions in the inventory */
+	size_t *gpus, count; /* positions among the units */
 	int64_t slots;       /* it has one of so many slots on each GPU; 1: the whole GPU */
+	bool instances;      /* it has MIG instances */
 	enum lease_kind kind;
 	const gpumap_process *taker; /* what /proc has about pid; NULL: nothing */
 	const gpumap_process
@@ -38,9 +39,10 @@ struct lease_row {
 };
 
 struct leases {
-	gpumap_inventory *inventory;
-	gpumap_inventory *people; /* a GPU with the processes that the rows name */
-	struct lease_row *rows;   /* by their first GPU */
+	gpumap_inventory *machine;
+	gpumap_inventory *inventory; /* the units of the machine (lease/units.h) */
+	gpumap_inventory *people;    /* a GPU with the processes that the rows name */
+	struct lease_row *rows;      /* by their first GPU */
 	size_t count;
 	int64_t now; /* seconds since the epoch */
 };
@@ -54,12 +56,12 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle);
 void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 		 const gpumap_report *report);
 const char *lease_kind_word(enum lease_kind kind);
-/* Appends the GPUs, "0,1". */
+/* Appends the GPUs and MIG instances, "0,1" or "0:1". */
 void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row);
 
-/* Ends the lease that `what` names: a GPU, as a number or UUID, or the process that took it, pid:N
- * or a number that is not a GPU's. Appends what was done. GPUMAP_EINPUT: there is no such lease, or
- * it is not permitted. */
+/* Ends the lease that `what` names: a GPU, as a number or UUID, a MIG instance, as "0:1" or UUID,
+ * or the process that took it, pid:N or a number that is not a GPU's. Appends what was done.
+ * GPUMAP_EINPUT: there is no such lease, or it is not permitted. */
 int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
 		  gpumap_report *report);
 

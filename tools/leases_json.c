@@ -14,7 +14,8 @@ static json_t *gpus_json(const struct leases *leases, const struct lease_row *ro
 
 		json_push(array,
 			  JSON_OBJECT(failed, {"physical", json_number(d->physical)},
-				      {"uuid", json_text(d->uuid)}, {"pci", json_text(d->pci)},
+				      {"mig", json_number(d->mig_position)},
+				      {"uuid", json_text(d->uuid)}, {"pci", json_text(d->gpu->pci)},
 				      {"usage", usage_json(d, failed)},
 				      {"processes", processes_json(d, failed)}),
 			  failed);

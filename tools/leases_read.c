@@ -9,6 +9,7 @@
 
 #include "inventory/inventory.h"
 #include "lease/note.h"
+#include "lease/units.h"
 #include "lease_here.h"
 #include "pick_shell.h"
 #include "process_path.h"
@@ -171,11 +172,13 @@ static bool has_gpu(const struct lease_row *row, size_t gpu)
 static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, int64_t pid)
 {
 	struct leases *leases = g->leases;
+	bool instances = is_instance(&leases->inventory->gpus[gpu]);
 	struct lease_row *rows, *row;
 
 	for (size_t i = 0; pid > 0 && i < leases->count; i++) {
 		row = &leases->rows[i];
-		if (row->pid == pid && row->slots == slots && !has_gpu(row, gpu))
+		if (row->pid == pid && row->slots == slots && row->instances == instances &&
+		    !has_gpu(row, gpu))
 			return row;
 	}
 	rows = array_room(leases->rows, leases->count, &g->room, sizeof(*rows));
@@ -183,7 +186,8 @@ static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, 
 		return NULL;
 	leases->rows = rows;
 	row = &rows[leases->count];
-	*row = (struct lease_row){.pid = pid, .slots = slots, .left_ms = -1, .idle_ms = -1};
+	*row = (struct lease_row){
+		.pid = pid, .slots = slots, .instances = instances, .left_ms = -1, .idle_ms = -1};
 	row->gpus = calloc(leases->inventory->count + 1, sizeof(*row->gpus));
 	if (!row->gpus)
 		return NULL;
@@ -194,9 +198,13 @@ static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, 
 static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
 {
 	struct gathering *g = data;
-	size_t gpu = (size_t)(device - g->leases->inventory->gpus);
-	struct lease_row *row = row_of(g, gpu, slots, pid);
+	const gpumap_inventory *units = g->leases->inventory;
+	struct lease_row *row;
+	size_t gpu = 0;
 
+	while (unit_device(&units->gpus[gpu]) != device)
+		gpu++;
+	row = row_of(g, gpu, slots, pid);
 	if (!row)
 		return GPUMAP_ENOMEM;
 	row->gpus[row->count++] = gpu;
@@ -228,7 +236,7 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 	if (r == GPUMAP_OK)
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_lease_each(claim, leases->inventory, add_lease, &gathering, report);
+		r = gpumap_lease_each(claim, leases->machine, add_lease, &gathering, report);
 	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++)
 		read_use(&leases->rows[i], leases->inventory);
 	if (r == GPUMAP_OK)
@@ -242,8 +250,10 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 int leases_read(struct leases *ret, gpumap_report *report)
 {
 	struct leases leases = {.now = time(NULL)};
-	int r = gpumap_inventory_probe(&leases.inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
+	int r = gpumap_inventory_probe(&leases.machine, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
 
+	if (r == GPUMAP_OK && !(leases.inventory = units_of(leases.machine)))
+		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		r = read_leases(&leases, report);
 	if (r == GPUMAP_OK)
@@ -259,6 +269,7 @@ void leases_free(struct leases *leases)
 		free(leases->rows[i].gpus);
 	free(leases->rows);
 	gpumap_inventory_free(leases->people);
-	gpumap_inventory_free(leases->inventory);
+	units_free(leases->inventory);
+	gpumap_inventory_free(leases->machine);
 	*leases = (struct leases){0};
 }

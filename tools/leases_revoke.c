@@ -18,14 +18,22 @@ static int refuse(gpumap_report *report, const char *what, const char *why, cons
 			   why);
 }
 
-/* The position of a GPU by its number or UUID; SIZE_MAX: there is none. */
-static size_t gpu_of(const gpumap_inventory *inventory, const char *what)
+/* By its number, "0:1" for an instance, or its UUID. */
+static bool is_named(const gpumap_device *unit, const char *what)
 {
-	int64_t number = span_number(span_of(what), INT32_MAX);
+	char number[32];
 
-	for (size_t g = 0; g < inventory->count; g++)
-		if ((inventory->gpus[g].uuid && streq(inventory->gpus[g].uuid, what)) ||
-		    (number >= 0 && inventory->gpus[g].physical == number))
+	snprintf(number, sizeof(number), "%d:%d", unit->physical, unit->mig_position);
+	return (unit->uuid && streq(unit->uuid, what)) ||
+	       (unit->mig_position >= 0 ? streq(number, what)
+					: unit->physical == span_number(span_of(what), INT32_MAX));
+}
+
+/* The position of a GPU or MIG instance; SIZE_MAX: there is none. */
+static size_t gpu_of(const gpumap_inventory *units, const char *what)
+{
+	for (size_t g = 0; g < units->count; g++)
+		if (is_named(&units->gpus[g], what))
 			return g;
 	return SIZE_MAX;
 }
@@ -125,8 +133,8 @@ static int revoke_row(struct strbuf *buf, const struct leases *leases, const str
 	if (r == GPUMAP_OK)
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
-		r = lease_revoke(failures, claim, leases->inventory, gpus, row->pid, row->slots > 1,
-				 report);
+		r = lease_revoke(failures, claim, leases->inventory, gpus, row->pid,
+				 row->slots > 1 || row->instances, report);
 	failure = r == GPUMAP_OK ? worst(row, failures) : REVOKE_DONE;
 	if (failure != REVOKE_DONE)
 		r = report_failure(failure, what, report);
@@ -135,8 +143,8 @@ static int revoke_row(struct strbuf *buf, const struct leases *leases, const str
 	free(failures);
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-	strbuf_printf(buf, "revoked: %sGPU%s ", row->slots > 1 ? "a slot of " : "",
-		      row->count == 1 ? "" : "s");
+	strbuf_printf(buf, "revoked: %s%s%s ", row->slots > 1 ? "a slot of " : "",
+		      row->instances ? "MIG instance" : "GPU", row->count == 1 ? "" : "s");
 	lease_gpus_text(buf, leases, row);
 	if (row->pid > 0)
 		strbuf_printf(buf, ", leased by process %lld, which goes on", (long long)row->pid);

@@ -32,9 +32,13 @@ static const struct {
 
 void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row)
 {
-	for (size_t i = 0; i < row->count; i++)
-		strbuf_printf(buf, "%s%d", i ? "," : "",
-			      leases->inventory->gpus[row->gpus[i]].physical);
+	for (size_t i = 0; i < row->count; i++) {
+		const gpumap_device *unit = &leases->inventory->gpus[row->gpus[i]];
+
+		strbuf_printf(buf, "%s%d", i ? "," : "", unit->physical);
+		if (unit->mig_position >= 0)
+			strbuf_printf(buf, ":%d", unit->mig_position);
+	}
 }
 
 const char *lease_kind_word(enum lease_kind kind)

@@ -75,6 +75,7 @@ struct ps_gpu {
 	int64_t *pids;                /* those that have slots leased, ascending; 0: not visible */
 	size_t leased;                /* how many slots; 0: the GPU is leased as a whole, or not */
 	int64_t slots;                /* of how many */
+	int64_t *instances;           /* the holder of each MIG instance, if one is leased; NULL */
 	int64_t hidden;               /* bytes in use by processes that are not visible here */
 	bool left;                    /* stale memory: hidden, and no process is listed */
 };

@@ -88,18 +88,30 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 	return o;
 }
 
-static json_t *instances_json(const gpumap_device *gpu, bool *failed)
+/* null: it is not known who has the leases of the GPU. */
+static json_t *instance_lease_json(const struct ps_gpu *gpu, size_t i, bool *failed)
+{
+	int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
+
+	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+		return json_null();
+	return JSON_OBJECT(failed, {"held", json_boolean(pid >= 0)},
+			   {"pid", pid > 0 ? json_number(pid) : json_null()});
+}
+
+static json_t *instances_json(const struct ps_gpu *gpu, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < gpumap_device_mig_count(gpu); i++) {
-		const gpumap_device *mig = gpumap_device_mig(gpu, i);
+	for (size_t i = 0; i < gpumap_device_mig_count(gpu->device); i++) {
+		const gpumap_device *mig = gpumap_device_mig(gpu->device, i);
 
 		json_push(array,
 			  JSON_OBJECT(failed, {"uuid", json_text(mig->uuid)},
 				      {"profile", json_text(mig->profile)},
 				      {"memory_bytes", json_number(mig->memory)},
-				      {"usage", usage_json(mig, failed)}),
+				      {"usage", usage_json(mig, failed)},
+				      {"lease", instance_lease_json(gpu, i, failed)}),
 			  failed);
 	}
 	return array;
@@ -127,7 +139,7 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 			{"physical", json_number(d->physical)}, {"uuid", json_text(d->uuid)},
 			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
 			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
-			{"mig", instances_json(d, failed)}, {"lease", lease_json(gpu, failed)},
+			{"mig", instances_json(gpu, failed)}, {"lease", lease_json(gpu, failed)},
 			{"stale_memory", json_boolean(gpu->left)}, {"processes", processes});
 	return o;
 }

@@ -26,14 +26,33 @@ static int describe(struct ps *ps)
 	return good ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
-static int add_slot(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
+/* The GPU itself is then not leased. */
+static int add_instance(struct ps_gpu *gpu, const gpumap_device *instance, int64_t pid)
+{
+	size_t count = gpumap_device_mig_count(gpu->device);
+
+	if (!gpu->instances) {
+		gpu->instances = calloc(count, sizeof(*gpu->instances));
+		for (size_t i = 0; gpu->instances && i < count; i++)
+			gpu->instances[i] = GPUMAP_LEASE_NONE;
+		gpu->holder = GPUMAP_LEASE_NONE;
+	}
+	if (!gpu->instances)
+		return GPUMAP_ENOMEM;
+	gpu->instances[instance->mig_position] = pid;
+	return GPUMAP_OK;
+}
+
+static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
 {
 	const struct ps *ps = data;
 	size_t i = 0;
 	int64_t *pids;
 
-	while (ps->gpus[i].device != device)
+	while (ps->gpus[i].device != device->gpu)
 		i++;
+	if (device->mig_position >= 0)
+		return add_instance(&ps->gpus[i], device, pid);
 	if (slots == 1)
 		return GPUMAP_OK;
 	pids = realloc(ps->gpus[i].pids, (ps->gpus[i].leased + 1) * sizeof(*pids));
@@ -59,7 +78,7 @@ int ps_read_leases(struct ps *ps)
 	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
 		ps->gpus[i].holder = holders[i];
 	if (r == GPUMAP_OK)
-		r = gpumap_lease_each(claim, ps->inventory, add_slot, ps, NULL);
+		r = gpumap_lease_each(claim, ps->inventory, add_part, ps, NULL);
 	gpumap_claim_free(claim);
 	free(holders);
 	return r == GPUMAP_ENOMEM ? r : describe(ps);

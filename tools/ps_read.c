@@ -308,6 +308,7 @@ void ps_free(struct ps *ps)
 		if (ps->leasers)
 			process_clear(&ps->leasers[i]);
 		free(ps->gpus[i].pids);
+		free(ps->gpus[i].instances);
 	}
 	for (size_t i = 0; i < ps->fact_count; i++)
 		ps_facts_free(&ps->facts[i]);

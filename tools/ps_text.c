@@ -399,16 +399,23 @@ static void put_device(struct frame *f, size_t indent, const char *head, const g
 	strbuf_free(&usage);
 }
 
-static void put_instances(struct frame *f, const gpumap_device *gpu)
+static void put_instances(struct frame *f, const struct ps_gpu *gpu)
 {
-	for (size_t i = 0; i < gpumap_device_mig_count(gpu); i++) {
-		const gpumap_device *mig = gpumap_device_mig(gpu, i);
+	for (size_t i = 0; i < gpumap_device_mig_count(gpu->device); i++) {
+		const gpumap_device *mig = gpumap_device_mig(gpu->device, i);
 		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
-		char head[80];
+		int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
+		char head[80], by[48];
 
 		snprintf(head, sizeof(head), "MIG %zu%s%.48s", i, profile ? "  " : "",
 			 profile ? profile : "");
 		put_device(f, INDENT, head, mig);
+		snprintf(by, sizeof(by),
+			 pid > 0 ? "leased by process %lld"
+				 : "leased by a process that is not visible here",
+			 (long long)pid);
+		if (pid >= 0)
+			indented(f, INDENT + INDENT, STYLE_PLAIN, by);
 	}
 }
 
@@ -515,7 +522,7 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 	strbuf_free(&head);
 	if (!f->view->stale) {
 		put_lease(f, gpu);
-		put_instances(f, gpu->device);
+		put_instances(f, gpu);
 	}
 	for (size_t i = 0; i < gpu->count; i++)
 		if (is_shown(f, &gpu->processes[i]))

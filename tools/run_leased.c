@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inventory/inventory.h"
 #include "lease/holders.h"
+#include "lease/units.h"
 #include "lease_here.h"
 #include "plan/job.h"
 #include "report.h"
@@ -22,18 +22,37 @@ static bool is_used(const struct plan_layout *layout, int gpu)
 	return false;
 }
 
-static bool add_gpu(gpumap_inventory *gpus, const struct plan_device *device)
+/* Instances that no rank uses have no UUID, and only keep the numbers of others. */
+static bool add_instance(gpumap_device *gpu, const struct plan_device *device)
 {
-	gpumap_device *gpu = inventory_add(gpus);
-
-	if (!gpu)
-		return false;
-	gpu->index = device->physical;
-	return (!device->uuid || member_set(&gpu->uuid, span_of(device->uuid))) &&
-	       (!device->pci || member_set(&gpu->pci, span_of(device->pci)));
+	while (gpu->mig_count <= (size_t)device->mig)
+		if (!device_add_mig(gpu))
+			return false;
+	return !device->uuid || member_set(&gpu->mig[device->mig].uuid, span_of(device->uuid));
 }
 
-/* The GPUs of the ranks, with what names their locks. To ask the driver again would take long. */
+static bool add_gpu(gpumap_inventory *gpus, const struct plan_layout *layout,
+		    const struct plan_device *device)
+{
+	gpumap_device *gpu = inventory_add(gpus);
+	bool good = gpu;
+
+	if (good)
+		gpu->index = device->physical;
+	good = good && (!device->uuid || member_set(&gpu->uuid, span_of(device->uuid))) &&
+	       (!device->pci || member_set(&gpu->pci, span_of(device->pci)));
+	for (size_t l = 0; good && l < layout->count; l++)
+		for (size_t d = 0; good && d < layout->slots[l].device_count; d++) {
+			const struct plan_device *used = &layout->slots[l].devices[d];
+
+			if (used->physical == device->physical && used->mig >= 0)
+				good = add_instance(gpu, used);
+		}
+	return good;
+}
+
+/* The GPUs and instances of the ranks, with what names their locks. To ask the driver again would
+ * take long. */
 static int read_gpus(gpumap_inventory **ret, const struct plan_layout *layout)
 {
 	gpumap_inventory *gpus = inventory_new("plan", NULL);
@@ -41,7 +60,7 @@ static int read_gpus(gpumap_inventory **ret, const struct plan_layout *layout)
 
 	for (size_t g = 0; good && g < layout->gpu_count; g++)
 		if (is_used(layout, layout->gpus[g].physical))
-			good = add_gpu(gpus, &layout->gpus[g]);
+			good = add_gpu(gpus, layout, &layout->gpus[g]);
 	if (good && inventory_finish(gpus, NULL) == GPUMAP_OK) {
 		*ret = gpus;
 		return GPUMAP_OK;
@@ -51,13 +70,14 @@ static int read_gpus(gpumap_inventory **ret, const struct plan_layout *layout)
 }
 
 /* "GPU 0 is leased by process 4711 (jo)" */
-static bool name_holder(struct strbuf *text, const gpumap_device *gpu, int64_t pid)
+static bool name_holder(struct strbuf *text, const gpumap_device *unit, int64_t pid)
 {
+	char name[UNIT_TEXT];
 	gpumap_process process = process_of(pid), *list[] = {&process};
 	bool good = processes_describe(list, 1);
 	const char *user = good ? gpumap_process_str(&process, GPUMAP_PROCESS_USER) : NULL;
 
-	strbuf_printf(text, "%sGPU %d is leased by ", text->length ? ", " : "", gpu->physical);
+	strbuf_printf(text, "%s%s is leased by ", text->length ? ", " : "", unit_text(name, unit));
 	if (pid > 0)
 		strbuf_printf(text, "process %lld", (long long)pid);
 	else
@@ -68,22 +88,35 @@ static bool name_holder(struct strbuf *text, const gpumap_device *gpu, int64_t p
 	return good;
 }
 
-static int warn(const gpumap_plan *plan, const gpumap_inventory *gpus, const int64_t *holders,
+/* A GPU with instances is used by these. */
+static bool is_of_rank(const gpumap_device *unit)
+{
+	return is_instance(unit) ? unit->uuid != NULL : !unit->mig_count;
+}
+
+static int warn(const gpumap_plan *plan, const gpumap_inventory *units, const int64_t *holders,
 		gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
 	struct strbuf text = {0};
-	size_t leased = 0;
-	bool good = true;
+	size_t leased = 0, used = 0;
+	bool good = true, instances = false;
 	char fix[96];
 
-	for (size_t g = 0; good && g < gpus->count; g++)
+	for (size_t g = 0; good && g < units->count; g++) {
+		if (!is_of_rank(&units->gpus[g]))
+			continue;
+		used++;
+		instances = instances || is_instance(&units->gpus[g]);
 		if (holders[g] >= 0 && leased++ < MAX_NAMED)
-			good = name_holder(&text, &gpus->gpus[g], holders[g]);
+			good = name_holder(&text, &units->gpus[g], holders[g]);
+	}
 	if (leased > MAX_NAMED)
 		strbuf_puts(&text, ", ...");
-	snprintf(fix, sizeof(fix), SETTING("gpus = free:%zu") " takes GPUs that are free",
-		 gpus->count);
+	snprintf(fix, sizeof(fix),
+		 instances ? "gpumap pick %zu --mig -- gpumap run ... takes free ones"
+			   : SETTING("gpus = free:%zu") " takes GPUs that are free",
+		 used);
 	if (leased && good && !text.failed)
 		report_add(report, FINDING_RUN_LEASED,
 			   ABOUT(.origin = job_origin(plan, "gpus"), .speech = &speech, .fix = fix),
@@ -95,7 +128,7 @@ static int warn(const gpumap_plan *plan, const gpumap_inventory *gpus, const int
 
 int run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report)
 {
-	gpumap_inventory *gpus = NULL;
+	gpumap_inventory *gpus = NULL, *units = NULL;
 	gpumap_claim *claim = NULL;
 	int64_t *holders = NULL;
 	int r;
@@ -110,15 +143,17 @@ int run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report
 	if (r == GPUMAP_OK)
 		r = lease_here(claim, NULL);
 	if (r == GPUMAP_OK) {
-		holders = calloc(gpus->count + 1, sizeof(*holders));
+		units = units_of(gpus);
+		holders = units ? calloc(units->count + 1, sizeof(*holders)) : NULL;
 		r = holders ? lease_outside(holders, claim, gpus) : GPUMAP_ENOMEM;
 	}
 	if (r == GPUMAP_OK)
-		r = warn(plan, gpus, holders, report);
+		r = warn(plan, units, holders, report);
 	else if (r == GPUMAP_ENOMEM)
 		report_nomem(report);
 	free(holders);
 	gpumap_claim_free(claim);
+	units_free(units);
 	gpumap_inventory_free(gpus);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

@@ -70,6 +70,8 @@ struct gpumap_inventory {
 	bool assumed, partial, usage;
 	bool one_model; /* all GPUs are of one model; set by inventory_finish() */
 	int *order[2];  /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
+	const gpumap_inventory
+		*whole; /* of a list of its units (lease/units.h); NULL: it is not a list */
 };
 
 /* An empty inventory. NULL without memory. */

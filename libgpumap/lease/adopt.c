@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
 #include "lease/claim.h"
 #include "lease/nested.h"
+#include "lease/units.h"
 #include "process_stat.h"
 #include "report.h"
 
@@ -42,11 +42,15 @@ static bool is_foreign(const struct adopting *a, const gpumap_process *process)
 	       !belongs(gpumap_process_int(process, GPUMAP_PROCESS_PID), a->pid);
 }
 
-static bool uses(const struct adopting *a, const gpumap_device *gpu)
+/* A process on an instance does not use the GPU, but the instance. */
+static bool uses(const struct adopting *a, const gpumap_device *unit)
 {
-	for (int i = 0; i < gpumap_device_process_count(gpu); i++)
-		if (!is_foreign(a, gpumap_device_process(gpu, (size_t)i)))
+	for (int i = 0; i < gpumap_device_process_count(unit); i++) {
+		const gpumap_process *process = gpumap_device_process(unit, (size_t)i);
+
+		if (!is_foreign(a, process) && (is_instance(unit) || process->mig < 0))
 			return true;
+	}
 	return false;
 }
 
@@ -65,12 +69,28 @@ static int uses_none(const struct adopting *a, bool complete)
 			   "process %lld and those below it use no GPU", (long long)a->pid);
 }
 
-static int uses_other(const struct adopting *a, const gpumap_device *gpu, const char *what,
+static int uses_other(const struct adopting *a, const gpumap_device *unit, const char *what,
 		      const char *fix)
 {
+	char name[UNIT_TEXT];
+
 	return report_fail(a->report, GPUMAP_EINPUT, FINDING_ADOPT_NOTHING,
-			   ABOUT(.origin = "--adopt", .fix = fix), "process %lld uses GPU %d, %s",
-			   (long long)a->pid, gpu->physical, what);
+			   ABOUT(.origin = "--adopt", .fix = fix), "process %lld uses %s, %s",
+			   (long long)a->pid, unit_text(name, unit), what);
+}
+
+/* Why the unit cannot be leased. */
+static int check_unit(const struct adopting *a, const gpumap_device *unit)
+{
+	if (!is_instance(unit) && unit->mig_enabled == 1)
+		return uses_other(a, unit, "and it is not visible which MIG instance of it",
+				  "run gpumap as root");
+	if (is_instance(unit) && a->slots > 1)
+		return uses_other(a, unit, "which has no slots", "leave out --slots");
+	if (!lease_is_inside(&a->folder, unit))
+		return uses_other(a, unit, "which is not in the lease that this job runs in",
+				  "unset GPUMAP_LEASE to lease GPUs outside of it");
+	return GPUMAP_OK;
 }
 
 /* Puts the GPUs that it uses into the lease. */
@@ -78,6 +98,7 @@ static int find_gpus(struct adopting *a)
 {
 	const gpumap_inventory *inventory = a->lease->inventory;
 	bool complete = inventory->usage;
+	int r;
 
 	a->lease->gpus = calloc(inventory->count + 1, sizeof(*a->lease->gpus));
 	a->lease->locks = calloc(inventory->count + 1, sizeof(*a->lease->locks));
@@ -86,16 +107,15 @@ static int find_gpus(struct adopting *a)
 	for (size_t g = 0; g < inventory->count; g++) {
 		const gpumap_device *gpu = &inventory->gpus[g];
 
+		/* Of a GPU with instances these have the lists. */
 		complete =
-			complete && gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+			complete && (gpumap_device_mig_count(gpu) ||
+				     gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1);
 		if (!uses(a, gpu))
 			continue;
-		if (gpu->mig_enabled == 1)
-			return uses_other(a, gpu, "which has MIG enabled",
-					  "GPUs with MIG enabled are not leased");
-		if (!lease_is_inside(&a->folder, gpu))
-			return uses_other(a, gpu, "which is not in the lease that this job runs in",
-					  "unset GPUMAP_LEASE to lease GPUs outside of it");
+		r = check_unit(a, gpu);
+		if (r != GPUMAP_OK)
+			return r;
 		a->lease->gpus[a->lease->count++] = g;
 	}
 	return a->lease->count ? GPUMAP_OK : uses_none(a, complete);
@@ -107,7 +127,7 @@ static int find_gpus(struct adopting *a)
 static int is_leased(const struct adopting *a, const gpumap_device *gpu,
 		     const struct lease_sight *sight)
 {
-	char what[64] = "is leased already", by[48] = "";
+	char what[64] = "is leased already", by[48] = "", name[UNIT_TEXT];
 
 	if (sight->lease == LEASE_SHARED)
 		snprintf(what, sizeof(what), "has %zu of %zu slots leased", sight->load.used,
@@ -118,17 +138,19 @@ static int is_leased(const struct adopting *a, const gpumap_device *gpu,
 	return report_fail(
 		a->report, GPUMAP_EBUSY, FINDING_LEASE_BUSY,
 		ABOUT(.origin = "--adopt", .fix = "gpumap leases shows whose lease it is"),
-		"GPU %d %s%s", gpu->physical, what, by);
+		"%s %s%s", unit_text(name, gpu), what, by);
 }
 
 static int not_locked(const struct adopting *a, const gpumap_device *gpu,
 		      const struct lease_sight *sight)
 {
+	char name[UNIT_TEXT];
+
 	if (errno == EWOULDBLOCK)
 		return is_leased(a, gpu, sight);
 	return report_fail(a->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = a->folder.path), "GPU %d cannot be locked: %s",
-			   gpu->physical, strerror(errno));
+			   ABOUT(.origin = a->folder.path), "%s cannot be locked: %s",
+			   unit_text(name, gpu), strerror(errno));
 }
 
 /* All or none. */
@@ -185,7 +207,7 @@ static int warn_shared(const struct adopting *a)
 	for (size_t i = 0; i < a->lease->count; i++) {
 		const gpumap_device *gpu = gpumap_lease_device(a->lease, i);
 		struct strbuf list = {0};
-		char *text;
+		char name[UNIT_TEXT], *text;
 
 		for (int k = 0; k < gpumap_device_process_count(gpu) && list.length < MAX_TELL;
 		     k++) {
@@ -200,7 +222,7 @@ static int warn_shared(const struct adopting *a)
 			return report_nomem(a->report);
 		if (*text)
 			report_add(a->report, FINDING_ADOPT_SHARED, ABOUT(.origin = "--adopt"),
-				   "GPU %d is also used by process%s %s", gpu->physical,
+				   "%s is also used by process%s %s", unit_text(name, gpu),
 				   strchr(text, ',') ? "es" : "", text);
 		free(text);
 	}
@@ -209,8 +231,7 @@ static int warn_shared(const struct adopting *a)
 
 static int adopt(struct adopting *a)
 {
-	int r = gpumap_inventory_probe(&a->lease->inventory, GPUMAP_PROBE_FLAG_USAGE, NULL,
-				       a->report);
+	int r = lease_probe(a->lease, a->report);
 
 	if (r == GPUMAP_OK)
 		r = find_gpus(a);

@@ -2,7 +2,7 @@
 /* What a job asks for, and which GPUs can serve it. */
 #include "lease/claim.h"
 
-#include "inventory/inventory.h"
+#include "lease/units.h"
 #include "profile_keys.h"
 #include "report.h"
 
@@ -25,6 +25,7 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 	free(claim->from_origin);
 	free(claim->prefer);
 	free(claim->prefer_origin);
+	free(claim->profile);
 	lease_terms_free(&claim->terms);
 	free(claim->folder);
 	free(claim->sysfs);
@@ -110,12 +111,16 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		number = span_number(value, MAX_SLOTS);
 		if (number < 1)
 			return "write how many jobs may share a GPU, a number from 1 to 64";
+		if (number > 1 && claim->instances)
+			return "leave it out: MIG instances have no slots";
 		claim->terms.slots = (size_t)number;
 		return NULL;
 	}
 	if (streq(key, "near")) {
 		if (!span_is(value, "yes") && !span_is(value, "no"))
 			return "write yes or no";
+		if (span_is(value, "yes") && claim->instances)
+			return "leave it out: no link connects MIG instances";
 		claim->terms.near = span_is(value, "yes");
 		return NULL;
 	}
@@ -162,8 +167,17 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 			       ? GPUMAP_OK
 			       : report_nomem(report);
 	}
+	if (streq(key, "mig"))
+		return claim_set_mig(claim, value, origin, report);
 	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY, ABOUT(.origin = origin),
 			   "a claim has no key '%s'", QUOTE(span_of(key)));
+}
+
+/* An old driver shows a process one MIG instance, and then no GPU. A job that gets a list of its
+ * own can have any that the list names, or all without one. */
+static int any_instances(gpumap_request *request, gpumap_report *report)
+{
+	return gpumap_request_set(request, "driver", "570", NULL, report);
 }
 
 EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp,
@@ -176,6 +190,8 @@ EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp
 	if (r != GPUMAP_OK)
 		return report_nomem(report);
 	r = gpumap_request_set_environ(request, envp, report);
+	if (r == GPUMAP_OK)
+		r = any_instances(request, report);
 	if (r != GPUMAP_OK) {
 		gpumap_request_free(request);
 		return r;
@@ -189,24 +205,26 @@ EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp
 
 /* --- the GPUs that it may use ----------------------------------------------------------- */
 
-/* Keeps of `ret` the whole GPUs that the mapping shows. */
-static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_inventory *inventory,
+/* Keeps of `ret` the units that the mapping shows. */
+static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_inventory *units,
 			const char *origin, gpumap_report *report)
 {
-	bool *shown = calloc(inventory->count + 1, sizeof(*shown));
+	const size_t count = gpumap_mapping_visible_count(mapping);
+	bool *shown = calloc(units->count + 1, sizeof(*shown));
 
 	if (!shown)
 		return report_nomem(report);
-	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const gpumap_entry *entry = gpumap_mapping_visible(mapping, i);
-		int64_t physical = gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL);
+		bool decided = gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL) >= 0;
 
-		if (gpumap_entry_int(entry, GPUMAP_ENTRY_MIG) >= 0)
-			continue;
-		/* An order that is not known does not matter for a set. */
 		for (size_t k = 0; k < gpumap_entry_candidate_count(entry); k++) {
-			if (physical < 0 && gpumap_entry_candidate_count(entry) !=
-						    gpumap_mapping_visible_count(mapping)) {
+			const gpumap_device *d = gpumap_entry_candidate(entry, k);
+
+			/* An order that is not known does not matter for a set. Of the compute
+			 * instances of one GPU instance each can be named. */
+			if (!decided && !is_instance(d) &&
+			    gpumap_entry_candidate_count(entry) != count) {
 				free(shown);
 				return report_fail(report, GPUMAP_EINPUT, FINDING_UNDECIDABLE,
 						   ABOUT(.origin = origin,
@@ -214,20 +232,19 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 								"CUDA_DEVICE_ORDER=PCI_BUS_ID"),
 						   "the GPUs of the list cannot be decided");
 			}
-			physical = gpumap_device_int(gpumap_entry_candidate(entry, k),
-						     GPUMAP_DEVICE_PHYSICAL);
-			for (size_t g = 0; g < inventory->count; g++)
-				shown[g] = shown[g] || inventory->gpus[g].physical == physical;
-			physical = -1;
+			for (size_t g = 0; g < units->count; g++)
+				shown[g] = shown[g] ||
+					   (units->gpus[g].physical == d->physical &&
+					    units->gpus[g].mig_position == d->mig_position);
 		}
 	}
-	for (size_t g = 0; g < inventory->count; g++)
+	for (size_t g = 0; g < units->count; g++)
 		ret[g] = ret[g] && shown[g];
 	free(shown);
 	return GPUMAP_OK;
 }
 
-static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		     gpumap_report *report)
 {
 	gpumap_mapping *mapping = NULL;
@@ -240,29 +257,43 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 	if (r == GPUMAP_OK)
 		r = gpumap_request_set(request, "prefix", claim->from, claim->from_origin, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, request, inventory, report);
+		r = any_instances(request, report);
 	if (r == GPUMAP_OK)
-		r = keep_visible(ret, mapping, inventory, claim->from_origin, report);
+		r = gpumap_resolve(&mapping, request, units_machine(units), report);
+	if (r == GPUMAP_OK)
+		r = keep_visible(ret, mapping, units, claim->from_origin, report);
 	gpumap_mapping_free(mapping);
 	gpumap_request_free(request);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+/* An instance without a UUID cannot be named in a list. */
+static bool can_lease(const gpumap_claim *claim, const gpumap_device *unit)
+{
+	if (!claim_is_of_kind(claim, unit))
+		return false;
+	if (!is_instance(unit))
+		return unit->mig_enabled != 1;
+	return unit->uuid &&
+	       (!claim->profile || (unit->profile && streq(unit->profile, claim->profile)));
+}
+
+int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		 gpumap_report *report)
 {
 	gpumap_mapping *mapping = NULL;
 	int r = GPUMAP_OK;
 
-	for (size_t g = 0; g < inventory->count; g++)
-		ret[g] = inventory->gpus[g].mig_enabled != 1;
+	for (size_t g = 0; g < units->count; g++)
+		ret[g] = can_lease(claim, &units->gpus[g]);
 	if (claim->request) {
-		r = gpumap_resolve(&mapping, claim->request, inventory, NULL);
+		r = gpumap_resolve(&mapping, claim->request, units_machine(units), NULL);
 		if (r == GPUMAP_OK)
-			r = keep_visible(ret, mapping, inventory, "the environment", report);
+			r = keep_visible(ret, mapping, units, "the environment", report);
 		gpumap_mapping_free(mapping);
 	}
 	if (r == GPUMAP_OK && claim->from)
-		r = keep_list(ret, claim, inventory, report);
+		r = claim->instances ? claim_keep_instances(ret, claim, units, report)
+				     : keep_list(ret, claim, units, report);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

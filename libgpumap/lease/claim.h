@@ -12,24 +12,47 @@ struct gpumap_claim {
 	char *prefer; /* the GPUs that it takes first; NULL: none */
 	char *prefer_origin;
 	struct lease_terms terms;
+	bool instances;          /* it asks for MIG instances */
+	char *profile;           /* of these; NULL: any */
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
 	int64_t keeper;          /* of the lease that it may run in; 0: none */
 };
 
-/* Marks the GPUs of the inventory that the claim may use. GPUMAP_EINPUT, after its error: a list
- * cannot be decided; GPUMAP_ENOMEM. MIG instances, and GPUs with MIG enabled, are not usable. */
-int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+/* Marks the units (units.h) that the claim may use. GPUMAP_EINPUT, after its error: a list cannot
+ * be decided; GPUMAP_ENOMEM. GPUs with MIG enabled are not usable, but their instances. */
+int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		 gpumap_report *report);
 
-/* Puts the GPUs that the claim prefers first. `order` has all in another order. GPUMAP_EINPUT,
+/* Puts the units that the claim prefers first. `order` has all in another order. GPUMAP_EINPUT,
  * after its error: the list names what is not a GPU here, or a GPU twice. */
 int claim_order(size_t *order, size_t *preferred, const gpumap_claim *claim,
-		const gpumap_inventory *inventory, gpumap_report *report);
+		const gpumap_inventory *units, gpumap_report *report);
 
 /* Puts the GPU `g` behind the first `preferred` of the order. False, and nothing is changed: it is
  * among these, or is not a GPU. */
 bool order_prefer(size_t *order, size_t preferred, size_t g, size_t gpus);
+
+/* --- MIG instances, or GPUs (instances.c) --------------------------------------------------- */
+
+/* Sets the key mig: "yes", "no" or a profile. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
+int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin,
+		  gpumap_report *report);
+/* Whether it asks for units of this kind, GPUs or MIG instances. */
+bool claim_is_of_kind(const gpumap_claim *claim, const gpumap_device *unit);
+/* "GPU", or "MIG instances" */
+const char *claim_kind(const gpumap_claim *claim, size_t count);
+/* Keeps of `ret` the instances that the list of the claim names. A number or UUID of a GPU stands
+ * for all of its instances. GPUMAP_EINPUT, after its error; GPUMAP_ENOMEM. */
+int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
+			 gpumap_report *report);
+/* What to do if the claim can only use `there` of `all` units of its kind. `inside` names the units
+ * of the lease that the job is inside; NULL: none. */
+const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, const char *inside,
+		      size_t there, size_t all);
+/* Adds a remark if one process cannot use all instances of the lease. GPUMAP_ENOMEM. */
+int claim_report_hidden(const gpumap_claim *claim, const gpumap_lease *lease,
+			gpumap_report *report);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The locks of one GPU: its vendor file in sysfs, its file in the folder, then a slot. */
+/* The locks of one GPU: its vendor file in sysfs, its file in the folder, then a slot or a MIG
+ * instance. */
 #include "lease/lease.h"
 
 #include <errno.h>
@@ -8,20 +9,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
+#include "lease/units.h"
 
 /* How long to wait for the guard of a GPU, which is held for microseconds. */
 enum { TAKE_MS = 100, LOOK_MS = 10 };
 
 /* -1 with ENOENT: sysfs has no such device, as in WSL and some containers. */
-static int open_sysfs(const struct lease_folder *folder, const gpumap_device *gpu, const char *name)
+static int open_sysfs(const struct lease_folder *folder, const gpumap_device *unit,
+		      const char *name)
 {
 	char path[64];
 
 	errno = ENOENT;
-	if (folder->sysfs < 0 || !gpu->pci)
+	if (folder->sysfs < 0 || !unit->gpu->pci)
 		return -1;
-	snprintf(path, sizeof(path), "%s/%s", gpu->pci, name);
+	snprintf(path, sizeof(path), "%s/%s", unit->gpu->pci, name);
 	return openat(folder->sysfs, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
@@ -37,11 +39,11 @@ static void close_quietly(int fd)
 
 /* Locks the guard of a GPU, which jobs of all folders have while they test its locks or take a
  * slot. False with errno; without the file, *ret is -1. */
-static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *gpu,
+static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *unit,
 		       int ms)
 {
 	const struct timespec pause = {0, 1000000};
-	int fd = open_sysfs(folder, gpu, "device");
+	int fd = open_sysfs(folder, unit, "device");
 	bool locked = false;
 
 	for (int i = 0; fd >= 0 && !locked && i < ms; i++) {
@@ -58,9 +60,9 @@ static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap
 	return true;
 }
 
-int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu)
+int lease_vendor(const struct lease_folder *folder, const gpumap_device *unit)
 {
-	return open_sysfs(folder, gpu, "vendor");
+	return open_sysfs(folder, unit, "vendor");
 }
 
 /* --- taking ------------------------------------------------------------------------------ */
@@ -68,8 +70,8 @@ int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu)
 /* What a job takes of a GPU. */
 enum share {
 	SHARE_ALL,   /* the whole GPU */
-	SHARE_FIRST, /* a slot, where the folder has none that is held */
-	SHARE_MORE   /* a slot */
+	SHARE_FIRST, /* a slot or an instance, where the folder has none that is held */
+	SHARE_MORE   /* a slot or an instance */
 };
 
 /* An exclusive lock shows that no job of another folder has the GPU. It then becomes a shared one.
@@ -82,8 +84,9 @@ static bool lock_as(int fd, enum share share)
 }
 
 struct wanted {
-	const char *name;
-	bool held; /* a slot of the GPU with this name */
+	const char *name; /* of the GPU */
+	bool instance;    /* an instance of it is wanted, not a slot */
+	bool held;        /* another one of these is */
 };
 
 static void note_held(struct span gpu, size_t slots, int fd, void *data)
@@ -92,44 +95,60 @@ static void note_held(struct span gpu, size_t slots, int fd, void *data)
 
 	(void)slots;
 	(void)fd;
-	wanted->held = wanted->held || span_is(gpu, wanted->name);
+	wanted->held = wanted->held || (wanted->instance ? lease_names_instance(gpu, wanted->name)
+							 : span_is(gpu, wanted->name));
 }
 
-/* Locks the files of the GPU, and its slot. False with errno; some may be open then. */
-static bool lock_files(struct lease_locks *locks, const struct lease_folder *folder,
-		       const gpumap_device *gpu, size_t slots)
+static int lock_instance(const struct lease_folder *folder, const gpumap_device *unit)
 {
 	char name[LEASE_NAME];
-	struct wanted wanted = {name, false};
+	int fd;
+
+	lease_name(name, unit);
+	fd = lease_file(folder, name, O_RDONLY, true);
+	if (fd < 0 || lease_try(fd, false))
+		return fd;
+	close_quietly(fd);
+	return -1;
+}
+
+/* Locks the files of the GPU, and its slot or instance. False with errno; some may be open then. */
+static bool lock_files(struct lease_locks *locks, const struct lease_folder *folder,
+		       const gpumap_device *unit, size_t slots)
+{
+	char name[LEASE_NAME];
+	struct wanted wanted = {name, is_instance(unit), false};
 	enum share share = SHARE_ALL;
 
-	lease_name(name, gpu);
-	if (slots > 1) {
+	lease_name(name, wanted.instance ? unit->gpu : unit);
+	if (slots > 1 || wanted.instance) {
 		if (lease_slots_each(folder, note_held, &wanted) != GPUMAP_OK)
 			return false;
 		share = wanted.held ? SHARE_MORE : SHARE_FIRST;
 	}
-	locks->vendor = lease_vendor(folder, gpu);
+	locks->vendor = lease_vendor(folder, unit);
 	if (locks->vendor < 0 ? errno != ENOENT : !lock_as(locks->vendor, share))
 		return false;
 	locks->file = lease_file(folder, name, O_RDONLY, true);
 	if (locks->file < 0 || !lock_as(locks->file, share))
 		return false;
-	if (slots > 1)
-		locks->slot = lease_slot_lock(folder, gpu, slots);
-	return slots == 1 || locks->slot >= 0;
+	if (wanted.instance)
+		locks->slot = lock_instance(folder, unit);
+	else if (slots > 1)
+		locks->slot = lease_slot_lock(folder, unit, slots);
+	return share == SHARE_ALL || locks->slot >= 0;
 }
 
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
-		const gpumap_device *gpu, size_t slots)
+		const gpumap_device *unit, size_t slots)
 {
 	struct lease_locks locks = NO_LOCKS;
 	int guard = -1, why;
 	bool locked;
 
-	if (slots > 1 && !lock_guard(&guard, folder, gpu, TAKE_MS))
+	if ((slots > 1 || is_instance(unit)) && !lock_guard(&guard, folder, unit, TAKE_MS))
 		return false;
-	locked = lock_files(&locks, folder, gpu, slots);
+	locked = lock_files(&locks, folder, unit, slots);
 	close_quietly(guard);
 	if (locked) {
 		*ret = locks;
@@ -172,25 +191,45 @@ static enum lease_state state_of(int fd, int64_t *holder)
 	return state;
 }
 
-enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
+/* The same of a file of the folder. */
+static enum lease_state state_of_file(const struct lease_folder *folder, const gpumap_device *unit,
+				      int64_t *holder)
+{
+	char name[LEASE_NAME];
+	enum lease_state state;
+	int fd;
+
+	lease_name(name, unit);
+	fd = lease_file(folder, name, O_RDONLY, false);
+	state = state_of(fd, holder);
+	close_quietly(fd);
+	return state;
+}
+
+static bool may_be_free(enum lease_state state)
+{
+	return state == LEASE_FREE || state == LEASE_SHARED;
+}
+
+enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
 			    int64_t *holder)
 {
 	enum lease_state state, again;
-	char name[LEASE_NAME];
 	int guard = -1, fd;
 
 	/* A guard that stays locked does not hide the state. */
-	lock_guard(&guard, folder, gpu, LOOK_MS);
-	fd = lease_vendor(folder, gpu);
+	lock_guard(&guard, folder, unit, LOOK_MS);
+	fd = lease_vendor(folder, unit);
 	*holder = 0;
 	state = state_of(fd, holder);
 	close_quietly(fd);
 	close_quietly(guard);
-	if (state != LEASE_FREE && state != LEASE_SHARED)
+	if (!may_be_free(state))
 		return state;
-	lease_name(name, gpu);
-	fd = lease_file(folder, name, O_RDONLY, false);
-	again = state_of(fd, holder);
-	close_quietly(fd);
-	return again == LEASE_FREE ? state : again;
+	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, holder);
+	state = again == LEASE_FREE ? state : again;
+	if (!is_instance(unit) || !may_be_free(state))
+		return state;
+	again = state_of_file(folder, unit, holder);
+	return again == LEASE_FREE ? state : again == LEASE_SHARED ? LEASE_HELD : again;
 }

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "inventory/inventory.h"
 #include "lease/claim.h"
 #include "lease/nested.h"
+#include "lease/units.h"
 #include "report.h"
 
 enum { GATE_MS = 100 };
@@ -17,7 +17,7 @@ struct held {
 
 /* All that is leased. */
 struct leases {
-	const gpumap_inventory *inventory;
+	gpumap_inventory *units;
 	struct lease_sight *sights;
 	struct held *list;
 	size_t count, room;
@@ -35,15 +35,16 @@ static void add(struct leases *all, size_t gpu, size_t slots, int64_t pid)
 	list[all->count++] = (struct held){gpu, slots, pid};
 }
 
-static void add_slot(struct span gpu, size_t slots, int fd, void *data)
+/* A slot, or an instance. */
+static void add_part(struct span gpu, size_t slots, int fd, void *data)
 {
 	struct leases *all = data;
 	char name[LEASE_NAME];
 
-	for (size_t g = 0; g < all->inventory->count; g++) {
-		lease_name(name, &all->inventory->gpus[g]);
-		if (all->sights[g].lease == LEASE_SHARED && span_is(gpu, name)) {
-			add(all, g, slots, lease_locker(fd));
+	for (size_t g = 0; g < all->units->count; g++) {
+		lease_name(name, &all->units->gpus[g]);
+		if (span_is(gpu, name) && (!slots || all->sights[g].lease == LEASE_SHARED)) {
+			add(all, g, slots ? slots : 1, lease_locker(fd));
 			return;
 		}
 	}
@@ -61,28 +62,33 @@ static int by_gpu_and_pid(const void *a, const void *b)
 /* In the gate. */
 static int look(struct leases *all, const struct lease_folder *folder)
 {
-	bool shared = false;
-	int r = lease_look(all->sights, folder, all->inventory);
+	bool parts = false;
+	int r = lease_look(all->sights, folder, all->units);
 
-	for (size_t g = 0; r == GPUMAP_OK && g < all->inventory->count; g++) {
-		shared = shared || all->sights[g].lease == LEASE_SHARED;
-		if (all->sights[g].lease == LEASE_HELD)
-			add(all, g, 1, all->sights[g].holder);
+	for (size_t g = 0; r == GPUMAP_OK && g < all->units->count; g++) {
+		const struct lease_sight *sight = &all->sights[g];
+
+		parts = parts || sight->lease == LEASE_SHARED || sight->instances;
+		if (sight->lease == LEASE_HELD && !sight->instances &&
+		    !is_instance(&all->units->gpus[g]))
+			add(all, g, 1, sight->holder);
 	}
-	if (shared && r == GPUMAP_OK)
-		r = lease_slots_each(folder, add_slot, all);
+	if (parts && r == GPUMAP_OK)
+		r = lease_slots_each(folder, add_part, all);
 	if (all->count)
 		qsort(all->list, all->count, sizeof(*all->list), by_gpu_and_pid);
 	return all->nomem ? GPUMAP_ENOMEM : r;
 }
 
 /* If the gate stays locked, or the folder cannot be listed, nothing is known of any GPU. */
-static int read_leases(struct leases *all, const gpumap_claim *claim, gpumap_report *report)
+static int read_leases(struct leases *all, const gpumap_claim *claim,
+		       const gpumap_inventory *inventory, gpumap_report *report)
 {
 	struct lease_folder folder;
 	int gate = -1, r;
 
-	all->sights = calloc(all->inventory->count + 1, sizeof(*all->sights));
+	all->units = units_of(inventory);
+	all->sights = all->units ? calloc(all->units->count + 1, sizeof(*all->sights)) : NULL;
 	if (!all->sights)
 		return report_nomem(report);
 	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, report);
@@ -98,46 +104,64 @@ static int read_leases(struct leases *all, const gpumap_claim *claim, gpumap_rep
 	lease_folder_close(&folder);
 	if (r == GPUMAP_ENOMEM)
 		return report_nomem(report);
-	for (size_t g = 0; r != GPUMAP_OK && g < all->inventory->count; g++)
+	for (size_t g = 0; r != GPUMAP_OK && g < all->units->count; g++)
 		all->sights[g].lease = LEASE_UNKNOWN;
 	return GPUMAP_OK;
 }
 
 static void leases_free(struct leases *all)
 {
+	units_free(all->units);
 	free(all->sights);
 	free(all->list);
+}
+
+static int64_t holder_of(const struct lease_sight *sight)
+{
+	return sight->lease == LEASE_FREE      ? GPUMAP_LEASE_NONE
+	       : sight->lease == LEASE_UNKNOWN ? GPUMAP_LEASE_UNKNOWN
+					       : sight->holder;
 }
 
 EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,
 				const gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct leases all = {.inventory = inventory};
-	int r = read_leases(&all, claim, report);
+	struct leases all = {0};
+	int r = read_leases(&all, claim, inventory, report);
 
-	for (size_t g = 0; r == GPUMAP_OK && g < inventory->count; g++)
-		ret[g] = all.sights[g].lease == LEASE_FREE      ? GPUMAP_LEASE_NONE
-			 : all.sights[g].lease == LEASE_UNKNOWN ? GPUMAP_LEASE_UNKNOWN
-								: all.sights[g].holder;
+	for (size_t g = 0; r == GPUMAP_OK && g < all.units->count; g++)
+		if (!is_instance(&all.units->gpus[g]))
+			*ret++ = holder_of(&all.sights[g]);
 	leases_free(&all);
+	return r;
+}
+
+/* Forgets the leases of the units of the lease that this process runs in. */
+static int forget_inside(const struct leases *all, const gpumap_claim *claim)
+{
+	struct lease_folder folder;
+	int r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL);
+
+	if (r != GPUMAP_OK)
+		return r;
+	r = lease_nested(&folder, claim->keeper, NULL);
+	for (size_t g = 0; r == GPUMAP_OK && g < all->units->count; g++)
+		if (folder.inside && lease_is_inside(&folder, &all->units->gpus[g]))
+			all->sights[g].lease = LEASE_FREE;
+	lease_folder_close(&folder);
 	return r;
 }
 
 int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory)
 {
-	struct lease_folder folder;
-	int r = gpumap_lease_holders(ret, claim, inventory, NULL);
+	struct leases all = {0};
+	int r = read_leases(&all, claim, inventory, NULL);
 
-	if (r != GPUMAP_OK || !claim->keeper)
-		return r;
-	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL);
-	if (r != GPUMAP_OK)
-		return r;
-	r = lease_nested(&folder, claim->keeper, NULL);
-	for (size_t g = 0; r == GPUMAP_OK && g < inventory->count; g++)
-		if (folder.inside && lease_is_inside(&folder, &inventory->gpus[g]))
-			ret[g] = GPUMAP_LEASE_NONE;
-	lease_folder_close(&folder);
+	if (r == GPUMAP_OK && claim->keeper)
+		r = forget_inside(&all, claim);
+	for (size_t g = 0; r == GPUMAP_OK && g < all.units->count; g++)
+		ret[g] = holder_of(&all.sights[g]);
+	leases_free(&all);
 	return r;
 }
 
@@ -146,11 +170,11 @@ EXPORT int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *
 				       void *data),
 			     void *data, gpumap_report *report)
 {
-	struct leases all = {.inventory = inventory};
-	int r = read_leases(&all, claim, report);
+	struct leases all = {0};
+	int r = read_leases(&all, claim, inventory, report);
 
 	for (size_t i = 0; r == GPUMAP_OK && i < all.count; i++)
-		r = fn(&inventory->gpus[all.list[i].gpu], (int64_t)all.list[i].slots,
+		r = fn(unit_device(&all.units->gpus[all.list[i].gpu]), (int64_t)all.list[i].slots,
 		       all.list[i].pid, data);
 	leases_free(&all);
 	return r;

@@ -5,7 +5,8 @@
 
 #include "gpumap.h"
 
-/* As gpumap_lease_holders, but the GPUs of the lease that this process runs in are not leased. */
+/* As gpumap_lease_holders, but of each unit of the inventory (units.h), and those of the lease that
+ * this process runs in are not leased. */
 int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a GPU that no lease keeps is free. */
-#include "inventory/inventory.h"
+/* Whether a GPU or a MIG instance that no lease keeps is free. */
 #include "lease/lease.h"
+#include "lease/units.h"
 
 void lease_terms_free(struct lease_terms *terms)
 {
@@ -90,6 +90,27 @@ static enum lease_state state_beside(const struct lease_terms *terms, const gpum
 	return state_of_load(terms, gpu);
 }
 
+/* The compute instances of a GPU instance share its memory. What the processes of the others have
+ * is there by right. */
+static int64_t memory_beside(const gpumap_device *unit)
+{
+	const gpumap_device *gpu = unit->gpu;
+	int64_t sum = 0;
+
+	for (size_t m = 0; is_instance(unit) && unit->gi >= 0 && m < gpu->mig_count; m++) {
+		const gpumap_device *other = &gpu->mig[m];
+
+		if (other->gi != unit->gi || other->mig_position == unit->mig_position)
+			continue;
+		for (size_t i = 0; i < other->process_count; i++) {
+			const gpumap_process *p = gpumap_device_process(other, i);
+
+			sum += p->memory > 0 ? p->memory : 0;
+		}
+	}
+	return sum;
+}
+
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared)
 {
@@ -113,6 +134,8 @@ enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_de
 	}
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
 		return LEASE_UNKNOWN;
+	if (terms->free_memory < 0)
+		used -= memory_beside(gpu);
 	/* Memory shows processes that are not in the list. */
 	return used < limit ? state_of_load(terms, gpu) : LEASE_IN_USE;
 }

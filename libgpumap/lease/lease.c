@@ -7,9 +7,29 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
+#include "lease/units.h"
 #include "report.h"
 #include "strbuf.h"
+
+void lease_forget_units(gpumap_lease *lease)
+{
+	units_free(lease->inventory);
+	gpumap_inventory_free(lease->machine);
+	lease->machine = lease->inventory = NULL;
+}
+
+int lease_probe(gpumap_lease *lease, gpumap_report *report)
+{
+	int r = gpumap_inventory_probe(&lease->machine, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	lease->inventory = units_of(lease->machine);
+	if (lease->inventory)
+		return GPUMAP_OK;
+	lease_forget_units(lease);
+	return report_nomem(report);
+}
 
 EXPORT void gpumap_lease_free(gpumap_lease *lease)
 {
@@ -19,7 +39,7 @@ EXPORT void gpumap_lease_free(gpumap_lease *lease)
 		lease_unlock(&lease->locks[i]);
 	if (lease->bell >= 0)
 		close(lease->bell);
-	gpumap_inventory_free(lease->inventory);
+	lease_forget_units(lease);
 	free(lease->gpus);
 	free(lease->locks);
 	free(lease->visible);
@@ -34,7 +54,8 @@ EXPORT size_t gpumap_lease_count(const gpumap_lease *lease)
 
 EXPORT const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i)
 {
-	return i < gpumap_lease_count(lease) ? &lease->inventory->gpus[lease->gpus[i]] : NULL;
+	return i < gpumap_lease_count(lease) ? unit_device(&lease->inventory->gpus[lease->gpus[i]])
+					     : NULL;
 }
 
 EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
@@ -57,12 +78,23 @@ EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 	return lease && n == i ? lease->bell : -1;
 }
 
+/* An instance has no number, and a list has numbers or UUIDs. */
 int lease_list(gpumap_lease *lease)
 {
 	struct strbuf text = {0};
+	bool uuids = false;
 
 	for (size_t i = 0; i < lease->count; i++)
-		strbuf_printf(&text, "%s%d", i ? "," : "", gpumap_lease_device(lease, i)->physical);
+		uuids = uuids || is_instance(gpumap_lease_device(lease, i));
+	for (size_t i = 0; i < lease->count; i++) {
+		const gpumap_device *unit = gpumap_lease_device(lease, i);
+
+		strbuf_puts(&text, i ? "," : "");
+		if (uuids && unit->uuid)
+			strbuf_puts(&text, unit->uuid);
+		else
+			strbuf_printf(&text, "%d", unit->physical);
+	}
 	lease->visible = strbuf_take(&text);
 	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
 }

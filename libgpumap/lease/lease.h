@@ -38,9 +38,10 @@ struct lease_folder {
 #define LEASE_NESTED "sub-"
 #define LEASE_GPU "gpu-"
 #define LEASE_BELL "bell"
-/* Of a slot, behind the name of its GPU. */
+/* Of a slot, and of a MIG instance, behind the name of its GPU. */
 #define LEASE_SLOT "-slot-"
 #define LEASE_OF "-of-"
+#define LEASE_INSTANCE "-mig-"
 
 /* Opens the folder `path`; NULL: the default. If it does not exist, it is made if `make`, and
  * otherwise counts as empty. GPUMAP_EFILE: it cannot be used, or others could replace the files in
@@ -74,9 +75,10 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 
 /* --- the GPUs ------------------------------------------------------------------------- */
 
-/* The files of one GPU, open and locked; -1: there is no such file. */
+/* The files of one GPU, or of a MIG instance, open and locked; -1: there is no such file. */
 struct lease_locks {
-	int vendor, file, slot;
+	int vendor, file; /* of the GPU */
+	int slot;         /* of the slot or the instance */
 };
 
 #define NO_LOCKS ((struct lease_locks){-1, -1, -1})
@@ -92,13 +94,16 @@ enum lease_state {
 };
 
 /* The name of its file in the folder. */
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu);
+void lease_name(char ret[LEASE_NAME], const gpumap_device *unit);
+/* Whether it is the name of a MIG instance; with `gpu`, of that GPU. */
+bool lease_names_instance(struct span name, const char *gpu);
 
-/* What the name of a GPU's file says, "gpu-UUID" or "sub-1-4711-gpu-UUID-slot-0-of-4". */
+/* What the name of a file says, "gpu-UUID", "gpu-UUID-mig-UUID" or
+ * "sub-1-4711-gpu-UUID-slot-0-of-4". */
 struct lease_file_name {
 	int level;       /* 0: it is not of a job inside a lease */
 	int64_t outer;   /* the number of the lease of slots that the job is inside; 0: none */
-	struct span gpu; /* as lease_name() writes it */
+	struct span gpu; /* or the MIG instance, as lease_name() writes it */
 	size_t slots;    /* 0: it is not the file of a slot */
 };
 
@@ -112,24 +117,26 @@ static inline int64_t lease_number(ino_t inode)
 bool lease_name_read(struct lease_file_name *ret, const char *name);
 /* Whether a file of the folder is one of this level. */
 bool lease_concerns(const struct lease_folder *folder, const char *name);
-/* Opens its vendor file; -1 with ENOENT: sysfs has no such device, as in WSL and some containers.
- */
-int lease_vendor(const struct lease_folder *folder, const gpumap_device *gpu);
+/* Opens the vendor file of its GPU; -1 with ENOENT: sysfs has no such device, as in WSL and some
+ * containers. */
+int lease_vendor(const struct lease_folder *folder, const gpumap_device *unit);
 /* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *holder is a process that took it, 0: not visible;
- * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. */
-enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *gpu,
+ * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. A MIG instance is shared if its
+ * GPU is, and it is not held itself. */
+enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
 			    int64_t *holder);
-/* Locks a GPU that is not leased, or one of its `slots`; 1: the whole GPU. The descriptors are
- * closed on exec. False with errno. */
+/* Locks a GPU that is not leased, or one of its `slots`; 1: the whole GPU, or the MIG instance. The
+ * descriptors are closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
-		const gpumap_device *gpu, size_t slots);
+		const gpumap_device *unit, size_t slots);
 void lease_unlock(struct lease_locks *locks);
 
 /* --- a lease -------------------------------------------------------------------------- */
 
 struct gpumap_lease {
-	gpumap_inventory *inventory;
-	size_t *gpus; /* positions in the inventory, ascending */
+	gpumap_inventory *machine;   /* the GPUs of this host */
+	gpumap_inventory *inventory; /* its units (units.h) */
+	size_t *gpus;                /* positions among the units, ascending */
 	struct lease_locks *locks;
 	size_t count;
 	int bell;
@@ -139,6 +146,10 @@ struct gpumap_lease {
 	char *folder, prefix[LEASE_PREFIX];
 };
 
+/* Reads the GPUs of this host with their usage, and the units of these. Returns the codes of
+ * gpumap_inventory_probe, after their error. */
+int lease_probe(gpumap_lease *lease, gpumap_report *report);
+void lease_forget_units(gpumap_lease *lease);
 /* Sets the list of its GPUs. GPUMAP_ENOMEM. */
 int lease_list(gpumap_lease *lease);
 /* Sets its list and opens the bell, once its GPUs are locked. GPUMAP_EFILE, GPUMAP_ENOMEM, after
@@ -168,22 +179,24 @@ static inline size_t load_room(const struct lease_load *load, size_t slots)
 	return load->used < most ? most - load->used : 0;
 }
 
-/* What is seen of a GPU. */
+/* What is seen of a GPU or a MIG instance. */
 struct lease_sight {
-	enum lease_state lease; /* by its locks */
+	enum lease_state lease; /* by its locks; of a GPU with leased instances, LEASE_HELD */
 	enum lease_state use;   /* by the terms of a job */
 	struct lease_load load; /* its slots */
+	size_t instances;       /* how many of its MIG instances are leased */
 	int64_t holder;         /* a process that took a lease; 0: not visible */
 	int why;                /* errno: its locks cannot be opened */
 };
 
-/* Looks at the locks of all GPUs, and sets the members but `use`. Call it in the gate. GPUMAP_EFILE
- * with errno: the slots cannot be seen; GPUMAP_ENOMEM. */
+/* Looks at the locks of all units, and sets the members but `use`. Call it in the gate.
+ * GPUMAP_EFILE with errno: the slots cannot be seen; GPUMAP_ENOMEM. */
 int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
-	       const gpumap_inventory *inventory);
+	       const gpumap_inventory *units);
 
 /* Calls fn for each slot that is held, with the name of the GPU's file, the number of slots and the
- * slot's file. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+ * slot's file; and for each MIG instance that is held, with the name of its file and 0 slots. Call
+ * it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_slots_each(const struct lease_folder *folder,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
 /* Locks a slot of a GPU whose other files are locked. Returns its descriptor; -1 with errno. */

@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of files in the folder: "gpu-UUID", "gpu-UUID-slot-0-of-4", "sub-1-gpu-UUID". */
+/* The names of files in the folder: "gpu-UUID", "gpu-UUID-slot-0-of-4", "gpu-UUID-mig-UUID",
+ * "sub-1-gpu-UUID". */
 #include "lease/lease.h"
 
 #include <limits.h>
 #include <stdio.h>
 
-#include "inventory/inventory.h"
+#include "lease/units.h"
 
-void lease_name(char ret[LEASE_NAME], const gpumap_device *gpu)
+void lease_name(char ret[LEASE_NAME], const gpumap_device *unit)
 {
+	const gpumap_device *gpu = is_instance(unit) ? unit->gpu : unit;
+	size_t n;
+
 	if (gpu->uuid)
 		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->uuid);
 	else if (gpu->pci)
 		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->pci);
 	else
 		snprintf(ret, LEASE_NAME, LEASE_GPU "%d", gpu->physical);
+	n = strlen(ret);
+	if (is_instance(unit) && unit->uuid)
+		snprintf(ret + n, LEASE_NAME - n, LEASE_INSTANCE "%s", unit->uuid);
+	else if (is_instance(unit))
+		snprintf(ret + n, LEASE_NAME - n, LEASE_INSTANCE "%d", unit->mig_position);
 	for (char *c = ret; *c; c++)
 		if (*c == '/')
 			*c = '_';
+}
+
+bool lease_names_instance(struct span name, const char *gpu)
+{
+	const size_t length = gpu ? strlen(gpu) : 0;
+
+	if (gpu && !span_starts(name, gpu))
+		return false;
+	for (size_t i = length; i < name.length; i++)
+		if (span_starts((struct span){name.text + i, name.length - i}, LEASE_INSTANCE))
+			return !gpu || i == length;
+	return false;
 }
 
 /* The number at the end of `name`, which is cut off with the `mark` before it; -1: there is none.

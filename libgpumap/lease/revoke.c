@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
 #include "lease/claim.h"
+#include "lease/units.h"
 #include "process_handle.h"
 #include "process_path.h"
 #include "report.h"
@@ -43,7 +43,7 @@ struct ending {
 	const gpumap_inventory *inventory;
 	const bool *gpus; /* those that it has */
 	int64_t taker;    /* the process that took it; 0: not visible */
-	bool slots;       /* it has slots of the GPUs */
+	bool parts;       /* it has slots or MIG instances of the GPUs */
 	int level;        /* how many leases it is inside */
 	int64_t outer;    /* the number in the names of what is inside; -1: those of its slots */
 	bool inside;      /* what is inside ends now */
@@ -259,10 +259,9 @@ struct found {
 static void find_slot(struct span gpu, size_t slots, int fd, void *data)
 {
 	struct found *found = data;
-	const struct ending *e = found->e;
+	struct ending *e = found->e;
 	char name[LEASE_NAME];
 
-	(void)slots;
 	if (lease_locker(fd) != e->taker)
 		return;
 	for (size_t g = 0; g < e->inventory->count; g++) {
@@ -270,7 +269,8 @@ static void find_slot(struct span gpu, size_t slots, int fd, void *data)
 		if (!e->gpus[g] || !span_is(gpu, name))
 			continue;
 		found->leased[g] = true;
-		add_file(found->e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots);
+		e->outer = slots ? -1 : 0;
 	}
 }
 
@@ -282,7 +282,7 @@ static int find_leased(struct ending *e, bool *leased)
 	int64_t holder;
 
 	memset(leased, 0, e->inventory->count * sizeof(*leased));
-	if (e->slots)
+	if (e->parts)
 		return lease_slots_each(&e->folder, find_slot, &found);
 	for (size_t g = 0; g < e->inventory->count; g++)
 		leased[g] = e->gpus[g] &&
@@ -309,7 +309,7 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 		ret[g] = leased[g] ? REVOKE_DONE : REVOKE_NOT_LEASED;
 		if (!leased[g])
 			continue;
-		lease_name(name, &e->inventory->gpus[g]);
+		lease_name(name, e->inventory->gpus[g].gpu);
 		add_file(e, lease_vendor(&e->folder, &e->inventory->gpus[g]), false);
 		add_file(e, lease_file(&e->folder, name, O_RDONLY, false), false);
 	}
@@ -332,14 +332,10 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 }
 
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool slots,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool parts,
 		 gpumap_report *report)
 {
-	struct ending e = {.inventory = inventory,
-			   .gpus = gpus,
-			   .taker = taker,
-			   .slots = slots,
-			   .outer = slots ? -1 : 0};
+	struct ending e = {.inventory = inventory, .gpus = gpus, .taker = taker, .parts = parts};
 	bool *leased = calloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 
@@ -366,7 +362,7 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 /* --- one's own ------------------------------------------------------------------------------ */
 
 /* Where the lease is: how many leases it is inside, and the number of the one around it. */
-static void find_place(struct ending *e, const gpumap_lease *lease)
+static void find_place(struct ending *e, const gpumap_lease *lease, bool slots)
 {
 	struct lease_file_name read;
 	char name[LEASE_NAME];
@@ -374,7 +370,7 @@ static void find_place(struct ending *e, const gpumap_lease *lease)
 	snprintf(name, sizeof(name), "%s" LEASE_GPU, lease->prefix);
 	lease_name_read(&read, name);
 	e->level = read.level;
-	e->outer = e->slots ? -1 : read.outer;
+	e->outer = slots ? -1 : read.outer;
 }
 
 /* Whether the lease still has the GPU, which may have been revoked, and be another's by now. */
@@ -387,25 +383,30 @@ static bool has_lock(const struct lease_locks *locks)
 	return info && lease_lock_in(&exclusive, &taker, info);
 }
 
-/* Marks in `gpus` those that the lease has. */
-static void find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
+/* Marks in `gpus` those that the lease has. Returns whether it has slots. */
+static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 {
+	bool slots = false;
+
 	for (size_t i = 0; i < lease->count; i++) {
 		const struct lease_locks *locks = &lease->locks[i];
+		const gpumap_device *unit = &lease->inventory->gpus[lease->gpus[i]];
 
 		gpus[lease->gpus[i]] = has_lock(locks);
-		if (locks->slot < 0 || !gpus[lease->gpus[i]])
+		if (locks->slot < 0 || is_instance(unit) || !gpus[lease->gpus[i]])
 			continue;
-		e->slots = true;
+		slots = true;
 		add_file(e, fcntl(locks->slot, F_DUPFD_CLOEXEC, 0), true);
 	}
 	e->gpus = gpus;
+	return slots;
 }
 
 void lease_let_go(const gpumap_lease *lease)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
 	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+	bool slots = false;
 	int gate = -1, fd;
 
 	if (lease->folder)
@@ -415,8 +416,8 @@ void lease_let_go(const gpumap_lease *lease)
 	lease_gate(&gate, &e.folder, GATE_MS, NULL);
 	*e.folder.prefix = '\0'; /* all levels */
 	if (gpus)
-		find_own(&e, lease, gpus);
-	find_place(&e, lease);
+		slots = find_own(&e, lease, gpus);
+	find_place(&e, lease, slots);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
 	if (gpus)

@@ -17,12 +17,12 @@ enum revoke_failure {
 };
 
 /* Ends the lease that the process `taker` took, 0: one that is not visible, of the marked GPUs of
- * the inventory, which is that of this host; `slots`: it has slots of them. All processes that have
- * it open lose its locks, and then jobs inside it theirs. No process ends, or is told. Then those
- * who wait wake. ret[i] is what became of the i-th GPU. GPUMAP_EFILE, GPUMAP_EBUSY (the gate),
- * GPUMAP_ENOMEM. */
+ * the inventory, which is that of this host; `parts`: it has slots or MIG instances of them. All
+ * processes that have it open lose its locks, and then jobs inside it theirs. No process ends, or
+ * is told. Then those who wait wake. ret[i] is what became of the i-th GPU. GPUMAP_EFILE,
+ * GPUMAP_EBUSY (the gate), GPUMAP_ENOMEM. */
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool slots,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool parts,
 		 gpumap_report *report);
 
 /* Ends a lease of this process in the same way, if it has not been revoked. It waits for the gate.

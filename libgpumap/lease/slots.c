@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The slots of GPUs. The locked files have in their names how many there are, and of how many. */
+/* The slots and MIG instances of GPUs. The names of the locked files show which they are. */
 #include "lease/lease.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ int lease_slots_each(const struct lease_folder *folder,
 		int fd = -1;
 
 		if (lease_concerns(folder, entry->d_name) && starts_with(name, LEASE_GPU) &&
-		    lease_name_read(&file, name) && file.slots)
+		    lease_name_read(&file, name) &&
+		    (file.slots || lease_names_instance(file.gpu, NULL)))
 			fd = lease_file(folder, name, O_RDONLY, false);
 		if (fd >= 0 && !lease_try(fd, true))
 			fn(file.gpu, file.slots, fd, data);

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
 #include "lease/nested.h"
+#include "lease/units.h"
 #include "lease/wishes.h"
 #include "reap.h"
 #include "report.h"
@@ -81,19 +81,21 @@ static size_t count_true(const bool *list, size_t count)
 
 static int too_many(const struct taking *t, const bool *usable)
 {
-	size_t gpus = t->lease->inventory->count, there = count_true(usable, gpus);
+	const gpumap_inventory *units = t->lease->inventory;
+	const gpumap_claim *claim = t->claim;
+	size_t there = count_true(usable, units->count), all = 0;
 
-	if (t->claim->count <= there)
+	if (claim->count <= there)
 		return GPUMAP_OK;
-	return report_fail(
-		t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
-		ABOUT(.fix = t->folder.inside ? "ask for fewer: this job runs in a lease, "
-						"and chooses from its GPUs"
-			     : there          ? "ask for fewer"
-					      : "gpumap doctor shows what is wrong with the GPUs"),
-		"%zu GPU%s asked for, but this job can only use %zu of the %zu of this "
-		"machine",
-		t->claim->count, t->claim->count == 1 ? " is" : "s are", there, gpus);
+	for (size_t g = 0; g < units->count; g++)
+		all += claim_is_of_kind(claim, &units->gpus[g]);
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+			   ABOUT(.fix = claim_fix(claim, units, t->folder.inside, there, all)),
+			   "%zu %s%s%s %s asked for, but this job can only use %zu of the %zu of "
+			   "this machine",
+			   claim->count, claim_kind(claim, claim->count), claim->profile ? " " : "",
+			   claim->profile ? claim->profile : "", claim->count == 1 ? "is" : "are",
+			   there, all);
 }
 
 static void forget_told(struct taking *t)
@@ -103,8 +105,9 @@ static void forget_told(struct taking *t)
 		*t->told.text = '\0';
 }
 
-static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state state, int64_t pid)
+static void tell(struct taking *t, const gpumap_device *unit, enum lease_state state, int64_t pid)
 {
+	char name[UNIT_TEXT];
 	static const char *const words[] = {[LEASE_HELD] = "leased",
 					    [LEASE_IN_USE] = "in use",
 					    [LEASE_LOADED] = "busy",
@@ -114,7 +117,7 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 
 	if (t->told.length > MAX_TELL)
 		return;
-	strbuf_printf(&t->told, "%sGPU %d is %s", t->told.length ? ", " : "", gpu->physical,
+	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
 		      words[state]);
 	if (state == LEASE_HELD && pid > 0)
 		strbuf_printf(&t->told, " (by process %lld)", (long long)pid);
@@ -124,14 +127,14 @@ static void tell(struct taking *t, const gpumap_device *gpu, enum lease_state st
 }
 
 /* A file of its lock that cannot be opened: one of another kind that someone put there. */
-static void tell_file(struct taking *t, const gpumap_device *gpu, int why)
+static void tell_file(struct taking *t, const gpumap_device *unit, int why)
 {
-	char name[LEASE_NAME];
+	char name[LEASE_NAME], text[UNIT_TEXT];
 
-	lease_name(name, gpu);
+	lease_name(name, unit);
 	if (t->told.length <= MAX_TELL)
-		strbuf_printf(&t->told, "%sGPU %d cannot be locked (%s/%s%s: %s)",
-			      t->told.length ? ", " : "", gpu->physical, t->folder.path,
+		strbuf_printf(&t->told, "%s%s cannot be locked (%s/%s%s: %s)",
+			      t->told.length ? ", " : "", unit_text(text, unit), t->folder.path,
 			      t->folder.prefix, name, strerror(why));
 }
 
@@ -210,41 +213,35 @@ static bool lock_all(struct taking *t)
 
 static int probe(struct taking *t)
 {
-	gpumap_inventory *inventory = NULL;
-	int r = gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, t->report);
-
-	if (r != GPUMAP_OK)
-		return r;
-	gpumap_inventory_free(t->lease->inventory);
-	t->lease->inventory = inventory;
-	return GPUMAP_OK;
+	return lease_probe(t->lease, t->report);
 }
 
-/* Asks NVML once more, in the gate, whether the chosen GPUs are free. *still is false also if a GPU
- * disappeared meanwhile, so that positions mean others. */
+/* Asks NVML once more, in the gate, whether the chosen units are free. *still is false also if a
+ * GPU or an instance disappeared meanwhile, so that positions mean others. */
 static int ask_again(struct taking *t, const struct lease_sight *sights, bool *still)
 {
-	gpumap_inventory *before = t->lease->inventory, *now = NULL;
-	int r = gpumap_inventory_probe(&now, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL);
+	gpumap_lease *lease = t->lease, now = {0};
+	int r = lease_probe(&now, NULL);
 	char old[LEASE_NAME], name[LEASE_NAME];
 
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
-	*still = now->count == before->count;
+	*still = now.inventory->count == lease->inventory->count;
 	for (size_t i = 0; *still && i < t->claim->count; i++) {
-		const gpumap_device *gpu = &now->gpus[t->lease->gpus[i]];
-		const struct lease_sight *sight = &sights[t->lease->gpus[i]];
+		const gpumap_device *unit = &now.inventory->gpus[lease->gpus[i]];
+		const struct lease_sight *sight = &sights[lease->gpus[i]];
 		enum lease_state state =
-			lease_state_of(&t->claim->terms, gpu, sight->lease == LEASE_SHARED);
+			lease_state_of(&t->claim->terms, unit, sight->lease == LEASE_SHARED);
 
-		lease_name(old, &before->gpus[t->lease->gpus[i]]);
-		lease_name(name, gpu);
+		lease_name(old, &lease->inventory->gpus[lease->gpus[i]]);
+		lease_name(name, unit);
 		*still = state == LEASE_FREE && streq(old, name);
 		if (state != LEASE_FREE)
-			tell(t, gpu, state, 0);
+			tell(t, unit, state, 0);
 	}
-	t->lease->inventory = now;
-	gpumap_inventory_free(before);
+	lease_forget_units(lease);
+	lease->machine = now.machine;
+	lease->inventory = now.inventory;
 	return GPUMAP_OK;
 }
 
@@ -260,13 +257,14 @@ static bool note_passed(const struct taking *t, const struct wishes *wishes)
 static void report_unknown_load(const struct taking *t)
 {
 	for (size_t i = 0; t->claim->terms.max_load >= 0 && i < t->lease->count; i++) {
-		const gpumap_device *gpu = gpumap_lease_device(t->lease, i);
+		const gpumap_device *unit = gpumap_lease_device(t->lease, i);
+		char name[UNIT_TEXT];
 
-		if (gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION) < 0)
+		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
 			report_add(t->report, FINDING_LEASE_LOAD_UNKNOWN, NULL,
-				   "NVML does not give the load of GPU %d, which counts as free: "
+				   "NVML does not give the load of %s, which counts as free: "
 				   "it has no process and little memory in use",
-				   gpu->physical);
+				   unit_text(name, unit));
 	}
 }
 
@@ -283,7 +281,8 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 	if (!*got)
 		return GPUMAP_OK;
 	report_unknown_load(t);
-	return lease_complete(t->lease, &t->folder, t->report);
+	r = lease_complete(t->lease, &t->folder, t->report);
+	return r == GPUMAP_OK ? claim_report_hidden(t->claim, t->lease, t->report) : r;
 }
 
 /* Chooses among all that it may use, free ones first, where a lease would have to wait. */
@@ -469,11 +468,12 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 	return false;
 }
 
-static const char *too_few(char ret[64], size_t count)
+static const char *too_few(char ret[64], const gpumap_claim *claim)
 {
-	if (count == 1)
-		return "no GPU is free";
-	snprintf(ret, 64, "fewer than %zu GPUs are free", count);
+	if (claim->count == 1)
+		snprintf(ret, 64, "no %s is free", claim_kind(claim, 1));
+	else
+		snprintf(ret, 64, "fewer than %zu %s are free", claim->count, claim_kind(claim, 2));
 	return ret;
 }
 
@@ -486,7 +486,7 @@ static int waited_in_vain(const struct taking *t)
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
 			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
 							  : "ask for fewer, or wait with --wait"),
-			   "%s: %s", too_few(few, t->claim->count), why);
+			   "%s: %s", too_few(few, t->claim), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */
@@ -527,8 +527,10 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 		t->before = 0;
 		r = GPUMAP_OK;
 	}
+	/* Who asks for instances needs no list of their GPU, which only root may read. */
 	if (r != GPUMAP_OK || *got)
-		report_copy_all(report, scratch, FINDING_COUNT);
+		report_copy_all(report, scratch,
+				t->claim->instances ? FINDING_USAGE_REFUSED : FINDING_COUNT);
 	gpumap_report_free(scratch);
 	return r;
 }
@@ -634,6 +636,6 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
 			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",
-			   too_few(few, claim->count), t.told.text ? t.told.text : "");
+			   too_few(few, claim), t.told.text ? t.told.text : "");
 	return give(ret, &t, r);
 }

@@ -94,6 +94,7 @@ COMMANDS = [
     ("pick", "pick 1 -- echo hi", None),
     ("pick, a container", "pick 1 -- echo {docker} {cdi}", None),
     ("pick, not in a lease", "GPUMAP_LEASE=1 pick 1 -- echo hi", None),
+    ("pick, MIG", "pick 1 --mig=1g.10gb --from 0 -- echo hi", None),
     ("pick, a process", "pick 1 --hold {pid}", None),
     ("pick, a shell", "pick 1 --shell --hold {pid}", None),
     ("pick, adopt", "pick --adopt {pid}", None),

@@ -2,11 +2,12 @@
 /*
  * A job with a lease: holder FOLDER MILLISECONDS SLOTS [child]
  *
- * For each GPU of CUDA_VISIBLE_DEVICES it locks parts of a file of its own kind (fcntl), which the
- * kernel releases before the lease. Byte N is the N-th job on the GPU; byte 100 + K is that a job
- * allows K jobs. More jobs than one of them allows are an overlap: status 9, and a file in FOLDER.
- * With SLOTS 1 the job has whole GPUs. With "child" the program ends at once, and a child does
- * this. If RACE_JOB names the job, it writes down when it began and ended, in FOLDER/records.
+ * For each GPU or MIG instance of CUDA_VISIBLE_DEVICES it locks parts of a file of its own kind
+ * (fcntl), which the kernel releases before the lease. Byte N is the N-th job on the GPU; byte 100
+ * + K is that a job allows K jobs. More jobs than one of them allows are an overlap: status 9, and
+ * a file in FOLDER. With SLOTS 1 the job has whole GPUs. With "child" the program ends at once, and
+ * a child does this. If RACE_JOB names the job, it writes down when it began and ended, in
+ * FOLDER/records.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -50,16 +51,16 @@ static bool join(int fd, long slots)
 	return mine >= 0;
 }
 
-static int hold(const char *folder, long gpu, long slots)
+static int hold(const char *folder, const char *gpu, int length, long slots)
 {
 	char path[4096];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/gpu-%ld", folder, gpu);
+	snprintf(path, sizeof(path), "%s/gpu-%.*s", folder, length, gpu);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd >= 0 && join(fd, slots))
 		return 0;
-	snprintf(path, sizeof(path), "%s/overlap-%ld-%d", folder, gpu, (int)getpid());
+	snprintf(path, sizeof(path), "%s/overlap-%.*s-%d", folder, length, gpu, (int)getpid());
 	fd = open(path, O_WRONLY | O_CREAT, 0666);
 	return 9;
 }
@@ -100,10 +101,10 @@ int main(int argc, char **argv)
 	pause.tv_sec = ms / 1000;
 	pause.tv_nsec = ms % 1000 * 1000000L;
 	while (*rest && !status) {
-		char *end;
+		size_t length = strcspn(rest, ",");
 
-		status = hold(argv[1], strtol(rest, &end, 10), strtol(argv[3], NULL, 10));
-		rest = *end == ',' ? end + 1 : end;
+		status = hold(argv[1], rest, (int)length, strtol(argv[3], NULL, 10));
+		rest += length + (rest[length] == ',');
 	}
 	if (!status)
 		status = record(argv[1], "began", list, argv[3]);

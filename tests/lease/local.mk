@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
 lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test tests/lease/nested.test \
-	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test
+	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test tests/lease/mig.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
 check_PROGRAMS += tests/lease/holder tests/lease/without

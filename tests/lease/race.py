@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""race.py GPUMAP HOLDER COUNT GPUS [MOST]: picks of random size and options race for pretended GPUs, MOST at a time;
-a third wants slots, a tenth is killed.
+"""race.py GPUMAP HOLDER COUNT GPUS [MOST [INSTANCES]]: picks of random size and options race for pretended GPUs, MOST
+at a time; a third wants slots, a tenth is killed. If there are MIG instances, half of the picks want these.
 
 Run it under gpumap pretend, in a folder with a folder "held". Each job locks what it holds in a way of its own, and
 writes down when it began and ended (holder.c); this program writes down when it asked, and when it was killed. Several
@@ -17,6 +17,7 @@ import time
 
 gpumap, holder, count, gpus = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 most = int(sys.argv[5]) if len(sys.argv) > 5 else 24
+instances = int(sys.argv[6]) if len(sys.argv) > 6 else 0
 seed = int(os.environ.get("GPUMAP_TEST_SEED") or random.randrange(1 << 31))
 draw = random.Random(seed)
 print("seed", seed)
@@ -54,6 +55,8 @@ def start(number):
         some = draw.sample(range(gpus), draw.randint(1, most_gpus))
         options, most_gpus = ["--from", ",".join(map(str, some))], len(some)
     slots = draw.choice((1, 1, 1, 1, 2, 3))
+    if instances and draw.randrange(2):
+        options, most_gpus, slots = draw.choice((["--mig"], ["--mig", "--free-memory", "2G"])), instances // 2, 1
     if slots > 1:
         options = options + ["--slots", str(slots)]
     words = [gpumap, "pick", str(draw.randint(1, most_gpus)), "--wait", *options, "--", holder, "held",

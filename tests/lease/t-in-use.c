@@ -151,6 +151,56 @@ START_TEST(beside_slots)
 }
 END_TEST
 
+/* Two compute instances: of the first one the memory in use, which is that of the GPU instance; of
+ * a process on the second one; whether both are of one GPU instance. */
+static const struct {
+	const char *name;
+	int used, process, together, free_memory; /* MiB */
+	enum lease_state want;
+} compute_rows[] = {
+	{"nothing", 0, 0, 1, -1, LEASE_FREE},
+	{"memory of the other one", 3000, 2900, 1, -1, LEASE_FREE},
+	{"more than that", 4000, 2900, 1, -1, LEASE_IN_USE},
+	{"with a limit all counts", 3000, 2900, 1, 1024, LEASE_IN_USE},
+	{"below the limit", 3000, 2900, 1, 4096, LEASE_FREE},
+	{"another GPU instance", 3000, 2900, 0, -1, LEASE_IN_USE},
+};
+
+START_TEST(compute_instances)
+{
+	gpumap_device gpu = device_unknown();
+	struct lease_terms terms = DEFAULT_TERMS;
+	gpumap_process *process;
+
+	gpu.gpu = &gpu;
+	for (int i = 0; i < 2; i++) {
+		gpumap_device *mig = device_add_mig(&gpu);
+
+		ck_assert(mig);
+		mig->memory = bytes(8192);
+		mig->used = bytes(compute_rows[_i].used);
+		mig->reserved = 0;
+		mig->listed = LISTED_ALL;
+		mig->gi = i && !compute_rows[_i].together ? 2 : 1;
+		mig->ci = i;
+		mig->mig_position = i;
+	}
+	for (int i = 0; i < 2; i++)
+		gpu.mig[i].gpu = &gpu;
+	process = device_add_process(&gpu);
+	ck_assert(process);
+	process->mig = 1;
+	process->memory = bytes(compute_rows[_i].process);
+	usage_finish(&gpu);
+	terms.free_memory = bytes(compute_rows[_i].free_memory);
+	ROW_EQ_INT(compute_rows[_i].name, lease_state_of(&terms, &gpu.mig[0], false),
+		   compute_rows[_i].want);
+	ROW_EQ_INT(compute_rows[_i].name, lease_state_of(&terms, &gpu.mig[1], false), LEASE_IN_USE);
+	free(gpu.processes);
+	free(gpu.mig);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("in-use");
@@ -158,6 +208,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, states, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, beside_slots, 0, ARRAY_SIZE(slot_rows));
+	tcase_add_loop_test(tests, compute_instances, 0, ARRAY_SIZE(compute_rows));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

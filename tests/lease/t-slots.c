@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots: which files count, and what the locks of jobs exclude. */
+/* Slots and MIG instances: which files count, and what the locks of jobs exclude. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "failing_malloc.h"
 #include "inventory/inventory.h"
 #include "lease/claim.h"
+#include "lease/units.h"
 #include "unit.h"
 
 enum { GPUS = 2, MOST = 4 };
@@ -26,7 +27,9 @@ static void in_folder(char ret[64], const char *name)
 static void begin(void)
 {
 	static const char description[] = "[snapshot]\nschema = 1\n[gpu 0]\npci = 0000:01:00.0\n"
-					  "[gpu 1]\npci = 0000:02:00.0\n";
+					  "[mig 0:0]\nuuid = MIG-a\n[mig 0:1]\nuuid = MIG-b\n"
+					  "[gpu 1]\npci = 0000:02:00.0\n"
+					  "[mig 1:0]\nuuid = MIG-c\n[mig 1:1]\nuuid = MIG-d\n";
 	static const char *const files[] = {"vendor", "device"};
 	char name[64];
 
@@ -87,6 +90,7 @@ static const struct {
 	{"negative", "-slot--1-of-2 -slot-0-of--2", 0, MAX_SLOTS},
 	{"of another GPU", "9-slot-0-of-2", 0, MAX_SLOTS},
 	{"another name", "-slit-0-of-2 -slot-0-if-2 -slot-0-of-2x", 0, MAX_SLOTS},
+	{"a MIG instance", "-mig-MIG-a", 0, MAX_SLOTS},
 };
 
 static void open_files(int fds[MOST + 1], const char *gpu, const char *files)
@@ -129,8 +133,8 @@ END_TEST
 
 /* --- locks ---------------------------------------------------------------------------- */
 
-/* What jobs take of GPU 0 or 1, in turn: "2" is a slot of 2, "1" the whole GPU; which job of them
- * ends before that, "-0"; and ! if it is refused. */
+/* What jobs take of GPU 0 or 1, in turn: "2" is a slot of 2, "1" the whole GPU, "a" and "b" its MIG
+ * instances; which job of them ends before that, "-0"; and ! if it is refused. */
 static const struct {
 	const char *name, *jobs;
 } sequences[] = {
@@ -142,11 +146,17 @@ static const struct {
 	{"all end", "2 2 -0 -1 1"},
 	{"a whole one ends", "1 -0 2 1!"},
 	{"the first ends, and the second stays", "3 3 -0 1! 3 3 3!"},
+	{"instances", "a b a! b! 1! 2!"},
+	{"an instance ends", "a b -0 a b!"},
+	{"all instances end", "a b -0 -1 1 a!"},
+	{"no instance beside a slot", "2 a! 2"},
+	{"nor beside a whole GPU", "1 a! b!"},
 };
 
 static void run_sequence(const char *name, const char *jobs, const gpumap_device *gpu)
 {
 	struct lease_locks locks[8];
+	const gpumap_device *unit;
 	int n = 0;
 
 	for (; *jobs; jobs += strcspn(jobs, " "), jobs += *jobs == ' ') {
@@ -156,9 +166,13 @@ static void run_sequence(const char *name, const char *jobs, const gpumap_device
 			lease_unlock(&locks[jobs[1] - '0']);
 			continue;
 		}
+		unit = *jobs < 'a' ? gpu : gpumap_device_mig(gpu, (size_t)(*jobs - 'a'));
 		locks[n] = NO_LOCKS;
 		errno = 0;
-		ROW_EQ_INT(name, lease_lock(&locks[n], &folder, gpu, (size_t)(*jobs - '0')), want);
+		ROW_EQ_INT(name,
+			   lease_lock(&locks[n], &folder, unit,
+				      *jobs < 'a' ? (size_t)(*jobs - '0') : 1),
+			   want);
 		ROW_EQ_INT(name, want ? 0 : errno, want ? 0 : EWOULDBLOCK);
 		n += want;
 	}
@@ -170,6 +184,55 @@ START_TEST(locks)
 {
 	for (int g = 0; g < GPUS; g++)
 		run_sequence(sequences[_i].name, sequences[_i].jobs, &machine->gpus[g]);
+}
+END_TEST
+
+/* The lock of GPU 0, ' ': none, 's': shared, 'x': exclusive; other files that are locked; what is
+ * seen of it and its two instances: free, shared or held. */
+static const struct {
+	const char *name;
+	char lock;
+	const char *files, *want;
+} instances[] = {
+	{"nothing", ' ', "", "fff"},
+	{"the whole GPU", 'x', "", "hhh"},
+	{"an instance", 's', "-mig-MIG-a", "hhf"},
+	{"both", 's', "-mig-MIG-a -mig-MIG-b", "hhh"},
+	{"one that does not exist any more", 's', "-mig-MIG-c", "hff"},
+	{"another folder", 's', "-mig-MIG-a!", "hhh"},
+	{"a slot", 's', "-slot-0-of-2", "shh"},
+	{"a slot and an instance", 's', "-slot-0-of-2 -mig-MIG-a", "hhh"},
+	{"an instance of another GPU", 's', "9-mig-MIG-a", "hhh"},
+	{"another name", 's', "-mog-MIG-a", "hhh"},
+	{"only the lock of an instance", ' ', "-mig-MIG-a", "fhf"},
+};
+
+START_TEST(look)
+{
+	gpumap_inventory *units = units_of(machine);
+	struct lease_sight sights[3 * GPUS];
+	char gpu[LEASE_NAME], got[4] = "";
+	int lock = -1, fds[MOST + 2];
+
+	ck_assert(units);
+	ck_assert_uint_eq(units->count, 3 * GPUS);
+	lease_name(gpu, &machine->gpus[0]);
+	if (instances[_i].lock != ' ')
+		lock = locked_file(gpu, instances[_i].lock == 's');
+	open_files(fds, gpu, instances[_i].files);
+	ck_assert_int_eq(lease_look(sights, &folder, units), GPUMAP_OK);
+	for (int i = 0; i < 3; i++)
+		got[i] = sights[i].lease == LEASE_FREE     ? 'f'
+			 : sights[i].lease == LEASE_SHARED ? 's'
+							   : 'h';
+	ROW_EQ_STR(instances[_i].name, got, instances[_i].want);
+	for (int i = 3; i < 3 * GPUS; i++)
+		ROW_EQ_INT(instances[_i].name, sights[i].lease, LEASE_FREE);
+	for (int i = 0; fds[i] >= 0; i++)
+		close(fds[i]);
+	if (lock >= 0)
+		close(lock);
+	units_free(units);
 }
 END_TEST
 
@@ -223,6 +286,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_loop_test(tests, files, 0, ARRAY_SIZE(names));
 	tcase_add_loop_test(tests, locks, 0, ARRAY_SIZE(sequences));
+	tcase_add_loop_test(tests, look, 0, ARRAY_SIZE(instances));
 	tcase_add_test(tests, each);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Claims of MIG instances: what they are, which ones they may use, and what is said about them. */
+#include "lease/claim.h"
+#include "lease/units.h"
+#include "report.h"
+
+/* "1g.10gb", "1c.3g.40gb", "1g.10gb+me" */
+static bool is_profile(struct span value)
+{
+	bool slices = false;
+
+	for (size_t i = 0; i < value.length; i++) {
+		char c = value.text[i], next = i + 1 < value.length ? value.text[i + 1] : '.';
+
+		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !strchr(".+-", c))
+			return false;
+		slices = slices || (i && c == 'g' && is_digit(value.text[i - 1]) && next == '.');
+	}
+	return slices && is_digit(*value.text);
+}
+
+int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gpumap_report *report)
+{
+	bool any = streq(value, "yes"), none = streq(value, "no");
+	const char *wanted =
+		any || none || is_profile(span_of(value))
+			? NULL
+			: "write a profile of MIG instances such as 1g.10gb, yes or no";
+	char *profile = NULL;
+
+	if (!wanted && !none && claim->terms.slots > 1)
+		wanted = "leave out slots: MIG instances have none";
+	if (!wanted && !none && claim->terms.near)
+		wanted = "leave out near: no link connects MIG instances";
+	if (wanted)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				   ABOUT(.origin = origin, .fix = wanted), "'%s' is not valid",
+				   QUOTE(span_of(value)));
+	if (!any && !none && !(profile = strdup(value)))
+		return report_nomem(report);
+	free(claim->profile);
+	claim->profile = profile;
+	claim->instances = !none;
+	return GPUMAP_OK;
+}
+
+bool claim_is_of_kind(const gpumap_claim *claim, const gpumap_device *unit)
+{
+	return is_instance(unit) == claim->instances;
+}
+
+int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
+			 gpumap_report *report)
+{
+	struct span rest = span_of(claim->from), word;
+	bool *named = calloc(units->count + 1, sizeof(*named));
+
+	if (!named)
+		return report_nomem(report);
+	while (span_split(&rest, ',', &word)) {
+		bool found = false;
+
+		word = span_trim(word);
+		for (size_t g = 0; g < units->count; g++)
+			if (is_instance(&units->gpus[g]) && unit_is_named(&units->gpus[g], word))
+				named[g] = found = true;
+		if (found)
+			continue;
+		free(named);
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			ABOUT(.origin = claim->from_origin,
+			      .fix = "write numbers of nvidia-smi, or UUIDs, as gpumap inventory "
+				     "lists them"),
+			"'%s' is not a MIG instance of this machine, or a GPU with one",
+			QUOTE(word));
+	}
+	for (size_t g = 0; g < units->count; g++)
+		ret[g] = ret[g] && named[g];
+	free(named);
+	return GPUMAP_OK;
+}
+
+const char *claim_kind(const gpumap_claim *claim, size_t count)
+{
+	return claim->instances ? count == 1 ? "MIG instance" : "MIG instances"
+	       : count == 1     ? "GPU"
+				: "GPUs";
+}
+
+const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, const char *inside,
+		      size_t there, size_t all)
+{
+	bool instances = false;
+
+	for (size_t g = 0; g < units->count; g++)
+		instances = instances || is_instance(&units->gpus[g]);
+	if (inside)
+		return !claim->instances && lease_names_instance(span_of(inside), NULL)
+			       ? "this job runs in a lease of MIG instances, from which gpumap "
+				 "pick "
+				 "--mig chooses"
+			       : "ask for fewer: this job runs in a lease, and chooses from its "
+				 "GPUs";
+	if (!claim->instances && instances)
+		return "ask for fewer, or for MIG instances with gpumap pick --mig";
+	if (claim->instances && !all)
+		return "leave out --mig: no GPU of this machine has MIG instances";
+	if (claim->profile)
+		return "ask for fewer, or for a profile that gpumap inventory lists";
+	return there ? "ask for fewer" : "gpumap doctor shows what is wrong with the GPUs";
+}
+
+/* How many of several instances one process sees is a rule, which depends on the driver. */
+int claim_report_hidden(const gpumap_claim *claim, const gpumap_lease *lease, gpumap_report *report)
+{
+	gpumap_request *request = NULL;
+	gpumap_mapping *mapping = NULL;
+	int r = GPUMAP_OK;
+
+	if (!claim->instances || lease->count < 2)
+		return GPUMAP_OK;
+	r = gpumap_request_new(&request);
+	if (r == GPUMAP_OK)
+		r = gpumap_request_set(request, "prefix", lease->visible, NULL, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&mapping, request, lease->machine, NULL);
+	if (r == GPUMAP_OK && gpumap_mapping_visible_count(mapping) < lease->count)
+		report_add(report, FINDING_LEASE_HIDDEN,
+			   ABOUT(.rule = "V9",
+				 .fix = "start one process for each, each with one UUID of the "
+					"list"),
+			   "one process sees only %zu of these %zu MIG instances",
+			   gpumap_mapping_visible_count(mapping), lease->count);
+	gpumap_mapping_free(mapping);
+	gpumap_request_free(request);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}

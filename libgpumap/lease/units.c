@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/units.h"
+
+#include <stdio.h>
+
+gpumap_inventory *units_of(const gpumap_inventory *inventory)
+{
+	gpumap_inventory *units = malloc(sizeof(*units));
+	size_t count = inventory->count, n = 0;
+
+	for (size_t g = 0; g < inventory->count; g++)
+		count += inventory->gpus[g].mig_count;
+	if (!units)
+		return NULL;
+	*units = *inventory;
+	units->whole = inventory;
+	units->count = count;
+	units->gpus = calloc(count + 1, sizeof(*units->gpus));
+	if (!units->gpus) {
+		free(units);
+		return NULL;
+	}
+	for (size_t g = 0; g < inventory->count; g++) {
+		units->gpus[n++] = inventory->gpus[g];
+		for (size_t m = 0; m < inventory->gpus[g].mig_count; m++)
+			units->gpus[n++] = inventory->gpus[g].mig[m];
+	}
+	return units;
+}
+
+void units_free(gpumap_inventory *units)
+{
+	if (!units)
+		return;
+	free(units->gpus);
+	free(units);
+}
+
+const gpumap_device *unit_device(const gpumap_device *unit)
+{
+	return is_instance(unit) ? &unit->gpu->mig[unit->mig_position] : unit->gpu;
+}
+
+const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit)
+{
+	if (is_instance(unit))
+		snprintf(ret, UNIT_TEXT, "MIG %d of GPU %d", unit->mig_position, unit->physical);
+	else
+		snprintf(ret, UNIT_TEXT, "GPU %d", unit->physical);
+	return ret;
+}
+
+static bool begins(const char *uuid, const char *kind, struct span word)
+{
+	return uuid && word.length > strlen(kind) && span_starts(word, kind) &&
+	       strncmp(uuid, word.text, word.length) == 0;
+}
+
+bool unit_is_named(const gpumap_device *unit, struct span word)
+{
+	int64_t number = span_number(word, INT32_MAX);
+
+	return number >= 0 ? unit->physical == number
+			   : begins(unit->gpu->uuid, "GPU-", word) ||
+				     (is_instance(unit) && begins(unit->uuid, "MIG-", word));
+}

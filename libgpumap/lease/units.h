@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be leased: the GPUs of a host, and their MIG instances. The units of an inventory are an
+ * inventory too, in which the instances of each GPU follow it. Its devices are copies that share
+ * what they have with the original ones, so it must not outlive that inventory.
+ */
+#ifndef GM_LEASE_UNITS_H
+#define GM_LEASE_UNITS_H
+
+#include "inventory/inventory.h"
+
+/* NULL without memory. */
+gpumap_inventory *units_of(const gpumap_inventory *inventory);
+/* Also of NULL. */
+void units_free(gpumap_inventory *units);
+
+/* The inventory whose units these are; an inventory itself if it is not a list of units. */
+static inline const gpumap_inventory *units_machine(const gpumap_inventory *units)
+{
+	return units->whole ? units->whole : units;
+}
+
+/* The device that a unit is a copy of. */
+const gpumap_device *unit_device(const gpumap_device *unit);
+
+static inline bool is_instance(const gpumap_device *unit)
+{
+	return unit->mig_position >= 0;
+}
+
+/* "GPU 3", "MIG 1 of GPU 3". */
+enum { UNIT_TEXT = 48 };
+const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit);
+
+/* Whether a word of a list names the unit: the number of its GPU, or the beginning of its UUID or
+ * of that of its GPU. */
+bool unit_is_named(const gpumap_device *unit, struct span word);
+
+#endif
