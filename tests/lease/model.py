@@ -4,10 +4,11 @@
 
 A state has the kernel's locks, the tickets, and the place of each job in its program. A job's next step changes the
 state as the kernel would. Killing a job closes its files. A GPU that was used stays warm until it cools, and a strict
-job does not call a warm GPU free. A job may have one of K slots; a whole GPU is one of 1. Jobs may have different
-folders, with a gate, a queue and slots in each, and one sysfs. All states that can be reached are visited, and in each:
+job does not call a warm GPU free. A job may have one of K slots; a whole GPU is one of 1. It may have a MIG instance,
+which is a slot with a fixed number that counts by itself. Jobs may have different folders, with a gate, a queue and
+slots in each, and one sysfs. All states that can be reached are visited, and in each:
 
-  overlap    the jobs of a GPU are not more than the smallest K of theirs
+  overlap    the jobs of a GPU are not more than the smallest K of theirs, or have different MIG instances
   partial    a job outside of the gate holds all of its GPUs or none
   stuck      if no job can move, and all GPUs are cool, all jobs have ended
   order      a job does not get a GPU or slot that was promised to an earlier one, which still gets as many
@@ -114,8 +115,8 @@ class Job:
 class Model:
     def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=(),
                  outer=()):
-        """wishes: how many GPUs, of which, and of how many slots each; strict: the jobs that are; warm: the GPUs that
-        begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
+        """wishes: how many GPUs, of which, of how many slots each, and which MIG instance of them; strict: the jobs that
+        are; warm: the GPUs that begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
         the first jobs, if they do not begin at the start; outer: pairs of a job and the one that it is inside."""
         self.outer = dict(outer)
         # Each job that has others inside is a space of locks, with one folder; the last one is that of all others.
@@ -125,6 +126,8 @@ class Model:
                       for i in range(len(wishes))]
         self.wishes = [wish[:2] for wish in wishes]
         self.slots = [wish[2] if len(wish) > 2 else 1 for wish in wishes]
+        self.instance = [wish[3] if len(wish) > 3 else None for wish in wishes]
+        self.part = [slots > 1 or instance is not None for slots, instance in zip(self.slots, self.instance)]
         folders = folders or [0] * len(wishes)
         self.folders = [max(folders) + 1 + self.space[i] if i in self.outer else folder
                         for i, folder in enumerate(folders)]
@@ -153,14 +156,17 @@ class Model:
         return any(jobs[i][1] or jobs[i][0] not in (START, ENDED) for i, outer in self.outer.items() if outer == me)
 
     def load(self, jobs, me):
-        """What a job sees: the slots in its folder, and the vendor file, which no slot of its folder may explain."""
+        """What a job sees: the slots in its folder, and the vendor file, which no slot of its folder may explain. Other
+        instances of the GPU explain it, and are no load."""
         load = Load(self.gpus)
         for g in self.gpus:
-            locks = self.locks(jobs, g, self.space[me])
+            locks, explained = self.locks(jobs, g, self.space[me]), False
             for i, lock in locks:
                 if lock >= 0 and self.folders[i] == self.folders[me]:
-                    load.add(g, MANY if self.fault == "own-slots" else self.slots[i])
-            unexplained = any(lock not in (CONVERTING, GUARD) for _, lock in locks) and not load.of[g][0]
+                    explained = True
+                    if self.instance[me] is None or self.instance[i] in (None, self.instance[me]):
+                        load.add(g, MANY if self.fault == "own-slots" else self.slots[i])
+            unexplained = any(lock not in (CONVERTING, GUARD) for _, lock in locks) and not explained
             if unexplained and self.fault != "shared-at-once" or any(lock == EXCLUSIVE for _, lock in locks):
                 load.close(g)
         return load
@@ -172,11 +178,12 @@ class Model:
                 and not (i in self.strict and g in warm and not (self.slots[i] > 1 and load.of[g][0]))}
 
     def before(self, jobs, me):
-        """The jobs of this folder with live tickets before one's own, in their order."""
+        """The jobs of this folder with live tickets before one's own, in their order, that wait for the same kind: GPUs,
+        or the same instance of them."""
         mine = jobs[me][3]
         return [i for _, i in sorted((job[3], i) for i, job in enumerate(jobs)
                                      if job[3] and i != me and (not mine or job[3] < mine)
-                                     and self.folders[i] == self.folders[me])]
+                                     and self.folders[i] == self.folders[me] and self.instance[i] == self.instance[me])]
 
     def earlier(self, jobs, warm, me, fault=""):
         """What the jobs before this one wait for; then one's own wish."""
@@ -227,18 +234,20 @@ class Model:
     def lock(self, jobs, i, g):
         """The next lock of the job on a GPU that it chose: the lock that it has then; None: the kernel refuses it."""
         mine, others, slots = dict(jobs[i][1]).get(g), self.locks(jobs, g, self.space[i], i), self.slots[i]
-        here = [(self.slots[k], lock) for k, lock in others if lock >= 0 and self.folders[k] == self.folders[i]]
+        here = [(self.slots[k], lock) for k, lock in others if lock >= 0 and self.folders[k] == self.folders[i]
+                and (self.instance[k] is None) == (self.instance[i] is None)]
         locked = any(lock not in (CONVERTING, GUARD) for _, lock in others)
-        if mine is None and slots > 1:
-            guarded = any(lock in (CONVERTING, GUARD) or lock == EXCLUSIVE and self.slots[k] > 1 for k, lock in others)
+        if mine is None and self.part[i]:
+            guarded = any(lock in (CONVERTING, GUARD) or lock == EXCLUSIVE and self.part[k] for k, lock in others)
             return BLOCKED if guarded and self.fault != "no-guard" and i not in self.outer else GUARD
         if mine is None or mine == GUARD and not here and self.fault != "shared-at-once":
-            return None if locked and not (self.fault == "no-gate" and slots == 1) else EXCLUSIVE
+            return None if locked and not (self.fault == "no-gate" and not self.part[i]) else EXCLUSIVE
         if mine == EXCLUSIVE:
             return CONVERTING
         if mine in (GUARD, CONVERTING):
             return None if any(lock == EXCLUSIVE for _, lock in others) else SHARED
-        numbers = [n for n in range(slots) if (slots, n) not in here]
+        fixed = self.instance[i]
+        numbers = [n for n in (range(slots) if fixed is None else [fixed]) if (slots, n) not in here]
         return numbers[0] if numbers else None
 
     def step(self, state, i):
@@ -279,7 +288,7 @@ class Model:
                 yield go(TICKET)
         elif at == TAKE:
             locked = dict(held)
-            left = [g for g in want if locked.get(g) is None or self.slots[i] > 1 and locked[g] < 0]
+            left = [g for g in want if locked.get(g) is None or self.part[i] and locked[g] < 0]
             lock = self.lock(jobs, i, left[0]) if left else None
             if lock == BLOCKED:
                 return
@@ -343,9 +352,10 @@ class Model:
     def check(self, state, moves):
         jobs = state[0]
         for g, space in itertools.product(self.gpus, range(len(self.spaces) + 1)):
-            users = [i for i, lock in self.locks(jobs, g, space)
-                     if lock >= 0 or lock == EXCLUSIVE and self.slots[i] == 1]
-            if users and len(users) > min(self.slots[i] for i in users):
+            users = [i for i, lock in self.locks(jobs, g, space) if lock >= 0 or lock == EXCLUSIVE and not self.part[i]]
+            instances = {self.instance[i] for i in users}
+            apart = None not in instances and len(instances) == len(users)
+            if users and not apart and len(users) > min(self.slots[i] for i in users):
                 self.problems.append("overlap: jobs %s" % users)
         for i, outer in self.outer.items():
             mine, its = ([g for g, _ in jobs[k][1]] for k in (i, outer))
@@ -445,6 +455,15 @@ def main():
          [(1, 0), (3, 2)]),
         ("a lease inside a lease inside a lease", [(1, any_of(1)), (1, any_of(1)), (1, any_of(1))], 1, 2, "", [], [], [], [], [],
          [(1, 0), (2, 1)]),
+        ("instances", [(1, any_of(1), 1, 0), (1, any_of(1), 1, 0), (1, any_of(1), 1, 1)], 1, 2, ""),
+        ("an instance beside a whole GPU and a slot", [(1, any_of(1), 1, 0), (1, any_of(1)), (1, any_of(1), 2)], 1, 2,
+         ""),
+        ("instances beside a whole GPU of another folder",
+         [(1, any_of(1), 1, 0), (1, any_of(1), 1, 1), (1, any_of(1))], 1, 2, "", [], [], [], [0, 0, 1]),
+        ("instances of two folders", [(1, any_of(1), 1, 0), (1, any_of(1), 1, 0), (1, any_of(1), 1, 1)], 1, 2, "", [],
+         [], [], [0, 1, 1]),
+        ("with instances of two folders that share at once", [(1, any_of(1), 1, 0), (1, any_of(1), 1, 0)], 1, 0,
+         "shared-at-once", [], [], [], [0, 1]),
     ]
     print("1..%d" % len(cases))
     failed = 0
