@@ -287,7 +287,7 @@ static int take_lease(struct handover *h, gpumap_lease **lease, char **list)
 	return status;
 }
 
-/* A lease that no one was told of, or that nothing holds, ends with this process. */
+/* A lease that is not shown to anyone, or that nothing holds, ends with this process. */
 static void guard(struct handover *h) __attribute__((noreturn));
 static void guard(struct handover *h)
 {

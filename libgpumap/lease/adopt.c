@@ -116,6 +116,7 @@ static int find_gpus(struct adopting *a)
 		r = check_unit(a, gpu);
 		if (r != GPUMAP_OK)
 			return r;
+		a->lease->locks[a->lease->count] = NO_LOCKS;
 		a->lease->gpus[a->lease->count++] = g;
 	}
 	return a->lease->count ? GPUMAP_OK : uses_none(a, complete);
