@@ -104,8 +104,8 @@ static bool read_hosts(struct hosts *ret, struct span value)
 
 		if (length + host.length + 2 > sizeof(ret->names))
 			return false;
-		length += (size_t)sprintf(ret->names + length, "%s%.*s", first ? "" : ",",
-					  (int)host.length, host.text);
+		length += (size_t)snprintf(ret->names + length, sizeof(ret->names) - length,
+					   "%s%.*s", first ? "" : ",", (int)host.length, host.text);
 		ret->slots = first || ret->slots == slots ? slots : 0;
 		any = any || slots;
 		first = false;

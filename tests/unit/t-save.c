@@ -109,7 +109,9 @@ START_TEST(full_disk)
 	ck_assert_int_eq(gpumap_inventory_save(large, "new.ini", NULL), GPUMAP_EFILE);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
 	got = messages(report);
-	ck_assert_str_eq(got, "-1:-1 cannot write the inventory: File too large|");
+	ck_assert_str_eq(got,
+			 "-1:-1 cannot write the inventory: File too large; raise the limit of "
+			 "the size of files: ulimit -f unlimited|");
 	after = slurp("m.ini");
 	ck_assert_str_eq(after, before);
 	ck_assert_int_eq(empty_folder(), 1);
