@@ -112,7 +112,7 @@ COMMANDS = [
 ]
 EMIT = "emit {target} --inventory 4 --hosts a,b --device cuda:%l -- python3 x.py"
 # Commands whose output differs from run to run.
-LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep", "run, free GPUs")
+LOOSE = ("run", "run, a fault", "run, plan", "run, logs", "run, sweep", "run, free GPUs", "leases, JSON")
 
 # jansson loses a character of what it reads when it cannot grow a buffer, and reports nothing.
 LOSSY = ("plan, diff", "run, plan", "exec, plan")
