@@ -47,6 +47,13 @@ bool span_is_utf16(struct span s)
 	return span_starts(s, "\xff\xfe") || span_starts(s, "\xfe\xff");
 }
 
+const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 bool text_ends(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);

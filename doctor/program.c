@@ -67,17 +67,10 @@ static const char *find(struct facts *facts, const char *word)
 	return NULL;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "python", "python3", "python3.11", and "python3.13t", which has no global lock */
 static bool is_python(const char *path)
 {
-	const char *name = last_part(path);
+	const char *name = file_name(path);
 
 	if (!starts_with(name, "python"))
 		return false;
@@ -100,7 +93,7 @@ static const char *interpreter_of(struct facts *facts, struct span line, const c
 		*named = arena_strndup(&facts->arena, word.text, word.length);
 		if (!*named)
 			return NULL;
-		if (path || !streq(last_part(*named), "env"))
+		if (path || !streq(file_name(*named), "env"))
 			return find(facts, *named);
 		path = *named;
 	}
@@ -157,13 +150,13 @@ static const char *chooser_of(const char *path)
 
 static void refuse_script(struct facts *facts, const char *path, const char *interpreter)
 {
-	const char *chooser = chooser_of(path), *name = last_part(path), *hint = "";
+	const char *chooser = chooser_of(path), *name = file_name(path), *hint = "";
 
 	if (chooser)
 		hint = arena_printf(&facts->arena, ": %s which %s prints it", chooser, name);
 	facts->program.kind = fact_unseen(arena_printf(
 		&facts->arena, "%s is a script of %s; name the program that it starts%s", name,
-		interpreter ? last_part(interpreter) : "another program", hint ? hint : ""));
+		interpreter ? file_name(interpreter) : "another program", hint ? hint : ""));
 }
 
 /* The beginning of a file, and in *line its first line behind "#!", whose text is NULL if it is not

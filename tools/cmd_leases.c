@@ -57,34 +57,25 @@ static int read_option(struct arguments *a, const struct options *options, const
 
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
-	gpumap_report *report = a->output.report;
 	struct options options;
 	const char *name;
 	bool failed = false;
 	int r = GPUMAP_OK;
 
 	options_init(&options, "leases", rows, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK && !failed && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			help(&options);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (!output_option(&a->output, name, options.value, &failed))
-			r = read_option(a, &options, name);
-	}
+	while (r == GPUMAP_OK &&
+	       (name = options_next_own(&options, &a->output, help, done, &failed)))
+		r = read_option(a, &options, name);
 	if (failed)
 		r = GPUMAP_EINPUT;
-	if (r == GPUMAP_OK && a->output.format == GPUMAP_FORMAT_SVG)
-		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				ABOUT(.origin = "--format", .fix = "write text or json"),
-				"leases have no picture");
-	if (r == GPUMAP_OK && a->revoke && (a->idle || a->output.format == GPUMAP_FORMAT_JSON))
-		r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				ABOUT(.origin = "--revoke", .fix = "leave out one of them"),
-				"to revoke a lease is not to list leases, as %s asks",
-				a->idle ? "--idle" : "--json");
-	return r;
+	if (r != GPUMAP_OK || *done)
+		return r;
+	if (a->revoke && (a->idle || a->output.format == GPUMAP_FORMAT_JSON))
+		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--revoke", .fix = "leave out one of them"),
+				   "to revoke a lease is not to list leases, as %s asks",
+				   a->idle ? "--idle" : "--json");
+	return refuse_picture(&a->output, "leases have no picture");
 }
 
 /* *answered: false for a lease that could not be revoked. */

@@ -222,10 +222,9 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 static const char *missing_remedy(struct remedy *ret, const char *program)
 {
 	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");
-	const char *slash = strrchr(program, '/');
 	struct strbuf word = {0};
 
-	if (!streq(slash ? slash + 1 : program, "nvidia-smi"))
+	if (!streq(file_name(program), "nvidia-smi"))
 		return "install it, or give its path";
 	words_quote(&word, machine && strlen(machine) < 128 ? machine : "FILE");
 	snprintf(

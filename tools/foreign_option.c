@@ -229,18 +229,11 @@ const char *guessed_option(const char *command, struct span name)
 	return NULL;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *foreign_launcher(const char *const *arguments, size_t count)
 {
 	static const char *const programs[] = {"torchrun", "deepspeed", "mpirun", "mpiexec",
 					       "srun"};
-	const char *program = count ? last_part(arguments[0]) : "";
+	const char *program = count ? file_name(arguments[0]) : "";
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		if (streq(program, programs[i]))

@@ -20,13 +20,6 @@
 
 /* --- the processes ------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The process that a guard waits for; 0: this is not the command line of a guard. */
 static int64_t guarded(const char *command)
 {
@@ -61,7 +54,7 @@ static void read_kind(struct lease_row *row, int64_t *holder)
 	*holder = guarded(text);
 	second = text + strlen(text) + 1;
 	row->kind = *holder > 0 ? LEASE_OF_PROCESS
-		    : streq(base_name(text), "gpumap") && second < text + n && streq(second, "run")
+		    : streq(file_name(text), "gpumap") && second < text + n && streq(second, "run")
 			    ? LEASE_OF_RUN
 			    : LEASE_OF_PROGRAM;
 }
@@ -100,7 +93,7 @@ static bool is_shell(const gpumap_process *p)
 	memcpy(name, word.text, word.length);
 	name[word.length] = '\0';
 	/* A login shell. */
-	return is_shell_name(base_name(*name == '-' ? name + 1 : name));
+	return is_shell_name(file_name(*name == '-' ? name + 1 : name));
 }
 
 static int describe(struct leases *leases)

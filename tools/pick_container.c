@@ -37,13 +37,6 @@ enum {
 
 /* --- its words -------------------------------------------------------------------------------- */
 
-static const char *file_name(const char *word)
-{
-	const char *slash = strrchr(word, '/');
-
-	return slash ? slash + 1 : word;
-}
-
 /* The name of a client of containers, or NULL. */
 static const char *client_name(const char *word)
 {

@@ -30,10 +30,9 @@ bool plan_is_python(const char *path)
 
 const char *plan_script(const char *const *arguments, size_t count)
 {
-	const char *slash = count ? strrchr(arguments[0], '/') : NULL;
 	size_t i = 1;
 
-	if (!count || !starts_with(slash ? slash + 1 : arguments[0], "python"))
+	if (!count || !starts_with(file_name(arguments[0]), "python"))
 		return NULL;
 	/* Skips options of python that are letters without a value. */
 	for (; i < count && *arguments[i] == '-'; i++)
