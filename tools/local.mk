@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# The command line links the library's objects: one file to start, nothing to find.
+# All of the command but its main function, so that tests link parts of it. The command links the library's objects:
+# one file to start, nothing to find.
 include tools/launch/local.mk
-# One rank of another launcher; it needs the launcher's sources and those of plans.
+# One rank of another launcher.
 exec_sources = \
 	tools/exec/check.c \
 	tools/exec/exec.h \
@@ -11,8 +12,8 @@ exec_sources = \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
 	tools/exec/show.c
-bin_PROGRAMS += gpumap
-gpumap_SOURCES = $(launch_sources) $(exec_sources) \
+noinst_LTLIBRARIES += libcommand.la
+libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_config.c \
 	tools/cmd_doctor.c \
 	tools/cmd_emit.c \
@@ -42,7 +43,6 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/lint_column.c \
 	tools/lint_sarif.c \
 	tools/machine.c tools/machine.h \
-	tools/main.c \
 	tools/options.c \
 	tools/output.c \
 	tools/pick_container.c tools/pick_container.h \
@@ -72,10 +72,13 @@ gpumap_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/sweep_share.c tools/sweep_share.h \
 	tools/torchrun_options.c \
 	tools/verify.h tools/verify_json.c tools/verify_past.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
-gpumap_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
+libcommand_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"'
+bin_PROGRAMS += gpumap
+gpumap_SOURCES = tools/main.c
+gpumap_CPPFLAGS = $(libcommand_la_CPPFLAGS)
 gpumap_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
-gpumap_LDADD = libdoctor.la liblint.la libgpumap-core.la
+gpumap_LDADD = libcommand.la libdoctor.la liblint.la libgpumap-core.la
 
 # Asks libcuda in a process of its own (rule N6).
 pkglibexec_PROGRAMS += tools/gpumap-ask-driver

@@ -57,8 +57,7 @@ EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/do
 
 # The command, with allocations that can fail.
 check_PROGRAMS += tests/cli/gpumap-failing
-tests_cli_gpumap_failing_SOURCES = tests/cli/failing-command.c $(failing_malloc)
-tests_cli_gpumap_failing_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_cli_gpumap_failing_SOURCES = tests/cli/failing-command.c $(gpumap_SOURCES)
+tests_cli_gpumap_failing_CPPFLAGS = $(gpumap_CPPFLAGS)
 tests_cli_gpumap_failing_LDFLAGS = $(gpumap_LDFLAGS)
-tests_cli_gpumap_failing_LDADD = $(gpumap_OBJECTS) $(gpumap_LDADD)
-tests_cli_gpumap_failing_DEPENDENCIES = $(gpumap_OBJECTS) $(gpumap_LDADD)
+tests_cli_gpumap_failing_LDADD = $(failing_malloc) $(gpumap_LDADD)

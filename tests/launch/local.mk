@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # The launcher with real processes, through a program that starts ranks without a plan.
 check_PROGRAMS += tests/launch/driver tests/launch/writer
-tests_launch_driver_SOURCES = tests/launch/driver.c $(launch_sources)
+tests_launch_driver_SOURCES = tests/launch/driver.c
 tests_launch_driver_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch
-tests_launch_driver_LDADD = libgpumap-core.la
+tests_launch_driver_LDADD = libcommand.la libgpumap-core.la
 
 # Lines that show whether they arrived whole.
 tests_launch_writer_SOURCES = tests/launch/writer.c
@@ -13,36 +13,34 @@ launch_programs = tests/launch/t-exit-status tests/launch/t-guard-events tests/l
 	tests/launch/t-held-port tests/launch/t-cgroup-folder
 check_PROGRAMS += $(launch_programs)
 endif
-tests_launch_t_exit_status_SOURCES = tests/launch/t-exit-status.c $(launch_sources)
+tests_launch_t_exit_status_SOURCES = tests/launch/t-exit-status.c
 tests_launch_t_exit_status_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
 tests_launch_t_exit_status_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_exit_status_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_exit_status_LDADD = libcommand.la libgpumap-core.la $(CHECK_LIBS)
 
-tests_launch_t_guard_events_SOURCES = tests/launch/t-guard-events.c $(launch_sources)
+tests_launch_t_guard_events_SOURCES = tests/launch/t-guard-events.c
 tests_launch_t_guard_events_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
 tests_launch_t_guard_events_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_guard_events_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_guard_events_LDADD = libcommand.la libgpumap-core.la $(CHECK_LIBS)
 
-tests_launch_t_launch_nomem_SOURCES = tests/launch/t-launch-nomem.c $(launch_sources) $(failing_malloc)
+tests_launch_t_launch_nomem_SOURCES = tests/launch/t-launch-nomem.c
 tests_launch_t_launch_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
 tests_launch_t_launch_nomem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_launch_nomem_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_launch_nomem_LDADD = $(failing_malloc) libcommand.la libgpumap-core.la $(CHECK_LIBS)
 
-tests_launch_t_held_port_SOURCES = tests/launch/t-held-port.c \
-	tools/launch/held_port.c tools/launch/held_port.h
+tests_launch_t_held_port_SOURCES = tests/launch/t-held-port.c
 tests_launch_t_held_port_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch -I$(top_srcdir)/tests/unit
 tests_launch_t_held_port_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_held_port_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_held_port_LDADD = libcommand.la libgpumap-core.la $(CHECK_LIBS)
 
-tests_launch_t_cgroup_folder_SOURCES = tests/launch/t-cgroup-folder.c \
-	tools/launch/cgroup_folder.c tools/launch/rank_cgroup.h
+tests_launch_t_cgroup_folder_SOURCES = tests/launch/t-cgroup-folder.c
 tests_launch_t_cgroup_folder_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools/launch \
 	-I$(top_srcdir)/tests/unit
 tests_launch_t_cgroup_folder_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_launch_t_cgroup_folder_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_launch_t_cgroup_folder_LDADD = libcommand.la libgpumap-core.la $(CHECK_LIBS)
 
 launch_tests = \
 	tests/launch/signals.test \

@@ -1,7 +1,26 @@
 # SPDX-License-Identifier: MIT
 # libcheck programs; each prints TAP, a line for every test.
-unit_ldadd = libgpumap-core.la $(CHECK_LIBS)
+unit_ldadd = tests/unit/libunit.la libgpumap-core.la $(CHECK_LIBS)
 unit_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS)
+# What several of them use: machines, statements and terms as text, for tables of answers; hosts, settings and plans as
+# text; profiles and hosts as text, to plans that can be started; a made-up /proc and /sys.
+if HAVE_CHECK
+check_LTLIBRARIES += tests/unit/libunit.la
+endif
+tests_unit_libunit_la_SOURCES = \
+	tests/unit/jobs.c tests/unit/jobs.h tests/unit/profiles.h \
+	tests/unit/machines.c tests/unit/machines.h \
+	tests/unit/picture.c tests/unit/picture.h \
+	tests/unit/plans.c tests/unit/plans.h \
+	tests/unit/terms.c \
+	tests/unit/tree.c tests/unit/tree.h \
+	tests/unit/tsv.c tests/unit/tsv.h \
+	tests/unit/unit.h
+tests_unit_libunit_la_CFLAGS = $(unit_cflags)
+# A program that links it can make allocations fail; see failing_malloc.h.
+failing_malloc = tests/unit/libfailing-malloc.la
+check_LTLIBRARIES += $(failing_malloc)
+tests_unit_libfailing_malloc_la_SOURCES = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
 if HAVE_CHECK
 unit_programs = \
 	tests/unit/t-attempt \
@@ -99,10 +118,10 @@ tests_unit_t_nvml_SOURCES = tests/unit/t-nvml.c tests/unit/unit.h \
 tests_unit_t_nvml_CFLAGS = $(unit_cflags)
 tests_unit_t_nvml_LDADD = $(unit_ldadd)
 
-tests_unit_t_nvml_usage_SOURCES = tests/unit/t-nvml-usage.c tests/unit/unit.h $(failing_malloc) \
+tests_unit_t_nvml_usage_SOURCES = tests/unit/t-nvml-usage.c tests/unit/unit.h \
 	tests/unit/fake-nvml.c tests/unit/fake-nvml.h
 tests_unit_t_nvml_usage_CFLAGS = $(unit_cflags)
-tests_unit_t_nvml_usage_LDADD = $(unit_ldadd)
+tests_unit_t_nvml_usage_LDADD = $(failing_malloc) $(unit_ldadd)
 
 tests_unit_t_open_SOURCES = tests/unit/t-open.c tests/unit/unit.h
 tests_unit_t_open_CFLAGS = $(unit_cflags)
@@ -120,108 +139,86 @@ tests_unit_t_pretend_use_CPPFLAGS = $(pretend_cppflags)
 tests_unit_t_pretend_use_CFLAGS = $(unit_cflags)
 tests_unit_t_pretend_use_LDADD = $(unit_ldadd)
 
-# A made-up /proc and /sys.
-unit_tree = tests/unit/tree.c tests/unit/tree.h tests/unit/unit.h
-tests_unit_t_proc_SOURCES = tests/unit/t-proc.c $(unit_tree)
+tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
 tests_unit_t_proc_LDADD = $(unit_ldadd)
 
 # Of the command, but knows nothing of it.
-tests_unit_t_cpus_SOURCES = tests/unit/t-cpus.c $(unit_tree) $(failing_malloc) \
-	tools/cpus.c tools/cpus.h
+tests_unit_t_cpus_SOURCES = tests/unit/t-cpus.c tests/unit/unit.h
 tests_unit_t_cpus_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_cpus_CFLAGS = $(unit_cflags)
-tests_unit_t_cpus_LDADD = $(unit_ldadd)
+tests_unit_t_cpus_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
 # Of the command as well.
-tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h $(failing_malloc) \
-	$(exec_sources) $(launch_sources) tools/cpus.c tools/helper_path.c tools/machine.c \
-	tools/foreign_option.c tools/lease_here.c tools/options.c tools/plan_hosts.c tools/plan_judge.c \
-	tools/plan_lease.c tools/plan_nodes.c tools/plan_open.c tools/plan_program.c tools/profile_options.c \
-	tools/rank_logs.c tools/rank_place.c tools/rank_rows.c tools/rdzv_options.c tools/torchrun_options.c
+tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h
 tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_exec_nomem_LDADD = liblint.la $(unit_ldadd)
+tests_unit_t_exec_nomem_LDADD = $(failing_malloc) libcommand.la liblint.la $(unit_ldadd)
 
-# Another program that lists these two can make allocations fail; see failing_malloc.h.
-failing_malloc = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
-tests_unit_t_emit_nomem_SOURCES = tests/unit/t-emit-nomem.c tests/unit/unit.h $(failing_malloc)
+tests_unit_t_emit_nomem_SOURCES = tests/unit/t-emit-nomem.c tests/unit/unit.h
 tests_unit_t_emit_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_emit_nomem_LDADD = $(unit_ldadd)
-tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/unit.h \
-	$(failing_malloc)
+tests_unit_t_emit_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
+tests_unit_t_failing_malloc_SOURCES = tests/unit/t-failing-malloc.c tests/unit/unit.h
 tests_unit_t_failing_malloc_CFLAGS = $(unit_cflags)
-tests_unit_t_failing_malloc_LDADD = $(unit_ldadd)
+tests_unit_t_failing_malloc_LDADD = $(failing_malloc) $(unit_ldadd)
 
-# Machines, statements and terms as text, for tables of answers.
-unit_tables = tests/unit/machines.c tests/unit/machines.h tests/unit/terms.c \
-	tests/unit/tsv.c tests/unit/tsv.h
 EXTRA_DIST += tests/vectors
 
-tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h $(unit_tables) $(failing_malloc)
+tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h
 tests_unit_t_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
 # Of the command: what reads and writes a frame.
-tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h $(failing_malloc) \
-	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c tools/ps_watch.c tools/run_shown.c
+tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h
 tests_unit_t_ps_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_ps_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_ps_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_ps_nomem_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
-tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h $(failing_malloc) \
-	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_watch.c tools/run_shown.c
+tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h
 tests_unit_t_ps_watch_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_ps_watch_CFLAGS = $(unit_cflags)
-tests_unit_t_ps_watch_LDADD = $(unit_ldadd)
+tests_unit_t_ps_watch_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
-tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h $(unit_tables)
+tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
 tests_unit_t_properties_LDADD = $(unit_ldadd)
 
-tests_unit_t_rankenv_SOURCES = tests/unit/t-rankenv.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_rankenv_SOURCES = tests/unit/t-rankenv.c tests/unit/unit.h
 tests_unit_t_rankenv_CFLAGS = $(unit_cflags)
 tests_unit_t_rankenv_LDADD = $(unit_ldadd)
 
-tests_unit_t_request_SOURCES = tests/unit/t-request.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_request_SOURCES = tests/unit/t-request.c tests/unit/unit.h
 tests_unit_t_request_CFLAGS = $(unit_cflags)
 tests_unit_t_request_LDADD = $(unit_ldadd)
 
-tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_resolve_SOURCES = tests/unit/t-resolve.c tests/unit/unit.h
 tests_unit_t_resolve_CFLAGS = $(unit_cflags)
 tests_unit_t_resolve_LDADD = $(unit_ldadd)
-tests_unit_t_process_path_SOURCES = tests/unit/t-process-path.c $(unit_tree)
+tests_unit_t_process_path_SOURCES = tests/unit/t-process-path.c tests/unit/unit.h
 tests_unit_t_process_path_CFLAGS = $(unit_cflags)
 tests_unit_t_process_path_LDADD = $(unit_ldadd)
-tests_unit_t_rootfile_SOURCES = tests/unit/t-rootfile.c $(unit_tree)
+tests_unit_t_rootfile_SOURCES = tests/unit/t-rootfile.c tests/unit/unit.h
 tests_unit_t_rootfile_CFLAGS = $(unit_cflags)
 tests_unit_t_rootfile_LDADD = $(unit_ldadd)
 
 # Of the command: how a run shows itself.
-tests_unit_t_run_live_SOURCES = tests/unit/t-run-live.c tests/unit/unit.h $(failing_malloc) \
-	tools/run_live.c tools/run_live.h
+tests_unit_t_run_live_SOURCES = tests/unit/t-run-live.c tests/unit/unit.h
 tests_unit_t_run_live_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_run_live_CFLAGS = $(unit_cflags)
-tests_unit_t_run_live_LDADD = $(unit_ldadd)
+tests_unit_t_run_live_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
-tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h \
-	tests/unit/picture.c tests/unit/picture.h $(failing_malloc)
+tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h
 tests_unit_t_svg_CFLAGS = $(unit_cflags)
-tests_unit_t_svg_LDADD = $(unit_ldadd)
-tests_unit_t_vectors_SOURCES = tests/unit/t-vectors.c tests/unit/unit.h $(unit_tables)
+tests_unit_t_svg_LDADD = $(failing_malloc) $(unit_ldadd)
+tests_unit_t_vectors_SOURCES = tests/unit/t-vectors.c tests/unit/unit.h
 tests_unit_t_vectors_CFLAGS = $(unit_cflags)
 tests_unit_t_vectors_LDADD = $(unit_ldadd)
 
 # Of the command: what it compares, and its answers.
-tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h $(failing_malloc) \
-	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/lease_here.c tools/ps.h tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_watch.c tools/run_live.h tools/run_shown.c \
-	tools/verify.h tools/verify_json.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
+tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h
 tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_verify_CFLAGS = $(unit_cflags)
-tests_unit_t_verify_LDADD = $(unit_ldadd)
+tests_unit_t_verify_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)
@@ -264,10 +261,9 @@ tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h tests/
 tests_unit_t_snapshot_CFLAGS = $(unit_cflags)
 tests_unit_t_snapshot_LDADD = $(unit_ldadd)
 
-tests_unit_t_snapshot_nomem_SOURCES = tests/unit/t-snapshot-nomem.c tests/unit/unit.h \
-	$(failing_malloc)
+tests_unit_t_snapshot_nomem_SOURCES = tests/unit/t-snapshot-nomem.c tests/unit/unit.h
 tests_unit_t_snapshot_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_snapshot_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_snapshot_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
 tests_unit_t_snapshot_recorded_SOURCES = tests/unit/t-snapshot-recorded.c tests/unit/unit.h \
 	tests/unit/snapshots.h
@@ -288,51 +284,46 @@ tests_unit_t_recorded_bad_SOURCES = tests/unit/t-recorded-bad.c tests/unit/recor
 tests_unit_t_recorded_bad_CFLAGS = $(unit_cflags)
 tests_unit_t_recorded_bad_LDADD = $(unit_ldadd)
 
-# Hosts, settings and plans as text.
-unit_plans = tests/unit/plans.c tests/unit/plans.h tests/unit/unit.h
-tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c $(unit_plans) $(failing_malloc)
+tests_unit_t_plan_alike_SOURCES = tests/unit/t-plan-alike.c tests/unit/unit.h
 tests_unit_t_plan_alike_CFLAGS = $(unit_cflags)
-tests_unit_t_plan_alike_LDADD = $(unit_ldadd)
-tests_unit_t_plan_drawn_SOURCES = tests/unit/t-plan-drawn.c tests/unit/draws.h $(unit_plans)
+tests_unit_t_plan_alike_LDADD = $(failing_malloc) $(unit_ldadd)
+tests_unit_t_plan_drawn_SOURCES = tests/unit/t-plan-drawn.c tests/unit/draws.h tests/unit/unit.h
 tests_unit_t_plan_drawn_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_drawn_LDADD = $(unit_ldadd)
 
-tests_unit_t_plan_cells_SOURCES = tests/unit/t-plan-cells.c $(unit_plans)
+tests_unit_t_plan_cells_SOURCES = tests/unit/t-plan-cells.c tests/unit/unit.h
 tests_unit_t_plan_cells_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_cells_LDADD = $(unit_ldadd)
 
-tests_unit_t_plan_cores_SOURCES = tests/unit/t-plan-cores.c $(unit_plans)
+tests_unit_t_plan_cores_SOURCES = tests/unit/t-plan-cores.c tests/unit/unit.h
 tests_unit_t_plan_cores_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_cores_LDADD = $(unit_ldadd)
 
-# Profiles and hosts as text, to plans that can be started.
-unit_jobs = tests/unit/jobs.c tests/unit/jobs.h tests/unit/profiles.h $(unit_plans)
-tests_unit_t_plan_bad_SOURCES = tests/unit/t-plan-bad.c $(unit_jobs)
+tests_unit_t_plan_bad_SOURCES = tests/unit/t-plan-bad.c tests/unit/unit.h
 tests_unit_t_plan_bad_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_bad_LDADD = $(unit_ldadd)
 
-tests_unit_t_plan_diff_SOURCES = tests/unit/t-plan-diff.c $(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_diff_SOURCES = tests/unit/t-plan-diff.c tests/unit/unit.h
 tests_unit_t_plan_diff_CFLAGS = $(unit_cflags)
-tests_unit_t_plan_diff_LDADD = $(unit_ldadd)
+tests_unit_t_plan_diff_LDADD = $(failing_malloc) $(unit_ldadd)
 
-tests_unit_t_plan_job_SOURCES = tests/unit/t-plan-job.c $(unit_jobs)
+tests_unit_t_plan_job_SOURCES = tests/unit/t-plan-job.c tests/unit/unit.h
 tests_unit_t_plan_job_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_job_LDADD = $(unit_ldadd)
 
-tests_unit_t_plan_job_nomem_SOURCES = tests/unit/t-plan-job-nomem.c $(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_job_nomem_SOURCES = tests/unit/t-plan-job-nomem.c tests/unit/unit.h
 tests_unit_t_plan_job_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_plan_job_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_plan_job_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
-tests_unit_t_plan_svg_SOURCES = tests/unit/t-plan-svg.c tests/unit/picture.c tests/unit/picture.h \
-	$(unit_jobs) $(failing_malloc)
+tests_unit_t_plan_svg_SOURCES = tests/unit/t-plan-svg.c tests/unit/unit.h
 tests_unit_t_plan_svg_CFLAGS = $(unit_cflags)
-tests_unit_t_plan_svg_LDADD = $(unit_ldadd)
+tests_unit_t_plan_svg_LDADD = $(failing_malloc) $(unit_ldadd)
 
-tests_unit_t_plan_nomem_SOURCES = tests/unit/t-plan-nomem.c $(unit_plans) $(failing_malloc)
+tests_unit_t_plan_nomem_SOURCES = tests/unit/t-plan-nomem.c tests/unit/unit.h
 tests_unit_t_plan_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_plan_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_plan_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
-tests_unit_t_plan_select_SOURCES = tests/unit/t-plan-select.c $(unit_plans)
+tests_unit_t_plan_select_SOURCES = tests/unit/t-plan-select.c tests/unit/unit.h
 tests_unit_t_plan_select_CFLAGS = $(unit_cflags)
 tests_unit_t_plan_select_LDADD = $(unit_ldadd)
 tests_unit_t_profile_SOURCES = tests/unit/t-profile.c tests/unit/unit.h tests/unit/profiles.h
@@ -343,9 +334,9 @@ tests_unit_t_profile_bad_SOURCES = tests/unit/t-profile-bad.c tests/unit/unit.h 
 tests_unit_t_profile_bad_CFLAGS = $(unit_cflags)
 tests_unit_t_profile_bad_LDADD = $(unit_ldadd)
 
-tests_unit_t_profile_nomem_SOURCES = tests/unit/t-profile-nomem.c tests/unit/unit.h tests/unit/profiles.h $(failing_malloc)
+tests_unit_t_profile_nomem_SOURCES = tests/unit/t-profile-nomem.c tests/unit/unit.h tests/unit/profiles.h
 tests_unit_t_profile_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_profile_nomem_LDADD = $(unit_ldadd)
+tests_unit_t_profile_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
 tests_unit_t_words_SOURCES = tests/unit/t-words.c tests/unit/unit.h
 tests_unit_t_words_CFLAGS = $(unit_cflags)
@@ -355,26 +346,23 @@ tests_unit_t_profile_set_SOURCES = tests/unit/t-profile-set.c tests/unit/unit.h 
 tests_unit_t_profile_set_CFLAGS = $(unit_cflags)
 tests_unit_t_profile_set_LDADD = $(unit_ldadd)
 
-tests_unit_t_lint_shell_SOURCES = tests/unit/t-lint-shell.c tests/unit/unit.h \
-	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_lint_shell_SOURCES = tests/unit/t-lint-shell.c tests/unit/unit.h
 tests_unit_t_lint_shell_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_shell_LDADD = liblint.la $(unit_ldadd)
 
-tests_unit_t_lint_shell_nomem_SOURCES = tests/unit/t-lint-shell-nomem.c tests/unit/unit.h \
-	$(failing_malloc)
+tests_unit_t_lint_shell_nomem_SOURCES = tests/unit/t-lint-shell-nomem.c tests/unit/unit.h
 tests_unit_t_lint_shell_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_shell_nomem_LDADD = liblint.la $(unit_ldadd)
+tests_unit_t_lint_shell_nomem_LDADD = $(failing_malloc) liblint.la $(unit_ldadd)
 
 # Needs no libcheck: tests/cli/lint-shell.test runs it on scripts that are in use.
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
 tests_unit_lint_shell_main_LDADD = liblint.la libgpumap-core.la
-tests_unit_t_doctor_nomem_SOURCES = tests/unit/t-doctor-nomem.c tests/unit/unit.h \
-	tests/unit/tree.c tests/unit/tree.h $(failing_malloc)
+tests_unit_t_doctor_nomem_SOURCES = tests/unit/t-doctor-nomem.c tests/unit/unit.h
 tests_unit_t_doctor_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_doctor_nomem_LDADD = libdoctor.la liblint.la $(unit_ldadd)
-tests_unit_t_doctor_program_SOURCES = tests/unit/t-doctor-program.c tests/unit/unit.h \
-	tests/unit/tree.c tests/unit/tree.h
+tests_unit_t_doctor_nomem_LDADD = $(failing_malloc) libdoctor.la liblint.la \
+	$(unit_ldadd)
+tests_unit_t_doctor_program_SOURCES = tests/unit/t-doctor-program.c tests/unit/unit.h
 tests_unit_t_doctor_program_CFLAGS = $(unit_cflags)
 tests_unit_t_doctor_program_LDADD = libdoctor.la liblint.la $(unit_ldadd)
 tests_unit_t_doctor_SOURCES = tests/unit/t-doctor.c tests/unit/unit.h
@@ -384,17 +372,14 @@ tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/un
 tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_environment_LDADD = liblint.la $(unit_ldadd)
 
-tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h $(failing_malloc) \
-	tools/lint_column.c tools/lint_sarif.c
+tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h
 tests_unit_t_lint_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_nomem_LDADD = liblint.la $(unit_ldadd)
+tests_unit_t_lint_nomem_LDADD = $(failing_malloc) libcommand.la liblint.la $(unit_ldadd)
 
-tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h \
-	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_lint_python_SOURCES = tests/unit/t-lint-python.c tests/unit/unit.h
 tests_unit_t_lint_python_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_python_LDADD = liblint.la $(unit_ldadd)
-tests_unit_t_python_device_SOURCES = tests/unit/t-python-device.c tests/unit/unit.h \
-	tests/unit/tsv.c tests/unit/tsv.h
+tests_unit_t_python_device_SOURCES = tests/unit/t-python-device.c tests/unit/unit.h
 tests_unit_t_python_device_CFLAGS = $(unit_cflags)
 tests_unit_t_python_device_LDADD = liblint.la $(unit_ldadd)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Starting and supervising ranks: what a program that does so lists among its sources.
+# Starting and supervising ranks.
 launch_sources = \
 	tools/launch/bind.c tools/launch/bind.h \
 	tools/launch/cgroup_folder.c \
