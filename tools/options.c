@@ -23,28 +23,19 @@ static const struct option_row common[] = {
 
 static int add_key(const gpumap_key *key, void *data)
 {
-	static const char *const may_be_left_out[][2] = {
-		{"yes|no", "[yes|no]"},
-		{"yes|no|--OPTION", "[yes|no|--OPTION]"},
-		{"yes|no|DURATION", "[yes|no|DURATION]"},
-	};
 	struct options *options = data;
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_OPTION);
-	const char *value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
 	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
 
 	if (!name)
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(may_be_left_out); i++)
-		if (streq(value, may_be_left_out[i][0]))
-			value = may_be_left_out[i][1];
 	if (section && streq(section, "program") && !options->program)
 		options->program = options->count;
 	/* The default of the program's device is to read the program, as its help describes. */
 	if (section && streq(section, "profile"))
 		options->defaults[options->count] = gpumap_key_str(key, GPUMAP_KEY_DEFAULT);
-	options->rows[options->count++] =
-		(struct option_row){name, value, gpumap_key_str(key, GPUMAP_KEY_HELP)};
+	options->rows[options->count++] = (struct option_row){
+		name, gpumap_key_str(key, GPUMAP_KEY_VALUE), gpumap_key_str(key, GPUMAP_KEY_HELP)};
 	return 0;
 }
 
@@ -64,22 +55,35 @@ void options_init(struct options *options, const char *command, const struct opt
 		gpumap_profile_key_each(add_key, options);
 }
 
-/* Whether the value is optional: "[yes|no]" is, "[VAR=]LIST" is not. */
+/* "[auto|always]" is, "[VAR=]LIST" is not. */
+static bool in_brackets(const char *value)
+{
+	return *value == '[' && value[strlen(value) - 1] == ']';
+}
+
+/* Whether the value may be left out: "[auto|always]", "yes|no", "yes|no|DURATION". */
 static bool optional(const struct option_row *row)
 {
-	return row->value && *row->value == '[' && row->value[strlen(row->value) - 1] == ']';
+	return row->value && (in_brackets(row->value) || starts_with(row->value, "yes|no"));
+}
+
+/* The words of a value, without brackets. */
+static struct span value_words(const struct option_row *row)
+{
+	size_t length = strlen(row->value);
+
+	return in_brackets(row->value) ? (struct span){row->value + 1, length - 2}
+				       : (struct span){row->value, length};
 }
 
 /* `--color always` would treat "always" as an operand, which may be a program. */
 static bool is_apart(const struct option_row *row, const char *word)
 {
-	const char *value = row->value + 1;
+	struct span words = value_words(row), one;
 
-	for (size_t length; *value && word; value += length + 1) {
-		length = strcspn(value, "|]");
-		if (span_is((struct span){value, length}, word))
+	while (word && span_split(&words, '|', &one))
+		if (span_is(one, word))
 			return true;
-	}
 	return false;
 }
 
@@ -239,7 +243,8 @@ static void print_row(const struct options *options, const struct option_row *ro
 	char left[80], help[512];
 
 	if (optional(row))
-		snprintf(left, sizeof(left), "%s[=%s", row->name, row->value + 1);
+		snprintf(left, sizeof(left), "%s[=%.*s]", row->name, (int)value_words(row).length,
+			 value_words(row).text);
 	else
 		snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
 			 row->value ? row->value : "");
