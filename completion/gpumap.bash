@@ -3,10 +3,11 @@
 # bash completion for gpumap(1). Commands, options and the words that an option takes are
 # read from gpumap's own help, so that they are those of the gpumap that is installed.
 
-# _gpumap_options COMMAND: lines "--mode single|dp|ddp|mp"; --color[=WHEN] is "--color"
+# _gpumap_options COMMAND: lines "--mode single|dp|ddp|mp"; --wait[=TIME], whose value may be left out, is "--wait=TIME"
 _gpumap_options() {
 	"$gpumap" "$1" --help 2>/dev/null |
-		sed -n 's/^  \(--[a-z-]*\)\(\[=[^]]*\]\)\{0,1\}\( [^ ][^ ]*\)\{0,1\}.*/\1\3/p'
+		sed -n 's/^  \(--[a-z-]*\)\[\(=[^]]*\)\].*/\1\2/p; t
+			s/^  \(--[a-z-]*\)\( [^ ][^ ]*\)\{0,1\}.*/\1\2/p'
 }
 
 _gpumap_commands() {
@@ -27,13 +28,10 @@ _gpumap_pids() {
 _gpumap_values() {
 	local spec words=()
 
-	spec=$(_gpumap_options "$1" | sed -n "s/^$2 //p")
+	spec=$(_gpumap_options "$1" | sed -n "s/^$2[ =]//p")
 	case $2 in
-	--color) spec='auto|always|never' ;;
-	--strict | --pass-local-rank) spec='yes|no' ;;
 	--launcher) [[ $1 == config || $1 == lint ]] || spec='torchrun|accelerate|deepspeed|ray|dask|flux|slurm' ;;
 	--profile) mapfile -t words < <("$gpumap" config list 2>/dev/null | sed -n 's/^[* ] profile  *\([^ ]*\).*/\1/p') ;;
-	--workdir | --log-dir | --root) spec=FILE ;;
 	--pid) mapfile -t words < <(_gpumap_pids) ;;
 	esac
 	case $spec in
@@ -43,7 +41,7 @@ _gpumap_values() {
 	mapfile -t -O "${#words[@]}" words < <(tr '|' '\n' <<<"$spec" | grep -vxE '([a-z]+:)?-*[A-Z]+(,\.\.\.)?|N,N,\.\.\.')
 	mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
 	case $spec in
-	FILE* | WHAT*)
+	FILE* | WHAT* | DIR)
 		compopt -o filenames 2>/dev/null
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
 		;;
@@ -95,7 +93,7 @@ _gpumap() {
 	if [[ $option ]]; then
 		_gpumap_values "$command" "$option"
 	elif [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_options "$command" | sed 's/ .*//')" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "$(_gpumap_options "$command" | sed 's/[ =].*//')" -- "$cur")
 	else
 		case $command in
 		rules) mapfile -t COMPREPLY < <(compgen -W "$({ "$gpumap" rules && "$gpumap" rules GM; } 2>/dev/null | sed -n 's/^\([A-Z]*[0-9][0-9a-z]*\) .*/\1/p')" -- "${cur^^}") ;;
