@@ -7,6 +7,7 @@
  *	tables options	the options of gpumap config in gpumap(1)
  *	tables settings	the options of gpumap-train(1)
  *	tables SECTION	the keys of a section in gpumap.ini(5)
+ *	tables macros	the keys there of [profile] that take %r and so on
  * "make update-manual" puts them into place; tests/sync/manual.test compares.
  */
 #include <stdbool.h>
@@ -51,12 +52,12 @@ static const struct code codes[] = {
 };
 
 struct key {
-	const char *section, *name, *option, *value, *initial, *help;
+	const char *section, *name, *option, *kind, *value, *initial, *help;
 };
 
 static const struct key keys[] = {
 #define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help) \
-	{#section, #name, option, value, initial, help},
+	{#section, #name, option, #kind, value, initial, help},
 #include "profile_keys.def"
 #undef PROFILE_KEY
 };
@@ -381,6 +382,20 @@ static bool put_keys(const char *what)
 	return any;
 }
 
+static bool has_macros(const struct key *key)
+{
+	return strncmp(key->kind, "MACRO", 5) == 0 || strcmp(key->kind, "STREAM") == 0;
+}
+
+static void put_keys_with_macros(void)
+{
+	fputs(".Ic", stdout);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(keys[i].section, "PROFILE") == 0 && has_macros(&keys[i]))
+			printf(" %s ,", keys[i].name);
+	putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -395,6 +410,8 @@ int main(int argc, char **argv)
 		put_options();
 	else if (strcmp(what, "settings") == 0)
 		put_settings();
+	else if (strcmp(what, "macros") == 0)
+		put_keys_with_macros();
 	else if (!put_keys(what))
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
