@@ -21,6 +21,20 @@ static bool any_text(struct span value, struct span *wrong)
 	return true;
 }
 
+/* The number of a form without functions; a number below `least`: it has none. */
+static int64_t whole_number(const struct form *form, struct span value)
+{
+	bool negative = form->least < 0 && span_starts(value, "-");
+	int64_t number;
+
+	if (negative)
+		value = (struct span){value.text + 1, value.length - 1};
+	number = span_number(value, INT32_MAX);
+	if (number < 0)
+		return form->least - 1;
+	return negative ? -number : number;
+}
+
 bool form_check(const struct form *form, struct span value, struct span *wrong)
 {
 	int64_t number;
@@ -28,7 +42,7 @@ bool form_check(const struct form *form, struct span value, struct span *wrong)
 	if (form->check)
 		return form->check(value, wrong);
 	*wrong = value;
-	number = span_number(value, INT32_MAX);
+	number = whole_number(form, value);
 	return number >= form->least && number <= form->most;
 }
 
@@ -36,7 +50,7 @@ int64_t form_number(const struct form *form, struct span value)
 {
 	if (form->number)
 		return form->number(value);
-	return form->check ? -1 : span_number(value, INT32_MAX);
+	return form->check ? -1 : whole_number(form, value);
 }
 
 /* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */

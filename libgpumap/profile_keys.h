@@ -92,7 +92,7 @@ struct key_value {
 	/* the part for the form of the alternative: "4" of cores:4; or a whole word */
 	struct span text;
 	int64_t number; /* of a KEY_NUMBER or SIGNAL; milliseconds of a DURATION; the SIGNAL,... as
-			 * bits; else -1 */
+			 * bits; else -1, which a KEY_NUMBER may be too: `word` tells them apart */
 };
 
 /* profile_value_check(), and the value; "" is the key's default. A value that is "" by default, a
@@ -113,8 +113,7 @@ const char *key_word(struct key_word *ret, enum profile_key_id id, int word);
 /* A form in capitals. */
 struct form {
 	const char *name;
-	/* NULL: a whole number from `least`, at least 0, to `most`. False: *wrong is the invalid
-	 * piece. */
+	/* NULL: a whole number from `least` to `most`. False: *wrong is the invalid piece. */
 	bool (*check)(struct span value, struct span *wrong);
 	int64_t (*number)(struct span value); /* NULL: it has no number, or `check` is NULL */
 	const char *fix;                      /* NULL: the remedy is the key's grammar */
