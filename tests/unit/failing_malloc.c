@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "failing_malloc.h"
 
+#include "sanitized.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ALLOCATOR_TAKEN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
-	__has_feature(thread_sanitizer)
-#define ALLOCATOR_TAKEN 1
-#endif
-#endif
-
 /* volatile, because compilers assume that malloc changes no variable */
 static volatile size_t count, fail_at;
 static volatile bool failed;
 static int told = -1; /* a descriptor */
 
-#if defined(__GLIBC__) && !defined(ALLOCATOR_TAKEN)
+#if defined(__GLIBC__) && !SANITIZED
 /* glibc's own names of its allocator, for programs that replace malloc. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);

@@ -20,7 +20,8 @@ tests_unit_libunit_la_CFLAGS = $(unit_cflags)
 # A program that links it can make allocations fail; see failing_malloc.h.
 failing_malloc = tests/unit/libfailing-malloc.la
 check_LTLIBRARIES += $(failing_malloc)
-tests_unit_libfailing_malloc_la_SOURCES = tests/unit/failing_malloc.c tests/unit/failing_malloc.h
+tests_unit_libfailing_malloc_la_SOURCES = tests/unit/failing_malloc.c tests/unit/failing_malloc.h \
+	tests/unit/sanitized.h
 if HAVE_CHECK
 unit_programs = \
 	tests/unit/t-attempt \

@@ -12,7 +12,7 @@
 #include "text.h"
 #include "unit.h"
 
-enum { MAX_GPUS = 5, CLUSTERS = 1500, PAIRS = 30000 };
+enum { MAX_GPUS = 5, CLUSTERS = SANITIZED ? 300 : 1500, PAIRS = SANITIZED ? 6000 : 30000 };
 
 /* --- draws ------------------------------------------------------------------------------ */
 

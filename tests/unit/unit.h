@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sanitized.h"
+
 #define ROW_EQ_INT(name, got, want) \
 	ck_assert_msg((got) == (want), "%s: %s is %lld, not %lld", name, #got, (long long)(got), \
 		      (long long)(want))

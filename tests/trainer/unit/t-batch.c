@@ -8,11 +8,7 @@
 #include "vectors.h"
 
 /* Whether the speed of this build means anything. */
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-	!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#if defined(__OPTIMIZE__) && !SANITIZED
 #define AT_FULL_SPEED true
 #else
 #define AT_FULL_SPEED false

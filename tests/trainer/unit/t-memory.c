@@ -77,10 +77,7 @@ START_TEST(memory_is_zero)
 }
 END_TEST
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+#if !SANITIZED
 /* Where a page was touched before, the kernel gives no huge page. Memory of this size is new; the
  * sanitizer would write its first bytes. */
 START_TEST(huge_pages_are_asked_for_first)

@@ -239,20 +239,6 @@ START_TEST(no_more_threads)
 }
 END_TEST
 
-/* Sanitizers map more than the limit allows. */
-static bool sanitized(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-	__has_feature(memory_sanitizer)
-	return true;
-#endif
-#endif
-	return false;
-}
-
 int main(void)
 {
 	Suite *suite = suite_create("threads");
@@ -268,7 +254,8 @@ int main(void)
 	tcase_add_test(tests, many_runs);
 	tcase_add_test(tests, signals_come_to_the_caller);
 	tcase_add_loop_test(tests, no_member_is_refused, -1, 1);
-	if (!sanitized())
+	/* Sanitizers map more than the limit allows. */
+	if (!SANITIZED)
 		tcase_add_test(tests, no_more_threads);
 	return unit_run(suite);
 }
