@@ -35,19 +35,25 @@ static void add(struct leases *all, size_t gpu, size_t slots, int64_t pid)
 	list[all->count++] = (struct held){gpu, slots, pid};
 }
 
-/* A slot, or an instance. */
-static void add_part(struct span gpu, size_t slots, int fd, void *data)
+/* A slot, or an instance. One that does not exist any more counts as its GPU, which it keeps. */
+static void add_part(struct span part, size_t slots, int fd, void *data)
 {
 	struct leases *all = data;
+	size_t found = all->units->count;
 	char name[LEASE_NAME];
 
 	for (size_t g = 0; g < all->units->count; g++) {
 		lease_name(name, &all->units->gpus[g]);
-		if (span_is(gpu, name) && (!slots || all->sights[g].lease == LEASE_SHARED)) {
-			add(all, g, slots ? slots : 1, lease_locker(fd));
-			return;
+		if (span_is(part, name)) {
+			found = g;
+			break;
 		}
+		if (!slots && !is_instance(&all->units->gpus[g]) &&
+		    lease_names_instance(part, name))
+			found = g;
 	}
+	if (found < all->units->count && (!slots || all->sights[found].lease == LEASE_SHARED))
+		add(all, found, slots ? slots : 1, lease_locker(fd));
 }
 
 static int by_gpu_and_pid(const void *a, const void *b)

@@ -102,17 +102,19 @@ bool lease_names_instance(struct span name, const char *gpu);
  * "sub-1-4711-gpu-UUID-slot-0-of-4". */
 struct lease_file_name {
 	int level;       /* 0: it is not of a job inside a lease */
-	int64_t outer;   /* the number of the lease of slots that the job is inside; 0: none */
+	int64_t outer;   /* the number of the lease of parts that the job is inside; 0: none */
 	struct span gpu; /* or the MIG instance, as lease_name() writes it */
 	size_t slots;    /* 0: it is not the file of a slot */
 };
 
-/* The number of a slot, by the inode of its file. */
+/* The number of a slot or MIG instance, by the inode of its file. */
 static inline int64_t lease_number(ino_t inode)
 {
 	return (int64_t)(inode & INT64_MAX);
 }
 
+/* Whether it is the file of a part of a GPU: a slot or a MIG instance. */
+bool lease_is_part(const struct lease_file_name *name);
 /* False: it is another file. */
 bool lease_name_read(struct lease_file_name *ret, const char *name);
 /* Whether a file of the folder is one of this level. */

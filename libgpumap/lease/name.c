@@ -41,6 +41,11 @@ bool lease_names_instance(struct span name, const char *gpu)
 	return false;
 }
 
+bool lease_is_part(const struct lease_file_name *name)
+{
+	return name->slots || lease_names_instance(name->gpu, NULL);
+}
+
 /* The number at the end of `name`, which is cut off with the `mark` before it; -1: there is none.
  */
 static int64_t cut_number(struct span *name, const char *mark)
@@ -92,7 +97,7 @@ bool lease_name_read(struct lease_file_name *ret, const char *name)
 	*ret = (struct lease_file_name){0};
 	if (starts_with(name, LEASE_NESTED)) {
 		name += strlen(LEASE_NESTED);
-		ret->level = (int)cut_first(&name, INT_MAX);
+		ret->level = (int)cut_first(&name, INT_MAX - 1);
 		if (!ret->level)
 			return false;
 		ret->outer = cut_first(&name, INT64_MAX);

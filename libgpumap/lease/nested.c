@@ -31,7 +31,7 @@ struct search {
 	const struct lease_folder *folder;
 	const struct chain *chain;
 	int level;           /* of the files in `names` */
-	int64_t outer;       /* the number of the lease of slots that they are inside, or are; 0 */
+	int64_t outer;       /* the number of the lease of parts that they are inside, or are; 0 */
 	struct strbuf names; /* "gpu-UUID gpu-UUID" */
 	bool watches;        /* the process has a handle of one of the chain */
 };
@@ -84,10 +84,10 @@ static bool is_in_folder(const struct lease_folder *folder, const char *name, co
 	       ours.st_ino == theirs.st_ino;
 }
 
-/* A lease of slots has the number of one of its files, the lowest. */
+/* A lease of slots or MIG instances has the number of one of its files, the lowest. */
 static void add_name(struct search *s, const struct lease_file_name *name, int64_t number)
 {
-	int64_t outer = name->slots ? number : name->outer;
+	int64_t outer = lease_is_part(name) ? number : name->outer;
 
 	if (name->level < s->level)
 		return;

@@ -34,7 +34,7 @@ struct locked_file {
 	int fd; /* open, so that its number is no other file's */
 	dev_t dev;
 	ino_t ino;
-	int64_t number; /* of a slot, which the names of what is inside it have; 0 */
+	int64_t number; /* of a slot or instance, which the names of what is inside have; 0 */
 	bool inside;
 };
 
@@ -45,7 +45,7 @@ struct ending {
 	int64_t taker;    /* the process that took it; 0: not visible */
 	bool parts;       /* it has slots or MIG instances of the GPUs */
 	int level;        /* how many leases it is inside */
-	int64_t outer;    /* the number in the names of what is inside; -1: those of its slots */
+	int64_t outer;    /* the number in the names of what is inside; -1: those of its parts */
 	bool inside;      /* what is inside ends now */
 	struct lease_folder folder;
 	struct locked_file *files;
@@ -65,7 +65,7 @@ static const struct locked_file *find_file(const struct ending *e, const struct 
 }
 
 /* Takes the descriptor; -1: there is no such file. */
-static void add_file(struct ending *e, int fd, bool slot)
+static void add_file(struct ending *e, int fd, bool part)
 {
 	struct locked_file *files;
 	struct stat st;
@@ -84,7 +84,7 @@ static void add_file(struct ending *e, int fd, bool slot)
 	}
 	e->files = files;
 	files[e->count++] = (struct locked_file){fd, st.st_dev, st.st_ino,
-						 slot ? lease_number(st.st_ino) : 0, e->inside};
+						 part ? lease_number(st.st_ino) : 0, e->inside};
 }
 
 static void close_files(struct ending *e)
@@ -94,20 +94,29 @@ static void close_files(struct ending *e)
 	free(e->files);
 }
 
+/* Whether the name is that of a unit that ends, or of the GPU of an instance that does. */
+static bool is_of_units(const struct ending *e, struct span name)
+{
+	char own[LEASE_NAME], gpu[LEASE_NAME];
+
+	for (size_t g = 0; g < e->inventory->count; g++) {
+		lease_name(own, &e->inventory->gpus[g]);
+		lease_name(gpu, e->inventory->gpus[g].gpu);
+		if (e->gpus[g] && (span_is(name, own) || span_is(name, gpu)))
+			return true;
+	}
+	return false;
+}
+
 /* Whether the file of a name is of a job inside: at a deeper level, and inside the lease or one of
- * the slots that were found. */
+ * the parts that were found. */
 static bool is_inside(const struct ending *e, const struct lease_file_name *name)
 {
-	bool of_lease = name->outer == e->outer, marked = false;
-	char own[LEASE_NAME];
+	bool of_lease = name->outer == e->outer;
 
 	for (size_t i = 0; name->outer && i < e->count && !of_lease; i++)
 		of_lease = e->files[i].number == name->outer;
-	for (size_t g = 0; of_lease && g < e->inventory->count && !marked; g++) {
-		lease_name(own, &e->inventory->gpus[g]);
-		marked = e->gpus[g] && span_is(name->gpu, own);
-	}
-	return marked && name->level > e->level;
+	return of_lease && name->level > e->level && is_of_units(e, name->gpu);
 }
 
 /* Adds the files of jobs inside. False: there are no further ones. */
@@ -121,7 +130,7 @@ static bool add_inside(struct ending *e)
 	while (dir && (entry = readdir(dir)))
 		if (lease_name_read(&name, entry->d_name) && is_inside(e, &name))
 			add_file(e, lease_file(&e->folder, entry->d_name, O_RDONLY, false),
-				 name.slots);
+				 lease_is_part(&name));
 	if (dir)
 		closedir(dir);
 	return e->count > before;
@@ -256,39 +265,44 @@ struct found {
 	bool *leased; /* of each GPU */
 };
 
-static void find_slot(struct span gpu, size_t slots, int fd, void *data)
+/* An instance that does not exist any more is a part of its GPU. */
+static bool is_part_of(struct span part, size_t slots, const gpumap_device *unit)
+{
+	char name[LEASE_NAME];
+
+	lease_name(name, unit);
+	return span_is(part, name) ||
+	       (!slots && !is_instance(unit) && lease_names_instance(part, name));
+}
+
+static void find_part(struct span gpu, size_t slots, int fd, void *data)
 {
 	struct found *found = data;
 	struct ending *e = found->e;
-	char name[LEASE_NAME];
 
 	if (lease_locker(fd) != e->taker)
 		return;
 	for (size_t g = 0; g < e->inventory->count; g++) {
-		lease_name(name, &e->inventory->gpus[g]);
-		if (!e->gpus[g] || !span_is(gpu, name))
+		if (!e->gpus[g] || !is_part_of(gpu, slots, &e->inventory->gpus[g]))
 			continue;
 		found->leased[g] = true;
-		add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots);
-		e->outer = slots ? -1 : 0;
+		add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		e->outer = -1;
 	}
 }
 
-/* Which of the GPUs the lease has, and the files of its slots. It may have ended by now, and others
- * may have the GPUs. */
+/* Which of the units the lease has, and the files of its parts. It may have ended by now, and
+ * others may have the GPUs. */
 static int find_leased(struct ending *e, bool *leased)
 {
 	struct found found = {e, leased};
 	int64_t holder;
 
-	memset(leased, 0, e->inventory->count * sizeof(*leased));
-	if (e->parts)
-		return lease_slots_each(&e->folder, find_slot, &found);
 	for (size_t g = 0; g < e->inventory->count; g++)
-		leased[g] = e->gpus[g] &&
+		leased[g] = e->gpus[g] && !e->parts &&
 			    lease_held(&e->folder, &e->inventory->gpus[g], &holder) == LEASE_HELD &&
 			    holder == e->taker;
-	return GPUMAP_OK;
+	return lease_slots_each(&e->folder, find_part, &found);
 }
 
 static enum revoke_failure failure_of(const struct ending *e)
@@ -362,7 +376,7 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 /* --- one's own ------------------------------------------------------------------------------ */
 
 /* Where the lease is: how many leases it is inside, and the number of the one around it. */
-static void find_place(struct ending *e, const gpumap_lease *lease, bool slots)
+static void find_place(struct ending *e, const gpumap_lease *lease, bool parts)
 {
 	struct lease_file_name read;
 	char name[LEASE_NAME];
@@ -370,7 +384,7 @@ static void find_place(struct ending *e, const gpumap_lease *lease, bool slots)
 	snprintf(name, sizeof(name), "%s" LEASE_GPU, lease->prefix);
 	lease_name_read(&read, name);
 	e->level = read.level;
-	e->outer = slots ? -1 : read.outer;
+	e->outer = parts ? -1 : read.outer;
 }
 
 /* Whether the lease still has the GPU, which may have been revoked, and be another's by now. */
@@ -383,30 +397,29 @@ static bool has_lock(const struct lease_locks *locks)
 	return info && lease_lock_in(&exclusive, &taker, info);
 }
 
-/* Marks in `gpus` those that the lease has. Returns whether it has slots. */
+/* Marks in `gpus` those that the lease has. Returns whether it has parts of GPUs. */
 static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 {
-	bool slots = false;
+	bool parts = false;
 
 	for (size_t i = 0; i < lease->count; i++) {
 		const struct lease_locks *locks = &lease->locks[i];
-		const gpumap_device *unit = &lease->inventory->gpus[lease->gpus[i]];
 
 		gpus[lease->gpus[i]] = has_lock(locks);
-		if (locks->slot < 0 || is_instance(unit) || !gpus[lease->gpus[i]])
+		if (locks->slot < 0 || !gpus[lease->gpus[i]])
 			continue;
-		slots = true;
+		parts = true;
 		add_file(e, fcntl(locks->slot, F_DUPFD_CLOEXEC, 0), true);
 	}
 	e->gpus = gpus;
-	return slots;
+	return parts;
 }
 
 void lease_let_go(const gpumap_lease *lease)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
 	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
-	bool slots = false;
+	bool parts = false;
 	int gate = -1, fd;
 
 	if (lease->folder)
@@ -416,8 +429,8 @@ void lease_let_go(const gpumap_lease *lease)
 	lease_gate(&gate, &e.folder, GATE_MS, NULL);
 	*e.folder.prefix = '\0'; /* all levels */
 	if (gpus)
-		slots = find_own(&e, lease, gpus);
-	find_place(&e, lease, slots);
+		parts = find_own(&e, lease, gpus);
+	find_place(&e, lease, parts);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
 	if (gpus)

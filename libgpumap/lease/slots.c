@@ -28,8 +28,7 @@ int lease_slots_each(const struct lease_folder *folder,
 		int fd = -1;
 
 		if (lease_concerns(folder, entry->d_name) && starts_with(name, LEASE_GPU) &&
-		    lease_name_read(&file, name) &&
-		    (file.slots || lease_names_instance(file.gpu, NULL)))
+		    lease_name_read(&file, name) && lease_is_part(&file))
 			fd = lease_file(folder, name, O_RDONLY, false);
 		if (fd >= 0 && !lease_try(fd, true))
 			fn(file.gpu, file.slots, fd, data);

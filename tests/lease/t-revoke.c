@@ -11,15 +11,21 @@
 #include "inventory/inventory.h"
 #include "lease/claim.h"
 #include "lease/revoke.h"
+#include "lease/units.h"
 #include "unit.h"
 
 enum { MOST = 8, NAME = 2 * LEASE_NAME };
 
-/* A process leases GPU 0, or a slot of it, and locks files. Then the lease is revoked. */
+/* GPU 1 has an instance. */
+enum { UNIT_GPU, UNIT_OTHER, UNIT_INSTANCE, UNITS };
+enum { INSTANCE }; /* instead of a number of slots */
+
+/* A process leases GPU 0, or a slot of it, or the instance, and locks files. Then the lease is
+ * revoked. */
 static const struct {
 	const char *name;
 	size_t slots;
-	const char *files; /* % is the number of its slot, & that of the file before */
+	const char *files; /* % is the number of its part, & that of the file before */
 	bool other;        /* another process has taken the lease that is to be revoked */
 	const char *left; /* for each file, and the lease itself at the end: y if it stays locked */
 } rows[] = {
@@ -40,9 +46,14 @@ static const struct {
 	{"other files", 1,
 	 "sub-1-ticket-1 sub-1-gate sub-0-gpu-0 sub-4294967297-gpu-0 sub--1-gpu-0 xgpu-0", false,
 	 "yyyyyyn"},
+	{"instance", INSTANCE, "", false, "n"},
+	{"instance, of another process", INSTANCE, "", true, "y"},
+	{"inside its instance", INSTANCE, "sub-1-%-gpu-1 sub-1-%-gpu-1-mig-MIG-a sub-2-&-gpu-1",
+	 false, "nnnn"},
+	{"inside another instance", INSTANCE, "sub-1-4711-gpu-1 sub-1-gpu-1", false, "yyn"},
 };
 
-static gpumap_inventory *machine;
+static gpumap_inventory *machine, *units;
 static gpumap_claim *claim;
 static struct lease_folder folder;
 static char path[] = "/tmp/t-revoke-XXXXXX";
@@ -50,13 +61,16 @@ static char path[] = "/tmp/t-revoke-XXXXXX";
 static void begin(void)
 {
 	static const char description[] = "[snapshot]\nschema = 1\n[gpu 0]\nname = a\n"
-					  "[gpu 1]\nname = a\n";
+					  "[gpu 1]\nname = a\n[mig 1:0]\nuuid = MIG-a\n";
 
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	ck_assert(mkdtemp(path));
 	ck_assert_int_eq(
 		gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL),
 		GPUMAP_OK);
+	units = units_of(machine);
+	ck_assert(units);
+	ck_assert_uint_eq(units->count, UNITS);
 	ck_assert_int_eq(gpumap_claim_new(&claim), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_claim_set(claim, "folder", path, NULL, NULL), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_claim_set(claim, "sysfs", path, NULL, NULL), GPUMAP_OK);
@@ -69,9 +83,15 @@ static void end(void)
 
 	lease_folder_close(&folder);
 	gpumap_claim_free(claim);
+	units_free(units);
 	gpumap_inventory_free(machine);
 	snprintf(command, sizeof(command), "rm -r %s", path);
 	ck_assert_int_eq(system(command), 0);
+}
+
+static int unit_of(int row)
+{
+	return rows[row].slots == INSTANCE ? UNIT_INSTANCE : UNIT_GPU;
 }
 
 static int64_t number_of(int fd)
@@ -117,7 +137,8 @@ static void hold(int row, int ready)
 	char names[MOST][NAME];
 	int64_t slot;
 
-	if (!lease_lock(&locks, &folder, &machine->gpus[0], rows[row].slots))
+	if (!lease_lock(&locks, &folder, &units->gpus[unit_of(row)],
+			rows[row].slots ? rows[row].slots : 1))
 		_exit(1);
 	slot = number_of(locks.slot);
 	read_files(names, rows[row].files, slot, true);
@@ -158,24 +179,31 @@ static void finish(pid_t pid)
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 
-static const bool gpus[] = {true, false};
+static int revoke_row(enum revoke_failure *ret, int row, pid_t pid)
+{
+	bool gpus[UNITS] = {false};
+
+	gpus[unit_of(row)] = true;
+	return lease_revoke(ret, claim, units, gpus, pid,
+			    rows[row].slots > 1 || rows[row].slots == INSTANCE, NULL);
+}
 
 START_TEST(locks)
 {
 	const char *name = rows[_i].name;
-	enum revoke_failure results[2];
+	enum revoke_failure results[UNITS];
 	char names[MOST][NAME], left[MOST + 2] = "";
 	int64_t slot;
 	pid_t pid = start(_i, &slot);
 	size_t count = read_files(names, rows[_i].files, slot, false);
 
-	ROW_EQ_INT(name,
-		   lease_revoke(results, claim, machine, gpus, pid + rows[_i].other,
-				rows[_i].slots > 1, NULL),
-		   GPUMAP_OK);
-	ROW_EQ_INT(name, results[0], rows[_i].other ? REVOKE_NOT_LEASED : REVOKE_DONE);
-	ROW_EQ_INT(name, results[1], REVOKE_NOT_LEASED);
-	strcpy(names[count], rows[_i].slots > 1 ? "gpu-0-slot-0-of-2" : "gpu-0");
+	ROW_EQ_INT(name, revoke_row(results, _i, pid + rows[_i].other), GPUMAP_OK);
+	for (int i = 0; i < UNITS; i++)
+		ROW_EQ_INT(name, results[i],
+			   i == unit_of(_i) && !rows[_i].other ? REVOKE_DONE : REVOKE_NOT_LEASED);
+	strcpy(names[count], rows[_i].slots == INSTANCE ? "gpu-1-mig-MIG-a"
+			     : rows[_i].slots > 1       ? "gpu-0-slot-0-of-2"
+							: "gpu-0");
 	for (size_t i = 0; i <= count; i++)
 		left[i] = is_locked(names[i]);
 	ROW_EQ_STR(name, left, rows[_i].left);
@@ -185,7 +213,7 @@ END_TEST
 
 START_TEST(nomem)
 {
-	enum revoke_failure results[2] = {REVOKE_DONE, REVOKE_DONE};
+	enum revoke_failure results[UNITS] = {REVOKE_DONE};
 	bool failed = allocations_can_fail();
 
 	/* It has allocations for each process of the machine, which are alike. */
@@ -195,7 +223,7 @@ START_TEST(nomem)
 		int r;
 
 		allocations_fail_at(n);
-		r = lease_revoke(results, claim, machine, gpus, pid, rows[_i].slots > 1, NULL);
+		r = revoke_row(results, _i, pid);
 		failed = allocations_failed();
 		allocations_fail_at(0);
 		ck_assert_msg(r == GPUMAP_OK || (failed && r == GPUMAP_ENOMEM),

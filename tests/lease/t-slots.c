@@ -278,6 +278,39 @@ START_TEST(each)
 }
 END_TEST
 
+/* An instance that does not exist any more is still leased, and its GPU with it. */
+static int note_lease(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
+{
+	char *got = data;
+
+	ck_assert_int_eq(slots, 1);
+	ck_assert_int_eq(pid, getpid());
+	snprintf(got + strlen(got), 64 - strlen(got), " %d:%d", device->physical,
+		 device->mig_position);
+	return GPUMAP_OK;
+}
+
+START_TEST(destroyed)
+{
+	struct lease_locks of_other, of_destroyed;
+	char got[64] = "";
+	gpumap_claim *claim = NULL;
+
+	ck_assert_int_eq(gpumap_claim_new(&claim), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "folder", path, NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_claim_set(claim, "sysfs", path, NULL, NULL), GPUMAP_OK);
+	ck_assert(lease_lock(&of_other, &folder, &machine->gpus[1].mig[0], 1));
+	ck_assert(lease_lock(&of_destroyed, &folder, &machine->gpus[0].mig[1], 1));
+	machine->gpus[0].mig_count = 1;
+	ck_assert_int_eq(gpumap_lease_each(claim, machine, note_lease, got, NULL), GPUMAP_OK);
+	machine->gpus[0].mig_count = 2;
+	ck_assert_str_eq(got, " 0:-1 1:0");
+	lease_unlock(&of_other);
+	lease_unlock(&of_destroyed);
+	gpumap_claim_free(claim);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("slots");
@@ -288,6 +321,7 @@ int main(void)
 	tcase_add_loop_test(tests, locks, 0, ARRAY_SIZE(sequences));
 	tcase_add_loop_test(tests, look, 0, ARRAY_SIZE(instances));
 	tcase_add_test(tests, each);
+	tcase_add_test(tests, destroyed);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
