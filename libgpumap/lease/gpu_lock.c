@@ -37,8 +37,8 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
-/* Locks the guard of a GPU, which jobs of all folders have while they test its locks or take a
- * slot. False with errno; without the file, *ret is -1. */
+/* Locks the guard of a GPU, which jobs of all folders have while they test its locks or lock it.
+ * False with errno; without the file, *ret is -1. */
 static bool lock_guard(int *ret, const struct lease_folder *folder, const gpumap_device *unit,
 		       int ms)
 {
@@ -143,10 +143,11 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *unit, size_t slots)
 {
 	struct lease_locks locks = NO_LOCKS;
+	bool locked, part = slots > 1 || is_instance(unit);
 	int guard = -1, why;
-	bool locked;
 
-	if ((slots > 1 || is_instance(unit)) && !lock_guard(&guard, folder, unit, TAKE_MS))
+	/* For a whole GPU it only keeps away the tests of other folders. */
+	if (!lock_guard(&guard, folder, unit, TAKE_MS) && part)
 		return false;
 	locked = lock_files(&locks, folder, unit, slots);
 	close_quietly(guard);

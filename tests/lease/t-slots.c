@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "failing_malloc.h"
@@ -311,6 +312,40 @@ START_TEST(destroyed)
 }
 END_TEST
 
+/* A job of another folder tests the locks of a GPU for a moment, with the guard. */
+START_TEST(beside_a_test)
+{
+	static const char *const opened[] = {"device", "vendor"};
+	struct lease_locks whole;
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	for (size_t i = 0; pid == 0 && i < ARRAY_SIZE(opened); i++) {
+		char file[96];
+
+		snprintf(file, sizeof(file), "%s/0000:01:00.0/%s", path, opened[i]);
+		if (!lease_try(open(file, O_RDONLY), false))
+			_exit(1);
+	}
+	if (pid == 0) {
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		usleep(20000);
+		_exit(0);
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	ck_assert_msg(lease_lock(&whole, &folder, &machine->gpus[0], 1), "whole: %s",
+		      strerror(errno));
+	lease_unlock(&whole);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("slots");
@@ -322,6 +357,7 @@ int main(void)
 	tcase_add_loop_test(tests, look, 0, ARRAY_SIZE(instances));
 	tcase_add_test(tests, each);
 	tcase_add_test(tests, destroyed);
+	tcase_add_test(tests, beside_a_test);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
