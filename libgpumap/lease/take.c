@@ -193,7 +193,16 @@ static int by_position(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Locks the chosen GPUs. A lock can fail only if its holder does not use this gate. */
+/* A lock is another's only if its holder does not use this gate. */
+static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
+{
+	if (why == EWOULDBLOCK)
+		tell(t, unit, LEASE_HELD, 0);
+	else
+		tell_file(t, unit, why);
+}
+
+/* Locks the chosen GPUs. */
 static bool lock_all(struct taking *t)
 {
 	gpumap_lease *lease = t->lease;
@@ -201,7 +210,7 @@ static bool lock_all(struct taking *t)
 	for (size_t i = 0; i < t->claim->count; i++) {
 		if (!lease_lock(&lease->locks[i], &t->folder,
 				&lease->inventory->gpus[lease->gpus[i]], t->claim->terms.slots)) {
-			tell(t, &lease->inventory->gpus[lease->gpus[i]], LEASE_HELD, 0);
+			tell_not_locked(t, &lease->inventory->gpus[lease->gpus[i]], errno);
 			while (i)
 				lease_unlock(&lease->locks[--i]);
 			return false;
