@@ -267,14 +267,9 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-/* An instance without a UUID cannot be named in a list. */
-static bool can_lease(const gpumap_claim *claim, const gpumap_device *unit)
+bool claim_can_lease(const gpumap_claim *claim, const gpumap_device *unit)
 {
-	if (!claim_is_of_kind(claim, unit))
-		return false;
-	if (!is_instance(unit))
-		return unit->mig_enabled != 1;
-	return unit->uuid &&
+	return claim_is_of_kind(claim, unit) && unit_can_be_leased(unit) &&
 	       (!claim->profile || (unit->profile && streq(unit->profile, claim->profile)));
 }
 
@@ -285,7 +280,7 @@ int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *u
 	int r = GPUMAP_OK;
 
 	for (size_t g = 0; g < units->count; g++)
-		ret[g] = can_lease(claim, &units->gpus[g]);
+		ret[g] = claim_can_lease(claim, &units->gpus[g]);
 	if (claim->request) {
 		r = gpumap_resolve(&mapping, claim->request, units_machine(units), NULL);
 		if (r == GPUMAP_OK)

@@ -41,6 +41,8 @@ int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin,
 		  gpumap_report *report);
 /* Whether it asks for units of this kind, GPUs or MIG instances. */
 bool claim_is_of_kind(const gpumap_claim *claim, const gpumap_device *unit);
+/* The same, and it is one that can be leased, of the profile that the claim names. */
+bool claim_can_lease(const gpumap_claim *claim, const gpumap_device *unit);
 /* "GPU", or "MIG instances" */
 const char *claim_kind(const gpumap_claim *claim, size_t count);
 /* Keeps of `ret` the instances that the list of the claim names. A number or UUID of a GPU stands

@@ -268,6 +268,9 @@ void lease_queue_free(struct lease_ticket *tickets, size_t count);
  * Returns its locked descriptor. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
 		     const struct lease_ticket *wish);
+/* Adds names to those of the GPUs that the job of one's own ticket can use. False: they cannot be
+ * written. Call it in the gate. */
+bool lease_queue_add(int fd, const char *names);
 /* Notes in a ticket that its job is passed. False: it cannot be written. Call it in the gate. */
 bool lease_queue_pass(const struct lease_folder *folder, uint64_t number);
 /* Removes the ticket. */

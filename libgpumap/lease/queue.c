@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "readfile.h"
@@ -55,6 +56,20 @@ static bool set_once(char **member, struct span value)
 	return *member;
 }
 
+/* Names, separated by blanks. False without memory. */
+static bool add_names(char **member, struct span value)
+{
+	char *names;
+
+	if (!*member || !**member) /* all */
+		return set_once(member, value);
+	if (asprintf(&names, "%s %.*s", *member, (int)value.length, value.text) < 0)
+		return false;
+	free(*member);
+	*member = names;
+	return true;
+}
+
 /* A line of a ticket: "want 2". What another version wrote is skipped. False without memory. */
 static bool read_line(struct lease_ticket *ticket, struct span line)
 {
@@ -78,7 +93,7 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 	else if (span_is(word, "slots"))
 		ticket->terms.slots = number > 0 && number <= MAX_SLOTS ? (size_t)number : 1;
 	else if (span_is(word, "from"))
-		return set_once(&ticket->from, line);
+		return add_names(&ticket->from, line);
 	else if (span_is(word, "prefer"))
 		return set_once(&ticket->prefer, line);
 	else if (span_is(word, "ignore"))
@@ -259,6 +274,19 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	*ret = fd;
 	*number = mine;
 	return GPUMAP_OK;
+}
+
+bool lease_queue_add(int fd, const char *names)
+{
+	char *line = NULL;
+	struct stat st;
+	int n = asprintf(&line, "from %s\n", names);
+	bool added = n >= 0 && fstat(fd, &st) == 0 &&
+		     st.st_size + n <= MAX_TICKET - (off_t)(MAX_PASSES * strlen(PASSED)) &&
+		     lseek(fd, 0, SEEK_END) >= 0 && write_text(fd, line);
+
+	free(line);
+	return added;
 }
 
 bool lease_queue_pass(const struct lease_folder *folder, uint64_t number)

@@ -21,6 +21,7 @@ enum {
 	LOOK_MS = 30000, /* how often the others look */
 	TURN_MS = 3,     /* how much later than the one before it a job looks after a change */
 	MAX_TURNS = 16,
+	MAX_CHANGES = 4, /* of the machine, after which a job that does not wait gives up */
 	MAX_TELL = 4096
 };
 
@@ -32,7 +33,9 @@ struct taking {
 	gpumap_lease *lease;
 	int watch, gate, ticket; /* descriptors; -1 */
 	uint64_t number;         /* of the ticket */
+	char *named;             /* the units in it, separated by blanks; NULL */
 	size_t before;           /* how many jobs before this one wait for its GPUs */
+	bool changed;            /* GPUs or MIG instances came or went during the attempt */
 	bool preview;            /* nothing is locked or written, and it does not wait */
 	struct strbuf told;      /* what it waits for */
 	struct timespec start;
@@ -150,6 +153,14 @@ static void tell_slots(struct taking *t, const gpumap_device *gpu, const struct 
 			      (long long)sight->holder);
 }
 
+/* GPUs or MIG instances came or went since this attempt began. */
+static void tell_changed(struct taking *t)
+{
+	t->changed = true;
+	strbuf_printf(&t->told, "%sthe GPUs of this machine have changed",
+		      t->told.length ? ", " : "");
+}
+
 /* Tells why a GPU is not free. */
 static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
 {
@@ -225,26 +236,48 @@ static int probe(struct taking *t)
 	return lease_probe(t->lease, t->report);
 }
 
-/* Asks NVML once more, in the gate, whether the chosen units are free. *still is false also if a
- * GPU or an instance disappeared meanwhile, so that positions mean others. */
+/* Whether the chosen units are the same ones at the same positions, and can still be leased. */
+static bool are_same(const gpumap_lease *lease, const gpumap_lease *now, const gpumap_claim *claim)
+{
+	char old[LEASE_NAME], name[LEASE_NAME];
+
+	if (now->inventory->count != lease->inventory->count)
+		return false;
+	for (size_t i = 0; i < claim->count; i++) {
+		const gpumap_device *unit = &now->inventory->gpus[lease->gpus[i]];
+
+		lease_name(old, &lease->inventory->gpus[lease->gpus[i]]);
+		lease_name(name, unit);
+		if (!streq(old, name) || !claim_can_lease(claim, unit))
+			return false;
+	}
+	return true;
+}
+
+/* Asks NVML once more, in the gate, whether the chosen units are free. If GPUs or instances came or
+ * went meanwhile, *still is false, and the lease keeps its units, because positions mean those. */
 static int ask_again(struct taking *t, const struct lease_sight *sights, bool *still)
 {
 	gpumap_lease *lease = t->lease, now = {0};
 	int r = lease_probe(&now, NULL);
-	char old[LEASE_NAME], name[LEASE_NAME];
 
+	if (r != GPUMAP_OK) /* again, for its error */
+		r = lease_probe(&now, t->report);
 	if (r != GPUMAP_OK)
-		return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
-	*still = now.inventory->count == lease->inventory->count;
-	for (size_t i = 0; *still && i < t->claim->count; i++) {
+		return r;
+	*still = are_same(lease, &now, t->claim);
+	if (!*still) {
+		tell_changed(t);
+		lease_forget_units(&now);
+		return GPUMAP_OK;
+	}
+	for (size_t i = 0; i < t->claim->count; i++) {
 		const gpumap_device *unit = &now.inventory->gpus[lease->gpus[i]];
 		const struct lease_sight *sight = &sights[lease->gpus[i]];
 		enum lease_state state =
 			lease_state_of(&t->claim->terms, unit, sight->lease == LEASE_SHARED);
 
-		lease_name(old, &lease->inventory->gpus[lease->gpus[i]]);
-		lease_name(name, unit);
-		*still = state == LEASE_FREE && streq(old, name);
+		*still = *still && state == LEASE_FREE;
 		if (state != LEASE_FREE)
 			tell(t, unit, state, 0);
 	}
@@ -360,6 +393,46 @@ static char *own_names(const gpumap_inventory *inventory, const struct lease_wis
 	return strbuf_take(&names);
 }
 
+static bool has_name(struct span names, struct span name)
+{
+	struct span word;
+
+	while (span_split(&names, ' ', &word))
+		if (span_same(word, name))
+			return true;
+	return false;
+}
+
+/* Adds the units to the ticket that came since it was written. If they cannot be written, this job
+ * can still get them, but is not promised them. */
+static int update_ticket(struct taking *t, const struct lease_wish *own)
+{
+	CLEANUP_FREE char *names = own_names(t->lease->inventory, own, t->lease->inventory->count);
+	struct strbuf fresh = {0};
+	struct span rest, name;
+	char *all;
+
+	if (!names)
+		return report_nomem(t->report);
+	rest = span_of(names);
+	while (span_split(&rest, ' ', &name))
+		if (!has_name(span_of(t->named), name))
+			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
+				      name.text);
+	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text))) {
+		strbuf_free(&fresh);
+		return GPUMAP_OK;
+	}
+	if (fresh.failed || asprintf(&all, "%s %s", t->named, fresh.text) < 0)
+		all = NULL;
+	strbuf_free(&fresh);
+	if (!all)
+		return report_nomem(t->report);
+	free(t->named);
+	t->named = all;
+	return GPUMAP_OK;
+}
+
 static int join_queue(struct taking *t, const struct lease_wish *own)
 {
 	const gpumap_inventory *inventory = t->lease->inventory;
@@ -367,12 +440,12 @@ static int join_queue(struct taking *t, const struct lease_wish *own)
 	int r = GPUMAP_ENOMEM;
 
 	if (t->ticket >= 0)
-		return GPUMAP_OK;
+		return update_ticket(t, own);
 	wish.from = own_names(inventory, own, inventory->count);
 	wish.prefer = own_names(inventory, own, own->preferred);
 	if (wish.from && wish.prefer)
 		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
-	free(wish.from);
+	t->named = wish.from;
 	free(wish.prefer);
 	return r == GPUMAP_EFILE    ? file_failure(t, "the queue cannot be joined")
 	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
@@ -518,7 +591,7 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 	gpumap_report *scratch = NULL;
 	int r = gpumap_report_new(&scratch);
 
-	*got = false;
+	*got = t->changed = false;
 	if (r != GPUMAP_OK)
 		return report_nomem(report);
 	t->report = scratch;
@@ -559,11 +632,13 @@ static int take(struct taking *t, int (*waits)(const char *text, void *data), vo
 {
 	char *last = NULL;
 	bool got = false;
-	int r, round = 0;
+	int r, round = 0, changes = 0;
 
 	while ((r = try_quietly(t, &got, t->report)) == GPUMAP_OK && !got) {
 		int64_t ms = pause_ms(t, round++);
 
+		if (t->changed && changes++ < MAX_CHANGES)
+			continue;
 		if (!ms || !report_wait(t, &last, waits, data)) {
 			r = waited_in_vain(t);
 			break;
@@ -585,6 +660,7 @@ static int no_count(gpumap_report *report)
 static int give(gpumap_lease **ret, struct taking *t, int r)
 {
 	strbuf_free(&t->told);
+	free(t->named);
 	lease_folder_close(&t->folder);
 	if (r == GPUMAP_OK)
 		*ret = t->lease;

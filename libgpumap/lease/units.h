@@ -28,6 +28,13 @@ static inline bool is_instance(const gpumap_device *unit)
 	return unit->mig_position >= 0;
 }
 
+/* A GPU with MIG enabled can only be used through its instances, and an instance without a UUID
+ * cannot be named in a list. */
+static inline bool unit_can_be_leased(const gpumap_device *unit)
+{
+	return is_instance(unit) ? unit->uuid != NULL : unit->mig_enabled != 1;
+}
+
 /* "GPU 3", "MIG 1 of GPU 3". */
 enum { UNIT_TEXT = 48 };
 const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit);

@@ -5,6 +5,7 @@
 
 #include "inventory/inventory.h"
 #include "lease/nested.h"
+#include "lease/units.h"
 #include "report.h"
 
 void wishes_free(struct wishes *wishes)
@@ -32,6 +33,7 @@ static size_t find_named(const gpumap_inventory *inventory, struct span word)
 	return g;
 }
 
+/* MIG may have been enabled since the ticket was written. */
 static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
 {
 	struct span rest = span_of(names), word;
@@ -44,6 +46,8 @@ static void mark_named(bool *ret, const gpumap_inventory *inventory, const char 
 		if (g < inventory->count)
 			ret[g] = true;
 	}
+	for (size_t g = 0; g < inventory->count; g++)
+		ret[g] = ret[g] && unit_can_be_leased(&inventory->gpus[g]);
 }
 
 /* Puts the named GPUs first. Returns how many there are. */

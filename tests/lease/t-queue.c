@@ -95,6 +95,35 @@ START_TEST(trip)
 }
 END_TEST
 
+/* Units that came later, after a pass that another job has noted. */
+START_TEST(names)
+{
+	enum { LENGTH = 65000 };
+	char from[] = "gpu-a gpu-b", none[] = "", *many = calloc(1, LENGTH + 1);
+	const struct lease_ticket wish = {
+		.count = 1, .from = from, .prefer = none, .terms = DEFAULT_TERMS};
+	struct lease_ticket *tickets;
+	uint64_t number;
+	int fd = join(&number, &wish);
+
+	ck_assert(many);
+	memset(many, 'x', LENGTH);
+	ck_assert(lease_queue_pass(&folder, number));
+	ck_assert(lease_queue_add(fd, "gpu-c"));
+	ck_assert(lease_queue_pass(&folder, number));
+	ck_assert(lease_queue_add(fd, "gpu-d gpu-e"));
+	ck_assert_msg(lease_queue_add(fd, many), "what there is room for");
+	ck_assert_msg(!lease_queue_add(fd, many), "no ticket that cannot be read");
+	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 1);
+	ck_assert_int_eq(strncmp(tickets[0].from, "gpu-a gpu-b gpu-c gpu-d gpu-e xx", 32), 0);
+	ck_assert_uint_eq(strlen(tickets[0].from), 30 + LENGTH);
+	ck_assert_int_eq(tickets[0].passes, 2);
+	lease_queue_free(tickets, 1);
+	lease_queue_leave(&folder, fd, number);
+	free(many);
+}
+END_TEST
+
 START_TEST(too_long)
 {
 	enum { LENGTH = 100000 };
@@ -130,7 +159,7 @@ static const struct {
 	{"no number", "want\n", "none"},
 	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"two lists", "want 1\nfrom a b\nfrom c\nprefer b\nprefer c\n",
-	 "1 from=a b prefer=b ignore=- -1 -1 0 0 1"},
+	 "1 from=a b c prefer=b ignore=- -1 -1 0 0 1"},
 	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\npassed\n",
 	 "3 from=a prefer=a ignore=x,y 5 10 1 1 1"},
 	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0 1"},
@@ -205,6 +234,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, trip);
+	tcase_add_test(tests, names);
 	tcase_add_test(tests, too_long);
 	tcase_add_test(tests, descriptors_stay_open);
 	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));

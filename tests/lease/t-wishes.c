@@ -118,6 +118,28 @@ START_TEST(from_tickets)
 }
 END_TEST
 
+/* MIG was enabled since the tickets were written: the jobs cannot use GPU 1. */
+START_TEST(enabled)
+{
+	static const char *const want[] = {"2 2u 0uf 1f 1 near of 2", "3 1 0uf 2f 1 firm of 1",
+					   "1 1 0uf 2uf 1 near of 4"};
+	struct wishes wishes = {0};
+	gpumap_claim *claim;
+	char got[128];
+
+	machine->gpus[1].mig_enabled = 1;
+	ck_assert_int_eq(make_claim(&claim), GPUMAP_OK);
+	ck_assert_int_eq(wishes_read(&wishes, &folder, UINT64_MAX, claim, machine, NULL),
+			 GPUMAP_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		describe(got, sizeof(got), &wishes.list[i]);
+		ROW_EQ_STR(i < TICKETS ? "a ticket" : "the claim", got, want[i]);
+	}
+	wishes_free(&wishes);
+	gpumap_claim_free(claim);
+}
+END_TEST
+
 /* One choice from the claim to the GPUs. */
 static int choose_once(bool *got, size_t *gpu, gpumap_report *report)
 {
@@ -194,6 +216,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, from_tickets);
+	tcase_add_test(tests, enabled);
 	if (allocations_can_fail()) {
 		tcase_add_test(tests, nomem);
 		tcase_add_test(tests, near_nomem);
