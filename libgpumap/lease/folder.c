@@ -19,7 +19,13 @@
 #define OTHER_FOLDER "/tmp/gpumap-leases"
 #define SYSFS "/sys/bus/pci/devices"
 
-enum { MAX_LOCKS = 16 << 20, MAX_INFO = 65536, TRY_MS = 20, FULL_NAME = LEASE_NAME + 64 };
+enum {
+	MAX_LOCKS = 16 << 20,
+	MAX_MOUNTS = 16 << 20,
+	MAX_INFO = 65536,
+	TRY_MS = 20,
+	FULL_NAME = LEASE_NAME + 64
+};
 
 /* --- the folder ---------------------------------------------------------------------- */
 
@@ -211,26 +217,81 @@ static bool read_lock_line(struct lock_line *ret, struct span line)
 	return flock_line;
 }
 
-int64_t lease_locker(int fd)
+/* The process with a lock at this place; 0: none that is visible. */
+static int64_t find_locker(struct span locks, const unsigned int device[2], ino_t inode)
 {
-	CLEANUP_FREE char *text = NULL;
-	struct span rest, line;
 	char where[64];
-	struct stat st;
-	size_t size;
+	struct span line;
 
-	if (fstat(fd, &st) < 0 || read_file("/proc/locks", false, MAX_LOCKS, &text, &size))
-		return 0;
-	snprintf(where, sizeof(where), "%02x:%02x:%llu", major(st.st_dev), minor(st.st_dev),
-		 (unsigned long long)st.st_ino);
-	rest = (struct span){text, size};
-	while (span_split(&rest, '\n', &line)) {
+	snprintf(where, sizeof(where), "%02x:%02x:%llu", device[0], device[1],
+		 (unsigned long long)inode);
+	while (span_split(&locks, '\n', &line)) {
 		struct lock_line lock;
 
 		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.taker > 0)
 			return lock.taker;
 	}
 	return 0;
+}
+
+/* The number of the mount that a file of this process is in; -1: not known. */
+static int64_t mount_of(int fd)
+{
+	CLEANUP_FREE char *info = NULL;
+	char number[16];
+	struct span rest, line, word;
+
+	snprintf(number, sizeof(number), "%d", fd);
+	info = lease_fdinfo(PROCESS_SELF, number);
+	rest = span_of(info ? info : "");
+	while (span_split(&rest, '\n', &line))
+		if (span_split(&line, '\t', &word) && span_is(word, "mnt_id:") && line.text)
+			return span_number(line, INT32_MAX);
+	return -1;
+}
+
+/* The device of the file system that is mounted there: "46 27 0:41 / /tmp ..." */
+static bool mounted_device(unsigned int device[2], int64_t mount)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct span rest, line, word;
+	size_t size;
+
+	if (read_file(PROCESS_PATH(PROCESS_SELF, "mountinfo"), false, MAX_MOUNTS, &text, &size))
+		return false;
+	rest = (struct span){text, size};
+	while (span_split(&rest, '\n', &line)) {
+		span_split(&line, ' ', &word);
+		if (span_number(word, INT32_MAX) != mount)
+			continue;
+		span_split(&line, ' ', &word);
+		span_split(&line, ' ', &word);
+		span_split(&word, ':', &line);
+		device[0] = (unsigned int)span_number(line, INT32_MAX);
+		device[1] = (unsigned int)span_number(word, INT32_MAX);
+		return true;
+	}
+	return false;
+}
+
+/* On btrfs and overlayfs fstat(2) gives another device than /proc/locks. */
+int64_t lease_locker(int fd)
+{
+	CLEANUP_FREE char *text = NULL;
+	unsigned int device[2];
+	struct stat st;
+	size_t size;
+	int64_t pid, mount;
+
+	if (fstat(fd, &st) < 0 || read_file("/proc/locks", false, MAX_LOCKS, &text, &size))
+		return 0;
+	device[0] = major(st.st_dev);
+	device[1] = minor(st.st_dev);
+	pid = find_locker((struct span){text, size}, device, st.st_ino);
+	mount = pid ? -1 : mount_of(fd);
+	if (mount < 0 || !mounted_device(device, mount))
+		return pid;
+	return find_locker((struct span){text, size}, device, st.st_ino);
 }
 
 char *lease_fdinfo(int64_t pid, const char *fd)
