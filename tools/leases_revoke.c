@@ -155,8 +155,15 @@ static int revoke_row(struct strbuf *buf, const struct leases *leases, const str
 int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
 		  gpumap_report *report)
 {
-	const struct lease_row *row = NULL;
-	int r = find(&row, leases, what, report);
+	const struct lease_row *named = NULL;
+	int r = find(&named, leases, what, report);
 
-	return r == GPUMAP_OK ? revoke_row(buf, leases, row, what, report) : r;
+	/* GPUs and MIG instances of one lease have a row each. */
+	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++) {
+		const struct lease_row *row = &leases->rows[i];
+
+		if (row == named || (row->pid > 0 && row->pid == named->pid))
+			r = revoke_row(buf, leases, row, what, report);
+	}
+	return r;
 }
