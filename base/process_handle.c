@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process_stat.h"
+#include "readfile.h"
+#include "text.h"
 
 #ifndef SYS_pidfd_open /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_open 434
@@ -25,13 +28,31 @@ static bool is_thread(pid_t pid)
 	return syscall(SYS_tgkill, pid, pid, 0) < 0 && errno == ESRCH;
 }
 
+/* Not where a pid namespace was made, and /proc was not mounted in it. */
+static bool is_own_proc(void)
+{
+	char target[32];
+
+	return read_link(target, sizeof(target), "/proc/self") &&
+	       span_number(span_of(target), INT32_MAX) == getpid();
+}
+
+static bool exists(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno == EPERM;
+}
+
 int process_handle_open(struct process_handle *ret, pid_t pid)
 {
 	struct process_handle handle = {pid, 0, -1, -1};
 	char path[32];
 	struct process_stat stat;
 
-	if (!process_stat_read(&stat, pid) || stat.dead)
+	if (!is_own_proc())
+		return EXDEV;
+	if (!process_stat_read(&stat, pid))
+		return exists(pid) ? EACCES : ESRCH;
+	if (stat.dead)
 		return ESRCH;
 	if (is_thread(pid))
 		return process_stat_read(&stat, pid) ? EINVAL : ESRCH;

@@ -13,6 +13,7 @@
 #include "lease_here.h"
 #include "pick_shell.h"
 #include "process_path.h"
+#include "process_stat.h"
 #include "report.h"
 
 #define GUARD "gpumap-lease "
@@ -38,6 +39,7 @@ static int64_t guarded(const char *command)
 static void read_kind(struct lease_row *row, int64_t *holder)
 {
 	const char *path = PROCESS_PATH(row->pid, "cmdline"), *second;
+	int64_t numbers[MAX_PID_SPACES], named;
 	char text[PATH_MAX];
 	ssize_t n = -1;
 	int fd;
@@ -51,9 +53,11 @@ static void read_kind(struct lease_row *row, int64_t *holder)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	*holder = guarded(text);
+	named = guarded(text);
+	/* In a pid namespace below this one, it is the number of another process here. */
+	*holder = process_numbers(numbers, (pid_t)row->pid) > 1 ? 0 : named;
 	second = text + strlen(text) + 1;
-	row->kind = *holder > 0 ? LEASE_OF_PROCESS
+	row->kind = named > 0 ? LEASE_OF_PROCESS
 		    : streq(file_name(text), "gpumap") && second < text + n && streq(second, "run")
 			    ? LEASE_OF_RUN
 			    : LEASE_OF_PROGRAM;

@@ -131,6 +131,13 @@ static int open_holder(struct handover *h, long long pid)
 				      : "name a process that ps shows, as in --hold $$");
 	if (error == EINVAL)
 		return refuse(h, pid, "is a thread", "name the process that it belongs to");
+	if (error == EACCES)
+		return refuse(h, pid, "goes on, but /proc hides it from this user",
+			      "run gpumap as the user of the process, or as root");
+	if (error == EXDEV)
+		return refuse(h, pid,
+			      "cannot be seen: /proc has the processes of another pid namespace",
+			      "mount /proc in this one, as unshare --mount-proc does");
 	if (error)
 		return refuse(h, pid, strerror(error), NULL);
 	h->keep->pid = h->holder.pid;
