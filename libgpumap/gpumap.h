@@ -747,8 +747,9 @@ int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inven
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
-/* Sets the GPUs that the setting gpus = free:N stands for on the host: numbers of nvidia-smi, as
- * gpumap_lease_visible() gives them. Without them such a plan cannot be started. */
+/* Sets the GPUs that the setting gpus = free:N stands for on the host: numbers of nvidia-smi, or
+ * UUIDs of MIG instances, as gpumap_lease_visible() gives them. Without them such a plan cannot be
+ * started. */
 int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list);
 
 /* Sets the CPUs of the host. `allowed` lists the CPUs that the inherited affinity and cpuset allow,

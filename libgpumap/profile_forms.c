@@ -314,6 +314,22 @@ static bool devices(struct span value, struct span *wrong)
 	return true;
 }
 
+/* "1g.10gb", "1c.3g.40gb", "1g.10gb+me" */
+static bool mig_profile(struct span value, struct span *wrong)
+{
+	bool slices = false;
+
+	*wrong = value;
+	for (size_t i = 0; i < value.length; i++) {
+		char c = value.text[i], next = i + 1 < value.length ? value.text[i + 1] : '.';
+
+		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !strchr(".+-", c))
+			return false;
+		slices = slices || (i && c == 'g' && is_digit(value.text[i - 1]) && next == '.');
+	}
+	return slices && is_digit(*value.text);
+}
+
 static bool cpus(struct span value, struct span *wrong)
 {
 	return numbers_check(value, CPUSET_MAX_CPUS - 1, wrong);
@@ -346,6 +362,7 @@ const struct form *form_find(struct span wanted)
 		FORM("SIGNAL", is_signal, signal_value, "a signal's name, as in TERM"),
 		FORM("SIGNAL,...", are_signals, signals_value,
 		     "names of signals that can be caught, as in USR1,USR2"),
+		FORM("PROFILE", mig_profile, NULL, "a profile of MIG instances, as in 1g.10gb"),
 		FORM("NAME", name, NULL, "one name, without blanks"),
 		FORM("NAME,...", names, NULL, "names, as in a,b"),
 		FORM("FILE,...", files, NULL, "names of files"),

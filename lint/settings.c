@@ -212,6 +212,18 @@ static bool no_slots(const gpumap_profile *p)
 	return given(p, PKEY_PROFILE_slots) && !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
 }
 
+static bool no_mig(const gpumap_profile *p)
+{
+	return given(p, PKEY_PROFILE_mig) && !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO) &&
+	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
+}
+
+static bool slots_of_mig(const gpumap_profile *p)
+{
+	return given(p, PKEY_PROFILE_slots) && number(p, PKEY_PROFILE_slots) > 1 &&
+	       !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO);
+}
+
 static bool free_elsewhere(const gpumap_profile *p)
 {
 	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
@@ -293,6 +305,11 @@ static const struct fault {
 	 "only free GPUs are waited for", "write " SETTING("gpus = free:2") ", or leave it out"},
 	{no_slots, PKEY_PROFILE_slots, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
 	 "only free GPUs have slots", "write " SETTING("gpus = free:2") ", or leave it out"},
+	{no_mig, PKEY_PROFILE_mig, PKEY_PROFILE_gpus, FINDING_IDLE_SETTING, NULL,
+	 "only free MIG instances are chosen",
+	 "write " SETTING("gpus = free:2") ", or leave it out"},
+	{slots_of_mig, PKEY_PROFILE_slots, PKEY_PROFILE_mig, FINDING_SETTINGS_CLASH, NULL,
+	 "MIG instances have no slots", "leave out one of them"},
 	{free_elsewhere, PKEY_PROFILE_gpus, PKEY_PROFILE_launcher, FINDING_SETTINGS_CLASH, NULL,
 	 "only gpumap run leases free GPUs",
 	 "write " SETTING("launcher = local") ", or start the launcher by gpumap pick"},

@@ -116,7 +116,6 @@ const struct foreign foreign_options[] = {
 	{"--gpu-type", MODEL},
 	{"--gpu-model", MODEL},
 	{"--machine", MODEL},
-	{"--mig", "write --gpus MIG-UUID,...: gpumap inventory shows them"},
 	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},

@@ -28,24 +28,42 @@ static const char *setting(const struct chooser *c, const char *key, enum gpumap
 
 /* --- the claim ---------------------------------------------------------------------------- */
 
-static int set_wait(gpumap_claim *claim, struct key_value wait, gpumap_report *report)
+/* The settings that a claim has by the same name, and what gpumap run does by them. */
+static const struct term {
+	const char *name, *option;
+	enum profile_key_id key;
+	const char *unset; /* the value that sets nothing */
+	const char *only;
+} terms[] = {
+	{"slots", "--slots", PKEY_PROFILE_slots, "1",
+	 "gpumap run leases slots only of GPUs that it chooses itself"},
+	{"mig", "--mig", PKEY_PROFILE_mig, "no",
+	 "gpumap run leases MIG instances only if it chooses them itself"},
+	{"wait", "--wait", PKEY_PROFILE_wait, "no",
+	 "gpumap run waits only for free GPUs that it chooses itself"},
+};
+
+enum { TERMS = ARRAY_SIZE(terms) };
+
+static int set_term(gpumap_claim *claim, const struct term *term, struct key_value value,
+		    const char *origin, gpumap_report *report)
 {
 	char *text;
 	int r;
 
-	if (wait.word == PLAN_WAIT_NO)
+	if (span_is(value.text, term->unset))
 		return GPUMAP_OK;
-	text = strndup(wait.text.text, wait.text.length);
+	text = strndup(value.text.text, value.text.length);
 	if (!text)
 		return report_nomem(report);
-	r = gpumap_claim_set(claim, "wait", wait.word == PLAN_WAIT_YES ? "yes" : text, "wait",
-			     report);
+	r = gpumap_claim_set(claim, term->name, text, origin, report);
 	free(text);
 	return r;
 }
 
-static int make_claim(gpumap_claim **ret, size_t count, struct key_value wait,
-		      struct key_value slots, gpumap_report *report)
+/* The values are in the order of `terms`, as are their origins; NULL: those are not known. */
+static int make_claim(gpumap_claim **ret, size_t count, const struct key_value values[TERMS],
+		      const char *const origins[TERMS], gpumap_report *report)
 {
 	gpumap_claim *claim = NULL;
 	char text[24];
@@ -55,11 +73,9 @@ static int make_claim(gpumap_claim **ret, size_t count, struct key_value wait,
 		return report_nomem(report);
 	snprintf(text, sizeof(text), "%zu", count);
 	r = gpumap_claim_set(claim, "count", text, "gpus", report);
-	snprintf(text, sizeof(text), "%lld", (long long)slots.number);
-	if (r == GPUMAP_OK)
-		r = gpumap_claim_set(claim, "slots", text, "slots", report);
-	if (r == GPUMAP_OK)
-		r = set_wait(claim, wait, report);
+	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++)
+		r = set_term(claim, &terms[i], values[i],
+			     origins && origins[i] ? origins[i] : terms[i].name, report);
 	if (r == GPUMAP_OK)
 		r = lease_here(claim, report);
 	if (r != GPUMAP_OK) {
@@ -116,6 +132,20 @@ static int check_first(const struct chooser *c)
 	return r == GPUMAP_ENOMEM ? report_nomem(c->report) : r;
 }
 
+/* How many of several MIG instances a rank can use is a matter of the plan, which reports it. */
+static int take_for_ranks(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = lease_take(ret, claim, scratch);
+	report_copy_all(report, scratch, FINDING_LEASE_HIDDEN);
+	gpumap_report_free(scratch);
+	return r;
+}
+
 static int take(const struct chooser *c, bool waits)
 {
 	const char *launcher = setting(c, "launcher", GPUMAP_SETTING_VALUE);
@@ -127,7 +157,7 @@ static int take(const struct chooser *c, bool waits)
 	if (waits)
 		r = check_first(c);
 	if (r == GPUMAP_OK)
-		r = lease_take(c->options->lease, c->claim, c->report);
+		r = take_for_ranks(c->options->lease, c->claim, c->report);
 	return r == GPUMAP_OK ? tell_hosts(c, *c->options->lease) : r;
 }
 
@@ -162,18 +192,23 @@ static int refuse_inventory(const struct chooser *c, const char *inventory)
 
 static int choose(struct chooser *c)
 {
-	struct key_value wait =
-		key_value(PKEY_PROFILE_wait, setting(c, "wait", GPUMAP_SETTING_VALUE));
-	struct key_value slots =
-		key_value(PKEY_PROFILE_slots, setting(c, "slots", GPUMAP_SETTING_VALUE));
-	const char *inventory = setting(c, "inventory", GPUMAP_SETTING_VALUE);
+	const char *inventory = setting(c, "inventory", GPUMAP_SETTING_VALUE),
+		   *wait = setting(c, "wait", GPUMAP_SETTING_VALUE), *origins[TERMS];
+	struct key_value values[TERMS];
 	int r;
 
+	for (size_t i = 0; i < TERMS; i++) {
+		values[i] =
+			key_value(terms[i].key, setting(c, terms[i].name, GPUMAP_SETTING_VALUE));
+		origins[i] = setting(c, terms[i].name, GPUMAP_SETTING_ORIGIN);
+	}
 	if (key_value(PKEY_PROFILE_inventory, inventory).word != PLAN_INVENTORY_HOST)
 		return refuse_inventory(c, inventory);
-	r = make_claim(&c->claim, (size_t)c->gpus.number, wait, slots, c->report);
+	r = make_claim(&c->claim, (size_t)c->gpus.number, values, origins, c->report);
 	if (r == GPUMAP_OK)
-		r = c->options->lease ? take(c, wait.word != PLAN_WAIT_NO) : show_or_refuse(c);
+		r = c->options->lease
+			    ? take(c, key_value(PKEY_PROFILE_wait, wait).word != PLAN_WAIT_NO)
+			    : show_or_refuse(c);
 	gpumap_claim_free(c->claim);
 	return r;
 }
@@ -183,21 +218,19 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 {
 	struct chooser c = {
 		.options = options, .profile = profile, .hosts = hosts, .report = report};
-	const char *wait = profile_option_value(&options->profile, "--wait"),
-		   *slots = profile_option_value(&options->profile, "--slots");
 
 	if (!options->chooses)
 		return GPUMAP_OK;
 	c.gpus = key_value(PKEY_PROFILE_gpus, setting(&c, "gpus", GPUMAP_SETTING_VALUE));
-	if (c.gpus.word != PLAN_GPUS_FREE && wait && !streq(wait, "no"))
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.origin = "--wait", .fix = "write --gpus free:2, for one"),
-				   "gpumap run waits only for free GPUs that it chooses itself");
-	if (c.gpus.word != PLAN_GPUS_FREE && slots && !streq(slots, "1"))
-		return report_fail(
-			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			ABOUT(.origin = "--slots", .fix = "write --gpus free:2, for one"),
-			"gpumap run leases slots only of GPUs that it chooses itself");
+	for (size_t i = 0; i < TERMS; i++) {
+		const char *value = profile_option_value(&options->profile, terms[i].option);
+
+		if (c.gpus.word != PLAN_GPUS_FREE && value && !streq(value, terms[i].unset))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					   ABOUT(.origin = terms[i].option,
+						 .fix = "write --gpus free:2, for one"),
+					   "%s", terms[i].only);
+	}
 	/* gpumap_plan_make reports other hosts. */
 	return c.gpus.word == PLAN_GPUS_FREE && hosts->node >= 0 &&
 			       gpumap_hosts_count(hosts->hosts) == 1
@@ -211,6 +244,7 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 {
 	const char *list = job_lease(plan);
 	struct span rest = span_of(list ? list : ""), number;
+	struct key_value values[TERMS];
 	gpumap_claim *claim = NULL;
 	size_t count = 0;
 	int r;
@@ -219,12 +253,13 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 		return GPUMAP_OK;
 	while (span_split(&rest, ',', &number))
 		count++;
-	r = make_claim(&claim, count, job_value(plan, PKEY_PROFILE_wait, -1),
-		       job_value(plan, PKEY_PROFILE_slots, -1), report);
+	for (size_t i = 0; i < TERMS; i++)
+		values[i] = job_value(plan, terms[i].key, -1);
+	r = make_claim(&claim, count, values, NULL, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_claim_set(claim, "from", list, "the plan", report);
 	if (r == GPUMAP_OK)
-		r = lease_take(ret, claim, report);
+		r = take_for_ranks(ret, claim, report);
 	gpumap_claim_free(claim);
 	return r;
 }

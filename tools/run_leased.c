@@ -101,7 +101,7 @@ static int warn(const gpumap_plan *plan, const gpumap_inventory *units, const in
 	struct strbuf text = {0};
 	size_t leased = 0, used = 0;
 	bool good = true, instances = false;
-	char fix[96];
+	char fix[128];
 
 	for (size_t g = 0; good && g < units->count; g++) {
 		if (!is_of_rank(&units->gpus[g]))
@@ -114,7 +114,8 @@ static int warn(const gpumap_plan *plan, const gpumap_inventory *units, const in
 	if (leased > MAX_NAMED)
 		strbuf_puts(&text, ", ...");
 	snprintf(fix, sizeof(fix),
-		 instances ? "gpumap pick %zu --mig -- gpumap run ... takes free ones"
+		 instances ? SETTING("gpus = free:%zu") " with " SETTING(
+				     "mig = yes") " takes instances that are free"
 			   : SETTING("gpus = free:%zu") " takes GPUs that are free",
 		 used);
 	if (leased && good && !text.failed)

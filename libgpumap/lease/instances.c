@@ -2,28 +2,15 @@
 /* Claims of MIG instances: what they are, which ones they may use, and what is said about them. */
 #include "lease/claim.h"
 #include "lease/units.h"
+#include "profile_keys.h"
 #include "report.h"
-
-/* "1g.10gb", "1c.3g.40gb", "1g.10gb+me" */
-static bool is_profile(struct span value)
-{
-	bool slices = false;
-
-	for (size_t i = 0; i < value.length; i++) {
-		char c = value.text[i], next = i + 1 < value.length ? value.text[i + 1] : '.';
-
-		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !strchr(".+-", c))
-			return false;
-		slices = slices || (i && c == 'g' && is_digit(value.text[i - 1]) && next == '.');
-	}
-	return slices && is_digit(*value.text);
-}
 
 int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gpumap_report *report)
 {
 	bool any = streq(value, "yes"), none = streq(value, "no");
+	struct span wrong;
 	const char *wanted =
-		any || none || is_profile(span_of(value))
+		any || none || form_check(form_find(span_of("PROFILE")), span_of(value), &wrong)
 			? NULL
 			: "write a profile of MIG instances such as 1g.10gb, yes or no";
 	char *profile = NULL;
@@ -97,13 +84,12 @@ const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, 
 		instances = instances || is_instance(&units->gpus[g]);
 	if (inside)
 		return !claim->instances && lease_names_instance(span_of(inside), NULL)
-			       ? "this job runs in a lease of MIG instances, from which gpumap "
-				 "pick "
-				 "--mig chooses"
+			       ? "this job runs in a lease of MIG instances, from which --mig "
+				 "chooses"
 			       : "ask for fewer: this job runs in a lease, and chooses from its "
 				 "GPUs";
 	if (!claim->instances && instances)
-		return "ask for fewer, or for MIG instances with gpumap pick --mig";
+		return "ask for fewer, or for MIG instances with --mig";
 	if (claim->instances && !all)
 		return "leave out --mig: no GPU of this machine has MIG instances";
 	if (claim->profile)

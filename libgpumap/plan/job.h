@@ -18,7 +18,8 @@ const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
 /* The setting's value without exceptions; "" when there is no such key. */
 const char *job_setting(const gpumap_plan *plan, const char *key);
 
-/* The GPUs that are leased for the plan when its ranks start: numbers, "2,5"; NULL: none are. */
+/* The GPUs that are leased for the plan when its ranks start: numbers, "2,5", or UUIDs of MIG
+ * instances; NULL: none are. */
 const char *job_lease(const gpumap_plan *plan);
 
 /* The value of a key; `row` as in job_rank, -1: without exceptions. */

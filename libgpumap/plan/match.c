@@ -160,17 +160,28 @@ static void take_entry(struct picker *k, const struct entry *entry)
 		report_bad(k, entry, "is a device that is named already", "name each device once");
 }
 
-/* The GPUs that were chosen for gpus = free:N. */
+static const gpumap_device *find_free(const struct device_index *index, struct span entry)
+{
+	int64_t number = span_number(entry, INT32_MAX);
+	bool several = false;
+	const gpumap_device *device = number >= 0 ? device_by_number(index, number)
+						  : device_by_uuid(index, entry, &several);
+
+	return several ? NULL : device;
+}
+
+/* The GPUs or MIG instances that were chosen for gpus = free:N. */
 static void take_free(struct picker *k)
 {
-	struct span rest = span_of(k->class->host->free_gpus), number;
+	struct span rest = span_of(k->class->host->free_gpus), entry;
 	const gpumap_device *device;
 
-	while (!k->class->bad && span_split(&rest, ',', &number)) {
-		device = device_by_number(&k->index, span_number(number, INT32_MAX));
-		if (device && device->mig_enabled != 1 && take(k, device))
+	while (!k->class->bad && span_split(&rest, ',', &entry)) {
+		device = find_free(&k->index, entry);
+		if (device && (device != device->gpu || device->mig_enabled != 1) &&
+		    take(k, device))
 			continue;
-		report_bad(k, &(struct entry){.gpu.text = number}, "is not a free GPU",
+		report_bad(k, &(struct entry){.gpu.text = entry}, "is not a free GPU",
 			   "take the list from a lease of this host");
 	}
 }
@@ -231,7 +242,8 @@ int selection_apply(struct builder *b, struct host_class *class)
 {
 	const gpumap_inventory *inventory = class->host->inventory;
 	struct picker k = {.b = b, .class = class};
-	bool named = class->selection->kind == PLAN_GPUS_GPU || class->host->inherited_count;
+	bool named = class->selection->kind == PLAN_GPUS_GPU ||
+		     class->selection->kind == PLAN_GPUS_FREE || class->host->inherited_count;
 	int r;
 
 	if (class->selection->kind == PLAN_GPUS_NONE) {

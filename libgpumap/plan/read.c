@@ -425,17 +425,29 @@ static bool read_run_named(struct plan_reader *reader, const json_t *o)
 	return json_is_true(value) && reader->plan->run;
 }
 
+/* Numbers of GPUs, or UUIDs of MIG instances. */
+static bool is_lease(struct span list)
+{
+	struct gpu_entry entry;
+	struct span item;
+
+	while (span_split(&list, ',', &item))
+		if (!gpu_entry_parse(&entry, item) ||
+		    (entry.kind != GPU_NUMBER && entry.kind != GPU_UUID))
+			return false;
+	return true;
+}
+
 /* Older plans do not have it. */
 static void read_lease(struct plan_reader *reader, const json_t *o)
 {
 	gpumap_plan *plan = reader->plan;
-	struct span wrong;
 
 	if (!json_object_get(o, "lease"))
 		return;
 	plan->lease = reader_text(reader, o, "lease");
-	if (plan->lease && !numbers_check(span_of(plan->lease), INT32_MAX, &wrong))
-		reader_refuse(reader, "lease", "has no numbers of GPUs");
+	if (plan->lease && !is_lease(span_of(plan->lease)))
+		reader_refuse(reader, "lease", "has no numbers of GPUs, or UUIDs of instances");
 	if (plan->lease && plan->host_count != 1)
 		reader_refuse(reader, "lease", "must be null for several hosts");
 }

@@ -152,7 +152,7 @@ static const struct {
 	{"here-documents", "", "<<E <<E <<E <<E\n", "", 300000},
 	{"functions", "", "f() { A=1; }\nf\n", "", 100000},
 	{"commands inside", "", "A=$(b `c`)\n", "", 100000},
-	{"a quote", "", "'", "GM214@1", 1000001},
+	{"a quote", "", "'", "GM214@1", 1000011},
 	{"pipes", "", "a|", "", 400000},
 	{"patterns", "case x in ", "a) b;; ", "", 200000},
 };
