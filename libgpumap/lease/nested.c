@@ -84,16 +84,19 @@ static bool is_in_folder(const struct lease_folder *folder, const char *name, co
 	       ours.st_ino == theirs.st_ino;
 }
 
-/* A lease of slots or MIG instances has the number of one of its files, the lowest. */
+/* A lease of slots or MIG instances has the number of one of its files, the lowest. A lease that
+ * was adopted can have GPUs, too, which have none. */
 static void add_name(struct search *s, const struct lease_file_name *name, int64_t number)
 {
 	int64_t outer = lease_is_part(name) ? number : name->outer;
 
 	if (name->level < s->level)
 		return;
-	if (name->level > s->level)
+	if (name->level > s->level) {
 		strbuf_free(&s->names);
-	if (!s->names.length || outer < s->outer)
+		s->outer = 0;
+	}
+	if (outer && (!s->outer || outer < s->outer))
 		s->outer = outer;
 	s->level = name->level;
 	strbuf_printf(&s->names, "%s%.*s", s->names.length ? " " : "", (int)name->gpu.length,
