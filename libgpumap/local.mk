@@ -98,6 +98,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/launchers.c \
 	libgpumap/visible_explain.c \
 	libgpumap/lease/adopt.c \
+	libgpumap/lease/attempt.c libgpumap/lease/attempt.h \
 	libgpumap/lease/choose.c \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \

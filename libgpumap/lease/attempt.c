@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* One attempt to take a lease: steps 2 to 5 of the README, without the waiting. */
+#include "lease/attempt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lease/nested.h"
+#include "lease/units.h"
+#include "lease/wishes.h"
+#include "report.h"
+#include "write_all.h"
+
+enum { GATE_MS = 10000, MAX_TELL = 4096 };
+
+static int file_failure(const struct taking *t, const char *what)
+{
+	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			   ABOUT(.origin = t->folder.path, .fix = write_remedy(errno)), "%s: %s",
+			   what, strerror(errno));
+}
+
+/* How many jobs before this one wait for a GPU that this one can use. */
+static size_t count_before(const struct wishes *wishes, size_t gpus)
+{
+	const bool *own = wishes->list[wishes->count].usable;
+	size_t n = 0;
+
+	for (size_t i = 0; i < wishes->count; i++)
+		for (size_t g = 0; g < gpus; g++)
+			if (own[g] && wishes->list[i].usable[g]) {
+				n++;
+				break;
+			}
+	return n;
+}
+
+static size_t count_true(const bool *list, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += list[i];
+	return n;
+}
+
+static int too_many(const struct taking *t, const bool *usable)
+{
+	const gpumap_inventory *units = t->lease->inventory;
+	const gpumap_claim *claim = t->claim;
+	size_t there = count_true(usable, units->count), all = 0;
+
+	if (claim->count <= there)
+		return GPUMAP_OK;
+	for (size_t g = 0; g < units->count; g++)
+		all += claim_is_of_kind(claim, &units->gpus[g]);
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+			   ABOUT(.fix = claim_fix(claim, units, t->folder.inside, there, all)),
+			   "%zu %s%s%s %s asked for, but this job can only use %zu of the %zu of "
+			   "this machine",
+			   claim->count, claim_kind(claim, claim->count), claim->profile ? " " : "",
+			   claim->profile ? claim->profile : "", claim->count == 1 ? "is" : "are",
+			   there, all);
+}
+
+void taking_forget_told(struct taking *t)
+{
+	t->told.length = 0;
+	if (t->told.text)
+		*t->told.text = '\0';
+}
+
+static void tell(struct taking *t, const gpumap_device *unit, enum lease_state state, int64_t pid)
+{
+	char name[UNIT_TEXT];
+	static const char *const words[] = {[LEASE_HELD] = "leased",
+					    [LEASE_IN_USE] = "in use",
+					    [LEASE_LOADED] = "busy",
+					    [LEASE_LOAD_HIDDEN] =
+						    "in use, and its load not visible",
+					    [LEASE_UNKNOWN] = "not visible"};
+
+	if (t->told.length > MAX_TELL)
+		return;
+	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
+		      words[state]);
+	if (state == LEASE_HELD && pid > 0)
+		strbuf_printf(&t->told, " (by process %lld)", (long long)pid);
+	/* The load itself changes all the time. */
+	if (state == LEASE_LOADED)
+		strbuf_printf(&t->told, " (load above %d %%)", t->claim->terms.max_load);
+}
+
+/* A file of its lock that cannot be opened: one of another kind that someone put there. */
+static void tell_file(struct taking *t, const gpumap_device *unit, int why)
+{
+	char name[LEASE_NAME], text[UNIT_TEXT];
+
+	lease_name(name, unit);
+	if (t->told.length <= MAX_TELL)
+		strbuf_printf(&t->told, "%s%s cannot be locked (%s/%s%s: %s)",
+			      t->told.length ? ", " : "", unit_text(text, unit), t->folder.path,
+			      t->folder.prefix, name, strerror(why));
+}
+
+/* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
+static void tell_slots(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
+{
+	if (t->told.length > MAX_TELL)
+		return;
+	strbuf_printf(&t->told, "%sGPU %d has %zu of %zu slots leased", t->told.length ? ", " : "",
+		      gpu->physical, sight->load.used, sight->load.most);
+	if (sight->holder > 0)
+		strbuf_printf(&t->told, " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
+			      (long long)sight->holder);
+}
+
+/* GPUs or MIG instances came or went since this attempt began. */
+static void tell_changed(struct taking *t)
+{
+	t->changed = true;
+	strbuf_printf(&t->told, "%sthe GPUs of this machine have changed",
+		      t->told.length ? ", " : "");
+}
+
+/* Tells why a GPU is not free. */
+static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
+{
+	if (sight->lease == LEASE_UNKNOWN)
+		tell_file(t, gpu, sight->why);
+	else if (sight->lease == LEASE_SHARED && !load_room(&sight->load, t->claim->terms.slots))
+		tell_slots(t, gpu, sight);
+	else
+		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight->holder);
+}
+
+/* Tells which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot
+ * be seen whether they are free that waiting would not help. */
+static int tell_busy(struct taking *t, const struct wishes *wishes)
+{
+	const struct lease_wish *own = &wishes->list[wishes->count];
+	size_t visible = 0;
+
+	taking_forget_told(t);
+	for (size_t g = 0; g < t->lease->inventory->count; g++) {
+		const struct lease_sight *sight = &wishes->sights[g];
+
+		if (!own->usable[g])
+			continue;
+		visible += sight->lease != LEASE_UNKNOWN && sight->use != LEASE_UNKNOWN;
+		if (!own->free_gpus[g])
+			tell_sight(t, &t->lease->inventory->gpus[g], sight);
+	}
+	if (visible >= t->claim->count)
+		return GPUMAP_OK;
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
+			   ABOUT(.fix = "run gpumap outside the container, or as root"),
+			   "it is not visible which GPUs are free: %s",
+			   t->told.text ? t->told.text : "");
+}
+
+static int by_position(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A lock is another's only if its holder does not use this gate. */
+static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
+{
+	if (why == EWOULDBLOCK)
+		tell(t, unit, LEASE_HELD, 0);
+	else
+		tell_file(t, unit, why);
+}
+
+/* Locks the chosen GPUs. */
+static bool lock_all(struct taking *t)
+{
+	gpumap_lease *lease = t->lease;
+
+	for (size_t i = 0; i < t->claim->count; i++) {
+		if (!lease_lock(&lease->locks[i], &t->folder,
+				&lease->inventory->gpus[lease->gpus[i]], t->claim->terms.slots)) {
+			tell_not_locked(t, &lease->inventory->gpus[lease->gpus[i]], errno);
+			while (i)
+				lease_unlock(&lease->locks[--i]);
+			return false;
+		}
+	}
+	lease->count = t->claim->count;
+	return true;
+}
+
+static int probe(struct taking *t)
+{
+	return lease_probe(t->lease, t->report);
+}
+
+/* Whether the chosen units are the same ones at the same positions, and can still be leased. */
+static bool are_same(const gpumap_lease *lease, const gpumap_lease *now, const gpumap_claim *claim)
+{
+	char old[LEASE_NAME], name[LEASE_NAME];
+
+	if (now->inventory->count != lease->inventory->count)
+		return false;
+	for (size_t i = 0; i < claim->count; i++) {
+		const gpumap_device *unit = &now->inventory->gpus[lease->gpus[i]];
+
+		lease_name(old, &lease->inventory->gpus[lease->gpus[i]]);
+		lease_name(name, unit);
+		if (!streq(old, name) || !claim_can_lease(claim, unit))
+			return false;
+	}
+	return true;
+}
+
+/* Asks NVML once more, in the gate, whether the chosen units are free. If GPUs or instances came or
+ * went meanwhile, *still is false, and the lease keeps its units, because positions mean those. */
+static int ask_again(struct taking *t, const struct lease_sight *sights, bool *still)
+{
+	gpumap_lease *lease = t->lease, now = {0};
+	int r = lease_probe(&now, NULL);
+
+	if (r != GPUMAP_OK) /* again, for its error */
+		r = lease_probe(&now, t->report);
+	if (r != GPUMAP_OK)
+		return r;
+	*still = are_same(lease, &now, t->claim);
+	if (!*still) {
+		tell_changed(t);
+		lease_forget_units(&now);
+		return GPUMAP_OK;
+	}
+	for (size_t i = 0; i < t->claim->count; i++) {
+		const gpumap_device *unit = &now.inventory->gpus[lease->gpus[i]];
+		const struct lease_sight *sight = &sights[lease->gpus[i]];
+		enum lease_state state =
+			lease_state_of(&t->claim->terms, unit, sight->lease == LEASE_SHARED);
+
+		*still = *still && state == LEASE_FREE;
+		if (state != LEASE_FREE)
+			tell(t, unit, state, 0);
+	}
+	lease_forget_units(lease);
+	lease->machine = now.machine;
+	lease->inventory = now.inventory;
+	return GPUMAP_OK;
+}
+
+/* Notes in the tickets of the jobs that are passed that they are. False: that cannot be written. */
+static bool note_passed(const struct taking *t, const struct wishes *wishes)
+{
+	for (size_t i = 0; i < wishes->count; i++)
+		if (wishes->passed[i] && !lease_queue_pass(&t->folder, wishes->tickets[i].number))
+			return false;
+	return true;
+}
+
+static void report_unknown_load(const struct taking *t)
+{
+	for (size_t i = 0; t->claim->terms.max_load >= 0 && i < t->lease->count; i++) {
+		const gpumap_device *unit = gpumap_lease_device(t->lease, i);
+		char name[UNIT_TEXT];
+
+		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
+			report_add(t->report, FINDING_LEASE_LOAD_UNKNOWN, NULL,
+				   "NVML does not give the load of %s, which counts as free: "
+				   "it has no process and little memory in use",
+				   unit_text(name, unit));
+	}
+}
+
+/* Takes the chosen GPUs. */
+static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
+{
+	int r = ask_again(t, wishes->sights, got);
+
+	if (r == GPUMAP_OK && *got)
+		r = lease_check_inside(&t->folder, t->claim->keeper, t->report);
+	if (r != GPUMAP_OK)
+		return r;
+	*got = *got && note_passed(t, wishes) && lock_all(t);
+	if (!*got)
+		return GPUMAP_OK;
+	report_unknown_load(t);
+	r = lease_complete(t->lease, &t->folder, t->report);
+	return r == GPUMAP_OK ? claim_report_hidden(t->claim, t->lease, t->report) : r;
+}
+
+/* Chooses among all that it may use, free ones first, where a lease would have to wait. */
+static void choose_any(size_t *ret, const struct lease_wish *wish, size_t gpus)
+{
+	size_t n = 0;
+
+	for (int busy = 0; busy < 2; busy++)
+		for (size_t g = 0; g < gpus && n < wish->count; g++)
+			if (wish->usable[g] && wish->free_gpus[g] == !busy)
+				ret[n++] = g;
+}
+
+/* A lease without locks. */
+static int show_chosen(struct taking *t)
+{
+	for (size_t i = 0; i < t->claim->count; i++)
+		t->lease->locks[i] = NO_LOCKS;
+	t->lease->count = t->claim->count;
+	return lease_list(t->lease);
+}
+
+/* *got: the lease is taken. Otherwise the job has to wait. */
+static int choose(struct taking *t, const struct wishes *wishes, bool *got)
+{
+	int r = tell_busy(t, wishes);
+	bool nomem;
+
+	t->lease->gpus = calloc(t->claim->count + 1, sizeof(*t->lease->gpus));
+	t->lease->locks = calloc(t->claim->count + 1, sizeof(*t->lease->locks));
+	if (r == GPUMAP_OK && (!t->lease->gpus || !t->lease->locks))
+		r = GPUMAP_ENOMEM;
+	if (r == GPUMAP_OK) {
+		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
+				    wishes->loads, t->lease->inventory, &nomem);
+		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
+	}
+	if (r == GPUMAP_OK && !*got && t->preview)
+		choose_any(t->lease->gpus, &wishes->list[wishes->count],
+			   t->lease->inventory->count);
+	if (r == GPUMAP_OK && (*got || t->preview))
+		qsort(t->lease->gpus, t->claim->count, sizeof(*t->lease->gpus), by_position);
+	if (r == GPUMAP_OK && t->preview)
+		r = show_chosen(t);
+	else if (r == GPUMAP_OK && *got)
+		r = take_chosen(t, wishes, got);
+	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
+}
+
+/* --- the queue ------------------------------------------------------------------------------ */
+
+/* The names of the first `count` GPUs of the order that it may use. */
+static char *own_names(const gpumap_inventory *inventory, const struct lease_wish *own,
+		       size_t count)
+{
+	struct strbuf names = {0};
+	char name[LEASE_NAME];
+
+	for (size_t i = 0; i < count; i++) {
+		size_t g = own->order[i];
+
+		lease_name(name, &inventory->gpus[g]);
+		if (own->usable[g])
+			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
+	}
+	return strbuf_take(&names);
+}
+
+static bool has_name(struct span names, struct span name)
+{
+	struct span word;
+
+	while (span_split(&names, ' ', &word))
+		if (span_same(word, name))
+			return true;
+	return false;
+}
+
+/* Adds the units to the ticket that came since it was written. If they cannot be written, this job
+ * can still get them, but is not promised them. */
+static int update_ticket(struct taking *t, const struct lease_wish *own)
+{
+	CLEANUP_FREE char *names = own_names(t->lease->inventory, own, t->lease->inventory->count);
+	struct strbuf fresh = {0};
+	struct span rest, name;
+	char *all;
+
+	if (!names)
+		return report_nomem(t->report);
+	rest = span_of(names);
+	while (span_split(&rest, ' ', &name))
+		if (!has_name(span_of(t->named), name))
+			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
+				      name.text);
+	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text))) {
+		strbuf_free(&fresh);
+		return GPUMAP_OK;
+	}
+	if (fresh.failed || asprintf(&all, "%s %s", t->named, fresh.text) < 0)
+		all = NULL;
+	strbuf_free(&fresh);
+	if (!all)
+		return report_nomem(t->report);
+	free(t->named);
+	t->named = all;
+	return GPUMAP_OK;
+}
+
+static int join_queue(struct taking *t, const struct lease_wish *own)
+{
+	const gpumap_inventory *inventory = t->lease->inventory;
+	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
+	int r = GPUMAP_ENOMEM;
+
+	if (t->ticket >= 0)
+		return update_ticket(t, own);
+	wish.from = own_names(inventory, own, inventory->count);
+	wish.prefer = own_names(inventory, own, own->preferred);
+	if (wish.from && wish.prefer)
+		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
+	t->named = wish.from;
+	free(wish.prefer);
+	return r == GPUMAP_EFILE    ? file_failure(t, "the queue cannot be joined")
+	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
+				    : r;
+}
+
+/* Puts into t->told whom it waits for. */
+static void tell_queue(struct taking *t, const struct wishes *wishes)
+{
+	if (wishes->count)
+		strbuf_printf(&t->told, "%s%zu job%s before this one", t->told.length ? ", " : "",
+			      wishes->count, wishes->count == 1 ? " waits" : "s wait");
+}
+
+/* One attempt in the gate. *got: the lease is taken; otherwise the job is in the queue. */
+static int attempt(struct taking *t, bool *got)
+{
+	struct wishes wishes = {0};
+	const struct lease_wish *own;
+	int r = wishes_read(&wishes, &t->folder, t->ticket >= 0 ? t->number : UINT64_MAX, t->claim,
+			    t->lease->inventory, t->report);
+
+	*got = false;
+	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
+	if (r == GPUMAP_OK) {
+		t->before = count_before(&wishes, t->lease->inventory->count);
+		r = too_many(t, own->usable);
+	}
+	if (r == GPUMAP_OK)
+		r = choose(t, &wishes, got);
+	if (r == GPUMAP_OK && !*got) {
+		tell_queue(t, &wishes);
+		if (t->claim->wait_ms && !t->preview)
+			r = join_queue(t, own);
+	}
+	wishes_free(&wishes);
+	return r;
+}
+
+int taking_try(struct taking *t, bool *got)
+{
+	int r;
+
+	t->lease = calloc(1, sizeof(*t->lease));
+	if (!t->lease)
+		return report_nomem(t->report);
+	t->lease->bell = -1;
+	/* NVML can take a second. A job that will not get its GPUs does not keep the gate for that.
+	 */
+	r = probe(t);
+	if (r == GPUMAP_OK && t->folder.fd >= 0)
+		r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
+	if (r != GPUMAP_OK)
+		return r;
+	r = attempt(t, got);
+	if (r == GPUMAP_OK && *got && t->ticket >= 0) {
+		lease_queue_leave(&t->folder, t->ticket, t->number);
+		t->ticket = -1;
+	}
+	if (t->gate >= 0)
+		close(t->gate);
+	t->gate = -1;
+	return r;
+}

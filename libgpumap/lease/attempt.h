@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* One attempt to take a lease, in the gate. */
+#ifndef GM_LEASE_ATTEMPT_H
+#define GM_LEASE_ATTEMPT_H
+
+#include <time.h>
+
+#include "lease/claim.h"
+#include "strbuf.h"
+
+/* One attempt, and what is kept between attempts. */
+struct taking {
+	const gpumap_claim *claim;
+	gpumap_report *report;
+	struct lease_folder folder;
+	gpumap_lease *lease;
+	int watch, gate, ticket; /* descriptors; -1 */
+	uint64_t number;         /* of the ticket */
+	char *named;             /* the units in it, separated by blanks; NULL */
+	size_t before;           /* how many jobs before this one wait for its GPUs */
+	bool changed;            /* GPUs or MIG instances came or went during the attempt */
+	bool preview;            /* nothing is locked or written, and it does not wait */
+	struct strbuf told;      /* what it waits for */
+	struct timespec start;
+};
+
+/* Looks, chooses and locks. *got: t->lease is taken. Otherwise t->told has what is missing, and a
+ * job that waits is in the queue. GPUMAP_EBUSY: others have the gate. Codes follow their error. */
+int taking_try(struct taking *t, bool *got);
+/* Empties t->told. */
+void taking_forget_told(struct taking *t);
+
+#endif
