@@ -938,6 +938,9 @@ void gpumap_claim_free(gpumap_claim *claim);
  *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
  *    connected GPUs free. By default those with the lowest numbers, or with `slots` those with the
  *    most free slots;
+ *  - for: the time after which the caller ends the lease, "30m"; the library does not end it. If it
+ *    ends before a job that waits can be served, by the ends of leases that gpumap pick --for has
+ *    set, the claim may get GPUs that are promised to that job. By default the end is not known;
  *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
  *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
  *    /tmp/gpumap-leases, which is made;
@@ -958,11 +961,11 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
  * than `max_load`. Memory of processes that are not visible counts. If NVML does not report its
  * memory or its processes, it is not free. Of GPUs with MIG enabled only the instances are leased,
  * to claims with `mig`. Jobs that wait are served in the order in which they came; one that cannot
- * use what is free is passed, at most 8 times. While it waits, waits(text, data) is called with
- * what it waits for, whenever that changes; if it returns a value other than 0, waiting ends with
- * GPUMAP_EBUSY. `waits` may be NULL. GPUMAP_EBUSY: not enough GPUs are free, or they were not free
- * in time. GPUMAP_EINPUT: this job can never use that many. GPUMAP_EFILE: the folder cannot be
- * used. GPUMAP_ENOMEM. */
+ * use what is free, or cannot be served before the end of `for`, is passed, at most 8 times. While
+ * it waits, waits(text, data) is called with what it waits for, whenever that changes; if it
+ * returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL. GPUMAP_EBUSY:
+ * not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this job can never use
+ * that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);

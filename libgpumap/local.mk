@@ -99,6 +99,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible_explain.c \
 	libgpumap/lease/adopt.c \
 	libgpumap/lease/attempt.c libgpumap/lease/attempt.h \
+	libgpumap/lease/backfill.c libgpumap/lease/backfill.h \
 	libgpumap/lease/choose.c \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \

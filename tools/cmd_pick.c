@@ -64,8 +64,9 @@ static void help(const struct options *options)
 	      "free:N, gets them until the program and all that it started are gone. A GPU is\n"
 	      "free if it has no lease and no process, and less than 512 MiB of its memory is in\n"
 	      "use. Jobs that wait are served in the order in which they came; one that cannot\n"
-	      "use what is free is passed, at most 8 times. Without PROGRAM the list is printed,\n"
-	      "and nothing keeps the GPUs, unless --shell or --hold names what does.\n"
+	      "use what is free is passed, at most 8 times, also by a job with --for that ends\n"
+	      "before it can be served. Without PROGRAM the list is printed, and nothing keeps\n"
+	      "the GPUs, unless --shell or --hold names what does.\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
@@ -143,6 +144,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			   !pick_keep_option(&a->keep, name, options.value) &&
 			   !lease_limits_option(&a->limits, name, options.value, &failed, report)) {
 			r = claim_option(a, name, options.value);
+		} else if (streq(name, "--for") && !failed) {
+			r = gpumap_claim_set(a->claim, "for", options.value, name, report);
 		}
 	}
 	if (failed || r != GPUMAP_OK)

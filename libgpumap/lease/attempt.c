@@ -66,6 +66,7 @@ static int too_many(const struct taking *t, const bool *usable)
 
 void taking_forget_told(struct taking *t)
 {
+	t->promised = false;
 	t->told.length = 0;
 	if (t->told.text)
 		*t->told.text = '\0';
@@ -254,7 +255,8 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 static bool note_passed(const struct taking *t, const struct wishes *wishes)
 {
 	for (size_t i = 0; i < wishes->count; i++)
-		if (wishes->passed[i] && !lease_queue_pass(&t->folder, wishes->tickets[i].number))
+		if (wishes->chosen.passed[i] &&
+		    !lease_queue_pass(&t->folder, wishes->tickets[i].number))
 			return false;
 	return true;
 }
@@ -311,7 +313,7 @@ static int show_chosen(struct taking *t)
 }
 
 /* *got: the lease is taken. Otherwise the job has to wait. */
-static int choose(struct taking *t, const struct wishes *wishes, bool *got)
+static int choose(struct taking *t, struct wishes *wishes, bool *got)
 {
 	int r = tell_busy(t, wishes);
 	bool nomem;
@@ -321,8 +323,9 @@ static int choose(struct taking *t, const struct wishes *wishes, bool *got)
 	if (r == GPUMAP_OK && (!t->lease->gpus || !t->lease->locks))
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK) {
-		*got = lease_choose(t->lease->gpus, wishes->passed, wishes->list, wishes->count + 1,
-				    wishes->loads, t->lease->inventory, &nomem);
+		wishes->chosen.gpus = t->lease->gpus;
+		*got = lease_choose(&wishes->chosen, wishes->list, wishes->count + 1, wishes->loads,
+				    t->lease->inventory, &nomem);
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && !*got && t->preview)
@@ -415,9 +418,53 @@ static int join_queue(struct taking *t, const struct lease_wish *own)
 				    : r;
 }
 
+/* Why a job whose own lease will end does not go before one that waits; "": it does, or its lease
+ * has no end. */
+static const char *why_not_before(const struct lease_wish *own, const struct lease_wish *earlier)
+{
+	if (own->end == INT64_MAX)
+		return "";
+	if (own->slots > 1)
+		return ", and no slot is taken before it";
+	if (earlier->firm)
+		return ", which was passed often enough";
+	if (!earlier->ready)
+		return ", which may start at any moment";
+	return earlier->ready < own->end ? ", which can start before --for is over" : "";
+}
+
+/* Adds the GPUs that are free for this job, but promised to one before it. */
+static void tell_promised(struct taking *t, const struct wishes *wishes)
+{
+	const struct lease_wish *own = &wishes->list[wishes->count];
+	size_t asked = wishes->count; /* whose process is known */
+	int64_t pid = 0;
+
+	for (size_t g = 0; g < t->lease->inventory->count; g++) {
+		size_t to = wishes->chosen.promised[g];
+		char name[UNIT_TEXT];
+
+		if (!own->usable[g] || !own->free_gpus[g] || to == wishes->count)
+			continue;
+		t->promised = true;
+		if (t->told.length > MAX_TELL)
+			return;
+		if (to != asked)
+			pid = lease_queue_process(&t->folder, wishes->tickets[to].number);
+		asked = to;
+		strbuf_printf(&t->told, "%s%s is free but promised to a job that waits",
+			      t->told.length ? ", " : "",
+			      unit_text(name, &t->lease->inventory->gpus[g]));
+		if (pid)
+			strbuf_printf(&t->told, " (process %lld)", (long long)pid);
+		strbuf_puts(&t->told, why_not_before(own, &wishes->list[to]));
+	}
+}
+
 /* Puts into t->told whom it waits for. */
 static void tell_queue(struct taking *t, const struct wishes *wishes)
 {
+	tell_promised(t, wishes);
 	if (wishes->count)
 		strbuf_printf(&t->told, "%s%zu job%s before this one", t->told.length ? ", " : "",
 			      wishes->count, wishes->count == 1 ? " waits" : "s wait");

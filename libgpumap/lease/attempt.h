@@ -21,6 +21,7 @@ struct taking {
 	bool changed;            /* GPUs or MIG instances came or went during the attempt */
 	bool preview;            /* nothing is locked or written, and it does not wait */
 	struct strbuf told;      /* what it waits for */
+	bool promised;           /* GPUs that are free for it are promised to others */
 	struct timespec start;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which GPUs a job gets, and which are promised to those before it. */
+/* Which GPUs a job gets, and which are promised to those before it. A wish yields to one's own if
+ * that job's lease ends before the wish can be served; its promise then does not count. */
 #include "inventory/inventory.h"
 #include "lease/lease.h"
 
@@ -9,6 +10,14 @@ struct promise {
 	bool enough;
 };
 
+/* What the wishes before one's own are promised. */
+struct promises {
+	struct promise *of;       /* each wish */
+	struct lease_load *loads; /* with what is promised */
+	struct lease_load *bound; /* the same, but for what is promised to those that yield */
+	size_t *first; /* of each GPU: the first wish that leaves one's own no room there */
+};
+
 /* What a choice needs. */
 struct choice {
 	const struct lease_wish *wishes; /* one's own is the last */
@@ -16,31 +25,31 @@ struct choice {
 	const gpumap_inventory *inventory;
 	size_t gpus;
 	const struct lease_load *now;
-	struct lease_load *loads, *trial; /* with what is promised */
-	struct promise *promises, *tried;
+	struct promises real, trial;
 	size_t *given, *spare, *candidates; /* lists of GPUs */
 };
 
 static void choice_free(struct choice *c)
 {
-	free(c->loads);
-	free(c->promises);
+	free(c->real.loads);
+	free(c->real.of);
 	free(c->given);
 }
 
 /* False without memory. */
 static bool choice_begin(struct choice *c)
 {
-	c->loads = calloc(c->gpus + 1, 2 * sizeof(*c->loads));
-	c->promises = calloc(c->earlier + 1, 2 * sizeof(*c->promises));
-	c->given = calloc(c->gpus + 1, 3 * sizeof(*c->given));
-	if (!c->loads || !c->promises || !c->given)
-		return false;
-	c->trial = c->loads + c->gpus;
-	c->tried = c->promises + c->earlier;
-	c->spare = c->given + c->gpus;
-	c->candidates = c->spare + c->gpus;
-	return true;
+	struct lease_load *loads = calloc(c->gpus + 1, 4 * sizeof(*loads));
+	struct promise *of = calloc(c->earlier + 1, 2 * sizeof(*of));
+	size_t *lists = calloc(c->gpus + 1, 5 * sizeof(*lists));
+
+	c->real = (struct promises){of, loads, loads + c->gpus, lists + 3 * c->gpus};
+	c->trial = (struct promises){of + c->earlier, loads + 2 * c->gpus, loads + 3 * c->gpus,
+				     lists + 4 * c->gpus};
+	c->given = lists;
+	c->spare = lists + c->gpus;
+	c->candidates = lists + 2 * c->gpus;
+	return loads && of && lists;
 }
 
 /* How many jobs more could share the GPU, if this one does; 0: it cannot have the GPU. A whole GPU
@@ -68,24 +77,56 @@ static size_t available(size_t *ret, size_t *preferred, const struct lease_wish 
 	return n;
 }
 
-/* Promises GPUs to each wish before one's own, and adds them to `loads`. False without memory. */
-static bool promise_all(const struct choice *c, struct lease_load *loads, struct promise *promises,
-			size_t *given)
+/* Whether one's own lease has ended when the job of a wish, which cannot be served now, can be.
+ * Beside a slot others could follow, whose leases last longer. */
+static bool yields(const struct choice *c, const struct lease_wish *wish)
 {
+	const struct lease_wish *own = &c->wishes[c->earlier];
+
+	return own->slots == 1 && own->end <= wish->ready;
+}
+
+/* Promises the `n` GPUs to wish w; to a firm one also those that it could use at another time. */
+static void give(const struct choice *c, const struct promises *to, size_t w, const size_t *given,
+		 size_t n)
+{
+	const struct lease_wish *wish = &c->wishes[w], *own = &c->wishes[c->earlier];
+	const bool enough = n >= wish->count, closes = !enough && wish->firm,
+		   binds = enough || !yields(c, wish);
+
+	to->of[w] = (struct promise){n, enough};
+	for (size_t i = 0; i < n; i++) {
+		load_add(&to->loads[given[i]], wish->slots);
+		if (binds)
+			load_add(&to->bound[given[i]], wish->slots);
+	}
+	for (size_t g = 0; g < c->gpus; g++) {
+		if (closes && wish->usable[g])
+			to->loads[g].most = to->bound[g].most = 0;
+		if (to->first[g] == c->earlier && !room_of(own, to->loads, g))
+			to->first[g] = w;
+	}
+}
+
+/* Promises GPUs to each wish before one's own, as if that one's job had the `count` in `taken`.
+ * False without memory. */
+static bool promise_all(const struct choice *c, const struct promises *to, const size_t *taken,
+			size_t count, size_t *given)
+{
+	memcpy(to->loads, c->now, c->gpus * sizeof(*to->loads));
+	for (size_t i = 0; i < count; i++)
+		load_add(&to->loads[taken[i]], c->wishes[c->earlier].slots);
+	memcpy(to->bound, to->loads, c->gpus * sizeof(*to->bound));
+	for (size_t g = 0; g < c->gpus; g++)
+		to->first[g] = c->earlier;
 	for (size_t w = 0; w < c->earlier; w++) {
 		const struct lease_wish *wish = &c->wishes[w];
-		size_t preferred, n = available(given, &preferred, wish, loads, c->gpus);
-		bool enough = n >= wish->count;
+		size_t preferred, n = available(given, &preferred, wish, to->loads, c->gpus);
 
-		if (enough && wish->near &&
+		if (n >= wish->count && wish->near &&
 		    !lease_near(given, wish->count, n, preferred, c->inventory))
 			return false;
-		n = enough ? wish->count : n;
-		for (size_t i = 0; i < n; i++)
-			load_add(&loads[given[i]], wish->slots);
-		for (size_t g = 0; !enough && wish->firm && g < c->gpus; g++)
-			loads[g].most = wish->usable[g] ? 0 : loads[g].most;
-		promises[w] = (struct promise){n, enough};
+		give(c, to, w, given, n >= wish->count ? wish->count : n);
 	}
 	return true;
 }
@@ -104,14 +145,23 @@ static bool can_move_promises(const struct choice *c)
  * memory, then *nomem. */
 static bool keeps_promises(const struct choice *c, const size_t *gpus, size_t count, bool *nomem)
 {
-	memcpy(c->trial, c->now, c->gpus * sizeof(*c->trial));
-	for (size_t i = 0; i < count; i++)
-		load_add(&c->trial[gpus[i]], c->wishes[c->earlier].slots);
-	*nomem = !promise_all(c, c->trial, c->tried, c->spare);
+	*nomem = !promise_all(c, &c->trial, gpus, count, c->spare);
 	for (size_t w = 0; !*nomem && w < c->earlier; w++)
-		if (c->promises[w].enough > c->tried[w].enough ||
-		    c->promises[w].count > c->tried[w].count)
+		if (c->real.of[w].enough > c->trial.of[w].enough ||
+		    c->real.of[w].count > c->trial.of[w].count)
 			return false;
+	return !*nomem;
+}
+
+/* Reduces the first `n` GPUs in c->given to one's own; as many as possible are of the first
+ * `liked`. False: it has to wait, or *nomem. */
+static bool keep_best(struct choice *c, size_t n, size_t liked, bool *nomem)
+{
+	const struct lease_wish *own = &c->wishes[c->earlier];
+
+	if (n < own->count)
+		return false;
+	*nomem = own->near && !lease_near(c->given, own->count, n, liked, c->inventory);
 	return !*nomem;
 }
 
@@ -121,7 +171,7 @@ static bool choose_own(struct choice *c, bool *nomem)
 	const struct lease_wish *own = &c->wishes[c->earlier];
 	const bool careful = can_move_promises(c);
 	size_t preferred, n = 0, liked = 0,
-			  count = available(c->candidates, &preferred, own, c->loads, c->gpus);
+			  count = available(c->candidates, &preferred, own, c->real.loads, c->gpus);
 
 	for (size_t i = 0; i < count; i++) {
 		if (careful && !keeps_promises(c, &c->candidates[i], 1, nomem)) {
@@ -132,13 +182,22 @@ static bool choose_own(struct choice *c, bool *nomem)
 		liked += i < preferred;
 		c->given[n++] = c->candidates[i];
 	}
-	if (n < own->count)
-		return false;
-	if (own->near && !lease_near(c->given, own->count, n, liked, c->inventory)) {
-		*nomem = true;
-		return false;
-	}
-	return !careful || keeps_promises(c, c->given, own->count, nomem);
+	return keep_best(c, n, liked, nomem) &&
+	       (!careful || keeps_promises(c, c->given, own->count, nomem));
+}
+
+/* The same with GPUs that are promised to wishes that yield, as few as possible. */
+static bool backfill(struct choice *c, bool *nomem)
+{
+	const struct lease_wish *own = &c->wishes[c->earlier];
+	size_t preferred, n, unpromised,
+		count = available(c->candidates, &preferred, own, c->real.bound, c->gpus);
+
+	n = unpromised = available(c->given, &preferred, own, c->real.loads, c->gpus);
+	for (size_t i = 0; i < count; i++)
+		if (!room_of(own, c->real.loads, c->candidates[i]))
+			c->given[n++] = c->candidates[i];
+	return n > unpromised && keep_best(c, n, unpromised, nomem);
 }
 
 static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t count)
@@ -149,7 +208,7 @@ static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t c
 	return false;
 }
 
-bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
+bool lease_choose(struct lease_chosen *ret, const struct lease_wish *wishes, size_t count,
 		  const struct lease_load *loads, const gpumap_inventory *inventory, bool *nomem)
 {
 	struct choice c = {.wishes = wishes,
@@ -160,18 +219,16 @@ bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, si
 	const struct lease_wish *own = &wishes[count - 1];
 	bool enough = false;
 
-	*nomem = !choice_begin(&c);
-	if (!*nomem) {
-		memcpy(c.loads, loads, c.gpus * sizeof(*c.loads));
-		*nomem = !promise_all(&c, c.loads, c.promises, c.given);
-	}
+	*nomem = !choice_begin(&c) || !promise_all(&c, &c.real, NULL, 0, c.given);
 	if (!*nomem)
-		enough = choose_own(&c, nomem);
+		enough = choose_own(&c, nomem) || (!*nomem && backfill(&c, nomem));
+	if (!*nomem)
+		memcpy(ret->promised, c.real.first, c.gpus * sizeof(*ret->promised));
 	for (size_t w = 0; !*nomem && w < c.earlier; w++)
-		passed[w] = enough && !c.promises[w].enough &&
-			    uses_any(&wishes[w], c.given, own->count);
+		ret->passed[w] =
+			enough && !c.real.of[w].enough && uses_any(&wishes[w], c.given, own->count);
 	if (enough)
-		memcpy(ret, c.given, own->count * sizeof(*ret));
+		memcpy(ret->gpus, c.given, own->count * sizeof(*ret->gpus));
 	choice_free(&c);
 	return enough;
 }

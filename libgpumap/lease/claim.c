@@ -124,6 +124,13 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->terms.near = span_is(value, "yes");
 		return NULL;
 	}
+	if (streq(key, "for")) {
+		number = form_number(form_find(span_of("DURATION")), value);
+		if (number <= 0)
+			return "write a time such as 30m or 8h";
+		claim->for_ms = number;
+		return NULL;
+	}
 	number = span_is(value, "yes") ? -1 : form_number(form_find(span_of("DURATION")), value);
 	if (number < 0 && !span_is(value, "yes"))
 		return "write a time such as 30s, 10m or 2h, or yes for no limit";
@@ -134,8 +141,8 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count", "free_memory", "max_load",
-					      "near",  "slots",       "wait"};
+	static const char *const numbers[] = {"count", "for",   "free_memory", "max_load",
+					      "near",  "slots", "wait"};
 	const struct {
 		const char *key;
 		char **member, **origin;

@@ -15,6 +15,7 @@ struct gpumap_claim {
 	bool instances;          /* it asks for MIG instances */
 	char *profile;           /* of these; NULL: any */
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
+	int64_t for_ms;          /* after which its lease ends; 0: it has no end */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
 	int64_t keeper;          /* of the lease that it may run in; 0: none */

@@ -5,6 +5,7 @@
  *  - ticket: the file of a job that waits, which has its terms and its wish;
  *  - bell: the file whose closing wakes the jobs that wait;
  *  - pass: a job gets GPUs before one that came earlier;
+ *  - backfill: a pass onto GPUs that are promised to that one, by a lease that ends in time;
  *  - level: 0, or how deep a job is in leases inside a lease. */
 #ifndef GM_LEASE_H
 #define GM_LEASE_H
@@ -234,6 +235,16 @@ struct lease_wish {
 	bool near;             /* it takes those that are connected best */
 	bool firm;             /* it was passed MAX_PASSES times */
 	size_t slots;          /* it takes a slot of so many; 1: whole GPUs */
+	int64_t ready; /* not one's own: when it can be served at the earliest (backfill.h) */
+	int64_t end;   /* one's own: when its lease has ended; INT64_MAX: not known */
+};
+
+/* What lease_choose() finds. */
+struct lease_chosen {
+	size_t *gpus;     /* in the order of preference */
+	bool *passed;     /* of each earlier wish: its job is passed */
+	size_t *promised; /* of each GPU: the first wish whose promise keeps it from one's own job;
+			   * the number of that one: none */
 };
 
 /* Moves the `count` GPUs that are connected best to the front of the `n` in `gpus`, and keeps their
@@ -243,9 +254,8 @@ bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
 		const gpumap_inventory *inventory);
 
 /* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. `loads` are the
- * slots that are held. Puts its GPUs into `ret`, in the order of preference, and whether its job
- * passes that of wish i into passed[i]. Returns false if the job has to wait, or if *nomem. */
-bool lease_choose(size_t *ret, bool *passed, const struct lease_wish *wishes, size_t count,
+ * slots that are held. Returns false if the job has to wait, or if *nomem. */
+bool lease_choose(struct lease_chosen *ret, const struct lease_wish *wishes, size_t count,
 		  const struct lease_load *loads, const gpumap_inventory *inventory, bool *nomem);
 
 /* --- the queue ------------------------------------------------------------------------ */
@@ -273,6 +283,8 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 bool lease_queue_add(int fd, const char *names);
 /* Notes in a ticket that its job is passed. False: it cannot be written. Call it in the gate. */
 bool lease_queue_pass(const struct lease_folder *folder, uint64_t number);
+/* The process that waits with a ticket; 0: it is not visible here. */
+int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number);
 /* Removes the ticket. */
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number);
 

@@ -151,24 +151,33 @@ static bool parse(struct lease_note *ret, const char *text)
 	return note.end_ms >= 0 || note.idle_ms >= 0;
 }
 
-bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker)
+bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t taker)
 {
+	struct lease_folder all_levels = *folder;
 	CLEANUP_FREE char *text = NULL;
-	struct lease_folder folder;
 	char name[LEASE_NAME];
 	bool found = false;
 	size_t size;
 	int fd = -1;
 
-	if (!note_name(name, taker) ||
-	    lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
-		return false;
-	if (folder.fd >= 0)
-		fd = lease_file(&folder, name, O_RDONLY, false);
+	*all_levels.prefix = '\0';
+	if (folder->fd >= 0 && note_name(name, taker))
+		fd = lease_file(&all_levels, name, O_RDONLY, false);
 	if (fd >= 0 && is_of(fd, taker) && read_all(fd, MAX_NOTE, &text, &size) == 0)
 		found = parse(ret, text);
 	if (fd >= 0)
 		close(fd);
+	return found;
+}
+
+bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker)
+{
+	struct lease_folder folder;
+	bool found;
+
+	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
+		return false;
+	found = lease_note_read_in(ret, &folder, taker);
 	lease_folder_close(&folder);
 	return found;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What a lease tells others about its end: a file note-PID-START in the folder, of the process that
- * took the lease. It is information only; the locks decide. */
+ * took the lease. The locks decide who has a GPU; the end decides which jobs may go before others.
+ */
 #ifndef GM_LEASE_NOTE_H
 #define GM_LEASE_NOTE_H
 
 #include "gpumap.h"
 
 #include "base.h"
+
+struct lease_folder;
 
 struct lease_note {
 	int64_t end_ms;  /* by lease_note_now(); -1: it has no end */
@@ -28,7 +31,9 @@ void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, in
 /* Removes it. */
 void lease_note_remove(struct lease_note_file *file);
 
-/* Reads the note of the process `taker`. False: it has none, or another user has written it. */
+/* Reads the note of the process `taker`, which has no level. False: it has none, or another user
+ * has written it. */
 bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker);
+bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t taker);
 
 #endif

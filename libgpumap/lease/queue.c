@@ -202,6 +202,21 @@ void lease_queue_free(struct lease_ticket *tickets, size_t count)
 	free(tickets);
 }
 
+int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
+{
+	char name[LEASE_NAME];
+	int64_t pid;
+	int fd;
+
+	ticket_name(name, number);
+	fd = lease_file(folder, name, O_RDONLY, false);
+	if (fd < 0)
+		return 0;
+	pid = lease_locker(fd);
+	close(fd);
+	return pid;
+}
+
 /* --- writing ---------------------------------------------------------------------------- */
 
 static uint64_t highest(const struct lease_folder *folder)

@@ -68,25 +68,31 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 	return false;
 }
 
-static const char *too_few(char ret[64], const gpumap_claim *claim)
+enum { FEW_TEXT = 80 };
+
+static const char *too_few(char ret[FEW_TEXT], const struct taking *t)
 {
-	if (claim->count == 1)
-		snprintf(ret, 64, "no %s is free", claim_kind(claim, 1));
+	const char *whom = t->promised ? " for this job" : "";
+	size_t count = t->claim->count;
+
+	if (count == 1)
+		snprintf(ret, FEW_TEXT, "no %s is free%s", claim_kind(t->claim, 1), whom);
 	else
-		snprintf(ret, 64, "fewer than %zu %s are free", claim->count, claim_kind(claim, 2));
+		snprintf(ret, FEW_TEXT, "fewer than %zu %s are free%s", count,
+			 claim_kind(t->claim, 2), whom);
 	return ret;
 }
 
 static int waited_in_vain(const struct taking *t)
 {
 	const char *why = t->told.text ? t->told.text : "";
-	char few[64];
+	char few[FEW_TEXT];
 
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
 			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
 							  : "ask for fewer, or wait with --wait"),
-			   "%s: %s", too_few(few, t->claim), why);
+			   "%s: %s", too_few(few, t), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */
@@ -225,7 +231,7 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 			   .gate = -1,
 			   .ticket = -1};
 	bool got = false;
-	char few[64];
+	char few[FEW_TEXT];
 	int r;
 
 	if (!claim->count)
@@ -239,6 +245,6 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
 			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",
-			   too_few(few, claim), t.told.text ? t.told.text : "");
+			   too_few(few, &t), t.told.text ? t.told.text : "");
 	return give(ret, &t, r);
 }

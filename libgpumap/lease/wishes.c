@@ -4,7 +4,9 @@
 #include <errno.h>
 
 #include "inventory/inventory.h"
+#include "lease/backfill.h"
 #include "lease/nested.h"
+#include "lease/note.h"
 #include "lease/units.h"
 #include "report.h"
 
@@ -16,7 +18,9 @@ void wishes_free(struct wishes *wishes)
 	free(wishes->loads);
 	free(wishes->orders);
 	free(wishes->marks);
-	free(wishes->passed);
+	free(wishes->chosen.passed);
+	free(wishes->chosen.promised);
+	free(wishes->ends);
 }
 
 /* The GPU of a name in a ticket, which is that of its file; the count of GPUs: there is none. */
@@ -96,12 +100,23 @@ static int look(struct wishes *w, const struct lease_folder *folder,
 static bool make_room(struct wishes *w, size_t gpus)
 {
 	w->list = calloc(w->count + 1, sizeof(*w->list));
-	w->passed = calloc(w->count + 1, sizeof(*w->passed));
+	w->chosen.passed = calloc(w->count + 1, sizeof(*w->chosen.passed));
+	w->chosen.promised = calloc(gpus + 1, sizeof(*w->chosen.promised));
+	w->ends = calloc(gpus + 1, sizeof(*w->ends));
 	w->sights = calloc(gpus + 1, sizeof(*w->sights));
 	w->loads = calloc(gpus + 1, sizeof(*w->loads));
 	w->marks = calloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
 	w->orders = calloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
-	return w->list && w->passed && w->sights && w->loads && w->marks && w->orders;
+	return w->list && w->chosen.passed && w->chosen.promised && w->ends && w->sights &&
+	       w->loads && w->marks && w->orders;
+}
+
+static int not_read(const struct lease_folder *folder, int r, gpumap_report *report)
+{
+	return r == GPUMAP_EFILE
+		       ? report_fail(report, r, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
+				     "the queue cannot be read: %s", strerror(errno))
+		       : report_nomem(report);
 }
 
 /* Reads what is in the folder. */
@@ -114,10 +129,23 @@ static int read_folder(struct wishes *w, const struct lease_folder *folder, uint
 	if (r == GPUMAP_OK)
 		r = make_room(w, inventory->count) ? look(w, folder, terms, inventory)
 						   : GPUMAP_ENOMEM;
-	if (r == GPUMAP_EFILE)
-		return report_fail(report, r, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
-				   "the queue cannot be read: %s", strerror(errno));
-	return r == GPUMAP_OK ? r : report_nomem(report);
+	return r == GPUMAP_OK ? r : not_read(folder, r, report);
+}
+
+/* When the jobs of the tickets can be served, if it matters: this one's lease has an end. */
+static int time_promises(struct wishes *w, const struct lease_folder *folder, int64_t for_ms,
+			 const gpumap_inventory *inventory, gpumap_report *report)
+{
+	int r = GPUMAP_OK;
+
+	w->list[w->count].end = for_ms ? lease_note_now() + for_ms + BACKFILL_MARGIN_MS : INT64_MAX;
+	if (!for_ms || !w->count)
+		return GPUMAP_OK;
+	r = backfill_ends(w->ends, folder, inventory, w->sights);
+	for (size_t i = 0; r == GPUMAP_OK && i < w->count; i++)
+		w->list[i].ready =
+			backfill_ready(&w->list[i], w->sights, w->ends, inventory->count);
+	return r == GPUMAP_OK ? r : not_read(folder, r, report);
 }
 
 int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t before,
@@ -157,5 +185,5 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 			.slots = terms->slots,
 		};
 	}
-	return r;
+	return r == GPUMAP_OK ? time_promises(ret, folder, claim->for_ms, inventory, report) : r;
 }

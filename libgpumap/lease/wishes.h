@@ -13,7 +13,8 @@ struct wishes {
 	struct lease_load *loads;   /* of each GPU, for lease_choose */
 	size_t *orders;             /* what the wishes point to */
 	bool *marks;                /* the same */
-	bool *passed;               /* of each ticket, for lease_choose */
+	struct lease_chosen chosen; /* room for what lease_choose finds, but `gpus` */
+	int64_t *ends;              /* of each GPU (backfill.h) */
 };
 
 /* Reads the tickets below `before`, and looks at the locks of the GPUs. Begins as {0}; free it also

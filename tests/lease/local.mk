@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
 lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test tests/lease/nested.test \
-	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test tests/lease/mig.test
+	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test tests/lease/mig.test \
+	tests/lease/backfill.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
 check_PROGRAMS += tests/lease/holder tests/lease/without
@@ -12,11 +13,15 @@ tests_lease_without_CPPFLAGS =
 EXTRA_DIST += tests/lease/lib.sh tests/lease/model.py tests/lease/race.py tests/lease/records.py \
 	tests/lease/witness.py
 if HAVE_CHECK
-lease_programs = tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-queue \
-	tests/lease/t-revoke tests/lease/t-slots tests/lease/t-wishes
+lease_programs = tests/lease/t-backfill tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near \
+	tests/lease/t-queue tests/lease/t-revoke tests/lease/t-slots tests/lease/t-wishes
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
 endif
+tests_lease_t_backfill_SOURCES = tests/lease/t-backfill.c tests/unit/unit.h
+tests_lease_t_backfill_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_backfill_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_backfill_LDADD = libgpumap-core.la $(CHECK_LIBS)
 tests_lease_t_choose_SOURCES = tests/lease/t-choose.c tests/unit/unit.h
 tests_lease_t_choose_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_choose_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

@@ -16,6 +16,11 @@ slots in each, and one sysfs. All states that can be reached are visited, and in
   starved    no job that waits is passed more than LIMIT times onto GPUs that it could use when cool
   inside     a job inside a lease holds no GPU that the lease does not hold
   apart      a job inside a lease waits only for others inside the same one
+  late       a job that takes a GPU promised to one that waits has released it when that one could be served by the ends
+             of the leases that it waits for, which are known
+
+A job may have a lease that ends at a time (--for), or earlier. Time passes in ticks, at most MARGIN of them between a
+choice and the begin of its lease. Others know the end of a lease once it has begun.
 
 A job inside another starts while that one runs, chooses among its GPUs or slots of them, and has locks, a gate, a queue
 and a bell that only jobs inside the same one share. It inherits the files of the outer job, so the GPUs of that one
@@ -29,8 +34,10 @@ from collections import deque
 # What a job can do next.
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
 FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit", "own-slots",
-          "shared-at-once", "no-guard", "moves", "closed", "one-space")
+          "shared-at-once", "no-guard", "moves", "closed", "one-space", "no-margin", "believe", "head-only",
+          "unknown-is-late", "firm-yields", "skips")
 LIMIT = 1
+MARGIN = 1
 MANY = 64  # slots that a GPU without a job has
 
 # The locks of a job on a GPU: its vendor file exclusively, shared, or neither for the moment in which the kernel
@@ -77,13 +84,32 @@ def promised(wishes, load):
     return given
 
 
-def worse(wishes, load, chosen, slots):
-    """Whether some of these wishes gets less after a job took a slot of these GPUs."""
+def worse(wishes, load, chosen, slots, yields=()):
+    """Whether some of these wishes, but those that yield, gets less after a job took a slot of these GPUs."""
     before, after = load.copy(), load.copy()
     for g in chosen:
         after.add(g, slots)
     pairs = zip(promised(wishes, before), promised(wishes, after))
-    return any(had > has or len(old) > len(new) for (old, had), (new, has) in pairs)
+    return any(had > has or len(old) > len(new)
+               for k, ((old, had), (new, has)) in enumerate(pairs) if k not in yields)
+
+
+def backfill(wishes, load, yields, fault):
+    """The same for a job whose lease ends before the wishes that yield can be served: what is promised to these comes
+    after what is not promised."""
+    left, bound = load.copy(), load.copy()
+    given = promised(wishes[:-1], left)
+    if fault == "skips":
+        promised([wish for k, wish in enumerate(wishes[:-1]) if k not in yields], bound)
+    for k, (gpus, enough) in enumerate(given if fault != "skips" else ()):
+        for g in gpus if enough or k not in yields else ():
+            bound.add(g, wishes[k][5])
+        for g in wishes[k][1] if wishes[k][3] and not enough and k not in yields else ():
+            bound.close(g)
+    count, usable, free, _, order, slots = wishes[-1]
+    now = [g for g in order if g in usable and g in free and (left.room(g, slots) or bound.room(g, slots))]
+    now.sort(key=lambda g: not left.room(g, slots))
+    return tuple(now[:count]), len(now) >= count
 
 
 def choose(wishes, load, careful=True):
@@ -101,23 +127,27 @@ def choose(wishes, load, careful=True):
 
 class Job:
     """at: its place; held: GPUs with its lock on each; want: those that it chose; seen: the bell when it began to
-    watch; passes: how often it was passed."""
+    watch; passes: how often it was passed; left: how many ticks until its lease ends, or before it must begin, or None;
+    over: the jobs to which its GPUs were promised, and in how many ticks these can be served."""
 
-    __slots__ = ("at", "held", "want", "ticket", "seen", "passes")
+    __slots__ = ("at", "held", "want", "ticket", "seen", "passes", "left", "over")
 
-    def __init__(self, at=START, held=(), want=(), ticket=0, seen=0, passes=0):
+    def __init__(self, at=START, held=(), want=(), ticket=0, seen=0, passes=0, left=None, over=()):
         self.at, self.held, self.want, self.ticket, self.seen, self.passes = at, held, want, ticket, seen, passes
+        self.left, self.over = left, over
 
     def key(self):
-        return self.at, self.held, self.want, self.ticket, self.seen, self.passes
+        return self.at, self.held, self.want, self.ticket, self.seen, self.passes, self.left, self.over
 
 
 class Model:
     def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=(),
-                 outer=()):
+                 outer=(), ends=(), forged=()):
         """wishes: how many GPUs, of which, of how many slots each, and which MIG instance of them; strict: the jobs that
         are; warm: the GPUs that begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
-        the first jobs, if they do not begin at the start; outer: pairs of a job and the one that it is inside."""
+        the first jobs, if they do not begin at the start; outer: pairs of a job and the one that it is inside; ends:
+        pairs of a job and the time of its lease; forged: the same, in notes that others have written."""
+        self.ends, self.forged = dict(ends), dict(forged)
         self.outer = dict(outer)
         # Each job that has others inside is a space of locks, with one folder; the last one is that of all others.
         self.spaces = sorted(set(self.outer.values()))
@@ -193,8 +223,45 @@ class Model:
                  self.orders[me if fault == "own-order" else i], self.slots[i])
                 for i in self.before(jobs, me) + [me]]
 
+    def end_on(self, jobs, g, me, i, notes):
+        """In how many ticks a GPU is free for job i by the end of its leases; 0: perhaps at any moment."""
+        holders = {k for k, lock in self.locks(jobs, g, self.space[me])}
+        if self.slots[i] > 1 and any(self.part[k] for k in holders):
+            return 0
+        unknown = 99 if notes and self.fault == "unknown-is-late" else 0
+        forged = self.forged if notes and self.fault == "believe" else {}
+        return max((jobs[k][6] if k in self.ends and jobs[k][0] == RUN else forged.get(k, unknown) for k in holders),
+                   default=0)
+
+    def ready(self, jobs, warm, me, i, notes=False):
+        """In how many ticks job i can be served at the earliest, if no lease ends before its time; by the notes, as the
+        protocol sees it, or in truth."""
+        free = self.free_for(jobs, warm, me, i)
+        times = sorted(0 if g in free else self.end_on(jobs, g, me, i, notes) for g in self.usable(jobs, i))
+        return times[self.wishes[i][0] - 1] if len(times) >= self.wishes[i][0] else 0
+
+    def yields(self, jobs, warm, me, wishes):
+        """The wishes before this job that can be served only after its lease has ended."""
+        if me not in self.ends or self.part[me] and self.instance[me] is None:
+            return ()
+        length = self.ends[me] + (MARGIN if self.fault != "no-margin" else 0)
+        given, before = promised(wishes[:-1], self.load(jobs, me)), self.before(jobs, me)
+        return [k for k, i in enumerate(before)
+                if not given[k][1] and (not wishes[k][3] or self.fault == "firm-yields")
+                and self.ready(jobs, warm, me, before[0] if self.fault == "head-only" else i, True) >= length]
+
+    def tick(self, state):
+        """Time passes, if it matters, no lease is over, and no job that begins one takes longer than the margin."""
+        jobs, gate, bell, kills, number, warm = state
+        left = [job[6] for job in jobs if job[6] is not None]
+        if left and min(left) > 0:
+            jobs = tuple(job[:6] + (job[6] and job[6] - 1, tuple((i, max(0, due - 1)) for i, due in job[7]))
+                         for job in jobs)
+            yield "tick", jobs, gate, bell, kills, number, warm
+
     def successors(self, state):
         jobs, gate, bell, kills, number, warm = state
+        yield from self.tick(state)
         held = {g for job in jobs for g, _ in job[1]}
         for g in sorted(warm - held) if self.strict else ():
             # The first in the queue asks again from time to time.
@@ -252,11 +319,11 @@ class Model:
 
     def step(self, state, i):
         jobs, gate, bell, kills, number, warm = state
-        at, held, want, ticket, seen, passes = jobs[i]
+        at, held, want, ticket, seen, passes, left, over = jobs[i]
         rung = bell[self.space[i]]
 
         def go(new, gate=gate, bell=bell, number=number, jobs=jobs, **change):
-            job = Job(at, held, want, ticket, seen, passes)
+            job = Job(at, held, want, ticket, seen, passes, left, over)
             job.at = new
             for name, value in change.items():
                 setattr(job, name, value)
@@ -278,9 +345,14 @@ class Model:
             wishes = self.earlier(jobs, warm, i, self.fault)
             chosen, enough = choose(wishes[-1:] if self.fault == "no-promise" else wishes, self.load(jobs, i),
                                     self.fault != "moves")
+            if not enough:
+                yields = self.yields(jobs, warm, i, wishes)
+                filled, enough = backfill(wishes, self.load(jobs, i), yields, self.fault) if yields else ((), False)
+                chosen = filled if enough else chosen
             if enough:
-                self.check_order(jobs, warm, i, chosen)
-                yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen))
+                over = self.check_order(jobs, warm, i, chosen)
+                yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen), over=over,
+                         left=MARGIN if i in self.ends else None)
             elif self.fault == "hold-and-wait":
                 yield go(TICKET, held=tuple(sorted(set(held) | {(g, EXCLUSIVE) for g in chosen})))
             else:
@@ -288,16 +360,16 @@ class Model:
                 yield go(TICKET)
         elif at == TAKE:
             locked = dict(held)
-            left = [g for g in want if locked.get(g) is None or self.part[i] and locked[g] < 0]
-            lock = self.lock(jobs, i, left[0]) if left else None
+            rest = [g for g in want if locked.get(g) is None or self.part[i] and locked[g] < 0]
+            lock = self.lock(jobs, i, rest[0]) if rest else None
             if lock == BLOCKED:
                 return
-            if left and lock is not None:
-                yield go(TAKE, held=tuple(sorted({**locked, left[0]: lock}.items())))
-            elif left:  # taken meanwhile, by a job without this gate
-                yield go(TICKET, held=(), want=())
+            if rest and lock is not None:
+                yield go(TAKE, held=tuple(sorted({**locked, rest[0]: lock}.items())))
+            elif rest:  # taken meanwhile, by a job without this gate
+                yield go(TICKET, held=(), want=(), left=None, over=())
             else:
-                yield go(RUN, gate=self.leave(gate, i), ticket=0, want=(), passes=0,
+                yield go(RUN, gate=self.leave(gate, i), ticket=0, want=(), passes=0, left=self.ends.get(i),
                          bell=self.ring(i, bell, bool(ticket)))
         elif at == TICKET:
             yield go(LEAVE, ticket=ticket or number, number=number + (not ticket))
@@ -323,16 +395,19 @@ class Model:
                 passes = jobs[i][5] + 1
                 if passes > LIMIT:
                     self.problems.append("starved: job %d is passed for the %d. time" % (i, passes))
-                jobs = self.put(jobs, i, jobs[i][:5] + (passes,))
+                jobs = self.put(jobs, i, jobs[i][:5] + (passes,) + jobs[i][6:])
         return jobs
 
     def check_order(self, jobs, warm, i, chosen):
+        """Returns the jobs to which a chosen GPU was promised, which cannot be served now, and when they can be."""
         earlier, load, before = self.earlier(jobs, warm, i)[:-1], self.load(jobs, i), self.before(jobs, i)
         given = promised(earlier, load)
+        over = {k: self.ready(jobs, warm, i, before[k]) for k, (gpus, enough) in enumerate(given)
+                if i in self.ends and not enough and set(gpus) & set(chosen)}
         for g in chosen:
-            if not load.room(g, self.slots[i]) and any(g in gpus for gpus, _ in given):
+            if not load.room(g, self.slots[i]) and any(g in gpus and not over.get(k) for k, (gpus, _) in enumerate(given)):
                 self.problems.append("order: job %d gets GPUs %s, promised before" % (i, chosen))
-        if worse(earlier, self.load(jobs, i), chosen, self.slots[i]):
+        if worse(earlier, self.load(jobs, i), chosen, self.slots[i], over):
             self.problems.append("order: job %d takes %s, so an earlier one gets less" % (i, chosen))
         for head in before[:1]:
             count, usable = self.wishes[head][0], self.usable(jobs, head)
@@ -342,6 +417,7 @@ class Model:
                 after.add(g, self.slots[i])
             if len(can) >= count > sum(after.room(g, self.slots[head]) > 0 for g in can):
                 self.problems.append("head: job %d could be served before job %d took %s" % (head, i, chosen))
+        return tuple((before[k], due) for k, due in over.items())
 
     def check_apart(self, jobs, i):
         alone = not any(jobs[k][1] or jobs[k][3] for k, outer in self.outer.items()
@@ -362,6 +438,9 @@ class Model:
             if set(mine) - set(its):
                 self.problems.append("inside: job %d has %s, and its lease %s" % (i, mine, its))
         for i, job in enumerate(jobs):
+            for waiting, due in job[7]:
+                if job[1] and job[6] and not due and jobs[waiting][3]:
+                    self.problems.append("late: job %d goes on, and job %d could be served" % (i, waiting))
             if job[0] == WAIT and job[1]:
                 self.problems.append("partial: job %d waits and holds %s" % (i, job[1]))
         if not moves and any(job[0] != ENDED for job in jobs):
@@ -372,8 +451,8 @@ class Model:
         jobs, gate, bell, kills, number, warm = state
         tickets = sorted(job[3] for job in jobs if job[3])
         small = tuple(
-            (at, held, want, tickets.index(t) + 1 if t else 0, self.relative(seen, bell[self.space[i]]), passes)
-            for i, (at, held, want, t, seen, passes) in enumerate(jobs)
+            job[:3] + (tickets.index(job[3]) + 1 if job[3] else 0, self.relative(job[4], bell[self.space[i]])) + job[5:]
+            for i, job in enumerate(jobs)
         )
         return small, gate, (int(self.fault == "no-watch"),) * len(bell), kills, len(tickets) + 1, warm
 
@@ -465,10 +544,43 @@ def main():
         ("with instances of two folders that share at once", [(1, any_of(1), 1, 0), (1, any_of(1), 1, 0)], 1, 0,
          "shared-at-once", [], [], [], [0, 1]),
     ]
+    # Time matters: jobs with an end hold GPUs, others wait for these, and one that comes later has an end too.
+    one, two = frozenset([0]), any_of(2)
+    holds = lambda g, left: Job(RUN, ((g, EXCLUSIVE),), left=left)
+    waits = lambda number: Job(WAIT, ticket=number, seen=-1)
+    late = dict(begin=[holds(1, 3), waits(1)], ends=[(0, 3), (2, 2), (3, 1)])
+    alone = [(1, frozenset([1])), (2, two), (1, two), (1, two)]
+    unknown = dict(begin=[holds(1, None), waits(1)], ends=[(2, 1)])
+    second = [(1, one), (1, frozenset([1])), (1, one), (2, frozenset([1, 2])), (1, frozenset([2]))]
+    both = dict(begin=[holds(0, 3), holds(1, 2), waits(1), waits(2)], ends=[(0, 3), (1, 2), (4, 2)])
+    between = [(1, frozenset([2])), (2, frozenset([0, 2])), (1, two), (1, two)]
+    served = dict(begin=[holds(2, 3), waits(1), waits(2)], ends=[(0, 3), (3, 2)])
+    cases += [
+        ("jobs that end before a promise", alone, 2, 0, "", late),
+        ("a promise without a time", alone[:3], 2, 1, "", unknown),
+        ("a time for the second in the queue", second, 3, 0, "", both),
+        ("a promise between others", between, 3, 0, "", served),
+        ("a job that ends before slots do", [(1, frozenset([1]), 2), (1, frozenset([1]), 2), (2, two), (1, two)], 2, 1,
+         "", dict(begin=[Job(RUN, ((1, 0),), left=1), Job(RUN, ((1, 1),), left=3), waits(1)],
+                  ends=[(0, 1), (1, 3), (3, 2)])),
+        ("an instance that ends before a promise", [wish + (1, 0) for wish in alone[:3]], 2, 1, "",
+         dict(begin=[Job(RUN, ((1, 0),), left=3), waits(1)], ends=[(0, 3), (2, 2)])),
+        ("a promise inside a lease", [(2, two)] + alone[:3], 2, 1, "",
+         dict(begin=[Job(RUN, ((0, EXCLUSIVE), (1, EXCLUSIVE))), holds(1, 3), waits(1)], ends=[(1, 3), (3, 2)],
+              outer=[(1, 0), (2, 0), (3, 0)])),
+        ("with an end at the time of a promise", alone, 2, 0, "no-margin",
+         dict(begin=[holds(1, 3), waits(1)], ends=[(0, 3), (2, 3)])),
+        ("with an end that another user wrote", alone[:3], 2, 0, "believe", dict(unknown, forged=[(0, 3)])),
+        ("with a lease without an end that counts as long", alone[:3], 2, 0, "unknown-is-late", unknown),
+        ("without the promise of the second in the queue", second, 3, 0, "head-only", both),
+        ("with ends that pass without limit", alone, 2, 0, "firm-yields", late),
+        ("with promises as if the first did not wait", between, 3, 0, "skips", served),
+    ]
     print("1..%d" % len(cases))
     failed = 0
     for number, (name, wishes, gpus, kills, fault, *terms) in enumerate(cases, 1):
-        model = Model(wishes, gpus, kills, fault, *terms)
+        named = terms.pop() if terms and isinstance(terms[-1], dict) else {}
+        model = Model(wishes, gpus, kills, fault, *terms, **named)
         states = model.explore()
         good = bool(model.problems) == bool(fault)
         failed += not good

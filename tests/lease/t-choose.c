@@ -13,9 +13,10 @@ static const char description[] = "[snapshot]\nschema = 1\n"
 				  "[gpu 2]\nnvlink = 1\n[gpu 3]\nnvlink = 0\n";
 static gpumap_inventory *machine;
 
-/* Wishes are "COUNT[*SLOTS][:GPUS][/FREE][<FIRST][n][!]": how many, of how many slots, of which
- * GPUs, which it calls free if those are not the row's, which it prefers, n for near, and ! if it
- * was passed as often as is allowed. The last one is one's own. `passed` has the numbers of the
+/* Wishes are "COUNT[*SLOTS][:GPUS][/FREE][<FIRST][@TIME][n][!]": how many, of how many slots, of
+ * which GPUs, which it calls free if those are not the row's, which it prefers, when it can be
+ * served, n for near, and ! if it was passed as often as is allowed. The last one is one's own, and
+ * its time is when its lease has ended. `passed` has the numbers of the
  * wishes that are passed. After a blank, `free_gpus` has of each GPU how many slots are held, and
  * of how many: "24 00 12" is 2 of 4, none, 1 of 2. */
 static const struct {
@@ -109,6 +110,39 @@ static const struct {
 	{"another one", "1*2 1*2:0 1*2:12", "012 12", "2", ""},
 	{"a whole GPU moves none", "1*2 1*2:0 1:2", "012 12", "2", ""},
 	{"nor does a slot where more are left", "1*4 1*4:0 1*4:1", "01 24", "1", ""},
+	{"a lease that ends before a promise", "2:01@5 1@4", "0", "0", "0"},
+	{"that ends with it", "2:01@5 1@5", "0", "0", "0"},
+	{"that ends later", "2:01@5 1@6", "0", "no", ""},
+	{"without an end", "2:01@5 1", "0", "no", ""},
+	{"before a promise whose time is not known", "2:01 1@1", "0", "no", ""},
+	{"before one that will be served", "1@5 1@4", "0", "no", ""},
+	{"before one that was passed as often as is allowed", "2@5! 1@4", "0", "no", ""},
+	{"before two", "2:01@5 2:02@6 1@5", "0", "0", "01"},
+	{"before the first of two", "2:01@5 2:02@4 1@5", "0", "0", "01"},
+	{"before the second, to which it is promised", "1:1@5 2:02@4 1@5", "0", "no", ""},
+	{"before the first, and not onto what the second gets", "2:02@5 1:01 1:01@4", "01", "0",
+	 "0"},
+	{"what is not promised comes first", "2:03@5 1@4", "012", "1", ""},
+	{"and as much of it as there is", "3:012@5 2@4", "013", "30", "0"},
+	{"near, of what is promised", "4@5 2@4n", "012", "12", "0"},
+	{"near, not enough", "4@5 4@4n", "012", "no", ""},
+	{"a slot that ends before a promise", "2:01@5 1*2@4", "0", "no", ""},
+	{"a whole GPU before one that waits for slots", "2*2:01@5 1@4", "0", "0", "0"},
+	{"a whole GPU before several slots of it", "2*2:01@5 2*2:01@3 1@4", "0", "no", ""},
+};
+
+/* Whose promises take GPUs from one's own job: the wish by the number of each GPU, - if none. */
+static const struct {
+	const char *name, *wishes, *free_gpus, *want;
+} promises[] = {
+	{"nothing before it", "1", "0123", "----"},
+	{"one", "2 1", "0123", "00--"},
+	{"two", "1:1 2:12 1", "0123", "-01-"},
+	{"what one of two would use later", "2/1! 1", "01", "00--"},
+	{"a slot with room for another one", "1*4 1*4", "0", "----"},
+	{"a slot without", "1*4 1*2", "0 14", "0---"},
+	{"by the second that takes a slot", "1*2 1*2 1*2", "0", "1---"},
+	{"one that yields", "2:01@5 2@4", "0", "0---"},
 };
 
 static void mark(bool ret[GPUS], const char *gpus)
@@ -152,7 +186,8 @@ static struct lease_wish read_wish(const char *text, const char *free_gpus, stru
 {
 	size_t length = strcspn(text, " ");
 	const char *gpus = memchr(text, ':', length), *own = memchr(text, '/', length),
-		   *first = memchr(text, '<', length), *slots = memchr(text, '*', length);
+		   *first = memchr(text, '<', length), *slots = memchr(text, '*', length),
+		   *at = memchr(text, '@', length);
 	size_t preferred = read_order(marks->order, first ? first + 1 : "");
 
 	mark(marks->usable, gpus ? gpus + 1 : "0123");
@@ -164,7 +199,9 @@ static struct lease_wish read_wish(const char *text, const char *free_gpus, stru
 				   .preferred = preferred,
 				   .near = memchr(text, 'n', length),
 				   .slots = slots ? (size_t)(slots[1] - '0') : 1,
-				   .firm = memchr(text, '!', length)};
+				   .firm = memchr(text, '!', length),
+				   .ready = at ? at[1] - '0' : 0,
+				   .end = at ? at[1] - '0' : INT64_MAX};
 }
 
 static void print_passed(char *ret, const bool *passed, size_t count)
@@ -175,31 +212,59 @@ static void print_passed(char *ret, const bool *passed, size_t count)
 	*ret = '\0';
 }
 
-START_TEST(choices)
+/* What is chosen from the texts of a row. */
+struct chosen {
+	size_t count, gpus[GPUS + 1], promised[GPUS]; /* count: of wishes */
+	bool enough, passed[MAX_WISHES];
+	size_t wanted;
+};
+
+static void choose(struct chosen *ret, const char *texts, const char *free_gpus)
 {
+	struct lease_chosen chosen = {ret->gpus, ret->passed, ret->promised};
 	struct marks marks[MAX_WISHES];
 	struct lease_wish wishes[MAX_WISHES];
 	struct lease_load loads[GPUS];
-	size_t count = 0, got[GPUS + 1];
-	bool passed[MAX_WISHES], nomem;
-	char text[16] = "no", who[MAX_WISHES + 1];
-	const char *held;
+	const char *held = strchr(free_gpus, ' ');
+	bool nomem;
 
-	for (const char *at = rows[_i].wishes; *at; at += strcspn(at, " "), at += *at == ' ') {
-		wishes[count] = read_wish(at, rows[_i].free_gpus, &marks[count]);
-		count++;
+	ret->count = 0;
+	for (const char *at = texts; *at; at += strcspn(at, " "), at += *at == ' ') {
+		wishes[ret->count] = read_wish(at, free_gpus, &marks[ret->count]);
+		ret->count++;
 	}
-	held = strchr(rows[_i].free_gpus, ' ');
 	read_loads(loads, held ? held + 1 : "");
-	if (lease_choose(got, passed, wishes, count, loads, machine, &nomem)) {
-		*text = '\0';
-		for (size_t i = 0; i < wishes[count - 1].count; i++)
-			snprintf(text + i, sizeof(text) - i, "%zu", got[i]);
-	}
+	ret->wanted = wishes[ret->count - 1].count;
+	ret->enough = lease_choose(&chosen, wishes, ret->count, loads, machine, &nomem);
 	ck_assert(!nomem);
+}
+
+START_TEST(choices)
+{
+	char text[16] = "no", who[MAX_WISHES + 1];
+	struct chosen chosen;
+
+	choose(&chosen, rows[_i].wishes, rows[_i].free_gpus);
+	for (size_t i = 0; chosen.enough && i < chosen.wanted; i++)
+		snprintf(text + i, sizeof(text) - i, "%zu", chosen.gpus[i]);
 	ROW_EQ_STR(rows[_i].name, text, rows[_i].want);
-	print_passed(who, passed, count - 1);
+	print_passed(who, chosen.passed, chosen.count - 1);
 	ROW_EQ_STR(rows[_i].name, who, rows[_i].passed);
+}
+END_TEST
+
+START_TEST(promised)
+{
+	char text[GPUS + 1] = "----";
+	struct chosen chosen;
+
+	choose(&chosen, promises[_i].wishes, promises[_i].free_gpus);
+	for (size_t g = 0; g < GPUS; g++)
+		if (memchr(promises[_i].free_gpus, (char)('0' + g),
+			   strcspn(promises[_i].free_gpus, " ")) &&
+		    chosen.promised[g] < chosen.count - 1)
+			text[g] = (char)('0' + chosen.promised[g]);
+	ROW_EQ_STR(promises[_i].name, text, promises[_i].want);
 }
 END_TEST
 
@@ -225,6 +290,7 @@ int main(void)
 	if (gpumap_inventory_parse(&machine, description, strlen(description), NULL, NULL))
 		return EXIT_FAILURE;
 	tcase_add_loop_test(tests, choices, 0, ARRAY_SIZE(rows));
+	tcase_add_loop_test(tests, promised, 0, ARRAY_SIZE(promises));
 	tcase_add_test(tests, preferences);
 	suite_add_tcase(suite, tests);
 	status = unit_run(suite);

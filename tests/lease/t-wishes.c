@@ -151,7 +151,8 @@ static int choose_once(bool *got, size_t *gpu, gpumap_report *report)
 	if (r == GPUMAP_OK)
 		r = wishes_read(&wishes, &folder, numbers[1], claim, machine, report);
 	if (r == GPUMAP_OK) {
-		*got = lease_choose(gpu, wishes.passed, wishes.list, wishes.count + 1, wishes.loads,
+		wishes.chosen.gpus = gpu;
+		*got = lease_choose(&wishes.chosen, wishes.list, wishes.count + 1, wishes.loads,
 				    machine, &lacks_memory);
 		r = lacks_memory ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}

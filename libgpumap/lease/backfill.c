@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that is not known counts as early: a lease without an end, or with one that is not believed,
+ * may end at any moment, and so may the use of a GPU without a lease. That other jobs come first is
+ * left out for the same reason.
+ */
+#include "lease/backfill.h"
+
+#include "inventory/inventory.h"
+#include "lease/note.h"
+
+struct ends {
+	int64_t *of;
+	const struct lease_folder *folder;
+	const gpumap_inventory *units;
+	const struct lease_sight *sights;
+};
+
+/* A unit is not free before the last of its leases has ended. */
+static void add_end(const struct ends *ends, size_t g, int64_t taker)
+{
+	struct lease_note note;
+
+	if (taker > 0 && lease_note_read_in(&note, ends->folder, taker) &&
+	    note.end_ms > ends->of[g])
+		ends->of[g] = note.end_ms;
+}
+
+static void add_slot(struct span gpu, size_t slots, int fd, void *data)
+{
+	const struct ends *ends = data;
+	char name[LEASE_NAME];
+
+	for (size_t g = 0; slots && g < ends->units->count; g++) {
+		if (ends->sights[g].lease != LEASE_SHARED)
+			continue;
+		lease_name(name, &ends->units->gpus[g]);
+		if (span_is(gpu, name))
+			add_end(ends, g, lease_locker(fd));
+	}
+}
+
+int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_inventory *units,
+		  const struct lease_sight *sights)
+{
+	struct ends ends = {ret, folder, units, sights};
+	bool shared = false;
+
+	for (size_t g = 0; g < units->count; g++) {
+		ret[g] = 0;
+		if (sights[g].lease == LEASE_HELD)
+			add_end(&ends, g, sights[g].holder);
+		shared = shared || sights[g].lease == LEASE_SHARED;
+	}
+	return shared ? lease_slots_each(folder, add_slot, &ends) : GPUMAP_OK;
+}
+
+/* When the job could have a unit. One that shares it may find a slot before all others end. */
+static int64_t free_at(const struct lease_wish *wish, const struct lease_sight *sight, int64_t end,
+		       size_t g)
+{
+	return wish->free_gpus[g] || (sight->lease == LEASE_SHARED && wish->slots > 1) ? 0 : end;
+}
+
+int64_t backfill_ready(const struct lease_wish *wish, const struct lease_sight *sights,
+		       const int64_t *ends, size_t units)
+{
+	int64_t ready = INT64_MAX;
+
+	for (size_t g = 0; g < units; g++) {
+		int64_t at = free_at(wish, &sights[g], ends[g], g);
+		size_t by_then = 0;
+
+		for (size_t h = 0; h < units; h++)
+			by_then += wish->usable[h] && free_at(wish, &sights[h], ends[h], h) <= at;
+		if (wish->usable[g] && by_then >= wish->count && at < ready)
+			ready = at;
+	}
+	return ready == INT64_MAX ? 0 : ready;
+}
