@@ -50,18 +50,26 @@ static int too_many(const struct taking *t, const bool *usable)
 	const gpumap_inventory *units = t->lease->inventory;
 	const gpumap_claim *claim = t->claim;
 	size_t there = count_true(usable, units->count), all = 0;
+	CLEANUP_FREE char *lists = NULL;
+	const char *fix;
 
 	if (claim->count <= there)
 		return GPUMAP_OK;
+	lists = claim_lists(claim, units);
+	if (!lists)
+		return report_nomem(t->report);
 	for (size_t g = 0; g < units->count; g++)
 		all += claim_is_of_kind(claim, &units->gpus[g]);
-	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
-			   ABOUT(.fix = claim_fix(claim, units, t->folder.inside, there, all)),
+	if (!*lists || t->folder.inside)
+		fix = claim_fix(claim, units, t->folder.inside, there, all);
+	else
+		fix = there ? "ask for fewer, or name more there" : "name others there";
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY, ABOUT(.fix = fix),
 			   "%zu %s%s%s %s asked for, but this job can only use %zu of the %zu of "
-			   "this machine",
+			   "this machine%s%s",
 			   claim->count, claim_kind(claim, claim->count), claim->profile ? " " : "",
 			   claim->profile ? claim->profile : "", claim->count == 1 ? "is" : "are",
-			   there, all);
+			   there, all, *lists ? ": those" : "", lists);
 }
 
 void taking_forget_told(struct taking *t)

@@ -5,6 +5,7 @@
 #include "lease/units.h"
 #include "profile_keys.h"
 #include "report.h"
+#include "strbuf.h"
 
 EXPORT int gpumap_claim_new(gpumap_claim **ret)
 {
@@ -30,6 +31,7 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 	free(claim->folder);
 	free(claim->sysfs);
 	gpumap_request_free(claim->request);
+	free(claim->visible);
 	free(claim);
 }
 
@@ -190,21 +192,24 @@ static int any_instances(gpumap_request *request, gpumap_report *report)
 EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp,
 				    gpumap_report *report)
 {
-	gpumap_request *request;
-	const char *keeper;
-	int r = gpumap_request_new(&request);
+	const char *keeper, *visible = environ_find(envp, "CUDA_VISIBLE_DEVICES");
+	char *copy = visible ? strdup(visible) : NULL;
+	gpumap_request *request = NULL;
+	int r = visible && !copy ? GPUMAP_ENOMEM : gpumap_request_new(&request);
 
-	if (r != GPUMAP_OK)
-		return report_nomem(report);
-	r = gpumap_request_set_environ(request, envp, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_request_set_environ(request, envp, report);
 	if (r == GPUMAP_OK)
 		r = any_instances(request, report);
 	if (r != GPUMAP_OK) {
 		gpumap_request_free(request);
-		return r;
+		free(copy);
+		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 	}
 	gpumap_request_free(claim->request);
 	claim->request = request;
+	free(claim->visible);
+	claim->visible = copy;
 	keeper = environ_nonempty(envp, "GPUMAP_LEASE");
 	claim->keeper = keeper ? span_number(span_of(keeper), INT32_MAX) : 0;
 	return GPUMAP_OK;
@@ -298,4 +303,22 @@ int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *u
 		r = claim->instances ? claim_keep_instances(ret, claim, units, report)
 				     : keep_list(ret, claim, units, report);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+char *claim_lists(const gpumap_claim *claim, const gpumap_inventory *units)
+{
+	struct strbuf text = {0};
+	size_t there = 0;
+
+	for (size_t g = 0; g < units->count; g++)
+		there += claim_can_lease(claim, &units->gpus[g]);
+	if (there < claim->count || (!claim->from && !claim->visible))
+		return strbuf_take(&text);
+	strbuf_puts(&text, claim->from && claim->visible ? " in both" : " in");
+	if (claim->from)
+		strbuf_printf(&text, " %s '%s'", claim->from_origin, QUOTE(span_of(claim->from)));
+	if (claim->visible)
+		strbuf_printf(&text, "%s CUDA_VISIBLE_DEVICES='%s'", claim->from ? " and" : "",
+			      QUOTE(span_of(claim->visible)));
+	return strbuf_take(&text);
 }

@@ -18,6 +18,7 @@ struct gpumap_claim {
 	int64_t for_ms;          /* after which its lease ends; 0: it has no end */
 	char *folder, *sysfs;    /* NULL: the default */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
+	char *visible;           /* its CUDA_VISIBLE_DEVICES; NULL: not set */
 	int64_t keeper;          /* of the lease that it may run in; 0: none */
 };
 
@@ -25,6 +26,10 @@ struct gpumap_claim {
  * be decided; GPUMAP_ENOMEM. GPUs with MIG enabled are not usable, but their instances. */
 int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		 gpumap_report *report);
+
+/* Which lists limit the claim to too few units, " in CUDA_VISIBLE_DEVICES='0,1'"; "": without them
+ * the machine would have too few as well. The caller frees it. NULL without memory. */
+char *claim_lists(const gpumap_claim *claim, const gpumap_inventory *units);
 
 /* Puts the units that the claim prefers first. `order` has all in another order. GPUMAP_EINPUT,
  * after its error: the list names what is not a GPU here, or a GPU twice. */
