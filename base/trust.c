@@ -10,6 +10,24 @@ bool owner_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
+const char *file_distrust(const struct stat *file, const struct stat *entry)
+{
+	bool link = S_ISLNK(entry->st_mode);
+
+	if (!S_ISREG(file->st_mode))
+		return "it is not a regular file";
+	if (!owner_trusted(file))
+		return "it belongs to another user";
+	if (!owner_trusted(entry))
+		return link ? "the link to it belongs to another user"
+			    : "it was replaced meanwhile";
+	if (!link && (entry->st_dev != file->st_dev || entry->st_ino != file->st_ino))
+		return "it was replaced meanwhile";
+	if (file->st_mode & (S_IWGRP | S_IWOTH))
+		return "others may write to it";
+	return NULL;
+}
+
 static bool others_may_write(const struct stat *folder)
 {
 	return folder->st_mode & (S_IWGRP | S_IWOTH) || !owner_trusted(folder);

@@ -11,6 +11,10 @@
 /* Whether this process's user, or root, owns the file. */
 bool owner_trusted(const struct stat *st);
 
+/* Why a file of settings is not read; NULL: it is trusted. `file` is what was opened, `entry` what
+ * its name stands for, by lstat(2): the file, or a link to it. */
+const char *file_distrust(const struct stat *file, const struct stat *entry);
+
 /* A planted link is a symbolic link of another user in a folder that others may write to: it can
  * lead the files of this user to any place. The kernel does not follow such a link if the folder
  * has the sticky bit (fs.protected_symlinks of proc(5)); here the folder need not have that bit.

@@ -12,26 +12,6 @@
 #define HERE "./gpumap.ini"
 #define EVERYWHERE "/etc/gpumap/gpumap.ini"
 
-/* Why the file is not trusted; NULL: it is. `entry` is the directory's entry: a link or the file.
- */
-static const char *distrust(const struct stat *file, const struct stat *entry)
-{
-	bool link = S_ISLNK(entry->st_mode);
-
-	if (!S_ISREG(file->st_mode))
-		return "it is not a regular file";
-	if (!owner_trusted(file))
-		return "it belongs to another user";
-	if (!owner_trusted(entry))
-		return link ? "the link to it belongs to another user"
-			    : "it was replaced meanwhile";
-	if (!link && (entry->st_dev != file->st_dev || entry->st_ino != file->st_ino))
-		return "it was replaced meanwhile";
-	if (file->st_mode & (S_IWGRP | S_IWOTH))
-		return "others may write to it";
-	return NULL;
-}
-
 /* Checks and reads the same file, by one descriptor. *found false: the file does not exist, or it
  * is not trusted. */
 static int read_here(gpumap_profile **ret, const char *name, bool *found, gpumap_report *report)
@@ -46,7 +26,7 @@ static int read_here(gpumap_profile **ret, const char *name, bool *found, gpumap
 	if (fd < 0 || fstat(fd, &file) || lstat(HERE, &entry))
 		why = strerror(errno);
 	else
-		why = distrust(&file, &entry);
+		why = file_distrust(&file, &entry);
 	if (why) {
 		report_add(report, FINDING_UNTRUSTED_FILE,
 			   ABOUT(.origin = HERE,
