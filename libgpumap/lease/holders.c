@@ -24,36 +24,67 @@ struct leases {
 	bool nomem;
 };
 
-static void add(struct leases *all, size_t gpu, size_t slots, int64_t pid)
+/* --- each lease --------------------------------------------------------------------------- */
+
+/* A walk over the leases. */
+struct walk {
+	const gpumap_inventory *units;
+	const struct lease_sight *sights;
+	held_fn *fn;
+	void *data;
+};
+
+/* A slot, or an instance. One that does not exist any more counts as its GPU, which it keeps. */
+static void visit_part(struct span part, size_t slots, int fd, void *data)
 {
+	const struct walk *walk = data;
+	size_t found = walk->units->count;
+	char name[LEASE_NAME];
+
+	for (size_t g = 0; g < walk->units->count; g++) {
+		lease_name(name, &walk->units->gpus[g]);
+		if (span_is(part, name)) {
+			found = g;
+			break;
+		}
+		if (!slots && !is_instance(&walk->units->gpus[g]) &&
+		    lease_names_instance(part, name))
+			found = g;
+	}
+	if (found < walk->units->count && (!slots || walk->sights[found].lease == LEASE_SHARED))
+		walk->fn(found, slots ? slots : 1, lease_locker(fd), fd, walk->data);
+}
+
+int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
+		    const struct lease_sight *sights, held_fn *fn, void *data)
+{
+	struct walk walk = {units, sights, fn, data};
+	bool parts = false;
+
+	for (size_t g = 0; g < units->count; g++) {
+		const struct lease_sight *sight = &sights[g];
+
+		parts = parts || sight->lease == LEASE_SHARED || sight->instances;
+		if (sight->lease == LEASE_HELD && !sight->instances &&
+		    !is_instance(&units->gpus[g]))
+			fn(g, 1, sight->holder, -1, data);
+	}
+	return parts ? lease_slots_each(folder, visit_part, &walk) : GPUMAP_OK;
+}
+
+/* --- for others --------------------------------------------------------------------------- */
+
+static void add(size_t gpu, size_t slots, int64_t pid, int fd, void *data)
+{
+	struct leases *all = data;
 	struct held *list = array_room(all->list, all->count, &all->room, sizeof(*list));
 
+	(void)fd;
 	all->nomem = all->nomem || !list;
 	if (!list)
 		return;
 	all->list = list;
 	list[all->count++] = (struct held){gpu, slots, pid};
-}
-
-/* A slot, or an instance. One that does not exist any more counts as its GPU, which it keeps. */
-static void add_part(struct span part, size_t slots, int fd, void *data)
-{
-	struct leases *all = data;
-	size_t found = all->units->count;
-	char name[LEASE_NAME];
-
-	for (size_t g = 0; g < all->units->count; g++) {
-		lease_name(name, &all->units->gpus[g]);
-		if (span_is(part, name)) {
-			found = g;
-			break;
-		}
-		if (!slots && !is_instance(&all->units->gpus[g]) &&
-		    lease_names_instance(part, name))
-			found = g;
-	}
-	if (found < all->units->count && (!slots || all->sights[found].lease == LEASE_SHARED))
-		add(all, found, slots ? slots : 1, lease_locker(fd));
 }
 
 static int by_gpu_and_pid(const void *a, const void *b)
@@ -68,19 +99,10 @@ static int by_gpu_and_pid(const void *a, const void *b)
 /* In the gate. */
 static int look(struct leases *all, const struct lease_folder *folder)
 {
-	bool parts = false;
 	int r = lease_look(all->sights, folder, all->units);
 
-	for (size_t g = 0; r == GPUMAP_OK && g < all->units->count; g++) {
-		const struct lease_sight *sight = &all->sights[g];
-
-		parts = parts || sight->lease == LEASE_SHARED || sight->instances;
-		if (sight->lease == LEASE_HELD && !sight->instances &&
-		    !is_instance(&all->units->gpus[g]))
-			add(all, g, 1, sight->holder);
-	}
-	if (parts && r == GPUMAP_OK)
-		r = lease_slots_each(folder, add_part, all);
+	if (r == GPUMAP_OK)
+		r = lease_held_each(folder, all->units, all->sights, add, all);
 	if (all->count)
 		qsort(all->list, all->count, sizeof(*all->list), by_gpu_and_pid);
 	return all->nomem ? GPUMAP_ENOMEM : r;
