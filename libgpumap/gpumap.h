@@ -929,7 +929,8 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - slots: "4": the job takes one slot of each of its GPUs, and allows at most 4 jobs on it. Jobs
  *    with slots share GPUs only with each other. If the jobs on a GPU ask for different numbers,
  *    the smallest one holds. If a slot of a GPU is leased already, its processes do not count, and
- *    its memory counts only with `free_memory`. By default 1, the whole GPU;
+ *    its memory counts only with `free_memory`. By default what the administrator set, or 1, the
+ *    whole GPU;
  *  - mig: "yes": MIG instances rather than GPUs, `count` of them; "1g.10gb": those of this profile.
  *    An instance is free by its own processes and memory. In `from` and `prefer` a number or UUID
  *    of a GPU stands for all of its instances. It cannot be combined with slots and near. By
@@ -941,10 +942,11 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - for: the time after which the caller ends the lease, "30m"; the library does not end it. If it
  *    ends before a job that waits can be served, by the ends of leases that gpumap pick --for has
  *    set, the claim may get GPUs that are promised to that job. By default the end is not known;
- *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. By default it does not wait;
+ *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit, and by default, or with "no", it does not wait;
  *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
  *    /tmp/gpumap-leases, which is made;
- *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests.
+ *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests;
+ *  - settings: a file in place of /etc/gpumap/gpumap.ini, for tests; "": none.
  * GPUMAP_EKEY, GPUMAP_EINPUT, GPUMAP_ENOMEM. On failure the claim is unchanged. */
 int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, const char *origin,
 		     gpumap_report *report);
@@ -963,9 +965,16 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
  * to claims with `mig`. Jobs that wait are served in the order in which they came; one that cannot
  * use what is free, or cannot be served before the end of `for`, is passed, at most 8 times. While
  * it waits, waits(text, data) is called with what it waits for, whenever that changes; if it
- * returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL. GPUMAP_EBUSY:
- * not enough GPUs are free, or they were not free in time. GPUMAP_EINPUT: this job can never use
- * that many. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+ * returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
+ *
+ * The section [leases] of /etc/gpumap/gpumap.ini, see gpumap.ini(5), binds all who call this, but
+ * jobs inside a lease: `gpus_per_user`, `slots` and `log`. A lease has no end of its own, so the
+ * commands of gpumap see to `longest`. gpumap_lease_free writes the line of the end into the log,
+ * if no other process has the lease open.
+ *
+ * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time, or the user has as many as
+ * the administrator permits. GPUMAP_EINPUT: this job can never use that many, or [leases] is
+ * malformed. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);
@@ -979,8 +988,10 @@ int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_r
 /* Leases the GPUs and MIG instances that the process `pid` and those below it use now, also if
  * others use them too: then a warning names these, unless the claim has `slots`. It takes from the
  * claim only where leases are, the lease that this process runs in, and `slots`. It does not wait.
+ * The administrator's limit of GPUs and log hold for it too, and the default of slots does not.
  * GPUMAP_EINPUT: they use no GPU, or one that cannot be leased, or that is not visible.
- * GPUMAP_EBUSY: a lease keeps one of them. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+ * GPUMAP_EBUSY: a lease keeps one of them, or the user would have more than is permitted.
+ * GPUMAP_EFILE, GPUMAP_ENOMEM. */
 int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
 		       gpumap_report *report);
 

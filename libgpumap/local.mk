@@ -108,14 +108,17 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/instances.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
+	libgpumap/lease/log.c libgpumap/lease/log.h \
 	libgpumap/lease/look.c \
 	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/note.c libgpumap/lease/note.h \
+	libgpumap/lease/per_user.c libgpumap/lease/per_user.h \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \
 	libgpumap/lease/revoke.c libgpumap/lease/revoke.h \
+	libgpumap/lease/settings.c libgpumap/lease/settings.h \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/units.c libgpumap/lease/units.h \

@@ -4,8 +4,9 @@
 static const char *const sections[] = {
 	[SECTION_GPUMAP] = "gpumap",   [SECTION_PROFILE] = "profile",
 	[SECTION_PROGRAM] = "program", [SECTION_OVERRIDE] = "override",
-	[SECTION_SWEEP] = "sweep",     [SECTION_ENV] = "env",
-	[SECTION_UNSET] = "unset",     [SECTION_TRAINER] = "trainer",
+	[SECTION_SWEEP] = "sweep",     [SECTION_LEASES] = "leases",
+	[SECTION_ENV] = "env",         [SECTION_UNSET] = "unset",
+	[SECTION_TRAINER] = "trainer",
 };
 
 #define SECTION_TEXT_GPUMAP "gpumap"
@@ -13,6 +14,7 @@ static const char *const sections[] = {
 #define SECTION_TEXT_PROGRAM "program"
 #define SECTION_TEXT_OVERRIDE "override"
 #define SECTION_TEXT_SWEEP "sweep"
+#define SECTION_TEXT_LEASES "leases"
 
 static const struct profile_key keys[] = {
 #define PROFILE_KEY(section_, name_, option_, environment_, kind_, scope_, value_, initial_, use_, \
@@ -40,6 +42,20 @@ const struct profile_key *profile_key(enum profile_key_id id)
 const char *section_name(enum profile_section section)
 {
 	return sections[section];
+}
+
+enum profile_section section_find(struct span name)
+{
+	int i = 0;
+
+	while (i < SECTION_COUNT && !span_is(name, sections[i]))
+		i++;
+	return (enum profile_section)i;
+}
+
+bool section_has_name(enum profile_section section)
+{
+	return section != SECTION_GPUMAP && section != SECTION_LEASES;
 }
 
 enum profile_key_id setting_key(struct span name)

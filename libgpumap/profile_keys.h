@@ -7,12 +7,17 @@
 #include "report.h"
 #include "request.h"
 
+/* The file of all users of the machine: the last place where a profile is looked for, and the only
+ * one where [leases] counts. */
+#define SYSTEM_FILE "/etc/gpumap/gpumap.ini"
+
 enum profile_section {
 	SECTION_GPUMAP,
 	SECTION_PROFILE,
 	SECTION_PROGRAM,
 	SECTION_OVERRIDE,
 	SECTION_SWEEP,
+	SECTION_LEASES,
 	/* sections whose keys are the user's own */
 	SECTION_ENV,
 	SECTION_UNSET,
@@ -70,6 +75,10 @@ struct profile_key {
 
 const struct profile_key *profile_key(enum profile_key_id id);
 const char *section_name(enum profile_section section);
+/* SECTION_COUNT: there is no such section. */
+enum profile_section section_find(struct span name);
+/* Whether sections of this kind have a name: [profile NAME]. */
+bool section_has_name(enum profile_section section);
 
 /* The key of a setting by its name; PKEY_COUNT: there is no such key. */
 enum profile_key_id setting_key(struct span name);

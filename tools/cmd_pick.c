@@ -236,6 +236,9 @@ static int take(gpumap_lease **lease, char **list, void *data)
 	int r;
 
 	r = lease_here(a->claim, report);
+	/* Without them the lease ends with pick. */
+	if (r == GPUMAP_OK && (a->program || pick_keeps(&a->keep)))
+		r = lease_limits_bound(&a->limits, a->claim, report);
 	if (r == GPUMAP_OK)
 		r = a->keep.adopt ? gpumap_lease_adopt(lease, a->claim, a->keep.pid, report)
 				  : lease_take(lease, a->claim, report);

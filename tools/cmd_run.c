@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lease/log.h"
 #include "lease_here.h"
 #include "plan/job.h"
 #include "plan_hosts.h"
@@ -268,6 +269,7 @@ static int run(struct command_run *c)
 	if (r == GPUMAP_OK)
 		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
+	lease_log_see_to_end(c->run.lease);
 	gpumap_lease_free(c->run.lease);
 	free(c->run.machine);
 	gpumap_plan_free(c->run.plan);

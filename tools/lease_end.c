@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "lease/log.h"
 #include "lease/revoke.h"
 #include "lease/units.h"
 #include "profile_keys.h"
@@ -53,6 +54,47 @@ const char *lease_limits_given(const struct lease_limits *limits)
 	return limits->for_ms ? "--for" : limits->idle_ms ? "--idle" : NULL;
 }
 
+/* As options have it; `exact`, or rounded if it is many of a unit. */
+static const char *put_time(char ret[32], int64_t ms, bool exact)
+{
+	static const struct {
+		int64_t ms;
+		const char *unit;
+	} units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+	size_t i = 0;
+
+	while (ms % units[i].ms && (exact || ms < 3 * units[i].ms))
+		i++;
+	snprintf(ret, 32, "%lld%s", (long long)((ms + units[i].ms / 2) / units[i].ms),
+		 units[i].unit);
+	return ret;
+}
+
+int lease_limits_bound(struct lease_limits *limits, const gpumap_claim *claim,
+		       gpumap_report *report)
+{
+	struct lease_settings settings;
+	char place[SETTING_PLACE], longest[32], fix[64];
+	int r = lease_settings_read(&settings, claim, NULL);
+
+	/* What is wrong with the file is reported when the lease is taken. */
+	if (r == GPUMAP_OK && settings.longest_ms && geteuid() != 0) {
+		snprintf(fix, sizeof(fix), "write at most %s",
+			 put_time(longest, settings.longest_ms, true));
+		if (limits->for_ms > settings.longest_ms)
+			r = report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_LONGEST,
+					ABOUT(.origin = "--for", .fix = fix),
+					"a lease lasts at most %s (%s)", longest,
+					lease_setting_place(place, &settings, PKEY_LEASES_longest));
+		limits->longest = !limits->for_ms;
+		limits->for_ms = limits->for_ms ? limits->for_ms : settings.longest_ms;
+	} else if (r == GPUMAP_EINPUT) {
+		r = GPUMAP_OK;
+	}
+	lease_settings_free(&settings);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
 int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *lease,
 		       gpumap_report *report)
 {
@@ -70,22 +112,6 @@ int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *le
 }
 
 /* --- the watch ---------------------------------------------------------------------------- */
-
-/* As options have it; `exact`, or rounded if it is many of a unit. */
-static const char *put_time(char ret[32], int64_t ms, bool exact)
-{
-	static const struct {
-		int64_t ms;
-		const char *unit;
-	} units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
-	size_t i = 0;
-
-	while (ms % units[i].ms && (exact || ms < 3 * units[i].ms))
-		i++;
-	snprintf(ret, 32, "%lld%s", (long long)((ms + units[i].ms / 2) / units[i].ms),
-		 units[i].unit);
-	return ret;
-}
 
 /* How long before the end of a limit there is a warning. */
 static int64_t lead_of(int64_t limit)
@@ -190,15 +216,15 @@ static void put_subject(char *text, size_t size, const gpumap_lease *lease)
 		snprintf(text, size, "the lease of GPU%s %s", count == 1 ? "" : "s", list);
 }
 
-static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *why,
-			   int64_t ms)
+static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *event,
+			   const char *why, int64_t ms)
 {
 	char subject[96], time[32];
 
 	put_subject(subject, sizeof(subject), end->lease);
 	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", subject, why,
 		 put_time(time, ms, true));
-	lease_let_go(end->lease);
+	lease_let_go(end->lease, event);
 	lease_end_close(end);
 	return text;
 }
@@ -227,9 +253,12 @@ const char *lease_end_look(struct lease_end *end, char text[LEASE_END_TEXT])
 		ask_load(end, now);
 	quiet = now - end->quiet_ms;
 	if (limits->for_ms && now >= end->end_ms)
-		return release(end, text, "its time is over, --for", limits->for_ms);
+		return release(end, text, LOG_TIME_OVER,
+			       limits->longest ? "its time is over, longest ="
+					       : "its time is over, --for",
+			       limits->for_ms);
 	if (limits->idle_ms && quiet >= limits->idle_ms)
-		return release(end, text, "its GPUs had no load for the time of --idle",
+		return release(end, text, LOG_IDLE, "its GPUs had no load for the time of --idle",
 			       limits->idle_ms);
 	if (limits->for_ms && !end->warned && now >= end->end_ms - lead_of(limits->for_ms)) {
 		end->warned = true;

@@ -11,11 +11,12 @@
 #include "report.h"
 
 /* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
- * here, so its files of sysfs are in the folder too. */
+ * here, so its files of sysfs are in the folder too, and what the administrator of this machine set
+ * does not concern it. */
 int lease_folders_here(gpumap_claim *claim, gpumap_report *report)
 {
 	const char *const *envp = (const char *const *)environ;
-	const char *folder = environ_nonempty(envp, "GPUMAP_LEASES");
+	const char *folder = environ_nonempty(envp, "GPUMAP_LEASES"), *settings;
 	char sysfs[PATH_MAX];
 	int r = GPUMAP_OK;
 
@@ -25,7 +26,11 @@ int lease_folders_here(gpumap_claim *claim, gpumap_report *report)
 			       !environ_nonempty(envp, "GPUMAP_PRETEND_TEXT")))
 		return r;
 	snprintf(sysfs, sizeof(sysfs), "%s/pretended", folder ? folder : "/tmp/gpumap-leases");
-	return gpumap_claim_set(claim, "sysfs", sysfs, NULL, report);
+	r = gpumap_claim_set(claim, "sysfs", sysfs, NULL, report);
+	settings = environ_nonempty(envp, "GPUMAP_PRETEND_SETTINGS");
+	return r == GPUMAP_OK
+		       ? gpumap_claim_set(claim, "settings", settings ? settings : "", NULL, report)
+		       : r;
 }
 
 int lease_here(gpumap_claim *claim, gpumap_report *report)

@@ -58,6 +58,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/ps.h tools/ps_follow.c tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_run.c tools/ps_text.c tools/ps_watch.c \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
+	tools/run_end.c tools/run_end.h \
 	tools/run_find.c \
 	tools/run_leased.c tools/run_leased.h \
 	tools/run_live.c tools/run_live.h \

@@ -17,6 +17,7 @@
 #include "command.h"
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
+#include "lease/log.h"
 #include "lease_here.h"
 #include "pick_container.h"
 #include "report.h"
@@ -91,6 +92,7 @@ struct watch {
 	int status;   /* its, then */
 	int news_fd;  /* to pick; -1: its end was told */
 	int children; /* readable when a child has ended */
+	bool freed;   /* the lease was */
 };
 
 static void send_news(int fd, const struct news *news)
@@ -131,6 +133,14 @@ static void wait_for_container(struct watch *w)
 		look_at_limits(w);
 }
 
+static void end_lease(struct watch *w)
+{
+	lease_end_close(&w->end);
+	if (!w->freed)
+		gpumap_lease_free(w->held->lease);
+	w->freed = true;
+}
+
 /* If nothing is left, the lease ends before pick does: the next command of a script may want the
  * GPUs. Returns whether children are left. */
 static bool tell_end(struct watch *w)
@@ -138,10 +148,8 @@ static bool tell_end(struct watch *w)
 	struct news news = {.pid = w->pid, .status = w->status};
 	bool runs = pick_container_runs(w->held->container);
 
-	if (!collect(w) && !runs) {
-		lease_end_close(&w->end);
-		gpumap_lease_free(w->held->lease);
-	}
+	if (!collect(w) && !runs)
+		end_lease(w);
 	send_news(w->news_fd, &news);
 	close(w->news_fd);
 	w->news_fd = -1;
@@ -228,6 +236,7 @@ static void guard(const struct held *h, int news_fd, struct inherited *inherited
 	bool watched;
 	int why;
 
+	lease_log_see_to_end(h->lease);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_NAME, "pick-guard");
 	/* The user of the lease may revoke it: where Yama is in use, only a parent could. */
@@ -250,7 +259,7 @@ static void guard(const struct held *h, int news_fd, struct inherited *inherited
 		keep_lease(&w);
 		wait_for_all(&w);
 	}
-	lease_end_close(&w.end);
+	end_lease(&w);
 	_exit(0);
 }
 
@@ -350,7 +359,10 @@ int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct l
 	close(news[1]);
 	if (pid < 0)
 		status = failed_to_start(*argv, errno, report);
-	gpumap_lease_free(lease); /* the guard holds it */
+	/* The guard holds it. */
+	if (pid > 0)
+		lease_log_leave_end(lease);
+	gpumap_lease_free(lease);
 	if (pid > 0)
 		status = follow(news[0], argv, &inherited.blocked, report);
 	close(news[0]);

@@ -17,6 +17,7 @@
 #include "container.h"
 #include "launch/drop_inherited.h"
 #include "launch/process_title.h"
+#include "lease/log.h"
 #include "lease/revoke.h"
 #include "lease_here.h"
 #include "pick_shell.h"
@@ -310,17 +311,21 @@ static void guard(struct handover *h)
 	if (!lease_end_begin(&end, h->limits, lease, getpid()) || !leave_caller(h, lease, &end)) {
 		status = cannot_start(h->output->report);
 		print_report(h->output, printed);
+		gpumap_lease_free(lease);
 		_exit(status);
 	}
 	/* From here on the end of pick shows in h->stay. */
 	prctl(PR_SET_PDEATHSIG, 0);
-	if (write_all(h->list[1], list, length + 1) != length + 1)
+	if (write_all(h->list[1], list, length + 1) != length + 1) {
+		gpumap_lease_free(lease);
 		_exit(STATUS_OWN_FAILURE);
+	}
 	close(h->list[1]);
 	/* The process may have left jobs in the background, which are inside the lease. */
 	if (is_to_stay(h->stay[0]) && wait_for_end(&h->holder, &end))
-		lease_let_go(lease);
+		lease_let_go(lease, LOG_ENDED);
 	lease_end_close(&end);
+	gpumap_lease_free(lease);
 	_exit(0);
 }
 

@@ -51,8 +51,6 @@ static int set_term(gpumap_claim *claim, const struct term *term, struct key_val
 	char *text;
 	int r;
 
-	if (span_is(value.text, term->unset))
-		return GPUMAP_OK;
 	text = strndup(value.text.text, value.text.length);
 	if (!text)
 		return report_nomem(report);
@@ -61,7 +59,8 @@ static int set_term(gpumap_claim *claim, const struct term *term, struct key_val
 	return r;
 }
 
-/* The values are in the order of `terms`, as are their origins; NULL: those are not known. */
+/* The values are in the order of `terms`, as are their origins. What the job does not set is left
+ * to the administrator. */
 static int make_claim(gpumap_claim **ret, size_t count, const struct key_value values[TERMS],
 		      const char *const origins[TERMS], gpumap_report *report)
 {
@@ -74,8 +73,8 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct key_value v
 	snprintf(text, sizeof(text), "%zu", count);
 	r = gpumap_claim_set(claim, "count", text, "gpus", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++)
-		r = set_term(claim, &terms[i], values[i],
-			     origins && origins[i] ? origins[i] : terms[i].name, report);
+		if (origins[i] && !streq(origins[i], "default"))
+			r = set_term(claim, &terms[i], values[i], origins[i], report);
 	if (r == GPUMAP_OK)
 		r = lease_here(claim, report);
 	if (r != GPUMAP_OK) {
@@ -245,6 +244,7 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 	const char *list = job_lease(plan);
 	struct span rest = span_of(list ? list : ""), number;
 	struct key_value values[TERMS];
+	const char *origins[TERMS];
 	gpumap_claim *claim = NULL;
 	size_t count = 0;
 	int r;
@@ -253,9 +253,11 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 		return GPUMAP_OK;
 	while (span_split(&rest, ',', &number))
 		count++;
-	for (size_t i = 0; i < TERMS; i++)
+	for (size_t i = 0; i < TERMS; i++) {
 		values[i] = job_value(plan, terms[i].key, -1);
-	r = make_claim(&claim, count, values, NULL, report);
+		origins[i] = job_origin(plan, terms[i].name);
+	}
+	r = make_claim(&claim, count, values, origins, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_claim_set(claim, "from", list, "the plan", report);
 	if (r == GPUMAP_OK)

@@ -14,6 +14,7 @@
 #include "plan_open.h"
 #include "plan_show.h"
 #include "rdzv_options.h"
+#include "run_end.h"
 #include "run_leased.h"
 #include "run_record.h"
 #include "run_verify.h"
@@ -259,11 +260,13 @@ static bool conclude(struct running *r, size_t shown)
 static void start(struct running *r)
 {
 	struct run_watcher watcher = {.found = -1};
+	pid_t end = run_end_begin(r->run->lease, &r->ranks);
 	char *found;
 
 	if (r->run->verify)
 		run_verify_begin(&watcher, &r->ranks, r->report);
 	launch_run(&r->ranks.launch, &r->result, r->report);
+	run_end_stop(end);
 	found = run_verify_end(&watcher, r->report);
 	record_verify(&r->record, found);
 	free(found);

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "expand.h"
 #include "launch/bind.h"
+#include "lease/log.h"
 #include "lease_here.h"
 #include "report.h"
 #include "strbuf.h"
@@ -246,6 +247,7 @@ static int run_one(struct sweep *s, size_t i)
 	if (run.dry)
 		return sweep_show(s, i, &run);
 	status = run_plan(&run, s->report);
+	lease_log_see_to_end(run.lease);
 	gpumap_lease_free(run.lease);
 	gpumap_plan_free(run.plan);
 	gpumap_report_free(s->report);

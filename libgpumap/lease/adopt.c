@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "lease/log.h"
 #include "lease/nested.h"
+#include "lease/per_user.h"
 #include "lease/units.h"
 #include "process_stat.h"
 #include "report.h"
@@ -18,6 +20,7 @@ struct adopting {
 	size_t slots; /* it takes a slot of so many on each GPU; 1: the whole GPU */
 	gpumap_report *report;
 	struct lease_folder folder;
+	struct lease_settings settings; /* none inside a lease */
 	gpumap_lease *lease;
 };
 
@@ -172,13 +175,36 @@ static int lock_all(struct adopting *a, const struct lease_sight *sights)
 	return lease_complete(lease, &a->folder, a->report);
 }
 
+/* The limit of GPUs for one user. */
+static int exceeds(const struct adopting *a, const struct user_share *share)
+{
+	struct strbuf text = {0};
+	char *why;
+
+	per_user_tell(&text, share, &a->settings);
+	why = strbuf_take(&text);
+	if (!why)
+		return report_nomem(a->report);
+	report_add(a->report, FINDING_LEASE_USER_LIMIT,
+		   ABOUT(.origin = "--adopt",
+			 .fix = "end one of your leases, which gpumap leases lists"),
+		   "process %lld uses %zu GPU%s, and %s", (long long)a->pid, a->lease->count,
+		   a->lease->count == 1 ? "" : "s", why);
+	free(why);
+	return GPUMAP_EBUSY;
+}
+
 static int look_and_lock(struct adopting *a)
 {
-	struct lease_sight *sights = calloc(a->lease->inventory->count + 1, sizeof(*sights));
-	int r = sights ? lease_look(sights, &a->folder, a->lease->inventory) : GPUMAP_ENOMEM;
+	const gpumap_inventory *units = a->lease->inventory;
+	struct lease_sight *sights = calloc(units->count + 1, sizeof(*sights));
+	struct user_share share = {0};
+	int r = sights ? lease_look(sights, &a->folder, units) : GPUMAP_ENOMEM;
 
 	if (r == GPUMAP_OK)
-		r = lock_all(a, sights);
+		r = per_user_look(&share, a->lease->count, &a->settings, &a->folder, units, sights);
+	if (r == GPUMAP_OK)
+		r = share.full ? exceeds(a, &share) : lock_all(a, sights);
 	else if (r == GPUMAP_EFILE)
 		r = report_fail(a->report, r, FINDING_FILE_ACCESS, ABOUT(.origin = a->folder.path),
 				"the slots cannot be seen: %s", strerror(errno));
@@ -237,7 +263,11 @@ static int adopt(struct adopting *a)
 	if (r == GPUMAP_OK)
 		r = find_gpus(a);
 	if (r == GPUMAP_OK)
+		r = per_user_check(&a->settings, a->lease->count, a->report);
+	if (r == GPUMAP_OK)
 		r = lock_in_gate(a);
+	if (r == GPUMAP_OK)
+		r = lease_log_taken(a->lease, &a->settings, a->slots, a->report);
 	return r == GPUMAP_OK && a->slots == 1 ? warn_shared(a) : r;
 }
 
@@ -254,8 +284,11 @@ EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int
 	if (a.lease)
 		a.lease->bell = -1;
 	r = a.lease ? lease_nested(&a.folder, a.keeper, report) : report_nomem(report);
+	if (r == GPUMAP_OK && !a.folder.inside)
+		r = lease_settings_read(&a.settings, claim, report);
 	if (r == GPUMAP_OK)
 		r = adopt(&a);
+	lease_settings_free(&a.settings);
 	lease_folder_close(&a.folder);
 	if (r == GPUMAP_OK)
 		*ret = a.lease;

@@ -472,10 +472,24 @@ static void tell_promised(struct taking *t, const struct wishes *wishes)
 /* Puts into t->told whom it waits for. */
 static void tell_queue(struct taking *t, const struct wishes *wishes)
 {
+	size_t count = 0;
+
 	tell_promised(t, wishes);
-	if (wishes->count)
+	for (size_t i = 0; i < wishes->count; i++)
+		count += wishes->list[i].count > 0;
+	if (count)
 		strbuf_printf(&t->told, "%s%zu job%s before this one", t->told.length ? ", " : "",
-			      wishes->count, wishes->count == 1 ? " waits" : "s wait");
+			      count, count == 1 ? " waits" : "s wait");
+}
+
+/* Looks what the limit of GPUs for one user leaves to this job and to those before it. */
+static int look_at_limit(struct taking *t, struct wishes *wishes)
+{
+	int r = per_user_apply(&t->share, wishes, &t->settings, &t->folder, t->lease->inventory);
+
+	if (r == GPUMAP_EFILE)
+		return file_failure(t, "the leases of users cannot be counted");
+	return r == GPUMAP_OK ? r : report_nomem(t->report);
 }
 
 /* One attempt in the gate. *got: the lease is taken; otherwise the job is in the queue. */
@@ -488,14 +502,22 @@ static int attempt(struct taking *t, bool *got)
 
 	*got = false;
 	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
-	if (r == GPUMAP_OK) {
-		t->before = count_before(&wishes, t->lease->inventory->count);
-		r = too_many(t, own->usable);
-	}
 	if (r == GPUMAP_OK)
+		r = too_many(t, own->usable);
+	if (r == GPUMAP_OK)
+		r = look_at_limit(t, &wishes);
+	if (r == GPUMAP_OK)
+		t->before = count_before(&wishes, t->lease->inventory->count);
+	if (r == GPUMAP_OK && (t->preview || !t->share.full))
 		r = choose(t, &wishes, got);
-	if (r == GPUMAP_OK && !*got) {
+	if (r == GPUMAP_OK && t->share.full) {
+		*got = false;
+		taking_forget_told(t);
+		per_user_tell(&t->told, &t->share, &t->settings);
+	} else if (r == GPUMAP_OK && !*got) {
 		tell_queue(t, &wishes);
+	}
+	if (r == GPUMAP_OK && !*got) {
 		if (t->claim->wait_ms && !t->preview)
 			r = join_queue(t, own);
 	}

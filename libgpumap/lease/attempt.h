@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lease/claim.h"
+#include "lease/per_user.h"
 #include "strbuf.h"
 
 /* One attempt, and what is kept between attempts. */
@@ -23,6 +24,8 @@ struct taking {
 	struct strbuf told;      /* what it waits for */
 	bool promised;           /* GPUs that are free for it are promised to others */
 	struct timespec start;
+	struct lease_settings settings; /* none inside a lease */
+	struct user_share share;
 };
 
 /* Looks, chooses and locks. *got: t->lease is taken. Otherwise t->told has what is missing, and a

@@ -30,6 +30,7 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 	lease_terms_free(&claim->terms);
 	free(claim->folder);
 	free(claim->sysfs);
+	free(claim->settings);
 	gpumap_request_free(claim->request);
 	free(claim->visible);
 	free(claim);
@@ -116,6 +117,7 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		if (number > 1 && claim->instances)
 			return "leave it out: MIG instances have no slots";
 		claim->terms.slots = (size_t)number;
+		claim->slots_set = true;
 		return NULL;
 	}
 	if (streq(key, "near")) {
@@ -133,9 +135,11 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->for_ms = number;
 		return NULL;
 	}
-	number = span_is(value, "yes") ? -1 : form_number(form_find(span_of("DURATION")), value);
+	number = span_is(value, "yes")  ? -1
+		 : span_is(value, "no") ? 0
+					: form_number(form_find(span_of("DURATION")), value);
 	if (number < 0 && !span_is(value, "yes"))
-		return "write a time such as 30s, 10m or 2h, or yes for no limit";
+		return "write a time such as 30s, 10m or 2h, yes for no limit, or no";
 	claim->wait_ms = number;
 	return NULL;
 }
@@ -152,7 +156,8 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 		     {"prefer", &claim->prefer, &claim->prefer_origin},
 		     {"ignore", &claim->terms.ignore, NULL},
 		     {"folder", &claim->folder, NULL},
-		     {"sysfs", &claim->sysfs, NULL}};
+		     {"sysfs", &claim->sysfs, NULL},
+		     {"settings", &claim->settings, NULL}};
 	const char *wanted;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {

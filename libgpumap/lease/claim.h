@@ -16,7 +16,9 @@ struct gpumap_claim {
 	char *profile;           /* of these; NULL: any */
 	int64_t wait_ms;         /* 0: it does not wait; -1: without limit */
 	int64_t for_ms;          /* after which its lease ends; 0: it has no end */
+	bool slots_set;          /* not by default */
 	char *folder, *sysfs;    /* NULL: the default */
+	char *settings;          /* the administrator's file; NULL: the default, "": none */
 	gpumap_request *request; /* the environment, which limits the choice; NULL: none */
 	char *visible;           /* its CUDA_VISIBLE_DEVICES; NULL: not set */
 	int64_t keeper;          /* of the lease that it may run in; 0: none */

@@ -171,6 +171,18 @@ void lease_unlock(struct lease_locks *locks)
 	*locks = NO_LOCKS;
 }
 
+bool lease_has_lock(const struct lease_locks *locks)
+{
+	CLEANUP_FREE char *info = NULL;
+	char number[16];
+	bool exclusive;
+	int64_t taker;
+
+	snprintf(number, sizeof(number), "%d", locks->slot >= 0 ? locks->slot : locks->file);
+	info = lease_fdinfo(getpid(), number);
+	return info && lease_lock_in(&exclusive, &taker, info);
+}
+
 /* --- looking ----------------------------------------------------------------------------- */
 
 /* To test a lock takes it for a moment, shared and then exclusively. */

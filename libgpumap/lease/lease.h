@@ -133,6 +133,8 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *unit, size_t slots);
 void lease_unlock(struct lease_locks *locks);
+/* Whether these descriptors still have their lock: a lease can be revoked. */
+bool lease_has_lock(const struct lease_locks *locks);
 
 /* --- a lease -------------------------------------------------------------------------- */
 
@@ -147,6 +149,10 @@ struct gpumap_lease {
 	/* Where its files are: the absolute name of the folder, NULL if it was removed, and their
 	 * prefix there. */
 	char *folder, prefix[LEASE_PREFIX];
+	/* For the line of its end in the log (log.h); NULL: there is none. */
+	char *log, *log_subject;
+	int64_t taker;  /* the process that took it */
+	bool ends_here; /* it ends when this process closes it */
 };
 
 /* Reads the GPUs of this host with their usage, and the units of these. Returns the codes of
@@ -266,7 +272,8 @@ struct lease_ticket {
 	char *from;   /* the names of the GPUs that it can use, separated by blanks; "": all */
 	char *prefer; /* those that it prefers, in that order; "": none */
 	struct lease_terms terms;
-	int passes; /* how often it was passed */
+	int passes;   /* how often it was passed */
+	int64_t user; /* who waits: the owner of its file */
 };
 
 /* Reads the live tickets below `before` in their order; the caller frees them. GPUMAP_EFILE with
@@ -274,8 +281,9 @@ struct lease_ticket {
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before);
 void lease_queue_free(struct lease_ticket *tickets, size_t count);
-/* Makes a ticket behind all others, with the members of `wish` besides `number` and `passes`.
- * Returns its locked descriptor. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+/* Makes a ticket behind all others, with the members of `wish` besides `number`, `passes` and
+ * `user`. Returns its locked descriptor. Call it in the gate. GPUMAP_EFILE with errno;
+ * GPUMAP_ENOMEM. */
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
 		     const struct lease_ticket *wish);
 /* Adds names to those of the GPUs that the job of one's own ticket can use. False: they cannot be

@@ -131,6 +131,7 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder, bool *nomem)
 {
 	char name[LEASE_NAME];
+	struct stat st;
 	bool live;
 	int fd;
 
@@ -138,6 +139,7 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0)
 		return false;
+	ticket->user = fstat(fd, &st) == 0 ? (int64_t)st.st_uid : -1;
 	live = !lease_try(fd, true);
 	if (live)
 		live = read_wish(ticket, fd, nomem);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "lease/log.h"
 #include "lease/units.h"
 #include "process_handle.h"
 #include "process_path.h"
@@ -45,6 +46,7 @@ struct ending {
 	int64_t taker;    /* the process that took it; 0: not visible */
 	bool parts;       /* it has slots or MIG instances of the GPUs */
 	int level;        /* how many leases it is inside */
+	size_t slots;     /* of so many, if it has slots */
 	int64_t outer;    /* the number in the names of what is inside; -1: those of its parts */
 	bool inside;      /* what is inside ends now */
 	struct lease_folder folder;
@@ -288,6 +290,7 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 		found->leased[g] = true;
 		add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 		e->outer = -1;
+		e->slots = slots;
 	}
 }
 
@@ -345,6 +348,20 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 	return code == GPUMAP_OK && e->nomem ? GPUMAP_ENOMEM : code;
 }
 
+/* `leased` marks what was revoked. */
+static void log_revoked(const struct ending *e, const gpumap_claim *claim, const bool *leased)
+{
+	struct lease_settings settings;
+	bool any = false;
+
+	for (size_t g = 0; g < e->inventory->count; g++)
+		any = any || leased[g];
+	if (any && lease_settings_read(&settings, claim, NULL) == GPUMAP_OK)
+		lease_log_revoked(&settings, e->inventory, leased, e->slots, e->taker);
+	if (any)
+		lease_settings_free(&settings);
+}
+
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool parts,
 		 gpumap_report *report)
@@ -369,6 +386,8 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 	if (gate >= 0)
 		close(gate);
 	lease_folder_close(&e.folder);
+	if (code == GPUMAP_OK)
+		log_revoked(&e, claim, leased);
 	free(leased);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
@@ -387,16 +406,6 @@ static void find_place(struct ending *e, const gpumap_lease *lease, bool parts)
 	e->outer = parts ? -1 : read.outer;
 }
 
-/* Whether the lease still has the GPU, which may have been revoked, and be another's by now. */
-static bool has_lock(const struct lease_locks *locks)
-{
-	CLEANUP_FREE char *info = own_info(locks->slot >= 0 ? locks->slot : locks->file);
-	bool exclusive;
-	int64_t taker;
-
-	return info && lease_lock_in(&exclusive, &taker, info);
-}
-
 /* Marks in `gpus` those that the lease has. Returns whether it has parts of GPUs. */
 static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 {
@@ -405,7 +414,7 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 	for (size_t i = 0; i < lease->count; i++) {
 		const struct lease_locks *locks = &lease->locks[i];
 
-		gpus[lease->gpus[i]] = has_lock(locks);
+		gpus[lease->gpus[i]] = lease_has_lock(locks);
 		if (locks->slot < 0 || !gpus[lease->gpus[i]])
 			continue;
 		parts = true;
@@ -415,11 +424,11 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 	return parts;
 }
 
-void lease_let_go(const gpumap_lease *lease)
+void lease_let_go(const gpumap_lease *lease, const char *event)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
 	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
-	bool parts = false;
+	bool parts = false, held;
 	int gate = -1, fd;
 
 	if (lease->folder)
@@ -431,6 +440,7 @@ void lease_let_go(const gpumap_lease *lease)
 	if (gpus)
 		parts = find_own(&e, lease, gpus);
 	find_place(&e, lease, parts);
+	held = lease->count && lease_has_lock(&lease->locks[0]);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
 	if (gpus)
@@ -441,4 +451,6 @@ void lease_let_go(const gpumap_lease *lease)
 		close(gate);
 	lease_folder_close(&e.folder);
 	free(gpus);
+	if (held)
+		lease_log_end(lease, event);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lease/attempt.h"
+#include "lease/log.h"
 #include "lease/nested.h"
 #include "reap.h"
 #include "report.h"
@@ -88,6 +89,14 @@ static int waited_in_vain(const struct taking *t)
 	const char *why = t->told.text ? t->told.text : "";
 	char few[FEW_TEXT];
 
+	if (t->share.full)
+		return report_fail(
+			t->report, GPUMAP_EBUSY,
+			t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_USER_LIMIT,
+			ABOUT(.fix = t->claim->wait_ms ? "wait longer, or end one of your leases"
+						       : "end one of your leases, which gpumap "
+							 "leases lists, or wait with --wait"),
+			"%s", why);
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
 			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
@@ -102,7 +111,7 @@ static int64_t pause_ms(const struct taking *t, int round)
 	static const int again[] = {5, 20, 100, 1000};
 	int64_t left =
 		t->claim->wait_ms < 0 ? INT64_MAX : t->claim->wait_ms - elapsed_ms(&t->start);
-	int64_t ms = t->before ? LOOK_MS : ASK_MS;
+	int64_t ms = t->before || t->share.full ? LOOK_MS : ASK_MS;
 
 	if (round < (int)ARRAY_SIZE(again))
 		ms = again[round];
@@ -131,6 +140,7 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 				    gpumap_report_get(scratch, gpumap_report_count(scratch) - 1),
 				    GPUMAP_FINDING_TEXT));
 		t->before = 0;
+		t->share.full = false;
 		r = GPUMAP_OK;
 	}
 	/* Who asks for instances needs no list of their GPU, which only root may read. */
@@ -185,6 +195,7 @@ static int give(gpumap_lease **ret, struct taking *t, int r)
 {
 	strbuf_free(&t->told);
 	free(t->named);
+	lease_settings_free(&t->settings);
 	lease_folder_close(&t->folder);
 	if (r == GPUMAP_OK)
 		*ret = t->lease;
@@ -193,11 +204,27 @@ static int give(gpumap_lease **ret, struct taking *t, int r)
 	return r;
 }
 
+/* Finds the lease around this job. Only outside of one it is bound by what the administrator set.
+ * `own` becomes the claim, with the slots of its jobs. */
+static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
+{
+	int r = lease_nested(&t->folder, claim->keeper, t->report);
+
+	*own = *claim;
+	t->claim = own;
+	if (r == GPUMAP_OK && !t->folder.inside)
+		r = lease_settings_read(&t->settings, claim, t->report);
+	if (r == GPUMAP_OK && t->settings.slots && !claim->slots_set && !claim->instances)
+		own->terms.slots = t->settings.slots;
+	return r == GPUMAP_OK ? per_user_check(&t->settings, claim->count, t->report) : r;
+}
+
 EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 			     int (*waits)(const char *text, void *data), void *data,
 			     gpumap_report *report)
 {
-	struct taking t = {.claim = claim, .report = report, .watch = -1, .gate = -1, .ticket = -1};
+	struct taking t = {.report = report, .watch = -1, .gate = -1, .ticket = -1};
+	gpumap_claim own;
 	int r;
 
 	if (!claim->count)
@@ -206,7 +233,7 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, true, report);
 	if (r != GPUMAP_OK)
 		return r;
-	r = lease_nested(&t.folder, claim->keeper, report);
+	r = begin(&t, &own, claim);
 	if (r != GPUMAP_OK)
 		return give(ret, &t, r);
 	t.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -218,18 +245,17 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		lease_queue_leave(&t.folder, t.ticket, t.number);
 	if (t.watch >= 0)
 		close(t.watch);
+	if (r == GPUMAP_OK)
+		r = lease_log_taken(t.lease, &t.settings, own.terms.slots, report);
 	return give(ret, &t, r);
 }
 
 EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 				gpumap_report *report)
 {
-	struct taking t = {.claim = claim,
-			   .report = report,
-			   .preview = true,
-			   .watch = -1,
-			   .gate = -1,
-			   .ticket = -1};
+	struct taking t = {
+		.report = report, .preview = true, .watch = -1, .gate = -1, .ticket = -1};
+	gpumap_claim own;
 	bool got = false;
 	char few[FEW_TEXT];
 	int r;
@@ -239,12 +265,13 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, false, report);
 	if (r != GPUMAP_OK)
 		return r;
-	r = lease_nested(&t.folder, claim->keeper, report);
+	r = begin(&t, &own, claim);
 	if (r == GPUMAP_OK)
 		r = taking_try(&t, &got);
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
-			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s now: %s",
-			   too_few(few, &t), t.told.text ? t.told.text : "");
+			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s%s%s",
+			   t.share.full ? "" : too_few(few, &t),
+			   t.share.full ? "" : " now: ", t.told.text ? t.told.text : "");
 	return give(ret, &t, r);
 }

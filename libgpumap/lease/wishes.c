@@ -23,6 +23,14 @@ void wishes_free(struct wishes *wishes)
 	free(wishes->ends);
 }
 
+void wishes_drop(struct wishes *wishes, size_t i, size_t gpus)
+{
+	bool *usable = wishes->marks + 2 * i * gpus;
+
+	memset(usable, 0, gpus * sizeof(*usable));
+	wishes->list[i].count = 0;
+}
+
 /* The GPU of a name in a ticket, which is that of its file; the count of GPUs: there is none. */
 static size_t find_named(const gpumap_inventory *inventory, struct span word)
 {

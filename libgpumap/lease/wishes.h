@@ -24,5 +24,8 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 		const gpumap_claim *claim, const gpumap_inventory *inventory,
 		gpumap_report *report);
 void wishes_free(struct wishes *wishes);
+/* The job of ticket `i` cannot be served now, whatever is free: it wishes for none of the `gpus`.
+ */
+void wishes_drop(struct wishes *wishes, size_t i, size_t gpus);
 
 #endif

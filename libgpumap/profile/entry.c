@@ -136,7 +136,7 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 		if (!span_is(entry->key, key->key.name))
 			continue;
 		snprintf(fix, sizeof(fix), "write it into [%s%s]%s", section_name(key->in),
-			 key->in == SECTION_GPUMAP ? "" : " NAME",
+			 section_has_name(key->in) ? " NAME" : "",
 			 kind == SECTION_PROFILE && key->in == SECTION_PROGRAM
 				 ? ", and program = NAME here"
 				 : "");

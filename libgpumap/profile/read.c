@@ -48,7 +48,7 @@ static int unknown_section(struct file *f, struct span name, struct span word, i
 	near = suggest(word, names);
 	if (near)
 		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
-			 streq(near, "gpumap") ? "" : " NAME");
+			 section_has_name(section_find(span_of(near))) ? " NAME" : "");
 	else if (name.length == word.length && name.length < 64 &&
 		 form_check(form_find(span_of("NAME")), name, &wrong))
 		snprintf(fix, sizeof(fix),
@@ -67,6 +67,21 @@ static int begin_head(struct file *f, struct span rest, int line)
 	if (f->has_head)
 		return FAIL(f, FINDING_SYNTAX, line, 1, "keep one of the two", "a second [gpumap]");
 	f->has_head = f->is_head = true;
+	return GPUMAP_OK;
+}
+
+/* What binds all users must not depend on a file of theirs. */
+static int begin_leases(struct file *f, struct span rest, int line)
+{
+	if (rest.length)
+		return FAIL(f, FINDING_SYNTAX, line, 1, "write [leases]",
+			    "[leases] has no name: '%s'", QUOTE(rest));
+	if (!streq(f->path, SYSTEM_FILE))
+		return FAIL(f, FINDING_SYNTAX, line, 1, "write it there, as root",
+			    "[leases] counts only in " SYSTEM_FILE);
+	if (f->has_leases)
+		return FAIL(f, FINDING_SYNTAX, line, 1, "keep one of the two", "a second [leases]");
+	f->has_leases = f->is_leases = true;
 	return GPUMAP_OK;
 }
 
@@ -97,25 +112,27 @@ static int begin_section(void *data, struct span name, int line)
 {
 	struct file *f = data;
 	struct span word = name, rest;
-	int r = GPUMAP_OK, i = 0;
+	enum profile_section kind;
+	int r = GPUMAP_OK;
 
 	memset(f->lines, 0, sizeof(f->lines));
 	f->section = NONE;
-	f->is_head = false;
+	f->is_head = f->is_leases = false;
 	if (f->newer || span_starts(name, "x_"))
 		return GPUMAP_OK;
 	word.length = 0;
 	while (word.length < name.length && !is_space(name.text[word.length]))
 		word.length++;
 	rest = span_trim((struct span){name.text + word.length, name.length - word.length});
-	while (i < SECTION_COUNT && !span_is(word, section_name((enum profile_section)i)))
-		i++;
-	if (i == SECTION_COUNT)
+	kind = section_find(word);
+	if (kind == SECTION_COUNT)
 		r = unknown_section(f, name, word, line);
-	else if (i == SECTION_GPUMAP)
+	else if (kind == SECTION_GPUMAP)
 		r = begin_head(f, rest, line);
+	else if (kind == SECTION_LEASES)
+		r = begin_leases(f, rest, line);
 	else
-		r = begin_named(f, (enum profile_section)i, rest, line);
+		r = begin_named(f, kind, rest, line);
 	if (r != GPUMAP_OK)
 		f->load->incomplete = true;
 	return r;
@@ -129,6 +146,8 @@ static int read_any(void *data, const struct inifile_entry *entry)
 		return GPUMAP_OK;
 	if (f->is_head)
 		return profile_read_head(f, entry);
+	if (f->is_leases)
+		return lease_settings_entry(&f->leases, entry, f->path, f->load->report);
 	return f->section == NONE ? GPUMAP_OK : profile_read_entry(f, entry);
 }
 
@@ -142,6 +161,7 @@ int profile_read_text(struct load *load, const char *path, struct span text, str
 
 	load->read[load->read_count++] = path;
 	r = inifile_read(text, path, &handler, &f, load->report);
+	lease_settings_free(&f.leases);
 	if (r != GPUMAP_OK)
 		load->incomplete = load->incomplete || r != GPUMAP_EINPUT || f.newer;
 	return r;

@@ -4,6 +4,7 @@
 #define GM_PROFILE_READ_H
 
 #include "inifile.h"
+#include "lease/settings.h"
 #include "profile/profile.h"
 
 enum { MAX_KEYS = PKEY_COUNT + 1 };
@@ -24,9 +25,10 @@ struct file {
 	struct file *outer; /* the file that includes this one */
 	const char *path;
 	int include_line; /* of the line in `outer` */
-	size_t section;   /* in the profile; NONE: [gpumap], or a section for sites */
-	bool is_head, has_head, newer;
-	int lines[MAX_KEYS]; /* lines of the section's known keys so far */
+	size_t section;   /* in the profile; NONE: [gpumap], [leases], or a section for sites */
+	bool is_head, has_head, is_leases, has_leases, newer;
+	int lines[MAX_KEYS];          /* lines of the section's known keys so far */
+	struct lease_settings leases; /* checked, and not used */
 };
 
 #define FAIL(f, id, at_line, at_column, remedy, ...) \

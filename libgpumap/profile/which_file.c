@@ -10,7 +10,6 @@
 #include "trust.h"
 
 #define HERE "./gpumap.ini"
-#define EVERYWHERE "/etc/gpumap/gpumap.ini"
 
 /* Checks and reads the same file, by one descriptor. *found false: the file does not exist, or it
  * is not trusted. */
@@ -68,8 +67,8 @@ static int read_users(gpumap_profile **ret, bool *found, const char *name, const
 	*found = true;
 	if (home && access(home, F_OK) == 0)
 		return gpumap_profile_read(ret, home, name, report);
-	if (access(EVERYWHERE, F_OK) == 0)
-		return gpumap_profile_read(ret, EVERYWHERE, name, report);
+	if (access(SYSTEM_FILE, F_OK) == 0)
+		return gpumap_profile_read(ret, SYSTEM_FILE, name, report);
 	*found = false;
 	return GPUMAP_OK;
 }
@@ -81,7 +80,7 @@ char *profile_places(const char *const *envp)
 
 	if (home_file(&home, envp) != GPUMAP_OK)
 		return NULL;
-	strbuf_printf(&text, HERE "%s%s and " EVERYWHERE, home ? ", " : "", home ? home : "");
+	strbuf_printf(&text, HERE "%s%s and " SYSTEM_FILE, home ? ", " : "", home ? home : "");
 	return strbuf_take(&text);
 }
 

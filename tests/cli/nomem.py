@@ -37,6 +37,7 @@ FILES = {
     "job.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH -n 4\n"
               "export CUDA_VISIBLE_DEVICES=0-3\nsrun torchrun --nproc_per_node=4 train.py\n"
               "docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image\n",
+    "leases.ini": "[leases]\ngpus_per_user = 9\nlongest = 8h\nslots = 2\nlog = /nonexistent/log\n",
     "folder/a.py": "import os\nif x:\n  os.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n",
     "folder/deep/b.sh": "CUDA_VISIBLE_DEVICES=0,1,,2 python b.py\n",
 }
@@ -94,6 +95,7 @@ COMMANDS = [
     ("pick", "pick 1 -- echo hi", None),
     ("pick, a container", "pick 1 -- echo {docker} {cdi}", None),
     ("pick, not in a lease", "GPUMAP_LEASE=1 pick 1 -- echo hi", None),
+    ("pick, bound", "GPUMAP_PRETEND_INVENTORY=2 GPUMAP_PRETEND_SETTINGS=leases.ini pick 1 -- echo hi", None),
     ("pick, MIG", "pick 1 --mig=1g.10gb --from 0 -- echo hi", None),
     ("pick, a process", "pick 1 --hold {pid}", None),
     ("pick, a shell", "pick 1 --shell --hold {pid}", None),

@@ -2,7 +2,7 @@
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
 lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test tests/lease/nested.test \
 	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test tests/lease/mig.test \
-	tests/lease/backfill.test
+	tests/lease/backfill.test tests/lease/settings.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
 check_PROGRAMS += tests/lease/holder tests/lease/without
@@ -13,7 +13,7 @@ tests_lease_without_CPPFLAGS =
 EXTRA_DIST += tests/lease/lib.sh tests/lease/model.py tests/lease/race.py tests/lease/records.py \
 	tests/lease/witness.py
 if HAVE_CHECK
-lease_programs = tests/lease/t-backfill tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near \
+lease_programs = tests/lease/t-backfill tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-per-user \
 	tests/lease/t-queue tests/lease/t-revoke tests/lease/t-slots tests/lease/t-wishes
 check_PROGRAMS += $(lease_programs)
 TESTS += $(lease_programs)
@@ -34,6 +34,10 @@ tests_lease_t_near_SOURCES = tests/lease/t-near.c tests/unit/draws.h tests/unit/
 tests_lease_t_near_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_near_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_lease_t_near_LDADD = libgpumap-core.la $(CHECK_LIBS)
+tests_lease_t_per_user_SOURCES = tests/lease/t-per-user.c tests/unit/unit.h $(failing_malloc)
+tests_lease_t_per_user_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_lease_t_per_user_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_lease_t_per_user_LDADD = libgpumap-core.la $(CHECK_LIBS)
 tests_lease_t_queue_SOURCES = tests/lease/t-queue.c tests/unit/unit.h
 tests_lease_t_queue_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
 tests_lease_t_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

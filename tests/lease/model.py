@@ -18,6 +18,9 @@ slots in each, and one sysfs. All states that can be reached are visited, and in
   apart      a job inside a lease waits only for others inside the same one
   late       a job that takes a GPU promised to one that waits has released it when that one could be served by the ends
              of the leases that it waits for, which are known
+  limit      no user has more GPUs than the limit
+  blocked    no job waits for GPUs that are kept for a job whose user has reached the limit
+  own        a job does not pass an earlier one of its user that waits for that
 
 A job may have a lease that ends at a time (--for), or earlier. Time passes in ticks, at most MARGIN of them between a
 choice and the begin of its lease. Others know the end of a lease once it has begun.
@@ -25,6 +28,8 @@ choice and the begin of its lease. Others know the end of a lease once it has be
 A job inside another starts while that one runs, chooses among its GPUs or slots of them, and has locks, a gate, a queue
 and a bell that only jobs inside the same one share. It inherits the files of the outer job, so the GPUs of that one
 stay locked until all inside have ended, and the outer job itself waits for these.
+
+A user may have a limit of GPUs, which each job counts in the gate by the locks.
 """
 
 import itertools
@@ -35,7 +40,7 @@ from collections import deque
 START, GATE, CHOOSE, TAKE, TICKET, LEAVE, WAIT, RUN, ENDED = range(9)
 FAULTS = ("", "no-gate", "no-watch", "hold-and-wait", "no-promise", "own-terms", "own-order", "no-limit", "own-slots",
           "shared-at-once", "no-guard", "moves", "closed", "one-space", "no-margin", "believe", "head-only",
-          "unknown-is-late", "firm-yields", "skips")
+          "unknown-is-late", "firm-yields", "skips", "no-count", "kept", "own-passes")
 LIMIT = 1
 MARGIN = 1
 MANY = 64  # slots that a GPU without a job has
@@ -142,12 +147,14 @@ class Job:
 
 class Model:
     def __init__(self, wishes, gpus, kills, fault="", strict=(), warm=(), backwards=(), folders=(), begin=(),
-                 outer=(), ends=(), forged=()):
+                 outer=(), ends=(), forged=(), users=(), most=0):
         """wishes: how many GPUs, of which, of how many slots each, and which MIG instance of them; strict: the jobs that
         are; warm: the GPUs that begin so; backwards: the jobs that prefer the highest number; folders: that of each job, if it is not 0; begin:
         the first jobs, if they do not begin at the start; outer: pairs of a job and the one that it is inside; ends:
-        pairs of a job and the time of its lease; forged: the same, in notes that others have written."""
+        pairs of a job and the time of its lease; forged: the same, in notes that others have written; users: that of each
+        job; most: how many GPUs a user may have, 0 without limit."""
         self.ends, self.forged = dict(ends), dict(forged)
+        self.users, self.most = users, most
         self.outer = dict(outer)
         # Each job that has others inside is a space of locks, with one folder; the last one is that of all others.
         self.spaces = sorted(set(self.outer.values()))
@@ -259,6 +266,29 @@ class Model:
                          for job in jobs)
             yield "tick", jobs, gate, bell, kills, number, warm
 
+    def limited(self, jobs, me, among):
+        """Which of the jobs, in their order, have to wait for others of their user. One that does not fit into the rest
+        of the limit gets none of it, nor do later ones of that user."""
+        if not self.most:
+            return [False] * len(among)
+        left = {user: self.most - sum(len(job[1]) for k, job in enumerate(jobs) if self.users[k] == user and k != me)
+                for user in self.users}
+        waits = []
+        for i in among:
+            user, count = self.users[i], self.wishes[i][0]
+            waits.append(count > left[user])
+            left[user] = left[user] - count if not waits[-1] else left[user] if self.fault == "own-passes" else 0
+        return waits
+
+    def may_choose(self, jobs, wishes, me):
+        """The wishes without those of jobs at the limit; None if this job is one. No GPU is promised to these."""
+        waits = self.limited(jobs, me, self.before(jobs, me) + [me])
+        if waits[-1] and self.fault != "no-count":
+            return None
+        none = (0, frozenset(), frozenset(), False, (), 1)
+        late = [waits[k] and self.fault != "kept" for k in range(len(wishes) - 1)] + [False]
+        return [none if late[k] else wish for k, wish in enumerate(wishes)]
+
     def successors(self, state):
         jobs, gate, bell, kills, number, warm = state
         yield from self.tick(state)
@@ -343,13 +373,15 @@ class Model:
                 yield go(CHOOSE, gate=gate[:own] + (i,) + gate[own + 1 :])
         elif at == CHOOSE:
             wishes = self.earlier(jobs, warm, i, self.fault)
-            chosen, enough = choose(wishes[-1:] if self.fault == "no-promise" else wishes, self.load(jobs, i),
-                                    self.fault != "moves")
-            if not enough:
-                yields = self.yields(jobs, warm, i, wishes)
-                filled, enough = backfill(wishes, self.load(jobs, i), yields, self.fault) if yields else ((), False)
+            allowed = self.may_choose(jobs, wishes, i)
+            chosen, enough = ((), False) if allowed is None else choose(
+                allowed[-1:] if self.fault == "no-promise" else allowed, self.load(jobs, i), self.fault != "moves")
+            if not enough and allowed is not None:
+                yields = self.yields(jobs, warm, i, allowed)
+                filled, enough = backfill(allowed, self.load(jobs, i), yields, self.fault) if yields else ((), False)
                 chosen = filled if enough else chosen
             if enough:
+                self.check_limit(jobs, i, chosen)
                 over = self.check_order(jobs, warm, i, chosen)
                 yield go(TAKE, want=chosen, jobs=self.passed(jobs, warm, i, chosen), over=over,
                          left=MARGIN if i in self.ends else None)
@@ -357,6 +389,7 @@ class Model:
                 yield go(TICKET, held=tuple(sorted(set(held) | {(g, EXCLUSIVE) for g in chosen})))
             else:
                 self.check_apart(jobs, i)
+                self.check_blocked(jobs, warm, i)
                 yield go(TICKET)
         elif at == TAKE:
             locked = dict(held)
@@ -390,7 +423,8 @@ class Model:
     def passed(self, jobs, warm, me, chosen):
         """The jobs, with a pass for each that cannot be served now and could use a chosen GPU."""
         before = self.before(jobs, me)
-        for i, (_, enough) in zip(before, promised(self.earlier(jobs, warm, me)[:-1], self.load(jobs, me))):
+        wishes = self.may_choose(jobs, self.earlier(jobs, warm, me), me) or []
+        for i, (_, enough) in zip(before, promised(wishes[:-1], self.load(jobs, me))):
             if not enough and set(chosen) & self.usable(jobs, i):
                 passes = jobs[i][5] + 1
                 if passes > LIMIT:
@@ -400,7 +434,10 @@ class Model:
 
     def check_order(self, jobs, warm, i, chosen):
         """Returns the jobs to which a chosen GPU was promised, which cannot be served now, and when they can be."""
-        earlier, load, before = self.earlier(jobs, warm, i)[:-1], self.load(jobs, i), self.before(jobs, i)
+        before, load = self.before(jobs, i), self.load(jobs, i)
+        waits = self.limited(jobs, i, before)
+        earlier = [wish for wish, late in zip(self.earlier(jobs, warm, i), waits) if not late]
+        before = [k for k, late in zip(before, waits) if not late]
         given = promised(earlier, load)
         over = {k: self.ready(jobs, warm, i, before[k]) for k, (gpus, enough) in enumerate(given)
                 if i in self.ends and not enough and set(gpus) & set(chosen)}
@@ -418,6 +455,25 @@ class Model:
             if len(can) >= count > sum(after.room(g, self.slots[head]) > 0 for g in can):
                 self.problems.append("head: job %d could be served before job %d took %s" % (head, i, chosen))
         return tuple((before[k], due) for k, due in over.items())
+
+    def check_limit(self, jobs, i, chosen):
+        if not self.most:
+            return
+        user, before = self.users[i], self.before(jobs, i)
+        has = sum(len(job[1]) for k, job in enumerate(jobs) if self.users[k] == user)
+        if has + len(chosen) > self.most:
+            self.problems.append("limit: the user of job %d gets %d GPUs" % (i, has + len(chosen)))
+        for k in before:
+            if self.users[k] == user and has + self.wishes[k][0] > self.most:
+                self.problems.append("own: job %d passes job %d of its user" % (i, k))
+
+    def check_blocked(self, jobs, warm, i):
+        """Alone with the jobs whose users have not reached the limit, it would have to wait too."""
+        before = self.before(jobs, i)
+        waits = self.limited(jobs, i, before + [i])
+        wishes = [wish for wish, late in zip(self.earlier(jobs, warm, i), waits) if not late]
+        if any(waits) and not waits[-1] and choose(wishes, self.load(jobs, i), self.fault != "moves")[1]:
+            self.problems.append("blocked: job %d waits for GPUs that no one can take" % i)
 
     def check_apart(self, jobs, i):
         alone = not any(jobs[k][1] or jobs[k][3] for k, outer in self.outer.items()
@@ -480,6 +536,7 @@ class Model:
 def main():
     """Prints TAP. The faults show that the properties can fail."""
     any_of = lambda n: frozenset(range(n))
+    limit = lambda users, most: [dict(users=users, most=most)]
     # GPU 0 has one slot of 2 left, and GPU 1 both. The bell has just rung for two jobs that can be served.
     moved = [(1, any_of(1), 2), (1, any_of(2), 2), (1, any_of(1), 2), (1, frozenset([1]), 2)]
     waiting = [Job(RUN, ((0, 0),)), Job(WAIT, ticket=1, seen=-1), Job(WAIT, ticket=2, seen=-1)]
@@ -543,6 +600,17 @@ def main():
          [], [], [0, 1, 1]),
         ("with instances of two folders that share at once", [(1, any_of(1), 1, 0), (1, any_of(1), 1, 0)], 1, 0,
          "shared-at-once", [], [], [], [0, 1]),
+        ("a user with a limit", [(1, any_of(2)), (1, any_of(2)), (1, any_of(2))], 2, 3, "", *limit([0, 0, 1], 1)),
+        ("a user with a limit of two", [(1, any_of(3)), (2, any_of(3)), (1, any_of(3)), (1, any_of(3))], 3, 1, "",
+         *limit([0, 0, 0, 1], 2)),
+        ("two users with a limit", [(1, any_of(2)), (1, any_of(2)), (2, any_of(2)), (1, any_of(2))], 2, 1, "",
+         *limit([0, 0, 1, 1], 2)),
+        ("with a limit that is not counted", [(1, any_of(2)), (1, any_of(2))], 2, 0, "no-count", *limit([0, 0], 1)),
+        ("with a limit without the gate", [(1, any_of(2)), (1, any_of(2))], 2, 0, "no-gate", *limit([0, 0], 1)),
+        ("with GPUs that are kept for users at their limit", [(1, any_of(2)), (1, any_of(2)), (1, any_of(2))], 2, 0, "kept",
+         *limit([0, 0, 1], 1)),
+        ("with a job that passes others of its user", [(1, any_of(3)), (2, any_of(3)), (1, any_of(3))], 3, 0, "own-passes",
+         *limit([0, 0, 0], 2)),
     ]
     # Time matters: jobs with an end hold GPUs, others wait for these, and one that comes later has an end too.
     one, two = frozenset([0]), any_of(2)

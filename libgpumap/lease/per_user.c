@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A user's GPUs are those whose locks the user's processes took, as the kernel shows them. A job
+ * that does not fit into what is left of the limit waits, and so do later ones of that user: they
+ * would take what it waits for.
+ */
+#include "lease/per_user.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "lease/holders.h"
+#include "process_path.h"
+#include "process_stat.h"
+#include "report.h"
+#include "strbuf.h"
+
+struct user {
+	int64_t uid;
+	size_t held, left, waiting;
+};
+
+struct count {
+	const struct lease_folder *folder;
+	const gpumap_inventory *units;
+	size_t limit;
+	struct user *users;
+	size_t user_count, room;
+	bool nomem;
+};
+
+/* --- whose lease it is -------------------------------------------------------------------- */
+
+/* Whether the process has this file open, and its lock. */
+static bool has_lock_of(struct count *c, int64_t pid, const struct stat *file)
+{
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	struct dirent *entry;
+	bool found = false;
+
+	c->nomem = c->nomem || (!dir && errno == ENOMEM);
+	while (dir && !found && (entry = readdir(dir))) {
+		CLEANUP_FREE char *info = NULL;
+		struct stat st;
+		bool exclusive;
+		int64_t taker;
+
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || st.st_dev != file->st_dev ||
+		    st.st_ino != file->st_ino)
+			continue;
+		info = lease_fdinfo(pid, entry->d_name);
+		found = info && lease_lock_in(&exclusive, &taker, info);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The file that a lease has locked; `fd` has it open, or is -1 for a whole GPU. */
+static bool stat_lock(const struct count *c, size_t unit, int fd, struct stat *ret)
+{
+	char name[LEASE_NAME];
+	bool good;
+	int own;
+
+	if (fd >= 0)
+		return fstat(fd, ret) == 0;
+	lease_name(name, &c->units->gpus[unit]);
+	own = lease_file(c->folder, name, O_RDONLY, false);
+	good = own >= 0 && fstat(own, ret) == 0;
+	if (own >= 0)
+		close(own);
+	return good;
+}
+
+/* Whether a process of this user holds the lease, whose taker has ended. Those of other users
+ * cannot be seen. */
+static bool is_own(struct count *c, size_t unit, int fd)
+{
+	struct dirent *entry;
+	struct stat file;
+	bool own = false;
+	DIR *dir;
+
+	if (!stat_lock(c, unit, fd, &file))
+		return false;
+	dir = opendir("/proc");
+	c->nomem = c->nomem || (!dir && errno == ENOMEM);
+	while (dir && !own && (entry = readdir(dir))) {
+		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
+
+		own = pid > 0 && process_user((pid_t)pid) == (int64_t)geteuid() &&
+		      has_lock_of(c, pid, &file);
+	}
+	if (dir)
+		closedir(dir);
+	return own;
+}
+
+/* -1: it cannot be seen. */
+static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
+{
+	struct process_stat stat;
+
+	if (pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
+		return process_user((pid_t)pid);
+	return is_own(c, unit, fd) ? (int64_t)geteuid() : -1;
+}
+
+/* --- counting ----------------------------------------------------------------------------- */
+
+/* NULL without memory. */
+static struct user *find_user(struct count *c, int64_t uid)
+{
+	struct user *users;
+
+	for (size_t i = 0; i < c->user_count; i++)
+		if (c->users[i].uid == uid)
+			return &c->users[i];
+	users = array_room(c->users, c->user_count, &c->room, sizeof(*users));
+	c->nomem = c->nomem || !users;
+	if (!users)
+		return NULL;
+	c->users = users;
+	users[c->user_count] = (struct user){.uid = uid, .left = c->limit};
+	return &users[c->user_count++];
+}
+
+static void add(size_t unit, size_t slots, int64_t pid, int fd, void *data)
+{
+	struct count *c = data;
+	struct user *user = find_user(c, user_of(c, unit, pid, fd));
+
+	(void)slots;
+	if (!user)
+		return;
+	user->held++;
+	user->left -= user->left > 0;
+}
+
+/* Gives a job of `uid` what it asks for from what is left to the user. False: it has to wait for
+ * other jobs of its user. */
+static bool give(struct count *c, int64_t uid, size_t count)
+{
+	struct user *user = uid > 0 ? find_user(c, uid) : NULL;
+	bool fits = !user || count <= user->left;
+
+	if (user)
+		user->left = fits ? user->left - count : 0;
+	return fits;
+}
+
+static int count_held(struct count *c, const struct lease_sight *sights)
+{
+	int r = lease_held_each(c->folder, c->units, sights, add, c);
+
+	return c->nomem ? GPUMAP_ENOMEM : r;
+}
+
+static void share_of(struct user_share *ret, struct count *c, size_t count)
+{
+	struct user *user = find_user(c, geteuid());
+
+	if (!user)
+		return;
+	ret->held = user->held;
+	ret->waiting = user->waiting;
+	ret->full = !give(c, geteuid(), count);
+}
+
+int per_user_apply(struct user_share *ret, struct wishes *wishes,
+		   const struct lease_settings *settings, const struct lease_folder *folder,
+		   const gpumap_inventory *units)
+{
+	struct count c = {.folder = folder, .units = units, .limit = settings->gpus_per_user};
+	int r = GPUMAP_OK;
+
+	*ret = (struct user_share){0};
+	if (!c.limit || folder->inside)
+		return GPUMAP_OK;
+	r = count_held(&c, wishes->sights);
+	for (size_t i = 0; r == GPUMAP_OK && i < wishes->count; i++) {
+		struct user *user;
+
+		if (!give(&c, wishes->tickets[i].user, wishes->list[i].count))
+			wishes_drop(wishes, i, units->count);
+		user = find_user(&c, wishes->tickets[i].user);
+		if (user)
+			user->waiting++;
+	}
+	if (r == GPUMAP_OK && geteuid() != 0)
+		share_of(ret, &c, wishes->list[wishes->count].count);
+	free(c.users);
+	return c.nomem ? GPUMAP_ENOMEM : r;
+}
+
+int per_user_look(struct user_share *ret, size_t count, const struct lease_settings *settings,
+		  const struct lease_folder *folder, const gpumap_inventory *units,
+		  const struct lease_sight *sights)
+{
+	struct count c = {.folder = folder, .units = units, .limit = settings->gpus_per_user};
+	int r;
+
+	*ret = (struct user_share){0};
+	if (!per_user_applies(settings) || folder->inside)
+		return GPUMAP_OK;
+	r = count_held(&c, sights);
+	if (r == GPUMAP_OK)
+		share_of(ret, &c, count);
+	free(c.users);
+	return c.nomem ? GPUMAP_ENOMEM : r;
+}
+
+/* --- what is said ------------------------------------------------------------------------- */
+
+bool per_user_applies(const struct lease_settings *settings)
+{
+	return settings->gpus_per_user && geteuid() != 0;
+}
+
+int per_user_check(const struct lease_settings *settings, size_t count, gpumap_report *report)
+{
+	char place[SETTING_PLACE];
+
+	if (!per_user_applies(settings) || count <= settings->gpus_per_user)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT,
+			   ABOUT(.fix = "ask for fewer"),
+			   "%zu GPUs are asked for, and a user may lease at most %zu (%s)", count,
+			   settings->gpus_per_user,
+			   lease_setting_place(place, settings, PKEY_LEASES_gpus_per_user));
+}
+
+void per_user_tell(struct strbuf *text, const struct user_share *share,
+		   const struct lease_settings *settings)
+{
+	char place[SETTING_PLACE];
+
+	strbuf_printf(text, "you have leased %zu of at most %zu GPU%s (%s)", share->held,
+		      settings->gpus_per_user, settings->gpus_per_user == 1 ? "" : "s",
+		      lease_setting_place(place, settings, PKEY_LEASES_gpus_per_user));
+	if (share->waiting)
+		strbuf_printf(text, ", and %zu of your jobs wait%s before this one", share->waiting,
+			      share->waiting == 1 ? "s" : "");
+}

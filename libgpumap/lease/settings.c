@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lease/claim.h"
+#include "readfile.h"
+#include "strbuf.h"
+#include "trust.h"
+
+enum { FIRST = PKEY_LEASES_gpus_per_user };
+
+/* --- an entry ----------------------------------------------------------------------------- */
+
+static void set_number(struct lease_settings *settings, enum profile_key_id key, int64_t number)
+{
+	if (number <= 0)
+		return;
+	if (key == PKEY_LEASES_gpus_per_user)
+		settings->gpus_per_user = (size_t)number;
+	else if (key == PKEY_LEASES_slots)
+		settings->slots = (size_t)number;
+	else
+		settings->longest_ms = number;
+}
+
+/* Each job has a working directory of its own. */
+static int set_log(struct lease_settings *settings, const char *path, const struct about *about,
+		   gpumap_report *report)
+{
+	struct about here = *about;
+
+	here.fix = "write an absolute path, such as /var/log/gpumap-leases";
+	if (*path && *path != '/')
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
+				   "log cannot be '%s'", QUOTE(span_of(path)));
+	if (!*path)
+		return GPUMAP_OK;
+	settings->log = strdup(path);
+	return settings->log ? GPUMAP_OK : report_nomem(report);
+}
+
+static int set(struct lease_settings *settings, enum profile_key_id key, const char *value,
+	       const struct about *about, gpumap_report *report)
+{
+	struct key_value read;
+	int r = profile_value_read(&read, profile_key(key), span_of(value), about, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	if (key == PKEY_LEASES_log)
+		return set_log(settings, value, about, report);
+	set_number(settings, key, read.number);
+	return GPUMAP_OK;
+}
+
+int lease_settings_entry(struct lease_settings *settings, const struct inifile_entry *entry,
+			 const char *origin, gpumap_report *report)
+{
+	const char *names[LEASE_SETTING_COUNT + 1] = {0};
+	struct about about = {.origin = origin, .line = entry->line, .column = entry->column};
+	CLEANUP_FREE char *value = NULL;
+	struct strbuf decoded = {0};
+	int n;
+
+	for (int i = 0; i < LEASE_SETTING_COUNT; i++)
+		names[i] = profile_key((enum profile_key_id)(FIRST + i))->key.name;
+	n = inifile_key(entry, names, settings->lines, origin, report);
+	if (n < 0)
+		return n == INIFILE_SITE_KEY ? GPUMAP_OK : GPUMAP_EINPUT;
+	inifile_decode(&decoded, entry->value);
+	value = strbuf_take(&decoded);
+	if (!value)
+		return report_nomem(report);
+	if (strlen(value) != entry->value.length)
+		about.column = 0; /* quotes were removed, so a place inside would be wrong */
+	return set(settings, (enum profile_key_id)(FIRST + n), value, &about, report);
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+struct reader {
+	struct lease_settings *settings;
+	gpumap_report *report;
+	bool inside, found; /* in [leases]; it was there */
+};
+
+static int begin_section(void *data, struct span name, int line)
+{
+	struct reader *r = data;
+
+	r->inside = span_is(name, "leases");
+	if (r->inside && r->found)
+		return report_fail(r->report, GPUMAP_EINPUT, FINDING_SYNTAX,
+				   ABOUT(.origin = r->settings->file, .line = line, .column = 1,
+					 .fix = "keep one of the two"),
+				   "a second [leases]");
+	r->found = r->found || r->inside;
+	return GPUMAP_OK;
+}
+
+/* The other sections are those of profiles. */
+static int read_entry(void *data, const struct inifile_entry *entry)
+{
+	struct reader *r = data;
+
+	return r->inside ? lease_settings_entry(r->settings, entry, r->settings->file, r->report)
+			 : GPUMAP_OK;
+}
+
+/* Checks and reads the same file, by one descriptor. *why: the reason why it has no effect; NULL
+ * also if there is no file, and *text is NULL then. */
+static int read_trusted(char **text, size_t *size, const char *path, const char **why)
+{
+	/* A pipe without a writer must not stop this process. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	struct stat file, entry;
+
+	*text = NULL;
+	*why = NULL;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return GPUMAP_OK;
+	if (fd < 0 || fstat(fd, &file) || lstat(path, &entry))
+		*why = strerror(errno);
+	else
+		*why = file_distrust(&file, &entry);
+	if (!*why && (error = read_all(fd, GPUMAP_MAX_PROFILE, text, size)))
+		*why = strerror(error);
+	if (fd >= 0)
+		close(fd);
+	return error == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+int lease_settings_read(struct lease_settings *ret, const gpumap_claim *claim,
+			gpumap_report *report)
+{
+	static const struct inifile_handler handler = {begin_section, read_entry};
+	const char *path = claim->settings ? claim->settings : SYSTEM_FILE, *why;
+	CLEANUP_FREE char *text = NULL;
+	struct reader reader = {.settings = ret, .report = report};
+	size_t size = 0;
+
+	*ret = (struct lease_settings){0};
+	if (!*path)
+		return GPUMAP_OK;
+	if (read_trusted(&text, &size, path, &why) != GPUMAP_OK)
+		return report_nomem(report);
+	if (why)
+		report_add(report, FINDING_LEASE_SETTINGS,
+			   ABOUT(.origin = path, .fix = "make it a file of root with mode 0644"),
+			   "its [leases] has no effect: %s", why);
+	if (why || !text)
+		return GPUMAP_OK;
+	ret->file = strdup(path);
+	if (!ret->file)
+		return report_nomem(report);
+	return inifile_read((struct span){text, size}, path, &handler, &reader, report);
+}
+
+void lease_settings_free(struct lease_settings *settings)
+{
+	free(settings->log);
+	free(settings->file);
+	*settings = (struct lease_settings){0};
+}
+
+const char *lease_setting_place(char ret[SETTING_PLACE], const struct lease_settings *settings,
+				enum profile_key_id key)
+{
+	snprintf(ret, SETTING_PLACE, "%s:%d", settings->file ? settings->file : "",
+		 settings->lines[key - FIRST]);
+	return ret;
+}
