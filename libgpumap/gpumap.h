@@ -942,7 +942,8 @@ void gpumap_claim_free(gpumap_claim *claim);
  *  - for: the time after which the caller ends the lease, "30m"; the library does not end it. If it
  *    ends before a job that waits can be served, by the ends of leases that gpumap pick --for has
  *    set, the claim may get GPUs that are promised to that job. By default the end is not known;
- *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit, and by default, or with "no", it does not wait;
+ *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. With "no", or by default, it
+ *    does not wait;
  *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
  *    /tmp/gpumap-leases, which is made;
  *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests;

@@ -70,8 +70,7 @@ static const char *put_time(char ret[32], int64_t ms, bool exact)
 	return ret;
 }
 
-int lease_limits_bound(struct lease_limits *limits, const gpumap_claim *claim,
-		       gpumap_report *report)
+int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_report *report)
 {
 	struct lease_settings settings;
 	char place[SETTING_PLACE], longest[32], fix[64];
@@ -88,6 +87,8 @@ int lease_limits_bound(struct lease_limits *limits, const gpumap_claim *claim,
 					lease_setting_place(place, &settings, PKEY_LEASES_longest));
 		limits->longest = !limits->for_ms;
 		limits->for_ms = limits->for_ms ? limits->for_ms : settings.longest_ms;
+		if (r == GPUMAP_OK && limits->longest)
+			r = gpumap_claim_set(claim, "for", longest, "longest", report);
 	} else if (r == GPUMAP_EINPUT) {
 		r = GPUMAP_OK;
 	}
