@@ -224,10 +224,10 @@ static void ask_nvml(struct facts *facts)
 static void try_nvml(void)
 {
 	struct facts facts = {.root = ""};
-	gpumap_inventory *inventory = NULL;
 
 	ask_nvml(&facts);
-	gpumap_inventory_probe(&inventory, 0, NULL, NULL);
+	gpumap_inventory_probe(&facts.inventory, 0, NULL, NULL);
+	facts_free(&facts);
 }
 
 /* What NVML would answer on a recorded machine, as far as its files show. */
