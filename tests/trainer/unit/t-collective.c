@@ -5,7 +5,7 @@
 #include "rank-threads.h"
 
 /* The thread sanitizer is slow. */
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 enum { MAX = 5, TURNS = 3, MANY = 100003, MANY_BYTES = 100001 };
 #else
 enum { MAX = 5, TURNS = 20, MANY = 1000003, MANY_BYTES = 1500000 };
