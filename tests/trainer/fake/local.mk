@@ -19,7 +19,7 @@ check_PROGRAMS += $(fake_programs)
 train_programs += $(fake_programs)
 endif
 
-check_LTLIBRARIES += tests/trainer/fake/libfake-cuda.la tests/trainer/fake/libfake-load.la
+check_LTLIBRARIES += tests/trainer/fake/libfake-cuda.la
 tests_trainer_fake_libfake_cuda_la_SOURCES = \
 	tests/trainer/fake/fake_cublaslt.c tests/trainer/fake/fake_cublaslt.h \
 	tests/trainer/fake/fake_cublaslt_run.c \
@@ -46,8 +46,6 @@ tests_trainer_fake_libfake_cuda_la_SOURCES = \
 tests_trainer_fake_libfake_cuda_la_CPPFLAGS = $(fake_cppflags)
 tests_trainer_fake_libfake_cuda_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd \
 	-Wno-pass-failed
-tests_trainer_fake_libfake_load_la_SOURCES = tests/trainer/fake/fake_cuda_load.c
-tests_trainer_fake_libfake_load_la_CPPFLAGS = $(fake_cppflags)
 fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS) -I$(top_srcdir)/tests/trainer/fake
 fake_ldadd = tests/trainer/fake/libfake-cuda.la $(train_ldadd) -lpthread
 fake_headers = tests/trainer/fake/fake_cuda.h tests/trainer/fake/fake_test.h tests/unit/unit.h
@@ -62,14 +60,12 @@ tests_trainer_fake_train_fake_LDADD = tests/trainer/fake/libfake-cuda.la $(gpuma
 	-lpthread
 # What measures on a GPU, where GPUs are pretended.
 check_PROGRAMS += tests/trainer/fake/collective-fake tests/trainer/fake/exposed-fake
-tests_trainer_fake_collective_fake_SOURCES = $(bench_collective_SOURCES)
+tests_trainer_fake_collective_fake_SOURCES = $(bench_collective_SOURCES) tests/trainer/fake/fake_cuda_load.c
 tests_trainer_fake_collective_fake_CPPFLAGS = $(fake_cppflags)
-tests_trainer_fake_collective_fake_LDADD = tests/trainer/fake/libfake-load.la \
-	tests/trainer/fake/libfake-cuda.la libtrainer.la -lpthread -lm
-tests_trainer_fake_exposed_fake_SOURCES = $(bench_exposed_SOURCES)
+tests_trainer_fake_collective_fake_LDADD = tests/trainer/fake/libfake-cuda.la libtrainer.la -lpthread -lm
+tests_trainer_fake_exposed_fake_SOURCES = $(bench_exposed_SOURCES) tests/trainer/fake/fake_cuda_load.c
 tests_trainer_fake_exposed_fake_CPPFLAGS = $(fake_cppflags)
-tests_trainer_fake_exposed_fake_LDADD = tests/trainer/fake/libfake-load.la \
-	tests/trainer/fake/libfake-cuda.la libtrainer.la -lpthread -lm
+tests_trainer_fake_exposed_fake_LDADD = tests/trainer/fake/libfake-cuda.la libtrainer.la -lpthread -lm
 # The same with the real libraries, whose calls fail, by tests/gpu/run-all train.
 EXTRA_PROGRAMS += tests/trainer/fake/train-inject
 gpu_tests += tests/trainer/fake/train-inject

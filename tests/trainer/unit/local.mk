@@ -457,30 +457,32 @@ tests_trainer_unit_t_settings_nomem_LDADD = $(failing_malloc) $(train_settings_l
 
 # With the simulated CUDA of tests/trainer/fake.
 if HAVE_CUDA_BACKEND
-tests_trainer_unit_t_cuda_calls_SOURCES = tests/trainer/unit/t-cuda-calls.c $(fake_headers)
+tests_trainer_unit_t_cuda_calls_SOURCES = tests/trainer/unit/t-cuda-calls.c \
+	tests/trainer/fake/fake_cuda_load.c $(fake_headers)
 tests_trainer_unit_t_cuda_calls_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_cuda_calls_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_cuda_calls_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_cuda_calls_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_choose_SOURCES = tests/trainer/unit/t-cuda-choose.c \
-	tests/trainer/unit/cuda-test.h $(fake_headers)
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
 tests_trainer_unit_t_cuda_choose_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_choose_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_cuda_choose_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_cuda_choose_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_linear_SOURCES = tests/trainer/unit/t-cuda-linear.c \
-	tests/trainer/unit/cuda-test.h $(fake_headers)
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
 tests_trainer_unit_t_cuda_linear_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_linear_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_cuda_linear_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_cuda_linear_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_load_SOURCES = tests/trainer/unit/t-cuda-load.c tests/unit/unit.h
 tests_trainer_unit_t_cuda_load_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_cuda_load_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_load_LDADD = $(train_ldadd)
 tests_trainer_unit_t_cuda_ops_SOURCES = tests/trainer/unit/t-cuda-ops.c \
-	tests/trainer/unit/cuda-test.h tests/trainer/unit/ops.h tests/trainer/unit/numbers.c \
-	tests/trainer/unit/stage.c tests/trainer/unit/stage.h $(fake_headers)
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h \
+	tests/trainer/unit/ops.h tests/trainer/unit/numbers.c tests/trainer/unit/stage.c \
+	tests/trainer/unit/stage.h $(fake_headers)
 tests_trainer_unit_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_ops_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_cuda_ops_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_cuda_ops_LDADD = $(fake_ldadd)
 # The same on a GPU, by tests/gpu/run-all train.
 EXTRA_PROGRAMS += tests/trainer/unit/t-cuda-gpu
 gpu_tests += tests/trainer/unit/t-cuda-gpu
@@ -491,22 +493,26 @@ tests_trainer_unit_t_cuda_gpu_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_cuda_gpu_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_gpu_LDADD = $(train_ldadd)
 nccl_ranks = tests/trainer/unit/nccl-ranks.h tests/unit/unit.h tests/trainer/fake/fake_cuda.h
-tests_trainer_unit_t_nccl_SOURCES = tests/trainer/unit/t-nccl.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_SOURCES = tests/trainer/unit/t-nccl.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
-tests_trainer_unit_t_nccl_close_SOURCES = tests/trainer/unit/t-nccl-close.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_nccl_close_SOURCES = tests/trainer/unit/t-nccl-close.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_close_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_close_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_close_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
-tests_trainer_unit_t_nccl_faults_SOURCES = tests/trainer/unit/t-nccl-faults.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_close_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_nccl_faults_SOURCES = tests/trainer/unit/t-nccl-faults.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_faults_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_faults_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_faults_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
-tests_trainer_unit_t_nccl_gather_SOURCES = tests/trainer/unit/t-nccl-gather.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_faults_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_nccl_gather_SOURCES = tests/trainer/unit/t-nccl-gather.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_gather_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_gather_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_gather_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_nccl_gather_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_nccl_inject_SOURCES = tests/trainer/unit/t-nccl-inject.c \
 	tests/trainer/fake/inject_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_inject_CPPFLAGS = $(fake_cppflags)
@@ -516,21 +522,23 @@ tests_trainer_unit_t_nccl_place_SOURCES = tests/trainer/unit/t-nccl-place.c test
 tests_trainer_unit_t_nccl_place_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_nccl_place_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_nccl_place_LDADD = $(train_ldadd)
-tests_trainer_unit_t_nccl_rounded_SOURCES = tests/trainer/unit/t-nccl-rounded.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_rounded_SOURCES = tests/trainer/unit/t-nccl-rounded.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_rounded_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_rounded_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_rounded_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_t_nccl_rounded_LDADD = $(fake_ldadd)
 if HAVE_NCCL
 check_PROGRAMS += tests/trainer/unit/nccl-mpi-main
-tests_trainer_unit_nccl_mpi_main_SOURCES = tests/trainer/unit/nccl-mpi-main.c tests/trainer/fake/fake_cuda.h
+tests_trainer_unit_nccl_mpi_main_SOURCES = tests/trainer/unit/nccl-mpi-main.c \
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/fake/fake_cuda.h
 tests_trainer_unit_nccl_mpi_main_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_nccl_mpi_main_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
-tests_trainer_unit_nccl_mpi_main_LDADD = tests/trainer/fake/libfake-load.la $(fake_ldadd)
+tests_trainer_unit_nccl_mpi_main_LDADD = $(fake_ldadd)
 endif
-tests_trainer_unit_t_nccl_steps_SOURCES = tests/trainer/unit/t-nccl-steps.c $(nccl_ranks)
+tests_trainer_unit_t_nccl_steps_SOURCES = tests/trainer/unit/t-nccl-steps.c \
+	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
 tests_trainer_unit_t_nccl_steps_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_nccl_steps_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_steps_LDADD = tests/trainer/fake/libfake-load.la \
-	tests/trainer/fake/libfake-cuda.la $(train_settings_ldadd) -lpthread
+tests_trainer_unit_t_nccl_steps_LDADD = tests/trainer/fake/libfake-cuda.la $(train_settings_ldadd) -lpthread
 endif
 endif
