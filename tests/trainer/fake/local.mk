@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # CUDA and its libraries, simulated on the CPU, for the table of trainer/backend/cuda_calls.h. A
-# program also links one of the files that define cuda_calls_load(): *_load.c.
+# program also links one of the files that define cuda_calls_load(), *_load.c; not in an archive, of which the linker
+# would not take it: libtrainer has that function too.
 if HAVE_TRAINER
 if HAVE_CUDA_BACKEND
 if HAVE_CHECK
