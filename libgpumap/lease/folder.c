@@ -237,13 +237,9 @@ static int64_t find_locker(struct span locks, const unsigned int device[2], ino_
 /* The number of the mount that a file of this process is in; -1: not known. */
 static int64_t mount_of(int fd)
 {
-	CLEANUP_FREE char *info = NULL;
-	char number[16];
-	struct span rest, line, word;
+	CLEANUP_FREE char *info = lease_own_fdinfo(fd);
+	struct span rest = span_of(info ? info : ""), line, word;
 
-	snprintf(number, sizeof(number), "%d", fd);
-	info = lease_fdinfo(PROCESS_SELF, number);
-	rest = span_of(info ? info : "");
 	while (span_split(&rest, '\n', &line))
 		if (span_split(&line, '\t', &word) && span_is(word, "mnt_id:") && line.text)
 			return span_number(line, INT32_MAX);
@@ -301,6 +297,14 @@ char *lease_fdinfo(int64_t pid, const char *fd)
 	size_t size;
 
 	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
+}
+
+char *lease_own_fdinfo(int fd)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", fd);
+	return lease_fdinfo(PROCESS_SELF, number);
 }
 
 bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info)

@@ -173,13 +173,10 @@ void lease_unlock(struct lease_locks *locks)
 
 bool lease_has_lock(const struct lease_locks *locks)
 {
-	CLEANUP_FREE char *info = NULL;
-	char number[16];
+	CLEANUP_FREE char *info = lease_own_fdinfo(locks->slot >= 0 ? locks->slot : locks->file);
 	bool exclusive;
 	int64_t taker;
 
-	snprintf(number, sizeof(number), "%d", locks->slot >= 0 ? locks->slot : locks->file);
-	info = lease_fdinfo(getpid(), number);
 	return info && lease_lock_in(&exclusive, &taker, info);
 }
 

@@ -66,6 +66,8 @@ int64_t lease_locker(int fd);
 /* What the kernel says about a descriptor of a process. The caller frees it; NULL: it is not
  * visible. */
 char *lease_fdinfo(int64_t pid, const char *fd);
+/* The same of this process, also where /proc shows another pid namespace. */
+char *lease_own_fdinfo(int fd);
 /* The lock that the open file has, which the processes that inherited it share; false: none.
  * *taker is the process that took it, 0: it is not visible, or has ended. */
 bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info);

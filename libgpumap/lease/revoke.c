@@ -140,19 +140,10 @@ static bool add_inside(struct ending *e)
 
 /* --- the processes ------------------------------------------------------------------------- */
 
-/* What the kernel says about a descriptor of this process. */
-static char *own_info(int fd)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%d", fd);
-	return lease_fdinfo(getpid(), number);
-}
-
 /* Others have slots of the GPU, too: theirs were taken by another process. */
 static bool is_of_lease(struct ending *e, int fd)
 {
-	CLEANUP_FREE char *info = own_info(fd);
+	CLEANUP_FREE char *info = lease_own_fdinfo(fd);
 	bool exclusive;
 	int64_t taker;
 

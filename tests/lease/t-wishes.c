@@ -96,11 +96,8 @@ static void describe(char *ret, size_t size, const struct lease_wish *wish)
 		 wish->firm ? " firm" : "", wish->slots);
 }
 
-START_TEST(from_tickets)
+static void check_wishes(const char *const want[TICKETS + 1])
 {
-	/* The count; the GPUs in their order: u usable, f free; how many are preferred; slots. */
-	static const char *const want[] = {"2 2u 0uf 1uf 1 near of 2", "3 1u 0uf 2f 1 firm of 1",
-					   "1 1u 0uf 2uf 1 near of 4"};
 	struct wishes wishes = {0};
 	gpumap_claim *claim;
 	char got[128];
@@ -109,12 +106,21 @@ START_TEST(from_tickets)
 	ck_assert_int_eq(wishes_read(&wishes, &folder, UINT64_MAX, claim, machine, NULL),
 			 GPUMAP_OK);
 	ck_assert_uint_eq(wishes.count, TICKETS);
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+	for (size_t i = 0; i < TICKETS + 1; i++) {
 		describe(got, sizeof(got), &wishes.list[i]);
 		ROW_EQ_STR(i < TICKETS ? "a ticket" : "the claim", got, want[i]);
 	}
 	wishes_free(&wishes);
 	gpumap_claim_free(claim);
+}
+
+START_TEST(from_tickets)
+{
+	/* The count; the GPUs in their order: u usable, f free; how many are preferred; slots. */
+	static const char *const want[] = {"2 2u 0uf 1uf 1 near of 2", "3 1u 0uf 2f 1 firm of 1",
+					   "1 1u 0uf 2uf 1 near of 4"};
+
+	check_wishes(want);
 }
 END_TEST
 
@@ -123,20 +129,9 @@ START_TEST(enabled)
 {
 	static const char *const want[] = {"2 2u 0uf 1f 1 near of 2", "3 1 0uf 2f 1 firm of 1",
 					   "1 1 0uf 2uf 1 near of 4"};
-	struct wishes wishes = {0};
-	gpumap_claim *claim;
-	char got[128];
 
 	machine->gpus[1].mig_enabled = 1;
-	ck_assert_int_eq(make_claim(&claim), GPUMAP_OK);
-	ck_assert_int_eq(wishes_read(&wishes, &folder, UINT64_MAX, claim, machine, NULL),
-			 GPUMAP_OK);
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		describe(got, sizeof(got), &wishes.list[i]);
-		ROW_EQ_STR(i < TICKETS ? "a ticket" : "the claim", got, want[i]);
-	}
-	wishes_free(&wishes);
-	gpumap_claim_free(claim);
+	check_wishes(want);
 }
 END_TEST
 
