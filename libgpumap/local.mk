@@ -5,9 +5,9 @@ AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
 	libgpumap/amd_lists.c \
-	libgpumap/choice.c \
 	libgpumap/cuda_order.c \
 	libgpumap/data_parallel.c \
+	libgpumap/device_choice.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
 	libgpumap/emit/emit.c libgpumap/emit/emit.h \

@@ -173,12 +173,12 @@ endif
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda.c trainer/backend/cuda.h \
-	trainer/backend/cuda_candidates.c \
-	trainer/backend/cuda_fastest.c \
 	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
+	trainer/backend/cuda_convolution_choose.c \
 	trainer/backend/cuda_convolution_run.c \
 	trainer/backend/cuda_data.c \
 	trainer/backend/cuda_device.c \
+	trainer/backend/cuda_fastest.c \
 	trainer/backend/cuda_layout.c \
 	trainer/backend/cuda_linear.c \
 	trainer/backend/cuda_memory.c \

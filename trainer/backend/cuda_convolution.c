@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions by cuDNN, with the algorithms that cuda_candidates.c chooses. Filter and bias are
- * copies of the masters, in the type and padding that cuDNN wants. */
+/* Convolutions by cuDNN, with the algorithms that cuda_convolution_choose.c chooses. Filter and
+ * bias are copies of the masters, in the type and padding that cuDNN wants. */
 #include "config.h"
 
 #include <stdlib.h>

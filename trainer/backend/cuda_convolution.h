@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A convolution by cuDNN: the operation (cuda_convolution.c), the choice of its algorithms
- * (cuda_candidates.c), and a run, which both make (cuda_convolution_run.c). */
+ * (cuda_convolution_choose.c), and a run, which both make (cuda_convolution_run.c). */
 #ifndef TRAIN_BACKEND_CUDA_CONVOLUTION_H
 #define TRAIN_BACKEND_CUDA_CONVOLUTION_H
 
