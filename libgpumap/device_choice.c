@@ -158,12 +158,46 @@ static int stated_choice(struct resolver *resolver, enum key_id key, struct devi
 	return ret->several ? several_devices(resolver, key, ret->index) : GPUMAP_OK;
 }
 
+/* Rule G7: the device of this local rank in DDP; -1: none is known. */
+static int64_t own_device(const struct resolver *resolver)
+{
+	const char *rank = resolver->keys[KEY_local_rank].value;
+
+	if (!rank || !streq(resolver->mapping->mode, "ddp"))
+		return -1;
+	return resolver->own_first ? 0 : span_number(span_of(rank), INT64_MAX);
+}
+
+/* Reports that the program uses the device of another local rank. A rank whose own device is not in
+ * its list has to use another one. */
+static void check_own_device(struct resolver *resolver, enum key_id key, int64_t index)
+{
+	bool current = key == KEY_set_device;
+	int64_t own = own_device(resolver), count = (int64_t)resolver->mapping->visible_count;
+	const char *rank = resolver->keys[KEY_local_rank].value, *fix;
+
+	if (own < 0 || index == own || own >= count || index >= count)
+		return;
+	if (resolver->own_first)
+		fix = "use cuda:0: the launcher put this rank's device first";
+	else
+		fix = current ? "call set_device(local_rank)"
+			      : arena_printf(resolver->arena,
+					     "use the device of the local rank, cuda:%s", rank);
+	report_add(resolver->report, FINDING_RANK_MISMATCH,
+		   ABOUT(.rule = "G7", .origin = resolver->request->origins[key], .fix = fix),
+		   current ? "set_device(%lld) in local rank %s is not this rank's own device"
+			   : "cuda:%lld in local rank %s is not this rank's own device",
+		   (long long)index, rank);
+}
+
 static void choose_explicit(struct resolver *resolver, const struct device_choice *device,
 			    const struct device_choice *current)
 {
 	const gpumap_request *request = resolver->request;
 	const char *origin = request->origins[KEY_device];
 
+	check_own_device(resolver, KEY_device, device->index);
 	step_add(resolver, "D1", origin,
 		 arena_printf(resolver->arena, "the explicit device %lld indexes that list",
 			      (long long)device->index));
@@ -218,32 +252,25 @@ int current_resolve(struct resolver *resolver, struct device_choice *current, bo
 static bool choose_local_rank(struct resolver *resolver, const struct device_choice *current)
 {
 	const struct resolved_key *entry = &resolver->keys[KEY_local_rank];
-	int64_t rank = entry->value ? span_number(span_of(entry->value), INT64_MAX) : -1;
-	int64_t index = resolver->own_first ? 0 : rank;
+	int64_t index = own_device(resolver);
 	const char *origin = entry->origin;
 
-	if (rank >= 0 && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
+	if (entry->value && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
 		report_add(resolver->report, FINDING_IGNORED_KEY,
 			   ABOUT(.rule = "G7", .origin = origin, .fix = "give --mode ddp"),
 			   "a local rank has no meaning in mode %s", resolver->mapping->mode);
-	if (!streq(resolver->mapping->mode, "ddp") || rank < 0)
+	if (index < 0)
 		return false;
 	if (current->kind == CHOICE_INDEX && current->index != index) {
-		report_add(resolver->report, FINDING_RANK_MISMATCH,
-			   ABOUT(.rule = "G7", .origin = resolver->keys[KEY_set_device].origin,
-				 .fix = index == rank ? "call set_device(local_rank)"
-						      : "call set_device(0): the launcher put "
-							"this rank's device first"),
-			   "set_device(%lld) in local rank %lld is not this rank's own device",
-			   (long long)current->index, (long long)rank);
+		check_own_device(resolver, KEY_set_device, current->index);
 		return false;
 	}
 	step_add(resolver, "G7", origin,
 		 arena_printf(resolver->arena,
-			      "one process per device: local rank %lld uses cuda:%lld",
-			      (long long)rank, (long long)index));
+			      "one process per device: local rank %s uses cuda:%lld", entry->value,
+			      (long long)index));
 	resolver->mapping->chosen = logical_device(
-		resolver, index, arena_printf(resolver->arena, "local rank %lld", (long long)rank),
+		resolver, index, arena_printf(resolver->arena, "local rank %s", entry->value),
 		origin);
 	return true;
 }
