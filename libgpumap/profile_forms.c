@@ -350,7 +350,7 @@ const struct form *form_find(struct span wanted)
 #undef PROFILE_KEY
 #define FORM(name_, check_, number_, fix_) \
 	{.name = (name_), .check = (check_), .number = (number_), .fix = (fix_)}
-		FORM("GPUS", any_text, NULL, NULL),
+		FORM("MACHINE", any_text, NULL, NULL),
 		FORM("DIR", any_text, NULL, NULL),
 		FORM("[VAR=]LIST", any_text, NULL, NULL),
 		FORM("FILE", any_text, NULL, NULL),
@@ -375,8 +375,8 @@ const struct form *form_find(struct span wanted)
 		FORM("GPU,...", gpus, NULL,
 		     "a GPU is a number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
 		     "H100*\""),
-		FORM("DEVICE", device, NULL, "a number, %l (the local rank), %r, %n or modulo"),
-		FORM("DEVICE,...", devices, NULL, "numbers, or %l for the local rank"),
+		FORM("N", device, NULL, "a number, %l (the local rank), %r, %n or modulo"),
+		FORM("N,...", devices, NULL, "numbers, or %l for the local rank"),
 #undef FORM
 	};
 

@@ -328,7 +328,7 @@ struct device_use device_use(enum profile_key_id key, const char *value)
 {
 	struct key_value read = key_value(key, value);
 	struct device_use use = {.kind = USE_NOTHING};
-	int word = key == PKEY_PROGRAM_device ? read.word : DEVICE_DEVICE;
+	int word = key == PKEY_PROGRAM_device ? read.word : DEVICE_N;
 
 	if (read.word < 0 || word == DEVICE_UNKNOWN)
 		return use;

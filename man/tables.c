@@ -375,7 +375,9 @@ static bool put_keys(const char *what)
 		printf(".It Ic %s No = Ar ", keys[i].name);
 		put_line(keys[i].value);
 		put_lines(keys[i].help);
-		put_default(keys[i].initial);
+		/* The default of the program's device is to read the program, as its help says. */
+		if (!is_section(keys[i].section, "program"))
+			put_default(keys[i].initial);
 	}
 	if (any)
 		puts(".El");

@@ -85,7 +85,9 @@ static int describe(const gpumap_key *key, void *data)
 		      gpumap_key_str(key, GPUMAP_KEY_HELP), section,
 		      streq(section, "gpumap") ? "" : " NAME",
 		      streq(section, "profile") && option ? ", [override NAME]" : "",
-		      initial && *initial ? initial : "empty");
+		      !initial || !*initial       ? "empty"
+		      : streq(section, "program") ? "not given"
+						  : initial);
 	if (option)
 		strbuf_printf(&d->text, "  option    %s\n  variable  %s\n", option,
 			      gpumap_key_str(key, GPUMAP_KEY_ENVIRONMENT));

@@ -113,7 +113,7 @@ static const struct {
 	 "t.ini:4:17 pass_local_rank cannot be 'local_rank'; write yes|no|--OPTION: an option's "
 	 "name, as in --local_rank [GM002]\n"},
 	{"devices", "[program p]\ndevice=cuda:x\nset_device=cuda\ndevice_ids=0,a\n", NULL,
-	 "t.ini:2:13 device cannot hold 'x'; write unknown|cuda|cpu|DEVICE|cuda:DEVICE: a number, "
+	 "t.ini:2:13 device cannot hold 'x'; write unknown|cuda|cpu|N|cuda:N: a number, "
 	 "%l (the local rank), %r, %n or modulo [GM002]\n"
 	 "t.ini:3:12 set_device cannot be 'cuda'; write a number, %l (the local rank), %r, %n or "
 	 "modulo [GM002]\n"
