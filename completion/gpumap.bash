@@ -3,7 +3,7 @@
 # bash completion for gpumap(1). Commands, options and the words that an option takes are
 # read from gpumap's own help, so that they are those of the gpumap that is installed.
 
-# _gpumap_options COMMAND: lines "--mode single|dp|ddp|mp"; --wait[=TIME], whose value may be left out, is "--wait=TIME"
+# _gpumap_options COMMAND: lines "--mode single|dp|ddp|mp"; --color[=auto|always], whose value may be left out, is "--color=auto|always"
 _gpumap_options() {
 	"$gpumap" "$1" --help 2>/dev/null |
 		sed -n 's/^  \(--[a-z-]*\)\[\(=[^]]*\)\].*/\1\2/p; t
@@ -38,10 +38,10 @@ _gpumap_values() {
 	'[VAR=]'*) spec='CUDA_VISIBLE_DEVICES=|CUDA_DEVICE_ORDER=PCI_BUS_ID' ;;
 	esac
 	# FILE, N and LIST stand for something; host and dp stand for themselves.
-	mapfile -t -O "${#words[@]}" words < <(tr '|' '\n' <<<"$spec" | grep -vxE '([a-z]+:)?-*[A-Z]+(,\.\.\.)?|N,N,\.\.\.')
+	mapfile -t -O "${#words[@]}" words < <(tr '|' '\n' <<<"$spec" | grep -vxE '([a-z]+:)?-*[A-Z]+(,\.\.\.)?')
 	mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
 	case $spec in
-	FILE* | WHAT* | DIR)
+	FILE* | *MACHINE | DIR)
 		compopt -o filenames 2>/dev/null
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
 		;;

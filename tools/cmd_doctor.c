@@ -12,9 +12,10 @@
 
 static const struct option_row rows[] = {
 	{"--root", "DIR",
-	 "a recorded machine: a copy of its /etc, /proc, /sys, /dev and /usr/lib*"},
+	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and "
+	 "/usr/lib*"},
 	{"--all", NULL, "show user names, host names and home folders too"},
-	{"--format", "text|json", "the form of the answer"},
+	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -31,12 +32,12 @@ static void help(const struct options *options)
 	      "\n"
 	      "Checks this machine before you start a job: the driver and its libraries, device\n"
 	      "files, containers, the state of the GPUs, limits, and the links between GPUs. It\n"
-	      "shows what is wrong, what was seen, and what was not visible. The report has no\n"
+	      "reports problems, what it found, and what it could not check. The report has no\n"
 	      "user names, host names or home folders, so that it can be pasted into an issue.\n"
 	      "\n"
 	      "With PROGRAM (an ELF program, a Python program, or the python3 of a virtual\n"
-	      "environment), doctor compares the libraries that it would load with the driver\n"
-	      "and the GPUs. It does not run PROGRAM and imports nothing.\n"
+	      "environment), doctor compares the libraries that PROGRAM would load with the\n"
+	      "driver and the GPUs. It does not run PROGRAM and imports nothing.\n"
 	      "\n"
 	      "  gpumap doctor\n"
 	      "  gpumap doctor -- venv/bin/python3 train.py\n"

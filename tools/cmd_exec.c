@@ -18,7 +18,7 @@ static const struct option_row rows[] = {
 	{"--rank", "N", "the rank of this process, instead of the launcher's variables"},
 	{"--local-rank", "N", "the local rank of this process"},
 	{"--dry-run", NULL, "print what would be started, and start nothing"},
-	{"--format", "text|json", "the form of the output of --dry-run"},
+	{"--format", "text|json", "output format of --dry-run"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

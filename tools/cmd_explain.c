@@ -15,10 +15,10 @@
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
-	{"--pid", "N", "explain the running process N from its environment and cgroup"},
+	INVENTORY_ROW,
+	{"--pid", "PID", "explain the running process PID from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--format", "text|json|svg", "the form of the answer"},
+	{"--format", "text|json|svg", "output format; svg is a picture"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

@@ -13,11 +13,11 @@
 #include "style.h"
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
+	INVENTORY_ROW,
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes"},
 	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE"},
-	{"--format", "text|json", "the form of the answer"},
+	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

@@ -9,11 +9,11 @@
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--idle", NULL, "only leases whose GPUs have no load and no process now"},
+	{"--idle", NULL, "show only leases whose GPUs have no load and no process now"},
 	{"--revoke", "GPU|pid:PID",
-	 "end the lease of this GPU, or that with PID in the column PID. Its programs are not "
-	 "stopped, and other jobs may take its GPUs. Only root ends another user's lease"},
-	{"--format", "text|json", "the form of the answer"},
+	 "end the lease on GPU, or the one whose PID column shows PID. Its programs are not "
+	 "stopped, and other jobs may take its GPUs. Only root may end another user's lease"},
+	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -29,8 +29,8 @@ static void help(const struct options *options)
 	fputs("usage: gpumap leases [OPTIONS]\n"
 	      "\n"
 	      "Lists the leases of this machine's GPUs: who has taken each, what holds it (a\n"
-	      "program, a run, a shell or another process), how long it still lasts, and what\n"
-	      "its GPUs do now.\n"
+	      "program, a run, a shell or another process), the time left, and the current load\n"
+	      "of its GPUs.\n"
 	      "\n"
 	      "  gpumap leases\n"
 	      "  gpumap leases --idle\n"
@@ -38,6 +38,9 @@ static void help(const struct options *options)
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: 0 success, 1 the lease cannot be ended, 2 malformed input.\n",
+	      stdout);
 }
 
 static int read_option(struct arguments *a, const struct options *options, const char *name)

@@ -29,9 +29,8 @@ static const struct option_row rows[] = {
 	{"--launcher", "torchrun|launch|srun|mpirun|gpumap|accelerate|deepspeed",
 	 "what starts the Python files; launch is torch.distributed.launch"},
 	{"--profile", "NAME", "check this profile of the file, instead of all"},
-	{"--inventory", INVENTORY_VALUE, "the machine: recorded, imagined, or this one (host)"},
-	{"--format", LINT_FORMATS,
-	 "the form of the findings; github: annotations for GitHub workflows"},
+	INVENTORY_ROW,
+	{"--format", LINT_FORMATS, "output format; github: annotations for GitHub workflows"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };

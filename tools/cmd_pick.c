@@ -18,28 +18,31 @@ static const struct option_row rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
 	{"--prefer", "LIST",
 	 "choose these GPUs first, in this order, and others if they are not free"},
-	{"--near", NULL, "the free GPUs that are connected best: NVLink, then one NUMA node"},
-	{"--slots", "K",
-	 "share each GPU with at most K-1 other jobs that have slots, rather than take it whole"},
-	{"--mig", "[PROFILE]",
-	 "lease MIG instances rather than GPUs; with --mig=1g.10gb those of this profile"},
-	{"--wait", "[TIME]", "wait until they are free; with --wait=10m at most that long"},
+	{"--near", NULL, "choose the best connected free GPUs: NVLink, then one NUMA node"},
+	{"--slots", "SLOTS",
+	 "how many jobs, this one included, may share each GPU; 1: the GPUs are leased as a whole"},
+	{"--mig", "yes|no|PROFILE",
+	 "whether MIG instances are leased rather than GPUs; PROFILE: those of this MIG profile, "
+	 "such as 1g.10gb"},
+	{"--wait", "yes|no|DURATION",
+	 "wait for free GPUs; DURATION: at most that long, such as 10m"},
 	{"--ignore", "NAME,...",
 	 "processes of these programs do not make a GPU busy, such as Xorg"},
 	{"--free-memory", "BYTES",
 	 "a GPU is free only if less memory than this is in use; default: 512M"},
 	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
-	{"--for", "TIME",
+	{"--for", "DURATION",
 	 "end the lease after this time, such as 8h; the program is warned, not stopped, and "
 	 "others may then take its GPUs"},
-	{"--idle", "TIME",
-	 "end it in the same way when the GPUs had no load for this time, such as 30m"},
+	{"--idle", "DURATION",
+	 "end the lease like --for, after this long without load, such as 30m"},
 	{"--shell", NULL,
 	 "print a line that exports the list, for eval; the lease lasts until the shell ends"},
-	{"--hold", "PID", "keep the lease until this process ends"},
+	{"--hold", "PID", "keep the lease until process PID ends"},
 	{"--adopt", "PID",
-	 "lease the GPUs that this process and those below it use, until it ends; without N"},
+	 "lease the GPUs already used by process PID and those below it, until PID ends; N is "
+	 "not given"},
 	{NULL, NULL, NULL},
 };
 
@@ -61,12 +64,14 @@ static void help(const struct options *options)
 	      "\n"
 	      "Chooses N free GPUs and leases them to PROGRAM, which gets their list in\n"
 	      "CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no gpumap run --gpus\n"
-	      "free:N, gets them until the program and all that it started are gone. A GPU is\n"
-	      "free if it has no lease and no process, and less than 512 MiB of its memory is in\n"
-	      "use. Jobs that wait are served in the order in which they came; one that cannot\n"
-	      "use what is free is passed, at most 8 times, also by a job with --for that ends\n"
-	      "before it can be served. Without PROGRAM the list is printed, and nothing keeps\n"
-	      "the GPUs, unless --shell or --hold names what does.\n"
+	      "free:COUNT, gets them until the program and all that it started are gone. A GPU\n"
+	      "is free if it has no lease and no process, and less than 512 MiB of its memory is\n"
+	      "in use. Without PROGRAM, --shell, --hold or --adopt, the list is printed and the\n"
+	      "lease ends at once.\n"
+	      "\n"
+	      "Waiting jobs are served in order. A later job may overtake a waiting one with\n"
+	      "GPUs that the waiting one cannot use; at most 8 times also with GPUs that it does\n"
+	      "not call free now, or will not get before the later job's lease ends (--for).\n"
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
@@ -83,10 +88,10 @@ static void help(const struct options *options)
 	      "GPUs, and {cdi} for --device options of podman or docker. The lease then lasts\n"
 	      "until the container has ended.\n"
 	      "\n"
-	      "The exit status is that of the program (128+N for signal N); 125: not enough\n"
-	      "GPUs are free, or gpumap had an error; 124: they were not free in time; 126: the\n"
-	      "program cannot be executed; 127: it was not found. Without PROGRAM it is 0; 1:\n"
-	      "not enough GPUs are free; 2: malformed input.\n",
+	      "Exit status: that of the program (128+N for signal N); 124 the time of --wait ran\n"
+	      "out; 125 too few GPUs are free, or gpumap had an error; 126 the program cannot be\n"
+	      "executed; 127 it was not found. Without PROGRAM: 0 success; 1 too few GPUs are\n"
+	      "free, also after --wait; 2 malformed input.\n",
 	      stdout);
 }
 

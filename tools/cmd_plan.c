@@ -15,7 +15,7 @@ static const struct option_row rows[] = {
 	{"-o", "FILE", "write the plan to FILE, for --plan; - is the same as --json"},
 	{"--diff", "FILE FILE", "show the differences between two plans"},
 	{"--origin", NULL, "show every setting, and where its value comes from"},
-	{"--format", "text|json|svg", "the form of the plan; svg is a picture"},
+	{"--format", "text|json|svg", "output format; svg is a picture"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -33,8 +33,8 @@ static void help(const struct options *options)
 	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
 	      "\n"
 	      "Shows how gpumap run would start a program, and starts nothing. The plan has the\n"
-	      "host, GPU, cores and environment of each rank, and the address where the ranks\n"
-	      "meet. gpumap also checks whether the program can work with this plan. No GPU is\n"
+	      "host, GPU, cores and environment of each rank, and the rendezvous address.\n"
+	      "gpumap also checks whether the program can work with this plan. No GPU is\n"
 	      "needed, because --inventory can describe other machines. Options win over the\n"
 	      "profile.\n"
 	      "\n"

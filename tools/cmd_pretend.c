@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpumap pretend --inventory WHAT -- PROGRAM ARGUMENTS: starts a program that finds gpumap's
+ * gpumap pretend --inventory MACHINE -- PROGRAM ARGUMENTS: starts a program that finds gpumap's
  * libnvidia-ml.so.1 first. This process becomes that program, so no process is left to remove a
  * temporary file; and a program that starts children (Python does) may close inherited descriptors.
  * So the environment, which every descendant inherits, describes the machine: by the path of a file
@@ -28,19 +28,18 @@
 enum { MAX_TEXT = 32 * 4096 - 64 };
 
 static const struct option_row rows[] = {
-	{"--inventory", INVENTORY_VALUE,
-	 "the machine: recorded, imagined, or this one (host); required"},
+	INVENTORY_ROW,
 	{NULL, NULL, NULL},
 };
 
 static void help(const struct options *options)
 {
-	fputs("usage: gpumap pretend --inventory WHAT [--] PROGRAM [ARGUMENT...]\n"
+	fputs("usage: gpumap pretend --inventory MACHINE [--] PROGRAM [ARGUMENT...]\n"
 	      "\n"
-	      "Runs a program as if this host had the GPUs of a recorded machine. The program\n"
-	      "sees them through NVML if it loads libnvidia-ml.so.1 by that name, as nvitop,\n"
-	      "gpustat and PyTorch do. A program that loads it by an absolute path, or runs\n"
-	      "with raised privileges, gets the real library. CUDA is not simulated. Values\n"
+	      "Runs a program as if this host had the GPUs of a recorded or synthetic machine.\n"
+	      "The program sees them through NVML if it loads libnvidia-ml.so.1 by that name, as\n"
+	      "nvitop, gpustat and PyTorch do. A program that loads it by an absolute path, or\n"
+	      "runs with raised privileges, gets the real library. CUDA is not simulated. Values\n"
 	      "that the inventory does not have are shown as N/A.\n"
 	      "\n"
 	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"

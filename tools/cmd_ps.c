@@ -9,9 +9,9 @@
 #include "text.h"
 
 static const struct option_row rows[] = {
-	{"--stale", NULL, "only ranks whose run has ended, and memory without a process"},
-	{"--follow", "[SECONDS]", "show it again and again, every 2 seconds or as given"},
-	{"--format", "text|json", "the form of the answer"},
+	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process"},
+	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)"},
+	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -30,11 +30,11 @@ static void help(const struct options *options)
 	      "\n"
 	      "Shows who uses the GPUs of this machine: for each GPU its memory, load and\n"
 	      "temperature, and for each of its processes the user, the age, the memory, and\n"
-	      "the name that the process itself has for the GPU, such as cuda:1. gpumap computes\n"
-	      "that name from the environment of the process, which only its user and root can\n"
-	      "read, or from the list that a run of gpumap shows of its ranks. Memory without a\n"
-	      "process is said to be stale only in the first pid namespace: elsewhere processes\n"
-	      "that are not visible may have it. gpumap ps never ends a process.\n"
+	      "the process's own name for the GPU, such as cuda:1. gpumap computes that name\n"
+	      "from the environment of the process (readable by its user and root), or from the\n"
+	      "list that gpumap run published for the rank. Memory without a process is called\n"
+	      "stale only in the initial pid namespace, where all processes are visible. gpumap\n"
+	      "ps never ends a process.\n"
 	      "\n"
 	      "  gpumap ps\n"
 	      "  gpumap ps --follow=5\n"
@@ -43,6 +43,9 @@ static void help(const struct options *options)
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: 0 success, 1 no NVML, or no GPU, 2 malformed input.\n",
+	      stdout);
 }
 
 static int read_option(struct arguments *a, const struct options *options, const char *name)

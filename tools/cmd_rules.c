@@ -33,6 +33,9 @@ static void help(const struct options *options)
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: 0 success, 2 no such id, or malformed options.\n",
+	      stdout);
 }
 
 static void put_label(struct strbuf *buf, const char *label)

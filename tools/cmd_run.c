@@ -29,8 +29,8 @@ static const struct option_row rows[] = {
 	 "--manifest"},
 	{"--dry-run", NULL, "print the plan, and start nothing"},
 	{"--manifest", "FILE",
-	 "write the record of the run (its plan, and how each rank ended) to FILE; default: "
-	 "run-ID.json in the log folder, if there is one"},
+	 "write the record (manifest) of the run, its plan and how each rank ended, to FILE; "
+	 "default: run-ID.json in the log folder, if there is one"},
 	{"--verify", NULL,
 	 "compare the ranks with the plan, as gpumap verify does, once they have used their GPUs, "
 	 "and print what differs"},
@@ -59,10 +59,10 @@ static void help(struct options *options)
 	      "\n"
 	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
 	      "them. The ranks get the variables that torchrun sets, such as RANK. A plan that\n"
-	      "cannot work is rejected before anything starts; if gpumap only read the device\n"
-	      "from the program's code, it warns about such a plan, and starts it. If a rank\n"
-	      "fails, gpumap ends the others and returns the failed rank's exit status. When the\n"
-	      "run ends, gpumap also ends the processes that the ranks started.\n"
+	      "cannot work is rejected before anything starts. If gpumap read the device from\n"
+	      "the program's code, it only warns, and starts the ranks. If a rank fails, gpumap\n"
+	      "ends the others and returns the failed rank's exit status. When the run ends,\n"
+	      "gpumap also ends the processes that the ranks started.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --gpus free:2 --wait train.py\n"
@@ -76,10 +76,9 @@ static void help(struct options *options)
 	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile.\n"
 	      "gpumap plan --origin shows every setting, and where its value comes from.\n"
 	      "\n"
-	      "The exit status is 0, or that of the first rank that failed (128+N for signal\n"
-	      "N); 124: the time limit was reached, or no GPUs became free in time; 125: gpumap\n"
-	      "refused the plan or had an error; 126: the program cannot be executed; 127: it\n"
-	      "was not found.\n",
+	      "Exit status: 0, or that of the first rank that failed (128+N for signal N); 124\n"
+	      "the time limit was reached, or the time of --wait ran out; 125 gpumap refused the\n"
+	      "plan or had an error; 126 the program cannot be executed; 127 it was not found.\n",
 	      stdout);
 }
 

@@ -14,8 +14,9 @@
 #include "verify.h"
 
 static const struct option_row rows[] = {
-	{"--pid", "N", "the run that process N is a rank of; without a run, that process alone"},
-	{"--format", "text|json", "the form of the answer"},
+	{"--pid", "PID",
+	 "verify the run that process PID belongs to; if it belongs to none, only that process"},
+	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -36,11 +37,11 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap verify [OPTIONS] [RECORD|RUN]\n"
 	      "\n"
-	      "Compares a run of gpumap that goes on with its plan: whether the process of each\n"
-	      "rank is there, whether it has the visible list that gpumap run gave it, and\n"
-	      "whether it has memory on its own GPUs and on no others. The children of a rank\n"
-	      "count as the rank. RECORD is the file of a record, RUN the name that gpumap ps\n"
-	      "shows; without them it is the only run of this user that goes on.\n"
+	      "Compares an active run of gpumap with its plan: whether the process of each rank\n"
+	      "exists, whether it has the visible list that gpumap run gave it, and whether it\n"
+	      "has memory on its own GPUs and on no others. The children of a rank count as the\n"
+	      "rank. RECORD is a record file from gpumap run, RUN the run's name in gpumap ps.\n"
+	      "Default: your only active run.\n"
 	      "\n"
 	      "  gpumap verify\n"
 	      "  gpumap verify logs/run-20261125-193000-4700.json\n"
@@ -50,8 +51,8 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "The exit status is 0 if nothing differs, 1 if something differs or cannot be "
-	      "seen.\n",
+	      "Exit status: 0 nothing differs; 1 something differs or cannot be seen, or the\n"
+	      "run is not found; 2 malformed input.\n",
 	      stdout);
 }
 

@@ -88,8 +88,14 @@ struct option_row {
 	const char *help;
 };
 
-/* The value of --inventory. A machine of two models shows how they are joined. */
-#define INVENTORY_VALUE "FILE|N|8xH100|2xH100+6xA100|host|-"
+/* --inventory of commands that read one machine. */
+#define INVENTORY_ROW \
+	{ \
+		"--inventory", "host|MACHINE", \
+			"the machine; host: this one; MACHINE: a recorded one (a file, or - for " \
+			"standard input) or a synthetic one: a number of GPUs (8) or models " \
+			"(8xH100, 2xH100+6xA100)" \
+	}
 
 enum { MAX_OPTIONS = 96 };
 

@@ -35,11 +35,11 @@ static void help(FILE *file)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "gpumap OPTIONS, without a command, is short for gpumap explain OPTIONS. gpumap\n"
-	      "without arguments runs gpumap explain if the environment sets a list of GPUs,\n"
-	      "their order, a rank or the variable of an option of explain, such as\n"
-	      "GPUMAP_DEVICE; otherwise it prints this text.\n"
-	      "gpumap COMMAND --help lists the options of a command. gpumap rules ID explains\n"
-	      "the id at the end of a message. The manuals are gpumap(1) and gpumap-rules(7).\n",
+	      "alone runs explain if the environment sets CUDA_VISIBLE_DEVICES, its order, a\n"
+	      "rank or an option of explain, such as GPUMAP_DEVICE; otherwise it prints this\n"
+	      "text. gpumap COMMAND --help lists the options of a command. gpumap rules ID\n"
+	      "explains the id at the end of a message. Manuals: gpumap(1), which lists the\n"
+	      "others.\n",
 	      file);
 }
 

@@ -272,21 +272,19 @@ void options_help(const struct options *options, FILE *file)
 	for (const char *const *name = options->first; name && *name; name++)
 		print_row(options, find(options, span_of(*name)), file);
 	if (options->first)
-		fputs("\nothers\n", file);
+		fputs("\nother options\n", file);
 	if (options->statements)
 		fputs("statements about the program and how it is started\n", file);
 	for (int i = 0; i < options->count; i++) {
 		if (i && i == options->statements)
 			fputs("\noptions\n", file);
 		if (i == options->own)
-			fprintf(file,
-				"\n%ssettings, which a launch profile can also hold: "
-				"gpumap.ini(5)\n",
+			fprintf(file, "\n%soptions that a profile can also set: gpumap.ini(5)\n",
 				options->first ? "other " : "");
 		if (i && i == options->program)
-			fputs("\nthe program, and what its code does: settings of a [program] in "
-			      "gpumap.ini(5).\ngpumap checks the plan against them, and does not "
-			      "change the code.\n"
+			fputs("\nwhat the program does, as the [program] section of gpumap.ini(5) "
+			      "can state it\n"
+			      "gpumap only checks the plan against it.\n"
 			      "LIST is a value of CUDA_VISIBLE_DEVICES; VAR=LIST names another "
 			      "variable.\n",
 			      file);

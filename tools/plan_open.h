@@ -22,7 +22,7 @@ struct plan_options {
 	bool starts;    /* the ranks are started now */
 	bool one;       /* this process is one rank of a plan that is read from a file */
 	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
-	bool chooses;   /* gpus = free:N: chooses GPUs of this host; else it is refused */
+	bool chooses;   /* gpus = free:COUNT: chooses GPUs of this host; else it is refused */
 	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
 	char **machine;       /* gets this host's `inventory`, for free(); NULL: it is not wanted */
 	char on_fail[32];     /* of --max-restarts */
@@ -35,12 +35,13 @@ struct plan_options {
 	PROFILE_OPTION_ROWS, \
 		{"--plan", "FILE", \
 		 "use the plan that gpumap plan -o wrote to FILE, instead of making one"}, \
-		{"--nproc-per-node", "N", \
-		 "as torchrun: the same as --ranks N; gpu means --ranks auto"}, \
-		{"--nnodes", "N", \
+		{"--nproc-per-node", "gpu|COUNT", \
+		 "as torchrun: the same as --ranks COUNT; gpu means --ranks auto. If both are " \
+		 "given, the last one counts"}, \
+		{"--nnodes", "COUNT", \
 		 "as torchrun: the number of hosts; each has the same GPUs as this host"}, \
 		{"--node-rank", "N", "as torchrun: the number of this host, from 0"}, \
-		{"--max-restarts", "N", "as torchrun: the same as --on-fail restart:N"}, \
+		{"--max-restarts", "COUNT", "as torchrun: the same as --on-fail restart:COUNT"}, \
 		{"--standalone", NULL, "as torchrun: use only this host"}, RENDEZVOUS_OPTION_ROWS, \
 		{"-m", NULL, \
 		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \

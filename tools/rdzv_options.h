@@ -25,8 +25,8 @@ struct rendezvous {
 		 "is 29400, and port 0 means a free port"}, \
 	{ \
 		"--rdzv-id", "NAME", \
-			"as torchrun: the name of the run; ranks find it in TORCHELASTIC_RUN_ID, " \
-			"and settings write it as %j" \
+			"as torchrun: the name of the run; ranks find it in TORCHELASTIC_RUN_ID; " \
+			"in settings, %j stands for it" \
 	}
 
 /* Takes one of these options. False: it is another option. */

@@ -206,7 +206,7 @@ static bool uses_gpus(const struct plan_layout *layout)
 	return false;
 }
 
-/* On a host without GPUs a program that needs the GPUs of an imagined machine fails, and its own
+/* On a host without GPUs a program that needs the GPUs of a synthetic machine fails, and its own
  * message does not tell why. */
 static int explain_failure(const struct running *r)
 {
