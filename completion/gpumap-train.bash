@@ -19,7 +19,7 @@ _gpumap_train() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	[[ $previous != --* ]] || spec=$(_gpumap_train_options "$1" | sed -n "s/^$previous //p")
-	if [[ $spec == *FILE* || $spec == *DIR* ]]; then
+	if [[ $spec == *FILE* || $spec == *MACHINE || $spec == *DIR* ]]; then
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -7,8 +7,9 @@
 #include "suggest.h"
 
 const struct other_option other_options[] = {
-	{"--inventory", "FILE|N|8xH100|host",
-	 "the machine: recorded, imagined (4: four devices), or this one (host); GPUMAP_INVENTORY"},
+	{"--inventory", "host|MACHINE",
+	 "the machine; host: this one; MACHINE: a recorded one (a file) or a synthetic one: a "
+	 "number of GPUs (4) or models (8xH100); also GPUMAP_INVENTORY"},
 	{"--config", "FILE", "the profile file, instead of GPUMAP_CONFIG or ./gpumap.ini"},
 	{"--trainer", "NAME", "the [trainer NAME] section of that file; needed if it has several"},
 	{"--help", NULL, "this text"},
