@@ -10,10 +10,10 @@
  * A statement is one setting that decides which GPU a process uses, such as a value of
  * CUDA_VISIBLE_DEVICES in the shell or in the program's code, or the index in .cuda(1).
  *
- * Conventions, for every function below unless its comment differs:
+ * Conventions, for every function below unless its comment says otherwise:
  *
  *  - Functions returning int return GPUMAP_OK (0) or a negative gpumap_code. The codes in a
- *    function's comment are the errors that it can return, each with its reason if it needs one.
+ *    function's comment are the errors that it can return, with a reason where that is not obvious.
  *  - The output parameter comes first and is written only on success.
  *  - Objects are opaque. The caller frees what a function creates, with the
  *    *_free function of its type; every *_free accepts NULL.
@@ -84,8 +84,8 @@ typedef struct gpumap_report gpumap_report;
 typedef struct gpumap_finding gpumap_finding;
 
 enum gpumap_severity {
-	GPUMAP_SEVERITY_REMARK = 0,  /* worth knowing; the answer stands */
-	GPUMAP_SEVERITY_WARNING = 1, /* probably not what was meant; the answer stands */
+	GPUMAP_SEVERITY_REMARK = 0,  /* worth knowing; the answer is still valid */
+	GPUMAP_SEVERITY_WARNING = 1, /* probably not what was meant; the answer is still valid */
 	GPUMAP_SEVERITY_ERROR = 2    /* the answer is "no", or there is no answer */
 };
 
@@ -93,13 +93,13 @@ enum gpumap_finding_str_attr {
 	GPUMAP_FINDING_ID = 0,     /* permanent, "GM012" */
 	GPUMAP_FINDING_RULE = 1,   /* "V5", its rule in gpumap-rules(7); or NULL */
 	GPUMAP_FINDING_TEXT = 2,   /* one line, control characters escaped */
-	GPUMAP_FINDING_FIX = 3,    /* the remedy, or NULL */
+	GPUMAP_FINDING_FIX = 3,    /* the remedy for this case, or NULL */
 	GPUMAP_FINDING_ORIGIN = 4, /* file, option or variable, or NULL */
 	/* These depend only on the id. */
 	GPUMAP_FINDING_MEANING = 5, /* what the id stands for, one line */
 	GPUMAP_FINDING_CAUSE = 6,   /* why it comes up */
 	GPUMAP_FINDING_EXAMPLE = 7, /* a shell command that shows it, or NULL */
-	GPUMAP_FINDING_REMEDY = 8   /* what to do about it */
+	GPUMAP_FINDING_REMEDY = 8   /* the general remedy */
 };
 
 enum gpumap_finding_int_attr {
@@ -191,9 +191,10 @@ enum gpumap_inventory_str_attr {
 };
 
 enum gpumap_inventory_int_attr {
-	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: its devices are only assumed to exist */
-	GPUMAP_INVENTORY_PARTIAL = 101, /* 1: the source was cut or a device did not answer */
-	GPUMAP_INVENTORY_USAGE = 102    /* 1: the usage of its devices was read */
+	GPUMAP_INVENTORY_ASSUMED = 100, /* 1: synthetic; its devices may not exist */
+	/* 1: the source was truncated, or a device did not answer */
+	GPUMAP_INVENTORY_PARTIAL = 101,
+	GPUMAP_INVENTORY_USAGE = 102 /* 1: the usage of its devices was read */
 };
 
 /* A MIG instance has its own UUID, memory, profile, numbers, load and processes. Its other
@@ -219,17 +220,17 @@ enum gpumap_device_int_attr {
 	 * instances includes theirs. */
 	GPUMAP_DEVICE_MEMORY_USED = 107,
 	GPUMAP_DEVICE_MEMORY_FREE = 108,
-	/* what the driver keeps. If it is not known, GPUMAP_DEVICE_MEMORY_USED includes it. */
+	/* memory that the driver reserves. If it is not known, GPUMAP_DEVICE_MEMORY_USED
+	 * includes it. */
 	GPUMAP_DEVICE_MEMORY_RESERVED = 109,
 	GPUMAP_DEVICE_UTILIZATION = 110,  /* percent, as NVML reports it */
 	GPUMAP_DEVICE_TEMPERATURE = 111,  /* degrees Celsius */
 	GPUMAP_DEVICE_COMPUTE_MODE = 112, /* enum gpumap_compute_mode */
-	/* 1: the list of processes has all that NVML lists; 0: a list of NVML could not be read, so
-	 * processes may be missing, or there is no list at all */
+	/* the list of processes. 1: complete; 0: processes may be missing, or there is no list */
 	GPUMAP_DEVICE_PROCESSES_COMPLETE = 113,
-	/* the memory in use that no process of the list accounts for: of processes that are not
-	 * visible here, and a little of the driver's own. For a lease it counts as memory in use.
-	 * Not known if the memory in use, or that of a process in the list, is not known. */
+	/* used memory that no listed process accounts for: that of processes that are not visible
+	 * here, and a little of the driver. Leases count it as used. Not known if the used memory,
+	 * or that of a listed process, is not known. */
 	GPUMAP_DEVICE_MEMORY_HIDDEN = 114
 };
 
@@ -259,9 +260,9 @@ enum gpumap_order {
  * no GPU, a finding gives the reason, one of those in rule E1. If GPUMAP_INVENTORY_NO_GPU is set,
  * gpumap_resolve gives no device.
  *
- * With GPUMAP_PROBE_FLAG_USAGE it also reads the usage of each device from NVML, and from /proc who
- * its processes are. Without NVML the usage is not known. What NVML refuses to give is reported,
- * and stays unknown.
+ * With GPUMAP_PROBE_FLAG_USAGE it also reads the usage of each device from NVML, and the owners of
+ * its processes from /proc. Without NVML the usage is not known. What NVML refuses to give is
+ * reported, and stays unknown.
  *
  * `helper` is the path of gpumap-ask-driver, the program that measures CUDA's order; NULL: the
  * installed one. GPUMAP_ENODRIVER: the driver did not give the order that was asked for.
@@ -282,13 +283,13 @@ int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size
 /* Does the same for the file at `path`; "-" is standard input. Also GPUMAP_EFILE. */
 int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report);
 
-/* Makes an inventory of `count` unnamed GPUs of one model in PCI order, which are assumed to exist
- * (rule N4). If `count` is 0, the machine has no GPUs. GPUMAP_EINPUT: `count` is negative.
- * GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+/* Makes a synthetic inventory: `count` unnamed GPUs of one model in PCI order (rule N4). If `count`
+ * is 0, the machine has no GPUs. GPUMAP_EINPUT: `count` is negative. GPUMAP_ELIMIT, GPUMAP_ENOMEM.
+ */
 int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report);
 
-/* Opens what a user writes after --inventory: "host", "-", a number such as "8", a synthetic
- * machine such as "8xH100" or "2xA100+1xT1000", or the path of a file. Returns the codes of
+/* Opens what a user writes after --inventory: "host", "-", a synthetic machine such as "8",
+ * "8xH100" or "2xA100+1xT1000", or the path of a file. Returns the codes of
  * gpumap_inventory_probe and gpumap_inventory_read. */
 int gpumap_inventory_open(gpumap_inventory **ret, const char *what, gpumap_report *report);
 
@@ -312,8 +313,8 @@ const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
 			     enum gpumap_inventory_int_attr attr);
 
-/* Returns the position of the GPU that CUDA numbers `i` in this order without a visible list, for
- * gpumap_inventory_get; -1: it is not known (rule N4), or there is no such GPU. */
+/* The position (for gpumap_inventory_get) of CUDA device `i` in this order, when no visible list is
+ * set; -1: it is not known (rule N4), or there is no such GPU. */
 int gpumap_inventory_cuda_position(const gpumap_inventory *inventory, enum gpumap_order order,
 				   size_t i);
 
@@ -332,7 +333,7 @@ const gpumap_process *gpumap_device_process(const gpumap_device *device, size_t 
 
 enum gpumap_process_str_attr {
 	GPUMAP_PROCESS_USER = 0,      /* the name; NULL also if the user has none */
-	GPUMAP_PROCESS_COMMAND = 1,   /* the command line, cut after 1024 bytes */
+	GPUMAP_PROCESS_COMMAND = 1,   /* the command line, truncated after 1024 bytes */
 	GPUMAP_PROCESS_CONTAINER = 2, /* "docker:3f2a91c07d4e", or a job such as "slurm:4711" */
 	GPUMAP_PROCESS_START = 3,     /* "2026-11-21T10:00:00Z" */
 	GPUMAP_PROCESS_ACTIVE = 4     /* as ACTIVE_TIME; NULL also if that is 0 */
@@ -348,9 +349,9 @@ enum gpumap_process_int_attr {
 	/* 1: /proc has it; 0: it is of another pid namespace, or hidden (hidepid, WSL), so only its
 	 * pid and memory are known */
 	GPUMAP_PROCESS_VISIBLE = 106,
-	/* When it last used the GPU, in seconds since 1970-01-01T00:00:00Z; 0: not in the time,
-	 * some seconds, of which the driver keeps samples. Not known for GPUs with MIG instances.
-	 */
+	/* When it last used the GPU, in seconds since 1970-01-01T00:00:00Z; 0: not within the last
+	 * seconds, the time that the driver's samples cover. Not known for GPUs with MIG
+	 * instances. */
 	GPUMAP_PROCESS_ACTIVE_TIME = 107
 };
 
@@ -392,9 +393,9 @@ const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_attr attr)
 int gpumap_request_new(gpumap_request **ret);
 void gpumap_request_free(gpumap_request *request);
 
-/* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Of prefix,
- * script_export, script_inline and in_code, a later one in this list replaces an earlier one (rule
- * S2), whatever the order of the calls. visible cannot be combined with these four, and after_init
+/* Adds one statement. `origin` is where it comes from ("--visible", "train.ini:7"). Among
+ * prefix, script_export, script_inline and in_code, the later in this order wins (rule S2),
+ * whatever the order of the calls. visible cannot be combined with these four, and after_init
  * changes nothing in this process (rule S4). If a key is set twice, the last call wins. GPUMAP_EKEY
  * (the finding names the nearest key), GPUMAP_EINPUT, GPUMAP_ELIMIT, GPUMAP_ENOMEM. On failure the
  * request is unchanged. */
@@ -411,8 +412,8 @@ int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
 
 /* --- identity: which rank a process is ------------------------------------ */
 
-/* The place of a process among the ranks, by the launcher's variables in the environment of the
- * request (rules R1, R2 and R4). */
+/* The rank of a process, from the launcher's variables in the environment of the request (rules R1,
+ * R2 and R4). */
 enum gpumap_identity_str_attr {
 	/* the launcher whose variables apply: "torch", "Open MPI", "MPICH", "MVAPICH2", "PALS",
 	 * "jsrun", "Flux", "Slurm step"; or "Kubernetes", whose variables give only the number of
@@ -535,11 +536,12 @@ size_t gpumap_mapping_step_count(const gpumap_mapping *mapping);
 const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i);
 const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr);
 
-/* The statements that this step's statement replaced. _count returns their number, _source the key
- * of the i-th or "environment", _value its value ("unset" if it unsets the variable). NULL past the
- * end. */
+/* The number of statements that this step's statement has overridden. */
 size_t gpumap_step_loser_count(const gpumap_step *step);
+/* The key of the i-th overridden statement, or "environment". NULL past the end. */
 const char *gpumap_step_loser_source(const gpumap_step *step, size_t i);
+/* The value of the i-th overridden statement, "unset" if it unsets the variable. NULL past the
+ * end. */
 const char *gpumap_step_loser_value(const gpumap_step *step, size_t i);
 
 /* Writes the whole answer as text, JSON or SVG. */
@@ -614,10 +616,10 @@ int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name
 int gpumap_profile_set(gpumap_profile *profile, const char *key, const char *value,
 		       const char *origin, gpumap_report *report);
 
-/* Sets the environment in which the profile is launched, in place of that of an earlier call.
- * GPUMAP_KEY=value sets a key, and ${VAR} in a value stands for any other variable. On failure the
- * profile is unchanged. GPUMAP_EINPUT. GPUMAP_ELIMIT: the condition of an override names too many
- * hosts after its variables are expanded. GPUMAP_ENOMEM. */
+/* Sets the environment in which the profile is launched. It replaces the environment of an earlier
+ * call. GPUMAP_KEY=value sets a key, and ${VAR} in a value stands for any other variable. On
+ * failure the profile is unchanged. GPUMAP_EINPUT. GPUMAP_ELIMIT: the condition of an override
+ * names too many hosts after its variables are expanded. GPUMAP_ENOMEM. */
 int gpumap_profile_set_environ(gpumap_profile *profile, const char *const *envp,
 			       gpumap_report *report);
 
@@ -734,22 +736,24 @@ size_t gpumap_hosts_count(const gpumap_hosts *hosts);
 const char *gpumap_hosts_name(const gpumap_hosts *hosts, size_t i);
 
 /* Each setter below is for the i-th host. On failure the hosts are unchanged, unless its comment
- * differs. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM. */
+ * says otherwise. GPUMAP_EINPUT: there is no such host. GPUMAP_ENOMEM. */
 
 /* Sets the GPUs of the host. The inventory is not copied and must live until the hosts are freed.
  * NULL: nothing is known of the host. */
 int gpumap_hosts_set_inventory(gpumap_hosts *hosts, size_t i, const gpumap_inventory *inventory);
 
 /* Sets the environment in which the host's ranks start. Call it after gpumap_hosts_set_inventory.
- * gpumap reads from it the inherited list and who set that list (rule S6a), the scheduler's job,
- * and in a rank of gpumap run the GPUs of that rank (GPUMAP_RUN_GPUS). On failure the host has no
- * inherited list. Also GPUMAP_ELIMIT. */
+ * gpumap reads from it
+ *  - the inherited list, and who set it (rule S6a);
+ *  - the scheduler's job;
+ *  - in a rank of gpumap run, the GPUs of that rank (GPUMAP_RUN_GPUS).
+ * On failure the host has no inherited list. Also GPUMAP_ELIMIT. */
 int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *const *envp,
 			     gpumap_report *report);
 
-/* Sets the GPUs that the setting gpus = free:N stands for on the host: numbers of nvidia-smi, or
- * UUIDs of MIG instances, as gpumap_lease_visible() gives them. Without them such a plan cannot be
- * started. */
+/* Sets the GPUs that the setting gpus = free:COUNT stands for on the host: numbers of nvidia-smi,
+ * or UUIDs of MIG instances, as gpumap_lease_visible() gives them. Without them such a plan cannot
+ * be started. */
 int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list);
 
 /* Sets the CPUs of the host. `allowed` lists the CPUs that the inherited affinity and cpuset allow,
@@ -759,8 +763,8 @@ int gpumap_hosts_set_free(gpumap_hosts *hosts, size_t i, const char *list);
 int gpumap_hosts_set_cpus(gpumap_hosts *hosts, size_t i, const char *allowed, const int *core,
 			  const int *node, size_t count);
 
-/* Gives the i-th host the GPUs, inherited list and cores of host `other`. If `other` is a copy of
- * host k, host i becomes a copy of k. If k is i, host i gets its own data back. */
+/* Makes host i use the GPUs, inherited list and cores of host `other`. If `other` uses those of
+ * host k, so does host i. If that host is i itself, it uses its own again. */
 int gpumap_hosts_set_like(gpumap_hosts *hosts, size_t i, size_t other);
 
 /* --- plan: the host, devices and environment of each rank ----------------- */
@@ -777,8 +781,9 @@ int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile, const gpu
 		     gpumap_report *report);
 
 /* Read the JSON of gpumap_plan_format. The result equals the plan that was written.
- * For gpumap_plan_read the path "-" is standard input. GPUMAP_EINPUT: the text is cut, has another
- * schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM; gpumap_plan_read also GPUMAP_EFILE. */
+ * For gpumap_plan_read the path "-" is standard input. GPUMAP_EINPUT: the text is truncated, has
+ * another schema, or is not a plan. GPUMAP_ELIMIT, GPUMAP_ENOMEM; gpumap_plan_read also
+ * GPUMAP_EFILE. */
 int gpumap_plan_parse(gpumap_plan **ret, const char *text, size_t size, const char *origin,
 		      gpumap_report *report);
 int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report);
@@ -795,7 +800,7 @@ enum gpumap_plan_int_attr {
 	GPUMAP_PLAN_ANSWERED = 100, /* 1: the plan can be started */
 	GPUMAP_PLAN_WORLD_SIZE = 101,
 	GPUMAP_PLAN_HOSTS = 102,
-	GPUMAP_PLAN_MASTER_PORT = 103 /* 0: the start chooses a free port of the first host */
+	GPUMAP_PLAN_MASTER_PORT = 103 /* 0: gpumap run chooses a free port of the first host */
 };
 const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str_attr attr);
 int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr);
@@ -852,8 +857,8 @@ int gpumap_plan_rank_arguments(char ***ret, const gpumap_plan *plan, int64_t ran
  *  - RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, GROUP_WORLD_SIZE, NODE_RANK,
  *    ROLE_NAME, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID,
  *    TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS and TORCHELASTIC_USE_AGENT_STORE,
- *    with the values that torchrun would set, where they are true for the plan. A single rank of
- * mode single, dp or mp does not get them, because programs that find them use
+ *    with the values that torchrun would set, if they apply to the plan. A single rank of mode
+ *    single, dp or mp does not get them, because programs that find them use
  *    DistributedDataParallel;
  *  - the rank variables of other launchers, and those above that this rank does not get: they
  *    are unset (rule R1);
@@ -893,11 +898,11 @@ enum gpumap_target_str_attr {
 const gpumap_target *gpumap_target_get(size_t i);
 const char *gpumap_target_str(const gpumap_target *target, enum gpumap_target_str_attr attr);
 
-/* Writes the plan for the launcher `target`. The text is a shell command or script. It
- * also writes the files that the launcher needs; JSON has these files as separate members. The
- * report lists what the launcher does not support or does differently. *emitted is 1, or 0 if the
- * launcher cannot start the plan; then the text is empty, and the report has the reason. It is a
- * pure function. GPUMAP_EKEY: there is no such launcher. */
+/* Writes the plan for the launcher `target`. The text is a shell command or script. It also
+ * contains the files that the launcher needs; JSON has these files as separate members. The report
+ * lists what the launcher does not support or does differently. *emitted is 1, or 0 if the launcher
+ * cannot start the plan; then the text is empty, and the report has the reason. It is a pure
+ * function. GPUMAP_EKEY: there is no such launcher. */
 int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const char *target,
 		     enum gpumap_format format, unsigned flags, gpumap_report *report);
 
