@@ -908,10 +908,17 @@ int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, const ch
 
 /* --- leases: GPUs for one job --------------------------------------------- */
 
-/* A lease keeps GPUs, slots of them or MIG instances for one job, among those who use gpumap. It is
- * a lock that the kernel holds for as long as a process has its descriptors open, so it ends with
- * the job, also after kill -9. libgpumap/lease/README.md describes how jobs that want the same GPUs
- * get along. These functions read the host's GPUs, and write into the folder of leases. */
+/* A lease reserves GPUs, slots of GPUs or MIG instances for one job. Only programs that use gpumap
+ * respect it. It is a lock that the kernel holds for as long as a process has its descriptors open,
+ * so it ends with the job, also after kill -9.
+ *
+ * To start a program with a lease, make a claim, set its keys and its environment, and take the
+ * lease. Let the program inherit the descriptors, and set for it CUDA_VISIBLE_DEVICES to
+ * gpumap_lease_visible, CUDA_DEVICE_ORDER to PCI_BUS_ID, and GPUMAP_LEASE to the pid of a process
+ * that holds the lease. examples/pick.c does that.
+ *
+ * libgpumap/lease/README.md describes how jobs compete for the same GPUs. These functions read the
+ * host's GPUs, and write into the folder of leases. */
 typedef struct gpumap_claim gpumap_claim; /* what a job asks for */
 typedef struct gpumap_lease gpumap_lease; /* the GPUs that it got */
 
@@ -920,37 +927,39 @@ int gpumap_claim_new(gpumap_claim **ret);
 void gpumap_claim_free(gpumap_claim *claim);
 
 /* Sets a key. A later value replaces an earlier one. The keys are
- *  - count: how many GPUs, 1 or more; it must be set;
- *  - from: the visible list to choose from, in PCI order, "2,3" or UUIDs;
- *  - prefer: the GPUs that it chooses first, in this order, "3,1" or UUIDs, and others if they are
- *    not free. The list of the lease is in PCI order all the same. With `near`, as many as possible
- *    are of these; of such sets it is the best;
+ *  - count: how many GPUs, 1 or more. gpumap_lease_take and gpumap_lease_preview need it;
+ *  - from: the visible list to choose from, "2,3" or UUIDs. A number is that of nvidia-smi;
+ *  - prefer: the GPUs to choose first, in this order, "3,1" or UUIDs, and others if these are not
+ *    free. The leased list is still in PCI order. With `near`, the set has as many preferred GPUs
+ *    as possible, then the best links;
  *  - ignore: names of programs, separated by commas, whose processes do not make a GPU busy,
  *    "Xorg";
- *  - free_memory: a GPU is free if less memory is in use, "500M" or "2G". By default 512 MiB; if
- *    the driver does not tell what it reserves, 5 % of the memory;
- *  - max_load: a GPU is free if its load is not higher, "10" percent. If the load is not known, the
- *    GPU is free only without any process and without more memory in use than by default;
+ *  - free_memory: the limit of used memory below which a GPU is free, "500M" (MiB) or "2G" (GiB).
+ *    Default: 512 MiB, or 5 % of the memory if that is less, or if the driver does not report what
+ *    it reserves;
+ *  - max_load: the highest load with which a GPU is free, "10" percent. If the load is not known,
+ *    the GPU is free only if it has no process and is under the default memory limit. Default: any
+ *    load;
  *  - slots: "4": the job takes one slot of each of its GPUs, and allows at most 4 jobs on it. Jobs
  *    with slots share GPUs only with each other. If the jobs on a GPU ask for different numbers,
- *    the smallest one holds. If a slot of a GPU is leased already, its processes do not count, and
- *    its memory counts only with `free_memory`. By default what the administrator set, or 1, the
- *    whole GPU;
+ *    the smallest applies. If a slot of a GPU is leased already, its processes do not count, and
+ *    its memory counts only with `free_memory`. Default: the administrator's setting, else 1 (the
+ *    whole GPU);
  *  - mig: "yes": MIG instances rather than GPUs, `count` of them; "1g.10gb": those of this profile.
- *    An instance is free by its own processes and memory. In `from` and `prefer` a number or UUID
- *    of a GPU stands for all of its instances. It cannot be combined with slots and near. By
- *    default "no";
+ *    Only its own processes and memory decide whether an instance is free. In `from` and `prefer` a
+ *    number or UUID of a GPU stands for all of its instances. It cannot be combined with slots and
+ *    near. Default: "no";
  *  - near: "yes": of the free GPUs, those that are connected best. NVLink between them counts
- *    first, then one NUMA node, then near PCI buses; of equal sets the one that leaves the best
- *    connected GPUs free. By default those with the lowest numbers, or with `slots` those with the
- *    most free slots;
- *  - for: the time after which the caller ends the lease, "30m"; the library does not end it. If it
- *    ends before a job that waits can be served, by the ends of leases that gpumap pick --for has
- *    set, the claim may get GPUs that are promised to that job. By default the end is not known;
- *  - wait: how long to wait, "30s" or "10m"; "yes" is without limit. With "no", or by default, it
- *    does not wait;
- *  - folder: the folder of leases. By default it is /run/lock/gpumap if that exists, or
- *    /tmp/gpumap-leases, which is made;
+ *    first, then one NUMA node, then near PCI buses; of equal sets it takes the one that leaves the
+ *    best connected GPUs free. Default: "no", which takes the lowest numbers, or with `slots` the
+ *    GPUs with the most free slots;
+ *  - for: the time after which the caller ends the lease, "30m"; the library does not end it. Such
+ *    a lease may use GPUs that are promised to a waiting job, if it ends before that job can be
+ *    served (backfill). This is known only if the leases that the job waits for have an end, which
+ *    gpumap pick --for sets. Default: the end is not known;
+ *  - wait: how long to wait, "30s" or "10m"; "yes": without limit. Default: "no";
+ *  - folder: the folder of leases, which is made if it does not exist. Default: /run/lock/gpumap if
+ *    that exists, else /tmp/gpumap-leases;
  *  - sysfs: a folder in place of /sys/bus/pci/devices, for tests;
  *  - settings: a file in place of /etc/gpumap/gpumap.ini, for tests; "": none.
  * GPUMAP_EKEY, GPUMAP_EINPUT, GPUMAP_ENOMEM. On failure the claim is unchanged. */
@@ -958,76 +967,79 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
 		     gpumap_report *report);
 
 /* Limits the claim to the GPUs that a process with this environment sees, by its visible list and
- * the scheduler's variables. A job can lease GPUs of the lease that it runs in: GPUMAP_LEASE=PID in
- * the environment names a process that holds this outer lease. The claim is then limited to the
- * GPUs of the outer lease, and each of them goes to one inner job at a time. Set GPUMAP_LEASE for
- * the program that gets a lease. Returns the codes of gpumap_request_set_environ. */
+ * the scheduler's variables. If GPUMAP_LEASE is set and this process runs inside a lease, it also
+ * limits the claim to the GPUs of that outer lease. The jobs inside compete for them by the same
+ * rules. Returns the codes of gpumap_request_set_environ. On failure the claim is unchanged. */
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
 /* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease and no
  * process besides those of `ignore`, uses less memory than `free_memory`, and has no higher load
  * than `max_load`. Memory of processes that are not visible counts. If NVML does not report its
- * memory or its processes, it is not free. Of GPUs with MIG enabled only the instances are leased,
- * to claims with `mig`. Jobs that wait are served in the order in which they came; one that cannot
- * use what is free, or cannot be served before the end of `for`, is passed, at most 8 times. While
- * it waits, waits(text, data) is called with what it waits for, whenever that changes; if it
- * returns a value other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
+ * memory or its processes, it is not free. With MIG enabled, only instances are leased, and only to
+ * claims with `mig`.
  *
- * The section [leases] of /etc/gpumap/gpumap.ini, see gpumap.ini(5), binds all who call this, but
- * jobs inside a lease: `gpus_per_user`, `slots` and `log`. A lease has no end of its own, so the
- * commands of gpumap see to `longest`. gpumap_lease_free writes the line of the end into the log,
- * if no other process has the lease open.
+ * Waiting jobs are served in order. A job may be overtaken at most 8 times, by jobs that take GPUs
+ * which it cannot use yet, or whose lease ends (`for`) before it can be served. While it waits,
+ * waits(text, data) is called with what it waits for, whenever that changes; if it returns a value
+ * other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
+ *
+ * The section [leases] of /etc/gpumap/gpumap.ini, see gpumap.ini(5), applies to every caller
+ * outside a lease: `gpus_per_user`, `slots` and `log`. The library does not enforce `longest`;
+ * gpumap pick and gpumap run do.
  *
  * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time, or the user has as many as
- * the administrator permits. GPUMAP_EINPUT: this job can never use that many, or [leases] is
- * malformed. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ENOMEM. */
+ * the administrator permits, or another process has been choosing for too long. GPUMAP_EINPUT: this
+ * job can never use that many, or it is not visible which GPUs are free, or a list or [leases] is
+ * malformed. GPUMAP_EFILE: the folder cannot be used. GPUMAP_ESTRICT, GPUMAP_ELIMIT,
+ * GPUMAP_ENOMEM. */
 int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		      int (*waits)(const char *text, void *data), void *data,
 		      gpumap_report *report);
 
-/* Gives the GPUs that gpumap_lease_take would take now, without keeping them: the lease has no
- * descriptors. It does not wait. If not enough GPUs are free, others that the claim can use stand
- * for them, and a warning tells which are not free. It makes no folder. Returns the codes of
- * gpumap_lease_take, but GPUMAP_EBUSY only if another process has been choosing for too long. */
+/* Gives the GPUs that gpumap_lease_take would take now, without reserving them: the lease has no
+ * descriptors. It does not wait. If not enough GPUs are free, it adds busy ones, with a warning. It
+ * makes no folder. Returns the codes of gpumap_lease_take, but GPUMAP_EBUSY only if
+ * another process has been choosing for too long. */
 int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report);
 
-/* Leases the GPUs and MIG instances that the process `pid` and those below it use now, also if
- * others use them too: then a warning names these, unless the claim has `slots`. It takes from the
- * claim only where leases are, the lease that this process runs in, and `slots`. It does not wait.
- * The administrator's limit of GPUs and log hold for it too, and the default of slots does not.
- * GPUMAP_EINPUT: they use no GPU, or one that cannot be leased, or that is not visible.
- * GPUMAP_EBUSY: a lease keeps one of them, or the user would have more than is permitted.
- * GPUMAP_EFILE, GPUMAP_ENOMEM. */
+/* Leases the GPUs and MIG instances that the process `pid` and its descendants use now, also if
+ * others use them too: then a warning names these, unless the claim has `slots`. Of the claim, only
+ * the outer lease, `slots`, `folder`, `sysfs` and `settings` are used. It does not wait. The
+ * administrator's GPU limit and log apply; the default slots do not. GPUMAP_EINPUT: they use no
+ * GPU, or one that cannot be leased or is not in the outer lease, or it is not visible which they
+ * use. GPUMAP_EBUSY: one of them is leased already, or the user would have more than is permitted,
+ * or another process has been choosing for too long. GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
 int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int64_t pid,
 		       gpumap_report *report);
 
 enum {
 	GPUMAP_LEASE_NONE = -1,   /* the GPU is not leased */
-	GPUMAP_LEASE_UNKNOWN = -2 /* it cannot be seen whether it is */
+	GPUMAP_LEASE_UNKNOWN = -2 /* it is not known whether it is leased */
 };
-/* Who holds the leases of the GPUs of `inventory`, which is that of this host: ret[i] is the
- * process that took the lease of the i-th one, 0 if that process is not visible here, or one of the
- * above. If its slots or MIG instances are leased, it is one of their processes. It takes from the
- * claim where leases are, and makes no folder. GPUMAP_EFILE: the folder cannot be used.
+/* Who holds the leases of the GPUs of `inventory`, which is that of this host. ret[i] is the
+ * process that took the lease of the i-th GPU, or one of the above. 0: the holder is not visible
+ * here. If several jobs hold slots or MIG instances, the result is one of them. Of the claim, only
+ * `folder` and `sysfs` are used, and no folder is made. GPUMAP_EFILE: the folder cannot be used.
  * GPUMAP_ENOMEM. */
 int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 			 gpumap_report *report);
 
-/* Calls fn(device, slots, pid, data) for each of these leases, in the order of the inventory and of
- * processes: the GPU or MIG instance, 1 or the number of slots that the lease is one of, and the
- * process that took it, 0 if that is not visible here. GPUs whose leases cannot be seen are left
- * out. If fn returns a value other than 0, no more leases follow, and that value is returned. Also
- * the codes of gpumap_lease_holders. */
+/* Calls fn(device, slots, pid, data) for each GPU, slot and MIG instance that is leased, in the
+ * order of the inventory and of processes. `slots` is N for one of N slots, and 1 for a whole GPU
+ * or an instance. `pid` is the process that took the lease; 0: it is not visible here. GPUs whose
+ * leases are unknown are left out. If fn returns a value other than 0, no more leases follow, and
+ * that value is returned. Also the codes of gpumap_lease_holders. */
 int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *inventory,
 		      int (*fn)(const gpumap_device *device, int64_t slots, int64_t pid,
 				void *data),
 		      void *data, gpumap_report *report);
 
-/* Closes the descriptors. The lease ends when no other process has them open. */
+/* Closes the descriptors. If no other process has them open, the lease ends, and the
+ * administrator's log gets a line. */
 void gpumap_lease_free(gpumap_lease *lease);
 
 /* The number of its GPUs or MIG instances, and the i-th in the order of nvidia-smi's numbers (NULL
- * past the end). */
+ * past the end), which lives as long as the lease. */
 size_t gpumap_lease_count(const gpumap_lease *lease);
 const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_t i);
 /* The value for CUDA_VISIBLE_DEVICES, "2,3"; with MIG instances it has UUIDs. Also set
