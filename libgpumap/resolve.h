@@ -101,22 +101,22 @@ int view_position(const struct view *view, int64_t number);
 /* Keeps a copy of the current view for pictures. */
 int view_remember(struct resolver *resolver, const char *label);
 
-/* The devices that a list picks in the current view; `outer`: it is not the process's own. */
+/* The devices that a list picks in the current view; `outer`: it is an outer list (MPS, ROCR). */
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
 	      bool outer, struct slot **slots, size_t *count);
-/* Replaces the view by the devices that an outer list (MPS, ROCR) picks. If it is not known which
- * devices those are, they may be any of the view's. */
+/* Replaces the view by the devices that an outer list picks. If it is not known which devices those
+ * are, they may be any of the view's. */
 int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
 	       const char *label);
-/* Whether a list repeats the numbers of the list outside it, which are other than 0, 1, ...: for an
- * MPS client that is an error by NVIDIA's document, with AMD's variables a mistake. */
+/* Whether a list repeats the outer list's numbers although its own view counts from 0: an error in
+ * an MPS client (rule L4), a mistake with AMD's variables (H1). 0,1,... may be repeated. */
 bool view_list_repeats(const struct effective *list, const char *outer);
 
 int mps_enter(struct resolver *resolver);
 
-/* Rule H1: whether HIP takes an empty list for none, and then uses another variable; whether a list
- * is set, then. */
+/* Rule H1: whether an empty list counts as unset, as HIP ignores its own. */
 bool amd_empty_is_unset(const struct resolver *resolver, enum variable variable);
+/* Whether the variable then counts as set. */
 bool amd_list_counts(const struct resolver *resolver, enum variable variable);
 /* An environment for AMD: only AMD's lists are set. Slurm sets them together with
  * CUDA_VISIBLE_DEVICES, which then means nothing for the machine. */
@@ -160,7 +160,7 @@ int data_parallel_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);
 void hints_report(struct resolver *resolver);
 
-/* Adds steps and findings for a list that was parsed; `outer`: it is not the process's own. */
+/* Adds steps and findings for a list that was parsed; `outer`: it is an outer list (MPS, ROCR). */
 int list_explain(struct resolver *resolver, const struct visible_list *list,
 		 const struct effective *effective, bool outer);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The visible list: rules V1-V8, V10 and H1, in five dialects. It does not use inventories, so that
- * tests/gpu can compare it with a real driver alone.
+ * tests/gpu can compare it with only a real driver.
  */
 #ifndef GM_VISIBLE_H
 #define GM_VISIBLE_H
@@ -79,19 +79,19 @@ struct visible_list {
 
 /* Parses `value` (set, perhaps empty). Entries point into `value`.
  * GPUMAP_OK, GPUMAP_ENOMEM, or GPUMAP_ELIMIT past GPUMAP_MAX_DEVICES entries;
- * free the list with visible_list_free. Time grows with n log n. */
+ * free the list with visible_list_free. O(n log n). */
 int visible_parse(struct visible_list *ret, enum dialect dialect, struct span value,
 		  const struct visible_view *view);
 void visible_list_free(struct visible_list *list);
 
-/* The reason as people and JSON get it ("no such device"), and the rule. */
+/* The reason as printed in text and JSON ("no such device"), and the rule. */
 const char *visible_end_reason(enum visible_end end);
 const char *visible_end_rule(enum visible_end end);
 
 /* An entry read as by strtoul: blanks, one sign, digits, anything. */
 struct visible_number {
-	bool digits;              /* there was at least one */
-	bool negative;            /* and is not zero */
+	bool digits;              /* at least one digit */
+	bool negative;            /* negative and not zero */
 	int64_t value;            /* INT64_MAX when larger */
 	struct span rest, number; /* what follows the digits; the digits without leading zeros */
 };
