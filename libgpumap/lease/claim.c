@@ -299,9 +299,12 @@ int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *u
 	for (size_t g = 0; g < units->count; g++)
 		ret[g] = claim_can_lease(claim, &units->gpus[g]);
 	if (claim->request) {
+		/* Its warnings are about programs. */
 		r = gpumap_resolve(&mapping, claim->request, units_machine(units), NULL);
 		if (r == GPUMAP_OK)
 			r = keep_visible(ret, mapping, units, "the environment", report);
+		else
+			gpumap_resolve(&mapping, claim->request, units_machine(units), report);
 		gpumap_mapping_free(mapping);
 	}
 	if (r == GPUMAP_OK && claim->from)
