@@ -71,6 +71,9 @@ done=
 trash=$(mktemp -d "${TMPDIR:-/tmp}/gpumap-test.XXXXXX") || exit 99
 out=$trash/.out
 err=$trash/.err
+# Other tests lease the same pretended GPUs.
+GPUMAP_LEASES=$trash/.leases
+export GPUMAP_LEASES
 
 # Continues processes that the test stopped, and ends its servers of tmux: both would outlive it. Files keep their
 # ids, because a subshell cannot set variables.
