@@ -75,12 +75,35 @@ err=$trash/.err
 GPUMAP_LEASES=$trash/.leases
 export GPUMAP_LEASES
 
-# Continues processes that the test stopped, and ends its servers of tmux: both would outlive it. Files keep their
-# ids, because a subshell cannot set variables.
+# start_of PID: when it started
+start_of() {
+	{ read -r start_line <"/proc/$1/stat"; } 2>/dev/null || return
+	# shellcheck disable=SC2086 # words
+	set -- ${start_line##*) }
+	echo "${20}"
+}
+
+# at_exit_send SIGNAL PID...: what these processes get at the end of the test. It knows their start, because the
+# number of a process that has ended is soon another's.
+at_exit_send() {
+	send_signal=$1
+	shift
+	for send_pid; do
+		send_start=$(start_of "$send_pid") && echo "$send_signal $send_pid $send_start" >>"$trash/.signals"
+	done
+}
+
+# kill_at_exit PID...
+kill_at_exit() {
+	at_exit_send KILL "$@"
+}
+
+# Ends or continues processes, and ends servers of tmux, which would outlive the test. Files keep their ids, because a
+# subshell cannot set variables.
 end_leftovers() {
-	[ -f "$trash/stopped" ] && while read -r stopped_pid; do
-		kill -CONT "$stopped_pid"
-	done <"$trash/stopped"
+	[ -f "$trash/.signals" ] && while read -r send_signal send_pid send_start; do
+		[ "$(start_of "$send_pid")" != "$send_start" ] || kill -"$send_signal" "$send_pid"
+	done <"$trash/.signals"
 	[ -f "$trash/servers" ] && while read -r tmux_server; do
 		tmux_run kill-server
 	done <"$trash/servers"
@@ -246,7 +269,7 @@ tmux_start() {
 
 # stop PID: SIGSTOP, which the end of the test takes back
 stop() {
-	echo "$1" >>"$trash/stopped"
+	at_exit_send CONT "$1"
 	kill -STOP "$1"
 }
 

@@ -6,7 +6,6 @@ GPUMAP_LEASES=$trash/leases
 GPUMAP_PRETEND_USE=$trash/use
 export GPUMAP GPUMAP_LEASES GPUMAP_PRETEND_USE
 : >use
-holders=
 
 # gpus COMMAND...: with 4 pretended GPUs
 gpus() {
@@ -37,7 +36,7 @@ is_leased() {
 hold() {
 	sleep 100000 &
 	holder=$!
-	holders="$holders $holder"
+	kill_at_exit "$holder"
 }
 # shellcheck disable=SC2086 # words
-trap 'lease_status=$?; kill -9 $holders $(guards | cut -d" " -f1) 2>/dev/null; (exit $lease_status); at_exit' EXIT
+trap 'lease_status=$?; kill -9 $(guards | cut -d" " -f1) 2>/dev/null; (exit $lease_status); at_exit' EXIT
