@@ -218,7 +218,7 @@ static int print_list(const struct arguments *a, const char *list)
 			a->output.report, FINDING_LEASE_ENDS,
 			ABOUT(.fix = "write the program after --, as in gpumap pick 2 -- python3 "
 				     "train.py"),
-			"nothing keeps these GPUs: the lease ends with gpumap pick");
+			"the lease has ended: the list alone keeps no GPU");
 	return printed ? STATUS_ANSWERED : STATUS_NO;
 }
 

@@ -107,7 +107,7 @@ int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *le
 			return report_fail(
 				report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				ABOUT(.origin = "--idle", .fix = "write --for TIME instead"),
-				"NVML does not give the load of %s", unit_text(name, unit));
+				"NVML does not report the load of %s", unit_text(name, unit));
 	}
 	return GPUMAP_OK;
 }

@@ -167,7 +167,7 @@ static int show_or_refuse(const struct chooser *c)
 
 	if (r == GPUMAP_OK)
 		report_add(c->report, FINDING_LEASE_SHOWN, NULL,
-			   "nothing keeps these GPUs: gpumap run chooses free ones when it starts");
+			   "the plan keeps no GPU: gpumap run chooses free ones when it starts");
 	else if (r != GPUMAP_ENOMEM)
 		c->hosts->hosts->hosts[c->hosts->node].no_free = true;
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
@@ -178,8 +178,8 @@ static int refuse_inventory(const struct chooser *c, const char *inventory)
 	char fix[256];
 
 	snprintf(fix, sizeof(fix),
-		 "leave it out; gpumap pretend --inventory %.80s -- gpumap plan ... shows a plan "
-		 "for that machine",
+		 "leave " SETTING("inventory") " out; to plan for that machine: gpumap pretend "
+					       "--inventory %.80s -- gpumap plan ...",
 		 inventory);
 	report_add(c->report, FINDING_LEASE_NOT_HERE,
 		   ABOUT(.origin = setting(c, "inventory", GPUMAP_SETTING_ORIGIN), .fix = fix),
@@ -227,7 +227,7 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 		if (c.gpus.word != PLAN_GPUS_FREE && value && !streq(value, terms[i].unset))
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 					   ABOUT(.origin = terms[i].option,
-						 .fix = "write --gpus free:2, for one"),
+						 .fix = "write for example --gpus free:2"),
 					   "%s", terms[i].only);
 	}
 	/* gpumap_plan_make reports other hosts. */

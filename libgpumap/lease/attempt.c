@@ -45,6 +45,19 @@ static size_t count_true(const bool *list, size_t count)
 	return n;
 }
 
+/* The machine has no unit of the kind. Why it has no GPU is reported by the probe. */
+static int none_there(const struct taking *t)
+{
+	const gpumap_claim *claim = t->claim;
+
+	return report_fail(
+		t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+		ABOUT(.fix = claim->instances ? "leave out --mig" : "gpumap doctor shows why"),
+		"%zu %s %s asked for, but this machine has no %s", claim->count,
+		claim_kind(claim, claim->count), claim->count == 1 ? "is" : "are",
+		claim_kind(claim, 1));
+}
+
 static int too_many(const struct taking *t, const bool *usable)
 {
 	const gpumap_inventory *units = t->lease->inventory;
@@ -55,15 +68,20 @@ static int too_many(const struct taking *t, const bool *usable)
 
 	if (claim->count <= there)
 		return GPUMAP_OK;
+	for (size_t g = 0; g < units->count; g++)
+		all += claim_is_of_kind(claim, &units->gpus[g]);
+	if (!all)
+		return none_there(t);
 	lists = claim_lists(claim, units);
 	if (!lists)
 		return report_nomem(t->report);
-	for (size_t g = 0; g < units->count; g++)
-		all += claim_is_of_kind(claim, &units->gpus[g]);
 	if (!*lists || t->folder.inside)
-		fix = claim_fix(claim, units, t->folder.inside, there, all);
+		fix = claim_fix(claim, units, t->folder.inside, there);
+	else if (claim->from && claim->visible)
+		fix = there ? "ask for fewer, or change one of the lists"
+			    : "change one of the lists";
 	else
-		fix = there ? "ask for fewer, or name more there" : "name others there";
+		fix = there ? "ask for fewer, or name more GPUs there" : "name GPUs there";
 	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY, ABOUT(.fix = fix),
 			   "%zu %s%s%s %s asked for, but this job can only use %zu of the %zu of "
 			   "this machine%s%s",
@@ -277,7 +295,7 @@ static void report_unknown_load(const struct taking *t)
 
 		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
 			report_add(t->report, FINDING_LEASE_LOAD_UNKNOWN, NULL,
-				   "NVML does not give the load of %s, which counts as free: "
+				   "NVML does not report the load of %s, which counts as free: "
 				   "it has no process and little memory in use",
 				   unit_text(name, unit));
 	}

@@ -2,6 +2,8 @@
 /* What a job asks for, and which GPUs can serve it. */
 #include "lease/claim.h"
 
+#include <stdio.h>
+
 #include "lease/units.h"
 #include "profile_keys.h"
 #include "report.h"
@@ -84,6 +86,14 @@ static int64_t bytes_of(struct span value)
 	return number <= 0 ? -1 : number << shift;
 }
 
+/* Why MIG instances cannot have the value; NULL: they can. */
+static const char *not_of_instances(const char *key, struct span value)
+{
+	if (streq(key, "slots") && span_number(value, MAX_SLOTS) > 1)
+		return CLAIM_NO_SLOTS;
+	return streq(key, "near") && span_is(value, "yes") ? CLAIM_NO_LINK : NULL;
+}
+
 /* Returns the values that are valid, or NULL if the value was taken. */
 static const char *set_number(gpumap_claim *claim, const char *key, struct span value)
 {
@@ -114,8 +124,6 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		number = span_number(value, MAX_SLOTS);
 		if (number < 1)
 			return "write how many jobs may share a GPU, a number from 1 to 64";
-		if (number > 1 && claim->instances)
-			return "leave it out: MIG instances have no slots";
 		claim->terms.slots = (size_t)number;
 		claim->slots_set = true;
 		return NULL;
@@ -123,8 +131,6 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 	if (streq(key, "near")) {
 		if (!span_is(value, "yes") && !span_is(value, "no"))
 			return "write yes or no";
-		if (span_is(value, "yes") && claim->instances)
-			return "leave it out: no link connects MIG instances";
 		claim->terms.near = span_is(value, "yes");
 		return NULL;
 	}
@@ -163,6 +169,9 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		if (!streq(key, numbers[i]))
 			continue;
+		wanted = claim->instances ? not_of_instances(key, span_of(value)) : NULL;
+		if (wanted)
+			return claim_clash("--mig", wanted, origin, report);
 		wanted = set_number(claim, key, span_of(value));
 		return wanted ? report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 					    ABOUT(.origin = origin, .fix = wanted),
@@ -261,6 +270,46 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 	return GPUMAP_OK;
 }
 
+/* The list --from has no GPU, because of an entry that ended it. */
+static int refuse_entry(const gpumap_claim *claim, const gpumap_inventory *machine,
+			const gpumap_mapping *mapping, gpumap_report *report)
+{
+	struct span entry = span_of(gpumap_mapping_str(mapping, GPUMAP_MAPPING_ENDED_TEXT));
+	const char *rule = gpumap_mapping_str(mapping, GPUMAP_MAPPING_ENDED_RULE);
+	int last = machine->count ? machine->gpus[machine->count - 1].physical : -1;
+	const char *why = "is not a GPU of this machine";
+	char fix[80] = "write numbers of nvidia-smi, or UUIDs, as gpumap inventory lists them";
+
+	if (rule && streq(rule, "V5")) {
+		why = "names a GPU that the list already has";
+		snprintf(fix, sizeof(fix), "name each GPU once");
+	} else if (span_number(entry, INT32_MAX) >= 0 && last > 0) {
+		snprintf(fix, sizeof(fix), "there are GPUs 0 %s %d", last == 1 ? "and" : "to",
+			 last);
+	}
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			   ABOUT(.origin = claim->from_origin, .fix = fix), "'%s' %s", QUOTE(entry),
+			   why);
+}
+
+/* What is found about the list, as one error if the list has no GPU. */
+static int ask_list(gpumap_mapping **ret, const gpumap_claim *claim, const gpumap_request *request,
+		    const gpumap_inventory *machine, gpumap_report *report)
+{
+	gpumap_report *found = NULL;
+	int r = gpumap_report_new(&found);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(ret, request, machine, found);
+	if (r == GPUMAP_OK && machine->count && !gpumap_mapping_visible_count(*ret) &&
+	    gpumap_mapping_str(*ret, GPUMAP_MAPPING_ENDED_TEXT))
+		r = refuse_entry(claim, machine, *ret, report);
+	else
+		report_copy_all(report, found, FINDING_NO_DEVICE);
+	gpumap_report_free(found);
+	return r;
+}
+
 static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		     gpumap_report *report)
 {
@@ -276,7 +325,7 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 	if (r == GPUMAP_OK)
 		r = any_instances(request, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, request, units_machine(units), report);
+		r = ask_list(&mapping, claim, request, units_machine(units), report);
 	if (r == GPUMAP_OK)
 		r = keep_visible(ret, mapping, units, claim->from_origin, report);
 	gpumap_mapping_free(mapping);

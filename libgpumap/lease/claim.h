@@ -44,6 +44,11 @@ bool order_prefer(size_t *order, size_t preferred, size_t g, size_t gpus);
 
 /* --- MIG instances, or GPUs (instances.c) --------------------------------------------------- */
 
+#define CLAIM_NO_SLOTS "MIG instances have no slots"
+#define CLAIM_NO_LINK "no link connects MIG instances"
+
+/* GPUMAP_EINPUT, after the error that the option `other` contradicts that of `origin`. */
+int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report);
 /* Sets the key mig: "yes", "no" or a profile. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
 int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin,
 		  gpumap_report *report);
@@ -57,10 +62,10 @@ const char *claim_kind(const gpumap_claim *claim, size_t count);
  * for all of its instances. GPUMAP_EINPUT, after its error; GPUMAP_ENOMEM. */
 int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 			 gpumap_report *report);
-/* What to do if the claim can only use `there` of `all` units of its kind. `inside` names the units
- * of the lease that the job is inside; NULL: none. */
+/* What to do if the claim can only use `there` units of its kind. `inside` names the units of the
+ * lease that the job is inside; NULL: none. */
 const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, const char *inside,
-		      size_t there, size_t all);
+		      size_t there);
 /* Adds a remark if one process cannot use all instances of the lease. GPUMAP_ENOMEM. */
 int claim_report_hidden(const gpumap_claim *claim, const gpumap_lease *lease,
 			gpumap_report *report);

@@ -5,6 +5,13 @@
 #include "profile_keys.h"
 #include "report.h"
 
+int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			   ABOUT(.origin = origin, .fix = "leave one of the two out"),
+			   "cannot be combined with %s: %s", other, why);
+}
+
 int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gpumap_report *report)
 {
 	bool any = streq(value, "yes"), none = streq(value, "no");
@@ -15,14 +22,14 @@ int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gp
 			: "write a profile of MIG instances such as 1g.10gb, yes or no";
 	char *profile = NULL;
 
-	if (!wanted && !none && claim->terms.slots > 1)
-		wanted = "leave out slots: MIG instances have none";
-	if (!wanted && !none && claim->terms.near)
-		wanted = "leave out near: no link connects MIG instances";
 	if (wanted)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 				   ABOUT(.origin = origin, .fix = wanted), "'%s' is not valid",
 				   QUOTE(span_of(value)));
+	if (!none && claim->terms.slots > 1)
+		return claim_clash("--slots", CLAIM_NO_SLOTS, origin, report);
+	if (!none && claim->terms.near)
+		return claim_clash("--near", CLAIM_NO_LINK, origin, report);
 	if (!any && !none && !(profile = strdup(value)))
 		return report_nomem(report);
 	free(claim->profile);
@@ -76,7 +83,7 @@ const char *claim_kind(const gpumap_claim *claim, size_t count)
 }
 
 const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, const char *inside,
-		      size_t there, size_t all)
+		      size_t there)
 {
 	bool instances = false;
 
@@ -90,8 +97,6 @@ const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, 
 				 "GPUs";
 	if (!claim->instances && instances)
 		return "ask for fewer, or for MIG instances with --mig";
-	if (claim->instances && !all)
-		return "leave out --mig: no GPU of this machine has MIG instances";
 	if (claim->profile)
 		return "ask for fewer, or for a profile that gpumap inventory lists";
 	return there ? "ask for fewer" : "gpumap doctor shows what is wrong with the GPUs";

@@ -190,7 +190,7 @@ int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *rep
 		free(names);
 		report_add(report, FINDING_LEASE_NOT_INSIDE,
 			   ABOUT(.origin = "GPUMAP_LEASE", .fix = "unset it"),
-			   "no lease is kept for this process or one above it, so all GPUs count");
+			   "names no lease of this process, and is ignored");
 		return GPUMAP_OK;
 	}
 	folder->inside = names;
