@@ -70,9 +70,14 @@ static int find(const struct lease_row **ret, const struct leases *leases, const
 	const struct lease_row *by_pid = row_of_pid(leases, pid), *by_gpu;
 	size_t count;
 
-	if (!named && gpu == SIZE_MAX && pid < 0)
-		return refuse(report, what, "is not a GPU of this machine, and not a process",
-			      "write a number of nvidia-smi, a UUID, or pid:4711");
+	if (gpu == SIZE_MAX && !by_pid)
+		return refuse(
+			report, what,
+			named     ? "is not a process that has taken a lease"
+			: pid < 0 ? "is neither a GPU nor a process of this machine"
+				  : "is neither a GPU of this machine nor a process that has "
+				    "taken a lease",
+			"write a GPU, a UUID, or pid:PID with a PID that gpumap leases shows");
 	/* In a container processes have low numbers, too. */
 	if (gpu != SIZE_MAX && by_pid)
 		return refuse(report, what, "is a GPU, and a process that has a lease",
@@ -84,10 +89,8 @@ static int find(const struct lease_row **ret, const struct leases *leases, const
 	*ret = gpu != SIZE_MAX ? by_gpu : by_pid;
 	if (*ret)
 		return GPUMAP_OK;
-	return refuse(report, what,
-		      gpu != SIZE_MAX ? "is a GPU that is not leased"
-				      : "is not a process that has taken a lease",
-		      "gpumap leases lists them, with the PID of each");
+	return refuse(report, what, "is a GPU that is not leased",
+		      "gpumap leases shows which are leased");
 }
 
 /* The first failure of a GPU of the row. */
