@@ -234,14 +234,24 @@ static int read_gpus(struct ps *ps)
 	return r;
 }
 
+static bool has_usage(const gpumap_inventory *inventory)
+{
+	return gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1;
+}
+
+/* Why there is no GPU, even if NVML answered; NULL: there is one, or NVML answers. */
+static const char *no_gpu(const gpumap_inventory *inventory)
+{
+	return has_usage(inventory) || gpumap_inventory_count(inventory) ? NULL : inventory->no_gpu;
+}
+
 /* The inventory is from another source than NVML, which alone knows the usage. */
 static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 {
-	/* Then a driver would be of no use. */
-	if (!gpumap_inventory_count(inventory))
-		return report_fail(
-			report, GPUMAP_ENODRIVER, FINDING_NO_USAGE, NULL,
-			"NVML shows how GPUs are used, and this machine has no NVIDIA GPU");
+	if (no_gpu(inventory))
+		return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
+				   ABOUT(.fix = inventory->no_gpu_fix), "no GPU to show: %s",
+				   no_gpu(inventory));
 	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
 			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
 					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
@@ -256,7 +266,9 @@ static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
 
 	if (r == GPUMAP_OK)
 		r = gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_USAGE, NULL, found);
-	report_copy_all(report, found, json ? FINDING_COUNT : FINDING_USAGE_REFUSED);
+	/* The error has the cause. */
+	if (r != GPUMAP_OK || !no_gpu(*ret))
+		report_copy_all(report, found, json ? FINDING_COUNT : FINDING_USAGE_REFUSED);
 	gpumap_report_free(found);
 	return r;
 }
@@ -280,7 +292,7 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	gpumap_inventory *inventory = NULL;
 	int r = probe(&inventory, json, report);
 
-	if (r == GPUMAP_OK && gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) != 1) {
+	if (r == GPUMAP_OK && !has_usage(inventory)) {
 		r = no_usage(inventory, report);
 		gpumap_inventory_free(inventory);
 		return r;
