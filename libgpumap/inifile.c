@@ -326,7 +326,7 @@ int inifile_key(const struct inifile_entry *entry, const char *const *names, int
 	if (span_starts(entry->key, "x_"))
 		return INIFILE_SITE_KEY;
 	nearest = suggest(entry->key, names);
-	about.fix = DID_YOU_MEAN(nearest, "names of your own begin with x_");
+	about.fix = DID_YOU_MEAN(nearest, "start your own keys with x_");
 	report_add(report, FINDING_UNKNOWN_KEY, &about, "unknown key '%s' in [%s]",
 		   QUOTE(entry->key), QUOTE(entry->section));
 	return INIFILE_BAD_KEY;

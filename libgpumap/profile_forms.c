@@ -356,7 +356,7 @@ const struct form *form_find(struct span wanted)
 		FORM("FILE", any_text, NULL, NULL),
 		FORM("COMMAND", any_text, NULL, NULL),
 		FORM("DURATION", duration, milliseconds,
-		     "a number with a unit: ms, s, m or h, as in 30s"),
+		     "a time such as 10 (seconds), 500ms, 30s, 5m or 2h"),
 		FORM("STREAMS", streams, NULL,
 		     "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"),
 		FORM("SIGNAL", is_signal, signal_value, "a signal's name, as in TERM"),
@@ -373,7 +373,7 @@ const struct form *form_find(struct span wanted)
 		FORM("NUMBERS", numbers, NULL, "numbers, as in 0,2-5"),
 		FORM("--OPTION", option_name, NULL, "an option's name, as in --local_rank"),
 		FORM("GPU,...", gpus, NULL,
-		     "a GPU is a number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
+		     "GPUs: numbers, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
 		     "H100*\""),
 		FORM("N", device, NULL, "a number, %l (the local rank), %r, %n or modulo"),
 		FORM("N,...", devices, NULL, "numbers, or %l for the local rank"),

@@ -16,9 +16,9 @@ enum { MAX_GPUS = 1024 };
 struct mismatch {
 	const struct profile_key *key;
 	struct span value, wrong;
-	const char *fix;
-	bool words;             /* the key's value can be a word */
-	struct key_value found; /* of the alternative that matches */
+	const struct form *form; /* that it does not match, with a fix; NULL: none */
+	bool words;              /* the key's value can be a word */
+	struct key_value found;  /* of the alternative that matches */
 };
 
 static bool is_form(struct span s)
@@ -52,7 +52,7 @@ static bool suits(struct mismatch *m, struct span alternative)
 		return true;
 	}
 	m->wrong = wrong;
-	m->fix = kind->fix;
+	m->form = kind->fix ? kind : NULL;
 	return false;
 }
 
@@ -120,6 +120,37 @@ static bool gpu_fix(struct span entry, char *fix, size_t size)
 	return range_fix(entry, fix, size);
 }
 
+static bool is_failed_form(const struct mismatch *m, struct span alternative)
+{
+	return is_form(alternative) && form_find(alternative) == m->form;
+}
+
+/* "write auto or a number, 1 or more": the form that the value failed is described, as the last. If
+ * it stands only behind a word, the description follows: "kill or restart:COUNT (a number)". */
+static void alternatives(char *fix, size_t size, const struct mismatch *m)
+{
+	struct span rest = span_of(m->key->key.value), word;
+	const char *between = "write ";
+	bool alone = false;
+	size_t n = 0;
+
+	while (span_split(&rest, '|', &word))
+		alone = alone || is_failed_form(m, word);
+	rest = span_of(m->key->key.value);
+	while (span_split(&rest, '|', &word) && n < size) {
+		if (is_failed_form(m, word))
+			continue;
+		n += (size_t)snprintf(fix + n, size - n, "%s%.*s", between, (int)word.length,
+				      word.text);
+		between =
+			!alone && rest.text && !memchr(rest.text, '|', rest.length) ? " or " : ", ";
+	}
+	if (n < size && alone)
+		snprintf(fix + n, size - n, " or %s", m->form->fix);
+	else if (n < size)
+		snprintf(fix + n, size - n, " (%s: %s)", m->form->name, m->form->fix);
+}
+
 static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
 {
 	const char *name = m->key->key.name, *grammar = m->key->key.value, *near = NULL;
@@ -138,12 +169,12 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 		; /* this message is better than that of the grammar */
 	else if (near)
 		snprintf(fix, sizeof(fix), "%s", near);
-	else if (!m->fix)
+	else if (!m->form)
 		snprintf(fix, sizeof(fix), "%s", word_fix(&remedy, grammar, m->value));
 	else if (m->words)
-		snprintf(fix, sizeof(fix), "write %s: %s", grammar, m->fix);
+		alternatives(fix, sizeof(fix), m);
 	else
-		snprintf(fix, sizeof(fix), "write %s", m->fix);
+		snprintf(fix, sizeof(fix), "write %s", m->form->fix);
 	here.fix = fix;
 	if (here.column)
 		for (const char *p = m->value.text; p < m->wrong.text; p++)

@@ -82,7 +82,7 @@ static const struct {
 	{"x_rack", INIFILE_SITE_KEY, NULL, NULL},
 	{"visble", INIFILE_BAD_KEY, "unknown key 'visble' in [s]", "did you mean visible?"},
 	{"Device", INIFILE_BAD_KEY, "unknown key 'Device' in [s]", "did you mean device?"},
-	{"quux", INIFILE_BAD_KEY, "unknown key 'quux' in [s]", "names of your own begin with x_"},
+	{"quux", INIFILE_BAD_KEY, "unknown key 'quux' in [s]", "start your own keys with x_"},
 };
 
 START_TEST(keys)

@@ -225,8 +225,8 @@ static const struct {
 	{"0,,1", "gpus cannot hold '': leave the comma out @12"},
 	{"0,", "gpus cannot hold '': leave the comma out @12"},
 	{"0-3", "gpus cannot be '0-3': write every number: 0,1,2,3 @10"},
-	{"0, 1gpu", "gpus cannot hold '1gpu': write inherit|all|none|free:COUNT|GPU,...: a GPU is "
-		    "a number, GPU-UUID, "
+	{"0, 1gpu", "gpus cannot hold '1gpu': write inherit, all, none, free:COUNT or "
+		    "GPUs: numbers, GPU-UUID, "
 		    "MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" @13"},
 	{"0,-1", "gpus cannot hold '-1': write none for ranks without GPUs @12"},
 	{"+1", "gpus cannot be '+1'"},

@@ -16,7 +16,7 @@ static const struct {
 	{"unknown key", "[profile a]\n  gpsu = 2\n", NULL,
 	 "t.ini:2:3 unknown key 'gpsu' in [profile a]; did you mean gpus? [GM003]\n"},
 	{"unknown key, no near name", "[profile a]\nfrobnicate = 2\n", NULL,
-	 "t.ini:2:1 unknown key 'frobnicate' in [profile a]; names of your own begin with x_ "
+	 "t.ini:2:1 unknown key 'frobnicate' in [profile a]; start your own keys with x_ "
 	 "[GM003]\n"},
 	{"a key of another section", "[profile a]\ndevice = cuda:0\n", NULL,
 	 "t.ini:2:1 device has no meaning in [profile]; write it into [program NAME], and program "
@@ -57,16 +57,16 @@ static const struct {
 	 "t.ini:4:7 share cannot be 'LIST'; did you mean list? [GM002]\n"},
 	{"numbers", "[profile a]\nranks=0\nranks_per_gpu=-1\nthreads=many\nmaster_port=70000\n",
 	 NULL,
-	 "t.ini:2:7 ranks cannot be '0'; write auto|COUNT: a number, 1 or more [GM002]\n"
+	 "t.ini:2:7 ranks cannot be '0'; write auto or a number, 1 or more [GM002]\n"
 	 "t.ini:3:15 ranks_per_gpu cannot be '-1'; write a number, 1 or more [GM002]\n"
-	 "t.ini:4:9 threads cannot be 'many'; write auto|keep|COUNT: a number, 1 or more [GM002]\n"
-	 "t.ini:5:13 master_port cannot be '70000'; write auto|job|PORT: a number from 1 to 65535 "
-	 "[GM002]\n"},
+	 "t.ini:4:9 threads cannot be 'many'; write auto, keep or a number, 1 or more [GM002]\n"
+	 "t.ini:5:13 master_port cannot be '70000'; write auto, job or a number from 1 to "
+	 "65535 [GM002]\n"},
 	{"durations", "[profile a]\nkill_grace=30 s\ntimeout=1d\n", NULL,
-	 "t.ini:2:12 kill_grace cannot be '30 s'; write a number with a unit: ms, s, m or h, as in "
-	 "30s [GM002]\n"
-	 "t.ini:3:9 timeout cannot be '1d'; write a number with a unit: ms, s, m or h, as in 30s "
-	 "[GM002]\n"},
+	 "t.ini:2:12 kill_grace cannot be '30 s'; write a time such as 10 (seconds), "
+	 "500ms, 30s, 5m or 2h [GM002]\n"
+	 "t.ini:3:9 timeout cannot be '1d'; write a time such as 10 (seconds), "
+	 "500ms, 30s, 5m or 2h [GM002]\n"},
 	{"variables where none is known yet",
 	 "[profile a]\ninherit=${B:-b}\n[override o]\nprofile=${A}\n[sweep "
 	 "s]\nprofile=${A}\njobs=${J}\n"
@@ -83,37 +83,35 @@ static const struct {
 	 NULL,
 	 "t.ini:2:14 gpus cannot hold '0-3'; write every number: 0,1,2,3 [GM002]\n"
 	 "t.ini:4:6 gpus cannot hold 'inherit'; leave the other entries out [GM002]\n"
-	 "t.ini:6:6 gpus cannot be 'pci:zz'; write inherit|all|none|free:COUNT|GPU,...: a GPU is a "
-	 "number, "
-	 "GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"
+	 "t.ini:6:6 gpus cannot be 'pci:zz'; write inherit, all, none, free:COUNT or "
+	 "GPUs: numbers, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"
 	 "t.ini:8:8 gpus cannot hold ''; leave the comma out [GM002]\n"
 	 "t.ini:10:10 gpus: a GPU is named twice: '2'; name it once, and share it with "
 	 "ranks_per_gpu = 2 [GM002]\n"
-	 "t.ini:12:6 gpus cannot be 'name:\"\"'; write inherit|all|none|free:COUNT|GPU,...: a GPU "
-	 "is a "
-	 "number, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"},
+	 "t.ini:12:6 gpus cannot be 'name:\"\"'; write inherit, all, none, free:COUNT or "
+	 "GPUs: numbers, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA H100*\" [GM002]\n"},
 	{"signals", "[profile a]\nkill_signal=FOO\nforward=USR1,KILL\n", NULL,
 	 "t.ini:2:13 kill_signal cannot be 'FOO'; write a signal's name, as in TERM [GM002]\n"
-	 "t.ini:3:14 forward cannot hold 'KILL'; write none|SIGNAL,...: names of signals that can "
+	 "t.ini:3:14 forward cannot hold 'KILL'; write none or names of signals that can "
 	 "be caught, as in USR1,USR2 [GM002]\n"},
 	{"hosts", "[profile a]\nhosts=tux[1-,b\n[profile b]\nhosts=tux*\n[profile c]\nhosts=a/b\n",
 	 NULL,
-	 "t.ini:2:7 hosts cannot hold 'tux[1-'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "t.ini:2:7 hosts cannot hold 'tux[1-'; write slurm, file:FILE or names of hosts, as "
 	 "in tux[08-11],gpu1 "
 	 "[GM002]\n"
-	 "t.ini:4:7 hosts cannot be 'tux*'; write slurm|file:FILE|HOST,...: names of hosts, as in "
+	 "t.ini:4:7 hosts cannot be 'tux*'; write slurm, file:FILE or names of hosts, as in "
 	 "tux[08-11],gpu1 [GM002]\n"
-	 "t.ini:6:7 hosts cannot be 'a/b'; write slurm|file:FILE|HOST,...: names of hosts, as in "
+	 "t.ini:6:7 hosts cannot be 'a/b'; write slurm, file:FILE or names of hosts, as in "
 	 "tux[08-11],gpu1 [GM002]\n"},
 	{"forms with a colon",
 	 "[profile a]\ncpu_bind=cores:0\non_fail=restart\npass_local_rank=local_rank\n", NULL,
-	 "t.ini:2:16 cpu_bind cannot hold '0'; write none|numa|cores:COUNT|list:CPUS: a number, 1 "
-	 "or more [GM002]\n"
+	 "t.ini:2:16 cpu_bind cannot hold '0'; write none, numa, cores:COUNT or list:CPUS "
+	 "(COUNT: a number, 1 or more) [GM002]\n"
 	 "t.ini:3:9 on_fail cannot be 'restart'; write kill, wait or restart:COUNT [GM002]\n"
-	 "t.ini:4:17 pass_local_rank cannot be 'local_rank'; write yes|no|--OPTION: an option's "
+	 "t.ini:4:17 pass_local_rank cannot be 'local_rank'; write yes, no or an option's "
 	 "name, as in --local_rank [GM002]\n"},
 	{"devices", "[program p]\ndevice=cuda:x\nset_device=cuda\ndevice_ids=0,a\n", NULL,
-	 "t.ini:2:13 device cannot hold 'x'; write unknown|cuda|cpu|N|cuda:N: a number, "
+	 "t.ini:2:13 device cannot hold 'x'; write unknown, cuda, cpu, cuda:N or a number, "
 	 "%l (the local rank), %r, %n or modulo [GM002]\n"
 	 "t.ini:3:12 set_device cannot be 'cuda'; write a number, %l (the local rank), %r, %n or "
 	 "modulo [GM002]\n"
@@ -192,11 +190,11 @@ static const struct {
 	{"days, hours and minutes of Slurm", "[profile a]\ntimeout = 1-12:30\n", NULL,
 	 "t.ini:2:11 timeout cannot be '1-12:30'; write timeout = 2190m [GM002]\n"},
 	{"no time of Slurm", "[profile a]\ntimeout = 1:75\n", NULL,
-	 "t.ini:2:11 timeout cannot be '1:75'; write a number with a unit: ms, s, m or h, as in "
-	 "30s [GM002]\n"},
+	 "t.ini:2:11 timeout cannot be '1:75'; write a time such as 10 (seconds), "
+	 "500ms, 30s, 5m or 2h [GM002]\n"},
 	{"too many parts", "[profile a]\ntimeout = 1:0:0:0\n", NULL,
-	 "t.ini:2:11 timeout cannot be '1:0:0:0'; write a number with a unit: ms, s, m or h, as "
-	 "in 30s [GM002]\n"},
+	 "t.ini:2:11 timeout cannot be '1:0:0:0'; write a time such as 10 (seconds), "
+	 "500ms, 30s, 5m or 2h [GM002]\n"},
 	{"a host with slots", "[profile a]\nhosts = tux1:8\n", NULL,
 	 "t.ini:2:9 hosts cannot be 'tux1:8'; write hosts = tux1 and ranks = 8 [GM002]\n"},
 	{"hosts with slots", "[profile a]\nhosts = tux[1,3]:8, gpu1*8\n", NULL,
@@ -206,7 +204,7 @@ static const struct {
 	 "t.ini:2:9 hosts cannot hold 'tux1:8'; write hosts = file:FILE, with a line HOST slots=N "
 	 "in FILE for each host [GM002]\n"},
 	{"no host with slots", "[profile a]\nhosts = tu_/1:8\n", NULL,
-	 "t.ini:2:9 hosts cannot be 'tu_/1:8'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "t.ini:2:9 hosts cannot be 'tu_/1:8'; write slurm, file:FILE or names of hosts, as "
 	 "in tux[08-11],gpu1 [GM002]\n"},
 	{"a condition by another name", "[override a]\nprofile = *\nnodes = 0\n", NULL,
 	 "t.ini:3:1 unknown key 'nodes' in [override a]; write when_node = 0,2-3 [GM003]\n"},
@@ -250,7 +248,7 @@ static const struct {
 	 "when_host = tux, n[1-2]-bmc, b\n[override p]\nprofile=a\nwhen_host = a:b\n"
 	 "[override q]\nprofile=a\nwhen_host = n1,tux[00-\n",
 	 NULL,
-	 "t.ini:2:12 hosts cannot hold 'gpu*'; write slurm|file:FILE|HOST,...: names of hosts, as "
+	 "t.ini:2:12 hosts cannot hold 'gpu*'; write slurm, file:FILE or names of hosts, as "
 	 "in tux[08-11],gpu1 "
 	 "[GM002]\n"
 	 "t.ini:5:18 when_host cannot hold 'n[1-2]-bmc'; write names of hosts, as in "

@@ -55,7 +55,7 @@ START_TEST(bad_environment)
 	ck_assert_int_eq(gpumap_profile_set_environ(p, envp, report), GPUMAP_EINPUT);
 	got = findings_text(report);
 	ck_assert_str_eq(got, "GPUMAP_MODE cannot be 'x'; write single, dp, ddp or mp [GM002]\n"
-			      "GPUMAP_RANKS cannot be '0'; write auto|COUNT: a number, 1 or "
+			      "GPUMAP_RANKS cannot be '0'; write auto or a number, 1 or "
 			      "more [GM002]\n"
 			      "environment no program reads GPUMAP_GUPS; did you mean GPUMAP_GPUS? "
 			      "[GM007]\n");

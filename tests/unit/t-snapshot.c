@@ -24,7 +24,7 @@ static const struct {
 	{"unknown key", T(HEAD "drvier = 1\n"),
 	 "3:1 unknown key 'drvier' in [snapshot]; did you mean driver?|"},
 	{"foreign key", T(HEAD "[gpu 0]\n  fan_speed = 1\n"),
-	 "4:3 unknown key 'fan_speed' in [gpu 0]; names of your own begin with x_|"},
+	 "4:3 unknown key 'fan_speed' in [gpu 0]; start your own keys with x_|"},
 	{"key twice", T(HEAD "[gpu 0]\nname = a\nname = b\n"),
 	 "5:1 'name' was given on line 4 already; keep one of the two|"},
 	{"head twice", T(HEAD "[snapshot]\n"),
