@@ -13,13 +13,14 @@ static const char *other_machine(struct resolver *resolver)
 			    fix ? fix : "", fix ? "; " : "");
 }
 
-/* Why the list gives no device. */
-static const char *why_hidden(struct resolver *resolver, const char **fix)
+/* Why the list gives no device. *told: a warning about its entry says so. */
+static const char *why_hidden(struct resolver *resolver, const char **fix, bool *told)
 {
 	const struct effective *list = resolver->list;
 	const char *rule = resolver->mapping->ended_rule;
 	bool negative = rule && streq(rule, "V4"), empty = list && !*list->value;
 
+	*told = rule && !negative && !empty;
 	if (empty)
 		*fix = "unset the variable, or name devices in it";
 	else
@@ -37,6 +38,7 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 {
 	const gpumap_inventory *inventory = resolver->inventory;
 	const char *why, *fix, *code = " (CUDA error 100)";
+	bool told = false;
 
 	if (inventory && inventory->no_gpu) {
 		why = inventory->no_gpu;
@@ -49,13 +51,13 @@ static void no_device(struct resolver *resolver, const char *what, const char *o
 		why = resolver->hidden_by;
 		fix = "ask for GPUs there (docker run --gpus, srun --gpus), or look at that list";
 	} else {
-		why = why_hidden(resolver, &fix);
+		why = why_hidden(resolver, &fix, &told);
 	}
 	if (!origin && resolver->list)
 		origin = resolver->list->origin;
 	answer_no(resolver, FINDING_NO_DEVICE, ABOUT(.rule = "E1", .origin = origin, .fix = fix),
-		  "no device is visible, so %s has none: %s%s", what ? what : "the program", why,
-		  code);
+		  "no device is visible, so %s has none%s%s%s", what ? what : "the program",
+		  told ? "" : ": ", told ? "" : why, code);
 	step_add(resolver, "E1", NULL, arena_printf(resolver->arena, "no device: %s", why));
 }
 
@@ -115,10 +117,11 @@ const gpumap_entry *logical_device(struct resolver *resolver, int64_t index, con
 		return &mapping->visible[index];
 	answer_no(resolver, FINDING_INVALID_ORDINAL,
 		  ABOUT(.rule = "D7", .origin = origin, .fix = physical_hint(resolver, index)),
-		  "cuda:%lld does not exist: %zu device%s visible (%s), so %s is an invalid device "
-		  "ordinal",
-		  (long long)index, mapping->visible_count,
-		  mapping->visible_count == 1 ? " is" : "s are", visible_text(resolver), what);
+		  "cuda:%lld%s%s does not exist (invalid device ordinal), because %zu device%s "
+		  "visible (GPU%s %s)",
+		  (long long)index, what ? " of " : "", what ? what : "", mapping->visible_count,
+		  mapping->visible_count == 1 ? " is" : "s are",
+		  mapping->visible_count == 1 ? "" : "s", visible_text(resolver));
 	return NULL;
 }
 
@@ -209,11 +212,7 @@ static void choose_explicit(struct resolver *resolver, const struct device_choic
 		step_lose(resolver, step, "set_device",
 			  arena_strdup(resolver->arena, resolver->keys[KEY_set_device].value));
 	}
-	resolver->mapping->chosen =
-		logical_device(resolver, device->index,
-			       arena_printf(resolver->arena, "device %s",
-					    QUOTE(span_of(request->values[KEY_device]))),
-			       origin);
+	resolver->mapping->chosen = logical_device(resolver, device->index, NULL, origin);
 }
 
 static void choose_current(struct resolver *resolver, const struct device_choice *current)

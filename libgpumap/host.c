@@ -95,6 +95,16 @@ static void note_gaps(struct resolver *resolver)
 		missing, missing == 1 ? "" : "s", first, missing == 1 ? "it is" : "they are");
 }
 
+/* "; the model H1000 is not known": it can be new, or misspelt. */
+static const char *unknown_model(struct arena *arena, const gpumap_inventory *assumed)
+{
+	for (size_t i = 0; i < assumed->count; i++)
+		if (assumed->gpus[i].name && assumed->gpus[i].memory < 0)
+			return arena_printf(arena, "; the model %s is not known",
+					    assumed->gpus[i].name);
+	return "";
+}
+
 static int copy_host(struct resolver *resolver)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
@@ -122,8 +132,8 @@ static int copy_host(struct resolver *resolver)
 		resolver->mapping->assumption = arena_printf(
 			arena,
 			"the machine %s was not examined; its GPUs are assumed to exist, in "
-			"PCI bus order.",
-			inventory->origin);
+			"PCI bus order%s.",
+			inventory->origin, unknown_model(arena, inventory));
 	else if (inventory->assumed)
 		resolver->mapping->assumption =
 			inventory->count == 1
@@ -310,13 +320,12 @@ static int assume_host(struct resolver *resolver)
 	if (r != GPUMAP_OK)
 		return r;
 	if (value)
-		resolver->mapping->assumption = "no inventory given, so the listed ids are taken "
-						"as existing, in PCI bus order.";
+		resolver->mapping->assumption = "no inventory, so the listed ids exist, in PCI bus "
+						"order.";
 	else if (!list->set)
 		resolver->mapping->assumption = arena_printf(
-			resolver->arena,
-			"no inventory given, so %zu GPU%s taken as existing, in PCI bus order.",
-			resolver->host_count, resolver->host_count == 1 ? " is" : "s are");
+			resolver->arena, "no inventory, so %zu GPU%s, in PCI bus order.",
+			resolver->host_count, resolver->host_count == 1 ? " exists" : "s exist");
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 

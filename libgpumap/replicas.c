@@ -26,10 +26,7 @@ int replicas_fill(struct resolver *resolver)
 	rest = span_of(value);
 	while (span_split(&rest, ',', &part)) {
 		struct device_choice c = device_parse(span_trim(part));
-		const gpumap_entry *entry = logical_device(
-			resolver, c.index,
-			arena_printf(resolver->arena, "%lld in device_ids", (long long)c.index),
-			origin);
+		const gpumap_entry *entry = logical_device(resolver, c.index, "device_ids", origin);
 
 		if (!entry) {
 			mapping->replica_count = 0;

@@ -17,9 +17,8 @@ static int excluded(struct resolver *resolver, const struct statement *final, co
 {
 	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 			   ABOUT(.rule = "S2", .origin = final->origin,
-				 .fix = "visible is the final value: leave one of the two out"),
-			   "%s cannot be combined with %s",
-			   final->origin ? final->origin : "visible", other);
+				 .fix = "it already is the final list; leave one of the two out"),
+			   "%scannot be combined with %s", final->origin ? "" : "visible ", other);
 }
 
 /* --visible is the final value: a second statement beside it would be a contradiction. */

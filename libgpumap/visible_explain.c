@@ -147,7 +147,8 @@ static void warn_word(const struct list_context *t, size_t entry)
 		fix = "to hide every device on purpose, set the variable to nothing";
 	report_add(t->resolver->report, FINDING_FOREIGN_WORD,
 		   ABOUT(.rule = "V10", .origin = t->effective->origin, .fix = fix),
-		   "'%s' is not a device: it hides every device from there on", QUOTE(token));
+		   "'%s' is not a device: it ends the list%s", QUOTE(token),
+		   t->list->count ? "" : ", so no device is visible");
 }
 
 static void warn_spelling(const struct list_context *t)
@@ -238,6 +239,19 @@ static const char *repeat_remedy(const struct list_context *t)
 			    QUOTE(begins(one, other) ? other : one));
 }
 
+/* "the list names '0' twice", or by two names. */
+static const char *repeated(const struct list_context *t)
+{
+	struct span one = span_trim(entry_text(t, t->list->end_earlier + 1));
+	struct span other = span_trim(t->list->end_text);
+	struct arena *arena = t->resolver->arena;
+
+	return span_same(one, other)
+		       ? arena_printf(arena, "the list names '%s' twice", QUOTE(other))
+		       : arena_printf(arena, "the list names one device twice, as '%s' and '%s'",
+				      QUOTE(one), QUOTE(other));
+}
+
 static void warn_end(const struct list_context *t)
 {
 	const struct visible_list *list = t->list;
@@ -258,17 +272,17 @@ static void warn_end(const struct list_context *t)
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
 			   ABOUT(.rule = "V5", .origin = t->effective->origin,
 				 .fix = resolver->repeat_fix),
-			   "'%s' names a device twice: %s", QUOTE(list->end_text),
-			   list->count ? "the list ends there" : "that hides every device");
+			   "%s, so %s", repeated(t),
+			   list->count ? "it ends there" : "no device is visible");
 	} else if (list->end != END_NOT && !notes->word && !notes->blank && !notes->kinds &&
 		   !(list->end == END_NEGATIVE && list->end_entry == 0)) {
 		/* A list that begins with a negative number is meant to hide everything. */
 		report_add(
 			resolver->report, FINDING_LIST_ENDED,
 			ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_remedy(t)),
-			"entry %zu ('%s') is not a device here (%s): it and all after it are "
-			"hidden",
-			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end));
+			"entry %zu ('%s') is not a device here (%s): it ends the list%s",
+			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end),
+			list->count ? "" : ", so no device is visible");
 	}
 	if (notes->unsure && resolver->dialect == DIALECT_DRIVER)
 		report_add(resolver->report, FINDING_UNSURE_LIST,

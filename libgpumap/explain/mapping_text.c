@@ -239,6 +239,20 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 	free(chains.next);
 }
 
+/* A statement that lost, named as its option unless it is no option's. */
+static void overridden(struct strbuf *buf, const struct loser *loser)
+{
+	bool option = !streq(loser->source, "environment") && !streq(loser->source, "launcher");
+
+	strbuf_printf(buf, "       %soverrides %s", style_code(buf->styled, STYLE_FAINT),
+		      option ? "--" : "the ");
+	for (const char *p = loser->source; *p; p++)
+		strbuf_printf(buf, "%c", *p == '_' ? '-' : *p);
+	strbuf_printf(buf, "%s %s%s\n", option ? "" : "'s",
+		      *loser->value ? loser->value : "(empty)",
+		      style_code(buf->styled, STYLE_PLAIN));
+}
+
 static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 {
 	strbuf_puts(buf, "\n");
@@ -260,10 +274,7 @@ static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 		}
 		strbuf_puts(buf, "\n");
 		for (size_t k = 0; k < s->loser_count; k++)
-			strbuf_printf(buf, "       %sover %s: %s%s\n",
-				      style_code(buf->styled, STYLE_FAINT), s->losers[k].source,
-				      *s->losers[k].value ? s->losers[k].value : "(empty)",
-				      style_code(buf->styled, STYLE_PLAIN));
+			overridden(buf, &s->losers[k]);
 	}
 }
 
