@@ -67,11 +67,11 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 	strbuf_puts(buf, "\n");
 	if (plan->world_size < 2)
 		return;
-	escaped(buf, "They meet at ", plan->master_addr, "");
+	escaped(buf, "Rendezvous at ", plan->master_addr, "");
 	if (plan->master_port)
 		strbuf_printf(buf, ":%d.\n", plan->master_port);
 	else
-		strbuf_puts(buf, ", at a free port that is held from the start.\n");
+		strbuf_puts(buf, ", on a free port reserved when the run starts.\n");
 }
 
 bool plan_may_land(const gpumap_plan *plan)
@@ -180,10 +180,9 @@ static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t 
 		unnumbered = unnumbered || ((is || slot->lands) && d->physical < 0);
 	}
 	if (open)
-		strbuf_puts(buf,
-			    "  N? is the rank's GPU; whether its program uses it is not known\n");
+		strbuf_puts(buf, "  N?: the rank's GPU; the program may use another\n");
 	if (unnumbered)
-		strbuf_puts(buf, "  ? stands for the number of a GPU that is not known\n");
+		strbuf_puts(buf, "  ?: a GPU whose number is not known\n");
 }
 
 static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct plan_host *host)

@@ -156,7 +156,7 @@ const gpumap_device *device_by_number(const struct device_index *index, int64_t 
 const gpumap_device *device_by_uuid(const struct device_index *index, struct span text,
 				    bool *several);
 const gpumap_device *device_by_name(const struct device_index *index, const char *text);
-/* plan_no_gpu() is ", as CAUSE" if it is known why no GPU of the host can be used, else "".
+/* plan_no_gpu() is "no GPU on HOST", with the cause if that is known.
  * plan_no_gpu_fix() is the remedy for that cause, followed by `fix`; it is only `fix` if the ranks
  * start on other nodes. */
 const char *plan_no_gpu(struct builder *b, const struct host_class *class);

@@ -139,9 +139,12 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 							: PKEY_PROGRAM_set_device];
 	const char *fix =
 		ordinal ? remedy(b, settings) : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
+	size_t rank = layout->host->first_rank + l;
 	struct doubted buf;
-	char text[160];
+	char text[160], local[48] = "";
 
+	if (rank != l)
+		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l))
 		fix = doubted(&buf, &id, fix ? fix : remedy(b, settings));
 	plan_report(b, id,
@@ -150,9 +153,8 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 					    : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
 			  .line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
 			  .fix = fix),
-		    "rank %zu, local rank %zu of %s (%s): %s%s", layout->host->first_rank + l, l,
-		    layout->host->name, cell(settings, text),
-		    gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
+		    "rank %zu%s of %s (%s): %s%s", rank, local, layout->host->name,
+		    cell(settings, text), gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
 		    MORE_HOSTS(layout->host_count));
 }
 
@@ -263,10 +265,10 @@ static void check_address(struct builder *b, const struct layout *layout, const 
 static void report_unknown(struct builder *b, const struct layout *layout)
 {
 	plan_report(b, FINDING_UNKNOWN_USE,
-		    ABOUT(.rule = "R3", .fix = "write " SETTING(
-						"device = cuda:%l") " (or what the program does)"),
-		    "how the program picks its device is not known: where the ranks of %s land is "
-		    "not checked%s",
+		    ABOUT(.rule = "R3",
+			  .fix = "write " SETTING("device = cuda:%l") ", or what the program does"),
+		    "gpumap does not know which device the program uses, so it did not check the "
+		    "ranks of %s%s",
 		    layout->host->name, MORE_HOSTS(layout->host_count));
 }
 

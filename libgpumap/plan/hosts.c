@@ -32,8 +32,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A host named twice would count as two hosts, each with all of its GPUs. */
-static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, const char *origin,
-		       gpumap_report *report)
+static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, const char *fix,
+		       const char *origin, gpumap_report *report)
 {
 	size_t count = hosts->count + list->count;
 	const char **names = calloc(count ? count : 1, sizeof(*names));
@@ -48,8 +48,7 @@ static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, c
 	for (size_t i = 1; i < count && r == GPUMAP_OK; i++)
 		if (streq(names[i - 1], names[i]))
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
-					ABOUT(.origin = origin,
-					      .fix = "name it once; slots=N counts its ranks"),
+					ABOUT(.origin = origin, .fix = fix),
 					"the host '%s' is named twice", QUOTE(span_of(names[i])));
 	free((void *)names);
 	return r;
@@ -78,12 +77,13 @@ static int add_all(gpumap_hosts *hosts, const struct hostlist *list, gpumap_repo
 	return GPUMAP_OK;
 }
 
-static int add_list(gpumap_hosts *hosts, struct hostlist *list, int r, const char *origin,
-		    gpumap_report *report)
+/* `fix`: how several ranks of a host are written. */
+static int add_list(gpumap_hosts *hosts, struct hostlist *list, int r, const char *fix,
+		    const char *origin, gpumap_report *report)
 {
 	if (r != GPUMAP_OK)
 		return r;
-	r = check_names(hosts, list, origin, report);
+	r = check_names(hosts, list, fix, origin, report);
 	if (r == GPUMAP_OK && hosts->count + list->count > HOSTLIST_MAX)
 		r = report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
 				"more than %d hosts", HOSTLIST_MAX);
@@ -99,7 +99,9 @@ EXPORT int gpumap_hosts_parse_list(gpumap_hosts *hosts, const char *text, const 
 	struct hostlist list = {0};
 	int r = hostlist_parse(&list, span_of(text), origin, report);
 
-	return add_list(hosts, &list, r, origin, report);
+	return add_list(hosts, &list, r,
+			"name each host once; " SETTING("ranks = N") " starts N ranks on each",
+			origin, report);
 }
 
 EXPORT int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, size_t size,
@@ -108,7 +110,8 @@ EXPORT int gpumap_hosts_parse_hostfile(gpumap_hosts *hosts, const char *text, si
 	struct hostlist list = {0};
 	int r = hostfile_parse(&list, (struct span){text, size}, origin, report);
 
-	return add_list(hosts, &list, r, origin, report);
+	return add_list(hosts, &list, r, "name each host once; slots=N starts N ranks on it",
+			origin, report);
 }
 
 EXPORT size_t gpumap_hosts_count(const gpumap_hosts *hosts)

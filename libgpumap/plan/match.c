@@ -97,8 +97,7 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 	plan_report(b, FINDING_NO_DEVICE,
 		    ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,
 			  .column = place->column, .fix = plan_no_gpu_fix(b, class, fix)),
-		    SETTING("gpus") ": there is no GPU on %s%s%s", class->host->name,
-		    plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
+		    SETTING("gpus") ": %s%s", plan_no_gpu(b, class), MORE_HOSTS(class->host_count));
 }
 
 static void report_lone_number(struct builder *b, const struct host_class *class)

@@ -15,9 +15,12 @@ const char plan_ask_fix[] =
 
 const char *plan_no_gpu(struct builder *b, const struct host_class *class)
 {
-	const char *why = class->host->inventory->no_gpu;
+	const char *why = class->host->inventory->no_gpu, *host = class->host->name;
 
-	return why ? arena_printf(b->arena, ", as %s", why) : "";
+	if (why && starts_with(why, "this host "))
+		return arena_printf(b->arena, "%s %s", host, why + strlen("this host "));
+	return why ? arena_printf(b->arena, "no GPU on %s, because %s", host, why)
+		   : arena_printf(b->arena, "no GPU on %s", host);
 }
 
 const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, const char *fix)
@@ -27,13 +30,13 @@ const char *plan_no_gpu_fix(struct builder *b, const struct host_class *class, c
 	return first ? arena_printf(b->arena, "%s; or %s", first, fix) : fix;
 }
 
-/* The text after "no GPU on HOST". */
 static const char *why_none(struct builder *b, const struct host_class *class)
 {
 	if (!class->host->inventory->count)
 		return plan_no_gpu(b, class);
-	return class->host->inherited_count ? ", as the inherited list leaves none"
-					    : ", as its MIG instances are not known";
+	return arena_printf(b->arena, "no GPU on %s, because %s", class->host->name,
+			    class->host->inherited_count ? "the inherited list leaves none"
+							 : "its MIG instances are not known");
 }
 
 /* Whether the user gave the number of the host's ranks. */
@@ -65,16 +68,15 @@ static void settle_without(struct builder *b)
 		if (counted(b, class) && !any) {
 			class->without = true;
 			plan_report(b, FINDING_NO_GPU, ABOUT(.rule = "E1"),
-				    "no GPU on %s%s: its ranks start without%s", class->host->name,
-				    why_none(b, class), MORE_HOSTS(class->host_count));
+				    "%s: its ranks start without%s", why_none(b, class),
+				    MORE_HOSTS(class->host_count));
 			continue;
 		}
 		class->bad = true;
 		plan_report(
 			b, FINDING_NO_DEVICE,
 			ABOUT(.rule = "E1", .fix = plan_no_gpu_fix(b, class, any ? leave : fix)),
-			"no GPU on %s%s%s", class->host->name, why_none(b, class),
-			MORE_HOSTS(class->host_count));
+			"%s%s", why_none(b, class), MORE_HOSTS(class->host_count));
 	}
 }
 
@@ -95,11 +97,13 @@ static size_t automatic(const struct builder *b, const struct host_class *class)
 	return class->without || class->count;
 }
 
+/* `class`: of the host that takes only `max` ranks; NULL: all hosts together do. */
 static void too_many(struct builder *b, const struct plan_settings *settings,
-		     enum profile_key_id key, int64_t ranks, size_t max, const char *where,
-		     const char *more)
+		     enum profile_key_id key, int64_t ranks, size_t max,
+		     const struct host_class *class, const char *more)
 {
 	const struct plan_place *place = &settings->places[key];
+	const char *host = class ? class->host->name : "all hosts";
 	char fix[120];
 
 	snprintf(fix, sizeof(fix),
@@ -108,8 +112,10 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 	plan_report(b, FINDING_TOO_MANY_RANKS,
 		    ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
 			  .column = place->column, .fix = fix),
-		    SETTING("%s = %lld") ", but the GPUs of %s take %zu%s",
-		    profile_key(key)->key.name, (long long)ranks, where, max, more);
+		    class && class->count == max
+			    ? "%lld ranks, but %s has %zu GPU%s%s"
+			    : "%lld ranks, but the GPUs of %s have room for %zu rank%s%s",
+		    (long long)ranks, host, max, max == 1 ? "" : "s", more);
 }
 
 /* Each host gets the number that the user gave, or one rank per GPU. */
@@ -126,8 +132,8 @@ static void spread_evenly(struct builder *b)
 		}
 		b->local_sizes[i] = (size_t)each < max ? (size_t)each : max;
 		if ((size_t)each > max && !class->bad) {
-			too_many(b, class->settings, PKEY_PROFILE_ranks, each, max,
-				 class->host->name, MORE_HOSTS(class->host_count));
+			too_many(b, class->settings, PKEY_PROFILE_ranks, each, max, class,
+				 MORE_HOSTS(class->host_count));
 			class->bad = true;
 		}
 	}
@@ -156,7 +162,7 @@ static void spread_total(struct builder *b)
 	if (left && !b->failed)
 		too_many(b, b->input->settings, PKEY_PROFILE_world_size,
 			 b->input->settings->world_size, taken,
-			 count == 1 ? b->host_classes[0]->host->name : "all hosts", "");
+			 count == 1 ? b->host_classes[0] : NULL, "");
 	else if (idle && !left)
 		plan_step(b, "R4", b->input->settings->places[PKEY_PROFILE_world_size].origin,
 			  "%zu ranks fill the hosts in their order: %zu of %zu hosts get none",

@@ -341,13 +341,13 @@ END_TEST
 static const struct {
 	const char *name, *files, *holds, *text, *fix;
 } unusable_rows[] = {
-	{"a rank for each", DDP, "answered=0|world=0", "no GPU on a, as no driver is loaded",
+	{"a rank for each", DDP, "answered=0|world=0", "no GPU on a, because no driver is loaded",
 	 "load it; or write ranks = N"},
 	{"named", DDP "[override x]\nprofile=p\ngpus=0,1\n", "answered=0",
-	 "there is no GPU on a, as no driver is loaded", "load it; or write"},
+	 "no GPU on a, because no driver is loaded", "load it; or write"},
 	{"counted ranks", DDP "[override x]\nprofile=p\nranks=2\n",
 	 "answered=1|world=2|0.gpu=-1|0$CUDA_VISIBLE_DEVICES=",
-	 "no GPU on a, as no driver is loaded: its ranks start without", NULL},
+	 "no GPU on a, because no driver is loaded: its ranks start without", NULL},
 };
 
 START_TEST(unusable)

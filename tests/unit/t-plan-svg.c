@@ -17,7 +17,7 @@ static const struct {
 	const char *has, *lacks; /* texts between bars */
 } rows[] = {
 	{"one host", DDP(""), "a=4xH100",
-	 "4 ranks on 1 host, ddp, profile p\n|They meet at 127.0.0.1|a, ranks 0 to 3\n|GPU "
+	 "4 ranks on 1 host, ddp, profile p\n|Rendezvous at 127.0.0.1|a, ranks 0 to 3\n|GPU "
 	 "3\n|H100\n|"
 	 "rank 3 \xc2\xb7 local 3 \xc2\xb7 cuda:3\n|cores not "
 	 "bound\n|CUDA_VISIBLE_DEVICES=0,1,2,3\n",
@@ -38,7 +38,7 @@ static const struct {
 	 "GPU 1\n|rank 2 \xc2\xb7 local 2 \xc2\xb7 cuda:0 \xc2\xb7 MIG 1\n|A<&>\n", "collision"},
 	{"replicas", P("mode=dp\n") "device=cuda:0\n", "a=3",
 	 "rank 0 \xc2\xb7 local 0 \xc2\xb7 cuda:0\n|rank 0 \xc2\xb7 local 0 uses it too\n",
-	 "They meet|collision"},
+	 "Rendezvous|collision"},
 	{"without GPUs", DDP("ranks=6\n"), "a=0",
 	 "without a GPU\n|rank 3 \xc2\xb7 local 3\n|... 2 more ranks\n", "rank 4"},
 	{"none at all", DDP(""), "a=0", "0 ranks on 1 host|a, no rank\n|no GPU\n|Error GM010",
