@@ -74,10 +74,11 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 	if (failed || *done)
 		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
 	if (!c->target)
-		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_LAUNCHER,
-				   ABOUT(.fix = "write gpumap emit torchrun, for one; --help lists "
-						"them"),
-				   "no launcher is named");
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_NO_LAUNCHER,
+			ABOUT(.fix = "write for example gpumap emit torchrun; --help lists "
+				     "the launchers"),
+			"no launcher is named");
 	return plan_options_settle(&c->options, false, report);
 }
 

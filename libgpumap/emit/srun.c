@@ -275,8 +275,8 @@ void slurm_remarks(struct emitter *e)
 		    "with gpumap exec: Slurm sets no RANK, and if it gave each rank one GPU "
 		    "alone, CUDA IPC between ranks would not work");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
-		    "srun returns the highest status of all ranks: if it ends the others after "
-		    "a failure that is 143 (SIGTERM), not the status of the rank that failed");
+		    "srun returns the highest status of all ranks: when it ends the other ranks "
+		    "after a failure, it returns 143 (SIGTERM), not the failed rank's status");
 }
 
 void emit_srun(struct emitter *e)

@@ -29,8 +29,9 @@ static int take_options(struct exec *exec)
 
 	for (size_t i = 0; i < ARRAY_SIZE(taken) && r == GPUMAP_OK; i++)
 		if (taken[i].value)
-			r = option_number(taken[i].option, taken[i].value, taken[i].least,
-					  taken[i].max, taken[i].number, exec->report);
+			r = option_number(taken[i].option, taken[i].value, "a number",
+					  taken[i].least, taken[i].max, taken[i].number,
+					  exec->report);
 	return r;
 }
 
@@ -64,10 +65,10 @@ static int check_known(struct exec *exec)
 			(long long)exec->rows[0].node_rank, (long long)exec->rows[0].nodes);
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_RANK,
 			   ABOUT(.rule = "R1", .origin = "environment",
-				 .fix = "start it by srun, mpirun or their like, start all ranks "
-					"with gpumap run, or give --rank, --world-size and "
-					"--local-rank"),
-			   "no launcher's variables give the rank of this process");
+				 .fix = "start it with srun, mpirun or a similar launcher, start "
+					"all ranks with gpumap run, or give --rank, --world-size "
+					"and --local-rank"),
+			   "no launcher variable gives the rank of this process");
 }
 
 void exec_derive(struct job_rank *rank)

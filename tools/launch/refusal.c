@@ -28,7 +28,7 @@ static const char *stage_fix(const struct guard_message *m)
 		return m->error == EAGAIN ? "'ulimit -u' shows how many processes are allowed"
 					  : NULL;
 	if (m->error == ENOENT)
-		return "check its name, the PATH of [env] and, of a script, the program after #!";
+		return "check its name, PATH in [env], and for a script its #! line";
 	if (m->error == E2BIG)
 		return "pass long lists in a file";
 	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
