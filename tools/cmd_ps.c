@@ -58,8 +58,8 @@ static int read_option(struct arguments *a, const struct options *options, const
 	}
 	if (streq(name, "--follow")) {
 		a->seconds = SECONDS;
-		return options->value ? option_number(name, options->value, 1, MAX_SECONDS,
-						      &a->seconds, report)
+		return options->value ? option_number(name, options->value, "seconds", 1,
+						      MAX_SECONDS, &a->seconds, report)
 				      : GPUMAP_OK;
 	}
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,

@@ -96,9 +96,10 @@ static int not_found(const char *name, gpumap_report *report)
 
 	if (!name)
 		return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
-				   ABOUT(.fix = fix), "no run of gpumap by this user goes on here");
+				   ABOUT(.fix = fix),
+				   "no run of gpumap by this user is active on this host");
 	return report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND, ABOUT(.fix = fix),
-			   "no run '%s' goes on here", QUOTE(span_of(name)));
+			   "no active run '%s' on this host", QUOTE(span_of(name)));
 }
 
 static int not_named(const struct live_runs *all, size_t count, const bool *chosen,
@@ -119,7 +120,7 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 	r = list.failed ? report_nomem(report)
 			: report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
 				      ABOUT(.fix = "name one, or its process with --pid"),
-				      "%zu runs go on here: %s", count, list.text);
+				      "%zu runs are active on this host: %s", count, list.text);
 	strbuf_free(&list);
 	return r;
 }

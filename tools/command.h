@@ -132,9 +132,10 @@ const char *options_name(const struct options *options, const char *word);
 /* The last operand and all arguments after it, ended by NULL. */
 char **options_rest(const struct options *options);
 
-/* The value of an option that takes a number from `least` to `max`. GPUMAP_EINPUT. */
-int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
-		  gpumap_report *report);
+/* The value of an option that takes a number from `least` to `max`, "a number" or "seconds".
+ * GPUMAP_EINPUT. */
+int option_number(const char *option, const char *text, const char *what, int64_t least,
+		  int64_t max, int64_t *ret, gpumap_report *report);
 /* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
 int option_word(const char *option, const char *words, const char *text, int otherwise,
 		gpumap_report *report, bool *failed);

@@ -293,16 +293,19 @@ void options_help(const struct options *options, FILE *file)
 	}
 }
 
-int option_number(const char *option, const char *text, int64_t least, int64_t max, int64_t *ret,
-		  gpumap_report *report)
+int option_number(const char *option, const char *text, const char *what, int64_t least,
+		  int64_t max, int64_t *ret, gpumap_report *report)
 {
+	char fix[80];
+
 	*ret = span_number(span_of(text), max);
 	if (*ret >= least)
 		return GPUMAP_OK;
+	snprintf(fix, sizeof(fix), "write %s from %lld to %lld", what, (long long)least,
+		 (long long)max);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = option,
-				 .fix = least ? "write a number from 1" : "write a number from 0"),
-			   "cannot be '%s'", QUOTE(span_of(text)));
+			   ABOUT(.origin = option, .fix = fix), "cannot be '%s'",
+			   QUOTE(span_of(text)));
 }
 
 int option_word(const char *option, const char *words, const char *text, int otherwise,

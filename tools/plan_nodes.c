@@ -152,8 +152,8 @@ static const char *planned_name(const void *from, size_t i)
 int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
 {
 	if (node_rank)
-		return option_number("--node-rank", node_rank, 0, (int64_t)job_host_count(plan) - 1,
-				     ret, report);
+		return option_number("--node-rank", node_rank, "a number", 0,
+				     (int64_t)job_host_count(plan) - 1, ret, report);
 	*ret = find_here(planned_name, plan);
 	return GPUMAP_OK;
 }
@@ -176,8 +176,8 @@ static int add_named(struct finder *f, const char *node_rank)
 		return r;
 	count = (int64_t)gpumap_hosts_count(f->ret->hosts);
 	if (node_rank)
-		return option_number("--node-rank", node_rank, 0, count - 1, &f->ret->node,
-				     f->report);
+		return option_number("--node-rank", node_rank, "a number", 0, count - 1,
+				     &f->ret->node, f->report);
 	f->ret->node = find_here(listed_name, f->ret->hosts);
 	return GPUMAP_OK;
 }
@@ -201,8 +201,9 @@ int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank
 			      .fix = "write one number: the number of nodes cannot change"),
 			"cannot be a range: '%s'", QUOTE(span_of(nnodes)));
 	if (nnodes)
-		r = option_number("--nnodes", nnodes, 1, MAX_NODES, &count, f->report);
+		r = option_number("--nnodes", nnodes, "a number", 1, MAX_NODES, &count, f->report);
 	if (r == GPUMAP_OK && node_rank)
-		r = option_number("--node-rank", node_rank, 0, MAX_NODES, &node, f->report);
+		r = option_number("--node-rank", node_rank, "a number", 0, MAX_NODES, &node,
+				  f->report);
 	return r == GPUMAP_OK ? add_counted(f, count, node) : r;
 }

@@ -217,7 +217,7 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 		report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 		ABOUT(.origin = path,
 		      .fix = "name a record that gpumap run wrote; a plan is for --plan"),
-		"no record of a run, or cut short: %s", what);
+		"not a record of a run, or truncated (%s)", what);
 }
 
 static int read_json(json_t **ret, const char *path, gpumap_report *report)

@@ -47,15 +47,15 @@ static int read_lines(struct recorded *r, uint32_t *used)
 static int refuse(struct recorded *r, struct span text)
 {
 	const struct reason *why = r->partial_count ? &r->partial[0] : &r->foreign;
-	const char *fix = why->fix ? why->fix : "record the output of nvidia-smi -L";
+	const char *fix = why->fix ? why->fix : "use the output of nvidia-smi -L";
 
 	if (span_trim(text).length == 0)
 		return report_fail(r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
 				   ABOUT(.origin = r->origin, .fix = fix), "the text is empty");
 	return report_fail(r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
-			   ABOUT(.origin = r->origin, .line = why->line, .fix = fix),
-			   "no GPU can be read: %s",
-			   why->text ? why->text : "no line is in a format that is known");
+			   ABOUT(.origin = r->origin, .line = why->line, .fix = fix), "%s%s",
+			   why->text ? "no GPU can be read: " : "",
+			   why->text ? why->text : "the format is not known");
 }
 
 /* A gap in the numbers is a GPU that did not answer, or a listing of only some GPUs. */
@@ -112,7 +112,7 @@ static int parse(struct recorded *r, struct span text)
 	if (nul && !r->lines.decoded)
 		return report_fail(
 			r->report, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY,
-			ABOUT(.origin = r->origin, .fix = "record the output of nvidia-smi -L"),
+			ABOUT(.origin = r->origin, .fix = "use the output of nvidia-smi -L"),
 			"no GPU can be read: a NUL byte at offset %zu, this is not text",
 			(size_t)(nul - text.text));
 	code = read_lines(r, &used);

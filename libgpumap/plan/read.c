@@ -29,7 +29,7 @@ static int reader_refuse(struct plan_reader *reader, const char *member, const c
 	if (reader->r == GPUMAP_OK)
 		reader->r = report_fail(
 			reader->report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
-			ABOUT(.origin = reader->origin, .fix = "write it anew with gpumap plan -o"),
+			ABOUT(.origin = reader->origin, .fix = "write it with gpumap plan -o FILE"),
 			"'%s' %s", member, what);
 	return reader->r;
 }
@@ -514,8 +514,8 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 				   ABOUT(.origin = origin, .line = error.line,
 					 .column = error.column,
-					 .fix = "write it anew with gpumap plan -o"),
-				   "no plan, or cut short: %s", QUOTE(span_of(error.text)));
+					 .fix = "write it with gpumap plan -o FILE"),
+				   "not a plan, or truncated (%s)", QUOTE(span_of(error.text)));
 	r = job_read(ret, o, origin, report);
 	json_decref(o);
 	return r;

@@ -11,7 +11,7 @@
 static const struct recorded_row refuse_rows[] = {
 	{"empty", "", GPUMAP_EINPUT, NULL, "the text is empty", -1},
 	{"blanks", " \n\t\r\n", GPUMAP_EINPUT, NULL, "the text is empty", -1},
-	{"prose", "hello\n", GPUMAP_EINPUT, NULL, NO "no line is in a format that is known", -1},
+	{"prose", "hello\n", GPUMAP_EINPUT, NULL, "the format is not known", -1},
 	{"no devices", "$ nvidia-smi -L\nNo devices were found\n", GPUMAP_EINPUT, NULL,
 	 NO "nvidia-smi printed 'No devices were found'", 2},
 	{"lost", "Unable to determine the device handle for GPU0000:C3:00.0: GPU is lost.\n",
@@ -62,7 +62,7 @@ static const struct recorded_row refuse_rows[] = {
 	 NO "a row has '[Unknown Error]'", 2},
 	{"people", "name,age\nBob,7\n", GPUMAP_EINPUT, NULL, NO "the row 'Bob,7' names no GPU", 2},
 	{"prose about a GPU", "GPU0 X marks the spot\nGPU 0 is fine\n", GPUMAP_EINPUT, NULL,
-	 NO "no line is in a format that is known", -1},
+	 "the format is not known", -1},
 };
 
 static const struct recorded_row partial_rows[] = {
@@ -181,7 +181,7 @@ START_TEST(utf16)
 	check_text("big", big, 2 * sizeof(list), 0, "0 uuid=GPU-" U0 " name=X;", NULL);
 	check_text("odd", little, 2 * sizeof(list) - 1, 0, "0 uuid=GPU-" U0 " name=X;", NULL);
 	check_text("surrogates", "\xff\xfe\x3d\xd8\x00\xde\x3d\xd8z\0\x00\xdc", 12, GPUMAP_EINPUT,
-		   NULL, NO "no line is in a format that is known");
+		   NULL, "the format is not known");
 }
 END_TEST
 
