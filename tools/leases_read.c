@@ -164,6 +164,15 @@ static bool has_gpu(const struct lease_row *row, size_t gpu)
 	return false;
 }
 
+/* Of several MIG instances of a lease that do not exist any more their GPU is left, once. */
+static bool is_listed(const struct leases *leases, size_t gpu, int64_t pid)
+{
+	for (size_t i = 0; pid > 0 && i < leases->count; i++)
+		if (leases->rows[i].pid == pid && has_gpu(&leases->rows[i], gpu))
+			return true;
+	return false;
+}
+
 /* The row of the process; a lease of one that is not visible has a row for each GPU. NULL without
  * memory. */
 static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, int64_t pid)
@@ -201,6 +210,8 @@ static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, vo
 
 	while (unit_device(&units->gpus[gpu]) != device)
 		gpu++;
+	if (slots == 1 && is_listed(g->leases, gpu, pid))
+		return GPUMAP_OK;
 	row = row_of(g, gpu, slots, pid);
 	if (!row)
 		return GPUMAP_ENOMEM;

@@ -84,7 +84,7 @@ static int find(const struct lease_row **ret, const struct leases *leases, const
 			      "write the UUID of the GPU, or pid: before the process");
 	by_gpu = row_of_gpu(leases, gpu, &count);
 	if (count > 1)
-		return refuse(report, what, "is a GPU with several leases, of slots",
+		return refuse(report, what, "is a GPU with several leases",
 			      "name the process of one, as in pid:4711");
 	*ret = gpu != SIZE_MAX ? by_gpu : by_pid;
 	if (*ret)
@@ -122,51 +122,77 @@ static int report_failure(enum revoke_failure failure, const char *what, gpumap_
 	return refuse(report, what, texts[failure].why, texts[failure].fix);
 }
 
-static int revoke_row(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
-		      const char *what, gpumap_report *report)
+/* GPUs and MIG instances of one lease have a row each. */
+static bool is_of_lease(const struct lease_row *row, const struct lease_row *named)
 {
-	size_t count = leases->inventory->count;
-	bool *gpus = calloc(count + 1, sizeof(*gpus));
-	enum revoke_failure *failures = calloc(count + 1, sizeof(*failures)), failure;
-	gpumap_claim *claim = NULL;
-	int r = gpus && failures ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+	return row == named || (row->pid > 0 && row->pid == named->pid);
+}
 
-	for (size_t i = 0; gpus && i < row->count; i++)
-		gpus[row->gpus[i]] = true;
+/* Ends the lease of a row, and marks what became of its GPUs. */
+static int revoke(enum revoke_failure *ret, const struct leases *leases,
+		  const struct lease_row *named, gpumap_report *report)
+{
+	bool *gpus = calloc(leases->inventory->count + 1, sizeof(*gpus));
+	gpumap_claim *claim = NULL;
+	int r = gpus ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+
+	for (size_t i = 0; gpus && i < leases->count; i++)
+		for (size_t k = 0; k < leases->rows[i].count; k++)
+			if (is_of_lease(&leases->rows[i], named))
+				gpus[leases->rows[i].gpus[k]] = true;
 	if (r == GPUMAP_OK)
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
-		r = lease_revoke(failures, claim, leases->inventory, gpus, row->pid,
-				 row->slots > 1 || row->instances, report);
-	failure = r == GPUMAP_OK ? worst(row, failures) : REVOKE_DONE;
-	if (failure != REVOKE_DONE)
-		r = report_failure(failure, what, report);
+		r = lease_revoke(ret, claim, leases->inventory, gpus, named->pid, report);
 	gpumap_claim_free(claim);
 	free(gpus);
-	free(failures);
-	if (r != GPUMAP_OK)
-		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
+}
+
+static void put_row(struct strbuf *buf, const struct leases *leases, const struct lease_row *row)
+{
 	strbuf_printf(buf, "revoked: %s%s%s ", row->slots > 1 ? "a slot of " : "",
 		      row->instances ? "MIG instance" : "GPU", row->count == 1 ? "" : "s");
 	lease_gpus_text(buf, leases, row);
 	if (row->pid > 0)
 		strbuf_printf(buf, ", leased by process %lld, which goes on", (long long)row->pid);
 	strbuf_puts(buf, "\n");
-	return GPUMAP_OK;
+}
+
+/* Puts the rows that were revoked. Returns the first failure of another one. */
+static enum revoke_failure put_rows(struct strbuf *buf, const struct leases *leases,
+				    const struct lease_row *named,
+				    const enum revoke_failure *failures)
+{
+	enum revoke_failure first = REVOKE_DONE;
+
+	for (size_t i = 0; i < leases->count; i++) {
+		const struct lease_row *row = &leases->rows[i];
+
+		if (!is_of_lease(row, named))
+			continue;
+		if (worst(row, failures) == REVOKE_DONE)
+			put_row(buf, leases, row);
+		else if (first == REVOKE_DONE)
+			first = worst(row, failures);
+	}
+	return first;
 }
 
 int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
 		  gpumap_report *report)
 {
+	enum revoke_failure *failures = calloc(leases->inventory->count + 1, sizeof(*failures)),
+			    first = REVOKE_DONE;
 	const struct lease_row *named = NULL;
-	int r = find(&named, leases, what, report);
+	int r = failures ? find(&named, leases, what, report) : GPUMAP_ENOMEM;
 
-	/* GPUs and MIG instances of one lease have a row each. */
-	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++) {
-		const struct lease_row *row = &leases->rows[i];
-
-		if (row == named || (row->pid > 0 && row->pid == named->pid))
-			r = revoke_row(buf, leases, row, what, report);
-	}
-	return r;
+	if (r == GPUMAP_OK)
+		r = revoke(failures, leases, named, report);
+	if (r == GPUMAP_OK)
+		first = put_rows(buf, leases, named, failures);
+	if (first != REVOKE_DONE)
+		r = report_failure(first, what, report);
+	free(failures);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

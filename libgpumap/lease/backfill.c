@@ -29,15 +29,10 @@ static void add_end(const struct ends *ends, size_t g, int64_t taker)
 static void add_slot(struct span gpu, size_t slots, int fd, void *data)
 {
 	const struct ends *ends = data;
-	char name[LEASE_NAME];
+	size_t g = lease_named(ends->units, gpu);
 
-	for (size_t g = 0; slots && g < ends->units->count; g++) {
-		if (ends->sights[g].lease != LEASE_SHARED)
-			continue;
-		lease_name(name, &ends->units->gpus[g]);
-		if (span_is(gpu, name))
-			add_end(ends, g, lease_locker(fd));
-	}
+	if (slots && g < ends->units->count && ends->sights[g].lease == LEASE_SHARED)
+		add_end(ends, g, lease_locker(fd));
 }
 
 int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_inventory *units,

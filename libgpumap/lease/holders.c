@@ -34,25 +34,13 @@ struct walk {
 	void *data;
 };
 
-/* A slot, or an instance. One that does not exist any more counts as its GPU, which it keeps. */
 static void visit_part(struct span part, size_t slots, int fd, void *data)
 {
 	const struct walk *walk = data;
-	size_t found = walk->units->count;
-	char name[LEASE_NAME];
+	size_t g = lease_named(walk->units, part);
 
-	for (size_t g = 0; g < walk->units->count; g++) {
-		lease_name(name, &walk->units->gpus[g]);
-		if (span_is(part, name)) {
-			found = g;
-			break;
-		}
-		if (!slots && !is_instance(&walk->units->gpus[g]) &&
-		    lease_names_instance(part, name))
-			found = g;
-	}
-	if (found < walk->units->count && (!slots || walk->sights[found].lease == LEASE_SHARED))
-		walk->fn(found, slots ? slots : 1, lease_locker(fd), fd, walk->data);
+	if (g < walk->units->count && (!slots || walk->sights[g].lease == LEASE_SHARED))
+		walk->fn(g, slots ? slots : 1, lease_locker(fd), fd, walk->data);
 }
 
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,

@@ -100,6 +100,9 @@ enum lease_state {
 void lease_name(char ret[LEASE_NAME], const gpumap_device *unit);
 /* Whether it is the name of a MIG instance; with `gpu`, of that GPU. */
 bool lease_names_instance(struct span name, const char *gpu);
+/* The unit that has the name. A MIG instance that does not exist any more counts as its GPU, which
+ * its lease keeps. The count of units: there is none. */
+size_t lease_named(const gpumap_inventory *units, struct span name);
 
 /* What the name of a file says, "gpu-UUID", "gpu-UUID-mig-UUID" or
  * "sub-1-4711-gpu-UUID-slot-0-of-4". */

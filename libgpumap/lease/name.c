@@ -41,6 +41,21 @@ bool lease_names_instance(struct span name, const char *gpu)
 	return false;
 }
 
+size_t lease_named(const gpumap_inventory *units, struct span name)
+{
+	size_t gpu = units->count;
+	char own[LEASE_NAME];
+
+	for (size_t g = 0; g < units->count; g++) {
+		lease_name(own, &units->gpus[g]);
+		if (span_is(name, own))
+			return g;
+		if (!is_instance(&units->gpus[g]) && lease_names_instance(name, own))
+			gpu = g;
+	}
+	return gpu;
+}
+
 bool lease_is_part(const struct lease_file_name *name)
 {
 	return name->slots || lease_names_instance(name->gpu, NULL);

@@ -44,7 +44,6 @@ struct ending {
 	const gpumap_inventory *inventory;
 	const bool *gpus; /* those that it has */
 	int64_t taker;    /* the process that took it; 0: not visible */
-	bool parts;       /* it has slots or MIG instances of the GPUs */
 	int level;        /* how many leases it is inside */
 	size_t slots;     /* of so many, if it has slots */
 	int64_t outer;    /* the number in the names of what is inside; -1: those of its parts */
@@ -99,14 +98,14 @@ static void close_files(struct ending *e)
 /* Whether the name is that of a unit that ends, or of the GPU of an instance that does. */
 static bool is_of_units(const struct ending *e, struct span name)
 {
-	char own[LEASE_NAME], gpu[LEASE_NAME];
+	const gpumap_device *units = e->inventory->gpus;
+	size_t named = lease_named(e->inventory, name);
 
-	for (size_t g = 0; g < e->inventory->count; g++) {
-		lease_name(own, &e->inventory->gpus[g]);
-		lease_name(gpu, e->inventory->gpus[g].gpu);
-		if (e->gpus[g] && (span_is(name, own) || span_is(name, gpu)))
+	if (named == e->inventory->count || e->gpus[named])
+		return named < e->inventory->count;
+	for (size_t g = 0; g < e->inventory->count; g++)
+		if (e->gpus[g] && !is_instance(&units[named]) && units[g].gpu == units[named].gpu)
 			return true;
-	}
 	return false;
 }
 
@@ -258,31 +257,18 @@ struct found {
 	bool *leased; /* of each GPU */
 };
 
-/* An instance that does not exist any more is a part of its GPU. */
-static bool is_part_of(struct span part, size_t slots, const gpumap_device *unit)
-{
-	char name[LEASE_NAME];
-
-	lease_name(name, unit);
-	return span_is(part, name) ||
-	       (!slots && !is_instance(unit) && lease_names_instance(part, name));
-}
-
 static void find_part(struct span gpu, size_t slots, int fd, void *data)
 {
 	struct found *found = data;
 	struct ending *e = found->e;
+	size_t g = lease_named(e->inventory, gpu);
 
-	if (lease_locker(fd) != e->taker)
+	if (g == e->inventory->count || !e->gpus[g] || lease_locker(fd) != e->taker)
 		return;
-	for (size_t g = 0; g < e->inventory->count; g++) {
-		if (!e->gpus[g] || !is_part_of(gpu, slots, &e->inventory->gpus[g]))
-			continue;
-		found->leased[g] = true;
-		add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
-		e->outer = -1;
-		e->slots = slots;
-	}
+	found->leased[g] = true;
+	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+	e->outer = -1;
+	e->slots = slots;
 }
 
 /* Which of the units the lease has, and the files of its parts. It may have ended by now, and
@@ -293,7 +279,7 @@ static int find_leased(struct ending *e, bool *leased)
 	int64_t holder;
 
 	for (size_t g = 0; g < e->inventory->count; g++)
-		leased[g] = e->gpus[g] && !e->parts &&
+		leased[g] = e->gpus[g] &&
 			    lease_held(&e->folder, &e->inventory->gpus[g], &holder) == LEASE_HELD &&
 			    holder == e->taker;
 	return lease_slots_each(&e->folder, find_part, &found);
@@ -354,10 +340,10 @@ static void log_revoked(const struct ending *e, const gpumap_claim *claim, const
 }
 
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker, bool parts,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker,
 		 gpumap_report *report)
 {
-	struct ending e = {.inventory = inventory, .gpus = gpus, .taker = taker, .parts = parts};
+	struct ending e = {.inventory = inventory, .gpus = gpus, .taker = taker};
 	bool *leased = calloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 

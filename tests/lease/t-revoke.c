@@ -18,10 +18,10 @@ enum { MOST = 8, NAME = 2 * LEASE_NAME };
 
 /* GPU 1 has an instance. */
 enum { UNIT_GPU, UNIT_OTHER, UNIT_INSTANCE, UNITS };
-enum { INSTANCE }; /* instead of a number of slots */
+enum { INSTANCE, LOST = 1000 }; /* instead of a number of slots */
 
-/* A process leases GPU 0, or a slot of it, or the instance, and locks files. Then the lease is
- * revoked. */
+/* A process leases GPU 0, or a slot of it, or the instance, or one of GPU 1 that does not exist any
+ * more, and locks files. Then the lease is revoked. */
 static const struct {
 	const char *name;
 	size_t slots;
@@ -51,6 +51,11 @@ static const struct {
 	{"inside its instance", INSTANCE, "sub-1-%-gpu-1 sub-1-%-gpu-1-mig-MIG-a sub-2-&-gpu-1",
 	 false, "nnnn"},
 	{"inside another instance", INSTANCE, "sub-1-4711-gpu-1 sub-1-gpu-1", false, "yyn"},
+	{"lost instance", LOST, "", false, "n"},
+	{"lost instance, of another process", LOST, "", true, "y"},
+	{"inside a lost instance", LOST, "sub-1-%-gpu-1 sub-1-%-gpu-1-mig-MIG-lost sub-2-&-gpu-1",
+	 false, "nnnn"},
+	{"inside another lost instance", LOST, "sub-1-4711-gpu-1-mig-MIG-lost", false, "yn"},
 };
 
 static gpumap_inventory *machine, *units;
@@ -91,7 +96,23 @@ static void end(void)
 
 static int unit_of(int row)
 {
-	return rows[row].slots == INSTANCE ? UNIT_INSTANCE : UNIT_GPU;
+	return rows[row].slots == INSTANCE ? UNIT_INSTANCE
+	       : rows[row].slots == LOST   ? UNIT_OTHER
+					   : UNIT_GPU;
+}
+
+/* What the process of a row leases. */
+static bool lock_unit(struct lease_locks *locks, int row)
+{
+	const size_t slots = rows[row].slots;
+	gpumap_device lost = units->gpus[UNIT_INSTANCE];
+	char uuid[] = "MIG-lost";
+
+	lost.uuid = uuid;
+	if (slots == LOST)
+		return lease_lock(locks, &folder, &lost, 1);
+	return lease_lock(locks, &folder, &units->gpus[unit_of(row)],
+			  slots == INSTANCE ? 1 : slots);
 }
 
 static int64_t number_of(int fd)
@@ -137,8 +158,7 @@ static void hold(int row, int ready)
 	char names[MOST][NAME];
 	int64_t slot;
 
-	if (!lease_lock(&locks, &folder, &units->gpus[unit_of(row)],
-			rows[row].slots ? rows[row].slots : 1))
+	if (!lock_unit(&locks, row))
 		_exit(1);
 	slot = number_of(locks.slot);
 	read_files(names, rows[row].files, slot, true);
@@ -184,8 +204,7 @@ static int revoke_row(enum revoke_failure *ret, int row, pid_t pid)
 	bool gpus[UNITS] = {false};
 
 	gpus[unit_of(row)] = true;
-	return lease_revoke(ret, claim, units, gpus, pid,
-			    rows[row].slots > 1 || rows[row].slots == INSTANCE, NULL);
+	return lease_revoke(ret, claim, units, gpus, pid, NULL);
 }
 
 START_TEST(locks)
@@ -202,6 +221,7 @@ START_TEST(locks)
 		ROW_EQ_INT(name, results[i],
 			   i == unit_of(_i) && !rows[_i].other ? REVOKE_DONE : REVOKE_NOT_LEASED);
 	strcpy(names[count], rows[_i].slots == INSTANCE ? "gpu-1-mig-MIG-a"
+			     : rows[_i].slots == LOST   ? "gpu-1-mig-MIG-lost"
 			     : rows[_i].slots > 1       ? "gpu-0-slot-0-of-2"
 							: "gpu-0");
 	for (size_t i = 0; i <= count; i++)
