@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -181,37 +182,42 @@ static int cannot_start(gpumap_report *report)
 
 /* --- the guard -------------------------------------------------------------------------- */
 
-/* Only SIGTERM and SIGKILL end it. */
-static void set_signals(void)
+/* Only SIGTERM and SIGKILL end it. Returns a descriptor that is readable after SIGTERM; -1 with
+ * errno. */
+static int block_signals(void)
 {
-	sigset_t blocked;
+	sigset_t all, term;
 
-	sigfillset(&blocked);
-	sigdelset(&blocked, SIGTERM);
-	signal(SIGTERM, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	return signalfd(-1, &term, SFD_CLOEXEC);
 }
 
-/* Leaves the terminal, the folder and all descriptors of the caller. */
-static bool leave_caller(const struct handover *h, const gpumap_lease *lease,
-			 const struct lease_end *end)
+/* Leaves the terminal, the folder and all descriptors of the caller. Returns what block_signals()
+ * does; -1 with errno. */
+static int leave_caller(const struct handover *h, const gpumap_lease *lease,
+			const struct lease_end *end)
 {
-	const int keep[] = {h->holder.fd, h->holder.folder, h->list[1],
-			    h->stay[0],   end->timer,       end->note.fd};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), signals = -1;
 	int *held = null >= 0 ? lease_descriptors(lease) : NULL;
 
-	if (!held)
-		return false;
-	fflush(NULL);
-	setsid();
-	set_signals();
-	process_title("gpumap-lease", h->holder.pid);
-	/* The user of the lease may revoke it: where Yama is in use, only a parent could. */
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-	drop_inherited(null, keep, ARRAY_SIZE(keep), held);
+	if (held)
+		signals = block_signals();
+	if (signals >= 0) {
+		const int keep[] = {h->holder.fd, h->holder.folder, h->list[1], h->stay[0],
+				    end->timer,   end->note.fd,     signals};
+
+		fflush(NULL);
+		setsid();
+		process_title("gpumap-lease", h->holder.pid);
+		/* Its user may revoke it: where Yama is in use, only a parent could. */
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+		drop_inherited(null, keep, ARRAY_SIZE(keep), held);
+	}
 	free(held);
-	return true;
+	return signals;
 }
 
 static bool is_to_stay(int fd)
@@ -262,17 +268,22 @@ static void tell_terminal(pid_t pid, const char *text)
 	close(fd);
 }
 
-/* Returns when the process or the lease has ended; false: the lease. */
-static bool wait_for_end(const struct process_handle *holder, struct lease_end *end)
+/* Returns when the process has ended, when SIGTERM came, or when the lease has ended; false: the
+ * lease. */
+static bool wait_for_end(const struct process_handle *holder, struct lease_end *end, int signals)
 {
-	struct pollfd ends[] = {{holder->fd, POLLIN, 0}, {end->timer, POLLIN, 0}};
+	struct pollfd ends[] = {
+		{holder->fd, POLLIN, 0}, {end->timer, POLLIN, 0}, {signals, POLLIN, 0}};
 	char text[LEASE_END_TEXT];
 
 	while (!process_handle_ended(holder)) {
 		const char *told;
 
-		if (poll(ends, ARRAY_SIZE(ends), holder->fd >= 0 ? -1 : LOOK_MS) <= 0 ||
-		    !(ends[1].revents & POLLIN))
+		if (poll(ends, ARRAY_SIZE(ends), holder->fd >= 0 ? -1 : LOOK_MS) <= 0)
+			continue;
+		if (ends[2].revents)
+			return true;
+		if (!(ends[1].revents & POLLIN))
 			continue;
 		told = lease_end_look(end, text);
 		if (told)
@@ -302,13 +313,14 @@ static void guard(struct handover *h)
 	gpumap_lease *lease = NULL;
 	struct lease_end end;
 	char *list = NULL;
-	int status = take_lease(h, &lease, &list);
+	int status = take_lease(h, &lease, &list), signals;
 	size_t length = list ? strlen(list) : 0, printed;
 
 	if (status != STATUS_ANSWERED)
 		_exit(status);
 	printed = gpumap_report_count(h->output->report);
-	if (!lease_end_begin(&end, h->limits, lease, getpid()) || !leave_caller(h, lease, &end)) {
+	if (!lease_end_begin(&end, h->limits, lease, getpid()) ||
+	    (signals = leave_caller(h, lease, &end)) < 0) {
 		status = cannot_start(h->output->report);
 		print_report(h->output, printed);
 		gpumap_lease_free(lease);
@@ -322,7 +334,7 @@ static void guard(struct handover *h)
 	}
 	close(h->list[1]);
 	/* The process may have left jobs in the background, which are inside the lease. */
-	if (is_to_stay(h->stay[0]) && wait_for_end(&h->holder, &end))
+	if (is_to_stay(h->stay[0]) && wait_for_end(&h->holder, &end, signals))
 		lease_let_go(lease, LOG_ENDED);
 	lease_end_close(&end);
 	gpumap_lease_free(lease);
