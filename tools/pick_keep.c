@@ -294,18 +294,6 @@ static bool wait_for_end(const struct process_handle *holder, struct lease_end *
 	return true;
 }
 
-/* Takes the lease. Returns an exit status, after its report was printed. */
-static int take_lease(struct handover *h, gpumap_lease **lease, char **list)
-{
-	int status = h->take(lease, list, h->data);
-
-	if (status == STATUS_ANSWERED && process_handle_ended(&h->holder))
-		status = refuse(h, h->holder.pid, "has ended meanwhile",
-				"name a process that goes on");
-	print_report(h->output, h->keep->printed);
-	return status;
-}
-
 /* A lease that is not shown to anyone, or that nothing holds, ends with this process. */
 static void guard(struct handover *h) __attribute__((noreturn));
 static void guard(struct handover *h)
@@ -313,9 +301,10 @@ static void guard(struct handover *h)
 	gpumap_lease *lease = NULL;
 	struct lease_end end;
 	char *list = NULL;
-	int status = take_lease(h, &lease, &list), signals;
+	int status = h->take(&lease, &list, h->data), signals;
 	size_t length = list ? strlen(list) : 0, printed;
 
+	print_report(h->output, h->keep->printed);
 	if (status != STATUS_ANSWERED)
 		_exit(status);
 	printed = gpumap_report_count(h->output->report);
@@ -378,13 +367,44 @@ static bool print_list(const struct handover *h, const char *list, pid_t guard)
 	return printed;
 }
 
+/* Until the guard has a list, or has ended. False: the process that is to hold has ended. */
+static bool wait_for_list(const struct handover *h)
+{
+	struct pollfd ready[] = {{h->list[0], POLLIN, 0}, {h->holder.fd, POLLIN, 0}};
+
+	do {
+		if (poll(ready, ARRAY_SIZE(ready), h->holder.fd >= 0 ? -1 : LOOK_MS) > 0 &&
+		    ready[0].revents)
+			return true;
+	} while (!process_handle_ended(&h->holder));
+	return false;
+}
+
+/* A job that waits for no one would keep its place in the queue. */
+static void end_guard(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int refuse_ended(const struct handover *h)
+{
+	return refuse(h, h->holder.pid, "has ended meanwhile", "name a process that goes on");
+}
+
 /* The guard ends unless it is told to stay. */
 static int follow(const struct handover *h, pid_t pid)
 {
 	CLEANUP_FREE char *list = NULL;
 	size_t size = 0;
-	int error = read_all(h->list[0], MAX_LIST, &list, &size);
+	int error;
 
+	if (!wait_for_list(h)) {
+		end_guard(pid);
+		return refuse_ended(h);
+	}
+	error = read_all(h->list[0], MAX_LIST, &list, &size);
 	if (error) {
 		report_add(h->output->report, FINDING_LAUNCH, NULL,
 			   "the guard of the lease cannot be read: %s", strerror(error));
@@ -392,6 +412,8 @@ static int follow(const struct handover *h, pid_t pid)
 	}
 	if (!size || list[size - 1])
 		return status_of_guard(pid, h->output->report);
+	if (process_handle_ended(&h->holder))
+		return refuse_ended(h);
 	if (!print_list(h, list, pid))
 		return STATUS_MALFORMED;
 	return write_all(h->stay[1], "", 1) == 1 ? STATUS_ANSWERED : was_killed(h->output->report);
