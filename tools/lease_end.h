@@ -19,8 +19,8 @@ bool lease_limits_option(struct lease_limits *limits, const char *name, const ch
 			 bool *failed, gpumap_report *report);
 /* The name of one that was given; NULL: none. */
 const char *lease_limits_given(const struct lease_limits *limits);
-/* Adds the limit that the administrator set (longest of [leases]). GPUMAP_EINPUT after its error:
- * --for is longer. GPUMAP_ENOMEM. */
+/* Adds the limit that the administrator set (longest of [leases]), if this process does not run in
+ * a lease. GPUMAP_EINPUT after its error: --for is longer. GPUMAP_ENOMEM. */
 int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_report *report);
 /* Whether the load of the GPUs is known, if --idle needs it. GPUMAP_EINPUT after its error. */
 int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *lease,

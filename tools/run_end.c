@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "lease/holders.h"
 #include "lease_end.h"
 #include "lease_here.h"
 
@@ -91,7 +92,8 @@ pid_t run_end_begin(const gpumap_lease *lease, const struct run_ranks *ranks)
 	gpumap_claim *claim = NULL;
 	pid_t pid = 0;
 
-	if (lease && find_limits(&limits, &claim)) {
+	/* Inside another lease none of them counts. */
+	if (lease && !*lease->prefix && find_limits(&limits, &claim)) {
 		fflush(NULL);
 		pid = fork();
 		if (pid == 0)

@@ -152,6 +152,19 @@ EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,
 	return r;
 }
 
+bool lease_runs_inside(const gpumap_claim *claim)
+{
+	struct lease_folder folder;
+	bool inside;
+
+	if (!claim->keeper ||
+	    lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
+		return false;
+	inside = lease_nested(&folder, claim->keeper, NULL) == GPUMAP_OK && folder.inside;
+	lease_folder_close(&folder);
+	return inside;
+}
+
 /* Forgets the leases of the units of the lease that this process runs in. */
 static int forget_inside(const struct leases *all, const gpumap_claim *claim)
 {

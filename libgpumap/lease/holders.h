@@ -5,6 +5,9 @@
 
 #include "lease/lease.h"
 
+/* Whether this process runs in a lease; false also if that cannot be seen. */
+bool lease_runs_inside(const gpumap_claim *claim);
+
 /* As gpumap_lease_holders, but of each unit of the inventory (units.h), and those of the lease that
  * this process runs in are not leased. */
 int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory);
