@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The name has the start of the process too, so a note that is left behind is no other process's.
- * Only the user of the process is believed. The file stays open for writing, and locked, as long as
- * the lease lasts: a file of the folder that is closed after writing wakes those who wait, and one
- * that is not locked is left behind.
+ * Only the user of the process is believed, and only a note that is locked: its guard ends the
+ * lease. The file stays open for writing as long as the lease lasts: a file of the folder that is
+ * closed after writing wakes those who wait.
  */
 #include "lease/note.h"
 
@@ -163,7 +163,8 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 	*all_levels.prefix = '\0';
 	if (folder->fd >= 0 && note_name(name, taker))
 		fd = lease_file(&all_levels, name, O_RDONLY, false);
-	if (fd >= 0 && is_of(fd, taker) && read_all(fd, MAX_NOTE, &text, &size) == 0)
+	if (fd >= 0 && lease_locker(fd) > 0 && is_of(fd, taker) &&
+	    read_all(fd, MAX_NOTE, &text, &size) == 0)
 		found = parse(ret, text);
 	if (fd >= 0)
 		close(fd);

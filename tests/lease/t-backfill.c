@@ -154,6 +154,30 @@ START_TEST(of_whole_gpus)
 }
 END_TEST
 
+/* Another process writes the note, and sees to the end of the lease. */
+START_TEST(of_a_guard)
+{
+	pid_t taker = begin_sleeper(0, false), later = begin_sleeper(0, false);
+	struct lease_sight sights[GPUS] = {{.lease = LEASE_HELD, .holder = taker}};
+	struct lease_note_file note, other;
+	int64_t ends[GPUS];
+
+	lease_note_write(&note, claim, taker, &(struct lease_note){5000, -1});
+	ck_assert_int_ge(note.fd, 0);
+	ck_assert_int_eq(backfill_ends(ends, &folder, machine, sights), GPUMAP_OK);
+	ROW_EQ_INT("a note that is locked", ends[0], 5000);
+	close(note.fd);
+	ck_assert_int_eq(backfill_ends(ends, &folder, machine, sights), GPUMAP_OK);
+	ROW_EQ_INT("a guard that was killed ends nothing", ends[0], 0);
+	end_sleeper(taker);
+	lease_note_write(&other, claim, later, &(struct lease_note){5000, -1});
+	ROW_EQ_INT("that of one that has ended is removed", access(note.path, F_OK), -1);
+	lease_note_remove(&other);
+	end_sleeper(later);
+	free(note.path);
+}
+END_TEST
+
 START_TEST(of_slots)
 {
 	struct lease_sight sights[GPUS] = {{.lease = LEASE_SHARED}};
@@ -185,6 +209,7 @@ int main(void)
 	tcase_add_loop_test(pure, ready, 0, ARRAY_SIZE(rows));
 	tcase_add_checked_fixture(files, begin, end);
 	tcase_add_test(files, of_whole_gpus);
+	tcase_add_test(files, of_a_guard);
 	tcase_add_test(files, of_slots);
 	suite_add_tcase(suite, pure);
 	suite_add_tcase(suite, files);
