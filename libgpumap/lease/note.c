@@ -46,6 +46,16 @@ static bool note_name(char ret[LEASE_NAME], int64_t taker)
 	return true;
 }
 
+/* Whether the process of a note goes on. A guard may have made its note, and not locked it yet. */
+static bool is_of_living(const char *name)
+{
+	struct span rest = span_of(name + strlen(NOTE)), pid;
+	char living[LEASE_NAME];
+
+	span_split(&rest, '-', &pid);
+	return note_name(living, span_number(pid, INT32_MAX)) && streq(name, living);
+}
+
 /* Removes notes that no one holds, as far as this user may. The processes of some are not visible
  * here, as those of containers. */
 static void sweep(const struct lease_folder *folder)
@@ -54,7 +64,7 @@ static void sweep(const struct lease_folder *folder)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		int fd = starts_with(entry->d_name, NOTE)
+		int fd = starts_with(entry->d_name, NOTE) && !is_of_living(entry->d_name)
 				 ? lease_file(folder, entry->d_name, O_RDONLY, false)
 				 : -1;
 

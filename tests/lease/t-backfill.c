@@ -169,6 +169,10 @@ START_TEST(of_a_guard)
 	close(note.fd);
 	ck_assert_int_eq(backfill_ends(ends, &folder, machine, sights), GPUMAP_OK);
 	ROW_EQ_INT("a guard that was killed ends nothing", ends[0], 0);
+	/* It could be a note that its guard has made, and not locked yet. */
+	lease_note_write(&other, claim, later, &(struct lease_note){5000, -1});
+	ROW_EQ_INT("the note of a process that goes on stays", access(note.path, F_OK), 0);
+	lease_note_remove(&other);
 	end_sleeper(taker);
 	lease_note_write(&other, claim, later, &(struct lease_note){5000, -1});
 	ROW_EQ_INT("that of one that has ended is removed", access(note.path, F_OK), -1);
