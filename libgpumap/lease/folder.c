@@ -295,8 +295,12 @@ char *lease_fdinfo(int64_t pid, const char *fd)
 	const char *path = PROCESS_PATH(pid, "fdinfo/%s", fd);
 	char *text;
 	size_t size;
+	int error = read_file(path, false, MAX_INFO, &text, &size);
 
-	return read_file(path, false, MAX_INFO, &text, &size) == 0 ? text : NULL;
+	if (!error)
+		return text;
+	errno = error;
+	return NULL;
 }
 
 char *lease_own_fdinfo(int fd)

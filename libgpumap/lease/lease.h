@@ -63,8 +63,8 @@ DIR *lease_folder_list(const struct lease_folder *folder);
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
 int64_t lease_locker(int fd);
-/* What the kernel says about a descriptor of a process. The caller frees it; NULL: it is not
- * visible. */
+/* What the kernel says about a descriptor of a process. The caller frees it; NULL with errno: it is
+ * not visible. */
 char *lease_fdinfo(int64_t pid, const char *fd);
 /* The same of this process, also where /proc shows another pid namespace. */
 char *lease_own_fdinfo(int fd);

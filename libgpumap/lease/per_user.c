@@ -36,80 +36,107 @@ struct count {
 
 /* --- whose lease it is -------------------------------------------------------------------- */
 
-/* Whether the process has this file open, and its lock. */
-static bool has_lock_of(struct count *c, int64_t pid, const struct stat *file)
+/* The files that a lease has locked: its slot or instance, or those of the GPU. */
+struct lock_files {
+	struct stat list[2];
+	size_t count;
+};
+
+/* Closes the descriptor; -1: there is no such file. */
+static void add_file(struct lock_files *files, int fd)
+{
+	if (fd < 0)
+		return;
+	files->count += fstat(fd, &files->list[files->count]) == 0;
+	close(fd);
+}
+
+/* `fd` has the slot or instance open; -1: it is a whole GPU. */
+static struct lock_files find_files(const struct count *c, size_t unit, int fd)
+{
+	const gpumap_device *gpu = &c->units->gpus[unit];
+	struct lock_files files = {.count = 0};
+	char name[LEASE_NAME];
+
+	lease_name(name, gpu);
+	add_file(&files, fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+				 : lease_file(c->folder, name, O_RDONLY, false));
+	if (fd < 0)
+		add_file(&files, lease_vendor(c->folder, gpu));
+	return files;
+}
+
+static bool is_one_of(const struct lock_files *files, const struct stat *st)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (st->st_dev == files->list[i].st_dev && st->st_ino == files->list[i].st_ino)
+			return true;
+	return false;
+}
+
+/* Whether the process has one of the files open, and its lock; `hidden`: what it has open cannot be
+ * seen. */
+static bool has_lock(struct count *c, int64_t pid, const struct lock_files *files, bool hidden)
 {
 	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	bool found = false;
 
 	c->nomem = c->nomem || (!dir && errno == ENOMEM);
-	while (dir && !found && (entry = readdir(dir))) {
+	if (!dir)
+		return hidden;
+	while (!found && (entry = readdir(dir))) {
 		CLEANUP_FREE char *info = NULL;
 		struct stat st;
 		bool exclusive;
 		int64_t taker;
 
-		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || st.st_dev != file->st_dev ||
-		    st.st_ino != file->st_ino)
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || !is_one_of(files, &st))
 			continue;
 		info = lease_fdinfo(pid, entry->d_name);
+		c->nomem = c->nomem || (!info && errno == ENOMEM);
 		found = info && lease_lock_in(&exclusive, &taker, info);
 	}
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	return found;
 }
 
-/* The file that a lease has locked; `fd` has it open, or is -1 for a whole GPU. */
-static bool stat_lock(const struct count *c, size_t unit, int fd, struct stat *ret)
+/* Whether a process of this user holds the lease. Those of other users cannot be seen. */
+static bool is_own(struct count *c, const struct lock_files *files)
 {
-	char name[LEASE_NAME];
-	bool good;
-	int own;
-
-	if (fd >= 0)
-		return fstat(fd, ret) == 0;
-	lease_name(name, &c->units->gpus[unit]);
-	own = lease_file(c->folder, name, O_RDONLY, false);
-	good = own >= 0 && fstat(own, ret) == 0;
-	if (own >= 0)
-		close(own);
-	return good;
-}
-
-/* Whether a process of this user holds the lease, whose taker has ended. Those of other users
- * cannot be seen. */
-static bool is_own(struct count *c, size_t unit, int fd)
-{
+	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	struct stat file;
 	bool own = false;
-	DIR *dir;
 
-	if (!stat_lock(c, unit, fd, &file))
-		return false;
-	dir = opendir("/proc");
 	c->nomem = c->nomem || (!dir && errno == ENOMEM);
 	while (dir && !own && (entry = readdir(dir))) {
 		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
 
 		own = pid > 0 && process_user((pid_t)pid) == (int64_t)geteuid() &&
-		      has_lock_of(c, pid, &file);
+		      has_lock(c, pid, files, false);
 	}
 	if (dir)
 		closedir(dir);
 	return own;
 }
 
-/* -1: it cannot be seen. */
+/* -1: it cannot be seen. The process that took the lease may have ended, and a later one may have
+ * its number. */
 static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
 {
+	const int64_t own = geteuid();
 	struct process_stat stat;
+	struct lock_files files;
+	int64_t user = -1;
 
 	if (pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
-		return process_user((pid_t)pid);
-	return is_own(c, unit, fd) ? (int64_t)geteuid() : -1;
+		user = process_user((pid_t)pid);
+	if (user >= 0 && user != own)
+		return user;
+	files = find_files(c, unit, fd);
+	if (user == own && has_lock(c, pid, &files, true))
+		return own;
+	return is_own(c, &files) ? own : -1;
 }
 
 /* --- counting ----------------------------------------------------------------------------- */

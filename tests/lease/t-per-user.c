@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the administrator sets for leases, and how a user's GPUs are counted. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -344,6 +346,75 @@ START_TEST(counting)
 }
 END_TEST
 
+enum { ME = 65534, THEM = 65533 };
+
+/* A process that took the lock of GPU 0, and one that has it from this, if that gave it away. */
+static const struct {
+	const char *name;
+	uid_t real, effective; /* of the one that took it */
+	uid_t other;           /* to which it gave it away; 0: it did not */
+	size_t want;           /* GPUs of ME */
+} takers[] = {
+	{"one's own", ME, ME, 0, 1},
+	{"another user's", THEM, THEM, 0, 0},
+	{"given to another process", ME, ME, ME, 1},
+	/* As if its number were that of a later process. */
+	{"of another user, by a process that has not the lock", ME, ME, THEM, 0},
+};
+
+/* Begins a process of these users, which locks the file if `takes`, and closes it if not `keeps`.
+ */
+static pid_t begin_process(uid_t real, uid_t effective, int fd, bool takes, bool keeps)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(real, effective, effective) || prctl(PR_SET_DUMPABLE, 1) ||
+		    prctl(PR_SET_PDEATHSIG, SIGKILL) || (takes && flock(fd, LOCK_EX)) ||
+		    (!keeps && close(fd)) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+START_TEST(of_users)
+{
+	struct lease_settings settings = {.gpus_per_user = GPUS};
+	uid_t other = takers[_i].other;
+	struct user_share share;
+	struct machine m;
+	pid_t taker;
+	int fd;
+
+	ck_assert(mkdtemp(folder_path));
+	ck_assert_int_eq(chown(folder_path, ME, ME), 0);
+	ck_assert_int_eq(chmod(folder_path, 01777), 0);
+	machine_begin(&m, 0, 0);
+	fd = lease_file(&m.folder, "gpu-0", O_RDONLY, true);
+	if (other)
+		begin_process(other, other, fd, false, true);
+	taker = begin_process(takers[_i].real, takers[_i].effective, fd, true, !other);
+	close(fd);
+	ck_assert_int_eq(setresuid(ME, ME, ME), 0);
+	ck_assert_int_eq(lease_look(m.sights, &m.folder, m.gpus), GPUMAP_OK);
+	ROW_EQ_INT(takers[_i].name, m.sights[0].holder, taker);
+	ck_assert_int_eq(per_user_look(&share, 1, &settings, &m.folder, m.gpus, m.sights),
+			 GPUMAP_OK);
+	ROW_EQ_INT(takers[_i].name, share.held, takers[_i].want);
+	machine_end(&m);
+	end();
+}
+END_TEST
+
 /* Inside a lease, which was counted when it was taken. */
 START_TEST(inside)
 {
@@ -405,7 +476,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("per-user");
-	TCase *tests = tcase_create("per-user");
+	TCase *tests = tcase_create("per-user"), *users = tcase_create("users");
 
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, settings_text);
@@ -418,5 +489,9 @@ int main(void)
 		tcase_add_test(tests, counting_nomem);
 	}
 	suite_add_tcase(suite, tests);
+	if (geteuid() == 0) {
+		tcase_add_loop_test(users, of_users, 0, ARRAY_SIZE(takers));
+		suite_add_tcase(suite, users);
+	}
 	return unit_run(suite);
 }
