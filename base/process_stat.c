@@ -123,14 +123,26 @@ static bool read_status(struct span *ret, char text[STATUS], pid_t pid, const ch
 	return true;
 }
 
+/* "Uid:\t1000\t1000\t1000\t1000": the real user, and the effective one. */
+static int64_t read_user(pid_t pid, int place)
+{
+	struct span rest, user = {NULL, 0};
+	char text[STATUS];
+	bool found = read_status(&rest, text, pid, "\nUid:\t");
+
+	for (int i = 0; found && i <= place; i++)
+		found = span_split(&rest, '\t', &user);
+	return found ? span_number(user, UINT32_MAX) : -1;
+}
+
 int64_t process_user(pid_t pid)
 {
-	struct span rest, real;
-	char text[STATUS];
+	return read_user(pid, 0);
+}
 
-	return read_status(&rest, text, pid, "\nUid:\t") && span_split(&rest, '\t', &real)
-		       ? span_number(real, UINT32_MAX)
-		       : -1;
+int64_t process_effective_user(pid_t pid)
+{
+	return read_user(pid, 1);
 }
 
 /* "NSpid:\t4711\t1" */

@@ -34,8 +34,9 @@ bool process_stat_read(struct process_stat *ret, pid_t pid);
 
 /* The parent; 0: not known. */
 pid_t process_parent(pid_t pid);
-/* The real user; -1: not known. */
+/* The real user, and the effective one, which owns what the process makes; -1: not known. */
 int64_t process_user(pid_t pid);
+int64_t process_effective_user(pid_t pid);
 /* The numbers of the process in the pid namespaces from this one down to its own. Returns how many;
  * 0: they are not known. */
 enum { MAX_PID_SPACES = 33 };

@@ -91,7 +91,11 @@ static bool has_lock(struct count *c, int64_t pid, const struct lock_files *file
 		bool exclusive;
 		int64_t taker;
 
-		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || !is_one_of(files, &st))
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0) {
+			found = hidden && errno == EACCES;
+			continue;
+		}
+		if (!is_one_of(files, &st))
 			continue;
 		info = lease_fdinfo(pid, entry->d_name);
 		c->nomem = c->nomem || (!info && errno == ENOMEM);
@@ -112,7 +116,7 @@ static bool is_own(struct count *c, const struct lock_files *files)
 	while (dir && !own && (entry = readdir(dir))) {
 		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
 
-		own = pid > 0 && process_user((pid_t)pid) == (int64_t)geteuid() &&
+		own = pid > 0 && process_effective_user((pid_t)pid) == (int64_t)geteuid() &&
 		      has_lock(c, pid, files, false);
 	}
 	if (dir)
@@ -130,7 +134,7 @@ static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
 	int64_t user = -1;
 
 	if (pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
-		user = process_user((pid_t)pid);
+		user = process_effective_user((pid_t)pid);
 	if (user >= 0 && user != own)
 		return user;
 	files = find_files(c, unit, fd);

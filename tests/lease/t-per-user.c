@@ -360,6 +360,8 @@ static const struct {
 	{"given to another process", ME, ME, ME, 1},
 	/* As if its number were that of a later process. */
 	{"of another user, by a process that has not the lock", ME, ME, THEM, 0},
+	{"of a program that runs as another user", ME, THEM, 0, 0},
+	{"of another user, by a program that runs as this one", THEM, ME, 0, 1},
 };
 
 /* Begins a process of these users, which locks the file if `takes`, and closes it if not `keeps`.

@@ -113,8 +113,10 @@ START_TEST(process_status)
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(process_user(getpid()), getuid());
+	ck_assert_int_eq(process_effective_user(getpid()), geteuid());
 	ck_assert_int_eq(process_parent(getpid()), getppid());
 	ck_assert_int_eq(process_user(0), -1);
+	ck_assert_int_eq(process_effective_user(0), -1);
 	ck_assert_int_eq(process_parent(0), 0);
 	ck_assert_uint_eq(process_numbers(numbers, 0), 0);
 }
