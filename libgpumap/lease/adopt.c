@@ -175,6 +175,20 @@ static int lock_all(struct adopting *a, const struct lease_sight *sights)
 	return lease_complete(lease, &a->folder, a->report);
 }
 
+/* More than one user may lease at all. */
+static int check_limit(const struct adopting *a)
+{
+	char place[SETTING_PLACE];
+
+	if (!per_user_applies(&a->settings) || a->lease->count <= a->settings.gpus_per_user)
+		return GPUMAP_OK;
+	return report_fail(a->report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT,
+			   ABOUT(.origin = "--adopt", .fix = "start it with fewer GPUs"),
+			   "process %lld uses %zu GPUs, and a user may lease at most %zu (%s)",
+			   (long long)a->pid, a->lease->count, a->settings.gpus_per_user,
+			   lease_setting_place(place, &a->settings, PKEY_LEASES_gpus_per_user));
+}
+
 /* The limit of GPUs for one user. */
 static int exceeds(const struct adopting *a, const struct user_share *share)
 {
@@ -263,7 +277,7 @@ static int adopt(struct adopting *a)
 	if (r == GPUMAP_OK)
 		r = find_gpus(a);
 	if (r == GPUMAP_OK)
-		r = per_user_check(&a->settings, a->lease->count, a->report);
+		r = check_limit(a);
 	if (r == GPUMAP_OK)
 		r = lock_in_gate(a);
 	if (r == GPUMAP_OK)
