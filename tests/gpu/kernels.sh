@@ -13,13 +13,26 @@ stage_ready() {
 	PATH=$PATH:/usr/local/cuda/bin
 	export PATH
 	command -v nvcc >/dev/null 2>&1 || skip_stage 'nvcc is missing: install the CUDA Toolkit'
-	make -C "$here" -j"$(nproc)" CC="$tools_cc" out="$build" CUDA_ARCH="${CUDA_ARCH:-native}" kernels \
+	kernels_arch=$(arch_here)
+	make -C "$here" -j"$(nproc)" CC="$tools_cc" out="$build" CUDA_ARCH="$kernels_arch" kernels \
 		>"$build/make.log" 2>&1 || {
 		cat "$build/make.log" >&2
 		bail_out 'the kernels cannot be built'
 	}
 	# shellcheck disable=SC2034 # of lib.sh
-	stage_made_by="$gpu_name $(words_of "$build/kernels/kernels" "$here/kernels.sh") $seed"
+	{
+		stage_nvcc=$(nvcc_version)
+		stage_made_by="$gpu_name, sources $(sources_hash kernels), nvcc $stage_nvcc -arch=$kernels_arch${seed:+, seed $seed}"
+	}
+}
+
+# What kernels are built for: the first GPU, by its number, since a record tells what was built.
+arch_here() {
+	capability=$(awk -F '\t' '$1 == "gpu" { print $8; exit }' "$build/facts.txt")
+	case ${CUDA_ARCH:-$capability} in
+	[1-9]*.*) echo "sm_${capability%.*}${capability#*.}" ;;
+	*) echo "${CUDA_ARCH:-native}" ;;
+	esac
 }
 
 stage_step() {

@@ -4,7 +4,7 @@
 #
 #	stage_steps	prints a line "NAME SECONDS TITLE" for each step
 #	stage_ready	finds what all steps need, or ends by skip_stage or bail_out; sets stage_made_by, words
-#			that change when earlier records are no longer true
+#			that change when earlier records are no longer true (made-by.sh), and stage_nvcc
 #	stage_step NAME	does the step: figures on standard output; status 0 or 1, or ends by skip_step REASON
 #
 # Each step is a process of its own, so that it has a time limit.
@@ -112,8 +112,7 @@ record_head() {
 		"$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	[ ! -e "$top/VERSION" ] || printf 'bundle\t%s\n' "$(head -n 1 "$top/VERSION")"
 	cat "$build/facts.txt"
-	printf 'nvcc\t%s\n' "$( (nvcc --version || /usr/local/cuda/bin/nvcc --version) 2>/dev/null |
-		sed -n 's/.*release.*, V//p' | head -n 1)"
+	printf 'nvcc\t%s\n' "${stage_nvcc:-}"
 	printf 'cpu\t%s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
 	printf 'system\t%s\n' "$(uname -sr)"
 	printf 'made by\t%s\n' "${stage_made_by:-}"
@@ -133,11 +132,6 @@ record_end() {
 # was_done FILE: the step succeeded before, with these programs and on this kind of GPU
 was_done() {
 	[ -e "$1" ] && grep -qx 'result	ok' "$1" && grep -qxF "made by	$stage_made_by" "$1"
-}
-
-# words_of FILE...: a number that changes with them
-words_of() {
-	cat "$@" 2>/dev/null | cksum | tr ' ' -
 }
 
 # --- a stage --------------------------------------------------------------------------------

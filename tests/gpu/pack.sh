@@ -3,6 +3,7 @@
 # pack.sh programs SOURCE LIBTOOL DIR PROGRAM...: what `make gpu-programs` does, in the build folder:
 #	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib, with the module for
 #	MPI. The system's own (libc, the compiler's), MPI's and NVIDIA's are looked for where they run.
+#	DIR/build.txt describes how they were built.
 # pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, gets sources,
 #	data and run-all, and FILE, a tar.xz, all of it. GPU_DATA is a folder with CIFAR-10's binary files
 #	(data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with xz or not), of which 10,000
@@ -56,6 +57,27 @@ pack_programs() {
 	for program in "$@"; do
 		[ -x "$dir/bin/${program##*/}" ] || die "$program was not copied"
 	done
+	describe_build >"$dir/build.txt"
+}
+
+# makefile_value NAME: of the build folder, with words that one space divides
+makefile_value() {
+	sed -n "s/^$1 = //p" Makefile | head -n 1 | xargs
+}
+
+# Whoever builds the same sources the same way has the same lines, wherever that is.
+describe_build() {
+	flags=
+	for name in CPPFLAGS HARDENING_CFLAGS SANITIZER_CFLAGS COVERAGE_CFLAGS CFLAGS LDFLAGS; do
+		flags="$flags $(makefile_value $name)"
+	done
+	# shellcheck disable=SC2046 # a command with arguments
+	printf 'compiler\t%s\n' "$($(makefile_value CC) --version 2>/dev/null | head -n 1)"
+	printf 'flags\t%s\n' "$(printf '%s' "$flags" | xargs)"
+	printf 'configured\t%s\n' "$(short_hash <config.h)"
+	nvcc=$(makefile_value NVCC)
+	[ -z "$nvcc" ] || printf 'nvcc\t%s\nnvcc flags\t%s\n' "$(nvcc_version "$nvcc")" \
+		"-arch=$(makefile_value CUDA_ARCH) $(makefile_value NVCCFLAGS)"
 }
 
 # --- data -----------------------------------------------------------------------------------
@@ -106,12 +128,13 @@ pack_data() {
 
 # --- the bundle -----------------------------------------------------------------------------
 
-# The sources that the stages build. They are small, so whole folders are packed.
+# The sources that the stages build, and those that their records depend on. They are small, so whole folders are packed.
 pack_sources() {
-	(cd "$source" && find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
+	(cd "$source" && { for stage in kernels train peer; do sources_of $stage; done
+		find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
-		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print &&
-		printf '%s\n' LICENSE bench/gpu-peer.py bench/peer.py bench/sums.sh) >"$dir/.files" || exit 1
+		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print
+		echo LICENSE; } | sort -u) >"$dir/.files" || exit 1
 	(cd "$source" && tar -cf - -T "$dir/.files") | (cd "$dir" && tar -xf -) || exit 1
 	rm -f "$dir/.files"
 	cat >"$dir/run-all" <<'RUN'
@@ -157,6 +180,8 @@ pack_bundle() {
 
 [ $# -ge 4 ] || die 'see the head of pack.sh'
 what=$1 source=$(cd "$2" && pwd) || exit 1
+# shellcheck source=tests/gpu/made-by.sh
+. "$source/tests/gpu/made-by.sh"
 shift 2
 case $what in
 programs) pack_programs "$@" ;;

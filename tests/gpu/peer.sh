@@ -16,7 +16,7 @@ stage_steps() {
 stage_ready() {
 	find_python
 	need_trainer
-	stage_made_by="$stage_made_by $torch $(words_of "$top/bench/gpu-peer.py" "$top/bench/peer.py")"
+	stage_made_by="$stage_made_by, $torch"
 	# What PyTorch compiles is kept, so that a step that ran out of time can go on with it.
 	TORCHINDUCTOR_CACHE_DIR=$build/inductor
 	export TORCHINDUCTOR_CACHE_DIR

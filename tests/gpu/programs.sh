@@ -2,8 +2,8 @@
 # shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
 # gpumap-train, its libraries and its data, for the stages that run it.
 
-# Sets programs, the folder of gpumap-train and of the test programs, and programs_lib, that of the
-# libraries that were packed with them.
+# Sets programs, the folder of gpumap-train and of the test programs, programs_lib, that of the libraries that were
+# packed with them, and programs_built, the file that describes how they were built.
 find_programs() {
 	built=${GPUMAP_GPU_PROGRAMS:-$top/_build/main}
 	programs=$top/bin programs_lib=$top/lib
@@ -18,6 +18,7 @@ find_programs() {
 	fi
 	[ -x "$programs/gpumap-train" ] || bail_out \
 		"there is no gpumap-train in $built: say ./dev build, or name a build by GPUMAP_GPU_PROGRAMS"
+	programs_built=${programs%/bin}/build.txt
 	export programs programs_lib
 }
 
@@ -50,8 +51,20 @@ need_trainer() {
 	need_driver
 	find_data
 	# shellcheck disable=SC2034 # of lib.sh
-	stage_made_by="$gpu_name $(words_of "$programs"/gpumap "$programs"/gpumap-train "$programs"/t-cuda-* "$programs/collective" \
-		"$programs/exposed" "$here/$stage.sh" "$here"/*.awk)"
+	{
+		stage_made_by="$gpu_name, sources $(sources_hash "$stage"), build $(programs_hash)"
+		stage_nvcc=$(build_value nvcc "$programs_built")
+	}
+}
+
+# Programs that nothing describes are described by their bytes.
+programs_hash() {
+	if [ -e "$programs_built" ]; then
+		short_hash <"$programs_built"
+	else
+		cat "$programs"/gpumap-train "$programs"/gpumap "$programs"/t-cuda-* "$programs/collective" \
+			"$programs/exposed" 2>/dev/null | short_hash
+	fi
 }
 
 # A runtime of CUDA wants a driver for its major version.
