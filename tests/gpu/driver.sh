@@ -12,11 +12,11 @@ driver_stage() {
 	if grep -q '^1\.\.3$' "$build/driver.tap" && look_at_gpu; then
 		mkdir -p "$build/results"
 		{
-			record_head driver-visible "run-all driver $*"
-			record_end "$driver_status" $(($(date +%s) - driver_begin))
+			record_begin driver-visible "run-all driver $*"
 			grep -v 'the record is' "$build/driver.tap"
 			sed -n 's/^# //p' "$driver_record"
 		} >"$build/results/driver.txt"
+		record_end "$build/results/driver.txt" "$(result_of "$driver_status")" $(($(date +%s) - driver_begin))
 	fi
 	exit "$driver_status"
 }

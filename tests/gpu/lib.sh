@@ -2,12 +2,12 @@
 # shellcheck shell=sh disable=SC2154 # variables of run-all and of the stages
 # Steps, their records, and what is on this machine. A stage's file has
 #
-#	stage_steps	prints a line "NAME SECONDS TITLE" for each step
+#	stage_steps	prints a line "NAME SECONDS TITLE" for each step, which takes about so many seconds
 #	stage_ready	finds what all steps need, or ends by skip_stage or bail_out; sets stage_made_by, words
 #			that change when earlier records are no longer true (made-by.sh), and stage_nvcc
 #	stage_step NAME	does the step: figures on standard output; status 0 or 1, or ends by skip_step REASON
 #
-# Each step is a process of its own, so that it has a time limit.
+# Each step is a process of its own, so that it has a time limit: three times what it takes.
 
 bail_out() {
 	echo "Bail out! $1"
@@ -106,8 +106,9 @@ need_libraries() {
 
 # --- records ------------------------------------------------------------------------------
 
-# record_head STEP COMMAND
-record_head() {
+# record_begin STEP COMMAND: what a record has before the output of its step. It says "unfinished" until record_end
+# changes that, so whatever ends the machine, what a step had found is in a record.
+record_begin() {
 	printf 'stage\t%s\nstep\t%s\ncommand\t%s\ndate\t%s\n' "$stage" "$1" "$2" \
 		"$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	[ ! -e "$top/VERSION" ] || printf 'bundle\t%s\n' "$(head -n 1 "$top/VERSION")"
@@ -116,17 +117,25 @@ record_head() {
 	printf 'cpu\t%s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
 	printf 'system\t%s\n' "$(uname -sr)"
 	printf 'made by\t%s\n' "${stage_made_by:-}"
+	printf 'seconds\t-\nresult\tunfinished\n\n'
 }
 
-# record_end STATUS SECONDS
+# record_end FILE RESULT SECONDS
 record_end() {
+	awk -v result="$2" -v seconds="$3" '
+		/^$/ { body = 1 }
+		!body && /^seconds\t/ { $0 = "seconds\t" seconds }
+		!body && /^result\t/ { $0 = "result\t" result }
+		{ print }' "$1" >"$1.new" && mv "$1.new" "$1"
+}
+
+# result_of STATUS
+result_of() {
 	case $1 in
-	0) result=ok ;;
-	77) result=skipped ;;
-	124 | 137) result='FAILED (time limit)' ;;
-	*) result="FAILED (status $1)" ;;
+	0) echo ok ;;
+	77) echo skipped ;;
+	*) echo "FAILED (status $1)" ;;
 	esac
-	printf 'seconds\t%s\nresult\t%s\n\n' "$2" "$result"
 }
 
 # was_done FILE: the step succeeded before, with these programs and on this kind of GPU
@@ -142,16 +151,17 @@ stage_usage() {
 }
 
 read_options() {
-	only='' fresh=no seconds=460 one='' seed=${seed:-}
+	only='' fresh=no seconds=460 limit='' one='' seed=${seed:-}
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--fresh) fresh=yes ;;
 		--list) stage_steps && exit 0 ;;
-		--only | --seconds | --seed | --step)
+		--only | --seconds | --limit | --seed | --step)
 			[ $# -gt 1 ] || stage_usage "$1 needs a value"
 			case $1 in
 			--only) only=$2 ;;
 			--seconds) seconds=$2 ;;
+			--limit) limit=$2 ;;
 			--seed) seed=$2 ;;
 			--step) one=$2 ;;
 			esac
@@ -161,13 +171,17 @@ read_options() {
 		esac
 		shift
 	done
-	case $seconds in
-	'' | *[!0-9]*) stage_usage "--seconds '$seconds' is not a number" ;;
-	esac
-	case $seed in
-	*[!0-9]*) stage_usage "--seed '$seed' is not a number" ;;
-	esac
+	need_number --seconds "${seconds:-none}"
+	need_number --limit "$limit"
+	need_number --seed "$seed"
 	export seed
+}
+
+# need_number OPTION VALUE
+need_number() {
+	case $2 in
+	*[!0-9]*) stage_usage "$1 '$2' is not a number" ;;
+	esac
 }
 
 # The steps that were asked for.
@@ -181,28 +195,42 @@ chosen_steps() {
 	done
 }
 
-# do_step NAME LIMIT FILE: runs the step and writes its record; returns its status. A step that had less than LIMIT and
-# ran out of time gives no result and status 75.
+# do_step NAME LIMIT FILE: runs the step, whose output goes to its record as it comes; returns its status. That is 75 if
+# the step had less than LIMIT and ran out of time.
 do_step() {
 	begin=$(date +%s)
-	rm -f "$3"
 	left=$((start + seconds - begin))
 	[ "$left" -lt "$2" ] || left=$2
-	timeout -k 5 "$left" sh "$here/run-all" "$stage" --step "$1" </dev/null >"$3.out" 2>"$3.err"
-	step_status=$?
-	if [ "$left" -lt "$2" ]; then
-		case $step_status in
-		124 | 137) return 75 ;;
-		esac
-	fi
-	{
-		record_head "$1" "run-all $stage --only $1"
-		record_end "$step_status" $(($(date +%s) - begin))
-		cat "$3.out"
-		[ "$step_status" -eq 0 ] || tail -n 20 "$3.err" | sed 's/^/stderr	/'
-	} >"$3.new"
-	mv "$3.new" "$3" && rm -f "$3.out" "$3.err"
+	record_begin "$1" "run-all $stage --only $1" >"$3"
+	timeout -k 5 "$left" sh "$here/run-all" "$stage" --step "$1" </dev/null >>"$3" 2>"$3.err" &
+	step_pid=$!
+	wait "$step_pid"
+	step_status=$? step_pid='' took=$(($(date +%s) - begin))
+	case $step_status in
+	124 | 137)
+		result="FAILED (unfinished: it was ended after $took s, its limit)"
+		if [ "$left" -lt "$2" ]; then
+			result="unfinished (there were $left s)" step_status=75
+		fi
+		;;
+	*) result=$(result_of "$step_status") ;;
+	esac
+	record_end "$3" "$result" "$took"
+	[ "$step_status" -eq 0 ] || tail -n 20 "$3.err" | sed 's/^/stderr	/' >>"$3"
+	rm -f "$3.err"
 	return "$step_status"
+}
+
+# interrupted SIGNAL STATUS: ends the step in progress
+interrupted() {
+	trap '' TERM INT HUP
+	if [ "$step_pid" ]; then
+		kill -TERM "$step_pid"
+		wait "$step_pid"
+		record_end "$file" "unfinished (SIG$1)" $(($(date +%s) - begin))
+	fi
+	gather_results
+	exit "$2"
 }
 
 # say_step NUMBER NAME TITLE STATUS FILE
@@ -213,10 +241,7 @@ say_step() {
 		echo "ok $1 - $stage: $3 ($2) # SKIP $(sed -n 's/^skipped	//p' "$5")"
 		echo "SKIP: $stage: $2: $(sed -n 's/^skipped	//p' "$5")" >&2
 		;;
-	75)
-		echo "ok $1 - $stage: $3 ($2) # SKIP no time left: the same command does it"
-		return
-		;;
+	75) echo "ok $1 - $stage: $3 ($2) # SKIP $(sed -n 's/^result	//p' "$5"): the same command does it again" ;;
 	*) echo "not ok $1 - $stage: $3 ($2): $(sed -n 's/^result	//p' "$5")" ;;
 	esac
 	sed '1,/^$/d; s/^/#   /' "$5"
@@ -225,31 +250,38 @@ say_step() {
 # Everything the stage has found, in the order of its steps.
 gather_results() {
 	mkdir -p "$build/results"
-	stage_steps | while read -r name _; do
-		[ ! -e "$records/$name.txt" ] || { cat "$records/$name.txt" && echo; }
+	stage_steps | while read -r step _; do
+		[ ! -e "$records/$step.txt" ] || { cat "$records/$step.txt" && echo; }
 	done >"$build/results/$stage.txt"
 	echo "# the record of the stage is $build/results/$stage.txt"
 }
 
+# count_step STATUS
+count_step() {
+	say_step "$number" "$name" "$title" "$1" "$file"
+	case $1 in
+	0 | 77) ;;
+	75) waiting=$((waiting + 1)) ;;
+	*) failed=$((failed + 1)) ;;
+	esac
+}
+
 run_steps() {
-	number=0 failed=0 waiting=0
-	while read -r name limit title; do
+	number=0 failed=0 waiting=0 step_pid=''
+	trap 'interrupted TERM 143' TERM
+	trap 'interrupted INT 130' INT
+	trap 'interrupted HUP 129' HUP
+	while read -r name about title; do
 		number=$((number + 1)) file=$records/$name.txt
 		if was_done "$file"; then
 			echo "ok $number - $stage: $title ($name), done before"
-			continue
+		elif [ $((start + seconds - $(date +%s))) -lt "$about" ]; then
+			echo "ok $number - $stage: $title ($name) # SKIP no time left: the same command does it"
+			waiting=$((waiting + 1))
+		else
+			do_step "$name" "${limit:-$((3 * about))}" "$file"
+			count_step $?
 		fi
-		status=75
-		if [ $((start + seconds - $(date +%s))) -ge $((limit / 2)) ]; then
-			do_step "$name" "$limit" "$file"
-			status=$?
-		fi
-		say_step "$number" "$name" "$title" "$status" "$file"
-		case $status in
-		0 | 77) ;;
-		75) waiting=$((waiting + 1)) ;;
-		*) failed=$((failed + 1)) ;;
-		esac
 	done <"$build/steps.txt"
 	gather_results
 	[ "$failed" -eq 0 ] || exit 1

@@ -6,10 +6,10 @@
 stage_steps() {
 	for type in bf16 tf32 fp16; do
 		for batch in 32 512 4096; do
-			echo "speed-$type-$batch 400 $type, batch $batch: speed beside PyTorch's"
+			echo "speed-$type-$batch 130 $type, batch $batch: speed beside PyTorch's"
 		done
-		[ $type != bf16 ] || echo 'start 200 from the start to the end of the first step'
-		[ $type != bf16 ] || echo 'memory 200 memory of the device at most'
+		[ $type != bf16 ] || echo 'start 60 from the start to the end of the first step'
+		[ $type != bf16 ] || echo 'memory 180 memory of the device at most'
 	done
 }
 
@@ -110,6 +110,7 @@ step_start() {
 		watch_ours 32 1
 		watch_peer eager 32 1
 		watch_peer best 32 1
+		table 2 "so far	$round of 3	start, seconds, batch 32"
 	done
 	table 2 "start, seconds, batch 32, $round rounds" 5
 }

@@ -5,34 +5,33 @@
 
 stage_steps() {
 	for program in $(test_programs); do
-		echo "test-${program##*/} 400 the tests of ${program##*/}"
+		echo "test-${program##*/} 90 the tests of ${program##*/}"
 	done
-	echo 'losses-fp32 60 100 steps of SGD, the losses of the CPU'
-	for type in tf32 bf16 fp16; do
-		echo "losses-$type 60 100 steps of SGD, the losses of the CPU"
+	for type in fp32 bf16 tf32 fp16; do
+		echo "losses-$type 12 100 steps of SGD, the losses of the CPU"
 	done
-	for type in fp32 tf32 bf16 fp16; do
-		echo "bits-$type 30 twice the same bits"
+	for type in fp32 bf16 tf32 fp16; do
+		echo "bits-$type 8 twice the same bits"
 	done
 	for mode in dp ddp mp; do
-		echo "mode-$mode 60 $mode on one card, the losses of single"
+		echo "mode-$mode 10 $mode on one card, the losses of single"
 	done
-	echo 'resume 60 a checkpoint, and the losses after it'
-	echo 'errors 300 20 calls that fail, and the checkpoint after them'
-	echo 'one-rank 240 ddp of one rank takes what single takes'
+	echo 'resume 10 a checkpoint, and the losses after it'
+	echo 'errors 100 20 calls that fail, and the checkpoint after them'
+	echo 'one-rank 80 ddp of one rank takes what single takes'
 	for batch in 32 512 4096; do
-		echo "exposed-$batch 150 communication beside backward and behind it"
+		echo "exposed-$batch 40 communication beside backward and behind it"
 	done
-	echo 'sums-nccl 60 all-reduce by NCCL, time by size'
-	echo 'verify 240 gpumap verify finds nothing in ddp with NCCL'
-	echo 'sums-cpu 150 all-reduce on the CPU, time by size'
+	echo 'sums-nccl 15 all-reduce by NCCL, time by size'
+	echo 'verify 160 gpumap verify finds nothing in ddp with NCCL'
+	echo 'sums-cpu 60 all-reduce on the CPU, time by size'
 	for type in bf16 fp16 tf32 fp32; do
 		for batch in 32 512 4096; do
-			echo "speed-$type-$batch 150 images per second"
+			echo "speed-$type-$batch 14 images per second"
 		done
 	done
-	echo 'start 120 from the start to the first step, and memory'
-	echo 'accuracy 240 test accuracy is that of the CPU'
+	echo 'start 25 from the start to the first step, and memory'
+	echo 'accuracy 80 test accuracy is that of the CPU'
 }
 
 # The test programs that were built with the real libraries; before they are built, their names in the build.
@@ -260,6 +259,11 @@ speed_of() {
 	awk -v precision="$2" -v batch="$3" -f "$here/speed.awk" "$1"
 }
 
+# so_far ROUND WORDS: medians after each round, for a step that does not come to its end
+so_far() {
+	printf 'so far\t%s\t%s\n' "$1" "$2"
+}
+
 median() {
 	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
@@ -268,6 +272,7 @@ step_speed() {
 	for run in 1 2 3; do
 		fast "$run.json" "$1" "$2" "$(steps_of "$2")"
 		speed_of "$run.json" "$1" "$2" >>speeds.txt || fail_step "$(cat speeds.txt)"
+		so_far "$run of 3" "$(cut -d ' ' -f 1 speeds.txt | median) us a step"
 	done
 	middle=$(cut -d ' ' -f 1 speeds.txt | median)
 	grep "^$middle " speeds.txt | head -n 1 | awk -v type="$1" -v batch="$2" '{
@@ -308,6 +313,8 @@ step_one_rank() {
 			for mode in single ddp; do
 				speed_of $mode.json bf16 $batch >>$mode.txt || fail_step "$(tail -n 1 $mode.txt)"
 			done
+			so_far "$run of 5" "batch $batch	single $(cut -d ' ' -f 1 single.txt | median) us	ddp $(cut \
+				-d ' ' -f 1 ddp.txt | median) us"
 		done
 		printf '%d %s %s\n' $batch "$(cut -d ' ' -f 1 single.txt | median)" \
 			"$(cut -d ' ' -f 1 ddp.txt | median)" >>both.txt
@@ -396,6 +403,7 @@ step_start() {
 				--evaluate-every 0 >out.txt 2>err.txt || fail_step "gpumap-train: $(tail -n 1 err.txt)"
 			awk '$1 == "seconds" { print $2 }' watched.txt >>seconds.txt
 			awk '$1 == "memory" { print $2 }' watched.txt >>memory.txt
+			so_far "$run of 3" "batch $batch	$(median <seconds.txt) s"
 		done
 		printf 'start\tbatch %d\t%s s\tmemory %s bytes of the device\n' "$batch" "$(median <seconds.txt)" \
 			"$(sort -n memory.txt | tail -n 1)"
@@ -420,6 +428,7 @@ step_accuracy() {
 			printf '%s %s\n' $type "$(sed -n 's/.*"evaluation".*"accuracy":\([^,}]*\).*/\1/p' run.json |
 				tail -n 1)" >>accuracies.txt
 		done
+		so_far "seed $seed" "$(tail -n 3 accuracies.txt | tr '\n' '	')"
 	done
 	awk '{ sum[$1] += 100 * $2; all[$1] = all[$1] sprintf(" %.2f", 100 * $2) } END {
 		for (type in sum) {
