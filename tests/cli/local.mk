@@ -52,7 +52,7 @@ bundle_tests = \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)
 EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
-	tests/cli/explain.py tests/cli/explain.tsv tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/valgrind.py \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/valgrind.py \
 	tests/cli/plan.py tests/cli/plan.tsv
 
 # The command, with allocations that can fail.

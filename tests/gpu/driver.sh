@@ -5,7 +5,7 @@
 driver_stage() {
 	driver_record=$build/driver-visible.tsv driver_begin=$(date +%s)
 	build_tools
-	"$build/driver-visible" --record "$driver_record" "$@" >"$build/driver.tap"
+	"$tools/driver-visible" --record "$driver_record" "$@" >"$build/driver.tap"
 	driver_status=$?
 	cat "$build/driver.tap"
 	# A skip and a wrong option leave no result.

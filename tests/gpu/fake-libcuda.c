@@ -7,6 +7,7 @@
  *	FAKE_CUDA_INIT       what cuInit returns
  *	FAKE_CUDA_HANG       cuInit never returns
  *	FAKE_CUDA_QUIRK      a GPU named twice counts once
+ *	FAKE_CUDA_CAPABILITY the compute capability of all, "9.0"
  *
  * and CUDA_VISIBLE_DEVICES by the documented rules.
  */
@@ -19,7 +20,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { MAX = 64, NO_DEVICE = 100, INVALID = 1 };
+enum { MAX = 64, NO_DEVICE = 100, INVALID = 1, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76 };
 
 struct gpu {
 	char uuid[41]; /* with GPU- */
@@ -36,6 +37,7 @@ int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetName(char *name, int size, int device);
 int cuDeviceGetUuid_v2(unsigned char uuid[16], int device);
 int cuDeviceGetPCIBusId(char *pci, int size, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
 
 static void read_gpus(const char *text)
 {
@@ -192,5 +194,18 @@ API int cuDeviceGetUuid_v2(unsigned char uuid[16], int device)
 API int cuDeviceGetPCIBusId(char *pci, int size, int device)
 {
 	snprintf(pci, (size_t)size, "%s", visible[device].pci);
+	return 0;
+}
+
+API int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	const char *text = getenv("FAKE_CUDA_CAPABILITY");
+	int major, minor;
+
+	(void)device;
+	if (!text || sscanf(text, "%d.%d", &major, &minor) != 2 ||
+	    (attribute != COMPUTE_MAJOR && attribute != COMPUTE_MINOR))
+		return INVALID;
+	*value = attribute == COMPUTE_MAJOR ? major : minor;
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
-# Stage kernels: the trainer's kernels against their references, built here by nvcc.
+# Stage kernels: the trainer's kernels against their references, as they were packed or built here by nvcc.
 
 stage_steps() {
 	echo 'compare 60 kernels agree with their references, and their speed'
@@ -12,26 +12,42 @@ stage_steps() {
 stage_ready() {
 	PATH=$PATH:/usr/local/cuda/bin
 	export PATH
+	kernels=$top/bin/kernels stage_nvcc=$(build_value nvcc "$top/build.txt")
+	kernels_flags=$(build_value 'nvcc flags' "$top/build.txt")
+	if ! starts "$kernels" || ! made_for "${kernels_flags%% *}"; then
+		build_kernels
+	fi
+	export kernels
+	# shellcheck disable=SC2034 # of lib.sh
+	stage_made_by="$gpu_name, sources $(sources_hash kernels), nvcc $stage_nvcc $kernels_flags${seed:+, seed $seed}"
+}
+
+build_kernels() {
 	command -v nvcc >/dev/null 2>&1 || skip_stage 'nvcc is missing: install the CUDA Toolkit'
 	kernels_arch=$(arch_here)
-	make -C "$here" -j"$(nproc)" CC="$tools_cc" out="$build" CUDA_ARCH="$kernels_arch" kernels \
-		>"$build/make.log" 2>&1 || {
-		cat "$build/make.log" >&2
-		bail_out 'the kernels cannot be built'
-	}
-	# shellcheck disable=SC2034 # of lib.sh
-	{
-		stage_nvcc=$(nvcc_version)
-		stage_made_by="$gpu_name, sources $(sources_hash kernels), nvcc $stage_nvcc -arch=$kernels_arch${seed:+, seed $seed}"
-	}
+	build_here kernels 'nvcc and a C++ compiler are needed'
+	kernels=$build/kernels/kernels stage_nvcc=$(nvcc_version) kernels_flags="-arch=$kernels_arch -O2"
+}
+
+gpu_capability() {
+	awk -F '\t' '$1 == "gpu" { print $7; exit }' "$build/facts.txt"
 }
 
 # What kernels are built for: the first GPU, by its number, since a record tells what was built.
 arch_here() {
-	capability=$(awk -F '\t' '$1 == "gpu" { print $8; exit }' "$build/facts.txt")
-	case ${CUDA_ARCH:-$capability} in
-	[1-9]*.*) echo "sm_${capability%.*}${capability#*.}" ;;
+	case ${CUDA_ARCH:-$(gpu_capability)} in
+	[1-9]*.*) echo "sm_$(gpu_capability | tr -d .)" ;;
 	*) echo "${CUDA_ARCH:-native}" ;;
+	esac
+}
+
+# made_for -arch=ARCH: such kernels run on the first GPU. Those of an older one of the same generation do.
+made_for() {
+	capability=$(gpu_capability)
+	case $1 in
+	-arch=all*) return 0 ;;
+	-arch=sm_"${capability%.*}"[0-9]) [ "${1#-arch=sm_"${capability%.*}"}" -le "${capability#*.}" ] ;;
+	*) false ;;
 	esac
 }
 
@@ -56,7 +72,7 @@ tested() {
 }
 
 step_compare() {
-	tested tap.txt "$build/kernels/kernels" --record kernels.tsv
+	tested tap.txt "$kernels" --record kernels.tsv
 	compare_status=$?
 	[ -s kernels.tsv ] || fail_step "$(cat tap.txt err.txt | head -n 1)"
 	cat kernels.tsv
@@ -69,7 +85,7 @@ step_sanitize() {
 	tool=$1
 	shift
 	command -v compute-sanitizer >/dev/null 2>&1 || skip_step 'compute-sanitizer is missing'
-	if tested tap.txt compute-sanitizer --tool "$tool" --error-exitcode 77 "$build/kernels/kernels" \
+	if tested tap.txt compute-sanitizer --tool "$tool" --error-exitcode 77 "$kernels" \
 		--small "$@"; then
 		printf 'clean\t%s\n' "$(grep -a '^========= .*SUMMARY' tap.txt | tail -n 1)"
 	elif grep -aq '^1\.\.' tap.txt; then

@@ -33,13 +33,39 @@ fail_step() {
 
 # --- this machine -----------------------------------------------------------------------
 
+# Sets tools, the folder of facts and driver-visible. Those of a bundle are taken if they start here: an older C library
+# would not let them.
 build_tools() {
-	tools_cc=${CC:-cc}
-	command -v "$tools_cc" >/dev/null 2>&1 || tools_cc=gcc
-	if ! make -C "$here" CC="$tools_cc" out="$build" >"$build/make.log" 2>&1; then
-		cat "$build/make.log" >&2
-		bail_out 'the programs of tests/gpu cannot be built (make and a C compiler are needed)'
+	tools=$top/bin
+	if ! starts "$tools/facts" || ! starts "$tools/driver-visible"; then
+		tools=$build
+		build_here all 'a C compiler is needed'
 	fi
+	export tools
+}
+
+# starts PROGRAM: it does, and objects to an option
+starts() {
+	[ -x "$1" ] || return
+	"$1" --no-such-option >/dev/null 2>&1
+	[ $? -eq 2 ]
+}
+
+# build_here TARGET WORDS: what tests/gpu/Makefile builds, in $build; by make or by what make would do
+build_here() {
+	CC=${CC:-cc} out=$build
+	command -v "${CC%% *}" >/dev/null 2>&1 || CC=gcc
+	export CC out
+	if command -v make >/dev/null 2>&1; then
+		make -C "$here" -j"$(nproc)" CC="$CC" out="$build" CUDA_ARCH="${kernels_arch:-}" "$1"
+	elif [ -e "$top/build.sh" ]; then
+		CUDA_ARCH=${kernels_arch:-} sh "$top/build.sh" "$1"
+	else
+		echo 'make is missing, and this is no bundle with a build.sh'
+		false
+	fi >"$build/make.log" 2>&1 && return
+	cat "$build/make.log" >&2
+	bail_out "tests/gpu cannot be built ($2): $(tail -n 1 "$build/make.log")"
 }
 
 # Writes the facts of this machine to facts.txt; false sets why_no_gpu. CUDA_DEVICE_ORDER is set, because gpumap cannot
@@ -47,7 +73,7 @@ build_tools() {
 look_at_gpu() {
 	CUDA_DEVICE_ORDER=${CUDA_DEVICE_ORDER:-PCI_BUS_ID}
 	export CUDA_DEVICE_ORDER
-	if ! timeout 60 "$build/facts" >"$build/facts.txt" 2>&1; then
+	if ! timeout 60 "$tools/facts" >"$build/facts.txt" 2>&1; then
 		why_no_gpu=$(head -n 1 "$build/facts.txt")
 		[ "$why_no_gpu" ] || why_no_gpu='the driver does not answer'
 		return 1

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Run by tests/gpu/run-all with make and a C compiler alone, not from here.
+# Run by tests/gpu/run-all with a C compiler alone, not from here.
 EXTRA_DIST += tests/gpu
 if HAVE_TRAINER
 gpu_programs = gpumap$(EXEEXT) gpumap-train$(EXEEXT) $(gpu_tests)
 gpu_bundle = gpumap-gpu
+# What tests/gpu/Makefile builds, so that no machine with a GPU has to.
+gpu_tools = all
+if HAVE_CUDA
+gpu_tools += kernels
+endif
 
 # Programs and the libraries that they load, in DIR. Kernels that a driver would compile are refused, because they are
 # not what is measured.
@@ -19,11 +24,13 @@ gpu-bundle: $(gpu_programs) $(pkglib_LTLIBRARIES)
 		'without CUDA_ARCH, or with that of the other one, as sm_90' >&2; exit 1 ;; esac
 	rm -rf $(gpu_bundle)
 	$(MAKE) $(AM_MAKEFLAGS) gpu-programs DIR='$(abs_builddir)/$(gpu_bundle)'
+	$(MAKE) -C '$(srcdir)/tests/gpu' out='$(abs_builddir)/$(gpu_bundle)/built' CC='$(CC)' NVCC='$(NVCC)' \
+		NVCCFLAGS='$(NVCCFLAGS)' CUDA_ARCH='$(CUDA_ARCH)' $(gpu_tools)
 	$(SHELL) '$(srcdir)/tests/gpu/pack.sh' bundle '$(srcdir)' '$(abs_builddir)/$(gpu_bundle)' \
-		$(gpu_bundle).tar.xz
+		$(gpu_bundle).tar.gz
 	rm -rf $(gpu_bundle)
 
-CLEANFILES += gpumap-gpu.tar.xz
+CLEANFILES += gpumap-gpu.tar.gz
 else
 gpu-bundle gpu-programs:
 	@echo '$@: configured without the trainer, of which it is made' >&2; exit 1

@@ -4,13 +4,14 @@
 #	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib, with the module for
 #	MPI. The system's own (libc, the compiler's), MPI's and NVIDIA's are looked for where they run.
 #	DIR/build.txt describes how they were built.
-# pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, gets sources,
-#	data and run-all, and FILE, a tar.xz, all of it. GPU_DATA is a folder with CIFAR-10's binary files
-#	(data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with xz or not), of which 10,000
-#	images are taken; without it 2,000 are made.
+# pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, and in DIR/built what
+#	tests/gpu/Makefile built, gets sources, data and run-all, and FILE, a tar.gz, all of it. GPU_DATA is a
+#	folder with CIFAR-10's binary files (data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with
+#	xz or not), of which 10,000 images are taken; without it 2,000 are made.
+# The other machine needs a shell, awk, tar and gzip, and a C compiler where these programs do not start.
 set -u
 
-limit=60000000 # bytes of the bundle
+limit=60000000 # bytes of the bundle: 64 MiB, less than what else a machine may get with it
 
 die() {
 	echo "gpu-bundle: $*" >&2
@@ -145,6 +146,73 @@ RUN
 	chmod +x "$dir/run-all"
 }
 
+# What tests/gpu/Makefile built, beside the other programs.
+pack_tools() {
+	for file in facts driver-visible kernels/kernels; do
+		if [ -x "$dir/built/$file" ]; then
+			cp "$dir/built/$file" "$dir/bin" && strip "$dir/bin/${file##*/}" || exit 1
+		fi
+	done
+	rm -rf "$dir/built"
+	[ -x "$dir/bin/facts" ] || die "$dir/built has no programs of tests/gpu/Makefile"
+}
+
+# commands_of TARGET: what make would run. Compilations run side by side, and all are over before a program is linked.
+commands_of() {
+	# shellcheck disable=SC2016 # names for the script
+	(
+		unset MAKEFLAGS MFLAGS MAKEOVERRIDES
+		make -n -B --no-print-directory -C "$source/tests/gpu" out='"$$out"' CC='$$CC' NVCC='$$NVCC' CUDA_ARCH='$$CUDA_ARCH' \
+			cuda_root='$$cuda_root' "$1"
+	) | awk '
+		{ command = command $0 }
+		sub(/\\$/, " ", command) { next }
+		command ~ / -c -o / { print command " & pids=\"$pids $!\""; command = ""; next }
+		command ~ / -o / { print "all_over" }
+		{ print command; command = "" }'
+}
+
+# build.sh does what tests/gpu/Makefile does, where make is missing.
+write_build_script() {
+	cat <<'SCRIPT'
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# build.sh all|kernels: what tests/gpu/Makefile does, without make. out is the folder to build in, CC the C compiler;
+# NVCC and CUDA_ARCH are for the kernels. Written by tests/gpu/pack.sh.
+set -eu
+cd "$(dirname "$0")/tests/gpu"
+: "${CC:=cc}" "${NVCC:=nvcc}" "${CUDA_ARCH:=native}"
+mkdir -p "$out"
+pids=
+
+all_over() {
+	for pid in $pids; do
+		wait "$pid"
+	done
+	pids=
+}
+
+case $1 in
+all)
+SCRIPT
+	commands_of all
+	cat <<'SCRIPT'
+;;
+kernels)
+: >"$out/empty.cu"
+cuda_root=$($NVCC --dryrun "$out/empty.cu" 2>&1 | sed -n 's/^#\$ TOP=//p')
+SCRIPT
+	commands_of kernels
+	cat <<'SCRIPT'
+;;
+*)
+	echo "build.sh: there is no $1" >&2
+	exit 2
+	;;
+esac
+SCRIPT
+}
+
 write_version() {
 	commit=$(git -C "$source" describe --always --dirty 2>/dev/null)
 	"$dir/bin/gpumap" --version 2>/dev/null | head -n 1 |
@@ -168,10 +236,12 @@ check_paths() {
 pack_bundle() {
 	dir=$1 packed=$2
 	pack_sources
+	write_build_script >"$dir/build.sh" && sh -n "$dir/build.sh" || exit 1
+	pack_tools
 	pack_data "$dir/data"
 	write_version >"$dir/VERSION" || exit 1
 	check_paths
-	XZ_OPT=-6 tar -C "$(dirname "$dir")" --owner=0 --group=0 -cJf "$packed" "$(basename "$dir")" || exit 1
+	tar -C "$(dirname "$dir")" --owner=0 --group=0 -cf - "$(basename "$dir")" | gzip -9 >"$packed" || exit 1
 	size=$(wc -c <"$packed")
 	[ "$size" -le "$limit" ] || die "$packed has $size bytes, more than $limit: $(du -a "$dir" |
 		sort -rn | sed -n '2,6p' | tr '\t\n' '  ')"

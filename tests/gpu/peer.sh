@@ -69,7 +69,7 @@ step_speed() {
 watched() {
 	name=$1
 	shift
-	if "$build/facts" watch "$gpu_uuid" one.txt "$@" >out.txt 2>err.txt; then
+	if "$tools/facts" watch "$gpu_uuid" one.txt "$@" >out.txt 2>err.txt; then
 		awk -v name="$name" '{ v[$1] = $2 } END { print name, v["seconds"], v["memory"] }' one.txt >>watched.txt
 	elif [ "$name" = compiled ]; then
 		printf 'no form\t%s\t%s\n' "$name" "$(tail -n 1 err.txt)"

@@ -397,7 +397,7 @@ step_start() {
 		rm -f seconds.txt memory.txt
 		for run in 1 2 3; do
 			# facts starts it and watches it, so train() cannot.
-			LD_LIBRARY_PATH=$(ours_path) "$build/facts" watch "$gpu_uuid" watched.txt \
+			LD_LIBRARY_PATH=$(ours_path) "$tools/facts" watch "$gpu_uuid" watched.txt \
 				"$programs/gpumap-train" --backend cuda --model convnet --samples $((2 * batch)) \
 				--test-samples 1 --global-batch "$batch" --steps 1 --precision bf16 --progress none \
 				--evaluate-every 0 >out.txt 2>err.txt || fail_step "gpumap-train: $(tail -n 1 err.txt)"
