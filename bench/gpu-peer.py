@@ -12,12 +12,13 @@ graph      best, its loss compiled without graphs of its own, and the whole step
 Images are on the device, normalised, in the type and the layout that the form computes in. PyTorch makes
 no batches; gpumap-train draws, gathers and normalises its own from bytes, and reports each loss. Every
 form is measured by blocks of steps with one synchronisation at a block's end. Blocks of all forms and
-runs of gpumap-train alternate, and medians count. A form that is not available is reported, with the
-reason.
+runs of gpumap-train alternate, and medians count; those so far are printed after each round. A form that
+is not available, or not ready in time, is reported, with the reason.
 """
 import argparse
 import contextlib
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def options():
     parser.add_argument("--precision", choices=TYPES, default="bf16")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=330, help="after which no round begins beyond the third")
+    parser.add_argument("--seconds", type=int, default=60, help="of rounds; after them none begins beyond the third")
+    parser.add_argument("--ready-seconds", type=int, default=0, help="in which a form is ready, or left out; 0: any")
     parser.add_argument("--steps", type=int, default=0, help="of a run of gpumap-train, of `one`; 0: enough")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     return parser.parse_args()
@@ -230,14 +232,32 @@ def forms_of(o):
             yield name
 
 
+class TooLong(BaseException):
+    """No Exception, because compilers catch those."""
+
+
+@contextlib.contextmanager
+def limited(seconds):
+    """Raises TooLong after so many seconds, and again while it is caught; 0: never."""
+    def ring(*_):
+        raise TooLong(f"not ready after {seconds} s")
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def ready(o):
     for name in forms_of(o):
         begin = time.perf_counter()
         try:
-            form = Form(o, name)
-            form.warm()
-        except Exception as error:  # whatever a compiler raises is not a fault of the others
-            print(f"no form\t{name}\t{type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
+            with limited(o.ready_seconds):
+                form = Form(o, name)
+                form.warm()
+        except (Exception, TooLong) as error:  # whatever a compiler raises is not a fault of the others
+            print(f"no form\t{name}\t{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", flush=True)
             continue
         print(f"ready\t{name}\t{time.perf_counter() - begin:.1f} s", flush=True)
         yield form
@@ -252,19 +272,31 @@ def goal(o, name):
     return goals.get(name, {}).get(o.batch)
 
 
-def compare(o):
+def say_so_far(o, sides, turn):
+    medians = "\t".join(f"{side.name} {1e6 * statistics.median(side.times):.1f} us" for side in sides)
+    print(f"so far\t{turn + 1} of {o.rounds}\t{medians}", flush=True)
+
+
+def measure(o, sides):
     begin = time.perf_counter()
+    for turn in range(o.rounds):
+        if turn >= LEAST_ROUNDS and time.perf_counter() - begin > o.seconds:
+            break
+        first = turn % len(sides)  # the order differs from round to round
+        for side in sides[first:] + sides[:first]:
+            side.times.append(side.block(side.steps))
+        say_so_far(o, sides, turn)
+
+
+def compare(o):
     sides = list(ready(o))
+    if not sides:
+        return
     with tempfile.TemporaryDirectory() as folder:
         ours = Trainer(o, folder)
         ours.warm()
         sides.append(ours)
-        for turn in range(o.rounds):
-            if turn >= LEAST_ROUNDS and time.perf_counter() - begin > o.seconds:
-                break
-            first = turn % len(sides)  # the order differs from round to round
-            for side in sides[first:] + sides[:first]:
-                side.times.append(side.block(side.steps))
+        measure(o, sides)
     mine = statistics.median(ours.times)
     for side in sides:
         step = statistics.median(side.times)

@@ -140,6 +140,7 @@ record_begin() {
 	[ ! -e "$top/VERSION" ] || printf 'bundle\t%s\n' "$(head -n 1 "$top/VERSION")"
 	cat "$build/facts.txt"
 	printf 'nvcc\t%s\n' "${stage_nvcc:-}"
+	[ -z "${stage_pytorch:-}" ] || printf 'pytorch\t%s\n' "$stage_pytorch"
 	printf 'cpu\t%s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
 	printf 'system\t%s\n' "$(uname -sr)"
 	printf 'made by\t%s\n' "${stage_made_by:-}"

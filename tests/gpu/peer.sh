@@ -6,31 +6,34 @@
 stage_steps() {
 	for type in bf16 tf32 fp16; do
 		for batch in 32 512 4096; do
-			echo "speed-$type-$batch 130 $type, batch $batch: speed beside PyTorch's"
+			echo "speed-$type-$batch 120 $type, batch $batch: speed beside PyTorch's"
 		done
-		[ $type != bf16 ] || echo 'start 60 from the start to the end of the first step'
-		[ $type != bf16 ] || echo 'memory 180 memory of the device at most'
 	done
+	echo 'start 60 from the start to the end of the first step'
+	echo 'memory 60 memory of the device at most'
+	echo 'memory-compiled 180 the same of the compiled form'
 }
 
 stage_ready() {
 	find_python
 	need_trainer
-	stage_made_by="$stage_made_by, $torch"
+	stage_made_by="$stage_made_by, PyTorch $stage_pytorch"
 	# What PyTorch compiles is kept, so that a step that ran out of time can go on with it.
-	TORCHINDUCTOR_CACHE_DIR=$build/inductor
-	export TORCHINDUCTOR_CACHE_DIR
+	TORCHINDUCTOR_CACHE_DIR=$build/inductor TRITON_CACHE_DIR=$build/inductor/triton
+	export TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR
 }
 
-# Sets python, one whose PyTorch sees the GPU.
+# Sets python, one whose PyTorch sees the GPU, and stage_pytorch, which PyTorch that is.
 find_python() {
-	torch=''
+	stage_pytorch=''
 	for python in $(pythons); do
-		torch=$(timeout 120 "$python" -c \
-			'import torch; assert torch.cuda.is_available(); print("PyTorch", torch.__version__)' 2>/dev/null)
-		[ -z "$torch" ] || break
+		stage_pytorch=$(timeout 120 "$python" -c 'import platform, torch
+assert torch.cuda.is_available()
+print(f"{torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()},",
+      f"Python {platform.python_version()}")' 2>/dev/null)
+		[ -z "$stage_pytorch" ] || break
 	done
-	[ "$torch" ] || skip_stage 'no Python has a PyTorch that sees the GPU (GPUMAP_TEST_TORCH=PYTHON names one)'
+	[ "$stage_pytorch" ] || skip_stage 'no Python has a PyTorch that sees the GPU (GPUMAP_TEST_TORCH=PYTHON names one)'
 	export python
 }
 
@@ -40,28 +43,31 @@ stage_step() {
 		type=${1#speed-}
 		step_speed "${type%-*}" "${type##*-}"
 		;;
-	start | memory) "step_$1" ;;
+	start) step_start ;;
+	memory) step_memory eager best ;;
+	memory-compiled) step_memory compiled ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
 
-# peer WHAT OPTIONS...
-peer() {
-	"$python" "$top/bench/gpu-peer.py" "$@"
+# The forms that are compiled come last, each in a process of its own: to compile may take minutes, and a form may leave
+# the GPU unusable for its process. Each process alternates with gpumap-train.
+step_speed() {
+	compare_forms eager,best 5 60 "$@" || fail_step "$(tail -n 1 peer.err)"
+	for form in compiled graph; do
+		compare_forms $form 3 "${GPU_COMPILE_SECONDS:-60}" "$@" ||
+			printf 'no form\t%s\tstatus %s: %s\n' $form $? "$(tail -n 1 peer.err)"
+		! grep -q '^gpumap-train: status' peer.err || fail_step "$(tail -n 1 peer.err)"
+	done
 }
 
-step_speed() {
-	compare="compare --batch $2 --precision $1"
-	for forms in eager,best,compiled,graph eager,best,compiled eager,best; do
-		printf 'ran\tgpu-peer.py %s --forms %s\n' "$compare" "$forms"
-		# shellcheck disable=SC2086 # words
-		peer $compare --forms $forms --trainer "$programs/gpumap-train" --library-path \
-			"$programs_lib:$library_path" 2>peer.err && return
-		# A form may leave the GPU unusable for this process; then the last form is left out.
-		printf 'failed with %s\t%s\n' "$forms" "$(tail -n 1 peer.err)"
-		! grep -q '^gpumap-train: status' peer.err || exit 1
-	done
-	exit 1
+# compare_forms FORMS ROUNDS READY_SECONDS TYPE BATCH. What does not react in READY_SECONDS is ended.
+compare_forms() {
+	compare="compare --batch $5 --precision $4 --forms $1 --rounds $2 --seconds 20 --ready-seconds $3"
+	printf 'ran\tgpu-peer.py %s\n' "$compare"
+	# shellcheck disable=SC2086 # words
+	timeout -k 5 $((2 * $3 + 60)) "$python" "$top/bench/gpu-peer.py" $compare --trainer "$programs/gpumap-train" \
+		--library-path "$programs_lib:$library_path" 2>peer.err
 }
 
 # watched NAME COMMAND...: adds a line to watched.txt: the name, the seconds and the memory. If the form "compiled"
@@ -115,12 +121,13 @@ step_start() {
 	table 2 "start, seconds, batch 32, $round rounds" 5
 }
 
+# step_memory FORM...
 step_memory() {
 	for batch in 32 512 4096; do
 		rm -f watched.txt
 		watch_ours "$batch" 30
-		for form in eager best compiled; do
-			watch_peer $form "$batch" 30
+		for form; do
+			watch_peer "$form" "$batch" 30
 		done
 		table 3 "memory, bytes, batch $batch"
 	done
