@@ -3,9 +3,12 @@
 # Stage train: gpumap-train on a GPU.
 . "$here/programs.sh"
 
+# A GPU is there for minutes, and each call takes two runs.
+failing_calls=8
+
 stage_steps() {
 	for program in $(test_programs); do
-		echo "test-${program##*/} 90 the tests of ${program##*/}"
+		echo "test-${program##*/} 60 the tests of ${program##*/}"
 	done
 	for type in fp32 bf16 tf32 fp16; do
 		echo "losses-$type 12 100 steps of SGD, the losses of the CPU"
@@ -17,10 +20,10 @@ stage_steps() {
 		echo "mode-$mode 10 $mode on one card, the losses of single"
 	done
 	echo 'resume 10 a checkpoint, and the losses after it'
-	echo 'errors 100 20 calls that fail, and the checkpoint after them'
-	echo 'one-rank 80 ddp of one rank takes what single takes'
+	echo "errors 50 $failing_calls calls that fail, and the checkpoint after them"
+	echo 'one-rank 50 ddp of one rank takes what single takes'
 	for batch in 32 512 4096; do
-		echo "exposed-$batch 40 communication beside backward and behind it"
+		echo "exposed-$batch 30 communication beside backward and behind it"
 	done
 	echo 'sums-nccl 15 all-reduce by NCCL, time by size'
 	echo 'verify 160 gpumap verify finds nothing in ddp with NCCL'
@@ -32,6 +35,7 @@ stage_steps() {
 	done
 	echo 'start 25 from the start to the first step, and memory'
 	echo 'accuracy 80 test accuracy is that of the CPU'
+	echo 'ncu 30 the kernels of a step, time and memory traffic'
 }
 
 # The test programs that were built with the real libraries; before they are built, their names in the build.
@@ -58,7 +62,7 @@ stage_step() {
 	exposed-*) step_exposed "$type" ;;
 	sums-*) "step_sums_$type" ;;
 	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
-	errors | resume | start | accuracy | verify) "step_$1" ;;
+	errors | resume | start | accuracy | verify | ncu) "step_$1" ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
@@ -114,12 +118,11 @@ sgd='--model convnet --global-batch 64 --optimizer sgd --lr 0.01'
 
 # --- steps ------------------------------------------------------------------------------------
 
-# Runs a libcheck program of gpumap-train on this GPU. If it makes calls fail, it makes 20 fail. With CK_FORK=no the
-# libraries are opened once, not for each test.
+# Runs a libcheck program of gpumap-train on this GPU. With CK_FORK=no the libraries are opened once, not for each test.
 step_test() {
 	for program in $(test_programs); do
 		[ "${program##*/}" = "$1" ] || continue
-		LD_LIBRARY_PATH=$(ours_path) GPUMAP_TEST_ERRORS=20 CK_FORK=no CK_VERBOSITY=silent \
+		LD_LIBRARY_PATH=$(ours_path) CK_FORK=no CK_VERBOSITY=silent \
 			CK_TAP_LOG_FILE_NAME=- "$program" >tap.txt
 		program_status=$?
 		grep '^not ok' tap.txt
@@ -207,7 +210,7 @@ step_errors() {
 	tell_run $learn
 	injected 0 whole.json || fail_step "train-inject: $(tail -n 1 err.txt)"
 	calls=$(sed -n 's/^calls: //p' err.txt)
-	awk -v n="$calls" 'BEGIN { srand(); for (i = 0; i < 20; i++) print 1 + int(n * rand()) }' >places.txt
+	awk -v n="$calls" 'BEGIN { srand(); for (i = 0; i < '"$failing_calls"'; i++) print 1 + int(n * rand()) }' >places.txt
 	while read -r place; do
 		rm -rf saved part.json
 		if ! injected "$place" part.json >/dev/null; then
@@ -225,7 +228,7 @@ step_errors() {
 		fi
 		agree "after call $place" 24 0 whole.json part.json || exit 1
 	done <places.txt
-	echo "calls	$calls in all, 20 of them failed"
+	echo "calls	$calls in all, $failing_calls of them failed"
 }
 
 # injected PLACE METRICS: a run whose PLACE-th call fails; 0: none fails, and it prints how many calls it makes
@@ -307,13 +310,13 @@ step_one_rank() {
 	need_nccl
 	for batch in 32 512; do
 		rm -f single.txt ddp.txt
-		for run in 1 2 3 4 5; do
+		for run in 1 2 3; do
 			fast single.json bf16 $batch 4050
 			fast ddp.json bf16 $batch 4050 --mode ddp --device-ids 0 --collective nccl
 			for mode in single ddp; do
 				speed_of $mode.json bf16 $batch >>$mode.txt || fail_step "$(tail -n 1 $mode.txt)"
 			done
-			so_far "$run of 5" "batch $batch	single $(cut -d ' ' -f 1 single.txt | median) us	ddp $(cut \
+			so_far "$run of 3" "batch $batch	single $(cut -d ' ' -f 1 single.txt | median) us	ddp $(cut \
 				-d ' ' -f 1 ddp.txt | median) us"
 		done
 		printf '%d %s %s\n' $batch "$(cut -d ' ' -f 1 single.txt | median)" \
@@ -439,4 +442,21 @@ step_accuracy() {
 		}
 		exit bad
 	}' accuracies.txt
+}
+
+# The kernels of the last of four steps, which are those after the last kernel that makes a batch.
+step_ncu() {
+	PATH=$PATH:/usr/local/cuda/bin
+	for folder in /opt/nvidia/nsight-compute/*/; do
+		PATH=$PATH:${folder%/}
+	done
+	command -v ncu >/dev/null 2>&1 || skip_step 'ncu is missing'
+	set -- --model convnet --samples 49152 --test-samples 1 --global-batch 512 --steps 4 --precision bf16
+	tell_run --backend cuda "$@"
+	LD_LIBRARY_PATH=$(ours_path) ncu --csv --print-units base --clock-control none \
+		--metrics gpu__time_duration.sum,dram__bytes.sum "$programs/gpumap-train" --backend cuda "$@" \
+		--progress none --evaluate-every 0 >ncu.csv 2>err.txt
+	ncu_status=$?
+	awk -f "$here/ncu.awk" ncu.csv && return
+	skip_step "ncu does not run here: status $ncu_status: $(cat ncu.csv err.txt | grep -a -m 1 -e '^==ERROR==' -e .)"
 }
