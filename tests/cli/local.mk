@@ -48,6 +48,7 @@ cli_tests = \
 	tests/cli/verify.test
 # Tests of the bundle for a machine with a GPU, and of the stages that run there. They use the programs of the build.
 bundle_tests = \
+	tests/cli/gpu-all.test \
 	tests/cli/gpu-bundle.test \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)

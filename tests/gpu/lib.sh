@@ -10,15 +10,31 @@
 # Each step is a process of its own, so that it has a time limit: three times what it takes.
 
 bail_out() {
-	echo "Bail out! $1"
+	if [ "${part:-}" ]; then
+		next_number
+		echo "not ok $number - $stage: $1"
+	else
+		echo "Bail out! $1"
+	fi
 	echo "run-all: $stage: $1" >&2
 	exit 99
 }
 
 skip_stage() {
-	echo "1..0 # SKIP $1"
+	if [ "${part:-}" ]; then
+		next_number
+		echo "ok $number - $stage # SKIP $1"
+	else
+		echo "1..0 # SKIP $1"
+	fi
 	echo "SKIP: $stage: $1; NOTHING WAS RUN" >&2
 	exit 0
+}
+
+# next_number: of a test, where a stage is a part of all
+next_number() {
+	number=$(($(cat "$part") + 1))
+	echo "$number" >"$part"
 }
 
 skip_step() {
@@ -178,19 +194,21 @@ stage_usage() {
 }
 
 read_options() {
-	only='' fresh=no seconds=460 limit='' one='' seed=${seed:-}
+	only='' fresh=no list=no seconds=460 limit='' one='' archive='' part='' seed=${seed:-}
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--fresh) fresh=yes ;;
-		--list) stage_steps && exit 0 ;;
-		--only | --seconds | --limit | --seed | --step)
+		--list) list=yes ;;
+		--only | --seconds | --limit | --seed | --archive | --step | --part)
 			[ $# -gt 1 ] || stage_usage "$1 needs a value"
 			case $1 in
 			--only) only=$2 ;;
 			--seconds) seconds=$2 ;;
 			--limit) limit=$2 ;;
 			--seed) seed=$2 ;;
+			--archive) archive=$2 ;;
 			--step) one=$2 ;;
+			--part) part=$2 ;;
 			esac
 			shift
 			;;
@@ -201,6 +219,7 @@ read_options() {
 	need_number --seconds "${seconds:-none}"
 	need_number --limit "$limit"
 	need_number --seed "$seed"
+	[ -z "$archive" ] || archive_place
 	export seed
 }
 
@@ -257,6 +276,7 @@ interrupted() {
 		record_end "$file" "unfinished (SIG$1)" $(($(date +%s) - begin))
 	fi
 	gather_results
+	bring_back
 	exit "$2"
 }
 
@@ -280,7 +300,6 @@ gather_results() {
 	stage_steps | while read -r step _; do
 		[ ! -e "$records/$step.txt" ] || { cat "$records/$step.txt" && echo; }
 	done >"$build/results/$stage.txt"
-	echo "# the record of the stage is $build/results/$stage.txt"
 }
 
 # count_step STATUS
@@ -295,6 +314,7 @@ count_step() {
 
 run_steps() {
 	number=0 failed=0 waiting=0 step_pid=''
+	[ -z "$part" ] || number=$(cat "$part")
 	trap 'interrupted TERM 143' TERM
 	trap 'interrupted INT 130' INT
 	trap 'interrupted HUP 129' HUP
@@ -308,11 +328,17 @@ run_steps() {
 		else
 			do_step "$name" "${limit:-$((3 * about))}" "$file"
 			count_step $?
+			gather_results
+			bring_back
 		fi
+		[ -z "$part" ] || echo "$number" >"$part"
 	done <"$build/steps.txt"
 	gather_results
+	bring_back
+	echo "# the record of the stage is $build/results/$stage.txt"
 	[ "$failed" -eq 0 ] || exit 1
 	[ "$waiting" -eq 0 ] || exit 75
+	exit 0
 }
 
 run_stage() {
@@ -327,14 +353,16 @@ run_stage() {
 	fi
 	start=$(date +%s)
 	chosen_steps >"$build/steps.txt" || exit 2
+	[ "$list" = no ] || { cat "$build/steps.txt" && exit 0; }
 	build_tools
 	look_at_gpu || skip_stage "$why_no_gpu"
 	records=$build/records/$stage
 	[ "$fresh" = no ] || rm -rf "$records" "$build/work/$stage"
 	mkdir -p "$records" || exit 99
 	stage_ready
-	echo "1..$(wc -l <"$build/steps.txt")"
-	sed 's/^/# /' "$build/facts.txt"
+	if [ -z "$part" ]; then
+		echo "1..$(wc -l <"$build/steps.txt")"
+		sed 's/^/# /' "$build/facts.txt"
+	fi
 	run_steps
-	exit 0
 }

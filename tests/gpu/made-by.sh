@@ -7,6 +7,7 @@
 sources_of() {
 	measured='base libgpumap trainer kernels'
 	case $1 in
+	driver) set -- base libgpumap tools/cuda-driver.h tests/gpu/driver* ;;
 	kernels) set -- kernels trainer/data/random.[ch] trainer/simd.[ch] tests/gpu/kernels* ;;
 	train)
 		# shellcheck disable=SC2086 # words

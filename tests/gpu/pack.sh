@@ -131,7 +131,7 @@ pack_data() {
 
 # The sources that the stages build, and those that their records depend on. They are small, so whole folders are packed.
 pack_sources() {
-	(cd "$source" && { for stage in kernels train peer; do sources_of $stage; done
+	(cd "$source" && { for stage in driver kernels train peer; do sources_of $stage; done
 		find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
 		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print
