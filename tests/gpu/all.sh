@@ -30,6 +30,7 @@ all_stage() {
 	read_options "$@"
 	[ -z "$only" ] || stage_usage '--only is for a stage'
 	[ "$list" = no ] || { list_all && exit 0; }
+	# shellcheck disable=SC2034 # of lib.sh
 	start=$(date +%s)
 	build_tools
 	look_at_gpu || skip_stage "$why_no_gpu"
@@ -55,7 +56,7 @@ all_stage() {
 # do_part STAGE STEPS: a stage in the time that is left, if it is enough to look at the GPU. number.txt counts the tests
 # of all parts.
 do_part() {
-	left=$((start + seconds - $(date +%s)))
+	left=$(time_left)
 	if [ "$left" -lt 10 ]; then
 		echo "# no time left for $1 ($2): the same command does it"
 		return 75

@@ -67,15 +67,26 @@ starts() {
 	[ $? -eq 2 ]
 }
 
+# time_left: the seconds of this call
+time_left() {
+	now=$(date +%s)
+	echo $((${start:-$now} + ${seconds:-460} - now))
+}
+
+# build_seconds: a build has the time of the call, and a minute at least
+build_seconds() {
+	if [ "$(time_left)" -lt 60 ]; then echo 60; else time_left; fi
+}
+
 # build_here TARGET WORDS: what tests/gpu/Makefile builds, in $build; by make or by what make would do
 build_here() {
 	CC=${CC:-cc} out=$build
 	command -v "${CC%% *}" >/dev/null 2>&1 || CC=gcc
 	export CC out
 	if command -v make >/dev/null 2>&1; then
-		make -C "$here" -j"$(nproc)" CC="$CC" out="$build" CUDA_ARCH="${kernels_arch:-}" "$1"
+		timeout "$(build_seconds)" make -C "$here" -j"$(nproc)" CC="$CC" out="$build" CUDA_ARCH="${kernels_arch:-}" "$1"
 	elif [ -e "$top/build.sh" ]; then
-		CUDA_ARCH=${kernels_arch:-} sh "$top/build.sh" "$1"
+		CUDA_ARCH=${kernels_arch:-} timeout "$(build_seconds)" sh "$top/build.sh" "$1"
 	else
 		echo 'make is missing, and this is no bundle with a build.sh'
 		false
@@ -244,8 +255,7 @@ chosen_steps() {
 # do_step NAME LIMIT FILE: runs the step, whose output goes to its record as it comes; returns its status. That is 75 if
 # the step had less than LIMIT and ran out of time.
 do_step() {
-	begin=$(date +%s)
-	left=$((start + seconds - begin))
+	begin=$(date +%s) left=$(time_left)
 	[ "$left" -lt "$2" ] || left=$2
 	record_begin "$1" "run-all $stage --only $1" >"$3"
 	timeout -k 5 "$left" sh "$here/run-all" "$stage" --step "$1" </dev/null >>"$3" 2>"$3.err" &
@@ -322,7 +332,7 @@ run_steps() {
 		number=$((number + 1)) file=$records/$name.txt
 		if was_done "$file"; then
 			echo "ok $number - $stage: $title ($name), done before"
-		elif [ $((start + seconds - $(date +%s))) -lt "$about" ]; then
+		elif [ "$(time_left)" -lt "$about" ]; then
 			echo "ok $number - $stage: $title ($name) # SKIP no time left: the same command does it"
 			waiting=$((waiting + 1))
 		else

@@ -9,9 +9,9 @@ find_programs() {
 	programs=$top/bin programs_lib=$top/lib
 	if [ ! -e "$top/VERSION" ] && [ -e "$built/Makefile" ]; then
 		programs=$build/programs/bin programs_lib=$build/programs/lib
-		make -C "$built" -j"$(nproc)" gpu-programs DIR="$build/programs" >"$build/programs.log" 2>&1 || {
+		timeout "$(build_seconds)" make -C "$built" -j"$(nproc)" gpu-programs DIR="$build/programs" >"$build/programs.log" 2>&1 || {
 			tail -n 20 "$build/programs.log" >&2
-			bail_out "make gpu-programs failed in $built"
+			bail_out "make gpu-programs failed in $built, or had no time left"
 		}
 	elif [ ! -e "$top/VERSION" ]; then
 		programs=$built programs_lib=
