@@ -73,3 +73,8 @@ int64_t backfill_ready(const struct lease_wish *wish, const struct lease_sight *
 	}
 	return ready == INT64_MAX ? 0 : ready;
 }
+
+bool backfill_fits(const struct lease_wish *own, const struct lease_wish *waiting)
+{
+	return own->slots == 1 && own->end <= waiting->ready;
+}

@@ -17,5 +17,8 @@ int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_
  * perhaps at any moment. */
 int64_t backfill_ready(const struct lease_wish *wish, const struct lease_sight *sights,
 		       const int64_t *ends, size_t units);
+/* Whether the lease of `own` has ended when the job of `waiting`, which cannot be served now, can
+ * be. A lease of slots does not fit: others could follow beside it, whose leases last longer. */
+bool backfill_fits(const struct lease_wish *own, const struct lease_wish *waiting);
 
 #endif

@@ -2,6 +2,7 @@
 /* Which GPUs a job gets, and which are promised to those before it. A wish yields to one's own if
  * that job's lease ends before the wish can be served; its promise then does not count. */
 #include "inventory/inventory.h"
+#include "lease/backfill.h"
 #include "lease/lease.h"
 
 /* What a wish is promised. */
@@ -77,22 +78,13 @@ static size_t available(size_t *ret, size_t *preferred, const struct lease_wish 
 	return n;
 }
 
-/* Whether one's own lease has ended when the job of a wish, which cannot be served now, can be.
- * Beside a slot others could follow, whose leases last longer. */
-static bool yields(const struct choice *c, const struct lease_wish *wish)
-{
-	const struct lease_wish *own = &c->wishes[c->earlier];
-
-	return own->slots == 1 && own->end <= wish->ready;
-}
-
 /* Promises the `n` GPUs to wish w; to a firm one also those that it could use at another time. */
 static void give(const struct choice *c, const struct promises *to, size_t w, const size_t *given,
 		 size_t n)
 {
 	const struct lease_wish *wish = &c->wishes[w], *own = &c->wishes[c->earlier];
 	const bool enough = n >= wish->count, closes = !enough && wish->firm,
-		   binds = enough || !yields(c, wish);
+		   binds = enough || !backfill_fits(own, wish);
 
 	to->of[w] = (struct promise){n, enough};
 	for (size_t i = 0; i < n; i++) {
