@@ -91,7 +91,7 @@ static bool gpu_fix(struct span entry, char *fix, size_t size)
 		return true;
 	}
 	if (span_starts(entry, "free")) {
-		snprintf(fix, size, "write free:N alone, as in free:2");
+		snprintf(fix, size, "write free:COUNT alone, as in free:2");
 		return true;
 	}
 	if (span_is(entry, "-1")) {

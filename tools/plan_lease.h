@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs of gpus = free:N. */
+/* The GPUs of gpus = free:COUNT. */
 #ifndef GM_PLAN_LEASE_H
 #define GM_PLAN_LEASE_H
 
 #include "plan_hosts.h"
 #include "plan_open.h"
 
-/* If the profile has gpus = free:N for this host, chooses the GPUs and tells the hosts. With
+/* If the profile has gpus = free:COUNT for this host, chooses the GPUs and tells the hosts. With
  * options->lease it takes their lease; otherwise the plan only shows them. If they cannot be shown,
  * the plan cannot be started, and the report has the reason. GPUMAP_EINPUT, GPUMAP_EBUSY,
  * GPUMAP_EFILE, GPUMAP_ENOMEM. */

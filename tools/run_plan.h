@@ -9,7 +9,7 @@ struct run {
 	gpumap_plan *plan;
 	int64_t node;
 	char *machine;        /* the `inventory` of this host; NULL: that of the plan */
-	gpumap_lease *lease;  /* of gpus = free:N; NULL: none */
+	gpumap_lease *lease;  /* of gpus = free:COUNT; NULL: none */
 	const char *name;     /* of a sweep's run, for the tags of lines; NULL: not in a sweep */
 	const char *manifest; /* the file of the record; NULL: in the log folder, if there is one */
 	bool json;            /* print the record on standard output at the end */

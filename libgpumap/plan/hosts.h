@@ -17,7 +17,7 @@ struct known_host {
 	struct cpu_topology topology;
 	bool has_cpus;
 	const char *job;       /* the scheduler's id, or NULL */
-	const char *free_gpus; /* of gpus = free:N, or NULL */
+	const char *free_gpus; /* of gpus = free:COUNT, or NULL */
 	bool no_free;          /* they cannot be chosen, which was reported */
 	size_t like;           /* the host whose data this host uses, often itself */
 };

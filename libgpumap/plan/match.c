@@ -169,7 +169,7 @@ static const gpumap_device *find_free(const struct device_index *index, struct s
 	return several ? NULL : device;
 }
 
-/* The GPUs or MIG instances that were chosen for gpus = free:N. */
+/* The GPUs or MIG instances that were chosen for gpus = free:COUNT. */
 static void take_free(struct picker *k)
 {
 	struct span rest = span_of(k->class->host->free_gpus), entry;
@@ -188,7 +188,7 @@ static void take_free(struct picker *k)
 static const char free_fix[] = "write " SETTING(
 	"gpus = inherit") ", and start the other launcher by gpumap pick N -- COMMAND";
 
-/* False, after its error: the GPUs of gpus = free:N are not known. */
+/* False, after its error: the GPUs of gpus = free:COUNT are not known. */
 static bool knows_free(struct builder *b, struct host_class *class)
 {
 	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];

@@ -107,7 +107,7 @@ struct plan_host_input {
 	const struct plan_inherited *inherited;
 	size_t inherited_count;
 	const struct plan_cpus *cpus; /* NULL: nothing is known */
-	/* What gpus = free:N stands for, "2,5", or UUIDs of MIG instances; NULL: not known.
+	/* What gpus = free:COUNT stands for, "2,5", or UUIDs of MIG instances; NULL: not known.
 	 * no_free: that was reported. */
 	const char *free_gpus;
 	bool no_free;
@@ -188,7 +188,7 @@ struct gpumap_plan {
 
 	/* what is needed to start the plan (job.h) */
 	const char *profile; /* NULL: none was chosen */
-	const char *lease;   /* what gpus = free:N stands for; NULL: it has no lease */
+	const char *lease;   /* what gpus = free:COUNT stands for; NULL: it has no lease */
 	struct job_setting *settings;
 	size_t setting_count;
 	struct job_exception *exceptions; /* by rank */
