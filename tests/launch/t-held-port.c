@@ -97,7 +97,7 @@ START_TEST(no_number_twice)
 		ck_assert_msg(!seen[ports[i].number], "port %d twice", ports[i].number);
 		seen[ports[i].number] = true;
 	}
-	/* A port that the system chooses is none of them either. */
+	/* A port that the system chooses is not one of them. */
 	for (int i = 0; i < 20000; i++) {
 		struct sockaddr_in address;
 		socklen_t size = sizeof(address);
