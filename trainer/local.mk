@@ -44,6 +44,7 @@ noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
+	trainer/backend/cpu_addition.c trainer/backend/cpu_addition.h \
 	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \
 	trainer/backend/cpu_optimize.c \

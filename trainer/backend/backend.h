@@ -80,6 +80,7 @@ struct layout {
  */
 struct op_args {
 	const void *input;         /* layout of info.input */
+	const void *addend;        /* addition: the same */
 	void *output;              /* layout of info.output */
 	void *workspace;           /* info.workspace bytes: forward leaves them for backward */
 	void *scratch;             /* info.scratch bytes, of no meaning between runs */
@@ -137,7 +138,8 @@ struct op {
  * either NaN (the reference) or a number (oneDNN). A NaN may go unnoticed there, so weights that
  * are not finite are rejected when they are read (checkpoint.h). With relu_backward, the first
  * backward run sets to zero, in place, the output gradients whose output is not greater than zero.
- * If a max-pooling follows, relu_backward belongs to the pooling, whose output is smaller.
+ * If only a max-pooling reads the output, relu_backward belongs to the pooling, whose output is
+ * smaller. Nothing else changes an output gradient.
  *
  * Convolution:  output[n][o][y][x] = bias[o] + sum over c, i, j of
  *               input[n][c][y * stride + i - pad][x * stride + j - pad] * weight[o][c][i][j]
@@ -151,6 +153,11 @@ struct op {
  * Max-pooling: kernel x kernel, stride as kernel, no padding, the rest at the end is left out; of
  *   equal values the first counts, and a NaN before all. forward: input -> output, workspace.
  * backward_data: output_gradient, workspace (output with relu_backward) -> input_gradient.
+ * Addition: output = input + addend, in the layout of shape->input, whose order must outlive the
+ *   operation; out, kernel, pad and stride are not used. The output may lie where an input lies.
+ *   forward: input, addend -> output. The gradient of both inputs is output_gradient, so nothing is
+ *   computed: backward_data is NULL without relu_backward, and with it makes only ReLU's derivative
+ *   (output, output_gradient).
  */
 struct op_shape {
 	struct layout input; /* the operation before; another layout may come back in op->info */
@@ -272,6 +279,8 @@ struct backend {
 			 struct train_error *error);
 	bool (*linear)(struct op **op, struct device *device, const struct op_shape *shape,
 		       struct train_error *error);
+	bool (*addition)(struct op **op, struct device *device, const struct op_shape *shape,
+			 struct train_error *error);
 	/* The same values in another layout or type; backward_data goes the other way. */
 	bool (*convert)(struct op **op, struct device *device, const struct layout *from,
 			const struct layout *to, struct train_error *error);

@@ -241,6 +241,7 @@ const struct backend backend_cuda = {
 	.add = cuda_add,
 	.convolution = cuda_convolution,
 	.max_pool = cuda_max_pool,
+	.addition = cuda_addition,
 	.linear = cuda_linear,
 	.convert = cuda_convert,
 	.same_layout = cuda_same_layout,

@@ -214,6 +214,8 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		      struct train_error *error);
 bool cuda_linear(struct op **op, struct device *device, const struct op_shape *shape,
 		 struct train_error *error);
+bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error);
 bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error);
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,

@@ -124,6 +124,20 @@ fail:
 	return false;
 }
 
+/* --- addition ----------------------------------------------------------------------------------
+ */
+
+bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error)
+{
+	(void)op;
+	(void)shape;
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "device %d: addition of two layers is not supported on a GPU; use "
+			  "--backend onednn",
+			  device->physical);
+}
+
 /* --- the loss ----------------------------------------------------------------------------------
  */
 

@@ -88,6 +88,7 @@ const struct backend backend_onednn = {
 	.convolution = onednn_convolution,
 	.max_pool = onednn_max_pool,
 	.linear = onednn_linear,
+	.addition = onednn_addition,
 	.convert = onednn_convert,
 	.same_layout = onednn_same_layout,
 };

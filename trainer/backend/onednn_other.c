@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion, max-pooling by loops of the trainer's own, and ReLU's derivative. */
+/* Conversion, max-pooling and addition by loops of the trainer's own, and ReLU's derivative. */
 #include <stdlib.h>
 
+#include "backend/cpu_addition.h"
 #include "backend/cpu_pool.h"
 #include "backend/onednn.h"
 
@@ -240,6 +241,75 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 		pool_free(&own->base);
 		return false;
 	}
+	*op = &own->base;
+	return true;
+}
+
+struct addition_op {
+	struct op base;
+	bool relu;
+};
+
+static struct cpu_addition addition_of(const struct op *op)
+{
+	enum value_type type = op->info.output.type;
+
+	return (struct cpu_addition){
+		.type = type,
+		.count = (int64_t)(op->info.output.bytes / value_bytes(type)),
+		.relu = ((const struct addition_op *)op)->relu,
+	};
+}
+
+static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	const struct cpu_addition addition = addition_of(op);
+
+	(void)error;
+	cpu_addition_forward(&addition, &((struct cpu_device *)op->device)->team, args->input,
+			     args->addend, args->output);
+	return true;
+}
+
+static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	const struct cpu_addition addition = addition_of(op);
+
+	(void)error;
+	cpu_addition_backward(&addition, &((struct cpu_device *)op->device)->team, args->output,
+			      args->output_gradient);
+	return true;
+}
+
+static void addition_free(struct op *op)
+{
+	free(op);
+}
+
+/* All values of a layout are added alike, its padding too: zeros, which stay zeros. */
+bool onednn_addition(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error)
+{
+	static const struct op_calls plain = {.forward = addition_forward, .free = addition_free};
+	static const struct op_calls relu = {.forward = addition_forward,
+					     .backward_data = addition_backward,
+					     .free = addition_free};
+	enum value_type type = shape->input.type;
+	struct addition_op *own;
+
+	if (type != VALUE_FLOAT32 && type != VALUE_BFLOAT16)
+		return train_fail(error, TRAIN_NO_BACKEND,
+				  "device %d: addition of %s values is not supported, only float32 "
+				  "and bfloat16; use --backend reference",
+				  device->physical, value_name(type));
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return train_nomem(error, "an addition");
+	own->base.calls = shape->relu_backward ? &relu : &plain;
+	own->base.device = device;
+	own->base.info.input = own->base.info.output = shape->input;
+	own->base.info.algorithm = "loops";
+	own->relu = shape->relu;
 	*op = &own->base;
 	return true;
 }

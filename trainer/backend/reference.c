@@ -361,6 +361,47 @@ static bool reference_op_max_pool(struct op **op, struct device *device,
 	return true;
 }
 
+/* --- addition -------------------------------------------------------------------------------- */
+
+static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct reference_op *r = (struct reference_op *)op;
+	enum value_type type = op->info.output.type;
+
+	(void)error;
+	for (int64_t i = 0; i < layout_values(&op->info.output); i++) {
+		double sum = value_get(type, args->input, i) + value_get(type, args->addend, i);
+
+		value_set(type, args->output, i, r->relu && sum < 0.0 ? 0.0 : sum);
+	}
+	return true;
+}
+
+static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	(void)error;
+	reference_op_relu_backward((struct reference_op *)op, args);
+	return true;
+}
+
+static bool reference_addition(struct op **op, struct device *device, const struct op_shape *shape,
+			       struct train_error *error)
+{
+	static const struct op_calls plain = {.forward = addition_forward, .free = reference_free};
+	static const struct op_calls relu = {.forward = addition_forward,
+					     .backward_data = addition_backward,
+					     .free = reference_free};
+	struct reference_op *r = reference_new(op, device, &shape->input,
+					       shape->relu_backward ? &relu : &plain, error);
+
+	if (!r)
+		return false;
+	r->relu = shape->relu;
+	r->relu_backward = shape->relu_backward;
+	r->base.info.output = shape->input;
+	return true;
+}
+
 /* --- devices --------------------------------------------------------------------------------- */
 
 static bool reference_same_layout(const struct layout *a, const struct layout *b)
@@ -402,6 +443,7 @@ const struct backend backend_reference = {
 	.convolution = reference_convolution,
 	.max_pool = reference_op_max_pool,
 	.linear = reference_linear,
+	.addition = reference_addition,
 	.convert = reference_convert,
 	.same_layout = reference_same_layout,
 };

@@ -7,6 +7,7 @@ train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_TRAINER
 if HAVE_CHECK
 train_programs = \
+	tests/trainer/unit/t-addition \
 	tests/trainer/unit/t-backend \
 	tests/trainer/unit/t-batch \
 	tests/trainer/unit/t-bf16 \
@@ -422,6 +423,10 @@ tests_trainer_unit_t_progress_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_progress_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_progress_LDADD = $(train_ldadd)
 
+tests_trainer_unit_t_addition_SOURCES = tests/trainer/unit/t-addition.c tests/unit/unit.h
+tests_trainer_unit_t_addition_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_addition_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_addition_LDADD = $(train_ldadd)
 tests_trainer_unit_t_pool_SOURCES = tests/trainer/unit/t-pool.c tests/unit/unit.h
 tests_trainer_unit_t_pool_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_pool_CFLAGS = $(train_cflags)
