@@ -18,6 +18,7 @@
 #define KERNELS_KERNELS_H
 
 #include "kernels/add.h"
+#include "kernels/addition.h"
 #include "kernels/bias_gradient.h"
 #include "kernels/busy.h"
 #include "kernels/convert.h"

@@ -2,6 +2,7 @@
 # The kernels of the CUDA backend. Their references are built everywhere.
 kernels_files = \
 	kernels/add.c kernels/add.h \
+	kernels/addition.c kernels/addition.h \
 	kernels/bf16.h \
 	kernels/bias_gradient.c kernels/bias_gradient.h \
 	kernels/busy.c kernels/busy.h \
@@ -28,6 +29,7 @@ kernels_cuda = \
 	kernels/device.cuh \
 	kernels/scaler.cuh \
 	kernels/add.cu \
+	kernels/addition.cu \
 	kernels/bias_gradient.cu \
 	kernels/busy.cu \
 	kernels/convert.cu \

@@ -44,6 +44,50 @@ static cudaError_t run_add(struct trial *t, enum place place)
 
 const struct kernel_test test_add = {"add", SHAPES(adds), prepare_add, run_add};
 
+/* With flags 1 ReLU, with 2 the output lies where a lies, with 4 where b lies. */
+static const struct shape additions[] = {
+	{.name = "none", .n = 0},
+	{.name = "one", .n = 1, .flags = 1},
+	{.name = "float", .n = 1027},
+	{.name = "float with ReLU", .n = 1027, .flags = 1},
+	{.name = "bf16 over a", .n = 1027, .type = BF16, .flags = 2},
+	{.name = "bf16 with ReLU", .n = 1027, .type = BF16, .flags = 1},
+	{.name = "fp16 over b with ReLU", .n = 1027, .type = F16, .flags = 5},
+	{.name = "more than resident threads", .n = 5000001},
+	{.name = "bf16, 64 Mi", .n = 1 << 26, .type = BF16, .flags = 1, .large = true},
+};
+
+/* The buffer that an addition writes. */
+static int addition_output(const struct shape *s)
+{
+	return s->flags & 2 ? 0 : s->flags & 4 ? 1 : 2;
+}
+
+static void prepare_addition(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	struct buffer *a = add_values(t, "a", s->type, s->n, true);
+	struct buffer *b = add_values(t, "b", s->type, s->n, true);
+
+	if (addition_output(s) == 2)
+		add_output(t, "output", s->type, s->n, EXACT);
+	else
+		add_changed(addition_output(s) ? b : a, s->type, s->n);
+	t->moved = 3.0 * (double)s->n * (double)value_bytes(s->type);
+}
+
+static cudaError_t run_addition(struct trial *t, enum place place)
+{
+	const struct addition_args args = {
+		at(t, 0, place), at(t, 1, place),     at(t, addition_output(t->shape), place),
+		t->shape->n,     t->shape->flags & 1, t->shape->type};
+
+	return RUN(addition, t, place, &args);
+}
+
+const struct kernel_test test_addition = {"addition", SHAPES(additions), prepare_addition,
+					  run_addition};
+
 /* As adds, from `type` to `to`. */
 static const struct shape converts[] = {
 	{.name = "none", .n = 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pooling and the loss, by kernels. */
+/* Pooling, addition and the loss, by kernels. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -127,15 +127,65 @@ fail:
 /* --- addition ----------------------------------------------------------------------------------
  */
 
+struct addition {
+	struct op base;
+	bool relu;
+};
+
+static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *layout = &op->info.output;
+	const struct addition_args addition = {
+		.a = args->input,
+		.b = args->addend,
+		.output = args->output,
+		.count = (int64_t)(layout->bytes / value_bytes(layout->type)),
+		.relu = ((struct addition *)op)->relu,
+		.type = layout->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, addition, &addition, error);
+}
+
+static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *layout = &op->info.output;
+	const struct relu_backward_args relu = {
+		.gradient = args->output_gradient,
+		.output = args->output,
+		.count = (int64_t)(layout->bytes / value_bytes(layout->type)),
+		.type = layout->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, relu_backward, &relu, error);
+}
+
+static void addition_free(struct op *op)
+{
+	free(op);
+}
+
+/* All values of a layout are added alike, its padding too. */
 bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error)
 {
-	(void)op;
-	(void)shape;
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "device %d: addition of two layers is not supported on a GPU; use "
-			  "--backend onednn",
-			  device->physical);
+	static const struct op_calls plain = {.forward = addition_forward, .free = addition_free};
+	static const struct op_calls relu = {.forward = addition_forward,
+					     .backward_data = addition_backward,
+					     .free = addition_free};
+	struct addition *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return train_nomem(error, "an addition");
+	own->base.calls = shape->relu_backward ? &relu : &plain;
+	own->base.device = device;
+	own->base.info.input = own->base.info.output = shape->input;
+	own->base.info.algorithm = "kernel";
+	own->relu = shape->relu;
+	*op = &own->base;
+	return true;
 }
 
 /* --- the loss ----------------------------------------------------------------------------------

@@ -69,6 +69,15 @@ static void list_add(const struct lister *l, const struct add_args *a)
 	list(l, a->more, 4 * a->count, 4, false);
 }
 
+static void list_addition(const struct lister *l, const struct addition_args *a)
+{
+	int64_t bytes = bytes_of(a->type, a->count);
+
+	writes(l, a->output, bytes);
+	reads(l, a->a, bytes);
+	reads(l, a->b, bytes);
+}
+
 static void list_bias_gradient(const struct lister *l, const struct bias_gradient_args *a)
 {
 	int64_t bytes = bytes_of(a->type, a->rows * a->columns);

@@ -38,6 +38,13 @@ static cudaError_t run_add(void *const *m, cudaStream_t stream)
 	return cu.kernel_add(&args, stream);
 }
 
+static cudaError_t run_addition(void *const *m, cudaStream_t stream)
+{
+	struct addition_args args = {m[0], m[1], m[2], ELEMENTS, 1, VALUE_FLOAT16};
+
+	return cu.kernel_addition(&args, stream);
+}
+
 static cudaError_t run_bias_gradient(void *const *m, cudaStream_t stream)
 {
 	struct bias_gradient_args args = {m[0], m[1], m[2], m[3], ROWS, COLUMNS, VALUE_BFLOAT16};
@@ -191,6 +198,10 @@ static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 /* The scratch of cross_entropy and max_pool_backward is known when the program runs. */
 static struct kernel kernels[] = {
 	{"add", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
+	{"addition",
+	 3,
+	 {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)},
+	 run_addition},
 	{"bias_gradient",
 	 4,
 	 {ZEROS(2 * ROWS * COLUMNS), ZEROS(2 * ROWS * COLUMNS), ZEROS(4 * COLUMNS), ZEROS(0)},

@@ -28,6 +28,41 @@ START_TEST(adds)
 }
 END_TEST
 
+/* By hand: 1 + 2^-8 is a tie of bf16, whose values next to it are 1 and 1 + 2^-7. */
+static const struct {
+	const char *name;
+	enum value_type type;
+	int32_t relu;
+	double a, b, want;
+} additions[] = {
+	{"float", VALUE_FLOAT32, 0, 1.5, -4, -2.5},
+	{"below 0", VALUE_FLOAT32, 1, 1.5, -4, 0},
+	{"above 0", VALUE_FLOAT16, 1, 1.5, -1, 0.5},
+	{"rounded", VALUE_BFLOAT16, 0, 1, 0x1p-8, 1},
+	{"rounded up", VALUE_BFLOAT16, 1, 1, 3 * 0x1p-9, 1 + 0x1p-7},
+	{"a NaN", VALUE_FLOAT32, 0, NAN, 1, NAN},
+	{"a NaN with ReLU", VALUE_BFLOAT16, 1, NAN, 1, NAN},
+	{"infinities", VALUE_FLOAT32, 1, INFINITY, -INFINITY, NAN},
+};
+
+START_TEST(sums_of_two)
+{
+	enum value_type type = additions[_i].type;
+
+	for (int over = 0; over < 3; over++) {
+		double values[3];
+		struct addition_args args = {&values[0], &values[1],         &values[over],
+					     1,          additions[_i].relu, type};
+
+		value_set(type, &values[0], 0, additions[_i].a);
+		value_set(type, &values[1], 0, additions[_i].b);
+		reference_addition(&args);
+		ck_assert_msg(same_value(value_get(type, &values[over], 0), additions[_i].want),
+			      "%s: %g", additions[_i].name, value_get(type, &values[over], 0));
+	}
+}
+END_TEST
+
 /* IEEE 754 and bf16 by hand: rounding is to the nearest, ties to even. */
 static const struct {
 	const char *name;
@@ -246,6 +281,7 @@ int main(void)
 	tcase_add_loop_test(tests, reorders, 0, ROWS(orders) * TYPES * TYPES);
 	tcase_add_loop_test(tests, sums_over_rows, 0, ROWS(sums) * TYPES * 2);
 	tcase_add_loop_test(tests, relu_alone, 0, TYPES);
+	tcase_add_loop_test(tests, sums_of_two, 0, (int)(sizeof(additions) / sizeof(*additions)));
 	tcase_add_test(tests, busy_takes_its_time);
 	return unit_run(suite);
 }
