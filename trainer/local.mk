@@ -70,6 +70,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/model.h \
+	trainer/model/gradients.c \
 	trainer/model/memory.c \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \

@@ -15,7 +15,7 @@
  */
 #include "model/plan.h"
 
-enum { MAX_BUFFERS = 4 * (2 * MODEL_MAX_LAYERS + 1) + 2 };
+enum { MAX_BUFFERS = 5 * MODEL_MAX_NODES + 2 };
 
 /* The groups of buffers of several nodes; a node's own group is 1 + its index. */
 enum { SCRATCH = -1, ANY };
@@ -53,11 +53,26 @@ static struct buffer always(const struct model *m, size_t bytes)
 /* What backward reads: a layer's weights' gradient its input, ReLU's derivative the output. */
 static int last_read(const struct model *m, int node)
 {
-	if (m->nodes[node].reads_output)
-		return data_at(m, node);
-	if (m->nodes[node + 1].op->calls->backward_weights)
-		return weights_at(m, node + 1);
-	return forward_at(node + 1);
+	int last = m->nodes[node].reads_output ? data_at(m, node) : forward_at(node);
+
+	for (int i = node + 1; i < m->count; i++) {
+		int at = m->nodes[i].op->calls->backward_weights ? weights_at(m, i) : forward_at(i);
+
+		if (node_reads(&m->nodes[i], node) && at > last)
+			last = at;
+	}
+	return last;
+}
+
+/* Until when a node's gradient is used, with those that lie in the same memory. */
+static int last_use(const struct model *m, int node)
+{
+	int last = data_at(m, node);
+
+	for (int i = 0; i < node; i++)
+		if (m->nodes[i].gradient_of == node && data_at(m, i) > last)
+			last = data_at(m, i);
+	return last;
 }
 
 /* When a node's buffers are used, and which of them may share memory. */
@@ -65,8 +80,8 @@ static void find_times(struct model *m, int index, size_t cached)
 {
 	struct node *node = &m->nodes[index];
 	const struct op_info *info = &node->op->info;
-	bool end = index == m->count - 1;
-	size_t gradient = end || m->nodes[index + 1].backward_data ? info->output.bytes : 0;
+	bool end = index == m->count - 1, own = node->gradient_of == index;
+	size_t gradient = own && (end || needs_gradient(m, index)) ? info->output.bytes : 0;
 	int data = data_at(m, index);
 
 	node->output = always(m, info->output.bytes);
@@ -76,10 +91,11 @@ static void find_times(struct model *m, int index, size_t cached)
 	node->scratch.group = SCRATCH;
 	node->scratch.times[node->scratch.count++] =
 		(struct buffer_time){weights_at(m, index), data};
+	node->partial = used(node_has_partial(node) ? info->input.bytes : 0, data, data);
 	if (end)
 		return;
 	node->output = used(info->output.bytes, forward_at(index), last_read(m, index));
-	node->gradient = used(gradient, data_at(m, index + 1), data);
+	node->gradient = used(gradient, data_at(m, last_reader(m, index)), last_use(m, index));
 	if (info->output.bytes >= cached)
 		return;
 	node->output.group = node->gradient.group = 1 + index;
@@ -124,12 +140,13 @@ void model_lay_out(struct model *m, size_t cached)
 	struct parts parts = {.shared = {&m->input_gradient}, .shared_count = 1};
 
 	m->input_at = always(m, m->input.bytes);
-	m->input_gradient = always(m, m->nodes[0].backward_data ? m->input.bytes : 0);
+	m->input_gradient = always(m, needs_gradient(m, -1) ? m->input.bytes : 0);
 	for (int i = 0; i < m->count; i++) {
 		find_times(m, i, cached);
 		parts.slot[parts.slot_count++] = &m->nodes[i].output;
 		parts.slot[parts.slot_count++] = &m->nodes[i].workspace;
 		parts.shared[parts.shared_count++] = &m->nodes[i].scratch;
+		parts.shared[parts.shared_count++] = &m->nodes[i].partial;
 	}
 	if (m->options.slots == 1) {
 		place_in_one(&parts, m);

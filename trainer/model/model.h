@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models: lists of layers (models.h, models.c), the shapes that follow from a list (shapes.c), and
- * a model or a stage of one on a device (plan.c), with its memory (memory.c, buffers.c), and its
- * forward and backward passes (pass.c).
+ * Models: graphs of layers (models.h, models.c), the shapes that follow from a graph (shapes.c),
+ * and a model or a stage of one on a device (plan.c), with its gradients (gradients.c), its memory
+ * (memory.c, buffers.c), and its forward and backward passes (pass.c).
+ *
+ * A graph is a list in which each layer reads layers before it. Several layers may read one: the
+ * gradient of its output is the sum of theirs, from the last reader to the first.
  */
 #ifndef TRAIN_MODEL_H
 #define TRAIN_MODEL_H
@@ -10,17 +13,18 @@
 #include "backend/backend.h"
 #include "tensor.h"
 
-enum { MODEL_MAX_LAYERS = 32 };
+enum { MODEL_MAX_LAYERS = 32, LAYER_MAX_INPUTS = 2 };
 
-enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR };
+enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR, LAYER_ADD };
 
-/* Strides are 1; for pooling they are the kernel's size. */
+/* Strides are 1; for pooling they are the kernel's size. LAYER_ADD adds two inputs of one shape. */
 struct layer {
 	const char *name; /* its parameters are NAME.weight and NAME.bias */
 	enum layer_kind kind;
 	int out, kernel, pad;
-	bool relu;        /* of its output */
-	const char *from; /* the layer that gives its input; NULL: the one before */
+	bool relu; /* of its output */
+	/* the layers that give its inputs; the first NULL: the layer before */
+	const char *from[LAYER_MAX_INPUTS];
 };
 
 struct model_spec {
@@ -36,8 +40,9 @@ const struct model_spec *model_find(const char *name, struct train_error *error)
 /* --- shapes -------------------------------------------------------------------------------- */
 
 struct layer_shape {
-	int from;              /* layer before it, -1: the sample */
-	int64_t in[3], out[3]; /* channels, height, width */
+	int from[LAYER_MAX_INPUTS]; /* the layers that it reads, -1: the sample */
+	int inputs;
+	int64_t in[3], out[3]; /* channels, height, width; of each input */
 	bool live;             /* reaches the loss; other layers are not trained */
 	int parameters;        /* the index of its weight, before its bias; -1: none */
 };
@@ -56,14 +61,20 @@ struct model_shapes {
 	int64_t elements;                                        /* of all of them */
 };
 
-/* Bad input, for example: a kernel larger than its input, an unknown layer, or a last layer whose
- * output is a plane of more than one value. */
+/* Bad input, for example: a kernel larger than its input, an unknown layer, two inputs of different
+ * shapes, or a last layer whose output is a plane of more than one value. */
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error);
 
 /* False if a layer with parameters does not reach the loss, with its name. */
 bool model_all_live(const struct model_shapes *shapes, const struct model_spec *spec,
 		    struct train_error *error);
+
+/* Model parallelism sends one tensor from a stage to the next. Returns a layer after `last` that
+ * needs another output of the layers up to `last` than that of the last live one, and sets *reads
+ * to the layer with that output; -1: there is none. */
+int model_crossing(const struct model_shapes *shapes, const struct model_spec *spec, int last,
+		   int *reads);
 
 /* --- on a device --------------------------------------------------------------------------- */
 
@@ -139,7 +150,8 @@ bool model_backward(struct model *model, int slot, const struct model_watch *wat
 /* Calls `done` after each operation that a pass puts on the stream, with the name of its layer and
  * the operation: "prepare", "forward", "backward weights", "backward data", "loss" (the last
  * layer's), and for a conversion, with the layer after it (at the end the last one), "convert" and
- * "convert back". NULL: stops. */
+ * "convert back"; where several layers read one, "add gradients" and "copy gradient", with the
+ * layer that gives the gradient. NULL: stops. */
 void model_trace(struct model *model,
 		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
 

@@ -10,7 +10,7 @@
 #define MAX_POOL(KERNEL) .kind = LAYER_MAX_POOL, .kernel = (KERNEL)
 #define LINEAR(OUT) .kind = LAYER_LINEAR, .out = (OUT)
 #define RELU .relu = true
-#define FROM(LAYER) .from = (LAYER)
+#define FROM(...) .from = {__VA_ARGS__}
 
 #define LAYER(NAME, ...) {.name = (NAME), __VA_ARGS__},
 #define LAYERS(LIST, NAME, CHANNELS, HEIGHT, WIDTH, HELP) \

@@ -6,7 +6,7 @@
  * MODELS(FIRST, NEXT): FIRST or NEXT(layers, name, channels, height, width, help), the three
  * numbers of a sample. LAYERS_layers(FIRST, NEXT): FIRST or NEXT(name, members of struct layer), by
  * macros of models.c: CONVOLUTION(outputs, kernel, pad), MAX_POOL(kernel), LINEAR(outputs), RELU,
- * FROM(layer that gives its input, if not the one before).
+ * FROM(layers that give its inputs, if not the one before).
  */
 #ifndef TRAIN_MODELS_H
 #define TRAIN_MODELS_H

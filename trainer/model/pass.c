@@ -17,6 +17,7 @@ static void *gradient_of(const struct model *m, int node, int slot)
 {
 	if (node < 0)
 		return in_shared(m, &m->input_gradient);
+	node = m->nodes[node].gradient_of;
 	if (m->nodes[node].in_slot)
 		return in_slot(m, &m->nodes[node].gradient, slot);
 	return in_shared(m, &m->nodes[node].gradient);
@@ -30,13 +31,20 @@ static bool gives_bias(const struct model *m, int index)
 	return node->sums || node->op->calls->backward_weights;
 }
 
+/* The output of a node; of node -1, the stage's input. */
+static void *output_of(const struct model *m, int node, int slot)
+{
+	return in_slot(m, node < 0 ? &m->input_at : &m->nodes[node].output, slot);
+}
+
 struct op_args node_args(const struct model *m, int index, int slot)
 {
 	const struct node *node = &m->nodes[index];
 
 	return (struct op_args){
-		.input = in_slot(m, index > 0 ? &m->nodes[index - 1].output : &m->input_at, slot),
-		.output = in_slot(m, &node->output, slot),
+		.input = output_of(m, node->from[0], slot),
+		.addend = node->inputs > 1 ? output_of(m, node->from[1], slot) : NULL,
+		.output = output_of(m, index, slot),
 		.workspace = in_slot(m, &node->workspace, slot),
 		.scratch = m->shared + node->scratch.at,
 		.weight = m->values + node->weight,
@@ -44,7 +52,8 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.weight_gradient = m->gradients + node->weight,
 		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
 		.output_gradient = gradient_of(m, index, slot),
-		.input_gradient = gradient_of(m, index - 1, slot),
+		.input_gradient = node_has_partial(node) ? in_shared(m, &node->partial)
+							 : gradient_of(m, node->from[0], slot),
 	};
 }
 
@@ -53,11 +62,17 @@ typedef bool (*op_run)(struct op *op, const struct op_args *args, struct train_e
 /* The layer that a conversion is made for. */
 static const char *name_of(const struct model *m, int node)
 {
-	if (node == m->count - 1 && m->nodes[node].layer < 0)
-		node--;
-	else if (m->nodes[node].layer < 0)
+	while (m->nodes[node].layer < 0 && node < m->count - 1)
 		node++;
+	while (m->nodes[node].layer < 0)
+		node--;
 	return m->spec->layers[m->nodes[node].layer].name;
+}
+
+static void trace(const struct model *m, int node, const char *what)
+{
+	if (m->traced)
+		m->traced(m->traced_argument, name_of(m, node), what);
 }
 
 static bool run(struct model *m, int node, op_run call, const char *what, int slot,
@@ -67,8 +82,7 @@ static bool run(struct model *m, int node, op_run call, const char *what, int sl
 
 	if (!call(m->nodes[node].op, &args, error))
 		return false;
-	if (m->traced)
-		m->traced(m->traced_argument, name_of(m, node), what);
+	trace(m, node, what);
 	return true;
 }
 
@@ -106,8 +120,56 @@ bool model_loss(struct model *m, int slot, const struct model_loss *loss, struct
 
 	if (!m->loss->calls->forward(m->loss, &args, error))
 		return false;
-	if (m->traced)
-		m->traced(m->traced_argument, name_of(m, m->count - 1), "loss");
+	trace(m, m->count - 1, "loss");
+	return true;
+}
+
+static bool copy_gradient(struct model *m, int node, int to, int slot, struct train_error *error)
+{
+	if (!m->device->backend->copy(m->device, gradient_of(m, to, slot), m->device,
+				      gradient_of(m, node, slot),
+				      m->nodes[node].op->info.output.bytes, error))
+		return false;
+	trace(m, node, "copy gradient");
+	return true;
+}
+
+/* Adds what a node gives: what it wrote to `partial`, or the gradient of an addition. */
+static bool add_gradient(struct model *m, int node, int to, int slot, struct train_error *error)
+{
+	const struct node *from = &m->nodes[node];
+	struct op *sum = to < 0 ? m->input_sum : m->nodes[to].sum;
+	void *gradient = gradient_of(m, to, slot);
+	const struct op_args args = {
+		.input = gradient,
+		.addend = node_has_partial(from) ? in_shared(m, &from->partial)
+						 : gradient_of(m, node, slot),
+		.output = gradient,
+	};
+
+	if (!sum->calls->forward(sum, &args, error))
+		return false;
+	trace(m, node, "add gradients");
+	return true;
+}
+
+/* The gradients of a node's inputs. */
+static bool backward_data(struct model *m, int index, int slot, struct train_error *error)
+{
+	const struct node *node = &m->nodes[index];
+	const char *what = node->layer < 0 ? "convert back" : "backward data";
+
+	if (node->op->calls->backward_data &&
+	    !run(m, index, node->op->calls->backward_data, what, slot, error))
+		return false;
+	for (int k = 0; k < node->inputs; k++) {
+		if (node->gives[k] == GIVES_COPY &&
+		    !copy_gradient(m, index, node->from[k], slot, error))
+			return false;
+		if (node->gives[k] == GIVES_SUM &&
+		    !add_gradient(m, index, node->from[k], slot, error))
+			return false;
+	}
 	return true;
 }
 
@@ -117,7 +179,6 @@ bool model_backward(struct model *m, int slot, const struct model_watch *watch,
 	for (int i = m->count - 1; i >= 0; i--) {
 		const struct node *node = &m->nodes[i];
 		const struct op_calls *calls = node->op->calls;
-		const char *what = node->layer < 0 ? "convert back" : "backward data";
 
 		if (calls->backward_weights &&
 		    !run(m, i, calls->backward_weights, "backward weights", slot, error))
@@ -125,7 +186,7 @@ bool model_backward(struct model *m, int slot, const struct model_watch *watch,
 		if (calls->backward_weights && watch &&
 		    !watch->ready(watch->argument, node->layer, error))
 			return false;
-		if (node->backward_data && !run(m, i, calls->backward_data, what, slot, error))
+		if (node->backward_data && !backward_data(m, i, slot, error))
 			return false;
 	}
 	return true;

@@ -1,35 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans a stage: its operations, a conversion where layouts differ, and all addresses. */
+/* Plans a stage: its operations, conversions where layouts differ, and all addresses. */
 #include "model/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static const struct layout *last_output(const struct model *m)
+/* What a node writes; -1: the stage's input. */
+static const struct layout *output_of(const struct model *m, int node)
 {
-	return m->count > 0 ? &m->nodes[m->count - 1].op->info.output : &m->input;
+	return node < 0 ? &m->input : &m->nodes[node].op->info.output;
 }
 
-static struct node *add_node(struct model *m, struct op *op, int layer)
+/* The node of a layer; -1: it is in an earlier stage, or the sample. */
+static int node_of(const struct model *m, int layer)
+{
+	int node = layer < 0 ? -1 : m->count - 1;
+
+	while (node >= 0 && m->nodes[node].layer != layer)
+		node--;
+	return node;
+}
+
+static struct node *add_node(struct model *m, struct op *op, int layer, const int *from, int inputs)
 {
 	struct node *node = &m->nodes[m->count++];
 
 	node->op = op;
 	node->layer = layer;
+	node->inputs = inputs;
+	memcpy(node->from, from, (size_t)inputs * sizeof(*from));
 	return node;
 }
 
-/* A conversion, if one is needed. */
-static bool add_conversion(struct model *m, const struct layout *from, const struct layout *to,
-			   struct train_error *error)
+/* Changes *from to a conversion of it, if one is needed. Readers of one layout share it. */
+static bool convert_to(struct model *m, int *from, const struct layout *to,
+		       struct train_error *error)
 {
 	const struct backend *backend = m->device->backend;
 	struct op *op;
 
-	if (backend->same_layout(from, to))
+	if (backend->same_layout(output_of(m, *from), to))
 		return true;
-	if (!backend->convert(&op, m->device, from, to, error))
+	for (int i = *from + 1; i < m->count; i++)
+		if (m->nodes[i].layer < 0 && m->nodes[i].from[0] == *from &&
+		    backend->same_layout(output_of(m, i), to)) {
+			*from = i;
+			return true;
+		}
+	if (!backend->convert(&op, m->device, output_of(m, *from), to, error))
 		return false;
-	add_node(m, op, -1);
+	add_node(m, op, -1, from, 1);
+	*from = m->count - 1;
 	return true;
 }
 
@@ -39,13 +60,27 @@ static bool in_stage(const struct model *m, int layer)
 	       m->shapes.layers[layer].live;
 }
 
+static bool layer_reads(const struct model *m, int layer, int read)
+{
+	const struct layer_shape *at = &m->shapes.layers[layer];
+
+	for (int k = 0; k < at->inputs; k++)
+		if (at->from[k] == read)
+			return true;
+	return false;
+}
+
 /* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
 static bool pooled_next(const struct model *m, int layer)
 {
+	int readers = 0, poolings = 0;
+
 	for (int i = layer + 1; i < m->spec->count; i++)
-		if (in_stage(m, i) && m->shapes.layers[i].from == layer)
-			return m->spec->layers[i].kind == LAYER_MAX_POOL;
-	return false;
+		if (in_stage(m, i) && layer_reads(m, i, layer)) {
+			readers++;
+			poolings += m->spec->layers[i].kind == LAYER_MAX_POOL;
+		}
+	return readers == 1 && poolings == 1;
 }
 
 static bool plan_op(struct op **op, struct model *m, int index, const struct op_shape *shape,
@@ -58,6 +93,8 @@ static bool plan_op(struct op **op, struct model *m, int index, const struct op_
 		return backend->convolution(op, m->device, shape, error);
 	case LAYER_MAX_POOL:
 		return backend->max_pool(op, m->device, shape, error);
+	case LAYER_ADD:
+		return backend->addition(op, m->device, shape, error);
 	case LAYER_LINEAR:
 		break;
 	}
@@ -94,26 +131,32 @@ static void place_samples(struct model *m, const struct layout *wanted)
 		m->input = *wanted;
 }
 
-static bool add_layer(struct model *m, int index, struct train_error *error)
+/* Whether this pooling does ReLU's derivative for the layer before it. */
+static bool pools_relu(const struct model *m, int index)
+{
+	int from = m->shapes.layers[index].from[0];
+
+	return m->spec->layers[index].kind == LAYER_MAX_POOL && from >= 0 && in_stage(m, from) &&
+	       m->spec->layers[from].relu && pooled_next(m, from);
+}
+
+static struct op_shape shape_of(const struct model *m, int index)
 {
 	const struct layer *layer = &m->spec->layers[index];
 	const struct layer_shape *at = &m->shapes.layers[index];
 	bool pool = layer->kind == LAYER_MAX_POOL;
 	struct op_shape shape = {
-		.input = *last_output(m),
+		.input = *output_of(m, node_of(m, at->from[0])),
 		.out = layer->out,
 		.kernel = layer->kernel,
 		.pad = layer->pad,
 		.stride = pool ? layer->kernel : 1,
 		.relu = layer->relu,
-		.relu_backward = pool ? at->from >= 0 && in_stage(m, at->from) &&
-						 m->spec->layers[at->from].relu
-				      : layer->relu && !pooled_next(m, index),
-		.no_backward_data = at->from < 0,
+		.relu_backward =
+			pool ? pools_relu(m, index) : layer->relu && !pooled_next(m, index),
+		.no_backward_data = at->from[0] < 0,
 		.no_bias_gradient = pool_leaves_bias(m, index),
 	};
-	struct node *node;
-	struct op *op;
 
 	if (at->parameters >= 0) {
 		shape.weight_offset = parameter_offset(m, at->parameters);
@@ -122,19 +165,32 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 	if (shape.input.type != m->options.type)
 		shape.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
 					  at->in[2]);
+	return shape;
+}
+
+static bool add_layer(struct model *m, int index, struct train_error *error)
+{
+	const struct layer_shape *at = &m->shapes.layers[index];
+	const struct op_shape shape = shape_of(m, index);
+	int before = node_of(m, at->from[0]), from[LAYER_MAX_INPUTS];
+	struct node *node;
+	struct op *op;
+
 	if (!plan_op(&op, m, index, &shape, error))
 		return false;
 	place_samples(m, &op->info.input);
-	if (!add_conversion(m, last_output(m), &op->info.input, error)) {
-		op_free(op);
-		return false;
+	for (int k = 0; k < at->inputs; k++) {
+		from[k] = node_of(m, at->from[k]);
+		if (!convert_to(m, &from[k], &op->info.input, error)) {
+			op_free(op);
+			return false;
+		}
 	}
-	node = add_node(m, op, index);
+	node = add_node(m, op, index, from, at->inputs);
 	node->reads_output = shape.relu_backward;
-	node->sums =
-		pool && at->from >= 0 && in_stage(m, at->from) && pool_leaves_bias(m, at->from);
+	node->sums = pools_relu(m, index) && pool_leaves_bias(m, at->from[0]);
 	if (node->sums)
-		node->bias = m->nodes[m->count - 2].bias;
+		node->bias = m->nodes[before].bias;
 	if (at->parameters >= 0) {
 		node->weight = shape.weight_offset;
 		node->bias = shape.bias_offset;
@@ -142,48 +198,80 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 	return true;
 }
 
-/* Gradients of data go back to the first parameters, or to the previous stage. */
-static void mark_backward(struct model *m, bool first_stage)
+/* The stage's input is the output of one layer, or samples. */
+static void find_input(struct model *m, int first_live)
 {
-	bool needed = !first_stage;
+	const struct layer_shape *at = &m->shapes.layers[first_live];
+	enum value_type type = m->options.type;
 
-	for (int i = 0; i < m->count; i++) {
-		m->nodes[i].backward_data = needed;
-		needed = needed || m->nodes[i].op->calls->backward_weights;
-	}
+	m->samples = at->from[0] < 0;
+	m->input = layout_host(m->samples ? value_of_parameters(type) : type, m->options.batch,
+			       at->in[0], at->in[1], at->in[2]);
 }
 
-static bool plan_nodes(struct model *m, struct train_error *error)
+/* Fails if more than one tensor would cross an end of the stage. */
+static bool check_end(const struct model *m, int last, struct train_error *error)
 {
-	enum value_type type = m->options.type;
+	int reads, by = model_crossing(&m->shapes, m->spec, last, &reads);
+
+	return by < 0 ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "model %s cannot be cut after layer %s: %s also reads %s; cut it "
+			  "elsewhere",
+			  m->spec->name, m->spec->layers[last].name, m->spec->layers[by].name,
+			  m->spec->layers[reads].name);
+}
+
+static bool plan_layers(struct model *m, struct train_error *error)
+{
+	int last;
 	struct layout output;
 
+	if (!check_end(m, m->options.first - 1, error) || !check_end(m, m->options.last, error))
+		return false;
 	for (int i = m->options.first; i <= m->options.last; i++) {
-		const struct layer_shape *at = &m->shapes.layers[i];
-
 		if (!in_stage(m, i))
 			continue;
-		if (m->count == 0) {
-			m->samples = at->from < 0;
-			m->input = layout_host(m->samples ? value_of_parameters(type) : type,
-					       m->options.batch, at->in[0], at->in[1], at->in[2]);
-		}
+		if (m->count == 0)
+			find_input(m, i);
 		if (!add_layer(m, i, error))
 			return name_layer(m, i, error);
 	}
-	if (m->count == 0)
+	last = m->count - 1;
+	if (last < 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "layers %s to %s: none of them reaches the loss",
 				  m->spec->layers[m->options.first].name,
 				  m->spec->layers[m->options.last].name);
-	output = *last_output(m);
+	output = *output_of(m, last);
 	output.order = NULL;
-	if (!add_conversion(m, last_output(m), &output, error))
+	return convert_to(m, &last, &output, error);
+}
+
+/* The additions of gradients where several nodes read one output. */
+static bool plan_sums(struct model *m, struct train_error *error)
+{
+	for (int i = -1; i < m->count; i++) {
+		const struct op_shape shape = {.input = *output_of(m, i)};
+		struct op **sum = i < 0 ? &m->input_sum : &m->nodes[i].sum;
+
+		if (sums_gradients(m, i) &&
+		    !m->device->backend->addition(sum, m->device, &shape, error))
+			return false;
+	}
+	return true;
+}
+
+static bool plan_nodes(struct model *m, struct train_error *error)
+{
+	if (!plan_layers(m, error))
 		return false;
-	mark_backward(m, m->samples);
+	model_plan_gradients(m);
+	if (!plan_sums(m, error))
+		return false;
 	model_lay_out(m, MODEL_CACHED);
 	return m->options.last < m->spec->count - 1 ||
-	       m->device->backend->loss(&m->loss, m->device, last_output(m), error);
+	       m->device->backend->loss(&m->loss, m->device, output_of(m, m->count - 1), error);
 }
 
 /* The stage's parameters: those of all its layers, dead ones too. */
@@ -266,8 +354,11 @@ void model_close(struct model *m)
 	void *const memory[] = {m->values, m->gradients, m->slots,
 				m->shared == m->slots ? NULL : m->shared};
 
-	for (int i = 0; i < m->count; i++)
+	for (int i = 0; i < m->count; i++) {
+		op_free(m->nodes[i].sum);
 		op_free(m->nodes[i].op);
+	}
+	op_free(m->input_sum);
 	op_free(m->loss);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
 		if (memory[i])

@@ -4,13 +4,13 @@
 
 #include "model/model.h"
 
-/* The index of the layer whose output a layer takes, -1 for the sample, -2 for none. */
-static int find_from(const struct model_spec *spec, int layer)
+/* The index of the layer that gives an input, -1 for the sample, -2 for none. */
+static int find_from(const struct model_spec *spec, int layer, int input)
 {
-	const char *from = spec->layers[layer].from;
+	const char *from = spec->layers[layer].from[input];
 
 	if (!from)
-		return layer - 1;
+		return input > 0 ? -2 : layer - 1;
 	for (int i = 0; i < layer; i++)
 		if (strcmp(spec->layers[i].name, from) == 0)
 			return i;
@@ -48,6 +48,10 @@ static bool layer_output(struct layer_shape *at, const struct layer *layer,
 {
 	int stride = layer->kind == LAYER_MAX_POOL ? layer->kernel : 1;
 
+	if (layer->kind == LAYER_ADD) {
+		memcpy(at->out, at->in, sizeof(at->out));
+		return true;
+	}
 	at->out[0] = layer->kind == LAYER_MAX_POOL ? at->in[0] : layer->out;
 	at->out[1] = at->out[2] = 1;
 	if (at->out[0] < 1)
@@ -75,24 +79,70 @@ static bool layer_output(struct layer_shape *at, const struct layer *layer,
 	return true;
 }
 
+static void output_of(const struct model_shapes *shapes, const struct model_spec *spec, int layer,
+		      int64_t out[3])
+{
+	const int64_t sample[3] = {spec->channels, spec->height, spec->width};
+
+	memcpy(out, layer < 0 ? sample : shapes->layers[layer].out, sizeof(sample));
+}
+
+/* Both inputs of an addition have one shape, and come from two layers. */
+static bool can_add(const struct model_shapes *shapes, const struct model_spec *spec, int index,
+		    struct train_error *error)
+{
+	const struct layer_shape *at = &shapes->layers[index];
+	const char *name = spec->layers[index].name, *with = spec->layers[index].from[1];
+	int64_t more[3];
+
+	output_of(shapes, spec, at->from[1], more);
+	if (at->from[0] == at->from[1])
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: it adds %s to itself; name another layer", name, with);
+	return memcmp(at->in, more, sizeof(more)) == 0 ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "layer %s: its inputs are %d x %d x %d and, of %s, %d x %d x %d; an "
+			  "addition needs equal ones",
+			  name, (int)at->in[0], (int)at->in[1], (int)at->in[2], with, (int)more[0],
+			  (int)more[1], (int)more[2]);
+}
+
+static bool find_inputs(struct model_shapes *shapes, const struct model_spec *spec, int index,
+			struct train_error *error)
+{
+	const struct layer *layer = &spec->layers[index];
+	struct layer_shape *at = &shapes->layers[index];
+
+	at->inputs = layer->kind == LAYER_ADD ? 2 : 1;
+	if (at->inputs == 1 && layer->from[1])
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: %s is a second input; only an addition has two",
+				  layer->name, layer->from[1]);
+	if (at->inputs == 2 && !layer->from[1])
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: an addition has two inputs; name the second",
+				  layer->name);
+	for (int k = 0; k < at->inputs; k++) {
+		at->from[k] = find_from(spec, index, k);
+		if (at->from[k] == -2)
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "layer %s: there is no layer '%s' before it", layer->name,
+					  layer->from[k]);
+	}
+	output_of(shapes, spec, at->from[0], at->in);
+	return layer->kind != LAYER_ADD || can_add(shapes, spec, index, error);
+}
+
 static bool layer_shape(struct model_shapes *shapes, const struct model_spec *spec, int index,
 			struct train_error *error)
 {
 	const struct layer *layer = &spec->layers[index];
 	struct layer_shape *at = &shapes->layers[index];
 
-	at->from = find_from(spec, index);
 	at->parameters = -1;
-	if (at->from == -2)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "layer %s: there is no layer '%s' before it", layer->name,
-				  layer->from);
-	for (int i = 0; i < 3; i++)
-		at->in[i] = at->from < 0 ? (int64_t[]){spec->channels, spec->height, spec->width}[i]
-					 : shapes->layers[at->from].out[i];
-	if (!layer_output(at, layer, error))
+	if (!find_inputs(shapes, spec, index, error) || !layer_output(at, layer, error))
 		return false;
-	if (layer->kind != LAYER_MAX_POOL) {
+	if (layer->kind == LAYER_CONVOLUTION || layer->kind == LAYER_LINEAR) {
 		at->parameters = shapes->parameters_count;
 		add_parameters(shapes, layer, index);
 	}
@@ -127,6 +177,32 @@ static bool gives_logits(const struct model_shapes *shapes, const struct model_s
 			  (int)out[2]);
 }
 
+/* A layer is live if a live one reads it, or if it is the last. */
+static void find_live(struct model_shapes *shapes, const struct model_spec *spec)
+{
+	shapes->layers[spec->count - 1].live = true;
+	for (int i = spec->count - 1; i >= 0; i--)
+		for (int k = 0; shapes->layers[i].live && k < shapes->layers[i].inputs; k++)
+			if (shapes->layers[i].from[k] >= 0)
+				shapes->layers[shapes->layers[i].from[k]].live = true;
+}
+
+int model_crossing(const struct model_shapes *shapes, const struct model_spec *spec, int last,
+		   int *reads)
+{
+	int out = last;
+
+	while (out >= 0 && !shapes->layers[out].live)
+		out--;
+	for (int i = last + 1; i < spec->count; i++)
+		for (int k = 0; shapes->layers[i].live && k < shapes->layers[i].inputs; k++)
+			if (shapes->layers[i].from[k] < out) {
+				*reads = shapes->layers[i].from[k];
+				return i;
+			}
+	return -1;
+}
+
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error)
 {
@@ -140,7 +216,6 @@ bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 			return false;
 	if (!gives_logits(shapes, spec, error))
 		return false;
-	for (int i = spec->count - 1; i >= 0; i = shapes->layers[i].from)
-		shapes->layers[i].live = true;
+	find_live(shapes, spec);
 	return true;
 }

@@ -6,14 +6,14 @@
 
 enum { MAX_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
 
-/* Room for all operations of a rank in measured steps: each layer and the conversion before it in
- * each pass, and the buckets. */
+/* Room for all operations of a rank in measured steps: each layer, the conversions before it and
+ * the sums of gradients in each pass, and the buckets. */
 static int interval_room(const struct parallel_options *o)
 {
 	const struct settings *settings = o->settings;
 	int64_t passes =
 		settings->accumulate * (settings->mode == MODE_MP ? settings->micro_batches : 1);
-	int64_t each = passes * (8 * o->spec->count + 8) + 4 * o->spec->count + 8;
+	int64_t each = passes * (10 * o->spec->count + 8) + 4 * o->spec->count + 8;
 
 	return each * o->profiled < MAX_INTERVALS ? (int)(each * o->profiled) : MAX_INTERVALS;
 }

@@ -23,16 +23,13 @@ static int64_t sends(const struct model_shapes *shapes, int layer)
 	return out[0] * out[1] * out[2];
 }
 
-/* Whether the model can be cut after this layer: it is live, and no later layer reads one before
- * it. */
+/* Whether the model can be cut after this layer: it is live, and only its output crosses. */
 static bool can_cut(const struct model_spec *spec, const struct model_shapes *shapes, int last)
 {
-	if (!shapes->layers[last].live)
-		return false;
-	for (int i = last + 1; i < spec->count; i++)
-		if (shapes->layers[i].live && shapes->layers[i].from < last)
-			return false;
-	return true;
+	int reads;
+
+	return last >= 0 && last < spec->count - 1 && shapes->layers[last].live &&
+	       model_crossing(shapes, spec, last, &reads) < 0;
 }
 
 struct cost {

@@ -22,7 +22,7 @@ static const struct backend *const backend = &backend_reference;
 static const struct layer forked[] = {
 	{.name = "conv", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 3, .pad = 1, .relu = true},
 	{.name = "aux", .kind = LAYER_LINEAR, .out = 7},
-	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2, .from = "conv"},
+	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2, .from = {"conv"}},
 	{.name = "mid", .kind = LAYER_LINEAR, .out = 24, .relu = true},
 	{.name = "fc", .kind = LAYER_LINEAR, .out = 5},
 };

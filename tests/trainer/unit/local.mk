@@ -26,6 +26,7 @@ train_programs = \
 	tests/trainer/unit/t-data-nomem \
 	tests/trainer/unit/t-dataset \
 	tests/trainer/unit/t-error \
+	tests/trainer/unit/t-graph \
 	tests/trainer/unit/t-init \
 	tests/trainer/unit/t-kernels \
 	tests/trainer/unit/t-kernels-pass \
@@ -300,6 +301,12 @@ tests_trainer_unit_t_peer_SOURCES = tests/trainer/unit/t-peer.c tests/trainer/un
 tests_trainer_unit_t_peer_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_peer_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_peer_LDADD = $(train_ldadd) -lpthread
+tests_trainer_unit_t_graph_SOURCES = tests/trainer/unit/t-graph.c tests/trainer/unit/graphs.h \
+	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
+	tests/trainer/unit/stage.h tests/unit/unit.h
+tests_trainer_unit_t_graph_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_graph_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_graph_LDADD = $(train_ldadd)
 tests_trainer_unit_t_ops_SOURCES = tests/trainer/unit/t-ops.c tests/trainer/unit/ops.h \
 	tests/trainer/unit/numbers.c tests/trainer/unit/stage.c tests/trainer/unit/stage.h \
 	tests/unit/unit.h
@@ -335,7 +342,7 @@ tests_trainer_unit_t_memory_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_model_memory_SOURCES = tests/trainer/unit/t-model-memory.c \
 	tests/trainer/unit/numbers.c tests/trainer/unit/backends.h tests/trainer/unit/drawn.h \
-	tests/trainer/unit/stage.h tests/unit/unit.h
+	tests/trainer/unit/graphs.h tests/trainer/unit/stage.h tests/unit/unit.h
 tests_trainer_unit_t_model_memory_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_model_memory_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_model_memory_LDADD = $(train_ldadd)

@@ -22,6 +22,17 @@
 		.name = "l", .kind = LAYER_LINEAR, .out = (OUT), .relu = (RELU) \
 	}
 
+/* With a name, for additions: FROM and AND are the layers that it reads. */
+#define NAMED(NAME, FROM, OUT, KERNEL, RELU) \
+	{ \
+		.name = (NAME), .kind = LAYER_CONVOLUTION, .from = {FROM}, .out = (OUT), \
+		.kernel = (KERNEL), .pad = (KERNEL) / 2, .relu = (RELU) \
+	}
+#define ADD(NAME, FROM, AND, RELU) \
+	{ \
+		.name = (NAME), .kind = LAYER_ADD, .from = {FROM, AND}, .relu = (RELU) \
+	}
+
 static const struct stage_case cases[] = {
 	{"convolution", 2, 3, 8, 8, {CONVOLUTION(16, 3, 1, false)}, 1},
 	{"convolution of one sample", 1, 3, 8, 8, {CONVOLUTION(16, 3, 1, false)}, 1},
@@ -73,6 +84,63 @@ static const struct stage_case cases[] = {
 	 1,
 	 1,
 	 {LINEAR(16, true), CONVOLUTION(32, 1, 0, true), LINEAR(10, false)},
+	 3},
+	{"residual block",
+	 2,
+	 16,
+	 6,
+	 5,
+	 {NAMED("a", NULL, 16, 3, true), NAMED("b", NULL, 16, 3, false),
+	  ADD("add", NULL, "before", true)},
+	 3},
+	{"residual block of odd sizes",
+	 3,
+	 5,
+	 5,
+	 3,
+	 {NAMED("a", NULL, 7, 1, true), NAMED("b", NULL, 5, 3, false),
+	  ADD("add", "before", "b", true)},
+	 3},
+	{"two blocks, the second with a projection",
+	 2,
+	 8,
+	 6,
+	 6,
+	 {NAMED("a", NULL, 8, 3, true), NAMED("b", NULL, 8, 3, false),
+	  ADD("add1", NULL, "before", true), NAMED("c", NULL, 16, 3, true),
+	  NAMED("d", NULL, 16, 3, false), NAMED("e", "add1", 16, 1, false),
+	  ADD("add2", "d", "e", true), MAX_POOL(2), LINEAR(4, false)},
+	 9},
+	{"additions of additions",
+	 2,
+	 8,
+	 4,
+	 4,
+	 {NAMED("a", NULL, 8, 3, false), ADD("add1", "a", "before", false),
+	  NAMED("b", NULL, 8, 3, false), ADD("add2", "b", "add1", false),
+	  ADD("add3", "add2", "add1", false), LINEAR(6, false)},
+	 6},
+	{"an addition of two ReLUs",
+	 2,
+	 8,
+	 4,
+	 4,
+	 {NAMED("a", NULL, 8, 3, true), NAMED("b", "before", 8, 3, true),
+	  ADD("add", "a", "b", false)},
+	 3},
+	{"a pooling beside an addition",
+	 2,
+	 8,
+	 4,
+	 4,
+	 {NAMED("a", NULL, 8, 3, true), MAX_POOL(1), ADD("add", NULL, "a", false), MAX_POOL(2)},
+	 4},
+	{"linear layers with an addition",
+	 3,
+	 9,
+	 1,
+	 1,
+	 {LINEAR(9, true), ADD("add", NULL, "before", false), LINEAR(5, false)},
 	 3},
 };
 

@@ -107,11 +107,20 @@ static void poison_bytes(const struct run *run, void *to, size_t bytes)
 /* NaN wherever something must be written. */
 static void poison(const struct run *run)
 {
+	const struct model_shapes *shapes = model_shapes_of(run->model);
+	size_t each = value_bytes(value_of_parameters(run->setting->type));
 	int64_t first, count = model_elements(run->model, &first);
 
-	if (count > 0)
-		poison_bytes(run, model_gradients(run->model),
-			     (size_t)count * value_bytes(value_of_parameters(run->setting->type)));
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		const struct model_parameter *at = &shapes->parameters[p];
+
+		if (shapes->layers[at->layer].live && at->offset >= first &&
+		    at->offset < first + count)
+			poison_bytes(run,
+				     (unsigned char *)model_gradients(run->model) +
+					     (size_t)(at->offset - first) * each,
+				     (size_t)at->elements * each);
+	}
 	poison_bytes(run, model_output(run->model, 0), model_output_bytes(run->model));
 }
 
@@ -139,7 +148,8 @@ static void passes(const struct run *run)
 
 static bool open_and_run(struct run *run, const struct stage_case *c, struct device *device)
 {
-	struct layer layers[5] = {{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
+	struct layer layers[STAGE_LAYERS + 2] = {
+		{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
 	struct model_spec spec = {c->name, c->channels, c->height, c->width, c->count + 2, layers};
 	struct model_options options = {c->batch, 1, run->setting->type, 1, c->count};
 	int64_t first;

@@ -5,11 +5,14 @@
 
 #include "model/model.h"
 
-/* Layers in the middle of a model: their input's gradient is wanted, and there is no loss. */
+enum { STAGE_LAYERS = 12 };
+
+/* Layers in the middle of a model: their input's gradient is wanted, and there is no loss. The
+ * layer that gives their input is called "before". */
 struct stage_case {
 	const char *name;
 	int batch, channels, height, width;
-	struct layer layers[3];
+	struct layer layers[STAGE_LAYERS];
 	int count;
 };
 

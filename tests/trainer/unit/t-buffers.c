@@ -243,9 +243,12 @@ START_TEST(a_pass_lies)
 		ops[i].info.workspace = (size_t)sizes[i].workspace * BUFFER_ALIGNMENT;
 		ops[i].info.scratch = (size_t)sizes[i].scratch * BUFFER_ALIGNMENT;
 		m.nodes[i] = (struct node){.op = &ops[i],
-					   .backward_data = i > 0 || layouts[_i].later,
+					   .from = {i - 1},
+					   .inputs = 1,
 					   .reads_output = sizes[i].reads_output};
 	}
+	m.samples = !layouts[_i].later;
+	model_plan_gradients(&m);
 	model_lay_out(&m, layouts[_i].cached);
 	for (int i = 0; i < NODES; i++) {
 		lies(name, i, "the output", &m.nodes[i].output, layouts[_i].at[i].output);

@@ -4,10 +4,11 @@
 
 #include "backends.h"
 #include "drawn.h"
+#include "graphs.h"
 #include "model/plan.h"
 #include "stage.h"
 
-static const struct layer layers[] = {
+static const struct layer small_layers[] = {
 	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 20, .kernel = 3, .pad = 1, .relu = true},
 	{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2},
 	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 9, .kernel = 3, .pad = 1, .relu = true},
@@ -15,22 +16,54 @@ static const struct layer layers[] = {
 	{.name = "l", .kind = LAYER_LINEAR, .out = 5, .relu = true},
 	{.name = "m", .kind = LAYER_LINEAR, .out = 3},
 };
-static const struct model_spec spec = {"small", 3, 8, 8, 6, layers};
+static const struct model_spec small = {"small", 3, 8, 8, 6, small_layers};
 
-enum { BATCH = 4, LAST = 5 };
+/* Residual blocks; the second has a projection. */
+static const struct layer residual_layers[] = {
+	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "e", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1},
+	{.name = "a", .kind = LAYER_ADD, .from = {NULL, "c"}, .relu = true},
+	{.name = "f", .kind = LAYER_CONVOLUTION, .out = 9, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "g", .kind = LAYER_CONVOLUTION, .out = 9, .kernel = 3, .pad = 1},
+	{.name = "s", .kind = LAYER_CONVOLUTION, .from = {"a"}, .out = 9, .kernel = 1},
+	{.name = "b", .kind = LAYER_ADD, .from = {"g", "s"}, .relu = true},
+	{.name = "q", .kind = LAYER_MAX_POOL, .kernel = 2},
+	{.name = "l", .kind = LAYER_LINEAR, .out = 3},
+};
+static const struct model_spec residual = {"residual", 3, 8, 8, 10, residual_layers};
+
+enum { BATCH = 4, LAST = 5, RESIDUAL_LAST = 9 };
 
 /* Stages, with buffers that may share memory whatever their size (cached: 0), or as any small ones
  * do. */
-static const struct {
+struct memory_case {
 	const char *name;
+	const struct model_spec *spec;
 	int slots, first, last;
 	size_t cached;
-} cases[] = {
-	{"one slot", 1, 0, LAST, MODEL_CACHED},   {"one slot, large", 1, 0, LAST, 0},
-	{"slots", 3, 0, LAST, MODEL_CACHED},      {"slots, large", 3, 0, LAST, 0},
-	{"first stage", 3, 0, 1, MODEL_CACHED},   {"first stage, large", 3, 0, 1, 0},
-	{"middle stage", 2, 2, 3, MODEL_CACHED},  {"middle stage, large", 2, 2, 3, 0},
-	{"last stage", 1, 2, LAST, MODEL_CACHED}, {"last stage, large", 1, 2, LAST, 0},
+};
+
+static const struct memory_case cases[] = {
+	{"one slot", &small, 1, 0, LAST, MODEL_CACHED},
+	{"one slot, large", &small, 1, 0, LAST, 0},
+	{"slots", &small, 3, 0, LAST, MODEL_CACHED},
+	{"slots, large", &small, 3, 0, LAST, 0},
+	{"first stage", &small, 3, 0, 1, MODEL_CACHED},
+	{"first stage, large", &small, 3, 0, 1, 0},
+	{"middle stage", &small, 2, 2, 3, MODEL_CACHED},
+	{"middle stage, large", &small, 2, 2, 3, 0},
+	{"last stage", &small, 1, 2, LAST, MODEL_CACHED},
+	{"last stage, large", &small, 1, 2, LAST, 0},
+	{"residual", &residual, 1, 0, RESIDUAL_LAST, MODEL_CACHED},
+	{"residual, large", &residual, 1, 0, RESIDUAL_LAST, 0},
+	{"residual, slots", &residual, 3, 0, RESIDUAL_LAST, MODEL_CACHED},
+	{"residual, slots, large", &residual, 3, 0, RESIDUAL_LAST, 0},
+	{"first stage of residual, large", &residual, 3, 0, 3, 0},
+	{"one block", &residual, 2, 1, 3, MODEL_CACHED},
+	{"one block, large", &residual, 2, 1, 3, 0},
+	{"last stage of residual", &residual, 1, 4, RESIDUAL_LAST, MODEL_CACHED},
+	{"last stage of residual, large", &residual, 1, 4, RESIDUAL_LAST, 0},
 };
 
 enum { CASES = sizeof(cases) / sizeof(*cases) };
@@ -57,15 +90,15 @@ static void allocate_again(struct model *m, bool apart)
 	m->shared = m->options.slots == 1 && !apart ? m->slots : zeros(m, m->shared_bytes);
 }
 
-static struct model *opened_case(struct device *device, int i, enum value_type type)
+static struct model *opened_case(struct device *device, const struct memory_case *c,
+				 enum value_type type)
 {
-	const struct model_options options = {BATCH, cases[i].slots, type, cases[i].first,
-					      cases[i].last};
+	const struct model_options options = {BATCH, c->slots, type, c->first, c->last};
 	struct train_error error = {.status = TRAIN_OK};
 	struct model *m;
 
-	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
-	model_lay_out(m, cases[i].cached);
+	ck_assert_msg(model_open(&m, c->spec, device, &options, &error), "%s", error.text);
+	model_lay_out(m, c->cached);
 	allocate_again(m, false);
 	return m;
 }
@@ -76,7 +109,7 @@ static void put(struct buffer *buffer, size_t *bytes)
 	*bytes += (buffer->bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
 }
 
-/* Gives every buffer memory of its own. */
+/* Gives every buffer memory of its own, those of additions too. */
 static void spread(struct model *m)
 {
 	m->slot_bytes = m->shared_bytes = 0;
@@ -86,10 +119,17 @@ static void spread(struct model *m)
 		struct node *node = &m->nodes[i];
 
 		node->in_slot = false;
+		node->gradient_of = i;
+		for (int k = 0; k < node->inputs; k++)
+			if (node->gives[k] == GIVES_SHARED)
+				node->gives[k] = GIVES_COPY;
+		if (i == m->count - 1 || needs_gradient(m, i))
+			node->gradient.bytes = node->op->info.output.bytes;
 		put(&node->output, &m->slot_bytes);
 		put(&node->workspace, &m->slot_bytes);
 		put(&node->gradient, &m->shared_bytes);
 		put(&node->scratch, &m->shared_bytes);
+		put(&node->partial, &m->shared_bytes);
 	}
 	allocate_again(m, true);
 }
@@ -112,36 +152,57 @@ static void check_apart(const char *name, const struct part *parts, int count, c
 				      parts[i].what, parts[j].what);
 }
 
+/* Where the gradient of an input of a node comes together. */
+static struct part gradient_to(const struct model *m, int node, int input, int slot)
+{
+	int to = m->nodes[node].from[input];
+	const unsigned char *at =
+		to < 0 ? model_input_gradient(m) : node_args(m, to, slot).output_gradient;
+
+	return (struct part){at, m->nodes[node].op->info.input.bytes, "an input's gradient"};
+}
+
 /* What operation `node` reads and writes in forward and in both runs of backward. */
 static void check_node(const char *name, const struct model *m, int node, int slot)
 {
-	const struct op_info *info = &m->nodes[node].op->info;
+	const struct node *n = &m->nodes[node];
+	const struct op_info *info = &n->op->info;
 	const struct op_args a = node_args(m, node, slot);
 	const struct part input = {a.input, info->input.bytes, "input"};
+	const struct part addend = {a.addend, a.addend ? info->input.bytes : 0, "addend"};
 	const struct part output = {a.output, info->output.bytes, "output"};
 	const struct part workspace = {a.workspace, info->workspace, "workspace"};
 	const struct part scratch = {a.scratch, info->scratch, "scratch"};
-	const struct part kept = {a.output, m->nodes[node].reads_output ? output.bytes : 0,
-				  "output"};
+	const struct part kept = {a.output, n->reads_output ? output.bytes : 0, "output"};
 	const struct part from = {a.output_gradient, a.output_gradient ? output.bytes : 0,
 				  "the output's gradient"};
-	const struct part to = {a.input_gradient, a.input_gradient ? input.bytes : 0,
+	const struct part to = {a.input_gradient,
+				a.input_gradient && n->inputs == 1 ? input.bytes : 0,
 				"the input's gradient"};
-	const struct part forward[] = {input, output, workspace, scratch};
+	const struct part forward[] = {input, addend, output, workspace, scratch};
 	const struct part weights[] = {input, kept, scratch, from};
-	const struct part data[] = {kept, workspace, scratch, from, to};
+	struct part data[7] = {kept, workspace, scratch, from, to};
+	int count = 5;
 
-	check_apart(name, forward, 4, "forward", node);
-	if (m->nodes[node].op->calls->backward_weights)
+	check_apart(name, forward, 5, "forward", node);
+	if (n->op->calls->backward_weights)
 		check_apart(name, weights, 4, "backward weights", node);
-	check_apart(name, data, 5, "backward data", node);
-	ck_assert_msg(
-		!m->nodes[node].in_slot ||
-			(from.at >= m->slots + (size_t)slot * m->slot_bytes &&
-			 from.at + from.bytes <= m->slots + (size_t)(slot + 1) * m->slot_bytes),
-		"%s: the gradient of node %d is not in its slot", name, node);
-	if (node > 0)
-		ck_assert_ptr_eq(a.input_gradient, node_args(m, node - 1, slot).output_gradient);
+	for (int k = 0; k < n->inputs; k++)
+		if (n->gives[k] == GIVES_SUM || n->gives[k] == GIVES_COPY)
+			data[count++] = gradient_to(m, node, k, slot);
+	check_apart(name, data, count, "backward data", node);
+	ck_assert_msg(!n->in_slot || (from.at >= m->slots + (size_t)slot * m->slot_bytes &&
+				      from.at + from.bytes <=
+					      m->slots + (size_t)(slot + 1) * m->slot_bytes),
+		      "%s: the gradient of node %d is not in its slot", name, node);
+	for (int k = 0; k < n->inputs; k++) {
+		const void *gradient = gradient_to(m, node, k, slot).at;
+
+		if (n->gives[k] == GIVES_FIRST)
+			ck_assert_ptr_eq(a.input_gradient, gradient);
+		if (n->gives[k] == GIVES_SHARED)
+			ck_assert_ptr_eq(a.output_gradient, gradient);
+	}
 }
 
 /* The ends of the stage lie on nothing else, at any time. */
@@ -150,9 +211,10 @@ static void check_ends(const char *name, const struct model *m, int node, int sl
 	const struct op_info *info = &m->nodes[node].op->info;
 	const struct op_args a = node_args(m, node, slot);
 	const bool last = node == m->count - 1;
+	const bool last_gradient = m->nodes[node].gradient_of == m->count - 1;
 	const struct part parts[] = {
 		{a.output, last ? 0 : info->output.bytes, "an output"},
-		{a.output_gradient, last || !a.output_gradient ? 0 : info->output.bytes,
+		{a.output_gradient, last_gradient || !a.output_gradient ? 0 : info->output.bytes,
 		 "a gradient"},
 		{a.workspace, info->workspace, "a workspace"},
 		{a.scratch, info->scratch, "scratch"},
@@ -179,7 +241,7 @@ START_TEST(what_is_used_together_is_apart)
 {
 	for (int i = 0; i < BACKENDS; i++) {
 		struct device *device = opened_with(backends[i], 1);
-		struct model *m = opened_case(device, _i, VALUE_FLOAT32);
+		struct model *m = opened_case(device, &cases[_i], VALUE_FLOAT32);
 
 		for (int slot = 0; slot < m->options.slots; slot++)
 			for (int node = 0; node < m->count; node++) {
@@ -290,18 +352,18 @@ static void run_passes(const struct pair *pair)
 	}
 }
 
-START_TEST(sharing_changes_no_number)
+static void compare_with_spread(const struct memory_case *c)
 {
 	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16};
 
 	for (int i = 0; i < 2 * BACKENDS; i++) {
 		const struct backend *backend = backends[i / 2];
 		struct device *device = opened_with(backend, 1);
-		struct pair pair = {.name = cases[_i].name};
+		struct pair pair = {.name = c->name};
 
 		if (backend->has_type(device, types[i % 2])) {
-			pair.m[0] = opened_case(device, _i, types[i % 2]);
-			pair.m[1] = opened_case(device, _i, types[i % 2]);
+			pair.m[0] = opened_case(device, c, types[i % 2]);
+			pair.m[1] = opened_case(device, c, types[i % 2]);
 			spread(pair.m[1]);
 			run_passes(&pair);
 			model_close(pair.m[0]);
@@ -309,6 +371,47 @@ START_TEST(sharing_changes_no_number)
 		}
 		backend->close(device);
 	}
+}
+
+START_TEST(sharing_changes_no_number)
+{
+	compare_with_spread(&cases[_i]);
+}
+END_TEST
+
+/* Adds how many gradients the additions of a model share, copy and sum. */
+static void count_giving(const struct memory_case *c, int counts[GIVES_COPY + 1])
+{
+	struct device *device = opened_with(&backend_reference, 1);
+	struct model *m = opened_case(device, c, VALUE_FLOAT32);
+
+	for (int i = 0; i < m->count; i++)
+		for (int k = 0; k < m->nodes[i].inputs; k++)
+			if (m->nodes[i].inputs == 2)
+				counts[m->nodes[i].gives[k]]++;
+	model_close(m);
+	device->backend->close(device);
+}
+
+/* Enough of them that all ways of giving a gradient occur. */
+START_TEST(sharing_changes_no_number_of_drawn_graphs)
+{
+	enum { GRAPHS = SANITIZED ? 20 : 100 };
+	int counts[GIVES_COPY + 1] = {0};
+
+	for (uint32_t i = 0; i < GRAPHS; i++) {
+		struct layer layers[GRAPH_LAYERS + 1];
+		const struct model_spec spec = {"drawn", 8, 4, 4, GRAPH_LAYERS + 1, layers};
+		const struct memory_case c = {"drawn", &spec, 1, 0, GRAPH_LAYERS, 0};
+
+		graph_draw(layers, 8, drawn_seed() + i);
+		layers[GRAPH_LAYERS] = (struct layer){.name = "fc", .kind = LAYER_LINEAR, .out = 3};
+		compare_with_spread(&c);
+		count_giving(&c, counts);
+	}
+	ck_assert_msg(counts[GIVES_SHARED] > 0 && counts[GIVES_COPY] > 0 && counts[GIVES_SUM] > 0,
+		      "%d shared, %d copied, %d added", counts[GIVES_SHARED], counts[GIVES_COPY],
+		      counts[GIVES_SUM]);
 }
 END_TEST
 
@@ -321,5 +424,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, what_is_used_together_is_apart, 0, CASES);
 	tcase_add_loop_test(tests, sharing_changes_no_number, 0, CASES);
+	tcase_add_test(tests, sharing_changes_no_number_of_drawn_graphs);
 	return unit_run(suite);
 }

@@ -150,6 +150,36 @@ START_TEST(stages_that_cannot_be)
 }
 END_TEST
 
+/* A stage has one input and one output. */
+START_TEST(stages_do_not_cut_blocks)
+{
+	static const struct layer layers[] = {
+		{.name = "a", .kind = LAYER_CONVOLUTION, .out = 2, .kernel = 1},
+		{.name = "b", .kind = LAYER_CONVOLUTION, .out = 2, .kernel = 1},
+		{.name = "add", .kind = LAYER_ADD, .from = {"b", "a"}},
+		{.name = "fc", .kind = LAYER_LINEAR, .out = 2},
+	};
+	static const struct model_spec spec = {"m", 1, 4, 4, 4, layers};
+	static const struct model_options rows[] = {
+		{1, 1, VALUE_FLOAT32, 0, 1},
+		{1, 1, VALUE_FLOAT32, 2, 3},
+	};
+	struct device *device = opened();
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model *m = NULL;
+
+		ck_assert(!model_open(&m, &spec, device, &rows[row], &error));
+		ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+		ck_assert_str_eq(error.text, "model m cannot be cut after layer b: add also reads "
+					     "a; cut it elsewhere");
+	}
+	ck_assert_uint_eq(device->bytes, 0);
+	backend->close(device);
+}
+END_TEST
+
 #ifdef HAVE_DNNL
 /* If oneDNN's backend cannot plan a layer, the error names it, and its remedy works. */
 START_TEST(layers_that_cannot_be_planned)
@@ -196,6 +226,7 @@ int main(void)
 	tcase_add_test(tests, values_come_back_as_they_went);
 	tcase_add_test(tests, bytes_are_as_planned);
 	tcase_add_test(tests, stages_that_cannot_be);
+	tcase_add_test(tests, stages_do_not_cut_blocks);
 #ifdef HAVE_DNNL
 	tcase_add_test(tests, layers_that_cannot_be_planned);
 #endif

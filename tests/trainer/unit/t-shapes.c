@@ -51,12 +51,30 @@ START_TEST(shapes_and_names)
 }
 END_TEST
 
+struct refused {
+	struct model_spec spec;
+	const char *text; /* the beginning of the message */
+};
+
+static void expect_refused(const struct refused *rows, size_t count)
+{
+	for (size_t row = 0; row < count; row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model_shapes shapes;
+
+		ck_assert(!model_shapes(&shapes, &rows[row].spec, &error));
+		ROW_EQ_INT(rows[row].text, error.status, TRAIN_BAD_INPUT);
+		ck_assert_msg(strncmp(error.text, rows[row].text, strlen(rows[row].text)) == 0,
+			      "'%s', not '%s'", error.text, rows[row].text);
+	}
+}
+
 START_TEST(models_that_make_no_sense)
 {
 	static const struct layer big[] = {
 		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 1, .kernel = 5}};
 	static const struct layer unknown[] = {
-		{.name = "a", .kind = LAYER_LINEAR, .out = 1, .from = "z"}};
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1, .from = {"z"}}};
 	static const struct layer nothing[] = {{.name = "a", .kind = LAYER_LINEAR}};
 	static const struct layer relu[] = {
 		{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2, .relu = true}};
@@ -64,10 +82,7 @@ START_TEST(models_that_make_no_sense)
 	static const struct layer plane[] = {
 		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 10, .kernel = 2}};
 	static const struct layer pooled[] = {{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2}};
-	static const struct {
-		struct model_spec spec;
-		const char *text;
-	} rows[] = {
+	static const struct refused rows[] = {
 		{{"m", 1, 4, 3, 1, plane},
 		 "layer c gives 10 x 3 x 2; the last gives logits, C x 1 x 1"},
 		{{"m", 1, 3, 4, 1, pooled}, "layer p gives 1 x 1 x 2; the last gives logits"},
@@ -80,15 +95,68 @@ START_TEST(models_that_make_no_sense)
 		{{"m", 1, 4, 4, 33, kernel}, "model m: 33 layers"},
 	};
 
-	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
-		struct train_error error = {.status = TRAIN_OK};
-		struct model_shapes shapes;
+	expect_refused(rows, sizeof(rows) / sizeof(*rows));
+}
+END_TEST
 
-		ck_assert(!model_shapes(&shapes, &rows[row].spec, &error));
-		ROW_EQ_INT(rows[row].text, error.status, TRAIN_BAD_INPUT);
-		ck_assert_msg(strncmp(error.text, rows[row].text, strlen(rows[row].text)) == 0,
-			      "'%s', not '%s'", error.text, rows[row].text);
-	}
+START_TEST(additions_that_make_no_sense)
+{
+	static const struct layer one[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1},
+		{.name = "b", .kind = LAYER_ADD, .from = {"a"}},
+	};
+	static const struct layer alone[] = {{.name = "a", .kind = LAYER_ADD}};
+	static const struct layer itself[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1},
+		{.name = "b", .kind = LAYER_ADD, .from = {NULL, "a"}},
+	};
+	static const struct layer later[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1},
+		{.name = "b", .kind = LAYER_ADD, .from = {NULL, "b"}},
+	};
+	static const struct layer unequal[] = {
+		{.name = "a", .kind = LAYER_CONVOLUTION, .out = 2, .kernel = 1},
+		{.name = "b", .kind = LAYER_MAX_POOL, .kernel = 2},
+		{.name = "c", .kind = LAYER_ADD, .from = {"b", "a"}},
+	};
+	static const struct layer two[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1},
+		{.name = "b", .kind = LAYER_LINEAR, .out = 1, .from = {NULL, "a"}},
+	};
+	static const struct refused rows[] = {
+		{{"m", 1, 4, 4, 2, one}, "layer b: an addition has two inputs; name the second"},
+		{{"m", 1, 4, 4, 1, alone}, "layer a: an addition has two inputs; name the second"},
+		{{"m", 1, 4, 4, 2, itself}, "layer b: it adds a to itself"},
+		{{"m", 1, 4, 4, 2, later}, "layer b: there is no layer 'b' before it"},
+		{{"m", 1, 4, 4, 3, unequal},
+		 "layer c: its inputs are 2 x 2 x 2 and, of a, 2 x 4 x 4; an addition needs equal"},
+		{{"m", 1, 4, 4, 2, two}, "layer b: a is a second input; only an addition has two"},
+	};
+
+	expect_refused(rows, sizeof(rows) / sizeof(*rows));
+}
+END_TEST
+
+/* Layers reach the loss on both ways into an addition; "aux" and what only it reads do not. */
+START_TEST(what_an_addition_reads_is_live)
+{
+	static const struct layer layers[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 3},
+		{.name = "b", .kind = LAYER_LINEAR, .out = 3},
+		{.name = "c", .kind = LAYER_LINEAR, .out = 3, .from = {"a"}},
+		{.name = "aux1", .kind = LAYER_LINEAR, .out = 3},
+		{.name = "aux2", .kind = LAYER_ADD, .from = {"aux1", "a"}},
+		{.name = "add", .kind = LAYER_ADD, .from = {"b", "c"}},
+	};
+	static const bool live[] = {true, true, true, false, false, true};
+	static const struct model_spec spec = {"m", 1, 2, 2, 6, layers};
+	struct train_error error = {.status = TRAIN_OK};
+	struct model_shapes shapes;
+
+	ck_assert_msg(model_shapes(&shapes, &spec, &error), "%s", error.text);
+	for (int i = 0; i < spec.count; i++)
+		ROW_EQ_INT(layers[i].name, shapes.layers[i].live, live[i]);
+	ck_assert_int_eq(shapes.parameters_count, 8);
 }
 END_TEST
 
@@ -112,6 +180,8 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, shapes_and_names);
 	tcase_add_test(tests, models_that_make_no_sense);
+	tcase_add_test(tests, additions_that_make_no_sense);
+	tcase_add_test(tests, what_an_addition_reads_is_live);
 	tcase_add_test(tests, planes_of_one_value_are_logits);
 	return unit_run(suite);
 }

@@ -126,9 +126,9 @@ END_TEST
 /* No layer reads the output of "idle". */
 static const struct layer with_dead[] = {
 	{.name = "first", .kind = LAYER_LINEAR, .out = 5},
-	{.name = "second", .kind = LAYER_LINEAR, .out = 6, .from = "first"},
-	{.name = "idle", .kind = LAYER_LINEAR, .out = 3, .from = "second"},
-	{.name = "fc1", .kind = LAYER_LINEAR, .out = 2, .from = "second"},
+	{.name = "second", .kind = LAYER_LINEAR, .out = 6, .from = {"first"}},
+	{.name = "idle", .kind = LAYER_LINEAR, .out = 3, .from = {"second"}},
+	{.name = "fc1", .kind = LAYER_LINEAR, .out = 2, .from = {"second"}},
 };
 
 START_TEST(what_is_dead_is_not_waited_for)

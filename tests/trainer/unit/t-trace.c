@@ -78,6 +78,42 @@ START_TEST(operations_are_traced_in_order)
 }
 END_TEST
 
+static const struct layer graph[] = {
+	{.name = "a", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 1},
+	{.name = "b", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 1, .relu = true},
+	{.name = "c",
+	 .kind = LAYER_CONVOLUTION,
+	 .from = {"a"},
+	 .out = 16,
+	 .kernel = 1,
+	 .relu = true},
+	{.name = "sum", .kind = LAYER_ADD, .from = {"b", "c"}, .relu = true},
+	{.name = "twice", .kind = LAYER_ADD, .from = {"sum", "a"}},
+};
+static const struct model_spec graph_spec = {"graph", 3, 1, 1, 5, graph};
+
+/* "twice" has no backward pass of its own: its gradient is that of both inputs. That of "sum" is
+ * copied for one of its inputs, because ReLU's derivative changes both. */
+START_TEST(gradients_of_graphs_are_traced)
+{
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 4};
+	struct device *device = opened_with(&backend_reference, 1);
+	struct train_error error = {.status = TRAIN_OK};
+	struct trace_log log = {"", 0};
+	struct model *m;
+
+	ck_assert_msg(model_open(&m, &graph_spec, device, &options, &error), "%s", error.text);
+	model_trace(m, log_call, &log);
+	ck_assert(model_backward(m, 0, NULL, &error));
+	ck_assert_str_eq(log.text, "twice copy gradient, sum backward data, sum copy gradient, "
+				   "c backward weights, c backward data, c add gradients, "
+				   "b backward weights, b backward data, b add gradients, "
+				   "a backward weights, ");
+	model_close(m);
+	device->backend->close(device);
+}
+END_TEST
+
 struct names {
 	int converted, back;
 };
@@ -143,6 +179,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, operations_are_traced_in_order, 0, BACKENDS);
+	tcase_add_test(tests, gradients_of_graphs_are_traced);
 	tcase_add_test(tests, conversions_have_the_name_of_their_layer);
 #ifdef HAVE_DNNL
 	tcase_add_test(tests, the_last_conversion_is_of_the_last_layer);
