@@ -104,6 +104,54 @@ static bool no_layer(const struct model_spec *spec, const char *name, int length
 			  length < 64 ? length : 64, name, names);
 }
 
+/* "'conv1' or 'conv3'": the nearest layers before which the model can be cut; "": none. */
+static void nearest_cuts(char *text, size_t size, const struct model_spec *spec,
+			 const struct model_shapes *shapes, int layer)
+{
+	int lower = layer - 1, upper = layer + 1;
+	size_t used = 0;
+
+	while (lower > 0 && !can_cut(spec, shapes, lower - 1))
+		lower--;
+	while (upper < spec->count && !can_cut(spec, shapes, upper - 1))
+		upper++;
+	*text = '\0';
+	if (lower > 0)
+		used = (size_t)snprintf(text, size, "'%s'", spec->layers[lower].name);
+	if (upper < spec->count && used < size)
+		snprintf(text + used, size - used, "%s'%s'", used ? " or " : "",
+			 spec->layers[upper].name);
+}
+
+/* Fails where the model cannot be cut before this layer, which is not the first. */
+static bool check_cut(const struct model_spec *spec, const struct model_shapes *shapes, int layer,
+		      const char *cuts, struct train_error *error)
+{
+	const char *name = spec->layers[layer].name;
+	char why[160], nearest[160];
+	int reads, by;
+
+	if (can_cut(spec, shapes, layer - 1))
+		return true;
+	by = model_crossing(shapes, spec, layer - 1, &reads);
+	if (by < 0)
+		snprintf(why, sizeof(why), "nothing reads %s", spec->layers[layer - 1].name);
+	else
+		snprintf(why, sizeof(why), "%s also reads %s", spec->layers[by].name,
+			 spec->layers[reads].name);
+	nearest_cuts(nearest, sizeof(nearest), spec, shapes, layer);
+	if (!*nearest)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"--stages %s: model %s cannot be cut before '%s', because %s, nor "
+			"elsewhere; use one device",
+			cuts, spec->name, name, why);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "--stages %s: model %s cannot be cut before '%s', because %s; cut it "
+			  "before %s",
+			  cuts, spec->name, name, why, nearest);
+}
+
 static bool cut_as_given(struct stage *stages, int count, const struct model_spec *spec,
 			 const struct model_shapes *shapes, const char *cuts,
 			 struct train_error *error)
@@ -118,11 +166,13 @@ static bool cut_as_given(struct stage *stages, int count, const struct model_spe
 			break;
 		if (layer < 0)
 			return no_layer(spec, at, length, error);
-		if (layer <= stages[k - 1].first || !can_cut(spec, shapes, layer - 1))
+		if (layer <= stages[k - 1].first)
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "--stages %s: model %s cannot be cut before '%.*s'; name "
 					  "later layers than the first, in their order",
 					  cuts, spec->name, length, at);
+		if (!check_cut(spec, shapes, layer, cuts, error))
+			return false;
 		stages[k].first = layer;
 		stages[k - 1].last = layer - 1;
 	}
@@ -138,12 +188,16 @@ static bool cut_as_given(struct stage *stages, int count, const struct model_spe
 bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
 		 const struct model_shapes *shapes, const char *cuts, struct train_error *error)
 {
+	int max = 1;
+
 	if (*cuts)
 		return cut_as_given(stages, count, spec, shapes, cuts, error);
-	if (count > spec->count || !cut_by_work(stages, count, spec, shapes))
+	for (int i = 0; i < spec->count; i++)
+		max += can_cut(spec, shapes, i);
+	if (count > max || !cut_by_work(stages, count, spec, shapes))
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "model %s has %d layers and cannot be cut into %d stages; use "
-				  "fewer devices",
-				  spec->name, spec->count, count);
+				  "model %s cannot be cut into %d stages, only into %d; use fewer "
+				  "devices",
+				  spec->name, count, max);
 	return true;
 }

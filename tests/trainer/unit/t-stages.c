@@ -22,8 +22,8 @@ static const struct {
 	{"convnet", 6, "", "0-0 1-1 2-2 3-3 4-4 5-5", NULL},
 	{"convnet", 3, "conv2,fc1", "0-1 2-3 4-5", NULL},
 	{"convnet", 2, "fc2", "0-4 5-5", NULL},
-	{"convnet", 7, "", NULL, "cannot be cut into 7 stages"},
-	{"subnets", 4, "", NULL, "has 3 layers"},
+	{"convnet", 7, "", NULL, "cannot be cut into 7 stages, only into 6; use fewer devices"},
+	{"subnets", 4, "", NULL, "cannot be cut into 4 stages, only into 3"},
 	{"convnet", 3, "fc1,conv2", NULL, "cannot be cut before 'conv2'"},
 	{"convnet", 2, "conv1", NULL, "cannot be cut before 'conv1'"},
 	{"convnet", 2, "fc", NULL,
@@ -151,6 +151,58 @@ START_TEST(what_is_dead_is_not_waited_for)
 }
 END_TEST
 
+/* Two blocks; conv1 is read by conv2 and add1, and add1 by conv3, conv4 and, last, by add2. */
+static const struct layer residual[] = {
+	{.name = "conv1", .kind = LAYER_CONVOLUTION, .out = 4, .kernel = 3, .pad = 1},
+	{.name = "conv2", .kind = LAYER_CONVOLUTION, .out = 4, .kernel = 3, .pad = 1},
+	{.name = "add1", .kind = LAYER_ADD, .from = {NULL, "conv1"}},
+	{.name = "conv3", .kind = LAYER_CONVOLUTION, .out = 4, .kernel = 3, .pad = 1},
+	{.name = "add2", .kind = LAYER_ADD, .from = {NULL, "add1"}},
+	{.name = "fc", .kind = LAYER_LINEAR, .out = 2},
+};
+static const struct model_spec residual_spec = {"residual", 1, 4, 4, 6, residual};
+
+static const struct {
+	const char *cuts;
+	int count;
+	const char *stages, *error;
+} residual_cuts[] = {
+	{"", 1, "0-5", NULL},
+	{"", 4, "0-0 1-2 3-4 5-5", NULL},
+	{"", 5, NULL, "model residual cannot be cut into 5 stages, only into 4; use fewer devices"},
+	{"conv2", 2, "0-0 1-5", NULL},
+	{"conv3,fc", 3, "0-2 3-4 5-5", NULL},
+	{"add1", 2, NULL,
+	 "--stages add1: model residual cannot be cut before 'add1', because add1 also reads "
+	 "conv1; cut it before 'conv2' or 'conv3'"},
+	{"conv2,add2", 3, NULL,
+	 "cannot be cut before 'add2', because add2 also reads add1; cut it before 'conv3' or "
+	 "'fc'"},
+};
+
+START_TEST(residual_blocks_are_not_cut)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct stage stages[8];
+	struct model_shapes shapes;
+	char text[80] = "";
+
+	ck_assert_msg(model_shapes(&shapes, &residual_spec, &error), "%s", error.text);
+	if (!stages_make(stages, residual_cuts[_i].count, &residual_spec, &shapes,
+			 residual_cuts[_i].cuts, &error)) {
+		ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
+		ck_assert_msg(residual_cuts[_i].error != NULL &&
+				      strstr(error.text, residual_cuts[_i].error) != NULL,
+			      "%s", error.text);
+		return;
+	}
+	for (int i = 0; i < residual_cuts[_i].count; i++)
+		sprintf(text + strlen(text), "%s%d-%d", i ? " " : "", stages[i].first,
+			stages[i].last);
+	ROW_EQ_STR(residual_cuts[_i].cuts, text, residual_cuts[_i].stages);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stages");
@@ -162,6 +214,8 @@ int main(void)
 	tcase_add_loop_test(tests, gradients_are_reduced_in_buckets, 0,
 			    (int)(sizeof(bucket_rows) / sizeof(*bucket_rows)));
 	tcase_add_test(tests, what_is_dead_is_not_waited_for);
+	tcase_add_loop_test(tests, residual_blocks_are_not_cut, 0,
+			    (int)(sizeof(residual_cuts) / sizeof(*residual_cuts)));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
