@@ -45,11 +45,13 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/cpu.c trainer/backend/cpu.h \
 	trainer/backend/cpu_addition.c trainer/backend/cpu_addition.h \
+	trainer/backend/cpu_batch_norm.c trainer/backend/cpu_batch_norm.h \
 	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \
 	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
+	trainer/backend/cpu_values.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
 	trainer/backend/layout.c \
 	trainer/backend/reference.c \

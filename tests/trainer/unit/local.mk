@@ -9,6 +9,7 @@ if HAVE_CHECK
 train_programs = \
 	tests/trainer/unit/t-addition \
 	tests/trainer/unit/t-backend \
+	tests/trainer/unit/t-batch-norm \
 	tests/trainer/unit/t-batch \
 	tests/trainer/unit/t-bf16 \
 	tests/trainer/unit/t-buffers \
@@ -97,6 +98,10 @@ tests_trainer_unit_data_main_SOURCES = tests/trainer/unit/data-main.c
 tests_trainer_unit_data_main_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_data_main_LDADD = libtrainer.la -lm
 
+tests_trainer_unit_t_batch_norm_SOURCES = tests/trainer/unit/t-batch-norm.c tests/unit/unit.h
+tests_trainer_unit_t_batch_norm_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_batch_norm_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_batch_norm_LDADD = $(train_ldadd)
 tests_trainer_unit_t_batch_SOURCES = tests/trainer/unit/t-batch.c tests/trainer/unit/vectors.h \
 	tests/unit/unit.h
 tests_trainer_unit_t_batch_CPPFLAGS = $(train_cppflags)
