@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Max-pooling, kernel x kernel with that stride, for every layout that oneDNN's convolutions
- * give: planes of height x width places with `inner` neighbouring channels each. Row-major has 1
- * and batch * channels planes; blocked has 8 or 16; channels-last all channels.
+ * Max-pooling of kernel x kernel for every layout that oneDNN's convolutions give: planes of height
+ * x width places with `inner` neighbouring channels each. Row-major has 1 and batch * channels
+ * planes; blocked has 8 or 16; channels-last all channels.
+ *
+ * Windows lie `stride` apart and begin `pad` places outside, where there are no values. With that
+ * the output's sizes are (size + 2 pad - kernel) / stride + 1, and pad <= kernel / 2, so that every
+ * window has a value.
  */
 #ifndef TRAIN_BACKEND_CPU_POOL_H
 #define TRAIN_BACKEND_CPU_POOL_H
@@ -16,7 +20,7 @@ struct cpu_pool {
 	enum value_type type; /* float32 or bfloat16 */
 	int64_t planes, inner;
 	int64_t in_height, in_width, out_height, out_width;
-	int kernel;
+	int kernel, stride, pad;
 	bool relu_backward; /* also ReLU's derivative: zero where the output is not greater than
 			       zero */
 };

@@ -217,6 +217,8 @@ static bool pool_plan(struct pool_op *own, const struct op_shape *shape, struct 
 	info->workspace = info->output.bytes / value_bytes(in->type);
 	own->pool.type = in->type;
 	own->pool.kernel = shape->kernel;
+	own->pool.stride = shape->stride;
+	own->pool.pad = shape->pad;
 	own->pool.relu_backward = shape->relu_backward;
 	own->pool.in_height = in->height;
 	own->pool.in_width = in->width;
