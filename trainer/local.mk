@@ -48,6 +48,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/cpu_batch_norm.c trainer/backend/cpu_batch_norm.h \
 	trainer/backend/cpu_data.c \
 	trainer/backend/cpu_loss.c \
+	trainer/backend/cpu_mean_pool.c trainer/backend/cpu_mean_pool.h \
 	trainer/backend/cpu_optimize.c \
 	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
 	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \

@@ -36,6 +36,7 @@ train_programs = \
 	tests/trainer/unit/t-launch \
 	tests/trainer/unit/t-least \
 	tests/trainer/unit/t-loss \
+	tests/trainer/unit/t-mean-pool \
 	tests/trainer/unit/t-measure \
 	tests/trainer/unit/t-memory \
 	tests/trainer/unit/t-metrics \
@@ -273,6 +274,10 @@ tests_trainer_unit_t_loss_SOURCES = tests/trainer/unit/t-loss.c tests/trainer/un
 tests_trainer_unit_t_loss_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_loss_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_loss_LDADD = $(train_ldadd)
+tests_trainer_unit_t_mean_pool_SOURCES = tests/trainer/unit/t-mean-pool.c tests/unit/unit.h
+tests_trainer_unit_t_mean_pool_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_mean_pool_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_mean_pool_LDADD = $(train_ldadd)
 tests_trainer_unit_t_measure_SOURCES = tests/trainer/unit/t-measure.c \
 	tests/trainer/unit/backends.h tests/trainer/unit/optimize.h tests/unit/unit.h
 tests_trainer_unit_t_measure_CPPFLAGS = $(train_cppflags)
