@@ -148,6 +148,37 @@ void random_uniform(struct random_generator *generator, float *out, int64_t n, f
 	}
 }
 
+void random_skip(struct random_generator *generator, int64_t n)
+{
+	for (; n > 0; n--)
+		random_u32(generator);
+}
+
+enum { NORMALS = 16 };
+
+static void box_muller(float *values, float std)
+{
+	for (int i = 0; i < NORMALS / 2; i++) {
+		float *x = &values[i], *y = &values[i + NORMALS / 2];
+		float radius = sqrtf(-2 * logf(1 - *x));
+		float angle = (float)(2 * 3.14159265358979323846 * (double)*y);
+
+		*x = radius * cosf(angle) * std;
+		*y = radius * sinf(angle) * std;
+	}
+}
+
+void random_normal(struct random_generator *generator, float *out, int64_t n, float std)
+{
+	random_uniform(generator, out, n, 0, 1, RANDOM_TWICE);
+	for (int64_t i = 0; i + NORMALS <= n; i += NORMALS)
+		box_muller(out + i, std);
+	if (n % NORMALS == 0)
+		return;
+	random_uniform(generator, out + n - NORMALS, NORMALS, 0, 1, RANDOM_TWICE);
+	box_muller(out + n - NORMALS, std);
+}
+
 void random_permutation(struct random_generator *generator, int64_t *out, int64_t n)
 {
 	if (n >= RANDOM_WIDE) {

@@ -42,6 +42,18 @@ enum random_rounding {
 void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to,
 		    enum random_rounding rounding);
 
+/* The same generator after n uniform numbers. */
+void random_skip(struct random_generator *generator, int64_t n);
+
+/*
+ * tensor.normal_(0, std) of n >= 16 float32 on the CPU (normal_fill in ATen/native/cpu/
+ * DistributionTemplates.h): n uniform numbers, and the Box-Muller transform of each 16 of them, the
+ * first 8 with the last 8. If n is no multiple of 16, the last 16 are drawn and transformed again.
+ * The bits are those of PyTorch with ATEN_CPU_CAPABILITY=default. With AVX2 or AVX-512 PyTorch
+ * approximates logarithm, sine and cosine, and each value differs by up to 3e-6 std.
+ */
+void random_normal(struct random_generator *generator, float *out, int64_t n, float std);
+
 /*
  * torch.randperm(n) on the CPU (ATen/native/TensorFactories.cpp): out[0..n-1] is a permutation
  * of 0..n-1. With n < RANDOM_WIDE, for i = 0..n-2 swap out[i] with out[i + random() % (n - i)].

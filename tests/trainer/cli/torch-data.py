@@ -67,6 +67,19 @@ def uniforms():
             yield ("uniform", seed, n, repr(float(low)), repr(float(high)), FUSED), data([want])
 
 
+def normals():
+    """PyTorch's logarithm, sine and cosine depend on the processor."""
+    wrong, count = [], 0
+    for seed in SEEDS:
+        for n, std in ((16, 1), (37, 0.05), (5000, 2), (64 * 3 * 49, 0.025)):
+            want = torch.empty(n).normal_(0, std, generator=seeded(seed))
+            got = torch.frombuffer(bytearray(ask("normal", seed, n, std)), dtype=torch.float32)
+            count += 1
+            if got.shape != want.shape or (got - want).abs().max() > 5e-6 * std:
+                wrong.append((seed, n, std))
+    report("normal_, within 5e-6 of the deviation", wrong, count)
+
+
 def models():
     """Layers as (out, in, side of the kernel or 0), in the order of their construction."""
     convnet = [(64, 3, 3), (128, 64, 3), (512, 8192, 0), (10, 512, 0)]
@@ -150,6 +163,7 @@ def values():
 compare("randperm", permutations())
 compare("randperm by 64 bits", wide())
 compare("uniform_" + (", fused" if FUSED else ", rounded twice"), uniforms())
+normals()
 compare("weights of new layers", models())
 compare("DistributedSampler", distributed_cases())
 compare("DistributedSampler, large", large_distributed())

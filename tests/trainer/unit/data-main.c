@@ -9,6 +9,7 @@
  *	randperm SEED N
  *	randperm_wide SEED N
  *	uniform SEED N FROM TO FUSED
+ *	normal SEED N STD
  *	init SEED FUSED [OUT IN KERNEL]...	weight and bias of each layer; KERNEL 0: Linear
  *	sampler ORDER TAIL N RANKS BATCH WHOLE SEED EPOCH	steps, then each rank's samples
  *	values	what a byte of CIFAR-10 becomes, by channel
@@ -69,6 +70,16 @@ static void randperm_wide(const struct numbers *in)
 	int64_t n = (int64_t)in->of[1], *out = room(n, sizeof(*out));
 
 	random_permutation_wide(&g, out, n);
+	answer(out, n, sizeof(*out));
+}
+
+static void normal(const struct numbers *in)
+{
+	struct random_generator g = seeded(in);
+	int64_t n = (int64_t)in->of[1];
+	float *out = room(n, sizeof(*out));
+
+	random_normal(&g, out, n, (float)in->of[2]);
 	answer(out, n, sizeof(*out));
 }
 
@@ -160,8 +171,9 @@ static const struct {
 	void (*run)(const struct numbers *in);
 } requests[] = {
 	{"randperm", randperm}, {"randperm_wide", randperm_wide},
-	{"uniform", uniform},   {"init", init},
-	{"sampler", sampler},   {"values", values},
+	{"uniform", uniform},   {"normal", normal},
+	{"init", init},         {"sampler", sampler},
+	{"values", values},
 };
 
 /* Sums of bytes and of their squares are whole numbers, so a double holds them exactly. */

@@ -134,6 +134,79 @@ START_TEST(uniform_is_in_range)
 }
 END_TEST
 
+/* torch.empty(n).normal_(0, std, generator=torch.Generator().manual_seed(seed)) and then one
+ * uniform_(), from PyTorch 2.15 with ATEN_CPU_CAPABILITY=default. */
+static const struct {
+	const char *name;
+	uint64_t seed;
+	int64_t n;
+	float std, first[4], last[4], uniform;
+} normals[] = {
+	{"16",
+	 0,
+	 16,
+	 1,
+	 {-0x1.20370ap+0f, -0x1.270114p+0f, -0x1.0097acp-2f, -0x1.bc4abcp-2f},
+	 {0x1.eadeeep-4f, 0x1.3cd726p+0f, 0x1.1de51cp+0f, -0x1.fa6cb4p-3f},
+	 0x1.6534bp-1f},
+	{"the last 16 again",
+	 1,
+	 37,
+	 0.05f,
+	 {-0x1.38712ap-4f, -0x1.334b82p-5f, -0x1.0bdedep-5f, -0x1.499f5ep-4f},
+	 {0x1.c86726p-7f, 0x1.9447aep-7f, 0x1.e519aap-5f, -0x1.2a46bep-5f},
+	 0x1.838b6p-2f},
+	{"more words than a state has",
+	 UINT32_MAX,
+	 1000,
+	 2,
+	 {-0x1.5507b4p+2f, -0x1.174ef6p+1f, 0x1.ce4838p-1f, 0x1.d3aecap-2f},
+	 {0x1.3cfd0ep+1f, 0x1.baa0a8p-4f, 0x1.bf1608p-3f, 0x1.533802p+0f},
+	 0x1.4d7f9cp-1f},
+};
+
+/* Another C library may round logarithm, sine and cosine otherwise. */
+static void expect_near(const char *name, int64_t at, float got, float want, float std)
+{
+	ck_assert_msg(fabsf(got - want) <= 1e-6f * std, "%s: value %d is %a, not %a", name, (int)at,
+		      (double)got, (double)want);
+}
+
+START_TEST(normal)
+{
+	int64_t n = normals[_i].n;
+	float out[1001], uniform;
+	struct random_generator g;
+
+	out[n] = 77;
+	random_seed(&g, normals[_i].seed);
+	random_normal(&g, out, n, normals[_i].std);
+	for (int i = 0; i < 4; i++) {
+		expect_near(normals[_i].name, i, out[i], normals[_i].first[i], normals[_i].std);
+		expect_near(normals[_i].name, n - 4 + i, out[n - 4 + i], normals[_i].last[i],
+			    normals[_i].std);
+	}
+	ck_assert(out[n] == 77.0f);
+	random_uniform(&g, &uniform, 1, 0, 1, RANDOM_TWICE);
+	ck_assert(uniform == normals[_i].uniform);
+}
+END_TEST
+
+START_TEST(skipped_numbers_are_drawn)
+{
+	float out[1300];
+	struct random_generator g, skipped;
+
+	random_seed(&g, 9);
+	skipped = g;
+	random_uniform(&g, out, 1300, 0, 1, RANDOM_TWICE);
+	random_skip(&skipped, 1299);
+	random_skip(&skipped, 0);
+	random_skip(&skipped, 1);
+	ck_assert(random_u32(&g) == random_u32(&skipped));
+}
+END_TEST
+
 /* The known answers that its authors publish with Random123 (kat_vectors). */
 static const struct {
 	const char *name;
@@ -207,6 +280,8 @@ int main(void)
 	tcase_add_loop_test(tests, permutation, 0, ROWS(permutations));
 	tcase_add_test(tests, wide_permutation);
 	tcase_add_test(tests, uniform_is_in_range);
+	tcase_add_loop_test(tests, normal, 0, ROWS(normals));
+	tcase_add_test(tests, skipped_numbers_are_drawn);
 	tcase_add_loop_test(tests, philox_answers, 0, ROWS(philox));
 	tcase_add_loop_test(tests, each_part_of_a_key_counts, 0, ROWS(keys));
 	tcase_add_test(tests, below);
