@@ -55,7 +55,9 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/cpu_values.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
 	trainer/backend/layout.c \
-	trainer/backend/reference.c \
+	trainer/backend/reference.c trainer/backend/reference.h \
+	trainer/backend/reference_batch_norm.c \
+	trainer/backend/reference_pool.c \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \
 	trainer/collective/mpi_find.c trainer/collective/mpi_module.h \
@@ -167,7 +169,10 @@ libtrainer_la_SOURCES += \
 	trainer/backend/cpu_winograd_transform.h \
 	trainer/backend/onednn.c trainer/backend/onednn.h \
 	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
+	trainer/backend/onednn_batch_norm.c \
 	trainer/backend/onednn_other.c \
+	trainer/backend/onednn_planes.c trainer/backend/onednn_planes.h \
+	trainer/backend/onednn_pool.c \
 	trainer/backend/onednn_sum.c trainer/backend/onednn_sum.h \
 	trainer/backend/onednn_sum_run.c \
 	trainer/backend/onednn_task.c \

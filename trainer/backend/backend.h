@@ -89,9 +89,12 @@ struct op_args {
 	void *input_gradient;      /* layout of info.input */
 	void *weight_gradient, *bias_gradient; /* as weight and bias */
 	const int32_t *labels;                 /* loss: (batch) */
-	const struct pass_control *control;    /* loss: rows and scale */
+	const struct pass_control *control;    /* loss: rows and scale; batch normalization: rows */
 	const struct scaler *scaler;           /* loss: scales gradients too; NULL: none */
 	struct loss_result *result;            /* loss: added to */
+	/* Batch normalization: as weight; and whether forward normalizes by the batch. */
+	void *running_mean, *running_var;
+	bool training;
 };
 
 struct op;
@@ -150,9 +153,20 @@ struct op {
  *   bias_gradient. backward_data: output_gradient, weight -> input_gradient.
  * Linear: the same with input (batch, channels * height * width), weight (out, those), y = x W^T
  *   + b; kernel, pad and stride are not used. The input may come from a convolution as it lies.
- * Max-pooling: kernel x kernel, stride as kernel, no padding, the rest at the end is left out; of
- *   equal values the first counts, and a NaN before all. forward: input -> output, workspace.
- * backward_data: output_gradient, workspace (output with relu_backward) -> input_gradient.
+ * Max-pooling: kernel x kernel, with stride and pad <= kernel / 2; the rest at the end is left out,
+ *   and outside there are no values; of equal values the first counts, and a NaN before all.
+ *   forward: input -> output, workspace. backward_data: output_gradient, workspace (output with
+ *   relu_backward) -> input_gradient. On a GPU only stride = kernel and pad = 0.
+ * Global average pooling: the mean of each channel, (batch, channels, 1, 1) in host order. forward:
+ *   input -> output. backward_data: output_gradient -> input_gradient.
+ * Batch normalization (Ioffe and Szegedy, 2015; torch.nn.BatchNorm2d): output = (input - mean) /
+ *   sqrt(variance + eps) * weight + bias, each of (channels). Training: mean and biased variance
+ *   are those of the first control->rows rows over (batch, height, width), and the running ones
+ *   move: r = (1 - momentum) * r + momentum * x, of the variance with n / (n - 1) for n values (not
+ *   if n is 1). Otherwise they are the running ones, and no backward may follow. forward: input,
+ *   weight, bias, control, running_mean, running_var -> output, workspace, and the running ones.
+ *   backward_weights: input, output_gradient, workspace, control (output with relu_backward) ->
+ *   weight_gradient, bias_gradient. backward_data, after it: the same and weight -> input_gradient.
  * Addition: output = input + addend, in the layout of shape->input, whose order must outlive the
  *   operation; out, kernel, pad and stride are not used. The output may lie where an input lies.
  *   forward: input, addend -> output. The gradient of both inputs is output_gradient, so nothing is
@@ -162,6 +176,7 @@ struct op {
 struct op_shape {
 	struct layout input; /* the operation before; another layout may come back in op->info */
 	int out, kernel, pad, stride;
+	double eps, momentum; /* batch normalization */
 	bool relu, relu_backward;
 	bool no_backward_data; /* it is never run: the input is data */
 	bool no_bias_gradient; /* the pooling after it computes it (backend.pool_sums) */
@@ -277,6 +292,10 @@ struct backend {
 			 * sums of what it writes, by channel, where that is not NULL */
 	bool (*max_pool)(struct op **op, struct device *device, const struct op_shape *shape,
 			 struct train_error *error);
+	bool (*mean_pool)(struct op **op, struct device *device, const struct op_shape *shape,
+			  struct train_error *error);
+	bool (*batch_norm)(struct op **op, struct device *device, const struct op_shape *shape,
+			   struct train_error *error);
 	bool (*linear)(struct op **op, struct device *device, const struct op_shape *shape,
 		       struct train_error *error);
 	bool (*addition)(struct op **op, struct device *device, const struct op_shape *shape,

@@ -87,6 +87,8 @@ const struct backend backend_onednn = {
 	CPU_DEVICE_CALLS,
 	.convolution = onednn_convolution,
 	.max_pool = onednn_max_pool,
+	.mean_pool = onednn_mean_pool,
+	.batch_norm = onednn_batch_norm,
 	.linear = onednn_linear,
 	.addition = onednn_addition,
 	.convert = onednn_convert,

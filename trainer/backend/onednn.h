@@ -64,6 +64,10 @@ bool onednn_linear(struct op **op, struct device *device, const struct op_shape 
 		   struct train_error *error);
 bool onednn_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);
+bool onednn_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		      struct train_error *error);
+bool onednn_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
+		       struct train_error *error);
 bool onednn_addition(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);
 bool onednn_convert(struct op **op, struct device *device, const struct layout *from,

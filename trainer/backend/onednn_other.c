@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion, max-pooling and addition by loops of the trainer's own, and ReLU's derivative. */
+/* Conversion, addition by loops of the trainer's own, and ReLU's derivative. */
 #include <stdlib.h>
 
 #include "backend/cpu_addition.h"
-#include "backend/cpu_pool.h"
 #include "backend/onednn.h"
 
 struct convert_op {
 	struct op base;
 	struct onednn_task forward, backward;
-};
-
-struct pool_op {
-	struct op base;
-	struct cpu_pool pool;
-	onednn_layout *input, *output;
 };
 
 bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
@@ -122,125 +115,6 @@ bool onednn_convert(struct op **op, struct device *device, const struct layout *
 	own->base.info.algorithm = "reorder";
 	if (!convert_plan(own, from, to, error)) {
 		convert_free(&own->base);
-		return false;
-	}
-	*op = &own->base;
-	return true;
-}
-
-static bool pool_forward(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct pool_op *own = (struct pool_op *)op;
-
-	(void)error;
-	cpu_pool_forward(&own->pool, &((struct cpu_device *)op->device)->team, args->input,
-			 args->output, args->workspace);
-	return true;
-}
-
-static bool pool_backward(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct pool_op *own = (struct pool_op *)op;
-
-	(void)error;
-	cpu_pool_backward(&own->pool, &((struct cpu_device *)op->device)->team,
-			  args->input_gradient, args->output_gradient, args->output,
-			  args->workspace);
-	return true;
-}
-
-static void pool_free(struct op *op)
-{
-	struct pool_op *own = (struct pool_op *)op;
-
-	onednn_layout_free(own->input);
-	onednn_layout_free(own->output);
-	free(own);
-}
-
-static onednn_layout *tagged(const struct layout *l, dnnl_format_tag_t tag)
-{
-	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
-
-	return onednn_layout_new(4, sizes, onednn_type(l->type), tag);
-}
-
-/* Finds the input's layout among those with neighbouring channels. A conversion first brings any
- * other layout to host order. */
-static bool pool_layouts(struct pool_op *own, struct train_error *error)
-{
-	static const struct {
-		dnnl_format_tag_t tag;
-		int inner; /* 0: all channels */
-	} known[] = {{dnnl_aBcd8b, 8}, {dnnl_aBcd16b, 16}, {dnnl_acdb, 0}, {dnnl_abcd, 1}};
-	struct layout *input = &own->base.info.input, *output = &own->base.info.output;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		int64_t inner = known[i].inner ? known[i].inner : input->channels;
-
-		onednn_layout_free(own->input);
-		own->input = tagged(input, known[i].tag);
-		if (!own->input)
-			return train_nomem(error, "max-pooling");
-		if (known[i].tag != dnnl_abcd &&
-		    (!input->order || !dnnl_memory_desc_equal(own->input, input->order)))
-			continue;
-		own->pool.inner = inner;
-		own->pool.planes = input->batch * ((input->channels + inner - 1) / inner);
-		own->output = tagged(output, known[i].tag);
-		break;
-	}
-	if (!own->output)
-		return train_nomem(error, "max-pooling");
-	return onednn_layout_out(input, own->input, error) &&
-	       onednn_layout_out(output, own->output, error);
-}
-
-static bool pool_plan(struct pool_op *own, const struct op_shape *shape, struct train_error *error)
-{
-	struct op_info *info = &own->base.info;
-	const struct layout *in = &info->input;
-
-	if ((in->type != VALUE_FLOAT32 && in->type != VALUE_BFLOAT16) ||
-	    shape->kernel > CPU_POOL_MAX_KERNEL)
-		return train_fail(error, TRAIN_NO_BACKEND,
-				  "device %d: max-pooling of %d x %d %s values is not supported, "
-				  "only float32 and bfloat16 up to %d; use --backend reference",
-				  own->base.device->physical, shape->kernel, shape->kernel,
-				  value_name(in->type), (int)CPU_POOL_MAX_KERNEL);
-	info->output =
-		layout_host(in->type, in->batch, in->channels, op_output_size(in->height, shape),
-			    op_output_size(in->width, shape));
-	if (!pool_layouts(own, error))
-		return false;
-	info->algorithm = "loops";
-	info->workspace = info->output.bytes / value_bytes(in->type);
-	own->pool.type = in->type;
-	own->pool.kernel = shape->kernel;
-	own->pool.stride = shape->stride;
-	own->pool.pad = shape->pad;
-	own->pool.relu_backward = shape->relu_backward;
-	own->pool.in_height = in->height;
-	own->pool.in_width = in->width;
-	own->pool.out_height = info->output.height;
-	own->pool.out_width = info->output.width;
-	return true;
-}
-
-bool onednn_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		     struct train_error *error)
-{
-	static const struct op_calls calls = {
-		.forward = pool_forward, .backward_data = pool_backward, .free = pool_free};
-	struct pool_op *own = calloc(1, sizeof(*own));
-
-	if (!own)
-		return train_nomem(error, "max-pooling");
-	own->base.calls = &calls;
-	own->base.device = device;
-	own->base.info.input = shape->input;
-	if (!pool_plan(own, shape, error)) {
-		pool_free(&own->base);
 		return false;
 	}
 	*op = &own->base;
