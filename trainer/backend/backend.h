@@ -179,6 +179,7 @@ struct op_shape {
 	double eps, momentum; /* batch normalization */
 	bool relu, relu_backward;
 	bool no_backward_data; /* it is never run: the input is data */
+	bool no_bias;          /* a convolution without: bias and its gradient are NULL */
 	bool no_bias_gradient; /* the pooling after it computes it (backend.pool_sums) */
 	/* Bytes from an aligned address to weight and weight_gradient, and to those of the bias. */
 	size_t weight_offset, bias_offset;

@@ -361,7 +361,8 @@ void cpu_winograd_backward_weights(const struct cpu_winograd *w, const struct cp
 		cpu_team_run(team, PLACES, multiply_places, &work);
 	}
 	cpu_team_run(team, w->in, gradient_rows, &work);
-	cpu_team_run(team, w->out / LANES, gradient_sums, &work);
+	if (run->bias_gradient)
+		cpu_team_run(team, w->out / LANES, gradient_sums, &work);
 }
 
 struct cpu_winograd cpu_winograd_data(const struct cpu_winograd *w)

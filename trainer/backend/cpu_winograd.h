@@ -32,9 +32,10 @@ struct cpu_winograd_run {
 };
 
 struct cpu_winograd_gradient {
-	const float *input, *output_gradient;   /* 32-byte aligned */
-	float *weight_gradient, *bias_gradient; /* parts of flat buffers: as any float */
-	void *scratch;                          /* 64-byte aligned */
+	const float *input, *output_gradient; /* 32-byte aligned */
+	/* Parts of flat buffers: as any float. bias_gradient: or NULL. */
+	float *weight_gradient, *bias_gradient;
+	void *scratch; /* 64-byte aligned */
 };
 
 /* Whether this processor has AVX2 and no AVX-512. */

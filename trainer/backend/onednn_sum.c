@@ -20,10 +20,11 @@
 
 #include "backend/cpu.h"
 
-static const int forward_args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,    DNNL_ARG_BIAS,
-				   DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD, 0};
-static const int weights_args[] = {DNNL_ARG_SRC,      DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS,
-				   DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD,   0};
+/* Without a bias, from the second on. */
+static const int forward_args[] = {DNNL_ARG_BIAS, DNNL_ARG_SRC,        DNNL_ARG_WEIGHTS,
+				   DNNL_ARG_DST,  DNNL_ARG_SCRATCHPAD, 0};
+static const int weights_args[] = {DNNL_ARG_DIFF_BIAS, DNNL_ARG_SRC,        DNNL_ARG_DIFF_WEIGHTS,
+				   DNNL_ARG_DIFF_DST,  DNNL_ARG_SCRATCHPAD, 0};
 static const int data_args[] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST,
 				DNNL_ARG_SCRATCHPAD, 0};
 
@@ -115,6 +116,7 @@ static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const struct wishes *w,
 			 struct train_error *error)
 {
+	const int *args = weights_args + !wish.bias;
 	static const char what[] = "weights' gradient of this type";
 	struct onednn_task *task = &own->weights;
 	const struct op_info *info = &own->base.info;
@@ -123,12 +125,12 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 	wish.pass = plain.pass = ONEDNN_BACKWARD_WEIGHTS;
 	wish.weights = w->weights_float;
 	plain.weights = own->plain;
-	if (!best_task(task, own, &wish, weights_args, what, error))
+	if (!best_task(task, own, &wish, args, what, error))
 		return false;
 	if (dnnl_memory_desc_get_size(onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS)) !=
 	    (size_t)info->weights * sizeof(float)) {
 		onednn_task_free(task);
-		if (!best_task(task, own, &plain, weights_args, what, error))
+		if (!best_task(task, own, &plain, args, what, error))
 			return false;
 	}
 	own->stored = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
@@ -171,19 +173,19 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	struct onednn_wish wish = {.kind = own->kind,
 				   .source = shape->input.order ? shape->input.order : w->source,
 				   .weights = w->weights,
-				   .bias = w->bias,
+				   .bias = shape->no_bias ? NULL : w->bias,
 				   .target = w->target,
 				   .relu = shape->relu,
 				   .strides = {shape->stride, shape->stride},
 				   .pad = {shape->pad, shape->pad}};
 	struct onednn_wish backward = wish;
+	const int *args = forward_args + shape->no_bias;
 	const onednn_layout *stored = NULL;
 	struct onednn_task first;
 	bool made;
 
 	/* A first query gives the layouts of activations. The gradients have the same. */
-	if (!best_task(&first, own, &wish, forward_args, "convolution or product of this type",
-		       error))
+	if (!best_task(&first, own, &wish, args, "convolution or product of this type", error))
 		return false;
 	backward.relu = false;
 	backward.hint = first.description;
@@ -192,7 +194,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	made = plan_weights(own, backward, w, error);
 	if (shape->input.type == VALUE_FLOAT32)
 		stored = own->stored;
-	made = made && weighted_task(&own->forward, own, &wish, stored, forward_args,
+	made = made && weighted_task(&own->forward, own, &wish, stored, args,
 				     "convolution or product", error);
 	backward.pass = ONEDNN_BACKWARD_DATA;
 	if (made && only_rounds(own))
@@ -243,7 +245,7 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 	own->base.info.weights =
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
-	own->base.info.biases = shape->out;
+	own->base.info.biases = shape->no_bias ? 0 : shape->out;
 	own->winograd = !linear && wants_winograd(own->base.device, shape, VALUE_FLOAT32);
 	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");

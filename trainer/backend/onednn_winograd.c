@@ -163,7 +163,7 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 	};
 	own->data = cpu_winograd_data(&own->forward);
 	info->weights = own->forward.in * own->forward.out * KERNEL * KERNEL;
-	info->biases = own->forward.out;
+	info->biases = shape->no_bias ? 0 : own->forward.out;
 	info->algorithm = "winograd:avx2";
 	grow(&info->scratch, cpu_winograd_scratch(&own->forward, threads));
 	grow(&info->scratch, cpu_winograd_scratch(&own->data, threads));

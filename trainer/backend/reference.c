@@ -56,7 +56,7 @@ static int64_t output_index(const struct reference_op *r, const struct at *at)
 static double output_value(const struct reference_op *r, const struct op_args *args, struct at *at)
 {
 	enum value_type type = r->base.info.input.type, parameters = value_of_parameters(type);
-	double sum = value_get(parameters, args->bias, at->o);
+	double sum = r->base.info.biases ? value_get(parameters, args->bias, at->o) : 0.0;
 
 	EACH_KERNEL (r, *at) {
 		int64_t from = input_index(r, at);
@@ -125,6 +125,8 @@ static bool sum_backward_weights(struct op *op, const struct op_args *args,
 		EACH_KERNEL (r, at)
 			value_set(parameters, args->weight_gradient, weight_index(r, &at),
 				  weight_gradient(r, args, &at));
+		if (op->info.biases == 0)
+			continue;
 		for (at.n = 0; at.n < op->info.output.batch; at.n++)
 			EACH_PLACE (r, at)
 				sum += value_get(type, args->output_gradient, output_index(r, &at));
@@ -218,7 +220,7 @@ static void sum_plan(struct reference_op *r, const struct op_shape *shape, int64
 	r->relu_backward = shape->relu_backward;
 	info->output = layout_host(info->input.type, info->input.batch, shape->out, height, width);
 	info->weights = shape->out * info->input.channels * r->kernel_h * r->kernel_w;
-	info->biases = shape->out;
+	info->biases = shape->no_bias ? 0 : shape->out;
 	info->scratch = (size_t)layout_values(&info->input) * sizeof(double);
 }
 
