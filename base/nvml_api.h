@@ -220,6 +220,7 @@ enum {
 	NVML_CLOCKS_HW_POWER_BRAKE = 0x80
 };
 
+enum nvml_clock { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 enum nvml_memory_error { NVML_ERRORS_CORRECTED = 0, NVML_ERRORS_UNCORRECTED = 1 };
 enum nvml_counter { NVML_COUNTER_SINCE_BOOT = 0, NVML_COUNTER_EVER = 1 };
 
@@ -264,6 +265,9 @@ enum nvml_return nvmlDeviceGetRemappedRows(struct nvml_handle *device, unsigned 
 /* nvmlDeviceGetCurrentClocksEventReasons since driver 535, which has the old name too */
 enum nvml_return nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_handle *device,
 							   unsigned long long *reasons);
+/* In MHz, now. */
+enum nvml_return nvmlDeviceGetClockInfo(struct nvml_handle *device, enum nvml_clock clock,
+					unsigned int *mhz);
 /* 0 is the fastest, 15 the slowest, 32: not known */
 enum nvml_return nvmlDeviceGetPerformanceState(struct nvml_handle *device, unsigned int *state);
 enum nvml_return nvmlDeviceGetCurrPcieLinkWidth(struct nvml_handle *device, unsigned int *lanes);

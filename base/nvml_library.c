@@ -36,6 +36,27 @@ int nvml_cuda_of_driver(const char *driver)
 	return 0;
 }
 
+/* NVML is replacing the first function by the second. */
+enum nvml_return nvml_celsius(const struct nvml *nvml, struct nvml_handle *gpu, int *celsius)
+{
+	struct nvml_temperature now = {.version = NVML_TEMPERATURE_V1, .sensor = NVML_SENSOR_GPU};
+	unsigned int degrees;
+	enum nvml_return code = NVML_ASK(nvml, temperature, gpu, NVML_SENSOR_GPU, &degrees);
+
+	if (code == NVML_SUCCESS && degrees <= INT32_MAX) {
+		*celsius = (int)degrees;
+		return code;
+	}
+	if (code == NVML_ERROR_GPU_IS_LOST || code == NVML_ERROR_RESET_REQUIRED)
+		return code;
+	code = NVML_ASK(nvml, temperature_v, gpu, &now);
+	if (code == NVML_SUCCESS && now.celsius < 0)
+		return NVML_ERROR_NO_DATA;
+	if (code == NVML_SUCCESS)
+		*celsius = now.celsius;
+	return code;
+}
+
 static const struct dynlib_function functions[] = {
 #define FUNCTION(need, member, function) \
 	{#function, offsetof(struct nvml, member), (need) == NVML_WANTED},

@@ -23,6 +23,7 @@ enum nvml_need { NVML_NEEDED, NVML_WANTED };
 	X(NVML_WANTED, pages_pending, nvmlDeviceGetRetiredPagesPendingStatus) \
 	X(NVML_WANTED, remapped_rows, nvmlDeviceGetRemappedRows) \
 	X(NVML_WANTED, clock_reasons, nvmlDeviceGetCurrentClocksThrottleReasons) \
+	X(NVML_WANTED, clock, nvmlDeviceGetClockInfo) \
 	X(NVML_WANTED, performance, nvmlDeviceGetPerformanceState) \
 	X(NVML_WANTED, pcie_width, nvmlDeviceGetCurrPcieLinkWidth) \
 	X(NVML_WANTED, pcie_max_width, nvmlDeviceGetMaxPcieLinkWidth) \
@@ -84,6 +85,9 @@ struct nvml {
 
 /* One line for an NVML code. Static. */
 const char *nvml_text(enum nvml_return code);
+
+/* The temperature of a GPU in degrees Celsius, 0 or more; on failure *celsius is unchanged. */
+enum nvml_return nvml_celsius(const struct nvml *nvml, struct nvml_handle *gpu, int *celsius);
 
 /* The newest CUDA that a driver supports by its version, 13000 for "580.65.06"; 0: not known. */
 int nvml_cuda_of_driver(const char *driver);

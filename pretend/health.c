@@ -90,6 +90,22 @@ SERVE_NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, "clocks", unsigned long 
 SERVE_NUMBER(nvmlDeviceGetCurrentClocksEventReasons, "clocks", unsigned long long)
 SERVE_NUMBER(nvmlDeviceGetPerformanceState, "performance", unsigned int)
 
+/* All clocks alike. */
+SERVE(nvmlDeviceGetClockInfo, struct nvml_handle *device, enum nvml_clock clock, unsigned int *mhz)
+{
+	int64_t number;
+	enum nvml_return r;
+	UNIT_OR_RETURN(u, device);
+
+	(void)clock;
+	r = health(u->gpu, "mhz", &number, 1);
+	if (r == NVML_SUCCESS && !mhz)
+		r = NVML_ERROR_INVALID_ARGUMENT;
+	if (r == NVML_SUCCESS)
+		*mhz = (unsigned int)number;
+	return r;
+}
+
 /* Two numbers in one line: how it is, and how it should be. */
 static enum nvml_return one_of_two(struct nvml_handle *device, const char *fact, size_t place,
 				   unsigned int *ret)

@@ -94,16 +94,19 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/parallel/rank.c trainer/parallel/rank.h \
 	trainer/parallel/reducer.c trainer/parallel/reducer.h \
 	trainer/parallel/replica.c trainer/parallel/replica.h \
+	trainer/parallel/replica_check.c \
 	trainer/parallel/replica_update.c \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/parallel/step_graph.c trainer/parallel/step_graph.h \
 	trainer/place/cores.c trainer/place/cores.h \
+	trainer/place/gpu_health.c trainer/place/gpu_health.h \
 	trainer/place/gpu_memory.c trainer/place/gpu_memory.h \
 	trainer/place/threads.c trainer/place/threads.h \
 	trainer/place/verify.c trainer/place/verify.h \
 	trainer/place/verify_judge.c \
 	trainer/report/atomic_stream.c trainer/report/atomic_stream.h \
+	trainer/report/burn.c trainer/report/burn.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/lines.c trainer/report/lines.h \
 	trainer/report/lines_read.c \
@@ -121,6 +124,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/timeline_json.c \
 	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
 	trainer/report/timeline_svg.c \
+	trainer/run/burn.c \
 	trainer/run/finish.c \
 	trainer/run/host_state.c trainer/run/host_state.h \
 	trainer/run/mapping.c \

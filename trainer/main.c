@@ -104,5 +104,7 @@ int main(int argc, char **argv)
 	settings_free(&command);
 	if (error.status == TRAIN_OK && ranks.stopped)
 		stop_now(ranks.stopped);
+	if (error.status == TRAIN_OK && ranks.training.found > 0)
+		return TRAIN_FAILED;
 	return error.status;
 }

@@ -50,20 +50,6 @@ static enum nvml_return read_memory(struct asker *a, struct nvml_handle *handle,
 	return r;
 }
 
-/* NVML is replacing the first function by the second. */
-static void read_temperature(struct asker *a, struct nvml_handle *handle)
-{
-	struct nvml_temperature now = {.version = NVML_TEMPERATURE_V1, .sensor = NVML_SENSOR_GPU};
-	unsigned int celsius;
-
-	if (given(a, NVML_ASK(a->nvml, temperature, handle, NVML_SENSOR_GPU, &celsius)) &&
-	    celsius <= INT32_MAX)
-		a->gpu->temperature = (int)celsius;
-	else if (a->lost == NVML_SUCCESS &&
-		 given(a, NVML_ASK(a->nvml, temperature_v, handle, &now)) && now.celsius >= 0)
-		a->gpu->temperature = now.celsius;
-}
-
 static void read_load(struct asker *a, struct nvml_handle *handle, gpumap_device *d)
 {
 	struct nvml_utilization utilization;
@@ -74,7 +60,7 @@ static void read_load(struct asker *a, struct nvml_handle *handle, gpumap_device
 		d->utilization = (int)utilization.gpu;
 	if (d != a->gpu || a->lost != NVML_SUCCESS)
 		return;
-	read_temperature(a, handle);
+	given(a, nvml_celsius(a->nvml, handle, &a->gpu->temperature));
 	if (a->lost == NVML_SUCCESS && given(a, NVML_ASK(a->nvml, compute_mode, handle, &mode)) &&
 	    compute_mode_word((int)mode))
 		d->compute_mode = (int)mode;

@@ -204,6 +204,12 @@ static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress 
 	return collective_join(p->comm, error) && replica_written(r, progress, error);
 }
 
+static bool ddp_check(struct parallel *p, const struct step_input *input,
+		      struct device_check *checks, struct train_error *error)
+{
+	return replica_check(&((struct ddp *)p)->replica, input, checks, error);
+}
+
 const struct parallel_calls parallel_ddp = {
 	.open = ddp_open,
 	.close = ddp_close,
@@ -213,5 +219,6 @@ const struct parallel_calls parallel_ddp = {
 	.read = ddp_read,
 	.write = ddp_write,
 	.synchronize = ddp_synchronize,
+	.check = ddp_check,
 	.abort = rank_abort,
 };

@@ -42,6 +42,7 @@ struct dp {
 	bool test;
 	int64_t pass, pass_total, pass_count;
 	const struct optimizer_progress *progress;
+	struct device_check *checks;
 };
 
 int64_t dp_chunk(int64_t count, int replicas, int index, int64_t *first)
@@ -488,6 +489,23 @@ static bool dp_synchronize(struct parallel *p, const struct optimizer_progress *
 	return dp_run(d, given_on, error);
 }
 
+static bool check_on(void *argument, int index, struct train_error *error)
+{
+	struct dp *d = argument;
+
+	return replica_check(&d->replicas[index], d->input, &d->checks[index], error);
+}
+
+static bool dp_check(struct parallel *p, const struct step_input *input,
+		     struct device_check *checks, struct train_error *error)
+{
+	struct dp *d = (struct dp *)p;
+
+	d->input = input;
+	d->checks = checks;
+	return dp_run(d, check_on, error);
+}
+
 const struct parallel_calls parallel_dp = {
 	.open = dp_open,
 	.close = dp_close,
@@ -497,5 +515,6 @@ const struct parallel_calls parallel_dp = {
 	.read = dp_read,
 	.write = dp_write,
 	.synchronize = dp_synchronize,
+	.check = dp_check,
 	.abort = dp_abort,
 };

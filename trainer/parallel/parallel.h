@@ -68,6 +68,13 @@ struct step_output {
 	int64_t exposed_ns, waited_ns;
 };
 
+/* A device computed loss and gradients of some samples. */
+struct device_check {
+	uint64_t hash; /* of the gradients */
+	int64_t ns;    /* that it took */
+	bool flip;     /* for tests: one bit of the gradients is flipped */
+};
+
 struct parallel;
 
 struct parallel_calls {
@@ -94,6 +101,12 @@ struct parallel_calls {
 		      struct train_error *error);
 	bool (*synchronize)(struct parallel *parallel, const struct optimizer_progress *progress,
 			    struct train_error *error);
+	/* Each device of this rank computes the gradients of the same samples, at most those of
+	 * its pass, without the other devices and without an update; checks[i] is that of
+	 * device[i]. It waits. Equal devices give equal bits if they are deterministic. NULL: a
+	 * device has a part of the model only. */
+	bool (*check)(struct parallel *parallel, const struct step_input *input,
+		      struct device_check *checks, struct train_error *error);
 	/* Ends the waiting for another rank or replica that will not come. Any thread may call
 	 * it. */
 	void (*abort)(struct parallel *parallel, const struct train_error *why);

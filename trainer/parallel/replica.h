@@ -85,6 +85,9 @@ bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t p
 /* Runs forward, loss and backward of all passes of a step that has begun. */
 bool replica_passes(struct replica *replica, int64_t passes, const struct model_watch *ready,
 		    struct train_error *error);
+/* A pass of at most `rows` samples, for parallel_calls.check. */
+bool replica_check(struct replica *replica, const struct step_input *input,
+		   struct device_check *check, struct train_error *error);
 /* Adds loss and correct rows of test samples, after replica_begin_all(). */
 bool replica_evaluate(struct replica *replica, int64_t passes, struct train_error *error);
 /* Whether gradients are measured before an update: because they are clipped, or in float16. */

@@ -99,6 +99,12 @@ static bool single_synchronize(struct parallel *p, const struct optimizer_progre
 	return replica_written(&((struct single *)p)->replica, progress, error);
 }
 
+static bool single_check(struct parallel *p, const struct step_input *input,
+			 struct device_check *checks, struct train_error *error)
+{
+	return replica_check(&((struct single *)p)->replica, input, checks, error);
+}
+
 const struct parallel_calls parallel_single = {
 	.open = single_open,
 	.close = single_close,
@@ -108,5 +114,6 @@ const struct parallel_calls parallel_single = {
 	.read = single_read,
 	.write = single_write,
 	.synchronize = single_synchronize,
+	.check = single_check,
 	.abort = rank_abort,
 };

@@ -8,9 +8,8 @@
 #include "report/summary.h"
 #include "run/run.h"
 
-/* As many places of `size` bytes of all ranks in rank 0's `all`, in the order of ranks. */
-static bool collect(struct run *r, const void *mine, int count, size_t size, void **all, int *total,
-		    const char *what, struct train_error *error)
+bool run_collect(struct run *r, const void *mine, int count, size_t size, void **all, int *total,
+		 const char *what, struct train_error *error)
 {
 	struct communicator *comm = r->comm;
 	int32_t *counts = malloc((size_t)comm->world * sizeof(*counts)), max = 0;
@@ -107,8 +106,8 @@ static bool collect_devices(struct run *r, struct summary_device **all, int *cou
 
 	for (int i = 0; i < r->parallel->devices; i++)
 		describe(r, i, &mine[i]);
-	done = collect(r, mine, r->parallel->devices, sizeof(*mine), &collected, count, "devices",
-		       error);
+	done = run_collect(r, mine, r->parallel->devices, sizeof(*mine), &collected, count,
+			   "devices", error);
 	*all = collected;
 	return done;
 }
@@ -146,7 +145,7 @@ static bool report_memory_and_times(struct run *r, struct train_error *error)
 	if (r->training->place.world > r->training->place.local_world)
 		gethostname(mine.host, sizeof(mine.host) - 1);
 	done = collect_devices(r, &devices, &device_count, error) &&
-	       collect(r, &mine, 1, sizeof(mine), &ranks, &rank_count, "times of ranks", error);
+	       run_collect(r, &mine, 1, sizeof(mine), &ranks, &rank_count, "times of ranks", error);
 	if (done && r->rank == 0) {
 		summary_memory(stdout, devices, device_count);
 		if (rank_count > 1)
@@ -177,7 +176,7 @@ static bool report_lost(struct run *r, int64_t mine, struct train_error *error)
 	int64_t lost = 0;
 	void *all = NULL;
 	int ranks;
-	bool done = collect(r, &mine, 1, sizeof(mine), &all, &ranks, "the time line", error);
+	bool done = run_collect(r, &mine, 1, sizeof(mine), &all, &ranks, "the time line", error);
 
 	for (int i = 0; done && i < ranks; i++)
 		lost += ((const int64_t *)all)[i];
@@ -221,7 +220,7 @@ static bool report_profile(struct run *r, struct train_error *error)
 	for (int i = 0; i < p->timelines; next += timeline_count(p->timeline[i++]))
 		memcpy(mine + next, timeline_intervals(p->timeline[i]),
 		       (size_t)timeline_count(p->timeline[i]) * sizeof(*mine));
-	done = collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
+	done = run_collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
 	       report_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
 	free(mine);
 	free(all);

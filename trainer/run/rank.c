@@ -56,9 +56,9 @@ static bool open_metrics(struct run *r, struct train_error *error)
 		.keep = r->history,
 		.plot = s->plot,
 		.title = title,
-		.epochs = (r->steps + r->sampler.steps - 1) / r->sampler.steps,
-		.epoch_steps = r->sampler.steps,
-		.steps = r->steps,
+		.epochs = s->burn_ms ? 0 : (r->steps + r->sampler.steps - 1) / r->sampler.steps,
+		.epoch_steps = s->burn_ms ? 0 : r->sampler.steps,
+		.steps = s->burn_ms ? 0 : r->steps,
 		.done = r->step,
 		.ranks = r->training->place.world,
 	};
@@ -217,6 +217,9 @@ static bool finish(struct run *r, struct train_error *error)
 static bool go(struct run *r, struct train_error *error)
 {
 	sampler_set_epoch(&r->sampler, r->epoch);
+	if (r->settings->burn_ms)
+		return open_files(r, error) && run_report_places(r, error) &&
+		       (run_burn(r, error) || after_step(r, error));
 	if (r->step < r->steps)
 		return open_files(r, error) && run_report_places(r, error) &&
 		       ((train(r, error) && finish(r, error)) || after_step(r, error));

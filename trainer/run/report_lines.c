@@ -6,6 +6,7 @@
 
 #include "backend/names.h"
 #include "checkpoint/folder.h"
+#include "report/format.h"
 #include "run/run.h"
 
 static int64_t divided(int64_t count, int64_t parts)
@@ -82,11 +83,18 @@ static void report_training(const struct run *r)
 	const struct training *t = r->training;
 	const char *data = r->settings->data, *s = t->train.samples == 1 ? "" : "s";
 
-	printf("Training: %s on %lld ", r->settings->model, (long long)t->train.samples);
+	printf("%s: %s on %lld ", r->settings->burn_ms ? "Burn test" : "Training",
+	       r->settings->model, (long long)t->train.samples);
 	if (strcmp(data, "synthetic") == 0)
 		printf("generated image%s", s);
 	else
 		printf("image%s of %s", s, data);
+	if (r->settings->burn_ms) {
+		char time[NUMBER_TEXT];
+
+		printf(", for %s\n", number_time(time, (double)r->settings->burn_ms * 1e-3));
+		return;
+	}
 	printf(": %lld step%s, %lld per epoch\n", (long long)r->steps, r->steps == 1 ? "" : "s",
 	       (long long)r->sampler.steps);
 	if (!r->settings->checkpoint)
@@ -162,7 +170,7 @@ static void report_files(const struct run *r)
 		     s->profile_to, (long long)r->profiled, r->profiled == 1 ? "" : "s");
 	if (listed)
 		putchar('\n');
-	if (!s->checkpoint && !r->stopped)
+	if (!s->checkpoint && !s->burn_ms && !r->stopped)
 		puts("The trained weights were not saved; --checkpoint DIR saves them");
 }
 
@@ -185,7 +193,7 @@ static void report_stopped(const struct run *r)
 bool run_report_saved(const struct run *r, struct train_error *error)
 {
 	report_files(r);
-	if (r->stopped)
+	if (r->stopped && !r->settings->burn_ms)
 		report_stopped(r);
 	return (fflush(stdout) == 0 && !ferror(stdout)) ||
 	       train_fail(error, TRAIN_FAILED,

@@ -72,6 +72,12 @@ bool run_settle(struct run *run, int *stop, struct train_error *error);
 /* The test data, at the end of this epoch or of the run. */
 bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 
+/* --- burn.c: --burn */
+
+/* Steps and checks until the time is over or a signal asks for an end; then rank 0 reports the
+ * devices. training.found is the number of those with findings. */
+bool run_burn(struct run *run, struct train_error *error);
+
 /* --- mapping.c */
 
 /* --verify-mapping: all ranks check where memory is in use, and fail if it is on another GPU than
@@ -79,6 +85,11 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 bool run_verify(struct run *run, bool end, struct train_error *error);
 
 /* --- finish.c: reports on standard output */
+
+/* *all: the `count` elements of `size` bytes of each rank, in the order of ranks, *total of them;
+ * freed by the caller. All ranks call it. */
+bool run_collect(struct run *run, const void *mine, int count, size_t size, void **all, int *total,
+		 const char *what, struct train_error *error);
 
 /* Reports the devices, the assumptions about them, and run_report_beginning. */
 bool run_report_places(struct run *run, struct train_error *error);

@@ -30,6 +30,7 @@ struct training {
 	 * earlier. */
 	pthread_mutex_t mutex;
 	struct train_error first;
+	int found; /* rank 0: devices in which a burn test found something */
 };
 
 /* Finds the devices and reads the data. On failure there is nothing to close. */

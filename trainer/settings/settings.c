@@ -112,6 +112,47 @@ static bool settle_optimizer(const struct arguments_raw *raw, struct settings *s
 	return true;
 }
 
+/* The most steps that --steps takes. */
+static const int64_t endless = 1000000000000;
+
+/* A burn test ends by its time. Its weights never change, so that all bits must come again. */
+static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
+			struct train_error *error)
+{
+	static const enum row_id without[] = {
+		ROW_augment,        ROW_epochs,        ROW_steps,      ROW_lr,
+		ROW_weight_decay,   ROW_schedule,      ROW_checkpoint, ROW_plot,
+		ROW_evaluate_every, ROW_profile_steps,
+	};
+
+	if (!raw->rows[ROW_burn].text)
+		return true;
+	if (s->burn_ms == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s: 0 is no time; write 30s, 10m or 8h",
+				  raw_origin(raw, ROW_burn));
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+		if (raw->rows[without[i]].option)
+			return train_fail(error, TRAIN_BAD_INPUT,
+					  "%.200s has no meaning with --burn; leave it out",
+					  raw->rows[without[i]].origin);
+	if (!raw->rows[ROW_mode].text)
+		s->mode = MODE_DDP;
+	if (s->mode == MODE_MP)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%.200s: --burn compares whole models on each device; write "
+				  "--mode ddp, dp or single",
+				  raw_origin(raw, ROW_mode));
+	s->checkpoint = s->plot = NULL;
+	s->deterministic = true;
+	s->augment = false;
+	s->lr = s->lr_min = s->optimizer.weight_decay = 0;
+	s->schedule = SCHEDULE_CONSTANT;
+	s->epochs = s->evaluate_every = s->profile_steps = 0;
+	s->steps = endless;
+	return true;
+}
+
 static bool settle(const struct arguments_raw *raw, struct settings *s, struct train_error *error)
 {
 	const char *kind = text_of(raw, ROW_optimizer);
@@ -126,8 +167,8 @@ static bool settle(const struct arguments_raw *raw, struct settings *s, struct t
 		return false;
 	if (s->steps && !raw->rows[ROW_epochs].text)
 		s->epochs = 0;
-	return settle_batch(raw, s, error) && settle_optimizer(raw, s, error) &&
-	       targets_differ(raw, s, error);
+	return settle_burn(raw, s, error) && settle_batch(raw, s, error) &&
+	       settle_optimizer(raw, s, error) && targets_differ(raw, s, error);
 }
 
 static const char *key_value(const struct arguments_raw *raw, const char *key,

@@ -72,6 +72,7 @@ struct settings {
 	enum progress_style progress;
 	const char *metrics, *plot;
 	int64_t evaluate_every; /* epochs; 0: never */
+	int64_t burn_ms;        /* a burn test; 0: a training */
 	int64_t profile_steps;  /* 0: none */
 	const char *profile_to; /* NAME.svg and NAME.json */
 };

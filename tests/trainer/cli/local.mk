@@ -13,6 +13,7 @@ train_alone_tests = \
 	tests/trainer/cli/torch-data.test
 train_tests = \
 	tests/trainer/cli/cuda-faults.test \
+	tests/trainer/cli/burn.test \
 	tests/trainer/cli/cuda.test \
 	tests/trainer/cli/modes.test \
 	tests/trainer/cli/stop.test \

@@ -13,6 +13,7 @@ train_programs = \
 	tests/trainer/unit/t-batch \
 	tests/trainer/unit/t-bf16 \
 	tests/trainer/unit/t-buffers \
+	tests/trainer/unit/t-burn \
 	tests/trainer/unit/t-checkpoint \
 	tests/trainer/unit/t-checkpoint-faults \
 	tests/trainer/unit/t-checkpoint-folder \
@@ -362,6 +363,10 @@ tests_trainer_unit_t_model_nomem_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_model_nomem_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_model_nomem_LDADD = $(train_ldadd)
 
+tests_trainer_unit_t_burn_SOURCES = tests/trainer/unit/t-burn.c tests/unit/unit.h
+tests_trainer_unit_t_burn_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_burn_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_burn_LDADD = $(train_ldadd)
 tests_trainer_unit_t_buffers_SOURCES = tests/trainer/unit/t-buffers.c tests/unit/unit.h
 tests_trainer_unit_t_buffers_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_buffers_CFLAGS = $(train_cflags)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks a device by its gradients. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "parallel/replica.h"
+
+/* Of whole words, and of the rest with zeros. */
+static uint64_t hash_of(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = HASH_START, word;
+
+	for (size_t at = 0; at < size; at += sizeof(word)) {
+		word = 0;
+		memcpy(&word, bytes + at, size - at < sizeof(word) ? size - at : sizeof(word));
+		hash = hash_word(hash, word);
+	}
+	return hash;
+}
+
+static bool read_gradients(struct replica *r, struct device_check *check, struct train_error *error)
+{
+	int64_t first;
+	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
+	unsigned char *host = malloc(bytes);
+	bool done;
+
+	if (!host)
+		return train_nomem(error, "the gradients of a check");
+	done = r->device->backend->read(r->device, host, model_gradients(r->model), bytes, error);
+	if (done) {
+		host[bytes / 2] ^= check->flip;
+		check->hash = hash_of(host, bytes);
+	}
+	free(host);
+	return done;
+}
+
+bool replica_check(struct replica *r, const struct step_input *input, struct device_check *check,
+		   struct train_error *error)
+{
+	const struct backend *backend = r->device->backend;
+	int64_t begin;
+
+	if (!replica_begin_all(r, input, false, error) || !backend->finish(r->device, error))
+		return false;
+	begin = timeline_now();
+	if (!replica_clear(r, error) || !replica_fill(r, 0, 0, false, error) ||
+	    !replica_forward(r, 0, error) || !replica_loss(r, 0, 0, true, error) ||
+	    !replica_backward(r, 0, 0, 1, NULL, error) || !backend->finish(r->device, error))
+		return false;
+	check->ns = timeline_now() - begin;
+	return read_gradients(r, check, error);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What a burn test finds about each device, and the table at its end. */
+#ifndef TRAIN_REPORT_BURN_H
+#define TRAIN_REPORT_BURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A device after the test. It has no pointers, so that ranks can send it to each other. What is not
+ * known is -1, of text "". */
+struct burn_device {
+	int32_t rank, physical;
+	char host[64]; /* "": this host */
+	char uuid[64], name[96];
+	double behind;  /* the part by which it may be slower than its equals: 0.1 */
+	double rate;    /* samples per second of its checks, the median */
+	int64_t checks; /* how often it computed the same gradients */
+	int64_t wrong;  /* checks whose bits differ from those of its first */
+	uint64_t hash;  /* of the gradients of its first check */
+	int32_t max_celsius, min_mhz;
+	int64_t reasons;         /* NVML_CLOCKS_* of all samples together */
+	int64_t slowed, samples; /* samples with a thermal or hardware slowdown; of so many */
+	int64_t used_bytes;      /* the most */
+	int64_t corrected, uncorrected; /* memory errors since the test began */
+	char lost[64];                  /* why NVML does not answer any more */
+};
+
+enum burn_finding {
+	BURN_WRONG_BITS = 1,     /* its own repetitions differ */
+	BURN_OTHER_BITS = 2,     /* most of its equals compute other bits */
+	BURN_UNCERTAIN_BITS = 4, /* its equals compute other bits, but none has a majority */
+	BURN_MEMORY_ERRORS = 8,  /* not corrected ones */
+	BURN_CORRECTED = 16,
+	BURN_SLOWDOWN = 32, /* heat, or the board, lowered its clocks */
+	BURN_SLOW = 64,     /* more than `behind` behind the median of its equals */
+	BURN_LOST = 128,
+};
+
+/* The findings about devices[index], a set of enum burn_finding. Equals have the same name. A limit
+ * of power is no finding. */
+unsigned burn_judge(const struct burn_device *devices, int count, int index);
+
+enum { BURN_REASONS = 160 };
+
+/* NVML_CLOCKS_* in words: "power limit, heat", "none" or, if they are not known, "". Being idle is
+ * no reason. Returns text. */
+const char *burn_reasons(char text[BURN_REASONS], int64_t reasons);
+
+/* The table, and a line for each device with findings. Returns how many there are. */
+int burn_report(FILE *out, const struct burn_device *devices, int count);
+
+#endif
