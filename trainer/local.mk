@@ -57,6 +57,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/layout.c \
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_batch_norm.c \
+	trainer/backend/reference_op.c \
 	trainer/backend/reference_pool.c \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \

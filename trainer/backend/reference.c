@@ -3,7 +3,6 @@
  * Convolution, linear and conversion by their definitions: one loop per index, sums in double,
  * everything in host order. Linear is a convolution whose kernel is as large as its input.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "backend/reference.h"
@@ -79,17 +78,6 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 			value_set(op->info.output.type, args->output, output_index(r, &at),
 				  output_value(r, args, &at));
 	return true;
-}
-
-void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args)
-{
-	const struct layout *out = &r->base.info.output;
-
-	if (!r->relu_backward)
-		return;
-	for (int64_t i = 0; i < layout_values(out); i++)
-		if (!(value_get(out->type, args->output, i) > 0.0))
-			value_set(out->type, args->output_gradient, i, 0.0);
 }
 
 /* The gradient of one weight: `at` has o, c, i, j. */
@@ -181,29 +169,6 @@ static bool convert_backward(struct op *op, const struct op_args *args, struct t
 		value_set(op->info.input.type, args->input_gradient, i,
 			  value_get(op->info.output.type, args->output_gradient, i));
 	return true;
-}
-
-void reference_free(struct op *op)
-{
-	free(op);
-}
-
-struct reference_op *reference_new(struct op **op, struct device *device,
-				   const struct layout *input, const struct op_calls *calls,
-				   struct train_error *error)
-{
-	struct reference_op *r = calloc(1, sizeof(*r));
-
-	if (!r) {
-		train_nomem(error, "an operation");
-		return NULL;
-	}
-	r->base.calls = calls;
-	r->base.device = device;
-	r->base.info.input = *input;
-	r->base.info.algorithm = "loops";
-	*op = &r->base;
-	return r;
 }
 
 static const struct op_calls sum_calls = {.forward = sum_forward,
