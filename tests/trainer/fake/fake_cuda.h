@@ -48,6 +48,18 @@ void fake_cuda_forgive(void);
 /* How often a call was made since the beginning, by all threads. */
 uint64_t fake_cuda_made(enum cuda_call call);
 
+/* The nodes of the graph that was launched last, counted by the call that made them, in the order
+ * of the first of each. Returns the number of calls, 0 before a launch. *chain: the nodes of the
+ * longest chain, in which each waits for the one before. */
+enum { FAKE_CUDA_NODES = 32 };
+
+struct fake_cuda_nodes {
+	const char *call;
+	int count;
+};
+
+int fake_cuda_nodes(struct fake_cuda_nodes nodes[FAKE_CUDA_NODES], int *chain);
+
 /* Whether something took a context, and so memory, on a device; bytes allocated on it now. */
 bool fake_cuda_has_context(int device);
 size_t fake_cuda_used(int device);

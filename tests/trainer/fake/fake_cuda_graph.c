@@ -255,7 +255,7 @@ cudaError_t fake_cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream
 
 cudaError_t fake_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
-	const struct CUgraph_st *graph;
+	struct CUgraph_st *graph;
 	cudaError_t status = cudaSuccess;
 
 	executable = object_get(OBJECT_EXECUTABLE, executable, "cudaGraphLaunch");
@@ -267,6 +267,7 @@ cudaError_t fake_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream
 		return cudaErrorStreamCaptureUnsupported;
 	}
 	graph = executable->graph;
+	fake.launched = graph;
 	/* In the order of capture, which is one of those that the graph allows. */
 	for (int i = 0; i < graph->count && status == cudaSuccess; i++) {
 		const struct work *node = graph->nodes[i];
@@ -280,6 +281,50 @@ cudaError_t fake_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream
 			stream, work_new(node->kind, node->what, node->data, node->bytes), false);
 	}
 	return status;
+}
+
+static void count_node(struct fake_cuda_nodes *nodes, int *count, const char *call)
+{
+	int i = 0;
+
+	while (i < *count && strcmp(nodes[i].call, call) != 0)
+		i++;
+	if (i == FAKE_CUDA_NODES)
+		abort();
+	if (i == *count)
+		nodes[(*count)++] = (struct fake_cuda_nodes){call, 0};
+	nodes[i].count++;
+}
+
+/* The nodes of the longest chain that ends with the index-th node. */
+static int chain_to(const struct CUgraph_st *graph, const int *chains, int index)
+{
+	const struct work *node = graph->nodes[index];
+	int longest = 0;
+
+	for (int i = 0; i < index; i++)
+		if (node->clock.at[graph->nodes[i]->line] >= graph->nodes[i]->tick &&
+		    chains[i] > longest)
+			longest = chains[i];
+	return longest + 1;
+}
+
+int fake_cuda_nodes(struct fake_cuda_nodes nodes[FAKE_CUDA_NODES], int *chain)
+{
+	const struct CUgraph_st *graph = fake.launched;
+	int count = 0, *chains = graph ? calloc((size_t)graph->count + 1, sizeof(*chains)) : NULL;
+
+	*chain = 0;
+	if (graph && !chains)
+		abort();
+	for (int i = 0; graph && i < graph->count; i++) {
+		count_node(nodes, &count, graph->nodes[i]->what);
+		chains[i] = chain_to(graph, chains, i);
+		if (chains[i] > *chain)
+			*chain = chains[i];
+	}
+	free(chains);
+	return count;
 }
 
 cudaError_t fake_cudaGraphExecDestroy(cudaGraphExec_t executable)

@@ -162,7 +162,8 @@ struct fake {
 	struct clock host; /* what threads of the host have waited for, all of them together */
 	bool lines[FAKE_LINES];
 	uint32_t ticks[FAKE_LINES];
-	uint32_t runs; /* of algorithms that are not deterministic */
+	struct CUgraph_st *launched; /* the last graph; NULL: none yet */
+	uint32_t runs;               /* of algorithms that are not deterministic */
 	uint64_t made[CUDA_CALLS];
 	char fault[FAKE_CUDA_TEXT];
 	pthread_cond_t changed;

@@ -277,6 +277,40 @@ START_TEST(captured_streams_must_be_ordered)
 }
 END_TEST
 
+/* Two nodes beside each other, between nodes that are in a chain with both. */
+START_TEST(nodes_are_counted)
+{
+	struct fake_cuda_nodes nodes[FAKE_CUDA_NODES];
+	cudaGraphExec_t executable;
+	int chain;
+
+	bench_open();
+	ck_assert_int_eq(fake_cuda_nodes(nodes, &chain), 0);
+	begin();
+	OK(add(bench.a));
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	OK(cu.cudaMemsetAsync(bench.y, 0, BYTES, bench.b));
+	OK(cu.cudaMemsetAsync(bench.x, 0, BYTES, bench.a));
+	OK(cu.cudaEventRecord(bench.joined, bench.b));
+	OK(cu.cudaStreamWaitEvent(bench.a, bench.joined, 0));
+	OK(add(bench.a));
+	OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
+	ck_assert_int_eq(fake_cuda_nodes(nodes, &chain), 0);
+	OK(cu.cudaGraphInstantiate(&executable, bench.graph, 0));
+	OK(cu.cudaGraphLaunch(executable, bench.a));
+	ck_assert_int_eq(fake_cuda_nodes(nodes, &chain), 2);
+	ck_assert_int_eq(chain, 3);
+	ck_assert_str_eq(nodes[0].call, "kernel_add");
+	ck_assert_int_eq(nodes[0].count, 2);
+	ck_assert_str_eq(nodes[1].call, "cudaMemsetAsync");
+	ck_assert_int_eq(nodes[1].count, 2);
+	OK(cu.cudaGraphExecDestroy(executable));
+	OK(cu.cudaGraphDestroy(bench.graph));
+	bench_close();
+}
+END_TEST
+
 START_TEST(what_a_graph_uses_must_be_there)
 {
 	cudaGraphExec_t executable;
@@ -359,6 +393,7 @@ int main(void)
 			    sizeof(refusals) / sizeof(*refusals));
 	tcase_add_loop_test(tcase, captures_end, 0, sizeof(endings) / sizeof(*endings));
 	tcase_add_test(tcase, captured_streams_must_be_ordered);
+	tcase_add_test(tcase, nodes_are_counted);
 	tcase_add_test(tcase, external_events_are_nodes);
 	tcase_add_test(tcase, what_a_graph_uses_must_be_there);
 	suite_add_tcase(suite, tcase);
