@@ -111,7 +111,7 @@ static bool measure_step(struct training *t, struct train_error *error)
 	const struct data_batch batch = {&options,   m->options.batch,      &control,
 					 t->indices, model_input_layout(m), model_input(m, 0),
 					 t->labels};
-	const struct model_loss loss = {t->labels, &control, &t->result, true, NULL};
+	const struct model_loss loss = {t->labels, &control, &t->result, true, NULL, false};
 	struct times times[PARTS];
 
 	if (!model_prepare(m, false, error))

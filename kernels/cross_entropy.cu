@@ -116,8 +116,11 @@ static __device__ inline void finish_loss(const struct cross_entropy_args &a, do
 	loss = block_sum(loss);
 	correct = block_sum(correct);
 	if (threadIdx.x == 0) {
-		a.result->loss += loss;
-		a.result->correct += correct;
+		if (!a.overwrite) {
+			loss += a.result->loss;
+			correct += a.result->correct;
+		}
+		*a.result = {loss, correct};
 	}
 }
 

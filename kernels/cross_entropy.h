@@ -21,13 +21,14 @@ struct cross_entropy_args {
 	const int32_t *labels;              /* (batch) */
 	const struct pass_control *control; /* rows and scale */
 	const struct scaler *scaler;        /* NULL: none */
-	struct loss_result *result;         /* added to */
+	struct loss_result *result;         /* added to, or overwritten */
 	/* as logits, and may be the same memory; padding becomes 0. NULL: not wanted */
 	void *gradient;
-	void *scratch; /* cross_entropy_scratch() bytes, see kernels.h */
-	int64_t batch;
+	void *scratch;          /* cross_entropy_scratch() bytes, see kernels.h */
+	int64_t batch;          /* at least 1 if the result is overwritten */
 	int32_t classes, pitch; /* classes >= 1, pitch >= classes: values from row to row */
 	enum value_type type;   /* of logits and gradient */
+	int32_t overwrite;      /* 0: what is in the result counts too */
 };
 
 static inline size_t cross_entropy_scratch(int64_t batch, int32_t classes)

@@ -291,7 +291,7 @@ static cudaError_t run_unpool(struct trial *t, enum place place)
 const struct kernel_test test_max_pool_backward = {"max_pool_backward", SHAPES(pools),
 						   prepare_unpool, run_unpool};
 
-enum { NO_GRADIENT = 1, IN_PLACE = 2, SCALED = 4 };
+enum { NO_GRADIENT = 1, IN_PLACE = 2, SCALED = 4, OVERWRITES = 16 };
 
 /* n: batch, a: classes, b: pitch, c: rows that count. */
 static const struct shape losses[] = {
@@ -299,6 +299,7 @@ static const struct shape losses[] = {
 	{.name = "no rows", .n = 5, .a = 10, .b = 10, .c = 0},
 	{.name = "float", .n = 32, .a = 10, .b = 10, .c = 32},
 	{.name = "bf16, padded", .n = 33, .a = 10, .b = 16, .c = 33, .type = BF16},
+	{.name = "the first of a step", .n = 700, .a = 10, .b = 10, .c = 700, .flags = OVERWRITES},
 	{.name = "fp16, in place",
 	 .n = 33,
 	 .a = 10,
@@ -381,7 +382,8 @@ static cudaError_t run_loss(struct trial *t, enum place place)
 					  .batch = s->n,
 					  .classes = s->a,
 					  .pitch = s->b,
-					  .type = s->type};
+					  .type = s->type,
+					  .overwrite = (s->flags & OVERWRITES) != 0};
 
 	if (s->flags & IN_PLACE)
 		args.gradient = at(t, 0, place);

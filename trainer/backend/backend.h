@@ -92,6 +92,7 @@ struct op_args {
 	const struct pass_control *control;    /* loss: rows and scale; batch normalization: rows */
 	const struct scaler *scaler;           /* loss: scales gradients too; NULL: none */
 	struct loss_result *result;            /* loss: added to */
+	bool overwrite;                        /* loss: result is overwritten instead */
 	/* Batch normalization: as weight; and whether forward normalizes by the batch. */
 	void *running_mean, *running_var;
 	bool training;
@@ -306,10 +307,11 @@ struct backend {
 			const struct layout *to, struct train_error *error);
 	bool (*same_layout)(const struct layout *a, const struct layout *b);
 	/* Softmax cross-entropy of logits (batch, channels, 1, 1) in host order. forward: input,
-	 * labels, control -> what is added to result, and unless that is NULL, input_gradient =
-	 * (softmax - one-hot) * control's scale * scaler's, zero in rows that do not count; it may
-	 * be the input's memory. A row with a label outside of 0..channels-1 does not count. A row
-	 * with a NaN or a positive infinity has a loss and gradients of NaN, and is not correct. */
+	 * labels, control -> what is added to result or overwrites it, and unless that is NULL,
+	 * input_gradient = (softmax - one-hot) * control's scale * scaler's, zero in rows that do
+	 * not count; it may be the input's memory. A row with a label outside of 0..channels-1 does
+	 * not count. A row with a NaN or a positive infinity has a loss and gradients of NaN, and
+	 * is not correct. */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
 

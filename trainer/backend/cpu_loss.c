@@ -44,7 +44,7 @@ static double row_loss(const struct row *row, bool *correct)
 static bool loss_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	const struct layout *layout = &op->info.input;
-	struct loss_result result = *args->result;
+	struct loss_result result = args->overwrite ? (struct loss_result){0, 0} : *args->result;
 	double scale =
 		(double)args->control->scale * (args->scaler ? (double)args->scaler->scale : 1);
 	struct row row = {layout, args->input, args->input_gradient, 0, 0, scale};

@@ -207,6 +207,7 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 		.classes = (int32_t)logits->channels,
 		.pitch = (int32_t)logits->channels,
 		.type = logits->type,
+		.overwrite = args->overwrite,
 	};
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, cross_entropy, &loss, error);

@@ -124,7 +124,7 @@ bool model_prepare(struct model *model, bool updated, struct train_error *error)
 /* The copy of a parameter of the stage that optimize_run() should write, or NULL. */
 void *model_copy(const struct model *model, int parameter, enum value_type *type);
 bool model_forward(struct model *model, int slot, struct train_error *error);
-/* Last stage: the loss of its output is added to *result, and its gradient goes to
+/* Last stage: the loss of its output is added to *result or overwrites it, and its gradient goes to
  * model_output_gradient() if requested. All are on the device. */
 struct model_loss {
 	const int32_t *labels;
@@ -132,6 +132,7 @@ struct model_loss {
 	struct loss_result *result;
 	bool gradient;
 	const struct scaler *scaler; /* NULL: none */
+	bool overwrite;
 };
 
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,

@@ -116,7 +116,8 @@ bool model_loss(struct model *m, int slot, const struct model_loss *loss, struct
 			       .labels = loss->labels,
 			       .control = loss->control,
 			       .scaler = loss->scaler,
-			       .result = loss->result};
+			       .result = loss->result,
+			       .overwrite = loss->overwrite};
 
 	if (!m->loss->calls->forward(m->loss, &args, error))
 		return false;

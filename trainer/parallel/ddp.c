@@ -101,8 +101,6 @@ static bool run_segments(struct ddp *d, int64_t passes, struct train_error *erro
 	struct replica *r = &d->replica;
 	int64_t last = passes - 1;
 
-	if (!replica_clear(r, error))
-		return false;
 	for (int64_t pass = 0; pass < last; pass++)
 		if (!graph_segments_forward(&d->segments, pass, false, error) ||
 		    !graph_segments_backward(&d->segments, pass, passes, error))

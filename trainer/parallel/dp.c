@@ -256,7 +256,8 @@ static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *err
 			       .labels = pass.labels,
 			       .control = pass.control,
 			       .scaler = d->master->scaler,
-			       .result = &d->master->results->loss};
+			       .result = &d->master->results->loss,
+			       .overwrite = d->pass == 0};
 
 	for (int i = 0; i < d->count; i++)
 		if (!backend->event_wait(d->master->device, d->forward_done[i], d->passes, error) ||
@@ -307,7 +308,7 @@ static bool begin_on(struct dp *d, int index, struct train_error *error)
 
 		replica_set_rows(r, pass, &rows);
 	}
-	return replica_begin(r, d->input, error) && replica_clear(r, error);
+	return replica_begin(r, d->input, error);
 }
 
 /* A pass of one replica; the master's thread computes the loss between. */

@@ -178,8 +178,7 @@ static bool backward(const struct flow *f, int64_t pass, struct train_error *err
 
 static bool begin(const struct flow *f, const struct step_input *input, struct train_error *error)
 {
-	return replica_begin_all(&f->mp->replica, input, f->test, error) &&
-	       replica_clear(&f->mp->replica, error);
+	return replica_begin_all(&f->mp->replica, input, f->test, error);
 }
 
 #define NORMS "norms"

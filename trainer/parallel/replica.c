@@ -265,8 +265,14 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 		  struct train_error *error)
 {
 	const struct inputs_pass from = inputs_device(&r->inputs, pass);
-	const struct model_loss loss = {from.labels, from.control, &r->results->loss, gradient,
-					r->scaler};
+	const struct model_loss loss = {
+		.labels = from.labels,
+		.control = from.control,
+		.result = &r->results->loss,
+		.gradient = gradient,
+		.scaler = r->scaler,
+		.overwrite = pass == 0,
+	};
 
 	r->traced_at = timeline_begin(r->timeline);
 	return model_loss(r->model, slot, &loss, error);
@@ -339,17 +345,9 @@ struct replica_rows replica_pass_rows(const struct replica *r, const struct step
 	};
 }
 
-bool replica_clear(struct replica *r, struct train_error *error)
-{
-	return r->device->backend->zero(r->device, &r->results->loss, sizeof(r->results->loss),
-					error);
-}
-
 bool replica_passes(struct replica *r, int64_t passes, const struct model_watch *ready,
 		    struct train_error *error)
 {
-	if (!replica_clear(r, error))
-		return false;
 	for (int64_t pass = 0; pass < passes; pass++)
 		if (!replica_fill(r, 0, pass, false, error) || !replica_forward(r, 0, error) ||
 		    !replica_loss(r, 0, pass, true, error) ||
@@ -360,8 +358,6 @@ bool replica_passes(struct replica *r, int64_t passes, const struct model_watch 
 
 bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *error)
 {
-	if (!replica_clear(r, error))
-		return false;
 	for (int64_t pass = 0; pass < passes; pass++)
 		if (!replica_fill(r, 0, pass, true, error) || !replica_forward(r, 0, error) ||
 		    !replica_loss(r, 0, pass, false, error))

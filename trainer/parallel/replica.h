@@ -67,10 +67,9 @@ bool replica_begin(struct replica *replica, const struct step_input *input,
 bool replica_begin_all(struct replica *replica, const struct step_input *input, bool test,
 		       struct train_error *error);
 
-/* The loss begins at zero. */
-bool replica_clear(struct replica *replica, struct train_error *error);
 /* A pass in a slot. fill: images for the first layer, labels for the last; test data are not
- * augmented. loss: of the rows, with its gradient unless only the loss is requested. */
+ * augmented. loss: of the rows, with its gradient unless only the loss is requested; pass 0 is the
+ * first, and the others add their loss to its. */
 bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 		  struct train_error *error);
 bool replica_forward(struct replica *replica, int slot, struct train_error *error);

@@ -109,7 +109,7 @@ static inline double forward(struct model *m, int slot, int rows)
 	static const int32_t labels[BATCH] = {0, 1, 2, 3, 4, 0};
 	const struct pass_control control = {0, rows, 1.0f / (float)rows};
 	struct loss_result result = {0, 0};
-	const struct model_loss loss = {labels, &control, &result, true, NULL};
+	const struct model_loss loss = {labels, &control, &result, true, NULL, false};
 	struct train_error error = {.status = TRAIN_OK};
 
 	ck_assert(model_forward(m, slot, &error));

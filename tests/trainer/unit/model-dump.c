@@ -38,7 +38,7 @@ static bool pass(struct model *m, int64_t batch, int64_t classes, struct loss_re
 {
 	const struct pass_control control = {0, (int32_t)batch, 1.0f / (float)batch};
 	int32_t *labels = malloc((size_t)batch * sizeof(*labels));
-	const struct model_loss loss = {labels, &control, result, true, NULL};
+	const struct model_loss loss = {labels, &control, result, true, NULL, false};
 	bool done;
 	float *input = model_input(m, 0);
 

@@ -98,18 +98,20 @@ static const struct {
 	const char *name;
 	int64_t batch;
 	int32_t rows, classes, pitch;
-	bool gradient, in_place, bad;
+	bool gradient, in_place, bad, overwrite;
 } losses[] = {
-	{"CIFAR-10", 9, 9, 10, 10, true, false, false},
-	{"padded rows", 9, 9, 10, 16, true, false, false},
-	{"in place", 9, 9, 10, 16, true, true, false},
-	{"rows left over", 9, 5, 10, 10, true, true, false},
-	{"no rows", 4, 0, 3, 4, true, false, false},
-	{"more rows than there are", 4, 9, 3, 3, true, false, false},
-	{"without a gradient", 9, 9, 7, 8, false, false, false},
-	{"one class", 5, 5, 1, 1, true, false, false},
-	{"many classes", 3, 3, 100, 104, true, true, false},
-	{"not finite", 12, 12, 5, 8, true, false, true},
+	{"CIFAR-10", 9, 9, 10, 10, true, false, false, false},
+	{"padded rows", 9, 9, 10, 16, true, false, false, false},
+	{"in place", 9, 9, 10, 16, true, true, false, false},
+	{"rows left over", 9, 5, 10, 10, true, true, false, false},
+	{"no rows", 4, 0, 3, 4, true, false, false, false},
+	{"more rows than there are", 4, 9, 3, 3, true, false, false, false},
+	{"without a gradient", 9, 9, 7, 8, false, false, false, false},
+	{"one class", 5, 5, 1, 1, true, false, false, false},
+	{"many classes", 3, 3, 100, 104, true, true, false, false},
+	{"not finite", 12, 12, 5, 8, true, false, true, false},
+	{"the first of a step", 9, 5, 10, 16, true, false, false, true},
+	{"the first, with no rows", 4, 0, 3, 4, true, false, false, true},
 };
 
 static void spoil(struct array *logits, int row)
@@ -134,7 +136,8 @@ static struct loss_result backend_loss(int row, const struct array *logits, cons
 				     .labels = labels,
 				     .control = control,
 				     .result = &result,
-				     .input_gradient = gradient};
+				     .input_gradient = gradient,
+				     .overwrite = losses[row].overwrite};
 	struct device *device;
 	struct op *op;
 
@@ -201,7 +204,8 @@ START_TEST(losses_as_the_backend)
 					   .batch = losses[row].batch,
 					   .classes = losses[row].classes,
 					   .pitch = losses[row].pitch,
-					   .type = type};
+					   .type = type,
+					   .overwrite = losses[row].overwrite};
 	if (!losses[row].gradient)
 		args.gradient = NULL;
 	reference_cross_entropy(&args);

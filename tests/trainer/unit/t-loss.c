@@ -31,14 +31,16 @@ static void losing_free(struct losing *l)
 }
 
 static void add_loss(const struct losing *l, const void *logits, const int32_t *labels,
-		     const struct pass_control *control, void *gradient, struct loss_result *result)
+		     const struct pass_control *control, void *gradient, bool overwrite,
+		     struct loss_result *result)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	const struct op_args args = {.input = logits,
 				     .input_gradient = gradient,
 				     .labels = labels,
 				     .control = control,
-				     .result = result};
+				     .result = result,
+				     .overwrite = overwrite};
 
 	ck_assert(l->op->calls->forward(l->op, &args, &error));
 }
@@ -48,7 +50,7 @@ static struct loss_result loss_of(const struct losing *l, const void *logits, co
 {
 	struct loss_result result = {0, 0};
 
-	add_loss(l, logits, labels, control, gradient, &result);
+	add_loss(l, logits, labels, control, gradient, false, &result);
 	return result;
 }
 
@@ -250,7 +252,7 @@ START_TEST(rows_and_labels_that_do_not_count)
 }
 END_TEST
 
-/* The passes of a step have one result. */
+/* The passes of a step have one result, which the first begins. */
 START_TEST(adds_to_the_result)
 {
 	float logits[SAMPLES * CLASSES];
@@ -261,10 +263,13 @@ START_TEST(adds_to_the_result)
 
 	fill(logits, labels);
 	once = loss_of(&l, logits, labels, &control, NULL);
-	add_loss(&l, logits, labels, &control, NULL, &result);
-	add_loss(&l, logits, labels, &control, NULL, &result);
+	add_loss(&l, logits, labels, &control, NULL, false, &result);
+	add_loss(&l, logits, labels, &control, NULL, false, &result);
 	ck_assert_double_eq_tol(result.loss, 0.5 + 2 * once.loss, 1e-12);
 	ck_assert_int_eq(result.correct, 100 + 2 * once.correct);
+	add_loss(&l, logits, labels, &control, NULL, true, &result);
+	ck_assert_double_eq(result.loss, once.loss);
+	ck_assert_int_eq(result.correct, once.correct);
 	losing_free(&l);
 }
 END_TEST

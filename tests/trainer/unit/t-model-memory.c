@@ -312,7 +312,7 @@ static void start_backward(const struct pair *pair, int slot, uint32_t seed)
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
-		const struct model_loss loss = {labels, &control, &results[i], true, NULL};
+		const struct model_loss loss = {labels, &control, &results[i], true, NULL, false};
 
 		ck_assert_msg(model_loss(pair->m[i], slot, &loss, &error), "%s", error.text);
 	}

@@ -46,7 +46,7 @@ static void pass(struct model *m, struct trace_log *log)
 	static const int32_t labels[2] = {0, 1};
 	static const struct pass_control control = {.rows = 2, .scale = 0.5f};
 	struct loss_result result = {0, 0};
-	const struct model_loss loss = {labels, &control, &result, true, NULL};
+	const struct model_loss loss = {labels, &control, &result, true, NULL, false};
 	struct train_error error = {.status = TRAIN_OK};
 
 	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error) &&
