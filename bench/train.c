@@ -160,7 +160,7 @@ static bool training_open(struct training *t, struct train_error *error)
 							    .offset = p->offset,
 							    .elements = p->elements,
 							    .used = true};
-		parameters[i].copy = model_copy(t->m, i, &parameters[i].copy_type);
+		parameters[i].copy = model_copy(t->m, i);
 	}
 	t->indices = calloc((size_t)synthetic.samples, sizeof(*t->indices));
 	t->labels = calloc((size_t)synthetic.samples, sizeof(*t->labels));

@@ -19,7 +19,8 @@
 
 struct gradient_measure_args {
 	const float *gradients;     /* flat */
-	const struct chunk *chunks; /* (chunk_count), in the order of the parameters */
+	const struct chunk *chunks; /* (chunk_count), in the order of the parameters, all with
+				     * their gradients in the flat buffer */
 	/* (parameters + 1): the chunks of parameter p are starts[p] .. starts[p + 1] - 1. A
 	 * parameter without chunks is not used; its norm is 0. */
 	const int32_t *starts;

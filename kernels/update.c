@@ -46,10 +46,10 @@ void reference_update_begin(const struct update_begin_args *args)
 }
 
 /* Updates the i-th element of the flat buffers, as optim/update.h defines it. */
-static void update_element(const struct update_args *args, int64_t i)
+static void update_element(const struct update_args *args, int64_t i, float gradient)
 {
 	const struct update_factors *f = args->factors;
-	float w = args->values[i], g = args->gradients[i] * f->inv_scale * f->clip, m;
+	float w = args->values[i], g = gradient * f->inv_scale * f->clip, m;
 
 	if (f->decay != 0)
 		g = fmaf(w, f->decay, g);
@@ -70,6 +70,14 @@ static void update_element(const struct update_args *args, int64_t i)
 	args->values[i] = fmaf(g, f->minus_lr, w);
 }
 
+static float gradient_of(const struct update_args *args, const struct chunk *chunk, int32_t i)
+{
+	if (!chunk->gradient)
+		return args->gradients[chunk->first + i];
+	return (float)value_get(chunk->gradient_type, chunk->gradient,
+				chunk_place(chunk, chunk->gradient_pitch, i));
+}
+
 void reference_update(const struct update_args *args)
 {
 	if (args->factors->skip)
@@ -78,9 +86,10 @@ void reference_update(const struct update_args *args)
 		const struct chunk *chunk = &args->chunks[i];
 
 		for (int32_t k = 0; k < chunk->count; k++) {
-			update_element(args, chunk->first + k);
+			update_element(args, chunk->first + k, gradient_of(args, chunk, k));
 			if (chunk->copy)
-				value_set(chunk->copy_type, chunk->copy, k,
+				value_set(chunk->copy_type, chunk->copy,
+					  chunk_place(chunk, chunk->copy_pitch, k),
 					  (double)args->values[chunk->first + k]);
 		}
 	}

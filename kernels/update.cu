@@ -88,14 +88,58 @@ static __device__ inline void step(struct element *e, const struct update_factor
 	e->w = __fmaf_rn(g, f.minus_lr, e->w);
 }
 
-/* WIDTH elements of the flat buffers, from `at` on; *values gets the new values. */
+/* chunk_place(). */
+static __device__ inline int place_of(const struct chunk &chunk, int pitch, int i)
+{
+	int at = chunk.column + i;
+
+	return chunk.row ? at / chunk.row * pitch + at % chunk.row : i;
+}
+
+template <typename T, int WIDTH>
+static __device__ inline vector<float, WIDTH> gather(const struct chunk &chunk, int i)
+{
+	const T *from = (const T *)chunk.gradient;
+	vector<float, WIDTH> g;
+
+	if (!chunk.row && (uintptr_t)(from + i) % sizeof(vector<T, WIDTH>) == 0) {
+		vector<T, WIDTH> v = load<T, WIDTH>(from + i);
+
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++)
+			g.values[k] = to_float(v.values[k]);
+		return g;
+	}
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++)
+		g.values[k] = to_float(from[place_of(chunk, chunk.gradient_pitch, i + k)]);
+	return g;
+}
+
+/* Gradients of the chunk's elements from i on. FLAT: the chunk has nothing beside the flat buffers
+ * but a dense copy. */
+template <bool FLAT, int WIDTH>
+static __device__ inline vector<float, WIDTH> gradients_of(const struct update_args &a,
+							   const struct chunk &chunk, int i)
+{
+	if (FLAT || !chunk.gradient)
+		return load<float, WIDTH>(a.gradients + chunk.first + i);
+	if (chunk.gradient_type == VALUE_BFLOAT16)
+		return gather<__nv_bfloat16, WIDTH>(chunk, i);
+	if (chunk.gradient_type == VALUE_FLOAT16)
+		return gather<__half, WIDTH>(chunk, i);
+	return gather<float, WIDTH>(chunk, i);
+}
+
+/* WIDTH elements of the flat buffers, from `at` on, with these gradients; *values gets the new
+ * values. */
 template <enum update_kind KIND, int WIDTH>
 static __device__ inline void step_wide(const struct update_args &a, const struct update_factors &f,
-					int64_t at, vector<float, WIDTH> *values)
+					int64_t at, const vector<float, WIDTH> &g,
+					vector<float, WIDTH> *values)
 {
 	constexpr bool has_mean = KIND != UPDATE_SGD, has_variance = KIND == UPDATE_ADAM;
-	vector<float, WIDTH> w = load<float, WIDTH>(a.values + at);
-	vector<float, WIDTH> g = load<float, WIDTH>(a.gradients + at), m = {}, v = {};
+	vector<float, WIDTH> w = load<float, WIDTH>(a.values + at), m = {}, v = {};
 
 	if (has_mean)
 		m = load<float, WIDTH>(a.mean + at);
@@ -134,47 +178,70 @@ static __device__ inline void copy_as(T *to, const vector<float, WIDTH> &values)
 			to[k] = v.values[k];
 }
 
+template <typename T, bool FLAT, int WIDTH>
+static __device__ inline void copy_to(const struct chunk &chunk, int i,
+				      const vector<float, WIDTH> &values)
+{
+	T *to = (T *)chunk.copy;
+
+	if constexpr (!FLAT) {
+		if (chunk.row) {
+#pragma unroll
+			for (int k = 0; k < WIDTH; k++)
+				set_float(&to[place_of(chunk, chunk.copy_pitch, i + k)],
+					  values.values[k]);
+			return;
+		}
+	}
+	copy_as(to + i, values);
+}
+
 /* Writes to the chunk's copy, from its i-th element on. */
-template <int WIDTH>
+template <bool FLAT, int WIDTH>
 static __device__ inline void copy_wide(const struct chunk &chunk, int i,
 					const vector<float, WIDTH> &values)
 {
 	if (!chunk.copy)
 		return;
 	if (chunk.copy_type == VALUE_BFLOAT16)
-		copy_as((__nv_bfloat16 *)chunk.copy + i, values);
+		copy_to<__nv_bfloat16, FLAT>(chunk, i, values);
 	else if (chunk.copy_type == VALUE_FLOAT16)
-		copy_as((__half *)chunk.copy + i, values);
+		copy_to<__half, FLAT>(chunk, i, values);
 	else
-		copy_as((float *)chunk.copy + i, values);
+		copy_to<float, FLAT>(chunk, i, values);
+}
+
+/* Elements of a chunk from i on. */
+template <enum update_kind KIND, bool FLAT, int WIDTH>
+static __device__ inline void update_wide(const struct update_args &a,
+					  const struct update_factors &f,
+					  const struct chunk &chunk, int i)
+{
+	vector<float, WIDTH> values;
+
+	step_wide<KIND, WIDTH>(a, f, chunk.first + i, gradients_of<FLAT, WIDTH>(a, chunk, i),
+			       &values);
+	copy_wide<FLAT, WIDTH>(chunk, i, values);
 }
 
 /* `head`: the number of elements before the first that is aligned in every buffer; all elements if
  * none is. */
-template <enum update_kind KIND>
+template <enum update_kind KIND, bool FLAT>
 static __device__ inline void update_chunk(const struct update_args &a,
 					   const struct update_factors &f,
 					   const struct chunk &chunk, int head)
 {
-	int vectors = (chunk.count - head) / wide<float>;
-	int single = chunk.count - vectors * wide<float>;
+	/* More than two places at a time would need too many registers. */
+	constexpr int width = FLAT ? wide<float> : 2;
+	int vectors = (chunk.count - head) / width;
+	int single = chunk.count - vectors * width;
 
-	for (int i = (int)threadIdx.x; i < vectors; i += LAUNCH_THREADS) {
-		int at = head + i * wide<float>;
-		vector<float, wide<float>> values;
-
-		step_wide<KIND, wide<float>>(a, f, chunk.first + at, &values);
-		copy_wide<wide<float>>(chunk, at, values);
-	}
+	for (int i = (int)threadIdx.x; i < vectors; i += LAUNCH_THREADS)
+		update_wide<KIND, FLAT, width>(a, f, chunk, head + i * width);
 	/* Unrolled a little only, because more would need too many registers. */
-#pragma unroll(KIND == UPDATE_ADAM ? 2 : 1)
-	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS) {
-		int at = i < head ? i : i + vectors * wide<float>;
-		vector<float, 1> value;
-
-		step_wide<KIND, 1>(a, f, chunk.first + at, &value);
-		copy_wide<1>(chunk, at, value);
-	}
+#pragma unroll(KIND == UPDATE_ADAM && FLAT ? 2 : 1)
+	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS)
+		update_wide<KIND, FLAT, 1>(a, f, chunk, i < head ? i : i + vectors * width);
 }
 
 template <enum update_kind KIND>
@@ -185,11 +252,17 @@ static __global__ void RESIDENT(8) update_chunks(const struct update_args a, boo
 	if (f.skip)
 		return;
 	for (int i = (int)blockIdx.x; i < a.chunk_count; i += (int)gridDim.x) {
-		const struct chunk chunk = a.chunks[i];
-		int to_aligned = (int)(-chunk.first & (wide<float> - 1));
-		int head = aligned && to_aligned < chunk.count ? to_aligned : chunk.count;
+		const struct chunk *chunk = &a.chunks[i];
+		int to_aligned = (int)(-chunk->first & (wide<float> - 1));
+		int head = aligned && to_aligned < chunk->count ? to_aligned : chunk->count;
 
-		update_chunk<KIND>(a, f, chunk, head);
+		if (chunk->gradient || chunk->row) {
+			update_chunk<KIND, false>(a, f, *chunk, head);
+		} else {
+			const struct chunk flat = *chunk;
+
+			update_chunk<KIND, true>(a, f, flat, head);
+		}
 	}
 }
 

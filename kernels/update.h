@@ -63,12 +63,13 @@ struct update_begin_args {
 
 /*
  * Updates each element of each chunk. Pointers decide the optimizer, as in update_run(): with
- * variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's copy gets its new
- * values. With factors->skip nothing is changed.
+ * variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's gradient is read
+ * where it lies, as float, and its copy gets its new values, rounded. With factors->skip nothing is
+ * changed.
  */
 struct update_args {
 	float *values;              /* flat */
-	const float *gradients;     /* flat */
+	const float *gradients;     /* flat; not read for chunks with a gradient */
 	float *mean, *variance;     /* flat */
 	const struct chunk *chunks; /* (chunk_count) */
 	const struct update_factors *factors;

@@ -8,6 +8,14 @@
 
 enum value_type { VALUE_FLOAT32, VALUE_BFLOAT16, VALUE_FLOAT16, VALUE_FLOAT64 };
 
+/* Values in rows of `row`, each `pitch` after the one before; between rows is padding, which is
+ * neither read nor written. row == pitch: dense. */
+struct value_rows {
+	void *memory; /* NULL: there are none */
+	enum value_type type;
+	int32_t row, pitch;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif

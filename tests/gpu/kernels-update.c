@@ -8,57 +8,76 @@
 #define BF16 VALUE_BFLOAT16
 #define F16 VALUE_FLOAT16
 
-/* Parameters: odd ones, with any offset, gaps and a dead one; and convnet's, without gaps. */
+/* Parameters: odd ones, with any offset, gaps and a dead one; convnet's, without gaps; and those of
+ * convolutions. */
 static const struct parameter {
 	int64_t offset, elements;
 	bool used;
-	enum value_type copy; /* float: none */
+	enum value_type copy; /* float: none, except in rows */
 } odd[] = {{3, 1728, true, BF16},     {1731, 64, true, F32},   {1795, 5000, false, BF16},
 	   {6810, 140001, true, F16}, {146811, 1, true, BF16}, {146813, 9000, true, F32}},
   convnet[] = {{0, 1728, true, F32},        {1728, 64, true, F32},        {1792, 73728, true, BF16},
 	       {75520, 128, true, F32},     {75648, 4194304, true, BF16}, {4269952, 512, true, F32},
-	       {4270464, 5120, true, BF16}, {4275584, 10, true, F32}};
+	       {4270464, 5120, true, BF16}, {4275584, 10, true, F32}},
+  filters[] = {{0, 1728, true, BF16},    {1728, 64, true, F32},     {1792, 73728, true, BF16},
+	       {75521, 4999, true, F16}, {80523, 9000, true, F16},  {89523, 900, true, F32},
+	       {90423, 901, true, BF16}, {91328, 3000, true, BF16}, {94328, 40, true, F32}};
+
+/* The rows of copies, and of gradients of the same type beside the flat buffer; 0: none. */
+static const struct pitches {
+	int32_t row, copy, gradient;
+} padded[] = {{3, 8, 8}, {0, 0, 0},   {64, 64, 64}, {5, 8, 8}, {3000, 3000, 3000},
+	      {3, 4, 4}, {53, 56, 0}, {3, 3, 8},    {0, 0, 0}};
 
 static const struct model {
 	const struct parameter *parameters;
+	const struct pitches *pitches; /* of each; NULL: copies are dense, and gradients flat */
 	int count;
 	int64_t elements;
-} models[] = {{odd, 6, 155813}, {convnet, 8, 4275594}, {NULL, 0, 0}};
+	int64_t beside; /* bytes for each in the buffers of copies and of gradients beside */
+} models[] = {{odd, NULL, 6, 155813, 2},
+	      {convnet, NULL, 8, 4275594, 2},
+	      {NULL, NULL, 0, 0, 2},
+	      {filters, padded, 9, 94368, 8}};
 
-enum { ODD, CONVNET, EMPTY };
+enum { ODD, CONVNET, EMPTY, FILTERS };
 
-static int32_t add_chunks(struct trial *t, const char *name, const struct model *m, char *copies)
+static int64_t cut(struct chunk *chunks, const struct model *m, int index, char *copies,
+		   char *gradients)
 {
-	int64_t max = m->elements / CHUNK_ELEMENTS + 2 * m->count;
+	const struct parameter *of = &m->parameters[index];
+	const struct pitches p = m->pitches ? m->pitches[index] : (struct pitches){0, 0, 0};
+	bool copied = copies && (p.copy || of->copy != F32);
+	const struct value_rows copy = {copied ? copies + m->beside * of->offset : NULL, of->copy,
+					p.row, p.copy};
+	const struct value_rows gradient = {
+		gradients && p.gradient ? gradients + m->beside * of->offset : NULL, of->copy,
+		p.row, p.gradient};
+
+	return of->used ? chunk_cut(chunks, of->offset, of->elements, &copy, &gradient) : 0;
+}
+
+static int32_t add_chunks(struct trial *t, const char *name, const struct model *m, char *copies,
+			  char *gradients)
+{
+	int64_t max = m->elements / CHUNK_APART + 2 * m->count;
 	struct buffer *b = add_buffer(t, name, (size_t)max * sizeof(struct chunk));
 	struct chunk *chunks = b->at[HOST];
 	int32_t n = 0;
 
-	for (int p = 0; p < m->count; p++) {
-		const struct parameter *of = &m->parameters[p];
-		char *copy = copies && of->copy != F32 ? copies + 2 * of->offset : NULL;
-
-		if (of->used)
-			n += (int32_t)chunk_cut(chunks + n, of->offset, of->elements, copy,
-						of->copy);
-	}
+	for (int p = 0; p < m->count; p++)
+		n += (int32_t)cut(chunks + n, m, p, copies, gradients);
 	return n;
 }
 
-static int32_t *add_starts(struct trial *t, const struct model *m)
+static int32_t *add_starts(struct trial *t, const struct model *m, char *copies, char *gradients)
 {
 	struct buffer *b = add_buffer(t, "starts", (size_t)(m->count + 1) * sizeof(int32_t));
 	int32_t *starts = b->at[HOST];
 
 	starts[0] = 0;
-	for (int p = 0; p < m->count; p++) {
-		const struct parameter *of = &m->parameters[p];
-
-		starts[p + 1] = starts[p];
-		if (of->used)
-			starts[p + 1] +=
-				(int32_t)chunk_cut(NULL, of->offset, of->elements, NULL, of->copy);
-	}
+	for (int p = 0; p < m->count; p++)
+		starts[p + 1] = starts[p] + (int32_t)cut(NULL, m, p, copies, gradients);
 	return starts;
 }
 
@@ -99,8 +118,8 @@ static void prepare_measure(struct trial *t)
 		g[2000] = NAN;
 	if (t->shape->flags & OVERFLOWS)
 		g[6810] = g[6811] = 1e38f;
-	count = add_chunks(t, "chunks", m, NULL);
-	add_starts(t, m);
+	count = add_chunks(t, "chunks", m, NULL, NULL);
+	add_starts(t, m, NULL, NULL);
 	add_scaler(t, 8);
 	b = add_buffer(t, "measure", sizeof(struct gradient_measure));
 	add_view(b, (struct view){.count = 1, .closeness = ROUNDED});
@@ -245,6 +264,11 @@ static const struct shape updates[] = {
 	{.name = "AdamW", .n = ODD, .a = ADAM},
 	{.name = "without copies", .n = ODD, .a = ADAM, .flags = NO_COPIES},
 	{.name = "skipped", .n = ODD, .a = ADAM, .flags = MEASURED_OUT},
+	{.name = "filters, SGD", .n = FILTERS, .a = PLAIN},
+	{.name = "filters, momentum", .n = FILTERS, .a = MOMENTUM},
+	{.name = "filters, Nesterov", .n = FILTERS, .a = MOMENTUM, .flags = NESTEROV},
+	{.name = "filters, Adam", .n = FILTERS, .a = ADAM, .flags = DECAYS},
+	{.name = "filters without copies", .n = FILTERS, .a = ADAM, .flags = NO_COPIES},
 	{.name = "convnet, SGD", .n = CONVNET, .a = PLAIN, .large = true},
 	{.name = "convnet, momentum", .n = CONVNET, .a = MOMENTUM, .large = true},
 	{.name = "convnet, Adam", .n = CONVNET, .a = ADAM, .large = true},
@@ -289,18 +313,22 @@ static void prepare_update(struct trial *t)
 {
 	const struct shape *s = t->shape;
 	const struct model *m = &models[s->n];
-	struct buffer *copies;
+	struct buffer *copies, *beside;
 	bool copied = !(s->flags & NO_COPIES);
+	int64_t count = m->elements * m->beside / 2;
 
 	add_state(t, "values", m->elements, false);
 	add_values(t, "gradients", F32, m->elements, false);
 	add_state(t, "mean", s->a >= MOMENTUM ? m->elements : 0, false);
 	add_state(t, "variance", s->a >= ADAM ? m->elements : 0, true);
-	copies = add_output(t, "copies", BF16, m->elements, EXACT);
-	add_chunks(t, "chunks of the host", m, copied ? copies->at[HOST] : NULL);
-	add_chunks(t, "chunks of the device", m, copied ? copies->at[DEVICE] : NULL);
+	copies = add_output(t, "copies", BF16, count, EXACT);
+	/* Each type finds finite numbers in values of bfloat16. */
+	beside = add_values(t, "gradients beside", BF16, s->n == FILTERS ? count : 0, false);
+	for (int place = HOST; place < PLACES; place++)
+		add_chunks(t, place == HOST ? "chunks of the host" : "chunks of the device", m,
+			   copied ? copies->at[place] : NULL, beside->at[place]);
 	add_factors(t);
-	add_starts(t, m);
+	add_starts(t, m, copied ? copies->at[HOST] : NULL, beside->at[HOST]);
 	t->moved = (double)m->elements * (12 + 8 * s->a + (copied ? 2 : 0));
 }
 
@@ -308,13 +336,13 @@ static cudaError_t run_update(struct trial *t, enum place place)
 {
 	const struct shape *s = t->shape;
 	const struct model *m = &models[s->n];
-	const int32_t *starts = at(t, 8, HOST);
+	const int32_t *starts = at(t, 9, HOST);
 	const struct update_args args = {.values = at(t, 0, place),
 					 .gradients = at(t, 1, place),
 					 .mean = at(t, 2, place),
 					 .variance = at(t, 3, place),
-					 .chunks = at(t, place == HOST ? 5 : 6, place),
-					 .factors = at(t, 7, place),
+					 .chunks = at(t, place == HOST ? 6 : 7, place),
+					 .factors = at(t, 8, place),
 					 .chunk_count = starts[m->count],
 					 .nesterov = (s->flags & NESTEROV) != 0};
 

@@ -123,11 +123,13 @@ struct op_info {
 	size_t workspace, scratch; /* bytes */
 	/* names of its algorithms, for messages; lives as long as the operation */
 	const char *algorithm;
-	/* Copies of weight and bias in another type with the same layout, on the CPU bfloat16.
-	 * prepare makes them. Afterwards optimize_run may update them with the parameters, so that
-	 * prepare is not needed again. NULL: none, or prepare is always needed. */
-	void *weight_copy, *bias_copy;
-	enum value_type copy_type;
+	/* Copies of weight and bias in another type or with padding, on the CPU dense and bfloat16.
+	 * prepare makes them. Afterwards optimize_run may update them with the parameters; where
+	 * there is one, prepare has nothing else to do and is not needed again. */
+	struct value_rows weight_copy, bias_copy;
+	/* With raw_gradient: where backward_weights leaves the gradient of weight, if not in
+	 * weight_gradient. */
+	struct value_rows raw_gradient;
 };
 
 /* A planned operation; backends extend it. */
@@ -182,6 +184,9 @@ struct op_shape {
 	bool no_backward_data; /* it is never run: the input is data */
 	bool no_bias;          /* a convolution without: bias and its gradient are NULL */
 	bool no_bias_gradient; /* the pooling after it computes it (backend.pool_sums) */
+	/* Only optimize_run reads the gradient of weight: it may stay as it was computed, in
+	 * another type and with padding (op_info.raw_gradient). The CPU ignores this. */
+	bool raw_gradient;
 	/* Bytes from an aligned address to weight and weight_gradient, and to those of the bias. */
 	size_t weight_offset, bias_offset;
 };
@@ -200,8 +205,8 @@ struct optimize_parameter {
 	const char *name;
 	int64_t offset, elements; /* in the flat buffers */
 	bool used;
-	void *copy; /* a copy (op_info) that gets the new values too; NULL: none */
-	enum value_type copy_type;
+	struct value_rows copy;     /* gets the new values too; without memory: none */
+	struct value_rows gradient; /* without memory: in the flat buffer */
 };
 
 struct optimize_options {
@@ -328,7 +333,8 @@ struct backend {
 	 * all of *measure. Of a stage, norm computes the norm of the whole model after the sums
 	 * over the stages. run makes a step, clipped by measure; with a scaler it is unscaled, left
 	 * out if measure is not finite, and followed by scaler_update(). measure is NULL where
-	 * there is no scaler and control does not clip. */
+	 * there is no scaler and control does not clip, and then only may gradients lie elsewhere
+	 * than in the flat buffer. */
 	bool (*optimize_new)(struct optimize **optimize, struct device *device,
 			     const struct optimize_options *options, struct train_error *error);
 	bool (*optimize_measure)(struct optimize *optimize, struct gradient_measure *measure,

@@ -66,7 +66,7 @@ static void add_parameters(struct optimize *o, const struct optimize_options *op
 		to->weight =
 			(struct tensor){p->name, {1, {p->elements}}, options->values + p->offset};
 		to->gradient = p->used ? options->gradients + p->offset : NULL;
-		to->copy = p->copy;
+		to->copy = p->copy.memory;
 		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			to->state[k] = o->state[k] ? o->state[k] + p->offset : NULL;
 		for (; at > 0; at--) {

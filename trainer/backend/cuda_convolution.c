@@ -84,7 +84,11 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	struct cuda_device *d = cuda_device_of(op);
 	struct reorder_args filter = rows_of(c);
 	const struct cuda_operands operands = {
-		args->input, NULL, args->output_gradient, c->filter_gradient, d->workspace,
+		args->input,
+		NULL,
+		args->output_gradient,
+		c->filter_gradient ? c->filter_gradient : args->weight_gradient,
+		d->workspace,
 	};
 
 	filter.from = c->filter_gradient;
@@ -93,7 +97,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	filter.to_type = VALUE_FLOAT32;
 	return cuda_use(d, error) && bias_backward(c, args, error) &&
 	       cuda_convolution_run(c, CUDA_WEIGHTS, &operands, error) &&
-	       CUDA_KERNEL(d, reorder, &filter, error);
+	       (!c->filter_gradient || c->raw_gradient || CUDA_KERNEL(d, reorder, &filter, error));
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -207,25 +211,45 @@ static bool want_scratch(struct cuda_convolution *c, struct train_error *error)
 				 error);
 }
 
-static bool allocate(struct cuda_convolution *c, struct train_error *error)
+/* Whether cuDNN can write the gradient as the caller wants it. Algorithms are tried with operands
+ * that are aligned to 256. */
+static bool writes_gradient(const struct cuda_convolution *c, const struct op_shape *shape)
+{
+	return shape->input.type == VALUE_FLOAT32 && !is_padded(c) &&
+	       shape->weight_offset % 256 == 0;
+}
+
+static bool allocate(struct cuda_convolution *c, bool gradient, struct train_error *error)
 {
 	struct op *op = &c->base.base;
-	size_t each = value_bytes(op->info.input.type);
+	size_t each = value_bytes(op->info.input.type), out = (size_t)c->out_padded;
 	size_t filter = cuda_filter_bytes(c);
 
 	/* Zero, so that the padding is zero. */
 	c->filter = cuda_allocate_zeros(op->device, filter, "filters", error);
-	c->filter_gradient =
-		c->filter ? cuda_allocate_zeros(op->device, filter, "gradients of filters", error)
-			  : NULL;
-	c->bias = c->filter_gradient ? cuda_allocate_zeros(op->device, (size_t)c->out_padded * each,
-							   "a bias", error)
-				     : NULL;
-	c->bias_gradient =
-		c->bias ? cuda_allocate_zeros(op->device, (size_t)c->out_padded * sizeof(float),
-					      "the gradient of a bias", error)
-			: NULL;
+	if (c->filter && gradient)
+		c->filter_gradient =
+			cuda_allocate_zeros(op->device, filter, "gradients of filters", error);
+	if (!c->filter || (gradient && !c->filter_gradient))
+		return false;
+	c->bias = cuda_allocate_zeros(op->device, out * each, "a bias", error);
+	c->bias_gradient = c->bias ? cuda_allocate_zeros(op->device, out * sizeof(float),
+							 "the gradient of a bias", error)
+				   : NULL;
 	return c->bias_gradient;
+}
+
+/* Filter and bias that the optimizer writes, and the gradient that it reads. */
+static void set_rows(struct cuda_convolution *c)
+{
+	struct op_info *info = &c->base.base.info;
+	enum value_type type = info->input.type;
+
+	info->weight_copy = (struct value_rows){c->filter, type, c->host.in, c->in_padded};
+	info->bias_copy = (struct value_rows){c->bias, type, c->host.out, c->host.out};
+	if (c->raw_gradient)
+		info->raw_gradient =
+			(struct value_rows){c->filter_gradient, type, c->host.in, c->in_padded};
 }
 
 static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
@@ -245,6 +269,7 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 	c->pad = shape->pad;
 	c->stride = shape->stride;
 	c->no_bias_gradient = shape->no_bias_gradient;
+	c->raw_gradient = shape->raw_gradient;
 	info->weights = filter_rows(c) * c->host.in;
 	info->biases = shape->out;
 }
@@ -270,15 +295,12 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 	set_info(c, shape);
 	if (!cuda_use(cuda_device_of(&c->base.base), error) ||
 	    !cuda_want_cudnn(cuda_device_of(&c->base.base), error) || !describe(c, error) ||
-	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error)) {
+	    !want_scratch(c, error) || !allocate(c, !writes_gradient(c, shape), error) ||
+	    !cuda_convolution_choose(c, error)) {
 		convolution_free(&c->base.base);
 		return false;
 	}
-	if (!is_padded(c)) {
-		c->base.base.info.weight_copy = c->filter;
-		c->base.base.info.bias_copy = c->bias;
-		c->base.base.info.copy_type = shape->input.type;
-	}
+	set_rows(c);
 	*op = &c->base.base;
 	return true;
 }

@@ -18,7 +18,7 @@ struct cuda_algorithm {
 
 struct cuda_convolution {
 	struct cuda_op base;
-	bool relu, relu_backward, no_bias_gradient, no_backward_data;
+	bool relu, relu_backward, no_bias_gradient, no_backward_data, raw_gradient;
 	int pad, stride;
 	struct cuda_filter host; /* without padding */
 	int out_padded, in_padded;
@@ -26,9 +26,10 @@ struct cuda_convolution {
 	cudnnFilterDescriptor_t filter_shape;
 	cudnnActivationDescriptor_t activation;
 	struct cuda_algorithm algorithms[CUDA_DIRECTIONS];
-	char text[CUDA_ALGORITHM_TEXT];        /* info.algorithm */
-	void *filter, *bias, *filter_gradient; /* (out, kernel, kernel, in), padded */
-	float *bias_gradient;                  /* (out), padded */
+	char text[CUDA_ALGORITHM_TEXT]; /* info.algorithm */
+	void *filter, *bias;            /* (out, kernel, kernel, in) and (out), padded */
+	void *filter_gradient;          /* as filter; NULL: cuDNN writes to weight_gradient */
+	float *bias_gradient;           /* (out), padded */
 };
 
 /* Addresses of one run: the input, filter and output, or their gradients. The direction writes one.

@@ -201,9 +201,10 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 	}
 	if (l->products[WEIGHTS].leaves_sums)
 		l->base.base.info.algorithm = "cuBLASLt with the bias gradient";
-	l->base.base.info.weight_copy = l->weight;
-	l->base.base.info.bias_copy = l->bias;
-	l->base.base.info.copy_type = shape->input.type;
+	l->base.base.info.weight_copy =
+		(struct value_rows){.memory = l->weight, .type = shape->input.type};
+	l->base.base.info.bias_copy =
+		(struct value_rows){.memory = l->bias, .type = shape->input.type};
 	*op = &l->base.base;
 	return true;
 }

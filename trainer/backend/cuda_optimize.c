@@ -26,7 +26,7 @@ struct optimize {
 static int64_t cut(struct chunk *chunks, const struct optimize_parameter *p)
 {
 	return p->used && p->elements > 0
-		       ? chunk_cut(chunks, p->offset, p->elements, p->copy, p->copy_type)
+		       ? chunk_cut(chunks, p->offset, p->elements, &p->copy, &p->gradient)
 		       : 0;
 }
 

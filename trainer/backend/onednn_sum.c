@@ -160,8 +160,8 @@ static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct
 	if (!own->shared)
 		return sum_plan_copy(&own->data_copy, own, data, error);
 	if (only_rounds(own)) {
-		own->base.info.weight_copy = own->forward_copy.memory;
-		own->base.info.copy_type = VALUE_BFLOAT16;
+		own->base.info.weight_copy = (struct value_rows){.memory = own->forward_copy.memory,
+								 .type = VALUE_BFLOAT16};
 	}
 	return true;
 }

@@ -83,6 +83,9 @@ struct model_options {
 	int slots;     /* sets of activations: micro-batches in flight, 1 without */
 	enum value_type type;
 	int first, last; /* the layers of this stage, as indices; 0 and count - 1 for all */
+	/* Only optimize_run() reads gradients, where model_raw_gradient() says; those parts of
+	 * model_gradients() are not written. */
+	bool raw_gradients;
 };
 
 struct model;
@@ -121,8 +124,10 @@ size_t model_output_bytes(const struct model *model);
 /* Call it after values have changed. updated: optimize_run() changed them, with the copies that it
  * knows. */
 bool model_prepare(struct model *model, bool updated, struct train_error *error);
-/* The copy of a parameter of the stage that optimize_run() should write, or NULL. */
-void *model_copy(const struct model *model, int parameter, enum value_type *type);
+/* What optimize_run() should write and read of a parameter of the stage beside the flat buffers: a
+ * copy, and with raw_gradients the gradient. Without memory: nothing. */
+struct value_rows model_copy(const struct model *model, int parameter);
+struct value_rows model_raw_gradient(const struct model *model, int parameter);
 bool model_forward(struct model *model, int slot, struct train_error *error);
 /* Last stage: the loss of its output is added to *result or overwrites it, and its gradient goes to
  * model_output_gradient() if requested. All are on the device. */

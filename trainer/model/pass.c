@@ -86,12 +86,18 @@ static bool run(struct model *m, int node, op_run call, const char *what, int sl
 	return true;
 }
 
+/* Whether the optimizer writes all that prepare makes. */
+static bool has_copies(const struct op *op)
+{
+	return op->info.weight_copy.memory || op->info.bias_copy.memory;
+}
+
 bool model_prepare(struct model *m, bool updated, struct train_error *error)
 {
 	for (int i = 0; i < m->count; i++) {
 		const struct op *op = m->nodes[i].op;
 
-		if (op->calls->prepare && !(updated && op->info.weight_copy) &&
+		if (op->calls->prepare && !(updated && has_copies(op)) &&
 		    !run(m, i, op->calls->prepare, "prepare", 0, error))
 			return false;
 	}
@@ -211,16 +217,31 @@ static struct op *weight_of(const struct model *m, int parameter)
 	return NULL;
 }
 
-void *model_copy(const struct model *m, int parameter, enum value_type *type)
+/* The operation that a parameter is the weight or the bias of; NULL if its layer is dead. */
+static const struct op *op_of(const struct model *m, int parameter, bool *weight)
 {
-	const struct model_parameter *p = &m->shapes.parameters[parameter];
-	int weight = m->shapes.layers[p->layer].parameters;
-	const struct op *op = weight_of(m, weight);
+	int first = m->shapes.layers[m->shapes.parameters[parameter].layer].parameters;
+
+	*weight = parameter == first;
+	return weight_of(m, first);
+}
+
+struct value_rows model_copy(const struct model *m, int parameter)
+{
+	bool weight;
+	const struct op *op = op_of(m, parameter, &weight);
 
 	if (!op)
-		return NULL;
-	*type = op->info.copy_type;
-	return parameter == weight ? op->info.weight_copy : op->info.bias_copy;
+		return (struct value_rows){.memory = NULL};
+	return weight ? op->info.weight_copy : op->info.bias_copy;
+}
+
+struct value_rows model_raw_gradient(const struct model *m, int parameter)
+{
+	bool weight;
+	const struct op *op = op_of(m, parameter, &weight);
+
+	return op && weight ? op->info.raw_gradient : (struct value_rows){.memory = NULL};
 }
 
 struct place {

@@ -156,6 +156,7 @@ static struct op_shape shape_of(const struct model *m, int index)
 			pool ? pools_relu(m, index) : layer->relu && !pooled_next(m, index),
 		.no_backward_data = at->from[0] < 0,
 		.no_bias_gradient = pool_leaves_bias(m, index),
+		.raw_gradient = m->options.raw_gradients,
 	};
 
 	if (at->parameters >= 0) {

@@ -64,7 +64,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
-	    !rank_full_replica(&d->base, &d->replica, error))
+	    !rank_full_replica(&d->base, &d->replica, true, error))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));

@@ -152,7 +152,8 @@ void rank_abort(struct parallel *p, const struct train_error *why)
 		p->comm->calls->abort(p->comm, why);
 }
 
-bool rank_full_replica(struct parallel *p, struct replica *replica, struct train_error *error)
+bool rank_full_replica(struct parallel *p, struct replica *replica, bool reduced,
+		       struct train_error *error)
 {
 	const struct parallel_options *o = &p->options;
 	int64_t passes = o->settings->accumulate;
@@ -163,6 +164,7 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, struct train
 		.slots = 1,
 		.passes = passes,
 		.learns = true,
+		.reduced = reduced,
 	};
 
 	how.place = rank_device(o, &how.index);

@@ -56,9 +56,9 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 			.offset = p->offset - first,
 			.elements = p->elements,
 			.used = shapes->layers[p->layer].live,
+			.copy = model_copy(r->model, r->first_parameter + i),
+			.gradient = model_raw_gradient(r->model, r->first_parameter + i),
 		};
-		parameters[i].copy =
-			model_copy(r->model, r->first_parameter + i, &parameters[i].copy_type);
 	}
 	return r->device->backend->optimize_new(&r->optimize, r->device, &options, error);
 }
@@ -108,6 +108,16 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 	       backend->data_open(&r->test, r->device, r->options->test, error);
 }
 
+/* Whether no one but the optimizer reads the gradients. */
+static bool only_optimizer_reads(const struct parallel_options *options,
+				 const struct replica_options *how)
+{
+	const struct settings *settings = options->settings;
+
+	return how->learns && !how->reduced && how->passes == 1 && settings->clip_norm <= 0 &&
+	       settings->precision != VALUE_FLOAT16;
+}
+
 bool replica_open(struct replica *r, const struct parallel_options *options,
 		  const struct replica_options *how, struct train_error *error)
 {
@@ -115,7 +125,8 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .slots = how->slots,
 				      .type = options->precision,
 				      .first = how->first,
-				      .last = how->last};
+				      .last = how->last,
+				      .raw_gradients = only_optimizer_reads(options, how)};
 
 	*r = (struct replica){.options = options,
 			      .rows = how->rows,

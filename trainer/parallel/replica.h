@@ -17,6 +17,7 @@ struct replica_options {
 	int slots;          /* passes in flight */
 	int64_t passes;     /* the most of a step */
 	bool learns;        /* has an optimizer */
+	bool reduced;       /* its gradients and those of other replicas are summed */
 };
 
 /* The results of a step on the device. */

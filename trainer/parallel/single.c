@@ -35,7 +35,7 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 		return train_nomem(error, "a rank");
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
-	       rank_full_replica(&s->base, &s->replica, error) &&
+	       rank_full_replica(&s->base, &s->replica, false, error) &&
 	       replica_graph(&s->replica, &s->steps, issue_step, s, error) &&
 	       replica_graph(&s->replica, &s->evaluations, issue_evaluation, s, error);
 }

@@ -121,7 +121,14 @@ static void list_cross_entropy(const struct lister *l, const struct cross_entrop
 	scratches(l, a->scratch, cross_entropy_scratch(a->batch, a->classes));
 }
 
-/* Chunks that follow each other, as one. false: there is none left, or it is not filled yet. */
+/* Whether something of the chunk lies in rows, or its gradient beside the flat buffer. */
+static bool is_apart(const struct chunk *chunk)
+{
+	return chunk->gradient || chunk->row;
+}
+
+/* Chunks that follow each other, as one; those that are apart alone. false: there is none left, or
+ * it is not filled yet. */
 static bool next_span(const struct chunk *chunks, int32_t count, int32_t *at, struct chunk *span,
 		      int64_t *elements)
 {
@@ -135,7 +142,9 @@ static bool next_span(const struct chunk *chunks, int32_t count, int32_t *at, st
 		int64_t done = copy ? bytes_of(span->copy_type, *elements) : 0;
 
 		if (c->count < 1 || c->count > CHUNK_ELEMENTS ||
-		    c->first != span->first + *elements || (copy != NULL) != (c->copy != NULL) ||
+		    c->first != span->first + *elements ||
+		    (*elements > 0 && (is_apart(c) || is_apart(span))) ||
+		    (copy != NULL) != (c->copy != NULL) ||
 		    (copy && (copy + done != c->copy || c->copy_type != span->copy_type)))
 			break;
 		*elements += c->count;
@@ -156,8 +165,11 @@ static void list_gradient_measure(const struct lister *l, const struct gradient_
 	scratches(l, a->scratch, gradient_measure_scratch(a->chunk_count));
 	if (!has(l, a->chunks, table))
 		return;
-	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements))
+	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements)) {
 		list(l, a->gradients + span.first, 4 * elements, 4, false);
+		if (span.gradient)
+			fault(0, "%s: a chunk's gradient is not in the flat buffer", l->what);
+	}
 	if (l->touches->running && at < a->chunk_count)
 		fault(0, "%s: chunk %d is not one", l->what, (int)at);
 }
@@ -234,6 +246,19 @@ static void list_reorder(const struct lister *l, const struct reorder_args *a)
 	list(l, a->to, bytes_of(a->to_type, to), value_bytes(a->to_type), true);
 }
 
+/* From the first to the last of a span's elements beside the flat buffers. */
+static void list_beside(const struct lister *l, const struct chunk *span, int64_t elements,
+			const void *memory, enum value_type type, int32_t pitch, bool write)
+{
+	int64_t first = chunk_place(span, pitch, 0);
+	int64_t count =
+		span->row ? chunk_place(span, pitch, span->count - 1) + 1 - first : elements;
+
+	if (memory)
+		list(l, (const char *)memory + bytes_of(type, first), bytes_of(type, count),
+		     value_bytes(type), write);
+}
+
 static void list_update(const struct lister *l, const struct update_args *a)
 {
 	int64_t table = (int64_t)sizeof(*a->chunks) * a->chunk_count, elements;
@@ -246,14 +271,15 @@ static void list_update(const struct lister *l, const struct update_args *a)
 		return;
 	while (next_span(a->chunks, a->chunk_count, &at, &span, &elements)) {
 		list(l, a->values + span.first, 4 * elements, 4, true);
-		list(l, a->gradients + span.first, 4 * elements, 4, false);
+		if (!span.gradient)
+			list(l, a->gradients + span.first, 4 * elements, 4, false);
+		list_beside(l, &span, elements, span.gradient, span.gradient_type,
+			    span.gradient_pitch, false);
+		list_beside(l, &span, elements, span.copy, span.copy_type, span.copy_pitch, true);
 		if (a->mean)
 			list(l, a->mean + span.first, 4 * elements, 4, true);
 		if (a->variance)
 			list(l, a->variance + span.first, 4 * elements, 4, true);
-		if (span.copy)
-			list(l, span.copy, bytes_of(span.copy_type, elements),
-			     value_bytes(span.copy_type), true);
 	}
 	if (l->touches->running && at < a->chunk_count)
 		fault(0, "%s: chunk %d is not one", l->what, (int)at);

@@ -8,9 +8,18 @@
 #include "backends.h"
 #include "optim/clip.h"
 
-#define USED true, NULL, VALUE_FLOAT32
-#define DEAD false, NULL, VALUE_FLOAT32
-#define COPIED true, copy, VALUE_BFLOAT16
+#define FLAT \
+	{.memory = NULL}, \
+	{ \
+		.memory = NULL \
+	}
+#define USED true, FLAT
+#define DEAD false, FLAT
+#define COPIED \
+	true, {.memory = copy, .type = VALUE_BFLOAT16}, \
+	{ \
+		.memory = NULL \
+	}
 
 enum { FC1_ELEMENTS = 40001 };
 static uint16_t copy[FC1_ELEMENTS];

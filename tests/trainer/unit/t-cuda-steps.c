@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that a simulated GPU records: the nodes of their graphs. */
+/* Steps that a simulated GPU records: the nodes of their graphs, and what they compute. */
 #include "config.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "parallel/parallel.h"
 #include "settings/settings.h"
 
-enum { BATCH = 32, SAMPLES = 64, MAX_OPTIONS = 16, MAX_TEXT = 1024 };
+enum { BATCH = 32, SAMPLES = 64, STEPS = 5, MAX_OPTIONS = 16, MAX_TEXT = 1024 };
 
-/* A training of convnet with Adam on one GPU. */
+/* A training with Adam on one GPU. */
 struct training {
 	struct command_line command;
 	struct settings settings;
@@ -37,7 +37,8 @@ static void read_settings(struct training *t, const char *const *more, struct tr
 	t->settings.mode = MODE_SINGLE;
 }
 
-static void training_open(struct training *t, const char *const *options)
+static void training_open(struct training *t, const struct model_spec *spec,
+			  const char *const *options)
 {
 	const struct rendezvous_options alone = {.world = 1, .ranks = 1, .local = 1};
 	const struct optimizer_progress begin = {.scaler = scaler_default()};
@@ -55,9 +56,8 @@ static void training_open(struct training *t, const char *const *options)
 	};
 	read_settings(t, options, &error);
 	t->options.precision = t->settings.precision;
-	t->options.spec = model_find("convnet", &error);
-	synthetic.shape = (struct dataset_shape){t->options.spec->channels, t->options.spec->height,
-						 t->options.spec->width};
+	t->options.spec = spec;
+	synthetic.shape = (struct dataset_shape){spec->channels, spec->height, spec->width};
 	t->options.train = t->options.test = &t->data;
 	ck_assert_msg(dataset_make(&t->data, &synthetic, &error) &&
 			      collective_self.meet(&t->options.rendezvous, &alone, &error) &&
@@ -95,24 +95,19 @@ static double step(struct training *t, int index)
  */
 
 /* Choosing algorithms by their time takes long here, and changes one node of `bf16`. */
-#define CASE(name, ...) \
-	{ \
-		name, \
-		{ \
-			"--deterministic", "--precision", __VA_ARGS__, NULL \
-		} \
-	}
+#define BITS "--deterministic", "--precision"
+
 static const struct {
 	const char *name;
 	const char *options[MAX_OPTIONS];
 } cases[] = {
 	{"bf16, measured", {"--precision", "bf16", NULL}},
-	CASE("bf16", "bf16"),
-	CASE("bf16, clipped", "bf16", "--clip-norm", "1"),
-	CASE("bf16, two passes", "bf16", "--accumulate", "2"),
-	CASE("fp16", "fp16"),
-	CASE("fp32", "fp32"),
-	CASE("fp32, clipped", "fp32", "--clip-norm", "1"),
+	{"bf16", {BITS, "bf16", NULL}},
+	{"bf16, clipped", {BITS, "bf16", "--clip-norm", "1", NULL}},
+	{"bf16, two passes", {BITS, "bf16", "--accumulate", "2", NULL}},
+	{"fp16", {BITS, "fp16", NULL}},
+	{"fp32", {BITS, "fp32", NULL}},
+	{"fp32, clipped", {BITS, "fp32", "--clip-norm", "1", NULL}},
 };
 enum { CASES = sizeof(cases) / sizeof(*cases) };
 
@@ -130,18 +125,17 @@ static const struct {
 	{"cublasLtMatmul", {6, 6, 6, 12, 6, 6, 6}},
 	{"kernel_add", {0, 0, 0, 4, 0, 0, 0}},
 	{"kernel_bias_gradient", {1, 2, 2, 4, 2, 2, 2}},
-	{"kernel_convert", {1, 1, 1, 1, 1, 3, 3}},
 	{"kernel_cross_entropy", {1, 1, 1, 2, 1, 1, 1}},
 	{"kernel_gradient_measure", {0, 0, 1, 0, 1, 0, 1}},
 	{"kernel_input_fill", {1, 1, 1, 2, 1, 1, 1}},
 	{"kernel_max_pool", {2, 2, 2, 4, 2, 2, 2}},
 	{"kernel_max_pool_backward", {2, 2, 2, 4, 2, 2, 2}},
-	{"kernel_reorder", {3, 3, 3, 5, 3, 3, 3}},
+	{"kernel_reorder", {0, 0, 2, 4, 2, 0, 1}},
 	{"kernel_update", {1, 1, 1, 1, 1, 1, 1}},
 	{"kernel_update_begin", {1, 1, 1, 1, 1, 1, 1}},
 	/* all nodes, and those of the longest chain of nodes that wait for each other */
-	{"all", {24, 25, 26, 54, 26, 27, 28}},
-	{"chain", {24, 25, 26, 54, 26, 27, 28}},
+	{"all", {20, 21, 24, 52, 24, 21, 23}},
+	{"chain", {20, 21, 24, 52, 24, 21, 23}},
 };
 enum { CALLS = sizeof(nodes_of) / sizeof(*nodes_of) };
 
@@ -183,7 +177,7 @@ START_TEST(a_step_has_these_nodes)
 	struct counts counts;
 
 	cuda_test_begin();
-	training_open(&t, cases[_i].options);
+	training_open(&t, model_find("convnet", NULL), cases[_i].options);
 	/* The first step is not recorded. */
 	step(&t, 0);
 	step(&t, 1);
@@ -204,6 +198,89 @@ START_TEST(a_step_has_these_nodes)
 }
 END_TEST
 
+/* --- values ------------------------------------------------------------------------------------
+ */
+
+/* Channels that each type pads, in most layers. */
+static const struct layer odd_layers[] = {
+	{.name = "a", .kind = LAYER_CONVOLUTION, .out = 5, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
+	{.name = "b", .kind = LAYER_CONVOLUTION, .out = 7, .kernel = 2},
+	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 2, .relu = true},
+	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 24, .kernel = 1, .relu = true},
+	{.name = "fc", .kind = LAYER_LINEAR, .out = 10},
+};
+static const struct model_spec odd = {"odd", 3, 9, 9, 6, odd_layers};
+
+/* The losses of some steps, and all parameters after them. */
+struct values {
+	double losses[STEPS];
+	float *parameters;
+	int64_t count;
+};
+
+static struct values values_of(const struct model_spec *spec, const char *const *options)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct values v = {.count = 0};
+	struct training t;
+
+	cuda_test_begin();
+	training_open(&t, spec, options);
+	for (int i = 0; i < STEPS; i++)
+		v.losses[i] = step(&t, i);
+	v.count = t.parallel->shapes.elements;
+	v.parameters = malloc((size_t)v.count * sizeof(float));
+	ck_assert_ptr_nonnull(v.parameters);
+	for (int i = 0; i < t.parallel->shapes.parameters_count; i++)
+		ck_assert(parallel_single.read(
+			t.parallel, -1, i, v.parameters + t.parallel->shapes.parameters[i].offset,
+			&error));
+	training_close(&t);
+	cuda_test_end(spec->name);
+	return v;
+}
+
+/* A limit that is never reached: gradients are measured, and each is multiplied by 1. */
+#define MEASURED "--clip-norm", "1e12"
+
+/* Two ways that differ in nothing but in where values lie and when they are computed. */
+static const struct {
+	const char *name;
+	const struct model_spec *spec; /* NULL: convnet */
+	const char *options[2][MAX_OPTIONS];
+} alike[] = {
+	{"bf16, measured", NULL, {{BITS, "bf16", NULL}, {BITS, "bf16", MEASURED, NULL}}},
+	{"fp32, measured", NULL, {{BITS, "fp32", NULL}, {BITS, "fp32", MEASURED, NULL}}},
+	{"odd in bf16, measured", &odd, {{BITS, "bf16", NULL}, {BITS, "bf16", MEASURED, NULL}}},
+	{"odd in fp32, measured", &odd, {{BITS, "fp32", NULL}, {BITS, "fp32", MEASURED, NULL}}},
+	{"odd by SGD, measured",
+	 &odd,
+	 {{BITS, "bf16", "--optimizer", "sgd", NULL},
+	  {BITS, "bf16", "--optimizer", "sgd", MEASURED, NULL}}},
+};
+
+START_TEST(steps_have_the_same_bits)
+{
+	const struct model_spec *spec =
+		alike[_i].spec ? alike[_i].spec : model_find("convnet", NULL);
+	struct values a = values_of(spec, alike[_i].options[0]);
+	struct values b = values_of(spec, alike[_i].options[1]);
+
+	for (int i = 0; i < STEPS; i++)
+		ck_assert_msg(a.losses[i] == b.losses[i], "%s, step %d: %.17g and %.17g",
+			      alike[_i].name, i, a.losses[i], b.losses[i]);
+	ck_assert_msg(a.losses[STEPS - 1] < a.losses[0], "%s: %g after %g", alike[_i].name,
+		      a.losses[STEPS - 1], a.losses[0]);
+	for (int64_t i = 0; i < a.count; i++)
+		ck_assert_msg(memcmp(&a.parameters[i], &b.parameters[i], sizeof(float)) == 0,
+			      "%s, parameter %lld: %.9g and %.9g", alike[_i].name, (long long)i,
+			      (double)a.parameters[i], (double)b.parameters[i]);
+	free(a.parameters);
+	free(b.parameters);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cuda-steps");
@@ -212,5 +289,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, a_step_has_these_nodes, 0, CASES);
+	tcase_add_loop_test(tests, steps_have_the_same_bits, 0, sizeof(alike) / sizeof(*alike));
 	return unit_run(suite);
 }

@@ -39,12 +39,15 @@ static struct table table_of(struct state *s)
 
 	for (int p = 0; p < PARAMETERS; p++) {
 		bool copied = parameters[p].copy != VALUE_FLOAT32;
+		const struct value_rows none = {.memory = NULL};
+		const struct value_rows copy = {.memory = copied ? s->copy + parameters[p].offset
+								 : NULL,
+						.type = parameters[p].copy};
 
 		t.starts[p] = t.count;
 		if (parameters[p].used)
-			t.count += (int32_t)chunk_cut(
-				t.chunks + t.count, parameters[p].offset, parameters[p].elements,
-				copied ? s->copy + parameters[p].offset : NULL, parameters[p].copy);
+			t.count += (int32_t)chunk_cut(t.chunks + t.count, parameters[p].offset,
+						      parameters[p].elements, &copy, &none);
 	}
 	t.starts[PARAMETERS] = t.count;
 	ck_assert_int_le(t.count, MAX_CHUNKS);
@@ -363,6 +366,60 @@ START_TEST(begins_a_step)
 }
 END_TEST
 
+/* A convolution's filter: 3 channels, padded to 8 in a copy and in a gradient of another type. */
+START_TEST(rows_are_as_the_flat_buffer)
+{
+	enum { ROWS_OF = 50, ROW = 3, PITCH = 8, COUNT = ROWS_OF * ROW, FIRST = 10 };
+	struct state *flat = state_new(), *beside = state_new();
+	uint16_t gradients[ROWS_OF * PITCH], copies[ROWS_OF * PITCH];
+	const struct value_rows none = {.memory = NULL};
+	const struct value_rows gradient = {gradients, VALUE_BFLOAT16, ROW, PITCH};
+	const struct value_rows copy = {copies, VALUE_FLOAT16, ROW, PITCH};
+	const struct update_control control = control_at(0);
+	struct update_factors factors;
+	int64_t steps = 0;
+	const struct update_begin_args begin = {kinds[3].settings, &control, NULL, &steps,
+						&factors,          NULL};
+	struct chunk chunks[1];
+	struct update_args args = {.chunks = chunks, .factors = &factors, .chunk_count = 1};
+
+	memset(gradients, POISON, sizeof(gradients));
+	memset(copies, POISON, sizeof(copies));
+	for (int i = 0; i < COUNT; i++) {
+		flat->gradients[FIRST + i] = (float)(i % 29 - 14) / 8;
+		beside->gradients[FIRST + i] = NAN;
+		value_set(VALUE_BFLOAT16, gradients, i / ROW * PITCH + i % ROW,
+			  (double)flat->gradients[FIRST + i]);
+	}
+	reference_update_begin(&begin);
+	for (int run = 0; run < 2; run++) {
+		struct state *s = run ? beside : flat;
+
+		args.values = s->values;
+		args.gradients = s->gradients;
+		args.mean = s->mean;
+		args.variance = s->variance;
+		ck_assert_int_eq(chunk_cut(chunks, FIRST, COUNT, run ? &copy : &none,
+					   run ? &gradient : &none),
+				 1);
+		reference_update(&args);
+	}
+	ck_assert_mem_eq(flat->values, beside->values, sizeof(flat->values));
+	ck_assert_mem_eq(flat->mean, beside->mean, sizeof(flat->mean));
+	ck_assert_mem_eq(flat->variance, beside->variance, sizeof(flat->variance));
+	for (int i = 0; i < ROWS_OF * PITCH; i++) {
+		uint16_t want = POISON << 8 | POISON;
+		int at = FIRST + i / PITCH * ROW + i % PITCH;
+
+		if (i % PITCH < ROW)
+			value_set(VALUE_FLOAT16, &want, 0, (double)flat->values[at]);
+		ck_assert_msg(copies[i] == want, "copy %d is %#x, not %#x", i, copies[i], want);
+	}
+	free(flat);
+	free(beside);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernels of the optimizer");
@@ -370,6 +427,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, updates_as_the_optimizer, 0, ROWS(kinds));
+	tcase_add_test(tests, rows_are_as_the_flat_buffer);
 	tcase_add_test(tests, norms_as_clip);
 	tcase_add_loop_test(tests, finds_what_is_not_finite, 0, ROWS(infinities));
 	tcase_add_test(tests, no_parameters);

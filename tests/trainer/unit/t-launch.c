@@ -187,24 +187,88 @@ START_TEST(chunks_of_a_parameter)
 	const char *name = cuts[_i].name;
 	int64_t first = cuts[_i].first, at = first;
 	uint16_t copy[4 * CHUNK_ELEMENTS];
+	const struct value_rows none = {.memory = NULL};
+	const struct value_rows dense = {.memory = copy, .type = VALUE_BFLOAT16};
 	struct chunk chunks[4];
 
 	memset(chunks, 0, sizeof(chunks));
-	ROW_EQ_INT(name, chunk_cut(NULL, first, cuts[_i].elements, NULL, VALUE_FLOAT32),
-		   cuts[_i].chunks);
-	ROW_EQ_INT(name, chunk_cut(chunks, first, cuts[_i].elements, copy, VALUE_BFLOAT16),
+	ROW_EQ_INT(name, chunk_cut(NULL, first, cuts[_i].elements, &none, &none), cuts[_i].chunks);
+	ROW_EQ_INT(name, chunk_cut(chunks, first, cuts[_i].elements, &dense, &none),
 		   cuts[_i].chunks);
 	for (int i = 0; i < cuts[_i].chunks; i++) {
 		ROW_EQ_INT(name, chunks[i].first, cuts[_i].begins[i]);
 		ROW_EQ_INT(name, chunks[i].first, at);
 		ROW_EQ_INT(name, (uint16_t *)chunks[i].copy - copy, at - first);
 		ROW_EQ_INT(name, chunks[i].copy_type, VALUE_BFLOAT16);
+		ROW_EQ_INT(name, chunks[i].row, 0);
+		ck_assert_ptr_null(chunks[i].gradient);
 		ck_assert(chunks[i].count > 0 && chunks[i].count <= CHUNK_ELEMENTS);
 		at += chunks[i].count;
 	}
 	ROW_EQ_INT(name, at, first + cuts[_i].elements);
-	chunk_cut(chunks, first, cuts[_i].elements, NULL, VALUE_BFLOAT16);
+	chunk_cut(chunks, first, cuts[_i].elements, &none, &none);
 	ck_assert_ptr_null(chunks[0].copy);
+}
+END_TEST
+
+/* A copy and a gradient beside the flat buffers have each element of the parameter in
+ * its place. */
+static const struct {
+	const char *name;
+	int64_t first, elements;
+	int32_t row, copy_pitch, gradient_pitch; /* 0: there is none */
+	int32_t chunks;
+} besides[] = {
+	{"padded", 0, 1728, 3, 8, 8, 2},
+	{"not aligned", 5, 1728, 3, 8, 8, 2},
+	{"rows longer than a chunk", 7, 9000, 1500, 1504, 1504, 9},
+	{"a padded copy only", 0, 9000, 3, 8, 0, 3},
+	{"a dense gradient only", 1792, 9000, 64, 0, 64, 10},
+	{"a padded gradient, a dense copy", 3, 3000, 5, 5, 8, 3},
+	{"a row of one", 0, 100, 1, 4, 8, 1},
+};
+
+static int64_t padded_place(int64_t at, int32_t row, int32_t pitch)
+{
+	return at / row * pitch + at % row;
+}
+
+START_TEST(chunks_beside_the_flat_buffer)
+{
+	const char *name = besides[_i].name;
+	static uint16_t copies[100000];
+	static float gradients[100000];
+	struct value_rows copy = {NULL, VALUE_BFLOAT16, besides[_i].row, besides[_i].copy_pitch};
+	struct value_rows gradient = {NULL, VALUE_FLOAT32, besides[_i].row,
+				      besides[_i].gradient_pitch};
+	struct chunk chunks[16];
+	int64_t at = 0;
+
+	copy.memory = copy.pitch ? copies : NULL;
+	gradient.memory = gradient.pitch ? gradients : NULL;
+	ROW_EQ_INT(name,
+		   chunk_cut(chunks, besides[_i].first, besides[_i].elements, &copy, &gradient),
+		   besides[_i].chunks);
+	for (int i = 0; i < besides[_i].chunks; i++) {
+		const struct chunk *c = &chunks[i];
+
+		ROW_EQ_INT(name, c->first, besides[_i].first + at);
+		ROW_EQ_INT(name, (c->copy != NULL) + 2 * (c->gradient != NULL),
+			   (copy.memory != NULL) + 2 * (gradient.memory != NULL));
+		for (int32_t k = 0; k < c->count; k++, at++) {
+			if (c->copy)
+				ROW_EQ_INT(name,
+					   (uint16_t *)c->copy - copies +
+						   chunk_place(c, c->copy_pitch, k),
+					   padded_place(at, copy.row, copy.pitch));
+			if (c->gradient)
+				ROW_EQ_INT(name,
+					   (const float *)c->gradient - gradients +
+						   chunk_place(c, c->gradient_pitch, k),
+					   padded_place(at, gradient.row, gradient.pitch));
+		}
+	}
+	ROW_EQ_INT(name, at, besides[_i].elements);
 }
 END_TEST
 
@@ -223,5 +287,6 @@ int main(void)
 	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));
 	tcase_add_test(tests, pooling_sums_its_output);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
+	tcase_add_loop_test(tests, chunks_beside_the_flat_buffer, 0, ROWS(besides));
 	return unit_run(suite);
 }
