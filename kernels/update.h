@@ -71,7 +71,7 @@ struct update_args {
 	float *values;              /* flat */
 	const float *gradients;     /* flat; not read for chunks with a gradient */
 	float *mean, *variance;     /* flat */
-	const struct chunk *chunks; /* (chunk_count) */
+	const struct chunk *chunks; /* (chunk_count), from any chunk of a table on */
 	const struct update_factors *factors;
 	int32_t chunk_count;
 	int32_t nesterov; /* SGD with momentum */

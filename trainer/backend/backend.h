@@ -207,6 +207,7 @@ struct optimize_parameter {
 	bool used;
 	struct value_rows copy;     /* gets the new values too; without memory: none */
 	struct value_rows gradient; /* without memory: in the flat buffer */
+	bool early;                 /* optimize_early updates it; only where nothing is measured */
 };
 
 struct optimize_options {
@@ -343,6 +344,20 @@ struct backend {
 			      struct train_error *error);
 	bool (*optimize_run)(struct optimize *optimize, const struct update_control *control,
 			     const struct gradient_measure *measure, struct train_error *error);
+	/*
+	 * A step where measure would be NULL may also be made beside other work, by three calls:
+	 * begin when control is on the stream; early when the stream has the gradients of all early
+	 * parameters, and everything of the step that reads these parameters and their copies; end
+	 * when it has all gradients. A parameter must be early. What is put on the stream between
+	 * early and end may run at the same time as the update of these parameters, so that it must
+	 * not change their gradients; what follows end comes after the whole step. The values are
+	 * those of run. The CPU updates all parameters at end, and keeps what backward reads in its
+	 * caches.
+	 */
+	bool (*optimize_begin)(struct optimize *optimize, const struct update_control *control,
+			       struct train_error *error);
+	bool (*optimize_early)(struct optimize *optimize, struct train_error *error);
+	bool (*optimize_end)(struct optimize *optimize, struct train_error *error);
 	/* The flat buffer of the index-th state, and its name in PyTorch; NULL past the last. */
 	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
 	/* The steps that the optimizer has made. Both functions wait. */

@@ -55,6 +55,10 @@ bool cpu_optimize_norm(struct optimize *optimize, struct gradient_measure *measu
 		       struct train_error *error);
 bool cpu_optimize_run(struct optimize *optimize, const struct update_control *control,
 		      const struct gradient_measure *measure, struct train_error *error);
+bool cpu_optimize_begin(struct optimize *optimize, const struct update_control *control,
+			struct train_error *error);
+bool cpu_optimize_early(struct optimize *optimize, struct train_error *error);
+bool cpu_optimize_end(struct optimize *optimize, struct train_error *error);
 void *cpu_optimize_state(struct optimize *optimize, int index, const char **name);
 bool cpu_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
 bool cpu_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
@@ -81,11 +85,13 @@ void cpu_step_free(struct step *step);
 	.data_open = cpu_data_open, .data_fills = cpu_data_fills, .data_fill = cpu_data_fill, \
 	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
 	.optimize_measure = cpu_optimize_measure, .optimize_norm = cpu_optimize_norm, \
-	.optimize_run = cpu_optimize_run, .optimize_state = cpu_optimize_state, \
-	.optimize_steps = cpu_optimize_steps, .optimize_set_steps = cpu_optimize_set_steps, \
-	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \
-	.event_record = cpu_event_record, .event_abort = cpu_event_abort, \
-	.event_wait = cpu_event_wait, .event_free = cpu_event_free, .finish = cpu_finish, \
-	.step_new = cpu_step_new, .step_run = cpu_step_run, .step_free = cpu_step_free
+	.optimize_run = cpu_optimize_run, .optimize_begin = cpu_optimize_begin, \
+	.optimize_early = cpu_optimize_early, .optimize_end = cpu_optimize_end, \
+	.optimize_state = cpu_optimize_state, .optimize_steps = cpu_optimize_steps, \
+	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
+	.event_new = cpu_event_new, .event_record = cpu_event_record, \
+	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
+	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
+	.step_run = cpu_step_run, .step_free = cpu_step_free
 
 #endif

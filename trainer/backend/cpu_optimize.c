@@ -181,6 +181,12 @@ static void step_parts(void *argument, int64_t first, int64_t last)
 		optimizer_part(o->optimizer, (int)first, team_of(o)->threads);
 }
 
+static void begin_step(struct optimize *o, const struct optimizer_step *step)
+{
+	optimizer_begin(o->optimizer, step);
+	o->steps++;
+}
+
 bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 		      const struct gradient_measure *measure, struct train_error *error)
 {
@@ -191,12 +197,34 @@ bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 		.clip = clips ? clip_coefficient(measure->norm, control->clip_norm) : 1,
 	};
 
-	(void)error;
 	if (o->scaler && !scaler_update(o->scaler, measure->found_inf == 0))
 		return true;
-	optimizer_begin(o->optimizer, &step);
+	begin_step(o, &step);
+	return cpu_optimize_end(o, error);
+}
+
+bool cpu_optimize_begin(struct optimize *o, const struct update_control *control,
+			struct train_error *error)
+{
+	const struct optimizer_step step = {
+		.rates = {control->lr, control->momentum}, .inv_scale = 1, .clip = 1};
+
+	(void)error;
+	begin_step(o, &step);
+	return true;
+}
+
+bool cpu_optimize_early(struct optimize *o, struct train_error *error)
+{
+	(void)o;
+	(void)error;
+	return true;
+}
+
+bool cpu_optimize_end(struct optimize *o, struct train_error *error)
+{
+	(void)error;
 	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);
-	o->steps++;
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The private parts of the CUDA backend. Activations lie in NHWC, filters in KRSC (out, kernel,
- * kernel, in); channels are padded to what cuDNN's tensor cores want. Everything is put on the
- * device's one stream, so all operations share its scratch.
+ * kernel, in); channels are padded to what cuDNN's tensor cores want. Everything but an update
+ * beside backward (cuda_optimize.c) is put on the device's one stream, so all operations share its
+ * scratch.
  */
 #ifndef TRAIN_BACKEND_CUDA_H
 #define TRAIN_BACKEND_CUDA_H
@@ -81,7 +82,10 @@ void cuda_use_last(struct cuda_device *device);
 bool cuda_done(const struct cuda_device *device, enum cuda_library library, int status,
 	       const char *call, struct train_error *error);
 #define CUDA_KERNEL(device, name, args, error) \
-	CUDA_DO(device, KERNELS, kernel_##name, (args, (device)->stream), error)
+	CUDA_KERNEL_ON(device, (device)->stream, name, args, error)
+/* The same on another stream of the device. */
+#define CUDA_KERNEL_ON(device, stream, name, args, error) \
+	CUDA_DO(device, KERNELS, kernel_##name, (args, stream), error)
 
 /* A call that frees something. */
 #define CUDA_END(device, library, name, arguments) \
@@ -257,6 +261,10 @@ bool cuda_optimize_norm(struct optimize *optimize, struct gradient_measure *meas
 			struct train_error *error);
 bool cuda_optimize_run(struct optimize *optimize, const struct update_control *control,
 		       const struct gradient_measure *measure, struct train_error *error);
+bool cuda_optimize_begin(struct optimize *optimize, const struct update_control *control,
+			 struct train_error *error);
+bool cuda_optimize_early(struct optimize *optimize, struct train_error *error);
+bool cuda_optimize_end(struct optimize *optimize, struct train_error *error);
 void *cuda_optimize_state(struct optimize *optimize, int index, const char **name);
 bool cuda_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
 bool cuda_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);

@@ -142,11 +142,13 @@ struct model_loss {
 
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,
 		struct train_error *error);
-/* Backward from the output's gradient, which it overwrites. ready, unless NULL, is called when the
- * gradients of a layer's parameters are on the stream, from the last layer to the first, before the
- * gradient of the layer's input. */
+/* Backward from the output's gradient, which it overwrites. Each of these, unless NULL, is called
+ * for the layers with parameters, from the last to the first. ready: the gradients of the layer's
+ * parameters are on the stream, and the gradient of its input is not. done: both are, so that
+ * nothing which follows in the pass reads the parameters. */
 struct model_watch {
 	bool (*ready)(void *argument, int layer, struct train_error *error);
+	bool (*done)(void *argument, int layer, struct train_error *error);
 	void *argument;
 };
 

@@ -180,6 +180,14 @@ static bool backward_data(struct model *m, int index, int slot, struct train_err
 	return true;
 }
 
+static bool notify(const struct model_watch *watch,
+		   bool (*call)(void *argument, int layer, struct train_error *error),
+		   const struct node *node, struct train_error *error)
+{
+	return !call || !node->op->calls->backward_weights ||
+	       call(watch->argument, node->layer, error);
+}
+
 bool model_backward(struct model *m, int slot, const struct model_watch *watch,
 		    struct train_error *error)
 {
@@ -190,10 +198,11 @@ bool model_backward(struct model *m, int slot, const struct model_watch *watch,
 		if (calls->backward_weights &&
 		    !run(m, i, calls->backward_weights, "backward weights", slot, error))
 			return false;
-		if (calls->backward_weights && watch &&
-		    !watch->ready(watch->argument, node->layer, error))
+		if (watch && !notify(watch, watch->ready, node, error))
 			return false;
 		if (node->backward_data && !backward_data(m, i, slot, error))
+			return false;
+		if (watch && !notify(watch, watch->done, node, error))
 			return false;
 	}
 	return true;

@@ -64,7 +64,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
-	    !rank_full_replica(&d->base, &d->replica, true, error))
+	    !rank_full_replica(&d->base, &d->replica, false, error))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));
@@ -77,7 +77,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 		how.device = d->base.timeline[0];
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
-	d->watch = (struct model_watch){ready, d->reducer};
+	d->watch = (struct model_watch){.ready = ready, .argument = d->reducer};
 	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
 	       replica_graph(&d->replica, &d->steps, issue_step, d, error) &&
 	       replica_graph(&d->replica, &d->evaluations, issue_evaluation, d, error);

@@ -110,7 +110,6 @@ static bool open_on(void *argument, int index, struct train_error *error)
 		.slots = 1,
 		.passes = o->settings->accumulate,
 		.learns = index == o->place->master,
-		.reduced = true,
 	};
 
 	return replica_open(&d->replicas[index], o, &how, error) &&

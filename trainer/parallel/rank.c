@@ -152,7 +152,7 @@ void rank_abort(struct parallel *p, const struct train_error *why)
 		p->comm->calls->abort(p->comm, why);
 }
 
-bool rank_full_replica(struct parallel *p, struct replica *replica, bool reduced,
+bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 		       struct train_error *error)
 {
 	const struct parallel_options *o = &p->options;
@@ -164,7 +164,7 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, bool reduced
 		.slots = 1,
 		.passes = passes,
 		.learns = true,
-		.reduced = reduced,
+		.alone = alone,
 	};
 
 	how.place = rank_device(o, &how.index);

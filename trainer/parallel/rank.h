@@ -11,9 +11,9 @@ bool rank_open(struct parallel *parallel, const struct parallel_calls *calls,
 /* Before the devices are closed. */
 void rank_close(struct parallel *parallel);
 
-/* A replica of the whole model on this rank's device, and the communicator. reduced: as in struct
+/* A replica of the whole model on this rank's device, and the communicator. alone: as in struct
  * replica_options. */
-bool rank_full_replica(struct parallel *parallel, struct replica *replica, bool reduced,
+bool rank_full_replica(struct parallel *parallel, struct replica *replica, bool alone,
 		       struct train_error *error);
 /* Enters a device of the rank. */
 void rank_has(struct parallel *parallel, const struct replica *replica, int first, int last);

@@ -58,6 +58,7 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 			.used = shapes->layers[p->layer].live,
 			.copy = model_copy(r->model, r->first_parameter + i),
 			.gradient = model_raw_gradient(r->model, r->first_parameter + i),
+			.early = r->early_layer >= 0 && p->layer >= r->early_layer,
 		};
 	}
 	return r->device->backend->optimize_new(&r->optimize, r->device, &options, error);
@@ -77,6 +78,34 @@ static void find_parameters(struct replica *r, const struct replica_options *how
 	}
 }
 
+/* Early are the parameters of the first layers of backward that have at least half of all. There
+ * must be others, whose backward their update runs beside. */
+static int find_early_layer(const struct model_shapes *shapes)
+{
+	int64_t elements = 0;
+	int layer = 0;
+
+	for (int i = shapes->parameters_count - 1; i >= 0 && 2 * elements < shapes->elements; i--) {
+		layer = shapes->parameters[i].layer;
+		elements += shapes->parameters[i].elements;
+	}
+	for (int i = 0; i < layer; i++)
+		if (shapes->layers[i].live && shapes->layers[i].parameters >= 0)
+			return shapes->layers[layer].live ? layer : -1;
+	return -1;
+}
+
+/* Gradients in float16 have a loss scale. */
+static bool scales(const struct parallel_options *options, const struct replica_options *how)
+{
+	return how->learns && options->settings->precision == VALUE_FLOAT16;
+}
+
+static bool measures(const struct parallel_options *options, const struct replica_options *how)
+{
+	return options->settings->clip_norm > 0 || scales(options, how);
+}
+
 static bool open_memory(struct replica *r, const struct replica_options *how,
 			struct train_error *error)
 {
@@ -90,7 +119,7 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 	r->results = backend->allocate_zeros(r->device, sizeof(*r->results), "results", error);
 	if (!r->results || !inputs_open(&r->inputs, &inputs, error))
 		return false;
-	if (how->learns && r->options->settings->precision == VALUE_FLOAT16) {
+	if (scales(r->options, how)) {
 		r->scaler =
 			backend->allocate(r->device, sizeof(*r->scaler), "the loss scale", error);
 		if (!r->scaler)
@@ -112,10 +141,7 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 static bool only_optimizer_reads(const struct parallel_options *options,
 				 const struct replica_options *how)
 {
-	const struct settings *settings = options->settings;
-
-	return how->learns && !how->reduced && how->passes == 1 && settings->clip_norm <= 0 &&
-	       settings->precision != VALUE_FLOAT16;
+	return how->learns && how->alone && how->passes == 1 && !measures(options, how);
 }
 
 bool replica_open(struct replica *r, const struct parallel_options *options,
@@ -130,12 +156,15 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 
 	*r = (struct replica){.options = options,
 			      .rows = how->rows,
+			      .early_layer = -1,
 			      .has_loss = how->last == options->spec->count - 1};
 	if (!open_device(r, how, error))
 		return false;
 	if (!model_open(&r->model, options->spec, r->device, &model, error))
 		goto fail;
 	find_parameters(r, how);
+	if (how->alone && !measures(options, how))
+		r->early_layer = find_early_layer(model_shapes_of(r->model));
 	if (!open_memory(r, how, error) || (how->learns && !open_optimizer(r, error)))
 		goto fail;
 	return true;
@@ -306,7 +335,7 @@ static int64_t layer_elements(const struct replica *r, int layer, int64_t *first
 struct summing {
 	struct replica *replica;
 	int64_t pass, passes;
-	const struct model_watch *ready;
+	const struct model_watch *watch;
 };
 
 static bool sum_layer(void *argument, int layer, struct train_error *error)
@@ -324,17 +353,25 @@ static bool sum_layer(void *argument, int layer, struct train_error *error)
 		return backend->add(r->device, r->sum + first, gradients, count, error);
 	if (s->passes > 1 && !backend->add(r->device, gradients, r->sum + first, count, error))
 		return false;
-	return !s->ready || s->ready->ready(s->ready->argument, layer, error);
+	return !s->watch || !s->watch->ready || s->watch->ready(s->watch->argument, layer, error);
+}
+
+static bool layer_done(void *argument, int layer, struct train_error *error)
+{
+	const struct summing *s = argument;
+
+	return s->pass < s->passes - 1 || !s->watch || !s->watch->done ||
+	       s->watch->done(s->watch->argument, layer, error);
 }
 
 bool replica_backward(struct replica *r, int slot, int64_t pass, int64_t passes,
-		      const struct model_watch *ready, struct train_error *error)
+		      const struct model_watch *watch, struct train_error *error)
 {
-	struct summing summing = {r, pass, passes, ready};
-	const struct model_watch watch = {sum_layer, &summing};
+	struct summing summing = {r, pass, passes, watch};
+	const struct model_watch sums = {sum_layer, layer_done, &summing};
 
 	r->traced_at = timeline_begin(r->timeline);
-	return model_backward(r->model, slot, passes > 1 ? &watch : ready, error);
+	return model_backward(r->model, slot, passes > 1 ? &sums : watch, error);
 }
 
 int64_t replica_pass_count(const struct replica *r, int64_t count)
@@ -356,13 +393,13 @@ struct replica_rows replica_pass_rows(const struct replica *r, const struct step
 	};
 }
 
-bool replica_passes(struct replica *r, int64_t passes, const struct model_watch *ready,
+bool replica_passes(struct replica *r, int64_t passes, const struct model_watch *watch,
 		    struct train_error *error)
 {
 	for (int64_t pass = 0; pass < passes; pass++)
 		if (!replica_fill(r, 0, pass, false, error) || !replica_forward(r, 0, error) ||
 		    !replica_loss(r, 0, pass, true, error) ||
-		    !replica_backward(r, 0, pass, passes, ready, error))
+		    !replica_backward(r, 0, pass, passes, watch, error))
 			return false;
 	return true;
 }

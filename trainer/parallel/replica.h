@@ -17,7 +17,7 @@ struct replica_options {
 	int slots;          /* passes in flight */
 	int64_t passes;     /* the most of a step */
 	bool learns;        /* has an optimizer */
-	bool reduced;       /* its gradients and those of other replicas are summed */
+	bool alone;         /* the whole model, and the only replica: it makes replica_step()s */
 };
 
 /* The results of a step on the device. */
@@ -42,6 +42,8 @@ struct replica {
 	struct scaler *scaler;        /* on the device, where it learns in float16; else NULL */
 	int parameters;               /* of the stage, the first of which is */
 	int first_parameter;
+	int early_layer; /* the parameters of this layer and of those after it are early; -1: none
+			  */
 };
 
 /* The source of a pass's rows. */
@@ -77,14 +79,16 @@ bool replica_forward(struct replica *replica, int slot, struct train_error *erro
 bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
 		  struct train_error *error);
 /* Backward of pass `pass` of `passes`; after the last, model_gradients() has the sum of all.
- * `ready` is called for layers in the last pass, as by model_backward(), when their sum is
- * complete. */
+ * `watch` is notified in the last pass, as by model_backward(), with the sums complete. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
-		      const struct model_watch *ready, struct train_error *error);
+		      const struct model_watch *watch, struct train_error *error);
 
 /* Runs forward, loss and backward of all passes of a step that has begun. */
-bool replica_passes(struct replica *replica, int64_t passes, const struct model_watch *ready,
+bool replica_passes(struct replica *replica, int64_t passes, const struct model_watch *watch,
 		    struct train_error *error);
+/* Passes and the update of a step of the only replica. Unless gradients are measured, the update of
+ * most parameters runs beside the rest of backward. In a time line each operation is alone. */
+bool replica_step(struct replica *replica, int64_t passes, struct train_error *error);
 /* A pass of at most `rows` samples, for parallel_calls.check. */
 bool replica_check(struct replica *replica, const struct step_input *input,
 		   struct device_check *check, struct train_error *error);

@@ -26,6 +26,14 @@ bool replica_norm(struct replica *r, struct train_error *error)
 	return r->device->backend->optimize_norm(r->optimize, &r->results->measure, error);
 }
 
+/* After an update that was put on the stream since `begin`. */
+static bool updated(struct replica *r, int64_t begin, struct train_error *error)
+{
+	timeline_add(r->timeline, "optimizer", begin);
+	r->traced_at = timeline_begin(r->timeline);
+	return model_prepare(r->model, true, error);
+}
+
 bool replica_learn(struct replica *r, struct train_error *error)
 {
 	int64_t begin = timeline_begin(r->timeline);
@@ -36,14 +44,31 @@ bool replica_learn(struct replica *r, struct train_error *error)
 					      replica_measures(r) ? &r->results->measure : NULL,
 					      error))
 		return false;
-	timeline_add(r->timeline, "optimizer", begin);
-	r->traced_at = timeline_begin(r->timeline);
-	return model_prepare(r->model, true, error);
+	return updated(r, begin, error);
 }
 
 bool replica_update(struct replica *r, struct train_error *error)
 {
 	return (!replica_measures(r) || replica_measure(r, error)) && replica_learn(r, error);
+}
+
+static bool update_early(void *argument, int layer, struct train_error *error)
+{
+	const struct replica *r = argument;
+
+	return layer != r->early_layer || r->device->backend->optimize_early(r->optimize, error);
+}
+
+bool replica_step(struct replica *r, int64_t passes, struct train_error *error)
+{
+	const struct backend *backend = r->device->backend;
+	const struct model_watch watch = {.done = update_early, .argument = r};
+
+	if (r->early_layer < 0 || timeline_on(r->timeline))
+		return replica_passes(r, passes, NULL, error) && replica_update(r, error);
+	return backend->optimize_begin(r->optimize, inputs_update(&r->inputs), error) &&
+	       replica_passes(r, passes, &watch, error) &&
+	       backend->optimize_end(r->optimize, error) && updated(r, 0, error);
 }
 
 /* The norms of single parameters stay unchanged. */

@@ -14,8 +14,7 @@ static bool issue_step(void *argument, const struct graph_step *step, struct tra
 {
 	struct single *s = argument;
 
-	return replica_passes(&s->replica, step->passes, NULL, error) &&
-	       replica_update(&s->replica, error);
+	return replica_step(&s->replica, step->passes, error);
 }
 
 static bool issue_evaluation(void *argument, const struct graph_step *step,
@@ -35,7 +34,7 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 		return train_nomem(error, "a rank");
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
-	       rank_full_replica(&s->base, &s->replica, false, error) &&
+	       rank_full_replica(&s->base, &s->replica, true, error) &&
 	       replica_graph(&s->replica, &s->steps, issue_step, s, error) &&
 	       replica_graph(&s->replica, &s->evaluations, issue_evaluation, s, error);
 }

@@ -265,7 +265,7 @@ static void list_update(const struct lister *l, const struct update_args *a)
 	struct chunk span;
 	int32_t at = 0;
 
-	reads(l, a->chunks, table);
+	list(l, a->chunks, table, _Alignof(struct chunk), false);
 	list(l, a->factors, sizeof(*a->factors), _Alignof(struct update_factors), false);
 	if (!has(l, a->chunks, table))
 		return;

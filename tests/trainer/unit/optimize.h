@@ -8,18 +8,9 @@
 #include "backends.h"
 #include "optim/clip.h"
 
-#define FLAT \
-	{.memory = NULL}, \
-	{ \
-		.memory = NULL \
-	}
-#define USED true, FLAT
-#define DEAD false, FLAT
-#define COPIED \
-	true, {.memory = copy, .type = VALUE_BFLOAT16}, \
-	{ \
-		.memory = NULL \
-	}
+#define USED .used = true
+#define DEAD .used = false
+#define COPIED .used = true, .copy = {.memory = copy, .type = VALUE_BFLOAT16}
 
 enum { FC1_ELEMENTS = 40001 };
 static uint16_t copy[FC1_ELEMENTS];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that a simulated GPU records: the nodes of their graphs, and what they compute. */
+/* Steps that a simulated GPU records: the nodes of their graphs, their order, and what they
+ * compute. */
 #include "config.h"
 
 #include <string.h>
 
+#include "backend/cuda.h"
 #include "cuda-test.h"
 #include "parallel/parallel.h"
 #include "settings/settings.h"
@@ -74,21 +76,41 @@ static void training_close(struct training *t)
 	settings_free(&t->command);
 }
 
-/* Returns the loss of the index-th step. */
-static double step(struct training *t, int index)
+/* Channels that each type pads, in most layers. */
+static const struct layer odd_layers[] = {
+	{.name = "a", .kind = LAYER_CONVOLUTION, .out = 5, .kernel = 3, .pad = 1, .relu = true},
+	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
+	{.name = "b", .kind = LAYER_CONVOLUTION, .out = 7, .kernel = 2},
+	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 2, .relu = true},
+	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 24, .kernel = 1, .relu = true},
+	{.name = "fc", .kind = LAYER_LINEAR, .out = 10},
+};
+static const struct model_spec odd = {"odd", 3, 9, 9, 6, odd_layers};
+
+static bool try_step(struct training *t, int index, double *loss, struct train_error *error)
 {
 	int64_t indices[BATCH];
 	const struct step_input input = {
 		.indices = indices, .count = BATCH, .of_all = BATCH, .rates = {0.001, 0.9}};
 	struct step_output output = {.loss = 0};
-	struct train_error error = {.status = TRAIN_OK};
 
 	for (int i = 0; i < BATCH; i++)
 		indices[i] = (index * BATCH + i * 5) % SAMPLES;
-	ck_assert_msg(parallel_single.step(t->parallel, &input, &error) &&
-			      parallel_single.result(t->parallel, &output, &error),
-		      "step %d: %s", index, error.text);
-	return output.loss;
+	if (!parallel_single.step(t->parallel, &input, error) ||
+	    !parallel_single.result(t->parallel, &output, error))
+		return false;
+	*loss = output.loss;
+	return true;
+}
+
+/* Returns the loss of the index-th step. */
+static double step(struct training *t, int index)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	double loss = 0;
+
+	ck_assert_msg(try_step(t, index, &loss, &error), "step %d: %s", index, error.text);
+	return loss;
 }
 
 /* --- nodes -------------------------------------------------------------------------------------
@@ -131,11 +153,11 @@ static const struct {
 	{"kernel_max_pool", {2, 2, 2, 4, 2, 2, 2}},
 	{"kernel_max_pool_backward", {2, 2, 2, 4, 2, 2, 2}},
 	{"kernel_reorder", {0, 0, 2, 4, 2, 0, 1}},
-	{"kernel_update", {1, 1, 1, 1, 1, 1, 1}},
+	{"kernel_update", {2, 2, 1, 2, 1, 2, 1}},
 	{"kernel_update_begin", {1, 1, 1, 1, 1, 1, 1}},
 	/* all nodes, and those of the longest chain of nodes that wait for each other */
-	{"all", {20, 21, 24, 52, 24, 21, 23}},
-	{"chain", {20, 21, 24, 52, 24, 21, 23}},
+	{"all", {21, 22, 24, 53, 24, 22, 23}},
+	{"chain", {19, 20, 24, 51, 24, 20, 23}},
 };
 enum { CALLS = sizeof(nodes_of) / sizeof(*nodes_of) };
 
@@ -198,19 +220,91 @@ START_TEST(a_step_has_these_nodes)
 }
 END_TEST
 
-/* --- values ------------------------------------------------------------------------------------
+/* The layers that have most parameters are updated beside the backward of others, if there are. */
+static const struct {
+	const char *model;
+	int updates;
+} updates[] = {{"convnet", 2}, {"net28", 2}, {"net28-aux", 2}, {"subnets", 1}};
+
+START_TEST(large_layers_are_updated_early)
+{
+	static const char *const options[] = {BITS, "bf16", NULL};
+	struct training t;
+	struct counts counts;
+	int found = 0;
+
+	cuda_test_begin();
+	training_open(&t, model_find(updates[_i].model, NULL), options);
+	step(&t, 0);
+	step(&t, 1);
+	counts = counts_of_last_graph();
+	for (int i = 0; i < counts.kinds; i++)
+		if (strcmp(counts.each[i].call, "kernel_update") == 0)
+			found = counts.each[i].count;
+	ROW_EQ_INT(updates[_i].model, found, updates[_i].updates);
+	training_close(&t);
+	cuda_test_end(updates[_i].model);
+}
+END_TEST
+
+/* --- waits -------------------------------------------------------------------------------------
  */
 
-/* Channels that each type pads, in most layers. */
-static const struct layer odd_layers[] = {
-	{.name = "a", .kind = LAYER_CONVOLUTION, .out = 5, .kernel = 3, .pad = 1, .relu = true},
-	{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
-	{.name = "b", .kind = LAYER_CONVOLUTION, .out = 7, .kernel = 2},
-	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 16, .kernel = 2, .relu = true},
-	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 24, .kernel = 1, .relu = true},
-	{.name = "fc", .kind = LAYER_LINEAR, .out = 10},
-};
-static const struct model_spec odd = {"odd", 3, 9, 9, 6, odd_layers};
+static struct cuda_calls real;
+static int waits, dropped; /* since a step began; the one that is left out */
+
+static cudaError_t drop_wait(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+	return waits++ == dropped ? cudaSuccess : real.cudaStreamWaitEvent(stream, event, flags);
+}
+
+/* The waits of a step in their order. */
+static const char *const step_waits[] = {"for the inputs", "for gradients and readers",
+					 "for the factors", "for the early update"};
+enum { WAITS = sizeof(step_waits) / sizeof(*step_waits) };
+
+/* Without one of its waits, a step that is recorded and one that is not are found out. */
+START_TEST(a_missing_wait_is_found)
+{
+	static const char *const options[] = {BITS, "bf16", NULL};
+	const bool recorded = _i / WAITS;
+	struct train_error error = {.status = TRAIN_OK};
+	struct cuda_calls calls;
+	struct cuda_device *device;
+	struct training t;
+	double loss;
+
+	cuda_test_begin();
+	training_open(&t, &odd, options);
+	device = (struct cuda_device *)t.parallel->device[0];
+	real = calls = *device->calls;
+	calls.cudaStreamWaitEvent = drop_wait;
+	device->calls = &calls;
+	dropped = -1;
+	for (int i = 0; i < 3; i++) {
+		if (i == recorded) {
+			waits = 0;
+			dropped = _i % WAITS;
+		}
+		if (!try_step(&t, i, &loss, &error) || *fake_cuda_fault())
+			break;
+		if (i == recorded)
+			ROW_EQ_INT(step_waits[_i % WAITS], waits, WAITS);
+		dropped = -1;
+	}
+	ck_assert_msg(error.status != TRAIN_OK || strstr(fake_cuda_fault(), "nothing between"),
+		      "%s step without its wait %s: '%s', '%s'", recorded ? "a recorded" : "a",
+		      step_waits[_i % WAITS], error.text, fake_cuda_fault());
+	dropped = -1;
+	fake_cuda_forgive();
+	training_close(&t);
+	fake_cuda_forgive();
+	cuda_test_end(step_waits[_i % WAITS]);
+}
+END_TEST
+
+/* --- values ------------------------------------------------------------------------------------
+ */
 
 /* The losses of some steps, and all parameters after them. */
 struct values {
@@ -254,6 +348,10 @@ static const struct {
 	{"fp32, measured", NULL, {{BITS, "fp32", NULL}, {BITS, "fp32", MEASURED, NULL}}},
 	{"odd in bf16, measured", &odd, {{BITS, "bf16", NULL}, {BITS, "bf16", MEASURED, NULL}}},
 	{"odd in fp32, measured", &odd, {{BITS, "fp32", NULL}, {BITS, "fp32", MEASURED, NULL}}},
+	{"odd in two passes, measured",
+	 &odd,
+	 {{BITS, "bf16", "--accumulate", "2", NULL},
+	  {BITS, "bf16", "--accumulate", "2", MEASURED, NULL}}},
 	{"odd by SGD, measured",
 	 &odd,
 	 {{BITS, "bf16", "--optimizer", "sgd", NULL},
@@ -289,6 +387,9 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, a_step_has_these_nodes, 0, CASES);
+	tcase_add_loop_test(tests, large_layers_are_updated_early, 0,
+			    sizeof(updates) / sizeof(*updates));
+	tcase_add_loop_test(tests, a_missing_wait_is_found, 0, 2 * WAITS);
 	tcase_add_loop_test(tests, steps_have_the_same_bits, 0, sizeof(alike) / sizeof(*alike));
 	return unit_run(suite);
 }

@@ -45,7 +45,7 @@ START_TEST(gradients_come_from_the_end)
 	struct device *device = opened();
 	struct model *m = made(device, 1, 0, 4);
 	struct seen seen = {.count = 0};
-	const struct model_watch watch = {see, &seen};
+	const struct model_watch watch = {.ready = see, .argument = &seen};
 
 	set_input(m, 0, 5, BATCH);
 	step(m, 0, BATCH, &watch);

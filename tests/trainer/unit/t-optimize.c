@@ -121,6 +121,67 @@ START_TEST(steps_as_the_optimizers)
 }
 END_TEST
 
+/* Steps that nothing is measured for: by optimize_run(), or with these parameters early. */
+static struct buffers unmeasured(const struct backend *backend, int kind, int threads,
+				 const char *early)
+{
+	struct train_error error = {.status = TRAIN_OK};
+	struct buffers b = buffers_new();
+	struct device *device = opened_with(backend, threads);
+	struct optimize_parameter of[PARAMETERS];
+	const struct optimize_options options = {.settings = kinds[kind].settings,
+						 .values = b.values,
+						 .gradients = b.gradients,
+						 .parameters = of,
+						 .count = PARAMETERS};
+	struct optimize *optimize;
+
+	for (int i = 0; i < PARAMETERS; i++) {
+		of[i] = parameters[i];
+		of[i].early = early && early[i] == 'e';
+	}
+	ck_assert(backend->optimize_new(&optimize, device, &options, &error));
+	for (int step = 0; step < STEPS; step++) {
+		struct update_control control = {.lr = 0.01 / (step + 1), .momentum = 0.9};
+
+		new_gradients(&b, step);
+		if (!early) {
+			ck_assert(backend->optimize_run(optimize, &control, NULL, &error));
+			continue;
+		}
+		ck_assert(backend->optimize_begin(optimize, &control, &error) &&
+			  backend->optimize_early(optimize, &error) &&
+			  backend->optimize_end(optimize, &error));
+	}
+	ck_assert_int_eq(steps_of(optimize, backend), STEPS);
+	backend->optimize_free(optimize);
+	backend->close(device);
+	return b;
+}
+
+START_TEST(early_parameters_change_nothing)
+{
+	static const char *const early[] = {"nnnnee", "eennnn", "nenene", "eeeeee"};
+	const struct backend *backend = backends[_i / KINDS];
+	int kind = _i % KINDS;
+	struct buffers want = unmeasured(backend, kind, 1, NULL);
+	static uint16_t copied[FC1_ELEMENTS];
+
+	memcpy(copied, copy, sizeof(copied));
+	for (size_t i = 0; i < sizeof(early) / sizeof(*early); i++) {
+		struct buffers got;
+
+		memset(copy, 0, sizeof(copy));
+		got = unmeasured(backend, kind, 1 + (int)i % 3, early[i]);
+		ck_assert_msg(memcmp(got.values, want.values, ELEMENTS * sizeof(float)) == 0,
+			      "%s, %s early", kinds[kind].name, early[i]);
+		ck_assert_mem_eq(copy, copied, sizeof(copied));
+		buffers_free(&got);
+	}
+	buffers_free(&want);
+}
+END_TEST
+
 /* What a checkpoint does: states and the count of steps into a new optimizer. */
 START_TEST(state_resumes)
 {
@@ -251,6 +312,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, steps_as_the_optimizers, 0, BACKENDS * KINDS);
+	tcase_add_loop_test(tests, early_parameters_change_nothing, 0, BACKENDS * KINDS);
 	tcase_add_loop_test(tests, state_resumes, 0, BACKENDS * KINDS);
 	tcase_add_loop_test(tests, state_is_the_devices, 0, BACKENDS * KINDS);
 	tcase_add_loop_test(tests, no_parameters, 0, BACKENDS);

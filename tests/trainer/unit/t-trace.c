@@ -40,9 +40,19 @@ static bool log_ready(void *argument, int layer, struct train_error *error)
 	return true;
 }
 
+static bool log_done(void *argument, int layer, struct train_error *error)
+{
+	struct trace_log *log = argument;
+	size_t n = strlen(log->text);
+
+	(void)error;
+	snprintf(log->text + n, sizeof(log->text) - n, "(%s) ", layers[layer].name);
+	return true;
+}
+
 static void pass(struct model *m, struct trace_log *log)
 {
-	const struct model_watch watch = {log_ready, log};
+	const struct model_watch watch = {log_ready, log_done, log};
 	static const int32_t labels[2] = {0, 1};
 	static const struct pass_control control = {.rows = 2, .scale = 0.5f};
 	struct loss_result result = {0, 0};
@@ -66,8 +76,8 @@ START_TEST(operations_are_traced_in_order)
 	model_trace(m, log_call, &log);
 	pass(m, &log);
 	ck_assert_str_eq(log.text, "conv forward, pool forward, fc forward, fc loss, "
-				   "fc backward weights, [fc] fc backward data, "
-				   "pool backward data, conv backward weights, [conv] ");
+				   "fc backward weights, [fc] fc backward data, (fc) "
+				   "pool backward data, conv backward weights, [conv] (conv) ");
 	before = log.calls;
 	ck_assert_int_ge(before, 8);
 	model_trace(m, NULL, NULL);

@@ -64,14 +64,25 @@ static bool pretend_open(struct device **device, const struct device_options *op
 	return true;
 }
 
-static bool pretend_update(struct optimize *optimize, const struct update_control *control,
-			   const struct gradient_measure *measure, struct train_error *error)
+static void count_update(void)
 {
 	static atomic_int updates;
 
 	if (atomic_fetch_add(&updates, 1) == 2 && *variable("VERIFY_LATE"))
 		hold(variable("VERIFY_LATE"), "500");
+}
+
+static bool pretend_run(struct optimize *optimize, const struct update_control *control,
+			const struct gradient_measure *measure, struct train_error *error)
+{
+	count_update();
 	return backend_reference.optimize_run(optimize, control, measure, error);
+}
+
+static bool pretend_end(struct optimize *optimize, struct train_error *error)
+{
+	count_update();
+	return backend_reference.optimize_end(optimize, error);
 }
 
 struct ranks {
@@ -116,7 +127,8 @@ int main(int argc, char **argv)
 
 	pretended = backend_reference;
 	pretended.open = pretend_open;
-	pretended.optimize_run = pretend_update;
+	pretended.optimize_run = pretend_run;
+	pretended.optimize_end = pretend_end;
 	if (!settings_read(&command, argc, argv, (const char *const *)environ, &ranks.error)) {
 		fprintf(stderr, "verify-main: %s\n", ranks.error.text);
 		return ranks.error.status;
