@@ -16,6 +16,9 @@ enum {
 	/* Eight blocks of each of an H200's 132 multiprocessors: all are resident at once, and loop
 	 * over the work. */
 	LAUNCH_MAX_BLOCKS = 8 * 132,
+	/* Two of each multiprocessor, a quarter of its threads: they read and write nearly as fast,
+	 * and kernels of other streams find room. */
+	LAUNCH_BESIDE_BLOCKS = 2 * 132,
 	/* the greatest number of blocks whose sums the last block adds */
 	LAUNCH_MAX_SUMMED = 4 * 132,
 	LAUNCH_ROWS_OF_THREAD = 2,
@@ -57,6 +60,12 @@ static inline struct launch launch_pieces(int64_t pieces)
 	if (pieces > 0)
 		launch.blocks = (unsigned)launch_min(pieces, LAUNCH_MAX_BLOCKS);
 	return launch;
+}
+
+/* The same beside kernels of other streams. */
+static inline struct launch launch_pieces_beside(int64_t pieces)
+{
+	return launch_pieces(launch_min(pieces, LAUNCH_BESIDE_BLOCKS));
 }
 
 /*

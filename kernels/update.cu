@@ -269,7 +269,8 @@ static __global__ void RESIDENT(8) update_chunks(const struct update_args a, boo
 template <enum update_kind KIND>
 static cudaError_t launch_update(const struct update_args *args, cudaStream_t stream)
 {
-	struct launch l = launch_pieces(args->chunk_count);
+	struct launch l = args->beside ? launch_pieces_beside(args->chunk_count)
+				       : launch_pieces(args->chunk_count);
 	bool aligned = launch_aligned(args->values, 0) && launch_aligned(args->gradients, 0) &&
 		       launch_aligned(args->mean, 0) && launch_aligned(args->variance, 0);
 

@@ -75,6 +75,7 @@ struct update_args {
 	const struct update_factors *factors;
 	int32_t chunk_count;
 	int32_t nesterov; /* SGD with momentum */
+	int32_t beside;   /* not 0: leaves room for kernels of other streams */
 };
 
 #endif

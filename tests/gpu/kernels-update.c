@@ -250,7 +250,7 @@ static cudaError_t run_begin(struct trial *t, enum place place)
 const struct kernel_test test_update_begin = {"update_begin", SHAPES(begins), prepare_begin,
 					      run_begin};
 
-enum { NO_COPIES = 2, NESTEROV = 4, DECAYS = 8, MEASURED_OUT = 16 };
+enum { NO_COPIES = 2, NESTEROV = 4, DECAYS = 8, MEASURED_OUT = 16, BESIDE = 32 };
 enum { PLAIN, MOMENTUM, ADAM };
 
 /* n: the model; a: how many states; flags as above, and MEASURED_OUT: skipped. */
@@ -264,6 +264,7 @@ static const struct shape updates[] = {
 	{.name = "AdamW", .n = ODD, .a = ADAM},
 	{.name = "without copies", .n = ODD, .a = ADAM, .flags = NO_COPIES},
 	{.name = "skipped", .n = ODD, .a = ADAM, .flags = MEASURED_OUT},
+	{.name = "beside other kernels", .n = ODD, .a = ADAM, .flags = BESIDE},
 	{.name = "filters, SGD", .n = FILTERS, .a = PLAIN},
 	{.name = "filters, momentum", .n = FILTERS, .a = MOMENTUM},
 	{.name = "filters, Nesterov", .n = FILTERS, .a = MOMENTUM, .flags = NESTEROV},
@@ -272,6 +273,11 @@ static const struct shape updates[] = {
 	{.name = "convnet, SGD", .n = CONVNET, .a = PLAIN, .large = true},
 	{.name = "convnet, momentum", .n = CONVNET, .a = MOMENTUM, .large = true},
 	{.name = "convnet, Adam", .n = CONVNET, .a = ADAM, .large = true},
+	{.name = "convnet, Adam beside other kernels",
+	 .n = CONVNET,
+	 .a = ADAM,
+	 .flags = BESIDE,
+	 .large = true},
 	{.name = "convnet, Adam without copies",
 	 .n = CONVNET,
 	 .a = ADAM,
@@ -344,7 +350,8 @@ static cudaError_t run_update(struct trial *t, enum place place)
 					 .chunks = at(t, place == HOST ? 6 : 7, place),
 					 .factors = at(t, 8, place),
 					 .chunk_count = starts[m->count],
-					 .nesterov = (s->flags & NESTEROV) != 0};
+					 .nesterov = (s->flags & NESTEROV) != 0,
+					 .beside = (s->flags & BESIDE) != 0};
 
 	return RUN(update, t, place, &args);
 }

@@ -136,10 +136,13 @@ static void close_events(struct cuda_device *d, const cudaEvent_t *events, int c
 			CUDA_END(d, RUNTIME, cudaEventDestroy, (events[i]));
 }
 
+/* Before an update beside backward (cuda_optimize.c), and after sums that other ranks wait for. */
+enum { PRIORITY = -1 };
+
 static bool open_stream(struct cuda_device *d, struct train_error *error)
 {
 	if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
-		     (&d->stream, cudaStreamNonBlocking, 0), error) ||
+		     (&d->stream, cudaStreamNonBlocking, PRIORITY), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
 		     ((void **)&d->results, (size_t)MAX_FETCH * FETCH_BYTES), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,

@@ -238,6 +238,7 @@ static bool update(struct optimize *o, cudaStream_t stream, int32_t first, int32
 		.factors = o->factors,
 		.chunk_count = end - first,
 		.nesterov = o->settings.nesterov,
+		.beside = stream == o->beside,
 	};
 
 	return CUDA_KERNEL_ON(o->device, stream, update, &args, error);

@@ -173,7 +173,7 @@ static cudaError_t run_reorder(void *const *m, cudaStream_t stream)
 
 static cudaError_t run_update(void *const *m, cudaStream_t stream)
 {
-	struct update_args args = {m[0], m[1], m[2], m[3], m[4], m[5], CHUNKS, 0};
+	struct update_args args = {m[0], m[1], m[2], m[3], m[4], m[5], CHUNKS, 0, 0};
 
 	return cu.kernel_update(&args, stream);
 }

@@ -25,11 +25,15 @@ START_TEST(blocks_of_a_count)
 {
 	struct launch elements = launch_elements(counts[_i].units);
 	struct launch pieces = launch_pieces(counts[_i].units);
+	struct launch beside = launch_pieces_beside(counts[_i].units);
 
 	ROW_EQ_INT(counts[_i].name, elements.blocks, counts[_i].elements);
 	ROW_EQ_INT(counts[_i].name, pieces.blocks, counts[_i].pieces);
 	ROW_EQ_INT(counts[_i].name, elements.threads, LAUNCH_THREADS);
 	ROW_EQ_INT(counts[_i].name, pieces.threads, LAUNCH_THREADS);
+	ROW_EQ_INT(counts[_i].name, beside.blocks,
+		   launch_min(counts[_i].pieces, LAUNCH_BESIDE_BLOCKS));
+	ROW_EQ_INT(counts[_i].name, beside.threads, LAUNCH_THREADS);
 }
 END_TEST
 
