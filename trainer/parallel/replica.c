@@ -137,11 +137,12 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 	       backend->data_open(&r->test, r->device, r->options->test, error);
 }
 
-/* Whether no one but the optimizer reads the gradients. */
+/* Whether no one but the optimizer reads the gradients; a burn test compares them. */
 static bool only_optimizer_reads(const struct parallel_options *options,
 				 const struct replica_options *how)
 {
-	return how->learns && how->alone && how->passes == 1 && !measures(options, how);
+	return how->learns && how->alone && how->passes == 1 && !measures(options, how) &&
+	       options->settings->burn_ms == 0;
 }
 
 bool replica_open(struct replica *r, const struct parallel_options *options,
