@@ -121,7 +121,8 @@ void nccl_stop(struct nccl_comm *comm);
 
 /* --- nccl_data.c */
 
-/* Begins a call: the lane, whose stream waits for what was forked, or NULL. */
+/* Begins a call: the lane, or NULL. Its stream waits for what was forked, unless the call has
+ * nothing to send: then the stream has no work that joins it again to a recording. */
 struct nccl_lane *nccl_begin(struct nccl_comm *comm, int lane, const struct call *call,
 			     struct train_error *error);
 /* The same for host memory, which need not wait for what was forked. */

@@ -49,7 +49,7 @@ struct nccl_lane *nccl_begin(struct nccl_comm *c, int index, const struct call *
 {
 	struct nccl_lane *lane = nccl_begin_beside(c, index, call, error);
 
-	return lane && follow(c, lane, error) ? lane : NULL;
+	return lane && (call->bytes == 0 || follow(c, lane, error)) ? lane : NULL;
 }
 
 bool nccl_end(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)

@@ -127,8 +127,10 @@ bool capture_wait(cudaStream_t stream, cudaEvent_t event, cudaError_t *status)
 	} else {
 		if (!to) {
 			stream->graph = from;
-			stream->graph_tick = 0;
+			/* The wait counts as work, which the origin has to join. */
+			stream->graph_tick = 1;
 			stream->graph_clock = (struct clock){.at = {0}};
+			stream->graph_clock.at[stream->line] = 1;
 		}
 		clock_join(&stream->graph_clock, &event->clock);
 	}

@@ -195,6 +195,14 @@ static cudaError_t not_joined(void)
 	return cu.cudaStreamEndCapture(bench.a, &bench.graph);
 }
 
+/* The fork alone has to be joined. */
+static cudaError_t not_joined_idle(void)
+{
+	OK(cu.cudaEventRecord(bench.event, bench.a));
+	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));
+	return cu.cudaStreamEndCapture(bench.a, &bench.graph);
+}
+
 static cudaError_t joined_too_early(void)
 {
 	OK(cu.cudaEventRecord(bench.event, bench.a));
@@ -236,6 +244,7 @@ static const struct ending {
 } endings[] = {
 	{"joined", joined, cudaSuccess},
 	{"not joined", not_joined, cudaErrorStreamCaptureUnjoined},
+	{"not joined, without work", not_joined_idle, cudaErrorStreamCaptureUnjoined},
 	{"joined too early", joined_too_early, cudaErrorStreamCaptureUnjoined},
 	{"by another thread", by_another_thread, cudaErrorStreamCaptureWrongThread},
 	{"on another stream", on_another_stream, cudaErrorStreamCaptureUnmatched},

@@ -227,7 +227,19 @@ struct recorded {
 	int asks; /* which call it makes */
 };
 
-enum { ASK_SUM, ASK_GATHER, ASK_SEND };
+enum { ASK_SUM, ASK_GATHER, ASK_SEND, ASK_EMPTY };
+
+/* Calls without values, between ranks that are neighbours too. */
+static bool issue_empty(struct member *m, float *memory, struct train_error *error)
+{
+	return backend_cuda.zero(m->device, memory, COUNT, error) && nccl->fork(m->comm, error) &&
+	       nccl->all_reduce(m->comm, memory, 0, "nothing", error) &&
+	       nccl->broadcast(m->comm, memory, 0, 0, "nothing", error) &&
+	       (m->rank == m->world - 1 ||
+		nccl->send(m->comm, m->rank + 1, memory, 0, "nothing", error)) &&
+	       (m->rank == 0 || nccl->receive(m->comm, m->rank - 1, memory, 0, "nothing", error)) &&
+	       nccl->join(m->comm, error);
+}
 
 /* sum = (the sum over all ranks of sum + more) + more; nothing else happens beside that sum. */
 static bool issue(void *argument, struct train_error *error)
@@ -240,6 +252,8 @@ static bool issue(void *argument, struct train_error *error)
 		return nccl->all_gather(comm, NULL, NULL, 0, "the end", error);
 	if (r->asks == ASK_SEND)
 		return nccl->send(comm, 1 - comm->rank, r->sum, COUNT, "activations", error);
+	if (r->asks == ASK_EMPTY)
+		return issue_empty(r->member, r->sum, error);
 	return backend_cuda.add(device, r->sum, r->more, COUNT, error) && nccl->fork(comm, error) &&
 	       nccl->all_reduce(comm, r->sum, COUNT / 2, "bucket 0", error) &&
 	       nccl->fork(comm, error) &&
@@ -293,6 +307,26 @@ START_TEST(recorded_steps)
 }
 END_TEST
 
+/* They keep the communicator's streams out of the recording, which nothing would join again. */
+static void work_empty(struct member *m)
+{
+	float *memory = device_memory(m, COUNT * sizeof(float));
+	struct recorded r = {m, memory, memory, ASK_EMPTY};
+
+	m->good = replays(m, &r, 2) && sums_to(m, 10);
+	backend_cuda.release(m->device, memory);
+}
+
+START_TEST(recorded_without_values)
+{
+	const struct ranks_how how = how_of(_i);
+	struct member members[MAX_NCCL];
+
+	ranks_run(members, &how, work_empty, NULL);
+	all_good(members, "without values");
+}
+END_TEST
+
 static void work_cannot(struct member *m)
 {
 	float *memory = device_memory(m, COUNT * sizeof(float));
@@ -338,6 +372,7 @@ int main(void)
 	suite_add_tcase(suite, values);
 	tcase_set_timeout(recorded, 60);
 	tcase_add_loop_test(recorded, recorded_steps, 0, HOWS);
+	tcase_add_loop_test(recorded, recorded_without_values, 0, HOWS);
 	tcase_add_loop_test(recorded, what_cannot_be_recorded, 0, 2);
 	suite_add_tcase(suite, recorded);
 	return unit_run(suite);
