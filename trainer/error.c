@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 static void (*listener)(const struct train_error *error);
+static void (*forgetter)(void);
 
 static void escape(char *text, size_t size, const char *from)
 {
@@ -48,7 +49,14 @@ void train_device_failed(const struct train_error *error)
 		listener(error);
 }
 
-void train_device_listener(void (*notify)(const struct train_error *error))
+void train_device_recovered(void)
+{
+	if (forgetter)
+		forgetter();
+}
+
+void train_device_listener(void (*notify)(const struct train_error *error), void (*forget)(void))
 {
 	listener = notify;
+	forgetter = forget;
 }

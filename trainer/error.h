@@ -33,6 +33,8 @@ bool train_nomem(struct train_error *error, const char *what);
  * tolerated. Set the listener before any thread calls a device; NULL: none.
  */
 void train_device_failed(const struct train_error *error);
-void train_device_listener(void (*notify)(const struct train_error *error));
+/* After such a failure: the caller goes on without what failed. Calls the other listener. */
+void train_device_recovered(void);
+void train_device_listener(void (*notify)(const struct train_error *error), void (*forget)(void));
 
 #endif

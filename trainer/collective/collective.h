@@ -52,6 +52,13 @@ struct collective {
 	/* Calls between fork and join can be part of a recorded step, if every rank records them;
 	 * all ranks then run their recorded calls in the same order. */
 	bool records;
+	/* All ranks call it after they have recorded a step with calls of the communicator; `why`
+	 * is this rank's failure, or NULL. *all: each rank has a recording. Otherwise none may be
+	 * run; free all recordings with the communicator's calls, and record no more of them:
+	 * without being recorded the calls work as before. False, with the reason: this rank failed
+	 * for a reason that is not that its calls cannot be recorded. NULL if they always can. */
+	bool (*recorded)(struct communicator *comm, const struct train_error *why, bool *all,
+			 struct train_error *error);
 	bool rounds; /* rendezvous_options.sums may be VALUE_BFLOAT16; others ignore sums */
 
 	/* Set *rendezvous to NULL first. After a failure it may be incomplete while others wait

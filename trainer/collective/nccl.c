@@ -229,6 +229,26 @@ static bool open_memory(struct nccl_comm *c, struct train_error *error)
 	return c->rounded || nccl_failed(c, error);
 }
 
+static bool open_lanes(struct nccl_comm *c, struct train_error *error)
+{
+	for (int i = 0; i < c->lane_count; i++)
+		if (!open_lane(c, i, error))
+			return false;
+	return true;
+}
+
+/* Opens the lanes again, after all ranks' work: a rank that aborts would end sums of others. */
+static bool open_again(struct nccl_comm *c, struct train_error *error)
+{
+	if (!cuda_wait_stream(c->device, error))
+		return nccl_failed(c, error);
+	if (!nccl_all_gather(&c->base, NULL, NULL, 0, "the end of sums", error))
+		return false;
+	nccl_stop(c);
+	c->reopen = false;
+	return open_lanes(c, error);
+}
+
 static bool open_all(struct nccl_comm *c, struct train_error *error)
 {
 	struct rendezvous *m = c->rendezvous;
@@ -239,10 +259,8 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 	if (!open_streams(c, error) || !open_memory(c, error))
 		return false;
 	c->base.device->watch = (struct device_watch){nccl_watch, c};
-	for (int i = 0; i < c->lane_count; i++)
-		if (!open_lane(c, i, error))
-			return false;
-	return true;
+	c->open_again = open_again;
+	return open_lanes(c, error);
 }
 
 /* Waits until all work of a lane is done. */
@@ -261,7 +279,7 @@ static bool flush(struct nccl_comm *c, struct nccl_lane *lane)
  * what is freed before. */
 static void end_lanes(struct nccl_comm *c)
 {
-	bool done = c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0;
+	bool done = c->why.status == TRAIN_OK && atomic_load(&c->aborted) == 0 && !c->reopen;
 
 	for (int i = 0; done && i < c->lane_count; i++)
 		done = c->lanes[i].comm && flush(c, &c->lanes[i]);
@@ -367,5 +385,9 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 	.gather_begin = nccl_gather_begin, .gather_end = nccl_gather_end, .send = nccl_send, \
 	.receive = nccl_receive, .abort = nccl_abort
 
-const struct collective collective_nccl = {NCCL_CALLS, .records = true};
+const struct collective collective_nccl = {
+	NCCL_CALLS,
+	.records = true,
+	.recorded = nccl_recorded,
+};
 static const struct collective nccl_threads = {NCCL_CALLS};

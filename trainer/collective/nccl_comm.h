@@ -76,6 +76,10 @@ struct nccl_comm {
 	int64_t piece;                 /* values of it */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
 	struct nccl_later later;
+	/* NCCL refused a call because it was recorded. With `reopen` it also refuses all others:
+	 * the next call of all ranks opens the lanes anew. */
+	bool unrecorded, reopen;
+	bool (*open_again)(struct nccl_comm *comm, struct train_error *error);
 	struct call doing;      /* the last call */
 	struct train_error why; /* of the first failure */
 	/* Set by any thread: 1 while the reason is written, 2 when it is complete. */
@@ -116,6 +120,8 @@ bool nccl_good(struct nccl_comm *comm, struct train_error *error);
 bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error);
 /* Waits until NCCL has put all calls on the lane's stream. */
 bool nccl_settle(struct nccl_comm *comm, struct nccl_lane *lane, struct train_error *error);
+/* Whether NCCL has no failure of the lane. */
+bool nccl_lane_good(struct nccl_comm *comm, struct nccl_lane *lane);
 /* Ends NCCL's work on the device; no graph may have its operations. */
 void nccl_stop(struct nccl_comm *comm);
 
@@ -140,6 +146,9 @@ void nccl_room_free(struct nccl_comm *comm, struct nccl_room *room);
 bool nccl_fork(struct communicator *comm, struct train_error *error);
 bool nccl_join(struct communicator *comm, struct train_error *error);
 int64_t nccl_mark(struct communicator *comm);
+/* For struct collective. */
+bool nccl_recorded(struct communicator *comm, const struct train_error *why, bool *all,
+		   struct train_error *error);
 bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
 		     struct train_error *error);
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,

@@ -2,18 +2,15 @@
 /* Calls of all ranks, on the first lane's stream. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "collective/nccl_comm.h"
 
-static bool capturing(struct nccl_comm *c, bool *is, struct train_error *error)
+static bool capturing(struct nccl_comm *c, cudaStream_t stream,
+		      enum cudaStreamCaptureStatus *status, struct train_error *error)
 {
-	enum cudaStreamCaptureStatus status;
-
-	if (!NCCL_DO(c, RUNTIME, cudaStreamIsCapturing, (c->device->stream, &status), error))
-		return false;
-	*is = status != cudaStreamCaptureStatusNone;
-	return true;
+	return NCCL_DO(c, RUNTIME, cudaStreamIsCapturing, (stream, status), error);
 }
 
 static bool follow(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
@@ -31,8 +28,9 @@ struct nccl_lane *nccl_begin_beside(struct nccl_comm *c, int index, const struct
 	struct nccl_lane *lane = &c->lanes[index];
 
 	c->doing = *call;
-	if (!nccl_good(c, error))
+	if (!nccl_good(c, error) || (c->reopen && !c->open_again(c, error)))
 		return NULL;
+	c->doing = *call;
 	if (call->root < 0 || call->root >= c->base.world) {
 		nccl_refuse(c, error, "there is no rank %d, the world has %d", call->root,
 			    c->base.world);
@@ -107,11 +105,12 @@ bool nccl_join(struct communicator *comm, struct train_error *error)
 
 bool nccl_not_recorded(struct nccl_comm *c, const char *why, struct train_error *error)
 {
-	bool is;
+	enum cudaStreamCaptureStatus status;
 
-	if (!capturing(c, &is, error))
+	if (!capturing(c, c->device->stream, &status, error))
 		return false;
-	return !is || nccl_refuse(c, error, "it %s, which a step that is recorded cannot", why);
+	return status == cudaStreamCaptureStatusNone ||
+	       nccl_refuse(c, error, "it %s, which a step that is recorded cannot", why);
 }
 
 bool nccl_room(struct nccl_comm *c, struct nccl_room *room, size_t bytes, const char *what,
@@ -145,13 +144,41 @@ void nccl_room_free(struct nccl_comm *c, struct nccl_room *room)
 	device->backend->release(device, room->memory);
 }
 
+/* After a call was put on a stream that is recorded. */
+static bool still_recorded(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
+{
+	enum cudaStreamCaptureStatus status;
+
+	return capturing(c, lane->stream, &status, error) &&
+	       (status == cudaStreamCaptureStatusActive ||
+		nccl_refuse(c, error, "it ends the recording of the step"));
+}
+
+/* Waits until a call, which returned `status`, is on the lane's stream, which is `recorded` or not.
+ * After a failure no call may return, so nothing is called before it is reported. */
+static bool put(struct nccl_comm *c, struct nccl_lane *lane, enum cudaStreamCaptureStatus recorded,
+		ncclResult_t status, const char *call, struct train_error *error)
+{
+	bool is_recorded = recorded != cudaStreamCaptureStatusNone;
+
+	if (nccl_asked(c, lane, status, call, error) && nccl_settle(c, lane, error) &&
+	    (!is_recorded || still_recorded(c, lane, error)))
+		return true;
+	/* A lane that is still busy was left for another reason: a rank failed, or is late. */
+	c->unrecorded = is_recorded && !lane->busy;
+	return false;
+}
+
 static bool sum(struct nccl_comm *c, struct nccl_lane *lane, void *values, int64_t count,
 		ncclDataType_t type, struct train_error *error)
 {
-	return NCCL_ASK(c, lane, ncclAllReduce,
-			(values, values, (size_t)count, type, ncclSum, lane->comm, lane->stream),
-			error) &&
-	       nccl_settle(c, lane, error);
+	enum cudaStreamCaptureStatus recorded;
+
+	return capturing(c, lane->stream, &recorded, error) &&
+	       put(c, lane, recorded,
+		   c->calls->ncclAllReduce(values, values, (size_t)count, type, ncclSum, lane->comm,
+					   lane->stream),
+		   "ncclAllReduce", error);
 }
 
 static bool sum_piece(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
@@ -206,12 +233,69 @@ bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int r
 	const struct call call = call_of(CALL_BROADCAST, root, bytes, what);
 	struct nccl_comm *c = nccl_comm_of(comm);
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
+	enum cudaStreamCaptureStatus recorded;
 
 	if (!lane)
 		return false;
-	return bytes == 0 ||
-	       (NCCL_ASK(c, lane, ncclBroadcast,
-			 (values, values, bytes, ncclChar, root, lane->comm, lane->stream),
-			 error) &&
-		nccl_settle(c, lane, error) && nccl_end(c, lane, error));
+	return bytes == 0 || (capturing(c, lane->stream, &recorded, error) &&
+			      put(c, lane, recorded,
+				  c->calls->ncclBroadcast(values, values, bytes, ncclChar, root,
+							  lane->comm, lane->stream),
+				  "ncclBroadcast", error) &&
+			      nccl_end(c, lane, error));
+}
+
+/* What a rank reports of its recording. */
+enum recording { RECORDED, UNRECORDED, BROKEN };
+
+/* Forgets that calls failed while they were recorded. */
+static enum recording forgive(struct nccl_comm *c)
+{
+	enum recording recording = UNRECORDED;
+
+	for (int i = 0; i < c->lane_count; i++) {
+		struct nccl_lane *lane = &c->lanes[i];
+
+		lane->forked = lane->fresh = lane->busy = false;
+		if (!nccl_lane_good(c, lane))
+			recording = BROKEN;
+	}
+	c->unrecorded = false;
+	c->why = (struct train_error){.status = TRAIN_OK};
+	return recording;
+}
+
+/* The recordings of all ranks. */
+static bool gather_recordings(struct nccl_comm *c, enum recording recording, bool *all,
+			      struct train_error *error)
+{
+	unsigned char mine = (unsigned char)recording, *ranks = malloc((size_t)c->base.world);
+	bool done = ranks || train_nomem(error, "the recordings of ranks");
+
+	done = done && nccl_all_gather(&c->base, &mine, ranks, sizeof(mine), "recordings", error);
+	*all = true;
+	for (int r = 0; done && r < c->base.world; r++) {
+		*all = *all && ranks[r] == RECORDED;
+		c->reopen = c->reopen || ranks[r] == BROKEN;
+	}
+	free(ranks);
+	return done || nccl_failed(c, error);
+}
+
+/* NCCL's communicators are opened anew through the control communicator. */
+bool nccl_recorded(struct communicator *comm, const struct train_error *why, bool *all,
+		   struct train_error *error)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+	bool unrecorded = c->unrecorded;
+	enum recording recording = unrecorded ? forgive(c) : RECORDED;
+
+	if (why && unrecorded && (recording == UNRECORDED || c->control)) {
+		train_device_recovered();
+		why = NULL;
+	}
+	if (!why)
+		return gather_recordings(c, recording, all, error);
+	train_fail(error, why->status, "%s", why->text);
+	return nccl_failed(c, error);
 }

@@ -128,10 +128,18 @@ bool nccl_watch(void *comm, int64_t waited_ns, struct train_error *error)
 	if (c->control && c->control->calls->check &&
 	    !c->control->calls->check(c->control, doing(c).text, waited_ns, error))
 		return nccl_failed(c, error);
-	for (int i = 0; i < c->lane_count; i++)
+	for (int i = 0; i < c->lane_count && !c->reopen; i++)
 		if (!lane_state(c, &c->lanes[i], &state, error))
 			return false;
 	return in_time(c, waited_ns, error);
+}
+
+bool nccl_lane_good(struct nccl_comm *c, struct nccl_lane *lane)
+{
+	ncclResult_t state = ncclSuccess;
+
+	return lane->comm && c->calls->ncclCommGetAsyncError(lane->comm, &state) == ncclSuccess &&
+	       state == ncclSuccess;
 }
 
 bool nccl_settle(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)

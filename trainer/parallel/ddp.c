@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A replica per rank: each computes its part of the batch, and the sums of the gradients keep all
  * replicas alike. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "parallel/graph_segments.h"
@@ -15,7 +16,7 @@ struct ddp {
 	struct model_watch watch;
 	bool overlap;
 	struct step_graph *steps, *evaluations;
-	struct graph_segments segments; /* if the communicator cannot be recorded */
+	struct graph_segments segments; /* if the communicator is not recorded */
 	struct step_output *output;     /* of the step that is being submitted */
 };
 
@@ -51,6 +52,61 @@ static bool issue_evaluation(void *argument, const struct graph_step *step,
 	return replica_evaluate(&d->replica, step->passes, error);
 }
 
+static bool run_segments(void *argument, const struct graph_step *step, struct train_error *error)
+{
+	struct ddp *d = argument;
+	struct replica *r = &d->replica;
+	int64_t passes = step->passes, last = passes - 1;
+
+	for (int64_t pass = 0; pass < last; pass++)
+		if (!graph_segments_forward(&d->segments, pass, false, error) ||
+		    !graph_segments_backward(&d->segments, pass, passes, error))
+			return false;
+	return graph_segments_forward(&d->segments, last, false, error) &&
+	       replica_backward(r, 0, last, passes, &d->watch, error) &&
+	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
+	       graph_segments_update(&d->segments, error);
+}
+
+/* The rank that failed knows why. */
+static void remark_segments(struct ddp *d, const struct train_error *why)
+{
+	snprintf(
+		d->base.remark, sizeof(d->base.remark),
+		"steps are recorded in segments, which takes a GPU longer with small batches: %s%s",
+		why ? "" : "another rank cannot record a step with its sums", why ? why->text : "");
+}
+
+static bool recorded(void *argument, const struct train_error *why, bool *all,
+		     struct train_error *error)
+{
+	struct ddp *d = argument;
+	struct communicator *comm = d->base.comm;
+
+	if (!comm->calls->recorded(comm, why, all, error))
+		return false;
+	if (*all)
+		return true;
+	reducer_restart(d->reducer);
+	remark_segments(d, why);
+	return true;
+}
+
+static bool open_graphs(struct ddp *d, struct train_error *error)
+{
+	const struct step_graph_options steps = {
+		.device = d->replica.device,
+		.issue = issue_step,
+		.argument = d,
+		.recorded = d->base.comm->calls->recorded ? recorded : NULL,
+		.instead = run_segments,
+	};
+
+	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
+	       step_graph_open(&d->steps, &steps, error) &&
+	       replica_graph(&d->replica, &d->evaluations, issue_evaluation, d, error);
+}
+
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
 		     struct train_error *error)
 {
@@ -78,9 +134,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){.ready = ready, .argument = d->reducer};
-	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
-	       replica_graph(&d->replica, &d->steps, issue_step, d, error) &&
-	       replica_graph(&d->replica, &d->evaluations, issue_evaluation, d, error);
+	return open_graphs(d, error);
 }
 
 static void ddp_close(struct parallel *p)
@@ -96,21 +150,6 @@ static void ddp_close(struct parallel *p)
 	free(d);
 }
 
-static bool run_segments(struct ddp *d, int64_t passes, struct train_error *error)
-{
-	struct replica *r = &d->replica;
-	int64_t last = passes - 1;
-
-	for (int64_t pass = 0; pass < last; pass++)
-		if (!graph_segments_forward(&d->segments, pass, false, error) ||
-		    !graph_segments_backward(&d->segments, pass, passes, error))
-			return false;
-	return graph_segments_forward(&d->segments, last, false, error) &&
-	       replica_backward(r, 0, last, passes, &d->watch, error) &&
-	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
-	       graph_segments_update(&d->segments, error);
-}
-
 static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
 {
 	const struct graph_step step = {
@@ -120,7 +159,7 @@ static bool run_step(struct ddp *d, const struct step_input *input, struct train
 	};
 
 	return d->base.comm->calls->records ? step_graph_run(d->steps, &step, error)
-					    : run_segments(d, step.passes, error);
+					    : run_segments(d, &step, error);
 }
 
 static bool ddp_step(struct parallel *p, const struct step_input *input, struct train_error *error)

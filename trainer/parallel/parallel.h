@@ -112,6 +112,8 @@ struct parallel_calls {
 	void (*abort)(struct parallel *parallel, const struct train_error *why);
 };
 
+enum { PARALLEL_REMARK = 640 };
+
 /* The common part of the modes, which callers may read. */
 struct parallel {
 	const struct parallel_calls *calls;
@@ -126,7 +128,9 @@ struct parallel {
 	struct step_output outputs[MAX_FETCH];
 	int profiled[MAX_FETCH];  /* the number of the step in time lines, or -1 */
 	int submitted, completed; /* in all */
-	int devices;              /* of this rank, and what they hold */
+	/* For the user, after a step; the caller prints it and sets it to "". */
+	char remark[PARALLEL_REMARK];
+	int devices; /* of this rank, and what they hold */
 	struct device *device[PLACE_MAX_DEVICES];
 	int first_layer[PLACE_MAX_DEVICES], last_layer[PLACE_MAX_DEVICES];
 };

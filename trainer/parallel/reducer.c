@@ -149,8 +149,13 @@ bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *er
 	timeline_add(r->options.device, REDUCER_WAIT, at);
 	if (r->error.status != TRAIN_OK)
 		done = train_fail(error, r->error.status, "%s", r->error.text);
+	reducer_restart(r);
+	return done;
+}
+
+void reducer_restart(struct reducer *r)
+{
 	pthread_mutex_lock(&r->mutex);
 	r->ready = r->done = 0;
 	pthread_mutex_unlock(&r->mutex);
-	return done;
 }

@@ -37,5 +37,7 @@ void reducer_close(struct reducer *reducer);
 bool reducer_ready(struct reducer *reducer, int layer, struct train_error *error);
 /* Waits until all buckets are reduced. Adds the host's waiting time to *exposed_ns. */
 bool reducer_wait(struct reducer *reducer, int64_t *exposed_ns, struct train_error *error);
+/* After a recorded step failed between the two: nothing is ready. */
+void reducer_restart(struct reducer *reducer);
 
 #endif

@@ -417,7 +417,8 @@ bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *err
 bool replica_graph(const struct replica *r, struct step_graph **graph, graph_issue *issue,
 		   void *argument, struct train_error *error)
 {
-	const struct step_graph_options options = {r->device, issue, argument};
+	const struct step_graph_options options = {
+		.device = r->device, .issue = issue, .argument = argument};
 
 	return step_graph_open(graph, &options, error);
 }

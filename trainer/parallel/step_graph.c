@@ -13,6 +13,7 @@ struct recording {
 struct step_graph {
 	struct step_graph_options options;
 	struct recording *first;
+	bool abandoned; /* `instead` runs */
 };
 
 bool step_graph_open(struct step_graph **ret, const struct step_graph_options *options,
@@ -27,16 +28,22 @@ bool step_graph_open(struct step_graph **ret, const struct step_graph_options *o
 	return true;
 }
 
-void step_graph_close(struct step_graph *r)
+static void free_recordings(struct step_graph *r)
 {
-	if (!r)
-		return;
 	for (struct recording *next, *recording = r->first; recording; recording = next) {
 		next = recording->next;
 		if (recording->step)
 			r->options.device->backend->step_free(recording->step);
 		free(recording);
 	}
+	r->first = NULL;
+}
+
+void step_graph_close(struct step_graph *r)
+{
+	if (!r)
+		return;
+	free_recordings(r);
 	free(r);
 }
 
@@ -76,17 +83,36 @@ static bool run_first(struct step_graph *r, const struct graph_step *step,
 	return issue(recording, error);
 }
 
+/* Makes the recording, or abandons all. */
+static bool record(struct step_graph *r, struct recording *recording, struct train_error *error)
+{
+	struct device *device = r->options.device;
+	struct train_error why = {.status = TRAIN_OK};
+	bool done, all = true;
+
+	if (!r->options.recorded)
+		return device->backend->step_new(&recording->step, device, issue, recording, error);
+	done = device->backend->step_new(&recording->step, device, issue, recording, &why);
+	if (!r->options.recorded(r->options.argument, done ? NULL : &why, &all, error))
+		return false;
+	if (!all) {
+		free_recordings(r);
+		r->abandoned = true;
+	}
+	return true;
+}
+
 bool step_graph_run(struct step_graph *r, const struct graph_step *step, struct train_error *error)
 {
-	struct recording *recording = find(r, step);
-	struct device *device = r->options.device;
+	struct recording *recording = r->abandoned ? NULL : find(r, step);
 
-	if (!recording)
+	if (!recording && !r->abandoned)
 		return run_first(r, step, error);
-	if (step->as_is)
+	if (recording && step->as_is)
 		return issue(recording, error);
-	if (!recording->step &&
-	    !device->backend->step_new(&recording->step, device, issue, recording, error))
+	if (recording && !recording->step && !record(r, recording, error))
 		return false;
-	return device->backend->step_run(recording->step, error);
+	if (r->abandoned)
+		return r->options.instead(r->options.argument, step, error);
+	return r->options.device->backend->step_run(recording->step, error);
 }

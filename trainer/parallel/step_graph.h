@@ -8,6 +8,8 @@
  * by all together (its user guide, "Using NCCL with CUDA Graphs"). A rank does not know the passes
  * of others, which may differ from its own, but it knows the number of samples of all ranks.
  * Recordings are chosen by that number, so that all ranks do the same in each step.
+ *
+ * NCCL may refuse to be recorded. Then all ranks run other functions instead, from that step on.
  */
 #ifndef TRAIN_PARALLEL_STEP_GRAPH_H
 #define TRAIN_PARALLEL_STEP_GRAPH_H
@@ -30,6 +32,12 @@ struct step_graph_options {
 	struct device *device;
 	graph_issue *issue;
 	void *argument;
+	/* For steps with waits for other ranks; else both are NULL, and a failed recording is a
+	 * failure. recorded: a recording was made, or failed because of `why`. *all: each rank has
+	 * one. Otherwise all recordings are freed, and `instead` runs this step and later ones. */
+	bool (*recorded)(void *argument, const struct train_error *why, bool *all,
+			 struct train_error *error);
+	graph_issue *instead;
 };
 
 bool step_graph_open(struct step_graph **graph, const struct step_graph_options *options,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "run/run.h"
@@ -183,6 +184,13 @@ bool run_settle(struct run *r, int *stop, struct train_error *error)
 	return finish_gather(r, stop, error);
 }
 
+static void print_remark(struct parallel *parallel, int rank)
+{
+	if (*parallel->remark && rank == 0)
+		fprintf(stderr, "gpumap-train: remark: %s\n", parallel->remark);
+	*parallel->remark = '\0';
+}
+
 bool run_step(struct run *r, int *stop, struct train_error *error)
 {
 	bool parted = r->settings->mode == MODE_DDP;
@@ -206,6 +214,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	record(r, true);
 	done = r->parallel->calls->step(r->parallel, &input, error);
 	record(r, false);
+	print_remark(r->parallel, r->rank);
 	r->epoch_step++;
 	r->step++;
 	while (done && r->submitted - r->completed > r->ahead)

@@ -79,6 +79,16 @@ static void note(const struct train_error *why)
 		setitimer(ITIMER_REAL, &limit, NULL);
 }
 
+static void forget(void)
+{
+	const struct itimerval none = {.it_value = {.tv_sec = 0}};
+
+	setitimer(ITIMER_REAL, &none, NULL);
+	pthread_mutex_lock(&failure.mutex);
+	failure.reason = (struct train_error){.status = TRAIN_OK};
+	pthread_mutex_unlock(&failure.mutex);
+}
+
 static _Noreturn void leave(int number)
 {
 	(void)number;
@@ -178,7 +188,7 @@ bool stop_open(struct train_error *error)
 			"no thread can be started to wait for signals: %s; raise ulimit -u",
 			strerror(failed));
 	pthread_detach(thread);
-	train_device_listener(note);
+	train_device_listener(note, forget);
 	atomic_store(&opened, true);
 	return true;
 }

@@ -21,6 +21,11 @@
 
 enum { FAKE_CUDA_DEVICES = 8, FAKE_CUDA_TEXT = 400 };
 
+/* What NCCL makes of calls of a communicator that does not block, on a stream that is captured: it
+ * takes them; refuses them; refuses them and, from then on, all others; or calls something from a
+ * thread of its own that ends the capture. */
+enum fake_captured { FAKE_CAPTURES, FAKE_REFUSES, FAKE_BREAKS, FAKE_SPOILS };
+
 struct fake_cuda_options {
 	int devices;         /* 0 to FAKE_CUDA_DEVICES */
 	size_t bytes;        /* of each device's memory; 0: 1 GiB */
@@ -30,8 +35,11 @@ struct fake_cuda_options {
 	bool remote_errors;  /* ranks are notified of a communicator's abort, as over a network */
 	bool elsewhere;      /* NCCL's other ranks are in other processes, and never answer */
 	int nccl;            /* its version; 0: that of nccl.h */
-	cudaError_t count;   /* what cudaGetDeviceCount returns, if not cudaSuccess */
-	int driver;          /* its version where that fails; 0: none */
+	/* what it makes of captured calls of rank captured_rank, after the first captured_after */
+	enum fake_captured captured;
+	int captured_rank, captured_after;
+	cudaError_t count; /* what cudaGetDeviceCount returns, if not cudaSuccess */
+	int driver;        /* its version where that fails; 0: none */
 };
 
 /* Begins; there must be no other thread. Without it the first call begins with $FAKE_CUDA_DEVICES

@@ -169,7 +169,7 @@ ncclResult_t fake_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 		return ncclSuccess;
 	if (comm->world->aborted && fake.options.remote_errors)
 		*error = ncclRemoteError;
-	else if (fake.devices[comm->object.device].broken)
+	else if (comm->broken || fake.devices[comm->object.device].broken)
 		*error = ncclUnhandledCudaError;
 	comm->async = ncclSuccess;
 	return ncclSuccess;
@@ -241,6 +241,8 @@ static ncclResult_t ask(const struct nccl_op *op, ncclComm_t comm, cudaStream_t 
 					   "%s: the communicator is in progress: ask it with "
 					   "ncclCommGetAsyncError first",
 					   call);
+	if (comm->broken)
+		return ncclUnhandledCudaError;
 	if (group.depth == 0)
 		return nccl_put(comm, op, 1, stream, call);
 	if (group.count == MAX_OPS)

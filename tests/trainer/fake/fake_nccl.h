@@ -44,6 +44,7 @@ struct ncclComm {
 	int rank;
 	bool blocking, asked_once, aborted, finalized;
 	ncclResult_t async;
+	bool broken;        /* it refuses all calls */
 	int captures;       /* calls that graphs took */
 	uint64_t put, run;  /* calls that were put on streams, and of them those that were done */
 	struct work *first; /* that its streams have reached */

@@ -346,13 +346,37 @@ struct ncclComm *nccl_whose(const struct work *work)
 	return work->kind == &item_kind ? item->comm : NULL;
 }
 
+/* A captured call that is not taken. */
+static ncclResult_t refuse(struct ncclComm *comm, cudaStream_t stream)
+{
+	if (fake.options.captured == FAKE_REFUSES)
+		return ncclInvalidUsage;
+	if (fake.options.captured == FAKE_BREAKS) {
+		comm->broken = true;
+		return ncclUnhandledCudaError;
+	}
+	capture_spoil(stream->graph);
+	comm->async = ncclInProgress;
+	return ncclInProgress;
+}
+
+static bool refuses(const struct ncclComm *comm, const struct CUstream_st *stream)
+{
+	return stream->graph && !comm->blocking && fake.options.captured != FAKE_CAPTURES &&
+	       comm->rank == fake.options.captured_rank &&
+	       comm->captures >= fake.options.captured_after;
+}
+
 ncclResult_t nccl_put(struct ncclComm *comm, const struct nccl_op *ops, int count,
 		      cudaStream_t stream, const char *call)
 {
 	size_t bytes = sizeof(struct nccl_item) + (size_t)count * sizeof(*ops);
-	struct nccl_item *item = calloc(1, bytes);
+	struct nccl_item *item;
 	cudaError_t status;
 
+	if (refuses(comm, stream))
+		return refuse(comm, stream);
+	item = calloc(1, bytes);
 	if (!item)
 		abort();
 	item->comm = comm;

@@ -170,7 +170,7 @@ static struct cuda_calls *own_calls(struct device *device)
 
 	calls = *d->calls;
 	d->calls = &calls;
-	train_device_listener(count_failure);
+	train_device_listener(count_failure, NULL);
 	return &calls;
 }
 

@@ -43,7 +43,7 @@ START_TEST(the_listener_is_called)
 	train_fail(&error, TRAIN_FAILED, "GPU %d is gone", 0);
 	train_fail(&tolerated, TRAIN_FAILED, "GPU %d lacks this", 0);
 	train_device_failed(&error);
-	train_device_listener(count_failure);
+	train_device_listener(count_failure, NULL);
 	train_device_failed(&error);
 	train_device_failed(&tolerated);
 	ck_assert_int_eq(failures, 1);

@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "nccl-ranks.h"
 #include "parallel/parallel.h"
@@ -18,7 +20,9 @@ struct trainee {
 	int late_ms;       /* rank 1 comes so much later to that step */
 	/* of that step: the intervals of buckets, and how many have no length */
 	int sent, empty;
+	bool control; /* ranks have a control communicator too */
 	double losses[STEPS];
+	char remark[PARALLEL_REMARK]; /* the last */
 	struct step_output outputs[STEPS];
 	struct train_error error;
 	bool good;
@@ -69,8 +73,11 @@ static bool step(struct trainee *t, struct parallel *p, int at)
 	if (t->profile == at && t->options.rank == 1)
 		nap(t->late_ms);
 	t->outputs[at] = (struct step_output){.norm = NAN};
-	if (!p->calls->step(p, &input, &t->error) ||
-	    !p->calls->result(p, &t->outputs[at], &t->error))
+	if (!p->calls->step(p, &input, &t->error))
+		return false;
+	if (*p->remark)
+		snprintf(t->remark, sizeof(t->remark), "%s", p->remark);
+	if (!p->calls->result(p, &t->outputs[at], &t->error))
 		return false;
 	t->losses[at] = t->outputs[at].loss;
 	return true;
@@ -107,7 +114,13 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 {
 	struct rendezvous_options rendezvous = {
 		.world = world, .ranks = 1, .rank = rank, .local = 1, .timeout_ms = 200000};
+	char name[64];
 
+	snprintf(name, sizeof(name), "test-nccl-steps-%d", (int)getpid());
+	if (t->control) {
+		rendezvous.name = name;
+		rendezvous.local = world;
+	}
 	*place = (struct place){
 		.count = 1, .rank = rank, .world = world, .local_world = 1, .ranks = 1};
 	place->devices[0] = (struct place_device){.physical = rank, .logical = rank};
@@ -124,10 +137,10 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 		      "%s", t->error.text);
 }
 
-/* Runs all ranks, and returns how often recorded steps ran. `all` gets the sums of the ranks'
- * losses. */
-static uint64_t run(struct trainee *trainees, int world, const struct settings *settings,
-		    const struct trainee *how, double *all)
+/* Runs all ranks, whether they fail or not, and returns how often recorded steps ran. `all` gets
+ * the sums of the ranks' losses. */
+static uint64_t run_any(struct trainee *trainees, int world, const struct settings *settings,
+			const struct trainee *how, double *all)
 {
 	struct place places[RANKS];
 	char text[FAKE_CUDA_TEXT];
@@ -146,20 +159,34 @@ static uint64_t run(struct trainee *trainees, int world, const struct settings *
 		for (int r = 0; r < world; r++)
 			all[i] += trainees[r].losses[i];
 	}
-	for (int r = 0; r < world; r++) {
+	for (int r = 0; r < world; r++)
 		trainees[r].options.collective->leave(trainees[r].options.rendezvous);
-		ck_assert_msg(trainees[r].good, "rank %d of %d: %s", r, world,
-			      trainees[r].error.text);
-	}
 	launches = fake_cuda_made(CUDA_CALL_cudaGraphLaunch);
 	ck_assert_msg(fake_cuda_close(text), "%d ranks: %s", world, text);
 	return launches;
 }
 
+static uint64_t run(struct trainee *trainees, int world, const struct settings *settings,
+		    const struct trainee *how, double *all)
+{
+	uint64_t launches = run_any(trainees, world, settings, how, all);
+
+	for (int r = 0; r < world; r++)
+		ck_assert_msg(trainees[r].good, "rank %d of %d: %s", r, world,
+			      trainees[r].error.text);
+	return launches;
+}
+
+static void machine_of(struct fake_cuda_options options)
+{
+	options.devices = RANKS;
+	fake_cuda_open(&options);
+	setenv("NCCL_COMM_ID", "127.0.0.1:4711", 1);
+}
+
 static void machine(bool late)
 {
-	fake_cuda_open(&(struct fake_cuda_options){.devices = RANKS, .late = late});
-	setenv("NCCL_COMM_ID", "127.0.0.1:4711", 1);
+	machine_of((struct fake_cuda_options){.late = late});
 }
 
 static const struct {
@@ -213,6 +240,139 @@ START_TEST(steps_are_recorded_alike)
 }
 END_TEST
 
+/* --- ranks that NCCL does not record ------------------------------------------------------- */
+
+static const int some_steps[STEPS] = {32, 32, 32, 5, 5, 32, 5, 32, 32, 32};
+
+static const struct {
+	const char *name;
+	enum fake_captured captured;
+	int rank, after;
+	bool control;
+	const char *remarks[RANKS]; /* the ends; NULL: the training fails */
+	const char *fails;          /* the end of that rank's reason */
+} refusals[] = {
+	{"refused on a rank",
+	 FAKE_REFUSES,
+	 0,
+	 0,
+	 false,
+	 {"ncclAllReduce: invalid usage (5)", "another rank cannot record a step with its sums"},
+	 NULL},
+	{"refused on the other",
+	 FAKE_REFUSES,
+	 1,
+	 0,
+	 true,
+	 {"another rank cannot record a step with its sums", "ncclAllReduce: invalid usage (5)"},
+	 NULL},
+	/* The first kind of steps was recorded, and is given up too. */
+	{"refused later",
+	 FAKE_REFUSES,
+	 1,
+	 4,
+	 false,
+	 {"another rank cannot record a step with its sums", "ncclAllReduce: invalid usage (5)"},
+	 NULL},
+	{"ended in progress",
+	 FAKE_SPOILS,
+	 0,
+	 0,
+	 false,
+	 {"it ends the recording of the step", "another rank cannot record a step with its sums"},
+	 NULL},
+	{"broken",
+	 FAKE_BREAKS,
+	 1,
+	 0,
+	 true,
+	 {"another rank cannot record a step with its sums",
+	  "ncclAllReduce: unhandled cuda error (1)"},
+	 NULL},
+	{"broken later",
+	 FAKE_BREAKS,
+	 0,
+	 4,
+	 true,
+	 {"ncclAllReduce: unhandled cuda error (1)",
+	  "another rank cannot record a step with its sums"},
+	 NULL},
+	/* By NCCL_COMM_ID alone ranks cannot meet again. */
+	{"broken without control",
+	 FAKE_BREAKS,
+	 0,
+	 0,
+	 false,
+	 {NULL, NULL},
+	 "ncclAllReduce: unhandled cuda error (1)"},
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+/* Failed calls that would end the process soon. */
+static atomic_int noted;
+
+static void note(const struct train_error *error)
+{
+	(void)error;
+	atomic_fetch_add(&noted, 1);
+}
+
+static void forget(void)
+{
+	atomic_store(&noted, 0);
+}
+
+START_TEST(ranks_that_are_not_recorded)
+{
+	static const char *const options[] = {NULL};
+	int row = _i / 2;
+	struct command_line command;
+	struct settings settings = settings_of(options, &command);
+	struct dataset data = {.samples = 0};
+	struct trainee how = {.counts = some_steps, .profile = -1}, trainees[RANKS];
+	double recorded[STEPS], segments[STEPS];
+
+	open_data(&how, &settings, &data);
+	settings.bucket_mib = settings.first_bucket_mib = 0.001;
+	settings.mode = MODE_DDP;
+	how.control = refusals[row].control;
+	machine(false);
+	run(trainees, RANKS, &settings, &how, recorded);
+	machine_of((struct fake_cuda_options){.late = _i & 1,
+					      .captured = refusals[row].captured,
+					      .captured_rank = refusals[row].rank,
+					      .captured_after = refusals[row].after,
+					      .remote_errors = true});
+	train_device_listener(note, forget);
+	run_any(trainees, RANKS, &settings, &how, segments);
+	for (int r = 0; r < RANKS; r++) {
+		const char *remark = refusals[row].remarks[r];
+
+		ck_assert_msg(trainees[r].good == !refusals[row].fails, "%s, rank %d: %s",
+			      refusals[row].name, r, trainees[r].error.text);
+		ck_assert_msg(!remark || ends_with(trainees[r].remark, remark), "%s, rank %d: %s",
+			      refusals[row].name, r, trainees[r].remark);
+	}
+	ck_assert_msg((atomic_load(&noted) > 0) == (refusals[row].fails != NULL),
+		      "%s: %d are noted", refusals[row].name, atomic_load(&noted));
+	if (refusals[row].fails)
+		ck_assert_msg(
+			ends_with(trainees[refusals[row].rank].error.text, refusals[row].fails),
+			"%s: %s", refusals[row].name, trainees[refusals[row].rank].error.text);
+	for (int i = 0; !refusals[row].fails && i < STEPS; i++)
+		ck_assert_msg(recorded[i] == segments[i], "%s, step %d: %.17g and %.17g",
+			      refusals[row].name, i, recorded[i], segments[i]);
+	dataset_free(&data);
+	settings_free(&command);
+}
+END_TEST
+
 /* Rank 0 waits on its device: its host has put all of the step there long before. */
 START_TEST(a_profiled_step_is_measured)
 {
@@ -259,6 +419,8 @@ int main(void)
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, steps_are_recorded_alike, 0, 2 * sizeof(rows) / sizeof(*rows));
+	tcase_add_loop_test(tests, ranks_that_are_not_recorded, 0,
+			    2 * sizeof(refusals) / sizeof(*refusals));
 	tcase_add_loop_test(tests, a_profiled_step_is_measured, 0, 2);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
