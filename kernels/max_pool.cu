@@ -81,6 +81,43 @@ static __global__ void RESIDENT(6) pool_windows(const struct max_pool_args a, in
 	}
 }
 
+/* Of output place `row` in windows of 2 x 2 without a rest: the place of the window's beginning.
+ * row = line * columns + x becomes 2 line * 2 columns + 2 x. */
+static __device__ inline uint32_t even_window(uint32_t row, uint32_t columns)
+{
+	return 4 * row - 2 * (row % columns);
+}
+
+/* max_pool_even(). All of a window is loaded before the first comparison. */
+template <typename T, int WIDTH>
+static __global__ void RESIDENT(8) pool_even(const struct max_pool_args a, uint32_t units)
+{
+	uint32_t step = gridDim.x * blockDim.x, columns = (uint32_t)a.width / 2;
+	uint32_t channels = (uint32_t)a.channels, groups = channels / WIDTH;
+	uint32_t line = (uint32_t)a.width * channels;
+
+	for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < units; i += step) {
+		uint32_t row = i / groups, channel = (i - row * groups) * WIDTH;
+		const T *from =
+			(const T *)a.input + (even_window(row, columns) * channels + channel);
+		const vector<T, WIDTH> values[4] = {
+			load<T, WIDTH>(from), load<T, WIDTH>(from + channels),
+			load<T, WIDTH>(from + line), load<T, WIDTH>(from + line + channels)};
+		struct greatest<T, WIDTH> g;
+
+		g.max = values[0];
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++)
+			g.places.values[k] = 0;
+#pragma unroll
+		for (int place = 1; place < 4; place++)
+			take_greater(&g, values[place], place);
+		store((T *)a.output + i * WIDTH, g.max);
+		if (a.places)
+			store(a.places + i * WIDTH, g.places);
+	}
+}
+
 template <typename T, int WIDTH>
 static cudaError_t launch_pool_width(const struct max_pool_args *args, cudaStream_t stream)
 {
@@ -90,7 +127,9 @@ static cudaError_t launch_pool_width(const struct max_pool_args *args, cudaStrea
 
 	if (!l.blocks)
 		return cudaSuccess;
-	if (args->kernel == 2)
+	if (max_pool_even(args->batch, args->height, args->width, args->channels, args->kernel))
+		pool_even<T, WIDTH><<<l.blocks, l.threads, 0, stream>>>(*args, (uint32_t)units);
+	else if (args->kernel == 2)
 		pool_windows<T, WIDTH, 2><<<l.blocks, l.threads, 0, stream>>>(*args, units);
 	else
 		pool_windows<T, WIDTH, 0><<<l.blocks, l.threads, 0, stream>>>(*args, units);
@@ -165,6 +204,73 @@ static __global__ void RESIDENT(4) unpool_windows(const struct max_pool_backward
 		finish_columns<WIDTH>(mine, l, a.channels, a.sums, a.scratch);
 }
 
+/* What a thread reads of an output place. */
+template <typename T, int WIDTH> struct pooled {
+	vector<T, WIDTH> gradient;
+	vector<uint8_t, WIDTH> places;
+};
+
+template <typename T, int WIDTH>
+static __device__ inline struct pooled<T, WIDTH> load_pooled(const struct max_pool_backward_args &a,
+							     uint32_t at) {
+	struct pooled<T, WIDTH> p;
+
+	p.gradient = load<T, WIDTH>((const T *)a.output_gradient + at);
+	p.places = load<uint8_t, WIDTH>(a.places + at);
+	if (a.output)
+		zero_unpassed(&p.gradient, load<T, WIDTH>((const T *)a.output + at));
+	return p;
+}
+
+/* Writes a window at `to` and adds its gradients. */
+template <typename T, int WIDTH>
+static __device__ inline void give_even(T *to, uint32_t line, uint32_t channels,
+					const struct pooled<T, WIDTH> &p, float (&mine)[WIDTH])
+{
+#pragma unroll
+	for (int place = 0; place < 4; place++) {
+		vector<T, WIDTH> v = p.gradient;
+
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++)
+			if (p.places.values[k] != place)
+				set_float(&v.values[k], 0);
+		store(to + (place / 2 * line + place % 2 * channels), v);
+	}
+#pragma unroll
+	for (int k = 0; k < WIDTH; k++)
+		mine[k] += to_float(p.gradient.values[k]);
+}
+
+/* max_pool_even(). The order of the sums allows four blocks on a multiprocessor (launch_columns()),
+ * so each thread loads two rows before it writes them. */
+template <typename T, int WIDTH>
+static __global__ void RESIDENT(4) unpool_even(const struct max_pool_backward_args a,
+					       const struct launch_columns l, uint32_t rows)
+{
+	const struct column_place place = column_place(l);
+	uint32_t channels = (uint32_t)a.channels, line = (uint32_t)a.width * channels;
+	uint32_t columns = (uint32_t)a.width / 2, step = (uint32_t)place.step;
+	uint32_t column = (uint32_t)place.column, row = (uint32_t)place.row;
+	T *to = (T *)a.input_gradient;
+	float mine[WIDTH] = {0};
+
+	for (; column < channels && row < rows; row += 2 * step) {
+		bool two = row + step < rows;
+		struct pooled<T, WIDTH> first = load_pooled<T, WIDTH>(a, row * channels + column);
+		struct pooled<T, WIDTH> second =
+			two ? load_pooled<T, WIDTH>(a, (row + step) * channels + column) : first;
+
+		give_even(to + (even_window(row, columns) * channels + column), line, channels,
+			  first, mine);
+		if (two)
+			give_even(to + (even_window(row + step, columns) * channels + column), line,
+				  channels, second, mine);
+	}
+	if (a.sums)
+		finish_columns<WIDTH>(mine, l, a.channels, a.sums, a.scratch);
+}
+
 template <typename T, int WIDTH>
 static cudaError_t launch_unpool_width(const struct max_pool_backward_args *args,
 				       const struct launch_columns *l, int64_t rows,
@@ -172,7 +278,9 @@ static cudaError_t launch_unpool_width(const struct max_pool_backward_args *args
 {
 	dim3 grid(l->blocks_x, l->blocks_y);
 
-	if (args->kernel == 2)
+	if (max_pool_even(args->batch, args->height, args->width, args->channels, args->kernel))
+		unpool_even<T, WIDTH><<<grid, l->threads, 0, stream>>>(*args, *l, (uint32_t)rows);
+	else if (args->kernel == 2)
 		unpool_windows<T, WIDTH, 2><<<grid, l->threads, 0, stream>>>(*args, *l, rows);
 	else
 		unpool_windows<T, WIDTH, 0><<<grid, l->threads, 0, stream>>>(*args, *l, rows);

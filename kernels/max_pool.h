@@ -22,6 +22,15 @@ struct max_pool_args {
 	enum value_type type; /* of input and output */
 };
 
+/* Whether windows of 2 x 2 leave no rest and all elements have indices of 32 bits: the kernels have
+ * a faster form for that. Both forms give the same bits. */
+static inline int max_pool_even(int64_t batch, int32_t height, int32_t width, int32_t channels,
+				int32_t kernel)
+{
+	return kernel == 2 && height % 2 == 0 && width % 2 == 0 &&
+	       batch * height * width * channels <= INT32_MAX;
+}
+
 /*
  * Writes the gradient of the output to the places, and zero elsewhere. With `output`
  * (relu_backward) it writes only gradients whose output is above 0. output_gradient itself stays

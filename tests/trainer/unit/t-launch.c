@@ -173,6 +173,30 @@ END_TEST
 
 static const struct {
 	const char *name;
+	int64_t batch;
+	int32_t height, width, channels, kernel;
+	int even;
+} evens[] = {
+	{"convnet's", 4096, 32, 32, 64, 2, 1},
+	{"the smallest", 1, 2, 2, 1, 2, 1},
+	{"a rest below", 512, 33, 32, 64, 2, 0},
+	{"a rest at the right", 512, 32, 33, 64, 2, 0},
+	{"larger windows", 512, 32, 32, 64, 4, 0},
+	{"the most elements", 536870911, 2, 2, 1, 2, 1},
+	{"an index of more bits", 536870912, 2, 2, 1, 2, 0},
+};
+
+START_TEST(windows_without_a_rest)
+{
+	ROW_EQ_INT(evens[_i].name,
+		   max_pool_even(evens[_i].batch, evens[_i].height, evens[_i].width,
+				 evens[_i].channels, evens[_i].kernel),
+		   evens[_i].even);
+}
+END_TEST
+
+static const struct {
+	const char *name;
 	int64_t first, elements;
 	int64_t chunks, begins[4];
 } cuts[] = {
@@ -290,6 +314,7 @@ int main(void)
 	tcase_add_test(tests, any_shape_fits);
 	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));
 	tcase_add_test(tests, pooling_sums_its_output);
+	tcase_add_loop_test(tests, windows_without_a_rest, 0, sizeof(evens) / sizeof(*evens));
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
 	tcase_add_loop_test(tests, chunks_beside_the_flat_buffer, 0, ROWS(besides));
 	return unit_run(suite);
