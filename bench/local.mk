@@ -39,7 +39,8 @@ bench_train_SOURCES = bench/train.c
 bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
-EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/doctor.sh bench/gpu-peer.py bench/lease.sh bench/peer.py \
+EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/doctor.sh bench/gpu-estimate.py \
+	bench/gpu-peer.py bench/lease.sh bench/peer.py \
 	bench/ps.sh bench/results bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py bench/wake.py
 
 bench: gpumap$(EXEEXT) tests/lease/holder$(EXEEXT) $(bench_programs) $(bench_trainer) $(bench_train)

@@ -15,6 +15,7 @@ train_tests = \
 	tests/trainer/cli/cuda-faults.test \
 	tests/trainer/cli/burn.test \
 	tests/trainer/cli/cuda.test \
+	tests/trainer/cli/estimate.test \
 	tests/trainer/cli/kernel-resources.test \
 	tests/trainer/cli/modes.test \
 	tests/trainer/cli/stop.test \
