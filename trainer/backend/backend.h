@@ -280,12 +280,18 @@ struct backend {
 		      struct train_error *error);
 	bool (*read)(struct device *device, void *host, const void *from, size_t bytes,
 		     struct train_error *error);
+	/* As write, for the inputs of the next step while the device still computes: the copy waits
+	 * only for the work that was on the stream at the previous call of write_ahead, and the
+	 * stream's later work waits for the copy. */
+	bool (*write_ahead)(struct device *device, void *to, const void *host, size_t bytes,
+			    struct train_error *error);
 	bool (*copy)(struct device *device, void *to, const struct device *other, const void *from,
 		     size_t bytes, struct train_error *error);
 	bool (*zero)(struct device *device, void *to, size_t bytes, struct train_error *error);
-	/* Results without waiting: fetch puts a copy to the host on the stream, of at most
-	 * FETCH_BYTES and with at most MAX_FETCH in flight; take waits for the oldest copy and
-	 * returns it. */
+	/* Results without waiting: fetch copies them to the host after the work on the stream, at
+	 * most FETCH_BYTES and with at most MAX_FETCH in flight; take waits for the oldest copy and
+	 * returns it. Of later work only that after the next fetch waits for the copy; until then
+	 * `from` must stay unchanged. */
 	bool (*fetch)(struct device *device, const void *from, size_t bytes,
 		      struct train_error *error);
 	bool (*take)(struct device *device, void *host, size_t bytes, struct train_error *error);

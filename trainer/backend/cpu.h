@@ -80,8 +80,8 @@ void cpu_step_free(struct step *step);
 /* The entries of a backend's table that the backends of the CPU share. */
 #define CPU_DEVICE_CALLS \
 	.allocate = cpu_allocate, .allocate_zeros = cpu_allocate_zeros, .release = cpu_release, \
-	.write = cpu_write, .read = cpu_read, .copy = cpu_copy, .zero = cpu_zero, \
-	.fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, .loss = cpu_loss, \
+	.write = cpu_write, .write_ahead = cpu_write, .read = cpu_read, .copy = cpu_copy, \
+	.zero = cpu_zero, .fetch = cpu_fetch, .take = cpu_take, .add = cpu_add, .loss = cpu_loss, \
 	.data_open = cpu_data_open, .data_fills = cpu_data_fills, .data_fill = cpu_data_fill, \
 	.data_close = cpu_data_close, .optimize_new = cpu_optimize_new, \
 	.optimize_measure = cpu_optimize_measure, .optimize_norm = cpu_optimize_norm, \

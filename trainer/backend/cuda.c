@@ -136,20 +136,28 @@ static void close_events(struct cuda_device *d, const cudaEvent_t *events, int c
 			CUDA_END(d, RUNTIME, cudaEventDestroy, (events[i]));
 }
 
-/* Before an update beside backward (cuda_optimize.c), and after sums that other ranks wait for. */
+/* Of the stream that computes: before an update beside backward (cuda_optimize.c), and after sums
+ * that other ranks wait for. */
 enum { PRIORITY = -1 };
 
-static bool open_stream(struct cuda_device *d, struct train_error *error)
+static bool open_streams(struct cuda_device *d, struct train_error *error)
 {
-	if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
-		     (&d->stream, cudaStreamNonBlocking, PRIORITY), error) ||
-	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
+	cudaStream_t *const streams[] = {&d->stream, &d->inputs, &d->outputs};
+
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		if (!CUDA_DO(d, RUNTIME, cudaStreamCreateWithPriority,
+			     (streams[i], cudaStreamNonBlocking, i == 0 ? PRIORITY : 0), error))
+			return false;
+	if (!CUDA_DO(d, RUNTIME, cudaMallocHost,
 		     ((void **)&d->results, (size_t)MAX_FETCH * FETCH_BYTES), error) ||
 	    !CUDA_DO(d, RUNTIME, cudaMallocHost,
 		     ((void **)&d->writing, (size_t)CUDA_WRITES * CUDA_WRITE_BYTES), error))
 		return false;
 	return open_events(d, d->fetched, MAX_FETCH, error) &&
-	       open_events(d, d->written, CUDA_WRITES, error);
+	       open_events(d, &d->computed, 1, error) &&
+	       open_events(d, d->written, CUDA_WRITES, error) &&
+	       open_events(d, d->before_inputs, 2, error) &&
+	       open_events(d, &d->inputs_written, 1, error);
 }
 
 static void close_libraries(struct cuda_device *d)
@@ -166,21 +174,29 @@ static void cuda_close(struct device *device)
 {
 	struct cuda_device *d = own(device);
 
+	cudaStream_t streams[] = {d->stream, d->inputs, d->outputs};
+	enum { STREAMS = sizeof(streams) / sizeof(*streams) };
+
 	cuda_use_last(d);
-	if (d->stream)
-		CUDA_END(d, RUNTIME, cudaStreamSynchronize, (d->stream));
+	for (int i = 0; i < STREAMS; i++)
+		if (streams[i])
+			CUDA_END(d, RUNTIME, cudaStreamSynchronize, (streams[i]));
 	close_libraries(d);
 	cuda_marks_free(d);
 	cuda_release(device, d->workspace);
 	cuda_release(device, d->scratch);
 	close_events(d, d->fetched, MAX_FETCH);
+	close_events(d, &d->computed, 1);
 	close_events(d, d->written, CUDA_WRITES);
+	close_events(d, d->before_inputs, 2);
+	close_events(d, &d->inputs_written, 1);
 	if (d->writing)
 		CUDA_END(d, RUNTIME, cudaFreeHost, (d->writing));
 	if (d->results)
 		CUDA_END(d, RUNTIME, cudaFreeHost, (d->results));
-	if (d->stream)
-		CUDA_END(d, RUNTIME, cudaStreamDestroy, (d->stream));
+	for (int i = 0; i < STREAMS; i++)
+		if (streams[i])
+			CUDA_END(d, RUNTIME, cudaStreamDestroy, (streams[i]));
 	free(d);
 }
 
@@ -205,7 +221,7 @@ static bool cuda_open(struct device **device, const struct device_options *optio
 		free(d);
 		return false;
 	}
-	if (!describe(d, error) || !cuda_use(d, error) || !open_stream(d, error)) {
+	if (!describe(d, error) || !cuda_use(d, error) || !open_streams(d, error)) {
 		cuda_close(&d->base);
 		return false;
 	}
@@ -236,6 +252,7 @@ const struct backend backend_cuda = {
 	.allocate_zeros = cuda_allocate_zeros,
 	.release = cuda_release,
 	.write = cuda_write,
+	.write_ahead = cuda_write_ahead,
 	.read = cuda_read,
 	.copy = cuda_copy,
 	.zero = cuda_zero,

@@ -28,6 +28,8 @@ struct cuda_device {
 	bool has_bfloat16;
 	uint64_t reached; /* GPUs whose memory this one can read, a bit for each ordinal */
 	cudaStream_t stream;
+	/* For inputs and results of steps, so that a step need not wait for a copy. */
+	cudaStream_t inputs, outputs;
 	cudnnHandle_t cudnn;
 	cublasLtHandle_t cublaslt;
 
@@ -39,13 +41,17 @@ struct cuda_device {
 	/* Results in flight to the host: pinned memory, and an event for each. */
 	unsigned char *results;
 	cudaEvent_t fetched[MAX_FETCH];
-	int fetches, takes; /* counted since the device was opened */
+	int fetches, takes;   /* counted since the device was opened */
+	cudaEvent_t computed; /* what the last fetch copies */
 
 	/* Writes in flight from the host, one piece in each slot. From memory that is not pinned
 	 * CUDA would block. */
 	unsigned char *writing;
 	cudaEvent_t written[CUDA_WRITES];
 	unsigned writes; /* pieces since the device was opened */
+	/* The device's stream at the last two calls of write_ahead, and the last copy. */
+	cudaEvent_t before_inputs[2], inputs_written;
+	unsigned writes_ahead; /* calls */
 
 	struct cuda_marks *marks; /* of time lines, or NULL (cuda_stream.c) */
 };
@@ -129,6 +135,8 @@ bool cuda_try_allocate(struct cuda_device *device, size_t bytes, const char *wha
 void cuda_release(struct device *device, void *memory);
 bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 		struct train_error *error);
+bool cuda_write_ahead(struct device *device, void *to, const void *host, size_t bytes,
+		      struct train_error *error);
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
 	       struct train_error *error);
 bool cuda_copy(struct device *device, void *to, const struct device *other, const void *from,

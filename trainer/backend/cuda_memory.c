@@ -89,20 +89,34 @@ void cuda_release(struct device *device, void *memory)
 	free(block);
 }
 
+static bool transfer_on(struct cuda_device *d, cudaStream_t stream, void *to, const void *from,
+			size_t bytes, enum cudaMemcpyKind kind, struct train_error *error)
+{
+	return bytes == 0 ||
+	       (cuda_use(d, error) &&
+		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, stream), error));
+}
+
 static bool transfer(struct device *device, void *to, const void *from, size_t bytes,
 		     enum cudaMemcpyKind kind, struct train_error *error)
 {
 	struct cuda_device *d = own(device);
 
-	return bytes == 0 ||
-	       (cuda_use(d, error) &&
-		CUDA_DO(d, RUNTIME, cudaMemcpyAsync, (to, from, bytes, kind, d->stream), error));
+	return transfer_on(d, d->stream, to, from, bytes, kind, error);
+}
+
+/* Later work on `later` waits for that on `before`. */
+static bool follow(struct cuda_device *d, cudaStream_t before, cudaEvent_t event,
+		   cudaStream_t later, struct train_error *error)
+{
+	return CUDA_DO(d, RUNTIME, cudaEventRecord, (event, before), error) &&
+	       CUDA_DO(d, RUNTIME, cudaStreamWaitEvent, (later, event, 0), error);
 }
 
 /* Writes through the next slot of pinned memory, when it is free. The wait asks the device's
  * watcher. */
-static bool write_piece(struct cuda_device *d, void *to, const void *host, size_t bytes,
-			struct train_error *error)
+static bool write_piece(struct cuda_device *d, cudaStream_t stream, void *to, const void *host,
+			size_t bytes, struct train_error *error)
 {
 	unsigned slot = d->writes % CUDA_WRITES;
 	unsigned char *pinned = d->writing + (size_t)slot * CUDA_WRITE_BYTES;
@@ -111,8 +125,22 @@ static bool write_piece(struct cuda_device *d, void *to, const void *host, size_
 		return false;
 	d->writes++;
 	memcpy(pinned, host, bytes);
-	return transfer(&d->base, to, pinned, bytes, cudaMemcpyHostToDevice, error) &&
-	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->written[slot], d->stream), error);
+	return transfer_on(d, stream, to, pinned, bytes, cudaMemcpyHostToDevice, error) &&
+	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->written[slot], stream), error);
+}
+
+static bool write_on(struct cuda_device *d, cudaStream_t stream, void *to, const void *host,
+		     size_t bytes, struct train_error *error)
+{
+	if (bytes > 0 && !cuda_use(d, error))
+		return false;
+	for (size_t at = 0; at < bytes; at += CUDA_WRITE_BYTES) {
+		size_t piece = bytes - at < CUDA_WRITE_BYTES ? bytes - at : CUDA_WRITE_BYTES;
+
+		if (!write_piece(d, stream, (char *)to + at, (const char *)host + at, piece, error))
+			return false;
+	}
+	return true;
 }
 
 bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
@@ -120,15 +148,23 @@ bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
 {
 	struct cuda_device *d = own(device);
 
-	if (bytes > 0 && !cuda_use(d, error))
-		return false;
-	for (size_t at = 0; at < bytes; at += CUDA_WRITE_BYTES) {
-		size_t piece = bytes - at < CUDA_WRITE_BYTES ? bytes - at : CUDA_WRITE_BYTES;
+	return write_on(d, d->stream, to, host, bytes, error);
+}
 
-		if (!write_piece(d, (char *)to + at, (const char *)host + at, piece, error))
-			return false;
-	}
-	return true;
+/* The first call has none before it, and waits for all work. */
+bool cuda_write_ahead(struct device *device, void *to, const void *host, size_t bytes,
+		      struct train_error *error)
+{
+	struct cuda_device *d = own(device);
+	unsigned call = d->writes_ahead++;
+	cudaEvent_t before = d->before_inputs[(call ? call - 1 : 0) % 2];
+
+	return cuda_use(d, error) &&
+	       CUDA_DO(d, RUNTIME, cudaEventRecord, (d->before_inputs[call % 2], d->stream),
+		       error) &&
+	       CUDA_DO(d, RUNTIME, cudaStreamWaitEvent, (d->inputs, before, 0), error) &&
+	       write_on(d, d->inputs, to, host, bytes, error) &&
+	       follow(d, d->inputs, d->inputs_written, d->stream, error);
 }
 
 bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
@@ -200,10 +236,14 @@ bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct tr
 {
 	struct cuda_device *d = own(device);
 	int slot = d->fetches % MAX_FETCH;
+	cudaEvent_t previous = d->fetches ? d->fetched[(d->fetches - 1) % MAX_FETCH] : NULL;
 
-	if (!transfer(device, d->results + (size_t)slot * FETCH_BYTES, from, bytes,
-		      cudaMemcpyDeviceToHost, error) ||
-	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (d->fetched[slot], d->stream), error))
+	if (!cuda_use(d, error) || !follow(d, d->stream, d->computed, d->outputs, error) ||
+	    !transfer_on(d, d->outputs, d->results + (size_t)slot * FETCH_BYTES, from, bytes,
+			 cudaMemcpyDeviceToHost, error) ||
+	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (d->fetched[slot], d->outputs), error) ||
+	    (previous &&
+	     !CUDA_DO(d, RUNTIME, cudaStreamWaitEvent, (d->stream, previous, 0), error)))
 		return false;
 	d->fetches++;
 	return true;

@@ -98,6 +98,7 @@ static bool open_graphs(struct ddp *d, struct train_error *error)
 		.device = d->replica.device,
 		.issue = issue_step,
 		.argument = d,
+		.turn = &d->replica.inputs.turn,
 		.recorded = d->base.comm->calls->recorded ? recorded : NULL,
 		.instead = run_segments,
 	};

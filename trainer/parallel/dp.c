@@ -256,7 +256,7 @@ static bool gather_and_loss(struct dp *d, bool gradient, struct train_error *err
 			       .labels = pass.labels,
 			       .control = pass.control,
 			       .scaler = d->master->scaler,
-			       .result = &d->master->results->loss,
+			       .result = &replica_results(d->master)->loss,
 			       .overwrite = d->pass == 0};
 
 	for (int i = 0; i < d->count; i++)

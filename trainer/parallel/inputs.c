@@ -42,8 +42,10 @@ bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error 
 	i->host = calloc(1, all_bytes(i));
 	if (!i->host)
 		return train_nomem(error, "what a step takes");
-	i->sent = backend->allocate_zeros(i->device, all_bytes(i), "what a step takes", error);
-	if (i->sent)
+	for (int turn = 0; turn < 2; turn++)
+		i->sent[turn] = backend->allocate_zeros(i->device, all_bytes(i),
+							"what a step takes", error);
+	if (i->sent[0] && i->sent[1])
 		return true;
 	inputs_close(i);
 	return false;
@@ -51,10 +53,13 @@ bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error 
 
 void inputs_close(struct inputs *i)
 {
-	if (i->sent)
-		i->device->backend->release(i->device, i->sent);
+	for (int turn = 0; turn < 2; turn++) {
+		if (i->sent[turn])
+			i->device->backend->release(i->device, i->sent[turn]);
+		i->sent[turn] = NULL;
+	}
 	free(i->host);
-	i->host = i->sent = NULL;
+	i->host = NULL;
 }
 
 static struct inputs_pass pass_of(const struct inputs *i, unsigned char *in, int64_t pass)
@@ -73,7 +78,7 @@ struct inputs_pass inputs_host(const struct inputs *i, int64_t pass)
 
 struct inputs_pass inputs_device(const struct inputs *i, int64_t pass)
 {
-	return pass_of(i, i->sent, pass);
+	return pass_of(i, i->sent[i->turn], pass);
 }
 
 struct update_control *inputs_update_host(const struct inputs *i)
@@ -83,11 +88,12 @@ struct update_control *inputs_update_host(const struct inputs *i)
 
 struct update_control *inputs_update(const struct inputs *i)
 {
-	return (struct update_control *)(void *)i->sent;
+	return (struct update_control *)(void *)i->sent[i->turn];
 }
 
 bool inputs_send(struct inputs *i, struct train_error *error)
 {
-	return i->device->backend->write(i->device, i->sent, i->host,
-					 i->labels ? all_bytes(i) : labels_at(i), error);
+	i->turn = !i->turn;
+	return i->device->backend->write_ahead(i->device, i->sent[i->turn], i->host,
+					       i->labels ? all_bytes(i) : labels_at(i), error);
 }

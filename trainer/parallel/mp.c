@@ -196,7 +196,7 @@ static bool sums_norms(const struct mp *m)
 static bool sum_norms(struct mp *m, struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
-	float *sums = &m->replica.results->measure.found_inf;
+	float *sums = &replica_results(&m->replica)->measure.found_inf;
 	int64_t begin = timeline_begin(m->base.timeline[1]);
 
 	if (!collective_fork(comm, error) ||

@@ -116,8 +116,9 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 				      .rows = how->rows,
 				      .labels = how->first > 0 && r->has_loss};
 
-	r->results = backend->allocate_zeros(r->device, sizeof(*r->results), "results", error);
-	if (!r->results || !inputs_open(&r->inputs, &inputs, error))
+	r->all_results =
+		backend->allocate_zeros(r->device, 2 * sizeof(*r->all_results), "results", error);
+	if (!r->all_results || !inputs_open(&r->inputs, &inputs, error))
 		return false;
 	if (scales(r->options, how)) {
 		r->scaler =
@@ -187,7 +188,7 @@ void replica_close(struct replica *r)
 	if (r->test)
 		backend->data_close(r->test);
 	inputs_close(&r->inputs);
-	backend->release(r->device, r->results);
+	backend->release(r->device, r->all_results);
 	backend->release(r->device, r->sum);
 	backend->release(r->device, r->scaler);
 	if (r->model)
@@ -309,7 +310,7 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 	const struct model_loss loss = {
 		.labels = from.labels,
 		.control = from.control,
-		.result = &r->results->loss,
+		.result = &replica_results(r)->loss,
 		.gradient = gradient,
 		.scaler = r->scaler,
 		.overwrite = pass == 0,
@@ -418,7 +419,7 @@ bool replica_graph(const struct replica *r, struct step_graph **graph, graph_iss
 		   void *argument, struct train_error *error)
 {
 	const struct step_graph_options options = {
-		.device = r->device, .issue = issue, .argument = argument};
+		.device = r->device, .issue = issue, .argument = argument, .turn = &r->inputs.turn};
 
 	return step_graph_open(graph, &options, error);
 }

@@ -36,11 +36,13 @@ struct replica {
 	int64_t traced_at; /* a mark: the end of the previous operation */
 	int64_t rows;
 	bool has_loss;
-	float *sum;                   /* of the gradients of passes, NULL with one pass */
-	struct inputs inputs;         /* of a step */
-	struct step_results *results; /* on the device */
-	struct scaler *scaler;        /* on the device, where it learns in float16; else NULL */
-	int parameters;               /* of the stage, the first of which is */
+	float *sum;           /* of the gradients of passes, NULL with one pass */
+	struct inputs inputs; /* of a step */
+	/* On the device, for steps in turn, as their inputs are: those of a step are fetched while
+	 * the next one computes. */
+	struct step_results *all_results;
+	struct scaler *scaler; /* on the device, where it learns in float16; else NULL */
+	int parameters;        /* of the stage, the first of which is */
 	int first_parameter;
 	int early_layer; /* the parameters of this layer and of those after it are early; -1: none
 			  */
@@ -54,6 +56,12 @@ struct replica_rows {
 	int64_t of_all; /* of the whole step */
 	bool test;      /* labels are the test data's */
 };
+
+/* Those of the step that began last. */
+static inline struct step_results *replica_results(const struct replica *replica)
+{
+	return &replica->all_results[replica->inputs.turn];
+}
 
 /* The options are borrowed until it is closed. */
 bool replica_open(struct replica *replica, const struct parallel_options *options,

@@ -15,7 +15,7 @@ bool replica_measure(struct replica *r, struct train_error *error)
 {
 	int64_t begin = timeline_begin(r->timeline);
 
-	if (!r->device->backend->optimize_measure(r->optimize, &r->results->measure, error))
+	if (!r->device->backend->optimize_measure(r->optimize, &replica_results(r)->measure, error))
 		return false;
 	timeline_add(r->timeline, "norms", begin);
 	return true;
@@ -23,7 +23,7 @@ bool replica_measure(struct replica *r, struct train_error *error)
 
 bool replica_norm(struct replica *r, struct train_error *error)
 {
-	return r->device->backend->optimize_norm(r->optimize, &r->results->measure, error);
+	return r->device->backend->optimize_norm(r->optimize, &replica_results(r)->measure, error);
 }
 
 /* After an update that was put on the stream since `begin`. */
@@ -40,9 +40,9 @@ bool replica_learn(struct replica *r, struct train_error *error)
 
 	if (r->parameters == 0 && !r->scaler)
 		return true;
-	if (!r->device->backend->optimize_run(r->optimize, inputs_update(&r->inputs),
-					      replica_measures(r) ? &r->results->measure : NULL,
-					      error))
+	if (!r->device->backend->optimize_run(
+		    r->optimize, inputs_update(&r->inputs),
+		    replica_measures(r) ? &replica_results(r)->measure : NULL, error))
 		return false;
 	return updated(r, begin, error);
 }
@@ -76,7 +76,7 @@ enum { RESULT_BYTES = offsetof(struct step_results, measure.norms) };
 
 bool replica_fetch(struct replica *r, struct train_error *error)
 {
-	return r->device->backend->fetch(r->device, r->results, RESULT_BYTES, error);
+	return r->device->backend->fetch(r->device, replica_results(r), RESULT_BYTES, error);
 }
 
 bool replica_take(struct replica *r, struct step_output *output, struct train_error *error)

@@ -7,7 +7,7 @@ struct recording {
 	struct recording *next;
 	struct step_graph *graph;
 	struct graph_step of;
-	struct step *step; /* NULL: it was run without recording */
+	struct step *steps[2]; /* of each turn; NULL: not recorded yet */
 };
 
 struct step_graph {
@@ -32,8 +32,9 @@ static void free_recordings(struct step_graph *r)
 {
 	for (struct recording *next, *recording = r->first; recording; recording = next) {
 		next = recording->next;
-		if (recording->step)
-			r->options.device->backend->step_free(recording->step);
+		for (int turn = 0; turn < 2; turn++)
+			if (recording->steps[turn])
+				r->options.device->backend->step_free(recording->steps[turn]);
 		free(recording);
 	}
 	r->first = NULL;
@@ -78,21 +79,22 @@ static bool run_first(struct step_graph *r, const struct graph_step *step,
 
 	if (!recording)
 		return train_nomem(error, "a recorded step");
-	*recording = (struct recording){r->first, r, *step, NULL};
+	*recording = (struct recording){.next = r->first, .graph = r, .of = *step};
 	r->first = recording;
 	return issue(recording, error);
 }
 
-/* Makes the recording, or abandons all. */
-static bool record(struct step_graph *r, struct recording *recording, struct train_error *error)
+/* Makes a recording, or abandons all. */
+static bool record(struct step_graph *r, struct recording *recording, struct step **step,
+		   struct train_error *error)
 {
 	struct device *device = r->options.device;
 	struct train_error why = {.status = TRAIN_OK};
 	bool done, all = true;
 
 	if (!r->options.recorded)
-		return device->backend->step_new(&recording->step, device, issue, recording, error);
-	done = device->backend->step_new(&recording->step, device, issue, recording, &why);
+		return device->backend->step_new(step, device, issue, recording, error);
+	done = device->backend->step_new(step, device, issue, recording, &why);
 	if (!r->options.recorded(r->options.argument, done ? NULL : &why, &all, error))
 		return false;
 	if (!all) {
@@ -102,17 +104,25 @@ static bool record(struct step_graph *r, struct recording *recording, struct tra
 	return true;
 }
 
+static bool run_recorded(struct step_graph *r, struct recording *recording,
+			 const struct graph_step *step, struct train_error *error)
+{
+	struct step **made = &recording->steps[*r->options.turn];
+
+	if (!*made && !record(r, recording, made, error))
+		return false;
+	return r->abandoned ? r->options.instead(r->options.argument, step, error)
+			    : r->options.device->backend->step_run(*made, error);
+}
+
 bool step_graph_run(struct step_graph *r, const struct graph_step *step, struct train_error *error)
 {
-	struct recording *recording = r->abandoned ? NULL : find(r, step);
+	struct recording *recording;
 
-	if (!recording && !r->abandoned)
-		return run_first(r, step, error);
-	if (recording && step->as_is)
-		return issue(recording, error);
-	if (recording && !recording->step && !record(r, recording, error))
-		return false;
 	if (r->abandoned)
 		return r->options.instead(r->options.argument, step, error);
-	return r->options.device->backend->step_run(recording->step, error);
+	recording = find(r, step);
+	if (!recording)
+		return run_first(r, step, error);
+	return step->as_is ? issue(recording, error) : run_recorded(r, recording, step, error);
 }

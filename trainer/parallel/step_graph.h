@@ -32,6 +32,7 @@ struct step_graph_options {
 	struct device *device;
 	graph_issue *issue;
 	void *argument;
+	const int *turn; /* the memory that the step has (inputs.h), which a recording is for */
 	/* For steps with waits for other ranks; else both are NULL, and a failed recording is a
 	 * failure. recorded: a recording was made, or failed because of `why`. *all: each rank has
 	 * one. Otherwise all recordings are freed, and `instead` runs this step and later ones. */

@@ -31,6 +31,45 @@ START_TEST(operations_are_the_reference)
 }
 END_TEST
 
+/* As steps do, which take turns with two inputs and two results; the host waits for none:
+ * results[turn] = 2 inputs[turn]. */
+START_TEST(copies_beside_the_stream)
+{
+	enum { STEPS = MAX_FETCH };
+	const struct backend *cuda = &backend_cuda;
+	const struct device_options options = {.logical = 0};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+	float *inputs, *results, taken;
+	bool good;
+
+	cuda_test_begin();
+	ck_assert_msg(cuda->open(&device, &options, &error), "%s", error.text);
+	inputs = cuda->allocate(device, 128, "a test", &error);
+	results = cuda->allocate(device, 128, "a test", &error);
+	good = inputs && results;
+	for (int step = 0; good && step < STEPS; step++) {
+		float input = (float)step + 1, *from = inputs + step % 2 * 16;
+		float *to = results + step % 2 * 16;
+
+		good = cuda->write_ahead(device, from, &input, sizeof(input), &error) &&
+		       cuda->zero(device, to, sizeof(*to), &error) &&
+		       cuda->add(device, to, from, 1, &error) &&
+		       cuda->add(device, to, from, 1, &error) &&
+		       cuda->fetch(device, to, sizeof(*to), &error);
+	}
+	for (int step = 0; good && step < STEPS; step++) {
+		good = cuda->take(device, &taken, sizeof(taken), &error);
+		ck_assert_float_eq(taken, 2 * ((float)step + 1));
+	}
+	ck_assert_msg(good, "%s", error.text);
+	cuda->release(device, inputs);
+	cuda->release(device, results);
+	cuda->close(device);
+	cuda_test_end("copies");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cuda-ops");
@@ -39,5 +78,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, operations_are_the_reference, 0, TYPES * CASES);
+	tcase_add_test(tests, copies_beside_the_stream);
 	return unit_run(suite);
 }

@@ -2,6 +2,7 @@
 /* Collective nccl on pretended GPUs: what its calls do, as they are and in a recorded step. */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "kernels/add.h"
@@ -360,6 +361,45 @@ START_TEST(what_cannot_be_recorded)
 }
 END_TEST
 
+/* --- beside work that waits ------------------------------------------------------------------- */
+
+static atomic_bool inputs_written;
+
+/* Rank 1 comes to the sum when rank 0 has seen that inputs were copied while its stream waited. The
+ * last write needs a slot of pinned memory, and so the end of a copy. */
+static void work_ahead(struct member *m)
+{
+	enum { ALL = CUDA_WRITES * CUDA_WRITE_BYTES };
+	unsigned char *host = calloc(1, ALL), *memory = device_memory(m, ALL + 16);
+	float *sum = device_memory(m, sizeof(float));
+	bool first = m->rank == 0;
+
+	while (!first && !atomic_load(&inputs_written))
+		nap(1);
+	m->good =
+		backend_cuda.zero(m->device, sum, sizeof(*sum), &m->error) &&
+		(!first || backend_cuda.write_ahead(m->device, memory + ALL, host, 1, &m->error)) &&
+		BETWEEN(m, nccl->all_reduce(m->comm, sum, 1, "values", &m->error)) &&
+		(!first || backend_cuda.write_ahead(m->device, memory, host, ALL, &m->error)) &&
+		(!first || backend_cuda.write(m->device, memory + ALL, host, 1, &m->error));
+	atomic_store(&inputs_written, true);
+	m->good = m->good && backend_cuda.finish(m->device, &m->error);
+	backend_cuda.release(m->device, sum);
+	backend_cuda.release(m->device, memory);
+	free(host);
+}
+
+START_TEST(inputs_do_not_wait)
+{
+	const struct ranks_how how = {.world = 2, .late = _i, .timeout_ms = 20000};
+	struct member members[MAX_NCCL];
+
+	atomic_store(&inputs_written, false);
+	ranks_run(members, &how, work_ahead, NULL);
+	all_good(members, "inputs");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("nccl");
@@ -374,6 +414,7 @@ int main(void)
 	tcase_add_loop_test(recorded, recorded_steps, 0, HOWS);
 	tcase_add_loop_test(recorded, recorded_without_values, 0, HOWS);
 	tcase_add_loop_test(recorded, what_cannot_be_recorded, 0, 2);
+	tcase_add_loop_test(recorded, inputs_do_not_wait, 0, 2);
 	suite_add_tcase(suite, recorded);
 	return unit_run(suite);
 }
