@@ -22,6 +22,7 @@
 #include "kernels/bias_gradient.h"
 #include "kernels/busy.h"
 #include "kernels/convert.h"
+#include "kernels/convolution_pool.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gradient_measure.h"
 #include "kernels/input_fill.h"

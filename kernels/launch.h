@@ -22,8 +22,8 @@ enum {
 	/* the greatest number of blocks whose sums the last block adds */
 	LAUNCH_MAX_SUMMED = 4 * 132,
 	LAUNCH_ROWS_OF_THREAD = 2,
-	LAUNCH_VECTOR_BYTES = 16, /* bytes that a thread loads at a time */
-	KERNEL_TICKET_BYTES = 16, /* at the beginning of scratch, to find the last block */
+	LAUNCH_VECTOR_BYTES = 16,  /* bytes that a thread loads at a time */
+	KERNEL_TICKET_BYTES = 128, /* at the beginning of scratch, to find last blocks */
 };
 
 struct launch {

@@ -8,6 +8,7 @@ kernels_files = \
 	kernels/busy.c kernels/busy.h \
 	kernels/control.h \
 	kernels/convert.c kernels/convert.h \
+	kernels/convolution_pool.c kernels/convolution_pool.h \
 	kernels/cross_entropy.c kernels/cross_entropy.h \
 	kernels/flat_chunk.c kernels/flat_chunk.h \
 	kernels/gradient_measure.c kernels/gradient_measure.h \
@@ -27,12 +28,14 @@ kernels_files = \
 kernels_cuda = \
 	kernels/columns.cuh \
 	kernels/device.cuh \
+	kernels/mma.cuh \
 	kernels/scaler.cuh \
 	kernels/add.cu \
 	kernels/addition.cu \
 	kernels/bias_gradient.cu \
 	kernels/busy.cu \
 	kernels/convert.cu \
+	kernels/convolution_pool.cu \
 	kernels/cross_entropy.cu \
 	kernels/gradient_measure.cu \
 	kernels/input_fill.cu \

@@ -17,7 +17,7 @@
 
 #include "emulated-watch.h"
 
-enum { WORKERS = 3, WARP = 32, MAX_THREADS = 1024, STACK_BYTES = 128 * 1024 };
+enum { WORKERS = 3, WARP = EMULATED_WARP, MAX_THREADS = 1024, STACK_BYTES = 128 * 1024 };
 
 enum state { RUNS, AT_BLOCK, AT_WARP, AT_SHUFFLE, AT_SHUFFLED, ENDED };
 
@@ -62,6 +62,7 @@ struct worker {
 	char begin, end;
 	char in, out; /* of fences: what others did before, and what was done here */
 	unsigned long long slots[MAX_THREADS];
+	unsigned words[MAX_THREADS][EMULATED_WORDS];
 };
 
 struct launched {
@@ -147,20 +148,43 @@ void __syncwarp(void)
 	meet(w, &w->warps[w->current / WARP], &w->fibers[w->current].warp_barriers, AT_WARP);
 }
 
+static void want_warp(const struct worker *w, const char *what)
+{
+	if (w->current / WARP * WARP + WARP > w->launch->threads)
+		fail(what);
+}
+
 unsigned long long emulated_shuffle(unsigned mask, unsigned long long bits, int from)
 {
 	struct worker *w = here;
 	unsigned warp = w->current / WARP * WARP;
 	unsigned long long *slots = &w->slots[warp];
 
-	if (mask != 0xffffffff || warp + WARP > w->launch->threads)
+	if (mask != 0xffffffff)
 		fail("a shuffle among fewer than a warp is not emulated");
+	want_warp(w, "a shuffle among fewer than a warp is not emulated");
 	slots[w->current % WARP] = bits;
 	to_scheduler(w, AT_SHUFFLE);
 	if (from < WARP)
 		bits = slots[from];
 	to_scheduler(w, AT_SHUFFLED);
 	return bits;
+}
+
+/* Word by word: detectors would take a copy of memory for one by the thread. */
+void emulated_gather(const unsigned *own, int count, unsigned *all)
+{
+	struct worker *w = here;
+	unsigned warp = w->current / WARP * WARP;
+	volatile unsigned *slots = w->words[w->current];
+
+	want_warp(w, "a product by fewer than a warp is not emulated");
+	for (int i = 0; i < count; i++)
+		slots[i] = own[i];
+	to_scheduler(w, AT_SHUFFLE);
+	for (int i = 0; i < WARP * count; i++)
+		all[i] = ((volatile unsigned *)w->words[warp + i / count])[i % count];
+	to_scheduler(w, AT_SHUFFLED);
 }
 
 /* Not by memset: detectors would take it for a write of the thread. */

@@ -70,6 +70,50 @@ template <typename T> static inline T __shfl_xor_sync(unsigned mask, T x, int bi
 	return emulated_shuffle_of(mask, x, (int)threadIdx.x % 32 ^ bits);
 }
 
+/* `count` words of each lane of the warp, at most EMULATED_WORDS, in the order of the lanes. As a
+ * shuffle it orders nothing else. */
+enum { EMULATED_WARP = 32, EMULATED_WORDS = 6 };
+void emulated_gather(const unsigned *own, int count, unsigned *all);
+
+/* Value n of those that lie in pairs in words, the first in the lower half. */
+template <typename T> static inline float emulated_half(const unsigned *words, int n)
+{
+	unsigned short bits = (unsigned short)(words[n / 2] >> 16 * (n % 2));
+	T value;
+
+	memcpy((void *)&value, &bits, sizeof(value));
+	return (float)value;
+}
+
+/* mma.cuh, which has the places of rows and columns. */
+template <typename T>
+static inline void multiply(float (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+			    const float (&add)[4])
+{
+	const unsigned own[EMULATED_WORDS] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+	unsigned all[EMULATED_WARP][EMULATED_WORDS];
+	int lane = (int)threadIdx.x % EMULATED_WARP;
+
+#ifdef WATCH_VALUES
+	__msan_check_mem_is_initialized(own, sizeof(own));
+#endif
+	emulated_gather(own, EMULATED_WORDS, all[0]);
+	for (int i = 0; i < 4; i++) {
+		int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+		double sum = (double)add[i];
+
+		for (int k = 0; k < 16; k++) {
+			int has = k % 8 / 2; /* which of the four lanes of a row or a column */
+			float x = emulated_half<T>(&all[row % 8 * 4 + has][row / 8 + k / 8 * 2],
+						   k % 2);
+			float y = emulated_half<T>(&all[column * 4 + has][4 + k / 8], k % 2);
+
+			sum += (double)x * (double)y;
+		}
+		sums[i] = (float)sum;
+	}
+}
+
 static inline unsigned __umulhi(unsigned a, unsigned b)
 {
 	return (unsigned)((unsigned long long)a * b >> 32);

@@ -101,6 +101,42 @@ static void list_convert(const struct lister *l, const struct convert_args *a)
 	list(l, a->to, bytes_of(a->to_type, a->count), value_bytes(a->to_type), true);
 }
 
+/* Of a convolution that pools: the bytes of its input, and the values of its output. */
+static int64_t convolved_bytes(enum value_type type, int64_t batch, int32_t height, int32_t width)
+{
+	return bytes_of(type, batch * height * width * CONVOLUTION_POOL_PIXEL);
+}
+
+static int64_t pooled_values(int64_t batch, int32_t height, int32_t width, int32_t out)
+{
+	return batch * (height / 2) * (width / 2) * convolution_pool_padded(out);
+}
+
+static void list_convolution_pool(const struct lister *l, const struct convolution_pool_args *a)
+{
+	int64_t outputs = pooled_values(a->batch, a->height, a->width, a->out);
+
+	reads(l, a->input, convolved_bytes(a->type, a->batch, a->height, a->width));
+	list(l, a->weight, 4 * (int64_t)a->out * a->channels * 9, 4, false);
+	list(l, a->bias, 4 * (int64_t)a->out, 4, false);
+	writes(l, a->output, bytes_of(a->type, outputs));
+	writes(l, a->places, outputs / 4);
+}
+
+static void list_convolution_pool_backward(const struct lister *l,
+					   const struct convolution_pool_backward_args *a)
+{
+	int64_t outputs = pooled_values(a->batch, a->height, a->width, a->out);
+
+	reads(l, a->input, convolved_bytes(a->type, a->batch, a->height, a->width));
+	reads(l, a->output_gradient, bytes_of(a->type, outputs));
+	reads(l, a->output, bytes_of(a->type, outputs));
+	reads(l, a->places, outputs / 4);
+	list(l, a->weight_gradient, 4 * (int64_t)a->out * a->channels * 9, 4, true);
+	list(l, a->bias_gradient, 4 * (int64_t)a->out, 4, true);
+	scratches(l, a->scratch, convolution_pool_backward_scratch(a));
+}
+
 static void list_scaler(const struct lister *l, const struct scaler *scaler, bool writes)
 {
 	if (scaler)

@@ -59,6 +59,50 @@ static cudaError_t run_convert(void *const *m, cudaStream_t stream)
 	return cu.kernel_convert(&args, stream);
 }
 
+enum { POOLED = ROWS * (SIDE / 2) * (SIDE / 2), WEIGHTS = COLUMNS * CHANNELS * 9 };
+
+static cudaError_t run_convolution_pool(void *const *m, cudaStream_t stream)
+{
+	struct convolution_pool_args args = {.input = m[0],
+					     .weight = m[1],
+					     .bias = m[2],
+					     .output = m[3],
+					     .places = m[4],
+					     .batch = ROWS,
+					     .height = SIDE,
+					     .width = SIDE,
+					     .channels = CHANNELS,
+					     .out = COLUMNS,
+					     .type = VALUE_BFLOAT16};
+
+	return cu.kernel_convolution_pool(&args, stream);
+}
+
+/* The arguments of convolution_pool_backward: what it reads, then what it writes. */
+static struct convolution_pool_backward_args convolution_backward(void *const *m)
+{
+	return (struct convolution_pool_backward_args){.input = m[0],
+						       .output_gradient = m[1],
+						       .output = m[2],
+						       .places = m[3],
+						       .weight_gradient = m[4],
+						       .bias_gradient = m[5],
+						       .scratch = m[6],
+						       .batch = ROWS,
+						       .height = SIDE,
+						       .width = SIDE,
+						       .channels = CHANNELS,
+						       .out = COLUMNS,
+						       .type = VALUE_BFLOAT16};
+}
+
+static cudaError_t run_convolution_pool_backward(void *const *m, cudaStream_t stream)
+{
+	struct convolution_pool_backward_args args = convolution_backward(m);
+
+	return cu.kernel_convolution_pool_backward(&args, stream);
+}
+
 static cudaError_t run_cross_entropy(void *const *m, cudaStream_t stream)
 {
 	struct cross_entropy_args args = {.logits = m[0],
@@ -195,7 +239,7 @@ static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 		(size), NULL, 0 \
 	}
 
-/* The scratch of cross_entropy and max_pool_backward is known when the program runs. */
+/* The scratch of each kernel is known when the program runs. */
 static struct kernel kernels[] = {
 	{"add", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
 	{"addition",
@@ -207,6 +251,16 @@ static struct kernel kernels[] = {
 	 {ZEROS(2 * ROWS * COLUMNS), ZEROS(2 * ROWS * COLUMNS), ZEROS(4 * COLUMNS), ZEROS(0)},
 	 run_bias_gradient},
 	{"convert", 2, {ZEROS(4 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_convert},
+	{"convolution_pool",
+	 5,
+	 {ZEROS(2 * PIXELS * PADDED), ZEROS(4 * WEIGHTS), ZEROS(4 * COLUMNS),
+	  ZEROS(2 * POOLED * COLUMNS), ZEROS(POOLED *COLUMNS / 4)},
+	 run_convolution_pool},
+	{"convolution_pool_backward",
+	 7,
+	 {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * POOLED * COLUMNS), ZEROS(2 * POOLED * COLUMNS),
+	  ZEROS(POOLED *COLUMNS / 4), ZEROS(4 * WEIGHTS), ZEROS(4 * COLUMNS), ZEROS(0)},
+	 run_convolution_pool_backward},
 	{"cross_entropy",
 	 7,
 	 {ZEROS(2 * ROWS * COLUMNS), HOLDS(labels), HOLDS(pass), ZEROS(sizeof(struct loss_result)),
@@ -253,6 +307,7 @@ static void complete(struct kernel *kernel)
 {
 	static void *const none[MAX];
 	struct max_pool_backward_args pool = pool_backward(none);
+	struct convolution_pool_backward_args convolution = convolution_backward(none);
 	struct piece *last = &kernel->of[kernel->pieces - 1];
 
 	chunks[0] = (struct chunk){.first = 0, .count = CHUNK_ELEMENTS};
@@ -261,6 +316,8 @@ static void complete(struct kernel *kernel)
 		return;
 	if (kernel->run == run_bias_gradient)
 		last->bytes = bias_gradient_scratch(ROWS, COLUMNS, VALUE_BFLOAT16);
+	else if (kernel->run == run_convolution_pool_backward)
+		last->bytes = convolution_pool_backward_scratch(&convolution);
 	else if (kernel->run == run_cross_entropy)
 		last->bytes = cross_entropy_scratch(ROWS, 5);
 	else if (kernel->run == run_gradient_measure)

@@ -31,6 +31,7 @@ train_programs = \
 	tests/trainer/unit/t-graph \
 	tests/trainer/unit/t-init \
 	tests/trainer/unit/t-kernels \
+	tests/trainer/unit/t-kernels-convolution \
 	tests/trainer/unit/t-kernels-pass \
 	tests/trainer/unit/t-kernels-pool \
 	tests/trainer/unit/t-kernels-update \
@@ -188,6 +189,12 @@ tests_trainer_unit_t_kernels_SOURCES = tests/trainer/unit/t-kernels.c \
 tests_trainer_unit_t_kernels_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_kernels_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_kernels_LDADD = $(train_ldadd)
+
+tests_trainer_unit_t_kernels_convolution_SOURCES = tests/trainer/unit/t-kernels-convolution.c \
+	tests/trainer/unit/kernels.h tests/unit/unit.h
+tests_trainer_unit_t_kernels_convolution_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_kernels_convolution_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_kernels_convolution_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_kernels_pass_SOURCES = tests/trainer/unit/t-kernels-pass.c \
 	tests/trainer/unit/kernels.h tests/unit/unit.h

@@ -197,6 +197,74 @@ END_TEST
 
 static const struct {
 	const char *name;
+	int64_t batch;
+	int32_t height, width, channels, out;
+	int32_t rows, of_image;
+	unsigned blocks_x, blocks_y, summed;
+} convolution_cases[] = {
+	{"conv1 of 4096", 4096, 32, 32, 3, 64, 16, 1, 264, 1, 17},
+	{"conv1 of 512", 512, 32, 32, 3, 64, 16, 1, 264, 1, 17},
+	{"conv1 of 32", 32, 32, 32, 3, 64, 4, 4, 128, 1, 8},
+	{"conv1 of one sample", 1, 32, 32, 3, 64, 4, 4, 4, 1, 1},
+	{"a rest at the end", 300, 29, 31, 3, 64, 14, 1, 264, 1, 17},
+	{"rows of a large image", 1000, 224, 224, 3, 64, 4, 28, 264, 1, 17},
+	{"no batch", 0, 32, 32, 3, 64, 4, 4, 1, 1, 1},
+	{"many channels", 4096, 32, 32, 3, 1024, 16, 1, 16, 16, 1},
+	{"the widest", 1, 40, 680, 3, 8, 1, 20, 20, 1, 2},
+};
+
+START_TEST(pieces_of_images)
+{
+	const char *name = convolution_cases[_i].name;
+	struct convolution_pool_launch l =
+		convolution_pool_launch(convolution_cases[_i].batch, convolution_cases[_i].height,
+					convolution_cases[_i].width, convolution_cases[_i].channels,
+					convolution_cases[_i].out);
+
+	ck_assert(convolution_pool_has(convolution_cases[_i].height, convolution_cases[_i].width,
+				       convolution_cases[_i].channels, convolution_cases[_i].out,
+				       VALUE_BFLOAT16));
+	ROW_EQ_INT(name, l.rows, convolution_cases[_i].rows);
+	ROW_EQ_INT(name, l.of_image, convolution_cases[_i].of_image);
+	ROW_EQ_INT(name, l.pieces, convolution_cases[_i].batch * l.of_image);
+	ROW_EQ_INT(name, l.blocks_x, convolution_cases[_i].blocks_x);
+	ROW_EQ_INT(name, l.blocks_y, convolution_cases[_i].blocks_y);
+	ROW_EQ_INT(name, l.summed, convolution_cases[_i].summed);
+	ck_assert(convolution_pool_tile(l.rows, convolution_cases[_i].width,
+					convolution_cases[_i].channels) <= CONVOLUTION_POOL_TILE);
+}
+END_TEST
+
+/* Each number of blocks whose sums one adds has its ticket. */
+START_TEST(tickets_of_a_convolution_suffice)
+{
+	for (int32_t out = 1; out <= CONVOLUTION_POOL_MAX_OUT; out++)
+		for (int64_t batch = 1; batch < 600; batch += 7) {
+			struct convolution_pool_launch l =
+				convolution_pool_launch(batch, 32, 32, 3, out);
+
+			ck_assert_msg((1 + l.blocks_y * l.summed) * sizeof(unsigned) <=
+					      KERNEL_TICKET_BYTES,
+				      "%d channels of %d samples: %u times %u sums", (int)out,
+				      (int)batch, l.blocks_y, l.summed);
+		}
+}
+END_TEST
+
+START_TEST(other_convolutions_are_not_there)
+{
+	ck_assert(convolution_pool_has(2, 2, 1, 1, VALUE_FLOAT16));
+	ck_assert(!convolution_pool_has(32, 32, 3, 64, VALUE_FLOAT32));
+	ck_assert(!convolution_pool_has(1, 32, 3, 64, VALUE_FLOAT16));
+	ck_assert(!convolution_pool_has(32, 1, 3, 64, VALUE_FLOAT16));
+	ck_assert(!convolution_pool_has(32, 32, 4, 64, VALUE_FLOAT16));
+	ck_assert(!convolution_pool_has(32, 32, 3, CONVOLUTION_POOL_MAX_OUT + 1, VALUE_FLOAT16));
+	ck_assert(!convolution_pool_has(32, 681, 3, 64, VALUE_FLOAT16));
+}
+END_TEST
+
+static const struct {
+	const char *name;
 	int64_t first, elements;
 	int64_t chunks, begins[4];
 } cuts[] = {
@@ -315,6 +383,10 @@ int main(void)
 	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));
 	tcase_add_test(tests, pooling_sums_its_output);
 	tcase_add_loop_test(tests, windows_without_a_rest, 0, sizeof(evens) / sizeof(*evens));
+	tcase_add_loop_test(tests, pieces_of_images, 0,
+			    sizeof(convolution_cases) / sizeof(*convolution_cases));
+	tcase_add_test(tests, tickets_of_a_convolution_suffice);
+	tcase_add_test(tests, other_convolutions_are_not_there);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
 	tcase_add_loop_test(tests, chunks_beside_the_flat_buffer, 0, ROWS(besides));
 	return unit_run(suite);
