@@ -302,6 +302,15 @@ struct backend {
 	/* Planning. On failure *op is untouched. */
 	bool (*convolution)(struct op **op, struct device *device, const struct op_shape *shape,
 			    struct train_error *error);
+	/* A convolution of data with ReLU, and the max-pooling that alone reads it, as one
+	 * operation: info.input is the convolution's, info.output the pooling's. pool->input is not
+	 * used. *op: NULL if the backend has none for them, or if the two operations take less
+	 * time. The call itself is NULL where there are none at all. forward: input, weight, bias
+	 * -> output, workspace. backward_weights: input, output, output_gradient, workspace ->
+	 * weight_gradient, bias_gradient. */
+	bool (*convolution_pool)(struct op **op, struct device *device,
+				 const struct op_shape *convolution, const struct op_shape *pool,
+				 struct train_error *error);
 	bool pool_sums; /* backward_data of a pooling with relu_backward leaves in bias_gradient the
 			 * sums of what it writes, by channel, where that is not NULL */
 	bool (*max_pool)(struct op **op, struct device *device, const struct op_shape *shape,

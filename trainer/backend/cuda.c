@@ -260,6 +260,7 @@ const struct backend backend_cuda = {
 	.take = cuda_take,
 	.add = cuda_add,
 	.convolution = cuda_convolution,
+	.convolution_pool = cuda_convolution_pool,
 	.max_pool = cuda_max_pool,
 	.addition = cuda_addition,
 	.linear = cuda_linear,

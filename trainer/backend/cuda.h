@@ -224,6 +224,9 @@ void cuda_captures_unlock(void);
 
 bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,
 		      struct train_error *error);
+bool cuda_convolution_pool(struct op **op, struct device *device,
+			   const struct op_shape *convolution, const struct op_shape *pool,
+			   struct train_error *error);
 bool cuda_linear(struct op **op, struct device *device, const struct op_shape *shape,
 		 struct train_error *error);
 bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,

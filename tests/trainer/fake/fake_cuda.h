@@ -31,6 +31,7 @@ struct fake_cuda_options {
 	size_t bytes;        /* of each device's memory; 0: 1 GiB */
 	bool late;           /* work is done when the host waits for it */
 	bool simulated_time; /* events measure the times of the tables alone, not this machine's */
+	const char *slow;    /* a kernel that takes a second; NULL: none */
 	bool no_peers;       /* devices do not reach each other's memory */
 	bool remote_errors;  /* ranks are notified of a communicator's abort, as over a network */
 	bool elsewhere;      /* NCCL's other ranks are in other processes, and never answer */

@@ -331,6 +331,15 @@ static void list_update_begin(const struct lister *l, const struct update_begin_
 	list_scaler(l, a->scaler, true);
 }
 
+/* Kernels take no simulated time, except one of a test. */
+static void take_time(const struct work *work)
+{
+	const char *slow = fake.options.slow;
+
+	if (slow && strcmp(work->kind->name, slow) == 0)
+		fake.devices[work->device].ms += 1000;
+}
+
 #define KERNEL(kernel, args_struct) \
 	static void touches_##kernel(const struct work *work, struct touches *touches) \
 	{ \
@@ -342,6 +351,7 @@ static void list_update_begin(const struct lister *l, const struct update_begin_
 	static void run_##kernel(struct work *work) \
 	{ \
 		reference_##kernel((const void *)work->data); \
+		take_time(work); \
 	} \
 \
 	static const struct work_kind kind_##kernel = { \

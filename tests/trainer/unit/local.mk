@@ -79,6 +79,7 @@ train_programs += \
 	tests/trainer/unit/t-cuda-linear \
 	tests/trainer/unit/t-cuda-load \
 	tests/trainer/unit/t-cuda-ops \
+	tests/trainer/unit/t-cuda-pooled \
 	tests/trainer/unit/t-cuda-steps
 if HAVE_NCCL
 train_programs += \
@@ -518,13 +519,18 @@ tests_trainer_unit_t_cuda_ops_SOURCES = tests/trainer/unit/t-cuda-ops.c \
 tests_trainer_unit_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_ops_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_ops_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_cuda_pooled_SOURCES = tests/trainer/unit/t-cuda-pooled.c \
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
+tests_trainer_unit_t_cuda_pooled_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_trainer_unit_t_cuda_pooled_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_cuda_pooled_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_steps_SOURCES = tests/trainer/unit/t-cuda-steps.c \
 	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
 tests_trainer_unit_t_cuda_steps_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_steps_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_steps_LDADD = tests/trainer/fake/libfake-cuda.la $(train_settings_ldadd) \
 	-lpthread
-# The same on a GPU, by tests/gpu/run-all train.
+# t-cuda-ops on a GPU, by tests/gpu/run-all train.
 EXTRA_PROGRAMS += tests/trainer/unit/t-cuda-gpu
 gpu_tests += tests/trainer/unit/t-cuda-gpu
 tests_trainer_unit_t_cuda_gpu_SOURCES = tests/trainer/unit/t-cuda-ops.c \
