@@ -155,11 +155,11 @@ struct model_watch {
 bool model_backward(struct model *model, int slot, const struct model_watch *watch,
 		    struct train_error *error);
 
-/* Calls `done` after each operation that a pass puts on the stream, with the name of its layer and
- * the operation: "prepare", "forward", "backward weights", "backward data", "loss" (the last
- * layer's), and for a conversion, with the layer after it (at the end the last one), "convert" and
- * "convert back"; where several layers read one, "add gradients" and "copy gradient", with the
- * layer that gives the gradient. NULL: stops. */
+/* Calls `done` after each operation that a pass puts on the stream, with the name of its layer (the
+ * convolution's, if it computes the pooling too) and the operation: "prepare", "forward", "backward
+ * weights", "backward data", "loss" (the last layer's), and for a conversion, with the layer after
+ * it (at the end the last one), "convert" and "convert back"; where several layers read one, "add
+ * gradients" and "copy gradient", with the layer that gives the gradient. NULL: stops. */
 void model_trace(struct model *model,
 		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
 

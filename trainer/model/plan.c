@@ -16,7 +16,7 @@ static int node_of(const struct model *m, int layer)
 {
 	int node = layer < 0 ? -1 : m->count - 1;
 
-	while (node >= 0 && m->nodes[node].layer != layer)
+	while (node >= 0 && m->nodes[node].layer != layer && m->nodes[node].pooling != layer)
 		node--;
 	return node;
 }
@@ -27,6 +27,7 @@ static struct node *add_node(struct model *m, struct op *op, int layer, const in
 
 	node->op = op;
 	node->layer = layer;
+	node->pooling = -1;
 	node->inputs = inputs;
 	memcpy(node->from, from, (size_t)inputs * sizeof(*from));
 	return node;
@@ -70,17 +71,24 @@ static bool layer_reads(const struct model *m, int layer, int read)
 	return false;
 }
 
-/* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
-static bool pooled_next(const struct model *m, int layer)
+/* The pooling of this stage that alone reads a layer; -1: there is none. */
+static int pooling_of(const struct model *m, int layer)
 {
-	int readers = 0, poolings = 0;
+	int readers = 0, pooling = -1;
 
 	for (int i = layer + 1; i < m->spec->count; i++)
 		if (in_stage(m, i) && layer_reads(m, i, layer)) {
 			readers++;
-			poolings += m->spec->layers[i].kind == LAYER_MAX_POOL;
+			if (m->spec->layers[i].kind == LAYER_MAX_POOL)
+				pooling = i;
 		}
-	return readers == 1 && poolings == 1;
+	return readers == 1 ? pooling : -1;
+}
+
+/* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
+static bool pooled_next(const struct model *m, int layer)
+{
+	return pooling_of(m, layer) >= 0;
 }
 
 static bool plan_op(struct op **op, struct model *m, int index, const struct op_shape *shape,
@@ -169,34 +177,86 @@ static struct op_shape shape_of(const struct model *m, int index)
 	return shape;
 }
 
-static bool add_layer(struct model *m, int index, struct train_error *error)
+/* Adds the operation of a layer, after the conversions that it needs. NULL: it is freed. */
+static struct node *add_op(struct model *m, struct op *op, int index, const struct op_shape *shape,
+			   struct train_error *error)
 {
 	const struct layer_shape *at = &m->shapes.layers[index];
-	const struct op_shape shape = shape_of(m, index);
-	int before = node_of(m, at->from[0]), from[LAYER_MAX_INPUTS];
+	int from[LAYER_MAX_INPUTS];
 	struct node *node;
-	struct op *op;
 
-	if (!plan_op(&op, m, index, &shape, error))
-		return false;
 	place_samples(m, &op->info.input);
 	for (int k = 0; k < at->inputs; k++) {
 		from[k] = node_of(m, at->from[k]);
 		if (!convert_to(m, &from[k], &op->info.input, error)) {
 			op_free(op);
-			return false;
+			return NULL;
 		}
 	}
 	node = add_node(m, op, index, from, at->inputs);
+	if (at->parameters >= 0) {
+		node->weight = shape->weight_offset;
+		node->bias = shape->bias_offset;
+	}
+	return node;
+}
+
+static bool add_layer(struct model *m, int index, struct train_error *error)
+{
+	const struct layer_shape *at = &m->shapes.layers[index];
+	const struct op_shape shape = shape_of(m, index);
+	int before = node_of(m, at->from[0]);
+	struct node *node;
+	struct op *op;
+
+	if (!plan_op(&op, m, index, &shape, error))
+		return false;
+	node = add_op(m, op, index, &shape, error);
+	if (!node)
+		return false;
 	node->reads_output = shape.relu_backward;
 	node->sums = pools_relu(m, index) && pool_leaves_bias(m, at->from[0]);
 	if (node->sums)
 		node->bias = m->nodes[before].bias;
-	if (at->parameters >= 0) {
-		node->weight = shape.weight_offset;
-		node->bias = shape.bias_offset;
-	}
 	return true;
+}
+
+/* Adds a convolution of data and the pooling after it as one operation, if the backend has one for
+ * them; else it adds nothing. */
+static bool add_with_pooling(struct model *m, int index, bool *added, struct train_error *error)
+{
+	const struct backend *backend = m->device->backend;
+	const struct op_shape shape = shape_of(m, index);
+	int pooling = pooling_of(m, index);
+	struct op_shape pool;
+	struct node *node;
+	struct op *op;
+
+	*added = false;
+	if (!backend->convolution_pool || m->spec->layers[index].kind != LAYER_CONVOLUTION ||
+	    !shape.relu || !shape.no_backward_data || pooling < 0)
+		return true;
+	pool = shape_of(m, pooling);
+	if (!backend->convolution_pool(&op, m->device, &shape, &pool, error))
+		return false;
+	if (!op)
+		return true;
+	node = add_op(m, op, index, &shape, error);
+	if (!node)
+		return false;
+	node->reads_output = true;
+	node->pooling = pooling;
+	*added = true;
+	return true;
+}
+
+/* Adds a layer, unless the operation of an earlier one computes it too. */
+static bool add_unless_added(struct model *m, int index, struct train_error *error)
+{
+	bool added = node_of(m, index) >= 0;
+
+	return added ||
+	       (add_with_pooling(m, index, &added, error) && (added || add_layer(m, index, error)));
 }
 
 /* The stage's input is the output of one layer, or samples. */
@@ -235,7 +295,7 @@ static bool plan_layers(struct model *m, struct train_error *error)
 			continue;
 		if (m->count == 0)
 			find_input(m, i);
-		if (!add_layer(m, i, error))
+		if (!add_unless_added(m, i, error))
 			return name_layer(m, i, error);
 	}
 	last = m->count - 1;

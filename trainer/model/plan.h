@@ -18,7 +18,8 @@ enum gradient_giving {
 /* An operation of the stage: a live layer, or a conversion for some of them. */
 struct node {
 	struct op *op;
-	int layer;                  /* -1: a conversion */
+	int layer;   /* -1: a conversion */
+	int pooling; /* the layer after it that the operation computes too; -1: none */
 	int from[LAYER_MAX_INPUTS]; /* the nodes that it reads; -1: the stage's input */
 	int inputs;                 /* 2: an addition */
 	enum gradient_giving gives[LAYER_MAX_INPUTS];

@@ -520,7 +520,8 @@ tests_trainer_unit_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_ops_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_ops_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_pooled_SOURCES = tests/trainer/unit/t-cuda-pooled.c \
-	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h \
+	tests/trainer/unit/numbers.c tests/trainer/unit/stage.h $(fake_headers)
 tests_trainer_unit_t_cuda_pooled_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_pooled_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_pooled_LDADD = $(fake_ldadd)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A convolution of data and its pooling as one operation of a simulated GPU: which ones are, and
- * when that is chosen. */
+/* A convolution of data and its pooling as one operation of a simulated GPU: which ones are, when
+ * that is chosen, and that a model computes the same as on the reference backend. */
 #include "config.h"
 
 #include "backend/cuda.h"
 #include "cuda-test.h"
 #include "inject.h"
+#include "stage.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
@@ -284,6 +285,251 @@ START_TEST(each_call_may_fail)
 }
 END_TEST
 
+/* --- a model */
+
+/* Sums of the convolution and gradients of its output are exact in the type (stage_half()), so all
+ * that both backends compute up to there is equal. */
+static const struct row {
+	const char *name;
+	int batch, channels, height, width, out;
+} rows[] = {
+	{"CIFAR-10", 2, 3, 32, 32, 64},
+	{"a rest at the end", 3, 3, 7, 9, 11},
+	{"one window", 1, 1, 2, 2, 1},
+	{"two channels", 2, 2, 4, 6, 24},
+};
+
+enum { CLASSES = 4 };
+
+struct trained {
+	char text[400]; /* what was traced */
+	int64_t count;  /* of gradients: weights, then the bias of the convolution */
+	double *gradients, *logits;
+};
+
+static void trace(void *argument, const char *layer, const char *what)
+{
+	struct trained *t = argument;
+	size_t n = strlen(t->text);
+
+	if (strncmp(what, "convert", 7) != 0 && strcmp(what, "prepare") != 0)
+		snprintf(t->text + n, sizeof(t->text) - n, "%s %s, ", layer, what);
+}
+
+static bool ready(void *argument, int layer, struct train_error *error)
+{
+	struct trained *t = argument;
+	size_t n = strlen(t->text);
+
+	(void)error;
+	snprintf(t->text + n, sizeof(t->text) - n, "[%d] ", layer);
+	return true;
+}
+
+static void write_values(struct model *m, void *to, enum value_type type, const double *values,
+			 int64_t count)
+{
+	struct device *device = model_device(m);
+	struct train_error error = {.status = TRAIN_OK};
+	void *host = calloc((size_t)count, value_bytes(type));
+
+	ck_assert_ptr_nonnull(host);
+	for (int64_t i = 0; i < count; i++)
+		value_set(type, host, i, values[i]);
+	ck_assert(device->backend->write(device, to, host, (size_t)count * value_bytes(type),
+					 &error));
+	free(host);
+}
+
+/* Of samples: in PyTorch's order, or as the GPU wants them. */
+static void write_input(struct model *m)
+{
+	const struct layout *l = model_input_layout(m);
+	int64_t places = l->height * l->width, pitch = l->order ? 8 : l->channels;
+	int64_t count = l->batch * places * pitch;
+	double *values = calloc((size_t)count, sizeof(*values));
+
+	ck_assert_ptr_nonnull(values);
+	for (int64_t i = 0; i < layout_values(l); i++) {
+		int64_t p = i % places, c = i / places % l->channels;
+		int64_t n = i / places / l->channels;
+
+		values[l->order ? (n * places + p) * pitch + c : i] = stage_half(i, 2);
+	}
+	write_values(m, model_input(m, 0), l->type, values, count);
+	free(values);
+}
+
+static void write_halves(struct model *m, void *to, enum value_type type, int64_t count,
+			 uint32_t seed)
+{
+	double *values = malloc((size_t)count * sizeof(*values));
+
+	ck_assert_ptr_nonnull(values);
+	for (int64_t i = 0; i < count; i++)
+		values[i] = stage_half(i, seed);
+	write_values(m, to, type, values, count);
+	free(values);
+}
+
+static void set_parameters(struct model *m)
+{
+	const struct model_shapes *shapes = model_shapes_of(m);
+	struct train_error error = {.status = TRAIN_OK};
+
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		int64_t count = shapes->parameters[p].elements;
+		float *host = malloc((size_t)count * sizeof(*host));
+
+		ck_assert_ptr_nonnull(host);
+		for (int64_t i = 0; i < count; i++)
+			host[i] = (float)stage_half(i, 10 + (uint32_t)p);
+		ck_assert(model_write(m, model_values(m), p, host, &error));
+		free(host);
+	}
+}
+
+static double *fetch_gradient(struct model *m, int parameter, double *to)
+{
+	int64_t count = model_shapes_of(m)->parameters[parameter].elements;
+	struct train_error error = {.status = TRAIN_OK};
+	float *host = malloc((size_t)count * sizeof(*host));
+
+	ck_assert_ptr_nonnull(host);
+	ck_assert(model_read(m, model_gradients(m), parameter, host, &error));
+	for (int64_t i = 0; i < count; i++)
+		to[i] = (double)host[i];
+	free(host);
+	return to + count;
+}
+
+static void fetch_results(struct model *m, enum value_type type, struct trained *t)
+{
+	const struct model_shapes *shapes = model_shapes_of(m);
+	int64_t logits = (int64_t)(model_output_bytes(m) / value_bytes(type));
+	struct device *device = model_device(m);
+	struct train_error error = {.status = TRAIN_OK};
+	void *host = malloc(model_output_bytes(m));
+
+	t->count = shapes->parameters[0].elements + shapes->parameters[1].elements;
+	t->gradients = malloc((size_t)t->count * sizeof(double));
+	t->logits = malloc((size_t)logits * sizeof(double));
+	ck_assert(host && t->gradients && t->logits);
+	fetch_gradient(m, 1, fetch_gradient(m, 0, t->gradients));
+	ck_assert(device->backend->read(device, host, model_output(m, 0), model_output_bytes(m),
+					&error));
+	for (int64_t i = 0; i < logits; i++)
+		t->logits[i] = value_get(type, host, i);
+	free(host);
+}
+
+static struct trained trained(const struct row *row, struct device *device, enum value_type type)
+{
+	const struct layer layers[] = {
+		{.name = "conv",
+		 .kind = LAYER_CONVOLUTION,
+		 .out = row->out,
+		 .kernel = 3,
+		 .pad = 1,
+		 .relu = true},
+		{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
+		{.name = "fc", .kind = LAYER_LINEAR, .out = CLASSES},
+	};
+	const struct model_spec spec = {row->name, row->channels, row->height, row->width,
+					3,         layers};
+	const struct model_options options = {
+		.batch = row->batch, .slots = 1, .type = type, .last = 2};
+	struct trained t = {.text = ""};
+	const struct model_watch watch = {.ready = ready, .argument = &t};
+	struct train_error error = {.status = TRAIN_OK};
+	struct model *m;
+
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	model_trace(m, trace, &t);
+	set_parameters(m);
+	write_input(m);
+	ck_assert_msg(model_prepare(m, false, &error) && model_forward(m, 0, &error), "%s",
+		      error.text);
+	write_halves(m, model_output_gradient(m), type, (int64_t)row->batch * CLASSES, 3);
+	ck_assert_msg(model_backward(m, 0, &watch, &error), "%s", error.text);
+	fetch_results(m, type, &t);
+	model_close(m);
+	device->backend->close(device);
+	return t;
+}
+
+static void expect_close(const char *name, const char *what, const double *got, const double *want,
+			 int64_t count, double tolerance)
+{
+	for (int64_t i = 0; i < count; i++)
+		ck_assert_msg(fabs(got[i] - want[i]) <= tolerance * fabs(want[i]),
+			      "%s: %s %lld is %g, not %g", name, what, (long long)i, got[i],
+			      want[i]);
+}
+
+static void trained_free(struct trained *t)
+{
+	free(t->gradients);
+	free(t->logits);
+}
+
+/* As one operation, and as two, which round the gradients of the filters. */
+START_TEST(models_are_the_reference)
+{
+	const struct row *row = &rows[_i / 4];
+	bool together = _i % 2;
+	enum value_type type = _i / 2 % 2 ? VALUE_BFLOAT16 : VALUE_FLOAT16;
+	struct trained want = trained(row, opened(&backend_reference, false), type), got;
+
+	fake_cuda_open(&(struct fake_cuda_options){.devices = 1,
+						   .simulated_time = true,
+						   .slow = together ? NULL : "convolution_pool"});
+	got = trained(row, opened(&backend_cuda, false), type);
+	ROW_EQ_STR(row->name, got.text,
+		   together ? "conv forward, fc forward, fc backward weights, [2] "
+			      "fc backward data, conv backward weights, [0] "
+			    : want.text);
+	expect_close(row->name, "logit", got.logits, want.logits, (int64_t)row->batch * CLASSES,
+		     0x1p-7);
+	expect_close(row->name, "gradient", got.gradients, want.gradients, got.count,
+		     together ? 0 : 0x1p-7);
+	trained_free(&want);
+	trained_free(&got);
+	cuda_test_end(row->name);
+}
+END_TEST
+
+/* A stage that ends between the two has the convolution alone. */
+START_TEST(stages_may_end_between_them)
+{
+	const struct layer layers[] = {
+		{.name = "conv",
+		 .kind = LAYER_CONVOLUTION,
+		 .out = 8,
+		 .kernel = 3,
+		 .pad = 1,
+		 .relu = true},
+		{.name = "pool", .kind = LAYER_MAX_POOL, .kernel = 2},
+		{.name = "fc", .kind = LAYER_LINEAR, .out = CLASSES},
+	};
+	const struct model_spec spec = {"cut", 3, 8, 8, 3, layers};
+	const struct model_options options = {.batch = 2, .slots = 1, .type = VALUE_BFLOAT16};
+	struct train_error error = {.status = TRAIN_OK};
+	struct device *device;
+	struct model *m;
+
+	cuda_test_begin();
+	device = opened(&backend_cuda, true);
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
+	ck_assert_uint_eq(model_output_bytes(m), 2 * 8 * 8 * 8 * 2);
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error));
+	ck_assert_uint_eq(fake_cuda_made(CUDA_CALL_kernel_convolution_pool), 0);
+	model_close(m);
+	backend_cuda.close(device);
+	cuda_test_end("cut");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cuda-pooled");
@@ -295,5 +541,7 @@ int main(void)
 	tcase_add_test(tests, shapes_are_measured_once);
 	tcase_add_loop_test(tests, others_are_two_operations, 0, ROWS(others));
 	tcase_add_loop_test(tests, each_call_may_fail, 0, 2);
+	tcase_add_loop_test(tests, models_are_the_reference, 0, 4 * ROWS(rows));
+	tcase_add_test(tests, stages_may_end_between_them);
 	return unit_run(suite);
 }
