@@ -213,6 +213,7 @@ libtrainer_la_SOURCES += \
 	trainer/collective/nccl_gather.c \
 	trainer/collective/nccl_p2p.c \
 	trainer/collective/nccl_place.c \
+	trainer/collective/nccl_recorded.c \
 	trainer/collective/nccl_wait.c
 endif
 libtrainer_la_CPPFLAGS += $(CUDA_BACKEND_CPPFLAGS)

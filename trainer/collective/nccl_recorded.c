@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether all ranks have recorded a step, and how they go on if NCCL could not. */
+#include <stdlib.h>
+
+#include "collective/nccl_comm.h"
+
+/* What a rank reports of its recording. */
+enum recording { RECORDED, UNRECORDED, BROKEN };
+
+/* Forgets that calls failed while they were recorded. */
+static enum recording forgive(struct nccl_comm *c)
+{
+	enum recording recording = UNRECORDED;
+
+	for (int i = 0; i < c->lane_count; i++) {
+		struct nccl_lane *lane = &c->lanes[i];
+
+		lane->forked = lane->fresh = lane->busy = false;
+		if (!nccl_lane_good(c, lane))
+			recording = BROKEN;
+	}
+	c->unrecorded = false;
+	c->why = (struct train_error){.status = TRAIN_OK};
+	return recording;
+}
+
+/* The recordings of all ranks. */
+static bool gather_recordings(struct nccl_comm *c, enum recording recording, bool *all,
+			      struct train_error *error)
+{
+	unsigned char mine = (unsigned char)recording, *ranks = malloc((size_t)c->base.world);
+	bool done = ranks || train_nomem(error, "the recordings of ranks");
+
+	done = done && nccl_all_gather(&c->base, &mine, ranks, sizeof(mine), "recordings", error);
+	*all = true;
+	for (int r = 0; done && r < c->base.world; r++) {
+		*all = *all && ranks[r] == RECORDED;
+		c->reopen = c->reopen || ranks[r] == BROKEN;
+	}
+	free(ranks);
+	return done || nccl_failed(c, error);
+}
+
+/* NCCL's communicators are opened anew through the control communicator. */
+bool nccl_recorded(struct communicator *comm, const struct train_error *why, bool *all,
+		   struct train_error *error)
+{
+	struct nccl_comm *c = nccl_comm_of(comm);
+	bool unrecorded = c->unrecorded;
+	enum recording recording = unrecorded ? forgive(c) : RECORDED;
+
+	if (why && unrecorded && (recording == UNRECORDED || c->control)) {
+		train_device_recovered();
+		why = NULL;
+	}
+	if (!why)
+		return gather_recordings(c, recording, all, error);
+	train_fail(error, why->status, "%s", why->text);
+	return nccl_failed(c, error);
+}
