@@ -30,6 +30,7 @@ kernels_cuda = \
 	kernels/device.cuh \
 	kernels/mma.cuh \
 	kernels/scaler.cuh \
+	kernels/softmax.cuh \
 	kernels/add.cu \
 	kernels/addition.cu \
 	kernels/bias_gradient.cu \
