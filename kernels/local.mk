@@ -17,6 +17,7 @@ kernels_files = \
 	kernels/kernels.h \
 	kernels/launch.h \
 	kernels/launchers.h \
+	kernels/linear_loss.c kernels/linear_loss.h \
 	kernels/max_pool.c kernels/max_pool.h \
 	kernels/philox.h \
 	kernels/references.h \
@@ -40,6 +41,7 @@ kernels_cuda = \
 	kernels/cross_entropy.cu \
 	kernels/gradient_measure.cu \
 	kernels/input_fill.cu \
+	kernels/linear_loss.cu \
 	kernels/max_pool.cu \
 	kernels/relu_backward.cu \
 	kernels/reorder.cu \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials of kernels of a pass: batches, pooling and the loss. */
+/* Trials of kernels of a pass: batches, pooling, the loss, and the last layer with it. */
 #include "kernels-trial.h"
 
 #define F32 VALUE_FLOAT32
@@ -384,23 +384,35 @@ static const struct shape losses[] = {
 	 .large = true},
 };
 
+static void add_labels(struct trial *t, int32_t classes)
+{
+	int64_t count = t->shape->n;
+	int32_t *labels = add_buffer(t, "labels", (size_t)count * sizeof(*labels))->at[HOST];
+
+	for (int64_t i = 0; i < count; i++) /* -1 and `classes` are no classes */
+		labels[i] = (int32_t)(random_u32(&t->random) % (unsigned)(classes + 2)) - 1;
+}
+
+static void add_result(struct trial *t)
+{
+	struct buffer *b = add_buffer(t, "result", sizeof(struct loss_result));
+
+	*(struct loss_result *)b->at[HOST] = (struct loss_result){10, 3};
+	add_view(b, (struct view){.count = 1, .type = VALUE_FLOAT64, .closeness = ROUNDED});
+	add_view(b, (struct view){.offset = sizeof(double), .count = 2, .integers = true});
+}
+
 static void prepare_loss(struct trial *t)
 {
 	const struct shape *s = t->shape;
 	int64_t count = s->n * s->b;
 	struct buffer *b = add_values(t, "logits", s->type, count, s->flags & BAD);
-	int32_t *labels;
 
 	if (s->flags & IN_PLACE)
 		add_view(b, (struct view){.count = count, .type = s->type, .closeness = ROUNDED});
-	labels = add_buffer(t, "labels", (size_t)s->n * sizeof(*labels))->at[HOST];
-	for (int64_t i = 0; i < s->n; i++) /* -1 and a are no classes */
-		labels[i] = (int32_t)(random_u32(&t->random) % (unsigned)(s->a + 2)) - 1;
+	add_labels(t, s->a);
 	add_control(t, s->c);
-	b = add_buffer(t, "result", sizeof(struct loss_result));
-	*(struct loss_result *)b->at[HOST] = (struct loss_result){10, 3};
-	add_view(b, (struct view){.count = 1, .type = VALUE_FLOAT64, .closeness = ROUNDED});
-	add_view(b, (struct view){.offset = sizeof(double), .count = 2, .integers = true});
+	add_result(t);
 	add_output(t, "gradient", s->type, s->flags & (NO_GRADIENT | IN_PLACE) ? 0 : count,
 		   ROUNDED);
 	add_scratch(t, cross_entropy_scratch(s->n, s->a));
@@ -432,3 +444,187 @@ static cudaError_t run_loss(struct trial *t, enum place place)
 
 const struct kernel_test test_cross_entropy = {"cross_entropy", SHAPES(losses), prepare_loss,
 					       run_loss};
+
+enum { HAS_RELU = 1, NO_INPUT_GRADIENT = 2, NO_SUMS = 16 };
+
+/* n: batch, a: classes, b: features, c: rows that count, d: values before weights in their memory
+ * and floats before gradients. SCALED and BAD as above. */
+static const struct shape last_layers[] = {
+	{.name = "no batch", .n = 0, .a = 10, .b = 40, .c = 0},
+	{.name = "no rows", .n = 5, .a = 10, .b = 40, .c = 0, .type = BF16},
+	{.name = "one value", .n = 1, .a = 1, .b = 1, .c = 1},
+	{.name = "two classes", .n = 32, .a = 2, .b = 7, .c = 32, .type = BF16, .flags = HAS_RELU},
+	{.name = "float", .n = 32, .a = 10, .b = 64, .c = 31, .flags = HAS_RELU},
+	{.name = "float, unaligned", .n = 33, .a = 10, .b = 64, .c = 33, .d = 1},
+	{.name = "fp16, scaled",
+	 .n = 32,
+	 .a = 10,
+	 .b = 512,
+	 .c = 32,
+	 .type = F16,
+	 .flags = HAS_RELU | SCALED},
+	{.name = "a whole tile", .n = 64, .a = 16, .b = 40, .c = 64, .type = BF16},
+	{.name = "more rows than a tile",
+	 .n = 65,
+	 .a = 16,
+	 .b = 40,
+	 .c = 65,
+	 .type = BF16,
+	 .flags = HAS_RELU},
+	{.name = "17 classes", .n = 32, .a = 17, .b = 33, .c = 32, .type = BF16},
+	{.name = "33 classes",
+	 .n = 257,
+	 .a = 33,
+	 .b = 56,
+	 .c = 257,
+	 .type = F16,
+	 .flags = HAS_RELU},
+	{.name = "64 classes", .n = 31, .a = 64, .b = 72, .c = 40, .type = BF16, .d = 3},
+	{.name = "64 classes, float", .n = 70, .a = 64, .b = 40, .c = 70, .flags = HAS_RELU},
+	{.name = "wide",
+	 .n = 40,
+	 .a = 14,
+	 .b = 1000,
+	 .c = 40,
+	 .type = BF16,
+	 .flags = HAS_RELU | OVERWRITES},
+	{.name = "two blocks of rows",
+	 .n = 257,
+	 .a = 10,
+	 .b = 96,
+	 .c = 250,
+	 .flags = HAS_RELU | OVERWRITES},
+	{.name = "wider than the blocks", .n = 150, .a = 3, .b = 17000, .c = 150, .type = BF16},
+	{.name = "without input gradients",
+	 .n = 100,
+	 .a = 10,
+	 .b = 48,
+	 .c = 100,
+	 .type = BF16,
+	 .flags = NO_INPUT_GRADIENT},
+	{.name = "without sums",
+	 .n = 20,
+	 .a = 10,
+	 .b = 48,
+	 .c = 20,
+	 .type = BF16,
+	 .flags = HAS_RELU | NO_SUMS},
+	{.name = "not finite", .n = 50, .a = 10, .b = 24, .c = 50, .flags = HAS_RELU | BAD},
+	{.name = "not finite, bf16",
+	 .n = 130,
+	 .a = 5,
+	 .b = 16,
+	 .c = 130,
+	 .type = BF16,
+	 .flags = BAD},
+	{.name = "fc2 of 32",
+	 .n = 32,
+	 .a = 10,
+	 .b = 512,
+	 .c = 32,
+	 .type = BF16,
+	 .flags = HAS_RELU,
+	 .large = true},
+	{.name = "fc2 of 512",
+	 .n = 512,
+	 .a = 10,
+	 .b = 512,
+	 .c = 512,
+	 .type = BF16,
+	 .flags = HAS_RELU,
+	 .large = true},
+	{.name = "fc2 of 4096",
+	 .n = 4096,
+	 .a = 10,
+	 .b = 512,
+	 .c = 4096,
+	 .type = BF16,
+	 .flags = HAS_RELU,
+	 .large = true},
+};
+
+/* Weights and biases so small that no class takes all of softmax, and with so few bits that logits
+ * are exact in any order of sums: they then round alike. */
+static void add_small(struct trial *t, const char *name, int64_t count)
+{
+	const struct shape *s = t->shape;
+	void *values = add_values(t, name, s->type, count + s->d, s->flags & BAD)->at[HOST];
+	int32_t root = 1;
+
+	while (root * root < s->b)
+		root *= 2;
+	for (int64_t i = 0; i < count + s->d; i++)
+		value_set(s->type, values, i, value_get(s->type, values, i) / (4 * root));
+}
+
+/* The `d` floats before the sums stay as they were. */
+static void add_sums(struct trial *t, const char *name, int64_t count, double summed)
+{
+	int32_t before = t->shape->d;
+	struct buffer *b = add_buffer(t, name, (size_t)(count + before) * sizeof(float));
+
+	add_view(b, (struct view){.count = before, .integers = true});
+	add_view(b, (struct view){.offset = (size_t)before * sizeof(float),
+				  .count = count,
+				  .closeness = SUMMED,
+				  .summed = summed});
+}
+
+static void prepare_last_layer(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	int64_t inputs = s->n * s->b, weights = (int64_t)s->a * s->b;
+	bool has_gradient = inputs > 0 && !(s->flags & NO_INPUT_GRADIENT);
+
+	add_values(t, "input", s->type, inputs, s->flags & BAD);
+	add_small(t, "weight", weights);
+	add_small(t, "bias", s->a);
+	add_labels(t, s->a);
+	add_control(t, s->c);
+	add_result(t);
+	add_output(t, "gradient", s->type, s->n * s->a, ROUNDED);
+	add_sums(t, "weight gradient", weights, (double)s->n);
+	add_sums(t, "bias gradient", s->a, (double)s->n);
+	add_output(t, "input gradient", s->type, has_gradient ? inputs : 0, SUMMED_ROUNDED)
+		->views[0]
+		.summed = s->a;
+	if (has_gradient && !(s->flags & NO_SUMS))
+		add_sums(t, "input sums", s->b, (double)s->n * s->a);
+	else
+		add_buffer(t, "input sums", 0);
+	add_scratch(t, linear_loss_scratch(s->n, s->b, s->a));
+	add_scaler(t, 8);
+	t->moved = (double)(has_gradient ? 2 * inputs : inputs) * (double)value_bytes(s->type) +
+		   (double)weights * (double)(value_bytes(s->type) + sizeof(float));
+}
+
+static cudaError_t run_last_layer(struct trial *t, enum place place)
+{
+	const struct shape *s = t->shape;
+	const struct linear_loss_args args = {
+		.input = at(t, 0, place),
+		.weight = at_value(t, 1, place, s->type, s->d),
+		.bias = at_value(t, 2, place, s->type, s->d),
+		.labels = at(t, 3, place),
+		.control = at(t, 4, place),
+		.result = at(t, 5, place),
+		.gradient = at(t, 6, place),
+		.weight_gradient = at_value(t, 7, place, F32, s->d),
+		.bias_gradient = at_value(t, 8, place, F32, s->d),
+		.input_gradient = at(t, 9, place),
+		.input_sums = at_value(t, 10, place, F32, t->buffers[10].bytes ? s->d : 0),
+		.scratch = at(t, 11, place),
+		.scaler = s->flags & SCALED ? at(t, 12, place) : NULL,
+		.batch = s->n,
+		.features = s->b,
+		.classes = s->a,
+		.relu = s->flags & HAS_RELU,
+		.overwrite = s->flags & OVERWRITES,
+		.type = s->type,
+	};
+
+	return RUN(linear_loss, t, place, &args);
+}
+
+const struct kernel_test test_linear_loss = {"linear_loss", SHAPES(last_layers), prepare_last_layer,
+					     run_last_layer};

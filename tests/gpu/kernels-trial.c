@@ -152,9 +152,10 @@ static double allowed(const struct view *view, double want)
 
 	if (view->closeness == EXACT)
 		return 0;
-	if (view->closeness == SUMMED)
-		return value + tolerances[view->type].sum * sqrt(view->summed);
-	return value;
+	if (view->closeness == ROUNDED)
+		return value;
+	return (view->closeness == SUMMED ? 1 : 2) * value +
+	       tolerances[view->type].sum * sqrt(view->summed);
 }
 
 static bool same_views(const struct buffer *b, const struct view *view, char *why, size_t size,

@@ -15,7 +15,7 @@
 #include "kernels/references.h"
 #include "kernels/scaler.h"
 
-enum { MAX_BUFFERS = 12, MAX_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
+enum { MAX_BUFFERS = 16, MAX_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };
 
 enum place { HOST, DEVICE, PLACES };
 
@@ -24,6 +24,8 @@ enum closeness {
 	EXACT,   /* not at all, but all NaN are equal */
 	ROUNDED, /* by `value` of the table */
 	SUMMED,  /* by `value`, and by `sum` times the root of the number of values */
+	/* SUMMED, and then rounded, where the sums may round to neighbours: by twice `value` */
+	SUMMED_ROUNDED,
 };
 
 /* Part of a buffer that is compared. */
@@ -33,7 +35,7 @@ struct view {
 	bool integers; /* of 4 bytes each; else of `type` */
 	enum value_type type;
 	enum closeness closeness;
-	double summed; /* SUMMED: how many values */
+	double summed; /* how many values */
 };
 
 struct buffer {

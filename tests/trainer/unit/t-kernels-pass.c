@@ -221,6 +221,208 @@ START_TEST(losses_as_the_backend)
 }
 END_TEST
 
+/* --- the last layer with its loss */
+
+static const struct last_layer {
+	const char *name;
+	int64_t batch, features;
+	int32_t rows, classes;
+	bool relu, bad, scaled;
+} last_layers[] = {
+	{"CIFAR-10", 32, 512, 32, 10, true, false, false},
+	{"rows left over", 32, 7, 30, 10, true, false, false},
+	{"no rows", 4, 7, 0, 3, true, false, false},
+	{"one row", 1, 1000, 1, 10, false, false, true},
+	{"one value", 1, 1, 1, 1, false, false, false},
+	{"one class", 32, 7, 32, 1, true, false, false},
+	{"two classes", 257, 1, 257, 2, false, false, true},
+	{"33 classes", 32, 7, 99, 33, true, false, false},
+	{"64 classes", 257, 7, 257, 64, true, false, true},
+	{"not finite", 32, 7, 32, 10, true, true, false},
+};
+
+/* What a layer and a loss leave: the kernel's outputs, or those of separate operations. */
+struct last_outputs {
+	struct loss_result result;
+	struct array gradient, weight, bias, input, sums;
+};
+
+static struct last_outputs outputs_new(const struct last_layer *row, enum value_type type)
+{
+	return (struct last_outputs){
+		.result = {10, 3},
+		.gradient = array_new(type, row->batch * row->classes),
+		.weight = array_new(VALUE_FLOAT32, row->classes * row->features),
+		.bias = array_new(VALUE_FLOAT32, row->classes),
+		.input = array_new(type, row->batch * row->features),
+		.sums = array_new(VALUE_FLOAT32, row->features),
+	};
+}
+
+struct last_inputs {
+	struct array input, weight, bias; /* weight and bias: of the type */
+	struct array floats[2];           /* the same weights and biases in floats */
+	int32_t labels[257];
+	struct pass_control control;
+	struct scaler scaler;
+};
+
+static struct last_inputs inputs_new(const struct last_layer *row, enum value_type type)
+{
+	struct random_generator random;
+	struct last_inputs in = {.control = {0, row->rows, 0.25f}, .scaler = {.scale = 512}};
+
+	random_seed(&random, 43);
+	in.input = array_random(type, row->batch * row->features, &random);
+	in.weight = array_random(type, row->classes * row->features, &random);
+	in.bias = array_random(type, row->classes, &random);
+	for (int64_t i = 0; i < in.weight.count; i++) /* no class takes all of softmax */
+		value_set(type, in.weight.values, i, array_get(&in.weight, i) / 32);
+	if (row->bad) {
+		value_set(type, in.input.values, 3, (double)NAN);
+		value_set(type, in.input.values, row->features, INFINITY);
+		value_set(type, in.weight.values, 5, -INFINITY);
+	}
+	for (int i = 0; i < 2; i++) {
+		const struct array *from = i ? &in.bias : &in.weight;
+
+		in.floats[i] = array_new(VALUE_FLOAT32, from->count);
+		for (int64_t k = 0; k < from->count; k++)
+			value_set(VALUE_FLOAT32, in.floats[i].values, k, array_get(from, k));
+	}
+	for (int i = 0; i < 257; i++) /* two of them are no classes */
+		in.labels[i] = i == 3 ? -1 : i == 4 ? row->classes : i % row->classes;
+	return in;
+}
+
+/* The reference backend's layer and loss, and then ReLU's derivative. */
+static void run_separately(const struct last_layer *row, struct last_inputs *in,
+			   struct last_outputs *out)
+{
+	const struct device_options options = {.threads = 1};
+	const struct op_shape shape = {
+		.input = layout_host(in->input.type, row->batch, row->features, 1, 1),
+		.out = row->classes};
+	struct train_error error = {.status = TRAIN_OK};
+	struct op_args args = {.input = in->input.values,
+			       .output = out->gradient.values,
+			       .output_gradient = out->gradient.values,
+			       .weight = in->floats[0].values,
+			       .bias = in->floats[1].values,
+			       .weight_gradient = out->weight.values,
+			       .bias_gradient = out->bias.values,
+			       .input_gradient = out->input.values};
+	const struct op_args losing = {.input = out->gradient.values,
+				       .input_gradient = out->gradient.values,
+				       .labels = in->labels,
+				       .control = &in->control,
+				       .scaler = row->scaled ? &in->scaler : NULL,
+				       .result = &out->result};
+	struct relu_backward_args relu = {out->input.values, in->input.values, out->input.count,
+					  out->input.type};
+	struct device *device;
+	struct op *linear, *loss;
+
+	ck_assert(backend_reference.open(&device, &options, &error));
+	ck_assert(backend_reference.linear(&linear, device, &shape, &error));
+	ck_assert(backend_reference.loss(&loss, device, &linear->info.output, &error));
+	args.scratch = malloc(linear->info.scratch + 1);
+	ck_assert(linear->calls->forward(linear, &args, &error));
+	ck_assert(loss->calls->forward(loss, &losing, &error));
+	ck_assert(linear->calls->backward_weights(linear, &args, &error));
+	ck_assert(linear->calls->backward_data(linear, &args, &error));
+	if (row->relu)
+		reference_relu_backward(&relu);
+	free(args.scratch);
+	op_free(linear);
+	op_free(loss);
+	backend_reference.close(device);
+}
+
+/* As the kernel's header has it: of what is not rounded. */
+static void sum_inputs(const struct last_layer *row, const struct last_inputs *in,
+		       struct last_outputs *out)
+{
+	for (int64_t f = 0; f < row->features; f++) {
+		double sum = 0;
+
+		for (int64_t n = 0; n < row->batch; n++) {
+			bool passed =
+				!row->relu || array_get(&in->input, n * row->features + f) > 0;
+
+			for (int32_t c = 0; passed && c < row->classes; c++)
+				sum += array_get(&out->gradient, n * row->classes + c) *
+				       array_get(&in->weight, c * row->features + f);
+		}
+		value_set(VALUE_FLOAT32, out->sums.values, f, sum);
+	}
+}
+
+static void run_together(const struct last_layer *row, struct last_inputs *in,
+			 struct last_outputs *out)
+{
+	const struct linear_loss_args args = {.input = in->input.values,
+					      .weight = in->weight.values,
+					      .bias = in->bias.values,
+					      .labels = in->labels,
+					      .control = &in->control,
+					      .scaler = row->scaled ? &in->scaler : NULL,
+					      .result = &out->result,
+					      .gradient = out->gradient.values,
+					      .weight_gradient = out->weight.values,
+					      .bias_gradient = out->bias.values,
+					      .input_gradient = out->input.values,
+					      .input_sums = out->sums.values,
+					      .batch = row->batch,
+					      .features = row->features,
+					      .classes = row->classes,
+					      .relu = row->relu,
+					      .type = in->input.type};
+
+	reference_linear_loss(&args);
+}
+
+/* Equal but for the order of sums in double. */
+static void expect_close(const char *name, const char *what, struct array *got, struct array *want)
+{
+	for (int64_t i = 0; i < got->count; i++) {
+		double x = array_get(got, i), y = array_get(want, i);
+
+		if (!same_value(x, y) && !(fabs(x - y) <= 1e-6 * fabs(y) + 1e-12))
+			ck_abort_msg("%s: %s %lld is %.9g, not %.9g", name, what, (long long)i, x,
+				     y);
+	}
+	array_free(got, name);
+	array_free(want, name);
+}
+
+START_TEST(last_layers_as_the_backend)
+{
+	const struct last_layer *row = &last_layers[_i / TYPES];
+	enum value_type type = value_types[_i % TYPES];
+	struct last_inputs in = inputs_new(row, type);
+	struct last_outputs got = outputs_new(row, type), want = outputs_new(row, type);
+
+	run_separately(row, &in, &want);
+	sum_inputs(row, &in, &want);
+	run_together(row, &in, &got);
+	ck_assert_msg(same_value(got.result.loss, want.result.loss) ||
+			      fabs(got.result.loss - want.result.loss) <= 1e-10,
+		      "%s: loss %.17g, not %.17g", row->name, got.result.loss, want.result.loss);
+	ROW_EQ_INT(row->name, got.result.correct, want.result.correct);
+	expect_close(row->name, "the gradient of logit", &got.gradient, &want.gradient);
+	expect_close(row->name, "the gradient of weight", &got.weight, &want.weight);
+	expect_close(row->name, "the gradient of bias", &got.bias, &want.bias);
+	expect_close(row->name, "the gradient of input", &got.input, &want.input);
+	expect_close(row->name, "the sum of input gradients", &got.sums, &want.sums);
+	array_free(&in.input, row->name);
+	array_free(&in.weight, row->name);
+	array_free(&in.bias, row->name);
+	array_free(&in.floats[0], row->name);
+	array_free(&in.floats[1], row->name);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernels of a pass");
@@ -229,5 +431,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, fills_as_a_batch, 0, ROWS(fills) * TYPES);
 	tcase_add_loop_test(tests, losses_as_the_backend, 0, ROWS(losses) * TYPES);
+	tcase_add_loop_test(tests, last_layers_as_the_backend, 0, ROWS(last_layers) * TYPES);
 	return unit_run(suite);
 }
