@@ -63,26 +63,28 @@ static __device__ inline void set_float(__half *to, float x)
 	*to = __float2half_rn(x);
 }
 
-/* WIDTH values that are loaded and stored at once; their address is a multiple of their bytes. */
+/* WIDTH values that are loaded and stored at once; their address is a multiple of their bytes,
+ * which a sanitizer sees where a reference is made. */
 template <typename T, int WIDTH> struct alignas(WIDTH * sizeof(T)) vector {
 	T values[WIDTH];
 };
 
 template <typename T, int WIDTH> static __device__ inline vector<T, WIDTH> load(const T *from)
 {
+	const vector<T, WIDTH> &aligned = *(const vector<T, WIDTH> *)from;
 	vector<T, WIDTH> v;
 
 	/* Copied as one word; a copy of the structure may be split. */
 	if constexpr (sizeof(v) == 16) {
-		uint4 bits = *(const uint4 *)from;
+		uint4 bits = *(const uint4 *)&aligned;
 
 		memcpy(&v, &bits, sizeof(v));
 	} else if constexpr (sizeof(v) == 8) {
-		uint2 bits = *(const uint2 *)from;
+		uint2 bits = *(const uint2 *)&aligned;
 
 		memcpy(&v, &bits, sizeof(v));
 	} else {
-		v = *(const vector<T, WIDTH> *)from;
+		v = aligned;
 	}
 	return v;
 }
@@ -90,18 +92,20 @@ template <typename T, int WIDTH> static __device__ inline vector<T, WIDTH> load(
 template <typename T, int WIDTH>
 static __device__ inline void store(T *to, const vector<T, WIDTH> &v)
 {
+	vector<T, WIDTH> &aligned = *(vector<T, WIDTH> *)to;
+
 	if constexpr (sizeof(v) == 16) {
 		uint4 bits;
 
 		memcpy(&bits, &v, sizeof(v));
-		*(uint4 *)to = bits;
+		*(uint4 *)&aligned = bits;
 	} else if constexpr (sizeof(v) == 8) {
 		uint2 bits;
 
 		memcpy(&bits, &v, sizeof(v));
-		*(uint2 *)to = bits;
+		*(uint2 *)&aligned = bits;
 	} else {
-		*(vector<T, WIDTH> *)to = v;
+		aligned = v;
 	}
 }
 
