@@ -197,6 +197,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_fastest.c \
 	trainer/backend/cuda_layout.c \
 	trainer/backend/cuda_linear.c \
+	trainer/backend/cuda_linear_loss.c \
 	trainer/backend/cuda_memory.c \
 	trainer/backend/cuda_optimize.c \
 	trainer/backend/cuda_other.c \

@@ -445,7 +445,7 @@ static cudaError_t run_loss(struct trial *t, enum place place)
 const struct kernel_test test_cross_entropy = {"cross_entropy", SHAPES(losses), prepare_loss,
 					       run_loss};
 
-enum { HAS_RELU = 1, NO_INPUT_GRADIENT = 2, NO_SUMS = 16 };
+enum { HAS_RELU = 1, NO_INPUT_GRADIENT = 2, NO_SUMS = 32 };
 
 /* n: batch, a: classes, b: features, c: rows that count, d: values before weights in their memory
  * and floats before gradients. SCALED and BAD as above. */

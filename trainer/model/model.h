@@ -93,6 +93,11 @@ struct model;
 /* Allocates all memory on the device; nothing is allocated later. */
 bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
 		const struct model_options *options, struct train_error *error);
+/* The same for a caller that needs the logits of every forward pass, and computes their loss and
+ * its gradient itself: the last layer is not computed with its loss. */
+bool model_open_for_logits(struct model **model, const struct model_spec *spec,
+			   struct device *device, const struct model_options *options,
+			   struct train_error *error);
 void model_close(struct model *model);
 
 /* Flat buffers with the stage's parameters: from *first on, so many elements, in the device's
@@ -129,8 +134,13 @@ bool model_prepare(struct model *model, bool updated, struct train_error *error)
 struct value_rows model_copy(const struct model *model, int parameter);
 struct value_rows model_raw_gradient(const struct model *model, int parameter);
 bool model_forward(struct model *model, int slot, struct train_error *error);
+/* As model_forward() before a model_loss() with a gradient. It may leave out the last layer, which
+ * that call then computes: model_output() is not defined. */
+bool model_forward_to_loss(struct model *model, int slot, struct train_error *error);
 /* Last stage: the loss of its output is added to *result or overwrites it, and its gradient goes to
- * model_output_gradient() if requested. All are on the device. */
+ * model_output_gradient() if requested. All are on the device. Where the backend has one operation
+ * for the last layer and its loss (backend.linear_loss), a call with a gradient also computes the
+ * layer's gradients, and model_backward() goes on from there. */
 struct model_loss {
 	const int32_t *labels;
 	const struct pass_control *control;
@@ -142,10 +152,11 @@ struct model_loss {
 
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,
 		struct train_error *error);
-/* Backward from the output's gradient, which it overwrites. Each of these, unless NULL, is called
- * for the layers with parameters, from the last to the first. ready: the gradients of the layer's
- * parameters are on the stream, and the gradient of its input is not. done: both are, so that
- * nothing which follows in the pass reads the parameters. */
+/* Backward from the output's gradient, which it overwrites; in the last stage after a model_loss()
+ * with a gradient. Each of these, unless NULL, is called for the layers with parameters, from the
+ * last to the first. ready: the gradients of the layer's parameters are on the stream, and the
+ * gradient of its input may not be. done: both are, so that nothing which follows in the pass reads
+ * the parameters. */
 struct model_watch {
 	bool (*ready)(void *argument, int layer, struct train_error *error);
 	bool (*done)(void *argument, int layer, struct train_error *error);
@@ -157,9 +168,10 @@ bool model_backward(struct model *model, int slot, const struct model_watch *wat
 
 /* Calls `done` after each operation that a pass puts on the stream, with the name of its layer (the
  * convolution's, if it computes the pooling too) and the operation: "prepare", "forward", "backward
- * weights", "backward data", "loss" (the last layer's), and for a conversion, with the layer after
- * it (at the end the last one), "convert" and "convert back"; where several layers read one, "add
- * gradients" and "copy gradient", with the layer that gives the gradient. NULL: stops. */
+ * weights", "backward data", "loss" (the last layer's) or "forward, loss, backward" (all of the
+ * last layer), and for a conversion, with the layer after it (at the end the last one), "convert"
+ * and "convert back"; where several layers read one, "add gradients" and "copy gradient", with the
+ * layer that gives the gradient. NULL: stops. */
 void model_trace(struct model *model,
 		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
 

@@ -71,18 +71,26 @@ static bool layer_reads(const struct model *m, int layer, int read)
 	return false;
 }
 
-/* The pooling of this stage that alone reads a layer; -1: there is none. */
-static int pooling_of(const struct model *m, int layer)
+/* The only layer of this stage that reads a layer; -1: none or several do. */
+static int only_reader(const struct model *m, int layer)
 {
-	int readers = 0, pooling = -1;
+	int reader = -1;
 
 	for (int i = layer + 1; i < m->spec->count; i++)
 		if (in_stage(m, i) && layer_reads(m, i, layer)) {
-			readers++;
-			if (m->spec->layers[i].kind == LAYER_MAX_POOL)
-				pooling = i;
+			if (reader >= 0)
+				return -1;
+			reader = i;
 		}
-	return readers == 1 ? pooling : -1;
+	return reader;
+}
+
+/* The pooling of this stage that alone reads a layer; -1: there is none. */
+static int pooling_of(const struct model *m, int layer)
+{
+	int reader = only_reader(m, layer);
+
+	return reader >= 0 && m->spec->layers[reader].kind == LAYER_MAX_POOL ? reader : -1;
 }
 
 /* Whether a layer's only reader is a pooling of this stage, which then does ReLU's derivative. */
@@ -132,6 +140,39 @@ static bool pool_leaves_bias(const struct model *m, int layer)
 	       m->spec->layers[layer].kind == LAYER_CONVOLUTION && pooled_next(m, layer);
 }
 
+/* Whether this is a linear layer with ReLU whose only reader is the last layer. */
+static bool is_before_last(const struct model *m, int layer)
+{
+	return in_stage(m, layer) && m->spec->layers[layer].relu &&
+	       m->spec->layers[layer].kind == LAYER_LINEAR &&
+	       only_reader(m, layer) == m->spec->count - 1;
+}
+
+/* Asks the backend for the last layer with its loss. */
+static bool plan_linear_loss(struct model *m, struct train_error *error)
+{
+	int last = m->spec->count - 1;
+	const struct layer *layer = &m->spec->layers[last];
+	const struct layer_shape *at = &m->shapes.layers[last];
+	struct op_shape shape = {
+		.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
+				     at->in[2]),
+		.out = layer->out,
+		.relu_backward = is_before_last(m, at->from[0]),
+		.no_backward_data = at->from[0] < 0,
+	};
+
+	if (m->options.last < last || m->needs_logits || layer->kind != LAYER_LINEAR ||
+	    layer->relu || !m->device->backend->linear_loss)
+		return true;
+	shape.weight_offset = parameter_offset(m, at->parameters);
+	shape.bias_offset = parameter_offset(m, at->parameters + 1);
+	if (!m->device->backend->linear_loss(&m->linear_loss, m->device, &shape, error))
+		return name_layer(m, last, error);
+	m->sums_input = m->linear_loss && shape.relu_backward;
+	return true;
+}
+
 /* Samples are filled in the layout of the first operation, if the backend can. */
 static void place_samples(struct model *m, const struct layout *wanted)
 {
@@ -153,6 +194,7 @@ static struct op_shape shape_of(const struct model *m, int index)
 	const struct layer *layer = &m->spec->layers[index];
 	const struct layer_shape *at = &m->shapes.layers[index];
 	bool pool = layer->kind == LAYER_MAX_POOL;
+	bool loss_leaves_bias = m->sums_input && is_before_last(m, index);
 	struct op_shape shape = {
 		.input = *output_of(m, node_of(m, at->from[0])),
 		.out = layer->out,
@@ -160,10 +202,10 @@ static struct op_shape shape_of(const struct model *m, int index)
 		.pad = layer->pad,
 		.stride = pool ? layer->kernel : 1,
 		.relu = layer->relu,
-		.relu_backward =
-			pool ? pools_relu(m, index) : layer->relu && !pooled_next(m, index),
+		.relu_backward = pool ? pools_relu(m, index)
+				      : layer->relu && !pooled_next(m, index) && !loss_leaves_bias,
 		.no_backward_data = at->from[0] < 0,
-		.no_bias_gradient = pool_leaves_bias(m, index),
+		.no_bias_gradient = pool_leaves_bias(m, index) || loss_leaves_bias,
 		.raw_gradient = m->options.raw_gradients,
 	};
 
@@ -288,7 +330,8 @@ static bool plan_layers(struct model *m, struct train_error *error)
 	int last;
 	struct layout output;
 
-	if (!check_end(m, m->options.first - 1, error) || !check_end(m, m->options.last, error))
+	if (!check_end(m, m->options.first - 1, error) || !check_end(m, m->options.last, error) ||
+	    !plan_linear_loss(m, error))
 		return false;
 	for (int i = m->options.first; i <= m->options.last; i++) {
 		if (!in_stage(m, i))
@@ -379,8 +422,9 @@ static bool allocate(struct model *m, struct train_error *error)
 	return m->shared;
 }
 
-bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
-		const struct model_options *options, struct train_error *error)
+static bool open_model(struct model **model, const struct model_spec *spec, struct device *device,
+		       const struct model_options *options, bool needs_logits,
+		       struct train_error *error)
 {
 	struct model *m;
 
@@ -397,6 +441,7 @@ bool model_open(struct model **model, const struct model_spec *spec, struct devi
 	m->spec = spec;
 	m->device = device;
 	m->options = *options;
+	m->needs_logits = needs_logits;
 	if (!model_shapes(&m->shapes, spec, error)) {
 		free(m);
 		return false;
@@ -410,6 +455,19 @@ bool model_open(struct model **model, const struct model_spec *spec, struct devi
 	return true;
 }
 
+bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
+		const struct model_options *options, struct train_error *error)
+{
+	return open_model(model, spec, device, options, false, error);
+}
+
+bool model_open_for_logits(struct model **model, const struct model_spec *spec,
+			   struct device *device, const struct model_options *options,
+			   struct train_error *error)
+{
+	return open_model(model, spec, device, options, true, error);
+}
+
 void model_close(struct model *m)
 {
 	void *const memory[] = {m->values, m->gradients, m->slots,
@@ -421,6 +479,7 @@ void model_close(struct model *m)
 	}
 	op_free(m->input_sum);
 	op_free(m->loss);
+	op_free(m->linear_loss);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
 		if (memory[i])
 			m->device->backend->release(m->device, memory[i]);

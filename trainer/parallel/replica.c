@@ -155,6 +155,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .first = how->first,
 				      .last = how->last,
 				      .raw_gradients = only_optimizer_reads(options, how)};
+	bool opened;
 
 	*r = (struct replica){.options = options,
 			      .rows = how->rows,
@@ -162,7 +163,10 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 			      .has_loss = how->last == options->spec->count - 1};
 	if (!open_device(r, how, error))
 		return false;
-	if (!model_open(&r->model, options->spec, r->device, &model, error))
+	opened = how->needs_logits
+			 ? model_open_for_logits(&r->model, options->spec, r->device, &model, error)
+			 : model_open(&r->model, options->spec, r->device, &model, error);
+	if (!opened)
 		goto fail;
 	find_parameters(r, how);
 	if (how->alone && !measures(options, how))
@@ -297,10 +301,11 @@ void replica_trace(struct replica *r, struct timeline *timeline)
 	model_trace(r->model, timeline ? traced : NULL, r);
 }
 
-bool replica_forward(struct replica *r, int slot, struct train_error *error)
+bool replica_forward(struct replica *r, int slot, bool gradient, struct train_error *error)
 {
 	r->traced_at = timeline_begin(r->timeline);
-	return model_forward(r->model, slot, error);
+	return gradient ? model_forward_to_loss(r->model, slot, error)
+			: model_forward(r->model, slot, error);
 }
 
 bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
@@ -399,8 +404,8 @@ bool replica_passes(struct replica *r, int64_t passes, const struct model_watch 
 		    struct train_error *error)
 {
 	for (int64_t pass = 0; pass < passes; pass++)
-		if (!replica_fill(r, 0, pass, false, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, pass, true, error) ||
+		if (!replica_fill(r, 0, pass, false, error) ||
+		    !replica_forward(r, 0, true, error) || !replica_loss(r, 0, pass, true, error) ||
 		    !replica_backward(r, 0, pass, passes, watch, error))
 			return false;
 	return true;
@@ -409,8 +414,8 @@ bool replica_passes(struct replica *r, int64_t passes, const struct model_watch 
 bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *error)
 {
 	for (int64_t pass = 0; pass < passes; pass++)
-		if (!replica_fill(r, 0, pass, true, error) || !replica_forward(r, 0, error) ||
-		    !replica_loss(r, 0, pass, false, error))
+		if (!replica_fill(r, 0, pass, true, error) ||
+		    !replica_forward(r, 0, false, error) || !replica_loss(r, 0, pass, false, error))
 			return false;
 	return true;
 }

@@ -5,7 +5,8 @@
  * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
  * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. With $FAKE_CUDA_COUNT the
  * number of calls is printed at the end, and how often a stream was waited for and a recorded graph
- * was run.
+ * was run. With $FAKE_CUDA_SEPARATE there is no kernel for the last layer with its loss, so that
+ * separate operations are used unless nothing is measured.
  */
 #include "config.h"
 
@@ -76,6 +77,13 @@ static void count_some(struct cuda_calls *calls)
 	calls->cudaGraphLaunch = counted_launch;
 }
 
+static cudaError_t refuse(const struct linear_loss_args *args, cudaStream_t stream)
+{
+	(void)args;
+	(void)stream;
+	return cudaErrorInvalidValue;
+}
+
 static void print_count(void)
 {
 	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\nlaunches: %lu\n", inject_count(),
@@ -108,6 +116,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		return false;
 	if (library == CUDA_LIBRARY_RUNTIME)
 		count_some(calls);
+	if (library == CUDA_LIBRARY_KERNELS && getenv("FAKE_CUDA_SEPARATE"))
+		calls->kernel_linear_loss = refuse;
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
