@@ -214,8 +214,8 @@ static __device__ inline void copy_wide(const struct chunk &chunk, int i,
 /* Elements of a chunk from i on. */
 template <enum update_kind KIND, bool FLAT, int WIDTH>
 static __device__ inline void update_wide(const struct update_args &a,
-					  const struct update_factors &f,
-					  const struct chunk &chunk, int i)
+					  const struct update_factors &f, const struct chunk &chunk,
+					  int i)
 {
 	vector<float, WIDTH> values;
 
@@ -231,14 +231,13 @@ static __device__ inline void update_chunk(const struct update_args &a,
 					   const struct update_factors &f,
 					   const struct chunk &chunk, int head)
 {
-	/* More than two places at a time would need too many registers. */
+	/* Registers limit this: to two places at a time, and to a little unrolling below. */
 	constexpr int width = FLAT ? wide<float> : 2;
 	int vectors = (chunk.count - head) / width;
 	int single = chunk.count - vectors * width;
 
 	for (int i = (int)threadIdx.x; i < vectors; i += LAUNCH_THREADS)
 		update_wide<KIND, FLAT, width>(a, f, chunk, head + i * width);
-	/* Unrolled a little only, because more would need too many registers. */
 #pragma unroll(KIND == UPDATE_ADAM && FLAT ? 2 : 1)
 	for (int i = (int)threadIdx.x; i < single; i += LAUNCH_THREADS)
 		update_wide<KIND, FLAT, 1>(a, f, chunk, i < head ? i : i + vectors * width);
