@@ -15,11 +15,14 @@ struct fake fake = {.changed = PTHREAD_COND_INITIALIZER};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const kind_names[OBJECT_KINDS] = {
-	"stream",     "event",        "graph",
-	"executable", "cuDNN handle", "tensor descriptor",
-	"filter",     "convolution",  "activation",
-	"cuBLASLt",   "product",      "matrix layout",
-	"preference", "communicator",
+	"stream",        "event",
+	"graph",         "executable",
+	"cuDNN handle",  "tensor descriptor",
+	"filter",        "convolution",
+	"activation",    "backend descriptor",
+	"cuBLASLt",      "product",
+	"matrix layout", "preference",
+	"communicator",
 };
 
 static void begin(const struct fake_cuda_options *options)

@@ -225,8 +225,7 @@ size_t shape_bytes(const struct shape *shape)
 	return value * (size_t)shape->n * (size_t)shape->c * (size_t)shape->h * (size_t)shape->w;
 }
 
-/* Whether y is what x and w make. */
-static bool sizes_agree(const struct convolution *v)
+bool sizes_agree(const struct convolution *v)
 {
 	return v->x.c == v->w.c && v->y.c == v->w.n && v->y.n == v->x.n &&
 	       v->x.h + 2 * v->pad_h >= v->w.h && v->x.w + 2 * v->pad_w >= v->w.w &&

@@ -54,6 +54,9 @@ enum direction { FORWARD, BACKWARD_DATA, BACKWARD_FILTER, DIRECTIONS };
 
 size_t shape_bytes(const struct shape *shape);
 
+/* Whether y is what x and w make. */
+bool sizes_agree(const struct convolution *convolution);
+
 /* The status that cuDNN would return for these descriptors. */
 cudnnStatus_t convolution_of(struct convolution *convolution, cudnnHandle_t handle,
 			     cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
@@ -69,6 +72,7 @@ struct algorithm {
 	float ms;       /* what a run takes, beside the time of pretending it */
 	size_t workspace;
 	cudnnMathType_t math;
+	size_t fused_workspace; /* that the fused call needs beside it, which no call reports */
 };
 
 enum { MAX_ALGORITHMS = 10 };

@@ -5,7 +5,7 @@
 #include "fake_cudnn.h"
 
 /* The shapes that an algorithm is for. */
-enum { ANY, TILES = 1, NCHW_ONLY = 2 };
+enum { ANY, TILES = 1, NCHW_ONLY = 2, POINTS = 4 };
 
 struct known {
 	int number, needs;
@@ -27,6 +27,7 @@ static const struct known known[DIRECTIONS][KNOWN] = {
 			{CUDNN_CONVOLUTION_FWD_ALGO_GEMM, ANY, true, false, 1, (size_t)1 << 40},
 			{CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, ANY, true, false, 8, 0},
 			{CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, TILES, true, false, 2, 8192},
+			{CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING, POINTS, true, false, 0.5F, 4096},
 		},
 	[BACKWARD_DATA] =
 		{
@@ -65,7 +66,13 @@ static int kinds_of(const struct convolution *v, cudnnMathType_t kinds[2])
 static struct algorithm in_kind(const struct known *k, const struct convolution *v,
 				cudnnMathType_t math)
 {
-	struct algorithm a = {k->number, k->deterministic, k->allocates, k->ms, k->workspace, math};
+	struct algorithm a = {.number = k->number,
+			      .deterministic = k->deterministic,
+			      .allocates = k->allocates,
+			      .ms = k->ms,
+			      .workspace = k->workspace,
+			      .math = math,
+			      .fused_workspace = k->needs & POINTS ? (size_t)1 << 20 : 0};
 	bool slow = v->x.type != CUDNN_DATA_FLOAT && math == CUDNN_DEFAULT_MATH;
 
 	if (slow)
@@ -82,6 +89,7 @@ static bool suits(const struct known *k, const struct convolution *v)
 	bool tiles = v->w.h == 3 && v->w.w == 3 && v->stride_h == 1 && v->stride_w == 1;
 
 	return k->ms > 0 && (!(k->needs & TILES) || tiles) &&
+	       (!(k->needs & POINTS) || (v->w.h == 1 && v->w.w == 1)) &&
 	       (!(k->needs & NCHW_ONLY) || v->w.format == CUDNN_TENSOR_NCHW);
 }
 

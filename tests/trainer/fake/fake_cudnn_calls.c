@@ -45,11 +45,13 @@ static cudnnStatus_t put(cudnnHandle_t handle, struct convolution_run *run, int 
 {
 	struct algorithm algorithm;
 	cudnnStatus_t status;
+	size_t needed;
 
 	status = algorithm_find(&run->convolution, run->direction, number, &algorithm);
 	if (status != CUDNN_STATUS_SUCCESS)
 		return status;
-	if (run->workspace_bytes < algorithm.workspace || (algorithm.workspace && !run->workspace))
+	needed = algorithm.workspace + (run->bias ? algorithm.fused_workspace : 0);
+	if (run->workspace_bytes < needed || (needed && !run->workspace))
 		return CUDNN_STATUS_BAD_PARAM;
 	if ((uintptr_t)run->x % ALIGNED || (uintptr_t)run->w % ALIGNED ||
 	    (uintptr_t)run->y % ALIGNED || (uintptr_t)run->workspace % ALIGNED)
@@ -59,7 +61,7 @@ static cudnnStatus_t put(cudnnHandle_t handle, struct convolution_run *run, int 
 	if (algorithm.math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION &&
 	    run->convolution.x.type == CUDNN_DATA_FLOAT)
 		fault(0, "%s: it may round floats to halves", call);
-	run->workspace_bytes = algorithm.workspace;
+	run->workspace_bytes = needed;
 	run->ms = algorithm.ms;
 	/* If it is not deterministic, every other run sums backwards. */
 	run->backwards = !algorithm.deterministic && fake.runs++ % 2;

@@ -10,6 +10,7 @@ fake_programs = \
 	tests/trainer/fake/t-fake-cublaslt \
 	tests/trainer/fake/t-fake-cuda \
 	tests/trainer/fake/t-fake-cudnn \
+	tests/trainer/fake/t-fake-cudnn-graph \
 	tests/trainer/fake/t-fake-faults \
 	tests/trainer/fake/t-fake-kernels \
 	tests/trainer/fake/t-inject
@@ -35,7 +36,10 @@ tests_trainer_fake_libfake_cuda_la_SOURCES = \
 	tests/trainer/fake/fake_cuda_table.c \
 	tests/trainer/fake/fake_cudnn.c tests/trainer/fake/fake_cudnn.h \
 	tests/trainer/fake/fake_cudnn_algorithms.c \
+	tests/trainer/fake/fake_cudnn_backend.c \
 	tests/trainer/fake/fake_cudnn_calls.c \
+	tests/trainer/fake/fake_cudnn_engines.c \
+	tests/trainer/fake/fake_cudnn_graph.c tests/trainer/fake/fake_cudnn_graph.h \
 	tests/trainer/fake/fake_cudnn_run.c \
 	tests/trainer/fake/fake_kernels.c \
 	tests/trainer/fake/fake_nccl.c tests/trainer/fake/fake_nccl.h \
@@ -92,6 +96,11 @@ tests_trainer_fake_t_fake_cudnn_SOURCES = tests/trainer/fake/t-fake-cudnn.c \
 tests_trainer_fake_t_fake_cudnn_CPPFLAGS = $(fake_cppflags)
 tests_trainer_fake_t_fake_cudnn_CFLAGS = $(train_cflags)
 tests_trainer_fake_t_fake_cudnn_LDADD = $(fake_ldadd)
+tests_trainer_fake_t_fake_cudnn_graph_SOURCES = tests/trainer/fake/t-fake-cudnn-graph.c \
+	tests/trainer/fake/fake_tensors.h $(fake_headers)
+tests_trainer_fake_t_fake_cudnn_graph_CPPFLAGS = $(fake_cppflags)
+tests_trainer_fake_t_fake_cudnn_graph_CFLAGS = $(train_cflags)
+tests_trainer_fake_t_fake_cudnn_graph_LDADD = $(fake_ldadd)
 tests_trainer_fake_t_fake_faults_SOURCES = tests/trainer/fake/t-fake-faults.c \
 	tests/trainer/fake/fake_bench.h $(fake_headers)
 tests_trainer_fake_t_fake_faults_CPPFLAGS = $(fake_cppflags)
