@@ -177,13 +177,13 @@ bool cuda_wait_event(struct cuda_device *device, cudaEvent_t event, struct train
 
 /* --- cuda_fastest.c: chooses one of several ways to compute the same values */
 
-enum { CUDA_WAYS = 16, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
+enum { CUDA_WAYS = 48, CUDA_WAY_WORDS = 9, CUDA_KEY_WORDS = 12 };
 
 /* A way to compute an operation: its library's number for it, and the bytes of workspace that it
- * needs. */
+ * needs. If it does not run, it is tried once more with more_workspace bytes more. */
 struct cuda_way {
 	uint64_t words[CUDA_WAY_WORDS];
-	size_t workspace;
+	size_t workspace, more_workspace;
 };
 
 struct cuda_ways {
@@ -191,7 +191,6 @@ struct cuda_ways {
 	/* in the order of the library, which puts the best first */
 	struct cuda_way list[CUDA_WAYS];
 	int count;
-	bool mixed;                   /* of two kinds, alternating: twice as many are timed */
 	struct cuda_way known;        /* one of the list: chosen if none can be timed */
 	struct train_error why;       /* if the list is empty: why the first way failed */
 	uint64_t key[CUDA_KEY_WORDS]; /* the operation; kind: of the device */
@@ -206,7 +205,8 @@ struct cuda_ways {
 /*
  * Chooses one of the ways that runs and can be recorded. Call it when an operation is planned,
  * never during a capture. On a deterministic device this is the first, else the fastest: the first
- * few are timed, once for each key and kind of GPU in this process, so that replicas compute alike.
+ * 16 that run are timed, the best 6 of them more than once. This is done once for each key and kind
+ * of GPU in this process, so that replicas compute alike. chosen->workspace is what the way needs.
  * A way with too large a workspace is chosen only if there is no other. The trials use memory of
  * the device, one choice of this process at a time. If memory is short, ways with a large workspace
  * are left out; if nothing can be tried, `known` is chosen. Waits. False: no way runs, and the

@@ -6,6 +6,9 @@
 
 #include "backend/cuda_convolution.h"
 
+/* The fused forward call may need more workspace than cuDNN reports for its convolution. */
+enum { ASKED = 16, MORE_WORKSPACE = 32 << 20 };
+
 static const int known[CUDA_DIRECTIONS] = {
 	[CUDA_FORWARD] = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
 	[CUDA_DATA] = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
@@ -38,12 +41,12 @@ struct operation {
 static bool get_forward(const struct cuda_convolution *c, struct found *found, int *count,
 			struct train_error *error)
 {
-	cudnnConvolutionFwdAlgoPerf_t list[CUDA_WAYS];
+	cudnnConvolutionFwdAlgoPerf_t list[ASKED];
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 
 	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardAlgorithm_v7,
 		     (d->cudnn, c->input, c->filter_shape, c->algorithms[CUDA_FORWARD].convolution,
-		      c->output, CUDA_WAYS, count, list),
+		      c->output, ASKED, count, list),
 		     error))
 		return false;
 	for (int i = 0; i < *count; i++)
@@ -54,12 +57,12 @@ static bool get_forward(const struct cuda_convolution *c, struct found *found, i
 static bool get_data(const struct cuda_convolution *c, struct found *found, int *count,
 		     struct train_error *error)
 {
-	cudnnConvolutionBwdDataAlgoPerf_t list[CUDA_WAYS];
+	cudnnConvolutionBwdDataAlgoPerf_t list[ASKED];
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 
 	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataAlgorithm_v7,
 		     (d->cudnn, c->filter_shape, c->output, c->algorithms[CUDA_DATA].convolution,
-		      c->input, CUDA_WAYS, count, list),
+		      c->input, ASKED, count, list),
 		     error))
 		return false;
 	for (int i = 0; i < *count; i++)
@@ -70,12 +73,12 @@ static bool get_data(const struct cuda_convolution *c, struct found *found, int 
 static bool get_weights(const struct cuda_convolution *c, struct found *found, int *count,
 			struct train_error *error)
 {
-	cudnnConvolutionBwdFilterAlgoPerf_t list[CUDA_WAYS];
+	cudnnConvolutionBwdFilterAlgoPerf_t list[ASKED];
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 
 	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterAlgorithm_v7,
 		     (d->cudnn, c->input, c->output, c->algorithms[CUDA_WEIGHTS].convolution,
-		      c->filter_shape, CUDA_WAYS, count, list),
+		      c->filter_shape, ASKED, count, list),
 		     error))
 		return false;
 	for (int i = 0; i < *count; i++)
@@ -186,7 +189,7 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	struct cuda_way way = {.words = {(uint64_t)f->number, (uint64_t)math}};
 	bool has;
 
-	if (!is_wanted(o, f) || ways->count == CUDA_WAYS)
+	if (!is_wanted(o, f) || ways->count == ASKED)
 		return true;
 	for (int i = 0; i < ways->count; i++)
 		if (ways->list[i].words[0] == way.words[0] &&
@@ -195,6 +198,8 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	if (!set_math(o, math, error) ||
 	    !workspace_of(o, f->number, &way.workspace, &has, &ways->why, error))
 		return false;
+	if (o->direction == CUDA_FORWARD)
+		way.more_workspace = MORE_WORKSPACE;
 	if (has)
 		ways->list[ways->count++] = way;
 	return true;
@@ -211,7 +216,7 @@ static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct 
 	};
 	const struct found last = {CUDNN_STATUS_SUCCESS, known[o->direction], CUDNN_DETERMINISTIC,
 				   cuda_math(o->c)};
-	struct found found[CUDA_WAYS];
+	struct found found[ASKED];
 	int count = 0;
 
 	if (!get[o->direction](o->c, found, &count, error))

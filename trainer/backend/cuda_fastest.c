@@ -3,15 +3,17 @@
  * recorded, is skipped. A failure of the device ends the choice. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "backend/cuda.h"
 
-/* A model has about ten choices. Together they take less than a second, after each way has run once
- * and the libraries have loaded what they need. A launch takes as long as a small operation, so one
- * launch has this many RUNS. */
-enum { TRIED = 4, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
+/* All that are TRIED are timed once, and then the best of them, TIMED, in further ROUNDS. A model
+ * has about ten choices. Together they take about a second, after each way has run once and the
+ * libraries have loaded what they need. A launch takes as long as a small operation, so one launch
+ * has this many RUNS. */
+enum { TRIED = 16, TIMED = 6, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
 
 /* Ways that need more transform whole tensors, and would set the peak of a training's memory. */
 static const size_t max_workspace = (size_t)256 << 20;
@@ -30,6 +32,7 @@ struct trial {
 	struct cuda_device *device;
 	struct cuda_ways *ways;
 	void *operands, *workspace;
+	void *larger;           /* workspace for ways that are tried again, or NULL */
 	bool is_short;          /* of memory: not all ways can be tried */
 	struct train_error why; /* the first did not run */
 	int64_t end_ns;
@@ -45,6 +48,7 @@ struct candidate {
 struct issue {
 	struct trial *trial;
 	const struct cuda_way *way;
+	void *workspace;
 };
 
 static int64_t now_ns(void)
@@ -122,8 +126,7 @@ static bool issue(void *argument, struct train_error *error)
 	const struct issue *what = argument;
 	const struct cuda_ways *ways = what->trial->ways;
 
-	return ways->run(ways->argument, what->way, what->trial->operands, what->trial->workspace,
-			 error);
+	return ways->run(ways->argument, what->way, what->trial->operands, what->workspace, error);
 }
 
 static bool issue_all(void *argument, struct train_error *error)
@@ -135,11 +138,11 @@ static bool issue_all(void *argument, struct train_error *error)
 }
 
 /* *step: records RUNS runs of a way; NULL if it does not run. False if the device fails. */
-static bool try_way(struct trial *t, const struct cuda_way *way, struct step **step,
-		    struct train_error *error)
+static bool try_within(struct trial *t, const struct cuda_way *way, void *workspace,
+		       struct step **step, struct train_error *error)
 {
 	struct train_error why = TRAIN_TOLERATED;
-	struct issue what = {t, way};
+	struct issue what = {t, way, workspace};
 	struct device *device = &t->device->base;
 	bool runs = issue(&what, &why);
 
@@ -154,6 +157,43 @@ static bool try_way(struct trial *t, const struct cuda_way *way, struct step **s
 	/* Takes an error that the library left, which the next call would return. */
 	t->device->calls->cudaGetLastError();
 	return cuda_finish(device, error);
+}
+
+/* Memory for all ways that are tried again. */
+static bool want_larger(struct trial *t, struct train_error *error)
+{
+	size_t max = 0;
+
+	for (int i = 0; i < t->ways->count && !t->larger; i++) {
+		const struct cuda_way *way = &t->ways->list[i];
+		size_t bytes = way->more_workspace ? way->workspace + way->more_workspace : 0;
+
+		max = bytes > max ? bytes : max;
+	}
+	return t->larger || trial_memory(t->device, max, &t->larger, error);
+}
+
+static bool try_way(struct trial *t, struct cuda_way *way, struct step **step,
+		    struct train_error *error)
+{
+	struct cuda_way larger = *way;
+
+	if (!try_within(t, way, t->workspace, step, error))
+		return false;
+	if (*step || way->more_workspace == 0)
+		return true;
+	if (!want_larger(t, error))
+		return false;
+	if (!t->larger) {
+		t->is_short = true;
+		return true;
+	}
+	larger.workspace += larger.more_workspace;
+	if (!try_within(t, &larger, t->larger, step, error))
+		return false;
+	if (*step)
+		way->workspace = larger.workspace;
+	return true;
 }
 
 /* The least time of one run, over all launches. */
@@ -173,43 +213,52 @@ static bool time_step(struct trial *t, struct candidate *c, struct train_error *
 	return true;
 }
 
-/* The ways alternate, so that a GPU that is slow at first is slow for all of them. A way that is
- * far slower than the best is not timed again. */
-static bool time_all(struct trial *t, struct candidate *list, int count, int *best,
-		     struct train_error *error)
+static int by_time(const void *a, const void *b)
 {
-	*best = 0;
-	for (int i = 0; i < count * ROUNDS && count > 1; i++) {
-		struct candidate *c = &list[i % count];
+	const struct candidate *x = a, *y = b;
 
-		if (i >= count && now_ns() > t->end_ns)
-			break;
-		if (c->ms >= 0 && c->ms > 2 * list[*best].ms)
-			continue;
-		if (!time_step(t, c, error))
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? -1 : 1;
+	return x->way < y->way ? -1 : x->way > y->way;
+}
+
+/* Sorts them by their times. In a round the ways alternate, so that a GPU that is slow at first is
+ * slow for all of them. A way that is far slower than the best is not timed again. */
+static bool time_all(struct trial *t, struct candidate *list, int count, struct train_error *error)
+{
+	int timed = count < TIMED ? count : TIMED;
+
+	if (count < 2)
+		return true;
+	for (int i = 0; i < count; i++)
+		if (!time_step(t, &list[i], error))
 			return false;
-		if (c->ms < list[*best].ms)
-			*best = i % count;
-	}
+	qsort(list, (size_t)count, sizeof(*list), by_time);
+	for (int i = timed; i < timed * ROUNDS && now_ns() < t->end_ns; i++)
+		if (list[i % timed].ms <= 2 * list[0].ms && !time_step(t, &list[i % timed], error))
+			return false;
+	qsort(list, (size_t)timed, sizeof(*list), by_time);
 	return true;
 }
 
 /* The first that runs, or the fastest. *chosen: NULL if none runs. */
 static bool try_all(struct trial *t, const struct cuda_way **chosen, struct train_error *error)
 {
-	int tried = t->device->deterministic ? 1 : TRIED << t->ways->mixed, count = 0, best = 0;
-	struct candidate list[2 * TRIED];
+	int tried = t->device->deterministic ? 1 : TRIED, count = 0;
+	struct candidate list[TRIED];
 	bool done = true;
 
 	for (int i = 0; done && i < t->ways->count && count < tried; i++) {
-		list[count] = (struct candidate){.way = &t->ways->list[i], .ms = -1};
-		done = try_way(t, list[count].way, &list[count].step, error);
-		if (list[count].step)
+		struct candidate *c = &list[count];
+
+		*c = (struct candidate){.way = &t->ways->list[i], .ms = -1};
+		done = try_way(t, &t->ways->list[i], &c->step, error);
+		if (c->step)
 			count++;
 	}
 	t->end_ns = now_ns() + MAX_NS;
-	done = done && time_all(t, list, count, &best, error);
-	*chosen = count > 0 ? list[best].way : NULL;
+	done = done && time_all(t, list, count, error);
+	*chosen = count > 0 ? list[0].way : NULL;
 	for (int i = 0; i < count; i++)
 		cuda_step_free(list[i].step);
 	return done;
@@ -256,7 +305,7 @@ static bool recall(const struct cuda_device *d, const struct cuda_ways *ways,
 			continue;
 		for (int k = 0; k < ways->count; k++)
 			if (memcmp(c->way.words, ways->list[k].words, sizeof(c->way.words)) == 0) {
-				*chosen = ways->list[k];
+				*chosen = c->way;
 				return true;
 			}
 	}
@@ -285,6 +334,7 @@ static bool recall_or_try(struct trial *t, struct cuda_way *chosen, struct train
 	if (!d->deterministic && recall(d, t->ways, chosen))
 		return true;
 	done = try_in_memory(t, chosen, error);
+	cuda_release(&d->base, t->larger);
 	cuda_release(&d->base, t->workspace);
 	cuda_release(&d->base, t->operands);
 	if (done && !d->deterministic)

@@ -10,6 +10,11 @@
 /* NVIDIA recommends this workspace for Hopper. */
 enum { WORKSPACE_BYTES = 32 << 20, ALIGNMENT = 64, SUMS_ALIGNMENT = 16, TRIAL_ALIGNMENT = 256 };
 
+/* Algorithms of each kind, with and without sums. */
+enum { ASKED = 16 };
+
+_Static_assert(2 * ASKED <= CUDA_WAYS, "all ways can be listed");
+
 static const float one = 1, zero = 0;
 
 static bool set(struct cuda_device *d, cublasLtMatmulDesc_t how,
@@ -182,7 +187,7 @@ _Static_assert(sizeof(cublasLtMatmulAlgo_t) <= ALGORITHM_WORDS * sizeof(uint64_t
 	       "an algorithm is its bytes, and whether it computes the sums");
 
 struct found {
-	cublasLtMatmulHeuristicResult_t list[CUDA_WAYS];
+	cublasLtMatmulHeuristicResult_t list[ASKED];
 	int count;
 };
 
@@ -190,9 +195,9 @@ static bool ask(struct cuda_device *d, struct found *found, const struct cuda_pr
 		cublasLtMatmulDesc_t how, cublasLtMatmulPreference_t preference,
 		struct train_error *error)
 {
-	int status = (int)d->calls->cublasLtMatmulAlgoGetHeuristic(
-		d->cublaslt, how, p->a, p->b, p->d, p->d, preference, CUDA_WAYS, found->list,
-		&found->count);
+	int status = (int)d->calls->cublasLtMatmulAlgoGetHeuristic(d->cublaslt, how, p->a, p->b,
+								   p->d, p->d, preference, ASKED,
+								   found->list, &found->count);
 
 	if (how == p->with_sums &&
 	    (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
@@ -208,8 +213,7 @@ static void add_way(struct cuda_ways *ways, const struct found *found, int i, bo
 {
 	struct cuda_way *way = &ways->list[ways->count];
 
-	if (i >= found->count || found->list[i].state != CUBLAS_STATUS_SUCCESS ||
-	    ways->count == CUDA_WAYS)
+	if (i >= found->count || found->list[i].state != CUBLAS_STATUS_SUCCESS)
 		return;
 	*way = (struct cuda_way){.workspace = found->list[i].workspaceSize};
 	memcpy(way->words, &found->list[i].algo, sizeof(found->list[i].algo));
@@ -220,7 +224,7 @@ static void add_way(struct cuda_ways *ways, const struct found *found, int i, bo
 		ways->known = *way;
 }
 
-/* The two kinds alternate, because only the first few ways are timed. */
+/* The two kinds alternate, because only the first ways are tried. */
 static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struct cuda_product *p,
 		      const struct cuda_product_plan *plan, struct train_error *error)
 {
@@ -234,8 +238,7 @@ static bool list_ways(struct cuda_device *d, struct cuda_ways *ways, const struc
 	       ask(d, &plain, p, p->how, preference, error) &&
 	       (!p->with_sums || ask(d, &with_sums, p, p->with_sums, preference, error));
 	CUDA_END(d, CUBLASLT, cublasLtMatmulPreferenceDestroy, (preference));
-	ways->mixed = with_sums.count > 0;
-	for (int i = 0; done && i < CUDA_WAYS; i++) {
+	for (int i = 0; done && i < ASKED; i++) {
 		add_way(ways, &plain, i, false);
 		add_way(ways, &with_sums, i, true);
 	}
