@@ -190,6 +190,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda.c trainer/backend/cuda.h \
 	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
 	trainer/backend/cuda_convolution_choose.c \
+	trainer/backend/cuda_convolution_engines.c \
 	trainer/backend/cuda_convolution_pool.c \
 	trainer/backend/cuda_convolution_run.c \
 	trainer/backend/cuda_data.c \

@@ -92,7 +92,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	};
 
 	filter.from = c->filter_gradient;
-	filter.from_type = op->info.input.type;
+	filter.from_type = c->filter_gradient_type;
 	filter.to = args->weight_gradient;
 	filter.to_type = VALUE_FLOAT32;
 	return cuda_use(d, error) && bias_backward(c, args, error) &&
@@ -128,10 +128,13 @@ static void convolution_free(struct op *op)
 
 	if (c->activation)
 		CUDA_END(d, CUDNN, cudnnDestroyActivationDescriptor, (c->activation));
-	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+	for (int i = 0; i < CUDA_DIRECTIONS; i++) {
+		for (int k = 0; k < CUDA_GRAPHS; k++)
+			cuda_graph_free(d, c->algorithms[i].graphs[k]);
 		if (c->algorithms[i].convolution)
 			CUDA_END(d, CUDNN, cudnnDestroyConvolutionDescriptor,
 				 (c->algorithms[i].convolution));
+	}
 	if (c->filter_shape)
 		CUDA_END(d, CUDNN, cudnnDestroyFilterDescriptor, (c->filter_shape));
 	if (c->bias_shape)
@@ -211,32 +214,40 @@ static bool want_scratch(struct cuda_convolution *c, struct train_error *error)
 				 error);
 }
 
-/* Whether cuDNN can write the gradient as the caller wants it. Algorithms are tried with operands
- * that are aligned to 256. */
-static bool writes_gradient(const struct cuda_convolution *c, const struct op_shape *shape)
-{
-	return shape->input.type == VALUE_FLOAT32 && !is_padded(c) &&
-	       shape->weight_offset % 256 == 0;
-}
-
-static bool allocate(struct cuda_convolution *c, bool gradient, struct train_error *error)
+/* Zero, so that the padding is zero. */
+static bool allocate(struct cuda_convolution *c, struct train_error *error)
 {
 	struct op *op = &c->base.base;
-	size_t each = value_bytes(op->info.input.type), out = (size_t)c->out_padded;
-	size_t filter = cuda_filter_bytes(c);
+	enum value_type type = op->info.input.type;
+	size_t out = (size_t)c->out_padded;
 
-	/* Zero, so that the padding is zero. */
-	c->filter = cuda_allocate_zeros(op->device, filter, "filters", error);
-	if (c->filter && gradient)
-		c->filter_gradient =
-			cuda_allocate_zeros(op->device, filter, "gradients of filters", error);
-	if (!c->filter || (gradient && !c->filter_gradient))
-		return false;
-	c->bias = cuda_allocate_zeros(op->device, out * each, "a bias", error);
+	c->filter = cuda_allocate_zeros(op->device, cuda_filter_bytes(c, type), "filters", error);
+	c->bias = c->filter ? cuda_allocate_zeros(op->device, out * value_bytes(type), "a bias",
+						  error)
+			    : NULL;
 	c->bias_gradient = c->bias ? cuda_allocate_zeros(op->device, out * sizeof(float),
 							 "the gradient of a bias", error)
 				   : NULL;
 	return c->bias_gradient;
+}
+
+/* Whether cuDNN can write the gradient as the caller wants it. Algorithms are tried with operands
+ * that are aligned to 256. */
+static bool writes_gradient(const struct cuda_convolution *c, const struct op_shape *shape)
+{
+	return c->filter_gradient_type == VALUE_FLOAT32 && !is_padded(c) &&
+	       shape->weight_offset % 256 == 0;
+}
+
+static bool allocate_gradient(struct cuda_convolution *c, const struct op_shape *shape,
+			      struct train_error *error)
+{
+	if (writes_gradient(c, shape))
+		return true;
+	c->filter_gradient = cuda_allocate_zeros(c->base.base.device,
+						 cuda_filter_bytes(c, c->filter_gradient_type),
+						 "gradients of filters", error);
+	return c->filter_gradient;
 }
 
 /* Filter and bias that the optimizer writes, and the gradient that it reads. */
@@ -248,8 +259,8 @@ static void set_rows(struct cuda_convolution *c)
 	info->weight_copy = (struct value_rows){c->filter, type, c->host.in, c->in_padded};
 	info->bias_copy = (struct value_rows){c->bias, type, c->host.out, c->host.out};
 	if (c->raw_gradient)
-		info->raw_gradient =
-			(struct value_rows){c->filter_gradient, type, c->host.in, c->in_padded};
+		info->raw_gradient = (struct value_rows){
+			c->filter_gradient, c->filter_gradient_type, c->host.in, c->in_padded};
 }
 
 static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
@@ -295,8 +306,8 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 	set_info(c, shape);
 	if (!cuda_use(cuda_device_of(&c->base.base), error) ||
 	    !cuda_want_cudnn(cuda_device_of(&c->base.base), error) || !describe(c, error) ||
-	    !want_scratch(c, error) || !allocate(c, !writes_gradient(c, shape), error) ||
-	    !cuda_convolution_choose(c, error)) {
+	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error) ||
+	    !allocate_gradient(c, shape, error)) {
 		convolution_free(&c->base.base);
 		return false;
 	}

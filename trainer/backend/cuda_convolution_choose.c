@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Algorithms of convolutions: which ones cuDNN has, in its own order, and which one is chosen. */
+/* Algorithms of convolutions: which ones cuDNN has, in its own order, and which one is chosen. They
+ * are those of its calls for convolutions, and engines of its graph API. */
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cuda_convolution.h"
 
 /* The fused forward call may need more workspace than cuDNN reports for its convolution. */
 enum { ASKED = 16, MORE_WORKSPACE = 32 << 20 };
+
+_Static_assert(ASKED == (int)CUDA_ENGINES && ASKED + CUDA_GRAPHS * CUDA_ENGINES <= (int)CUDA_WAYS,
+	       "all ways can be listed");
 
 static const int known[CUDA_DIRECTIONS] = {
 	[CUDA_FORWARD] = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
@@ -86,16 +91,6 @@ static bool get_weights(const struct cuda_convolution *c, struct found *found, i
 	return true;
 }
 
-/* The algorithm is not applicable; this is not a failure of the device. */
-static bool is_lack(cudnnStatus_t status)
-{
-	int category = CUDNN_STATUS_CATEGORY((int)status);
-
-	return category == CUDNN_STATUS_NOT_SUPPORTED || category == CUDNN_STATUS_BAD_PARAM ||
-	       status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED ||
-	       status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
-}
-
 static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t *bytes)
 {
 	const struct cuda_convolution *c = o->c;
@@ -129,7 +124,7 @@ static bool workspace_of(const struct operation *o, int number, size_t *bytes, b
 	cudnnStatus_t status = ask_workspace(o, number, bytes);
 
 	*has = status == CUDNN_STATUS_SUCCESS;
-	if (!is_lack(status))
+	if (!cuda_cudnn_lacks(status))
 		return cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], error);
 	if (why->status == TRAIN_OK)
 		cuda_done(d, CUDA_LIBRARY_CUDNN, (int)status, calls[o->direction], why);
@@ -205,8 +200,8 @@ static bool add_way(struct cuda_ways *ways, const struct operation *o, const str
 	return true;
 }
 
-/* The last algorithm is always available. */
-static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
+/* The algorithms of the call for the direction. The last one is always available. */
+static bool list_calls(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
 {
 	static bool (*const get[CUDA_DIRECTIONS])(const struct cuda_convolution *, struct found *,
 						  int *, struct train_error *) = {
@@ -234,37 +229,127 @@ static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct 
 	return true;
 }
 
+/* Engines for the values' type and, for the weights of halves, for a gradient in float32. */
+static bool plan_graphs(const struct operation *o, bool compiled, int *count,
+			struct train_error *error)
+{
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+	enum value_type type = o->c->base.base.info.input.type;
+	int graphs = o->direction == CUDA_WEIGHTS && type != VALUE_FLOAT32 ? 2 : 1;
+
+	*count = 0;
+	for (int i = 0; i < graphs && !(compiled && *count > 0); i++) {
+		if (!cuda_graph_plan(o->c, o->direction, i ? VALUE_FLOAT32 : type, compiled,
+				     &a->graphs[i], error))
+			return false;
+		*count += a->graphs[i]->count;
+	}
+	return true;
+}
+
+static void free_graphs(const struct operation *o)
+{
+	struct cuda_device *d = cuda_device_of(&o->c->base.base);
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+
+	for (int i = 0; i < CUDA_GRAPHS; i++) {
+		cuda_graph_free(d, a->graphs[i]);
+		a->graphs[i] = NULL;
+	}
+	a->engine = NULL;
+}
+
+/* To compile an engine takes most of a second, which several of them would add to each start of a
+ * training. So one is compiled only where there is no other engine. */
+static bool list_engines(const struct operation *o, struct train_error *error)
+{
+	int count;
+
+	if (!plan_graphs(o, false, &count, error))
+		return false;
+	if (count > 0)
+		return true;
+	free_graphs(o);
+	return plan_graphs(o, true, &count, error);
+}
+
+/* Only the first ways are tried, so calls and engines alternate. A deterministic device, which
+ * takes the first that runs, has all calls first: no measurement favours an engine. */
+static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct train_error *error)
+{
+	const struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+	bool alternate = !cuda_device_of(&o->c->base.base)->deterministic;
+	struct cuda_way calls[ASKED];
+	int call_count;
+
+	if (!list_calls(ways, o, error) || !list_engines(o, error))
+		return false;
+	call_count = ways->count;
+	memcpy(calls, ways->list, sizeof(calls));
+	if (alternate)
+		ways->count = 0;
+	for (int i = 0; i < CUDA_ENGINES; i++) {
+		if (alternate && i < call_count)
+			ways->list[ways->count++] = calls[i];
+		for (int k = 0; k < CUDA_GRAPHS; k++)
+			if (a->graphs[k] && i < a->graphs[k]->count)
+				ways->list[ways->count++] = a->graphs[k]->engines[i].way;
+	}
+	if (call_count == 0)
+		ways->known = ways->list[0];
+	return true;
+}
+
 /* --- which is taken ----------------------------------------------------------------------------
  */
 
 /* The addresses of a trial, each aligned to 256. */
-static size_t place_operands(const struct cuda_convolution *c, size_t *input, size_t *output)
+static size_t place_operands(const struct operation *o, size_t *input, size_t *output)
 {
-	const struct op_info *info = &c->base.base.info;
+	const struct op_info *info = &o->c->base.base.info;
+	enum value_type type = o->direction == CUDA_WEIGHTS ? VALUE_FLOAT32 : info->input.type;
 
-	*input = (cuda_filter_bytes(c) + 255) / 256 * 256;
+	*input = (cuda_filter_bytes(o->c, type) + 255) / 256 * 256;
 	*output = *input + (info->input.bytes + 255) / 256 * 256;
 	return *output + info->output.bytes;
+}
+
+static struct cuda_engine *find_engine(const struct cuda_algorithm *a, const struct cuda_way *way)
+{
+	for (int k = 0; k < CUDA_GRAPHS; k++)
+		for (int i = 0; a->graphs[k] && i < a->graphs[k]->count; i++) {
+			struct cuda_engine *e = &a->graphs[k]->engines[i];
+
+			if (memcmp(e->way.words, way->words, sizeof(way->words)) == 0)
+				return e;
+		}
+	return NULL;
+}
+
+static bool take(const struct operation *o, const struct cuda_way *way, struct train_error *error)
+{
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+
+	a->number = cuda_way_number(way);
+	a->workspace = way->workspace;
+	a->engine = find_engine(a, way);
+	return a->engine || set_math(o, (cudnnMathType_t)way->words[1], error);
 }
 
 static bool run(void *argument, const struct cuda_way *way, void *memory, void *workspace,
 		struct train_error *error)
 {
 	const struct operation *o = argument;
-	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
 	unsigned char *w = memory, *x, *y;
 	struct cuda_operands operands;
 	size_t input, output;
 
-	place_operands(o->c, &input, &output);
+	place_operands(o, &input, &output);
 	x = w + input;
 	y = w + output;
 	operands = (struct cuda_operands){x, w, y, NULL, workspace};
 	operands.to = o->direction == CUDA_FORWARD ? y : o->direction == CUDA_DATA ? x : w;
-	a->number = (int)way->words[0];
-	a->workspace = way->workspace;
-	return set_math(o, (cudnnMathType_t)way->words[1], error) &&
-	       cuda_use(cuda_device_of(&o->c->base.base), error) &&
+	return take(o, way, error) && cuda_use(cuda_device_of(&o->c->base.base), error) &&
 	       cuda_convolution_run(o->c, o->direction, &operands, error);
 }
 
@@ -284,27 +369,44 @@ static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_dir
 	};
 }
 
+/* Frees what is not chosen. */
+static void keep_engine(const struct operation *o)
+{
+	struct cuda_device *d = cuda_device_of(&o->c->base.base);
+	struct cuda_algorithm *a = &o->c->algorithms[o->direction];
+
+	if (!a->engine)
+		free_graphs(o);
+	for (int i = 0; i < CUDA_GRAPHS; i++)
+		if (a->graphs[i])
+			cuda_graph_keep(d, a->graphs[i], a->engine);
+}
+
 static bool choose(struct cuda_convolution *c, enum cuda_direction direction,
 		   struct train_error *error)
 {
 	struct operation o = {c, direction};
-	struct cuda_algorithm *a = &c->algorithms[direction];
 	struct cuda_ways ways = new_ways(c, direction);
 	struct cuda_way way;
 	size_t input, output;
 
-	ways.operands = place_operands(c, &input, &output);
+	ways.operands = place_operands(&o, &input, &output);
 	ways.run = run;
 	ways.argument = &o;
 	if (!list_ways(&ways, &o, error) ||
-	    !cuda_choose(cuda_device_of(&c->base.base), &ways, &way, error))
+	    !cuda_choose(cuda_device_of(&c->base.base), &ways, &way, error) ||
+	    !take(&o, &way, error))
 		return false;
-	a->number = (int)way.words[0];
-	a->workspace = way.workspace;
-	return set_math(&o, (cudnnMathType_t)way.words[1], error);
+	keep_engine(&o);
+	if (direction == CUDA_WEIGHTS)
+		c->filter_gradient_type = cuda_way_is_engine(&way) ? cuda_way_filter_type(&way)
+								   : c->base.base.info.input.type;
+	return true;
 }
 
-static void describe(struct cuda_convolution *c)
+/* "tiled FFT", "engine 41". */
+static const char *name_algorithm(const struct cuda_algorithm *a, enum cuda_direction direction,
+				  char *text, size_t size)
 {
 	static const char *const names[CUDA_DIRECTIONS][CUDNN_CONVOLUTION_FWD_ALGO_COUNT] = {
 		[CUDA_FORWARD] = {"implicit product", "implicit precomputed product", "product",
@@ -313,12 +415,24 @@ static void describe(struct cuda_convolution *c)
 		[CUDA_WEIGHTS] = {"0", "1", "FFT", "3", "Winograd", "unfused Winograd",
 				  "tiled FFT"},
 	};
-	int data = c->algorithms[CUDA_DATA].number, weights = c->algorithms[CUDA_WEIGHTS].number;
 
-	snprintf(c->text, sizeof(c->text), "cuDNN: %s, weights %s%s%s",
-		 names[CUDA_FORWARD][c->algorithms[CUDA_FORWARD].number],
-		 names[CUDA_WEIGHTS][weights], c->no_backward_data ? "" : ", data ",
-		 c->no_backward_data ? "" : names[CUDA_DATA][data]);
+	if (!a->engine)
+		return names[direction][a->number];
+	snprintf(text, size, "engine %d", a->number);
+	return text;
+}
+
+static void describe(struct cuda_convolution *c)
+{
+	char text[CUDA_DIRECTIONS][24];
+	const char *names[CUDA_DIRECTIONS];
+	bool in_float32 = c->filter_gradient_type != c->base.base.info.input.type;
+
+	for (int i = 0; i < CUDA_DIRECTIONS; i++)
+		names[i] = name_algorithm(&c->algorithms[i], i, text[i], sizeof(text[i]));
+	snprintf(c->text, sizeof(c->text), "cuDNN: %s, weights %s%s%s%s", names[CUDA_FORWARD],
+		 names[CUDA_WEIGHTS], in_float32 ? " in fp32" : "",
+		 c->no_backward_data ? "" : ", data ", c->no_backward_data ? "" : names[CUDA_DATA]);
 	c->base.base.info.algorithm = c->text;
 }
 

@@ -76,6 +76,8 @@ if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/trainer/unit/t-cuda-calls \
 	tests/trainer/unit/t-cuda-choose \
+	tests/trainer/unit/t-cuda-engines \
+	tests/trainer/unit/t-cuda-heuristics \
 	tests/trainer/unit/t-cuda-linear \
 	tests/trainer/unit/t-cuda-load \
 	tests/trainer/unit/t-cuda-ops \
@@ -504,6 +506,15 @@ tests_trainer_unit_t_cuda_choose_SOURCES = tests/trainer/unit/t-cuda-choose.c \
 tests_trainer_unit_t_cuda_choose_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_choose_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_choose_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_cuda_engines_SOURCES = tests/trainer/unit/t-cuda-engines.c \
+	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
+tests_trainer_unit_t_cuda_engines_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_trainer_unit_t_cuda_engines_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_cuda_engines_LDADD = $(fake_ldadd)
+tests_trainer_unit_t_cuda_heuristics_SOURCES = tests/trainer/unit/t-cuda-heuristics.c tests/unit/unit.h
+tests_trainer_unit_t_cuda_heuristics_CPPFLAGS = $(fake_cppflags)
+tests_trainer_unit_t_cuda_heuristics_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_cuda_heuristics_LDADD = $(train_ldadd)
 tests_trainer_unit_t_cuda_linear_SOURCES = tests/trainer/unit/t-cuda-linear.c \
 	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
 tests_trainer_unit_t_cuda_linear_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA

@@ -31,23 +31,27 @@ struct row {
 
 static const struct row rows[] = {
 	{"the fastest", VALUE_BFLOAT16, false, false, false, false, 3, 1,
-	 "cuDNN: unfused Winograd, weights tiled FFT, data Winograd"},
+	 "cuDNN: engine 41, weights engine 65, data Winograd"},
 	{"the fastest of 5x5", VALUE_BFLOAT16, false, false, false, false, 5, 1,
-	 "cuDNN: implicit product, weights 0, data 0"},
+	 "cuDNN: engine 41, weights engine 70 in fp32, data engine 67"},
 	{"those that repeat themselves", VALUE_BFLOAT16, false, true, false, false, 3, 1,
 	 "cuDNN: implicit precomputed product, weights 1, data 1"},
 	{"of 5x5", VALUE_FLOAT16, false, true, false, false, 5, 1,
 	 "cuDNN: implicit precomputed product, weights 1, data 1"},
 	{"no ReLU", VALUE_BFLOAT16, false, false, true, false, 3, 1,
-	 "cuDNN: implicit precomputed product, weights tiled FFT, data Winograd"},
+	 "cuDNN: engine 41, weights engine 65, data Winograd"},
 	{"no gradient of data", VALUE_BFLOAT16, false, false, false, true, 3, 1,
-	 "cuDNN: unfused Winograd, weights tiled FFT"},
+	 "cuDNN: engine 41, weights engine 65"},
 	{"TF32, not halves", VALUE_FLOAT32, false, false, false, false, 3, 1,
-	 "cuDNN: unfused Winograd, weights tiled FFT, data Winograd"},
+	 "cuDNN: engine 20, weights engine 65, data Winograd"},
 	{"plain floats", VALUE_FLOAT32, true, false, false, false, 3, 1,
-	 "cuDNN: implicit product, weights 0, data 0"},
+	 "cuDNN: implicit product, weights engine 1, data 0"},
 	{"plain floats that repeat", VALUE_FLOAT32, true, true, false, false, 3, 1,
 	 "cuDNN: implicit precomputed product, weights 1, data 1"},
+	/* Engines that are compiled at run time are the fastest, but only one of them is compiled,
+	 * and only where there is no other engine. */
+	{"compiled", VALUE_FLOAT16, false, false, false, false, 3, 2,
+	 "cuDNN: engine 12, weights engine 69, data engine 68"},
 };
 
 static struct op *convolution(struct device *device, const struct row *row)
@@ -128,10 +132,10 @@ static const struct memory {
 	size_t bytes;
 	const char *algorithm;
 } memories[] = {
-	{32 << 10, "cuDNN: unfused Winograd, weights tiled FFT, data Winograd"},
-	{17 << 10, "cuDNN: implicit product, weights tiled FFT, data Winograd"},
-	{13 << 10, "cuDNN: implicit product, weights 0, data 0"},
-	{10 << 10, "cuDNN: implicit precomputed product, weights 1, data 1"},
+	{32 << 10, "cuDNN: engine 41, weights engine 65, data Winograd"},
+	{12 << 10, "cuDNN: engine 41, weights engine 65, data engine 67"},
+	{10 << 10, "cuDNN: engine 41, weights 1, data engine 67"},
+	{8 << 10, "cuDNN: implicit precomputed product, weights 1, data 1"},
 };
 
 START_TEST(short_memory_is_no_error)
@@ -256,6 +260,13 @@ static cudnnStatus_t broken_workspace(cudnnHandle_t handle, cudnnTensorDescripto
 	return CUDNN_STATUS_INTERNAL_ERROR;
 }
 
+static cudnnStatus_t no_descriptors(cudnnBackendDescriptorType_t type,
+				    cudnnBackendDescriptor_t *descriptor)
+{
+	(void)type, (void)descriptor;
+	return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 /* The workspace of the trials has this size. */
 static cudaError_t broken_memory(void **memory, size_t bytes)
 {
@@ -288,6 +299,7 @@ START_TEST(errors_are_reported)
 	cuda_test_begin();
 	device = opened(0, false, false);
 	calls = own_calls(device);
+	calls->cudnnBackendCreateDescriptor = no_descriptors;
 	if (_i < 2)
 		calls->cudnnGetConvolutionForwardWorkspaceSize =
 			_i ? broken_workspace : no_workspace;

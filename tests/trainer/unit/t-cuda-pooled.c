@@ -82,7 +82,7 @@ static const struct choice {
 	{.name = "an older GPU", .no_mma = true},
 	{.name = "too little memory to compare",
 	 .slow = "convolution_pool",
-	 .bytes = 44 << 10,
+	 .bytes = 40 << 10,
 	 .together = true},
 };
 
