@@ -96,4 +96,35 @@ static __device__ inline void finish_columns(float (&mine)[WIDTH], const struct 
 		add_partial<1>(sums, partial, columns, gridDim.y, parts);
 }
 
+/*
+ * The same for two sums of each column. True in the last block, where `sums`, first those of
+ * `first`, then those of `second`, are complete and all threads see them.
+ */
+template <int WIDTH>
+static __device__ inline bool finish_two_sums(float (&first)[WIDTH], float (&second)[WIDTH],
+					      const struct launch_columns &l, int64_t columns,
+					      float *sums, void *scratch)
+{
+	__shared__ float parts[(WIDTH > 4 ? WIDTH : 4) * LAUNCH_THREADS];
+	float *partial = (float *)((char *)scratch + KERNEL_TICKET_BYTES);
+	int64_t column = column_place(l).column, row = 2 * columns * blockIdx.y;
+
+	add_down<WIDTH>(first, l.across, parts);
+	add_down<WIDTH>(second, l.across, parts);
+	if ((int)threadIdx.x < l.across && column < columns)
+#pragma unroll
+		for (int k = 0; k < WIDTH; k++) {
+			partial[row + column + k] = first[k];
+			partial[row + columns + column + k] = second[k];
+		}
+	if (!comes_last((unsigned *)scratch, gridDim.x * gridDim.y))
+		return false;
+	if (columns % 2 == 0)
+		add_partial<4>(sums, partial, 2 * columns, gridDim.y, parts);
+	else
+		add_partial<1>(sums, partial, 2 * columns, gridDim.y, parts);
+	__syncthreads();
+	return true;
+}
+
 #endif

@@ -19,6 +19,7 @@
 
 #include "kernels/add.h"
 #include "kernels/addition.h"
+#include "kernels/batch_norm.h"
 #include "kernels/bias_gradient.h"
 #include "kernels/busy.h"
 #include "kernels/convert.h"

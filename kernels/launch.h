@@ -161,6 +161,17 @@ static inline struct launch_columns launch_columns(int64_t rows, int64_t columns
 	return l;
 }
 
+/* The same columns, where nothing is summed: as many blocks as can be resident. */
+static inline struct launch_columns launch_columns_apart(int64_t rows, int64_t columns,
+							 enum value_type type)
+{
+	struct launch_columns l = launch_columns(rows, columns, type);
+	int64_t most = l.blocks_x ? launch_divide_up(LAUNCH_MAX_BLOCKS, l.blocks_x) : 0;
+
+	l.blocks_y = (unsigned)launch_min(launch_divide_up(rows > 0 ? rows : 1, l.down), most);
+	return l;
+}
+
 /* The ticket and a float for each column and block y. */
 static inline size_t launch_columns_scratch(int64_t rows, int64_t columns, enum value_type type)
 {

@@ -3,6 +3,7 @@
 kernels_files = \
 	kernels/add.c kernels/add.h \
 	kernels/addition.c kernels/addition.h \
+	kernels/batch_norm.c kernels/batch_norm.h \
 	kernels/bf16.h \
 	kernels/bias_gradient.c kernels/bias_gradient.h \
 	kernels/busy.c kernels/busy.h \
@@ -34,6 +35,7 @@ kernels_cuda = \
 	kernels/softmax.cuh \
 	kernels/add.cu \
 	kernels/addition.cu \
+	kernels/batch_norm.cu \
 	kernels/bias_gradient.cu \
 	kernels/busy.cu \
 	kernels/convert.cu \

@@ -78,6 +78,68 @@ static void list_addition(const struct lister *l, const struct addition_args *a)
 	reads(l, a->b, bytes);
 }
 
+static void list_control(const struct lister *l, const struct pass_control *control)
+{
+	list(l, control, sizeof(*control), _Alignof(struct pass_control), false);
+}
+
+/* What a tensor of batch normalization has, and what `saved` has. */
+static int64_t norm_bytes(const struct batch_norm_shape *shape)
+{
+	return bytes_of(shape->type, shape->rows * shape->columns);
+}
+
+static int64_t saved_bytes(const struct batch_norm_shape *shape)
+{
+	return 4 * BATCH_NORM_SAVED * shape->columns;
+}
+
+static void list_batch_norm_statistics(const struct lister *l,
+				       const struct batch_norm_statistics_args *a)
+{
+	int64_t channels = 4 * a->shape.channels;
+
+	if (a->training) {
+		reads(l, a->input, norm_bytes(&a->shape));
+		list_control(l, a->control);
+		scratches(l, a->scratch, batch_norm_scratch(&a->shape));
+	}
+	list(l, a->weight, channels, 4, false);
+	list(l, a->bias, channels, 4, false);
+	list(l, a->running_mean, channels, 4, a->training);
+	list(l, a->running_var, channels, 4, a->training);
+	writes(l, a->saved, saved_bytes(&a->shape));
+}
+
+static void list_batch_norm_normalize(const struct lister *l,
+				      const struct batch_norm_normalize_args *a)
+{
+	reads(l, a->input, norm_bytes(&a->shape));
+	reads(l, a->saved, saved_bytes(&a->shape));
+	writes(l, a->output, norm_bytes(&a->shape));
+}
+
+static void list_batch_norm_sums(const struct lister *l, const struct batch_norm_sums_args *a)
+{
+	reads(l, a->input, norm_bytes(&a->shape));
+	reads(l, a->output_gradient, norm_bytes(&a->shape));
+	list_control(l, a->control);
+	list(l, a->weight_gradient, 4 * a->shape.channels, 4, true);
+	list(l, a->bias_gradient, 4 * a->shape.channels, 4, true);
+	writes(l, a->saved, saved_bytes(&a->shape));
+	scratches(l, a->scratch, batch_norm_scratch(&a->shape));
+}
+
+static void list_batch_norm_backward(const struct lister *l,
+				     const struct batch_norm_backward_args *a)
+{
+	reads(l, a->input, norm_bytes(&a->shape));
+	reads(l, a->output_gradient, norm_bytes(&a->shape));
+	list_control(l, a->control);
+	reads(l, a->saved, saved_bytes(&a->shape));
+	writes(l, a->input_gradient, norm_bytes(&a->shape));
+}
+
 static void list_bias_gradient(const struct lister *l, const struct bias_gradient_args *a)
 {
 	int64_t bytes = bytes_of(a->type, a->rows * a->columns);
@@ -149,7 +211,7 @@ static void list_cross_entropy(const struct lister *l, const struct cross_entrop
 
 	reads(l, a->logits, bytes);
 	reads(l, a->labels, 4 * a->batch);
-	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
+	list_control(l, a->control);
 	list_scaler(l, a->scaler, false);
 	list(l, a->result, sizeof(*a->result), _Alignof(struct loss_result), true);
 	if (a->gradient)
@@ -222,7 +284,7 @@ static void list_input_fill(const struct lister *l, const struct input_fill_args
 
 	reads(l, a->values, 4 * 256 * (int64_t)a->channels);
 	reads(l, a->indices, 8 * a->batch);
-	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
+	list_control(l, a->control);
 	writes(l, a->images, bytes_of(a->type, a->batch * image));
 	writes(l, a->labels, 4 * a->batch);
 	if (!l->touches->running || !has(l, a->indices, 8 * a->batch) ||

@@ -45,6 +45,50 @@ static cudaError_t run_addition(void *const *m, cudaStream_t stream)
 	return cu.kernel_addition(&args, stream);
 }
 
+static const struct batch_norm_shape norm = {.rows = ROWS,
+					     .columns = COLUMNS,
+					     .channels = CHANNELS,
+					     .places = 1,
+					     .type = VALUE_BFLOAT16};
+
+static cudaError_t run_batch_norm_statistics(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_statistics_args args = {.shape = norm,
+						  .input = m[0],
+						  .control = m[1],
+						  .weight = m[2],
+						  .bias = m[3],
+						  .running_mean = m[4],
+						  .running_var = m[5],
+						  .saved = m[6],
+						  .scratch = m[7],
+						  .eps = 1,
+						  .training = true};
+
+	return cu.kernel_batch_norm_statistics(&args, stream);
+}
+
+static cudaError_t run_batch_norm_normalize(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_normalize_args args = {norm, m[0], m[1], m[2], true};
+
+	return cu.kernel_batch_norm_normalize(&args, stream);
+}
+
+static cudaError_t run_batch_norm_sums(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_sums_args args = {norm, m[0], m[1], m[2], m[3], m[4], m[5], m[6], true};
+
+	return cu.kernel_batch_norm_sums(&args, stream);
+}
+
+static cudaError_t run_batch_norm_backward(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_backward_args args = {norm, m[0], m[1], m[2], m[3], m[4], true};
+
+	return cu.kernel_batch_norm_backward(&args, stream);
+}
+
 static cudaError_t run_bias_gradient(void *const *m, cudaStream_t stream)
 {
 	struct bias_gradient_args args = {m[0], m[1], m[2], m[3], ROWS, COLUMNS, VALUE_BFLOAT16};
@@ -263,6 +307,10 @@ static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 		(size), NULL, 0 \
 	}
 
+#define TENSOR ZEROS(2 * ROWS * COLUMNS)
+#define SAVED ZEROS(4 * BATCH_NORM_SAVED * COLUMNS)
+#define OF_CHANNELS ZEROS(4 * CHANNELS)
+
 /* The scratch of each kernel is known when the program runs. */
 static struct kernel kernels[] = {
 	{"add", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
@@ -270,6 +318,19 @@ static struct kernel kernels[] = {
 	 3,
 	 {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)},
 	 run_addition},
+	{"batch_norm_statistics",
+	 8,
+	 {TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
+	 run_batch_norm_statistics},
+	{"batch_norm_normalize", 3, {TENSOR, SAVED, TENSOR}, run_batch_norm_normalize},
+	{"batch_norm_sums",
+	 7,
+	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
+	 run_batch_norm_sums},
+	{"batch_norm_backward",
+	 5,
+	 {TENSOR, TENSOR, HOLDS(pass), SAVED, TENSOR},
+	 run_batch_norm_backward},
 	{"bias_gradient",
 	 4,
 	 {ZEROS(2 * ROWS * COLUMNS), ZEROS(2 * ROWS * COLUMNS), ZEROS(4 * COLUMNS), ZEROS(0)},
@@ -345,7 +406,9 @@ static void complete(struct kernel *kernel)
 	chunks[1] = (struct chunk){.first = CHUNK_ELEMENTS, .count = ELEMENTS - CHUNK_ELEMENTS};
 	if (last->bytes > 0)
 		return;
-	if (kernel->run == run_bias_gradient)
+	if (kernel->run == run_batch_norm_statistics || kernel->run == run_batch_norm_sums)
+		last->bytes = batch_norm_scratch(&norm);
+	else if (kernel->run == run_bias_gradient)
 		last->bytes = bias_gradient_scratch(ROWS, COLUMNS, VALUE_BFLOAT16);
 	else if (kernel->run == run_convolution_pool_backward)
 		last->bytes = convolution_pool_backward_scratch(&convolution);

@@ -32,6 +32,7 @@ train_programs = \
 	tests/trainer/unit/t-init \
 	tests/trainer/unit/t-kernels \
 	tests/trainer/unit/t-kernels-convolution \
+	tests/trainer/unit/t-kernels-norm \
 	tests/trainer/unit/t-kernels-pass \
 	tests/trainer/unit/t-kernels-pool \
 	tests/trainer/unit/t-kernels-update \
@@ -199,6 +200,11 @@ tests_trainer_unit_t_kernels_convolution_SOURCES = tests/trainer/unit/t-kernels-
 tests_trainer_unit_t_kernels_convolution_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_kernels_convolution_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_kernels_convolution_LDADD = $(train_ldadd)
+tests_trainer_unit_t_kernels_norm_SOURCES = tests/trainer/unit/t-kernels-norm.c \
+	tests/trainer/unit/kernels.h tests/unit/unit.h
+tests_trainer_unit_t_kernels_norm_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_kernels_norm_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_kernels_norm_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_kernels_pass_SOURCES = tests/trainer/unit/t-kernels-pass.c \
 	tests/trainer/unit/kernels.h tests/unit/unit.h

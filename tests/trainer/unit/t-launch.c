@@ -68,18 +68,21 @@ static const struct {
 	int64_t rows, columns;
 	enum value_type type;
 	int width, across;
-	unsigned blocks_x, blocks_y;
+	unsigned blocks_x, blocks_y, apart; /* apart: blocks_y without sums */
 } column_cases[] = {
-	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MAX_SUMMED},
-	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 512},
-	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MAX_SUMMED},
-	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 32},
-	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 16},
-	{"a wide one", 1 << 20, 4096, VALUE_FLOAT32, 4, 32, 32, 17},
-	{"one by one", 1, 1, VALUE_FLOAT32, 1, 1, 1, 1},
-	{"odd", 7, 33, VALUE_BFLOAT16, 1, 32, 2, 1},
-	{"no rows", 0, 64, VALUE_FLOAT32, 4, 16, 1, 1},
-	{"no columns", 100, 0, VALUE_FLOAT32, 4, 1, 0, 0},
+	{"conv1 of 4096", 4096 * 1024, 64, VALUE_BFLOAT16, 8, 8, 1, LAUNCH_MAX_SUMMED,
+	 LAUNCH_MAX_BLOCKS},
+	{"conv1 of 32", 32 * 1024, 64, VALUE_FLOAT16, 8, 8, 1, 512, 1024},
+	{"conv1 in float", 4096 * 1024, 64, VALUE_FLOAT32, 4, 16, 1, LAUNCH_MAX_SUMMED,
+	 LAUNCH_MAX_BLOCKS},
+	{"fc1 of 512", 512, 512, VALUE_BFLOAT16, 8, 32, 2, 32, 64},
+	{"fc2 of 512", 512, 10, VALUE_BFLOAT16, 1, 16, 1, 16, 32},
+	{"a wide one", 1 << 20, 4096, VALUE_FLOAT32, 4, 32, 32, 17, 33},
+	{"one by one", 1, 1, VALUE_FLOAT32, 1, 1, 1, 1, 1},
+	{"odd", 7, 33, VALUE_BFLOAT16, 1, 32, 2, 1, 1},
+	{"one row more than a block's", 65, 32, VALUE_BFLOAT16, 8, 4, 1, 1, 2},
+	{"no rows", 0, 64, VALUE_FLOAT32, 4, 16, 1, 1, 1},
+	{"no columns", 100, 0, VALUE_FLOAT32, 4, 1, 0, 0, 0},
 };
 
 START_TEST(columns_and_rows)
@@ -94,10 +97,17 @@ START_TEST(columns_and_rows)
 	ROW_EQ_INT(name, l.blocks_y, column_cases[_i].blocks_y);
 	ROW_EQ_INT(name, l.across * l.down, LAUNCH_THREADS);
 	ck_assert_int_ge((int64_t)l.blocks_x * l.across * l.width, column_cases[_i].columns);
+	l = launch_columns_apart(column_cases[_i].rows, column_cases[_i].columns,
+				 column_cases[_i].type);
+	ROW_EQ_INT(name, l.width, column_cases[_i].width);
+	ROW_EQ_INT(name, l.across * l.down, LAUNCH_THREADS);
+	ROW_EQ_INT(name, l.blocks_x, column_cases[_i].blocks_x);
+	ROW_EQ_INT(name, l.blocks_y, column_cases[_i].apart);
 	ROW_EQ_INT(name,
 		   bias_gradient_scratch(column_cases[_i].rows, column_cases[_i].columns,
 					 column_cases[_i].type),
-		   KERNEL_TICKET_BYTES + (size_t)l.blocks_y * (size_t)column_cases[_i].columns * 4);
+		   KERNEL_TICKET_BYTES + (size_t)column_cases[_i].blocks_y *
+						 (size_t)column_cases[_i].columns * 4);
 }
 END_TEST
 
@@ -110,7 +120,12 @@ START_TEST(any_shape_fits)
 				struct launch_columns l =
 					launch_columns(rows, columns, (enum value_type)type);
 
+				unsigned apart =
+					launch_columns_apart(rows, columns, (enum value_type)type)
+						.blocks_y;
+
 				if (l.blocks_y < 1 || l.blocks_y > LAUNCH_MAX_SUMMED ||
+				    apart < l.blocks_y || apart > LAUNCH_MAX_BLOCKS ||
 				    l.blocks_x < 1 || l.down < 8 || columns % l.width ||
 				    (int64_t)(l.blocks_x - 1) * l.across * l.width >= columns)
 					ck_abort_msg("%lld x %lld", (long long)rows,
@@ -168,6 +183,22 @@ START_TEST(pooling_sums_its_output)
 
 	ck_assert_uint_eq(max_pool_backward_scratch(&args),
 			  launch_columns_scratch((int64_t)10 * 8 * 2, 24, VALUE_BFLOAT16));
+}
+END_TEST
+
+/* Two sums of each column in each block, and the two sums. */
+START_TEST(batches_are_normalized_by_two_sums)
+{
+	const struct batch_norm_shape shape = {
+		.rows = 1000, .columns = 24, .channels = 20, .places = 10, .type = VALUE_BFLOAT16};
+	struct launch_columns l = batch_norm_columns(&shape);
+
+	ck_assert_int_eq(l.width, 4);
+	ck_assert_uint_eq(batch_norm_scratch(&shape),
+			  KERNEL_TICKET_BYTES + (l.blocks_y + 1) * 2 * 24 * sizeof(float));
+	ck_assert_int_eq(batch_norm_rows(&shape, 0), 0);
+	ck_assert_int_eq(batch_norm_rows(&shape, 99), 990);
+	ck_assert_int_eq(batch_norm_rows(&shape, 101), 1000);
 }
 END_TEST
 
@@ -429,6 +460,7 @@ int main(void)
 			    sizeof(convolution_cases) / sizeof(*convolution_cases));
 	tcase_add_test(tests, tickets_of_a_convolution_suffice);
 	tcase_add_test(tests, other_convolutions_are_not_there);
+	tcase_add_test(tests, batches_are_normalized_by_two_sums);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
 	tcase_add_loop_test(tests, chunks_beside_the_flat_buffer, 0, ROWS(besides));
 	return unit_run(suite);
