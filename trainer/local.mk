@@ -188,6 +188,7 @@ endif
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda.c trainer/backend/cuda.h \
+	trainer/backend/cuda_batch_norm.c \
 	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
 	trainer/backend/cuda_convolution_choose.c \
 	trainer/backend/cuda_convolution_engines.c \

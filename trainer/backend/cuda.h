@@ -233,6 +233,8 @@ bool cuda_addition(struct op **op, struct device *device, const struct op_shape 
 		   struct train_error *error);
 bool cuda_linear_loss(struct op **op, struct device *device, const struct op_shape *shape,
 		      struct train_error *error);
+bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error);
 bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error);
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,

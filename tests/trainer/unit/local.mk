@@ -76,6 +76,7 @@ endif
 if HAVE_CUDA_BACKEND
 train_programs += \
 	tests/trainer/unit/t-cuda-calls \
+	tests/trainer/unit/t-cuda-chains \
 	tests/trainer/unit/t-cuda-choose \
 	tests/trainer/unit/t-cuda-engines \
 	tests/trainer/unit/t-cuda-heuristics \
@@ -507,6 +508,20 @@ tests_trainer_unit_t_cuda_calls_SOURCES = tests/trainer/unit/t-cuda-calls.c \
 tests_trainer_unit_t_cuda_calls_CPPFLAGS = $(fake_cppflags)
 tests_trainer_unit_t_cuda_calls_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_calls_LDADD = $(fake_ldadd)
+chain = tests/trainer/unit/chain.c tests/trainer/unit/chain.h tests/trainer/unit/numbers.c \
+	tests/trainer/unit/stage.h tests/trainer/unit/cuda-test.h
+tests_trainer_unit_t_cuda_chains_SOURCES = tests/trainer/unit/t-cuda-chains.c $(chain) \
+	tests/trainer/fake/inject_load.c $(fake_headers)
+tests_trainer_unit_t_cuda_chains_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
+tests_trainer_unit_t_cuda_chains_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_cuda_chains_LDADD = $(fake_ldadd)
+# The same on a GPU, by tests/gpu/run-all train.
+EXTRA_PROGRAMS += tests/trainer/unit/t-cuda-chains-gpu
+gpu_tests += tests/trainer/unit/t-cuda-chains-gpu
+tests_trainer_unit_t_cuda_chains_gpu_SOURCES = tests/trainer/unit/t-cuda-chains.c $(chain)
+tests_trainer_unit_t_cuda_chains_gpu_CPPFLAGS = $(fake_cppflags)
+tests_trainer_unit_t_cuda_chains_gpu_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_cuda_chains_gpu_LDADD = $(train_ldadd)
 tests_trainer_unit_t_cuda_choose_SOURCES = tests/trainer/unit/t-cuda-choose.c \
 	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h $(fake_headers)
 tests_trainer_unit_t_cuda_choose_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA

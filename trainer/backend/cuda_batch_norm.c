@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Batch normalization by kernels: cuDNN's takes whole batches only. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "backend/cuda.h"
+
+struct norm {
+	struct cuda_op base;
+	struct batch_norm_shape shape;
+	double eps, momentum;
+	bool relu, relu_backward;
+};
+
+static const struct norm *norm_of(const struct op *op)
+{
+	return (const struct norm *)op;
+}
+
+static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
+	const struct batch_norm_statistics_args statistics = {
+		.shape = n->shape,
+		.input = args->input,
+		.control = args->control,
+		.weight = args->weight,
+		.bias = args->bias,
+		.running_mean = args->running_mean,
+		.running_var = args->running_var,
+		.saved = args->workspace,
+		.scratch = d->scratch,
+		.eps = n->eps,
+		.momentum = n->momentum,
+		.training = args->training,
+	};
+	const struct batch_norm_normalize_args normalize = {
+		.shape = n->shape,
+		.input = args->input,
+		.saved = args->workspace,
+		.output = args->output,
+		.relu = n->relu,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_statistics, &statistics, error) &&
+	       CUDA_KERNEL(d, batch_norm_normalize, &normalize, error);
+}
+
+static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
+	const struct batch_norm_sums_args sums = {
+		.shape = n->shape,
+		.input = args->input,
+		.output_gradient = args->output_gradient,
+		.control = args->control,
+		.weight_gradient = args->weight_gradient,
+		.bias_gradient = args->bias_gradient,
+		.saved = args->workspace,
+		.scratch = d->scratch,
+		.relu_backward = n->relu_backward,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_sums, &sums, error);
+}
+
+static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
+	const struct batch_norm_backward_args backward = {
+		.shape = n->shape,
+		.input = args->input,
+		.output_gradient = args->output_gradient,
+		.control = args->control,
+		.saved = args->workspace,
+		.input_gradient = args->input_gradient,
+		.relu_backward = n->relu_backward,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_backward, &backward, error);
+}
+
+static void norm_free(struct op *op)
+{
+	free(op);
+}
+
+bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error)
+{
+	static const struct op_calls calls = {.forward = forward,
+					      .backward_weights = backward_weights,
+					      .backward_data = backward_data,
+					      .free = norm_free};
+	const struct layout *in = &shape->input;
+	struct norm *n = calloc(1, sizeof(*n));
+	struct op_info *info;
+
+	if (!n)
+		return train_nomem(error, "batch normalization");
+	info = &n->base.base.info;
+	n->base.base.calls = &calls;
+	n->base.base.device = device;
+	n->eps = shape->eps;
+	n->momentum = shape->momentum;
+	n->relu = shape->relu;
+	n->relu_backward = shape->relu_backward;
+	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.input_order);
+	info->output = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.output_order);
+	n->shape = (struct batch_norm_shape){
+		.rows = in->batch * in->height * in->width,
+		.columns = cuda_channels(&info->input),
+		.channels = in->channels,
+		.places = in->height * in->width,
+		.type = in->type,
+	};
+	info->weights = info->biases = in->channels;
+	info->workspace = BATCH_NORM_SAVED * (size_t)n->shape.columns * sizeof(float);
+	info->algorithm = "kernel";
+	if (!cuda_want_scratch((struct cuda_device *)device, batch_norm_scratch(&n->shape),
+			       error)) {
+		norm_free(&n->base.base);
+		return false;
+	}
+	*op = &n->base.base;
+	return true;
+}
