@@ -203,6 +203,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda_memory.c \
 	trainer/backend/cuda_optimize.c \
 	trainer/backend/cuda_other.c \
+	trainer/backend/cuda_pool.c \
 	trainer/backend/cuda_product.c trainer/backend/cuda_product.h \
 	trainer/backend/cuda_stream.c \
 	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
