@@ -29,6 +29,7 @@
 #include "kernels/input_fill.h"
 #include "kernels/linear_loss.h"
 #include "kernels/max_pool.h"
+#include "kernels/mean_pool.h"
 #include "kernels/relu_backward.h"
 #include "kernels/reorder.h"
 #include "kernels/update.h"

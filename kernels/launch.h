@@ -172,6 +172,18 @@ static inline struct launch_columns launch_columns_apart(int64_t rows, int64_t c
 	return l;
 }
 
+/* The same columns, each sample's places apart: block (x, y) has sample y, and every blocks_y-th
+ * after it, and thread row t of it the places t, and every down-th after it. */
+static inline struct launch_columns launch_samples(int64_t batch, int64_t places, int64_t columns,
+						   enum value_type type)
+{
+	struct launch_columns l = launch_columns(places, columns, type);
+	int64_t most = l.blocks_x ? launch_divide_up(LAUNCH_MAX_BLOCKS, l.blocks_x) : 0;
+
+	l.blocks_y = (unsigned)launch_min(batch > 0 ? batch : 0, most);
+	return l;
+}
+
 /* The ticket and a float for each column and block y. */
 static inline size_t launch_columns_scratch(int64_t rows, int64_t columns, enum value_type type)
 {

@@ -20,6 +20,7 @@ kernels_files = \
 	kernels/launchers.h \
 	kernels/linear_loss.c kernels/linear_loss.h \
 	kernels/max_pool.c kernels/max_pool.h \
+	kernels/mean_pool.c kernels/mean_pool.h \
 	kernels/philox.h \
 	kernels/references.h \
 	kernels/relu_backward.c kernels/relu_backward.h \
@@ -45,6 +46,7 @@ kernels_cuda = \
 	kernels/input_fill.cu \
 	kernels/linear_loss.cu \
 	kernels/max_pool.cu \
+	kernels/mean_pool.cu \
 	kernels/relu_backward.cu \
 	kernels/reorder.cu \
 	kernels/update.cu

@@ -262,6 +262,7 @@ const struct backend backend_cuda = {
 	.convolution = cuda_convolution,
 	.convolution_pool = cuda_convolution_pool,
 	.max_pool = cuda_max_pool,
+	.mean_pool = cuda_mean_pool,
 	.batch_norm = cuda_batch_norm,
 	.addition = cuda_addition,
 	.linear = cuda_linear,

@@ -237,6 +237,8 @@ bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shap
 		     struct train_error *error);
 bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error);
+bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		    struct train_error *error);
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
 	       struct train_error *error);
 

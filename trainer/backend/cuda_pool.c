@@ -123,3 +123,65 @@ fail:
 	pool_free(&p->base.base);
 	return false;
 }
+
+/* --- global average pooling --------------------------------------------------------------------
+ */
+
+static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *in = &op->info.input;
+	const struct mean_pool_args mean = {
+		.input = args->input,
+		.output = args->output,
+		.batch = in->batch,
+		.places = in->height * in->width,
+		.channels = (int32_t)in->channels,
+		.padded = cuda_channels(in),
+		.type = in->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, mean_pool, &mean, error);
+}
+
+static bool mean_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *in = &op->info.input;
+	const struct mean_pool_backward_args mean = {
+		.output_gradient = args->output_gradient,
+		.input_gradient = args->input_gradient,
+		.batch = in->batch,
+		.places = in->height * in->width,
+		.channels = (int32_t)in->channels,
+		.padded = cuda_channels(in),
+		.type = in->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, mean_pool_backward, &mean, error);
+}
+
+static void mean_free(struct op *op)
+{
+	free(op);
+}
+
+bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		    struct train_error *error)
+{
+	static const struct op_calls calls = {
+		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
+	const struct layout *in = &shape->input;
+	struct cuda_op *own = calloc(1, sizeof(*own));
+
+	if (!own)
+		return train_nomem(error, "global average pooling");
+	own->base.calls = &calls;
+	own->base.device = device;
+	own->base.info.input =
+		cuda_nhwc(in, in->channels, in->height, in->width, &own->input_order);
+	own->base.info.output = layout_host(in->type, in->batch, in->channels, 1, 1);
+	own->base.info.algorithm = "kernel";
+	*op = &own->base;
+	return true;
+}

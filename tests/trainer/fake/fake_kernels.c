@@ -350,6 +350,18 @@ static void list_max_pool_backward(const struct lister *l, const struct max_pool
 	scratches(l, a->scratch, max_pool_backward_scratch(a));
 }
 
+static void list_mean_pool(const struct lister *l, const struct mean_pool_args *a)
+{
+	reads(l, a->input, bytes_of(a->type, a->batch * a->places * a->padded));
+	writes(l, a->output, bytes_of(a->type, a->batch * a->channels));
+}
+
+static void list_mean_pool_backward(const struct lister *l, const struct mean_pool_backward_args *a)
+{
+	reads(l, a->output_gradient, bytes_of(a->type, a->batch * a->channels));
+	writes(l, a->input_gradient, bytes_of(a->type, a->batch * a->places * a->padded));
+}
+
 static void list_relu_backward(const struct lister *l, const struct relu_backward_args *a)
 {
 	writes(l, a->gradient, bytes_of(a->type, a->count));

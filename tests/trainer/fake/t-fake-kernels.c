@@ -260,6 +260,22 @@ static cudaError_t run_max_pool_backward(void *const *m, cudaStream_t stream)
 	return cu.kernel_max_pool_backward(&args, stream);
 }
 
+static cudaError_t run_mean_pool(void *const *m, cudaStream_t stream)
+{
+	struct mean_pool_args args = {m[0],     m[1],   ROWS,         SIDE * SIDE,
+				      CHANNELS, PADDED, VALUE_FLOAT16};
+
+	return cu.kernel_mean_pool(&args, stream);
+}
+
+static cudaError_t run_mean_pool_backward(void *const *m, cudaStream_t stream)
+{
+	struct mean_pool_backward_args args = {m[0],     m[1],   ROWS,         SIDE * SIDE,
+					       CHANNELS, PADDED, VALUE_FLOAT16};
+
+	return cu.kernel_mean_pool_backward(&args, stream);
+}
+
 static cudaError_t run_relu_backward(void *const *m, cudaStream_t stream)
 {
 	struct relu_backward_args args = {m[0], m[1], ELEMENTS, VALUE_FLOAT16};
@@ -378,6 +394,11 @@ static struct kernel kernels[] = {
 	 {ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(2 * PIXELS / 4 * PADDED),
 	  ZEROS(PIXELS / 4 * PADDED), ZEROS(2 * PIXELS * PADDED), ZEROS(4 * PADDED), ZEROS(0)},
 	 run_max_pool_backward},
+	{"mean_pool", 2, {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * ROWS * CHANNELS)}, run_mean_pool},
+	{"mean_pool_backward",
+	 2,
+	 {ZEROS(2 * ROWS * CHANNELS), ZEROS(2 * PIXELS * PADDED)},
+	 run_mean_pool_backward},
 	{"relu_backward", 2, {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_relu_backward},
 	{"reorder", 2, {ZEROS(4 * PIXELS * CHANNELS), ZEROS(2 * PIXELS * PADDED)}, run_reorder},
 	{"update",

@@ -17,6 +17,11 @@
 		.kind = LINK_BATCH_NORM, .relu = (RELU), .relu_backward = (RELU) \
 	}
 
+#define MEAN_POOL \
+	{ \
+		.kind = LINK_MEAN_POOL \
+	}
+
 static const struct chain chains[] = {
 	{"a norm", 3, 16, 5, 4, 3, {BATCH_NORM(false)}, 1, false},
 	{"a norm with ReLU", 3, 16, 5, 4, 3, {BATCH_NORM(true)}, 1, false},
@@ -41,6 +46,10 @@ static const struct chain chains[] = {
 	  {.kind = LINK_MAX_POOL, .kernel = 2, .stride = 2, .relu_backward = true}},
 	 2,
 	 false},
+	{"means", 3, 16, 7, 7, 3, {MEAN_POOL}, 1, false},
+	{"means of padded channels", 2, 13, 5, 4, 2, {MEAN_POOL}, 1, false},
+	{"means of one place", 4, 24, 1, 1, 4, {MEAN_POOL}, 1, false},
+	{"a norm and means", 3, 20, 4, 4, 2, {BATCH_NORM(true), MEAN_POOL}, 2, false},
 };
 enum { CHAINS = sizeof(chains) / sizeof(*chains) };
 
@@ -118,8 +127,9 @@ static const struct chain failing = {
 	8,
 	2,
 	{{.kind = LINK_BATCH_NORM, .relu = true},
-	 {.kind = LINK_MAX_POOL, .kernel = 2, .stride = 2, .relu_backward = true}},
-	2,
+	 {.kind = LINK_MAX_POOL, .kernel = 2, .stride = 2, .relu_backward = true},
+	 MEAN_POOL},
+	3,
 	false,
 };
 

@@ -215,6 +215,38 @@ START_TEST(pools_without_places)
 }
 END_TEST
 
+/* Two samples of three places, with two channels and two columns of padding. */
+START_TEST(means_by_hand)
+{
+	static const double values[] = {1, -3, 7, 7, 2, -3, 7, 7, 6, -6, 7, 7,
+					0, 4,  7, 7, 0, 4,  7, 7, 3, 1,  7, 7};
+	static const double means[] = {3, -4, 1, 3}, gradients[] = {3, -6, 0, 12};
+	static const double shares[] = {1, -2, 0, 0, 1, -2, 0, 0, 1, -2, 0, 0,
+					0, 4,  0, 0, 0, 4,  0, 0, 0, 4,  0, 0};
+	enum value_type type = value_types[_i];
+	struct array input = array_new(type, 24), output = array_new(type, 4);
+	struct array gradient = array_new(type, 4), input_gradient = array_new(type, 24);
+	const struct mean_pool_args args = {input.values, output.values, 2, 3, 2, 4, type};
+	const struct mean_pool_backward_args back = {
+		gradient.values, input_gradient.values, 2, 3, 2, 4, type};
+
+	for (int i = 0; i < 24; i++)
+		value_set(type, input.values, i, values[i]);
+	for (int i = 0; i < 4; i++)
+		value_set(type, gradient.values, i, gradients[i]);
+	reference_mean_pool(&args);
+	reference_mean_pool_backward(&back);
+	for (int i = 0; i < 4; i++)
+		ck_assert_double_eq(array_get(&output, i), means[i]);
+	for (int i = 0; i < 24; i++)
+		ck_assert_double_eq(array_get(&input_gradient, i), shares[i]);
+	array_free(&input, "input");
+	array_free(&output, "output");
+	array_free(&gradient, "gradient");
+	array_free(&input_gradient, "input gradient");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernels of pooling");
@@ -223,5 +255,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, pools_as_the_backend, 0, ROWS(pools) * TYPES * 4);
 	tcase_add_test(tests, pools_without_places);
+	tcase_add_loop_test(tests, means_by_hand, 0, TYPES);
 	return unit_run(suite);
 }

@@ -186,6 +186,34 @@ START_TEST(pooling_sums_its_output)
 }
 END_TEST
 
+static const struct {
+	const char *name;
+	int64_t batch, places, columns;
+	enum value_type type;
+	int across;
+	unsigned blocks_x, blocks_y;
+} sample_cases[] = {
+	{"ResNet-50's last", 32, 49, 2048, VALUE_BFLOAT16, 32, 8, 32},
+	{"in float", 32, 49, 2048, VALUE_FLOAT32, 32, 16, 32},
+	{"many", 4096, 49, 2048, VALUE_BFLOAT16, 32, 8, LAUNCH_MAX_BLOCKS / 8},
+	{"few columns", 5000, 4, 10, VALUE_FLOAT32, 16, 1, LAUNCH_MAX_BLOCKS},
+	{"no sample", 0, 49, 64, VALUE_FLOAT32, 16, 1, 0},
+	{"no column", 5, 49, 0, VALUE_FLOAT32, 1, 0, 0},
+};
+
+START_TEST(samples_apart)
+{
+	const char *name = sample_cases[_i].name;
+	struct launch_columns l = launch_samples(sample_cases[_i].batch, sample_cases[_i].places,
+						 sample_cases[_i].columns, sample_cases[_i].type);
+
+	ROW_EQ_INT(name, l.across, sample_cases[_i].across);
+	ROW_EQ_INT(name, l.across * l.down, LAUNCH_THREADS);
+	ROW_EQ_INT(name, l.blocks_x, sample_cases[_i].blocks_x);
+	ROW_EQ_INT(name, l.blocks_y, sample_cases[_i].blocks_y);
+}
+END_TEST
+
 /* Two sums of each column in each block, and the two sums. */
 START_TEST(batches_are_normalized_by_two_sums)
 {
@@ -460,6 +488,7 @@ int main(void)
 			    sizeof(convolution_cases) / sizeof(*convolution_cases));
 	tcase_add_test(tests, tickets_of_a_convolution_suffice);
 	tcase_add_test(tests, other_convolutions_are_not_there);
+	tcase_add_loop_test(tests, samples_apart, 0, ROWS(sample_cases));
 	tcase_add_test(tests, batches_are_normalized_by_two_sums);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
 	tcase_add_loop_test(tests, chunks_beside_the_flat_buffer, 0, ROWS(besides));
