@@ -160,7 +160,7 @@ struct op {
  * Max-pooling: kernel x kernel, with stride and pad <= kernel / 2; the rest at the end is left out,
  *   and outside there are no values; of equal values the first counts, and a NaN before all.
  *   forward: input -> output, workspace. backward_data: output_gradient, workspace (output with
- *   relu_backward) -> input_gradient. On a GPU only stride = kernel and pad = 0.
+ *   relu_backward) -> input_gradient.
  * Global average pooling: the mean of each channel, (batch, channels, 1, 1) in host order. forward:
  *   input -> output. backward_data: output_gradient -> input_gradient.
  * Batch normalization (Ioffe and Szegedy, 2015; torch.nn.BatchNorm2d): output = (input - mean) /

@@ -391,6 +391,37 @@ static void list_beside(const struct lister *l, const struct chunk *span, int64_
 		     value_bytes(type), write);
 }
 
+static int64_t strided_outputs(const struct strided_pool_shape *s)
+{
+	return s->batch * s->out_height * s->out_width * s->channels;
+}
+
+static void list_strided_pool(const struct lister *l, const struct strided_pool_args *a)
+{
+	const struct strided_pool_shape *s = &a->shape;
+
+	reads(l, a->input, bytes_of(s->type, strided_pool_inputs(s) * s->channels));
+	writes(l, a->output, bytes_of(s->type, strided_outputs(s)));
+	if (a->places)
+		writes(l, a->places, strided_outputs(s));
+}
+
+static void list_strided_pool_backward(const struct lister *l,
+				       const struct strided_pool_backward_args *a)
+{
+	const struct strided_pool_shape *s = &a->shape;
+
+	reads(l, a->output_gradient, bytes_of(s->type, strided_outputs(s)));
+	if (a->output)
+		reads(l, a->output, bytes_of(s->type, strided_outputs(s)));
+	reads(l, a->places, strided_outputs(s));
+	writes(l, a->input_gradient, bytes_of(s->type, strided_pool_inputs(s) * s->channels));
+	if (!a->sums)
+		return;
+	list(l, a->sums, 4 * (int64_t)s->channels, 4, true);
+	scratches(l, a->scratch, strided_pool_scratch(s));
+}
+
 static void list_update(const struct lister *l, const struct update_args *a)
 {
 	int64_t table = (int64_t)sizeof(*a->chunks) * a->chunk_count, elements;

@@ -299,6 +299,31 @@ static cudaError_t run_reorder(void *const *m, cudaStream_t stream)
 	return cu.kernel_reorder(&args, stream);
 }
 
+static const struct strided_pool_shape strided = {.batch = ROWS,
+						  .height = SIDE,
+						  .width = SIDE,
+						  .channels = PADDED,
+						  .out_height = SIDE / 2,
+						  .out_width = SIDE / 2,
+						  .kernel = 3,
+						  .stride = 2,
+						  .pad = 1,
+						  .type = VALUE_BFLOAT16};
+
+static cudaError_t run_strided_pool(void *const *m, cudaStream_t stream)
+{
+	struct strided_pool_args args = {strided, m[0], m[1], m[2]};
+
+	return cu.kernel_strided_pool(&args, stream);
+}
+
+static cudaError_t run_strided_pool_backward(void *const *m, cudaStream_t stream)
+{
+	struct strided_pool_backward_args args = {strided, m[0], m[1], m[2], m[3], m[4], m[5]};
+
+	return cu.kernel_strided_pool_backward(&args, stream);
+}
+
 static cudaError_t run_update(void *const *m, cudaStream_t stream)
 {
 	struct update_args args = {m[0], m[1], m[2], m[3], m[4], m[5], CHUNKS, 0, 0};
@@ -401,6 +426,15 @@ static struct kernel kernels[] = {
 	 run_mean_pool_backward},
 	{"relu_backward", 2, {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_relu_backward},
 	{"reorder", 2, {ZEROS(4 * PIXELS * CHANNELS), ZEROS(2 * PIXELS * PADDED)}, run_reorder},
+	{"strided_pool",
+	 3,
+	 {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(PIXELS / 4 * PADDED)},
+	 run_strided_pool},
+	{"strided_pool_backward",
+	 6,
+	 {ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(2 * PIXELS / 4 * PADDED),
+	  ZEROS(PIXELS / 4 * PADDED), ZEROS(2 * PIXELS * PADDED), ZEROS(4 * PADDED), ZEROS(0)},
+	 run_strided_pool_backward},
 	{"update",
 	 6,
 	 {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS),
@@ -439,6 +473,8 @@ static void complete(struct kernel *kernel)
 		last->bytes = linear_loss_scratch(ROWS, COLUMNS, 5);
 	else if (kernel->run == run_gradient_measure)
 		last->bytes = gradient_measure_scratch(CHUNKS);
+	else if (kernel->run == run_strided_pool_backward)
+		last->bytes = strided_pool_scratch(&strided);
 	else
 		last->bytes = max_pool_backward_scratch(&pool);
 }

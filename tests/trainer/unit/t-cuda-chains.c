@@ -17,6 +17,11 @@
 		.kind = LINK_BATCH_NORM, .relu = (RELU), .relu_backward = (RELU) \
 	}
 
+#define MAX_POOL(KERNEL, STRIDE, PAD, RELU) \
+	{ \
+		.kind = LINK_MAX_POOL, .kernel = (KERNEL), .stride = (STRIDE), .pad = (PAD), \
+		.relu_backward = (RELU) \
+	}
 #define MEAN_POOL \
 	{ \
 		.kind = LINK_MEAN_POOL \
@@ -42,8 +47,22 @@ static const struct chain chains[] = {
 	 6,
 	 8,
 	 2,
-	 {{.kind = LINK_BATCH_NORM, .relu = true},
-	  {.kind = LINK_MAX_POOL, .kernel = 2, .stride = 2, .relu_backward = true}},
+	 {{.kind = LINK_BATCH_NORM, .relu = true}, MAX_POOL(2, 2, 0, true)},
+	 2,
+	 false},
+	{"a pooling of 3 x 3", 3, 16, 8, 6, 2, {MAX_POOL(3, 2, 1, false)}, 1, false},
+	{"a pooling of odd sizes", 2, 13, 7, 9, 2, {MAX_POOL(3, 2, 1, true)}, 1, false},
+	{"a pooling of every place", 2, 8, 5, 4, 2, {MAX_POOL(3, 1, 1, false)}, 1, false},
+	{"a pooling with gaps", 2, 8, 11, 12, 2, {MAX_POOL(2, 5, 1, false)}, 1, false},
+	{"a pooling without padding", 2, 8, 9, 8, 2, {MAX_POOL(3, 2, 0, false)}, 1, false},
+	{"a pooling side by side, padded", 2, 8, 7, 8, 2, {MAX_POOL(3, 3, 1, false)}, 1, false},
+	{"ResNet's beginning",
+	 3,
+	 20,
+	 8,
+	 10,
+	 2,
+	 {{.kind = LINK_BATCH_NORM, .relu = true}, MAX_POOL(3, 2, 1, true)},
 	 2,
 	 false},
 	{"means", 3, 16, 7, 7, 3, {MEAN_POOL}, 1, false},
@@ -126,9 +145,7 @@ static const struct chain failing = {
 	6,
 	8,
 	2,
-	{{.kind = LINK_BATCH_NORM, .relu = true},
-	 {.kind = LINK_MAX_POOL, .kernel = 2, .stride = 2, .relu_backward = true},
-	 MEAN_POOL},
+	{{.kind = LINK_BATCH_NORM, .relu = true}, MAX_POOL(3, 2, 1, true), MEAN_POOL},
 	3,
 	false,
 };

@@ -215,6 +215,48 @@ START_TEST(pools_without_places)
 }
 END_TEST
 
+/* Windows of 3 x 3, 2 apart, which begin 1 outside: the second and the fourth share their greatest
+ * value, at the end of the second line. With ReLU's derivative the second passes nothing. */
+START_TEST(windows_that_overlap_by_hand)
+{
+	static const double values[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2};
+	static const double greatest[4] = {6, 8, 9, 8}, gradients[4] = {1, 2, 4, 8};
+	static const uint8_t want[4] = {8, 8, 4, 2};
+	enum value_type type = value_types[_i / 2];
+	struct array input = array_new(type, 16), output = array_new(type, 4);
+	struct array gradient = array_new(type, 4), input_gradient = array_new(type, 16);
+	const struct strided_pool_shape shape = {1, 4, 4, 1, 2, 2, 3, 2, 1, type};
+	uint8_t places[4];
+	float sum;
+	const struct strided_pool_args args = {shape, input.values, output.values, places};
+	const struct strided_pool_backward_args back = {
+		shape,  gradient.values,       _i % 2 ? output.values : NULL,
+		places, input_gradient.values, &sum,
+		NULL};
+
+	for (int i = 0; i < 16; i++)
+		value_set(type, input.values, i, values[i]);
+	reference_strided_pool(&args);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_double_eq(array_get(&output, i), greatest[i]);
+		value_set(type, gradient.values, i, gradients[i]);
+	}
+	ck_assert_mem_eq(places, want, sizeof(want));
+	value_set(type, output.values, 1, -8);
+	reference_strided_pool_backward(&back);
+	for (int i = 0; i < 16; i++)
+		ck_assert_double_eq(array_get(&input_gradient, i), i == 5   ? 1
+								   : i == 7 ? (_i % 2 ? 8 : 10)
+								   : i == 8 ? 4
+									    : 0);
+	ck_assert_double_eq(sum, _i % 2 ? 13 : 15);
+	array_free(&input, "input");
+	array_free(&output, "output");
+	array_free(&gradient, "gradient");
+	array_free(&input_gradient, "input gradient");
+}
+END_TEST
+
 /* Two samples of three places, with two channels and two columns of padding. */
 START_TEST(means_by_hand)
 {
@@ -255,6 +297,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, pools_as_the_backend, 0, ROWS(pools) * TYPES * 4);
 	tcase_add_test(tests, pools_without_places);
+	tcase_add_loop_test(tests, windows_that_overlap_by_hand, 0, 2 * TYPES);
 	tcase_add_loop_test(tests, means_by_hand, 0, TYPES);
 	return unit_run(suite);
 }

@@ -186,6 +186,24 @@ START_TEST(pooling_sums_its_output)
 }
 END_TEST
 
+START_TEST(strided_pooling_sums_its_input)
+{
+	const struct strided_pool_shape shape = {.batch = 10,
+						 .height = 33,
+						 .width = 9,
+						 .channels = 24,
+						 .out_height = 17,
+						 .out_width = 5,
+						 .kernel = 3,
+						 .stride = 2,
+						 .pad = 1,
+						 .type = VALUE_BFLOAT16};
+
+	ck_assert_uint_eq(strided_pool_scratch(&shape),
+			  launch_columns_scratch((int64_t)10 * 33 * 9, 24, VALUE_BFLOAT16));
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	int64_t batch, places, columns;
@@ -488,6 +506,7 @@ int main(void)
 			    sizeof(convolution_cases) / sizeof(*convolution_cases));
 	tcase_add_test(tests, tickets_of_a_convolution_suffice);
 	tcase_add_test(tests, other_convolutions_are_not_there);
+	tcase_add_test(tests, strided_pooling_sums_its_input);
 	tcase_add_loop_test(tests, samples_apart, 0, ROWS(sample_cases));
 	tcase_add_test(tests, batches_are_normalized_by_two_sums);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));
