@@ -146,7 +146,7 @@ static bool training_open(struct training *t, struct train_error *error)
 		.shape = {3, 32, 32}, .classes = 10, .samples = t->m->options.batch, .seed = 1};
 	const struct backend *backend = t->m->device->backend;
 	const struct model_shapes *shapes = model_shapes_of(t->m);
-	struct optimize_parameter parameters[2 * MODEL_MAX_LAYERS];
+	struct optimize_parameter parameters[MODEL_MAX_PARAMETERS];
 	const struct optimize_options options = {.settings = optimizer_default(OPTIMIZER_ADAM),
 						 .values = model_values(t->m),
 						 .gradients = model_gradients(t->m),

@@ -30,7 +30,7 @@ struct update_control {
 	double clip_norm;    /* gradients are clipped to this norm (clip.h); 0: no clipping */
 };
 
-enum { GRADIENT_MAX_PARAMETERS = 64 };
+enum { GRADIENT_MAX_PARAMETERS = 168 }; /* ResNet-50 has 161 */
 
 /* Measures of the gradients (times scaler_inverse(), if there is a scaler), in the order of the
  * parameters (clip.h). Each stage of a model measures its own parameters; then found_inf and norms,

@@ -30,28 +30,26 @@ static __device__ inline double sum_chunk(const float *g, int count, float scale
 	return sum;
 }
 
-/* The sum of squares of parameter p, if it is one of these, by one warp; valid in its first lane.
- */
+/* The sum of squares of the p-th of these parameters, by one warp; valid in its first lane. */
 static __device__ inline double squares_of(const struct gradient_measure_args &a, int p,
 					   const double *sums)
 {
-	bool is = p >= 0 && p < a.parameters;
-	int end = is ? a.starts[p + 1] : 0;
+	int end = a.starts[p + 1];
 	double sum = 0;
 
 #pragma unroll 8
-	for (int i = is ? a.starts[p] + (int)threadIdx.x % 32 : 0; i < end; i += 32)
+	for (int i = a.starts[p] + (int)threadIdx.x % 32; i < end; i += 32)
 		sum += sums[i];
 	for (int n = 16; n > 0; n /= 2)
 		sum += __shfl_down_sync(0xffffffff, sum, n);
 	return sum;
 }
 
-static __device__ inline float norm_of_all(const float *norms)
+static __device__ inline float norm_of(const float *norms, int first, int end)
 {
 	double sum = 0;
 
-	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
+	for (int p = first; p < end; p++)
 		sum += (double)norms[p] * (double)norms[p];
 	return (float)sqrt(sum);
 }
@@ -61,9 +59,13 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 {
 	__shared__ float norms[GRADIENT_MAX_PARAMETERS];
 	__shared__ bool infinite[GRADIENT_MAX_PARAMETERS];
+	int end = a.before + a.parameters;
 	bool found = false;
 
-	for (int p = (int)threadIdx.x / 32; p < GRADIENT_MAX_PARAMETERS; p += LAUNCH_THREADS / 32) {
+	for (int p = (int)threadIdx.x; p < GRADIENT_MAX_PARAMETERS; p += LAUNCH_THREADS)
+		if (p < a.before || p >= end)
+			a.measure->norms[p] = 0;
+	for (int p = a.before + (int)threadIdx.x / 32; p < end; p += LAUNCH_THREADS / 32) {
 		double sum = squares_of(a, p - a.before, sums);
 
 		if (threadIdx.x % 32 == 0) {
@@ -75,9 +77,9 @@ static __device__ inline void finish_measure(const struct gradient_measure_args 
 	__syncthreads();
 	if (threadIdx.x != 0)
 		return;
-	for (int p = 0; p < GRADIENT_MAX_PARAMETERS; p++)
+	for (int p = a.before; p < end; p++)
 		found = found || infinite[p];
-	a.measure->norm = norm_of_all(norms);
+	a.measure->norm = norm_of(norms, a.before, end);
 	a.measure->found_inf = found ? 1 : 0;
 }
 
@@ -109,7 +111,7 @@ extern "C" cudaError_t kernel_gradient_measure(const struct gradient_measure_arg
 
 static __global__ void measure_all(struct gradient_measure *measure)
 {
-	measure->norm = norm_of_all(measure->norms);
+	measure->norm = norm_of(measure->norms, 0, GRADIENT_MAX_PARAMETERS);
 }
 
 extern "C" cudaError_t kernel_gradient_norm(const struct gradient_norm_args *args,

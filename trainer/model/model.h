@@ -13,7 +13,12 @@
 #include "backend/backend.h"
 #include "tensor.h"
 
-enum { MODEL_MAX_LAYERS = 32, LAYER_MAX_INPUTS = 2 };
+/* ResNet-50 has 125 layers. */
+enum {
+	MODEL_MAX_LAYERS = 128,
+	MODEL_MAX_PARAMETERS = GRADIENT_MAX_PARAMETERS,
+	LAYER_MAX_INPUTS = 2
+};
 
 enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR, LAYER_ADD };
 
@@ -44,7 +49,8 @@ struct layer_shape {
 	int inputs;
 	int64_t in[3], out[3]; /* channels, height, width; of each input */
 	bool live;             /* reaches the loss; other layers are not trained */
-	int parameters;        /* the index of its weight, before its bias; -1: none */
+	int parameters;        /* the index of its weight; -1: none */
+	int parameter_count;   /* weight, then bias */
 };
 
 struct model_parameter {
@@ -57,7 +63,7 @@ struct model_parameter {
 struct model_shapes {
 	struct layer_shape layers[MODEL_MAX_LAYERS];
 	int parameters_count;
-	struct model_parameter parameters[2 * MODEL_MAX_LAYERS]; /* in the order of state_dict */
+	struct model_parameter parameters[MODEL_MAX_PARAMETERS]; /* in the order of state_dict */
 	int64_t elements;                                        /* of all of them */
 };
 

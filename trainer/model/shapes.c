@@ -142,10 +142,16 @@ static bool layer_shape(struct model_shapes *shapes, const struct model_spec *sp
 	at->parameters = -1;
 	if (!find_inputs(shapes, spec, index, error) || !layer_output(at, layer, error))
 		return false;
-	if (layer->kind == LAYER_CONVOLUTION || layer->kind == LAYER_LINEAR) {
-		at->parameters = shapes->parameters_count;
-		add_parameters(shapes, layer, index);
-	}
+	if (layer->kind != LAYER_CONVOLUTION && layer->kind != LAYER_LINEAR)
+		return true;
+	at->parameters = shapes->parameters_count;
+	at->parameter_count = 2;
+	if (at->parameters + at->parameter_count > MODEL_MAX_PARAMETERS)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"model %s, layer %s: a model can have %d parameters; use fewer layers",
+			spec->name, layer->name, (int)MODEL_MAX_PARAMETERS);
+	add_parameters(shapes, layer, index);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 
 #include "model/model.h"
 
-enum { MAX_BUCKETS = 2 * MODEL_MAX_LAYERS };
+enum { MAX_BUCKETS = MODEL_MAX_PARAMETERS };
 
 struct bucket {
 	int64_t first, elements; /* in the flat buffer of the model */

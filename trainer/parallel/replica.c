@@ -34,7 +34,7 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 static bool open_optimizer(struct replica *r, struct train_error *error)
 {
 	const struct model_shapes *shapes = model_shapes_of(r->model);
-	struct optimize_parameter parameters[2 * MODEL_MAX_LAYERS];
+	struct optimize_parameter parameters[MODEL_MAX_PARAMETERS];
 	struct optimize_options options = {
 		.settings = r->options->settings->optimizer,
 		.values = model_values(r->model),
@@ -329,13 +329,14 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 static int64_t layer_elements(const struct replica *r, int layer, int64_t *first)
 {
 	const struct model_shapes *shapes = model_shapes_of(r->model);
-	const struct model_parameter *weight =
-		&shapes->parameters[shapes->layers[layer].parameters];
+	const struct layer_shape *at = &shapes->layers[layer];
+	const struct model_parameter *weight = &shapes->parameters[at->parameters];
+	const struct model_parameter *last = weight + at->parameter_count - 1;
 	int64_t stage;
 
 	model_elements(r->model, &stage);
 	*first = weight->offset - stage;
-	return weight[0].elements + weight[1].elements;
+	return last->offset + last->elements - weight->offset;
 }
 
 /* Reports a layer in the pass in which its gradients are ready. */

@@ -2,6 +2,7 @@
 #include "parallel/stages.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Multiplications of a sample in a layer: each output sums the inputs of its weight. */
@@ -42,42 +43,52 @@ static bool cheaper(const struct cost *a, const struct cost *b)
 	return a->greatest < b->greatest || (a->greatest == b->greatest && a->sent < b->sent);
 }
 
-/* best[k][i]: k + 1 stages over the layers 0 to i. */
-static bool cut_by_work(struct stage *stages, int count, const struct model_spec *spec,
-			const struct model_shapes *shapes)
+/* Of one stage more than those of `before` (NULL: of the first), which end at each layer: the best
+ * over the layers 0 to i. */
+static struct cost best_of(const struct cost *before, int i, const struct model_spec *spec,
+			   const struct model_shapes *shapes)
 {
-	static const struct cost none = {INT64_MAX, INT64_MAX, -1};
-	struct cost best[MODEL_MAX_LAYERS][MODEL_MAX_LAYERS];
+	struct cost best = {INT64_MAX, INT64_MAX, -1};
+	int64_t work = 0;
 
-	for (int k = 0; k < count; k++)
-		for (int i = 0; i < spec->count; i++) {
-			int64_t work = 0;
+	for (int j = i; j >= 0; j--) {
+		struct cost c = {0, 0, j - 1};
 
-			best[k][i] = none;
-			for (int j = i; j >= 0; j--) {
-				struct cost c = {0, 0, j - 1};
-
-				work += work_of(shapes, j);
-				if ((k == 0) != (j == 0) ||
-				    (k > 0 && (!can_cut(spec, shapes, j - 1) ||
-					       best[k - 1][j - 1].greatest == INT64_MAX)))
-					continue;
-				if (k > 0) {
-					c.greatest = best[k - 1][j - 1].greatest;
-					c.sent = best[k - 1][j - 1].sent + sends(shapes, j - 1);
-				}
-				if (work > c.greatest)
-					c.greatest = work;
-				if (cheaper(&c, &best[k][i]))
-					best[k][i] = c;
-			}
+		work += work_of(shapes, j);
+		if ((before != NULL) != (j > 0))
+			continue;
+		if (before) {
+			if (!can_cut(spec, shapes, j - 1) || before[j - 1].greatest == INT64_MAX)
+				continue;
+			c.greatest = before[j - 1].greatest;
+			c.sent = before[j - 1].sent + sends(shapes, j - 1);
 		}
-	for (int k = count - 1, last = spec->count - 1; k >= 0; k--) {
-		if (best[k][last].greatest == INT64_MAX)
-			return false;
-		stages[k] = (struct stage){best[k][last].cut + 1, last};
-		last = best[k][last].cut;
+		if (work > c.greatest)
+			c.greatest = work;
+		if (cheaper(&c, &best))
+			best = c;
 	}
+	return best;
+}
+
+/* A row of the table for each stage, with a place for each layer that it can end with. */
+static bool cut_by_work(struct stage *stages, int count, const struct model_spec *spec,
+			const struct model_shapes *shapes, struct train_error *error)
+{
+	int layers = spec->count;
+	struct cost *best = malloc((size_t)count * (size_t)layers * sizeof(*best));
+
+	if (!best)
+		return train_nomem(error, "the stages");
+	for (int k = 0; k < count; k++)
+		for (int i = 0; i < layers; i++)
+			best[k * layers + i] =
+				best_of(k > 0 ? best + (k - 1) * layers : NULL, i, spec, shapes);
+	for (int k = count - 1, last = layers - 1; k >= 0; k--) {
+		stages[k] = (struct stage){best[k * layers + last].cut + 1, last};
+		last = best[k * layers + last].cut;
+	}
+	free(best);
 	return true;
 }
 
@@ -96,9 +107,14 @@ static bool no_layer(const struct model_spec *spec, const char *name, int length
 	char names[256] = "";
 	size_t used = 0;
 
-	for (int i = 0; i < spec->count && used < sizeof(names); i++)
+	for (int i = 0; i < spec->count; i++) {
+		if (used + strlen(spec->layers[i].name) + sizeof(", and more") > sizeof(names)) {
+			snprintf(names + used, sizeof(names) - used, " and more");
+			break;
+		}
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 					 spec->layers[i].name);
+	}
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "--stages: model %s has no layer '%.*s'; choose from %s", spec->name,
 			  length < 64 ? length : 64, name, names);
@@ -194,10 +210,10 @@ bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
 		return cut_as_given(stages, count, spec, shapes, cuts, error);
 	for (int i = 0; i < spec->count; i++)
 		max += can_cut(spec, shapes, i);
-	if (count > max || !cut_by_work(stages, count, spec, shapes))
+	if (count > max)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "model %s cannot be cut into %d stages, only into %d; use fewer "
 				  "devices",
 				  spec->name, count, max);
-	return true;
+	return cut_by_work(stages, count, spec, shapes, error);
 }

@@ -9,8 +9,8 @@ enum { HOST_STATE_MAX_SLOTS = 2 };
 
 struct host_state {
 	int parameters, slots;
-	struct tensor tensors[2 * MODEL_MAX_LAYERS];
-	float *slot_data[HOST_STATE_MAX_SLOTS][2 * MODEL_MAX_LAYERS];
+	struct tensor tensors[MODEL_MAX_PARAMETERS];
+	float *slot_data[HOST_STATE_MAX_SLOTS][MODEL_MAX_PARAMETERS];
 	struct checkpoint_slot slot[HOST_STATE_MAX_SLOTS];
 	struct checkpoint checkpoint; /* points to the above */
 	float *memory;

@@ -13,7 +13,7 @@
 static bool load(struct model *m, const char *name, struct train_error *error)
 {
 	const struct model_shapes *shapes = model_shapes_of(m);
-	struct tensor tensors[2 * MODEL_MAX_LAYERS];
+	struct tensor tensors[MODEL_MAX_PARAMETERS];
 	float *host = calloc((size_t)shapes->elements, sizeof(*host));
 	struct safetensors *file;
 	bool done;

@@ -20,7 +20,8 @@ static bool set_parameters(struct model *m, struct train_error *error)
 	bool done = host != NULL;
 
 	for (int p = 0; done && p < shapes->parameters_count; p++) {
-		const struct model_parameter *weight = &shapes->parameters[p & ~1];
+		const struct model_parameter *weight =
+			&shapes->parameters[shapes->layers[shapes->parameters[p].layer].parameters];
 		int64_t inputs = weight->elements / weight->shape.size[0];
 		float scale = (float)(2.0 / sqrt((double)inputs));
 
