@@ -122,6 +122,9 @@ struct op_info {
 	struct layout input, output;
 	int64_t weights, biases;   /* elements, without padding: a permutation of PyTorch's */
 	size_t workspace, scratch; /* bytes */
+	bool data_reads_input;     /* backward_data reads `input` too */
+	bool relu_from_input; /* with relu_backward: the output is not read, and its gradient is not
+			       * changed */
 	/* names of its algorithms, for messages; lives as long as the operation */
 	const char *algorithm;
 	/* Copies of weight and bias in another type or with padding, on the CPU dense and bfloat16.
@@ -146,7 +149,8 @@ struct op {
  * are not finite are rejected when they are read (checkpoint.h). With relu_backward, the first
  * backward run sets to zero, in place, the output gradients whose output is not greater than zero.
  * If only a max-pooling reads the output, relu_backward belongs to the pooling, whose output is
- * smaller. Nothing else changes an output gradient.
+ * smaller. Nothing else changes an output gradient. An operation may find ReLU's derivative from
+ * its input instead (info.relu_from_input).
  *
  * Convolution:  output[n][o][y][x] = bias[o] + sum over c, i, j of
  *               input[n][c][y * stride + i - pad][x * stride + j - pad] * weight[o][c][i][j]

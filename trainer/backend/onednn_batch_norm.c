@@ -98,6 +98,8 @@ static bool plan(struct norm_op *own, const struct op_shape *shape, struct train
 	info->weights = info->biases = in->channels;
 	info->workspace = cpu_batch_norm_saved(&own->norm);
 	info->scratch = cpu_batch_norm_sums(&own->norm);
+	info->data_reads_input = true;
+	info->relu_from_input = true;
 	info->algorithm = "loops";
 	return true;
 }

@@ -190,6 +190,7 @@ bool reference_op_batch_norm(struct op **op, struct device *device, const struct
 	r->relu_backward = shape->relu_backward;
 	info->output = shape->input;
 	info->weights = info->biases = shape->input.channels;
+	info->data_reads_input = true;
 	info->workspace = (size_t)shape->input.channels * sizeof(struct channel);
 	return true;
 }

@@ -50,13 +50,23 @@ static struct buffer always(const struct model *m, size_t bytes)
 	return used(bytes, 0, data_at(m, 0));
 }
 
-/* What backward reads: a layer's weights' gradient its input, ReLU's derivative the output. */
+/* When a node reads its input last: for its weights' gradient, or that of the input. */
+static int reads_input_at(const struct model *m, int node)
+{
+	const struct op *op = m->nodes[node].op;
+
+	if (m->nodes[node].backward_data && op->info.data_reads_input)
+		return data_at(m, node);
+	return op->calls->backward_weights ? weights_at(m, node) : forward_at(node);
+}
+
+/* Until when an output is read: by the nodes after it, and for ReLU's derivative. */
 static int last_read(const struct model *m, int node)
 {
 	int last = m->nodes[node].reads_output ? data_at(m, node) : forward_at(node);
 
 	for (int i = node + 1; i < m->count; i++) {
-		int at = m->nodes[i].op->calls->backward_weights ? weights_at(m, i) : forward_at(i);
+		int at = reads_input_at(m, i);
 
 		if (node_reads(&m->nodes[i], node) && at > last)
 			last = at;

@@ -20,17 +20,28 @@ enum {
 	LAYER_MAX_INPUTS = 2
 };
 
-enum layer_kind { LAYER_CONVOLUTION, LAYER_MAX_POOL, LAYER_LINEAR, LAYER_ADD };
+enum layer_kind {
+	LAYER_CONVOLUTION,
+	LAYER_MAX_POOL,
+	LAYER_MEAN_POOL,  /* the mean of each channel: AdaptiveAvgPool2d(1), then flatten */
+	LAYER_BATCH_NORM, /* BatchNorm2d with its defaults: eps 1e-5, momentum 0.1 */
+	LAYER_LINEAR,
+	LAYER_ADD, /* of two inputs of one shape */
+};
 
-/* Strides are 1; for pooling they are the kernel's size. LAYER_ADD adds two inputs of one shape. */
 struct layer {
 	const char *name; /* its parameters are NAME.weight and NAME.bias */
 	enum layer_kind kind;
 	int out, kernel, pad;
-	bool relu; /* of its output */
+	int stride;   /* 0: 1, and the kernel's size in a pooling */
+	bool no_bias; /* of a convolution */
+	bool relu;    /* of its output */
 	/* the layers that give its inputs; the first NULL: the layer before */
 	const char *from[LAYER_MAX_INPUTS];
 };
+
+/* The stride that it has. */
+int layer_stride(const struct layer *layer);
 
 struct model_spec {
 	const char *name;
@@ -51,6 +62,7 @@ struct layer_shape {
 	bool live;             /* reaches the loss; other layers are not trained */
 	int parameters;        /* the index of its weight; -1: none */
 	int parameter_count;   /* weight, then bias */
+	int buffers;           /* the index of running_mean, before running_var; -1: none */
 };
 
 struct model_parameter {
@@ -60,11 +72,21 @@ struct model_parameter {
 	int64_t offset, elements; /* in the flat buffers of the whole model */
 };
 
+/* A tensor of a layer that is not trained; PyTorch's word. */
+struct model_buffer {
+	char name[64]; /* "bn1.running_mean" */
+	int layer;
+	int64_t offset, elements; /* in the flat buffers of the whole model */
+};
+
 struct model_shapes {
 	struct layer_shape layers[MODEL_MAX_LAYERS];
 	int parameters_count;
 	struct model_parameter parameters[MODEL_MAX_PARAMETERS]; /* in the order of state_dict */
 	int64_t elements;                                        /* of all of them */
+	int buffers_count;
+	struct model_buffer buffers[2 * MODEL_MAX_LAYERS]; /* in the order of state_dict */
+	int64_t buffer_elements;
 };
 
 /* Bad input, for example: a kernel larger than its input, an unknown layer, two inputs of different
@@ -115,11 +137,21 @@ void *model_gradients(const struct model *model); /* of the last backward; zero 
 const struct model_shapes *model_shapes_of(const struct model *model);
 struct device *model_device(const struct model *model);
 
+/* The running statistics of the stage's batch normalizations, flat, as model_elements() and
+ * model_values(): device, float, double for float64. They are zero until they are written. */
+int64_t model_buffer_elements(const struct model *model, int64_t *first);
+void *model_buffers(const struct model *model);
+
 /* One parameter of the stage between the host, in PyTorch's order, and a flat buffer. They wait. */
 bool model_write(struct model *model, void *flat, int parameter, const void *host,
 		 struct train_error *error);
 bool model_read(struct model *model, const void *flat, int parameter, void *host,
 		struct train_error *error);
+
+/* The same of a buffer of the stage. */
+bool model_write_buffer(struct model *model, int buffer, const void *host,
+			struct train_error *error);
+bool model_read_buffer(struct model *model, int buffer, void *host, struct train_error *error);
 
 /* Device addresses, which do not change. Activations at the ends of a stage are in host order:
  * (batch, channels, height, width), of the model's type. Samples have the layout of
@@ -139,10 +171,22 @@ bool model_prepare(struct model *model, bool updated, struct train_error *error)
  * copy, and with raw_gradients the gradient. Without memory: nothing. */
 struct value_rows model_copy(const struct model *model, int parameter);
 struct value_rows model_raw_gradient(const struct model *model, int parameter);
-bool model_forward(struct model *model, int slot, struct train_error *error);
+
+/* What layers that depend on the whole batch need. */
+struct model_pass {
+	const struct pass_control *control; /* on the device: the rows that count */
+	/* Batches are normalized by their own statistics, and the running ones move; otherwise by
+	 * the running ones, and no backward may follow. */
+	bool training;
+};
+
+/* pass may be NULL if no layer normalizes batches. */
+bool model_forward(struct model *model, int slot, const struct model_pass *pass,
+		   struct train_error *error);
 /* As model_forward() before a model_loss() with a gradient. It may leave out the last layer, which
  * that call then computes: model_output() is not defined. */
-bool model_forward_to_loss(struct model *model, int slot, struct train_error *error);
+bool model_forward_to_loss(struct model *model, int slot, const struct model_pass *pass,
+			   struct train_error *error);
 /* Last stage: the loss of its output is added to *result or overwrites it, and its gradient goes to
  * model_output_gradient() if requested. All are on the device. Where the backend has one operation
  * for the last layer and its loss (backend.linear_loss), a call with a gradient also computes the
@@ -159,18 +203,18 @@ struct model_loss {
 bool model_loss(struct model *model, int slot, const struct model_loss *loss,
 		struct train_error *error);
 /* Backward from the output's gradient, which it overwrites; in the last stage after a model_loss()
- * with a gradient. Each of these, unless NULL, is called for the layers with parameters, from the
- * last to the first. ready: the gradients of the layer's parameters are on the stream, and the
- * gradient of its input may not be. done: both are, so that nothing which follows in the pass reads
- * the parameters. */
+ * with a gradient. control is that of forward. Each of these, unless NULL, is called for the layers
+ * with parameters, from the last to the first. ready: the gradients of the layer's parameters are
+ * on the stream, and the gradient of its input may not be. done: both are, so that nothing which
+ * follows in the pass reads the parameters. */
 struct model_watch {
 	bool (*ready)(void *argument, int layer, struct train_error *error);
 	bool (*done)(void *argument, int layer, struct train_error *error);
 	void *argument;
 };
 
-bool model_backward(struct model *model, int slot, const struct model_watch *watch,
-		    struct train_error *error);
+bool model_backward(struct model *model, int slot, const struct pass_control *control,
+		    const struct model_watch *watch, struct train_error *error);
 
 /* Calls `done` after each operation that a pass puts on the stream, with the name of its layer (the
  * convolution's, if it computes the pooling too) and the operation: "prepare", "forward", "backward

@@ -28,7 +28,7 @@ static bool gives_bias(const struct model *m, int index)
 {
 	const struct node *node = &m->nodes[index];
 
-	return node->sums || node->op->calls->backward_weights;
+	return node->has_bias && (node->sums || node->op->calls->backward_weights);
 }
 
 /* The output of a node; of node -1, the stage's input. */
@@ -48,9 +48,11 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.workspace = in_slot(m, &node->workspace, slot),
 		.scratch = m->shared + node->scratch.at,
 		.weight = m->values + node->weight,
-		.bias = m->values + node->bias,
+		.bias = node->has_bias ? m->values + node->bias : NULL,
 		.weight_gradient = m->gradients + node->weight,
 		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
+		.running_mean = m->buffers ? m->buffers + node->running_mean : NULL,
+		.running_var = m->buffers ? m->buffers + node->running_var : NULL,
 		.output_gradient = gradient_of(m, index, slot),
 		.input_gradient = node_has_partial(node) ? in_shared(m, &node->partial)
 							 : gradient_of(m, node->from[0], slot),
@@ -76,10 +78,14 @@ static void trace(const struct model *m, int node, const char *what)
 }
 
 static bool run(struct model *m, int node, op_run call, const char *what, int slot,
-		struct train_error *error)
+		const struct model_pass *pass, struct train_error *error)
 {
 	struct op_args args = node_args(m, node, slot);
 
+	if (pass) {
+		args.control = pass->control;
+		args.training = pass->training;
+	}
 	if (!call(m->nodes[node].op, &args, error))
 		return false;
 	trace(m, node, what);
@@ -98,31 +104,34 @@ bool model_prepare(struct model *m, bool updated, struct train_error *error)
 		const struct op *op = m->nodes[i].op;
 
 		if (op->calls->prepare && !(updated && has_copies(op)) &&
-		    !run(m, i, op->calls->prepare, "prepare", 0, error))
+		    !run(m, i, op->calls->prepare, "prepare", 0, NULL, error))
 			return false;
 	}
 	return true;
 }
 
-static bool forward(struct model *m, int count, int slot, struct train_error *error)
+static bool forward(struct model *m, int count, int slot, const struct model_pass *pass,
+		    struct train_error *error)
 {
 	for (int i = 0; i < count; i++) {
 		const char *what = m->nodes[i].layer < 0 ? "convert" : "forward";
 
-		if (!run(m, i, m->nodes[i].op->calls->forward, what, slot, error))
+		if (!run(m, i, m->nodes[i].op->calls->forward, what, slot, pass, error))
 			return false;
 	}
 	return true;
 }
 
-bool model_forward(struct model *m, int slot, struct train_error *error)
+bool model_forward(struct model *m, int slot, const struct model_pass *pass,
+		   struct train_error *error)
 {
-	return forward(m, m->count, slot, error);
+	return forward(m, m->count, slot, pass, error);
 }
 
-bool model_forward_to_loss(struct model *m, int slot, struct train_error *error)
+bool model_forward_to_loss(struct model *m, int slot, const struct model_pass *pass,
+			   struct train_error *error)
 {
-	return forward(m, m->linear_loss ? m->count - 1 : m->count, slot, error);
+	return forward(m, m->linear_loss ? m->count - 1 : m->count, slot, pass, error);
 }
 
 /* The last node, its loss, and their gradients. */
@@ -199,13 +208,14 @@ static bool add_gradient(struct model *m, int node, int to, int slot, struct tra
 }
 
 /* The gradients of a node's inputs. */
-static bool backward_data(struct model *m, int index, int slot, struct train_error *error)
+static bool backward_data(struct model *m, int index, int slot, const struct model_pass *pass,
+			  struct train_error *error)
 {
 	const struct node *node = &m->nodes[index];
 	const char *what = node->layer < 0 ? "convert back" : "backward data";
 
 	if (node->op->calls->backward_data &&
-	    !run(m, index, node->op->calls->backward_data, what, slot, error))
+	    !run(m, index, node->op->calls->backward_data, what, slot, pass, error))
 		return false;
 	for (int k = 0; k < node->inputs; k++) {
 		if (node->gives[k] == GIVES_COPY &&
@@ -226,20 +236,22 @@ static bool notify(const struct model_watch *watch,
 	       call(watch->argument, node->layer, error);
 }
 
-bool model_backward(struct model *m, int slot, const struct model_watch *watch,
-		    struct train_error *error)
+bool model_backward(struct model *m, int slot, const struct pass_control *control,
+		    const struct model_watch *watch, struct train_error *error)
 {
+	const struct model_pass pass = {control, true};
+
 	for (int i = m->count - 1; i >= 0; i--) {
 		const struct node *node = &m->nodes[i];
 		const struct op_calls *calls = node->op->calls;
 		bool by_loss = m->linear_loss && i == m->count - 1;
 
 		if (calls->backward_weights && !by_loss &&
-		    !run(m, i, calls->backward_weights, "backward weights", slot, error))
+		    !run(m, i, calls->backward_weights, "backward weights", slot, &pass, error))
 			return false;
 		if (watch && !notify(watch, watch->ready, node, error))
 			return false;
-		if (node->backward_data && !by_loss && !backward_data(m, i, slot, error))
+		if (node->backward_data && !by_loss && !backward_data(m, i, slot, &pass, error))
 			return false;
 		if (watch && !notify(watch, watch->done, node, error))
 			return false;
@@ -305,6 +317,31 @@ static struct place place_of(const struct model *m, int parameter)
 			      (size_t)p->elements * each};
 }
 
+static struct place place_of_buffer(const struct model *m, int buffer)
+{
+	const struct model_buffer *b = &m->shapes.buffers[buffer];
+	size_t each = value_bytes(value_of_parameters(m->options.type));
+
+	return (struct place){(size_t)(b->offset - m->first_buffer) * each,
+			      (size_t)b->elements * each};
+}
+
+bool model_write_buffer(struct model *m, int buffer, const void *host, struct train_error *error)
+{
+	struct place place = place_of_buffer(m, buffer);
+
+	return m->device->backend->write(m->device, m->buffers + place.offset, host, place.bytes,
+					 error);
+}
+
+bool model_read_buffer(struct model *m, int buffer, void *host, struct train_error *error)
+{
+	struct place place = place_of_buffer(m, buffer);
+
+	return m->device->backend->read(m->device, host, m->buffers + place.offset, place.bytes,
+					error);
+}
+
 bool model_write(struct model *m, void *flat, int parameter, const void *host,
 		 struct train_error *error)
 {
@@ -333,6 +370,17 @@ int64_t model_elements(const struct model *m, int64_t *first)
 {
 	*first = m->first_element;
 	return m->elements;
+}
+
+int64_t model_buffer_elements(const struct model *m, int64_t *first)
+{
+	*first = m->first_buffer;
+	return m->buffer_elements;
+}
+
+void *model_buffers(const struct model *m)
+{
+	return m->buffers;
 }
 
 void *model_values(const struct model *m)

@@ -99,6 +99,13 @@ static bool pooled_next(const struct model *m, int layer)
 	return pooling_of(m, layer) >= 0;
 }
 
+static bool lacks(const struct backend *backend, const char *what, struct train_error *error)
+{
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "backend %s has no %s; use --backend onednn or reference", backend->name,
+			  what);
+}
+
 static bool plan_op(struct op **op, struct model *m, int index, const struct op_shape *shape,
 		    struct train_error *error)
 {
@@ -109,6 +116,14 @@ static bool plan_op(struct op **op, struct model *m, int index, const struct op_
 		return backend->convolution(op, m->device, shape, error);
 	case LAYER_MAX_POOL:
 		return backend->max_pool(op, m->device, shape, error);
+	case LAYER_MEAN_POOL:
+		if (!backend->mean_pool)
+			return lacks(backend, "average pooling", error);
+		return backend->mean_pool(op, m->device, shape, error);
+	case LAYER_BATCH_NORM:
+		if (!backend->batch_norm)
+			return lacks(backend, "batch normalization", error);
+		return backend->batch_norm(op, m->device, shape, error);
 	case LAYER_ADD:
 		return backend->addition(op, m->device, shape, error);
 	case LAYER_LINEAR:
@@ -133,11 +148,19 @@ static size_t parameter_offset(const struct model *m, int parameter)
 	       value_bytes(value_of_parameters(m->options.type));
 }
 
+static size_t buffer_offset(const struct model *m, int buffer)
+{
+	return (size_t)(m->shapes.buffers[buffer].offset - m->first_buffer) *
+	       value_bytes(value_of_parameters(m->options.type));
+}
+
 /* Whether the pooling after a convolution computes its bias gradient. */
 static bool pool_leaves_bias(const struct model *m, int layer)
 {
-	return m->device->backend->pool_sums && m->spec->layers[layer].relu &&
-	       m->spec->layers[layer].kind == LAYER_CONVOLUTION && pooled_next(m, layer);
+	const struct layer *at = &m->spec->layers[layer];
+
+	return m->device->backend->pool_sums && at->relu && at->kind == LAYER_CONVOLUTION &&
+	       !at->no_bias && pooled_next(m, layer);
 }
 
 /* Whether this is a linear layer with ReLU whose only reader is the last layer. */
@@ -200,18 +223,22 @@ static struct op_shape shape_of(const struct model *m, int index)
 		.out = layer->out,
 		.kernel = layer->kernel,
 		.pad = layer->pad,
-		.stride = pool ? layer->kernel : 1,
+		.stride = layer_stride(layer),
+		.eps = 1e-5,
+		.momentum = 0.1,
 		.relu = layer->relu,
 		.relu_backward = pool ? pools_relu(m, index)
 				      : layer->relu && !pooled_next(m, index) && !loss_leaves_bias,
 		.no_backward_data = at->from[0] < 0,
+		.no_bias = layer->no_bias,
 		.no_bias_gradient = pool_leaves_bias(m, index) || loss_leaves_bias,
 		.raw_gradient = m->options.raw_gradients,
 	};
 
 	if (at->parameters >= 0) {
 		shape.weight_offset = parameter_offset(m, at->parameters);
-		shape.bias_offset = parameter_offset(m, at->parameters + 1);
+		if (at->parameter_count > 1)
+			shape.bias_offset = parameter_offset(m, at->parameters + 1);
 	}
 	if (shape.input.type != m->options.type)
 		shape.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
@@ -236,9 +263,12 @@ static struct node *add_op(struct model *m, struct op *op, int index, const stru
 		}
 	}
 	node = add_node(m, op, index, from, at->inputs);
-	if (at->parameters >= 0) {
-		node->weight = shape->weight_offset;
-		node->bias = shape->bias_offset;
+	node->has_bias = at->parameter_count > 1;
+	node->weight = shape->weight_offset;
+	node->bias = shape->bias_offset;
+	if (at->buffers >= 0) {
+		node->running_mean = buffer_offset(m, at->buffers);
+		node->running_var = buffer_offset(m, at->buffers + 1);
 	}
 	return node;
 }
@@ -256,10 +286,12 @@ static bool add_layer(struct model *m, int index, struct train_error *error)
 	node = add_op(m, op, index, &shape, error);
 	if (!node)
 		return false;
-	node->reads_output = shape.relu_backward;
+	node->reads_output = shape.relu_backward && !op->info.relu_from_input;
 	node->sums = pools_relu(m, index) && pool_leaves_bias(m, at->from[0]);
-	if (node->sums)
+	if (node->sums) {
+		node->has_bias = true;
 		node->bias = m->nodes[before].bias;
+	}
 	return true;
 }
 
@@ -395,6 +427,22 @@ static void find_elements(struct model *m)
 	}
 }
 
+static void find_buffers(struct model *m)
+{
+	bool found = false;
+
+	for (int i = 0; i < m->shapes.buffers_count; i++) {
+		const struct model_buffer *b = &m->shapes.buffers[i];
+
+		if (b->layer < m->options.first || b->layer > m->options.last)
+			continue;
+		if (!found)
+			m->first_buffer = b->offset;
+		found = true;
+		m->buffer_elements += b->elements;
+	}
+}
+
 /* Zeroed, so that rows that do not count have valid numbers. */
 static void *zeroed(struct model *m, size_t bytes, const char *what, struct train_error *error)
 {
@@ -403,13 +451,20 @@ static void *zeroed(struct model *m, size_t bytes, const char *what, struct trai
 
 static bool allocate(struct model *m, struct train_error *error)
 {
-	size_t flat = (size_t)m->elements * value_bytes(value_of_parameters(m->options.type));
+	size_t each = value_bytes(value_of_parameters(m->options.type));
+	size_t flat = (size_t)m->elements * each;
 	bool one = m->options.slots == 1;
 
 	m->values = zeroed(m, flat, "parameters", error);
 	m->gradients = m->values ? zeroed(m, flat, "gradients", error) : NULL;
 	if (!m->gradients)
 		return false;
+	if (m->buffer_elements > 0) {
+		m->buffers =
+			zeroed(m, (size_t)m->buffer_elements * each, "running statistics", error);
+		if (!m->buffers)
+			return false;
+	}
 	m->slots = zeroed(m, m->slot_bytes * (size_t)m->options.slots,
 			  one ? "activations, their gradients and scratch"
 			      : "activations and their gradients",
@@ -447,6 +502,7 @@ static bool open_model(struct model **model, const struct model_spec *spec, stru
 		return false;
 	}
 	find_elements(m);
+	find_buffers(m);
 	if (!plan_nodes(m, error) || !allocate(m, error)) {
 		model_close(m);
 		return false;
@@ -470,7 +526,7 @@ bool model_open_for_logits(struct model **model, const struct model_spec *spec,
 
 void model_close(struct model *m)
 {
-	void *const memory[] = {m->values, m->gradients, m->slots,
+	void *const memory[] = {m->values, m->gradients, m->buffers, m->slots,
 				m->shared == m->slots ? NULL : m->shared};
 
 	for (int i = 0; i < m->count; i++) {

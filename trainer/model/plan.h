@@ -26,9 +26,11 @@ struct node {
 	int gradient_of;     /* the output's gradient lies where that of this node lies */
 	struct op *sum;      /* adds to the output's gradient; NULL: nothing is added */
 	size_t weight, bias; /* offsets in flat buffers, bytes */
-	bool backward_data;  /* something before it needs the gradient */
-	bool reads_output;   /* backward, for ReLU's derivative */
-	bool sums;           /* a pooling that computes the bias gradient of the one before */
+	bool has_bias;
+	size_t running_mean, running_var; /* of a batch normalization: the same */
+	bool backward_data;               /* something before it needs the gradient */
+	bool reads_output;                /* backward, for ReLU's derivative */
+	bool sums; /* a pooling that computes the bias gradient of the one before */
 	/* gradient: of the output; partial: of the input, before it is added to others */
 	struct buffer output, workspace, gradient, scratch, partial;
 	bool in_slot; /* the gradient: each slot has its own */
@@ -52,6 +54,8 @@ struct model {
 	bool sums_input;
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;
+	int64_t first_buffer, buffer_elements; /* the same of its buffers */
+	unsigned char *buffers;
 	/* options.slots times slot_bytes: the input, activations, workspaces, and gradients that
 	 * are `in_slot`. shared: other gradients, and scratch; with one slot it is that slot. */
 	unsigned char *slots, *shared;

@@ -32,49 +32,106 @@ static void add_parameter(struct model_shapes *shapes, int layer, const char *na
 
 static void add_parameters(struct model_shapes *shapes, const struct layer *layer, int index)
 {
-	const struct layer_shape *at = &shapes->layers[index];
-	struct tensor_shape bias = {1, {layer->out}};
+	struct layer_shape *at = &shapes->layers[index];
+	struct tensor_shape bias = {1, {at->out[0]}};
 	struct tensor_shape weight = {4, {layer->out, at->in[0], layer->kernel, layer->kernel}};
 
 	if (layer->kind == LAYER_LINEAR)
 		weight = (struct tensor_shape){2, {layer->out, at->in[0] * at->in[1] * at->in[2]}};
+	if (layer->kind == LAYER_BATCH_NORM)
+		weight = bias;
+	at->parameters = shapes->parameters_count;
 	add_parameter(shapes, index, layer->name, "weight", &weight);
-	add_parameter(shapes, index, layer->name, "bias", &bias);
+	if (!layer->no_bias)
+		add_parameter(shapes, index, layer->name, "bias", &bias);
+	at->parameter_count = shapes->parameters_count - at->parameters;
+}
+
+static void add_buffers(struct model_shapes *shapes, const struct layer *layer, int index)
+{
+	static const char *const names[] = {"running_mean", "running_var"};
+	struct layer_shape *at = &shapes->layers[index];
+
+	at->buffers = shapes->buffers_count;
+	for (int i = 0; i < 2; i++) {
+		struct model_buffer *next = &shapes->buffers[shapes->buffers_count++];
+
+		snprintf(next->name, sizeof(next->name), "%s.%s", layer->name, names[i]);
+		next->layer = index;
+		next->offset = shapes->buffer_elements;
+		next->elements = at->out[0];
+		shapes->buffer_elements += next->elements;
+	}
+}
+
+int layer_stride(const struct layer *layer)
+{
+	if (layer->stride)
+		return layer->stride;
+	return layer->kind == LAYER_MAX_POOL ? layer->kernel : 1;
+}
+
+static bool check_window(const struct layer *layer, struct train_error *error)
+{
+	if (layer->kernel < 1 || layer->pad < 0 || layer->pad >= layer->kernel)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: kernel %d with padding %d; a kernel is at least 1 and "
+				  "greater than its padding",
+				  layer->name, layer->kernel, layer->pad);
+	if (layer->kind == LAYER_MAX_POOL && layer->pad > layer->kernel / 2)
+		return train_fail(
+			error, TRAIN_BAD_INPUT,
+			"layer %s: kernel %d with padding %d; the padding of a pooling is "
+			"at most half of its kernel",
+			layer->name, layer->kernel, layer->pad);
+	return layer->stride >= 0 ||
+	       train_fail(error, TRAIN_BAD_INPUT, "layer %s: stride %d; give at least 1",
+			  layer->name, layer->stride);
+}
+
+static bool check_layer(const struct layer *layer, struct train_error *error)
+{
+	bool pools = layer->kind == LAYER_MAX_POOL || layer->kind == LAYER_MEAN_POOL;
+	bool window = layer->kind == LAYER_MAX_POOL || layer->kind == LAYER_CONVOLUTION;
+
+	if (pools && layer->relu)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: ReLU of a pooling; move it to the layer before",
+				  layer->name);
+	if (layer->no_bias && layer->kind != LAYER_CONVOLUTION)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "layer %s: no_bias; only a convolution can be without one",
+				  layer->name);
+	return !window || check_window(layer, error);
 }
 
 /* The output of a layer whose input is known. */
 static bool layer_output(struct layer_shape *at, const struct layer *layer,
 			 struct train_error *error)
 {
-	int stride = layer->kind == LAYER_MAX_POOL ? layer->kernel : 1;
+	bool same = layer->kind == LAYER_ADD || layer->kind == LAYER_BATCH_NORM;
+	bool sums = layer->kind == LAYER_CONVOLUTION || layer->kind == LAYER_LINEAR;
 
-	if (layer->kind == LAYER_ADD) {
+	if (!check_layer(layer, error))
+		return false;
+	if (same) {
 		memcpy(at->out, at->in, sizeof(at->out));
 		return true;
 	}
-	at->out[0] = layer->kind == LAYER_MAX_POOL ? at->in[0] : layer->out;
+	at->out[0] = sums ? layer->out : at->in[0];
 	at->out[1] = at->out[2] = 1;
 	if (at->out[0] < 1)
 		return train_fail(error, TRAIN_BAD_INPUT, "layer %s: it has no outputs",
 				  layer->name);
-	if (layer->kind == LAYER_LINEAR)
+	if (layer->kind == LAYER_LINEAR || layer->kind == LAYER_MEAN_POOL)
 		return true;
-	if (layer->kind == LAYER_MAX_POOL && layer->relu)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "layer %s: ReLU of a pooling; move it to the layer before",
-				  layer->name);
-	if (layer->kernel < 1 || layer->pad < 0 || layer->pad >= layer->kernel)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "layer %s: kernel %d with padding %d; a kernel is at least 1 and "
-				  "greater than its padding",
-				  layer->name, layer->kernel, layer->pad);
 	for (int i = 1; i < 3; i++) {
 		if (at->in[i] + 2 * layer->pad < layer->kernel)
 			return train_fail(
 				error, TRAIN_BAD_INPUT,
 				"layer %s: kernel %d is greater than its input of %d x %d",
 				layer->name, layer->kernel, (int)at->in[1], (int)at->in[2]);
-		at->out[i] = (at->in[i] + 2 * layer->pad - layer->kernel) / stride + 1;
+		at->out[i] = (at->in[i] + 2 * layer->pad - layer->kernel) / layer_stride(layer) + 1;
 	}
 	return true;
 }
@@ -139,14 +196,14 @@ static bool layer_shape(struct model_shapes *shapes, const struct model_spec *sp
 	const struct layer *layer = &spec->layers[index];
 	struct layer_shape *at = &shapes->layers[index];
 
-	at->parameters = -1;
+	at->parameters = at->buffers = -1;
 	if (!find_inputs(shapes, spec, index, error) || !layer_output(at, layer, error))
 		return false;
-	if (layer->kind != LAYER_CONVOLUTION && layer->kind != LAYER_LINEAR)
+	if (layer->kind == LAYER_BATCH_NORM)
+		add_buffers(shapes, layer, index);
+	else if (layer->kind != LAYER_CONVOLUTION && layer->kind != LAYER_LINEAR)
 		return true;
-	at->parameters = shapes->parameters_count;
-	at->parameter_count = 2;
-	if (at->parameters + at->parameter_count > MODEL_MAX_PARAMETERS)
+	if (shapes->parameters_count + 2 - layer->no_bias > MODEL_MAX_PARAMETERS)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"model %s, layer %s: a model can have %d parameters; use fewer layers",

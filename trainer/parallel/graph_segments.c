@@ -6,7 +6,7 @@ static bool go_forward(struct graph_segments *p, int64_t pass, bool test, struct
 	int slot = (int)(pass % p->slots);
 
 	return replica_fill(p->replica, slot, pass, test, error) &&
-	       replica_forward(p->replica, slot, !test, error) &&
+	       replica_forward(p->replica, slot, pass, test, error) &&
 	       (!p->has_loss || replica_loss(p->replica, slot, pass, !test, error));
 }
 

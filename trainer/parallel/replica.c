@@ -301,11 +301,14 @@ void replica_trace(struct replica *r, struct timeline *timeline)
 	model_trace(r->model, timeline ? traced : NULL, r);
 }
 
-bool replica_forward(struct replica *r, int slot, bool gradient, struct train_error *error)
+bool replica_forward(struct replica *r, int slot, int64_t pass, bool test,
+		     struct train_error *error)
 {
+	const struct model_pass how = {inputs_device(&r->inputs, pass).control, !test};
+
 	r->traced_at = timeline_begin(r->timeline);
-	return gradient ? model_forward_to_loss(r->model, slot, error)
-			: model_forward(r->model, slot, error);
+	return test ? model_forward(r->model, slot, &how, error)
+		    : model_forward_to_loss(r->model, slot, &how, error);
 }
 
 bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
@@ -379,7 +382,8 @@ bool replica_backward(struct replica *r, int slot, int64_t pass, int64_t passes,
 	const struct model_watch sums = {sum_layer, layer_done, &summing};
 
 	r->traced_at = timeline_begin(r->timeline);
-	return model_backward(r->model, slot, passes > 1 ? &sums : watch, error);
+	return model_backward(r->model, slot, inputs_device(&r->inputs, pass).control,
+			      passes > 1 ? &sums : watch, error);
 }
 
 int64_t replica_pass_count(const struct replica *r, int64_t count)
@@ -406,7 +410,8 @@ bool replica_passes(struct replica *r, int64_t passes, const struct model_watch 
 {
 	for (int64_t pass = 0; pass < passes; pass++)
 		if (!replica_fill(r, 0, pass, false, error) ||
-		    !replica_forward(r, 0, true, error) || !replica_loss(r, 0, pass, true, error) ||
+		    !replica_forward(r, 0, pass, false, error) ||
+		    !replica_loss(r, 0, pass, true, error) ||
 		    !replica_backward(r, 0, pass, passes, watch, error))
 			return false;
 	return true;
@@ -416,7 +421,8 @@ bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *err
 {
 	for (int64_t pass = 0; pass < passes; pass++)
 		if (!replica_fill(r, 0, pass, true, error) ||
-		    !replica_forward(r, 0, false, error) || !replica_loss(r, 0, pass, false, error))
+		    !replica_forward(r, 0, pass, true, error) ||
+		    !replica_loss(r, 0, pass, false, error))
 			return false;
 	return true;
 }

@@ -84,7 +84,8 @@ bool replica_begin_all(struct replica *replica, const struct step_input *input, 
  * gets the same request; pass 0 is the first, and the others add their loss to its. */
 bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 		  struct train_error *error);
-bool replica_forward(struct replica *replica, int slot, bool gradient, struct train_error *error);
+bool replica_forward(struct replica *replica, int slot, int64_t pass, bool test,
+		     struct train_error *error);
 bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
 		  struct train_error *error);
 /* Backward of pass `pass` of `passes`; after the last, model_gradients() has the sum of all.

@@ -46,7 +46,8 @@ bool replica_check(struct replica *r, const struct step_input *input, struct dev
 	if (!replica_begin_all(r, input, false, error) || !backend->finish(r->device, error))
 		return false;
 	begin = timeline_now();
-	if (!replica_fill(r, 0, 0, false, error) || !replica_forward(r, 0, true, error) ||
+	/* Running statistics move, but gradients do not depend on them. */
+	if (!replica_fill(r, 0, 0, false, error) || !replica_forward(r, 0, 0, false, error) ||
 	    !replica_loss(r, 0, 0, true, error) || !replica_backward(r, 0, 0, 1, NULL, error) ||
 	    !backend->finish(r->device, error))
 		return false;

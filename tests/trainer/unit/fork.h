@@ -112,7 +112,7 @@ static inline double forward(struct model *m, int slot, int rows)
 	const struct model_loss loss = {labels, &control, &result, true, NULL, false};
 	struct train_error error = {.status = TRAIN_OK};
 
-	ck_assert(model_forward(m, slot, &error));
+	ck_assert(model_forward(m, slot, NULL, &error));
 	ck_assert(model_loss(m, slot, &loss, &error));
 	return result.loss;
 }
@@ -122,7 +122,7 @@ static inline double step(struct model *m, int slot, int rows, const struct mode
 	struct train_error error = {.status = TRAIN_OK};
 	double loss = forward(m, slot, rows);
 
-	ck_assert(model_backward(m, slot, watch, &error));
+	ck_assert(model_backward(m, slot, NULL, watch, &error));
 	return loss;
 }
 

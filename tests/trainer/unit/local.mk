@@ -28,6 +28,7 @@ train_programs = \
 	tests/trainer/unit/t-data-nomem \
 	tests/trainer/unit/t-dataset \
 	tests/trainer/unit/t-error \
+	tests/trainer/unit/t-blocks \
 	tests/trainer/unit/t-graph \
 	tests/trainer/unit/t-init \
 	tests/trainer/unit/t-kernels \
@@ -331,6 +332,12 @@ tests_trainer_unit_t_peer_SOURCES = tests/trainer/unit/t-peer.c tests/trainer/un
 tests_trainer_unit_t_peer_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_peer_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_peer_LDADD = $(train_ldadd) -lpthread
+tests_trainer_unit_t_blocks_SOURCES = tests/trainer/unit/t-blocks.c \
+	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
+	tests/trainer/unit/stage.h tests/unit/unit.h
+tests_trainer_unit_t_blocks_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_blocks_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_blocks_LDADD = $(train_ldadd)
 tests_trainer_unit_t_graph_SOURCES = tests/trainer/unit/t-graph.c tests/trainer/unit/graphs.h \
 	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
 	tests/trainer/unit/stage.h tests/unit/unit.h

@@ -51,7 +51,7 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 	for (int64_t i = 0; i < count; i++)
 		indices[i] = i % test.samples;
 	batch_fill(model_input(m, 0), labels, &test, &options, 0, indices, count);
-	done = model_forward(m, 0, error);
+	done = model_forward(m, 0, NULL, error);
 	dataset_free(&test);
 	free(labels);
 	free(indices);

@@ -47,8 +47,8 @@ static bool pass(struct model *m, int64_t batch, int64_t classes, struct loss_re
 		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
 	for (int64_t i = 0; labels && i < batch; i++)
 		labels[i] = (int32_t)(3 * i % classes);
-	done = labels && model_forward(m, 0, error) && model_loss(m, 0, &loss, error) &&
-	       model_backward(m, 0, NULL, error);
+	done = labels && model_forward(m, 0, NULL, error) && model_loss(m, 0, &loss, error) &&
+	       model_backward(m, 0, NULL, NULL, error);
 	free(labels);
 	return done;
 }

@@ -124,10 +124,24 @@ static void poison(const struct run *run)
 	poison_bytes(run, model_output(run->model, 0), model_output_bytes(run->model));
 }
 
-static void passes(const struct run *run)
+/* All rows count. */
+static struct pass_control *put_control(const struct run *run, int rows)
+{
+	const struct pass_control control = {0, rows, 1.0f};
+	struct device *device = model_device(run->model);
+	struct pass_control *put =
+		run->setting->backend->allocate(device, sizeof(control), "control", run->error);
+
+	ck_assert(put &&
+		  run->setting->backend->write(device, put, &control, sizeof(control), run->error));
+	return put;
+}
+
+static void passes(const struct run *run, int rows)
 {
 	struct model *m = run->model;
 	struct device *device = model_device(m);
+	struct pass_control *control = put_control(run, rows);
 	size_t bytes, peak;
 
 	set_parameters(run);
@@ -136,14 +150,15 @@ static void passes(const struct run *run)
 	peak = device->peak_bytes;
 	fill(run, model_input(m, 0), model_input_bytes(m), 2);
 	ck_assert(model_prepare(m, false, run->error));
-	ck_assert(model_forward(m, 0, run->error));
+	ck_assert(model_forward(m, 0, &(struct model_pass){control, true}, run->error));
 	run->result->output = fetch(run, model_output(m, 0), model_output_bytes(m));
 	fill(run, model_output_gradient(m), model_output_bytes(m), 3);
-	ck_assert_msg(model_backward(m, 0, NULL, run->error), "%s", run->error->text);
+	ck_assert_msg(model_backward(m, 0, control, NULL, run->error), "%s", run->error->text);
 	run->result->input_gradient = fetch(run, model_input_gradient(m), model_input_bytes(m));
 	ck_assert_msg(device->bytes == bytes && device->peak_bytes == peak,
 		      "a pass allocates memory");
 	get_gradients(run);
+	device->backend->release(device, control);
 }
 
 static bool open_and_run(struct run *run, const struct stage_case *c, struct device *device)
@@ -165,7 +180,7 @@ static bool open_and_run(struct run *run, const struct stage_case *c, struct dev
 	};
 	run->result->gradients = malloc((size_t)run->result->parameters * sizeof(double) + 1);
 	ck_assert_ptr_nonnull(run->result->gradients);
-	passes(run);
+	passes(run, (int)options.batch);
 	model_close(run->model);
 	return true;
 }

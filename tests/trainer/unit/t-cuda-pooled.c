@@ -448,10 +448,10 @@ static struct trained trained(const struct row *row, struct device *device, enum
 	model_trace(m, trace, &t);
 	set_parameters(m);
 	write_input(m);
-	ck_assert_msg(model_prepare(m, false, &error) && model_forward(m, 0, &error), "%s",
+	ck_assert_msg(model_prepare(m, false, &error) && model_forward(m, 0, NULL, &error), "%s",
 		      error.text);
 	write_halves(m, model_output_gradient(m), type, (int64_t)row->batch * CLASSES, 3);
-	ck_assert_msg(model_backward(m, 0, &watch, &error), "%s", error.text);
+	ck_assert_msg(model_backward(m, 0, NULL, &watch, &error), "%s", error.text);
 	fetch_results(m, type, &t);
 	model_close(m);
 	device->backend->close(device);
@@ -522,7 +522,7 @@ START_TEST(stages_may_end_between_them)
 	device = opened(&backend_cuda, true);
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
 	ck_assert_uint_eq(model_output_bytes(m), 2 * 8 * 8 * 8 * 2);
-	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error));
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, NULL, &error));
 	ck_assert_uint_eq(fake_cuda_made(CUDA_CALL_kernel_convolution_pool), 0);
 	model_close(m);
 	backend_cuda.close(device);

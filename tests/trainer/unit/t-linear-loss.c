@@ -304,10 +304,10 @@ static struct outcome train(struct pass *p, int slot)
 	o.losses = made(CUDA_CALL_kernel_cross_entropy);
 	o.products = made(CUDA_CALL_cublasLtMatmul);
 	o.sums = made(CUDA_CALL_kernel_bias_gradient);
-	ck_assert_msg(model_forward_to_loss(m, slot, &error), "%s", error.text);
+	ck_assert_msg(model_forward_to_loss(m, slot, NULL, &error), "%s", error.text);
 	model_trace(m, log_call, &watching);
 	ck_assert_msg(model_loss(m, slot, &loss, &error), "%s", error.text);
-	ck_assert_msg(model_backward(m, slot, &watch, &error), "%s", error.text);
+	ck_assert_msg(model_backward(m, slot, NULL, &watch, &error), "%s", error.text);
 	model_trace(m, NULL, NULL);
 	o.kernels = made(CUDA_CALL_kernel_linear_loss) - o.kernels;
 	o.losses = made(CUDA_CALL_kernel_cross_entropy) - o.losses;
@@ -441,7 +441,7 @@ START_TEST(evaluation_has_logits)
 		ROW_EQ_INT(row->name, p.model->linear_loss != NULL, i == 0);
 		loss = loss_of(&p, false);
 		kernels = made(CUDA_CALL_kernel_linear_loss);
-		ck_assert(model_forward(p.model, 0, &error) &&
+		ck_assert(model_forward(p.model, 0, NULL, &error) &&
 			  model_loss(p.model, 0, &loss, &error) &&
 			  p.backend->read(p.device, &result, p.result, sizeof(result), &error));
 		ck_assert_uint_eq(made(CUDA_CALL_kernel_linear_loss), kernels);
@@ -475,9 +475,9 @@ START_TEST(logits_that_are_needed_are_there)
 	ck_assert_msg(model_open_for_logits(&m, &spec, device, &options, &error), "%s", error.text);
 	ck_assert(!m->linear_loss && m->loss);
 	products = made(CUDA_CALL_cublasLtMatmul);
-	ck_assert(model_prepare(m, false, &error) && model_forward_to_loss(m, 0, &error));
+	ck_assert(model_prepare(m, false, &error) && model_forward_to_loss(m, 0, NULL, &error));
 	ck_assert_uint_eq(made(CUDA_CALL_cublasLtMatmul) - products, 2);
-	ck_assert(model_backward(m, 0, NULL, &error));
+	ck_assert(model_backward(m, 0, NULL, NULL, &error));
 	ck_assert_uint_eq(made(CUDA_CALL_cublasLtMatmul) - products, 5);
 	model_close(m);
 	backend_cuda.close(device);
@@ -507,7 +507,7 @@ START_TEST(slots_do_not_disturb_each_other)
 	}
 	pass_close(&p);
 	pass_open(&p, &row, TOGETHER, SLOTS);
-	ck_assert(model_forward_to_loss(p.model, 1, &error));
+	ck_assert(model_forward_to_loss(p.model, 1, NULL, &error));
 	bytes = (size_t)each[0].parameters * sizeof(double);
 	for (int slot = 0; slot < SLOTS; slot++) {
 		after[slot] = train(&p, slot);
@@ -629,7 +629,7 @@ START_TEST(a_failure_is_reported)
 	cuda_test_begin();
 	pass_open(&p, &rows[0], TOGETHER, 1);
 	own_calls(p.device)->kernel_linear_loss = broken;
-	ck_assert(model_forward_to_loss(p.model, 0, &error));
+	ck_assert(model_forward_to_loss(p.model, 0, NULL, &error));
 	ck_assert(!model_loss(p.model, 0, &(struct model_loss){.gradient = true}, &error));
 	ck_assert_msg(strstr(error.text, "kernel_linear_loss: cudaErrorECCUncorrectable"), "%s",
 		      error.text);

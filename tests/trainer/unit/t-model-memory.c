@@ -33,7 +33,29 @@ static const struct layer residual_layers[] = {
 };
 static const struct model_spec residual = {"residual", 3, 8, 8, 10, residual_layers};
 
-enum { BATCH = 4, LAST = 5, RESIDUAL_LAST = 9 };
+/* The same with batch normalization, whose backward_data reads its input. */
+static const struct layer normalized_layers[] = {
+	{.name = "c", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1, .no_bias = true},
+	{.name = "cn", .kind = LAYER_BATCH_NORM, .relu = true},
+	{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 3, .stride = 2, .pad = 1},
+	{.name = "d", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1, .no_bias = true},
+	{.name = "dn", .kind = LAYER_BATCH_NORM, .relu = true},
+	{.name = "e", .kind = LAYER_CONVOLUTION, .out = 12, .kernel = 3, .pad = 1, .no_bias = true},
+	{.name = "en", .kind = LAYER_BATCH_NORM},
+	{.name = "a", .kind = LAYER_ADD, .from = {NULL, "p"}, .relu = true},
+	{.name = "f", .kind = LAYER_CONVOLUTION, .out = 9, .kernel = 1, .no_bias = true},
+	{.name = "fn", .kind = LAYER_BATCH_NORM},
+	{.name = "s", .kind = LAYER_CONVOLUTION, .from = {"a"}, .out = 9, .kernel = 1},
+	{.name = "sn", .kind = LAYER_BATCH_NORM},
+	{.name = "b", .kind = LAYER_ADD, .from = {"fn", "sn"}, .relu = true},
+	{.name = "m", .kind = LAYER_MEAN_POOL},
+	{.name = "l", .kind = LAYER_LINEAR, .out = 3},
+};
+static const struct model_spec normalized = {"normalized", 3, 8, 8, 15, normalized_layers};
+
+enum { BATCH = 4, LAST = 5, RESIDUAL_LAST = 9, NORMALIZED_LAST = 14 };
+
+static const struct pass_control control = {0, BATCH - 1, 1.0f / (BATCH - 1)};
 
 /* Stages, with buffers that may share memory whatever their size (cached: 0), or as any small ones
  * do. */
@@ -64,6 +86,11 @@ static const struct memory_case cases[] = {
 	{"one block, large", &residual, 2, 1, 3, 0},
 	{"last stage of residual", &residual, 1, 4, RESIDUAL_LAST, MODEL_CACHED},
 	{"last stage of residual, large", &residual, 1, 4, RESIDUAL_LAST, 0},
+	{"normalized", &normalized, 1, 0, NORMALIZED_LAST, MODEL_CACHED},
+	{"normalized, large", &normalized, 1, 0, NORMALIZED_LAST, 0},
+	{"normalized, slots", &normalized, 3, 0, NORMALIZED_LAST, MODEL_CACHED},
+	{"normalized, slots, large", &normalized, 3, 0, NORMALIZED_LAST, 0},
+	{"middle stage of normalized, large", &normalized, 2, 3, 7, 0},
 };
 
 enum { CASES = sizeof(cases) / sizeof(*cases) };
@@ -291,17 +318,17 @@ static void run_forward(const struct pair *pair, int slot, uint32_t seed)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	void *const inputs[] = {model_input(pair->m[0], slot), model_input(pair->m[1], slot)};
+	const struct model_pass how = {&control, true};
 
 	fill(model_input_layout(pair->m[0])->type, inputs, model_input_bytes(pair->m[0]), seed);
 	for (int i = 0; i < 2; i++)
-		ck_assert_msg(model_forward(pair->m[i], slot, &error), "%s", error.text);
+		ck_assert_msg(model_forward(pair->m[i], slot, &how, &error), "%s", error.text);
 }
 
 /* The loss of the last stage; in others the output's gradient comes from the next one. */
 static void start_backward(const struct pair *pair, int slot, uint32_t seed)
 {
 	static const int32_t labels[BATCH] = {0, 1, 2, 1};
-	const struct pass_control control = {0, BATCH - 1, 1.0f / (BATCH - 1)};
 	struct loss_result results[2] = {{0, 0}, {0, 0}};
 	struct train_error error = {.status = TRAIN_OK};
 	void *const gradients[] = {model_output_gradient(pair->m[0]),
@@ -330,7 +357,8 @@ static void run_backward(const struct pair *pair, int slot, uint32_t seed)
 		   model_output_bytes(a));
 	start_backward(pair, slot, seed);
 	for (int i = 0; i < 2; i++)
-		ck_assert_msg(model_backward(pair->m[i], slot, NULL, &error), "%s", error.text);
+		ck_assert_msg(model_backward(pair->m[i], slot, &control, NULL, &error), "%s",
+			      error.text);
 	check_same(pair, "a gradient", slot, model_gradients(a), model_gradients(b),
 		   (size_t)count * sizeof(float));
 	if (model_input_gradient(a))

@@ -46,7 +46,7 @@ static void find_truth(struct truth *truth, uint32_t seed)
 	for (int i = 0; i < BATCH * SAMPLE; i++)
 		input[i] = fabs(input[i]);
 	set_parameters(m, true);
-	ck_assert(model_backward(m, 0, NULL, &error));
+	ck_assert(model_backward(m, 0, NULL, NULL, &error));
 	for (int p = 0; p < PARAMETERS; p++) {
 		double n = roundings[p / 2] * 0x1p-24;
 
@@ -85,7 +85,7 @@ START_TEST(stages_are_the_whole)
 	ck_assert_int_eq(first_b, count_a);
 	for (int slot = 0; slot < 2; slot++) {
 		set_input(a, slot, 5 + (uint32_t)slot, BATCH);
-		ck_assert(model_forward(a, slot, &error));
+		ck_assert(model_forward(a, slot, NULL, &error));
 		ck_assert_uint_eq(model_output_bytes(a), model_input_bytes(b));
 		ck_assert(backend->copy(two, model_input(b, slot), one, model_output(a, slot),
 					model_output_bytes(a), &error));
@@ -97,7 +97,7 @@ START_TEST(stages_are_the_whole)
 		ck_assert_double_eq(step(b, slot, BATCH, NULL), truth.loss);
 		ck_assert(backend->copy(one, model_output_gradient(a), two, model_input_gradient(b),
 					model_input_bytes(b), &error));
-		ck_assert(model_backward(a, slot, NULL, &error));
+		ck_assert(model_backward(a, slot, NULL, NULL, &error));
 		for (int p = 0; p < model_shapes_of(whole)->parameters_count; p++) {
 			bool in_a = model_shapes_of(whole)->parameters[p].offset < count_a;
 

@@ -59,8 +59,8 @@ static void pass(struct model *m, struct trace_log *log)
 	const struct model_loss loss = {labels, &control, &result, true, NULL, false};
 	struct train_error error = {.status = TRAIN_OK};
 
-	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error) &&
-		  model_loss(m, 0, &loss, &error) && model_backward(m, 0, &watch, &error));
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, NULL, &error) &&
+		  model_loss(m, 0, &loss, &error) && model_backward(m, 0, NULL, &watch, &error));
 }
 
 START_TEST(operations_are_traced_in_order)
@@ -114,7 +114,7 @@ START_TEST(gradients_of_graphs_are_traced)
 
 	ck_assert_msg(model_open(&m, &graph_spec, device, &options, &error), "%s", error.text);
 	model_trace(m, log_call, &log);
-	ck_assert(model_backward(m, 0, NULL, &error));
+	ck_assert(model_backward(m, 0, NULL, NULL, &error));
 	ck_assert_str_eq(log.text, "twice copy gradient, sum backward data, sum copy gradient, "
 				   "c backward weights, c backward data, c add gradients, "
 				   "b backward weights, b backward data, b add gradients, "
@@ -153,8 +153,8 @@ START_TEST(conversions_have_the_name_of_their_layer)
 
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
 	model_trace(m, count_conversions, &names);
-	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, &error) &&
-		  model_backward(m, 0, NULL, &error));
+	ck_assert(model_prepare(m, false, &error) && model_forward(m, 0, NULL, &error) &&
+		  model_backward(m, 0, NULL, NULL, &error));
 	ck_assert_int_eq(names.converted, 1);
 	ck_assert_int_eq(names.back, 0); /* samples have no gradient */
 	model_close(m);
@@ -174,7 +174,7 @@ START_TEST(the_last_conversion_is_of_the_last_layer)
 
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
 	model_trace(m, count_conversions, &names);
-	ck_assert(model_forward(m, 0, &error) && model_backward(m, 0, NULL, &error));
+	ck_assert(model_forward(m, 0, NULL, &error) && model_backward(m, 0, NULL, NULL, &error));
 	ck_assert_int_eq(names.back, 1);
 	model_close(m);
 	device->backend->close(device);

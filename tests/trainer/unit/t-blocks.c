@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* The layers of ResNets in a model: the reference against finite differences in double, and oneDNN
+ * against the reference. */
+#include "config.h"
+#include "ops.h"
+
+#define PLAIN(NAME, FROM, OUT, KERNEL, STRIDE) \
+	{ \
+		.name = (NAME), .kind = LAYER_CONVOLUTION, .from = {FROM}, .out = (OUT), \
+		.kernel = (KERNEL), .pad = (KERNEL) / 2, .stride = (STRIDE), .no_bias = true \
+	}
+#define NORM(NAME, RELU) \
+	{ \
+		.name = (NAME), .kind = LAYER_BATCH_NORM, .relu = (RELU) \
+	}
+#define POOL(KERNEL, STRIDE, PAD) \
+	{ \
+		.name = "pool", .kind = LAYER_MAX_POOL, .kernel = (KERNEL), .stride = (STRIDE), \
+		.pad = (PAD) \
+	}
+#define MEAN \
+	{ \
+		.name = "mean", .kind = LAYER_MEAN_POOL \
+	}
+
+static const struct stage_case blocks[] = {
+	{"a stride", 2, 3, 8, 7, {PLAIN("a", NULL, 6, 3, 2)}, 1},
+	{"a stride of 1 x 1", 2, 16, 6, 6, {PLAIN("a", NULL, 32, 1, 2)}, 1},
+	{"windows that overlap", 2, 8, 7, 8, {POOL(3, 2, 1)}, 1},
+	{"a mean", 3, 16, 5, 4, {MEAN}, 1},
+	{"a mean and linear", 3, 5, 3, 3, {MEAN, LINEAR(4, false)}, 2},
+	{"normalization", 3, 16, 5, 4, {NORM("n", false)}, 1},
+	{"normalization of vectors", 4, 9, 1, 1, {NORM("n", false)}, 1},
+	{"normalization, ReLU", 3, 5, 3, 4, {NORM("n", true)}, 1},
+	{"convolution without bias, ReLU, pooling",
+	 2,
+	 3,
+	 8,
+	 8,
+	 {{.name = "a",
+	   .kind = LAYER_CONVOLUTION,
+	   .out = 16,
+	   .kernel = 3,
+	   .no_bias = true,
+	   .relu = true},
+	  POOL(2, 2, 0)},
+	 2},
+	{"a stem",
+	 2,
+	 3,
+	 16,
+	 15,
+	 {PLAIN("a", NULL, 16, 7, 2), NORM("n", true), POOL(3, 2, 1), PLAIN("b", NULL, 16, 3, 1)},
+	 4},
+	{"a block",
+	 3,
+	 16,
+	 6,
+	 5,
+	 {PLAIN("a", NULL, 16, 3, 1), NORM("n", true), PLAIN("b", NULL, 16, 3, 1), NORM("o", false),
+	  ADD("add", NULL, "before", true), MEAN, LINEAR(4, false)},
+	 7},
+	{"a block with a projection",
+	 3,
+	 8,
+	 6,
+	 6,
+	 {PLAIN("a", NULL, 16, 3, 2), NORM("n", true), PLAIN("b", NULL, 16, 3, 1), NORM("o", false),
+	  PLAIN("down", "before", 16, 1, 2), NORM("p", false), ADD("add", "o", "p", true)},
+	 7},
+	{"a bottleneck",
+	 3,
+	 8,
+	 6,
+	 6,
+	 {PLAIN("a", NULL, 4, 1, 1), NORM("n", true), PLAIN("b", NULL, 4, 3, 1), NORM("o", true),
+	  PLAIN("c", NULL, 8, 1, 1), NORM("p", false), ADD("add", "p", "before", true)},
+	 7},
+};
+
+enum { BLOCKS = sizeof(blocks) / sizeof(*blocks) };
+
+/* The sum of outputs times the output gradients, whose derivatives the gradients are. */
+static double objective(const struct stage_case *c, const struct stage_setting *setting,
+			int64_t moved, double by)
+{
+	struct stage_result result = run(c, setting, moved, by);
+	double sum = 0.0;
+
+	for (int64_t i = 0; i < result.outputs; i++)
+		sum += result.output[i] * stage_number(i, 3);
+	stage_free(&result);
+	return sum;
+}
+
+START_TEST(gradients_are_differences)
+{
+	enum { TRIES = SANITIZED ? 8 : 40 };
+	const struct stage_case *c = &blocks[_i];
+	const struct stage_setting setting = {&backend_reference, VALUE_FLOAT64, false, 1};
+	struct stage_result result = run(c, &setting, -1, 0.0);
+	int64_t places = result.inputs + result.parameters;
+	const double by = 1e-6;
+
+	for (int try = 0; try < TRIES; try++) {
+		int64_t place = places <= TRIES ? try % places : try * (places - 1) / (TRIES - 1);
+		double got = place < result.inputs ? result.input_gradient[place]
+						   : result.gradients[place - result.inputs];
+		double want =
+			(objective(c, &setting, place, by) - objective(c, &setting, place, -by)) /
+			(2.0 * by);
+
+		ck_assert_msg(fabs(got - want) < 1e-6 * (1.0 + fabs(want)),
+			      "%s: place %d: %.12g, not %.12g", c->name, (int)place, got, want);
+	}
+	stage_free(&result);
+}
+END_TEST
+
+#ifdef HAVE_DNNL
+START_TEST(onednn_is_the_reference)
+{
+	const struct stage_setting reference = {&backend_reference, VALUE_FLOAT32, false, 1};
+
+	for (int threads = 1; threads <= 2; threads++)
+		for (int exact = 0; exact < 2; exact++) {
+			const struct stage_setting setting = {&backend_onednn, VALUE_FLOAT32, exact,
+							      threads};
+
+			compare(&blocks[_i], &setting, &reference, 3e-5);
+		}
+}
+END_TEST
+#endif
+
+START_TEST(backends_without_a_layer_say_so)
+{
+	static const struct {
+		struct stage_case c;
+		const char *text;
+	} rows[] = {
+		{{"norm", 2, 3, 2, 2, {NORM("bn1", false)}, 1},
+		 "model m, layer bn1: backend pretended has no batch normalization; use"},
+		{{"mean", 2, 3, 2, 2, {MEAN}, 1},
+		 "model m, layer mean: backend pretended has no average pooling; use"},
+	};
+	const struct device_options options = {.threads = 1};
+	struct backend lacking = backend_reference;
+
+	lacking.name = "pretended";
+	lacking.batch_norm = NULL;
+	lacking.mean_pool = NULL;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct model_spec spec = {"m", 3, 1, 1, 1, rows[i].c.layers};
+		const struct model_options how = {.batch = 2, .slots = 1};
+		struct train_error error = {.status = TRAIN_OK};
+		struct device *device;
+		struct model *model;
+
+		ck_assert(backend_reference.open(&device, &options, &error));
+		device->backend = &lacking;
+		ck_assert(!model_open(&model, &spec, device, &how, &error));
+		ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
+		ck_assert_msg(strncmp(error.text, rows[i].text, strlen(rows[i].text)) == 0, "%s",
+			      error.text);
+		backend_reference.close(device);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("blocks");
+	TCase *tests = tcase_create("blocks");
+
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, gradients_are_differences, 0, BLOCKS);
+	tcase_add_test(tests, backends_without_a_layer_say_so);
+#ifdef HAVE_DNNL
+	tcase_add_loop_test(tests, onednn_is_the_reference, 0, BLOCKS);
+#endif
+	return unit_run(suite);
+}
