@@ -6,6 +6,8 @@
  * FOLDER/checkpoint-000000000120.safetensors was written after step 120 and holds
  *
  * 	fc1.weight                      parameters, F32, named as in PyTorch's state_dict
+ * 	bn1.running_mean                buffers, the same
+ * 	bn1.num_batches_tracked         counters, I64, scalars
  * 	optimizer.exp_avg.fc1.weight    the optimizer's state, optimizer.SLOT.PARAMETER, F32, of the
  * 	                                parameter's shape
  * 	in __metadata__                 crc32 (safetensors.h), format "pt" (PyTorch's order of
@@ -14,8 +16,8 @@
  * texts
  *
  * Nothing in it depends on ranks, devices or modes, so a run of any kind can continue from it.
- * Files of other programs that have weights only are read too; the "module." that DataParallel and
- * DistributedDataParallel put before each name is removed.
+ * Files of other programs that have a state_dict only are read too; the "module." that DataParallel
+ * and DistributedDataParallel put before each name is removed.
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
@@ -41,6 +43,12 @@ struct checkpoint_slot {
 	float *const *data; /* data[i] has the shape of parameters[i] */
 };
 
+/* A whole number of the state_dict. */
+struct checkpoint_counter {
+	const char *name; /* "bn1.num_batches_tracked" */
+	int64_t *value;
+};
+
 struct checkpoint {
 	const struct tensor *parameters;
 	size_t count;
@@ -49,6 +57,10 @@ struct checkpoint {
 	const struct safetensors_text *texts; /* for people and checks: {"model", "convnet"} */
 	size_t text_count;
 	struct checkpoint_progress progress;
+	const struct tensor *buffers; /* of the state_dict, besides parameters */
+	size_t buffer_count;
+	const struct checkpoint_counter *counters;
+	size_t counter_count;
 };
 
 /* Writes a checkpoint into folder, which it creates if needed, and then removes those of earlier
@@ -80,22 +92,24 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		       void (*refused)(void *data, const char *why), void *data,
 		       struct train_error *error);
 
-/* Copies a checkpoint into parameters, slots and progress of the run. It must have exactly these
- * names and shapes. A NULL data pointer stands for a tensor of another rank, which is compared and
- * not copied. An infinite or NaN parameter is bad input. On failure nothing is changed. */
+/* Copies a checkpoint into the state_dict, slots and progress of the run. It must have exactly
+ * these names and shapes. A NULL data pointer stands for a tensor of another rank, which is
+ * compared and not copied. An infinite or NaN parameter or buffer is bad input. On failure nothing
+ * is changed. */
 bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,
 		     struct train_error *error);
 
-/* The same for parameters only, from any file; the optimizer's state is ignored. */
-bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
-				const struct safetensors *file, struct train_error *error);
+/* The same for the state_dict only, from any file; the optimizer's state is ignored. A counter that
+ * is missing stays unchanged: files of PyTorch before 0.4.1 have none. */
+bool checkpoint_load_model(const struct checkpoint *into, const struct safetensors *file,
+			   struct train_error *error);
 
 /* Whether the file is a complete checkpoint; its progress. */
 bool checkpoint_progress(struct checkpoint_progress *progress, const struct safetensors *file,
 			 struct train_error *error);
 
-/* Checks that every parameter of the file is finite; otherwise bad input, with the first that is
- * not. */
+/* Checks that every parameter and buffer of the file is finite; otherwise bad input, with the first
+ * that is not. */
 bool checkpoint_finite(const struct safetensors *file, struct train_error *error);
 
 #endif

@@ -12,10 +12,11 @@
 /* Whether text begins with prefix. */
 bool contents_begins(const char *text, const char *beginning);
 
-/* Parameters, then the parameters of each slot, by their names in the file. */
+/* Parameters, buffers and counters, then the parameters of each slot, by their names in the file.
+ */
 struct contents {
 	struct safetensors_tensor *tensors;
-	float **data; /* of the run, to load into */
+	void **data; /* of the run, to load into */
 	size_t count;
 };
 

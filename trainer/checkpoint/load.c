@@ -68,11 +68,13 @@ static bool compare(const struct loading *l, const struct safetensors_tensor *wa
 	char here[SAFETENSORS_SHAPE_TEXT], there[SAFETENSORS_SHAPE_TEXT];
 	const struct tensor_shape *a = &wanted->shape, *b = &found->shape;
 
-	if (found->dtype != SAFETENSORS_F32)
+	if (found->dtype != wanted->dtype)
 		return train_fail(l->error, TRAIN_BAD_INPUT,
-				  "%s: %s is %s, and only F32 can be loaded; convert it in PyTorch "
-				  "with .float()",
-				  l->file->path, found->name, safetensors_dtype_name(found->dtype));
+				  "%s: %s is %s, and only %s can be loaded; convert it in PyTorch "
+				  "with .%s()",
+				  l->file->path, found->name, safetensors_dtype_name(found->dtype),
+				  safetensors_dtype_name(wanted->dtype),
+				  wanted->dtype == SAFETENSORS_I64 ? "long" : "float");
 	if (a->dims == b->dims && memcmp(a->size, b->size, (size_t)a->dims * sizeof(*a->size)) == 0)
 		return true;
 	return train_fail(
@@ -120,7 +122,8 @@ static bool names_differ(const struct loading *l, const char *missing, size_t mi
 static bool are_finite(const struct loading *l)
 {
 	for (size_t i = 0; i < l->wanted->count; i++)
-		if (!is_optimizer(&l->wanted->tensors[i]) &&
+		if (l->found[i] && l->found[i]->dtype == SAFETENSORS_F32 &&
+		    !is_optimizer(&l->wanted->tensors[i]) &&
 		    !contents_finite(l->file, l->found[i], l->error))
 			return false;
 	return true;
@@ -141,7 +144,7 @@ static bool find_all(struct loading *l)
 			return false;
 		if (l->error->status != TRAIN_OK)
 			return false;
-		if (l->found[i])
+		if (l->found[i] || (!l->optimizer && wanted->dtype == SAFETENSORS_I64))
 			continue;
 		missing = missing ? missing : wanted->name;
 		missing_count++;
@@ -154,7 +157,8 @@ static void copy_all(const struct loading *l)
 	for (size_t i = 0; i < l->wanted->count; i++) {
 		size_t bytes;
 
-		if (l->wanted->data[i] && safetensors_bytes(&bytes, l->found[i]) && bytes)
+		if (l->wanted->data[i] && l->found[i] && safetensors_bytes(&bytes, l->found[i]) &&
+		    bytes)
 			memcpy(l->wanted->data[i], l->found[i]->data, bytes);
 	}
 }
@@ -178,12 +182,13 @@ static bool load(const struct checkpoint *into, bool optimizer, const struct saf
 	return good;
 }
 
-bool checkpoint_load_parameters(const struct tensor *parameters, size_t count,
-				const struct safetensors *file, struct train_error *error)
+bool checkpoint_load_model(const struct checkpoint *into, const struct safetensors *file,
+			   struct train_error *error)
 {
-	struct checkpoint weights = {.parameters = parameters, .count = count};
+	struct checkpoint model = *into;
 
-	return load(&weights, false, file, error);
+	model.slot_count = 0;
+	return load(&model, false, file, error);
 }
 
 bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,

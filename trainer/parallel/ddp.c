@@ -151,6 +151,27 @@ static void ddp_close(struct parallel *p)
 	free(d);
 }
 
+/* DistributedDataParallel's broadcast_buffers: before a forward pass all ranks take rank 0's
+ * running statistics, unless the pass before was one of accumulation, in which nothing is sent. So
+ * this happens before a step, and before a test. */
+static bool take_buffers(struct ddp *d, struct train_error *error)
+{
+	struct communicator *comm = d->base.comm;
+	const struct model *model = d->replica.model;
+	int64_t first, begin = timeline_begin(d->base.timeline[1]);
+	size_t bytes = (size_t)model_buffer_elements(model, &first) * sizeof(float);
+
+	if (bytes == 0 || d->base.options.world == 1)
+		return true;
+	if (!collective_fork(comm, error) ||
+	    !comm->calls->broadcast(comm, model_buffers(model), bytes, 0, "running statistics",
+				    error) ||
+	    !collective_join(comm, error))
+		return false;
+	timeline_add(d->base.timeline[1], "running statistics", begin);
+	return true;
+}
+
 static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
 {
 	const struct graph_step step = {
@@ -169,8 +190,8 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 	int64_t waited = p->comm->waited_ns;
 
 	d->output = rank_submit(p);
-	if (!replica_begin_all(&d->replica, input, false, error) || !run_step(d, input, error) ||
-	    !replica_fetch(&d->replica, error))
+	if (!replica_begin_all(&d->replica, input, false, error) || !take_buffers(d, error) ||
+	    !run_step(d, input, error) || !replica_fetch(&d->replica, error))
 		return false;
 	/* Time that another thread waits does not count. */
 	d->output->waited_ns = d->overlap ? d->output->exposed_ns : p->comm->waited_ns - waited;
@@ -186,7 +207,7 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input->count)};
 
 	rank_submit(p);
-	return replica_begin_all(&d->replica, input, true, error) &&
+	return replica_begin_all(&d->replica, input, true, error) && take_buffers(d, error) &&
 	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
 }
 
@@ -223,8 +244,8 @@ static bool ddp_write(struct parallel *p, int state, int parameter, const float 
 	return !host || replica_write(&((struct ddp *)p)->replica, state, parameter, host, error);
 }
 
-/* Sends rank 0's parameters to all, as DistributedDataParallel's constructor does, and its state.
- */
+/* Sends rank 0's parameters to all, as DistributedDataParallel's constructor does, and its state;
+ * its buffers go before the first step. */
 static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
 			    struct train_error *error)
 {

@@ -3,8 +3,9 @@
  * One process with a replica on each device, each with a thread, as in nn.DataParallel. Events
  * order the devices, also with real streams.
  *
- * nn.DataParallel gives the parameters to all replicas before each forward pass; here this happens
- * after the optimizer's step, which has the same effect.
+ * nn.DataParallel gives parameters and buffers to all replicas before each forward pass; here this
+ * happens after the optimizer's step, which has the same effect: training does not read buffers,
+ * and those of the master stay.
  */
 #include "parallel/dp.h"
 
@@ -153,6 +154,7 @@ static bool dp_open(struct parallel **ret, const struct parallel_options *option
 		return false;
 	d->master = &d->replicas[options->place->master];
 	d->elements = model_elements(d->master->model, &first);
+	d->base.batches_tracked = &d->master->batches_tracked;
 	for (int i = 0; i < d->count; i++)
 		rank_has(&d->base, &d->replicas[i], 0, options->spec->count - 1);
 	for (int i = 0; i < d->count; i++)
@@ -365,12 +367,16 @@ static bool take_parameters(struct dp *d, int index, struct train_error *error)
 {
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
-	int64_t begin = timeline_begin(r->timeline);
+	const struct model *from = d->master->model;
+	int64_t first, begin = timeline_begin(r->timeline);
+	size_t buffers = (size_t)model_buffer_elements(from, &first) * sizeof(float);
 
 	if (!backend->event_wait(r->device, d->parameters_ready, d->updates, error) ||
-	    !backend->copy(r->device, model_values(r->model), d->master->device,
-			   model_values(d->master->model), (size_t)d->elements * sizeof(float),
-			   error))
+	    !backend->copy(r->device, model_values(r->model), d->master->device, model_values(from),
+			   (size_t)d->elements * sizeof(float), error))
+		return false;
+	if (buffers > 0 && !backend->copy(r->device, model_buffers(r->model), d->master->device,
+					  model_buffers(from), buffers, error))
 		return false;
 	timeline_add(r->timeline, "parameters", begin);
 	r->traced_at = timeline_begin(r->timeline);

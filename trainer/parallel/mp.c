@@ -89,6 +89,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.passes = max_passes(options);
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
+	m->base.batches_tracked = &m->replica.batches_tracked;
 	replica_trace(&m->replica, m->base.timeline[0]);
 	if (!graph_segments_open(&m->segments, &m->replica, m->slots, m->is_last, error))
 		return false;
@@ -280,13 +281,24 @@ static bool mp_result(struct parallel *p, struct step_output *output, struct tra
 	return true;
 }
 
-static int owner(const struct mp *m, int parameter)
-{
-	int layer = m->base.shapes.parameters[parameter].layer, stage = 0;
+/* What lies in one stage: a parameter, its part of a state, or a buffer. */
+struct piece {
+	int owner; /* the rank of the stage */
+	size_t bytes;
+};
 
-	while (m->stages[stage].last < layer)
-		stage++;
-	return stage;
+static struct piece find_piece(const struct mp *m, int state, int index)
+{
+	const struct model_shapes *shapes = &m->base.shapes;
+	bool buffer = state == PARALLEL_BUFFERS;
+	int layer = buffer ? shapes->buffers[index].layer : shapes->parameters[index].layer;
+	int64_t elements =
+		buffer ? shapes->buffers[index].elements : shapes->parameters[index].elements;
+	struct piece piece = {0, (size_t)elements * sizeof(float)};
+
+	while (m->stages[piece.owner].last < layer)
+		piece.owner++;
+	return piece;
 }
 
 /* Sends host memory from one rank to another, through the memory of their devices, which is what
@@ -309,11 +321,9 @@ static bool carry_piece(struct mp *m, int from, int to, void *host, size_t bytes
 	       backend->read(device, host, m->carried, bytes, error);
 }
 
-static bool carry(struct mp *m, int from, int to, int parameter, float *host,
+static bool carry(struct mp *m, int from, int to, size_t bytes, float *host,
 		  struct train_error *error)
 {
-	size_t bytes = (size_t)m->base.shapes.parameters[parameter].elements * sizeof(*host);
-
 	for (size_t at = 0; at < bytes; at += m->carried_bytes) {
 		size_t left = bytes - at, n = left < m->carried_bytes ? left : m->carried_bytes;
 
@@ -327,21 +337,22 @@ static bool mp_read(struct parallel *p, int state, int parameter, float *host,
 		    struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	int rank = p->options.rank, from = owner(m, parameter);
+	const struct piece piece = find_piece(m, state, parameter);
+	int rank = p->options.rank, from = piece.owner;
 	float *mine = host;
 	bool done = true;
 
 	if (rank != from && rank != 0)
 		return true;
 	if (rank == from && rank != 0) {
-		mine = malloc((size_t)p->shapes.parameters[parameter].elements * sizeof(*mine));
+		mine = malloc(piece.bytes);
 		if (!mine)
 			return train_nomem(error, "a parameter");
 	}
 	if (rank == from)
 		done = replica_read(&m->replica, state, parameter, mine, error);
 	if (done && from != 0)
-		done = carry(m, from, 0, parameter, mine, error);
+		done = carry(m, from, 0, piece.bytes, mine, error);
 	if (mine != host)
 		free(mine);
 	return done;
@@ -351,8 +362,8 @@ static bool mp_write(struct parallel *p, int state, int parameter, const float *
 		     struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	int rank = p->options.rank, to = owner(m, parameter);
-	size_t bytes = (size_t)p->shapes.parameters[parameter].elements * sizeof(*host);
+	const struct piece piece = find_piece(m, state, parameter);
+	int rank = p->options.rank, to = piece.owner;
 	float *mine;
 	bool done;
 
@@ -360,12 +371,12 @@ static bool mp_write(struct parallel *p, int state, int parameter, const float *
 		return replica_write(&m->replica, state, parameter, host, error);
 	if (rank != to && rank != 0)
 		return true;
-	mine = malloc(bytes);
+	mine = malloc(piece.bytes);
 	if (!mine)
 		return train_nomem(error, "a parameter");
 	if (host)
-		memcpy(mine, host, bytes);
-	done = carry(m, 0, to, parameter, mine, error) &&
+		memcpy(mine, host, piece.bytes);
+	done = carry(m, 0, to, piece.bytes, mine, error) &&
 	       (rank == 0 || replica_write(&m->replica, state, parameter, mine, error));
 	free(mine);
 	return done;

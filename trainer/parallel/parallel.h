@@ -77,6 +77,8 @@ struct device_check {
 
 struct parallel;
 
+enum { PARALLEL_PARAMETERS = -1, PARALLEL_BUFFERS = -2 }; /* states */
+
 struct parallel_calls {
 	/* Call it, and all that follows, by the rank's thread. Parameters are zero. Close *parallel
 	 * unless it is NULL, even after a failure. */
@@ -93,8 +95,9 @@ struct parallel_calls {
 	bool (*result)(struct parallel *parallel, struct step_output *output,
 		       struct train_error *error);
 	/* Parameters (state -1) and the optimizer's states between rank 0's host memory, in
-	 * PyTorch's order, and the ranks that hold them. All ranks make these calls; `host` is NULL
-	 * except on rank 0. After writing, synchronize sends everything to all ranks. */
+	 * PyTorch's order, and the ranks that hold them; with PARALLEL_BUFFERS `parameter` is the
+	 * index of a buffer. All ranks make these calls; `host` is NULL except on rank 0. After
+	 * writing, synchronize sends everything to all ranks. */
 	bool (*read)(struct parallel *parallel, int state, int parameter, float *host,
 		     struct train_error *error);
 	bool (*write)(struct parallel *parallel, int state, int parameter, const float *host,
@@ -120,6 +123,9 @@ struct parallel {
 	struct parallel_options options;
 	struct communicator *comm;
 	struct model_shapes shapes;
+	/* The forward passes of training whose batches have moved the buffers that this rank reads,
+	 * since it was opened: what num_batches_tracked counts. */
+	const int64_t *batches_tracked;
 	/* For each device its computation, then what this rank sends; none unless options.profiled.
 	 */
 	struct timeline *timeline[PLACE_MAX_DEVICES + 1];

@@ -170,6 +170,7 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 	how.place = rank_device(o, &how.index);
 	if (!replica_open(replica, o, &how, error))
 		return false;
+	p->batches_tracked = &replica->batches_tracked;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
 	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error);

@@ -208,6 +208,7 @@ void replica_set_rows(struct replica *r, int64_t pass, const struct replica_rows
 
 	*to.control =
 		(struct pass_control){rows->epoch, (int32_t)rows->count, 1 / (float)rows->of_all};
+	r->batches_tracked += !rows->test && rows->count > 0;
 	memcpy(to.indices, rows->indices, (size_t)rows->count * sizeof(*to.indices));
 	for (int64_t i = 0; r->inputs.labels && i < rows->count; i++)
 		to.labels[i] =

@@ -45,6 +45,7 @@ struct replica {
 	struct scaler *scaler; /* on the device, where it learns in float16; else NULL */
 	int parameters;        /* of the stage, the first of which is */
 	int first_parameter;
+	int64_t batches_tracked; /* forward passes of training with at least a row */
 	int early_layer; /* the parameters of this layer and of those after it are early; -1: none
 			  */
 };
@@ -120,9 +121,11 @@ bool replica_graph(const struct replica *replica, struct step_graph **graph, gra
 bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);
 
-/* The flat buffer of parameters (state -1) or of a state of the optimizer; NULL: no such state. */
+/* The flat buffer of parameters (state -1) or of a state of the optimizer; NULL: no such state. Its
+ * elements are model_elements(). */
 void *replica_flat(const struct replica *replica, int state);
-/* One parameter, or its part of a state, to and from PyTorch's order on the host. */
+/* One parameter, or its part of a state, to and from PyTorch's order on the host. With the state
+ * PARALLEL_BUFFERS `parameter` is the index of a buffer. */
 bool replica_read(struct replica *replica, int state, int parameter, float *host,
 		  struct train_error *error);
 bool replica_write(struct replica *replica, int state, int parameter, const float *host,

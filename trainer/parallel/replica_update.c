@@ -110,12 +110,16 @@ bool replica_has(const struct replica *r, int parameter)
 bool replica_read(struct replica *r, int state, int parameter, float *host,
 		  struct train_error *error)
 {
+	if (state == PARALLEL_BUFFERS)
+		return model_read_buffer(r->model, parameter, host, error);
 	return model_read(r->model, replica_flat(r, state), parameter, host, error);
 }
 
 bool replica_write(struct replica *r, int state, int parameter, const float *host,
 		   struct train_error *error)
 {
+	if (state == PARALLEL_BUFFERS)
+		return model_write_buffer(r->model, parameter, host, error);
 	return model_write(r->model, replica_flat(r, state), parameter, host, error);
 }
 

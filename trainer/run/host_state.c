@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/host_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pages.h"
 
@@ -16,6 +18,32 @@ static void point(struct host_state *s, const struct model_shapes *shapes)
 			*data = next;
 			next += shapes->parameters[i].elements;
 		}
+	for (int i = 0; i < s->buffers; i++) {
+		s->buffer[i].data = next;
+		next += shapes->buffers[i].elements;
+	}
+}
+
+static void name_buffers(struct host_state *s, const struct run *r)
+{
+	const struct model_shapes *shapes = &r->parallel->shapes;
+	const struct model_spec *spec = r->training->spec;
+
+	s->buffers = shapes->buffers_count;
+	for (int i = 0; i < s->buffers; i++)
+		s->buffer[i] = (struct tensor){
+			.name = shapes->buffers[i].name,
+			.shape = {1, {shapes->buffers[i].elements}},
+		};
+	for (int i = 0; i < spec->count; i++) {
+		char *name = s->counter_names[s->counters];
+
+		if (shapes->layers[i].buffers < 0)
+			continue;
+		snprintf(name, sizeof(s->counter_names[0]), "%s.num_batches_tracked",
+			 spec->layers[i].name);
+		s->counter[s->counters++] = (struct checkpoint_counter){name, &s->tracked[i]};
+	}
 }
 
 bool host_state_open(struct host_state *s, const struct run *r, struct train_error *error)
@@ -30,13 +58,19 @@ bool host_state_open(struct host_state *s, const struct run *r, struct train_err
 	for (int i = 0; i < s->parameters; i++)
 		s->tensors[i] = (struct tensor){.name = shapes->parameters[i].name,
 						.shape = shapes->parameters[i].shape};
+	name_buffers(s, r);
 	s->checkpoint = (struct checkpoint){.parameters = s->tensors,
 					    .count = (size_t)s->parameters,
 					    .slots = s->slot,
-					    .slot_count = (size_t)s->slots};
+					    .slot_count = (size_t)s->slots,
+					    .buffers = s->buffer,
+					    .buffer_count = (size_t)s->buffers,
+					    .counters = s->counter,
+					    .counter_count = (size_t)s->counters};
 	if (r->rank != 0)
 		return true;
-	elements = (size_t)shapes->elements * (size_t)(1 + s->slots);
+	elements =
+		(size_t)shapes->elements * (size_t)(1 + s->slots) + (size_t)shapes->buffer_elements;
 	s->memory = calloc(elements, sizeof(*s->memory));
 	if (!s->memory)
 		return train_nomem(error, "the parameters on the host");
@@ -60,6 +94,11 @@ bool host_state_collect(struct host_state *s, struct run *r, struct train_error 
 					    slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
 					    error))
 				return false;
+	for (int i = 0; i < s->buffers; i++)
+		if (!p->calls->read(p, PARALLEL_BUFFERS, i, s->buffer[i].data, error))
+			return false;
+	for (int i = 0; i < MODEL_MAX_LAYERS; i++)
+		s->tracked[i] = r->tracked[i] + *p->batches_tracked;
 	return true;
 }
 
@@ -75,5 +114,9 @@ bool host_state_give(const struct host_state *s, struct run *r, bool slots,
 					     slot < 0 ? s->tensors[i].data : s->slot_data[slot][i],
 					     error))
 				return false;
+	for (int i = 0; i < s->buffers; i++)
+		if (!p->calls->write(p, PARALLEL_BUFFERS, i, s->buffer[i].data, error))
+			return false;
+	memcpy(r->tracked, s->tracked, sizeof(r->tracked));
 	return p->calls->synchronize(p, &progress, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters and the optimizer's states on rank 0's host, in the form of a checkpoint. */
+/* Parameters, buffers and the optimizer's states on rank 0's host, in the form of a checkpoint. */
 #ifndef TRAIN_RUN_HOST_STATE_H
 #define TRAIN_RUN_HOST_STATE_H
 
@@ -12,7 +12,12 @@ struct host_state {
 	struct tensor tensors[MODEL_MAX_PARAMETERS];
 	float *slot_data[HOST_STATE_MAX_SLOTS][MODEL_MAX_PARAMETERS];
 	struct checkpoint_slot slot[HOST_STATE_MAX_SLOTS];
-	struct checkpoint checkpoint; /* points to the above */
+	int buffers, counters;
+	struct tensor buffer[2 * MODEL_MAX_LAYERS];
+	struct checkpoint_counter counter[MODEL_MAX_LAYERS];
+	char counter_names[MODEL_MAX_LAYERS][64];
+	int64_t tracked[MODEL_MAX_LAYERS]; /* num_batches_tracked of each layer */
+	struct checkpoint checkpoint;      /* points to the above */
 	float *memory;
 };
 

@@ -10,13 +10,31 @@
 /* --- the beginning of a run --------------------------------------------------------------------
  */
 
+static void fill(const struct tensor *tensor, float value)
+{
+	for (int64_t i = 0; i < tensor_elements(&tensor->shape); i++)
+		tensor->data[i] = value;
+}
+
+/* Layer by layer, as PyTorch constructs them; host memory is zero before. */
 static void initialise(struct host_state *s, const struct run *r)
 {
+	const struct model_shapes *shapes = &r->parallel->shapes;
 	struct random_generator generator;
 
 	random_seed(&generator, r->settings->seed);
-	for (int i = 0; i < s->parameters; i += 2)
-		init_layer(&generator, &s->tensors[i], &s->tensors[i + 1], RANDOM_FUSED);
+	for (int i = 0; i < r->training->spec->count; i++) {
+		const struct layer_shape *at = &shapes->layers[i];
+		struct tensor *weight = &s->tensors[at->parameters];
+
+		if (at->buffers >= 0) {
+			fill(weight, 1);
+			fill(&s->buffer[at->buffers + 1], 1); /* the variance */
+		} else if (at->parameters >= 0) {
+			init_layer(&generator, weight, at->parameter_count > 1 ? weight + 1 : NULL,
+				   RANDOM_FUSED);
+		}
+	}
 }
 
 static bool load_weights(struct host_state *s, const struct run *r, struct train_error *error)
@@ -26,7 +44,7 @@ static bool load_weights(struct host_state *s, const struct run *r, struct train
 
 	if (!safetensors_open(&file, r->settings->weights, error))
 		return false;
-	done = checkpoint_load_parameters(s->tensors, (size_t)s->parameters, file, error);
+	done = checkpoint_load_model(&s->checkpoint, file, error);
 	safetensors_free(file);
 	return done;
 }

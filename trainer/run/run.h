@@ -42,13 +42,15 @@ struct run {
 	int64_t step,
 		optimizer_step; /* steps done; the second without those that the scaler skipped */
 	int64_t epoch, epoch_step;
-	int64_t history;                  /* bytes of the file of metrics for these */
-	int64_t last_ns;                  /* when the previous step was reported */
-	int64_t result_ns;                /* when its result was there */
-	int64_t counted;                  /* steps of this process */
-	int64_t timed, own_ns, waited_ns; /* the steps whose times are known, and their sums */
-	int64_t profiled;                 /* steps in time lines */
-	char *begun_with;                 /* rank 0: the checkpoint that it resumed, or NULL */
+	int64_t tracked[MODEL_MAX_LAYERS]; /* rank 0: num_batches_tracked of each layer when it
+					      began */
+	int64_t history;                   /* bytes of the file of metrics for these */
+	int64_t last_ns;                   /* when the previous step was reported */
+	int64_t result_ns;                 /* when its result was there */
+	int64_t counted;                   /* steps of this process */
+	int64_t timed, own_ns, waited_ns;  /* the steps whose times are known, and their sums */
+	int64_t profiled;                  /* steps in time lines */
+	char *begun_with;                  /* rank 0: the checkpoint that it resumed, or NULL */
 	int64_t saved; /* the step of the newest checkpoint that it wrote, or 0 */
 	int stopped;   /* by this signal, before the last step; or 0 */
 };

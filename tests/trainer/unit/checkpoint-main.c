@@ -27,18 +27,20 @@ static bool write_checkpoint(const char *file, const char *folder, struct train_
 	const struct checkpoint_slot slots[SLOTS] = {{"exp_avg", exp_avg},
 						     {"exp_avg_sq", exp_avg_sq}};
 	const struct safetensors_text text = {"model", "small \"\xc3\xa4\""};
-	const struct checkpoint what = {parameters,
-					PARAMETERS,
-					slots,
-					SLOTS,
-					&text,
-					1,
-					{.step = 120,
-					 .optimizer_step = 118,
-					 .epoch = 2,
-					 .position = 640,
-					 .seed = UINT64_MAX,
-					 .scaler_scale = 65536.0f}};
+	const struct checkpoint what = {
+		.parameters = parameters,
+		.count = PARAMETERS,
+		.slots = slots,
+		.slot_count = SLOTS,
+		.texts = &text,
+		.text_count = 1,
+		.progress = {.step = 120,
+			     .optimizer_step = 118,
+			     .epoch = 2,
+			     .position = 640,
+			     .seed = UINT64_MAX,
+			     .scaler_scale = 65536.0f},
+	};
 	struct safetensors *weights = NULL;
 
 	for (int k = 0; k <= SLOTS; k++)
@@ -48,7 +50,7 @@ static bool write_checkpoint(const char *file, const char *folder, struct train_
 	if (file) {
 		if (!safetensors_open(&weights, file, error))
 			return false;
-		if (!checkpoint_load_parameters(parameters, PARAMETERS, weights, error)) {
+		if (!checkpoint_load_model(&what, weights, error)) {
 			safetensors_free(weights);
 			return false;
 		}

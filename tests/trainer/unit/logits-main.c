@@ -15,6 +15,8 @@ static bool load(struct model *m, const char *name, struct train_error *error)
 	const struct model_shapes *shapes = model_shapes_of(m);
 	struct tensor tensors[MODEL_MAX_PARAMETERS];
 	float *host = calloc((size_t)shapes->elements, sizeof(*host));
+	const struct checkpoint into = {.parameters = tensors,
+					.count = (size_t)shapes->parameters_count};
 	struct safetensors *file;
 	bool done;
 
@@ -26,7 +28,7 @@ static bool load(struct model *m, const char *name, struct train_error *error)
 		free(host);
 		return false;
 	}
-	done = checkpoint_load_parameters(tensors, (size_t)shapes->parameters_count, file, error);
+	done = checkpoint_load_model(&into, file, error);
 	for (int i = 0; done && i < shapes->parameters_count; i++)
 		done = model_write(m, model_values(m), i, tensors[i].data, error);
 	safetensors_free(file);

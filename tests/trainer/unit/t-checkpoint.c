@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "checkpoint/contents.h"
 #include "folders.h"
 #include "models.h"
 
@@ -106,7 +107,7 @@ static const struct {
 	int64_t first; /* size of parameter 0's first dimension here */
 	int slots;
 	const char *want;    /* for checkpoint_load; "" when it is fine */
-	const char *weights; /* for checkpoint_load_parameters */
+	const char *weights; /* for checkpoint_load_model */
 } unlike_rows[] = {
 	{"same", "fc1.bias", 4, 2, 2, "", ""},
 	{"fewer dimensions", "fc1.bias", 3, 2, 2,
@@ -179,8 +180,7 @@ START_TEST(values_are_finite)
 		ROW_EQ_INT(values[i].name, checkpoint_load(&m.checkpoint, file, &error), good);
 		ROW_EQ_STR(values[i].name, reason(&error), values[i].want);
 		ck_assert(good || model_same(&m, &untouched));
-		ROW_EQ_INT(values[i].name,
-			   checkpoint_load_parameters(m.parameters, PARAMETERS, file, &of_weights),
+		ROW_EQ_INT(values[i].name, checkpoint_load_model(&m.checkpoint, file, &of_weights),
 			   good);
 		ROW_EQ_STR(values[i].name, reason(&of_weights), values[i].want);
 		safetensors_free(file);
@@ -214,10 +214,94 @@ START_TEST(unlike)
 	if (*unlike_rows[_i].want)
 		ck_assert_msg(memcmp(m.values, untouched.values, sizeof(m.values)) == 0,
 			      "%s: half loaded", unlike_rows[_i].name);
-	ROW_EQ_INT(unlike_rows[_i].name,
-		   checkpoint_load_parameters(m.parameters, PARAMETERS, file, &of_weights),
+	ROW_EQ_INT(unlike_rows[_i].name, checkpoint_load_model(&m.checkpoint, file, &of_weights),
 		   !*unlike_rows[_i].weights);
 	ROW_EQ_STR(unlike_rows[_i].name, reason(&of_weights), unlike_rows[_i].weights);
+	safetensors_free(file);
+}
+END_TEST
+
+/* --- buffers and counters ------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum safetensors_dtype
+		dtype; /* of the counter in the file; SAFETENSORS_DTYPES: it has none */
+	float mean;
+	const char *want, *of_weights;
+} buffer_rows[] = {
+	{"as written", SAFETENSORS_I64, 2, "", ""},
+	{"without the counter", SAFETENSORS_DTYPES, 2,
+	 "missing bn1.num_batches_tracked (1 in all); choose the model and the optimizer of the "
+	 "file",
+	 ""},
+	{"a float counter", SAFETENSORS_F32, 2,
+	 "bn1.num_batches_tracked is F32, and only I64 can be loaded; convert it in PyTorch with "
+	 ".long()",
+	 "bn1.num_batches_tracked is F32, and only I64 can be loaded; convert it in PyTorch with "
+	 ".long()"},
+	{"a NaN", SAFETENSORS_I64, NAN,
+	 "bn1.running_mean has a value that is not finite (nan, element 0): its run diverged; use "
+	 "earlier weights",
+	 "bn1.running_mean has a value that is not finite (nan, element 0): its run diverged; use "
+	 "earlier weights"},
+};
+
+/* A file with the tensors of a batch normalization, and the progress of a checkpoint. */
+static struct safetensors *write_buffers(int row)
+{
+	static const int64_t tracked = ((int64_t)1 << 40) + 7;
+	const float whole = 3, mean = buffer_rows[row].mean;
+	enum safetensors_dtype dtype = buffer_rows[row].dtype;
+	const struct safetensors_tensor tensors[] = {
+		{"bn1.running_mean", SAFETENSORS_F32, {1, {1}}, &mean},
+		{"bn1.num_batches_tracked",
+		 dtype,
+		 {0, {0}},
+		 dtype == SAFETENSORS_F32 ? (const void *)&whole : &tracked}};
+	const struct checkpoint_progress progress = {.step = 3};
+	struct safetensors_text texts[PROGRESS_TEXTS + 1] = {{"checkpoint", CHECKPOINT_VERSION}};
+	struct train_error error = {.status = TRAIN_OK};
+	struct progress_texts printed;
+	struct safetensors *file;
+	int fd = open("b", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	progress_print(&printed, &progress);
+	memcpy(texts + 1, printed.texts, sizeof(printed.texts));
+	ck_assert(safetensors_write(fd, "b", tensors, dtype == SAFETENSORS_DTYPES ? 1 : 2, texts,
+				    PROGRESS_TEXTS + 1, &error));
+	close(fd);
+	ck_assert_msg(safetensors_open(&file, "b", &error), "%s", error.text);
+	return file;
+}
+
+START_TEST(buffers_and_counters)
+{
+	struct safetensors *file = write_buffers(_i);
+
+	for (int model = 0; model < 2; model++) {
+		const char *want = model ? buffer_rows[_i].of_weights : buffer_rows[_i].want;
+		int64_t tracked = 5;
+		float mean = 0;
+		const struct tensor buffer = {"bn1.running_mean", {1, {1}}, &mean};
+		const struct checkpoint_counter counter = {"bn1.num_batches_tracked", &tracked};
+		struct checkpoint into = {.buffers = &buffer,
+					  .buffer_count = 1,
+					  .counters = &counter,
+					  .counter_count = 1};
+		struct train_error error = {.status = TRAIN_OK};
+		bool done = model ? checkpoint_load_model(&into, file, &error)
+				  : checkpoint_load(&into, file, &error);
+		bool missing = buffer_rows[_i].dtype == SAFETENSORS_DTYPES;
+
+		ROW_EQ_INT(buffer_rows[_i].name, done, !*want);
+		ck_assert_msg(strstr(error.text, want), "%s: %s", buffer_rows[_i].name, error.text);
+		ck_assert_float_eq(mean, done ? 2 : 0);
+		ck_assert_int_eq(tracked, done && !missing ? ((int64_t)1 << 40) + 7 : 5);
+		if (!done || missing)
+			continue;
+		ck_assert_msg(checkpoint_save("c", &into, 1, &error), "%s", error.text);
+	}
 	safetensors_free(file);
 }
 END_TEST
@@ -256,6 +340,7 @@ START_TEST(foreign)
 		{foreign_rows[_i].names[1], foreign_rows[_i].dtype, {0, {0}}, &values[1]}};
 	const struct tensor parameters[2] = {{"a.weight", {1, {1}}, &got[0]},
 					     {"b", {0, {0}}, &got[1]}};
+	const struct checkpoint into = {.parameters = parameters, .count = 2};
 	struct train_error error = {.status = TRAIN_OK};
 	struct checkpoint_progress progress;
 	struct safetensors *file = NULL;
@@ -264,8 +349,7 @@ START_TEST(foreign)
 	ck_assert(safetensors_write(fd, "f", tensors, 2, NULL, 0, &error));
 	close(fd);
 	ck_assert_msg(safetensors_open(&file, "f", &error), "%s", error.text);
-	ck_assert_int_eq(checkpoint_load_parameters(parameters, 2, file, &error),
-			 !*foreign_rows[_i].want);
+	ck_assert_int_eq(checkpoint_load_model(&into, file, &error), !*foreign_rows[_i].want);
 	ck_assert_str_eq(error.text, foreign_rows[_i].want);
 	ck_assert_float_eq(got[0], *foreign_rows[_i].want ? 0 : 3);
 	ck_assert_float_eq(got[1], *foreign_rows[_i].want ? 0 : 4);
@@ -343,6 +427,8 @@ int main(void)
 	tcase_add_test(tests, parts);
 	tcase_add_loop_test(tests, unlike, 0, sizeof(unlike_rows) / sizeof(*unlike_rows));
 	tcase_add_test(tests, values_are_finite);
+	tcase_add_loop_test(tests, buffers_and_counters, 0,
+			    sizeof(buffer_rows) / sizeof(*buffer_rows));
 	tcase_add_loop_test(tests, foreign, 0, sizeof(foreign_rows) / sizeof(*foreign_rows));
 	tcase_add_test(tests, foreign_texts);
 	tcase_add_test(tests, reserved_names);
