@@ -28,3 +28,11 @@ void init_layer(struct random_generator *generator, const struct tensor *weight,
 		random_uniform(generator, bias->data, tensor_elements(&bias->shape), -bound, bound,
 			       rounding);
 }
+
+void init_kaiming(struct random_generator *generator, const struct tensor *weight)
+{
+	int64_t elements = tensor_elements(&weight->shape);
+	double fan_out = (double)(elements / weight->shape.size[1]);
+
+	random_normal(generator, weight->data, elements, (float)(sqrt(2.0) / sqrt(fan_out)));
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The weights that training begins with: PyTorch's default of Linear and Conv2d, bit for bit. */
+/* The weights that training begins with: PyTorch's default of Linear and Conv2d, bit for bit, and
+ * those of torchvision's ResNets. */
 #ifndef TRAIN_INIT_H
 #define TRAIN_INIT_H
 
@@ -27,5 +28,12 @@ float init_bound(int64_t fan_in);
  */
 void init_layer(struct random_generator *generator, const struct tensor *weight,
 		const struct tensor *bias, enum random_rounding rounding);
+
+/*
+ * nn.init.kaiming_normal_(weight, mode="fan_out", nonlinearity="relu") of Conv2d: normal, with the
+ * standard deviation sqrt(2) / sqrt(out * kh * kw), computed in double. random_normal() describes
+ * how near the values are to PyTorch's. At least 16 elements.
+ */
+void init_kaiming(struct random_generator *generator, const struct tensor *weight);
 
 #endif

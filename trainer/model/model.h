@@ -36,6 +36,7 @@ struct layer {
 	int stride;   /* 0: 1, and the kernel's size in a pooling */
 	bool no_bias; /* of a convolution */
 	bool relu;    /* of its output */
+	bool kaiming; /* its first weights: init_kaiming(); else PyTorch's default */
 	/* the layers that give its inputs; the first NULL: the layer before */
 	const char *from[LAYER_MAX_INPUTS];
 };
@@ -52,6 +53,11 @@ struct model_spec {
 
 /* One of models.h; NULL with a message that lists them. */
 const struct model_spec *model_find(const char *name, struct train_error *error);
+
+/* The same for images of size x size; 0: of the usual size. Large images have models with other
+ * layers (models.h). Bad input: a model for images of one size. */
+bool model_for_images(struct model_spec *spec, const char *name, int size,
+		      struct train_error *error);
 
 /* --- shapes -------------------------------------------------------------------------------- */
 

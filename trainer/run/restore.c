@@ -16,25 +16,32 @@ static void fill(const struct tensor *tensor, float value)
 		tensor->data[i] = value;
 }
 
-/* Layer by layer, as PyTorch constructs them; host memory is zero before. */
+/* Layer by layer, as PyTorch constructs them; host memory is zero before. torchvision's ResNets
+ * draw the weights of convolutions anew when all layers exist. */
 static void initialise(struct host_state *s, const struct run *r)
 {
 	const struct model_shapes *shapes = &r->parallel->shapes;
+	const struct model_spec *spec = r->training->spec;
 	struct random_generator generator;
 
 	random_seed(&generator, r->settings->seed);
-	for (int i = 0; i < r->training->spec->count; i++) {
+	for (int i = 0; i < spec->count; i++) {
 		const struct layer_shape *at = &shapes->layers[i];
 		struct tensor *weight = &s->tensors[at->parameters];
 
 		if (at->buffers >= 0) {
 			fill(weight, 1);
 			fill(&s->buffer[at->buffers + 1], 1); /* the variance */
+		} else if (spec->layers[i].kaiming) {
+			random_skip(&generator, tensor_elements(&weight->shape));
 		} else if (at->parameters >= 0) {
 			init_layer(&generator, weight, at->parameter_count > 1 ? weight + 1 : NULL,
 				   RANDOM_FUSED);
 		}
 	}
+	for (int i = 0; i < spec->count; i++)
+		if (spec->layers[i].kaiming)
+			init_kaiming(&generator, &s->tensors[shapes->layers[i].parameters]);
 }
 
 static bool load_weights(struct host_state *s, const struct run *r, struct train_error *error)

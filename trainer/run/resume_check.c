@@ -33,12 +33,13 @@ static const struct {
 	{"clip_norm", "--clip-norm", DIFFER},
 	{"nesterov", "--nesterov", DIFFER},
 	{"precision", "--precision", DIFFER},
+	{"image_size", "--image-size", SAME},
 };
 
 static void write_numbers(struct resume_facts *o, const struct training *t, int64_t steps)
 {
 	const struct settings *s = t->settings;
-	const int64_t whole[] = {t->global_batch, t->train.samples, steps};
+	const int64_t whole[] = {t->global_batch, t->train.samples, steps, t->spec->height};
 	const double real[] = {s->lr,
 			       s->lr_min,
 			       s->warmup,
@@ -77,7 +78,6 @@ void resume_facts_of(struct resume_facts *facts, const struct training *t, int64
 		s->data,
 		schedules[s->schedule],
 		n[2],
-		n[3],
 		n[4],
 		n[5],
 		n[6],
@@ -85,8 +85,10 @@ void resume_facts_of(struct resume_facts *facts, const struct training *t, int64
 		n[8],
 		n[9],
 		n[10],
+		n[11],
 		s->optimizer.nesterov ? "yes" : "no",
 		precisions[s->precision],
+		n[3],
 	};
 
 	write_numbers(facts, t, steps);

@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
-enum { RESUME_TEXTS = 21, RESUME_NUMBERS = 11 };
+enum { RESUME_TEXTS = 22, RESUME_NUMBERS = 12 };
 
 struct resume_facts {
 	char numbers[RESUME_NUMBERS][32];

@@ -13,9 +13,11 @@
 static bool open_synthetic(struct training *t, struct train_error *error)
 {
 	const struct settings *s = t->settings;
+	int outputs = t->spec->layers[t->spec->count - 1].out;
 	struct dataset_synthetic of = {
 		.shape = {t->spec->channels, t->spec->height, t->spec->width},
-		.classes = t->spec->layers[t->spec->count - 1].out,
+		/* a label is a byte */
+		.classes = outputs < DATASET_MAX_CLASSES ? outputs : DATASET_MAX_CLASSES,
 		.samples = s->samples ? s->samples : 10000,
 		.seed = s->seed,
 	};
@@ -180,8 +182,11 @@ static bool find_all(struct training *t, struct train_error *error)
 	/* Before a device is opened. */
 	if (s->verify_mapping && !verify_open(&t->verify, getpid(), error))
 		return false;
-	t->spec = check_threads(t, error) ? model_find(s->model, error) : NULL;
-	return t->spec && model_shapes(&shapes, t->spec, error) &&
+	if (!check_threads(t, error) ||
+	    !model_for_images(&t->model, s->model, (int)s->image_size, error))
+		return false;
+	t->spec = &t->model;
+	return model_shapes(&shapes, t->spec, error) &&
 	       (s->find_unused_parameters || model_all_live(&shapes, t->spec, error)) &&
 	       divide_batch(t, error) && find_precision(t, error) && open_data(t, error);
 }

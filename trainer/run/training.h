@@ -14,7 +14,8 @@ struct training {
 	const struct backend *backend;
 	const struct collective *collective;
 	struct rendezvous *rendezvous;
-	const struct model_spec *spec;
+	struct model_spec model;
+	const struct model_spec *spec; /* points to it */
 	struct dataset train, test;
 	enum value_type precision; /* of the settings, or another one if this processor lacks it */
 	cpu_set_t cpus;            /* those of the process */

@@ -20,6 +20,7 @@ enum { TRAIN_MAX_STAGES = 32 };
 struct settings {
 	/* Model and data */
 	const char *model;
+	int64_t image_size;   /* of resnet18 and resnet50; 0: the usual */
 	const char *data;     /* a folder of CIFAR-10, or "synthetic" */
 	int64_t samples;      /* of synthetic data to train with, 1 or more */
 	int64_t test_samples; /* of synthetic data, 1 or more */

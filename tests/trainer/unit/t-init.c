@@ -100,6 +100,31 @@ START_TEST(no_bias_draws_nothing)
 }
 END_TEST
 
+/* By PyTorch 1.13 after manual_seed(1234), with ATEN_CPU_CAPABILITY=default. Another C library may
+ * round logarithm, sine and cosine otherwise. */
+START_TEST(kaiming_is_as_pytorch_makes_it)
+{
+	static const float ends[2][4] = {
+		{-0x1.71cbc8p-9f, -0x1.9aefcep-7f, 0x1.0de47cp-8f, -0x1.6cce4ap-6f},
+		{0x1.b31074p-7f, -0x1.163c96p-7f, 0x1.bcabc6p-13f, 0x1.6e83b4p-6f}};
+	struct tensor weight = allocate((struct tensor_shape){4, {64, 3, 7, 7}});
+	int64_t last = tensor_elements(&weight.shape) - 4;
+	struct random_generator g;
+
+	random_seed(&g, 1234);
+	init_kaiming(&g, &weight);
+	for (int end = 0; end < 2; end++)
+		for (int i = 0; i < 4; i++) {
+			float got = weight.data[(end ? last : 0) + i];
+
+			ck_assert_msg(fabsf(got - ends[end][i]) < 3e-8f,
+				      "value %d of end %d is %a, not %a", i, end, (double)got,
+				      (double)ends[end][i]);
+		}
+	free(weight.data);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("init");
@@ -107,6 +132,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, fan_in_and_bound);
+	tcase_add_test(tests, kaiming_is_as_pytorch_makes_it);
 	tcase_add_loop_test(tests, convnet_is_as_pytorch_makes_it, RANDOM_FUSED, RANDOM_TWICE + 1);
 	tcase_add_test(tests, no_bias_draws_nothing);
 	return unit_run(suite);

@@ -51,6 +51,70 @@ START_TEST(shapes_and_names)
 }
 END_TEST
 
+/* Those of torchvision, by sum(p.numel() for p in model.parameters()), and of its buffers. */
+START_TEST(resnets)
+{
+	static const struct {
+		const char *model;
+		int size, layers, parameters, buffers;
+		int64_t elements, buffer_elements;
+		int stem, planes; /* the height of the output of conv1, and of layer4 */
+	} rows[] = {
+		{"resnet18", 0, 50, 62, 40, 11173962, 9600, 32, 4},
+		{"resnet18", 224, 51, 62, 40, 11689512, 9600, 112, 7},
+		{"resnet50", 32, 124, 161, 106, 23520842, 53120, 32, 4},
+		{"resnet50", 63, 124, 161, 106, 23520842, 53120, 63, 8},
+		{"resnet50", 64, 125, 161, 106, 25557032, 53120, 32, 2},
+		{"resnet50", 224, 125, 161, 106, 25557032, 53120, 112, 7},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		static struct model_shapes shapes;
+		struct model_spec spec;
+		char name[40];
+
+		snprintf(name, sizeof(name), "%s of %d", rows[row].model, rows[row].size);
+		ck_assert(model_for_images(&spec, rows[row].model, rows[row].size, &error));
+		ck_assert_msg(model_shapes(&shapes, &spec, &error), "%s: %s", name, error.text);
+		ROW_EQ_INT(name, spec.count, rows[row].layers);
+		ROW_EQ_INT(name, shapes.parameters_count, rows[row].parameters);
+		ROW_EQ_INT(name, shapes.elements, rows[row].elements);
+		ROW_EQ_INT(name, shapes.buffers_count, rows[row].buffers);
+		ROW_EQ_INT(name, shapes.buffer_elements, rows[row].buffer_elements);
+		ROW_EQ_INT(name, shapes.layers[0].out[1], rows[row].stem);
+		ROW_EQ_INT(name, shapes.layers[spec.count - 3].out[1], rows[row].planes);
+		ROW_EQ_STR(name, shapes.parameters[1].name, "bn1.weight");
+		ROW_EQ_STR(name, shapes.buffers[1].name, "bn1.running_var");
+		ROW_EQ_STR(name, shapes.parameters[rows[row].parameters - 1].name, "fc.bias");
+		ck_assert(model_all_live(&shapes, &spec, &error));
+	}
+}
+END_TEST
+
+START_TEST(images_of_other_sizes)
+{
+	static const struct {
+		const char *model;
+		int size;
+		const char *text;
+	} rows[] = {
+		{"convnet", 64, "--image-size 64: model convnet takes samples of 32 x 32; only"},
+		{"subnets", 32, "--image-size 32: model subnets takes samples of 1 x 1; only"},
+		{"resnet", 32, "model 'resnet': choose one of convnet, net28, net28-aux, subnets,"},
+	};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct train_error error = {.status = TRAIN_OK};
+		struct model_spec spec;
+
+		ck_assert(!model_for_images(&spec, rows[row].model, rows[row].size, &error));
+		ck_assert_msg(strncmp(error.text, rows[row].text, strlen(rows[row].text)) == 0,
+			      "%s", error.text);
+	}
+}
+END_TEST
+
 struct refused {
 	struct model_spec spec;
 	const char *text; /* the beginning of the message */
@@ -79,6 +143,13 @@ START_TEST(models_that_make_no_sense)
 	static const struct layer relu[] = {
 		{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2, .relu = true}};
 	static const struct layer kernel[] = {{.name = "p", .kind = LAYER_MAX_POOL}};
+	static const struct layer padded[] = {
+		{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 3, .pad = 2}};
+	static const struct layer back[] = {
+		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 1, .kernel = 1, .stride = -1}};
+	static const struct layer mean[] = {{.name = "p", .kind = LAYER_MEAN_POOL, .relu = true}};
+	static const struct layer no_bias[] = {
+		{.name = "a", .kind = LAYER_LINEAR, .out = 1, .no_bias = true}};
 	static const struct layer plane[] = {
 		{.name = "c", .kind = LAYER_CONVOLUTION, .out = 10, .kernel = 2}};
 	static const struct layer pooled[] = {{.name = "p", .kind = LAYER_MAX_POOL, .kernel = 2}};
@@ -91,6 +162,11 @@ START_TEST(models_that_make_no_sense)
 		{{"m", 1, 4, 4, 1, nothing}, "layer a: it has no outputs"},
 		{{"m", 1, 4, 4, 1, relu}, "layer p: ReLU of a pooling"},
 		{{"m", 1, 4, 4, 1, kernel}, "layer p: kernel 0 with padding 0"},
+		{{"m", 1, 4, 4, 1, padded},
+		 "layer p: kernel 3 with padding 2; the padding of a pooling is at most half"},
+		{{"m", 1, 4, 4, 1, back}, "layer c: stride -1; give at least 1"},
+		{{"m", 1, 4, 4, 1, mean}, "layer p: ReLU of a pooling"},
+		{{"m", 1, 4, 4, 1, no_bias}, "layer a: no_bias; only a convolution"},
 		{{"m", 1, 4, 4, 0, kernel}, "model m: 0 layers"},
 		{{"m", 1, 4, 4, 129, kernel}, "model m: 129 layers"},
 	};
@@ -179,6 +255,8 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, shapes_and_names);
+	tcase_add_test(tests, resnets);
+	tcase_add_test(tests, images_of_other_sizes);
 	tcase_add_test(tests, models_that_make_no_sense);
 	tcase_add_test(tests, additions_that_make_no_sense);
 	tcase_add_test(tests, what_an_addition_reads_is_live);

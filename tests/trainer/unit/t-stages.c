@@ -31,6 +31,13 @@ static const struct {
 	{"convnet", 2, "conv2,fc1", NULL, "2 devices are 2 stages"},
 	{"convnet", 3, "conv2", NULL, "3 devices are 3 stages"},
 	{"convnet", 3, "conv2,,", NULL, "has no layer ''"},
+	{"resnet50", 2, "layer3.0.conv1", "0-54 55-123", NULL},
+	{"resnet50", 2, "layer3.0.bn1", NULL,
+	 "--stages layer3.0.bn1: model resnet50 cannot be cut before 'layer3.0.bn1', because "},
+	{"resnet50", 2, "layer5", NULL,
+	 "has no layer 'layer5'; choose from conv1, bn1, layer1.0.conv1, layer1.0.bn1, "},
+	{"resnet50", 2, "layer5", NULL, "and more"},
+	{"resnet50", 25, "", NULL, "cannot be cut into 25 stages, only into 20; use fewer devices"},
 };
 
 START_TEST(where_models_are_cut)
