@@ -10,6 +10,7 @@ train_alone_tests = \
 	tests/trainer/cli/isa.test \
 	tests/trainer/cli/torch-train.test \
 	tests/trainer/cli/torch-model.test \
+	tests/trainer/cli/torch-resnet.test \
 	tests/trainer/cli/torch-data.test
 train_tests = \
 	tests/trainer/cli/cuda-faults.test \
@@ -56,6 +57,8 @@ EXTRA_DIST += $(train_alone_tests) $(train_tests) \
 	tests/trainer/cli/settings.tsv \
 	tests/trainer/cli/torch-data.py \
 	tests/trainer/cli/torch-model.py \
+	tests/trainer/cli/resnet.py \
+	tests/trainer/cli/compare-state.py \
 	tests/trainer/cli/torch-train.py \
 	tests/trainer/cli/train.sh \
 	tests/trainer/cli/where.py

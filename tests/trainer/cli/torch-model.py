@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""torch-model.py MODEL BATCH <DUMP: compares what model-dump wrote with PyTorch in double."""
+"""torch-model.py MODEL BATCH SIZE STEPS <DUMP: compares what model-dump wrote with PyTorch in double.
+
+Of ResNets, whose layers are many, PyTorch's own distance in float32 is allowed four times.
+"""
 import sys
 
 import torch
 from torch import nn
 
+import resnet
+
 TOLERANCE = 1e-5  # of the greatest value of each tensor
+RATE = 0.001
+SPREAD = 4
 
 MODELS = {
     "convnet": lambda: nn.Sequential(
@@ -36,39 +43,75 @@ def times(x, factor):
     return ((((x >> 16) * factor & 0xFFFF) << 16) + (x & 0xFFFF) * factor) & 0xFFFFFFFF
 
 
-def expected(name, batch):
-    model = MODELS[name]()
-    parameters = list(model.parameters())
-    for p, parameter in enumerate(parameters):
-        weight = parameters[p & ~1]
-        scale = torch.tensor(2.0 / (weight.numel() / weight.shape[0]) ** 0.5).float()
-        parameter.data = (numbers(parameter.numel(), p + 1) * scale).view_as(parameter)
-    count = batch * torch.Size(SAMPLES[name]).numel()
-    samples = (numbers(count, 100) * 2).view(batch, *SAMPLES[name])
-    model.double()
-    logits = model(samples.double())
-    loss = nn.functional.cross_entropy(logits, 3 * torch.arange(batch) % logits.shape[1])
+def set_parameters(model):
+    p = 0
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            p += 1
+            values = numbers(parameter.numel(), p)
+            if isinstance(module, nn.BatchNorm2d):
+                values += 1 if name == "weight" else 0
+            else:
+                values *= torch.tensor(2.0 / (module.weight.numel() / module.weight.shape[0]) ** 0.5).float()
+            parameter.data = values.view_as(parameter)
+
+
+def expected(name, batch, size, steps, dtype):
+    is_resnet = name.startswith("resnet")
+    model = resnet.resnet(name, size or 32) if is_resnet else MODELS[name]()
+    shape = (3, size or 32, size or 32) if is_resnet else SAMPLES[name]
+    set_parameters(model)
+    samples = (numbers(batch * torch.Size(shape).numel(), 100) * 2).view(batch, *shape).to(dtype)
+    model.to(dtype)
+    optimizer = torch.optim.SGD(model.parameters(), RATE)
+    labels = 3 * torch.arange(batch)
+    logits = model(samples)
+    loss = nn.functional.cross_entropy(logits, labels % logits.shape[1])
     loss.backward()
     yield "logits", logits.detach()
     yield "loss", loss.detach()
     for (key, parameter) in model.named_parameters():
-        yield "gradient of " + key, parameter.grad
+        yield "gradient of " + key, parameter.grad.clone()
+    if is_resnet:
+        for (key, buffer) in model.named_buffers():
+            if buffer.dtype == dtype:
+                yield key, buffer.clone()
+        model.eval()
+        yield "logits of an evaluation", model(samples).detach()
+        model.train()
+    for step in range(steps):
+        optimizer.step()
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(samples), labels % logits.shape[1])
+        loss.backward()
+        yield f"loss after {step + 1} steps", loss.detach()
+
+
+def distance(got, want):
+    return ((got.double().flatten() - want.flatten()).abs().max() / want.abs().max()).item()
 
 
 def main():
     got = torch.frombuffer(bytearray(sys.stdin.buffer.read()), dtype=torch.float32).double()
     at = 0
-    worst = 0.0
-    for what, want in expected(sys.argv[1], int(sys.argv[2])):
+    name, batch, size, steps = sys.argv[1], *map(int, sys.argv[2:5])
+    is_resnet = name.startswith("resnet")
+    single = expected(name, batch, size, steps, torch.float32) if is_resnet else None
+    worst = theirs = trained = 0.0
+    for what, want in expected(name, batch, size, steps, torch.float64):
         mine = got[at:at + want.numel()]
         at += want.numel()
-        difference = ((mine - want.flatten()).abs().max() / want.abs().max()).item()
-        worst = max(worst, difference)
-        if not difference <= TOLERANCE:
-            print(f"{what} differs by {difference:.3g}")
+        difference, own = distance(mine, want), distance(next(single)[1], want) if single else 0.0
+        if what.startswith("loss after"):  # as far as it has been until here
+            own = trained = max(trained, own)
+        if "-v" in sys.argv:
+            print(f"{what}: {difference:.3g}, PyTorch {own:.3g}")
+        worst, theirs = max(worst, difference), max(theirs, own)
+        if not difference <= max(TOLERANCE, SPREAD * own):
+            print(f"{what} differs by {difference:.3g}, PyTorch in float32 by {own:.3g}")
     if at != got.numel():
         print(f"{got.numel()} numbers instead of {at}")
-    print(f"greatest difference {worst:.3g}")
+    print(f"greatest difference {worst:.3g}" + (f", PyTorch in float32 {theirs:.3g}" if single else ""))
 
 
 main()

@@ -18,6 +18,8 @@ import torch
 from torch import nn
 from torch.utils.data.distributed import DistributedSampler
 
+import resnet
+
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 MODELS = {
     "convnet": lambda: nn.Sequential(
@@ -34,9 +36,13 @@ NAMES = {"convnet": ("conv1", "conv2", "fc1", "fc2"), "net28": ("conv1", "fc1", 
 def options(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("data", help="a folder with the binary files of CIFAR-10")
-    parser.add_argument("--model", default="convnet", choices=sorted(MODELS))
+    parser.add_argument("--model", default="convnet", choices=sorted(MODELS) + ["resnet18", "resnet50"])
+    parser.add_argument("--image-size", type=int, default=0, help="of a ResNet")
     parser.add_argument("--global-batch", type=int, default=64)
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--devices", type=int, default=1,
+                        help="normalize each part of a batch by itself; the running statistics of the first stay")
+    parser.add_argument("--accumulate", type=int, default=1, help="the same in successive passes, which all move them")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--steps", type=int, default=0, help="0: those of the epochs")
     parser.add_argument("--optimizer", default="sgd", choices=("sgd", "adam", "adamw"))
@@ -102,8 +108,26 @@ def optimizer_of(model, o):
     return kind(model.parameters(), o.lr, weight_decay=o.weight_decay)
 
 
+def backward(model, x, labels, o):
+    """The mean loss, as DataParallel, DistributedDataParallel (broadcast_buffers) and passes of accumulation have it."""
+    size = o.global_batch // o.accumulate
+    parts = x.chunk(o.devices) if o.devices > 1 else x.split(size)
+    buffers, loss = None, 0.0
+    for part, y in zip(parts, labels.chunk(o.devices) if o.devices > 1 else labels.split(size)):
+        with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
+            part_loss = nn.functional.cross_entropy(model(part), y) * (len(y) / len(labels))
+        part_loss.backward()
+        loss += part_loss.item()
+        if o.devices > 1 and buffers is None:
+            buffers = [b.clone() for b in model.buffers()]
+    for buffer, first in zip(model.buffers(), buffers or []):
+        buffer.copy_(first)
+    return loss
+
+
 def evaluate(model, images, labels, o):
     correct, loss = 0, 0.0
+    model.eval()
     with torch.no_grad():
         for first in range(0, len(labels), 500):
             with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
@@ -111,6 +135,7 @@ def evaluate(model, images, labels, o):
             part = labels[first:first + 500]
             correct += int((logits.argmax(1) == part).sum())
             loss += float(nn.functional.cross_entropy(logits.float(), part, reduction="sum"))
+    model.train()
     return {"loss": loss / len(labels), "accuracy": correct / len(labels)}
 
 
@@ -118,8 +143,12 @@ def tell(out, **line):
     print(json.dumps(line), file=out, flush=True)
 
 
+def side_of(o):
+    return 28 if o.model == "net28" else o.image_size or 32
+
+
 def train(model, o, out):
-    side = 28 if o.model == "net28" else 32
+    side = side_of(o)
     images, labels = read(o.data, [f"data_batch_{i}.bin" for i in range(1, 6)], side)
     optimizer = optimizer_of(model, o)
     begin, step = time.time(), 0
@@ -127,15 +156,13 @@ def train(model, o, out):
         for chosen in steps_of(len(labels), o, epoch):
             x, y = placed(normalised(images[chosen]), o), labels[chosen]
             optimizer.zero_grad()
-            with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
-                loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
+            loss = backward(model, x, y, o)
             norm = None
             if o.clip_norm > 0:
                 norm = float(nn.utils.clip_grad_norm_(model.parameters(), o.clip_norm))
             optimizer.step()
             step += 1
-            tell(out, type="step", step=step, epoch=epoch, loss=loss.item(), gradient_norm=norm)
+            tell(out, type="step", step=step, epoch=epoch, loss=loss, gradient_norm=norm)
             if step == o.steps:
                 break
         if o.evaluate:
@@ -147,6 +174,9 @@ def train(model, o, out):
 
 def parameters(model, o):
     """(name, tensor) as gpumap-train names them."""
+    if o.model not in MODELS:
+        yield from model.state_dict().items()
+        return
     layers = [m for m in model if isinstance(m, (nn.Conv2d, nn.Linear))]
     for name, layer in zip(NAMES[o.model], layers):
         yield name + ".weight", layer.weight
@@ -158,15 +188,17 @@ def load(model, o):
     tensors, _ = read_safetensors.read(o.load)
     with torch.no_grad():
         for name, parameter in parameters(model, o):
-            _, shape, data = tensors[name]
-            parameter.copy_(torch.frombuffer(bytearray(data), dtype=torch.float32).view(shape))
+            dtype, shape, data = tensors[name]
+            dtype = torch.int64 if dtype == "I64" else torch.float32
+            parameter.copy_(torch.frombuffer(bytearray(data), dtype=dtype).view(shape))
 
 
 def save(model, o):
     header, data = {}, b""
     for name, parameter in parameters(model, o):
-        part = parameter.detach().contiguous().numpy().tobytes()
-        header["module." + name] = {"dtype": "F32", "shape": list(parameter.shape),
+        whole = parameter.dtype == torch.int64
+        part = (parameter if whole else parameter.float()).detach().contiguous().numpy().tobytes()
+        header["module." + name] = {"dtype": "I64" if whole else "F32", "shape": list(parameter.shape),
                                     "data_offsets": [len(data), len(data) + len(part)]}
         data += part
     text = json.dumps(header).encode()
@@ -177,7 +209,7 @@ def save(model, o):
 def run(o, out):
     torch.set_num_threads(o.threads)
     torch.manual_seed(o.seed)
-    model = MODELS[o.model]()
+    model = MODELS[o.model]() if o.model in MODELS else resnet.resnet(o.model, side_of(o))
     if o.load:
         load(model, o)
     if o.double:
@@ -185,7 +217,8 @@ def run(o, out):
     if o.channels_last:
         model = model.to(memory_format=torch.channels_last)
     if o.logits:
-        images, _ = read(o.data, ["test_batch.bin"], 28 if o.model == "net28" else 32)
+        images, _ = read(o.data, ["test_batch.bin"], side_of(o))
+        model.eval()
         with torch.no_grad():
             out.buffer.write(model(normalised(images[:o.logits])).numpy().tobytes())
     else:

@@ -10,27 +10,62 @@
 #include "data/cifar10.h"
 #include "one-model.h"
 
-static bool load(struct model *m, const char *name, struct train_error *error)
+/* The state_dict of a model on the host. */
+struct state {
+	struct tensor parameters[MODEL_MAX_PARAMETERS], buffers[2 * MODEL_MAX_LAYERS];
+	struct checkpoint_counter counters[MODEL_MAX_LAYERS];
+	char names[MODEL_MAX_LAYERS][64];
+	int64_t tracked; /* read, and not used */
+	struct checkpoint all;
+};
+
+static void name_state(struct state *s, const struct model_shapes *shapes,
+		       const struct model_spec *spec, float *host)
+{
+	s->all = (struct checkpoint){.parameters = s->parameters,
+				     .count = (size_t)shapes->parameters_count,
+				     .buffers = s->buffers,
+				     .buffer_count = (size_t)shapes->buffers_count,
+				     .counters = s->counters};
+	for (int i = 0; i < shapes->parameters_count; i++)
+		s->parameters[i] =
+			(struct tensor){shapes->parameters[i].name, shapes->parameters[i].shape,
+					host + shapes->parameters[i].offset};
+	for (int i = 0; i < shapes->buffers_count; i++)
+		s->buffers[i] =
+			(struct tensor){shapes->buffers[i].name,
+					{1, {shapes->buffers[i].elements}},
+					host + shapes->elements + shapes->buffers[i].offset};
+	for (int i = 0; i < spec->count; i++) {
+		char *name = s->names[s->all.counter_count];
+
+		if (shapes->layers[i].buffers < 0)
+			continue;
+		snprintf(name, sizeof(s->names[0]), "%s.num_batches_tracked", spec->layers[i].name);
+		s->counters[s->all.counter_count++] =
+			(struct checkpoint_counter){name, &s->tracked};
+	}
+}
+
+static bool load(struct model *m, const struct model_spec *spec, const char *name,
+		 struct train_error *error)
 {
 	const struct model_shapes *shapes = model_shapes_of(m);
-	struct tensor tensors[MODEL_MAX_PARAMETERS];
-	float *host = calloc((size_t)shapes->elements, sizeof(*host));
-	const struct checkpoint into = {.parameters = tensors,
-					.count = (size_t)shapes->parameters_count};
+	float *host = calloc((size_t)(shapes->elements + shapes->buffer_elements), sizeof(*host));
+	static struct state state;
 	struct safetensors *file;
 	bool done;
 
-	for (int i = 0; i < shapes->parameters_count; i++)
-		tensors[i] =
-			(struct tensor){shapes->parameters[i].name, shapes->parameters[i].shape,
-					host + shapes->parameters[i].offset};
 	if (!host || !safetensors_open(&file, name, error)) {
 		free(host);
 		return false;
 	}
-	done = checkpoint_load_model(&into, file, error);
+	name_state(&state, shapes, spec, host);
+	done = checkpoint_load_model(&state.all, file, error);
 	for (int i = 0; done && i < shapes->parameters_count; i++)
-		done = model_write(m, model_values(m), i, tensors[i].data, error);
+		done = model_write(m, model_values(m), i, state.parameters[i].data, error);
+	for (int i = 0; done && i < shapes->buffers_count; i++)
+		done = model_write_buffer(m, i, state.buffers[i].data, error);
 	safetensors_free(file);
 	free(host);
 	return done && model_prepare(m, false, error);
@@ -39,6 +74,7 @@ static bool load(struct model *m, const char *name, struct train_error *error)
 static bool compute(struct model *m, const struct model_spec *spec, const char *folder,
 		    int64_t count, struct train_error *error)
 {
+	const struct pass_control control = {0, (int32_t)count, 1};
 	const struct batch_options options = {.height = spec->height, .width = spec->width};
 	int64_t *indices = calloc((size_t)count, sizeof(*indices));
 	int32_t *labels = calloc((size_t)count, sizeof(*labels));
@@ -53,7 +89,7 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 	for (int64_t i = 0; i < count; i++)
 		indices[i] = i % test.samples;
 	batch_fill(model_input(m, 0), labels, &test, &options, 0, indices, count);
-	done = model_forward(m, 0, NULL, error);
+	done = model_forward(m, 0, &(struct model_pass){&control, false}, error);
 	dataset_free(&test);
 	free(labels);
 	free(indices);
@@ -65,7 +101,7 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
 		struct train_error *error)
 {
-	return load(m, argv[3], error) && compute(m, spec, argv[4], batch, error);
+	return load(m, spec, argv[3], error) && compute(m, spec, argv[4], batch, error);
 }
 
 int main(int argc, char **argv)

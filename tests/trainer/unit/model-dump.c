@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model-dump MODEL BACKEND BATCH: one step with numbers from a formula, for torch-model.py to
- * compare. Writes floats: logits, the mean loss, then every parameter's gradient.
+ * model-dump MODEL BACKEND BATCH SIZE STEPS: a step with numbers from a formula, for torch-model.py
+ * to compare, and STEPS more, of SGD. SIZE: of images, 0 the usual. Writes floats: logits, the mean
+ * loss, every parameter's gradient; of a model that normalizes batches every buffer, and the logits
+ * of an evaluation; then the loss of each of the STEPS.
  *
- * Number i of parameter p is f(i, p + 1) * 2 / sqrt(inputs of an output), of the samples
- * f(i, 100) * 2, with f of stage_number(); label i is 3 i modulo the number of classes.
+ * Number i of parameter p is f(i, p + 1) * 2 / sqrt(inputs of an output), of a batch normalization
+ * 1 + f(i, p + 1) and f(i, p + 1), of the samples f(i, 100) * 2, with f of stage_number(); label i
+ * is 3 i modulo the number of classes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,79 +16,156 @@
 #include "one-model.h"
 #include "stage.h"
 
-static bool set_parameters(struct model *m, struct train_error *error)
+#define RATE 0.001f
+
+struct dump {
+	struct model *m;
+	const struct model_spec *spec;
+	struct pass_control control;
+	int32_t *labels;
+	float *host; /* room for all parameters */
+};
+
+/* f(i, p + 1) * scale + shift */
+static void find_scale(const struct model_shapes *shapes, int p, float *scale, float *shift)
 {
-	const struct model_shapes *shapes = model_shapes_of(m);
-	float *host = malloc((size_t)shapes->elements * sizeof(*host));
-	bool done = host != NULL;
+	const struct layer_shape *at = &shapes->layers[shapes->parameters[p].layer];
+	const struct model_parameter *weight = &shapes->parameters[at->parameters];
 
-	for (int p = 0; done && p < shapes->parameters_count; p++) {
-		const struct model_parameter *weight =
-			&shapes->parameters[shapes->layers[shapes->parameters[p].layer].parameters];
-		int64_t inputs = weight->elements / weight->shape.size[0];
-		float scale = (float)(2.0 / sqrt((double)inputs));
+	*scale = at->buffers < 0
+			 ? (float)(2.0 / sqrt((double)(weight->elements / weight->shape.size[0])))
+			 : 1.0f;
+	*shift = at->buffers >= 0 && p == at->parameters ? 1.0f : 0.0f;
+}
 
+static bool set_parameters(struct dump *d, struct train_error *error)
+{
+	const struct model_shapes *shapes = model_shapes_of(d->m);
+
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		float scale, shift;
+
+		find_scale(shapes, p, &scale, &shift);
 		for (int64_t i = 0; i < shapes->parameters[p].elements; i++)
-			host[i] = (float)stage_number(i, (uint32_t)p + 1) * scale;
-		done = model_write(m, model_values(m), p, host, error);
+			d->host[i] = (float)stage_number(i, (uint32_t)p + 1) * scale + shift;
+		if (!model_write(d->m, model_values(d->m), p, d->host, error))
+			return false;
 	}
-	free(host);
-	return done && model_prepare(m, false, error);
+	for (int b = 0; b < shapes->buffers_count; b++) {
+		for (int64_t i = 0; i < shapes->buffers[b].elements; i++)
+			d->host[i] = (float)(b % 2); /* mean 0, variance 1 */
+		if (!model_write_buffer(d->m, b, d->host, error))
+			return false;
+	}
+	return model_prepare(d->m, false, error);
+}
+
+static void set_samples(const struct dump *d)
+{
+	float *input = model_input(d->m, 0);
+
+	for (size_t i = 0; i < model_input_bytes(d->m) / sizeof(*input); i++)
+		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
 }
 
 /* Forward and backward. */
-static bool pass(struct model *m, int64_t batch, int64_t classes, struct loss_result *result,
-		 struct train_error *error)
+static bool pass(struct dump *d, float *mean, struct train_error *error)
 {
-	const struct pass_control control = {0, (int32_t)batch, 1.0f / (float)batch};
-	int32_t *labels = malloc((size_t)batch * sizeof(*labels));
-	const struct model_loss loss = {labels, &control, result, true, NULL, false};
-	bool done;
-	float *input = model_input(m, 0);
+	struct loss_result result = {0, 0};
+	const struct model_pass how = {&d->control, true};
+	const struct model_loss loss = {d->labels, &d->control, &result, true, NULL, false};
 
-	for (size_t i = 0; i < model_input_bytes(m) / sizeof(*input); i++)
-		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
-	for (int64_t i = 0; labels && i < batch; i++)
-		labels[i] = (int32_t)(3 * i % classes);
-	done = labels && model_forward(m, 0, NULL, error) && model_loss(m, 0, &loss, error) &&
-	       model_backward(m, 0, NULL, NULL, error);
-	free(labels);
-	return done;
+	set_samples(d);
+	if (!model_forward(d->m, 0, &how, error) || !model_loss(d->m, 0, &loss, error))
+		return false;
+	*mean = (float)(result.loss / (double)d->control.rows);
+	return true;
 }
 
-static bool dump(struct model *m, float loss, struct train_error *error)
+static bool write_pass(struct dump *d, struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(m);
-	float *host = malloc((size_t)shapes->elements * sizeof(*host));
-	bool done = host != NULL;
+	const struct model_shapes *shapes = model_shapes_of(d->m);
+	float loss;
 
-	fwrite(model_output(m, 0), 1, model_output_bytes(m), stdout);
+	if (!pass(d, &loss, error))
+		return false;
+	fwrite(model_output(d->m, 0), 1, model_output_bytes(d->m), stdout);
 	fwrite(&loss, sizeof(loss), 1, stdout);
-	for (int p = 0; done && p < shapes->parameters_count; p++) {
-		done = model_read(m, model_gradients(m), p, host, error);
-		fwrite(host, sizeof(*host), (size_t)shapes->parameters[p].elements, stdout);
+	if (!model_backward(d->m, 0, &d->control, NULL, error))
+		return false;
+	for (int p = 0; p < shapes->parameters_count; p++) {
+		if (!model_read(d->m, model_gradients(d->m), p, d->host, error))
+			return false;
+		fwrite(d->host, sizeof(*d->host), (size_t)shapes->parameters[p].elements, stdout);
 	}
-	free(host);
-	return done;
+	return true;
+}
+
+static bool write_evaluation(struct dump *d, struct train_error *error)
+{
+	const struct model_shapes *shapes = model_shapes_of(d->m);
+	const struct model_pass how = {&d->control, false};
+
+	for (int b = 0; b < shapes->buffers_count; b++) {
+		if (!model_read_buffer(d->m, b, d->host, error))
+			return false;
+		fwrite(d->host, sizeof(*d->host), (size_t)shapes->buffers[b].elements, stdout);
+	}
+	set_samples(d);
+	if (shapes->buffers_count > 0 && !model_forward(d->m, 0, &how, error))
+		return false;
+	if (shapes->buffers_count > 0)
+		fwrite(model_output(d->m, 0), 1, model_output_bytes(d->m), stdout);
+	return true;
+}
+
+/* SGD with the gradients of the last pass, then another pass. */
+static bool write_step(struct dump *d, struct train_error *error)
+{
+	int64_t first, count = model_elements(d->m, &first);
+	const float *gradients = model_gradients(d->m);
+	float loss, *values = model_values(d->m);
+
+	for (int64_t i = 0; i < count; i++)
+		values[i] -= RATE * gradients[i];
+	if (!model_prepare(d->m, false, error) || !pass(d, &loss, error) ||
+	    !model_backward(d->m, 0, &d->control, NULL, error))
+		return false;
+	fwrite(&loss, sizeof(loss), 1, stdout);
+	return true;
 }
 
 static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
 		struct train_error *error)
 {
-	struct loss_result result = {0, 0};
+	struct dump d = {
+		.m = m,
+		.spec = spec,
+		.control = {0, (int32_t)batch, 1.0f / (float)batch},
+		.labels = malloc((size_t)batch * sizeof(*d.labels)),
+		.host = malloc((size_t)model_shapes_of(m)->elements * sizeof(*d.host)),
+	};
+	long steps = strtol(argv[5], NULL, 10);
+	bool done = d.labels && d.host;
 
-	(void)argv;
-	return set_parameters(m, error) &&
-	       pass(m, batch, spec->layers[spec->count - 1].out, &result, error) &&
-	       dump(m, (float)(result.loss / (double)batch), error);
+	for (int64_t i = 0; done && i < batch; i++)
+		d.labels[i] = (int32_t)(3 * i % spec->layers[spec->count - 1].out);
+	done = done && set_parameters(&d, error) && write_pass(&d, error) &&
+	       write_evaluation(&d, error);
+	for (long step = 0; done && step < steps; step++)
+		done = write_step(&d, error);
+	free(d.labels);
+	free(d.host);
+	return done;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct one_model program = {
-		.usage = "model-dump MODEL BACKEND BATCH",
-		.arguments = 3,
+		.usage = "model-dump MODEL BACKEND BATCH SIZE STEPS",
+		.arguments = 5,
 		.batch = 3,
+		.size = 4,
 		.exact = true,
 		.use = use,
 	};

@@ -6,8 +6,10 @@
 
 static bool run(const struct one_model *program, char **argv, struct train_error *error)
 {
-	const struct model_spec *spec = model_find(argv[1], error);
-	const struct backend *backend = spec ? backend_find(argv[2], error) : NULL;
+	int size = program->size ? (int)strtol(argv[program->size], NULL, 10) : 0;
+	struct model_spec spec;
+	const struct backend *backend =
+		model_for_images(&spec, argv[1], size, error) ? backend_find(argv[2], error) : NULL;
 	const struct device_options where = {.threads = 1, .exact = program->exact};
 	struct model_options options = {.slots = 1,
 					.batch = strtol(argv[program->batch], NULL, 10)};
@@ -17,9 +19,9 @@ static bool run(const struct one_model *program, char **argv, struct train_error
 
 	if (!backend || !backend->open(&device, &where, error))
 		return false;
-	options.last = spec->count - 1;
-	if (model_open(&m, spec, device, &options, error)) {
-		done = program->use(m, spec, options.batch, argv, error) && fflush(stdout) == 0;
+	options.last = spec.count - 1;
+	if (model_open(&m, &spec, device, &options, error)) {
+		done = program->use(m, &spec, options.batch, argv, error) && fflush(stdout) == 0;
 		model_close(m);
 	}
 	backend->close(device);

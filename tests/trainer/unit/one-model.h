@@ -13,6 +13,7 @@ struct one_model {
 	const char *usage; /* the program's name, then MODEL BACKEND and its other arguments */
 	int arguments;
 	int batch; /* which of them is the number of samples */
+	int size;  /* which is the size of images, "0" the usual; 0: there is none */
 	bool exact;
 	one_model_use *use;
 };
