@@ -49,7 +49,8 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	filter.to_type = op->info.input.type;
 	filter.to_nhwc = true;
 	return cuda_use(d, error) && CUDA_KERNEL(d, reorder, &filter, error) &&
-	       cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32, c->host.out, error);
+	       (c->no_bias || cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32,
+					c->host.out, error));
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -63,12 +64,29 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 	return cuda_use(d, error) && cuda_convolution_run(c, CUDA_FORWARD, &operands, error);
 }
 
+/* ReLU's derivative alone. */
+static bool relu_backward(struct cuda_convolution *c, const struct op_args *args,
+			  struct train_error *error)
+{
+	const struct layout *out = &c->base.base.info.output;
+	const struct relu_backward_args relu = {
+		.gradient = args->output_gradient,
+		.output = args->output,
+		.count = (int64_t)(out->bytes / value_bytes(out->type)),
+		.type = out->type,
+	};
+
+	return CUDA_KERNEL(cuda_device_of(&c->base.base), relu_backward, &relu, error);
+}
+
 static bool bias_backward(struct cuda_convolution *c, const struct op_args *args,
 			  struct train_error *error)
 {
 	struct op *op = &c->base.base;
 	struct cuda_device *d = cuda_device_of(op);
 
+	if (c->no_bias)
+		return !c->relu_backward || relu_backward(c, args, error);
 	if (c->no_bias_gradient)
 		return true;
 	if (c->out_padded == c->host.out)
@@ -257,7 +275,8 @@ static void set_rows(struct cuda_convolution *c)
 	enum value_type type = info->input.type;
 
 	info->weight_copy = (struct value_rows){c->filter, type, c->host.in, c->in_padded};
-	info->bias_copy = (struct value_rows){c->bias, type, c->host.out, c->host.out};
+	if (!c->no_bias)
+		info->bias_copy = (struct value_rows){c->bias, type, c->host.out, c->host.out};
 	if (c->raw_gradient)
 		info->raw_gradient = (struct value_rows){
 			c->filter_gradient, c->filter_gradient_type, c->host.in, c->in_padded};
@@ -279,10 +298,11 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 	c->no_backward_data = shape->no_backward_data;
 	c->pad = shape->pad;
 	c->stride = shape->stride;
+	c->no_bias = shape->no_bias;
 	c->no_bias_gradient = shape->no_bias_gradient;
 	c->raw_gradient = shape->raw_gradient;
 	info->weights = filter_rows(c) * c->host.in;
-	info->biases = shape->out;
+	info->biases = shape->no_bias ? 0 : shape->out;
 }
 
 bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,

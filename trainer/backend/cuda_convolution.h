@@ -49,7 +49,7 @@ struct cuda_algorithm {
 
 struct cuda_convolution {
 	struct cuda_op base;
-	bool relu, relu_backward, no_bias_gradient, no_backward_data, raw_gradient;
+	bool relu, relu_backward, no_bias, no_bias_gradient, no_backward_data, raw_gradient;
 	int pad, stride;
 	struct cuda_filter host; /* without padding */
 	int out_padded, in_padded;

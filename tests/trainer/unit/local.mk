@@ -332,7 +332,7 @@ tests_trainer_unit_t_peer_SOURCES = tests/trainer/unit/t-peer.c tests/trainer/un
 tests_trainer_unit_t_peer_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_peer_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_peer_LDADD = $(train_ldadd) -lpthread
-tests_trainer_unit_t_blocks_SOURCES = tests/trainer/unit/t-blocks.c \
+tests_trainer_unit_t_blocks_SOURCES = tests/trainer/unit/t-blocks.c tests/trainer/unit/blocks.h \
 	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
 	tests/trainer/unit/stage.h tests/unit/unit.h
 tests_trainer_unit_t_blocks_CPPFLAGS = $(train_cppflags)

@@ -2,7 +2,7 @@
 /* The operations of GPUs against the reference: on a GPU, or where it is pretended. */
 #include "config.h"
 #include "cuda-test.h"
-#include "ops.h"
+#include "blocks.h"
 
 /* The greatest difference, relative to the greatest value that is wanted. */
 static const struct {
@@ -28,6 +28,22 @@ START_TEST(operations_are_the_reference)
 	cuda_test_begin();
 	compare(&cases[row], &setting, &reference, types[type].tolerance);
 	cuda_test_end(cases[row].name);
+}
+END_TEST
+
+START_TEST(blocks_are_the_reference)
+{
+	int row = _i % BLOCKS, type = _i / BLOCKS;
+	const struct stage_setting reference = {&backend_reference, types[type].type, false, 1};
+	const struct stage_setting setting = {&backend_cuda, types[type].type, types[type].exact,
+					      1};
+
+	/* Each layer of a block rounds; in float16 the last bits decide what passes its ReLUs. */
+	if (types[type].type == VALUE_FLOAT16 && blocks[row].count > 2)
+		return;
+	cuda_test_begin();
+	compare(&blocks[row], &setting, &reference, 4 * types[type].tolerance);
+	cuda_test_end(blocks[row].name);
 }
 END_TEST
 
@@ -78,6 +94,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, operations_are_the_reference, 0, TYPES * CASES);
+	tcase_add_loop_test(tests, blocks_are_the_reference, 0, TYPES * BLOCKS);
 	tcase_add_test(tests, copies_beside_the_stream);
 	return unit_run(suite);
 }
