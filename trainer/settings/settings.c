@@ -115,6 +115,21 @@ static bool settle_optimizer(const struct arguments_raw *raw, struct settings *s
 /* The most steps that --steps takes. */
 static const int64_t endless = 1000000000000;
 
+/* The work of a burn test, if nothing else is wanted. */
+static void choose_burn(const struct arguments_raw *raw, struct settings *s)
+{
+	if (!raw->rows[ROW_mode].text)
+		s->mode = MODE_DDP;
+	if (raw->rows[ROW_model].text)
+		return;
+	s->model = "resnet50";
+	s->image_size = 224;
+	if (!raw->rows[ROW_samples].text)
+		s->samples = 512;
+	if (!s->global_batch && !s->batch_per_device)
+		s->batch_per_device = 32;
+}
+
 /* A burn test ends by its time. Its weights never change, so that all bits must come again. */
 static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 			struct train_error *error)
@@ -136,8 +151,7 @@ static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%.200s has no meaning with --burn; leave it out",
 					  raw->rows[without[i]].origin);
-	if (!raw->rows[ROW_mode].text)
-		s->mode = MODE_DDP;
+	choose_burn(raw, s);
 	if (s->mode == MODE_MP)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: --burn compares whole models on each device; write "
