@@ -51,6 +51,13 @@ struct device {
 	struct device_watch watch; /* good: NULL without a watcher */
 };
 
+/* Adds up values of the host over the ranks that share a batch. */
+struct rank_sums {
+	/* values[i] becomes the sum over ranks, in their order. All ranks call it alike. */
+	bool (*add)(void *argument, double *values, int64_t count, struct train_error *error);
+	void *argument;
+};
+
 struct device_options {
 	int physical, logical; /* logical: among the GPUs that this process sees */
 	const char *uuid;      /* of a GPU, which finds it; NULL or "": by its logical number */
@@ -96,6 +103,7 @@ struct op_args {
 	/* Batch normalization: as weight; and whether forward normalizes by the batch. */
 	void *running_mean, *running_var;
 	bool training;
+	const struct rank_sums *ranks; /* training: they normalize a batch as one; NULL: this one */
 	void *input_sums; /* linear_loss with relu_backward: as the bias of the layer before */
 };
 
@@ -171,7 +179,9 @@ struct op {
  *   sqrt(variance + eps) * weight + bias, each of (channels). Training: mean and biased variance
  *   are those of the first control->rows rows over (batch, height, width), and the running ones
  *   move: r = (1 - momentum) * r + momentum * x, of the variance with n / (n - 1) for n values (not
- *   if n is 1). Otherwise they are the running ones, and no backward may follow. forward: input,
+ *   if n is 1). Otherwise they are the running ones, and no backward may follow. With `ranks`, on
+ *   the CPU, rows are those of all ranks, as torch.nn.SyncBatchNorm's; the gradients of weight and
+ *   bias are of this rank's. forward: input,
  *   weight, bias, control, running_mean, running_var -> output, workspace, and the running ones.
  *   backward_weights: input, output_gradient, workspace, control (output with relu_backward) ->
  *   weight_gradient, bias_gradient. backward_data, after it: the same and weight -> input_gradient.

@@ -18,6 +18,8 @@ struct pass {
 	const struct cpu_batch_norm *norm;
 	const struct cpu_batch_norm_run *run;
 	bool training;
+	double count;         /* values in a channel, of all ranks */
+	const double *totals; /* count, and two sums for each channel, of all ranks; NULL: of one */
 };
 
 static int64_t padded(const struct cpu_batch_norm *norm)
@@ -30,10 +32,15 @@ size_t cpu_batch_norm_saved(const struct cpu_batch_norm *norm)
 	return (size_t)padded(norm) * SAVED * sizeof(float);
 }
 
-/* Two sums for each channel of each sample. */
+static int64_t plane_sums(const struct cpu_batch_norm *norm)
+{
+	return 2 * norm->samples * padded(norm);
+}
+
+/* Two sums for each channel of each sample, and the totals. */
 size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm)
 {
-	return (size_t)(norm->samples * padded(norm)) * 2 * sizeof(double);
+	return (size_t)(plane_sums(norm) + 1 + 2 * norm->channels) * sizeof(double);
 }
 
 static float *saved(const struct pass *p, enum saved which)
@@ -240,28 +247,54 @@ static void add_planes(const struct pass *p, int64_t channel, double *first, dou
 	}
 }
 
-static double values_of_channel(const struct pass *p)
+/* Of a channel, over all rows that count. */
+static void total_sums(const struct pass *p, int64_t channel, double *first, double *second)
 {
-	return (double)(p->run->rows * p->norm->places);
+	if (!p->totals) {
+		add_planes(p, channel, first, second);
+		return;
+	}
+	*first = p->totals[1 + 2 * channel];
+	*second = p->totals[2 + 2 * channel];
+}
+
+/* After the sums of planes. */
+static bool add_ranks(struct pass *p, struct train_error *error)
+{
+	const struct cpu_batch_norm *norm = p->norm;
+	const struct rank_sums *ranks = p->run->ranks;
+	double *totals = (double *)p->run->sums + plane_sums(norm);
+
+	p->count = (double)(p->run->rows * norm->places);
+	if (!ranks)
+		return true;
+	totals[0] = p->count;
+	for (int64_t c = 0; c < norm->channels; c++)
+		add_planes(p, c, &totals[1 + 2 * c], &totals[2 + 2 * c]);
+	if (!ranks->add(ranks->argument, totals, 1 + 2 * norm->channels, error))
+		return false;
+	p->count = totals[0];
+	p->totals = totals;
+	return true;
 }
 
 /* The difference of squares loses no more than a double's last bits, because floats whose mean is
  * 10^6 times their deviation have hardly any bits left themselves. */
 static struct moments batch_moments(const struct pass *p, int64_t channel)
 {
-	double count = values_of_channel(p), sum, squares;
+	double sum, squares;
 	struct moments m;
 
-	add_planes(p, channel, &sum, &squares);
-	m.mean = sum / count;
-	m.variance = squares / count - m.mean * m.mean;
+	total_sums(p, channel, &sum, &squares);
+	m.mean = sum / p->count;
+	m.variance = squares / p->count - m.mean * m.mean;
 	m.variance = m.variance < 0.0 ? 0.0 : m.variance;
 	return m;
 }
 
 static void move_running(const struct pass *p, int64_t channel, const struct moments *m)
 {
-	double count = values_of_channel(p), momentum = p->norm->momentum;
+	double count = p->count, momentum = p->norm->momentum;
 	float *mean = &p->run->running_mean[channel], *var = &p->run->running_var[channel];
 
 	*mean = (float)((1.0 - momentum) * (double)*mean + momentum * m->mean);
@@ -294,9 +327,9 @@ static void finish_moments(void *argument, int64_t first, int64_t last)
 		if (!p->training)
 			m = (struct moments){(double)p->run->running_mean[c],
 					     (double)p->run->running_var[c]};
-		else if (p->run->rows > 0)
+		else if (p->count > 0.0)
 			m = batch_moments(p, c);
-		if (p->training && p->run->rows > 0)
+		if (p->training && p->count > 0.0)
 			move_running(p, c, &m);
 		set_channel(p, c, &m);
 	}
@@ -305,17 +338,18 @@ static void finish_moments(void *argument, int64_t first, int64_t last)
 static void finish_gradients(void *argument, int64_t first, int64_t last)
 {
 	const struct pass *p = argument;
-	double count = values_of_channel(p), sum, products;
+	double count = p->count, sum, products;
 
 	for (int64_t c = first; c < last; c++) {
 		double inverse_std = (double)saved(p, INVERSE_STD)[c];
 		double rest = (double)saved(p, MEAN_REST)[c], slope;
 
 		add_planes(p, c, &sum, &products);
+		p->run->bias_gradient[c] = (float)sum;
+		p->run->weight_gradient[c] = (float)((products - rest * sum) * inverse_std);
+		total_sums(p, c, &sum, &products);
 		products -= rest * sum;
 		slope = count > 0.0 ? products * inverse_std * inverse_std / count : 0.0;
-		p->run->bias_gradient[c] = (float)sum;
-		p->run->weight_gradient[c] = (float)(products * inverse_std);
 		saved(p, MEAN_GRADIENT)[c] =
 			count > 0.0 ? (float)(sum / count - rest * slope) : 0.0f;
 		saved(p, SLOPE)[c] = (float)slope;
@@ -454,31 +488,40 @@ static void clear_padding(const struct pass *p)
 			saved(p, (enum saved)which)[c] = 0.0f;
 }
 
-void cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-			    const struct cpu_batch_norm_run *run, bool training)
+bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
+			    const struct cpu_batch_norm_run *run, bool training,
+			    struct train_error *error)
 {
-	struct pass pass = {norm, run, training};
+	struct pass pass = {.norm = norm, .run = run, .training = training};
 
-	if (training)
+	if (training) {
 		cpu_team_run(team, run->rows * norm->groups, sum_moments[simd_isa()], &pass);
+		if (!add_ranks(&pass, error))
+			return false;
+	}
 	clear_padding(&pass);
 	cpu_team_run(team, norm->channels, finish_moments, &pass);
 	cpu_team_run(team, norm->samples * norm->groups, normalize_planes[simd_isa()], &pass);
+	return true;
 }
 
-void cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				     const struct cpu_batch_norm_run *run)
+bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
+				     const struct cpu_batch_norm_run *run,
+				     struct train_error *error)
 {
-	struct pass pass = {norm, run, true};
+	struct pass pass = {.norm = norm, .run = run, .training = true};
 
 	cpu_team_run(team, run->rows * norm->groups, sum_gradients[simd_isa()], &pass);
+	if (!add_ranks(&pass, error))
+		return false;
 	cpu_team_run(team, norm->channels, finish_gradients, &pass);
+	return true;
 }
 
 void cpu_batch_norm_backward_data(const struct cpu_batch_norm *norm, const struct cpu_team *team,
 				  const struct cpu_batch_norm_run *run)
 {
-	struct pass pass = {norm, run, true};
+	struct pass pass = {.norm = norm, .run = run, .training = true};
 
 	cpu_team_run(team, norm->samples * norm->groups, differentiate_planes[simd_isa()], &pass);
 }

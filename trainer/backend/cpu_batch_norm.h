@@ -12,8 +12,8 @@
 #ifndef TRAIN_BACKEND_CPU_BATCH_NORM_H
 #define TRAIN_BACKEND_CPU_BATCH_NORM_H
 
+#include "backend/backend.h"
 #include "backend/cpu_team.h"
-#include "kernels/value.h"
 
 struct cpu_batch_norm {
 	enum value_type type; /* float32 or bfloat16 */
@@ -36,6 +36,7 @@ struct cpu_batch_norm_run {
 	void *saved;  /* cpu_batch_norm_saved() bytes: forward leaves them for backward */
 	void *sums;   /* cpu_batch_norm_sums() bytes of scratch */
 	int64_t rows; /* the first samples, which count; 0: none */
+	const struct rank_sums *ranks; /* statistics are of all ranks' rows; NULL: of these */
 };
 
 size_t cpu_batch_norm_saved(const struct cpu_batch_norm *norm);
@@ -46,14 +47,17 @@ size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm);
  * running mean and variance towards them: r = (1 - momentum) * r + momentum * x, where x is the
  * mean, and the variance times n / (n - 1) of n values in a channel; of one value the running
  * variance stays. Otherwise it normalizes by the running ones, and nothing can follow backward.
- * Rows that do not count are normalized too, but nothing depends on them.
+ * Rows that do not count are normalized too, but nothing depends on them. This and
+ * backward_weights fail only if ranks->add does.
  */
-void cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-			    const struct cpu_batch_norm_run *run, bool training);
+bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
+			    const struct cpu_batch_norm_run *run, bool training,
+			    struct train_error *error);
 /* backward_weights first; backward_data reads what it leaves in `saved`. The gradients of rows that
  * do not count are ignored, and those of their inputs are zero. */
-void cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				     const struct cpu_batch_norm_run *run);
+bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
+				     const struct cpu_batch_norm_run *run,
+				     struct train_error *error);
 void cpu_batch_norm_backward_data(const struct cpu_batch_norm *norm, const struct cpu_team *team,
 				  const struct cpu_batch_norm_run *run);
 

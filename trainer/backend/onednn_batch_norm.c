@@ -27,6 +27,7 @@ static struct cpu_batch_norm_run run_of(const struct op_args *args)
 		.saved = args->workspace,
 		.sums = args->scratch,
 		.rows = args->control ? args->control->rows : 0,
+		.ranks = args->ranks,
 	};
 }
 
@@ -39,18 +40,16 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 {
 	const struct cpu_batch_norm_run run = run_of(args);
 
-	(void)error;
-	cpu_batch_norm_forward(&((struct norm_op *)op)->norm, team_of(op), &run, args->training);
-	return true;
+	return cpu_batch_norm_forward(&((struct norm_op *)op)->norm, team_of(op), &run,
+				      args->training, error);
 }
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	const struct cpu_batch_norm_run run = run_of(args);
 
-	(void)error;
-	cpu_batch_norm_backward_weights(&((struct norm_op *)op)->norm, team_of(op), &run);
-	return true;
+	return cpu_batch_norm_backward_weights(&((struct norm_op *)op)->norm, team_of(op), &run,
+					       error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)

@@ -7,6 +7,7 @@
 /* What forward leaves in the workspace for each channel. */
 struct channel {
 	double mean, variance; /* of the rows that count, or the running ones */
+	double count;          /* of their values, of all ranks */
 };
 
 static int64_t places_of(const struct op *op)
@@ -34,20 +35,35 @@ static double inverse_std(const struct reference_op *r, const struct channel *s)
 	return 1.0 / sqrt(s->variance + r->eps);
 }
 
-static struct channel moments(const struct op *op, const struct op_args *args, int64_t c)
+static bool add_ranks(const struct op_args *args, double *values, int64_t count,
+		      struct train_error *error)
 {
-	double count = (double)(args->control->rows * places_of(op));
-	struct channel s = {0.0, 0.0};
+	return !args->ranks || args->ranks->add(args->ranks->argument, values, count, error);
+}
+
+static bool moments(const struct op *op, const struct op_args *args, int64_t c, struct channel *s,
+		    struct train_error *error)
+{
+	double sums[] = {(double)(args->control->rows * places_of(op)), 0.0}, squares = 0.0;
 
 	EACH_VALUE(op, args->control->rows, n, place)
-	s.mean += input_at(op, args, index_of(op, n, c, place)) / count;
+	sums[1] += input_at(op, args, index_of(op, n, c, place));
+	if (!add_ranks(args, sums, 2, error))
+		return false;
+	s->count = sums[0];
+	if (s->count == 0.0)
+		return true;
+	s->mean = sums[1] / s->count;
 	EACH_VALUE(op, args->control->rows, n, place)
 	{
-		double x = input_at(op, args, index_of(op, n, c, place)) - s.mean;
+		double x = input_at(op, args, index_of(op, n, c, place)) - s->mean;
 
-		s.variance += x * x / count;
+		squares += x * x;
 	}
-	return s;
+	if (!add_ranks(args, &squares, 1, error))
+		return false;
+	s->variance = squares / s->count;
+	return true;
 }
 
 static void move(enum value_type type, void *running, int64_t c, double momentum, double to)
@@ -61,27 +77,29 @@ static void move_running(const struct reference_op *r, const struct op_args *arg
 			 const struct channel *s)
 {
 	enum value_type type = value_of_parameters(r->base.info.input.type);
-	double count = (double)(args->control->rows * places_of(&r->base));
 
-	move(type, args->running_mean, c, r->momentum, s->mean);
-	if (count > 1.0)
-		move(type, args->running_var, c, r->momentum, s->variance * count / (count - 1.0));
+	if (s->count > 0.0)
+		move(type, args->running_mean, c, r->momentum, s->mean);
+	if (s->count > 1.0)
+		move(type, args->running_var, c, r->momentum,
+		     s->variance * s->count / (s->count - 1.0));
 }
 
-static struct channel find_channel(const struct reference_op *r, const struct op_args *args,
-				   int64_t c)
+static bool find_channel(const struct reference_op *r, const struct op_args *args, int64_t c,
+			 struct channel *s, struct train_error *error)
 {
 	enum value_type type = value_of_parameters(r->base.info.input.type);
-	struct channel s = {0.0, 0.0};
 
-	if (!args->training)
-		return (struct channel){value_get(type, args->running_mean, c),
-					value_get(type, args->running_var, c)};
-	if (args->control->rows == 0)
-		return s;
-	s = moments(&r->base, args, c);
-	move_running(r, args, c, &s);
-	return s;
+	*s = (struct channel){.mean = 0.0};
+	if (!args->training) {
+		s->mean = value_get(type, args->running_mean, c);
+		s->variance = value_get(type, args->running_var, c);
+		return true;
+	}
+	if (!moments(&r->base, args, c, s, error))
+		return false;
+	move_running(r, args, c, s);
+	return true;
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -90,11 +108,11 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 	enum value_type type = op->info.input.type, parameters = value_of_parameters(type);
 	struct channel *channels = args->workspace;
 
-	(void)error;
 	for (int64_t c = 0; c < op->info.input.channels; c++) {
 		double scale, shift = value_get(parameters, args->bias, c);
 
-		channels[c] = find_channel(r, args, c);
+		if (!find_channel(r, args, c, &channels[c], error))
+			return false;
 		scale = inverse_std(r, &channels[c]) * value_get(parameters, args->weight, c);
 		EACH_VALUE(op, op->info.input.batch, n, place)
 		{
@@ -109,19 +127,19 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 
 /* Sums over a channel of the gradients, and of their products with the normalized inputs. */
 static void sum_channel(const struct reference_op *r, const struct op_args *args, int64_t c,
-			double *sum, double *products)
+			double sums[2])
 {
 	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
 
-	*sum = *products = 0.0;
+	sums[0] = sums[1] = 0.0;
 	EACH_VALUE(op, args->control->rows, n, place)
 	{
 		int64_t at = index_of(op, n, c, place);
 		double gradient = value_get(op->info.input.type, args->output_gradient, at);
 
-		*sum += gradient;
-		*products += gradient * (input_at(op, args, at) - s->mean) * inverse_std(r, s);
+		sums[0] += gradient;
+		sums[1] += gradient * (input_at(op, args, at) - s->mean) * inverse_std(r, s);
 	}
 }
 
@@ -129,27 +147,30 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 {
 	struct reference_op *r = (struct reference_op *)op;
 	enum value_type parameters = value_of_parameters(op->info.input.type);
-	double sum, products;
+	double sums[2];
 
 	(void)error;
 	reference_op_relu_backward(r, args);
 	for (int64_t c = 0; c < op->info.input.channels; c++) {
-		sum_channel(r, args, c, &sum, &products);
-		value_set(parameters, args->bias_gradient, c, sum);
-		value_set(parameters, args->weight_gradient, c, products);
+		sum_channel(r, args, c, sums);
+		value_set(parameters, args->bias_gradient, c, sums[0]);
+		value_set(parameters, args->weight_gradient, c, sums[1]);
 	}
 	return true;
 }
 
-static void input_gradients(const struct reference_op *r, const struct op_args *args, int64_t c)
+static bool input_gradients(const struct reference_op *r, const struct op_args *args, int64_t c,
+			    struct train_error *error)
 {
 	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
 	enum value_type type = op->info.input.type;
-	double count = (double)(args->control->rows * places_of(op)), sum, products;
+	double sums[2];
 	double scale = value_get(value_of_parameters(type), args->weight, c) * inverse_std(r, s);
 
-	sum_channel(r, args, c, &sum, &products);
+	sum_channel(r, args, c, sums);
+	if (!add_ranks(args, sums, 2, error))
+		return false;
 	EACH_VALUE(op, op->info.input.batch, n, place)
 	{
 		int64_t at = index_of(op, n, c, place);
@@ -158,16 +179,17 @@ static void input_gradients(const struct reference_op *r, const struct op_args *
 
 		value_set(type, args->input_gradient, at,
 			  n < args->control->rows
-				  ? scale * (gradient - (sum + x * products) / count)
+				  ? scale * (gradient - (sums[0] + x * sums[1]) / s->count)
 				  : 0.0);
 	}
+	return true;
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	(void)error;
 	for (int64_t c = 0; c < op->info.input.channels; c++)
-		input_gradients((struct reference_op *)op, args, c);
+		if (!input_gradients((struct reference_op *)op, args, c, error))
+			return false;
 	return true;
 }
 

@@ -186,6 +186,10 @@ struct model_pass {
 	bool training;
 };
 
+/* From now on batch normalizations in training are over the batches of all ranks (backend.h), on
+ * the CPU. NULL: over this one's again. */
+void model_normalize_with(struct model *model, const struct rank_sums *ranks);
+
 /* pass may be NULL if no layer normalizes batches. */
 bool model_forward(struct model *model, int slot, const struct model_pass *pass,
 		   struct train_error *error);

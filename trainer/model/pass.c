@@ -59,6 +59,11 @@ struct op_args node_args(const struct model *m, int index, int slot)
 	};
 }
 
+void model_normalize_with(struct model *m, const struct rank_sums *ranks)
+{
+	m->ranks = ranks;
+}
+
 typedef bool (*op_run)(struct op *op, const struct op_args *args, struct train_error *error);
 
 /* The layer that a conversion is made for. */
@@ -85,6 +90,7 @@ static bool run(struct model *m, int node, op_run call, const char *what, int sl
 	if (pass) {
 		args.control = pass->control;
 		args.training = pass->training;
+		args.ranks = pass->training ? m->ranks : NULL;
 	}
 	if (!call(m->nodes[node].op, &args, error))
 		return false;

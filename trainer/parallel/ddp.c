@@ -18,16 +18,70 @@ struct ddp {
 	struct step_graph *steps, *evaluations;
 	struct graph_segments segments; /* if the communicator is not recorded */
 	struct step_output *output;     /* of the step that is being submitted */
+	struct rank_sums ranks;         /* for --sync-batch-norm */
+	double *gathered;               /* values of all ranks */
+	int64_t gathered_count;         /* of one rank, at most */
 };
 
 /* If there is a free core, a thread that sends costs nothing; otherwise it competes with backward
  * and gains nothing (bench/README.md). */
 static bool overlaps(const struct parallel_options *o)
 {
+	if (o->settings->sync_batch_norm)
+		return false; /* backward needs the communicator */
 	if (o->settings->overlap != OVERLAP_AUTO)
 		return o->settings->overlap == OVERLAP_YES;
 	return !o->collective->waits ||
 	       cores_spare(&o->cpus, o->place->ranks, replica_processes(o), o->settings->threads);
+}
+
+/* Gathers values and adds them up in the order of ranks, so that all get the same bits. */
+static bool add_ranks(void *argument, double *values, int64_t count, struct train_error *error)
+{
+	struct ddp *d = argument;
+	struct communicator *comm = d->base.comm;
+
+	if (count > d->gathered_count) {
+		free(d->gathered);
+		d->gathered_count = 0;
+		d->gathered = calloc((size_t)(count * comm->world), sizeof(*d->gathered));
+		if (!d->gathered)
+			return train_nomem(error, "the statistics of all ranks");
+		d->gathered_count = count;
+	}
+	if (!comm->calls->all_gather(comm, values, d->gathered, (size_t)count * sizeof(*values),
+				     "batch statistics", error))
+		return false;
+	for (int64_t i = 0; i < count; i++) {
+		values[i] = 0.0;
+		for (int rank = 0; rank < comm->world; rank++)
+			values[i] += d->gathered[rank * count + i];
+	}
+	return true;
+}
+
+static bool sync_batch_norm(struct ddp *d, struct train_error *error)
+{
+	const struct parallel_options *o = &d->base.options;
+	int64_t first;
+
+	if (model_buffer_elements(d->replica.model, &first) == 0)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--sync-batch-norm: model %s has no batch normalization; leave "
+				  "the option out",
+				  o->settings->model);
+	if (rank_has_streams(&d->base))
+		return train_fail(error, TRAIN_NO_BACKEND,
+				  "--sync-batch-norm works on CPU devices only; leave it out, and "
+				  "each GPU normalizes by its own batch");
+	if (o->settings->overlap == OVERLAP_YES)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "--sync-batch-norm and --overlap yes exclude each other: "
+				  "backward needs the connection between ranks itself");
+	d->ranks = (struct rank_sums){add_ranks, d};
+	if (o->world > 1)
+		model_normalize_with(d->replica.model, &d->ranks);
+	return true;
 }
 
 static bool ready(void *argument, int layer, struct train_error *error)
@@ -121,7 +175,8 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
-	    !rank_full_replica(&d->base, &d->replica, false, error))
+	    !rank_full_replica(&d->base, &d->replica, false, error) ||
+	    (settings->sync_batch_norm && !sync_batch_norm(d, error)))
 		return false;
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));
@@ -148,6 +203,7 @@ static void ddp_close(struct parallel *p)
 	reducer_close(d->reducer);
 	rank_close(p);
 	replica_close(&d->replica);
+	free(d->gathered);
 	free(d);
 }
 
@@ -175,7 +231,7 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
 {
 	const struct graph_step step = {
-		.passes = replica_pass_count(&d->replica, input->count),
+		.passes = replica_pass_count(&d->replica, input),
 		.of_all = input->of_all,
 		.as_is = timeline_on(d->base.timeline[0]),
 	};
@@ -204,7 +260,7 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 			 struct train_error *error)
 {
 	struct ddp *d = (struct ddp *)p;
-	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input->count)};
+	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input)};
 
 	rank_submit(p);
 	return replica_begin_all(&d->replica, input, true, error) && take_buffers(d, error) &&
@@ -266,7 +322,14 @@ static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress 
 static bool ddp_check(struct parallel *p, const struct step_input *input,
 		      struct device_check *checks, struct train_error *error)
 {
-	return replica_check(&((struct ddp *)p)->replica, input, checks, error);
+	struct ddp *d = (struct ddp *)p;
+	bool done;
+
+	/* What a device computes must not depend on others. */
+	model_normalize_with(d->replica.model, NULL);
+	done = replica_check(&d->replica, input, checks, error);
+	model_normalize_with(d->replica.model, d->ranks.add ? &d->ranks : NULL);
+	return done;
 }
 
 const struct parallel_calls parallel_ddp = {

@@ -221,7 +221,7 @@ static bool update(struct mp *m, struct train_error *error)
 static bool mp_step(struct parallel *p, const struct step_input *input, struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, false, replica_pass_count(&m->replica, input->count)};
+	struct flow f = {m, false, replica_pass_count(&m->replica, input)};
 	int64_t ahead = p->options.world - 1 - p->options.rank, waited = p->comm->waited_ns;
 	struct step_output *output = rank_submit(p);
 
@@ -248,7 +248,7 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 			struct train_error *error)
 {
 	struct mp *m = (struct mp *)p;
-	struct flow f = {m, true, replica_pass_count(&m->replica, input->count)};
+	struct flow f = {m, true, replica_pass_count(&m->replica, input)};
 
 	rank_submit(p);
 	if (!begin(&f, input, error))

@@ -27,8 +27,8 @@ struct reducer_options {
 
 #define REDUCER_WAIT "wait for gradients"
 
-/* Only the reducer may use the communicator from reducer_ready() of the first bucket to
- * reducer_wait(). */
+/* With overlap, only the reducer may use the communicator from reducer_ready() of the first bucket
+ * to the end of reducer_wait(); without, during reducer_wait(). */
 bool reducer_open(struct reducer **reducer, const struct reducer_options *options,
 		  struct train_error *error);
 void reducer_close(struct reducer *reducer);

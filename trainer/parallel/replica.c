@@ -230,7 +230,7 @@ bool replica_begin(struct replica *r, const struct step_input *input, struct tra
 bool replica_begin_all(struct replica *r, const struct step_input *input, bool test,
 		       struct train_error *error)
 {
-	int64_t passes = replica_pass_count(r, input->count);
+	int64_t passes = replica_pass_count(r, input);
 
 	for (int64_t pass = 0; pass < passes; pass++) {
 		struct replica_rows rows = replica_pass_rows(r, input, pass, test);
@@ -387,15 +387,21 @@ bool replica_backward(struct replica *r, int slot, int64_t pass, int64_t passes,
 			      passes > 1 ? &sums : watch, error);
 }
 
-int64_t replica_pass_count(const struct replica *r, int64_t count)
+int64_t replica_pass_count(const struct replica *r, const struct step_input *input)
 {
+	int64_t count = input->count, world = r->options->world;
+	int64_t most = (input->of_all + world - 1) / world;
+
+	if (r->options->settings->sync_batch_norm && most > count)
+		count = most;
 	return count > r->rows ? (count + r->rows - 1) / r->rows : 1;
 }
 
 struct replica_rows replica_pass_rows(const struct replica *r, const struct step_input *input,
 				      int64_t pass, bool test)
 {
-	int64_t first = pass * r->rows, left = input->count - first;
+	int64_t first = pass * r->rows < input->count ? pass * r->rows : input->count;
+	int64_t left = input->count - first;
 
 	return (struct replica_rows){
 		.test = test,

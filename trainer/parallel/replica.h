@@ -137,8 +137,9 @@ bool replica_written(struct replica *replica, const struct optimizer_progress *p
 /* Whether the stage has the parameter. */
 bool replica_has(const struct replica *replica, int parameter);
 
-/* The passes of a step of `count` samples, at least 1, and the rows of one. */
-int64_t replica_pass_count(const struct replica *replica, int64_t count);
+/* The passes of a step, at least 1, and the rows of one, which may be none: with
+ * --sync-batch-norm all ranks make as many passes. */
+int64_t replica_pass_count(const struct replica *replica, const struct step_input *input);
 struct replica_rows replica_pass_rows(const struct replica *replica, const struct step_input *input,
 				      int64_t pass, bool test);
 

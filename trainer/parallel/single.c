@@ -55,7 +55,7 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 {
 	struct single *s = (struct single *)p;
 	const struct graph_step step = {
-		.passes = replica_pass_count(&s->replica, input->count),
+		.passes = replica_pass_count(&s->replica, input),
 		.as_is = timeline_on(p->timeline[0]),
 	};
 
@@ -68,7 +68,7 @@ static bool single_evaluate(struct parallel *p, const struct step_input *input,
 			    struct train_error *error)
 {
 	struct single *s = (struct single *)p;
-	const struct graph_step step = {.passes = replica_pass_count(&s->replica, input->count)};
+	const struct graph_step step = {.passes = replica_pass_count(&s->replica, input)};
 
 	rank_submit(p);
 	return replica_begin_all(&s->replica, input, true, error) &&

@@ -53,6 +53,7 @@ struct settings {
 	enum value_type gradient_type; /* ddp: what they are sent as */
 	enum overlap { OVERLAP_AUTO, OVERLAP_YES, OVERLAP_NO } overlap;
 	int64_t timeout_ms;
+	bool sync_batch_norm;
 	bool find_unused_parameters;
 	bool allow_share;
 

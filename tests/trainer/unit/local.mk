@@ -67,6 +67,7 @@ train_programs = \
 	tests/trainer/unit/t-settings-nomem \
 	tests/trainer/unit/t-shapes \
 	tests/trainer/unit/t-stages \
+	tests/trainer/unit/t-sync-batch-norm \
 	tests/trainer/unit/t-timeline \
 	tests/trainer/unit/t-trace \
 	tests/trainer/unit/t-verify \
@@ -443,6 +444,11 @@ tests_trainer_unit_t_stages_SOURCES = tests/trainer/unit/t-stages.c tests/unit/u
 tests_trainer_unit_t_stages_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_stages_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_stages_LDADD = $(train_ldadd)
+tests_trainer_unit_t_sync_batch_norm_SOURCES = tests/trainer/unit/t-sync-batch-norm.c \
+	tests/trainer/unit/backends.h tests/unit/unit.h
+tests_trainer_unit_t_sync_batch_norm_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_sync_batch_norm_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_sync_batch_norm_LDADD = $(train_ldadd)
 # Needs no libcheck: the settings of gpumap-train, without training.
 check_PROGRAMS += tests/trainer/unit/settings-main
 tests_trainer_unit_settings_main_SOURCES = tests/trainer/unit/settings-main.c

@@ -118,8 +118,8 @@ static void run_all(struct norm *n, int threads)
 	struct cpu_team team;
 
 	cpu_team_open(&team, threads);
-	cpu_batch_norm_forward(&n->norm, &team, &n->run, true);
-	cpu_batch_norm_backward_weights(&n->norm, &team, &n->run);
+	ck_assert(cpu_batch_norm_forward(&n->norm, &team, &n->run, true, NULL));
+	ck_assert(cpu_batch_norm_backward_weights(&n->norm, &team, &n->run, NULL));
 	cpu_batch_norm_backward_data(&n->norm, &team, &n->run);
 	free(n->run.saved);
 	free(n->run.sums);
@@ -296,7 +296,7 @@ START_TEST(evaluation_uses_what_was_learnt)
 	fill(&n, row);
 	before = n;
 	cpu_team_open(&team, 1);
-	cpu_batch_norm_forward(&n.norm, &team, &n.run, false);
+	ck_assert(cpu_batch_norm_forward(&n.norm, &team, &n.run, false, NULL));
 	ck_assert_mem_eq(n.running_mean, before.running_mean, sizeof(n.running_mean));
 	ck_assert_mem_eq(n.running_var, before.running_var, sizeof(n.running_var));
 	for (int64_t i = 0; i < n.values; i++) {
