@@ -27,7 +27,7 @@ static void initialise(struct host_state *s, const struct run *r)
 	random_seed(&generator, r->settings->seed);
 	for (int i = 0; i < spec->count; i++) {
 		const struct layer_shape *at = &shapes->layers[i];
-		struct tensor *weight = &s->tensors[at->parameters];
+		struct tensor *weight = at->parameters < 0 ? NULL : &s->tensors[at->parameters];
 
 		if (at->buffers >= 0) {
 			fill(weight, 1);
