@@ -212,4 +212,41 @@ static inline void compare(const struct stage_case *c, const struct stage_settin
 	stage_free(&want);
 }
 
+/* The sum of outputs times the output gradients, whose derivatives the gradients are. */
+static inline double objective(const struct stage_case *c, const struct stage_setting *setting,
+			       int64_t moved, double by)
+{
+	struct stage_result result = run(c, setting, moved, by);
+	double sum = 0.0;
+
+	for (int64_t i = 0; i < result.outputs; i++)
+		sum += result.output[i] * stage_number(i, 3);
+	stage_free(&result);
+	return sum;
+}
+
+enum { DIFFERENCES = SANITIZED ? 8 : 40 };
+
+/* The reference's gradients in double, at `tries` places, against finite differences by `by`. */
+static inline void gradients_are_differences_of(const struct stage_case *c, int tries, double by,
+						double most)
+{
+	const struct stage_setting setting = {&backend_reference, VALUE_FLOAT64, false, 1};
+	struct stage_result result = run(c, &setting, -1, 0.0);
+	int64_t places = result.inputs + result.parameters;
+
+	for (int try = 0; try < tries; try++) {
+		int64_t place = places <= tries ? try % places : try * (places - 1) / (tries - 1);
+		double got = place < result.inputs ? result.input_gradient[place]
+						   : result.gradients[place - result.inputs];
+		double want =
+			(objective(c, &setting, place, by) - objective(c, &setting, place, -by)) /
+			(2.0 * by);
+
+		ck_assert_msg(fabs(got - want) < most * (1.0 + fabs(want)),
+			      "%s: place %d: %.12g, not %.12g", c->name, (int)place, got, want);
+	}
+	stage_free(&result);
+}
+
 #endif

@@ -4,40 +4,9 @@
 #include "config.h"
 #include "blocks.h"
 
-/* The sum of outputs times the output gradients, whose derivatives the gradients are. */
-static double objective(const struct stage_case *c, const struct stage_setting *setting,
-			int64_t moved, double by)
-{
-	struct stage_result result = run(c, setting, moved, by);
-	double sum = 0.0;
-
-	for (int64_t i = 0; i < result.outputs; i++)
-		sum += result.output[i] * stage_number(i, 3);
-	stage_free(&result);
-	return sum;
-}
-
 START_TEST(gradients_are_differences)
 {
-	enum { TRIES = SANITIZED ? 8 : 40 };
-	const struct stage_case *c = &blocks[_i];
-	const struct stage_setting setting = {&backend_reference, VALUE_FLOAT64, false, 1};
-	struct stage_result result = run(c, &setting, -1, 0.0);
-	int64_t places = result.inputs + result.parameters;
-	const double by = 1e-6;
-
-	for (int try = 0; try < TRIES; try++) {
-		int64_t place = places <= TRIES ? try % places : try * (places - 1) / (TRIES - 1);
-		double got = place < result.inputs ? result.input_gradient[place]
-						   : result.gradients[place - result.inputs];
-		double want =
-			(objective(c, &setting, place, by) - objective(c, &setting, place, -by)) /
-			(2.0 * by);
-
-		ck_assert_msg(fabs(got - want) < 1e-6 * (1.0 + fabs(want)),
-			      "%s: place %d: %.12g, not %.12g", c->name, (int)place, got, want);
-	}
-	stage_free(&result);
+	gradients_are_differences_of(&blocks[_i], DIFFERENCES, 1e-6, 1e-6);
 }
 END_TEST
 
