@@ -11,6 +11,15 @@ struct scaler scaler_default(void)
 		.scale = 65536, .growth = 2, .backoff = 0.5f, .growth_interval = 2000};
 }
 
+struct scaler scaler_constant(float scale)
+{
+	struct scaler scaler = scaler_default();
+
+	scaler.scale = scale;
+	scaler.growth = scaler.backoff = 1;
+	return scaler;
+}
+
 float scaler_inverse(const struct scaler *scaler)
 {
 	return (float)(1 / (double)scaler->scale);

@@ -27,6 +27,8 @@ struct scaler {
 
 /* PyTorch's defaults. */
 struct scaler scaler_default(void);
+/* It never changes. */
+struct scaler scaler_constant(float scale);
 
 /* The factor for gradients: 1 / scale, computed in double. */
 float scaler_inverse(const struct scaler *scaler);

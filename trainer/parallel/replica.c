@@ -95,10 +95,13 @@ static int find_early_layer(const struct model_shapes *shapes)
 	return -1;
 }
 
-/* Gradients in float16 have a loss scale. */
+/* Gradients in float16 have a loss scale. So have those of a burn test, since an update whose
+ * gradients are not finite is skipped then: from one bad device they would reach the weights of
+ * all. */
 static bool scales(const struct parallel_options *options, const struct replica_options *how)
 {
-	return how->learns && options->settings->precision == VALUE_FLOAT16;
+	return how->learns &&
+	       (options->settings->precision == VALUE_FLOAT16 || options->settings->burn_ms > 0);
 }
 
 static bool measures(const struct parallel_options *options, const struct replica_options *how)

@@ -79,6 +79,15 @@ static int64_t max_profiled(const struct training *t)
 	return steps < s->profile_steps ? (steps > 0 ? steps : 0) : s->profile_steps;
 }
 
+/* In a burn test the gradients must have the same bits in each step. Small ones of float16 should
+ * not vanish, and large ones not overflow. */
+static struct scaler first_scaler(const struct settings *s)
+{
+	if (!s->burn_ms)
+		return scaler_default();
+	return scaler_constant(s->precision == VALUE_FLOAT16 ? 1024 : 1);
+}
+
 static bool open_all(struct run *r, struct train_error *error)
 {
 	struct training *t = r->training;
@@ -103,7 +112,7 @@ static bool open_all(struct run *r, struct train_error *error)
 	if (!parallel_find(r->settings->mode)->open(&r->parallel, &options, error))
 		return false;
 	r->comm = r->parallel->comm;
-	r->scaler = scaler_default();
+	r->scaler = first_scaler(r->settings);
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
 	/* In timed steps no work of the next step may begin. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;

@@ -59,6 +59,16 @@ START_TEST(defaults_as_pytorch)
 }
 END_TEST
 
+START_TEST(a_constant_scale_stays)
+{
+	struct scaler s = scaler_constant(1024);
+
+	for (int i = 0; i < 5000; i++)
+		ck_assert_int_eq(scaler_update(&s, i % 2500 > 0), i % 2500 > 0);
+	ck_assert_float_eq(s.scale, 1024);
+}
+END_TEST
+
 /* Each place of each length around a vector. */
 START_TEST(finds_what_is_not_finite)
 {
@@ -91,6 +101,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, scales_as_pytorch, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tests, defaults_as_pytorch);
+	tcase_add_test(tests, a_constant_scale_stays);
 	tcase_add_test(tests, finds_what_is_not_finite);
 	return unit_run(suite);
 }
