@@ -52,20 +52,24 @@ static bool no_devices(const struct cuda_calls *calls, cudaError_t status,
 	if (status == cudaErrorNoDevice || (status == cudaSuccess && driver != 0))
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "no GPU: CUDA sees none (100): run nvidia-smi -L, check "
-				  "CUDA_VISIBLE_DEVICES, or use --backend auto");
+				  "CUDA_VISIBLE_DEVICES, or simulate GPUs: --backend auto "
+				  "--inventory 4");
 	if (driver == 0 || status == cudaErrorStubLibrary)
 		return train_fail(error, TRAIN_NO_BACKEND,
-				  "no GPU: there is no NVIDIA driver here (%d): install it, or use "
-				  "--backend auto",
+				  "no GPU: there is no NVIDIA driver here (%d): install it, or "
+				  "simulate GPUs: --backend auto --inventory 4",
 				  (int)status);
 	if (status == cudaErrorInsufficientDriver)
-		return train_fail(error, TRAIN_NO_BACKEND,
-				  "no GPU: the driver is for CUDA %d.%d and this program for CUDA "
-				  "%d.%d (%d): install a newer driver, or use --backend auto",
-				  driver / 1000, driver % 1000 / 10, runtime / 1000,
-				  runtime % 1000 / 10, (int)status);
+		return train_fail(
+			error, TRAIN_NO_BACKEND,
+			"no GPU: the driver is for CUDA %d.%d and this program for CUDA "
+			"%d.%d (%d): install a newer driver, or simulate GPUs: --backend auto "
+			"--inventory 4",
+			driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+			(int)status);
 	return train_fail(error, TRAIN_NO_BACKEND,
-			  "no GPU: %s (%d): %s; run nvidia-smi, or use --backend auto",
+			  "no GPU: %s (%d): %s; run nvidia-smi, or simulate GPUs: --backend auto "
+			  "--inventory 4",
 			  calls->cudaGetErrorName(status), (int)status,
 			  calls->cudaGetErrorString(status));
 }

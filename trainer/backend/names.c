@@ -23,6 +23,14 @@ const char *backend_name(size_t i)
 	return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
 }
 
+bool backend_exists(const char *name)
+{
+	for (size_t i = 0; backend_name(i); i++)
+		if (strcmp(backend_name(i), name) == 0)
+			return true;
+	return false;
+}
+
 bool backend_simulates(const char *name)
 {
 	return strcmp(name, "cuda") != 0;

@@ -9,4 +9,7 @@
  * name of --backend, "auto" too, whether or not this build has it. */
 bool backend_simulates(const char *name);
 
+/* Whether this build has it. */
+bool backend_exists(const char *name);
+
 #endif

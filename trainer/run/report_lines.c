@@ -54,14 +54,6 @@ static void report_repeated(const struct run *r)
 	putchar('\n');
 }
 
-static bool has_backend(const char *name)
-{
-	for (size_t i = 0; backend_name(i); i++)
-		if (strcmp(backend_name(i), name) == 0)
-			return true;
-	return false;
-}
-
 /* Also reports why no GPU is used, unless that was requested. */
 static void report_backend(const struct run *r, int devices)
 {
@@ -72,8 +64,8 @@ static void report_backend(const struct run *r, int devices)
 		return;
 	}
 	if (strcmp(r->settings->backend, "auto") == 0)
-		why = has_backend("cuda") ? "; --backend cuda computes on GPUs"
-					  : "; this build has no CUDA";
+		why = backend_exists("cuda") ? "; --backend cuda computes on GPUs"
+					     : "; this build has no CUDA";
 	printf("Backend: %s, the CPU simulates the device%s%s\n", name, devices == 1 ? "" : "s",
 	       why);
 }
@@ -197,6 +189,7 @@ bool run_report_saved(const struct run *r, struct train_error *error)
 		report_stopped(r);
 	return (fflush(stdout) == 0 && !ferror(stdout)) ||
 	       train_fail(error, TRAIN_FAILED,
-			  "standard output cannot be written; the training is done, and its tables "
-			  "are lost");
+			  "standard output cannot be written; the %s is done, and its tables are "
+			  "lost",
+			  r->settings->burn_ms ? "burn test" : "training");
 }

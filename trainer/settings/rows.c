@@ -162,13 +162,15 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
 				  origin, text, UINT64_MAX);
 	case ROW_TIME:
-		good = read_time(text, (uint64_t)row->max, &integer);
+		good = read_time(text, (uint64_t)row->max, &integer) &&
+		       (double)integer >= row->least;
 		if (good)
 			*(int64_t *)member = (int64_t)integer;
-		return good || train_fail(error, TRAIN_BAD_INPUT,
-					  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
-					  "most 480h, or 0 for no limit",
-					  origin, text);
+		return good ||
+		       train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
+				  "most 480h%s",
+				  origin, text, row->least > 0 ? "" : ", or 0 for no limit");
 	default:
 		good = read_integer(text, (uint64_t)row->max, &integer) &&
 		       integer >= (uint64_t)row->least;

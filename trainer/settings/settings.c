@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/names.h"
 #include "settings/findings.h"
 #include "settings/targets.h"
 #include "settings/arguments_raw.h"
@@ -115,11 +116,31 @@ static bool settle_optimizer(const struct arguments_raw *raw, struct settings *s
 /* The most steps that --steps takes. */
 static const int64_t endless = 1000000000000;
 
-/* The work of a burn test, if nothing else is wanted. */
+/* A burn test tests GPUs, unless simulated ones are named. If it fell back to the CPU, a machine
+ * whose GPUs are gone would pass. */
+static bool choose_burned(const struct arguments_raw *raw, struct settings *s,
+			  struct train_error *error)
+{
+	const char *machine = raw->inventory;
+
+	if (strcmp(s->backend, "auto") != 0 || (machine && strcmp(machine, "host") != 0))
+		return true;
+	if (!backend_exists("cuda"))
+		return train_fail(error, TRAIN_NO_BACKEND,
+				  "%.200s: this build has no CUDA, which a test of GPUs needs; "
+				  "build with CUDA and cuDNN, or simulate four GPUs: --inventory 4",
+				  raw_origin(raw, ROW_burn));
+	s->backend = "cuda";
+	return true;
+}
+
+/* The work of a burn test, if nothing else is wanted. On a CPU a larger batch needs much memory,
+ * and checks would be rare. */
 static void choose_burn(const struct arguments_raw *raw, struct settings *s)
 {
 	if (!raw->rows[ROW_mode].text)
 		s->mode = MODE_DDP;
+	s->test_samples = 1;
 	if (raw->rows[ROW_model].text)
 		return;
 	s->model = "resnet50";
@@ -127,7 +148,7 @@ static void choose_burn(const struct arguments_raw *raw, struct settings *s)
 	if (!raw->rows[ROW_samples].text)
 		s->samples = 512;
 	if (!s->global_batch && !s->batch_per_device)
-		s->batch_per_device = 32;
+		s->batch_per_device = backend_simulates(s->backend) ? 4 : 32;
 }
 
 /* A burn test ends by its time. Its weights never change, so that all bits must come again. */
@@ -135,22 +156,20 @@ static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 			struct train_error *error)
 {
 	static const enum row_id without[] = {
-		ROW_augment,        ROW_epochs,        ROW_steps,      ROW_lr,
-		ROW_weight_decay,   ROW_schedule,      ROW_checkpoint, ROW_plot,
-		ROW_evaluate_every, ROW_profile_steps,
+		ROW_augment,      ROW_epochs,         ROW_steps,         ROW_lr,
+		ROW_weight_decay, ROW_schedule,       ROW_checkpoint,    ROW_plot,
+		ROW_test_samples, ROW_evaluate_every, ROW_profile_steps, ROW_verify_mapping,
 	};
 
 	if (!raw->rows[ROW_burn].text)
 		return true;
-	if (s->burn_ms == 0)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%.200s: 0 is no time; write 30s, 10m or 8h",
-				  raw_origin(raw, ROW_burn));
 	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
 		if (raw->rows[without[i]].option)
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%.200s has no meaning with --burn; leave it out",
 					  raw->rows[without[i]].origin);
+	if (!choose_burned(raw, s, error))
+		return false;
 	choose_burn(raw, s);
 	if (s->mode == MODE_MP)
 		return train_fail(error, TRAIN_BAD_INPUT,
@@ -159,7 +178,7 @@ static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 				  raw_origin(raw, ROW_mode));
 	s->checkpoint = s->plot = NULL;
 	s->deterministic = true;
-	s->augment = false;
+	s->augment = s->verify_mapping = false;
 	s->lr = s->lr_min = s->optimizer.weight_decay = 0;
 	s->schedule = SCHEDULE_CONSTANT;
 	s->epochs = s->evaluate_every = s->profile_steps = 0;
@@ -256,6 +275,8 @@ static bool read_all(struct arguments_raw *raw, struct command_line *command, in
 	if (!raw_read_section(raw, profile, envp, error))
 		return false;
 	take_mode(raw, envp);
+	if (!raw->inventory)
+		raw->inventory = environ_nonempty(envp, "GPUMAP_INVENTORY");
 	if (!check_isa(envp, error) || !settle(raw, &command->settings, error))
 		return false;
 	code = state_own(raw, command, envp);
@@ -263,8 +284,7 @@ static bool read_all(struct arguments_raw *raw, struct command_line *command, in
 		return findings_fail(raw->report, code, error);
 	command->device_ids = key_value(raw, "device_ids", envp);
 	command->device = key_value(raw, "device", envp) || key_value(raw, "set_device", envp);
-	command->inventory =
-		raw->inventory ? raw->inventory : environ_nonempty(envp, "GPUMAP_INVENTORY");
+	command->inventory = raw->inventory;
 	/* All ranks would print the same remarks, so only the first does. */
 	if (gpumap_request_identity_int(raw->request, GPUMAP_IDENTITY_RANK) <= 0)
 		findings_print(raw->report, NULL);
