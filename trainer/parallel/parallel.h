@@ -73,6 +73,7 @@ struct device_check {
 	uint64_t hash; /* of the gradients */
 	int64_t ns;    /* that it took */
 	bool flip;     /* for tests: one bit of the gradients is flipped */
+	bool spoil;    /* for tests: a weight becomes NaN afterwards */
 };
 
 struct parallel;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks a device by its gradients. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,15 @@ static bool read_gradients(struct replica *r, struct device_check *check, struct
 	return done;
 }
 
+static bool spoil(struct replica *r, struct train_error *error)
+{
+	int64_t first, elements = model_elements(r->model, &first);
+	float *weight = (float *)model_values(r->model) + elements / 2, nan = NAN;
+
+	return r->device->backend->write(r->device, weight, &nan, sizeof(nan), error) &&
+	       model_prepare(r->model, false, error);
+}
+
 bool replica_check(struct replica *r, const struct step_input *input, struct device_check *check,
 		   struct train_error *error)
 {
@@ -52,5 +62,5 @@ bool replica_check(struct replica *r, const struct step_input *input, struct dev
 	    !backend->finish(r->device, error))
 		return false;
 	check->ns = timeline_now() - begin;
-	return read_gradients(r, check, error);
+	return read_gradients(r, check, error) && (!check->spoil || spoil(r, error));
 }

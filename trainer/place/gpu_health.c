@@ -79,7 +79,8 @@ struct gpu_state gpu_health_read(const struct gpu_health *h)
 	code = h->nvml.memory(h->gpu, &memory);
 	if (code == NVML_SUCCESS)
 		state.used_bytes = (int64_t)memory.used;
-	if (code == NVML_ERROR_GPU_IS_LOST || code == NVML_ERROR_RESET_REQUIRED)
+	/* Some GPUs share the host's memory. */
+	else if (code != NVML_ERROR_NOT_SUPPORTED && code != NVML_ERROR_NO_PERMISSION)
 		snprintf(state.lost, sizeof(state.lost), "%s", nvml_text(code));
 	nvml_celsius(&h->nvml, h->gpu, &state.celsius);
 	if (NVML_ASK(&h->nvml, clock, h->gpu, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)

@@ -14,7 +14,7 @@ struct gpu_state {
 	int64_t reasons;                /* NVML_CLOCKS_*: why clocks are lower than they could be */
 	int64_t used_bytes;             /* of its memory, by all processes */
 	int64_t corrected, uncorrected; /* memory errors since it was started */
-	char lost[64];                  /* why it answers nothing at all */
+	char lost[64];                  /* why it does not answer any more */
 };
 
 /* Finds a GPU by its UUID ("GPU-..."). NULL: there is no NVML, it does not know the GPU, as with an

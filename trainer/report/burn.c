@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/burn.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,13 @@
 
 static bool are_equal(const struct burn_device *a, const struct burn_device *b)
 {
-	return strncmp(a->name, b->name, sizeof(a->name)) == 0;
+	if (a == b)
+		return true;
+	if (a->simulated || b->simulated)
+		return a->simulated && b->simulated &&
+		       strncmp(a->host, b->host, sizeof(a->host)) == 0;
+	return *a->name && strncmp(a->name, b->name, sizeof(a->name)) == 0 &&
+	       strncmp(a->uuid, "MIG-", 4) != 0 && strncmp(b->uuid, "MIG-", 4) != 0;
 }
 
 static int compare_rates(const void *a, const void *b)
@@ -30,7 +37,8 @@ static double median_of_equals(const struct burn_device *devices, int count, int
 	int n = 0;
 
 	for (int i = 0; rates && i < count; i++)
-		if (i != index && are_equal(&devices[i], &devices[index]) && devices[i].checks > 0)
+		if (i != index && are_equal(&devices[i], &devices[index]) &&
+		    devices[i].checks >= BURN_SPEED_CHECKS)
 			rates[n++] = devices[i].rate;
 	if (n > 0) {
 		qsort(rates, (size_t)n, sizeof(*rates), compare_rates);
@@ -79,14 +87,16 @@ unsigned burn_judge(const struct burn_device *devices, int count, int index)
 		findings |= BURN_CORRECTED;
 	if (d->slowed > 0)
 		findings |= BURN_SLOWDOWN;
-	if (d->checks > 0 && d->rate < median * (1 - d->behind))
+	if (d->checks >= BURN_SPEED_CHECKS && d->rate < median * (1 - d->behind))
 		findings |= BURN_SLOW;
 	if (*d->lost)
 		findings |= BURN_LOST;
+	if (d->failed)
+		findings |= BURN_FAILED;
 	return findings;
 }
 
-/* --- the table ---------------------------------------------------------------------------------
+/* --- lines and the table ------------------------------------------------------------------------
  */
 
 const char *burn_reasons(char text[BURN_REASONS], int64_t reasons)
@@ -111,6 +121,48 @@ const char *burn_reasons(char text[BURN_REASONS], int64_t reasons)
 	return reasons >= 0 && !*text ? "none" : text;
 }
 
+__attribute__((format(printf, 2, 3))) static void add_part(char text[BURN_LINE], const char *format,
+							   ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, BURN_LINE - used, format, args);
+	va_end(args);
+}
+
+const char *burn_line(char text[BURN_LINE], const struct burn_device *d, bool host)
+{
+	int64_t errors =
+		(d->corrected > 0 ? d->corrected : 0) + (d->uncorrected > 0 ? d->uncorrected : 0);
+	char number[NUMBER_TEXT], reasons[BURN_REASONS];
+
+	*text = '\0';
+	add_part(text, "GPU %d%s%.64s:", d->physical, host ? " of " : "", host ? d->host : "");
+	if (d->checks > 0)
+		add_part(text, " %s img/s", number_decimals(number, d->rate, d->rate < 100));
+	else
+		add_part(text, " no check yet");
+	if (d->wrong > 0)
+		add_part(text, ", %lld of %lld checks WRONG", (long long)d->wrong,
+			 (long long)d->checks);
+	if (errors > 0)
+		add_part(text, ", %lld memory error%s", (long long)errors, errors == 1 ? "" : "s");
+	if (*d->lost)
+		add_part(text, ", NVML: %.64s", d->lost);
+	if (d->celsius >= 0)
+		add_part(text, ", %d C", d->celsius);
+	if (d->mhz >= 0)
+		add_part(text, ", %d MHz", d->mhz);
+	if (d->used_bytes >= 0)
+		add_part(text, ", %s", number_bytes(number, d->used_bytes));
+	burn_reasons(reasons, d->now_reasons);
+	if (*reasons && strcmp(reasons, "none") != 0)
+		add_part(text, ", slowed by %s", reasons);
+	return text;
+}
+
 static void set_number(struct table *table, int column, int64_t value, const char *unit)
 {
 	if (value >= 0)
@@ -131,14 +183,14 @@ static void add_row(struct table *table, const struct burn_device *d, bool hosts
 	set_number(table, 4, d->wrong, "");
 	set_number(table, 5, d->max_celsius, " C");
 	set_number(table, 6, d->min_mhz, " MHz");
-	table_set(table, 7, "%s", burn_reasons(reasons, d->reasons));
 	if (d->used_bytes >= 0)
-		table_set(table, 8, "%s", number_bytes(number, d->used_bytes));
+		table_set(table, 7, "%s", number_bytes(number, d->used_bytes));
 	if (d->corrected > 0)
-		table_set(table, 9, "%lld, and %lld corrected", (long long)d->uncorrected,
+		table_set(table, 8, "%lld, and %lld corrected", (long long)d->uncorrected,
 			  (long long)d->corrected);
 	else
-		set_number(table, 9, d->uncorrected, "");
+		set_number(table, 8, d->uncorrected, "");
+	table_set(table, 9, "%s", burn_reasons(reasons, d->reasons));
 }
 
 /* --- the lines of findings ---------------------------------------------------------------------
@@ -165,23 +217,27 @@ static void print_findings(FILE *out, const struct burn_device *devices, int cou
 	fprintf(out, "GPU %d%s%.64s%s%.64s", d->physical, *d->host ? " of " : "", d->host,
 		*d->uuid ? ", " : "", d->uuid);
 	print_bits(out, d, findings);
+	if (findings & BURN_FAILED)
+		fputs("; FAILED: an error of it ended the test", out);
 	if (findings & BURN_LOST)
 		fprintf(out, "; NVML: %.64s", d->lost);
 	if (findings & BURN_MEMORY_ERRORS)
-		fprintf(out, "; %lld memory errors that were not corrected",
-			(long long)d->uncorrected);
+		fprintf(out, "; %lld uncorrected memory error%s", (long long)d->uncorrected,
+			d->uncorrected == 1 ? "" : "s");
 	if (findings & BURN_CORRECTED)
-		fprintf(out, "; %lld corrected memory errors", (long long)d->corrected);
+		fprintf(out, "; %lld corrected memory error%s", (long long)d->corrected,
+			d->corrected == 1 ? "" : "s");
 	if (findings & BURN_SLOWDOWN)
 		fprintf(out, "; slowed down in %lld of %lld samples: %s", (long long)d->slowed,
-			(long long)d->samples, burn_reasons(reasons, d->reasons));
+			(long long)d->samples,
+			burn_reasons(reasons, d->reasons & ~(int64_t)NVML_CLOCKS_SW_POWER));
 	if (findings & BURN_SLOW)
 		fprintf(out, "; SLOW: %.1f %% behind the median of its equals",
 			100 * (1 - d->rate / median));
 	fputc('\n', out);
 }
 
-static bool several_hosts(const struct burn_device *devices, int count)
+bool burn_several_hosts(const struct burn_device *devices, int count)
 {
 	for (int i = 1; i < count; i++)
 		if (strncmp(devices[i].host, devices[0].host, sizeof(devices[0].host)) != 0)
@@ -189,12 +245,33 @@ static bool several_hosts(const struct burn_device *devices, int count)
 	return false;
 }
 
-int burn_report(FILE *out, const struct burn_device *devices, int count)
+static void print_verdict(FILE *out, const struct burn_device *devices, int count, int bad,
+			  bool failed)
 {
-	static const char *const heads[] = {
-		"host",          "GPU",       "samples/s", "checks",        "wrong", "hottest",
-		"slowest clock", "slowed by", "memory",    "memory errors", NULL};
-	bool hosts = several_hosts(devices, count);
+	int unchecked = 0, simulated = 0;
+
+	for (int i = 0; i < count; i++) {
+		unchecked += devices[i].checks < 2;
+		simulated += devices[i].simulated;
+	}
+	if (failed)
+		fputs("Burn test: an error ended it; the table has what was known before\n", out);
+	else if (unchecked > 0)
+		fprintf(out,
+			"Burn test: it ended too early: %d of %d device%s made no second check, so "
+			"nothing is known about what they compute\n",
+			unchecked, count, count == 1 ? "" : "s");
+	else if (bad == 0)
+		fprintf(out, "Burn test: nothing wrong was found on %d %sdevice%s\n", count,
+			simulated == count ? "simulated " : "", count == 1 ? "" : "s");
+}
+
+int burn_report(FILE *out, const struct burn_device *devices, int count, const struct burn_end *end)
+{
+	static const char *const heads[] = {"host",       "GPU",       "img/s",     "checks",
+					    "wrong",      "hottest",   "min clock", "memory",
+					    "ECC errors", "slowed by", NULL};
+	bool hosts = burn_several_hosts(devices, count);
 	struct table table;
 	int bad = 0;
 
@@ -209,8 +286,13 @@ int burn_report(FILE *out, const struct burn_device *devices, int count)
 			print_findings(out, devices, count, i, findings);
 		bad += findings != 0;
 	}
-	if (bad == 0)
-		fprintf(out, "Burn test: nothing wrong was found on %d device%s\n", count,
-			count == 1 ? "" : "s");
+	if (end->infinite > 0) {
+		fprintf(out,
+			"Burn test: in %lld of %lld steps the sums of gradients were not finite; a "
+			"device or a transfer between devices is at fault\n",
+			(long long)end->infinite, (long long)end->steps);
+		bad++;
+	}
+	print_verdict(out, devices, count, bad, end->failed);
 	return bad;
 }

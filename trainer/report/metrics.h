@@ -20,6 +20,7 @@ struct metrics_options {
 	int64_t epoch_steps; /* of a whole epoch; 0: not known, steps / epochs is taken */
 	int64_t steps;       /* of the whole run */
 	int64_t done;        /* before the resume */
+	double seconds;      /* of a burn test, which has no epochs; 0: a training */
 	int ranks;
 };
 
@@ -57,6 +58,8 @@ struct metrics;
  *
  * 	epoch 2/10  [=======>      ]  120/390  loss 1.2345  61.2 %  812 img/s  0:12 left ...
  * 	epoch 2/10  loss 1.2201  61.5 %  812 img/s  test loss 1.2816  60.3 %  61.5 s ...
+ *
+ * A burn test begins with its time instead, "burn 0:12 of 1:00", and its bar shows that.
  *
  * Loss and accuracy are means over the epoch so far, images per second of the last seconds, and the
  * time left of the epoch; "slowest rank 2 (+12 %)" is the one whose own time was most above the

@@ -31,6 +31,8 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 				      .epochs = options->epochs,
 				      .epoch_steps = options->epoch_steps,
 				      .steps = options->steps,
+				      .begun = timeline_now(),
+				      .seconds = options->seconds,
 				      .shown = timeline_now()};
 	if (progress->style == PROGRESS_AUTO)
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
@@ -119,7 +121,9 @@ static struct progress_state state_of(const struct progress *progress, double ra
 {
 	const struct tally *tally = &progress->tally;
 
-	return (struct progress_state){.epoch = progress->epoch,
+	return (struct progress_state){.elapsed = (double)(timeline_now() - progress->begun) * 1e-9,
+				       .seconds = progress->seconds,
+				       .epoch = progress->epoch,
 				       .epochs = progress->epochs,
 				       .place = progress->place,
 				       .places = places(progress),
@@ -137,7 +141,9 @@ static int print_state(const struct progress *progress, char line[PROGRESS_WIDES
 
 	slowest_text(slowest, tally);
 	state.slowest = slowest[0] ? slowest : NULL;
-	if (state.places >= state.place)
+	if (state.seconds > 0)
+		state.left = fmax(state.seconds - state.elapsed, 0);
+	else if (state.places >= state.place)
 		state.left = (double)(state.places - state.place) * tally_recent_step(tally);
 	return progress_line(line, max, progress->style == PROGRESS_BAR, &state);
 }
@@ -186,7 +192,8 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 	if (evaluation)
 		used = add(line, used, "  test loss %s  %.1f %%",
 			   number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
-	used = add(line, used, "  %.1f s", tally->seconds);
+	if (progress->seconds <= 0)
+		used = add(line, used, "  %.1f s", tally->seconds);
 	if (tally->skipped)
 		used = add(line, used, "  %" PRId64 " steps skipped", tally->skipped);
 	slowest_text(slowest, tally);

@@ -10,6 +10,8 @@ enum { PROGRESS_WIDEST = 512 };
 struct progress {
 	enum progress_style style; /* never auto */
 	int64_t epochs, epoch_steps, steps;
+	int64_t begun; /* ns */
+	double seconds;
 	struct tally tally;
 	int64_t epoch; /* of the steps in tally, while pending */
 	int64_t place; /* steps of that epoch, with those before a resume */
@@ -19,7 +21,7 @@ struct progress {
 	char bar[PROGRESS_WIDEST + 1];
 };
 
-/* Of options: progress, epochs, epoch_steps, steps, ranks. */
+/* Of options: progress, epochs, epoch_steps, steps, seconds, ranks. */
 bool progress_open(struct progress *progress, const struct metrics_options *options,
 		   struct train_error *error);
 /* Removes the bar, so that other text may follow on the terminal. If the epoch did not end, its
@@ -44,8 +46,9 @@ void progress_abandon(void);
 /* The contents of a bar. NAN, negative values and NULL are not shown, nor are parts that do not
  * fit. */
 struct progress_state {
-	int64_t epoch, epochs; /* from 0; of how many, 0: not known */
-	int64_t place, places; /* steps, -1: not shown; of how many, 0: not known */
+	double elapsed, seconds; /* of a burn test; 0: it has epochs */
+	int64_t epoch, epochs;   /* from 0; of how many, 0: not known */
+	int64_t place, places;   /* steps, -1: not shown; of how many, 0: not known */
 	double loss, accuracy, rate, left;
 	const char *slowest; /* "slowest rank 2 (+12 %)" */
 };

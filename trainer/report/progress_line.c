@@ -33,9 +33,12 @@ __attribute__((format(printf, 2, 3))) static void set(char part[PART], const cha
 
 static void fill(struct parts *parts, const struct progress_state *state)
 {
-	char number[NUMBER_TEXT];
+	char number[NUMBER_TEXT], total[NUMBER_TEXT];
 
-	if (state->epochs > 0)
+	if (state->seconds > 0)
+		set(parts->text[EPOCH], "burn %s of %s", number_time(number, state->elapsed),
+		    number_time(total, state->seconds));
+	else if (state->epochs > 0)
 		set(parts->text[EPOCH], "epoch %" PRId64 "/%" PRId64, state->epoch + 1,
 		    state->epochs);
 	else
@@ -57,9 +60,10 @@ static void fill(struct parts *parts, const struct progress_state *state)
 
 static void draw_bar(char *bar, int columns, const struct progress_state *state)
 {
-	int inside = columns - 2, done;
+	double part = state->seconds > 0 ? state->elapsed / state->seconds
+					 : (double)state->place / (double)state->places;
+	int inside = columns - 2, done = (int)(inside * fmin(part, 1));
 
-	done = (int)((double)inside * (double)state->place / (double)state->places);
 	if (done > inside)
 		done = inside;
 	bar[0] = '[';
@@ -81,7 +85,7 @@ int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
 		columns = PROGRESS_WIDEST;
 	room = columns + GAP;
 	fill(&parts, state);
-	bar = bar && state->places > 0;
+	bar = bar && (state->places > 0 || state->seconds > 0);
 	for (int i = 0; i < PARTS; i++) {
 		enum part part = order[i];
 		int length = part == BAR && bar ? BAR_LEAST : (int)strlen(parts.text[part]);

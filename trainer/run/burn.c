@@ -17,7 +17,7 @@
 #include "run/run.h"
 #include "run/stop.h"
 
-enum { RATES = 256, ROUND_MS = 2000, NOTE_MS = 10000, CHECKS = 2 };
+enum { RATES = 256, STEPS_MS = 1000, CHECKS_MS = 1000, NOTE_MS = 10000, NOTED = 8 };
 
 /* A device of this rank. */
 struct burned {
@@ -31,43 +31,40 @@ struct burn {
 	struct run *run;
 	int count;
 	struct burned *devices;
+	struct burn_device *all; /* of all ranks, after the last round */
+	int all_count;
 	int64_t begin_ns, noted_ns;
-	int64_t steps;       /* of a round; it is the same in all ranks */
-	int64_t samples;     /* of a check */
-	const char *planted; /* for tests: what is wrong with which device */
+	int64_t steps, checks; /* of a round; they are the same in all ranks */
+	int64_t samples;       /* of a check */
+	const char *planted;   /* for tests: what is wrong with which device */
 };
 
 /* What ranks share after a round. */
 struct round {
-	int64_t stop, over, steps;
-	int64_t wrong, reasons;
-	double rate;
-	int32_t celsius, mhz;
+	int64_t stop, over, steps, checks;
 };
 
 /* --- devices -----------------------------------------------------------------------------------
  */
 
-static const struct place_device *place_of(const struct run *r, int i)
-{
-	const struct place *place = &r->training->place;
-
-	return &place->devices[r->settings->mode == MODE_DP ? i : place->ranks > 1 ? r->rank : 0];
-}
-
 static void begin_device(struct burn *b, int i)
 {
-	const struct place_device *place = place_of(b->run, i);
+	const struct place_device *place = run_place_device(b->run, i);
 	const struct place *all = &b->run->training->place;
 	struct burned *d = &b->devices[i];
 
-	d->health = gpu_health_open(place->uuid);
+	d->health = gpu_health_open(run_device_uuid(b->run, i));
 	d->before = d->last = gpu_health_read(d->health);
 	d->found = (struct burn_device){
 		.rank = b->run->rank,
 		.physical = place->physical,
+		.simulated = backend_simulates(b->run->training->backend->name),
+		.behind = 0.1,
+		.celsius = -1,
+		.mhz = -1,
 		.max_celsius = -1,
 		.min_mhz = -1,
+		.now_reasons = -1,
 		.reasons = -1,
 		.used_bytes = -1,
 		.corrected = -1,
@@ -77,16 +74,17 @@ static void begin_device(struct burn *b, int i)
 		gethostname(d->found.host, sizeof(d->found.host) - 1);
 	/* Simulated devices share the cores of this machine with all that runs on it, so none is
 	 * too slow, unless a test plants one. */
-	d->found.behind = 0.1;
-	if (backend_simulates(b->run->training->backend->name))
+	if (d->found.simulated)
 		d->found.behind = b->planted && strncmp(b->planted, "slow:", 5) == 0 ? 0.4 : 1.0;
-	snprintf(d->found.uuid, sizeof(d->found.uuid), "%s", place->uuid);
+	snprintf(d->found.uuid, sizeof(d->found.uuid), "%s", run_device_uuid(b->run, i));
 	snprintf(d->found.name, sizeof(d->found.name), "%s", place->name);
 }
 
-static int64_t increase(int64_t before, int64_t now)
+/* What is known stays known: a GPU that is lost has no more answers. */
+static void count_errors(int64_t *most, int64_t before, int64_t now)
 {
-	return before < 0 || now < 0 ? -1 : now - before;
+	if (before >= 0 && now - before > *most)
+		*most = now - before;
 }
 
 /* Heat, or the board. A slowdown without its reason may be set for a moment, while clocks change.
@@ -102,24 +100,27 @@ static bool is_slowed(const struct gpu_state *state, const struct gpu_state *las
 		last->reasons & NVML_CLOCKS_HW_SLOWDOWN);
 }
 
-/* While it is busy. */
-static void sample(struct burned *d)
+/* While it is busy, `warm`: not in the first round, while it leaves its idle clocks. */
+static void sample(struct burned *d, bool warm)
 {
 	struct gpu_state state = gpu_health_read(d->health);
 	struct burn_device *f = &d->found;
 
 	f->samples++;
 	f->slowed += is_slowed(&state, &d->last);
+	f->celsius = state.celsius;
+	f->mhz = state.mhz;
+	f->now_reasons = state.reasons;
 	if (state.celsius > f->max_celsius)
 		f->max_celsius = state.celsius;
-	if (state.mhz >= 0 && (f->min_mhz < 0 || state.mhz < f->min_mhz))
+	if (warm && state.mhz >= 0 && (f->min_mhz < 0 || state.mhz < f->min_mhz))
 		f->min_mhz = state.mhz;
 	if (state.reasons >= 0)
 		f->reasons = (f->reasons < 0 ? 0 : f->reasons) | state.reasons;
 	if (state.used_bytes > f->used_bytes)
 		f->used_bytes = state.used_bytes;
-	f->corrected = increase(d->before.corrected, state.corrected);
-	f->uncorrected = increase(d->before.uncorrected, state.uncorrected);
+	count_errors(&f->corrected, d->before.corrected, state.corrected);
+	count_errors(&f->uncorrected, d->before.uncorrected, state.uncorrected);
 	if (!*f->lost)
 		memcpy(f->lost, state.lost, sizeof(f->lost));
 	d->last = state;
@@ -186,8 +187,11 @@ static bool check_devices(struct burn *b, struct train_error *error)
 	for (int64_t i = 0; i < b->samples; i++)
 		r->indices[i] = i % r->training->train.samples;
 	for (int i = 0; i < b->count; i++)
-		checks[i] = (struct device_check){.flip = b->devices[i].found.checks > 0 &&
-							  is_planted(b, "flip", &b->devices[i])};
+		checks[i] = (struct device_check){
+			.flip = b->devices[i].found.checks > 0 &&
+				is_planted(b, "flip", &b->devices[i]),
+			.spoil = is_planted(b, "spoil", &b->devices[i]),
+		};
 	if (!r->parallel->calls->check(r->parallel, &input, checks, error))
 		return false;
 	for (int i = 0; i < b->count; i++)
@@ -198,93 +202,82 @@ static bool check_devices(struct burn *b, struct train_error *error)
 /* --- rounds ------------------------------------------------------------------------------------
  */
 
-static struct round this_round(const struct burn *b, int stop, int64_t took_ns)
+static bool is_over(const struct burn *b)
 {
-	int64_t each = took_ns / b->steps > 0 ? took_ns / b->steps : 1;
-	struct round round = {
-		.stop = stop ? stop : stop_asked(),
-		.over = timeline_now() - b->begin_ns >= b->run->settings->burn_ms * 1000000,
-		.steps = INT64_C(1000000) * ROUND_MS / each,
-		.reasons = -1,
-		.celsius = -1,
-		.mhz = -1,
-	};
-
-	round.steps = round.steps > 0 ? round.steps : 1;
-	for (int i = 0; i < b->count; i++) {
-		const struct burned *d = &b->devices[i];
-
-		round.wrong += d->found.wrong;
-		round.rate += d->found.rate;
-		round.celsius = d->last.celsius > round.celsius ? d->last.celsius : round.celsius;
-		if (d->last.mhz >= 0 && (round.mhz < 0 || d->last.mhz < round.mhz))
-			round.mhz = d->last.mhz;
-		if (d->last.reasons >= 0)
-			round.reasons = (round.reasons < 0 ? 0 : round.reasons) | d->last.reasons;
-	}
-	return round;
+	return timeline_now() - b->begin_ns >= b->run->settings->burn_ms * 1000000;
 }
 
-static void add_round(struct round *sum, const struct round *more)
+/* How often what took this time for `count` fits into `ms`, at least once. */
+static int64_t fitting(int64_t ms, int64_t took_ns, int64_t count)
 {
-	if (sum->stop == 0)
-		sum->stop = more->stop;
-	sum->wrong += more->wrong;
-	sum->rate += more->rate;
-	if (more->celsius > sum->celsius)
-		sum->celsius = more->celsius;
-	if (more->mhz >= 0 && (sum->mhz < 0 || more->mhz < sum->mhz))
-		sum->mhz = more->mhz;
-	if (more->reasons >= 0)
-		sum->reasons = (sum->reasons < 0 ? 0 : sum->reasons) | more->reasons;
+	int64_t each = count > 0 && took_ns / count > 0 ? took_ns / count : 1;
+
+	return 1000000 * ms / each > 0 ? 1000000 * ms / each : 1;
 }
 
-static void note(struct burn *b, const struct round *all)
+static void note(struct burn *b)
 {
-	double seconds = (double)(timeline_now() - b->begin_ns) * 1e-9;
-	char time[NUMBER_TEXT], total[NUMBER_TEXT], rate[NUMBER_TEXT], heat[64] = "";
-	char reasons[BURN_REASONS];
+	int64_t now = timeline_now(), blocks = (b->all_count + NOTED - 1) / NOTED;
+	char time[NUMBER_TEXT], total[NUMBER_TEXT], line[BURN_LINE];
+	bool hosts = burn_several_hosts(b->all, b->all_count);
 
-	if (!b->run->metrics || timeline_now() - b->noted_ns < INT64_C(1000000) * NOTE_MS)
+	if (!b->run->metrics || now - b->noted_ns < INT64_C(1000000) * NOTE_MS * blocks)
 		return;
-	b->noted_ns = timeline_now();
-	if (all->celsius >= 0)
-		snprintf(heat, sizeof(heat), ", hottest %d C", all->celsius);
-	if (all->mhz >= 0)
-		snprintf(heat + strlen(heat), sizeof(heat) - strlen(heat), ", slowest %d MHz",
-			 all->mhz);
-	burn_reasons(reasons, all->reasons);
-	metrics_note(b->run->metrics, "burn %s of %s: %s samples/s in checks, %lld wrong%s%s%s",
-		     number_time(time, seconds),
-		     number_time(total, (double)b->run->settings->burn_ms * 1e-3),
-		     number_fixed(rate, all->rate, 1), (long long)all->wrong, heat,
-		     *reasons ? ", slowed by " : "", reasons);
+	b->noted_ns = now;
+	metrics_note(b->run->metrics, "burn %s of %s",
+		     number_time(time, (double)(now - b->begin_ns) * 1e-9),
+		     number_time(total, (double)b->run->settings->burn_ms * 1e-3));
+	for (int i = 0; i < b->all_count; i++)
+		metrics_note(b->run->metrics, "  %s", burn_line(line, &b->all[i], hosts));
 }
 
 /* Rank 0 decides how long a round is, and when the time is over. */
 static bool share_round(struct burn *b, struct round *round, struct train_error *error)
 {
-	struct run *r = b->run;
-	int world = r->comm->world;
-	struct round *all = malloc((size_t)world * sizeof(*all));
-	bool done = all || train_nomem(error, "a round of the burn test");
+	struct round *all;
+	void *shared = NULL;
+	int ranks;
+	bool done = run_collect(b->run, round, 1, sizeof(*round), &shared, &ranks,
+				"a round of the burn test", error);
 
-	done = done && r->comm->calls->all_gather(r->comm, round, all, sizeof(*round),
-						  "a round of the burn test", error);
-	if (done) {
+	all = shared;
+	if (done)
 		*round = all[0];
-		for (int i = 1; i < world; i++)
-			add_round(round, &all[i]);
-	}
-	free(all);
+	for (int i = 1; done && i < ranks && round->stop == 0; i++)
+		round->stop = all[i].stop;
+	free(shared);
 	return done;
 }
 
-static bool steps_and_checks(struct burn *b, int *stop, struct train_error *error)
+/* The devices of all ranks, for rank 0. */
+static bool share_devices(struct burn *b, struct train_error *error)
+{
+	struct burn_device mine[PLACE_MAX_DEVICES];
+	void *all = NULL;
+	int count;
+
+	for (int i = 0; i < b->count; i++)
+		mine[i] = b->devices[i].found;
+	if (!run_collect(b->run, mine, b->count, sizeof(*mine), &all, &count,
+			 "the burn test's devices", error)) {
+		free(all);
+		return false;
+	}
+	free(b->all);
+	b->all = all;
+	b->all_count = count;
+	return true;
+}
+
+/* *stop is the same in all ranks after each step. */
+static bool make_steps(struct burn *b, int *stop, struct train_error *error)
 {
 	struct run *r = b->run;
+	bool warm = r->step > 0;
 
-	for (int64_t i = 0; i < b->steps; i++) {
+	/* Checks are no part of a step's time. */
+	r->last_ns = timeline_now();
+	for (int64_t i = 0; i < b->steps && !*stop; i++) {
 		if (!run_step(r, stop, error))
 			return false;
 		/* The same samples again. */
@@ -292,12 +285,20 @@ static bool steps_and_checks(struct burn *b, int *stop, struct train_error *erro
 			r->epoch_step = 0;
 	}
 	for (int i = 0; i < b->count; i++)
-		sample(&b->devices[i]);
-	if (!run_settle(r, stop, error))
-		return false;
-	for (int i = 0; i < CHECKS; i++)
+		sample(&b->devices[i], warm);
+	return run_settle(r, stop, error);
+}
+
+/* Ranks do not wait for each other here. In the last round a rank may make fewer than others, but
+ * it has two, unless a signal asks for the end. */
+static bool make_checks(struct burn *b, struct train_error *error)
+{
+	for (int64_t i = 0; i < b->checks && !stop_asked(); i++) {
+		if (is_over(b) && b->devices[0].found.checks >= 2)
+			break;
 		if (!check_devices(b, error))
 			return false;
+	}
 	return true;
 }
 
@@ -306,16 +307,28 @@ static bool burn_rounds(struct burn *b, struct train_error *error)
 	struct round round = {.stop = 0};
 	int stop = 0;
 
+	if (!share_devices(b, error))
+		return false;
 	while (!round.stop && !round.over) {
-		int64_t begin = timeline_now();
+		int64_t begin = timeline_now(), stepped, made = b->devices[0].found.checks;
 
-		if (!steps_and_checks(b, &stop, error))
+		if (!make_steps(b, &stop, error))
 			return false;
-		round = this_round(b, stop, timeline_now() - begin);
-		if (!share_round(b, &round, error))
+		stepped = timeline_now();
+		if (!stop && !make_checks(b, error))
+			return false;
+		made = b->devices[0].found.checks - made;
+		round = (struct round){
+			.stop = stop ? stop : stop_asked(),
+			.over = is_over(b),
+			.steps = fitting(STEPS_MS, stepped - begin, b->steps),
+			.checks = fitting(CHECKS_MS, timeline_now() - stepped, made),
+		};
+		if (!share_round(b, &round, error) || !share_devices(b, error))
 			return false;
 		b->steps = round.steps;
-		note(b, &round);
+		b->checks = round.checks;
+		note(b);
 	}
 	b->run->stopped = (int)round.stop;
 	return true;
@@ -324,24 +337,55 @@ static bool burn_rounds(struct burn *b, struct train_error *error)
 /* --- the test ----------------------------------------------------------------------------------
  */
 
-static bool report(struct burn *b, struct train_error *error)
+static void report(struct burn *b, bool failed)
 {
-	struct burn_device mine[PLACE_MAX_DEVICES];
-	void *all = NULL;
-	int count;
-	bool done;
+	const struct run *r = b->run;
+	struct burn_end end = {.failed = failed, .steps = r->completed};
 
-	for (int i = 0; i < b->count; i++)
-		mine[i] = b->devices[i].found;
-	metrics_end(b->run->metrics);
-	done = run_collect(b->run, mine, b->count, sizeof(*mine), &all, &count,
-			   "the burn test's devices", error);
-	if (done && b->run->rank == 0) {
-		b->run->training->found = burn_report(stdout, all, count);
-		fflush(stdout);
+	/* Those of float16 may overflow. */
+	if (!r->scaled)
+		end.infinite = r->completed - r->optimizer_step;
+	metrics_end(r->metrics);
+	r->training->found = burn_report(stdout, b->all, b->all_count, &end);
+	fflush(stdout);
+}
+
+/* What NVML says now about a GPU of this host; one that it does not find any more is lost. */
+static void look_again(struct burn_device *d)
+{
+	struct gpu_health *health = gpu_health_open(d->uuid);
+	struct gpu_state state = gpu_health_read(health);
+
+	if (!health)
+		snprintf(state.lost, sizeof(state.lost), "it is not found any more");
+	memcpy(d->lost, state.lost, sizeof(d->lost));
+	gpu_health_close(health);
+}
+
+/* The call that failed may be one of another GPU than the one that was lost. */
+static void find_culprit(const struct burn *b, const struct train_error *error)
+{
+	const char *host = b->devices[0].found.host;
+
+	for (int i = 0; i < b->all_count; i++) {
+		struct burn_device *d = &b->all[i];
+		bool known = d->used_bytes >= 0 || d->celsius >= 0;
+
+		d->failed = *d->uuid && strstr(error->text, d->uuid);
+		if (known && !*d->lost && strncmp(d->host, host, sizeof(d->host)) == 0)
+			look_again(d);
 	}
-	free(all);
-	return done;
+}
+
+/* The other ranks end too, so rank 0 reports what it knows. */
+static void report_failed(struct burn *b, const struct train_error *error)
+{
+	if (b->run->rank != 0 || !b->all)
+		return;
+	/* NVML may not answer any more. */
+	stop_failed(error);
+	find_culprit(b, error);
+	report(b, true);
 }
 
 /* Samples that fit into a pass of each device. */
@@ -362,6 +406,7 @@ bool run_burn(struct run *r, struct train_error *error)
 		.begin_ns = timeline_now(),
 		.noted_ns = timeline_now(),
 		.steps = 1,
+		.checks = 2,
 		.samples = samples_of_check(r),
 		.planted = getenv("GPUMAP_TEST_BURN"),
 	};
@@ -371,11 +416,15 @@ bool run_burn(struct run *r, struct train_error *error)
 		return train_nomem(error, "the burn test");
 	for (int i = 0; i < b.count; i++)
 		begin_device(&b, i);
-	r->last_ns = timeline_now();
 	stop_later();
-	done = burn_rounds(&b, error) && report(&b, error);
+	done = burn_rounds(&b, error);
+	if (!done)
+		report_failed(&b, error);
+	else if (r->rank == 0)
+		report(&b, false);
 	for (int i = 0; i < b.count; i++)
 		gpu_health_close(b.devices[i].health);
 	free(b.devices);
+	free(b.all);
 	return done;
 }

@@ -44,6 +44,21 @@ bool run_collect(struct run *r, const void *mine, int count, size_t size, void *
 	return done;
 }
 
+const struct place_device *run_place_device(const struct run *r, int i)
+{
+	const struct place *place = &r->training->place;
+
+	return &place->devices[r->settings->mode == MODE_DP ? i : place->ranks > 1 ? r->rank : 0];
+}
+
+/* For a MIG instance the driver names the GPU. */
+const char *run_device_uuid(const struct run *r, int i)
+{
+	const char *mapped = run_place_device(r, i)->uuid, *real = r->parallel->device[i]->uuid;
+
+	return real && strncmp(mapped, "MIG-", 4) != 0 ? real : mapped;
+}
+
 static void name_layers(struct summary_device *d, const struct model_spec *spec, int first,
 			int last)
 {
@@ -59,9 +74,7 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 	const struct place *place = &r->training->place;
 	const struct parallel *p = r->parallel;
 	const struct device *real = p->device[i];
-	const struct place_device *device = &place->devices[r->settings->mode == MODE_DP ? i
-							    : place->ranks > 1           ? r->rank
-											 : 0];
+	const struct place_device *device = run_place_device(r, i);
 
 	*d = (struct summary_device){
 		.rank = r->rank,
@@ -74,9 +87,7 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 	};
 	if (place->world > place->local_world)
 		gethostname(d->host, sizeof(d->host) - 1);
-	/* The driver's own answer, except that for a MIG instance it names the GPU. */
-	snprintf(d->uuid, sizeof(d->uuid), "%s",
-		 real->uuid && strncmp(device->uuid, "MIG-", 4) != 0 ? real->uuid : device->uuid);
+	snprintf(d->uuid, sizeof(d->uuid), "%s", run_device_uuid(r, i));
 	snprintf(d->pci, sizeof(d->pci), "%s", real->pci ? real->pci : "");
 	snprintf(d->name, sizeof(d->name), "%s", device->name);
 	switch (r->settings->mode) {

@@ -60,6 +60,7 @@ static bool open_metrics(struct run *r, struct train_error *error)
 		.epoch_steps = s->burn_ms ? 0 : r->sampler.steps,
 		.steps = s->burn_ms ? 0 : r->steps,
 		.done = r->step,
+		.seconds = (double)s->burn_ms * 1e-3,
 		.ranks = r->training->place.world,
 	};
 	static const char *const modes[] = {"single", "dp", "ddp", "mp"};

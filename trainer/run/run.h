@@ -77,7 +77,7 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
 /* --- burn.c: --burn */
 
 /* Steps and checks until the time is over or a signal asks for an end; then rank 0 reports the
- * devices. training.found is the number of those with findings. */
+ * devices, even if one of them has failed. training.found is the number of findings. */
 bool run_burn(struct run *run, struct train_error *error);
 
 /* --- mapping.c */
@@ -92,6 +92,10 @@ bool run_verify(struct run *run, bool end, struct train_error *error);
  * freed by the caller. All ranks call it. */
 bool run_collect(struct run *run, const void *mine, int count, size_t size, void **all, int *total,
 		 const char *what, struct train_error *error);
+
+/* The i-th device of this rank: the mapping's, and its UUID by the driver, "": not known. */
+const struct place_device *run_place_device(const struct run *run, int i);
+const char *run_device_uuid(const struct run *run, int i);
 
 /* Reports the devices, the assumptions about them, and run_report_beginning. */
 bool run_report_places(struct run *run, struct train_error *error);

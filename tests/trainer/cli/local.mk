@@ -15,6 +15,7 @@ train_alone_tests = \
 train_tests = \
 	tests/trainer/cli/cuda-faults.test \
 	tests/trainer/cli/burn.test \
+	tests/trainer/cli/burn-gpu.test \
 	tests/trainer/cli/cuda.test \
 	tests/trainer/cli/estimate.test \
 	tests/trainer/cli/kernel-resources.test \

@@ -3,10 +3,12 @@
  * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
  * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
- * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. With $FAKE_CUDA_COUNT the
- * number of calls is printed at the end, and how often a stream was waited for and a recorded graph
- * was run. With $FAKE_CUDA_SEPARATE there is no kernel for the last layer with its loss, so that
- * separate operations are used unless nothing is measured.
+ * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. $FAKE_CUDA_LOST=GPU:N
+ * loses that GPU with the N-th launch of a graph: its work fails from then on, and `gpumap pretend`
+ * learns it by $GPUMAP_PRETEND_USE. With $FAKE_CUDA_COUNT the number of calls is printed at the
+ * end, and how often a stream was waited for and a recorded graph was run. With $FAKE_CUDA_SEPARATE
+ * there is no kernel for the last layer with its loss, so that separate operations are used unless
+ * nothing is measured.
  */
 #include "config.h"
 
@@ -42,6 +44,22 @@ static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 }
 #endif
 
+static void lose(int gpu)
+{
+	const char *path = getenv("GPUMAP_PRETEND_USE");
+	FILE *use = path ? fopen(path, "ae") : NULL;
+
+	if (use) {
+		fprintf(use, "%d lost\n", gpu);
+		fclose(use);
+	}
+#ifndef REAL_CUDA
+	fake_cuda_break(gpu, cudaErrorLaunchFailure);
+#endif
+}
+
+static int lost_gpu;
+static unsigned long lost_at; /* 0: never */
 static atomic_ulong waits, launches;
 static cudaError_t (*query)(cudaStream_t stream);
 static cudaError_t (*synchronize)(cudaStream_t stream);
@@ -63,7 +81,8 @@ static cudaError_t counted_synchronize(cudaStream_t stream)
 
 static cudaError_t counted_launch(cudaGraphExec_t graph, cudaStream_t stream)
 {
-	atomic_fetch_add(&launches, 1);
+	if (atomic_fetch_add(&launches, 1) + 1 == lost_at)
+		lose(lost_gpu);
 	return launch(graph, stream);
 }
 
@@ -107,7 +126,7 @@ static void no_alarm_behind(int status, void *argument)
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
 {
 	const char *missing = getenv("FAKE_CUDA_MISSING"), *fail = getenv("FAKE_CUDA_FAIL");
-	const char *hang = getenv("FAKE_CUDA_HANG");
+	const char *hang = getenv("FAKE_CUDA_HANG"), *lost = getenv("FAKE_CUDA_LOST");
 
 	if (missing && strstr(missing, cuda_library_name(library)))
 		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
@@ -123,6 +142,8 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		return true;
 	if (hang)
 		inject_hang(hang);
+	if (lost)
+		sscanf(lost, "%d:%lu", &lost_gpu, &lost_at);
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, !getenv("FAKE_CUDA_ONCE"));
 	if (getenv("FAKE_CUDA_COUNT"))
 		atexit(print_count);

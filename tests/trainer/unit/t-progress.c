@@ -39,6 +39,29 @@ static const struct {
 	 "epoch 2/10  120/390  loss 1.2345  61.2 %  812 img/s  0:12 left  slowest rank 2 (+12 %)"},
 };
 
+START_TEST(a_burn_test_shows_its_time)
+{
+	struct progress_state burn = usual;
+	char line[PROGRESS_WIDEST + 1];
+
+	burn.elapsed = 12;
+	burn.seconds = 60;
+	burn.place = 7;
+	burn.places = burn.epochs = 0;
+	burn.slowest = NULL;
+	progress_line(line, 80, true, &burn);
+	ck_assert_str_eq(line, "burn 0:12 of 1:00  [=>      ]  step 7  loss 1.2345  61.2 %  812 "
+			       "img/s  0:12 left");
+	burn.elapsed = 61;
+	progress_line(line, 80, true, &burn);
+	ck_assert_str_eq(line, "burn 1:01 of 1:00  [========]  step 7  loss 1.2345  61.2 %  812 "
+			       "img/s  0:12 left");
+	progress_line(line, 80, false, &burn);
+	ck_assert_str_eq(line,
+			 "burn 1:01 of 1:00  step 7  loss 1.2345  61.2 %  812 img/s  0:12 left");
+}
+END_TEST
+
 START_TEST(a_line_of_a_width)
 {
 	char line[PROGRESS_WIDEST + 1];
@@ -64,6 +87,7 @@ static const struct progress_state states[] = {
 	{.loss = NAN, .accuracy = NAN, .rate = NAN, .left = NAN},
 	{.place = -1, .loss = INFINITY, .accuracy = INFINITY, .rate = INFINITY, .left = -1},
 	{.place = 700, .places = 390, .loss = 0, .rate = 0.01},
+	{.elapsed = 1e300, .seconds = 1e-3, .place = 700, .loss = 0, .rate = 0.01},
 };
 
 START_TEST(a_line_always_fits)
@@ -322,6 +346,7 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
+	tcase_add_test(tests, a_burn_test_shows_its_time);
 	tcase_add_loop_test(tests, a_line_of_a_width, 0, sizeof(widths) / sizeof(*widths));
 	tcase_add_loop_test(tests, a_line_always_fits, 0, sizeof(states) / sizeof(*states));
 	tcase_add_loop_test(tests, a_loss_for_people, 0, (int)(sizeof(losses) / sizeof(*losses)));
