@@ -218,7 +218,7 @@ static void print_findings(FILE *out, const struct burn_device *devices, int cou
 		*d->uuid ? ", " : "", d->uuid);
 	print_bits(out, d, findings);
 	if (findings & BURN_FAILED)
-		fputs("; FAILED: an error of it ended the test", out);
+		fputs("; FAILED, which ended the test", out);
 	if (findings & BURN_LOST)
 		fprintf(out, "; NVML: %.64s", d->lost);
 	if (findings & BURN_MEMORY_ERRORS)

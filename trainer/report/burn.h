@@ -26,7 +26,7 @@ struct burn_device {
 	int64_t used_bytes;           /* the most */
 	int64_t corrected, uncorrected; /* memory errors since the test began */
 	char lost[64];                  /* why NVML does not answer any more */
-	bool failed;                    /* an error of it ended the test */
+	bool failed;                    /* it, or its rank, ended the test */
 };
 
 /* The whole test. */

@@ -362,16 +362,20 @@ static void look_again(struct burn_device *d)
 	gpu_health_close(health);
 }
 
-/* The call that failed may be one of another GPU than the one that was lost. */
+/* The error names a GPU, or a rank that does not come any more. The call that failed may be one of
+ * another GPU than the one that was lost. */
 static void find_culprit(const struct burn *b, const struct train_error *error)
 {
 	const char *host = b->devices[0].found.host;
+	int rank = -1;
 
+	if (b->run->comm->world > 1)
+		sscanf(error->text, "rank %d", &rank);
 	for (int i = 0; i < b->all_count; i++) {
 		struct burn_device *d = &b->all[i];
 		bool known = d->used_bytes >= 0 || d->celsius >= 0;
 
-		d->failed = *d->uuid && strstr(error->text, d->uuid);
+		d->failed = d->rank == rank || (*d->uuid && strstr(error->text, d->uuid));
 		if (known && !*d->lost && strncmp(d->host, host, sizeof(d->host)) == 0)
 			look_again(d);
 	}

@@ -158,8 +158,8 @@ START_TEST(findings_name_the_gpu)
 		"4    100.0  10      0      61 C     1410 MHz   3.0 MiB  0                   power "
 		"limit\n",
 		"2, and 1 corrected ",
-		"\nGPU 5, GPU-b; WRONG: 2 of 9 checks gave other bits than its first; FAILED: an "
-		"error of it ended the test; NVML: the GPU is lost; 2 uncorrected memory errors; 1 "
+		"\nGPU 5, GPU-b; WRONG: 2 of 9 checks gave other bits than its first; FAILED, "
+		"which ended the test; NVML: the GPU is lost; 2 uncorrected memory errors; 1 "
 		"corrected memory error; slowed down in 3 of 4 samples: heat (hardware), hardware "
 		"slowdown; SLOW: 50.0 % behind the median of its equals\n",
 	};
