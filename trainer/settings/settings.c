@@ -168,14 +168,14 @@ static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%.200s has no meaning with --burn; leave it out",
 					  raw->rows[without[i]].origin);
-	if (!choose_burned(raw, s, error))
-		return false;
-	choose_burn(raw, s);
 	if (s->mode == MODE_MP)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "%.200s: --burn compares whole models on each device; write "
 				  "--mode ddp, dp or single",
 				  raw_origin(raw, ROW_mode));
+	if (!choose_burned(raw, s, error))
+		return false;
+	choose_burn(raw, s);
 	s->checkpoint = s->plot = NULL;
 	s->deterministic = true;
 	s->augment = s->verify_mapping = false;
