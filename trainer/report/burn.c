@@ -268,9 +268,9 @@ static void print_verdict(FILE *out, const struct burn_device *devices, int coun
 
 int burn_report(FILE *out, const struct burn_device *devices, int count, const struct burn_end *end)
 {
-	static const char *const heads[] = {"host",       "GPU",       "img/s",     "checks",
-					    "wrong",      "hottest",   "min clock", "memory",
-					    "ECC errors", "slowed by", NULL};
+	static const char *const heads[] = {"host",  "GPU",       "img/s",     "checks",
+					    "wrong", "hottest",   "min clock", "memory",
+					    "ECC",   "slowed by", NULL};
 	bool hosts = burn_several_hosts(devices, count);
 	struct table table;
 	int bad = 0;

@@ -152,7 +152,7 @@ START_TEST(findings_name_the_gpu)
 		       .lost = "the GPU is lost", .failed = true),
 	};
 	static const char *const parts[] = {
-		"GPU  img/s  checks  wrong  hottest  min clock  memory   ECC errors          "
+		"GPU  img/s  checks  wrong  hottest  min clock  memory   ECC                 "
 		"slowed "
 		"by\n",
 		"4    100.0  10      0      61 C     1410 MHz   3.0 MiB  0                   power "
