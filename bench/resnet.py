@@ -5,6 +5,8 @@
 ResNet-50 at 224 x 224, batch 8, and ResNet-18 at 32 x 32, batch 128, with SGD and momentum on the CPU:
 gpumap-train and PyTorch by turns, each in a process of its own. A step is the least of those after the
 first one, of all rounds; PyTorch as it is, and with channels_last. Memory is the greatest of the process.
+The first step is the least time from the start of the process to its end, of gpumap-train in a run of one
+step, to the end of the process.
 In a build folder start it by `libtool --mode=execute`: gpumap-train is a script there.
 """
 import argparse
@@ -30,7 +32,7 @@ def options():
 
 
 def pytorch(name, size, batch, threads, channels_last):
-    """Run by PYTHON: prints the seconds of each step as JSON, after PyTorch's version."""
+    """Run by PYTHON: prints its version, the seconds of each step, and when the first one had ended, as JSON."""
     import torch
     sys.path.insert(0, os.path.join(HERE, "../tests/trainer/cli"))
     import resnet
@@ -40,59 +42,64 @@ def pytorch(name, size, batch, threads, channels_last):
     optimizer = torch.optim.SGD(model.parameters(), 0.01, 0.9)
     images = torch.randn(batch, 3, size, size).to(memory_format=layout)
     labels = torch.randint(0, 10, (batch,))
-    times = []
+    times, first = [], 0.0
     for _ in range(STEPS):
         begin = time.monotonic()
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(images), labels).backward()
         optimizer.step()
+        first = first or time.monotonic()
         times.append(time.monotonic() - begin)
-    print(json.dumps([torch.__version__, times]))
+    print(json.dumps([torch.__version__, times, first]))
 
 
 def measured(command):
-    """What a command prints, and its greatest memory in MiB."""
+    """What a command prints, its greatest memory in MiB, and when it was started."""
+    begin = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     text = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
         sys.exit(f"{command[0]}: status {status}")
-    return text, usage.ru_maxrss // 1024
+    return text, usage.ru_maxrss // 1024, begin
 
 
 def ours(trainer, name, size, batch, threads):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "steps")
-        _, memory = measured([trainer, "--model", name, "--image-size", str(size), "--samples", str(STEPS * batch),
-                              "--test-samples", "1", "--global-batch", str(batch), "--steps", str(STEPS),
-                              "--threads", threads, "--optimizer", "sgd", "--momentum", "0.9",
-                              "--evaluate-every", "0", "--progress", "none", "--metrics", file])
+        command = [trainer, "--model", name, "--image-size", str(size), "--samples", str(STEPS * batch),
+                   "--test-samples", "1", "--global-batch", str(batch), "--threads", threads, "--optimizer", "sgd",
+                   "--momentum", "0.9", "--evaluate-every", "0", "--progress", "none"]
+        begin = measured(command + ["--steps", "1"])[2]
+        first = time.monotonic() - begin
+        memory = measured(command + ["--steps", str(STEPS), "--metrics", file])[1]
         with open(file) as lines:
-            return [json.loads(line)["seconds"] for line in lines], memory
+            return [json.loads(line)["seconds"] for line in lines], first, memory
 
 
 def theirs(python, name, size, batch, threads, layout):
-    text, memory = measured([python, os.path.abspath(__file__), "pytorch", name, str(size), str(batch), threads,
-                             layout])
-    version, times = json.loads(text)
-    return version, times, memory
+    text, memory, begin = measured([python, os.path.abspath(__file__), "pytorch", name, str(size), str(batch), threads,
+                                    layout])
+    version, times, first = json.loads(text)
+    return version, times, first - begin, memory
 
 
 def compare(o, name, size, batch):
-    least, memory, version = {}, {}, ""
+    least, begun, memory, version = {}, {}, {}, ""
     for _ in range(o.rounds):
-        times, used = ours(o.trainer, name, size, batch, o.threads)
-        rows = [("gpumap-train", times, used)]
+        rows = [("gpumap-train", *ours(o.trainer, name, size, batch, o.threads))]
         for layout in ("as it is", "channels_last"):
-            version, times, used = theirs(o.python, name, size, batch, o.threads, layout)
-            rows.append((layout, times, used))
-        for who, times, used in rows:
+            version, *row = theirs(o.python, name, size, batch, o.threads, layout)
+            rows.append((layout, *row))
+        for who, times, first, used in rows:
             least[who] = min(least.get(who, 1e9), min(times[1:]))
+            begun[who] = min(begun.get(who, 1e9), first)
             memory[who] = max(memory.get(who, 0), used)
     best = min(least["as it is"], least["channels_last"])
     print(f"{name}, batch {batch}, {o.threads} threads: gpumap-train {least['gpumap-train']:.3f} s, PyTorch {version} "
           f"{least['as it is']:.3f} s, channels_last {least['channels_last']:.3f} s: "
-          f"{best / least['gpumap-train']:.2f} times its best; MiB " + ", ".join(str(m) for m in memory.values()),
+          f"{best / least['gpumap-train']:.2f} times its best; first step after s "
+          + ", ".join(f"{s:.2f}" for s in begun.values()) + "; MiB " + ", ".join(str(m) for m in memory.values()),
           flush=True)
 
 
