@@ -2,16 +2,17 @@
 # shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
 # Stage all: steps of all stages, those first that are worth most if the time of a GPU is short. Together they take at
 # most 20 minutes. Left out is what is worth less than its time: types other than bf16 beside PyTorch and alone, two of
-# three sizes of exposed communication, initcheck, what needs no GPU, and what needs several.
+# three sizes of exposed communication, racecheck and initcheck, what needs no GPU, and what needs several.
 
 # A line "STAGE STEP,STEP..." for each part
 all_parts() {
 	echo 'train speed-bf16-32,speed-bf16-512,speed-bf16-4096,losses-fp32,losses-bf16,bits-fp32,bits-bf16'
 	echo 'kernels compare'
 	echo 'peer speed-bf16-32,speed-bf16-512,speed-bf16-4096'
-	echo 'train test-t-cuda-gpu,mode-dp,mode-ddp,mode-mp,resume,errors,start,one-rank,exposed-512,sums-nccl,accuracy,ncu'
-	echo 'peer start,memory'
-	echo 'kernels memcheck,racecheck'
+	echo 'train test-t-cuda-gpu,resnet-single,resnet-sync,resnet50-64,burn,mode-dp,mode-ddp,mode-mp,resume,errors'
+	echo 'train start,exposed-512,sums-nccl,accuracy,ncu'
+	echo 'peer start'
+	echo 'kernels memcheck'
 	echo 'driver lists'
 }
 

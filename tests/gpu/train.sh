@@ -19,6 +19,12 @@ stage_steps() {
 	for mode in dp ddp mp; do
 		echo "mode-$mode 10 $mode on one card, the losses of single"
 	done
+	for mode in single ddp sync; do
+		echo "resnet-$mode 12 ResNet-18, $mode: the losses of the CPU"
+	done
+	echo 'resnet-bits 10 ResNet-18 in bf16, twice the same bits'
+	echo 'resnet50-64 60 ResNet-50 at 224 x 224 in bf16, images per second'
+	echo 'burn 80 a burn finds nothing, and then a wrong bit'
 	echo 'resume 10 a checkpoint, and the losses after it'
 	echo "errors 50 $failing_calls calls that fail, and the checkpoint after them"
 	echo 'one-rank 50 ddp of one rank takes what single takes'
@@ -56,13 +62,16 @@ stage_step() {
 	case $1 in
 	test-*) step_test "${1#test-}" ;;
 	losses-*) step_losses "$type" 100 ;;
-	bits-*) step_bits "$type" ;;
+	bits-*) step_bits "$type" convnet 100 ;;
 	mode-*) step_mode "$type" ;;
+	resnet-bits) step_bits bf16 resnet18 30 ;;
+	resnet-*) step_resnet "$type" ;;
+	resnet50-*) step_resnet50 "$type" ;;
 	one-rank) step_one_rank ;;
 	exposed-*) step_exposed "$type" ;;
 	sums-*) "step_sums_$type" ;;
 	speed-*) step_speed "${type%-*}" "${type##*-}" ;;
-	errors | resume | start | accuracy | verify | ncu) "step_$1" ;;
+	errors | resume | start | accuracy | verify | ncu | burn) "step_$1" ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
@@ -171,13 +180,14 @@ agree_early() {
 	agree "$1, 10 steps" 10 3e-5 "$2" "$3"
 }
 
+# step_bits TYPE MODEL STEPS
 step_bits() {
 	for run in 1 2; do
 		# shellcheck disable=SC2046 # words
-		on_gpu "$run.json" --model convnet --data "$data" --global-batch 128 --steps 100 --augment \
+		on_gpu "$run.json" --model "$2" --data "$data" --global-batch 128 --steps "$3" --augment \
 			$(precision_of "$1") $(deterministic)
 	done
-	agree "bits $1" 100 0 1.json 2.json
+	agree "bits $1" "$3" 0 1.json 2.json
 }
 
 # The option, if gpumap-train has it.
@@ -198,6 +208,54 @@ step_mode() {
 			--data "$data"
 	}
 	agree_early "$1" single.json "$1.json" && agree "$1" 50 1e-3 single.json "$1.json"
+}
+
+# step_resnet MODE. Losses of a ResNet diverge soon, so the rate is small. Two orders of sums on a CPU differ by 2e-7 to
+# 3e-6 in 5 steps (3 seeds, in each mode); a rate that is 1 % too high by 1.2e-5 to 2e-5.
+step_resnet() {
+	learn="--model resnet18 --global-batch 64 --optimizer sgd --lr 0.0001 --steps 5 --exact"
+	one='' several=''
+	case $1 in
+	ddp) one='--inventory 4' several='--device-ids 0,0,0,0 --allow-share --mode ddp' ;;
+	sync) several='--device-ids 0,0,0,0 --allow-share --mode ddp --sync-batch-norm' ;;
+	esac
+	# shellcheck disable=SC2046,SC2086 # words
+	{
+		train cpu.json $(cpu) ${one:+--mode ddp $one} $learn --data "$data"
+		on_gpu gpu.json $several $learn --data "$data" $(deterministic)
+	}
+	agree "ResNet-18, $1" 5 1e-5 cpu.json gpu.json
+}
+
+# step_resnet50 BATCH
+step_resnet50() {
+	for run in 1 2 3; do
+		on_gpu "$run.json" --model resnet50 --image-size 224 --samples 1024 --test-samples 1 \
+			--global-batch "$1" --optimizer sgd --momentum 0.9 --precision bf16 --steps 110
+		speed_of "$run.json" bf16 "$1" >>speeds.txt || fail_step "$(cat speeds.txt)"
+		so_far "$run of 3" "$(cut -d ' ' -f 1 speeds.txt | median) us a step"
+	done
+	middle=$(cut -d ' ' -f 1 speeds.txt | median)
+	awk -v middle="$middle" -v batch="$1" '$1 == middle {
+		printf "speed\tResNet-50\tbatch %s\t%s us a step\t%s images/s\n", batch, $1, $2; exit
+	}' speeds.txt
+	sed -n '/peak/,$p' 1.json.out | sed 's/^/memory	/'
+}
+
+# What a burn prints, with what it measured, is in the record. The wrong bit is one of the first GPU's.
+step_burn() {
+	burn '' 0
+	burn flip:0 1
+	grep -q "$gpu_uuid" out.txt || fail_step "a wrong bit was planted, and this GPU is not named"
+}
+
+# burn FAULT STATUS: which status it ends with
+burn() {
+	tell_run --burn 20s --backend cuda
+	GPUMAP_TEST_BURN=$1 ours --burn 20s --backend cuda --progress none >out.txt 2>err.txt
+	burn_status=$?
+	sed "s/^/burn${1:+, $1}	/" out.txt err.txt
+	[ "$burn_status" -eq "$2" ] || fail_step "status $burn_status, not $2: $(tail -n 1 err.txt)"
 }
 
 step_resume() {
