@@ -2,7 +2,8 @@
 """gpu-peer.py compare --trainer GPUMAP-TRAIN --batch N [options]    alternating with gpumap-train
 gpu-peer.py one FORM --batch N [options]                          a training of --steps N alone
 
-convnet's training step with Adam in PyTorch, beside gpumap-train's. FORM is
+The training step of convnet, or of ResNet-50 at 224 x 224, with Adam in PyTorch, beside gpumap-train's.
+FORM is
 
 eager      as most write it: autocast, Adam as it is
 best       channels_last, fused Adam, cuDNN's algorithms by measurement
@@ -31,6 +32,8 @@ from torch import nn
 from peer import convnet
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../tests/trainer/cli"))
+SIDES = {"convnet": 32, "resnet18": 32, "resnet50": 224}  # of an image
 FORMS = ("eager", "best", "compiled", "graph")
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "tf32": torch.float32, "fp32": torch.float32}
 BLOCK = 0.3  # seconds that a block takes about
@@ -44,6 +47,7 @@ def options():
     parser.add_argument("--trainer")
     parser.add_argument("--library-path", default="", help="LD_LIBRARY_PATH of gpumap-train alone")
     parser.add_argument("--speed", default=HERE + "/../tests/gpu/speed.awk", help="what reads its metrics")
+    parser.add_argument("--model", choices=sorted(SIDES), default="convnet")
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--precision", choices=TYPES, default="bf16")
     parser.add_argument("--forms", default=",".join(FORMS))
@@ -63,11 +67,24 @@ def settle(o):
     torch.backends.cudnn.allow_tf32 = tf32
 
 
+def model_of(o):
+    if o.model == "convnet":
+        return convnet()
+    import resnet
+    return resnet.resnet(o.model, SIDES[o.model])
+
+
+def of_size(o, count):
+    """As many images as are as large as so many of 32 x 32."""
+    return count * 32 * 32 // SIDES[o.model] ** 2
+
+
 def images_of(o, layout):
     """Two batches at least, and no more than the card holds easily."""
-    count = max(2, min(64, 32768 // o.batch)) * o.batch
+    count = max(2, min(64, of_size(o, 32768) // o.batch)) * o.batch
     half = o.precision in ("bf16", "fp16")
-    made = torch.randn(count, 3, 32, 32, device=o.device, dtype=TYPES[o.precision] if half else None)
+    shape = (count, 3, SIDES[o.model], SIDES[o.model])
+    made = torch.randn(shape, device=o.device, dtype=TYPES[o.precision] if half else None)
     return made.contiguous(memory_format=layout), torch.randint(0, 10, (count,), device=o.device)
 
 
@@ -97,7 +114,7 @@ class Form:
         self.choose()
         layout = torch.channels_last if self.best else torch.contiguous_format
         self.images, self.labels = images_of(o, layout)
-        self.model = convnet().to(device=o.device, memory_format=layout)
+        self.model = model_of(o).to(device=o.device, memory_format=layout)
         self.optimizer = torch.optim.Adam(self.model.parameters(), 1e-3, **self.adam())
         self.scaler = scaler_of(o) if o.precision == "fp16" else None
         self.loss = loss_of(o, self.model, name != "graph")
@@ -197,15 +214,17 @@ class Trainer:
 
     def warm(self):
         self.warmup = 50 if self.o.device == "cuda" else 2
-        self.steps = self.o.steps or self.warmup + max(360, min(8000, 260000 // self.o.batch))
+        least = 360 if self.o.model == "convnet" else 90
+        self.steps = self.o.steps or self.warmup + max(least, min(8000, of_size(self.o, 260000) // self.o.batch))
 
     def command(self, steps):
         o = self.o
         exact = ["--exact"] if o.precision == "fp32" else []
         backend = ["--backend", "cuda"] if o.device == "cuda" else ["--backend", "onednn"]
         precision = "fp32" if o.precision in ("fp32", "tf32") else o.precision
-        return [o.trainer, "--model", "convnet", "--global-batch", str(o.batch), "--steps", str(steps),
-                "--samples", str(max(2, 49152 // o.batch) * o.batch), "--test-samples", "1",
+        size = ["--image-size", str(SIDES[o.model])] if o.model != "convnet" else []
+        return [o.trainer, "--model", o.model, *size, "--global-batch", str(o.batch), "--steps", str(steps),
+                "--samples", str(max(2, of_size(o, 49152) // o.batch) * o.batch), "--test-samples", "1",
                 "--evaluate-every", "0", "--progress", "none", "--metrics", self.metrics,
                 "--precision", precision] + exact + backend
 
@@ -267,7 +286,7 @@ def goal(o, name):
     """How many times as fast as that form gpumap-train has to be, for bf16 on an H200."""
     goals = {"best": {32: 6, 512: 2, 4096: 1.3}, "compiled": {32: 1.3, 512: 1.1, 4096: 1.0}}
     goals["graph"] = goals["compiled"]
-    if o.precision != "bf16" or o.device != "cuda" or "H200" not in torch.cuda.get_device_name():
+    if (o.model, o.precision, o.device) != ("convnet", "bf16", "cuda") or "H200" not in torch.cuda.get_device_name():
         return None
     return goals.get(name, {}).get(o.batch)
 
@@ -300,7 +319,7 @@ def compare(o):
     mine = statistics.median(ours.times)
     for side in sides:
         step = statistics.median(side.times)
-        line = (f"speed\t{side.name}\tbatch {o.batch}\t{o.precision}\t{1e6 * step:.1f} us a step\t"
+        line = (f"speed\t{side.name}\t{o.model}, batch {o.batch}\t{o.precision}\t{1e6 * step:.1f} us a step\t"
                 f"{o.batch / step:.0f} images/s\tof {len(side.times)} from {1e6 * min(side.times):.1f} to "
                 f"{1e6 * max(side.times):.1f}")
         if side is not ours:

@@ -9,6 +9,7 @@ stage_steps() {
 			echo "speed-$type-$batch 120 $type, batch $batch: speed beside PyTorch's"
 		done
 	done
+	echo "resnet50-bf16-64 150 ResNet-50 at 224 x 224, bf16, batch 64: speed beside PyTorch's"
 	echo 'start 60 from the start to the end of the first step'
 	echo 'memory 60 memory of the device at most'
 	echo 'memory-compiled 180 the same of the compiled form'
@@ -41,7 +42,11 @@ stage_step() {
 	case $1 in
 	speed-*)
 		type=${1#speed-}
-		step_speed "${type%-*}" "${type##*-}"
+		step_speed convnet "${type%-*}" "${type##*-}"
+		;;
+	resnet50-*)
+		type=${1#resnet50-}
+		step_speed resnet50 "${type%-*}" "${type##*-}"
 		;;
 	start) step_start ;;
 	memory) step_memory eager best ;;
@@ -61,9 +66,9 @@ step_speed() {
 	done
 }
 
-# compare_forms FORMS ROUNDS READY_SECONDS TYPE BATCH. What does not react in READY_SECONDS is ended.
+# compare_forms FORMS ROUNDS READY_SECONDS MODEL TYPE BATCH. What does not react in READY_SECONDS is ended.
 compare_forms() {
-	compare="compare --batch $5 --precision $4 --forms $1 --rounds $2 --seconds 20 --ready-seconds $3"
+	compare="compare --model $4 --batch $6 --precision $5 --forms $1 --rounds $2 --seconds 20 --ready-seconds $3"
 	printf 'ran\tgpu-peer.py %s\n' "$compare"
 	# shellcheck disable=SC2086 # words
 	timeout -k 5 $((2 * $3 + 60)) "$python" "$top/bench/gpu-peer.py" $compare --trainer "$programs/gpumap-train" \
