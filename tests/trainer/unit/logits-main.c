@@ -98,10 +98,10 @@ static bool compute(struct model *m, const struct model_spec *spec, const char *
 	return done;
 }
 
-static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
-		struct train_error *error)
+static bool use(struct model *m, const struct model_spec *spec, const struct model_options *options,
+		char **argv, struct train_error *error)
 {
-	return load(m, spec, argv[3], error) && compute(m, spec, argv[4], batch, error);
+	return load(m, spec, argv[3], error) && compute(m, spec, argv[4], options->batch, error);
 }
 
 int main(int argc, char **argv)

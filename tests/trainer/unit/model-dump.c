@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model-dump MODEL BACKEND BATCH SIZE STEPS: a step with numbers from a formula, for torch-model.py
- * to compare, and STEPS more, of SGD. SIZE: of images, 0 the usual. Writes floats: logits, the mean
- * loss, every parameter's gradient; of a model that normalizes batches every buffer, and the logits
- * of an evaluation; then the loss of each of the STEPS.
+ * model-dump MODEL BACKEND BATCH SIZE STEPS PRECISION EXACT: a step with numbers from a formula,
+ * for torch-model.py to compare, and STEPS more, of SGD. SIZE: of images, 0 the usual. PRECISION:
+ * fp32 or bf16; EXACT: yes or no. Writes floats: logits, the mean loss, every parameter's gradient;
+ * of a model that normalizes batches every buffer, and the logits of an evaluation; then the loss
+ * of each of the STEPS.
  *
  * Number i of parameter p is f(i, p + 1) * 2 / sqrt(inputs of an output), of a batch normalization
  * 1 + f(i, p + 1) and f(i, p + 1), of the samples f(i, 100) * 2, with f of stage_number(); label i
@@ -21,6 +22,7 @@
 struct dump {
 	struct model *m;
 	const struct model_spec *spec;
+	enum value_type type; /* of activations; samples are floats */
 	struct pass_control control;
 	int32_t *labels;
 	float *host; /* room for all parameters */
@@ -68,6 +70,17 @@ static void set_samples(const struct dump *d)
 		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
 }
 
+static void write_logits(const struct dump *d)
+{
+	size_t count = model_output_bytes(d->m) / value_bytes(d->type);
+
+	for (size_t i = 0; i < count; i++) {
+		float logit = (float)value_get(d->type, model_output(d->m, 0), (int64_t)i);
+
+		fwrite(&logit, sizeof(logit), 1, stdout);
+	}
+}
+
 /* Forward and backward. */
 static bool pass(struct dump *d, float *mean, struct train_error *error)
 {
@@ -89,7 +102,7 @@ static bool write_pass(struct dump *d, struct train_error *error)
 
 	if (!pass(d, &loss, error))
 		return false;
-	fwrite(model_output(d->m, 0), 1, model_output_bytes(d->m), stdout);
+	write_logits(d);
 	fwrite(&loss, sizeof(loss), 1, stdout);
 	if (!model_backward(d->m, 0, &d->control, NULL, error))
 		return false;
@@ -115,7 +128,7 @@ static bool write_evaluation(struct dump *d, struct train_error *error)
 	if (shapes->buffers_count > 0 && !model_forward(d->m, 0, &how, error))
 		return false;
 	if (shapes->buffers_count > 0)
-		fwrite(model_output(d->m, 0), 1, model_output_bytes(d->m), stdout);
+		write_logits(d);
 	return true;
 }
 
@@ -135,12 +148,14 @@ static bool write_step(struct dump *d, struct train_error *error)
 	return true;
 }
 
-static bool use(struct model *m, const struct model_spec *spec, int64_t batch, char **argv,
-		struct train_error *error)
+static bool use(struct model *m, const struct model_spec *spec, const struct model_options *options,
+		char **argv, struct train_error *error)
 {
+	int64_t batch = options->batch;
 	struct dump d = {
 		.m = m,
 		.spec = spec,
+		.type = options->type,
 		.control = {0, (int32_t)batch, 1.0f / (float)batch},
 		.labels = malloc((size_t)batch * sizeof(*d.labels)),
 		.host = malloc((size_t)model_shapes_of(m)->elements * sizeof(*d.host)),
@@ -162,11 +177,12 @@ static bool use(struct model *m, const struct model_spec *spec, int64_t batch, c
 int main(int argc, char **argv)
 {
 	static const struct one_model program = {
-		.usage = "model-dump MODEL BACKEND BATCH SIZE STEPS",
-		.arguments = 5,
+		.usage = "model-dump MODEL BACKEND BATCH SIZE STEPS PRECISION EXACT",
+		.arguments = 7,
 		.batch = 3,
 		.size = 4,
-		.exact = true,
+		.precision = 6,
+		.exact = 7,
 		.use = use,
 	};
 

@@ -3,6 +3,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Whether there is such an argument, and it is `word`. */
+static bool is(char **argv, int argument, const char *word)
+{
+	return argument && strcmp(argv[argument], word) == 0;
+}
 
 static bool run(const struct one_model *program, char **argv, struct train_error *error)
 {
@@ -10,9 +17,12 @@ static bool run(const struct one_model *program, char **argv, struct train_error
 	struct model_spec spec;
 	const struct backend *backend =
 		model_for_images(&spec, argv[1], size, error) ? backend_find(argv[2], error) : NULL;
-	const struct device_options where = {.threads = 1, .exact = program->exact};
-	struct model_options options = {.slots = 1,
-					.batch = strtol(argv[program->batch], NULL, 10)};
+	const struct device_options where = {.threads = 1,
+					     .exact = is(argv, program->exact, "yes")};
+	struct model_options options = {
+		.slots = 1,
+		.batch = strtol(argv[program->batch], NULL, 10),
+		.type = is(argv, program->precision, "bf16") ? VALUE_BFLOAT16 : VALUE_FLOAT32};
 	struct device *device;
 	struct model *m;
 	bool done = false;
@@ -20,8 +30,13 @@ static bool run(const struct one_model *program, char **argv, struct train_error
 	if (!backend || !backend->open(&device, &where, error))
 		return false;
 	options.last = spec.count - 1;
+	if (!backend->has_type(device, options.type)) {
+		backend->close(device);
+		return train_fail(error, TRAIN_NO_BACKEND, "%s has no %s on this processor",
+				  argv[2], value_name(options.type));
+	}
 	if (model_open(&m, &spec, device, &options, error)) {
-		done = program->use(m, &spec, options.batch, argv, error) && fflush(stdout) == 0;
+		done = program->use(m, &spec, &options, argv, error) && fflush(stdout) == 0;
 		model_close(m);
 	}
 	backend->close(device);
