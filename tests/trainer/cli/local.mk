@@ -61,6 +61,7 @@ EXTRA_DIST += $(train_alone_tests) $(train_tests) \
 	tests/trainer/cli/resnet.py \
 	tests/trainer/cli/compare-state.py \
 	tests/trainer/cli/torch-train.py \
+	tests/trainer/cli/torchvision-resnet.py \
 	tests/trainer/cli/train.sh \
 	tests/trainer/cli/where.py
 
