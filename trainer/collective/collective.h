@@ -97,6 +97,10 @@ struct collective {
 	/* Host memory: rank r's bytes to all[r * bytes]. With 0 bytes a barrier. */
 	bool (*all_gather)(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			   const char *what, struct train_error *error);
+	/* The same for values on the device, in the order of the streams, as all_reduce: no one
+	 * waits. `mine` may be rank's place in `all`. */
+	bool (*all_gather_values)(struct communicator *comm, const void *mine, void *all,
+				  size_t bytes, const char *what, struct train_error *error);
 	/* all_gather in two parts, so that no step waits: gather_begin takes mine, at most
 	 * MAX_GATHER bytes; neither it nor the device's later work waits. gather_end waits for the
 	 * values. One at a time; other calls may come between. NULL if all_gather never waits for

@@ -266,6 +266,7 @@ const struct collective collective_mpi = {
 	.all_reduce = mpi_all_reduce,
 	.broadcast = mpi_broadcast,
 	.all_gather = mpi_all_gather,
+	.all_gather_values = mpi_all_gather,
 	.send = mpi_send,
 	.receive = mpi_receive,
 	.check = mpi_check,

@@ -382,8 +382,9 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 	.leave = nccl_leave, .cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, \
 	.fork = nccl_fork, .join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
 	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, \
-	.gather_begin = nccl_gather_begin, .gather_end = nccl_gather_end, .send = nccl_send, \
-	.receive = nccl_receive, .abort = nccl_abort
+	.all_gather_values = nccl_all_gather_values, .gather_begin = nccl_gather_begin, \
+	.gather_end = nccl_gather_end, .send = nccl_send, .receive = nccl_receive, \
+	.abort = nccl_abort
 
 const struct collective collective_nccl = {
 	NCCL_CALLS,

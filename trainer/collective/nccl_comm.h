@@ -154,6 +154,9 @@ bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, co
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
 		    const char *what, struct train_error *error);
 
+bool nccl_all_gather_values(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			    const char *what, struct train_error *error);
+
 /* --- nccl_gather.c */
 
 /* The memory of gathers. */

@@ -244,3 +244,21 @@ bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int r
 				  "ncclBroadcast", error) &&
 			      nccl_end(c, lane, error));
 }
+
+bool nccl_all_gather_values(struct communicator *comm, const void *mine, void *all, size_t bytes,
+			    const char *what, struct train_error *error)
+{
+	const struct call call = call_of(CALL_GATHER, 0, bytes, what);
+	struct nccl_comm *c = nccl_comm_of(comm);
+	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
+	enum cudaStreamCaptureStatus recorded;
+
+	if (!lane)
+		return false;
+	return bytes == 0 ||
+	       (capturing(c, lane->stream, &recorded, error) &&
+		put(c, lane, recorded,
+		    c->calls->ncclAllGather(mine, all, bytes, ncclChar, lane->comm, lane->stream),
+		    "ncclAllGather", error) &&
+		nccl_end(c, lane, error));
+}

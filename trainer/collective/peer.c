@@ -210,7 +210,7 @@ static bool peer_wait(struct peer *p, struct event *event, uint64_t times,
  */
 
 /* Gathers where each rank's values lie. From here on others read them, after this rank's stream. */
-static bool begin(struct peer *p, void *values, void **all, const char *what,
+static bool begin(struct peer *p, const void *values, void **all, const char *what,
 		  struct train_error *error)
 {
 	int64_t waited = p->host->waited_ns;
@@ -346,6 +346,29 @@ static bool peer_all_gather(struct communicator *comm, const void *mine, void *a
 	return done;
 }
 
+/* Each rank copies the values of all, and then none may change its own until all have them. */
+static bool peer_all_gather_values(struct communicator *comm, const void *mine, void *all,
+				   size_t bytes, const char *what, struct train_error *error)
+{
+	struct peer *p = own(comm);
+	void *from[PEER_MAX_RANKS];
+
+	if (!begin(p, mine, from, what, error))
+		return false;
+	for (int i = 0; i < comm->world; i++) {
+		char *to = (char *)all + (size_t)i * bytes;
+
+		if (from[i] != to && !copy_from(p, i, p->all[i]->ready, to, from[i], bytes, error))
+			return false;
+	}
+	if (!backend_of(p)->event_record(p->done, error))
+		return false;
+	for (int i = 0; i < comm->world; i++)
+		if (i != comm->rank && !peer_wait(p, p->all[i]->done, p->rounds, error))
+			return false;
+	return true;
+}
+
 /* --- messages: a copy on the sender's device, which the receiver's stream takes -------------- */
 
 /* Sent by the host before each copy. */
@@ -442,6 +465,7 @@ const struct collective collective_peer = {
 	.all_reduce = peer_all_reduce,
 	.broadcast = peer_broadcast,
 	.all_gather = peer_all_gather,
+	.all_gather_values = peer_all_gather_values,
 	.send = peer_send,
 	.receive = peer_receive,
 	.abort = peer_abort,

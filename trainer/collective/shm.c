@@ -287,6 +287,7 @@ const struct collective collective_shm = {
 	.all_reduce = shm_all_reduce,
 	.broadcast = shm_broadcast,
 	.all_gather = shm_all_gather,
+	.all_gather_values = shm_all_gather,
 	.send = shm_send,
 	.receive = shm_receive,
 	.check = shm_check,

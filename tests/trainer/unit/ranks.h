@@ -66,7 +66,8 @@ static inline void ranks_bytes_set(unsigned char *bytes, size_t n, int rank, int
 		bytes[i] = ranks_byte(rank, i, turn);
 }
 
-/* Gather from other memory and in place, then broadcast from each rank. */
+/* Gather from other memory and in place, values of the host and of the device, whose memory the
+ * host reads, then broadcast from each rank. */
 static inline bool ranks_copy(struct communicator *comm, size_t bytes, struct train_error *error)
 {
 	unsigned char *mine = malloc(bytes + 1), *all = calloc((size_t)comm->world, bytes + 1);
@@ -76,7 +77,8 @@ static inline bool ranks_copy(struct communicator *comm, size_t bytes, struct tr
 		unsigned char *from = turn & 1 ? all + (size_t)comm->rank * bytes : mine;
 
 		ranks_bytes_set(from, bytes, comm->rank, turn);
-		good = comm->calls->all_gather(comm, from, all, bytes, "marks", error);
+		good = (turn & 2 ? comm->calls->all_gather_values
+				 : comm->calls->all_gather)(comm, from, all, bytes, "marks", error);
 		for (int r = 0; good && r < comm->world; r++)
 			good = ranks_bytes_are(all + (size_t)r * bytes, bytes, r, turn);
 	}

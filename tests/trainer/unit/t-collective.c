@@ -152,29 +152,41 @@ START_TEST(impossible_rendezvous)
 }
 END_TEST
 
+static bool copy_memory(struct device *device, void *to, const struct device *other,
+			const void *from, size_t bytes, struct train_error *error)
+{
+	(void)device, (void)other, (void)error;
+	memcpy(to, from, bytes);
+	return true;
+}
+
 START_TEST(world_of_one)
 {
 	static const char *const names[] = {"self", "shm"};
 	const struct rendezvous_options options = {.world = 1, .ranks = 1};
+	static const struct backend memory = {.copy = copy_memory};
+	struct device device = {.backend = &memory};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct train_error error = {.status = TRAIN_OK};
 		const struct collective *calls = collective_find(names[i], &error);
 		struct communicator *comm = NULL;
 		struct rendezvous *rendezvous;
-		float x = 3, all = 0;
+		float x = 3, all = 0, values = 0;
 
 		ck_assert(calls && calls->waits && calls->meet(&rendezvous, &options, &error));
 		ck_assert(!calls->open(&comm, rendezvous, 1, NULL, &error));
 		calls->leave(rendezvous);
 		error.status = TRAIN_OK;
 		ck_assert(calls->meet(&rendezvous, &options, &error) &&
-			  calls->open(&comm, rendezvous, 0, NULL, &error));
+			  calls->open(&comm, rendezvous, 0, &device, &error));
 		ck_assert(comm->rank == 0 && comm->world == 1 && comm->calls == calls);
 		ck_assert(calls->all_reduce(comm, &x, 1, "x", &error) && x == 3);
 		ck_assert(calls->broadcast(comm, &x, sizeof(x), 0, "x", &error) && x == 3);
 		ck_assert(calls->all_gather(comm, &x, &all, sizeof(x), "x", &error) && all == 3);
 		ck_assert(calls->all_gather(comm, NULL, NULL, 0, "x", &error));
+		ck_assert(calls->all_gather_values(comm, &x, &values, sizeof(x), "x", &error) &&
+			  values == 3);
 		ck_assert(!calls->send(comm, 1, &x, sizeof(x), "x", &error) && error.text[0]);
 		calls->abort(comm, &(struct train_error){.status = TRAIN_FAILED, .text = "enough"});
 		calls->close(comm);

@@ -21,6 +21,8 @@ static bool issue(void *argument, struct train_error *error)
 
 	return nccl->fork(comm, error) &&
 	       nccl->all_reduce(comm, p->values, COUNT, "gradients", error) &&
+	       nccl->all_gather_values(comm, p->values, p->values + COUNT, COUNT * sizeof(float),
+				       "statistics", error) &&
 	       nccl->join(comm, error);
 }
 
@@ -49,7 +51,7 @@ static void work_all(struct member *m)
 	struct places p = {.member = m};
 	int mine = m->rank, all[2];
 
-	m->kept = backend_cuda.allocate(m->device, COUNT * sizeof(float), "a test", &m->error);
+	m->kept = backend_cuda.allocate(m->device, 3 * COUNT * sizeof(float), "a test", &m->error);
 	p.values = m->kept;
 	m->good = p.values &&
 		  backend_cuda.zero(m->device, p.values, COUNT * sizeof(float), &m->error) &&

@@ -125,6 +125,25 @@ static bool gathers(struct member *m, size_t bytes)
 	return good;
 }
 
+/* The same for values on the device. */
+static bool gathers_values(struct member *m, size_t bytes)
+{
+	unsigned char *mine = place(m, 0), *all = place(m, 1);
+	bool good = true;
+
+	for (int in_place = 0; good && in_place < 2; in_place++) {
+		unsigned char *from = in_place ? all + (size_t)m->rank * bytes : mine;
+
+		good = backend_cuda.zero(m->device, all, (size_t)m->world * bytes + 1, &m->error) &&
+		       bytes_write(m, from, bytes) &&
+		       BETWEEN(m, nccl->all_gather_values(m->comm, from, all, bytes, "values",
+							  &m->error));
+		for (int r = 0; good && r < m->world; r++)
+			good = bytes_read(m, all + (size_t)r * bytes, bytes, r);
+	}
+	return good;
+}
+
 static void work_copies(struct member *m)
 {
 	static const size_t sizes[] = {0, 1, 4097, 16384, 16385, 100000};
@@ -133,7 +152,7 @@ static void work_copies(struct member *m)
 	for (size_t i = 0; m->good && i < sizeof(sizes) / sizeof(*sizes); i++) {
 		for (int root = 0; m->good && root < m->world; root++)
 			m->good = broadcasts(m, sizes[i], root);
-		m->good = m->good && gathers(m, sizes[i]);
+		m->good = m->good && gathers(m, sizes[i]) && gathers_values(m, sizes[i]);
 	}
 }
 
@@ -224,22 +243,39 @@ enum { COUNT = 1000 };
 
 struct recorded {
 	struct member *member;
-	float *sum, *more;
-	int asks; /* which call it makes */
+	float *sum, *more, *all; /* all: of ASK_VALUES, COUNT of each rank */
+	int asks;                /* which call it makes */
 };
 
-enum { ASK_SUM, ASK_GATHER, ASK_SEND, ASK_EMPTY };
+enum { ASK_SUM, ASK_GATHER, ASK_SEND, ASK_EMPTY, ASK_VALUES };
 
 /* Calls without values, between ranks that are neighbours too. */
 static bool issue_empty(struct member *m, float *memory, struct train_error *error)
 {
 	return backend_cuda.zero(m->device, memory, COUNT, error) && nccl->fork(m->comm, error) &&
 	       nccl->all_reduce(m->comm, memory, 0, "nothing", error) &&
+	       nccl->all_gather_values(m->comm, memory, memory, 0, "nothing", error) &&
 	       nccl->broadcast(m->comm, memory, 0, 0, "nothing", error) &&
 	       (m->rank == m->world - 1 ||
 		nccl->send(m->comm, m->rank + 1, memory, 0, "nothing", error)) &&
 	       (m->rank == 0 || nccl->receive(m->comm, m->rank - 1, memory, 0, "nothing", error)) &&
 	       nccl->join(m->comm, error);
+}
+
+/* more = more + more, then sum = sum + more of each rank. */
+static bool issue_values(struct recorded *r, struct train_error *error)
+{
+	struct communicator *comm = r->member->comm;
+	struct device *device = r->member->device;
+	bool good = backend_cuda.add(device, r->more, r->more, COUNT, error) &&
+		    nccl->fork(comm, error) &&
+		    nccl->all_gather_values(comm, r->more, r->all, COUNT * sizeof(float), "more",
+					    error) &&
+		    nccl->join(comm, error);
+
+	for (int i = 0; good && i < comm->world; i++)
+		good = backend_cuda.add(device, r->sum, r->all + i * COUNT, COUNT, error);
+	return good;
 }
 
 /* sum = (the sum over all ranks of sum + more) + more; nothing else happens beside that sum. */
@@ -255,6 +291,8 @@ static bool issue(void *argument, struct train_error *error)
 		return nccl->send(comm, 1 - comm->rank, r->sum, COUNT, "activations", error);
 	if (r->asks == ASK_EMPTY)
 		return issue_empty(r->member, r->sum, error);
+	if (r->asks == ASK_VALUES)
+		return issue_values(r, error);
 	return backend_cuda.add(device, r->sum, r->more, COUNT, error) && nccl->fork(comm, error) &&
 	       nccl->all_reduce(comm, r->sum, COUNT / 2, "bucket 0", error) &&
 	       nccl->fork(comm, error) &&
@@ -279,7 +317,8 @@ static bool replays(struct member *m, struct recorded *r, int times)
 static void work_recorded(struct member *m)
 {
 	float host[COUNT], want = 0;
-	struct recorded r = {m, device_memory(m, sizeof(host)), device_memory(m, sizeof(host)), 0};
+	struct recorded r = {m, device_memory(m, sizeof(host)), device_memory(m, sizeof(host)),
+			     NULL, ASK_SUM};
 
 	for (int i = 0; i < COUNT; i++)
 		host[i] = 1;
@@ -308,11 +347,43 @@ START_TEST(recorded_steps)
 }
 END_TEST
 
+static void work_values(struct member *m)
+{
+	float host[COUNT], want = 0;
+	struct recorded r = {m, device_memory(m, sizeof(host)), device_memory(m, sizeof(host)),
+			     device_memory(m, (size_t)m->world * sizeof(host)), ASK_VALUES};
+
+	for (int i = 0; i < COUNT; i++)
+		host[i] = (float)(m->rank + 1);
+	m->good = backend_cuda.zero(m->device, r.sum, sizeof(host), &m->error) &&
+		  backend_cuda.write(m->device, r.more, host, sizeof(host), &m->error) &&
+		  issue(&r, &m->error) && replays(m, &r, 3) &&
+		  backend_cuda.read(m->device, host, r.sum, sizeof(host), &m->error);
+	for (int step = 1; step <= 4; step++)
+		for (int rank = 0; rank < m->world; rank++)
+			want += (float)((rank + 1) << step);
+	for (int i = 0; m->good && i < COUNT; i++)
+		m->good = host[i] == want;
+	backend_cuda.release(m->device, r.sum);
+	backend_cuda.release(m->device, r.more);
+	backend_cuda.release(m->device, r.all);
+}
+
+START_TEST(recorded_gathers)
+{
+	const struct ranks_how how = how_of(_i);
+	struct member members[MAX_NCCL];
+
+	ranks_run(members, &how, work_values, NULL);
+	all_good(members, "recorded gathers");
+}
+END_TEST
+
 /* They keep the communicator's streams out of the recording, which nothing would join again. */
 static void work_empty(struct member *m)
 {
 	float *memory = device_memory(m, COUNT * sizeof(float));
-	struct recorded r = {m, memory, memory, ASK_EMPTY};
+	struct recorded r = {m, memory, memory, NULL, ASK_EMPTY};
 
 	m->good = replays(m, &r, 2) && sums_to(m, 10);
 	backend_cuda.release(m->device, memory);
@@ -331,7 +402,7 @@ END_TEST
 static void work_cannot(struct member *m)
 {
 	float *memory = device_memory(m, COUNT * sizeof(float));
-	struct recorded r = {m, memory, memory, *(const int *)m->argument};
+	struct recorded r = {m, memory, memory, NULL, *(const int *)m->argument};
 
 	m->good = !replays(m, &r, 1);
 	backend_cuda.release(m->device, memory);
@@ -412,6 +483,7 @@ int main(void)
 	suite_add_tcase(suite, values);
 	tcase_set_timeout(recorded, 60);
 	tcase_add_loop_test(recorded, recorded_steps, 0, HOWS);
+	tcase_add_loop_test(recorded, recorded_gathers, 0, HOWS);
 	tcase_add_loop_test(recorded, recorded_without_values, 0, HOWS);
 	tcase_add_loop_test(recorded, what_cannot_be_recorded, 0, 2);
 	tcase_add_loop_test(recorded, inputs_do_not_wait, 0, 2);
