@@ -19,15 +19,15 @@ struct moments {
 	double mean, variance;
 };
 
-static struct moments moments_of(const struct batch_norm_statistics_args *a, int64_t rows,
-				 int64_t column)
+static struct moments moments_of(const struct batch_norm_shape *shape, const void *input,
+				 int64_t rows, int64_t column)
 {
 	struct moments m = {0, 0};
 
 	for (int64_t row = 0; row < rows; row++)
-		m.mean += value_at(&a->shape, a->input, row, column) / (double)rows;
+		m.mean += value_at(shape, input, row, column) / (double)rows;
 	for (int64_t row = 0; row < rows; row++) {
-		double x = value_at(&a->shape, a->input, row, column) - m.mean;
+		double x = value_at(shape, input, row, column) - m.mean;
 
 		m.variance += x * x / (double)rows;
 	}
@@ -37,6 +37,15 @@ static struct moments moments_of(const struct batch_norm_statistics_args *a, int
 static void move(float *running, double momentum, double to)
 {
 	*running = (float)((1 - momentum) * (double)*running + momentum * to);
+}
+
+/* Moves the running moments of a channel towards those of so many rows. */
+static void move_running(float *mean, float *var, double momentum, const struct moments *m,
+			 double rows)
+{
+	move(mean, momentum, m->mean);
+	if (rows > 1)
+		move(var, momentum, m->variance * rows / (rows - 1));
 }
 
 static struct moments statistics_of(const struct batch_norm_statistics_args *a, int64_t c)
@@ -49,35 +58,101 @@ static struct moments statistics_of(const struct batch_norm_statistics_args *a, 
 	rows = batch_norm_rows(&a->shape, a->control->rows);
 	if (rows == 0)
 		return m;
-	m = moments_of(a, rows, c);
-	move(&a->running_mean[c], a->momentum, m.mean);
-	if (rows > 1)
-		move(&a->running_var[c], a->momentum,
-		     m.variance * (double)rows / (double)(rows - 1));
+	m = moments_of(&a->shape, a->input, rows, c);
+	move_running(&a->running_mean[c], &a->running_var[c], a->momentum, &m, (double)rows);
 	return m;
+}
+
+/* What normalizing a channel needs: its moments, and the weight and bias of BatchNorm. */
+static void save_channel(float *saved, const struct batch_norm_shape *shape, int64_t c,
+			 const struct moments *m, double eps, float weight, float bias)
+{
+	double inverse_std = 1 / sqrt(m->variance + eps), scale = inverse_std * (double)weight;
+	double rest = m->mean - (double)(float)m->mean;
+
+	*saved_at(saved, shape, BATCH_NORM_MEAN, c) = (float)m->mean;
+	*saved_at(saved, shape, BATCH_NORM_MEAN_REST, c) = (float)rest;
+	*saved_at(saved, shape, BATCH_NORM_INVERSE_STD, c) = (float)inverse_std;
+	*saved_at(saved, shape, BATCH_NORM_SCALE, c) = (float)scale;
+	*saved_at(saved, shape, BATCH_NORM_SHIFT, c) = (float)((double)bias - rest * scale);
+}
+
+static void save_padding(float *saved, const struct batch_norm_shape *shape)
+{
+	for (int64_t c = shape->channels; c < shape->columns; c++)
+		for (int which = BATCH_NORM_MEAN; which <= BATCH_NORM_SHIFT; which++)
+			*saved_at(saved, shape, (enum batch_norm_saved)which, c) = 0;
 }
 
 void reference_batch_norm_statistics(const struct batch_norm_statistics_args *a)
 {
-	const struct batch_norm_shape *shape = &a->shape;
+	for (int64_t c = 0; c < a->shape.channels; c++) {
+		const struct moments m = statistics_of(a, c);
 
-	for (int64_t c = 0; c < shape->columns; c++) {
-		double inverse_std = 0, scale = 0, rest = 0;
-		struct moments m = {0, 0};
-
-		if (c < shape->channels) {
-			m = statistics_of(a, c);
-			inverse_std = 1 / sqrt(m.variance + a->eps);
-			scale = inverse_std * (double)a->weight[c];
-			rest = m.mean - (double)(float)m.mean;
-		}
-		*saved_at(a->saved, shape, BATCH_NORM_MEAN, c) = (float)m.mean;
-		*saved_at(a->saved, shape, BATCH_NORM_MEAN_REST, c) = (float)rest;
-		*saved_at(a->saved, shape, BATCH_NORM_INVERSE_STD, c) = (float)inverse_std;
-		*saved_at(a->saved, shape, BATCH_NORM_SCALE, c) = (float)scale;
-		*saved_at(a->saved, shape, BATCH_NORM_SHIFT, c) =
-			c < shape->channels ? (float)((double)a->bias[c] - rest * scale) : 0;
+		save_channel(a->saved, &a->shape, c, &m, a->eps, a->weight[c], a->bias[c]);
 	}
+	save_padding(a->saved, &a->shape);
+}
+
+void reference_batch_norm_rank_statistics(const struct batch_norm_rank_statistics_args *a)
+{
+	int64_t rows = batch_norm_rows(&a->shape, a->control->rows);
+	int64_t channels = a->shape.channels;
+
+	if (channels > 0)
+		a->values[0] = (double)rows;
+	for (int64_t c = 0; c < channels; c++) {
+		const struct moments m = moments_of(&a->shape, a->input, rows, c);
+
+		a->values[1 + c] = m.mean;
+		a->values[1 + channels + c] = m.variance;
+	}
+}
+
+/* The rows of all ranks. */
+static double rows_of_ranks(const struct batch_norm_shape *shape, const double *all, int32_t ranks)
+{
+	double rows = 0;
+
+	for (int32_t r = 0; r < ranks; r++)
+		rows += all[r * batch_norm_rank_values(shape)];
+	return rows;
+}
+
+static struct moments join_moments(const struct batch_norm_join_statistics_args *a, int64_t c,
+				   double rows)
+{
+	int64_t values = batch_norm_rank_values(&a->shape), channels = a->shape.channels;
+	struct moments m = {0, 0};
+
+	if (rows == 0)
+		return m;
+	for (int32_t r = 0; r < a->ranks; r++)
+		m.mean += a->all[r * values] * a->all[r * values + 1 + c];
+	m.mean /= rows;
+	for (int32_t r = 0; r < a->ranks; r++) {
+		const double *rank = a->all + r * values;
+		double x = rank[1 + c] - m.mean;
+
+		m.variance += rank[0] * (rank[1 + channels + c] + x * x);
+	}
+	m.variance /= rows;
+	return m;
+}
+
+void reference_batch_norm_join_statistics(const struct batch_norm_join_statistics_args *a)
+{
+	double rows = rows_of_ranks(&a->shape, a->all, a->ranks);
+
+	for (int64_t c = 0; c < a->shape.channels; c++) {
+		const struct moments m = join_moments(a, c, rows);
+
+		if (rows > 0)
+			move_running(&a->running_mean[c], &a->running_var[c], a->momentum, &m,
+				     rows);
+		save_channel(a->saved, &a->shape, c, &m, a->eps, a->weight[c], a->bias[c]);
+	}
+	save_padding(a->saved, &a->shape);
 }
 
 /* In float, as the kernels do, because a sign decides what passes ReLU. */
@@ -124,33 +199,104 @@ static float gradient_of(const struct batch_norm_shape *shape, const float *save
 	return (float)value_at(shape, gradient, row, c);
 }
 
-void reference_batch_norm_sums(const struct batch_norm_sums_args *a)
+/* Sums over the rows of a column: of gradients, and of their products with the inputs' distances
+ * from the mean. */
+struct sums {
+	double gradients, products;
+};
+
+static struct sums sums_of(const struct batch_norm_sums_args *a, int64_t c)
 {
 	const struct batch_norm_shape *shape = &a->shape;
 	int64_t rows = batch_norm_rows(shape, a->control->rows);
+	struct sums sums = {0, 0};
 
-	for (int64_t c = 0; c < shape->columns; c++) {
-		double rest = (double)*saved_at(a->saved, shape, BATCH_NORM_MEAN_REST, c);
-		double inverse_std = (double)*saved_at(a->saved, shape, BATCH_NORM_INVERSE_STD, c);
-		double sum = 0, products = 0, share = rows > 0 ? 1 / (double)rows : 0, slope;
+	for (int64_t row = 0; row < rows; row++) {
+		float x = centred(shape, a->saved, a->input, row, c);
+		float g = gradient_of(shape, a->saved, a->output_gradient, a->relu_backward, row, c,
+				      x);
 
-		for (int64_t row = 0; row < rows; row++) {
-			float x = centred(shape, a->saved, a->input, row, c);
-			float g = gradient_of(shape, a->saved, a->output_gradient, a->relu_backward,
-					      row, c, x);
+		sums.gradients += (double)g;
+		sums.products += (double)g * (double)x;
+	}
+	sums.products -=
+		(double)*saved_at(a->saved, shape, BATCH_NORM_MEAN_REST, c) * sums.gradients;
+	return sums;
+}
 
-			sum += (double)g;
-			products += (double)g * (double)x;
+static void give_gradients(const struct batch_norm_sums_args *a, int64_t c, const struct sums *sums)
+{
+	double inverse_std = (double)*saved_at(a->saved, &a->shape, BATCH_NORM_INVERSE_STD, c);
+
+	a->bias_gradient[c] = (float)sums->gradients;
+	a->weight_gradient[c] = (float)(sums->products * inverse_std);
+}
+
+/* What the gradient of a column's inputs needs, of the sums over so many rows. */
+static void save_sums(float *saved, const struct batch_norm_shape *shape, int64_t c,
+		      const struct sums *sums, double rows)
+{
+	double rest = (double)*saved_at(saved, shape, BATCH_NORM_MEAN_REST, c);
+	double inverse_std = (double)*saved_at(saved, shape, BATCH_NORM_INVERSE_STD, c);
+	double share = rows > 0 ? 1 / rows : 0;
+	double slope = sums->products * inverse_std * inverse_std * share;
+
+	*saved_at(saved, shape, BATCH_NORM_MEAN_GRADIENT, c) =
+		(float)(sums->gradients * share - rest * slope);
+	*saved_at(saved, shape, BATCH_NORM_SLOPE, c) = (float)slope;
+}
+
+void reference_batch_norm_sums(const struct batch_norm_sums_args *a)
+{
+	double rows = (double)batch_norm_rows(&a->shape, a->control->rows);
+
+	for (int64_t c = 0; c < a->shape.columns; c++) {
+		const struct sums sums = sums_of(a, c);
+
+		save_sums(a->saved, &a->shape, c, &sums, rows);
+		if (c < a->shape.channels)
+			give_gradients(a, c, &sums);
+	}
+}
+
+void reference_batch_norm_rank_sums(const struct batch_norm_rank_sums_args *a)
+{
+	const struct batch_norm_sums_args of_rank = {
+		.shape = a->shape,
+		.input = a->input,
+		.output_gradient = a->output_gradient,
+		.control = a->control,
+		.weight_gradient = a->weight_gradient,
+		.bias_gradient = a->bias_gradient,
+		.saved = a->saved,
+		.relu_backward = a->relu_backward,
+	};
+	int64_t channels = a->shape.channels;
+
+	if (channels > 0)
+		a->values[0] = (double)batch_norm_rows(&a->shape, a->control->rows);
+	for (int64_t c = 0; c < channels; c++) {
+		const struct sums sums = sums_of(&of_rank, c);
+
+		give_gradients(&of_rank, c, &sums);
+		a->values[1 + c] = sums.gradients;
+		a->values[1 + channels + c] = sums.products;
+	}
+}
+
+void reference_batch_norm_join_sums(const struct batch_norm_join_sums_args *a)
+{
+	int64_t values = batch_norm_rank_values(&a->shape), channels = a->shape.channels;
+	double rows = rows_of_ranks(&a->shape, a->all, a->ranks);
+
+	for (int64_t c = 0; c < a->shape.columns; c++) {
+		struct sums sums = {0, 0};
+
+		for (int32_t r = 0; c < channels && r < a->ranks; r++) {
+			sums.gradients += a->all[r * values + 1 + c];
+			sums.products += a->all[r * values + 1 + channels + c];
 		}
-		products -= rest * sum;
-		slope = products * inverse_std * inverse_std * share;
-		*saved_at(a->saved, shape, BATCH_NORM_MEAN_GRADIENT, c) =
-			(float)(sum * share - rest * slope);
-		*saved_at(a->saved, shape, BATCH_NORM_SLOPE, c) = (float)slope;
-		if (c >= shape->channels)
-			continue;
-		a->bias_gradient[c] = (float)sum;
-		a->weight_gradient[c] = (float)(products * inverse_std);
+		save_sums(a->saved, &a->shape, c, &sums, rows);
 	}
 }
 

@@ -5,6 +5,12 @@
  * Forward is batch_norm_statistics, then batch_norm_normalize; backward is batch_norm_sums, then
  * batch_norm_backward. Only the rows of the first control->rows samples count.
  *
+ * Ranks that normalize their rows as one (torch.nn.SyncBatchNorm) have two kernels in place of
+ * batch_norm_statistics: batch_norm_rank_statistics computes what a rank gives to the others, and
+ * batch_norm_join_statistics what follows from the values of all; in place of batch_norm_sums
+ * batch_norm_rank_sums and batch_norm_join_sums. These values are doubles, and all ranks add them
+ * in the order of ranks, so that all have the same bits, also on unlike GPUs.
+ *
  * Sums are in fp32, in an order that depends on the shape (launch_columns()). Those of values are
  * of their differences from the first row, so that a mean that is far from zero costs no precision.
  * A first row that is far from the mean does: a variance is wrong by about 2^-22 times the square
@@ -20,7 +26,8 @@
 #include "kernels/value.h"
 
 /* The arrays of `saved`, each of `columns` floats, zero in the padding: batch_norm_statistics
- * writes the first five, batch_norm_sums the others. MEAN_REST is what the mean loses when it is
+ * or batch_norm_join_statistics writes the first five, batch_norm_sums or batch_norm_join_sums the
+ * others. MEAN_REST is what the mean loses when it is
  * rounded; SHIFT and MEAN_GRADIENT make up for it. With x = input - MEAN the output is x * SCALE
  * + SHIFT, and the gradient of the input is (g - MEAN_GRADIENT - x * SLOPE) * SCALE. */
 enum batch_norm_saved {
@@ -54,6 +61,30 @@ struct batch_norm_statistics_args {
 	bool training;
 };
 
+/* Writes the values of a rank: the number of its rows, then the mean of each channel, then its
+ * biased variance; all are zero without rows. */
+struct batch_norm_rank_statistics_args {
+	struct batch_norm_shape shape;
+	const void *input;
+	const struct pass_control *control;
+	double *values; /* batch_norm_rank_values(), any alignment of a double */
+	void *scratch;  /* batch_norm_scratch() bytes */
+};
+
+/* The moments of all rows by those of each rank's n_r rows (Chan, Golub and LeVeque, 1983):
+ * n = sum of n_r, mean = sum of n_r * mean_r / n, variance = sum of n_r * (variance_r +
+ * (mean_r - mean)^2) / n. A rank may have no rows. Of the shape it reads columns and channels. */
+struct batch_norm_join_statistics_args {
+	struct batch_norm_shape shape;
+	const double *all; /* (ranks, batch_norm_rank_values()), any alignment of a double */
+	int32_t ranks;
+	/* as batch_norm_statistics_args, if training */
+	const float *weight, *bias;
+	float *running_mean, *running_var;
+	float *saved;
+	double eps, momentum;
+};
+
 struct batch_norm_normalize_args {
 	struct batch_norm_shape shape;
 	const void *input;
@@ -72,6 +103,28 @@ struct batch_norm_sums_args {
 	float *saved;
 	void *scratch;
 	bool relu_backward;
+};
+
+/* Writes the values of a rank: the number of its rows, then the sum of the gradients of each
+ * channel, then that of their products with (input - the mean). The gradients of weight and bias
+ * are those of this rank's rows. */
+struct batch_norm_rank_sums_args {
+	struct batch_norm_shape shape;
+	const void *input, *output_gradient;
+	const struct pass_control *control;
+	float *weight_gradient, *bias_gradient;
+	float *saved;   /* it is read */
+	double *values; /* batch_norm_rank_values() */
+	void *scratch;
+	bool relu_backward;
+};
+
+/* Of the shape it reads columns and channels. */
+struct batch_norm_join_sums_args {
+	struct batch_norm_shape shape;
+	const double *all; /* (ranks, batch_norm_rank_values()) */
+	int32_t ranks;
+	float *saved;
 };
 
 struct batch_norm_backward_args {
@@ -95,6 +148,12 @@ static inline size_t batch_norm_scratch(const struct batch_norm_shape *shape)
 {
 	return KERNEL_TICKET_BYTES + (batch_norm_columns(shape).blocks_y + (size_t)1) * 2 *
 					     (size_t)shape->columns * sizeof(float);
+}
+
+/* The values that a rank gives to the others. */
+static inline int64_t batch_norm_rank_values(const struct batch_norm_shape *shape)
+{
+	return 1 + 2 * shape->channels;
 }
 
 /* The rows that count. */

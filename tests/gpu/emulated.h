@@ -150,6 +150,11 @@ static inline float __fsqrt_rn(float x)
 	return sqrtf(x);
 }
 
+static inline double __dadd_rn(double a, double b)
+{
+	return a + b;
+}
+
 static inline double __dmul_rn(double a, double b)
 {
 	return a * b;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Trials of batch normalization. */
+#include <math.h>
+
 #include "kernels-trial.h"
 
 #define F32 VALUE_FLOAT32
@@ -234,6 +236,134 @@ static cudaError_t run_statistics(struct trial *t, enum place place)
 const struct kernel_test test_batch_norm_statistics = {"batch_norm_statistics", SHAPES(norms),
 						       prepare_statistics, run_statistics};
 
+/* Of fp32 sums, where `summed` counts those of doubles. */
+static void add_rank_values(struct trial *t, double summed)
+{
+	const struct batch_norm_shape shape = shape_of(t->shape);
+	bool any = shape.columns > 0;
+
+	add_output(t, "values of the rank", VALUE_FLOAT64, any ? batch_norm_rank_values(&shape) : 0,
+		   SUMMED)
+		->views[0]
+		.summed = summed * 0x1p42;
+}
+
+static void prepare_rank_statistics(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	const struct batch_norm_shape shape = shape_of(s);
+	struct buffer *b = add_values(t, "input", s->type, values_of(s), false);
+
+	for (int64_t i = 0; s->flags & FAR && i < values_of(s); i++)
+		value_set(s->type, b->at[HOST], i, value_get(s->type, b->at[HOST], i) + 10000);
+	add_control(t);
+	add_rank_values(t, 64);
+	add_scratch(t, batch_norm_scratch(&shape));
+	t->moved = bytes_of(s);
+}
+
+static cudaError_t run_rank_statistics(struct trial *t, enum place place)
+{
+	const struct batch_norm_rank_statistics_args args = {
+		.shape = shape_of(t->shape),
+		.input = at(t, 0, place),
+		.control = at(t, 1, place),
+		.values = at(t, 2, place),
+		.scratch = at(t, 3, place),
+	};
+
+	return RUN(batch_norm_rank_statistics, t, place, &args);
+}
+
+const struct kernel_test test_batch_norm_rank_statistics = {
+	"batch_norm_rank_statistics", SHAPES(norms), prepare_rank_statistics, run_rank_statistics};
+
+/* n: ranks, a: channels with padding, d: channels, c: rows of rank 0; rank r has r more, except
+ * that the e-th has none (0: all have some). */
+static const struct shape joins[] = {
+	{.name = "no channels", .n = 2, .a = 0, .c = 1, .d = 0},
+	{.name = "one rank", .n = 1, .a = 8, .c = 5, .d = 8},
+	{.name = "two ranks", .n = 2, .a = 16, .c = 6, .d = 16},
+	{.name = "unequal ranks, padding", .n = 5, .a = 32, .c = 3, .d = 27},
+	{.name = "one row in all", .n = 2, .a = 8, .c = 1, .d = 8, .e = 2},
+	{.name = "a rank without rows", .n = 4, .a = 33, .c = 2, .d = 33, .e = 3},
+	{.name = "no rows", .n = 1, .a = 24, .c = 9, .d = 20, .e = 1},
+	{.name = "far from zero", .n = 3, .a = 8, .c = 4, .d = 8, .flags = FAR},
+	{.name = "not finite", .n = 3, .a = 64, .c = 4, .d = 64, .flags = BAD},
+	{.name = "many ranks", .n = 512, .a = 72, .c = 1, .d = 70, .e = 100},
+	{.name = "more channels than threads begin with",
+	 .n = 2,
+	 .a = LAUNCH_MAX_BLOCKS * LAUNCH_THREADS + 40,
+	 .c = 3,
+	 .d = LAUNCH_MAX_BLOCKS * LAUNCH_THREADS + 33},
+};
+
+/* Of all ranks: their rows, then two values of each channel. */
+static void add_all(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	const struct batch_norm_shape shape = shape_of(s);
+	int64_t values = batch_norm_rank_values(&shape);
+	struct buffer *b =
+		add_values(t, "all", VALUE_FLOAT64, s->n * values, (s->flags & BAD) != 0);
+	double *all = b->at[HOST];
+
+	for (int64_t r = 0; r < s->n; r++)
+		for (int64_t i = 0; i < values; i++) {
+			double *value = &all[r * values + i];
+			bool none = r + 1 == s->e;
+
+			if (i == 0)
+				*value = none ? 0 : (double)(s->c + r);
+			else if (none)
+				*value = 0;
+			else if (s->flags & FAR && i <= s->d)
+				*value += 10000;
+			else if (i > s->d)
+				*value = fabs(*value); /* a variance; or a sum */
+		}
+}
+
+static void prepare_join_statistics(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	struct buffer *b;
+
+	add_all(t);
+	add_floats(t, "weight", s->d);
+	add_floats(t, "bias", s->d);
+	b = add_floats(t, "running mean", s->d);
+	add_view(b, (struct view){.count = s->d, .closeness = SUMMED, .summed = 1});
+	b = add_floats(t, "running variance", s->d);
+	for (int c = 0; c < s->d; c++)
+		((float *)b->at[HOST])[c] += 4.5f;
+	add_view(b, (struct view){.count = s->d, .closeness = SUMMED, .summed = 1});
+	b = add_buffer(t, "saved", (size_t)(BATCH_NORM_SAVED * s->a) * sizeof(float));
+	view_saved(b, s, BATCH_NORM_MEAN, BATCH_NORM_MEAN_GRADIENT, 1);
+}
+
+static cudaError_t run_join_statistics(struct trial *t, enum place place)
+{
+	const struct shape *s = t->shape;
+	const struct batch_norm_join_statistics_args args = {
+		.shape = shape_of(s),
+		.all = at(t, 0, place),
+		.ranks = (int32_t)s->n,
+		.weight = at(t, 1, place),
+		.bias = at(t, 2, place),
+		.running_mean = at(t, 3, place),
+		.running_var = at(t, 4, place),
+		.saved = at(t, 5, place),
+		.eps = 1e-5,
+		.momentum = 0.1,
+	};
+
+	return RUN(batch_norm_join_statistics, t, place, &args);
+}
+
+const struct kernel_test test_batch_norm_join_statistics = {
+	"batch_norm_join_statistics", SHAPES(joins), prepare_join_statistics, run_join_statistics};
+
 static void prepare_normalize(struct trial *t)
 {
 	const struct shape *s = t->shape;
@@ -303,6 +433,66 @@ static cudaError_t run_sums(struct trial *t, enum place place)
 
 const struct kernel_test test_batch_norm_sums = {"batch_norm_sums", SHAPES(norms), prepare_sums,
 						 run_sums};
+
+static void prepare_rank_sums(struct trial *t)
+{
+	const struct shape *s = t->shape;
+	const struct batch_norm_shape shape = shape_of(s);
+	double rows = (double)batch_norm_rows(&shape, s->c);
+
+	add_values(t, "input", s->type, values_of(s), false);
+	add_values(t, "output gradient", s->type, values_of(s), false);
+	add_control(t);
+	add_output(t, "weight gradient", F32, s->d, SUMMED)->views[0].summed = 32 * 32 * rows;
+	add_output(t, "bias gradient", F32, s->d, SUMMED)->views[0].summed = rows;
+	add_saved(t);
+	add_rank_values(t, 8 * 8 * rows);
+	add_scratch(t, batch_norm_scratch(&shape));
+	t->moved = 2 * bytes_of(s);
+}
+
+static cudaError_t run_rank_sums(struct trial *t, enum place place)
+{
+	const struct shape *s = t->shape;
+	const struct batch_norm_rank_sums_args args = {
+		.shape = shape_of(s),
+		.input = at(t, 0, place),
+		.output_gradient = at(t, 1, place),
+		.control = at(t, 2, place),
+		.weight_gradient = at(t, 3, place),
+		.bias_gradient = at(t, 4, place),
+		.saved = at(t, 5, place),
+		.values = at(t, 6, place),
+		.scratch = at(t, 7, place),
+		.relu_backward = s->flags & RELU,
+	};
+
+	return RUN(batch_norm_rank_sums, t, place, &args);
+}
+
+const struct kernel_test test_batch_norm_rank_sums = {"batch_norm_rank_sums", SHAPES(norms),
+						      prepare_rank_sums, run_rank_sums};
+
+static void prepare_join_sums(struct trial *t)
+{
+	add_all(t);
+	view_saved(add_saved(t), t->shape, BATCH_NORM_MEAN, BATCH_NORM_SAVED, 32 * 32 * 4 * 4);
+}
+
+static cudaError_t run_join_sums(struct trial *t, enum place place)
+{
+	const struct batch_norm_join_sums_args args = {
+		.shape = shape_of(t->shape),
+		.all = at(t, 0, place),
+		.ranks = (int32_t)t->shape->n,
+		.saved = at(t, 1, place),
+	};
+
+	return RUN(batch_norm_join_sums, t, place, &args);
+}
+
+const struct kernel_test test_batch_norm_join_sums = {"batch_norm_join_sums", SHAPES(joins),
+						      prepare_join_sums, run_join_sums};
 
 static void prepare_backward(struct trial *t)
 {

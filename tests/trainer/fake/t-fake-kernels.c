@@ -68,6 +68,30 @@ static cudaError_t run_batch_norm_statistics(void *const *m, cudaStream_t stream
 	return cu.kernel_batch_norm_statistics(&args, stream);
 }
 
+enum { RANKS = 3, VALUES = 1 + 2 * CHANNELS };
+
+static cudaError_t run_batch_norm_rank_statistics(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_rank_statistics_args args = {norm, m[0], m[1], m[2], m[3]};
+
+	return cu.kernel_batch_norm_rank_statistics(&args, stream);
+}
+
+static cudaError_t run_batch_norm_join_statistics(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_join_statistics_args args = {.shape = norm,
+						       .all = m[0],
+						       .ranks = RANKS,
+						       .weight = m[1],
+						       .bias = m[2],
+						       .running_mean = m[3],
+						       .running_var = m[4],
+						       .saved = m[5],
+						       .eps = 1};
+
+	return cu.kernel_batch_norm_join_statistics(&args, stream);
+}
+
 static cudaError_t run_batch_norm_normalize(void *const *m, cudaStream_t stream)
 {
 	struct batch_norm_normalize_args args = {norm, m[0], m[1], m[2], true};
@@ -80,6 +104,21 @@ static cudaError_t run_batch_norm_sums(void *const *m, cudaStream_t stream)
 	struct batch_norm_sums_args args = {norm, m[0], m[1], m[2], m[3], m[4], m[5], m[6], true};
 
 	return cu.kernel_batch_norm_sums(&args, stream);
+}
+
+static cudaError_t run_batch_norm_rank_sums(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_rank_sums_args args = {norm, m[0], m[1], m[2], m[3],
+						 m[4], m[5], m[6], m[7], true};
+
+	return cu.kernel_batch_norm_rank_sums(&args, stream);
+}
+
+static cudaError_t run_batch_norm_join_sums(void *const *m, cudaStream_t stream)
+{
+	struct batch_norm_join_sums_args args = {norm, m[0], RANKS, m[1]};
+
+	return cu.kernel_batch_norm_join_sums(&args, stream);
 }
 
 static cudaError_t run_batch_norm_backward(void *const *m, cudaStream_t stream)
@@ -351,6 +390,8 @@ static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 #define TENSOR ZEROS(2 * ROWS * COLUMNS)
 #define SAVED ZEROS(4 * BATCH_NORM_SAVED * COLUMNS)
 #define OF_CHANNELS ZEROS(4 * CHANNELS)
+#define OF_RANK ZEROS(8 * VALUES)
+#define OF_RANKS ZEROS(8 * RANKS * VALUES)
 
 /* The scratch of each kernel is known when the program runs. */
 static struct kernel kernels[] = {
@@ -363,11 +404,24 @@ static struct kernel kernels[] = {
 	 8,
 	 {TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
 	 run_batch_norm_statistics},
+	{"batch_norm_rank_statistics",
+	 4,
+	 {TENSOR, HOLDS(pass), OF_RANK, ZEROS(0)},
+	 run_batch_norm_rank_statistics},
+	{"batch_norm_join_statistics",
+	 6,
+	 {OF_RANKS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED},
+	 run_batch_norm_join_statistics},
 	{"batch_norm_normalize", 3, {TENSOR, SAVED, TENSOR}, run_batch_norm_normalize},
 	{"batch_norm_sums",
 	 7,
 	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
 	 run_batch_norm_sums},
+	{"batch_norm_rank_sums",
+	 8,
+	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, OF_RANK, ZEROS(0)},
+	 run_batch_norm_rank_sums},
+	{"batch_norm_join_sums", 2, {OF_RANKS, SAVED}, run_batch_norm_join_sums},
 	{"batch_norm_backward",
 	 5,
 	 {TENSOR, TENSOR, HOLDS(pass), SAVED, TENSOR},
@@ -461,7 +515,9 @@ static void complete(struct kernel *kernel)
 	chunks[1] = (struct chunk){.first = CHUNK_ELEMENTS, .count = ELEMENTS - CHUNK_ELEMENTS};
 	if (last->bytes > 0)
 		return;
-	if (kernel->run == run_batch_norm_statistics || kernel->run == run_batch_norm_sums)
+	if (kernel->run == run_batch_norm_statistics || kernel->run == run_batch_norm_sums ||
+	    kernel->run == run_batch_norm_rank_statistics ||
+	    kernel->run == run_batch_norm_rank_sums)
 		last->bytes = batch_norm_scratch(&norm);
 	else if (kernel->run == run_bias_gradient)
 		last->bytes = bias_gradient_scratch(ROWS, COLUMNS, VALUE_BFLOAT16);

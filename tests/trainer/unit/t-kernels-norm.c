@@ -252,6 +252,151 @@ START_TEST(outputs_count_as_they_are_rounded)
 }
 END_TEST
 
+/* --- ranks -------------------------------------------------------------------------------------
+ */
+
+/* The first row, none, and the others. */
+enum { RANKS = 3, RANK_VALUES = 1 + 2 * CHANNELS };
+
+struct part {
+	struct norm norm;
+	int64_t first, count;
+};
+
+static struct part part_new(int row, enum value_type type, int rank)
+{
+	int64_t all = rows[row].counted < rows[row].rows ? rows[row].counted : rows[row].rows;
+	int64_t begin = all > 0 ? 1 : 0;
+	struct part p = {.norm = norm_new(row, type)};
+
+	p.first = rank == 0 ? 0 : begin;
+	p.count = rank == 0 ? begin : rank == 1 ? 0 : all - begin;
+	p.norm.control.rows = (int32_t)p.count;
+	for (int64_t i = 0; i < p.count * COLUMNS; i++) {
+		int64_t from = i + p.first * COLUMNS;
+
+		value_set(type, p.norm.input.values, i, array_get(&p.norm.input, from));
+		value_set(type, p.norm.gradient.values, i, array_get(&p.norm.gradient, from));
+	}
+	return p;
+}
+
+static void parts_forward(struct part *parts, double eps, bool relu)
+{
+	double all[RANKS][RANK_VALUES];
+
+	for (int r = 0; r < RANKS; r++) {
+		const struct norm *n = &parts[r].norm;
+		const struct batch_norm_rank_statistics_args args = {n->shape, n->input.values,
+								     &n->control, all[r], NULL};
+
+		reference_batch_norm_rank_statistics(&args);
+	}
+	for (int r = 0; r < RANKS; r++) {
+		struct norm *n = &parts[r].norm;
+		const struct batch_norm_join_statistics_args args = {.shape = n->shape,
+								     .all = all[0],
+								     .ranks = RANKS,
+								     .weight = n->weight,
+								     .bias = n->bias,
+								     .running_mean =
+									     n->running_mean,
+								     .running_var = n->running_var,
+								     .saved = n->saved.values,
+								     .eps = eps,
+								     .momentum = 0.25};
+		const struct batch_norm_normalize_args normalize = {
+			n->shape, n->input.values, n->saved.values, n->output.values, relu};
+
+		reference_batch_norm_join_statistics(&args);
+		reference_batch_norm_normalize(&normalize);
+	}
+}
+
+static void parts_backward(struct part *parts, bool relu)
+{
+	double all[RANKS][RANK_VALUES];
+
+	for (int r = 0; r < RANKS; r++) {
+		struct norm *n = &parts[r].norm;
+		const struct batch_norm_rank_sums_args args = {
+			.shape = n->shape,
+			.input = n->input.values,
+			.output_gradient = n->gradient.values,
+			.control = &n->control,
+			.weight_gradient = n->weight_gradient,
+			.bias_gradient = n->bias_gradient,
+			.saved = n->saved.values,
+			.values = all[r],
+			.relu_backward = relu};
+
+		reference_batch_norm_rank_sums(&args);
+	}
+	for (int r = 0; r < RANKS; r++) {
+		struct norm *n = &parts[r].norm;
+		const struct batch_norm_join_sums_args args = {n->shape, all[0], RANKS,
+							       n->saved.values};
+		const struct batch_norm_backward_args data = {.shape = n->shape,
+							      .input = n->input.values,
+							      .output_gradient = n->gradient.values,
+							      .control = &n->control,
+							      .saved = n->saved.values,
+							      .input_gradient =
+								      n->input_gradient.values,
+							      .relu_backward = relu};
+
+		reference_batch_norm_join_sums(&args);
+		reference_batch_norm_backward(&data);
+	}
+}
+
+static void expect_part(const struct part *p, int row)
+{
+	const struct norm *n = &p->norm;
+
+	expect(n->name, "running mean", 1, n->running_mean[1], rows[row].running_mean);
+	expect(n->name, "running variance", 1, n->running_var[1], rows[row].running_var);
+	expect(n->name, "running mean", 0, n->running_mean[0], 0);
+	for (int64_t i = 0; i < n->shape.rows; i++) {
+		bool counts = i < p->count;
+
+		if (counts)
+			expect(n->name, "output", p->first + i,
+			       array_get(&n->output, i * COLUMNS + 1),
+			       rows[row].output[p->first + i]);
+		expect(n->name, "input gradient", p->first + i,
+		       array_get(&n->input_gradient, i * COLUMNS + 1),
+		       counts ? rows[row].input_gradient[p->first + i] : 0);
+	}
+	for (int which = 0; which < BATCH_NORM_SAVED; which++)
+		expect(n->name, "saved padding", which, array_get(&n->saved, which * COLUMNS + 2),
+		       0);
+}
+
+/* What one rank computes of all rows by hand, each of three has for its own. */
+START_TEST(ranks_by_hand)
+{
+	int row = _i / TYPES;
+	struct part parts[RANKS];
+	double bias = 0, weight = 0;
+
+	for (int r = 0; r < RANKS; r++)
+		parts[r] = part_new(row, value_types[_i % TYPES], r);
+	parts_forward(parts, rows[row].eps, rows[row].relu);
+	parts_backward(parts, rows[row].relu);
+	for (int r = 0; r < RANKS; r++) {
+		expect_part(&parts[r], row);
+		bias += (double)parts[r].norm.bias_gradient[1];
+		weight += (double)parts[r].norm.weight_gradient[1];
+	}
+	expect(rows[row].name, "bias gradient", 1, bias, rows[row].bias_gradient);
+	expect(rows[row].name, "weight gradient", 1, weight, rows[row].weight_gradient);
+	ck_assert(parts[1].norm.bias_gradient[1] == 0 && parts[1].norm.weight_gradient[1] == 0);
+	for (int r = 0; r < RANKS; r++)
+		norm_free(&parts[r].norm);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernels of batch normalization");
@@ -260,6 +405,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, norms_by_hand, 0, ROWS * TYPES);
 	tcase_add_loop_test(tests, evaluation_by_hand, 0, TYPES);
+	tcase_add_loop_test(tests, ranks_by_hand, 0, ROWS * TYPES);
 	tcase_add_test(tests, a_mean_that_no_float_holds);
 	tcase_add_test(tests, outputs_count_as_they_are_rounded);
 	return unit_run(suite);
