@@ -51,10 +51,13 @@ struct device {
 	struct device_watch watch; /* good: NULL without a watcher */
 };
 
-/* Adds up values of the host over the ranks that share a batch. */
-struct rank_sums {
-	/* values[i] becomes the sum over ranks, in their order. All ranks call it alike. */
-	bool (*add)(void *argument, double *values, int64_t count, struct train_error *error);
+/* The ranks that normalize their batches as one. */
+struct batch_ranks {
+	int count;
+	/* all[r * bytes] gets `mine` of rank r, both on the device, in the order of its stream. All
+	 * ranks make the same calls in the same order. */
+	bool (*gather)(void *argument, const void *mine, void *all, size_t bytes,
+		       struct train_error *error);
 	void *argument;
 };
 
@@ -103,7 +106,9 @@ struct op_args {
 	/* Batch normalization: as weight; and whether forward normalizes by the batch. */
 	void *running_mean, *running_var;
 	bool training;
-	const struct rank_sums *ranks; /* training: they normalize a batch as one; NULL: this one */
+	/* training: they normalize their batches as one, at most op_shape.ranks of them; NULL: this
+	 * one alone */
+	const struct batch_ranks *ranks;
 	void *input_sums; /* linear_loss with relu_backward: as the bias of the layer before */
 };
 
@@ -179,10 +184,11 @@ struct op {
  *   sqrt(variance + eps) * weight + bias, each of (channels). Training: mean and biased variance
  *   are those of the first control->rows rows over (batch, height, width), and the running ones
  *   move: r = (1 - momentum) * r + momentum * x, of the variance with n / (n - 1) for n values (not
- *   if n is 1). Otherwise they are the running ones, and no backward may follow. With `ranks`, on
- *   the CPU, rows are those of all ranks, as torch.nn.SyncBatchNorm's; the gradients of weight and
- *   bias are of this rank's. forward: input,
- *   weight, bias, control, running_mean, running_var -> output, workspace, and the running ones.
+ *   if n is 1). Otherwise they are the running ones, and no backward may follow. With `ranks` rows
+ *   are those of all ranks, as torch.nn.SyncBatchNorm's, whose sums forward and backward gather,
+ * and all ranks get the same bits; the gradients of weight and bias are those of this rank's rows.
+ *   forward: input, weight, bias, control, running_mean, running_var -> output, workspace, and the
+ *   running ones.
  *   backward_weights: input, output_gradient, workspace, control (output with relu_backward) ->
  *   weight_gradient, bias_gradient. backward_data, after it: the same and weight -> input_gradient.
  * Addition: output = input + addend, in the layout of shape->input, whose order must outlive the
@@ -195,6 +201,7 @@ struct op_shape {
 	struct layout input; /* the operation before; another layout may come back in op->info */
 	int out, kernel, pad, stride;
 	double eps, momentum; /* batch normalization */
+	int ranks;            /* the same: the most that op_args.ranks may be; 0: there are none */
 	bool relu, relu_backward;
 	bool no_backward_data; /* it is never run: the input is data */
 	bool no_bias;          /* a convolution without: bias and its gradient are NULL */

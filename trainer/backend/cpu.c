@@ -270,6 +270,19 @@ bool cpu_add(struct device *device, float *sum, const float *more, int64_t count
 	return true;
 }
 
+bool cpu_add_ranks(const struct batch_ranks *ranks, double *values, double *all, int64_t count,
+		   struct train_error *error)
+{
+	if (!ranks->gather(ranks->argument, values, all, (size_t)count * sizeof(*values), error))
+		return false;
+	for (int64_t i = 0; i < count; i++) {
+		values[i] = 0.0;
+		for (int rank = 0; rank < ranks->count; rank++)
+			values[i] += all[rank * count + i];
+	}
+	return true;
+}
+
 bool cpu_event_new(struct event **event, struct device *device, struct train_error *error)
 {
 	struct event *made = malloc(sizeof(*made));

@@ -40,6 +40,11 @@ bool cpu_add(struct device *device, float *sum, const float *more, int64_t count
 bool cpu_loss(struct op **op, struct device *device, const struct layout *logits,
 	      struct train_error *error);
 
+/* Adds up values over ranks, in their order: all get the same bits. all: room for the values of
+ * each. */
+bool cpu_add_ranks(const struct batch_ranks *ranks, double *values, double *all, int64_t count,
+		   struct train_error *error);
+
 bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
 		   struct train_error *error);
 bool cpu_data_fills(const struct layout *images);

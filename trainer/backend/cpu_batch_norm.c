@@ -37,10 +37,18 @@ static int64_t plane_sums(const struct cpu_batch_norm *norm)
 	return 2 * norm->samples * padded(norm);
 }
 
-/* Two sums for each channel of each sample, and the totals. */
+/* A rank's number of values in a channel, and two sums for each channel. */
+static int64_t rank_totals(const struct cpu_batch_norm *norm)
+{
+	return 1 + 2 * norm->channels;
+}
+
+/* Two sums for each channel of each sample; with ranks the totals, and those of each rank. */
 size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm)
 {
-	return (size_t)(plane_sums(norm) + 1 + 2 * norm->channels) * sizeof(double);
+	int64_t totals = norm->ranks > 0 ? (1 + norm->ranks) * rank_totals(norm) : 0;
+
+	return (size_t)(plane_sums(norm) + totals) * sizeof(double);
 }
 
 static float *saved(const struct pass *p, enum saved which)
@@ -262,7 +270,7 @@ static void total_sums(const struct pass *p, int64_t channel, double *first, dou
 static bool add_ranks(struct pass *p, struct train_error *error)
 {
 	const struct cpu_batch_norm *norm = p->norm;
-	const struct rank_sums *ranks = p->run->ranks;
+	const struct batch_ranks *ranks = p->run->ranks;
 	double *totals = (double *)p->run->sums + plane_sums(norm);
 
 	p->count = (double)(p->run->rows * norm->places);
@@ -271,7 +279,7 @@ static bool add_ranks(struct pass *p, struct train_error *error)
 	totals[0] = p->count;
 	for (int64_t c = 0; c < norm->channels; c++)
 		add_planes(p, c, &totals[1 + 2 * c], &totals[2 + 2 * c]);
-	if (!ranks->add(ranks->argument, totals, 1 + 2 * norm->channels, error))
+	if (!cpu_add_ranks(ranks, totals, totals + rank_totals(norm), rank_totals(norm), error))
 		return false;
 	p->count = totals[0];
 	p->totals = totals;

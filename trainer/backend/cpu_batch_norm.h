@@ -12,8 +12,7 @@
 #ifndef TRAIN_BACKEND_CPU_BATCH_NORM_H
 #define TRAIN_BACKEND_CPU_BATCH_NORM_H
 
-#include "backend/backend.h"
-#include "backend/cpu_team.h"
+#include "backend/cpu.h"
 
 struct cpu_batch_norm {
 	enum value_type type; /* float32 or bfloat16 */
@@ -22,6 +21,7 @@ struct cpu_batch_norm {
 	bool relu;          /* of the output */
 	bool relu_backward; /* gradients whose output is not greater than zero count as zero */
 	double eps, momentum;
+	int ranks; /* the most that a run has; 0: none */
 };
 
 /* The addresses of a run. */
@@ -36,7 +36,7 @@ struct cpu_batch_norm_run {
 	void *saved;  /* cpu_batch_norm_saved() bytes: forward leaves them for backward */
 	void *sums;   /* cpu_batch_norm_sums() bytes of scratch */
 	int64_t rows; /* the first samples, which count; 0: none */
-	const struct rank_sums *ranks; /* statistics are of all ranks' rows; NULL: of these */
+	const struct batch_ranks *ranks; /* statistics are of all ranks' rows; NULL: of these */
 };
 
 size_t cpu_batch_norm_saved(const struct cpu_batch_norm *norm);
@@ -48,7 +48,7 @@ size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm);
  * mean, and the variance times n / (n - 1) of n values in a channel; of one value the running
  * variance stays. Otherwise it normalizes by the running ones, and nothing can follow backward.
  * Rows that do not count are normalized too, but nothing depends on them. This and
- * backward_weights fail only if ranks->add does.
+ * backward_weights fail only if ranks->gather does.
  */
 bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
 			    const struct cpu_batch_norm_run *run, bool training,

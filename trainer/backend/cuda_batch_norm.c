@@ -18,10 +18,59 @@ static const struct norm *norm_of(const struct op *op)
 	return (const struct norm *)op;
 }
 
-static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+/* What is shared with other ranks: the values of this one, and behind them those of all. */
+static double *own_values(const struct op_args *args)
 {
-	struct cuda_device *d = cuda_device_of(op);
-	const struct norm *n = norm_of(op);
+	return args->scratch;
+}
+
+static double *all_values(const struct norm *n, const struct op_args *args)
+{
+	return own_values(args) + batch_norm_rank_values(&n->shape);
+}
+
+static size_t values_bytes(const struct batch_norm_shape *shape, int ranks)
+{
+	return (size_t)ranks * (size_t)batch_norm_rank_values(shape) * sizeof(double);
+}
+
+static bool gather(const struct norm *n, const struct op_args *args, struct train_error *error)
+{
+	return args->ranks->gather(args->ranks->argument, own_values(args), all_values(n, args),
+				   values_bytes(&n->shape, 1), error);
+}
+
+/* The statistics of all ranks' rows. */
+static bool share_statistics(struct cuda_device *d, const struct norm *n,
+			     const struct op_args *args, struct train_error *error)
+{
+	const struct batch_norm_rank_statistics_args own = {
+		.shape = n->shape,
+		.input = args->input,
+		.control = args->control,
+		.values = own_values(args),
+		.scratch = d->scratch,
+	};
+	const struct batch_norm_join_statistics_args join = {
+		.shape = n->shape,
+		.all = all_values(n, args),
+		.ranks = args->ranks->count,
+		.weight = args->weight,
+		.bias = args->bias,
+		.running_mean = args->running_mean,
+		.running_var = args->running_var,
+		.saved = args->workspace,
+		.eps = n->eps,
+		.momentum = n->momentum,
+	};
+
+	return CUDA_KERNEL(d, batch_norm_rank_statistics, &own, error) && gather(n, args, error) &&
+	       CUDA_KERNEL(d, batch_norm_join_statistics, &join, error);
+}
+
+static bool own_statistics(struct cuda_device *d, const struct norm *n, const struct op_args *args,
+			   struct train_error *error)
+{
 	const struct batch_norm_statistics_args statistics = {
 		.shape = n->shape,
 		.input = args->input,
@@ -36,6 +85,14 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.momentum = n->momentum,
 		.training = args->training,
 	};
+
+	return CUDA_KERNEL(d, batch_norm_statistics, &statistics, error);
+}
+
+static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
 	const struct batch_norm_normalize_args normalize = {
 		.shape = n->shape,
 		.input = args->input,
@@ -44,14 +101,42 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.relu = n->relu,
 	};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_statistics, &statistics, error) &&
+	return cuda_use(d, error) &&
+	       (args->training && args->ranks ? share_statistics(d, n, args, error)
+					      : own_statistics(d, n, args, error)) &&
 	       CUDA_KERNEL(d, batch_norm_normalize, &normalize, error);
 }
 
-static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
+/* The sums of all ranks' rows. */
+static bool share_sums(struct cuda_device *d, const struct norm *n, const struct op_args *args,
+		       struct train_error *error)
 {
-	struct cuda_device *d = cuda_device_of(op);
-	const struct norm *n = norm_of(op);
+	const struct batch_norm_rank_sums_args own = {
+		.shape = n->shape,
+		.input = args->input,
+		.output_gradient = args->output_gradient,
+		.control = args->control,
+		.weight_gradient = args->weight_gradient,
+		.bias_gradient = args->bias_gradient,
+		.saved = args->workspace,
+		.values = own_values(args),
+		.scratch = d->scratch,
+		.relu_backward = n->relu_backward,
+	};
+	const struct batch_norm_join_sums_args join = {
+		.shape = n->shape,
+		.all = all_values(n, args),
+		.ranks = args->ranks->count,
+		.saved = args->workspace,
+	};
+
+	return CUDA_KERNEL(d, batch_norm_rank_sums, &own, error) && gather(n, args, error) &&
+	       CUDA_KERNEL(d, batch_norm_join_sums, &join, error);
+}
+
+static bool own_sums(struct cuda_device *d, const struct norm *n, const struct op_args *args,
+		     struct train_error *error)
+{
 	const struct batch_norm_sums_args sums = {
 		.shape = n->shape,
 		.input = args->input,
@@ -64,7 +149,16 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 		.relu_backward = n->relu_backward,
 	};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_sums, &sums, error);
+	return CUDA_KERNEL(d, batch_norm_sums, &sums, error);
+}
+
+static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
+
+	return cuda_use(d, error) &&
+	       (args->ranks ? share_sums(d, n, args, error) : own_sums(d, n, args, error));
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -120,6 +214,7 @@ bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shap
 	};
 	info->weights = info->biases = in->channels;
 	info->workspace = BATCH_NORM_SAVED * (size_t)n->shape.columns * sizeof(float);
+	info->scratch = shape->ranks > 0 ? values_bytes(&n->shape, 1 + shape->ranks) : 0;
 	info->algorithm = "kernel";
 	if (!cuda_want_scratch((struct cuda_device *)device, batch_norm_scratch(&n->shape),
 			       error)) {

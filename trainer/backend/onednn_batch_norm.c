@@ -92,6 +92,7 @@ static bool plan(struct norm_op *own, const struct op_shape *shape, struct train
 		.relu_backward = shape->relu_backward,
 		.eps = shape->eps,
 		.momentum = shape->momentum,
+		.ranks = shape->ranks,
 	};
 	info->output = *in;
 	info->weights = info->biases = in->channels;

@@ -35,20 +35,23 @@ static double inverse_std(const struct reference_op *r, const struct channel *s)
 	return 1.0 / sqrt(s->variance + r->eps);
 }
 
+/* The most values that are added up over ranks at a time. */
+enum { SUMS = 2 };
+
 static bool add_ranks(const struct op_args *args, double *values, int64_t count,
 		      struct train_error *error)
 {
-	return !args->ranks || args->ranks->add(args->ranks->argument, values, count, error);
+	return !args->ranks || cpu_add_ranks(args->ranks, values, args->scratch, count, error);
 }
 
 static bool moments(const struct op *op, const struct op_args *args, int64_t c, struct channel *s,
 		    struct train_error *error)
 {
-	double sums[] = {(double)(args->control->rows * places_of(op)), 0.0}, squares = 0.0;
+	double sums[SUMS] = {(double)(args->control->rows * places_of(op)), 0.0}, squares = 0.0;
 
 	EACH_VALUE(op, args->control->rows, n, place)
 	sums[1] += input_at(op, args, index_of(op, n, c, place));
-	if (!add_ranks(args, sums, 2, error))
+	if (!add_ranks(args, sums, SUMS, error))
 		return false;
 	s->count = sums[0];
 	if (s->count == 0.0)
@@ -127,7 +130,7 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 
 /* Sums over a channel of the gradients, and of their products with the normalized inputs. */
 static void sum_channel(const struct reference_op *r, const struct op_args *args, int64_t c,
-			double sums[2])
+			double sums[SUMS])
 {
 	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
@@ -147,7 +150,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 {
 	struct reference_op *r = (struct reference_op *)op;
 	enum value_type parameters = value_of_parameters(op->info.input.type);
-	double sums[2];
+	double sums[SUMS];
 
 	(void)error;
 	reference_op_relu_backward(r, args);
@@ -165,11 +168,11 @@ static bool input_gradients(const struct reference_op *r, const struct op_args *
 	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
 	enum value_type type = op->info.input.type;
-	double sums[2];
+	double sums[SUMS];
 	double scale = value_get(value_of_parameters(type), args->weight, c) * inverse_std(r, s);
 
 	sum_channel(r, args, c, sums);
-	if (!add_ranks(args, sums, 2, error))
+	if (!add_ranks(args, sums, SUMS, error))
 		return false;
 	EACH_VALUE(op, op->info.input.batch, n, place)
 	{
@@ -214,5 +217,6 @@ bool reference_op_batch_norm(struct op **op, struct device *device, const struct
 	info->weights = info->biases = shape->input.channels;
 	info->data_reads_input = true;
 	info->workspace = (size_t)shape->input.channels * sizeof(struct channel);
+	info->scratch = SUMS * (size_t)shape->ranks * sizeof(double);
 	return true;
 }

@@ -120,6 +120,7 @@ struct model_options {
 	/* Only optimize_run() reads gradients, where model_raw_gradient() says; those parts of
 	 * model_gradients() are not written. */
 	bool raw_gradients;
+	int ranks; /* the most that may normalize batches as one; 0: none do */
 };
 
 struct model;
@@ -186,9 +187,9 @@ struct model_pass {
 	bool training;
 };
 
-/* From now on batch normalizations in training are over the batches of all ranks (backend.h), on
- * the CPU. NULL: over this one's again. */
-void model_normalize_with(struct model *model, const struct rank_sums *ranks);
+/* From now on batch normalizations in training are over the batches of all ranks (backend.h), at
+ * most those of the options. NULL: over this one's again. */
+void model_normalize_with(struct model *model, const struct batch_ranks *ranks);
 
 /* pass may be NULL if no layer normalizes batches. */
 bool model_forward(struct model *model, int slot, const struct model_pass *pass,

@@ -59,7 +59,7 @@ struct op_args node_args(const struct model *m, int index, int slot)
 	};
 }
 
-void model_normalize_with(struct model *m, const struct rank_sums *ranks)
+void model_normalize_with(struct model *m, const struct batch_ranks *ranks)
 {
 	m->ranks = ranks;
 }

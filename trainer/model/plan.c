@@ -226,6 +226,7 @@ static struct op_shape shape_of(const struct model *m, int index)
 		.stride = layer_stride(layer),
 		.eps = 1e-5,
 		.momentum = 0.1,
+		.ranks = m->options.ranks,
 		.relu = layer->relu,
 		.relu_backward = pool ? pools_relu(m, index)
 				      : layer->relu && !pooled_next(m, index) && !loss_leaves_bias,

@@ -65,7 +65,7 @@ struct model {
 	bool samples;                           /* data: this is the first stage */
 	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
 	void *traced_argument;
-	const struct rank_sums *ranks; /* share batch normalizations; or NULL */
+	const struct batch_ranks *ranks; /* share batch normalizations; or NULL */
 };
 
 /* A buffer of fewer bytes stays in the caches. Another buffer in its place would have to get the

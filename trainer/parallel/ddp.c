@@ -18,45 +18,37 @@ struct ddp {
 	struct step_graph *steps, *evaluations;
 	struct graph_segments segments; /* if the communicator is not recorded */
 	struct step_output *output;     /* of the step that is being submitted */
-	struct rank_sums ranks;         /* for --sync-batch-norm */
-	double *gathered;               /* values of all ranks */
-	int64_t gathered_count;         /* of one rank, at most */
+	struct batch_ranks ranks;       /* for --sync-batch-norm; without gather: none */
 };
 
 /* If there is a free core, a thread that sends costs nothing; otherwise it competes with backward
  * and gains nothing (bench/README.md). */
 static bool overlaps(const struct parallel_options *o)
 {
-	if (o->settings->sync_batch_norm)
-		return false; /* backward needs the communicator */
+	if (o->settings->sync_batch_norm && o->collective->waits)
+		return false; /* backward needs the communicator, which a thread would have */
 	if (o->settings->overlap != OVERLAP_AUTO)
 		return o->settings->overlap == OVERLAP_YES;
 	return !o->collective->waits ||
 	       cores_spare(&o->cpus, o->place->ranks, replica_processes(o), o->settings->threads);
 }
 
-/* Gathers values and adds them up in the order of ranks, so that all get the same bits. */
-static bool add_ranks(void *argument, double *values, int64_t count, struct train_error *error)
+/* Its fork and join order it with the work of the device before and after it. Buckets that are
+ * reduced meanwhile come in the same order on all ranks. */
+static bool gather_statistics(void *argument, const void *mine, void *all, size_t bytes,
+			      struct train_error *error)
 {
 	struct ddp *d = argument;
 	struct communicator *comm = d->base.comm;
+	int64_t begin;
 
-	if (count > d->gathered_count) {
-		free(d->gathered);
-		d->gathered_count = 0;
-		d->gathered = calloc((size_t)(count * comm->world), sizeof(*d->gathered));
-		if (!d->gathered)
-			return train_nomem(error, "the statistics of all ranks");
-		d->gathered_count = count;
-	}
-	if (!comm->calls->all_gather(comm, values, d->gathered, (size_t)count * sizeof(*values),
-				     "batch statistics", error))
+	if (!collective_fork(comm, error))
 		return false;
-	for (int64_t i = 0; i < count; i++) {
-		values[i] = 0.0;
-		for (int rank = 0; rank < comm->world; rank++)
-			values[i] += d->gathered[rank * count + i];
-	}
+	begin = timeline_begin(d->base.timeline[1]);
+	if (!comm->calls->all_gather_values(comm, mine, all, bytes, "batch statistics", error) ||
+	    !collective_join(comm, error))
+		return false;
+	timeline_add(d->base.timeline[1], "batch statistics", begin);
 	return true;
 }
 
@@ -70,17 +62,14 @@ static bool sync_batch_norm(struct ddp *d, struct train_error *error)
 				  "--sync-batch-norm: model %s has no batch normalization; leave "
 				  "the option out",
 				  o->settings->model);
-	if (rank_has_streams(&d->base))
-		return train_fail(error, TRAIN_NO_BACKEND,
-				  "--sync-batch-norm works on CPU devices only; leave it out, and "
-				  "each GPU normalizes by its own batch");
-	if (o->settings->overlap == OVERLAP_YES)
+	if (o->settings->overlap == OVERLAP_YES && o->collective->waits)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--sync-batch-norm and --overlap yes exclude each other: "
-				  "backward needs the connection between ranks itself");
-	d->ranks = (struct rank_sums){add_ranks, d};
-	if (o->world > 1)
-		model_normalize_with(d->replica.model, &d->ranks);
+				  "--sync-batch-norm and --overlap yes exclude each other on CPU "
+				  "devices: backward needs the connection between ranks itself");
+	if (o->world == 1)
+		return true;
+	d->ranks = (struct batch_ranks){o->world, gather_statistics, d};
+	model_normalize_with(d->replica.model, &d->ranks);
 	return true;
 }
 
@@ -106,18 +95,26 @@ static bool issue_evaluation(void *argument, const struct graph_step *step,
 	return replica_evaluate(&d->replica, step->passes, error);
 }
 
-static bool run_segments(void *argument, const struct graph_step *step, struct train_error *error)
+/* Ranks that normalize batches as one wait within forward and backward, so no pass is a segment. */
+static bool pass_segments(struct ddp *d, int64_t passes, struct train_error *error)
 {
-	struct ddp *d = argument;
-	struct replica *r = &d->replica;
-	int64_t passes = step->passes, last = passes - 1;
+	int64_t last = passes - 1;
 
+	if (d->ranks.gather)
+		return replica_passes(&d->replica, passes, &d->watch, error);
 	for (int64_t pass = 0; pass < last; pass++)
 		if (!graph_segments_forward(&d->segments, pass, false, error) ||
 		    !graph_segments_backward(&d->segments, pass, passes, error))
 			return false;
 	return graph_segments_forward(&d->segments, last, false, error) &&
-	       replica_backward(r, 0, last, passes, &d->watch, error) &&
+	       replica_backward(&d->replica, 0, last, passes, &d->watch, error);
+}
+
+static bool run_segments(void *argument, const struct graph_step *step, struct train_error *error)
+{
+	struct ddp *d = argument;
+
+	return pass_segments(d, step->passes, error) &&
 	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
 	       graph_segments_update(&d->segments, error);
 }
@@ -125,10 +122,12 @@ static bool run_segments(void *argument, const struct graph_step *step, struct t
 /* The rank that failed knows why. */
 static void remark_segments(struct ddp *d, const struct train_error *why)
 {
-	snprintf(
-		d->base.remark, sizeof(d->base.remark),
-		"steps are recorded in segments, which takes a GPU longer with small batches: %s%s",
-		why ? "" : "another rank cannot record a step with its sums", why ? why->text : "");
+	snprintf(d->base.remark, sizeof(d->base.remark),
+		 "%s, which takes a GPU longer with small batches: %s%s",
+		 d->ranks.gather ? "only the updates of steps are recorded"
+				 : "steps are recorded in segments",
+		 why ? "" : "another rank cannot record a step with its sums",
+		 why ? why->text : "");
 }
 
 static bool recorded(void *argument, const struct train_error *why, bool *all,
@@ -203,7 +202,6 @@ static void ddp_close(struct parallel *p)
 	reducer_close(d->reducer);
 	rank_close(p);
 	replica_close(&d->replica);
-	free(d->gathered);
 	free(d);
 }
 
@@ -328,7 +326,7 @@ static bool ddp_check(struct parallel *p, const struct step_input *input,
 	/* What a device computes must not depend on others. */
 	model_normalize_with(d->replica.model, NULL);
 	done = replica_check(&d->replica, input, checks, error);
-	model_normalize_with(d->replica.model, d->ranks.add ? &d->ranks : NULL);
+	model_normalize_with(d->replica.model, d->ranks.gather ? &d->ranks : NULL);
 	return done;
 }
 

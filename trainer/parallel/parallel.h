@@ -116,7 +116,7 @@ struct parallel_calls {
 	void (*abort)(struct parallel *parallel, const struct train_error *why);
 };
 
-enum { PARALLEL_REMARK = 640 };
+enum { PARALLEL_REMARK = 704 };
 
 /* The common part of the modes, which callers may read. */
 struct parallel {

@@ -149,6 +149,12 @@ static bool only_optimizer_reads(const struct parallel_options *options,
 	       options->settings->burn_ms == 0;
 }
 
+/* The ranks that normalize batches as one, or 0. */
+static int normalizes_with(const struct parallel_options *options)
+{
+	return options->settings->sync_batch_norm && options->world > 1 ? options->world : 0;
+}
+
 bool replica_open(struct replica *r, const struct parallel_options *options,
 		  const struct replica_options *how, struct train_error *error)
 {
@@ -157,7 +163,8 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .type = options->precision,
 				      .first = how->first,
 				      .last = how->last,
-				      .raw_gradients = only_optimizer_reads(options, how)};
+				      .raw_gradients = only_optimizer_reads(options, how),
+				      .ranks = normalizes_with(options)};
 	bool opened;
 
 	*r = (struct replica){.options = options,

@@ -81,7 +81,7 @@ static inline void set_parameters(struct model *m, bool sizes)
 static inline struct model *made_of(struct device *device, enum value_type type, int slots,
 				    int first, int last)
 {
-	const struct model_options options = {BATCH, slots, type, first, last, false};
+	const struct model_options options = {BATCH, slots, type, first, last, false, 0};
 	struct train_error error = {.status = TRAIN_OK};
 	struct model *m;
 

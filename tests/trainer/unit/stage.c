@@ -166,7 +166,7 @@ static bool open_and_run(struct run *run, const struct stage_case *c, struct dev
 	struct layer layers[STAGE_LAYERS + 2] = {
 		{.name = "before", .kind = LAYER_MAX_POOL, .kernel = 1}};
 	struct model_spec spec = {c->name, c->channels, c->height, c->width, c->count + 2, layers};
-	struct model_options options = {c->batch, 1, run->setting->type, 1, c->count, false};
+	struct model_options options = {c->batch, 1, run->setting->type, 1, c->count, false, 0};
 	int64_t first;
 
 	memcpy(layers + 1, c->layers, sizeof(c->layers));

@@ -120,7 +120,7 @@ static void allocate_again(struct model *m, bool apart)
 static struct model *opened_case(struct device *device, const struct memory_case *c,
 				 enum value_type type)
 {
-	const struct model_options options = {BATCH, c->slots, type, c->first, c->last, false};
+	const struct model_options options = {BATCH, c->slots, type, c->first, c->last, false, 0};
 	struct train_error error = {.status = TRAIN_OK};
 	struct model *m;
 

@@ -21,7 +21,7 @@ static void *allocate(struct device *device, size_t bytes, const char *what,
 /* Opens a model with ever more allocations. `names` are those of the memory that is allocated. */
 static void try_all(const char *with, int slots, const char *const *names, int count)
 {
-	const struct model_options options = {2, slots, VALUE_FLOAT32, 0, 3, false};
+	const struct model_options options = {2, slots, VALUE_FLOAT32, 0, 3, false, 0};
 	const struct device_options where = {.physical = 0, .threads = 1};
 	struct train_error error = {.status = TRAIN_OK};
 	struct backend ending;

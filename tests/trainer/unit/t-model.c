@@ -83,7 +83,7 @@ START_TEST(values_come_back_as_they_went)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	const struct model_spec *spec = model_find("net28", &error);
-	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, spec->count - 1, false};
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, spec->count - 1, false, 0};
 	struct device *device = opened();
 	struct model *m;
 	static float host[64 * 4608], back[64 * 4608];
@@ -109,7 +109,7 @@ START_TEST(bytes_are_as_planned)
 {
 	static const struct layer layers[] = {{.name = "l", .kind = LAYER_LINEAR, .out = 3}};
 	static const struct model_spec spec = {"m", 4, 1, 1, 1, layers};
-	const struct model_options options = {2, 3, VALUE_FLOAT32, 0, 0, false};
+	const struct model_options options = {2, 3, VALUE_FLOAT32, 0, 0, false, 0};
 	const struct device_options where = {.physical = 0, .threads = 1};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device, *other;
@@ -131,9 +131,9 @@ END_TEST
 START_TEST(stages_that_cannot_be)
 {
 	static const struct model_options rows[] = {
-		{0, 1, VALUE_FLOAT32, 0, 4, false},  {1, 0, VALUE_FLOAT32, 0, 4, false},
-		{1, 1, VALUE_FLOAT32, -1, 4, false}, {1, 1, VALUE_FLOAT32, 3, 2, false},
-		{1, 1, VALUE_FLOAT32, 0, 5, false},  {1, 1, VALUE_FLOAT32, 1, 1, false},
+		{0, 1, VALUE_FLOAT32, 0, 4, false, 0},  {1, 0, VALUE_FLOAT32, 0, 4, false, 0},
+		{1, 1, VALUE_FLOAT32, -1, 4, false, 0}, {1, 1, VALUE_FLOAT32, 3, 2, false, 0},
+		{1, 1, VALUE_FLOAT32, 0, 5, false, 0},  {1, 1, VALUE_FLOAT32, 1, 1, false, 0},
 	};
 	struct device *device = opened();
 
@@ -161,8 +161,8 @@ START_TEST(stages_do_not_cut_blocks)
 	};
 	static const struct model_spec spec = {"m", 1, 4, 4, 4, layers};
 	static const struct model_options rows[] = {
-		{1, 1, VALUE_FLOAT32, 0, 1, false},
-		{1, 1, VALUE_FLOAT32, 2, 3, false},
+		{1, 1, VALUE_FLOAT32, 0, 1, false, 0},
+		{1, 1, VALUE_FLOAT32, 2, 3, false, 0},
 	};
 	struct device *device = opened();
 
@@ -191,7 +191,7 @@ START_TEST(layers_that_cannot_be_planned)
 	};
 	static const struct model_spec spec = {"m", 1, 16, 16, 3, layers};
 	static const char want[] = "model m, layer pool: device 2: max-pooling of 16 x 16";
-	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2, false};
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2, false, 0};
 	const struct device_options where = {.physical = 0, .threads = 1};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device = opened();

@@ -37,22 +37,20 @@ struct rank {
 	double input[MAX_ROWS * ROW], gradient[MAX_ROWS * ROW];
 	double output[MAX_ROWS * ROW], input_gradient[MAX_ROWS * ROW];
 	double parameters[6][CHANNELS]; /* weight, bias, their gradients, running statistics */
-	struct rank_sums sums;
+	struct batch_ranks ranks;
 };
 
-static bool add(void *argument, double *values, int64_t count, struct train_error *error)
+static bool gather(void *argument, const void *mine, void *all, size_t bytes,
+		   struct train_error *error)
 {
 	struct rank *r = argument;
 
 	(void)error;
-	ck_assert_int_le(count, MAX_SUMS);
-	memcpy(r->meeting->values[r->rank], values, (size_t)count * sizeof(*values));
+	ck_assert_uint_le(bytes, sizeof(r->meeting->values[0]));
+	memcpy(r->meeting->values[r->rank], mine, bytes);
 	pthread_barrier_wait(&r->meeting->barrier);
-	for (int64_t i = 0; i < count; i++) {
-		values[i] = 0.0;
-		for (int k = 0; k < r->meeting->ranks; k++)
-			values[i] += r->meeting->values[k][i];
-	}
+	for (int k = 0; k < r->meeting->ranks; k++)
+		memcpy((char *)all + (size_t)k * bytes, r->meeting->values[k], bytes);
 	pthread_barrier_wait(&r->meeting->barrier);
 	return true;
 }
@@ -87,6 +85,7 @@ static void *step(void *argument)
 		.input = layout_host(r->type, MAX_ROWS, CHANNELS, SIDE, SIDE),
 		.eps = 1e-5,
 		.momentum = 0.1,
+		.ranks = r->ranks.count,
 		.relu = true,
 		.relu_backward = true,
 	};
@@ -113,7 +112,7 @@ static void *step(void *argument)
 	args.bias_gradient = parameters[3];
 	args.running_mean = parameters[4];
 	args.running_var = parameters[5];
-	args.ranks = r->meeting ? &r->sums : NULL;
+	args.ranks = r->meeting ? &r->ranks : NULL;
 	ck_assert(op->calls->forward(op, &args, &error));
 	ck_assert(op->calls->backward_weights(op, &args, &error));
 	ck_assert(op->calls->backward_data(op, &args, &error));
@@ -200,7 +199,7 @@ START_TEST(ranks_normalize_a_batch_as_one)
 
 		*r = (struct rank){
 			.meeting = &meeting, .backend = backend, .type = type, .rank = k};
-		r->sums = (struct rank_sums){add, r};
+		r->ranks = (struct batch_ranks){meeting.ranks, gather, r};
 		begin(r, first, splits[split].rows[k]);
 		first += splits[split].rows[k];
 		ck_assert_int_eq(pthread_create(&r->thread, NULL, step, r), 0);

@@ -65,7 +65,7 @@ static void pass(struct model *m, struct trace_log *log)
 
 START_TEST(operations_are_traced_in_order)
 {
-	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2, false};
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 2, false, 0};
 	struct device *device = opened_with(backends[_i], 1);
 	struct train_error error = {.status = TRAIN_OK};
 	struct trace_log log = {"", 0};
@@ -106,7 +106,7 @@ static const struct model_spec graph_spec = {"graph", 3, 1, 1, 5, graph};
  * copied for one of its inputs, because ReLU's derivative changes both. */
 START_TEST(gradients_of_graphs_are_traced)
 {
-	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 4, false};
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 4, false, 0};
 	struct device *device = opened_with(&backend_reference, 1);
 	struct train_error error = {.status = TRAIN_OK};
 	struct trace_log log = {"", 0};
@@ -145,7 +145,7 @@ static void count_conversions(void *argument, const char *layer, const char *wha
  * end with a conversion: each is reported with the layer that it is for. */
 START_TEST(conversions_have_the_name_of_their_layer)
 {
-	const struct model_options options = {2, 1, VALUE_BFLOAT16, 0, 0, false};
+	const struct model_options options = {2, 1, VALUE_BFLOAT16, 0, 0, false, 0};
 	struct device *device = opened_with(&backend_reference, 1);
 	struct train_error error = {.status = TRAIN_OK};
 	struct names names = {0, 0};
@@ -166,7 +166,7 @@ END_TEST
 /* oneDNN's convolution of 16 channels has an order of its own, which the end of a stage undoes. */
 START_TEST(the_last_conversion_is_of_the_last_layer)
 {
-	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 1, false};
+	const struct model_options options = {2, 1, VALUE_FLOAT32, 0, 1, false, 0};
 	struct device *device = opened_with(&backend_onednn, 1);
 	struct train_error error = {.status = TRAIN_OK};
 	struct names names = {0, 0};
