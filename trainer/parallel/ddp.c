@@ -19,6 +19,7 @@ struct ddp {
 	struct graph_segments segments; /* if the communicator is not recorded */
 	struct step_output *output;     /* of the step that is being submitted */
 	struct batch_ranks ranks;       /* for --sync-batch-norm; without gather: none */
+	bool buffers_alike;             /* known to be; the same on all ranks */
 };
 
 /* If there is a free core, a thread that sends costs nothing; otherwise it competes with backward
@@ -207,7 +208,8 @@ static void ddp_close(struct parallel *p)
 
 /* DistributedDataParallel's broadcast_buffers: before a forward pass all ranks take rank 0's
  * running statistics, unless the pass before was one of accumulation, in which nothing is sent. So
- * this happens before a step, and before a test. */
+ * this happens before a step, and before a test. Ranks that normalize together move theirs by the
+ * same bits, so they take them once. */
 static bool take_buffers(struct ddp *d, struct train_error *error)
 {
 	struct communicator *comm = d->base.comm;
@@ -215,7 +217,7 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 	int64_t first, begin = timeline_begin(d->base.timeline[1]);
 	size_t bytes = (size_t)model_buffer_elements(model, &first) * sizeof(float);
 
-	if (bytes == 0 || d->base.options.world == 1)
+	if (bytes == 0 || d->base.options.world == 1 || d->buffers_alike)
 		return true;
 	if (!collective_fork(comm, error) ||
 	    !comm->calls->broadcast(comm, model_buffers(model), bytes, 0, "running statistics",
@@ -223,6 +225,7 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 	    !collective_join(comm, error))
 		return false;
 	timeline_add(d->base.timeline[1], "running statistics", begin);
+	d->buffers_alike = d->ranks.gather;
 	return true;
 }
 
@@ -303,10 +306,12 @@ static bool ddp_write(struct parallel *p, int state, int parameter, const float 
 static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
 			    struct train_error *error)
 {
-	struct replica *r = &((struct ddp *)p)->replica;
+	struct ddp *d = (struct ddp *)p;
+	struct replica *r = &d->replica;
 	int64_t first;
 	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
 
+	d->buffers_alike = false; /* rank 0's may have been written */
 	if (!collective_fork(p->comm, error))
 		return false;
 	for (int state = -1; replica_flat(r, state); state++)
@@ -323,7 +328,8 @@ static bool ddp_check(struct parallel *p, const struct step_input *input,
 	struct ddp *d = (struct ddp *)p;
 	bool done;
 
-	/* What a device computes must not depend on others. */
+	/* What a device computes must not depend on others, nor do its running statistics then. */
+	d->buffers_alike = false;
 	model_normalize_with(d->replica.model, NULL);
 	done = replica_check(&d->replica, input, checks, error);
 	model_normalize_with(d->replica.model, d->ranks.gather ? &d->ranks : NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ddp over collective nccl as ranks that are processes do it, which record their steps. */
+/* ddp over collective nccl as ranks that are processes do it, which record their steps; and beside
+ * it on the CPU. */
 #include "config.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ struct trainee {
 	/* of that step: the intervals of buckets, and how many have no length */
 	int sent, empty;
 	bool control; /* ranks have a control communicator too */
+	bool cpu;     /* they are on the CPU, and have shared memory */
 	int dropped;  /* of the forks and joins of rank 0 in step `dropped_at`, or -1 */
 	int dropped_at;
 	double losses[STEPS];
@@ -88,24 +90,49 @@ static bool step(struct trainee *t, struct parallel *p, int at)
 	return true;
 }
 
-/* Gives rank 0 some parameters, and all ranks those. */
-static bool write_parameters(struct trainee *t, struct parallel *p)
+/* Gives rank 0 a parameter or a buffer. */
+static bool write_one(struct trainee *t, struct parallel *p, int state, int index, int64_t count)
+{
+	float *host = malloc((size_t)count * sizeof(*host));
+	bool done;
+
+	ck_assert_ptr_nonnull(host);
+	for (int64_t k = 0; k < count; k++)
+		host[k] = (float)(sin(12.9898 * (double)k + 78.233 * index) / sqrt((double)count));
+	done = p->calls->write(p, state, index, t->options.rank == 0 ? host : NULL, &t->error);
+	free(host);
+	return done;
+}
+
+/* Gives rank 0 some parameters and buffers, as a checkpoint does, and all ranks those. */
+static bool write_all(struct trainee *t, struct parallel *p)
 {
 	const struct optimizer_progress begin = {.scaler = scaler_default()};
 	bool done = true;
 
-	for (int i = 0; done && i < p->shapes.parameters_count; i++) {
-		int64_t count = p->shapes.parameters[i].elements;
-		float *host = malloc((size_t)count * sizeof(*host));
-
-		ck_assert_ptr_nonnull(host);
-		for (int64_t k = 0; k < count; k++)
-			host[k] = (float)(sin(12.9898 * (double)k + 78.233 * i) /
-					  sqrt((double)count));
-		done = p->calls->write(p, -1, i, t->options.rank == 0 ? host : NULL, &t->error);
-		free(host);
-	}
+	for (int i = 0; done && i < p->shapes.parameters_count; i++)
+		done = write_one(t, p, -1, i, p->shapes.parameters[i].elements);
+	for (int i = 0; done && i < p->shapes.buffers_count; i++)
+		done = write_one(t, p, PARALLEL_BUFFERS, i, p->shapes.buffers[i].elements);
 	return done && p->calls->synchronize(p, &begin, &t->error);
+}
+
+/* A check of a burn test, which moves the running statistics of each rank by samples of its own. */
+static bool check(struct trainee *t, struct parallel *p)
+{
+	const int64_t indices[] = {t->options.rank * 2, t->options.rank * 2 + 1};
+	const struct step_input input = {.indices = indices, .count = 2, .of_all = 2};
+	struct device_check checked = {.hash = 0};
+
+	return p->calls->check(p, &input, &checked, &t->error);
+}
+
+/* Before some steps ranks get other running statistics. */
+static bool disturb(struct trainee *t, struct parallel *p, int step)
+{
+	if (p->shapes.buffers_count == 0)
+		return true;
+	return (step != 3 || write_all(t, p)) && (step != 5 || check(t, p));
 }
 
 static bool read_buffers(struct trainee *t, struct parallel *p)
@@ -163,10 +190,10 @@ static void *train(void *argument)
 	bool single = t->options.world == 1;
 	const struct parallel_calls *calls = single ? &parallel_single : &parallel_ddp;
 
-	t->good = calls->open(&p, &t->options, &t->error) && write_parameters(t, p);
+	t->good = calls->open(&p, &t->options, &t->error) && write_all(t, p);
 	for (int i = 0; t->good && i < STEPS && t->counts[i] > 0; i++) {
 		forget_in(t, p, i);
-		t->good = step(t, p, i);
+		t->good = disturb(t, p, i) && step(t, p, i);
 	}
 	t->good = t->good && read_buffers(t, p);
 	if (p && !t->good)
@@ -191,7 +218,7 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 	char name[64];
 
 	snprintf(name, sizeof(name), "test-nccl-steps-%d", (int)getpid());
-	if (t->control) {
+	if (t->control || t->cpu) {
 		rendezvous.name = name;
 		rendezvous.local = world;
 	}
@@ -200,8 +227,8 @@ static void begin(struct trainee *t, const struct settings *settings, struct pla
 	place->devices[0] = (struct place_device){.physical = rank, .logical = rank};
 	t->options.settings = settings;
 	t->options.place = place;
-	t->options.backend = &backend_cuda;
-	t->options.collective = world > 1 ? nccl : &collective_self;
+	t->options.backend = t->cpu ? &backend_reference : &backend_cuda;
+	t->options.collective = world == 1 ? &collective_self : t->cpu ? &collective_shm : nccl;
 	t->options.rank = rank;
 	t->options.world = world;
 	t->options.batch = SAMPLES / world;
@@ -344,9 +371,13 @@ static void compare_buffers(const char *name, const struct trainee *alone,
 	}
 }
 
-START_TEST(steps_are_recorded_alike)
+enum way { GPUS, LATE_GPUS, CPUS, WAYS };
+
+/* Several ranks train as one with all samples. */
+START_TEST(steps_are_alike)
 {
-	int row = _i / 2;
+	int row = _i / WAYS;
+	enum way way = _i % WAYS;
 	struct command_line command;
 	struct settings settings = settings_of(rows[row].options, &command);
 	struct dataset data = {.samples = 0};
@@ -356,15 +387,17 @@ START_TEST(steps_are_recorded_alike)
 	uint64_t launches;
 
 	open_data(&how, rows[row].spec, &settings, &data);
+	how.cpu = way == CPUS;
 	settings.mode = MODE_SINGLE;
 	machine(false);
 	run(&single, 1, &settings, &how, alone);
 	settings.mode = MODE_DDP;
 	if (rows[row].spec)
 		settings.bucket_mib = settings.first_bucket_mib = 0.001;
-	machine(_i & 1);
+	machine(way == LATE_GPUS);
 	launches = run(trainees, RANKS, &settings, &how, together);
-	ck_assert_msg(launches > 0, "%s: nothing was recorded", rows[row].name);
+	ck_assert_msg((launches > 0) == (way != CPUS), "%s: %llu launches", rows[row].name,
+		      (unsigned long long)launches);
 	for (int i = 0; i < STEPS; i++)
 		ck_assert_msg(fabs(alone[i] - together[i]) <= most * fabs(alone[i]),
 			      "%s, step %d: %.9g alone, %.9g together", rows[row].name, i, alone[i],
@@ -608,7 +641,8 @@ END_TEST
 /* Without one of the forks and joins of a step, recorded or not, the step is found out. */
 START_TEST(a_missing_fork_or_join_is_found)
 {
-	enum { BROADCAST = 2 }; /* the first: before forward nothing is shared */
+	/* In the first step running statistics are sent, when nothing is shared yet. */
+	const int broadcast = _i == 0 ? 2 : 0;
 	static const int counts[STEPS] = {32, 32, 32};
 	static const char *const options[] = {SYNC, NULL};
 	struct command_line command;
@@ -621,7 +655,7 @@ START_TEST(a_missing_fork_or_join_is_found)
 	settings.bucket_mib = settings.first_bucket_mib = 0.001;
 	settings.mode = MODE_DDP;
 	how.dropped_at = _i;
-	for (how.dropped = BROADCAST;; how.dropped++) {
+	for (how.dropped = broadcast;; how.dropped++) {
 		machine(false);
 		run_ranks(trainees, RANKS, &settings, &how);
 		if (how.dropped >= orders)
@@ -635,7 +669,7 @@ START_TEST(a_missing_fork_or_join_is_found)
 	}
 	ck_assert_msg(fake_cuda_close(text), "%s", text);
 	/* Of each gather both, then a fork of each bucket, and the join of all. */
-	ck_assert_int_eq(orders, BROADCAST + 2 * 2 * NORMS + 2 + 1);
+	ck_assert_int_eq(orders, broadcast + 2 * 2 * NORMS + 2 + 1);
 	dataset_free(&data);
 	settings_free(&command);
 }
@@ -686,7 +720,7 @@ int main(void)
 	TCase *tests = tcase_create("steps");
 
 	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, steps_are_recorded_alike, 0, 2 * ROWS);
+	tcase_add_loop_test(tests, steps_are_alike, 0, WAYS * ROWS);
 	tcase_add_loop_test(tests, ranks_that_are_not_recorded, 0,
 			    2 * sizeof(refusals) / sizeof(*refusals));
 	tcase_add_loop_test(tests, a_step_has_these_nodes, 0, 2);
