@@ -63,12 +63,12 @@ static bool sync_batch_norm(struct ddp *d, struct train_error *error)
 				  "--sync-batch-norm: model %s has no batch normalization; leave "
 				  "the option out",
 				  o->settings->model);
+	if (o->world == 1)
+		return true;
 	if (o->settings->overlap == OVERLAP_YES && o->collective->waits)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--sync-batch-norm and --overlap yes exclude each other on CPU "
 				  "devices: backward needs the connection between ranks itself");
-	if (o->world == 1)
-		return true;
 	d->ranks = (struct batch_ranks){o->world, gather_statistics, d};
 	model_normalize_with(d->replica.model, &d->ranks);
 	return true;

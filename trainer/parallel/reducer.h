@@ -27,8 +27,9 @@ struct reducer_options {
 
 #define REDUCER_WAIT "wait for gradients"
 
-/* With overlap, only the reducer may use the communicator from reducer_ready() of the first bucket
- * to the end of reducer_wait(); without, during reducer_wait(). */
+/* If it has a thread, only the reducer may use the communicator from reducer_ready() of the first
+ * bucket to the end of reducer_wait(); otherwise others may use it between its calls, all ranks in
+ * the same order. */
 bool reducer_open(struct reducer **reducer, const struct reducer_options *options,
 		  struct train_error *error);
 void reducer_close(struct reducer *reducer);
