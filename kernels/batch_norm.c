@@ -171,6 +171,7 @@ static float output_of(const struct batch_norm_shape *shape, const float *saved,
 void reference_batch_norm_normalize(const struct batch_norm_normalize_args *a)
 {
 	const struct batch_norm_shape *shape = &a->shape;
+	int64_t rows = a->control ? batch_norm_rows(shape, a->control->rows) : shape->rows;
 
 	for (int64_t row = 0; row < shape->rows; row++)
 		for (int64_t c = 0; c < shape->columns; c++) {
@@ -178,7 +179,7 @@ void reference_batch_norm_normalize(const struct batch_norm_normalize_args *a)
 			float y = output_of(shape, a->saved, x, c);
 
 			value_set(shape->type, a->output, row * shape->columns + c,
-				  a->relu && y < 0 ? 0 : (double)y);
+				  row >= rows || (a->relu && y < 0) ? 0 : (double)y);
 		}
 }
 

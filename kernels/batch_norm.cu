@@ -347,6 +347,7 @@ static __global__ void RESIDENT(4)
 {
 	const struct column_place place = column_place(l);
 	const struct values_of_thread values = values_in(place, a.shape, a.shape.rows);
+	int64_t counted = a.control ? rows_of(a.shape, a.control) * a.shape.columns : values.end;
 	struct line<WIDTH> line;
 
 	if (values.first >= values.end)
@@ -359,7 +360,7 @@ static __global__ void RESIDENT(4)
 		for (int k = 0; k < WIDTH; k++) {
 			float y = output_of(line, k, centred(line, k, to_float(v.values[k])));
 
-			set_float(&v.values[k], a.relu && y < 0 ? 0 : y);
+			set_float(&v.values[k], at >= counted || (a.relu && y < 0) ? 0 : y);
 		}
 		store((T *)a.output + at, v);
 	}

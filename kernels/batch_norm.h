@@ -88,6 +88,7 @@ struct batch_norm_join_statistics_args {
 struct batch_norm_normalize_args {
 	struct batch_norm_shape shape;
 	const void *input;
+	const struct pass_control *control; /* rows that do not count give zero; NULL: all count */
 	const float *saved;
 	void *output; /* may be the input */
 	bool relu;

@@ -371,6 +371,7 @@ static void prepare_normalize(struct trial *t)
 
 	if (s->flags & IN_PLACE)
 		add_view(b, (struct view){.count = values_of(s), .type = s->type});
+	add_control(t);
 	add_saved(t);
 	add_output(t, "output", s->type, s->flags & IN_PLACE ? 0 : values_of(s), EXACT);
 	t->moved = 2 * bytes_of(s);
@@ -382,8 +383,9 @@ static cudaError_t run_normalize(struct trial *t, enum place place)
 	const struct batch_norm_normalize_args args = {
 		.shape = shape_of(s),
 		.input = at(t, 0, place),
-		.saved = at(t, 1, place),
-		.output = at(t, s->flags & IN_PLACE ? 0 : 2, place),
+		.control = s->flags & EVALUATES ? NULL : at(t, 1, place),
+		.saved = at(t, 2, place),
+		.output = at(t, s->flags & IN_PLACE ? 0 : 3, place),
 		.relu = s->flags & RELU,
 	};
 

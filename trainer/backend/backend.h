@@ -184,11 +184,11 @@ struct op {
  *   sqrt(variance + eps) * weight + bias, each of (channels). Training: mean and biased variance
  *   are those of the first control->rows rows over (batch, height, width), and the running ones
  *   move: r = (1 - momentum) * r + momentum * x, of the variance with n / (n - 1) for n values (not
- *   if n is 1). Otherwise they are the running ones, and no backward may follow. With `ranks` rows
- *   are those of all ranks, as torch.nn.SyncBatchNorm's, whose sums forward and backward gather,
- * and all ranks get the same bits; the gradients of weight and bias are those of this rank's rows.
- *   forward: input, weight, bias, control, running_mean, running_var -> output, workspace, and the
- *   running ones.
+ *   if n is 1), and the output of rows that do not count is zero. Otherwise they are the running
+ *   ones, and no backward may follow. With `ranks` rows are those of all ranks, as
+ *   torch.nn.SyncBatchNorm's, whose sums forward and backward gather, and all ranks get the same
+ *   bits; the gradients of weight and bias are those of this rank's rows. forward: input, weight,
+ *   bias, control, running_mean, running_var -> output, workspace, and the running ones.
  *   backward_weights: input, output_gradient, workspace, control (output with relu_backward) ->
  *   weight_gradient, bias_gradient. backward_data, after it: the same and weight -> input_gradient.
  * Addition: output = input + addend, in the layout of shape->input, whose order must outlive the

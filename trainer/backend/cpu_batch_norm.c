@@ -435,12 +435,14 @@ SIMD_BODY void write_piece(bool backward, bool half, const struct pass *p, int64
 		write_channels(backward, half, 1, p, plane, c, first, count);
 }
 
-SIMD_BODY void clear_plane(bool half, const struct pass *p, int64_t plane)
+/* Rows that do not count are zero: what is normalized by the statistics of other rows can grow from
+ * layer to layer until it is infinite, and infinity times a gradient of zero is NaN. */
+SIMD_BODY void clear_plane(bool half, void *to, const struct pass *p, int64_t plane)
 {
 	int64_t values = p->norm->places * p->norm->inner;
 
 	for (int64_t i = plane * values; i < (plane + 1) * values; i++)
-		cpu_set(half, p->run->input_gradient, i, 0.0f);
+		cpu_set(half, to, i, 0.0f);
 }
 
 SIMD_BODY void write_planes(bool backward, bool half, const struct pass *p, int64_t first,
@@ -450,8 +452,9 @@ SIMD_BODY void write_planes(bool backward, bool half, const struct pass *p, int6
 	int64_t piece = piece_places(norm);
 
 	for (int64_t plane = first; plane < last; plane++) {
-		if (backward && plane >= p->run->rows * norm->groups) {
-			clear_plane(half, p, plane);
+		if (p->training && plane >= p->run->rows * norm->groups) {
+			clear_plane(half, backward ? p->run->input_gradient : p->run->output, p,
+				    plane);
 			continue;
 		}
 		for (int64_t at = 0; at < norm->places; at += piece)

@@ -47,8 +47,8 @@ size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm);
  * running mean and variance towards them: r = (1 - momentum) * r + momentum * x, where x is the
  * mean, and the variance times n / (n - 1) of n values in a channel; of one value the running
  * variance stays. Otherwise it normalizes by the running ones, and nothing can follow backward.
- * Rows that do not count are normalized too, but nothing depends on them. This and
- * backward_weights fail only if ranks->gather does.
+ * The output of rows that do not count is zero in training. This and backward_weights fail only if
+ * ranks->gather does.
  */
 bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
 			    const struct cpu_batch_norm_run *run, bool training,

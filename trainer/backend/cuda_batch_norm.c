@@ -96,6 +96,7 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 	const struct batch_norm_normalize_args normalize = {
 		.shape = n->shape,
 		.input = args->input,
+		.control = args->training ? args->control : NULL,
 		.saved = args->workspace,
 		.output = args->output,
 		.relu = n->relu,

@@ -122,6 +122,8 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 			int64_t at = index_of(op, n, c, place);
 			double y = (input_at(op, args, at) - channels[c].mean) * scale + shift;
 
+			if (args->training && n >= args->control->rows)
+				y = 0.0;
 			value_set(type, args->output, at, r->relu && y < 0.0 ? 0.0 : y);
 		}
 	}

@@ -142,6 +142,8 @@ static void list_batch_norm_normalize(const struct lister *l,
 				      const struct batch_norm_normalize_args *a)
 {
 	reads(l, a->input, norm_bytes(&a->shape));
+	if (a->control)
+		list_control(l, a->control);
 	reads(l, a->saved, saved_bytes(&a->shape));
 	writes(l, a->output, norm_bytes(&a->shape));
 }

@@ -94,7 +94,7 @@ static cudaError_t run_batch_norm_join_statistics(void *const *m, cudaStream_t s
 
 static cudaError_t run_batch_norm_normalize(void *const *m, cudaStream_t stream)
 {
-	struct batch_norm_normalize_args args = {norm, m[0], m[1], m[2], true};
+	struct batch_norm_normalize_args args = {norm, m[0], m[1], m[2], m[3], true};
 
 	return cu.kernel_batch_norm_normalize(&args, stream);
 }
@@ -412,7 +412,7 @@ static struct kernel kernels[] = {
 	 6,
 	 {OF_RANKS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED},
 	 run_batch_norm_join_statistics},
-	{"batch_norm_normalize", 3, {TENSOR, SAVED, TENSOR}, run_batch_norm_normalize},
+	{"batch_norm_normalize", 4, {TENSOR, HOLDS(pass), SAVED, TENSOR}, run_batch_norm_normalize},
 	{"batch_norm_sums",
 	 7,
 	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},

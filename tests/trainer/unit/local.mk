@@ -58,6 +58,7 @@ train_programs = \
 	tests/trainer/unit/t-random \
 	tests/trainer/unit/t-reducer \
 	tests/trainer/unit/t-report-nomem \
+	tests/trainer/unit/t-rows \
 	tests/trainer/unit/t-safetensors \
 	tests/trainer/unit/t-safetensors-bad \
 	tests/trainer/unit/t-sampler \
@@ -384,6 +385,12 @@ tests_trainer_unit_t_model_memory_SOURCES = tests/trainer/unit/t-model-memory.c 
 tests_trainer_unit_t_model_memory_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_model_memory_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_model_memory_LDADD = $(train_ldadd)
+
+tests_trainer_unit_t_rows_SOURCES = tests/trainer/unit/t-rows.c tests/trainer/unit/numbers.c \
+	tests/trainer/unit/backends.h tests/trainer/unit/stage.h tests/unit/unit.h
+tests_trainer_unit_t_rows_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_rows_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_rows_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_model_nomem_SOURCES = tests/trainer/unit/t-model-nomem.c tests/unit/unit.h
 tests_trainer_unit_t_model_nomem_CPPFLAGS = $(train_cppflags)

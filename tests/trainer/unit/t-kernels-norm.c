@@ -27,7 +27,7 @@ static const struct {
 	 {1, 2, 64, 128},
 	 3.5,
 	 6.5,
-	 {0, 2, -2, 6},
+	 {0, 2, 0, 0},
 	 3,
 	 0.5,
 	 {-0.375, 0.375, 0, 0}},
@@ -40,7 +40,7 @@ static const struct {
 	 {1, 2, 64, 128},
 	 3.5,
 	 6.5,
-	 {0, 2, 0, 6},
+	 {0, 2, 0, 0},
 	 2,
 	 1,
 	 {-0.75, 0.75, 0, 0}},
@@ -59,9 +59,8 @@ static const struct {
 	 0,
 	 {0, 1, -1, 0}},
 	/* variance 0, 1 / std = 1/4; the running variance stays */
-	{"one row", 2, 1, 16, false, {6, 2}, {3, 5}, 4.5, 8, {1, -1}, 3, 0, {0, 0}},
-	/* mean 0 and 1 / std = 1/2 */
-	{"no row", 2, 0, 4, false, {1, 3}, {5, 6}, 4, 8, {2, 4}, 0, 0, {0, 0}},
+	{"one row", 2, 1, 16, false, {6, 2}, {3, 5}, 4.5, 8, {1, 0}, 3, 0, {0, 0}},
+	{"no row", 2, 0, 4, false, {1, 3}, {5, 6}, 4, 8, {0, 0}, 0, 0, {0, 0}},
 	{"more rows than room",
 	 2,
 	 9,
@@ -139,8 +138,13 @@ static void forward(struct norm *n, double eps, bool relu, bool training)
 							      .eps = eps,
 							      .momentum = 0.25,
 							      .training = training};
-	const struct batch_norm_normalize_args normalize = {
-		n->shape, n->input.values, n->saved.values, n->output.values, relu};
+	const struct batch_norm_normalize_args normalize = {.shape = n->shape,
+							    .input = n->input.values,
+							    .control =
+								    training ? &n->control : NULL,
+							    .saved = n->saved.values,
+							    .output = n->output.values,
+							    .relu = relu};
 
 	reference_batch_norm_statistics(&statistics);
 	reference_batch_norm_normalize(&normalize);
@@ -306,7 +310,8 @@ static void parts_forward(struct part *parts, double eps, bool relu)
 								     .eps = eps,
 								     .momentum = 0.25};
 		const struct batch_norm_normalize_args normalize = {
-			n->shape, n->input.values, n->saved.values, n->output.values, relu};
+			n->shape,        n->input.values,  &n->control,
+			n->saved.values, n->output.values, relu};
 
 		reference_batch_norm_join_statistics(&args);
 		reference_batch_norm_normalize(&normalize);
