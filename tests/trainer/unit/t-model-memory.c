@@ -136,8 +136,8 @@ static void put(struct buffer *buffer, size_t *bytes)
 	*bytes += (buffer->bytes + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
 }
 
-/* Gives every buffer memory of its own, those of additions too. */
-static void spread(struct model *m)
+/* Gives every buffer memory of its own. */
+static void spread_buffers(struct model *m)
 {
 	m->slot_bytes = m->shared_bytes = 0;
 	put(&m->input_at, &m->slot_bytes);
@@ -146,12 +146,6 @@ static void spread(struct model *m)
 		struct node *node = &m->nodes[i];
 
 		node->in_slot = false;
-		node->gradient_of = i;
-		for (int k = 0; k < node->inputs; k++)
-			if (node->gives[k] == GIVES_SHARED)
-				node->gives[k] = GIVES_COPY;
-		if (i == m->count - 1 || needs_gradient(m, i))
-			node->gradient.bytes = node->op->info.output.bytes;
 		put(&node->output, &m->slot_bytes);
 		put(&node->workspace, &m->slot_bytes);
 		put(&node->gradient, &m->shared_bytes);
@@ -159,6 +153,22 @@ static void spread(struct model *m)
 		put(&node->partial, &m->shared_bytes);
 	}
 	allocate_again(m, true);
+}
+
+/* The same, and every gradient a buffer, those of the inputs of additions too. */
+static void spread(struct model *m)
+{
+	for (int i = 0; i < m->count; i++) {
+		struct node *node = &m->nodes[i];
+
+		node->gradient_of = i;
+		for (int k = 0; k < node->inputs; k++)
+			if (node->gives[k] == GIVES_SHARED)
+				node->gives[k] = GIVES_COPY;
+		if (i == m->count - 1 || needs_gradient(m, i))
+			node->gradient.bytes = node->op->info.output.bytes;
+	}
+	spread_buffers(m);
 }
 
 struct part {
@@ -407,6 +417,125 @@ START_TEST(sharing_changes_no_number)
 }
 END_TEST
 
+/* --- memory that is spoilt while nothing is said to lie there ---------------------------------
+ */
+
+static struct {
+	struct model *m;
+	const struct op_calls *calls[MODEL_MAX_NODES];
+	struct op_calls spoiling[MODEL_MAX_NODES];
+} spoilt;
+
+static void spoil_unused(const struct buffer *buffer, unsigned char *memory, int time)
+{
+	for (int i = 0; i < buffer->count; i++)
+		if (buffer->times[i].first <= time && time <= buffer->times[i].last)
+			return;
+	memset(memory + buffer->at, 0xff, buffer->bytes); /* NaN, and places far outside */
+}
+
+/* Before the operation at this time. */
+static void spoil_all(int time)
+{
+	struct model *m = spoilt.m;
+
+	for (int i = 0; i < m->count; i++) {
+		spoil_unused(&m->nodes[i].output, m->slots, time);
+		spoil_unused(&m->nodes[i].workspace, m->slots, time);
+		spoil_unused(&m->nodes[i].gradient, m->shared, time);
+		spoil_unused(&m->nodes[i].scratch, m->shared, time);
+		spoil_unused(&m->nodes[i].partial, m->shared, time);
+	}
+}
+
+static int node_of(const struct op *op)
+{
+	int node = 0;
+
+	while (spoilt.m->nodes[node].op != op)
+		node++;
+	return node;
+}
+
+/* The times of memory.c: after the samples all forward operations, the loss, and for each node from
+ * the last on the two of backward. */
+static int backward_time(int node)
+{
+	return 2 + spoilt.m->count + 2 * (spoilt.m->count - 1 - node);
+}
+
+static bool forward_after(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	int node = node_of(op);
+
+	spoil_all(1 + node);
+	return spoilt.calls[node]->forward(op, args, error);
+}
+
+static bool weights_after(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	int node = node_of(op);
+
+	spoil_all(backward_time(node));
+	return spoilt.calls[node]->backward_weights(op, args, error);
+}
+
+static bool data_after(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	int node = node_of(op);
+
+	spoil_all(backward_time(node) + 1);
+	return spoilt.calls[node]->backward_data(op, args, error);
+}
+
+static void begin_spoiling(struct model *m)
+{
+	spoilt.m = m;
+	for (int i = 0; i < m->count; i++) {
+		struct op_calls *calls = &spoilt.spoiling[i];
+
+		spoilt.calls[i] = m->nodes[i].op->calls;
+		*calls = *spoilt.calls[i];
+		calls->forward = forward_after;
+		calls->backward_weights = calls->backward_weights ? weights_after : NULL;
+		calls->backward_data = calls->backward_data ? data_after : NULL;
+		m->nodes[i].op->calls = calls;
+	}
+}
+
+static void spoil_case(const struct memory_case *c)
+{
+	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16};
+
+	for (int i = 0; i < 2 * BACKENDS; i++) {
+		const struct backend *backend = backends[i / 2];
+		struct device *device = opened_with(backend, 1);
+		struct pair pair = {.name = c->name};
+
+		if (backend->has_type(device, types[i % 2])) {
+			pair.m[0] = opened_case(device, c, types[i % 2]);
+			pair.m[1] = opened_case(device, c, types[i % 2]);
+			spread_buffers(pair.m[0]);
+			begin_spoiling(pair.m[0]);
+			fill_parameters(&pair);
+			run_forward(&pair, 0, 10);
+			run_backward(&pair, 0, 100);
+			model_close(pair.m[0]);
+			model_close(pair.m[1]);
+		}
+		backend->close(device);
+	}
+}
+
+START_TEST(nothing_is_read_before_or_after_its_time)
+{
+	spoil_case(&cases[_i]);
+}
+END_TEST
+
+/* --- drawn graphs ------------------------------------------------------------------------------
+ */
+
 /* Adds how many gradients the additions of a model share, copy and sum. */
 static void count_giving(const struct memory_case *c, int counts[GIVES_COPY + 1])
 {
@@ -435,6 +564,7 @@ START_TEST(sharing_changes_no_number_of_drawn_graphs)
 		graph_draw(layers, 8, drawn_seed() + i);
 		layers[GRAPH_LAYERS] = (struct layer){.name = "fc", .kind = LAYER_LINEAR, .out = 3};
 		compare_with_spread(&c);
+		spoil_case(&c);
 		count_giving(&c, counts);
 	}
 	ck_assert_msg(counts[GIVES_SHARED] > 0 && counts[GIVES_COPY] > 0 && counts[GIVES_SUM] > 0,
@@ -452,6 +582,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, what_is_used_together_is_apart, 0, CASES);
 	tcase_add_loop_test(tests, sharing_changes_no_number, 0, CASES);
+	tcase_add_loop_test(tests, nothing_is_read_before_or_after_its_time, 0, CASES);
 	tcase_add_test(tests, sharing_changes_no_number_of_drawn_graphs);
 	return unit_run(suite);
 }
