@@ -94,8 +94,8 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 
 /* Copies a checkpoint into the state_dict, slots and progress of the run. It must have exactly
  * these names and shapes. A NULL data pointer stands for a tensor of another rank, which is
- * compared and not copied. An infinite or NaN parameter or buffer is bad input. On failure nothing
- * is changed. */
+ * compared and not copied. An infinite or NaN parameter or buffer is bad input, and a counter below
+ * 0 or above 2^62. On failure nothing is changed. */
 bool checkpoint_load(struct checkpoint *into, const struct safetensors *file,
 		     struct train_error *error);
 

@@ -79,7 +79,8 @@ static bool compare(const struct loading *l, const struct safetensors_tensor *wa
 		return true;
 	return train_fail(
 		l->error, TRAIN_BAD_INPUT,
-		"%s: the shape of %s is %s in the file and %s here; choose the model of the file",
+		"%s: the shape of %s is %s in the file and %s here; choose the model of the file, "
+		"and for a ResNet its --image-size",
 		l->file->path, wanted->name, safetensors_shape(there, b),
 		safetensors_shape(here, a));
 }
@@ -119,13 +120,29 @@ static bool names_differ(const struct loading *l, const char *missing, size_t mi
 			  missing ? missing : extra, missing ? missing_count : extra_count);
 }
 
-static bool are_finite(const struct loading *l)
+/* A counter, which must have room to count on. */
+static bool can_count(const struct loading *l, const struct safetensors_tensor *counter)
 {
-	for (size_t i = 0; i < l->wanted->count; i++)
-		if (l->found[i] && l->found[i]->dtype == SAFETENSORS_F32 &&
-		    !is_optimizer(&l->wanted->tensors[i]) &&
-		    !contents_finite(l->file, l->found[i], l->error))
+	int64_t value;
+
+	memcpy(&value, counter->data, sizeof(value));
+	return (value >= 0 && value <= (int64_t)1 << 62) ||
+	       train_fail(l->error, TRAIN_BAD_INPUT,
+			  "%s: %s is %lld, and it counts from 0 to 2^62; set it to 0 in PyTorch",
+			  l->file->path, counter->name, (long long)value);
+}
+
+static bool have_good_values(const struct loading *l)
+{
+	for (size_t i = 0; i < l->wanted->count; i++) {
+		const struct safetensors_tensor *found = l->found[i];
+
+		if (!found || is_optimizer(found))
+			continue;
+		if (!(found->dtype == SAFETENSORS_I64 ? can_count(l, found)
+						      : contents_finite(l->file, found, l->error)))
 			return false;
+	}
 	return true;
 }
 
@@ -149,7 +166,7 @@ static bool find_all(struct loading *l)
 		missing = missing ? missing : wanted->name;
 		missing_count++;
 	}
-	return names_differ(l, missing, missing_count) && are_finite(l);
+	return names_differ(l, missing, missing_count) && have_good_values(l);
 }
 
 static void copy_all(const struct loading *l)

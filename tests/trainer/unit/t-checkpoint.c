@@ -112,14 +112,14 @@ static const struct {
 	{"same", "fc1.bias", 4, 2, 2, "", ""},
 	{"fewer dimensions", "fc1.bias", 3, 2, 2,
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
-	 "model of the file",
+	 "model of the file, and for a ResNet its --image-size",
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [2, 3, 2] here; choose the "
-	 "model of the file"},
+	 "model of the file, and for a ResNet its --image-size"},
 	{"another size", "fc1.bias", 4, 1, 2,
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
-	 "model of the file",
+	 "model of the file, and for a ResNet its --image-size",
 	 "the shape of conv1.weight is [2, 3, 2, 2] in the file and [1, 3, 2, 2] here; choose the "
-	 "model of the file"},
+	 "model of the file, and for a ResNet its --image-size"},
 	{"another name", "fc9.bias", 4, 2, 2,
 	 "missing fc1.bias (3 in all), unexpected fc9.bias (3 in all); choose the model and the "
 	 "optimizer of the file",
@@ -227,20 +227,30 @@ static const struct {
 	const char *name;
 	enum safetensors_dtype
 		dtype; /* of the counter in the file; SAFETENSORS_DTYPES: it has none */
+	int64_t count;
 	float mean;
 	const char *want, *of_weights;
 } buffer_rows[] = {
-	{"as written", SAFETENSORS_I64, 2, "", ""},
-	{"without the counter", SAFETENSORS_DTYPES, 2,
+	{"as written", SAFETENSORS_I64, ((int64_t)1 << 40) + 7, 2, "", ""},
+	{"the greatest counter", SAFETENSORS_I64, (int64_t)1 << 62, 2, "", ""},
+	{"a counter below 0", SAFETENSORS_I64, -1, 2,
+	 "b: bn1.num_batches_tracked is -1, and it counts from 0 to 2^62; set it to 0 in PyTorch",
+	 "b: bn1.num_batches_tracked is -1, and it counts from 0 to 2^62; set it to 0 in PyTorch"},
+	{"a counter that would soon overflow", SAFETENSORS_I64, INT64_MAX, 2,
+	 "bn1.num_batches_tracked is 9223372036854775807, and it counts from 0 to 2^62; set it to "
+	 "0 in PyTorch",
+	 "bn1.num_batches_tracked is 9223372036854775807, and it counts from 0 to 2^62; set it to "
+	 "0 in PyTorch"},
+	{"without the counter", SAFETENSORS_DTYPES, 0, 2,
 	 "missing bn1.num_batches_tracked (1 in all); choose the model and the optimizer of the "
 	 "file",
 	 ""},
-	{"a float counter", SAFETENSORS_F32, 2,
+	{"a float counter", SAFETENSORS_F32, 0, 2,
 	 "bn1.num_batches_tracked is F32, and only I64 can be loaded; convert it in PyTorch with "
 	 ".long()",
 	 "bn1.num_batches_tracked is F32, and only I64 can be loaded; convert it in PyTorch with "
 	 ".long()"},
-	{"a NaN", SAFETENSORS_I64, NAN,
+	{"a NaN", SAFETENSORS_I64, 1, NAN,
 	 "bn1.running_mean has a value that is not finite (nan, element 0): its run diverged; use "
 	 "earlier weights",
 	 "bn1.running_mean has a value that is not finite (nan, element 0): its run diverged; use "
@@ -250,7 +260,6 @@ static const struct {
 /* A file with the tensors of a batch normalization, and the progress of a checkpoint. */
 static struct safetensors *write_buffers(int row)
 {
-	static const int64_t tracked = ((int64_t)1 << 40) + 7;
 	const float whole = 3, mean = buffer_rows[row].mean;
 	enum safetensors_dtype dtype = buffer_rows[row].dtype;
 	const struct safetensors_tensor tensors[] = {
@@ -258,7 +267,7 @@ static struct safetensors *write_buffers(int row)
 		{"bn1.num_batches_tracked",
 		 dtype,
 		 {0, {0}},
-		 dtype == SAFETENSORS_F32 ? (const void *)&whole : &tracked}};
+		 dtype == SAFETENSORS_F32 ? (const void *)&whole : &buffer_rows[row].count}};
 	const struct checkpoint_progress progress = {.step = 3};
 	struct safetensors_text texts[PROGRESS_TEXTS + 1] = {{"checkpoint", CHECKPOINT_VERSION}};
 	struct train_error error = {.status = TRAIN_OK};
@@ -297,7 +306,7 @@ START_TEST(buffers_and_counters)
 		ROW_EQ_INT(buffer_rows[_i].name, done, !*want);
 		ck_assert_msg(strstr(error.text, want), "%s: %s", buffer_rows[_i].name, error.text);
 		ck_assert_float_eq(mean, done ? 2 : 0);
-		ck_assert_int_eq(tracked, done && !missing ? ((int64_t)1 << 40) + 7 : 5);
+		ck_assert_int_eq(tracked, done && !missing ? buffer_rows[_i].count : 5);
 		if (!done || missing)
 			continue;
 		ck_assert_msg(checkpoint_save("c", &into, 1, &error), "%s", error.text);
