@@ -101,19 +101,22 @@ static int find_layer(const struct model_spec *spec, const char *name, size_t le
 	return -1;
 }
 
-static bool no_layer(const struct model_spec *spec, const char *name, int length,
-		     struct train_error *error)
+/* Names the layers before which the model can be cut. */
+static bool no_layer(const struct model_spec *spec, const struct model_shapes *shapes,
+		     const char *name, int length, struct train_error *error)
 {
 	char names[256] = "";
 	size_t used = 0;
 
-	for (int i = 0; i < spec->count; i++) {
+	for (int i = 1; i < spec->count; i++) {
+		if (!can_cut(spec, shapes, i - 1))
+			continue;
 		if (used + strlen(spec->layers[i].name) + sizeof(", and more") > sizeof(names)) {
 			snprintf(names + used, sizeof(names) - used, " and more");
 			break;
 		}
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 spec->layers[i].name);
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", spec->layers[i].name);
 	}
 	return train_fail(error, TRAIN_BAD_INPUT,
 			  "--stages: model %s has no layer '%.*s'; choose from %s", spec->name,
@@ -181,7 +184,7 @@ static bool cut_as_given(struct stage *stages, int count, const struct model_spe
 		if (++k >= count)
 			break;
 		if (layer < 0)
-			return no_layer(spec, at, length, error);
+			return no_layer(spec, shapes, at, length, error);
 		if (layer <= stages[k - 1].first)
 			return train_fail(error, TRAIN_BAD_INPUT,
 					  "--stages %s: model %s cannot be cut before '%.*s'; name "

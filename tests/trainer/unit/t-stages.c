@@ -27,7 +27,7 @@ static const struct {
 	{"convnet", 3, "fc1,conv2", NULL, "cannot be cut before 'conv2'"},
 	{"convnet", 2, "conv1", NULL, "cannot be cut before 'conv1'"},
 	{"convnet", 2, "fc", NULL,
-	 "model convnet has no layer 'fc'; choose from conv1, pool1, conv2, pool2, fc1, fc2"},
+	 "model convnet has no layer 'fc'; choose from pool1, conv2, pool2, fc1, fc2"},
 	{"convnet", 2, "conv2,fc1", NULL, "2 devices are 2 stages"},
 	{"convnet", 3, "conv2", NULL, "3 devices are 3 stages"},
 	{"convnet", 3, "conv2,,", NULL, "has no layer ''"},
@@ -35,7 +35,8 @@ static const struct {
 	{"resnet50", 2, "layer3.0.bn1", NULL,
 	 "--stages layer3.0.bn1: model resnet50 cannot be cut before 'layer3.0.bn1', because "},
 	{"resnet50", 2, "layer5", NULL,
-	 "has no layer 'layer5'; choose from conv1, bn1, layer1.0.conv1, layer1.0.bn1, "},
+	 "has no layer 'layer5'; choose from bn1, layer1.0.conv1, layer1.1.conv1, "
+	 "layer1.2.conv1, "},
 	{"resnet50", 2, "layer5", NULL, "and more"},
 	{"resnet50", 25, "", NULL, "cannot be cut into 25 stages, only into 20; use fewer devices"},
 };
