@@ -55,6 +55,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/cpu_values.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
 	trainer/backend/layout.c \
+	trainer/backend/op.c \
 	trainer/backend/reference.c trainer/backend/reference.h \
 	trainer/backend/reference_batch_norm.c \
 	trainer/backend/reference_op.c \

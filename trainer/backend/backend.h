@@ -128,7 +128,7 @@ struct op_calls {
 	/* Between PyTorch's order on the host and the device's. Both wait. NULL: the same order. */
 	bool (*weight_write)(struct op *op, void *to, const void *host, struct train_error *error);
 	bool (*weight_read)(struct op *op, void *host, const void *from, struct train_error *error);
-	void (*free)(struct op *op);
+	void (*free)(struct op *op); /* what it holds; NULL: nothing */
 };
 
 struct op_info {
@@ -465,7 +465,13 @@ const char *backend_name(size_t i);
 enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
 			     size_t size);
 
-/* Frees a planned operation; NULL is allowed. */
+/* A zeroed operation of `size` bytes, which begins with a struct op; freed by op_free(). NULL:
+ * there is no memory for it. */
+void *op_new(size_t size, struct device *device, const struct op_calls *calls, const char *what,
+	     struct train_error *error);
+/* Gives a new operation to *ret if it could be planned, else frees it. Returns `planned`. */
+bool op_give(struct op **ret, struct op *op, bool planned);
+/* Frees an operation and what it holds; NULL is allowed. */
 void op_free(struct op *op);
 
 /* A dense layout in host order. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Softmax cross-entropy: loss = log(sum exp(x - max)) + max - x[label], in double. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "backend/cpu.h"
 
@@ -66,21 +65,14 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 	return true;
 }
 
-static void loss_free(struct op *op)
-{
-	free(op);
-}
-
 bool cpu_loss(struct op **op, struct device *device, const struct layout *logits,
 	      struct train_error *error)
 {
-	static const struct op_calls calls = {.forward = loss_forward, .free = loss_free};
-	struct op *made = calloc(1, sizeof(*made));
+	static const struct op_calls calls = {.forward = loss_forward};
+	struct op *made = op_new(sizeof(*made), device, &calls, "the loss", error);
 
 	if (!made)
-		return train_nomem(error, "the loss");
-	made->calls = &calls;
-	made->device = device;
+		return false;
 	made->info.input = *logits;
 	made->info.algorithm = "double";
 	*op = made;

@@ -2,8 +2,6 @@
 /* Batch normalization by kernels: cuDNN's takes whole batches only. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda.h"
 
 struct norm {
@@ -179,27 +177,19 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_backward, &backward, error);
 }
 
-static void norm_free(struct op *op)
-{
-	free(op);
-}
-
 bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error)
 {
 	static const struct op_calls calls = {.forward = forward,
 					      .backward_weights = backward_weights,
-					      .backward_data = backward_data,
-					      .free = norm_free};
+					      .backward_data = backward_data};
 	const struct layout *in = &shape->input;
-	struct norm *n = calloc(1, sizeof(*n));
+	struct norm *n = op_new(sizeof(*n), device, &calls, "batch normalization", error);
 	struct op_info *info;
 
 	if (!n)
-		return train_nomem(error, "batch normalization");
+		return false;
 	info = &n->base.base.info;
-	n->base.base.calls = &calls;
-	n->base.base.device = device;
 	n->eps = shape->eps;
 	n->momentum = shape->momentum;
 	n->relu = shape->relu;
@@ -217,11 +207,7 @@ bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shap
 	info->workspace = BATCH_NORM_SAVED * (size_t)n->shape.columns * sizeof(float);
 	info->scratch = shape->ranks > 0 ? values_bytes(&n->shape, 1 + shape->ranks) : 0;
 	info->algorithm = "kernel";
-	if (!cuda_want_scratch((struct cuda_device *)device, batch_norm_scratch(&n->shape),
-			       error)) {
-		norm_free(&n->base.base);
-		return false;
-	}
-	*op = &n->base.base;
-	return true;
+	return op_give(op, &n->base.base,
+		       cuda_want_scratch((struct cuda_device *)device,
+					 batch_norm_scratch(&n->shape), error));
 }

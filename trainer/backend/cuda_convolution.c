@@ -3,8 +3,6 @@
  * bias are copies of the masters, in the type and padding that cuDNN wants. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda_convolution.h"
 
 static struct cuda_convolution *own(struct op *op)
@@ -165,7 +163,6 @@ static void convolution_free(struct op *op)
 	cuda_release(op->device, c->bias);
 	cuda_release(op->device, c->filter_gradient);
 	cuda_release(op->device, c->bias_gradient);
-	free(c);
 }
 
 /* --- planning ----------------------------------------------------------------------------------
@@ -305,6 +302,20 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 	info->biases = shape->no_bias ? 0 : shape->out;
 }
 
+static bool plan(struct cuda_convolution *c, const struct op_shape *shape,
+		 struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(&c->base.base);
+
+	set_info(c, shape);
+	if (!cuda_use(d, error) || !cuda_want_cudnn(d, error) || !describe(c, error) ||
+	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error) ||
+	    !allocate_gradient(c, shape, error))
+		return false;
+	set_rows(c);
+	return true;
+}
+
 bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,
 		      struct train_error *error)
 {
@@ -317,21 +328,7 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		.weight_read = weight_read,
 		.free = convolution_free,
 	};
-	struct cuda_convolution *c = calloc(1, sizeof(*c));
+	struct cuda_convolution *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
 
-	if (!c)
-		return train_nomem(error, "a convolution");
-	c->base.base.calls = &calls;
-	c->base.base.device = device;
-	set_info(c, shape);
-	if (!cuda_use(cuda_device_of(&c->base.base), error) ||
-	    !cuda_want_cudnn(cuda_device_of(&c->base.base), error) || !describe(c, error) ||
-	    !want_scratch(c, error) || !allocate(c, error) || !cuda_convolution_choose(c, error) ||
-	    !allocate_gradient(c, shape, error)) {
-		convolution_free(&c->base.base);
-		return false;
-	}
-	set_rows(c);
-	*op = &c->base.base;
-	return true;
+	return c && op_give(op, &c->base.base, plan(c, shape, error));
 }

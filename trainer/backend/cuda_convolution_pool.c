@@ -3,8 +3,6 @@
  * two operations. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda.h"
 
 /* --- the operation ------------------------------------------------------------------------------
@@ -81,11 +79,6 @@ static bool weight_read(struct op *op, void *host, const void *from, struct trai
 	return cuda_filter_read(cuda_device_of(op), &own(op)->host, host, from, error);
 }
 
-static void convolution_pool_free(struct op *op)
-{
-	free(op);
-}
-
 static bool plan_together(struct op **op, struct device *device, const struct op_shape *shape,
 			  struct train_error *error)
 {
@@ -94,18 +87,15 @@ static bool plan_together(struct op **op, struct device *device, const struct op
 		.backward_weights = backward_weights,
 		.weight_write = weight_write,
 		.weight_read = weight_read,
-		.free = convolution_pool_free,
 	};
 	const struct layout *in = &shape->input;
-	struct convolution_pool *c = calloc(1, sizeof(*c));
+	struct convolution_pool *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
 	struct convolution_pool_backward_args args;
 	struct op_info *info;
 
 	if (!c)
-		return train_nomem(error, "a convolution");
+		return false;
 	info = &c->base.base.info;
-	c->base.base.calls = &calls;
-	c->base.base.device = device;
 	c->host = (struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &c->base.input_order);
 	info->output =
@@ -116,13 +106,9 @@ static bool plan_together(struct op **op, struct device *device, const struct op
 				   c->base.output_order.padded / 4);
 	info->algorithm = "kernel with the pooling";
 	args = backward_args(&c->base.base, &(struct op_args){.input = NULL});
-	if (!cuda_want_scratch((struct cuda_device *)device,
-			       convolution_pool_backward_scratch(&args), error)) {
-		free(c);
-		return false;
-	}
-	*op = &c->base.base;
-	return true;
+	return op_give(op, &c->base.base,
+		       cuda_want_scratch((struct cuda_device *)device,
+					 convolution_pool_backward_scratch(&args), error));
 }
 
 /* --- the choice ---------------------------------------------------------------------------------

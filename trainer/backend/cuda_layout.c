@@ -109,11 +109,6 @@ static bool convert_backward(struct op *op, const struct op_args *args, struct t
 	return reorder(op, args->output_gradient, args->input_gradient, true, error);
 }
 
-static void convert_free(struct op *op)
-{
-	free(op);
-}
-
 /* A layout whose padding is noted in the operation. */
 static struct layout keep(const struct layout *layout, struct cuda_order *order)
 {
@@ -130,19 +125,16 @@ bool cuda_convert(struct op **ret, struct device *device, const struct layout *f
 		  const struct layout *to, struct train_error *error)
 {
 	static const struct op_calls calls = {.forward = convert_forward,
-					      .backward_data = convert_backward,
-					      .free = convert_free};
+					      .backward_data = convert_backward};
 	struct cuda_op *op;
 
 	if (!is_plain(from) && !is_plain(to))
 		return train_fail(error, TRAIN_FAILED,
 				  "no conversion between %d and %d padded channels",
 				  cuda_channels(from), cuda_channels(to));
-	op = calloc(1, sizeof(*op));
+	op = op_new(sizeof(*op), device, &calls, "a conversion", error);
 	if (!op)
-		return train_nomem(error, "a conversion");
-	op->base.calls = &calls;
-	op->base.device = device;
+		return false;
 	op->base.info.input = keep(from, &op->input_order);
 	op->base.info.output = keep(to, &op->output_order);
 	op->base.info.algorithm = "reorder";

@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda_product.h"
 
 enum { FORWARD, WEIGHTS, DATA, PRODUCTS };
@@ -104,7 +102,6 @@ static void linear_free(struct op *op)
 		cuda_product_free(cuda_device_of(op), &l->products[i]);
 	cuda_release(op->device, l->weight);
 	cuda_release(op->device, l->bias);
-	free(l);
 }
 
 /* --- planning ----------------------------------------------------------------------------------
@@ -180,6 +177,22 @@ static bool allocate(struct linear *l, struct train_error *error)
 				 error);
 }
 
+static bool plan(struct linear *l, const struct op_shape *shape, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(&l->base.base);
+	struct op_info *info = &l->base.base.info;
+
+	set_info(l, shape);
+	if (!cuda_use(d, error) || !cuda_want_cublaslt(d, error) || !allocate(l, error) ||
+	    !plan_products(l, shape, error))
+		return false;
+	if (l->products[WEIGHTS].leaves_sums)
+		info->algorithm = "cuBLASLt with the bias gradient";
+	info->weight_copy = (struct value_rows){.memory = l->weight, .type = shape->input.type};
+	info->bias_copy = (struct value_rows){.memory = l->bias, .type = shape->input.type};
+	return true;
+}
+
 bool cuda_linear(struct op **op, struct device *device, const struct op_shape *shape,
 		 struct train_error *error)
 {
@@ -192,25 +205,7 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		.weight_read = weight_read,
 		.free = linear_free,
 	};
-	struct linear *l = calloc(1, sizeof(*l));
+	struct linear *l = op_new(sizeof(*l), device, &calls, "a linear layer", error);
 
-	if (!l)
-		return train_nomem(error, "a linear layer");
-	l->base.base.calls = &calls;
-	l->base.base.device = device;
-	set_info(l, shape);
-	if (!cuda_use(cuda_device_of(&l->base.base), error) ||
-	    !cuda_want_cublaslt(cuda_device_of(&l->base.base), error) || !allocate(l, error) ||
-	    !plan_products(l, shape, error)) {
-		linear_free(&l->base.base);
-		return false;
-	}
-	if (l->products[WEIGHTS].leaves_sums)
-		l->base.base.info.algorithm = "cuBLASLt with the bias gradient";
-	l->base.base.info.weight_copy =
-		(struct value_rows){.memory = l->weight, .type = shape->input.type};
-	l->base.base.info.bias_copy =
-		(struct value_rows){.memory = l->bias, .type = shape->input.type};
-	*op = &l->base.base;
-	return true;
+	return l && op_give(op, &l->base.base, plan(l, shape, error));
 }

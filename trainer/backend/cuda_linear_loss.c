@@ -3,8 +3,6 @@
  * separate operations together are faster. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda.h"
 
 /* The kernel multiplies without tensor cores. With more products in each of its three sums it takes
@@ -49,11 +47,6 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 	const struct linear_loss_args kernel = kernel_args(op, args);
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, linear_loss, &kernel, error);
-}
-
-static void linear_loss_free(struct op *op)
-{
-	free(op);
 }
 
 /* --- the choice --------------------------------------------------------------------------------
@@ -238,7 +231,7 @@ static bool may_be_faster(const struct op_shape *shape, int64_t features)
 bool cuda_linear_loss(struct op **op, struct device *device, const struct op_shape *shape,
 		      struct train_error *error)
 {
-	static const struct op_calls calls = {.forward = forward, .free = linear_loss_free};
+	static const struct op_calls calls = {.forward = forward};
 	const struct layout *in = &shape->input;
 	int64_t features = in->channels * in->height * in->width;
 	struct linear_loss *l;
@@ -252,13 +245,11 @@ bool cuda_linear_loss(struct op **op, struct device *device, const struct op_sha
 	    !cuda_want_scratch((struct cuda_device *)device,
 			       linear_loss_scratch(in->batch, features, shape->out), error))
 		return false;
-	l = calloc(1, sizeof(*l));
+	l = op_new(sizeof(*l), device, &calls, "the last layer", error);
 	if (!l)
-		return train_nomem(error, "the last layer");
+		return false;
 	l->relu = shape->relu_backward;
 	made = &l->base;
-	made->calls = &calls;
-	made->device = device;
 	made->info.input = layout_host(in->type, in->batch, in->channels, in->height, in->width);
 	made->info.output = layout_host(in->type, in->batch, shape->out, 1, 1);
 	made->info.weights = shape->out * features;

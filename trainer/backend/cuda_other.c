@@ -2,8 +2,6 @@
 /* Addition and the loss, by kernels. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda.h"
 
 /* --- addition ----------------------------------------------------------------------------------
@@ -44,25 +42,18 @@ static bool addition_backward(struct op *op, const struct op_args *args, struct 
 	return cuda_use(d, error) && CUDA_KERNEL(d, relu_backward, &relu, error);
 }
 
-static void addition_free(struct op *op)
-{
-	free(op);
-}
-
 /* All values of a layout are added alike, its padding too. */
 bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error)
 {
-	static const struct op_calls plain = {.forward = addition_forward, .free = addition_free};
+	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
-					     .backward_data = addition_backward,
-					     .free = addition_free};
-	struct addition *own = calloc(1, sizeof(*own));
+					     .backward_data = addition_backward};
+	struct addition *own = op_new(sizeof(*own), device, shape->relu_backward ? &relu : &plain,
+				      "an addition", error);
 
 	if (!own)
-		return train_nomem(error, "an addition");
-	own->base.calls = shape->relu_backward ? &relu : &plain;
-	own->base.device = device;
+		return false;
 	own->base.info.input = own->base.info.output = shape->input;
 	own->base.info.algorithm = "kernel";
 	own->relu = shape->relu;
@@ -95,25 +86,18 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 	return cuda_use(d, error) && CUDA_KERNEL(d, cross_entropy, &loss, error);
 }
 
-static void loss_free(struct op *op)
-{
-	free(op);
-}
-
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
 	       struct train_error *error)
 {
-	static const struct op_calls calls = {.forward = loss_forward, .free = loss_free};
+	static const struct op_calls calls = {.forward = loss_forward};
 	size_t scratch = cross_entropy_scratch(logits->batch, (int32_t)logits->channels);
 	struct op *made;
 
 	if (!cuda_want_scratch((struct cuda_device *)device, scratch, error))
 		return false;
-	made = calloc(1, sizeof(*made));
+	made = op_new(sizeof(*made), device, &calls, "the loss", error);
 	if (!made)
-		return train_nomem(error, "the loss");
-	made->calls = &calls;
-	made->device = device;
+		return false;
 	made->info.input = *logits;
 	made->info.algorithm = "kernel";
 	*op = made;

@@ -2,8 +2,6 @@
 /* Pooling by kernels. */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda.h"
 
 /* --- max-pooling -------------------------------------------------------------------------------
@@ -146,7 +144,6 @@ static bool strided_backward(struct op *op, const struct op_args *args, struct t
 static void pool_free(struct op *op)
 {
 	cuda_release(op->device, pool_of(op)->sums);
-	free(op);
 }
 
 static size_t scratch_of(struct op *op, const struct op_shape *shape)
@@ -197,17 +194,8 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "pooling by %d: on a GPU the maximum is %d", shape->kernel,
 				  (int)MAX_POOL_MAX_KERNEL);
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return train_nomem(error, "a pooling");
-	p->base.base.calls = is_strided(shape) ? &strided : &calls;
-	p->base.base.device = device;
-	if (!pool_plan(p, shape, error)) {
-		pool_free(&p->base.base);
-		return false;
-	}
-	*op = &p->base.base;
-	return true;
+	p = op_new(sizeof(*p), device, is_strided(shape) ? &strided : &calls, "a pooling", error);
+	return p && op_give(op, &p->base.base, pool_plan(p, shape, error));
 }
 
 /* --- global average pooling --------------------------------------------------------------------
@@ -247,23 +235,16 @@ static bool mean_backward(struct op *op, const struct op_args *args, struct trai
 	return cuda_use(d, error) && CUDA_KERNEL(d, mean_pool_backward, &mean, error);
 }
 
-static void mean_free(struct op *op)
-{
-	free(op);
-}
-
 bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
 		    struct train_error *error)
 {
-	static const struct op_calls calls = {
-		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
+	static const struct op_calls calls = {.forward = mean_forward,
+					      .backward_data = mean_backward};
 	const struct layout *in = &shape->input;
-	struct cuda_op *own = calloc(1, sizeof(*own));
+	struct cuda_op *own = op_new(sizeof(*own), device, &calls, "global average pooling", error);
 
 	if (!own)
-		return train_nomem(error, "global average pooling");
-	own->base.calls = &calls;
-	own->base.device = device;
+		return false;
 	own->base.info.input =
 		cuda_nhwc(in, in->channels, in->height, in->width, &own->input_order);
 	own->base.info.output = layout_host(in->type, in->batch, in->channels, 1, 1);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts of values in host order, and freeing an operation, for every backend. */
+/* Layouts of values in host order, for every backend. */
 #include "backend/backend.h"
-
-void op_free(struct op *op)
-{
-	if (op)
-		op->calls->free(op);
-}
 
 int64_t layout_values(const struct layout *layout)
 {

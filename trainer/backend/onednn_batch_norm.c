@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Batch normalization by loops of the trainer's own: oneDNN's takes whole batches only. */
-#include <stdlib.h>
-
 #include "backend/cpu_batch_norm.h"
 #include "backend/onednn_planes.h"
 
@@ -63,10 +61,7 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 
 static void norm_free(struct op *op)
 {
-	struct norm_op *own = (struct norm_op *)op;
-
-	onednn_planes_free(&own->input);
-	free(own);
+	onednn_planes_free(&((struct norm_op *)op)->input);
 }
 
 static bool plan(struct norm_op *own, const struct op_shape *shape, struct train_error *error)
@@ -111,17 +106,10 @@ bool onednn_batch_norm(struct op **op, struct device *device, const struct op_sh
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data,
 					      .free = norm_free};
-	struct norm_op *own = calloc(1, sizeof(*own));
+	struct norm_op *own = op_new(sizeof(*own), device, &calls, "batch normalization", error);
 
 	if (!own)
-		return train_nomem(error, "batch normalization");
-	own->base.calls = &calls;
-	own->base.device = device;
-	own->base.info.input = shape->input;
-	if (!plan(own, shape, error)) {
-		norm_free(&own->base);
 		return false;
-	}
-	*op = &own->base;
-	return true;
+	own->base.info.input = shape->input;
+	return op_give(op, &own->base, plan(own, shape, error));
 }

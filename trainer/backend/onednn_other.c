@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion, addition by loops of the trainer's own, and ReLU's derivative. */
-#include <stdlib.h>
-
 #include "backend/cpu_addition.h"
 #include "backend/onednn.h"
 
@@ -71,7 +69,6 @@ static void convert_free(struct op *op)
 
 	onednn_task_free(&own->backward);
 	onednn_task_free(&own->forward);
-	free(own);
 }
 
 static bool convert_plan(struct convert_op *own, const struct layout *from, const struct layout *to,
@@ -104,21 +101,14 @@ bool onednn_convert(struct op **op, struct device *device, const struct layout *
 	static const struct op_calls calls = {.forward = convert_forward,
 					      .backward_data = convert_backward,
 					      .free = convert_free};
-	struct convert_op *own = calloc(1, sizeof(*own));
+	struct convert_op *own = op_new(sizeof(*own), device, &calls, "a conversion", error);
 
 	if (!own)
-		return train_nomem(error, "a conversion");
-	own->base.calls = &calls;
-	own->base.device = device;
+		return false;
 	own->base.info.input = *from;
 	own->base.info.output = *to;
 	own->base.info.algorithm = "reorder";
-	if (!convert_plan(own, from, to, error)) {
-		convert_free(&own->base);
-		return false;
-	}
-	*op = &own->base;
-	return true;
+	return op_give(op, &own->base, convert_plan(own, from, to, error));
 }
 
 struct addition_op {
@@ -157,19 +147,13 @@ static bool addition_backward(struct op *op, const struct op_args *args, struct 
 	return true;
 }
 
-static void addition_free(struct op *op)
-{
-	free(op);
-}
-
 /* All values of a layout are added alike, its padding too: zeros, which stay zeros. */
 bool onednn_addition(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error)
 {
-	static const struct op_calls plain = {.forward = addition_forward, .free = addition_free};
+	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
-					     .backward_data = addition_backward,
-					     .free = addition_free};
+					     .backward_data = addition_backward};
 	enum value_type type = shape->input.type;
 	struct addition_op *own;
 
@@ -178,11 +162,10 @@ bool onednn_addition(struct op **op, struct device *device, const struct op_shap
 				  "device %d: addition of %s values is not supported, only float32 "
 				  "and bfloat16; use --backend reference",
 				  device->physical, value_name(type));
-	own = calloc(1, sizeof(*own));
+	own = op_new(sizeof(*own), device, shape->relu_backward ? &relu : &plain, "an addition",
+		     error);
 	if (!own)
-		return train_nomem(error, "an addition");
-	own->base.calls = shape->relu_backward ? &relu : &plain;
-	own->base.device = device;
+		return false;
 	own->base.info.input = own->base.info.output = shape->input;
 	own->base.info.algorithm = "loops";
 	own->relu = shape->relu;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Max-pooling and global average pooling by loops of the trainer's own. */
-#include <stdlib.h>
-
 #include "backend/cpu_mean_pool.h"
 #include "backend/cpu_pool.h"
 #include "backend/onednn_planes.h"
@@ -62,7 +60,6 @@ static void max_free(struct op *op)
 
 	onednn_planes_free(&own->input);
 	onednn_planes_free(&own->output);
-	free(own);
 }
 
 static bool max_plan(struct max_op *own, const struct op_shape *shape, struct train_error *error)
@@ -107,19 +104,12 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 {
 	static const struct op_calls calls = {
 		.forward = max_forward, .backward_data = max_backward, .free = max_free};
-	struct max_op *own = calloc(1, sizeof(*own));
+	struct max_op *own = op_new(sizeof(*own), device, &calls, "max-pooling", error);
 
 	if (!own)
-		return train_nomem(error, "max-pooling");
-	own->base.calls = &calls;
-	own->base.device = device;
-	own->base.info.input = shape->input;
-	if (!max_plan(own, shape, error)) {
-		max_free(&own->base);
 		return false;
-	}
-	*op = &own->base;
-	return true;
+	own->base.info.input = shape->input;
+	return op_give(op, &own->base, max_plan(own, shape, error));
 }
 
 /* --- global average pooling --------------------------------------------------------------------
@@ -146,7 +136,6 @@ static void mean_free(struct op *op)
 	struct mean_op *own = (struct mean_op *)op;
 
 	onednn_planes_free(&own->input);
-	free(own);
 }
 
 static bool mean_plan(struct mean_op *own, struct train_error *error)
@@ -175,17 +164,10 @@ bool onednn_mean_pool(struct op **op, struct device *device, const struct op_sha
 {
 	static const struct op_calls calls = {
 		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
-	struct mean_op *own = calloc(1, sizeof(*own));
+	struct mean_op *own = op_new(sizeof(*own), device, &calls, "global average pooling", error);
 
 	if (!own)
-		return train_nomem(error, "global average pooling");
-	own->base.calls = &calls;
-	own->base.device = device;
-	own->base.info.input = shape->input;
-	if (!mean_plan(own, error)) {
-		mean_free(&own->base);
 		return false;
-	}
-	*op = &own->base;
-	return true;
+	own->base.info.input = shape->input;
+	return op_give(op, &own->base, mean_plan(own, error));
 }

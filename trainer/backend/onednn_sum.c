@@ -16,8 +16,6 @@
  */
 #include "backend/onednn_sum.h"
 
-#include <stdlib.h>
-
 #include "backend/cpu.h"
 
 /* Without a bias, from the second on. */
@@ -231,8 +229,7 @@ static size_t max_scratch(const struct sum_op *own)
 	return max;
 }
 
-static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *shape,
-		     struct train_error *error)
+static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
 {
 	const struct layout *in = &shape->input;
 	struct wishes wishes = {NULL, NULL, NULL, NULL, NULL};
@@ -250,30 +247,25 @@ static bool sum_plan(struct op **op, struct sum_op *own, const struct op_shape *
 	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");
 	wishes_free(&wishes);
-	if (!made) {
-		op_free(&own->base);
+	if (!made)
 		return false;
-	}
 	if (max_scratch(own) > own->base.info.scratch)
 		own->base.info.scratch = max_scratch(own);
 	if (!own->base.info.algorithm)
 		dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
 					  &own->base.info.algorithm);
-	*op = &own->base;
 	return true;
 }
 
 static bool sum_new(struct op **op, struct device *device, const struct op_shape *shape,
 		    enum onednn_kind kind, struct train_error *error)
 {
-	struct sum_op *own = calloc(1, sizeof(*own));
+	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, "an operation", error);
 
 	if (!own)
-		return train_nomem(error, "an operation");
-	own->base.calls = &sum_calls;
-	own->base.device = device;
+		return false;
 	own->kind = kind;
-	return sum_plan(op, own, shape, error);
+	return op_give(op, &own->base, sum_plan(own, shape, error));
 }
 
 bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,

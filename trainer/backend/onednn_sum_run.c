@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolution and linear: copies of weights, and running. */
-#include <stdlib.h>
-
 #include "backend/cpu.h"
 #include "backend/onednn_sum.h"
 
@@ -136,7 +134,6 @@ void sum_free(struct op *op)
 	onednn_task_free(&own->weights);
 	onednn_task_free(&own->forward);
 	onednn_layout_free(own->plain);
-	free(own);
 }
 
 const struct op_calls sum_calls = {.prepare = sum_prepare,

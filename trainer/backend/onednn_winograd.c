@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A convolution by the trainer's own Winograd algorithm, between operations of oneDNN. */
-#include <stdlib.h>
-
 #include "backend/cpu_winograd.h"
 #include "backend/onednn.h"
 #include "simd.h"
@@ -108,7 +106,6 @@ static void winograd_free(struct op *op)
 	onednn_task_free(&own->relu);
 	onednn_layout_free(own->input);
 	onednn_layout_free(own->output);
-	free(own);
 }
 
 static onednn_layout *blocked(const struct layout *l)
@@ -196,18 +193,9 @@ bool onednn_winograd(struct op **op, struct device *device, const struct op_shap
 					      .weight_write = winograd_write,
 					      .weight_read = winograd_read,
 					      .free = winograd_free};
-	struct winograd_op *own = calloc(1, sizeof(*own));
+	struct winograd_op *own = op_new(sizeof(*own), device, &calls, "a convolution", error);
 
-	if (!own)
-		return train_nomem(error, "a convolution");
-	own->base.calls = &calls;
-	own->base.device = device;
-	if (!winograd_plan(own, shape, error)) {
-		winograd_free(&own->base);
-		return false;
-	}
-	*op = &own->base;
-	return true;
+	return own && op_give(op, &own->base, winograd_plan(own, shape, error));
 }
 #else
 bool onednn_winograd_fits(const struct op_shape *shape)

@@ -173,8 +173,7 @@ static bool convert_backward(struct op *op, const struct op_args *args, struct t
 
 static const struct op_calls sum_calls = {.forward = sum_forward,
 					  .backward_weights = sum_backward_weights,
-					  .backward_data = sum_backward_data,
-					  .free = reference_free};
+					  .backward_data = sum_backward_data};
 
 static void sum_plan(struct reference_op *r, const struct op_shape *shape, int64_t height,
 		     int64_t width)
@@ -222,8 +221,7 @@ static bool reference_convert(struct op **op, struct device *device, const struc
 			      const struct layout *to, struct train_error *error)
 {
 	static const struct op_calls calls = {.forward = convert_forward,
-					      .backward_data = convert_backward,
-					      .free = reference_free};
+					      .backward_data = convert_backward};
 	struct reference_op *r = reference_new(op, device, from, &calls, error);
 
 	if (r)
@@ -257,10 +255,9 @@ static bool addition_backward(struct op *op, const struct op_args *args, struct 
 static bool reference_addition(struct op **op, struct device *device, const struct op_shape *shape,
 			       struct train_error *error)
 {
-	static const struct op_calls plain = {.forward = addition_forward, .free = reference_free};
+	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
-					     .backward_data = addition_backward,
-					     .free = reference_free};
+					     .backward_data = addition_backward};
 	struct reference_op *r = reference_new(op, device, &shape->input,
 					       shape->relu_backward ? &relu : &plain, error);
 

@@ -12,11 +12,10 @@ struct reference_op {
 	bool relu, relu_backward;
 };
 
-/* A new operation in *op, freed by reference_free(); NULL when there is no memory. */
+/* A new operation in *op, which holds nothing else; NULL when there is no memory. */
 struct reference_op *reference_new(struct op **op, struct device *device,
 				   const struct layout *input, const struct op_calls *calls,
 				   struct train_error *error);
-void reference_free(struct op *op);
 /* With relu_backward, gradients of an output <= 0 become zero. */
 void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args);
 

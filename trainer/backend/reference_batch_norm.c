@@ -203,8 +203,7 @@ bool reference_op_batch_norm(struct op **op, struct device *device, const struct
 {
 	static const struct op_calls calls = {.forward = forward,
 					      .backward_weights = backward_weights,
-					      .backward_data = backward_data,
-					      .free = reference_free};
+					      .backward_data = backward_data};
 	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
 	struct op_info *info;
 

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* What operations of the reference backend share. */
-#include <stdlib.h>
-
 #include "backend/reference.h"
 
 struct reference_op *reference_new(struct op **op, struct device *device,
 				   const struct layout *input, const struct op_calls *calls,
 				   struct train_error *error)
 {
-	struct reference_op *r = calloc(1, sizeof(*r));
+	struct reference_op *r = op_new(sizeof(*r), device, calls, "an operation", error);
 
-	if (!r) {
-		train_nomem(error, "an operation");
+	if (!r)
 		return NULL;
-	}
-	r->base.calls = calls;
-	r->base.device = device;
 	r->base.info.input = *input;
 	r->base.info.algorithm = "loops";
 	*op = &r->base;
 	return r;
-}
-
-void reference_free(struct op *op)
-{
-	free(op);
 }
 
 void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args)

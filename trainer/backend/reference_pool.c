@@ -72,8 +72,8 @@ static bool max_backward(struct op *op, const struct op_args *args, struct train
 bool reference_op_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
 			   struct train_error *error)
 {
-	static const struct op_calls calls = {
-		.forward = max_forward, .backward_data = max_backward, .free = reference_free};
+	static const struct op_calls calls = {.forward = max_forward,
+					      .backward_data = max_backward};
 	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
 	struct op_info *info;
 
@@ -130,8 +130,8 @@ static bool mean_backward(struct op *op, const struct op_args *args, struct trai
 bool reference_op_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
 			    struct train_error *error)
 {
-	static const struct op_calls calls = {
-		.forward = mean_forward, .backward_data = mean_backward, .free = reference_free};
+	static const struct op_calls calls = {.forward = mean_forward,
+					      .backward_data = mean_backward};
 	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
 
 	if (!r)

@@ -124,7 +124,7 @@ static void *step(void *argument)
 	take(device, r->type, r->input, (void *)(uintptr_t)args.input, all);
 	r->backend->release(device, args.workspace);
 	r->backend->release(device, args.scratch);
-	op->calls->free(op);
+	op_free(op);
 	r->backend->close(device);
 	return NULL;
 }
