@@ -23,8 +23,10 @@ static const struct option_row rows[] = {
 
 enum {
 	MAX_NAMED = 16,
-	/* A rank may end while it is looked at: its launcher then shows the end, soon. */
+	/* A rank may end while it is looked at: its launcher then shows the end, soon. So it does
+	 * when it has started one, which may ask sooner. */
 	LOOKS = 100,
+	STARTING_LOOKS = 10,
 	LOOK_MS = 100
 };
 
@@ -191,15 +193,16 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 
 /* --- its facts ------------------------------------------------------------------------ */
 
-/* Whether the launcher may still show how a rank ended. */
-static bool may_settle(const struct verify *v, int launcher)
+/* Whether the launcher may still show that a rank has started, or how it ended. */
+static bool may_settle(const struct verify *v, int launcher, int look)
 {
 	struct process_stat stat;
 
 	if (process_stat_read(&stat, launcher) && stat.stopped)
 		return false;
 	for (size_t i = 0; i < v->count; i++)
-		if (v->ranks[i].process == VERIFY_GONE)
+		if (v->ranks[i].process == VERIFY_GONE ||
+		    (v->ranks[i].process == VERIFY_STARTING && look < STARTING_LOOKS))
 			return true;
 	return false;
 }
@@ -235,7 +238,7 @@ static int read_run(struct verify *v, struct live_run *run, const struct argumen
 		r = gpumap_report_new(&found);
 		if (r == GPUMAP_OK)
 			r = verify_run(v, run, json, found);
-		if (r != GPUMAP_OK || !may_settle(v, run->launcher) || look == LOOKS)
+		if (r != GPUMAP_OK || !may_settle(v, run->launcher, look) || look == LOOKS)
 			break;
 		verify_free(v);
 		r = look_again(run, report);
