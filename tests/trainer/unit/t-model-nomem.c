@@ -19,11 +19,14 @@ static void *allocate(struct device *device, size_t bytes, const char *what,
 }
 
 /* Opens a model with ever more allocations. `names` are those of the memory that is allocated. */
-static void try_all(const char *with, int slots, const char *const *names, int count)
+static void try_all(const char *with, const char *name, int slots, const char *const *names,
+		    int count)
 {
-	const struct model_options options = {2, slots, VALUE_FLOAT32, 0, 3, false, 0};
-	const struct device_options where = {.physical = 0, .threads = 1};
 	struct train_error error = {.status = TRAIN_OK};
+	const struct model_spec *spec = model_find(name, &error);
+	const struct model_options options = {2,     slots, VALUE_FLOAT32, 0, spec->count - 1,
+					      false, 0};
+	const struct device_options where = {.physical = 0, .threads = 1};
 	struct backend ending;
 	struct device *device;
 	struct model *model = NULL;
@@ -38,9 +41,9 @@ static void try_all(const char *with, int slots, const char *const *names, int c
 
 		error.status = TRAIN_OK;
 		left = max;
-		ck_assert_msg(model_open(&model, model_find("net28", &error), device, &options,
-					 &error) == (max == count),
-			      "%s, %d slots, %d allocations: %s", with, slots, max, error.text);
+		ck_assert_msg(model_open(&model, spec, device, &options, &error) == (max == count),
+			      "%s, %s, %d slots, %d allocations: %s", with, name, slots, max,
+			      error.text);
 		if (max == count)
 			break;
 		ck_assert_ptr_null(model);
@@ -61,8 +64,12 @@ static void try_slots(const char *with)
 					  "activations and their gradients",
 					  "gradients of activations, and scratch"};
 
-	try_all(with, 1, one, 3);
-	try_all(with, 2, two, 4);
+	static const char *const normalized[] = {"parameters", "gradients", "running statistics",
+						 "activations, their gradients and scratch"};
+
+	try_all(with, "net28", 1, one, 3);
+	try_all(with, "net28", 2, two, 4);
+	try_all(with, "resnet18", 1, normalized, 4);
 }
 
 START_TEST(reference_without_memory)
