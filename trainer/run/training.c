@@ -41,10 +41,11 @@ static bool check_shape(const struct training *t, struct train_error *error)
 	return train_fail(
 		error, TRAIN_BAD_INPUT,
 		"model %s takes %d x %d x %d and has %d classes, but %s has samples of %d "
-		"x %d x %d in %d classes; use --data synthetic or another model",
+		"x %d x %d in %d classes; use --data synthetic, another model, or a ResNet with "
+		"--image-size %d",
 		spec->name, spec->channels, spec->height, spec->width,
 		spec->layers[spec->count - 1].out, t->settings->data, shape->channels,
-		shape->height, shape->width, t->train.classes);
+		shape->height, shape->width, t->train.classes, shape->height);
 }
 
 static bool open_data(struct training *t, struct train_error *error)
