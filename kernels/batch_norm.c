@@ -48,21 +48,6 @@ static void move_running(float *mean, float *var, double momentum, const struct 
 		move(var, momentum, m->variance * rows / (rows - 1));
 }
 
-static struct moments statistics_of(const struct batch_norm_statistics_args *a, int64_t c)
-{
-	struct moments m = {0, 0};
-	int64_t rows;
-
-	if (!a->training)
-		return (struct moments){(double)a->running_mean[c], (double)a->running_var[c]};
-	rows = batch_norm_rows(&a->shape, a->control->rows);
-	if (rows == 0)
-		return m;
-	m = moments_of(&a->shape, a->input, rows, c);
-	move_running(&a->running_mean[c], &a->running_var[c], a->momentum, &m, (double)rows);
-	return m;
-}
-
 /* What normalizing a channel needs: its moments, and the weight and bias of BatchNorm. */
 static void save_channel(float *saved, const struct batch_norm_shape *shape, int64_t c,
 			 const struct moments *m, double eps, float weight, float bias)
@@ -84,29 +69,42 @@ static void save_padding(float *saved, const struct batch_norm_shape *shape)
 			*saved_at(saved, shape, (enum batch_norm_saved)which, c) = 0;
 }
 
-void reference_batch_norm_statistics(const struct batch_norm_statistics_args *a)
+/* The values of a rank: the number of its rows, and two of each channel. */
+static void give_rows(double *values, const struct batch_norm_shape *shape, int64_t rows)
 {
-	for (int64_t c = 0; c < a->shape.channels; c++) {
-		const struct moments m = statistics_of(a, c);
-
-		save_channel(a->saved, &a->shape, c, &m, a->eps, a->weight[c], a->bias[c]);
-	}
-	save_padding(a->saved, &a->shape);
+	if (shape->channels > 0)
+		values[0] = (double)rows;
 }
 
-void reference_batch_norm_rank_statistics(const struct batch_norm_rank_statistics_args *a)
+static void give_values(double *values, const struct batch_norm_shape *shape, int64_t c,
+			double first, double second)
 {
-	int64_t rows = batch_norm_rows(&a->shape, a->control->rows);
-	int64_t channels = a->shape.channels;
+	values[1 + c] = first;
+	values[1 + shape->channels + c] = second;
+}
 
-	if (channels > 0)
-		a->values[0] = (double)rows;
-	for (int64_t c = 0; c < channels; c++) {
-		const struct moments m = moments_of(&a->shape, a->input, rows, c);
+void reference_batch_norm_statistics(const struct batch_norm_statistics_args *a)
+{
+	int64_t rows = a->training ? batch_norm_rows(&a->shape, a->control->rows) : 0;
 
-		a->values[1 + c] = m.mean;
-		a->values[1 + channels + c] = m.variance;
+	if (a->values)
+		give_rows(a->values, &a->shape, rows);
+	for (int64_t c = 0; c < a->shape.channels; c++) {
+		struct moments m = moments_of(&a->shape, a->input, rows, c);
+
+		if (a->values) {
+			give_values(a->values, &a->shape, c, m.mean, m.variance);
+			continue;
+		}
+		if (!a->training)
+			m = (struct moments){(double)a->running_mean[c], (double)a->running_var[c]};
+		else if (rows > 0)
+			move_running(&a->running_mean[c], &a->running_var[c], a->momentum, &m,
+				     (double)rows);
+		save_channel(a->saved, &a->shape, c, &m, a->eps, a->weight[c], a->bias[c]);
 	}
+	if (!a->values)
+		save_padding(a->saved, &a->shape);
 }
 
 /* The rows of all ranks. */
@@ -249,39 +247,20 @@ static void save_sums(float *saved, const struct batch_norm_shape *shape, int64_
 
 void reference_batch_norm_sums(const struct batch_norm_sums_args *a)
 {
-	double rows = (double)batch_norm_rows(&a->shape, a->control->rows);
+	int64_t rows = batch_norm_rows(&a->shape, a->control->rows);
 
+	if (a->values)
+		give_rows(a->values, &a->shape, rows);
 	for (int64_t c = 0; c < a->shape.columns; c++) {
 		const struct sums sums = sums_of(a, c);
 
-		save_sums(a->saved, &a->shape, c, &sums, rows);
-		if (c < a->shape.channels)
-			give_gradients(a, c, &sums);
-	}
-}
-
-void reference_batch_norm_rank_sums(const struct batch_norm_rank_sums_args *a)
-{
-	const struct batch_norm_sums_args of_rank = {
-		.shape = a->shape,
-		.input = a->input,
-		.output_gradient = a->output_gradient,
-		.control = a->control,
-		.weight_gradient = a->weight_gradient,
-		.bias_gradient = a->bias_gradient,
-		.saved = a->saved,
-		.relu_backward = a->relu_backward,
-	};
-	int64_t channels = a->shape.channels;
-
-	if (channels > 0)
-		a->values[0] = (double)batch_norm_rows(&a->shape, a->control->rows);
-	for (int64_t c = 0; c < channels; c++) {
-		const struct sums sums = sums_of(&of_rank, c);
-
-		give_gradients(&of_rank, c, &sums);
-		a->values[1 + c] = sums.gradients;
-		a->values[1 + channels + c] = sums.products;
+		if (!a->values)
+			save_sums(a->saved, &a->shape, c, &sums, (double)rows);
+		if (c >= a->shape.channels)
+			continue;
+		give_gradients(a, c, &sums);
+		if (a->values)
+			give_values(a->values, &a->shape, c, sums.gradients, sums.products);
 	}
 }
 

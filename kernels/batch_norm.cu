@@ -130,57 +130,55 @@ static __device__ inline void save_channel(const ARGS &a, int64_t c, const struc
 	*saved_at(a.saved, a.shape, BATCH_NORM_SHIFT, c) = (float)(a.bias[c] - rest * scale);
 }
 
-/* A column without a channel. */
-template <typename ARGS> static __device__ inline void save_padding(const ARGS &a, int64_t c)
+/* A column by the moments of so many rows; one without a channel is padding. */
+template <typename ARGS>
+static __device__ inline void use_moments(const ARGS &a, int64_t c, const struct moments &m,
+					  double rows)
 {
-	for (int which = BATCH_NORM_MEAN; which <= BATCH_NORM_SHIFT; which++)
-		*saved_at(a.saved, a.shape, (enum batch_norm_saved)which, c) = 0;
+	if (c >= a.shape.channels) {
+		for (int which = BATCH_NORM_MEAN; which <= BATCH_NORM_SHIFT; which++)
+			*saved_at(a.saved, a.shape, (enum batch_norm_saved)which, c) = 0;
+		return;
+	}
+	if (rows > 0)
+		move_running(a, c, m, rows);
+	save_channel(a, c, m);
 }
 
-/* Of the batch, by sums of differences from its first row, or the running ones. */
+/* The values of a rank: the number of its rows, and two of each channel. */
+static __device__ inline void give_rows(double *values, double rows)
+{
+	if (threadIdx.x == 0)
+		values[0] = rows;
+}
+
+static __device__ inline void give_values(double *values, const struct batch_norm_shape &shape,
+					  int64_t c, double first, double second)
+{
+	values[1 + c] = first;
+	values[1 + shape.channels + c] = second;
+}
+
+/* Of the batch, by sums of differences from its first row. */
 template <typename T>
 static __device__ inline void finish_statistics(const struct batch_norm_statistics_args &a,
-						const float *sums)
-{
-	double rows = a.training ? (double)rows_of(a.shape, a.control) : 0;
-	const T *input = (const T *)a.input;
-
-	for (int64_t c = threadIdx.x; c < a.shape.columns; c += LAUNCH_THREADS) {
-		struct moments m = {0, 0};
-
-		if (c >= a.shape.channels) {
-			save_padding(a, c);
-			continue;
-		}
-		if (rows > 0) {
-			m = moments_of(rows, (double)to_float(input[c]), (double)sums[c],
-				       (double)sums[a.shape.columns + c]);
-			move_running(a, c, m, rows);
-		} else if (!a.training) {
-			m.mean = a.running_mean[c];
-			m.variance = a.running_var[c];
-		}
-		save_channel(a, c, m);
-	}
-}
-
-template <typename T>
-static __device__ inline void finish_statistics(const struct batch_norm_rank_statistics_args &a,
 						const float *sums)
 {
 	double rows = (double)rows_of(a.shape, a.control);
 	const T *input = (const T *)a.input;
 
-	if (threadIdx.x == 0)
-		a.values[0] = rows;
-	for (int64_t c = threadIdx.x; c < a.shape.channels; c += LAUNCH_THREADS) {
+	if (a.values)
+		give_rows(a.values, rows);
+	for (int64_t c = threadIdx.x; c < a.shape.columns; c += LAUNCH_THREADS) {
 		struct moments m = {0, 0};
 
-		if (rows > 0)
+		if (rows > 0 && c < a.shape.channels)
 			m = moments_of(rows, (double)to_float(input[c]), (double)sums[c],
 				       (double)sums[a.shape.columns + c]);
-		a.values[1 + c] = m.mean;
-		a.values[1 + a.shape.channels + c] = m.variance;
+		if (!a.values)
+			use_moments(a, c, m, rows);
+		else if (c < a.shape.channels)
+			give_values(a.values, a.shape, c, m.mean, m.variance);
 	}
 }
 
@@ -197,8 +195,9 @@ static __device__ inline void add_moments(const vector<T, WIDTH> &v, const vecto
 	}
 }
 
-template <typename T, int WIDTH, typename ARGS>
-static __global__ void RESIDENT(4) statistics(const ARGS a, const struct launch_columns l)
+template <typename T, int WIDTH>
+static __global__ void RESIDENT(4)
+	statistics(const struct batch_norm_statistics_args a, const struct launch_columns l)
 {
 	const struct column_place place = column_place(l);
 	const struct values_of_thread values =
@@ -226,36 +225,34 @@ static __global__ void RESIDENT(4) statistics(const ARGS a, const struct launch_
 		finish_statistics<T>(a, sums);
 }
 
-/* Of the running ones. */
-template <typename T> static __global__ void use_running(const struct batch_norm_statistics_args a)
+static __global__ void use_running(const struct batch_norm_statistics_args a)
 {
-	finish_statistics<T>(a, NULL);
-}
+	for (int64_t c = threadIdx.x; c < a.shape.columns; c += LAUNCH_THREADS) {
+		struct moments m = {0, 0};
 
-template <typename T, typename ARGS>
-static cudaError_t launch_batch_statistics(const ARGS *args, cudaStream_t stream)
-{
-	struct launch_columns l = batch_norm_columns(&args->shape);
-	dim3 grid(l.blocks_x, l.blocks_y);
-
-	if (!l.blocks_x)
-		return cudaSuccess;
-	if (l.width > 1)
-		statistics<T, SUMMED, ARGS><<<grid, l.threads, 0, stream>>>(*args, l);
-	else
-		statistics<T, 1, ARGS><<<grid, l.threads, 0, stream>>>(*args, l);
-	return cudaGetLastError();
+		if (c < a.shape.channels) {
+			m.mean = a.running_mean[c];
+			m.variance = a.running_var[c];
+		}
+		use_moments(a, c, m, 0);
+	}
 }
 
 template <typename T>
 static cudaError_t launch_statistics(const struct batch_norm_statistics_args *args,
 				     cudaStream_t stream)
 {
-	if (args->training)
-		return launch_batch_statistics<T>(args, stream);
-	if (!batch_norm_columns(&args->shape).blocks_x)
+	struct launch_columns l = batch_norm_columns(&args->shape);
+	dim3 grid(l.blocks_x, l.blocks_y);
+
+	if (!l.blocks_x)
 		return cudaSuccess;
-	use_running<T><<<1, LAUNCH_THREADS, 0, stream>>>(*args);
+	if (!args->training)
+		use_running<<<1, LAUNCH_THREADS, 0, stream>>>(*args);
+	else if (l.width > 1)
+		statistics<T, SUMMED><<<grid, l.threads, 0, stream>>>(*args, l);
+	else
+		statistics<T, 1><<<grid, l.threads, 0, stream>>>(*args, l);
 	return cudaGetLastError();
 }
 
@@ -263,13 +260,6 @@ extern "C" cudaError_t kernel_batch_norm_statistics(const struct batch_norm_stat
 						    cudaStream_t stream)
 {
 	WITH_TYPE(args->shape.type, launch_statistics, args, stream);
-}
-
-extern "C" cudaError_t
-kernel_batch_norm_rank_statistics(const struct batch_norm_rank_statistics_args *args,
-				  cudaStream_t stream)
-{
-	WITH_TYPE(args->shape.type, launch_batch_statistics, args, stream);
 }
 
 /* --- of all ranks. Products are rounded alike on every GPU, so that all ranks have the same bits.
@@ -314,15 +304,9 @@ static __global__ void RESIDENT(4) join_statistics(const struct batch_norm_join_
 	for (; c < a.shape.columns; c += (int64_t)gridDim.x * LAUNCH_THREADS) {
 		struct moments m = {0, 0};
 
-		if (c >= a.shape.channels) {
-			save_padding(a, c);
-			continue;
-		}
-		if (rows > 0) {
+		if (rows > 0 && c < a.shape.channels)
 			m = join_moments(a, c, rows);
-			move_running(a, c, m, rows);
-		}
-		save_channel(a, c, m);
+		use_moments(a, c, m, rows);
 	}
 }
 
@@ -418,16 +402,8 @@ static __device__ inline void save_sums(float *saved, const struct batch_norm_sh
 	*saved_at(saved, shape, BATCH_NORM_SLOPE, c) = (float)slope;
 }
 
-/* Of `float` sums the products lack what the mean lost when it was rounded. */
-template <typename ARGS>
-static __device__ inline double whole_products(const ARGS &a, int64_t c, double sum,
-					       double products)
-{
-	return products - (double)*saved_at(a.saved, a.shape, BATCH_NORM_MEAN_REST, c) * sum;
-}
-
-template <typename ARGS>
-static __device__ inline void give_gradients(const ARGS &a, int64_t c, double sum, double products)
+static __device__ inline void give_gradients(const struct batch_norm_sums_args &a, int64_t c,
+					     double sum, double products)
 {
 	double inverse_std = *saved_at(a.saved, a.shape, BATCH_NORM_INVERSE_STD, c);
 
@@ -440,28 +416,20 @@ static __device__ inline void finish_gradients(const struct batch_norm_sums_args
 {
 	int64_t rows = rows_of(a.shape, a.control);
 
+	if (a.values)
+		give_rows(a.values, (double)rows);
 	for (int64_t c = threadIdx.x; c < a.shape.columns; c += LAUNCH_THREADS) {
-		double sum = sums[c];
-		double products = whole_products(a, c, sum, (double)sums[a.shape.columns + c]);
+		double sum = sums[c], products = sums[a.shape.columns + c];
 
-		save_sums(a.saved, a.shape, c, sum, products, rows);
-		if (c < a.shape.channels)
-			give_gradients(a, c, sum, products);
-	}
-}
-
-static __device__ inline void finish_gradients(const struct batch_norm_rank_sums_args &a,
-					       const float *sums)
-{
-	if (threadIdx.x == 0)
-		a.values[0] = (double)rows_of(a.shape, a.control);
-	for (int64_t c = threadIdx.x; c < a.shape.channels; c += LAUNCH_THREADS) {
-		double sum = sums[c];
-		double products = whole_products(a, c, sum, (double)sums[a.shape.columns + c]);
-
+		/* what the mean lost when it was rounded */
+		products -= (double)*saved_at(a.saved, a.shape, BATCH_NORM_MEAN_REST, c) * sum;
+		if (!a.values)
+			save_sums(a.saved, a.shape, c, sum, products, rows);
+		if (c >= a.shape.channels)
+			continue;
 		give_gradients(a, c, sum, products);
-		a.values[1 + c] = sum;
-		a.values[1 + a.shape.channels + c] = products;
+		if (a.values)
+			give_values(a.values, a.shape, c, sum, products);
 	}
 }
 
@@ -480,8 +448,9 @@ static __device__ inline void add_gradients(const vector<T, WIDTH> &v, const vec
 	}
 }
 
-template <typename T, int WIDTH, bool RELU, typename ARGS>
-static __global__ void RESIDENT(4) sum_gradients(const ARGS a, const struct launch_columns l)
+template <typename T, int WIDTH, bool RELU>
+static __global__ void RESIDENT(4)
+	sum_gradients(const struct batch_norm_sums_args a, const struct launch_columns l)
 {
 	const struct column_place place = column_place(l);
 	const struct values_of_thread values =
@@ -511,20 +480,21 @@ static __global__ void RESIDENT(4) sum_gradients(const ARGS a, const struct laun
 		finish_gradients(a, sums);
 }
 
-template <typename T, int WIDTH, typename ARGS>
-static void launch_sum_gradients_width(const ARGS *args, const struct launch_columns *l,
-				       cudaStream_t stream)
+template <typename T, int WIDTH>
+static void launch_sum_gradients_width(const struct batch_norm_sums_args *args,
+				       const struct launch_columns *l, cudaStream_t stream)
 {
 	dim3 grid(l->blocks_x, l->blocks_y);
 
 	if (args->relu_backward)
-		sum_gradients<T, WIDTH, true, ARGS><<<grid, l->threads, 0, stream>>>(*args, *l);
+		sum_gradients<T, WIDTH, true><<<grid, l->threads, 0, stream>>>(*args, *l);
 	else
-		sum_gradients<T, WIDTH, false, ARGS><<<grid, l->threads, 0, stream>>>(*args, *l);
+		sum_gradients<T, WIDTH, false><<<grid, l->threads, 0, stream>>>(*args, *l);
 }
 
-template <typename T, typename ARGS>
-static cudaError_t launch_sum_gradients(const ARGS *args, cudaStream_t stream)
+template <typename T>
+static cudaError_t launch_sum_gradients(const struct batch_norm_sums_args *args,
+					cudaStream_t stream)
 {
 	struct launch_columns l = batch_norm_columns(&args->shape);
 
@@ -539,12 +509,6 @@ static cudaError_t launch_sum_gradients(const ARGS *args, cudaStream_t stream)
 
 extern "C" cudaError_t kernel_batch_norm_sums(const struct batch_norm_sums_args *args,
 					      cudaStream_t stream)
-{
-	WITH_TYPE(args->shape.type, launch_sum_gradients, args, stream);
-}
-
-extern "C" cudaError_t kernel_batch_norm_rank_sums(const struct batch_norm_rank_sums_args *args,
-						   cudaStream_t stream)
 {
 	WITH_TYPE(args->shape.type, launch_sum_gradients, args, stream);
 }

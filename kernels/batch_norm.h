@@ -5,11 +5,11 @@
  * Forward is batch_norm_statistics, then batch_norm_normalize; backward is batch_norm_sums, then
  * batch_norm_backward. Only the rows of the first control->rows samples count.
  *
- * Ranks that normalize their rows as one (torch.nn.SyncBatchNorm) have two kernels in place of
- * batch_norm_statistics: batch_norm_rank_statistics computes what a rank gives to the others, and
- * batch_norm_join_statistics what follows from the values of all; in place of batch_norm_sums
- * batch_norm_rank_sums and batch_norm_join_sums. These values are doubles, and all ranks add them
- * in the order of ranks, so that all have the same bits, also on unlike GPUs.
+ * If ranks normalize their rows as one (torch.nn.SyncBatchNorm), batch_norm_statistics and
+ * batch_norm_sums write the `values` that a rank gives to the others, and
+ * batch_norm_join_statistics and batch_norm_join_sums compute what follows from the values of all
+ * ranks. These are doubles, and all ranks add them in the order of ranks, so that all have the same
+ * bits, also on unlike GPUs.
  *
  * Sums are in fp32, in an order that depends on the shape (launch_columns()). Those of values are
  * of their differences from the first row, so that a mean that is far from zero costs no precision.
@@ -27,9 +27,9 @@
 
 /* The arrays of `saved`, each of `columns` floats, zero in the padding: batch_norm_statistics
  * or batch_norm_join_statistics writes the first five, batch_norm_sums or batch_norm_join_sums the
- * others. MEAN_REST is what the mean loses when it is
- * rounded; SHIFT and MEAN_GRADIENT make up for it. With x = input - MEAN the output is x * SCALE
- * + SHIFT, and the gradient of the input is (g - MEAN_GRADIENT - x * SLOPE) * SCALE. */
+ * others. MEAN_REST is what the mean loses when it is rounded; SHIFT and MEAN_GRADIENT make up for
+ * it. With x = input - MEAN the output is x * SCALE + SHIFT, and the gradient of the input is
+ * (g - MEAN_GRADIENT - x * SLOPE) * SCALE. */
 enum batch_norm_saved {
 	BATCH_NORM_MEAN,
 	BATCH_NORM_MEAN_REST,
@@ -59,16 +59,10 @@ struct batch_norm_statistics_args {
 	void *scratch; /* batch_norm_scratch() bytes, see kernels.h */
 	double eps, momentum;
 	bool training;
-};
-
-/* Writes the values of a rank: the number of its rows, then the mean of each channel, then its
- * biased variance; all are zero without rows. */
-struct batch_norm_rank_statistics_args {
-	struct batch_norm_shape shape;
-	const void *input;
-	const struct pass_control *control;
-	double *values; /* batch_norm_rank_values(), any alignment of a double */
-	void *scratch;  /* batch_norm_scratch() bytes */
+	/* NULL, or if training: (batch_norm_rank_values()), any alignment of a double. The number
+	 * of rows, then the mean of each channel, then its biased variance; all are zero without
+	 * rows. Of weight, bias, running moments and `saved` nothing is read or written then. */
+	double *values;
 };
 
 /* The moments of all rows by those of each rank's n_r rows (Chan, Golub and LeVeque, 1983):
@@ -100,24 +94,14 @@ struct batch_norm_sums_args {
 	struct batch_norm_shape shape;
 	const void *input, *output_gradient;
 	const struct pass_control *control;
-	float *weight_gradient, *bias_gradient; /* (channels), any alignment of a float */
-	float *saved;
-	void *scratch;
-	bool relu_backward;
-};
-
-/* Writes the values of a rank: the number of its rows, then the sum of the gradients of each
- * channel, then that of their products with (input - the mean). The gradients of weight and bias
- * are those of this rank's rows. */
-struct batch_norm_rank_sums_args {
-	struct batch_norm_shape shape;
-	const void *input, *output_gradient;
-	const struct pass_control *control;
+	/* (channels), any alignment of a float, of the rows here */
 	float *weight_gradient, *bias_gradient;
-	float *saved;   /* it is read */
-	double *values; /* batch_norm_rank_values() */
+	float *saved; /* with `values` it is only read */
 	void *scratch;
 	bool relu_backward;
+	/* NULL, or (batch_norm_rank_values()): the number of rows, then the sum of the gradients of
+	 * each channel, then that of their products with (input - the mean) */
+	double *values;
 };
 
 /* Of the shape it reads columns and channels. */

@@ -8,7 +8,8 @@
 #define BF16 VALUE_BFLOAT16
 #define F16 VALUE_FLOAT16
 
-enum { RELU = 1, EVALUATES = 2, FAR = 4, IN_PLACE = 8, BAD = 16, FAINT = 32 };
+/* RANK: statistics and sums are values for other ranks. */
+enum { RELU = 1, EVALUATES = 2, FAR = 4, IN_PLACE = 8, BAD = 16, FAINT = 32, RANK = 64 };
 
 /* n: batch, a: channels with padding, b: places of a sample, c: samples that count, d: channels. */
 static const struct shape norms[] = {
@@ -83,6 +84,47 @@ static const struct shape norms[] = {
 	 .d = 16392,
 	 .type = BF16},
 	{.name = "many rows", .n = 70, .a = 8, .b = 64, .c = 69, .d = 8, .type = F16},
+	{.name = "a rank, no rows", .n = 3, .a = 16, .b = 5, .c = 0, .d = 16, .flags = RELU | RANK},
+	{.name = "a rank, one row",
+	 .n = 4,
+	 .a = 24,
+	 .b = 7,
+	 .c = 1,
+	 .d = 24,
+	 .type = BF16,
+	 .flags = RANK},
+	{.name = "a rank, fp16, fewer rows",
+	 .n = 9,
+	 .a = 40,
+	 .b = 25,
+	 .c = 7,
+	 .d = 40,
+	 .type = F16,
+	 .flags = RELU | RANK},
+	{.name = "a rank, padding",
+	 .n = 5,
+	 .a = 32,
+	 .b = 12,
+	 .c = 4,
+	 .d = 27,
+	 .type = BF16,
+	 .flags = RELU | RANK},
+	{.name = "a rank, odd channels", .n = 5, .a = 33, .b = 20, .c = 5, .d = 33, .flags = RANK},
+	{.name = "a rank, far from zero",
+	 .n = 8,
+	 .a = 16,
+	 .b = 20,
+	 .c = 8,
+	 .d = 16,
+	 .flags = FAR | RELU | RANK},
+	{.name = "a rank, more rows than threads begin with",
+	 .n = 7,
+	 .a = 16392,
+	 .b = 29,
+	 .c = 7,
+	 .d = 16392,
+	 .type = BF16,
+	 .flags = RANK},
 	{.name = "64 of 112 x 112, 8",
 	 .n = 8,
 	 .a = 64,
@@ -188,6 +230,18 @@ static void view_saved(struct buffer *saved, const struct shape *s, int from, in
 				      .summed = summed});
 }
 
+/* Of fp32 sums, where `summed` counts those of doubles. */
+static void add_rank_values(struct trial *t, double summed)
+{
+	const struct batch_norm_shape shape = shape_of(t->shape);
+	bool any = t->shape->flags & RANK && shape.columns > 0;
+
+	add_output(t, "values of the rank", VALUE_FLOAT64, any ? batch_norm_rank_values(&shape) : 0,
+		   SUMMED)
+		->views[0]
+		.summed = summed * 0x1p42;
+}
+
 /* Random values whose sums fp32 holds whole, if they are few, and then MEAN_REST too. */
 static void prepare_statistics(struct trial *t)
 {
@@ -208,6 +262,7 @@ static void prepare_statistics(struct trial *t)
 	add_view(b, (struct view){.count = s->d, .closeness = SUMMED, .summed = 1});
 	b = add_buffer(t, "saved", (size_t)(BATCH_NORM_SAVED * s->a) * sizeof(float));
 	view_saved(b, s, BATCH_NORM_MEAN, BATCH_NORM_MEAN_GRADIENT, 1);
+	add_rank_values(t, 64);
 	add_scratch(t, batch_norm_scratch(&shape));
 	t->moved = s->flags & EVALUATES ? 0 : bytes_of(s);
 }
@@ -224,10 +279,11 @@ static cudaError_t run_statistics(struct trial *t, enum place place)
 		.running_mean = at(t, 4, place),
 		.running_var = at(t, 5, place),
 		.saved = at(t, 6, place),
-		.scratch = at(t, 7, place),
+		.scratch = at(t, 8, place),
 		.eps = 1e-5,
 		.momentum = 0.1,
 		.training = !(s->flags & EVALUATES),
+		.values = at(t, 7, place),
 	};
 
 	return RUN(batch_norm_statistics, t, place, &args);
@@ -235,48 +291,6 @@ static cudaError_t run_statistics(struct trial *t, enum place place)
 
 const struct kernel_test test_batch_norm_statistics = {"batch_norm_statistics", SHAPES(norms),
 						       prepare_statistics, run_statistics};
-
-/* Of fp32 sums, where `summed` counts those of doubles. */
-static void add_rank_values(struct trial *t, double summed)
-{
-	const struct batch_norm_shape shape = shape_of(t->shape);
-	bool any = shape.columns > 0;
-
-	add_output(t, "values of the rank", VALUE_FLOAT64, any ? batch_norm_rank_values(&shape) : 0,
-		   SUMMED)
-		->views[0]
-		.summed = summed * 0x1p42;
-}
-
-static void prepare_rank_statistics(struct trial *t)
-{
-	const struct shape *s = t->shape;
-	const struct batch_norm_shape shape = shape_of(s);
-	struct buffer *b = add_values(t, "input", s->type, values_of(s), false);
-
-	for (int64_t i = 0; s->flags & FAR && i < values_of(s); i++)
-		value_set(s->type, b->at[HOST], i, value_get(s->type, b->at[HOST], i) + 10000);
-	add_control(t);
-	add_rank_values(t, 64);
-	add_scratch(t, batch_norm_scratch(&shape));
-	t->moved = bytes_of(s);
-}
-
-static cudaError_t run_rank_statistics(struct trial *t, enum place place)
-{
-	const struct batch_norm_rank_statistics_args args = {
-		.shape = shape_of(t->shape),
-		.input = at(t, 0, place),
-		.control = at(t, 1, place),
-		.values = at(t, 2, place),
-		.scratch = at(t, 3, place),
-	};
-
-	return RUN(batch_norm_rank_statistics, t, place, &args);
-}
-
-const struct kernel_test test_batch_norm_rank_statistics = {
-	"batch_norm_rank_statistics", SHAPES(norms), prepare_rank_statistics, run_rank_statistics};
 
 /* n: ranks, a: channels with padding, d: channels, c: rows of rank 0; rank r has r more, except
  * that the e-th has none (0: all have some). */
@@ -411,6 +425,7 @@ static void prepare_sums(struct trial *t)
 	add_output(t, "bias gradient", F32, s->d, SUMMED)->views[0].summed = rows;
 	b = add_saved(t);
 	view_saved(b, s, BATCH_NORM_MEAN, BATCH_NORM_SAVED, 32 * 32 * 4 * 4);
+	add_rank_values(t, 8 * 8 * rows);
 	add_scratch(t, batch_norm_scratch(&shape));
 	t->moved = 2 * bytes_of(s);
 }
@@ -426,8 +441,9 @@ static cudaError_t run_sums(struct trial *t, enum place place)
 		.weight_gradient = at(t, 3, place),
 		.bias_gradient = at(t, 4, place),
 		.saved = at(t, 5, place),
-		.scratch = at(t, 6, place),
+		.scratch = at(t, 7, place),
 		.relu_backward = s->flags & RELU,
+		.values = at(t, 6, place),
 	};
 
 	return RUN(batch_norm_sums, t, place, &args);
@@ -435,45 +451,6 @@ static cudaError_t run_sums(struct trial *t, enum place place)
 
 const struct kernel_test test_batch_norm_sums = {"batch_norm_sums", SHAPES(norms), prepare_sums,
 						 run_sums};
-
-static void prepare_rank_sums(struct trial *t)
-{
-	const struct shape *s = t->shape;
-	const struct batch_norm_shape shape = shape_of(s);
-	double rows = (double)batch_norm_rows(&shape, s->c);
-
-	add_values(t, "input", s->type, values_of(s), false);
-	add_values(t, "output gradient", s->type, values_of(s), false);
-	add_control(t);
-	add_output(t, "weight gradient", F32, s->d, SUMMED)->views[0].summed = 32 * 32 * rows;
-	add_output(t, "bias gradient", F32, s->d, SUMMED)->views[0].summed = rows;
-	add_saved(t);
-	add_rank_values(t, 8 * 8 * rows);
-	add_scratch(t, batch_norm_scratch(&shape));
-	t->moved = 2 * bytes_of(s);
-}
-
-static cudaError_t run_rank_sums(struct trial *t, enum place place)
-{
-	const struct shape *s = t->shape;
-	const struct batch_norm_rank_sums_args args = {
-		.shape = shape_of(s),
-		.input = at(t, 0, place),
-		.output_gradient = at(t, 1, place),
-		.control = at(t, 2, place),
-		.weight_gradient = at(t, 3, place),
-		.bias_gradient = at(t, 4, place),
-		.saved = at(t, 5, place),
-		.values = at(t, 6, place),
-		.scratch = at(t, 7, place),
-		.relu_backward = s->flags & RELU,
-	};
-
-	return RUN(batch_norm_rank_sums, t, place, &args);
-}
-
-const struct kernel_test test_batch_norm_rank_sums = {"batch_norm_rank_sums", SHAPES(norms),
-						      prepare_rank_sums, run_rank_sums};
 
 static void prepare_join_sums(struct trial *t)
 {

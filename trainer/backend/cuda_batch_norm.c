@@ -38,17 +38,9 @@ static bool gather(const struct norm *n, const struct op_args *args, struct trai
 				   values_bytes(&n->shape, 1), error);
 }
 
-/* The statistics of all ranks' rows. */
-static bool share_statistics(struct cuda_device *d, const struct norm *n,
-			     const struct op_args *args, struct train_error *error)
+static bool join_statistics(struct cuda_device *d, const struct norm *n, const struct op_args *args,
+			    struct train_error *error)
 {
-	const struct batch_norm_rank_statistics_args own = {
-		.shape = n->shape,
-		.input = args->input,
-		.control = args->control,
-		.values = own_values(args),
-		.scratch = d->scratch,
-	};
 	const struct batch_norm_join_statistics_args join = {
 		.shape = n->shape,
 		.all = all_values(n, args),
@@ -62,13 +54,14 @@ static bool share_statistics(struct cuda_device *d, const struct norm *n,
 		.momentum = n->momentum,
 	};
 
-	return CUDA_KERNEL(d, batch_norm_rank_statistics, &own, error) && gather(n, args, error) &&
-	       CUDA_KERNEL(d, batch_norm_join_statistics, &join, error);
+	return gather(n, args, error) && CUDA_KERNEL(d, batch_norm_join_statistics, &join, error);
 }
 
-static bool own_statistics(struct cuda_device *d, const struct norm *n, const struct op_args *args,
-			   struct train_error *error)
+static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
+	bool together = args->training && args->ranks;
 	const struct batch_norm_statistics_args statistics = {
 		.shape = n->shape,
 		.input = args->input,
@@ -82,15 +75,8 @@ static bool own_statistics(struct cuda_device *d, const struct norm *n, const st
 		.eps = n->eps,
 		.momentum = n->momentum,
 		.training = args->training,
+		.values = together ? own_values(args) : NULL,
 	};
-
-	return CUDA_KERNEL(d, batch_norm_statistics, &statistics, error);
-}
-
-static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(op);
-	const struct norm *n = norm_of(op);
 	const struct batch_norm_normalize_args normalize = {
 		.shape = n->shape,
 		.input = args->input,
@@ -100,28 +86,14 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.relu = n->relu,
 	};
 
-	return cuda_use(d, error) &&
-	       (args->training && args->ranks ? share_statistics(d, n, args, error)
-					      : own_statistics(d, n, args, error)) &&
+	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_statistics, &statistics, error) &&
+	       (!together || join_statistics(d, n, args, error)) &&
 	       CUDA_KERNEL(d, batch_norm_normalize, &normalize, error);
 }
 
-/* The sums of all ranks' rows. */
-static bool share_sums(struct cuda_device *d, const struct norm *n, const struct op_args *args,
-		       struct train_error *error)
+static bool join_sums(struct cuda_device *d, const struct norm *n, const struct op_args *args,
+		      struct train_error *error)
 {
-	const struct batch_norm_rank_sums_args own = {
-		.shape = n->shape,
-		.input = args->input,
-		.output_gradient = args->output_gradient,
-		.control = args->control,
-		.weight_gradient = args->weight_gradient,
-		.bias_gradient = args->bias_gradient,
-		.saved = args->workspace,
-		.values = own_values(args),
-		.scratch = d->scratch,
-		.relu_backward = n->relu_backward,
-	};
 	const struct batch_norm_join_sums_args join = {
 		.shape = n->shape,
 		.all = all_values(n, args),
@@ -129,13 +101,13 @@ static bool share_sums(struct cuda_device *d, const struct norm *n, const struct
 		.saved = args->workspace,
 	};
 
-	return CUDA_KERNEL(d, batch_norm_rank_sums, &own, error) && gather(n, args, error) &&
-	       CUDA_KERNEL(d, batch_norm_join_sums, &join, error);
+	return gather(n, args, error) && CUDA_KERNEL(d, batch_norm_join_sums, &join, error);
 }
 
-static bool own_sums(struct cuda_device *d, const struct norm *n, const struct op_args *args,
-		     struct train_error *error)
+static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
+	struct cuda_device *d = cuda_device_of(op);
+	const struct norm *n = norm_of(op);
 	const struct batch_norm_sums_args sums = {
 		.shape = n->shape,
 		.input = args->input,
@@ -146,18 +118,11 @@ static bool own_sums(struct cuda_device *d, const struct norm *n, const struct o
 		.saved = args->workspace,
 		.scratch = d->scratch,
 		.relu_backward = n->relu_backward,
+		.values = args->ranks ? own_values(args) : NULL,
 	};
 
-	return CUDA_KERNEL(d, batch_norm_sums, &sums, error);
-}
-
-static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(op);
-	const struct norm *n = norm_of(op);
-
-	return cuda_use(d, error) &&
-	       (args->ranks ? share_sums(d, n, args, error) : own_sums(d, n, args, error));
+	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_sums, &sums, error) &&
+	       (!args->ranks || join_sums(d, n, args, error));
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)

@@ -94,6 +94,11 @@ static int64_t saved_bytes(const struct batch_norm_shape *shape)
 	return 4 * BATCH_NORM_SAVED * shape->columns;
 }
 
+static int64_t rank_bytes(const struct batch_norm_shape *shape)
+{
+	return 8 * batch_norm_rank_values(shape);
+}
+
 static void list_batch_norm_statistics(const struct lister *l,
 				       const struct batch_norm_statistics_args *a)
 {
@@ -104,25 +109,15 @@ static void list_batch_norm_statistics(const struct lister *l,
 		list_control(l, a->control);
 		scratches(l, a->scratch, batch_norm_scratch(&a->shape));
 	}
+	if (a->values) {
+		list(l, a->values, rank_bytes(&a->shape), 8, true);
+		return;
+	}
 	list(l, a->weight, channels, 4, false);
 	list(l, a->bias, channels, 4, false);
 	list(l, a->running_mean, channels, 4, a->training);
 	list(l, a->running_var, channels, 4, a->training);
 	writes(l, a->saved, saved_bytes(&a->shape));
-}
-
-static int64_t rank_bytes(const struct batch_norm_shape *shape)
-{
-	return 8 * batch_norm_rank_values(shape);
-}
-
-static void list_batch_norm_rank_statistics(const struct lister *l,
-					    const struct batch_norm_rank_statistics_args *a)
-{
-	reads(l, a->input, norm_bytes(&a->shape));
-	list_control(l, a->control);
-	list(l, a->values, rank_bytes(&a->shape), 8, true);
-	scratches(l, a->scratch, batch_norm_scratch(&a->shape));
 }
 
 static void list_batch_norm_join_statistics(const struct lister *l,
@@ -155,20 +150,12 @@ static void list_batch_norm_sums(const struct lister *l, const struct batch_norm
 	list_control(l, a->control);
 	list(l, a->weight_gradient, 4 * a->shape.channels, 4, true);
 	list(l, a->bias_gradient, 4 * a->shape.channels, 4, true);
-	writes(l, a->saved, saved_bytes(&a->shape));
-	scratches(l, a->scratch, batch_norm_scratch(&a->shape));
-}
-
-static void list_batch_norm_rank_sums(const struct lister *l,
-				      const struct batch_norm_rank_sums_args *a)
-{
-	reads(l, a->input, norm_bytes(&a->shape));
-	reads(l, a->output_gradient, norm_bytes(&a->shape));
-	list_control(l, a->control);
-	list(l, a->weight_gradient, 4 * a->shape.channels, 4, true);
-	list(l, a->bias_gradient, 4 * a->shape.channels, 4, true);
-	reads(l, a->saved, saved_bytes(&a->shape));
-	list(l, a->values, rank_bytes(&a->shape), 8, true);
+	if (a->values) {
+		reads(l, a->saved, saved_bytes(&a->shape));
+		list(l, a->values, rank_bytes(&a->shape), 8, true);
+	} else {
+		writes(l, a->saved, saved_bytes(&a->shape));
+	}
 	scratches(l, a->scratch, batch_norm_scratch(&a->shape));
 }
 

@@ -70,11 +70,16 @@ static cudaError_t run_batch_norm_statistics(void *const *m, cudaStream_t stream
 
 enum { RANKS = 3, VALUES = 1 + 2 * CHANNELS };
 
-static cudaError_t run_batch_norm_rank_statistics(void *const *m, cudaStream_t stream)
+static cudaError_t run_statistics_of_rank(void *const *m, cudaStream_t stream)
 {
-	struct batch_norm_rank_statistics_args args = {norm, m[0], m[1], m[2], m[3]};
+	struct batch_norm_statistics_args args = {.shape = norm,
+						  .input = m[0],
+						  .control = m[1],
+						  .values = m[2],
+						  .scratch = m[3],
+						  .training = true};
 
-	return cu.kernel_batch_norm_rank_statistics(&args, stream);
+	return cu.kernel_batch_norm_statistics(&args, stream);
 }
 
 static cudaError_t run_batch_norm_join_statistics(void *const *m, cudaStream_t stream)
@@ -101,17 +106,18 @@ static cudaError_t run_batch_norm_normalize(void *const *m, cudaStream_t stream)
 
 static cudaError_t run_batch_norm_sums(void *const *m, cudaStream_t stream)
 {
-	struct batch_norm_sums_args args = {norm, m[0], m[1], m[2], m[3], m[4], m[5], m[6], true};
+	struct batch_norm_sums_args args = {norm, m[0], m[1], m[2], m[3],
+					    m[4], m[5], m[6], true, NULL};
 
 	return cu.kernel_batch_norm_sums(&args, stream);
 }
 
-static cudaError_t run_batch_norm_rank_sums(void *const *m, cudaStream_t stream)
+static cudaError_t run_sums_of_rank(void *const *m, cudaStream_t stream)
 {
-	struct batch_norm_rank_sums_args args = {norm, m[0], m[1], m[2], m[3],
-						 m[4], m[5], m[6], m[7], true};
+	struct batch_norm_sums_args args = {norm, m[0], m[1], m[2], m[3],
+					    m[4], m[5], m[7], true, m[6]};
 
-	return cu.kernel_batch_norm_rank_sums(&args, stream);
+	return cu.kernel_batch_norm_sums(&args, stream);
 }
 
 static cudaError_t run_batch_norm_join_sums(void *const *m, cudaStream_t stream)
@@ -404,10 +410,10 @@ static struct kernel kernels[] = {
 	 8,
 	 {TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
 	 run_batch_norm_statistics},
-	{"batch_norm_rank_statistics",
+	{"batch_norm_statistics",
 	 4,
 	 {TENSOR, HOLDS(pass), OF_RANK, ZEROS(0)},
-	 run_batch_norm_rank_statistics},
+	 run_statistics_of_rank},
 	{"batch_norm_join_statistics",
 	 6,
 	 {OF_RANKS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, OF_CHANNELS, SAVED},
@@ -417,10 +423,10 @@ static struct kernel kernels[] = {
 	 7,
 	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, ZEROS(0)},
 	 run_batch_norm_sums},
-	{"batch_norm_rank_sums",
+	{"batch_norm_sums",
 	 8,
 	 {TENSOR, TENSOR, HOLDS(pass), OF_CHANNELS, OF_CHANNELS, SAVED, OF_RANK, ZEROS(0)},
-	 run_batch_norm_rank_sums},
+	 run_sums_of_rank},
 	{"batch_norm_join_sums", 2, {OF_RANKS, SAVED}, run_batch_norm_join_sums},
 	{"batch_norm_backward",
 	 5,
@@ -516,8 +522,7 @@ static void complete(struct kernel *kernel)
 	if (last->bytes > 0)
 		return;
 	if (kernel->run == run_batch_norm_statistics || kernel->run == run_batch_norm_sums ||
-	    kernel->run == run_batch_norm_rank_statistics ||
-	    kernel->run == run_batch_norm_rank_sums)
+	    kernel->run == run_statistics_of_rank || kernel->run == run_sums_of_rank)
 		last->bytes = batch_norm_scratch(&norm);
 	else if (kernel->run == run_bias_gradient)
 		last->bytes = bias_gradient_scratch(ROWS, COLUMNS, VALUE_BFLOAT16);
@@ -584,13 +589,23 @@ START_TEST(memory_is_just_large_enough)
 }
 END_TEST
 
+static bool is_tried(const char *call)
+{
+	for (int i = 0; i < KERNELS; i++)
+		if (strcmp(call + strlen("kernel_"), kernels[i].name) == 0)
+			return true;
+	return false;
+}
+
 START_TEST(all_kernels_are_tried)
 {
-	int count = 1; /* busy has no memory */
+	for (int call = 0; call < CUDA_CALLS; call++) {
+		const char *name = cuda_call_name(call);
 
-	for (int call = 0; call < CUDA_CALLS; call++)
-		count -= cuda_call_library(call) == CUDA_LIBRARY_KERNELS;
-	ck_assert_int_eq(count, -KERNELS);
+		if (cuda_call_library(call) == CUDA_LIBRARY_KERNELS &&
+		    strcmp(name, "kernel_busy") != 0) /* it has no memory */
+			ck_assert_msg(is_tried(name), "%s", name);
+	}
 }
 END_TEST
 

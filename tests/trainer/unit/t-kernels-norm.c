@@ -291,10 +291,13 @@ static void parts_forward(struct part *parts, double eps, bool relu)
 
 	for (int r = 0; r < RANKS; r++) {
 		const struct norm *n = &parts[r].norm;
-		const struct batch_norm_rank_statistics_args args = {n->shape, n->input.values,
-								     &n->control, all[r], NULL};
+		const struct batch_norm_statistics_args args = {.shape = n->shape,
+								.input = n->input.values,
+								.control = &n->control,
+								.training = true,
+								.values = all[r]};
 
-		reference_batch_norm_rank_statistics(&args);
+		reference_batch_norm_statistics(&args);
 	}
 	for (int r = 0; r < RANKS; r++) {
 		struct norm *n = &parts[r].norm;
@@ -324,18 +327,17 @@ static void parts_backward(struct part *parts, bool relu)
 
 	for (int r = 0; r < RANKS; r++) {
 		struct norm *n = &parts[r].norm;
-		const struct batch_norm_rank_sums_args args = {
-			.shape = n->shape,
-			.input = n->input.values,
-			.output_gradient = n->gradient.values,
-			.control = &n->control,
-			.weight_gradient = n->weight_gradient,
-			.bias_gradient = n->bias_gradient,
-			.saved = n->saved.values,
-			.values = all[r],
-			.relu_backward = relu};
+		const struct batch_norm_sums_args args = {.shape = n->shape,
+							  .input = n->input.values,
+							  .output_gradient = n->gradient.values,
+							  .control = &n->control,
+							  .weight_gradient = n->weight_gradient,
+							  .bias_gradient = n->bias_gradient,
+							  .saved = n->saved.values,
+							  .values = all[r],
+							  .relu_backward = relu};
 
-		reference_batch_norm_rank_sums(&args);
+		reference_batch_norm_sums(&args);
 	}
 	for (int r = 0; r < RANKS; r++) {
 		struct norm *n = &parts[r].norm;

@@ -595,12 +595,10 @@ static const struct {
 	const char *call;
 	int alone, together;
 } nodes[] = {
-	{"kernel_batch_norm_statistics", NORMS, 0},
-	{"kernel_batch_norm_rank_statistics", 0, NORMS},
+	{"kernel_batch_norm_statistics", NORMS, NORMS},
 	{"kernel_batch_norm_join_statistics", 0, NORMS},
 	{"kernel_batch_norm_normalize", NORMS, NORMS},
-	{"kernel_batch_norm_sums", NORMS, 0},
-	{"kernel_batch_norm_rank_sums", 0, NORMS},
+	{"kernel_batch_norm_sums", NORMS, NORMS},
 	{"kernel_batch_norm_join_sums", 0, NORMS},
 	{"kernel_batch_norm_backward", NORMS, NORMS},
 	{"ncclAllGather", 0, 2 * NORMS},
