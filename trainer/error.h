@@ -14,6 +14,9 @@ struct train_error {
 	char text[512];           /* control characters are escaped; a longer text is cut */
 };
 
+/* In an error that names a device, which may only wait for the one that is at fault. */
+#define TRAIN_OR_ANOTHER ", or one that it waits for"
+
 #define TRAIN_TOLERATED \
 	(struct train_error) \
 	{ \

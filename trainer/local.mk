@@ -98,6 +98,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/parallel/replica.c trainer/parallel/replica.h \
 	trainer/parallel/replica_check.c \
 	trainer/parallel/replica_update.c \
+	trainer/parallel/replica_watch.c \
 	trainer/parallel/single.c \
 	trainer/parallel/stages.c trainer/parallel/stages.h \
 	trainer/parallel/step_graph.c trainer/parallel/step_graph.h \

@@ -38,6 +38,7 @@ struct rendezvous {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int opened, closing;
+	int timeout_ms; /* 0: none */
 	bool aborted;
 };
 
@@ -70,6 +71,7 @@ static bool peer_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 		free(m);
 		return false;
 	}
+	m->timeout_ms = options->timeout_ms;
 	pthread_mutex_init(&m->mutex, NULL);
 	pthread_cond_init(&m->changed, NULL);
 	*rendezvous = m;
@@ -121,6 +123,24 @@ static void free_peer(struct peer *p)
 	free(p);
 }
 
+/* Its stream waits for events of the others, so what hangs on one device holds up all. */
+static bool peer_watch(void *peer, int64_t waited_ns, struct train_error *error)
+{
+	const struct peer *p = peer;
+	int limit_ms = p->rendezvous->timeout_ms;
+
+	if (!p->host->calls->check(p->host, "a step's work on its device", 0, error))
+		return false;
+	if (limit_ms == 0 || waited_ns <= (int64_t)limit_ms * 1000000)
+		return true;
+	train_fail(error, TRAIN_FAILED,
+		   "GPU %d" TRAIN_OR_ANOTHER ": its work has not ended within %d ms; dmesg and "
+		   "nvidia-smi may show why, or give a longer --timeout",
+		   p->base.device->physical, limit_ms);
+	train_device_failed(error);
+	return false;
+}
+
 static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
@@ -143,6 +163,7 @@ static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous,
 	rendezvous->opened++;
 	pthread_mutex_unlock(&rendezvous->mutex);
 	*comm = &p->base;
+	device->watch = (struct device_watch){peer_watch, p};
 	if (open_events(p, error) && collective_shm.all_gather(host, &p, p->all, sizeof(p),
 							       "the ranks of this process", error))
 		return true;
@@ -160,6 +181,7 @@ static void peer_close(struct communicator *comm)
 	struct train_error error = TRAIN_TOLERATED;
 
 	comm->device->backend->finish(comm->device, &error);
+	comm->device->watch = (struct device_watch){NULL, NULL};
 	pthread_mutex_lock(&m->mutex);
 	m->closing++;
 	pthread_cond_broadcast(&m->changed);

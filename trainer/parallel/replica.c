@@ -183,6 +183,9 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 		r->early_layer = find_early_layer(model_shapes_of(r->model));
 	if (!open_memory(r, how, error) || (how->learns && !open_optimizer(r, error)))
 		goto fail;
+	/* Ranks look after each other. */
+	if (options->settings->burn_ms > 0 && options->world == 1)
+		replica_watch(r, how->alone);
 	return true;
 fail:
 	replica_close(r);

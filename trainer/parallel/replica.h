@@ -100,6 +100,9 @@ bool replica_passes(struct replica *replica, int64_t passes, const struct model_
 /* Passes and the update of a step of the only replica. Unless gradients are measured, the update of
  * most parameters runs beside the rest of backward. In a time line each operation is alone. */
 bool replica_step(struct replica *replica, int64_t passes, struct train_error *error);
+/* For a burn test: from now on a wait for the device fails before --timeout ends; 0 is no limit.
+ * `alone`: it waits for no other device, so the error names it by its UUID. */
+void replica_watch(struct replica *replica, bool alone);
 /* A pass of at most `rows` samples, for parallel_calls.check. */
 bool replica_check(struct replica *replica, const struct step_input *input,
 		   struct device_check *check, struct train_error *error);

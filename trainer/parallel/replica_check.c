@@ -47,20 +47,30 @@ static bool spoil(struct replica *r, struct train_error *error)
 	       model_prepare(r->model, false, error);
 }
 
-bool replica_check(struct replica *r, const struct step_input *input, struct device_check *check,
-		   struct train_error *error)
+static bool pass(struct replica *r, struct device_check *check, struct train_error *error)
 {
 	const struct backend *backend = r->device->backend;
-	int64_t begin;
+	int64_t begin = timeline_now();
 
-	if (!replica_begin_all(r, input, false, error) || !backend->finish(r->device, error))
-		return false;
-	begin = timeline_now();
 	/* Running statistics move, but gradients do not depend on them. */
 	if (!replica_fill(r, 0, 0, false, error) || !replica_forward(r, 0, 0, false, error) ||
 	    !replica_loss(r, 0, 0, true, error) || !replica_backward(r, 0, 0, 1, NULL, error) ||
 	    !backend->finish(r->device, error))
 		return false;
 	check->ns = timeline_now() - begin;
-	return read_gradients(r, check, error) && (!check->spoil || spoil(r, error));
+	return true;
+}
+
+bool replica_check(struct replica *r, const struct step_input *input, struct device_check *check,
+		   struct train_error *error)
+{
+	const struct device_watch of_steps = r->device->watch;
+	bool done;
+
+	replica_watch(r, true);
+	done = replica_begin_all(r, input, false, error) &&
+	       r->device->backend->finish(r->device, error) && pass(r, check, error) &&
+	       read_gradients(r, check, error) && (!check->spoil || spoil(r, error));
+	r->device->watch = of_steps;
+	return done;
 }

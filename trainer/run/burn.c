@@ -369,7 +369,7 @@ static void find_culprit(const struct burn *b, const struct train_error *error)
 	const char *host = b->devices[0].found.host;
 	int rank = -1;
 
-	if (b->run->comm->world > 1)
+	if (b->run->comm->world > 1 && !strstr(error->text, TRAIN_OR_ANOTHER))
 		sscanf(error->text, "rank %d", &rank);
 	for (int i = 0; i < b->all_count; i++) {
 		struct burn_device *d = &b->all[i];

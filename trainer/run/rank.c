@@ -180,13 +180,16 @@ static bool test_at_end(struct run *r, struct train_error *error)
 	       run_evaluate(r, r->epoch, error);
 }
 
-/* On a GPU the failed step may be any one since the last reported. */
+/* On a GPU the failed step may be any one since the last reported. The reason of another rank has
+ * its step. */
 static bool after_step(const struct run *r, struct train_error *error)
 {
+	static const char known[] = "; after step ";
 	size_t n = strlen(error->text);
 
-	if (error->status == TRAIN_FAILED && !backend_simulates(r->training->backend->name))
-		snprintf(error->text + n, sizeof(error->text) - n, "; after step %lld",
+	if (error->status == TRAIN_FAILED && !backend_simulates(r->training->backend->name) &&
+	    !strstr(error->text, known))
+		snprintf(error->text + n, sizeof(error->text) - n, "%s%lld", known,
 			 (long long)r->reported_step);
 	return false;
 }

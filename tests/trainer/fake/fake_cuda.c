@@ -206,6 +206,13 @@ size_t fake_cuda_used(int device)
 	return fake.devices[device].used;
 }
 
+void fake_cuda_hang(int device)
+{
+	fake_lock();
+	fake.devices[device].hangs = true;
+	fake_unlock();
+}
+
 void fake_cuda_break(int device, cudaError_t status)
 {
 	fake_lock();

@@ -76,6 +76,9 @@ size_t fake_cuda_used(int device);
 /* All work on this device fails from now on with this status, as after a fatal error. */
 void fake_cuda_break(int device, cudaError_t status);
 
+/* No work on this device ends from now on. */
+void fake_cuda_hang(int device);
+
 /* The rows of one library, as cuda_calls_load() does it. */
 void fake_cuda_fill(struct cuda_calls *calls, enum cuda_library library);
 

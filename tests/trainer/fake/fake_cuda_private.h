@@ -150,6 +150,7 @@ struct CUevent_st {
 struct device {
 	bool context;
 	cudaError_t broken;
+	bool hangs;
 	size_t used;
 	double ms; /* what its work is pretended to have taken, beside the time it took */
 	bool peers[FAKE_CUDA_DEVICES];

@@ -154,7 +154,8 @@ static bool advance(struct CUstream_st *stream)
 {
 	struct work *work = stream->first;
 
-	if (!work || (work->kind->ready && !work->kind->ready(work)))
+	if (!work || fake.devices[work->device].hangs ||
+	    (work->kind->ready && !work->kind->ready(work)))
 		return false;
 	stream->first = work->next;
 	if (!stream->first)

@@ -5,7 +5,9 @@
  * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
  * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. $FAKE_CUDA_LOST=GPU:N
  * loses that GPU with the N-th launch of a graph: its work fails from then on, and `gpumap pretend`
- * learns it by $GPUMAP_PRETEND_USE. With $FAKE_CUDA_COUNT the number of calls is printed at the
+ * learns it by $GPUMAP_PRETEND_USE. With $FAKE_CUDA_STUCK=GPU:N no work of that GPU ends after the
+ * N-th launch, or, with N below 0, after the first pass that is not recorded and follows launch -N.
+ * With $FAKE_CUDA_COUNT the number of calls is printed at the
  * end, and how often a stream was waited for and a recorded graph was run. With $FAKE_CUDA_SEPARATE
  * there is no kernel for the last layer with its loss, so that separate operations are used unless
  * nothing is measured.
@@ -58,12 +60,22 @@ static void lose(int gpu)
 #endif
 }
 
-static int lost_gpu;
-static unsigned long lost_at; /* 0: never */
+static void hang(int gpu)
+{
+#ifndef REAL_CUDA
+	fake_cuda_hang(gpu);
+#else
+	(void)gpu;
+#endif
+}
+
+static int lost_gpu, stuck_gpu;
+static unsigned long lost_at, stuck_at, stuck_after; /* 0: never */
 static atomic_ulong waits, launches;
 static cudaError_t (*query)(cudaStream_t stream);
 static cudaError_t (*synchronize)(cudaStream_t stream);
 static cudaError_t (*launch)(cudaGraphExec_t graph, cudaStream_t stream);
+static cudaError_t (*fill)(const struct input_fill_args *args, cudaStream_t stream);
 
 static cudaError_t counted_query(cudaStream_t stream)
 {
@@ -81,9 +93,20 @@ static cudaError_t counted_synchronize(cudaStream_t stream)
 
 static cudaError_t counted_launch(cudaGraphExec_t graph, cudaStream_t stream)
 {
-	if (atomic_fetch_add(&launches, 1) + 1 == lost_at)
+	unsigned long now = atomic_fetch_add(&launches, 1) + 1;
+
+	if (now == lost_at)
 		lose(lost_gpu);
+	if (now == stuck_at)
+		hang(stuck_gpu);
 	return launch(graph, stream);
+}
+
+static cudaError_t filling(const struct input_fill_args *args, cudaStream_t stream)
+{
+	if (stuck_after > 0 && atomic_load(&launches) >= stuck_after)
+		hang(stuck_gpu);
+	return fill(args, stream);
 }
 
 static void count_some(struct cuda_calls *calls)
@@ -126,7 +149,9 @@ static void no_alarm_behind(int status, void *argument)
 bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct train_error *error)
 {
 	const char *missing = getenv("FAKE_CUDA_MISSING"), *fail = getenv("FAKE_CUDA_FAIL");
-	const char *hang = getenv("FAKE_CUDA_HANG"), *lost = getenv("FAKE_CUDA_LOST");
+	const char *hanging = getenv("FAKE_CUDA_HANG"), *lost = getenv("FAKE_CUDA_LOST");
+	const char *stuck = getenv("FAKE_CUDA_STUCK");
+	long at;
 
 	if (missing && strstr(missing, cuda_library_name(library)))
 		return train_fail(error, TRAIN_NO_BACKEND, "%s is missing: install it",
@@ -135,15 +160,23 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		return false;
 	if (library == CUDA_LIBRARY_RUNTIME)
 		count_some(calls);
+	if (library == CUDA_LIBRARY_KERNELS) {
+		fill = calls->kernel_input_fill;
+		calls->kernel_input_fill = filling;
+	}
 	if (library == CUDA_LIBRARY_KERNELS && getenv("FAKE_CUDA_SEPARATE"))
 		calls->kernel_linear_loss = refuse;
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;
-	if (hang)
-		inject_hang(hang);
+	if (hanging)
+		inject_hang(hanging);
 	if (lost)
 		sscanf(lost, "%d:%lu", &lost_gpu, &lost_at);
+	if (stuck && sscanf(stuck, "%d:%ld", &stuck_gpu, &at) == 2) {
+		stuck_at = at > 0 ? (unsigned long)at : 0;
+		stuck_after = at < 0 ? (unsigned long)-at : 0;
+	}
 	inject_at(fail ? strtoull(fail, NULL, 10) : 0, !getenv("FAKE_CUDA_ONCE"));
 	if (getenv("FAKE_CUDA_COUNT"))
 		atexit(print_count);
