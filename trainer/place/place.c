@@ -90,9 +90,9 @@ static bool check_stages(const struct place_query *f, size_t stages, struct trai
 				  stages, TRAIN_MAX_STAGES);
 	if (wanted && (size_t)wanted != stages)
 		return train_fail(error, TRAIN_BAD_INPUT,
-				  "--stages: '%.64s' makes %d stages, but there are %zu %s%s%s",
-				  f->settings->stages, wanted, stages,
-				  f->place->world > 1 ? "ranks" : "devices for them",
+				  "--stages: '%.64s' makes %d stages, but there %s %zu %s%s%s%s",
+				  f->settings->stages, wanted, stages == 1 ? "is" : "are", stages,
+				  f->place->world > 1 ? "rank" : "device", stages == 1 ? "" : "s",
 				  first ? "; leave out the first layer, " : "", first ? first : "");
 	return true;
 }

@@ -12,10 +12,14 @@
 #include "suggest.h"
 #include "text.h"
 
+static const char burned_model[] = "resnet50";
+
 /* The text of a row, given or by default; NULL: none. */
 static const char *text_of(const struct arguments_raw *raw, enum row_id row)
 {
-	return raw->rows[row].text ? raw->rows[row].text : rows[row].initial;
+	if (raw->rows[row].text)
+		return raw->rows[row].text;
+	return row == ROW_model && raw->rows[ROW_burn].text ? burned_model : rows[row].initial;
 }
 
 /* Whether the row applies with the other settings. */
@@ -143,8 +147,9 @@ static void choose_burn(const struct arguments_raw *raw, struct settings *s)
 	s->test_samples = 1;
 	if (raw->rows[ROW_model].text)
 		return;
-	s->model = "resnet50";
-	s->image_size = 224;
+	s->model = burned_model;
+	if (!raw->rows[ROW_image_size].text)
+		s->image_size = 224;
 	if (!raw->rows[ROW_samples].text)
 		s->samples = 512;
 	if (!s->global_batch && !s->batch_per_device)
@@ -186,6 +191,21 @@ static bool settle_burn(const struct arguments_raw *raw, struct settings *s,
 	return true;
 }
 
+/* 10000 images of 224 x 224 would take 1.5 GB in each process. */
+static void choose_samples(const struct arguments_raw *raw, struct settings *s)
+{
+	bool large = s->image_size >= 64;
+
+	if (large && !raw->rows[ROW_samples].text)
+		s->samples = 1000;
+	if (raw->rows[ROW_test_samples].text)
+		return;
+	if (large)
+		s->test_samples = 200;
+	if (s->evaluate_every == 0)
+		s->test_samples = 1;
+}
+
 static bool settle(const struct arguments_raw *raw, struct settings *s, struct train_error *error)
 {
 	const char *kind = text_of(raw, ROW_optimizer);
@@ -200,6 +220,7 @@ static bool settle(const struct arguments_raw *raw, struct settings *s, struct t
 		return false;
 	if (s->steps && !raw->rows[ROW_epochs].text)
 		s->epochs = 0;
+	choose_samples(raw, s);
 	return settle_burn(raw, s, error) && settle_batch(raw, s, error) &&
 	       settle_optimizer(raw, s, error) && targets_differ(raw, s, error);
 }
