@@ -390,7 +390,8 @@ static void run_passes(const struct pair *pair)
 	}
 }
 
-static void compare_with_spread(const struct memory_case *c)
+/* Two models of a case, on each backend and in each type that it has. */
+static void with_pairs(const struct memory_case *c, void (*compare)(struct pair *pair))
 {
 	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16};
 
@@ -402,8 +403,7 @@ static void compare_with_spread(const struct memory_case *c)
 		if (backend->has_type(device, types[i % 2])) {
 			pair.m[0] = opened_case(device, c, types[i % 2]);
 			pair.m[1] = opened_case(device, c, types[i % 2]);
-			spread(pair.m[1]);
-			run_passes(&pair);
+			compare(&pair);
 			model_close(pair.m[0]);
 			model_close(pair.m[1]);
 		}
@@ -411,9 +411,15 @@ static void compare_with_spread(const struct memory_case *c)
 	}
 }
 
+static void compare_with_spread(struct pair *pair)
+{
+	spread(pair->m[1]);
+	run_passes(pair);
+}
+
 START_TEST(sharing_changes_no_number)
 {
-	compare_with_spread(&cases[_i]);
+	with_pairs(&cases[_i], compare_with_spread);
 }
 END_TEST
 
@@ -503,33 +509,18 @@ static void begin_spoiling(struct model *m)
 	}
 }
 
-static void spoil_case(const struct memory_case *c)
+static void compare_with_spoilt(struct pair *pair)
 {
-	static const enum value_type types[] = {VALUE_FLOAT32, VALUE_BFLOAT16};
-
-	for (int i = 0; i < 2 * BACKENDS; i++) {
-		const struct backend *backend = backends[i / 2];
-		struct device *device = opened_with(backend, 1);
-		struct pair pair = {.name = c->name};
-
-		if (backend->has_type(device, types[i % 2])) {
-			pair.m[0] = opened_case(device, c, types[i % 2]);
-			pair.m[1] = opened_case(device, c, types[i % 2]);
-			spread_buffers(pair.m[0]);
-			begin_spoiling(pair.m[0]);
-			fill_parameters(&pair);
-			run_forward(&pair, 0, 10);
-			run_backward(&pair, 0, 100);
-			model_close(pair.m[0]);
-			model_close(pair.m[1]);
-		}
-		backend->close(device);
-	}
+	spread_buffers(pair->m[0]);
+	begin_spoiling(pair->m[0]);
+	fill_parameters(pair);
+	run_forward(pair, 0, 10);
+	run_backward(pair, 0, 100);
 }
 
 START_TEST(nothing_is_read_before_or_after_its_time)
 {
-	spoil_case(&cases[_i]);
+	with_pairs(&cases[_i], compare_with_spoilt);
 }
 END_TEST
 
@@ -563,8 +554,8 @@ START_TEST(sharing_changes_no_number_of_drawn_graphs)
 
 		graph_draw(layers, 8, drawn_seed() + i);
 		layers[GRAPH_LAYERS] = (struct layer){.name = "fc", .kind = LAYER_LINEAR, .out = 3};
-		compare_with_spread(&c);
-		spoil_case(&c);
+		with_pairs(&c, compare_with_spread);
+		with_pairs(&c, compare_with_spoilt);
 		count_giving(&c, counts);
 	}
 	ck_assert_msg(counts[GIVES_SHARED] > 0 && counts[GIVES_COPY] > 0 && counts[GIVES_SUM] > 0,
