@@ -59,9 +59,10 @@ struct batch_norm_statistics_args {
 	void *scratch; /* batch_norm_scratch() bytes, see kernels.h */
 	double eps, momentum;
 	bool training;
-	/* NULL, or if training: (batch_norm_rank_values()), any alignment of a double. The number
-	 * of rows, then the mean of each channel, then its biased variance; all are zero without
-	 * rows. Of weight, bias, running moments and `saved` nothing is read or written then. */
+	/* NULL, or (batch_norm_rank_values()), any alignment of a double; only if training. The
+	 * number of rows, then the mean of each channel, then its biased variance; all are zero
+	 * without rows. Of weight, bias, running moments and `saved` nothing is read or written
+	 * then. */
 	double *values;
 };
 

@@ -14,7 +14,8 @@ struct train_error {
 	char text[512];           /* control characters are escaped; a longer text is cut */
 };
 
-/* In an error that names a device, which may only wait for the one that is at fault. */
+/* In an error that names a device, which may only wait for the one that is at fault. A burn test
+ * looks for it. */
 #define TRAIN_OR_ANOTHER ", or one that it waits for"
 
 #define TRAIN_TOLERATED \

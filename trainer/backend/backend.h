@@ -30,9 +30,9 @@ struct backend;
 struct event; /* a place in a stream */
 struct step;  /* a recorded sequence of operations */
 
-/* Work on a stream may never finish if it needs another rank. A thread that waits for the device
- * calls this now and then, with the time that it has waited. False, with the reason, ends the
- * wait. */
+/* Work on a stream may never finish if it needs another rank, or the device hangs. A thread that
+ * waits for the device calls this now and then, with the time that it has waited. False, with the
+ * reason, ends the wait. */
 struct device_watch {
 	bool (*good)(void *argument, int64_t waited_ns, struct train_error *error);
 	void *argument;

@@ -258,7 +258,9 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 		return false;
 	if (!open_streams(c, error) || !open_memory(c, error))
 		return false;
-	c->base.device->watch = (struct device_watch){nccl_watch, c};
+	/* A rank alone may have a watcher, who knows that it waits for no other. */
+	if (c->base.world > 1 || !c->base.device->watch.good)
+		c->base.device->watch = (struct device_watch){nccl_watch, c};
 	c->open_again = open_again;
 	return open_lanes(c, error);
 }

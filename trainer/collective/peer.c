@@ -123,22 +123,29 @@ static void free_peer(struct peer *p)
 	free(p);
 }
 
-/* Its stream waits for events of the others, so what hangs on one device holds up all. */
+/* Its stream waits for events of the others, so what hangs on one device may hold up all. If
+ * others wait on the host, they name the rank that they wait for: they come first. */
+static bool in_time(void *peer, int64_t waited_ns, struct train_error *error)
+{
+	const struct peer *p = peer;
+	int64_t limit_ns = (int64_t)p->rendezvous->timeout_ms * 1250000;
+
+	if (limit_ns == 0 || waited_ns <= limit_ns)
+		return true;
+	train_fail(error, TRAIN_FAILED,
+		   "GPU %d" TRAIN_OR_ANOTHER ": its work has not ended after %g s; dmesg and "
+		   "nvidia-smi may show why, or give a longer --timeout",
+		   p->base.device->physical, (double)limit_ns * 1e-9);
+	train_device_failed(error);
+	return false;
+}
+
 static bool peer_watch(void *peer, int64_t waited_ns, struct train_error *error)
 {
 	const struct peer *p = peer;
-	int limit_ms = p->rendezvous->timeout_ms;
 
-	if (!p->host->calls->check(p->host, "a step's work on its device", 0, error))
-		return false;
-	if (limit_ms == 0 || waited_ns <= (int64_t)limit_ms * 1000000)
-		return true;
-	train_fail(error, TRAIN_FAILED,
-		   "GPU %d" TRAIN_OR_ANOTHER ": its work has not ended within %d ms; dmesg and "
-		   "nvidia-smi may show why, or give a longer --timeout",
-		   p->base.device->physical, limit_ms);
-	train_device_failed(error);
-	return false;
+	return p->host->calls->check(p->host, "work on its device", 0, error) &&
+	       in_time(peer, waited_ns, error);
 }
 
 static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
@@ -163,7 +170,8 @@ static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous,
 	rendezvous->opened++;
 	pthread_mutex_unlock(&rendezvous->mutex);
 	*comm = &p->base;
-	device->watch = (struct device_watch){peer_watch, p};
+	if (p->base.world > 1)
+		device->watch = (struct device_watch){peer_watch, p};
 	if (open_events(p, error) && collective_shm.all_gather(host, &p, p->all, sizeof(p),
 							       "the ranks of this process", error))
 		return true;
@@ -180,6 +188,8 @@ static void peer_close(struct communicator *comm)
 	struct rendezvous *m = p->rendezvous;
 	struct train_error error = TRAIN_TOLERATED;
 
+	/* Others may copy from here even if a rank has failed. */
+	comm->device->watch = (struct device_watch){in_time, p};
 	comm->device->backend->finish(comm->device, &error);
 	comm->device->watch = (struct device_watch){NULL, NULL};
 	pthread_mutex_lock(&m->mutex);

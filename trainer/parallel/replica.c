@@ -185,7 +185,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 		goto fail;
 	/* Ranks look after each other. */
 	if (options->settings->burn_ms > 0 && options->world == 1)
-		replica_watch(r, how->alone);
+		replica_watch(r, options->place->count == 1);
 	return true;
 fail:
 	replica_close(r);

@@ -7,10 +7,9 @@
  * loses that GPU with the N-th launch of a graph: its work fails from then on, and `gpumap pretend`
  * learns it by $GPUMAP_PRETEND_USE. With $FAKE_CUDA_STUCK=GPU:N no work of that GPU ends after the
  * N-th launch, or, with N below 0, after the first pass that is not recorded and follows launch -N.
- * With $FAKE_CUDA_COUNT the number of calls is printed at the
- * end, and how often a stream was waited for and a recorded graph was run. With $FAKE_CUDA_SEPARATE
- * there is no kernel for the last layer with its loss, so that separate operations are used unless
- * nothing is measured.
+ * With $FAKE_CUDA_COUNT the number of calls is printed at the end, and how often a stream was
+ * waited for and a recorded graph was run. With $FAKE_CUDA_SEPARATE there is no kernel for the last
+ * layer with its loss, so that separate operations are used unless nothing is measured.
  */
 #include "config.h"
 
