@@ -17,12 +17,16 @@ struct gpu_state {
 	char lost[64];                  /* why it does not answer any more */
 };
 
+/* NVML may hang as a GPU does. After this time the GPU counts as lost, for this reason. */
+enum { GPU_HEALTH_PATIENCE_S = 4 };
+#define GPU_HEALTH_NO_ANSWER "it does not answer"
+
 /* Finds a GPU by its UUID ("GPU-..."). NULL: there is no NVML, it does not know the GPU, as with an
- * instance of MIG, or there is no memory. */
+ * instance of MIG, or there is no memory or thread. */
 struct gpu_health *gpu_health_open(const char *uuid);
 void gpu_health_close(struct gpu_health *health); /* may be NULL */
 
 /* Asks now. NULL as health: nothing is known. */
-struct gpu_state gpu_health_read(const struct gpu_health *health);
+struct gpu_state gpu_health_read(struct gpu_health *health);
 
 #endif

@@ -350,8 +350,9 @@ static void report(struct burn *b, bool failed)
 	fflush(stdout);
 }
 
-/* What NVML says now about a GPU of this host; one that it does not find any more is lost. */
-static void look_again(struct burn_device *d)
+/* What NVML says now about a GPU of this host; one that it does not find any more is lost. False:
+ * it does not answer. */
+static bool look_again(struct burn_device *d)
 {
 	struct gpu_health *health = gpu_health_open(d->uuid);
 	struct gpu_state state = gpu_health_read(health);
@@ -360,6 +361,7 @@ static void look_again(struct burn_device *d)
 		snprintf(state.lost, sizeof(state.lost), "it is not found any more");
 	memcpy(d->lost, state.lost, sizeof(d->lost));
 	gpu_health_close(health);
+	return strcmp(state.lost, GPU_HEALTH_NO_ANSWER) != 0;
 }
 
 /* The error names a GPU, or a rank that does not come any more. The call that failed may be one of
@@ -367,6 +369,7 @@ static void look_again(struct burn_device *d)
 static void find_culprit(const struct burn *b, const struct train_error *error)
 {
 	const char *host = b->devices[0].found.host;
+	bool answers = true;
 	int rank = -1;
 
 	if (b->run->comm->world > 1 && !strstr(error->text, TRAIN_OR_ANOTHER))
@@ -376,8 +379,8 @@ static void find_culprit(const struct burn *b, const struct train_error *error)
 		bool known = d->used_bytes >= 0 || d->celsius >= 0;
 
 		d->failed = d->rank == rank || (*d->uuid && strstr(error->text, d->uuid));
-		if (known && !*d->lost && strncmp(d->host, host, sizeof(d->host)) == 0)
-			look_again(d);
+		if (answers && known && !*d->lost && strncmp(d->host, host, sizeof(d->host)) == 0)
+			answers = look_again(d);
 	}
 }
 
