@@ -49,6 +49,16 @@ void train_device_failed(const struct train_error *error)
 		listener(error);
 }
 
+bool train_device_late(struct train_error *error, int physical, const char *which, int64_t limit_ns)
+{
+	train_fail(error, TRAIN_FAILED,
+		   "GPU %d%s: its work has not ended after %g s; dmesg and nvidia-smi may show "
+		   "why, or give a longer --timeout",
+		   physical, which, (double)limit_ns * 1e-9);
+	train_device_failed(error);
+	return false;
+}
+
 void train_device_recovered(void)
 {
 	if (forgetter)

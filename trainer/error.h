@@ -4,6 +4,7 @@
 #define TRAIN_ERROR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The exit statuses of gpumap-train. */
 enum train_status { TRAIN_OK = 0, TRAIN_FAILED = 1, TRAIN_BAD_INPUT = 2, TRAIN_NO_BACKEND = 3 };
@@ -13,10 +14,6 @@ struct train_error {
 	bool tolerated;           /* the caller can continue without the thing that failed */
 	char text[512];           /* control characters are escaped; a longer text is cut */
 };
-
-/* In an error that names a device, which may only wait for the one that is at fault. A burn test
- * looks for it. */
-#define TRAIN_OR_ANOTHER ", or one that it waits for"
 
 #define TRAIN_TOLERATED \
 	(struct train_error) \
@@ -39,6 +36,13 @@ bool train_nomem(struct train_error *error, const char *what);
 void train_device_failed(const struct train_error *error);
 /* After such a failure: the caller goes on without what failed. Calls the other listener. */
 void train_device_recovered(void);
+
+/* For a device whose work has not ended within the limit of --timeout: "GPU 2 (UUID): its work has
+ * not ended ...", as a failed call. `which`: " (UUID)", or TRAIN_OR_ANOTHER if the device may only
+ * wait for the one that is at fault; a burn test looks for that. Returns false. */
+#define TRAIN_OR_ANOTHER ", or one that it waits for"
+bool train_device_late(struct train_error *error, int physical, const char *which,
+		       int64_t limit_ns);
 void train_device_listener(void (*notify)(const struct train_error *error), void (*forget)(void));
 
 #endif

@@ -132,12 +132,7 @@ static bool in_time(void *peer, int64_t waited_ns, struct train_error *error)
 
 	if (limit_ns == 0 || waited_ns <= limit_ns)
 		return true;
-	train_fail(error, TRAIN_FAILED,
-		   "GPU %d" TRAIN_OR_ANOTHER ": its work has not ended after %g s; dmesg and "
-		   "nvidia-smi may show why, or give a longer --timeout",
-		   p->base.device->physical, (double)limit_ns * 1e-9);
-	train_device_failed(error);
-	return false;
+	return train_device_late(error, p->base.device->physical, TRAIN_OR_ANOTHER, limit_ns);
 }
 
 static bool peer_watch(void *peer, int64_t waited_ns, struct train_error *error)

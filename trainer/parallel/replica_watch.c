@@ -10,16 +10,6 @@ static int64_t limit_ns(const struct replica *r)
 	return r->options->settings->timeout_ms * 1000000 / 4 * 3;
 }
 
-static bool give_up(const struct replica *r, const char *what, struct train_error *error)
-{
-	train_fail(error, TRAIN_FAILED,
-		   "GPU %d%s: its work has not ended after %g s; dmesg and nvidia-smi may show "
-		   "why, or give a longer --timeout",
-		   r->device->physical, what, (double)limit_ns(r) * 1e-9);
-	train_device_failed(error);
-	return false;
-}
-
 static bool ends_alone(void *argument, int64_t waited_ns, struct train_error *error)
 {
 	const struct replica *r = argument;
@@ -28,7 +18,7 @@ static bool ends_alone(void *argument, int64_t waited_ns, struct train_error *er
 	if (waited_ns <= limit_ns(r))
 		return true;
 	snprintf(uuid, sizeof(uuid), " (%s)", r->device->uuid ? r->device->uuid : "no UUID");
-	return give_up(r, uuid, error);
+	return train_device_late(error, r->device->physical, uuid, limit_ns(r));
 }
 
 /* It may wait for another device, so the error has no UUID. */
@@ -36,7 +26,8 @@ static bool ends(void *argument, int64_t waited_ns, struct train_error *error)
 {
 	const struct replica *r = argument;
 
-	return waited_ns <= limit_ns(r) || give_up(r, TRAIN_OR_ANOTHER, error);
+	return waited_ns <= limit_ns(r) ||
+	       train_device_late(error, r->device->physical, TRAIN_OR_ANOTHER, limit_ns(r));
 }
 
 void replica_watch(struct replica *r, bool alone)
