@@ -79,10 +79,7 @@ bool onednn_winograd_fits(const struct op_shape *shape);
 bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);
 
-/* Applies ReLU's derivative in place. Both have one layout. */
-bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
-		      struct train_error *error);
-bool onednn_relu_run(struct onednn_task *task, struct device *device, const struct op_args *args,
-		     struct train_error *error);
+/* ReLU's derivative, in place: output gradients become 0 where the output is not above 0. */
+void onednn_relu_backward(const struct op *op, const struct op_args *args);
 
 #endif

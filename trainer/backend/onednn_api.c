@@ -64,19 +64,6 @@ static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wis
 		made, w->engine, w->source, w->weights, w->bias, w->target, w->hint, a);
 }
 
-static dnnl_status_t relu(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
-			  const_dnnl_primitive_attr_t a)
-{
-	const dnnl_alg_kind_t kind = dnnl_eltwise_relu_use_dst_for_bwd;
-
-	if (w->pass == ONEDNN_FORWARD)
-		return dnnl_eltwise_forward_primitive_desc_create(
-			made, w->engine, dnnl_forward_training, kind, w->source, w->target, 0.0f,
-			0.0f, a);
-	return dnnl_eltwise_backward_primitive_desc_create(
-		made, w->engine, kind, w->target, w->target, w->source, 0.0f, 0.0f, w->hint, a);
-}
-
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag)
 {
@@ -175,21 +162,6 @@ static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wis
 				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
 }
 
-static dnnl_status_t relu(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
-			  const_dnnl_primitive_attr_t a)
-{
-	const dnnl_alg_kind_t kind = dnnl_eltwise_relu_use_dst_for_bwd;
-	dnnl_eltwise_desc_t d;
-	dnnl_status_t status = w->pass == ONEDNN_FORWARD
-				       ? dnnl_eltwise_forward_desc_init(&d, dnnl_forward_training,
-									kind, w->source, 0.0f, 0.0f)
-				       : dnnl_eltwise_backward_desc_init(&d, kind, w->target,
-									 w->source, 0.0f, 0.0f);
-
-	return status != dnnl_success ? status
-				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
-}
-
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag)
 {
@@ -224,7 +196,6 @@ dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct o
 					      const_dnnl_primitive_attr_t) = {
 		[ONEDNN_CONVOLUTION] = convolution,
 		[ONEDNN_LINEAR] = linear,
-		[ONEDNN_RELU] = relu,
 	};
 	dnnl_primitive_attr_t attributes;
 	dnnl_status_t status = dnnl_primitive_attr_create(&attributes);

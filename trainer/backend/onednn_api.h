@@ -16,12 +16,11 @@ typedef struct dnnl_memory_desc onednn_layout;
 typedef dnnl_memory_desc_t onednn_layout;
 #endif
 
-enum onednn_kind { ONEDNN_CONVOLUTION, ONEDNN_LINEAR, ONEDNN_RELU };
+enum onednn_kind { ONEDNN_CONVOLUTION, ONEDNN_LINEAR };
 enum onednn_pass { ONEDNN_FORWARD, ONEDNN_BACKWARD_DATA, ONEDNN_BACKWARD_WEIGHTS };
 
 /* The description of one primitive. In backward passes the layouts are those of gradients, except
- * for the source of the weights' gradient, the weights of the data's gradient, and ReLU's
- * source. */
+ * for the source of the weights' gradient and the weights of the data's gradient. */
 struct onednn_wish {
 	dnnl_engine_t engine;
 	enum onednn_kind kind;

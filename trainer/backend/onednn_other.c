@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion, addition by loops of the trainer's own, and ReLU's derivative. */
+/* Conversion, and addition and ReLU's derivative by loops of the trainer's own. */
 #include "backend/cpu_addition.h"
 #include "backend/onednn.h"
 
@@ -7,37 +7,6 @@ struct convert_op {
 	struct op base;
 	struct onednn_task forward, backward;
 };
-
-bool onednn_relu_make(struct onednn_task *task, struct device *device, const onednn_layout *values,
-		      struct train_error *error)
-{
-	static const int args[] = {DNNL_ARG_DST, DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_DST,
-				   DNNL_ARG_SCRATCHPAD, 0};
-	struct onednn_wish wish = {.kind = ONEDNN_RELU, .source = values, .target = values};
-	struct onednn_task forward;
-	bool made;
-
-	if (!onednn_task_make(&forward, device, &wish, args + 3, "ReLU", error))
-		return false;
-	wish.pass = ONEDNN_BACKWARD_DATA;
-	wish.hint = forward.description;
-	made = onednn_task_make(task, device, &wish, args, "ReLU's derivative", error);
-	onednn_task_free(&forward);
-	return made;
-}
-
-bool onednn_relu_run(struct onednn_task *task, struct device *device, const struct op_args *args,
-		     struct train_error *error)
-{
-	const struct onednn_address addresses[] = {
-		{DNNL_ARG_DST, args->output},
-		{DNNL_ARG_DIFF_SRC, args->output_gradient},
-		{DNNL_ARG_DIFF_DST, args->output_gradient},
-		{DNNL_ARG_SCRATCHPAD, args->scratch},
-	};
-
-	return !task->primitive || onednn_task_run(task, device, addresses, 4, error);
-}
 
 static bool convert_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
@@ -116,34 +85,38 @@ struct addition_op {
 	bool relu;
 };
 
-static struct cpu_addition addition_of(const struct op *op)
+/* All values of its output. */
+static struct cpu_addition values_of(const struct op *op)
 {
 	enum value_type type = op->info.output.type;
 
-	return (struct cpu_addition){
-		.type = type,
-		.count = (int64_t)(op->info.output.bytes / value_bytes(type)),
-		.relu = ((const struct addition_op *)op)->relu,
-	};
+	return (struct cpu_addition){.type = type,
+				     .count = (int64_t)(op->info.output.bytes / value_bytes(type))};
 }
 
 static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	const struct cpu_addition addition = addition_of(op);
+	struct cpu_addition addition = values_of(op);
 
 	(void)error;
+	addition.relu = ((const struct addition_op *)op)->relu;
 	cpu_addition_forward(&addition, &((struct cpu_device *)op->device)->team, args->input,
 			     args->addend, args->output);
 	return true;
 }
 
+void onednn_relu_backward(const struct op *op, const struct op_args *args)
+{
+	const struct cpu_addition values = values_of(op);
+
+	cpu_addition_backward(&values, &((struct cpu_device *)op->device)->team, args->output,
+			      args->output_gradient);
+}
+
 static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	const struct cpu_addition addition = addition_of(op);
-
 	(void)error;
-	cpu_addition_backward(&addition, &((struct cpu_device *)op->device)->team, args->output,
-			      args->output_gradient);
+	onednn_relu_backward(op, args);
 	return true;
 }
 

@@ -167,7 +167,6 @@ static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct
 static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
 			struct train_error *error)
 {
-	struct device *device = own->base.device;
 	struct onednn_wish wish = {.kind = own->kind,
 				   .source = shape->input.order ? shape->input.order : w->source,
 				   .weights = w->weights,
@@ -200,8 +199,6 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	if (made && !shape->no_backward_data)
 		made = weighted_task(&own->data, own, &backward, stored, data_args,
 				     "data's gradient", error);
-	if (made && shape->relu_backward)
-		made = onednn_relu_make(&own->relu, device, backward.target, error);
 	made = made && plan_copies(own, shape, error);
 	onednn_task_free(&first);
 	return made &&
@@ -214,11 +211,7 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 static size_t max_scratch(const struct sum_op *own)
 {
 	const struct onednn_task *const tasks[] = {
-		&own->forward,
-		&own->weights,
-		&own->data,
-		&own->relu,
-		&own->forward_copy.reorder,
+		&own->forward,           &own->weights, &own->data, &own->forward_copy.reorder,
 		&own->data_copy.reorder,
 	};
 	size_t max = 0;
@@ -242,6 +235,7 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 	own->base.info.weights =
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
+	own->relu_backward = shape->relu_backward;
 	own->base.info.biases = shape->no_bias ? 0 : shape->out;
 	own->winograd = !linear && wants_winograd(own->base.device, shape, VALUE_FLOAT32);
 	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)

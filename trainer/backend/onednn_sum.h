@@ -17,8 +17,8 @@ struct weight_copy {
 struct sum_op {
 	struct op base;
 	enum onednn_kind kind;
-	bool winograd;
-	struct onednn_task forward, weights, data, relu;
+	bool winograd, relu_backward;
+	struct onednn_task forward, weights, data;
 	struct weight_copy forward_copy, data_copy;
 	bool shared;                        /* the data's gradient reads the copy of forward */
 	struct cpu_winograd by_winograd[2]; /* forward, the data's gradient */

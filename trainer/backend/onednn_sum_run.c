@@ -60,8 +60,9 @@ bool sum_backward_weights(struct op *op, const struct op_args *args, struct trai
 		{DNNL_ARG_SCRATCHPAD, args->scratch},
 	};
 
-	return onednn_relu_run(&own->relu, op->device, args, error) &&
-	       onednn_task_run(&own->weights, op->device, addresses, 5, error);
+	if (own->relu_backward)
+		onednn_relu_backward(op, args);
+	return onednn_task_run(&own->weights, op->device, addresses, 5, error);
 }
 
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -129,7 +130,6 @@ void sum_free(struct op *op)
 	copy_free(&own->data_copy, op->device);
 	for (int pass = 0; pass < 2; pass++)
 		cpu_release(op->device, own->transformed[pass]);
-	onednn_task_free(&own->relu);
 	onednn_task_free(&own->data);
 	onednn_task_free(&own->weights);
 	onednn_task_free(&own->forward);

@@ -11,7 +11,7 @@ struct winograd_op {
 	struct op base;
 	struct cpu_winograd forward, data;
 	float *forward_weights, *data_weights; /* transformed; the latter NULL where not wanted */
-	struct onednn_task relu;
+	bool relu_backward;
 	onednn_layout *input, *output;
 };
 
@@ -51,8 +51,9 @@ static bool winograd_backward_weights(struct op *op, const struct op_args *args,
 						  args->weight_gradient, args->bias_gradient,
 						  args->scratch};
 
-	if (!onednn_relu_run(&own->relu, op->device, args, error))
-		return false;
+	(void)error;
+	if (own->relu_backward)
+		onednn_relu_backward(op, args);
 	cpu_winograd_backward_weights(&own->forward, team_of(op), &run);
 	return true;
 }
@@ -103,7 +104,6 @@ static void winograd_free(struct op *op)
 
 	cpu_release(op->device, own->forward_weights);
 	cpu_release(op->device, own->data_weights);
-	onednn_task_free(&own->relu);
 	onednn_layout_free(own->input);
 	onednn_layout_free(own->output);
 }
@@ -165,9 +165,7 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 	grow(&info->scratch, cpu_winograd_scratch(&own->forward, threads));
 	grow(&info->scratch, cpu_winograd_scratch(&own->data, threads));
 	grow(&info->scratch, cpu_winograd_gradient_scratch(&own->forward));
-	if (shape->relu_backward && !onednn_relu_make(&own->relu, device, own->output, error))
-		return false;
-	grow(&info->scratch, own->relu.scratch);
+	own->relu_backward = shape->relu_backward;
 	own->forward_weights = cpu_allocate(device, cpu_winograd_transformed(&own->forward),
 					    "weights as computed with", error);
 	if (shape->no_backward_data || !own->forward_weights)
