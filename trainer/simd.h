@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loops for several processors in one build: the body is inlined into a plain function, into one
- * for AVX2 with FMA and, where that is faster, into one for AVX-512; simd_isa() chooses. All give
+ * for AVX2 with FMA and, where that is faster, into one for AVX-512; simd_loops() chooses. All give
  * the same bits, since fmaf() rounds once everywhere; without the instruction it is only slow.
  */
 #ifndef TRAIN_SIMD_H
@@ -27,19 +27,27 @@
 #endif
 
 /* With AVX-512, oneDNN's Winograd convolution in float32 replaces the trainer's own; with bfloat16
- * the trainer has one of that type. */
-enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512, SIMD_BF16 };
+ * the trainer has one of that type. With AMX operations in bfloat16 are oneDNN's. */
+enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512, SIMD_BF16, SIMD_AMX };
 
 /* The user's limit, one of these words in the order above, for tests and to find faults. */
 #define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
-#define SIMD_WORDS "generic|avx2|avx512|avx512_bf16"
+#define SIMD_WORDS "generic|avx2|avx512|avx512_bf16|amx"
 
 /* The instructions that the loops use: the best that the processor has and the variable allows. An
  * unknown word does not limit them; settings_read() rejects it. The first call reads the
  * environment. */
 enum simd_isa simd_isa(void);
 
-/* Work of cpu_team_run() by BODY, for each enum simd_isa: NAME[simd_isa()]. */
+/* Which of the functions of a loop to call: for plain instructions, AVX2, and AVX-512. */
+static inline enum simd_isa simd_loops(void)
+{
+	enum simd_isa isa = simd_isa();
+
+	return isa < SIMD_AVX512 ? isa : SIMD_AVX512;
+}
+
+/* Work of cpu_team_run() by BODY: NAME[simd_loops()]. */
 #define SIMD_EACH(NAME, BODY) \
 	static void NAME##_plain(void *argument, int64_t first, int64_t last) \
 	{ \
@@ -54,7 +62,7 @@ enum simd_isa simd_isa(void);
 		BODY(argument, first, last); \
 	} \
 	static void (*const NAME[])(void *, int64_t, int64_t) = {NAME##_plain, NAME##_fma, \
-								 NAME##_512, NAME##_512};
+								 NAME##_512};
 
 static inline bool simd_has_fma(void)
 {

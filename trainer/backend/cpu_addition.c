@@ -105,7 +105,7 @@ void cpu_addition_forward(const struct cpu_addition *addition, const struct cpu_
 {
 	struct pass pass = {addition, a, b, output};
 
-	run(addition, team, forward[simd_isa()], &pass);
+	run(addition, team, forward[simd_loops()], &pass);
 }
 
 void cpu_addition_backward(const struct cpu_addition *addition, const struct cpu_team *team,
@@ -113,5 +113,5 @@ void cpu_addition_backward(const struct cpu_addition *addition, const struct cpu
 {
 	struct pass pass = {addition, output, NULL, gradient};
 
-	run(addition, team, backward[simd_isa()], &pass);
+	run(addition, team, backward[simd_loops()], &pass);
 }

@@ -506,13 +506,13 @@ bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_
 	struct pass pass = {.norm = norm, .run = run, .training = training};
 
 	if (training) {
-		cpu_team_run(team, run->rows * norm->groups, sum_moments[simd_isa()], &pass);
+		cpu_team_run(team, run->rows * norm->groups, sum_moments[simd_loops()], &pass);
 		if (!add_ranks(&pass, error))
 			return false;
 	}
 	clear_padding(&pass);
 	cpu_team_run(team, norm->channels, finish_moments, &pass);
-	cpu_team_run(team, norm->samples * norm->groups, normalize_planes[simd_isa()], &pass);
+	cpu_team_run(team, norm->samples * norm->groups, normalize_planes[simd_loops()], &pass);
 	return true;
 }
 
@@ -522,7 +522,7 @@ bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const st
 {
 	struct pass pass = {.norm = norm, .run = run, .training = true};
 
-	cpu_team_run(team, run->rows * norm->groups, sum_gradients[simd_isa()], &pass);
+	cpu_team_run(team, run->rows * norm->groups, sum_gradients[simd_loops()], &pass);
 	if (!add_ranks(&pass, error))
 		return false;
 	cpu_team_run(team, norm->channels, finish_gradients, &pass);
@@ -534,5 +534,5 @@ void cpu_batch_norm_backward_data(const struct cpu_batch_norm *norm, const struc
 {
 	struct pass pass = {.norm = norm, .run = run, .training = true};
 
-	cpu_team_run(team, norm->samples * norm->groups, differentiate_planes[simd_isa()], &pass);
+	cpu_team_run(team, norm->samples * norm->groups, differentiate_planes[simd_loops()], &pass);
 }

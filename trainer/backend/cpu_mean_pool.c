@@ -108,7 +108,7 @@ void cpu_mean_pool_forward(const struct cpu_mean_pool *pool, const struct cpu_te
 {
 	struct pass pass = {pool, input, output};
 
-	cpu_team_run(team, pool->samples * pool->groups, forward[simd_isa()], &pass);
+	cpu_team_run(team, pool->samples * pool->groups, forward[simd_loops()], &pass);
 }
 
 void cpu_mean_pool_backward(const struct cpu_mean_pool *pool, const struct cpu_team *team,
@@ -116,5 +116,5 @@ void cpu_mean_pool_backward(const struct cpu_mean_pool *pool, const struct cpu_t
 {
 	struct pass pass = {pool, output_gradient, input_gradient};
 
-	cpu_team_run(team, pool->samples * pool->groups, backward[simd_isa()], &pass);
+	cpu_team_run(team, pool->samples * pool->groups, backward[simd_loops()], &pass);
 }

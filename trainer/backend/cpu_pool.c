@@ -341,7 +341,7 @@ void cpu_pool_forward(const struct cpu_pool *pool, const struct cpu_team *team, 
 {
 	struct pass pass = {.pool = pool, .input = input, .write = output, .chosen = chosen};
 
-	cpu_team_run(team, pool->planes, forward[simd_isa()], &pass);
+	cpu_team_run(team, pool->planes, forward[simd_loops()], &pass);
 }
 
 void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
@@ -354,5 +354,5 @@ void cpu_pool_backward(const struct cpu_pool *pool, const struct cpu_team *team,
 			    .write = input_gradient,
 			    .chosen = (uint8_t *)(uintptr_t)chosen};
 
-	cpu_team_run(team, pool->planes, backward[simd_isa()], &pass);
+	cpu_team_run(team, pool->planes, backward[simd_loops()], &pass);
 }

@@ -106,7 +106,7 @@ SIMD_512 static void run_512(const struct update *u, int64_t begin, int64_t end)
 void update_run(const struct update *update, int64_t begin, int64_t end)
 {
 	static void (*const run[])(const struct update *, int64_t, int64_t) = {run_plain, run_fma,
-									       run_512, run_512};
+									       run_512};
 
-	run[simd_isa()](update, begin, end);
+	run[simd_loops()](update, begin, end);
 }
