@@ -177,6 +177,7 @@ libtrainer_la_SOURCES += \
 	trainer/backend/onednn.c trainer/backend/onednn.h \
 	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
 	trainer/backend/onednn_batch_norm.c \
+	trainer/backend/onednn_half.c \
 	trainer/backend/onednn_other.c \
 	trainer/backend/onednn_planes.c trainer/backend/onednn_planes.h \
 	trainer/backend/onednn_pool.c \

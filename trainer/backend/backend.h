@@ -461,7 +461,7 @@ const struct backend *backend_find(const char *name, struct train_error *error);
 const char *backend_name(size_t i);
 
 /* The type to compute in for `wanted`: the same, or VALUE_FLOAT32 if the device lacks it, which is
- * slower and no less precise. In that case text[size] has a remark; else it is empty. */
+ * no less precise. In that case text[size] has a remark; else it is empty. */
 enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
 			     size_t size);
 

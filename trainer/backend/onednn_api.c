@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/onednn_api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,15 @@ static dnnl_status_t relu_after(dnnl_primitive_attr_t attributes)
 		status = dnnl_primitive_attr_set_post_ops(attributes, operations);
 	dnnl_post_ops_destroy(operations);
 	return status;
+}
+
+const char *onednn_name(const_dnnl_primitive_desc_t description)
+{
+	const char *name;
+	dnnl_status_t status =
+		dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, &name);
+
+	return status == dnnl_success ? name : "";
 }
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -62,6 +72,34 @@ static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wis
 	}
 	return dnnl_inner_product_backward_weights_primitive_desc_create(
 		made, w->engine, w->source, w->weights, w->bias, w->target, w->hint, a);
+}
+
+static dnnl_status_t next(dnnl_primitive_desc_t d)
+{
+	char before[128];
+	dnnl_status_t status = dnnl_success;
+
+	snprintf(before, sizeof(before), "%s", onednn_name(d));
+	while (status == dnnl_success && strcmp(onednn_name(d), before) == 0)
+		status = dnnl_primitive_desc_next_impl(d);
+	return status;
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			      const_dnnl_primitive_attr_t a)
+{
+	dnnl_primitive_desc_t d;
+	dnnl_status_t status = w->kind == ONEDNN_LINEAR ? linear(&d, w, a) : convolution(&d, w, a);
+
+	if (status != dnnl_success)
+		return status;
+	for (int k = 0; k < w->choice && status == dnnl_success; k++)
+		status = next(d);
+	if (status == dnnl_success)
+		*made = d;
+	else
+		dnnl_primitive_desc_destroy(d);
+	return status == dnnl_last_impl_reached ? dnnl_unimplemented : status;
 }
 
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
@@ -111,55 +149,76 @@ bool onednn_same_order(const onednn_layout *a, const onednn_layout *b)
 
 #else /* version 2 */
 
-static dnnl_status_t convolution(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
-				 const_dnnl_primitive_attr_t a)
+static dnnl_status_t convolution(dnnl_convolution_desc_t *d, const struct onednn_wish *w)
 {
-	dnnl_convolution_desc_t d;
-	dnnl_status_t status = dnnl_invalid_arguments;
-
 	switch (w->pass) {
 	case ONEDNN_FORWARD:
-		status = dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, w->algorithm,
-							    w->source, w->weights, w->bias,
-							    w->target, w->strides, w->pad, w->pad);
-		break;
+		return dnnl_convolution_forward_desc_init(d, dnnl_forward_training, w->algorithm,
+							  w->source, w->weights, w->bias, w->target,
+							  w->strides, w->pad, w->pad);
 	case ONEDNN_BACKWARD_DATA:
-		status = dnnl_convolution_backward_data_desc_init(&d, w->algorithm, w->source,
-								  w->weights, w->target, w->strides,
-								  w->pad, w->pad);
-		break;
+		return dnnl_convolution_backward_data_desc_init(d, w->algorithm, w->source,
+								w->weights, w->target, w->strides,
+								w->pad, w->pad);
 	case ONEDNN_BACKWARD_WEIGHTS:
-		status = dnnl_convolution_backward_weights_desc_init(&d, w->algorithm, w->source,
-								     w->weights, w->bias, w->target,
-								     w->strides, w->pad, w->pad);
 		break;
 	}
-	return status != dnnl_success ? status
-				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
+	return dnnl_convolution_backward_weights_desc_init(d, w->algorithm, w->source, w->weights,
+							   w->bias, w->target, w->strides, w->pad,
+							   w->pad);
 }
 
-static dnnl_status_t linear(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
-			    const_dnnl_primitive_attr_t a)
+static dnnl_status_t linear(dnnl_inner_product_desc_t *d, const struct onednn_wish *w)
 {
-	dnnl_inner_product_desc_t d;
-	dnnl_status_t status = dnnl_invalid_arguments;
-
 	switch (w->pass) {
 	case ONEDNN_FORWARD:
-		status = dnnl_inner_product_forward_desc_init(&d, dnnl_forward_training, w->source,
-							      w->weights, w->bias, w->target);
-		break;
+		return dnnl_inner_product_forward_desc_init(d, dnnl_forward_training, w->source,
+							    w->weights, w->bias, w->target);
 	case ONEDNN_BACKWARD_DATA:
-		status = dnnl_inner_product_backward_data_desc_init(&d, w->source, w->weights,
-								    w->target);
-		break;
+		return dnnl_inner_product_backward_data_desc_init(d, w->source, w->weights,
+								  w->target);
 	case ONEDNN_BACKWARD_WEIGHTS:
-		status = dnnl_inner_product_backward_weights_desc_init(&d, w->source, w->weights,
-								       w->bias, w->target);
 		break;
 	}
-	return status != dnnl_success ? status
-				      : dnnl_primitive_desc_create(made, &d, a, w->engine, w->hint);
+	return dnnl_inner_product_backward_weights_desc_init(d, w->source, w->weights, w->bias,
+							     w->target);
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, const struct onednn_wish *w,
+			      const_dnnl_primitive_attr_t a)
+{
+	union {
+		dnnl_convolution_desc_t convolution;
+		dnnl_inner_product_desc_t linear;
+	} d;
+	dnnl_primitive_desc_t now = NULL;
+	dnnl_primitive_desc_iterator_t i;
+	dnnl_status_t status =
+		w->kind == ONEDNN_LINEAR ? linear(&d.linear, w) : convolution(&d.convolution, w);
+
+	if (status == dnnl_success)
+		status = dnnl_primitive_desc_iterator_create(&i, &d, a, w->engine, w->hint);
+	if (status != dnnl_success)
+		return status;
+	for (int k = 0; status == dnnl_success;) {
+		dnnl_primitive_desc_t before = now;
+
+		now = dnnl_primitive_desc_iterator_fetch(i);
+		k += before && now && strcmp(onednn_name(before), onednn_name(now)) != 0;
+		dnnl_primitive_desc_destroy(before);
+		if (!now)
+			status = dnnl_out_of_memory;
+		else if (k == w->choice)
+			break;
+		else
+			status = dnnl_primitive_desc_iterator_next(i);
+	}
+	dnnl_primitive_desc_iterator_destroy(i);
+	if (status == dnnl_success)
+		*made = now;
+	else
+		dnnl_primitive_desc_destroy(now);
+	return status == dnnl_iterator_ends ? dnnl_unimplemented : status;
 }
 
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
@@ -192,11 +251,6 @@ bool onednn_same_order(const onednn_layout *a, const onednn_layout *b)
 
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish)
 {
-	static dnnl_status_t (*const kinds[])(dnnl_primitive_desc_t *, const struct onednn_wish *,
-					      const_dnnl_primitive_attr_t) = {
-		[ONEDNN_CONVOLUTION] = convolution,
-		[ONEDNN_LINEAR] = linear,
-	};
 	dnnl_primitive_attr_t attributes;
 	dnnl_status_t status = dnnl_primitive_attr_create(&attributes);
 
@@ -206,7 +260,7 @@ dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct o
 	if (status == dnnl_success && wish->relu)
 		status = relu_after(attributes);
 	if (status == dnnl_success)
-		status = kinds[wish->kind](description, wish, attributes);
+		status = describe(description, wish, attributes);
 	dnnl_primitive_attr_destroy(attributes);
 	return status;
 }

@@ -30,10 +30,18 @@ struct onednn_wish {
 	dnnl_dims_t strides, pad;
 	bool relu;                        /* max(0, x) of what forward writes */
 	const_dnnl_primitive_desc_t hint; /* backward: the forward pass */
+	/* Of the implementations that can do it, told apart by name: 0 is oneDNN's first. oneDNN's
+	 * own count gives one twice after a primitive was made of it. */
+	int choice;
+	bool references; /* plain loops will do too (onednn_task_make) */
 };
 
-/* The caller owns the scratch memory. */
+/* dnnl_unimplemented: there are no more. On failure *description is untouched. The caller owns the
+ * scratch memory. */
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish);
+
+/* Of an implementation; lives as long as the description. "": unknown. */
+const char *onednn_name(const_dnnl_primitive_desc_t description);
 
 /* Whether both lay values of the same dimensions in the same order, whatever their types. */
 bool onednn_same_order(const onednn_layout *a, const onednn_layout *b);

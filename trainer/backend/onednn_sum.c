@@ -12,7 +12,9 @@
  * Algorithms are not left to oneDNN, whose choice is bad: direct, and Winograd's for 3x3 kernels
  * of many channels, where the device need not be exact (bench/README.md has the figures): in
  * float32 oneDNN's with AVX-512, the trainer's own with AVX2 (onednn_winograd.c); in bfloat16 the
- * trainer's own for two of the three passes (onednn_winograd_bf16.c).
+ * trainer's own for two of the three passes where there is no AMX (onednn_winograd_bf16.c).
+ *
+ * Nor are references, which is oneDNN's name for plain loops: README.md has what replaces them.
  */
 #include "backend/onednn_sum.h"
 
@@ -90,7 +92,7 @@ static bool best_task(struct onednn_task *task, const struct sum_op *own, struct
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
 }
 
-/* The same for a pass that reads weights, in the layout `first` unless that is slow or NULL. */
+/* The same for a pass that reads weights, in the layout `first` if that can be; NULL: in any. */
 static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 			  struct onednn_wish *wish, const onednn_layout *first, const int *args,
 			  const char *what, struct train_error *error)
@@ -100,39 +102,47 @@ static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 
 	if (first) {
 		wish->weights = first;
-		if (best_task(task, own, wish, args, what, &none)) {
-			if (!onednn_task_slow(task))
-				return true;
-			onednn_task_free(task);
-		}
+		if (best_task(task, own, wish, args, what, &none))
+			return true;
 	}
 	wish->weights = any;
 	return best_task(task, own, wish, args, what, error);
 }
 
-/* Plans the weights' gradient. Its layout is how weights are stored. */
+/* Plans the weights' gradient, whose layout is how weights are stored. With padding it has memory
+ * of its own, and what counts of it is copied. */
 static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const struct wishes *w,
 			 struct train_error *error)
 {
 	const int *args = weights_args + !wish.bias;
 	static const char what[] = "weights' gradient of this type";
+	size_t bytes = (size_t)own->base.info.weights * sizeof(float);
 	struct onednn_task *task = &own->weights;
-	const struct op_info *info = &own->base.info;
-	struct onednn_wish plain = wish;
+	struct device *device = own->base.device;
+	struct train_error none = {.status = TRAIN_OK};
+	const onednn_layout *padded;
 
-	wish.pass = plain.pass = ONEDNN_BACKWARD_WEIGHTS;
+	wish.pass = ONEDNN_BACKWARD_WEIGHTS;
 	wish.weights = w->weights_float;
-	plain.weights = own->plain;
 	if (!best_task(task, own, &wish, args, what, error))
 		return false;
-	if (dnnl_memory_desc_get_size(onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS)) !=
-	    (size_t)info->weights * sizeof(float)) {
-		onednn_task_free(task);
-		if (!best_task(task, own, &plain, args, what, error))
-			return false;
-	}
-	own->stored = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
-	return true;
+	padded = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
+	own->stored = padded;
+	if (dnnl_memory_desc_get_size(padded) == bytes)
+		return true;
+	onednn_task_free(task);
+	own->stored = own->plain;
+	wish.weights = own->plain;
+	if (best_task(task, own, &wish, args, what, &none))
+		return true;
+	wish.weights = w->weights_float;
+	if (!best_task(task, own, &wish, args, what, error))
+		return false;
+	padded = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
+	own->padded.memory = cpu_allocate(device, dnnl_memory_desc_get_size(padded),
+					  "a gradient with padding", error);
+	return own->padded.memory &&
+	       onednn_task_reorder(&own->padded.reorder, device, padded, own->plain, error);
 }
 
 /* Whether forward reads a copy that has the order of the stored weights. A convolution's never has:
@@ -148,6 +158,7 @@ static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct
 	const onednn_layout *forward = onednn_task_layout(&own->forward, DNNL_ARG_WEIGHTS), *data;
 
 	if (own->kind == ONEDNN_CONVOLUTION &&
+	    ((const struct onednn_device *)own->base.device)->half == HALF_PAIRS &&
 	    wants_winograd(own->base.device, shape, VALUE_BFLOAT16) &&
 	    sum_winograd_fits(own, shape))
 		return sum_winograd(own, shape, error);
@@ -164,30 +175,22 @@ static bool plan_copies(struct sum_op *own, const struct op_shape *shape, struct
 	return true;
 }
 
-static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
-			struct train_error *error)
+/* Plans all passes with the layouts of activations that `first` has. Gradients have the same. */
+static bool plan_like(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
+		      struct onednn_wish wish, const struct onednn_task *first,
+		      struct train_error *error)
 {
-	struct onednn_wish wish = {.kind = own->kind,
-				   .source = shape->input.order ? shape->input.order : w->source,
-				   .weights = w->weights,
-				   .bias = shape->no_bias ? NULL : w->bias,
-				   .target = w->target,
-				   .relu = shape->relu,
-				   .strides = {shape->stride, shape->stride},
-				   .pad = {shape->pad, shape->pad}};
-	struct onednn_wish backward = wish;
 	const int *args = forward_args + shape->no_bias;
+	struct onednn_wish backward;
 	const onednn_layout *stored = NULL;
-	struct onednn_task first;
 	bool made;
 
-	/* A first query gives the layouts of activations. The gradients have the same. */
-	if (!best_task(&first, own, &wish, args, "convolution or product of this type", error))
-		return false;
+	wish.choice = 0;
+	wish.source = onednn_task_layout(first, DNNL_ARG_SRC);
+	wish.target = onednn_task_layout(first, DNNL_ARG_DST);
+	backward = wish;
 	backward.relu = false;
-	backward.hint = first.description;
-	backward.source = wish.source = onednn_task_layout(&first, DNNL_ARG_SRC);
-	backward.target = wish.target = onednn_task_layout(&first, DNNL_ARG_DST);
+	backward.hint = first->description;
 	made = plan_weights(own, backward, w, error);
 	if (shape->input.type == VALUE_FLOAT32)
 		stored = own->stored;
@@ -199,20 +202,63 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 	if (made && !shape->no_backward_data)
 		made = weighted_task(&own->data, own, &backward, stored, data_args,
 				     "data's gradient", error);
-	made = made && plan_copies(own, shape, error);
-	onednn_task_free(&first);
-	return made &&
+	return made && plan_copies(own, shape, error) &&
 	       onednn_layout_out(&own->base.info.input,
 				 onednn_task_layout(&own->forward, DNNL_ARG_SRC), error) &&
 	       onednn_layout_out(&own->base.info.output,
 				 onednn_task_layout(&own->forward, DNNL_ARG_DST), error);
 }
 
+/* Whether another form may be planned after this error. Notes any other error. */
+static bool may_be_another(const struct train_error *why, struct train_error *error)
+{
+	return why->status == TRAIN_NO_BACKEND || train_fail(error, why->status, "%s", why->text);
+}
+
+/* Tries the layouts that forward's implementations ask for, in oneDNN's order, until all passes can
+ * be planned with them. */
+static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
+			const onednn_layout *source, struct train_error *error)
+{
+	struct onednn_wish wish = {.kind = own->kind,
+				   .source = source,
+				   .weights = w->weights,
+				   .bias = shape->no_bias ? NULL : w->bias,
+				   .target = w->target,
+				   .relu = shape->relu,
+				   .references = own->references,
+				   .strides = {shape->stride, shape->stride},
+				   .pad = {shape->pad, shape->pad}};
+	struct onednn_task first;
+
+	own->winograd = own->kind == ONEDNN_CONVOLUTION &&
+			wants_winograd(own->base.device, shape, VALUE_FLOAT32);
+	while (best_task(&first, own, &wish, NULL, "convolution or product of this type", error)) {
+		struct train_error why = {.status = TRAIN_OK};
+		bool made = plan_like(own, shape, w, wish, &first, &why);
+
+		wish.choice = first.choice + 1;
+		onednn_task_free(&first);
+		if (made || !may_be_another(&why, error))
+			return made;
+		sum_tasks_free(own);
+		if (own->winograd) {
+			own->winograd = false;
+			wish.choice = 0;
+		}
+	}
+	return false;
+}
+
 static size_t max_scratch(const struct sum_op *own)
 {
 	const struct onednn_task *const tasks[] = {
-		&own->forward,           &own->weights, &own->data, &own->forward_copy.reorder,
+		&own->forward,
+		&own->weights,
+		&own->data,
+		&own->forward_copy.reorder,
 		&own->data_copy.reorder,
+		&own->padded.reorder,
 	};
 	size_t max = 0;
 
@@ -220,6 +266,19 @@ static size_t max_scratch(const struct sum_op *own)
 		if (tasks[i]->scratch > max)
 			max = tasks[i]->scratch;
 	return max;
+}
+
+/* In the layout of the operation before, if that can be, and otherwise in another. */
+static bool plan_layouts(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
+			 struct train_error *error)
+{
+	const onednn_layout *before = shape->input.order;
+	struct train_error why = {.status = TRAIN_OK};
+
+	if (!before || own->references)
+		return plan_passes(own, shape, w, before ? before : w->source, error);
+	return plan_passes(own, shape, w, before, &why) ||
+	       (may_be_another(&why, error) && plan_passes(own, shape, w, w->source, error));
 }
 
 static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
@@ -237,8 +296,7 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
 	own->relu_backward = shape->relu_backward;
 	own->base.info.biases = shape->no_bias ? 0 : shape->out;
-	own->winograd = !linear && wants_winograd(own->base.device, shape, VALUE_FLOAT32);
-	made = wishes_make(&wishes, own, shape) ? plan_passes(own, shape, &wishes, error)
+	made = wishes_make(&wishes, own, shape) ? plan_layouts(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");
 	wishes_free(&wishes);
 	if (!made)
@@ -246,32 +304,57 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 	if (max_scratch(own) > own->base.info.scratch)
 		own->base.info.scratch = max_scratch(own);
 	if (!own->base.info.algorithm)
-		dnnl_primitive_desc_query(own->forward.description, dnnl_query_impl_info_str, 0,
-					  &own->base.info.algorithm);
+		own->base.info.algorithm = onednn_name(own->forward.description);
 	return true;
 }
 
 static bool sum_new(struct op **op, struct device *device, const struct op_shape *shape,
-		    enum onednn_kind kind, struct train_error *error)
+		    enum onednn_kind kind, bool references, struct train_error *error)
 {
 	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, "an operation", error);
 
 	if (!own)
 		return false;
 	own->kind = kind;
+	own->references = references;
 	return op_give(op, &own->base, sum_plan(own, shape, error));
+}
+
+/* The fastest form that there is: without references, in float32 between conversions, or at last
+ * with references. */
+static bool sum_any(struct op **op, struct device *device, const struct op_shape *shape,
+		    enum onednn_kind kind, struct train_error *error)
+{
+	onednn_make *make = kind == ONEDNN_LINEAR ? onednn_linear : onednn_convolution;
+	struct train_error why = {.status = TRAIN_OK};
+
+	if (sum_new(op, device, shape, kind, false, &why))
+		return true;
+	if (!may_be_another(&why, error))
+		return false;
+	why.status = TRAIN_OK;
+	if (shape->input.type == VALUE_BFLOAT16) {
+		if (onednn_widened(op, device, shape, make, &why))
+			return true;
+		if (!may_be_another(&why, error))
+			return false;
+	}
+	return sum_new(op, device, shape, kind, true, error);
 }
 
 bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
 			struct train_error *error)
 {
+	if (!onednn_type_here(device, shape->input.type, error))
+		return false;
 	if (wants_winograd(device, shape, VALUE_FLOAT32) && onednn_winograd_fits(shape))
 		return onednn_winograd(op, device, shape, error);
-	return sum_new(op, device, shape, ONEDNN_CONVOLUTION, error);
+	return sum_any(op, device, shape, ONEDNN_CONVOLUTION, error);
 }
 
 bool onednn_linear(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error)
 {
-	return sum_new(op, device, shape, ONEDNN_LINEAR, error);
+	return onednn_type_here(device, shape->input.type, error) &&
+	       sum_any(op, device, shape, ONEDNN_LINEAR, error);
 }

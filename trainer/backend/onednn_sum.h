@@ -17,10 +17,11 @@ struct weight_copy {
 struct sum_op {
 	struct op base;
 	enum onednn_kind kind;
-	bool winograd, relu_backward;
+	bool winograd, relu_backward, references;
 	struct onednn_task forward, weights, data;
 	struct weight_copy forward_copy, data_copy;
-	bool shared;                        /* the data's gradient reads the copy of forward */
+	struct weight_copy padded; /* the weights' gradient before it is stored; may be empty */
+	bool shared;               /* the data's gradient reads the copy of forward */
 	struct cpu_winograd by_winograd[2]; /* forward, the data's gradient */
 	void *transformed[2];               /* their weights; NULL: not by it */
 	onednn_layout *plain;               /* PyTorch's order */
@@ -40,6 +41,8 @@ bool sum_backward_weights(struct op *op, const struct op_args *args, struct trai
 bool sum_weight_write(struct op *op, void *to, const void *host, struct train_error *error);
 bool sum_weight_read(struct op *op, void *host, const void *from, struct train_error *error);
 void sum_free(struct op *op);
+/* What was planned, so that it can be planned again. */
+void sum_tasks_free(struct sum_op *own);
 
 /* Whether Winograd's algorithm in bfloat16 computes forward and the data's gradient of a planned
  * convolution; sum_winograd() plans it. */

@@ -52,17 +52,22 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 bool sum_backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
+	const void *padded = own->padded.memory;
 	const struct onednn_address addresses[] = {
 		{DNNL_ARG_SRC, args->input},
-		{DNNL_ARG_DIFF_WEIGHTS, args->weight_gradient},
+		{DNNL_ARG_DIFF_WEIGHTS, padded ? padded : args->weight_gradient},
 		{DNNL_ARG_DIFF_BIAS, args->bias_gradient},
 		{DNNL_ARG_DIFF_DST, args->output_gradient},
 		{DNNL_ARG_SCRATCHPAD, args->scratch},
 	};
+	const struct onednn_address stored[] = {{DNNL_ARG_FROM, padded},
+						{DNNL_ARG_TO, args->weight_gradient},
+						{DNNL_ARG_SCRATCHPAD, args->scratch}};
 
 	if (own->relu_backward)
 		onednn_relu_backward(op, args);
-	return onednn_task_run(&own->weights, op->device, addresses, 5, error);
+	return onednn_task_run(&own->weights, op->device, addresses, 5, error) &&
+	       (!padded || onednn_task_run(&own->padded.reorder, op->device, stored, 3, error));
 }
 
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -119,20 +124,31 @@ bool sum_weight_read(struct op *op, void *host, const void *from, struct train_e
 static void copy_free(struct weight_copy *copy, struct device *device)
 {
 	cpu_release(device, copy->memory);
+	copy->memory = NULL;
 	onednn_task_free(&copy->reorder);
+}
+
+void sum_tasks_free(struct sum_op *own)
+{
+	struct device *device = own->base.device;
+
+	copy_free(&own->forward_copy, device);
+	copy_free(&own->data_copy, device);
+	copy_free(&own->padded, device);
+	for (int pass = 0; pass < 2; pass++) {
+		cpu_release(device, own->transformed[pass]);
+		own->transformed[pass] = NULL;
+	}
+	onednn_task_free(&own->data);
+	onednn_task_free(&own->weights);
+	onednn_task_free(&own->forward);
 }
 
 void sum_free(struct op *op)
 {
 	struct sum_op *own = (struct sum_op *)op;
 
-	copy_free(&own->forward_copy, op->device);
-	copy_free(&own->data_copy, op->device);
-	for (int pass = 0; pass < 2; pass++)
-		cpu_release(op->device, own->transformed[pass]);
-	onednn_task_free(&own->data);
-	onednn_task_free(&own->weights);
-	onednn_task_free(&own->forward);
+	sum_tasks_free(own);
 	onednn_layout_free(own->plain);
 }
 

@@ -7,6 +7,7 @@ train_alone_tests = \
 	tests/trainer/cli/tsan.test \
 	tests/trainer/cli/emulated.test \
 	tests/trainer/cli/resume.test \
+	tests/trainer/cli/implementations.test \
 	tests/trainer/cli/isa.test \
 	tests/trainer/cli/torch-train.test \
 	tests/trainer/cli/torch-model.test \

@@ -74,7 +74,8 @@ train_programs = \
 	tests/trainer/unit/t-verify \
 	tests/trainer/unit/t-verify-ranks
 if HAVE_DNNL
-train_programs += tests/trainer/unit/t-winograd tests/trainer/unit/t-winograd-bf16
+train_programs += tests/trainer/unit/t-implementations tests/trainer/unit/t-winograd \
+	tests/trainer/unit/t-winograd-bf16
 endif
 if HAVE_CUDA_BACKEND
 train_programs += \
@@ -424,6 +425,12 @@ tests_trainer_unit_t_verify_ranks_CPPFLAGS = $(verify_cppflags)
 tests_trainer_unit_t_verify_ranks_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_verify_ranks_LDADD = $(train_ldadd) -lpthread
 
+tests_trainer_unit_t_implementations_SOURCES = tests/trainer/unit/t-implementations.c \
+	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
+	tests/trainer/unit/stage.h tests/unit/unit.h
+tests_trainer_unit_t_implementations_CPPFLAGS = $(train_cppflags) $(DNNL_CPPFLAGS)
+tests_trainer_unit_t_implementations_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_implementations_LDADD = $(train_ldadd)
 tests_trainer_unit_t_winograd_SOURCES = tests/trainer/unit/t-winograd.c tests/unit/unit.h
 tests_trainer_unit_t_winograd_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_winograd_CFLAGS = $(train_cflags)
@@ -441,6 +448,12 @@ tests_trainer_unit_model_dump_SOURCES = tests/trainer/unit/model-dump.c \
 tests_trainer_unit_model_dump_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_model_dump_LDADD = libtrainer.la -lm
 
+if HAVE_DNNL
+check_PROGRAMS += tests/trainer/unit/implementations-main
+endif
+tests_trainer_unit_implementations_main_SOURCES = tests/trainer/unit/implementations-main.c
+tests_trainer_unit_implementations_main_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_implementations_main_LDADD = libtrainer.la $(JANSSON_LIBS) -lm
 check_PROGRAMS += tests/trainer/unit/logits-main
 tests_trainer_unit_logits_main_SOURCES = tests/trainer/unit/logits-main.c \
 	tests/trainer/unit/one-model.c tests/trainer/unit/one-model.h

@@ -185,6 +185,8 @@ static bool open_and_run(struct run *run, const struct stage_case *c, struct dev
 	return true;
 }
 
+void (*stage_opened)(struct device *device), (*stage_closing)(struct device *device);
+
 bool stage_run(struct stage_result *result, const struct stage_case *c,
 	       const struct stage_setting *setting, int64_t moved, double by,
 	       struct train_error *error)
@@ -196,9 +198,13 @@ bool stage_run(struct stage_result *result, const struct stage_case *c,
 
 	if (!setting->backend->open(&device, &options, error))
 		return false;
+	if (stage_opened)
+		stage_opened(device);
 	done = open_and_run(&run, c, device);
 	ck_assert_msg(device->bytes == device->shared_bytes, "%s: %zu bytes are left", c->name,
 		      device->bytes);
+	if (stage_closing)
+		stage_closing(device);
 	setting->backend->close(device);
 	return done;
 }

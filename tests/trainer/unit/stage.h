@@ -42,4 +42,7 @@ bool stage_run(struct stage_result *result, const struct stage_case *c,
 	       struct train_error *error);
 void stage_free(struct stage_result *result);
 
+/* Called with each device before anything is planned, and before it is closed; NULL: not. */
+extern void (*stage_opened)(struct device *device), (*stage_closing)(struct device *device);
+
 #endif
