@@ -24,6 +24,13 @@ include tests/unit/local.mk
 include tests/fuzz/local.mk
 include tests/gpu/local.mk
 
+# A log depends on what its test starts, and ./dev test NAME builds nothing else. Here are the groups; the local.mk of a
+# folder has what single tests need besides. tests/sync/built.test compares these rules with the tests.
+command_built = gpumap $(pretend_LTLIBRARIES) $(pkglibexec_PROGRAMS)
+trainer_built = $(command_built) $(bin_PROGRAMS) $(pkglib_LTLIBRARIES)
+$(bundle_tests:.test=.log) $(train_tests:.test=.log) $(train_alone_tests:.test=.log): $(trainer_built)
+$(cli_tests:.test=.log) $(lease_tests:.test=.log) $(launch_tests:.test=.log) $(server_tests:.test=.log): $(command_built)
+
 # What ./dev test runs.
 quick_tests = $(cli_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
 # What a build with sanitizers runs in ./dev check. In the other tests sanitizers see nothing, or nothing more:

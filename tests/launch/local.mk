@@ -51,4 +51,5 @@ launch_tests = \
 	tests/launch/free.test \
 	tests/launch/start.test
 TESTS += $(launch_tests) $(launch_programs)
+$(launch_tests:.test=.log): tests/launch/driver tests/launch/writer
 EXTRA_DIST += $(launch_tests) tests/launch/lib.sh

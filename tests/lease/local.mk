@@ -5,6 +5,7 @@ lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.
 	tests/lease/backfill.test tests/lease/settings.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
+$(lease_tests:.test=.log): tests/lease/holder tests/lease/without
 check_PROGRAMS += tests/lease/holder tests/lease/without
 tests_lease_holder_SOURCES = tests/lease/holder.c
 tests_lease_holder_CPPFLAGS =

@@ -10,5 +10,6 @@ server_tests = \
 	tests/servers/slurm.test \
 	tests/servers/torch.test
 TESTS += $(server_tests)
+$(server_tests:.test=.log): tests/servers/report
 EXTRA_DIST += $(server_tests) tests/servers/ddp.py tests/servers/lib.sh \
 	tests/servers/mpi.sh tests/servers/slurm.sh tests/servers/watchdog.sh

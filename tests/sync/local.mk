@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
 	export GPUMAP_TEST_CC GPUMAP_TEST_CXX GPUMAP_TEST_CPPFLAGS;
 
 sync_tests = \
+	tests/sync/built.test \
 	tests/sync/dist.test \
 	tests/sync/findings.test \
 	tests/sync/format.test \
@@ -21,6 +22,11 @@ sync_tests = \
 	tests/sync/symbols.test \
 	tests/sync/words.test
 TESTS += $(sync_tests)
+# globals.test, order.test and symbols.test read object files.
+tests/sync/globals.log tests/sync/order.log tests/sync/symbols.log: $(trainer_built) $(noinst_LTLIBRARIES) \
+	$(lib_LTLIBRARIES)
+tests/sync/manual.log tests/sync/options.log tests/sync/rules.log: $(command_built)
+tests/sync/manual.log: man/tables
 if !HAVE_CHECK
 TESTS += tests/sync/no-libcheck.test
 endif

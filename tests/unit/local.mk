@@ -134,11 +134,13 @@ tests_unit_t_pretend_SOURCES = tests/unit/t-pretend.c tests/unit/pretended.h tes
 tests_unit_t_pretend_CPPFLAGS = $(pretend_cppflags)
 tests_unit_t_pretend_CFLAGS = $(unit_cflags)
 tests_unit_t_pretend_LDADD = $(unit_ldadd)
+EXTRA_tests_unit_t_pretend_DEPENDENCIES = $(pretend_LTLIBRARIES)
 tests_unit_t_pretend_use_SOURCES = tests/unit/t-pretend-use.c tests/unit/pretended.h \
 	tests/unit/unit.h
 tests_unit_t_pretend_use_CPPFLAGS = $(pretend_cppflags)
 tests_unit_t_pretend_use_CFLAGS = $(unit_cflags)
 tests_unit_t_pretend_use_LDADD = $(unit_ldadd)
+EXTRA_tests_unit_t_pretend_use_DEPENDENCIES = $(pretend_LTLIBRARIES)
 
 tests_unit_t_proc_SOURCES = tests/unit/t-proc.c tests/unit/unit.h
 tests_unit_t_proc_CFLAGS = $(unit_cflags)
@@ -242,7 +244,7 @@ tests_unit_t_driver_SOURCES = tests/unit/t-driver.c tests/unit/unit.h
 tests_unit_t_driver_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASK_DRIVER='"$(abs_builddir)/tools/gpumap-ask-driver"' \
 	-DFAKE_DRIVER='"$(abs_builddir)/tests/unit/fake-driver"'
-EXTRA_tests_unit_t_driver_DEPENDENCIES = tests/unit/fake-driver/libcuda.so.1
+EXTRA_tests_unit_t_driver_DEPENDENCIES = tests/unit/fake-driver/libcuda.so.1 $(pkglibexec_PROGRAMS)
 tests_unit_t_driver_CFLAGS = $(unit_cflags)
 tests_unit_t_driver_LDADD = $(unit_ldadd)
 

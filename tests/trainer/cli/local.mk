@@ -66,6 +66,22 @@ EXTRA_DIST += $(train_alone_tests) $(train_tests) \
 	tests/trainer/cli/train.sh \
 	tests/trainer/cli/where.py
 
+tests/trainer/cli/burn-gpu.log tests/trainer/cli/cuda.log tests/trainer/cli/cuda-faults.log \
+	tests/trainer/cli/exposed.log tests/trainer/cli/sums.log: $(fake_drivers)
+tests/trainer/cli/checkpoint.log: tests/trainer/unit/checkpoint-main
+tests/trainer/cli/cifar10.log tests/trainer/cli/torch-data.log: tests/trainer/unit/data-main
+tests/trainer/cli/collective.log: tests/trainer/unit/ranks-main
+tests/trainer/cli/isa.log: $(train_programs) tests/trainer/unit/logits-main tests/trainer/unit/model-dump
+tests/trainer/cli/optim.log: tests/trainer/unit/optim-driver
+tests/trainer/cli/place.log tests/trainer/cli/settings.log: tests/trainer/unit/settings-main
+tests/trainer/cli/report.log: tests/trainer/unit/report-main
+tests/trainer/cli/sums.log: bench/collective
+tests/trainer/cli/torch-model.log: tests/trainer/unit/model-dump
+tests/trainer/cli/torch-resnet.log tests/trainer/cli/torch-train.log: tests/trainer/unit/logits-main
+tests/trainer/cli/tsan.log: libgpumap/libgpumap.la
+tests/trainer/cli/verify.log: tests/trainer/unit/verify-main
+
 if HAVE_TRAINER
+tests/sync/options.log: tests/trainer/unit/settings-main
 TESTS += $(train_alone_tests) $(train_tests) $(train_programs)
 endif

@@ -56,7 +56,8 @@ fake_ldadd = tests/trainer/fake/libfake-cuda.la $(train_ldadd) -lpthread
 fake_headers = tests/trainer/fake/fake_cuda.h tests/trainer/fake/fake_test.h tests/unit/unit.h
 
 # The command with GPUs that are pretended.
-check_PROGRAMS += tests/trainer/fake/train-fake
+fake_drivers = tests/trainer/fake/train-fake tests/trainer/fake/collective-fake tests/trainer/fake/exposed-fake
+check_PROGRAMS += $(fake_drivers)
 tests_trainer_fake_train_fake_SOURCES = trainer/main.c tests/trainer/fake/train_fake_load.c \
 	tests/trainer/fake/fake_cuda.h tests/trainer/fake/inject.h
 tests_trainer_fake_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND_CPPFLAGS) \
@@ -64,7 +65,6 @@ tests_trainer_fake_train_fake_CPPFLAGS = $(gpumap_train_CPPFLAGS) $(CUDA_BACKEND
 tests_trainer_fake_train_fake_LDADD = tests/trainer/fake/libfake-cuda.la $(gpumap_train_LDADD) \
 	-lpthread
 # What measures on a GPU, where GPUs are pretended.
-check_PROGRAMS += tests/trainer/fake/collective-fake tests/trainer/fake/exposed-fake
 tests_trainer_fake_collective_fake_SOURCES = $(bench_collective_SOURCES) tests/trainer/fake/fake_cuda_load.c
 tests_trainer_fake_collective_fake_CPPFLAGS = $(fake_cppflags)
 tests_trainer_fake_collective_fake_LDADD = tests/trainer/fake/libfake-cuda.la libtrainer.la -lpthread -lm

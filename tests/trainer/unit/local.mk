@@ -419,11 +419,13 @@ tests_trainer_unit_t_verify_SOURCES = tests/trainer/unit/t-verify.c tests/traine
 tests_trainer_unit_t_verify_CPPFLAGS = $(verify_cppflags)
 tests_trainer_unit_t_verify_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_verify_LDADD = $(train_ldadd) -lpthread
+EXTRA_tests_trainer_unit_t_verify_DEPENDENCIES = $(pretend_LTLIBRARIES)
 tests_trainer_unit_t_verify_ranks_SOURCES = tests/trainer/unit/t-verify-ranks.c \
 	tests/trainer/unit/verify.h $(rank_threads)
 tests_trainer_unit_t_verify_ranks_CPPFLAGS = $(verify_cppflags)
 tests_trainer_unit_t_verify_ranks_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_verify_ranks_LDADD = $(train_ldadd) -lpthread
+EXTRA_tests_trainer_unit_t_verify_ranks_DEPENDENCIES = $(pretend_LTLIBRARIES)
 
 tests_trainer_unit_t_implementations_SOURCES = tests/trainer/unit/t-implementations.c \
 	tests/trainer/unit/numbers.c tests/trainer/unit/ops.h tests/trainer/unit/stage.c \
@@ -649,6 +651,7 @@ tests_trainer_unit_t_nccl_rounded_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_nccl_rounded_LDADD = $(fake_ldadd)
 if HAVE_NCCL
 check_PROGRAMS += tests/trainer/unit/nccl-mpi-main
+tests/trainer/cli/nccl-mpi.log: tests/trainer/unit/nccl-mpi-main
 tests_trainer_unit_nccl_mpi_main_SOURCES = tests/trainer/unit/nccl-mpi-main.c \
 	tests/trainer/fake/fake_cuda_load.c tests/trainer/fake/fake_cuda.h
 tests_trainer_unit_nccl_mpi_main_CPPFLAGS = $(fake_cppflags)
