@@ -71,6 +71,7 @@ tests/trainer/cli/burn-gpu.log tests/trainer/cli/cuda.log tests/trainer/cli/cuda
 tests/trainer/cli/checkpoint.log: tests/trainer/unit/checkpoint-main
 tests/trainer/cli/cifar10.log tests/trainer/cli/torch-data.log: tests/trainer/unit/data-main
 tests/trainer/cli/collective.log: tests/trainer/unit/ranks-main
+tests/trainer/cli/implementations.log: tests/trainer/unit/implementations-main
 tests/trainer/cli/isa.log: $(train_programs) tests/trainer/unit/logits-main tests/trainer/unit/model-dump
 tests/trainer/cli/optim.log: tests/trainer/unit/optim-driver
 tests/trainer/cli/place.log tests/trainer/cli/settings.log: tests/trainer/unit/settings-main

@@ -450,9 +450,7 @@ tests_trainer_unit_model_dump_SOURCES = tests/trainer/unit/model-dump.c \
 tests_trainer_unit_model_dump_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_model_dump_LDADD = libtrainer.la -lm
 
-if HAVE_DNNL
 check_PROGRAMS += tests/trainer/unit/implementations-main
-endif
 tests_trainer_unit_implementations_main_SOURCES = tests/trainer/unit/implementations-main.c
 tests_trainer_unit_implementations_main_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_implementations_main_LDADD = libtrainer.la $(JANSSON_LIBS) -lm
