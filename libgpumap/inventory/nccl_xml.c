@@ -265,9 +265,9 @@ struct feed {
 	struct xml_reader x;
 	struct span prefix;   /* quoting before the first line, removed from all lines */
 	struct strbuf chunk;  /* lines that the parser gets together */
-	XML_Index done;       /* bytes that the parser got before them */
+	int64_t done;         /* bytes that the parser got before them */
 	struct cursor second; /* the document's second line */
-	XML_Index first;      /* bytes of its first line */
+	int64_t first;        /* bytes of its first line */
 	bool ended;           /* the text ended */
 };
 
@@ -299,10 +299,10 @@ static void fill(struct feed *f, size_t least)
 
 /* Continues reading lines with the line that has byte `at` of the document, or after it. That may
  * be some chunks back: expat delays the text after an unfinished token. */
-static void rewind_to(struct feed *f, XML_Index at, bool after)
+static void rewind_to(struct feed *f, int64_t at, bool after)
 {
 	struct lines *lines = &f->x.r->lines;
-	XML_Index passed = f->first;
+	int64_t passed = f->first;
 	struct cursor before;
 	struct line line;
 
@@ -313,10 +313,20 @@ static void rewind_to(struct feed *f, XML_Index at, bool after)
 		if (!lines_next(lines, &line))
 			return;
 		add_line(f, &line);
-		passed += (XML_Index)f->chunk.length;
+		passed += (int64_t)f->chunk.length;
 		if (passed > at && !after)
 			lines->at = before;
 	}
+}
+
+/* Where the parser is. Expat 2.9 deprecates the name whose index may have 32 bits. */
+static int64_t byte_index(const struct feed *f)
+{
+#if XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION < 9
+	return XML_GetCurrentByteIndex(f->x.parser);
+#else
+	return XML_GetCurrentByteIndex64(f->x.parser);
+#endif
 }
 
 /* Feeds the parser line by line. True when it accepted all or was stopped. */
@@ -326,16 +336,16 @@ static bool feed(struct feed *f)
 
 	for (;;) {
 		enum XML_Status status;
-		XML_Index at;
+		int64_t at;
 
 		if (f->chunk.failed || f->chunk.length > INT_MAX)
 			return false;
 		status = XML_Parse(f->x.parser, f->chunk.text ? f->chunk.text : "",
 				   (int)f->chunk.length, f->ended);
-		at = XML_GetCurrentByteIndex(f->x.parser);
+		at = byte_index(f);
 		if (f->x.closed || status != XML_STATUS_OK || f->ended)
 			return status == XML_STATUS_OK;
-		f->done += (XML_Index)f->chunk.length;
+		f->done += (int64_t)f->chunk.length;
 		if (f->done - at > MAX_TOKEN) {
 			f->x.bad = "a piece of XML is longer than 256 KiB";
 			return false;
@@ -352,7 +362,7 @@ static void recover(struct feed *f)
 
 	if (error == XML_ERROR_UNCLOSED_TOKEN || error == XML_ERROR_NO_ELEMENTS || f->x.bad)
 		return;
-	rewind_to(f, XML_GetCurrentByteIndex(f->x.parser), false);
+	rewind_to(f, byte_index(f), false);
 }
 
 static void judge(struct feed *f, bool complete)
@@ -396,14 +406,14 @@ static int read_document(struct recorded *r, const struct line *line)
 	nccl_xml_handlers(&f.x);
 	f.second = r->lines.at;
 	add_line(&f, line);
-	f.first = (XML_Index)f.chunk.length;
+	f.first = (int64_t)f.chunk.length;
 	accepted = feed(&f);
 	code = f.x.code;
 	if (f.chunk.failed || r->lines.failed ||
 	    XML_GetErrorCode(f.x.parser) == XML_ERROR_NO_MEMORY)
 		code = recorded_nomem(r);
 	if (f.x.closed)
-		rewind_to(&f, XML_GetCurrentByteIndex(f.x.parser), true);
+		rewind_to(&f, byte_index(&f), true);
 	else if (!accepted)
 		recover(&f);
 	judge(&f, f.x.closed);

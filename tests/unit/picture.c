@@ -106,8 +106,7 @@ char *picture_look(const char *name, const char *svg, struct picture *seen)
 	XML_SetElementHandler(parser, start, end);
 	XML_SetCharacterDataHandler(parser, characters);
 	if (XML_Parse(parser, svg, (int)strlen(svg), 1) != XML_STATUS_OK)
-		ck_abort_msg("%s: line %lu: %s", name, XML_GetCurrentLineNumber(parser),
-			     XML_ErrorString(XML_GetErrorCode(parser)));
+		ck_abort_msg("%s: %s in %s", name, XML_ErrorString(XML_GetErrorCode(parser)), svg);
 	XML_ParserFree(parser);
 	ck_assert_msg(svg[strlen(svg) - 1] == '\n', "%s: ends in a newline", name);
 	return strbuf_take(&seen->text);
