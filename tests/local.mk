@@ -45,4 +45,4 @@ packed_tests = $(packed_units) tests/cli/explain.test tests/cli/install.test tes
 	tests/cli/readme.test tests/sync/manual.test tests/sync/options.test
 
 # ./dev check --full runs it, where there is a PyTorch.
-EXTRA_DIST += tests/torch tests/README.md
+EXTRA_DIST += tests/systems tests/torch tests/README.md
