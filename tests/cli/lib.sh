@@ -28,6 +28,8 @@
 #	skip NAME REASON; skip_all REASON (ends the test)
 #	have COMMAND		is it on this machine?
 #	sanitized		has this build sanitizers?
+#	first_pid_space		is this the first PID namespace? Others do not show all processes, nor which process
+#				took a lock and has ended
 #	until_true COMMAND...	tries again until it holds, $limit seconds at most; what a test waits
 #				for is an event like that, never a time
 #	over PID		it has ended, collected or not
@@ -129,6 +131,10 @@ have() {
 
 sanitized() {
 	grep -qs '^SANITIZER_CFLAGS = .' "$builddir/Makefile"
+}
+
+first_pid_space() {
+	[ "$(stat -L -c %i /proc/self/ns/pid 2>/dev/null)" = 4026531836 ]
 }
 
 escaped() {
