@@ -185,7 +185,6 @@ int main(void)
 	TCase *tcase = tcase_create("port");
 
 	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 30);
 	tcase_add_test(tcase, who_gets_it);
 	tcase_add_test(tcase, only_one_listener);
 	tcase_add_test(tcase, no_number_twice);

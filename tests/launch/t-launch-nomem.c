@@ -91,7 +91,6 @@ int main(void)
 	suite = suite_create("launch-nomem");
 	tcase = tcase_create("launch-nomem");
 	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, each_allocation, 0, 2);
 	return unit_run(suite);
 }

@@ -260,7 +260,6 @@ int main(void)
 	TCase *tests = tcase_create("revoke");
 
 	tcase_add_checked_fixture(tests, begin, end);
-	tcase_set_timeout(tests, 600);
 	tcase_add_loop_test(tests, locks, 0, ARRAY_SIZE(rows));
 	/* A whole GPU, and a slot with files inside. */
 	tcase_add_loop_test(tests, nomem, 0, 1);

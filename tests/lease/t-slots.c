@@ -312,14 +312,14 @@ START_TEST(destroyed)
 }
 END_TEST
 
-/* A job of another folder tests the locks of a GPU for a moment, with the guard. */
-START_TEST(beside_a_test)
+/* Locks the GPU while a job of another folder tests its locks for a moment, with the guard. */
+static bool lock_beside_a_test(struct lease_locks *whole)
 {
 	static const char *const opened[] = {"device", "vendor"};
-	struct lease_locks whole;
 	int ready[2];
 	pid_t pid;
 	char byte;
+	bool locked;
 
 	ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
 	pid = fork();
@@ -339,10 +339,21 @@ START_TEST(beside_a_test)
 	close(ready[1]);
 	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
-	ck_assert_msg(lease_lock(&whole, &folder, &machine->gpus[0], 1), "whole: %s",
-		      strerror(errno));
-	lease_unlock(&whole);
+	locked = lease_lock(whole, &folder, &machine->gpus[0], 1);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	return locked;
+}
+
+/* On a busy machine the test takes longer than a lock waits: then it is tried again. */
+START_TEST(beside_a_test)
+{
+	struct lease_locks whole;
+	bool locked = false;
+
+	for (int i = 0; !locked && i < 20; i++)
+		locked = lock_beside_a_test(&whole);
+	ck_assert(locked);
+	lease_unlock(&whole);
 }
 END_TEST
 

@@ -113,7 +113,6 @@ int main(void)
 	if (child == MAP_FAILED)
 		return unit_skip("there is no shared memory");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 600);
 	tcase_add_loop_test(tests, ends_or_hangs, 0, ARRAY_SIZE(rows));
 	tcase_add_test(tests, prints_nothing);
 	return unit_run(suite);

@@ -97,7 +97,6 @@ int main(void)
 	suite = suite_create("doctor-nomem");
 	tests = tcase_create("doctor-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, 2);
 	return unit_run(suite);
 }

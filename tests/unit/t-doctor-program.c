@@ -341,7 +341,6 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, begin, end);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, whole);
 	tcase_add_test(tests, cut);
 	tcase_add_test(tests, overlap);

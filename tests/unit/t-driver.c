@@ -255,7 +255,6 @@ int main(void)
 	TCase *tests = tcase_create("driver");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 90);
 	tcase_add_loop_test(tests, orders, 0, ARRAY_SIZE(order_rows));
 	tcase_add_test(tests, mig_instances);
 	tcase_add_loop_test(tests, refusals, 0, ARRAY_SIZE(refusal_rows));

@@ -150,7 +150,6 @@ int main(void)
 	suite = suite_create("emit-nomem");
 	tests = tcase_create("emit-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0,
 			    (int)(sizeof(cases) / sizeof(cases[0]) * target_count()));
 	tcase_add_test(tests, targets_have_texts);

@@ -84,7 +84,6 @@ int main(void)
 	suite = suite_create("exec-nomem");
 	tests = tcase_create("exec-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
 	return unit_run(suite);
 }

@@ -321,7 +321,6 @@ int main(void)
 	TCase *tests = tcase_create("inifile");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, texts_under_other_settings, 0, SETTINGS);
 	tcase_add_loop_test(tests, long_values, 0, SETTINGS);

@@ -191,7 +191,6 @@ int main(void)
 	suite = suite_create("lint-nomem");
 	tests = tcase_create("lint-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, ARRAY_SIZE(linters));
 	tcase_add_loop_test(tests, folder, 0, 2);
 	return unit_run(suite);

@@ -178,8 +178,6 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	suite_add_tcase(suite, many);
-	tcase_set_timeout(tests, 60);
-	tcase_set_timeout(many, 12);
 	tcase_add_loop_test(many, crowded, 0, 3);
 	table = tsv_read("vectors/lint-python.tsv");
 	tcase_add_loop_test(tests, vectors, 0, (int)table.count);

@@ -66,7 +66,6 @@ int main(void)
 	suite = suite_create("lint-shell-nomem");
 	tests = tcase_create("lint-shell-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, every_allocation_fails);
 	return unit_run(suite);
 }

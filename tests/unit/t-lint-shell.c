@@ -186,7 +186,6 @@ int main(void)
 
 	table = tsv_read("vectors/lint-shell.tsv");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, row, 0, (int)table.count);
 	tcase_add_loop_test(tests, program, 0, ARRAY_SIZE(programs));
 	tcase_add_loop_test(tests, large, 0, ARRAY_SIZE(hostile));

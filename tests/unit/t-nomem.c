@@ -159,7 +159,6 @@ int main(void)
 	suite = suite_create("nomem");
 	tests = tcase_create("nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_test(tests, few_allocations);
 	return unit_run(suite);

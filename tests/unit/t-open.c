@@ -192,7 +192,6 @@ int main(void)
 	TCase *tests = tcase_create("open");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 30);
 	tcase_add_loop_test(tests, open_what, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_loop_test(tests, assume, 0, 5);
 	tcase_add_loop_test(tests, model_memories, 0, (int)ARRAY_SIZE(models));

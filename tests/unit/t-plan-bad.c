@@ -217,7 +217,6 @@ int main(void)
 	TCase *tests = tcase_create("plan-bad");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, cut_short);
 	tcase_add_loop_test(tests, wrong, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, no_plan, 0, (int)ARRAY_SIZE(others));

@@ -146,7 +146,6 @@ int main(void)
 	TCase *tests = tcase_create("plan-diff");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, differences, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_test(tests, no_plan);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, 2);

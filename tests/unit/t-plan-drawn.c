@@ -431,7 +431,6 @@ int main(void)
 	printf("# GPUMAP_TEST_SEED=%llu\n", (unsigned long long)seed);
 	fflush(stdout);
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, one_shape_one_answer);
 	tcase_add_test(tests, drawn_clusters);
 	return unit_run(suite);

@@ -168,7 +168,6 @@ int main(void)
 	suite = suite_create("plan-job-nomem");
 	tests = tcase_create("plan-job-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
 	tcase_add_loop_test(tests, every_allocation_of_reading_fails, JSON_CASES,
 			    (int)ARRAY_SIZE(cases));

@@ -79,7 +79,6 @@ int main(void)
 	suite = suite_create("plan-nomem");
 	tests = tcase_create("plan-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, (int)ARRAY_SIZE(cases));
 	return unit_run(suite);
 }

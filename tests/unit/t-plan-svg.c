@@ -152,7 +152,6 @@ int main(void)
 	TCase *tests = tcase_create("plan-svg");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, pictures, 0, (int)ARRAY_SIZE(rows));
 	tcase_add_test(tests, no_plan);
 	tcase_add_test(tests, every_allocation_fails);

@@ -79,7 +79,6 @@ int main(void)
 	suite = suite_create("profile-nomem");
 	tests = tcase_create("profile-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, every_allocation_fails, 0, ARRAY_SIZE(texts));
 	return unit_run(suite);
 }

@@ -223,7 +223,6 @@ int main(void)
 	TCase *tests = tcase_create("properties");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, random_answers, 0, 3);
 	tcase_add_test(tests, control_characters_stay_out);
 	tcase_add_loop_test(tests, cost_grows_linearly, 0, 3);

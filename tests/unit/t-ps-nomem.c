@@ -151,7 +151,6 @@ int main(void)
 	suite = suite_create("ps without memory");
 	tests = tcase_create("nomem");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_loop_test(tests, whole_or_failed, 0, ARRAY_SIZE(rows));
 	return unit_run(suite);

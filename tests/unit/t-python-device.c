@@ -77,7 +77,6 @@ int main(void)
 	int failed;
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	table = tsv_read("vectors/python-device.tsv");
 	tcase_add_loop_test(tests, vectors, 0, (int)table.count);
 	tcase_add_test(tests, prefixes);

@@ -291,7 +291,6 @@ int main(void)
 	TCase *tests = tcase_create("recorded-bad");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, refuse, 0, ARRAY_SIZE(refuse_rows));
 	tcase_add_loop_test(tests, partial, 0, ARRAY_SIZE(partial_rows));
 	tcase_add_loop_test(tests, masked, 0, ARRAY_SIZE(masked_rows));

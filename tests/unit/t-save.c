@@ -285,7 +285,6 @@ int main(void)
 	TCase *tests = tcase_create("save");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_test(tests, mode_follows_umask);
 	tcase_add_loop_test(tests, bad_targets, 0, ARRAY_SIZE(target_rows));

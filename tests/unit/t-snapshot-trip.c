@@ -373,7 +373,6 @@ int main(void)
 	TCase *tests = tcase_create("trips");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_loop_test(tests, round_trips, 0, ARRAY_SIZE(trips));
 	tcase_add_test(tests, looks_like_this);

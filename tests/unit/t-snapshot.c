@@ -261,7 +261,6 @@ int main(void)
 	TCase *tests = tcase_create("reading");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, bad_snapshots, 0, ARRAY_SIZE(bad_rows));
 	tcase_add_loop_test(tests, recognising, 0, ARRAY_SIZE(recognise_rows));
 	tcase_add_test(tests, written_by_hand);

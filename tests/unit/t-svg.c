@@ -350,7 +350,6 @@ int main(void)
 	TCase *tests = tcase_create("svg");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, pictures, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, escaping, 0, ARRAY_SIZE(escape_rows));
 	tcase_add_loop_test(tests, hostile_names, 0, 5);

@@ -20,6 +20,12 @@
 			      want_ ? want_ : "(null)"); \
 	} while (0)
 
+/* The limit that libcheck has for each test ends what hangs. It is no measure of speed. */
+static void __attribute__((constructor)) unit_limit(void)
+{
+	setenv("CK_DEFAULT_TIMEOUT", "1200", 0);
+}
+
 /* Runs a suite; the value for main to return. */
 static inline int unit_run(Suite *suite)
 {

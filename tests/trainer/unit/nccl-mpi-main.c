@@ -69,7 +69,7 @@ static int rank_for(int rank, const char *what)
 static bool run(int rank, int world, const char *what, struct train_error *error)
 {
 	const struct rendezvous_options options = {
-		.world = world, .ranks = 1, .rank = rank, .timeout_ms = 60000, .messages = true};
+		.world = world, .ranks = 1, .rank = rank, .timeout_ms = 200000, .messages = true};
 	const struct device_options where = {.physical = rank};
 	struct rendezvous *rendezvous;
 	struct communicator *comm = NULL;

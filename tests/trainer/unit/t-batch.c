@@ -199,7 +199,6 @@ int main(void)
 	tcase_add_test(tests, places_without_augmentation);
 	tcase_add_test(tests, places_are_uniform);
 	tcase_add_test(tests, same_at_any_number_of_ranks);
-	tcase_set_timeout(tests, 60);
 	if (AT_FULL_SPEED)
 		tcase_add_loop_test(tests, fifty_thousand_in_a_second, 0, 2);
 	return unit_run(suite);

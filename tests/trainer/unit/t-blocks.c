@@ -67,7 +67,6 @@ int main(void)
 	TCase *tests = tcase_create("blocks");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, gradients_are_differences, 0, BLOCKS);
 	tcase_add_test(tests, backends_without_a_layer_say_so);
 #ifdef HAVE_DNNL

@@ -354,7 +354,6 @@ int main(void)
 	TCase *tests = tcase_create("checkpoint-faults");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_loop_test(tests, calls_fail, 0, sizeof(fault_rows) / sizeof(*fault_rows));
 	tcase_add_test(tests, writes_come_short);

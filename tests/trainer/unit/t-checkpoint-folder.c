@@ -273,7 +273,6 @@ int main(void)
 	TCase *tests = tcase_create("checkpoint-folder");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_test(tests, every_bit);
 	tcase_add_test(tests, every_cut);

@@ -376,7 +376,6 @@ int main(void)
 	Suite *suite = suite_create("collective-faults");
 	TCase *faults = tcase_create("faults");
 
-	tcase_set_timeout(faults, 60);
 	tcase_add_test(faults, abort_ends_all);
 	tcase_add_test(faults, abort_wakes_receivers);
 	tcase_add_test(faults, who_does_something_else_is_named);

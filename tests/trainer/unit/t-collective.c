@@ -271,7 +271,6 @@ int main(void)
 	Suite *suite = suite_create("collective");
 	TCase *values = tcase_create("values"), *table = tcase_create("table");
 
-	tcase_set_timeout(values, 120);
 	tcase_add_test(values, sums_are_in_rank_order);
 	tcase_add_test(values, copies_arrive);
 	tcase_add_test(values, both_send_first);

@@ -213,7 +213,6 @@ int main(void)
 	TCase *tests = tcase_create("chains");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, chains_are_the_reference, 0, TYPES * CHAINS);
 #ifdef FAKE_CUDA
 	tcase_add_test(tests, calls_that_fail);

@@ -484,7 +484,6 @@ int main(void)
 	TCase *tests = tcase_create("choose");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, algorithms_are_chosen, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tests, shapes_are_measured_once);
 	tcase_add_loop_test(tests, short_memory_is_no_error, 0,

@@ -395,7 +395,6 @@ int main(void)
 	TCase *tests = tcase_create("engines");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, engines_are_listed, 0, sizeof(lists) / sizeof(*lists));
 	tcase_add_test(tests, replicas_take_the_same_knobs);
 	tcase_add_test(tests, a_run_makes_nothing_twice);

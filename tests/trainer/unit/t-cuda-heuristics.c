@@ -170,7 +170,6 @@ int main(void)
 	suite = suite_create("cuda-heuristics");
 	tests = tcase_create("engines");
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, cudnn_has_engines, 0, GPUS * ROWS);
 	return unit_run(suite);
 }

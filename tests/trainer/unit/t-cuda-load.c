@@ -79,7 +79,6 @@ int main(void)
 	Suite *suite = suite_create("cuda_load");
 	TCase *tcase = tcase_create("libraries");
 
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, the_runtime_is_linked);
 	tcase_add_test(tcase, libraries_are_opened);
 	suite_add_tcase(suite, tcase);

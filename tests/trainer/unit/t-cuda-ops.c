@@ -92,7 +92,6 @@ int main(void)
 	TCase *tests = tcase_create("ops");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, operations_are_the_reference, 0, TYPES * CASES);
 	tcase_add_loop_test(tests, blocks_are_the_reference, 0, TYPES * BLOCKS);
 	tcase_add_test(tests, copies_beside_the_stream);

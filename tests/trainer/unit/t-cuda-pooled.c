@@ -536,7 +536,6 @@ int main(void)
 	TCase *tests = tcase_create("pooled");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, the_faster_way_is_chosen, 0, ROWS(choices));
 	tcase_add_test(tests, shapes_are_measured_once);
 	tcase_add_loop_test(tests, others_are_two_operations, 0, ROWS(others));

@@ -399,7 +399,6 @@ int main(void)
 	TCase *tests = tcase_create("steps");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, a_step_has_these_nodes, 0, CASES);
 	tcase_add_loop_test(tests, large_layers_are_updated_early, 0,
 			    sizeof(updates) / sizeof(*updates));

@@ -48,7 +48,6 @@ int main(void)
 	TCase *tests = tcase_create("graph");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, gradients_are_differences, 0, GRAPHS);
 #ifdef HAVE_DNNL
 	tcase_add_loop_test(tests, onednn_is_the_reference, 0, GRAPHS);

@@ -672,7 +672,6 @@ int main(void)
 	TCase *tests = tcase_create("linear loss");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, a_pass_is_as_separate_operations, 0, ROWS);
 	tcase_add_loop_test(tests, evaluation_has_logits, 0, ROWS);
 	tcase_add_test(tests, logits_that_are_needed_are_there);

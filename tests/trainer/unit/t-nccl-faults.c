@@ -353,7 +353,6 @@ int main(void)
 	Suite *suite = suite_create("nccl-faults");
 	TCase *faults = tcase_create("faults");
 
-	tcase_set_timeout(faults, 60);
 	tcase_add_test(faults, a_rank_that_never_begins);
 	tcase_add_loop_test(faults, a_rank_that_stays_away, 0, 2);
 	tcase_add_loop_test(faults, a_rank_that_fails, 0, 2);

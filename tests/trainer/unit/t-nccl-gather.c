@@ -159,7 +159,6 @@ int main(void)
 	Suite *suite = suite_create("nccl-gather");
 	TCase *tests = tcase_create("gather");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, a_gather_in_two_parts, 0,
 			    4 * (int)(sizeof(rows) / sizeof(*rows)));
 	suite_add_tcase(suite, tests);

@@ -154,7 +154,6 @@ int main(void)
 	Suite *suite = suite_create("nccl-inject");
 	TCase *tests = tcase_create("inject");
 
-	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_call, 0, 4);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);

@@ -70,7 +70,6 @@ int main(void)
 	Suite *suite = suite_create("nccl-rounded");
 	TCase *tests = tcase_create("rounded");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, rounded_sums, 0, HOWS);
 	tcase_add_test(tests, rounded_pieces);
 	suite_add_tcase(suite, tests);

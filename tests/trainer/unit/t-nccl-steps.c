@@ -723,7 +723,6 @@ int main(void)
 	Suite *suite = suite_create("nccl-steps");
 	TCase *tests = tcase_create("steps");
 
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, steps_are_alike, 0, WAYS * ROWS);
 	tcase_add_loop_test(tests, ranks_that_are_not_recorded, 0,
 			    2 * sizeof(refusals) / sizeof(*refusals));

@@ -70,12 +70,10 @@ int main(void)
 #endif
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, gradients_are_differences, 0, CASES);
 	tcase_add_loop_test(tests, types_round, 0, CASES);
 #ifdef HAVE_DNNL
 	suite_add_tcase(suite, onednn);
-	tcase_set_timeout(onednn, 60);
 	tcase_add_loop_test(onednn, onednn_is_the_reference, 0, CASES);
 	tcase_add_loop_test(onednn, onednn_has_bfloat16_or_says_so, 0, CASES);
 #endif

@@ -42,7 +42,7 @@ static void run_ranks(struct member *members, int world, bool (*work)(struct mem
 		      int64_t size)
 {
 	const struct rendezvous_options options = {
-		.world = world, .ranks = world, .timeout_ms = 60000};
+		.world = world, .ranks = world, .timeout_ms = 200000};
 	struct train_error error = {.status = TRAIN_OK};
 	struct rendezvous *rendezvous = NULL;
 
@@ -157,7 +157,6 @@ int main(void)
 	TCase *tests = tcase_create("peer");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, values_arrive, 0, WORKS);
 	tcase_add_test(tests, a_waiting_rank_is_notified);
 	tcase_add_test(tests, sizes_are_compared);

@@ -319,7 +319,6 @@ int main(void)
 	TCase *tests = tcase_create("plot");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_test(tests, numbers_have_points);
 	tcase_add_loop_test(tests, ticks_are_round, 0, sizeof(axes) / sizeof(*axes));

@@ -246,7 +246,6 @@ int main(void)
 	TCase *tests = tcase_create("safetensors");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, crc32_vectors);
 	tcase_add_test(tests, every_dtype_and_shape);
 	tcase_add_test(tests, texts_and_nothing);

@@ -245,7 +245,6 @@ int main(void)
 	TCase *tests = tcase_create("threads");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, all_do_it_on_their_own_threads, 0,
 			    sizeof(sizes) / sizeof(*sizes));
 	tcase_add_loop_test(tests, the_first_error_is_reported, 0, 4);

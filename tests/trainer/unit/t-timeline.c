@@ -372,7 +372,6 @@ int main(void)
 	TCase *tests = tcase_create("timeline");
 
 	suite_add_tcase(suite, tests);
-	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, enter_folder, leave_folder);
 	tcase_add_test(tests, steps_are_recorded);
 	tcase_add_test(tests, times_of_a_step);
