@@ -34,9 +34,9 @@ enum simd_isa { SIMD_GENERIC, SIMD_AVX2, SIMD_AVX512, SIMD_BF16, SIMD_AMX };
 #define SIMD_VARIABLE "GPUMAP_MAX_CPU_ISA"
 #define SIMD_WORDS "generic|avx2|avx512|avx512_bf16|amx"
 
-/* The instructions that the loops use: the best that the processor has and the variable allows. An
- * unknown word does not limit them; settings_read() rejects it. The first call reads the
- * environment. */
+/* The best instructions that the processor has and the variable allows. Whether the system allows
+ * AMX, only oneDNN knows. An unknown word does not limit them; settings_read() rejects it. The
+ * first call reads the environment. */
 enum simd_isa simd_isa(void);
 
 /* Which of the functions of a loop to call: for plain instructions, AVX2, and AVX-512. */

@@ -60,8 +60,8 @@ enum value_type backend_type(struct device *device, enum value_type wanted, char
 	if (device->backend->has_type(device, wanted))
 		return wanted;
 	snprintf(text, size,
-		 "device %d: %s has no fast %s on this processor (bfloat16 needs AMX, or AMD's "
-		 "AVX-512 with bfloat16): it computes in float32, which is no less precise",
+		 "device %d: %s has no fast %s on this processor: it computes in float32, which is "
+		 "no less precise",
 		 device->physical, device->backend->name, value_name(wanted));
 	return VALUE_FLOAT32;
 }

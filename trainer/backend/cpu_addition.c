@@ -4,9 +4,6 @@
 #include "kernels/bf16.h"
 #include "simd.h"
 
-/* Threads get whole blocks, so that none writes to a cache line of another. */
-enum { BLOCK = 1024 };
-
 struct pass {
 	const struct cpu_addition *addition;
 	const void *a, *b; /* backward: a is the output */
@@ -60,25 +57,19 @@ SIMD_BODY void pass_halves(const struct pass *p, int64_t begin, int64_t end)
 		gradient[i] = bf16_to_float(output[i]) > 0.0f ? gradient[i] : 0;
 }
 
-static int64_t end_of(const struct pass *p, int64_t last)
-{
-	return last * BLOCK < p->addition->count ? last * BLOCK : p->addition->count;
-}
-
 SIMD_BODY void forward_body(void *argument, int64_t first, int64_t last)
 {
 	const struct pass *p = argument;
-	int64_t begin = first * BLOCK, end = end_of(p, last);
 	bool half = p->addition->type == VALUE_BFLOAT16;
 
 	if (half && p->addition->relu)
-		add_halves(true, p, begin, end);
+		add_halves(true, p, first, last);
 	else if (half)
-		add_halves(false, p, begin, end);
+		add_halves(false, p, first, last);
 	else if (p->addition->relu)
-		add_floats(true, p, begin, end);
+		add_floats(true, p, first, last);
 	else
-		add_floats(false, p, begin, end);
+		add_floats(false, p, first, last);
 }
 
 SIMD_BODY void backward_body(void *argument, int64_t first, int64_t last)
@@ -86,9 +77,9 @@ SIMD_BODY void backward_body(void *argument, int64_t first, int64_t last)
 	const struct pass *p = argument;
 
 	if (p->addition->type == VALUE_BFLOAT16)
-		pass_halves(p, first * BLOCK, end_of(p, last));
+		pass_halves(p, first, last);
 	else
-		pass_floats(p, first * BLOCK, end_of(p, last));
+		pass_floats(p, first, last);
 }
 
 SIMD_EACH(forward, forward_body)
@@ -97,7 +88,7 @@ SIMD_EACH(backward, backward_body)
 static void run(const struct cpu_addition *addition, const struct cpu_team *team,
 		void (*work)(void *argument, int64_t first, int64_t last), struct pass *pass)
 {
-	cpu_team_run(team, (addition->count + BLOCK - 1) / BLOCK, work, pass);
+	cpu_team_run_values(team, addition->count, work, pass);
 }
 
 void cpu_addition_forward(const struct cpu_addition *addition, const struct cpu_team *team,

@@ -51,3 +51,21 @@ void cpu_team_run(const struct cpu_team *team, int64_t count,
 	else
 		work(argument, 0, count);
 }
+
+enum { BLOCK = 1024 };
+
+static void run_values(void *argument, int64_t first, int64_t last)
+{
+	const struct share *all = argument;
+
+	last *= BLOCK;
+	all->work(all->argument, first * BLOCK, last < all->count ? last : all->count);
+}
+
+void cpu_team_run_values(const struct cpu_team *team, int64_t count,
+			 void (*work)(void *argument, int64_t first, int64_t last), void *argument)
+{
+	struct share all = {team, count, work, argument};
+
+	cpu_team_run(team, (count + BLOCK - 1) / BLOCK, run_values, &all);
+}

@@ -24,4 +24,9 @@ bool cpu_team_open(struct cpu_team *team, int threads);
 void cpu_team_run(const struct cpu_team *team, int64_t count,
 		  void (*work)(void *argument, int64_t first, int64_t last), void *argument);
 
+/* The same for values: parts begin at multiples of 1024, so that no thread writes to a cache line
+ * of another. */
+void cpu_team_run_values(const struct cpu_team *team, int64_t count,
+			 void (*work)(void *argument, int64_t first, int64_t last), void *argument);
+
 #endif

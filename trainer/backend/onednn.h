@@ -13,6 +13,10 @@ enum onednn_half {
 	HALF_TILES, /* by oneDNN with AMX */
 };
 
+/* What planning takes where oneDNN's first implementation is a reference; README.md has the order.
+ */
+enum onednn_way { WAY_PADDED, WAY_MOVED, WAY_WIDENED, WAY_REFERENCES, WAYS };
+
 struct onednn_device {
 	struct cpu_device cpu;
 	dnnl_engine_t engine;
@@ -20,9 +24,10 @@ struct onednn_device {
 	bool exact;
 	enum onednn_half half;
 	/* For tests: of the implementations that planning looks at, those from the first to the
-	 * last one count as references. They are numbered from 1. */
+	 * last one count as references. They are numbered from 1. And how often each way was
+	 * taken. */
 	struct {
-		int count, first, last;
+		int count, first, last, ways[WAYS];
 	} tried;
 };
 
@@ -49,13 +54,16 @@ bool onednn_failed(const struct device *device, const char *what, dnnl_status_t 
 		   struct train_error *error);
 
 /* args ends with 0; NULL: only a description is wanted. The first implementation from wish->choice
- * on that is no reference; the task has its number. A task that failed is empty; TRAIN_NO_BACKEND:
- * there is none. */
+ * on that is no reference, or else, with wish->references, the first one; the task has its number.
+ * A task that failed is empty; TRAIN_NO_BACKEND: there is none. */
 bool onednn_task_make(struct onednn_task *task, struct device *device,
 		      const struct onednn_wish *wish, const int *args, const char *what,
 		      struct train_error *error);
 bool onednn_task_reorder(struct onednn_task *task, struct device *device, const onednn_layout *from,
 			 const onednn_layout *to, struct train_error *error);
+void onednn_took(struct device *device, enum onednn_way way);
+/* A place for so many bytes at the end of scratch memory, which grows by them. */
+size_t onednn_room(size_t *scratch, size_t bytes);
 /* Arguments that the task does not have are ignored. */
 bool onednn_task_run(struct onednn_task *task, struct device *device,
 		     const struct onednn_address *addresses, int count, struct train_error *error);

@@ -30,8 +30,8 @@ struct onednn_wish {
 	dnnl_dims_t strides, pad;
 	bool relu;                        /* max(0, x) of what forward writes */
 	const_dnnl_primitive_desc_t hint; /* backward: the forward pass */
-	/* Of the implementations that can do it, told apart by name: 0 is oneDNN's first. oneDNN's
-	 * own count gives one twice after a primitive was made of it. */
+	/* Of the implementations that can do it, neighbours of one name counted once: 0 is oneDNN's
+	 * first. oneDNN gives one twice after a primitive was made of it. */
 	int choice;
 	bool references; /* plain loops will do too (onednn_task_make) */
 };

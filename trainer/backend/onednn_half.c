@@ -7,12 +7,14 @@
 #include "backend/onednn_planes.h"
 #include "backend/onednn_sum.h"
 
+#ifdef SIMD_X86
 /* Whether oneDNN may use all instructions of `isa`: what the processor, the system and
  * ONEDNN_MAX_CPU_ISA allow. */
 static bool onednn_may(dnnl_cpu_isa_t isa)
 {
 	return (dnnl_get_effective_cpu_isa() & isa) == isa;
 }
+#endif
 
 enum onednn_half onednn_half_here(void)
 {
@@ -30,10 +32,10 @@ bool onednn_type_here(struct device *device, enum value_type type, struct train_
 {
 	if (device->backend->has_type(device, type))
 		return true;
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "device %d: onednn has no %s on this processor; bfloat16 needs AMX, or "
-			  "AMD's AVX-512 with bfloat16; float32 runs everywhere",
-			  device->physical, value_name(type));
+	return train_fail(
+		error, TRAIN_NO_BACKEND,
+		"device %d: onednn has no fast %s on this processor; float32 runs everywhere",
+		device->physical, value_name(type));
 }
 
 /* --- in float32 --------------------------------------------------------------------------------
@@ -50,18 +52,13 @@ struct widened_op {
 struct conversion {
 	const void *from;
 	void *to;
-	int64_t count;
 };
-
-enum { BLOCK = 1024 }; /* values, so that no thread writes to a cache line of another */
 
 /* Both types are constants where this is inlined. */
 SIMD_BODY void convert(bool from_half, const struct conversion *c, int64_t first, int64_t last)
 {
-	int64_t end = last * BLOCK < c->count ? last * BLOCK : c->count;
-
 #pragma omp simd
-	for (int64_t i = first * BLOCK; i < end; i++)
+	for (int64_t i = first; i < last; i++)
 		cpu_set(!from_half, c->to, i, cpu_get(from_half, c->from, i));
 }
 
@@ -81,11 +78,11 @@ SIMD_EACH(narrow, narrow_body)
 static void convert_all(const struct op *op, const struct layout *wide, bool from_half,
 			const void *from, void *to)
 {
-	struct conversion conversion = {from, to, (int64_t)(wide->bytes / sizeof(float))};
+	struct conversion conversion = {from, to};
 
-	cpu_team_run(&((struct cpu_device *)op->device)->team,
-		     (conversion.count + BLOCK - 1) / BLOCK,
-		     (from_half ? widen : narrow)[simd_loops()], &conversion);
+	cpu_team_run_values(&((struct cpu_device *)op->device)->team,
+			    (int64_t)(wide->bytes / sizeof(float)),
+			    (from_half ? widen : narrow)[simd_loops()], &conversion);
 }
 
 static void *at(const struct op_args *args, size_t offset)
@@ -186,15 +183,6 @@ static bool narrowed(struct onednn_planes *planes, struct layout *half, const st
 	return made;
 }
 
-/* Room in scratch, at a multiple of 64 bytes. */
-static size_t room(size_t *scratch, size_t bytes)
-{
-	size_t offset = (*scratch + 63) / 64 * 64;
-
-	*scratch = offset + bytes;
-	return offset;
-}
-
 static bool widened_plan(struct widened_op *own, const struct op_shape *shape, onednn_make *make,
 			 struct train_error *error)
 {
@@ -215,8 +203,8 @@ static bool widened_plan(struct widened_op *own, const struct op_shape *shape, o
 	if (!made)
 		return false;
 	*info = own->wide->info;
-	own->input = room(&info->scratch, info->input.bytes);
-	own->output = room(&info->scratch, info->output.bytes);
+	own->input = onednn_room(&info->scratch, info->input.bytes);
+	own->output = onednn_room(&info->scratch, info->output.bytes);
 	return narrowed(&own->input_planes, &info->input, &own->wide->info.input, error) &&
 	       narrowed(&own->output_planes, &info->output, &own->wide->info.output, error);
 }

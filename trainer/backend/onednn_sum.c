@@ -2,8 +2,8 @@
 /*
  * Convolution and linear: planning. Weights have up to three layouts:
  *
- *   stored    floats in the model's buffer, as the weights' gradient comes out: exactly their
- *             number, or else in PyTorch's order; optimizer and sums never reorder
+ *   stored    floats in the model's buffer, as the weights' gradient comes out; if that has
+ *             padding, in PyTorch's order; optimizer and sums never reorder
  *   forward   what forward wants: the stored ones themselves where it can, or a copy
  *   data      the same for the data's gradient, or forward's copy
  *
@@ -77,16 +77,25 @@ static bool wants_winograd(const struct device *device, const struct op_shape *s
 	       shape->out >= WINOGRAD_LEAST_CHANNELS;
 }
 
+/* Whether the error is that there is no such implementation, so that something else may be tried.
+ * Any other error is noted. */
+static bool only_unimplemented(const struct train_error *why, struct train_error *error)
+{
+	return why->status == TRAIN_NO_BACKEND || train_fail(error, why->status, "%s", why->text);
+}
+
 /* Winograd's algorithm if it is wanted and available, else the direct one. */
 static bool best_task(struct onednn_task *task, const struct sum_op *own, struct onednn_wish *wish,
 		      const int *args, const char *what, struct train_error *error)
 {
-	struct train_error none = {.status = TRAIN_OK};
+	struct train_error why = {.status = TRAIN_OK};
 
 	if (own->winograd) {
 		wish->algorithm = dnnl_convolution_winograd;
-		if (onednn_task_make(task, own->base.device, wish, args, what, &none))
+		if (onednn_task_make(task, own->base.device, wish, args, what, &why))
 			return true;
+		if (!only_unimplemented(&why, error))
+			return false;
 	}
 	wish->algorithm = dnnl_convolution_direct;
 	return onednn_task_make(task, own->base.device, wish, args, what, error);
@@ -98,19 +107,23 @@ static bool weighted_task(struct onednn_task *task, const struct sum_op *own,
 			  const char *what, struct train_error *error)
 {
 	const onednn_layout *any = wish->weights;
-	struct train_error none = {.status = TRAIN_OK};
+	struct train_error why = {.status = TRAIN_OK};
 
 	if (first) {
 		wish->weights = first;
-		if (best_task(task, own, wish, args, what, &none))
+		wish->references = false;
+		if (best_task(task, own, wish, args, what, &why))
 			return true;
+		if (!only_unimplemented(&why, error))
+			return false;
 	}
+	wish->references = own->references;
 	wish->weights = any;
 	return best_task(task, own, wish, args, what, error);
 }
 
-/* Plans the weights' gradient, whose layout is how weights are stored. With padding it has memory
- * of its own, and what counts of it is copied. */
+/* Plans the weights' gradient, whose layout is how weights are stored. With padding it is computed
+ * in scratch memory, and what counts of it is copied. */
 static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const struct wishes *w,
 			 struct train_error *error)
 {
@@ -118,31 +131,30 @@ static bool plan_weights(struct sum_op *own, struct onednn_wish wish, const stru
 	static const char what[] = "weights' gradient of this type";
 	size_t bytes = (size_t)own->base.info.weights * sizeof(float);
 	struct onednn_task *task = &own->weights;
-	struct device *device = own->base.device;
-	struct train_error none = {.status = TRAIN_OK};
-	const onednn_layout *padded;
+	struct train_error why = {.status = TRAIN_OK};
 
 	wish.pass = ONEDNN_BACKWARD_WEIGHTS;
 	wish.weights = w->weights_float;
 	if (!best_task(task, own, &wish, args, what, error))
 		return false;
-	padded = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
-	own->stored = padded;
-	if (dnnl_memory_desc_get_size(padded) == bytes)
+	own->stored = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
+	if (dnnl_memory_desc_get_size(own->stored) == bytes)
 		return true;
 	onednn_task_free(task);
 	own->stored = own->plain;
 	wish.weights = own->plain;
-	if (best_task(task, own, &wish, args, what, &none))
+	wish.references = false;
+	if (best_task(task, own, &wish, args, what, &why))
 		return true;
 	wish.weights = w->weights_float;
-	if (!best_task(task, own, &wish, args, what, error))
+	wish.references = own->references;
+	if (!only_unimplemented(&why, error) || !best_task(task, own, &wish, args, what, error) ||
+	    !onednn_task_reorder(&own->unpad, own->base.device,
+				 onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS), own->plain,
+				 error))
 		return false;
-	padded = onednn_task_layout(task, DNNL_ARG_DIFF_WEIGHTS);
-	own->padded.memory = cpu_allocate(device, dnnl_memory_desc_get_size(padded),
-					  "a gradient with padding", error);
-	return own->padded.memory &&
-	       onednn_task_reorder(&own->padded.reorder, device, padded, own->plain, error);
+	onednn_took(own->base.device, WAY_PADDED);
+	return true;
 }
 
 /* Whether forward reads a copy that has the order of the stored weights. A convolution's never has:
@@ -209,12 +221,6 @@ static bool plan_like(struct sum_op *own, const struct op_shape *shape, const st
 				 onednn_task_layout(&own->forward, DNNL_ARG_DST), error);
 }
 
-/* Whether another form may be planned after this error. Notes any other error. */
-static bool may_be_another(const struct train_error *why, struct train_error *error)
-{
-	return why->status == TRAIN_NO_BACKEND || train_fail(error, why->status, "%s", why->text);
-}
-
 /* Tries the layouts that forward's implementations ask for, in oneDNN's order, until all passes can
  * be planned with them. */
 static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const struct wishes *w,
@@ -229,36 +235,40 @@ static bool plan_passes(struct sum_op *own, const struct op_shape *shape, const 
 				   .references = own->references,
 				   .strides = {shape->stride, shape->stride},
 				   .pad = {shape->pad, shape->pad}};
-	struct onednn_task first;
+	struct train_error reason = {.status = TRAIN_OK}; /* of the first layouts */
 
 	own->winograd = own->kind == ONEDNN_CONVOLUTION &&
 			wants_winograd(own->base.device, shape, VALUE_FLOAT32);
-	while (best_task(&first, own, &wish, NULL, "convolution or product of this type", error)) {
+	for (;;) {
 		struct train_error why = {.status = TRAIN_OK};
-		bool made = plan_like(own, shape, w, wish, &first, &why);
+		struct onednn_task first;
+		bool found = best_task(&first, own, &wish, NULL,
+				       "convolution or product of this type", &why);
 
-		wish.choice = first.choice + 1;
-		onednn_task_free(&first);
-		if (made || !may_be_another(&why, error))
-			return made;
-		sum_tasks_free(own);
-		if (own->winograd) {
-			own->winograd = false;
-			wish.choice = 0;
+		if (found && plan_like(own, shape, w, wish, &first, &why)) {
+			onednn_task_free(&first);
+			return true;
 		}
+		if (!only_unimplemented(&why, error)) {
+			onednn_task_free(&first);
+			return false;
+		}
+		if (reason.status == TRAIN_OK)
+			reason = why;
+		if (!found)
+			return train_fail(error, reason.status, "%s", reason.text);
+		sum_tasks_free(own);
+		wish.choice = own->winograd ? 0 : first.choice + 1;
+		own->winograd = false;
+		onednn_task_free(&first);
 	}
-	return false;
 }
 
 static size_t max_scratch(const struct sum_op *own)
 {
 	const struct onednn_task *const tasks[] = {
-		&own->forward,
-		&own->weights,
-		&own->data,
-		&own->forward_copy.reorder,
-		&own->data_copy.reorder,
-		&own->padded.reorder,
+		&own->forward,           &own->weights, &own->data, &own->forward_copy.reorder,
+		&own->data_copy.reorder, &own->unpad,
 	};
 	size_t max = 0;
 
@@ -277,8 +287,12 @@ static bool plan_layouts(struct sum_op *own, const struct op_shape *shape, const
 
 	if (!before || own->references)
 		return plan_passes(own, shape, w, before ? before : w->source, error);
-	return plan_passes(own, shape, w, before, &why) ||
-	       (may_be_another(&why, error) && plan_passes(own, shape, w, w->source, error));
+	if (plan_passes(own, shape, w, before, &why))
+		return true;
+	if (!only_unimplemented(&why, error) || !plan_passes(own, shape, w, w->source, error))
+		return false;
+	onednn_took(own->base.device, WAY_MOVED);
+	return true;
 }
 
 static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
@@ -303,6 +317,10 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 		return false;
 	if (max_scratch(own) > own->base.info.scratch)
 		own->base.info.scratch = max_scratch(own);
+	if (own->unpad.primitive)
+		own->padded = onednn_room(
+			&own->base.info.scratch,
+			dnnl_memory_desc_get_size(onednn_task_layout(&own->unpad, DNNL_ARG_FROM)));
 	if (!own->base.info.algorithm)
 		own->base.info.algorithm = onednn_name(own->forward.description);
 	return true;
@@ -320,8 +338,8 @@ static bool sum_new(struct op **op, struct device *device, const struct op_shape
 	return op_give(op, &own->base, sum_plan(own, shape, error));
 }
 
-/* The fastest form that there is: without references, in float32 between conversions, or at last
- * with references. */
+/* The first form that there is: without references, in float32 between conversions (which may be
+ * one with references), or at last with references. */
 static bool sum_any(struct op **op, struct device *device, const struct op_shape *shape,
 		    enum onednn_kind kind, struct train_error *error)
 {
@@ -330,15 +348,17 @@ static bool sum_any(struct op **op, struct device *device, const struct op_shape
 
 	if (sum_new(op, device, shape, kind, false, &why))
 		return true;
-	if (!may_be_another(&why, error))
+	if (!only_unimplemented(&why, error))
 		return false;
 	why.status = TRAIN_OK;
 	if (shape->input.type == VALUE_BFLOAT16) {
+		onednn_took(device, WAY_WIDENED);
 		if (onednn_widened(op, device, shape, make, &why))
 			return true;
-		if (!may_be_another(&why, error))
+		if (!only_unimplemented(&why, error))
 			return false;
 	}
+	onednn_took(device, WAY_REFERENCES);
 	return sum_new(op, device, shape, kind, true, error);
 }
 

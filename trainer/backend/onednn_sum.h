@@ -20,12 +20,13 @@ struct sum_op {
 	bool winograd, relu_backward, references;
 	struct onednn_task forward, weights, data;
 	struct weight_copy forward_copy, data_copy;
-	struct weight_copy padded; /* the weights' gradient before it is stored; may be empty */
-	bool shared;               /* the data's gradient reads the copy of forward */
+	struct onednn_task unpad; /* from the weights' gradient with padding; none: it has none */
+	size_t padded;            /* where that is in scratch */
+	bool shared;              /* the data's gradient reads the copy of forward */
 	struct cpu_winograd by_winograd[2]; /* forward, the data's gradient */
 	void *transformed[2];               /* their weights; NULL: not by it */
 	onednn_layout *plain;               /* PyTorch's order */
-	const onednn_layout *stored;        /* belongs to weights */
+	const onednn_layout *stored;        /* plain, or of the weights' gradient */
 };
 
 extern const struct op_calls sum_calls;

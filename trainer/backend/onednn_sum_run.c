@@ -52,10 +52,11 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 bool sum_backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
-	const void *padded = own->padded.memory;
+	const bool unpad = own->unpad.primitive != NULL;
+	void *padded = (char *)args->scratch + own->padded;
 	const struct onednn_address addresses[] = {
 		{DNNL_ARG_SRC, args->input},
-		{DNNL_ARG_DIFF_WEIGHTS, padded ? padded : args->weight_gradient},
+		{DNNL_ARG_DIFF_WEIGHTS, unpad ? padded : args->weight_gradient},
 		{DNNL_ARG_DIFF_BIAS, args->bias_gradient},
 		{DNNL_ARG_DIFF_DST, args->output_gradient},
 		{DNNL_ARG_SCRATCHPAD, args->scratch},
@@ -67,7 +68,7 @@ bool sum_backward_weights(struct op *op, const struct op_args *args, struct trai
 	if (own->relu_backward)
 		onednn_relu_backward(op, args);
 	return onednn_task_run(&own->weights, op->device, addresses, 5, error) &&
-	       (!padded || onednn_task_run(&own->padded.reorder, op->device, stored, 3, error));
+	       (!unpad || onednn_task_run(&own->unpad, op->device, stored, 3, error));
 }
 
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -134,14 +135,16 @@ void sum_tasks_free(struct sum_op *own)
 
 	copy_free(&own->forward_copy, device);
 	copy_free(&own->data_copy, device);
-	copy_free(&own->padded, device);
 	for (int pass = 0; pass < 2; pass++) {
 		cpu_release(device, own->transformed[pass]);
 		own->transformed[pass] = NULL;
 	}
+	onednn_task_free(&own->unpad);
 	onednn_task_free(&own->data);
 	onednn_task_free(&own->weights);
 	onednn_task_free(&own->forward);
+	own->stored = NULL;
+	own->shared = false;
 }
 
 void sum_free(struct op *op)

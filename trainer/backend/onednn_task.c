@@ -64,6 +64,19 @@ static bool is_reference(const struct onednn_task *task, struct onednn_device *d
 	       (nth >= device->tried.first && nth <= device->tried.last);
 }
 
+void onednn_took(struct device *device, enum onednn_way way)
+{
+	((struct onednn_device *)device)->tried.ways[way]++;
+}
+
+size_t onednn_room(size_t *scratch, size_t bytes)
+{
+	size_t place = (*scratch + 63) / 64 * 64;
+
+	*scratch = place + bytes;
+	return place;
+}
+
 bool onednn_task_make(struct onednn_task *task, struct device *device,
 		      const struct onednn_wish *wish, const int *args, const char *what,
 		      struct train_error *error)
@@ -75,10 +88,14 @@ bool onednn_task_make(struct onednn_task *task, struct device *device,
 	*task = (struct onednn_task){.count = 0};
 	next.engine = own->engine;
 	while ((status = onednn_describe(&task->description, &next)) == dnnl_success &&
-	       !wish->references && is_reference(task, own)) {
+	       is_reference(task, own)) {
 		dnnl_primitive_desc_destroy(task->description);
 		task->description = NULL;
 		next.choice++;
+	}
+	if (status == dnnl_unimplemented && wish->references) {
+		next.choice = wish->choice;
+		status = onednn_describe(&task->description, &next);
 	}
 	if (status != dnnl_success)
 		return onednn_failed(device, what, status, error);

@@ -121,10 +121,12 @@ bool sum_winograd(struct sum_op *own, const struct op_shape *shape, struct train
 		.relu = shape->relu,
 	};
 	w[DATA] = cpu_winograd_data(&w[FORWARD]);
+	if (!plan_pass(own, FORWARD, &own->forward_copy, error) ||
+	    (!shape->no_backward_data && !plan_pass(own, DATA, &own->data_copy, error)))
+		return false;
 	own->base.calls = &calls;
 	own->base.info.algorithm = "winograd:avx512_bf16";
-	return plan_pass(own, FORWARD, &own->forward_copy, error) &&
-	       (shape->no_backward_data || plan_pass(own, DATA, &own->data_copy, error));
+	return true;
 }
 #else
 bool sum_winograd_fits(const struct sum_op *own, const struct op_shape *shape)
