@@ -57,13 +57,19 @@ in_group() {
 	return "$status"
 }
 
+new_root() {
+	{ root=$(mktemp -d "$folder/$suite.XXXXXX") && chmod 755 "$root"; } ||
+		die "cannot write to $folder; --folder names another"
+}
+
 # make_base: a root with what debootstrap installs, which the runs copy
 make_base() {
 	[ ! -d "$folder/$suite" ] || return 0
 	command -v debootstrap >/dev/null || die 'debootstrap is missing: apt-get install debootstrap'
-	root=$(mktemp -d "$folder/$suite.XXXXXX") || die "cannot write to $folder; --folder names another"
-	# shellcheck disable=SC2086 # no mirror is no argument
-	in_group debootstrap --variant=minbase "$suite" "$root" $mirror >"$folder/$suite.log" 2>&1 ||
+	new_root
+	# It mounts too.
+	in_group unshare --mount debootstrap --variant=minbase "$suite" "$root" ${mirror:+"$mirror"} \
+		>"$folder/$suite.log" 2>&1 ||
 		die "debootstrap failed; see $folder/$suite.log"
 	mv "$root" "$folder/$suite" && root=
 }
@@ -82,7 +88,7 @@ exec chroot . /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM
 
 # run COMMAND...: in the root
 run() {
-	local namespaces=(--mount --propagation private)
+	local namespaces=(--mount)
 
 	[ -z "$container" ] || namespaces+=(--pid --fork --kill-child --ipc --uts --cgroup)
 	printf '\n%s%s: %s\n' "$suite" "${container:+, as in a container}" "$*"
@@ -121,7 +127,7 @@ done
 [ "$(id -u)" -eq 0 ] || die "this needs root: sudo $0 $suite"
 mkdir -p "$folder" || die "cannot write to $folder; --folder names another"
 make_base
-root=$(mktemp -d "$folder/$suite.XXXXXX") || die "cannot write to $folder; --folder names another"
+new_root
 cp -a --reflink=auto "$folder/$suite/." "$root" || die "cannot copy $folder/$suite to $root"
 git clone -q --no-hardlinks "$top" "$root/src" || die "cannot clone $top"
 if [ $# -gt 0 ]; then

@@ -57,11 +57,12 @@ static void add_hosts(struct job_scene *scene, char *text)
 
 static void set_environ(struct job_scene *scene, const char *text)
 {
-	char *rest = strchr(text, '!') ? strchr(text, '!') + 1 : (char *)(uintptr_t)text, *next;
-	size_t node = rest == text ? 0 : (size_t)(*text - '0'), count = 0;
+	const char *mark = strchr(text, '!');
+	size_t node = mark ? (size_t)(*text - '0') : 0, count = 0;
+	char *rest, *next;
 
-	scene->environ_text = strdup(rest);
-	for (rest = *rest ? scene->environ_text : NULL; rest; rest = next) {
+	scene->environ_text = strdup(mark ? mark + 1 : text);
+	for (rest = *scene->environ_text ? scene->environ_text : NULL; rest; rest = next) {
 		next = strchr(rest, ';');
 		if (next)
 			*next++ = '\0';
