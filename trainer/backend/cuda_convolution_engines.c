@@ -45,14 +45,24 @@ bool cuda_cudnn_lacks(cudnnStatus_t status)
 	       status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
 }
 
-/* *has: whether all calls since the last settle() succeeded. False if the device failed. */
+/* A device that has failed returns that error from every call. */
+static bool answers(struct cuda_device *d)
+{
+	cudaError_t status = d->calls->cudaStreamQuery(d->stream);
+
+	d->calls->cudaGetLastError();
+	return status == cudaSuccess || status == cudaErrorNotReady;
+}
+
+/* *has: whether all calls since the last settle() succeeded. Whatever an engine's status is, others
+ * may do. False if the device failed. */
 static bool settle(struct builder *b, bool *has, struct train_error *error)
 {
 	cudnnStatus_t status = b->status;
 
 	*has = status == CUDNN_STATUS_SUCCESS;
 	b->status = CUDNN_STATUS_SUCCESS;
-	return cuda_cudnn_lacks(status) ||
+	return *has || cuda_cudnn_lacks(status) || answers(b->device) ||
 	       cuda_done(b->device, CUDA_LIBRARY_CUDNN, (int)status, b->call, error);
 }
 
