@@ -88,10 +88,11 @@ static bool use_assume(void)
 static const struct {
 	const char *name;
 	bool (*use)(void);
+	bool may_recover; /* jansson 2.15 can do without one */
 } users[] = {
-	{"strdup", use_strdup}, {"expat", use_expat}, {"jansson", use_jansson},
-	{"strbuf", use_strbuf}, {"arena", use_arena}, {"report", use_report},
-	{"assume", use_assume},
+	{"strdup", use_strdup, false}, {"expat", use_expat, false}, {"jansson", use_jansson, true},
+	{"strbuf", use_strbuf, false}, {"arena", use_arena, false}, {"report", use_report, false},
+	{"assume", use_assume, false},
 };
 
 START_TEST(each_allocation)
@@ -109,7 +110,8 @@ START_TEST(each_allocation)
 		ok = users[_i].use();
 		allocations_fail_at(0);
 		ck_assert_msg(allocations_failed(), "%s: allocation %zu came", users[_i].name, n);
-		ck_assert_msg(!ok, "%s: notices that allocation %zu failed", users[_i].name, n);
+		ck_assert_msg(!ok || users[_i].may_recover,
+			      "%s: notices that allocation %zu failed", users[_i].name, n);
 	}
 	ck_assert_msg(users[_i].use(), "%s: works again", users[_i].name);
 }
