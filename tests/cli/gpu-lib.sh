@@ -3,7 +3,7 @@
 # For tests of tests/gpu.
 
 # make_compilers FOLDER: nvcc and cc there. As the real one, this nvcc never writes the same bytes twice. Its kernels are a
-# script that agrees with everything. cc is the real one, but for objects that go with kernels.
+# script that agrees with everything, or KERNELS. cc is the real one, but for objects that go with kernels.
 make_compilers() {
 	mkdir -p "$1"
 	cat >"$1/nvcc" <<'SH'
@@ -13,7 +13,7 @@ case " $* " in
 *' --dryrun '*) echo '#$ TOP=/nonexistent' >&2 && exit ;;
 esac
 while [ "$1" != -o ]; do shift; done
-printf '#!/bin/sh\necho ok 1 - a; echo 1..1; echo "check	a" >kernels.tsv # %s\n' "$(od -An -N8 -tx1 /dev/urandom)" >"$2"
+printf '#!/bin/sh\n[ ! "${KERNELS:-}" ] || exec "$KERNELS" "$@"\necho ok 1 - a; echo 1..1; echo "check	a" # %s\n' "$(od -An -N8 -tx1 /dev/urandom)" >"$2"
 chmod +x "$2"
 SH
 	cat >"$1/cc" <<SH

@@ -50,6 +50,7 @@ cli_tests = \
 bundle_tests = \
 	tests/cli/gpu-all.test \
 	tests/cli/gpu-bundle.test \
+	tests/cli/gpu-faults.test \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)
 tests/cli/gpu-stages.log: $(fake_drivers)

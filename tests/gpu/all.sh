@@ -7,7 +7,7 @@
 # A line "STAGE STEP,STEP..." for each part
 all_parts() {
 	echo 'train speed-bf16-32,speed-bf16-512,speed-bf16-4096,losses-fp32,losses-bf16,bits-fp32,bits-bf16'
-	echo 'kernels compare'
+	echo 'kernels small,large'
 	echo 'peer speed-bf16-32,speed-bf16-512,speed-bf16-4096'
 	echo 'train test-t-cuda-gpu,resnet-single,resnet-sync,resnet50-64,burn,mode-dp,mode-ddp,mode-mp,resume,errors'
 	echo 'train start,exposed-512,sums-nccl,accuracy,ncu'

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the CUDA runtime that the trials of kernels make, on the host: all work at once. */
-#include <cuda_runtime_api.h>
+#include "emulated-runtime.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+cudaError_t emulated_status = cudaSuccess;
 
 /* cudaGetDeviceProperties is a macro of some versions. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
@@ -16,8 +19,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
+	const char *fault = getenv("PRETENDED_FAULT");
+
 	*count = 1;
-	return cudaSuccess;
+	return fault && strcmp(fault, "start:none") == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -48,12 +53,17 @@ cudaError_t cudaGetLastError(void)
 
 const char *cudaGetErrorString(cudaError_t code)
 {
-	return code == cudaErrorInvalidValue ? "invalid argument" : "emulated error";
+	return code == cudaErrorInvalidValue     ? "invalid argument"
+	       : code == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
+	       : code == cudaErrorNoDevice       ? "no CUDA-capable device is detected"
+						 : "emulated error";
 }
 
 /* Aligned as the device's. */
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
+	if (emulated_status != cudaSuccess)
+		return emulated_status;
 	return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -67,7 +77,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 {
 	(void)kind;
 	memcpy(to, from, bytes);
-	return cudaSuccess;
+	return emulated_status;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -92,7 +102,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
 	(void)stream;
-	return cudaSuccess;
+	return emulated_status;
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)

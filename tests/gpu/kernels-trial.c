@@ -2,8 +2,10 @@
 #include "kernels-trial.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * How much a kernel's numbers may differ from the reference's, which takes sums in double. `value`
@@ -19,22 +21,31 @@ static const struct {
 	[VALUE_FLOAT64] = {1e-12, 1e-12},
 };
 
+char *why_ended;
+
+static void __attribute__((format(printf, 1, 2), noreturn)) end(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(why_ended, WHY_BYTES, format, list);
+	va_end(list);
+	fflush(NULL);
+	_exit(99); /* after a fault, what the runtime does at exit may not end */
+}
+
 void must(cudaError_t code, const char *call)
 {
-	if (code == cudaSuccess)
-		return;
-	printf("Bail out! %s: %s\n", call, cudaGetErrorString(code));
-	exit(99);
+	if (code != cudaSuccess)
+		end("%s: %s", call, cudaGetErrorString(code));
 }
 
 static void *must_allocate(size_t bytes)
 {
 	void *memory = malloc(bytes);
 
-	if (!memory) {
-		printf("Bail out! %zu bytes of memory are not there\n", bytes);
-		exit(99);
-	}
+	if (!memory)
+		end("%zu bytes of memory are not there", bytes);
 	return memory;
 }
 
@@ -45,10 +56,7 @@ struct buffer *add_buffer(struct trial *t, const char *name, size_t bytes)
 	b->name = name;
 	b->bytes = bytes;
 	b->at[HOST] = must_allocate(bytes + GUARD_BYTES);
-	b->before = must_allocate(bytes + GUARD_BYTES);
-	b->first = must_allocate(bytes + GUARD_BYTES);
 	memset(b->at[HOST], POISON, bytes + GUARD_BYTES);
-	MUST(cudaMalloc(&b->at[DEVICE], bytes + GUARD_BYTES));
 	return b;
 }
 
@@ -226,15 +234,34 @@ static bool same_again(struct trial *t, const struct kernel_test *test, char *wh
 	return true;
 }
 
+void trial_prepare(struct trial *t, const struct kernel_test *test, uint64_t seed)
+{
+	random_seed(&t->random, seed);
+	test->prepare(t);
+	for (int i = 0; i < t->count; i++) {
+		struct buffer *b = &t->buffers[i];
+
+		b->before = must_allocate(b->bytes + GUARD_BYTES);
+		memcpy(b->before, b->at[HOST], b->bytes + GUARD_BYTES);
+	}
+	test->run(t, HOST);
+}
+
 bool trial_check(struct trial *t, const struct kernel_test *test, char *why, size_t size,
 		 double *greatest)
 {
 	*greatest = 0;
-	for (int i = 0; i < t->count; i++)
-		memcpy(t->buffers[i].before, t->buffers[i].at[HOST],
-		       t->buffers[i].bytes + GUARD_BYTES);
+	/* A stream that waits for copies from the host, which are on the default stream. */
+	MUST(cudaStreamCreate(&t->stream));
+	for (int i = 0; i < t->count; i++) {
+		struct buffer *b = &t->buffers[i];
+
+		b->first = must_allocate(b->bytes + GUARD_BYTES);
+		MUST(cudaMalloc(&b->at[DEVICE], b->bytes + GUARD_BYTES));
+	}
+	if (t->place)
+		t->place(t);
 	run_on_device(t, test, true);
-	test->run(t, HOST);
 	for (int i = 0; i < t->count; i++)
 		if (!same_buffer(&t->buffers[i], why, size, greatest))
 			return false;
@@ -358,5 +385,6 @@ void trial_free(struct trial *t)
 		free(t->buffers[i].first);
 		MUST(cudaFree(t->buffers[i].at[DEVICE]));
 	}
+	MUST(cudaStreamDestroy(t->stream));
 	t->count = 0;
 }

@@ -67,6 +67,8 @@ struct trial {
 	int count;
 	double moved; /* bytes that the kernel must read and write */
 	bool poisons; /* scratch too */
+	/* NULL, or writes addresses of the device into what its buffers have at first. */
+	void (*place)(struct trial *t);
 };
 
 struct kernel_test {
@@ -107,9 +109,10 @@ void *at(const struct trial *t, int buffer, enum place place);
 void *at_value(const struct trial *t, int buffer, enum place place, enum value_type type,
 	       int64_t n);
 
-/* Runs the reference once and the kernel twice, and writes the first difference into `why`.
- * *greatest is the greatest ratio of a difference to its tolerance. A failing call of CUDA ends the
- * program. */
+/* Fills the buffers from the seed and runs the reference, on the host alone. */
+void trial_prepare(struct trial *t, const struct kernel_test *test, uint64_t seed);
+/* After it: runs the kernel twice, and writes the first difference into `why`. *greatest is the
+ * greatest ratio of a difference to its tolerance. A failing call of CUDA ends the process. */
 bool trial_check(struct trial *t, const struct kernel_test *test, char *why, size_t size,
 		 double *greatest);
 /* Microseconds of a run of the kernel on the device, after trial_check(), and of a copy that moves
@@ -118,7 +121,9 @@ double trial_time(struct trial *t, const struct kernel_test *test);
 double trial_copy_time(const struct trial *t);
 void trial_free(struct trial *t);
 
-/* Ends the program with the call and its error. */
+/* Ends this process; why_ended gets the call and its error. */
+enum { WHY_BYTES = 512 };
+extern char *why_ended;
 void must(cudaError_t code, const char *call);
 #define MUST(call) must(call, #call)
 

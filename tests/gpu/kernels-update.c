@@ -57,17 +57,20 @@ static int64_t cut(struct chunk *chunks, const struct model *m, int index, char 
 	return of->used ? chunk_cut(chunks, of->offset, of->elements, &copy, &gradient) : 0;
 }
 
-static int32_t add_chunks(struct trial *t, const char *name, const struct model *m, char *copies,
-			  char *gradients)
+static int32_t cut_all(struct chunk *chunks, const struct model *m, char *copies, char *gradients)
 {
-	int64_t max = m->elements / CHUNK_APART + 2 * m->count;
-	struct buffer *b = add_buffer(t, name, (size_t)max * sizeof(struct chunk));
-	struct chunk *chunks = b->at[HOST];
 	int32_t n = 0;
 
 	for (int p = 0; p < m->count; p++)
 		n += (int32_t)cut(chunks + n, m, p, copies, gradients);
 	return n;
+}
+
+static struct chunk *add_chunks(struct trial *t, const char *name, const struct model *m)
+{
+	int64_t max = m->elements / CHUNK_APART + 2 * m->count;
+
+	return add_buffer(t, name, (size_t)max * sizeof(struct chunk))->at[HOST];
 }
 
 static int32_t *add_starts(struct trial *t, const struct model *m, char *copies, char *gradients)
@@ -118,7 +121,7 @@ static void prepare_measure(struct trial *t)
 		g[2000] = NAN;
 	if (t->shape->flags & OVERFLOWS)
 		g[6810] = g[6811] = 1e38f;
-	count = add_chunks(t, "chunks", m, NULL, NULL);
+	count = cut_all(add_chunks(t, "chunks", m), m, NULL, NULL);
 	add_starts(t, m, NULL, NULL);
 	add_scaler(t, 8);
 	b = add_buffer(t, "measure", sizeof(struct gradient_measure));
@@ -315,6 +318,15 @@ static void add_factors(struct trial *t)
 				     .skip = (flags & MEASURED_OUT) != 0};
 }
 
+/* Chunks have addresses, so those of the device are cut when it has its buffers. */
+static void place_update(struct trial *t)
+{
+	const struct shape *s = t->shape;
+
+	cut_all(t->buffers[7].before, &models[s->n],
+		s->flags & NO_COPIES ? NULL : t->buffers[4].at[DEVICE], t->buffers[5].at[DEVICE]);
+}
+
 static void prepare_update(struct trial *t)
 {
 	const struct shape *s = t->shape;
@@ -330,9 +342,10 @@ static void prepare_update(struct trial *t)
 	copies = add_output(t, "copies", BF16, count, EXACT);
 	/* Each type finds finite numbers in values of bfloat16. */
 	beside = add_values(t, "gradients beside", BF16, s->n == FILTERS ? count : 0, false);
-	for (int place = HOST; place < PLACES; place++)
-		add_chunks(t, place == HOST ? "chunks of the host" : "chunks of the device", m,
-			   copied ? copies->at[place] : NULL, beside->at[place]);
+	cut_all(add_chunks(t, "chunks of the host", m), m, copied ? copies->at[HOST] : NULL,
+		beside->at[HOST]);
+	add_chunks(t, "chunks of the device", m);
+	t->place = place_update;
 	add_factors(t);
 	add_starts(t, m, copied ? copies->at[HOST] : NULL, beside->at[HOST]);
 	t->moved = (double)m->elements * (12 + 8 * s->a + (copied ? 2 : 0));

@@ -2,6 +2,7 @@
 /* Trials of kernels that take values one by one, move them, or sum them. */
 #include "kernels-trial.h"
 
+#include <string.h>
 #include <time.h>
 
 #define F32 VALUE_FLOAT32
@@ -307,9 +308,12 @@ static cudaError_t run_busy(struct trial *t, enum place place)
 	if (place == DEVICE && code == cudaSuccess)
 		code = cudaStreamSynchronize(t->stream);
 	so_long = !args.blocks || now() - begin >= args.nanoseconds;
-	if (code != cudaSuccess)
-		return code;
-	return cudaMemcpy(at(t, 0, place), &so_long, sizeof(so_long), cudaMemcpyDefault);
+	if (place == DEVICE)
+		return code != cudaSuccess ? code
+					   : cudaMemcpy(at(t, 0, place), &so_long, sizeof(so_long),
+							cudaMemcpyHostToDevice);
+	memcpy(at(t, 0, place), &so_long, sizeof(so_long));
+	return cudaSuccess;
 }
 
 const struct kernel_test test_busy = {"busy", SHAPES(busies), prepare_busy, run_busy};

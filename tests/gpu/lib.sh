@@ -358,6 +358,7 @@ run_stage() {
 		rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 99
 		# gpumap-train warns of variables that begin like its own and are not.
 		unset GPUMAP_GPU_BUILD GPUMAP_GPU_PROGRAMS GPUMAP_TEST_TORCH
+		trap 'exit 143' TERM # when the program in progress, which gets it too, has written its last words
 		stage_step "$one"
 		exit
 	fi
