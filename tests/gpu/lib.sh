@@ -272,9 +272,20 @@ do_step() {
 	*) result=$(result_of "$step_status") ;;
 	esac
 	record_end "$3" "$result" "$took"
-	[ "$step_status" -eq 0 ] || tail -n 20 "$3.err" | sed 's/^/stderr	/' >>"$3"
-	rm -f "$3.err"
+	case $step_status in
+	0 | 77) rm -f "$3.err" ;;
+	*) left_behind "$1" "$3" ;;
+	esac
 	return "$step_status"
+}
+
+# left_behind NAME FILE: adds to the record the last lines of what the step, which failed, has written elsewhere
+left_behind() {
+	tail -n 200 "$2.err" | sed 's/^/stderr	/' >>"$2"
+	rm -f "$2.err"
+	for left in "$build/work/$stage/$1"/*.json "$build/work/$stage/$1"/*.txt "$build/work/$stage/$1"/*.err; do
+		[ ! -s "$left" ] || tail -n 3 "$left" | cut -c 1-300 | sed "s/^/left	${left##*/}	/" >>"$2"
+	done
 }
 
 # interrupted SIGNAL STATUS: ends the step in progress
@@ -284,6 +295,7 @@ interrupted() {
 		kill -TERM "$step_pid"
 		wait "$step_pid"
 		record_end "$file" "unfinished (SIG$1)" $(($(date +%s) - begin))
+		left_behind "$name" "$file"
 	fi
 	gather_results
 	bring_back

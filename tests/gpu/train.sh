@@ -131,12 +131,12 @@ sgd='--model convnet --global-batch 64 --optimizer sgd --lr 0.01'
 step_test() {
 	for program in $(test_programs); do
 		[ "${program##*/}" = "$1" ] || continue
-		LD_LIBRARY_PATH=$(ours_path) CK_FORK=no CK_VERBOSITY=silent \
-			CK_TAP_LOG_FILE_NAME=- "$program" >tap.txt
-		program_status=$?
-		grep '^not ok' tap.txt
+		{
+			LD_LIBRARY_PATH=$(ours_path) CK_FORK=no CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- "$program"
+			echo $? >status.txt
+		} | tee tap.txt
 		printf 'tests\t%s ok\t%s not ok\n' "$(grep -c '^ok' tap.txt)" "$(grep -c '^not ok' tap.txt)"
-		[ "$program_status" -eq 0 ] && grep -q '^ok' tap.txt
+		[ "$(cat status.txt)" -eq 0 ] && grep -q '^ok' tap.txt
 		return
 	done
 	fail_step "there is no program $1"

@@ -32,6 +32,7 @@ static inline int unit_run(Suite *suite)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	setvbuf(stdout, NULL, _IOLBF, 0); /* what ends the program leaves the lines before it */
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
