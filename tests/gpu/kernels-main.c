@@ -194,7 +194,7 @@ static int list_jobs(struct job *jobs, bool large)
 int main(int argc, char **argv)
 {
 	struct watch watch = {.run = run_jobs, .died = print_death};
-	int small = 0, large = 0;
+	int small = 0, large = 0, status;
 
 	options = (struct options){.seed = (uint64_t)time(NULL),
 				   .seconds = 20,
@@ -215,5 +215,7 @@ int main(int argc, char **argv)
 		list_jobs(watch.jobs + small, true);
 	watch.count = small + large;
 	watch.seconds = options.seconds;
-	return watch_jobs(&watch);
+	status = watch_jobs(&watch);
+	free(watch.jobs);
+	return status;
 }
