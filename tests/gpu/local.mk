@@ -20,8 +20,8 @@ gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
 
 # All that tests/gpu/run-all needs on another machine.
 gpu-bundle: $(gpu_programs) $(pkglib_LTLIBRARIES)
-	@case '$(CUDA_ARCH)' in native) echo '$@: kernels are for the GPUs of this machine alone: configure' \
-		'without CUDA_ARCH, or with that of the other one, as sm_90' >&2; exit 1 ;; esac
+	@case '$(CUDA_ARCH)' in sm_*|'') ;; *) echo '$@: kernels are for CUDA_ARCH=$(CUDA_ARCH), too many' \
+		'bytes or the wrong ones: configure with CUDA_ARCH=sm_90, or that of the other GPU' >&2; exit 1 ;; esac
 	rm -rf $(gpu_bundle)
 	$(MAKE) $(AM_MAKEFLAGS) gpu-programs DIR='$(abs_builddir)/$(gpu_bundle)'
 	$(MAKE) -C '$(srcdir)/tests/gpu' out='$(abs_builddir)/$(gpu_bundle)/built' CC='$(CC)' NVCC='$(NVCC)' \

@@ -7,11 +7,17 @@
 # pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, and in DIR/built what
 #	tests/gpu/Makefile built, gets sources, data and run-all, and FILE, a tar.gz, all of it. GPU_DATA is a
 #	folder with CIFAR-10's binary files (data_batch_N.bin, or train_10000.bin and test_2000.bin; packed with
-#	xz or not), of which 10,000 images are taken; without it 2,000 are made.
+#	xz or not), of which 4,000 images to train with and 1,000 to test with are taken; without it 2,000 are made.
+#	GPU_FORM=small leaves out images and what only stage peer needs.
 # The other machine needs a shell, awk, tar and gzip, and a C compiler where these programs do not start.
 set -u
 
-limit=60000000 # bytes of the bundle: 64 MiB, less than what else a machine may get with it
+# Bytes of the bundle: 64 MiB less the sources, which a machine may get with it
+case ${GPU_FORM:-whole} in
+whole) limit=57000000 ;;
+small) limit=34000000 ;;
+*) echo "gpu-bundle: GPU_FORM is '$GPU_FORM'; whole and small are" >&2 && exit 2 ;;
+esac
 
 die() {
 	echo "gpu-bundle: $*" >&2
@@ -102,22 +108,24 @@ part() {
 }
 
 pack_data() {
-	rm -rf "$1" && mkdir -p "$1" || exit 1
+	rm -rf "$1"
+	[ "${GPU_FORM:-}" != small ] || return 0
+	mkdir -p "$1" || exit 1
 	if [ -z "${GPU_DATA:-}" ]; then
 		python3 "$source/tests/trainer/cli/make-data.py" "$1" 2000 500 || die 'python3 makes no data'
 		return
 	fi
 	for i in 1 2 3 4 5; do
 		if [ -e "$GPU_DATA/train_10000.bin" ] || [ -e "$GPU_DATA/train_10000.bin.xz" ]; then
-			images train_10000.bin | part $(((i - 1) * 2000)) 2000
+			images train_10000.bin | part $(((i - 1) * 800)) 800
 		else
-			images data_batch_$i.bin | part 0 2000
+			images data_batch_$i.bin | part 0 800
 		fi >"$1/data_batch_$i.bin"
 	done
 	if [ -e "$GPU_DATA/test_2000.bin" ] || [ -e "$GPU_DATA/test_2000.bin.xz" ]; then
-		images test_2000.bin
+		images test_2000.bin | part 0 1000
 	else
-		images test_batch.bin | part 0 2000
+		images test_batch.bin | part 0 1000
 	fi >"$1/test_batch.bin"
 	for file in "$1"/*.bin; do
 		size=$(wc -c <"$file")
@@ -138,6 +146,7 @@ pack_sources() {
 		echo LICENSE; } | sort -u) >"$dir/.files" || exit 1
 	(cd "$source" && tar -cf - -T "$dir/.files") | (cd "$dir" && tar -xf -) || exit 1
 	rm -f "$dir/.files"
+	[ "${GPU_FORM:-}" != small ] || rm -f "$dir"/bench/*peer.py
 	cat >"$dir/run-all" <<'RUN'
 #!/bin/sh
 # SPDX-License-Identifier: MIT
