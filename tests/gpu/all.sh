@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # variables of run-all and lib.sh
-# Stage all: steps of all stages, those first that are worth most if the time of a GPU is short. Together they take at
-# most 20 minutes. Left out is what is worth less than its time: types other than bf16 beside PyTorch and alone, two of
-# three sizes of exposed communication, racecheck and initcheck, what needs no GPU, and what needs several.
+# Stage all: steps of all stages for two calls of 230 and 420 seconds, those first that are worth most. First comes what
+# shows whether anything runs, then what is right, then speed, then PyTorch's, and what it compiles at last. The limits
+# of the steps of correctness fit the first call, those of all both. Left out is what is worth less than its time: types
+# other than bf16 beside PyTorch and alone, exposed communication, compute-sanitizer, ncu, accuracy, a burn, faults, what
+# needs no GPU, and what needs several.
 
-# A line "STAGE STEP,STEP..." for each part
+# A line "STAGE STEP:LIMIT,STEP:LIMIT..." for each part
 all_parts() {
-	echo 'train speed-bf16-32,speed-bf16-512,speed-bf16-4096,losses-fp32,losses-bf16,bits-fp32,bits-bf16'
-	echo 'kernels small,large'
-	echo 'peer speed-bf16-32,speed-bf16-512,speed-bf16-4096'
-	echo 'train test-t-cuda-gpu,resnet-single,resnet-sync,resnet50-64,burn,mode-dp,mode-ddp,mode-mp,resume,errors'
-	echo 'train start,exposed-512,sums-nccl,accuracy,ncu'
-	echo 'peer start'
-	echo 'kernels memcheck'
-	echo 'driver lists'
+	echo 'train first:120'
+	echo 'kernels small:20'
+	echo 'train losses-bf16:15,bits-bf16:10,test-t-cuda-gpu:35,mode-nccl:15'
+	echo 'train speed-bf16-32:20,speed-bf16-512:20,speed-bf16-4096:20,one-rank:40'
+	echo 'kernels large:40'
+	echo 'peer speed-bf16-32:45,speed-bf16-512:45,speed-bf16-4096:45'
+	echo 'train losses-fp32:15,resume:10'
+	echo 'peer compiled-bf16-512:75'
 }
 
-# Lines "STAGE STEP SECONDS TITLE" in order, then those of the steps that are left out
+# Lines "STAGE STEP SECONDS LIMIT TITLE" in order, then those of the steps that are left out
 list_all() {
 	all_parts | while read -r of steps; do
 		sh "$here/run-all" "$of" --only "$steps" --list | sed "s/^/$of /"
@@ -36,6 +38,7 @@ all_stage() {
 	build_tools
 	look_at_gpu || skip_stage "$why_no_gpu"
 	[ "$fresh" = no ] || rm -rf "$build/records" "$build/work"
+	rm -f "$build/pytorch.txt"
 	sed 's/^/# /' "$build/facts.txt"
 	all_failed=0 all_waiting=0 part_pid=''
 	echo 0 >"$build/number.txt"

@@ -5,11 +5,14 @@
  *	facts                            the driver and its GPUs
  *	facts watch UUID FILE COMMAND... runs COMMAND; its seconds and the memory of that GPU go to
  *FILE
+ *	facts libraries NAME...          which libraries the loader takes for these names
  *
  * Lines of fields that tabs divide: "driver 580.65.06", "cuda 13.0", "gpu 0 NAME UUID PCI BYTES
  * CAPABILITY"; watch: "seconds 1.234", "memory BYTES", the most that was in use meanwhile beyond
  *what was before ("memory -": NVML does not report it). Memory is the whole device's: with what the
  *context and the libraries take, and with that of any other process.
+ *
+ * libraries: "library NAME PATH VERSION", which is asked of the library.
  *
  * Status: 77 and one line with the reason where there is no GPU; that of COMMAND.
  */
@@ -167,12 +170,44 @@ static int watch(const char *uuid, const char *name, char **command)
 	return fclose(file) == 0 ? status_of(status) : 99;
 }
 
+/* --- libraries --------------------------------------------------------------------- */
+
+static void print_library(const char *name)
+{
+	void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL), *cudnn, *cublas, *nccl;
+	char *path = NULL;
+	Dl_info info;
+	int code = 0;
+	long version = 0;
+
+	if (!library) {
+		printf("library\t%s\t-\t%s\n", name, dlerror());
+		return;
+	}
+	cudnn = dlsym(library, "cudnnGetVersion");
+	cublas = dlsym(library, "cublasLtGetVersion");
+	nccl = dlsym(library, "ncclGetVersion");
+	if (cudnn || cublas)
+		version = (long)((size_t(*)(void))(cudnn ? cudnn : cublas))();
+	else if (nccl && ((int (*)(int *))nccl)(&code) == 0)
+		version = code;
+	if ((cudnn || cublas || nccl) && dladdr(cudnn ? cudnn : cublas ? cublas : nccl, &info))
+		path = realpath(info.dli_fname, NULL);
+	printf("library\t%s\t%s\t%ld\n", name, path ? path : "-", version);
+	free(path);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 1)
 		return print_facts();
 	if (argc > 4 && strcmp(argv[1], "watch") == 0)
 		return watch(argv[2], argv[3], argv + 4);
-	fprintf(stderr, "usage: facts [watch UUID FILE COMMAND...]\n");
+	if (argc > 2 && strcmp(argv[1], "libraries") == 0) {
+		for (int i = 2; i < argc; i++)
+			print_library(argv[i]);
+		return 0;
+	}
+	fprintf(stderr, "usage: facts [libraries NAME... | watch UUID FILE COMMAND...]\n");
 	return 2;
 }

@@ -139,12 +139,17 @@ pythons() {
 need_libraries() {
 	library_path='' lacking=''
 	library_folders | awk 'NF && !seen[$0]++' >"$build/folders.txt"
+	: >"$build/not-taken.txt"
 	opened=$(grep -ao 'lib\(cudnn\|cublasLt\|nccl\)\.so\.[0-9][0-9]*' "$1" | sort -u)
 	for name in $opened; do
 		found=''
 		while read -r folder; do
-			[ ! -e "$folder/$name" ] || { found=$folder && break; }
-		done <"$build/folders.txt"
+			if [ -e "$folder/$name" ] && [ -z "$found" ]; then
+				found=$folder
+			elif [ -e "$folder/$name" ]; then
+				printf 'not taken\t%s\n' "$folder/$name"
+			fi
+		done <"$build/folders.txt" >>"$build/not-taken.txt"
 		if [ -z "$found" ]; then
 			lacking="$lacking $name"
 		else
@@ -168,6 +173,7 @@ record_begin() {
 	cat "$build/facts.txt"
 	printf 'nvcc\t%s\n' "${stage_nvcc:-}"
 	[ -z "${stage_pytorch:-}" ] || printf 'pytorch\t%s\n' "$stage_pytorch"
+	[ -z "${stage_libraries:-}" ] || cat "$stage_libraries" "$build/not-taken.txt"
 	printf 'cpu\t%s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
 	printf 'system\t%s\n' "$(uname -sr)"
 	printf 'made by\t%s\n' "${stage_made_by:-}"
@@ -192,9 +198,9 @@ result_of() {
 	esac
 }
 
-# was_done FILE: the step succeeded before, with these programs and on this kind of GPU
+# was_done FILE: the step succeeded before, with these programs and on this kind of GPU. Each call has a first run.
 was_done() {
-	[ -e "$1" ] && grep -qx 'result	ok' "$1" && grep -qxF "made by	$stage_made_by" "$1"
+	[ "${1##*/}" != first.txt ] && [ -e "$1" ] && grep -qx 'result	ok' "$1" && grep -qxF "made by	$stage_made_by" "$1"
 }
 
 # --- a stage --------------------------------------------------------------------------------
@@ -241,15 +247,23 @@ need_number() {
 	esac
 }
 
-# The steps that were asked for.
+# The steps that were asked for: lines "NAME SECONDS LIMIT TITLE". A limit is that of --limit, or of STEP:LIMIT.
 chosen_steps() {
-	if [ -z "$only" ]; then
-		stage_steps
-		return
-	fi
-	for name in $(printf '%s' "$only" | tr ',' ' '); do
-		stage_steps | grep "^$name " || stage_usage "there is no step '$name' (--list names them)"
+	for name in $(printf '%s' "${only:-$(stage_steps | cut -d ' ' -f 1)}" | tr ',' ' '); do
+		of_step=$limit
+		case $name in
+		*:*) of_step=${limit:-${name#*:}} ;;
+		esac
+		stage_steps | awk -v name="${name%:*}" -v limit="$of_step" '$1 == name {
+			$2 = $2 " " (limit ? limit : 3 * $2); print; found = 1
+		} END { exit !found }' || stage_usage "there is no step '${name%:*}' (--list names them)"
 	done
+}
+
+# need_first: nothing is measured where the first run has failed
+need_first() {
+	! grep -q '^result	FAILED' "$build/records/train/first.txt" 2>/dev/null ||
+		skip_step "the first run has failed: see the record of train, first"
 }
 
 # do_step NAME LIMIT FILE: runs the step, whose output goes to its record as it comes; returns its status. That is 75 if
@@ -283,7 +297,8 @@ do_step() {
 left_behind() {
 	tail -n 200 "$2.err" | sed 's/^/stderr	/' >>"$2"
 	rm -f "$2.err"
-	for left in "$build/work/$stage/$1"/*.json "$build/work/$stage/$1"/*.txt "$build/work/$stage/$1"/*.err; do
+	for left in "$build/work/$stage/$1"/*.json "$build/work/$stage/$1"/*.txt "$build/work/$stage/$1"/*.out \
+		"$build/work/$stage/$1"/*.err; do
 		[ ! -s "$left" ] || tail -n 3 "$left" | cut -c 1-300 | sed "s/^/left	${left##*/}	/" >>"$2"
 	done
 }
@@ -340,7 +355,7 @@ run_steps() {
 	trap 'interrupted TERM 143' TERM
 	trap 'interrupted INT 130' INT
 	trap 'interrupted HUP 129' HUP
-	while read -r name about title; do
+	while read -r name about most title; do
 		number=$((number + 1)) file=$records/$name.txt
 		if was_done "$file"; then
 			echo "ok $number - $stage: $title ($name), done before"
@@ -348,7 +363,7 @@ run_steps() {
 			echo "ok $number - $stage: $title ($name) # SKIP no time left: the same command does it"
 			waiting=$((waiting + 1))
 		else
-			do_step "$name" "${limit:-$((3 * about))}" "$file"
+			do_step "$name" "$most" "$file"
 			count_step $?
 			gather_results
 			bring_back
@@ -370,6 +385,9 @@ run_stage() {
 		rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 99
 		# gpumap-train warns of variables that begin like its own and are not.
 		unset GPUMAP_GPU_BUILD GPUMAP_GPU_PROGRAMS GPUMAP_TEST_TORCH
+		case $one in
+		speed-* | compiled-* | resnet50-* | one-rank | start | memory* | exposed-* | sums-nccl) need_first ;;
+		esac
 		trap 'exit 143' TERM # when the program in progress, which gets it too, has written its last words
 		stage_step "$one"
 		exit

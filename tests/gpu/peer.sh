@@ -6,16 +6,23 @@
 stage_steps() {
 	for type in bf16 tf32 fp16; do
 		for batch in 32 512 4096; do
-			echo "speed-$type-$batch 120 $type, batch $batch: speed beside PyTorch's"
+			echo "speed-$type-$batch 35 $type, batch $batch: speed beside PyTorch's"
 		done
 	done
-	echo "resnet50-bf16-64 150 ResNet-50 at 224 x 224, bf16, batch 64: speed beside PyTorch's"
+	echo "resnet50-bf16-64 60 ResNet-50 at 224 x 224, bf16, batch 64: speed beside PyTorch's"
 	echo 'start 60 from the start to the end of the first step'
 	echo 'memory 60 memory of the device at most'
-	echo 'memory-compiled 180 the same of the compiled form'
+	for type in bf16 tf32 fp16; do
+		for batch in 32 512 4096; do
+			echo "compiled-$type-$batch 60 the same of what PyTorch compiles"
+		done
+	done
+	echo 'compiled-resnet50-bf16-64 90 ResNet-50, and what PyTorch compiles'
+	echo 'compiled-memory 180 memory of the compiled form'
 }
 
 stage_ready() {
+	[ -e "$top/bench/gpu-peer.py" ] || skip_stage 'this bundle is small: one that is whole has the part for PyTorch'
 	find_python
 	need_trainer
 	stage_made_by="$stage_made_by, PyTorch $stage_pytorch"
@@ -24,41 +31,52 @@ stage_ready() {
 	export TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR
 }
 
-# Sets python, one whose PyTorch sees the GPU, and stage_pytorch, which PyTorch that is.
+# Sets python, one whose PyTorch sees the GPU, and stage_pytorch, which PyTorch that is. To ask takes long, so the answer
+# is kept for the next part of all.
 find_python() {
 	stage_pytorch=''
+	if [ "$part" ] && [ -s "$build/pytorch.txt" ]; then
+		read -r python stage_pytorch <"$build/pytorch.txt"
+		export python
+		return
+	fi
 	for python in $(pythons); do
-		stage_pytorch=$(timeout 120 "$python" -c 'import platform, torch
+		stage_pytorch=$(timeout 60 "$python" -c 'import platform, torch
 assert torch.cuda.is_available()
 print(f"{torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()},",
       f"Python {platform.python_version()}")' 2>/dev/null)
 		[ -z "$stage_pytorch" ] || break
 	done
 	[ "$stage_pytorch" ] || skip_stage 'no Python has a PyTorch that sees the GPU (GPUMAP_TEST_TORCH=PYTHON names one)'
+	echo "$python $stage_pytorch" >"$build/pytorch.txt"
 	export python
 }
 
+# What is compiled has steps of its own: to compile may take minutes.
 stage_step() {
+	model=convnet forms=step_speed name=$1
 	case $1 in
-	speed-*)
-		type=${1#speed-}
-		step_speed convnet "${type%-*}" "${type##*-}"
-		;;
-	resnet50-*)
-		type=${1#resnet50-}
-		step_speed resnet50 "${type%-*}" "${type##*-}"
-		;;
+	compiled-memory) step_memory compiled && return ;;
+	compiled-*) forms=step_compiled name=speed-${1#compiled-} ;;
+	esac
+	case $name in
+	speed-resnet50-* | resnet50-*) model=resnet50 name=speed-${name#*resnet50-} ;;
+	esac
+	type=${name#speed-}
+	case $name in
+	speed-*) $forms $model "${type%-*}" "${type##*-}" ;;
 	start) step_start ;;
 	memory) step_memory eager best ;;
-	memory-compiled) step_memory compiled ;;
 	*) fail_step "there is no step '$1'" ;;
 	esac
 }
 
-# The forms that are compiled come last, each in a process of its own: to compile may take minutes, and a form may leave
-# the GPU unusable for its process. Each process alternates with gpumap-train.
 step_speed() {
 	compare_forms eager,best 5 60 "$@" || fail_step "$(tail -n 1 peer.err)"
+}
+
+# Each form has a process of its own, for it may leave the GPU unusable. Each process alternates with gpumap-train.
+step_compiled() {
 	for form in compiled graph; do
 		compare_forms $form 3 "${GPU_COMPILE_SECONDS:-60}" "$@" ||
 			printf 'no form\t%s\tstatus %s: %s\n' $form $? "$(tail -n 1 peer.err)"

@@ -50,9 +50,13 @@ need_trainer() {
 	done
 	need_driver
 	find_data
+	# shellcheck disable=SC2086 # words
+	LD_LIBRARY_PATH=$(ours_path) timeout 60 "$tools/facts" libraries $opened >"$build/libraries.txt" 2>/dev/null
 	# shellcheck disable=SC2034 # of lib.sh
 	{
-		stage_made_by="$gpu_name, sources $(sources_hash "$stage"), build $(programs_hash)"
+		stage_libraries=$build/libraries.txt
+		stage_made_by="$gpu_name, sources $(sources_hash "$stage"), build $(programs_hash)$(
+			awk -F '\t' '$4 ~ /^[1-9]/ { printf ", %s %s", $2, $4 }' "$build/libraries.txt")"
 		stage_nvcc=$(build_value nvcc "$programs_built")
 	}
 }
