@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every kernel against its reference on this machine's GPU, and its speed beside a copy's.
- *	kernels [--seed N] [--small | --large] [--only KERNEL] [--raw] [--record] [--seconds N]
- *[--threads N] Small shapes come first; the large ones are measured. --raw leaves memory as it is
- *where only the kernel writes, so that compute-sanitizer's initcheck sees what is read too early.
- *--seconds is how long a trial may take. Prints TAP, or with --record the lines of a record, each
- *as soon as it is known.
+ *
+ *	kernels [--seed N] [--small | --large] [--only KERNEL] [--raw] [--record]
+ *		[--seconds N] [--threads N]
+ *
+ * Small shapes come first; the large ones are measured. --raw leaves memory as it is where only
+ * the kernel writes, so that compute-sanitizer's initcheck sees what is read too early. --seconds
+ * is how long a trial may take, and its reference before it. Prints TAP, or with --record the
+ * lines of a record, each as soon as it is known.
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -121,11 +124,13 @@ static void print_trial(int number, const struct job *job, bool good, const char
 static void try_job(struct watch *watch, int i)
 {
 	struct job *job = &watch->jobs[i];
-	struct trial *t = ahead_trial(job);
+	struct trial *t;
 	char why[512], what[64];
 	double greatest, time, copy;
 	bool good;
 
+	watch_begins(watch, i); /* also while its reference is computed */
+	t = ahead_trial(job);
 	watch_begins(watch, i);
 	good = trial_check(t, job->test, why, sizeof(why), &greatest);
 	watch->shared->done++;

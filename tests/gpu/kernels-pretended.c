@@ -2,10 +2,11 @@
 /*
  * Pretended kernels, for the tests of these tests: each is its reference.
  * PRETENDED_FAULT=KERNEL:WHAT plants a fault in one: "illegal" is an illegal access, after which
- * all calls of the process fail; "hangs": it does not come to its end; "killed": the process is
- * killed.
+ * all calls of the process fail; "hangs": it says so and does not come to its end; "killed": the
+ * process is killed.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,8 +32,10 @@ static cudaError_t end(const char *name)
 
 	if (what && strcmp(what, "illegal") == 0)
 		emulated_status = cudaErrorIllegalAddress;
-	if (what && strcmp(what, "hangs") == 0)
+	if (what && strcmp(what, "hangs") == 0) {
+		fprintf(stderr, "%s hangs\n", name);
 		pause();
+	}
 	if (what && strcmp(what, "killed") == 0)
 		kill(getpid(), SIGKILL);
 	return cudaSuccess; /* as a launch does, whose kernel fails later */
