@@ -10,7 +10,7 @@
 #include "kernels/bf16.h"
 
 /* More than planning any of the cases looks at. */
-enum { MOST = 200 };
+enum { MOST = 1000 };
 
 static struct {
 	int first, last, seen, ways[WAYS];
