@@ -34,7 +34,7 @@ bool onednn_type_here(struct device *device, enum value_type type, struct train_
 		return true;
 	return train_fail(
 		error, TRAIN_NO_BACKEND,
-		"device %d: onednn has no fast %s on this processor; float32 runs everywhere",
+		"device %d: onednn has no fast %s on this processor; write --precision fp32",
 		device->physical, value_name(type));
 }
 
