@@ -10,6 +10,7 @@
 #include "color.h"
 #include "report.h"
 #include "style.h"
+#include "text.h"
 #include "write_all.h"
 
 enum style severity_style(int64_t severity)
@@ -17,6 +18,16 @@ enum style severity_style(int64_t severity)
 	return severity == GPUMAP_SEVERITY_ERROR     ? STYLE_ERROR
 	       : severity == GPUMAP_SEVERITY_WARNING ? STYLE_WARNING
 						     : STYLE_REMARK;
+}
+
+/* Whether an origin names a line of a file: "train.py:4". */
+static bool names_line(const char *origin)
+{
+	size_t length = strlen(origin), digits = 0;
+
+	while (digits < length && is_digit(origin[length - 1 - digits]))
+		digits++;
+	return digits && digits < length && origin[length - 1 - digits] == ':';
 }
 
 static void print_finding(const gpumap_finding *f)
@@ -29,9 +40,12 @@ static void print_finding(const gpumap_finding *f)
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 	bool styled = color_on(STDERR_FILENO);
 	const char *plain = style_code(styled, STYLE_PLAIN);
+	/* As compilers do, for editors: other errors need no word. */
+	bool placed =
+		severity == GPUMAP_SEVERITY_ERROR && origin && (line > 0 || names_line(origin));
 
 	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, severity_style(severity)),
-		words[severity], plain);
+		placed ? "error: " : words[severity], plain);
 	if (origin)
 		fprintf(stderr, "%s:", origin);
 	if (origin && line > 0)
