@@ -244,6 +244,12 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at)
 {
+	report_relay_more(report, finding, at, "");
+}
+
+void report_relay_more(gpumap_report *report, const gpumap_finding *finding, const struct about *at,
+		       const char *more)
+{
 	struct about about = *at;
 
 	if (finding == &unreported[FINDING_NOMEM]) {
@@ -252,8 +258,8 @@ void report_relay(gpumap_report *report, const gpumap_finding *finding, const st
 	}
 	about.rule = finding->rule;
 	about.fix = finding->fix;
-	report_add(report, finding->id, &about, "%s",
-		   gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+	report_add(report, finding->id, &about, "%s%s",
+		   gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), more);
 }
 
 void report_copy(gpumap_report *report, const gpumap_finding *finding)

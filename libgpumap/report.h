@@ -40,6 +40,9 @@ void report_copy(gpumap_report *report, const gpumap_finding *finding);
 void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out);
 /* Adds a copy of another report's finding, with this origin, line and column. */
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);
+/* ... and with more text behind its own. */
+void report_relay_more(gpumap_report *report, const gpumap_finding *finding, const struct about *at,
+		       const char *more);
 
 bool finding_is(const gpumap_finding *finding, enum finding_id id);
 

@@ -18,11 +18,14 @@ liblint_la_SOURCES = \
 	lint/python_blocks.c \
 	lint/python_calls.c \
 	lint/python_choice.c \
+	lint/python_count.c \
 	lint/python_doubt.c \
 	lint/python_environ.c \
 	lint/python_file.h \
 	lint/python_functions.c \
+	lint/python_ids.c \
 	lint/python_judge_device.c \
+	lint/python_judge_ranks.c \
 	lint/python_judge_variable.c \
 	lint/python_names.c lint/python_names.h \
 	lint/python_runs.c \
@@ -46,6 +49,7 @@ liblint_la_SOURCES = \
 	lint/shell_script.h \
 	lint/shell_set.c \
 	lint/shell_slurm.c \
+	lint/shell_start.c \
 	lint/shell_string.c \
 	lint/shell_vars.c \
 	lint/shell_walk.c \

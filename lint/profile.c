@@ -25,11 +25,12 @@ static const char *python_file(const gpumap_profile *profile)
 static int look(const struct lint *lint, gpumap_profile *profile, const char *path,
 		gpumap_report *report)
 {
-	struct python_start start = {.inventory = lint->inventory};
+	struct python_start start = python_start_unknown();
 	const char *file;
 
 	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
 		return GPUMAP_OK;
+	start.inventory = lint->inventory;
 	lint->check_launch(lint, profile, report);
 	lint_settings(profile, report);
 	start.launcher = gpumap_profile_setting(profile, "launcher", GPUMAP_SETTING_VALUE);

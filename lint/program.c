@@ -38,8 +38,10 @@ static int lint_reported(const struct lint *lint, struct span text, struct seen_
 
 int lint_program(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	struct python_start start = {
-		.launcher = lint->launcher, .passes = -1, .inventory = lint->inventory};
+	struct python_start start = python_start_unknown();
+
+	start.launcher = lint->launcher;
+	start.inventory = lint->inventory;
 
 	for (const struct python_launcher *l = python_launchers; l->name; l++)
 		if (lint->launcher && streq(l->name, lint->launcher))

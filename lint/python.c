@@ -88,16 +88,19 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 {
 	const char *launcher = judge->start ? judge->start->launcher : NULL;
 
-	if (!launcher || judge->start->alone || streq(launcher, "srun") ||
-	    streq(launcher, "mpirun") || !spawns_always(s))
+	if (!launcher || judge->start->alone || judge->start->ranks == 1 ||
+	    streq(launcher, "srun") || streq(launcher, "mpirun") || !spawns_always(s))
 		return;
 	for (const struct observation *o = judge->file->observations; o < s; o++)
 		if (spawns_always(o))
 			return;
-	report_add(judge->report, FINDING_NESTED_SPAWN,
+	report_add(judge->report,
+		   judge->start->planned ? FINDING_AGAINST_PLAN : FINDING_NESTED_SPAWN,
 		   AT(judge, s,
-		      .fix = "start it by python3 FILE; or let each rank of the launcher run what "
-			     "is spawned, with LOCAL_RANK as its number"),
+		      .fix = judge->start->planned
+				     ? "start it once: --ranks 1"
+				     : "start it by python3 FILE; or let each rank of the launcher "
+				       "run what is spawned, with LOCAL_RANK as its number"),
 		   "spawn starts the ranks of this program, and so does %s: each rank of "
 		   "the launcher starts all ranks again",
 		   launcher);
@@ -131,7 +134,11 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_SPAWN:
 		judge_spawn(judge, s);
 		break;
+	case OBSERVED_GROUP:
+		judge_ranks(judge, s);
+		break;
 	case OBSERVED_CURRENT:
+	case OBSERVED_PROCESS:
 	case OBSERVED_KINDS:
 		break;
 	}

@@ -6,7 +6,9 @@
 #include "report.h"
 #include "text.h"
 
-/* How the file is started, if that is known. */
+/* The picture of a job, as a program begins: who starts it, how many times, with which GPUs and
+ * arguments. A script, a profile and a plan all give this, so that they cannot differ in what they
+ * find in a program. What is not known is NULL or -1. */
 struct python_start {
 	const char *launcher; /* "torchrun", "launch", "srun", ...; NULL: not known */
 	/* whether the local rank is passed as an argument: 1 yes, 0 no, -1 not known */
@@ -14,7 +16,27 @@ struct python_start {
 	const gpumap_inventory *inventory; /* the machine; may be NULL */
 	bool together;                     /* the host starts it again while it runs */
 	bool alone;                        /* the launcher starts one process */
+	const char *from;                  /* the command that starts it: "run.sh:3" */
+	const char *list;                  /* its visible list */
+	const char *list_from;             /* what set the list: "run.sh:2" */
+	const char *order;                 /* "CUDA_DEVICE_ORDER=..." */
+	int64_t visible;                   /* the GPUs that a rank sees */
+	int64_t ranks, hosts;              /* ranks on each host, and hosts */
+	bool planned;                      /* a plan of gpumap starts it, as it says */
+	/* The port at which ranks meet, which the launcher listens at; 0: a free one that it takes.
+	 * PyTorch before 2.15 listens at `port` by default, later ones at a free port. */
+	int64_t port;
+	bool port_by_default;
+	bool meeting; /* MASTER_ADDR or MASTER_PORT may be set */
+	/* the program's arguments, which end with NULL; NULL: not all of them are known */
+	const char *const *arguments;
 };
+
+static inline struct python_start python_start_unknown(void)
+{
+	return (struct python_start){
+		.passes = -1, .visible = -1, .ranks = -1, .hosts = -1, .port = -1};
+}
 
 /* The known launchers, and whether they pass the local rank; ends with NULL. */
 struct python_launcher {

@@ -31,22 +31,29 @@ static bool is_parse(const struct python_file *f, unsigned i, unsigned past)
 	       is_at(f, i + 1, past, "(");
 }
 
-/* Whether the token is a name that has the arguments, and no attribute of another one. Programs use
- * them above the line that parses them, so their names are those that are usual. */
-static bool has_them(const struct python_file *f, unsigned i)
+bool python_has_arguments(struct span name)
 {
 	static const char *const usual[] = {"args",    "arguments", "opt",    "opts",
 					    "options", "cfg",       "config", "hparams",
 					    "params",  "flags",     "FLAGS"};
+
+	for (size_t n = 0; n < ARRAY_SIZE(usual); n++)
+		if (span_is(name, usual[n]))
+			return true;
+	return false;
+}
+
+/* Whether the token is a name that has the arguments, and no attribute of another one. Programs use
+ * them above the line that parses them, so their names are those that are usual. */
+static bool has_them(const struct python_file *f, unsigned i)
+{
 	const struct python_arguments *a = &f->arguments;
 
 	if (token_at(f, i)->kind != PYTHON_NAME ||
 	    (i && (token_is(token_at(f, i - 1), ".") || token_is(token_at(f, i - 1), "*"))))
 		return false;
-	for (size_t n = 0; n < ARRAY_SIZE(usual); n++)
-		if (token_is(token_at(f, i), usual[n]))
-			return true;
-	return a->holder.text && span_same(token_at(f, i)->text, a->holder);
+	return python_has_arguments(token_at(f, i)->text) ||
+	       (a->holder.text && span_same(token_at(f, i)->text, a->holder));
 }
 
 /* The arguments are given to the function `to`; .text NULL: to something else. */

@@ -2,6 +2,8 @@
 /* The library's findings about a value in a Python file, which is not parsed a second time. */
 #include "lint/python_file.h"
 
+#include <stdio.h>
+
 static const char assumed[] = "assumed";
 
 /* Findings about what was only assumed are left out. */
@@ -13,23 +15,99 @@ static bool carried(const gpumap_finding *f, int64_t severity)
 	       !(origin && streq(origin, assumed));
 }
 
-static int ask(const struct python_judge *judge, const struct observation *s,
-	       const struct python_statement *statement, enum gpumap_severity severity,
-	       gpumap_report *report)
+struct python_list judge_list_at(const struct python_judge *judge, const struct observation *s,
+				 char room[256])
 {
-	const gpumap_inventory *inventory = judge->start ? judge->start->inventory : NULL;
+	const struct python_start *start = judge->start;
+	const struct python_facts *facts = &judge->file->facts;
+	struct python_list list = {.code = s->list, .more = ""};
+
+	/* A program that sets it anywhere may have set it before. */
+	if (s->listed || facts->sets_list || facts->own_list || !start || !start->list)
+		return list;
+	list.script = start->list;
+	snprintf(room, 256, ": %.80s sets CUDA_VISIBLE_DEVICES=%.100s",
+		 start->list_from ? start->list_from : "the job", QUOTE(span_of(start->list)));
+	list.more = room;
+	return list;
+}
+
+static int resolve(gpumap_mapping **ret, const struct python_judge *judge,
+		   const struct python_statement *statement, gpumap_report *report)
+{
+	const struct python_start *start = judge->start;
+	const gpumap_inventory *inventory = start ? start->inventory : NULL;
 	gpumap_request *request = NULL;
-	gpumap_mapping *mapping = NULL;
 	int r = gpumap_request_new(&request);
 
+	if (r == GPUMAP_OK && start && start->order)
+		r = gpumap_request_set(request, "prefix", start->order, NULL, report);
 	for (; r == GPUMAP_OK && statement->key; statement++)
 		if (statement->value)
 			r = gpumap_request_set(request, statement->key, statement->value,
 					       statement->assumed ? assumed : NULL, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, request, inventory, report);
-	gpumap_mapping_free(mapping);
+		r = gpumap_resolve(ret, request, inventory, report);
 	gpumap_request_free(request);
+	return r;
+}
+
+int64_t judge_count(const struct python_judge *judge, const struct python_list *list)
+{
+	gpumap_mapping *mapping = NULL;
+	bool known = list->code || list->script || (judge->start && judge->start->inventory);
+	int64_t count = -1;
+
+	if (known &&
+	    resolve(&mapping, judge,
+		    (const struct python_statement[]){{"script_export", list->script, false},
+						      {"in_code", list->code, false},
+						      {NULL, NULL, false}},
+		    NULL) == GPUMAP_OK)
+		count = (int64_t)gpumap_mapping_visible_count(mapping);
+	gpumap_mapping_free(mapping);
+	return count;
+}
+
+static void add_device(char ret[512], const gpumap_entry *entry)
+{
+	size_t length = strlen(ret);
+	int64_t physical = gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL);
+	const char *text = gpumap_entry_str(entry, GPUMAP_ENTRY_UUID);
+
+	if (length + 64 > 512)
+		return;
+	if (physical >= 0 && gpumap_entry_int(entry, GPUMAP_ENTRY_MIG) < 0)
+		snprintf(ret + length, 512 - length, "%s%lld", length ? "," : "",
+			 (long long)physical);
+	else
+		snprintf(ret + length, 512 - length, "%s%.60s", length ? "," : "",
+			 text ? text : "?");
+}
+
+void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512])
+{
+	gpumap_mapping *mapping = NULL;
+
+	ret[0] = '\0';
+	if (resolve(&mapping, judge,
+		    (const struct python_statement[]){{"script_export", list->script, false},
+						      {"in_code", list->code, false},
+						      {NULL, NULL, false}},
+		    NULL) == GPUMAP_OK)
+		for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++)
+			add_device(ret, gpumap_mapping_visible(mapping, i));
+	gpumap_mapping_free(mapping);
+}
+
+static int ask(const struct python_judge *judge, const struct observation *s,
+	       const struct python_statement *statement, enum gpumap_severity severity,
+	       const char *more, gpumap_report *report)
+{
+	gpumap_mapping *mapping = NULL;
+	int r = resolve(&mapping, judge, statement, report);
+
+	gpumap_mapping_free(mapping);
 	if (r == GPUMAP_ENOMEM)
 		return r;
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
@@ -38,19 +116,20 @@ static int ask(const struct python_judge *judge, const struct observation *s,
 		if (finding_is(f, FINDING_NOMEM))
 			return GPUMAP_ENOMEM;
 		if (carried(f, severity))
-			report_relay(judge->report, f, AT(judge, s, .fix = NULL));
+			report_relay_more(judge->report, f, AT(judge, s, .fix = NULL), more);
 	}
 	return GPUMAP_OK;
 }
 
 int judge_ask(const struct python_judge *judge, const struct observation *s,
-	      const struct python_statement *statement, enum gpumap_severity severity)
+	      const struct python_statement *statement, enum gpumap_severity severity,
+	      const char *more)
 {
 	gpumap_report *report;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK) {
-		r = ask(judge, s, statement, severity, report);
+		r = ask(judge, s, statement, severity, more, report);
 		gpumap_report_free(report);
 	}
 	return r == GPUMAP_OK ? r : report_nomem(judge->report);

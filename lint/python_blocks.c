@@ -89,6 +89,42 @@ static bool lacks_gpus(const struct python_file *f, unsigned past)
 	       (is_at(f, after, past, "==") && span_is(token_at(f, after + 1)->text, "0"));
 }
 
+/* The devices that the condition torch.cuda.device_count() > 1 asks for, which begins at `at`; -1:
+ * it is another condition with that number. */
+static int64_t least_devices(const struct python_file *f, unsigned at, unsigned past)
+{
+	unsigned after = token_at(f, at + 1)->past;
+	struct python_value v = {.meaning = MEANS_UNKNOWN};
+
+	if (after >= past || is_at(f, after, past, "and"))
+		return 1;
+	if (after + 2 <= past)
+		v = python_value(f, after + 1, after + 2);
+	if (v.meaning != MEANS_NUMBER || v.unsure ||
+	    (after + 2 < past && !is_at(f, after + 2, past, "and")))
+		return -1;
+	return is_at(f, after, past, ">")                                   ? v.number + 1
+	       : is_at(f, after, past, ">=") || is_at(f, after, past, "==") ? v.number
+									    : -1;
+}
+
+/* How many devices the conditions of a block ask for: those of its head, and those around it. */
+static int64_t asked_devices(const struct python_file *f, const struct python_block *around,
+			     bool otherwise, unsigned past)
+{
+	int64_t least = around->least, asked;
+
+	for (unsigned i = 1; i < past; i++) {
+		if (!is_at(f, i, past, "device_count"))
+			continue;
+		asked = otherwise || is_at(f, 1, past, "not") || !is_at(f, i + 1, past, "(")
+				? -1
+				: least_devices(f, i, past);
+		least = least < 0 || asked < 0 ? -1 : asked > least ? asked : least;
+	}
+	return least;
+}
+
 /* if, elif, else, case, except, while: their blocks may not be executed. */
 static void push_branch(struct python_file *f, unsigned past, int indent)
 {
@@ -104,6 +140,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		.branch = !token_is(token_at(f, 0), "while"),
 		.attempt = around->attempt,
 		.lacking = lacks_gpus(f, past),
+		.least = asked_devices(f, around, otherwise, past),
 	};
 
 	for (unsigned i = 1; i < past; i++) {
@@ -116,6 +153,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 	}
 	/* The other case of the conditions before, or of what was tried. */
 	if (otherwise && f->depth < MAX_BLOCKS && before->indent == indent) {
+		b.least = before->least ? -1 : b.least;
 		b.read = before->read;
 		join(&b.tested, before->tested);
 		join(&b.tested, before->read);
@@ -135,6 +173,7 @@ static void push_plain(struct python_file *f, int function, int indent, bool rep
 			.guarded = around->guarded,
 			.repeated = repeated || (around->function == function && around->repeated),
 			.attempt = around->function == function ? around->attempt : 0,
+			.least = around->least,
 		});
 }
 
@@ -204,8 +243,18 @@ unsigned python_head(const struct python_file *f)
 	return 0;
 }
 
+static const struct python_count *rounds_of(struct python_file *f, unsigned first, unsigned past)
+{
+	unsigned in = first;
+
+	while (in < past && !token_is(token_at(f, in), "in"))
+		in++;
+	return in + 1 < past ? python_rounds(f, in, past) : NULL;
+}
+
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
+	const struct python_count *rounds = NULL;
 	static const char *const branches[] = {"if", "elif", "else", "while", "except"};
 	unsigned first = token_is(token_at(f, 0), "async");
 	bool patched =
@@ -218,6 +267,8 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 			return;
 		}
 	}
+	if (is_at(f, first, colon, "for"))
+		rounds = rounds_of(f, first + 1, colon);
 	if (is_at(f, first, colon, "for"))
 		for (unsigned i = first + 1; i < colon && !token_is(token_at(f, i), "in"); i++)
 			names_set(&f->names, token_at(f, i)->text, block_now(f)->function,
@@ -233,6 +284,7 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		define(f, open, indent);
 	} else {
 		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));
+		block_now(f)->rounds = rounds;
 		block_now(f)->member = is_at(f, first, colon, "class");
 		if (is_at(f, first, colon, "try"))
 			block_now(f)->attempt = f->depth;

@@ -141,26 +141,26 @@ static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 	struct python_argument a, id;
 	struct python_value v;
 	unsigned at;
-	const char *ids = "";
 
-	if (!python_argument_find(f, open, "device_ids", 1, &a) ||
-	    !token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past)
+	if (!python_argument_find(f, open, "device_ids", 1, &a))
 		return;
-	for (at = a.first + 1; python_argument(f, a.first, &at, &id) && ids; s->id_count++) {
+	v = python_ids(f, a.first, a.past);
+	if (v.meaning == MEANS_IDS && !v.unsure) {
+		s->ids = arena_strndup(&f->arena, v.text.text, v.text.length);
+		s->id_count = (size_t)v.number;
+		/* A name's numbers choose no device yet, as far as this place shows. */
+	}
+	if (!token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past)
+		return;
+	for (at = a.first + 1; python_argument(f, a.first, &at, &id);) {
 		v = python_value(f, id.first, id.past);
 		choice_device(f, id.first, id.past, v);
-		if (v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE) {
-			s->value = v;
-			f->facts.chooses = true;
-			ids = NULL;
-		} else if (s->id_count == MAX_VALUE) {
-			ids = NULL;
-		} else {
-			ids = arena_printf(&f->arena, "%s%s%lld", ids, *ids ? "," : "",
-					   (long long)v.number);
-		}
+		if (v.meaning == MEANS_NUMBER || v.meaning == MEANS_DEVICE)
+			continue;
+		s->value = v;
+		f->facts.chooses = true;
+		return;
 	}
-	s->ids = ids && *ids ? ids : NULL;
 }
 
 /* DataParallel(net).to("cuda:1") also moves net. */
@@ -192,24 +192,46 @@ static void call_parallel(struct python_file *f, enum observation_kind kind, uns
 	f->facts.distributed = f->facts.distributed || kind == OBSERVED_DISTRIBUTED;
 }
 
-static void call_rendezvous(struct python_file *f, unsigned open)
+/* What init_process_group is told about ranks: how many there are, and which this one is. */
+static struct observation *see_group(struct python_file *f, unsigned at, unsigned open)
 {
+	struct observation *s = observation_add(f, OBSERVED_GROUP, token_at(f, at));
+	struct python_argument a;
+	struct span chain;
+
+	f->facts.distributed = f->facts.groups = true;
+	if (python_argument_find(f, open, "rank", 4, &a)) {
+		struct python_value v = python_value(f, a.first, a.past);
+
+		f->facts.numbers_ranks = f->facts.numbers_ranks || v.meaning == MEANS_UNKNOWN;
+		if (s)
+			s->value = v;
+		if (s && python_chain(f, a.first, &chain) == a.past)
+			s->ranked = chain;
+	}
+	if (s && python_argument_find(f, open, "world_size", 3, &a))
+		s->size = python_count(f, a.first, a.past);
+	if (s && python_argument_find(f, open, "store", 5, &a))
+		s->elsewhere = true;
+	return s;
+}
+
+static void call_rendezvous(struct python_file *f, unsigned at, unsigned open)
+{
+	struct observation *group, *s;
 	struct python_argument a;
 	struct python_value v;
-	struct observation *s;
 
 	/* A group of ranks that are not there. */
 	if (python_argument_find(f, open, "backend", 0, &a) &&
 	    span_is(token_at(f, a.first)->text, "fake"))
 		return;
-	f->facts.distributed = f->facts.groups = true;
-	if (python_argument_find(f, open, "rank", -1, &a)) {
-		v = python_value(f, a.first, a.past);
-		f->facts.numbers_ranks = f->facts.numbers_ranks || v.meaning == MEANS_UNKNOWN;
-	}
+	group = see_group(f, at, open);
 	if (!python_argument_find(f, open, "init_method", 1, &a))
 		return;
 	v = python_value(f, a.first, a.past);
+	if (group && (v.meaning != MEANS_TEXT || !span_starts(v.text, "env://")))
+		group->elsewhere = v.meaning != MEANS_NONE;
 	if (v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://"))
 		return;
 	s = observation_add(f, OBSERVED_RENDEZVOUS, token_at(f, a.first));
@@ -232,6 +254,7 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 		line = span_is(t->text, "--local_rank") ? a.first : line;
 		seen = dash ? dash : line;
 	}
+	python_option(f, open);
 	s = seen ? observation_add(f, OBSERVED_ARGUMENT, token_at(f, at)) : NULL;
 	if (!s)
 		return;
@@ -373,6 +396,48 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 			   memcmp(word.text + n - 3, ".sh", 3) == 0));
 }
 
+/* The function that is the argument `name`. */
+static struct span function_name(const struct python_file *f, unsigned open, const char *name,
+				 int place)
+{
+	struct python_argument a;
+	struct span chain = {NULL, 0};
+
+	if (!python_argument_find(f, open, name, place, &a) ||
+	    python_chain(f, a.first, &chain) != a.past)
+		chain.text = NULL;
+	return chain;
+}
+
+static void see_spawn(struct python_file *f, unsigned at, unsigned open)
+{
+	struct observation *s = observation_add(f, OBSERVED_SPAWN, token_at(f, at));
+	struct python_argument a;
+
+	if (!s)
+		return;
+	s->target = function_name(f, open, "fn", 0);
+	if (python_argument_find(f, open, "nprocs", 2, &a))
+		s->size = python_count(f, a.first, a.past);
+}
+
+/* Process() in the body of a loop, or in a list that is made of a loop. */
+static void see_process(struct python_file *f, unsigned at, unsigned open)
+{
+	struct observation *s = observation_add(f, OBSERVED_PROCESS, token_at(f, at));
+	unsigned behind = token_at(f, open)->past, past = f->text.count;
+
+	if (!s)
+		return;
+	s->target = function_name(f, open, "target", 1);
+	s->size = block_now(f)->rounds;
+	if (!is_at(f, behind, past, "for"))
+		return;
+	while (behind < past && !token_is(token_at(f, behind), "in"))
+		behind++;
+	s->size = behind < past ? python_rounds(f, behind, past) : NULL;
+}
+
 /* A call that starts processes; false: it does not. */
 static bool call_process(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
@@ -397,7 +462,9 @@ static bool call_process(struct python_file *f, const char *path, unsigned at, u
 		return false;
 	f->facts.spawns = f->facts.spawns_ranks = true;
 	if (ONE_OF(ranks, path))
-		observation_add(f, OBSERVED_SPAWN, token_at(f, at));
+		see_spawn(f, at, open);
+	else if (text_ends(path, "multiprocessing.Process"))
+		see_process(f, at, open);
 	return true;
 }
 
@@ -443,7 +510,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	else if (is_distributed(path))
 		call_parallel(f, OBSERVED_DISTRIBUTED, at, open);
 	else if (streq(path, "torch.distributed.init_process_group"))
-		call_rendezvous(f, open);
+		call_rendezvous(f, at, open);
 	else if (streq(path, "accelerate.Accelerator"))
 		f->facts.accelerator = true;
 	else if (!call_process(f, path, at, open) && starts_with(path, "os."))

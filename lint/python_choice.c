@@ -276,14 +276,26 @@ static bool same_value(struct python_value a, struct python_value b)
 	return a.meaning == b.meaning && (a.meaning != MEANS_DEVICE || a.number == b.number);
 }
 
-/* The position of the pick that decides, plus one; 0: none. */
-static size_t deciding(const struct python_choice *c)
+/* What decides: set_device, unless everything names its device and nothing uses the current one. */
+static enum python_pick decides(const struct python_choice *c, bool distributed)
 {
 	enum python_pick best = PICK_CURRENT;
+	bool named = false, current = distributed || c->passed;
+
+	for (size_t i = 0; i < c->count; i++) {
+		best = c->picks[i].pick < best ? c->picks[i].pick : best;
+		named = named || c->picks[i].pick == PICK_NAMES;
+		current = current || c->picks[i].pick == PICK_CURRENT;
+	}
+	return best == PICK_SETS && named && !current ? PICK_NAMES : best;
+}
+
+/* The position of the pick that decides, plus one; 0: none. */
+static size_t deciding(const struct python_choice *c, bool distributed)
+{
+	enum python_pick best = decides(c, distributed);
 	size_t found = 0;
 
-	for (size_t i = 0; i < c->count; i++)
-		best = c->picks[i].pick < best ? c->picks[i].pick : best;
 	for (size_t i = 0; i < c->count && !found; i++)
 		if (c->picks[i].pick == best && !c->picks[i].may &&
 		    choice_runs(c, c->picks[i].function))
@@ -292,7 +304,8 @@ static size_t deciding(const struct python_choice *c)
 	for (size_t i = 0; found && i < c->count; i++)
 		if (c->picks[i].pick == PICK_CURRENT
 			    ? best == PICK_NAMES
-			    : !same_value(c->picks[i].value, c->picks[found - 1].value))
+			    : c->picks[i].pick >= best &&
+				      !same_value(c->picks[i].value, c->picks[found - 1].value))
 			return 0;
 	return found;
 }
@@ -342,7 +355,7 @@ static void answer(const struct python_file *f, struct python_device *ret)
 
 	*ret = (struct python_device){.line = 0};
 	choice_find_runs(c);
-	found = is_doubtful(f) ? 0 : deciding(c);
+	found = is_doubtful(f) ? 0 : deciding(c, f->facts.distributed);
 	if (!found || !is_known_device(f, found))
 		return;
 	v = &c->picks[found - 1].value;

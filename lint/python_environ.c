@@ -215,6 +215,7 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		return;
 	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
 		f->facts.own_list = true;
+	f->facts.sets_list = f->facts.sets_list || s->verb != OBSERVED_DEFAULTS;
 	remember_list(f, s);
 }
 

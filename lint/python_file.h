@@ -25,6 +25,8 @@ enum observation_kind {
 	OBSERVED_ARGUMENT,    /* add_argument("--local_rank") */
 	OBSERVED_PARSE,       /* parse_args() */
 	OBSERVED_SPAWN,       /* torch.multiprocessing.spawn() */
+	OBSERVED_PROCESS,     /* multiprocessing.Process() in a loop */
+	OBSERVED_GROUP,       /* init_process_group() */
 	OBSERVED_KINDS
 };
 
@@ -48,10 +50,16 @@ struct observation {
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
 	const char *list; /* the visible list that an earlier line set; NULL: not known */
+	bool listed;      /* an earlier line may have set it */
+	int64_t least;    /* a condition asks for so many devices; -1: that is not known */
 	const char *ids;  /* device_ids, if they are numbers; NULL: not known */
 	size_t id_count;
 	bool all_ids;               /* device_ids is not given, which means all visible ones */
 	struct python_value module; /* of DataParallel: its argument, or where it is moved to */
+	const struct python_count *size; /* world_size of a group; how many processes are started */
+	struct span ranked;              /* the name that a group gets as rank; .text NULL: none */
+	struct span target;              /* what the processes execute */
+	bool elsewhere;                  /* a group that does not meet by MASTER_ADDR */
 };
 
 /* Facts about the whole file. */
@@ -72,6 +80,7 @@ struct python_facts {
 	bool reads_local_rank; /* reads it from the environment */
 	bool names_variables;  /* a string names a rank's variable or the visible list */
 	bool own_list;         /* each rank sets its own visible list */
+	bool sets_list;        /* sets or removes the visible list */
 	bool reads_arguments;  /* reads arguments by sys.argv or another parser */
 	bool reads_argument;   /* reads the argument local_rank */
 	bool known_alone;      /* uses parse_known_args */
@@ -116,19 +125,39 @@ struct python_looked {
 struct python_block {
 	int indent, function;
 	bool may, otherwise, guarded;
-	bool branch;                 /* of if, else and except */
-	bool cut;                    /* a branch in it returned */
-	bool lacking;                /* executed only where GPUs are missing */
-	bool repeated;               /* in the body of a loop */
-	bool member;                 /* in the body of a class */
-	bool patched;                /* the environment is put back at its end */
-	int attempt;                 /* the block of the try that it is in; 0: none */
-	struct python_looked tested; /* what conditions have looked at */
-	struct python_looked read;   /* of a try: what was read in it */
+	bool branch;                       /* of if, else and except */
+	bool cut;                          /* a branch in it returned */
+	bool lacking;                      /* executed only where GPUs are missing */
+	bool repeated;                     /* in the body of a loop */
+	bool member;                       /* in the body of a class */
+	bool patched;                      /* the environment is put back at its end */
+	int attempt;                       /* the block of the try that it is in; 0: none */
+	int64_t least;                     /* as of an observation */
+	const struct python_count *rounds; /* of a loop */
+	struct python_looked tested;       /* what conditions have looked at */
+	struct python_looked read;         /* of a try: what was read in it */
 	struct span initialised;
 	int initialised_line;
 	bool listed; /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
+};
+
+/* A number as the program computes it. */
+enum count_kind { COUNT_NUMBER, COUNT_NAME, COUNT_OPERATION, COUNT_DEVICES, COUNT_WORLD };
+
+struct python_count {
+	enum count_kind kind;
+	int function; /* in which it stands */
+	int64_t number;
+	struct span name;
+	char sign; /* + - * / */
+	const struct python_count *left, *right;
+};
+
+/* An option of the command line, as add_argument declares it. */
+struct python_option {
+	struct span name;                 /* without -- */
+	const struct python_count *value; /* its default; NULL: not known */
 };
 
 enum { MAX_GIVEN = 64 };
@@ -151,6 +180,7 @@ struct python_use {
 };
 
 struct python_function {
+	struct span name;
 	int number;             /* of the first function with this name */
 	bool cuda;              /* one with this name uses CUDA */
 	size_t itself, through; /* its last use of CUDA, and through a call, plus one */
@@ -179,6 +209,8 @@ struct python_file {
 	struct python_functions own;
 	struct python_facts facts;
 	struct python_arguments arguments;
+	struct python_option *options;
+	size_t option_count, option_room;
 	struct observation *observations;
 	size_t count, room;
 	/* the first observation of each kind: its position, plus one; 0: there is none */
@@ -223,6 +255,17 @@ struct python_value python_value(const struct python_file *f, unsigned first, un
 
 /* The meaning of an environment variable. */
 struct python_value python_variable(struct span name);
+
+/* python_ids.c: a list of device ordinals, as MEANS_IDS with their number; MEANS_UNKNOWN: it is
+ * another expression. */
+struct python_value python_ids(struct python_file *f, unsigned first, unsigned past);
+
+/* python_count.c: the expression as a number; NULL: it is not one, as far as this file shows. */
+const struct python_count *python_count(struct python_file *f, unsigned first, unsigned past);
+/* The iterations of `for ... in range(N)`, where `in` is that token; NULL: not known. */
+const struct python_count *python_rounds(struct python_file *f, unsigned in, unsigned past);
+/* Handles add_argument(), whose bracket is `open`. */
+void python_option(struct python_file *f, unsigned open);
 
 /* An argument of the call or list whose bracket is `open`. */
 struct python_argument {
@@ -295,6 +338,11 @@ void functions_call(struct python_file *f, unsigned at);
 void functions_define(struct python_file *f, struct span name, int number);
 /* Finds the uses through calls, when the whole file is known. */
 void functions_find_uses(struct python_file *f);
+/* Whether anything in the file names the function of an observation, or a class has it. If not,
+ * this file does not call it. */
+bool functions_named(const struct python_file *f, const struct observation *s);
+/* Whether the function `name` is function `number`, or calls it. */
+bool functions_reach(const struct python_file *f, struct span name, int number);
 /* Whether the function of an observation uses CUDA after it, itself or through a call. */
 enum python_uses { USES_NOTHING, USES_THROUGH, USES_ITSELF };
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s);
@@ -306,6 +354,8 @@ void python_arguments_open(struct python_file *f, struct span text);
 void python_defined(struct python_file *f, struct span name);
 /* Handles the tokens [first, past), which define nothing. */
 void python_arguments(struct python_file *f, unsigned first, unsigned past);
+/* Whether a name is usual for the parsed arguments. */
+bool python_has_arguments(struct span name);
 /* Whether code in other files may read them. */
 bool python_arguments_elsewhere(const struct python_file *f);
 
@@ -356,10 +406,37 @@ struct python_statement {
 	bool assumed; /* findings about it are dropped */
 };
 
+/* The visible list at an observation: the one that an earlier line set, else the one that the
+ * program begins with. */
+struct python_list {
+	const char *code;   /* the value for the key in_code */
+	const char *script; /* the value for the key script_export */
+	const char *more;   /* what set the second, for the end of a message; else "" */
+};
+struct python_list judge_list_at(const struct python_judge *judge, const struct observation *s,
+				 char room[256]);
+
+/* The number of devices that a list shows; -1: it is not known. */
+int64_t judge_count(const struct python_judge *judge, const struct python_list *list);
+
+/* The GPUs that a list shows, in its order, as 2,3; "": none. Of a long list the first. */
+void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512]);
+
+/* A number that is computed when the start is known. */
+struct counted {
+	int64_t number;
+	bool may;           /* it is the default of an option, which may be given */
+	struct span option; /* an option that it comes from; .text NULL: none */
+};
+/* False: it is not known. */
+bool judge_compute(const struct python_judge *judge, const struct python_count *c,
+		   struct counted *ret);
+
 /* Asks the library about the statements, and reports its findings of this severity at the place of
- * the observation. */
+ * the observation, with `more` behind their texts. */
 int judge_ask(const struct python_judge *judge, const struct observation *s,
-	      const struct python_statement *statement, enum gpumap_severity severity);
+	      const struct python_statement *statement, enum gpumap_severity severity,
+	      const char *more);
 
 /* Each judges one observation. GPUMAP_ENOMEM. */
 int judge_variable(const struct python_judge *judge, const struct observation *s);
@@ -367,6 +444,13 @@ int judge_variable(const struct python_judge *judge, const struct observation *s
 int judge_value(const struct python_judge *judge, const struct observation *s);
 int judge_device(const struct python_judge *judge, const struct observation *s);
 int judge_group(const struct python_judge *judge, const struct observation *s);
+/* init_process_group(): whether as many ranks start as it waits for, and where they meet. */
+void judge_ranks(const struct python_judge *judge, const struct observation *s);
+/* DataParallel in a program of which a launcher starts several. */
+void judge_copies(const struct python_judge *judge, const struct observation *s);
+/* WORLD_SIZE and MASTER_PORT in code against the launcher's; false: they agree, or it is not known.
+ */
+bool judge_launch(const struct python_judge *judge, const struct observation *s);
 void judge_misspelt(const struct python_judge *judge, const struct observation *s);
 void judge_rendezvous(const struct python_judge *judge, const struct observation *s);
 

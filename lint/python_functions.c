@@ -57,7 +57,8 @@ void functions_define(struct python_file *f, struct span name, int number)
 	if (!grown)
 		return;
 	all->list = grown;
-	grown[number - 1] = (struct python_function){.number = first ? first : number};
+	grown[number - 1] =
+		(struct python_function){.name = name, .number = first ? first : number};
 	if (!first)
 		names_set(&f->names, name, CALLED,
 			  (struct python_value){.meaning = MEANS_NUMBER, .number = number});
@@ -84,6 +85,45 @@ void functions_find_uses(struct python_file *f)
 			if (by->itself || by->through)
 				all->list[by->number - 1].cuda = true;
 		}
+}
+
+bool functions_named(const struct python_file *f, const struct observation *s)
+{
+	struct span text = f->text.text, name;
+	size_t times = 0;
+
+	if (!s->function || s->member)
+		return true;
+	name = f->own.list[s->function - 1].name;
+	for (const char *at;
+	     times < 2 && (at = memmem(text.text, text.length, name.text, name.length));) {
+		const char *past = at + name.length, *end = text.text + text.length;
+
+		times += !(at > f->text.text.text && python_in_name(at[-1])) &&
+			 !(past < end && python_in_name(*past));
+		text = (struct span){past, (size_t)(end - past)};
+	}
+	return times > 1;
+}
+
+static bool calls(const struct python_file *f, int from, int to, int depth)
+{
+	const struct python_functions *all = &f->own;
+
+	if (from == to || !from)
+		return from == to;
+	for (size_t i = 0; depth < MAX_DEPTH && i < all->use_count; i++)
+		if (all->uses[i].called.text &&
+		    all->list[all->uses[i].function - 1].number == from &&
+		    all->uses[i].number != from && calls(f, all->uses[i].number, to, depth + 1))
+			return true;
+	return false;
+}
+
+bool functions_reach(const struct python_file *f, struct span name, int number)
+{
+	return number && number_of(f, name) &&
+	       calls(f, number_of(f, name), f->own.list[number - 1].number, 0);
 }
 
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s)

@@ -4,21 +4,69 @@
 
 #include <stdio.h>
 
+/* An empty list or -1 hides all devices on purpose, for a run on the CPU. */
+static bool hides_all(const char *list)
+{
+	return list && (!*list || streq(list, "-1"));
+}
+
+/* The place that shows how many GPUs there are, where that is all that is known. */
+static void report_past(const struct python_judge *judge, const struct observation *s,
+			int64_t number, const char *what)
+{
+	const struct python_start *start = judge->start;
+
+	report_add(judge->report, FINDING_INVALID_ORDINAL,
+		   AT(judge, s, .rule = "D7",
+		      .fix = "use a device that is there, or ask for more GPUs"),
+		   "cuda:%lld%s does not exist (invalid device ordinal): %s gives it %lld GPU%s",
+		   (long long)number, what, start->from ? start->from : "the job",
+		   (long long)start->visible, start->visible == 1 ? "" : "s");
+}
+
+/* Whether only the number of the program's GPUs is known. */
+static bool is_counted(const struct python_judge *judge, const struct observation *s,
+		       const struct python_list *list)
+{
+	return judge->start && judge->start->visible > 0 && !judge->start->inventory &&
+	       !list->script && !s->listed && !judge->file->facts.sets_list;
+}
+
+/* Whether the conditions around it hold, which ask for a number of devices. */
+static bool is_reached(const struct python_judge *judge, const struct observation *s,
+		       const struct python_list *list)
+{
+	int64_t visible;
+
+	if (!s->least)
+		return true;
+	visible = is_counted(judge, s, list) ? judge->start->visible : judge_count(judge, list);
+	return visible < 0 || (s->least > 0 && visible >= s->least);
+}
+
 /* Reports if the device, or a device of a group, does not exist. */
 static int ask_device(const struct python_judge *judge, const struct observation *s)
 {
 	bool machine = judge->start && judge->start->inventory;
-	char number[24];
+	char number[24], room[256];
+	struct python_list list = judge_list_at(judge, s, room);
 
-	/* An empty list or -1 hides all devices on purpose, for a run on the CPU. */
-	if ((!s->list && !machine) || (s->list && (!*s->list || streq(s->list, "-1"))))
+	if (hides_all(list.code) || hides_all(list.script) || !is_reached(judge, s, &list) ||
+	    (!list.code && !functions_named(judge->file, s)))
+		return GPUMAP_OK;
+	if (is_counted(judge, s, &list) && s->value.number >= judge->start->visible) {
+		report_past(judge, s, s->value.number, "");
+		return GPUMAP_OK;
+	}
+	if (!list.code && !list.script && !machine)
 		return GPUMAP_OK;
 	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
 	return judge_ask(judge, s,
-			 (const struct python_statement[]){{"in_code", s->list, false},
+			 (const struct python_statement[]){{"script_export", list.script, false},
+							   {"in_code", list.code, false},
 							   {"device", number, false},
 							   {NULL, NULL, false}},
-			 GPUMAP_SEVERITY_ERROR);
+			 GPUMAP_SEVERITY_ERROR, list.more);
 }
 
 /* Using one number in every rank is right only if each rank sees only its own GPU, or if a rank
@@ -138,10 +186,21 @@ static bool is_identity(const char *ids)
 	return same;
 }
 
+static int64_t greatest(const char *ids)
+{
+	struct span rest = span_of(ids), id;
+	int64_t most = -1;
+
+	while (span_split(&rest, ',', &id))
+		most = span_number(id, INT32_MAX) > most ? span_number(id, INT32_MAX) : most;
+	return most;
+}
+
 static int judge_parallel(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_value *module = &s->module;
-	const char *list = s->list && (!*s->list || streq(s->list, "-1")) ? NULL : s->list;
+	char room[256];
+	struct python_list list = judge_list_at(judge, s, room);
 	bool moved = module->meaning == MEANS_MODULE;
 	char device[24];
 	int64_t on = moved ? module->number : -1, first;
@@ -151,10 +210,18 @@ static int judge_parallel(const struct python_judge *judge, const struct observa
 		return GPUMAP_OK;
 	if (on < 0 && moved && !judge->file->facts.sets_device)
 		on = 0;
+	if (!is_reached(judge, s, &list))
+		return GPUMAP_OK;
+	if (s->ids && is_counted(judge, s, &list) && greatest(s->ids) >= judge->start->visible) {
+		report_past(judge, s, greatest(s->ids), " of device_ids");
+		return GPUMAP_OK;
+	}
 	/* If the module's device is not known, it is assumed to be the master's. */
 	first = s->ids ? span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX) : 0;
 	snprintf(device, sizeof(device), "%lld", (long long)(on < 0 ? first : on));
-	if (!list && !s->may && s->ids && !is_identity(s->ids))
+	list.code = hides_all(list.code) ? NULL : list.code;
+	list.script = hides_all(list.script) ? NULL : list.script;
+	if (!list.code && !s->may && s->ids && !is_identity(s->ids))
 		report_add(judge->report, FINDING_RECOMMENDED,
 			   AT(judge, s, .rule = "G4",
 			      .fix = "leave device_ids out, and choose the GPUs before the "
@@ -164,10 +231,11 @@ static int judge_parallel(const struct python_judge *judge, const struct observa
 	return judge_ask(judge, s,
 			 (const struct python_statement[]){{"mode", "dp", false},
 							   {"device_ids", s->ids, false},
-							   {"in_code", list, false},
+							   {"script_export", list.script, false},
+							   {"in_code", list.code, false},
 							   {"device", device, on < 0},
 							   {NULL, NULL, false}},
-			 GPUMAP_SEVERITY_ERROR);
+			 GPUMAP_SEVERITY_ERROR, list.more);
 }
 
 static void judge_choice(const struct python_judge *judge, const struct observation *s)
@@ -199,8 +267,10 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 
 int judge_group(const struct python_judge *judge, const struct observation *s)
 {
-	if (s->kind == OBSERVED_PARALLEL)
+	if (s->kind == OBSERVED_PARALLEL) {
+		judge_copies(judge, s);
 		return judge_parallel(judge, s);
+	}
 	if (s->ids && s->id_count == 1 && shared(judge, s)) {
 		struct observation one = *s;
 
@@ -212,7 +282,7 @@ int judge_group(const struct python_judge *judge, const struct observation *s)
 								   {"local_rank", "0", false},
 								   {"device_ids", s->ids, false},
 								   {NULL, NULL, false}},
-				 GPUMAP_SEVERITY_ERROR);
+				 GPUMAP_SEVERITY_ERROR, "");
 	}
 	if (s->value.meaning == MEANS_RANK)
 		return judge_device(judge, s);

@@ -50,6 +50,48 @@ static enum python_uses uses_hidden(const struct python_judge *judge, const stru
 	return s->function ? functions_uses_after(judge->file, s) : USES_ITSELF;
 }
 
+/* A list of the plan that the code replaces. */
+static void report_replaced(const struct python_judge *judge, const struct observation *s,
+			    const char *plan, const char *code)
+{
+	report_add(judge->report, FINDING_AGAINST_PLAN,
+		   AT(judge, s, .rule = "S3",
+		      .fix = "remove the line; --gpus, or CUDA_VISIBLE_DEVICES before the command, "
+			     "chooses the GPUs"),
+		   "%s in code replaces CUDA_VISIBLE_DEVICES=%s of the plan: the ranks would see "
+		   "%s%s, not %s",
+		   SHOWN(s), QUOTE(span_of(judge->start->list ? judge->start->list : "LIST")),
+		   *code ? "GPUs " : "no GPU", code, *plan ? plan : "none");
+}
+
+/* Whether it was judged, because a plan of gpumap starts the program: a list that means other GPUs
+ * than the plan's. */
+static bool judge_planned(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_start *start = judge->start;
+	char *code = NULL, *value, plan[512], seen[512];
+
+	if (!start || !start->planned || !start->list || s->may || s->guarded || s->otherwise ||
+	    s->verb != OBSERVED_SETS || s->value.meaning != MEANS_TEXT ||
+	    !functions_named(judge->file, s))
+		return false;
+	value = strndup(s->value.text.text, s->value.text.length);
+	if (value && asprintf(&code, "%.*s=%s", (int)s->name.length, s->name.text, value) < 0)
+		code = NULL;
+	free(value);
+	if (!code) {
+		report_nomem(judge->report);
+		return true;
+	}
+	judge_devices(judge, &(const struct python_list){.script = start->list}, plan);
+	judge_devices(judge, &(const struct python_list){.script = start->list, .code = code},
+		      seen);
+	if (!streq(plan, seen))
+		report_replaced(judge, s, plan, seen);
+	free(code);
+	return true;
+}
+
 static int judge_list(const struct python_judge *judge, const struct observation *s)
 {
 	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
@@ -59,6 +101,8 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	enum finding_id id = may ? FINDING_CODE_MAY_REPLACE : FINDING_CODE_REPLACES;
 	const char *verb = may ? "may replace" : "replaces";
 
+	if (judge_planned(judge, s))
+		return GPUMAP_OK;
 	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
 	    (s->may && judge->file->facts.ray))
 		return GPUMAP_OK;
@@ -108,7 +152,7 @@ int judge_value(const struct python_judge *judge, const struct observation *s)
 	r = judge_ask(
 		judge, s,
 		(const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
-		GPUMAP_SEVERITY_WARNING);
+		GPUMAP_SEVERITY_WARNING, "");
 	free(text);
 	return r;
 }
@@ -130,6 +174,27 @@ static bool is_launcher(const struct python_judge *judge)
 				       (facts->numbers_ranks || facts->finds_port || facts->ray));
 }
 
+static bool is_rank(struct span name)
+{
+	return span_is(name, "RANK") || span_is(name, "LOCAL_RANK");
+}
+
+/* Whether the code sets what the plan would: the only rank, or this host as the place to meet. */
+static bool agrees_with_plan(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_start *start = judge->start;
+	struct span value = s->value.text;
+
+	if (!start || !start->planned || !is_literal(&s->value))
+		return false;
+	if (span_is(s->name, "MASTER_ADDR"))
+		return start->hosts == 1 &&
+		       (span_is(value, "localhost") || span_starts(value, "127."));
+	if (span_is(s->name, "WORLD_SIZE"))
+		return span_number(value, INT32_MAX) == start->ranks * start->hosts;
+	return is_rank(s->name) && start->ranks * start->hosts == 1 && span_is(value, "0");
+}
+
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	bool port = span_is(s->name, "MASTER_PORT");
@@ -148,7 +213,7 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   QUOTE(s->value.text));
 		return;
 	}
-	if (is_launcher(judge))
+	if (is_launcher(judge) || judge_launch(judge, s) || agrees_with_plan(judge, s))
 		return;
 	/* A computed value may well be right. */
 	if (!constant && !s->argument)
@@ -164,7 +229,10 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   "os.environ.setdefault");
 	else if (!judge->file->facts.spawns)
 		report_add(judge->report,
-			   constant && !s->may ? FINDING_CODE_SETS_RANK : FINDING_CODE_MAY_REPLACE,
+			   !constant || s->may ? FINDING_CODE_MAY_REPLACE
+			   : judge->start && judge->start->planned && is_rank(s->name)
+				   ? FINDING_AGAINST_PLAN
+				   : FINDING_CODE_SETS_RANK,
 			   AT(judge, s, .rule = "R1",
 			      .fix = "leave it to the launcher; or use os.environ.setdefault"),
 			   "%s in code %s what a launcher sets", SHOWN(s),

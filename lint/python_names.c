@@ -42,12 +42,14 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 		if ((matters(&value) || matters(&n->value)) &&
 		    (value.meaning != n->value.meaning || value.number != n->value.number))
 			names->changed = true;
+		value.varies = true;
+		n->value.varies = true;
 		if (!python_constant(&value) || python_constant(&n->value))
 			n->value = value;
 		return true;
 	}
 	/* A missing entry means unknown too. A function's own name hides the file's. */
-	if (value.meaning == MEANS_UNKNOWN && !scope)
+	if (value.meaning == MEANS_UNKNOWN && !value.count && !scope)
 		return true;
 	list = array_room(names->list, names->count, &names->room, sizeof(*list));
 	if (list)

@@ -19,10 +19,13 @@ enum python_meaning {
 	MEANS_CUDA,    /* "cuda" */
 	MEANS_DEVICE,  /* "cuda:N": `number` */
 	MEANS_CPU,
+	MEANS_IDS,    /* a list of device ordinals: `text`, as 0,1 */
 	MEANS_NONE,   /* None */
 	MEANS_MODULE, /* a module that was moved to a device: `number`, -1: the current one */
 	MEANS_PATH    /* an import: `text` is the full name */
 };
+
+struct python_count;
 
 struct python_value {
 	enum python_meaning meaning;
@@ -31,6 +34,9 @@ struct python_value {
 	/* the name may have another value, in cases that python_choice.c does not judge */
 	bool unsure;
 	int function; /* the function in which the name got it */
+	/* the number that it is, as an expression; NULL: it is not a number of something */
+	const struct python_count *count;
+	bool varies; /* a name: it has had other numbers */
 };
 
 /* Whether it names no device of CUDA and is the same in every process. */

@@ -26,6 +26,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.guarded = b->guarded,
 		.function = b->function,
 		.uses = f->own.use_count,
+		.least = b->least,
 	};
 	for (int i = f->depth; i >= 0; i--) {
 		s->member = s->member || f->blocks[i].member;
@@ -42,6 +43,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].listed) {
 			s->list = f->blocks[i].list;
+			s->listed = true;
 			break;
 		}
 	}
@@ -193,10 +195,13 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	}
 	if (end && is_at(f, end, past, "[") && end + 3 == past)
 		python_environ_list(f, end + 1, v);
+	if (v.meaning == MEANS_UNKNOWN)
+		v = python_ids(f, from, to);
 	if (f->facts.names_variables && v.meaning == MEANS_UNKNOWN &&
 	    python_environ_derived(f, from, to))
 		v = (struct python_value){.meaning = MEANS_DERIVED,
 					  .text = span_of("CUDA_VISIBLE_DEVICES")};
+	v.count = python_count(f, from, to);
 	/* a: int = 1 */
 	if (end && is_at(f, end, past, ":"))
 		past = end;

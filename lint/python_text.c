@@ -34,7 +34,7 @@ static bool begins_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
 }
 
-static bool in_name(char c)
+bool python_in_name(char c)
 {
 	return begins_name(c) || is_digit(c);
 }
@@ -65,11 +65,11 @@ static void read_token(struct python_text *p, struct python_token *token)
 	}
 	if (begins_name(c)) {
 		token->kind = PYTHON_NAME;
-		while (in_name(peek(p, start + n)))
+		while (python_in_name(peek(p, start + n)))
 			n++;
 	} else if (is_digit(c)) {
 		token->kind = PYTHON_NUMBER;
-		while (in_name(peek(p, start + n)) ||
+		while (python_in_name(peek(p, start + n)) ||
 		       (peek(p, start + n) == '.' && is_digit(peek(p, start + n + 1))))
 			n++;
 	} else {

@@ -53,6 +53,9 @@ void python_close(struct python_text *p);
 /* Reads the next statement; false at the end, and when memory runs out. */
 bool python_next(struct python_text *p);
 
+/* Whether the character may be in a name. */
+bool python_in_name(char c);
+
 /* Whether a token is this sign or name. */
 bool token_is(const struct python_token *token, const char *text);
 

@@ -24,13 +24,35 @@ struct different {
 	size_t count;
 };
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && streq(a, b));
+}
+
+static bool same_words(const char *const *a, const char *const *b)
+{
+	if (!a || !b)
+		return a == b;
+	for (; *a && *b; a++, b++)
+		if (!streq(*a, *b))
+			return false;
+	return *a == *b;
+}
+
+static bool same_start(const struct lint_start *a, const struct lint_start *b)
+{
+	return streq(a->path, b->path) && a->launcher == b->launcher &&
+	       a->local_rank == b->local_rank && a->together == b->together &&
+	       a->nproc == b->nproc && a->hosts == b->hosts && a->visible == b->visible &&
+	       a->port == b->port && a->port_by_default == b->port_by_default &&
+	       a->meeting == b->meeting && same_text(a->list, b->list) &&
+	       same_text(a->order, b->order) && same_words(a->arguments, b->arguments);
+}
+
 static bool add_different(struct different *d, const struct lint_start *s)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (streq(d->starts[i]->path, s->path) && d->starts[i]->launcher == s->launcher &&
-		    d->starts[i]->local_rank == s->local_rank &&
-		    d->starts[i]->together == s->together &&
-		    (d->starts[i]->nproc == 1) == (s->nproc == 1))
+		if (same_start(d->starts[i], s))
 			return true;
 	if (d->count == MAX_DIFFERENT)
 		return false;
@@ -38,22 +60,43 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	return true;
 }
 
-static int lint_start(const struct lint *lint, const struct lint_start *s, const char *script)
+/* A line of the script, as a place; NULL without memory. */
+static const char *place_of(struct arena *arena, const char *script, int line)
 {
-	struct python_start start = {.launcher = launchers[s->launcher],
-				     .passes = s->local_rank,
-				     .inventory = lint->inventory,
-				     .together = s->together,
-				     .alone = s->nproc == 1};
+	return arena_printf(arena, "%s:%d", script, line);
+}
 
+static int lint_start(const struct lint *lint, struct arena *arena, const struct lint_start *s,
+		      const char *script)
+{
+	struct python_start start = {
+		.launcher = launchers[s->launcher],
+		.passes = s->local_rank,
+		.inventory = lint->inventory,
+		.together = s->together,
+		.alone = s->nproc == 1,
+		.from = place_of(arena, script, s->line),
+		.list = s->list,
+		.list_from = s->list ? place_of(arena, script, s->list_line) : NULL,
+		.order = s->order,
+		.visible = s->visible,
+		.ranks = s->nproc,
+		.hosts = s->hosts,
+		.port = s->port,
+		.port_by_default = s->port_by_default,
+		.meeting = s->meeting,
+		.arguments = s->arguments,
+	};
+
+	if (arena->failed)
+		return report_nomem(lint->found);
 	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
 	if (s->launcher == LINT_DIRECT && !s->local_rank)
 		start.passes = -1;
 	return lint_started_file(lint, &start, script, s->path);
 }
 
-static int lint_programs(const struct lint *lint, const struct lint_started *started,
-			 const char *script)
+static int lint_programs(const struct lint *lint, struct lint_started *started, const char *script)
 {
 	struct different different = {.count = 0};
 	bool all = true;
@@ -63,7 +106,7 @@ static int lint_programs(const struct lint *lint, const struct lint_started *sta
 		if (started->starts[i].python)
 			all = add_different(&different, &started->starts[i]) && all;
 	for (size_t i = 0; i < different.count && r == GPUMAP_OK; i++)
-		r = lint_start(lint, different.starts[i], script);
+		r = lint_start(lint, &started->arena, different.starts[i], script);
 	if (!all)
 		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
 			   "it starts more than %d programs: the others are not read",

@@ -25,15 +25,25 @@ enum lint_launcher {
 /* "torchrun", ...; "the shell" for LINT_DIRECT. */
 const char *lint_launcher_name(enum lint_launcher launcher);
 
-/* A program that a script starts. */
+/* A program that a script starts, with what the script shows of its job. */
 struct lint_start {
 	const char *path; /* as written in the script, relative to its working folder */
 	enum lint_launcher launcher;
-	int64_t nproc;   /* ranks on this host; -1: not known */
-	bool local_rank; /* the launcher passes --local_rank or --local-rank */
-	bool python;     /* path is a Python file */
-	bool together;   /* this host starts it again while it runs */
+	int64_t nproc;   /* ranks on each host; -1: not known */
+	int64_t hosts;   /* -1: not known */
+	int64_t visible; /* GPUs that its ranks see; -1: not known */
+	int64_t port; /* of the ranks' meeting; 0: the launcher takes a free one; -1: not known */
+	bool port_by_default; /* the port is the launcher's default */
+	bool local_rank;      /* the launcher passes --local_rank or --local-rank */
+	bool python;          /* path is a Python file */
+	bool together;        /* this host starts it again while it runs */
+	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
 	int line;
+	const char *list; /* the visible list that the program begins with; NULL: not known */
+	int list_line;
+	const char *order; /* "CUDA_DEVICE_ORDER=..."; NULL: not known */
+	/* What follows the program; NULL: not all of it is known. Ends with NULL. */
+	const char **arguments;
 };
 
 struct lint_started {

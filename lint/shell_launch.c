@@ -5,26 +5,6 @@
 
 #include <stdio.h>
 
-/* The file that python runs, from the word after its name on; c->count: none. */
-static size_t python_file(const struct command *c, size_t i, const char **module)
-{
-	for (; i < c->count; i++) {
-		struct span s = word_text(c, i);
-
-		if (span_is(s, "-m") && i + 1 < c->count) {
-			*module = "";
-			return i + 1;
-		}
-		if (span_is(s, "-c") || span_is(s, "-") || c->words[i].loose)
-			return c->count;
-		if (span_is(s, "-W") || span_is(s, "-X"))
-			i++;
-		else if (!s.length || *s.text != '-')
-			return i;
-	}
-	return c->count;
-}
-
 /* A launcher that is started as a module of Python. */
 static bool launcher_module(struct span module, enum lint_launcher *launcher)
 {
@@ -55,7 +35,7 @@ static bool identify(const struct command *c, size_t i, enum lint_launcher *laun
 
 	*first = i + 1;
 	if (is_python(s)) {
-		size_t file = python_file(c, i + 1, &module);
+		size_t file = shell_python_file(c, i + 1, &module);
 
 		*first = file + 1;
 		return module && launcher_module(word_text(c, file), launcher);
@@ -67,44 +47,6 @@ static bool identify(const struct command *c, size_t i, enum lint_launcher *laun
 	*launcher = p->launcher;
 	*first += p->command != NULL;
 	return true;
-}
-
-/* Its place among those started, plus one; 0: it is not a file that is known. */
-static size_t add_start(struct shell *sh, const struct run *run, const struct launch *launch,
-			size_t program)
-{
-	struct command *c = run->c;
-	const char *module = NULL;
-	struct lint_started *started = sh->started;
-	struct lint_start *starts;
-	bool python = is_python(word_text(c, program));
-	struct span path;
-
-	if (python)
-		program = python_file(c, program + 1, &module);
-	path = word_text(c, program);
-	if (!started || module || launch->module || program >= c->count || !path.length ||
-	    !span_known(path))
-		return 0;
-	starts = arena_room(&started->arena, started->starts, started->count, &started->room,
-			    sizeof(*starts));
-	if (!starts) {
-		sh->failed = true;
-		return 0;
-	}
-	started->starts = starts;
-	python |= ends_py(path);
-	starts[started->count] = (struct lint_start){
-		.path = arena_strndup(&started->arena, path.text, path.length),
-		.launcher = launch->launcher,
-		.nproc = launch->nproc,
-		.local_rank = launch->passes,
-		.python = python,
-		.line = c->words[program].at.line,
-	};
-	started->count += starts[started->count].path != NULL;
-	sh->failed |= started->arena.failed;
-	return started->arena.failed ? 0 : started->count;
 }
 
 /* How many GPUs the launcher finds; -1: not known. `list` is the list in effect before it. */
@@ -131,17 +73,6 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 	if (list->state != SET_INHERITED)
 		return -1;
 	return sh->slurm.per_node >= 0 ? sh->slurm.per_node : sh->visible;
-}
-
-/* Ranks on this host; -1: not known. */
-static int64_t rank_count(const struct launch *launch)
-{
-	if (launch->launcher != LINT_ACCELERATE && launch->launcher != LINT_MPIRUN)
-		return launch->nproc;
-	if (launch->hosts || launch->nnodes < 1 || launch->nproc < 1 ||
-	    launch->nproc % launch->nnodes)
-		return -1;
-	return launch->nproc / launch->nnodes;
 }
 
 /* Each task of srun starts the launcher with all of its ranks. */
@@ -318,7 +249,7 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 {
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
 	int64_t visible = visible_count(sh, run, launch, &list);
-	int64_t ranks = rank_count(launch);
+	int64_t ranks = launch_ranks(launch);
 	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
 		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
 		       !(run->srun && run->slurm.per_task >= 0);
@@ -338,6 +269,7 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 	struct command *c = run->c;
 	enum lint_launcher launcher;
 	struct launch launch, inner;
+	struct setting list;
 	size_t first, outer = run->first - part;
 
 	begin(&launch, c, outer, LINT_DIRECT);
@@ -363,7 +295,9 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 	}
 	if (run->srun)
 		slurm_check(sh, run, outer, &launch);
-	jobs_start(sh, run, &launch, add_start(sh, run, &launch, launch.program));
+	list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	jobs_start(sh, run, &launch,
+		   shell_start(sh, run, &launch, visible_count(sh, run, &launch, &list)));
 	shell_string(sh, run, launch.program);
 }
 

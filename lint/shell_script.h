@@ -345,6 +345,16 @@ struct launch {
 /* Reads a launcher's arguments from word `first` on. */
 void launch_read(const struct command *c, size_t first, struct launch *launch);
 
+/* shell_start.c: the started program, with what is known of its job. Returns its place among those
+ * started, plus one; 0: it is not a file that is known. `visible`: the GPUs that its ranks see; -1:
+ * not known. */
+size_t shell_start(struct shell *sh, const struct run *run, const struct launch *launch,
+		   int64_t visible);
+/* The file that python runs, from the word after its name on; c->count: none. */
+size_t shell_python_file(const struct command *c, size_t i, const char **module);
+/* Ranks on this host; -1: not known. */
+int64_t launch_ranks(const struct launch *launch);
+
 /* shell_jobs.c */
 /* `start`: as of a job. */
 void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start);

@@ -185,6 +185,7 @@ static int answer(struct command_plan *c, bool *answered)
 	int r = check_file(c);
 
 	c->options.chooses = true;
+	c->options.lints = true;
 	if (r == GPUMAP_OK)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK)

@@ -59,10 +59,10 @@ static void help(struct options *options)
 	      "\n"
 	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
 	      "them. The ranks get the variables that torchrun sets, such as RANK. A plan that\n"
-	      "cannot work is rejected before anything starts. If gpumap read the device from\n"
-	      "the program's code, it only warns, and starts the ranks. If a rank fails, gpumap\n"
-	      "ends the others and returns the failed rank's exit status. When the run ends,\n"
-	      "gpumap also ends the processes that the ranks started.\n"
+	      "cannot work is rejected before anything starts, also because of the code of a\n"
+	      "FILE.py; --lint warn starts it all the same. If a rank fails, gpumap ends the\n"
+	      "others and returns the failed rank's exit status. When the run ends, gpumap also\n"
+	      "ends the processes that the ranks started.\n"
 	      "\n"
 	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
 	      "  gpumap run --gpus free:2 --wait train.py\n"
@@ -183,6 +183,7 @@ static int open_plan(struct command_run *c)
 
 	c->options.starts = !c->run.dry;
 	c->options.chooses = true;
+	c->options.lints = true;
 	c->options.lease = c->run.dry ? NULL : &c->run.lease;
 	c->options.machine = &c->run.machine;
 	r = c->again ? run_again(c) : plan_open(&c->run.plan, &c->run.node, &c->options, c->report);

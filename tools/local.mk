@@ -50,7 +50,8 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/pick_keep.c tools/pick_keep.h tools/pick_shell.c tools/pick_shell.h \
 	tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
-	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_open.c tools/plan_open.h tools/plan_program.c tools/plan_show.c tools/plan_show.h \
+	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_lint.c tools/plan_open.c tools/plan_open.h tools/plan_program.c \
+	tools/plan_show.c tools/plan_show.h \
 	tools/rank_place.c tools/rank_place.h \
 	tools/rank_logs.c tools/rank_logs.h \
 	tools/rank_rows.c tools/rank_rows.h tools/rdzv_options.c tools/rdzv_options.h \

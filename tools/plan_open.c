@@ -198,6 +198,9 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 		*node = hosts.node;
 		plan_judge(*ret, report);
 	}
+	if (r == GPUMAP_OK && options->lints)
+		r = plan_lint(*ret, hosts.hosts->count ? hosts.hosts->hosts[0].inventory : NULL,
+			      report);
 	if (r == GPUMAP_OK && options->machine) {
 		*options->machine = hosts.machine;
 		hosts.machine = NULL;

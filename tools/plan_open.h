@@ -22,6 +22,7 @@ struct plan_options {
 	bool starts;    /* the ranks are started now */
 	bool one;       /* this process is one rank of a plan that is read from a file */
 	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
+	bool lints;     /* the program's code is compared with the plan */
 	bool chooses;   /* gpus = free:COUNT: chooses GPUs of this host; else it is refused */
 	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
 	char **machine;       /* gets this host's `inventory`, for free(); NULL: it is not wanted */
@@ -114,6 +115,16 @@ void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_re
  * no node is, or it is not known. */
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report);
+
+/* Refuses a plan that the code of its program does not fit, by the setting lint. `inventory` is
+ * that of its first host. GPUMAP_ENOMEM. */
+int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report);
+struct python_start;
+/* What the plan gives its program, as lint sees a job. It lives as long as the plan. `arguments`
+ * are the program's. */
+void plan_picture(struct python_start *ret, const gpumap_plan *plan);
+/* The text of a program; NULL: it cannot be read, or reading it could take long. */
+char *plan_program_text(const char *folder, const char *script, size_t *size);
 
 /* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);

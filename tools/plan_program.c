@@ -282,6 +282,15 @@ static char *program_text(const char *path, size_t *size)
 	return text;
 }
 
+char *plan_program_text(const char *folder, const char *script, size_t *size)
+{
+	char *path = path_from(*folder && !streq(folder, ".") ? folder : NULL, script);
+	char *text = path ? program_text(path, size) : NULL;
+
+	free(path);
+	return text;
+}
+
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
 {
 	size_t count = gpumap_profile_argument_count(profile), size = 0;

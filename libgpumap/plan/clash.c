@@ -95,8 +95,8 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	return ret->text;
 }
 
-/* A fault that depends on a device that was read from the program is only a warning, because it may
- * have been read wrongly. Returns the remedy. */
+/* A fault that depends on a device that was read from the program is only a warning where lint does
+ * not refuse it, and where the program may mean it. Returns the remedy. */
 static const char *doubted(struct doubted *ret, enum finding_id *id, const char *fix)
 {
 	*id = FINDING_READ_DEVICE;
@@ -145,8 +145,10 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 
 	if (rank != l)
 		snprintf(local, sizeof(local), ", local rank %zu", l);
-	if (device_is_read(settings) && answers_without(b, layout, l))
+	if (device_is_read(settings) && answers_without(b, layout, l)) {
 		fix = doubted(&buf, &id, fix ? fix : remedy(b, settings));
+		id = ordinal && settings->lint == PLAN_LINT_REFUSE ? FINDING_INVALID_ORDINAL : id;
+	}
 	plan_report(b, id,
 		    ABOUT(.rule = ordinal ? "R3" : rule,
 			  .origin = ordinal ? place->origin

@@ -39,6 +39,7 @@ struct plan_settings {
 	const char *gpus; /* as written in the profile */
 	enum plan_order order;
 	enum plan_conflict on_conflict;
+	enum plan_lint lint;
 	enum plan_mode mode;
 	int world_size; /* ranks of the plan, which fill the hosts in their order; or PLAN_AUTO */
 	int ranks;      /* of a host, or PLAN_AUTO; not together with world_size */

@@ -15,6 +15,7 @@ static const struct member {
 	[PKEY_PROFILE_gpus] = {MEMBER(gpus), KEEP_TEXT},
 	[PKEY_PROFILE_order] = {MEMBER(order), KEEP_WORD},
 	[PKEY_PROFILE_on_conflict] = {MEMBER(on_conflict), KEEP_WORD},
+	[PKEY_PROFILE_lint] = {MEMBER(lint), KEEP_WORD},
 	[PKEY_PROFILE_mode] = {MEMBER(mode), KEEP_WORD},
 	[PKEY_PROFILE_world_size] = {MEMBER(world_size), KEEP_NUMBER},
 	[PKEY_PROFILE_ranks] = {MEMBER(ranks), KEEP_NUMBER},

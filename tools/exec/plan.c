@@ -231,10 +231,21 @@ static int check_described(struct exec *exec, const gpumap_profile *profile)
 	return r;
 }
 
+/* One of a launcher's ranks is not refused for what gpumap read in its code: the others would wait.
+ */
+static int only_warn(struct exec *exec, gpumap_profile *profile)
+{
+	if (!streq(gpumap_profile_setting(profile, "lint", GPUMAP_SETTING_ORIGIN), "default"))
+		return GPUMAP_OK;
+	return gpumap_profile_set(profile, "lint", "warn", "gpumap exec", exec->report);
+}
+
 static int plan_profile(struct exec *exec, gpumap_profile *profile)
 {
 	int r = flatten(exec, profile);
 
+	if (r == GPUMAP_OK)
+		r = only_warn(exec, profile);
 	if (r == GPUMAP_OK)
 		r = plan_read_program(profile, NULL, exec->report);
 	if (r == GPUMAP_OK)

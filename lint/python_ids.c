@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of device ordinals: [0, 1], 0, 1 and list(range(2)), also by a name. */
+#include "lint/python_file.h"
+
+static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
+
+static struct python_value ids(const char *text, int64_t count)
+{
+	return text && count ? (struct python_value){.meaning = MEANS_IDS,
+						     .number = count,
+						     .text = span_of(text)}
+			     : unknown;
+}
+
+/* Numbers with commas between them. */
+static struct python_value listed(struct python_file *f, unsigned first, unsigned past)
+{
+	const char *text = "";
+	int64_t count = 0;
+
+	for (unsigned i = first, end; text && i < past; i = end + 1, count++) {
+		struct python_value v;
+
+		for (end = i; end < past && !is_at(f, end, past, ",");)
+			end = token_at(f, end)->past;
+		v = python_value(f, i, end);
+		if ((v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE) || v.number < 0 ||
+		    v.unsure || count == MAX_VALUE)
+			return unknown;
+		text = arena_printf(&f->arena, "%s%s%lld", text, count ? "," : "",
+				    (long long)v.number);
+	}
+	return ids(text, count);
+}
+
+/* The number of range(N), from `at` on; -1: it is another expression. */
+static int64_t range_of(const struct python_file *f, unsigned at, unsigned past)
+{
+	struct python_value v = unknown;
+
+	if (is_at(f, at, past, "range") && is_at(f, at + 1, past, "(") &&
+	    token_at(f, at + 1)->past == past)
+		v = python_value(f, at + 2, past - 1);
+	return v.meaning == MEANS_NUMBER && !v.unsure && v.number <= MAX_VALUE ? v.number : -1;
+}
+
+static struct python_value ranged(struct python_file *f, int64_t count)
+{
+	const char *text = "";
+
+	for (int64_t i = 0; text && i < count; i++)
+		text = arena_printf(&f->arena, "%s%s%lld", text, i ? "," : "", (long long)i);
+	return ids(text, count);
+}
+
+/* Whether a comma stands between its tokens, outside of brackets. */
+static bool is_tuple(const struct python_file *f, unsigned first, unsigned past)
+{
+	for (unsigned i = first; i < past; i = token_at(f, i)->past)
+		if (is_at(f, i, past, ","))
+			return true;
+	return false;
+}
+
+struct python_value python_ids(struct python_file *f, unsigned first, unsigned past)
+{
+	bool bracket = first < past && (is_at(f, first, past, "[") || is_at(f, first, past, "(")) &&
+		       token_at(f, first)->past == past;
+	struct python_value v;
+
+	if (first >= past || past - first > 2 * MAX_VALUE)
+		return unknown;
+	if (bracket && past > first + 2 &&
+	    (is_at(f, first, past, "[") || is_tuple(f, first + 1, past - 1)))
+		return listed(f, first + 1, past - 1);
+	if (bracket)
+		return unknown;
+	if (is_tuple(f, first, past))
+		return listed(f, first, past);
+	if (is_at(f, first, past, "list") && is_at(f, first + 1, past, "(") &&
+	    token_at(f, first + 1)->past == past && range_of(f, first + 2, past - 1) > 0)
+		return ranged(f, range_of(f, first + 2, past - 1));
+	if (range_of(f, first, past) > 0)
+		return ranged(f, range_of(f, first, past));
+	v = python_value(f, first, past);
+	return v.meaning == MEANS_IDS ? v : unknown;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* How many ranks start and how many a program waits for, and where they meet. */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+/* --- how many start ------------------------------------------------------------------------ */
+
+/* Who starts the ranks of a group, and how many. */
+struct starter {
+	const struct observation *spawn; /* in the program itself; NULL: a launcher */
+	int64_t count;                   /* -1: not known */
+	struct counted counted;
+	char text[160]; /* for a message: "run.sh:2 starts 2" */
+};
+
+/* Whether a launcher starts several processes of the program. */
+static bool is_launched(const struct python_judge *judge)
+{
+	return python_launched(judge) && !judge->start->alone && judge->start->ranks > 0 &&
+	       judge->start->hosts > 0;
+}
+
+static const struct observation *spawn_of(const struct python_judge *judge,
+					  const struct observation *group)
+{
+	const struct python_file *f = judge->file;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+
+		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && s->target.text &&
+		    functions_reach(f, s->target, group->function))
+			return s;
+	}
+	return NULL;
+}
+
+static struct starter starter_of(const struct python_judge *judge, const struct observation *group)
+{
+	const struct python_start *start = judge->start;
+	struct starter ret = {.spawn = spawn_of(judge, group), .count = -1};
+
+	if (ret.spawn) {
+		if (!is_launched(judge) && !ret.spawn->may && !ret.spawn->otherwise &&
+		    judge_compute(judge, ret.spawn->size, &ret.counted))
+			ret.count = ret.counted.number;
+		snprintf(ret.text, sizeof(ret.text), "line %d starts %lld", ret.spawn->line,
+			 (long long)ret.count);
+	} else if (is_launched(judge) && !judge->file->facts.spawns_ranks) {
+		ret.count = start->ranks * start->hosts;
+		snprintf(ret.text, sizeof(ret.text), "%.100s starts %lld",
+			 start->from ? start->from : start->launcher, (long long)ret.count);
+		if (start->hosts > 1)
+			snprintf(ret.text + strlen(ret.text), sizeof(ret.text) - strlen(ret.text),
+				 ", %lld on each of %lld hosts", (long long)start->ranks,
+				 (long long)start->hosts);
+	}
+	return ret;
+}
+
+/* --- how many are waited for ----------------------------------------------------------------- */
+
+static const char *of_option(char room[96], const struct counted *awaited)
+{
+	room[0] = '\0';
+	if (awaited->option.text)
+		snprintf(room, 96, " (--%.60s%s)", QUOTE(awaited->option),
+			 awaited->may ? " by its default" : "");
+	return room;
+}
+
+static void report_count(const struct python_judge *judge, const struct observation *s,
+			 const struct counted *awaited, const struct starter *starter,
+			 const char *what)
+{
+	bool may = awaited->may || starter->counted.may;
+	char option[96];
+
+	report_add(judge->report, may ? FINDING_MAY_WAIT : FINDING_WAITS,
+		   AT(judge, s, .rule = "R1",
+		      .fix = starter->spawn
+				     ? "make world_size the number of processes that are started"
+				     : "leave out world_size, rank and WORLD_SIZE: the launcher "
+				       "sets them; or start as many ranks"),
+		   "%s is %lld%s, and %s: %s%s", what, (long long)awaited->number,
+		   of_option(option, awaited), starter->text, may ? "then " : "",
+		   awaited->number > starter->count ? "they wait for the others for ever"
+						    : "the group has no place for the others");
+}
+
+/* The local rank as rank: on each host the same numbers. */
+static bool is_local_rank(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_value *v =
+		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
+
+	v = !v && s->ranked.text ? names_get(&judge->file->names, s->ranked, 0) : v;
+	return s->value.meaning == MEANS_LOCAL_RANK || (v && v->meaning == MEANS_LOCAL_RANK);
+}
+
+static void report_local_rank(const struct python_judge *judge, const struct observation *s)
+{
+	report_add(judge->report, FINDING_LOCAL_AS_RANK,
+		   AT(judge, s, .rule = "R4",
+		      .fix = "leave out rank and world_size: init_process_group reads RANK and "
+			     "WORLD_SIZE"),
+		   "rank is the local rank, and %s starts ranks on %lld hosts: on each host they "
+		   "have the same numbers",
+		   judge->start->from ? judge->start->from : judge->start->launcher,
+		   (long long)judge->start->hosts);
+}
+
+/* --- where they meet ---------------------------------------------------------------------- */
+
+static bool has_text(const struct python_file *f, const char *text)
+{
+	return memmem(f->text.text.text, f->text.text.length, text, strlen(text)) != NULL;
+}
+
+/* Ranks that the program starts itself have no launcher to set these variables. */
+static void judge_meeting(const struct python_judge *judge, const struct observation *s,
+			  const struct starter *starter)
+{
+	const struct python_file *f = judge->file;
+	const char *name = !has_text(f, "MASTER_ADDR")   ? "MASTER_ADDR"
+			   : !has_text(f, "MASTER_PORT") ? "MASTER_PORT"
+							 : NULL;
+
+	if (!starter->spawn || starter->spawn->may || starter->spawn->otherwise ||
+	    python_launched(judge) || s->elsewhere || !name ||
+	    (judge->start && judge->start->meeting))
+		return;
+	report_add(judge->report, FINDING_NO_MEETING,
+		   AT(judge, s, .rule = "R1",
+		      .fix = "os.environ.setdefault(\"MASTER_ADDR\", \"127.0.0.1\") and "
+			     "os.environ.setdefault(\"MASTER_PORT\", \"29500\") before it"),
+		   "nothing in this file sets %s, where the ranks of line %d meet: without it in "
+		   "the environment they fail",
+		   name, starter->spawn->line);
+}
+
+void judge_ranks(const struct python_judge *judge, const struct observation *s)
+{
+	struct starter starter;
+	struct counted awaited;
+
+	if (judge->file->facts.tests || judge->file->facts.ray || s->may || s->otherwise ||
+	    s->guarded || !functions_named(judge->file, s))
+		return;
+	starter = starter_of(judge, s);
+	judge_meeting(judge, s, &starter);
+	if (!starter.spawn && is_launched(judge) && judge->start->hosts > 1 &&
+	    is_local_rank(judge, s)) {
+		report_local_rank(judge, s);
+		return;
+	}
+	if (s->elsewhere && starter.spawn)
+		return;
+	if (starter.count > 0 && judge_compute(judge, s->size, &awaited) &&
+	    awaited.number != starter.count)
+		report_count(judge, s, &awaited, &starter, "world_size");
+}
+
+/* --- variables in code ------------------------------------------------------------------- */
+
+static bool judge_size(const struct python_judge *judge, const struct observation *s)
+{
+	struct counted awaited = {.number = span_number(s->value.text, INT32_MAX)};
+	struct starter starter = starter_of(judge, s);
+
+	if (!is_launched(judge) || starter.spawn || starter.count < 0 || awaited.number < 0 ||
+	    awaited.number == starter.count)
+		return false;
+	report_count(judge, s, &awaited, &starter, "WORLD_SIZE in code");
+	return true;
+}
+
+/* torchrun listens at a port, and its ranks do not: at another one nobody does. */
+static bool judge_port(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_start *start = judge->start;
+	int64_t port = span_number(s->value.text, 65535);
+	bool torch = streq(start->launcher, "torchrun") || streq(start->launcher, "launch");
+	bool older = start->port_by_default && port == start->port;
+	char listens[96];
+
+	if (!torch || start->port < 0 || port <= 0 || (port == start->port && !older))
+		return false;
+	if (older)
+		snprintf(listens, sizeof(listens),
+			 "there in PyTorch before 2.15 alone, later at a free port");
+	else if (start->port && !start->port_by_default)
+		snprintf(listens, sizeof(listens), "at %lld", (long long)start->port);
+	else
+		snprintf(listens, sizeof(listens), "at a port of its own");
+	report_add(judge->report, older ? FINDING_MAY_NOT_MEET : FINDING_OTHER_PORT,
+		   AT(judge, s, .rule = "R1",
+		      .fix = "remove the line, because the launcher sets MASTER_PORT; or use "
+			     "os.environ.setdefault"),
+		   "MASTER_PORT is %lld in code, and %s listens %s: %s", (long long)port,
+		   start->from ? start->from : start->launcher, listens,
+		   older ? "then the ranks wait for ever" : "the ranks wait for ever");
+	return true;
+}
+
+void judge_copies(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_facts *facts = &judge->file->facts;
+
+	if (!is_launched(judge) || judge->start->ranks * judge->start->hosts < 2 ||
+	    facts->distributed || facts->tests || facts->frameworks || s->otherwise ||
+	    (s->ids && s->id_count == 1))
+		return;
+	report_add(judge->report, FINDING_COPIES,
+		   AT(judge, s, .rule = "G1",
+		      .fix = "start it once: python3 FILE, or gpumap run --mode dp; or use "
+			     "DistributedDataParallel"),
+		   "DataParallel is one process that uses all of its GPUs, and %s starts %lld of "
+		   "it: each trains the whole model by itself",
+		   judge->start->from ? judge->start->from : judge->start->launcher,
+		   (long long)(judge->start->ranks * judge->start->hosts));
+}
+
+bool judge_launch(const struct python_judge *judge, const struct observation *s)
+{
+	bool literal = s->value.meaning == MEANS_TEXT || s->value.meaning == MEANS_NUMBER;
+
+	if (!python_launched(judge) || s->may || s->guarded || !literal ||
+	    !functions_named(judge->file, s))
+		return false;
+	if (span_is(s->name, "WORLD_SIZE"))
+		return judge_size(judge, s);
+	return span_is(s->name, "MASTER_PORT") && judge_port(judge, s);
+}

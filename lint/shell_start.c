@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that the script starts, and what the script shows of its job: the environment that it
+ * begins with, its launcher's ranks, and its arguments. */
+#include "lint/shell_script.h"
+
+size_t shell_python_file(const struct command *c, size_t i, const char **module)
+{
+	for (; i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		if (span_is(s, "-m") && i + 1 < c->count) {
+			*module = "";
+			return i + 1;
+		}
+		if (span_is(s, "-c") || span_is(s, "-") || c->words[i].loose)
+			return c->count;
+		if (span_is(s, "-W") || span_is(s, "-X"))
+			i++;
+		else if (!s.length || *s.text != '-')
+			return i;
+	}
+	return c->count;
+}
+
+int64_t launch_ranks(const struct launch *launch)
+{
+	if (launch->launcher != LINT_ACCELERATE && launch->launcher != LINT_MPIRUN)
+		return launch->nproc;
+	if (launch->hosts || launch->nnodes < 1 || launch->nproc < 1 ||
+	    launch->nproc % launch->nnodes)
+		return -1;
+	return launch->nproc / launch->nnodes;
+}
+
+static bool by_torch(const struct launch *launch)
+{
+	return launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+}
+
+/* The tasks of srun, or the ranks of a launcher. */
+static void see_ranks(struct lint_start *start, const struct run *run, const struct launch *launch)
+{
+	const struct slurm *slurm = &run->slurm;
+
+	start->nproc = launch->loose ? -1 : launch_ranks(launch);
+	start->hosts = launch->loose ? -1 : launch->nnodes;
+	if (launch->launcher == LINT_SRUN) {
+		start->nproc = slurm_tasks(slurm);
+		start->hosts = slurm->nodes > 0 ? slurm->nodes : slurm->tasks == 1 ? 1 : -1;
+	} else if (launch->launcher == LINT_DIRECT || launch->launcher == LINT_GPUMAP ||
+		   (launch->launcher == LINT_MPIRUN && launch->hosts)) {
+		start->hosts = -1;
+	}
+}
+
+static void see_meeting(struct shell *sh, struct lint_start *start, const struct run *run,
+			const struct launch *launch)
+{
+	static const enum tracked meeting[] = {TRACKED_ADDRESS, TRACKED_PORT};
+
+	start->port = launch->loose ? -1 : launch->agrees ? 0 : launch->port;
+	start->port_by_default = by_torch(launch) && !launch->no_port && !launch->port_at.line;
+	start->meeting = launch->launcher != LINT_DIRECT && launch->launcher != LINT_SRUN &&
+			 launch->launcher != LINT_MPIRUN;
+	for (size_t i = 0; i < ARRAY_SIZE(meeting); i++) {
+		struct setting now = run_setting(sh, run, tracked_name(meeting[i]));
+
+		start->meeting =
+			start->meeting || (now.state != SET_INHERITED && now.state != SET_NOT &&
+					   now.exported != EXPORT_NO);
+	}
+}
+
+/* The list, if nothing between the shell and the program changes it: Slurm gives tasks a list of
+ * their own, and launchers that choose devices replace it. */
+static void see_list(struct shell *sh, struct lint_start *start, const struct run *run,
+		     const struct launch *launch)
+{
+	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting order = run_setting(sh, run, tracked_name(TRACKED_ORDER));
+	bool passed = launch->launcher == LINT_DIRECT || by_torch(launch) ||
+		      (launch->launcher == LINT_ACCELERATE && !launch->ids_given) ||
+		      (launch->launcher == LINT_MPIRUN && !launch->hosts);
+
+	if (run->srun || run->cleared || !passed || launch->filtered || launch->loose ||
+	    list.state != SET_VALUE || list.exported != EXPORT_YES || !span_known(list.value) ||
+	    memchr(list.value.text, SHELL_BORDER, list.value.length))
+		return;
+	start->list = arena_strndup(&sh->started->arena, list.value.text, list.value.length);
+	start->list_line = list.at.line;
+	if (order.state == SET_VALUE && order.exported == EXPORT_YES && span_known(order.value))
+		start->order = arena_printf(&sh->started->arena, "CUDA_DEVICE_ORDER=%.*s",
+					    (int)order.value.length, order.value.text);
+}
+
+/* What follows the program, if each word of it is known. */
+static const char **words_after(struct shell *sh, const struct command *c, size_t program)
+{
+	struct arena *arena = &sh->started->arena;
+	const char **words = arena_alloc(arena, c->count - program, sizeof(*words));
+	size_t count = 0;
+
+	for (size_t i = program + 1; words && i < c->count; i++) {
+		struct span s = word_text(c, i);
+
+		if (c->words[i].loose || !span_known(s))
+			return NULL;
+		words[count] = arena_strndup(arena, s.text, s.length);
+		if (!words[count++])
+			return NULL;
+	}
+	if (words)
+		words[count] = NULL;
+	return words;
+}
+
+size_t shell_start(struct shell *sh, const struct run *run, const struct launch *launch,
+		   int64_t visible)
+{
+	struct command *c = run->c;
+	const char *module = NULL;
+	struct lint_started *started = sh->started;
+	struct lint_start *starts;
+	size_t program = launch->program;
+	bool python = is_python(word_text(c, program));
+	struct span path;
+
+	if (python)
+		program = shell_python_file(c, program + 1, &module);
+	path = word_text(c, program);
+	if (!started || module || launch->module || program >= c->count || !path.length ||
+	    !span_known(path))
+		return 0;
+	starts = arena_room(&started->arena, started->starts, started->count, &started->room,
+			    sizeof(*starts));
+	if (!starts) {
+		sh->failed = true;
+		return 0;
+	}
+	started->starts = starts;
+	starts += started->count;
+	*starts = (struct lint_start){
+		.path = arena_strndup(&started->arena, path.text, path.length),
+		.launcher = launch->launcher,
+		.visible = visible,
+		.local_rank = launch->passes,
+		.python = python || ends_py(path),
+		.line = c->words[program].at.line,
+		.arguments = words_after(sh, c, program),
+	};
+	see_ranks(starts, run, launch);
+	see_meeting(sh, starts, run, launch);
+	see_list(sh, starts, run, launch);
+	started->count += starts->path != NULL;
+	sh->failed |= started->arena.failed;
+	return started->arena.failed ? 0 : started->count;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* The code of a plan's program against what the plan gives its ranks. */
+#include "plan_open.h"
+
+#include <stdlib.h>
+
+#include "lint/python.h"
+#include "plan/job.h"
+#include "profile/profile.h"
+#include "report.h"
+
+/* The list that all ranks get, if it is one; how many GPUs each sees, if all see as many. */
+static void see_lists(struct python_start *ret, const gpumap_plan *plan)
+{
+	const struct plan_host *host;
+	const char *list = NULL;
+	bool same = true;
+
+	ret->visible = 0;
+	for (int64_t i = 0; (host = job_host(plan, i)); i++)
+		for (size_t l = 0; l < host->layout->count; l++) {
+			const char *visible = host->layout->slots[l].visible;
+			int64_t count = *visible ? 1 : 0;
+
+			for (const char *c = visible; *c; c++)
+				count += *c == ',';
+			same = same && (!list || streq(list, visible));
+			list = visible;
+			ret->visible = !ret->visible || ret->visible == count ? count : -1;
+		}
+	ret->list = same ? list : NULL;
+	ret->list_from = "the plan";
+	host = job_host(plan, 0);
+	if (host && host->layout->device_order && streq(host->layout->device_order, "PCI_BUS_ID"))
+		ret->order = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+}
+
+void plan_picture(struct python_start *ret, const gpumap_plan *plan)
+{
+	size_t hosts = job_host_count(plan), world = job_world_size(plan);
+
+	*ret = python_start_unknown();
+	ret->launcher = "gpumap run";
+	ret->from = "the plan";
+	ret->passes = !streq(job_setting(plan, "pass_local_rank"), "no");
+	ret->hosts = (int64_t)hosts;
+	ret->ranks = hosts && world % hosts == 0 ? (int64_t)(world / hosts) : -1;
+	ret->alone = world == 1;
+	ret->meeting = ret->planned = true;
+	see_lists(ret, plan);
+}
+
+/* The arguments behind the script, ended by NULL, in `room`; NULL: one differs between ranks. */
+static const char *const *arguments_behind(const char *const *arguments, size_t count,
+					   const char *script, const char **room)
+{
+	size_t i = 0, n = 0;
+
+	while (i < count && arguments[i] != script)
+		i++;
+	for (size_t k = i + 1; k < count; k++) {
+		if (strchr(arguments[k], '%'))
+			return NULL;
+		room[n++] = arguments[k];
+	}
+	return room;
+}
+
+/* Findings about how the program fits what starts it. */
+static bool is_about_start(const gpumap_finding *f)
+{
+	static const enum finding_id ids[] = {
+		FINDING_WAITS,         FINDING_MAY_WAIT,           FINDING_LOCAL_AS_RANK,
+		FINDING_COPIES,        FINDING_AGAINST_PLAN,       FINDING_CODE_SETS_RANK,
+		FINDING_FIXED_PORT,    FINDING_CODE_MAY_REPLACE,   FINDING_INVALID_ORDINAL,
+		FINDING_CODE_REPLACES, FINDING_LOCAL_RANK_ARGUMENT};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (finding_is(f, ids[i]))
+			return true;
+	return false;
+}
+
+/* Whether the plan itself has found that the device which was read does not exist. */
+static bool is_known(const gpumap_finding *f, const gpumap_report *report)
+{
+	for (size_t i = 0;
+	     finding_is(f, FINDING_INVALID_ORDINAL) && i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), FINDING_READ_DEVICE))
+			return true;
+	return false;
+}
+
+/* An error refuses the plan, or becomes a warning. */
+static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+	struct about at = {.speech = &speech,
+			   .rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+			   .origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
+			   .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX),
+			   .line = (int)gpumap_finding_int(f, GPUMAP_FINDING_LINE),
+			   .column = (int)gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
+
+	if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_ERROR) {
+		report_copy(report, f);
+		return;
+	}
+	if (refuses) {
+		report_relay_more(report, f, &at, " (" SETTING("lint = warn") " starts it anyway)");
+		job_refuse(plan);
+	} else {
+		at.fix = "change the program, and leave " SETTING("lint = warn") " out";
+		report_add(report, FINDING_STARTED_ANYWAY, &at, "%s",
+			   gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	}
+}
+
+static int judge(gpumap_plan *plan, struct span text, const char *script,
+		 const struct python_start *start, gpumap_report *report)
+{
+	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
+	gpumap_report *found;
+	int r = gpumap_report_new(&found);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = lint_python(text, script, start, found);
+	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_report_count(found); i++)
+		if (is_about_start(gpumap_report_get(found, i)) &&
+		    !is_known(gpumap_report_get(found, i), report))
+			relay(plan, gpumap_report_get(found, i), refuses, report);
+	gpumap_report_free(found);
+	return r == GPUMAP_OK ? r : report_nomem(report);
+}
+
+int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
+{
+	size_t count, size = 0;
+	const char *const *arguments = job_program(plan, &count);
+	const char *script = plan_script(arguments, count), **room;
+	const char *folder = job_setting(plan, "workdir");
+	struct python_start start;
+	char *text;
+	int r = GPUMAP_OK;
+
+	if (!job_answered(plan) || !script || strchr(script, '%') || strchr(folder, '%') ||
+	    job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_NO)
+		return r;
+	text = plan_program_text(folder, script, &size);
+	if (!text)
+		return r;
+	plan_picture(&start, plan);
+	start.inventory = inventory;
+	room = calloc(count + 1, sizeof(*room));
+	if (room)
+		start.arguments = arguments_behind(arguments, count, script, room);
+	r = room ? judge(plan, (struct span){text, size}, script, &start, report)
+		 : report_nomem(report);
+	free((void *)room);
+	free(text);
+	return r;
+}
