@@ -45,6 +45,7 @@ cli_tests = \
 	tests/cli/run.test \
 	tests/cli/snapshot.test \
 	tests/cli/torchrun.test \
+	tests/cli/tutorial.test \
 	tests/cli/usage.test \
 	tests/cli/verify.test
 # Tests of the bundle for a machine with a GPU, and of the stages that run there. They use the programs of the build.
