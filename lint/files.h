@@ -27,6 +27,10 @@ int lint_profiles(const struct lint *lint, struct span text, struct seen_file *f
 /* Checks a shell script, and the Python files that it starts. */
 int lint_script(const struct lint *lint, struct span text, struct seen_file *file);
 
+struct lint_started;
+/* Checks the Python files that a script or a command of a program starts; `from` is that file. */
+int lint_programs(const struct lint *lint, struct lint_started *started, const char *from);
+
 /* --- kind.c ------------------------------------------------------------------------------- */
 
 /* The kind of a file, by its name alone; by its name and its text. */

@@ -5,6 +5,8 @@
 
 #include "gpumap.h"
 
+struct python_start;
+
 enum lint_kind { LINT_UNKNOWN, LINT_PROFILE, LINT_SHELL, LINT_PYTHON };
 
 struct lint {
@@ -16,9 +18,11 @@ struct lint {
 	const char *profile;               /* the profile to read of each file; NULL: all */
 	enum lint_kind as;                 /* LINT_UNKNOWN: each file shows its kind */
 	struct lint_seen *seen;            /* private to lint_files() */
-	/* Reports why the profile could not be launched. */
-	void (*check_launch)(const struct lint *lint, gpumap_profile *profile,
-			     gpumap_report *report);
+	int depth;                         /* ... : programs that start programs */
+	/* Reports why the profile could not be launched. `start` gets what its plan gives the
+	 * program, if it can be planned; the caller frees the plan after it. */
+	gpumap_plan *(*check_launch)(const struct lint *lint, gpumap_profile *profile,
+				     struct python_start *start, gpumap_report *report);
 };
 
 /* "profile", "shell" or "python"; LINT_UNKNOWN: another word. */

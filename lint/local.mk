@@ -18,6 +18,7 @@ liblint_la_SOURCES = \
 	lint/python_blocks.c \
 	lint/python_calls.c \
 	lint/python_choice.c \
+	lint/python_command.c \
 	lint/python_count.c \
 	lint/python_doubt.c \
 	lint/python_environ.c \

@@ -2,6 +2,7 @@
 /* Launch profiles. */
 #include "lint/files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,29 +10,45 @@
 #include "lint/settings.h"
 #include "report.h"
 
-/* The Python file among the arguments of the command; NULL: there is none. */
-static const char *python_file(const gpumap_profile *profile)
+/* The command's arguments, ended by NULL; the caller frees the array. NULL without memory. */
+static const char **words_of(const gpumap_profile *profile)
 {
-	for (size_t i = 0; i < gpumap_profile_argument_count(profile); i++) {
-		const char *argument = gpumap_profile_argument(profile, i);
-		size_t n = strlen(argument);
+	size_t count = gpumap_profile_argument_count(profile);
+	const char **words = calloc(count + 1, sizeof(*words));
 
-		if (n > 3 && streq(argument + n - 3, ".py"))
-			return argument;
-	}
+	for (size_t i = 0; words && i < count; i++)
+		words[i] = gpumap_profile_argument(profile, i);
+	return words;
+}
+
+/* The Python file among them; NULL: there is none. */
+static const char **python_file(const char **words)
+{
+	for (; *words; words++)
+		if (text_ends(*words, ".py") && strlen(*words) > 3)
+			return words;
 	return NULL;
+}
+
+static bool has_macro(const char *const *words)
+{
+	for (; *words; words++)
+		if (strchr(*words, '%'))
+			return true;
+	return false;
 }
 
 static int look(const struct lint *lint, gpumap_profile *profile, const char *path,
 		gpumap_report *report)
 {
 	struct python_start start = python_start_unknown();
-	const char *file;
+	const char **words, **file;
+	gpumap_plan *plan;
+	int r = GPUMAP_OK;
 
 	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
 		return GPUMAP_OK;
-	start.inventory = lint->inventory;
-	lint->check_launch(lint, profile, report);
+	plan = lint->check_launch(lint, profile, &start, report);
 	lint_settings(profile, report);
 	start.launcher = gpumap_profile_setting(profile, "launcher", GPUMAP_SETTING_VALUE);
 	if (streq(start.launcher, "local"))
@@ -40,8 +57,16 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 		      streq(gpumap_profile_setting(profile, "mode", GPUMAP_SETTING_VALUE), "dp");
 	start.passes = !streq(
 		gpumap_profile_setting(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
-	file = python_file(profile);
-	return file ? lint_started_file(lint, &start, path, file) : GPUMAP_OK;
+	start.inventory = lint->inventory;
+	words = words_of(profile);
+	file = words ? python_file(words) : NULL;
+	if (file && !has_macro(file + 1))
+		start.arguments = file + 1;
+	if (file)
+		r = lint_started_file(lint, &start, path, *file);
+	gpumap_plan_free(plan);
+	free((void *)words);
+	return words ? r : report_nomem(lint->found);
 }
 
 /* Reads the file for one profile. *ret (may be NULL) is the profile, if it could be read. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lint/python.h"
+#include "lint/shell.h"
 #include "readfile.h"
 #include "report.h"
 #include "strbuf.h"
@@ -25,15 +26,22 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 static int lint_reported(const struct lint *lint, struct span text, struct seen_file *file,
 			 const struct python_start *start)
 {
+	struct lint_started started = {0};
+	struct python_start collecting = *start;
 	gpumap_report *report;
 	int r = gpumap_report_new(&report), relayed;
 
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
-	r = lint_python(text, file->path, start, report);
+	collecting.started = &started;
+	r = lint_python(text, file->path, &collecting, report);
 	relayed = seen_relay(lint, file, report, true);
 	gpumap_report_free(report);
-	return r == GPUMAP_OK ? relayed : r;
+	r = r == GPUMAP_OK ? relayed : r;
+	if (r == GPUMAP_OK)
+		r = lint_programs(lint, &started, file->path);
+	lint_started_free(&started);
+	return r;
 }
 
 int lint_program(const struct lint *lint, struct span text, struct seen_file *file)

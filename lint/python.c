@@ -134,6 +134,8 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_SPAWN:
 		judge_spawn(judge, s);
 		break;
+	case OBSERVED_COMMAND:
+		return judge_command(judge, s);
 	case OBSERVED_GROUP:
 		judge_ranks(judge, s);
 		break;

@@ -6,6 +6,8 @@
 #include "report.h"
 #include "text.h"
 
+struct lint_started;
+
 /* The picture of a job, as a program begins: who starts it, how many times, with which GPUs and
  * arguments. A script, a profile and a plan all give this, so that they cannot differ in what they
  * find in a program. What is not known is NULL or -1. */
@@ -30,6 +32,8 @@ struct python_start {
 	bool meeting; /* MASTER_ADDR or MASTER_PORT may be set */
 	/* the program's arguments, which end with NULL; NULL: not all of them are known */
 	const char *const *arguments;
+	/* gets the programs that commands of the program start; NULL: they are not wanted */
+	struct lint_started *started;
 };
 
 static inline struct python_start python_start_unknown(void)

@@ -455,7 +455,7 @@ static bool call_process(struct python_file *f, const char *path, unsigned at, u
 
 	if (ONE_OF(commands, path)) {
 		f->facts.spawns = f->facts.spawns || !is_foreign(f, open);
-		python_environ_command(f, open);
+		python_command(f, open);
 		return true;
 	}
 	if (!ONE_OF(ranks, path) && !ONE_OF(processes, path))

@@ -150,6 +150,7 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	struct python_block *b = block_now(f);
 
 	b->listed = true;
+	b->list_line = s->line;
 	b->list = known ? arena_strndup(&f->arena, s->value.text.text, s->value.text.length) : NULL;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--) {
 		if (f->blocks[i + 1].patched)
@@ -241,58 +242,6 @@ void python_environ_list(struct python_file *f, unsigned at, struct python_value
 {
 	if (span_is(token_at(f, at)->text, "CUDA_VISIBLE_DEVICES") && v.meaning == MEANS_TEXT)
 		add_list(f, at, v.text);
-}
-
-/* The list that a command begins with, or that it exports; .text NULL: it is not known. */
-static struct span command_list(struct span text)
-{
-	static const char name[] = "CUDA_VISIBLE_DEVICES=";
-	const char *found = memmem(text.text, text.length, name, sizeof(name) - 1);
-	struct span list = {NULL, 0};
-	size_t n = 0;
-	char end = ' ';
-
-	if (!found || (found > text.text && !is_space(found[-1]) && !strchr(";&|('\"", found[-1])))
-		return list;
-	list.text = found + sizeof(name) - 1;
-	list.length = (size_t)(text.text + text.length - list.text);
-	if (list.length && (*list.text == '"' || *list.text == '\''))
-		end = *list.text++, list.length--;
-	while (n < list.length && list.text[n] != end && !strchr("\n;&|", list.text[n]))
-		n++;
-	list.length = n;
-	for (size_t i = 0; i < n; i++)
-		if (strchr("{}$`%\\()", list.text[i]))
-			return (struct span){NULL, 0};
-	return list;
-}
-
-/* os.system("CUDA_VISIBLE_DEVICES=0-3 python a.py"), subprocess.run(["env", "CUDA_...", ...]) */
-void python_environ_command(struct python_file *f, unsigned open)
-{
-	struct python_argument a, word;
-	unsigned at = open + 1;
-	struct span text, list;
-
-	if (!python_argument(f, open, &at, &a))
-		return;
-	at = a.first;
-	if (token_is(token_at(f, at), "[") && token_at(f, at)->past == a.past)
-		at++;
-	else
-		a.first = open;
-	for (at = a.first + 1; python_argument(f, a.first, &at, &word) && !word.name.text;) {
-		const struct python_token *t = token_at(f, word.first);
-		struct python_value v = python_value(f, word.first, word.past);
-		bool literal = t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT;
-
-		text = literal ? t->text : v.text;
-		if (!literal && v.meaning != MEANS_TEXT)
-			continue;
-		list = command_list(text);
-		if (list.text && list.length)
-			add_list(f, word.first, list);
-	}
 }
 
 /* os.environ.update({"A": "1"}, B="2") */

@@ -27,6 +27,7 @@ enum observation_kind {
 	OBSERVED_SPAWN,       /* torch.multiprocessing.spawn() */
 	OBSERVED_PROCESS,     /* multiprocessing.Process() in a loop */
 	OBSERVED_GROUP,       /* init_process_group() */
+	OBSERVED_COMMAND,     /* os.system(), subprocess.run() */
 	OBSERVED_KINDS
 };
 
@@ -50,6 +51,7 @@ struct observation {
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
 	const char *list; /* the visible list that an earlier line set; NULL: not known */
+	int list_line;    /* that line */
 	bool listed;      /* an earlier line may have set it */
 	int64_t least;    /* a condition asks for so many devices; -1: that is not known */
 	const char *ids;  /* device_ids, if they are numbers; NULL: not known */
@@ -140,6 +142,7 @@ struct python_block {
 	int initialised_line;
 	bool listed; /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
+	int list_line;
 };
 
 /* A number as the program computes it. */
@@ -325,7 +328,8 @@ bool python_environ_patched(const struct python_file *f, unsigned past);
 bool python_environ_derived(const struct python_file *f, unsigned first, unsigned past);
 /* A list for another program: `at` is the name of the variable, or the text of a command. */
 void python_environ_list(struct python_file *f, unsigned at, struct python_value v);
-void python_environ_command(struct python_file *f, unsigned open);
+/* Handles a call that starts a command. */
+void python_command(struct python_file *f, unsigned open);
 /* Handles a string that is the name of a variable: it may be misspelt. */
 void python_environ_name(struct python_file *f, unsigned at);
 
@@ -444,6 +448,8 @@ int judge_variable(const struct python_judge *judge, const struct observation *s
 int judge_value(const struct python_judge *judge, const struct observation *s);
 int judge_device(const struct python_judge *judge, const struct observation *s);
 int judge_group(const struct python_judge *judge, const struct observation *s);
+/* python_command.c: the findings of the script reader about a command. GPUMAP_ENOMEM. */
+int judge_command(const struct python_judge *judge, const struct observation *s);
 /* init_process_group(): whether as many ranks start as it waits for, and where they meet. */
 void judge_ranks(const struct python_judge *judge, const struct observation *s);
 /* DataParallel in a program of which a launcher starts several. */

@@ -43,6 +43,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].listed) {
 			s->list = f->blocks[i].list;
+			s->list_line = f->blocks[i].list_line;
 			s->listed = true;
 			break;
 		}

@@ -9,7 +9,7 @@
 #include "lint/python.h"
 #include "report.h"
 
-enum { MAX_DIFFERENT = 256 };
+enum { MAX_DIFFERENT = 256, MAX_STARTS = 4 /* inside of each other */ };
 
 /* As named in python_launchers; the shell itself is not one. */
 static const char *const launchers[] = {
@@ -96,17 +96,21 @@ static int lint_start(const struct lint *lint, struct arena *arena, const struct
 	return lint_started_file(lint, &start, script, s->path);
 }
 
-static int lint_programs(const struct lint *lint, struct lint_started *started, const char *script)
+int lint_programs(const struct lint *lint, struct lint_started *started, const char *script)
 {
 	struct different different = {.count = 0};
+	struct lint inner = *lint;
 	bool all = true;
 	int r = GPUMAP_OK;
 
+	/* A program may start itself again. */
+	if (++inner.depth > MAX_STARTS)
+		return GPUMAP_OK;
 	for (size_t i = 0; i < started->count; i++)
 		if (started->starts[i].python)
 			all = add_different(&different, &started->starts[i]) && all;
 	for (size_t i = 0; i < different.count && r == GPUMAP_OK; i++)
-		r = lint_start(lint, &started->arena, different.starts[i], script);
+		r = lint_start(&inner, &started->arena, different.starts[i], script);
 	if (!all)
 		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
 			   "it starts more than %d programs: the others are not read",

@@ -65,9 +65,9 @@ static const char *other_language(struct span text)
 	return NULL;
 }
 
-static int walk(struct shell *sh)
+static int walk(struct shell *sh, int line)
 {
-	struct lexer lx = {.text = sh->text.text, .end = sh->text.length, .line = 1};
+	struct lexer lx = {.text = sh->text.text, .end = sh->text.length, .line = line};
 
 	for (int i = 0; i < TRACKED_COUNT; i++)
 		shell_var(sh, span_of(tracked_name((enum tracked)i)));
@@ -98,12 +98,38 @@ static int walk(struct shell *sh)
 	return sh->failed ? report_nomem(sh->report) : GPUMAP_OK;
 }
 
+/* Walks over the text, which begins in that line of `origin`. */
+static int walk_text(struct span text, const char *origin, int line, int64_t visible,
+		     struct lint_started *started, gpumap_report *report)
+{
+	struct shell *sh = calloc(1, sizeof(*sh));
+	int r;
+
+	if (!sh)
+		return report_nomem(report);
+	sh->text = text;
+	sh->origin = origin;
+	sh->report = report;
+	sh->started = started;
+	sh->visible = visible;
+	sh->slurm = slurm_unknown();
+	if (line == 1)
+		check_returns(sh);
+	r = walk(sh, line);
+	shell_free(sh);
+	return r;
+}
+
+int lint_shell_from(struct span text, const char *origin, int line, struct lint_started *started,
+		    gpumap_report *report)
+{
+	return text.length ? walk_text(text, origin, line, -1, started, report) : GPUMAP_OK;
+}
+
 int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
 	       gpumap_report *report)
 {
 	const char *other = other_language(text);
-	struct shell *sh;
-	int r;
 
 	if (!text.length)
 		return GPUMAP_OK;
@@ -117,17 +143,5 @@ int lint_shell(struct span text, const char *origin, int64_t visible, struct lin
 			   "a script of %s, which is not read here", other);
 		return GPUMAP_OK;
 	}
-	sh = calloc(1, sizeof(*sh));
-	if (!sh)
-		return report_nomem(report);
-	sh->text = text;
-	sh->origin = origin;
-	sh->report = report;
-	sh->started = started;
-	sh->visible = visible;
-	sh->slurm = slurm_unknown();
-	check_returns(sh);
-	r = walk(sh);
-	shell_free(sh);
-	return r;
+	return walk_text(text, origin, 1, visible, started, report);
 }

@@ -60,4 +60,8 @@ void lint_started_free(struct lint_started *started);
 int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
 	       gpumap_report *report);
 
+/* The same for a command that begins in this line of another file. */
+int lint_shell_from(struct span text, const char *origin, int line, struct lint_started *started,
+		    gpumap_report *report);
+
 #endif

@@ -159,7 +159,8 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 
 /* Reports why a plan would be refused, if the machine is named: the profile may be launched on
  * another machine than this. Which GPUs are free on it is not known. */
-static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+static gpumap_plan *check_plan(const struct lint *lint, gpumap_profile *profile,
+			       struct python_start *start, gpumap_report *report)
 {
 	const struct plan_options nothing = {.file = NULL};
 	gpumap_report *scratch = NULL;
@@ -168,13 +169,13 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 
 	if (lint->machine &&
 	    gpumap_profile_set(profile, "inventory", lint->machine, "--inventory", report))
-		return;
+		return NULL;
 	if ((!lint->machine &&
 	     profile_key_value(profile, PKEY_PROFILE_inventory).word == PLAN_INVENTORY_HOST) ||
 	    profile_key_value(profile, PKEY_PROFILE_hosts).word == PLAN_HOSTS_SLURM ||
 	    profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_FREE ||
 	    gpumap_report_new(&scratch) != GPUMAP_OK)
-		return;
+		return NULL;
 	plan_from(&plan, &node, profile, &nothing, scratch);
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *f = gpumap_report_get(scratch, i);
@@ -182,14 +183,17 @@ static void check_plan(const struct lint *lint, gpumap_profile *profile, gpumap_
 		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
 			report_copy(report, f);
 	}
-	gpumap_plan_free(plan);
+	if (plan && gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1)
+		plan_picture(start, plan);
 	gpumap_report_free(scratch);
+	return plan;
 }
 
-static void check_launch(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+static gpumap_plan *check_launch(const struct lint *lint, gpumap_profile *profile,
+				 struct python_start *start, gpumap_report *report)
 {
-	if (profile_check_launch(profile, report))
-		check_plan(lint, profile, report);
+	return profile_check_launch(profile, report) ? check_plan(lint, profile, start, report)
+						     : NULL;
 }
 
 /* The file that gpumap config would read, if there is one. GPUMAP_ENOMEM. */

@@ -15,8 +15,28 @@ static int64_t count_lines(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct python_start starts[] = {
-		{.passes = -1}, {.launcher = "torchrun"}, {.launcher = "launch", .passes = 1}};
+	static const char *const arguments[] = {"--n", "4", NULL};
+	static const struct python_start starts[] = {{.passes = -1},
+						     {.launcher = "torchrun"},
+						     {.launcher = "launch", .passes = 1},
+						     {.launcher = "torchrun",
+						      .from = "a.sh:2",
+						      .list = "2,3",
+						      .list_from = "a.sh:1",
+						      .visible = 2,
+						      .ranks = 2,
+						      .hosts = 2,
+						      .port = 29500,
+						      .port_by_default = true,
+						      .arguments = arguments},
+						     {.launcher = "gpumap run",
+						      .planned = true,
+						      .list = "0,1",
+						      .visible = 2,
+						      .ranks = 2,
+						      .hosts = 1,
+						      .port = -1,
+						      .meeting = true}};
 	const char *text = (const char *)data;
 	struct python_device device;
 	gpumap_report *report;

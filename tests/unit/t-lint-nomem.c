@@ -16,14 +16,28 @@ static const char program[] =
 	"os.environ['CUDA_VISABLE_DEVICES'] = '1'\n"
 	"rank = dist.get_rank()\ndef f(a, b):\n    torch.cuda.set_device(rank)\n"
 	"m = nn.DataParallel(Net().cuda(1), device_ids=[0, 1])\n"
-	"dist.init_process_group('nccl', init_method='tcp://a:1')\n";
+	"dist.init_process_group('nccl', init_method='tcp://a:1')\n"
+	"p.add_argument('--n', default=2)\nn = [0, 1]\nos.environ['MASTER_PORT'] = '1'\n"
+	"dist.init_process_group('nccl', world_size=args.n * 2)\n"
+	"os.system('CUDA_VISIBLE_DEVICES=0,0 torchrun --nproc_per_node 4 b.py')\n";
 
 static const char *const envp[] = {"CUDA_VISIBLE_DEVICES=0,0", "RANK=1", "MASTER_PORT=x",
 				   "NCCL_P2P_DISABLE=1", NULL};
 
 static int lint_program(gpumap_report *report)
 {
-	struct python_start start = {.launcher = "torchrun", .passes = 0};
+	static const char *const arguments[] = {"--n", "4", NULL};
+	struct python_start start = {.launcher = "torchrun",
+				     .passes = 0,
+				     .from = "run.sh:2",
+				     .list = "2",
+				     .list_from = "run.sh:1",
+				     .order = "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+				     .visible = 1,
+				     .ranks = 2,
+				     .hosts = 1,
+				     .port = 29501,
+				     .arguments = arguments};
 
 	return lint_python(span_of(program), "a.py", &start, report);
 }
@@ -36,7 +50,7 @@ static int lint_variables(gpumap_report *report)
 static const struct {
 	int (*lint)(gpumap_report *report);
 	size_t findings;
-} linters[] = {{lint_program, 9}, {lint_variables, 6}};
+} linters[] = {{lint_program, 12}, {lint_variables, 6}};
 
 START_TEST(every_allocation_fails)
 {
@@ -119,11 +133,14 @@ static void remove_files(void)
 	free(here);
 }
 
-static void check_nothing(const struct lint *lint, gpumap_profile *profile, gpumap_report *report)
+static gpumap_plan *check_nothing(const struct lint *lint, gpumap_profile *profile,
+				  struct python_start *start, gpumap_report *report)
 {
 	(void)lint;
 	(void)profile;
+	(void)start;
 	(void)report;
+	return NULL;
 }
 
 static bool is_told(const gpumap_report *report)

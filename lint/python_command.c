@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that a program starts, by os.system() and subprocess: they are read as scripts are. */
+#include "lint/python_file.h"
+
+#include "lint/shell.h"
+#include "strbuf.h"
+#include "words.h"
+
+/* --- the text of a command -------------------------------------------------------------- */
+
+/* The text of f"...", in which a value is a variable that the shell does not know. */
+static void add_format(struct strbuf *buf, struct span text)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < text.length; i++) {
+		char c = text.text[i];
+		bool twice = i + 1 < text.length && text.text[i + 1] == c;
+
+		if (!depth && (c == '{' || c == '}') && twice) {
+			strbuf_add(buf, &c, 1);
+			i++;
+		} else if (c == '{') {
+			strbuf_puts(buf, depth++ ? "" : "${UNKNOWN}");
+		} else if (c == '}') {
+			depth -= depth > 0;
+		} else if (!depth) {
+			strbuf_add(buf, &c, 1);
+		}
+	}
+}
+
+/* ["torchrun", "a.py"]: words that are all known. */
+static bool add_words(struct strbuf *buf, const struct python_file *f, unsigned open)
+{
+	struct python_argument word;
+	unsigned at = open + 1;
+
+	while (python_argument(f, open, &at, &word)) {
+		struct python_value v = python_value(f, word.first, word.past);
+		char *copy;
+
+		/* sys.executable is the Python that runs this. */
+		if (word.past == word.first + 3 && is_at(f, word.first, word.past, "sys") &&
+		    is_at(f, word.first + 2, word.past, "executable")) {
+			strbuf_puts(buf, "python3 ");
+			continue;
+		}
+		if (v.unsure ||
+		    (v.meaning != MEANS_TEXT && v.meaning != MEANS_CPU && v.meaning != MEANS_CUDA &&
+		     v.meaning != MEANS_DEVICE) ||
+		    !v.text.text)
+			return false;
+		copy = strndup(v.text.text, v.text.length);
+		buf->failed = buf->failed || !copy;
+		words_quote(buf, copy ? copy : "");
+		strbuf_puts(buf, " ");
+		free(copy);
+	}
+	return true;
+}
+
+/* The list that the command gets in env=; false: which list it gets is not known. */
+static bool environment(const struct python_file *f, const struct python_argument *env,
+			struct span *list)
+{
+	for (unsigned i = env->first; i < env->past; i++) {
+		struct python_value v;
+		unsigned end = i + 2;
+
+		if (!span_is(token_at(f, i)->text, "CUDA_VISIBLE_DEVICES") ||
+		    (!is_at(f, i + 1, env->past, ":") && !is_at(f, i + 1, env->past, "=")))
+			continue;
+		while (end < env->past && !is_at(f, end, env->past, ",") &&
+		       !is_at(f, end, env->past, "}") && !is_at(f, end, env->past, ")"))
+			end = token_at(f, end)->past;
+		v = python_value(f, i + 2, end);
+		*list = v.text;
+		return v.meaning == MEANS_TEXT && !v.unsure;
+	}
+	return false;
+}
+
+enum { MAX_LINES = 10000 };
+
+/* What the command begins with: the list of env=, else the one that this program has, in the line
+ * that sets it. Returns the line in which the text begins. */
+static int add_list(struct strbuf *buf, const struct python_file *f, unsigned open,
+		    const struct observation *s)
+{
+	struct python_argument env;
+	struct span list = {NULL, 0};
+	bool given = python_argument_find(f, open, "env", -1, &env);
+	int line = s->line;
+	char *copy;
+
+	if (given ? !environment(f, &env, &list) : s->listed && !s->list) {
+		strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=$UNKNOWN; ");
+		return line;
+	}
+	if (!given && s->list && s->line - s->list_line < MAX_LINES) {
+		list = span_of(s->list);
+		line = s->list_line;
+	}
+	if (!list.text)
+		return line;
+	copy = strndup(list.text, list.length);
+	buf->failed = buf->failed || !copy;
+	strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=");
+	words_quote(buf, copy ? copy : "");
+	strbuf_puts(buf, "; ");
+	for (int i = line; i < s->line; i++)
+		strbuf_puts(buf, "\n");
+	free(copy);
+	return line;
+}
+
+void python_command(struct python_file *f, unsigned open)
+{
+	struct python_argument a, as_shell;
+	struct strbuf buf = {0};
+	struct observation *s;
+	unsigned at = open + 1;
+	const struct python_token *t;
+	bool known;
+
+	if (!python_argument(f, open, &at, &a) || (a.name.text && !span_is(a.name, "args")))
+		return;
+	t = token_at(f, a.first);
+	s = observation_add(f, OBSERVED_COMMAND, t);
+	if (!s)
+		return;
+	s->value.number = add_list(&buf, f, open, s); /* the line of the text */
+	if (token_is(t, "[") && t->past == a.past) {
+		known = add_words(&buf, f, a.first);
+	} else if (t->kind == PYTHON_FORMAT && a.past == a.first + 1) {
+		known = true;
+		add_format(&buf, t->text);
+	} else {
+		struct python_value v = python_value(f, a.first, a.past);
+
+		known = v.meaning == MEANS_TEXT && !v.unsure &&
+			!python_argument_find(f, open, "executable", -1, &as_shell);
+		strbuf_add(&buf, v.text.text ? v.text.text : "", v.text.length);
+	}
+	f->arena.failed = f->arena.failed || buf.failed;
+	if (known && !buf.failed)
+		s->value.text = span_of(arena_strndup(&f->arena, buf.text, buf.length));
+	strbuf_free(&buf);
+}
+
+/* --- its findings --------------------------------------------------------------------------- */
+
+/* Findings about the end of a script, which a command is not. */
+static bool is_about_end(const gpumap_finding *f)
+{
+	return finding_is(f, FINDING_NO_WAIT) || finding_is(f, FINDING_UNLIMITED_JOBS) ||
+	       finding_is(f, FINDING_SET_TOO_LATE) || finding_is(f, FINDING_OVERWRITTEN) ||
+	       finding_is(f, FINDING_NOT_EXPORTED);
+}
+
+int judge_command(const struct python_judge *judge, const struct observation *s)
+{
+	struct lint_started *started = judge->start ? judge->start->started : NULL;
+	gpumap_report *found;
+	int r;
+
+	if (!s->value.text.text)
+		return GPUMAP_OK;
+	r = gpumap_report_new(&found);
+	if (r != GPUMAP_OK)
+		return r;
+	r = lint_shell_from(s->value.text, judge->origin, (int)s->value.number, started, found);
+	for (size_t i = 0; i < gpumap_report_count(found); i++) {
+		const gpumap_finding *f = gpumap_report_get(found, i);
+
+		if (!is_about_end(f))
+			report_relay(judge->report, f, AT(judge, s, .fix = NULL));
+	}
+	gpumap_report_free(found);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
