@@ -210,6 +210,7 @@ static void define(struct python_file *f, unsigned open, int indent)
 	int function = ++f->functions;
 	struct python_argument a;
 	unsigned at = open + 1;
+	int64_t place = 0;
 
 	while (is_at(f, open, f->text.count, "(") && python_argument(f, open, &at, &a)) {
 		unsigned first = a.name.text ? a.first - 2 : a.first;
@@ -217,8 +218,9 @@ static void define(struct python_file *f, unsigned open, int indent)
 		while (first < a.past && token_at(f, first)->kind != PYTHON_NAME)
 			first++;
 		if (first < a.past)
-			names_set(&f->names, token_at(f, first)->text, function,
-				  (struct python_value){.meaning = MEANS_UNKNOWN});
+			names_set(
+				&f->names, token_at(f, first)->text, function,
+				(struct python_value){.meaning = MEANS_UNKNOWN, .number = ++place});
 	}
 	push_plain(f, function, indent, false);
 }

@@ -409,6 +409,27 @@ static struct span function_name(const struct python_file *f, unsigned open, con
 	return chain;
 }
 
+/* args=(a, b): what the function gets, after `before` arguments that the call itself gives it. */
+static void see_given(struct python_file *f, struct observation *s, unsigned open, int place,
+		      size_t before)
+{
+	struct python_argument a, member;
+	unsigned at;
+
+	if (!python_argument_find(f, open, "args", place, &a) ||
+	    (!is_at(f, a.first, a.past, "(") && !is_at(f, a.first, a.past, "[")) ||
+	    token_at(f, a.first)->past != a.past)
+		return;
+	s->given = arena_alloc(&f->arena, MAX_GIVEN, sizeof(*s->given));
+	if (!s->given)
+		return;
+	for (size_t i = 0; i < before; i++)
+		s->given[s->given_count++] = NULL;
+	for (at = a.first + 1;
+	     s->given_count < MAX_GIVEN && python_argument(f, a.first, &at, &member);)
+		s->given[s->given_count++] = python_count(f, member.first, member.past);
+}
+
 static void see_spawn(struct python_file *f, unsigned at, unsigned open)
 {
 	struct observation *s = observation_add(f, OBSERVED_SPAWN, token_at(f, at));
@@ -419,6 +440,7 @@ static void see_spawn(struct python_file *f, unsigned at, unsigned open)
 	s->target = function_name(f, open, "fn", 0);
 	if (python_argument_find(f, open, "nprocs", 2, &a))
 		s->size = python_count(f, a.first, a.past);
+	see_given(f, s, open, 1, 1);
 }
 
 /* Process() in the body of a loop, or in a list that is made of a loop. */
@@ -430,6 +452,7 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 	if (!s)
 		return;
 	s->target = function_name(f, open, "target", 1);
+	see_given(f, s, open, 3, 0);
 	s->size = block_now(f)->rounds;
 	if (!is_at(f, behind, past, "for"))
 		return;

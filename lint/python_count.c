@@ -235,6 +235,37 @@ static const struct python_value *value_of(const struct python_file *f,
 	return v ? v : names_get(&f->names, c->name, 0);
 }
 
+/* The argument that a parameter of a function gets in the processes that execute it; NULL: not one,
+ * or not only one. */
+static const struct python_count *given_to(const struct python_file *f, int function, int64_t place)
+{
+	const struct observation *found = NULL;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+
+		if ((s->kind != OBSERVED_SPAWN && s->kind != OBSERVED_PROCESS) || !s->target.text ||
+		    !functions_is(f, s->target, function))
+			continue;
+		if (found)
+			return NULL;
+		found = s;
+	}
+	return found && found->given && (size_t)place <= found->given_count
+		       ? found->given[place - 1]
+		       : NULL;
+}
+
+static bool compute_parameter(const struct python_judge *judge, const struct python_count *c,
+			      const struct python_value *v, int depth, struct counted *ret)
+{
+	const struct python_count *given = c->function && v->number > 0 && !v->varies
+						   ? given_to(judge->file, c->function, v->number)
+						   : NULL;
+
+	return given && compute(judge, given, depth, ret);
+}
+
 static bool compute_name(const struct python_judge *judge, const struct python_count *c, int depth,
 			 struct counted *ret)
 {
@@ -242,8 +273,10 @@ static bool compute_name(const struct python_judge *judge, const struct python_c
 	const struct python_value *v = value_of(judge->file, c, dot);
 	struct span part;
 
+	if (v && !v->count)
+		return compute_parameter(judge, c, v, depth, ret);
 	if (v)
-		return v->count && !v->varies && compute(judge, v->count, depth, ret);
+		return !v->varies && compute(judge, v->count, depth, ret);
 	if (!dot ||
 	    !python_has_arguments((struct span){c->name.text, (size_t)(dot - c->name.text)}))
 		return false;

@@ -61,7 +61,9 @@ struct observation {
 	const struct python_count *size; /* world_size of a group; how many processes are started */
 	struct span ranked;              /* the name that a group gets as rank; .text NULL: none */
 	struct span target;              /* what the processes execute */
-	bool elsewhere;                  /* a group that does not meet by MASTER_ADDR */
+	const struct python_count **given; /* the arguments that they get, in its order */
+	size_t given_count;
+	bool elsewhere; /* a group that does not meet by MASTER_ADDR */
 };
 
 /* Facts about the whole file. */
@@ -345,6 +347,8 @@ void functions_find_uses(struct python_file *f);
 /* Whether anything in the file names the function of an observation, or a class has it. If not,
  * this file does not call it. */
 bool functions_named(const struct python_file *f, const struct observation *s);
+/* Whether the function `name` is function `number`. */
+bool functions_is(const struct python_file *f, struct span name, int number);
 /* Whether the function `name` is function `number`, or calls it. */
 bool functions_reach(const struct python_file *f, struct span name, int number);
 /* Whether the function of an observation uses CUDA after it, itself or through a call. */

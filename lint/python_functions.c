@@ -120,6 +120,11 @@ static bool calls(const struct python_file *f, int from, int to, int depth)
 	return false;
 }
 
+bool functions_is(const struct python_file *f, struct span name, int number)
+{
+	return number && number_of(f, name) == f->own.list[number - 1].number;
+}
+
 bool functions_reach(const struct python_file *f, struct span name, int number)
 {
 	return number && number_of(f, name) &&

@@ -8,10 +8,10 @@
 #include "text.h"
 
 enum python_meaning {
-	MEANS_UNKNOWN,
-	MEANS_TEXT,   /* a constant: `text` */
-	MEANS_NUMBER, /* a constant: `number` */
-	MEANS_RANK,   /* the rank among all */
+	MEANS_UNKNOWN, /* `number` of a parameter: its place, from 1 on */
+	MEANS_TEXT,    /* a constant: `text` */
+	MEANS_NUMBER,  /* a constant: `number` */
+	MEANS_RANK,    /* the rank among all */
 	MEANS_LOCAL_RANK,
 	MEANS_COUNT,   /* the number of devices */
 	MEANS_MODULO,  /* the rank modulo the number of devices */
