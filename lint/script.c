@@ -9,7 +9,7 @@
 #include "lint/python.h"
 #include "report.h"
 
-enum { MAX_DIFFERENT = 256, MAX_STARTS = 4 /* inside of each other */ };
+enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_DEPTH = 4 };
 
 /* As named in python_launchers; the shell itself is not one. */
 static const char *const launchers[] = {
@@ -103,18 +103,23 @@ int lint_programs(const struct lint *lint, struct lint_started *started, const c
 	bool all = true;
 	int r = GPUMAP_OK;
 
-	/* A program may start itself again. */
-	if (++inner.depth > MAX_STARTS)
+	/* A program may start itself again, many times. */
+	if (++inner.depth > MAX_DEPTH)
 		return GPUMAP_OK;
+	if (inner.depth == 1)
+		lint->seen->starts = lint->seen->crowded = 0;
 	for (size_t i = 0; i < started->count; i++)
 		if (started->starts[i].python)
 			all = add_different(&different, &started->starts[i]) && all;
-	for (size_t i = 0; i < different.count && r == GPUMAP_OK; i++)
+	for (size_t i = 0; i < different.count && r == GPUMAP_OK && all; i++) {
+		all = lint->seen->starts++ < MAX_STARTS;
 		r = lint_start(&inner, &started->arena, different.starts[i], script);
-	if (!all)
+	}
+	if (!all && !lint->seen->crowded++)
 		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
-			   "it starts more than %d programs: the others are not read",
-			   MAX_DIFFERENT);
+			   "it starts more than %d programs, or these more than %d: the others are "
+			   "not read",
+			   MAX_DIFFERENT, MAX_STARTS);
 	return r;
 }
 

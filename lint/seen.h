@@ -27,6 +27,8 @@ struct lint_seen {
 	struct hash_index index;    /* of files */
 	struct hash_index findings; /* of lint->found */
 	size_t hashed;              /* how many of lint->found are in `findings` */
+	/* programs that are started, of the file that is read; whether that is reported */
+	size_t starts, crowded;
 };
 
 /* The file of that name; NULL without memory. */
