@@ -116,6 +116,8 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_SET_DEVICE:
 	case OBSERVED_DEVICE:
 		return judge_device(judge, s);
+	case OBSERVED_NUMBERED:
+		return judge_numbered(judge, s);
 	case OBSERVED_PARALLEL:
 	case OBSERVED_DISTRIBUTED:
 		return judge_group(judge, s);

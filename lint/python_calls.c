@@ -82,6 +82,20 @@ static bool is_bare(const struct python_file *f, const struct python_argument *a
 	return python_chain(f, a->first, &chain) == a->past;
 }
 
+/* A device by a number that the command line gives. Of many such places the first are enough. */
+static void see_numbered(struct python_file *f, unsigned at, const struct python_argument *a)
+{
+	const struct python_count *count =
+		f->numbered < MAX_VALUE ? python_count(f, a->first, a->past) : NULL;
+	struct observation *s =
+		count ? observation_add(f, OBSERVED_NUMBERED, token_at(f, at)) : NULL;
+
+	if (!s)
+		return;
+	f->numbered++;
+	s->size = count;
+}
+
 /* net.cuda(...) and net.to(...) */
 static void call_move(struct python_file *f, unsigned at, unsigned open)
 {
@@ -107,6 +121,8 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 		initialise(f, at, open);
 	if (cuda || v.meaning == MEANS_CUDA)
 		use_cuda(f);
+	if (named && v.meaning == MEANS_UNKNOWN)
+		see_numbered(f, at, &a);
 	/* The device of a keyword is noted where the keyword is. */
 	if (!named || !a.name.text)
 		python_device(f, at, v, named && is_bare(f, &a));
@@ -127,6 +143,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	if (!s)
 		return;
 	s->value = python_value(f, a.first, a.past);
+	s->size = python_count(f, a.first, a.past);
 	if (s->value.meaning == MEANS_NUMBER)
 		s->value.meaning = MEANS_DEVICE;
 	if (s->value.meaning == MEANS_DEVICE)

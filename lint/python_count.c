@@ -72,13 +72,64 @@ static const struct python_count *variable(struct python_file *f, const char *pa
 	return NULL;
 }
 
+/* f"cuda:{name}", "cuda:" + x, "cuda:%d" % x, "cuda:{}".format(x): x, as a device. */
+static const struct python_count *device_text(struct python_file *f, unsigned first, unsigned past,
+					      int depth)
+{
+	const struct python_token *t = token_at(f, first);
+	struct span text = t->text;
+	struct python_count *c;
+
+	if (t->kind == PYTHON_FORMAT && past == first + 1 && span_starts(text, "cuda:{") &&
+	    text.text[text.length - 1] == '}' && !memchr(text.text + 6, '{', text.length - 6) &&
+	    !memchr(text.text + 6, '(', text.length - 6)) {
+		c = new_count(f, COUNT_NAME);
+		if (c)
+			c->name = span_trim((struct span){text.text + 6, text.length - 7});
+		return c;
+	}
+	if (t->kind != PYTHON_STRING || !span_starts(text, "cuda:"))
+		return NULL;
+	if (is_at(f, first + 1, past, "+") && text.length == 5)
+		return parse(f, first + 2, past, depth);
+	if (is_at(f, first + 1, past, "%") && text.length == 7 && text.text[5] == '%')
+		return parse(f, first + 2, past, depth);
+	if (is_at(f, first + 1, past, ".") && is_at(f, first + 2, past, "format") &&
+	    is_at(f, first + 3, past, "(") && token_at(f, first + 3)->past == past)
+		return parse(f, first + 4, past - 1, depth);
+	return NULL;
+}
+
+/* X if torch.cuda.is_available() else Y: X. Where the first is no such expression, `past`. */
+static unsigned before_condition(const struct python_file *f, unsigned first, unsigned past)
+{
+	bool asks = false;
+
+	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
+		if (!is_at(f, i, past, "if"))
+			continue;
+		for (unsigned k = i; k < past; k++)
+			asks = asks || is_at(f, k, past, "is_available");
+		return asks ? i : first;
+	}
+	return past;
+}
+
 static const struct python_count *called(struct python_file *f, const char *path, unsigned open,
 					 unsigned past, int depth)
 {
 	const char *last = strrchr(path, '.');
 
-	if (streq(path, "int"))
+	if (streq(path, "int") || streq(path, "str"))
 		return parse(f, open + 1, past - 1, depth);
+	if (streq(path, "torch.device")) {
+		struct python_argument a;
+
+		return python_argument_find(f, open, "index", 1, &a) ||
+				       python_argument_find(f, open, "device", 0, &a)
+			       ? parse(f, a.first, a.past, depth)
+			       : NULL;
+	}
 	if (past == open + 2 && (streq(path, "torch.cuda.device_count") ||
 				 streq(path, "torch.accelerator.device_count")))
 		return new_count(f, COUNT_DEVICES);
@@ -100,6 +151,12 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 		return NULL;
 	if (is_at(f, first, past, "(") && token_at(f, first)->past == past)
 		return parse(f, first + 1, past - 1, depth + 1);
+	past = before_condition(f, first, past);
+	if (past == first)
+		return NULL;
+	if (span_starts(token_at(f, first)->text, "cuda:") &&
+	    (past > first + 1 || token_at(f, first)->kind == PYTHON_FORMAT))
+		return device_text(f, first, past, depth + 1);
 	at = last_operator(f, first, past);
 	if (at == first)
 		return NULL;
@@ -121,9 +178,10 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 	v = python_value(f, first, past);
 	if (v.meaning == MEANS_TEXT)
 		v.number = span_number(v.text, INT32_MAX);
-	else if (v.meaning != MEANS_NUMBER)
+	else if (v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE)
 		return NULL;
-	c = v.number >= 0 ? new_count(f, COUNT_NUMBER) : NULL;
+	c = v.number < 0 ? NULL
+			 : new_count(f, v.meaning == MEANS_DEVICE ? COUNT_DEVICE : COUNT_NUMBER);
 	if (c)
 		c->number = v.number;
 	return c;
@@ -148,23 +206,38 @@ void python_option(struct python_file *f, unsigned open)
 {
 	struct python_option *grown =
 		arena_room(&f->arena, f->options, f->option_count, &f->option_room, sizeof(*grown));
+	struct python_option option = {.value = NULL};
 	struct python_argument a;
-	struct span name = {NULL, 0};
 	unsigned next = open + 1;
 
 	while (python_argument(f, open, &next, &a) && !a.name.text) {
 		const struct python_token *t = token_at(f, a.first);
+		struct span name = t->text;
 
-		if (t->kind == PYTHON_STRING && span_starts(t->text, "--") && !name.text)
-			name = (struct span){t->text.text + 2, t->text.length - 2};
+		if (t->kind != PYTHON_STRING || !span_starts(name, "-") || name.length < 2)
+			continue;
+		if (!option.name.text || (span_starts(name, "--") && option.is_letter)) {
+			option.alias = option.name;
+			option.name = name;
+			option.is_letter = !span_starts(name, "--");
+		} else {
+			option.alias = name;
+		}
 	}
-	if (python_argument_find(f, open, "dest", -1, &a) || !name.text || !grown)
+	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text || !grown)
 		return;
-	f->options = grown;
-	grown += f->option_count++;
-	*grown = (struct python_option){.name = name};
 	if (python_argument_find(f, open, "default", -1, &a))
-		grown->value = python_count(f, a.first, a.past);
+		option.value = python_count(f, a.first, a.past);
+	f->options = grown;
+	f->options[f->option_count++] = option;
+}
+
+/* The name that a program has for it: --num-gpus is num_gpus. */
+static struct span destination(const struct python_option *option)
+{
+	size_t dashes = option->is_letter ? 1 : 2;
+
+	return (struct span){option->name.text + dashes, option->name.length - dashes};
 }
 
 /* Whether both are one option; argparse gives a program --a-b as a_b. */
@@ -181,24 +254,31 @@ static bool same_option(struct span a, struct span b)
 static bool compute(const struct python_judge *judge, const struct python_count *c, int depth,
 		    struct counted *ret);
 
-/* The option's value on the command line; -1: it is not a number; -2: the option is not given. */
-static int64_t given(const char *const *arguments, struct span name)
+/* The word behind the last time that the option is given; .text NULL: it is not. */
+static struct span given(const char *const *arguments, const struct python_option *option)
 {
-	int64_t value = -2;
+	struct span value = {NULL, 0};
 
 	for (; *arguments; arguments++) {
-		struct span word = span_of(*arguments), rest;
+		struct span word = span_of(*arguments);
 		const char *equals = memchr(word.text, '=', word.length);
 
-		if (!span_starts(word, "--"))
-			continue;
-		rest = equals ? span_of(equals + 1) : span_of(arguments[1] ? arguments[1] : "");
-		word = (struct span){word.text + 2,
-				     (equals ? (size_t)(equals - word.text) : word.length) - 2};
-		if (same_option(word, name))
-			value = span_number(rest, INT32_MAX);
+		if (equals)
+			word.length = (size_t)(equals - word.text);
+		if (same_option(word, option->name) ||
+		    (option->alias.text && same_option(word, option->alias)))
+			value = span_of(equals ? equals + 1 : arguments[1] ? arguments[1] : "");
 	}
 	return value;
+}
+
+/* A number, or cuda:N where a device is wanted; false: another word. */
+static bool read_number(struct span word, struct counted *ret)
+{
+	if (ret->device && span_starts(word, "cuda:"))
+		word = (struct span){word.text + 5, word.length - 5};
+	ret->number = span_number(word, INT32_MAX);
+	return ret->number >= 0;
 }
 
 static bool compute_option(const struct python_judge *judge, struct span name, int depth,
@@ -207,21 +287,18 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 	const struct python_file *f = judge->file;
 	const struct python_option *option = NULL;
 	const char *const *arguments = judge->start ? judge->start->arguments : NULL;
-	int64_t value;
+	struct span word = {NULL, 0};
 
 	for (size_t i = 0; i < f->option_count; i++)
-		if (same_option(f->options[i].name, name))
+		if (same_option(destination(&f->options[i]), name))
 			option = &f->options[i];
 	if (!option)
 		return false;
 	ret->option = option->name;
-	value = arguments ? given(arguments, name) : -2;
-	if (value == -1)
-		return false;
-	if (value >= 0) {
-		ret->number = value;
-		return true;
-	}
+	if (arguments)
+		word = given(arguments, option);
+	if (word.text)
+		return read_number(word, ret);
 	ret->may = ret->may || !arguments;
 	return option->value && compute(judge, option->value, depth, ret);
 }
@@ -319,9 +396,10 @@ static bool compute(const struct python_judge *judge, const struct python_count 
 	if (depth > MAX_DEPTH)
 		return false;
 	switch (c->kind) {
+	case COUNT_DEVICE:
 	case COUNT_NUMBER:
 		ret->number = c->number;
-		return true;
+		return c->kind == COUNT_NUMBER || ret->device;
 	case COUNT_NAME:
 		return compute_name(judge, c, depth + 1, ret);
 	case COUNT_OPERATION:
@@ -339,5 +417,12 @@ bool judge_compute(const struct python_judge *judge, const struct python_count *
 		   struct counted *ret)
 {
 	*ret = (struct counted){.number = -1};
+	return c && compute(judge, c, 0, ret);
+}
+
+bool judge_compute_device(const struct python_judge *judge, const struct python_count *c,
+			  struct counted *ret)
+{
+	*ret = (struct counted){.number = -1, .device = true};
 	return c && compute(judge, c, 0, ret);
 }

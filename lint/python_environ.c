@@ -207,6 +207,8 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	if (is_of_ray(f, first, past) ||
 	    (verb == OBSERVED_REMOVES && f->keeper == block_now(f)->function + 1))
 		s->value.meaning = MEANS_DERIVED;
+	if (span_is(s->name, "WORLD_SIZE") && verb == OBSERVED_SETS)
+		s->size = python_count(f, first, past);
 	if (span_is(s->name, "WORLD_SIZE") && s->value.meaning == MEANS_TEXT)
 		f->facts.one_process = span_is(s->value.text, "1");
 	if (span_is(s->name, "MASTER_PORT") && verb != OBSERVED_REMOVES && !s->argument &&

@@ -18,6 +18,7 @@ enum observation_kind {
 	OBSERVED_MISSPELT,    /* a variable is named that no program reads */
 	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
 	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
+	OBSERVED_NUMBERED,    /* a device is named by a number that is not in the code: `size` */
 	OBSERVED_CURRENT,     /* the current device is used: .cuda(), "cuda" */
 	OBSERVED_PARALLEL,    /* DataParallel */
 	OBSERVED_DISTRIBUTED, /* DistributedDataParallel */
@@ -148,7 +149,14 @@ struct python_block {
 };
 
 /* A number as the program computes it. */
-enum count_kind { COUNT_NUMBER, COUNT_NAME, COUNT_OPERATION, COUNT_DEVICES, COUNT_WORLD };
+enum count_kind {
+	COUNT_NUMBER,
+	COUNT_DEVICE, /* cuda:N */
+	COUNT_NAME,
+	COUNT_OPERATION,
+	COUNT_DEVICES,
+	COUNT_WORLD
+};
 
 struct python_count {
 	enum count_kind kind;
@@ -161,8 +169,9 @@ struct python_count {
 
 /* An option of the command line, as add_argument declares it. */
 struct python_option {
-	struct span name;                 /* without -- */
+	struct span name, alias;          /* with their dashes; .text of `alias` NULL: none */
 	const struct python_count *value; /* its default; NULL: not known */
+	bool is_letter;                   /* the name has one dash */
 };
 
 enum { MAX_GIVEN = 64 };
@@ -216,6 +225,7 @@ struct python_file {
 	struct python_arguments arguments;
 	struct python_option *options;
 	size_t option_count, option_room;
+	int numbered; /* how many OBSERVED_NUMBERED there are */
 	struct observation *observations;
 	size_t count, room;
 	/* the first observation of each kind: its position, plus one; 0: there is none */
@@ -435,10 +445,13 @@ struct counted {
 	int64_t number;
 	bool may;           /* it is the default of an option, which may be given */
 	struct span option; /* an option that it comes from; .text NULL: none */
+	bool device;        /* it may be cuda:N too */
 };
 /* False: it is not known. */
 bool judge_compute(const struct python_judge *judge, const struct python_count *c,
 		   struct counted *ret);
+bool judge_compute_device(const struct python_judge *judge, const struct python_count *c,
+			  struct counted *ret);
 
 /* Asks the library about the statements, and reports its findings of this severity at the place of
  * the observation, with `more` behind their texts. */
@@ -451,6 +464,8 @@ int judge_variable(const struct python_judge *judge, const struct observation *s
 /* The library's findings about a list. */
 int judge_value(const struct python_judge *judge, const struct observation *s);
 int judge_device(const struct python_judge *judge, const struct observation *s);
+/* ... by an option of the command line. */
+int judge_numbered(const struct python_judge *judge, const struct observation *s);
 int judge_group(const struct python_judge *judge, const struct observation *s);
 /* python_command.c: the findings of the script reader about a command. GPUMAP_ENOMEM. */
 int judge_command(const struct python_judge *judge, const struct observation *s);

@@ -44,29 +44,31 @@ static bool is_reached(const struct python_judge *judge, const struct observatio
 	return visible < 0 || (s->least > 0 && visible >= s->least);
 }
 
-/* Reports if the device, or a device of a group, does not exist. */
-static int ask_device(const struct python_judge *judge, const struct observation *s)
+/* Reports if the device, or a device of a group, does not exist. `by`: what names it, else "". */
+static int ask_device(const struct python_judge *judge, const struct observation *s, const char *by)
 {
 	bool machine = judge->start && judge->start->inventory;
-	char number[24], room[256];
+	char number[24], room[256], more[512];
 	struct python_list list = judge_list_at(judge, s, room);
 
 	if (hides_all(list.code) || hides_all(list.script) || !is_reached(judge, s, &list) ||
 	    (!list.code && !functions_named(judge->file, s)))
 		return GPUMAP_OK;
 	if (is_counted(judge, s, &list) && s->value.number >= judge->start->visible) {
-		report_past(judge, s, s->value.number, "");
+		report_past(judge, s, s->value.number, by);
 		return GPUMAP_OK;
 	}
 	if (!list.code && !list.script && !machine)
 		return GPUMAP_OK;
 	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
+	snprintf(more, sizeof(more), "%s%s%s", list.more, *by ? ", and the device is named" : "",
+		 by);
 	return judge_ask(judge, s,
 			 (const struct python_statement[]){{"script_export", list.script, false},
 							   {"in_code", list.code, false},
 							   {"device", number, false},
 							   {NULL, NULL, false}},
-			 GPUMAP_SEVERITY_ERROR, list.more);
+			 GPUMAP_SEVERITY_ERROR, more);
 }
 
 /* Using one number in every rank is right only if each rank sees only its own GPU, or if a rank
@@ -151,6 +153,28 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   "many ranks as GPUs");
 }
 
+/* What says which device it is: "--gpu of run.sh:2". */
+static const char *named_by(const struct python_judge *judge, const struct counted *counted,
+			    char room[160])
+{
+	snprintf(room, 160, " by %.60s of %.80s", QUOTE(counted->option),
+		 judge->start->from ? judge->start->from : "the command line");
+	return room;
+}
+
+int judge_numbered(const struct python_judge *judge, const struct observation *s)
+{
+	struct observation device = *s;
+	struct counted counted;
+	char room[160];
+
+	if (s->may || s->otherwise || s->guarded || !judge->start || !judge->start->arguments ||
+	    !judge_compute_device(judge, s->size, &counted) || counted.may || !counted.option.text)
+		return GPUMAP_OK;
+	device.value = (struct python_value){.meaning = MEANS_DEVICE, .number = counted.number};
+	return ask_device(judge, &device, named_by(judge, &counted, room));
+}
+
 int judge_device(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->value.meaning) {
@@ -160,6 +184,8 @@ int judge_device(const struct python_judge *judge, const struct observation *s)
 		return GPUMAP_OK;
 	case MEANS_DEVICE:
 		break;
+	case MEANS_UNKNOWN:
+		return s->size ? judge_numbered(judge, s) : GPUMAP_OK;
 	default:
 		return GPUMAP_OK;
 	}
@@ -169,7 +195,7 @@ int judge_device(const struct python_judge *judge, const struct observation *s)
 		judge_beside_accelerator(judge, s);
 	else
 		judge_single(judge, s);
-	return s->may ? GPUMAP_OK : ask_device(judge, s);
+	return s->may ? GPUMAP_OK : ask_device(judge, s, "");
 }
 
 /* --- groups ------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ static const char *of_option(char room[96], const struct counted *awaited)
 {
 	room[0] = '\0';
 	if (awaited->option.text)
-		snprintf(room, 96, " (--%.60s%s)", QUOTE(awaited->option),
+		snprintf(room, 96, " (%.60s%s)", QUOTE(awaited->option),
 			 awaited->may ? " by its default" : "");
 	return room;
 }
@@ -140,6 +140,16 @@ static void judge_meeting(const struct python_judge *judge, const struct observa
 		   name, starter->spawn->line);
 }
 
+/* Whether the rank is a parameter, such as the number that spawn gives: a computed rank may be one
+ * of several hosts. */
+static bool is_parameter(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_value *v =
+		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
+
+	return v && v->meaning == MEANS_UNKNOWN && v->number > 0 && !v->varies;
+}
+
 void judge_ranks(const struct python_judge *judge, const struct observation *s)
 {
 	struct starter starter;
@@ -155,7 +165,7 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 		report_local_rank(judge, s);
 		return;
 	}
-	if (s->elsewhere && starter.spawn)
+	if (starter.spawn && !is_parameter(judge, s))
 		return;
 	if (starter.count > 0 && judge_compute(judge, s->size, &awaited) &&
 	    awaited.number != starter.count)
@@ -166,11 +176,11 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 
 static bool judge_size(const struct python_judge *judge, const struct observation *s)
 {
-	struct counted awaited = {.number = span_number(s->value.text, INT32_MAX)};
 	struct starter starter = starter_of(judge, s);
+	struct counted awaited;
 
-	if (!is_launched(judge) || starter.spawn || starter.count < 0 || awaited.number < 0 ||
-	    awaited.number == starter.count)
+	if (!is_launched(judge) || starter.spawn || starter.count < 0 ||
+	    !judge_compute(judge, s->size, &awaited) || awaited.number == starter.count)
 		return false;
 	report_count(judge, s, &awaited, &starter, "WORLD_SIZE in code");
 	return true;
@@ -226,10 +236,9 @@ bool judge_launch(const struct python_judge *judge, const struct observation *s)
 {
 	bool literal = s->value.meaning == MEANS_TEXT || s->value.meaning == MEANS_NUMBER;
 
-	if (!python_launched(judge) || s->may || s->guarded || !literal ||
-	    !functions_named(judge->file, s))
+	if (!python_launched(judge) || s->may || s->guarded || !functions_named(judge->file, s))
 		return false;
 	if (span_is(s->name, "WORLD_SIZE"))
 		return judge_size(judge, s);
-	return span_is(s->name, "MASTER_PORT") && judge_port(judge, s);
+	return literal && span_is(s->name, "MASTER_PORT") && judge_port(judge, s);
 }
