@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lint/python.h"
 #include "report.h"
 
 /* Programs are read after what starts them, which knows their launcher. */
@@ -104,4 +105,21 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 	arena_free(&all.arena);
 	seen_free(&seen);
 	return r;
+}
+
+int lint_planned(const struct python_start *planned, const char *path, gpumap_report *found)
+{
+	struct lint_seen seen = {.count = 0};
+	gpumap_report *failures;
+	struct lint lint = {
+		.found = found, .inventory = planned->inventory, .planned = planned, .seen = &seen};
+	int r = gpumap_report_new(&failures);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(found);
+	lint.failures = failures;
+	r = lint_one(&lint, path, PROGRAMS);
+	seen_free(&seen);
+	gpumap_report_free(failures);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

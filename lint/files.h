@@ -29,7 +29,7 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 
 struct lint_started;
 /* Checks the Python files that a script or a command of a program starts; `from` is that file. */
-int lint_programs(const struct lint *lint, struct lint_started *started, const char *from);
+int lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from);
 
 /* --- kind.c ------------------------------------------------------------------------------- */
 

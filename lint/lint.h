@@ -17,8 +17,10 @@ struct lint {
 	const char *launcher;              /* the launcher of Python files; NULL: not known */
 	const char *profile;               /* the profile to read of each file; NULL: all */
 	enum lint_kind as;                 /* LINT_UNKNOWN: each file shows its kind */
-	struct lint_seen *seen;            /* private to lint_files() */
-	int depth;                         /* ... : programs that start programs */
+	/* what a plan gives the one file, which it starts; NULL: no plan does */
+	const struct python_start *planned;
+	struct lint_seen *seen; /* private to lint_files() */
+	int depth;              /* ... : programs that start programs */
 	/* Reports why the profile could not be launched. `start` gets what its plan gives the
 	 * program, if it can be planned; the caller frees the plan after it. */
 	gpumap_plan *(*check_launch)(const struct lint *lint, gpumap_profile *profile,
@@ -33,5 +35,10 @@ enum lint_kind lint_kind_named(const char *word);
  * no finding. GPUMAP_EFILE. GPUMAP_EINPUT: a file is of no known kind. GPUMAP_ELIMIT,
  * GPUMAP_ENOMEM. */
 int lint_files(const struct lint *lint, const char *const *paths, size_t count);
+
+/* Compares the file that a plan starts, a Python program or a script, and the Python files that a
+ * script starts, with what the plan gives it. A file that is neither, or cannot be read, has no
+ * findings. GPUMAP_ENOMEM. */
+int lint_planned(const struct python_start *planned, const char *path, gpumap_report *found);
 
 #endif

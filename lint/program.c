@@ -39,7 +39,7 @@ static int lint_reported(const struct lint *lint, struct span text, struct seen_
 	gpumap_report_free(report);
 	r = r == GPUMAP_OK ? relayed : r;
 	if (r == GPUMAP_OK)
-		r = lint_programs(lint, &started, file->path);
+		r = lint_programs(lint, &started, file);
 	lint_started_free(&started);
 	return r;
 }
@@ -48,6 +48,8 @@ int lint_program(const struct lint *lint, struct span text, struct seen_file *fi
 {
 	struct python_start start = python_start_unknown();
 
+	if (lint->planned)
+		return lint_reported(lint, text, file, lint->planned);
 	start.launcher = lint->launcher;
 	start.inventory = lint->inventory;
 

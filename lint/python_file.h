@@ -439,6 +439,11 @@ int64_t judge_count(const struct python_judge *judge, const struct python_list *
 
 /* The GPUs that a list shows, in its order, as 2,3; "": none. Of a long list the first. */
 void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512]);
+/* What stands before them: "GPU ", "GPUs "; "no GPU" where there are none. */
+static inline const char *judge_devices_word(const char *devices)
+{
+	return !*devices ? "no GPU" : strchr(devices, ',') ? "GPUs " : "GPU ";
+}
 
 /* A number that is computed when the start is known. */
 struct counted {

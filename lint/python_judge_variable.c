@@ -61,7 +61,7 @@ static void report_replaced(const struct python_judge *judge, const struct obser
 		   "%s in code replaces CUDA_VISIBLE_DEVICES=%s of the plan: the ranks would see "
 		   "%s%s, not %s",
 		   SHOWN(s), QUOTE(span_of(judge->start->list ? judge->start->list : "LIST")),
-		   *code ? "GPUs " : "no GPU", code, *plan ? plan : "none");
+		   judge_devices_word(code), code, *plan ? plan : "none");
 }
 
 /* Whether it was judged, because a plan of gpumap starts the program: a list that means other GPUs

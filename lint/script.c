@@ -6,7 +6,7 @@
 
 #include "lint/environment.h"
 #include "lint/shell.h"
-#include "lint/python.h"
+#include "lint/python_file.h"
 #include "report.h"
 
 enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_DEPTH = 4 };
@@ -46,7 +46,8 @@ static bool same_start(const struct lint_start *a, const struct lint_start *b)
 	       a->nproc == b->nproc && a->hosts == b->hosts && a->visible == b->visible &&
 	       a->port == b->port && a->port_by_default == b->port_by_default &&
 	       a->meeting == b->meeting && same_text(a->list, b->list) &&
-	       same_text(a->order, b->order) && same_words(a->arguments, b->arguments);
+	       a->list_kept == b->list_kept && same_text(a->order, b->order) &&
+	       same_words(a->arguments, b->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
@@ -96,7 +97,90 @@ static int lint_start(const struct lint *lint, struct arena *arena, const struct
 	return lint_started_file(lint, &start, script, s->path);
 }
 
-int lint_programs(const struct lint *lint, struct lint_started *started, const char *script)
+/* --- in a plan ------------------------------------------------------------------------- */
+
+/* A launcher in a script of which a plan starts several. */
+static void report_nested(const struct lint *lint, const struct lint_start *s, const char *script,
+			  gpumap_report *report)
+{
+	const struct python_start *planned = lint->planned;
+
+	report_add(report, FINDING_AGAINST_PLAN,
+		   ABOUT(.rule = "R3", .origin = script, .line = s->line,
+			 .fix = "let gpumap run start the program in its place, or start the "
+				"script once: --ranks 1"),
+		   "%s starts ranks itself, and the plan starts the script %lld times",
+		   lint_launcher_name(s->launcher), (long long)(planned->ranks * planned->hosts));
+}
+
+static void report_list(const struct lint *lint, const struct lint_start *s, const char *script,
+			gpumap_report *report)
+{
+	const struct python_judge judge = {.start = lint->planned};
+	struct python_list list = {.script = lint->planned->list};
+	char planned[512], seen[512];
+
+	judge_devices(&judge, &list, planned);
+	list.script = s->list;
+	judge_devices(&judge, &list, seen);
+	if (streq(planned, seen))
+		return;
+	report_add(report, FINDING_AGAINST_PLAN,
+		   ABOUT(.rule = "S2", .origin = script, .line = s->list_line,
+			 .fix = "remove it; --gpus, or CUDA_VISIBLE_DEVICES before the command, "
+				"chooses the GPUs"),
+		   "CUDA_VISIBLE_DEVICES=%s replaces the plan's %s: the ranks would see %s%s, not "
+		   "%s",
+		   QUOTE(span_of(s->list)), QUOTE(span_of(lint->planned->list)),
+		   judge_devices_word(seen), seen, *planned ? planned : "none");
+}
+
+/* What the script does against the plan. False: its program is not started as the plan says. */
+static bool fits_plan(const struct lint *lint, const struct lint_start *s, const char *script,
+		      gpumap_report *report)
+{
+	const struct python_start *planned = lint->planned;
+
+	if (s->launcher == LINT_GPUMAP)
+		return false;
+	if (s->launcher != LINT_DIRECT) {
+		if (planned->ranks > 0 && planned->ranks * planned->hosts > 1)
+			report_nested(lint, s, script, report);
+		return false;
+	}
+	if (s->list && planned->list)
+		report_list(lint, s, script, report);
+	return true;
+}
+
+/* A program that a script starts, which a plan starts. */
+static int lint_inner(const struct lint *lint, struct arena *arena, const struct lint_start *s,
+		      struct seen_file *script)
+{
+	struct python_start start = *lint->planned;
+	gpumap_report *report;
+	int r = gpumap_report_new(&report);
+	bool fits;
+
+	if (r != GPUMAP_OK)
+		return report_nomem(lint->found);
+	fits = fits_plan(lint, s, script->path, report);
+	r = seen_relay(lint, script, report, false);
+	gpumap_report_free(report);
+	if (!s->list_kept) {
+		start.list = s->list;
+		start.list_from = s->list ? place_of(arena, script->path, s->list_line) : NULL;
+		start.visible = -1;
+	}
+	start.arguments = s->arguments;
+	if (arena->failed)
+		r = report_nomem(lint->found);
+	return r == GPUMAP_OK && fits && s->python
+		       ? lint_started_file(lint, &start, script->path, s->path)
+		       : r;
+}
+
+int lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from)
 {
 	struct different different = {.count = 0};
 	struct lint inner = *lint;
@@ -109,14 +193,16 @@ int lint_programs(const struct lint *lint, struct lint_started *started, const c
 	if (inner.depth == 1)
 		lint->seen->starts = lint->seen->crowded = 0;
 	for (size_t i = 0; i < started->count; i++)
-		if (started->starts[i].python)
+		if (started->starts[i].python || lint->planned)
 			all = add_different(&different, &started->starts[i]) && all;
 	for (size_t i = 0; i < different.count && r == GPUMAP_OK && all; i++) {
 		all = lint->seen->starts++ < MAX_STARTS;
-		r = lint_start(&inner, &started->arena, different.starts[i], script);
+		r = lint->planned
+			    ? lint_inner(&inner, &started->arena, different.starts[i], from)
+			    : lint_start(&inner, &started->arena, different.starts[i], from->path);
 	}
 	if (!all && !lint->seen->crowded++)
-		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = script),
+		report_add(lint->found, FINDING_LIMIT, ABOUT(.origin = from->path),
 			   "it starts more than %d programs, or these more than %d: the others are "
 			   "not read",
 			   MAX_DIFFERENT, MAX_STARTS);
@@ -144,7 +230,7 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 	gpumap_report_free(report);
 	r = relayed == GPUMAP_OK ? r : relayed;
 	if (r == GPUMAP_OK)
-		r = lint_programs(lint, &started, file->path);
+		r = lint_programs(lint, &started, file);
 	lint_started_free(&started);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

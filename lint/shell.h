@@ -40,6 +40,7 @@ struct lint_start {
 	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
 	int line;
 	const char *list; /* the visible list that the program begins with; NULL: not known */
+	bool list_kept;   /* it is the one that the script begins with */
 	int list_line;
 	const char *order; /* "CUDA_DEVICE_ORDER=..."; NULL: not known */
 	/* What follows the program; NULL: not all of it is known. Ends with NULL. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "command.h"
+#include "lint/lint.h"
 #include "lint/python.h"
 #include "plan/job.h"
 #include "profile/profile.h"
@@ -116,8 +118,8 @@ static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpum
 	}
 }
 
-static int judge(gpumap_plan *plan, struct span text, const char *script,
-		 const struct python_start *start, gpumap_report *report)
+static int judge(gpumap_plan *plan, const char *path, const struct python_start *start,
+		 gpumap_report *report)
 {
 	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
 	gpumap_report *found;
@@ -125,7 +127,7 @@ static int judge(gpumap_plan *plan, struct span text, const char *script,
 
 	if (r != GPUMAP_OK)
 		return report_nomem(report);
-	r = lint_python(text, script, start, found);
+	r = lint_planned(start, path, found);
 	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_report_count(found); i++)
 		if (is_about_start(gpumap_report_get(found, i)) &&
 		    !is_known(gpumap_report_get(found, i), report))
@@ -134,30 +136,46 @@ static int judge(gpumap_plan *plan, struct span text, const char *script,
 	return r == GPUMAP_OK ? r : report_nomem(report);
 }
 
+/* The file that the program's code is in: FILE.py of a Python, or a script; NULL: it is another
+ * program. */
+static const char *code_of(const char *const *arguments, size_t count)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
+	const char *script = plan_script(arguments, count);
+	size_t word = 1;
+
+	/* bash -eu FILE, but not -c TEXT or -o NAME. */
+	while (word < count && *arguments[word] == '-' && !strpbrk(arguments[word], "co"))
+		word++;
+	for (size_t i = 0; count && i < ARRAY_SIZE(shells); i++)
+		if (streq(file_name(arguments[0]), shells[i]))
+			return word < count && *arguments[word] != '-' ? arguments[word] : NULL;
+	return script || !count || !strchr(arguments[0], '/') ? script : arguments[0];
+}
+
 int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
 {
-	size_t count, size = 0;
+	size_t count;
 	const char *const *arguments = job_program(plan, &count);
-	const char *script = plan_script(arguments, count), **room;
+	const char *code = code_of(arguments, count), **room;
 	const char *folder = job_setting(plan, "workdir");
 	struct python_start start;
-	char *text;
+	char *path;
 	int r = GPUMAP_OK;
 
-	if (!job_answered(plan) || !script || strchr(script, '%') || strchr(folder, '%') ||
+	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
 	    job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_NO)
 		return r;
-	text = plan_program_text(folder, script, &size);
-	if (!text)
+	path = plan_code_path(folder, code);
+	if (!path)
 		return r;
 	plan_picture(&start, plan);
 	start.inventory = inventory;
 	room = calloc(count + 1, sizeof(*room));
 	if (room)
-		start.arguments = arguments_behind(arguments, count, script, room);
-	r = room ? judge(plan, (struct span){text, size}, script, &start, report)
-		 : report_nomem(report);
+		start.arguments = arguments_behind(arguments, count, code, room);
+	r = room ? judge(plan, path, &start, report) : report_nomem(report);
 	free((void *)room);
-	free(text);
+	free(path);
 	return r;
 }

@@ -123,8 +123,9 @@ struct python_start;
 /* What the plan gives its program, as lint sees a job. It lives as long as the plan. `arguments`
  * are the program's. */
 void plan_picture(struct python_start *ret, const gpumap_plan *plan);
-/* The text of a program; NULL: it cannot be read, or reading it could take long. */
-char *plan_program_text(const char *folder, const char *script, size_t *size);
+/* The path of a file with code, as a program that is started in `folder` finds it, for free();
+ * NULL: it is no code, or reading it could take long. */
+char *plan_code_path(const char *folder, const char *file);
 
 /* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);

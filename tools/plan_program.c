@@ -282,13 +282,31 @@ static char *program_text(const char *path, size_t *size)
 	return text;
 }
 
-char *plan_program_text(const char *folder, const char *script, size_t *size)
+/* Whether a small file is Python by its name, or begins as scripts do. */
+static bool is_code(const char *path)
 {
-	char *path = path_from(*folder && !streq(folder, ".") ? folder : NULL, script);
-	char *text = path ? program_text(path, size) : NULL;
+	struct stat status;
+	char head[2] = "";
+	int fd =
+		stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= MAX_PROGRAM
+			? open(path, O_RDONLY | O_CLOEXEC)
+			: -1;
+	bool code = fd >= 0 && (plan_is_python(path) || text_ends(path, ".sh") ||
+				(read(fd, head, 2) == 2 && head[0] == '#' && head[1] == '!'));
 
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+char *plan_code_path(const char *folder, const char *file)
+{
+	char *path = path_from(*folder && !streq(folder, ".") ? folder : NULL, file);
+
+	if (path && is_code(path))
+		return path;
 	free(path);
-	return text;
+	return NULL;
 }
 
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
