@@ -187,5 +187,5 @@ int lint_python(struct span text, const char *origin, const struct python_start 
 		arena_free(&f->arena);
 	}
 	free(f);
-	return r == GPUMAP_OK ? r : report_nomem(report);
+	return r == GPUMAP_OK && !report_lacks_memory(report) ? r : report_nomem(report);
 }

@@ -52,19 +52,26 @@ static int resolve(gpumap_mapping **ret, const struct python_judge *judge,
 	return r;
 }
 
-int64_t judge_count(const struct python_judge *judge, const struct python_list *list)
+/* The mapping of a list; NULL: there is none, or memory is lacking, which is reported. */
+static gpumap_mapping *mapping_of(const struct python_judge *judge, const struct python_list *list)
 {
 	gpumap_mapping *mapping = NULL;
-	bool known = list->code || list->script || (judge->start && judge->start->inventory);
-	int64_t count = -1;
 
-	if (known &&
-	    resolve(&mapping, judge,
+	if (resolve(&mapping, judge,
 		    (const struct python_statement[]){{"script_export", list->script, false},
 						      {"in_code", list->code, false},
 						      {NULL, NULL, false}},
-		    NULL) == GPUMAP_OK)
-		count = (int64_t)gpumap_mapping_visible_count(mapping);
+		    NULL) == GPUMAP_ENOMEM)
+		report_nomem(judge->report);
+	return mapping;
+}
+
+int64_t judge_count(const struct python_judge *judge, const struct python_list *list)
+{
+	bool known = list->code || list->script || (judge->start && judge->start->inventory);
+	gpumap_mapping *mapping = known ? mapping_of(judge, list) : NULL;
+	int64_t count = mapping ? (int64_t)gpumap_mapping_visible_count(mapping) : -1;
+
 	gpumap_mapping_free(mapping);
 	return count;
 }
@@ -87,16 +94,11 @@ static void add_device(char ret[512], const gpumap_entry *entry)
 
 void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512])
 {
-	gpumap_mapping *mapping = NULL;
+	gpumap_mapping *mapping = mapping_of(judge, list);
 
 	ret[0] = '\0';
-	if (resolve(&mapping, judge,
-		    (const struct python_statement[]){{"script_export", list->script, false},
-						      {"in_code", list->code, false},
-						      {NULL, NULL, false}},
-		    NULL) == GPUMAP_OK)
-		for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++)
-			add_device(ret, gpumap_mapping_visible(mapping, i));
+	for (size_t i = 0; mapping && i < gpumap_mapping_visible_count(mapping); i++)
+		add_device(ret, gpumap_mapping_visible(mapping, i));
 	gpumap_mapping_free(mapping);
 }
 

@@ -116,7 +116,7 @@ static void report_nested(const struct lint *lint, const struct lint_start *s, c
 static void report_list(const struct lint *lint, const struct lint_start *s, const char *script,
 			gpumap_report *report)
 {
-	const struct python_judge judge = {.start = lint->planned};
+	const struct python_judge judge = {.start = lint->planned, .report = report};
 	struct python_list list = {.script = lint->planned->list};
 	char planned[512], seen[512];
 

@@ -237,7 +237,7 @@ static int only_warn(struct exec *exec, gpumap_profile *profile)
 {
 	if (!streq(gpumap_profile_setting(profile, "lint", GPUMAP_SETTING_ORIGIN), "default"))
 		return GPUMAP_OK;
-	return gpumap_profile_set(profile, "lint", "warn", "gpumap exec", exec->report);
+	return gpumap_profile_set(profile, "lint", "warn", "default", exec->report);
 }
 
 static int plan_profile(struct exec *exec, gpumap_profile *profile)
