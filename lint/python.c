@@ -75,11 +75,23 @@ static void judge_parse(const struct python_judge *judge, const struct observati
 		   judge->start->launcher ? judge->start->launcher : "the launcher");
 }
 
+/* Whether it starts processes that are ranks: those of spawn, or those that make a group. */
+static bool starts_ranks(const struct python_file *f, const struct observation *s)
+{
+	if (s->kind != OBSERVED_PROCESS || !s->target.text)
+		return s->kind == OBSERVED_SPAWN;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->observations[i].kind == OBSERVED_GROUP &&
+		    functions_reach(f, s->target, f->observations[i].function))
+			return true;
+	return false;
+}
+
 /* Whether it runs in every process. A method of a class is a library's, called for other reasons.
  */
-static bool spawns_always(const struct observation *s)
+static bool spawns_always(const struct python_file *f, const struct observation *s)
 {
-	return s->kind == OBSERVED_SPAWN && !s->may && !s->otherwise && !s->member;
+	return !s->may && !s->otherwise && !s->member && starts_ranks(f, s);
 }
 
 /* torch.multiprocessing.spawn() in a program of which a launcher starts every rank. srun and mpirun
@@ -89,10 +101,10 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 	const char *launcher = judge->start ? judge->start->launcher : NULL;
 
 	if (!launcher || judge->start->alone || judge->start->ranks == 1 ||
-	    streq(launcher, "srun") || streq(launcher, "mpirun") || !spawns_always(s))
+	    streq(launcher, "srun") || streq(launcher, "mpirun") || !spawns_always(judge->file, s))
 		return;
 	for (const struct observation *o = judge->file->observations; o < s; o++)
-		if (spawns_always(o))
+		if (spawns_always(judge->file, o))
 			return;
 	report_add(judge->report,
 		   judge->start->planned ? FINDING_AGAINST_PLAN : FINDING_NESTED_SPAWN,
@@ -101,9 +113,9 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 				     ? "start it once: --ranks 1"
 				     : "start it by python3 FILE; or let each rank of the launcher "
 				       "run what is spawned, with LOCAL_RANK as its number"),
-		   "spawn starts the ranks of this program, and so does %s: each rank of "
-		   "the launcher starts all ranks again",
-		   launcher);
+		   "%s starts the ranks of this program, and so does %s: each rank of the launcher "
+		   "starts all ranks again",
+		   s->kind == OBSERVED_SPAWN ? "spawn" : "Process()", launcher);
 }
 
 static int judge_observation(const struct python_judge *judge, const struct observation *s)
@@ -133,6 +145,7 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_PARSE:
 		judge_parse(judge, s);
 		break;
+	case OBSERVED_PROCESS:
 	case OBSERVED_SPAWN:
 		judge_spawn(judge, s);
 		break;
@@ -142,7 +155,6 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 		judge_ranks(judge, s);
 		break;
 	case OBSERVED_CURRENT:
-	case OBSERVED_PROCESS:
 	case OBSERVED_KINDS:
 		break;
 	}
