@@ -38,18 +38,22 @@ liblint_la_SOURCES = \
 	lint/seen.c lint/seen.h \
 	lint/settings.c lint/settings.h \
 	lint/shell.c lint/shell.h \
+	lint/shell_arithmetic.c \
 	lint/shell_command.c \
 	lint/shell_container.c \
 	lint/shell_jobs.c \
+	lint/shell_grant.c \
 	lint/shell_launch.c \
 	lint/shell_launcher.c \
 	lint/shell_lex.c lint/shell_lex.h \
 	lint/shell_list.c \
 	lint/shell_mistake.c \
+	lint/shell_nodes.c \
 	lint/shell_program.c \
 	lint/shell_script.h \
 	lint/shell_set.c \
 	lint/shell_slurm.c \
+	lint/shell_step.c \
 	lint/shell_start.c \
 	lint/shell_string.c \
 	lint/shell_vars.c \

@@ -93,6 +93,7 @@ static int walk(struct shell *sh, int line)
 			     lx.missing);
 	} else {
 		jobs_end(sh);
+		nodes_end(sh);
 		shell_unused(sh);
 	}
 	return sh->failed ? report_nomem(sh->report) : GPUMAP_OK;

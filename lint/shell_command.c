@@ -125,24 +125,39 @@ static bool calls_function(struct shell *sh, struct span name)
 	return true;
 }
 
+/* Programs that start others on other nodes. */
+static bool starts_elsewhere(struct span s)
+{
+	static const char *const names[] = {"ssh",          "pdsh",    "clush", "pssh",  "parallel",
+					    "parallel-ssh", "ansible", "xargs", "aprun", "jsrun",
+					    "mpirun_rsh",   "pbsdsh",  NULL};
+
+	return shell_any(base_name(s), names);
+}
+
 void shell_run(struct shell *sh, struct command *c, bool background)
 {
 	struct run run = {.c = c, .background = background};
 
-	if (calls_function(sh, word_text(c, 0)))
+	if (calls_function(sh, word_text(c, 0))) {
+		slurm_check_list(sh, &run);
 		return;
+	}
 	shell_unwrap(sh, &run);
 	check_prefixes(sh, c);
 	if (run.first >= c->count)
 		return;
 	if (is_program(word_text(c, run.first), "sbatch"))
-		slurm_sbatch(sh, c, run.first);
+		shell_wrap(sh, &run);
 	if (is_harmless(word_text(c, run.first))) {
 		report_wasted(sh, c);
 		/* tail -f continues until the user ends it, and the script. */
 		sh->watched |= is_program(word_text(c, run.first), "tail");
 		return;
 	}
+	sh->remote |= starts_elsewhere(word_text(c, run.first));
+	if (!is_program(word_text(c, run.first), "srun") && !run.foreign)
+		slurm_check_list(sh, &run);
 	if (!is_gpu_program(c, run.first) || run.foreign) {
 		use(sh, c);
 		shell_string(sh, &run, run.first);

@@ -160,20 +160,6 @@ static int64_t container_count(const struct command *c, size_t first, size_t pas
 	return devices ? devices : -1;
 }
 
-/* The largest number of a list; -1: there is none. */
-static int64_t largest(struct span list)
-{
-	struct span entry;
-	int64_t most = -1;
-
-	while (span_split(&list, ',', &entry)) {
-		int64_t number = span_number(span_trim(entry), INT32_MAX);
-
-		most = number > most ? number : most;
-	}
-	return most;
-}
-
 /* 0,1,2 */
 static const char *counted(int64_t count, char room[256])
 {
@@ -198,7 +184,7 @@ void shell_container(struct shell *sh, const struct run *run)
 		/* Behind the image are the words of a program. */
 		if (i > image && !env)
 			break;
-		if (!list.text || !list.length || !span_known(list) || largest(list) < count)
+		if (!list.text || !list.length || !span_known(list) || shell_largest(list) < count)
 			continue;
 		snprintf(fix, sizeof(fix), "leave it out, or count from 0: %s=%s",
 			 tracked_name(TRACKED_LIST), counted(count, room));

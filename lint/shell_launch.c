@@ -54,6 +54,8 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 			     const struct setting *list)
 {
 	bool deepspeed = launch->launcher == LINT_DEEPSPEED;
+	const struct slurm *step = shell_step(sh, run);
+	int64_t own = step ? slurm_own_gpus(step) : -1;
 
 	if (run->cleared || (deepspeed && launch->ids_given) || launch->filtered)
 		return -1;
@@ -62,8 +64,10 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 		return sh->slurm.per_node;
 	if (launch->ids_given && !span_is(launch->ids, "all"))
 		return shell_count(sh, launch->ids, NULL);
-	if (run->srun && run->slurm.per_task >= 0)
-		return run->slurm.per_task;
+	if (run->srun && run->slurm.unbound)
+		return -1;
+	if (own >= 0 && (run->srun || list->state == SET_INHERITED))
+		return own ? own : -1;
 	if (list->state == SET_VALUE && list->exported == EXPORT_YES)
 		return list->value.length
 			       ? shell_count(sh, list->value, deepspeed ? "deepspeed" : NULL)
@@ -252,12 +256,14 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	int64_t ranks = launch_ranks(launch);
 	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
 		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
-		       !(run->srun && run->slurm.per_task >= 0);
+		       !(run->srun && slurm_own_gpus(&run->slurm) >= 0);
+	const struct slurm *step = shell_step(sh, run);
 	/* If each task has its own GPUs, they are compared with one launcher. */
-	int64_t tasks = run->srun && run->slurm.per_task < 0 ? slurm_tasks(&run->slurm) : 1;
+	int64_t tasks = step && slurm_own_gpus(step) < 0 ? slurm_tasks(step) : 1;
 
 	if (ranks > 0 && visible > 0 && !launch->cpu)
 		compare(sh, launch, ranks, tasks, visible, by_list ? &list : NULL);
+	slurm_check_number(sh, launch);
 	check_rewriters(sh, launch, &list);
 	check_ignored(sh, run, launch);
 	report_deprecated(sh, launch);
@@ -295,6 +301,9 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 	}
 	if (run->srun)
 		slurm_check(sh, run, outer, &launch);
+	slurm_check_tasks(sh, run, &launch);
+	nodes_check(sh, run, &launch);
+	sh->remote |= launch.launcher == LINT_MPIRUN || (run->srun && run->background);
 	list = run_setting(sh, run, tracked_name(TRACKED_LIST));
 	jobs_start(sh, run, &launch,
 		   shell_start(sh, run, &launch, visible_count(sh, run, &launch, &list)));

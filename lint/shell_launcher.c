@@ -16,6 +16,7 @@ enum meaning {
 	NO_PORT, /* the launcher finds the port */
 	NO_PORT_VALUE,
 	ENDPOINT, /* HOST:PORT */
+	ADDRESS,
 	RENDEZVOUS_ID,
 	CPU,
 	MODULE,
@@ -30,6 +31,7 @@ struct option {
 static const struct option torchrun[] = {{"nproc-per-node", RANKS},
 					 {"nnodes", NODES},
 					 {"master-port", PORT},
+					 {"master-addr", ADDRESS},
 					 {"standalone", NO_PORT},
 					 {"rdzv-backend", NO_PORT_VALUE},
 					 {"rdzv-endpoint", ENDPOINT},
@@ -47,6 +49,7 @@ static const struct option accelerate[] = {{"num-processes", PROCESSES},
 					   {"num-machines", NODES},
 					   {"gpu-ids", IDS},
 					   {"main-process-port", PORT},
+					   {"main-process-ip", ADDRESS},
 					   {"cpu", CPU},
 					   {"use-cpu", CPU},
 					   {"tpu", CPU},
@@ -164,14 +167,21 @@ static int64_t number(struct span s)
 	return span_known(s) ? span_number(s, 1000000) : -1;
 }
 
-/* The port of HOST:PORT; -1: there is none. */
-static int64_t endpoint_port(struct span s)
+/* HOST:PORT, or HOST. */
+static void take_endpoint(struct launch *launch, struct span s, struct place at)
 {
-	const char *colon = span_known(s) && s.length ? memrchr(s.text, ':', s.length) : NULL;
+	const char *colon = s.length ? memrchr(s.text, ':', s.length) : NULL;
 
+	launch->no_port = true;
+	launch->port = -1;
+	launch->port_at = launch->address_at = at;
+	launch->address = s;
 	if (!colon)
-		return -1;
-	return number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
+		return;
+	launch->address.length = (size_t)(colon - s.text);
+	if (span_known(s))
+		launch->port =
+			number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
 }
 
 static void take(struct launch *launch, enum meaning meaning, struct span value, struct place at)
@@ -181,6 +191,7 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 	case PROCESSES:
 		launch->nproc_given = true;
 		launch->nproc = number(value);
+		launch->nproc_text = value;
 		launch->nproc_at = at;
 		break;
 	case NODES:
@@ -198,9 +209,11 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		launch->agrees = span_known(value) && !span_is(value, "static");
 		break;
 	case ENDPOINT:
-		launch->no_port = true;
-		launch->port = endpoint_port(value);
-		launch->port_at = at;
+		take_endpoint(launch, value, at);
+		break;
+	case ADDRESS:
+		launch->address = value;
+		launch->address_at = at;
 		break;
 	case RENDEZVOUS_ID:
 		launch->rendezvous_id = true;
@@ -244,6 +257,7 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 	struct place at = c->words[i].at;
 	const char *equals = memchr(name.text, '=', name.length);
 	enum meaning meaning;
+	const char *source;
 	bool derived;
 
 	while (name.length && *name.text == '-')
@@ -256,6 +270,11 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		launch->port_derived = derived;
 	else if (meaning == RANKS || meaning == PROCESSES)
 		launch->nproc_derived = derived;
+	source = c->words[i].source;
+	if (!equals && i + 1 < c->count)
+		source = c->words[i + 1].source;
+	if (meaning == RANKS || meaning == PROCESSES)
+		launch->nproc_source = source;
 	if (equals) {
 		value = (struct span){equals + 1,
 				      word_text(c, i).length -
@@ -273,6 +292,15 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 	return i + 1 + takes_word(meaning) + (meaning == TAKES_TWO);
 }
 
+/* --NAME=..., whatever the value is. */
+static bool has_value(struct span s)
+{
+	const char *equals = s.length ? memchr(s.text, '=', s.length) : NULL;
+
+	return equals && *s.text == '-' &&
+	       span_known((struct span){s.text, (size_t)(equals - s.text)});
+}
+
 void launch_read(const struct command *c, size_t first, struct launch *launch)
 {
 	const struct option *options = options_of(launch->launcher);
@@ -285,8 +313,9 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 			i++;
 			break;
 		}
-		if (c->words[i].loose || (s.length && *s.text == SHELL_UNKNOWN)) {
-			launch->loose = true;
+		launch->loose |= c->words[i].loose || (s.length && *s.text == SHELL_UNKNOWN);
+		if ((c->words[i].loose && !has_value(s)) ||
+		    (s.length && *s.text == SHELL_UNKNOWN)) {
 			i++;
 		} else if (s.length > 1 && *s.text == '-') {
 			i = read_option(c, i, options, launch);

@@ -47,6 +47,19 @@ int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 	return count;
 }
 
+int64_t shell_largest(struct span list)
+{
+	struct span entry;
+	int64_t most = -1;
+
+	while (span_split(&list, ',', &entry)) {
+		int64_t number = span_number(span_trim(entry), INT32_MAX);
+
+		most = number > most ? number : most;
+	}
+	return most;
+}
+
 void shell_check_list(struct shell *sh, struct span list, struct place at)
 {
 	gpumap_mapping *mapping = NULL;

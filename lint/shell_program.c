@@ -62,7 +62,7 @@ struct setting run_setting(struct shell *sh, const struct run *run, const char *
 			.value = p->value,
 			.at = p->at,
 			.derived = p->derived,
-			.task = p->task,
+			.source = p->source,
 		};
 	var = shell_tracked(sh, span_of(name));
 	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};

@@ -57,13 +57,16 @@ struct setting {
 		EXPORT_UNKNOWN
 	} exported;
 	struct span value;
-	struct place at;   /* of the statement that set it */
-	unsigned serial;   /* its position in time */
-	unsigned scope;    /* and in the grammar */
-	bool used;         /* by a program, since it was set */
-	bool reported;     /* it was reported that it is not exported */
-	bool derived;      /* from another variable, which may change in a loop */
-	const char *task;  /* the variable of a Slurm task that it is derived from, or NULL */
+	struct place at; /* of the statement that set it */
+	unsigned serial; /* its position in time */
+	unsigned scope;  /* and in the grammar */
+	bool used;       /* by a program, since it was set */
+	bool reported;   /* it was reported that it is not exported */
+	bool derived;    /* from another variable, which may change in a loop */
+	bool granted;    /* Slurm sets it, so a file that is read does not */
+	bool judged;     /* it was compared with what Slurm grants */
+	const char
+		*source;   /* what it is derived from: source_variable(), source_devices; or NULL */
 	struct place over; /* a prefix that hid it from a program; line 0: none */
 };
 
@@ -84,7 +87,7 @@ struct prefix {
 	bool adds;     /* NAME+=value */
 	bool argument; /* of export and the like, after the command's name */
 	bool derived;  /* from a variable */
-	const char *task;
+	const char *source;
 };
 
 struct word {
@@ -92,7 +95,7 @@ struct word {
 	struct place at;
 	bool loose;         /* may become any number of words */
 	bool derived;       /* from a variable */
-	const char *task;   /* as of a setting */
+	const char *source; /* as of a setting */
 	struct span quoted; /* shell_quoted() of it, in the script's text */
 };
 
@@ -150,9 +153,18 @@ enum { SHELL_JOBS = 64 };
 /* The values of #SBATCH lines or of srun; -1: not given. Nodes may be 0: given, but not known. */
 struct slurm {
 	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
-	bool array;           /* --array: several jobs run this script at the same time */
-	bool tasks_here;      /* srun itself has the number of tasks, which is not per node */
-	bool unbound;         /* --gpu-bind=none */
+	int64_t total; /* --gpus, of the whole job */
+	int64_t bound; /* --gpu-bind: the GPUs that each task sees; 0: not known */
+	/* The values as written; .text NULL: not given. */
+	struct span node_gpus, task_gpus, all_gpus, bind;
+	struct place tasks_at; /* of --ntasks or --ntasks-per-node, of which is later */
+	bool nodes_exact;      /* nodes is not a minimum */
+	bool array;            /* --array: several jobs run this script at the same time */
+	bool tasks_here;       /* srun itself has the number of tasks, which is not per node */
+	bool has_tasks, has_tasks_per_node, has_nodes; /* are given here */
+	bool unbound;                                  /* --gpu-bind=none */
+	bool shared;          /* another --gpu-bind, by which tasks share GPUs */
+	bool exclusive;       /* the job may have all GPUs of its nodes */
 	bool exports_nothing; /* --export=NONE */
 	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are given */
 	bool parts;           /* the job has several parts, with requests of their own */
@@ -160,8 +172,13 @@ struct slurm {
 
 static inline struct slurm slurm_unknown(void)
 {
-	return (struct slurm){
-		.per_node = -1, .per_task = -1, .tasks = -1, .tasks_per_node = -1, .nodes = -1};
+	return (struct slurm){.per_node = -1,
+			      .per_task = -1,
+			      .tasks = -1,
+			      .tasks_per_node = -1,
+			      .nodes = -1,
+			      .total = -1,
+			      .bound = -1};
 }
 
 struct shell {
@@ -190,7 +207,15 @@ struct shell {
 	bool allexport; /* set -a */
 	bool watched;   /* $!, kill, jobs or trap: the script manages its jobs */
 	bool batch;     /* it has #SBATCH lines */
+	bool in_step;   /* inside srun bash -c, so `slurm` is of the step */
+	bool spread;    /* inside a shell that a launcher starts, perhaps on other nodes */
+	bool remote;    /* it starts programs on other nodes in some way */
 	struct slurm slurm;
+	struct {
+		struct place at; /* line 0: none */
+		enum lint_launcher launcher;
+		int64_t nodes;
+	} waiting;        /* a launcher that waits for other nodes */
 	bool deprecated;  /* the warning was reported */
 	unsigned program; /* when the last program started that may use GPUs */
 	struct job jobs[SHELL_JOBS];
@@ -233,8 +258,13 @@ struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost
 /* shell_vars.c */
 bool shell_any(struct span s, const char *const *names); /* names end with NULL */
 const char *tracked_name(enum tracked tracked);
-/* The name of a variable of which each task of srun has its own value; NULL: it is another one. */
-const char *task_variable(struct span name);
+/* The name of a variable of Slurm that matters as the origin of a value; NULL: it is another one.
+ */
+const char *source_variable(struct span name);
+/* Whether each task of srun has its own value of it. */
+bool is_task_variable(const char *source);
+/* The source of what nvidia-smi counts, and of arithmetic with SLURM_ARRAY_TASK_ID. */
+extern const char source_devices[], source_array_sum[];
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
@@ -260,6 +290,12 @@ struct shown {
 const char *shell_show(struct shown *ret, struct span name, struct span value);
 #define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
 
+/* Notes as used the variables for the start of programs that a text names. */
+void shell_mention(struct shell *sh, struct span text);
+
+/* shell_arithmetic.c: the value of what is between $(( and )); -1: not known, or negative. */
+int64_t shell_calculate(struct shell *sh, struct span text);
+
 /* The text between the quotes of a word; .text is NULL if it may differ when the command runs. */
 struct span shell_quoted(struct span word);
 
@@ -278,6 +314,8 @@ bool shell_mistake(struct shell *sh, struct command *c);
 /* shell_list.c: the number of devices of a list, by gpumap_resolve; -1: not known. `launcher`: the
  * key's value, or NULL. */
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
+/* The largest number of a list; -1: it has none. */
+int64_t shell_largest(struct span list);
 /* Reports faults of a list. */
 void shell_check_list(struct shell *sh, struct span list, struct place at);
 /* Reports the effect of DeepSpeed on a list: DeepSpeed fails, or the order is lost (rule S10). */
@@ -318,6 +356,8 @@ void shell_container(struct shell *sh, const struct run *run);
 
 /* shell_string.c: walks the commands of bash -c, if there are any and they are known. */
 void shell_string(struct shell *sh, const struct run *run, size_t first);
+/* Reads sbatch at run->first, and walks the commands of its --wrap. */
+void shell_wrap(struct shell *sh, const struct run *run);
 
 /* shell_launch.c */
 void shell_program(struct shell *sh, struct run *run);
@@ -330,15 +370,17 @@ struct launch {
 	int64_t nnodes;
 	int64_t port; /* -1: not known, or none */
 	bool nproc_given, ids_given, no_port, cpu;
-	bool filtered;                    /* other options choose devices */
-	bool loose;                       /* an unknown part may have an option */
-	bool passes;                      /* passes --local_rank */
-	bool hosts;                       /* other hosts than this one may take part */
-	bool rendezvous_id;               /* --rdzv-id */
-	bool agrees;                      /* a rendezvous numbers the nodes */
-	bool port_derived, nproc_derived; /* from a variable, which may change */
-	struct span ids;
-	struct place ids_at, nproc_at, port_at;
+	bool default_port;  /* the port is only that of some versions, or of one that is free */
+	bool filtered;      /* other options choose devices */
+	bool loose;         /* an unknown part may have an option */
+	bool passes;        /* passes --local_rank */
+	bool hosts;         /* other hosts than this one may take part */
+	bool rendezvous_id; /* --rdzv-id */
+	bool agrees;        /* a rendezvous numbers the nodes */
+	bool port_derived, nproc_derived;     /* from a variable, which may change */
+	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
+	struct place ids_at, nproc_at, port_at, address_at;
+	const char *nproc_source; /* as of a setting */
 	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };
@@ -363,15 +405,40 @@ void jobs_waited(struct shell *sh);
 void jobs_close(struct shell *sh, const struct frame *frame, bool background);
 void jobs_end(struct shell *sh);
 
-/* shell_slurm.c */
+/* shell_slurm.c: what a job or a step asks Slurm for. */
+/* Reads #SBATCH lines, and sets the variables that Slurm derives from them. */
 void slurm_comments(struct shell *sh);
-/* Reads the options of sbatch, which is word `first`. */
-void slurm_sbatch(struct shell *sh, const struct command *c, size_t first);
+/* Reads the options of sbatch, which is word `first`. Returns the word that is its script. */
+size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, struct slurm *slurm);
 /* Reads the options of srun. Returns the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
 /* The number of srun's tasks on a node, each of which starts the program; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
-/* Judges srun at word `word`; `launcher` is the launcher that srun starts. */
+/* Whether srun starts one task. */
+bool slurm_one_task(const struct shell *sh, const struct slurm *slurm);
+/* How many GPUs each task of srun sees, if these are its own; 0: not known; -1: it sees all of the
+ * step's. */
+int64_t slurm_own_gpus(const struct slurm *slurm);
+bool slurm_has_gpus(const struct slurm *slurm);
+/* Sets the variables of Slurm to the values that a job or a step has. */
+void slurm_set_variables(struct shell *sh, const struct slurm *slurm, bool step);
+
+/* shell_grant.c */
+/* Judges a number of ranks that is a variable of Slurm. */
+void slurm_check_number(struct shell *sh, const struct launch *launch);
+/* Judges the list that reaches a program inside a job. */
+void slurm_check_list(struct shell *sh, const struct run *run);
+
+/* shell_nodes.c */
+void nodes_check(struct shell *sh, const struct run *run, const struct launch *launch);
+void nodes_end(struct shell *sh);
+
+/* shell_step.c */
+/* The step that the program runs in; NULL: it is in none. */
+const struct slurm *shell_step(const struct shell *sh, const struct run *run);
+/* Compares the tasks on a node with its GPUs. */
+void slurm_check_tasks(struct shell *sh, const struct run *run, const struct launch *launch);
+/* Judges srun at word `word`; `launch` is of the launcher that srun starts. */
 void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch);
 
 #endif

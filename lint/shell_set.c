@@ -82,7 +82,7 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 				   .value = p->value,
 				   .at = p->at,
 				   .derived = p->derived,
-				   .task = p->task};
+				   .source = p->source};
 	if (p->adds && old.state == SET_VALUE)
 		setting.value = joined(sh, old.value, p->value);
 	else if (p->adds && old.state != SET_NOT)

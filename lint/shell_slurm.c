@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slurm: #SBATCH lines and the options of srun. */
+/* Slurm: what #SBATCH lines and the options of sbatch and srun ask for. */
 #include "lint/shell_script.h"
 
 #include <stdio.h>
@@ -44,30 +44,79 @@ static bool is_array(struct span value)
 	return memchr(value.text, '-', value.length) || memchr(value.text, ',', value.length);
 }
 
+/* [verbose,]single:1, per_task:2, map_gpu:0,1, mask_gpu:0x3, closest, none */
+static void take_bind(struct slurm *ret, struct span value)
+{
+	static const char single[] = "single:", per_task[] = "per_task:";
+	struct span bind = value;
+
+	if (span_starts(bind, "verbose,") || span_starts(bind, "v,"))
+		span_split(&bind, ',', &(struct span){0});
+	ret->bind = value;
+	ret->bound = -1;
+	ret->unbound = span_is(bind, "none");
+	ret->shared = false;
+	if (span_starts(bind, single) || span_starts(bind, "map_gpu:") || span_starts(bind, "map:"))
+		ret->bound = 1;
+	else if (span_starts(bind, per_task))
+		ret->bound = span_number((struct span){bind.text + sizeof(per_task) - 1,
+						       bind.length - (sizeof(per_task) - 1)},
+					 4096);
+	else if (span_starts(bind, "mask"))
+		ret->bound = 0;
+	else
+		ret->shared = !ret->unbound;
+	if (span_starts(bind, per_task) && ret->bound < 1)
+		ret->bound = 0;
+}
+
+static void take_gpus(struct slurm *ret, struct span name, struct span value)
+{
+	if (span_is(name, "gpus-per-task")) {
+		ret->per_task = gpu_count(value, false);
+		ret->task_gpus = value;
+	} else if (span_is(name, "gpus") || span_is(name, "G")) {
+		ret->total = gpu_count(value, false);
+		ret->all_gpus = value;
+	} else if (span_is(name, "gres")) {
+		ret->per_node = gpu_count(value, true);
+		ret->gres = ret->gres || span_starts(value, "gpu");
+	} else if (span_is(name, "gpus-per-node")) {
+		ret->per_node = gpu_count(value, false);
+		ret->node_gpus = value;
+		ret->gpus = true;
+	} else if (span_is(name, "gpu-bind")) {
+		take_bind(ret, value);
+	} else if (span_is(name, "ntasks-per-gpu")) {
+		/* As --gpu-bind=single, unless that is given. */
+		if (!ret->bind.text) {
+			ret->bound = 1;
+			ret->bind = (struct span){NULL, 0};
+		}
+	}
+}
+
 static void take_srun(struct slurm *ret, struct span name, struct span value)
 {
-	if (span_is(name, "gres") || span_is(name, "gpus-per-node")) {
-		bool gres = span_is(name, "gres");
-
-		ret->per_node = gpu_count(value, gres);
-		ret->gres = ret->gres || (gres && span_starts(value, "gpu"));
-		ret->gpus = ret->gpus || !gres;
-	} else if (span_is(name, "nodes") || span_is(name, "N")) {
+	if (span_is(name, "nodes") || span_is(name, "N")) {
 		ret->nodes = node_count(value);
+		ret->nodes_exact = span_number(value, INT32_MAX) > 0;
+		ret->has_nodes = true;
 	} else if (span_is(name, "array") || span_is(name, "a")) {
 		ret->array = is_array(value);
-	} else if (span_is(name, "gpus-per-task")) {
-		ret->per_task = gpu_count(value, false);
 	} else if (span_is(name, "ntasks") || span_is(name, "n")) {
 		ret->tasks = span_number(value, INT32_MAX);
-		ret->tasks_here = true;
+		ret->tasks_here = ret->has_tasks = true;
 	} else if (span_is(name, "ntasks-per-node")) {
 		ret->tasks_per_node = span_number(value, INT32_MAX);
 		ret->tasks_here = ret->tasks_here || ret->tasks_per_node < 0;
-	} else if (span_is(name, "gpu-bind")) {
-		ret->unbound = span_is(value, "none");
+		ret->has_tasks_per_node = true;
+	} else if (span_is(name, "exclusive")) {
+		ret->exclusive = true;
 	} else if (span_is(name, "export")) {
 		ret->exports_nothing = span_is(value, "NONE") || span_is(value, "NIL");
+	} else {
+		take_gpus(ret, name, value);
 	}
 }
 
@@ -108,8 +157,10 @@ static int read_option(struct slurm *ret, struct span s, struct span after)
 			  (struct span){equals + 1, s.length - (size_t)(equals + 1 - s.text)});
 		return 1;
 	}
-	if (is_flag(name) || (after.length && *after.text == '-'))
+	if (is_flag(name) || (after.length && *after.text == '-')) {
+		take_srun(ret, name, (struct span){"", 0});
 		return 1;
+	}
 	take_srun(ret, name, after);
 	return 2;
 }
@@ -123,6 +174,30 @@ static struct span next_word(struct span *rest)
 		n++;
 	*rest = (struct span){word.text + n, word.length - n};
 	return (struct span){word.text, n};
+}
+
+/* --ntasks takes precedence: --ntasks-per-node is only a limit beside it. */
+static void check_fewer(struct shell *sh, const struct slurm *slurm, struct place at)
+{
+	char fix[96];
+
+	if (!slurm->has_tasks || !slurm->has_tasks_per_node || slurm->tasks < 1 ||
+	    slurm->tasks >= slurm->tasks_per_node)
+		return;
+	snprintf(fix, sizeof(fix), "leave out --ntasks, which is a total, or write --ntasks=%lld",
+		 (long long)(slurm->tasks_per_node *
+			     (slurm->nodes_exact && slurm->nodes > 0 ? slurm->nodes : 1)));
+	shell_report(sh, FINDING_FEWER_TASKS, at, NULL, fix,
+		     "--ntasks=%lld overrules --ntasks-per-node=%lld: %lld task%s in all",
+		     (long long)slurm->tasks, (long long)slurm->tasks_per_node,
+		     (long long)slurm->tasks, slurm->tasks == 1 ? " starts" : "s start");
+}
+
+/* A job of one node has all of its GPUs there. */
+static void settle(struct slurm *slurm)
+{
+	if (slurm->per_node < 0 && slurm->total > 0 && slurm->nodes_exact && slurm->nodes == 1)
+		slurm->per_node = slurm->total;
 }
 
 /* Slurm 26.05 refuses the two together. */
@@ -139,7 +214,7 @@ static void check_twice(struct shell *sh, const struct slurm *slurm, struct plac
 static void read_line(struct shell *sh, struct span line, int number)
 {
 	struct span word, after, rest = line;
-	bool twice = sh->slurm.gres && sh->slurm.gpus;
+	struct slurm before = sh->slurm;
 
 	next_word(&rest); /* #SBATCH */
 	/* What follows is about another part of the job. */
@@ -155,7 +230,9 @@ static void read_line(struct shell *sh, struct span line, int number)
 		if (read_option(&sh->slurm, word, after) == 2)
 			rest = peek;
 	}
-	if (!twice)
+	if (sh->slurm.tasks != before.tasks || sh->slurm.tasks_per_node != before.tasks_per_node)
+		sh->slurm.tasks_at = (struct place){number, 1};
+	if (!before.gres || !before.gpus)
 		check_twice(sh, &sh->slurm, (struct place){number, 1});
 }
 
@@ -174,8 +251,13 @@ void slurm_comments(struct shell *sh)
 		sh->batch = true;
 		read_line(sh, line, number);
 	}
-	if (!sh->slurm.parts)
+	if (!sh->slurm.parts) {
+		settle(&sh->slurm);
+		check_fewer(sh, &sh->slurm, sh->slurm.tasks_at);
+		if (sh->batch)
+			slurm_set_variables(sh, &sh->slurm, false);
 		return;
+	}
 	/* Which part a step runs in is not followed. */
 	array = sh->slurm.array;
 	sh->slurm = slurm_unknown();
@@ -183,14 +265,28 @@ void slurm_comments(struct shell *sh)
 	sh->slurm.array = array;
 }
 
-void slurm_sbatch(struct shell *sh, const struct command *c, size_t first)
+size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, struct slurm *slurm)
 {
-	struct slurm slurm = slurm_unknown();
 	size_t i = first + 1;
 
+	*slurm = slurm_unknown();
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-')
-		i += (size_t)read_option(&slurm, word_text(c, i), word_text(c, i + 1));
-	check_twice(sh, &slurm, c->words[first].at);
+		i += (size_t)read_option(slurm, word_text(c, i), word_text(c, i + 1));
+	settle(slurm);
+	check_twice(sh, slurm, c->words[first].at);
+	check_fewer(sh, slurm, c->words[first].at);
+	return i < c->count ? i : c->count;
+}
+
+/* What srun inherits of the requests of the batch script. */
+static struct slurm inherited(const struct slurm *job)
+{
+	struct slurm slurm = *job;
+
+	slurm.exports_nothing = slurm.tasks_here = false;
+	slurm.has_tasks = slurm.has_tasks_per_node = slurm.has_nodes = false;
+	slurm.gres = slurm.gpus = false;
+	return slurm;
 }
 
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
@@ -198,10 +294,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 	struct command *c = run->c;
 	size_t i = first;
 
-	/* srun inherits the requests of the batch script. */
-	run->slurm = sh->slurm;
-	run->slurm.exports_nothing = run->slurm.tasks_here = false;
-	run->slurm.gres = run->slurm.gpus = false;
+	run->slurm = inherited(&sh->slurm);
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
 		struct span after = word_text(c, i + 1);
 
@@ -216,8 +309,11 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 			after = (struct span){"-", 1};
 		i += (size_t)read_option(&run->slurm, word_text(c, i), after);
 	}
-	if (first)
+	settle(&run->slurm);
+	if (first) {
 		check_twice(sh, &run->slurm, c->words[first - 1].at);
+		check_fewer(sh, &run->slurm, c->words[first - 1].at);
+	}
 	return i < c->count ? i : c->count;
 }
 
@@ -225,18 +321,21 @@ int64_t slurm_tasks(const struct slurm *slurm)
 {
 	if (slurm->parts)
 		return -1;
+	if (slurm->tasks > 0 && slurm->nodes_exact && slurm->nodes == 1 &&
+	    (slurm->has_tasks || !(slurm->has_nodes || slurm->has_tasks_per_node)))
+		return slurm->tasks;
 	/* With --ntasks, the tasks per node are only a maximum. */
 	if (slurm->tasks_here)
 		return slurm->tasks == 1 || slurm->tasks_per_node == 1 ? 1 : -1;
+	if (slurm->tasks >= 0 && slurm->tasks < slurm->tasks_per_node)
+		return slurm->tasks == 1 ? 1 : -1;
 	if (slurm->tasks_per_node >= 0)
 		return slurm->tasks_per_node;
 	return slurm->tasks < 0 || slurm->tasks == 1 ? 1 : -1;
 }
 
-/* --- what the shell expands before srun starts the tasks ---------------------------------- */
-
-/* Whether srun starts one task. Slurm's default is a node with one. */
-static bool one_task(const struct shell *sh, const struct slurm *slurm)
+/* Slurm's default is a node with one task. */
+bool slurm_one_task(const struct shell *sh, const struct slurm *slurm)
 {
 	bool default_nodes = sh->batch && !slurm->parts && slurm->nodes < 0;
 
@@ -246,107 +345,78 @@ static bool one_task(const struct shell *sh, const struct slurm *slurm)
 	       (slurm->nodes == 1 || default_nodes);
 }
 
-/* Whether every task has the number 0 anyhow. */
-static bool always_zero(const struct shell *sh, const struct slurm *slurm, const char *variable)
+int64_t slurm_own_gpus(const struct slurm *slurm)
 {
-	if (one_task(sh, slurm))
-		return true;
-	if (streq(variable, "SLURM_LOCALID") && slurm->tasks < 0 && slurm->tasks_per_node < 2)
-		return true;
-	return slurm->nodes == 1 && streq(variable, "SLURM_NODEID");
+	if (slurm->unbound || slurm->shared)
+		return -1;
+	return slurm->bound >= 0 ? slurm->bound : slurm->per_task;
 }
 
-static void report_expanded(struct shell *sh, struct place at, const char *variable, int line)
+bool slurm_has_gpus(const struct slurm *slurm)
 {
-	char fix[160];
-
-	snprintf(fix, sizeof(fix), "let a shell in the task expand it: srun bash -c '... $%s ...'",
-		 variable);
-	shell_report(sh, FINDING_EXPANDED_EARLY, at, "R1", fix,
-		     "$%s is expanded before srun in line %d starts its tasks: all get the same "
-		     "value",
-		     variable, line);
+	return slurm->per_node > 0 || slurm->per_task > 0 || slurm->total > 0;
 }
 
-/* --node_rank=0, or the word after it */
-static bool is_node_rank(const struct command *c, size_t i)
-{
-	struct span s = word_text(c, i), before = i ? word_text(c, i - 1) : s;
+/* --- the variables that Slurm sets -------------------------------------------------------- */
 
-	return span_starts(s, "--node_rank=") || span_starts(s, "--node-rank=") ||
-	       span_is(before, "--node_rank") || span_is(before, "--node-rank");
+/* `value` .text NULL: not known. */
+static void grant(struct shell *sh, const char *name, struct span value)
+{
+	struct shell_var *var = shell_var(sh, span_of(name));
+
+	if (var && value.text && value.length && span_known(value))
+		shell_set(sh, var,
+			  (struct setting){.state = SET_VALUE,
+					   .exported = EXPORT_YES,
+					   .value = shell_keep(sh, value),
+					   .used = true,
+					   .derived = true,
+					   .granted = true,
+					   .source = source_variable(span_of(name))});
+	else if (var && var->now.granted)
+		shell_forget(sh, span_of(name));
 }
 
-static void check_expanded(struct shell *sh, const struct run *run, size_t word,
-			   const struct launch *launch)
+static void grant_number(struct shell *sh, const char *name, int64_t number)
 {
-	static const enum tracked ranks[] = {TRACKED_RANK, TRACKED_LOCAL_RANK};
-	const struct command *c = run->c;
-	struct slurm slurm = run->slurm;
-	int line = c->words[word].at.line;
-	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+	char text[32];
 
-	/* Several nodes, which sbatch itself is given. */
-	if (slurm.nodes < 0 && launch->nnodes != 1)
-		slurm.nodes = 0;
-	/* For one node, and where the nodes agree on their ranks, torchrun does not look at its
-	 * own.
-	 */
-	for (size_t i = run->first; i < c->count && !(torch && launch->nnodes == 1); i++)
-		if (c->words[i].task && !(torch && launch->agrees && is_node_rank(c, i)) &&
-		    !always_zero(sh, &slurm, c->words[i].task)) {
-			report_expanded(sh, c->words[i].at, c->words[i].task, line);
-			return;
-		}
-	if (launch->launcher != LINT_SRUN || !is_gpu_program(c, run->first))
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
-		struct setting now = run_setting(sh, run, tracked_name(ranks[i]));
-
-		if (now.state == SET_VALUE && now.exported == EXPORT_YES && now.task &&
-		    !always_zero(sh, &slurm, now.task)) {
-			report_expanded(sh, now.at, now.task, line);
-			return;
-		}
-	}
+	snprintf(text, sizeof(text), "%lld", (long long)number);
+	grant(sh, name, number > 0 ? span_of(text) : (struct span){NULL, 0});
 }
 
-void slurm_check(struct shell *sh, struct run *run, size_t word, const struct launch *launch)
+/* 4, or 4(x2) for two nodes */
+static void grant_tasks_per_node(struct shell *sh, const struct slurm *slurm, int64_t nodes)
 {
-	const struct slurm *slurm = &run->slurm;
-	struct place at = run->c->words[word].at;
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
-	enum lint_launcher launcher = launch->launcher;
-	bool before;
+	bool known = nodes > 0 && slurm->tasks < 0 && slurm->tasks_per_node > 0;
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)slurm->tasks_per_node);
 
-	check_expanded(sh, run, word, launch);
+	if (nodes > 1)
+		snprintf(text + n, sizeof(text) - (size_t)n, "(x%lld)", (long long)nodes);
+	grant(sh, "SLURM_TASKS_PER_NODE", known ? span_of(text) : (struct span){NULL, 0});
+}
 
-	if (slurm->per_task >= 0 && launcher == LINT_SRUN && slurm->tasks != 1 &&
-	    slurm->tasks_per_node != 1 && is_gpu_program(run->c, run->first))
-		shell_report(sh, FINDING_GPU_PER_TASK, at, "L3",
-			     "ask for --gpus-per-node=N and let gpumap exec give each task its GPU",
-			     "with --gpus-per-task each task sees its own GPU alone, as cuda:0: "
-			     "cuda:LOCAL_RANK fails there, and CUDA IPC between tasks may");
-	if (slurm->unbound)
-		shell_report(sh, FINDING_GPU_BIND_NONE, at, "L5",
-			     "leave --gpu-bind out and let gpumap exec give each task its GPU",
-			     "--gpu-bind=none unsets the list of the step's GPUs");
-	if (slurm->exports_nothing && list.state == SET_VALUE && list.exported == EXPORT_YES)
-		shell_report(
-			sh, FINDING_LOST_VARIABLE, at, "S8",
-			"leave out --export=NONE, or name the variable in --export",
-			"CUDA_VISIBLE_DEVICES=%s of line %d is lost: --export=NONE keeps it from "
-			"the tasks",
-			QUOTE(list.value), list.at.line);
-	/* A setting after srun, by env, is later. */
-	before = list.at.line < at.line || (list.at.line == at.line && list.at.column < at.column);
-	if ((slurm->per_node > 0 || slurm->per_task > 0) && !slurm->unbound && before &&
-	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)
-		shell_report(
-			sh, FINDING_LIST_REPLACED, at, "S10",
-			"leave it out, or set it after srun: srun ... gpumap exec --gpus 2,3 -- "
-			"PROGRAM",
-			"srun gives each task the list of the step's GPUs: "
-			"CUDA_VISIBLE_DEVICES=%s of line %d is replaced",
-			QUOTE(list.value), list.at.line);
+void slurm_set_variables(struct shell *sh, const struct slurm *slurm, bool step)
+{
+	const struct span none = {NULL, 0};
+	int64_t nodes = slurm->tasks == 1 ? 1 : slurm->nodes_exact ? slurm->nodes : -1;
+	int64_t tasks = slurm->tasks;
+	/* srun exports none of the options for GPUs. */
+	bool same = !step || (slurm->node_gpus.text == sh->slurm.node_gpus.text &&
+			      slurm->task_gpus.text == sh->slurm.task_gpus.text &&
+			      slurm->all_gpus.text == sh->slurm.all_gpus.text);
+
+	if (tasks < 0 && nodes > 0 && slurm->tasks_per_node > 0)
+		tasks = nodes * slurm->tasks_per_node;
+	grant_number(sh, "SLURM_NNODES", nodes);
+	grant_number(sh, "SLURM_JOB_NUM_NODES", step ? -1 : nodes);
+	grant_number(sh, "SLURM_NTASKS", tasks);
+	grant_number(sh, "SLURM_NPROCS", tasks);
+	grant_number(sh, "SLURM_NTASKS_PER_NODE", slurm->tasks_per_node);
+	grant_tasks_per_node(sh, slurm, nodes);
+	grant_number(sh, "SLURM_GPUS_ON_NODE", slurm->exclusive ? -1 : slurm->per_node);
+	grant(sh, "SLURM_GPUS_PER_NODE", same ? slurm->node_gpus : none);
+	grant(sh, "SLURM_GPUS_PER_TASK", same ? slurm->task_gpus : none);
+	grant(sh, "SLURM_GPUS", same ? slurm->all_gpus : none);
 }

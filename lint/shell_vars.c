@@ -42,14 +42,37 @@ struct shell_var *shell_tracked(struct shell *sh, struct span name)
 	return NULL;
 }
 
-const char *task_variable(struct span name)
-{
-	static const char *const names[] = {"SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"};
+const char source_devices[] = "nvidia-smi";
+const char source_array_sum[] = "SLURM_ARRAY_TASK_ID";
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_is(name, names[i]))
-			return names[i];
+/* Those of tasks come first. */
+static const char *const sources[] = {"SLURM_PROCID",         "SLURM_NODEID",
+				      "SLURM_LOCALID",        "SLURM_GPUS_PER_NODE",
+				      "SLURM_GPUS",           "SLURM_GPUS_PER_TASK",
+				      "SLURM_GPUS_ON_NODE",   "SLURM_NTASKS_PER_NODE",
+				      "SLURM_TASKS_PER_NODE", "SLURM_NTASKS",
+				      "SLURM_NPROCS",         "SLURM_NNODES",
+				      "SLURM_JOB_NUM_NODES",  "SLURM_ARRAY_TASK_ID",
+				      "SLURM_JOB_GPUS",       "SLURM_STEP_GPUS"};
+
+enum { TASK_SOURCES = 3 };
+
+const char *source_variable(struct span name)
+{
+	if (!span_starts(name, "SLURM_"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (span_is(name, sources[i]))
+			return sources[i];
 	return NULL;
+}
+
+bool is_task_variable(const char *source)
+{
+	for (size_t i = 0; source && i < TASK_SOURCES; i++)
+		if (streq(source, sources[i]))
+			return true;
+	return false;
 }
 
 const char *shell_show(struct shown *ret, struct span name, struct span value)
@@ -95,6 +118,8 @@ struct setting shell_setting(struct shell *sh, struct shell_var *var)
 	const struct frame *function = shell_in(sh, FRAME_FUNCTION);
 	unsigned when = var->now.serial;
 
+	if (var->now.granted && !(var->by_function && when < sh->called))
+		return var->now;
 	/* A sourced file or a function may have set it since. */
 	if (when < sh->sourced || (var->by_function && when < sh->called) ||
 	    (function && when < function->serial))
@@ -122,6 +147,16 @@ void shell_set(struct shell *sh, struct shell_var *var, struct setting setting)
 	var->now = setting;
 	var->now.serial = ++sh->serial;
 	var->now.scope = scope;
+}
+
+void shell_mention(struct shell *sh, struct span text)
+{
+	for (int i = 0; text.length && i < TRACKED_COUNT; i++) {
+		const char *name = tracked_name((enum tracked)i);
+
+		if (memmem(text.text, text.length, name, strlen(name)))
+			sh->vars[i].now.used = sh->vars[i].referenced = true;
+	}
 }
 
 void shell_forget(struct shell *sh, struct span name)

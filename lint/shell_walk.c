@@ -281,6 +281,14 @@ static bool before_brackets(const struct walk *w)
 	return i < w->lx->end && w->lx->text[i] == ')';
 }
 
+/* What follows the sign of a redirection. */
+static struct span target(const struct walk *w)
+{
+	const char *begin = w->t.text.text + w->t.text.length;
+
+	return (struct span){begin, (size_t)(w->lx->text + w->lx->at - begin)};
+}
+
 static void simple(struct walk *w)
 {
 	struct shell *sh = w->sh;
@@ -290,6 +298,8 @@ static void simple(struct walk *w)
 	while (w->t.kind == TOKEN_WORD || w->t.kind == TOKEN_REDIRECTION) {
 		if (w->t.kind == TOKEN_WORD)
 			shell_word(sh, c, w->t);
+		else
+			shell_mention(sh, target(w));
 		next(w);
 	}
 	if (sh->failed)

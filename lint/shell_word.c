@@ -2,6 +2,8 @@
 /* Expands words as far as the script defines them. */
 #include "lint/shell_script.h"
 
+#include <stdio.h>
+
 struct expansion {
 	struct shell *sh;
 	struct command *c;
@@ -11,7 +13,7 @@ struct expansion {
 	size_t start;
 	bool loose, derived;
 	struct place at;
-	const char *task;
+	const char *source;
 };
 
 struct span word_text(const struct command *c, size_t i)
@@ -53,7 +55,7 @@ static void end_word(struct expansion *x)
 	}
 	c->words = words;
 	words[c->count++] = (struct word){
-		x->start, c->text.length - x->start, x->at, x->loose, x->derived, x->task, {0}};
+		x->start, c->text.length - x->start, x->at, x->loose, x->derived, x->source, {0}};
 	x->start = c->text.length;
 	x->begun = x->loose = false;
 	/* The next word may come from the same variable. */
@@ -116,6 +118,13 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	inner[c->inner_count++].lexer = begin;
 }
 
+/* The first source holds, but variables of tasks come before others. */
+static void take_source(struct expansion *x, const char *source)
+{
+	if (!x->source || (is_task_variable(source) && !is_task_variable(x->source)))
+		x->source = source;
+}
+
 static void add_variable(struct expansion *x, struct span name, bool quoted, bool all)
 {
 	struct shell_var *var = shell_var(x->sh, name);
@@ -126,10 +135,10 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 	var->referenced = true;
 	x->derived = true;
 	setting = shell_setting(x->sh, var);
-	if (setting.state == SET_INHERITED && !x->task)
-		x->task = task_variable(name);
-	else if (setting.state == SET_VALUE && setting.task)
-		x->task = setting.task;
+	if (setting.state == SET_INHERITED)
+		take_source(x, source_variable(name));
+	else if (setting.state == SET_VALUE && setting.source)
+		take_source(x, setting.source);
 	if (setting.state == SET_VALUE)
 		add_value(x, setting.value, quoted, all);
 	else if (setting.state != SET_NOT)
@@ -152,14 +161,74 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 		return;
 	}
 	if (name.length && (var = shell_var(x->sh, name))) {
-		if (var->now.state == SET_INHERITED && !x->task)
-			x->task = task_variable(name);
+		struct setting now = shell_setting(x->sh, var);
+
+		/* The default is not taken. */
+		if (now.state == SET_VALUE && now.value.length && span_known(now.value) &&
+		    (span_starts(rest, "-") || span_starts(rest, ":-"))) {
+			add_variable(x, name, quoted, false);
+			return;
+		}
+		if (now.state == SET_INHERITED && is_task_variable(source_variable(name)))
+			take_source(x, source_variable(name));
 		var->referenced = true;
 		var->now.used = true;
 		if (span_starts(rest, ":=") || span_starts(rest, "="))
 			shell_forget(x->sh, name);
 	}
+	shell_mention(x->sh, rest);
 	add_unknown(x, !quoted || memchr(inside.text, '@', inside.length));
+}
+
+/* The source of a number is a variable that is none, if there is one. */
+static void note_arithmetic(struct expansion *x, struct span inside)
+{
+	const char *bad = NULL;
+
+	for (size_t i = 0, n; i < inside.length; i += n ? n : 1) {
+		struct span name = {inside.text + i, inside.length - i};
+		struct shell_var *var;
+		struct setting now;
+
+		n = name.length = shell_name(name);
+		if (!n || !(var = shell_var(x->sh, name)))
+			continue;
+		var->referenced = var->now.used = x->derived = true;
+		now = shell_setting(x->sh, var);
+		if (now.state == SET_VALUE)
+			take_source(x, now.source);
+		else if (now.state == SET_INHERITED)
+			take_source(x, source_variable(name));
+		if (!bad && !is_task_variable(x->source) && source_variable(name) &&
+		    (now.state != SET_VALUE || span_number(now.value, INT32_MAX) < 0))
+			bad = source_variable(name);
+	}
+	if (bad)
+		x->source = streq(bad, source_array_sum) ? source_array_sum : bad;
+}
+
+/* The inside of $((...)), which may assign. */
+static void add_arithmetic(struct expansion *x, struct span inside)
+{
+	int64_t value = shell_calculate(x->sh, inside);
+	bool assigns = memchr(inside.text, '=', inside.length) ||
+		       memmem(inside.text, inside.length, "++", 2) ||
+		       memmem(inside.text, inside.length, "--", 2);
+	char text[32];
+
+	note_arithmetic(x, inside);
+	if (value >= 0) {
+		add(x, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)value));
+		return;
+	}
+	for (size_t i = 0, n; assigns && i < inside.length; i += n ? n : 1) {
+		struct span name = {inside.text + i, inside.length - i};
+
+		n = name.length = shell_name(name);
+		if (n)
+			shell_forget(x->sh, name);
+	}
+	add_unknown(x, false);
 }
 
 static void expand_dollar(struct expansion *x, bool quoted)
@@ -181,7 +250,11 @@ static void expand_dollar(struct expansion *x, bool quoted)
 			add_braced(x, inside, quoted);
 			return;
 		}
-		if (*rest.text == '(' && rest.text[1] != '(') {
+		if (*rest.text == '(' && rest.text[1] == '(') {
+			add_arithmetic(x, inside);
+			return;
+		}
+		if (*rest.text == '(') {
 			before.at += 2;
 			inner_commands(x, before, x->lx.at - 1, !quoted);
 			return;
@@ -189,7 +262,7 @@ static void expand_dollar(struct expansion *x, bool quoted)
 			add(x, inside.text, inside.length);
 			return;
 		}
-		add_unknown(x, !quoted && rest.text[1] != '(');
+		add_unknown(x, !quoted);
 		return;
 	}
 	/* An error stays, so that text is not read again and again. */
@@ -368,7 +441,7 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 	else
 		expand(&x);
 	prefix->derived = x.derived;
-	prefix->task = x.task;
+	prefix->source = x.source;
 	sh->failed |= c->text.failed;
 	if (c->text.failed)
 		return (struct span){"", 0};
@@ -385,9 +458,12 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 struct span shell_quoted(struct span word)
 {
 	const struct span none = {NULL, 0};
+	static const char wrap[] = "--wrap=";
 	struct span inside;
 	char quote;
 
+	if (span_starts(word, wrap))
+		word = (struct span){word.text + sizeof(wrap) - 1, word.length - sizeof(wrap) + 1};
 	if (word.length < 2)
 		return none;
 	quote = *word.text;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Launchers of several nodes inside a job of Slurm: where they are started, and where they meet. */
+#include "lint/shell_script.h"
+
+static bool is_local(struct span host)
+{
+	static const char *const names[] = {"localhost", "::1", "[::1]", "0.0.0.0", NULL};
+
+	return host.text && (shell_any(host, names) || span_starts(host, "127."));
+}
+
+/* The nodes of a program that Slurm or the script starts on each of them; -1: one, or not known. */
+static int64_t step_nodes(const struct shell *sh, const struct run *run)
+{
+	const struct slurm *slurm = shell_step(sh, run);
+
+	if (!slurm || slurm->parts || slurm->nodes < 2 || slurm_one_task(sh, slurm))
+		return -1;
+	return slurm->nodes;
+}
+
+static void report_local(struct shell *sh, struct span host, struct place at, int64_t nodes)
+{
+	shell_report(
+		sh, FINDING_LOCAL_MEETING, at, NULL,
+		"name the first node: $(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | "
+		"head -n 1)",
+		"%s is another host on each of the %lld nodes: their ranks wait for each other",
+		QUOTE(host), (long long)nodes);
+}
+
+void nodes_check(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	struct setting address = run_setting(sh, run, tracked_name(TRACKED_ADDRESS));
+	bool waits = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH ||
+		     launch->launcher == LINT_ACCELERATE;
+	bool direct = launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN;
+	int64_t nodes = step_nodes(sh, run);
+
+	if (nodes > 1 && waits && launch->nnodes > 1 && is_local(launch->address)) {
+		report_local(sh, launch->address, launch->address_at, nodes);
+	} else if (nodes > 1 && direct && is_gpu_program(run->c, run->first) &&
+		   address.state == SET_VALUE && address.exported == EXPORT_YES &&
+		   span_known(address.value) && is_local(address.value)) {
+		report_local(sh, address.value, address.at, nodes);
+	} else if (sh->batch && !shell_step(sh, run) && !sh->spread && waits &&
+		   launch->nnodes > 1 && sh->slurm.nodes > 1 && !sh->waiting.at.line) {
+		sh->waiting.at = launch->at;
+		sh->waiting.launcher = launch->launcher;
+		sh->waiting.nodes = launch->nnodes;
+	}
+}
+
+void nodes_end(struct shell *sh)
+{
+	/* Another command may start the other nodes. */
+	if (!sh->waiting.at.line || sh->remote)
+		return;
+	shell_report(sh, FINDING_FIRST_NODE, sh->waiting.at, NULL,
+		     "start it on each node, by srun --ntasks-per-node=1",
+		     "a batch script runs on the first node of its job alone: %s waits there for "
+		     "%lld nodes",
+		     lint_launcher_name(sh->waiting.launcher), (long long)sh->waiting.nodes);
+}
