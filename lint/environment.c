@@ -2,6 +2,8 @@
 #include "lint/environment.h"
 
 #include "rankenv.h"
+#include "request.h"
+#include "suggest.h"
 #include "report.h"
 
 #define ENVIRONMENT "environment"
@@ -14,6 +16,55 @@ static const char *get(const char *const *envp, const char *name)
 		if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
 			return *envp + n + 1;
 	return NULL;
+}
+
+const char *unread_variable(struct span name)
+{
+	static const char *const invented[] = {
+		"CUDA_VISIBLE",
+		"CUDA_VISIBLE_GPU",
+		"CUDA_VISIBLE_GPUS",
+		"CUDA_VISIBLE_CARDS",
+		"CUDA_VISIBLE_ID",
+		"CUDA_VISIBLE_IDS",
+		"CUDA_AVAILABLE_DEVICE",
+		"CUDA_AVAILABLE_DEVICES",
+		"CUDA_AVAILABLE_GPUS",
+		"CUDA_ACTIVE_DEVICES",
+		"CUDA_ENABLED_DEVICES",
+		"CUDA_USE_DEVICES",
+		"CUDA_USED_DEVICES",
+		"CUDA_DEVICE_VISIBLE",
+		"CUDA_DEVICES_VISIBLE",
+		"GPU_VISIBLE_DEVICE",
+		"GPU_VISIBLE_DEVICES",
+		"GPUS_VISIBLE_DEVICES",
+		"GPU_AVAILABLE_DEVICES",
+		"CUDA_GPU_VISIBLE_DEVICES",
+		"TORCH_VISIBLE_DEVICES",
+		"PYTORCH_VISIBLE_DEVICES",
+		"TORCH_CUDA_VISIBLE_DEVICES",
+		"VISIBLE_CUDA_DEVICES",
+	};
+	const char *near = misspelt_variable(name);
+
+	for (size_t i = 0; !near && i < ARRAY_SIZE(invented); i++)
+		if (span_is(name, invented[i]))
+			near = "CUDA_VISIBLE_DEVICES";
+	return near;
+}
+
+static void check_unread(const char *const *envp, gpumap_report *report)
+{
+	for (; *envp; envp++) {
+		struct span name = {*envp, strcspn(*envp, "=")};
+
+		if (unread_variable(name) && !misspelt_variable(name))
+			report_add(report, FINDING_MISSPELT_VARIABLE,
+				   ABOUT(.rule = "S7", .origin = ENVIRONMENT,
+					 .fix = DID_YOU_MEAN(unread_variable(name), NULL)),
+				   "neither CUDA nor PyTorch reads %s", QUOTE(name));
+	}
 }
 
 /* RANK, WORLD_SIZE and LOCAL_RANK belong together: a single one is left from an earlier run. */
@@ -159,6 +210,7 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 				     ? NULL
 				     : found);
 	keep_mistakes(report, found);
+	check_unread(envp, report);
 	check_ranks(envp, count, report);
 	check_master(envp, report);
 	check_advice(envp, count ? rows : NULL, report);

@@ -52,6 +52,7 @@ liblint_la_SOURCES = \
 	lint/shell_program.c \
 	lint/shell_script.h \
 	lint/shell_set.c \
+	lint/shell_sharing.c \
 	lint/shell_slurm.c \
 	lint/shell_step.c \
 	lint/shell_start.c \

@@ -2,6 +2,7 @@
 /* A command that starts a program, and the variables that reach it. */
 #include "lint/shell_script.h"
 
+#include "lint/environment.h"
 #include "request.h"
 #include "suggest.h"
 
@@ -86,9 +87,7 @@ static void use(struct shell *sh, const struct command *c)
 		const struct prefix *p = command_prefix(c, var->name);
 
 		if (p && var->now.exported == EXPORT_YES && var->now.state == SET_VALUE &&
-		    span_known(p->value) && !var->now.used &&
-		    (p->value.length != var->now.value.length ||
-		     memcmp(p->value.text, var->now.value.text, p->value.length) != 0)) {
+		    !var->now.used && !span_same(p->value, var->now.value)) {
 			if (!var->now.over.line)
 				var->now.over = p->at;
 		} else {
@@ -98,18 +97,25 @@ static void use(struct shell *sh, const struct command *c)
 }
 
 /* Prefixes are assignments for this command only. */
-static void check_prefixes(struct shell *sh, const struct command *c)
+static void check_prefixes(struct shell *sh, const struct run *run)
 {
+	const struct command *c = run->c;
+
 	for (size_t i = 0; i < c->prefix_count; i++) {
 		const struct prefix *p = &c->prefixes[i];
 		const char *near = misspelt_variable(p->name);
 
 		if (span_is(p->name, tracked_name(TRACKED_LIST)))
 			shell_check_list(sh, p->value, p->at);
+		else if (span_is(p->name, tracked_name(TRACKED_ORDER)))
+			shell_check_order(sh, p->value, p->at);
 		if (near)
 			shell_report(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
 				     DID_YOU_MEAN(near, NULL), "no program reads %s",
 				     QUOTE(p->name));
+		else if (unread_variable(p->name) && !p->argument && run->first < c->count &&
+			 is_gpu_program(c, run->first))
+			shell_report_unread(sh, p->name, p->at);
 	}
 }
 
@@ -143,8 +149,10 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 		slurm_check_list(sh, &run);
 		return;
 	}
+	shell_join(sh, c);
 	shell_unwrap(sh, &run);
-	check_prefixes(sh, c);
+	shell_container(sh, &run);
+	check_prefixes(sh, &run);
 	if (run.first >= c->count)
 		return;
 	if (is_program(word_text(c, run.first), "sbatch"))

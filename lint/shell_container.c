@@ -170,16 +170,63 @@ static const char *counted(int64_t count, char room[256])
 	return room;
 }
 
-void shell_container(struct shell *sh, const struct run *run)
+/* Whether word i is NAME alone after -e or --env, which passes the host's value. */
+static bool passes_name(const struct command *c, size_t i, const char *name)
+{
+	struct span s = word_text(c, i), before = word_text(c, i - 1);
+
+	if (span_starts(s, "--env="))
+		return span_is((struct span){s.text + 6, s.length - 6}, name);
+	if (span_starts(s, "-e") && s.length > 2)
+		return span_is((struct span){s.text + 2, s.length - 2}, name);
+	return span_is(s, name) && before.length > 1 && *before.text == '-' &&
+	       (span_is(before, "--env") ||
+		(before.text[1] != '-' && before.text[before.length - 1] == 'e'));
+}
+
+/* docker reads --gpus as comma-separated values, so device=0,1 is the device 0 and the count 1. */
+static void check_commas(struct shell *sh, const struct command *c, size_t i)
+{
+	struct span value = option_value(c, i, "--gpus"), rest = value, field;
+	bool device = false, bare = false;
+	char fix[160];
+
+	if (!value.text || !span_known(value) || memchr(value.text, '"', value.length))
+		return;
+	while (span_split(&rest, ',', &field)) {
+		device |= span_starts(field, "device=");
+		bare |= device && !memchr(field.text, '=', field.length);
+	}
+	if (!bare)
+		return;
+	snprintf(fix, sizeof(fix), "write --gpus '\"%.*s\"'",
+		 value.length < 120 ? (int)value.length : 0, value.text);
+	shell_report(sh, FINDING_GPUS_COMMA, c->words[i].at, NULL, fix,
+		     "docker splits %s at its commas, and takes what follows for a number of GPUs",
+		     QUOTE(value));
+}
+
+/* The list that word i gives to the container, whose image is word `image`; .text NULL: none. */
+static struct span given_list(struct shell *sh, const struct run *run, size_t i, size_t image)
+{
+	const char *name = tracked_name(TRACKED_LIST);
+	struct setting host = run_setting(sh, run, name);
+
+	if (i < image && passes_name(run->c, i, name) && host.state == SET_VALUE &&
+	    host.exported == EXPORT_YES)
+		return host.value;
+	return variable_value(run->c, i, name, i < image);
+}
+
+static void check_numbers(struct shell *sh, const struct run *run, size_t image)
 {
 	const struct command *c = run->c;
-	size_t image = image_word(c, run->first + 2);
 	int64_t count = container_count(c, run->first + 2, image);
 	bool env = span_is(word_text(c, image + 1), "env");
 	char room[256], fix[320];
 
 	for (size_t i = run->first + 2; image < c->count && count > 0 && i < c->count; i++) {
-		struct span list = variable_value(c, i, tracked_name(TRACKED_LIST), i < image);
+		struct span list = given_list(sh, run, i, image);
 
 		/* Behind the image are the words of a program. */
 		if (i > image && !env)
@@ -195,4 +242,19 @@ void shell_container(struct shell *sh, const struct run *run)
 			     count == 1 ? "" : "s", count == 1 ? "it" : "them");
 		return;
 	}
+}
+
+void shell_container(struct shell *sh, const struct run *run)
+{
+	struct span s = word_text(run->c, run->first);
+	bool docker = is_program(s, "docker");
+	size_t image;
+
+	if ((!docker && !is_program(s, "podman")) ||
+	    !span_is(word_text(run->c, run->first + 1), "run"))
+		return;
+	image = image_word(run->c, run->first + 2);
+	for (size_t i = run->first + 2; docker && i < image; i++)
+		check_commas(sh, run->c, i);
+	check_numbers(sh, run, image);
 }

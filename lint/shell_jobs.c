@@ -2,12 +2,34 @@
 /* Programs that run at the same time: ports that are used twice, jobs that are not waited for. */
 #include "lint/shell_script.h"
 
-static void report_port(struct shell *sh, const struct job *first, int64_t port, struct place at)
+/* What happens without a port, which depends on the version of the launcher. */
+static void report_default(struct shell *sh, enum lint_launcher launcher, int64_t port, int line,
+			   struct place at)
 {
-	shell_report(sh, FINDING_PORT_TWICE, at, NULL,
-		     "give each its own --master_port, or wait for the first",
-		     "port %lld is in use: the launch in line %d runs at the same time with it",
-		     (long long)port, first->at.line);
+	bool accelerate = launcher == LINT_ACCELERATE;
+
+	shell_report(sh, FINDING_DEFAULT_PORT, at, NULL,
+		     accelerate ? "give each its own --main_process_port"
+				: "give each its own --master_port",
+		     "%s may use port %lld, as the launch in line %d does at the same time: %s",
+		     lint_launcher_name(launcher), (long long)port, line,
+		     accelerate ? "it takes another one only if it finds this one in use"
+				: "older versions of PyTorch do without --master_port, newer ones "
+				  "take a free one");
+}
+
+static void report_port(struct shell *sh, const struct job *first, const struct launch *launch,
+			struct place at)
+{
+	if (first->default_port || launch->default_port)
+		report_default(sh, launch->default_port ? launch->launcher : first->launcher,
+			       launch->port, first->at.line, at);
+	else
+		shell_report(
+			sh, FINDING_PORT_TWICE, at, NULL,
+			"give each its own --master_port, or wait for the first",
+			"port %lld is in use: the launch in line %d runs at the same time with it",
+			(long long)launch->port, first->at.line);
 }
 
 static void check_port(struct shell *sh, const struct launch *launch)
@@ -16,7 +38,7 @@ static void check_port(struct shell *sh, const struct launch *launch)
 
 	for (size_t i = 0; i < sh->job_count; i++)
 		if (sh->jobs[i].background && sh->jobs[i].port == launch->port) {
-			report_port(sh, &sh->jobs[i], launch->port, at);
+			report_port(sh, &sh->jobs[i], launch, at);
 			return;
 		}
 }
@@ -65,21 +87,27 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 	struct frame *loop = shell_in(sh, FRAME_LOOP);
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
 	bool has_port = has_own_port(run, launch);
+	struct job job;
 
 	if (has_port)
 		check_port(sh, launch);
 	check_array(sh, run, launch);
 	if (!run->srun)
 		note_together(sh, start);
+	job = (struct job){
+		.port = has_port ? launch->port : -1,
+		.at = launch->port_at.line ? launch->port_at : launch->at,
+		.gpus = sharing_gpus(sh, run, launch),
+		.launcher = launch->launcher,
+		.default_port = launch->default_port,
+		.background = run->background,
+		.literal = !launch->port_derived,
+		.start = run->srun ? 0 : start,
+	};
+	sharing_check(sh, &job);
 	/* A foreground program may be in the background later, if it is in a group. */
 	if (sh->job_count < SHELL_JOBS && (run->background || sh->frame_count > 1))
-		sh->jobs[sh->job_count++] = (struct job){
-			.port = has_port ? launch->port : -1,
-			.at = launch->port_at.line ? launch->port_at : launch->at,
-			.background = run->background,
-			.literal = !launch->port_derived,
-			.start = run->srun ? 0 : start,
-		};
+		sh->jobs[sh->job_count++] = job;
 	if (!run->background || function)
 		return;
 	if (sh->batch || !run->nohup)
@@ -98,23 +126,35 @@ void jobs_waited(struct shell *sh)
 		sh->left.line = 0;
 }
 
+static void report_rounds(struct shell *sh, const struct frame *loop, const struct job *job)
+{
+	if (job->default_port)
+		report_default(sh, job->launcher, job->port, job->at.line, job->at);
+	else
+		shell_report(sh, FINDING_PORT_TWICE, job->at, NULL,
+			     "give each round its own --master_port, or wait in the loop",
+			     "every round of the loop in line %d uses port %lld at the same time",
+			     loop->at.line, (long long)job->port);
+}
+
 /* The second iteration of a loop starts while the first still runs. */
 static void check_rounds(struct shell *sh, const struct frame *loop)
 {
-	for (size_t i = loop->jobs; i < sh->job_count; i++)
-		if (sh->jobs[i].background && sh->jobs[i].port > 0 && sh->jobs[i].literal &&
-		    loop->rounds > 1 && !loop->waits) {
-			shell_report(
-				sh, FINDING_PORT_TWICE, sh->jobs[i].at, NULL,
-				"give each round its own --master_port, or wait in the loop",
-				"every round of the loop in line %d uses port %lld at the same "
-				"time",
-				loop->at.line, (long long)sh->jobs[i].port);
-			break;
+	bool reported = false;
+
+	for (size_t i = loop->jobs; loop->rounds > 1 && !loop->waits && i < sh->job_count; i++) {
+		struct job *job = &sh->jobs[i];
+
+		if (!job->background)
+			continue;
+		if (job->port > 0 && job->literal && !reported) {
+			report_rounds(sh, loop, job);
+			reported = true;
 		}
-	for (size_t i = loop->jobs; i < sh->job_count; i++)
-		if (sh->jobs[i].background && sh->jobs[i].start && loop->rounds > 1 && !loop->waits)
-			sh->started->starts[sh->jobs[i].start - 1].together = true;
+		if (job->start)
+			sh->started->starts[job->start - 1].together = true;
+		sharing_rounds(sh, job, loop);
+	}
 	if (loop->started.line && loop->rounds < 0 && !loop->waits && !sh->watched)
 		shell_report(
 			sh, FINDING_UNLIMITED_JOBS, loop->started, NULL,

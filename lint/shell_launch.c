@@ -244,9 +244,35 @@ static void defaults(struct launch *launch)
 		return;
 	if (torch && !launch->nproc_given)
 		launch->nproc = 1;
-	if ((torch || launch->launcher == LINT_DEEPSPEED) && !launch->port_at.line &&
-	    !launch->no_port)
+	if (launch->port_at.line || launch->no_port)
+		return;
+	if (torch || launch->launcher == LINT_DEEPSPEED ||
+	    (launch->launcher == LINT_ACCELERATE && launch->nproc > 1 && !launch->hosts)) {
 		launch->port = 29500;
+		launch->default_port = launch->launcher != LINT_DEEPSPEED;
+	}
+}
+
+/* A number of ranks that counts GPUs which the list hides. */
+static void check_counted(struct shell *sh, const struct launch *launch, const struct setting *list)
+{
+	int64_t visible;
+
+	if (!launch->nproc_given || launch->nproc_source != source_devices ||
+	    launch->launcher == LINT_DEEPSPEED || launch->ids_given || list->state != SET_VALUE ||
+	    list->exported != EXPORT_YES)
+		return;
+	visible = shell_count(sh, list->value, NULL);
+	if (visible > 0)
+		shell_report(
+			sh, FINDING_COUNTS_ALL, launch->nproc_at, "D7",
+			launch->launcher == LINT_TORCHRUN
+				? "write --nproc-per-node=gpu, or count the entries of the list"
+				: "count the entries of the list",
+			"nvidia-smi ignores CUDA_VISIBLE_DEVICES and counts all GPUs: %s may start "
+			"more ranks than the %lld GPU%s of line %d",
+			lint_launcher_name(launch->launcher), (long long)visible,
+			visible == 1 ? "" : "s", list->at.line);
 }
 
 static void check_launch(struct shell *sh, const struct run *run, const struct launch *launch)
@@ -264,6 +290,7 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	if (ranks > 0 && visible > 0 && !launch->cpu)
 		compare(sh, launch, ranks, tasks, visible, by_list ? &list : NULL);
 	slurm_check_number(sh, launch);
+	check_counted(sh, launch, &list);
 	check_rewriters(sh, launch, &list);
 	check_ignored(sh, run, launch);
 	report_deprecated(sh, launch);
@@ -284,11 +311,13 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 		begin(&launch, c, outer, LINT_SRUN);
 		run->first = slurm_srun(sh, run, outer + 1);
 		shell_unwrap(sh, run);
+		shell_container(sh, run);
 		launch.program = run->first;
 	}
 	if (run->first < c->count && identify(c, run->first, &launcher, &first)) {
 		begin(&launch, c, run->first, launcher);
 		launch_read(c, first, &launch);
+		launch.ids = shell_keep(sh, launch.ids);
 		defaults(&launch);
 		check_launch(sh, run, &launch);
 	}

@@ -270,6 +270,8 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		launch->port_derived = derived;
 	else if (meaning == RANKS || meaning == PROCESSES)
 		launch->nproc_derived = derived;
+	else if (meaning == IDS)
+		launch->ids_derived = derived;
 	source = c->words[i].source;
 	if (!equals && i + 1 < c->count)
 		source = c->words[i + 1].source;

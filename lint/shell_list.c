@@ -2,16 +2,16 @@
 /* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
-static int resolve(struct shell *sh, struct span list, const char *launcher,
-		   gpumap_mapping **mapping, gpumap_report *report)
+static int resolve_variable(struct shell *sh, enum tracked variable, struct span value,
+			    const char *launcher, gpumap_mapping **mapping, gpumap_report *report)
 {
 	gpumap_request *request = NULL;
 	struct strbuf statement = {0};
 	int r = gpumap_request_new(&request);
 
-	strbuf_puts(&statement, tracked_name(TRACKED_LIST));
+	strbuf_puts(&statement, tracked_name(variable));
 	strbuf_puts(&statement, "=");
-	strbuf_add(&statement, list.text, list.length);
+	strbuf_add(&statement, value.text, value.length);
 	if (statement.failed && r == GPUMAP_OK)
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
@@ -27,6 +27,12 @@ static int resolve(struct shell *sh, struct span list, const char *launcher,
 	return r;
 }
 
+static int resolve(struct shell *sh, struct span list, const char *launcher,
+		   gpumap_mapping **mapping, gpumap_report *report)
+{
+	return resolve_variable(sh, TRACKED_LIST, list, launcher, mapping, report);
+}
+
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 {
 	gpumap_mapping *mapping = NULL;
@@ -38,10 +44,12 @@ int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 	    sh->counted.launcher == launcher &&
 	    memcmp(sh->counted.value.text, list.text, list.length) == 0)
 		return sh->counted.count;
+	if (!shell_affords(sh, list.length))
+		return -1;
 	if (resolve(sh, list, launcher, &mapping, NULL) == GPUMAP_OK)
 		count = (int64_t)gpumap_mapping_visible_count(mapping);
 	gpumap_mapping_free(mapping);
-	sh->counted.value = shell_keep(sh, list);
+	sh->counted.value = list;
 	sh->counted.launcher = launcher;
 	sh->counted.count = count;
 	return count;
@@ -60,27 +68,68 @@ int64_t shell_largest(struct span list)
 	return most;
 }
 
-void shell_check_list(struct shell *sh, struct span list, struct place at)
+uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
+{
+	gpumap_mapping *mapping = NULL;
+	uint64_t bits = 0;
+	bool numbers = span_known(list) && list.length > 0 &&
+		       resolve(sh, list, NULL, &mapping, NULL) == GPUMAP_OK;
+	size_t count = numbers ? gpumap_mapping_visible_count(mapping) : 0;
+
+	for (size_t i = 0; numbers && i < count && (entries < 0 || (int64_t)i < entries); i++) {
+		int64_t number =
+			gpumap_entry_int(gpumap_mapping_visible(mapping, i), GPUMAP_ENTRY_PHYSICAL);
+
+		numbers = number >= 0 && number < 64;
+		bits |= numbers ? UINT64_C(1) << number : 0;
+	}
+	gpumap_mapping_free(mapping);
+	return numbers ? bits : 0;
+}
+
+/* Relays the warnings about a variable's value; `only`: those of this id. Returns their number. */
+static size_t relay(struct shell *sh, enum tracked variable, struct span value, struct place at,
+		    enum finding_id only)
 {
 	gpumap_mapping *mapping = NULL;
 	gpumap_report *report = NULL;
 	const gpumap_finding *finding;
+	size_t count = 0;
 
+	if (gpumap_report_new(&report) != GPUMAP_OK) {
+		sh->failed = true;
+		return 0;
+	}
+	resolve_variable(sh, variable, value, NULL, &mapping, report);
+	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++) {
+		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) !=
+			    GPUMAP_SEVERITY_WARNING ||
+		    (only != FINDING_COUNT && !finding_is(finding, only)))
+			continue;
+		report_relay(sh->report, finding,
+			     ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));
+		count++;
+	}
+	gpumap_mapping_free(mapping);
+	gpumap_report_free(report);
+	return count;
+}
+
+void shell_check_list(struct shell *sh, struct span list, struct place at)
+{
 	/* An empty list or -1 hides the GPUs on purpose. */
 	if (!span_known(list) || !list.length)
 		return;
-	if (gpumap_report_new(&report) != GPUMAP_OK) {
-		sh->failed = true;
+	if (span_same(list, sh->good) || !shell_affords(sh, list.length))
 		return;
-	}
-	resolve(sh, list, NULL, &mapping, report);
-	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++)
-		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_WARNING)
-			report_relay(
-				sh->report, finding,
-				ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));
-	gpumap_mapping_free(mapping);
-	gpumap_report_free(report);
+	if (!relay(sh, TRACKED_LIST, list, at, FINDING_COUNT))
+		sh->good = list;
+}
+
+void shell_check_order(struct shell *sh, struct span order, struct place at)
+{
+	if (span_known(order) && order.length)
+		relay(sh, TRACKED_ORDER, order, at, FINDING_UNKNOWN_ORDER);
 }
 
 /* Whether the launcher gives the devices another order. */

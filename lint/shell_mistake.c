@@ -144,8 +144,62 @@ static bool export_mistake(struct shell *sh, struct command *c)
 	return true;
 }
 
+/* The line before the one that begins at `at`. */
+static struct span line_before(const struct shell *sh, const char *at)
+{
+	const char *start = sh->text.text, *end = at > start ? at - 1 : start;
+	const char *newline = end > start ? memrchr(start, '\n', (size_t)(end - start)) : NULL;
+
+	start = newline ? newline + 1 : start;
+	return (struct span){start, (size_t)(end - start)};
+}
+
+static void report_broken(struct shell *sh, const struct command *c, struct span before)
+{
+	struct place at = c->words[0].at;
+	struct span trimmed = span_trim(before);
+	const char *why = "does not end with a backslash";
+	const char *fix = "end it with a backslash, and nothing behind that";
+
+	if (trimmed.length && *trimmed.text == '#') {
+		why = "is a comment, which ends the command";
+		fix = "move the comment before the command";
+	} else if (!trimmed.length) {
+		why = "is empty, which ends the command";
+		fix = "remove it";
+	} else if (trimmed.text[trimmed.length - 1] == '\\') {
+		why = "has a blank behind its backslash";
+		fix = "remove the blank";
+	}
+	shell_report(sh, FINDING_NOT_CONTINUED, at, NULL, fix,
+		     "the shell looks for a command named %s: line %d %s", QUOTE(word_text(c, 0)),
+		     at.line - 1, why);
+}
+
+/* A line that begins with an option: the command of the line before has ended. */
+static bool not_continued(struct shell *sh, struct command *c)
+{
+	const char *at = c->begin, *start = sh->text.text;
+	bool again = sh->broken;
+
+	sh->broken = false;
+	if (!at || c->words[0].at.line < 2 || c->prefix_count || *at != '-' ||
+	    word_text(c, 0).length < 2 ||
+	    !memchr("-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", at[1], 53))
+		return false;
+	while (at > start && (at[-1] == ' ' || at[-1] == '\t'))
+		at--;
+	if (at == start || at[-1] != '\n')
+		return false;
+	sh->broken = true;
+	/* Once for all lines that follow. Lines with \r have a finding of their own. */
+	if (!again && !(at - 1 > start && at[-2] == '\r'))
+		report_broken(sh, c, line_before(sh, at));
+	return true;
+}
+
 bool shell_mistake(struct shell *sh, struct command *c)
 {
-	return with_blanks(sh, c) || parted_list(sh, c) || set_or_setenv(sh, c) ||
-	       export_mistake(sh, c);
+	return not_continued(sh, c) || with_blanks(sh, c) || parted_list(sh, c) ||
+	       set_or_setenv(sh, c) || export_mistake(sh, c);
 }

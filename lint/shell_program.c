@@ -297,8 +297,6 @@ static void elsewhere(struct shell *sh, struct run *run)
 		if (mentions_launch(c, run->first) && !mentions(c, run->first, docker_takes))
 			report_lost(sh, run, run->first, "the container does not get it",
 				    "choose devices with --gpus '\"device=...\"'");
-		if (span_is(second, "run"))
-			shell_container(sh, run);
 	} else if (is_program(s, "sbatch")) {
 		run->foreign = true;
 		if (mentions(c, run->first, (const char *const[]){"--export=NONE", NULL}))

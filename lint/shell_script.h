@@ -18,11 +18,12 @@
 #include "strbuf.h"
 
 enum {
-	SHELL_FRAMES = 256,    /* nested compound commands */
-	SHELL_COMMANDS = 8,    /* levels of $(...) that are walked */
-	SHELL_VARS = 65536,    /* different names */
-	SHELL_LONGEST = 1024,  /* bytes of a value that is tracked */
-	SHELL_EXPANDED = 16384 /* bytes of a command's words */
+	SHELL_FRAMES = 256,     /* nested compound commands */
+	SHELL_COMMANDS = 8,     /* levels of $(...) that are walked */
+	SHELL_VARS = 65536,     /* different names */
+	SHELL_LONGEST = 1024,   /* bytes of a value that is tracked */
+	SHELL_EXPANDED = 16384, /* bytes of a command's words */
+	SHELL_SPENT = 16 << 20  /* bytes of all values that are longer than SHELL_LONGEST */
 };
 
 /* Signs in expanded text for an unknown part, and for the border of two elements of an array. */
@@ -109,7 +110,8 @@ struct command {
 		struct lexer lexer; /* on the commands of a substitution */
 	} * inner;
 	size_t inner_count, inner_room;
-	bool reads_list; /* it contains $CUDA_VISIBLE_DEVICES */
+	const char *begin; /* in the script's text */
+	bool reads_list;   /* it contains $CUDA_VISIBLE_DEVICES */
 };
 
 enum frame_kind {
@@ -141,9 +143,20 @@ struct saved {
 	unsigned saved;
 };
 
+/* GPUs of the numbers 0 to 63; 0: not known. */
+struct gpus {
+	uint64_t bits;
+	bool relative; /* counted in a list that is not known */
+	unsigned base; /* when that was set */
+	bool derived;  /* from a variable, which may change */
+};
+
 struct job {
 	int64_t port;
 	struct place at;
+	struct gpus gpus;
+	enum lint_launcher launcher;
+	bool default_port; /* as of a launch */
 	bool background, literal;
 	size_t start; /* its place among the started programs, plus one; 0: it has none */
 };
@@ -217,6 +230,8 @@ struct shell {
 		int64_t nodes;
 	} waiting;        /* a launcher that waits for other nodes */
 	bool deprecated;  /* the warning was reported */
+	bool broken;      /* the last command was the rest of a line that is not continued */
+	size_t spent;     /* bytes of long values, see shell_affords() */
 	unsigned program; /* when the last program started that may use GPUs */
 	struct job jobs[SHELL_JOBS];
 	size_t job_count;
@@ -225,7 +240,8 @@ struct shell {
 		struct span value;
 		const char *launcher;
 		int64_t count;
-	} counted; /* the last list that was counted */
+	} counted;        /* the last list that was counted */
+	struct span good; /* the last list that has no faults */
 };
 
 /* A finding at a place of the script. */
@@ -290,6 +306,8 @@ struct shown {
 const char *shell_show(struct shown *ret, struct span name, struct span value);
 #define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
 
+/* Whether one more value of this length may be kept, so that memory and time stay in bounds. */
+bool shell_affords(struct shell *sh, size_t length);
 /* Notes as used the variables for the start of programs that a text names. */
 void shell_mention(struct shell *sh, struct span text);
 
@@ -300,6 +318,10 @@ int64_t shell_calculate(struct shell *sh, struct span text);
 struct span shell_quoted(struct span word);
 
 /* shell_set.c */
+/* Reports a name that was invented: unread_variable(). */
+void shell_report_unread(struct shell *sh, struct span name, struct place at);
+/* NAME+=VALUE before a command becomes the whole value. */
+void shell_join(struct shell *sh, struct command *c);
 /* The assignments before an empty command. */
 void shell_assign(struct shell *sh, struct command *c, bool lasting);
 /* export, unset, read and the like; false: another command. */
@@ -316,8 +338,12 @@ bool shell_mistake(struct shell *sh, struct command *c);
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
 /* The largest number of a list; -1: it has none. */
 int64_t shell_largest(struct span list);
+/* The GPUs of the first entries of a list, which are all numbers below 64; 0: they are not. */
+uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries);
 /* Reports faults of a list. */
 void shell_check_list(struct shell *sh, struct span list, struct place at);
+/* Reports an order of devices that has no meaning. */
+void shell_check_order(struct shell *sh, struct span order, struct place at);
 /* Reports the effect of DeepSpeed on a list: DeepSpeed fails, or the order is lost (rule S10). */
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at);
 
@@ -351,7 +377,7 @@ bool shell_has_string(const struct command *c, size_t first);
 /* Moves run->first past wrappers before the program. */
 void shell_unwrap(struct shell *sh, struct run *run);
 
-/* shell_container.c: what docker or podman run, at run->first, gives to the container. */
+/* shell_container.c: what docker or podman run gives to the container, if it is at run->first. */
 void shell_container(struct shell *sh, const struct run *run);
 
 /* shell_string.c: walks the commands of bash -c, if there are any and they are known. */
@@ -377,7 +403,7 @@ struct launch {
 	bool hosts;         /* other hosts than this one may take part */
 	bool rendezvous_id; /* --rdzv-id */
 	bool agrees;        /* a rendezvous numbers the nodes */
-	bool port_derived, nproc_derived;     /* from a variable, which may change */
+	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
 	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
 	struct place ids_at, nproc_at, port_at, address_at;
 	const char *nproc_source; /* as of a setting */
@@ -387,6 +413,13 @@ struct launch {
 /* Reads a launcher's arguments from word `first` on. */
 void launch_read(const struct command *c, size_t first, struct launch *launch);
 
+/* shell_sharing.c */
+/* The GPUs that a program uses. */
+struct gpus sharing_gpus(struct shell *sh, const struct run *run, const struct launch *launch);
+/* Reports another program that uses some of them at the same time. */
+void sharing_check(struct shell *sh, const struct job *job);
+/* Reports a program that every round of a loop starts on the same GPUs. */
+void sharing_rounds(struct shell *sh, const struct job *job, const struct frame *loop);
 /* shell_start.c: the started program, with what is known of its job. Returns its place among those
  * started, plus one; 0: it is not a file that is known. `visible`: the GPUs that its ranks see; -1:
  * not known. */

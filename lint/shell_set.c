@@ -2,6 +2,7 @@
 /* How a script sets variables: assignments, export, unset, read and the like. */
 #include "lint/shell_script.h"
 
+#include "lint/environment.h"
 #include "request.h"
 #include "suggest.h"
 
@@ -37,10 +38,18 @@ static void report_overwritten(struct shell *sh, const struct shell_var *var, st
 		     SHOW(var->name, old.value), old.at.line);
 }
 
-static void note_misspelt(struct shell_var *var, struct place at)
+void shell_report_unread(struct shell *sh, struct span name, struct place at)
 {
-	/* Reported once for each name. */
-	if (!var->now.serial && misspelt_variable(var->name))
+	shell_report(sh, FINDING_MISSPELT_VARIABLE, at, "S7",
+		     DID_YOU_MEAN(unread_variable(name), NULL), "neither CUDA nor PyTorch reads %s",
+		     QUOTE(name));
+}
+
+static void note_misspelt(struct shell_var *var, struct place at, bool exports)
+{
+	/* Reported once for each name. One that is invented may be the script's own. */
+	if (!var->now.serial &&
+	    (misspelt_variable(var->name) || (exports && unread_variable(var->name))))
 		var->misspelt = at;
 }
 
@@ -49,7 +58,7 @@ static struct span joined(struct shell *sh, struct span a, struct span b)
 	struct strbuf buf = {0};
 	struct span value = {"", 1}; /* SHELL_UNKNOWN */
 
-	if (a.length + b.length + 1 > SHELL_LONGEST)
+	if (a.length + b.length + 1 > SHELL_EXPANDED || !shell_affords(sh, a.length + b.length + 1))
 		return value;
 	strbuf_add(&buf, a.text, a.length);
 	if (memchr(a.text, SHELL_BORDER, a.length) || memchr(b.text, SHELL_BORDER, b.length))
@@ -70,12 +79,8 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 
 	if (!var)
 		return;
-	note_misspelt(var, p->at);
+	note_misspelt(var, p->at, change == EXPORT_ADD || sh->allexport);
 	tracked = shell_tracked(sh, p->name);
-	if (tracked == &sh->vars[TRACKED_LIST])
-		shell_check_list(sh, p->value, p->at);
-	if (!lasting)
-		return;
 	old = shell_setting(sh, var);
 	setting = (struct setting){.state = SET_VALUE,
 				   .exported = old.exported,
@@ -87,13 +92,38 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 		setting.value = joined(sh, old.value, p->value);
 	else if (p->adds && old.state != SET_NOT)
 		setting.state = SET_UNKNOWN;
-	else if (tracked && tracked->now.serial)
+	if (setting.state == SET_VALUE && tracked == &sh->vars[TRACKED_LIST])
+		shell_check_list(sh, setting.value, p->at);
+	else if (setting.state == SET_VALUE && tracked == &sh->vars[TRACKED_ORDER])
+		shell_check_order(sh, setting.value, p->at);
+	if (!lasting)
+		return;
+	if (!p->adds && tracked && tracked->now.serial)
 		report_overwritten(sh, var, p->value, p->at);
 	if (change == EXPORT_ADD || sh->allexport)
 		setting.exported = EXPORT_YES;
 	else if (change == EXPORT_REMOVE)
 		setting.exported = EXPORT_NO;
 	shell_set(sh, var, setting);
+}
+
+void shell_join(struct shell *sh, struct command *c)
+{
+	for (size_t i = 0; i < c->prefix_count; i++) {
+		struct prefix *p = &c->prefixes[i];
+		struct shell_var *var = p->adds && !p->argument ? shell_var(sh, p->name) : NULL;
+		struct setting old = {.state = SET_NOT};
+
+		if (var)
+			old = shell_setting(sh, var);
+		if (old.state == SET_VALUE)
+			p->value = joined(sh, old.value, p->value);
+		else if (old.state != SET_NOT)
+			p->value = (struct span){"", 1}; /* SHELL_UNKNOWN */
+		if (var)
+			var->now.used = true;
+		p->adds = p->adds && p->argument;
+	}
 }
 
 void shell_assign(struct shell *sh, struct command *c, bool lasting)
@@ -111,7 +141,7 @@ static void change_export(struct shell *sh, struct span name, enum export_change
 		return;
 	setting = shell_setting(sh, var);
 	setting.exported = change == EXPORT_ADD ? EXPORT_YES : EXPORT_NO;
-	if (change == EXPORT_ADD && misspelt_variable(name) && !var->misspelt.line)
+	if (change == EXPORT_ADD && unread_variable(name) && !var->misspelt.line)
 		var->misspelt = setting.at;
 	if (setting.exported == EXPORT_YES && var->misspelt.line)
 		var->referenced = false;
@@ -238,9 +268,13 @@ void shell_unused(struct shell *sh)
 	for (size_t i = 0; i < sh->var_count; i++) {
 		const struct shell_var *var = &sh->vars[i];
 
-		if (var->misspelt.line && !var->referenced)
+		if (!var->misspelt.line || var->referenced)
+			continue;
+		if (misspelt_variable(var->name))
 			shell_report(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
 				     DID_YOU_MEAN(misspelt_variable(var->name), NULL),
 				     "no program reads %s", QUOTE(var->name));
+		else if (sh->program)
+			shell_report_unread(sh, var->name, var->misspelt);
 	}
 }

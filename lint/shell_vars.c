@@ -149,6 +149,13 @@ void shell_set(struct shell *sh, struct shell_var *var, struct setting setting)
 	var->now.scope = scope;
 }
 
+bool shell_affords(struct shell *sh, size_t length)
+{
+	if (length > SHELL_LONGEST)
+		sh->spent += length;
+	return length <= SHELL_LONGEST || sh->spent <= SHELL_SPENT;
+}
+
 void shell_mention(struct shell *sh, struct span text)
 {
 	for (int i = 0; text.length && i < TRACKED_COUNT; i++) {

@@ -295,6 +295,7 @@ static void simple(struct walk *w)
 	struct command *c = shell_fresh(sh);
 	bool lasting, background;
 
+	c->begin = w->t.text.text;
 	while (w->t.kind == TOKEN_WORD || w->t.kind == TOKEN_REDIRECTION) {
 		if (w->t.kind == TOKEN_WORD)
 			shell_word(sh, c, w->t);
@@ -373,6 +374,7 @@ struct command *shell_fresh(struct shell *sh)
 	c->text.length = 0;
 	c->count = c->prefix_count = c->inner_count = 0;
 	c->reads_list = false;
+	c->begin = NULL;
 	return c;
 }
 

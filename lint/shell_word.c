@@ -67,6 +67,10 @@ static void add_value(struct expansion *x, struct span value, bool quoted, bool 
 {
 	size_t begin = 0;
 
+	if (!shell_affords(x->sh, value.length) || value.length > SHELL_EXPANDED) {
+		add_unknown(x, !quoted);
+		return;
+	}
 	for (size_t i = 0; i <= value.length; i++) {
 		bool border = i < value.length && value.text[i] == SHELL_BORDER;
 		bool blank = i < value.length && !quoted && is_space(value.text[i]);
@@ -98,6 +102,31 @@ static bool is_empty(struct lexer commands)
 	return t.kind == TOKEN_END && commands.state == LEXER_GOOD;
 }
 
+/* The first source holds, but variables of tasks come before others. */
+static void take_source(struct expansion *x, const char *source)
+{
+	if (!x->source || (is_task_variable(source) && !is_task_variable(x->source)))
+		x->source = source;
+}
+
+static bool has(struct span s, const char *text)
+{
+	return s.length && memmem(s.text, s.length, text, strlen(text));
+}
+
+/* nvidia-smi -L | wc -l, nvidia-smi --query-gpu=name --format=csv,noheader | wc -l */
+static bool counts_devices(struct span commands)
+{
+	commands = span_trim(commands);
+	if (!span_starts(commands, "nvidia-smi") || has(commands, " -i") || has(commands, "--id") ||
+	    has(commands, "CUDA_VISIBLE"))
+		return false;
+	return has(commands, "--query-gpu=count") ||
+	       ((has(commands, " -L") || has(commands, "--list-gpus") ||
+		 has(commands, "--query-gpu")) &&
+		(has(commands, "wc -l") || has(commands, "grep -c")));
+}
+
 /* Keeps the commands of $(...) or `...`, whose output is not known. */
 static void inner_commands(struct expansion *x, struct lexer begin, size_t end, bool loose)
 {
@@ -115,14 +144,9 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	if (is_empty(begin))
 		return;
 	add_unknown(x, loose);
+	if (counts_devices((struct span){begin.text + begin.at, end - begin.at}))
+		take_source(x, source_devices);
 	inner[c->inner_count++].lexer = begin;
-}
-
-/* The first source holds, but variables of tasks come before others. */
-static void take_source(struct expansion *x, const char *source)
-{
-	if (!x->source || (is_task_variable(source) && !is_task_variable(x->source)))
-		x->source = source;
 }
 
 static void add_variable(struct expansion *x, struct span name, bool quoted, bool all)
@@ -195,7 +219,7 @@ static void note_arithmetic(struct expansion *x, struct span inside)
 			continue;
 		var->referenced = var->now.used = x->derived = true;
 		now = shell_setting(x->sh, var);
-		if (now.state == SET_VALUE)
+		if (now.state == SET_VALUE && now.source != source_devices)
 			take_source(x, now.source);
 		else if (now.state == SET_INHERITED)
 			take_source(x, source_variable(name));
@@ -426,6 +450,24 @@ static void expand_array(struct expansion *x)
 	}
 }
 
+/* The value of a token that the shell does not change, as a part of the script's text, which may be
+ * long; .text NULL: it is another token. */
+static struct span literal(struct span text)
+{
+	char quote = text.length > 1 ? *text.text : '\0';
+	bool quoted = (quote == '\'' || quote == '"') && text.text[text.length - 1] == quote;
+
+	if (text.length && *text.text == '(')
+		return (struct span){NULL, 0};
+	if (quoted)
+		text = (struct span){text.text + 1, text.length - 2};
+	for (size_t i = 0; i < text.length; i++)
+		if ((quoted && quote == '\'') ? text.text[i] == quote
+					      : strchr("'\"$`\\", text.text[i]) != NULL)
+			return (struct span){NULL, 0};
+	return text;
+}
+
 struct span shell_value(struct shell *sh, struct command *c, struct token token,
 			struct prefix *prefix)
 {
@@ -433,8 +475,13 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 		sh,       c,   on_token(sh, token), false, false, c->text.length, false, false,
 		token.at, NULL};
 	size_t start = c->text.length;
-	struct span value;
+	struct span value = literal(token.text);
 
+	if (value.text) {
+		prefix->derived = false;
+		prefix->source = NULL;
+		return value;
+	}
 	if (token.text.length > 1 && *token.text.text == '(' &&
 	    token.text.text[token.text.length - 1] == ')')
 		expand_array(&x);
@@ -446,7 +493,7 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 	if (c->text.failed)
 		return (struct span){"", 0};
 	value = (struct span){c->text.text ? c->text.text + start : "", c->text.length - start};
-	if (value.length > SHELL_LONGEST)
+	if (!shell_affords(sh, value.length))
 		value = (struct span){"", 1}; /* SHELL_UNKNOWN */
 	value = shell_keep(sh, value);
 	c->text.length = start;
