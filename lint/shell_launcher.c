@@ -277,6 +277,8 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		source = c->words[i + 1].source;
 	if (meaning == RANKS || meaning == PROCESSES)
 		launch->nproc_source = source;
+	else if (meaning == ENDPOINT || meaning == ADDRESS)
+		launch->address_source = source;
 	if (equals) {
 		value = (struct span){equals + 1,
 				      word_text(c, i).length -

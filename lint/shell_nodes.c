@@ -29,20 +29,30 @@ static void report_local(struct shell *sh, struct span host, struct place at, in
 		QUOTE(host), (long long)nodes);
 }
 
+/* Reports a meeting place that each node has for itself. */
+static void check_local(struct shell *sh, struct span host, const char *source, struct place at,
+			int64_t nodes)
+{
+	if (source == source_host)
+		report_local(sh, span_of("$(hostname)"), at, nodes);
+	else if (host.length && span_known(host) && is_local(host))
+		report_local(sh, host, at, nodes);
+}
+
 void nodes_check(struct shell *sh, const struct run *run, const struct launch *launch)
 {
 	struct setting address = run_setting(sh, run, tracked_name(TRACKED_ADDRESS));
 	bool waits = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH ||
 		     launch->launcher == LINT_ACCELERATE;
-	bool direct = launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN;
+	bool direct = (launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN) &&
+		      is_gpu_program(run->c, run->first);
 	int64_t nodes = step_nodes(sh, run);
 
-	if (nodes > 1 && waits && launch->nnodes > 1 && is_local(launch->address)) {
-		report_local(sh, launch->address, launch->address_at, nodes);
-	} else if (nodes > 1 && direct && is_gpu_program(run->c, run->first) &&
-		   address.state == SET_VALUE && address.exported == EXPORT_YES &&
-		   span_known(address.value) && is_local(address.value)) {
-		report_local(sh, address.value, address.at, nodes);
+	if (nodes > 1 && waits && launch->nnodes > 1) {
+		check_local(sh, launch->address, launch->address_source, launch->address_at, nodes);
+	} else if (nodes > 1 && direct && address.state == SET_VALUE &&
+		   address.exported == EXPORT_YES) {
+		check_local(sh, address.value, address.source, address.at, nodes);
 	} else if (sh->batch && !shell_step(sh, run) && !sh->spread && waits &&
 		   launch->nnodes > 1 && sh->slurm.nodes > 1 && !sh->waiting.at.line) {
 		sh->waiting.at = launch->at;

@@ -281,6 +281,8 @@ const char *source_variable(struct span name);
 bool is_task_variable(const char *source);
 /* The source of what nvidia-smi counts, and of arithmetic with SLURM_ARRAY_TASK_ID. */
 extern const char source_devices[], source_array_sum[];
+/* Of the name of the node, in a task of srun. */
+extern const char source_host[];
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
@@ -406,7 +408,7 @@ struct launch {
 	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
 	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
 	struct place ids_at, nproc_at, port_at, address_at;
-	const char *nproc_source; /* as of a setting */
+	const char *nproc_source, *address_source; /* as of a setting */
 	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };

@@ -21,6 +21,17 @@ static void report_hidden(struct shell *sh, const struct shell_var *var)
 		     QUOTE(var->name), now->at.line);
 }
 
+/* Whether a statement here surely runs if one of that scope does: it is in the same one, or in a
+ * loop that has rounds. */
+static bool runs_after(struct shell *sh, unsigned scope)
+{
+	const struct frame *frame = shell_frame(sh);
+
+	if (frame->kind == FRAME_LOOP && frame->rounds > 0 && sh->frame_count > 1)
+		return frame[-1].scope == scope || frame->scope == scope;
+	return frame->scope == scope;
+}
+
 static void report_overwritten(struct shell *sh, const struct shell_var *var, struct span value,
 			       struct place at)
 {
@@ -28,8 +39,7 @@ static void report_overwritten(struct shell *sh, const struct shell_var *var, st
 
 	report_hidden(sh, var);
 	if (old.used || old.over.line || old.state != SET_VALUE || !old.at.line ||
-	    old.serial < sh->sourced || old.scope != shell_frame(sh)->scope ||
-	    shell_in(sh, FRAME_FUNCTION))
+	    old.serial < sh->sourced || !runs_after(sh, old.scope) || shell_in(sh, FRAME_FUNCTION))
 		return;
 	if (span_same(old.value, value))
 		return;
@@ -197,8 +207,9 @@ static void options(struct shell *sh, const struct command *c)
 }
 
 /* A file or a text that is read as part of the script may set anything. */
-static void sourced(struct shell *sh)
+static void sourced(struct shell *sh, struct command *c)
 {
+	slurm_check_list(sh, &(struct run){.c = c});
 	sh->sourced = ++sh->serial;
 	for (int i = 0; i < TRACKED_COUNT; i++)
 		sh->vars[i].now.used = true;
@@ -230,7 +241,7 @@ bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 	} else if (span_is(s, "set")) {
 		options(sh, c);
 	} else if (span_is(s, "source") || span_is(s, ".") || span_is(s, "eval")) {
-		sourced(sh);
+		sourced(sh, c);
 	} else if (shell_any(s, reading) ||
 		   (span_is(s, "printf") && span_is(word_text(c, 1), "-v"))) {
 		for (size_t i = 1; i < c->count; i++)

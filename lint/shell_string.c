@@ -33,6 +33,17 @@ static void hand_over_slurm(struct shell *sh, const struct slurm *slurm, bool st
 		shell_forget(sh, span_of(tracked_name(TRACKED_LIST)));
 }
 
+/* What the shell in the background starts, runs in the background too. */
+static void keep_jobs(struct shell *sh, bool background)
+{
+	size_t first = shell_frame(sh)->jobs;
+
+	if (!background && sh->job_count > first)
+		sh->job_count = first;
+	for (size_t i = first; i < sh->job_count; i++)
+		sh->jobs[i].background = true;
+}
+
 /* The commands of a word run in a step or a job of Slurm, or where the script runs. */
 struct inside {
 	const struct slurm *slurm; /* NULL: not in another step or job */
@@ -73,8 +84,7 @@ static void walk_word(struct shell *sh, const struct run *run, struct word w, st
 	sh->spread = spread;
 	sh->batch = batch;
 	sh->slurm = slurm;
-	if (sh->job_count > shell_frame(sh)->jobs)
-		sh->job_count = shell_frame(sh)->jobs;
+	keep_jobs(sh, run->background && !inside.slurm && !inside.spread);
 	shell_pop(sh);
 }
 

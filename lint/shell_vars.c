@@ -44,6 +44,7 @@ struct shell_var *shell_tracked(struct shell *sh, struct span name)
 
 const char source_devices[] = "nvidia-smi";
 const char source_array_sum[] = "SLURM_ARRAY_TASK_ID";
+const char source_host[] = "hostname";
 
 /* Those of tasks come first. */
 static const char *const sources[] = {"SLURM_PROCID",         "SLURM_NODEID",

@@ -127,6 +127,13 @@ static bool counts_devices(struct span commands)
 		(has(commands, "wc -l") || has(commands, "grep -c")));
 }
 
+/* hostname, hostname -s, hostname -I | ... */
+static bool names_host(struct span commands)
+{
+	commands = span_trim(commands);
+	return span_is(commands, "hostname") || span_starts(commands, "hostname ");
+}
+
 /* Keeps the commands of $(...) or `...`, whose output is not known. */
 static void inner_commands(struct expansion *x, struct lexer begin, size_t end, bool loose)
 {
@@ -146,6 +153,8 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	add_unknown(x, loose);
 	if (counts_devices((struct span){begin.text + begin.at, end - begin.at}))
 		take_source(x, source_devices);
+	else if (x->sh->in_step && names_host((struct span){begin.text + begin.at, end - begin.at}))
+		take_source(x, source_host);
 	inner[c->inner_count++].lexer = begin;
 }
 
@@ -159,7 +168,10 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 	var->referenced = true;
 	x->derived = true;
 	setting = shell_setting(x->sh, var);
-	if (setting.state == SET_INHERITED)
+	if (setting.state == SET_INHERITED && x->sh->in_step &&
+	    (span_is(name, "HOSTNAME") || span_is(name, "SLURMD_NODENAME")))
+		take_source(x, source_host);
+	else if (setting.state == SET_INHERITED)
 		take_source(x, source_variable(name));
 	else if (setting.state == SET_VALUE && setting.source)
 		take_source(x, setting.source);
@@ -169,6 +181,11 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 		add_unknown(x, !quoted || all);
 	var->now.used = true;
 	x->c->reads_list |= span_is(name, "CUDA_VISIBLE_DEVICES");
+}
+
+static bool lists_gpus(struct span name)
+{
+	return span_is(name, "SLURM_JOB_GPUS") || span_is(name, "SLURM_STEP_GPUS");
 }
 
 /* ${...}, without its brackets. */
@@ -193,7 +210,9 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 			add_variable(x, name, quoted, false);
 			return;
 		}
-		if (now.state == SET_INHERITED && is_task_variable(source_variable(name)))
+		/* With a default, it may still be these. */
+		if (now.state == SET_INHERITED && (is_task_variable(source_variable(name)) ||
+						   (span_starts(rest, ":-") && lists_gpus(name))))
 			take_source(x, source_variable(name));
 		var->referenced = true;
 		var->now.used = true;
