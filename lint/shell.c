@@ -49,8 +49,8 @@ static void check_returns(struct shell *sh)
  */
 static const char *other_language(struct span text)
 {
-	static const char *const names[] = {"csh",    "tcsh", "fish", "python",  "perl", "ruby",
-					    "expect", "awk",  "node", "Rscript", "lua"};
+	static const char *const names[] = {"csh",   "tcsh",   "fish", "python", "perl",    "ruby",
+					    "tclsh", "expect", "awk",  "node",   "Rscript", "lua"};
 	struct span line;
 
 	if (!span_starts(text, "#!") || !span_split(&text, '\n', &line))

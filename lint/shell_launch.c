@@ -296,6 +296,14 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 	report_deprecated(sh, launch);
 }
 
+/* Whether srun may start what this script starts too: it runs beside it, or is not known. */
+static bool starts_more(const struct run *run)
+{
+	struct span s = word_text(run->c, run->first);
+
+	return run->background || !s.length || !span_known(s);
+}
+
 /* One program, or one of several parts of srun; `part`: whose options begin at run->first. */
 static void start_program(struct shell *sh, struct run *run, bool part)
 {
@@ -332,7 +340,7 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 		slurm_check(sh, run, outer, &launch);
 	slurm_check_tasks(sh, run, &launch);
 	nodes_check(sh, run, &launch);
-	sh->remote |= launch.launcher == LINT_MPIRUN || (run->srun && run->background);
+	sh->remote |= launch.launcher == LINT_MPIRUN || (run->srun && starts_more(run));
 	list = run_setting(sh, run, tracked_name(TRACKED_LIST));
 	jobs_start(sh, run, &launch,
 		   shell_start(sh, run, &launch, visible_count(sh, run, &launch, &list)));

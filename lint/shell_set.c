@@ -165,6 +165,8 @@ static void declare(struct shell *sh, const struct command *c, bool lasting)
 	for (size_t i = 1; i < c->count; i++) {
 		struct span s = word_text(c, i);
 
+		/* srun may run such a function on every node. */
+		sh->remote |= span_starts(s, "-") && memchr(s.text, 'f', s.length);
 		if (span_starts(s, "-") && span_is(word_text(c, 0), "export"))
 			change = memchr(s.text, 'n', s.length) ? EXPORT_REMOVE : change;
 		else if (span_starts(s, "-") && memchr(s.text, 'x', s.length))

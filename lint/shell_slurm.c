@@ -4,23 +4,29 @@
 
 #include <stdio.h>
 
-/* gpu:4, gpu:a100:4, a100:4, 4: the number after the last colon; "gpu" is one. */
+/* gpu:4, gpu:a100:4, a100:4, 4: the number after the last colon; "gpu" is one. Types are added up.
+ */
 static int64_t gpu_count(struct span value, bool gres)
 {
 	struct span rest = value, piece;
+	int64_t count = -1;
 
 	while (span_split(&rest, ',', &piece)) {
 		const char *colon = memrchr(piece.text, ':', piece.length);
 		struct span last = piece;
+		int64_t number;
 
-		if (gres && !span_starts(piece, "gpu"))
+		if (gres && !span_is(piece, "gpu") && !span_starts(piece, "gpu:"))
 			continue;
 		if (colon)
 			last = (struct span){colon + 1,
 					     piece.length - (size_t)(colon + 1 - piece.text)};
-		return span_is(last, "gpu") ? 1 : span_number(last, 4096);
+		number = span_is(last, "gpu") ? 1 : span_number(last, 4096);
+		if (number < 0)
+			return -1;
+		count = count < 0 ? number : count + number;
 	}
-	return -1;
+	return count;
 }
 
 /* 2, 2-4: at least two; 0: it may be one or more. */
