@@ -106,6 +106,13 @@ static const struct {
 	{"D=out\npython $D/t.py", "the shell out/t.py -1 py 2"},
 	{"python $1", ""},
 	{"cat <<EOF\npython t.py\nEOF\npython u.py", "the shell u.py -1 py 4"},
+	{"#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node=$SLURM_GPUS_ON_NODE t.py",
+	 "torchrun t.py 4 py 2"},
+	{"sbatch --gres=gpu:4 --wrap='torchrun --nproc_per_node=$SLURM_GPUS_ON_NODE t.py'",
+	 "torchrun t.py 4 py 1"},
+	{"srun -n2 bash -c 'python t.py --rank $SLURM_PROCID'",
+	 "srun bash -1 1, the shell t.py -1 py 1"},
+	{"N=$((2 * (3 - 1)))\ntorchrun --nproc_per_node $N t.py", "torchrun t.py 4 py 2"},
 	{"case $1 in\n a|b) python t.py ;;\n (c) python u.py\nesac",
 	 "the shell t.py -1 py 2, the shell u.py -1 py 3"},
 };
@@ -155,6 +162,15 @@ static const struct {
 	{"a quote", "", "'", "GM214@1", 1000011},
 	{"pipes", "", "a|", "", 400000},
 	{"patterns", "case x in ", "a) b;; ", "", 200000},
+	{"sums", "A=1\n", "A=$((A + 1))\n", "", 200000},
+	{"brackets of sums", "A=$((", "(", "GM214@1", 1000000},
+	{"a sum", "A=$((1", "+1", "GM214@1", 1000000},
+	{"options", "a\n", "--a\n", "GM288@2", 1000000},
+	{"a list again", "CUDA_VISIBLE_DEVICES=0,1,2,3\n",
+	 "CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES a\n", "", 100000},
+	{"a long list", "export CUDA_VISIBLE_DEVICES=0", ",-1", "", 1000000},
+	{"jobs in the background", "", "CUDA_VISIBLE_DEVICES=$G torchrun $A t.py & ", "GM208@1",
+	 60000},
 };
 
 START_TEST(large)
