@@ -41,6 +41,7 @@ liblint_la_SOURCES = \
 	lint/shell_arithmetic.c \
 	lint/shell_command.c \
 	lint/shell_container.c \
+	lint/shell_job.c \
 	lint/shell_jobs.c \
 	lint/shell_grant.c \
 	lint/shell_launch.c \
@@ -54,6 +55,7 @@ liblint_la_SOURCES = \
 	lint/shell_set.c \
 	lint/shell_sharing.c \
 	lint/shell_slurm.c \
+	lint/shell_source.c \
 	lint/shell_step.c \
 	lint/shell_start.c \
 	lint/shell_string.c \

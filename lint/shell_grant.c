@@ -60,53 +60,113 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 			     number->name, number->option, name);
 }
 
-static void report_foreign(struct shell *sh, const struct setting *list, const char *source)
+/* Variables of Slurm with the number of tasks. */
+static bool counts_tasks(const char *source)
 {
-	if (source && streq(source, "SLURM_ARRAY_TASK_ID"))
-		shell_report(sh, FINDING_FOREIGN_LIST, list->at, "L1",
-			     "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself",
+	return source &&
+	       (streq(source, "SLURM_NTASKS_PER_NODE") || streq(source, "SLURM_TASKS_PER_NODE") ||
+		streq(source, "SLURM_NTASKS") || streq(source, "SLURM_NPROCS"));
+}
+
+void slurm_check_square(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks)
+{
+	if (ranks < 2 || tasks < 2 || !counts_tasks(launch->nproc_source))
+		return;
+	shell_report(sh, FINDING_RANKS_MAY_SHARE, launch->at, "R3",
+		     "use srun --ntasks-per-node=1: the launcher starts the ranks of a node",
+		     "%lld tasks on each node start %s with %lld ranks each: %lld ranks may share "
+		     "the GPUs of a node",
+		     (long long)tasks, lint_launcher_name(launch->launcher), (long long)ranks,
+		     (long long)(tasks * ranks));
+}
+
+/* Where the GPUs of a program are chosen: the list, or an option of its launcher. */
+struct choice {
+	struct span value;
+	const char *source, *name;
+	struct place at;
+};
+
+static void report_foreign(struct shell *sh, const struct choice *choice)
+{
+	static const char fix[] = "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself";
+
+	if (streq(choice->source, source_array_sum))
+		shell_report(sh, FINDING_FOREIGN_LIST, choice->at, "L1", fix,
 			     "SLURM_ARRAY_TASK_ID numbers the jobs of an array, and not the GPUs "
 			     "that Slurm gives each of them");
 	else
-		shell_report(sh, FINDING_FOREIGN_LIST, list->at, "L3",
-			     "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself",
+		shell_report(sh, FINDING_FOREIGN_LIST, choice->at, "L3", fix,
 			     "%s has the numbers of the node: a job whose devices Slurm constrains "
 			     "counts its own from 0, so this list may name others, or none",
-			     source);
+			     choice->source);
 }
 
 /* The GPUs of the job on a node at most; -1: not known. */
 static int64_t granted(const struct slurm *slurm)
 {
+	int64_t tasks = slurm->tasks > 0 ? slurm->tasks : slurm->tasks_per_node;
+
 	if (slurm->exclusive || slurm->parts)
 		return -1;
-	return slurm->per_node > 0 ? slurm->per_node : slurm->total > 0 ? slurm->total : -1;
+	if (slurm->per_node > 0 || slurm->total > 0)
+		return slurm->per_node > 0 ? slurm->per_node : slurm->total;
+	return slurm->per_task > 0 && tasks > 0 ? slurm->per_task * tasks : -1;
+}
+
+static bool is_source(const struct choice *choice, const char *name)
+{
+	return choice->source && streq(choice->source, name);
+}
+
+static void check_choice(struct shell *sh, const struct slurm *slurm, const struct choice *choice)
+{
+	int64_t count = granted(slurm);
+
+	if (is_source(choice, "SLURM_JOB_GPUS") || is_source(choice, "SLURM_STEP_GPUS")) {
+		report_foreign(sh, choice);
+	} else if (is_source(choice, source_array_sum)) {
+		/* In arithmetic it may stay below the number of GPUs. */
+		if (slurm_has_gpus(slurm) && (choice->source != source_array_sum || count == 1))
+			report_foreign(sh, choice);
+	} else if (count > 0 && span_known(choice->value) &&
+		   shell_largest(choice->value) >= count) {
+		shell_report(sh, FINDING_FOREIGN_LIST, choice->at, "L1",
+			     "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself",
+			     "%s is fixed, and Slurm gives this job %lld GPU%s of the node: it may "
+			     "name GPUs of other jobs, or none",
+			     SHOW(span_of(choice->name), choice->value), (long long)count,
+			     count == 1 ? "" : "s");
+	}
 }
 
 void slurm_check_list(struct shell *sh, const struct run *run)
 {
 	struct shell_var *var = &sh->vars[TRACKED_LIST];
 	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
-	const struct slurm *slurm = run->srun ? &run->slurm : &sh->slurm;
-	int64_t count = granted(slurm);
+	struct choice choice = {list.value, list.source, tracked_name(TRACKED_LIST), list.at};
 
 	if (list.state != SET_VALUE || list.exported != EXPORT_YES || list.judged)
 		return;
 	if (!command_prefix(run->c, var->name))
 		var->now.judged = true;
-	if (list.source &&
-	    (streq(list.source, "SLURM_JOB_GPUS") || streq(list.source, "SLURM_STEP_GPUS"))) {
-		report_foreign(sh, &list, list.source);
-	} else if (list.source && streq(list.source, "SLURM_ARRAY_TASK_ID")) {
-		/* In arithmetic it may stay below the number of GPUs. */
-		if (slurm_has_gpus(slurm) && (list.source != source_array_sum || count == 1))
-			report_foreign(sh, &list, list.source);
-	} else if (count > 0 && span_known(list.value) && shell_largest(list.value) >= count) {
-		shell_report(sh, FINDING_FOREIGN_LIST, list.at, "L1",
-			     "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself",
-			     "%s is fixed, and Slurm gives this job %lld GPU%s of the node: it may "
-			     "name GPUs of other jobs, or none",
-			     SHOW(span_of(tracked_name(TRACKED_LIST)), list.value),
-			     (long long)count, count == 1 ? "" : "s");
+	check_choice(sh, run->srun ? &run->slurm : &sh->slurm, &choice);
+}
+
+void slurm_check_ids(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	bool accelerate = launch->launcher == LINT_ACCELERATE;
+	struct choice choice = {launch->ids, launch->ids_source,
+				accelerate ? "--gpu_ids" : "--include", launch->ids_at};
+
+	if (!launch->ids_given)
+		return;
+	/* localhost:0,1 */
+	if (!accelerate && !span_starts(launch->ids, "localhost:"))
+		return;
+	if (!accelerate) {
+		choice.value.text += strlen("localhost:");
+		choice.value.length -= strlen("localhost:");
 	}
+	check_choice(sh, run->srun ? &run->slurm : &sh->slurm, &choice);
 }

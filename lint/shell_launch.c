@@ -289,7 +289,10 @@ static void check_launch(struct shell *sh, const struct run *run, const struct l
 
 	if (ranks > 0 && visible > 0 && !launch->cpu)
 		compare(sh, launch, ranks, tasks, visible, by_list ? &list : NULL);
+	else if (visible < 0)
+		slurm_check_square(sh, launch, ranks, tasks);
 	slurm_check_number(sh, launch);
+	slurm_check_ids(sh, run, launch);
 	check_counted(sh, launch, &list);
 	check_rewriters(sh, launch, &list);
 	check_ignored(sh, run, launch);

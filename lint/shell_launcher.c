@@ -167,6 +167,19 @@ static int64_t number(struct span s)
 	return span_known(s) ? span_number(s, 1000000) : -1;
 }
 
+/* 2, or 2:4 for at least two; -1: not known. */
+static int64_t node_number(struct span s)
+{
+	struct span least;
+	int64_t count;
+
+	if (!span_known(s) || !memchr(s.text, ':', s.length))
+		return number(s);
+	span_split(&s, ':', &least);
+	count = number(least);
+	return count > 1 ? count : -1;
+}
+
 /* HOST:PORT, or HOST. */
 static void take_endpoint(struct launch *launch, struct span s, struct place at)
 {
@@ -195,7 +208,7 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		launch->nproc_at = at;
 		break;
 	case NODES:
-		launch->nnodes = number(value);
+		launch->nnodes = node_number(value);
 		break;
 	case PORT:
 		launch->port = number(value);
@@ -277,6 +290,8 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		source = c->words[i + 1].source;
 	if (meaning == RANKS || meaning == PROCESSES)
 		launch->nproc_source = source;
+	else if (meaning == IDS)
+		launch->ids_source = source;
 	else if (meaning == ENDPOINT || meaning == ADDRESS)
 		launch->address_source = source;
 	if (equals) {

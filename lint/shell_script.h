@@ -274,15 +274,6 @@ struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost
 /* shell_vars.c */
 bool shell_any(struct span s, const char *const *names); /* names end with NULL */
 const char *tracked_name(enum tracked tracked);
-/* The name of a variable of Slurm that matters as the origin of a value; NULL: it is another one.
- */
-const char *source_variable(struct span name);
-/* Whether each task of srun has its own value of it. */
-bool is_task_variable(const char *source);
-/* The source of what nvidia-smi counts, and of arithmetic with SLURM_ARRAY_TASK_ID. */
-extern const char source_devices[], source_array_sum[];
-/* Of the name of the node, in a task of srun. */
-extern const char source_host[];
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
 struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
@@ -291,6 +282,19 @@ struct setting shell_setting(struct shell *sh, struct shell_var *var);
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
 void shell_forget(struct shell *sh, struct span name); /* its value is unknown now */
 struct span shell_keep(struct shell *sh, struct span text);
+
+/* shell_source.c */
+/* The name of a variable of Slurm that matters as the origin of a value; NULL: it is another one.
+ */
+const char *source_variable(struct span name);
+/* The same for what commands print. */
+const char *source_commands(const struct shell *sh, struct span commands);
+/* Whether each task of srun has its own value of it. */
+bool is_task_variable(const char *source);
+/* The source of what nvidia-smi counts, and of arithmetic with SLURM_ARRAY_TASK_ID. */
+extern const char source_devices[], source_array_sum[];
+/* Of the name of the node, in a task of srun. */
+extern const char source_host[];
 
 /* shell_word.c: expands a token into words of the command. */
 void shell_expand(struct shell *sh, struct command *c, struct token token, bool split);
@@ -408,7 +412,7 @@ struct launch {
 	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
 	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
 	struct place ids_at, nproc_at, port_at, address_at;
-	const char *nproc_source, *address_source; /* as of a setting */
+	const char *nproc_source, *address_source, *ids_source; /* as of a setting */
 	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };
@@ -447,6 +451,8 @@ void slurm_comments(struct shell *sh);
 size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, struct slurm *slurm);
 /* Reads the options of srun. Returns the word that is its program. */
 size_t slurm_srun(struct shell *sh, struct run *run, size_t first);
+
+/* shell_job.c */
 /* The number of srun's tasks on a node, each of which starts the program; -1: not known. */
 int64_t slurm_tasks(const struct slurm *slurm);
 /* Whether srun starts one task. */
@@ -461,6 +467,11 @@ void slurm_set_variables(struct shell *sh, const struct slurm *slurm, bool step)
 /* shell_grant.c */
 /* Judges a number of ranks that is a variable of Slurm. */
 void slurm_check_number(struct shell *sh, const struct launch *launch);
+/* Judges a launcher whose number of ranks is that of the tasks which start it. */
+void slurm_check_square(struct shell *sh, const struct launch *launch, int64_t ranks,
+			int64_t tasks);
+/* Judges the devices that a launcher is given inside a job. */
+void slurm_check_ids(struct shell *sh, const struct run *run, const struct launch *launch);
 /* Judges the list that reaches a program inside a job. */
 void slurm_check_list(struct shell *sh, const struct run *run);
 

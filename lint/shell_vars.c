@@ -42,40 +42,6 @@ struct shell_var *shell_tracked(struct shell *sh, struct span name)
 	return NULL;
 }
 
-const char source_devices[] = "nvidia-smi";
-const char source_array_sum[] = "SLURM_ARRAY_TASK_ID";
-const char source_host[] = "hostname";
-
-/* Those of tasks come first. */
-static const char *const sources[] = {"SLURM_PROCID",         "SLURM_NODEID",
-				      "SLURM_LOCALID",        "SLURM_GPUS_PER_NODE",
-				      "SLURM_GPUS",           "SLURM_GPUS_PER_TASK",
-				      "SLURM_GPUS_ON_NODE",   "SLURM_NTASKS_PER_NODE",
-				      "SLURM_TASKS_PER_NODE", "SLURM_NTASKS",
-				      "SLURM_NPROCS",         "SLURM_NNODES",
-				      "SLURM_JOB_NUM_NODES",  "SLURM_ARRAY_TASK_ID",
-				      "SLURM_JOB_GPUS",       "SLURM_STEP_GPUS"};
-
-enum { TASK_SOURCES = 3 };
-
-const char *source_variable(struct span name)
-{
-	if (!span_starts(name, "SLURM_"))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (span_is(name, sources[i]))
-			return sources[i];
-	return NULL;
-}
-
-bool is_task_variable(const char *source)
-{
-	for (size_t i = 0; source && i < TASK_SOURCES; i++)
-		if (streq(source, sources[i]))
-			return true;
-	return false;
-}
-
 const char *shell_show(struct shown *ret, struct span name, struct span value)
 {
 	struct quoted quoted;

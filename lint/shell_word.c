@@ -109,31 +109,6 @@ static void take_source(struct expansion *x, const char *source)
 		x->source = source;
 }
 
-static bool has(struct span s, const char *text)
-{
-	return s.length && memmem(s.text, s.length, text, strlen(text));
-}
-
-/* nvidia-smi -L | wc -l, nvidia-smi --query-gpu=name --format=csv,noheader | wc -l */
-static bool counts_devices(struct span commands)
-{
-	commands = span_trim(commands);
-	if (!span_starts(commands, "nvidia-smi") || has(commands, " -i") || has(commands, "--id") ||
-	    has(commands, "CUDA_VISIBLE"))
-		return false;
-	return has(commands, "--query-gpu=count") ||
-	       ((has(commands, " -L") || has(commands, "--list-gpus") ||
-		 has(commands, "--query-gpu")) &&
-		(has(commands, "wc -l") || has(commands, "grep -c")));
-}
-
-/* hostname, hostname -s, hostname -I | ... */
-static bool names_host(struct span commands)
-{
-	commands = span_trim(commands);
-	return span_is(commands, "hostname") || span_starts(commands, "hostname ");
-}
-
 /* Keeps the commands of $(...) or `...`, whose output is not known. */
 static void inner_commands(struct expansion *x, struct lexer begin, size_t end, bool loose)
 {
@@ -151,10 +126,8 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	if (is_empty(begin))
 		return;
 	add_unknown(x, loose);
-	if (counts_devices((struct span){begin.text + begin.at, end - begin.at}))
-		take_source(x, source_devices);
-	else if (x->sh->in_step && names_host((struct span){begin.text + begin.at, end - begin.at}))
-		take_source(x, source_host);
+	take_source(x,
+		    source_commands(x->sh, (struct span){begin.text + begin.at, end - begin.at}));
 	inner[c->inner_count++].lexer = begin;
 }
 
