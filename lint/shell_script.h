@@ -221,6 +221,7 @@ struct shell {
 	bool watched;   /* $!, kill, jobs or trap: the script manages its jobs */
 	bool batch;     /* it has #SBATCH lines */
 	bool in_step;   /* inside srun bash -c, so `slurm` is of the step */
+	bool in_job;    /* inside sbatch --wrap, so `slurm` is of that job */
 	bool spread;    /* inside a shell that a launcher starts, perhaps on other nodes */
 	bool remote;    /* it starts programs on other nodes in some way */
 	struct slurm slurm;

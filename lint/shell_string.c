@@ -61,7 +61,7 @@ static void walk_word(struct shell *sh, const struct run *run, struct word w, st
 		.line_start = at - (size_t)w.at.column,
 	};
 	bool allexport = sh->allexport, in_step = sh->in_step, spread = sh->spread;
-	bool batch = sh->batch;
+	bool batch = sh->batch, in_job = sh->in_job;
 	struct slurm slurm = sh->slurm;
 
 	if (!w.quoted.text || run->cleared || sh->level + 1 == SHELL_COMMANDS ||
@@ -72,6 +72,7 @@ static void walk_word(struct shell *sh, const struct run *run, struct word w, st
 		hand_over_slurm(sh, inside.slurm, inside.step);
 		sh->slurm = *inside.slurm;
 		sh->in_step = inside.step;
+		sh->in_job |= !inside.step;
 		sh->batch |= !inside.step;
 	}
 	sh->allexport = false;
@@ -83,6 +84,7 @@ static void walk_word(struct shell *sh, const struct run *run, struct word w, st
 	sh->in_step = in_step;
 	sh->spread = spread;
 	sh->batch = batch;
+	sh->in_job = in_job;
 	sh->slurm = slurm;
 	keep_jobs(sh, run->background && !inside.slurm && !inside.spread);
 	shell_pop(sh);
