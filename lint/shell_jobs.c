@@ -112,8 +112,8 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 		return;
 	if (sh->batch || !run->nohup)
 		sh->left = launch->at;
-	/* A list that is not known may differ in each iteration. */
-	if (loop && !loop->started.line && !launch->ids_given &&
+	/* A list that is not known may differ in each iteration, and Slurm places steps. */
+	if (loop && !loop->started.line && !launch->ids_given && !run->srun &&
 	    (list.state == SET_INHERITED ||
 	     (list.state == SET_VALUE && !list.derived && span_known(list.value))))
 		loop->started = launch->at;
