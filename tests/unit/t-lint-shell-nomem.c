@@ -5,13 +5,20 @@
 #include "unit.h"
 
 static const char script[] =
-	"#!/bin/bash\r\n#SBATCH --gres=gpu:2\nexport CUDA_VISIBLE_DEVICES=0,0 A=(1 2) B\n"
+	"#!/bin/bash\r\n#SBATCH --gres=gpu:2 --nodes=2 --ntasks-per-node=4\nexport "
+	"CUDA_VISIBLE_DEVICES=0,0 A=(1 2) B\n"
 	"CUDA_VISABLE_DEVICES=1\nA+=(3)\nif true; then CUDA_VISIBLE_DEVICES=1,0; fi\n"
 	"f() { N=$(echo `date`); }\nf\nCUDA_VISIBLE_DEVICES=3,1 deepspeed a.py &\n"
 	"export CUDA_VISIBLE_DEVICES=1\n"
 	"CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=4 \"${A[@]}\" t.py &\n"
 	"env CUDA_VISIBLE_DEVICES=GPU-x deepspeed b.py\n"
-	"for i in 0 1; do torchrun --master_port 29501 t.py & done\nsudo python u.py\n";
+	"for i in 0 1; do torchrun --master_port 29501 t.py & done\nsudo python u.py\n"
+	"N=$((SLURM_NNODES * 2))\nexport MASTER_ADDR=localhost\nsrun python v.py\n"
+	"srun bash -c 'torchrun --nproc_per_node=$SLURM_NTASKS_PER_NODE w.py'\n"
+	"sbatch --gpus-per-node=a:2 --wrap=\"CUDA_VISIBLE_DEVICES=$N python x.py\"\n"
+	"docker run --gpus device=0,1 -e CUDA_VISIBLE_DEVICES i\n"
+	"CUDA_VISIBLE_DEVICES+=,1 CUDA_DEVICE_ORDER=PCI CUDA_VISIBLE=1 python y.py\n  --z\n"
+	"torchrun --nnodes=$N --nproc_per_node=$SLURM_GPUS_PER_NODE z.py\n";
 
 static int run(size_t *programs, gpumap_report **report)
 {
