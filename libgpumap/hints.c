@@ -3,6 +3,7 @@
 #include "resolve.h"
 
 #include "rankenv.h"
+#include "slurm_grant.h"
 
 /* A list of plain numbers; NULL: it has other entries, or memory ran out. */
 static int *plain_numbers(struct resolver *resolver, const char *list, size_t *count)
@@ -100,6 +101,27 @@ static void inside_cgroup(struct resolver *resolver, const struct statement *job
 		   QUOTE(span_of(job->value)), there);
 }
 
+static const char *value_of(const struct resolver *resolver, enum variable variable)
+{
+	const struct statement *s = request_variable(resolver->request, variable);
+
+	return s && s->value && *s->value ? s->value : NULL;
+}
+
+/* Not in a view that the list counts in: of a container, a cgroup, or an outer list. */
+static void foreign_list(struct resolver *resolver)
+{
+	const struct effective *list = &resolver->effective[VARIABLE_CUDA_VISIBLE];
+	const struct slurm_grant grant = {value_of(resolver, VARIABLE_SLURM_STEP_GPUS),
+					  value_of(resolver, VARIABLE_SLURM_JOB_GPUS)};
+
+	if (list->set && list->value && !resolver->request->values[KEY_cgroup] &&
+	    !resolver->request->values[KEY_container] &&
+	    !resolver->effective[VARIABLE_ROCR_VISIBLE].set)
+		slurm_grant_check(&grant, variable_name(VARIABLE_CUDA_VISIBLE), list->value,
+				  list->origin, resolver->report);
+}
+
 static void slurm_lists(struct resolver *resolver)
 {
 	static const enum variable lists[] = {VARIABLE_SLURM_STEP_GPUS, VARIABLE_SLURM_JOB_GPUS};
@@ -176,6 +198,7 @@ void hints_report(struct resolver *resolver)
 		request_variable(resolver->request, VARIABLE_NVIDIA_VISIBLE);
 
 	slurm_lists(resolver);
+	foreign_list(resolver);
 	leaked_list(resolver);
 	rank_unused(resolver);
 	if (nvidia && !resolver->request->values[KEY_container])

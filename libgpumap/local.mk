@@ -189,6 +189,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/rules.c \
 	libgpumap/rules.def \
 	libgpumap/shape.c \
+	libgpumap/slurm_grant.c libgpumap/slurm_grant.h \
 	libgpumap/sources.c \
 	libgpumap/statement.c \
 	libgpumap/speech.c libgpumap/speech.h \

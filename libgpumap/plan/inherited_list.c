@@ -8,6 +8,7 @@
 #include "mapping.h"
 #include "plan/job.h"
 #include "request.h"
+#include "slurm_grant.h"
 
 /* Passes on the list's own warnings. Findings about the program, which is empty here, do not
  * matter. */
@@ -162,6 +163,8 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 {
 	struct known_host *host = i < hosts->count ? &hosts->hosts[i] : NULL;
 	const char *job = job_of_environ(envp), *lists[3], *own = environ_find(envp, RUN_GPUS);
+	const char *list = environ_find(envp, "CUDA_VISIBLE_DEVICES");
+	const struct slurm_grant grant = slurm_grant_of(envp);
 	bool granted = scheduler_grants(envp);
 	int r = GPUMAP_OK;
 
@@ -170,7 +173,9 @@ EXPORT int gpumap_hosts_set_environ(gpumap_hosts *hosts, size_t i, const char *c
 	environ_report_misspelt(envp, report);
 	host->job = arena_strdup(&hosts->arena, job);
 	hosts_drop_limits(host);
-	if (environ_find(envp, "CUDA_VISIBLE_DEVICES") && keep_lists(lists, envp))
+	if (list && slurm_grant_check(&grant, "CUDA_VISIBLE_DEVICES", list, NULL, report))
+		granted = false;
+	if (list && keep_lists(lists, envp))
 		r = add_limit(hosts, host, granted ? PLAN_LIMIT_SCHEDULER : PLAN_LIMIT_USER,
 			      granted && job ? arena_printf(&hosts->arena, "job %s", job)
 					     : "CUDA_VISIBLE_DEVICES",

@@ -80,6 +80,7 @@ unit_programs = \
 	tests/unit/t-rootfile \
 	tests/unit/t-run-live \
 	tests/unit/t-save \
+	tests/unit/t-slurm-grant \
 	tests/unit/t-snapshot \
 	tests/unit/t-snapshot-nomem \
 	tests/unit/t-snapshot-recorded \
@@ -259,6 +260,10 @@ tests_unit_t_inivalue_LDADD = $(unit_ldadd)
 tests_unit_t_save_SOURCES = tests/unit/t-save.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_save_CFLAGS = $(unit_cflags)
 tests_unit_t_save_LDADD = $(unit_ldadd)
+
+tests_unit_t_slurm_grant_SOURCES = tests/unit/t-slurm-grant.c tests/unit/unit.h
+tests_unit_t_slurm_grant_CFLAGS = $(unit_cflags)
+tests_unit_t_slurm_grant_LDADD = $(unit_ldadd)
 
 tests_unit_t_snapshot_SOURCES = tests/unit/t-snapshot.c tests/unit/unit.h tests/unit/snapshots.h
 tests_unit_t_snapshot_CFLAGS = $(unit_cflags)

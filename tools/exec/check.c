@@ -7,6 +7,7 @@
 #include "mapping.h"
 #include "rank_rows.h"
 #include "report.h"
+#include "slurm_grant.h"
 #include "strbuf.h"
 
 struct check {
@@ -17,6 +18,12 @@ struct check {
 	int mode;                             /* of enum plan_mode */
 	struct device_use device, set_device; /* without text: not known, never */
 };
+
+/* Whether the device of the program is. */
+static bool is_known(const struct check *c)
+{
+	return c->device.text || c->set_device.text;
+}
 
 static int state(struct check *c, const char *key, const char *value)
 {
@@ -192,6 +199,44 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 		     (long long)rank->local_size, use->text);
 }
 
+/* A program whose device is not known may use its local rank. Ranks may have lists of their own, of
+ * one device each as a rule. */
+static bool may_lack(const struct exec *exec, int mode)
+{
+	const struct job_rank *rank = &exec->rank;
+
+	return (mode == PLAN_DDP || mode == PLAN_SINGLE) && !exec->options->plan.file &&
+	       !rank->slot->device_count && !rank->slot->visible &&
+	       exec_variable("CUDA_VISIBLE_DEVICES") && rank->local_rank > 1 &&
+	       rank->local_size > rank->local_rank && !exec_own_gpus(exec);
+}
+
+static void warn_beyond(struct check *c, const gpumap_mapping *mapping)
+{
+	const struct speech speech = job_speech(c->exec->plan);
+	const struct job_rank *rank = &c->exec->rank;
+
+	if (mapping->visible_count < 2 || rank->local_rank < (int64_t)mapping->visible_count)
+		return;
+	report_add(
+		c->exec->report, FINDING_EXEC_BEYOND,
+		ABOUT(.rule = "R3", .speech = &speech,
+		      .fix = "start as many ranks as the list has GPUs; if each rank has a list of "
+			     "its own, write " SETTING("device = cuda:0")),
+		"local rank %lld of %lld may have no GPU: CUDA_VISIBLE_DEVICES=%s has %zu devices",
+		(long long)rank->local_rank, (long long)rank->local_size,
+		QUOTE(span_of(exec_variable("CUDA_VISIBLE_DEVICES"))), mapping->visible_count);
+}
+
+static int judge(struct check *c, const gpumap_mapping *mapping)
+{
+	if (!is_known(c)) {
+		warn_beyond(c, mapping);
+		return GPUMAP_OK;
+	}
+	return mapping->answered ? check_others(c, mapping) : first_refusal(c);
+}
+
 static int resolve(struct check *c, const gpumap_inventory *inventory)
 {
 	gpumap_mapping *mapping = NULL;
@@ -204,8 +249,8 @@ static int resolve(struct check *c, const gpumap_inventory *inventory)
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&mapping, c->request, inventory, c->scratch);
 	if (r == GPUMAP_OK)
-		r = mapping->answered ? check_others(c, mapping) : first_refusal(c);
-	else if (r != GPUMAP_ENOMEM)
+		r = judge(c, mapping);
+	else if (r != GPUMAP_ENOMEM && is_known(c))
 		first_refusal(c);
 	gpumap_mapping_free(mapping);
 	return r;
@@ -222,11 +267,20 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 	};
 	int r = GPUMAP_OK;
 
-	if (c.device.kind == USE_CPU || (!c.device.text && !c.set_device.text))
+	if (c.device.kind == USE_CPU || (!is_known(&c) && !may_lack(exec, c.mode)))
 		return GPUMAP_OK;
 	r = resolve(&c, inventory);
 	gpumap_request_free(c.request);
 	gpumap_report_free(c.scratch);
 	arena_free(&c.arena);
 	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+}
+
+void exec_check_grant(struct exec *exec)
+{
+	const struct slurm_grant grant = slurm_grant_of((const char *const *)environ);
+	const char *list = exec->slot.visible ? exec->slot.visible : getenv("CUDA_VISIBLE_DEVICES");
+
+	if (list)
+		slurm_grant_check(&grant, "CUDA_VISIBLE_DEVICES", list, NULL, exec->report);
 }

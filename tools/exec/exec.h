@@ -59,6 +59,8 @@ int exec_plan_file(struct exec *exec);
 /* Applies rule R3 to this rank: finds the device that its program uses with the list that it gets.
  * `inventory` NULL: only the devices that the list names are known. */
 int exec_check_use(struct exec *exec, const gpumap_inventory *inventory);
+/* Reports a list of the rank that is not Slurm's (rule L3). */
+void exec_check_grant(struct exec *exec);
 /* Whether the launcher gave each task of this node a list of its own. */
 bool exec_own_list(const struct exec *exec);
 /* Whether this rank's GPUs are fixed, by such a list or by the gpumap run that started it. */

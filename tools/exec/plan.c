@@ -115,6 +115,7 @@ static void pass_through(struct exec *exec, const gpumap_profile *profile)
 	exec->slot = (struct plan_slot){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
 	if (has_none(profile))
 		exec->slot.visible = "";
+	exec_check_grant(exec);
 }
 
 /* --- with the devices of this node ------------------------------------------------------- */

@@ -150,6 +150,7 @@ int exec_plan_file(struct exec *exec)
 	if (r != GPUMAP_OK)
 		return r;
 	take_place(exec, node);
+	exec_check_grant(exec);
 	plan_judge_inside(exec->plan, node, exec->rank.local_rank, exec->report);
 	return job_answered(exec->plan) ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
 }
