@@ -35,9 +35,35 @@ static bool picks(const struct plan_settings *settings, enum device_use_kind kin
 	return settings->set_device.kind == kind;
 }
 
-/* Which other cell of the row or column works. */
-static const char *remedy(const struct builder *b, const struct plan_settings *settings)
+/* Whether the list has MIG instances of which CUDA shows one process only some (rule V9). */
+static bool hides_instances(const struct host_class *class)
 {
+	size_t instances = 0;
+
+	for (size_t i = 0; i < class->count; i++)
+		instances += class->devices[i]->mig_position >= 0;
+	return instances > 1;
+}
+
+static const char *mig_remedy(const struct builder *b, const struct plan_settings *settings)
+{
+	if (!plan_one_each(b, settings))
+		return "use GPUs without MIG, or start one rank for each MIG instance, "
+		       "with " SETTING("share = isolate");
+	return settings->share == PLAN_SHARE_ISOLATE
+		       ? "let the program use cuda:0: one process cannot use all MIG instances"
+		       : "write " SETTING(
+				 "share = isolate") ", and let the program use cuda:0: one "
+						    "process cannot use all MIG instances";
+}
+
+/* Which other cell of the row or column works. */
+static const char *remedy(const struct builder *b, const struct host_class *class)
+{
+	const struct plan_settings *settings = class->settings;
+
+	if (hides_instances(class))
+		return mig_remedy(b, settings);
 	if (!plan_one_each(b, settings))
 		return b->input->settings->mode == PLAN_MP
 			       ? "write " SETTING("device = cuda:%l") " for a stage on each, "
@@ -79,9 +105,10 @@ struct plain_remedy {
 /* The remedy if no option gives the number of ranks and the program does not use ranks: it may be a
  * script of one process. */
 static const char *plain_remedy(struct plain_remedy *ret, const struct builder *b,
-				const struct plan_settings *settings)
+				const struct host_class *class)
 {
-	const char *fix = remedy(b, settings);
+	const struct plan_settings *settings = class->settings;
+	const char *fix = remedy(b, class);
 
 	if (b->input->settings->mode != PLAN_DDP || b->input->host_count > 1 ||
 	    b->input->settings->world_size != PLAN_AUTO || settings->ranks != PLAN_AUTO ||
@@ -137,8 +164,8 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	const struct plan_place *place =
 		&settings->places[settings->device.text ? PKEY_PROGRAM_device
 							: PKEY_PROGRAM_set_device];
-	const char *fix =
-		ordinal ? remedy(b, settings) : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
+	const char *fix = ordinal ? remedy(b, layout->class)
+				  : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
 	size_t rank = layout->host->first_rank + l;
 	struct doubted buf;
 	char text[160], local[48] = "";
@@ -146,7 +173,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	if (rank != l)
 		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l)) {
-		fix = doubted(&buf, &id, fix ? fix : remedy(b, settings));
+		fix = doubted(&buf, &id, fix ? fix : remedy(b, layout->class));
 		id = ordinal && settings->lint == PLAN_LINT_REFUSE ? FINDING_INVALID_ORDINAL : id;
 	}
 	plan_report(b, id,
@@ -226,7 +253,7 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
 	struct plain_remedy plain;
-	const char *fix = plain_remedy(&plain, b, settings);
+	const char *fix = plain_remedy(&plain, b, layout->class);
 	struct doubted buf;
 	char text[160], rest[64] = "";
 
