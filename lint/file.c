@@ -16,6 +16,8 @@ static int lint_text(const struct lint *lint, struct span text, struct seen_file
 {
 	int r = GPUMAP_OK;
 
+	if (kind == LINT_NOTEBOOK)
+		return lint_notebook(lint, text, file);
 	/* A profile's reader reports that itself. */
 	if (kind != LINT_PROFILE && span_is_utf16(text)) {
 		report_add(lint->found, FINDING_SYNTAX,
@@ -37,9 +39,25 @@ static int lint_text(const struct lint *lint, struct span text, struct seen_file
 	}
 }
 
+/* --as is not the remedy for a file that is not read: the answer would be "no findings". */
+static int refuse_unknown(const struct lint *lint, const char *path, struct span text)
+{
+	const char *what = lint_other_kind(path, text);
+
+	if (what)
+		return report_fail(lint->failures, GPUMAP_EINPUT, FINDING_NOT_LINTED,
+				   ABOUT(.origin = path,
+					 .fix = "name the scripts and programs that it starts"),
+				   "this is %s, which lint does not read", what);
+	return report_fail(lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = path, .fix = "write --as profile, shell or python"),
+			   "neither its name nor its first line shows what it is");
+}
+
 static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 {
 	enum lint_kind kind = lint->as ? lint->as : lint_kind_by_name(path);
+	struct span read;
 	struct seen_file *file = seen_file(lint->seen, path);
 	bool input;
 	char *text = NULL;
@@ -54,15 +72,16 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	    (turn == PROGRAMS && file->started && !lint->launcher))
 		return GPUMAP_OK;
 	r = lint_read(&text, &size, path, lint->failures);
+	read = (struct span){text, size};
 	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
-		kind = lint_kind_of(path, (struct span){text, size});
+		kind = lint_kind_of(path, read);
+	else if (r == GPUMAP_OK && lint->as)
+		kind = lint_kind_beside(kind, path, read);
 	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
-		r = report_fail(lint->failures, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				ABOUT(.origin = path, .fix = "write --as profile, shell or python"),
-				"neither its name nor its first line shows what it is");
+		r = refuse_unknown(lint, path, read);
 	file->read = r != GPUMAP_OK || input || turn == PROGRAMS || kind != LINT_PYTHON;
 	if (r == GPUMAP_OK && file->read)
-		r = lint_text(lint, (struct span){text, size}, file, kind);
+		r = lint_text(lint, read, file, kind);
 	free(text);
 	return r;
 }

@@ -30,6 +30,8 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 struct lint_started;
 /* Checks the Python files that a script or a command of a program starts; `from` is that file. */
 int lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from);
+/* Checks a notebook of Jupyter. */
+int lint_notebook(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* --- kind.c ------------------------------------------------------------------------------- */
 
@@ -39,6 +41,11 @@ enum lint_kind lint_kind_of(const char *path, struct span text);
 /* The kind of a file whose name does not show it, by the beginning of its text. A profile has a
  * section of gpumap. */
 enum lint_kind lint_kind_by_head(const char *path, struct span head);
+/* The kind of a file that is said to be `as`: a notebook is one whatever it is said to be, and JSON
+ * is not Python, so that is LINT_UNKNOWN. */
+enum lint_kind lint_kind_beside(enum lint_kind as, const char *path, struct span text);
+/* What a file of an unknown kind is: "a YAML file"; NULL: not known. */
+const char *lint_other_kind(const char *path, struct span text);
 
 /* --- folder.c ----------------------------------------------------------------------------- */
 

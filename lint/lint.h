@@ -7,7 +7,7 @@
 
 struct python_start;
 
-enum lint_kind { LINT_UNKNOWN, LINT_PROFILE, LINT_SHELL, LINT_PYTHON };
+enum lint_kind { LINT_UNKNOWN, LINT_PROFILE, LINT_SHELL, LINT_PYTHON, LINT_NOTEBOOK };
 
 struct lint {
 	gpumap_report *found;              /* the findings */

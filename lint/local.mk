@@ -10,6 +10,9 @@ liblint_la_SOURCES = \
 	lint/kind.c \
 	lint/launchers.c lint/launchers.h \
 	lint/lint.h \
+	lint/notebook.c lint/notebook.h \
+	lint/notebook_json.c \
+	lint/notebook_magic.c \
 	lint/profile.c \
 	lint/program.c \
 	lint/python.c lint/python.h \

@@ -91,6 +91,10 @@ static const struct {
 } files[] = {
 	{"a.py", "import os\nos.environ['RANK'] = '1'  # gpumap: ignore=GM001\ns = '\303\244'; "
 		 "os.environ['CUDA_VISIBLE_DEVICES'] = '0,0'\n"},
+	{"nb.ipynb", "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"%env C"
+		     "UDA_VISIBLE_DEVICES=1\\n\", \"!CUDA_VISABLE_DEVICES=1 python"
+		     " x.py\"]}, {\"cell_type\": \"code\", \"source\": \"import to"
+		     "rch # gpumap: ignore\\ntorch.cuda.set_device(1)\"}]}"},
 	{"run.sh", "#!/bin/sh\n# gpumap: ignore\ntorchrun --nproc_per_node=2 a.py\n"
 		   "CUDA_VISABLE_DEVICES=1 python3 sub/b.py\n"},
 	{"sub/b.py", "p.add_argument('--local_rank')\nprint(args.local_rank)\n"},

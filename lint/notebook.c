@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings in notebooks. The cells are one program, in the order of the file. People may run them
+ * in another order, so a finding that needs more than its own cell is not certain. */
+#include "lint/notebook.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lint/files.h"
+#include "lint/ignore.h"
+#include "lint/python.h"
+#include "lint/shell.h"
+#include "report.h"
+
+enum { MAX_IMPORTS = 256 };
+
+/* A text that is read, whose first line is line `first` of the notebook. */
+struct part {
+	struct span text;
+	size_t first;
+	int before; /* lines of the text that stand before that */
+	int shift;  /* of its first line, in scripts */
+	bool script;
+};
+
+struct reading {
+	const struct lint *lint;
+	const struct seen_file *file;
+	struct notebook notebook;
+	gpumap_report *ret; /* with places in the file */
+};
+
+/* --- places ------------------------------------------------------------------------------ */
+
+static const struct notebook_line *line_of(const struct reading *r, const struct part *part,
+					   int64_t line)
+{
+	int64_t i = (int64_t)part->first + line - part->before - 1;
+
+	return line > part->before && i < (int64_t)r->notebook.line_count ? &r->notebook.lines[i]
+									  : NULL;
+}
+
+static int column_of(const struct reading *r, const struct part *part,
+		     const struct notebook_line *line, int64_t column)
+{
+	int shift = !part->script                             ? line->shift
+		    : line == &r->notebook.lines[part->first] ? part->shift
+							      : 0;
+
+	if (column <= 0)
+		return 0;
+	return notebook_column(&r->notebook, line,
+			       shift == NOTEBOOK_REPLACED ? 0 : (size_t)(column - 1 + shift));
+}
+
+/* A text whose lines ("line 3", "lines 3") are those of the part. */
+static void put_text(struct strbuf *buf, const struct reading *r, const struct part *part,
+		     const char *text, const struct notebook_line *at)
+{
+	static const char word[] = "line ";
+	const char *found;
+
+	while ((found = strstr(text, word))) {
+		const char *number = found + strlen(word);
+		size_t digits = strspn(number, "0123456789");
+		const struct notebook_line *line =
+			line_of(r, part, span_number((struct span){number, digits}, INT32_MAX));
+
+		strbuf_add(buf, text, (size_t)(number - text));
+		if (line)
+			strbuf_printf(buf, "%d", line->number);
+		else
+			strbuf_add(buf, number, digits);
+		if (line && at && line->cell != at->cell)
+			strbuf_printf(buf, " of cell %d", line->cell);
+		text = number + digits;
+	}
+	strbuf_puts(buf, text);
+}
+
+/* Adds a finding of a part to the notebook's. */
+static int pass_on(const struct reading *r, const struct part *part, const gpumap_finding *f,
+		   bool may)
+{
+	const struct notebook_line *line =
+		line_of(r, part, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
+	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	struct strbuf text = {0};
+
+	if (finding_is(f, FINDING_NOMEM))
+		return report_nomem(r->ret);
+	if (may && gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
+		id = FINDING_CELL_ORDER;
+	if (line)
+		strbuf_printf(&text, "cell %d, line %d: ", line->cell, line->number);
+	put_text(&text, r, part, gpumap_finding_str(f, GPUMAP_FINDING_TEXT), line);
+	strbuf_puts(&text, may ? "; this may differ if the cells run in another order" : "");
+	if (!text.failed)
+		report_add(r->ret, id,
+			   ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+				 .origin = r->file->path,
+				 .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX),
+				 .line = line ? line->row : 0,
+				 .column = line ? column_of(r, part, line,
+							    gpumap_finding_int(
+								    f, GPUMAP_FINDING_COLUMN))
+						: 0),
+			   "%s", text.text);
+	if (text.failed)
+		report_nomem(r->ret);
+	strbuf_free(&text);
+	return report_lacks_memory(r->ret) ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+/* Reports comments that hide nothing. */
+static int pass_ignores(const struct reading *r, const struct part *part,
+			const struct ignores *ignores)
+{
+	gpumap_report *report = NULL;
+	int code = gpumap_report_new(&report);
+
+	if (code != GPUMAP_OK)
+		return report_nomem(r->ret);
+	ignores_report(ignores, r->file->path, report);
+	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++)
+		code = pass_on(r, part, gpumap_report_get(report, i), false);
+	gpumap_report_free(report);
+	return code;
+}
+
+/* --- a cell by itself -------------------------------------------------------------------- */
+
+/* The end of the line that begins at `from`, with its break. */
+static size_t line_end(const struct strbuf *text, size_t from)
+{
+	const char *end = memchr(text->text + from, '\n', text->length - from);
+
+	return end ? (size_t)(end - text->text) + 1 : text->length;
+}
+
+static struct span program_line(const struct notebook *nb, size_t i)
+{
+	size_t from = nb->lines[i].program;
+
+	return (struct span){nb->program.text + from, line_end(&nb->program, from) - from};
+}
+
+/* The imports of the other cells, without which a cell means nothing. Returns their number. */
+static int put_imports(struct strbuf *buf, const struct notebook *nb,
+		       const struct notebook_cell *cell)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < nb->line_count && count < MAX_IMPORTS; i++) {
+		struct span line = program_line(nb, i);
+
+		if ((i >= cell->first && i < cell->first + cell->count) ||
+		    nb->lines[i].shift != 0 || memchr(line.text, '(', line.length) ||
+		    memchr(line.text, '\\', line.length) ||
+		    !(span_starts(line, "import ") || span_starts(line, "from ")))
+			continue;
+		strbuf_add(buf, line.text, line.length);
+		count++;
+	}
+	return count;
+}
+
+/* What is found if the cell runs without the others. */
+static int read_alone(gpumap_report **ret, struct part *part, struct strbuf *buf,
+		      const struct reading *r, const struct notebook_cell *cell)
+{
+	const struct python_start start = python_start_unknown();
+	const struct notebook *nb = &r->notebook;
+
+	*part = (struct part){.first = cell->first, .before = put_imports(buf, nb, cell)};
+	for (size_t i = 0; i < cell->count; i++) {
+		struct span line = program_line(nb, cell->first + i);
+
+		strbuf_add(buf, line.text, line.length);
+	}
+	if (buf->failed || gpumap_report_new(ret) != GPUMAP_OK)
+		return GPUMAP_ENOMEM;
+	part->text = (struct span){buf->text, buf->length};
+	return lint_python(part->text, r->file->path, &start, *ret);
+}
+
+static const gpumap_finding *same_finding(const gpumap_report *report, const gpumap_finding *f,
+					  int64_t line)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *other = gpumap_report_get(report, i);
+
+		if (gpumap_finding_int(other, GPUMAP_FINDING_LINE) == line &&
+		    gpumap_finding_int(other, GPUMAP_FINDING_COLUMN) ==
+			    gpumap_finding_int(f, GPUMAP_FINDING_COLUMN) &&
+		    streq(gpumap_finding_str(other, GPUMAP_FINDING_ID),
+			  gpumap_finding_str(f, GPUMAP_FINDING_ID)))
+			return other;
+	}
+	return NULL;
+}
+
+/* The cell that has the line; NULL: none. */
+static const struct notebook_cell *cell_of(const struct notebook *nb, int64_t line)
+{
+	size_t i = FIRST_PLACE(n, nb->cell_count,
+			       (int64_t)(nb->cells[n].first + nb->cells[n].count) < line);
+
+	return line > 0 && i < nb->cell_count ? &nb->cells[i] : NULL;
+}
+
+/* --- the program ------------------------------------------------------------------------- */
+
+/* Advice about the command or launcher that starts a program, which a notebook has not. */
+static bool is_about_command(const gpumap_finding *f)
+{
+	return finding_is(f, FINDING_CODE_REPLACES) || finding_is(f, FINDING_CODE_MAY_REPLACE) ||
+	       finding_is(f, FINDING_CODE_SETS_RANK);
+}
+
+/* The findings from place `from` on that are in one cell, which is read by itself to see which of
+ * them need no other cell. *past: the first that is in another. */
+static int judge_cell(const struct reading *r, const struct part *whole, struct ignores *ignores,
+		      const gpumap_report *report, size_t from, size_t *past)
+{
+	const gpumap_finding *f = gpumap_report_get(report, from);
+	const struct notebook_cell *cell =
+		cell_of(&r->notebook, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
+	gpumap_report *alone = NULL;
+	struct strbuf buf = {0};
+	struct part part;
+	int code = cell ? read_alone(&alone, &part, &buf, r, cell) : GPUMAP_OK;
+
+	for (*past = from; code == GPUMAP_OK && *past < gpumap_report_count(report); ++*past) {
+		int64_t line;
+		const gpumap_finding *own;
+
+		f = gpumap_report_get(report, *past);
+		line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+		if (*past > from && cell_of(&r->notebook, line) != cell)
+			break;
+		if (is_about_command(f) || ignores_hide(ignores, f))
+			continue;
+		own = cell ? same_finding(alone, f, line - (int64_t)cell->first + part.before)
+			   : NULL;
+		code = own ? pass_on(r, &part, own, false) : pass_on(r, whole, f, cell != NULL);
+	}
+	gpumap_report_free(alone);
+	strbuf_free(&buf);
+	return code;
+}
+
+static int report_broken(const struct reading *r)
+{
+	const struct notebook *nb = &r->notebook;
+
+	for (size_t i = 0; i < nb->cell_count; i++) {
+		const struct notebook_line *line = &nb->lines[nb->cells[i].first];
+
+		if (nb->cells[i].broken)
+			report_add(r->ret, FINDING_NOT_PYTHON,
+				   ABOUT(.origin = r->file->path, .line = line->row,
+					 .column = line->column,
+					 .fix = "close it: Python refuses the cell"),
+				   "cell %d: a string or bracket is not closed: the cell is not "
+				   "read",
+				   line->cell);
+	}
+	return report_lacks_memory(r->ret) ? GPUMAP_ENOMEM : GPUMAP_OK;
+}
+
+static int read_program(const struct reading *r)
+{
+	const struct python_start start = python_start_unknown();
+	const struct part whole = {.text = {r->notebook.program.text, r->notebook.program.length}};
+	struct ignores ignores = {.count = 0};
+	gpumap_report *report = NULL;
+	int code = gpumap_report_new(&report);
+
+	if (code == GPUMAP_OK)
+		code = ignores_read(&ignores, whole.text, LINT_PYTHON);
+	if (code == GPUMAP_OK)
+		code = lint_python(whole.text, r->file->path, &start, report);
+	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK;)
+		code = judge_cell(r, &whole, &ignores, report, i, &i);
+	if (code == GPUMAP_OK)
+		code = pass_ignores(r, &whole, &ignores);
+	ignores_free(&ignores);
+	gpumap_report_free(report);
+	return code;
+}
+
+/* "!export NAME=VALUE": the shell that sets the variable ends with the line. */
+static void judge_export(const struct reading *r, const struct part *part)
+{
+	static const char *const names[] = {"export CUDA_VISIBLE_DEVICES=",
+					    "export CUDA_DEVICE_ORDER="};
+	const struct notebook_line *line = &r->notebook.lines[part->first];
+	struct span text = span_trim(part->text);
+	bool sets = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		sets = sets || span_starts(text, names[i]);
+	for (size_t i = 0; i < text.length; i++)
+		sets = sets && !strchr(";&|\n#", text.text[i]);
+	if (sets)
+		report_add(
+			r->ret, FINDING_LOST_VARIABLE,
+			ABOUT(.origin = r->file->path, .line = line->row,
+			      .column = notebook_column(&r->notebook, line, 0),
+			      .fix = "write %env NAME=VALUE, before the first cell that uses CUDA"),
+			"cell %d, line %d: this has no effect: the shell that sets the variable "
+			"ends with the line",
+			line->cell, line->number);
+}
+
+static int read_script(const struct reading *r, const struct notebook_script *script)
+{
+	const struct part part = {
+		.text = {r->notebook.scripts.text + script->from, script->length},
+		.first = script->first,
+		.shift = script->shift,
+		.script = true,
+	};
+	struct ignores ignores = {.count = 0};
+	gpumap_report *report = NULL;
+	int code = gpumap_report_new(&report);
+
+	if (code == GPUMAP_OK)
+		code = ignores_read(&ignores, part.text, LINT_SHELL);
+	if (code == GPUMAP_OK)
+		code = lint_shell(part.text, r->file->path, -1, NULL, report);
+	judge_export(r, &part);
+	/* One that is too deeply nested is reported, and no reason to stop. */
+	if (code == GPUMAP_ELIMIT)
+		code = GPUMAP_OK;
+	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++)
+		if (!ignores_hide(&ignores, gpumap_report_get(report, i)))
+			code = pass_on(r, &part, gpumap_report_get(report, i), false);
+	if (code == GPUMAP_OK)
+		code = pass_ignores(r, &part, &ignores);
+	ignores_free(&ignores);
+	gpumap_report_free(report);
+	return code;
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static bool is_python(struct span language)
+{
+	return !language.text || span_among(language, "python ipython python2 python3");
+}
+
+static int read_cells(struct reading *r)
+{
+	int code;
+
+	if (!is_python(r->notebook.language)) {
+		report_add(r->ret, FINDING_OTHER_LANGUAGE, ABOUT(.origin = r->file->path),
+			   "the notebook is skipped: its language is '%s', not Python",
+			   QUOTE(r->notebook.language));
+		return GPUMAP_OK;
+	}
+	code = notebook_translate(&r->notebook);
+	if (code == GPUMAP_OK)
+		code = report_broken(r);
+	if (code == GPUMAP_OK && r->notebook.program.length)
+		code = read_program(r);
+	for (size_t i = 0; i < r->notebook.script_count && code == GPUMAP_OK; i++)
+		code = read_script(r, &r->notebook.script_list[i]);
+	return code;
+}
+
+static int read_notebook(struct reading *r, struct span text)
+{
+	int row, code = notebook_read(&r->notebook, text, &row);
+
+	if (code == GPUMAP_EINPUT)
+		report_add(r->ret, FINDING_SYNTAX,
+			   ABOUT(.origin = r->file->path, .line = row,
+				 .fix = "open it in Jupyter, and save it anew"),
+			   "the notebook cannot be read: this is not the JSON of one");
+	else if (code == GPUMAP_ELIMIT)
+		report_add(r->ret, FINDING_LIMIT, ABOUT(.origin = r->file->path),
+			   "the notebook cannot be read: it has more than 1048576 lines of code");
+	return code == GPUMAP_OK ? read_cells(r) : code;
+}
+
+int lint_notebook(const struct lint *lint, struct span text, struct seen_file *file)
+{
+	struct reading r = {.lint = lint, .file = file};
+	int code = gpumap_report_new(&r.ret), relayed;
+
+	if (code != GPUMAP_OK)
+		return report_nomem(lint->found);
+	code = read_notebook(&r, text);
+	if (code == GPUMAP_ENOMEM)
+		report_nomem(r.ret);
+	relayed = seen_relay(lint, file, r.ret, false);
+	notebook_free(&r.notebook);
+	gpumap_report_free(r.ret);
+	return code == GPUMAP_ENOMEM ? code : relayed;
+}
