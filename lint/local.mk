@@ -18,24 +18,36 @@ liblint_la_SOURCES = \
 	lint/python.c lint/python.h \
 	lint/python_arguments.c \
 	lint/python_ask.c \
+	lint/python_average.c \
 	lint/python_blocks.c \
 	lint/python_calls.c \
+	lint/python_checkpoint.c \
 	lint/python_choice.c \
 	lint/python_command.c \
 	lint/python_count.c \
 	lint/python_doubt.c \
 	lint/python_environ.c \
 	lint/python_file.h \
+	lint/python_frameworks.c \
 	lint/python_functions.c \
 	lint/python_ids.c \
+	lint/python_guard.c \
 	lint/python_judge_device.c \
 	lint/python_judge_ranks.c \
 	lint/python_judge_variable.c \
+	lint/python_launched.c \
+	lint/python_loading.c \
+	lint/python_module.c \
 	lint/python_names.c lint/python_names.h \
+	lint/python_objects.c \
+	lint/python_observation.c \
+	lint/python_ordinal.c \
+	lint/python_remedy.c \
 	lint/python_runs.c \
 	lint/python_scan.c \
 	lint/python_string.c \
 	lint/python_text.c lint/python_text.h \
+	lint/python_training.c lint/python_training.h \
 	lint/python_value.c \
 	lint/script.c \
 	lint/seen.c lint/seen.h \

@@ -3,6 +3,8 @@
 
 #include "lint/python_file.h"
 
+#include <stdio.h>
+
 const struct python_launcher python_launchers[] = {
 	{"torchrun", 0}, {"launch", 1},     {"srun", 0},      {"mpirun", 0},
 	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
@@ -11,11 +13,16 @@ const struct python_launcher python_launchers[] = {
 /* Reports that --local_rank is parsed. */
 static void judge_argument(const struct python_judge *judge, const struct observation *s)
 {
-	static const char read_it[] = "read os.environ[\"LOCAL_RANK\"], or start it by gpumap run "
-				      "--pass-local-rank";
 	const struct python_start *start = judge->start;
 	int passes = start ? start->passes : -1;
 	const char *launcher = start && start->launcher ? start->launcher : "the launcher";
+	const char *variable = remedy_variable(judge, (struct span){NULL, 0});
+	struct quoted read_it, remove_it;
+
+	snprintf(read_it.text, sizeof(read_it.text),
+		 "read os.environ[\"%s\"], or start it by gpumap run --pass-local-rank", variable);
+	snprintf(remove_it.text, sizeof(remove_it.text), "remove it, or read os.environ[\"%s\"]",
+		 variable);
 
 	if (passes == 1) {
 		if (!s->both && span_is(s->name, "--local_rank") && streq(launcher, "launch"))
@@ -38,20 +45,21 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	if (!judge->file->facts.reads_argument) {
 		if (!python_arguments_elsewhere(judge->file))
 			report_add(judge->report, FINDING_UNREAD_ARGUMENT,
-				   AT(judge, s,
-				      .fix = "remove it, or read os.environ[\"LOCAL_RANK\"]"),
+				   AT(judge, s, .fix = remove_it.text),
 				   "%s is declared, and nothing in this file reads it",
 				   QUOTE(s->name));
 		return;
 	}
 	if (passes == 0)
-		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
+		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
+			   AT(judge, s, .fix = read_it.text),
 			   "%s is parsed, but %s does not pass it: it keeps its default in every "
 			   "rank",
 			   QUOTE(s->name), launcher);
 	else
 		report_add(
-			judge->report, FINDING_LOCAL_RANK_ARGUMENT, AT(judge, s, .fix = read_it),
+			judge->report, FINDING_LOCAL_RANK_ARGUMENT,
+			AT(judge, s, .fix = read_it.text),
 			"%s may keep its default in every rank: torchrun, srun and mpirun do not "
 			"pass it",
 			QUOTE(s->name));
@@ -154,9 +162,20 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_GROUP:
 		judge_ranks(judge, s);
 		break;
+	case OBSERVED_SEVERAL:
+		judge_several(judge, s);
+		break;
+	case OBSERVED_RANK_TEXT:
+		judge_rank_text(judge, s);
+		break;
+	case OBSERVED_LIST_NUMBER:
+		judge_list_number(judge, s);
+		break;
 	case OBSERVED_CURRENT:
 	case OBSERVED_KINDS:
 		break;
+	default:
+		judge_training(judge, s);
 	}
 	return GPUMAP_OK;
 }
@@ -168,6 +187,8 @@ static int judge_file(const struct python_judge *judge)
 
 	for (size_t i = 0; i < f->count && r == GPUMAP_OK; i++)
 		r = judge_observation(judge, &f->observations[i]);
+	if (r == GPUMAP_OK)
+		judge_layers(judge);
 	if (r == GPUMAP_OK && f->full)
 		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),
 			   "more than %d places that could matter: the others are not looked at",
@@ -191,6 +212,7 @@ int lint_python(struct span text, const char *origin, const struct python_start 
 		python_open(&f->text, text);
 		f->names.arena = &f->arena;
 		python_arguments_open(f, text);
+		training_begin(f, text);
 		r = python_scan(f);
 		if (r == GPUMAP_OK)
 			r = judge_file(&judge);

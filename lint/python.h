@@ -34,6 +34,7 @@ struct python_start {
 	const char *const *arguments;
 	/* gets the programs that commands of the program start; NULL: they are not wanted */
 	struct lint_started *started;
+	bool ranked; /* the environment may have LOCAL_RANK or RANK */
 };
 
 static inline struct python_start python_start_unknown(void)

@@ -37,8 +37,15 @@ static bool guards(const struct python_token *t)
 
 static void push(struct python_file *f, struct python_block block)
 {
-	if (f->depth < MAX_BLOCKS)
-		f->blocks[++f->depth] = block;
+	const struct python_block *around = block_now(f);
+
+	if (f->depth == MAX_BLOCKS)
+		return;
+	block.number = ++f->training.blocks;
+	block.owner = around->owner;
+	block.method = around->method;
+	block.selected = block.selected || around->selected;
+	f->blocks[++f->depth] = block;
 }
 
 /* Adds the variable of the environment that a token of a condition is about. */
@@ -141,6 +148,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		.attempt = around->attempt,
 		.lacking = lacks_gpus(f, past),
 		.least = asked_devices(f, around, otherwise, past),
+		.selected = guard_selects(f, past),
 	};
 
 	for (unsigned i = 1; i < past; i++) {
@@ -155,6 +163,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 	if (otherwise && f->depth < MAX_BLOCKS && before->indent == indent) {
 		b.least = before->least ? -1 : b.least;
 		b.read = before->read;
+		b.selected = b.selected || before->selected;
 		join(&b.tested, before->tested);
 		join(&b.tested, before->read);
 	}
@@ -198,6 +207,8 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 	if (!f->depth || !b->branch || !is_leaving(f, first, past, &ends))
 		return;
 	join(&f->blocks[f->depth - 1].tested, b->tested);
+	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--)
+		f->blocks[i].selected = f->blocks[i].selected || b->selected;
 	/* A program that ends there is started in another way. */
 	if (ends || b->lacking)
 		return;
@@ -254,6 +265,24 @@ static const struct python_count *rounds_of(struct python_file *f, unsigned firs
 	return in + 1 < past ? python_rounds(f, in, past) : NULL;
 }
 
+/* for a, b in VALUES: the names are not known, except one that takes the entries of the list. */
+static void name_loop(struct python_file *f, unsigned first, unsigned past)
+{
+	struct python_value v = {.meaning = MEANS_UNKNOWN};
+	unsigned in = first;
+
+	while (in < past && !token_is(token_at(f, in), "in"))
+		in++;
+	if (in == first + 1 && in < past)
+		v = python_value(f, in + 1, past);
+	if (v.part == PART_ENTRIES)
+		v.part = PART_ENTRY;
+	else
+		v = (struct python_value){.meaning = MEANS_UNKNOWN};
+	for (unsigned i = first; i < in; i++)
+		names_set(&f->names, token_at(f, i)->text, block_now(f)->function, v);
+}
+
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
 	const struct python_count *rounds = NULL;
@@ -266,15 +295,14 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 	for (size_t i = 0; i < ARRAY_SIZE(branches); i++) {
 		if (token_is(token_at(f, 0), branches[i])) {
 			push_branch(f, colon, indent);
+			training_enter(f, colon);
 			return;
 		}
 	}
 	if (is_at(f, first, colon, "for"))
 		rounds = rounds_of(f, first + 1, colon);
 	if (is_at(f, first, colon, "for"))
-		for (unsigned i = first + 1; i < colon && !token_is(token_at(f, i), "in"); i++)
-			names_set(&f->names, token_at(f, i)->text, block_now(f)->function,
-				  (struct python_value){.meaning = MEANS_UNKNOWN});
+		name_loop(f, first + 1, colon);
 	if (is_at(f, first, colon, "def")) {
 		unsigned open = first + 2;
 
@@ -292,4 +320,5 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 			block_now(f)->attempt = f->depth;
 	}
 	block_now(f)->patched = block_now(f)->patched || patched;
+	training_enter(f, colon);
 }

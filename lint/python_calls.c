@@ -44,11 +44,15 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 {
 	struct observation *s;
 
+	ordinal_device(f, at, v);
 	switch (v.meaning) {
 	case MEANS_NUMBER:
 		v.meaning = MEANS_DEVICE;
 		break;
 	case MEANS_LOCAL_RANK:
+		f->training.picks_local = true;
+		f->facts.chooses = true;
+		return;
 	case MEANS_UNKNOWN:
 	case MEANS_DERIVED:
 	case MEANS_MODULE:
@@ -139,6 +143,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 		choice_set(f, at, (struct python_value){.meaning = MEANS_UNKNOWN});
 		return;
 	}
+	ordinal_device(f, at, python_value(f, a.first, a.past));
 	s = observation_add(f, OBSERVED_SET_DEVICE, token_at(f, at));
 	if (!s)
 		return;
@@ -149,6 +154,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	if (s->value.meaning == MEANS_DEVICE)
 		see_number(f, s->value.number);
 	f->facts.chooses = f->facts.chooses || s->value.meaning != MEANS_DEVICE;
+	f->training.picks_local = f->training.picks_local || s->value.meaning == MEANS_LOCAL_RANK;
 	choice_set(f, at, s->value);
 }
 
@@ -193,9 +199,11 @@ static struct python_value moved_module(const struct python_file *f, unsigned at
 static void call_parallel(struct python_file *f, enum observation_kind kind, unsigned at,
 			  unsigned open)
 {
-	struct observation *s = observation_add(f, kind, token_at(f, at));
+	struct observation *s;
 	struct python_argument a;
 
+	ordinal_ids(f, open);
+	s = observation_add(f, kind, token_at(f, at));
 	if (!s)
 		return;
 	s->all_ids = !python_argument_find(f, open, "device_ids", 1, &a) ||
@@ -292,7 +300,7 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 	if (token_is(t, "cuda") || token_is(t, "to"))
 		call_move(f, at, open);
 	else if (token_is(t, "add_argument"))
-		call_argument(f, at, open);
+		call_argument(f, at, open), ordinal_default(f, open);
 	else if (token_is(t, "parse_args") && token_at(f, open)->past == open + 2)
 		observation_add(f, OBSERVED_PARSE, t);
 	else if (token_is(t, "parse_known_args"))
@@ -514,6 +522,9 @@ static void call_device(struct python_file *f, const char *path, unsigned at, un
 {
 	struct python_argument a;
 
+	/* torch.device("cuda", number) */
+	if (streq(path, "torch.device"))
+		ordinal_argument(f, open, "index", 1);
 	if (python_argument_find(f, open, "device", 0, &a))
 		python_device(f, at,
 			      streq(path, "torch.device")
@@ -531,6 +542,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 					      "torch.accelerator.set_device_index",
 					      "torch.accelerator.set_device_idx"};
 
+	training_call(f, path, at, open);
 	if (!path) {
 		call_method(f, at, open);
 		return;
@@ -539,8 +551,11 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	/* All other functions are in modules. */
 	if (!strchr(path, '.'))
 		return;
+	frameworks_call(f, path, at, open);
 	if (initialises(f, path, open))
 		initialise(f, at, open);
+	if (streq(path, "torch.distributed.init_process_group"))
+		ordinal_argument(f, open, "rank", -1);
 	if (ONE_OF(setters, path))
 		call_set_device(f, at, open);
 	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device"))

@@ -186,6 +186,15 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 
 	if (t->kind != PYTHON_STRING && t->kind != PYTHON_NAME)
 		return;
+	if (span_is(t->text, "CUDA_LAUNCH_BLOCKING") && verb != OBSERVED_REMOVES) {
+		struct python_value v = python_value(f, first, past);
+
+		s = v.text.length && span_is(v.text, "0")
+			    ? NULL
+			    : observation_add(f, OBSERVED_BLOCKING, t);
+		if (s && span_is(block_now(f)->method, "main"))
+			s->function = 0;
+	}
 	if (!is_watched(t->text))
 		return;
 	s = observation_add(f, OBSERVED_VARIABLE, t);
@@ -347,8 +356,10 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 	if (!python_argument(f, open, &next, &name) || name.past != name.first + 1)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
-		if (streq(path, readers[i]))
+		if (streq(path, readers[i])) {
 			python_environ_read(f, at, name.first);
+			launched_get(f, at, open, name);
+		}
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (!streq(path, calls[i].path))
 			continue;

@@ -9,6 +9,7 @@
 #include "lint/python.h"
 #include "lint/python_names.h"
 #include "lint/python_text.h"
+#include "lint/python_training.h"
 
 enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_OBSERVATIONS = 4096 };
 
@@ -29,6 +30,20 @@ enum observation_kind {
 	OBSERVED_PROCESS,     /* multiprocessing.Process() in a loop */
 	OBSERVED_GROUP,       /* init_process_group() */
 	OBSERVED_COMMAND,     /* os.system(), subprocess.run() */
+	OBSERVED_SEVERAL,     /* a text with several devices */
+	OBSERVED_RANK_TEXT,   /* a rank that is text is used as a number */
+	OBSERVED_LIST_NUMBER, /* a number of the visible list is used as a device */
+	/* For judge_training(): */
+	OBSERVED_BLOCKING,  /* CUDA_LAUNCH_BLOCKING is set */
+	OBSERVED_SHUFFLE,   /* a DataLoader has both a sampler and shuffle */
+	OBSERVED_SAMPLER,   /* a DistributedSampler that shuffles */
+	OBSERVED_NOT_MOVED, /* a module on the CPU, with device_ids */
+	OBSERVED_KEYS,      /* a state is loaded whose keys differ; `name` is the file */
+	OBSERVED_LOAD,      /* a checkpoint is loaded without map_location */
+	OBSERVED_SAVE,      /* torch.save() */
+	OBSERVED_BACKWARD,  /* backward() */
+	OBSERVED_CHOICE,    /* a device is chosen by rank, in a framework; `name` is the call */
+	OBSERVED_READ,      /* a rank's variable is read; `verb`: must be there, or has a default */
 	OBSERVED_KINDS
 };
 
@@ -64,7 +79,10 @@ struct observation {
 	struct span target;              /* what the processes execute */
 	const struct python_count **given; /* the arguments that they get, in its order */
 	size_t given_count;
-	bool elsewhere; /* a group that does not meet by MASTER_ADDR */
+	bool elsewhere;    /* a group that does not meet by MASTER_ADDR */
+	bool wrapped;      /* of keys: those of the file begin with module. */
+	int other_line;    /* ... the line that saves them */
+	struct span maker; /* ... the class of the module, if it is elsewhere */
 };
 
 /* Facts about the whole file. */
@@ -143,7 +161,12 @@ struct python_block {
 	struct python_looked read;         /* of a try: what was read in it */
 	struct span initialised;
 	int initialised_line;
-	bool listed; /* the list here is known; with a NULL list, known to be unknown */
+	int number;         /* in the order of the file, from 1 on */
+	int owner;          /* the class around it; 0: none */
+	struct span method; /* the name of the function around it */
+	bool selected;      /* perhaps executed only by some ranks */
+	bool epochs;        /* the body of a loop over a range */
+	bool listed;        /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
 	int list_line;
 };
@@ -232,6 +255,7 @@ struct python_file {
 	size_t firsts[OBSERVED_KINDS];
 	bool full;                    /* there are more than MAX_OBSERVATIONS */
 	struct python_choice *choice; /* NULL: not wanted */
+	struct python_training training;
 };
 
 static inline struct python_block *block_now(struct python_file *f)
@@ -306,13 +330,15 @@ void python_enter(struct python_file *f, unsigned colon, int indent);
 /* Handles a statement that may leave the block. */
 void python_leave(struct python_file *f, unsigned first, unsigned past);
 
-/* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
-
-int python_scan(struct python_file *f);
+/* --- python_observation.c --------------------------------------------------------------- */
 
 /* A new observation at a token; NULL: no memory, or no room. */
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token);
+
+/* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
+
+int python_scan(struct python_file *f);
 
 /* Handles the call of `path` (NULL: of a method) by the name at `at`, with arguments from `open`
  * on. */
@@ -344,6 +370,22 @@ void python_environ_list(struct python_file *f, unsigned at, struct python_value
 void python_command(struct python_file *f, unsigned open);
 /* Handles a string that is the name of a variable: it may be misspelt. */
 void python_environ_name(struct python_file *f, unsigned at);
+
+/* --- python_ordinal.c ------------------------------------------------------------------- */
+
+/* Handles the value of a device, of the argument device_ids, and of another number. */
+void ordinal_device(struct python_file *f, unsigned at, struct python_value v);
+void ordinal_ids(struct python_file *f, unsigned open);
+void ordinal_argument(struct python_file *f, unsigned open, const char *name, int place);
+/* Handles the default of an argument of the command line. */
+void ordinal_default(struct python_file *f, unsigned open);
+/* Handles a name at the tokens [at, end), which may be compared with a number. */
+void ordinal_compared(struct python_file *f, unsigned at, unsigned end, unsigned past);
+
+/* --- python_launched.c ------------------------------------------------------------------ */
+
+/* Handles the call of os.environ.get or os.getenv at `at`, with arguments from `open` on. */
+void launched_get(struct python_file *f, unsigned at, unsigned open, struct python_argument name);
 
 /* --- python_functions.c ----------------------------------------------------------------- */
 
@@ -481,6 +523,9 @@ void judge_copies(const struct python_judge *judge, const struct observation *s)
 /* WORLD_SIZE and MASTER_PORT in code against the launcher's; false: they agree, or it is not known.
  */
 bool judge_launch(const struct python_judge *judge, const struct observation *s);
+void judge_several(const struct python_judge *judge, const struct observation *s);
+void judge_rank_text(const struct python_judge *judge, const struct observation *s);
+void judge_list_number(const struct python_judge *judge, const struct observation *s);
 void judge_misspelt(const struct python_judge *judge, const struct observation *s);
 void judge_rendezvous(const struct python_judge *judge, const struct observation *s);
 

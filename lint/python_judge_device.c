@@ -83,14 +83,16 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)
 {
-	report_add(
-		judge->report, FINDING_ONE_DEVICE,
-		AT(judge, s, .rule = "R3",
-		   .fix = "use local_rank = int(os.environ[\"LOCAL_RANK\"]), or start it by gpumap "
-			  "run --share isolate and use cuda:0"),
-		"cuda:%lld in every rank %s all ranks that share a list on one GPU",
-		(long long)s->value.number,
-		s->may || judge->file->facts.chooses ? "may put" : "puts");
+	struct quoted fix;
+
+	snprintf(fix.text, sizeof(fix.text),
+		 "use local_rank = int(os.environ[\"%s\"]), or start it by gpumap run --share "
+		 "isolate and use cuda:0",
+		 remedy_variable(judge, (struct span){NULL, 0}));
+	report_add(judge->report, FINDING_ONE_DEVICE, AT(judge, s, .rule = "R3", .fix = fix.text),
+		   "cuda:%lld in every rank %s all ranks that share a list on one GPU",
+		   (long long)s->value.number,
+		   s->may || judge->file->facts.chooses ? "may put" : "puts");
 }
 
 /* A single device is better chosen from outside of the program. */
@@ -137,18 +139,18 @@ static bool is_reported(const struct python_file *f, const struct observation *s
 
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
-	static const char fix[] = "use local_rank = int(os.environ[\"LOCAL_RANK\"])";
+	struct quoted fix;
 
 	/* Ranks that the program starts itself are on one host, or it has numbered them. */
 	if (judge->file->facts.spawns_ranks || is_reported(judge->file, s))
 		return;
 	if (s->value.meaning == MEANS_RANK)
 		report_add(judge->report, FINDING_GLOBAL_RANK,
-			   AT(judge, s, .rule = "R4", .fix = fix),
+			   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
 			   "the global rank chooses the GPU, which fails on the second host");
 	else
 		report_add(judge->report, FINDING_RANK_MODULO,
-			   AT(judge, s, .rule = "R4", .fix = fix),
+			   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
 			   "the rank modulo the number of GPUs is right only if every host has as "
 			   "many ranks as GPUs");
 }

@@ -27,6 +27,9 @@ enum python_meaning {
 
 struct python_count;
 
+/* What of the visible list a value has. */
+enum python_part { PART_NONE, PART_LIST, PART_ENTRIES, PART_ENTRY };
+
 struct python_value {
 	enum python_meaning meaning;
 	int64_t number;
@@ -37,6 +40,10 @@ struct python_value {
 	/* the number that it is, as an expression; NULL: it is not a number of something */
 	const struct python_count *count;
 	bool varies; /* a name: it has had other numbers */
+	/* A rank that is still text, as the environment has it. The text of a rank is where it
+	 * comes from: a variable, or a call. */
+	bool written;
+	enum python_part part; /* of MEANS_DERIVED */
 };
 
 /* Whether it names no device of CUDA and is the same in every process. */

@@ -2,57 +2,6 @@
 /* Walks a file's statements: blocks, imports, assignments, and every call. */
 #include "lint/python_file.h"
 
-struct observation *observation_add(struct python_file *f, enum observation_kind kind,
-				    const struct python_token *token)
-{
-	struct observation *grown =
-		arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*grown));
-	const struct python_block *b = block_now(f);
-	struct observation *s;
-
-	f->full = f->full || f->count == MAX_OBSERVATIONS;
-	if (!grown || f->full)
-		return NULL;
-	f->observations = grown;
-	s = &f->observations[f->count++];
-	if (!f->firsts[kind])
-		f->firsts[kind] = f->count;
-	*s = (struct observation){
-		.kind = kind,
-		.line = token->line,
-		.column = token->column,
-		.may = b->may,
-		.otherwise = b->otherwise,
-		.guarded = b->guarded,
-		.function = b->function,
-		.uses = f->own.use_count,
-		.least = b->least,
-	};
-	for (int i = f->depth; i >= 0; i--) {
-		s->member = s->member || f->blocks[i].member;
-		s->patched = s->patched || f->blocks[i].patched;
-		s->may = s->may || f->blocks[i].cut;
-	}
-	/* The effects of the surrounding blocks apply here too, also inside of functions. */
-	for (int i = f->depth; i >= 0; i--) {
-		if (f->blocks[i].initialised.text) {
-			s->initialised = f->blocks[i].initialised;
-			s->initialised_line = f->blocks[i].initialised_line;
-		}
-	}
-	for (int i = f->depth; i >= 0; i--) {
-		if (f->blocks[i].listed) {
-			s->list = f->blocks[i].list;
-			s->list_line = f->blocks[i].list_line;
-			s->listed = true;
-			break;
-		}
-	}
-	return s;
-}
-
-/* --- statements --------------------------------------------------------------------- */
-
 /* Tests start their ranks themselves, on one host. */
 static void start_by_tests(struct python_file *f)
 {
@@ -114,6 +63,7 @@ static void import(struct python_file *f, unsigned at, unsigned past)
 
 		see_package(f, head);
 		see_tests(f, path, (struct span){"", 0});
+		training_import(f, path, (struct span){"", 0});
 		if (is_at(f, end, past, "as") && end + 1 < past) {
 			name_path(f, token_at(f, end + 1)->text, path);
 			end += 2;
@@ -131,6 +81,7 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 
 	if (!end || !is_at(f, end, past, "import")) {
 		choice_import(f, (struct span){".", 1});
+		training_import(f, (struct span){".", 1}, (struct span){"*", 1});
 		return;
 	}
 	see_package(f, token_at(f, at)->text);
@@ -138,6 +89,7 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	if (is_at(f, at, past, "*")) {
 		choice_import(f, (struct span){"*", 1});
 		see_tests(f, path, (struct span){"*", 1});
+		training_import(f, path, (struct span){"*", 1});
 	}
 	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
 		struct span name = token_at(f, at)->text, as = name;
@@ -148,6 +100,7 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 			at += 2;
 		}
 		see_tests(f, path, name);
+		training_import(f, path, name);
 		whole = arena_printf(&f->arena, "%.*s.%.*s", (int)path.length, path.text,
 				     (int)name.length, name.text);
 		if (whole)
@@ -189,6 +142,7 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	struct span chain;
 	unsigned end = python_chain(f, first, &chain);
 
+	training_assign(f, first, past, from, to);
 	if (end && is_at(f, end, past, "[") && end + 3 == past &&
 	    streq(python_path(f, chain, path), "os.environ")) {
 		python_environ_set(f, end + 1, from, to, OBSERVED_SETS);
@@ -294,6 +248,8 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 
 	python_path(f, chain, path);
 	choice_path(f, path, i, end);
+	ordinal_compared(f, i, end, past);
+	training_name(f, i, end);
 	if (streq(path, "sys.argv"))
 		f->facts.reads_arguments = true;
 	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past) {
@@ -301,7 +257,7 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 		    (i && token_is(token_at(f, i - 1), "del")))
 			python_environ_name(f, end + 1);
 		else
-			python_environ_read(f, i, end + 1);
+			python_environ_read(f, i, end + 1), launched_read(f, i, end + 1, true);
 	}
 	if (is_at(f, end, past, "(") && token_at(f, end)->past > end + 1)
 		python_call(f, path, i, end);
@@ -331,6 +287,7 @@ static void walk_string(struct python_file *f, unsigned i, unsigned past)
 	enum python_meaning meaning = MEANS_UNKNOWN;
 	unsigned end = i + 2;
 
+	launched_name(f, t->text);
 	if (t->plain)
 		meaning = python_variable(t->text).meaning;
 	if (block_now(f)->attempt)
@@ -357,6 +314,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		if (reads_argument(f, i, past))
 			f->facts.reads_argument = true;
 		choice_token(f, i);
+		training_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
 		functions_call(f, i);
@@ -440,7 +398,9 @@ int python_scan(struct python_file *f)
 {
 	while (!f->arena.failed && python_next(&f->text))
 		statement(f);
-	if (!f->arena.failed)
+	if (!f->arena.failed) {
 		functions_find_uses(f);
+		guard_find_reached(f);
+	}
 	return f->arena.failed || f->text.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }

@@ -87,13 +87,16 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 struct python_value python_variable(struct span name)
 {
 	enum rankenv_meaning variable = rankenv_meaning(name);
-	bool unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
+	struct python_value ret = {.meaning = MEANS_DERIVED, .text = name};
 
-	if (variable == RANKENV_RANK)
-		return (struct python_value){.meaning = MEANS_RANK, .unsure = unsure};
-	if (variable == RANKENV_LOCAL_RANK)
-		return (struct python_value){.meaning = MEANS_LOCAL_RANK, .unsure = unsure};
-	return (struct python_value){.meaning = MEANS_DERIVED, .text = name};
+	if (variable == RANKENV_RANK || variable == RANKENV_LOCAL_RANK) {
+		ret.meaning = variable == RANKENV_RANK ? MEANS_RANK : MEANS_LOCAL_RANK;
+		ret.unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
+		ret.written = true;
+	} else if (span_is(name, "CUDA_VISIBLE_DEVICES")) {
+		ret.part = PART_LIST;
+	}
+	return ret;
 }
 
 /* The N of "cuda:N". */
@@ -106,9 +109,13 @@ static struct python_value device_of(struct python_value index)
 	case MEANS_RANK:
 	case MEANS_LOCAL_RANK:
 	case MEANS_MODULO:
+		index.written = false;
 		return index;
 	default:
-		return unknown;
+		if (index.part != PART_ENTRY && index.part != PART_LIST)
+			return unknown;
+		index.part = PART_ENTRY;
+		return index;
 	}
 }
 
@@ -148,9 +155,32 @@ static struct python_value name_value(const struct python_file *f, struct span n
 		if ((memchr(name.text, '.', name.length) || ret.meaning == MEANS_NUMBER) &&
 		    (ret.function != here || f->blocks[f->depth].repeated))
 			ret.unsure = true;
+		/* Code between may have made it a number. */
+		if (memchr(name.text, '.', name.length) && ret.function != here)
+			ret.written = false;
 		return ret;
 	}
 	return unknown;
+}
+
+/* str(value) */
+static struct python_value as_text(struct python_value v)
+{
+	v.written = v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK;
+	return v;
+}
+
+/* The variable of os.environ['NAME']. */
+static struct python_value variable_in(struct span text)
+{
+	static const char start[] = "os.environ[";
+	size_t length = sizeof(start) - 1;
+
+	if (text.length < length + 4 || !span_starts(text, start) ||
+	    text.text[text.length - 1] != ']' || !strchr("'\"", text.text[length]) ||
+	    text.text[text.length - 2] != text.text[length])
+		return unknown;
+	return python_variable((struct span){text.text + length + 1, text.length - length - 3});
 }
 
 /* f"cuda:{name}" and f"{name}". */
@@ -164,11 +194,13 @@ static struct python_value format_value(const struct python_file *f, struct span
 	    text.text[text.length - 1] != '}')
 		return unknown;
 	text = span_trim((struct span){text.text + skipped, text.length - skipped - 1});
-	for (size_t i = 0; i < text.length; i++)
+	v = variable_in(text);
+	for (size_t i = 0; v.meaning == MEANS_UNKNOWN && i < text.length; i++)
 		if (strchr("{}()[]!:,", text.text[i]))
 			return unknown;
-	v = name_value(f, text);
-	return device ? device_of(v) : v;
+	if (v.meaning == MEANS_UNKNOWN)
+		v = name_value(f, text);
+	return device ? device_of(v) : as_text(v);
 }
 
 /* Whether the fallback for an unset variable, as for a single rank, is the first rank. */
@@ -185,11 +217,78 @@ static struct python_value getter_value(const struct python_file *f, const char 
 	struct python_value v = python_variable(token_at(f, name)->text);
 	struct python_argument second;
 
+	/* After it the list is no longer set. */
+	if (streq(path, "os.environ.pop"))
+		v.part = PART_NONE;
 	if (streq(path, "os.environ.pop") ||
 	    (python_argument(f, open, &at, &second) &&
 	     !is_first(value(f, second.first, second.past, depth))))
 		v.unsure = true;
 	return v;
+}
+
+/* int(v), str(v), torch.device(v) */
+static struct python_value converted(const char *path, struct python_value v)
+{
+	if (streq(path, "str"))
+		return as_text(v);
+	if (!streq(path, "int"))
+		return v;
+	v.written = false;
+	/* The whole list is a number only if it has one entry. */
+	v.part = v.part == PART_LIST ? PART_ENTRY : v.part;
+	return v;
+}
+
+/* Whether a communicator of MPI is one of a host, by its name. */
+static bool is_local_communicator(const char *path)
+{
+	static const char *const words[] = {"local", "node", "shared", "shm", "intra", "host"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(path, words[i]))
+			return true;
+	return false;
+}
+
+/* A rank that a call without arguments returns; `last` is the last name of its path. */
+static struct python_value rank_call_value(const struct python_file *f, const char *path,
+					   const char *last)
+{
+	struct python_value rank = {.meaning = MEANS_RANK, .unsure = true};
+	struct python_value local = {.meaning = MEANS_LOCAL_RANK, .unsure = true};
+	bool horovod = starts_with(path, "horovod.");
+
+	rank.unsure = !streq(path, "torch.distributed.get_rank");
+	local.unsure = !streq(path, "torch.distributed.get_node_local_rank");
+	if (streq(last, "Get_rank")) {
+		if (is_local_communicator(path))
+			return local;
+		return f->training.splits && !text_ends(path, "COMM_WORLD.Get_rank") ? unknown
+										     : rank;
+	}
+	if (streq(last, "get_rank") || (horovod && streq(last, "rank")))
+		return rank;
+	if (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
+	    (horovod && streq(last, "local_rank")))
+		return local;
+	return unknown;
+}
+
+/* MPI.COMM_WORLD.rank, and comm.rank in a program that has only that communicator. */
+static struct python_value attribute_value(const struct python_file *f, struct span chain)
+{
+	struct python_value ret = {.meaning = MEANS_RANK, .unsure = true, .text = chain};
+	char path[MAX_PATH];
+
+	if (chain.length < 6 || memcmp(chain.text + chain.length - 5, ".rank", 5) != 0)
+		return unknown;
+	if (streq(python_path(f, chain, path), "mpi4py.MPI.COMM_WORLD.rank"))
+		return ret;
+	return span_is(chain, "comm.rank") && !f->training.splits &&
+			       streq(python_path(f, span_of("MPI"), path), "mpi4py.MPI")
+		       ? ret
+		       : unknown;
 }
 
 static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
@@ -203,15 +302,8 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	bool any = python_argument(f, open, &at, &a);
 
 	last = last ? last + 1 : path;
-	if (!any && (streq(last, "get_rank") || streq(last, "Get_rank") ||
-		     streq(path, "horovod.torch.rank")))
-		return (struct python_value){.meaning = MEANS_RANK,
-					     .unsure = !streq(path, "torch.distributed.get_rank")};
-	if (!any && (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
-		     streq(path, "horovod.torch.local_rank")))
-		return (struct python_value){
-			.meaning = MEANS_LOCAL_RANK,
-			.unsure = !streq(path, "torch.distributed.get_node_local_rank")};
+	if (!any && rank_call_value(f, path, last).meaning != MEANS_UNKNOWN)
+		return rank_call_value(f, path, last);
 	if (!any && (streq(path, "torch.cuda.device_count") ||
 		     streq(path, "torch.accelerator.device_count")))
 		return (struct python_value){.meaning = MEANS_COUNT};
@@ -221,6 +313,13 @@ static struct python_value call_value(const struct python_file *f, const char *p
 		if (streq(path, getters[i]) && a.past == a.first + 1 &&
 		    token_at(f, a.first)->kind == PYTHON_STRING)
 			return getter_value(f, path, a.first, open, at, depth);
+	if (streq(path, "list") || streq(path, "tuple") || streq(path, "map")) {
+		bool map = streq(path, "map") && python_argument(f, open, &at, &second);
+		struct python_value v =
+			value(f, map ? second.first : a.first, map ? second.past : a.past, depth);
+
+		return v.part == PART_ENTRIES ? v : unknown;
+	}
 	if (streq(path, "torch.device")) {
 		if (python_argument(f, open, &at, &second)) {
 			struct python_value v =
@@ -235,7 +334,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
 		if (streq(path, same[i]))
-			return value(f, a.first, a.past, depth);
+			return converted(path, value(f, a.first, a.past, depth));
 	return unknown;
 }
 
@@ -267,6 +366,69 @@ static struct python_value method_value(const struct python_file *f, unsigned fi
 	return given.meaning == MEANS_DEVICE || given.meaning == MEANS_CUDA ? v : unknown;
 }
 
+/* [int(x) for x in LIST] */
+static struct python_value comprehension_value(const struct python_file *f, unsigned first,
+					       unsigned past, int depth)
+{
+	unsigned from = 0, to = past;
+
+	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
+		if (token_is(token_at(f, i), "in") && !from)
+			from = i + 1;
+		else if (from && to == past && token_is(token_at(f, i), "if"))
+			to = i;
+	}
+	return from ? value(f, from, to, depth) : unknown;
+}
+
+/* The visible list's parts: LIST.split(","), LIST.split(",")[0]. */
+static struct python_value part_value(const struct python_file *f, unsigned first, unsigned past,
+				      int depth)
+{
+	struct python_value v;
+	unsigned open = past;
+
+	for (unsigned i = first; i < past; i = token_at(f, i)->past)
+		if (token_at(f, i)->past == past && past > i + 1)
+			open = i;
+	if (open == past)
+		return unknown;
+	if (open == first && token_is(token_at(f, open), "[")) {
+		v = comprehension_value(f, first + 1, past - 1, depth);
+		return v.part == PART_ENTRIES ? v : unknown;
+	}
+	if (open > first && token_is(token_at(f, open), "[")) {
+		v = value(f, first, open, depth);
+		for (unsigned i = open + 1; i < past && v.part == PART_ENTRIES; i++)
+			if (token_is(token_at(f, i), ":"))
+				return v;
+		v.part = v.part == PART_NONE ? PART_NONE : PART_ENTRY;
+		return v.part == PART_NONE ? unknown : v;
+	}
+	if (open < first + 3 || !is_at(f, open - 2, past, ".") ||
+	    (!token_is(token_at(f, open - 1), "strip") &&
+	     !token_is(token_at(f, open - 1), "split")))
+		return unknown;
+	v = value(f, first, open - 2, depth);
+	if (v.part != PART_NONE && token_is(token_at(f, open - 1), "strip"))
+		return v;
+	if (v.part != PART_LIST || !token_is(token_at(f, open - 1), "split"))
+		return unknown;
+	v.part = PART_ENTRIES;
+	return v;
+}
+
+/* An expression that ends with a bracket. */
+static struct python_value group_value(const struct python_file *f, unsigned first, unsigned past,
+				       int depth)
+{
+	struct python_value v = method_value(f, first, past, depth);
+
+	if (!f->training.lists)
+		return v;
+	return v.meaning == MEANS_UNKNOWN ? part_value(f, first, past, depth) : v;
+}
+
 static struct python_value primary_value(const struct python_file *f, unsigned first, unsigned past,
 					 int depth)
 {
@@ -292,13 +454,23 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 		return (struct python_value){.meaning = MEANS_NONE};
 	end = python_chain(f, first, &chain);
 	if (!end)
-		return method_value(f, first, past, depth);
-	if (end == past)
-		return name_value(f, chain);
+		return group_value(f, first, past, depth);
+	/* A method of the name follows. */
+	if (end > past && token_at(f, past - 1)->kind == PYTHON_NAME) {
+		const struct span *last = &token_at(f, past - 1)->text;
+
+		chain.length = (size_t)(last->text + last->length - chain.text);
+		end = past;
+	}
+	if (end == past) {
+		struct python_value v = name_value(f, chain);
+
+		return v.meaning == MEANS_UNKNOWN ? attribute_value(f, chain) : v;
+	}
 	if (end > past)
 		return unknown;
 	if (token_at(f, end)->past != past)
-		return method_value(f, first, past, depth);
+		return group_value(f, first, past, depth);
 	python_path(f, chain, path);
 	if (is_at(f, end, past, "[") && streq(path, "os.environ") && past == end + 3 &&
 	    token_at(f, end + 1)->kind == PYTHON_STRING)
@@ -306,9 +478,11 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 	if (is_at(f, end, past, "(")) {
 		struct python_value v = call_value(f, path, end, depth);
 
-		return v.meaning == MEANS_UNKNOWN ? method_value(f, first, past, depth) : v;
+		if ((v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK) && !v.text.text)
+			v.text = chain;
+		return v.meaning == MEANS_UNKNOWN ? group_value(f, first, past, depth) : v;
 	}
-	return unknown;
+	return is_at(f, end, past, "[") ? group_value(f, first, past, depth) : unknown;
 }
 
 /* a if c else b: the value if GPUs are used. */

@@ -43,11 +43,11 @@ static bool same_start(const struct lint_start *a, const struct lint_start *b)
 {
 	return streq(a->path, b->path) && a->launcher == b->launcher &&
 	       a->local_rank == b->local_rank && a->together == b->together &&
-	       a->nproc == b->nproc && a->hosts == b->hosts && a->visible == b->visible &&
-	       a->port == b->port && a->port_by_default == b->port_by_default &&
-	       a->meeting == b->meeting && same_text(a->list, b->list) &&
-	       a->list_kept == b->list_kept && same_text(a->order, b->order) &&
-	       same_words(a->arguments, b->arguments);
+	       a->ranked == b->ranked && a->nproc == b->nproc && a->hosts == b->hosts &&
+	       a->visible == b->visible && a->port == b->port &&
+	       a->port_by_default == b->port_by_default && a->meeting == b->meeting &&
+	       same_text(a->list, b->list) && a->list_kept == b->list_kept &&
+	       same_text(a->order, b->order) && same_words(a->arguments, b->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
@@ -76,6 +76,7 @@ static int lint_start(const struct lint *lint, struct arena *arena, const struct
 		.inventory = lint->inventory,
 		.together = s->together,
 		.alone = s->nproc == 1,
+		.ranked = s->ranked,
 		.from = place_of(arena, script, s->line),
 		.list = s->list,
 		.list_from = s->list ? place_of(arena, script, s->list_line) : NULL,

@@ -36,6 +36,7 @@ struct lint_start {
 	bool port_by_default; /* the port is the launcher's default */
 	bool local_rank;      /* the launcher passes --local_rank or --local-rank */
 	bool python;          /* path is a Python file */
+	bool ranked;          /* the script may give it LOCAL_RANK or RANK */
 	bool together;        /* this host starts it again while it runs */
 	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
 	int line;

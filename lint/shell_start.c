@@ -95,6 +95,27 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 					    (int)order.value.length, order.value.text);
 }
 
+/* Whether the program may get a variable of ranks from the script, or from a word of the command
+ * before it. */
+static bool gives_rank(struct shell *sh, const struct run *run, size_t program)
+{
+	static const enum tracked ranks[] = {TRACKED_LOCAL_RANK, TRACKED_RANK};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
+		struct setting s = run_setting(sh, run, tracked_name(ranks[i]));
+
+		if (s.state == SET_VALUE || s.state == SET_UNKNOWN)
+			return true;
+	}
+	for (size_t i = 0; i < program; i++) {
+		struct span word = word_text(run->c, i);
+
+		if (word.length && memmem(word.text, word.length, "RANK", 4))
+			return true;
+	}
+	return false;
+}
+
 /* What follows the program, if each word of it is known. */
 static const char **words_after(struct shell *sh, const struct command *c, size_t program)
 {
@@ -145,6 +166,7 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 		.path = arena_strndup(&started->arena, path.text, path.length),
 		.launcher = launch->launcher,
 		.visible = visible,
+		.ranked = gives_rank(sh, run, program),
 		.local_rank = launch->passes,
 		.python = python || ends_py(path),
 		.line = c->words[program].at.line,

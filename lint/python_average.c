@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks that train alike: each has a module of its own, and none tells the others its gradients. */
+#include "lint/python_file.h"
+
+static bool has_word(struct span name, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= name.length; i++)
+		if ((name.text[i] | 0x20) == *word && strncasecmp(name.text + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+void average_token(struct python_file *f, unsigned at)
+{
+	/* Ways to exchange gradients, parameters or activations. */
+	static const char *const words[] = {
+		"reduce",         "average",       "gather", "broadcast", "scatter",
+		"dataparallel",   "data_parallel", "ddp",    "fsdp",      "shard",
+		"zeroredundancy", "mesh",          "rpc",    "send",      "recv",
+		"comm_hook",      "pipeline",      "sync_",  "p2p",       "all_to_all",
+		"parallelize"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words) && !f->training.exchanges; i++)
+		f->training.exchanges = has_word(token_at(f, at)->text, words[i]);
+}
+
+void average_import(struct python_file *f, struct span path)
+{
+	/* Parts of torch.distributed that exchange nothing. */
+	if (span_starts(path, "torch.distributed.") &&
+	    !span_starts(path, "torch.distributed.elastic") &&
+	    !span_starts(path, "torch.distributed.run"))
+		f->training.exchanges = true;
+}
+
+void judge_average(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_file *f = judge->file;
+	const struct python_training *t = &f->training;
+
+	/* Each rank may train another model on purpose. */
+	if (!f->facts.groups || t->exchanges || t->foreign || !t->makes || f->facts.frameworks ||
+	    f->facts.tests || f->facts.one_process || observation_first(f, s->kind) != s)
+		return;
+	report_add(judge->report, FINDING_NOT_AVERAGED,
+		   AT(judge, s,
+		      .fix = "give the module to DistributedDataParallel, or average the gradients "
+			     "with dist.all_reduce"),
+		   "the ranks form a group, but nothing in this file exchanges gradients: each "
+		   "process may train a model of its own");
+}

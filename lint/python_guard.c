@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Which places of a program every rank executes. What is not understood may be for some ranks. */
+#include "lint/python_file.h"
+
+enum { MAX_DEPTH = 6 /* calls inside of each other */ };
+
+static bool has_word(struct span name, const char *const *words, size_t count)
+{
+	for (size_t w = 0; w < count; w++) {
+		size_t n = strlen(words[w]);
+
+		for (size_t i = 0; i + n <= name.length; i++)
+			if ((name.text[i] | 0x20) == (*words[w] | 0x20) &&
+			    strncasecmp(name.text + i, words[w], n) == 0)
+				return true;
+	}
+	return false;
+}
+#define HAS_WORD(name, words) has_word(name, words, ARRAY_SIZE(words))
+
+bool guard_names_rank(struct span name)
+{
+	static const char *const words[] = {
+		"rank",  "main_proc", "is_main", "master", "world", "local", "gpu",   "dev",
+		"node",  "host",      "proc",    "pid",    "uuid",  "chief", "dist",  "ddp",
+		"shard", "part",      "worker",  "writer", "log",   "id",    "leader"};
+
+	return HAS_WORD(name, words);
+}
+
+/* Whether a name of a condition is the same in every rank: of counters, results and settings. */
+static bool is_common(const struct python_file *f, unsigned at)
+{
+	static const char *const words[] = {
+		"epoch",  "step", "iter",     "batch", "best",  "acc", "loss",   "score",
+		"metric", "freq", "interval", "every", "total", "num", "improv", "__name__"};
+	static const char *const whole[] = {"and",    "or",    "not",  "is",    "in",   "None",
+					    "True",   "False", "len",  "range", "int",  "float",
+					    "i",      "n",     "args", "opt",   "self", "cfg",
+					    "config", "min",   "max"};
+	static const char *const settings[] = {"args.", "opt.", "opts.", "cfg.", "config."};
+	struct span name = token_at(f, at)->text, chain;
+
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+		if (span_is(name, whole[i]))
+			return true;
+	if (guard_names_rank(name))
+		return false;
+	python_chain(f, objects_head(f, at), &chain);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (span_starts(chain, settings[i]))
+			return true;
+	return HAS_WORD(name, words) || span_is(chain, "torch") ||
+	       span_starts(chain, "torch.cuda.is_available");
+}
+
+bool guard_selects(const struct python_file *f, unsigned past)
+{
+	bool handler = token_is(token_at(f, 0), "except");
+
+	for (unsigned i = 1; f->training.saves && i < past; i++)
+		if (token_at(f, i)->kind == PYTHON_NAME && !is_common(f, i))
+			return true;
+	return handler;
+}
+
+/* rank == 0 and save(), save() if first else None: the statement itself has a condition. */
+static bool has_condition(const struct python_file *f)
+{
+	unsigned first = 0;
+
+	/* The head of a block is known by its block: if __name__ == "__main__": main() */
+	if (token_is(token_at(f, 0), "if") || token_is(token_at(f, 0), "elif") ||
+	    token_is(token_at(f, 0), "while"))
+		while (first < f->text.count && !token_is(token_at(f, first), ":"))
+			first = token_at(f, first)->past;
+	for (unsigned i = first; i < f->text.count; i++)
+		if (token_is(token_at(f, i), "and") || token_is(token_at(f, i), "or") ||
+		    token_is(token_at(f, i), "if"))
+			return true;
+	return false;
+}
+
+bool guard_selected(const struct python_file *f)
+{
+	return f->blocks[f->depth].selected || f->deferred || has_condition(f);
+}
+
+/* --- who calls a function ----------------------------------------------------------------- */
+
+/* The scope in which the functions of this file are names. */
+enum { DEFINED = -4 };
+
+void guard_mention(struct python_file *f, unsigned at, bool spawned)
+{
+	struct python_training *t = &f->training;
+	struct python_mention *grown;
+
+	if (at && (token_is(token_at(f, at - 1), "def") || token_is(token_at(f, at - 1), "class")))
+		return;
+	grown = t->mention_count == MAX_MENTIONS
+			? NULL
+			: arena_room(&f->arena, t->mentions, t->mention_count, &t->mention_room,
+				     sizeof(*grown));
+	if (!grown) {
+		t->crowded = true;
+		return;
+	}
+	t->mentions = grown;
+	grown[t->mention_count++] = (struct python_mention){
+		.name = token_at(f, at)->text,
+		.function = block_now(f)->function,
+		.selected = guard_selected(f),
+		.method = at && token_is(token_at(f, at - 1), "."),
+		.own = at > 1 && token_is(token_at(f, at - 2), "self"),
+		.spawned = spawned,
+	};
+}
+
+/* A decorator may choose who executes the function. */
+void guard_decorator(struct python_file *f)
+{
+	static const char *const harmless[] = {"record",  "no_grad", "inference_mode", "main",
+					       "command", "option",  "staticmethod"};
+
+	for (unsigned i = 1; i < f->text.count; i++)
+		for (size_t n = 0; n < ARRAY_SIZE(harmless); n++)
+			if (token_is(token_at(f, i), harmless[n]))
+				return;
+	f->training.decorated = true;
+}
+
+void guard_define(struct python_file *f, struct span name, bool member)
+{
+	struct python_training *t = &f->training;
+	size_t number = (size_t)f->functions;
+
+	/* Functions without a name may be before it. */
+	while (t->reach_count < number) {
+		struct python_reach *grown = arena_room(&f->arena, t->reached, t->reach_count,
+							&t->reach_room, sizeof(*grown));
+
+		if (!grown)
+			return;
+		t->reached = grown;
+		grown[t->reach_count++] = (struct python_reach){.blocked = true};
+	}
+	if (!number)
+		return;
+	t->reached[number - 1] = (struct python_reach){.member = member, .blocked = t->decorated};
+	t->decorated = false;
+	/* Of functions by one name, any may be called. */
+	names_set(&f->names, name, DEFINED,
+		  (struct python_value){
+			  .meaning = MEANS_NUMBER,
+			  .number = names_get(&f->names, name, DEFINED) ? -1 : (int64_t)number});
+}
+
+/* The function that is called; NULL: it is elsewhere, or not certain. */
+static struct python_reach *called(struct python_file *f, const struct python_mention *m)
+{
+	const struct python_value *v = names_get(&f->names, m->name, DEFINED);
+	struct python_reach *r = v && v->number > 0 ? &f->training.reached[v->number - 1] : NULL;
+
+	return r && r->member == m->method ? r : NULL;
+}
+
+/* Whether all ranks execute the function. Ranks that the program starts itself do not execute the
+ * file. */
+static bool is_reached(const struct python_file *f, int function)
+{
+	const struct python_training *t = &f->training;
+
+	if (!function)
+		return !f->facts.spawns_ranks;
+	return (size_t)function <= t->reach_count && t->reached[function - 1].reached;
+}
+
+void guard_find_reached(struct python_file *f)
+{
+	struct python_training *t = &f->training;
+
+	for (size_t i = 0; i < t->mention_count; i++) {
+		const struct python_mention *m = &t->mentions[i];
+		struct python_reach *r = called(f, m);
+
+		if (!r)
+			continue;
+		r->blocked = r->blocked || m->selected || t->crowded;
+		r->loose = r->loose || (m->method && !m->own);
+	}
+	for (int depth = 0; depth < MAX_DEPTH; depth++)
+		for (size_t i = 0; i < t->mention_count; i++) {
+			const struct python_mention *m = &t->mentions[i];
+			struct python_reach *r = called(f, m);
+
+			if (r && !r->blocked)
+				r->reached = r->reached || m->spawned || is_reached(f, m->function);
+		}
+}
+
+bool guard_reached(const struct python_file *f, int function)
+{
+	/* An object's method by that name may be another one. */
+	return is_reached(f, function) && (!function || !f->training.reached[function - 1].loose);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that reads LOCAL_RANK, which torchrun and gpumap set, under a launcher that does not:
+ * it fails, or every rank takes the default.
+ */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+/* Variables that only one launcher sets: who reads them knows it. */
+void launched_name(struct python_file *f, struct span name)
+{
+	struct python_training *t = &f->training;
+
+	if (name.length < 4 || !strchr("SOPMH", *name.text))
+		return;
+	t->slurm = t->slurm || span_starts(name, "SLURM_");
+	t->mpi = t->mpi || span_starts(name, "OMPI_") || span_starts(name, "PMI") ||
+		 span_starts(name, "MV2_") || span_starts(name, "MPI_LOCAL") ||
+		 span_starts(name, "HOROVOD_");
+}
+
+/* Whether code around it has looked whether a launcher set its variables, or expects that it did
+ * not. */
+static bool is_expected(const struct python_file *f)
+{
+	for (int i = f->depth; i >= 0; i--)
+		if (f->blocks[i].tested.launcher || f->blocks[i].attempt)
+			return true;
+	return false;
+}
+
+void launched_read(struct python_file *f, unsigned at, unsigned name, bool required)
+{
+	struct span text = token_at(f, name)->text;
+	struct observation *s;
+
+	if (token_at(f, name)->kind != PYTHON_STRING || is_expected(f) ||
+	    !(span_is(text, "LOCAL_RANK") || (required && span_is(text, "RANK"))))
+		return;
+	s = observation_add(f, OBSERVED_READ, token_at(f, at));
+	if (!s)
+		return;
+	s->name = text;
+	s->verb = required ? OBSERVED_SETS : OBSERVED_DEFAULTS;
+	s->may = s->may || f->deferred;
+}
+
+void launched_get(struct python_file *f, unsigned at, unsigned open, struct python_argument name)
+{
+	struct python_argument fallback;
+	unsigned next = name.past + 1;
+	size_t count = f->count;
+	bool number = at > 1 && token_is(token_at(f, at - 1), "(") &&
+		      token_is(token_at(f, at - 2), "int");
+
+	if (python_argument(f, open, &next, &fallback)) {
+		launched_read(f, at, name.first, false);
+		return;
+	}
+	/* Without a default it is None, which code may look for, but int() does not take. */
+	if (!number)
+		return;
+	launched_read(f, at, name.first, true);
+	if (f->count > count)
+		f->observations[count].value.meaning = MEANS_NONE;
+}
+
+/* The launcher that does not set the variable; NULL: not known, or it does. */
+static const char *launcher_without(const struct python_judge *judge)
+{
+	const char *launcher = judge->start ? judge->start->launcher : NULL;
+
+	/* It starts its processes by mpirun, or as mpirun does. */
+	if (judge->file->training.horovod && (!launcher || streq(launcher, "mpirun")))
+		return "Horovod";
+	return launcher && (streq(launcher, "srun") || streq(launcher, "mpirun")) ? launcher : NULL;
+}
+
+/* Whether the program may set LOCAL_RANK itself, or does without it. */
+static bool is_handled(const struct python_judge *judge, bool slurm)
+{
+	const struct python_file *f = judge->file;
+	const struct python_training *t = &f->training;
+
+	if ((slurm ? t->slurm : t->mpi) || t->handles || f->facts.tests || f->facts.ray ||
+	    (t->horovod ? f->facts.groups : f->facts.frameworks))
+		return true;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->observations[i].kind == OBSERVED_VARIABLE &&
+		    (span_is(f->observations[i].name, "LOCAL_RANK") ||
+		     span_is(f->observations[i].name, "RANK")))
+			return true;
+	return false;
+}
+
+/* The first read of this kind is reported. */
+static bool is_first(const struct python_file *f, const struct observation *s)
+{
+	for (const struct observation *o = f->observations; o < s; o++)
+		if (o->kind == s->kind && o->verb == s->verb && !o->may && !o->otherwise)
+			return false;
+	return true;
+}
+
+/* Whether the file is started, and not only imported. */
+static bool is_program(const struct python_file *f)
+{
+	return f->training.program ||
+	       memmem(f->text.text.text, f->text.text.length, "__main__", 8) != NULL;
+}
+
+/* Whether every rank certainly comes to the read in this program. */
+static bool is_certain(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_start *start = judge->start;
+
+	return !s->may && !s->otherwise && !s->patched && !(start && start->ranked) &&
+	       (!s->function || is_program(judge->file)) && is_first(judge->file, s);
+}
+
+/* What to write instead. */
+static void remedy(const struct python_judge *judge, const struct observation *s,
+		   const char *launcher, struct quoted *ret)
+{
+	bool global = span_is(s->name, "RANK"), slurm = streq(launcher, "srun");
+	struct quoted rank;
+
+	if (judge->file->training.horovod)
+		snprintf(ret->text, sizeof(ret->text), "use hvd.%s(), after hvd.init()",
+			 global ? "rank" : "local_rank");
+	else
+		snprintf(ret->text, sizeof(ret->text),
+			 "use %.120s; or start it by %.20s gpumap exec -- python3 FILE",
+			 global && slurm ? "int(os.environ[\"SLURM_PROCID\"])"
+			 : global        ? "int(os.environ[\"OMPI_COMM_WORLD_RANK\"])"
+					 : remedy_local_rank(judge, s->name, &rank),
+			 launcher);
+}
+
+void judge_read(const struct python_judge *judge, const struct observation *s)
+{
+	const char *launcher = launcher_without(judge);
+	const struct python_start *start = judge->start;
+	/* Who names a launcher for the file means several ranks. */
+	bool several = !start || !start->launcher || start->ranks > 1 ||
+		       (start->ranks < 0 && !start->from);
+	struct quoted fix;
+
+	if (!launcher || !is_certain(judge, s) || is_handled(judge, streq(launcher, "srun")))
+		return;
+	remedy(judge, s, launcher, &fix);
+	if (s->verb == OBSERVED_SETS)
+		report_add(judge->report, FINDING_OTHER_LAUNCHER,
+			   AT(judge, s, .rule = "R1", .fix = fix.text),
+			   "%s does not set %.*s: reading it %s %s", launcher, (int)s->name.length,
+			   s->name.text, s->function ? "may raise" : "raises",
+			   s->value.meaning == MEANS_NONE ? "TypeError, because int() takes no None"
+							  : "KeyError");
+	else if (several && judge->file->training.picks_local)
+		report_add(judge->report, FINDING_OTHER_LAUNCHER,
+			   AT(judge, s, .rule = "R1", .fix = fix.text),
+			   "%s does not set LOCAL_RANK: every rank takes the default, so all may "
+			   "use cuda:0",
+			   launcher);
+}
+
+void judge_choice_by_rank(const struct python_judge *judge, const struct observation *s)
+{
+	bool rank = s->value.meaning == MEANS_RANK;
+	struct quoted fix;
+
+	if (judge->file->facts.tests || judge->file->facts.spawns_ranks)
+		return;
+	for (const struct observation *o = judge->file->observations; o < s; o++)
+		if (o->kind == s->kind)
+			return;
+	report_add(judge->report, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO,
+		   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
+		   rank ? "the global rank chooses the GPU, which fails on the second host"
+			: "the rank modulo the number of GPUs is right only if every host has as "
+			  "many ranks as GPUs");
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules of PyTorch: whether one is still on the CPU, whether DataParallel or
+ * DistributedDataParallel has it, and the layers of the file's own classes.
+ */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+/* The scope in which the attributes that are read are names. */
+enum { READ = -3 };
+
+enum { LONGEST = 512 /* tokens of an expression */ };
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (streq(name, names[i]))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(name, names) is_one_of(name, names, ARRAY_SIZE(names))
+
+static const struct python_object nothing = {.kind = OBJECT_NOTHING};
+
+bool module_is_parallel(const char *path)
+{
+	static const char *const names[] = {"DataParallel", "DistributedDataParallel"};
+
+	return starts_with(path, "torch.nn.") && IS_ONE_OF(objects_last(path), names);
+}
+
+/* Whether a class of PyTorch makes parameters whatever its arguments are. */
+static bool has_parameters(const char *path)
+{
+	static const char *const starts[] = {"Linear",
+					     "Bilinear",
+					     "Conv",
+					     "LayerNorm",
+					     "GroupNorm",
+					     "BatchNorm",
+					     "Embedding",
+					     "LSTM",
+					     "GRU",
+					     "Parameter",
+					     "RNN",
+					     "MultiheadAttention",
+					     "TransformerEncoderLayer"};
+
+	if (!starts_with(path, "torch.nn.") || strchr(path + 9, '.'))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (starts_with(path + 9, starts[i]))
+			return true;
+	return false;
+}
+
+/* Whether the tokens of a call may choose a device. */
+static bool may_place(const struct python_file *f, unsigned first, unsigned past)
+{
+	for (unsigned i = first; i < past; i++) {
+		const struct python_token *t = token_at(f, i);
+
+		if (token_is(t, "*") || token_is(t, "**") || token_is(t, "device") ||
+		    token_is(t, "cuda") || token_is(t, "to") || token_is(t, "lambda"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the call at `open` of a class of PyTorch makes a layer with parameters. */
+static bool makes_layer(const struct python_file *f, const char *path, unsigned open)
+{
+	static const char *const containers[] = {"torch.nn.Sequential", "torch.nn.ModuleList",
+						 "torch.nn.ModuleDict"};
+	unsigned past = token_at(f, open)->past;
+	char inner[MAX_PATH];
+	struct span chain;
+
+	for (unsigned i = open; i < past; i++)
+		if (span_starts(token_at(f, i)->text, "elementwise_affine") ||
+		    token_is(token_at(f, i), "affine") || token_is(token_at(f, i), "requires_grad"))
+			return false;
+	if (!IS_ONE_OF(path, containers))
+		return has_parameters(path);
+	for (unsigned i = open + 1, end; i < past; i = end ? end : i + 1) {
+		end = python_chain(f, i, &chain);
+		if (end && is_at(f, end, past, "(") && has_parameters(python_path(f, chain, inner)))
+			return true;
+	}
+	return false;
+}
+
+/* --- classes ---------------------------------------------------------------------------- */
+
+static struct python_class *class_named(const struct python_file *f, const char *path)
+{
+	for (size_t i = f->training.class_count; i > 0; i--)
+		if (span_is(f->training.classes[i - 1].name, path))
+			return &f->training.classes[i - 1];
+	return NULL;
+}
+
+static struct python_class *class_now(struct python_file *f)
+{
+	int owner = block_now(f)->owner;
+
+	return owner ? &f->training.classes[owner - 1] : NULL;
+}
+
+void module_class(struct python_file *f, unsigned name, unsigned past)
+{
+	struct python_training *t = &f->training;
+	struct python_class *grown;
+	char path[MAX_PATH] = "";
+	struct span base;
+	unsigned end = is_at(f, name + 1, past, "(") ? python_chain(f, name + 2, &base) : 0;
+
+	if (t->class_count == MAX_CLASSES)
+		return;
+	grown = arena_room(&f->arena, t->classes, t->class_count, &t->class_room, sizeof(*grown));
+	if (!grown)
+		return;
+	t->classes = grown;
+	if (end && token_at(f, name + 1)->past == end + 1)
+		python_path(f, base, path);
+	grown[t->class_count++] = (struct python_class){
+		.name = token_at(f, name)->text,
+		.module = streq(path, "torch.nn.Module") || streq(path, "torch.nn.modules.Module")};
+	block_now(f)->owner = (int)t->class_count;
+}
+
+/* Whether the token is the X of the assignment self.X = ... */
+static bool is_own_target(const struct python_file *f, unsigned at)
+{
+	return at == 2 && token_is(token_at(f, 0), "self") &&
+	       (is_at(f, 3, f->text.count, "=") || is_at(f, 3, f->text.count, ":"));
+}
+
+void module_token(struct python_file *f, unsigned at)
+{
+	static const char *const moving[] = {"cuda", "to", "device", "xpu", "get_default_device"};
+	static const char *const walking[] = {
+		"children",    "named_children",  "modules",         "named_modules",
+		"_modules",    "getattr",         "__dict__",        "vars",
+		"__getattr__", "get_submodule",   "register_module", "add_module",
+		"parameters",  "named_parameters"};
+	const struct python_token *t = token_at(f, at);
+	struct python_class *c = class_now(f);
+	bool name = t->kind == PYTHON_NAME, begins = span_is(block_now(f)->method, "__init__");
+
+	c = c && c->module ? c : NULL;
+	for (size_t i = 0; c && name && i < ARRAY_SIZE(moving); i++)
+		c->moves = c->moves || token_is(t, moving[i]);
+	for (size_t i = 0; c && name && i < ARRAY_SIZE(walking); i++)
+		c->walks = c->walks ||
+			   (token_is(t, walking[i]) && !(begins && token_is(t, "modules")));
+	if (!f->training.distributed || is_own_target(f, at))
+		return;
+	if (name ? at && token_is(token_at(f, at - 1), ".")
+		 : t->kind == PYTHON_STRING && t->text.length < MAX_VALUE)
+		names_set(&f->names, t->text, READ,
+			  (struct python_value){.meaning = MEANS_NUMBER, .number = 1});
+}
+
+void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned from, unsigned to)
+{
+	struct python_training *t = &f->training;
+	struct python_class *c = class_now(f);
+	struct python_layer *grown;
+	struct span chain = objects_chain(f, first, past);
+	unsigned end;
+	char path[MAX_PATH];
+
+	if (!c || past != first + 3 || !span_starts(chain, "self.") ||
+	    !span_is(block_now(f)->method, "__init__"))
+		return;
+	end = python_chain(f, from, &chain);
+	if (!end || !is_at(f, end, to, "(") || token_at(f, end)->past != to ||
+	    !makes_layer(f, python_path(f, chain, path), end))
+		return;
+	c->layers = c->layers || (!block_now(f)->may && !may_place(f, end, to));
+	if (!t->distributed || block_now(f)->may || block_now(f)->repeated ||
+	    t->layer_count == MAX_LAYERS)
+		return;
+	grown = arena_room(&f->arena, t->layers, t->layer_count, &t->layer_room, sizeof(*grown));
+	if (!grown)
+		return;
+	t->layers = grown;
+	grown[t->layer_count++] = (struct python_layer){.name = token_at(f, first + 2)->text,
+							.class = block_now(f)->owner,
+							.line = token_at(f, first)->line,
+							.column = token_at(f, first)->column};
+}
+
+/* --- values ----------------------------------------------------------------------------- */
+
+/* The module that the call of `path` makes. */
+static struct python_object made(struct python_file *f, const char *path, struct span name,
+				 unsigned open)
+{
+	unsigned past = token_at(f, open)->past;
+	struct python_object o = {.kind = OBJECT_MODULE, .whole = true};
+	const struct python_class *c = class_named(f, path);
+	struct python_argument a;
+
+	if (module_is_parallel(path)) {
+		if (!python_argument_find(f, open, "module", 0, &a))
+			return nothing;
+		o = module_value(f, a.first, a.past);
+		if (o.kind == OBJECT_NOTHING)
+			o = (struct python_object){.kind = OBJECT_MODULE};
+		o.fresh = false;
+		o.wrapped = true;
+		return o;
+	}
+	if (c) {
+		if (!c->module)
+			return nothing;
+		o.class = (int)(c - f->training.classes) + 1;
+		o.fresh = c->layers && !c->moves && !may_place(f, open, past);
+		return o;
+	}
+	if (makes_layer(f, path, open)) {
+		o.fresh = !may_place(f, open, past);
+		return o;
+	}
+	if (starts_with(path, "torchvision.models.") && !may_place(f, open, past)) {
+		o.fresh = true;
+		return o;
+	}
+	/* A class of another file: what it does is not known. */
+	if (*objects_last(path) < 'A' || *objects_last(path) > 'Z')
+		return nothing;
+	return (struct python_object){.kind = OBJECT_MODULE, .maker = name};
+}
+
+/* The module that a method returns: net.cuda(), net.train() */
+static struct python_object returned(struct python_file *f, unsigned first, unsigned method,
+				     unsigned open)
+{
+	static const char *const kept[] = {"train", "eval",     "float",         "double",
+					   "half",  "bfloat16", "requires_grad_"};
+	struct python_object o = module_value(f, first, method - 1);
+	bool moves = token_is(token_at(f, method), "cuda") || token_is(token_at(f, method), "to");
+
+	if (o.kind == OBJECT_NOTHING)
+		return o;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (token_is(token_at(f, method), kept[i])) {
+			o.whole = o.whole && !streq(kept[i], "requires_grad_");
+			return o;
+		}
+	o.fresh = false;
+	return moves && open ? o : nothing;
+}
+
+struct python_object module_value(struct python_file *f, unsigned first, unsigned past)
+{
+	struct span chain;
+	unsigned end = first < past ? python_chain(f, first, &chain) : 0, open = past;
+	const struct python_object *known;
+	struct python_object o;
+	char path[MAX_PATH];
+
+	/* What is longer is also deeper. */
+	if (!end || past - first > LONGEST)
+		return nothing;
+	if (end >= past) {
+		chain = objects_chain(f, first, past);
+		known = objects_find(f, chain);
+		if (known)
+			return known->kind == OBJECT_MODULE ? *known : nothing;
+		if (past < first + 3 || !token_is(token_at(f, past - 1), "module"))
+			return nothing;
+		/* The module inside of DataParallel. */
+		o = module_value(f, first, past - 2);
+		if (!o.wrapped)
+			return nothing;
+		o.wrapped = false;
+		return o;
+	}
+	for (unsigned i = end; i < past; i = token_at(f, i)->past)
+		if (token_at(f, i)->past == past && token_is(token_at(f, i), "("))
+			open = i;
+	if (open == past)
+		return nothing;
+	if (open == end) {
+		python_path(f, chain, path);
+		if (streq(objects_last(path), "convert_sync_batchnorm") &&
+		    token_at(f, open)->past > open + 2)
+			return module_value(f, open + 1, past - 1);
+		o = made(f, path, chain, open);
+		if (o.kind != OBJECT_NOTHING)
+			return o;
+	}
+	if (open > first + 2 && is_at(f, open - 2, past, ".") && token_is(token_at(f, open), "("))
+		return returned(f, first, open - 1, open);
+	return nothing;
+}
+
+/* Whether a call changes nothing of the module that it is given. */
+static bool leaves_alone(const char *path)
+{
+	static const char *const calls[] = {"print",      "len", "str",     "type",
+					    "isinstance", "id",  "hasattr", "torch.nn.Sequential"};
+
+	return module_is_parallel(path) || IS_ONE_OF(path, calls);
+}
+
+void module_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end)
+{
+	static const char *const kept[] = {
+		"train",     "eval",       "float",           "double",
+		"half",      "bfloat16",   "state_dict",      "load_state_dict",
+		"zero_grad", "parameters", "named_parameters"};
+	size_t length = o->name.length;
+	struct span chain, rest;
+	char path[MAX_PATH];
+	unsigned open = 0;
+
+	python_chain(f, at, &chain);
+	rest = (struct span){chain.text + length, chain.length - length};
+	if (rest.length) {
+		bool keeps = false;
+
+		rest = (struct span){rest.text + 1, rest.length - 1};
+		for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+			keeps = keeps || span_is(rest, kept[i]);
+		o->fresh = o->fresh && keeps && !token_is(token_at(f, 0), "for");
+		o->whole = o->whole && (keeps || span_is(rest, "cuda") || span_is(rest, "to")) &&
+			   !token_is(token_at(f, 0), "for");
+		return;
+	}
+	/* net(x), and net = ..., which is handled where it is assigned. */
+	if (is_at(f, end, f->text.count, "(") || (!at && is_at(f, end, f->text.count, "=")))
+		return;
+	if (objects_bracket(f, at, &open) && leaves_alone(objects_called(f, open, path)))
+		return;
+	o->fresh = o->whole = false;
+}
+
+/* --- calls and judges --------------------------------------------------------------------- */
+
+void module_call(struct python_file *f, const char *path, unsigned at, unsigned open)
+{
+	struct python_object o;
+	struct python_argument a;
+	struct observation *s;
+
+	if (!streq(objects_last(path), "DistributedDataParallel") || !module_is_parallel(path) ||
+	    !python_argument_find(f, open, "module", 0, &a))
+		return;
+	o = module_value(f, a.first, a.past);
+	if (o.kind != OBJECT_MODULE || o.wrapped)
+		return;
+	if (o.class && o.whole && !f->deferred)
+		f->training.classes[o.class - 1].distributed = true;
+	/* device_ids=[] and None are for modules on the CPU. */
+	if (!o.fresh || !python_argument_find(f, open, "device_ids", 1, &a) ||
+	    !token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past ||
+	    a.past == a.first + 2)
+		return;
+	s = observation_add(f, OBSERVED_NOT_MOVED, token_at(f, at));
+	if (s)
+		s->name = (struct span){NULL, 0};
+}
+
+void judge_not_moved(const struct python_judge *judge, const struct observation *s)
+{
+	if (judge->file->training.places || judge->file->facts.tests)
+		return;
+	report_add(judge->report, FINDING_NOT_MOVED,
+		   AT(judge, s, .rule = "G7",
+		      .fix = "move it first: model.cuda(local_rank), or model.to(device)"),
+		   "the module is on the CPU, and DistributedDataParallel with device_ids takes "
+		   "only one that was moved to its GPU: it raises ValueError");
+}
+
+void judge_layers(const struct python_judge *judge)
+{
+	const struct python_file *f = judge->file;
+	const struct python_training *t = &f->training;
+
+	for (size_t i = 0; i < t->layer_count && !t->unused_ok && !f->facts.tests; i++) {
+		const struct python_layer *l = &t->layers[i];
+		const struct python_class *c = &t->classes[l->class - 1];
+
+		if (!c->module || !c->distributed || !c->forward || c->walks ||
+		    names_get(&f->names, l->name, READ))
+			continue;
+		report_add(judge->report, FINDING_UNUSED_LAYER,
+			   ABOUT(.origin = judge->origin, .line = l->line, .column = l->column,
+				 .fix = "remove it, or give DistributedDataParallel "
+					"find_unused_parameters=True"),
+			   "layer %s is not used by forward(), so it gets no gradient: "
+			   "DistributedDataParallel waits for it, and raises RuntimeError in the "
+			   "second step",
+			   QUOTE(l->name));
+	}
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* What the names of a program stand for, if that is certain where they are used. */
+#include "lint/python_file.h"
+
+struct span objects_chain(const struct python_file *f, unsigned first, unsigned past)
+{
+	struct span chain = {NULL, 0}, found;
+	unsigned end = first < past ? python_chain(f, first, &found) : 0;
+
+	if (end && end >= past && (past - first) % 2 &&
+	    token_at(f, past - 1)->kind == PYTHON_NAME) {
+		const struct span *last = &token_at(f, past - 1)->text;
+
+		chain.text = found.text;
+		chain.length = (size_t)(last->text + last->length - chain.text);
+	}
+	return chain;
+}
+
+unsigned objects_head(const struct python_file *f, unsigned at)
+{
+	while (at > 1 && token_is(token_at(f, at - 1), ".") &&
+	       token_at(f, at - 2)->kind == PYTHON_NAME)
+		at -= 2;
+	return at;
+}
+
+/* The innermost branch that may not be executed, in the current function. */
+static int branch_now(const struct python_file *f)
+{
+	const struct python_block *now = &f->blocks[f->depth];
+
+	for (int i = f->depth; i > 0 && f->blocks[i].function == now->function; i--)
+		if (f->blocks[i].branch && f->blocks[i].may)
+			return f->blocks[i].number;
+	return 0;
+}
+
+/* Whether the branch is one of those around the current statement. */
+static bool is_inside(const struct python_file *f, int branch)
+{
+	for (int i = f->depth; branch && i > 0; i--)
+		if (f->blocks[i].number == branch)
+			return true;
+	return !branch;
+}
+
+static struct python_object *find(const struct python_file *f, struct span name)
+{
+	const struct python_training *t = &f->training;
+	int function = f->blocks[f->depth].function;
+
+	for (size_t i = t->object_count; name.text && i > 0; i--)
+		if (t->objects[i - 1].function == function &&
+		    span_same(t->objects[i - 1].name, name))
+			return &t->objects[i - 1];
+	return NULL;
+}
+
+struct python_object *objects_find(const struct python_file *f, struct span name)
+{
+	struct python_object *o = find(f, name);
+
+	return o && o->kind != OBJECT_NOTHING && is_inside(f, o->branch) ? o : NULL;
+}
+
+void objects_put(struct python_file *f, struct span name, struct python_object o)
+{
+	struct python_training *t = &f->training;
+	struct python_object *known = find(f, name), *grown;
+
+	if (!known && (o.kind == OBJECT_NOTHING || t->object_count == MAX_OBJECTS))
+		return;
+	o.name = name;
+	o.function = block_now(f)->function;
+	o.branch = branch_now(f);
+	if (known) {
+		*known = o;
+		return;
+	}
+	grown = arena_room(&f->arena, t->objects, t->object_count, &t->object_room, sizeof(*grown));
+	if (!grown)
+		return;
+	t->objects = grown;
+	grown[t->object_count++] = o;
+}
+
+bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open)
+{
+	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--)
+		if (token_at(f, i - 1)->kind == PYTHON_SIGN && token_at(f, i - 1)->past > at) {
+			*open = i - 1;
+			return true;
+		}
+	return false;
+}
+
+const char *objects_called(const struct python_file *f, unsigned open, char *ret)
+{
+	struct span chain;
+
+	ret[0] = '\0';
+	if (!open || token_at(f, open - 1)->kind != PYTHON_NAME ||
+	    !token_is(token_at(f, open), "("))
+		return ret;
+	python_chain(f, objects_head(f, open - 1), &chain);
+	return python_path(f, chain, ret);
+}
+
+const char *objects_last(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}

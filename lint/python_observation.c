@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What the scan has seen at a token, with what the blocks around it mean for it. */
+#include "lint/python_file.h"
+
+struct observation *observation_add(struct python_file *f, enum observation_kind kind,
+				    const struct python_token *token)
+{
+	struct observation *grown =
+		arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*grown));
+	const struct python_block *b = block_now(f);
+	struct observation *s;
+
+	f->full = f->full || f->count == MAX_OBSERVATIONS;
+	if (!grown || f->full)
+		return NULL;
+	f->observations = grown;
+	s = &f->observations[f->count++];
+	if (!f->firsts[kind])
+		f->firsts[kind] = f->count;
+	*s = (struct observation){
+		.kind = kind,
+		.line = token->line,
+		.column = token->column,
+		.may = b->may,
+		.otherwise = b->otherwise,
+		.guarded = b->guarded,
+		.function = b->function,
+		.uses = f->own.use_count,
+		.least = b->least,
+	};
+	for (int i = f->depth; i >= 0; i--) {
+		s->member = s->member || f->blocks[i].member;
+		s->patched = s->patched || f->blocks[i].patched;
+		s->may = s->may || f->blocks[i].cut;
+	}
+	/* The effects of the surrounding blocks apply here too, also inside of functions. */
+	for (int i = f->depth; i >= 0; i--) {
+		if (f->blocks[i].initialised.text) {
+			s->initialised = f->blocks[i].initialised;
+			s->initialised_line = f->blocks[i].initialised_line;
+		}
+	}
+	for (int i = f->depth; i >= 0; i--) {
+		if (f->blocks[i].listed) {
+			s->list = f->blocks[i].list;
+			s->list_line = f->blocks[i].list_line;
+			s->listed = true;
+			break;
+		}
+	}
+	return s;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The local rank as this launcher gives it, and the call of the framework that takes it. */
+#include "lint/python_file.h"
+
+#include <stdio.h>
+
+static bool is_launcher(const struct python_judge *judge, const char *name)
+{
+	return judge->start && judge->start->launcher && streq(judge->start->launcher, name);
+}
+
+/* The variable with the local rank of a process, beside the one with its rank. */
+static const char *variable_beside(struct span rank)
+{
+	static const struct {
+		const char *rank, *local;
+	} pairs[] = {
+		{"SLURM_", "SLURM_LOCALID"},
+		{"OMPI_", "OMPI_COMM_WORLD_LOCAL_RANK"},
+		{"PMIX_", "OMPI_COMM_WORLD_LOCAL_RANK"},
+		{"PMI_", "MPI_LOCALRANKID"},
+		{"MV2_", "MV2_COMM_WORLD_LOCAL_RANK"},
+		{"PALS_", "PALS_LOCAL_RANKID"},
+		{"FLUX_", "FLUX_TASK_LOCAL_ID"},
+		{"JSM_", "JSM_NAMESPACE_LOCAL_RANK"},
+	};
+
+	for (size_t i = 0; rank.text && i < ARRAY_SIZE(pairs); i++)
+		if (span_starts(rank, pairs[i].rank))
+			return pairs[i].local;
+	return NULL;
+}
+
+const char *remedy_variable(const struct python_judge *judge, struct span rank)
+{
+	const char *beside = variable_beside(rank);
+
+	if (is_launcher(judge, "srun"))
+		return "SLURM_LOCALID";
+	if (is_launcher(judge, "mpirun"))
+		return "OMPI_COMM_WORLD_LOCAL_RANK";
+	if (judge->start && judge->start->launcher)
+		return "LOCAL_RANK";
+	return beside ? beside : "LOCAL_RANK";
+}
+
+const char *remedy_local_rank(const struct python_judge *judge, struct span rank,
+			      struct quoted *ret)
+{
+	const char *dot = rank.text ? memrchr(rank.text, '.', rank.length) : NULL;
+	char path[MAX_PATH] = "";
+	bool mpi;
+
+	if (dot)
+		python_path(judge->file, rank, path);
+	if (starts_with(path, "horovod.")) {
+		snprintf(ret->text, sizeof(ret->text), "%.*s.local_rank()",
+			 (int)(dot - rank.text > 60 ? 60 : dot - rank.text), rank.text);
+		return ret->text;
+	}
+	mpi = text_ends(path, ".Get_rank") || text_ends(path, ".rank");
+	snprintf(ret->text, sizeof(ret->text), "int(os.environ[\"%s\"])",
+		 mpi && !(judge->start && judge->start->launcher) ? "OMPI_COMM_WORLD_LOCAL_RANK"
+								  : remedy_variable(judge, rank));
+	return ret->text;
+}
+
+const char *remedy_device(const struct python_judge *judge, const struct observation *s,
+			  struct quoted *ret)
+{
+	struct quoted rank;
+
+	remedy_local_rank(judge, s->value.text, &rank);
+	if (s->name.text)
+		snprintf(ret->text, sizeof(ret->text), "use local_rank = %.120s, and %.80s",
+			 rank.text, s->name.text);
+	else
+		snprintf(ret->text, sizeof(ret->text), "use local_rank = %.120s", rank.text);
+	return ret->text;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a program trains: its modules, data loaders and checkpoints, as far as names show them. What
+ * is not certain is forgotten. Only files that name PyTorch are looked at.
+ */
+#ifndef GM_PYTHON_TRAINING_H
+#define GM_PYTHON_TRAINING_H
+
+#include "text.h"
+
+enum {
+	MAX_OBJECTS = 256,
+	MAX_CLASSES = 256,
+	MAX_LAYERS = 1024,
+	MAX_SAVES = 64,
+	MAX_MENTIONS = 4096
+};
+
+enum python_object_kind {
+	OBJECT_NOTHING,
+	OBJECT_MODULE,
+	OBJECT_STATE,  /* state_dict(), or a dictionary that has one */
+	OBJECT_LOADED, /* of torch.load() */
+	OBJECT_SAMPLER,
+	OBJECT_LOADER
+};
+
+/* What a name stands for. */
+struct python_object {
+	enum python_object_kind kind;
+	struct span name;
+	int function, branch; /* where it got it; branch 0: in none */
+	int line, column;     /* of the call that made it */
+	int class;            /* of a module: its class in this file; 0: none */
+	bool fresh;           /* a module that is certainly on the CPU */
+	bool wrapped;         /* a module or state whose keys begin with module. */
+	bool whole;           /* a module in which forward() and DDP are as the class has them */
+	bool changed;         /* a loaded dictionary that code may have changed */
+	bool mapped;          /* torch.load() has a map_location */
+	bool shuffles;        /* a DistributedSampler that shuffles, or a loader with one */
+	struct span maker;    /* of a module, and its state: its class in another file */
+	struct span path;     /* of a loaded dictionary: the file, as the source has it */
+	struct span key;      /* the entry of the dictionary; .text NULL: all of it */
+};
+
+/* A class of the file. */
+struct python_class {
+	struct span name;
+	bool module;      /* its one base is torch.nn.Module */
+	bool layers;      /* it makes layers with parameters */
+	bool moves;       /* it may move its layers */
+	bool walks;       /* it may use layers without naming them */
+	bool forward;     /* it has forward() */
+	bool distributed; /* DistributedDataParallel has one */
+};
+
+struct python_layer {
+	struct span name;
+	int class, line, column;
+};
+
+struct python_save {
+	struct span path, key, maker;
+	int line;
+	bool wrapped;
+	bool unknown; /* what is saved */
+};
+
+/* The name of a function where it is called. */
+struct python_mention {
+	struct span name;
+	int function;  /* that it is in */
+	bool selected; /* only some ranks may come there */
+	bool method;   /* behind a dot */
+	bool own;      /* behind self. */
+	bool spawned;  /* it is given to a call that starts a process for each rank */
+};
+
+/* A function, by its number: whether all ranks execute it. */
+struct python_reach {
+	bool member;  /* defined in a class */
+	bool blocked; /* perhaps only some do */
+	bool loose;   /* what calls it may be about another one */
+	bool reached; /* all do */
+};
+
+struct python_training {
+	bool watched;      /* the file names PyTorch */
+	bool distributed;  /* the text has DistributedDataParallel */
+	bool saves;        /* ... torch.save */
+	bool groups;       /* ... init_process_group, and backward() */
+	bool unused_ok;    /* ... find_unused_parameters or static_graph */
+	bool sets_epoch;   /* ... set_epoch */
+	bool exchanges;    /* ranks exchange what they have */
+	bool foreign;      /* a package of unknown purpose is imported */
+	bool handles;      /* ... or one that may set the variables of ranks */
+	bool places;       /* modules are made on a default device */
+	bool makes;        /* a module is made outside of classes */
+	bool epochs;       /* there is a loop over epochs */
+	bool moved_folder; /* ranks may be in different folders */
+	bool slurm, mpi;   /* it names variables of Slurm, of MPI */
+	bool picks_local;  /* the local rank chooses a device */
+	bool program;      /* the file calls a function of its own */
+	bool horovod;      /* Horovod starts the processes */
+	bool splits;       /* a communicator of MPI is split, so that it has other ranks */
+	bool lists;        /* the text has CUDA_VISIBLE_DEVICES */
+	int blocks;        /* the number of blocks so far */
+	struct python_object *objects;
+	size_t object_count, object_room;
+	struct python_class *classes;
+	size_t class_count, class_room;
+	struct python_layer *layers;
+	size_t layer_count, layer_room;
+	struct python_save *saved;
+	size_t saved_count, saved_room;
+	struct python_mention *mentions;
+	size_t mention_count, mention_room;
+	struct python_reach *reached;
+	size_t reach_count, reach_room;
+	bool crowded;   /* there are too many mentions */
+	bool decorated; /* a decorator of unknown purpose is before the next function */
+};
+
+struct python_file;
+struct python_judge;
+struct observation;
+
+/* --- python_training.c: what the scan calls --------------------------------------------- */
+
+void training_begin(struct python_file *f, struct span text);
+/* Handles a name or text at a token. */
+void training_token(struct python_file *f, unsigned at);
+/* Handles the name at [at, end), which is not behind a dot. */
+void training_name(struct python_file *f, unsigned at, unsigned end);
+/* Handles the call of `path` (NULL: of a method). */
+void training_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+/* Handles the assignment of [from, to) to [first, past). */
+void training_assign(struct python_file *f, unsigned first, unsigned past, unsigned from,
+		     unsigned to);
+/* Handles the block that was entered after the head [0, colon). */
+void training_enter(struct python_file *f, unsigned colon);
+void training_import(struct python_file *f, struct span path, struct span name);
+/* Judges what it has observed. */
+void judge_training(const struct python_judge *judge, const struct observation *s);
+
+/* --- python_objects.c ------------------------------------------------------------------- */
+
+/* The chain that is exactly [first, past); .text NULL: they are something else. */
+struct span objects_chain(const struct python_file *f, unsigned first, unsigned past);
+/* The first token of the chain that ends with the name at `at`. */
+unsigned objects_head(const struct python_file *f, unsigned at);
+/* What the name stands for here, for certain; NULL: not known. */
+struct python_object *objects_find(const struct python_file *f, struct span name);
+/* From now on the name stands for `o`. */
+void objects_put(struct python_file *f, struct span name, struct python_object o);
+/* The innermost bracket around a token that is searched shortly before it; false: none. */
+bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open);
+/* What is called at the bracket `open`, as a path; "" if it is no name. */
+const char *objects_called(const struct python_file *f, unsigned open, char *ret);
+/* The last name of a path. */
+const char *objects_last(const char *path);
+
+/* --- python_guard.c --------------------------------------------------------------------- */
+
+/* Whether only some ranks may execute what follows the condition [1, past). */
+bool guard_selects(const struct python_file *f, unsigned past);
+/* Whether only some ranks may execute the current statement. */
+bool guard_selected(const struct python_file *f);
+/* Whether a name has a word in it that shows one of several ranks. */
+bool guard_names_rank(struct span name);
+/* Handles the name of a function at a token; `spawned`: processes are started with it. */
+void guard_mention(struct python_file *f, unsigned at, bool spawned);
+/* Handles a statement that is a decorator. */
+void guard_decorator(struct python_file *f);
+void guard_define(struct python_file *f, struct span name, bool member);
+/* Finds the functions that all ranks execute, when the whole file is known. */
+void guard_find_reached(struct python_file *f);
+/* Whether all ranks execute that function; 0 is the file. */
+bool guard_reached(const struct python_file *f, int function);
+
+/* --- python_remedy.c -------------------------------------------------------------------- */
+
+/* The variable in which the launcher gives a rank its number on the host. If the launcher is not
+ * known, `rank` shows it: where the program's rank comes from. */
+const char *remedy_variable(const struct python_judge *judge, struct span rank);
+/* The same as an expression: int(os.environ["LOCAL_RANK"]). Returns the text of ret. */
+const char *remedy_local_rank(const struct python_judge *judge, struct span rank,
+			      struct quoted *ret);
+/* What to write for a device that an observation chooses by its rank. */
+const char *remedy_device(const struct python_judge *judge, const struct observation *s,
+			  struct quoted *ret);
+
+/* --- python_frameworks.c ---------------------------------------------------------------- */
+
+void frameworks_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+
+/* --- python_launched.c ------------------------------------------------------------------ */
+
+/* Handles a string that may be a variable. */
+void launched_name(struct python_file *f, struct span name);
+/* Handles a variable that is read; `required`: it must be there. */
+void launched_read(struct python_file *f, unsigned at, unsigned name, bool required);
+void judge_read(const struct python_judge *judge, const struct observation *s);
+void judge_choice_by_rank(const struct python_judge *judge, const struct observation *s);
+
+/* --- python_average.c ------------------------------------------------------------------- */
+
+void average_token(struct python_file *f, unsigned at);
+void average_import(struct python_file *f, struct span path);
+void judge_average(const struct python_judge *judge, const struct observation *s);
+
+/* --- python_module.c -------------------------------------------------------------------- */
+
+/* The module that [first, past) makes or names. */
+struct python_object module_value(struct python_file *f, unsigned first, unsigned past);
+bool module_is_parallel(const char *path);
+void module_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+void module_class(struct python_file *f, unsigned name, unsigned past);
+void module_token(struct python_file *f, unsigned at);
+void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned from, unsigned to);
+/* The name stands for a module, and something is done with it at [at, end). */
+void module_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end);
+void judge_not_moved(const struct python_judge *judge, const struct observation *s);
+void judge_layers(const struct python_judge *judge);
+
+/* --- python_loading.c ------------------------------------------------------------------- */
+
+struct python_object loading_value(struct python_file *f, unsigned first, unsigned past);
+void loading_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+/* Handles the head of a loop. */
+void loading_loop(struct python_file *f, unsigned first, unsigned past);
+void judge_sampler(const struct python_judge *judge, const struct observation *s);
+void judge_epochs(const struct python_judge *judge, const struct observation *s);
+
+/* --- python_checkpoint.c ---------------------------------------------------------------- */
+
+struct python_object checkpoint_value(struct python_file *f, unsigned first, unsigned past);
+/* A dictionary that has states: each is put. False: it is none. */
+bool checkpoint_assign(struct python_file *f, struct span name, unsigned from, unsigned to);
+void checkpoint_call(struct python_file *f, const char *path, unsigned at, unsigned open);
+void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end);
+void judge_keys(const struct python_judge *judge, const struct observation *s);
+void judge_load(const struct python_judge *judge, const struct observation *s);
+void judge_save(const struct python_judge *judge, const struct observation *s);
+
+#endif
