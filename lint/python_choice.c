@@ -276,7 +276,8 @@ static bool same_value(struct python_value a, struct python_value b)
 	return a.meaning == b.meaning && (a.meaning != MEANS_DEVICE || a.number == b.number);
 }
 
-/* What decides: set_device, unless everything names its device and nothing uses the current one. */
+/* What decides: set_device, unless that is one device for every process, everything names its own,
+ * and nothing uses the current one. */
 static enum python_pick decides(const struct python_choice *c, bool distributed)
 {
 	enum python_pick best = PICK_CURRENT;
@@ -285,7 +286,9 @@ static enum python_pick decides(const struct python_choice *c, bool distributed)
 	for (size_t i = 0; i < c->count; i++) {
 		best = c->picks[i].pick < best ? c->picks[i].pick : best;
 		named = named || c->picks[i].pick == PICK_NAMES;
-		current = current || c->picks[i].pick == PICK_CURRENT;
+		current = current || c->picks[i].pick == PICK_CURRENT ||
+			  (c->picks[i].pick == PICK_SETS &&
+			   c->picks[i].value.meaning != MEANS_DEVICE);
 	}
 	return best == PICK_SETS && named && !current ? PICK_NAMES : best;
 }
