@@ -33,7 +33,8 @@ static int lint_reported(const struct lint *lint, struct span text, struct seen_
 
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
-	collecting.started = &started;
+	/* What a rank starts itself has no ranks of the plan. */
+	collecting.started = lint->planned ? NULL : &started;
 	r = lint_python(text, file->path, &collecting, report);
 	relayed = seen_relay(lint, file, report, true);
 	gpumap_report_free(report);

@@ -108,6 +108,8 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 {
 	const char *launcher = judge->start ? judge->start->launcher : NULL;
 
+	if (judge->start && judge->start->planned && !functions_run(judge->file, s, false))
+		return;
 	if (!launcher || judge->start->alone || judge->start->ranks == 1 ||
 	    streq(launcher, "srun") || streq(launcher, "mpirun") || !spawns_always(judge->file, s))
 		return;
@@ -136,6 +138,8 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	case OBSERVED_SET_DEVICE:
 	case OBSERVED_DEVICE:
 		return judge_device(judge, s);
+	case OBSERVED_USED:
+		return judge_used(judge, s);
 	case OBSERVED_NUMBERED:
 		return judge_numbered(judge, s);
 	case OBSERVED_PARALLEL:

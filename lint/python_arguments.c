@@ -15,8 +15,7 @@ static bool has(struct span text, const char *word)
 
 void python_arguments_open(struct python_file *f, struct span text)
 {
-	f->arguments.watched = text.length && has(text, "add_argument") &&
-			       (has(text, "\"--local") || has(text, "'--local"));
+	f->arguments.watched = text.length && has(text, "add_argument");
 }
 
 void python_defined(struct python_file *f, struct span name)
@@ -86,8 +85,7 @@ static void look(struct python_file *f, unsigned first, unsigned past, struct sp
 		}
 		if (t->past <= i + 1)
 			continue;
-		look(f, i + 1, t->past - 1,
-		     call ? token_at(f, i - 1)->text : (struct span){NULL, 0});
+		look(f, i + 1, t->past - 1, call ? token_at(f, i - 1)->text : to);
 		i = t->past - 1;
 	}
 }
@@ -128,6 +126,18 @@ void python_arguments(struct python_file *f, unsigned first, unsigned past)
 		a->parsed = is_parse(f, i, past);
 	if (!drops(f, first, past) && !holds(f, first, past))
 		look(f, first, past, (struct span){NULL, 0});
+}
+
+bool python_arguments_leave(const struct python_file *f)
+{
+	const struct python_arguments *a = &f->arguments;
+
+	/* What starts processes gives them to a function of this file. */
+	for (size_t i = 0; i < a->given_count; i++)
+		if (!names_get(&f->names, a->given[i], DEFINED) &&
+		    !span_is(a->given[i], "Process") && !span_is(a->given[i], "spawn"))
+			return true;
+	return a->elsewhere;
 }
 
 bool python_arguments_elsewhere(const struct python_file *f)

@@ -207,6 +207,9 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 	if (!f->depth || !b->branch || !is_leaving(f, first, past, &ends))
 		return;
 	join(&f->blocks[f->depth - 1].tested, b->tested);
+	/* What follows is for another number of devices, which is not computed. */
+	if (b->least || b->lacking)
+		f->blocks[f->depth - 1].least = -1;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--)
 		f->blocks[i].selected = f->blocks[i].selected || b->selected;
 	/* A program that ends there is started in another way. */
@@ -283,6 +286,21 @@ static void name_loop(struct python_file *f, unsigned first, unsigned past)
 		names_set(&f->names, token_at(f, i)->text, block_now(f)->function, v);
 }
 
+/* try:, with contextlib.suppress():, with pytest.raises(): and the like. */
+static bool catches(const struct python_file *f, unsigned first, unsigned past)
+{
+	static const char *const words[] = {"suppress", "raises", "assertRaises",
+					    "assertRaisesRegex", "FakeTensorMode"};
+
+	if (is_at(f, first, past, "try"))
+		return true;
+	for (unsigned i = first; is_at(f, first, past, "with") && i < past; i++)
+		for (size_t w = 0; w < ARRAY_SIZE(words); w++)
+			if (token_is(token_at(f, i), words[w]))
+				return true;
+	return false;
+}
+
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
 	const struct python_count *rounds = NULL;
@@ -318,6 +336,7 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		block_now(f)->member = is_at(f, first, colon, "class");
 		if (is_at(f, first, colon, "try"))
 			block_now(f)->attempt = f->depth;
+		block_now(f)->caught = catches(f, first, colon);
 	}
 	block_now(f)->patched = block_now(f)->patched || patched;
 	training_enter(f, colon);

@@ -40,6 +40,13 @@ static void see_number(struct python_file *f, int64_t number)
 	facts->number = number + 1;
 }
 
+/* net.cuda and net.to */
+static bool is_move(const struct python_file *f, unsigned at)
+{
+	return at && token_is(token_at(f, at - 1), ".") &&
+	       (token_is(token_at(f, at), "cuda") || token_is(token_at(f, at), "to"));
+}
+
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare)
 {
 	struct observation *s;
@@ -75,8 +82,10 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 		return;
 	s = observation_add(f, v.meaning == MEANS_CUDA ? OBSERVED_CURRENT : OBSERVED_DEVICE,
 			    token_at(f, at));
-	if (s)
-		s->value = v;
+	if (!s)
+		return;
+	s->value = v;
+	s->loose = !is_move(f, at) && !python_device_used(f, at);
 }
 
 static bool is_bare(const struct python_file *f, const struct python_argument *a)
@@ -98,6 +107,17 @@ static void see_numbered(struct python_file *f, unsigned at, const struct python
 		return;
 	f->numbered++;
 	s->size = count;
+}
+
+static void see_used(struct python_file *f, unsigned at, const struct python_argument *a,
+		     struct python_value v)
+{
+	struct observation *s = observation_add(f, OBSERVED_USED, token_at(f, at));
+
+	if (!s)
+		return;
+	python_chain(f, a->first, &s->ranked);
+	s->value = v;
 }
 
 /* net.cuda(...) and net.to(...) */
@@ -127,6 +147,8 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 		use_cuda(f);
 	if (named && v.meaning == MEANS_UNKNOWN)
 		see_numbered(f, at, &a);
+	if (named && v.meaning == MEANS_DEVICE && !v.unsure && is_bare(f, &a))
+		see_used(f, at, &a, v);
 	/* The device of a keyword is noted where the keyword is. */
 	if (!named || !a.name.text)
 		python_device(f, at, v, named && is_bare(f, &a));
@@ -237,7 +259,7 @@ static struct observation *see_group(struct python_file *f, unsigned at, unsigne
 	if (s && python_argument_find(f, open, "world_size", 3, &a))
 		s->size = python_count(f, a.first, a.past);
 	if (s && python_argument_find(f, open, "store", 5, &a))
-		s->elsewhere = true;
+		s->elsewhere = s->own = true;
 	return s;
 }
 
@@ -257,6 +279,8 @@ static void call_rendezvous(struct python_file *f, unsigned at, unsigned open)
 	v = python_value(f, a.first, a.past);
 	if (group && (v.meaning != MEANS_TEXT || !span_starts(v.text, "env://")))
 		group->elsewhere = v.meaning != MEANS_NONE;
+	if (group && group->elsewhere)
+		group->own = v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://");
 	if (v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://"))
 		return;
 	s = observation_add(f, OBSERVED_RENDEZVOUS, token_at(f, a.first));
@@ -303,6 +327,9 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 		call_argument(f, at, open), ordinal_default(f, open);
 	else if (token_is(t, "parse_args") && token_at(f, open)->past == open + 2)
 		observation_add(f, OBSERVED_PARSE, t);
+	else if (token_is(t, "parse_args") || token_is(t, "set_defaults") ||
+		 token_is(t, "add_subparsers"))
+		f->facts.odd_options = true;
 	else if (token_is(t, "parse_known_args"))
 		f->facts.known_alone = true;
 }
@@ -451,8 +478,11 @@ static void see_given(struct python_file *f, struct observation *s, unsigned ope
 	for (size_t i = 0; i < before; i++)
 		s->given[s->given_count++] = NULL;
 	for (at = a.first + 1;
-	     s->given_count < MAX_GIVEN && python_argument(f, a.first, &at, &member);)
+	     s->given_count < MAX_GIVEN && python_argument(f, a.first, &at, &member);) {
+		if (is_at(f, member.first, member.past, "*"))
+			return;
 		s->given[s->given_count++] = python_count(f, member.first, member.past);
+	}
 }
 
 static void see_spawn(struct python_file *f, unsigned at, unsigned open)
@@ -479,6 +509,8 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 	s->target = function_name(f, open, "target", 1);
 	see_given(f, s, open, 3, 0);
 	s->size = block_now(f)->rounds;
+	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == s->function; i--)
+		s->nested = s->nested || f->blocks[i].repeated;
 	if (!is_at(f, behind, past, "for"))
 		return;
 	while (behind < past && !token_is(token_at(f, behind), "in"))

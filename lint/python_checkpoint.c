@@ -10,10 +10,12 @@ static const struct python_object nothing = {.kind = OBJECT_NOTHING};
 /* The source of an expression. */
 static struct span source(const struct python_file *f, unsigned first, unsigned past)
 {
-	const struct python_token *a = token_at(f, first), *b = token_at(f, past - 1);
-	struct span ret = {a->text.text, (size_t)(b->text.text + b->text.length - a->text.text)};
+	const struct python_token *a = token_at(f, first), *b;
 
-	return ret;
+	if (first >= past)
+		return (struct span){"", 0};
+	b = token_at(f, past - 1);
+	return (struct span){a->text.text, (size_t)(b->text.text + b->text.length - a->text.text)};
 }
 
 /* The file that an expression names, if it is the same text wherever it stands. */
@@ -71,7 +73,7 @@ static bool each_state(struct python_file *f, unsigned first, unsigned past,
 	unsigned at = first + 1;
 	bool any = false;
 
-	if (!token_is(token_at(f, first), "{") || token_at(f, first)->past != past)
+	if (!is_at(f, first, past, "{") || token_at(f, first)->past != past)
 		return false;
 	while (python_argument(f, first, &at, &a)) {
 		struct python_object o;

@@ -122,9 +122,11 @@ void python_command(struct python_file *f, unsigned open)
 	struct observation *s;
 	unsigned at = open + 1;
 	const struct python_token *t;
+	const char *copy;
 	bool known;
 
-	if (!python_argument(f, open, &at, &a) || (a.name.text && !span_is(a.name, "args")))
+	if (!python_argument(f, open, &at, &a) || (a.name.text && !span_is(a.name, "args")) ||
+	    python_argument_find(f, open, "cwd", -1, &as_shell))
 		return;
 	t = token_at(f, a.first);
 	s = observation_add(f, OBSERVED_COMMAND, t);
@@ -134,7 +136,7 @@ void python_command(struct python_file *f, unsigned open)
 	if (token_is(t, "[") && t->past == a.past) {
 		known = add_words(&buf, f, a.first);
 	} else if (t->kind == PYTHON_FORMAT && a.past == a.first + 1) {
-		known = true;
+		known = t->plain;
 		add_format(&buf, t->text);
 	} else {
 		struct python_value v = python_value(f, a.first, a.past);
@@ -144,8 +146,10 @@ void python_command(struct python_file *f, unsigned open)
 		strbuf_add(&buf, v.text.text ? v.text.text : "", v.text.length);
 	}
 	f->arena.failed = f->arena.failed || buf.failed;
-	if (known && !buf.failed)
-		s->value.text = span_of(arena_strndup(&f->arena, buf.text, buf.length));
+	copy = known && buf.text && !buf.failed ? arena_strndup(&f->arena, buf.text, buf.length)
+						: NULL;
+	if (copy)
+		s->value.text = (struct span){copy, buf.length};
 	strbuf_free(&buf);
 }
 

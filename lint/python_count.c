@@ -221,11 +221,14 @@ void python_option(struct python_file *f, unsigned open)
 			option.name = name;
 			option.is_letter = !span_starts(name, "--");
 		} else {
+			option.odd = option.odd || option.alias.text;
 			option.alias = name;
 		}
 	}
 	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text || !grown)
 		return;
+	option.odd = option.odd || python_argument_find(f, open, "nargs", -1, &a) ||
+		     python_argument_find(f, open, "action", -1, &a);
 	if (python_argument_find(f, open, "default", -1, &a))
 		option.value = python_count(f, a.first, a.past);
 	f->options = grown;
@@ -272,6 +275,31 @@ static struct span given(const char *const *arguments, const struct python_optio
 	return value;
 }
 
+/* Whether a word may be the option in another form: -w2, or --world for --world-size. */
+static bool may_be_given(const char *const *arguments, const struct python_option *option)
+{
+	const struct span names[] = {option->name, option->alias};
+
+	for (; *arguments; arguments++) {
+		struct span word = {*arguments, strcspn(*arguments, "=")};
+
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			bool letter = names[i].text && !span_starts(names[i], "--");
+
+			if (!names[i].text || word.length < 2 || *word.text != '-' ||
+			    same_option(word, names[i]))
+				continue;
+			if (letter ? word.length > names[i].length &&
+					     memcmp(word.text, names[i].text, names[i].length) == 0
+				   : word.length > 2 && word.length < names[i].length &&
+					     same_option(word,
+							 (struct span){names[i].text, word.length}))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A number, or cuda:N where a device is wanted; false: another word. */
 static bool read_number(struct span word, struct counted *ret)
 {
@@ -289,12 +317,18 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 	const char *const *arguments = judge->start ? judge->start->arguments : NULL;
 	struct span word = {NULL, 0};
 
-	for (size_t i = 0; i < f->option_count; i++)
-		if (same_option(destination(&f->options[i]), name))
-			option = &f->options[i];
-	if (!option)
+	for (size_t i = 0; i < f->option_count; i++) {
+		if (!same_option(destination(&f->options[i]), name))
+			continue;
+		if (option || f->options[i].odd)
+			return false;
+		option = &f->options[i];
+	}
+	if (!option || f->facts.odd_options || python_arguments_leave(f))
 		return false;
 	ret->option = option->name;
+	if (arguments && may_be_given(arguments, option))
+		return false;
 	if (arguments)
 		word = given(arguments, option);
 	if (word.text)
@@ -353,7 +387,7 @@ static bool compute_name(const struct python_judge *judge, const struct python_c
 	if (v && !v->count)
 		return compute_parameter(judge, c, v, depth, ret);
 	if (v)
-		return !v->varies && compute(judge, v->count, depth, ret);
+		return !v->varies && !v->unsure && compute(judge, v->count, depth, ret);
 	if (!dot ||
 	    !python_has_arguments((struct span){c->name.text, (size_t)(dot - c->name.text)}))
 		return false;

@@ -111,3 +111,24 @@ void choice_path(struct python_file *f, const char *path, unsigned at, unsigned 
 	    (IS_ONE_OF(path, changes) && !(literal && token_at(f, past + 1)->past == past + 2)))
 		f->choice->doubtful = true;
 }
+
+bool python_device_used(const struct python_file *f, unsigned at)
+{
+	static const char *const takers[] = {"to", "cuda", "set_device"};
+	char path[MAX_PATH];
+	const char *last;
+
+	for (unsigned open, first; (open = bracket(f, at)) != UINT_MAX; at = first) {
+		called(f, open, &first, path);
+		last = strrchr(path, '.');
+		if (first >= at)
+			return false;
+		if (streq(path, "torch.device"))
+			continue;
+		for (size_t i = 0; last && i < ARRAY_SIZE(takers); i++)
+			if (streq(last + 1, takers[i]))
+				return true;
+		return starts_with(path, "torch.");
+	}
+	return false;
+}

@@ -19,6 +19,7 @@ enum observation_kind {
 	OBSERVED_MISSPELT,    /* a variable is named that no program reads */
 	OBSERVED_SET_DEVICE,  /* torch.cuda.set_device(value) */
 	OBSERVED_DEVICE,      /* a device is named: .cuda(1), "cuda:1" */
+	OBSERVED_USED,        /* a device is used by a name, `ranked` */
 	OBSERVED_NUMBERED,    /* a device is named by a number that is not in the code: `size` */
 	OBSERVED_CURRENT,     /* the current device is used: .cuda(), "cuda" */
 	OBSERVED_PARALLEL,    /* DataParallel */
@@ -63,6 +64,8 @@ struct observation {
 	int function;            /* 0: the file */
 	bool guarded;            /* executed only by some ranks */
 	bool both;               /* an option in both spellings */
+	bool loose;              /* a device that is named here, and may be used nowhere */
+	bool doubtful;           /* a condition in the statement decides, or an error is caught */
 	bool argument;           /* the value is an argument of the command line */
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
@@ -79,6 +82,8 @@ struct observation {
 	struct span target;              /* what the processes execute */
 	const struct python_count **given; /* the arguments that they get, in its order */
 	size_t given_count;
+	bool nested;       /* their loop is in another loop */
+	bool own;          /* a group of which each process may have its own */
 	bool elsewhere;    /* a group that does not meet by MASTER_ADDR */
 	bool wrapped;      /* of keys: those of the file begin with module. */
 	int other_line;    /* ... the line that saves them */
@@ -105,6 +110,7 @@ struct python_facts {
 	bool own_list;         /* each rank sets its own visible list */
 	bool sets_list;        /* sets or removes the visible list */
 	bool reads_arguments;  /* reads arguments by sys.argv or another parser */
+	bool odd_options;      /* options have other defaults or words than they show */
 	bool reads_argument;   /* reads the argument local_rank */
 	bool known_alone;      /* uses parse_known_args */
 	bool deepspeed;        /* is written for the deepspeed launcher */
@@ -156,6 +162,7 @@ struct python_block {
 	bool patched;                      /* the environment is put back at its end */
 	int attempt;                       /* the block of the try that it is in; 0: none */
 	int64_t least;                     /* as of an observation */
+	bool caught;                       /* an error in it is caught, or is wanted */
 	const struct python_count *rounds; /* of a loop */
 	struct python_looked tested;       /* what conditions have looked at */
 	struct python_looked read;         /* of a try: what was read in it */
@@ -195,6 +202,7 @@ struct python_option {
 	struct span name, alias;          /* with their dashes; .text of `alias` NULL: none */
 	const struct python_count *value; /* its default; NULL: not known */
 	bool is_letter;                   /* the name has one dash */
+	bool odd;                         /* its value is not the one word behind it */
 };
 
 enum { MAX_GIVEN = 64 };
@@ -220,10 +228,21 @@ struct python_function {
 	struct span name;
 	int number;             /* of the first function with this name */
 	bool cuda;              /* one with this name uses CUDA */
+	bool run;               /* one with this name is certainly called */
+	bool spawned;           /* ... or is executed by processes that are started */
 	size_t itself, through; /* its last use of CUDA, and through a call, plus one */
 };
 
+/* A call of a function by its name, wherever it stands. */
+struct python_called {
+	struct span name;
+	int function; /* that it is in; 0: the file */
+	bool may;     /* a condition decides */
+};
+
 struct python_functions {
+	struct python_called *calls;
+	size_t call_count, call_room;
 	struct python_use *uses; /* in the order of the file */
 	size_t use_count, use_room;
 	struct python_function *list; /* by number, from 1 on */
@@ -239,8 +258,9 @@ struct python_file {
 	/* The last functions that looked at the visible list, and that kept it, plus one; 0: none.
 	 */
 	int lister, keeper;
-	bool deferred;   /* the statement has a lambda */
-	bool definition; /* ... is the head of a function */
+	bool deferred;    /* the statement has a lambda */
+	bool conditional; /* ... has a condition: a if c else b, a and b */
+	bool definition;  /* ... is the head of a function */
 	/* the statement is a decorator that puts the environment back, or follows one */
 	bool patched;
 	struct python_functions own;
@@ -394,11 +414,15 @@ void functions_use_cuda(struct python_file *f);
 /* Handles the name at `at`, which may be a call of a function of this file. */
 void functions_call(struct python_file *f, unsigned at);
 void functions_define(struct python_file *f, struct span name, int number);
+/* Finds what is certainly executed, when the whole file is known. */
+void functions_find_runs(struct python_file *f);
 /* Finds the uses through calls, when the whole file is known. */
 void functions_find_uses(struct python_file *f);
-/* Whether anything in the file names the function of an observation, or a class has it. If not,
- * this file does not call it. */
-bool functions_named(const struct python_file *f, const struct observation *s);
+/* Whether the place of an observation is certainly executed: by the file, by a function that is
+ * certainly called, or with `spawned` in processes that are certainly started. */
+bool functions_run(const struct python_file *f, const struct observation *s, bool spawned);
+/* Whether the function is called by its name too. */
+bool functions_called(const struct python_file *f, struct span name);
 /* Whether the function `name` is function `number`. */
 bool functions_is(const struct python_file *f, struct span name, int number);
 /* Whether the function `name` is function `number`, or calls it. */
@@ -414,6 +438,8 @@ void python_arguments_open(struct python_file *f, struct span text);
 void python_defined(struct python_file *f, struct span name);
 /* Handles the tokens [first, past), which define nothing. */
 void python_arguments(struct python_file *f, unsigned first, unsigned past);
+/* Whether code in other files may change them. */
+bool python_arguments_leave(const struct python_file *f);
 /* Whether a name is usual for the parsed arguments. */
 bool python_has_arguments(struct span name);
 /* Whether code in other files may read them. */
@@ -434,6 +460,8 @@ bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at);
+/* Whether the device that is named at a token is the argument of a call that uses it. */
+bool python_device_used(const struct python_file *f, unsigned at);
 /* Whether a text may name the visible list in code without an observation. */
 bool choice_names_list(const struct python_file *f, unsigned at);
 /* Handles a name and its meaning, at the tokens [at, past). */
@@ -513,6 +541,8 @@ int judge_value(const struct python_judge *judge, const struct observation *s);
 int judge_device(const struct python_judge *judge, const struct observation *s);
 /* ... by an option of the command line. */
 int judge_numbered(const struct python_judge *judge, const struct observation *s);
+/* ... by a name. */
+int judge_used(const struct python_judge *judge, const struct observation *s);
 int judge_group(const struct python_judge *judge, const struct observation *s);
 /* python_command.c: the findings of the script reader about a command. GPUMAP_ENOMEM. */
 int judge_command(const struct python_judge *judge, const struct observation *s);

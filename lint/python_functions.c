@@ -2,6 +2,8 @@
 /* Which functions of a file use CUDA, by themselves or through functions that they call. */
 #include "lint/python_file.h"
 
+#include <stdlib.h>
+
 /* The scope in which the functions of this file are names. Functions of one name are one. */
 enum { CALLED = -2 };
 
@@ -28,6 +30,22 @@ void functions_use_cuda(struct python_file *f)
 	add_use(f, (struct span){NULL, 0});
 }
 
+static void add_call(struct python_file *f, struct span name)
+{
+	struct python_functions *all = &f->own;
+	struct python_called *grown =
+		arena_room(&f->arena, all->calls, all->call_count, &all->call_room, sizeof(*grown));
+	bool may = block_now(f)->may || f->conditional || f->deferred;
+
+	if (!grown)
+		return;
+	for (int i = f->depth; i >= 0; i--)
+		may = may || f->blocks[i].cut || f->blocks[i].caught;
+	all->calls = grown;
+	grown[all->call_count++] = (struct python_called){
+		.name = name, .function = block_now(f)->function, .may = may};
+}
+
 void functions_call(struct python_file *f, unsigned at)
 {
 	bool attribute = at && token_is(token_at(f, at - 1), ".");
@@ -35,8 +53,10 @@ void functions_call(struct python_file *f, unsigned at)
 	bool head = at && (token_is(token_at(f, at - 1), "def") ||
 			   token_is(token_at(f, at - 1), "class"));
 
-	if (!head && (!attribute || own) && is_at(f, at + 1, f->text.count, "("))
-		add_use(f, token_at(f, at)->text);
+	if (head || (attribute && !own) || !is_at(f, at + 1, f->text.count, "("))
+		return;
+	add_use(f, token_at(f, at)->text);
+	add_call(f, token_at(f, at)->text);
 }
 
 /* The number of the function that has its name first; 0: the file has no such function. */
@@ -87,35 +107,55 @@ void functions_find_uses(struct python_file *f)
 		}
 }
 
-bool functions_named(const struct python_file *f, const struct observation *s)
+/* What the processes execute that a place starts for certain. */
+static void run_spawned(struct python_file *f)
 {
-	struct span text = f->text.text, name;
-	size_t times = 0;
+	struct python_functions *all = &f->own;
 
-	if (!s->function || s->member)
-		return true;
-	name = f->own.list[s->function - 1].name;
-	for (const char *at;
-	     times < 2 && (at = memmem(text.text, text.length, name.text, name.length));) {
-		const char *past = at + name.length, *end = text.text + text.length;
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+		int number = s->target.text ? number_of(f, s->target) : 0;
 
-		times += !(at > f->text.text.text && python_in_name(at[-1])) &&
-			 !(past < end && python_in_name(*past));
-		text = (struct span){past, (size_t)(end - past)};
+		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && number &&
+		    !s->may && !s->otherwise && !s->doubtful && !s->member &&
+		    (!s->function || all->list[s->function - 1].spawned))
+			all->list[number - 1].spawned = true;
 	}
-	return times > 1;
 }
 
-static bool calls(const struct python_file *f, int from, int to, int depth)
+void functions_find_runs(struct python_file *f)
 {
-	const struct python_functions *all = &f->own;
+	struct python_functions *all = &f->own;
 
-	if (from == to || !from)
-		return from == to;
-	for (size_t i = 0; depth < MAX_DEPTH && i < all->use_count; i++)
-		if (all->uses[i].called.text &&
-		    all->list[all->uses[i].function - 1].number == from &&
-		    all->uses[i].number != from && calls(f, all->uses[i].number, to, depth + 1))
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		for (size_t i = 0; i < all->call_count; i++) {
+			const struct python_called *c = &all->calls[i];
+			int number = c->may ? 0 : number_of(f, c->name);
+			struct python_function *to = number ? &all->list[number - 1] : NULL;
+			struct python_function *by =
+				c->function ? &all->list[c->function - 1] : NULL;
+
+			if (to && (!by || all->list[by->number - 1].run))
+				to->run = to->spawned = true;
+			if (to && by && all->list[by->number - 1].spawned)
+				to->spawned = true;
+		}
+		run_spawned(f);
+	}
+}
+
+bool functions_run(const struct python_file *f, const struct observation *s, bool spawned)
+{
+	const struct python_function *by =
+		s->function ? &f->own.list[f->own.list[s->function - 1].number - 1] : NULL;
+
+	return !s->member && !s->doubtful && (!by || (spawned ? by->spawned : by->run));
+}
+
+bool functions_called(const struct python_file *f, struct span name)
+{
+	for (size_t i = 0; i < f->own.call_count; i++)
+		if (span_same(f->own.calls[i].name, name))
 			return true;
 	return false;
 }
@@ -127,8 +167,28 @@ bool functions_is(const struct python_file *f, struct span name, int number)
 
 bool functions_reach(const struct python_file *f, struct span name, int number)
 {
-	return number && number_of(f, name) &&
-	       calls(f, number_of(f, name), f->own.list[number - 1].number, 0);
+	const struct python_functions *all = &f->own;
+	int from = number_of(f, name), to = number ? all->list[number - 1].number : 0;
+	bool *seen = from && to ? calloc((size_t)f->functions + 1, sizeof(*seen)) : NULL;
+	bool found, more = seen;
+
+	if (!seen)
+		return false;
+	seen[from] = true;
+	while (more && !seen[to]) {
+		more = false;
+		for (size_t i = 0; i < all->use_count; i++) {
+			const struct python_use *use = &all->uses[i];
+
+			if (!use->number || seen[use->number] ||
+			    !seen[all->list[use->function - 1].number])
+				continue;
+			seen[use->number] = more = true;
+		}
+	}
+	found = seen[to];
+	free(seen);
+	return found;
 }
 
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s)

@@ -44,7 +44,7 @@ static bool is_common(const struct python_file *f, unsigned at)
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
 		if (span_is(name, whole[i]))
 			return true;
-	if (guard_names_rank(name))
+	if (guard_names_rank(name) || span_starts(name, "is_") || span_is(name, "save_best"))
 		return false;
 	python_chain(f, objects_head(f, at), &chain);
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)

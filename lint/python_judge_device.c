@@ -52,7 +52,7 @@ static int ask_device(const struct python_judge *judge, const struct observation
 	struct python_list list = judge_list_at(judge, s, room);
 
 	if (hides_all(list.code) || hides_all(list.script) || !is_reached(judge, s, &list) ||
-	    (!list.code && !functions_named(judge->file, s)))
+	    (!list.code && !functions_run(judge->file, s, true)))
 		return GPUMAP_OK;
 	if (is_counted(judge, s, &list) && s->value.number >= judge->start->visible) {
 		report_past(judge, s, s->value.number, by);
@@ -177,6 +177,18 @@ int judge_numbered(const struct python_judge *judge, const struct observation *s
 	return ask_device(judge, &device, named_by(judge, &counted, room));
 }
 
+int judge_used(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_names *names = &judge->file->names;
+	const struct python_value *v = names_get(names, s->ranked, s->function);
+
+	v = v ? v : names_get(names, s->ranked, 0);
+	if (s->may || s->otherwise || !v || v->varies || v->unsure || v->meaning != MEANS_DEVICE ||
+	    v->number != s->value.number)
+		return GPUMAP_OK;
+	return ask_device(judge, s, "");
+}
+
 int judge_device(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->value.meaning) {
@@ -197,7 +209,7 @@ int judge_device(const struct python_judge *judge, const struct observation *s)
 		judge_beside_accelerator(judge, s);
 	else
 		judge_single(judge, s);
-	return s->may ? GPUMAP_OK : ask_device(judge, s, "");
+	return s->may || s->loose ? GPUMAP_OK : ask_device(judge, s, "");
 }
 
 /* --- groups ------------------------------------------------------------------------- */

@@ -22,27 +22,34 @@ static bool is_launched(const struct python_judge *judge)
 }
 
 static const struct observation *spawn_of(const struct python_judge *judge,
-					  const struct observation *group)
+					  const struct observation *group, bool *only)
 {
 	const struct python_file *f = judge->file;
+	const struct observation *found = NULL;
 
+	*only = true;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
 
-		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && s->target.text &&
-		    functions_reach(f, s->target, group->function))
-			return s;
+		if ((s->kind != OBSERVED_SPAWN && s->kind != OBSERVED_PROCESS) || !s->target.text ||
+		    !functions_reach(f, s->target, group->function))
+			continue;
+		*only = !found && !s->nested && !functions_called(f, s->target);
+		if (found)
+			break;
+		found = s;
 	}
-	return NULL;
+	return found;
 }
 
 static struct starter starter_of(const struct python_judge *judge, const struct observation *group)
 {
 	const struct python_start *start = judge->start;
-	struct starter ret = {.spawn = spawn_of(judge, group), .count = -1};
+	bool only;
+	struct starter ret = {.spawn = spawn_of(judge, group, &only), .count = -1};
 
 	if (ret.spawn) {
-		if (!is_launched(judge) && !ret.spawn->may && !ret.spawn->otherwise &&
+		if (only && !is_launched(judge) && !ret.spawn->may && !ret.spawn->otherwise &&
 		    judge_compute(judge, ret.spawn->size, &ret.counted))
 			ret.count = ret.counted.number;
 		snprintf(ret.text, sizeof(ret.text), "line %d starts %lld", ret.spawn->line,
@@ -96,7 +103,8 @@ static bool is_local_rank(const struct python_judge *judge, const struct observa
 		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
 
 	v = !v && s->ranked.text ? names_get(&judge->file->names, s->ranked, 0) : v;
-	return s->value.meaning == MEANS_LOCAL_RANK || (v && v->meaning == MEANS_LOCAL_RANK);
+	return (s->value.meaning == MEANS_LOCAL_RANK && !s->value.unsure) ||
+	       (v && v->meaning == MEANS_LOCAL_RANK && !v->unsure && !v->varies);
 }
 
 static void report_local_rank(const struct python_judge *judge, const struct observation *s)
@@ -142,12 +150,18 @@ static void judge_meeting(const struct python_judge *judge, const struct observa
 
 /* Whether the rank is a parameter, such as the number that spawn gives: a computed rank may be one
  * of several hosts. */
-static bool is_parameter(const struct python_judge *judge, const struct observation *s)
+static bool is_parameter(const struct python_judge *judge, const struct observation *s,
+			 const struct observation *spawn)
 {
 	const struct python_value *v =
 		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
 
-	return v && v->meaning == MEANS_UNKNOWN && v->number > 0 && !v->varies;
+	if (!v || v->meaning != MEANS_UNKNOWN || v->number <= 0 || v->varies)
+		return false;
+	if (spawn->kind == OBSERVED_SPAWN)
+		return v->number == 1;
+	return (size_t)v->number <= spawn->given_count && spawn->given[v->number - 1] &&
+	       spawn->given[v->number - 1]->kind == COUNT_NAME;
 }
 
 void judge_ranks(const struct python_judge *judge, const struct observation *s)
@@ -156,7 +170,7 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 	struct counted awaited;
 
 	if (judge->file->facts.tests || judge->file->facts.ray || s->may || s->otherwise ||
-	    s->guarded || !functions_named(judge->file, s))
+	    s->guarded || !functions_run(judge->file, s, true))
 		return;
 	starter = starter_of(judge, s);
 	judge_meeting(judge, s, &starter);
@@ -165,7 +179,7 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 		report_local_rank(judge, s);
 		return;
 	}
-	if (starter.spawn && !is_parameter(judge, s))
+	if (s->own || (starter.spawn && !is_parameter(judge, s, starter.spawn)))
 		return;
 	if (starter.count > 0 && judge_compute(judge, s->size, &awaited) &&
 	    awaited.number != starter.count)
@@ -236,7 +250,8 @@ bool judge_launch(const struct python_judge *judge, const struct observation *s)
 {
 	bool literal = s->value.meaning == MEANS_TEXT || s->value.meaning == MEANS_NUMBER;
 
-	if (!python_launched(judge) || s->may || s->guarded || !functions_named(judge->file, s))
+	if (!python_launched(judge) || s->may || s->guarded ||
+	    !functions_run(judge->file, s, false))
 		return false;
 	if (span_is(s->name, "WORLD_SIZE"))
 		return judge_size(judge, s);

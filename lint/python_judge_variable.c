@@ -72,8 +72,8 @@ static bool judge_planned(const struct python_judge *judge, const struct observa
 	char *code = NULL, *value, plan[512], seen[512];
 
 	if (!start || !start->planned || !start->list || s->may || s->guarded || s->otherwise ||
-	    s->verb != OBSERVED_SETS || s->value.meaning != MEANS_TEXT ||
-	    !functions_named(judge->file, s))
+	    s->verb != OBSERVED_SETS || s->value.meaning != MEANS_TEXT || python_hides_all(s) ||
+	    !functions_run(judge->file, s, false))
 		return false;
 	value = strndup(s->value.text.text, s->value.text.length);
 	if (value && asprintf(&code, "%.*s=%s", (int)s->name.length, s->name.text, value) < 0)
@@ -174,6 +174,12 @@ static bool is_launcher(const struct python_judge *judge)
 				       (facts->numbers_ranks || facts->finds_port || facts->ray));
 }
 
+/* Whether a plan starts the program, and the place is executed in each of its ranks. */
+static bool is_certain(const struct python_judge *judge, const struct observation *s)
+{
+	return judge->start && judge->start->planned && functions_run(judge->file, s, false);
+}
+
 static bool is_rank(struct span name)
 {
 	return span_is(name, "RANK") || span_is(name, "LOCAL_RANK");
@@ -229,10 +235,9 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   "os.environ.setdefault");
 	else if (!judge->file->facts.spawns)
 		report_add(judge->report,
-			   !constant || s->may ? FINDING_CODE_MAY_REPLACE
-			   : judge->start && judge->start->planned && is_rank(s->name)
-				   ? FINDING_AGAINST_PLAN
-				   : FINDING_CODE_SETS_RANK,
+			   !constant || s->may                        ? FINDING_CODE_MAY_REPLACE
+			   : is_certain(judge, s) && is_rank(s->name) ? FINDING_AGAINST_PLAN
+								      : FINDING_CODE_SETS_RANK,
 			   AT(judge, s, .rule = "R1",
 			      .fix = "leave it to the launcher; or use os.environ.setdefault"),
 			   "%s in code %s what a launcher sets", SHOWN(s),

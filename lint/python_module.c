@@ -346,7 +346,6 @@ void module_call(struct python_file *f, const char *path, unsigned at, unsigned 
 {
 	struct python_object o;
 	struct python_argument a;
-	struct observation *s;
 
 	if (!streq(objects_last(path), "DistributedDataParallel") || !module_is_parallel(path) ||
 	    !python_argument_find(f, open, "module", 0, &a))
@@ -361,20 +360,33 @@ void module_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	    !token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past ||
 	    a.past == a.first + 2)
 		return;
-	s = observation_add(f, OBSERVED_NOT_MOVED, token_at(f, at));
-	if (s)
-		s->name = (struct span){NULL, 0};
+	observation_add(f, OBSERVED_NOT_MOVED, token_at(f, at));
+}
+
+/* Whether a text stands in the file that may move modules in a way which is not followed. */
+static bool may_move(const struct python_file *f)
+{
+	static const char *const texts[] = {
+		"enter_context", "__enter__",  "assign=",   "getattr(", "vars(",  "_to_parameters",
+		"self.to(",      "self.cuda(", "class DDP", "().cuda(", "().to(", "with device"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (memmem(f->text.text.text, f->text.text.length, texts[i], strlen(texts[i])))
+			return true;
+	return false;
 }
 
 void judge_not_moved(const struct python_judge *judge, const struct observation *s)
 {
-	if (judge->file->training.places || judge->file->facts.tests)
+	if (judge->file->training.places || judge->file->facts.tests || s->doubtful ||
+	    may_move(judge->file))
 		return;
 	report_add(judge->report, FINDING_NOT_MOVED,
 		   AT(judge, s, .rule = "G7",
 		      .fix = "move it first: model.cuda(local_rank), or model.to(device)"),
-		   "the module is on the CPU, and DistributedDataParallel with device_ids takes "
-		   "only one that was moved to its GPU: it raises ValueError");
+		   "no line moves the module from the CPU, as far as this file shows, and "
+		   "DistributedDataParallel with device_ids takes only one on its GPU: else it "
+		   "raises ValueError");
 }
 
 void judge_layers(const struct python_judge *judge)

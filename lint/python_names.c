@@ -48,9 +48,6 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 			n->value = value;
 		return true;
 	}
-	/* A missing entry means unknown too. A function's own name hides the file's. */
-	if (value.meaning == MEANS_UNKNOWN && !value.count && !scope)
-		return true;
 	list = array_room(names->list, names->count, &names->room, sizeof(*list));
 	if (list)
 		names->list = list;

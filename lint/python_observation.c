@@ -27,8 +27,10 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.function = b->function,
 		.uses = f->own.use_count,
 		.least = b->least,
+		.doubtful = f->conditional || f->definition || f->deferred,
 	};
 	for (int i = f->depth; i >= 0; i--) {
+		s->doubtful = s->doubtful || f->blocks[i].caught;
 		s->member = s->member || f->blocks[i].member;
 		s->patched = s->patched || f->blocks[i].patched;
 		s->may = s->may || f->blocks[i].cut;

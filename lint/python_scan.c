@@ -359,6 +359,19 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 	}
 }
 
+/* Whether a token begins a condition inside of a statement, except one for the lack of GPUs. */
+static bool is_condition(const struct python_file *f, unsigned i)
+{
+	if (token_is(token_at(f, i), "and") || token_is(token_at(f, i), "or"))
+		return true;
+	if (!i || !token_is(token_at(f, i), "if"))
+		return false;
+	for (unsigned k = i; k < f->text.count && k < i + MAX_VALUE; k++)
+		if (token_is(token_at(f, k), "is_available"))
+			return false;
+	return true;
+}
+
 static void statement(struct python_file *f)
 {
 	unsigned colon, first;
@@ -366,9 +379,11 @@ static void statement(struct python_file *f)
 
 	while (indent >= 0 && f->depth && block_now(f)->indent >= indent)
 		f->depth--;
-	f->deferred = false;
-	for (unsigned i = 0; i < f->text.count; i++)
+	f->deferred = f->conditional = false;
+	for (unsigned i = 0; i < f->text.count; i++) {
 		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
+		f->conditional = f->conditional || is_condition(f, i);
+	}
 	choice_statement(f);
 	colon = python_head(f);
 	if (!colon) {
@@ -400,6 +415,7 @@ int python_scan(struct python_file *f)
 		statement(f);
 	if (!f->arena.failed) {
 		functions_find_uses(f);
+		functions_find_runs(f);
 		guard_find_reached(f);
 	}
 	return f->arena.failed || f->text.failed ? GPUMAP_ENOMEM : GPUMAP_OK;

@@ -46,14 +46,15 @@ static bool same_start(const struct lint_start *a, const struct lint_start *b)
 	       a->ranked == b->ranked && a->nproc == b->nproc && a->hosts == b->hosts &&
 	       a->visible == b->visible && a->port == b->port &&
 	       a->port_by_default == b->port_by_default && a->meeting == b->meeting &&
-	       same_text(a->list, b->list) && a->list_kept == b->list_kept &&
+	       a->may == b->may && same_text(a->list, b->list) && a->list_kept == b->list_kept &&
 	       same_text(a->order, b->order) && same_words(a->arguments, b->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (same_start(d->starts[i], s))
+		if (same_start(d->starts[i], s) ||
+		    (d->count == MAX_DIFFERENT && streq(d->starts[i]->path, s->path)))
 			return true;
 	if (d->count == MAX_DIFFERENT)
 		return false;
@@ -142,14 +143,15 @@ static bool fits_plan(const struct lint *lint, const struct lint_start *s, const
 {
 	const struct python_start *planned = lint->planned;
 
-	if (s->launcher == LINT_GPUMAP)
+	if (s->launcher == LINT_GPUMAP || s->may)
 		return false;
 	if (s->launcher != LINT_DIRECT) {
 		if (planned->ranks > 0 && planned->ranks * planned->hosts > 1)
 			report_nested(lint, s, script, report);
 		return false;
 	}
-	if (s->list && planned->list)
+	if (s->list && *s->list && !streq(s->list, "-1") && planned->list &&
+	    planned->ranks * planned->hosts > 1)
 		report_list(lint, s, script, report);
 	return true;
 }

@@ -37,6 +37,7 @@ struct lint_start {
 	bool local_rank;      /* the launcher passes --local_rank or --local-rank */
 	bool python;          /* path is a Python file */
 	bool ranked;          /* the script may give it LOCAL_RANK or RANK */
+	bool may;             /* a branch or a function decides whether it is started */
 	bool together;        /* this host starts it again while it runs */
 	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
 	int line;

@@ -172,6 +172,11 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 		.line = c->words[program].at.line,
 		.arguments = words_after(sh, c, program),
 	};
+	for (int i = 0; i < sh->frame_count; i++)
+		starts->may = starts->may || sh->frames[i].kind == FRAME_IF ||
+			      sh->frames[i].kind == FRAME_BRANCH ||
+			      sh->frames[i].kind == FRAME_CASE ||
+			      sh->frames[i].kind == FRAME_FUNCTION;
 	see_ranks(starts, run, launch);
 	see_meeting(sh, starts, run, launch);
 	see_list(sh, starts, run, launch);

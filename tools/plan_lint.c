@@ -83,9 +83,12 @@ static bool is_about_start(const gpumap_finding *f)
 	return false;
 }
 
-/* Whether the plan itself has found that the device which was read does not exist. */
-static bool is_known(const gpumap_finding *f, const gpumap_report *report)
+/* Whether the plan itself has found that the device which was read does not exist, or the user has
+ * stated which it is. */
+static bool is_known(const gpumap_finding *f, bool stated, const gpumap_report *report)
 {
+	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
+		return true;
 	for (size_t i = 0;
 	     finding_is(f, FINDING_INVALID_ORDINAL) && i < gpumap_report_count(report); i++)
 		if (finding_is(gpumap_report_get(report, i), FINDING_READ_DEVICE))
@@ -122,6 +125,8 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 		 gpumap_report *report)
 {
 	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
+	const char *device = job_origin(plan, "device");
+	bool stated = device && !speech_of_program(device);
 	gpumap_report *found;
 	int r = gpumap_report_new(&found);
 
@@ -130,7 +135,7 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 	r = lint_planned(start, path, found);
 	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_report_count(found); i++)
 		if (is_about_start(gpumap_report_get(found, i)) &&
-		    !is_known(gpumap_report_get(found, i), report))
+		    !is_known(gpumap_report_get(found, i), stated, report))
 			relay(plan, gpumap_report_get(found, i), refuses, report);
 	gpumap_report_free(found);
 	return r == GPUMAP_OK ? r : report_nomem(report);
@@ -145,7 +150,8 @@ static const char *code_of(const char *const *arguments, size_t count)
 	size_t word = 1;
 
 	/* bash -eu FILE, but not -c TEXT or -o NAME. */
-	while (word < count && *arguments[word] == '-' && !strpbrk(arguments[word], "co"))
+	while (word < count && *arguments[word] == '-' && arguments[word][1] != '-' &&
+	       !strpbrk(arguments[word], "cos"))
 		word++;
 	for (size_t i = 0; count && i < ARRAY_SIZE(shells); i++)
 		if (streq(file_name(arguments[0]), shells[i]))

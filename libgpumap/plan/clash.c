@@ -169,12 +169,16 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	size_t rank = layout->host->first_rank + l;
 	struct doubted buf;
 	char text[160], local[48] = "";
+	const char *starts = "";
 
 	if (rank != l)
 		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l)) {
 		fix = doubted(&buf, &id, fix ? fix : remedy(b, layout->class));
-		id = ordinal && settings->lint == PLAN_LINT_REFUSE ? FINDING_INVALID_ORDINAL : id;
+		if (ordinal && settings->lint == PLAN_LINT_REFUSE) {
+			id = FINDING_INVALID_ORDINAL;
+			starts = " (" SETTING("lint = warn") " starts it anyway)";
+		}
 	}
 	plan_report(b, id,
 		    ABOUT(.rule = ordinal ? "R3" : rule,
@@ -182,9 +186,9 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 					    : gpumap_finding_str(finding, GPUMAP_FINDING_ORIGIN),
 			  .line = ordinal ? place->line : 0, .column = ordinal ? place->column : 0,
 			  .fix = fix),
-		    "rank %zu%s of %s (%s): %s%s", rank, local, layout->host->name,
+		    "rank %zu%s of %s (%s): %s%s%s", rank, local, layout->host->name,
 		    cell(settings, text), gpumap_finding_str(finding, GPUMAP_FINDING_TEXT),
-		    MORE_HOSTS(layout->host_count));
+		    MORE_HOSTS(layout->host_count), starts);
 }
 
 void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpumap_mapping *mapping,
