@@ -84,16 +84,28 @@ static bool is_passed(const struct python_file *f, unsigned first, unsigned past
 	return true;
 }
 
+/* Whether a condition in the statement, a default or a try decides about a device that is named. */
+static bool is_uncertain(const struct python_file *f)
+{
+	bool caught = f->conditional || f->definition;
+
+	for (int i = f->depth; i >= 0; i--)
+		caught = caught || f->blocks[i].caught;
+	return caught;
+}
+
 void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v)
 {
 	if (!f->choice)
 		return;
 	switch (v.meaning) {
 	case MEANS_NUMBER:
+	case MEANS_DEVICE:
 		v.meaning = MEANS_DEVICE;
+		if (is_uncertain(f))
+			f->choice->doubtful = true;
 		pick(f, PICK_NAMES, first, v);
 		break;
-	case MEANS_DEVICE:
 	case MEANS_RANK:
 	case MEANS_LOCAL_RANK:
 	case MEANS_MODULO:

@@ -17,6 +17,9 @@ static struct python_count *new_count(struct python_file *f, enum count_kind kin
 
 	if (c)
 		*c = (struct python_count){.kind = kind, .function = block_now(f)->function};
+	for (int i = 0; c && i < f->depth; i++)
+		c->nested = c->nested ||
+			    (f->blocks[i].function && f->blocks[i].function != c->function);
 	return c;
 }
 
@@ -337,13 +340,17 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 	return option->value && compute(judge, option->value, depth, ret);
 }
 
+static const struct python_value not_known = {.meaning = MEANS_UNKNOWN};
+
 /* The value of a name in its function, else in the file. */
 static const struct python_value *value_of(const struct python_file *f,
 					   const struct python_count *c, bool dotted)
 {
 	const struct python_value *v = dotted ? NULL : names_get(&f->names, c->name, c->function);
 
-	return v ? v : names_get(&f->names, c->name, 0);
+	if (v || (c->nested && !dotted))
+		return v ? v : &not_known;
+	return names_get(&f->names, c->name, 0);
 }
 
 /* The argument that a parameter of a function gets in the processes that execute it; NULL: not one,

@@ -125,8 +125,9 @@ bool python_device_used(const struct python_file *f, unsigned at)
 			return false;
 		if (streq(path, "torch.device"))
 			continue;
-		for (size_t i = 0; last && i < ARRAY_SIZE(takers); i++)
-			if (streq(last + 1, takers[i]))
+		last = last ? last + 1 : path;
+		for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
+			if (streq(last, takers[i]))
 				return true;
 		return starts_with(path, "torch.");
 	}

@@ -191,6 +191,7 @@ enum count_kind {
 struct python_count {
 	enum count_kind kind;
 	int function; /* in which it stands */
+	bool nested;  /* that one is in another function, which may have its names */
 	int64_t number;
 	struct span name;
 	char sign; /* + - * / */

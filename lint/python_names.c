@@ -48,6 +48,9 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 			n->value = value;
 		return true;
 	}
+	/* A missing entry means unknown too, where no number is computed from names. */
+	if (value.meaning == MEANS_UNKNOWN && !scope && !names->unknowns)
+		return true;
 	list = array_room(names->list, names->count, &names->room, sizeof(*list));
 	if (list)
 		names->list = list;

@@ -61,6 +61,7 @@ struct python_names {
 	size_t room, count;
 	struct hash_index index; /* of the list, by scope and name */
 	bool changed;            /* a name of a rank or device was assigned again */
+	bool unknowns;           /* unknown values of the file are kept, too */
 };
 
 /* `scope` is a function's number; 0: the file. Valid until the next names_set. */

@@ -42,6 +42,7 @@ static void see_package(struct python_file *f, struct span name)
 	for (size_t i = 0; i < ARRAY_SIZE(parsing); i++)
 		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
+	f->names.unknowns = f->facts.torch;
 	f->facts.ray = f->facts.ray || span_is(name, "ray");
 	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
 	choice_import(f, name);
@@ -156,7 +157,8 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	    python_environ_derived(f, from, to))
 		v = (struct python_value){.meaning = MEANS_DERIVED,
 					  .text = span_of("CUDA_VISIBLE_DEVICES")};
-	v.count = python_count(f, from, to);
+	if (f->facts.torch)
+		v.count = python_count(f, from, to);
 	/* a: int = 1 */
 	if (end && is_at(f, end, past, ":"))
 		past = end;
@@ -314,6 +316,9 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		if (reads_argument(f, i, past))
 			f->facts.reads_argument = true;
 		choice_token(f, i);
+		if (t->kind == PYTHON_SIGN && i > first && span_is(t->text, ":="))
+			names_set(&f->names, token_at(f, i - 1)->text, block_now(f)->function,
+				  (struct python_value){.meaning = MEANS_UNKNOWN});
 		training_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
@@ -343,6 +348,11 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 {
 	if (first >= past)
 		return;
+	for (unsigned i = first + 1; i < past && (token_is(token_at(f, first), "global") ||
+						  token_is(token_at(f, first), "nonlocal"));
+	     i++)
+		names_set(&f->names, token_at(f, i)->text, 0,
+			  (struct python_value){.meaning = MEANS_UNKNOWN});
 	if (token_is(token_at(f, first), "import")) {
 		import(f, first + 1, past);
 	} else if (token_is(token_at(f, first), "from")) {
@@ -362,9 +372,13 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 /* Whether a token begins a condition inside of a statement, except one for the lack of GPUs. */
 static bool is_condition(const struct python_file *f, unsigned i)
 {
-	if (token_is(token_at(f, i), "and") || token_is(token_at(f, i), "or"))
+	const struct python_token *t = token_at(f, i);
+
+	if (t->kind != PYTHON_NAME || t->text.length > 3)
+		return false;
+	if (token_is(t, "and") || token_is(t, "or"))
 		return true;
-	if (!i || !token_is(token_at(f, i), "if"))
+	if (!i || !token_is(t, "if"))
 		return false;
 	for (unsigned k = i; k < f->text.count && k < i + MAX_VALUE; k++)
 		if (token_is(token_at(f, k), "is_available"))
