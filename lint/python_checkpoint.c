@@ -59,8 +59,10 @@ static struct python_object state_value(struct python_file *f, unsigned first, u
 	net = module_value(f, first, end - 2);
 	if (net.kind != OBJECT_MODULE)
 		return nothing;
-	o = (struct python_object){
-		.kind = OBJECT_STATE, .wrapped = net.wrapped, .maker = net.maker};
+	o = (struct python_object){.kind = OBJECT_STATE,
+				   .wrapped = net.wrapped,
+				   .maker = net.maker,
+				   .line = token_at(f, first)->line};
 	return o;
 }
 
@@ -235,7 +237,7 @@ static void load_state(struct python_file *f, unsigned at, unsigned open)
 	s->value.text = state.key;
 	s->wrapped = net.wrapped;
 	s->maker = net.maker;
-	s->other_line = state.kind == OBJECT_STATE ? s->line : 0;
+	s->other_line = state.kind == OBJECT_STATE ? state.line : 0;
 }
 
 /* Whether a dictionary that is loaded in [first, past) is not mapped: the place of torch.load. */
@@ -325,10 +327,10 @@ static bool is_one_file(const struct python_file *f, unsigned first, unsigned pa
 		struct span chain;
 		unsigned end = python_chain(f, i, &chain);
 
-		if (t->kind == PYTHON_FORMAT ? !counts(t->text) : false)
+		if (t->kind == PYTHON_FORMAT && !counts(t->text))
 			return false;
 		any = any || t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT;
-		if (!end || i + 1 > past)
+		if (!end)
 			continue;
 		if (end > past)
 			return false;

@@ -227,11 +227,12 @@ struct python_use {
 
 struct python_function {
 	struct span name;
-	int number;             /* of the first function with this name */
-	bool cuda;              /* one with this name uses CUDA */
-	bool run;               /* one with this name is certainly called */
-	bool spawned;           /* ... or is executed by processes that are started */
-	size_t itself, through; /* its last use of CUDA, and through a call, plus one */
+	int number;                 /* of the first function with this name */
+	bool cuda;                  /* one with this name uses CUDA */
+	bool called, may_be_called; /* by its name, without and with a condition */
+	bool run;                   /* one with this name is certainly executed */
+	bool spawned;               /* ... or is executed by processes that are started */
+	size_t itself, through;     /* its last use of CUDA, and through a call, plus one */
 };
 
 /* A call of a function by its name, wherever it stands. */
@@ -422,6 +423,8 @@ void functions_find_uses(struct python_file *f);
 /* Whether the place of an observation is certainly executed: by the file, by a function that is
  * certainly called, or with `spawned` in processes that are certainly started. */
 bool functions_run(const struct python_file *f, const struct observation *s, bool spawned);
+/* Whether conditions decide about every call of the function that a place is in. */
+bool functions_conditional(const struct python_file *f, const struct observation *s);
 /* Whether the function is called by its name too. */
 bool functions_called(const struct python_file *f, struct span name);
 /* Whether the function `name` is function `number`. */

@@ -127,6 +127,14 @@ void functions_find_runs(struct python_file *f)
 {
 	struct python_functions *all = &f->own;
 
+	for (size_t i = 0; i < all->call_count; i++) {
+		int number = number_of(f, all->calls[i].name);
+
+		if (number && all->calls[i].may)
+			all->list[number - 1].may_be_called = true;
+		else if (number)
+			all->list[number - 1].called = true;
+	}
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		for (size_t i = 0; i < all->call_count; i++) {
 			const struct python_called *c = &all->calls[i];
@@ -152,12 +160,19 @@ bool functions_run(const struct python_file *f, const struct observation *s, boo
 	return !s->member && !s->doubtful && (!by || (spawned ? by->spawned : by->run));
 }
 
+bool functions_conditional(const struct python_file *f, const struct observation *s)
+{
+	const struct python_function *by =
+		s->function ? &f->own.list[f->own.list[s->function - 1].number - 1] : NULL;
+
+	return by && by->may_be_called && !by->called;
+}
+
 bool functions_called(const struct python_file *f, struct span name)
 {
-	for (size_t i = 0; i < f->own.call_count; i++)
-		if (span_same(f->own.calls[i].name, name))
-			return true;
-	return false;
+	int number = number_of(f, name);
+
+	return number && (f->own.list[number - 1].called || f->own.list[number - 1].may_be_called);
 }
 
 bool functions_is(const struct python_file *f, struct span name, int number)

@@ -244,7 +244,8 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   constant && !s->may ? "replaces" : "may replace");
 }
 
-int judge_variable(const struct python_judge *judge, const struct observation *s)
+/* A variable of which it is known where it is set. */
+static int judge_place(const struct python_judge *judge, const struct observation *s)
 {
 	bool list = span_is(s->name, "CUDA_VISIBLE_DEVICES");
 	bool order = span_is(s->name, "CUDA_DEVICE_ORDER");
@@ -263,6 +264,14 @@ int judge_variable(const struct python_judge *judge, const struct observation *s
 	if (r == GPUMAP_OK && (list || order) && s->value.meaning == MEANS_TEXT)
 		r = judge_value(judge, s);
 	return r;
+}
+
+int judge_variable(const struct python_judge *judge, const struct observation *s)
+{
+	struct observation place = *s;
+
+	place.may = s->may || functions_conditional(judge->file, s);
+	return judge_place(judge, &place);
 }
 
 void judge_misspelt(const struct python_judge *judge, const struct observation *s)

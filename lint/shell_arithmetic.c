@@ -93,7 +93,8 @@ static int64_t product(struct sum *sum)
 
 		skip(sum, 1);
 		by = operand(sum);
-		if (sum->failed || (sign != '*' && !by) || (by && value > INT32_MAX / by)) {
+		if (sum->failed || (sign != '*' && !by) ||
+		    (sign == '*' && by && value > INT32_MAX / by)) {
 			sum->failed = true;
 			return -1;
 		}

@@ -16,9 +16,8 @@ static void see_lists(struct python_start *ret, const gpumap_plan *plan)
 {
 	const struct plan_host *host;
 	const char *list = NULL;
-	bool same = true;
+	bool same = true, as_many = true;
 
-	ret->visible = 0;
 	for (int64_t i = 0; (host = job_host(plan, i)); i++)
 		for (size_t l = 0; l < host->layout->count; l++) {
 			const char *visible = host->layout->slots[l].visible;
@@ -27,9 +26,11 @@ static void see_lists(struct python_start *ret, const gpumap_plan *plan)
 			for (const char *c = visible; *c; c++)
 				count += *c == ',';
 			same = same && (!list || streq(list, visible));
+			as_many = as_many && (!list || ret->visible == count);
 			list = visible;
-			ret->visible = !ret->visible || ret->visible == count ? count : -1;
+			ret->visible = count;
 		}
+	ret->visible = as_many ? ret->visible : -1;
 	ret->list = same ? list : NULL;
 	ret->list_from = "the plan";
 	host = job_host(plan, 0);
@@ -46,7 +47,10 @@ void plan_picture(struct python_start *ret, const gpumap_plan *plan)
 	ret->from = "the plan";
 	ret->passes = !streq(job_setting(plan, "pass_local_rank"), "no");
 	ret->hosts = (int64_t)hosts;
-	ret->ranks = hosts && world % hosts == 0 ? (int64_t)(world / hosts) : -1;
+	ret->ranks = hosts ? (int64_t)job_host(plan, 0)->layout->count : -1;
+	for (int64_t i = 1; i < (int64_t)hosts; i++)
+		if ((int64_t)job_host(plan, i)->layout->count != ret->ranks)
+			ret->ranks = -1;
 	ret->alone = world == 1;
 	ret->meeting = ret->planned = true;
 	see_lists(ret, plan);
