@@ -57,24 +57,6 @@ static const struct python_count *operation(struct python_file *f, unsigned firs
 	return c;
 }
 
-/* os.environ["WORLD_SIZE"], os.environ.get("WORLD_SIZE", 1), os.getenv("WORLD_SIZE") */
-static const struct python_count *variable(struct python_file *f, const char *path, unsigned open,
-					   unsigned past)
-{
-	static const char *const readers[] = {"os.environ", "os.environ.get", "os.getenv"};
-	struct python_count *c;
-
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
-		if (!streq(path, readers[i]) || open + 1 >= past ||
-		    token_at(f, open + 1)->kind != PYTHON_STRING ||
-		    !span_is(token_at(f, open + 1)->text, "WORLD_SIZE"))
-			continue;
-		c = new_count(f, COUNT_WORLD);
-		return c;
-	}
-	return NULL;
-}
-
 /* f"cuda:{name}", "cuda:" + x, "cuda:%d" % x, "cuda:{}".format(x): x, as a device. */
 static const struct python_count *device_text(struct python_file *f, unsigned first, unsigned past,
 					      int depth)
@@ -121,8 +103,6 @@ static unsigned before_condition(const struct python_file *f, unsigned first, un
 static const struct python_count *called(struct python_file *f, const char *path, unsigned open,
 					 unsigned past, int depth)
 {
-	const char *last = strrchr(path, '.');
-
 	if (streq(path, "int") || streq(path, "str"))
 		return parse(f, open + 1, past - 1, depth);
 	if (streq(path, "torch.device")) {
@@ -136,9 +116,7 @@ static const struct python_count *called(struct python_file *f, const char *path
 	if (past == open + 2 && (streq(path, "torch.cuda.device_count") ||
 				 streq(path, "torch.accelerator.device_count")))
 		return new_count(f, COUNT_DEVICES);
-	if (past == open + 2 && last && streq(last, ".get_world_size"))
-		return new_count(f, COUNT_WORLD);
-	return variable(f, path, open, past);
+	return NULL;
 }
 
 static const struct python_count *parse(struct python_file *f, unsigned first, unsigned past,
@@ -448,8 +426,6 @@ static bool compute(const struct python_judge *judge, const struct python_count 
 	case COUNT_DEVICES:
 		ret->number = start ? start->visible : -1;
 		return ret->number > 0;
-	case COUNT_WORLD:
-		break;
 	}
 	return false;
 }

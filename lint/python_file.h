@@ -184,8 +184,7 @@ enum count_kind {
 	COUNT_DEVICE, /* cuda:N */
 	COUNT_NAME,
 	COUNT_OPERATION,
-	COUNT_DEVICES,
-	COUNT_WORLD
+	COUNT_DEVICES
 };
 
 struct python_count {
