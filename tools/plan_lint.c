@@ -171,12 +171,14 @@ int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repor
 	const char *folder = job_setting(plan, "workdir");
 	struct python_start start;
 	char *path;
-	int r = GPUMAP_OK;
+	int r;
 
 	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
 	    job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_NO)
-		return r;
-	path = plan_code_path(folder, code);
+		return GPUMAP_OK;
+	r = plan_code_path(&path, folder, code);
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
 	if (!path)
 		return r;
 	plan_picture(&start, plan);

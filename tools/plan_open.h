@@ -124,8 +124,8 @@ struct python_start;
  * are the program's. */
 void plan_picture(struct python_start *ret, const gpumap_plan *plan);
 /* The path of a file with code, as a program that is started in `folder` finds it, for free();
- * NULL: it is no code, or reading it could take long. */
-char *plan_code_path(const char *folder, const char *file);
+ * NULL: it is no code, or reading it could take long. GPUMAP_ENOMEM. */
+int plan_code_path(char **ret, const char *folder, const char *file);
 
 /* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);

@@ -299,14 +299,15 @@ static bool is_code(const char *path)
 	return code;
 }
 
-char *plan_code_path(const char *folder, const char *file)
+int plan_code_path(char **ret, const char *folder, const char *file)
 {
 	char *path = path_from(*folder && !streq(folder, ".") ? folder : NULL, file);
+	bool code = path && is_code(path);
 
-	if (path && is_code(path))
-		return path;
-	free(path);
-	return NULL;
+	*ret = code ? path : NULL;
+	if (path && !code)
+		free(path);
+	return path ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
