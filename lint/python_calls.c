@@ -3,15 +3,6 @@
 #include "lint/launchers.h"
 #include "lint/python_file.h"
 
-static bool one_of(const char *const *names, size_t count, const char *path)
-{
-	for (size_t i = 0; i < count; i++)
-		if (streq(names[i], path))
-			return true;
-	return false;
-}
-#define ONE_OF(names, path) one_of(names, ARRAY_SIZE(names), path)
-
 static void use_cuda(struct python_file *f)
 {
 	f->facts.cuda = true;
@@ -351,7 +342,7 @@ static bool makes_tensor(const struct python_file *f, const char *path, unsigned
 	struct python_argument a;
 	struct python_value v;
 
-	if (!ONE_OF(makers, path) || !python_argument_find(f, open, "device", -1, &a))
+	if (!IS_ONE_OF(path, makers) || !python_argument_find(f, open, "device", -1, &a))
 		return false;
 	v = python_value(f, a.first, a.past);
 	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
@@ -407,7 +398,7 @@ static bool initialises(const struct python_file *f, const char *path, unsigned 
 	if (!starts_with(path, "torch.") && !starts_with(path, "jax.") &&
 	    !starts_with(path, "tensorflow."))
 		return false;
-	return ONE_OF(calls, path) || makes_tensor(f, path, open);
+	return IS_ONE_OF(path, calls) || makes_tensor(f, path, open);
 }
 
 /* --- processes ------------------------------------------------------------------------ */
@@ -533,15 +524,15 @@ static bool call_process(struct python_file *f, const char *path, unsigned at, u
 					       "subprocess.check_output", "subprocess.check_call",
 					       "subprocess.getoutput",    "os.popen"};
 
-	if (ONE_OF(commands, path)) {
+	if (IS_ONE_OF(path, commands)) {
 		f->facts.spawns = f->facts.spawns || !is_foreign(f, open);
 		python_command(f, open);
 		return true;
 	}
-	if (!ONE_OF(ranks, path) && !ONE_OF(processes, path))
+	if (!IS_ONE_OF(path, ranks) && !IS_ONE_OF(path, processes))
 		return false;
 	f->facts.spawns = f->facts.spawns_ranks = true;
-	if (ONE_OF(ranks, path))
+	if (IS_ONE_OF(path, ranks))
 		see_spawn(f, at, open);
 	else if (text_ends(path, "multiprocessing.Process"))
 		see_process(f, at, open);
@@ -588,11 +579,11 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		initialise(f, at, open);
 	if (streq(path, "torch.distributed.init_process_group"))
 		ordinal_argument(f, open, "rank", -1);
-	if (ONE_OF(setters, path))
+	if (IS_ONE_OF(path, setters))
 		call_set_device(f, at, open);
 	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device"))
 		call_device(f, path, at, open);
-	else if (ONE_OF(parallels, path))
+	else if (IS_ONE_OF(path, parallels))
 		call_parallel(f, OBSERVED_PARALLEL, at, open);
 	else if (is_distributed(path))
 		call_parallel(f, OBSERVED_DISTRIBUTED, at, open);

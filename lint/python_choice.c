@@ -7,14 +7,14 @@
 
 #include "lint/python_file.h"
 
-static bool is_one_of(struct span name, const char *const *names, size_t count)
+static bool name_is_one_of(struct span name, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (span_is(name, names[i]))
 			return true;
 	return false;
 }
-#define IS_ONE_OF(name, names) is_one_of(name, names, ARRAY_SIZE(names))
+#define NAME_IS_ONE_OF(name, names) name_is_one_of(name, names, ARRAY_SIZE(names))
 
 void choice_import(struct python_file *f, struct span package)
 {
@@ -33,8 +33,8 @@ void choice_import(struct python_file *f, struct span package)
 
 	if (!f->choice)
 		return;
-	f->choice->doubtful = f->choice->doubtful || IS_ONE_OF(package, choosing);
-	f->choice->foreign = f->choice->foreign || !IS_ONE_OF(package, known);
+	f->choice->doubtful = f->choice->doubtful || NAME_IS_ONE_OF(package, choosing);
+	f->choice->foreign = f->choice->foreign || !NAME_IS_ONE_OF(package, known);
 }
 
 /* --- picks ------------------------------------------------------------------------------ */
@@ -261,9 +261,10 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 
 	if (!f->choice)
 		return;
-	if (is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)) || starts_with(path, "os.exec") ||
-	    starts_with(path, "os.spawn") || starts_with(path, "os.posix_spawn") ||
-	    starts_with(path, "importlib.") || starts_with(path, "runpy."))
+	if (name_is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)) ||
+	    starts_with(path, "os.exec") || starts_with(path, "os.spawn") ||
+	    starts_with(path, "os.posix_spawn") || starts_with(path, "importlib.") ||
+	    starts_with(path, "runpy."))
 		f->choice->doubtful = true;
 	if (streq(path, "torch.device"))
 		call_device(f, at, open);

@@ -4,15 +4,6 @@
 
 #include "lint/python_file.h"
 
-static bool is_one_of(const char *path, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (streq(path, names[i]))
-			return true;
-	return false;
-}
-#define IS_ONE_OF(path, names) is_one_of(path, names, ARRAY_SIZE(names))
-
 /* The name that is called at the bracket `open`, as a path; and its first token. */
 static const char *called(const struct python_file *f, unsigned open, unsigned *first,
 			  char path[MAX_PATH])

@@ -12,15 +12,6 @@ enum { READ = -3 };
 
 enum { LONGEST = 512 /* tokens of an expression */ };
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (streq(name, names[i]))
-			return true;
-	return false;
-}
-#define IS_ONE_OF(name, names) is_one_of(name, names, ARRAY_SIZE(names))
-
 static const struct python_object nothing = {.kind = OBJECT_NOTHING};
 
 bool module_is_parallel(const char *path)
