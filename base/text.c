@@ -24,14 +24,10 @@ bool span_same(struct span a, struct span b)
 	return a.length == b.length && (!a.length || memcmp(a.text, b.text, a.length) == 0);
 }
 
-bool span_is(struct span s, const char *text)
+bool span_is_all(struct span s, const char *text)
 {
-	size_t n;
+	size_t n = strlen(text);
 
-	/* Most differ at once. */
-	if (!s.length || *s.text != *text)
-		return !s.length && !*text;
-	n = strlen(text);
 	return n == s.length && memcmp(s.text, text, n) == 0;
 }
 
@@ -86,12 +82,75 @@ bool span_glob(struct span pattern, const char *text)
 	return p == pattern.length;
 }
 
+bool span_has(struct span s, const char *text)
+{
+	return s.length && memmem(s.text, s.length, text, strlen(text));
+}
+
+/* The next of several words; "" behind the last. */
+static const char *word_after(const char *word)
+{
+	while (*word && *word != ' ')
+		word++;
+	return *word ? word + 1 : word;
+}
+
+/* Whether `s` begins with the word at `word`. *length gets how far they agree. */
+static bool starts_word(struct span s, const char *word, size_t *length)
+{
+	size_t n = 0;
+
+	while (n < s.length && word[n] == s.text[n] && word[n] != ' ')
+		n++;
+	*length = n;
+	return !word[n] || word[n] == ' ';
+}
+
+bool span_is_any(struct span s, const char *words)
+{
+	size_t n;
+
+	for (; *words; words = word_after(words))
+		if (starts_word(s, words, &n) && n == s.length)
+			return true;
+	return false;
+}
+
+bool span_starts_any(struct span s, const char *words)
+{
+	size_t n;
+
+	for (; *words; words = word_after(words))
+		if (starts_word(s, words, &n))
+			return true;
+	return false;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+bool span_has_any(struct span s, const char *words)
+{
+	for (; *words; words = word_after(words))
+		for (size_t i = 0; i < s.length; i++) {
+			size_t n = 0;
+
+			while (i + n < s.length && lower(s.text[i + n]) == words[n])
+				n++;
+			if (!words[n] || words[n] == ' ')
+				return true;
+		}
+	return false;
+}
+
 static bool same_word(struct span s, struct span word)
 {
 	if (s.length != word.length)
 		return false;
 	for (size_t i = 0; i < s.length; i++) {
-		char c = s.text[i] >= 'A' && s.text[i] <= 'Z' ? (char)(s.text[i] + 32) : s.text[i];
+		char c = lower(s.text[i]);
 
 		if (c != word.text[i] && !(c == '_' && word.text[i] == '-'))
 			return false;

@@ -31,7 +31,12 @@ static inline bool is_hex(char c)
 
 struct span span_of(const char *text);
 struct span span_trim(struct span s);
-bool span_is(struct span s, const char *text);
+/* Most differ in the first letter. */
+bool span_is_all(struct span s, const char *text);
+static inline bool span_is(struct span s, const char *text)
+{
+	return s.length && *s.text == *text ? span_is_all(s, text) : !s.length && !*text;
+}
 bool span_same(struct span a, struct span b);
 bool span_starts(struct span s, const char *prefix);
 /* Whether it begins with the byte order mark of UTF-16. */
@@ -43,8 +48,16 @@ const char *file_name(const char *path);
 /* Whether the pattern matches `text`: * matches any text, ? any character. */
 bool span_glob(struct span pattern, const char *text);
 
-/* Whether `s` is one of `words`, which are separated by blanks. Letter case is ignored, and _
- * counts as -. */
+/* Whether `text` is in `s`. */
+bool span_has(struct span s, const char *text);
+
+/* Whether `s` is one of `words`, which are separated by blanks, or begins with one, or has one in
+ * it. In span_has_any() the letter case of `s` is ignored; the words have to be in lower case. */
+bool span_is_any(struct span s, const char *words);
+bool span_starts_any(struct span s, const char *words);
+bool span_has_any(struct span s, const char *words);
+
+/* Whether `s` is one of `words`. Letter case is ignored, and _ counts as -. */
 bool span_among(struct span s, const char *words);
 
 /* Moves the piece before the next `separator` from *rest to *piece. False if no piece is left.

@@ -94,16 +94,13 @@ static const char *last_name(const char *path, size_t *length)
  * environments. */
 static bool is_installed(const char *path)
 {
-	static const char *const names[] = {"venv", ".venv", "site-packages", "dist-packages",
-					    "node_modules"};
 	size_t length;
 	const char *name = last_name(path, &length);
-	bool found = false;
+	bool found;
 	int fd;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		found = found || span_is((struct span){name, length}, names[i]);
-	if (found)
+	if (span_is_any((struct span){name, length},
+			"venv .venv site-packages dist-packages node_modules"))
 		return true;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	found = fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0;

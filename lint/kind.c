@@ -23,7 +23,6 @@ enum lint_kind lint_kind_named(const char *word)
 /* #!/usr/bin/env -S python3 -u, #!/bin/bash */
 static enum lint_kind kind_of_first_line(struct span text)
 {
-	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
 	struct span line, word;
 
 	if (!span_starts(text, "#!") || !span_split(&text, '\n', &line))
@@ -38,9 +37,8 @@ static enum lint_kind kind_of_first_line(struct span text)
 					     word.length - (size_t)(slash + 1 - word.text)};
 		if (span_starts(word, "python"))
 			return LINT_PYTHON;
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			if (span_is(word, shells[i]))
-				return LINT_SHELL;
+		if (span_is_any(word, "sh bash dash ksh zsh"))
+			return LINT_SHELL;
 	}
 	return LINT_UNKNOWN;
 }

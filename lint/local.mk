@@ -43,7 +43,6 @@ liblint_la_SOURCES = \
 	lint/python_observation.c \
 	lint/python_ordinal.c \
 	lint/python_remedy.c \
-	lint/python_runs.c \
 	lint/python_scan.c \
 	lint/python_string.c \
 	lint/python_text.c lint/python_text.h \

@@ -205,25 +205,52 @@ static int judge_file(const struct python_judge *judge)
 	return r;
 }
 
+/* Scans a file. *ret is freed by close_file(), also after a failure. GPUMAP_ENOMEM. */
+static int scan_file(struct span text, struct python_choice *choice, struct python_file **ret)
+{
+	struct python_file *f = *ret = calloc(1, sizeof(*f));
+
+	if (!f)
+		return GPUMAP_ENOMEM;
+	python_open(&f->text, text);
+	f->names.arena = &f->arena;
+	f->choice = choice;
+	python_arguments_open(f, text);
+	training_begin(f, text);
+	return python_scan(f);
+}
+
+static void close_file(struct python_file *f)
+{
+	if (!f)
+		return;
+	python_close(&f->text);
+	names_free(&f->names);
+	arena_free(&f->arena);
+	free(f);
+}
+
 int lint_python(struct span text, const char *origin, const struct python_start *start,
 		gpumap_report *report)
 {
-	struct python_file *f = calloc(1, sizeof(*f));
-	struct python_judge judge = {f, start, origin, report};
-	int r = GPUMAP_ENOMEM;
+	struct python_file *f;
+	int r = scan_file(text, NULL, &f);
 
-	if (f) {
-		python_open(&f->text, text);
-		f->names.arena = &f->arena;
-		python_arguments_open(f, text);
-		training_begin(f, text);
-		r = python_scan(f);
-		if (r == GPUMAP_OK)
-			r = judge_file(&judge);
-		python_close(&f->text);
-		names_free(&f->names);
-		arena_free(&f->arena);
-	}
-	free(f);
+	if (r == GPUMAP_OK)
+		r = judge_file(&(struct python_judge){f, start, origin, report});
+	close_file(f);
 	return r == GPUMAP_OK && !report_lacks_memory(report) ? r : report_nomem(report);
+}
+
+int lint_python_device(struct span text, struct python_device *ret)
+{
+	struct python_choice *choice = calloc(1, sizeof(*choice));
+	struct python_file *f = NULL;
+	int r = choice ? scan_file(text, choice, &f) : GPUMAP_ENOMEM;
+
+	if (r == GPUMAP_OK)
+		choice_answer(f, ret);
+	close_file(f);
+	free(choice);
+	return r;
 }

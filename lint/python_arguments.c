@@ -7,15 +7,9 @@ enum { DEFINED = -1 };
 
 static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
 
-/* The text has to declare the argument. */
-static bool has(struct span text, const char *word)
-{
-	return memmem(text.text, text.length, word, strlen(word)) != NULL;
-}
-
 void python_arguments_open(struct python_file *f, struct span text)
 {
-	f->arguments.watched = text.length && has(text, "add_argument");
+	f->arguments.watched = span_has(text, "add_argument");
 }
 
 void python_defined(struct python_file *f, struct span name)
@@ -32,14 +26,9 @@ static bool is_parse(const struct python_file *f, unsigned i, unsigned past)
 
 bool python_has_arguments(struct span name)
 {
-	static const char *const usual[] = {"args",    "arguments", "opt",    "opts",
-					    "options", "cfg",       "config", "hparams",
-					    "params",  "flags",     "FLAGS"};
 
-	for (size_t n = 0; n < ARRAY_SIZE(usual); n++)
-		if (span_is(name, usual[n]))
-			return true;
-	return false;
+	return span_is_any(name, "args arguments opt opts options cfg config hparams params flags "
+				 "FLAGS");
 }
 
 /* Whether the token is a name that has the arguments, and no attribute of another one. Programs use

@@ -2,28 +2,16 @@
 /* Ranks that train alike: each has a module of its own, and none tells the others its gradients. */
 #include "lint/python_file.h"
 
-static bool has_word(struct span name, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (size_t i = 0; i + n <= name.length; i++)
-		if ((name.text[i] | 0x20) == *word && strncasecmp(name.text + i, word, n) == 0)
-			return true;
-	return false;
-}
-
 void average_token(struct python_file *f, unsigned at)
 {
 	/* Ways to exchange gradients, parameters or activations. */
-	static const char *const words[] = {
-		"reduce",         "average",       "gather", "broadcast", "scatter",
-		"dataparallel",   "data_parallel", "ddp",    "fsdp",      "shard",
-		"zeroredundancy", "mesh",          "rpc",    "send",      "recv",
-		"comm_hook",      "pipeline",      "sync_",  "p2p",       "all_to_all",
-		"parallelize"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words) && !f->training.exchanges; i++)
-		f->training.exchanges = has_word(token_at(f, at)->text, words[i]);
+	if (!f->training.exchanges)
+		f->training.exchanges = span_has_any(
+			token_at(f, at)->text,
+			"reduce average gather broadcast scatter dataparallel "
+			"data_parallel ddp fsdp shard zeroredundancy mesh rpc send recv "
+			"comm_hook pipeline sync_ p2p all_to_all parallelize");
 }
 
 void average_import(struct python_file *f, struct span path)

@@ -2,37 +2,13 @@
 /* The blocks around a statement: in which function it is, and whether all ranks execute it. */
 #include "lint/python_file.h"
 
-static char lower_letter(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static bool has_word(struct span name, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (size_t i = 0; i + n <= name.length; i++) {
-		size_t k = 0;
-
-		while (k < n && lower_letter(name.text[i + k]) == word[k])
-			k++;
-		if (k == n)
-			return true;
-	}
-	return false;
-}
-
 /* Whether a condition is true only for some ranks, or for some ways to start the file. */
 static bool guards(const struct python_token *t)
 {
-	static const char *const words[] = {"rank",    "main_proc",   "master", "world",
-					    "distrib", "ddp",         "gpu",    "parallel",
-					    "is_main", "device_count"};
 
-	for (size_t i = 0; t->kind == PYTHON_NAME && i < ARRAY_SIZE(words); i++)
-		if (has_word(t->text, words[i]))
-			return true;
-	return false;
+	return t->kind == PYTHON_NAME &&
+	       span_has_any(t->text, "rank main_proc master world distrib ddp gpu parallel is_main "
+				     "device_count");
 }
 
 static void push(struct python_file *f, struct python_block block)
@@ -189,11 +165,9 @@ static void push_plain(struct python_file *f, int function, int indent, bool rep
 /* return, raise and the like: the rest of the block around is the other case of the condition. */
 static bool is_leaving(const struct python_file *f, unsigned first, unsigned past, bool *ends)
 {
-	static const char *const words[] = {"return", "continue", "break"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (token_is(token_at(f, first), words[i]))
-			return true;
+	if (token_is_any(token_at(f, first), "return continue break"))
+		return true;
 	*ends = token_is(token_at(f, first), "raise") || is_at(f, first + 2, past, "exit") ||
 		is_at(f, first, past, "exit");
 	return *ends;
@@ -241,13 +215,12 @@ static void define(struct python_file *f, unsigned open, int indent)
 
 unsigned python_head(const struct python_file *f)
 {
-	static const char *const words[] = {"if",  "elif", "else",  "for",   "while",   "with",
-					    "try", "def",  "class", "async", "finally", "except"};
 	unsigned i = 0;
-	bool compound = false, lambda = false;
+	bool lambda = false,
+	     compound =
+		     token_is_any(token_at(f, 0),
+				  "if elif else for while with try def class async finally except");
 
-	for (size_t w = 0; w < ARRAY_SIZE(words); w++)
-		compound = compound || token_is(token_at(f, 0), words[w]);
 	for (; compound && i < f->text.count; i = token_at(f, i)->past) {
 		if (token_is(token_at(f, i), "lambda"))
 			lambda = true;
@@ -289,33 +262,28 @@ static void name_loop(struct python_file *f, unsigned first, unsigned past)
 /* try:, with contextlib.suppress():, with pytest.raises(): and the like. */
 static bool catches(const struct python_file *f, unsigned first, unsigned past)
 {
-	static const char *const words[] = {"suppress", "raises", "assertRaises",
-					    "assertRaisesRegex", "FakeTensorMode"};
 
 	if (is_at(f, first, past, "try"))
 		return true;
 	for (unsigned i = first; is_at(f, first, past, "with") && i < past; i++)
-		for (size_t w = 0; w < ARRAY_SIZE(words); w++)
-			if (token_is(token_at(f, i), words[w]))
-				return true;
+		if (token_is_any(token_at(f, i),
+				 "suppress raises assertRaises assertRaisesRegex FakeTensorMode"))
+			return true;
 	return false;
 }
 
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
 	const struct python_count *rounds = NULL;
-	static const char *const branches[] = {"if", "elif", "else", "while", "except"};
 	unsigned first = token_is(token_at(f, 0), "async");
 	bool patched =
 		f->patched || (is_at(f, first, colon, "with") && python_environ_patched(f, colon));
 
 	f->patched = false;
-	for (size_t i = 0; i < ARRAY_SIZE(branches); i++) {
-		if (token_is(token_at(f, 0), branches[i])) {
-			push_branch(f, colon, indent);
-			training_enter(f, colon);
-			return;
-		}
+	if (token_is_any(token_at(f, 0), "if elif else while except")) {
+		push_branch(f, colon, indent);
+		training_enter(f, colon);
+		return;
 	}
 	if (is_at(f, first, colon, "for"))
 		rounds = rounds_of(f, first + 1, colon);
@@ -327,7 +295,6 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		/* def f[T](...) */
 		if (is_at(f, open, colon, "["))
 			open = token_at(f, open)->past;
-		choice_define(f, token_at(f, first + 1)->text, f->functions + 1);
 		functions_define(f, token_at(f, first + 1)->text, f->functions + 1);
 		define(f, open, indent);
 	} else {

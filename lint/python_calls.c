@@ -335,14 +335,14 @@ static bool is_distributed(const char *path)
 /* Whether a call makes a tensor on a GPU: torch.zeros(1, device="cuda"). */
 static bool makes_tensor(const struct python_file *f, const char *path, unsigned open)
 {
-	static const char *const makers[] = {"torch.zeros",  "torch.ones",     "torch.empty",
-					     "torch.full",   "torch.rand",     "torch.randn",
-					     "torch.arange", "torch.tensor",   "torch.randint",
-					     "torch.eye",    "torch.as_tensor"};
 	struct python_argument a;
 	struct python_value v;
 
-	if (!IS_ONE_OF(path, makers) || !python_argument_find(f, open, "device", -1, &a))
+	if (!span_is_any(span_of(path),
+			 "torch.zeros torch.ones torch.empty torch.full torch.rand "
+			 "torch.randn torch.arange torch.tensor torch.randint torch.eye "
+			 "torch.as_tensor") ||
+	    !python_argument_find(f, open, "device", -1, &a))
 		return false;
 	v = python_value(f, a.first, a.past);
 	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
@@ -351,54 +351,34 @@ static bool makes_tensor(const struct python_file *f, const char *path, unsigned
 /* Whether a call initialises CUDA: of PyTorch, JAX or TensorFlow. */
 static bool initialises(const struct python_file *f, const char *path, unsigned open)
 {
-	static const char *const calls[] = {
-		"torch.cuda.init",
-		"torch.cuda.current_device",
-		"torch.cuda.get_device_name",
-		"torch.cuda.get_device_properties",
-		"torch.cuda.get_device_capability",
-		"torch.cuda.synchronize",
-		"torch.cuda.mem_get_info",
-		"torch.cuda.current_stream",
-		"torch.cuda.is_available",
-		"torch.accelerator.current_device_index",
-		"torch.accelerator.synchronize",
-		"jax.devices",
-		"jax.local_devices",
-		"jax.device_count",
-		"jax.local_device_count",
-		"jax.process_index",
-		"jax.process_count",
-		"jax.default_backend",
-		"jax.device_put",
-		"jax.random.PRNGKey",
-		"jax.random.key",
-		"jax.numpy.array",
-		"jax.numpy.asarray",
-		"jax.numpy.zeros",
-		"jax.numpy.ones",
-		"jax.numpy.full",
-		"jax.numpy.arange",
-		"jax.numpy.eye",
-		"jax.numpy.linspace",
-		"tensorflow.config.list_physical_devices",
-		"tensorflow.config.list_logical_devices",
-		"tensorflow.config.get_visible_devices",
-		"tensorflow.config.set_visible_devices",
-		"tensorflow.config.experimental.list_physical_devices",
-		"tensorflow.config.experimental.list_logical_devices",
-		"tensorflow.config.experimental.set_visible_devices",
-		"tensorflow.config.experimental.set_memory_growth",
-		"tensorflow.test.is_gpu_available",
-		"tensorflow.test.gpu_device_name",
-		"tensorflow.Session",
-		"tensorflow.compat.v1.Session",
-		"tensorflow.python.client.device_lib.list_local_devices"};
 
 	if (!starts_with(path, "torch.") && !starts_with(path, "jax.") &&
 	    !starts_with(path, "tensorflow."))
 		return false;
-	return IS_ONE_OF(path, calls) || makes_tensor(f, path, open);
+	return span_is_any(span_of(path),
+			   "torch.cuda.init torch.cuda.current_device "
+			   "torch.cuda.get_device_name torch.cuda.get_device_properties "
+			   "torch.cuda.get_device_capability torch.cuda.synchronize "
+			   "torch.cuda.mem_get_info torch.cuda.current_stream "
+			   "torch.cuda.is_available torch.accelerator.current_device_index "
+			   "torch.accelerator.synchronize jax.devices jax.local_devices "
+			   "jax.device_count jax.local_device_count jax.process_index "
+			   "jax.process_count jax.default_backend jax.device_put "
+			   "jax.random.PRNGKey jax.random.key jax.numpy.array "
+			   "jax.numpy.asarray jax.numpy.zeros jax.numpy.ones jax.numpy.full "
+			   "jax.numpy.arange jax.numpy.eye jax.numpy.linspace "
+			   "tensorflow.config.list_physical_devices "
+			   "tensorflow.config.list_logical_devices "
+			   "tensorflow.config.get_visible_devices "
+			   "tensorflow.config.set_visible_devices "
+			   "tensorflow.config.experimental.list_physical_devices "
+			   "tensorflow.config.experimental.list_logical_devices "
+			   "tensorflow.config.experimental.set_visible_devices "
+			   "tensorflow.config.experimental.set_memory_growth "
+			   "tensorflow.test.is_gpu_available tensorflow.test.gpu_device_name "
+			   "tensorflow.Session tensorflow.compat.v1.Session "
+			   "tensorflow.python.client.device_lib.list_local_devices") ||
+	       makes_tensor(f, path, open);
 }
 
 /* --- processes ------------------------------------------------------------------------ */
@@ -407,9 +387,6 @@ static bool initialises(const struct python_file *f, const char *path, unsigned 
  * shell nor a launcher. */
 static bool is_foreign(const struct python_file *f, unsigned open)
 {
-	static const char *const starters[] = {"python", "sbatch", "ray",   "bash",  "sh",
-					       "env",    "nohup",  "sudo",  "cd",    "xargs",
-					       "ssh",    "docker", "CUDA_", "conda", "source"};
 	const struct python_token *t;
 	struct python_argument a;
 	struct span word;
@@ -427,9 +404,9 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 	while (n < word.length && !is_space(word.text[n]))
 		n++;
 	word.length = n;
-	for (size_t i = 0; i < ARRAY_SIZE(starters); i++)
-		if (span_starts(word, starters[i]))
-			return false;
+	if (span_starts_any(word, "python sbatch ray bash sh env nohup sudo cd xargs ssh docker "
+				  "CUDA_ conda source"))
+		return false;
 	for (const struct launcher_program *p = launcher_programs; p->name; p++)
 		if (span_starts(word, p->name))
 			return false;
@@ -512,27 +489,26 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 /* A call that starts processes; false: it does not. */
 static bool call_process(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
-	static const char *const ranks[] = {"torch.multiprocessing.spawn",
-					    "torch.multiprocessing.start_processes",
-					    "torch.multiprocessing.spawn.spawn"};
-	static const char *const processes[] = {
-		"torch.multiprocessing.Process", "torch.multiprocessing.get_context",
-		"multiprocessing.Process",       "multiprocessing.get_context",
-		"accelerate.notebook_launcher",  "accelerate.debug_launcher"};
-	static const char *const commands[] = {"subprocess.run",          "subprocess.Popen",
-					       "subprocess.call",         "os.system",
-					       "subprocess.check_output", "subprocess.check_call",
-					       "subprocess.getoutput",    "os.popen"};
+	bool spawns;
 
-	if (IS_ONE_OF(path, commands)) {
+	if (span_is_any(span_of(path), "subprocess.run subprocess.Popen subprocess.call os.system "
+				       "subprocess.check_output subprocess.check_call "
+				       "subprocess.getoutput os.popen")) {
 		f->facts.spawns = f->facts.spawns || !is_foreign(f, open);
 		python_command(f, open);
 		return true;
 	}
-	if (!IS_ONE_OF(path, ranks) && !IS_ONE_OF(path, processes))
+	spawns = span_is_any(span_of(path),
+			     "torch.multiprocessing.spawn torch.multiprocessing.start_processes "
+			     "torch.multiprocessing.spawn.spawn");
+	if (!spawns &&
+	    !span_is_any(span_of(path),
+			 "torch.multiprocessing.Process torch.multiprocessing.get_context "
+			 "multiprocessing.Process multiprocessing.get_context "
+			 "accelerate.notebook_launcher accelerate.debug_launcher"))
 		return false;
 	f->facts.spawns = f->facts.spawns_ranks = true;
-	if (IS_ONE_OF(path, ranks))
+	if (spawns)
 		see_spawn(f, at, open);
 	else if (text_ends(path, "multiprocessing.Process"))
 		see_process(f, at, open);
@@ -558,13 +534,6 @@ static void call_device(struct python_file *f, const char *path, unsigned at, un
 
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
-	static const char *const parallels[] = {"torch.nn.DataParallel",
-						"torch.nn.parallel.DataParallel",
-						"torch.nn.parallel.data_parallel.DataParallel"};
-	static const char *const setters[] = {"torch.cuda.set_device",
-					      "torch.accelerator.set_device_index",
-					      "torch.accelerator.set_device_idx"};
-
 	training_call(f, path, at, open);
 	if (!path) {
 		call_method(f, at, open);
@@ -579,11 +548,13 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		initialise(f, at, open);
 	if (streq(path, "torch.distributed.init_process_group"))
 		ordinal_argument(f, open, "rank", -1);
-	if (IS_ONE_OF(path, setters))
+	if (span_is_any(span_of(path), "torch.cuda.set_device torch.accelerator.set_device_index "
+				       "torch.accelerator.set_device_idx"))
 		call_set_device(f, at, open);
 	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device"))
 		call_device(f, path, at, open);
-	else if (IS_ONE_OF(path, parallels))
+	else if (span_is_any(span_of(path), "torch.nn.DataParallel torch.nn.parallel.DataParallel "
+					    "torch.nn.parallel.data_parallel.DataParallel"))
 		call_parallel(f, OBSERVED_PARALLEL, at, open);
 	else if (is_distributed(path))
 		call_parallel(f, OBSERVED_DISTRIBUTED, at, open);

@@ -152,7 +152,6 @@ struct python_object checkpoint_value(struct python_file *f, unsigned first, uns
 
 void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end)
 {
-	static const char *const readers[] = {"load_state_dict", "print", "len", "save"};
 	unsigned past = f->text.count, open = 0;
 	const char *called;
 	char path[MAX_PATH];
@@ -177,8 +176,7 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 	}
 	if (objects_bracket(f, at, &open)) {
 		called = objects_last(objects_called(f, open, path));
-		for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
-			reads = reads || streq(called, readers[i]);
+		reads = span_is_any(span_of(called), "load_state_dict print len save");
 	}
 	reads = reads ||
 		(at && token_is(token_at(f, at - 1), "in") && token_is(token_at(f, 0), "if"));
@@ -294,21 +292,17 @@ static void add_save(struct python_file *f, struct span path, struct python_obje
 /* Whether the names in the text of f"..." are counters. */
 static bool counts(struct span text)
 {
-	static const char *const words[] = {"epoch", "ep",          "step",      "iter", "i",
-					    "it",    "global_step", "iteration", "e",    "n"};
 
 	for (size_t i = 0; i < text.length; i++) {
 		struct span name = {text.text + i + 1, 0};
-		bool known = false;
 
 		if (text.text[i] != '{')
 			continue;
 		while (i + 1 + name.length < text.length &&
 		       !strchr("}:+- !", name.text[name.length]))
 			name.length++;
-		for (size_t w = 0; w < ARRAY_SIZE(words); w++)
-			known = known || span_is(name, words[w]);
-		if (!known && !(span_starts(name, "args.") && !guard_names_rank(name)))
+		if (!span_is_any(name, "epoch ep step iter i it global_step iteration e n") &&
+		    !(span_starts(name, "args.") && !guard_names_rank(name)))
 			return false;
 		i += name.length;
 	}

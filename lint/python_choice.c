@@ -7,34 +7,26 @@
 
 #include "lint/python_file.h"
 
-static bool name_is_one_of(struct span name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_is(name, names[i]))
-			return true;
-	return false;
-}
-#define NAME_IS_ONE_OF(name, names) name_is_one_of(name, names, ARRAY_SIZE(names))
-
 void choice_import(struct python_file *f, struct span package)
 {
 	/* Calls that pick devices, or start processes that do. */
-	static const char *const choosing[] = {
-		"deepspeed", "pytorch_lightning", "lightning", "ray",    "horovod", "ignite", "jax",
-		"cupy",      "tensorflow",        "paddle",    "fastai", "dask"};
 	/* Calls that do neither. */
-	static const char *const known[] = {
-		"torch",    "torchvision", "torchaudio",  "numpy",     "os",         "sys",
-		"argparse", "time",        "math",        "json",      "random",     "datetime",
-		"pathlib",  "typing",      "functools",   "itertools", "logging",    "collections",
-		"copy",     "glob",        "re",          "shutil",    "PIL",        "tqdm",
-		"warnings", "contextlib",  "dataclasses", "tempfile",  "__future__", "socket",
-		"string",   "abc",         "enum",        "pickle",    "csv",        "io"};
 
 	if (!f->choice)
 		return;
-	f->choice->doubtful = f->choice->doubtful || NAME_IS_ONE_OF(package, choosing);
-	f->choice->foreign = f->choice->foreign || !NAME_IS_ONE_OF(package, known);
+	f->choice->doubtful =
+		f->choice->doubtful ||
+		span_is_any(package,
+			    "deepspeed pytorch_lightning lightning ray horovod ignite jax cupy "
+			    "tensorflow paddle fastai dask");
+	f->choice->foreign =
+		f->choice->foreign ||
+		!span_is_any(package,
+			     "torch torchvision torchaudio numpy os sys argparse time math json "
+			     "random datetime pathlib typing functools itertools logging "
+			     "collections copy glob re shutil PIL tqdm warnings contextlib "
+			     "dataclasses tempfile __future__ socket string abc enum pickle csv "
+			     "io");
 }
 
 /* --- picks ------------------------------------------------------------------------------ */
@@ -58,30 +50,16 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	c->picks[c->count++].may = c->ends || b->may || b->repeated || f->deferred;
 }
 
-static bool has_part(struct span name, const char *part)
-{
-	size_t n = strlen(part);
-
-	for (size_t i = 0; i + n <= name.length; i++)
-		if (strncasecmp(name.text + i, part, n) == 0)
-			return true;
-	return false;
-}
-
 /* A name whose value is a device, a type or a tensor, not a number: the place of its assignment is
  * examined. */
 static bool is_passed(const struct python_file *f, unsigned first, unsigned past)
 {
-	static const char *const numbers[] = {"rank", "gpu", "local", "idx", "index", "id", "num"};
 	struct span chain;
 
 	if (python_chain(f, first, &chain) != past)
 		return past > first + 2 && is_at(f, past - 2, past, ".") &&
 		       is_at(f, past - 1, past, "device");
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (has_part(chain, numbers[i]))
-			return false;
-	return true;
+	return !span_has_any(chain, "rank gpu local idx index id num");
 }
 
 /* Whether a condition in the statement, a default or a try decides about a device that is named. */
@@ -118,7 +96,7 @@ void choice_device(struct python_file *f, unsigned first, unsigned past, struct 
 	case MEANS_NONE:
 		break;
 	case MEANS_TEXT: /* "mps" */
-		f->choice->doubtful = f->choice->doubtful || has_part(v.text, "cuda");
+		f->choice->doubtful = f->choice->doubtful || span_has_any(v.text, "cuda");
 		break;
 	default:
 		f->choice->passed = true;
@@ -188,33 +166,11 @@ void choice_statement(struct python_file *f)
 	if (token_is(token_at(f, 0), "global") || token_is(token_at(f, 0), "nonlocal"))
 		for (unsigned i = 1; i < f->text.count; i++)
 			if (python_chain(f, i, &chain) &&
-			    (!is_passed(f, i, i + 1) || has_part(chain, "dev")))
+			    (!is_passed(f, i, i + 1) || span_has_any(chain, "dev")))
 				f->choice->doubtful = true;
 }
 
-/* --- functions and calls --------------------------------------------------------------------- */
-
-static void note(struct python_file *f, struct span name, int number)
-{
-	struct python_choice *c = f->choice;
-	const struct python_block *b = block_now(f);
-
-	if (c->name_count == MAX_CALLS) {
-		c->doubtful = true;
-		return;
-	}
-	c->names[c->name_count].name = name;
-	c->names[c->name_count].function = b->function;
-	c->names[c->name_count].number = number;
-	c->names[c->name_count++].may =
-		b->may || b->repeated || f->deferred || (number && b->member);
-}
-
-void choice_define(struct python_file *f, struct span name, int number)
-{
-	if (f->choice)
-		note(f, name, number);
-}
+/* --- calls ---------------------------------------------------------------------------------- */
 
 /* Accelerator() sets the device of its local rank, unless it is given another. */
 static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
@@ -243,28 +199,17 @@ static void call_device(struct python_file *f, unsigned at, unsigned open)
 
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
-	static const char *const doubts[] = {"torch.cuda.device",
-					     "torch.cuda.device_of",
-					     "torch.set_default_device",
-					     "torch.nn.DataParallel",
-					     "torch.accelerator.device_index",
-					     "torch.nn.parallel.DataParallel",
-					     "torch.cuda._set_device",
-					     "setattr",
-					     "getattr",
-					     "exec",
-					     "eval",
-					     "__import__",
-					     "functools.partial"};
 	static const char *const numbering[] = {"rank", "store", "init_method"};
 	struct python_argument a;
 
 	if (!f->choice)
 		return;
-	if (name_is_one_of(span_of(path), doubts, ARRAY_SIZE(doubts)) ||
-	    starts_with(path, "os.exec") || starts_with(path, "os.spawn") ||
-	    starts_with(path, "os.posix_spawn") || starts_with(path, "importlib.") ||
-	    starts_with(path, "runpy."))
+	if (span_is_any(span_of(path),
+			"torch.cuda.device torch.cuda.device_of torch.set_default_device "
+			"torch.nn.DataParallel torch.accelerator.device_index "
+			"torch.nn.parallel.DataParallel torch.cuda._set_device setattr "
+			"getattr exec eval __import__ functools.partial") ||
+	    span_starts_any(span_of(path), "os.exec os.spawn os.posix_spawn importlib. runpy."))
 		f->choice->doubtful = true;
 	if (streq(path, "torch.device"))
 		call_device(f, at, open);
@@ -276,10 +221,6 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 			f->choice->numbers = true;
 	if (python_argument_find(f, open, "device_map", -1, &a))
 		f->choice->doubtful = true;
-	/* The head of a definition is not a call. */
-	if (!strchr(path, '.') && !(at && (token_is(token_at(f, at - 1), "def") ||
-					   token_is(token_at(f, at - 1), "class"))))
-		note(f, token_at(f, at)->text, 0);
 }
 
 /* --- the answer ---------------------------------------------------------------------------- */
@@ -307,14 +248,15 @@ static enum python_pick decides(const struct python_choice *c, bool distributed)
 }
 
 /* The position of the pick that decides, plus one; 0: none. */
-static size_t deciding(const struct python_choice *c, bool distributed)
+static size_t deciding(const struct python_file *f)
 {
-	enum python_pick best = decides(c, distributed);
+	const struct python_choice *c = f->choice;
+	enum python_pick best = decides(c, f->facts.distributed);
 	size_t found = 0;
 
 	for (size_t i = 0; i < c->count && !found; i++)
 		if (c->picks[i].pick == best && !c->picks[i].may &&
-		    choice_runs(c, c->picks[i].function))
+		    functions_certain(f, c->picks[i].function))
 			found = i + 1;
 	/* Without set_device the current device may differ from the named one. */
 	for (size_t i = 0; found && i < c->count; i++)
@@ -363,15 +305,14 @@ static bool is_known_device(const struct python_file *f, size_t found)
 	return c->picks[found - 1].pick != PICK_NAMES || !c->passed || !c->foreign;
 }
 
-static void answer(const struct python_file *f, struct python_device *ret)
+void choice_answer(const struct python_file *f, struct python_device *ret)
 {
 	struct python_choice *c = f->choice;
 	const struct python_value *v;
 	size_t found;
 
 	*ret = (struct python_device){.line = 0};
-	choice_find_runs(c);
-	found = is_doubtful(f) ? 0 : deciding(c, f->facts.distributed);
+	found = is_doubtful(f) ? 0 : deciding(f);
 	if (!found || !is_known_device(f, found))
 		return;
 	v = &c->picks[found - 1].value;
@@ -383,26 +324,4 @@ static void answer(const struct python_file *f, struct python_device *ret)
 						: "cuda");
 	if (v->meaning == MEANS_DEVICE)
 		snprintf(ret->text, sizeof(ret->text), "cuda:%lld", (long long)v->number);
-}
-
-int lint_python_device(struct span text, struct python_device *ret)
-{
-	struct python_file *f = calloc(1, sizeof(*f));
-	struct python_choice *choice = calloc(1, sizeof(*choice));
-	int r = GPUMAP_ENOMEM;
-
-	if (f && choice) {
-		python_open(&f->text, text);
-		f->names.arena = &f->arena;
-		f->choice = choice;
-		r = python_scan(f);
-		if (r == GPUMAP_OK)
-			answer(f, ret);
-		python_close(&f->text);
-		names_free(&f->names);
-		arena_free(&f->arena);
-	}
-	free(choice);
-	free(f);
-	return r;
 }

@@ -33,7 +33,6 @@ static unsigned bracket(const struct python_file *f, unsigned at)
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at)
 {
-	static const char *const takers[] = {"to", "cuda", "set_device", "set_device_index", "str"};
 	unsigned open = bracket(f, at), first = 0;
 	char path[MAX_PATH];
 	const char *last;
@@ -44,9 +43,8 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 			is_at(f, 5, at, "="));
 	called(f, open, &first, path);
 	last = strrchr(path, '.');
-	for (size_t i = 0; last && i < ARRAY_SIZE(takers); i++)
-		if (streq(last + 1, takers[i]))
-			return true;
+	if (last && span_is_any(span_of(last + 1), "to cuda set_device set_device_index str"))
+		return true;
 	return starts_with(path, "torch.");
 }
 
@@ -69,25 +67,20 @@ bool choice_names_list(const struct python_file *f, unsigned at)
 
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past)
 {
-	static const char *const whole[] = {"torch",
-					    "torch.cuda",
-					    "torch.accelerator",
-					    "os",
-					    "torch.cuda.set_device",
-					    "torch.accelerator.set_device_index",
-					    "os.environb"};
-	static const char *const exits[] = {"SystemExit", "sys.exit", "os._exit", "exit", "quit"};
-	static const char *const changes[] = {"setdefault", "pop", "__setitem__"};
 	const struct python_block *b = block_now(f);
 	unsigned end = f->text.count;
 	bool literal;
 
 	if (!f->choice)
 		return;
-	if (IS_ONE_OF(path, exits) && (b->may || b->repeated || f->deferred))
+	if (span_is_any(span_of(path), "SystemExit sys.exit os._exit exit quit") &&
+	    (b->may || b->repeated || f->deferred))
 		f->choice->ends = true;
 	/* Under another name they are not tracked. */
-	if (IS_ONE_OF(path, whole) && !is_at(f, past, end, "("))
+	if (span_is_any(span_of(path),
+			"torch torch.cuda torch.accelerator os torch.cuda.set_device "
+			"torch.accelerator.set_device_index os.environb") &&
+	    !is_at(f, past, end, "("))
 		f->choice->doubtful = true;
 	literal = past + 2 < end && token_at(f, past + 1)->kind == PYTHON_STRING;
 	if (streq(path, "os.environ"))
@@ -98,14 +91,13 @@ void choice_path(struct python_file *f, const char *path, unsigned at, unsigned 
 	if (!starts_with(path, "os.environ."))
 		return;
 	path += strlen("os.environ.");
-	if (streq(path, "update") ||
-	    (IS_ONE_OF(path, changes) && !(literal && token_at(f, past + 1)->past == past + 2)))
+	if (streq(path, "update") || (span_is_any(span_of(path), "setdefault pop __setitem__") &&
+				      !(literal && token_at(f, past + 1)->past == past + 2)))
 		f->choice->doubtful = true;
 }
 
 bool python_device_used(const struct python_file *f, unsigned at)
 {
-	static const char *const takers[] = {"to", "cuda", "set_device"};
 	char path[MAX_PATH];
 	const char *last;
 
@@ -117,10 +109,8 @@ bool python_device_used(const struct python_file *f, unsigned at)
 		if (streq(path, "torch.device"))
 			continue;
 		last = last ? last + 1 : path;
-		for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
-			if (streq(last, takers[i]))
-				return true;
-		return starts_with(path, "torch.");
+		return span_is_any(span_of(last), "to cuda set_device") ||
+		       starts_with(path, "torch.");
 	}
 	return false;
 }

@@ -7,14 +7,10 @@
 /* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)
 {
-	static const char *const names[] = {
-		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "WORLD_SIZE", "RANK",
-		"LOCAL_RANK",           "MASTER_ADDR",       "MASTER_PORT"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_is(name, names[i]))
-			return true;
-	return false;
+	return span_is_any(name,
+			   "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER WORLD_SIZE RANK LOCAL_RANK "
+			   "MASTER_ADDR MASTER_PORT");
 }
 
 void python_environ_name(struct python_file *f, unsigned at)
@@ -129,15 +125,13 @@ static bool is_of_ray(const struct python_file *f, unsigned first, unsigned past
 /* Whether the expression is an argument of the command line: args.gpu. */
 static bool is_argument(const struct python_file *f, unsigned first, unsigned past)
 {
-	static const char *const names[] = {"args",    "arg",    "opt",   "opts", "options",
-					    "hparams", "flags",  "FLAGS", "cfg",  "config",
-					    "conf",    "params", "argv"};
 
 	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++)
-		for (size_t n = 0; n < ARRAY_SIZE(names); n++)
-			if (is_at(f, i, past, names[n]) &&
-			    (is_at(f, i + 1, past, ".") || is_at(f, i + 1, past, "[")))
-				return true;
+		if (token_is_any(token_at(f, i),
+				 "args arg opt opts options hparams flags FLAGS cfg config conf "
+				 "params argv") &&
+		    (is_at(f, i + 1, past, ".") || is_at(f, i + 1, past, "[")))
+			return true;
 	return false;
 }
 
@@ -281,14 +275,10 @@ static void update(struct python_file *f, unsigned open)
 /* Whether the token is the name of a function that shows its arguments. */
 static bool is_shower(const struct python_file *f, unsigned at)
 {
-	static const char *const names[] = {"print",   "pprint", "debug",    "info",  "warn",
-					    "warning", "error",  "critical", "fatal", "log",
-					    "write",   "echo",   "secho"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (token_is(token_at(f, at), names[i]))
-			return true;
-	return false;
+	return token_is_any(token_at(f, at),
+			    "print pprint debug info warn warning error critical fatal log "
+			    "write echo secho");
 }
 
 /* Whether the token `at` is an argument of the call whose bracket is `open`, and it shows it. */
@@ -343,7 +333,6 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 		{"os.environ.pop", OBSERVED_REMOVES},
 		{"os.unsetenv", OBSERVED_REMOVES},
 	};
-	static const char *const readers[] = {"os.getenv", "os.environ.get"};
 	struct python_argument name, value = {0};
 	unsigned next = open + 1;
 	/* A call whose value is used keeps the variable's value for later. */
@@ -355,11 +344,10 @@ void python_environ_call(struct python_file *f, const char *path, unsigned at, u
 	}
 	if (!python_argument(f, open, &next, &name) || name.past != name.first + 1)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
-		if (streq(path, readers[i])) {
-			python_environ_read(f, at, name.first);
-			launched_get(f, at, open, name);
-		}
+	if (span_is_any(span_of(path), "os.getenv os.environ.get")) {
+		python_environ_read(f, at, name.first);
+		launched_get(f, at, open, name);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (!streq(path, calls[i].path))
 			continue;

@@ -123,7 +123,7 @@ struct python_facts {
 
 /* How a device is picked, for python_choice.c. */
 enum python_pick { PICK_SETS, PICK_NAMES, PICK_CURRENT };
-enum { MAX_PICKS = 256, MAX_CALLS = 1024 };
+enum { MAX_PICKS = 256 };
 
 struct python_choice {
 	struct {
@@ -133,12 +133,6 @@ struct python_choice {
 		bool may;
 	} picks[MAX_PICKS];
 	size_t count;
-	struct { /* functions by name: where they are called or defined */
-		struct span name;
-		int function, number; /* the function that it is in; its own number, 0 for a call */
-		bool may, run;
-	} names[MAX_CALLS];
-	size_t name_count;
 	bool doubtful; /* another device may be picked */
 	bool passed;   /* a device is used whose name is not known */
 	bool foreign;  /* an imported package may pick a device */
@@ -230,6 +224,7 @@ struct python_function {
 	bool cuda;                  /* one with this name uses CUDA */
 	bool called, may_be_called; /* by its name, without and with a condition */
 	bool run;                   /* one with this name is certainly executed */
+	bool several;               /* the name may stand for another function too */
 	bool spawned;               /* ... or is executed by processes that are started */
 	size_t itself, through;     /* its last use of CUDA, and through a call, plus one */
 };
@@ -431,6 +426,8 @@ void functions_find_uses(struct python_file *f);
 /* Whether the place of an observation is certainly executed: by the file, by a function that is
  * certainly called, or with `spawned` in processes that are certainly started. */
 bool functions_run(const struct python_file *f, const struct observation *s, bool spawned);
+/* Whether that function is certainly executed, and the only one with its name; 0 is the file. */
+bool functions_certain(const struct python_file *f, int number);
 /* Whether conditions decide about every call of the function that a place is in. */
 bool functions_conditional(const struct python_file *f, const struct observation *s);
 /* Whether the function is called by its name too. */
@@ -461,14 +458,9 @@ bool python_arguments_elsewhere(const struct python_file *f);
 
 void choice_import(struct python_file *f, struct span package);
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open);
-void choice_define(struct python_file *f, struct span name, int number);
 void choice_set(struct python_file *f, unsigned at, struct python_value v);
 /* Handles the expression [first, past), which is used as a device. */
 void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v);
-/* Finds the functions that are certainly executed. choice_runs() is whether function `number` is
- * executed; 0 is the file. */
-void choice_find_runs(struct python_choice *c);
-bool choice_runs(const struct python_choice *c, int function);
 void choice_token(struct python_file *f, unsigned at);
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at);
@@ -479,6 +471,7 @@ bool choice_names_list(const struct python_file *f, unsigned at);
 /* Handles a name and its meaning, at the tokens [at, past). */
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past);
 void choice_statement(struct python_file *f);
+void choice_answer(const struct python_file *f, struct python_device *ret);
 
 /* --- the judges ------------------------------------------------------------------------- */
 

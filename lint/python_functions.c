@@ -72,14 +72,19 @@ void functions_define(struct python_file *f, struct span name, int number)
 	struct python_functions *all = &f->own;
 	struct python_function *grown =
 		arena_room(&f->arena, all->list, (size_t)number - 1, &all->room, sizeof(*grown));
+	const struct python_block *b = block_now(f);
 	int first = number_of(f, name);
 
 	if (!grown)
 		return;
 	all->list = grown;
-	grown[number - 1] =
-		(struct python_function){.name = name, .number = first ? first : number};
-	if (!first)
+	grown[number - 1] = (struct python_function){.name = name,
+						     .number = first ? first : number,
+						     .several = first || b->function || b->may ||
+								b->repeated || b->member};
+	if (first)
+		grown[first - 1].several = true;
+	else
 		names_set(&f->names, name, CALLED,
 			  (struct python_value){.meaning = MEANS_NUMBER, .number = number});
 }
@@ -158,6 +163,11 @@ bool functions_run(const struct python_file *f, const struct observation *s, boo
 		s->function ? &f->own.list[f->own.list[s->function - 1].number - 1] : NULL;
 
 	return !s->member && !s->doubtful && (!by || (spawned ? by->spawned : by->run));
+}
+
+bool functions_certain(const struct python_file *f, int number)
+{
+	return !number || (f->own.list[number - 1].run && !f->own.list[number - 1].several);
 }
 
 bool functions_conditional(const struct python_file *f, const struct observation *s)

@@ -90,15 +90,11 @@ void ordinal_default(struct python_file *f, unsigned open)
 /* Whether a token and the next are an operator that needs a number, and that number. */
 static bool meets_number(const struct python_file *f, unsigned at, unsigned past)
 {
-	static const char *const operators[] = {"==", "!=", "<", "<=", ">", ">=", "%", "-", "+"};
 	unsigned number = at + 1 + is_at(f, at + 1, past, "-");
 
 	if (number >= past || token_at(f, number)->kind != PYTHON_NUMBER)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-		if (token_is(token_at(f, at), operators[i]))
-			return true;
-	return false;
+	return token_is_any(token_at(f, at), "== != < <= > >= % - +");
 }
 
 void ordinal_compared(struct python_file *f, unsigned at, unsigned end, unsigned past)

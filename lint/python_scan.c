@@ -31,16 +31,15 @@ static void see_tests(struct python_file *f, struct span path, struct span name)
 /* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
-	static const char *const choosing[] = {"accelerate", "deepspeed", "pytorch_lightning",
-					       "lightning",  "ray",       "horovod",
-					       "apex",       "ignite",    "transformers"};
-	static const char *const parsing[] = {"click", "fire", "absl",   "hydra",
-					      "typer", "tyro", "getopt", "docopt"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(choosing); i++)
-		f->facts.frameworks = f->facts.frameworks || span_is(name, choosing[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(parsing); i++)
-		f->facts.reads_arguments = f->facts.reads_arguments || span_is(name, parsing[i]);
+	f->facts.frameworks =
+		f->facts.frameworks ||
+		span_is_any(name,
+			    "accelerate deepspeed pytorch_lightning lightning ray horovod apex "
+			    "ignite transformers");
+	f->facts.reads_arguments =
+		f->facts.reads_arguments ||
+		span_is_any(name, "click fire absl hydra typer tyro getopt docopt");
 	f->facts.torch = f->facts.torch || span_is(name, "torch");
 	f->names.unknowns = f->facts.torch;
 	f->facts.ray = f->facts.ray || span_is(name, "ray");

@@ -15,10 +15,10 @@ void python_close(struct python_text *p)
 	free(p->tokens);
 }
 
-bool token_is(const struct python_token *token, const char *text)
+bool token_is_any(const struct python_token *token, const char *words)
 {
 	return (token->kind == PYTHON_NAME || token->kind == PYTHON_SIGN) &&
-	       span_is(token->text, text);
+	       span_is_any(token->text, words);
 }
 
 /* Steps over the line break at p->at; \r\n is one. */
@@ -131,14 +131,11 @@ static void skip_empty_lines(struct python_text *p)
 /* Whether no bracket can contain this word, so that an open bracket was never closed. */
 static bool begins_statement(const struct python_token *token)
 {
-	static const char *const words[] = {"def",    "class", "return", "import",
-					    "while",  "try",   "raise",  "assert",
-					    "global", "pass",  "except", "finally"};
 
-	for (size_t i = 0; token->kind == PYTHON_NAME && i < ARRAY_SIZE(words); i++)
-		if (span_is(token->text, words[i]))
-			return true;
-	return false;
+	return token->kind == PYTHON_NAME &&
+	       span_is_any(token->text,
+			   "def class return import while try raise assert global pass except "
+			   "finally");
 }
 
 /* The open brackets. */

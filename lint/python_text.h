@@ -56,8 +56,13 @@ bool python_next(struct python_text *p);
 /* Whether the character may be in a name. */
 bool python_in_name(char c);
 
-/* Whether a token is this sign or name. */
-bool token_is(const struct python_token *token, const char *text);
+/* Whether a token is this sign or name, or one of those, which are separated by blanks. */
+static inline bool token_is(const struct python_token *token, const char *text)
+{
+	return (token->kind == PYTHON_NAME || token->kind == PYTHON_SIGN) &&
+	       span_is(token->text, text);
+}
+bool token_is_any(const struct python_token *token, const char *words);
 
 /* --- python_string.c, for python_text.c ------------------------------------------------- */
 

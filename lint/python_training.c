@@ -2,74 +2,51 @@
 /* Gives what the scan sees to the files that know modules, loaders, checkpoints and guards. */
 #include "lint/python_file.h"
 
-static bool has(struct span text, const char *word)
-{
-	return memmem(text.text, text.length, word, strlen(word)) != NULL;
-}
-
 void training_begin(struct python_file *f, struct span text)
 {
 	struct python_training *t = &f->training;
 
 	/* Each search is a pass over the text. */
-	t->lists = text.length && has(text, "CUDA_VISIBLE_DEVICES");
-	if (!text.length || !has(text, "torch"))
+	t->lists = span_has(text, "CUDA_VISIBLE_DEVICES");
+	if (!span_has(text, "torch"))
 		return;
-	if (has(text, "Data")) {
-		t->distributed = has(text, "DistributedDataParallel");
-		t->watched =
-			t->distributed || has(text, "DataParallel") || has(text, "DataLoader(");
+	if (span_has(text, "Data")) {
+		t->distributed = span_has(text, "DistributedDataParallel");
+		t->watched = t->distributed || span_has(text, "DataParallel") ||
+			     span_has(text, "DataLoader(");
 	}
-	t->groups = has(text, "init_process_group");
+	t->groups = span_has(text, "init_process_group");
 	t->watched = t->watched || t->groups;
 	if (!t->watched)
 		return;
-	t->saves = (t->distributed || t->groups) && has(text, "torch.save");
-	t->unused_ok = has(text, "find_unused_parameters") || has(text, "static_graph") ||
-		       has(text, "requires_grad");
-	t->sets_epoch = has(text, "set_epoch");
+	t->saves = (t->distributed || t->groups) && span_has(text, "torch.save");
+	t->unused_ok = span_has(text, "find_unused_parameters") || span_has(text, "static_graph") ||
+		       span_has(text, "requires_grad");
+	t->sets_epoch = span_has(text, "set_epoch");
 }
 
 void training_import(struct python_file *f, struct span path, struct span name)
 {
-	static const char *const known[] = {"torch",      "torchvision", "torchaudio",
-					    "numpy",      "os",          "sys",
-					    "argparse",   "time",        "math",
-					    "json",       "random",      "datetime",
-					    "pathlib",    "typing",      "functools",
-					    "itertools",  "logging",     "collections",
-					    "copy",       "glob",        "re",
-					    "shutil",     "PIL",         "tqdm",
-					    "warnings",   "contextlib",  "dataclasses",
-					    "tempfile",   "__future__",  "socket",
-					    "string",     "abc",         "enum",
-					    "pickle",     "csv",         "io",
-					    "pandas",     "scipy",       "sklearn",
-					    "matplotlib", "yaml",        "operator",
-					    "signal",     "gc",          "inspect",
-					    "traceback",  "subprocess",  "platform",
-					    "cv2",        "queue",       "threading",
-					    "textwrap",   "statistics",  "pprint",
-					    "builtins",   "types",       "multiprocessing"};
-	static const char *const handling[] = {
-		"dist",      "slurm",      "setup",     "launch",       "ddp",    "rank",
-		"env",       "mpi",        "hostlist",  "submitit",     "init",   "cluster",
-		"lightning", "accelerate", "deepspeed", "transformers", "ignite", "*"};
+	static const char handling[] =
+		"dist slurm setup launch ddp rank env mpi hostlist "
+		"submitit init cluster lightning accelerate deepspeed transformers ignite *";
 	const char *dot = memchr(path.text, '.', path.length);
 	struct span head = {path.text, dot ? (size_t)(dot - path.text) : path.length};
 
 	average_import(f, path);
 	if (span_is(head, "horovod") && !block_now(f)->may)
 		f->training.horovod = true;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (span_is(head, known[i]))
-			return;
+	if (span_is_any(head, "torch torchvision torchaudio numpy os sys argparse time math json "
+			      "random datetime pathlib typing functools itertools logging "
+			      "collections copy glob re shutil PIL tqdm warnings contextlib "
+			      "dataclasses tempfile __future__ socket string abc enum pickle csv "
+			      "io pandas scipy sklearn matplotlib yaml operator signal gc "
+			      "inspect traceback subprocess platform cv2 queue threading "
+			      "textwrap statistics pprint builtins types multiprocessing"))
+		return;
 	f->training.foreign = true;
-	for (size_t i = 0; i < ARRAY_SIZE(handling); i++)
-		f->training.handles =
-			f->training.handles ||
-			memmem(path.text, path.length, handling[i], strlen(handling[i])) ||
-			memmem(name.text, name.length, handling[i], strlen(handling[i]));
+	f->training.handles =
+		f->training.handles || span_has_any(path, handling) || span_has_any(name, handling);
 }
 
 void training_token(struct python_file *f, unsigned at)

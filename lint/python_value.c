@@ -243,12 +243,8 @@ static struct python_value converted(const char *path, struct python_value v)
 /* Whether a communicator of MPI is one of a host, by its name. */
 static bool is_local_communicator(const char *path)
 {
-	static const char *const words[] = {"local", "node", "shared", "shm", "intra", "host"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(path, words[i]))
-			return true;
-	return false;
+	return span_has_any(span_of(path), "local node shared shm intra host");
 }
 
 /* A rank that a call without arguments returns; `last` is the last name of its path. */
@@ -294,8 +290,6 @@ static struct python_value attribute_value(const struct python_file *f, struct s
 static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
 				      int depth)
 {
-	static const char *const same[] = {"int", "str", "torch.device"};
-	static const char *const getters[] = {"os.environ.get", "os.getenv", "os.environ.pop"};
 	const char *last = strrchr(path, '.');
 	struct python_argument a, second;
 	unsigned at = open + 1;
@@ -309,10 +303,9 @@ static struct python_value call_value(const struct python_file *f, const char *p
 		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
 		return unknown;
-	for (size_t i = 0; i < ARRAY_SIZE(getters); i++)
-		if (streq(path, getters[i]) && a.past == a.first + 1 &&
-		    token_at(f, a.first)->kind == PYTHON_STRING)
-			return getter_value(f, path, a.first, open, at, depth);
+	if (span_is_any(span_of(path), "os.environ.get os.getenv os.environ.pop") &&
+	    a.past == a.first + 1 && token_at(f, a.first)->kind == PYTHON_STRING)
+		return getter_value(f, path, a.first, open, at, depth);
 	if (streq(path, "list") || streq(path, "tuple") || streq(path, "map")) {
 		bool map = streq(path, "map") && python_argument(f, open, &at, &second);
 		struct python_value v =
@@ -332,9 +325,8 @@ static struct python_value call_value(const struct python_file *f, const char *p
 		if (value(f, a.first, a.past, depth).meaning == MEANS_NUMBER)
 			return device_of(value(f, a.first, a.past, depth));
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
-		if (streq(path, same[i]))
-			return converted(path, value(f, a.first, a.past, depth));
+	if (span_is_any(span_of(path), "int str torch.device"))
+		return converted(path, value(f, a.first, a.past, depth));
 	return unknown;
 }
 
@@ -526,11 +518,9 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 
 static bool is_operator(const struct python_token *t)
 {
-	static const char *const words[] = {"or", "and", "not", "in", "is", "lambda", "for"};
 
-	for (size_t i = 0; t->kind == PYTHON_NAME && i < ARRAY_SIZE(words); i++)
-		if (span_is(t->text, words[i]))
-			return true;
+	if (t->kind == PYTHON_NAME && span_is_any(t->text, "or and not in is lambda for"))
+		return true;
 	return t->kind == PYTHON_SIGN && strchr("%+-*/|&<>=!^@,:", *t->text.text);
 }
 

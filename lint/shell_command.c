@@ -9,34 +9,29 @@
 /* Programs that never use a GPU. */
 static bool is_harmless(struct span s)
 {
-	static const char *const names[] = {
-		"cd",      "echo",     "printf",   "true",       ":",        "test",   "[",
-		"pwd",     "pushd",    "popd",     "shift",      "ulimit",   "umask",  "hash",
-		"type",    "false",    "mkdir",    "cp",         "mv",       "rm",     "ln",
-		"ls",      "cat",      "date",     "sleep",      "tee",      "grep",   "sed",
-		"awk",     "head",     "tail",     "cut",        "sort",     "uniq",   "wc",
-		"tr",      "seq",      "hostname", "uname",      "whoami",   "which",  "touch",
-		"chmod",   "find",     "tar",      "unzip",      "wget",     "curl",   "git",
-		"pip",     "pip3",     "clear",    "module",     "ml",       "conda",  "basename",
-		"dirname", "readlink", "realpath", "nvidia-smi", "scontrol", "squeue", "free",
-		"df",      "du",       "ps",       "shopt",      "alias",    "mktemp", "rsync",
-		"logger",  "nproc",    NULL};
 
-	return shell_any(base_name(s), names);
+	return span_is_any(
+		base_name(s),
+		"cd echo printf true : test [ pwd pushd "
+		"popd shift ulimit umask hash type false mkdir cp "
+		"mv rm ln ls cat date sleep tee grep "
+		"sed awk head tail cut sort uniq wc tr "
+		"seq hostname uname whoami which touch chmod find tar "
+		"unzip wget curl git pip pip3 clear module ml "
+		"conda basename dirname readlink realpath nvidia-smi scontrol squeue free "
+		"df du ps shopt alias mktemp rsync logger nproc");
 }
 
 /* NAME=0 cd src && python ...: the variable is set for cd. */
 static void report_wasted(struct shell *sh, struct command *c)
 {
-	static const char *const brief[] = {"cd",    "pushd", "echo", "sleep",
-					    "mkdir", "date",  "clear"};
 	const struct prefix *p = command_prefix(c, span_of(tracked_name(TRACKED_LIST)));
 
-	for (size_t i = 0; p && i < ARRAY_SIZE(brief); i++)
-		if (span_is(word_text(c, 0), brief[i]))
-			shell_report(sh, FINDING_NOT_EXPORTED, p->at, "S2",
-				     "put it before the program that needs it, or export it",
-				     "%s holds for %s alone", SHOW(p->name, p->value), brief[i]);
+	if (p && span_is_any(word_text(c, 0), "cd pushd echo sleep mkdir date clear"))
+		shell_report(sh, FINDING_NOT_EXPORTED, p->at, "S2",
+			     "put it before the program that needs it, or export it",
+			     "%s holds for %.*s alone", SHOW(p->name, p->value),
+			     (int)word_text(c, 0).length, word_text(c, 0).text);
 }
 
 /* python FILE, but not a module, which may be a launcher. */
@@ -134,11 +129,10 @@ static bool calls_function(struct shell *sh, struct span name)
 /* Programs that start others on other nodes. */
 static bool starts_elsewhere(struct span s)
 {
-	static const char *const names[] = {"ssh",          "pdsh",    "clush", "pssh",  "parallel",
-					    "parallel-ssh", "ansible", "xargs", "aprun", "jsrun",
-					    "mpirun_rsh",   "pbsdsh",  NULL};
 
-	return shell_any(base_name(s), names);
+	return span_is_any(base_name(s),
+			   "ssh pdsh clush pssh parallel parallel-ssh ansible xargs aprun "
+			   "jsrun mpirun_rsh pbsdsh");
 }
 
 void shell_run(struct shell *sh, struct command *c, bool background)

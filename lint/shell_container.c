@@ -74,35 +74,12 @@ static struct span variable_value(const struct command *c, size_t i, const char 
 /* Whether an option without = takes no value. */
 static bool is_flag(struct span s)
 {
-	static const char *const flags[] = {"--detach",
-					    "--disable-content-trust",
-					    "--env-host",
-					    "--help",
-					    "--http-proxy",
-					    "--init",
-					    "--interactive",
-					    "--no-healthcheck",
-					    "--no-hostname",
-					    "--no-hosts",
-					    "--oom-kill-disable",
-					    "--passwd",
-					    "--privileged",
-					    "--publish-all",
-					    "--quiet",
-					    "--read-only",
-					    "--read-only-tmpfs",
-					    "--replace",
-					    "--rm",
-					    "--rmi",
-					    "--rootfs",
-					    "--sig-proxy",
-					    "--tls-verify",
-					    "--tty",
-					    "--unsetenv-all",
-					    "--use-api-socket",
-					    NULL};
 
-	return shell_any(s, flags);
+	return span_is_any(s, "--detach --disable-content-trust --env-host --help --http-proxy "
+			      "--init --interactive --no-healthcheck --no-hostname --no-hosts "
+			      "--oom-kill-disable --passwd --privileged --publish-all --quiet "
+			      "--read-only --read-only-tmpfs --replace --rm --rmi --rootfs "
+			      "--sig-proxy --tls-verify --tty --unsetenv-all --use-api-socket");
 }
 
 /* Whether the value of an option is the next word: --name NAME, -e A=1, -ite A=1 */

@@ -144,15 +144,10 @@ struct span lexer_arithmetic(struct lexer *lx)
 
 static bool begins_command(const struct token *t)
 {
-	static const char *const words[] = {"then", "do",    "else",  "elif", "if",
-					    "!",    "while", "until", "{"};
 
 	if (t->kind != TOKEN_WORD)
 		return t->kind != TOKEN_REDIRECTION;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (span_is(t->text, words[i]))
-			return true;
-	return false;
+	return span_is_any(t->text, "then do else elif if ! while until {");
 }
 
 /* The brackets of case patterns close nothing. */

@@ -4,9 +4,9 @@
 
 static bool is_local(struct span host)
 {
-	static const char *const names[] = {"localhost", "::1", "[::1]", "0.0.0.0", NULL};
 
-	return host.text && (shell_any(host, names) || span_starts(host, "127."));
+	return host.text &&
+	       (span_is_any(host, "localhost ::1 [::1] 0.0.0.0") || span_starts(host, "127."));
 }
 
 /* The nodes of a program that Slurm or the script starts on each of them; -1: one, or not known. */

@@ -92,11 +92,11 @@ static size_t behind_options(const struct command *c, size_t first, bool *comman
 /* The word with the script of a shell's -c; the command's count: there is none. */
 size_t shell_string_word(const struct command *c, size_t first)
 {
-	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh", NULL};
 	bool commands = false;
 	size_t word;
 
-	if (first >= c->count || !shell_any(base_name(word_text(c, first)), shells))
+	if (first >= c->count ||
+	    !span_is_any(base_name(word_text(c, first)), "sh bash dash ash ksh zsh"))
 		return c->count;
 	word = behind_options(c, first, &commands);
 	return commands ? word : c->count;
@@ -256,50 +256,51 @@ static void unwrap(struct shell *sh, struct run *run, const struct wrapper *w)
 }
 
 /* Whether a word of the command contains the name of a program or a variable. */
-static bool mentions(const struct command *c, size_t first, const char *const *texts)
+static bool mentions(const struct command *c, size_t first, const char *text)
 {
-	for (size_t i = first; i < c->count; i++) {
-		struct span s = word_text(c, i);
-
-		for (const char *const *t = texts; *t; t++)
-			if (s.length && memmem(s.text, s.length, *t, strlen(*t)))
-				return true;
-	}
+	for (size_t i = first; i < c->count; i++)
+		if (span_has(word_text(c, i), text))
+			return true;
 	return false;
 }
 
 /* Whether it may start ranks, or one. */
 static bool mentions_launch(const struct command *c, size_t first)
 {
-	bool found = mentions(c, first, (const char *const[]){"python", NULL});
+	bool found = mentions(c, first, "python");
 
 	for (const struct launcher_program *p = launcher_programs; !found && p->name; p++)
-		found = mentions(c, first, (const char *const[]){p->name, NULL});
+		found = mentions(c, first, p->name);
 	return found;
+}
+
+/* ... and neither the list nor an option that passes it on is in the command. */
+static bool starts_without_list(const struct command *c, size_t first, const char *option)
+{
+	return mentions_launch(c, first) && !mentions(c, first, tracked_name(TRACKED_LIST)) &&
+	       !mentions(c, first, option);
 }
 
 /* ssh and containers: the program there does not get this environment. */
 static void elsewhere(struct shell *sh, struct run *run)
 {
-	static const char *const ssh_takes[] = {"CUDA_VISIBLE_DEVICES", "SendEnv", NULL};
-	static const char *const docker_takes[] = {"CUDA_VISIBLE_DEVICES", "--env-file", NULL};
 	struct command *c = run->c;
 	struct span s = word_text(c, run->first), second = word_text(c, run->first + 1);
 
 	if (is_program(s, "ssh")) {
 		run->foreign = true;
-		if (mentions_launch(c, run->first) && !mentions(c, run->first, ssh_takes))
+		if (starts_without_list(c, run->first, "SendEnv"))
 			report_lost(sh, run, run->first, "ssh does not carry it to the other host",
 				    "set it inside the remote command");
 	} else if ((is_program(s, "docker") || is_program(s, "podman")) &&
 		   (span_is(second, "run") || span_is(second, "exec"))) {
 		run->foreign = true;
-		if (mentions_launch(c, run->first) && !mentions(c, run->first, docker_takes))
+		if (starts_without_list(c, run->first, "--env-file"))
 			report_lost(sh, run, run->first, "the container does not get it",
 				    "choose devices with --gpus '\"device=...\"'");
 	} else if (is_program(s, "sbatch")) {
 		run->foreign = true;
-		if (mentions(c, run->first, (const char *const[]){"--export=NONE", NULL}))
+		if (mentions(c, run->first, "--export=NONE"))
 			report_lost(sh, run, run->first, "--export=NONE keeps it from the job",
 				    "set it in the batch script");
 	}
@@ -308,19 +309,14 @@ static void elsewhere(struct shell *sh, struct run *run)
 /* conda run -n NAME, poetry run, uv run */
 static size_t behind_run(const struct command *c, size_t first)
 {
-	static const char *const names[] = {"conda",  "mamba", "micromamba",
-					    "poetry", "uv",    "pipenv"};
 	size_t i = first + 2;
 
-	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
-		if (!span_is(word_text(c, first + 1), "run") ||
-		    !is_program(word_text(c, first), names[n]))
-			continue;
-		for (; i < c->count && is_option(word_text(c, i)); i++)
-			i += span_is(word_text(c, i), "-n") || span_is(word_text(c, i), "-p");
-		return i < c->count ? i : c->count;
-	}
-	return first;
+	if (!span_is(word_text(c, first + 1), "run") ||
+	    !span_is_any(base_name(word_text(c, first)), "conda mamba micromamba poetry uv pipenv"))
+		return first;
+	for (; i < c->count && is_option(word_text(c, i)); i++)
+		i += span_is(word_text(c, i), "-n") || span_is(word_text(c, i), "-p");
+	return i < c->count ? i : c->count;
 }
 
 void shell_unwrap(struct shell *sh, struct run *run)

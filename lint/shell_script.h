@@ -273,7 +273,6 @@ void shell_pop(struct shell *sh);
 struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost; NULL: none */
 
 /* shell_vars.c */
-bool shell_any(struct span s, const char *const *names); /* names end with NULL */
 const char *tracked_name(enum tracked tracked);
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);

@@ -227,15 +227,9 @@ static void leave_loops(struct shell *sh, bool waits)
 
 bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 {
-	static const char *const declaring[] = {"export", "declare",  "typeset",
-						"local",  "readonly", NULL};
-	static const char *const reading[] = {"read",    "mapfile", "readarray",
-					      "getopts", "let",     NULL};
-	static const char *const leaving[] = {"break", "continue", "return", "exit", NULL};
-	static const char *const watching[] = {"kill", "jobs", "fg", "bg", "trap", "pgrep", NULL};
 	struct span s = word_text(c, 0);
 
-	if (shell_any(s, declaring)) {
+	if (span_is_any(s, "export declare typeset local readonly")) {
 		declare(sh, c, lasting);
 	} else if (span_is(s, "unset")) {
 		if (lasting)
@@ -244,7 +238,7 @@ bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 		options(sh, c);
 	} else if (span_is(s, "source") || span_is(s, ".") || span_is(s, "eval")) {
 		sourced(sh, c);
-	} else if (shell_any(s, reading) ||
+	} else if (span_is_any(s, "read mapfile readarray getopts let") ||
 		   (span_is(s, "printf") && span_is(word_text(c, 1), "-v"))) {
 		for (size_t i = 1; i < c->count; i++)
 			if (word_text(c, i).length)
@@ -253,9 +247,9 @@ bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 	} else if (span_is(s, "wait")) {
 		jobs_waited(sh);
 		leave_loops(sh, true);
-	} else if (shell_any(s, leaving)) {
+	} else if (span_is_any(s, "break continue return exit")) {
 		leave_loops(sh, false);
-	} else if (shell_any(s, watching)) {
+	} else if (span_is_any(s, "kill jobs fg bg trap pgrep")) {
 		sh->watched = true;
 		leave_loops(sh, true);
 	} else {

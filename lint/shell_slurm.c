@@ -129,17 +129,11 @@ static void take_srun(struct slurm *ret, struct span name, struct span value)
 /* Whether an option without = takes no value. */
 static bool is_flag(struct span name)
 {
-	static const char *const flags[] = {
-		"exclusive",        "label",      "unbuffered",    "overlap",    "pty",
-		"no-kill",          "verbose",    "quiet",         "exact",      "whole",
-		"kill-on-bad-exit", "multi-prog", "overcommit",    "spread-job", "requeue",
-		"no-requeue",       "immediate",  "oversubscribe", "contiguous", "mem-bind-auto",
-		"disable-status",   "parsable"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		if (span_is(name, flags[i]))
-			return true;
-	return false;
+	return span_is_any(name, "exclusive label unbuffered overlap pty no-kill verbose quiet "
+				 "exact whole kill-on-bad-exit multi-prog overcommit spread-job "
+				 "requeue no-requeue immediate oversubscribe contiguous "
+				 "mem-bind-auto disable-status parsable");
 }
 
 /* Reads one option, `s`; `after` is the next word. Returns how many words it has. */

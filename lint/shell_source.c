@@ -36,22 +36,17 @@ bool is_task_variable(const char *source)
 	return false;
 }
 
-static bool has(struct span s, const char *text)
-{
-	return s.length && memmem(s.text, s.length, text, strlen(text));
-}
-
 /* nvidia-smi -L | wc -l, nvidia-smi --query-gpu=name --format=csv,noheader | wc -l */
 static bool counts_devices(struct span commands)
 {
 	commands = span_trim(commands);
-	if (!span_starts(commands, "nvidia-smi") || has(commands, " -i") || has(commands, "--id") ||
-	    has(commands, "CUDA_VISIBLE"))
+	if (!span_starts(commands, "nvidia-smi") || span_has(commands, " -i") ||
+	    span_has(commands, "--id") || span_has(commands, "CUDA_VISIBLE"))
 		return false;
-	return has(commands, "--query-gpu=count") ||
-	       ((has(commands, " -L") || has(commands, "--list-gpus") ||
-		 has(commands, "--query-gpu")) &&
-		(has(commands, "wc -l") || has(commands, "grep -c")));
+	return span_has(commands, "--query-gpu=count") ||
+	       ((span_has(commands, " -L") || span_has(commands, "--list-gpus") ||
+		 span_has(commands, "--query-gpu")) &&
+		(span_has(commands, "wc -l") || span_has(commands, "grep -c")));
 }
 
 /* hostname, hostname -s, hostname -I | ... */

@@ -10,14 +10,6 @@ bool span_known(struct span text)
 				!memchr(text.text, SHELL_BORDER, text.length));
 }
 
-bool shell_any(struct span s, const char *const *names)
-{
-	for (; *names; names++)
-		if (s.length && **names == *s.text && span_is(s, *names))
-			return true;
-	return false;
-}
-
 const char *tracked_name(enum tracked tracked)
 {
 	static const char *const names[] = {

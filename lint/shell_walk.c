@@ -212,12 +212,10 @@ static void branch(struct walk *w)
 /* Handles the words of the grammar. False: it is an ordinary command. */
 static bool reserved(struct walk *w)
 {
-	static const char *const words_of_it[] = {
-		"if", "then", "else", "elif", "fi", "while", "until", "for", "select",
-		"do", "done", "case", "esac", "{",  "}",     "[[",    "!",   NULL};
 	struct span s = w->t.text;
 
-	if (!shell_any(s, words_of_it))
+	if (!span_is_any(s, "if then else elif fi while until for select do done case esac { } "
+			    "[[ !"))
 		return false;
 	if (span_is(s, "if")) {
 		push(w, FRAME_IF);

@@ -76,6 +76,27 @@ START_TEST(utf16_has_a_mark)
 END_TEST
 
 static const struct {
+	const char *text, *words;
+	bool is, starts, has;
+} list_rows[] = {
+	{"to", "cuda to", true, true, true},        {"too", "cuda to", false, true, true},
+	{"t", "cuda to", false, false, false},      {"", "cuda to", false, false, false},
+	{"cuda", "", false, false, false},          {"cuda to", "cuda to", false, true, true},
+	{"My_CUDA", "cuda to", false, false, true}, {"uda", "cuda", false, false, false},
+	{"cucuda", "cuda", false, false, true},
+};
+
+START_TEST(words_of_a_list)
+{
+	struct span s = span_of(list_rows[_i].text);
+
+	ROW_EQ_INT(s.text, span_is_any(s, list_rows[_i].words), list_rows[_i].is);
+	ROW_EQ_INT(s.text, span_starts_any(s, list_rows[_i].words), list_rows[_i].starts);
+	ROW_EQ_INT(s.text, span_has_any(s, list_rows[_i].words), list_rows[_i].has);
+}
+END_TEST
+
+static const struct {
 	const char *text, *printed; /* NULL: no list */
 } cpu_rows[] = {
 	{"", ""},
@@ -525,6 +546,7 @@ int main(void)
 	tcase_add_loop_test(tests, numbers, 0, sizeof(number_rows) / sizeof(*number_rows));
 	tcase_add_loop_test(tests, texts_end, 0, sizeof(end_rows) / sizeof(*end_rows));
 	tcase_add_loop_test(tests, utf16_has_a_mark, 0, sizeof(utf16_rows) / sizeof(*utf16_rows));
+	tcase_add_loop_test(tests, words_of_a_list, 0, ARRAY_SIZE(list_rows));
 	tcase_add_loop_test(tests, words_between_bars, 0, ARRAY_SIZE(word_rows));
 	tcase_add_loop_test(tests, cpu_lists, 0, ARRAY_SIZE(cpu_rows));
 	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
