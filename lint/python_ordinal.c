@@ -73,7 +73,7 @@ void ordinal_default(struct python_file *f, unsigned open)
 	struct python_argument option, a;
 	struct python_value v;
 	struct span name;
-	const char *chain;
+	char *chain;
 
 	if (!python_argument_find(f, open, "default", -1, &a) ||
 	    !python_argument_find(f, open, "", 0, &option))
@@ -83,8 +83,11 @@ void ordinal_default(struct python_file *f, unsigned open)
 	if (v.meaning != MEANS_TEXT || !names_several(v.text) || !span_starts(name, "--"))
 		return;
 	chain = arena_printf(&f->arena, "args.%.*s", (int)name.length - 2, name.text + 2);
-	if (chain)
-		names_set(&f->names, span_of(chain), 0, v);
+	if (!chain)
+		return;
+	for (char *c = chain; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	names_set(&f->names, span_of(chain), 0, v);
 }
 
 /* Whether a token and the next are an operator that needs a number, and that number. */
