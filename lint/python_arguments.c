@@ -31,6 +31,13 @@ bool python_has_arguments(struct span name)
 				 "FLAGS");
 }
 
+bool python_holds_arguments(const struct python_file *f, struct span name)
+{
+	const struct span holder = f->arguments.holder;
+
+	return holder.text ? span_same(name, holder) : python_has_arguments(name);
+}
+
 /* Whether the token is a name that has the arguments, and no attribute of another one. Programs use
  * them above the line that parses them, so their names are those that are usual. */
 static bool has_them(const struct python_file *f, unsigned i)

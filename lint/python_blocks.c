@@ -162,28 +162,35 @@ static void push_plain(struct python_file *f, int function, int indent, bool rep
 		});
 }
 
-/* return, raise and the like: the rest of the block around is the other case of the condition. */
-static bool is_leaving(const struct python_file *f, unsigned first, unsigned past, bool *ends)
+/* A program that ends because GPUs are missing is for machines that have them. What is raised is
+ * an error, which is not looked at. */
+static void end_program(struct python_file *f)
 {
+	int function = block_now(f)->function, i = f->depth;
 
-	if (token_is_any(token_at(f, first), "return continue break"))
-		return true;
-	*ends = token_is(token_at(f, first), "raise") || is_at(f, first + 2, past, "exit") ||
-		is_at(f, first, past, "exit");
-	return *ends;
+	for (; i >= 0 && f->blocks[i].function == function && !f->blocks[i].lacking; i--)
+		f->blocks[i].ended = true;
+	if (function && (i < 0 || f->blocks[i].function != function))
+		f->own.list[function - 1].ends = true;
 }
 
 void python_leave(struct python_file *f, unsigned first, unsigned past)
 {
 	const struct python_block *b = block_now(f);
-	bool ends = false;
+	bool ends = f->ends || token_is(token_at(f, first), "raise");
 
-	if (!f->depth || !b->branch || !is_leaving(f, first, past, &ends))
+	if (!f->deferred && (f->ends || (ends && is_at(f, first + 1, past, "SystemExit"))))
+		end_program(f);
+	/* The rest of the block around is the other case of the condition. */
+	if (!f->depth || !b->branch ||
+	    !(ends || token_is_any(token_at(f, first), "return continue break")))
 		return;
 	join(&f->blocks[f->depth - 1].tested, b->tested);
 	/* What follows is for another number of devices, which is not computed. */
-	if (b->least || b->lacking)
+	if (b->least)
 		f->blocks[f->depth - 1].least = -1;
+	else if (b->lacking && !f->blocks[f->depth - 1].least)
+		f->blocks[f->depth - 1].least = 1;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--)
 		f->blocks[i].selected = f->blocks[i].selected || b->selected;
 	/* A program that ends there is started in another way. */
@@ -272,6 +279,15 @@ static bool catches(const struct python_file *f, unsigned first, unsigned past)
 	return false;
 }
 
+/* A loop over the devices that there are may have no iteration. */
+static bool over_devices(const struct python_file *f, unsigned first, unsigned past)
+{
+	for (unsigned i = first; is_at(f, first, past, "for") && i < past; i++)
+		if (is_at(f, i, past, "device_count"))
+			return true;
+	return false;
+}
+
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
 	const struct python_count *rounds = NULL;
@@ -299,7 +315,10 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		define(f, open, indent);
 	} else {
 		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));
+		block_now(f)->may = block_now(f)->may || over_devices(f, first, colon);
 		block_now(f)->rounds = rounds;
+		if (rounds)
+			block_now(f)->counter = token_at(f, first + 1)->text;
 		block_now(f)->member = is_at(f, first, colon, "class");
 		if (is_at(f, first, colon, "try"))
 			block_now(f)->attempt = f->depth;

@@ -318,8 +318,7 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 		call_argument(f, at, open), ordinal_default(f, open);
 	else if (token_is(t, "parse_args") && token_at(f, open)->past == open + 2)
 		observation_add(f, OBSERVED_PARSE, t);
-	else if (token_is(t, "parse_args") || token_is(t, "set_defaults") ||
-		 token_is(t, "add_subparsers"))
+	else if (token_is_any(t, "parse_args set_defaults add_subparsers"))
 		f->facts.odd_options = true;
 	else if (token_is(t, "parse_known_args"))
 		f->facts.known_alone = true;
@@ -477,10 +476,12 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 	s->target = function_name(f, open, "target", 1);
 	see_given(f, s, open, 3, 0);
 	s->size = block_now(f)->rounds;
+	s->ranked = block_now(f)->counter;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == s->function; i--)
 		s->nested = s->nested || f->blocks[i].repeated;
 	if (!is_at(f, behind, past, "for"))
 		return;
+	s->ranked = token_at(f, behind + 1 < past ? behind + 1 : behind)->text;
 	while (behind < past && !token_is(token_at(f, behind), "in"))
 		behind++;
 	s->size = behind < past ? python_rounds(f, behind, past) : NULL;
@@ -534,6 +535,8 @@ static void call_device(struct python_file *f, const char *path, unsigned at, un
 
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
+	struct python_argument a;
+
 	training_call(f, path, at, open);
 	if (!path) {
 		call_method(f, at, open);
@@ -562,6 +565,9 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		call_rendezvous(f, at, open);
 	else if (streq(path, "accelerate.Accelerator"))
 		f->facts.accelerator = true;
+	else if (streq(path, "dotenv.load_dotenv") &&
+		 python_argument_find(f, open, "override", -1, &a))
+		python_environ_replace(f);
 	else if (!call_process(f, path, at, open) && starts_with(path, "os."))
 		python_environ_call(f, path, at, open);
 }

@@ -392,15 +392,19 @@ void judge_keys(const struct python_judge *judge, const struct observation *s)
 		report_add(judge->report, FINDING_MODULE_KEYS,
 			   AT(judge, s,
 			      .fix = "load it into the module inside: "
-				     "net.module.load_state_dict(...)"),
-			   "the state of line %d is of a bare module, and this one is inside of "
-			   "DataParallel: its keys begin with module., so all are missing",
+				     ".module.load_state_dict(...)"),
+			   "the state of line %d is of a bare module, and this one is wrapped by "
+			   "DataParallel or DistributedDataParallel: its keys begin with module., "
+			   "so all are missing",
 			   line);
 	else
 		report_add(judge->report, FINDING_MODULE_KEYS,
-			   AT(judge, s, .fix = "save net.module.state_dict(), whose keys fit both"),
-			   "the state of line %d is of DataParallel: its keys begin with module., "
-			   "and this module has none of them",
+			   AT(judge, s,
+			      .fix = "save .module.state_dict() of the wrapped one, whose keys fit "
+				     "both"),
+			   "the state of line %d is of a module that DataParallel or "
+			   "DistributedDataParallel wraps: its keys begin with module., and this "
+			   "module has none of them",
 			   line);
 }
 

@@ -47,7 +47,7 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	c->picks[c->count].value = v;
 	c->picks[c->count].function = b->function;
 	c->picks[c->count].line = token_at(f, at)->line;
-	c->picks[c->count++].may = c->ends || b->may || b->repeated || f->deferred;
+	c->picks[c->count++].may = python_may_have_ended(f) || b->may || b->repeated || f->deferred;
 }
 
 /* A name whose value is a device, a type or a tensor, not a number: the place of its assignment is
@@ -215,6 +215,9 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		call_device(f, at, open);
 	if (streq(path, "accelerate.Accelerator"))
 		call_accelerator(f, at, open);
+	/* A mesh of devices sets that of the local rank. */
+	if (starts_with(path, "torch.distributed.") && text_ends(path, ".init_device_mesh"))
+		choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_RANK});
 	for (size_t i = 0;
 	     streq(path, "torch.distributed.init_process_group") && i < ARRAY_SIZE(numbering); i++)
 		if (python_argument_find(f, open, numbering[i], -1, &a))

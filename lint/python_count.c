@@ -206,10 +206,17 @@ void python_option(struct python_file *f, unsigned open)
 			option.alias = name;
 		}
 	}
+	/* The words behind it are not looked at. */
+	if (python_argument_find(f, open, "nargs", -1, &a))
+		f->facts.odd_options = f->facts.odd_options ||
+				       token_is_any(token_at(f, a.past - 1), "REMAINDER PARSER");
 	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text || !grown)
 		return;
 	option.odd = option.odd || python_argument_find(f, open, "nargs", -1, &a) ||
-		     python_argument_find(f, open, "action", -1, &a);
+		     python_argument_find(f, open, "action", -1, &a) ||
+		     python_argument_find(f, open, "env_var", -1, &a) ||
+		     (python_argument_find(f, open, "type", -1, &a) &&
+		      (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
 	if (python_argument_find(f, open, "default", -1, &a))
 		option.value = python_count(f, a.first, a.past);
 	f->options = grown;
@@ -243,7 +250,7 @@ static struct span given(const char *const *arguments, const struct python_optio
 {
 	struct span value = {NULL, 0};
 
-	for (; *arguments; arguments++) {
+	for (; *arguments && !streq(*arguments, "--"); arguments++) {
 		struct span word = span_of(*arguments);
 		const char *equals = memchr(word.text, '=', word.length);
 
@@ -305,7 +312,8 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 			return false;
 		option = &f->options[i];
 	}
-	if (!option || f->facts.odd_options || python_arguments_leave(f))
+	if (!option || f->facts.odd_options || python_arguments_leave(f) ||
+	    names_get(&f->names, name, ATTRIBUTES))
 		return false;
 	ret->option = option->name;
 	if (arguments && may_be_given(arguments, option))
@@ -373,8 +381,8 @@ static bool compute_name(const struct python_judge *judge, const struct python_c
 		return compute_parameter(judge, c, v, depth, ret);
 	if (v)
 		return !v->varies && !v->unsure && compute(judge, v->count, depth, ret);
-	if (!dot ||
-	    !python_has_arguments((struct span){c->name.text, (size_t)(dot - c->name.text)}))
+	if (!dot || !python_holds_arguments(
+			    judge->file, (struct span){c->name.text, (size_t)(dot - c->name.text)}))
 		return false;
 	part = (struct span){dot + 1, c->name.length - (size_t)(dot + 1 - c->name.text)};
 	return !memchr(part.text, '.', part.length) && compute_option(judge, part, depth, ret);

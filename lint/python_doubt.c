@@ -67,15 +67,11 @@ bool choice_names_list(const struct python_file *f, unsigned at)
 
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past)
 {
-	const struct python_block *b = block_now(f);
 	unsigned end = f->text.count;
 	bool literal;
 
 	if (!f->choice)
 		return;
-	if (span_is_any(span_of(path), "SystemExit sys.exit os._exit exit quit") &&
-	    (b->may || b->repeated || f->deferred))
-		f->choice->ends = true;
 	/* Under another name they are not tracked. */
 	if (span_is_any(span_of(path),
 			"torch torch.cuda torch.accelerator os torch.cuda.set_device "

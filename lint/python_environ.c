@@ -249,6 +249,18 @@ void python_environ_list(struct python_file *f, unsigned at, struct python_value
 		add_list(f, at, v.text);
 }
 
+/* {"A": "1"}, whose bracket is `open` */
+void python_environ_merge(struct python_file *f, unsigned open)
+{
+	struct python_argument member;
+	unsigned at = open + 1;
+
+	while (is_at(f, open, f->text.count, "{") && python_argument(f, open, &at, &member))
+		if (is_at(f, member.first + 1, member.past, ":") && member.past > member.first + 2)
+			python_environ_set(f, member.first, member.first + 2, member.past,
+					   OBSERVED_SETS);
+}
+
 /* os.environ.update({"A": "1"}, B="2") */
 static void update(struct python_file *f, unsigned open)
 {
@@ -256,19 +268,18 @@ static void update(struct python_file *f, unsigned open)
 	unsigned at = open + 1;
 
 	while (python_argument(f, open, &at, &a)) {
-		const struct python_token *t = &f->text.tokens[a.first];
-		struct python_argument member;
-		unsigned inner = a.first + 1;
-
 		if (a.name.text)
 			python_environ_set(f, a.first - 2, a.first, a.past, OBSERVED_SETS);
-		if (a.name.text || !token_is(t, "{") || t->past != a.past)
-			continue;
-		while (python_argument(f, a.first, &inner, &member))
-			if (member.past > member.first + 2 &&
-			    token_is(&f->text.tokens[member.first + 1], ":"))
-				python_environ_set(f, member.first, member.first + 2, member.past,
-						   OBSERVED_SETS);
+		else if (token_at(f, a.first)->past == a.past)
+			python_environ_merge(f, a.first);
+	}
+}
+
+void python_environ_replace(struct python_file *f)
+{
+	for (int i = f->depth; i >= 0 && f->blocks[i].function == block_now(f)->function; i--) {
+		f->blocks[i].listed = true;
+		f->blocks[i].list = NULL;
 	}
 }
 

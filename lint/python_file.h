@@ -78,8 +78,9 @@ struct observation {
 	bool all_ids;               /* device_ids is not given, which means all visible ones */
 	struct python_value module; /* of DataParallel: its argument, or where it is moved to */
 	const struct python_count *size; /* world_size of a group; how many processes are started */
-	struct span ranked;              /* the name that a group gets as rank; .text NULL: none */
-	struct span target;              /* what the processes execute */
+	struct span ranked; /* the name that a group gets as rank, or that counts the processes;
+			     * .text NULL: none */
+	struct span target; /* what the processes execute */
 	const struct python_count **given; /* the arguments that they get, in its order */
 	size_t given_count;
 	bool nested;       /* their loop is in another loop */
@@ -137,7 +138,6 @@ struct python_choice {
 	bool passed;   /* a device is used whose name is not known */
 	bool foreign;  /* an imported package may pick a device */
 	bool numbers;  /* the program itself numbers ranks */
-	bool ends;     /* the program may have ended before */
 };
 
 /* Variables of the environment: the visible list, and any that a launcher sets. */
@@ -150,6 +150,7 @@ struct python_block {
 	bool may, otherwise, guarded;
 	bool branch;                       /* of if, else and except */
 	bool cut;                          /* a branch in it returned */
+	bool ended;                        /* the program may have ended in it */
 	bool lacking;                      /* executed only where GPUs are missing */
 	bool repeated;                     /* in the body of a loop */
 	bool member;                       /* in the body of a class */
@@ -158,6 +159,7 @@ struct python_block {
 	int64_t least;                     /* as of an observation */
 	bool caught;                       /* an error in it is caught, or is wanted */
 	const struct python_count *rounds; /* of a loop */
+	struct span counter;               /* ... and its variable */
 	struct python_looked tested;       /* what conditions have looked at */
 	struct python_looked read;         /* of a try: what was read in it */
 	struct span initialised;
@@ -225,6 +227,8 @@ struct python_function {
 	bool called, may_be_called; /* by its name, without and with a condition */
 	bool run;                   /* one with this name is certainly executed */
 	bool several;               /* the name may stand for another function too */
+	bool ends;                  /* the program may end in it */
+	bool wrapped;               /* a decorator decides what its name means */
 	bool spawned;               /* ... or is executed by processes that are started */
 	size_t itself, through;     /* its last use of CUDA, and through a call, plus one */
 };
@@ -233,7 +237,8 @@ struct python_function {
 struct python_called {
 	struct span name;
 	int function; /* that it is in; 0: the file */
-	bool may;     /* a condition decides */
+	int line;
+	bool may; /* a condition decides */
 };
 
 struct python_functions {
@@ -257,6 +262,8 @@ struct python_file {
 	bool deferred;    /* the statement has a lambda */
 	bool conditional; /* ... has a condition: a if c else b, a and b */
 	bool definition;  /* ... is the head of a function */
+	bool ends;        /* ... may end the program */
+	bool wrapped;     /* ... follows a decorator of unknown purpose */
 	/* the statement is a decorator that puts the environment back, or follows one */
 	bool patched;
 	struct python_functions own;
@@ -286,6 +293,15 @@ static inline bool python_is_one_of(const char *path, const char *const *names, 
 static inline struct python_block *block_now(struct python_file *f)
 {
 	return &f->blocks[f->depth];
+}
+
+/* Whether the program may have ended before this place, in the blocks around it. */
+static inline bool python_may_have_ended(const struct python_file *f)
+{
+	for (int i = f->depth; i >= 0; i--)
+		if (f->blocks[i].ended)
+			return true;
+	return false;
 }
 
 static inline const struct python_token *token_at(const struct python_file *f, unsigned i)
@@ -352,7 +368,7 @@ unsigned python_head(const struct python_file *f);
 /* Enters the block after that colon. */
 void python_enter(struct python_file *f, unsigned colon, int indent);
 
-/* Handles a statement that may leave the block. */
+/* Handles a statement that may leave the block, or end the program. */
 void python_leave(struct python_file *f, unsigned first, unsigned past);
 
 /* --- python_observation.c --------------------------------------------------------------- */
@@ -379,6 +395,10 @@ void python_environ_look(struct python_looked *looked, struct span name);
 void python_environ_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 /* Handles a variable that is read; the expression begins at the token `at`. */
 void python_environ_read(struct python_file *f, unsigned at, unsigned name);
+/* Handles a dictionary of variables that are set, whose bracket is `open`. */
+void python_environ_merge(struct python_file *f, unsigned open);
+/* From here on the list is not known: it may be replaced by one of a file. */
+void python_environ_replace(struct python_file *f);
 /* The token `at` is the variable's name. */
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb);
@@ -432,6 +452,11 @@ bool functions_certain(const struct python_file *f, int number);
 bool functions_conditional(const struct python_file *f, const struct observation *s);
 /* Whether the function is called by its name too. */
 bool functions_called(const struct python_file *f, struct span name);
+/* Whether a place that function `from` does not execute may call function `number`. */
+bool functions_called_beside(const struct python_file *f, struct span from, int number);
+/* The first line of the file itself, outside of functions, that may call function `number`; 0:
+ * none. */
+int functions_first_call(const struct python_file *f, int number);
 /* Whether the function `name` is function `number`. */
 bool functions_is(const struct python_file *f, struct span name, int number);
 /* Whether the function `name` is function `number`, or calls it. */
@@ -449,8 +474,9 @@ void python_defined(struct python_file *f, struct span name);
 void python_arguments(struct python_file *f, unsigned first, unsigned past);
 /* Whether code in other files may change them. */
 bool python_arguments_leave(const struct python_file *f);
-/* Whether a name is usual for the parsed arguments. */
+/* Whether a name is usual for the parsed arguments, or is theirs as far as this file shows. */
 bool python_has_arguments(struct span name);
+bool python_holds_arguments(const struct python_file *f, struct span name);
 /* Whether code in other files may read them. */
 bool python_arguments_elsewhere(const struct python_file *f);
 

@@ -40,14 +40,27 @@ static void add_call(struct python_file *f, struct span name)
 	if (!grown)
 		return;
 	for (int i = f->depth; i >= 0; i--)
-		may = may || f->blocks[i].cut || f->blocks[i].caught;
+		may = may || f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
 	all->calls = grown;
 	grown[all->call_count++] = (struct python_called){
-		.name = name, .function = block_now(f)->function, .may = may};
+		.name = name,
+		.function = block_now(f)->function,
+		.line = f->text.tokens->line,
+		.may = may,
+	};
+}
+
+/* The number of the function that has its name first; 0: the file has no such function. */
+static int number_of(const struct python_file *f, struct span name)
+{
+	const struct python_value *v = names_get(&f->names, name, CALLED);
+
+	return v ? (int)v->number : 0;
 }
 
 void functions_call(struct python_file *f, unsigned at)
 {
+	int number;
 	bool attribute = at && token_is(token_at(f, at - 1), ".");
 	bool own = at > 1 && token_is(token_at(f, at - 2), "self");
 	bool head = at && (token_is(token_at(f, at - 1), "def") ||
@@ -57,14 +70,8 @@ void functions_call(struct python_file *f, unsigned at)
 		return;
 	add_use(f, token_at(f, at)->text);
 	add_call(f, token_at(f, at)->text);
-}
-
-/* The number of the function that has its name first; 0: the file has no such function. */
-static int number_of(const struct python_file *f, struct span name)
-{
-	const struct python_value *v = names_get(&f->names, name, CALLED);
-
-	return v ? (int)v->number : 0;
+	number = number_of(f, token_at(f, at)->text);
+	f->ends = f->ends || (number && f->own.list[number - 1].ends);
 }
 
 void functions_define(struct python_file *f, struct span name, int number)
@@ -78,10 +85,13 @@ void functions_define(struct python_file *f, struct span name, int number)
 	if (!grown)
 		return;
 	all->list = grown;
-	grown[number - 1] = (struct python_function){.name = name,
-						     .number = first ? first : number,
-						     .several = first || b->function || b->may ||
-								b->repeated || b->member};
+	grown[number - 1] = (struct python_function){
+		.name = name,
+		.number = first ? first : number,
+		.several = first || b->function || b->may || b->repeated || b->member,
+		.wrapped = f->wrapped,
+	};
+	f->wrapped = false;
 	if (first)
 		grown[first - 1].several = true;
 	else
@@ -148,6 +158,8 @@ void functions_find_runs(struct python_file *f)
 			struct python_function *by =
 				c->function ? &all->list[c->function - 1] : NULL;
 
+			if (to && to->wrapped)
+				continue;
 			if (to && (!by || all->list[by->number - 1].run))
 				to->run = to->spawned = true;
 			if (to && by && all->list[by->number - 1].spawned)
@@ -185,20 +197,17 @@ bool functions_called(const struct python_file *f, struct span name)
 	return number && (f->own.list[number - 1].called || f->own.list[number - 1].may_be_called);
 }
 
-bool functions_is(const struct python_file *f, struct span name, int number)
-{
-	return number && number_of(f, name) == f->own.list[number - 1].number;
-}
-
-bool functions_reach(const struct python_file *f, struct span name, int number)
+/* Whether function `from` is function `to`, or calls it; 0: false. */
+static bool reaches(const struct python_file *f, int from, int to)
 {
 	const struct python_functions *all = &f->own;
-	int from = number_of(f, name), to = number ? all->list[number - 1].number : 0;
 	bool *seen = from && to ? calloc((size_t)f->functions + 1, sizeof(*seen)) : NULL;
 	bool found, more = seen;
 
 	if (!seen)
 		return false;
+	from = all->list[from - 1].number;
+	to = all->list[to - 1].number;
 	seen[from] = true;
 	while (more && !seen[to]) {
 		more = false;
@@ -214,6 +223,41 @@ bool functions_reach(const struct python_file *f, struct span name, int number)
 	found = seen[to];
 	free(seen);
 	return found;
+}
+
+bool functions_called_beside(const struct python_file *f, struct span from, int number)
+{
+	const struct python_functions *all = &f->own;
+	int target = number_of(f, from);
+
+	for (size_t i = 0; number && i < all->call_count; i++) {
+		int to = number_of(f, all->calls[i].name), by = all->calls[i].function;
+
+		if (to && (to == number || reaches(f, to, number)) &&
+		    !(by && target && reaches(f, target, by)))
+			return true;
+	}
+	return false;
+}
+
+int functions_first_call(const struct python_file *f, int number)
+{
+	const struct python_functions *all = &f->own;
+
+	for (size_t i = 0; i < all->call_count; i++)
+		if (!all->calls[i].function && reaches(f, number_of(f, all->calls[i].name), number))
+			return all->calls[i].line;
+	return 0;
+}
+
+bool functions_is(const struct python_file *f, struct span name, int number)
+{
+	return number && number_of(f, name) == f->own.list[number - 1].number;
+}
+
+bool functions_reach(const struct python_file *f, struct span name, int number)
+{
+	return reaches(f, number_of(f, name), number);
 }
 
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s)

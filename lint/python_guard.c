@@ -118,16 +118,15 @@ void guard_mention(struct python_file *f, unsigned at, bool spawned)
 }
 
 /* A decorator may choose who executes the function. */
-void guard_decorator(struct python_file *f)
+bool guard_is_harmless(const struct python_file *f)
 {
-	static const char *const harmless[] = {"record",  "no_grad", "inference_mode", "main",
-					       "command", "option",  "staticmethod"};
-
 	for (unsigned i = 1; i < f->text.count; i++)
-		for (size_t n = 0; n < ARRAY_SIZE(harmless); n++)
-			if (token_is(token_at(f, i), harmless[n]))
-				return;
-	f->training.decorated = true;
+		if (token_is_any(token_at(f, i),
+				 "record no_grad inference_mode main command option "
+				 "argument group pass_context staticmethod compile "
+				 "cache lru_cache wraps contextmanager profile"))
+			return true;
+	return false;
 }
 
 void guard_define(struct python_file *f, struct span name, bool member)
@@ -147,8 +146,8 @@ void guard_define(struct python_file *f, struct span name, bool member)
 	}
 	if (!number)
 		return;
-	t->reached[number - 1] = (struct python_reach){.member = member, .blocked = t->decorated};
-	t->decorated = false;
+	t->reached[number - 1] =
+		(struct python_reach){.member = member, .blocked = f->own.list[number - 1].wrapped};
 	/* Of functions by one name, any may be called. */
 	names_set(&f->names, name, DEFINED,
 		  (struct python_value){

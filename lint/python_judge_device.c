@@ -78,7 +78,8 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 	const struct python_facts *facts = &judge->file->facts;
 
 	return facts->distributed && !facts->own_list && !facts->frameworks && !facts->several &&
-	       !facts->tests && !s->guarded && !s->otherwise;
+	       !facts->tests && !s->guarded && !s->otherwise &&
+	       !(judge->start && judge->start->visible == 1);
 }
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)

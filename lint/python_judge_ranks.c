@@ -34,7 +34,8 @@ static const struct observation *spawn_of(const struct python_judge *judge,
 		if ((s->kind != OBSERVED_SPAWN && s->kind != OBSERVED_PROCESS) || !s->target.text ||
 		    !functions_reach(f, s->target, group->function))
 			continue;
-		*only = !found && !s->nested && !functions_called(f, s->target);
+		*only = !found && !s->nested && !functions_called(f, s->target) &&
+			!functions_called_beside(f, s->target, group->function);
 		if (found)
 			break;
 		found = s;
@@ -96,6 +97,15 @@ static void report_count(const struct python_judge *judge, const struct observat
 						    : "the group has no place for the others");
 }
 
+/* The variable of another launcher than this one may be set by hand. */
+static bool is_sure_local_rank(const struct python_judge *judge, const struct python_value *v)
+{
+	bool slurm = v->text.text && span_is(v->text, "SLURM_LOCALID") &&
+		     streq(judge->start->launcher, "srun");
+
+	return v->meaning == MEANS_LOCAL_RANK && (!v->unsure || slurm);
+}
+
 /* The local rank as rank: on each host the same numbers. */
 static bool is_local_rank(const struct python_judge *judge, const struct observation *s)
 {
@@ -103,8 +113,8 @@ static bool is_local_rank(const struct python_judge *judge, const struct observa
 		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
 
 	v = !v && s->ranked.text ? names_get(&judge->file->names, s->ranked, 0) : v;
-	return (s->value.meaning == MEANS_LOCAL_RANK && !s->value.unsure) ||
-	       (v && v->meaning == MEANS_LOCAL_RANK && !v->unsure && !v->varies);
+	return is_sure_local_rank(judge, &s->value) ||
+	       (v && !v->varies && is_sure_local_rank(judge, v));
 }
 
 static void report_local_rank(const struct python_judge *judge, const struct observation *s)
@@ -161,7 +171,17 @@ static bool is_parameter(const struct python_judge *judge, const struct observat
 	if (spawn->kind == OBSERVED_SPAWN)
 		return v->number == 1;
 	return (size_t)v->number <= spawn->given_count && spawn->given[v->number - 1] &&
-	       spawn->given[v->number - 1]->kind == COUNT_NAME;
+	       spawn->given[v->number - 1]->kind == COUNT_NAME && spawn->ranked.text &&
+	       span_same(spawn->given[v->number - 1]->name, spawn->ranked);
+}
+
+/* Whether each host may have a group of its own, which meets there. */
+static bool is_of_host(const struct python_judge *judge, const struct observation *s)
+{
+	struct counted size;
+
+	return s->elsewhere &&
+	       !(judge_compute(judge, s->size, &size) && size.number > judge->start->ranks);
 }
 
 void judge_ranks(const struct python_judge *judge, const struct observation *s)
@@ -175,7 +195,7 @@ void judge_ranks(const struct python_judge *judge, const struct observation *s)
 	starter = starter_of(judge, s);
 	judge_meeting(judge, s, &starter);
 	if (!starter.spawn && is_launched(judge) && judge->start->hosts > 1 &&
-	    is_local_rank(judge, s)) {
+	    is_local_rank(judge, s) && !is_of_host(judge, s)) {
 		report_local_rank(judge, s);
 		return;
 	}
@@ -246,12 +266,32 @@ void judge_copies(const struct python_judge *judge, const struct observation *s)
 		   (long long)(judge->start->ranks * judge->start->hosts));
 }
 
+/* Whether a group that reads the variable is made later, and it has this value then. */
+static bool is_used(const struct python_file *f, const struct observation *s)
+{
+	bool used = false;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *o = &f->observations[i];
+		bool group = o->kind == OBSERVED_GROUP && !o->elsewhere;
+
+		if (o->kind == OBSERVED_VARIABLE && o->line > s->line &&
+		    o->function == s->function && span_same(o->name, s->name))
+			return false;
+		if (group && o->function == s->function)
+			used = used || o->line > s->line;
+		else if (group && !s->function)
+			used = used || functions_first_call(f, o->function) > s->line;
+	}
+	return used;
+}
+
 bool judge_launch(const struct python_judge *judge, const struct observation *s)
 {
 	bool literal = s->value.meaning == MEANS_TEXT || s->value.meaning == MEANS_NUMBER;
 
 	if (!python_launched(judge) || s->may || s->guarded ||
-	    !functions_run(judge->file, s, false))
+	    !functions_run(judge->file, s, false) || !is_used(judge->file, s))
 		return false;
 	if (span_is(s->name, "WORLD_SIZE"))
 		return judge_size(judge, s);

@@ -4,6 +4,7 @@
 struct python_name {
 	struct span name;
 	int scope;
+	size_t doubts; /* when it got its value */
 	struct python_value value;
 };
 
@@ -22,8 +23,10 @@ static struct python_name *find(const struct python_names *names, struct span na
 
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope)
 {
-	const struct python_name *n = find(names, name, scope);
+	struct python_name *n = find(names, name, scope);
 
+	if (n && !scope && n->doubts < names->doubts && n->value.meaning != MEANS_PATH)
+		n->value.unsure = n->value.varies = true;
 	return n ? &n->value : NULL;
 }
 
@@ -46,6 +49,7 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 		n->value.varies = true;
 		if (!python_constant(&value) || python_constant(&n->value))
 			n->value = value;
+		n->doubts = names->doubts;
 		return true;
 	}
 	/* A missing entry means unknown too, where no number is computed from names. */
@@ -58,8 +62,14 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 		names->arena->failed = true;
 		return false;
 	}
-	list[names->count++] = (struct python_name){.name = name, .scope = scope, .value = value};
+	list[names->count++] = (struct python_name){
+		.name = name, .scope = scope, .doubts = names->doubts, .value = value};
 	return true;
+}
+
+void names_doubt(struct python_names *names)
+{
+	names->doubts++;
 }
 
 void names_free(struct python_names *names)

@@ -62,7 +62,11 @@ struct python_names {
 	struct hash_index index; /* of the list, by scope and name */
 	bool changed;            /* a name of a rank or device was assigned again */
 	bool unknowns;           /* unknown values of the file are kept, too */
+	size_t doubts;           /* how often code elsewhere may have changed names of the file */
 };
+
+/* The scope of attributes of other objects than self, by their names. */
+enum { ATTRIBUTES = -5 };
 
 /* `scope` is a function's number; 0: the file. Valid until the next names_set. */
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
@@ -71,6 +75,9 @@ const struct python_value *names_get(const struct python_names *names, struct sp
  * replace a known value, because it is the fallback without a launcher. False without memory; then
  * the arena has failed. */
 bool names_set(struct python_names *names, struct span name, int scope, struct python_value value);
+
+/* Code elsewhere may have given names of the file other values. */
+void names_doubt(struct python_names *names);
 
 void names_free(struct python_names *names);
 

@@ -27,7 +27,8 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.function = b->function,
 		.uses = f->own.use_count,
 		.least = b->least,
-		.doubtful = f->conditional || f->definition || f->deferred,
+		.doubtful =
+			f->conditional || f->definition || f->deferred || python_may_have_ended(f),
 	};
 	for (int i = f->depth; i >= 0; i--) {
 		s->doubtful = s->doubtful || f->blocks[i].caught;

@@ -88,6 +88,8 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	at = end + 1 + is_at(f, end + 1, past, "(");
 	if (is_at(f, at, past, "*")) {
 		choice_import(f, (struct span){"*", 1});
+		if (!span_starts(path, "torch"))
+			names_doubt(&f->names);
 		see_tests(f, path, (struct span){"*", 1});
 		training_import(f, path, (struct span){"*", 1});
 	}
@@ -119,6 +121,8 @@ static bool is_fallback(struct python_file *f, struct span name, int function,
 	       (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO);
 }
 
+static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
+
 /* From now on the chain [first, past) has this value. */
 static void assign(struct python_file *f, unsigned first, unsigned past, struct python_value v)
 {
@@ -128,6 +132,8 @@ static void assign(struct python_file *f, unsigned first, unsigned past, struct 
 	v.function = block_now(f)->function;
 	if (first >= past || python_chain(f, first, &chain) != past)
 		return;
+	if (past > first + 2 && !token_is(token_at(f, first), "self"))
+		names_set(&f->names, token_at(f, past - 1)->text, ATTRIBUTES, unknown);
 	if (is_fallback(f, chain, past > first + 1 ? 0 : v.function, v))
 		f->names.changed = true;
 	else
@@ -181,7 +187,11 @@ static void augmented(struct python_file *f, unsigned first)
 	struct span chain;
 	unsigned end = python_chain(f, first, &chain);
 	const struct python_token *t = end && end < f->text.count ? token_at(f, end) : NULL;
+	char path[MAX_PATH];
 
+	/* os.environ |= {"A": "1"} */
+	if (t && token_is(t, "|=") && streq(python_path(f, chain, path), "os.environ"))
+		python_environ_merge(f, end + 1);
 	if (t && t->kind == PYTHON_SIGN && t->text.length > 1 && !strchr("=!<>:", *t->text.text) &&
 	    t->text.text[t->text.length - 1] == '=')
 		assign(f, first, end, (struct python_value){.meaning = MEANS_UNKNOWN});
@@ -216,6 +226,21 @@ static void moves(struct python_file *f, unsigned first, unsigned past)
 	names_set(&f->names, span_trim(name), end > first + 3 ? 0 : block_now(f)->function, v);
 }
 
+/* ids.pop(), del ids[2:]: the list of that name is another one then. */
+static void changes_list(struct python_file *f, unsigned first, unsigned past)
+{
+	bool deletes = token_is(token_at(f, first), "del");
+	struct span name;
+	unsigned end = python_chain(f, first + deletes, &name);
+
+	if (end == first + 3 && is_at(f, end, past, "(") &&
+	    token_is_any(token_at(f, end - 1), "pop append extend insert remove clear"))
+		name = token_at(f, first)->text;
+	else if (!deletes || !end || !is_at(f, end, past, "["))
+		return;
+	names_set(&f->names, name, block_now(f)->function, unknown);
+}
+
 static void keyword(struct python_file *f, unsigned at, unsigned past)
 {
 	struct python_value v;
@@ -240,6 +265,19 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 		f->facts.chooses = true;
 }
 
+/* Ways to change the words of the command line, or names of the file. */
+static void see_sys(struct python_file *f, const char *path, unsigned end, unsigned past)
+{
+	if (streq(path, "sys.argv"))
+		f->facts.reads_arguments = true;
+	if ((streq(path, "sys.argv") && is_at(f, end, past, "+=")) ||
+	    span_is_any(span_of(path), "sys.argv.append sys.argv.extend sys.argv.insert") ||
+	    text_ends(path, ".__dict__"))
+		f->facts.odd_options = true;
+	if (streq(path, "sys.modules"))
+		names_doubt(&f->names);
+}
+
 /* Handles the name at `i`, which follows no dot, and the path that it begins. */
 static void walk_path(struct python_file *f, unsigned i, unsigned past)
 {
@@ -251,8 +289,14 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 	choice_path(f, path, i, end);
 	ordinal_compared(f, i, end, past);
 	training_name(f, i, end);
-	if (streq(path, "sys.argv"))
-		f->facts.reads_arguments = true;
+	if (starts_with(path, "sys.") || text_ends(path, "__dict__"))
+		see_sys(f, path, end, past);
+	if (is_at(f, end, past, "(")) {
+		f->ends = f->ends || span_is_any(span_of(path), "sys.exit os._exit os.abort exit "
+								"quit SystemExit pytest.skip");
+		if (streq(path, "exec") || streq(path, "globals"))
+			names_doubt(&f->names);
+	}
 	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past) {
 		if (is_at(f, token_at(f, end)->past, past, "=") ||
 		    (i && token_is(token_at(f, i - 1), "del")))
@@ -343,15 +387,23 @@ static void removes(struct python_file *f, unsigned at, unsigned past)
 		python_environ_set(f, end + 1, 0, 0, OBSERVED_REMOVES);
 }
 
+/* global a, b; nonlocal a: a function assigns names of the file, or of functions around it. */
+static void assigned_here(struct python_file *f, unsigned first, unsigned past, bool global)
+{
+	for (unsigned i = first; i < past; i++)
+		for (int k = global ? 0 : f->depth; k >= 0; k--)
+			if (global || f->blocks[k].function != block_now(f)->function)
+				names_set(&f->names, token_at(f, i)->text,
+					  global ? 0 : f->blocks[k].function,
+					  (struct python_value){.meaning = MEANS_UNKNOWN});
+}
+
 static void simple(struct python_file *f, unsigned first, unsigned past)
 {
 	if (first >= past)
 		return;
-	for (unsigned i = first + 1; i < past && (token_is(token_at(f, first), "global") ||
-						  token_is(token_at(f, first), "nonlocal"));
-	     i++)
-		names_set(&f->names, token_at(f, i)->text, 0,
-			  (struct python_value){.meaning = MEANS_UNKNOWN});
+	if (token_is_any(token_at(f, first), "global nonlocal"))
+		assigned_here(f, first + 1, past, token_is(token_at(f, first), "global"));
 	if (token_is(token_at(f, first), "import")) {
 		import(f, first + 1, past);
 	} else if (token_is(token_at(f, first), "from")) {
@@ -365,6 +417,7 @@ static void simple(struct python_file *f, unsigned first, unsigned past)
 		assignments(f, first, past);
 		augmented(f, first);
 		moves(f, first, past);
+		changes_list(f, first, past);
 	}
 }
 
@@ -392,7 +445,7 @@ static void statement(struct python_file *f)
 
 	while (indent >= 0 && f->depth && block_now(f)->indent >= indent)
 		f->depth--;
-	f->deferred = f->conditional = false;
+	f->deferred = f->conditional = f->ends = false;
 	for (unsigned i = 0; i < f->text.count; i++) {
 		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
 		f->conditional = f->conditional || is_condition(f, i);
@@ -403,6 +456,8 @@ static void statement(struct python_file *f)
 		/* A decorator is about the definition behind it. */
 		f->patched = is_at(f, 0, f->text.count, "@") &&
 			     (f->patched || python_environ_patched(f, f->text.count));
+		f->wrapped =
+			is_at(f, 0, f->text.count, "@") && (f->wrapped || !guard_is_harmless(f));
 		simple(f, 0, f->text.count);
 		return;
 	}

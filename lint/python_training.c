@@ -57,8 +57,6 @@ void training_token(struct python_file *f, unsigned at)
 
 	if (!t->watched)
 		return;
-	if (!at && token_is(token, "@"))
-		guard_decorator(f);
 	if (name && t->groups)
 		average_token(f, at);
 	if ((name || token->kind == PYTHON_STRING) && (block_now(f)->owner || t->distributed))

@@ -117,8 +117,7 @@ struct python_training {
 	size_t mention_count, mention_room;
 	struct python_reach *reached;
 	size_t reach_count, reach_room;
-	bool crowded;   /* there are too many mentions */
-	bool decorated; /* a decorator of unknown purpose is before the next function */
+	bool crowded; /* there are too many mentions */
 };
 
 struct python_file;
@@ -170,8 +169,8 @@ bool guard_selected(const struct python_file *f);
 bool guard_names_rank(struct span name);
 /* Handles the name of a function at a token; `spawned`: processes are started with it. */
 void guard_mention(struct python_file *f, unsigned at, bool spawned);
-/* Handles a statement that is a decorator. */
-void guard_decorator(struct python_file *f);
+/* Whether the statement is a decorator that leaves it to the callers who executes a function. */
+bool guard_is_harmless(const struct python_file *f);
 void guard_define(struct python_file *f, struct span name, bool member);
 /* Finds the functions that all ranks execute, when the whole file is known. */
 void guard_find_reached(struct python_file *f);

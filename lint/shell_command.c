@@ -155,6 +155,8 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 		report_wasted(sh, c);
 		/* tail -f continues until the user ends it, and the script. */
 		sh->watched |= is_program(word_text(c, run.first), "tail");
+		if (is_program(word_text(c, run.first), "tail") && !background)
+			jobs_may_have_ended(sh);
 		return;
 	}
 	sh->remote |= starts_elsewhere(word_text(c, run.first));

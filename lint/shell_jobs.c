@@ -119,6 +119,12 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 		loop->started = launch->at;
 }
 
+void jobs_may_have_ended(struct shell *sh)
+{
+	for (size_t i = 0; i < sh->job_count; i++)
+		sh->jobs[i].background = false;
+}
+
 void jobs_waited(struct shell *sh)
 {
 	sh->job_count = 0;
@@ -168,6 +174,9 @@ void jobs_close(struct shell *sh, const struct frame *frame, bool background)
 {
 	if (frame->kind == FRAME_LOOP)
 		check_rounds(sh, frame);
+	/* while or until, which start nothing, wait for something. */
+	if (frame->kind == FRAME_LOOP && frame->waiting && sh->job_count == frame->jobs)
+		jobs_may_have_ended(sh);
 	if (background && sh->job_count > frame->jobs && !shell_in(sh, FRAME_FUNCTION))
 		sh->left = sh->jobs[frame->jobs].at;
 	for (size_t i = frame->jobs; i < sh->job_count; i++)

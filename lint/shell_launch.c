@@ -57,7 +57,7 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 	const struct slurm *step = shell_step(sh, run);
 	int64_t own = step ? slurm_own_gpus(step) : -1;
 
-	if (run->cleared || (deepspeed && launch->ids_given) || launch->filtered)
+	if (run->dropped || (deepspeed && launch->ids_given) || launch->filtered)
 		return -1;
 	/* It ignores the list and counts from 0. Slurm's grant still limits it. */
 	if (deepspeed && launch->nproc_given)

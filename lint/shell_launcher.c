@@ -332,7 +332,9 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 			i++;
 			break;
 		}
-		launch->loose |= c->words[i].loose || (s.length && *s.text == SHELL_UNKNOWN);
+		/* What follows --nnodes= is hardly several words. */
+		launch->loose |= (c->words[i].loose && !has_value(s)) ||
+				 (s.length && *s.text == SHELL_UNKNOWN);
 		if ((c->words[i].loose && !has_value(s)) ||
 		    (s.length && *s.text == SHELL_UNKNOWN)) {
 			i++;

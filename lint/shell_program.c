@@ -215,6 +215,7 @@ static void boundary(struct shell *sh, struct run *run, const struct wrapper *w,
 
 	if (seen->clears)
 		run->cleared = true;
+	run->dropped |= seen->clears || (streq(w->name, "sudo") && !seen->keeps && !given);
 	if (given || !is_gpu_program(run->c, run->first))
 		return;
 	if (seen->clears)

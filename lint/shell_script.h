@@ -133,6 +133,7 @@ struct frame {
 	bool chain;           /* a branch begun by && or || */
 	bool patterns;        /* of a case: patterns follow */
 	bool waits;           /* of a loop: it limits the number of its programs */
+	bool waiting;         /* ... and it is while or until, which may wait for something */
 	int64_t rounds;       /* of a loop; -1: not known */
 	struct place started; /* of a loop: a program in the background; line 0: none */
 };
@@ -359,6 +360,7 @@ struct run {
 	size_t first; /* the word that is the program's name */
 	bool background, nohup, srun;
 	bool cleared;       /* env -i */
+	bool dropped;       /* ... or sudo: it does not get the list */
 	bool foreign;       /* ssh, docker: the rest runs elsewhere */
 	struct slurm slurm; /* of srun */
 };
@@ -440,6 +442,8 @@ int64_t launch_ranks(const struct launch *launch);
 /* `start`: as of a job. */
 void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start);
 void jobs_waited(struct shell *sh);
+/* The script has done something that may be to wait. */
+void jobs_may_have_ended(struct shell *sh);
 /* Ends a group that started jobs, with & or not; for a loop, an iteration. */
 void jobs_close(struct shell *sh, const struct frame *frame, bool background);
 void jobs_end(struct shell *sh);

@@ -251,6 +251,8 @@ bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 		leave_loops(sh, false);
 	} else if (span_is_any(s, "kill jobs fg bg trap pgrep")) {
 		sh->watched = true;
+		if (span_is_any(s, "kill fg pgrep"))
+			jobs_may_have_ended(sh);
 		leave_loops(sh, true);
 	} else {
 		return false;

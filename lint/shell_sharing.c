@@ -55,7 +55,7 @@ struct gpus sharing_gpus(struct shell *sh, const struct run *run, const struct l
 	bool prefix = command_prefix(run->c, span_of(tracked_name(TRACKED_LIST)));
 	struct gpus gpus = {.derived = list.derived || launch->nproc_derived};
 
-	if (run->cleared || shell_step(sh, run) || sh->spread || launch->cpu || launch->filtered ||
+	if (run->dropped || shell_step(sh, run) || sh->spread || launch->cpu || launch->filtered ||
 	    launch->loose || launch->hosts || launch->nnodes != 1 || on_cpu(run->c, run->first))
 		return gpus;
 	if (!is_launcher(launch->launcher) && launch->launcher != LINT_DIRECT)

@@ -83,8 +83,8 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 		      (launch->launcher == LINT_MPIRUN && !launch->hosts);
 
 	start->list_kept = list.state == SET_INHERITED && launch->launcher == LINT_DIRECT &&
-			   !shell_step(sh, run) && !sh->in_job && !run->cleared;
-	if (run->srun || run->cleared || !passed || launch->filtered || launch->loose ||
+			   !shell_step(sh, run) && !sh->in_job && !run->dropped;
+	if (run->srun || run->dropped || !passed || launch->filtered || launch->loose ||
 	    list.state != SET_VALUE || list.exported != EXPORT_YES || !span_known(list.value) ||
 	    memchr(list.value.text, SHELL_BORDER, list.value.length))
 		return;

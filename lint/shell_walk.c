@@ -229,6 +229,7 @@ static bool reserved(struct walk *w)
 		close(w, FRAME_IF, FRAME_IF);
 	} else if (span_is(s, "while") || span_is(s, "until")) {
 		push(w, FRAME_LOOP);
+		shell_frame(w->sh)->waiting = true;
 		next(w);
 	} else if (span_is(s, "for") || span_is(s, "select")) {
 		loop_for(w);
