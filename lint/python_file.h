@@ -264,6 +264,7 @@ struct python_file {
 	bool definition;  /* ... is the head of a function */
 	bool ends;        /* ... may end the program */
 	bool wrapped;     /* ... follows a decorator of unknown purpose */
+	bool chosen;      /* ... has a condition, beside that of its block */
 	/* the statement is a decorator that puts the environment back, or follows one */
 	bool patched;
 	struct python_functions own;

@@ -64,8 +64,7 @@ bool guard_selects(const struct python_file *f, unsigned past)
 	return handler;
 }
 
-/* rank == 0 and save(), save() if first else None: the statement itself has a condition. */
-static bool has_condition(const struct python_file *f)
+bool guard_condition(const struct python_file *f)
 {
 	unsigned first = 0;
 
@@ -83,7 +82,7 @@ static bool has_condition(const struct python_file *f)
 
 bool guard_selected(const struct python_file *f)
 {
-	return f->blocks[f->depth].selected || f->deferred || has_condition(f);
+	return f->blocks[f->depth].selected || f->deferred || f->chosen;
 }
 
 /* --- who calls a function ----------------------------------------------------------------- */

@@ -197,10 +197,12 @@ static void augmented(struct python_file *f, unsigned first)
 		assign(f, first, end, (struct python_value){.meaning = MEANS_UNKNOWN});
 }
 
-/* a = b = value */
+enum { MAX_TARGETS = 32 };
+
+/* a = b = value; of many targets, the value of the last is not known. */
 static void assignments(struct python_file *f, unsigned first, unsigned past)
 {
-	unsigned start = first, last = 0;
+	unsigned start = first, last = 0, count = 0;
 
 	for (unsigned i = first; i < past; i = token_at(f, i)->past)
 		if (token_is(token_at(f, i), "="))
@@ -208,7 +210,7 @@ static void assignments(struct python_file *f, unsigned first, unsigned past)
 	for (unsigned i = first; last && i <= last; i = token_at(f, i)->past) {
 		if (!token_is(token_at(f, i), "="))
 			continue;
-		assign_target(f, start, i, last + 1, past);
+		assign_target(f, start, i, count++ < MAX_TARGETS ? last + 1 : past, past);
 		start = i + 1;
 	}
 }
@@ -249,7 +251,8 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 	if (!token_is(token_at(f, at), "device") && !token_is(token_at(f, at), "map_location") &&
 	    !token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES"))
 		return;
-	while (end < past && !token_is(token_at(f, end), ",") && !token_is(token_at(f, end), ")"))
+	while (end < past && !is_at(f, end, past, ",") && !is_at(f, end, past, ")") &&
+	       !is_at(f, end, past, "="))
 		end = token_at(f, end)->past;
 	v = python_value(f, at + 2, end);
 	if (token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES")) {
@@ -450,6 +453,7 @@ static void statement(struct python_file *f)
 		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
 		f->conditional = f->conditional || is_condition(f, i);
 	}
+	f->chosen = f->training.saves && guard_condition(f);
 	choice_statement(f);
 	colon = python_head(f);
 	if (!colon) {

@@ -163,6 +163,9 @@ const char *objects_last(const char *path);
 
 /* Whether only some ranks may execute what follows the condition [1, past). */
 bool guard_selects(const struct python_file *f, unsigned past);
+/* Whether the current statement has a condition, beside that of its block: rank == 0 and save(),
+ * save() if first else None. */
+bool guard_condition(const struct python_file *f);
 /* Whether only some ranks may execute the current statement. */
 bool guard_selected(const struct python_file *f);
 /* Whether a name has a word in it that shows one of several ranks. */

@@ -42,6 +42,7 @@ unit_programs = \
 	tests/unit/t-inivalue \
 	tests/unit/t-lint-environment \
 	tests/unit/t-lint-nomem \
+	tests/unit/t-lint-growth \
 	tests/unit/t-lint-notebook \
 	tests/unit/t-lint-python \
 	tests/unit/t-python-device \
@@ -385,6 +386,10 @@ tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h
 tests_unit_t_lint_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_nomem_LDADD = $(failing_malloc) libcommand.la liblint.la $(unit_ldadd)
+
+tests_unit_t_lint_growth_SOURCES = tests/unit/t-lint-growth.c tests/unit/unit.h
+tests_unit_t_lint_growth_CFLAGS = $(unit_cflags)
+tests_unit_t_lint_growth_LDADD = liblint.la $(unit_ldadd)
 
 tests_unit_t_lint_notebook_SOURCES = tests/unit/t-lint-notebook.c tests/unit/unit.h
 tests_unit_t_lint_notebook_CFLAGS = $(unit_cflags)
