@@ -354,23 +354,23 @@ void module_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	observation_add(f, OBSERVED_NOT_MOVED, token_at(f, at));
 }
 
-/* Whether a text stands in the file that may move modules in a way which is not followed. */
-static bool may_move(const struct python_file *f)
+bool module_may_move(struct span text)
 {
 	static const char *const texts[] = {
 		"enter_context", "__enter__",  "assign=",   "getattr(", "vars(",  "_to_parameters",
 		"self.to(",      "self.cuda(", "class DDP", "().cuda(", "().to(", "with device"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (memmem(f->text.text.text, f->text.text.length, texts[i], strlen(texts[i])))
+		if (memmem(text.text, text.length, texts[i], strlen(texts[i])))
 			return true;
 	return false;
 }
 
 void judge_not_moved(const struct python_judge *judge, const struct observation *s)
 {
-	if (judge->file->training.places || judge->file->facts.tests || s->doubtful ||
-	    may_move(judge->file))
+	const struct python_training *t = &judge->file->training;
+
+	if (t->places || t->moves || judge->file->facts.tests || s->doubtful)
 		return;
 	report_add(judge->report, FINDING_NOT_MOVED,
 		   AT(judge, s, .rule = "G7",

@@ -23,6 +23,7 @@ void training_begin(struct python_file *f, struct span text)
 	t->unused_ok = span_has(text, "find_unused_parameters") || span_has(text, "static_graph") ||
 		       span_has(text, "requires_grad");
 	t->sets_epoch = span_has(text, "set_epoch");
+	t->moves = t->distributed && module_may_move(text);
 }
 
 void training_import(struct python_file *f, struct span path, struct span name)

@@ -91,6 +91,7 @@ struct python_training {
 	bool groups;       /* ... init_process_group, and backward() */
 	bool unused_ok;    /* ... find_unused_parameters or static_graph */
 	bool sets_epoch;   /* ... set_epoch */
+	bool moves;        /* ... what may move modules in a way that is not followed */
 	bool exchanges;    /* ranks exchange what they have */
 	bool foreign;      /* a package of unknown purpose is imported */
 	bool handles;      /* ... or one that may set the variables of ranks */
@@ -216,6 +217,8 @@ void judge_average(const struct python_judge *judge, const struct observation *s
 /* The module that [first, past) makes or names. */
 struct python_object module_value(struct python_file *f, unsigned first, unsigned past);
 bool module_is_parallel(const char *path);
+/* Whether a text stands in the file that may move modules in a way which is not followed. */
+bool module_may_move(struct span text);
 void module_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 void module_class(struct python_file *f, unsigned name, unsigned past);
 void module_token(struct python_file *f, unsigned at);
