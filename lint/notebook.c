@@ -12,7 +12,7 @@
 #include "lint/shell.h"
 #include "report.h"
 
-enum { MAX_IMPORTS = 256 };
+enum { MAX_IMPORTS = 8192 /* bytes */ };
 
 /* A text that is read, whose first line is line `first` of the notebook. */
 struct part {
@@ -27,13 +27,15 @@ struct reading {
 	const struct lint *lint;
 	const struct seen_file *file;
 	struct notebook notebook;
-	gpumap_report *ret; /* with places in the file */
+	gpumap_report *ret;    /* with places in the file */
+	struct strbuf imports; /* of all cells: without them a cell means nothing */
+	int import_count;
+	gpumap_report **alone; /* what each cell has by itself; NULL: it was not read */
 };
 
 /* --- places ------------------------------------------------------------------------------ */
 
-static const struct notebook_line *line_of(const struct reading *r, const struct part *part,
-					   int64_t line)
+static const struct notebook_line *line_of(struct reading *r, const struct part *part, int64_t line)
 {
 	int64_t i = (int64_t)part->first + line - part->before - 1;
 
@@ -41,8 +43,8 @@ static const struct notebook_line *line_of(const struct reading *r, const struct
 									  : NULL;
 }
 
-static int column_of(const struct reading *r, const struct part *part,
-		     const struct notebook_line *line, int64_t column)
+static int column_of(struct reading *r, const struct part *part, const struct notebook_line *line,
+		     int64_t column)
 {
 	int shift = !part->script                             ? line->shift
 		    : line == &r->notebook.lines[part->first] ? part->shift
@@ -55,7 +57,7 @@ static int column_of(const struct reading *r, const struct part *part,
 }
 
 /* A text whose lines ("line 3", "lines 3") are those of the part. */
-static void put_text(struct strbuf *buf, const struct reading *r, const struct part *part,
+static void put_text(struct strbuf *buf, struct reading *r, const struct part *part,
 		     const char *text, const struct notebook_line *at)
 {
 	static const char word[] = "line ";
@@ -80,8 +82,7 @@ static void put_text(struct strbuf *buf, const struct reading *r, const struct p
 }
 
 /* Adds a finding of a part to the notebook's. */
-static int pass_on(const struct reading *r, const struct part *part, const gpumap_finding *f,
-		   bool may)
+static int pass_on(struct reading *r, const struct part *part, const gpumap_finding *f, bool may)
 {
 	const struct notebook_line *line =
 		line_of(r, part, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
@@ -114,8 +115,7 @@ static int pass_on(const struct reading *r, const struct part *part, const gpuma
 }
 
 /* Reports comments that hide nothing. */
-static int pass_ignores(const struct reading *r, const struct part *part,
-			const struct ignores *ignores)
+static int pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
 {
 	gpumap_report *report = NULL;
 	int code = gpumap_report_new(&report);
@@ -146,43 +146,42 @@ static struct span program_line(const struct notebook *nb, size_t i)
 	return (struct span){nb->program.text + from, line_end(&nb->program, from) - from};
 }
 
-/* The imports of the other cells, without which a cell means nothing. Returns their number. */
-static int put_imports(struct strbuf *buf, const struct notebook *nb,
-		       const struct notebook_cell *cell)
+static void find_imports(struct reading *r)
 {
-	int count = 0;
+	const struct notebook *nb = &r->notebook;
 
-	for (size_t i = 0; i < nb->line_count && count < MAX_IMPORTS; i++) {
+	for (size_t i = 0; i < nb->line_count; i++) {
 		struct span line = program_line(nb, i);
 
-		if ((i >= cell->first && i < cell->first + cell->count) ||
-		    nb->lines[i].shift != 0 || memchr(line.text, '(', line.length) ||
-		    memchr(line.text, '\\', line.length) ||
+		if (nb->lines[i].shift != 0 || r->imports.length + line.length > MAX_IMPORTS ||
+		    memchr(line.text, '(', line.length) || memchr(line.text, '\\', line.length) ||
 		    !(span_starts(line, "import ") || span_starts(line, "from ")))
 			continue;
-		strbuf_add(buf, line.text, line.length);
-		count++;
+		strbuf_add(&r->imports, line.text, line.length);
+		r->import_count++;
 	}
-	return count;
 }
 
 /* What is found if the cell runs without the others. */
-static int read_alone(gpumap_report **ret, struct part *part, struct strbuf *buf,
-		      const struct reading *r, const struct notebook_cell *cell)
+static int read_alone(gpumap_report **ret, struct reading *r, const struct notebook_cell *cell)
 {
 	const struct python_start start = python_start_unknown();
-	const struct notebook *nb = &r->notebook;
+	struct strbuf buf = {0};
+	int code = gpumap_report_new(ret);
 
-	*part = (struct part){.first = cell->first, .before = put_imports(buf, nb, cell)};
+	strbuf_add(&buf, r->imports.text, r->imports.length);
 	for (size_t i = 0; i < cell->count; i++) {
-		struct span line = program_line(nb, cell->first + i);
+		struct span line = program_line(&r->notebook, cell->first + i);
 
-		strbuf_add(buf, line.text, line.length);
+		strbuf_add(&buf, line.text, line.length);
 	}
-	if (buf->failed || gpumap_report_new(ret) != GPUMAP_OK)
-		return GPUMAP_ENOMEM;
-	part->text = (struct span){buf->text, buf->length};
-	return lint_python(part->text, r->file->path, &start, *ret);
+	if (buf.failed)
+		code = GPUMAP_ENOMEM;
+	if (code == GPUMAP_OK)
+		code = lint_python((struct span){buf.text, buf.length}, r->file->path, &start,
+				   *ret);
+	strbuf_free(&buf);
+	return code;
 }
 
 static const gpumap_finding *same_finding(const gpumap_report *report, const gpumap_finding *f,
@@ -219,39 +218,26 @@ static bool is_about_command(const gpumap_finding *f)
 	       finding_is(f, FINDING_CODE_SETS_RANK);
 }
 
-/* The findings from place `from` on that are in one cell, which is read by itself to see which of
- * them need no other cell. *past: the first that is in another. */
-static int judge_cell(const struct reading *r, const struct part *whole, struct ignores *ignores,
-		      const gpumap_report *report, size_t from, size_t *past)
+/* Passes on a finding of the whole program: as it is, if its cell has it by itself too. */
+static int judge_finding(struct reading *r, const struct part *whole, const gpumap_finding *f)
 {
-	const gpumap_finding *f = gpumap_report_get(report, from);
-	const struct notebook_cell *cell =
-		cell_of(&r->notebook, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
-	gpumap_report *alone = NULL;
-	struct strbuf buf = {0};
-	struct part part;
-	int code = cell ? read_alone(&alone, &part, &buf, r, cell) : GPUMAP_OK;
+	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	const struct notebook_cell *cell = cell_of(&r->notebook, line);
+	gpumap_report **alone = cell ? &r->alone[cell - r->notebook.cells] : NULL;
+	struct part part = {.before = r->import_count};
+	const gpumap_finding *own = NULL;
+	int code = alone && !*alone ? read_alone(alone, r, cell) : GPUMAP_OK;
 
-	for (*past = from; code == GPUMAP_OK && *past < gpumap_report_count(report); ++*past) {
-		int64_t line;
-		const gpumap_finding *own;
-
-		f = gpumap_report_get(report, *past);
-		line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-		if (*past > from && cell_of(&r->notebook, line) != cell)
-			break;
-		if (is_about_command(f) || ignores_hide(ignores, f))
-			continue;
-		own = cell ? same_finding(alone, f, line - (int64_t)cell->first + part.before)
-			   : NULL;
-		code = own ? pass_on(r, &part, own, false) : pass_on(r, whole, f, cell != NULL);
+	if (code != GPUMAP_OK)
+		return code;
+	if (cell) {
+		part.first = cell->first;
+		own = same_finding(*alone, f, line - (int64_t)cell->first + part.before);
 	}
-	gpumap_report_free(alone);
-	strbuf_free(&buf);
-	return code;
+	return own ? pass_on(r, &part, own, false) : pass_on(r, whole, f, cell != NULL);
 }
 
-static int report_broken(const struct reading *r)
+static int report_broken(struct reading *r)
 {
 	const struct notebook *nb = &r->notebook;
 
@@ -270,7 +256,7 @@ static int report_broken(const struct reading *r)
 	return report_lacks_memory(r->ret) ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
-static int read_program(const struct reading *r)
+static int read_program(struct reading *r)
 {
 	const struct python_start start = python_start_unknown();
 	const struct part whole = {.text = {r->notebook.program.text, r->notebook.program.length}};
@@ -278,21 +264,33 @@ static int read_program(const struct reading *r)
 	gpumap_report *report = NULL;
 	int code = gpumap_report_new(&report);
 
+	find_imports(r);
+	r->alone = calloc(r->notebook.cell_count, sizeof(*r->alone));
+	if (!r->alone || r->imports.failed)
+		code = GPUMAP_ENOMEM;
 	if (code == GPUMAP_OK)
 		code = ignores_read(&ignores, whole.text, LINT_PYTHON);
 	if (code == GPUMAP_OK)
 		code = lint_python(whole.text, r->file->path, &start, report);
-	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK;)
-		code = judge_cell(r, &whole, &ignores, report, i, &i);
+	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (!is_about_command(f) && !ignores_hide(&ignores, f))
+			code = judge_finding(r, &whole, f);
+	}
 	if (code == GPUMAP_OK)
 		code = pass_ignores(r, &whole, &ignores);
 	ignores_free(&ignores);
 	gpumap_report_free(report);
+	for (size_t i = 0; r->alone && i < r->notebook.cell_count; i++)
+		gpumap_report_free(r->alone[i]);
+	free(r->alone);
+	strbuf_free(&r->imports);
 	return code;
 }
 
 /* "!export NAME=VALUE": the shell that sets the variable ends with the line. */
-static void judge_export(const struct reading *r, const struct part *part)
+static void judge_export(struct reading *r, const struct part *part)
 {
 	static const char *const names[] = {"export CUDA_VISIBLE_DEVICES=",
 					    "export CUDA_DEVICE_ORDER="};
@@ -315,7 +313,7 @@ static void judge_export(const struct reading *r, const struct part *part)
 			line->cell, line->number);
 }
 
-static int read_script(const struct reading *r, const struct notebook_script *script)
+static int read_script(struct reading *r, const struct notebook_script *script)
 {
 	const struct part part = {
 		.text = {r->notebook.scripts.text + script->from, script->length},

@@ -48,7 +48,12 @@ struct notebook {
 	struct notebook_script *script_list;
 	size_t script_count, script_room;
 	struct span language; /* NULL: not given */
-	const char *end;      /* of the file */
+	struct {              /* the last column that was asked for */
+		const struct notebook_line *line;
+		size_t byte;
+		const char *at;
+	} column;
+	const char *end; /* of the file */
 };
 
 /* Whether a text is JSON: an object or a list. *cells: it is a notebook. */
@@ -62,6 +67,6 @@ int notebook_translate(struct notebook *notebook);
 void notebook_free(struct notebook *notebook);
 
 /* The column in the file of a byte of a line, of which the first is 0. */
-int notebook_column(const struct notebook *notebook, const struct notebook_line *line, size_t byte);
+int notebook_column(struct notebook *notebook, const struct notebook_line *line, size_t byte);
 
 #endif

@@ -256,17 +256,22 @@ static void add_text(struct reader *r, struct span text)
 	}
 }
 
-int notebook_column(const struct notebook *notebook, const struct notebook_line *line, size_t byte)
+int notebook_column(struct notebook *nb, const struct notebook_line *line, size_t byte)
 {
-	const char *at = line->at;
 	char bytes[4];
 	size_t length;
 
-	while (byte && at < notebook->end && *at != '"') {
-		at += decode(at, notebook->end, bytes, &length);
-		byte -= length < byte ? length : byte;
+	/* Findings in a long line come in its order. */
+	if (nb->column.line != line || nb->column.byte > byte) {
+		nb->column.line = line;
+		nb->column.byte = 0;
+		nb->column.at = line->at;
 	}
-	return line->column + (int)(at - line->at);
+	while (nb->column.byte < byte && nb->column.at < nb->end && *nb->column.at != '"') {
+		nb->column.at += decode(nb->column.at, nb->end, bytes, &length);
+		nb->column.byte += length;
+	}
+	return line->column + (int)(nb->column.at - line->at);
 }
 
 /* --- cells ------------------------------------------------------------------------------- */

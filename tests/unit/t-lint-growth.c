@@ -17,6 +17,13 @@
 #define TEN(text) text text text text text text text text text text
 #define MANY(text) TEN(TEN(TEN(text text)))
 
+#define CELL "{\"cell_type\":\"code\",\"source\":\""
+#define LETTERS(of) \
+	of("a") of("b") of("c") of("d") of("e") of("f") of("g") of("h") of("i") of("j") of("k") \
+		of("l") of("m") of("n") of("o") of("p") of("q") of("r") of("s") of("t")
+#define LOAD(name) name " = torch.load('" name "')\\n"
+#define USE(name) "net.load_state_dict(" name ")\\nnet.to('cuda:0,1')\\n"
+
 /* begin, then lines: before, piece and piece and piece ..., after; then end. */
 static const struct growth {
 	const char *name, *begin, *before, *piece;
@@ -30,6 +37,14 @@ static const struct growth {
 	{"attributes for many names", TORCH, "", "a = ", 4000, "x" MANY(".a") "\n", "", ".py"},
 	{"a device by a device", TORCH, "x(", "device=", 8000, "1)\n", "", ".py"},
 	{"modules on the CPU", TORCH, "", "DDP(net, device_ids=[0])\n", 1, "", "", ".py"},
+	{"findings of two cells by turns",
+	 "{\"cells\":[" CELL "import torch\\n"
+	 "from torch.nn.parallel import DistributedDataParallel as DDP\\n"
+	 "torch.distributed.init_process_group('nccl')\\nnet = DDP(x)\\n" LETTERS(
+		 LOAD) "\"}," CELL LETTERS(USE),
+	 "", "x = f(a, b)\\n", 1, "", "\"}]}", ".ipynb"},
+	{"findings in a line of a notebook", "{\"cells\":[" CELL "!", "",
+	 "CUDA_VISIBLE_DEVICES=0,, a;", 1, "", "\"}]}", ".ipynb"},
 };
 
 enum { SIZE = 1 << 20, TRIES = 3, MOST = 10 };
