@@ -96,6 +96,7 @@ static int lint_found_file(const struct lint *lint, const struct python_start *s
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 	file->started = true;
+	lint->seen->bytes += size;
 	r = seen_comments(file, (struct span){text, size}, LINT_PYTHON);
 	r = r == GPUMAP_OK ? lint_reported(lint, (struct span){text, size}, file, start)
 			   : report_nomem(lint->found);

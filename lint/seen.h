@@ -29,6 +29,7 @@ struct lint_seen {
 	size_t hashed;              /* how many of lint->found are in `findings` */
 	/* programs that are started, of the file that is read; whether that is reported */
 	size_t starts, crowded;
+	size_t bytes; /* ... their texts */
 };
 
 /* The file of that name; NULL without memory. */
