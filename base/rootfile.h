@@ -12,8 +12,8 @@
 
 #include "base.h"
 
-/* Opens root/path. `path` begins with a slash. -1: errno has the reason. Below a root, a path has
- * at most 63 folders. */
+/* Opens root/path. `path` begins with a slash, except with the root "". -1: errno has the reason.
+ * Below a root, a path has at most 63 folders. */
 int root_open(const char *root, const char *path, int flags);
 
 /* Reads a regular file of at most `max` bytes. Returns 0 or an errno: EFBIG, ENOMEM, and ENOTSUP

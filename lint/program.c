@@ -2,6 +2,7 @@
 /* Python files, by themselves or started by another file. */
 #include "lint/files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,16 +11,20 @@
 #include "lint/shell.h"
 #include "readfile.h"
 #include "report.h"
+#include "rootfile.h"
 #include "strbuf.h"
 
 /* A file is not larger than this (64 MiB); a profile is bounded by the library. */
 enum { MAX_LINT = 64 << 20 };
 
+static int report_failure(int error, const char *path, gpumap_report *report)
+{
+	return report_read(report, error, path, "the file", MAX_LINT, NULL);
+}
+
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report)
 {
-	int error = read_file(path, true, MAX_LINT, text, size);
-
-	return report_read(report, error, path, "the file", MAX_LINT, NULL);
+	return report_failure(read_file(path, true, MAX_LINT, text, size), path, report);
 }
 
 /* Findings of a report of their own, so that the file's comments can hide some. */
@@ -82,17 +87,21 @@ static bool find_program(char **ret, const char *from, const char *path)
 	return *ret;
 }
 
+/* The name may be a folder that Python executes, or what is no program: a pipe, a device. */
 static int lint_found_file(const struct lint *lint, const struct python_start *start,
 			   const char *path)
 {
 	struct seen_file *file = seen_file(lint->seen, path);
 	char *text = NULL;
 	size_t size = 0;
-	int r;
+	int error, r;
 
 	if (!file)
 		return report_nomem(lint->found);
-	r = lint_read(&text, &size, path, lint->found);
+	error = root_read("", path, MAX_LINT, &text, &size);
+	if (error == EISDIR || error == ENOTSUP)
+		return GPUMAP_OK;
+	r = report_failure(error, path, lint->found);
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 	file->started = true;

@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "readfile.h"
 #include "report.h"
+#include "rootfile.h"
 
 enum { MAX_FILE = 64 << 20 }; /* as lint reads it */
 
@@ -63,14 +62,13 @@ static bool add_line(struct lint_columns *columns, size_t start)
 static bool open_file(struct lint_columns *columns, const char *origin)
 {
 	char *path = lint_path(origin);
-	struct stat status;
 	int error = 0;
 	bool good;
 
 	lint_columns_free(columns);
 	columns->origin = origin;
-	if (path && stat(path, &status) == 0 && S_ISREG(status.st_mode))
-		error = read_file(path, false, MAX_FILE, &columns->text, &columns->size);
+	if (path)
+		error = root_read("", path, MAX_FILE, &columns->text, &columns->size);
 	good = path && error != ENOMEM && add_line(columns, 0);
 	free(path);
 	for (size_t i = 0; good && i < columns->size; i++)

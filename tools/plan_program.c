@@ -15,8 +15,8 @@
 #include "plan/job.h"
 #include "profile/profile.h"
 #include "rank_place.h"
-#include "readfile.h"
 #include "report.h"
+#include "rootfile.h"
 #include "strbuf.h"
 
 enum { MAX_PROGRAM = 4 << 20 };
@@ -273,13 +273,9 @@ static bool is_open(const gpumap_profile *profile)
 /* NULL: it cannot be read, or reading it could take long. */
 static char *program_text(const char *path, size_t *size)
 {
-	struct stat status;
-	char *text = NULL;
+	char *text;
 
-	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    read_file(path, false, MAX_PROGRAM, &text, size))
-		return NULL;
-	return text;
+	return root_read("", path, MAX_PROGRAM, &text, size) ? NULL : text;
 }
 
 /* Whether a small file is Python by its name, or begins as scripts do. */

@@ -5,18 +5,23 @@
 #include <errno.h>
 
 #include "readfile.h"
+#include "rootfile.h"
 
+static int failure(int error, const char *path, gpumap_report *report)
+{
+	return report_read(report, error, path, "the profile", GPUMAP_MAX_PROFILE, NULL);
+}
+
+/* A file that another file names. */
 int profile_read_file(void *data, const char *path, bool optional, char **text, size_t *size,
 		      gpumap_report *report)
 {
-	int error = read_file(path, false, GPUMAP_MAX_PROFILE, text, size);
+	int error = root_read("", path, GPUMAP_MAX_PROFILE, text, size);
 
 	(void)data;
 	if (error)
 		*text = NULL;
-	return error == ENOENT && optional
-		       ? GPUMAP_OK
-		       : report_read(report, error, path, "the profile", GPUMAP_MAX_PROFILE, NULL);
+	return error == ENOENT && optional ? GPUMAP_OK : failure(error, path, report);
 }
 
 char *profile_include_path(const char *from, struct span name)
@@ -47,7 +52,7 @@ EXPORT int gpumap_profile_read(gpumap_profile **ret, const char *path, const cha
 {
 	char *text = NULL;
 	size_t size = 0;
-	int r = profile_read_file(NULL, path, false, &text, &size, report);
+	int r = failure(read_file(path, false, GPUMAP_MAX_PROFILE, &text, &size), path, report);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_parse(ret, text, size, path, name, report);
@@ -60,8 +65,7 @@ int profile_read_fd(gpumap_profile **ret, int fd, const char *path, const char *
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
-	int r = report_read(report, read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), path,
-			    "the profile", GPUMAP_MAX_PROFILE, NULL);
+	int r = failure(read_all(fd, GPUMAP_MAX_PROFILE, &text, &size), path, report);
 
 	return r == GPUMAP_OK ? gpumap_profile_parse(ret, text, size, path, name, report) : r;
 }
