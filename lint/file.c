@@ -80,6 +80,7 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	if (r == GPUMAP_OK && kind == LINT_UNKNOWN)
 		r = refuse_unknown(lint, path, read);
 	file->read = r != GPUMAP_OK || input || turn == PROGRAMS || kind != LINT_PYTHON;
+	lint->seen->starts = lint->seen->crowded = lint->seen->bytes = 0;
 	if (r == GPUMAP_OK && file->read)
 		r = lint_text(lint, read, file, kind);
 	free(text);

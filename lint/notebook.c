@@ -12,7 +12,7 @@
 #include "lint/shell.h"
 #include "report.h"
 
-enum { MAX_IMPORTS = 8192 /* bytes */ };
+enum { MAX_IMPORTS = 4096 /* bytes */ };
 
 /* A text that is read, whose first line is line `first` of the notebook. */
 struct part {

@@ -94,21 +94,42 @@ static int read_one(const struct lint *lint, struct span text, struct seen_file 
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
+/* Each profile is read with all sections, and its program with it. */
+enum { MAX_READ = 1 << 16 };
+
+static int read_others(const struct lint *lint, struct span text, struct seen_file *file,
+		       const gpumap_profile *first)
+{
+	const char *chosen = gpumap_profile_str(first, GPUMAP_PROFILE_NAME);
+	const gpumap_section *s;
+	size_t count = 0;
+	int r = GPUMAP_OK;
+
+	while (gpumap_profile_section(first, "profile", count))
+		count++;
+	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
+		if (i * count > MAX_READ || seen_full(lint->seen)) {
+			report_add(lint->found, FINDING_LIMIT,
+				   ABOUT(.origin = file->path, .fix = "name one by --profile"),
+				   "it has %zu profiles, and only the first %zu are looked at",
+				   count, i);
+			break;
+		}
+		s = gpumap_profile_section(first, "profile", i);
+		if (!chosen || !streq(gpumap_section_str(s, GPUMAP_SECTION_NAME), chosen))
+			r = read_one(lint, text, file, gpumap_section_str(s, GPUMAP_SECTION_NAME),
+				     NULL);
+	}
+	return r;
+}
+
 int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	gpumap_profile *first = NULL;
-	const gpumap_section *s;
 	int r = read_one(lint, text, file, lint->profile, &first);
 
-	for (size_t i = 0; r == GPUMAP_OK && first && !lint->profile &&
-			   (s = gpumap_profile_section(first, "profile", i));
-	     i++) {
-		const char *name = gpumap_section_str(s, GPUMAP_SECTION_NAME);
-		const char *chosen = gpumap_profile_str(first, GPUMAP_PROFILE_NAME);
-
-		if (!chosen || !streq(name, chosen))
-			r = read_one(lint, text, file, name, NULL);
-	}
+	if (r == GPUMAP_OK && first && !lint->profile)
+		r = read_others(lint, text, file, first);
 	gpumap_profile_free(first);
 	return r;
 }

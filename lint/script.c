@@ -9,7 +9,7 @@
 #include "lint/python_file.h"
 #include "report.h"
 
-enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_MEBIBYTES = 16, MAX_DEPTH = 4 };
+enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_DEPTH = 4 };
 
 /* As named in python_launchers; the shell itself is not one. */
 static const char *const launchers[] = {
@@ -193,14 +193,11 @@ int lint_programs(const struct lint *lint, struct lint_started *started, struct 
 	/* A program may start itself again, many times. */
 	if (++inner.depth > MAX_DEPTH)
 		return GPUMAP_OK;
-	if (inner.depth == 1)
-		lint->seen->starts = lint->seen->crowded = lint->seen->bytes = 0;
 	for (size_t i = 0; i < started->count; i++)
 		if (started->starts[i].python || lint->planned)
 			all = add_different(&different, &started->starts[i]) && all;
 	for (size_t i = 0; i < different.count && r == GPUMAP_OK && all; i++) {
-		all = lint->seen->starts++ < MAX_STARTS &&
-		      lint->seen->bytes <= (size_t)MAX_MEBIBYTES << 20;
+		all = lint->seen->starts++ < MAX_STARTS && !seen_full(lint->seen);
 		r = lint->planned
 			    ? lint_inner(&inner, &started->arena, different.starts[i], from)
 			    : lint_start(&inner, &started->arena, different.starts[i], from->path);
@@ -210,7 +207,7 @@ int lint_programs(const struct lint *lint, struct lint_started *started, struct 
 			lint->found, FINDING_LIMIT, ABOUT(.origin = from->path),
 			"it starts more than %d programs, or these more than %d, or they have more "
 			"than %d MiB: the others are not read",
-			MAX_DIFFERENT, MAX_STARTS, MAX_MEBIBYTES);
+			MAX_DIFFERENT, MAX_STARTS, SEEN_MEBIBYTES);
 	return r;
 }
 

@@ -32,6 +32,13 @@ struct lint_seen {
 	size_t bytes; /* ... their texts */
 };
 
+/* Whether the programs that the file starts have more text than is read. */
+enum { SEEN_MEBIBYTES = 16 };
+static inline bool seen_full(const struct lint_seen *seen)
+{
+	return seen->bytes > (size_t)SEEN_MEBIBYTES << 20;
+}
+
 /* The file of that name; NULL without memory. */
 struct seen_file *seen_file(struct lint_seen *seen, const char *path);
 /* Reads the comments of a file from its text. GPUMAP_ENOMEM. */
