@@ -31,6 +31,7 @@ struct reading {
 	struct strbuf imports; /* of all cells: without them a cell means nothing */
 	int import_count;
 	gpumap_report **alone; /* what each cell has by itself; NULL: it was not read */
+	struct lint_started started;
 };
 
 /* --- places ------------------------------------------------------------------------------ */
@@ -79,6 +80,19 @@ static void put_text(struct strbuf *buf, struct reading *r, const struct part *p
 		text = number + digits;
 	}
 	strbuf_puts(buf, text);
+}
+
+/* Gives the programs that a part starts their lines in the file, from `first` on. */
+static void place_started(struct reading *r, const struct part *part, size_t first)
+{
+	for (size_t i = first; i < r->started.count; i++) {
+		struct lint_start *s = &r->started.starts[i];
+		const struct notebook_line *line = line_of(r, part, s->line);
+		const struct notebook_line *list = line_of(r, part, s->list_line);
+
+		s->line = line ? line->row : 0;
+		s->list_line = list ? list->row : 0;
+	}
 }
 
 /* Adds a finding of a part to the notebook's. */
@@ -258,12 +272,13 @@ static int report_broken(struct reading *r)
 
 static int read_program(struct reading *r)
 {
-	const struct python_start start = python_start_unknown();
+	struct python_start start = python_start_unknown();
 	const struct part whole = {.text = {r->notebook.program.text, r->notebook.program.length}};
 	struct ignores ignores = {.count = 0};
 	gpumap_report *report = NULL;
 	int code = gpumap_report_new(&report);
 
+	start.started = &r->started;
 	find_imports(r);
 	r->alone = calloc(r->notebook.cell_count, sizeof(*r->alone));
 	if (!r->alone || r->imports.failed)
@@ -272,6 +287,7 @@ static int read_program(struct reading *r)
 		code = ignores_read(&ignores, whole.text, LINT_PYTHON);
 	if (code == GPUMAP_OK)
 		code = lint_python(whole.text, r->file->path, &start, report);
+	place_started(r, &whole, 0);
 	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 
@@ -323,12 +339,14 @@ static int read_script(struct reading *r, const struct notebook_script *script)
 	};
 	struct ignores ignores = {.count = 0};
 	gpumap_report *report = NULL;
+	size_t before = r->started.count;
 	int code = gpumap_report_new(&report);
 
 	if (code == GPUMAP_OK)
 		code = ignores_read(&ignores, part.text, LINT_SHELL);
 	if (code == GPUMAP_OK)
-		code = lint_shell(part.text, r->file->path, -1, NULL, report);
+		code = lint_shell(part.text, r->file->path, -1, &r->started, report);
+	place_started(r, &part, before);
 	judge_export(r, &part);
 	/* One that is too deeply nested is reported, and no reason to stop. */
 	if (code == GPUMAP_ELIMIT)
@@ -396,7 +414,11 @@ int lint_notebook(const struct lint *lint, struct span text, struct seen_file *f
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(r.ret);
 	relayed = seen_relay(lint, file, r.ret, false);
+	code = code == GPUMAP_ENOMEM ? code : relayed;
+	if (code == GPUMAP_OK)
+		code = lint_programs(lint, &r.started, file);
+	lint_started_free(&r.started);
 	notebook_free(&r.notebook);
 	gpumap_report_free(r.ret);
-	return code == GPUMAP_ENOMEM ? code : relayed;
+	return code;
 }
