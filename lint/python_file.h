@@ -282,15 +282,6 @@ struct python_file {
 	struct python_training training;
 };
 
-static inline bool python_is_one_of(const char *path, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (streq(path, names[i]))
-			return true;
-	return false;
-}
-#define IS_ONE_OF(path, names) python_is_one_of(path, names, ARRAY_SIZE(names))
-
 static inline struct python_block *block_now(struct python_file *f)
 {
 	return &f->blocks[f->depth];

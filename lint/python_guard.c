@@ -4,54 +4,29 @@
 
 enum { MAX_DEPTH = 6 /* calls inside of each other */ };
 
-static bool has_word(struct span name, const char *const *words, size_t count)
-{
-	for (size_t w = 0; w < count; w++) {
-		size_t n = strlen(words[w]);
-
-		for (size_t i = 0; i + n <= name.length; i++)
-			if ((name.text[i] | 0x20) == (*words[w] | 0x20) &&
-			    strncasecmp(name.text + i, words[w], n) == 0)
-				return true;
-	}
-	return false;
-}
-#define HAS_WORD(name, words) has_word(name, words, ARRAY_SIZE(words))
-
 bool guard_names_rank(struct span name)
 {
-	static const char *const words[] = {
-		"rank",  "main_proc", "is_main", "master", "world", "local", "gpu",   "dev",
-		"node",  "host",      "proc",    "pid",    "uuid",  "chief", "dist",  "ddp",
-		"shard", "part",      "worker",  "writer", "log",   "id",    "leader"};
 
-	return HAS_WORD(name, words);
+	return span_has_any(name, "rank main_proc is_main master world local gpu dev node "
+				  "host proc pid uuid chief dist ddp shard part "
+				  "worker writer log id leader");
 }
 
 /* Whether a name of a condition is the same in every rank: of counters, results and settings. */
 static bool is_common(const struct python_file *f, unsigned at)
 {
-	static const char *const words[] = {
-		"epoch",  "step", "iter",     "batch", "best",  "acc", "loss",   "score",
-		"metric", "freq", "interval", "every", "total", "num", "improv", "__name__"};
-	static const char *const whole[] = {"and",    "or",    "not",  "is",    "in",   "None",
-					    "True",   "False", "len",  "range", "int",  "float",
-					    "i",      "n",     "args", "opt",   "self", "cfg",
-					    "config", "min",   "max"};
-	static const char *const settings[] = {"args.", "opt.", "opts.", "cfg.", "config."};
 	struct span name = token_at(f, at)->text, chain;
 
-	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
-		if (span_is(name, whole[i]))
-			return true;
+	if (span_is_any(name, "and or not is in None True False len range int float i n args opt "
+			      "self cfg config min max"))
+		return true;
 	if (guard_names_rank(name) || span_starts(name, "is_") || span_is(name, "save_best"))
 		return false;
 	python_chain(f, objects_head(f, at), &chain);
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		if (span_starts(chain, settings[i]))
-			return true;
-	return HAS_WORD(name, words) || span_is(chain, "torch") ||
-	       span_starts(chain, "torch.cuda.is_available");
+	return span_starts_any(chain, "args. opt. opts. cfg. config.") ||
+	       span_has_any(name, "epoch step iter batch best acc loss score metric freq interval "
+				  "every total num improv __name__") ||
+	       span_is(chain, "torch") || span_starts(chain, "torch.cuda.is_available");
 }
 
 bool guard_selects(const struct python_file *f, unsigned past)

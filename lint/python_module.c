@@ -16,34 +16,20 @@ static const struct python_object nothing = {.kind = OBJECT_NOTHING};
 
 bool module_is_parallel(const char *path)
 {
-	static const char *const names[] = {"DataParallel", "DistributedDataParallel"};
 
-	return starts_with(path, "torch.nn.") && IS_ONE_OF(objects_last(path), names);
+	return starts_with(path, "torch.nn.") &&
+	       span_is_any(span_of(objects_last(path)), "DataParallel DistributedDataParallel");
 }
 
 /* Whether a class of PyTorch makes parameters whatever its arguments are. */
 static bool has_parameters(const char *path)
 {
-	static const char *const starts[] = {"Linear",
-					     "Bilinear",
-					     "Conv",
-					     "LayerNorm",
-					     "GroupNorm",
-					     "BatchNorm",
-					     "Embedding",
-					     "LSTM",
-					     "GRU",
-					     "Parameter",
-					     "RNN",
-					     "MultiheadAttention",
-					     "TransformerEncoderLayer"};
 
 	if (!starts_with(path, "torch.nn.") || strchr(path + 9, '.'))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (starts_with(path + 9, starts[i]))
-			return true;
-	return false;
+	return span_starts_any(span_of(path + 9),
+			       "Linear Bilinear Conv LayerNorm GroupNorm BatchNorm Embedding LSTM "
+			       "GRU Parameter RNN MultiheadAttention TransformerEncoderLayer");
 }
 
 /* Whether the tokens of a call may choose a device. */
@@ -62,8 +48,6 @@ static bool may_place(const struct python_file *f, unsigned first, unsigned past
 /* Whether the call at `open` of a class of PyTorch makes a layer with parameters. */
 static bool makes_layer(const struct python_file *f, const char *path, unsigned open)
 {
-	static const char *const containers[] = {"torch.nn.Sequential", "torch.nn.ModuleList",
-						 "torch.nn.ModuleDict"};
 	unsigned past = token_at(f, open)->past;
 	char inner[MAX_PATH];
 	struct span chain;
@@ -72,7 +56,8 @@ static bool makes_layer(const struct python_file *f, const char *path, unsigned 
 		if (span_starts(token_at(f, i)->text, "elementwise_affine") ||
 		    token_is(token_at(f, i), "affine") || token_is(token_at(f, i), "requires_grad"))
 			return false;
-	if (!IS_ONE_OF(path, containers))
+	if (!span_is_any(span_of(path),
+			 "torch.nn.Sequential torch.nn.ModuleList torch.nn.ModuleDict"))
 		return has_parameters(path);
 	for (unsigned i = open + 1, end; i < past; i = end ? end : i + 1) {
 		end = python_chain(f, i, &chain);
@@ -130,22 +115,22 @@ static bool is_own_target(const struct python_file *f, unsigned at)
 
 void module_token(struct python_file *f, unsigned at)
 {
-	static const char *const moving[] = {"cuda", "to", "device", "xpu", "get_default_device"};
-	static const char *const walking[] = {
-		"children",    "named_children",  "modules",         "named_modules",
-		"_modules",    "getattr",         "__dict__",        "vars",
-		"__getattr__", "get_submodule",   "register_module", "add_module",
-		"parameters",  "named_parameters"};
 	const struct python_token *t = token_at(f, at);
 	struct python_class *c = class_now(f);
 	bool name = t->kind == PYTHON_NAME, begins = span_is(block_now(f)->method, "__init__");
 
 	c = c && c->module ? c : NULL;
-	for (size_t i = 0; c && name && i < ARRAY_SIZE(moving); i++)
-		c->moves = c->moves || token_is(t, moving[i]);
-	for (size_t i = 0; c && name && i < ARRAY_SIZE(walking); i++)
-		c->walks = c->walks ||
-			   (token_is(t, walking[i]) && !(begins && token_is(t, "modules")));
+	if (c && name) {
+		c->moves = c->moves || token_is_any(t, "cuda to device xpu get_default_device");
+		c->walks =
+			c->walks ||
+			(token_is_any(
+				 t,
+				 "children named_children modules named_modules _modules getattr "
+				 "__dict__ vars __getattr__ get_submodule register_module "
+				 "add_module parameters named_parameters") &&
+			 !(begins && token_is(t, "modules")));
+	}
 	if (!f->training.distributed || is_own_target(f, at))
 		return;
 	if (name ? at && token_is(token_at(f, at - 1), ".")
@@ -230,18 +215,16 @@ static struct python_object made(struct python_file *f, const char *path, struct
 static struct python_object returned(struct python_file *f, unsigned first, unsigned method,
 				     unsigned open)
 {
-	static const char *const kept[] = {"train", "eval",     "float",         "double",
-					   "half",  "bfloat16", "requires_grad_"};
 	struct python_object o = module_value(f, first, method - 1);
 	bool moves = token_is(token_at(f, method), "cuda") || token_is(token_at(f, method), "to");
 
 	if (o.kind == OBJECT_NOTHING)
 		return o;
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (token_is(token_at(f, method), kept[i])) {
-			o.whole = o.whole && !streq(kept[i], "requires_grad_");
-			return o;
-		}
+	if (token_is_any(token_at(f, method),
+			 "train eval float double half bfloat16 requires_grad_")) {
+		o.whole = o.whole && !token_is(token_at(f, method), "requires_grad_");
+		return o;
+	}
 	o.fresh = false;
 	return moves && open ? o : nothing;
 }
@@ -293,18 +276,14 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 /* Whether a call changes nothing of the module that it is given. */
 static bool leaves_alone(const char *path)
 {
-	static const char *const calls[] = {"print",      "len", "str",     "type",
-					    "isinstance", "id",  "hasattr", "torch.nn.Sequential"};
 
-	return module_is_parallel(path) || IS_ONE_OF(path, calls);
+	return module_is_parallel(path) ||
+	       span_is_any(span_of(path),
+			   "print len str type isinstance id hasattr torch.nn.Sequential");
 }
 
 void module_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end)
 {
-	static const char *const kept[] = {
-		"train",     "eval",       "float",           "double",
-		"half",      "bfloat16",   "state_dict",      "load_state_dict",
-		"zero_grad", "parameters", "named_parameters"};
 	size_t length = o->name.length;
 	struct span chain, rest;
 	char path[MAX_PATH];
@@ -313,11 +292,12 @@ void module_use(struct python_file *f, struct python_object *o, unsigned at, uns
 	python_chain(f, at, &chain);
 	rest = (struct span){chain.text + length, chain.length - length};
 	if (rest.length) {
-		bool keeps = false;
+		bool keeps;
 
 		rest = (struct span){rest.text + 1, rest.length - 1};
-		for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-			keeps = keeps || span_is(rest, kept[i]);
+		keeps = span_is_any(
+			rest, "train eval float double half bfloat16 state_dict load_state_dict "
+			      "zero_grad parameters named_parameters");
 		o->fresh = o->fresh && keeps && !token_is(token_at(f, 0), "for");
 		o->whole = o->whole && (keeps || span_is(rest, "cuda") || span_is(rest, "to")) &&
 			   !token_is(token_at(f, 0), "for");
@@ -361,7 +341,7 @@ bool module_may_move(struct span text)
 		"self.to(",      "self.cuda(", "class DDP", "().cuda(", "().to(", "with device"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (memmem(text.text, text.length, texts[i], strlen(texts[i])))
+		if (span_has(text, texts[i]))
 			return true;
 	return false;
 }
