@@ -547,6 +547,10 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	if (!strchr(path, '.'))
 		return;
 	frameworks_call(f, path, at, open);
+	/* Most are not of these packages. */
+	if (!span_starts_any(span_of(path), "torch. os. subprocess. multiprocessing. accelerate. "
+					    "jax. tensorflow. dotenv."))
+		return;
 	if (initialises(f, path, open))
 		initialise(f, at, open);
 	if (streq(path, "torch.distributed.init_process_group"))
