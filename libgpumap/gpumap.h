@@ -1019,16 +1019,18 @@ enum {
 /* Who holds the leases of the GPUs of `inventory`, which is that of this host. ret[i] is the
  * process that took the lease of the i-th GPU, or one of the above. 0: the holder is not visible
  * here. If several jobs hold slots or MIG instances, the result is one of them. Of the claim, only
- * `folder` and `sysfs` are used, and no folder is made. GPUMAP_EFILE: the folder cannot be used.
- * GPUMAP_ENOMEM. */
+ * `folder` and `sysfs` are used, and no folder is made. GPUMAP_EFILE, GPUMAP_EBUSY, after a warning
+ * that says why: it is not known who holds the leases, of all GPUs or of those whose ret[i] is
+ * GPUMAP_LEASE_UNKNOWN. Initialise ret with that. GPUMAP_ENOMEM. */
 int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
 			 gpumap_report *report);
 
 /* Calls fn(device, slots, pid, data) for each GPU, slot and MIG instance that is leased, in the
  * order of the inventory and of processes. `slots` is N for one of N slots, and 1 for a whole GPU
  * or an instance. `pid` is the process that took the lease; 0: it is not visible here. GPUs whose
- * leases are unknown are left out. If fn returns a value other than 0, no more leases follow, and
- * that value is returned. Also the codes of gpumap_lease_holders. */
+ * leases are unknown are left out, and the result is not GPUMAP_OK. If fn returns a value other
+ * than 0, no more leases follow, and that value is returned. Also the codes of
+ * gpumap_lease_holders. */
 int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *inventory,
 		      int (*fn)(const gpumap_device *device, int64_t slots, int64_t pid,
 				void *data),

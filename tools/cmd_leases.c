@@ -39,7 +39,9 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: 0 success, 1 the lease cannot be ended, 2 malformed input.\n",
+	      "Exit status: 0 success, 1 the lease cannot be ended, or not all leases are "
+	      "visible,\n"
+	      "2 malformed input.\n",
 	      stdout);
 }
 
@@ -89,7 +91,7 @@ static int answer(const struct arguments *a, struct strbuf *buf, bool *answered)
 
 	if (r != GPUMAP_OK)
 		return r;
-	*answered = true;
+	*answered = leases.known || a->revoke;
 	if (a->revoke)
 		r = leases_revoke(buf, &leases, a->revoke, a->output.report);
 	else if (a->output.format == GPUMAP_FORMAT_JSON)

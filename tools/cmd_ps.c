@@ -44,7 +44,8 @@ static void help(const struct options *options)
 	      stdout);
 	options_help(options, stdout);
 	fputs("\n"
-	      "Exit status: 0 success, 1 no NVML, or no GPU, 2 malformed input.\n",
+	      "Exit status: 0 success, 1 no NVML, or no GPU, or it is not visible which GPUs\n"
+	      "are leased, 2 malformed input.\n",
 	      stdout);
 }
 
@@ -94,12 +95,14 @@ static int print_once(const struct arguments *a, bool *any)
 
 	if (r != GPUMAP_OK)
 		return r;
-	*any = ps.count > 0;
+	r = ps_read_leases(&ps, a->output.report);
+	*any = ps.count > 0 && ps.leases_known;
 	if (json)
 		ps_json(&buf, &ps, &a->view, a->output.report);
 	else
 		ps_text(&buf, &ps, &a->view);
 	ps_free(&ps);
+	buf.failed = buf.failed || r != GPUMAP_OK;
 	return print_buffer(&buf, a->output.report);
 }
 

@@ -44,10 +44,11 @@ struct leases {
 	gpumap_inventory *people;    /* a GPU with the processes that the rows name */
 	struct lease_row *rows;      /* by their first GPU */
 	size_t count;
+	bool known;  /* all leases, as far as the kernel shows them */
 	int64_t now; /* seconds since the epoch */
 };
 
-/* GPUMAP_EFILE: the folder of leases cannot be used. GPUMAP_ENOMEM. */
+/* A warning says why not all leases are known. GPUMAP_ENOMEM. */
 int leases_read(struct leases *ret, gpumap_report *report);
 void leases_free(struct leases *leases);
 

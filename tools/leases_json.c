@@ -63,6 +63,7 @@ void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 	json_put(o, "host", json_text(inventory->host), &failed);
 	json_put(o, "date", json_text(inventory->date), &failed);
 	json_put(o, "leases", rows, &failed);
+	json_put(o, "leases_known", json_boolean(leases->known), &failed);
 	json_put(o, "findings", json_findings(report, &failed), &failed);
 	json_dump(buf, o, failed);
 }

@@ -245,6 +245,8 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_lease_each(claim, leases->machine, add_lease, &gathering, report);
+	leases->known = r == GPUMAP_OK;
+	r = r == GPUMAP_EBUSY || r == GPUMAP_EFILE ? GPUMAP_OK : r;
 	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++)
 		read_use(&leases->rows[i], leases->inventory);
 	if (r == GPUMAP_OK)

@@ -89,7 +89,9 @@ static int find(const struct lease_row **ret, const struct leases *leases, const
 	*ret = gpu != SIZE_MAX ? by_gpu : by_pid;
 	if (*ret)
 		return GPUMAP_OK;
-	return refuse(report, what, "is a GPU that is not leased",
+	return refuse(report, what,
+		      leases->known ? "is a GPU that is not leased"
+				    : "is a GPU whose lease is not visible",
 		      "gpumap leases shows which are leased");
 }
 

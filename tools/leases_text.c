@@ -182,6 +182,8 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 
 	for (size_t i = 0; i < leases->count; i++)
 		shown += !idle || leases->rows[i].idle;
+	if (!shown && !leases->known)
+		return;
 	if (!shown) {
 		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
 		return;

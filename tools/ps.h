@@ -85,6 +85,7 @@ struct ps {
 	struct ps_gpu *gpus;
 	size_t count;
 	gpumap_process *leasers; /* of each GPU */
+	bool leases_known;       /* of all GPUs */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
 	int64_t now;   /* seconds since the epoch */
@@ -94,8 +95,8 @@ struct ps {
 /* Less memory than this is the driver's own: a context of CUDA takes more. */
 enum { PS_LEAST_HIDDEN = 64 << 20 };
 
-/* Reads the usage of this host. `json`: the report also gets what a frame for people shows itself.
- * GPUMAP_ENODRIVER after a finding: NVML does not answer. */
+/* Reads the usage of this host, without leases. `json`: the report also gets what a frame for
+ * people shows itself. GPUMAP_ENODRIVER after a finding: NVML does not answer. */
 int ps_read(struct ps *ret, bool json, gpumap_report *report);
 /* The same of an inventory with usage, which is taken over. GPUMAP_ENOMEM: it is freed. */
 int ps_make(struct ps *ret, gpumap_inventory *inventory);
@@ -114,8 +115,8 @@ bool ps_is_inside(bool *ret, int64_t pid) MUST_CHECK;
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. False without memory. */
 bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
-/* Who has leased the GPUs. Without the folder of leases it is not known. GPUMAP_ENOMEM. */
-int ps_read_leases(struct ps *ps);
+/* Who has leased the GPUs; a warning says why that is not known. GPUMAP_ENOMEM. */
+int ps_read_leases(struct ps *ps, gpumap_report *report);
 /* Whether the process that took a lease has ended; what it started then holds the lease. */
 bool ps_leaser_ended(const gpumap_process *leaser);
 /* Whether the parent of the process has ended, and it has no terminal. */

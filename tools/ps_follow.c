@@ -165,7 +165,9 @@ static int follow_once(struct follower *f, gpumap_report *report)
 	if (r != GPUMAP_OK) {
 		report_copy_all(report, found, FINDING_COUNT);
 	} else {
-		r = ps_watch_look(&f->watch, &ps);
+		r = ps_read_leases(&ps, found);
+		if (r == GPUMAP_OK)
+			r = ps_watch_look(&f->watch, &ps);
 		if (r == GPUMAP_OK)
 			r = put_frame(f, &ps, found, report);
 		ps_free(&ps);

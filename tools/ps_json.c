@@ -167,6 +167,7 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 	json_put(o, "date", json_text(inventory->date), &failed);
 	json_put(o, "driver", json_text(inventory->driver), &failed);
 	json_put(o, "gpus", gpus, &failed);
+	json_put(o, "leases_known", json_boolean(ps->leases_known), &failed);
 	json_put(o, "own_stale", kill, &failed);
 	json_put(o, "findings", json_findings(report, &failed), &failed);
 	json_dump(buf, o, failed);

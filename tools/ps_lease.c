@@ -65,19 +65,22 @@ static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, voi
 	return GPUMAP_OK;
 }
 
-int ps_read_leases(struct ps *ps)
+int ps_read_leases(struct ps *ps, gpumap_report *report)
 {
 	int64_t *holders = calloc(ps->count + 1, sizeof(*holders));
 	gpumap_claim *claim = NULL;
 	int r = holders ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
 
 	if (r == GPUMAP_OK)
-		r = lease_folders_here(claim, NULL);
+		r = lease_folders_here(claim, report);
+	for (size_t i = 0; holders && i < ps->count; i++)
+		holders[i] = GPUMAP_LEASE_UNKNOWN;
 	if (r == GPUMAP_OK)
-		r = gpumap_lease_holders(holders, claim, ps->inventory, NULL);
-	for (size_t i = 0; r == GPUMAP_OK && i < ps->count; i++)
+		r = gpumap_lease_holders(holders, claim, ps->inventory, report);
+	for (size_t i = 0; holders && i < ps->count; i++)
 		ps->gpus[i].holder = holders[i];
-	if (r == GPUMAP_OK)
+	ps->leases_known = r == GPUMAP_OK;
+	if (r != GPUMAP_ENOMEM && r != GPUMAP_EBUSY)
 		r = gpumap_lease_each(claim, ps->inventory, add_part, ps, NULL);
 	gpumap_claim_free(claim);
 	free(holders);

@@ -299,11 +299,6 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 	}
 	if (r == GPUMAP_OK)
 		r = ps_make(ret, inventory);
-	if (r == GPUMAP_OK) {
-		r = ps_read_leases(ret);
-		if (r != GPUMAP_OK)
-			ps_free(ret);
-	}
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

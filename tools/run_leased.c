@@ -72,20 +72,12 @@ static int read_gpus(gpumap_inventory **ret, const struct plan_layout *layout)
 /* "GPU 0 is leased by process 4711 (jo)" */
 static bool name_holder(struct strbuf *text, const gpumap_device *unit, int64_t pid)
 {
+	CLEANUP_FREE char *who = process_text(pid);
 	char name[UNIT_TEXT];
-	gpumap_process process = process_of(pid), *list[] = {&process};
-	bool good = processes_describe(list, 1);
-	const char *user = good ? gpumap_process_str(&process, GPUMAP_PROCESS_USER) : NULL;
 
-	strbuf_printf(text, "%s%s is leased by ", text->length ? ", " : "", unit_text(name, unit));
-	if (pid > 0)
-		strbuf_printf(text, "process %lld", (long long)pid);
-	else
-		strbuf_puts(text, "a process that is not visible here");
-	if (user)
-		strbuf_printf(text, " (%s)", user);
-	process_clear(&process);
-	return good;
+	strbuf_printf(text, "%s%s is leased by %s", text->length ? ", " : "", unit_text(name, unit),
+		      who ? who : "");
+	return who;
 }
 
 /* A GPU with instances is used by these. */
@@ -146,7 +138,7 @@ int run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report
 	if (r == GPUMAP_OK) {
 		units = units_of(gpus);
 		holders = units ? calloc(units->count + 1, sizeof(*holders)) : NULL;
-		r = holders ? lease_outside(holders, claim, gpus) : GPUMAP_ENOMEM;
+		r = holders ? lease_outside(holders, claim, gpus, report) : GPUMAP_ENOMEM;
 	}
 	if (r == GPUMAP_OK)
 		r = warn(plan, units, holders, report);

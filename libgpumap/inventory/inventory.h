@@ -98,7 +98,9 @@ gpumap_process process_of(int64_t pid);
 void process_clear(gpumap_process *process);
 /* Fills in from /proc who the processes are; sorts the list by pid. False without memory. */
 bool processes_describe(gpumap_process **processes, size_t count) MUST_CHECK;
-/* The same for all processes of an inventory. */
+/* "process 4711 (jo)", or that it is not visible here. The caller frees it; NULL without memory. */
+char *process_text(int64_t pid);
+/* Fills in the same for all processes of an inventory. */
 bool usage_describe(gpumap_inventory *inventory) MUST_CHECK;
 /* The number of a compute mode ("exclusive-process"); -1: there is none. And its word; NULL. */
 int compute_mode_number(struct span word);

@@ -13,6 +13,7 @@
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
+#include "strbuf.h"
 
 enum {
 	MAX_COMMAND = 1024,  /* bytes that are shown */
@@ -227,4 +228,21 @@ bool usage_describe(gpumap_inventory *inventory)
 	good = all && processes_describe(all, n);
 	free(all);
 	return good;
+}
+
+char *process_text(int64_t pid)
+{
+	gpumap_process process = process_of(pid), *list[] = {&process};
+	struct strbuf text = {0};
+	bool good = pid <= 0 || processes_describe(list, 1);
+
+	if (pid > 0)
+		strbuf_printf(&text, "process %lld", (long long)pid);
+	else
+		strbuf_puts(&text, "a process that is not visible here");
+	if (process.user)
+		strbuf_printf(&text, " (%s)", process.user);
+	process_clear(&process);
+	text.failed = text.failed || !good;
+	return strbuf_take(&text);
 }

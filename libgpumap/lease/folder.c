@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "container.h"
+#include "inventory/inventory.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report.h"
@@ -106,6 +108,7 @@ void lease_folder_close(struct lease_folder *folder)
 		close(folder->sysfs);
 	free(folder->path);
 	free(folder->inside);
+	free(folder->seen);
 	*folder = (struct lease_folder){.fd = -1, .sysfs = -1};
 }
 
@@ -123,11 +126,12 @@ DIR *lease_folder_list(const struct lease_folder *folder)
 
 /* --- its files ------------------------------------------------------------------------- */
 
-static bool is_plain(int fd)
+/* A lock that is only looked at counts under any name. */
+static bool is_plain(int fd, int mode)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_nlink == 1 || mode & O_PATH);
 }
 
 /* With the prefix of the folder. */
@@ -150,6 +154,9 @@ int lease_file(const struct lease_folder *folder, const char *suffix, int mode, 
 	char name[FULL_NAME];
 	int fd = -1;
 
+	/* No permission is needed to look at what was seen. */
+	if (folder->seen)
+		mode = O_PATH;
 	full_name(name, folder, suffix);
 	/* Opened before it is made: in a sticky folder O_CREAT on the file of another user fails
 	 * (fs.protected_regular). */
@@ -168,7 +175,7 @@ int lease_file(const struct lease_folder *folder, const char *suffix, int mode, 
 		if (fd < 0 && errno == EEXIST && !(mode & O_EXCL))
 			fd = openat(folder->fd, name, mode | flags);
 	}
-	if (fd >= 0 && !is_plain(fd)) {
+	if (fd >= 0 && !is_plain(fd, mode)) {
 		close(fd);
 		errno = ELOOP;
 		return -1;
@@ -217,21 +224,19 @@ static bool read_lock_line(struct lock_line *ret, struct span line)
 	return flock_line;
 }
 
-/* The process with a lock at this place; 0: none that is visible. */
-static int64_t find_locker(struct span locks, const unsigned int device[2], ino_t inode)
+/* The lock at this place; its taker is 0: none that is visible. */
+static struct lock_line find_lock(const char *locks, const unsigned int device[2], ino_t inode)
 {
 	char where[64];
-	struct span line;
+	struct span rest = span_of(locks), line;
+	struct lock_line lock;
 
 	snprintf(where, sizeof(where), "%02x:%02x:%llu", device[0], device[1],
 		 (unsigned long long)inode);
-	while (span_split(&locks, '\n', &line)) {
-		struct lock_line lock;
-
+	while (span_split(&rest, '\n', &line))
 		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.taker > 0)
-			return lock.taker;
-	}
-	return 0;
+			return lock;
+	return (struct lock_line){0};
 }
 
 /* The number of the mount that a file of this process is in; -1: not known. */
@@ -270,24 +275,69 @@ static bool mounted_device(unsigned int device[2], int64_t mount)
 	return false;
 }
 
-/* On btrfs and overlayfs fstat(2) gives another device than /proc/locks. */
-int64_t lease_locker(int fd)
+/* On btrfs and overlayfs fstat(2) gives another device than /proc/locks. Files outside of the
+ * folder that was seen are those of sysfs. */
+static struct lock_line lock_of(const struct lease_folder *seen, const char *locks, int fd)
 {
-	CLEANUP_FREE char *text = NULL;
+	struct lock_line lock;
 	unsigned int device[2];
 	struct stat st;
-	size_t size;
-	int64_t pid, mount;
+	int64_t mount;
 
-	if (fstat(fd, &st) < 0 || read_file("/proc/locks", false, MAX_LOCKS, &text, &size))
-		return 0;
+	if (fstat(fd, &st) < 0)
+		return (struct lock_line){0};
 	device[0] = major(st.st_dev);
 	device[1] = minor(st.st_dev);
-	pid = find_locker((struct span){text, size}, device, st.st_ino);
-	mount = pid ? -1 : mount_of(fd);
-	if (mount < 0 || !mounted_device(device, mount))
-		return pid;
-	return find_locker((struct span){text, size}, device, st.st_ino);
+	lock = find_lock(locks, device, st.st_ino);
+	mount = lock.taker ? -1 : mount_of(fd);
+	if (mount >= 0 && seen && mount == seen->mount)
+		return find_lock(locks, seen->device, st.st_ino);
+	return mount < 0 || seen || !mounted_device(device, mount)
+		       ? lock
+		       : find_lock(locks, device, st.st_ino);
+}
+
+static char *read_locks(void)
+{
+	char *text;
+	size_t size;
+
+	return read_file("/proc/locks", false, MAX_LOCKS, &text, &size) ? NULL : text;
+}
+
+int64_t lease_locker(const struct lease_folder *folder, int fd)
+{
+	CLEANUP_FREE char *locks = NULL;
+
+	if (folder && folder->seen)
+		return lock_of(folder, folder->seen, fd).taker;
+	locks = read_locks();
+	return locks ? lock_of(NULL, locks, fd).taker : 0;
+}
+
+bool lease_see(struct lease_folder *folder)
+{
+	if (!folder->seen) {
+		folder->mount = folder->fd >= 0 ? mount_of(folder->fd) : -1;
+		if (folder->mount >= 0 && !mounted_device(folder->device, folder->mount))
+			folder->mount = -1;
+	}
+	free(folder->seen);
+	folder->seen = container_hides_processes() ? NULL : read_locks();
+	return folder->seen;
+}
+
+bool lease_is_locked(const struct lease_folder *folder, int fd, bool *exclusive)
+{
+	struct lock_line lock;
+
+	if (folder->seen) {
+		lock = lock_of(folder, folder->seen, fd);
+		*exclusive = lock.exclusive;
+		return lock.taker;
+	}
+	*exclusive = !lease_try(fd, true);
+	return *exclusive || !lease_try(fd, false);
 }
 
 char *lease_fdinfo(int64_t pid, const char *fd)
@@ -344,17 +394,20 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 		nanosleep(&pause, NULL);
 	}
 	if (fd >= 0) {
-		int64_t pid = lease_locker(fd);
+		CLEANUP_FREE char *who =
+			process_text(why == EWOULDBLOCK ? lease_locker(folder, fd) : 0);
 
 		close(fd);
+		if (!who)
+			return report_nomem(report);
 		if (why == EWOULDBLOCK)
 			return report_fail(report, GPUMAP_EBUSY, FINDING_LEASE_GATE,
 					   ABOUT(.origin = folder->path,
 						 .fix = "end that process, or continue it if it is "
 							"stopped"),
-					   "process %lld has locked the gate of the leases for "
-					   "longer than %lld s",
-					   (long long)pid, (long long)(ms / 1000));
+					   "%s has locked the gate of the leases for longer than "
+					   "%lld s",
+					   who, (long long)(ms / 1000));
 	}
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			   ABOUT(.origin = folder->path,

@@ -182,23 +182,18 @@ bool lease_has_lock(const struct lease_locks *locks)
 
 /* --- looking ----------------------------------------------------------------------------- */
 
-/* To test a lock takes it for a moment, shared and then exclusively. */
-static enum lease_state state_of(int fd, int64_t *holder)
+static enum lease_state state_of(const struct lease_folder *folder, int fd, int64_t *holder)
 {
-	enum lease_state state = LEASE_FREE;
+	bool exclusive;
 
 	if (fd < 0)
 		return errno == ENOENT ? LEASE_FREE : LEASE_UNKNOWN;
-	if (!lease_try(fd, true))
-		state = LEASE_HELD;
-	else if (!lease_try(fd, false))
-		state = LEASE_SHARED;
-	if (state == LEASE_FREE)
-		return state;
-	if (errno != EWOULDBLOCK)
+	if (!lease_is_locked(folder, fd, &exclusive))
+		return LEASE_FREE;
+	if (!folder->seen && errno != EWOULDBLOCK)
 		return LEASE_UNKNOWN;
-	*holder = lease_locker(fd);
-	return state;
+	*holder = lease_locker(folder, fd);
+	return exclusive ? LEASE_HELD : LEASE_SHARED;
 }
 
 /* The same of a file of the folder. */
@@ -211,7 +206,7 @@ static enum lease_state state_of_file(const struct lease_folder *folder, const g
 
 	lease_name(name, unit);
 	fd = lease_file(folder, name, O_RDONLY, false);
-	state = state_of(fd, holder);
+	state = state_of(folder, fd, holder);
 	close_quietly(fd);
 	return state;
 }
@@ -228,10 +223,11 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 	int guard = -1, fd;
 
 	/* A guard that stays locked does not hide the state. */
-	lock_guard(&guard, folder, unit, LOOK_MS);
+	if (!folder->seen)
+		lock_guard(&guard, folder, unit, LOOK_MS);
 	fd = lease_vendor(folder, unit);
 	*holder = 0;
-	state = state_of(fd, holder);
+	state = state_of(folder, fd, holder);
 	close_quietly(fd);
 	close_quietly(guard);
 	if (!may_be_free(state))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lease/holders.h"
 
+#include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lease/claim.h"
@@ -8,7 +10,7 @@
 #include "lease/units.h"
 #include "report.h"
 
-enum { GATE_MS = 100 };
+enum { GATE_MS = 10000, LOOKS = 50, LOOK_PAUSE_MS = 2 };
 
 struct held {
 	size_t gpu, slots;
@@ -22,12 +24,14 @@ struct leases {
 	struct held *list;
 	size_t count, room;
 	bool nomem;
+	bool seen; /* they are known, but perhaps of some units */
 };
 
 /* --- each lease --------------------------------------------------------------------------- */
 
 /* A walk over the leases. */
 struct walk {
+	const struct lease_folder *folder;
 	const gpumap_inventory *units;
 	const struct lease_sight *sights;
 	held_fn *fn;
@@ -40,13 +44,13 @@ static void visit_part(struct span part, size_t slots, int fd, void *data)
 	size_t g = lease_named(walk->units, part);
 
 	if (g < walk->units->count && (!slots || walk->sights[g].lease == LEASE_SHARED))
-		walk->fn(g, slots ? slots : 1, lease_locker(fd), fd, walk->data);
+		walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
 }
 
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
-	struct walk walk = {units, sights, fn, data};
+	struct walk walk = {folder, units, sights, fn, data};
 	bool parts = false;
 
 	for (size_t g = 0; g < units->count; g++) {
@@ -84,11 +88,12 @@ static int by_gpu_and_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* In the gate. */
+/* In the gate, or by what is seen. */
 static int look(struct leases *all, const struct lease_folder *folder)
 {
 	int r = lease_look(all->sights, folder, all->units);
 
+	all->count = 0;
 	if (r == GPUMAP_OK)
 		r = lease_held_each(folder, all->units, all->sights, add, all);
 	if (all->count)
@@ -96,12 +101,114 @@ static int look(struct leases *all, const struct lease_folder *folder)
 	return all->nomem ? GPUMAP_ENOMEM : r;
 }
 
-/* If the gate stays locked, or the folder cannot be listed, nothing is known of any GPU. */
+static bool are_alike(const struct leases *a, const struct leases *b)
+{
+	for (size_t g = 0; g < a->units->count; g++)
+		if (a->sights[g].lease != b->sights[g].lease ||
+		    a->sights[g].holder != b->sights[g].holder)
+			return false;
+	return a->count == b->count &&
+	       (!a->count || !memcmp(a->list, b->list, a->count * sizeof(*a->list)));
+}
+
+/* Looks without the gate until two looks in a row agree: to test a lock takes it for microseconds,
+ * and the kernel shows the locks piece by piece. GPUMAP_EBUSY: not all is seen here. */
+static int see(struct leases *all, struct lease_folder *folder)
+{
+	const struct timespec pause = {0, LOOK_PAUSE_MS * 1000000L};
+	struct leases last = {.units = all->units};
+	int r = GPUMAP_EBUSY;
+
+	last.sights = calloc(all->units->count + 1, sizeof(*last.sights));
+	if (!last.sights)
+		return GPUMAP_ENOMEM;
+	for (int i = 0; i < LOOKS && lease_see(folder); i++) {
+		struct leases swap = last;
+
+		last = *all;
+		*all = swap;
+		r = look(all, folder);
+		if (r != GPUMAP_OK || (i && are_alike(all, &last)))
+			break;
+		r = GPUMAP_EBUSY;
+		nanosleep(&pause, NULL);
+	}
+	free(folder->seen);
+	folder->seen = NULL;
+	free(last.sights);
+	free(last.list);
+	return r;
+}
+
+/* To test a lock takes it for a moment, in which a job would find the GPU leased. */
+static int look_in_gate(struct leases *all, const struct lease_folder *folder,
+			gpumap_report *report)
+{
+	int gate = -1, r = GPUMAP_OK;
+
+	if (folder->fd >= 0)
+		r = lease_gate(&gate, folder, GATE_MS, report);
+	if (r == GPUMAP_OK)
+		r = look(all, folder);
+	if (gate >= 0)
+		close(gate);
+	return r;
+}
+
+/* A file is in the way of a lock, so a lease may not be visible. */
+static int check_each(const struct leases *all, const struct lease_folder *folder,
+		      gpumap_report *report)
+{
+	int r = GPUMAP_OK;
+
+	for (size_t g = 0; g < all->units->count; g++) {
+		char name[LEASE_NAME], unit[UNIT_TEXT];
+
+		if (all->sights[g].lease != LEASE_UNKNOWN)
+			continue;
+		lease_name(name, &all->units->gpus[g]);
+		r = report_fail(report, GPUMAP_EFILE, FINDING_LEASES_NOT_SEEN,
+				ABOUT(.origin = folder->path, .fix = "remove that file"),
+				"it is not visible whether %s is leased: %s: %s",
+				unit_text(unit, &all->units->gpus[g]), name,
+				strerror(all->sights[g].why));
+	}
+	return r;
+}
+
+/* Adds why nothing is visible: the last finding of `why`. */
+static void tell_unseen(const struct lease_folder *folder, const gpumap_report *why,
+			gpumap_report *report)
+{
+	const gpumap_finding *f = gpumap_report_get(why, gpumap_report_count(why) - 1);
+
+	report_add(report, FINDING_LEASES_NOT_SEEN,
+		   ABOUT(.origin = folder->path, .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX)),
+		   "it is not visible which GPUs are leased: %s",
+		   f ? gpumap_finding_str(f, GPUMAP_FINDING_TEXT) : strerror(errno));
+}
+
+static int look_somehow(struct leases *all, struct lease_folder *folder, gpumap_report *report)
+{
+	gpumap_report *why = NULL;
+	int r = see(all, folder);
+
+	if (r == GPUMAP_EBUSY)
+		r = gpumap_report_new(&why);
+	if (why)
+		r = look_in_gate(all, folder, why);
+	all->seen = r == GPUMAP_OK;
+	if (r == GPUMAP_EBUSY || r == GPUMAP_EFILE)
+		tell_unseen(folder, why, report);
+	gpumap_report_free(why);
+	return all->seen ? check_each(all, folder, report) : r;
+}
+
 static int read_leases(struct leases *all, const gpumap_claim *claim,
 		       const gpumap_inventory *inventory, gpumap_report *report)
 {
 	struct lease_folder folder;
-	int gate = -1, r;
+	int r;
 
 	all->units = units_of(inventory);
 	all->sights = all->units ? calloc(all->units->count + 1, sizeof(*all->sights)) : NULL;
@@ -110,19 +217,9 @@ static int read_leases(struct leases *all, const gpumap_claim *claim,
 	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, report);
 	if (r != GPUMAP_OK)
 		return r;
-	/* To test a lock takes it for a moment, in which a job would find the GPU leased. */
-	if (folder.fd >= 0)
-		r = lease_gate(&gate, &folder, GATE_MS, NULL);
-	if (r == GPUMAP_OK)
-		r = look(all, &folder);
-	if (gate >= 0)
-		close(gate);
+	r = look_somehow(all, &folder, report);
 	lease_folder_close(&folder);
-	if (r == GPUMAP_ENOMEM)
-		return report_nomem(report);
-	for (size_t g = 0; r != GPUMAP_OK && g < all->units->count; g++)
-		all->sights[g].lease = LEASE_UNKNOWN;
-	return GPUMAP_OK;
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
 static void leases_free(struct leases *all)
@@ -145,7 +242,7 @@ EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,
 	struct leases all = {0};
 	int r = read_leases(&all, claim, inventory, report);
 
-	for (size_t g = 0; r == GPUMAP_OK && g < all.units->count; g++)
+	for (size_t g = 0; all.seen && g < all.units->count; g++)
 		if (!is_instance(&all.units->gpus[g]))
 			*ret++ = holder_of(&all.sights[g]);
 	leases_free(&all);
@@ -181,13 +278,14 @@ static int forget_inside(const struct leases *all, const gpumap_claim *claim)
 	return r;
 }
 
-int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory)
+int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+		  gpumap_report *report)
 {
 	struct leases all = {0};
-	int r = read_leases(&all, claim, inventory, NULL);
+	int r = read_leases(&all, claim, inventory, report);
 
-	if (r == GPUMAP_OK && claim->keeper)
-		r = forget_inside(&all, claim);
+	if (all.seen)
+		r = claim->keeper ? forget_inside(&all, claim) : GPUMAP_OK;
 	for (size_t g = 0; r == GPUMAP_OK && g < all.units->count; g++)
 		ret[g] = holder_of(&all.sights[g]);
 	leases_free(&all);
@@ -200,11 +298,11 @@ EXPORT int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *
 			     void *data, gpumap_report *report)
 {
 	struct leases all = {0};
-	int r = read_leases(&all, claim, inventory, report);
+	int r = read_leases(&all, claim, inventory, report), stop = 0;
 
-	for (size_t i = 0; r == GPUMAP_OK && i < all.count; i++)
-		r = fn(unit_device(&all.units->gpus[all.list[i].gpu]), (int64_t)all.list[i].slots,
-		       all.list[i].pid, data);
+	for (size_t i = 0; all.seen && !stop && i < all.count; i++)
+		stop = fn(unit_device(&all.units->gpus[all.list[i].gpu]),
+			  (int64_t)all.list[i].slots, all.list[i].pid, data);
 	leases_free(&all);
-	return r;
+	return stop ? stop : r;
 }

@@ -9,8 +9,9 @@
 bool lease_runs_inside(const gpumap_claim *claim);
 
 /* As gpumap_lease_holders, but of each unit of the inventory (units.h), and those of the lease that
- * this process runs in are not leased. */
-int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory);
+ * this process runs in are not leased. GPUMAP_OK if the leases of some units are unknown. */
+int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventory *inventory,
+		  gpumap_report *report);
 
 /* Calls fn for each lease that the sights show: the unit, 1 or the number of slots that it is one
  * of, and the process that took it, 0: not visible. `fd` has its slot or instance open; -1: it is a

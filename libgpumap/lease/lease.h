@@ -33,6 +33,10 @@ struct lease_folder {
 	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
 	char prefix[LEASE_PREFIX]; /* of the names of its files: "", or "sub-1-" inside a lease */
 	char *inside; /* the names of the GPUs of that lease, separated by blanks; NULL: none */
+	/* What /proc/locks had: it is read instead of testing locks. NULL: they are tested. */
+	char *seen;
+	int64_t mount;          /* with `seen`, of the folder, */
+	unsigned int device[2]; /* and the device that /proc/locks shows for its files */
 };
 
 /* How names of files begin: of a job inside a lease; then of a GPU. */
@@ -61,8 +65,14 @@ DIR *lease_folder_list(const struct lease_folder *folder);
 
 /* Locks a descriptor, by flock(2), without waiting. False: another process has the lock. */
 bool lease_try(int fd, bool shared);
-/* The process that took the lock of a file, by /proc/locks; 0: it is not visible here. */
-int64_t lease_locker(int fd);
+/* The process that took the lock of a file, by /proc/locks, or what was seen of that; 0: it is not
+ * visible here. `folder` may be NULL. */
+int64_t lease_locker(const struct lease_folder *folder, int fd);
+/* Reads /proc/locks into `seen`, in place of what was there. False: it does not show all locks
+ * here, and `seen` is NULL. */
+bool lease_see(struct lease_folder *folder);
+/* Whether another process has the lock of a file: it is tested, or was seen. */
+bool lease_is_locked(const struct lease_folder *folder, int fd, bool *exclusive);
 /* What the kernel says about a descriptor of a process. The caller frees it; NULL with errno: it is
  * not visible. */
 char *lease_fdinfo(int64_t pid, const char *fd);

@@ -198,7 +198,7 @@ void lease_log_after_close(const gpumap_lease *lease, int watch)
 {
 	if (watch < 0)
 		return;
-	if (lease->ends_here || lease_locker(watch) != lease->taker)
+	if (lease->ends_here || lease_locker(NULL, watch) != lease->taker)
 		lease_log_end(lease, LOG_ENDED);
 	close(watch);
 }

@@ -7,6 +7,7 @@
 #include "lease/units.h"
 
 struct look {
+	const struct lease_folder *folder;
 	struct lease_sight *sights;
 	const gpumap_inventory *units;
 };
@@ -30,12 +31,13 @@ static struct lease_sight *find_shared(const struct look *look, struct span gpu,
 
 static void see_part(struct span gpu, size_t slots, int fd, void *data)
 {
-	struct lease_sight *sight = find_shared(data, gpu, slots);
+	const struct look *look = data;
+	struct lease_sight *sight = find_shared(look, gpu, slots);
 	int64_t pid;
 
 	if (!sight)
 		return;
-	pid = lease_locker(fd);
+	pid = lease_locker(look->folder, fd);
 	if (!(sight->load.used + sight->instances) || !sight->holder ||
 	    (pid && pid < sight->holder))
 		sight->holder = pid;
@@ -63,7 +65,7 @@ static enum lease_state state_of_shared(const struct look *look, size_t g)
 int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	       const gpumap_inventory *units)
 {
-	struct look look = {ret, units};
+	struct look look = {folder, ret, units};
 	bool shared = false;
 	int r = GPUMAP_OK;
 

@@ -173,7 +173,7 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 	*all_levels.prefix = '\0';
 	if (folder->fd >= 0 && note_name(name, taker))
 		fd = lease_file(&all_levels, name, O_RDONLY, false);
-	if (fd >= 0 && lease_locker(fd) > 0 && is_of(fd, taker) &&
+	if (fd >= 0 && lease_locker(folder, fd) > 0 && is_of(fd, taker) &&
 	    read_all(fd, MAX_NOTE, &text, &size) == 0)
 		found = parse(ret, text);
 	if (fd >= 0)

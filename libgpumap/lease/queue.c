@@ -214,7 +214,7 @@ int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
 	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0)
 		return 0;
-	pid = lease_locker(fd);
+	pid = lease_locker(folder, fd);
 	close(fd);
 	return pid;
 }

@@ -263,7 +263,7 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 	struct ending *e = found->e;
 	size_t g = lease_named(e->inventory, gpu);
 
-	if (g == e->inventory->count || !e->gpus[g] || lease_locker(fd) != e->taker)
+	if (g == e->inventory->count || !e->gpus[g] || lease_locker(&e->folder, fd) != e->taker)
 		return;
 	found->leased[g] = true;
 	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);

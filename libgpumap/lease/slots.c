@@ -25,12 +25,13 @@ int lease_slots_each(const struct lease_folder *folder,
 	while ((entry = readdir(dir))) {
 		const char *name = entry->d_name + prefix;
 		struct lease_file_name file;
+		bool exclusive;
 		int fd = -1;
 
 		if (lease_concerns(folder, entry->d_name) && starts_with(name, LEASE_GPU) &&
 		    lease_name_read(&file, name) && lease_is_part(&file))
 			fd = lease_file(folder, name, O_RDONLY, false);
-		if (fd >= 0 && !lease_try(fd, true))
+		if (fd >= 0 && lease_is_locked(folder, fd, &exclusive) && exclusive)
 			fn(file.gpu, file.slots, fd, data);
 		if (fd >= 0)
 			close(fd);
