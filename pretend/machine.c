@@ -118,10 +118,29 @@ static bool place_units(struct machine *machine)
 	return true;
 }
 
+static struct stat file_now(void)
+{
+	const char *what = getenv("GPUMAP_PRETEND_INVENTORY");
+	struct stat st, none = {0};
+
+	return what && stat(what, &st) == 0 ? st : none;
+}
+
+bool machine_changed(const struct machine *machine)
+{
+	const struct stat st = file_now(), *old = &machine->file;
+
+	return st.st_ino && (st.st_ino != old->st_ino || st.st_size != old->st_size ||
+			     st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+			     st.st_mtim.tv_nsec != old->st_mtim.tv_nsec);
+}
+
 enum nvml_return machine_load(struct machine *machine)
 {
-	int r = read_inventory(&machine->inventory);
+	int r;
 
+	machine->file = file_now();
+	r = read_inventory(&machine->inventory);
 	if (r == GPUMAP_OK && place_units(machine))
 		return NVML_SUCCESS;
 	machine_free(machine);

@@ -65,6 +65,8 @@
 #ifndef GM_PRETEND_H
 #define GM_PRETEND_H
 
+#include <sys/stat.h>
+
 #include "inventory/inventory.h"
 #include "nvml_api.h"
 
@@ -116,8 +118,12 @@ struct machine {
 	gpumap_inventory *inventory;
 	struct unit *units; /* the GPUs by index, followed by the instances */
 	size_t count, gpus;
+	struct stat file;       /* that it was read from; all zero: none */
+	struct machine *before; /* which the file had; NULL */
 };
 
+/* Whether its file has changed since it was read. */
+bool machine_changed(const struct machine *machine);
 /* Reads the machine that the environment names. */
 enum nvml_return machine_load(struct machine *machine);
 void machine_free(struct machine *machine);

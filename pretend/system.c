@@ -9,19 +9,39 @@
 #include "inventory/nvml.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct machine the_machine;
+static struct machine *_Atomic the_machine;
 static atomic_uint users; /* calls of nvmlInit without their nvmlShutdown */
 
-/* The machine stays until the library is unloaded: one thread may use it while another shuts down.
- */
+/* A machine stays until the library is unloaded: one thread may use it while another shuts down. */
 __attribute__((destructor)) static void unload(void)
 {
-	machine_free(&the_machine);
+	struct machine *before;
+
+	for (struct machine *m = the_machine; m; m = before) {
+		before = m->before;
+		machine_free(m);
+		free(m);
+	}
 }
 
 const struct machine *machine_get(void)
 {
-	return atomic_load(&users) ? &the_machine : NULL;
+	return atomic_load(&users) ? atomic_load(&the_machine) : NULL;
+}
+
+/* MIG can be changed while a program goes on. */
+static enum nvml_return load(void)
+{
+	struct machine *machine = calloc(1, sizeof(*machine));
+	enum nvml_return r = machine ? machine_load(machine) : NVML_ERROR_MEMORY;
+
+	if (r != NVML_SUCCESS) {
+		free(machine);
+		return r;
+	}
+	machine->before = the_machine;
+	atomic_store(&the_machine, machine);
+	return r;
 }
 
 static enum nvml_return start(void)
@@ -29,8 +49,10 @@ static enum nvml_return start(void)
 	enum nvml_return r = NVML_SUCCESS;
 
 	pthread_mutex_lock(&lock);
-	if (!the_machine.units)
-		r = machine_load(&the_machine);
+	if (!the_machine)
+		r = load();
+	else if (machine_changed(the_machine))
+		load();
 	if (r == NVML_SUCCESS)
 		atomic_fetch_add(&users, 1);
 	pthread_mutex_unlock(&lock);

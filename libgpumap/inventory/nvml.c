@@ -122,15 +122,17 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 	return r;
 }
 
-static int read_devices(const struct nvml *nvml, unsigned int count, gpumap_inventory *inventory,
-			gpumap_report *report)
+/* `only` NULL: all. */
+static int read_devices(const struct nvml *nvml, unsigned int count, const bool *only,
+			gpumap_inventory *inventory, gpumap_report *report)
 {
 	struct nvml_handle **handles = calloc(count + 1u, sizeof(*handles));
 	int r = handles ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (unsigned int i = 0; r == GPUMAP_OK && i < count; i++)
-		r = read_device(nvml, i, inventory, handles, report);
-	if (r == GPUMAP_OK)
+		if (!only || only[i])
+			r = read_device(nvml, i, inventory, handles, report);
+	if (r == GPUMAP_OK && !only)
 		r = nvml_read_links(nvml, handles, inventory);
 	if (r == GPUMAP_OK && inventory->usage && !usage_describe(inventory))
 		r = GPUMAP_ENOMEM;
@@ -138,8 +140,8 @@ static int read_devices(const struct nvml *nvml, unsigned int count, gpumap_inve
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
-static int read_host(const struct nvml *nvml, gpumap_inventory *inventory, enum nvml_return *why,
-		     gpumap_report *report)
+static int read_host(const struct nvml *nvml, const bool *only, gpumap_inventory *inventory,
+		     enum nvml_return *why, gpumap_report *report)
 {
 	char version[NVML_VERSION_SIZE + 1] = "";
 	unsigned int count = 0;
@@ -156,12 +158,12 @@ static int read_host(const struct nvml *nvml, gpumap_inventory *inventory, enum 
 		*version = '\0';
 	if (*version && !member_set_text(&inventory->driver, version))
 		return report_nomem(report);
-	r = read_devices(nvml, count, inventory, report);
+	r = read_devices(nvml, count, only, inventory, report);
 	return r == GPUMAP_OK ? inventory_finish(inventory, report) : r;
 }
 
-int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,
-	      gpumap_report *report)
+static int read_some(gpumap_inventory **ret, const struct nvml *nvml, bool usage, const bool *only,
+		     enum nvml_return *why, gpumap_report *report)
 {
 	gpumap_inventory *inventory;
 	int r;
@@ -172,7 +174,7 @@ int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum 
 	inventory = inventory_new("nvml", NULL);
 	if (inventory)
 		inventory->usage = usage;
-	r = inventory ? read_host(nvml, inventory, why, report) : report_nomem(report);
+	r = inventory ? read_host(nvml, only, inventory, why, report) : report_nomem(report);
 	nvml->shutdown();
 	if (r != GPUMAP_OK) {
 		gpumap_inventory_free(inventory);
@@ -180,6 +182,38 @@ int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum 
 	}
 	*ret = inventory;
 	return GPUMAP_OK;
+}
+
+int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,
+	      gpumap_report *report)
+{
+	return read_some(ret, nvml, usage, NULL, why, report);
+}
+
+int nvml_read_again(gpumap_inventory **ret, const struct nvml *nvml, const bool *only)
+{
+	enum nvml_return why;
+
+	return nvml->library ? read_some(ret, nvml, true, only, &why, NULL) : GPUMAP_ENODRIVER;
+}
+
+void nvml_hold(struct nvml *ret)
+{
+	const char *missing;
+
+	if (nvml_open(ret, &missing) != NVML_SUCCESS || ret->init() == NVML_SUCCESS)
+		return;
+	dlclose(ret->library);
+	ret->library = NULL;
+}
+
+void nvml_release(struct nvml *nvml)
+{
+	if (!nvml->library)
+		return;
+	nvml->shutdown();
+	dlclose(nvml->library);
+	nvml->library = NULL;
 }
 
 int nvml_probe(gpumap_inventory **ret, bool usage, enum nvml_return *why, gpumap_report *report)

@@ -15,6 +15,14 @@ int nvml_probe(gpumap_inventory **ret, bool usage, enum nvml_return *why, gpumap
 int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,
 	      gpumap_report *report);
 
+/* Keeps NVML initialised: what is asked meanwhile is answered in milliseconds, also where the
+ * driver would first have to set up each GPU. Without NVML ret->library is NULL. */
+void nvml_hold(struct nvml *ret);
+void nvml_release(struct nvml *nvml);
+/* Reads the GPUs marked in `only` once more, by NVML's numbers, with their usage and without links.
+ * The codes of nvml_probe(); nothing is reported. */
+int nvml_read_again(gpumap_inventory **ret, const struct nvml *nvml, const bool *only);
+
 /* Reads the MIG mode of a GPU and its instances into `gpu`; migs[i] is the handle of the i-th. */
 int nvml_read_mig(const struct nvml *nvml, struct nvml_handle *handle, gpumap_device *gpu,
 		  struct nvml_handle *migs[MAX_MIG]);

@@ -221,60 +221,65 @@ static bool lock_all(struct taking *t)
 	return true;
 }
 
-static int probe(struct taking *t)
+/* The same unit in a list; NULL: it is not there any more, has another number, or cannot be leased.
+ */
+static const gpumap_device *find_again(const gpumap_inventory *units, const gpumap_device *unit,
+				       const gpumap_claim *claim)
 {
-	return lease_probe(t->lease, t->report);
+	const gpumap_device *now;
+	char name[LEASE_NAME];
+	size_t g;
+
+	lease_name(name, unit);
+	g = lease_named(units, span_of(name));
+	if (g == units->count)
+		return NULL;
+	now = &units->gpus[g];
+	return now->mig_position == unit->mig_position && now->physical == unit->physical &&
+			       claim_can_lease(claim, now)
+		       ? now
+		       : NULL;
 }
 
-/* Whether the chosen units are the same ones at the same positions, and can still be leased. */
-static bool are_same(const gpumap_lease *lease, const gpumap_lease *now, const gpumap_claim *claim)
-{
-	char old[LEASE_NAME], name[LEASE_NAME];
-
-	if (now->inventory->count != lease->inventory->count)
-		return false;
-	for (size_t i = 0; i < claim->count; i++) {
-		const gpumap_device *unit = &now->inventory->gpus[lease->gpus[i]];
-
-		lease_name(old, &lease->inventory->gpus[lease->gpus[i]]);
-		lease_name(name, unit);
-		if (!streq(old, name) || !claim_can_lease(claim, unit))
-			return false;
-	}
-	return true;
-}
-
-/* Asks NVML once more, in the gate, whether the chosen units are free. If GPUs or instances came or
- * went meanwhile, *still is false, and the lease keeps its units, because positions mean those. */
+/* Asks NVML once more, in the gate, whether the chosen units are free. */
 static int ask_again(struct taking *t, const struct lease_sight *sights, bool *still)
 {
-	gpumap_lease *lease = t->lease, now = {0};
-	int r = lease_probe(&now, NULL);
+	const gpumap_lease *lease = t->lease;
+	gpumap_inventory *machine = NULL, *units = NULL;
+	bool *only;
+	int r;
 
-	if (r != GPUMAP_OK) /* again, for its error */
-		r = lease_probe(&now, t->report);
-	if (r != GPUMAP_OK)
-		return r;
-	*still = are_same(lease, &now, t->claim);
-	if (!*still) {
-		tell_changed(t);
-		lease_forget_units(&now);
+	*still = true;
+	if (!lease->machine->usage) /* NVML does not answer here */
 		return GPUMAP_OK;
-	}
-	for (size_t i = 0; i < t->claim->count; i++) {
-		const gpumap_device *unit = &now.inventory->gpus[lease->gpus[i]];
-		const struct lease_sight *sight = &sights[lease->gpus[i]];
+	only = calloc(GPUMAP_MAX_DEVICES, sizeof(*only));
+	if (!only)
+		return GPUMAP_ENOMEM;
+	for (size_t i = 0; i < t->claim->count; i++)
+		only[lease->inventory->gpus[lease->gpus[i]].gpu->index] = true;
+	r = nvml_read_again(&machine, &t->nvml, only);
+	free(only);
+	if (r == GPUMAP_OK && !(units = units_of(machine)))
+		r = GPUMAP_ENOMEM;
+	*still = r == GPUMAP_OK;
+	for (size_t i = 0; *still && i < t->claim->count; i++) {
+		const gpumap_device *unit = &lease->inventory->gpus[lease->gpus[i]];
+		const gpumap_device *now = find_again(units, unit, t->claim);
+		bool shared = sights[lease->gpus[i]].lease == LEASE_SHARED;
 		enum lease_state state =
-			lease_state_of(&t->claim->terms, unit, sight->lease == LEASE_SHARED);
+			now ? lease_state_of(&t->claim->terms, now, shared) : LEASE_UNKNOWN;
 
-		*still = *still && state == LEASE_FREE;
-		if (state != LEASE_FREE)
+		*still = state == LEASE_FREE;
+		if (now && !*still)
 			tell(t, unit, state, 0);
+		else if (!*still)
+			tell_changed(t);
 	}
-	lease_forget_units(lease);
-	lease->machine = now.machine;
-	lease->inventory = now.inventory;
-	return GPUMAP_OK;
+	if (r != GPUMAP_OK && r != GPUMAP_ENOMEM)
+		tell_changed(t);
+	units_free(units);
+	gpumap_inventory_free(machine);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
 /* Notes in the tickets of the jobs that are passed that they are. False: that cannot be written. */
@@ -551,14 +556,13 @@ int taking_try(struct taking *t, bool *got)
 	if (!t->lease)
 		return report_nomem(t->report);
 	t->lease->bell = -1;
-	/* NVML can take a second. A job that will not get its GPUs does not keep the gate for that.
-	 */
-	r = probe(t);
+	/* NVML can take a second to begin, so that is not done in the gate. */
+	nvml_hold(&t->nvml);
+	r = lease_probe(t->lease, t->report);
 	if (r == GPUMAP_OK && t->folder.fd >= 0)
 		r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
-	if (r != GPUMAP_OK)
-		return r;
-	r = attempt(t, got);
+	if (r == GPUMAP_OK)
+		r = attempt(t, got);
 	if (r == GPUMAP_OK && *got && t->ticket >= 0) {
 		lease_queue_leave(&t->folder, t->ticket, t->number);
 		t->ticket = -1;
@@ -566,5 +570,6 @@ int taking_try(struct taking *t, bool *got)
 	if (t->gate >= 0)
 		close(t->gate);
 	t->gate = -1;
+	nvml_release(&t->nvml);
 	return r;
 }

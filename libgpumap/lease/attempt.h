@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "inventory/nvml.h"
 #include "lease/claim.h"
 #include "lease/per_user.h"
 #include "strbuf.h"
@@ -15,6 +16,7 @@ struct taking {
 	gpumap_report *report;
 	struct lease_folder folder;
 	gpumap_lease *lease;
+	struct nvml nvml;        /* is kept ready during an attempt */
 	int watch, gate, ticket; /* descriptors; -1 */
 	uint64_t number;         /* of the ticket */
 	char *named;             /* the units in it, separated by blanks; NULL */

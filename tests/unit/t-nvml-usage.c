@@ -406,6 +406,28 @@ START_TEST(many)
 }
 END_TEST
 
+/* Only the marked GPUs are asked again. */
+START_TEST(again)
+{
+	const struct fake_process processes[] = {{2, NOT_HERE, 1, C, 0, 0}};
+	const bool only[] = {false, false, true, false};
+	struct nvml nvml = library_of(NEW);
+	gpumap_inventory *inventory = NULL;
+
+	fake.count = ARRAY_SIZE(only);
+	fake.use.processes = processes;
+	fake.use.count = ARRAY_SIZE(processes);
+	nvml.library = NULL;
+	ck_assert_int_eq(nvml_read_again(&inventory, &nvml, only), GPUMAP_ENODRIVER);
+	nvml.library = &nvml;
+	ck_assert_int_eq(nvml_read_again(&inventory, &nvml, only), GPUMAP_OK);
+	ck_assert_int_eq(gpumap_inventory_count(inventory), 1);
+	ck_assert_int_eq(inventory->gpus[0].physical, 2);
+	ck_assert_int_eq(gpumap_device_process_count(&inventory->gpus[0]), 1);
+	gpumap_inventory_free(inventory);
+}
+END_TEST
+
 /* This process and one that is not here, each on two GPUs. */
 START_TEST(from_proc)
 {
@@ -589,6 +611,7 @@ int main(void)
 	tcase_add_loop_test(tests, samples, 0, ARRAY_SIZE(samplings));
 	tcase_add_loop_test(tests, lost, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, many, 0, 2);
+	tcase_add_test(tests, again);
 	tcase_add_test(tests, from_proc);
 	tcase_add_test(tests, nothing);
 	if (allocations_can_fail())
