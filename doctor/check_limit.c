@@ -81,6 +81,20 @@ void check_address_space(const struct facts *facts, struct verdict *verdict)
 		      (long long)limit->number >> 20);
 }
 
+void check_lease_folder(const struct facts *facts, struct verdict *verdict)
+{
+	const struct fact *leases = &facts->leases;
+
+	if (leases->sight != SEEN || !has_gpu(facts))
+		return;
+	fine(verdict);
+	if (leases->number >= 0)
+		wrong(verdict, arena_printf(verdict->arena, ON_HOST "chown root %s", leases->text),
+		      "%s, the folder of leases, belongs to the user %lld, who can end those of "
+		      "slots and MIG instances",
+		      leases->text, (long long)leases->number);
+}
+
 /* Whether two lists have a number in common; true if one of them is malformed. */
 static bool lists_meet(struct arena *arena, const char *a, const char *b)
 {

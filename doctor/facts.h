@@ -156,7 +156,8 @@ struct facts {
 	struct fact shm, shm_free, memlock, open_files, address_space; /* -1: unlimited */
 	struct fact cpus;                                              /* allowed: a list */
 	bool ipc_lock;                                                 /* memlock does not count */
-	struct fact mps; /* text: the pipe folder; number: 1 a daemon has its socket */
+	struct fact leases; /* text: their folder; number: its owner, if that is a stranger; -1 */
+	struct fact mps;    /* text: the pipe folder; number: 1 a daemon has its socket */
 
 	struct program_facts program;
 };

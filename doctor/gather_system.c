@@ -7,6 +7,8 @@
 #include <sys/utsname.h>
 
 #include "gather.h"
+#include "lease/holders.h"
+#include "trust.h"
 
 enum { SMALL = 1 << 16, LARGE = 1 << 22 };
 
@@ -254,6 +256,20 @@ static bool may_lock(const struct fact *status)
 	return strtoull(text, NULL, 16) >> CAP_IPC_LOCK & 1;
 }
 
+static void read_leases(struct facts *facts)
+{
+	static const char *const folders[] = {LEASE_FOLDER, LEASE_OTHER_FOLDER};
+	struct stat about;
+
+	facts->leases = fact_absent();
+	for (size_t i = 0; !facts_variable(facts, "GPUMAP_LEASES") && i < ARRAY_SIZE(folders); i++)
+		if (root_stat(facts->root, folders[i], &about) == 0) {
+			facts->leases = fact_text(folders[i]);
+			facts->leases.number = owner_trusted(&about) ? -1 : (int64_t)about.st_uid;
+			return;
+		}
+}
+
 void gather_limits(struct facts *facts)
 {
 	struct fact limits = fact_file(facts, SMALL, "/proc/self/limits");
@@ -265,4 +281,5 @@ void gather_limits(struct facts *facts)
 	facts->address_space = soft_limit(&limits, "Max address space");
 	facts->cpus = allowed(facts, &status, "Cpus_allowed_list:");
 	read_shm(facts);
+	read_leases(facts);
 }

@@ -13,12 +13,12 @@
 
 #include "container.h"
 #include "inventory/inventory.h"
+#include "lease/holders.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report.h"
+#include "trust.h"
 
-#define DEFAULT_FOLDER "/run/lock/gpumap"
-#define OTHER_FOLDER "/tmp/gpumap-leases"
 #define SYSFS "/sys/bus/pci/devices"
 
 enum {
@@ -33,13 +33,14 @@ enum {
 
 /* Others must not be able to replace a file of the folder: it has the sticky bit, or only its
  * owner, root or this user, may write in it. */
-static bool is_safe(int fd)
+static bool is_safe(int fd, int64_t *stranger)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return false;
-	if (st.st_uid != 0 && st.st_uid != geteuid() && !(st.st_mode & S_ISVTX)) {
+	*stranger = owner_trusted(&st) ? -1 : (int64_t)st.st_uid;
+	if (*stranger >= 0 && !(st.st_mode & S_ISVTX)) {
 		errno = EPERM;
 		return false;
 	}
@@ -50,11 +51,11 @@ static bool is_safe(int fd)
 	return true;
 }
 
-static int open_folder(const char *path)
+static int open_folder(const char *path, int64_t *stranger)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), why;
 
-	if (fd >= 0 && !is_safe(fd)) {
+	if (fd >= 0 && !is_safe(fd, stranger)) {
 		why = errno;
 		close(fd);
 		errno = why;
@@ -63,27 +64,37 @@ static int open_folder(const char *path)
 	return fd;
 }
 
-/* The umask must not take the mode away. */
-static bool make_folder(const char *path)
+/* The umask must not take the mode away. The name may mean another folder by now, and a new one has
+ * a mode that others do not have. */
+static int make_folder(const char *path, int64_t *stranger)
 {
-	if (mkdir(path, 01777) < 0)
-		return errno == EEXIST;
-	return chmod(path, 01777) == 0;
+	const mode_t fresh = S_ISVTX | S_IRWXU;
+	struct stat st;
+	bool made = mkdir(path, fresh) == 0;
+	int fd = made || errno == EEXIST ? open_folder(path, stranger) : -1;
+
+	if (fd < 0 || !made || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	    (st.st_mode & 01777) != fresh || fchmod(fd, 01777) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int lease_folder_open(struct lease_folder *ret, const char *path, const char *sysfs, bool make,
 		      gpumap_report *report)
 {
-	struct lease_folder folder = {.fd = -1, .sysfs = -1};
-	const char *used = path ? path : DEFAULT_FOLDER;
+	struct lease_folder folder = {.fd = -1, .stranger = -1, .sysfs = -1};
+	const char *used = path ? path : LEASE_FOLDER;
 
-	folder.fd = open_folder(used);
+	folder.fd = open_folder(used, &folder.stranger);
 	if (folder.fd < 0 && !path && errno == ENOENT) {
-		used = OTHER_FOLDER;
-		folder.fd = open_folder(used);
+		used = LEASE_OTHER_FOLDER;
+		folder.fd = open_folder(used, &folder.stranger);
 	}
-	if (folder.fd < 0 && errno == ENOENT && make && make_folder(used))
-		folder.fd = open_folder(used);
+	if (folder.fd < 0 && errno == ENOENT && make)
+		folder.fd = make_folder(used, &folder.stranger);
+	if (path) /* who names a folder relies on its owner */
+		folder.stranger = -1;
 	if (folder.fd < 0 && (make || errno != ENOENT))
 		return report_fail(
 			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,

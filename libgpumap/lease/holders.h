@@ -5,6 +5,10 @@
 
 #include "lease/lease.h"
 
+/* The default folder: the first if it exists. */
+#define LEASE_FOLDER "/run/lock/gpumap"
+#define LEASE_OTHER_FOLDER "/tmp/gpumap-leases"
+
 /* Whether this process runs in a lease; false also if that cannot be seen. */
 bool lease_runs_inside(const gpumap_claim *claim);
 

@@ -105,6 +105,21 @@ int lease_list(gpumap_lease *lease)
 	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
+/* A lease of parts of GPUs, or of GPUs that sysfs does not have, stands on the folder alone. */
+static void check_folder(const gpumap_lease *lease, const struct lease_folder *folder,
+			 gpumap_report *report)
+{
+	bool alone = false;
+
+	for (size_t i = 0; i < lease->count; i++)
+		alone = alone || lease->locks[i].vendor < 0 || lease->locks[i].slot >= 0;
+	if (alone && folder->stranger >= 0 && !folder->inside)
+		report_add(report, FINDING_LEASE_FOLDER,
+			   ABOUT(.origin = folder->path, .fix = "let root own the folder"),
+			   "the folder belongs to the user %lld, who can end this lease",
+			   (long long)folder->stranger);
+}
+
 /* Closing the bell wakes those who wait, so only a holder opens it. */
 int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report)
 {
@@ -113,8 +128,10 @@ int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpuma
 		return report_nomem(report);
 	memcpy(lease->prefix, folder->prefix, sizeof(lease->prefix));
 	lease->bell = lease_file(folder, LEASE_BELL, O_WRONLY, true);
-	if (lease->bell >= 0)
+	if (lease->bell >= 0) {
+		check_folder(lease, folder, report);
 		return GPUMAP_OK;
+	}
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
 			   "the bell of the leases cannot be opened: %s", strerror(errno));
 }

@@ -30,6 +30,7 @@ enum {
 struct lease_folder {
 	int fd; /* -1: there is none */
 	char *path;
+	int64_t stranger; /* who owns the default folder, neither root nor this user; -1 */
 	int sysfs; /* /sys/bus/pci/devices, or where vendor files of pretended GPUs are; -1 */
 	char prefix[LEASE_PREFIX]; /* of the names of its files: "", or "sub-1-" inside a lease */
 	char *inside; /* the names of the GPUs of that lease, separated by blanks; NULL: none */

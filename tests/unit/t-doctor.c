@@ -108,6 +108,7 @@ static void set_well(struct facts *f)
 		.open_files = fact_number(65536),
 		.address_space = fact_number(-1),
 		.cpus = fact_text("0-63"),
+		.leases = {SEEN, "/run/lock/gpumap", -1, NULL},
 		.mps = {SEEN, "/tmp/nvidia-mps", 1, NULL},
 	};
 	set_gpus();
@@ -244,6 +245,7 @@ STATE(no_shm, f->shm = fact_absent();)
 STATE(full_shm, f->shm_free = fact_number(1 << 20);)
 STATE(low_memlock, f->memlock = fact_number(64 << 10);)
 STATE(low_address_space, f->address_space = fact_number(8ll << 30);)
+STATE(lost_leases, f->leases.number = 1003;)
 STATE(far_cpus, f->cpus = fact_text("32-63");)
 STATE(translates, pci[1].iommu = "DMA-FQ";)
 STATE(acs, f->acs = fact_text("0000:06:00.0"); f->acs.number = 2;)
@@ -331,6 +333,7 @@ static const struct {
 	{"full shm", FINDING_SHM_SMALL, nothing, full_shm},
 	{"memlock", FINDING_MEMLOCK_LOW, nothing, low_memlock},
 	{"address space", FINDING_ADDRESS_LIMITED, nothing, low_address_space},
+	{"a stranger's leases", FINDING_LEASE_FOLDER, nothing, lost_leases},
 	{"CPUs", FINDING_FAR_CPUS, nothing, far_cpus},
 	{"IOMMU", FINDING_IOMMU_TRANSLATES, nothing, translates},
 	{"ACS", FINDING_ACS_REDIRECTS, nothing, acs},
