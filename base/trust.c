@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trust.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,4 +56,124 @@ size_t planted_link(const char *path)
 			return 0;
 	}
 	return 0;
+}
+
+enum { MAX_LINKS = 40, STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
+static int close_quietly(int fd)
+{
+	int why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+/* Only with O_DIRECTORY a folder is mounted that is mounted when it is used. */
+static int step_into(int folder, const char *name, bool make)
+{
+	int fd = openat(folder, name, STEP);
+
+	if (fd < 0 && errno == ENOENT && make &&
+	    (mkdirat(folder, name, 0777) == 0 || errno == EEXIST))
+		fd = openat(folder, name, STEP);
+	return fd;
+}
+
+/* Opens the last name. A second name of a file can be that of another user. */
+static int open_last(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+	struct stat file, about;
+
+	if (fd < 0 || (fstat(fd, &file) == 0 && fstat(folder, &about) == 0 &&
+		       (!S_ISREG(file.st_mode) || file.st_nlink == 1 || !others_may_write(&about))))
+		return fd;
+	errno = EMLINK;
+	return close_quietly(fd);
+}
+
+/* Puts what the link stands for before the rest of the path. False with errno: it is no link, or a
+ * planted one. */
+static bool follow(char path[PATH_MAX], int folder, const char *name, const char *rest)
+{
+	char target[PATH_MAX], left[PATH_MAX];
+	struct stat entry, about;
+	int link = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (link < 0 || fstat(link, &entry) < 0 || fstat(folder, &about) < 0 ||
+	    !S_ISLNK(entry.st_mode)) {
+		errno = ENOTDIR;
+	} else if (owner_trusted(&entry) || !others_may_write(&about)) {
+		n = readlinkat(link, "", target, sizeof(target) - 1);
+	} else {
+		errno = ELOOP;
+	}
+	close_quietly(link);
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	strcpy(left, rest);
+	if (snprintf(path, PATH_MAX, "%s/%s", target, left) < PATH_MAX)
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+static int open_start(const char *path)
+{
+	return open(*path == '/' ? "/" : ".", STEP);
+}
+
+/* Takes the first name off the path. */
+static const char *take_name(char name[NAME_MAX + 1], const char *path)
+{
+	size_t length;
+
+	path += strspn(path, "/");
+	length = strcspn(path, "/");
+	if (length > NAME_MAX)
+		return NULL;
+	memcpy(name, path, length);
+	strcpy(name + length, length ? "" : ".");
+	path += length;
+	return path + strspn(path, "/");
+}
+
+int open_unplanted(const char *path, int flags, bool folders)
+{
+	char whole[PATH_MAX], name[NAME_MAX + 1];
+	const char *at = whole, *rest;
+	int folder, fd = -1;
+
+	errno = ENAMETOOLONG;
+	if (strlen(path) >= sizeof(whole))
+		return -1;
+	strcpy(whole, path);
+	folder = open_start(whole);
+	for (int links = 0; folder >= 0;) {
+		errno = ENAMETOOLONG;
+		rest = take_name(name, at);
+		if (!rest)
+			return close_quietly(folder);
+		fd = *rest ? step_into(folder, name, folders) : open_last(folder, name, flags);
+		if (fd >= 0 && *rest) {
+			close(folder);
+			folder = fd;
+			at = rest;
+		} else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) && links++ < MAX_LINKS &&
+			   (*rest || !(flags & O_NOFOLLOW)) && follow(whole, folder, name, rest)) {
+			at = whole;
+			if (*whole != '/')
+				continue;
+			close(folder);
+			folder = open_start(whole);
+		} else {
+			break;
+		}
+	}
+	close_quietly(folder);
+	return fd;
 }

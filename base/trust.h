@@ -22,4 +22,10 @@ const char *file_distrust(const struct stat *file, const struct stat *entry);
  * `path` that exists has none. */
 size_t planted_link(const char *path);
 
+/* Opens the last name of a path as openat(2) does, and follows no planted link, whatever others do
+ * to the path meanwhile. `folders`: the folders on the way are made. ELOOP: a link is planted, or
+ * there are too many, or with O_NOFOLLOW the last name is one; EMLINK: the file has several names,
+ * and others may have made one of them. */
+int open_unplanted(const char *path, int flags, bool folders);
+
 #endif

@@ -2,12 +2,14 @@
 #include "rank_logs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "profile_keys.h"
 #include "report.h"
+#include "trust.h"
 
 /* --- names ------------------------------------------------------------------------------ */
 
@@ -63,6 +65,7 @@ static int bad_folder(const struct rank_logs *logs, const char *folder, const ch
 static int make_folder(struct rank_logs *logs, const char *folder)
 {
 	char *path;
+	int fd, why;
 
 	if (logs->made && streq(logs->made, folder))
 		return GPUMAP_OK;
@@ -71,15 +74,13 @@ static int make_folder(struct rank_logs *logs, const char *folder)
 	path = arena_strdup(logs->arena, folder);
 	if (!path)
 		return report_nomem(logs->report);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0777);
-		*slash = '/';
-	}
-	if (mkdir(path, 0777) && errno != EEXIST)
+	fd = open_unplanted(arena_printf(logs->arena, "%s/.", path), O_PATH, true);
+	if (fd < 0)
 		return bad_folder(logs, folder, "made");
-	/* With the last slash, access(2) accepts only folders. */
-	if (access(arena_printf(logs->arena, "%s/", path), W_OK | X_OK))
+	why = faccessat(fd, ".", W_OK | X_OK, 0) ? errno : 0;
+	close(fd);
+	errno = why;
+	if (why)
 		return bad_folder(logs, folder, "written to");
 	logs->made = path;
 	return GPUMAP_OK;

@@ -22,13 +22,9 @@
 static int open_log(const char *path)
 {
 	struct stat st;
-	int fd;
+	int fd = open_unplanted(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+				false);
 
-	if (planted_link(path)) {
-		errno = ELOOP;
-		return -1;
-	}
-	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 ||
 	    (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && owner_trusted(&st)))
 		return fd;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch.h"
@@ -24,6 +25,26 @@ int log_check_links(const char *path, const char *origin, gpumap_report *report)
 		QUOTE(((struct span){path, link})));
 }
 
+/* A pipe could stop the launcher. */
+static bool is_log(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)) &&
+	       fcntl(fd, F_SETFL, O_APPEND) == 0;
+}
+
+static int not_a_file(const struct console *console, struct log *log)
+{
+	if (log->fd >= 0)
+		close(log->fd);
+	log->fd = -1;
+	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
+			   ABOUT(.origin = log->path, .fix = "remove it, or name another folder"),
+			   "cannot write the log '%s': it is not a regular file",
+			   QUOTE(span_of(log->path)));
+}
+
 int log_open(struct console *console, struct log *log, const char *path)
 {
 	*log = (struct log){.fd = -1, .path = path};
@@ -31,9 +52,12 @@ int log_open(struct console *console, struct log *log, const char *path)
 		return GPUMAP_OK;
 	if (log_check_links(path, path, console->report) != GPUMAP_OK)
 		return GPUMAP_EFILE;
-	log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-	if (log->fd >= 0)
+	log->fd =
+		open_unplanted(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK, false);
+	if (log->fd >= 0 && is_log(log->fd))
 		return GPUMAP_OK;
+	if (log->fd >= 0 || errno == ENXIO)
+		return not_a_file(console, log);
 	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
 			   ABOUT(.origin = path,
 				 .fix = errno == ENOENT ? "make its folder, or name another one"
