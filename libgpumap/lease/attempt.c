@@ -12,7 +12,7 @@
 #include "report.h"
 #include "write_all.h"
 
-enum { GATE_MS = 10000, MAX_TELL = 4096 };
+enum { GATE_MS = 10000, MAX_TELL = 4096, MAX_WAITING = 64 /* jobs of one user */ };
 
 static int file_failure(const struct taking *t, const char *what)
 {
@@ -430,14 +430,33 @@ static int update_ticket(struct taking *t, const struct lease_wish *own)
 	return GPUMAP_OK;
 }
 
-static int join_queue(struct taking *t, const struct lease_wish *own)
+/* One user must not make the queue long for all. */
+static int check_waiting(const struct taking *t, const struct wishes *wishes)
 {
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < wishes->count; i++)
+		waiting += wishes->tickets[i].user == (int64_t)geteuid();
+	if (waiting < MAX_WAITING || geteuid() == 0)
+		return GPUMAP_OK;
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_WAITING,
+			   ABOUT(.fix = "start it when one of them has its GPUs, or let one job "
+					"start several programs in turn"),
+			   "%zu of your jobs wait for GPUs already, and no more than %d may",
+			   waiting, MAX_WAITING);
+}
+
+static int join_queue(struct taking *t, const struct wishes *wishes)
+{
+	const struct lease_wish *own = &wishes->list[wishes->count];
 	const gpumap_inventory *inventory = t->lease->inventory;
 	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
 	int r = GPUMAP_ENOMEM;
 
 	if (t->ticket >= 0)
 		return update_ticket(t, own);
+	if (check_waiting(t, wishes) != GPUMAP_OK)
+		return GPUMAP_EINPUT;
 	wish.from = own_names(inventory, own, inventory->count);
 	wish.prefer = own_names(inventory, own, own->preferred);
 	if (wish.from && wish.prefer)
@@ -542,7 +561,7 @@ static int attempt(struct taking *t, bool *got)
 	}
 	if (r == GPUMAP_OK && !*got) {
 		if (t->claim->wait_ms && !t->preview)
-			r = join_queue(t, own);
+			r = join_queue(t, &wishes);
 	}
 	wishes_free(&wishes);
 	return r;

@@ -7,19 +7,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "process_stat.h"
 #include "readfile.h"
 #include "strbuf.h"
 #include "write_all.h"
 
 #define TICKET "ticket-"
-#define PASSED "passed\n"
+#define PASS "pass-"
 
-/* Of a ticket, with the passes that others add, and of a number: a job with a larger one could not
- * be followed. */
-enum { MAX_TICKET = 65536 };
-#define MAX_NUMBER (INT64_MAX - 1)
+enum {
+	MAX_TICKET = 65536, /* of its text */
+	MAX_FILES = 128,    /* of one user, how many are looked at */
+	MAX_USERS = 64,     /* that have so many */
+	MAX_SWEPT = 64      /* files that are removed at a time */
+};
 
 static void ticket_name(char ret[LEASE_NAME], uint64_t number)
 {
@@ -36,7 +40,7 @@ static uint64_t ticket_number(const struct lease_folder *folder, const char *nam
 	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, TICKET))
 		return 0;
 	digits = span_of(name + prefix + strlen(TICKET));
-	number = digits.length == 20 ? span_number(digits, MAX_NUMBER) : -1;
+	number = digits.length == 20 ? span_number(digits, INT64_MAX) : -1;
 	return number > 0 ? (uint64_t)number : 0;
 }
 
@@ -77,9 +81,7 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 	int64_t number;
 
 	span_split(&line, ' ', &word);
-	if (span_is(word, "passed"))
-		ticket->passes++;
-	else if (span_is(word, "near"))
+	if (span_is(word, "near"))
 		ticket->terms.near = true;
 	if (!line.text)
 		return true;
@@ -127,8 +129,19 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 	return !*nomem && ticket->count;
 }
 
+/* Others cannot write into it, and the process that has locked it is one of its user, as far as
+ * that is visible. */
+static bool is_of_user(const struct lease_folder *seen, int fd, const struct stat *st)
+{
+	int64_t pid = lease_locker(seen, fd);
+	int64_t user = pid > 0 ? process_effective_user((pid_t)pid) : -1;
+
+	return !(st->st_mode & (S_IWGRP | S_IWOTH)) && (user < 0 || user == (int64_t)st->st_uid);
+}
+
 /* A ticket that is not locked is what a job left that was killed. */
-static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder, bool *nomem)
+static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder,
+			const struct lease_folder *seen, bool *nomem)
 {
 	char name[LEASE_NAME];
 	struct stat st;
@@ -139,14 +152,81 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0)
 		return false;
-	ticket->user = fstat(fd, &st) == 0 ? (int64_t)st.st_uid : -1;
 	live = !lease_try(fd, true);
-	if (live)
-		live = read_wish(ticket, fd, nomem);
-	else
+	if (!live)
 		lease_file_remove(folder, name);
+	live = live && fstat(fd, &st) == 0 && is_of_user(seen, fd, &st) &&
+	       read_wish(ticket, fd, nomem);
+	if (live)
+		ticket->user = (int64_t)st.st_uid;
 	close(fd);
 	return live;
+}
+
+/* How many files each user has. */
+struct owners {
+	struct {
+		uid_t uid;
+		size_t files;
+	} list[MAX_USERS];
+	size_t count;
+};
+
+/* Whether a file is one of not too many of its owner: any user may leave any number. */
+static bool is_looked_at(struct owners *owners, const struct lease_folder *folder, const char *name)
+{
+	struct stat st;
+	size_t i = 0;
+
+	if (fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	while (i < owners->count && owners->list[i].uid != st.st_uid)
+		i++;
+	if (i == MAX_USERS)
+		return false;
+	if (i == owners->count) {
+		owners->list[i].uid = st.st_uid;
+		owners->list[owners->count++].files = 0;
+	}
+	/* Root sweeps them all. */
+	return geteuid() == 0 || st.st_uid == geteuid() || ++owners->list[i].files <= MAX_FILES;
+}
+
+/* The ticket of a pass's file, "pass-NUMBER-..."; 0: it is another file. */
+static uint64_t passed_ticket(const struct lease_folder *folder, const char *name)
+{
+	const size_t prefix = strlen(folder->prefix);
+	struct span rest, digits;
+	int64_t number;
+
+	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, PASS))
+		return 0;
+	rest = span_of(name + prefix + strlen(PASS));
+	span_split(&rest, '-', &digits);
+	number = digits.length == 20 && rest.text ? span_number(digits, INT64_MAX) : -1;
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+/* Counts the passes of the tickets, and removes those of jobs that wait no longer. A pass is a file
+ * of who passes, as no one may write into the ticket of another user. */
+static void count_passes(struct lease_ticket *tickets, size_t count,
+			 const struct lease_folder *folder, bool all, DIR *dir)
+{
+	struct dirent *entry;
+	size_t swept = 0;
+
+	rewinddir(dir);
+	while ((entry = readdir(dir))) {
+		const struct lease_ticket key = {.number = passed_ticket(folder, entry->d_name)};
+		struct lease_ticket *found =
+			key.number && count ? bsearch(&key, tickets, count, sizeof(key), by_number)
+					    : NULL;
+
+		if (found)
+			found->passes += found->passes < MAX_PASSES;
+		else if (key.number && all && swept++ < MAX_SWEPT)
+			unlinkat(folder->fd, entry->d_name, 0);
+	}
 }
 
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
@@ -155,8 +235,10 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	struct lease_ticket *tickets = NULL;
 	size_t n = 0, room = 0;
+	struct lease_folder seen = *folder; /* /proc/locks is read once for all */
+	struct owners owners = {.count = 0};
 	struct dirent *entry;
-	bool nomem = false;
+	bool nomem;
 
 	if (folder->fd < 0) {
 		*ret = NULL;
@@ -165,14 +247,18 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	}
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
+	errno = 0;
+	lease_see(&seen);
+	nomem = errno == ENOMEM;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(folder, entry->d_name),
 					      .terms = DEFAULT_TERMS},
 				    *grown;
 
-		if (!ticket.number || ticket.number >= before)
+		if (!ticket.number || ticket.number >= before ||
+		    !is_looked_at(&owners, folder, entry->d_name))
 			continue;
-		if (!read_ticket(&ticket, folder, &nomem)) {
+		if (!read_ticket(&ticket, folder, &seen, &nomem)) {
 			ticket_free(&ticket);
 			continue;
 		}
@@ -185,13 +271,16 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 		tickets = grown;
 		tickets[n++] = ticket;
 	}
+	if (n)
+		qsort(tickets, n, sizeof(*tickets), by_number);
+	if (!nomem)
+		count_passes(tickets, n, folder, before == UINT64_MAX, dir);
 	closedir(dir);
+	free(seen.seen);
 	if (nomem) {
 		lease_queue_free(tickets, n);
 		return GPUMAP_ENOMEM;
 	}
-	if (n)
-		qsort(tickets, n, sizeof(*tickets), by_number);
 	*ret = tickets;
 	*count = n;
 	return GPUMAP_OK;
@@ -221,20 +310,13 @@ int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
 
 /* --- writing ---------------------------------------------------------------------------- */
 
-static uint64_t highest(const struct lease_folder *folder)
+/* The time: no file that others leave has an effect on it. */
+static uint64_t next_number(void)
 {
-	DIR *dir = lease_folder_list(folder);
-	struct dirent *entry;
-	uint64_t most = 0;
+	struct timespec now = {0};
 
-	while (dir && (entry = readdir(dir))) {
-		uint64_t number = ticket_number(folder, entry->d_name);
-
-		most = number > most ? number : most;
-	}
-	if (dir)
-		closedir(dir);
-	return most;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static bool write_text(int fd, const char *text)
@@ -266,22 +348,25 @@ static char *ticket_text(const struct lease_ticket *wish)
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
 		     const struct lease_ticket *wish)
 {
-	uint64_t mine = highest(folder) + 1;
 	CLEANUP_FREE char *text = ticket_text(wish);
 	char name[LEASE_NAME];
+	uint64_t mine;
 	int fd;
 
 	if (!text)
 		return GPUMAP_ENOMEM;
-	if (mine > MAX_NUMBER || strlen(text) > MAX_TICKET - MAX_PASSES * strlen(PASSED)) {
+	if (strlen(text) > MAX_TICKET) {
 		errno = EOVERFLOW;
 		return GPUMAP_EFILE;
 	}
-	ticket_name(name, mine);
-	fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
+	do {
+		mine = next_number();
+		ticket_name(name, mine);
+		fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
+	} while (fd < 0 && errno == EEXIST);
 	if (fd < 0)
 		return GPUMAP_EFILE;
-	if (!lease_try(fd, false) || !write_text(fd, text)) {
+	if (fchmod(fd, 0644) < 0 || !lease_try(fd, false) || !write_text(fd, text)) {
 		int why = errno;
 
 		lease_queue_leave(folder, fd, mine);
@@ -298,8 +383,7 @@ bool lease_queue_add(int fd, const char *names)
 	char *line = NULL;
 	struct stat st;
 	int n = asprintf(&line, "from %s\n", names);
-	bool added = n >= 0 && fstat(fd, &st) == 0 &&
-		     st.st_size + n <= MAX_TICKET - (off_t)(MAX_PASSES * strlen(PASSED)) &&
+	bool added = n >= 0 && fstat(fd, &st) == 0 && st.st_size + n <= MAX_TICKET &&
 		     lseek(fd, 0, SEEK_END) >= 0 && write_text(fd, line);
 
 	free(line);
@@ -309,23 +393,28 @@ bool lease_queue_add(int fd, const char *names)
 bool lease_queue_pass(const struct lease_folder *folder, uint64_t number)
 {
 	char name[LEASE_NAME];
-	bool written;
 	int fd;
 
-	ticket_name(name, number);
-	fd = lease_file(folder, name, O_WRONLY | O_APPEND, false);
-	if (fd < 0)
-		return errno == ENOENT; /* its job waits no longer */
-	written = write_text(fd, PASSED);
-	close(fd);
-	return written;
+	snprintf(name, LEASE_NAME, PASS "%020" PRIu64 "-%020" PRIu64, number, next_number());
+	fd = lease_file(folder, name, O_RDONLY | O_EXCL, true);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number)
 {
 	char name[LEASE_NAME];
 
+	DIR *dir = lease_folder_list(folder);
+	struct dirent *entry;
+
 	ticket_name(name, number);
 	lease_file_remove(folder, name);
+	while (dir && (entry = readdir(dir)))
+		if (passed_ticket(folder, entry->d_name) == number)
+			unlinkat(folder->fd, entry->d_name, 0);
+	if (dir)
+		closedir(dir);
 	close(fd);
 }

@@ -45,10 +45,11 @@ static size_t find_named(const gpumap_inventory *inventory, struct span word)
 	return g;
 }
 
-/* MIG may have been enabled since the ticket was written. */
-static void mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
+/* MIG may have been enabled since the ticket was written. Returns how many there are. */
+static size_t mark_named(bool *ret, const gpumap_inventory *inventory, const char *names)
 {
 	struct span rest = span_of(names), word;
+	size_t marked = 0;
 
 	for (size_t g = 0; g < inventory->count; g++)
 		ret[g] = !*names;
@@ -58,8 +59,11 @@ static void mark_named(bool *ret, const gpumap_inventory *inventory, const char 
 		if (g < inventory->count)
 			ret[g] = true;
 	}
-	for (size_t g = 0; g < inventory->count; g++)
+	for (size_t g = 0; g < inventory->count; g++) {
 		ret[g] = ret[g] && unit_can_be_leased(&inventory->gpus[g]);
+		marked += ret[g];
+	}
+	return marked;
 }
 
 /* Puts the named GPUs first. Returns how many there are. */
@@ -166,12 +170,16 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 		const struct lease_ticket *ticket = i < ret->count ? &ret->tickets[i] : NULL;
 		const struct lease_terms *terms = ticket ? &ticket->terms : &claim->terms;
 		bool *usable = ret->marks + 2 * i * gpus, *free_gpus = usable + gpus;
-		size_t *order = ret->orders + i * gpus, preferred = 0;
+		size_t *order = ret->orders + i * gpus, preferred = 0, count = claim->count;
 
 		for (size_t g = 0; g < gpus; g++)
 			order[g] = g;
 		if (ticket) {
-			mark_named(usable, inventory, ticket->from);
+			/* Who wants more than there is, cannot be served, and is promised nothing.
+			 */
+			count = mark_named(usable, inventory, ticket->from) < ticket->count
+					? 0
+					: ticket->count;
 			preferred = order_named(order, inventory, ticket->prefer);
 		} else {
 			r = claim_usable(usable, claim, inventory, report);
@@ -183,7 +191,7 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 		}
 		mark_free(free_gpus, terms, inventory, ret->sights);
 		ret->list[i] = (struct lease_wish){
-			.count = ticket ? ticket->count : claim->count,
+			.count = count,
 			.usable = usable,
 			.free_gpus = free_gpus,
 			.order = order,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lease/lease.h"
@@ -88,7 +89,6 @@ START_TEST(trip)
 	ck_assert_uint_eq(read_all_tickets(&tickets, second), 1);
 	lease_queue_free(tickets, 1);
 	lease_queue_leave(&folder, a, first);
-	ck_assert_msg(lease_queue_pass(&folder, first), "its job waits no longer");
 	close(b); /* as a kill does it */
 	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 0);
 	lease_queue_free(tickets, 0);
@@ -160,8 +160,8 @@ static const struct {
 	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"two lists", "want 1\nfrom a b\nfrom c\nprefer b\nprefer c\n",
 	 "1 from=a b c prefer=b ignore=- -1 -1 0 0 1"},
-	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\npassed\n",
-	 "3 from=a prefer=a ignore=x,y 5 10 1 1 1"},
+	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\n",
+	 "3 from=a prefer=a ignore=x,y 5 10 1 0 1"},
 	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0 1"},
 	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
@@ -170,8 +170,8 @@ static const struct {
 	{"slots", "want 1\nslots 64\n", "1 from= prefer= ignore=- -1 -1 0 0 64"},
 	{"too many slots", "want 1\nslots 65\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
 	{"no slots", "want 1\nslots 0\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"passed", "want 1\npassed\npassed\npassed\n", "1 from= prefer= ignore=- -1 -1 0 3 1"},
-	{"passed only", "passed\n", "none"},
+	{"of the version before", "want 1\npassed\npassed\n",
+	 "1 from= prefer= ignore=- -1 -1 0 0 1"},
 };
 
 START_TEST(texts)
@@ -183,6 +183,7 @@ START_TEST(texts)
 	size_t count;
 
 	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fchmod(fd, 0644), 0);
 	ck_assert(lease_try(fd, false));
 	ck_assert_int_eq(write(fd, rows[_i].text, strlen(rows[_i].text)), strlen(rows[_i].text));
 	count = read_all_tickets(&tickets, UINT64_MAX);
@@ -197,6 +198,52 @@ START_TEST(texts)
 	lease_queue_free(tickets, count);
 	lease_queue_leave(&folder, fd, 9);
 	ROW_EQ_STR(rows[_i].name, got, rows[_i].want);
+}
+END_TEST
+
+/* What others leave there neither counts nor keeps a job from the queue. */
+START_TEST(left_by_others)
+{
+	static const struct {
+		const char *name, *file;
+		mode_t mode; /* 0: a link */
+	} left[] = {
+		{"the highest number", "ticket-09223372036854775806", 0644},
+		{"one that is no number", "ticket-99999999999999999999", 0644},
+		{"a ticket that anyone may write", "ticket-00000000000000000001", 0666},
+		{"a link", "ticket-00000000000000000002", 0},
+		{"a pass of none", "pass-00000000000000000009-1", 0644},
+		{"half a pass", "pass-00000000000000000009", 0644},
+	};
+	char from[] = "gpu-a", none[] = "";
+	const struct lease_ticket wish = {
+		.count = 1, .from = from, .prefer = none, .terms = DEFAULT_TERMS};
+	int fds[ARRAY_SIZE(left)], fd;
+	struct lease_ticket *tickets;
+	uint64_t number;
+
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+		fds[i] = -1;
+		if (!left[i].mode) {
+			ck_assert_int_eq(symlinkat("/dev/null", folder.fd, left[i].file), 0);
+			continue;
+		}
+		fds[i] = lease_file(&folder, left[i].file, O_RDWR, true);
+		ck_assert_msg(fds[i] >= 0 && fchmod(fds[i], left[i].mode) == 0, "%s", left[i].name);
+		ck_assert(i == 0 || lease_try(fds[i], false));
+		ck_assert_int_eq(write(fds[i], "want 1\n", 7), 7);
+	}
+	fd = join(&number, &wish);
+	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 1);
+	ck_assert_uint_eq(tickets->number, number);
+	ck_assert_int_eq(tickets->passes, 0);
+	lease_queue_free(tickets, 1);
+	lease_queue_leave(&folder, fd, number);
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+		unlinkat(folder.fd, left[i].file, 0);
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
 }
 END_TEST
 
@@ -236,6 +283,7 @@ int main(void)
 	tcase_add_test(tests, trip);
 	tcase_add_test(tests, names);
 	tcase_add_test(tests, too_long);
+	tcase_add_test(tests, left_by_others);
 	tcase_add_test(tests, descriptors_stay_open);
 	tcase_add_loop_test(tests, texts, 0, ARRAY_SIZE(rows));
 	suite_add_tcase(suite, tests);

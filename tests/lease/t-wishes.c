@@ -117,7 +117,7 @@ static void check_wishes(const char *const want[TICKETS + 1])
 START_TEST(from_tickets)
 {
 	/* The count; the GPUs in their order: u usable, f free; how many are preferred; slots. */
-	static const char *const want[] = {"2 2u 0uf 1uf 1 near of 2", "3 1u 0uf 2f 1 firm of 1",
+	static const char *const want[] = {"2 2u 0uf 1uf 1 near of 2", "0 1u 0uf 2f 1 firm of 1",
 					   "1 1u 0uf 2uf 1 near of 4"};
 
 	check_wishes(want);
@@ -127,7 +127,7 @@ END_TEST
 /* MIG was enabled since the tickets were written: the jobs cannot use GPU 1. */
 START_TEST(enabled)
 {
-	static const char *const want[] = {"2 2u 0uf 1f 1 near of 2", "3 1 0uf 2f 1 firm of 1",
+	static const char *const want[] = {"2 2u 0uf 1f 1 near of 2", "0 1 0uf 2f 1 firm of 1",
 					   "1 1 0uf 2uf 1 near of 4"};
 
 	machine->gpus[1].mig_enabled = 1;
