@@ -116,6 +116,10 @@ static int report_failure(enum revoke_failure failure, const char *what, gpumap_
 		[REVOKE_REFUSED] = {"cannot be revoked: its processes are another user's, or "
 				    "protected",
 				    "ask root to revoke it"},
+		[REVOKE_UNOPENED] =
+			{"cannot be revoked: no process has it open, so its descriptors "
+			 "are on their way through a socket",
+			 "end the programs that its job started"},
 		[REVOKE_NOT_VISIBLE] = {"cannot be revoked: the processes that hold it are not "
 					"visible here",
 					"ask root to revoke it, outside of containers"},

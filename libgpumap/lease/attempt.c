@@ -175,6 +175,10 @@ static int tell_busy(struct taking *t, const struct wishes *wishes)
 
 		if (!own->usable[g])
 			continue;
+		if (sight->lease == LEASE_UNKNOWN && lease_lacks(sight->why)) {
+			errno = sight->why;
+			return file_failure(t, "the locks of GPUs cannot be opened");
+		}
 		visible += sight->lease != LEASE_UNKNOWN && sight->use != LEASE_UNKNOWN;
 		if (!own->free_gpus[g])
 			tell_sight(t, &t->lease->inventory->gpus[g], sight);
@@ -204,21 +208,26 @@ static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why
 }
 
 /* Locks the chosen GPUs. */
-static bool lock_all(struct taking *t)
+static int lock_all(struct taking *t, bool *got)
 {
 	gpumap_lease *lease = t->lease;
+	int why;
 
 	for (size_t i = 0; i < t->claim->count; i++) {
 		if (!lease_lock(&lease->locks[i], &t->folder,
 				&lease->inventory->gpus[lease->gpus[i]], t->claim->terms.slots)) {
-			tell_not_locked(t, &lease->inventory->gpus[lease->gpus[i]], errno);
+			why = errno;
+			tell_not_locked(t, &lease->inventory->gpus[lease->gpus[i]], why);
 			while (i)
 				lease_unlock(&lease->locks[--i]);
-			return false;
+			*got = false;
+			errno = why;
+			return lease_lacks(why) ? file_failure(t, "the GPUs cannot be locked")
+						: GPUMAP_OK;
 		}
 	}
 	lease->count = t->claim->count;
-	return true;
+	return GPUMAP_OK;
 }
 
 /* The same unit in a list; NULL: it is not there any more, has another number, or cannot be leased.
@@ -315,9 +324,11 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 		r = lease_check_inside(&t->folder, t->claim->keeper, t->report);
 	if (r != GPUMAP_OK)
 		return r;
-	*got = *got && note_passed(t, wishes) && lock_all(t);
+	*got = *got && note_passed(t, wishes);
+	if (*got)
+		r = lock_all(t, got);
 	if (!*got)
-		return GPUMAP_OK;
+		return r;
 	report_unknown_load(t);
 	r = lease_complete(t->lease, &t->folder, t->report);
 	return r == GPUMAP_OK ? claim_report_hidden(t->claim, t->lease, t->report) : r;

@@ -13,6 +13,7 @@
 #include "gpumap.h"
 
 #include <dirent.h>
+#include <errno.h>
 
 #include "base.h"
 #include "text.h"
@@ -60,6 +61,12 @@ void lease_folder_close(struct lease_folder *folder);
  * or -1 with errno; ELOOP: it is not a regular file with one name. */
 int lease_file(const struct lease_folder *folder, const char *name, int mode, bool make);
 void lease_file_remove(const struct lease_folder *folder, const char *name);
+
+/* Whether this process lacks what it needs to look: that shows nothing of others. */
+static inline bool lease_lacks(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
 
 /* Its names; NULL with errno. */
 DIR *lease_folder_list(const struct lease_folder *folder);

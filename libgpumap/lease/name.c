@@ -89,7 +89,7 @@ static size_t read_name(struct span *gpu, const char *name)
 	*gpu = span_of(name);
 	slots = cut_number(gpu, LEASE_OF);
 	slot = slots < 0 ? -1 : cut_number(gpu, LEASE_SLOT);
-	return slot >= 0 && slot < slots ? (size_t)slots : 0;
+	return slots > 1 && slot >= 0 && slot < slots ? (size_t)slots : 0;
 }
 
 /* The number at the start of the text, at most `max`, which is cut off with the '-' behind it; 0:

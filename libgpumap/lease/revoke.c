@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "lease/claim.h"
 #include "lease/log.h"
 #include "lease/units.h"
@@ -287,9 +288,10 @@ static int find_leased(struct ending *e, bool *leased)
 
 static enum revoke_failure failure_of(const struct ending *e)
 {
-	return e->why == ENOSYS                      ? REVOKE_NO_CALL
-	       : e->why == EPERM || e->why == EACCES ? REVOKE_REFUSED
-						     : REVOKE_NOT_VISIBLE;
+	return e->why == ENOSYS                        ? REVOKE_NO_CALL
+	       : e->why == EPERM || e->why == EACCES   ? REVOKE_REFUSED
+	       : e->why || container_hides_processes() ? REVOKE_NOT_VISIBLE
+						       : REVOKE_UNOPENED;
 }
 
 /* GPUMAP_EFILE without a report: the folder cannot be listed. */

@@ -13,6 +13,7 @@ enum revoke_failure {
 	REVOKE_NOT_LEASED,
 	REVOKE_NO_CALL,     /* the kernel lacks pidfd_getfd(2) */
 	REVOKE_REFUSED,     /* the processes are another user's, or protected */
+	REVOKE_UNOPENED,    /* no process of this machine has the locks open */
 	REVOKE_NOT_VISIBLE, /* no process that has the locks open is visible here */
 };
 

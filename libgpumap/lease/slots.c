@@ -17,6 +17,7 @@ int lease_slots_each(const struct lease_folder *folder,
 	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	const size_t prefix = strlen(folder->prefix);
 	struct dirent *entry;
+	int lacks = 0;
 
 	if (folder->fd < 0)
 		return GPUMAP_OK;
@@ -28,16 +29,20 @@ int lease_slots_each(const struct lease_folder *folder,
 		bool exclusive;
 		int fd = -1;
 
+		errno = 0;
+
 		if (lease_concerns(folder, entry->d_name) && starts_with(name, LEASE_GPU) &&
 		    lease_name_read(&file, name) && lease_is_part(&file))
 			fd = lease_file(folder, name, O_RDONLY, false);
+		lacks = fd < 0 && lease_lacks(errno) ? errno : lacks;
 		if (fd >= 0 && lease_is_locked(folder, fd, &exclusive) && exclusive)
 			fn(file.gpu, file.slots, fd, data);
 		if (fd >= 0)
 			close(fd);
 	}
 	closedir(dir);
-	return GPUMAP_OK;
+	errno = lacks;
+	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
 }
 
 int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu, size_t slots)

@@ -55,7 +55,10 @@ static int prepare(struct supervisor *s)
 	size_t files = console_files(s->launch);
 	int r;
 
-	if (!process_state_enter(&s->state, s->launch, files))
+	if (!process_state_enter(&s->state, s->launch, files) && errno != EMFILE && errno != ENFILE)
+		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,
+				   "/dev/null cannot be opened: %s", strerror(errno));
+	if (s->state.null < 0)
 		return report_fail(
 			s->report, GPUMAP_EFILE, FINDING_LAUNCH,
 			ABOUT(.speech = s->launch->speech,
