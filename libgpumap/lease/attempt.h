@@ -20,6 +20,7 @@ struct taking {
 	int watch, gate, ticket; /* descriptors; -1 */
 	uint64_t number;         /* of the ticket */
 	char *named;             /* the units in it, separated by blanks; NULL */
+	int vain;                /* how often in a row it was woken and found nothing new */
 	size_t before;           /* how many jobs before this one wait for its GPUs */
 	bool changed;            /* GPUs or MIG instances came or went during the attempt */
 	bool preview;            /* nothing is locked or written, and it does not wait */

@@ -19,6 +19,9 @@ enum {
 	LOOK_MS = 30000, /* how often the others look */
 	TURN_MS = 3,     /* how much later than the one before it a job looks after a change */
 	MAX_TURNS = 16,
+	MAX_VAIN = 16, /* after which a job is in no hurry to look */
+	VAIN_MS = 8,   /* how much later it looks then, twice as much each time */
+	MAX_DOUBLINGS = 6,
 	MAX_CHANGES = 4 /* of the machine, after which a job that does not wait gives up */
 };
 
@@ -56,7 +59,9 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 {
 	struct pollfd changed = {t->watch, POLLIN, 0};
 	const long turn = t->before < MAX_TURNS ? (long)t->before : MAX_TURNS;
-	const struct timespec moment = {0, (2 + TURN_MS * turn) * 1000000};
+	const int more = t->vain - MAX_VAIN;
+	const long late = more < 0 ? 0 : VAIN_MS << (more < MAX_DOUBLINGS ? more : MAX_DOUBLINGS);
+	const struct timespec moment = {0, (2 + TURN_MS * turn + late) * 1000000};
 	const int64_t end = clock_milliseconds() + ms;
 
 	for (int64_t left = ms; left >= 0; left = end - clock_milliseconds()) {
@@ -152,14 +157,15 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 }
 
 /* Reports what it waits for, whenever that changes. False: the caller wants no more. */
-static bool report_wait(const struct taking *t, char **last, int (*waits)(const char *, void *),
+static bool report_wait(struct taking *t, char **last, int (*waits)(const char *, void *),
 			void *data)
 {
-	if (!waits || !t->told.text || (*last && streq(*last, t->told.text)))
+	if (!t->told.text || (*last && streq(*last, t->told.text)))
 		return true;
+	t->vain = 0;
 	free(*last);
 	*last = strdup(t->told.text);
-	return waits(t->told.text, data) == 0;
+	return !waits || waits(t->told.text, data) == 0;
 }
 
 static int take(struct taking *t, int (*waits)(const char *text, void *data), void *data)
@@ -177,8 +183,12 @@ static int take(struct taking *t, int (*waits)(const char *text, void *data), vo
 			r = waited_in_vain(t);
 			break;
 		}
-		if (wait_for_change(t, ms))
+		if (wait_for_change(t, ms)) {
 			round = 0;
+			t->vain += t->vain < MAX_VAIN + MAX_DOUBLINGS;
+		} else if (ms > ASK_MS / 2) {
+			t->vain = 0;
+		}
 	}
 	free(last);
 	return r;
