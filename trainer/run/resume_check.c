@@ -197,6 +197,13 @@ bool resume_check(const struct training *t, int64_t steps, const struct safetens
 				  "%s: it is of a version in which --tail drop also left out a "
 				  "partial last batch; write --tail drop --drop-last",
 				  file->path);
+	/* Each epoch has a step. */
+	if (progress->epoch > progress->step || progress->elapsed_ms > INT64_MAX / 1000000)
+		return train_fail(error, TRAIN_BAD_INPUT,
+				  "%s: damaged: epoch %" PRId64 " after %" PRId64 " steps and "
+				  "%" PRId64 " ms; use another checkpoint",
+				  file->path, progress->epoch, progress->step,
+				  progress->elapsed_ms);
 	resume_facts_of(&here, t, steps);
 	if (!compare(t, &here, file, error))
 		return false;
