@@ -31,6 +31,8 @@ struct count {
 	size_t limit;
 	struct user *users;
 	size_t user_count, room;
+	int64_t *pids; /* processes of this user; NULL: not listed yet */
+	size_t pid_count, pid_room;
 	bool nomem;
 };
 
@@ -105,23 +107,37 @@ static bool has_lock(struct count *c, int64_t pid, const struct lock_files *file
 	return found;
 }
 
-/* Whether a process of this user holds the lease. Those of other users cannot be seen. */
-static bool is_own(struct count *c, const struct lock_files *files)
+static void list_own(struct count *c)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	bool own = false;
 
 	c->nomem = c->nomem || (!dir && errno == ENOMEM);
-	while (dir && !own && (entry = readdir(dir))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
+	while (dir && !c->nomem && (entry = readdir(dir))) {
+		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX), *pids;
 
-		own = pid > 0 && process_effective_user((pid_t)pid) == (int64_t)geteuid() &&
-		      has_lock(c, pid, files, false);
+		if (pid <= 0 || process_effective_user((pid_t)pid) != (int64_t)geteuid())
+			continue;
+		pids = array_room(c->pids, c->pid_count, &c->pid_room, sizeof(*pids));
+		c->nomem = !pids;
+		if (!pids)
+			break;
+		c->pids = pids;
+		pids[c->pid_count++] = pid;
 	}
 	if (dir)
 		closedir(dir);
-	return own;
+}
+
+/* Whether a process of this user holds the lease. Those of other users cannot be seen. */
+static bool is_own(struct count *c, const struct lock_files *files)
+{
+	if (!c->pids)
+		list_own(c);
+	for (size_t i = 0; i < c->pid_count; i++)
+		if (has_lock(c, c->pids[i], files, false))
+			return true;
+	return false;
 }
 
 /* -1: it cannot be seen. The process that took the lease may have ended, and a later one may have
@@ -135,12 +151,10 @@ static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
 
 	if (pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
 		user = process_effective_user((pid_t)pid);
-	if (user >= 0 && user != own)
-		return user;
 	files = find_files(c, unit, fd);
 	if (user == own && has_lock(c, pid, &files, true))
 		return own;
-	return is_own(c, &files) ? own : -1;
+	return is_own(c, &files) ? own : user == own ? -1 : user;
 }
 
 /* --- counting ----------------------------------------------------------------------------- */
@@ -227,6 +241,7 @@ int per_user_apply(struct user_share *ret, struct wishes *wishes,
 	if (r == GPUMAP_OK && geteuid() != 0)
 		share_of(ret, &c, wishes->list[wishes->count].count);
 	free(c.users);
+	free(c.pids);
 	return c.nomem ? GPUMAP_ENOMEM : r;
 }
 
@@ -244,6 +259,7 @@ int per_user_look(struct user_share *ret, size_t count, const struct lease_setti
 	if (r == GPUMAP_OK)
 		share_of(ret, &c, count);
 	free(c.users);
+	free(c.pids);
 	return c.nomem ? GPUMAP_ENOMEM : r;
 }
 
