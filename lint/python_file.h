@@ -11,7 +11,13 @@
 #include "lint/python_text.h"
 #include "lint/python_training.h"
 
-enum { MAX_BLOCKS = 100, MAX_PATH = 96, MAX_VALUE = 64, MAX_OBSERVATIONS = 4096 };
+enum {
+	MAX_BLOCKS = 100,
+	MAX_PATH = 96,
+	MAX_VALUE = 64,
+	MAX_OBSERVATIONS = 4096,
+	MAX_STARTERS = 32
+};
 
 enum observation_kind {
 	OBSERVED_VARIABLE,    /* an environment variable is set; `verb` */
@@ -273,6 +279,7 @@ struct python_file {
 	struct python_option *options;
 	size_t option_count, option_room;
 	int numbered; /* how many OBSERVED_NUMBERED there are */
+	int starters; /* how many start processes, or make a group of them */
 	struct observation *observations;
 	size_t count, room;
 	/* the first observation of each kind: its position, plus one; 0: there is none */

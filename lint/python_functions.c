@@ -209,7 +209,7 @@ static bool reaches(const struct python_file *f, int from, int to)
 	from = all->list[from - 1].number;
 	to = all->list[to - 1].number;
 	seen[from] = true;
-	while (more && !seen[to]) {
+	for (int depth = 0; depth < MAX_DEPTH && more && !seen[to]; depth++) {
 		more = false;
 		for (size_t i = 0; i < all->use_count; i++) {
 			const struct python_use *use = &all->uses[i];

@@ -131,19 +131,11 @@ static void report_local_rank(const struct python_judge *judge, const struct obs
 
 /* --- where they meet ---------------------------------------------------------------------- */
 
-static bool has_text(const struct python_file *f, const char *text)
-{
-	return memmem(f->text.text.text, f->text.text.length, text, strlen(text)) != NULL;
-}
-
 /* Ranks that the program starts itself have no launcher to set these variables. */
 static void judge_meeting(const struct python_judge *judge, const struct observation *s,
 			  const struct starter *starter)
 {
-	const struct python_file *f = judge->file;
-	const char *name = !has_text(f, "MASTER_ADDR")   ? "MASTER_ADDR"
-			   : !has_text(f, "MASTER_PORT") ? "MASTER_PORT"
-							 : NULL;
+	const char *name = judge->file->training.unset;
 
 	if (!starter->spawn || starter->spawn->may || starter->spawn->otherwise ||
 	    python_launched(judge) || s->elsewhere || !name ||

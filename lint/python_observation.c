@@ -8,8 +8,12 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	struct observation *grown =
 		arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*grown));
 	const struct python_block *b = block_now(f);
+	bool starts = kind == OBSERVED_SPAWN || kind == OBSERVED_PROCESS || kind == OBSERVED_GROUP;
 	struct observation *s;
 
+	/* Each is compared with each. */
+	if (starts && f->starters++ >= MAX_STARTERS)
+		return NULL;
 	f->full = f->full || f->count == MAX_OBSERVATIONS;
 	if (!grown || f->full)
 		return NULL;

@@ -91,6 +91,7 @@ struct python_training {
 	bool groups;       /* ... init_process_group, and backward() */
 	bool unused_ok;    /* ... find_unused_parameters or static_graph */
 	bool sets_epoch;   /* ... set_epoch */
+	const char *unset; /* ... no MASTER_ADDR or MASTER_PORT: its name; NULL: it has both */
 	bool moves;        /* ... what may move modules in a way that is not followed */
 	bool exchanges;    /* ranks exchange what they have */
 	bool foreign;      /* a package of unknown purpose is imported */

@@ -24,7 +24,8 @@
 #define LOAD(name) name " = torch.load('" name "')\\n"
 #define USE(name) "net.load_state_dict(" name ")\\nnet.to('cuda:0,1')\\n"
 
-/* begin, then lines: before, piece and piece and piece ..., after; then end. */
+/* begin, then lines: before, piece and piece and piece ..., after; then end. A piece is a format
+ * for its number and the next. */
 static const struct growth {
 	const char *name, *begin, *before, *piece;
 	size_t pieces; /* in a line */
@@ -37,6 +38,12 @@ static const struct growth {
 	{"attributes for many names", TORCH, "", "a = ", 4000, "x" MANY(".a") "\n", "", ".py"},
 	{"a device by a device", TORCH, "x(", "device=", 8000, "1)\n", "", ".py"},
 	{"modules on the CPU", TORCH, "", "DDP(net, device_ids=[0])\n", 1, "", "", ".py"},
+	{"calls in the other order",
+	 "import multiprocessing\n" TORCH
+	 "def g1(r):\n dist.init_process_group('nccl', rank=r, world_size=4)\n",
+	 "", "def g\2(r):\n g\1(r)\n", 1, "",
+	 TEN("for i in range(4): multiprocessing.Process(target=g9000, args=(i,)).start()\n"),
+	 ".py"},
 	{"findings of two cells by turns",
 	 "{\"cells\":[" CELL "import torch\\n"
 	 "from torch.nn.parallel import DistributedDataParallel as DDP\\n"
@@ -49,10 +56,20 @@ static const struct growth {
 
 enum { SIZE = 1 << 20, TRIES = 3, MOST = 10 };
 
+static void put_piece(struct strbuf *buf, const char *piece, int number)
+{
+	for (; *piece; piece++)
+		if (*piece == '\1' || *piece == '\2')
+			strbuf_printf(buf, "%d", number + *piece);
+		else
+			strbuf_add(buf, piece, 1);
+}
+
 static void write_text(char *path, const struct growth *row)
 {
 	size_t size = SANITIZED || getenv("GPUMAP_TEST_VALGRIND") ? SIZE / 10 : SIZE;
 	struct strbuf buf = {0};
+	int number = 0;
 	int fd = mkstemps(path, (int)strlen(row->suffix));
 
 	ck_assert_int_ge(fd, 0);
@@ -60,7 +77,7 @@ static void write_text(char *path, const struct growth *row)
 	while (!buf.failed && buf.length < size) {
 		strbuf_puts(&buf, row->before);
 		for (size_t i = 0; i < row->pieces; i++)
-			strbuf_puts(&buf, row->piece);
+			put_piece(&buf, row->piece, number++);
 		strbuf_puts(&buf, row->after);
 	}
 	strbuf_puts(&buf, row->end);
@@ -76,7 +93,7 @@ static double time_of(const struct growth *row)
 	char path[] = "t-lint-growth-XXXXXX.ipynb";
 	const char *const paths[] = {path};
 	struct timespec begin, end;
-	struct lint lint = {.as = LINT_UNKNOWN};
+	struct lint lint = {.launcher = "torchrun"};
 
 	strcpy(strchr(path, '.'), row->suffix);
 	write_text(path, row);
