@@ -178,6 +178,7 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 {
 	const struct python_block *b = block_now(f);
 	bool ends = f->ends || token_is(token_at(f, first), "raise");
+	bool returns = is_at(f, first, past, "return"), cuts;
 
 	if (!f->deferred && (f->ends || (ends && is_at(f, first + 1, past, "SystemExit"))))
 		end_program(f);
@@ -191,13 +192,17 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 		f->blocks[f->depth - 1].least = -1;
 	else if (b->lacking && !f->blocks[f->depth - 1].least)
 		f->blocks[f->depth - 1].least = 1;
-	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--)
-		f->blocks[i].selected = f->blocks[i].selected || b->selected;
 	/* A program that ends there is started in another way. */
-	if (ends || b->lacking)
-		return;
-	f->blocks[f->depth - 1].cut = true;
-	f->blocks[f->depth - 1].guarded = f->blocks[f->depth - 1].guarded || b->guarded;
+	cuts = !ends && !b->lacking;
+	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--) {
+		struct python_block *around = &f->blocks[i];
+
+		around->selected = around->selected || b->selected;
+		around->left = around->left || (returns && !(b->lacking && !b->least));
+		around->cut = around->cut || (cuts && (returns || i == f->depth - 1));
+	}
+	if (cuts)
+		f->blocks[f->depth - 1].guarded = f->blocks[f->depth - 1].guarded || b->guarded;
 }
 
 static void define(struct python_file *f, unsigned open, int indent)

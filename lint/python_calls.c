@@ -131,7 +131,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 		return;
 	if (cuda && v.meaning == MEANS_NONE)
 		v.meaning = MEANS_CUDA;
-	choice_device(f, named ? a.first : at, named ? a.past : at + 1, v);
+	choice_device(f, named ? a.first : at, named ? a.past : at + 1, v, true);
 	if (f->facts.torch && (cuda || v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE))
 		initialise(f, at, open);
 	if (cuda || v.meaning == MEANS_CUDA)
@@ -190,7 +190,7 @@ static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 		return;
 	for (at = a.first + 1; python_argument(f, a.first, &at, &id);) {
 		v = python_value(f, id.first, id.past);
-		choice_device(f, id.first, id.past, v);
+		choice_device(f, id.first, id.past, v, true);
 		if (v.meaning == MEANS_NUMBER || v.meaning == MEANS_DEVICE)
 			continue;
 		s->value = v;

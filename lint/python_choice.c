@@ -31,7 +31,18 @@ void choice_import(struct python_file *f, struct span package)
 
 /* --- picks ------------------------------------------------------------------------------ */
 
-static void pick(struct python_file *f, enum python_pick what, unsigned at, struct python_value v)
+/* Whether a branch before the current statement may have left the function. */
+static bool may_be_left(const struct python_file *f)
+{
+	bool left = false;
+
+	for (int i = f->depth; i >= 0 && f->blocks[i].function == f->blocks[f->depth].function; i--)
+		left = left || f->blocks[i].left;
+	return left;
+}
+
+static void pick(struct python_file *f, enum python_pick what, unsigned at, struct python_value v,
+		 bool used)
 {
 	struct python_choice *c = f->choice;
 	const struct python_block *b = block_now(f);
@@ -46,8 +57,10 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	c->picks[c->count].pick = what;
 	c->picks[c->count].value = v;
 	c->picks[c->count].function = b->function;
+	c->picks[c->count].used = used;
 	c->picks[c->count].line = token_at(f, at)->line;
-	c->picks[c->count++].may = python_may_have_ended(f) || b->may || b->repeated || f->deferred;
+	c->picks[c->count++].may =
+		python_may_have_ended(f) || b->may || b->repeated || f->deferred || may_be_left(f);
 }
 
 /* A name whose value is a device, a type or a tensor, not a number: the place of its assignment is
@@ -72,7 +85,8 @@ static bool is_uncertain(const struct python_file *f)
 	return caught;
 }
 
-void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v)
+void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v,
+		   bool used)
 {
 	if (!f->choice)
 		return;
@@ -82,15 +96,15 @@ void choice_device(struct python_file *f, unsigned first, unsigned past, struct 
 		v.meaning = MEANS_DEVICE;
 		if (is_uncertain(f))
 			f->choice->doubtful = true;
-		pick(f, PICK_NAMES, first, v);
+		pick(f, PICK_NAMES, first, v, used);
 		break;
 	case MEANS_RANK:
 	case MEANS_LOCAL_RANK:
 	case MEANS_MODULO:
-		pick(f, PICK_NAMES, first, v);
+		pick(f, PICK_NAMES, first, v, true);
 		break;
 	case MEANS_CUDA:
-		pick(f, PICK_CURRENT, first, v);
+		pick(f, PICK_CURRENT, first, v, true);
 		break;
 	case MEANS_CPU:
 	case MEANS_NONE:
@@ -110,7 +124,7 @@ void choice_set(struct python_file *f, unsigned at, struct python_value v)
 		return;
 	if (v.meaning == MEANS_DEVICE || v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK ||
 	    v.meaning == MEANS_MODULO)
-		pick(f, PICK_SETS, at, v);
+		pick(f, PICK_SETS, at, v, true);
 	else
 		f->choice->doubtful = true;
 }
@@ -150,7 +164,7 @@ void choice_token(struct python_file *f, unsigned at)
 	if (v.meaning == MEANS_UNKNOWN)
 		f->choice->doubtful = true;
 	else
-		choice_device(f, at, past, v);
+		choice_device(f, at, past, v, python_device_used(f, at));
 }
 
 void choice_statement(struct python_file *f)
@@ -190,11 +204,12 @@ static void call_device(struct python_file *f, unsigned at, unsigned open)
 	struct python_value v = python_value(f, at, token_at(f, open)->past);
 	struct python_argument a, second;
 	unsigned next = open + 1;
+	bool used = python_device_used(f, at);
 
 	if (python_argument(f, open, &next, &a) && !python_argument(f, open, &next, &second))
-		choice_device(f, a.first, a.past, v);
+		choice_device(f, a.first, a.past, v, used);
 	else
-		choice_device(f, at, token_at(f, open)->past, v);
+		choice_device(f, at, token_at(f, open)->past, v, used);
 }
 
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open)
@@ -256,11 +271,16 @@ static size_t deciding(const struct python_file *f)
 	const struct python_choice *c = f->choice;
 	enum python_pick best = decides(c, f->facts.distributed);
 	size_t found = 0;
+	bool used = false;
 
-	for (size_t i = 0; i < c->count && !found; i++)
+	for (size_t i = 0; i < c->count; i++)
 		if (c->picks[i].pick == best && !c->picks[i].may &&
-		    functions_certain(f, c->picks[i].function))
-			found = i + 1;
+		    functions_certain(f, c->picks[i].function)) {
+			found = found ? found : i + 1;
+			used = used || c->picks[i].used;
+		}
+	if (!used)
+		return 0;
 	/* Without set_device the current device may differ from the named one. */
 	for (size_t i = 0; found && i < c->count; i++)
 		if (c->picks[i].pick == PICK_CURRENT

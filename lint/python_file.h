@@ -138,6 +138,7 @@ struct python_choice {
 		struct python_value value;
 		int function, line;
 		bool may;
+		bool used; /* the device; false: it is only named */
 	} picks[MAX_PICKS];
 	size_t count;
 	bool doubtful; /* another device may be picked */
@@ -157,6 +158,7 @@ struct python_block {
 	bool branch;                       /* of if, else and except */
 	bool cut;                          /* a branch in it returned */
 	bool ended;                        /* the program may have ended in it */
+	bool left;                         /* as cut, or a branch inside of its blocks returned */
 	bool lacking;                      /* executed only where GPUs are missing */
 	bool repeated;                     /* in the body of a loop */
 	bool member;                       /* in the body of a class */
@@ -484,8 +486,9 @@ bool python_arguments_elsewhere(const struct python_file *f);
 void choice_import(struct python_file *f, struct span package);
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open);
 void choice_set(struct python_file *f, unsigned at, struct python_value v);
-/* Handles the expression [first, past), which is used as a device. */
-void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v);
+/* Handles the expression [first, past), which is a device; `used`: something is done on it. */
+void choice_device(struct python_file *f, unsigned first, unsigned past, struct python_value v,
+		   bool used);
 void choice_token(struct python_file *f, unsigned at);
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at);

@@ -260,7 +260,7 @@ static void keyword(struct python_file *f, unsigned at, unsigned past)
 		return;
 	}
 	if (token_is(token_at(f, at), "device"))
-		choice_device(f, at + 2, end, v);
+		choice_device(f, at + 2, end, v, python_device_used(f, at + 2));
 	if (token_at(f, at + 2)->kind == PYTHON_STRING ||
 	    token_at(f, at + 2)->kind == PYTHON_FORMAT)
 		python_device(f, at + 2, v, false);

@@ -18,9 +18,9 @@ void training_begin(struct python_file *f, struct span text)
 	t->groups = span_has(text, "init_process_group");
 	t->watched = t->watched || t->groups;
 	if (t->groups)
-		t->unset = !has(text, "MASTER_ADDR")   ? "MASTER_ADDR"
-			   : !has(text, "MASTER_PORT") ? "MASTER_PORT"
-						       : NULL;
+		t->unset = !span_has(text, "MASTER_ADDR")   ? "MASTER_ADDR"
+			   : !span_has(text, "MASTER_PORT") ? "MASTER_PORT"
+							    : NULL;
 	if (!t->watched)
 		return;
 	t->saves = (t->distributed || t->groups) && span_has(text, "torch.save");
