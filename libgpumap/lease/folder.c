@@ -392,7 +392,7 @@ bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info)
 int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report)
 {
 	const struct timespec pause = {0, TRY_MS * 1000000L};
-	int fd = lease_file(folder, "gate", O_RDONLY, true), why = errno;
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
 
 	for (int64_t waited = 0; fd >= 0; waited += TRY_MS) {
 		if (lease_try(fd, false)) {
@@ -420,11 +420,6 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 					   "%lld s",
 					   who, (long long)(ms / 1000));
 	}
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = folder->path,
-				 .fix = why == ELOOP || why == ENXIO
-						? "remove the file gate there: a regular file with "
-						  "one name takes its place"
-						: NULL),
+	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
 			   "the gate of the leases cannot be locked: %s", strerror(why));
 }

@@ -73,7 +73,7 @@ def has_room(gpu, slots):
 
 def look():
     """The first ticket, whether its job could be served, and the most passes of a job."""
-    gate = os.open(os.path.join(folder, "gate"), os.O_RDONLY | os.O_CLOEXEC)
+    gate = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     fcntl.flock(gate, fcntl.LOCK_EX)
     try:
         queue = list(tickets())
