@@ -295,8 +295,6 @@ EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int
 	if (r != GPUMAP_OK)
 		return r;
 	a.lease = calloc(1, sizeof(*a.lease));
-	if (a.lease)
-		a.lease->bell = -1;
 	r = a.lease ? lease_nested(&a.folder, a.keeper, report) : report_nomem(report);
 	if (r == GPUMAP_OK && !a.folder.inside)
 		r = lease_settings_read(&a.settings, claim, report);

@@ -585,7 +585,6 @@ int taking_try(struct taking *t, bool *got)
 	t->lease = calloc(1, sizeof(*t->lease));
 	if (!t->lease)
 		return report_nomem(t->report);
-	t->lease->bell = -1;
 	/* NVML can take a second to begin, so that is not done in the gate. */
 	nvml_hold(&t->nvml);
 	r = lease_probe(t->lease, t->report);

@@ -99,19 +99,6 @@ static void note_held(struct span gpu, size_t slots, int fd, void *data)
 							 : span_is(gpu, wanted->name));
 }
 
-static int lock_instance(const struct lease_folder *folder, const gpumap_device *unit)
-{
-	char name[LEASE_NAME];
-	int fd;
-
-	lease_name(name, unit);
-	fd = lease_file(folder, name, O_RDONLY, true);
-	if (fd < 0 || lease_try(fd, false))
-		return fd;
-	close_quietly(fd);
-	return -1;
-}
-
 /* Locks the files of the GPU, and its slot or instance. False with errno; some may be open then. */
 static bool lock_files(struct lease_locks *locks, const struct lease_folder *folder,
 		       const gpumap_device *unit, size_t slots)
@@ -129,14 +116,13 @@ static bool lock_files(struct lease_locks *locks, const struct lease_folder *fol
 	locks->vendor = lease_vendor(folder, unit);
 	if (locks->vendor < 0 ? errno != ENOENT : !lock_as(locks->vendor, share))
 		return false;
+	/* What others put in its place keeps no one from the GPU: the lease's own file counts. */
 	locks->file = lease_file(folder, name, O_RDONLY, true);
-	if (locks->file < 0 || !lock_as(locks->file, share))
+	if (locks->file < 0 ? lease_lacks(errno) : !lock_as(locks->file, share))
 		return false;
-	if (wanted.instance)
-		locks->slot = lock_instance(folder, unit);
-	else if (slots > 1)
-		locks->slot = lease_slot_lock(folder, unit, slots);
-	return share == SHARE_ALL || locks->slot >= 0;
+	locks->part = slots > 1 || wanted.instance;
+	locks->own = lease_own_file(folder, unit, slots);
+	return locks->own >= 0;
 }
 
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
@@ -163,7 +149,7 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 
 void lease_unlock(struct lease_locks *locks)
 {
-	const int fds[] = {locks->vendor, locks->file, locks->slot};
+	const int fds[] = {locks->vendor, locks->file, locks->own};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
@@ -173,7 +159,7 @@ void lease_unlock(struct lease_locks *locks)
 
 bool lease_has_lock(const struct lease_locks *locks)
 {
-	CLEANUP_FREE char *info = lease_own_fdinfo(locks->slot >= 0 ? locks->slot : locks->file);
+	CLEANUP_FREE char *info = lease_own_fdinfo(locks->own);
 	bool exclusive;
 	int64_t taker;
 
@@ -206,14 +192,11 @@ static enum lease_state state_of_file(const struct lease_folder *folder, const g
 
 	lease_name(name, unit);
 	fd = lease_file(folder, name, O_RDONLY, false);
+	if (fd < 0 && !lease_lacks(errno)) /* others may put anything there */
+		return LEASE_FREE;
 	state = state_of(folder, fd, holder);
 	close_quietly(fd);
 	return state;
-}
-
-static bool may_be_free(enum lease_state state)
-{
-	return state == LEASE_FREE || state == LEASE_SHARED;
 }
 
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
@@ -230,12 +213,8 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 	state = state_of(folder, fd, holder);
 	close_quietly(fd);
 	close_quietly(guard);
-	if (!may_be_free(state))
+	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
 	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, holder);
-	state = again == LEASE_FREE ? state : again;
-	if (!is_instance(unit) || !may_be_free(state))
-		return state;
-	again = state_of_file(folder, unit, holder);
-	return again == LEASE_FREE ? state : again == LEASE_SHARED ? LEASE_HELD : again;
+	return again == LEASE_FREE ? state : again;
 }

@@ -34,34 +34,37 @@ struct walk {
 	const struct lease_folder *folder;
 	const gpumap_inventory *units;
 	const struct lease_sight *sights;
+	bool *visited; /* each unit */
 	held_fn *fn;
 	void *data;
 };
 
-static void visit_part(struct span part, size_t slots, int fd, void *data)
+static void visit(struct span unit, size_t slots, int fd, void *data)
 {
 	const struct walk *walk = data;
-	size_t g = lease_named(walk->units, part);
+	size_t g = lease_named(walk->units, unit);
 
-	if (g < walk->units->count && (!slots || walk->sights[g].lease == LEASE_SHARED))
-		walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
+	if (g == walk->units->count ||
+	    (slots && (walk->sights[g].lease == LEASE_HELD) != (slots == 1)))
+		return;
+	walk->visited[g] = true;
+	walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
 }
 
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
-	struct walk walk = {folder, units, sights, fn, data};
-	bool parts = false;
+	bool *visited = calloc(units->count + 1, sizeof(*visited));
+	struct walk walk = {folder, units, sights, visited, fn, data};
+	int r = visited ? lease_slots_each(folder, visit, &walk) : GPUMAP_ENOMEM;
 
-	for (size_t g = 0; g < units->count; g++) {
-		const struct lease_sight *sight = &sights[g];
-
-		parts = parts || sight->lease == LEASE_SHARED || sight->instances;
-		if (sight->lease == LEASE_HELD && !sight->instances &&
+	/* Those of other folders, and of versions whose leases have no file. */
+	for (size_t g = 0; r == GPUMAP_OK && g < units->count; g++)
+		if (sights[g].lease == LEASE_HELD && !sights[g].instances && !visited[g] &&
 		    !is_instance(&units->gpus[g]))
-			fn(g, 1, sight->holder, -1, data);
-	}
-	return parts ? lease_slots_each(folder, visit_part, &walk) : GPUMAP_OK;
+			fn(g, 1, sights[g].holder, -1, data);
+	free(visited);
+	return r;
 }
 
 /* --- for others --------------------------------------------------------------------------- */

@@ -40,8 +40,6 @@ EXPORT void gpumap_lease_free(gpumap_lease *lease)
 	watch = lease_log_before_close(lease);
 	for (size_t i = 0; i < lease->count; i++)
 		lease_unlock(&lease->locks[i]);
-	if (lease->bell >= 0)
-		close(lease->bell);
 	lease_log_after_close(lease, watch);
 	lease_forget_units(lease);
 	free(lease->gpus);
@@ -76,12 +74,12 @@ EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 	for (size_t k = 0; k < gpumap_lease_count(lease); k++) {
 		if (lease->locks[k].vendor >= 0 && n++ == i)
 			return lease->locks[k].vendor;
-		if (n++ == i)
+		if (lease->locks[k].file >= 0 && n++ == i)
 			return lease->locks[k].file;
-		if (lease->locks[k].slot >= 0 && n++ == i)
-			return lease->locks[k].slot;
+		if (lease->locks[k].own >= 0 && n++ == i)
+			return lease->locks[k].own;
 	}
-	return lease && n == i ? lease->bell : -1;
+	return -1;
 }
 
 /* An instance has no number, and a list has numbers or UUIDs. */
@@ -112,7 +110,7 @@ static void check_folder(const gpumap_lease *lease, const struct lease_folder *f
 	bool alone = false;
 
 	for (size_t i = 0; i < lease->count; i++)
-		alone = alone || lease->locks[i].vendor < 0 || lease->locks[i].slot >= 0;
+		alone = alone || lease->locks[i].vendor < 0 || lease->locks[i].part;
 	if (alone && folder->stranger >= 0 && !folder->inside)
 		report_add(report, FINDING_LEASE_FOLDER,
 			   ABOUT(.origin = folder->path, .fix = "let root own the folder"),
@@ -120,18 +118,12 @@ static void check_folder(const gpumap_lease *lease, const struct lease_folder *f
 			   (long long)folder->stranger);
 }
 
-/* Closing the bell wakes those who wait, so only a holder opens it. */
 int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report)
 {
 	lease->folder = realpath(folder->path, NULL);
 	if ((!lease->folder && errno == ENOMEM) || lease_list(lease) != GPUMAP_OK)
 		return report_nomem(report);
 	memcpy(lease->prefix, folder->prefix, sizeof(lease->prefix));
-	lease->bell = lease_file(folder, LEASE_BELL, O_WRONLY, true);
-	if (lease->bell >= 0) {
-		check_folder(lease, folder, report);
-		return GPUMAP_OK;
-	}
-	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
-			   "the bell of the leases cannot be opened: %s", strerror(errno));
+	check_folder(lease, folder, report);
+	return GPUMAP_OK;
 }

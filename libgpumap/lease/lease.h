@@ -3,7 +3,6 @@
  *  - vendor file: a file of sysfs; who has it locked has leased the GPU;
  *  - gate: the lock of the one process that chooses GPUs now;
  *  - ticket: the file of a job that waits, which has its terms and its wish;
- *  - bell: the file whose closing wakes the jobs that wait;
  *  - pass: a job gets GPUs before one that came earlier;
  *  - backfill: a pass onto GPUs that are promised to that one, by a lease that ends in time;
  *  - level: 0, or how deep a job is in leases inside a lease. */
@@ -44,8 +43,7 @@ struct lease_folder {
 /* How names of files begin: of a job inside a lease; then of a GPU. */
 #define LEASE_NESTED "sub-"
 #define LEASE_GPU "gpu-"
-#define LEASE_BELL "bell"
-/* Of a slot, and of a MIG instance, behind the name of its GPU. */
+/* Of a lease's file, behind the name of its unit; and of a MIG instance, behind that of its GPU. */
 #define LEASE_SLOT "-slot-"
 #define LEASE_OF "-of-"
 #define LEASE_INSTANCE "-mig-"
@@ -99,10 +97,11 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 /* The files of one GPU, or of a MIG instance, open and locked; -1: there is no such file. */
 struct lease_locks {
 	int vendor, file; /* of the GPU */
-	int slot;         /* of the slot or the instance */
+	int own;          /* of the lease */
+	bool part;        /* it has a slot or an instance, not the whole GPU */
 };
 
-#define NO_LOCKS ((struct lease_locks){-1, -1, -1})
+#define NO_LOCKS ((struct lease_locks){-1, -1, -1, false})
 
 enum lease_state {
 	LEASE_FREE,
@@ -122,13 +121,13 @@ bool lease_names_instance(struct span name, const char *gpu);
  * its lease keeps. The count of units: there is none. */
 size_t lease_named(const gpumap_inventory *units, struct span name);
 
-/* What the name of a file says, "gpu-UUID", "gpu-UUID-mig-UUID" or
- * "sub-1-4711-gpu-UUID-slot-0-of-4". */
+/* What the name of a file says: "gpu-UUID", "gpu-UUID-mig-UUID-slot-1795878568539368720-of-1",
+ * "sub-1-4711-gpu-UUID-slot-1795878568539368720-of-4". */
 struct lease_file_name {
 	int level;       /* 0: it is not of a job inside a lease */
 	int64_t outer;   /* the number of the lease of parts that the job is inside; 0: none */
 	struct span gpu; /* or the MIG instance, as lease_name() writes it */
-	size_t slots;    /* 0: it is not the file of a slot */
+	size_t slots;    /* of a lease's file; 0: it is another one */
 };
 
 /* The number of a slot or MIG instance, by the inode of its file. */
@@ -137,7 +136,7 @@ static inline int64_t lease_number(ino_t inode)
 	return (int64_t)(inode & INT64_MAX);
 }
 
-/* Whether it is the file of a part of a GPU: a slot or a MIG instance. */
+/* Whether it is the file of a lease of a part of a GPU: a slot or a MIG instance. */
 bool lease_is_part(const struct lease_file_name *name);
 /* False: it is another file. */
 bool lease_name_read(struct lease_file_name *ret, const char *name);
@@ -167,7 +166,6 @@ struct gpumap_lease {
 	size_t *gpus;                /* positions among the units, ascending */
 	struct lease_locks *locks;
 	size_t count;
-	int bell;
 	char *visible;
 	/* Where its files are: the absolute name of the folder, NULL if it was removed, and their
 	 * prefix there. */
@@ -184,8 +182,7 @@ int lease_probe(gpumap_lease *lease, gpumap_report *report);
 void lease_forget_units(gpumap_lease *lease);
 /* Sets the list of its GPUs. GPUMAP_ENOMEM. */
 int lease_list(gpumap_lease *lease);
-/* Sets its list and opens the bell, once its GPUs are locked. GPUMAP_EFILE, GPUMAP_ENOMEM, after
- * their error. */
+/* Sets its list, once its GPUs are locked. GPUMAP_ENOMEM, after its error. */
 int lease_complete(gpumap_lease *lease, const struct lease_folder *folder, gpumap_report *report);
 
 /* --- slots ---------------------------------------------------------------------------- */
@@ -226,13 +223,14 @@ struct lease_sight {
 int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	       const gpumap_inventory *units);
 
-/* Calls fn for each slot that is held, with the name of the GPU's file, the number of slots and the
- * slot's file; and for each MIG instance that is held, with the name of its file and 0 slots. Call
- * it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+/* Calls fn for each lease's file that is held, with the name of the unit and the number of slots;
+ * 1: the whole GPU, 0: a MIG instance. Removes those that are left behind, as far as this user may.
+ * GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_slots_each(const struct lease_folder *folder,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
-/* Locks a slot of a GPU whose other files are locked. Returns its descriptor; -1 with errno. */
-int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu, size_t slots);
+/* Makes and locks the file of a lease of a unit, or of one of `slots` of a GPU. Returns its
+ * descriptor; -1 with errno, EWOULDBLOCK: there is no room beside the leases that others have. */
+int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots);
 
 /* --- what is free --------------------------------------------------------------------- */
 

@@ -177,7 +177,7 @@ void lease_log_revoked(const struct lease_settings *settings, const gpumap_inven
 
 static int lock_of(const struct lease_locks *locks)
 {
-	return locks->slot >= 0 ? locks->slot : locks->file;
+	return locks->own;
 }
 
 /* The same file once more: a copy of the descriptor would keep the lock. A lease that was revoked

@@ -58,12 +58,12 @@ size_t lease_named(const gpumap_inventory *units, struct span name)
 
 bool lease_is_part(const struct lease_file_name *name)
 {
-	return name->slots || lease_names_instance(name->gpu, NULL);
+	return name->slots > 1 || lease_names_instance(name->gpu, NULL);
 }
 
 /* The number at the end of `name`, which is cut off with the `mark` before it; -1: there is none.
  */
-static int64_t cut_number(struct span *name, const char *mark)
+static int64_t cut_number(struct span *name, const char *mark, int64_t max)
 {
 	const size_t length = strlen(mark);
 	struct span digits = {name->text + name->length, 0};
@@ -73,7 +73,7 @@ static int64_t cut_number(struct span *name, const char *mark)
 		digits.text--;
 		digits.length++;
 	}
-	number = span_number(digits, MAX_SLOTS);
+	number = span_number(digits, max);
 	name->length = (size_t)(digits.text - name->text);
 	if (name->length < length || memcmp(digits.text - length, mark, length) != 0)
 		return -1;
@@ -81,15 +81,15 @@ static int64_t cut_number(struct span *name, const char *mark)
 	return number;
 }
 
-/* The K of a slot's file, and the name of the GPU's; 0: it is another file. */
-static size_t read_name(struct span *gpu, const char *name)
+/* The K of a lease's file, and the name of the unit; 0: it is another file. */
+static size_t read_name(struct span *unit, const char *name)
 {
-	int64_t slots, slot;
+	int64_t slots, number;
 
-	*gpu = span_of(name);
-	slots = cut_number(gpu, LEASE_OF);
-	slot = slots < 0 ? -1 : cut_number(gpu, LEASE_SLOT);
-	return slots > 1 && slot >= 0 && slot < slots ? (size_t)slots : 0;
+	*unit = span_of(name);
+	slots = cut_number(unit, LEASE_OF, MAX_SLOTS);
+	number = slots < 1 ? -1 : cut_number(unit, LEASE_SLOT, INT64_MAX);
+	return number >= 0 ? (size_t)slots : 0;
 }
 
 /* The number at the start of the text, at most `max`, which is cut off with the '-' behind it; 0:

@@ -232,23 +232,12 @@ static void end_inside(struct ending *e)
 		visit_all(e);
 }
 
-/* Closing a bell wakes those who wait at its level. */
-static void ring(const struct lease_folder *folder)
+static void ignore(struct span unit, size_t slots, int fd, void *data)
 {
-	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		const char *name = entry->d_name, *last = strrchr(name, '-');
-		int bell = -1;
-
-		if (streq(starts_with(name, LEASE_NESTED) ? last + 1 : name, LEASE_BELL))
-			bell = lease_file(folder, name, O_WRONLY, false);
-		if (bell >= 0)
-			close(bell);
-	}
-	if (dir)
-		closedir(dir);
+	(void)unit;
+	(void)slots;
+	(void)fd;
+	(void)data;
 }
 
 /* --- another's lease ----------------------------------------------------------------------- */
@@ -267,7 +256,9 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 	if (g == e->inventory->count || !e->gpus[g] || lease_locker(&e->folder, fd) != e->taker)
 		return;
 	found->leased[g] = true;
-	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots != 1);
+	if (slots == 1)
+		return;
 	e->outer = -1;
 	e->slots = slots;
 }
@@ -323,7 +314,6 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 	e->gpus = leased;
 	if (code == GPUMAP_OK && !failed)
 		end_inside(e);
-	ring(&e->folder);
 	return code == GPUMAP_OK && e->nomem ? GPUMAP_ENOMEM : code;
 }
 
@@ -394,10 +384,10 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 		const struct lease_locks *locks = &lease->locks[i];
 
 		gpus[lease->gpus[i]] = lease_has_lock(locks);
-		if (locks->slot < 0 || !gpus[lease->gpus[i]])
+		if (!locks->part || !gpus[lease->gpus[i]])
 			continue;
 		parts = true;
-		add_file(e, fcntl(locks->slot, F_DUPFD_CLOEXEC, 0), true);
+		add_file(e, fcntl(locks->own, F_DUPFD_CLOEXEC, 0), true);
 	}
 	e->gpus = gpus;
 	return parts;
@@ -424,7 +414,9 @@ void lease_let_go(const gpumap_lease *lease, const char *event)
 		flock(fd, LOCK_UN);
 	if (gpus)
 		end_inside(&e);
-	ring(&e.folder);
+	/* Its files go, which wakes those who wait. */
+	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
+	lease_slots_each(&e.folder, ignore, NULL);
 	close_files(&e);
 	if (gate >= 0)
 		close(gate);

@@ -1,22 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* The slots and MIG instances of GPUs. The names of the locked files show which they are. */
+/*
+ * The files of leases: one for each GPU, slot or MIG instance that is leased. It belongs to who
+ * leases, so no other user can remove it, and its lock shows that the lease goes on. Its name has
+ * what it is. Who takes a lease locks the file first, and then looks for too many: of two who do so
+ * at the same time at least one sees the other, whatever happened to the gate.
+ */
 #include "lease/lease.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "inventory/inventory.h"
+#include "lease/units.h"
 
-enum { SLOT_NAME = LEASE_NAME + 64 };
+enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
+
+/* --- those of all --------------------------------------------------------------------------- */
+
+static bool is_lease(struct lease_file_name *ret, const struct lease_folder *folder,
+		     const char *name)
+{
+	const size_t prefix = strlen(folder->prefix);
+
+	return lease_concerns(folder, name) && starts_with(name + prefix, LEASE_GPU) &&
+	       lease_name_read(ret, name + prefix) && (ret->slots || lease_is_part(ret));
+}
+
+/* Whether the lock of a file is held. One that is left behind is removed: in a folder with the
+ * sticky bit only its owner and root can do that. */
+static bool is_held(const struct lease_folder *folder, const char *name, int fd, size_t *swept)
+{
+	bool exclusive;
+
+	if (lease_is_locked(folder, fd, &exclusive))
+		return exclusive;
+	if (!folder->seen && (*swept)++ < MAX_SWEPT)
+		unlinkat(folder->fd, name, 0);
+	return false;
+}
 
 int lease_slots_each(const struct lease_folder *folder,
-		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data)
+		     void (*fn)(struct span unit, size_t slots, int fd, void *data), void *data)
 {
 	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	const size_t prefix = strlen(folder->prefix);
+	struct lease_file_name file;
 	struct dirent *entry;
+	size_t swept = 0;
 	int lacks = 0;
 
 	if (folder->fd < 0)
@@ -24,19 +57,15 @@ int lease_slots_each(const struct lease_folder *folder,
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while ((entry = readdir(dir))) {
-		const char *name = entry->d_name + prefix;
-		struct lease_file_name file;
-		bool exclusive;
-		int fd = -1;
+		int fd;
 
-		errno = 0;
-
-		if (lease_concerns(folder, entry->d_name) && starts_with(name, LEASE_GPU) &&
-		    lease_name_read(&file, name) && lease_is_part(&file))
-			fd = lease_file(folder, name, O_RDONLY, false);
+		if (!is_lease(&file, folder, entry->d_name))
+			continue;
+		fd = lease_file(folder, entry->d_name + prefix, O_RDONLY, false);
 		lacks = fd < 0 && lease_lacks(errno) ? errno : lacks;
-		if (fd >= 0 && lease_is_locked(folder, fd, &exclusive) && exclusive)
-			fn(file.gpu, file.slots, fd, data);
+		if (fd >= 0 && is_held(folder, entry->d_name, fd, &swept))
+			fn(file.gpu, lease_names_instance(file.gpu, NULL) ? 0 : file.slots, fd,
+			   data);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -45,24 +74,87 @@ int lease_slots_each(const struct lease_folder *folder,
 	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
 }
 
-int lease_slot_lock(const struct lease_folder *folder, const gpumap_device *gpu, size_t slots)
+/* --- one's own ------------------------------------------------------------------------------ */
+
+/* What others have of the GPU. */
+struct others {
+	const char *gpu, *unit; /* their names */
+	ino_t own;              /* the file that is not theirs */
+	struct lease_load load;
+	bool instances, same; /* an instance of it is leased, and this one */
+};
+
+static void count_other(struct span unit, size_t slots, int fd, void *data)
 {
-	char name[LEASE_NAME], slot[SLOT_NAME];
-	int why = EWOULDBLOCK;
+	struct others *others = data;
+	struct stat st;
 
-	lease_name(name, gpu);
-	for (size_t i = 0; i < slots; i++) {
-		int fd;
+	if (fstat(fd, &st) < 0 || st.st_ino == others->own)
+		return;
+	if (slots && span_is(unit, others->gpu))
+		load_add(&others->load, slots);
+	if (slots || !lease_names_instance(unit, others->gpu))
+		return;
+	others->instances = true;
+	others->same = others->same || span_is(unit, others->unit);
+}
 
-		snprintf(slot, sizeof(slot), "%s" LEASE_SLOT "%zu" LEASE_OF "%zu", name, i, slots);
-		fd = lease_file(folder, slot, O_RDONLY, true);
-		if (fd >= 0 && lease_try(fd, false))
-			return fd;
-		if (fd >= 0)
-			close(fd);
-		else
-			why = errno;
+static bool has_room(const struct lease_folder *folder, const gpumap_device *unit, size_t slots,
+		     ino_t own)
+{
+	char gpu[LEASE_NAME], name[LEASE_NAME];
+	struct others others = {.gpu = gpu, .unit = name, .own = own, .load = NO_LOAD};
+
+	lease_name(gpu, unit->gpu);
+	lease_name(name, unit);
+	if (lease_slots_each(folder, count_other, &others) != GPUMAP_OK)
+		return false;
+	errno = EWOULDBLOCK;
+	if (is_instance(unit))
+		return !others.load.used && !others.same;
+	return !others.instances && load_room(&others.load, slots) > 0;
+}
+
+/* Makes the file and locks it; -1 with errno. Another process may test its lock meanwhile, or find
+ * it unlocked and remove it: then errno is EAGAIN. */
+static int make_own(const struct lease_folder *folder, const char *name, ino_t *number)
+{
+	int fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fchmod(fd, 0644) == 0 && lease_try(fd, false) && fstat(fd, &st) == 0 && st.st_nlink) {
+		*number = st.st_ino;
+		return fd;
 	}
+	lease_file_remove(folder, name);
+	close(fd);
+	errno = EAGAIN;
+	return -1;
+}
+
+int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots)
+{
+	char name[LEASE_NAME], own[OWN_NAME];
+	struct timespec now = {0};
+	int fd = -1, why;
+	ino_t number = 0;
+
+	lease_name(name, unit);
+	for (int i = 0; fd < 0 && i < MAX_TRIES; i++) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		snprintf(own, sizeof(own), "%s" LEASE_SLOT "%lld" LEASE_OF "%zu", name,
+			 (long long)now.tv_sec * 1000000000 + now.tv_nsec, slots);
+		fd = make_own(folder, own, &number);
+		if (fd < 0 && errno != EAGAIN && errno != EEXIST)
+			return -1;
+	}
+	if (fd < 0 || has_room(folder, unit, slots, number))
+		return fd;
+	why = errno;
+	lease_file_remove(folder, own);
+	close(fd);
 	errno = why;
 	return -1;
 }

@@ -105,7 +105,7 @@ static pid_t begin_sleeper(int64_t end_ms, bool slot)
 		if (end_ms)
 			lease_note_write(&note, claim, getpid(), &(struct lease_note){end_ms, -1});
 		if ((note.fd < 0) == (end_ms > 0) ||
-		    (slot && lease_slot_lock(&folder, &machine->gpus[0], 3) < 0) ||
+		    (slot && lease_own_file(&folder, &machine->gpus[0], 3) < 0) ||
 		    write(begun[1], "", 1) != 1)
 			_exit(1);
 		for (;;)

@@ -452,24 +452,26 @@ END_TEST
 START_TEST(counting_nomem)
 {
 	struct lease_settings settings = {.gpus_per_user = 2};
-	int r = GPUMAP_ENOMEM;
+	bool failed = true;
 	struct machine m;
 	size_t n;
 
 	machine_begin(&m, 1, 0);
-	for (n = 1; r == GPUMAP_ENOMEM; n++) {
+	for (n = 1; failed; n++) {
 		struct user_share share;
 		struct wishes w;
+		int r;
 
 		make_wishes(&w, &m, "other 1 me 2", 1);
 		allocations_fail_at(n);
 		r = per_user_apply(&share, &w, &settings, &m.folder, m.gpus);
 		allocations_fail_at(0);
-		ck_assert_msg(r == (allocations_failed() ? GPUMAP_ENOMEM : GPUMAP_OK),
+		failed = allocations_failed();
+		/* The process need not be known where the file has the user. */
+		ck_assert_msg(r == GPUMAP_OK || (failed && r == GPUMAP_ENOMEM),
 			      "allocation %zu: %d", n, r);
 		wishes_free(&w);
 	}
-	ck_assert_int_eq(r, GPUMAP_OK);
 	ck_assert_uint_ge(n, 2);
 	machine_end(&m);
 }

@@ -160,12 +160,28 @@ static void hold(int row, int ready)
 
 	if (!lock_unit(&locks, row))
 		_exit(1);
-	slot = number_of(locks.slot);
+	slot = number_of(locks.part ? locks.own : -1);
 	read_files(names, rows[row].files, slot, true);
 	if (write(ready, &slot, sizeof(slot)) != sizeof(slot))
 		_exit(3);
 	for (;;)
 		pause();
+}
+
+/* The name of the file of a part; that of GPU 0 without one. */
+static void name_of(char ret[NAME], int64_t number)
+{
+	DIR *dir = number ? lease_folder_list(&folder) : NULL;
+	struct dirent *entry;
+	struct stat st;
+
+	strcpy(ret, "gpu-0");
+	while (dir && (entry = readdir(dir)))
+		if (fstatat(folder.fd, entry->d_name, &st, 0) == 0 &&
+		    lease_number(st.st_ino) == number)
+			snprintf(ret, NAME, "%.*s", NAME - 1, entry->d_name);
+	if (dir)
+		closedir(dir);
 }
 
 static char is_locked(const char *name)
@@ -220,10 +236,7 @@ START_TEST(locks)
 	for (int i = 0; i < UNITS; i++)
 		ROW_EQ_INT(name, results[i],
 			   i == unit_of(_i) && !rows[_i].other ? REVOKE_DONE : REVOKE_NOT_LEASED);
-	strcpy(names[count], rows[_i].slots == INSTANCE ? "gpu-1-mig-MIG-a"
-			     : rows[_i].slots == LOST   ? "gpu-1-mig-MIG-lost"
-			     : rows[_i].slots > 1       ? "gpu-0-slot-0-of-2"
-							: "gpu-0");
+	name_of(names[count], slot);
 	for (size_t i = 0; i <= count; i++)
 		left[i] = is_locked(names[i]);
 	ROW_EQ_STR(name, left, rows[_i].left);

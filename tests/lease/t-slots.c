@@ -83,7 +83,7 @@ static const struct {
 	{"of different numbers", "-slot-0-of-4 -slot-0-of-3 -slot-0-of-64", 3, 3},
 	{"not locked", "-slot-0-of-2!", 0, MAX_SLOTS},
 	{"one of two is locked", "-slot-0-of-2! -slot-1-of-3", 1, 3},
-	{"beyond the number", "-slot-2-of-2", 0, MAX_SLOTS},
+	{"any number", "-slot-1795878568539368720-of-2", 1, 2},
 	{"of none", "-slot-0-of-0", 0, MAX_SLOTS},
 	{"of too many", "-slot-0-of-65", 0, MAX_SLOTS},
 	{"of a huge number", "-slot-0-of-99999999999999999999", 0, MAX_SLOTS},
@@ -205,7 +205,7 @@ static const struct {
 	{"a slot and an instance", 's', "-slot-0-of-2 -mig-MIG-a", "hhh"},
 	{"an instance of another GPU", 's', "9-mig-MIG-a", "hhh"},
 	{"another name", 's', "-mog-MIG-a", "hhh"},
-	{"only the lock of an instance", ' ', "-mig-MIG-a", "fhf"},
+	{"only the lock of an instance", ' ', "-mig-MIG-a", "hhf"},
 };
 
 START_TEST(look)
