@@ -131,17 +131,24 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 
 /* Others cannot write into it, and the process that has locked it is one of its user, as far as
  * that is visible. */
-static bool is_of_user(const struct lease_folder *seen, int fd, const struct stat *st)
+static bool is_of_user(struct lease_folder *seen, int fd, const struct stat *st, bool *nomem)
 {
-	int64_t pid = lease_locker(seen, fd);
-	int64_t user = pid > 0 ? process_effective_user((pid_t)pid) : -1;
+	int64_t pid, user;
+
+	/* For the kernel it takes milliseconds, and for most jobs there is no ticket. */
+	errno = 0;
+	if (!seen->seen)
+		lease_see(seen);
+	*nomem = *nomem || errno == ENOMEM;
+	pid = lease_locker(seen, fd);
+	user = pid > 0 ? process_effective_user((pid_t)pid) : -1;
 
 	return !(st->st_mode & (S_IWGRP | S_IWOTH)) && (user < 0 || user == (int64_t)st->st_uid);
 }
 
 /* A ticket that is not locked is what a job left that was killed. */
 static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder,
-			const struct lease_folder *seen, bool *nomem)
+			struct lease_folder *seen, bool *nomem)
 {
 	char name[LEASE_NAME];
 	struct stat st;
@@ -155,7 +162,7 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	live = !lease_try(fd, true);
 	if (!live)
 		lease_file_remove(folder, name);
-	live = live && fstat(fd, &st) == 0 && is_of_user(seen, fd, &st) &&
+	live = live && fstat(fd, &st) == 0 && is_of_user(seen, fd, &st, nomem) && !*nomem &&
 	       read_wish(ticket, fd, nomem);
 	if (live)
 		ticket->user = (int64_t)st.st_uid;
@@ -238,7 +245,7 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	struct lease_folder seen = *folder; /* /proc/locks is read once for all */
 	struct owners owners = {.count = 0};
 	struct dirent *entry;
-	bool nomem;
+	bool nomem = false;
 
 	if (folder->fd < 0) {
 		*ret = NULL;
@@ -247,9 +254,6 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	}
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
-	errno = 0;
-	lease_see(&seen);
-	nomem = errno == ENOMEM;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
 		struct lease_ticket ticket = {.number = ticket_number(folder, entry->d_name),
 					      .terms = DEFAULT_TERMS},

@@ -246,8 +246,8 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 	r = begin(&t, &own, claim);
 	if (r != GPUMAP_OK)
 		return give(ret, &t, r);
-	t.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	/* Without a watch it asks again from time to time. */
+	/* Without a watch it asks again from time to time. To close one takes milliseconds. */
+	t.watch = claim->wait_ms ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
 	if (t.watch >= 0)
 		inotify_add_watch(t.watch, t.folder.path, IN_CLOSE_WRITE | IN_DELETE);
 	r = take(&t, waits, data);
