@@ -48,7 +48,7 @@ static void visit(struct span unit, size_t slots, int fd, void *data)
 	    (slots && (walk->sights[g].lease == LEASE_HELD) != (slots == 1)))
 		return;
 	walk->visited[g] = true;
-	walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
+	walk->fn(g, slots ? slots : 1, lease_taker(walk->folder, fd), fd, walk->data);
 }
 
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,

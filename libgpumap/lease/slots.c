@@ -15,8 +15,14 @@
 #include <unistd.h>
 
 #include "lease/units.h"
+#include "process_stat.h"
 
-enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
+enum {
+	OWN_NAME = LEASE_NAME + 64,
+	MAX_TRIES = 16,
+	MAX_SWEPT = 64,
+	CLOCK_MS = 50 /* how exact the start of a process is */
+};
 
 /* --- those of all --------------------------------------------------------------------------- */
 
@@ -72,6 +78,26 @@ int lease_slots_each(const struct lease_folder *folder,
 	closedir(dir);
 	errno = lacks;
 	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
+}
+
+static int64_t in_ms(struct timespec t)
+{
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+int64_t lease_taker(const struct lease_folder *folder, int fd)
+{
+	int64_t pid = lease_locker(folder, fd), age;
+	struct timespec now = {0}, up = {0};
+	struct process_stat process;
+	struct stat file;
+
+	if (pid <= 0 || fstat(fd, &file) < 0 || !process_stat_read(&process, (pid_t)pid))
+		return pid;
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	age = in_ms(up) - (int64_t)process.start * 1000 / sysconf(_SC_CLK_TCK);
+	return age + CLOCK_MS < in_ms(now) - in_ms(file.st_ctim) ? 0 : pid;
 }
 
 /* --- one's own ------------------------------------------------------------------------------ */
