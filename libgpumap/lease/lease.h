@@ -298,6 +298,8 @@ struct lease_ticket {
 	struct lease_terms terms;
 	int passes;   /* how often it was passed */
 	int64_t user; /* who waits: the owner of its file */
+	int64_t pid;  /* the process that made it, and its start */
+	uint64_t start;
 };
 
 /* Reads the live tickets below `before` in their order; the caller frees them. GPUMAP_EFILE with
@@ -305,9 +307,8 @@ struct lease_ticket {
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before);
 void lease_queue_free(struct lease_ticket *tickets, size_t count);
-/* Makes a ticket behind all others, with the members of `wish` besides `number`, `passes` and
- * `user`. Returns its locked descriptor. Call it in the gate. GPUMAP_EFILE with errno;
- * GPUMAP_ENOMEM. */
+/* Makes a ticket behind all others, with the members of `wish` from `count` to `terms`. Returns its
+ * locked descriptor. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,
 		     const struct lease_ticket *wish);
 /* Adds names to those of the GPUs that the job of one's own ticket can use. False: they cannot be

@@ -74,6 +74,16 @@ static bool add_names(char **member, struct span value)
 	return true;
 }
 
+/* "4242 1234567", a process and its start */
+static void read_maker(struct lease_ticket *ticket, struct span line)
+{
+	struct span pid;
+
+	span_split(&line, ' ', &pid);
+	ticket->pid = span_number(pid, INT32_MAX);
+	ticket->start = line.text ? (uint64_t)span_number(line, INT64_MAX) : 0;
+}
+
 /* A line of a ticket: "want 2". What another version wrote is skipped. False without memory. */
 static bool read_line(struct lease_ticket *ticket, struct span line)
 {
@@ -86,7 +96,9 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 	if (!line.text)
 		return true;
 	number = span_number(line, INT64_MAX);
-	if (span_is(word, "want"))
+	if (span_is(word, "by"))
+		read_maker(ticket, line);
+	else if (span_is(word, "want"))
 		ticket->count = number > 0 && number <= GPUMAP_MAX_DEVICES ? (size_t)number : 0;
 	else if (span_is(word, "free-memory"))
 		ticket->terms.free_memory = number;
@@ -129,21 +141,34 @@ static bool read_wish(struct lease_ticket *ticket, int fd, bool *nomem)
 	return !*nomem && ticket->count;
 }
 
+/* Whether the process that made the ticket still is there, and is one of its user. */
+static bool is_maker_there(const struct lease_ticket *ticket, const struct stat *st)
+{
+	struct process_stat process;
+	pid_t pid = (pid_t)ticket->pid;
+
+	return pid > 0 && process_stat_read(&process, pid) && !process.dead &&
+	       process.start == ticket->start && process_effective_user(pid) == (int64_t)st->st_uid;
+}
+
 /* Others cannot write into it, and the process that has locked it is one of its user, as far as
- * that is visible. */
-static bool is_of_user(struct lease_folder *seen, int fd, const struct stat *st, bool *nomem)
+ * that is visible. For the kernel it takes milliseconds to show locks. */
+static bool is_of_user(const struct lease_ticket *ticket, struct lease_folder *seen, int fd,
+		       const struct stat *st, bool *nomem)
 {
 	int64_t pid, user;
 
-	/* For the kernel it takes milliseconds, and for most jobs there is no ticket. */
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return false;
+	if (is_maker_there(ticket, st))
+		return true;
 	errno = 0;
 	if (!seen->seen)
 		lease_see(seen);
-	*nomem = *nomem || errno == ENOMEM;
+	*nomem = errno == ENOMEM;
 	pid = lease_locker(seen, fd);
 	user = pid > 0 ? process_effective_user((pid_t)pid) : -1;
-
-	return !(st->st_mode & (S_IWGRP | S_IWOTH)) && (user < 0 || user == (int64_t)st->st_uid);
+	return user < 0 || user == (int64_t)st->st_uid;
 }
 
 /* A ticket that is not locked is what a job left that was killed. */
@@ -162,8 +187,8 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	live = !lease_try(fd, true);
 	if (!live)
 		lease_file_remove(folder, name);
-	live = live && fstat(fd, &st) == 0 && is_of_user(seen, fd, &st, nomem) && !*nomem &&
-	       read_wish(ticket, fd, nomem);
+	live = live && fstat(fd, &st) == 0 && read_wish(ticket, fd, nomem) &&
+	       is_of_user(ticket, seen, fd, &st, nomem);
 	if (live)
 		ticket->user = (int64_t)st.st_uid;
 	close(fd);
@@ -331,9 +356,12 @@ static bool write_text(int fd, const char *text)
 /* NULL without memory. */
 static char *ticket_text(const struct lease_ticket *wish)
 {
+	struct process_stat process;
 	struct strbuf text = {0};
 
 	strbuf_printf(&text, "want %zu\nfrom %s\n", wish->count, wish->from);
+	if (process_stat_read(&process, getpid()))
+		strbuf_printf(&text, "by %d %" PRIu64 "\n", (int)getpid(), process.start);
 	if (wish->terms.free_memory >= 0)
 		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
 	if (wish->terms.max_load >= 0)
