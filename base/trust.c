@@ -115,7 +115,7 @@ static bool follow(char path[PATH_MAX], int folder, const char *name, const char
 	if (n < 0)
 		return false;
 	target[n] = '\0';
-	strcpy(left, rest);
+	snprintf(left, sizeof(left), "%s", rest);
 	if (snprintf(path, PATH_MAX, "%s/%s", target, left) < PATH_MAX)
 		return true;
 	errno = ENAMETOOLONG;
@@ -136,8 +136,7 @@ static const char *take_name(char name[NAME_MAX + 1], const char *path)
 	length = strcspn(path, "/");
 	if (length > NAME_MAX)
 		return NULL;
-	memcpy(name, path, length);
-	strcpy(name + length, length ? "" : ".");
+	snprintf(name, NAME_MAX + 1, "%.*s", length ? (int)length : 1, length ? path : ".");
 	path += length;
 	return path + strspn(path, "/");
 }
@@ -151,7 +150,7 @@ int open_unplanted(const char *path, int flags, bool folders)
 	errno = ENAMETOOLONG;
 	if (strlen(path) >= sizeof(whole))
 		return -1;
-	strcpy(whole, path);
+	snprintf(whole, sizeof(whole), "%s", path);
 	folder = open_start(whole);
 	for (int links = 0; folder >= 0;) {
 		errno = ENAMETOOLONG;
