@@ -1027,7 +1027,8 @@ int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim, const gpumap_i
 
 /* Calls fn(device, slots, pid, data) for each GPU, slot and MIG instance that is leased, in the
  * order of the inventory and of processes. `slots` is N for one of N slots, and 1 for a whole GPU
- * or an instance. `pid` is the process that took the lease; 0: it is not visible here. GPUs whose
+ * or an instance. `pid` is the process that took the lease; 0: it is not visible here; negative:
+ * it was that number's, has ended, and a process of another user has the number now. GPUs whose
  * leases are unknown are left out, and the result is not GPUMAP_OK. If fn returns a value other
  * than 0, no more leases follow, and that value is returned. Also the codes of
  * gpumap_lease_holders. */

@@ -25,6 +25,7 @@ enum lease_kind {
 
 struct lease_row {
 	int64_t pid;         /* that took it; 0: not visible here */
+	bool ended;          /* that has ended, and another process has its number */
 	size_t *gpus, count; /* positions among the units */
 	int64_t slots;       /* it has one of so many slots on each GPU; 1: the whole GPU */
 	bool instances;      /* it has MIG instances */

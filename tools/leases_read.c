@@ -111,8 +111,9 @@ static int describe(struct leases *leases)
 	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
 		struct lease_row *row = &leases->rows[i];
 
-		read_kind(row, &holders[i]);
-		if (row->pid > 0)
+		if (!row->ended)
+			read_kind(row, &holders[i]);
+		if (row->pid > 0 && !row->ended)
 			r = add_person(leases, row->pid);
 		if (r == GPUMAP_OK && holders[i] > 0)
 			r = add_person(leases, holders[i]);
@@ -122,7 +123,7 @@ static int describe(struct leases *leases)
 	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
 		struct lease_row *row = &leases->rows[i];
 
-		row->taker = find_person(leases, row->pid);
+		row->taker = row->ended ? NULL : find_person(leases, row->pid);
 		row->holder = find_person(leases, holders[i]);
 		if (row->kind == LEASE_OF_PROCESS && is_shell(row->holder))
 			row->kind = LEASE_OF_SHELL;
@@ -205,9 +206,11 @@ static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, vo
 {
 	struct gathering *g = data;
 	const gpumap_inventory *units = g->leases->inventory;
+	bool ended = pid < 0;
 	struct lease_row *row;
 	size_t gpu = 0;
 
+	pid = ended ? -pid : pid;
 	while (unit_device(&units->gpus[gpu]) != device)
 		gpu++;
 	if (slots == 1 && is_listed(g->leases, gpu, pid))
@@ -216,6 +219,7 @@ static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, vo
 	if (!row)
 		return GPUMAP_ENOMEM;
 	row->gpus[row->count++] = gpu;
+	row->ended = ended;
 	return GPUMAP_OK;
 }
 

@@ -75,7 +75,7 @@ static void put_command(struct strbuf *buf, const struct lease_row *row)
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
 	strbuf_puts(buf, command ? command
-			 : row->pid <= 0 || exists(row->pid)
+			 : !row->ended && (row->pid <= 0 || exists(row->pid))
 				 ? "not visible here"
 				 : "has ended; what it started goes on");
 }

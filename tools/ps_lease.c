@@ -59,7 +59,7 @@ static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, voi
 	if (!pids)
 		return GPUMAP_ENOMEM;
 	ps->gpus[i].pids = pids;
-	pids[ps->gpus[i].leased++] = pid;
+	pids[ps->gpus[i].leased++] = pid < 0 ? 0 : pid;
 	if (!ps->gpus[i].slots || slots < ps->gpus[i].slots)
 		ps->gpus[i].slots = slots;
 	return GPUMAP_OK;

@@ -324,9 +324,15 @@ static int take_chosen(struct taking *t, const struct wishes *wishes, bool *got)
 		r = lease_check_inside(&t->folder, t->claim->keeper, t->report);
 	if (r != GPUMAP_OK)
 		return r;
-	*got = *got && note_passed(t, wishes);
 	if (*got)
 		r = lock_all(t, got);
+	if (*got && !note_passed(t, wishes)) {
+		*got = false;
+		strbuf_printf(&t->told, "the queue cannot be written (%s)", strerror(errno));
+		for (size_t i = 0; i < t->lease->count; i++)
+			lease_unlock(&t->lease->locks[i]);
+		t->lease->count = 0;
+	}
 	if (!*got)
 		return r;
 	report_unknown_load(t);

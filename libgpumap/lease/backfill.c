@@ -32,7 +32,7 @@ static void add_slot(struct span gpu, size_t slots, int fd, void *data)
 	size_t g = lease_named(ends->units, gpu);
 
 	if (slots && g < ends->units->count && ends->sights[g].lease == LEASE_SHARED)
-		add_end(ends, g, lease_taker(ends->folder, fd));
+		add_end(ends, g, lease_locker(ends->folder, fd));
 }
 
 int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_inventory *units,

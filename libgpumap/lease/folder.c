@@ -137,12 +137,12 @@ DIR *lease_folder_list(const struct lease_folder *folder)
 
 /* --- its files ------------------------------------------------------------------------- */
 
-/* A lock that is only looked at counts under any name. */
-static bool is_plain(int fd, int mode)
+/* What is only looked at counts under any name, as others may give it a second one. */
+static bool is_plain(int fd, bool looks)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_nlink == 1 || mode & O_PATH);
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_nlink == 1 || looks);
 }
 
 /* With the prefix of the folder. */
@@ -162,6 +162,8 @@ void lease_file_remove(const struct lease_folder *folder, const char *name)
 int lease_file(const struct lease_folder *folder, const char *suffix, int mode, bool make)
 {
 	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	/* What no one has yet is written by its owner alone. */
+	const mode_t access = mode & O_EXCL ? 0644 : 0666;
 	char name[FULL_NAME];
 	int fd = -1;
 
@@ -177,16 +179,16 @@ int lease_file(const struct lease_folder *folder, const char *suffix, int mode, 
 	if (!(mode & O_EXCL))
 		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags);
 	if (fd < 0 && errno == ENOENT && make) {
-		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, 0666);
+		fd = openat(folder->fd, name, (mode & ~O_EXCL) | flags | O_CREAT | O_EXCL, access);
 		/* The umask must not take the mode away. */
-		if (fd >= 0 && fchmod(fd, 0666) < 0) {
+		if (fd >= 0 && fchmod(fd, access) < 0) {
 			close(fd);
 			return -1;
 		}
 		if (fd < 0 && errno == EEXIST && !(mode & O_EXCL))
 			fd = openat(folder->fd, name, mode | flags);
 	}
-	if (fd >= 0 && !is_plain(fd, mode)) {
+	if (fd >= 0 && !is_plain(fd, mode & O_PATH || (!make && (mode & O_ACCMODE) == O_RDONLY))) {
 		close(fd);
 		errno = ELOOP;
 		return -1;

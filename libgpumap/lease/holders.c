@@ -48,7 +48,7 @@ static void visit(struct span unit, size_t slots, int fd, void *data)
 	    (slots && (walk->sights[g].lease == LEASE_HELD) != (slots == 1)))
 		return;
 	walk->visited[g] = true;
-	walk->fn(g, slots ? slots : 1, lease_taker(walk->folder, fd), fd, walk->data);
+	walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
 }
 
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
@@ -74,11 +74,11 @@ static void add(size_t gpu, size_t slots, int64_t pid, int fd, void *data)
 	struct leases *all = data;
 	struct held *list = array_room(all->list, all->count, &all->room, sizeof(*list));
 
-	(void)fd;
 	all->nomem = all->nomem || !list;
 	if (!list)
 		return;
 	all->list = list;
+	pid = fd < 0 || lease_is_taker(pid, fd) ? pid : -pid;
 	list[all->count++] = (struct held){gpu, slots, pid};
 }
 

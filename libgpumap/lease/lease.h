@@ -228,9 +228,9 @@ int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
  * GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_slots_each(const struct lease_folder *folder,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
-/* The process that took a lease, of which `fd` has the file; 0: it is not visible. It may have
- * ended, and one that began after the lease has its number. */
-int64_t lease_taker(const struct lease_folder *folder, int fd);
+/* Whether the process may have taken the lease of which `fd` has the file. False: that one has
+ * ended, and this one, of another user, began later and has its number. */
+bool lease_is_taker(int64_t pid, int fd);
 /* Makes and locks the file of a lease of a unit, or of one of `slots` of a GPU. Returns its
  * descriptor; -1 with errno, EWOULDBLOCK: there is no room beside the leases that others have. */
 int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots);

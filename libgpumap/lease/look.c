@@ -38,7 +38,7 @@ static void see_lease(struct span unit, size_t slots, int fd, void *data)
 
 	if (!sight || sight->lease == LEASE_UNKNOWN)
 		return;
-	pid = lease_taker(look->folder, fd);
+	pid = lease_locker(look->folder, fd);
 	if (named < look->units->count && is_instance(&look->units->gpus[named])) {
 		look->sights[named].instances = 1;
 		look->sights[named].holder = pid;

@@ -98,7 +98,7 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 	    asprintf(&path, "%s/%s", absolute, name) < 0)
 		return;
 	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
-	if (fd >= 0 && lease_try(fd, false) && fchmod(fd, 0644) == 0 && write_note(fd, note)) {
+	if (fd >= 0 && lease_try(fd, false) && write_note(fd, note)) {
 		*ret = (struct lease_note_file){fd, path};
 		return;
 	}

@@ -152,7 +152,9 @@ static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
 
 	if (fd >= 0 && fstat(fd, &file) == 0)
 		user = (int64_t)file.st_uid;
-	else if (pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
+	if (user >= 0 && user != own)
+		return user;
+	if (user < 0 && pid > 0 && process_stat_read(&stat, (pid_t)pid) && !stat.dead)
 		user = process_effective_user((pid_t)pid);
 	files = find_files(c, unit, fd);
 	if (user == own && has_lock(c, pid, &files, true))

@@ -398,7 +398,7 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	} while (fd < 0 && errno == EEXIST);
 	if (fd < 0)
 		return GPUMAP_EFILE;
-	if (fchmod(fd, 0644) < 0 || !lease_try(fd, false) || !write_text(fd, text)) {
+	if (!lease_try(fd, false) || !write_text(fd, text)) {
 		int why = errno;
 
 		lease_queue_leave(folder, fd, mine);

@@ -17,12 +17,7 @@
 #include "lease/units.h"
 #include "process_stat.h"
 
-enum {
-	OWN_NAME = LEASE_NAME + 64,
-	MAX_TRIES = 16,
-	MAX_SWEPT = 64,
-	CLOCK_MS = 50 /* how exact the start of a process is */
-};
+enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
 
 /* --- those of all --------------------------------------------------------------------------- */
 
@@ -43,7 +38,7 @@ static bool is_held(const struct lease_folder *folder, const char *name, int fd,
 
 	if (lease_is_locked(folder, fd, &exclusive))
 		return exclusive;
-	if (!folder->seen && (*swept)++ < MAX_SWEPT)
+	if (!folder->seen && ((*swept)++ < MAX_SWEPT || geteuid() == 0))
 		unlinkat(folder->fd, name, 0);
 	return false;
 }
@@ -80,24 +75,20 @@ int lease_slots_each(const struct lease_folder *folder,
 	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
 }
 
-static int64_t in_ms(struct timespec t)
+bool lease_is_taker(int64_t pid, int fd)
 {
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
-int64_t lease_taker(const struct lease_folder *folder, int fd)
-{
-	int64_t pid = lease_locker(folder, fd), age;
 	struct timespec now = {0}, up = {0};
 	struct process_stat process;
 	struct stat file;
+	int64_t user = pid > 0 ? process_effective_user((pid_t)pid) : -1;
 
-	if (pid <= 0 || fstat(fd, &file) < 0 || !process_stat_read(&process, (pid_t)pid))
-		return pid;
+	if (user < 0 || fstat(fd, &file) < 0 || user == (int64_t)file.st_uid ||
+	    !process_stat_read(&process, (pid_t)pid))
+		return true;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
-	age = in_ms(up) - (int64_t)process.start * 1000 / sysconf(_SC_CLK_TCK);
-	return age + CLOCK_MS < in_ms(now) - in_ms(file.st_ctim) ? 0 : pid;
+	return up.tv_sec - (int64_t)process.start / sysconf(_SC_CLK_TCK) >=
+	       now.tv_sec - file.st_ctim.tv_sec;
 }
 
 /* --- one's own ------------------------------------------------------------------------------ */
@@ -150,7 +141,7 @@ static int make_own(const struct lease_folder *folder, const char *name, ino_t *
 
 	if (fd < 0)
 		return -1;
-	if (fchmod(fd, 0644) == 0 && lease_try(fd, false) && fstat(fd, &st) == 0 && st.st_nlink) {
+	if (lease_try(fd, false) && fstat(fd, &st) == 0 && st.st_nlink) {
 		*number = st.st_ino;
 		return fd;
 	}
