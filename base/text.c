@@ -100,7 +100,7 @@ static bool starts_word(struct span s, const char *word, size_t *length)
 {
 	size_t n = 0;
 
-	while (n < s.length && word[n] == s.text[n] && word[n] != ' ')
+	while (n < s.length && word[n] && word[n] == s.text[n] && word[n] != ' ')
 		n++;
 	*length = n;
 	return !word[n] || word[n] == ' ';
@@ -137,7 +137,7 @@ bool span_has_any(struct span s, const char *words)
 		for (size_t i = 0; i < s.length; i++) {
 			size_t n = 0;
 
-			while (i + n < s.length && lower(s.text[i + n]) == words[n])
+			while (i + n < s.length && words[n] && lower(s.text[i + n]) == words[n])
 				n++;
 			if (!words[n] || words[n] == ' ')
 				return true;

@@ -22,6 +22,7 @@ struct python_start {
 	const char *list;                  /* its visible list */
 	const char *list_from;             /* what set the list: "run.sh:2" */
 	const char *order;                 /* "CUDA_DEVICE_ORDER=..." */
+	bool list_varies;                  /* each process may have another list */
 	int64_t visible;                   /* the GPUs that a rank sees */
 	int64_t ranks, hosts;              /* ranks on each host, and hosts */
 	bool planned;                      /* a plan of gpumap starts it, as it says */

@@ -79,7 +79,7 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 
 	return facts->distributed && !facts->own_list && !facts->frameworks && !facts->several &&
 	       !facts->tests && !s->guarded && !s->otherwise &&
-	       !(judge->start && judge->start->visible == 1);
+	       !(judge->start && (judge->start->visible == 1 || judge->start->list_varies));
 }
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)

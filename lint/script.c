@@ -47,7 +47,8 @@ static bool same_start(const struct lint_start *a, const struct lint_start *b)
 	       a->visible == b->visible && a->port == b->port &&
 	       a->port_by_default == b->port_by_default && a->meeting == b->meeting &&
 	       a->may == b->may && same_text(a->list, b->list) && a->list_kept == b->list_kept &&
-	       same_text(a->order, b->order) && same_words(a->arguments, b->arguments);
+	       a->list_varies == b->list_varies && same_text(a->order, b->order) &&
+	       same_words(a->arguments, b->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
@@ -82,6 +83,7 @@ static int lint_start(const struct lint *lint, struct arena *arena, const struct
 		.list = s->list,
 		.list_from = s->list ? place_of(arena, script, s->list_line) : NULL,
 		.order = s->order,
+		.list_varies = s->list_varies,
 		.visible = s->visible,
 		.ranks = s->nproc,
 		.hosts = s->hosts,

@@ -82,6 +82,10 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 		      (launch->launcher == LINT_ACCELERATE && !launch->ids_given) ||
 		      (launch->launcher == LINT_MPIRUN && !launch->hosts);
 
+	start->list_varies =
+		launch->launcher == LINT_DIRECT && list.exported == EXPORT_YES &&
+		(list.state == SET_UNKNOWN ||
+		 (list.state == SET_VALUE && (list.derived || !span_known(list.value))));
 	start->list_kept = list.state == SET_INHERITED && launch->launcher == LINT_DIRECT &&
 			   !shell_step(sh, run) && !sh->in_job && !run->dropped;
 	if (run->srun || run->dropped || !passed || launch->filtered || launch->loose ||
