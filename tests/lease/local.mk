@@ -12,7 +12,7 @@ tests_lease_holder_CPPFLAGS =
 tests_lease_without_SOURCES = tests/lease/without.c
 tests_lease_without_CPPFLAGS =
 EXTRA_DIST += tests/lease/lib.sh tests/lease/model.py tests/lease/race.py tests/lease/records.py \
-	tests/lease/witness.py
+	tests/lease/witness.py tests/lease/hostile.py
 if HAVE_CHECK
 lease_programs = tests/lease/t-backfill tests/lease/t-choose tests/lease/t-in-use tests/lease/t-near tests/lease/t-per-user \
 	tests/lease/t-queue tests/lease/t-revoke tests/lease/t-slots tests/lease/t-wishes
