@@ -2,7 +2,7 @@
 # Leases: the protocol explored, and real jobs that race for pretended GPUs.
 lease_tests = tests/lease/race.test tests/lease/pick.test tests/lease/container.test tests/lease/nested.test \
 	tests/lease/shell.test tests/lease/leases.test tests/lease/limits.test tests/lease/adopt.test tests/lease/mig.test \
-	tests/lease/backfill.test tests/lease/settings.test tests/lease/hostile.test
+	tests/lease/backfill.test tests/lease/settings.test tests/lease/hostile.test tests/lease/hostile-queue.test
 EXTRA_DIST += $(lease_tests)
 TESTS += $(lease_tests)
 $(lease_tests:.test=.log): tests/lease/holder tests/lease/without
