@@ -26,6 +26,7 @@ enum {
 	MAX_MOUNTS = 16 << 20,
 	MAX_INFO = 65536,
 	TRY_MS = 20,
+	LOOKS = 3,
 	FULL_NAME = LEASE_NAME + 64
 };
 
@@ -320,12 +321,19 @@ static char *read_locks(void)
 
 int64_t lease_locker(const struct lease_folder *folder, int fd)
 {
-	CLEANUP_FREE char *locks = NULL;
+	int64_t taker = 0;
 
 	if (folder && folder->seen)
 		return lock_of(folder, folder->seen, fd).taker;
-	locks = read_locks();
-	return locks ? lock_of(NULL, locks, fd).taker : 0;
+	/* The kernel gives the file piece by piece, and what comes and goes meanwhile moves it. */
+	for (int i = 0; i < LOOKS && !taker; i++) {
+		CLEANUP_FREE char *locks = i && container_hides_processes() ? NULL : read_locks();
+
+		if (!locks)
+			break;
+		taker = lock_of(NULL, locks, fd).taker;
+	}
+	return taker;
 }
 
 bool lease_see(struct lease_folder *folder)

@@ -33,7 +33,6 @@ struct leases {
 struct walk {
 	const struct lease_folder *folder;
 	const gpumap_inventory *units;
-	const struct lease_sight *sights;
 	bool *visited; /* each unit */
 	held_fn *fn;
 	void *data;
@@ -44,8 +43,7 @@ static void visit(struct span unit, size_t slots, int fd, void *data)
 	const struct walk *walk = data;
 	size_t g = lease_named(walk->units, unit);
 
-	if (g == walk->units->count ||
-	    (slots && (walk->sights[g].lease == LEASE_HELD) != (slots == 1)))
+	if (g == walk->units->count)
 		return;
 	walk->visited[g] = true;
 	walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
@@ -55,7 +53,7 @@ int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *u
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
 	bool *visited = calloc(units->count + 1, sizeof(*visited));
-	struct walk walk = {folder, units, sights, visited, fn, data};
+	struct walk walk = {folder, units, visited, fn, data};
 	int r = visited ? lease_slots_each(folder, visit, &walk) : GPUMAP_ENOMEM;
 
 	/* Those of other folders, and of versions whose leases have no file. */
