@@ -38,7 +38,8 @@ void strbuf_add(struct strbuf *buf, const char *text, size_t length)
 {
 	if (!grow(buf, length))
 		return;
-	memcpy(buf->text + buf->length, text, length);
+	if (length) /* an empty piece may have no text */
+		memcpy(buf->text + buf->length, text, length);
 	buf->length += length;
 	buf->text[buf->length] = '\0';
 }
