@@ -3,7 +3,7 @@
 """resnet.py GPUMAP-TRAIN [--python PYTHON] [--rounds N] [--threads N]
 
 ResNet-50 at 224 x 224, batch 8, and ResNet-18 at 32 x 32, batch 128, with SGD and momentum on the CPU:
-gpumap-train and PyTorch by turns, each in a process of its own. A step is the least of those after the
+gpumap-train and PyTorch in turn, each in a process of its own. A step is the least of those after the
 first one, of all rounds; PyTorch as it is, and with channels_last. Memory is the greatest of the process.
 The first step is the least time from the start of the process to its end, of gpumap-train in a run of one
 step, to the end of the process.

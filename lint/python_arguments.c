@@ -26,7 +26,6 @@ static bool is_parse(const struct python_file *f, unsigned i, unsigned past)
 
 bool python_has_arguments(struct span name)
 {
-
 	return span_is_any(name, "args arguments opt opts options cfg config hparams params flags "
 				 "FLAGS");
 }

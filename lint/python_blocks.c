@@ -5,7 +5,6 @@
 /* Whether a condition is true only for some ranks, or for some ways to start the file. */
 static bool guards(const struct python_token *t)
 {
-
 	return t->kind == PYTHON_NAME &&
 	       span_has_any(t->text, "rank main_proc master world distrib ddp gpu parallel is_main "
 				     "device_count");
@@ -274,7 +273,6 @@ static void name_loop(struct python_file *f, unsigned first, unsigned past)
 /* try:, with contextlib.suppress():, with pytest.raises(): and the like. */
 static bool catches(const struct python_file *f, unsigned first, unsigned past)
 {
-
 	if (is_at(f, first, past, "try"))
 		return true;
 	for (unsigned i = first; is_at(f, first, past, "with") && i < past; i++)

@@ -292,7 +292,6 @@ static void add_save(struct python_file *f, struct span path, struct python_obje
 /* Whether the names in the text of f"..." are counters. */
 static bool counts(struct span text)
 {
-
 	for (size_t i = 0; i < text.length; i++) {
 		struct span name = {text.text + i + 1, 0};
 

@@ -7,7 +7,6 @@
 /* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)
 {
-
 	return span_is_any(name,
 			   "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER WORLD_SIZE RANK LOCAL_RANK "
 			   "MASTER_ADDR MASTER_PORT");
@@ -125,7 +124,6 @@ static bool is_of_ray(const struct python_file *f, unsigned first, unsigned past
 /* Whether the expression is an argument of the command line: args.gpu. */
 static bool is_argument(const struct python_file *f, unsigned first, unsigned past)
 {
-
 	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++)
 		if (token_is_any(token_at(f, i),
 				 "args arg opt opts options hparams flags FLAGS cfg config conf "
@@ -286,7 +284,6 @@ void python_environ_replace(struct python_file *f)
 /* Whether the token is the name of a function that shows its arguments. */
 static bool is_shower(const struct python_file *f, unsigned at)
 {
-
 	return token_is_any(token_at(f, at),
 			    "print pprint debug info warn warning error critical fatal log "
 			    "write echo secho");

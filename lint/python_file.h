@@ -236,6 +236,7 @@ struct python_function {
 	bool run;                   /* one with this name is certainly executed */
 	bool several;               /* the name may stand for another function too */
 	bool ends;                  /* the program may end in it */
+	int first_call;             /* the line of the file itself that may lead to it first; 0 */
 	bool wrapped;               /* a decorator decides what its name means */
 	bool spawned;               /* ... or is executed by processes that are started */
 	size_t itself, through;     /* its last use of CUDA, and through a call, plus one */

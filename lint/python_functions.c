@@ -138,10 +138,26 @@ static void run_spawned(struct python_file *f)
 	}
 }
 
+/* A line of the file itself, or the first of a function that calls this one. */
+static void call_at(struct python_function *to, int line)
+{
+	if (line && (!to->first_call || line < to->first_call))
+		to->first_call = line;
+}
+
 void functions_find_runs(struct python_file *f)
 {
 	struct python_functions *all = &f->own;
 
+	for (int depth = 0; depth < MAX_DEPTH; depth++)
+		for (size_t i = 0; i < all->call_count; i++) {
+			const struct python_called *c = &all->calls[i];
+			int to = number_of(f, c->name), by = c->function;
+
+			if (to)
+				call_at(&all->list[to - 1],
+					by ? functions_first_call(f, by) : c->line);
+		}
 	for (size_t i = 0; i < all->call_count; i++) {
 		int number = number_of(f, all->calls[i].name);
 
@@ -197,57 +213,48 @@ bool functions_called(const struct python_file *f, struct span name)
 	return number && (f->own.list[number - 1].called || f->own.list[number - 1].may_be_called);
 }
 
-/* Whether function `from` is function `to`, or calls it; 0: false. */
-static bool reaches(const struct python_file *f, int from, int to)
+/* The functions that function `from` is or calls; `back`: those that are it or call it. The caller
+ * frees them. NULL: `from` is 0, or no memory. */
+static bool *reached(const struct python_file *f, int from, bool back)
 {
 	const struct python_functions *all = &f->own;
-	bool *seen = from && to ? calloc((size_t)f->functions + 1, sizeof(*seen)) : NULL;
-	bool found, more = seen;
+	bool *seen = from ? calloc((size_t)f->functions + 1, sizeof(*seen)) : NULL, more = seen;
 
-	if (!seen)
-		return false;
-	from = all->list[from - 1].number;
-	to = all->list[to - 1].number;
-	seen[from] = true;
-	for (int depth = 0; depth < MAX_DEPTH && more && !seen[to]; depth++) {
+	if (seen)
+		seen[all->list[from - 1].number] = true;
+	for (int depth = 0; depth < MAX_DEPTH && more; depth++) {
 		more = false;
 		for (size_t i = 0; i < all->use_count; i++) {
-			const struct python_use *use = &all->uses[i];
+			int by = all->list[all->uses[i].function - 1].number;
+			int to = all->uses[i].number;
 
-			if (!use->number || seen[use->number] ||
-			    !seen[all->list[use->function - 1].number])
+			if (!to || seen[back ? by : to] || !seen[back ? to : by])
 				continue;
-			seen[use->number] = more = true;
+			seen[back ? by : to] = more = true;
 		}
 	}
-	found = seen[to];
-	free(seen);
-	return found;
+	return seen;
 }
 
 bool functions_called_beside(const struct python_file *f, struct span from, int number)
 {
 	const struct python_functions *all = &f->own;
-	int target = number_of(f, from);
+	bool *callers = reached(f, number, true), *inside = reached(f, number_of(f, from), false);
+	bool beside = false;
 
-	for (size_t i = 0; number && i < all->call_count; i++) {
+	for (size_t i = 0; callers && i < all->call_count && !beside; i++) {
 		int to = number_of(f, all->calls[i].name), by = all->calls[i].function;
 
-		if (to && (to == number || reaches(f, to, number)) &&
-		    !(by && target && reaches(f, target, by)))
-			return true;
+		beside = to && callers[to] && !(by && inside && inside[all->list[by - 1].number]);
 	}
-	return false;
+	free(callers);
+	free(inside);
+	return beside;
 }
 
 int functions_first_call(const struct python_file *f, int number)
 {
-	const struct python_functions *all = &f->own;
-
-	for (size_t i = 0; i < all->call_count; i++)
-		if (!all->calls[i].function && reaches(f, number_of(f, all->calls[i].name), number))
-			return all->calls[i].line;
-	return 0;
+	return f->own.list[f->own.list[number - 1].number - 1].first_call;
 }
 
 bool functions_is(const struct python_file *f, struct span name, int number)
@@ -257,7 +264,11 @@ bool functions_is(const struct python_file *f, struct span name, int number)
 
 bool functions_reach(const struct python_file *f, struct span name, int number)
 {
-	return reaches(f, number_of(f, name), number);
+	bool *seen = number ? reached(f, number_of(f, name), false) : NULL;
+	bool found = seen && seen[f->own.list[number - 1].number];
+
+	free(seen);
+	return found;
 }
 
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s)

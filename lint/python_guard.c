@@ -6,7 +6,6 @@ enum { MAX_DEPTH = 6 /* calls inside of each other */ };
 
 bool guard_names_rank(struct span name)
 {
-
 	return span_has_any(name, "rank main_proc is_main master world local gpu dev node "
 				  "host proc pid uuid chief dist ddp shard part "
 				  "worker writer log id leader");

@@ -16,7 +16,6 @@ static const struct python_object nothing = {.kind = OBJECT_NOTHING};
 
 bool module_is_parallel(const char *path)
 {
-
 	return starts_with(path, "torch.nn.") &&
 	       span_is_any(span_of(objects_last(path)), "DataParallel DistributedDataParallel");
 }
@@ -24,7 +23,6 @@ bool module_is_parallel(const char *path)
 /* Whether a class of PyTorch makes parameters whatever its arguments are. */
 static bool has_parameters(const char *path)
 {
-
 	if (!starts_with(path, "torch.nn.") || strchr(path + 9, '.'))
 		return false;
 	return span_starts_any(span_of(path + 9),
@@ -276,7 +274,6 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 /* Whether a call changes nothing of the module that it is given. */
 static bool leaves_alone(const char *path)
 {
-
 	return module_is_parallel(path) ||
 	       span_is_any(span_of(path),
 			   "print len str type isinstance id hasattr torch.nn.Sequential");

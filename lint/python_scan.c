@@ -31,7 +31,6 @@ static void see_tests(struct python_file *f, struct span path, struct span name)
 /* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
-
 	f->facts.frameworks =
 		f->facts.frameworks ||
 		span_is_any(name,

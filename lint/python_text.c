@@ -131,7 +131,6 @@ static void skip_empty_lines(struct python_text *p)
 /* Whether no bracket can contain this word, so that an open bracket was never closed. */
 static bool begins_statement(const struct python_token *token)
 {
-
 	return token->kind == PYTHON_NAME &&
 	       span_is_any(token->text,
 			   "def class return import while try raise assert global pass except "

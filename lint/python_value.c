@@ -243,7 +243,6 @@ static struct python_value converted(const char *path, struct python_value v)
 /* Whether a communicator of MPI is one of a host, by its name. */
 static bool is_local_communicator(const char *path)
 {
-
 	return span_has_any(span_of(path), "local node shared shm intra host");
 }
 
@@ -518,7 +517,6 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 
 static bool is_operator(const struct python_token *t)
 {
-
 	if (t->kind == PYTHON_NAME && span_is_any(t->text, "or and not in is lambda for"))
 		return true;
 	return t->kind == PYTHON_SIGN && strchr("%+-*/|&<>=!^@,:", *t->text.text);

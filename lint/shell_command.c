@@ -9,7 +9,6 @@
 /* Programs that never use a GPU. */
 static bool is_harmless(struct span s)
 {
-
 	return span_is_any(
 		base_name(s),
 		"cd echo printf true : test [ pwd pushd "
@@ -129,7 +128,6 @@ static bool calls_function(struct shell *sh, struct span name)
 /* Programs that start others on other nodes. */
 static bool starts_elsewhere(struct span s)
 {
-
 	return span_is_any(base_name(s),
 			   "ssh pdsh clush pssh parallel parallel-ssh ansible xargs aprun "
 			   "jsrun mpirun_rsh pbsdsh");

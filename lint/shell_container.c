@@ -74,7 +74,6 @@ static struct span variable_value(const struct command *c, size_t i, const char 
 /* Whether an option without = takes no value. */
 static bool is_flag(struct span s)
 {
-
 	return span_is_any(s, "--detach --disable-content-trust --env-host --help --http-proxy "
 			      "--init --interactive --no-healthcheck --no-hostname --no-hosts "
 			      "--oom-kill-disable --passwd --privileged --publish-all --quiet "

@@ -144,7 +144,6 @@ struct span lexer_arithmetic(struct lexer *lx)
 
 static bool begins_command(const struct token *t)
 {
-
 	if (t->kind != TOKEN_WORD)
 		return t->kind != TOKEN_REDIRECTION;
 	return span_is_any(t->text, "then do else elif if ! while until {");

@@ -4,7 +4,6 @@
 
 static bool is_local(struct span host)
 {
-
 	return host.text &&
 	       (span_is_any(host, "localhost ::1 [::1] 0.0.0.0") || span_starts(host, "127."));
 }

@@ -129,7 +129,6 @@ static void take_srun(struct slurm *ret, struct span name, struct span value)
 /* Whether an option without = takes no value. */
 static bool is_flag(struct span name)
 {
-
 	return span_is_any(name, "exclusive label unbuffered overlap pty no-kill verbose quiet "
 				 "exact whole kill-on-bad-exit multi-prog overcommit spread-job "
 				 "requeue no-requeue immediate oversubscribe contiguous "

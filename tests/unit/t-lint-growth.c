@@ -44,7 +44,12 @@ static const struct growth {
 	 "", "def g\2(r):\n g\1(r)\n", 1, "",
 	 TEN("for i in range(4): multiprocessing.Process(target=g9000, args=(i,)).start()\n"),
 	 ".py"},
-	{"findings of two cells by turns",
+	{"calls beside the ranks that are started",
+	 "import torch.multiprocessing as mp\n" TORCH
+	 "def g0(r):\n dist.init_process_group('gloo', rank=r, world_size=4)\n"
+	 "def w(i):\n g0(i)\nmp.spawn(w, nprocs=4)\n",
+	 "", "def h\2():\n h\1()\nh\2()\n", 1, "", "", ".py"},
+	{"findings of two cells in turn",
 	 "{\"cells\":[" CELL "import torch\\n"
 	 "from torch.nn.parallel import DistributedDataParallel as DDP\\n"
 	 "torch.distributed.init_process_group('nccl')\\nnet = DDP(x)\\n" LETTERS(
