@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "trust.h"
+
 enum { ATTEMPTS = 100 };
 
 int atomic_folder(const char *path, const char **name)
@@ -14,8 +16,9 @@ int atomic_folder(const char *path, const char **name)
 	CLEANUP_FREE char *folder = NULL;
 
 	*name = slash ? slash + 1 : path;
-	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	return folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (asprintf(&folder, "%.*s.", (int)(*name - path), path) < 0)
+		folder = NULL;
+	return folder ? open_unplanted(folder, O_PATH | O_DIRECTORY, false) : -1;
 }
 
 bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mode_t mode)

@@ -21,8 +21,9 @@ struct atomic_file {
 	const char *failed; /* the call that failed in atomic_publish: "sync", "rename" ... */
 };
 
-/* Opens the folder of a path. Returns a descriptor, which the caller closes, or -1 with errno.
- * *name is the last part of the path, "" if it ends with a slash. */
+/* Opens the folder of a path, and follows no planted link (trust.h). Returns a descriptor, which
+ * the caller closes, or -1 with errno. *name is the last part of the path, "" if it ends with a
+ * slash. */
 int atomic_folder(const char *path, const char **name);
 
 /* Creates a file with a temporary name: `prefix`, then the process id and a number. The umask

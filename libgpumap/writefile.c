@@ -37,7 +37,7 @@ static int fail_errno(const struct output *out)
 		fix = "free some space, or write to another folder";
 	else if (error == ENOENT || error == ENOTDIR)
 		fix = "make the folder first";
-	else if (error == EACCES || error == EPERM || error == EROFS)
+	else if (error == EACCES || error == EPERM || error == EROFS || error == ELOOP)
 		fix = "write to a folder of your own";
 	return fail(out, strerror(error), fix);
 }
