@@ -47,7 +47,7 @@ int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_
 			add_end(&ends, g, sights[g].holder);
 		shared = shared || sights[g].lease == LEASE_SHARED;
 	}
-	return shared ? lease_slots_each(folder, add_slot, &ends) : GPUMAP_OK;
+	return shared ? lease_slots_each(folder, NULL, add_slot, &ends) : GPUMAP_OK;
 }
 
 /* When the job could have a unit. One that shares it may find a slot before all others end. */

@@ -84,19 +84,17 @@ static bool lock_as(int fd, enum share share)
 }
 
 struct wanted {
-	const char *name; /* of the GPU */
-	bool instance;    /* an instance of it is wanted, not a slot */
-	bool held;        /* another one of these is */
+	bool instance; /* an instance of the GPU is wanted, not a slot */
+	bool held;     /* another one of these is */
 };
 
 static void note_held(struct span gpu, size_t slots, int fd, void *data)
 {
 	struct wanted *wanted = data;
 
-	(void)slots;
+	(void)gpu;
 	(void)fd;
-	wanted->held = wanted->held || (wanted->instance ? lease_names_instance(gpu, wanted->name)
-							 : span_is(gpu, wanted->name));
+	wanted->held = wanted->held || wanted->instance == !slots;
 }
 
 /* Locks the files of the GPU, and its slot or instance. False with errno; some may be open then. */
@@ -104,12 +102,12 @@ static bool lock_files(struct lease_locks *locks, const struct lease_folder *fol
 		       const gpumap_device *unit, size_t slots)
 {
 	char name[LEASE_NAME];
-	struct wanted wanted = {name, is_instance(unit), false};
+	struct wanted wanted = {is_instance(unit), false};
 	enum share share = SHARE_ALL;
 
 	lease_name(name, wanted.instance ? unit->gpu : unit);
 	if (slots > 1 || wanted.instance) {
-		if (lease_slots_each(folder, note_held, &wanted) != GPUMAP_OK)
+		if (lease_slots_each(folder, name, note_held, &wanted) != GPUMAP_OK)
 			return false;
 		share = wanted.held ? SHARE_MORE : SHARE_FIRST;
 	}

@@ -54,7 +54,7 @@ int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *u
 {
 	bool *visited = calloc(units->count + 1, sizeof(*visited));
 	struct walk walk = {folder, units, visited, fn, data};
-	int r = visited ? lease_slots_each(folder, visit, &walk) : GPUMAP_ENOMEM;
+	int r = visited ? lease_slots_each(folder, NULL, visit, &walk) : GPUMAP_ENOMEM;
 
 	/* Those of other folders, and of versions whose leases have no file. */
 	for (size_t g = 0; r == GPUMAP_OK && g < units->count; g++)

@@ -224,9 +224,10 @@ int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	       const gpumap_inventory *units);
 
 /* Calls fn for each lease's file that is held, with the name of the unit and the number of slots;
- * 1: the whole GPU, 0: a MIG instance. Removes those that are left behind, as far as this user may.
+ * 1: the whole GPU, 0: a MIG instance. `gpu`: the name of the GPU that is looked at, with its
+ * instances; NULL: all. Removes those that are left behind, as far as this user may.
  * GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
-int lease_slots_each(const struct lease_folder *folder,
+int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
 /* Whether the process may have taken the lease of which `fd` has the file. False: that one has
  * ended, and this one, of another user, began later and has its number. */

@@ -89,7 +89,7 @@ int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 		ret[g].lease = lease_held(folder, &units->gpus[g], &ret[g].holder);
 		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
 	}
-	r = lease_slots_each(folder, see_lease, &look);
+	r = lease_slots_each(folder, NULL, see_lease, &look);
 	for (size_t g = 0; g < units->count; g++) {
 		if (is_instance(&units->gpus[g]))
 			ret[g].lease = state_of_instance(&ret[g], &ret[gpu]);

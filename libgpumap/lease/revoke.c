@@ -274,7 +274,7 @@ static int find_leased(struct ending *e, bool *leased)
 		leased[g] = e->gpus[g] &&
 			    lease_held(&e->folder, &e->inventory->gpus[g], &holder) == LEASE_HELD &&
 			    holder == e->taker;
-	return lease_slots_each(&e->folder, find_part, &found);
+	return lease_slots_each(&e->folder, NULL, find_part, &found);
 }
 
 static enum revoke_failure failure_of(const struct ending *e)
@@ -416,7 +416,7 @@ void lease_let_go(const gpumap_lease *lease, const char *event)
 		end_inside(&e);
 	/* Its files go, which wakes those who wait. */
 	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
-	lease_slots_each(&e.folder, ignore, NULL);
+	lease_slots_each(&e.folder, NULL, ignore, NULL);
 	close_files(&e);
 	if (gate >= 0)
 		close(gate);

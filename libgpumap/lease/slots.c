@@ -22,12 +22,13 @@ enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
 /* --- those of all --------------------------------------------------------------------------- */
 
 static bool is_lease(struct lease_file_name *ret, const struct lease_folder *folder,
-		     const char *name)
+		     const char *name, const char *gpu)
 {
 	const size_t prefix = strlen(folder->prefix);
 
-	return lease_concerns(folder, name) && starts_with(name + prefix, LEASE_GPU) &&
-	       lease_name_read(ret, name + prefix) && (ret->slots || lease_is_part(ret));
+	return lease_concerns(folder, name) && starts_with(name + prefix, gpu ? gpu : LEASE_GPU) &&
+	       lease_name_read(ret, name + prefix) && (ret->slots || lease_is_part(ret)) &&
+	       (!gpu || span_is(ret->gpu, gpu) || lease_names_instance(ret->gpu, gpu));
 }
 
 /* Whether the lock of a file is held. One that is left behind is removed: in a folder with the
@@ -43,7 +44,7 @@ static bool is_held(const struct lease_folder *folder, const char *name, int fd,
 	return false;
 }
 
-int lease_slots_each(const struct lease_folder *folder,
+int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 		     void (*fn)(struct span unit, size_t slots, int fd, void *data), void *data)
 {
 	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
@@ -60,7 +61,7 @@ int lease_slots_each(const struct lease_folder *folder,
 	while ((entry = readdir(dir))) {
 		int fd;
 
-		if (!is_lease(&file, folder, entry->d_name))
+		if (!is_lease(&file, folder, entry->d_name, gpu))
 			continue;
 		fd = lease_file(folder, entry->d_name + prefix, O_RDONLY, false);
 		lacks = fd < 0 && lease_lacks(errno) ? errno : lacks;
@@ -95,8 +96,8 @@ bool lease_is_taker(int64_t pid, int fd)
 
 /* What others have of the GPU. */
 struct others {
-	const char *gpu, *unit; /* their names */
-	ino_t own;              /* the file that is not theirs */
+	const char *unit; /* the name of the instance that is wanted */
+	ino_t own;        /* the file that is not theirs */
 	struct lease_load load;
 	bool instances, same; /* an instance of it is leased, and this one */
 };
@@ -108,10 +109,10 @@ static void count_other(struct span unit, size_t slots, int fd, void *data)
 
 	if (fstat(fd, &st) < 0 || st.st_ino == others->own)
 		return;
-	if (slots && span_is(unit, others->gpu))
+	if (slots) {
 		load_add(&others->load, slots);
-	if (slots || !lease_names_instance(unit, others->gpu))
 		return;
+	}
 	others->instances = true;
 	others->same = others->same || span_is(unit, others->unit);
 }
@@ -120,11 +121,11 @@ static bool has_room(const struct lease_folder *folder, const gpumap_device *uni
 		     ino_t own)
 {
 	char gpu[LEASE_NAME], name[LEASE_NAME];
-	struct others others = {.gpu = gpu, .unit = name, .own = own, .load = NO_LOAD};
+	struct others others = {.unit = name, .own = own, .load = NO_LOAD};
 
 	lease_name(gpu, unit->gpu);
 	lease_name(name, unit);
-	if (lease_slots_each(folder, count_other, &others) != GPUMAP_OK)
+	if (lease_slots_each(folder, gpu, count_other, &others) != GPUMAP_OK)
 		return false;
 	errno = EWOULDBLOCK;
 	if (is_instance(unit))
