@@ -8,6 +8,7 @@ base_sources = \
 	base/cpuset.c base/cpuset.h \
 	base/dynlib.c base/dynlib.h \
 	base/hash.c base/hash.h \
+	base/installed_path.c base/installed_path.h \
 	base/nvml_api.h \
 	base/nvml_library.c base/nvml_library.h \
 	base/nvml_processes.c base/nvml_processes.h \
@@ -28,4 +29,5 @@ base_sources = \
 	base/write_all.c base/write_all.h \
 	base/xml.c base/xml.h
 noinst_LTLIBRARIES += libbase.la
+AM_CPPFLAGS += -DPREFIX='"$(prefix)"'
 libbase_la_SOURCES = $(base_sources)

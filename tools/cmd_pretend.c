@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "helper_path.h"
+#include "installed_path.h"
 #include "inventory/inventory.h"
 #include "report.h"
 #include "strbuf.h"
@@ -155,8 +155,8 @@ static int prepare_path(gpumap_report *report)
 	char library[PATH_MAX], *path;
 	bool ok;
 
-	if (!helper_path(library, sizeof(library), "pretend/.libs/libnvidia-ml.so.1",
-			 PRETENDDIR "/libnvidia-ml.so.1"))
+	if (!installed_path(library, sizeof(library), "pretend/.libs/libnvidia-ml.so.1",
+			    PRETENDDIR "/libnvidia-ml.so.1"))
 		return own_failure(report, library, "the pretended library is missing",
 				   "install gpumap with make install");
 	*strrchr(library, '/') = '\0';

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "helper_path.h"
 #include "report.h"
 
 #define VARIABLE "GPUMAP_INVENTORY"
@@ -49,13 +48,8 @@ static int only_here(const char *option, const char *text, const char *what, gpu
 
 int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpumap_report *report)
 {
-	char helper[4096] = "";
-
-	if (flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
-		helper_path(helper, sizeof(helper), "tools/gpumap-ask-driver",
-			    PKGLIBEXECDIR "/gpumap-ask-driver");
 	if (!what || streq(what, "host"))
-		return gpumap_inventory_probe(ret, flags, *helper ? helper : NULL, report);
+		return gpumap_inventory_probe(ret, flags, NULL, report);
 	if (flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		return only_here("--ask-driver", "'s driver can be asked", what, report);
 	if (flags & GPUMAP_PROBE_FLAG_USAGE)

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "installed_path.h"
 #include "pci.h"
 #ifndef PKGLIBEXECDIR /* without configure's definition */
 #define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
@@ -212,10 +213,14 @@ int driver_order_within(gpumap_inventory *inventory, const char *helper, int pat
 			gpumap_report *report)
 {
 	struct answer fastest = {0}, pci = {0};
+	char path[PATH_MAX];
 	int r;
 
-	if (!helper)
-		helper = PKGLIBEXECDIR "/gpumap-ask-driver";
+	if (!helper) {
+		installed_path(path, sizeof(path), "tools/gpumap-ask-driver",
+			       PKGLIBEXECDIR "/gpumap-ask-driver");
+		helper = path;
+	}
 	r = ask(inventory, &fastest, helper, "fastest", patience, report);
 	if (r == GPUMAP_OK)
 		r = ask(inventory, &pci, helper, "pci", patience, report);
