@@ -16,6 +16,7 @@ include tests/trainer/cli/local.mk
 include tests/launch/local.mk
 include tests/lease/local.mk
 include tests/servers/local.mk
+include tests/packaging/local.mk
 include tests/cli/local.mk
 include tests/sync/local.mk
 include tests/unit/local.mk

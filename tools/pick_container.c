@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,7 +174,7 @@ static size_t add_label(struct pick_container *c, char **argv)
 {
 	uint64_t number = 0;
 
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+	if (syscall(SYS_getrandom, &number, sizeof(number), 0) != sizeof(number))
 		number = ((uint64_t)getpid() << 32) ^ (uint64_t)clock_milliseconds();
 	c->name = arena_printf(&c->arena, "gpumap.pick=%016llx", (unsigned long long)number);
 	argv[0] = arena_strdup(&c->arena, "--label");

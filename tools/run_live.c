@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,9 +83,10 @@ static void put_rank(struct strbuf *buf, size_t *place, const struct launch_rank
 
 int run_memory_file(const char *name)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	/* glibc has no such function before 2.27. */
+	int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
-	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : fd;
+	return fd < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC) : fd;
 }
 
 void run_live_open(struct run_live *ret, const char *run, const struct launch_rank *ranks,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "explain/json.h"
 #include "explain/plan.h"

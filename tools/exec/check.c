@@ -3,6 +3,7 @@
 #include "exec.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "mapping.h"
 #include "rank_rows.h"

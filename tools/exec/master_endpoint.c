@@ -3,6 +3,8 @@
  * asking the others. libgpumap/plan/master_endpoint.c has those of a plan. */
 #include "exec.h"
 
+#include <unistd.h>
+
 #include "hostlist.h"
 #include "report.h"
 #include "strbuf.h"
