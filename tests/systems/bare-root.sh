@@ -4,19 +4,20 @@
 set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P) || exit 1
 folder=/var/tmp/gpumap-systems
-container='' mirror='' suite='' root='' group='' failed=0
+container='' mirror='' brought='' suite='' root='' group='' failed=0
 
 usage() {
 	cat <<'END'
 usage: tests/systems/bare-root.sh [OPTIONS] SUITE [-- COMMAND...]
 
-Makes a root of this Debian SUITE (bookworm, trixie, sid) that has only what
+Makes a root of this Debian SUITE (bullseye, bookworm, ...) that has only what
 debootstrap installs, copies the last commit into it, and runs COMMAND there as
 root: by default ./dev demo, then ./dev test. So it shows packages that ./dev
 does not install, and compiles against the headers of that suite.
 
   --container      in namespaces of its own, as in a container: the command is
                    process 1, /sys is read-only, and /dev/shm has 64 MB
+  --bring FOLDER   copies this folder to /brought in the root
   --folder FOLDER  where the roots are [/var/tmp/gpumap-systems]. A suite is
                    downloaded once; remove FOLDER/SUITE for a newer one.
   --mirror URL     where debootstrap gets the packages
@@ -101,9 +102,10 @@ run() {
 while [ $# -gt 0 ]; do
 	case $1 in
 	--container) container=yes ;;
-	--folder | --mirror)
+	--bring | --folder | --mirror)
 		[ $# -gt 1 ] || die "$1 takes a value; see --help"
 		case $1 in
+		--bring) brought=$2 ;;
 		--folder) folder=$2 ;;
 		--mirror) mirror=$2 ;;
 		esac
@@ -123,13 +125,14 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ $# -eq 0 ] || shift
-[ -n "$suite" ] || die 'which suite? bookworm, trixie or sid; see --help'
+[ -n "$suite" ] || die 'which suite? bullseye, bookworm, trixie or sid; see --help'
 [ "$(id -u)" -eq 0 ] || die "this needs root: sudo $0 $suite"
 mkdir -p "$folder" || die "cannot write to $folder; --folder names another"
 make_base
 new_root
 cp -a --reflink=auto "$folder/$suite/." "$root" || die "cannot copy $folder/$suite to $root"
 git clone -q --no-hardlinks "$top" "$root/src" || die "cannot clone $top"
+[ -z "$brought" ] || cp -RL "$brought" "$root/brought" || die "cannot copy $brought to $root"
 if [ $# -gt 0 ]; then
 	run "$@"
 else
