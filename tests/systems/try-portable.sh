@@ -36,5 +36,4 @@ expect 'leased 0,1' "$("$gpumap" pretend --inventory 8xH100 -- "$gpumap" pick 2 
 expect '4 ranks on 1 host' "$("$gpumap" plan --inventory 8xH100 --ranks 4 --device cuda:%l -- true)"
 echo 'import torch; x = torch.zeros(1).cuda(7)' >a.py
 expect 'a.py:1' "$("$gpumap" lint --inventory 4 a.py 2>&1 || true)"
-expect 'no GPU' "$("$gpumap" inventory 2>&1 || true)"
 echo "seconds from the archive to the answer: $(((end - begin) / 1000000)) ms"
