@@ -72,7 +72,7 @@ enum gpumap_code {
 /* A recorded inventory with more bytes (256 MiB) gives GPUMAP_ELIMIT. */
 #define GPUMAP_MAX_FILE (256u << 20)
 
-/* The library's version, such as "0.1.0". Static. */
+/* The library's version, such as "0.2.0". Static. */
 const char *gpumap_version(void);
 
 /* One line for a code; "unknown code" for any other number. Static, never NULL. */

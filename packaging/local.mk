@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Builds of gpumap that others install.
-EXTRA_DIST += packaging/portable packaging/README.md
+EXTRA_DIST += packaging/Containerfile packaging/portable packaging/README.md
 
 # For these processors, with zig; packaging/portable tells what it needs.
 PORTABLE_ARCHS = x86_64 aarch64
