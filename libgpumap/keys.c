@@ -193,8 +193,7 @@ static int check_launcher(const gpumap_key *key, const char *value, const char *
 	span_split(&rest, ':', &name);
 	if (rest.text && word_place("torchrun|dask", name) >= 0)
 		return bad_value(key, value, origin, "leave the list out: it takes none", report);
-	return check_word(key, name, "torchrun|accelerate|deepspeed|ray|dask|flux|slurm", value,
-			  origin, report);
+	return check_word(key, name, LAUNCHER_WORDS, value, origin, report);
 }
 
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report)

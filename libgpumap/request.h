@@ -67,6 +67,9 @@ struct gpumap_request {
 	char *origins[KEY_COUNT];
 };
 
+/* Launchers that rewrite the list. */
+#define LAUNCHER_WORDS "torchrun|accelerate|deepspeed|ray|dask|flux|slurm"
+
 struct gpumap_key {
 	const char *name, *option, *environment, *value, *help;
 	enum key_kind {

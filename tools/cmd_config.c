@@ -12,7 +12,7 @@
 #include "strbuf.h"
 #include "suggest.h"
 
-static const struct option_row rows[] = {
+const struct option_row config_rows[] = {
 	PROFILE_OPTION_ROWS,
 	{"--origin", NULL, "also show where each value comes from"},
 	{"--json", NULL, "print JSON"},
@@ -345,7 +345,7 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "config", rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "config", config_rows, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &config->output, help, done, &failed))) {
 		if (streq(name, "--origin"))
 			config->origin = true;

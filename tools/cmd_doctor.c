@@ -10,7 +10,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-static const struct option_row rows[] = {
+const struct option_row doctor_rows[] = {
 	{"--root", "DIR",
 	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and "
 	 "/usr/lib*"},
@@ -59,7 +59,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "doctor", rows, NO_KEYS, argc, argv);
+	options_init(&options, "doctor", doctor_rows, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--root")) {
 			a->options.root = options.value;

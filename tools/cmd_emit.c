@@ -9,7 +9,7 @@
 #include "report.h"
 #include "writefile.h"
 
-static const struct option_row rows[] = {
+const struct option_row emit_rows[] = {
 	PLAN_OPTION_ROWS,
 	{"-o", "FILE", "write the command or script to FILE"},
 	{"--json", NULL, "print JSON, with the files that the command needs"},
@@ -57,7 +57,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "emit", rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "emit", emit_rows, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);

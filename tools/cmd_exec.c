@@ -13,7 +13,7 @@
 #include "exec/exec.h"
 #include "report.h"
 
-static const struct option_row rows[] = {
+const struct option_row exec_rows[] = {
 	PLAN_OPTION_ROWS,
 	{"--rank", "N", "the rank of this process, instead of the launcher's variables"},
 	{"--local-rank", "N", "the local rank of this process"},
@@ -73,7 +73,7 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "exec", rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "exec", exec_rows, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name) {
 			c->options.plan.program = options_rest(&options);

@@ -14,7 +14,7 @@
 #include "report.h"
 #include "text.h"
 
-static const struct option_row rows[] = {
+const struct option_row explain_rows[] = {
 	INVENTORY_ROW,
 	{"--pid", "PID", "explain the running process PID from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
@@ -84,7 +84,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "explain", rows, REQUEST_KEYS, argc, argv);
+	options_init(&options, "explain", explain_rows, REQUEST_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &explain->output, help, done, &failed))) {
 		if (!*name)

@@ -12,7 +12,7 @@
 #include "strbuf.h"
 #include "style.h"
 
-static const struct option_row rows[] = {
+const struct option_row inventory_rows[] = {
 	INVENTORY_ROW,
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes"},
@@ -53,7 +53,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "inventory", rows, NO_KEYS, argc, argv);
+	options_init(&options, "inventory", inventory_rows, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--save"))
 			a->save = options.value;

@@ -8,7 +8,7 @@
 #include "report.h"
 #include "text.h"
 
-static const struct option_row rows[] = {
+const struct option_row leases_rows[] = {
 	{"--idle", NULL, "show only leases whose GPUs have no load and no process now"},
 	{"--revoke", "GPU|pid:PID",
 	 "end the lease on GPU, or the one whose PID column shows PID. Its programs are not "
@@ -67,7 +67,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "leases", rows, NO_KEYS, argc, argv);
+	options_init(&options, "leases", leases_rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &a->output, help, done, &failed)))
 		r = read_option(a, &options, name);

@@ -24,7 +24,7 @@ struct lint_command {
 	int count;
 };
 
-static const struct option_row rows[] = {
+const struct option_row lint_rows[] = {
 	{"--as", "profile|shell|python", "the type of the files, if their names do not show it"},
 	{"--launcher", "torchrun|launch|srun|mpirun|gpumap|accelerate|deepspeed",
 	 "what starts the Python files; launch is torch.distributed.launch"},
@@ -142,7 +142,7 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "lint", rows, NO_KEYS, argc, argv);
+	options_init(&options, "lint", lint_rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && !failed &&
 	       (name = options_next(&options, command->output.report, &failed))) {
 		if (streq(name, "--help")) {

@@ -14,7 +14,7 @@
 #include "report.h"
 #include "strbuf.h"
 
-static const struct option_row rows[] = {
+const struct option_row pick_rows[] = {
 	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
 	{"--prefer", "LIST",
 	 "choose these GPUs first, in this order, and others if they are not free"},
@@ -125,7 +125,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "pick", rows, NO_KEYS, argc, argv);
+	options_init(&options, "pick", pick_rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && (name = options_next(&options, report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -10,7 +10,7 @@
 #include "report.h"
 #include "writefile.h"
 
-static const struct option_row rows[] = {
+const struct option_row plan_rows[] = {
 	PLAN_OPTION_ROWS,
 	{"-o", "FILE", "write the plan to FILE, for --plan; - is the same as --json"},
 	{"--diff", "FILE FILE", "show the differences between two plans"},
@@ -58,7 +58,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "plan", rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "plan", plan_rows, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->diff && !c->other) {
 			c->other = options.operand;

@@ -27,7 +27,7 @@
 /* The longest string that Linux accepts in an environment: 32 pages. */
 enum { MAX_TEXT = 32 * 4096 - 64 };
 
-static const struct option_row rows[] = {
+const struct option_row pretend_rows[] = {
 	INVENTORY_ROW,
 	{NULL, NULL, NULL},
 };
@@ -192,7 +192,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	const char *name;
 
 	*what = NULL;
-	options_init(&options, "pretend", rows, NO_KEYS, argc, *argv);
+	options_init(&options, "pretend", pretend_rows, NO_KEYS, argc, *argv);
 	while ((name = options_next(&options, output->report, &failed)) && *name) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -8,7 +8,7 @@
 #include "report.h"
 #include "text.h"
 
-static const struct option_row rows[] = {
+const struct option_row ps_rows[] = {
 	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process"},
 	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)"},
 	{"--format", "text|json", "output format"},
@@ -76,7 +76,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "ps", rows, NO_KEYS, argc, argv);
+	options_init(&options, "ps", ps_rows, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &a->output, help, done, &failed)))
 		r = read_option(a, &options, name);

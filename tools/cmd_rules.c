@@ -13,7 +13,7 @@
 #include "style.h"
 #include "suggest.h"
 
-static const struct option_row rows[] = {
+const struct option_row rules_rows[] = {
 	{"--json", NULL, "print JSON"},
 	{NULL, NULL, NULL},
 };
@@ -308,7 +308,7 @@ int cmd_rules(int argc, char **argv)
 	}
 	if (!named)
 		r = GPUMAP_ENOMEM;
-	options_init(&options, "rules", rows, NO_KEYS, argc, argv);
+	options_init(&options, "rules", rules_rows, NO_KEYS, argc, argv);
 	while (named && options_next_own(&options, &output, help, &done, &failed))
 		named[count++] = options.operand;
 	if (failed)

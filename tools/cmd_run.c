@@ -19,7 +19,7 @@
 #include "run_plan.h"
 #include "run_sweep.h"
 
-static const struct option_row rows[] = {
+const struct option_row run_rows[] = {
 	PLAN_OPTION_ROWS,
 	{"--sweep", "NAME",
 	 "start a run for every combination of the values in the section [sweep NAME] of the "
@@ -119,7 +119,7 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "run", rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "run", run_rows, PROFILE_KEYS, argc, argv);
 	while (!failed && (name = options_next(&options, c->report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -13,7 +13,7 @@
 #include "text.h"
 #include "verify.h"
 
-static const struct option_row rows[] = {
+const struct option_row verify_rows[] = {
 	{"--pid", "PID",
 	 "verify the run that process PID belongs to; if it belongs to none, only that process"},
 	{"--format", "text|json", "output format"},
@@ -65,7 +65,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "verify", rows, NO_KEYS, argc, argv);
+	options_init(&options, "verify", verify_rows, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--pid"))
 			a->pid = options.value;

@@ -28,6 +28,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+int cmd_completion(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_emit(int argc, char **argv);
@@ -88,6 +89,11 @@ struct option_row {
 	const char *help;
 };
 
+/* The options of each command, ended by a name of NULL. */
+#define COMMAND(name, summary, keys, operands) extern const struct option_row name##_rows[];
+#include "commands.def"
+#undef COMMAND
+
 /* --inventory of commands that read one machine. */
 #define INVENTORY_ROW \
 	{ \
@@ -128,6 +134,13 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 
 /* The option that a word, "--gpus=2", would be; NULL: it is not one of the table. */
 const char *options_name(const struct options *options, const char *word);
+
+/* The row of an option; NULL: it is not one of the table. */
+const struct option_row *options_find(const struct options *options, struct span name);
+/* Whether the value may be left out: "[auto|always]", "yes|no", "yes|no|DURATION". */
+bool option_is_optional(const struct option_row *row);
+/* The words of a value, without brackets. */
+struct span option_values(const struct option_row *row);
 
 /* The last operand and all arguments after it, ended by NULL. */
 char **options_rest(const struct options *options);

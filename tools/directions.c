@@ -109,7 +109,7 @@ static void fill_in(struct remedy *ret, const char *pattern, const char *word)
 static bool is_command(const char *word)
 {
 	static const char *const names[] = {
-#define COMMAND(name, summary) #name,
+#define COMMAND(name, summary, keys, operands) #name,
 #include "commands.def"
 #undef COMMAND
 	};

@@ -14,6 +14,7 @@ exec_sources = \
 	tools/exec/show.c
 noinst_LTLIBRARIES += libcommand.la
 libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
+	tools/cmd_completion.c \
 	tools/cmd_config.c \
 	tools/cmd_doctor.c \
 	tools/cmd_emit.c \
@@ -32,6 +33,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/color.c tools/color.h \
 	tools/command.h \
 	tools/commands.def \
+	tools/complete.c tools/complete.h tools/complete_values.c \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
 	tools/gpu_load.c tools/gpu_load.h \

@@ -13,7 +13,7 @@
 #include "suggest.h"
 
 static const struct command commands[] = {
-#define COMMAND(name, summary) {#name, summary, cmd_##name},
+#define COMMAND(name, summary, keys, operands) {#name, summary, cmd_##name},
 #include "commands.def"
 #undef COMMAND
 };

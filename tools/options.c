@@ -61,14 +61,12 @@ static bool in_brackets(const char *value)
 	return *value == '[' && value[strlen(value) - 1] == ']';
 }
 
-/* Whether the value may be left out: "[auto|always]", "yes|no", "yes|no|DURATION". */
-static bool optional(const struct option_row *row)
+bool option_is_optional(const struct option_row *row)
 {
 	return row->value && (in_brackets(row->value) || starts_with(row->value, "yes|no"));
 }
 
-/* The words of a value, without brackets. */
-static struct span value_words(const struct option_row *row)
+struct span option_values(const struct option_row *row)
 {
 	size_t length = strlen(row->value);
 
@@ -79,7 +77,7 @@ static struct span value_words(const struct option_row *row)
 /* `--color always` would treat "always" as an operand, which may be a program. */
 static bool is_apart(const struct option_row *row, const char *word)
 {
-	struct span words = value_words(row), one;
+	struct span words = option_values(row), one;
 
 	while (word && span_split(&words, '|', &one))
 		if (span_is(one, word))
@@ -146,7 +144,7 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	return NULL;
 }
 
-static const struct option_row *find(const struct options *options, struct span name)
+const struct option_row *options_find(const struct options *options, struct span name)
 {
 	for (int i = 0; i < options->count; i++)
 		if (same_name(name, options->rows[i].name) ||
@@ -177,7 +175,7 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 	}
 	equals = strchr(argument, '=');
 	name = (struct span){argument, equals ? (size_t)(equals - argument) : strlen(argument)};
-	row = find(options, name);
+	row = options_find(options, name);
 	if (!row) {
 		*failed = true;
 		return unknown(options, name, report);
@@ -190,7 +188,7 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 	}
 	if (equals) {
 		options->value = equals + 1;
-	} else if (row->value && !optional(row)) {
+	} else if (row->value && !option_is_optional(row)) {
 		if (options->index >= options->argc) {
 			report_add(report, FINDING_BAD_OPTION,
 				   ABOUT(.origin = row->name, .fix = "write it after the option"),
@@ -213,7 +211,8 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 
 const char *options_name(const struct options *options, const char *word)
 {
-	const struct option_row *row = find(options, (struct span){word, strcspn(word, "=")});
+	const struct option_row *row =
+		options_find(options, (struct span){word, strcspn(word, "=")});
 
 	return row ? row->name : NULL;
 }
@@ -242,9 +241,9 @@ static void print_row(const struct options *options, const struct option_row *ro
 	const char *initial = options->defaults[row - options->rows];
 	char left[80], help[512];
 
-	if (optional(row))
-		snprintf(left, sizeof(left), "%s[=%.*s]", row->name, (int)value_words(row).length,
-			 value_words(row).text);
+	if (option_is_optional(row))
+		snprintf(left, sizeof(left), "%s[=%.*s]", row->name, (int)option_values(row).length,
+			 option_values(row).text);
 	else
 		snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
 			 row->value ? row->value : "");
@@ -270,7 +269,7 @@ void options_help(const struct options *options, FILE *file)
 	if (options->first)
 		fputs("most used\n", file);
 	for (const char *const *name = options->first; name && *name; name++)
-		print_row(options, find(options, span_of(*name)), file);
+		print_row(options, options_find(options, span_of(*name)), file);
 	if (options->first)
 		fputs("\nother options\n", file);
 	if (options->statements)

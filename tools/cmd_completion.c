@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include "complete.h"
+#include "completion/scripts.h"
+#include "report.h"
+
+const struct option_row completion_rows[] = {
+	{NULL, NULL, NULL},
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap completion bash|zsh|fish\n"
+	      "\n"
+	      "Prints a script that completes the words of gpumap in this shell. Packages install\n"
+	      "it; without one, load it in the file that the shell reads when it starts. The\n"
+	      "words come from gpumap itself: its options and their values, profiles, GPUs,\n"
+	      "rules and messages.\n"
+	      "\n"
+	      "  source <(gpumap completion bash)             in ~/.bashrc\n"
+	      "  source <(gpumap completion zsh)              in ~/.zshrc, after compinit\n"
+	      "  gpumap completion fish | source              in ~/.config/fish/config.fish\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+	fputs("\n"
+	      "Exit status: 0 success, 2 no such shell, or malformed options.\n",
+	      stdout);
+}
+
+/* What the scripts ask: --words SHELL WORD..., the words of the line as far as the cursor. */
+static int answer(int argc, char **argv, gpumap_report *report)
+{
+	struct completion c = {0};
+	int r = complete_line(&c, argc - 3, argv + 3, streq(argv[2], "bash"));
+
+	if (r == GPUMAP_OK)
+		return print_buffer(&c.text, report);
+	strbuf_free(&c.text);
+	return r;
+}
+
+static int print_script(const char *shell, gpumap_report *report)
+{
+	static const char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
+	static const char words[] = "bash|zsh|fish";
+	bool failed = false;
+	int place;
+
+	if (!shell)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "write bash, zsh or fish"), "no shell is named");
+	place = option_word("the shell", words, shell, 0, report, &failed);
+	if (failed)
+		return GPUMAP_EINPUT;
+	return print_text(scripts[place], report) ? GPUMAP_OK : GPUMAP_EFILE;
+}
+
+int cmd_completion(int argc, char **argv)
+{
+	struct output output = {0};
+	struct options options;
+	const char *shell = NULL;
+	bool failed = false, done = false;
+	int r;
+
+	if (!report_begin(&output.report))
+		return STATUS_MALFORMED;
+	if (argc > 2 && streq(argv[1], "--words")) {
+		r = answer(argc, argv, output.report);
+		return finish(&output, r, true);
+	}
+	options_init(&options, "completion", completion_rows, NO_KEYS, argc, argv);
+	while (options_next_own(&options, &output, help, &done, &failed) && !shell)
+		shell = options.operand;
+	if (failed)
+		r = GPUMAP_EINPUT;
+	else
+		r = done ? GPUMAP_OK : print_script(shell, output.report);
+	return finish(&output, r, true);
+}
