@@ -5,10 +5,6 @@
 #include "completion/scripts.h"
 #include "report.h"
 
-const struct option_row completion_rows[] = {
-	{NULL, NULL, NULL},
-};
-
 static void help(const struct options *options)
 {
 	fputs("usage: gpumap completion bash|zsh|fish\n"

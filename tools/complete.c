@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of "gpumap completion", which has no options of its own. */
+const struct option_row completion_rows[] = {
+	{NULL, NULL, NULL},
+};
+
 static const struct {
 	const char *name, *summary;
 	const struct option_row *rows;

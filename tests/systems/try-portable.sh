@@ -13,7 +13,8 @@ cd "$(mktemp -d)"
 archive=$(ls $1)
 begin=$(date +%s%N)
 tar -xzf "$archive"
-answer=$(gpumap-*/bin/gpumap --visible 2,3,4,5 --device 1)
+first=$(echo gpumap-*/bin/gpumap)
+answer=$("$first" --visible 2,3,4,5 --device 1)
 end=$(date +%s%N)
 
 expect() {
