@@ -18,7 +18,8 @@ extern char **environ;
 static int say_wait(const char *text, void *data)
 {
 	(void)data;
-	fprintf(stderr, "pick: waiting: %s\n", text);
+	if (text)
+		fprintf(stderr, "pick: waiting: %s\n", text);
 	return 0; /* another value would end the wait */
 }
 

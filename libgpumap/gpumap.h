@@ -980,7 +980,8 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
  *
  * Waiting jobs are served in order. A job may be overtaken at most 8 times, by jobs that take GPUs
  * which it cannot use yet, or whose lease ends (`for`) before it can be served. While it waits,
- * waits(text, data) is called with what it waits for, whenever that changes; if it returns a value
+ * waits(text, data) is called after each look at the GPUs, with what it waits for; `text` is NULL
+ * if that has not changed. A signal with a handler makes it look at once. If waits returns a value
  * other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
  *
  * The section [leases] of /etc/gpumap/gpumap.ini, see gpumap.ini(5), applies to every caller

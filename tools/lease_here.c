@@ -45,7 +45,8 @@ int lease_here(gpumap_claim *claim, gpumap_report *report)
 static int report_wait(const char *text, void *data)
 {
 	(void)data;
-	fprintf(stderr, "gpumap: waiting: %s\n", text);
+	if (text)
+		fprintf(stderr, "gpumap: waiting: %s\n", text);
 	return 0;
 }
 

@@ -156,16 +156,19 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 	return r;
 }
 
-/* Reports what it waits for, whenever that changes. False: the caller wants no more. */
+/* Reports what it waits for: a text if that has changed, else NULL. False: the caller wants no
+ * more. */
 static bool report_wait(struct taking *t, char **last, int (*waits)(const char *, void *),
 			void *data)
 {
-	if (!t->told.text || (*last && streq(*last, t->told.text)))
-		return true;
-	t->vain = 0;
-	free(*last);
-	*last = strdup(t->told.text);
-	return !waits || waits(t->told.text, data) == 0;
+	bool same = !t->told.text || (*last && streq(*last, t->told.text));
+
+	if (!same) {
+		t->vain = 0;
+		free(*last);
+		*last = strdup(t->told.text);
+	}
+	return !waits || waits(same ? NULL : t->told.text, data) == 0;
 }
 
 static int take(struct taking *t, int (*waits)(const char *text, void *data), void *data)
