@@ -20,7 +20,14 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { MAX = 64, NO_DEVICE = 100, INVALID = 1, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76 };
+enum {
+	MAX = 64,
+	NO_DEVICE = 100,
+	INVALID = 1,
+	NOT_INITIALIZED = 3,
+	COMPUTE_MAJOR = 75,
+	COMPUTE_MINOR = 76
+};
 
 struct gpu {
 	char uuid[41]; /* with GPU- */
@@ -159,7 +166,7 @@ API int cuDriverGetVersion(int *version)
 API int cuDeviceGetCount(int *count)
 {
 	*count = visible_count;
-	return 0;
+	return visible_count ? 0 : NOT_INITIALIZED;
 }
 
 API int cuDeviceGet(int *device, int ordinal)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Exceptions: the error of a report, with its id, rule and remedy. */
+#include "module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "strbuf.h"
+
+static const struct {
+	const char *name, *base, *doc; /* base: a class of Python too, or NULL */
+} classes[ERROR_COUNT] = {
+	[ERROR_ANY] = {"gpumap.Error", NULL,
+		       "An error of gpumap: id ('GM009'), rule ('V2' or None), fix (the remedy, or "
+		       "None) and findings (all that was found)."},
+	[ERROR_INPUT] = {"gpumap.InputError", "ValueError", "A value is malformed."},
+	[ERROR_KEY] = {"gpumap.UnknownKey", "TypeError", "There is no such keyword or key."},
+	[ERROR_FILE] = {"gpumap.FileError", "OSError", "A file cannot be read or written."},
+	[ERROR_DRIVER] = {"gpumap.DriverError", "RuntimeError",
+			  "The driver is missing or does not answer."},
+	[ERROR_BUSY] = {"gpumap.Busy", NULL, "Not enough GPUs are free, or not in time."},
+	[ERROR_LATE] = {"gpumap.TooLate", "RuntimeError",
+			"CUDA has started, so a new list would have no effect."},
+};
+
+/* Error, for UnknownKey InputError; and the class of Python. */
+static PyObject *bases_of(const struct module_state *state, enum python_error i)
+{
+	PyObject *own = i == ERROR_ANY   ? PyExc_Exception
+			: i == ERROR_KEY ? state->errors[ERROR_INPUT]
+					 : state->errors[ERROR_ANY];
+	PyObject *builtins, *base, *bases;
+
+	if (!classes[i].base)
+		return PyTuple_Pack(1, own);
+	builtins = PyImport_ImportModule("builtins");
+	base = builtins ? PyObject_GetAttrString(builtins, classes[i].base) : NULL;
+	bases = base ? PyTuple_Pack(2, own, base) : NULL;
+	Py_XDECREF(builtins);
+	Py_XDECREF(base);
+	return bases;
+}
+
+bool errors_add(PyObject *module, struct module_state *state)
+{
+	for (int i = 0; i < ERROR_COUNT; i++) {
+		PyObject *bases = bases_of(state, (enum python_error)i), *members = NULL;
+
+		if (bases && i == ERROR_ANY)
+			members = Py_BuildValue("{s:O,s:O,s:O,s:()}", "id", Py_None, "rule",
+						Py_None, "fix", Py_None, "findings");
+		if (bases && (members || i != ERROR_ANY))
+			state->errors[i] = PyErr_NewExceptionWithDoc(
+				classes[i].name, classes[i].doc, bases, members);
+		Py_XDECREF(members);
+		Py_XDECREF(bases);
+		if (!state->errors[i] ||
+		    PyModule_AddObjectRef(module, strchr(classes[i].name, '.') + 1,
+					  state->errors[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
+static enum python_error class_of(int code)
+{
+	switch (code) {
+	case GPUMAP_EKEY:
+		return ERROR_KEY;
+	case GPUMAP_EFILE:
+		return ERROR_FILE;
+	case GPUMAP_ENODRIVER:
+		return ERROR_DRIVER;
+	case GPUMAP_EBUSY:
+		return ERROR_BUSY;
+	default:
+		return ERROR_INPUT;
+	}
+}
+
+/* The first error; without one the last finding. NULL: there is none. */
+static const gpumap_finding *main_finding(const gpumap_report *report)
+{
+	size_t count = gpumap_report_count(report);
+
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
+			return f;
+	}
+	return count ? gpumap_report_get(report, count - 1) : NULL;
+}
+
+/* As the command prints it: "--device: there is no cuda:4; use cuda:0 to cuda:3 [GM009]" */
+static PyObject *message_of(const gpumap_finding *f, int code)
+{
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	struct strbuf buf = {0};
+	PyObject *ret;
+
+	if (!f)
+		return text_value(gpumap_strerror(code));
+	if (origin)
+		strbuf_printf(&buf, "%s:", origin);
+	if (origin && line > 0)
+		strbuf_printf(&buf, "%lld:", (long long)line);
+	strbuf_printf(&buf, "%s%s%s%s [%s]", origin ? " " : "",
+		      gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
+		      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	ret = buf.failed ? PyErr_NoMemory() : text_value(buf.text);
+	strbuf_free(&buf);
+	return ret;
+}
+
+static bool set_text(PyObject *error, const char *name, const char *text)
+{
+	PyObject *value = text_value(text);
+	bool set = value && PyObject_SetAttrString(error, name, value) == 0;
+
+	Py_XDECREF(value);
+	return set;
+}
+
+static bool fill(const struct module_state *state, PyObject *error, const gpumap_finding *f,
+		 const gpumap_report *report)
+{
+	PyObject *findings = findings_tuple(state, report);
+	bool filled = findings && PyObject_SetAttrString(error, "findings", findings) == 0 &&
+		      set_text(error, "id", gpumap_finding_str(f, GPUMAP_FINDING_ID)) &&
+		      set_text(error, "rule", gpumap_finding_str(f, GPUMAP_FINDING_RULE)) &&
+		      set_text(error, "fix", gpumap_finding_str(f, GPUMAP_FINDING_FIX));
+
+	Py_XDECREF(findings);
+	return filled;
+}
+
+void *raise_code(const struct module_state *state, int code, const gpumap_report *report)
+{
+	const gpumap_finding *f = main_finding(report);
+	PyObject *class = state->errors[class_of(code)], *message, *error;
+
+	if (code == GPUMAP_ENOMEM || report_lacks_memory(report))
+		return PyErr_NoMemory();
+	message = message_of(f, code);
+	error = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
+	if (error && fill(state, error, f, report))
+		PyErr_SetObject(class, error);
+	Py_XDECREF(message);
+	Py_XDECREF(error);
+	return NULL;
+}
+
+bool succeeded(const struct module_state *state, int code, const gpumap_report *report)
+{
+	if (code == RAISED)
+		return false;
+	if (code != GPUMAP_OK || report_lacks_memory(report))
+		raise_code(state, code, report);
+	return code == GPUMAP_OK && !report_lacks_memory(report);
+}
+
+PyObject *text_taken(const struct module_state *state, int code, char *text,
+		     const gpumap_report *report)
+{
+	PyObject *ret = succeeded(state, code, report) ? text_value(text) : NULL;
+
+	free(text);
+	return ret;
+}

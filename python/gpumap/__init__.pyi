@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+import datetime
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping as _Dict, Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Literal, TypedDict, final, overload
+
+__version__: str
+DISTRIBUTION: str
+
+_Value = str | int | os.PathLike[str]
+_List = str | int | Iterable[int | str]
+_Statement = str | int | Iterable[int | str] | dict[str, str | int | None] | None
+_Machine = Inventory | str | int | os.PathLike[str]
+_Severity = Literal["error", "warning", "remark"]
+_Certainty = Literal["certain", "likely", "assumed", "undecidable"]
+
+@final
+class Finding(tuple[Any, ...]):
+    id: str
+    severity: _Severity
+    rule: str | None
+    text: str
+    fix: str | None
+    origin: str | None
+    line: int | None
+    column: int | None
+
+@final
+class Process(tuple[Any, ...]):
+    pid: int
+    memory: int | None
+    user: str | None
+    uid: int | None
+    command: str | None
+    container: str | None
+    start: str | None
+    mig: int | None
+    visible: bool | None
+
+@final
+class GPU(tuple[Any, ...]):
+    physical: int
+    uuid: str | None
+    pci: str | None
+    name: str | None
+    memory: int | None
+    minor: int | None
+    numa: str | None
+    cpus: str | None
+    nvlink: tuple[int, ...] | None
+    mig: bool | None
+    instances: tuple[GPU, ...]
+    profile: str | None
+    gi: int | None
+    ci: int | None
+    memory_used: int | None
+    memory_free: int | None
+    utilization: int | None
+    temperature: int | None
+    processes: tuple[Process, ...] | None
+
+@final
+class Device(tuple[Any, ...]):
+    logical: int
+    physical: int | None
+    uuid: str | None
+    pci: str | None
+    name: str | None
+    mig: int | None
+    certainty: _Certainty
+    candidates: tuple[int | None, ...]
+
+@final
+class Step(tuple[Any, ...]):
+    rule: str
+    text: str
+    origin: str | None
+    losers: tuple[tuple[str, str], ...]
+
+@final
+class Rank(tuple[Any, ...]):
+    rank: int
+    host: str
+    node: int
+    local_rank: int
+    local_size: int
+    visible: str
+    logical: int | None
+    physical: int | None
+    mig: int | None
+    uuid: str | None
+    pci: str | None
+    name: str | None
+    cpus: str | None
+    memory_nodes: str | None
+    threads: int
+    arguments: tuple[str, ...]
+    environ: dict[str, str | None]
+
+class Error(Exception):
+    id: str | None
+    rule: str | None
+    fix: str | None
+    findings: tuple[Finding, ...]
+
+class InputError(Error, ValueError): ...
+class UnknownKey(InputError, TypeError): ...
+class FileError(Error, OSError): ...
+class DriverError(Error, RuntimeError): ...
+class Busy(Error): ...
+class TooLate(Error, RuntimeError): ...
+class TooLateWarning(RuntimeWarning): ...
+
+@final
+class Inventory:
+    source: str | None
+    origin: str | None
+    driver: str | None
+    host: str | None
+    date: str | None
+    no_gpu: str | None
+    assumed: bool
+    partial: bool
+    usage: bool
+    findings: tuple[Finding, ...]
+    def __new__(cls, what: _Value = "host") -> Inventory: ...
+    @classmethod
+    def probe(cls, *, ask_driver: bool = False, usage: bool = False) -> Inventory: ...
+    @classmethod
+    def read(cls, what: _Value) -> Inventory: ...
+    @classmethod
+    def parse(cls, text: str, origin: str = "text") -> Inventory: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int) -> GPU: ...
+    def __iter__(self) -> Iterator[GPU]: ...
+    def json(self) -> str: ...
+    def ini(self) -> str: ...
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+
+class Mapping:
+    answered: bool
+    physical: int | None
+    logical: int | None
+    mig: int | None
+    uuid: str | None
+    certainty: _Certainty | None
+    device: Device | None
+    master: Device | None
+    visible: tuple[Device, ...]
+    replicas: tuple[Device, ...]
+    samples: tuple[int, ...]
+    mode: str
+    assumption: str | None
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+    def __new__(
+        cls,
+        *,
+        inventory: _Machine | None = None,
+        environ: _Dict[str, str] | None = None,
+        ask_driver: bool = False,
+        visible: _Statement = None,
+        prefix: _Statement = None,
+        script_export: _Statement = None,
+        script_inline: _Statement = None,
+        launcher: str | None = None,
+        in_code: _Statement = None,
+        after_init: _Statement = None,
+        set_device: object = None,
+        device: object = None,
+        device_ids: _List | None = None,
+        mode: Literal["single", "dp", "ddp", "mp"] | None = None,
+        local_rank: int | str | None = None,
+        batch: int | str | None = None,
+        container: _List | None = None,
+        cgroup: _List | None = None,
+        mps_server: _List | None = None,
+        driver: str | None = None,
+        dialect: Literal["driver", "torch", "nvitop", "rocr", "hip"] | None = None,
+        strict: bool | None = None,
+    ) -> Mapping: ...
+    def json(self) -> str: ...
+    def svg(self) -> str: ...
+    def _repr_svg_(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def logical_of(self, physical: int) -> int | None: ...
+
+class Program(TypedDict):
+    version: str | None
+    initialized: bool | None
+    device: int | None
+
+class Here(Mapping):
+    cuda: bool | None
+    programs: dict[str, Program]
+
+def resolve(
+    *,
+    inventory: _Machine | None = None,
+    environ: _Dict[str, str] | None = None,
+    ask_driver: bool = False,
+    visible: _Statement = None,
+    prefix: _Statement = None,
+    script_export: _Statement = None,
+    script_inline: _Statement = None,
+    launcher: str | None = None,
+    in_code: _Statement = None,
+    after_init: _Statement = None,
+    set_device: object = None,
+    device: object = None,
+    device_ids: _List | None = None,
+    mode: Literal["single", "dp", "ddp", "mp"] | None = None,
+    local_rank: int | str | None = None,
+    batch: int | str | None = None,
+    container: _List | None = None,
+    cgroup: _List | None = None,
+    mps_server: _List | None = None,
+    driver: str | None = None,
+    dialect: Literal["driver", "torch", "nvitop", "rocr", "hip"] | None = None,
+    strict: bool | None = None,
+) -> Mapping: ...
+def here(*, inventory: _Machine | None = None, **statements: Any) -> Here: ...
+
+@final
+class Profile:
+    name: str | None
+    file: str | None
+    names: tuple[str, ...]
+    command: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    def __new__(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        name: str | None = None,
+        *,
+        environ: _Dict[str, str] | None = None,
+        **settings: Any,
+    ) -> Profile: ...
+    @classmethod
+    def find(cls, name: str | None = None, environ: _Dict[str, str] | None = None) -> Profile: ...
+    def __getitem__(self, key: str) -> str: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def keys(self) -> list[str]: ...
+    def origin(self, key: str) -> str: ...
+    def check(self) -> tuple[Finding, ...]: ...
+    def json(self) -> str: ...
+    def ini(self) -> str: ...
+
+@final
+class Plan:
+    answered: bool
+    mode: str
+    profile: str | None
+    master_addr: str | None
+    master_port: int | None
+    world_size: int
+    hosts: int
+    findings: tuple[Finding, ...]
+    def __new__(
+        cls,
+        profile: Profile | None = None,
+        *,
+        inventory: _Machine | None = None,
+        environ: _Dict[str, str] | None = None,
+        **settings: Any,
+    ) -> Plan: ...
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Plan: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int) -> Rank: ...
+    def __iter__(self) -> Iterator[Rank]: ...
+    def setting(self, key: str, rank: int = -1) -> str: ...
+    def emit(self, launcher: str) -> str: ...
+    def json(self) -> str: ...
+    def svg(self) -> str: ...
+    def _repr_svg_(self) -> str: ...
+
+@final
+class Lease(Sequence[GPU]):
+    gpus: tuple[GPU, ...]
+    visible: str
+    findings: tuple[Finding, ...]
+    @property
+    def descriptors(self) -> list[int]: ...
+    @property
+    def released(self) -> bool: ...
+    def release(self) -> None: ...
+    @overload
+    def __getitem__(self, at: int) -> GPU: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[GPU, ...]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[GPU]: ...
+    def __enter__(self) -> Lease: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+def pick(
+    count: int,
+    *,
+    from_: _List | None = None,
+    prefer: _List | None = None,
+    near: bool | None = None,
+    slots: int | None = None,
+    mig: bool | str | None = None,
+    wait: bool | float | str | datetime.timedelta | None = None,
+    ignore: str | Iterable[str] | None = None,
+    free_memory: str | int | None = None,
+    max_load: int | None = None,
+    uuid: bool = False,
+    on_wait: Callable[[str], object] | None = None,
+) -> Lease: ...

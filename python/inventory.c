@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap.Inventory: the GPUs that there are. */
+#include "module.h"
+
+#include "report.h"
+
+struct inventory {
+	struct object head;
+	gpumap_inventory *inventory;
+	gpumap_report *report;
+};
+
+static void inventory_dealloc(PyObject *self)
+{
+	struct inventory *i = (struct inventory *)self;
+
+	gpumap_inventory_free(i->inventory);
+	gpumap_report_free(i->report);
+	object_free(i);
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, const char *helper,
+	       gpumap_report *report)
+{
+	unsigned flags = (ask_driver ? GPUMAP_PROBE_FLAG_ASK_DRIVER : 0) |
+			 (usage ? GPUMAP_PROBE_FLAG_USAGE : 0);
+	int r;
+
+	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_probe(ret, flags, helper, report);
+	Py_END_ALLOW_THREADS return r;
+}
+
+/* Where it is, the Python part knows. */
+bool helper_find(const char **ret, PyObject *kept)
+{
+	PyObject *paths = PyImport_ImportModule("gpumap._paths");
+	PyObject *path = paths ? PyObject_CallMethod(paths, "helper", NULL) : NULL;
+	bool found = path != NULL;
+
+	*ret = NULL;
+	if (path && path != Py_None) {
+		*ret = plain_text(path, kept);
+		found = *ret != NULL;
+	}
+	Py_XDECREF(path);
+	Py_XDECREF(paths);
+	return found;
+}
+
+static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
+{
+	int r;
+
+	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_open(ret, what, report);
+	Py_END_ALLOW_THREADS return r;
+}
+
+const gpumap_inventory *inventory_of(const struct module_state *state, PyObject *value,
+				     gpumap_inventory **owned, gpumap_report *report)
+{
+	PyObject *kept;
+	const char *what;
+
+	*owned = NULL;
+	if (Py_TYPE(value) == (PyTypeObject *)state->types[TYPE_INVENTORY])
+		return ((struct inventory *)value)->inventory;
+	kept = PyList_New(0);
+	what = kept ? value_text(value, kept) : NULL;
+	if (what && !succeeded(state, open_named(owned, what, report), report)) {
+		gpumap_inventory_free(*owned);
+		*owned = NULL;
+	}
+	Py_XDECREF(kept);
+	return *owned;
+}
+
+/* Takes the inventory and its report into a new object; they are freed after a failure. */
+static PyObject *wrap(PyTypeObject *type, int code, gpumap_inventory *inventory,
+		      gpumap_report *report)
+{
+	struct inventory *i = NULL;
+
+	if (succeeded(state_of_type(type), code, report))
+		i = object_new(type);
+	if (!i) {
+		gpumap_inventory_free(inventory);
+		gpumap_report_free(report);
+		return NULL;
+	}
+	i->inventory = inventory;
+	i->report = report;
+	return &i->head.ob_base;
+}
+
+static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"what", NULL};
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report = NULL;
+	const char *text = "host";
+	PyObject *what = NULL, *kept, *ret = NULL;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Inventory", names, &what))
+		return NULL;
+	kept = PyList_New(0);
+	if (kept && what)
+		text = value_text(what, kept);
+	if (kept && text) {
+		int r = gpumap_report_new(&report);
+
+		if (r == GPUMAP_OK)
+			r = open_named(&inventory, text, report);
+		ret = wrap(type, r, inventory, report);
+	}
+	Py_XDECREF(kept);
+	return ret;
+}
+
+static PyObject *inventory_read(PyObject *type, PyObject *what)
+{
+	return PyObject_CallFunctionObjArgs(type, what, NULL);
+}
+
+static PyObject *inventory_parse(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"text", "origin", NULL};
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report = NULL;
+	const char *text, *origin = "text";
+	Py_ssize_t size;
+	int r;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s#|s:parse", names, &text, &size,
+					 &origin))
+		return NULL;
+	r = gpumap_report_new(&report);
+	if (r == GPUMAP_OK)
+		r = gpumap_inventory_parse(&inventory, text, (size_t)size, origin, report);
+	return wrap((PyTypeObject *)type, r, inventory, report);
+}
+
+static PyObject *inventory_probe(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"ask_driver", "usage", NULL};
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report = NULL;
+	const char *helper = NULL;
+	int ask_driver = 0, usage = 0, r;
+	PyObject *kept, *ret = NULL;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$pp:probe", names, &ask_driver,
+					 &usage))
+		return NULL;
+	kept = PyList_New(0);
+	if (kept && (!ask_driver || helper_find(&helper, kept))) {
+		r = gpumap_report_new(&report);
+		if (r == GPUMAP_OK)
+			r = probe_host(&inventory, ask_driver, usage, helper, report);
+		ret = wrap((PyTypeObject *)type, r, inventory, report);
+	}
+	Py_XDECREF(kept);
+	return ret;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static Py_ssize_t inventory_length(PyObject *self)
+{
+	return (Py_ssize_t)gpumap_inventory_count(((struct inventory *)self)->inventory);
+}
+
+static PyObject *inventory_item(PyObject *self, Py_ssize_t at)
+{
+	const struct inventory *i = (struct inventory *)self;
+	const gpumap_device *gpu = at < 0 ? NULL : gpumap_inventory_get(i->inventory, (size_t)at);
+
+	if (gpu)
+		return record_new(i->head.state, RECORD_GPU, gpu);
+	PyErr_SetString(PyExc_IndexError, "there is no such GPU");
+	return NULL;
+}
+
+static PyObject *inventory_text(PyObject *self, void *attribute)
+{
+	return text_value(
+		gpumap_inventory_str(((struct inventory *)self)->inventory,
+				     (enum gpumap_inventory_str_attr)(intptr_t)attribute));
+}
+
+static PyObject *inventory_flag(PyObject *self, void *attribute)
+{
+	return PyBool_FromLong(
+		gpumap_inventory_int(((struct inventory *)self)->inventory,
+				     (enum gpumap_inventory_int_attr)(intptr_t)attribute) == 1);
+}
+
+static PyObject *inventory_findings(PyObject *self, void *unused)
+{
+	const struct inventory *i = (struct inventory *)self;
+
+	(void)unused;
+	return findings_tuple(i->head.state, i->report);
+}
+
+static PyObject *formatted(PyObject *self, enum gpumap_format format)
+{
+	const struct inventory *i = (struct inventory *)self;
+	char *text = NULL;
+	int r = gpumap_inventory_format(&text, i->inventory, format, 0, i->report);
+
+	return text_taken(i->head.state, r, text, NULL);
+}
+
+static PyObject *inventory_json(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_JSON);
+}
+
+static PyObject *inventory_ini(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_INI);
+}
+
+static PyObject *inventory_save(PyObject *self, PyObject *path)
+{
+	const struct inventory *i = (struct inventory *)self;
+	gpumap_report *report = NULL;
+	PyObject *kept = PyList_New(0), *ret = NULL;
+	const char *name = kept ? plain_text(path, kept) : NULL;
+	int r = name ? gpumap_report_new(&report) : RAISED;
+
+	if (r == GPUMAP_OK)
+		r = gpumap_inventory_save(i->inventory, name, report);
+	if (succeeded(i->head.state, r, report))
+		ret = Py_NewRef(Py_None);
+	gpumap_report_free(report);
+	Py_XDECREF(kept);
+	return ret;
+}
+
+static PyObject *inventory_repr(PyObject *self)
+{
+	const gpumap_inventory *i = ((struct inventory *)self)->inventory;
+	const char *host = gpumap_inventory_str(i, GPUMAP_INVENTORY_HOST);
+	const char *source = gpumap_inventory_str(i, GPUMAP_INVENTORY_SOURCE);
+
+	return PyUnicode_FromFormat("<gpumap.Inventory %zu GPUs, %s%s%s>",
+				    gpumap_inventory_count(i), source ? source : "?",
+				    host ? ", " : "", host ? host : "");
+}
+
+#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
+static PyGetSetDef members[] = {
+	{"source", inventory_text, NULL, "'nvml', 'proc', 'snapshot', 'nvidia-smi -L', ...",
+	 ATTRIBUTE(GPUMAP_INVENTORY_SOURCE)},
+	{"origin", inventory_text, NULL, "file, host or text that it was made from",
+	 ATTRIBUTE(GPUMAP_INVENTORY_ORIGIN)},
+	{"driver", inventory_text, NULL, "version of the driver",
+	 ATTRIBUTE(GPUMAP_INVENTORY_DRIVER)},
+	{"host", inventory_text, NULL, "name of the host", ATTRIBUTE(GPUMAP_INVENTORY_HOST)},
+	{"date", inventory_text, NULL, "when it was recorded", ATTRIBUTE(GPUMAP_INVENTORY_DATE)},
+	{"no_gpu", inventory_text, NULL, "why no program can use a GPU here, or None",
+	 ATTRIBUTE(GPUMAP_INVENTORY_NO_GPU)},
+	{"assumed", inventory_flag, NULL, "whether its GPUs may not exist",
+	 ATTRIBUTE(GPUMAP_INVENTORY_ASSUMED)},
+	{"partial", inventory_flag, NULL, "whether GPUs may be missing",
+	 ATTRIBUTE(GPUMAP_INVENTORY_PARTIAL)},
+	{"usage", inventory_flag, NULL, "whether the use of its GPUs was read",
+	 ATTRIBUTE(GPUMAP_INVENTORY_USAGE)},
+	{"findings", inventory_findings, NULL, "what was found when it was read", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+	{"probe", (PyCFunction)(void (*)(void))inventory_probe,
+	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+	 "probe(*, ask_driver=False, usage=False)\n--\n\n"
+	 "The GPUs of this host, from NVML or /proc; no CUDA context is made.\n"
+	 "usage: with the load, memory and processes of each GPU. ask_driver: CUDA's own\n"
+	 "order is measured, in another process."},
+	{"read", inventory_read, METH_O | METH_CLASS,
+	 "read(what)\n--\n\n"
+	 "The machine that --inventory takes: a file, 'host', 8 or '8xH100'.\n\n"
+	 ">>> import gpumap\n"
+	 ">>> [gpu.name for gpu in gpumap.Inventory.read('1xH100+1xA100')]\n"
+	 "['H100', 'A100']\n"},
+	{"parse", (PyCFunction)(void (*)(void))inventory_parse,
+	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+	 "parse(text, origin='text')\n--\n\n"
+	 "The machine that a text describes: what nvidia-smi or gpumap has printed."},
+	{"json", inventory_json, METH_NOARGS, "json()\n--\n\nJSON, as the command prints it."},
+	{"ini", inventory_ini, METH_NOARGS, "ini()\n--\n\nA snapshot, which read() takes."},
+	{"save", inventory_save, METH_O, "save(path)\n--\n\nWrites the snapshot."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc, "Inventory(what='host')\n--\n\n"
+		    "The GPUs that there are: a sequence of GPU.\n\n"
+		    ">>> import gpumap\n"
+		    ">>> machine = gpumap.Inventory('4xH100')\n"
+		    ">>> len(machine), machine[-1].physical\n"
+		    "(4, 3)\n"},
+	{Py_tp_new, (void *)inventory_new_object},
+	{Py_tp_dealloc, (void *)inventory_dealloc},
+	{Py_tp_repr, (void *)inventory_repr},
+	{Py_tp_getset, members},
+	{Py_tp_methods, methods},
+	{Py_tp_iter, (void *)PySeqIter_New},
+	{Py_sq_length, (void *)inventory_length},
+	{Py_sq_item, (void *)inventory_item},
+	{0, NULL},
+};
+
+PyType_Spec inventory_spec = {
+	.name = "gpumap.Inventory",
+	.basicsize = sizeof(struct inventory),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = slots,
+};

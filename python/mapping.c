@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap.Mapping: the answer. */
+#include "module.h"
+
+#include "question.h"
+#include "report.h"
+#include "resolve.h"
+
+struct mapping {
+	struct object head;
+	gpumap_mapping *mapping;
+	gpumap_report *report;
+};
+
+static void mapping_dealloc(PyObject *self)
+{
+	struct mapping *m = (struct mapping *)self;
+
+	gpumap_mapping_free(m->mapping);
+	gpumap_report_free(m->report);
+	object_free(m);
+}
+
+/* --- the question ----------------------------------------------------------------------- */
+
+struct asking {
+	const struct module_state *state;
+	PyObject *keywords, *kept;
+	const char **environ;
+	gpumap_request *request;
+	gpumap_inventory *owned;           /* to be freed */
+	const gpumap_inventory *inventory; /* NULL: a what-if */
+	gpumap_report *report;
+};
+
+static const char *const not_statements[] = {"inventory", "environ", "ask_driver", "_origins",
+					     NULL};
+
+static int set_statement(void *data, const char *key, const char *value, const char *origin)
+{
+	const struct asking *a = data;
+
+	return gpumap_request_set(a->request, key, value, origin, a->report);
+}
+
+static int read_statements(struct asking *a)
+{
+	PyObject *environ = keyword(a->keywords, "environ");
+	int r = keywords_each(a->keywords, not_statements, keyword(a->keywords, "_origins"),
+			      set_statement, a);
+
+	if (r != GPUMAP_OK || !environ)
+		return r;
+	a->environ = environ_words(environ, a->kept);
+	if (!a->environ)
+		return RAISED;
+	return gpumap_request_set_environ(a->request, a->environ, a->report);
+}
+
+static int open_host(struct asking *a)
+{
+	const char *helper;
+
+	if (!helper_find(&helper, a->kept))
+		return RAISED;
+	return probe_host(&a->owned, true, false, helper, a->report);
+}
+
+/* As the command finds it, except that a list in the statements is not compared with this host:
+ * that would take milliseconds, for a what-if. */
+static int find_machine(struct asking *a)
+{
+	struct question question = {.request = a->request};
+	const char *named = a->environ ? environ_nonempty(a->environ, "GPUMAP_INVENTORY") : NULL;
+	enum list_from from;
+	int r;
+
+	if (named)
+		return gpumap_inventory_open(&a->owned, named, a->report);
+	r = resolve_list_from(&from, a->request);
+	if (r != GPUMAP_OK || from == LIST_FROM_KEYS)
+		return r;
+	Py_BEGIN_ALLOW_THREADS r = question_machine(&question, a->report);
+	Py_END_ALLOW_THREADS a->owned = question.machine;
+	gpumap_inventory_free(question.host);
+	return r;
+}
+
+static int choose_machine(struct asking *a)
+{
+	PyObject *inventory = keyword(a->keywords, "inventory");
+	PyObject *ask_driver = keyword(a->keywords, "ask_driver");
+	int r = GPUMAP_OK;
+
+	if (ask_driver && PyObject_IsTrue(ask_driver) == 1) {
+		if (!inventory) {
+			r = open_host(a);
+		} else {
+			PyErr_SetString(PyExc_TypeError,
+					"ask_driver asks this machine: leave inventory out");
+			return RAISED;
+		}
+	} else if (inventory) {
+		a->inventory = inventory_of(a->state, inventory, &a->owned, a->report);
+		return a->inventory ? GPUMAP_OK : RAISED;
+	} else {
+		r = find_machine(a);
+	}
+	a->inventory = a->owned;
+	return r;
+}
+
+static int ask(struct asking *a, gpumap_mapping **ret)
+{
+	int r = gpumap_report_new(&a->report);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_request_new(&a->request);
+	if (r == GPUMAP_OK)
+		r = read_statements(a);
+	if (r == GPUMAP_OK)
+		r = choose_machine(a);
+	return r == GPUMAP_OK ? gpumap_resolve(ret, a->request, a->inventory, a->report) : r;
+}
+
+static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	struct asking a = {.state = state_of_type(type), .keywords = keywords};
+	gpumap_mapping *mapping = NULL;
+	struct mapping *m = NULL;
+	int r;
+
+	if (PyTuple_Size(arguments)) {
+		PyErr_SetString(PyExc_TypeError, "resolve takes keywords, as in "
+						 "resolve(visible='2,3', device=1)");
+		return NULL;
+	}
+	a.kept = PyList_New(0);
+	r = a.kept ? ask(&a, &mapping) : RAISED;
+	if (succeeded(a.state, r, a.report))
+		m = object_new(type);
+	if (m) {
+		m->mapping = mapping;
+		m->report = a.report;
+	} else {
+		gpumap_mapping_free(mapping);
+		gpumap_report_free(a.report);
+	}
+	gpumap_request_free(a.request);
+	gpumap_inventory_free(a.owned);
+	PyMem_Free((void *)a.environ);
+	Py_XDECREF(a.kept);
+	return (PyObject *)m;
+}
+
+/* --- the answer ------------------------------------------------------------------------- */
+
+#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
+
+static PyObject *device_or_none(const struct mapping *m, const gpumap_entry *entry)
+{
+	return entry ? record_new(m->head.state, RECORD_DEVICE, entry) : text_value(NULL);
+}
+
+static PyObject *mapping_device(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return device_or_none(m, gpumap_mapping_chosen(m->mapping));
+}
+
+static PyObject *mapping_master(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return device_or_none(m, gpumap_mapping_master(m->mapping));
+}
+
+/* Of the device that the program uses. */
+static PyObject *device_number(PyObject *self, void *attribute)
+{
+	return number_value(
+		gpumap_entry_int(gpumap_mapping_chosen(((struct mapping *)self)->mapping),
+				 (enum gpumap_entry_int_attr)(intptr_t)attribute));
+}
+
+static PyObject *device_text(PyObject *self, void *attribute)
+{
+	return text_value(gpumap_entry_str(gpumap_mapping_chosen(((struct mapping *)self)->mapping),
+					   (enum gpumap_entry_str_attr)(intptr_t)attribute));
+}
+
+static PyObject *device_certainty(PyObject *self, void *unused)
+{
+	const gpumap_entry *entry = gpumap_mapping_chosen(((struct mapping *)self)->mapping);
+
+	(void)unused;
+	return text_value(entry ? gpumap_certainty_name((enum gpumap_certainty)gpumap_entry_int(
+					  entry, GPUMAP_ENTRY_CERTAINTY))
+				: NULL);
+}
+
+static PyObject *mapping_text(PyObject *self, void *attribute)
+{
+	return text_value(gpumap_mapping_str(((struct mapping *)self)->mapping,
+					     (enum gpumap_mapping_str_attr)(intptr_t)attribute));
+}
+
+static PyObject *mapping_answered(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(gpumap_mapping_int(((struct mapping *)self)->mapping,
+						  GPUMAP_MAPPING_ANSWERED) == 1);
+}
+
+static const void *visible(const void *mapping, size_t i)
+{
+	return gpumap_mapping_visible(mapping, i);
+}
+
+static PyObject *mapping_visible(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return record_tuple(m->head.state, RECORD_DEVICE, gpumap_mapping_visible_count(m->mapping),
+			    visible, m->mapping);
+}
+
+static const void *replica(const void *mapping, size_t i)
+{
+	return gpumap_mapping_replica(mapping, i);
+}
+
+static PyObject *mapping_replicas(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return record_tuple(m->head.state, RECORD_DEVICE, gpumap_mapping_replica_count(m->mapping),
+			    replica, m->mapping);
+}
+
+static const void *step(const void *mapping, size_t i)
+{
+	return gpumap_mapping_step(mapping, i);
+}
+
+static PyObject *mapping_steps(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return record_tuple(m->head.state, RECORD_STEP, gpumap_mapping_step_count(m->mapping), step,
+			    m->mapping);
+}
+
+static PyObject *mapping_findings(PyObject *self, void *unused)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	(void)unused;
+	return findings_tuple(m->head.state, m->report);
+}
+
+static PyObject *mapping_samples(PyObject *self, void *unused)
+{
+	const gpumap_mapping *m = ((struct mapping *)self)->mapping;
+	size_t count = gpumap_mapping_replica_count(m), n = 0;
+	PyObject *ret;
+
+	(void)unused;
+	while (n < count && gpumap_mapping_replica_samples(m, n) >= 0)
+		n++;
+	ret = PyTuple_New((Py_ssize_t)n);
+	for (size_t i = 0; ret && i < n; i++) {
+		PyObject *number = number_value(gpumap_mapping_replica_samples(m, i));
+
+		if (!number || PyTuple_SetItem(ret, (Py_ssize_t)i, number) < 0)
+			Py_CLEAR(ret);
+	}
+	return ret;
+}
+
+/* --- as text ---------------------------------------------------------------------------- */
+
+static PyObject *formatted(PyObject *self, enum gpumap_format format)
+{
+	const struct mapping *m = (struct mapping *)self;
+	char *text = NULL;
+	int r = gpumap_mapping_format(&text, m->mapping, format, 0, m->report);
+
+	return text_taken(m->head.state, r, text, NULL);
+}
+
+static PyObject *mapping_str(PyObject *self)
+{
+	return text_for_print(formatted(self, GPUMAP_FORMAT_TEXT));
+}
+
+static PyObject *mapping_json(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_JSON);
+}
+
+static PyObject *mapping_svg(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_SVG);
+}
+
+static PyObject *mapping_repr(PyObject *self)
+{
+	const gpumap_mapping *m = ((struct mapping *)self)->mapping;
+	const gpumap_entry *entry = gpumap_mapping_chosen(m);
+	int64_t physical = gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL);
+
+	if (!entry)
+		return PyUnicode_FromFormat("<gpumap.Mapping no GPU, %zu visible>",
+					    gpumap_mapping_visible_count(m));
+	if (physical < 0)
+		return PyUnicode_FromFormat(
+			"<gpumap.Mapping cuda:%lld is one of %zu GPUs>",
+			(long long)gpumap_entry_int(entry, GPUMAP_ENTRY_LOGICAL),
+			gpumap_entry_candidate_count(entry));
+	return PyUnicode_FromFormat("<gpumap.Mapping cuda:%lld is GPU %lld>",
+				    (long long)gpumap_entry_int(entry, GPUMAP_ENTRY_LOGICAL),
+				    (long long)physical);
+}
+
+static PyObject *mapping_logical_of(PyObject *self, PyObject *physical)
+{
+	int number = (int)PyLong_AsLong(physical);
+
+	if (PyErr_Occurred())
+		return NULL;
+	return number_value(gpumap_mapping_logical(((struct mapping *)self)->mapping, number));
+}
+
+/* The command gives the same in one object of JSON. */
+static PyObject *mapping_to_dict(PyObject *self, PyObject *unused)
+{
+	PyObject *json = PyImport_ImportModule("json");
+	PyObject *text = json ? mapping_json(self, unused) : NULL;
+	PyObject *ret = text ? PyObject_CallMethod(json, "loads", "O", text) : NULL;
+
+	Py_XDECREF(text);
+	Py_XDECREF(json);
+	return ret;
+}
+
+static PyGetSetDef members[] = {
+	{"answered", mapping_answered, NULL, "False: the answer is an error of findings", NULL},
+	{"physical", device_number, NULL, "nvidia-smi's number of the GPU that is used, or None",
+	 ATTRIBUTE(GPUMAP_ENTRY_PHYSICAL)},
+	{"logical", device_number, NULL, "N of the cuda:N that is used, or None",
+	 ATTRIBUTE(GPUMAP_ENTRY_LOGICAL)},
+	{"mig", device_number, NULL, "index of the MIG instance that is used, or None",
+	 ATTRIBUTE(GPUMAP_ENTRY_MIG)},
+	{"uuid", device_text, NULL, "of the GPU that is used, or None",
+	 ATTRIBUTE(GPUMAP_ENTRY_UUID)},
+	{"certainty", device_certainty, NULL,
+	 "'certain', 'likely', 'assumed', 'undecidable', or None", NULL},
+	{"device", mapping_device, NULL, "the Device that is used, or None", NULL},
+	{"master", mapping_master, NULL, "the Device that is DataParallel's master, or None", NULL},
+	{"visible", mapping_visible, NULL, "the devices that the program sees, in its order", NULL},
+	{"replicas", mapping_replicas, NULL, "the devices of replicas or stages", NULL},
+	{"samples", mapping_samples, NULL, "how many samples of the batch each replica gets", NULL},
+	{"mode", mapping_text, NULL, "'single', 'dp', 'ddp' or 'mp'",
+	 ATTRIBUTE(GPUMAP_MAPPING_MODE)},
+	{"assumption", mapping_text, NULL, "what the answer assumes, or None",
+	 ATTRIBUTE(GPUMAP_MAPPING_ASSUMPTION)},
+	{"steps", mapping_steps, NULL, "the rules that were used, in order", NULL},
+	{"findings", mapping_findings, NULL, "errors, warnings and remarks", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+	{"json", mapping_json, METH_NOARGS, "json()\n--\n\nJSON, as the command prints it."},
+	{"svg", mapping_svg, METH_NOARGS, "svg()\n--\n\nA picture, as the command makes it."},
+	{"_repr_svg_", mapping_svg, METH_NOARGS, "The picture, for notebooks."},
+	{"to_dict", mapping_to_dict, METH_NOARGS, "to_dict()\n--\n\nThe JSON as dicts and lists."},
+	{"logical_of", mapping_logical_of, METH_O,
+	 "logical_of(physical)\n--\n\n"
+	 "N of the cuda:N that is this GPU, or None.\n\n"
+	 ">>> import gpumap\n"
+	 ">>> gpumap.resolve(visible='2,3').logical_of(3)\n"
+	 "1\n"},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+	 "Mapping(**statements)\n--\n\n"
+	 "Which physical GPU a program will use, and why, as resolve() gives it; str() is\n"
+	 "the explanation.\n\n"
+	 ">>> import gpumap\n"
+	 ">>> answer = gpumap.resolve(visible='2,3', device=1)\n"
+	 ">>> answer\n"
+	 "<gpumap.Mapping cuda:1 is GPU 3>\n"
+	 ">>> [step.rule for step in answer.steps]\n"
+	 "['S1', 'V1', 'D1']\n"},
+	{Py_tp_new, (void *)mapping_new_object},
+	{Py_tp_dealloc, (void *)mapping_dealloc},
+	{Py_tp_repr, (void *)mapping_repr},
+	{Py_tp_str, (void *)mapping_str},
+	{Py_tp_getset, members},
+	{Py_tp_methods, methods},
+	{0, NULL},
+};
+
+PyType_Spec mapping_spec = {
+	.name = "gpumap.Mapping",
+	.basicsize = sizeof(struct mapping),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = slots,
+};

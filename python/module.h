@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the Python module `gpumap`. It uses the limited API of Python 3.10, so one file
+ * serves all later versions, and keeps no state but that of a module object: every interpreter has
+ * its own. */
+#ifndef GM_PYTHON_MODULE_H
+#define GM_PYTHON_MODULE_H
+
+#define Py_LIMITED_API 0x030a0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "gpumap.h"
+
+#include <stdbool.h>
+
+enum python_type { TYPE_INVENTORY, TYPE_MAPPING, TYPE_PROFILE, TYPE_PLAN, TYPE_LEASE, TYPE_COUNT };
+
+/* Values, which outlive what they were read from: tuples with names. */
+enum python_record {
+	RECORD_FINDING,
+	RECORD_GPU,
+	RECORD_PROCESS,
+	RECORD_DEVICE,
+	RECORD_STEP,
+	RECORD_RANK,
+	RECORD_COUNT
+};
+
+enum python_error {
+	ERROR_ANY,
+	ERROR_INPUT,
+	ERROR_KEY,
+	ERROR_FILE,
+	ERROR_DRIVER,
+	ERROR_BUSY,
+	ERROR_LATE,
+	ERROR_COUNT
+};
+
+struct module_state {
+	PyObject *types[TYPE_COUNT], *records[RECORD_COUNT], *errors[ERROR_COUNT];
+};
+
+/* The start of each object. Its type keeps the module, and so the state. */
+struct object {
+	PyObject ob_base;
+	const struct module_state *state;
+};
+
+/* --- object.c ------------------------------------------------------------------------- */
+
+/* The state of the module that a type, or one that it inherits from, belongs to. */
+const struct module_state *state_of_type(PyTypeObject *type);
+/* A new object of `type`; what follows its head is zero. NULL with an exception. */
+void *object_new(PyTypeObject *type);
+/* Frees the memory of an object, the last thing that its tp_dealloc does. */
+void object_free(void *object);
+
+/* --- errors.c ------------------------------------------------------------------------- */
+
+/* Adds the exceptions to the module. False with an exception. */
+bool errors_add(PyObject *module, struct module_state *state);
+/* Sets the exception for the library's `code` and the findings of `report`, which may be NULL. */
+void *raise_code(const struct module_state *state, int code, const gpumap_report *report);
+/* Whether all went well; false with an exception, also if a finding could not be kept. */
+bool succeeded(const struct module_state *state, int code, const gpumap_report *report);
+
+/* Takes a text of the library, of a call that returned `code`. */
+PyObject *text_taken(const struct module_state *state, int code, char *text,
+		     const gpumap_report *report);
+
+/* --- records.c ------------------------------------------------------------------------ */
+
+/* Adds the types of records to the module. */
+bool records_add(PyObject *module, struct module_state *state);
+/* A record of a gpumap_finding, gpumap_device, ... (RECORD_RANK: a struct rank_of). */
+PyObject *record_new(const struct module_state *state, enum python_record kind, const void *object);
+struct rank_of {
+	const gpumap_plan *plan;
+	int64_t rank;
+};
+
+/* A tuple of records; get(from, i) is the i-th. */
+PyObject *record_tuple(const struct module_state *state, enum python_record kind, size_t count,
+		       const void *(*get)(const void *from, size_t i), const void *from);
+PyObject *findings_tuple(const struct module_state *state, const gpumap_report *report);
+
+/* --- values.c: between Python and C --------------------------------------------------- */
+
+/* NULL becomes None. Bytes that are not UTF-8 become lone surrogates, as in os.environ. */
+PyObject *text_value(const char *text);
+/* A negative number becomes None. */
+PyObject *number_value(int64_t number);
+/* Takes a text that print() ends with a newline of its own; NULL stays NULL. */
+PyObject *text_for_print(PyObject *text);
+
+/* The text of a value of Python as an option has it: True is "yes", [2, 3] is "2,3". It lives as
+ * long as the list `kept`. NULL with an exception. */
+const char *value_text(PyObject *value, PyObject *kept);
+/* The text of a name or a path. */
+const char *plain_text(PyObject *value, PyObject *kept);
+/* The environment that a mapping holds, ended by NULL, for PyMem_Free; the words live as long as
+ * `kept`. NULL with an exception. */
+const char **environ_words(PyObject *environ, PyObject *kept);
+
+/* Calls set(data, key, value, origin) for each keyword that is not one of `others` (ended by NULL)
+ * or None. `origins` (a dict; NULL: none) has the origin of keys; otherwise it is the option,
+ * "--set-device". The members of a dict as a value are given one by one, "NAME=value", and so are
+ * those of a list that has dicts. Returns the
+ * first code that is not GPUMAP_OK, or RAISED with an exception. */
+enum { RAISED = -100 };
+int keywords_each(PyObject *keywords, const char *const *others, PyObject *origins,
+		  int (*set)(void *data, const char *key, const char *value, const char *origin),
+		  void *data);
+/* The value of a keyword, borrowed; NULL: not given, or None. */
+PyObject *keyword(PyObject *keywords, const char *name);
+
+/* --- the types ------------------------------------------------------------------------ */
+
+extern PyType_Spec inventory_spec, mapping_spec, profile_spec, plan_spec, lease_spec;
+
+/* Opens the machine that `value` is or names. *owned is to be freed; NULL: `value` is an Inventory.
+ * NULL with an exception. */
+const gpumap_inventory *inventory_of(const struct module_state *state, PyObject *value,
+				     gpumap_inventory **owned, gpumap_report *report);
+/* Reads this machine without the interpreter's lock. `helper` is a path, or NULL. */
+int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, const char *helper,
+	       gpumap_report *report);
+/* The path of the program that asks the driver; NULL: the library knows it. False with an
+ * exception. */
+bool helper_find(const char **ret, PyObject *kept);
+/* NULL with an exception: `value` is no Profile. */
+const gpumap_profile *profile_of(const struct module_state *state, PyObject *value);
+/* A Profile of its settings. */
+PyObject *profile_make(const struct module_state *state, PyObject *keywords,
+		       const char *const *others);
+
+/* lease.c */
+PyObject *lease_take_now(PyObject *module, PyObject *arguments);
+/* cuda.c */
+PyObject *cuda_of_process(PyObject *module, PyObject *unused);
+
+#endif

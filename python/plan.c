@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap.Plan: the host, devices and environment of each rank. */
+#include "module.h"
+
+#include <stdlib.h>
+
+#include "plan_hosts.h"
+#include "report.h"
+
+struct plan {
+	struct object head;
+	gpumap_plan *plan;
+	gpumap_report *report;
+};
+
+static void plan_dealloc(PyObject *self)
+{
+	struct plan *p = (struct plan *)self;
+
+	gpumap_plan_free(p->plan);
+	gpumap_report_free(p->report);
+	object_free(p);
+}
+
+/* --- making ----------------------------------------------------------------------------- */
+
+static PyObject *wrap(PyTypeObject *type, int code, gpumap_plan *plan, gpumap_report *report)
+{
+	struct plan *p = NULL;
+
+	if (succeeded(state_of_type(type), code, report))
+		p = object_new(type);
+	if (!p) {
+		gpumap_plan_free(plan);
+		gpumap_report_free(report);
+		return NULL;
+	}
+	p->plan = plan;
+	p->report = report;
+	return &p->head.ob_base;
+}
+
+/* Without the interpreter's lock, because machines may be asked. */
+static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_inventory *all,
+		const char **environ, gpumap_report *report)
+{
+	struct python_hosts hosts = {NULL, 0, NULL, NULL};
+	int r;
+
+	Py_BEGIN_ALLOW_THREADS r = python_hosts_open(&hosts, profile, all, environ, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
+	python_hosts_free(&hosts);
+	Py_END_ALLOW_THREADS return r;
+}
+
+static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject *inventory,
+			 PyObject *environ)
+{
+	const struct module_state *state = state_of_type(type);
+	const gpumap_profile *profile = profile_of(state, profile_object);
+	const gpumap_inventory *all = NULL;
+	gpumap_inventory *owned = NULL;
+	gpumap_report *report = NULL;
+	gpumap_plan *plan = NULL;
+	PyObject *kept = PyList_New(0), *ret;
+	const char **words = kept && environ ? environ_words(environ, kept) : NULL;
+	int r = profile && kept && (words || !environ) ? gpumap_report_new(&report) : RAISED;
+
+	if (r == GPUMAP_OK && inventory && !(all = inventory_of(state, inventory, &owned, report)))
+		r = RAISED;
+	if (r == GPUMAP_OK)
+		r = make(&plan, profile, all, words, report);
+	ret = wrap(type, r, plan, report);
+	gpumap_inventory_free(owned);
+	PyMem_Free((void *)words);
+	Py_XDECREF(kept);
+	return ret;
+}
+
+/* Whether there are keywords besides `others`. */
+static bool has_settings(PyObject *keywords, const char *const *others)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+
+	while (keywords && PyDict_Next(keywords, &at, &key, &value)) {
+		const char *const *other = others;
+
+		while (*other && PyUnicode_CompareWithASCIIString(key, *other) != 0)
+			other++;
+		if (!*other)
+			return true;
+	}
+	return false;
+}
+
+static PyObject *plan_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static const char *const all[] = {"inventory", "profile", "environ", NULL};
+	const char *const *others = all + 1;
+	const struct module_state *state = state_of_type(type);
+	PyObject *inventory = keyword(keywords, "inventory"), *profile = NULL, *ret;
+	bool object =
+		inventory && Py_TYPE(inventory) == (PyTypeObject *)state->types[TYPE_INVENTORY];
+
+	if (!PyArg_ParseTuple(arguments, "|O:Plan", &profile))
+		return NULL;
+	profile = profile && profile != Py_None ? profile : keyword(keywords, "profile");
+	if (profile && has_settings(keywords, all)) {
+		PyErr_SetString(PyExc_TypeError,
+				"a profile has all settings: give them to Profile()");
+		return NULL;
+	}
+	if (profile)
+		return make_of(type, profile, inventory, keyword(keywords, "environ"));
+	/* The name of a machine is a setting, too. */
+	profile = profile_make(state, keywords, object ? all : others);
+	ret = profile ? make_of(type, profile, object ? inventory : NULL,
+				keyword(keywords, "environ"))
+		      : NULL;
+	Py_XDECREF(profile);
+	return ret;
+}
+
+static PyObject *plan_read(PyObject *type, PyObject *path)
+{
+	gpumap_report *report = NULL;
+	gpumap_plan *plan = NULL;
+	PyObject *kept = PyList_New(0), *ret;
+	const char *name = kept ? plain_text(path, kept) : NULL;
+	int r = name ? gpumap_report_new(&report) : RAISED;
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_read(&plan, name, report);
+	ret = wrap((PyTypeObject *)type, r, plan, report);
+	Py_XDECREF(kept);
+	return ret;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static Py_ssize_t plan_length(PyObject *self)
+{
+	int64_t count = gpumap_plan_int(((struct plan *)self)->plan, GPUMAP_PLAN_WORLD_SIZE);
+
+	return count > 0 ? (Py_ssize_t)count : 0;
+}
+
+static PyObject *plan_item(PyObject *self, Py_ssize_t at)
+{
+	const struct plan *p = (struct plan *)self;
+	const struct rank_of rank = {p->plan, at};
+
+	if (at >= 0 && at < plan_length(self))
+		return record_new(p->head.state, RECORD_RANK, &rank);
+	PyErr_SetString(PyExc_IndexError, "there is no such rank");
+	return NULL;
+}
+
+static PyObject *plan_text(PyObject *self, void *attribute)
+{
+	return text_value(gpumap_plan_str(((struct plan *)self)->plan,
+					  (enum gpumap_plan_str_attr)(intptr_t)attribute));
+}
+
+static PyObject *plan_number(PyObject *self, void *attribute)
+{
+	return number_value(gpumap_plan_int(((struct plan *)self)->plan,
+					    (enum gpumap_plan_int_attr)(intptr_t)attribute));
+}
+
+static PyObject *plan_answered(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(gpumap_plan_int(((struct plan *)self)->plan, GPUMAP_PLAN_ANSWERED) ==
+			       1);
+}
+
+static PyObject *plan_findings(PyObject *self, void *unused)
+{
+	const struct plan *p = (struct plan *)self;
+
+	(void)unused;
+	return findings_tuple(p->head.state, p->report);
+}
+
+static PyObject *plan_setting(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"key", "rank", NULL};
+	const char *key, *value;
+	long long rank = -1;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|L:setting", names, &key, &rank))
+		return NULL;
+	value = gpumap_plan_setting(((struct plan *)self)->plan, key, rank);
+	if (value)
+		return text_value(value);
+	PyErr_SetString(PyExc_KeyError, key);
+	return NULL;
+}
+
+/* --- as text ---------------------------------------------------------------------------- */
+
+static PyObject *formatted(PyObject *self, enum gpumap_format format)
+{
+	const struct plan *p = (struct plan *)self;
+	char *text = NULL;
+	int r = gpumap_plan_format(&text, p->plan, format, 0, p->report);
+
+	return text_taken(p->head.state, r, text, NULL);
+}
+
+static PyObject *plan_str(PyObject *self)
+{
+	return text_for_print(formatted(self, GPUMAP_FORMAT_TEXT));
+}
+
+static PyObject *plan_json(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_JSON);
+}
+
+static PyObject *plan_svg(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_SVG);
+}
+
+static PyObject *plan_emit(PyObject *self, PyObject *target)
+{
+	const struct plan *p = (struct plan *)self;
+	gpumap_report *report = NULL;
+	char *text = NULL;
+	int emitted = 0, r = gpumap_report_new(&report);
+	PyObject *kept = PyList_New(0), *ret = NULL;
+	const char *name = kept ? plain_text(target, kept) : NULL;
+
+	if (r == GPUMAP_OK)
+		r = name ? gpumap_plan_emit(&text, &emitted, p->plan, name, GPUMAP_FORMAT_TEXT, 0,
+					    report)
+			 : RAISED;
+	if (succeeded(p->head.state, r, report))
+		ret = emitted ? text_value(text) : raise_code(p->head.state, GPUMAP_EINPUT, report);
+	free(text);
+	gpumap_report_free(report);
+	Py_XDECREF(kept);
+	return ret;
+}
+
+static PyObject *plan_repr(PyObject *self)
+{
+	const gpumap_plan *p = ((struct plan *)self)->plan;
+
+	return PyUnicode_FromFormat(
+		"<gpumap.Plan %zd ranks, %lld hosts%s>", plan_length(self),
+		(long long)gpumap_plan_int(p, GPUMAP_PLAN_HOSTS),
+		gpumap_plan_int(p, GPUMAP_PLAN_ANSWERED) == 1 ? "" : ", cannot be started");
+}
+
+#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
+static PyGetSetDef members[] = {
+	{"answered", plan_answered, NULL, "False: it cannot be started; findings has the reason",
+	 NULL},
+	{"mode", plan_text, NULL, "'single', 'dp', 'ddp' or 'mp'", ATTRIBUTE(GPUMAP_PLAN_MODE)},
+	{"profile", plan_text, NULL, "the name of its profile, or None",
+	 ATTRIBUTE(GPUMAP_PLAN_PROFILE)},
+	{"master_addr", plan_text, NULL, "where ranks meet", ATTRIBUTE(GPUMAP_PLAN_MASTER_ADDR)},
+	{"master_port", plan_number, NULL, "where ranks meet; 0: a free port",
+	 ATTRIBUTE(GPUMAP_PLAN_MASTER_PORT)},
+	{"world_size", plan_number, NULL, "the number of ranks", ATTRIBUTE(GPUMAP_PLAN_WORLD_SIZE)},
+	{"hosts", plan_number, NULL, "the number of hosts", ATTRIBUTE(GPUMAP_PLAN_HOSTS)},
+	{"findings", plan_findings, NULL, "errors, warnings and remarks", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+	{"read", plan_read, METH_O | METH_CLASS,
+	 "read(path)\n--\n\nA plan that gpumap plan -o has written."},
+	{"setting", (PyCFunction)(void (*)(void))plan_setting, METH_VARARGS | METH_KEYWORDS,
+	 "setting(key, rank=-1)\n--\n\nThe value of a setting for a rank; -1: for the job."},
+	{"emit", plan_emit, METH_O,
+	 "emit(launcher)\n--\n\nThe plan as a command or script of another launcher, 'srun'."},
+	{"json", plan_json, METH_NOARGS, "json()\n--\n\nJSON, which read() takes."},
+	{"svg", plan_svg, METH_NOARGS, "svg()\n--\n\nA picture, as the command makes it."},
+	{"_repr_svg_", plan_svg, METH_NOARGS, "The picture, for notebooks."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc, "Plan(profile=None, *, inventory=None, environ=None, **settings)\n--\n\n"
+		    "The ranks of a job: a sequence of Rank. profile is a Profile; or else its\n"
+		    "settings are keywords. inventory is the machine of all hosts.\n\n"
+		    ">>> import gpumap\n"
+		    ">>> plan = gpumap.Plan(inventory=4, gpus=[2, 3], device='cuda:%l',\n"
+		    "...                    ids='index', command=['python3', 'train.py'])\n"
+		    ">>> [(r.rank, r.physical) for r in plan]\n"
+		    "[(0, 2), (1, 3)]\n"
+		    ">>> plan[1].environ['CUDA_VISIBLE_DEVICES']\n"
+		    "'2,3'\n"},
+	{Py_tp_new, (void *)plan_new_object},
+	{Py_tp_dealloc, (void *)plan_dealloc},
+	{Py_tp_repr, (void *)plan_repr},
+	{Py_tp_str, (void *)plan_str},
+	{Py_tp_getset, members},
+	{Py_tp_methods, methods},
+	{Py_tp_iter, (void *)PySeqIter_New},
+	{Py_sq_length, (void *)plan_length},
+	{Py_sq_item, (void *)plan_item},
+	{0, NULL},
+};
+
+PyType_Spec plan_spec = {
+	.name = "gpumap.Plan",
+	.basicsize = sizeof(struct plan),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = slots,
+};

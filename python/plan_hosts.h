@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GM_PYTHON_PLAN_HOSTS_H
+#define GM_PYTHON_PLAN_HOSTS_H
+
+#include "gpumap.h"
+
+struct python_hosts {
+	gpumap_hosts *hosts;
+	size_t count;
+	gpumap_inventory **inventories; /* of each host; NULL: that of an earlier one */
+	char **names;                   /* what they were opened by */
+};
+
+/* Finds the hosts that the profile names; this host if it names none. `all` is the machine of all
+ * of them; NULL: the profile names their machines. `envp` is the environment in which the ranks of
+ * the first start; NULL: it is not known. Free `h`, which must be zero, in any case. It may read
+ * files and NVML. */
+int python_hosts_open(struct python_hosts *h, const gpumap_profile *profile,
+		      const gpumap_inventory *all, const char *const *envp, gpumap_report *report);
+void python_hosts_free(struct python_hosts *h);
+
+#endif

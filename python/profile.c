@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap.Profile: what to launch. */
+#include "module.h"
+
+#include "report.h"
+
+struct profile {
+	struct object head;
+	gpumap_profile *profile;
+	gpumap_report *report;
+};
+
+static void profile_dealloc(PyObject *self)
+{
+	struct profile *p = (struct profile *)self;
+
+	gpumap_profile_free(p->profile);
+	gpumap_report_free(p->report);
+	object_free(p);
+}
+
+const gpumap_profile *profile_of(const struct module_state *state, PyObject *value)
+{
+	if (Py_TYPE(value) == (PyTypeObject *)state->types[TYPE_PROFILE])
+		return ((struct profile *)value)->profile;
+	PyErr_Format(PyExc_TypeError, "a gpumap.Profile is expected, not %R", value);
+	return NULL;
+}
+
+/* --- making ----------------------------------------------------------------------------- */
+
+struct making {
+	PyObject *kept;
+	const char *path, *name;
+	const char **environ;
+	gpumap_profile *profile;
+	gpumap_report *report;
+};
+
+static int set_key(void *data, const char *key, const char *value, const char *origin)
+{
+	const struct making *m = data;
+
+	return gpumap_profile_set(m->profile, key, value, origin, m->report);
+}
+
+static int make(struct making *m, PyObject *keywords, const char *const *others)
+{
+	int r = gpumap_report_new(&m->report);
+
+	if (r == GPUMAP_OK)
+		r = m->path ? gpumap_profile_read(&m->profile, m->path, m->name, m->report)
+			    : gpumap_profile_new(&m->profile);
+	if (r == GPUMAP_OK && m->environ)
+		r = gpumap_profile_set_environ(m->profile, m->environ, m->report);
+	return r == GPUMAP_OK ? keywords_each(keywords, others, NULL, set_key, m) : r;
+}
+
+static PyObject *wrap(PyTypeObject *type, int code, struct making *m)
+{
+	struct profile *p = NULL;
+
+	if (succeeded(state_of_type(type), code, m->report))
+		p = object_new(type);
+	if (p) {
+		p->profile = m->profile;
+		p->report = m->report;
+	} else {
+		gpumap_profile_free(m->profile);
+		gpumap_report_free(m->report);
+	}
+	PyMem_Free((void *)m->environ);
+	Py_XDECREF(m->kept);
+	return (PyObject *)p;
+}
+
+/* False with an exception. */
+static bool read_arguments(struct making *m, PyObject *path, PyObject *name, PyObject *environ)
+{
+	m->kept = PyList_New(0);
+	return m->kept && (!path || (m->path = plain_text(path, m->kept))) &&
+	       (!name || (m->name = plain_text(name, m->kept))) &&
+	       (!environ || (m->environ = environ_words(environ, m->kept)));
+}
+
+PyObject *profile_make(const struct module_state *state, PyObject *keywords,
+		       const char *const *others)
+{
+	struct making m = {NULL, NULL, NULL, NULL, NULL, NULL};
+	int r = read_arguments(&m, NULL, NULL, keyword(keywords, "environ"))
+			? make(&m, keywords, others)
+			: RAISED;
+
+	return wrap((PyTypeObject *)state->types[TYPE_PROFILE], r, &m);
+}
+
+static PyObject *profile_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static const char *const others[] = {"path", "name", "environ", NULL};
+	struct making m = {NULL, NULL, NULL, NULL, NULL, NULL};
+	PyObject *path = NULL, *name = NULL;
+	int r = RAISED;
+
+	if (!PyArg_ParseTuple(arguments, "|OO:Profile", &path, &name))
+		return NULL;
+	path = path && path != Py_None ? path : keyword(keywords, "path");
+	name = name && name != Py_None ? name : keyword(keywords, "name");
+	if (name && !path)
+		PyErr_SetString(PyExc_TypeError,
+				"the name of a profile needs the path of its file");
+	else if (read_arguments(&m, path, name, keyword(keywords, "environ")))
+		r = make(&m, keywords, others);
+	return wrap(type, r, &m);
+}
+
+static PyObject *profile_find(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"name", "environ", NULL};
+	struct making m = {NULL, NULL, NULL, NULL, NULL, NULL};
+	PyObject *name = NULL, *environ = NULL;
+	int r = RAISED;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:find", names, &name, &environ))
+		return NULL;
+	if (read_arguments(&m, NULL, name == Py_None ? NULL : name,
+			   environ == Py_None ? NULL : environ)) {
+		r = gpumap_report_new(&m.report);
+		if (r == GPUMAP_OK)
+			r = gpumap_profile_open(&m.profile, NULL, m.name, m.environ, 0, m.report);
+		if (r == GPUMAP_OK && m.environ)
+			r = gpumap_profile_set_environ(m.profile, m.environ, m.report);
+	}
+	return wrap((PyTypeObject *)type, r, &m);
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static PyObject *setting(PyObject *self, PyObject *key, enum gpumap_setting_attr attribute)
+{
+	PyObject *kept = PyList_New(0), *ret = NULL;
+	const char *name = kept ? plain_text(key, kept) : NULL, *value;
+
+	if (name) {
+		value = gpumap_profile_setting(((struct profile *)self)->profile, name, attribute);
+		if (value)
+			ret = text_value(value);
+		else
+			PyErr_SetObject(PyExc_KeyError, key);
+	}
+	Py_XDECREF(kept);
+	return ret;
+}
+
+static PyObject *profile_item(PyObject *self, PyObject *key)
+{
+	return setting(self, key, GPUMAP_SETTING_VALUE);
+}
+
+static PyObject *profile_setting_origin(PyObject *self, PyObject *key)
+{
+	return setting(self, key, GPUMAP_SETTING_ORIGIN);
+}
+
+struct listing {
+	PyObject *list, *profile;
+};
+
+static int add_key(const gpumap_key *key, void *data)
+{
+	struct listing *l = data;
+	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
+	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
+	PyObject *text;
+	int r;
+
+	if (!section || (!streq(section, "profile") && !streq(section, "program")) ||
+	    !gpumap_profile_setting(((struct profile *)l->profile)->profile, name,
+				    GPUMAP_SETTING_VALUE))
+		return 0;
+	text = text_value(name);
+	r = text ? PyList_Append(l->list, text) : -1;
+	Py_XDECREF(text);
+	return r < 0;
+}
+
+static PyObject *profile_keys(PyObject *self, PyObject *unused)
+{
+	struct listing listing = {PyList_New(0), self};
+
+	(void)unused;
+	if (listing.list && gpumap_profile_key_each(add_key, &listing))
+		Py_CLEAR(listing.list);
+	return listing.list;
+}
+
+static PyObject *profile_iterator(PyObject *self)
+{
+	PyObject *keys = profile_keys(self, NULL), *ret = keys ? PyObject_GetIter(keys) : NULL;
+
+	Py_XDECREF(keys);
+	return ret;
+}
+
+static PyObject *profile_text(PyObject *self, void *attribute)
+{
+	return text_value(gpumap_profile_str(((struct profile *)self)->profile,
+					     (enum gpumap_profile_str_attr)(intptr_t)attribute));
+}
+
+static PyObject *profile_command(PyObject *self, void *unused)
+{
+	const gpumap_profile *p = ((struct profile *)self)->profile;
+	size_t count = gpumap_profile_argument_count(p);
+	PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+
+	(void)unused;
+	for (size_t i = 0; tuple && i < count; i++) {
+		PyObject *word = text_value(gpumap_profile_argument(p, i));
+
+		if (!word || PyTuple_SetItem(tuple, (Py_ssize_t)i, word) < 0)
+			Py_CLEAR(tuple);
+	}
+	return tuple;
+}
+
+static PyObject *profile_names(PyObject *self, void *unused)
+{
+	const gpumap_profile *p = ((struct profile *)self)->profile;
+	PyObject *list = PyList_New(0), *ret;
+	const gpumap_section *section;
+
+	(void)unused;
+	for (size_t i = 0; list && (section = gpumap_profile_section(p, "profile", i)); i++) {
+		PyObject *name = text_value(gpumap_section_str(section, GPUMAP_SECTION_NAME));
+
+		if (!name || PyList_Append(list, name) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(name);
+	}
+	ret = list ? PyList_AsTuple(list) : NULL;
+	Py_XDECREF(list);
+	return ret;
+}
+
+static PyObject *profile_findings(PyObject *self, void *unused)
+{
+	const struct profile *p = (struct profile *)self;
+
+	(void)unused;
+	return findings_tuple(p->head.state, p->report);
+}
+
+static PyObject *formatted(PyObject *self, enum gpumap_format format)
+{
+	const struct profile *p = (struct profile *)self;
+	char *text = NULL;
+	int r = gpumap_profile_format(&text, p->profile, format, 0, p->report);
+
+	return text_taken(p->head.state, r, text, NULL);
+}
+
+static PyObject *profile_json(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_JSON);
+}
+
+static PyObject *profile_ini(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return formatted(self, GPUMAP_FORMAT_INI);
+}
+
+static PyObject *profile_check(PyObject *self, PyObject *unused)
+{
+	const struct profile *p = (struct profile *)self;
+	gpumap_report *report = NULL;
+	int r = gpumap_report_new(&report);
+	PyObject *ret = NULL;
+
+	(void)unused;
+	if (r == GPUMAP_OK)
+		r = gpumap_profile_check(p->profile, report);
+	if (r == GPUMAP_ENOMEM || report_lacks_memory(report))
+		PyErr_NoMemory();
+	else
+		ret = findings_tuple(p->head.state, report);
+	gpumap_report_free(report);
+	return ret;
+}
+
+static PyObject *profile_repr(PyObject *self)
+{
+	const gpumap_profile *p = ((struct profile *)self)->profile;
+	const char *name = gpumap_profile_str(p, GPUMAP_PROFILE_NAME);
+	const char *file = gpumap_profile_str(p, GPUMAP_PROFILE_FILE);
+
+	return PyUnicode_FromFormat("<gpumap.Profile %s%s%s>", name ? name : "without a name",
+				    file ? ", " : "", file ? file : "");
+}
+
+#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
+static PyGetSetDef members[] = {
+	{"name", profile_text, NULL, "of the chosen profile, or None",
+	 ATTRIBUTE(GPUMAP_PROFILE_NAME)},
+	{"file", profile_text, NULL, "the file that was read, or None",
+	 ATTRIBUTE(GPUMAP_PROFILE_FILE)},
+	{"names", profile_names, NULL, "of all profiles of the file", NULL},
+	{"command", profile_command, NULL, "the words of the program's command", NULL},
+	{"findings", profile_findings, NULL, "warnings and remarks about the file", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+	{"find", (PyCFunction)(void (*)(void))profile_find,
+	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+	 "find(name=None, environ=None)\n--\n\n"
+	 "The profile of the file that gpumap itself would use: that of GPUMAP_CONFIG in\n"
+	 "environ, ./gpumap.ini, or that of the user or the system."},
+	{"keys", profile_keys, METH_NOARGS, "keys()\n--\n\nThe names of all settings."},
+	{"origin", profile_setting_origin, METH_O,
+	 "origin(key)\n--\n\nWhere a setting has its value from: 'train.ini:7' or 'default'."},
+	{"check", profile_check, METH_NOARGS,
+	 "check()\n--\n\nWhy the profile cannot be launched: findings; (): it can."},
+	{"json", profile_json, METH_NOARGS, "json()\n--\n\nJSON, as gpumap config prints it."},
+	{"ini", profile_ini, METH_NOARGS, "ini()\n--\n\nA file of this one profile."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+	 "Profile(path=None, name=None, *, environ=None, **settings)\n--\n\n"
+	 "What to launch: a profile of a file, and settings that win over it. It reads as\n"
+	 "a dict of texts.\n\n"
+	 ">>> import gpumap\n"
+	 ">>> profile = gpumap.Profile(ranks=2, command=['python3', 'train.py'])\n"
+	 ">>> profile['ranks'], profile.command\n"
+	 "('2', ('python3', 'train.py'))\n"},
+	{Py_tp_new, (void *)profile_new_object},
+	{Py_tp_dealloc, (void *)profile_dealloc},
+	{Py_tp_repr, (void *)profile_repr},
+	{Py_tp_iter, (void *)profile_iterator},
+	{Py_tp_getset, members},
+	{Py_tp_methods, methods},
+	{Py_mp_subscript, (void *)profile_item},
+	{0, NULL},
+};
+
+PyType_Spec profile_spec = {
+	.name = "gpumap.Profile",
+	.basicsize = sizeof(struct profile),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+	.slots = slots,
+};

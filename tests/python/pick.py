@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""pick() on a machine that pretends to have four GPUs."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import gpumap
+import tap
+
+LIST, ORDER, KEEPER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUMAP_LEASE"
+HOLDER = "import gpumap, sys; lease = gpumap.pick({}); print(lease.visible, flush=True); sys.stdin.read()"
+
+
+class Holder:
+    """Another process that holds GPUs until the end of the block."""
+
+    def __init__(self, count, code=HOLDER):
+        self.count, self.code = count, code
+
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", self.code.format(self.count)], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.visible = self.process.stdout.readline().strip()
+        return self
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def __exit__(self, *_):
+        self.end()
+        self.process.stdout.close()
+
+
+def sets_and_restores():
+    """the list is set within the block, and put back after it"""
+    os.environ[ORDER] = "FASTEST_FIRST"
+    with gpumap.pick(2) as gpus:
+        inside = dict(os.environ)
+        found = ([gpu.physical for gpu in gpus], len(gpus), gpus.visible, gpus[1].physical, bool(gpus.descriptors))
+    after = os.environ.pop(ORDER), LIST in os.environ, KEEPER in os.environ, gpus.released, gpus.descriptors
+    assert found == ([0, 1], 2, "0,1", 1, True), found
+    assert (inside[LIST], inside[ORDER], inside[KEEPER]) == ("0,1", "PCI_BUS_ID", str(os.getpid()))
+    assert after == ("FASTEST_FIRST", False, False, True, []), after
+
+
+def keeps_others_outside():
+    """a process outside of the lease gets the rest, and Busy for more"""
+    with Holder(3) as other, gpumap.pick(1) as gpus:
+        assert (other.visible, gpus.visible) == ("0,1,2", "3")
+        os.environ.pop(LIST), os.environ.pop(KEEPER)
+    with Holder(3):
+        try:
+            gpumap.pick(2)
+        except gpumap.Busy as busy:
+            assert busy.id and busy.fix and busy.findings, repr(busy)
+        else:
+            return "no exception"
+        assert LIST not in os.environ
+
+
+def too_many():
+    """more GPUs than there are is an InputError"""
+    try:
+        gpumap.pick(9)
+    except gpumap.InputError as error:
+        assert not isinstance(error, gpumap.Busy) and error.id
+    else:
+        return "no exception"
+
+
+def bad_values():
+    """malformed keywords are errors, and no lease is left"""
+    for keywords in {"slots": "x"}, {"wait": "soon"}, {"from_": "a b"}, {"mig": "no-such"}, {"free_memory": "big"}:
+        try:
+            gpumap.pick(1, **keywords)
+        except gpumap.Error as error:
+            assert error.id, repr(error)
+        else:
+            return f"no exception: {keywords}"
+    for count in 0, -1, "two", None:
+        try:
+            gpumap.pick(count)
+        except gpumap.Error:
+            continue
+        return f"no exception: {count}"
+
+
+def options():
+    """from_, prefer, near, slots and uuid are those of the command"""
+    with gpumap.pick(2, from_=[2, 3]) as gpus:
+        assert gpus.visible == "2,3", gpus.visible
+    with gpumap.pick(1, prefer="3", near=True) as gpus:
+        assert gpus.visible == "3", gpus.visible
+    with gpumap.pick(1, uuid=True) as gpus:
+        assert os.environ[LIST] == gpus[0].uuid == gpus.visible
+    with Holder("1, slots=2, from_=0") as one, Holder("1, slots=2, from_=0") as two:
+        assert one.visible == two.visible == "0"
+
+
+def visible_list():
+    """the list of the environment limits the choice"""
+    os.environ[LIST] = "1,3"
+    try:
+        with gpumap.pick(2) as gpus:
+            assert gpus.visible == "1,3", gpus.visible
+        assert os.environ[LIST] == "1,3"
+    finally:
+        del os.environ[LIST]
+
+
+def nested():
+    """a lease within a lease has a part of it"""
+    with gpumap.pick(3) as outer, gpumap.pick(2) as inner:
+        assert (outer.visible, inner.visible) == ("0,1,2", "0,1")
+        assert os.environ[LIST] == "0,1"
+    assert LIST not in os.environ
+
+
+def waits():
+    """wait=True waits, tells for what, and lets other threads run"""
+    told, ticks = [], []
+    with Holder(4) as other:
+        ticker = threading.Thread(target=lambda: [ticks.append(time.sleep(0.01)) for _ in range(50)])
+        ticker.start()
+        threading.Timer(0.6, other.end).start()
+        with gpumap.pick(2, wait=True, on_wait=told.append) as gpus:
+            assert len(gpus) == 2
+        ticker.join()
+    assert told and "leased" in told[0], told
+    assert len(ticks) == 50
+
+
+def waits_in_vain():
+    """wait=0.2 ends with Busy"""
+    with Holder(4):
+        begin = time.monotonic()
+        try:
+            gpumap.pick(1, wait=0.2)
+        except gpumap.Busy as busy:
+            assert busy.id, repr(busy)
+        else:
+            return "no exception"
+        assert time.monotonic() - begin >= 0.2
+
+
+def interrupted(pause):
+    with Holder(4):
+        timer = threading.Timer(pause, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        begin = time.monotonic()
+        try:
+            gpumap.pick(1, wait=True)
+        except KeyboardInterrupt:
+            assert time.monotonic() - begin < 30
+        else:
+            return "no exception"
+        finally:
+            timer.join()
+    with gpumap.pick(4) as gpus:
+        assert len(gpus) == 4
+
+
+def interrupt():
+    """Control-C ends the wait"""
+    return interrupted(0.5)
+
+
+def interrupt_in_queue():
+    """Control-C ends the wait of one that is not the first"""
+    waiting = "import gpumap, sys; print('waits', flush=True); gpumap.pick({}, wait=True)"
+    with Holder(4):
+        with Holder(1, waiting) as first:
+            time.sleep(0.5)
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                gpumap.pick(1, wait=True)
+            except KeyboardInterrupt:
+                first.process.kill()
+                return None
+    return "no exception"
+
+
+def on_wait_raises():
+    """an exception of on_wait ends the wait"""
+
+    def tell(text):
+        raise LookupError(text)
+
+    with Holder(4):
+        try:
+            gpumap.pick(1, wait=True, on_wait=tell)
+        except LookupError:
+            return None
+    return "no exception"
+
+
+def killed():
+    """the lease ends with a process that is killed"""
+    with Holder(4) as other:
+        other.process.kill()
+        other.process.wait()
+        with gpumap.pick(4, wait=30) as gpus:
+            assert len(gpus) == 4
+
+
+def ends_at_exit():
+    """a lease that nothing refers to lasts until the process ends"""
+    code = "import gc, gpumap, sys; gpumap.pick({}); gc.collect(); print('held', flush=True); sys.stdin.read()"
+    with Holder(4, code) as other:
+        assert other.visible == "held"
+        try:
+            gpumap.pick(1)
+        except gpumap.Busy:
+            other.end()
+            with gpumap.pick(4, wait=30):
+                return None
+    return "it was free"
+
+
+def forked():
+    """a child that was forked and releases its share leaves the lease to its parent"""
+    with gpumap.pick(4) as gpus:
+        child = os.fork()
+        if child == 0:
+            gpus.release()
+            os._exit(LIST in os.environ and gpus.released)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        assert not gpus.released and os.environ[LIST] == "0,1,2,3"
+        free = subprocess.run([os.environ["GPUMAP"], "pick", "1"], capture_output=True, text=True,
+                              env={k: v for k, v in os.environ.items() if k not in (LIST, KEEPER)})
+        assert free.returncode == 0 or "free" in free.stderr, free
+
+
+def releases_twice():
+    """release() may be called again"""
+    lease = gpumap.pick(1)
+    lease.release()
+    lease.release()
+    assert repr(lease) == "<gpumap.Lease 0, released>"
+
+
+def changed_within():
+    """what the program itself has set in the block stays"""
+    with gpumap.pick(1):
+        os.environ[LIST] = "9"
+    assert os.environ.pop(LIST) == "9"
+
+
+for test in (sets_and_restores, keeps_others_outside, too_many, bad_values, options, visible_list, nested, waits,
+             waits_in_vain, interrupt, interrupt_in_queue, on_wait_raises, killed, ends_at_exit, forked,
+             releases_twice, changed_within):
+    tap.attempt(test)
+tap.done()
