@@ -47,7 +47,7 @@ limit=${GPUMAP_TEST_LIMIT:-1200}
 gpumap_path=${GPUMAP:-}
 max_cpu_isa=${GPUMAP_MAX_CPU_ISA:-}
 test_seed=${GPUMAP_TEST_SEED:-}
-shared=$(dirname "$srcdir")/shared
+shared=$(cd "$srcdir/.." && pwd)/shared
 [ -d "$shared" ] || shared=
 
 # shellcheck disable=SC2013 # names are words
