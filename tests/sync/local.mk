@@ -7,6 +7,7 @@ AM_TESTS_ENVIRONMENT += GPUMAP_TEST_CC='$(CC)'; GPUMAP_TEST_CXX='$(CXX)'; \
 
 sync_tests = \
 	tests/sync/built.test \
+	tests/sync/debian.test \
 	tests/sync/dist.test \
 	tests/sync/findings.test \
 	tests/sync/format.test \
