@@ -79,16 +79,15 @@ static bool is_small_file(const char *path)
 }
 
 /* This host's GPUs are those that the kernel lists: NVML may need seconds to start. */
-static gpumap_inventory *open_machine(const struct completion *c, gpumap_report *report)
+static int open_machine(gpumap_inventory **ret, const struct completion *c, gpumap_report *report)
 {
 	const char *what = machine_named(c->inventory, 0);
-	gpumap_inventory *machine = NULL;
 
 	if (!what || streq(what, "host"))
-		return proc_probe(&machine, "", report) == GPUMAP_OK ? machine : NULL;
+		return proc_probe(ret, "", report);
 	if (!synthetic_recognise(what) && !is_small_file(what))
-		return NULL;
-	return gpumap_inventory_open(&machine, what, report) == GPUMAP_OK ? machine : NULL;
+		return GPUMAP_EFILE;
+	return gpumap_inventory_open(ret, what, report);
 }
 
 /* `prefix` stands before the number. UUIDs only where one was begun. */
@@ -98,9 +97,11 @@ static void add_gpus(struct completion *c, const char *prefix)
 	gpumap_inventory *machine = NULL;
 	const gpumap_device *gpu;
 	char word[64], about[160];
+	int r = gpumap_report_new(&report);
 
-	if (gpumap_report_new(&report) == GPUMAP_OK)
-		machine = open_machine(c, report);
+	if (r == GPUMAP_OK)
+		r = open_machine(&machine, c, report);
+	c->text.failed = c->text.failed || r == GPUMAP_ENOMEM;
 	for (size_t i = 0; machine && (gpu = gpumap_inventory_get(machine, i)); i++) {
 		const char *name = gpumap_device_str(gpu, GPUMAP_DEVICE_NAME);
 		const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
@@ -217,11 +218,14 @@ static void add_sections(struct completion *c, const char *kind)
 	gpumap_report *report = NULL;
 	gpumap_profile *profile = NULL;
 	const gpumap_section *s;
+	int r;
 
 	if (file && !is_small_file(file))
 		return;
-	if (gpumap_report_new(&report) == GPUMAP_OK)
-		gpumap_profile_open(&profile, c->config, NULL, envp, 0, report);
+	r = gpumap_report_new(&report);
+	if (r == GPUMAP_OK)
+		r = gpumap_profile_open(&profile, c->config, NULL, envp, 0, report);
+	c->text.failed = c->text.failed || r == GPUMAP_ENOMEM;
 	for (size_t i = 0; profile && (s = gpumap_profile_section(profile, kind, i)); i++)
 		complete_word(c, gpumap_section_str(s, GPUMAP_SECTION_NAME),
 			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN));

@@ -84,6 +84,8 @@ COMMANDS = [
     ("run, a fault", "run --inventory 4 --ranks 2 --cpu-bind none -- sh -c 'exit 3'", None),
     ("exec", "exec --inventory 4 -- echo hi", None),
     ("exec, dry", "exec --dry-run --inventory 4 -- echo hi", None),
+    ("completion", "completion --words bash run --inventory = 8 --gpus 0,", None),
+    ("completion, profiles", "completion --words zsh run --profile ''", None),
     ("plan, diff", "plan --diff one.json two.json", None),
     ("run, plan", "run --plan one.json", None),
     ("exec, plan", "exec --plan one.json", None),
