@@ -41,6 +41,9 @@ static json_t *seen_json(const struct doctor *doctor, struct arena *arena, bool 
 		json_put(object, lines[i].key,
 			 json_text(discreet_text(&doctor->names, arena, text)), failed);
 	}
+	/* The text has no line for a list that is not set. */
+	if (!json_object_get(object, "visible"))
+		json_put(object, "visible", json_null(), failed);
 	return object;
 }
 
@@ -96,7 +99,7 @@ bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
 {
 	struct arena arena = {0};
 	bool failed = false;
-	json_t *root = JSON_OBJECT(&failed, {"schema", json_integer(1)},
+	json_t *root = JSON_OBJECT(&failed, JSON_HEAD("doctor"),
 				   {"wrong", json_boolean(doctor_wrong(doctor))},
 				   {"seen", seen_json(doctor, &arena, &failed)},
 				   {"libraries", libraries_json(doctor, &arena, &failed)},

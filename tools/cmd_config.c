@@ -250,7 +250,7 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 			list_nothing(&text, profile);
 		return print(strbuf_take(&text), config->output.report);
 	}
-	o = JSON_OBJECT(&failed, {"schema", json_integer(1)},
+	o = JSON_OBJECT(&failed, JSON_HEAD("profiles"),
 			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
 			{"profiles", profiles_json(profile, &failed)},
 			{"sweeps", sweeps_json(profile, &failed)});

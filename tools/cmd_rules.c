@@ -282,7 +282,7 @@ static void rules_output_free(struct rules_output *to)
 static int print_all(struct rules_output *to, const struct output *output)
 {
 	if (output->format == GPUMAP_FORMAT_JSON) {
-		json_t *o = JSON_OBJECT(&to->failed, {"schema", json_integer(1)},
+		json_t *o = JSON_OBJECT(&to->failed, JSON_HEAD("rules"),
 					{"rules", json_incref(to->rules)},
 					{"explanations", json_incref(to->explanations)});
 

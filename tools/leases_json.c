@@ -53,13 +53,13 @@ void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 		 const gpumap_report *report)
 {
 	const gpumap_inventory *inventory = leases->inventory;
-	json_t *rows = json_array(), *o = json_object();
+	json_t *rows = json_array(), *o;
 	bool failed = false;
 
 	for (size_t i = 0; i < leases->count; i++)
 		if (!idle || leases->rows[i].idle)
 			json_push(rows, row_json(leases, &leases->rows[i], &failed), &failed);
-	json_put(o, "schema", json_integer(1), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("leases"));
 	json_put(o, "host", json_text(inventory->host), &failed);
 	json_put(o, "date", json_text(inventory->date), &failed);
 	json_put(o, "leases", rows, &failed);

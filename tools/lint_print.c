@@ -64,11 +64,10 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
 	bool failed = false;
-	json_t *o = json_object(), *all = json_findings(found, &failed);
+	json_t *o = JSON_OBJECT(&failed, JSON_HEAD("lint")), *all = json_findings(found, &failed);
 	json_t *errors = json_findings(report, &failed);
 
 	failed = failed || !o || json_array_extend(all, errors) ||
-		 json_object_set_new(o, "schema", json_integer(1)) ||
 		 json_object_set_new(o, "findings", json_incref(all));
 	json_decref(errors);
 	json_decref(all);

@@ -147,23 +147,23 @@ static json_t *record_json(const struct record *record, bool *failed)
 	struct utsname system = {.nodename = ""};
 
 	uname(&system);
-	return json_pack(
-		"{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, "
-		"s:o, s:o, s:o}",
-		"schema", 1, "kind", "run", "version", gpumap_version(), "kernel", system.release,
-		"host", json_text(system.nodename), "run",
-		json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
-		(json_int_t)record->run->node, "command_line",
-		words_json(record->run->words, failed), "started", moment(&record->started),
-		"ended", moment(&record->ended), "status",
-		result ? json_integer(result->status) : json_null(), "cause",
-		result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
-		result ? result->restarts : 0, "cgroup",
-		result ? json_boolean(result->in_cgroup) : json_null(), "environment",
-		difference_json(record, failed), "ranks", exits_json(record, failed), "plan",
-		record->plan ? json_incref(record->plan) : json_null(), "verify",
-		record->verified ? json_incref(record->verified) : json_null(), "findings",
-		json_findings(record->report, failed));
+	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, "
+			 "s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "$schema", JSON_URN("run"), "schema", 1, "kind", "run", "version",
+			 gpumap_version(), "kernel", system.release, "host",
+			 json_text(system.nodename), "run",
+			 json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
+			 json_number(record->run->node), "command_line",
+			 words_json(record->run->words, failed), "started",
+			 moment(&record->started), "ended", moment(&record->ended), "status",
+			 result ? json_integer(result->status) : json_null(), "cause",
+			 result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
+			 result ? result->restarts : 0, "cgroup",
+			 result ? json_boolean(result->in_cgroup) : json_null(), "environment",
+			 difference_json(record, failed), "ranks", exits_json(record, failed),
+			 "plan", record->plan ? json_incref(record->plan) : json_null(), "verify",
+			 record->verified ? json_incref(record->verified) : json_null(), "findings",
+			 json_findings(record->report, failed));
 }
 
 char *record_text(const struct record *record)

@@ -104,9 +104,10 @@ bool sweep_print(const struct sweep *s, int status)
 	for (size_t i = 0; i < s->count; i++)
 		json_push(runs, run_json(s, i, &failed), &failed);
 	json_dump(&buf,
-		  json_pack("{s:i, s:s, s:o, s:i, s:i, s:o, s:o}", "schema", 1, "kind", "sweep",
-			    "sweep", json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME)),
-			    "jobs", (int)s->jobs, "status", status, "runs", runs, "findings",
+		  json_pack("{s:s, s:i, s:s, s:o, s:i, s:i, s:o, s:o}", "$schema",
+			    JSON_URN("sweep"), "schema", 1, "kind", "sweep", "sweep",
+			    json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME)), "jobs",
+			    (int)s->jobs, "status", status, "runs", runs, "findings",
 			    json_findings(s->report, &failed)),
 		  failed);
 	printed = buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;

@@ -104,12 +104,12 @@ static json_t *rank_json(const struct verify *v, const struct verify_rank *rank,
 void verify_json(struct strbuf *buf, const struct verify *v, const gpumap_report *report)
 {
 	const gpumap_inventory *inventory = v->ps.inventory;
-	json_t *ranks = json_array(), *o = json_object();
+	json_t *ranks = json_array(), *o;
 	bool failed = false;
 
 	for (size_t i = 0; i < v->count; i++)
 		json_push(ranks, rank_json(v, &v->ranks[i], &failed), &failed);
-	json_put(o, "schema", json_integer(1), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("verify"));
 	json_put(o, "host", json_text(inventory ? inventory->host : NULL), &failed);
 	json_put(o, "date", json_text(inventory ? inventory->date : NULL), &failed);
 	json_put(o, "driver", json_text(inventory ? inventory->driver : NULL), &failed);

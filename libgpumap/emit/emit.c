@@ -231,7 +231,7 @@ static char *json_of(const struct emitter *e, const char *text, const char *targ
 {
 	struct strbuf buf = {0};
 	bool failed = false;
-	json_t *o = JSON_OBJECT(&failed, {"schema", json_integer(1)}, {"target", json_text(target)},
+	json_t *o = JSON_OBJECT(&failed, JSON_HEAD("emit"), {"target", json_text(target)},
 				{"text", json_text(text)}, {"files", files_json(e, &failed)},
 				{"findings", json_findings(report, &failed)});
 

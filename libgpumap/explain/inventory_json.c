@@ -59,10 +59,10 @@ static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order o
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		    const gpumap_report *report)
 {
-	json_t *o = json_object(), *gpus = json_array(), *order = json_object();
+	json_t *o, *gpus = json_array(), *order = json_object();
 	bool failed = false;
 
-	json_put(o, "schema", json_integer(1), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("inventory"));
 	json_put(o, "source", json_text(inventory ? inventory->source : NULL), &failed);
 	json_put(o, "origin", json_text(inventory ? inventory->origin : NULL), &failed);
 	json_put(o, "host", json_text(inventory ? inventory->host : NULL), &failed);

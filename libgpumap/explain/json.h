@@ -23,6 +23,14 @@ json_t *json_make(bool *failed, const struct json_member *members);
 #define JSON_OBJECT(failed, ...) \
 	json_make(failed, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 
+/* The first members of a document, which name its schema: schemas/NAME.json describes it. */
+#define JSON_URN(name) "urn:gpumap:schema:" name ":1"
+#define JSON_HEAD(name) \
+	{"$schema", json_string(JSON_URN(name))}, \
+	{ \
+		"schema", json_integer(1) \
+	}
+
 /* A negative number is not known: null. */
 json_t *json_number(int64_t n);
 

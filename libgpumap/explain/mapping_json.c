@@ -83,10 +83,10 @@ static json_t *batch_json(const gpumap_mapping *mapping, bool *failed)
 
 void mapping_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	json_t *o = json_object(), *steps = json_array();
+	json_t *o, *steps = json_array();
 	bool failed = false;
 
-	json_put(o, "schema", json_integer(1), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("mapping"));
 	json_put(o, "answered", json_boolean(mapping && mapping->answered), &failed);
 	json_put(o, "chosen", entry_json(mapping ? mapping->chosen : NULL, &failed), &failed);
 	json_put(o, "visible", entries_json(mapping, false, &failed), &failed);

@@ -132,7 +132,7 @@ static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *repo
 
 	for (size_t i = 0; diff && i < diff->count; i++)
 		json_push(list, difference_json(diff->list[i], failed), failed);
-	return JSON_OBJECT(failed, {"schema", json_integer(1)}, {"kind", json_text("plan-diff")},
+	return JSON_OBJECT(failed, JSON_HEAD("plan-diff"), {"kind", json_text("plan-diff")},
 			   {"version", json_text(gpumap_version())},
 			   {"same", diff ? json_boolean(!diff->count) : json_null()},
 			   {"differences", list}, {"findings", json_findings(report, failed)});

@@ -199,9 +199,9 @@ bool plan_json_keeps(const gpumap_plan *plan)
 json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed)
 {
 	struct writer w = {.plan = plan};
-	json_t *o = json_object();
+	json_t *o;
 
-	json_put(o, "schema", json_integer(1), &w.failed);
+	o = JSON_OBJECT(&w.failed, JSON_HEAD("plan"));
 	json_put(o, "kind", json_text("plan"), &w.failed);
 	json_put(o, "version", json_text(gpumap_version()), &w.failed);
 	if (plan)

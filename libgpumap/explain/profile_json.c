@@ -68,9 +68,9 @@ void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char 
 		  const gpumap_report *report)
 {
 	struct settings s = {.profile = profile, .wanted = keys, .object = json_object()};
-	json_t *o = json_object();
+	json_t *o;
 
-	json_put(o, "schema", json_integer(1), &s.failed);
+	o = JSON_OBJECT(&s.failed, JSON_HEAD("profile"));
 	json_put(o, "profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)),
 		 &s.failed);
 	json_put(o, "file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)), &s.failed);

@@ -10,12 +10,15 @@ while gpumap itself has none of it. Terms, with a ! in front for "not":
   certainty= mode= batch= ended=ENTRY:TEXT answered=yes|no
   rule= finding= finding-rule= loser=SOURCE:VALUE     one of several
   out~WORDS err~WORDS     in the text answer, on standard error; + stands for a blank
-Every row is run twice, as text and as JSON; both end in the same status, and the JSON is valid."""
+Every row is run twice, as text and as JSON; both end in the same status, and the JSON is as its schema says."""
 import json
 import os
 import shlex
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+from schemas import faults
 
 FOREIGN = ("CUDA", "GPUMAP", "SLURM", "NVIDIA", "ROCR", "HIP", "NO_COLOR", "RANK", "WORLD_", "LOCAL_",
            "GROUP_", "ROLE_", "NODE_", "CROSS_", "OMPI", "PMI", "MPI_", "MV2_", "PALS_", "JSM_", "FLUX_")
@@ -106,6 +109,7 @@ def check(gpumap, row):
             wrong.append(f"status {other.returncode} with --json")
         try:
             answer = json.loads(other.stdout)
+            wrong += faults(answer)
         except ValueError as error:
             return [*wrong, f"JSON: {error}"]
     else:

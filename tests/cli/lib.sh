@@ -33,6 +33,8 @@
 #	until_true COMMAND...	tries again until it holds, $limit seconds at most; what a test waits
 #				for is an event like that, never a time
 #	over PID		it has ended, collected or not
+#	keep_json FILE...	what JSON was printed; done_testing compares it with the schemas. check() and files that
+#				are left at the end need no call; bad* and old* may be otherwise
 #	stop PID		stops it until kill -CONT, or the end of the test
 
 set -u
@@ -67,6 +69,7 @@ LC_ALL=C
 export LC_ALL
 exec </dev/null
 
+first_path=$PATH
 tests=0
 failures=0
 done=
@@ -169,7 +172,31 @@ skip_all() {
 	exit 0
 }
 
+keep_json() {
+	grep -ahs '^{"[$]schema":"urn:gpumap:' "$@" >>"$trash/.json"
+}
+
+# The JSON that the test has seen, and the files that it has left.
+judge_json() {
+	find "$trash" -type f ! -name '.json*' ! -name 'bad*' ! -name 'old*' -size -8M -exec grep -ahs '^{"[$]schema":"urn:gpumap:' {} + \
+		>"$trash/.json-left" 2>/dev/null
+	: >>"$trash/.json"
+	[ -s "$trash/.json" ] || [ -s "$trash/.json-left" ] || return
+	# The first python3 may lack what Debian's has.
+	for json_python in python3 /usr/bin/python3; do
+		json_why=$(PATH=$first_path $json_python "$srcdir/tests/cli/schemas.py" "$trash/.json" "$trash/.json-left" 2>&1)
+		json_status=$?
+		[ "$json_status" -eq 77 ] || break
+	done
+	case $json_status in
+	0) ok 'JSON is as its schemas say' ;;
+	77 | 127) skip 'JSON is as its schemas say' 'jsonschema is missing: install python3-jsonschema' ;;
+	*) not_ok 'JSON is as its schemas say' "$json_why" ;;
+	esac
+}
+
 done_testing() {
+	judge_json
 	echo "1..$tests"
 	done=yes
 	[ "$failures" -eq 0 ]
@@ -203,6 +230,7 @@ check() {
 	limited "$@" >"$out" 2>"$err"
 	check_got=$?
 	check_why=
+	case "$* " in *json* | *' -o - '* | *manifest*) keep_json "$out" ;; esac
 	[ "$check_got" = "$check_status" ] || check_why="status $check_got, not $check_status"
 	matches "$out" "$check_out" || check_why="$check_why${check_why:+; }stdout is not /$check_out/"
 	matches "$err" "$check_err" || check_why="$check_why${check_why:+; }stderr is not /$check_err/"

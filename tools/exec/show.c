@@ -126,9 +126,9 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 	static const struct job_rank no_rank = {0};
 	const struct job_rank *rank = exec ? &exec->rank : &no_rank;
 	bool failed = false;
-	json_t *o = json_object();
+	json_t *o;
 
-	json_put(o, "schema", json_integer(1), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("exec"));
 	json_put(o, "kind", json_text("exec"), &failed);
 	json_put(o, "launcher", json_text(exec ? exec->row : NULL), &failed);
 	json_put(o, "rank", number(exec, rank->rank), &failed);

@@ -14,6 +14,9 @@
 #include "report/timeline.h"
 #include "write_all.h"
 
+/* How a line begins. */
+#define LINE(type) "{\"$schema\":\"urn:gpumap:schema:metrics:1\",\"type\":\"" type "\",\"step\":"
+
 enum { BUFFER = 1 << 16, LONGEST = 1024, FLUSH_NS = 100000000 };
 
 struct lines {
@@ -194,7 +197,7 @@ bool lines_step(struct lines *lines, const struct step_metrics *step, struct tra
 {
 	if (!make_room(lines, error))
 		return false;
-	put_integer(lines, "{\"type\":\"step\",\"step\":", step->step);
+	put_integer(lines, LINE("step"), step->step);
 	put_integer(lines, ",\"epoch\":", step->epoch);
 	put_integer(lines, ",\"samples\":", step->samples);
 	put_double(lines, ",\"loss\":", step->loss);
@@ -219,7 +222,7 @@ bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *eval
 {
 	if (!make_room(lines, error))
 		return false;
-	put_integer(lines, "{\"type\":\"evaluation\",\"step\":", evaluation->step);
+	put_integer(lines, LINE("evaluation"), evaluation->step);
 	put_integer(lines, ",\"epoch\":", evaluation->epoch);
 	put_integer(lines, ",\"samples\":", evaluation->samples);
 	put_double(lines, ",\"loss\":", evaluation->loss);

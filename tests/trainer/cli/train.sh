@@ -23,9 +23,9 @@ launch() {
 		--device cuda:%l -- sh -c 'echo $$ >new.$RANK; mv new.$RANK pid.$RANK; exec "$@"' sh "$@"
 }
 
-# Lines of metrics without what differs between any two runs: times, and the slowest rank.
+# Lines of metrics without what differs between any two runs: times, and the slowest rank. They have no schema.
 plain() {
-	sed -E 's/,"(seconds|slowest_rank|slowest_seconds|mean_seconds|exposed_seconds)":[^,}]*//g' "$1"
+	sed -E 's/"[$]schema":"[^"]*",//; s/,"(seconds|slowest_rank|slowest_seconds|mean_seconds|exposed_seconds)":[^,}]*//g' "$1"
 }
 
 # same FILE FILE: the same lines, to the last bit of each loss

@@ -137,7 +137,7 @@ START_TEST(doubles_are_read_back)
 	else
 		ck_assert_int_eq(json_integer_value(json_object_get(object, "slowest_rank")), 1);
 	ck_assert(json_boolean_value(json_object_get(object, "skipped")) == (_i % 2 == 1));
-	ck_assert_uint_eq(json_object_size(object), 15);
+	ck_assert_uint_eq(json_object_size(object), 16);
 	json_decref(object);
 }
 END_TEST
@@ -160,7 +160,7 @@ START_TEST(what_is_no_number_is_null)
 	check_double(object, "accuracy", 0.5);
 	check_double(object, "seconds", 2);
 	ck_assert_str_eq(json_string_value(json_object_get(object, "type")), "evaluation");
-	ck_assert_uint_eq(json_object_size(object), 7);
+	ck_assert_uint_eq(json_object_size(object), 8);
 	json_decref(object);
 }
 END_TEST
