@@ -41,9 +41,9 @@ bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/doctor.sh bench/gpu-estimate.py \
 	bench/gpu-peer.py bench/lease.sh bench/peer.py \
-	bench/ps.sh bench/resnet.py bench/results bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py bench/wake.py
+	bench/ps.sh bench/python.py bench/resnet.py bench/results bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py bench/wake.py
 
-bench: gpumap$(EXEEXT) tests/lease/holder$(EXEEXT) $(bench_programs) $(bench_trainer) $(bench_train)
+bench: gpumap$(EXEEXT) tests/lease/holder$(EXEEXT) $(bench_programs) $(python_built) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/doctor.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/lease.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT) tests/lease/holder$(EXEEXT)
@@ -51,6 +51,7 @@ bench: gpumap$(EXEEXT) tests/lease/holder$(EXEEXT) $(bench_programs) $(bench_tra
 	bench/plan$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/ps.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
 	$(SHELL) '$(srcdir)/bench/start.sh' ./gpumap$(EXEEXT) bench/arrive$(EXEEXT)
+	test -z '$(python_built)' || PYTHONPATH=python/package python3 '$(srcdir)/bench/python.py'
 
 bench-trainer: bench/optim$(EXEEXT) bench/collective$(EXEEXT) $(pkglib_LTLIBRARIES)
 	bench/optim$(EXEEXT)

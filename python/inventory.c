@@ -49,7 +49,7 @@ bool helper_find(const char **ret, PyObject *kept)
 	return found;
 }
 
-static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
+int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
 	int r;
 
@@ -68,7 +68,7 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 		return ((struct inventory *)value)->inventory;
 	kept = PyList_New(0);
 	what = kept ? value_text(value, kept) : NULL;
-	if (what && !succeeded(state, open_named(owned, what, report), report)) {
+	if (what && !succeeded(state, inventory_open_named(owned, what, report), report)) {
 		gpumap_inventory_free(*owned);
 		*owned = NULL;
 	}
@@ -111,7 +111,7 @@ static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, P
 		int r = gpumap_report_new(&report);
 
 		if (r == GPUMAP_OK)
-			r = open_named(&inventory, text, report);
+			r = inventory_open_named(&inventory, text, report);
 		ret = wrap(type, r, inventory, report);
 	}
 	Py_XDECREF(kept);

@@ -76,7 +76,7 @@ static int find_machine(struct asking *a)
 	int r;
 
 	if (named)
-		return gpumap_inventory_open(&a->owned, named, a->report);
+		return inventory_open_named(&a->owned, named, a->report);
 	r = resolve_list_from(&from, a->request);
 	if (r != GPUMAP_OK || from == LIST_FROM_KEYS)
 		return r;

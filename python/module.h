@@ -123,6 +123,8 @@ extern PyType_Spec inventory_spec, mapping_spec, profile_spec, plan_spec, lease_
  * NULL with an exception. */
 const gpumap_inventory *inventory_of(const struct module_state *state, PyObject *value,
 				     gpumap_inventory **owned, gpumap_report *report);
+/* gpumap_inventory_open() without the interpreter's lock. */
+int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report *report);
 /* Reads this machine without the interpreter's lock. `helper` is a path, or NULL. */
 int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, const char *helper,
 	       gpumap_report *report);

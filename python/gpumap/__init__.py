@@ -18,8 +18,6 @@ import os as _os
 from ._gpumap import (GPU, Busy, Device, DriverError, Error, FileError, Finding, InputError, Inventory,
                       Mapping, Plan, Process, Profile, Rank, Step, TooLate, UnknownKey, resolve)
 from ._gpumap import version as __version__
-from ._here import Here, TooLateWarning, here
-from ._pick import Lease, pick
 
 # The distribution that has this package. On the public index the name gpumap is another project's.
 DISTRIBUTION = "libgpumap"
@@ -27,6 +25,21 @@ DISTRIBUTION = "libgpumap"
 __all__ = ["Busy", "Device", "DriverError", "Error", "FileError", "Finding", "GPU", "Here", "InputError",
            "Inventory", "Lease", "Mapping", "Plan", "Process", "Profile", "Rank", "Step", "TooLate",
            "TooLateWarning", "UnknownKey", "here", "pick", "resolve"]
+
+
+def __getattr__(name):
+    """What concerns processes is imported when it is used, so that import gpumap stays fast."""
+    if name in ("Here", "TooLateWarning", "here"):
+        from . import _here as part
+    elif name in ("Lease", "pick"):
+        from . import _pick as part
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(part, name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
 
 
 def _foreign_files():
