@@ -26,7 +26,7 @@ static void mapping_dealloc(PyObject *self)
 struct asking {
 	const struct module_state *state;
 	PyObject *keywords, *kept;
-	const char **environ;
+	const char **variables;
 	gpumap_request *request;
 	gpumap_inventory *owned;           /* to be freed */
 	const gpumap_inventory *inventory; /* NULL: a what-if */
@@ -45,16 +45,16 @@ static int set_statement(void *data, const char *key, const char *value, const c
 
 static int read_statements(struct asking *a)
 {
-	PyObject *environ = keyword(a->keywords, "environ");
+	PyObject *variables = keyword(a->keywords, "environ");
 	int r = keywords_each(a->keywords, not_statements, keyword(a->keywords, "_origins"),
 			      set_statement, a);
 
-	if (r != GPUMAP_OK || !environ)
+	if (r != GPUMAP_OK || !variables)
 		return r;
-	a->environ = environ_words(environ, a->kept);
-	if (!a->environ)
+	a->variables = environ_words(variables, a->kept);
+	if (!a->variables)
 		return RAISED;
-	return gpumap_request_set_environ(a->request, a->environ, a->report);
+	return gpumap_request_set_environ(a->request, a->variables, a->report);
 }
 
 static int open_host(struct asking *a)
@@ -71,7 +71,8 @@ static int open_host(struct asking *a)
 static int find_machine(struct asking *a)
 {
 	struct question question = {.request = a->request};
-	const char *named = a->environ ? environ_nonempty(a->environ, "GPUMAP_INVENTORY") : NULL;
+	const char *named =
+		a->variables ? environ_nonempty(a->variables, "GPUMAP_INVENTORY") : NULL;
 	enum list_from from;
 	int r;
 
@@ -148,7 +149,7 @@ static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyO
 	}
 	gpumap_request_free(a.request);
 	gpumap_inventory_free(a.owned);
-	PyMem_Free((void *)a.environ);
+	PyMem_Free((void *)a.variables);
 	Py_XDECREF(a.kept);
 	return (PyObject *)m;
 }

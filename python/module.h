@@ -101,7 +101,7 @@ const char *value_text(PyObject *value, PyObject *kept);
 const char *plain_text(PyObject *value, PyObject *kept);
 /* The environment that a mapping holds, ended by NULL, for PyMem_Free; the words live as long as
  * `kept`. NULL with an exception. */
-const char **environ_words(PyObject *environ, PyObject *kept);
+const char **environ_words(PyObject *variables, PyObject *kept);
 
 /* Calls set(data, key, value, origin) for each keyword that is not one of `others` (ended by NULL)
  * or None. `origins` (a dict; NULL: none) has the origin of keys; otherwise it is the option,

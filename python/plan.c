@@ -42,12 +42,12 @@ static PyObject *wrap(PyTypeObject *type, int code, gpumap_plan *plan, gpumap_re
 
 /* Without the interpreter's lock, because machines may be asked. */
 static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_inventory *all,
-		const char **environ, gpumap_report *report)
+		const char **variables, gpumap_report *report)
 {
 	struct python_hosts hosts = {NULL, 0, NULL, NULL};
 	int r;
 
-	Py_BEGIN_ALLOW_THREADS r = python_hosts_open(&hosts, profile, all, environ, report);
+	Py_BEGIN_ALLOW_THREADS r = python_hosts_open(&hosts, profile, all, variables, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	python_hosts_free(&hosts);
@@ -55,7 +55,7 @@ static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_i
 }
 
 static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject *inventory,
-			 PyObject *environ)
+			 PyObject *variables)
 {
 	const struct module_state *state = state_of_type(type);
 	const gpumap_profile *profile = profile_of(state, profile_object);
@@ -64,8 +64,8 @@ static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject 
 	gpumap_report *report = NULL;
 	gpumap_plan *plan = NULL;
 	PyObject *kept = PyList_New(0), *ret;
-	const char **words = kept && environ ? environ_words(environ, kept) : NULL;
-	int r = profile && kept && (words || !environ) ? gpumap_report_new(&report) : RAISED;
+	const char **words = kept && variables ? environ_words(variables, kept) : NULL;
+	int r = profile && kept && (words || !variables) ? gpumap_report_new(&report) : RAISED;
 
 	if (r == GPUMAP_OK && inventory && !(all = inventory_of(state, inventory, &owned, report)))
 		r = RAISED;

@@ -32,7 +32,7 @@ const gpumap_profile *profile_of(const struct module_state *state, PyObject *val
 struct making {
 	PyObject *kept;
 	const char *path, *name;
-	const char **environ;
+	const char **variables;
 	gpumap_profile *profile;
 	gpumap_report *report;
 };
@@ -51,8 +51,8 @@ static int make(struct making *m, PyObject *keywords, const char *const *others)
 	if (r == GPUMAP_OK)
 		r = m->path ? gpumap_profile_read(&m->profile, m->path, m->name, m->report)
 			    : gpumap_profile_new(&m->profile);
-	if (r == GPUMAP_OK && m->environ)
-		r = gpumap_profile_set_environ(m->profile, m->environ, m->report);
+	if (r == GPUMAP_OK && m->variables)
+		r = gpumap_profile_set_environ(m->profile, m->variables, m->report);
 	return r == GPUMAP_OK ? keywords_each(keywords, others, NULL, set_key, m) : r;
 }
 
@@ -69,18 +69,18 @@ static PyObject *wrap(PyTypeObject *type, int code, struct making *m)
 		gpumap_profile_free(m->profile);
 		gpumap_report_free(m->report);
 	}
-	PyMem_Free((void *)m->environ);
+	PyMem_Free((void *)m->variables);
 	Py_XDECREF(m->kept);
 	return (PyObject *)p;
 }
 
 /* False with an exception. */
-static bool read_arguments(struct making *m, PyObject *path, PyObject *name, PyObject *environ)
+static bool read_arguments(struct making *m, PyObject *path, PyObject *name, PyObject *variables)
 {
 	m->kept = PyList_New(0);
 	return m->kept && (!path || (m->path = plain_text(path, m->kept))) &&
 	       (!name || (m->name = plain_text(name, m->kept))) &&
-	       (!environ || (m->environ = environ_words(environ, m->kept)));
+	       (!variables || (m->variables = environ_words(variables, m->kept)));
 }
 
 PyObject *profile_make(const struct module_state *state, PyObject *keywords,
@@ -117,18 +117,18 @@ static PyObject *profile_find(PyObject *type, PyObject *arguments, PyObject *key
 {
 	static char *names[] = {"name", "environ", NULL};
 	struct making m = {NULL, NULL, NULL, NULL, NULL, NULL};
-	PyObject *name = NULL, *environ = NULL;
+	PyObject *name = NULL, *variables = NULL;
 	int r = RAISED;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:find", names, &name, &environ))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:find", names, &name, &variables))
 		return NULL;
 	if (read_arguments(&m, NULL, name == Py_None ? NULL : name,
-			   environ == Py_None ? NULL : environ)) {
+			   variables == Py_None ? NULL : variables)) {
 		r = gpumap_report_new(&m.report);
 		if (r == GPUMAP_OK)
-			r = gpumap_profile_open(&m.profile, NULL, m.name, m.environ, 0, m.report);
-		if (r == GPUMAP_OK && m.environ)
-			r = gpumap_profile_set_environ(m.profile, m.environ, m.report);
+			r = gpumap_profile_open(&m.profile, NULL, m.name, m.variables, 0, m.report);
+		if (r == GPUMAP_OK && m.variables)
+			r = gpumap_profile_set_environ(m.profile, m.variables, m.report);
 	}
 	return wrap((PyTypeObject *)type, r, &m);
 }

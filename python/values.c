@@ -107,9 +107,9 @@ static const char *assignment(PyObject *name, PyObject *value, PyObject *kept)
 	return ret;
 }
 
-const char **environ_words(PyObject *environ, PyObject *kept)
+const char **environ_words(PyObject *variables, PyObject *kept)
 {
-	PyObject *items = PyMapping_Items(environ);
+	PyObject *items = PyMapping_Items(variables);
 	Py_ssize_t count = items ? PyList_Size(items) : -1, n = 0;
 	const char **words = NULL;
 
