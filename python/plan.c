@@ -44,7 +44,7 @@ static PyObject *wrap(PyTypeObject *type, int code, gpumap_plan *plan, gpumap_re
 static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_inventory *all,
 		const char **variables, gpumap_report *report)
 {
-	struct python_hosts hosts = {NULL, 0, NULL, NULL};
+	struct python_hosts hosts = {NULL, 0, 0, NULL, NULL};
 	int r;
 
 	Py_BEGIN_ALLOW_THREADS r = python_hosts_open(&hosts, profile, all, variables, report);

@@ -2,6 +2,7 @@
 /* The hosts of a plan: their names by the profile, and what is known of them. */
 #include "plan_hosts.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,25 +13,51 @@
 #include "profile_keys.h"
 #include "report.h"
 
-static int add_names(struct python_hosts *h, const gpumap_profile *profile, gpumap_report *report)
+static bool same_host(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+
+	return n && n == strcspn(b, ".") && strncmp(a, b, n) == 0;
+}
+
+/* This machine's name: that of Slurm, or its own. */
+static void own_name(char *ret, size_t size, const char *const *envp)
+{
+	const char *name = envp ? environ_nonempty(envp, "SLURMD_NODENAME") : NULL;
+
+	if (name)
+		snprintf(ret, size, "%s", name);
+	else if (gethostname(ret, size - 1) < 0 || !*ret)
+		snprintf(ret, size, "localhost");
+}
+
+static int add_names(struct python_hosts *h, const gpumap_profile *profile, const char *const *envp,
+		     gpumap_report *report)
 {
 	const char *list = gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_VALUE);
 	char here[256] = "";
+	int r;
 
-	if (!*list) {
-		if (gethostname(here, sizeof(here) - 1) < 0 || !*here)
-			strcpy(here, "localhost");
-		return gpumap_hosts_parse_list(h->hosts, here, NULL, report);
-	}
-	if (key_value(PKEY_PROFILE_hosts, list).word != PLAN_HOSTS_HOST)
+	own_name(here, sizeof(here), envp);
+	if (*list && key_value(PKEY_PROFILE_hosts, list).word != PLAN_HOSTS_HOST)
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
 			ABOUT(.origin = "hosts",
 			      .fix = "list the hosts, or read a plan of gpumap plan -o FILE"),
 			"only a list of hosts is read here, not '%s'", QUOTE(span_of(list)));
-	return gpumap_hosts_parse_list(
-		h->hosts, list, gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_ORIGIN),
+	r = gpumap_hosts_parse_list(
+		h->hosts, *list ? list : here,
+		*list ? gpumap_profile_setting(profile, "hosts", GPUMAP_SETTING_ORIGIN) : NULL,
 		report);
+	h->count = gpumap_hosts_count(h->hosts);
+	while (h->here < h->count && !same_host(gpumap_hosts_name(h->hosts, h->here), here))
+		h->here++;
+	return r;
+}
+
+static bool is_here(const char *what)
+{
+	return key_value(PKEY_PROFILE_inventory, what).word == PLAN_INVENTORY_HOST;
 }
 
 /* As gpumap plan: the cores of a recorded machine are not those of this one. */
@@ -39,16 +66,35 @@ static int know_cores(struct python_hosts *h, const char *what, gpumap_report *r
 	struct cpus cpus = {.arena = {0}};
 	int r;
 
-	if (!streq(what, "host") && !synthetic_recognise(what))
+	if (!is_here(what) && !synthetic_recognise(what))
 		return GPUMAP_OK;
 	r = cpus_read(&cpus, NULL, report);
 	if (r == GPUMAP_OK) {
 		const struct cpu_topology *t = cpus.plan.topology;
 
-		r = gpumap_hosts_set_cpus(h->hosts, 0, cpus.plan.allowed, t ? t->core : NULL,
+		r = gpumap_hosts_set_cpus(h->hosts, h->here, cpus.plan.allowed, t ? t->core : NULL,
 					  t ? t->node : NULL, t ? t->count : 0);
 	}
 	cpus_free(&cpus);
+	return r;
+}
+
+/* Why there is no GPU, the plan reports. */
+static int open_quietly(gpumap_inventory **ret, const char *what, gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_inventory_open(ret, what, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
+		bool none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
+
+		if (!finding_is(f, FINDING_NO_GPU) && !(none && finding_is(f, FINDING_NO_DRIVER)))
+			report_copy(report, f);
+	}
+	gpumap_report_free(scratch);
 	return r;
 }
 
@@ -68,42 +114,76 @@ static char *machine_name(const struct python_hosts *h, const gpumap_profile *pr
 	return strdup(value);
 }
 
-/* Hosts of one machine are alike. */
-static int know_machine(struct python_hosts *h, size_t i, char *what, gpumap_report *report)
+/* The machine that was opened by the same name; NULL: none. */
+static const gpumap_inventory *opened(const struct python_hosts *h, size_t i)
 {
-	int r;
-
-	if (!what)
-		return GPUMAP_ENOMEM;
-	for (size_t k = 0; k < i; k++)
-		if (streq(h->names[k], what)) {
-			free(what);
-			h->names[i] = strdup(h->names[k]);
-			return h->names[i] ? gpumap_hosts_set_like(h->hosts, i, k) : GPUMAP_ENOMEM;
-		}
-	h->names[i] = what;
-	r = gpumap_inventory_open(&h->inventories[i], what, report);
-	if (r == GPUMAP_OK)
-		r = gpumap_hosts_set_inventory(h->hosts, i, h->inventories[i]);
-	return r == GPUMAP_OK && i == 0 ? know_cores(h, what, report) : r;
+	for (size_t k = 0; k < h->count; k++)
+		if (k != i && h->inventories[k] && streq(h->names[k], h->names[i]))
+			return h->inventories[k];
+	return NULL;
 }
 
-static int know_machines(struct python_hosts *h, const gpumap_profile *profile,
-			 const gpumap_inventory *all, gpumap_report *report)
+/* Opens the machine of host i. */
+static int know_machine(struct python_hosts *h, size_t i, gpumap_report *report)
 {
+	const gpumap_inventory *inventory = opened(h, i);
 	int r = GPUMAP_OK;
 
-	h->count = gpumap_hosts_count(h->hosts);
+	if (!inventory) {
+		r = open_quietly(&h->inventories[i], h->names[i], report);
+		inventory = h->inventories[i];
+	}
+	return r == GPUMAP_OK ? gpumap_hosts_set_inventory(h->hosts, i, inventory) : r;
+}
+
+static int know_here(struct python_hosts *h, const gpumap_inventory *all, const char *const *envp,
+		     gpumap_report *report)
+{
+	int r = all ? gpumap_hosts_set_inventory(h->hosts, h->here, all)
+		    : know_machine(h, h->here, report);
+
+	if (r == GPUMAP_OK && envp)
+		r = gpumap_hosts_set_environ(h->hosts, h->here, envp, report);
+	return r == GPUMAP_OK && !all ? know_cores(h, h->names[h->here], report) : r;
+}
+
+/* Of a host that is not this one, `host` says nothing, unless this one has the same machine. */
+static int know_other(struct python_hosts *h, size_t i, const gpumap_inventory *all, size_t *alike,
+		      gpumap_report *report)
+{
+	if (all)
+		return gpumap_hosts_set_inventory(h->hosts, i, all);
+	if (h->here < h->count && streq(h->names[i], h->names[h->here])) {
+		*alike += is_here(h->names[i]);
+		return gpumap_hosts_set_like(h->hosts, i, h->here);
+	}
+	return is_here(h->names[i]) ? GPUMAP_OK : know_machine(h, i, report);
+}
+
+static int know_all(struct python_hosts *h, const gpumap_profile *profile,
+		    const gpumap_inventory *all, const char *const *envp, gpumap_report *report)
+{
+	size_t alike = 0;
+	int r = GPUMAP_OK;
+
 	h->inventories = calloc(h->count + 1, sizeof(*h->inventories));
 	h->names = calloc(h->count + 1, sizeof(*h->names));
 	if (!h->inventories || !h->names)
 		return GPUMAP_ENOMEM;
+	for (size_t i = 0; i < h->count; i++)
+		if (!(h->names[i] = machine_name(h, profile, i)))
+			return GPUMAP_ENOMEM;
+	if (h->here < h->count)
+		r = know_here(h, all, envp, report);
 	for (size_t i = 0; r == GPUMAP_OK && i < h->count; i++)
-		if (all)
-			r = i ? gpumap_hosts_set_like(h->hosts, i, 0)
-			      : gpumap_hosts_set_inventory(h->hosts, 0, all);
-		else
-			r = know_machine(h, i, machine_name(h, profile, i), report);
+		if (i != h->here)
+			r = know_other(h, i, all, &alike, report);
+	if (r == GPUMAP_OK && alike)
+		report_add(report, FINDING_PLAN_UNKNOWN,
+			   ABOUT(.fix = "write inventory='snap/%h.ini', with a snapshot of each"),
+			   "%zu other host%s not known here: assumed to have the same GPUs as this "
+			   "one",
+			   alike, alike == 1 ? " is" : "s are");
 	return r;
 }
 
@@ -113,10 +193,8 @@ int python_hosts_open(struct python_hosts *h, const gpumap_profile *profile,
 	int r = gpumap_hosts_new(&h->hosts);
 
 	if (r == GPUMAP_OK)
-		r = add_names(h, profile, report);
-	if (r == GPUMAP_OK)
-		r = know_machines(h, profile, all, report);
-	return r == GPUMAP_OK && envp ? gpumap_hosts_set_environ(h->hosts, 0, envp, report) : r;
+		r = add_names(h, profile, envp, report);
+	return r == GPUMAP_OK ? know_all(h, profile, all, envp, report) : r;
 }
 
 void python_hosts_free(struct python_hosts *h)

@@ -7,8 +7,9 @@
 struct python_hosts {
 	gpumap_hosts *hosts;
 	size_t count;
-	gpumap_inventory **inventories; /* of each host; NULL: that of an earlier one */
-	char **names;                   /* what they were opened by */
+	size_t here;                    /* the one that is this machine; `count`: none is */
+	gpumap_inventory **inventories; /* of each host; NULL: not opened for it */
+	char **names;                   /* of their machines */
 };
 
 /* Finds the hosts that the profile names; this host if it names none. `all` is the machine of all

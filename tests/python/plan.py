@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Plans and profiles of the module beside those of the command. usage: plan.py GPUMAP"""
+import os
+import subprocess
+import sys
+
+import gpumap
+import tap
+
+GPUMAP = os.path.abspath(sys.argv[1])
+BASE = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LC_ALL")}
+INI = """[program p]
+command = echo hi %r
+device = cuda:%l
+[profile a]
+program = p
+gpus = 0,1,2,3
+cpu_bind = none
+[profile b]
+inherit = a
+ranks = 2
+[env b]
+NCCL_DEBUG = INFO
+"""
+# keywords, and a program that the command is given as words
+ROWS = [
+    ({"inventory": 4, "device": "cuda:%l", "cpu_bind": "none"}, ["true"]),
+    ({"inventory": "8xH100", "gpus": [2, 3, 4, 5], "device": "cuda:%l", "ids": "index"}, ["echo", "two words", "%r"]),
+    ({"inventory": 8, "hosts": ["n1", "n2"], "device": "cuda:%l", "ranks": 4}, ["true"]),
+    ({"inventory": "8xH100", "hosts": "tux[08-11]", "device": "cuda:%l", "share": "isolate"}, ["true"]),
+    ({"inventory": 4, "mode": "dp", "device_ids": [0, 1], "device": "cuda:0"}, ["true"]),
+    ({"inventory": 2, "ranks": 3, "device": "cuda:%l"}, ["true"]),
+    ({"inventory": 2, "gpus": "5"}, ["true"]),
+    ({"hosts": ["n1", "n2"], "gpus": [0, 1]}, ["true"]),
+    ({"gpus": [0, 1], "cpu_bind": "none"}, ["true"]),
+    ({"inventory": 4, "hosts": [os.uname().nodename, "n2"], "device": "cuda:%l"}, ["true"]),
+]
+
+
+def command(*words, environ=None):
+    return subprocess.run([GPUMAP, *words], capture_output=True, text=True, env={**BASE, **(environ or {})},
+                          stdin=subprocess.DEVNULL)
+
+
+def option(key, value):
+    return f"--{key.replace('_', '-')}={','.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def without_origin(plan):
+    """The words of the command line have another origin than a keyword."""
+    return plan.replace('"command line"', '"--command"')
+
+
+def check_plan(keywords, program):
+    told = command("plan", "--json", *(option(*item) for item in keywords.items()), "--", *program)
+    plan = gpumap.Plan(**keywords, command=program, environ=BASE)
+    if without_origin(told.stdout) != plan.json():
+        return f"{told.stdout}\n{plan.json()}\n{told.stderr}"
+    if (told.returncode == 0) != plan.answered:
+        return f"{told.returncode} {plan.answered}"
+    if len(plan) != plan.world_size or [r.rank for r in plan] != list(range(len(plan))):
+        return f"{list(plan)}"
+    return None
+
+
+def plan_file():
+    """a plan that was written is read, and emitted as the command does"""
+    command("plan", "--inventory=4", "--device=cuda:%l", "--cpu-bind=none", "-o", "plan.json", "--", "true")
+    plan = gpumap.Plan.read("plan.json")
+    assert plan.answered and len(plan) == 4 and plan[-1].physical == 3, plan
+    assert plan[1].environ["RANK"] == "1" and plan[1].arguments == ("true",)
+    told = command("emit", "shell", "--plan=plan.json")
+    assert told.stdout == plan.emit("shell"), told
+    assert plan._repr_svg_() == plan.svg() and "<svg" in plan.svg()
+
+
+def profiles():
+    """a profile is read, and its settings are those of the command"""
+    with open("gpumap.ini", "w", encoding="utf-8") as file:
+        file.write(INI)
+    profile = gpumap.Profile("gpumap.ini", "b", threads=3)
+    assert (profile.name, profile["ranks"], profile["threads"], profile.names) == ("b", "2", "3", ("a", "b"))
+    assert profile.origin("ranks") == "gpumap.ini:10" and profile.origin("threads") == "--threads", \
+        (profile.origin("ranks"), profile.origin("threads"))
+    assert profile.command == ("echo", "hi", "%r") and profile.check() == ()
+    told = command("config", "--json", "--config=gpumap.ini", "--profile=b", "--threads=3")
+    assert told.stdout == profile.json(), told.stdout + profile.json()
+    assert dict(profile)["mode"] == profile["mode"] and len(profile.keys()) > 20
+    plan = gpumap.Plan(profile, inventory=4)
+    assert [r.arguments for r in plan] == [("echo", "hi", "0"), ("echo", "hi", "1")] and plan.profile == "b"
+    assert plan[0].environ["NCCL_DEBUG"] == "INFO"
+    assert gpumap.Profile.find(environ={"GPUMAP_CONFIG": "gpumap.ini", "GPUMAP_RANKS": "3"}, name="a")["ranks"] == "3"
+
+
+def mistakes():
+    """mistakes in profiles have their place"""
+    with open("bad.ini", "w", encoding="utf-8") as file:
+        file.write("[profile a]\nranks = many\ngups = 1\n")
+    try:
+        gpumap.Profile("bad.ini")
+    except gpumap.InputError as error:
+        assert [f.line for f in error.findings] == [2, 3] and "bad.ini:2:" in str(error), error.findings
+    else:
+        return "no exception"
+    for keywords in {"gups": 1}, {"ranks": "many"}, {"hosts": "slurm", "command": "true"}, {"inventory": "/none"}:
+        try:
+            gpumap.Plan(**{"inventory": 2, **keywords})
+        except gpumap.Error as error:
+            assert error.id and error.fix, repr(error)
+        else:
+            return f"no exception: {keywords}"
+
+
+for keywords, program in ROWS:
+    why = check_plan(keywords, program)
+    tap.result(why is None, f"plan of {keywords}", why)
+for test in (plan_file, profiles, mistakes):
+    tap.attempt(test)
+tap.done()
