@@ -168,6 +168,15 @@ def title_changed():
     quiet(*here(), 1, False)
 
 
+def asks_driver():
+    """The order of CUDA is measured by the helper of this build."""
+    del os.environ[LIST], os.environ["CUDA_DEVICE_ORDER"]
+    answer = gpumap.resolve(ask_driver=True)
+    assert answer.physical == 3 and answer.certainty == "certain", answer
+    assert [device.physical for device in answer.visible] == [3, 2, 1, 0]
+    assert gpumap.Inventory.probe(usage=True)[0].memory_used == 0
+
+
 def ranks():
     os.environ.update(RANK="1", WORLD_SIZE="4", LOCAL_RANK="1", LOCAL_WORLD_SIZE="4")
     os.environ[LIST] = "2,3"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plans and profiles of the module beside those of the command. usage: plan.py GPUMAP"""
+"""Plans, profiles and inventories of the module beside those of the command. usage: plan.py GPUMAP"""
 import os
 import subprocess
 import sys
@@ -92,6 +92,55 @@ def profiles():
     assert gpumap.Profile.find(environ={"GPUMAP_CONFIG": "gpumap.ini", "GPUMAP_RANKS": "3"}, name="a")["ranks"] == "3"
 
 
+MACHINE = """[snapshot]
+schema = 2
+source = nvml
+driver = 570.1
+usage = yes
+[gpu 0]
+uuid = GPU-00000000-0000-0000-0000-00000000000a
+name = H100
+mig_enabled = yes
+used = 1048576
+processes = all
+[mig 0:0]
+uuid = MIG-00000000-0000-0000-0000-00000000000b
+profile = 1g.10gb
+gi = 7
+ci = 0
+[process 0:0]
+pid = 5
+uid = 1000
+user = ada
+mig = 0
+memory = 4096
+command = python3 x.py
+types = compute
+visible = yes
+"""
+
+
+def inventories():
+    """a machine is read with instances and processes, saved, and printed as JSON"""
+    machine = gpumap.Inventory.parse(MACHINE, "a.ini")
+    gpu = machine[0]
+    assert (machine.source, machine.driver, machine.usage, machine.assumed, len(machine)) == \
+        ("nvml", "570.1", True, False, 1), repr(machine)
+    assert gpu.mig is True and gpu.memory_used == 1048576 and gpu.temperature is None and gpu.gi is None
+    assert [(i.uuid[-1], i.profile, i.gi, i.ci) for i in gpu.instances] == [("b", "1g.10gb", 7, 0)]
+    assert gpu.processes == gpu.instances[0].processes
+    process = gpu.processes[0]
+    assert (process.pid, process.user, process.uid, process.memory, process.command, process.mig, process.visible) == \
+        (5, "ada", 1000, 4096, "python3 x.py", 0, True), process
+    machine.save("saved.ini")
+    again = gpumap.Inventory.read("saved.ini")
+    assert list(again) == list(machine) and again.ini() == machine.ini()
+    told = command("inventory", "--json", "--inventory=saved.ini")
+    assert told.stdout == again.json(), told.stdout + again.json()
+    answer = gpumap.resolve(inventory=machine, visible="MIG-00000000-0000-0000-0000-00000000000b")
+    assert (answer.physical, answer.mig, answer.uuid[:4]) == (0, 0, "MIG-"), answer
+
+
 def mistakes():
     """mistakes in profiles have their place"""
     with open("bad.ini", "w", encoding="utf-8") as file:
@@ -114,6 +163,6 @@ def mistakes():
 for keywords, program in ROWS:
     why = check_plan(keywords, program)
     tap.result(why is None, f"plan of {keywords}", why)
-for test in (plan_file, profiles, mistakes):
+for test in (plan_file, profiles, inventories, mistakes):
     tap.attempt(test)
 tap.done()
