@@ -2,24 +2,50 @@
 /* A lease, for pick() of the Python part. */
 #include "module.h"
 
+#include <unistd.h>
+
+#include "lease_end.h"
 #include "lease_here.h"
 #include "report.h"
 
 struct lease {
 	struct object head;
 	gpumap_lease *lease; /* NULL: it was released */
+	gpumap_claim *claim;
+	struct lease_limits limits;
+	struct lease_end end;
+	pid_t pid; /* which took it */
 };
+
+/* A process that was forked since has copies of the descriptors, and no note. */
+static void let_go(struct lease *l)
+{
+	gpumap_lease *lease = l->lease;
+
+	l->lease = NULL;
+	if (l->pid != getpid()) {
+		if (l->end.timer >= 0)
+			close(l->end.timer);
+		l->end.timer = -1;
+	} else if (lease) {
+		lease_end_close(&l->end);
+	}
+	gpumap_lease_free(lease);
+}
 
 static void lease_dealloc(PyObject *self)
 {
-	gpumap_lease_free(((struct lease *)self)->lease);
-	object_free(self);
+	struct lease *l = (struct lease *)self;
+
+	let_go(l);
+	gpumap_claim_free(l->claim);
+	object_free(l);
 }
 
 /* --- waiting ---------------------------------------------------------------------------- */
 
 struct claiming {
-	gpumap_claim *claim;
+	struct lease *lease;
 	gpumap_report *report;
 };
 
@@ -51,27 +77,46 @@ static int while_waiting(const char *text, void *data)
 static int set_key(void *data, const char *key, const char *value, const char *origin)
 {
 	const struct claiming *to = data;
+	bool failed = false;
 
-	return gpumap_claim_set(to->claim, key, value, origin, to->report);
+	if (lease_limits_option(&to->lease->limits, origin, value, &failed, to->report) && failed)
+		return GPUMAP_EINPUT;
+	return streq(key, "idle")
+		       ? GPUMAP_OK
+		       : gpumap_claim_set(to->lease->claim, key, value, origin, to->report);
 }
 
-static int take(gpumap_lease **ret, PyObject *settings, struct wait *wait, gpumap_report *report)
+static int begin_end(struct lease *l)
+{
+	l->limits.claim = l->claim;
+	if (lease_end_begin(&l->end, &l->limits, l->lease, l->pid))
+		return GPUMAP_OK;
+	PyErr_SetFromErrno(PyExc_OSError);
+	return RAISED;
+}
+
+static int take(struct lease *l, PyObject *settings, struct wait *wait, gpumap_report *report)
 {
 	static const char *const none[] = {NULL};
-	struct claiming to = {NULL, report};
-	int r = gpumap_claim_new(&to.claim);
+	struct claiming to = {l, report};
+	int r = gpumap_claim_new(&l->claim);
 
 	if (r == GPUMAP_OK)
 		r = keywords_each(settings, none, NULL, set_key, &to);
 	if (r == GPUMAP_OK)
-		r = lease_here(to.claim, report);
+		r = lease_here(l->claim, report);
+	if (r == GPUMAP_OK)
+		r = lease_limits_bound(&l->limits, l->claim, report);
 	if (r == GPUMAP_OK) {
 		wait->thread = PyEval_SaveThread();
-		r = gpumap_lease_take(ret, to.claim, while_waiting, wait, report);
+		r = gpumap_lease_take(&l->lease, l->claim, while_waiting, wait, report);
 		PyEval_RestoreThread(wait->thread);
 	}
-	gpumap_claim_free(to.claim);
-	return wait->raised ? RAISED : r;
+	if (wait->raised)
+		return RAISED;
+	if (r == GPUMAP_OK)
+		r = lease_limits_check(&l->limits, l->lease, report);
+	return r == GPUMAP_OK ? begin_end(l) : r;
 }
 
 static const void *gpu(const void *lease, size_t i)
@@ -85,39 +130,54 @@ PyObject *lease_take_now(PyObject *module, PyObject *arguments)
 	const struct module_state *state = PyModule_GetState(module);
 	struct wait wait = {NULL, NULL, false};
 	gpumap_report *report = NULL;
-	gpumap_lease *taken = NULL;
 	PyObject *settings, *ret = NULL;
-	struct lease *lease = NULL;
+	struct lease *l;
 	int r;
 
 	if (!PyArg_ParseTuple(arguments, "O!O", &PyDict_Type, &settings, &wait.told))
 		return NULL;
+	l = object_new((PyTypeObject *)state->types[TYPE_LEASE]);
+	if (!l)
+		return NULL;
+	l->pid = getpid();
+	l->end.timer = l->end.note.fd = -1;
 	r = gpumap_report_new(&report);
 	if (r == GPUMAP_OK)
-		r = take(&taken, settings, &wait, report);
+		r = take(l, settings, &wait, report);
 	if (succeeded(state, r, report))
-		lease = object_new((PyTypeObject *)state->types[TYPE_LEASE]);
-	if (lease) {
-		lease->lease = taken;
-		ret = Py_BuildValue(
-			"(NNNN)", lease, text_value(gpumap_lease_visible(taken)),
-			record_tuple(state, RECORD_GPU, gpumap_lease_count(taken), gpu, taken),
-			findings_tuple(state, report));
-	} else {
-		gpumap_lease_free(taken);
-	}
+		ret = Py_BuildValue("(ONNN)", l, text_value(gpumap_lease_visible(l->lease)),
+				    record_tuple(state, RECORD_GPU, gpumap_lease_count(l->lease),
+						 gpu, l->lease),
+				    findings_tuple(state, report));
+	Py_DECREF((PyObject *)l);
 	gpumap_report_free(report);
 	return ret;
 }
 
-static PyObject *lease_release(PyObject *self, PyObject *unused)
+/* Looks whether its end is near or has come: a line for the user, or None. */
+static PyObject *lease_look(PyObject *self, PyObject *unused)
 {
 	struct lease *l = (struct lease *)self;
-	gpumap_lease *lease = l->lease;
+	char text[LEASE_END_TEXT];
+	const char *told = NULL;
 
 	(void)unused;
-	l->lease = NULL;
-	gpumap_lease_free(lease);
+	if (!l->lease || l->end.timer < 0)
+		return text_value(NULL);
+	Py_BEGIN_ALLOW_THREADS told = lease_end_look(&l->end, text);
+	Py_END_ALLOW_THREADS return text_value(told);
+}
+
+static PyObject *lease_timer(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromLong(((struct lease *)self)->end.timer);
+}
+
+static PyObject *lease_release(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	let_go((struct lease *)self);
 	Py_RETURN_NONE;
 }
 
@@ -140,10 +200,13 @@ static PyObject *lease_descriptor_list(PyObject *self, void *unused)
 
 static PyGetSetDef members[] = {
 	{"descriptors", lease_descriptor_list, NULL, "those that hold the lease", NULL},
+	{"timer", lease_timer, NULL, "readable when look() is due; -1: it has no end of its own",
+	 NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef methods[] = {
+	{"look", lease_look, METH_NOARGS, "A line if its end is near or has come, or None."},
 	{"release", lease_release, METH_NOARGS, "Ends the lease."},
 	{NULL, NULL, 0, NULL},
 };

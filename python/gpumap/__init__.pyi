@@ -309,6 +309,9 @@ def pick(
     ignore: str | Iterable[str] | None = None,
     free_memory: str | int | None = None,
     max_load: int | None = None,
+    for_: float | str | datetime.timedelta | None = None,
+    idle: float | str | datetime.timedelta | None = None,
     uuid: bool = False,
     on_wait: Callable[[str], object] | None = None,
+    on_end: Callable[[str], object] | None = None,
 ) -> Lease: ...

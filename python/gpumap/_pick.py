@@ -2,10 +2,12 @@
 """Leases of free GPUs for this process."""
 import atexit
 import os
+import sys
 
 from ._gpumap import TooLate, _cuda, _take
 from ._here import programs
 
+LOOK_MS = 1000  # after which a watch sees that its lease was released
 _NAMES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUMAP_LEASE")
 
 
@@ -37,9 +39,9 @@ class Lease:
     the variables back that pick() has set.
     """
 
-    __slots__ = ("gpus", "visible", "findings", "_lease", "_pid", "_set", "_before", "__weakref__")
+    __slots__ = ("gpus", "visible", "findings", "_lease", "_lock", "_pid", "_set", "_before", "__weakref__")
 
-    def __init__(self, lease, visible, gpus, findings):
+    def __init__(self, lease, visible, gpus, findings, on_end):
         self.gpus, self.visible, self.findings = gpus, visible, findings
         self._lease, self._pid = lease, os.getpid()
         self._set = dict(zip(_NAMES, (visible, "PCI_BUS_ID", str(self._pid))))
@@ -47,6 +49,27 @@ class Lease:
         os.environ.update(self._set)
         # It also keeps the lease alive: CUDA may use the GPUs while nobody refers to it.
         atexit.register(self.release)
+        self._lock = None
+        if lease.timer >= 0:
+            self._watch(on_end or _print_end)
+
+    def _watch(self, on_end):
+        """In a thread of its own, until the lease has ended."""
+        import select
+        import threading
+
+        self._lock, timer = threading.Lock(), select.poll()
+        timer.register(self._lease.timer, select.POLLIN)
+
+        def watch():
+            while not self.released:
+                timer.poll(LOOK_MS)
+                with self._lock:
+                    text = self._lease.look() if self._lease else None
+                if text:
+                    on_end(text)
+
+        threading.Thread(target=watch, name="gpumap lease", daemon=True).start()
 
     def __len__(self):
         return len(self.gpus)
@@ -58,7 +81,7 @@ class Lease:
         return iter(self.gpus)
 
     def __repr__(self):
-        return f"<gpumap.Lease {self.visible}{'' if self._lease else ', released'}>"
+        return f"<gpumap.Lease {self.visible}{', released' if self.released else ''}>"
 
     @property
     def descriptors(self):
@@ -67,16 +90,20 @@ class Lease:
 
     @property
     def released(self):
-        """Whether the lease was ended."""
-        return self._lease is None
+        """Whether the lease has ended: by release(), or by its time."""
+        return self._lease is None or (self._lock is not None and self._lease.timer < 0)
 
     def release(self):
         """Ends the lease. A process that was forked meanwhile only lets go of its share."""
-        lease, self._lease = self._lease, None
+        lease = self._lease
         if lease is None:
             return
         atexit.unregister(self.release)
-        lease.release()
+        if self._lock and os.getpid() == self._pid:
+            with self._lock:
+                self._lease = lease.release()
+        else:
+            self._lease = lease.release()
         if os.getpid() != self._pid:
             return
         for name, value in self._set.items():
@@ -94,6 +121,10 @@ class Lease:
         self.release()
 
 
+def _print_end(text):
+    print(f"gpumap: {text}", file=sys.stderr, flush=True)
+
+
 def _duration(value):
     """True, False and texts as they are; a number or a timedelta is a time in seconds."""
     seconds = value.total_seconds() if hasattr(value, "total_seconds") else value
@@ -103,12 +134,14 @@ def _duration(value):
 
 
 def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wait=None, ignore=None,
-         free_memory=None, max_load=None, uuid=False, on_wait=None):
+         free_memory=None, max_load=None, for_=None, idle=None, uuid=False, on_wait=None, on_end=None):
     """Leases free GPUs for this process: a Lease, and CUDA_VISIBLE_DEVICES in os.environ.
 
     Call it before the first CUDA call; later it raises TooLate. If too few are free it raises Busy, or waits:
     wait=True without limit, wait=600 for ten minutes. on_wait(text) is told what it waits for. The other
-    keywords are the options of gpumap pick.
+    keywords are the options of gpumap pick. for_ and idle, or the administrator's longest, end the lease earlier;
+    the process keeps its GPUs, others may then take them, and on_end(text) is told so, in another thread; by
+    default it is printed.
 
         with gpumap.pick(2, wait=True) as gpus:
             print(gpus.visible)
@@ -118,13 +151,14 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
     """
     _refuse_late()
     settings = {"count": count, "from_": from_, "prefer": prefer, "near": near, "slots": slots, "mig": mig,
-                "wait": _duration(wait), "ignore": ignore, "free_memory": free_memory, "max_load": max_load}
+                "wait": _duration(wait), "ignore": ignore, "free_memory": free_memory, "max_load": max_load,
+                "for_": _duration(for_), "idle": _duration(idle)}
     lease, visible, gpus, findings = _take(settings, on_wait)
     try:
         _refuse_late()
         if uuid:
             visible = ",".join(_uuid(gpu) for gpu in gpus)
-        return Lease(lease, visible, gpus, findings)
+        return Lease(lease, visible, gpus, findings, on_end)
     except BaseException:
         lease.release()
         raise

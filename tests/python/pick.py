@@ -74,7 +74,8 @@ def too_many():
 
 def bad_values():
     """malformed keywords are errors, and no lease is left"""
-    for keywords in {"slots": "x"}, {"wait": "soon"}, {"from_": "a b"}, {"mig": "no-such"}, {"free_memory": "big"}:
+    for keywords in {"slots": "x"}, {"wait": "soon"}, {"from_": "a b"}, {"mig": "no-such"}, {"free_memory": "big"}, \
+            {"for_": "soon"}, {"idle": 0.001, "for_": "-1s"}:
         try:
             gpumap.pick(1, **keywords)
         except gpumap.Error as error:
@@ -234,6 +235,38 @@ def forked():
         assert free.returncode == 0 or "free" in free.stderr, free
 
 
+def ends_by_time():
+    """for_ ends the lease, tells so, and the list stays until release()"""
+    told, ended = [], threading.Event()
+
+    def tell(text):
+        told.append(text)
+        if "has ended" in text:
+            ended.set()
+
+    with gpumap.pick(4, for_=0.3, on_end=tell) as gpus:
+        assert not gpus.released and os.environ[LIST] == "0,1,2,3"
+        ended.wait()
+        assert gpus.released and os.environ[LIST] == "0,1,2,3", told
+        assert "its time is over, --for 300ms" in told[-1], told
+        environ = {k: v for k, v in os.environ.items() if k not in (LIST, KEEPER)}
+        free = subprocess.run([os.environ["GPUMAP"], "pick", "4"], capture_output=True, text=True, env=environ)
+        assert free.stdout == "0,1,2,3\n", free
+    assert LIST not in os.environ
+
+
+def ends_before_its_time():
+    """release() ends a lease with for_, and its thread"""
+    before = threading.active_count()
+    for _ in range(3):
+        with gpumap.pick(1, for_="8h"):
+            pass
+    with Holder(4) as other:
+        assert other.visible == "0,1,2,3"
+    while threading.active_count() > before:
+        time.sleep(0.05)
+
+
 def releases_twice():
     """release() may be called again"""
     lease = gpumap.pick(1)
@@ -251,6 +284,6 @@ def changed_within():
 
 for test in (sets_and_restores, keeps_others_outside, too_many, bad_values, options, visible_list, nested, waits,
              waits_in_vain, interrupt, interrupt_in_queue, on_wait_raises, killed, ends_at_exit, forked,
-             releases_twice, changed_within):
+             ends_by_time, ends_before_its_time, releases_twice, changed_within):
     tap.attempt(test)
 tap.done()
