@@ -43,6 +43,7 @@ cli_tests = \
 	tests/cli/rules.test \
 	tests/cli/run-faults.test \
 	tests/cli/run.test \
+	tests/cli/schemas.test \
 	tests/cli/snapshot.test \
 	tests/cli/torchrun.test \
 	tests/cli/tutorial.test \
