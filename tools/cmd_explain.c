@@ -7,6 +7,7 @@
 
 #include "color.h"
 #include "directions.h"
+#include "explain_value.h"
 #include "machine.h"
 #include "process.h"
 #include "process_run.h"
@@ -18,7 +19,10 @@ const struct option_row explain_rows[] = {
 	INVENTORY_ROW,
 	{"--pid", "PID", "explain the running process PID from its environment and cgroup"},
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--format", "text|json|svg", "output format; svg is a picture"},
+	{"--format", "text|json|svg|" EXPLAIN_VALUES,
+	 "output format; svg is a picture; the others are one value for a script: of the device, "
+	 "or "
+	 "of the whole list with commas"},
 	{"--json", NULL, "the same as --format json"},
 	{NULL, NULL, NULL},
 };
@@ -40,6 +44,7 @@ static void help(const struct options *options)
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
 	      "  gpumap --prefix 0 --script-export 1 --in-code 3\n"
+	      "  CUDA_VISIBLE_DEVICES=$(gpumap --visible 2,3 --device 1 --format uuid)\n"
 	      "  gpumap --pid 4711 --json\n"
 	      "\n",
 	      stdout);
@@ -58,7 +63,8 @@ static void help(const struct options *options)
 	      "options from --visible to --strict are also read from the environment:\n"
 	      "GPUMAP_MODE=dp is --mode dp.\n"
 	      "\n"
-	      "Exit status: 0 answered, 1 the answer is an error, 2 malformed input.\n",
+	      "Exit status: 0 answered, 1 the answer is an error or is not known, 2 malformed\n"
+	      "input.\n",
 	      stdout);
 }
 
@@ -146,6 +152,12 @@ static int answer(struct explain *explain, bool *answered)
 		return r;
 	*answered = gpumap_mapping_int(mapping, GPUMAP_MAPPING_ANSWERED) == 1;
 	r = question_compare(&explain->question, mapping, report);
+	if (r == GPUMAP_OK && explain->output.value) {
+		if (*answered)
+			r = explain_value(mapping, explain->output.value, answered, report);
+		gpumap_mapping_free(mapping);
+		return r;
+	}
 	if (r == GPUMAP_OK)
 		r = gpumap_mapping_format(&text, mapping, explain->output.format, color_flags(),
 					  report);
@@ -161,7 +173,8 @@ static int answer(struct explain *explain, bool *answered)
 
 int cmd_explain(int argc, char **argv)
 {
-	struct explain explain = {.output.format = wanted_format(argc, argv)};
+	struct explain explain = {
+		.output = {.format = wanted_format(argc, argv), .values = EXPLAIN_VALUES}};
 	gpumap_report *report;
 	bool answered = false, done = false;
 	int r;

@@ -37,6 +37,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cpus.c tools/cpus.h \
 	tools/directions.c tools/directions.h \
 	tools/gpu_load.c tools/gpu_load.h \
+	tools/explain_value.c tools/explain_value.h \
 	tools/foreign_option.c tools/foreign_option.h \
 	tools/lease_end.c tools/lease_end.h tools/lease_here.c tools/lease_here.h \
 	tools/leases.h tools/leases_json.c tools/leases_read.c tools/leases_revoke.c tools/leases_text.c \

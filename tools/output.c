@@ -135,13 +135,19 @@ int finish(const struct output *output, int code, bool answered)
 
 bool output_option(struct output *output, const char *name, const char *value, bool *failed)
 {
-	if (streq(name, "--json"))
-		output->format = GPUMAP_FORMAT_JSON;
-	else if (streq(name, "--format"))
-		output->format = (enum gpumap_format)option_word(
-			name, "text|json|svg", value, (int)output->format, output->report, failed);
-	else
+	char words[128];
+	int place = GPUMAP_FORMAT_JSON;
+
+	if (streq(name, "--format")) {
+		snprintf(words, sizeof(words), "text|json|svg%s%s", output->values ? "|" : "",
+			 output->values ? output->values : "");
+		place = option_word(name, words, value, (int)output->format, output->report,
+				    failed);
+	} else if (!streq(name, "--json")) {
 		return color_option(name, value, output->report, failed);
+	}
+	output->value = place > GPUMAP_FORMAT_SVG ? place - GPUMAP_FORMAT_SVG : 0;
+	output->format = output->value ? GPUMAP_FORMAT_TEXT : (enum gpumap_format)place;
 	return true;
 }
 

@@ -48,6 +48,7 @@ cli_tests = \
 	tests/cli/torchrun.test \
 	tests/cli/tutorial.test \
 	tests/cli/usage.test \
+	tests/cli/value.test \
 	tests/cli/verify.test
 # Tests of the bundle for a machine with a GPU, and of the stages that run there. They use the programs of the build.
 bundle_tests = \
