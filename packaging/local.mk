@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Builds of gpumap that others install.
-EXTRA_DIST += packaging/Containerfile packaging/deb packaging/portable packaging/README.md
+EXTRA_DIST += packaging/ABOUT.md packaging/Containerfile packaging/deb packaging/portable packaging/README.md
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/gpumap-train.install debian/gpumap.docs \
 	debian/gpumap.install debian/gpumap.postrm debian/libgpumap-dev.examples debian/libgpumap-dev.install \
 	debian/libgpumap1.install debian/libgpumap1.symbols debian/not-installed debian/rules debian/source/format

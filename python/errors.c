@@ -19,17 +19,20 @@ static const struct {
 	[ERROR_FILE] = {"gpumap.FileError", "OSError", "A file cannot be read or written."},
 	[ERROR_DRIVER] = {"gpumap.DriverError", "RuntimeError",
 			  "The driver is missing or does not answer."},
+	[ERROR_UNAVAILABLE] = {"gpumap.Unavailable", NULL,
+			       "There are not as many GPUs as pick() is asked for."},
 	[ERROR_BUSY] = {"gpumap.Busy", NULL, "Not enough GPUs are free, or not in time."},
 	[ERROR_LATE] = {"gpumap.TooLate", "RuntimeError",
 			"CUDA has started, so a new list would have no effect."},
 };
 
-/* Error, for UnknownKey InputError; and the class of Python. */
+/* Error, or the class that has this one; and the class of Python. */
 static PyObject *bases_of(const struct module_state *state, enum python_error i)
 {
-	PyObject *own = i == ERROR_ANY   ? PyExc_Exception
-			: i == ERROR_KEY ? state->errors[ERROR_INPUT]
-					 : state->errors[ERROR_ANY];
+	PyObject *own = i == ERROR_ANY    ? PyExc_Exception
+			: i == ERROR_KEY  ? state->errors[ERROR_INPUT]
+			: i == ERROR_BUSY ? state->errors[ERROR_UNAVAILABLE]
+					  : state->errors[ERROR_ANY];
 	PyObject *builtins, *base, *bases;
 
 	if (!classes[i].base)
@@ -63,8 +66,10 @@ bool errors_add(PyObject *module, struct module_state *state)
 	return true;
 }
 
-static enum python_error class_of(int code)
+static enum python_error class_of(int code, const gpumap_finding *f)
 {
+	if (f && finding_is(f, FINDING_LEASE_TOO_MANY))
+		return ERROR_UNAVAILABLE;
 	switch (code) {
 	case GPUMAP_EKEY:
 		return ERROR_KEY;
@@ -141,7 +146,7 @@ static bool fill(const struct module_state *state, PyObject *error, const gpumap
 void *raise_code(const struct module_state *state, int code, const gpumap_report *report)
 {
 	const gpumap_finding *f = main_finding(report);
-	PyObject *class = state->errors[class_of(code)], *message, *error;
+	PyObject *class = state->errors[class_of(code, f)], *message, *error;
 
 	if (code == GPUMAP_ENOMEM || report_lacks_memory(report))
 		return PyErr_NoMemory();

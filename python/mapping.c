@@ -379,6 +379,14 @@ static PyGetSetDef members[] = {
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
+/* "if gpumap.resolve(...):" */
+static int mapping_bool(PyObject *self)
+{
+	const struct mapping *m = (struct mapping *)self;
+
+	return gpumap_mapping_int(m->mapping, GPUMAP_MAPPING_ANSWERED) == 1;
+}
+
 static PyMethodDef methods[] = {
 	{"json", mapping_json, METH_NOARGS, "json()\n--\n\nJSON, as the command prints it."},
 	{"svg", mapping_svg, METH_NOARGS, "svg()\n--\n\nA picture, as the command makes it."},
@@ -397,7 +405,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 	 "Mapping(**statements)\n--\n\n"
 	 "Which physical GPU a program will use, and why, as resolve() gives it; str() is\n"
-	 "the explanation.\n\n"
+	 "the explanation. It is false if there is no answer: findings has the reason.\n\n"
 	 ">>> import gpumap\n"
 	 ">>> answer = gpumap.resolve(visible='2,3', device=1)\n"
 	 ">>> answer\n"
@@ -408,6 +416,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_dealloc, (void *)mapping_dealloc},
 	{Py_tp_repr, (void *)mapping_repr},
 	{Py_tp_str, (void *)mapping_str},
+	{Py_nb_bool, (void *)mapping_bool},
 	{Py_tp_getset, members},
 	{Py_tp_methods, methods},
 	{0, NULL},

@@ -59,7 +59,7 @@ const char *plain_text(PyObject *value, PyObject *kept)
 	return ret;
 }
 
-/* "2,3" of a list, tuple, range or set. */
+/* "2,3" of a list, tuple or range. */
 static const char *joined(PyObject *values, PyObject *kept)
 {
 	PyObject *words = PySequence_List(values), *comma = NULL, *text = NULL;
@@ -90,9 +90,12 @@ const char *value_text(PyObject *value, PyObject *kept)
 		return PyObject_IsTrue(value) ? "yes" : "no";
 	if (PyUnicode_Check(value) || PyLong_Check(value))
 		return plain_text(value, kept);
-	if (PyList_Check(value) || PyTuple_Check(value) || PyAnySet_Check(value) ||
-	    PyObject_TypeCheck(value, &PyRange_Type))
+	if (PyList_Check(value) || PyTuple_Check(value) || PyObject_TypeCheck(value, &PyRange_Type))
 		return joined(value, kept);
+	if (PyAnySet_Check(value)) {
+		PyErr_SetString(PyExc_TypeError, "a set has no order: write a list");
+		return NULL;
+	}
 	return plain_text(value, kept);
 }
 

@@ -150,7 +150,7 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 			"gpumap run starts ranks itself; gpumap emit @ writes a command or script "
 			"for that launcher";
 	else if (!pattern && is_program(word))
-		pattern = "gpumap run @ starts it";
+		pattern = "gpumap plan @ shows its GPUs, gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
 	else if (!pattern && text_ends(word, ".json"))

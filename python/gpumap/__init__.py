@@ -16,7 +16,7 @@ malformed raises an Error with an id, a rule and a remedy.
 import os as _os
 
 from ._gpumap import (GPU, Busy, Device, DriverError, Error, FileError, Finding, InputError, Inventory,
-                      Mapping, Plan, Process, Profile, Rank, Step, TooLate, UnknownKey, resolve)
+                      Mapping, Plan, Process, Profile, Rank, Step, TooLate, Unavailable, UnknownKey, resolve)
 from ._gpumap import version as __version__
 
 # The distribution that has this package. On the public index the name gpumap is another project's.
@@ -24,7 +24,7 @@ DISTRIBUTION = "libgpumap"
 
 __all__ = ["Busy", "Device", "DriverError", "Error", "FileError", "Finding", "GPU", "Here", "InputError",
            "Inventory", "Lease", "Mapping", "Plan", "Process", "Profile", "Rank", "Step", "TooLate",
-           "TooLateWarning", "UnknownKey", "here", "pick", "resolve"]
+           "TooLateWarning", "Unavailable", "UnknownKey", "here", "pick", "resolve"]
 
 
 def __getattr__(name):
@@ -39,7 +39,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, "DISTRIBUTION", "__version__"})
 
 
 def _foreign_files():

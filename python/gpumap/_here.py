@@ -117,7 +117,7 @@ class _Question:
 
     def of_driver(self, machine, uuids):
         """With the devices that the driver has given as the list; None: not all are known."""
-        gpus = machine if isinstance(machine, Inventory) else Inventory(machine)
+        gpus = machine if isinstance(machine, Inventory) else Inventory(machine or "host")
         names = {device.uuid.split("-", 1)[-1].lower(): device.uuid
                  for gpu in gpus for device in (gpu, *gpu.instances) if device.uuid}
         if not names.keys() >= set(uuids):
@@ -125,6 +125,12 @@ class _Question:
         late = self.changed or {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES")}
         return Here(environ=self.environ, _origins={**self.origins, "in_code": "libcuda", "after_init": "os.environ"},
                     **{**self.keywords, "in_code": ",".join(names[uuid] for uuid in uuids), "after_init": late})
+
+
+def _host():
+    """This host; None: it has no GPU."""
+    gpus = Inventory("host")
+    return gpus if len(gpus) else None
 
 
 def _warn(text):
@@ -135,6 +141,9 @@ def _warn(text):
 
 def here(*, inventory=None, **statements):
     """Which GPU this process will use, or uses, and why: a Mapping with cuda and programs.
+
+    It is about this host, or about the machine of GPUMAP_INVENTORY or inventory. A host without a GPU, such as a
+    login node, is left out: then the listed GPUs are taken as existing, as the command does.
 
     The environment is that of os.environ now. What was changed since the process started counts as set
     in the code. If CUDA has started and has other devices, the change came too late: a finding (GM030) and
@@ -147,7 +156,7 @@ def here(*, inventory=None, **statements):
     """
     cuda, uuids, current = _cuda()
     known = programs()
-    machine = os.environ.get("GPUMAP_INVENTORY") or "host" if inventory is None else inventory
+    machine = os.environ.get("GPUMAP_INVENTORY") or _host() if inventory is None else inventory
     question = _Question({"inventory": machine, **statements}, current, known)
     answer = question.answer("in_code")
     if cuda and _agrees(answer, uuids) is False:

@@ -137,8 +137,9 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
          free_memory=None, max_load=None, for_=None, idle=None, uuid=False, on_wait=None, on_end=None):
     """Leases free GPUs for this process: a Lease, and CUDA_VISIBLE_DEVICES in os.environ.
 
-    Call it before the first CUDA call; later it raises TooLate. If too few are free it raises Busy, or waits:
-    wait=True without limit, wait=600 for ten minutes. on_wait(text) is told what it waits for. The other
+    Call it before the first CUDA call; later it raises TooLate. If the machine has too few it raises Unavailable, of
+    which Busy is one: too few are free. Or it waits: wait=True without limit, wait=600 for ten minutes. A second
+    pick() before the first has ended chooses among the GPUs of the first: it is a job inside of it. on_wait(text) is told what it waits for. The other
     keywords are the options of gpumap pick. for_ and idle, or the administrator's longest, end the lease earlier;
     the process keeps its GPUs, others may then take them, and on_end(text) is told so, in another thread; by
     default it is printed.
@@ -158,10 +159,19 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
         _refuse_late()
         if uuid:
             visible = ",".join(_uuid(gpu) for gpu in gpus)
+        _warn(findings)
         return Lease(lease, visible, gpus, findings, on_end)
     except BaseException:
         lease.release()
         raise
+
+
+def _warn(findings):
+    import warnings
+
+    for finding in findings:
+        if finding.severity == "warning":
+            warnings.warn(f"{finding.origin or 'pick'}: {finding.text} [{finding.id}]", RuntimeWarning, stacklevel=3)
 
 
 def _uuid(gpu):

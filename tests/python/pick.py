@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import gpumap
 import tap
@@ -63,11 +64,26 @@ def keeps_others_outside():
 
 
 def too_many():
-    """more GPUs than there are is an InputError"""
+    """more GPUs than there are are Unavailable, and not Busy"""
     try:
         gpumap.pick(9)
-    except gpumap.InputError as error:
-        assert not isinstance(error, gpumap.Busy) and error.id
+    except gpumap.Unavailable as error:
+        assert not isinstance(error, gpumap.Busy) and error.id and issubclass(gpumap.Busy, gpumap.Unavailable)
+    else:
+        return "no exception"
+
+
+def warned():
+    """what the command warns of is a warning, which can be an error, and then no lease is left"""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gpumap.pick(1, from_="0,x").release()
+    assert [w.filename for w in caught] == [__file__] and "[GM016]" in str(caught[0].message), caught
+    try:
+        gpumap.pick(1, from_="0,x")
+    except RuntimeWarning:
+        assert LIST not in os.environ
+        gpumap.pick(4).release()
     else:
         return "no exception"
 
