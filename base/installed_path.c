@@ -12,6 +12,10 @@
 #include "readfile.h"
 #include "trust.h"
 
+#ifndef PREFIX /* without configure's definition */
+#define PREFIX "/usr/local"
+#endif
+
 /* Folders above a Python module: gpumap, site-packages, python3, lib, PREFIX. */
 enum { MAX_UP = 5, MAX_UP_BUILT = 3 };
 

@@ -90,6 +90,7 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 		.group = (pid_t)field(fields, GROUP),
 		.terminal = field(fields, TERMINAL) != 0,
 		.dead = *fields == 'Z' || *fields == 'X',
+		.sleeping = *fields == 'S',
 		.stopped = *fields == 'T' || *fields == 't',
 		.no_memory = field(fields, VSIZE) == 0,
 		.cpu = field(fields, USER_TIME) + field(fields, SYSTEM_TIME),

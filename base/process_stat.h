@@ -11,6 +11,7 @@ struct process_stat {
 	pid_t parent, group;
 	bool terminal; /* it has one */
 	bool dead;
+	bool sleeping;  /* it waits for something */
 	bool stopped;   /* by a signal, or by a debugger */
 	bool no_memory; /* dead, or a thread of the kernel */
 	/* exec() has not yet written the environment, or the caller may not read it. */

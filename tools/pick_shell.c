@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base.h"
@@ -19,7 +20,7 @@
 #include "readfile.h"
 #include "words.h"
 
-enum { MAX_ABOVE = 256 };
+enum { MAX_ABOVE = 256, LOOKS = 1000, SLEEPING_LOOKS = 20 };
 
 bool is_shell_name(const char *name)
 {
@@ -90,21 +91,6 @@ static pid_t reader_above(pid_t pid, const struct stat *pipe)
 	return found;
 }
 
-/* A reader that is not a shell may only copy what it reads, and end soon: sudo, or a filter. Then
- * the shell reads what that one writes. */
-static pid_t find_reader(void)
-{
-	pid_t pid = getpid(), first = 0;
-	struct stat pipe;
-
-	while (output_of(&pipe, pid) && (pid = reader_above(pid, &pipe)) > 0) {
-		first = first ? first : pid;
-		if (is_shell(pid))
-			return pid;
-	}
-	return first;
-}
-
 static bool same_program(pid_t a, pid_t b)
 {
 	struct stat x, y;
@@ -119,6 +105,41 @@ static bool is_copy(pid_t pid, pid_t parent)
 
 	return process_stat_read(&x, pid) && process_stat_read(&y, parent) && x.arg_start &&
 	       x.arg_start == y.arg_start && x.arg_end == y.arg_end && same_program(pid, parent);
+}
+
+/* For "$(gpumap pick 2 --shell | cat)" zsh has a copy of itself that makes the pipe, and closes it
+ * soon. A subshell stays a copy, has it open, and waits for what it reads. */
+static bool will_close(pid_t pid, const struct stat *pipe)
+{
+	const struct timespec pause = {0, 5000000};
+	struct process_stat process;
+	int slept = 0;
+
+	for (int i = 0; i < LOOKS && slept < SLEEPING_LOOKS; i++) {
+		if (!reads(pid, pipe) || !is_copy(pid, process_parent(pid)))
+			return true;
+		slept = process_stat_read(&process, pid) && process.sleeping ? slept + 1 : 0;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* A reader that is not a shell may only copy what it reads, and end soon: sudo, or a filter. Then
+ * the shell reads what that one writes. */
+static pid_t find_reader(void)
+{
+	pid_t pid = getpid(), reader, first = 0;
+	struct stat pipe;
+
+	while (output_of(&pipe, pid) && (reader = reader_above(pid, &pipe)) > 0) {
+		if (is_copy(reader, process_parent(reader)) && will_close(reader, &pipe))
+			continue;
+		pid = reader;
+		first = first ? first : pid;
+		if (is_shell(pid))
+			return pid;
+	}
+	return first;
 }
 
 /* Not the first process, which adopts those whose parent has ended. */
