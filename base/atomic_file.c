@@ -13,12 +13,15 @@ enum { ATTEMPTS = 100 };
 int atomic_folder(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
-	CLEANUP_FREE char *folder = NULL;
+	const size_t length = slash ? (size_t)(slash + 1 - path) : 0;
+	CLEANUP_FREE char *folder = calloc(1, length + sizeof("."));
 
-	*name = slash ? slash + 1 : path;
-	if (asprintf(&folder, "%.*s.", (int)(*name - path), path) < 0)
-		folder = NULL;
-	return folder ? open_unplanted(folder, O_PATH | O_DIRECTORY, false) : -1;
+	*name = path + length;
+	if (!folder)
+		return -1;
+	memcpy(folder, path, length);
+	folder[length] = '.';
+	return open_unplanted(folder, O_PATH | O_DIRECTORY, false);
 }
 
 bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mode_t mode)
