@@ -366,6 +366,8 @@ def start_hostile():
     for number in range(HOSTILE):
         pid = os.fork()
         if not pid:
+            # Within a session anyone may send SIGCONT, which leaves LeakSanitizer waiting for a SIGSTOP of its own.
+            os.setsid()
             os.setgroups([])
             os.setresgid(ham, ham, ham)
             os.setresuid(ham, ham, ham)
