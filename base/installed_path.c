@@ -17,7 +17,7 @@
 #endif
 
 /* Folders above a Python module: gpumap, site-packages, python3, lib, PREFIX. */
-enum { MAX_UP = 5, MAX_UP_BUILT = 3 };
+enum { MAX_UP = 5, MAX_UP_BUILT = 4 };
 
 /* The file of this program, or of the library with this function, without links. The linker has
  * what the program was called by for the program itself. */

@@ -24,31 +24,19 @@ static bool find(const void *library, const char *name, void *function)
 }
 
 /* "8-4-4-4-12" hexadecimal digits: GPU- or MIG- before them is not known here. */
-static PyObject *uuid_value(const struct driver *driver, int ordinal)
+static PyObject *uuid_value(const void *from, size_t ordinal)
 {
+	const struct driver *driver = from;
 	unsigned char bytes[16];
 	char text[40], *end = text;
 	int device;
 
-	if (driver->get(&device, ordinal) != SUCCESS || driver->uuid(bytes, device) != SUCCESS)
+	if (driver->get(&device, (int)ordinal) != SUCCESS || driver->uuid(bytes, device) != SUCCESS)
 		return text_value(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
 		end += snprintf(end, 4, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 				bytes[i]);
 	return text_value(text);
-}
-
-static PyObject *uuid_list(const struct driver *driver, int count)
-{
-	PyObject *tuple = PyTuple_New(count);
-
-	for (int i = 0; tuple && i < count; i++) {
-		PyObject *uuid = uuid_value(driver, i);
-
-		if (!uuid || PyTuple_SetItem(tuple, i, uuid) < 0)
-			Py_CLEAR(tuple);
-	}
-	return tuple;
 }
 
 /* (True, UUIDs of cuda:0 on, the current device or -1) if CUDA has started in this process, (False,
@@ -70,7 +58,8 @@ static PyObject *state_of(const void *library)
 	    (!find(library, "cuDeviceGetUuid_v2", &driver.uuid) &&
 	     !find(library, "cuDeviceGetUuid", &driver.uuid)))
 		count = 0;
-	return Py_BuildValue("(ONi)", Py_True, uuid_list(&driver, count), current);
+	return Py_BuildValue("(ONi)", Py_True, tuple_of((size_t)count, uuid_value, &driver),
+			     current);
 }
 
 PyObject *cuda_of_process(PyObject *module, PyObject *unused)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -98,7 +99,17 @@ static const gpumap_finding *main_finding(const gpumap_report *report)
 	return count ? gpumap_report_get(report, count - 1) : NULL;
 }
 
-/* As the command prints it: "--device: there is no cuda:4; use cuda:0 to cuda:3 [GM009]" */
+/* Where an error is. The option --local-rank was written as the keyword local_rank. */
+static void put_origin(struct strbuf *buf, const char *origin)
+{
+	bool option = starts_with(origin, "--");
+
+	for (const char *c = option ? origin + 2 : origin; *c; c++)
+		strbuf_printf(buf, "%c", option && *c == '-' ? '_' : *c);
+	strbuf_puts(buf, ":");
+}
+
+/* "device: there is no cuda:4; use cuda:0 to cuda:3 [GM009]" */
 static PyObject *message_of(const gpumap_finding *f, int code)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
@@ -110,7 +121,7 @@ static PyObject *message_of(const gpumap_finding *f, int code)
 	if (!f)
 		return text_value(gpumap_strerror(code));
 	if (origin)
-		strbuf_printf(&buf, "%s:", origin);
+		put_origin(&buf, origin);
 	if (origin && line > 0)
 		strbuf_printf(&buf, "%lld:", (long long)line);
 	strbuf_printf(&buf, "%s%s%s%s [%s]", origin ? " " : "",

@@ -7,7 +7,6 @@
 struct inventory {
 	struct object head;
 	gpumap_inventory *inventory;
-	gpumap_report *report;
 };
 
 static void inventory_dealloc(PyObject *self)
@@ -15,38 +14,19 @@ static void inventory_dealloc(PyObject *self)
 	struct inventory *i = (struct inventory *)self;
 
 	gpumap_inventory_free(i->inventory);
-	gpumap_report_free(i->report);
 	object_free(i);
 }
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, const char *helper,
-	       gpumap_report *report)
+int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, gpumap_report *report)
 {
 	unsigned flags = (ask_driver ? GPUMAP_PROBE_FLAG_ASK_DRIVER : 0) |
 			 (usage ? GPUMAP_PROBE_FLAG_USAGE : 0);
 	int r;
 
-	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_probe(ret, flags, helper, report);
+	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_probe(ret, flags, NULL, report);
 	Py_END_ALLOW_THREADS return r;
-}
-
-/* Where it is, the Python part knows. */
-bool helper_find(const char **ret, PyObject *kept)
-{
-	PyObject *paths = PyImport_ImportModule("gpumap._paths");
-	PyObject *path = paths ? PyObject_CallMethod(paths, "helper", NULL) : NULL;
-	bool found = path != NULL;
-
-	*ret = NULL;
-	if (path && path != Py_None) {
-		*ret = plain_text(path, kept);
-		found = *ret != NULL;
-	}
-	Py_XDECREF(path);
-	Py_XDECREF(paths);
-	return found;
 }
 
 int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
@@ -80,18 +60,13 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 static PyObject *wrap(PyTypeObject *type, int code, gpumap_inventory *inventory,
 		      gpumap_report *report)
 {
-	struct inventory *i = NULL;
+	struct inventory *i = object_new(type, code, report);
 
-	if (succeeded(state_of_type(type), code, report))
-		i = object_new(type);
-	if (!i) {
+	if (i)
+		i->inventory = inventory;
+	else
 		gpumap_inventory_free(inventory);
-		gpumap_report_free(report);
-		return NULL;
-	}
-	i->inventory = inventory;
-	i->report = report;
-	return &i->head.ob_base;
+	return (PyObject *)i;
 }
 
 static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -146,22 +121,15 @@ static PyObject *inventory_probe(PyObject *type, PyObject *arguments, PyObject *
 	static char *names[] = {"ask_driver", "usage", NULL};
 	gpumap_inventory *inventory = NULL;
 	gpumap_report *report = NULL;
-	const char *helper = NULL;
 	int ask_driver = 0, usage = 0, r;
-	PyObject *kept, *ret = NULL;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$pp:probe", names, &ask_driver,
 					 &usage))
 		return NULL;
-	kept = PyList_New(0);
-	if (kept && (!ask_driver || helper_find(&helper, kept))) {
-		r = gpumap_report_new(&report);
-		if (r == GPUMAP_OK)
-			r = probe_host(&inventory, ask_driver, usage, helper, report);
-		ret = wrap((PyTypeObject *)type, r, inventory, report);
-	}
-	Py_XDECREF(kept);
-	return ret;
+	r = gpumap_report_new(&report);
+	if (r == GPUMAP_OK)
+		r = probe_host(&inventory, ask_driver, usage, report);
+	return wrap((PyTypeObject *)type, r, inventory, report);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -196,19 +164,11 @@ static PyObject *inventory_flag(PyObject *self, void *attribute)
 				     (enum gpumap_inventory_int_attr)(intptr_t)attribute) == 1);
 }
 
-static PyObject *inventory_findings(PyObject *self, void *unused)
-{
-	const struct inventory *i = (struct inventory *)self;
-
-	(void)unused;
-	return findings_tuple(i->head.state, i->report);
-}
-
 static PyObject *formatted(PyObject *self, enum gpumap_format format)
 {
 	const struct inventory *i = (struct inventory *)self;
 	char *text = NULL;
-	int r = gpumap_inventory_format(&text, i->inventory, format, 0, i->report);
+	int r = gpumap_inventory_format(&text, i->inventory, format, 0, i->head.report);
 
 	return text_taken(i->head.state, r, text, NULL);
 }
@@ -271,7 +231,7 @@ static PyGetSetDef members[] = {
 	 ATTRIBUTE(GPUMAP_INVENTORY_PARTIAL)},
 	{"usage", inventory_flag, NULL, "whether the use of its GPUs was read",
 	 ATTRIBUTE(GPUMAP_INVENTORY_USAGE)},
-	{"findings", inventory_findings, NULL, "what was found when it was read", NULL},
+	{"findings", object_findings, NULL, "what was found when it was read", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

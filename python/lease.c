@@ -136,7 +136,7 @@ PyObject *lease_take_now(PyObject *module, PyObject *arguments)
 
 	if (!PyArg_ParseTuple(arguments, "O!O", &PyDict_Type, &settings, &wait.told))
 		return NULL;
-	l = object_new((PyTypeObject *)state->types[TYPE_LEASE]);
+	l = object_new((PyTypeObject *)state->types[TYPE_LEASE], GPUMAP_OK, NULL);
 	if (!l)
 		return NULL;
 	l->pid = getpid();

@@ -2,6 +2,8 @@
 /* gpumap.Mapping: the answer. */
 #include "module.h"
 
+#include <limits.h>
+
 #include "question.h"
 #include "report.h"
 #include "resolve.h"
@@ -9,7 +11,6 @@
 struct mapping {
 	struct object head;
 	gpumap_mapping *mapping;
-	gpumap_report *report;
 };
 
 static void mapping_dealloc(PyObject *self)
@@ -17,7 +18,6 @@ static void mapping_dealloc(PyObject *self)
 	struct mapping *m = (struct mapping *)self;
 
 	gpumap_mapping_free(m->mapping);
-	gpumap_report_free(m->report);
 	object_free(m);
 }
 
@@ -57,15 +57,6 @@ static int read_statements(struct asking *a)
 	return gpumap_request_set_environ(a->request, a->variables, a->report);
 }
 
-static int open_host(struct asking *a)
-{
-	const char *helper;
-
-	if (!helper_find(&helper, a->kept))
-		return RAISED;
-	return probe_host(&a->owned, true, false, helper, a->report);
-}
-
 /* As the command finds it, except that a list in the statements is not compared with this host:
  * that would take milliseconds, for a what-if. */
 static int find_machine(struct asking *a)
@@ -95,7 +86,7 @@ static int choose_machine(struct asking *a)
 
 	if (ask_driver && PyObject_IsTrue(ask_driver) == 1) {
 		if (!inventory) {
-			r = open_host(a);
+			r = probe_host(&a->owned, true, false, a->report);
 		} else {
 			PyErr_SetString(PyExc_TypeError,
 					"ask_driver asks this machine: leave inventory out");
@@ -128,7 +119,7 @@ static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyO
 {
 	struct asking a = {.state = state_of_type(type), .keywords = keywords};
 	gpumap_mapping *mapping = NULL;
-	struct mapping *m = NULL;
+	struct mapping *m;
 	int r;
 
 	if (PyTuple_Size(arguments)) {
@@ -138,15 +129,11 @@ static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyO
 	}
 	a.kept = PyList_New(0);
 	r = a.kept ? ask(&a, &mapping) : RAISED;
-	if (succeeded(a.state, r, a.report))
-		m = object_new(type);
-	if (m) {
+	m = object_new(type, r, a.report);
+	if (m)
 		m->mapping = mapping;
-		m->report = a.report;
-	} else {
+	else
 		gpumap_mapping_free(mapping);
-		gpumap_report_free(a.report);
-	}
 	gpumap_request_free(a.request);
 	gpumap_inventory_free(a.owned);
 	PyMem_Free((void *)a.variables);
@@ -258,31 +245,20 @@ static PyObject *mapping_steps(PyObject *self, void *unused)
 			    m->mapping);
 }
 
-static PyObject *mapping_findings(PyObject *self, void *unused)
+static PyObject *samples(const void *mapping, size_t i)
 {
-	const struct mapping *m = (struct mapping *)self;
-
-	(void)unused;
-	return findings_tuple(m->head.state, m->report);
+	return number_value(gpumap_mapping_replica_samples(mapping, i));
 }
 
 static PyObject *mapping_samples(PyObject *self, void *unused)
 {
 	const gpumap_mapping *m = ((struct mapping *)self)->mapping;
 	size_t count = gpumap_mapping_replica_count(m), n = 0;
-	PyObject *ret;
 
 	(void)unused;
 	while (n < count && gpumap_mapping_replica_samples(m, n) >= 0)
 		n++;
-	ret = PyTuple_New((Py_ssize_t)n);
-	for (size_t i = 0; ret && i < n; i++) {
-		PyObject *number = number_value(gpumap_mapping_replica_samples(m, i));
-
-		if (!number || PyTuple_SetItem(ret, (Py_ssize_t)i, number) < 0)
-			Py_CLEAR(ret);
-	}
-	return ret;
+	return tuple_of(n, samples, m);
 }
 
 /* --- as text ---------------------------------------------------------------------------- */
@@ -291,7 +267,7 @@ static PyObject *formatted(PyObject *self, enum gpumap_format format)
 {
 	const struct mapping *m = (struct mapping *)self;
 	char *text = NULL;
-	int r = gpumap_mapping_format(&text, m->mapping, format, 0, m->report);
+	int r = gpumap_mapping_format(&text, m->mapping, format, 0, m->head.report);
 
 	return text_taken(m->head.state, r, text, NULL);
 }
@@ -334,11 +310,14 @@ static PyObject *mapping_repr(PyObject *self)
 
 static PyObject *mapping_logical_of(PyObject *self, PyObject *physical)
 {
-	int number = (int)PyLong_AsLong(physical);
+	int overflow;
+	long number = PyLong_AsLongAndOverflow(physical, &overflow);
 
 	if (PyErr_Occurred())
 		return NULL;
-	return number_value(gpumap_mapping_logical(((struct mapping *)self)->mapping, number));
+	if (overflow || number < 0 || number > INT_MAX)
+		Py_RETURN_NONE;
+	return number_value(gpumap_mapping_logical(((struct mapping *)self)->mapping, (int)number));
 }
 
 /* The command gives the same in one object of JSON. */
@@ -375,7 +354,7 @@ static PyGetSetDef members[] = {
 	{"assumption", mapping_text, NULL, "what the answer assumes, or None",
 	 ATTRIBUTE(GPUMAP_MAPPING_ASSUMPTION)},
 	{"steps", mapping_steps, NULL, "the rules that were used, in order", NULL},
-	{"findings", mapping_findings, NULL, "errors, warnings and remarks", NULL},
+	{"findings", object_findings, NULL, "errors, warnings and remarks", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -46,16 +46,20 @@ struct module_state {
 struct object {
 	PyObject ob_base;
 	const struct module_state *state;
+	gpumap_report *report; /* what was found when it was made; may be NULL */
 };
 
 /* --- object.c ------------------------------------------------------------------------- */
 
 /* The state of the module that a type, or one that it inherits from, belongs to. */
 const struct module_state *state_of_type(PyTypeObject *type);
-/* A new object of `type`; what follows its head is zero. NULL with an exception. */
-void *object_new(PyTypeObject *type);
-/* Frees the memory of an object, the last thing that its tp_dealloc does. */
+/* A new object of `type` that takes `report`, if the library's `code` and the report have no error;
+ * what follows its head is zero. NULL with an exception, and the report is freed. */
+void *object_new(PyTypeObject *type, int code, gpumap_report *report);
+/* Frees an object and its report, the last thing that its tp_dealloc does. */
 void object_free(void *object);
+/* A getter: the report. */
+PyObject *object_findings(PyObject *self, void *unused);
 
 /* --- errors.c ------------------------------------------------------------------------- */
 
@@ -88,6 +92,8 @@ PyObject *findings_tuple(const struct module_state *state, const gpumap_report *
 
 /* --- values.c: between Python and C --------------------------------------------------- */
 
+/* A tuple of `count` values; item(from, i) is a new one. */
+PyObject *tuple_of(size_t count, PyObject *(*item)(const void *from, size_t i), const void *from);
 /* NULL becomes None. Bytes that are not UTF-8 become lone surrogates, as in os.environ. */
 PyObject *text_value(const char *text);
 /* A negative number becomes None. */
@@ -126,12 +132,8 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 				     gpumap_inventory **owned, gpumap_report *report);
 /* gpumap_inventory_open() without the interpreter's lock. */
 int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report *report);
-/* Reads this machine without the interpreter's lock. `helper` is a path, or NULL. */
-int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, const char *helper,
-	       gpumap_report *report);
-/* The path of the program that asks the driver; NULL: the library knows it. False with an
- * exception. */
-bool helper_find(const char **ret, PyObject *kept);
+/* Reads this machine without the interpreter's lock. */
+int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, gpumap_report *report);
 /* NULL with an exception: `value` is no Profile. */
 const gpumap_profile *profile_of(const struct module_state *state, PyObject *value);
 /* A Profile of its settings. */

@@ -13,13 +13,20 @@ const struct module_state *state_of_type(PyTypeObject *type)
 	return PyModule_GetState(module);
 }
 
-void *object_new(PyTypeObject *type)
+void *object_new(PyTypeObject *type, int code, gpumap_report *report)
 {
+	const struct module_state *state = state_of_type(type);
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	struct object *object = (struct object *)allocate(type, 0);
+	struct object *object = NULL;
 
-	if (object)
-		object->state = state_of_type(type);
+	if (succeeded(state, code, report))
+		object = (struct object *)allocate(type, 0);
+	if (!object) {
+		gpumap_report_free(report);
+		return NULL;
+	}
+	object->state = state;
+	object->report = report;
 	return object;
 }
 
@@ -28,6 +35,15 @@ void object_free(void *object)
 	PyTypeObject *type = Py_TYPE((PyObject *)object);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	gpumap_report_free(((struct object *)object)->report);
 	release(object);
 	Py_DECREF(type);
+}
+
+PyObject *object_findings(PyObject *self, void *unused)
+{
+	const struct object *object = (struct object *)self;
+
+	(void)unused;
+	return findings_tuple(object->state, object->report);
 }

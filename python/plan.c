@@ -10,7 +10,6 @@
 struct plan {
 	struct object head;
 	gpumap_plan *plan;
-	gpumap_report *report;
 };
 
 static void plan_dealloc(PyObject *self)
@@ -18,7 +17,6 @@ static void plan_dealloc(PyObject *self)
 	struct plan *p = (struct plan *)self;
 
 	gpumap_plan_free(p->plan);
-	gpumap_report_free(p->report);
 	object_free(p);
 }
 
@@ -26,18 +24,13 @@ static void plan_dealloc(PyObject *self)
 
 static PyObject *wrap(PyTypeObject *type, int code, gpumap_plan *plan, gpumap_report *report)
 {
-	struct plan *p = NULL;
+	struct plan *p = object_new(type, code, report);
 
-	if (succeeded(state_of_type(type), code, report))
-		p = object_new(type);
-	if (!p) {
+	if (p)
+		p->plan = plan;
+	else
 		gpumap_plan_free(plan);
-		gpumap_report_free(report);
-		return NULL;
-	}
-	p->plan = plan;
-	p->report = report;
-	return &p->head.ob_base;
+	return (PyObject *)p;
 }
 
 /* Without the interpreter's lock, because machines may be asked. */
@@ -177,14 +170,6 @@ static PyObject *plan_answered(PyObject *self, void *unused)
 			       1);
 }
 
-static PyObject *plan_findings(PyObject *self, void *unused)
-{
-	const struct plan *p = (struct plan *)self;
-
-	(void)unused;
-	return findings_tuple(p->head.state, p->report);
-}
-
 static PyObject *plan_setting(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"key", "rank", NULL};
@@ -206,7 +191,7 @@ static PyObject *formatted(PyObject *self, enum gpumap_format format)
 {
 	const struct plan *p = (struct plan *)self;
 	char *text = NULL;
-	int r = gpumap_plan_format(&text, p->plan, format, 0, p->report);
+	int r = gpumap_plan_format(&text, p->plan, format, 0, p->head.report);
 
 	return text_taken(p->head.state, r, text, NULL);
 }
@@ -271,7 +256,7 @@ static PyGetSetDef members[] = {
 	 ATTRIBUTE(GPUMAP_PLAN_MASTER_PORT)},
 	{"world_size", plan_number, NULL, "the number of ranks", ATTRIBUTE(GPUMAP_PLAN_WORLD_SIZE)},
 	{"hosts", plan_number, NULL, "the number of hosts", ATTRIBUTE(GPUMAP_PLAN_HOSTS)},
-	{"findings", plan_findings, NULL, "errors, warnings and remarks", NULL},
+	{"findings", object_findings, NULL, "errors, warnings and remarks", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -7,7 +7,6 @@
 struct profile {
 	struct object head;
 	gpumap_profile *profile;
-	gpumap_report *report;
 };
 
 static void profile_dealloc(PyObject *self)
@@ -15,7 +14,6 @@ static void profile_dealloc(PyObject *self)
 	struct profile *p = (struct profile *)self;
 
 	gpumap_profile_free(p->profile);
-	gpumap_report_free(p->report);
 	object_free(p);
 }
 
@@ -58,17 +56,12 @@ static int make(struct making *m, PyObject *keywords, const char *const *others)
 
 static PyObject *wrap(PyTypeObject *type, int code, struct making *m)
 {
-	struct profile *p = NULL;
+	struct profile *p = object_new(type, code, m->report);
 
-	if (succeeded(state_of_type(type), code, m->report))
-		p = object_new(type);
-	if (p) {
+	if (p)
 		p->profile = m->profile;
-		p->report = m->report;
-	} else {
+	else
 		gpumap_profile_free(m->profile);
-		gpumap_report_free(m->report);
-	}
 	PyMem_Free((void *)m->variables);
 	Py_XDECREF(m->kept);
 	return (PyObject *)p;
@@ -207,54 +200,41 @@ static PyObject *profile_text(PyObject *self, void *attribute)
 					     (enum gpumap_profile_str_attr)(intptr_t)attribute));
 }
 
+static PyObject *argument(const void *profile, size_t i)
+{
+	return text_value(gpumap_profile_argument(profile, i));
+}
+
 static PyObject *profile_command(PyObject *self, void *unused)
 {
 	const gpumap_profile *p = ((struct profile *)self)->profile;
-	size_t count = gpumap_profile_argument_count(p);
-	PyObject *tuple = PyTuple_New((Py_ssize_t)count);
 
 	(void)unused;
-	for (size_t i = 0; tuple && i < count; i++) {
-		PyObject *word = text_value(gpumap_profile_argument(p, i));
+	return tuple_of(gpumap_profile_argument_count(p), argument, p);
+}
 
-		if (!word || PyTuple_SetItem(tuple, (Py_ssize_t)i, word) < 0)
-			Py_CLEAR(tuple);
-	}
-	return tuple;
+static PyObject *section_name(const void *profile, size_t i)
+{
+	return text_value(gpumap_section_str(gpumap_profile_section(profile, "profile", i),
+					     GPUMAP_SECTION_NAME));
 }
 
 static PyObject *profile_names(PyObject *self, void *unused)
 {
 	const gpumap_profile *p = ((struct profile *)self)->profile;
-	PyObject *list = PyList_New(0), *ret;
-	const gpumap_section *section;
+	size_t count = 0;
 
 	(void)unused;
-	for (size_t i = 0; list && (section = gpumap_profile_section(p, "profile", i)); i++) {
-		PyObject *name = text_value(gpumap_section_str(section, GPUMAP_SECTION_NAME));
-
-		if (!name || PyList_Append(list, name) < 0)
-			Py_CLEAR(list);
-		Py_XDECREF(name);
-	}
-	ret = list ? PyList_AsTuple(list) : NULL;
-	Py_XDECREF(list);
-	return ret;
-}
-
-static PyObject *profile_findings(PyObject *self, void *unused)
-{
-	const struct profile *p = (struct profile *)self;
-
-	(void)unused;
-	return findings_tuple(p->head.state, p->report);
+	while (gpumap_profile_section(p, "profile", count))
+		count++;
+	return tuple_of(count, section_name, p);
 }
 
 static PyObject *formatted(PyObject *self, enum gpumap_format format)
 {
 	const struct profile *p = (struct profile *)self;
 	char *text = NULL;
-	int r = gpumap_profile_format(&text, p->profile, format, 0, p->report);
+	int r = gpumap_profile_format(&text, p->profile, format, 0, p->head.report);
 
 	return text_taken(p->head.state, r, text, NULL);
 }
@@ -307,7 +287,7 @@ static PyGetSetDef members[] = {
 	 ATTRIBUTE(GPUMAP_PROFILE_FILE)},
 	{"names", profile_names, NULL, "of all profiles of the file", NULL},
 	{"command", profile_command, NULL, "the words of the program's command", NULL},
-	{"findings", profile_findings, NULL, "warnings and remarks about the file", NULL},
+	{"findings", object_findings, NULL, "warnings and remarks about the file", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

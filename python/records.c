@@ -62,21 +62,6 @@ static int64_t rank_number(const void *object, int attribute)
 
 /* --- what is neither a text nor a number ------------------------------------------------ */
 
-/* A tuple of `count` values; item(object, i) is a new one. */
-static PyObject *tuple_of(size_t count, PyObject *(*item)(const void *object, size_t i),
-			  const void *object)
-{
-	PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-
-	for (size_t i = 0; tuple && i < count; i++) {
-		PyObject *value = item(object, i);
-
-		if (!value || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
-			Py_CLEAR(tuple);
-	}
-	return tuple;
-}
-
 static PyObject *severity(const struct record *r)
 {
 	static const char *const words[] = {"remark", "warning", "error"};
@@ -367,18 +352,26 @@ PyObject *record_new(const struct module_state *state, enum python_record kind, 
 	return ret;
 }
 
+struct source {
+	const struct module_state *state;
+	enum python_record kind;
+	const void *(*get)(const void *from, size_t i);
+	const void *from;
+};
+
+static PyObject *record(const void *source, size_t i)
+{
+	const struct source *s = source;
+
+	return record_new(s->state, s->kind, s->get(s->from, i));
+}
+
 PyObject *record_tuple(const struct module_state *state, enum python_record kind, size_t count,
 		       const void *(*get)(const void *from, size_t i), const void *from)
 {
-	PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+	const struct source source = {state, kind, get, from};
 
-	for (size_t i = 0; tuple && i < count; i++) {
-		PyObject *record = record_new(state, kind, get(from, i));
-
-		if (!record || PyTuple_SetItem(tuple, (Py_ssize_t)i, record) < 0)
-			Py_CLEAR(tuple);
-	}
-	return tuple;
+	return tuple_of(count, record, &source);
 }
 
 static const void *finding(const void *report, size_t i)

@@ -9,6 +9,19 @@
 #include "text.h"
 #include "words.h"
 
+PyObject *tuple_of(size_t count, PyObject *(*item)(const void *from, size_t i), const void *from)
+{
+	PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+
+	for (size_t i = 0; tuple && i < count; i++) {
+		PyObject *value = item(from, i);
+
+		if (!value || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
+			Py_CLEAR(tuple);
+	}
+	return tuple;
+}
+
 PyObject *text_value(const char *text)
 {
 	if (!text)

@@ -3,7 +3,9 @@ import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping as _Dict, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Literal, TypedDict, final, overload
+from typing import Any, Literal, TypedDict, final, overload
+
+from typing_extensions import Unpack
 
 __version__: str
 DISTRIBUTION: str
@@ -139,6 +141,30 @@ class Inventory:
     def ini(self) -> str: ...
     def save(self, path: str | os.PathLike[str]) -> None: ...
 
+class _Statements(TypedDict, total=False):
+    inventory: _Machine | None
+    environ: _Dict[str, str] | None
+    ask_driver: bool
+    visible: _Statement
+    prefix: _Statement
+    script_export: _Statement
+    script_inline: _Statement
+    launcher: str | None
+    in_code: _Statement
+    after_init: _Statement
+    set_device: object
+    device: object
+    device_ids: _List | None
+    mode: Literal["single", "dp", "ddp", "mp"] | None
+    local_rank: int | str | None
+    batch: int | str | None
+    container: _List | None
+    cgroup: _List | None
+    mps_server: _List | None
+    driver: str | None
+    dialect: Literal["driver", "torch", "nvitop", "rocr", "hip"] | None
+    strict: bool | None
+
 class Mapping:
     answered: bool
     physical: int | None
@@ -155,32 +181,7 @@ class Mapping:
     assumption: str | None
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
-    def __new__(
-        cls,
-        *,
-        inventory: _Machine | None = None,
-        environ: _Dict[str, str] | None = None,
-        ask_driver: bool = False,
-        visible: _Statement = None,
-        prefix: _Statement = None,
-        script_export: _Statement = None,
-        script_inline: _Statement = None,
-        launcher: str | None = None,
-        in_code: _Statement = None,
-        after_init: _Statement = None,
-        set_device: object = None,
-        device: object = None,
-        device_ids: _List | None = None,
-        mode: Literal["single", "dp", "ddp", "mp"] | None = None,
-        local_rank: int | str | None = None,
-        batch: int | str | None = None,
-        container: _List | None = None,
-        cgroup: _List | None = None,
-        mps_server: _List | None = None,
-        driver: str | None = None,
-        dialect: Literal["driver", "torch", "nvitop", "rocr", "hip"] | None = None,
-        strict: bool | None = None,
-    ) -> Mapping: ...
+    def __new__(cls, **statements: Unpack[_Statements]) -> Mapping: ...
     def json(self) -> str: ...
     def svg(self) -> str: ...
     def _repr_svg_(self) -> str: ...
@@ -196,31 +197,7 @@ class Here(Mapping):
     cuda: bool | None
     programs: dict[str, Program]
 
-def resolve(
-    *,
-    inventory: _Machine | None = None,
-    environ: _Dict[str, str] | None = None,
-    ask_driver: bool = False,
-    visible: _Statement = None,
-    prefix: _Statement = None,
-    script_export: _Statement = None,
-    script_inline: _Statement = None,
-    launcher: str | None = None,
-    in_code: _Statement = None,
-    after_init: _Statement = None,
-    set_device: object = None,
-    device: object = None,
-    device_ids: _List | None = None,
-    mode: Literal["single", "dp", "ddp", "mp"] | None = None,
-    local_rank: int | str | None = None,
-    batch: int | str | None = None,
-    container: _List | None = None,
-    cgroup: _List | None = None,
-    mps_server: _List | None = None,
-    driver: str | None = None,
-    dialect: Literal["driver", "torch", "nvitop", "rocr", "hip"] | None = None,
-    strict: bool | None = None,
-) -> Mapping: ...
+def resolve(**statements: Unpack[_Statements]) -> Mapping: ...
 def here(*, inventory: _Machine | None = None, **statements: Any) -> Here: ...
 
 @final

@@ -29,11 +29,6 @@ def _in_distribution(name):
     return None
 
 
-def helper():
-    """gpumap-ask-driver; None: where the library was installed with it."""
-    return _in_tree("tools/gpumap-ask-driver") or _in_distribution("gpumap-ask-driver")
-
-
 def command():
     """The command gpumap; None: there is none."""
     import shutil
