@@ -934,17 +934,19 @@ void gpumap_claim_free(gpumap_claim *claim);
  *    as possible, then the best links;
  *  - ignore: names of programs, separated by commas, whose processes do not make a GPU busy,
  *    "Xorg";
- *  - free_memory: the limit of used memory below which a GPU is free, "500M" (MiB) or "2G" (GiB).
+ *  - max_used: the limit of used memory below which a GPU is free, "500M" (MiB) or "2G" (GiB).
  *    Default: 512 MiB, or 5 % of the memory if that is less, or if the driver does not report what
- *    it reserves;
+ *    it reserves; with min_free none;
+ *  - min_free: the memory that has to be free, "20G". A process that `ignore` does not name still
+ *    makes the GPU busy;
  *  - max_load: the highest load with which a GPU is free, "10" percent. If the load is not known,
  *    the GPU is free only if it has no process and is under the default memory limit. Default: any
  *    load;
  *  - slots: "4": the job takes one slot of each of its GPUs, and allows at most 4 jobs on it. Jobs
  *    with slots share GPUs only with each other. If the jobs on a GPU ask for different numbers,
  *    the smallest applies. If a slot of a GPU is leased already, its processes do not count, and
- *    its memory counts only with `free_memory`. Default: the administrator's setting, else 1 (the
- *    whole GPU);
+ *    its memory counts only with `max_used` and `min_free`. Default: the administrator's setting,
+ * else 1 (the whole GPU);
  *  - mig: "yes": MIG instances rather than GPUs, `count` of them; "1g.10gb": those of this profile.
  *    Only its own processes and memory decide whether an instance is free. In `from` and `prefer` a
  *    number or UUID of a GPU stands for all of its instances. It cannot be combined with slots and
@@ -973,10 +975,10 @@ int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value, co
 int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpumap_report *report);
 
 /* Leases `count` free GPUs, or none if fewer are free. A GPU is free if it has no lease and no
- * process besides those of `ignore`, uses less memory than `free_memory`, and has no higher load
- * than `max_load`. Memory of processes that are not visible counts. If NVML does not report its
- * memory or its processes, it is not free. With MIG enabled, only instances are leased, and only to
- * claims with `mig`.
+ * process besides those of `ignore`, has as much memory free as `max_used` and `min_free` say, and
+ * no higher load than `max_load`. Memory of processes that are not visible counts. If NVML does not
+ * report its memory or its processes, it is not free. With MIG enabled, only instances are leased,
+ * and only to claims with `mig`.
  *
  * Waiting jobs are served in order. A job may be overtaken at most 8 times, by jobs that take GPUs
  * which it cannot use yet, or whose lease ends (`for`) before it can be served. While it waits,

@@ -28,8 +28,12 @@ const struct option_row pick_rows[] = {
 	 "wait for free GPUs; DURATION: at most that long, such as 10m"},
 	{"--ignore", "NAME,...",
 	 "processes of these programs do not make a GPU busy, such as Xorg"},
-	{"--free-memory", "BYTES",
-	 "a GPU is free only if less memory than this is in use; default: 512M"},
+	{"--min-free", "BYTES",
+	 "a GPU is free only if this much of its memory is free, such as 20G"},
+	{"--max-used", "BYTES",
+	 "a GPU is free only if less memory than this is in use; default: 512M, with --min-free "
+	 "no limit"},
+	{"--free-memory", "BYTES", "the earlier name of --max-used"},
 	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
 	{"--uuid", NULL, "write the list as UUIDs"},
 	{"--for", "DURATION",
@@ -99,12 +103,19 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 {
 	static const struct {
 		const char *option, *key;
-	} keys[] = {{"--from", "from"},        {"--prefer", "prefer"},
-		    {"--near", "near"},        {"--slots", "slots"},
-		    {"--mig", "mig"},          {"--wait", "wait"},
-		    {"--ignore", "ignore"},    {"--free-memory", "free_memory"},
+	} keys[] = {{"--from", "from"},         {"--prefer", "prefer"},
+		    {"--near", "near"},         {"--slots", "slots"},
+		    {"--mig", "mig"},           {"--wait", "wait"},
+		    {"--ignore", "ignore"},     {"--min-free", "min_free"},
+		    {"--max-used", "max_used"}, {"--free-memory", "max_used"},
 		    {"--max-load", "max_load"}};
 
+	if (streq(name, "--free-memory"))
+		report_add(
+			a->output.report, FINDING_OPTION_RENAMED,
+			ABOUT(.origin = name, .fix = "write --max-used; --min-free is the memory "
+						     "that has to be free"),
+			"the name of this option is now --max-used");
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (streq(name, keys[i].option)) {
 			if (!streq(name, "--slots"))

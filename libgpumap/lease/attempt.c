@@ -98,7 +98,9 @@ void taking_forget_told(struct taking *t)
 		*t->told.text = '\0';
 }
 
-static void tell(struct taking *t, const gpumap_device *unit, enum lease_state state, int64_t pid)
+/* `sight` is NULL, or how the unit was seen. */
+static void tell(struct taking *t, const gpumap_device *unit, enum lease_state state,
+		 const struct lease_sight *sight)
 {
 	char name[UNIT_TEXT];
 	static const char *const words[] = {[LEASE_HELD] = "leased",
@@ -112,8 +114,11 @@ static void tell(struct taking *t, const gpumap_device *unit, enum lease_state s
 		return;
 	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
 		      words[state]);
-	if (state == LEASE_HELD && pid > 0)
-		strbuf_printf(&t->told, " (by process %lld)", (long long)pid);
+	if (state == LEASE_HELD && sight && sight->holder > 0)
+		strbuf_printf(&t->told, " (by process %lld)", (long long)sight->holder);
+	if (state == LEASE_IN_USE)
+		lease_tell_use(&t->told, &t->claim->terms, unit,
+			       sight && sight->lease == LEASE_SHARED);
 	/* The load itself changes all the time. */
 	if (state == LEASE_LOADED)
 		strbuf_printf(&t->told, " (load above %d %%)", t->claim->terms.max_load);
@@ -159,7 +164,7 @@ static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct 
 	else if (sight->lease == LEASE_SHARED && !load_room(&sight->load, t->claim->terms.slots))
 		tell_slots(t, gpu, sight);
 	else
-		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight->holder);
+		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight);
 }
 
 /* Tells which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot
@@ -202,7 +207,7 @@ static int by_position(const void *a, const void *b)
 static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
 {
 	if (why == EWOULDBLOCK)
-		tell(t, unit, LEASE_HELD, 0);
+		tell(t, unit, LEASE_HELD, NULL);
 	else
 		tell_file(t, unit, why);
 }
@@ -280,7 +285,7 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 
 		*still = state == LEASE_FREE;
 		if (now && !*still)
-			tell(t, unit, state, 0);
+			tell(t, now, state, &sights[lease->gpus[i]]);
 		else if (!*still)
 			tell_changed(t);
 	}

@@ -106,11 +106,12 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->count = (size_t)number;
 		return NULL;
 	}
-	if (streq(key, "free_memory")) {
+	if (streq(key, "max_used") || streq(key, "min_free")) {
 		number = bytes_of(value);
 		if (number < 0)
 			return "write bytes, such as 500M or 2G";
-		claim->terms.free_memory = number;
+		*(streq(key, "max_used") ? &claim->terms.max_used : &claim->terms.min_free) =
+			number;
 		return NULL;
 	}
 	if (streq(key, "max_load")) {
@@ -153,8 +154,8 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count", "for",   "free_memory", "max_load",
-					      "near",  "slots", "wait"};
+	static const char *const numbers[] = {"count",    "for",  "max_used", "min_free",
+					      "max_load", "near", "slots",    "wait"};
 	const struct {
 		const char *key;
 		char **member, **origin;

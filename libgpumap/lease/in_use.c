@@ -8,19 +8,25 @@ void lease_terms_free(struct lease_terms *terms)
 	free(terms->ignore);
 }
 
-/* Whether the first word of the command, without its folder, is one of these names. */
-static bool is_named(const gpumap_process *process, const char *names)
+/* The first word of the command, without its folder; "": not known. */
+static struct span process_program(const gpumap_process *process)
 {
 	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
-	struct span rest, word, name, piece;
+	struct span rest = span_of(command ? command : ""), word, name = rest, piece;
 
-	if (!names || !command)
-		return false;
-	rest = span_of(command);
 	span_split(&rest, ' ', &word);
-	name = word;
 	while (span_split(&word, '/', &piece))
 		name = piece;
+	return name;
+}
+
+/* Whether the program is one of these names. */
+static bool is_named(const gpumap_process *process, const char *names)
+{
+	struct span name = process_program(process), rest, piece;
+
+	if (!names || !name.length)
+		return false;
 	rest = span_of(names);
 	while (span_split(&rest, ',', &piece))
 		if (span_same(span_trim(piece), name))
@@ -76,6 +82,26 @@ static bool admits_one(const gpumap_device *gpu)
 	return true;
 }
 
+static int64_t memory_free(const gpumap_device *gpu)
+{
+	int64_t free_bytes = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_FREE);
+	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
+	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+
+	return free_bytes >= 0 || total < 0 || used < 0 ? free_bytes : total - used;
+}
+
+/* Whether the memory is as the job asks for, of which `used` bytes count as in use. */
+static enum lease_state state_of_memory(const struct lease_terms *terms, const gpumap_device *gpu,
+					int64_t used, int64_t limit)
+{
+	if (terms->min_free >= 0 && memory_free(gpu) < 0)
+		return LEASE_UNKNOWN;
+	if (terms->min_free >= 0 && memory_free(gpu) < terms->min_free)
+		return LEASE_IN_USE;
+	return limit >= 0 && used >= limit ? LEASE_IN_USE : state_of_load(terms, gpu);
+}
+
 /* The processes of a GPU with slots are there by right. */
 static enum lease_state state_beside(const struct lease_terms *terms, const gpumap_device *gpu)
 {
@@ -83,11 +109,9 @@ static enum lease_state state_beside(const struct lease_terms *terms, const gpum
 
 	if (admits_one(gpu))
 		return LEASE_IN_USE;
-	if (terms->free_memory >= 0 && used < 0)
+	if (terms->max_used >= 0 && used < 0)
 		return LEASE_UNKNOWN;
-	if (terms->free_memory >= 0 && used >= terms->free_memory)
-		return LEASE_IN_USE;
-	return state_of_load(terms, gpu);
+	return state_of_memory(terms, gpu, used, terms->max_used);
 }
 
 /* The compute instances of a GPU instance share its memory. What the processes of the others have
@@ -111,12 +135,21 @@ static int64_t memory_beside(const gpumap_device *unit)
 	return sum;
 }
 
+/* A process because of which the GPU is not free; NULL: there is none. */
+static const gpumap_process *blocker(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	for (int i = 0; i < gpumap_device_process_count(gpu); i++)
+		if (!is_named(gpumap_device_process(gpu, (size_t)i), terms->ignore))
+			return gpumap_device_process(gpu, (size_t)i);
+	return NULL;
+}
+
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared)
 {
 	int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
-	int64_t limit = terms->free_memory >= 0 ? terms->free_memory : little_memory(gpu);
-	int count = gpumap_device_process_count(gpu);
+	int64_t limit =
+		terms->max_used >= 0 || terms->min_free >= 0 ? terms->max_used : little_memory(gpu);
 
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
 		return LEASE_IN_USE;
@@ -124,18 +157,41 @@ enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_de
 		return state_beside(terms, gpu);
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
 		return LEASE_UNKNOWN;
-	for (int i = 0; i < count; i++) {
-		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
-		int64_t memory = gpumap_process_int(process, GPUMAP_PROCESS_MEMORY);
+	if (blocker(terms, gpu))
+		return LEASE_IN_USE;
+	if (used < 0 || (limit < 0 && terms->min_free < 0))
+		return LEASE_UNKNOWN;
+	for (int i = 0; i < gpumap_device_process_count(gpu); i++) {
+		int64_t memory = gpumap_process_int(gpumap_device_process(gpu, (size_t)i),
+						    GPUMAP_PROCESS_MEMORY);
 
-		if (!is_named(process, terms->ignore))
-			return LEASE_IN_USE;
 		used -= memory > 0 ? memory : 0;
 	}
-	if (gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED) < 0 || limit < 0)
-		return LEASE_UNKNOWN;
-	if (terms->free_memory < 0)
+	if (terms->max_used < 0)
 		used -= memory_beside(gpu);
 	/* Memory shows processes that are not in the list. */
-	return used < limit ? state_of_load(terms, gpu) : LEASE_IN_USE;
+	return state_of_memory(terms, gpu, used, limit);
+}
+
+void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const gpumap_device *gpu,
+		    bool shared)
+{
+	const gpumap_process *process = shared ? NULL : blocker(terms, gpu);
+	const char *user = gpumap_process_str(process, GPUMAP_PROCESS_USER);
+	struct span program = process_program(process);
+
+	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
+		strbuf_puts(buf, " (its compute mode prohibits programs)");
+	else if (process)
+		strbuf_printf(buf, " (by process %lld%s%s%s%s)",
+			      (long long)gpumap_process_int(process, GPUMAP_PROCESS_PID),
+			      program.length ? ", " : "", program.length ? QUOTE(program) : "",
+			      user ? " of " : "", user ? user : "");
+	else if (shared && admits_one(gpu))
+		strbuf_puts(buf, " (its compute mode admits one process)");
+	else if (terms->min_free >= 0 && memory_free(gpu) < terms->min_free)
+		strbuf_printf(buf, " (less than %lld MiB of its memory are free)",
+			      (long long)(terms->min_free >> 20));
+	else
+		strbuf_puts(buf, " (memory in use, of no process that is visible)");
 }

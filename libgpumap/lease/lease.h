@@ -240,19 +240,24 @@ int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit,
 
 /* What a job calls free, and which of the free GPUs it takes. */
 struct lease_terms {
-	char *ignore;        /* names of programs that do not count, separated by commas; NULL */
-	int64_t free_memory; /* bytes in use below which a GPU is free; -1: the default */
-	int max_load;        /* percent; a GPU with a higher load is not free; -1: any is */
-	size_t slots;        /* it takes a slot of so many on each GPU; 1: the whole GPU */
-	bool near;           /* of the free GPUs it takes those that are connected best */
+	char *ignore;     /* names of programs that do not count, separated by commas; NULL */
+	int64_t max_used; /* bytes in use below which a GPU is free; -1: the default */
+	int64_t min_free; /* bytes not in use with which a GPU is free; -1: max_used counts */
+	int max_load;     /* percent; a GPU with a higher load is not free; -1: any is */
+	size_t slots;     /* it takes a slot of so many on each GPU; 1: the whole GPU */
+	bool near;        /* of the free GPUs it takes those that are connected best */
 };
 
-#define DEFAULT_TERMS ((struct lease_terms){.free_memory = -1, .max_load = -1, .slots = 1})
+#define DEFAULT_TERMS \
+	((struct lease_terms){.max_used = -1, .min_free = -1, .max_load = -1, .slots = 1})
 void lease_terms_free(struct lease_terms *terms);
 /* Whether processes, memory or load show that the GPU is in use; its lease is not looked at.
  * `shared`: other jobs have slots of the GPU, so their processes do not count. */
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared);
+/* Appends what makes a GPU LEASE_IN_USE: " (by process 4711, python3 of alice)". */
+void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const gpumap_device *gpu,
+		    bool shared);
 
 /* --- choosing ------------------------------------------------------------------------- */
 

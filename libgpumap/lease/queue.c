@@ -101,7 +101,9 @@ static bool read_line(struct lease_ticket *ticket, struct span line)
 	else if (span_is(word, "want"))
 		ticket->count = number > 0 && number <= GPUMAP_MAX_DEVICES ? (size_t)number : 0;
 	else if (span_is(word, "free-memory"))
-		ticket->terms.free_memory = number;
+		ticket->terms.max_used = number;
+	else if (span_is(word, "min-free"))
+		ticket->terms.min_free = number;
 	else if (span_is(word, "max-load"))
 		ticket->terms.max_load = number <= 100 ? (int)number : -1;
 	else if (span_is(word, "slots"))
@@ -362,8 +364,10 @@ static char *ticket_text(const struct lease_ticket *wish)
 	strbuf_printf(&text, "want %zu\nfrom %s\n", wish->count, wish->from);
 	if (process_stat_read(&process, getpid()))
 		strbuf_printf(&text, "by %d %" PRIu64 "\n", (int)getpid(), process.start);
-	if (wish->terms.free_memory >= 0)
-		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.free_memory);
+	if (wish->terms.max_used >= 0)
+		strbuf_printf(&text, "free-memory %" PRId64 "\n", wish->terms.max_used);
+	if (wish->terms.min_free >= 0)
+		strbuf_printf(&text, "min-free %" PRId64 "\n", wish->terms.min_free);
 	if (wish->terms.max_load >= 0)
 		strbuf_printf(&text, "max-load %d\n", wish->terms.max_load);
 	if (wish->terms.ignore)

@@ -105,7 +105,8 @@ static int waited_in_vain(const struct taking *t)
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
 			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
-							  : "ask for fewer, or wait with --wait"),
+							  : "ask for fewer, wait with --wait, or "
+							    "see gpumap ps"),
 			   "%s: %s", too_few(few, t), why);
 }
 

@@ -134,7 +134,7 @@ def _duration(value):
 
 
 def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wait=None, ignore=None,
-         free_memory=None, max_load=None, for_=None, idle=None, uuid=False, on_wait=None, on_end=None):
+         max_used=None, min_free=None, max_load=None, for_=None, idle=None, uuid=False, on_wait=None, on_end=None):
     """Leases free GPUs for this process: a Lease, and CUDA_VISIBLE_DEVICES in os.environ.
 
     Call it before the first CUDA call; later it raises TooLate. If the machine has too few it raises Unavailable, of
@@ -152,7 +152,7 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
     """
     _refuse_late()
     settings = {"count": count, "from_": from_, "prefer": prefer, "near": near, "slots": slots, "mig": mig,
-                "wait": _duration(wait), "ignore": ignore, "free_memory": free_memory, "max_load": max_load,
+                "wait": _duration(wait), "ignore": ignore, "max_used": max_used, "min_free": min_free, "max_load": max_load,
                 "for_": _duration(for_), "idle": _duration(idle)}
     lease, visible, gpus, findings = _take(settings, on_wait)
     try:

@@ -49,14 +49,14 @@ def family(pid):
 def start(number):
     """A job; whether it has slots. A tenth is to be killed, the first of them at once, and an eighth leaves its GPUs to a child."""
     options = draw.choice(([], [], ["--near"], ["--prefer", str(draw.randrange(gpus))], ["--max-load", "50"],
-                           ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--free-memory", "2G"], ["--from"]))
+                           ["--near", "--prefer", "0,%d" % (gpus - 1)], ["--max-used", "2G"], ["--from"]))
     most_gpus = gpus // 2
     if options == ["--from"]:
         some = draw.sample(range(gpus), draw.randint(1, most_gpus))
         options, most_gpus = ["--from", ",".join(map(str, some))], len(some)
     slots = draw.choice((1, 1, 1, 1, 2, 3))
     if instances and draw.randrange(2):
-        options, most_gpus, slots = draw.choice((["--mig"], ["--mig", "--free-memory", "2G"])), instances // 2, 1
+        options, most_gpus, slots = draw.choice((["--mig"], ["--mig", "--max-used", "2G"])), instances // 2, 1
     if slots > 1:
         options = options + ["--slots", str(slots)]
     words = [gpumap, "pick", str(draw.randint(1, most_gpus)), "--wait", *options, "--", holder, "held",

@@ -4,7 +4,7 @@
 #include "lease/lease.h"
 #include "unit.h"
 
-enum { MIB = 20, UNKNOWN = -1, NO_PROCESS = -1 };
+enum { MIB = 20, UNKNOWN = -1, NO_PROCESS = -1, TOTAL = 8192 };
 
 /* Memory is in MiB; the GPU has 8192. The process is one of the program python, with its memory. */
 static const struct row {
@@ -12,7 +12,7 @@ static const struct row {
 	int used, reserved, load, process; /* UNKNOWN */
 	enum listed listed;
 	const char *ignore;
-	int free_memory, max_load; /* UNKNOWN: not set */
+	int max_used, max_load; /* UNKNOWN: not set */
 	enum lease_state want;
 } rows[] = {
 	{"nothing", 0, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
@@ -107,13 +107,13 @@ static int64_t bytes(int mib)
 	return mib < 0 ? -1 : (int64_t)mib << MIB;
 }
 
-static void check_state(const struct row *row, bool shared, int mode, unsigned types)
+static void check_state(const struct row *row, int min_free, bool shared, int mode, unsigned types)
 {
 	gpumap_device gpu = device_unknown();
 	struct lease_terms terms = DEFAULT_TERMS;
 
 	gpu.gpu = &gpu;
-	gpu.memory = bytes(8192);
+	gpu.memory = bytes(TOTAL);
 	gpu.used = bytes(row->used);
 	gpu.reserved = bytes(row->reserved);
 	gpu.utilization = row->load;
@@ -130,7 +130,8 @@ static void check_state(const struct row *row, bool shared, int mode, unsigned t
 	}
 	if (row->ignore)
 		terms.ignore = strdup(row->ignore);
-	terms.free_memory = bytes(row->free_memory);
+	terms.max_used = bytes(row->max_used);
+	terms.min_free = bytes(min_free);
 	terms.max_load = row->max_load;
 	ROW_EQ_INT(row->name, lease_state_of(&terms, &gpu, shared), row->want);
 	for (size_t i = 0; i < gpu.process_count; i++)
@@ -141,13 +142,45 @@ static void check_state(const struct row *row, bool shared, int mode, unsigned t
 
 START_TEST(states)
 {
-	check_state(&rows[_i], false, GPUMAP_COMPUTE_MODE_DEFAULT, GPUMAP_PROCESS_TYPE_COMPUTE);
+	check_state(&rows[_i], UNKNOWN, false, GPUMAP_COMPUTE_MODE_DEFAULT,
+		    GPUMAP_PROCESS_TYPE_COMPUTE);
 }
 END_TEST
 
 START_TEST(beside_slots)
 {
-	check_state(&slot_rows[_i].row, true, slot_rows[_i].mode, slot_rows[_i].types);
+	check_state(&slot_rows[_i].row, UNKNOWN, true, slot_rows[_i].mode, slot_rows[_i].types);
+}
+END_TEST
+
+/* The GPU has to have 2000 MiB free. */
+static const struct {
+	struct row row;
+	bool shared;
+} free_rows[] = {
+	{{"as much as asked", 6192, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_FREE},
+	 false},
+	{{"less than asked", 6193, 100, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE},
+	 false},
+	{{"a process", 900, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE}, false},
+	{{"an ignored process", 6000, 100, 0, 900, LISTED_ALL, "python", -1, -1, LEASE_FREE},
+	 false},
+	{{"an ignored one with too much", 6193, 100, 0, 900, LISTED_ALL, "python", -1, -1,
+	  LEASE_IN_USE},
+	 false},
+	{{"both limits", 1024, 100, 0, NO_PROCESS, LISTED_ALL, NULL, 1024, -1, LEASE_IN_USE},
+	 false},
+	{{"not known", -1, -1, 0, NO_PROCESS, LISTED_ALL, NULL, -1, -1, LEASE_UNKNOWN}, false},
+	{{"a load", 900, 100, 11, NO_PROCESS, LISTED_ALL, NULL, -1, 10, LEASE_LOADED}, false},
+	{{"beside slots: as much", 6192, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_FREE}, true},
+	{{"beside slots: less", 6193, 100, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_IN_USE}, true},
+	{{"beside slots: not known", -1, -1, 0, 900, LISTED_ALL, NULL, -1, -1, LEASE_UNKNOWN},
+	 true},
+};
+
+START_TEST(with_min_free)
+{
+	check_state(&free_rows[_i].row, 2000, free_rows[_i].shared, GPUMAP_COMPUTE_MODE_DEFAULT, 0);
 }
 END_TEST
 
@@ -155,7 +188,7 @@ END_TEST
  * a process on the second one; whether both are of one GPU instance. */
 static const struct {
 	const char *name;
-	int used, process, together, free_memory; /* MiB */
+	int used, process, together, max_used; /* MiB */
 	enum lease_state want;
 } compute_rows[] = {
 	{"nothing", 0, 0, 1, -1, LEASE_FREE},
@@ -192,7 +225,7 @@ START_TEST(compute_instances)
 	process->mig = 1;
 	process->memory = bytes(compute_rows[_i].process);
 	usage_finish(&gpu);
-	terms.free_memory = bytes(compute_rows[_i].free_memory);
+	terms.max_used = bytes(compute_rows[_i].max_used);
 	ROW_EQ_INT(compute_rows[_i].name, lease_state_of(&terms, &gpu.mig[0], false),
 		   compute_rows[_i].want);
 	ROW_EQ_INT(compute_rows[_i].name, lease_state_of(&terms, &gpu.mig[1], false), LEASE_IN_USE);
@@ -208,6 +241,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, states, 0, ARRAY_SIZE(rows));
 	tcase_add_loop_test(tests, beside_slots, 0, ARRAY_SIZE(slot_rows));
+	tcase_add_loop_test(tests, with_min_free, 0, ARRAY_SIZE(free_rows));
 	tcase_add_loop_test(tests, compute_instances, 0, ARRAY_SIZE(compute_rows));
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);

@@ -49,7 +49,8 @@ START_TEST(trip)
 					  .from = from,
 					  .prefer = prefer,
 					  .terms = {.ignore = ignore,
-						    .free_memory = 1 << 30,
+						    .max_used = 1 << 30,
+						    .min_free = INT64_C(40) << 30,
 						    .max_load = 0,
 						    .near = true,
 						    .slots = 4}},
@@ -70,7 +71,8 @@ START_TEST(trip)
 	ck_assert_str_eq(tickets[0].from, from);
 	ck_assert_str_eq(tickets[0].prefer, prefer);
 	ck_assert_str_eq(tickets[0].terms.ignore, ignore);
-	ck_assert_int_eq(tickets[0].terms.free_memory, 1 << 30);
+	ck_assert_int_eq(tickets[0].terms.max_used, 1 << 30);
+	ck_assert_int_eq(tickets[0].terms.min_free, INT64_C(40) << 30);
 	ck_assert_int_eq(tickets[0].terms.max_load, 0);
 	ck_assert(tickets[0].terms.near);
 	ck_assert_uint_eq(tickets[0].terms.slots, 4);
@@ -80,7 +82,8 @@ START_TEST(trip)
 	ck_assert_str_eq(tickets[1].from, "");
 	ck_assert_str_eq(tickets[1].prefer, "");
 	ck_assert(!tickets[1].terms.ignore && !tickets[1].terms.near);
-	ck_assert_int_eq(tickets[1].terms.free_memory, -1);
+	ck_assert_int_eq(tickets[1].terms.max_used, -1);
+	ck_assert_int_eq(tickets[1].terms.min_free, -1);
 	ck_assert_int_eq(tickets[1].terms.max_load, -1);
 	ck_assert_uint_eq(tickets[1].terms.slots, 1);
 	ck_assert_int_eq(tickets[1].passes, 3);
@@ -149,29 +152,31 @@ static const struct {
 	const char *name, *text, *want;
 } rows[] = {
 	{"empty", "", "none"},
-	{"a number", "want 2\n", "2 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"without a newline", "want 2", "2 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"a number", "want 2\n", "2 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"without a newline", "want 2", "2 from= prefer= ignore=- -1 -1 -1 0 0 1"},
 	{"no GPU", "want 0\n", "none"},
 	{"a negative number", "want -1\n", "none"},
 	{"a word", "want two\n", "none"},
 	{"a huge number", "want 99999999999999999999\n", "none"},
 	{"more than there can be", "want 65537\n", "none"},
 	{"no number", "want\n", "none"},
-	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	{"a list of nothing", "want 1\nfrom \n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
 	{"two lists", "want 1\nfrom a b\nfrom c\nprefer b\nprefer c\n",
-	 "1 from=a b c prefer=b ignore=- -1 -1 0 0 1"},
-	{"all", "want 3\nfrom a\nprefer a\nfree-memory 5\nmax-load 10\nignore x,y\nnear\n",
-	 "3 from=a prefer=a ignore=x,y 5 10 1 0 1"},
-	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 100 0 0 1"},
-	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"no memory", "want 1\nfree-memory -9\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"of another version", "want 1\ncores 2\nfoo\n\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"slots", "want 1\nslots 64\n", "1 from= prefer= ignore=- -1 -1 0 0 64"},
-	{"too many slots", "want 1\nslots 65\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
-	{"no slots", "want 1\nslots 0\n", "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	 "1 from=a b c prefer=b ignore=- -1 -1 -1 0 0 1"},
+	{"all",
+	 "want 3\nfrom a\nprefer a\nfree-memory 5\nmin-free 7\nmax-load 10\nignore x,y\nnear\n",
+	 "3 from=a prefer=a ignore=x,y 5 7 10 1 0 1"},
+	{"a load of 100", "want 1\nmax-load 100\n", "1 from= prefer= ignore=- -1 -1 100 0 0 1"},
+	{"a load of 101", "want 1\nmax-load 101\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"no load", "want 1\nmax-load x\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"no memory", "want 1\nfree-memory -9\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"of another version", "want 1\ncores 2\nfoo\n\n",
+	 "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"slots", "want 1\nslots 64\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 64"},
+	{"too many slots", "want 1\nslots 65\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
+	{"no slots", "want 1\nslots 0\n", "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
 	{"of the version before", "want 1\npassed\npassed\n",
-	 "1 from= prefer= ignore=- -1 -1 0 0 1"},
+	 "1 from= prefer= ignore=- -1 -1 -1 0 0 1"},
 };
 
 START_TEST(texts)
@@ -190,10 +195,11 @@ START_TEST(texts)
 	if (count) {
 		const struct lease_terms *terms = &tickets->terms;
 
-		snprintf(got, sizeof(got), "%zu from=%s prefer=%s ignore=%s %lld %d %d %d %zu",
+		snprintf(got, sizeof(got), "%zu from=%s prefer=%s ignore=%s %lld %lld %d %d %d %zu",
 			 tickets->count, tickets->from, tickets->prefer,
-			 terms->ignore ? terms->ignore : "-", (long long)terms->free_memory,
-			 terms->max_load, terms->near, tickets->passes, terms->slots);
+			 terms->ignore ? terms->ignore : "-", (long long)terms->max_used,
+			 (long long)terms->min_free, terms->max_load, terms->near, tickets->passes,
+			 terms->slots);
 	}
 	lease_queue_free(tickets, count);
 	lease_queue_leave(&folder, fd, 9);

@@ -33,10 +33,7 @@ static void begin(void)
 		{.count = 2,
 		 .from = all,
 		 .prefer = last,
-		 .terms = {.free_memory = INT64_C(4) << 30,
-			   .max_load = 10,
-			   .near = true,
-			   .slots = 2}},
+		 .terms = {.max_used = INT64_C(4) << 30, .max_load = 10, .near = true, .slots = 2}},
 		{.count = 3, .from = two, .prefer = other, .terms = DEFAULT_TERMS},
 	};
 

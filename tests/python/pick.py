@@ -90,7 +90,7 @@ def warned():
 
 def bad_values():
     """malformed keywords are errors, and no lease is left"""
-    for keywords in {"slots": "x"}, {"wait": "soon"}, {"from_": "a b"}, {"mig": "no-such"}, {"free_memory": "big"}, \
+    for keywords in {"slots": "x"}, {"wait": "soon"}, {"from_": "a b"}, {"mig": "no-such"}, {"max_used": "big"}, \
             {"for_": "soon"}, {"idle": 0.001, "for_": "-1s"}:
         try:
             gpumap.pick(1, **keywords)
