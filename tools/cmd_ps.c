@@ -9,6 +9,7 @@
 #include "text.h"
 
 const struct option_row ps_rows[] = {
+	{"--gpus", "LIST", "show only these GPUs, numbers of nvidia-smi or UUIDs"},
 	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process"},
 	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)"},
 	{"--format", "text|json", "output format"},
@@ -38,6 +39,7 @@ static void help(const struct options *options)
 	      "\n"
 	      "  gpumap ps\n"
 	      "  gpumap ps --follow=5\n"
+	      "  gpumap ps --gpus 2,3\n"
 	      "  gpumap ps --stale\n"
 	      "  gpumap ps --json\n"
 	      "\n",
@@ -53,6 +55,10 @@ static int read_option(struct arguments *a, const struct options *options, const
 {
 	gpumap_report *report = a->output.report;
 
+	if (streq(name, "--gpus")) {
+		a->view.gpus = options->value;
+		return GPUMAP_OK;
+	}
 	if (streq(name, "--stale")) {
 		a->view.stale = true;
 		return GPUMAP_OK;
@@ -63,10 +69,11 @@ static int read_option(struct arguments *a, const struct options *options, const
 						      MAX_SECONDS, &a->seconds, report)
 				      : GPUMAP_OK;
 	}
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = "gpumap ps shows all GPUs; gpumap --pid N explains one "
-					"process"),
-			   "unexpected argument: '%s'", QUOTE(span_of(options->operand)));
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		ABOUT(.fix = "gpumap ps --gpus 2 shows GPU 2; gpumap --pid N explains one "
+			     "process"),
+		"unexpected argument: '%s'", QUOTE(span_of(options->operand)));
 }
 
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
@@ -96,6 +103,10 @@ static int print_once(const struct arguments *a, bool *any)
 	if (r != GPUMAP_OK)
 		return r;
 	r = ps_read_leases(&ps, a->output.report);
+	if (r == GPUMAP_OK && a->view.gpus && ps_keep(&ps, a->view.gpus, a->output.report)) {
+		ps_free(&ps);
+		return GPUMAP_EINPUT;
+	}
 	*any = ps.count > 0 && ps.leases_known;
 	if (json)
 		ps_json(&buf, &ps, &a->view, a->output.report);

@@ -135,11 +135,16 @@ struct ps_watch {
 int ps_watch_look(struct ps_watch *watch, struct ps *ps);
 void ps_watch_free(struct ps_watch *watch);
 
+/* Leaves only the GPUs that a list names, "0,3" or UUIDs, and frees the rest. GPUMAP_EINPUT after
+ * its error: it names one that is not there. */
+int ps_keep(struct ps *ps, const char *list, gpumap_report *report);
+
 /* What of it to show. */
 struct ps_view {
-	bool stale;   /* only what is stale */
-	bool dated;   /* the date in the first line */
-	size_t width; /* cells; SIZE_MAX: lines are not cut */
+	const char *gpus; /* a list; NULL: all */
+	bool stale;       /* only what is stale */
+	bool dated;       /* the date in the first line */
+	size_t width;     /* cells; SIZE_MAX: lines are not cut */
 	bool styled;
 };
 

@@ -168,6 +168,8 @@ static int follow_once(struct follower *f, gpumap_report *report)
 		r = ps_read_leases(&ps, found);
 		if (r == GPUMAP_OK)
 			r = ps_watch_look(&f->watch, &ps);
+		if (r == GPUMAP_OK && f->view.gpus)
+			r = ps_keep(&ps, f->view.gpus, report);
 		if (r == GPUMAP_OK)
 			r = put_frame(f, &ps, found, report);
 		ps_free(&ps);

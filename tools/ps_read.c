@@ -8,6 +8,7 @@
 
 #include "container.h"
 #include "inventory/inventory.h"
+#include "lease/units.h"
 #include "plan/job.h"
 #include "process_path.h"
 #include "process_run.h"
@@ -308,15 +309,19 @@ void ps_facts_free(struct ps_facts *facts)
 	free(facts->run);
 }
 
+static void gpu_free(struct ps_gpu *gpu)
+{
+	free(gpu->processes);
+	free(gpu->pids);
+	free(gpu->instances);
+}
+
 void ps_free(struct ps *ps)
 {
-	for (size_t i = 0; i < ps->count; i++) {
-		free(ps->gpus[i].processes);
-		if (ps->leasers)
-			process_clear(&ps->leasers[i]);
-		free(ps->gpus[i].pids);
-		free(ps->gpus[i].instances);
-	}
+	for (size_t i = 0; ps->leasers && i < gpumap_inventory_count(ps->inventory); i++)
+		process_clear(&ps->leasers[i]);
+	for (size_t i = 0; i < ps->count; i++)
+		gpu_free(&ps->gpus[i]);
 	for (size_t i = 0; i < ps->fact_count; i++)
 		ps_facts_free(&ps->facts[i]);
 	free(ps->gpus);
@@ -324,6 +329,46 @@ void ps_free(struct ps *ps)
 	free(ps->facts);
 	gpumap_inventory_free(ps->inventory);
 	*ps = (struct ps){0};
+}
+
+static bool has_gpu(const struct ps *ps, struct span word)
+{
+	for (size_t i = 0; i < ps->count; i++)
+		if (unit_is_named(ps->gpus[i].device, word))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct ps_gpu *gpu, const char *list)
+{
+	struct span rest = span_of(list), word;
+
+	while (span_split(&rest, ',', &word))
+		if (unit_is_named(gpu->device, span_trim(word)))
+			return true;
+	return false;
+}
+
+int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
+{
+	struct span rest = span_of(list), word;
+	size_t kept = 0;
+
+	while (span_split(&rest, ',', &word))
+		if (!has_gpu(ps, span_trim(word)))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+					   ABOUT(.origin = "--gpus",
+						 .fix = "write numbers of nvidia-smi, or UUIDs, as "
+							"gpumap inventory lists them"),
+					   "'%s' is not a GPU of this machine",
+					   QUOTE(span_trim(word)));
+	for (size_t i = 0; i < ps->count; i++)
+		if (is_listed(&ps->gpus[i], list))
+			ps->gpus[kept++] = ps->gpus[i];
+		else
+			gpu_free(&ps->gpus[i]);
+	ps->count = kept;
+	return GPUMAP_OK;
 }
 
 const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p)
@@ -338,13 +383,22 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static bool uses_any(const struct ps *ps, size_t facts)
+{
+	for (size_t i = 0; i < ps->count; i++)
+		for (size_t k = 0; k < ps->gpus[i].count; k++)
+			if (ps->gpus[i].processes[k].facts == facts)
+				return true;
+	return false;
+}
+
 int64_t *ps_own_stale(const struct ps *ps, size_t *count)
 {
 	int64_t *pids = malloc((ps->fact_count + 1) * sizeof(*pids));
 
 	*count = 0;
 	for (size_t i = 0; pids && i < ps->fact_count; i++)
-		if (ps->facts[i].own && ps->facts[i].state == PS_RUN_ENDED)
+		if (ps->facts[i].own && ps->facts[i].state == PS_RUN_ENDED && uses_any(ps, i))
 			pids[(*count)++] = ps->facts[i].pid;
 	if (pids && *count)
 		qsort(pids, *count, sizeof(*pids), compare);

@@ -538,13 +538,17 @@ static void put_title(struct frame *f, size_t shown)
 	const char *host = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_HOST);
 	const char *driver = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DRIVER);
 	const char *date = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DATE);
-	size_t count = f->ps->count;
+	size_t count = f->ps->count, all = gpumap_inventory_count(f->ps->inventory);
 	struct strbuf text = {0};
 
 	if (f->view->stale)
 		strbuf_printf(&text, "%zu stale rank%s", shown, shown == 1 ? "" : "s");
 	else
-		strbuf_printf(&text, "%zu GPU%s", count, count == 1 ? "" : "s");
+		strbuf_printf(&text,
+			      count < all ? "%zu of %zu GPUs"
+			      : all == 1  ? "%zu GPU"
+					  : "%zu GPUs",
+			      count, all);
 	if (host)
 		strbuf_printf(&text, " of %s", host);
 	if (driver)
