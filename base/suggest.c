@@ -51,7 +51,11 @@ static bool alike(struct span text, const char *name, size_t distance)
 
 struct nearest nearest_to(struct span text)
 {
-	return (struct nearest){text, NULL, text.length >= 8 ? 4 : 3};
+	size_t letters = text.length;
+
+	for (const char *c = text.text; letters && *c == '-'; c++)
+		letters--;
+	return (struct nearest){text, NULL, letters >= 8 ? 3 : 2};
 }
 
 void nearest_try(struct nearest *nearest, const char *name)

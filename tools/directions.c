@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "foreign_option.h"
 #include "strbuf.h"
 #include "text.h"
 #include "words.h"
@@ -16,16 +17,17 @@ struct direction {
 	const char *remedy;
 };
 
+/* Words that are no command. */
 static const struct direction words[] = {
 	{"list ls devices device gpus gpu cards card show info status query smi nvidia-smi count "
-	 "hardware machine host hosts node cuda mig model models",
+	 "hardware machine host hosts node mig model models",
 	 "gpumap inventory lists the GPUs of this machine"},
-	{"memory free usage util utilization monitor watch nvitop gpustat",
+	{"free usage util utilization monitor watch nvitop gpustat",
 	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
 	{"top processes process pid who stale",
 	 "gpumap ps shows the processes of each GPU; gpumap --pid N explains the process N"},
-	{"launch start spawn submit execute torch",
+	{"launch start spawn submit execute",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
 	 "GPUs 2 and 3"},
 	{"torchrun", "gpumap run takes its options: gpumap run --nproc-per-node 2 train.py"},
@@ -45,13 +47,9 @@ static const struct direction words[] = {
 		"rules ID explains a message"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
-	{"sweep sweeps grid search tune hparams",
-	 "gpumap run --sweep NAME runs every combination of a [sweep NAME] of gpumap.ini"},
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
 	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
-	{"stop kill cancel end",
-	 "end gpumap run itself, with Ctrl-C or kill; it then ends its ranks"},
 	{"log logs output", "gpumap run --log-dir DIR writes a file for each rank"},
 	{"profile profiles settings setting options env environment vars",
 	 "gpumap config shows a profile's settings, gpumap explain what this environment means"},
@@ -133,12 +131,11 @@ static bool is_launcher(const char *word)
 const char *word_direction(struct remedy *ret, const char *word, const char *otherwise)
 {
 	const char *pattern = lacks_option(word);
-	const char *found = NULL;
+	const char *found = intended(span_of(word));
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+	for (size_t i = 0; !found && i < ARRAY_SIZE(words); i++)
 		if (span_among(span_of(word), words[i].words))
 			found = words[i].remedy;
-
 	if (strlen(word) > MAX_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
 		return otherwise;
 	if (id_remedy(ret, word, NULL))
@@ -151,7 +148,10 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 			"for that launcher";
 	else if (!pattern && is_program(word))
 		pattern = "gpumap plan @ shows its GPUs, gpumap run @ starts it";
-	else if (!pattern && span_among(span_of(word), "python python3 bash sh uv conda"))
+	else if (!pattern && span_among(span_of(word), "python python3"))
+		pattern =
+			"gpumap run @ ... starts it; import gpumap, the module, answers in Python";
+	else if (!pattern && span_among(span_of(word), "bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
 	else if (!pattern && text_ends(word, ".json"))
 		pattern = "gpumap run --again @ repeats the run of a record, gpumap plan --plan @ "

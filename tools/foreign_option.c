@@ -201,12 +201,69 @@ static const struct guess exec_guesses[] = {
 	{NULL, NULL},
 };
 
+static const struct guess pick_guesses[] = {
+	{"--memory --mem --free --gpu-memory --mem-limit --memory-limit",
+	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
+	 "gpumap"},
+	{"--share --shared --jobs", "write --slots 2 for a GPU that one other job shares"},
+	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
+	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
+	{"--timeout --time --walltime --time-limit",
+	 "write --for 2h for the job; --wait=10m for the time that it waits"},
+	{NULL, NULL},
+};
+
 static const struct guess emit_guesses[] = {
 	{"--sbatch --srun --slurm --torchrun --mpirun --accelerate --deepspeed --shell --format "
 	 "--target --to",
 	 "the launcher is a word: gpumap emit sbatch ..."},
 	{NULL, NULL},
 };
+
+#define WAIT \
+	"gpumap pick 2 --wait -- PROGRAM waits for 2 free GPUs and reserves them, and so does " \
+	"gpumap run --gpus free:2 --wait PROGRAM"
+#define SWEEP_LINES \
+	"[program p], command = train.py --lr ${lr}; [profile p], program = p; [sweep lr], " \
+	"profile = p, lr = 0.1, 0.2"
+
+/* What is wanted, as a word for a command or as an option of any. */
+static const struct guess intents[] = {
+	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
+	{"share slots", "gpumap pick 1 --slots 2 -- PROGRAM shares a GPU with one other job"},
+	{"ignore disable noqa suppress silence",
+	 "the comment # gpumap: ignore=GM030 at the end of a line of a script hides that finding "
+	 "of gpumap lint"},
+	{"sweep sweeps grid search tune hparams",
+	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
+	{"mem mem-limit memory memory-limit gpu-memory max-memory vram",
+	 "memory is not limited by gpumap; gpumap pick 1 --min-free 20G -- PROGRAM takes a GPU "
+	 "with that "
+	 "much free, and gpumap ps shows what is in use"},
+	{"clean cleanup kill zombie zombies orphans prune reap",
+	 "gpumap ps --stale lists the processes whose run has ended; a run that goes on ends with "
+	 "Ctrl-C in gpumap run, or with kill"},
+	{"import pip module api",
+	 "gpumap --json is for programs, and import gpumap, the module, for Python"},
+	{"torch pytorch tensorflow jax cupy compat compatible compatibility versions cuda cudnn "
+	 "nccl",
+	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
+	 "train.py starts a program"},
+	{"uuid uuids indices index physical ordinal pci",
+	 "gpumap --visible 2,3 --device 1 --format uuid prints that alone; index and pci too, "
+	 "indices and uuids the list"},
+	{"stop cancel end", "end gpumap run itself, with Ctrl-C or kill; it then ends its ranks"},
+};
+
+const char *intended(struct span word)
+{
+	for (; word.length && *word.text == '-'; word.length--)
+		word.text++;
+	for (size_t i = 0; i < ARRAY_SIZE(intents); i++)
+		if (span_among(word, intents[i].names))
+			return intents[i].remedy;
+	return NULL;
+}
 
 const char *guessed_option(const char *command, struct span name)
 {
@@ -218,6 +275,7 @@ const char *guessed_option(const char *command, struct span name)
 		{"pretend", pretend_guesses}, {"config", config_guesses},
 		{"emit", emit_guesses},       {"plan", plan_guesses},
 		{"lint", lint_guesses},       {"exec", exec_guesses},
+		{"pick", pick_guesses},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)

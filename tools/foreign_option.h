@@ -19,6 +19,9 @@ extern const struct foreign foreign_options[];
 /* What to write instead of an option that people expect of this one command; NULL: not known. */
 const char *guessed_option(const char *command, struct span name);
 
+/* The same for a word that says what is wanted, "reserve" or "--reserve", of any command. */
+const char *intended(struct span word);
+
 /* The launcher that a program is, "torchrun" also for python -m torch.distributed.run; NULL: it is
  * not a launcher that starts ranks. */
 const char *foreign_launcher(const char *const *arguments, size_t count);

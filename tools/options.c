@@ -138,6 +138,7 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	near = suggest(name, names);
 	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
 	foreign = foreign ? foreign : belongs(options, name);
+	foreign = foreign ? foreign : intended(name);
 	report_add(report, FINDING_BAD_OPTION,
 		   ABOUT(.fix = foreign ? foreign : DID_YOU_MEAN(near, all)),
 		   "no such option: '%s'", QUOTE(name));

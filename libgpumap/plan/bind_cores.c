@@ -175,8 +175,9 @@ static void report_cores(struct binding *x)
 	const struct plan_place *at = place(x, PKEY_PROFILE_cpu_bind);
 	struct about about = {.origin = at->origin, .line = at->line, .column = at->column};
 
-	/* For a machine that is only assumed this is normal, so it is not reported. */
-	if (x->unknown && x->layout->class->count && !x->layout->class->host->inventory->assumed)
+	/* Who has not asked for a binding misses none, and an assumed machine has no cores. */
+	if (x->unknown && at->origin && x->layout->class->count &&
+	    !x->layout->class->host->inventory->assumed)
 		plan_report(
 			x->b, FINDING_PLAN_UNKNOWN, &about,
 			"which cores of %s are near its GPUs is not known for %zu of %zu ranks: "

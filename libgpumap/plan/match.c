@@ -103,14 +103,16 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 static void report_lone_number(struct builder *b, const struct host_class *class)
 {
 	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
+	struct count_remedy remedy, count;
 
-	if (meant && !b->reported[FINDING_LONE_NUMBER])
-		plan_report(
-			b, FINDING_LONE_NUMBER,
-			ABOUT(.origin = "--gpus",
-			      .fix = selection_count_remedy(&(struct count_remedy){""}, b, meant)),
-			"%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
-			MORE_HOSTS(class->host_count));
+	if (!meant || b->reported[FINDING_LONE_NUMBER])
+		return;
+	snprintf(remedy.text, sizeof(remedy.text),
+		 "%.200s; or add " SETTING("ranks = 1") " to keep GPU %zu",
+		 selection_count_remedy(&count, b, meant), meant);
+	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = remedy.text),
+		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
+		    MORE_HOSTS(class->host_count));
 }
 
 static void take_named(struct picker *k, const struct entry *entry)

@@ -94,8 +94,8 @@ const char *selection_count_remedy(struct count_remedy *ret, const struct builde
 
 	if (b->input->settings->mode == PLAN_DDP || count > MAX_LISTED) {
 		snprintf(ret->text, sizeof(ret->text),
-			 "for %zu rank%s write " SETTING("ranks = %zu") " instead of --gpus %zu",
-			 count, count == 1 ? "" : "s", count, count);
+			 "for %zu rank%s write " SETTING("ranks = %zu") " and leave --gpus out",
+			 count, count == 1 ? "" : "s", count);
 		return ret->text;
 	}
 	for (size_t i = 1; i < count; i++)

@@ -157,6 +157,29 @@ EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combin
 		       : NULL;
 }
 
+/* What to write instead of the values themselves, "lr=0.1,0.2". */
+static const char *values_remedy(struct remedy *ret, const gpumap_profile *profile,
+				 const char *text)
+{
+	struct span values = span_of(text), name;
+
+	span_split(&values, '=', &name);
+	name.length = name.length < 40 ? name.length : 40;
+	values.length = values.length < 40 ? values.length : 40;
+	if (profile_find(profile, SECTION_SWEEP, name) != NONE)
+		snprintf(ret->text, sizeof(ret->text),
+			 "write the values into [sweep %.*s] of %.100s, and --sweep %.*s",
+			 (int)name.length, name.text, profile->file, (int)name.length, name.text);
+	else
+		snprintf(ret->text, sizeof(ret->text),
+			 "write gpumap.ini: [program p], command = train.py --%.*s ${%.*s}; "
+			 "[profile "
+			 "p], program = p; [sweep s], profile = p, %.*s = %.*s; then --sweep s",
+			 (int)name.length, name.text, (int)name.length, name.text, (int)name.length,
+			 name.text, (int)values.length, values.text);
+	return ret->text;
+}
+
 EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, size_t combination,
 				    gpumap_report *report)
 {
@@ -165,13 +188,18 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 	int r;
 
 	if (name) {
+		struct remedy remedy;
+
 		i = profile_find(profile, SECTION_SWEEP, span_of(name));
 		if (i == NONE)
-			return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
-					   ABOUT(.origin = profile->file,
-						 .fix = profile_suggest(profile, SECTION_SWEEP,
-									span_of(name), fix)),
-					   "no such sweep: '%s'", QUOTE(span_of(name)));
+			return report_fail(
+				report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+				ABOUT(.origin = profile->file,
+				      .fix = strchr(name, '=')
+						     ? values_remedy(&remedy, profile, name)
+						     : profile_suggest(profile, SECTION_SWEEP,
+								       span_of(name), fix)),
+				"no such sweep: '%s'", QUOTE(span_of(name)));
 		if (combination >= profile->sections[i].combinations)
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 					   ABOUT(.origin = profile->sections[i].origin),
