@@ -8,6 +8,7 @@
 #include "plan_open.h"
 #include "plan_show.h"
 #include "report.h"
+#include "run_leased.h"
 #include "writefile.h"
 
 const struct option_row plan_rows[] = {
@@ -185,9 +186,11 @@ static int answer(struct command_plan *c, bool *answered)
 	int r = check_file(c);
 
 	c->options.chooses = true;
-	c->options.lints = true;
+	c->options.lints = c->options.looks = true;
 	if (r == GPUMAP_OK)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
+	if (r == GPUMAP_OK && node >= 0 && gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1)
+		r = run_warn_leased(plan, node, c->output.report);
 	if (r == GPUMAP_OK)
 		r = plan_seek_program(plan, node, c->output.report);
 	if (r == GPUMAP_OK && c->file)

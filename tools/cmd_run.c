@@ -174,6 +174,8 @@ static int run_again(struct command_run *c)
 		r = plan_node(&c->run.node, c->run.plan, c->options.node_rank, c->report);
 	if (r == GPUMAP_OK)
 		plan_judge_inside(c->run.plan, c->run.node, -1, c->report);
+	if (r == GPUMAP_OK)
+		r = plan_check_busy(c->run.plan, c->run.node, NULL, c->report);
 	return r;
 }
 
@@ -183,7 +185,7 @@ static int open_plan(struct command_run *c)
 
 	c->options.starts = !c->run.dry;
 	c->options.chooses = true;
-	c->options.lints = true;
+	c->options.lints = c->options.looks = true;
 	c->options.lease = c->run.dry ? NULL : &c->run.lease;
 	c->options.machine = &c->run.machine;
 	r = c->again ? run_again(c) : plan_open(&c->run.plan, &c->run.node, &c->options, c->report);

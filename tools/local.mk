@@ -50,7 +50,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/pick_container.c tools/pick_container.h \
 	tools/pick_hold.c tools/pick_hold.h \
 	tools/pick_keep.c tools/pick_keep.h tools/pick_shell.c tools/pick_shell.h \
-	tools/plan_finder.h tools/plan_nodes.c \
+	tools/plan_busy.c tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_lint.c tools/plan_open.c tools/plan_open.h tools/plan_program.c \
 	tools/plan_show.c tools/plan_show.h \

@@ -11,12 +11,20 @@
 #include "inventory/inventory.h"
 #include "machine.h"
 #include "plan/job.h"
+#include "plan_open.h"
 #include "profile/profile.h"
 #include "rank_rows.h"
 #include "readfile.h"
 #include "report.h"
 
 /* --- what is known of them ------------------------------------------------------------ */
+
+static unsigned flags_for(const struct finder *f, const char *what)
+{
+	return f->plan_for == PLAN_FOR_START && plan_looks(finder_value(f, "on_busy"), what)
+		       ? GPUMAP_PROBE_FLAG_USAGE
+		       : 0;
+}
 
 /* Findings about missing GPUs are left to the plan. */
 static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
@@ -26,12 +34,13 @@ static int open_quietly(struct finder *f, const char *what, gpumap_inventory **r
 	bool none;
 
 	if (r == GPUMAP_OK)
-		r = machine_open(ret, what, 0, scratch);
+		r = machine_open(ret, what, flags_for(f, what), scratch);
 	none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *finding = gpumap_report_get(scratch, i);
 
 		if (!finding_is(finding, FINDING_NO_GPU) &&
+		    !finding_is(finding, FINDING_USAGE_REFUSED) &&
 		    !(none && finding_is(finding, FINDING_NO_DRIVER)))
 			report_copy(f->report, finding);
 	}

@@ -20,9 +20,10 @@ struct plan_hosts {
 };
 
 enum plan_for {
-	PLAN_FOR_RANK, /* this process is one of the planned ranks */
-	PLAN_FOR_ALL,  /* only this process plans, and it may be a rank of another launcher */
-	PLAN_FOR_JOB   /* the same, for a job of a scheduler that does not exist yet */
+	PLAN_FOR_RANK,  /* this process is one of the planned ranks */
+	PLAN_FOR_ALL,   /* only this process plans, and it may be a rank of another launcher */
+	PLAN_FOR_START, /* the same, and the use of this host's GPUs is read, by on_busy */
+	PLAN_FOR_JOB    /* as PLAN_FOR_ALL, for a job of a scheduler that does not exist yet */
 };
 
 /* Finds the hosts. `nnodes` and `node_rank` are the values of options; NULL: not given. Free `ret`

@@ -33,7 +33,7 @@ static const struct term {
 	const char *name, *option;
 	enum profile_key_id key;
 	const char *unset; /* the value that sets nothing */
-	const char *only;
+	const char *only;  /* NULL: it has a meaning without a lease, too */
 } terms[] = {
 	{"slots", "--slots", PKEY_PROFILE_slots, "1",
 	 "gpumap run leases slots only of GPUs that it chooses itself"},
@@ -41,6 +41,7 @@ static const struct term {
 	 "gpumap run leases MIG instances only if it chooses them itself"},
 	{"wait", "--wait", PKEY_PROFILE_wait, "no",
 	 "gpumap run waits only for free GPUs that it chooses itself"},
+	{"ignore", "--ignore", PKEY_PROFILE_ignore, "", NULL},
 };
 
 enum { TERMS = ARRAY_SIZE(terms) };
@@ -224,7 +225,8 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 	for (size_t i = 0; i < TERMS; i++) {
 		const char *value = profile_option_value(&options->profile, terms[i].option);
 
-		if (c.gpus.word != PLAN_GPUS_FREE && value && !streq(value, terms[i].unset))
+		if (c.gpus.word != PLAN_GPUS_FREE && terms[i].only && value &&
+		    !streq(value, terms[i].unset))
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 					   ABOUT(.origin = terms[i].option,
 						 .fix = "write for example --gpus free:2"),

@@ -82,7 +82,7 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 			   QUOTE(span_of(other)));
 }
 
-/* When the ranks start, it does not matter what was free when the plan was made. */
+/* When the ranks start, it does not matter what was free or busy when the plan was made. */
 static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *options,
 			     gpumap_report *report)
 {
@@ -94,8 +94,9 @@ static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *optio
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *f = gpumap_report_get(scratch, i);
 
-		if (!options->starts ||
-		    (!finding_is(f, FINDING_LEASE_SHOWN) && !finding_is(f, FINDING_LEASE_NOT_NOW)))
+		if ((!options->starts || (!finding_is(f, FINDING_LEASE_SHOWN) &&
+					  !finding_is(f, FINDING_LEASE_NOT_NOW))) &&
+		    (!options->looks || !finding_is(f, FINDING_RUN_BUSY)))
 			report_copy(report, f);
 	}
 	gpumap_report_free(scratch);
@@ -118,6 +119,8 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 		plan_judge(*ret, report);
 		plan_judge_inside(*ret, options->one ? -1 : *node, -1, report);
 	}
+	if (r == GPUMAP_OK && options->looks)
+		r = plan_check_busy(*ret, *node, NULL, report);
 	return r;
 }
 
@@ -173,7 +176,10 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 		r = plan_read_program(profile, &missing, report);
 	if (r == GPUMAP_OK)
 		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank,
-				    options->scheduled ? PLAN_FOR_JOB : PLAN_FOR_ALL, report);
+				    options->scheduled ? PLAN_FOR_JOB
+				    : options->looks   ? PLAN_FOR_START
+						       : PLAN_FOR_ALL,
+				    report);
 	if (r == GPUMAP_OK)
 		r = plan_check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
 					  gpumap_hosts_name(hosts.hosts, 0), report);
@@ -201,6 +207,9 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK && options->lints)
 		r = plan_lint(*ret, hosts.hosts->count ? hosts.hosts->hosts[0].inventory : NULL,
 			      report);
+	if (r == GPUMAP_OK && options->looks && hosts.node >= 0)
+		r = plan_check_busy(*ret, hosts.node, hosts.hosts->hosts[hosts.node].inventory,
+				    report);
 	if (r == GPUMAP_OK && options->machine) {
 		*options->machine = hosts.machine;
 		hosts.machine = NULL;

@@ -23,6 +23,7 @@ struct plan_options {
 	bool one;       /* this process is one rank of a plan that is read from a file */
 	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
 	bool lints;     /* the program's code is compared with the plan */
+	bool looks;     /* at what other jobs compute on its GPUs, by the setting on_busy */
 	bool chooses;   /* gpus = free:COUNT: chooses GPUs of this host; else it is refused */
 	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
 	char **machine;       /* gets this host's `inventory`, for free(); NULL: it is not wanted */
@@ -126,6 +127,14 @@ void plan_picture(struct python_start *ret, const gpumap_plan *plan);
 /* The path of a file with code, as a program that is started in `folder` finds it, for free();
  * NULL: it is no code, or reading it could take long. GPUMAP_ENOMEM. */
 int plan_code_path(char **ret, const char *folder, const char *file);
+
+/* Whether that has to be known, by two settings. */
+bool plan_looks(const char *on_busy, const char *inventory);
+/* A warning, or by on_busy = refuse an error, if other jobs compute on GPUs of the plan's host
+ * `node`, which is this machine. `here` is its inventory with usage; NULL: it is read. GPUs that
+ * are leased for the plan are not looked at. GPUMAP_ENOMEM. */
+int plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
+		    gpumap_report *report);
 
 /* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);

@@ -98,6 +98,12 @@ gpumap_process process_of(int64_t pid);
 void process_clear(gpumap_process *process);
 /* Fills in from /proc who the processes are; sorts the list by pid. False without memory. */
 bool processes_describe(gpumap_process **processes, size_t count) MUST_CHECK;
+/* The first word of its command, without the folder; "": not known. */
+struct span process_program(const gpumap_process *process);
+/* Whether that is one of these names, "Xorg,gdm"; NULL: none. */
+bool process_is_named(const gpumap_process *process, const char *names);
+/* Appends "process 4711 (python3 of jo)". */
+void process_tell(struct strbuf *buf, const gpumap_process *process);
 /* "process 4711 (jo)", or that it is not visible here. The caller frees it; NULL without memory. */
 char *process_text(int64_t pid);
 /* Fills in the same for all processes of an inventory. */

@@ -230,6 +230,39 @@ bool usage_describe(gpumap_inventory *inventory)
 	return good;
 }
 
+struct span process_program(const gpumap_process *process)
+{
+	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
+	struct span rest = span_of(command ? command : ""), word, name = rest, piece;
+
+	span_split(&rest, ' ', &word);
+	while (span_split(&word, '/', &piece))
+		name = piece;
+	return name;
+}
+
+bool process_is_named(const gpumap_process *process, const char *names)
+{
+	struct span name = process_program(process), rest = span_of(names ? names : ""), piece;
+
+	while (name.length && span_split(&rest, ',', &piece))
+		if (span_same(span_trim(piece), name))
+			return true;
+	return false;
+}
+
+void process_tell(struct strbuf *buf, const gpumap_process *process)
+{
+	const char *user = gpumap_process_str(process, GPUMAP_PROCESS_USER);
+	struct span program = process_program(process);
+
+	strbuf_printf(buf, "process %lld",
+		      (long long)gpumap_process_int(process, GPUMAP_PROCESS_PID));
+	if (program.length || user)
+		strbuf_printf(buf, " (%s%s%s)", program.length ? QUOTE(program) : "",
+			      program.length && user ? " of " : "", user ? user : "");
+}
+
 char *process_text(int64_t pid)
 {
 	gpumap_process process = process_of(pid), *list[] = {&process};

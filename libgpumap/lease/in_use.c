@@ -8,32 +8,6 @@ void lease_terms_free(struct lease_terms *terms)
 	free(terms->ignore);
 }
 
-/* The first word of the command, without its folder; "": not known. */
-static struct span process_program(const gpumap_process *process)
-{
-	const char *command = gpumap_process_str(process, GPUMAP_PROCESS_COMMAND);
-	struct span rest = span_of(command ? command : ""), word, name = rest, piece;
-
-	span_split(&rest, ' ', &word);
-	while (span_split(&word, '/', &piece))
-		name = piece;
-	return name;
-}
-
-/* Whether the program is one of these names. */
-static bool is_named(const gpumap_process *process, const char *names)
-{
-	struct span name = process_program(process), rest, piece;
-
-	if (!names || !name.length)
-		return false;
-	rest = span_of(names);
-	while (span_split(&rest, ',', &piece))
-		if (span_same(span_trim(piece), name))
-			return true;
-	return false;
-}
-
 /* The memory in use that does not count; -1: not known. If the driver does not tell what it keeps
  * for itself, which is up to a few percent, that counts as used. */
 static int64_t little_memory(const gpumap_device *gpu)
@@ -76,7 +50,7 @@ static bool admits_one(const gpumap_device *gpu)
 		const gpumap_process *process = gpumap_device_process(gpu, (size_t)i);
 
 		if ((gpumap_process_int(process, GPUMAP_PROCESS_TYPES) & GPUMAP_PROCESS_TYPE_MPS) ||
-		    is_named(process, "nvidia-cuda-mps-server"))
+		    process_is_named(process, "nvidia-cuda-mps-server"))
 			return false;
 	}
 	return true;
@@ -139,7 +113,7 @@ static int64_t memory_beside(const gpumap_device *unit)
 static const gpumap_process *blocker(const struct lease_terms *terms, const gpumap_device *gpu)
 {
 	for (int i = 0; i < gpumap_device_process_count(gpu); i++)
-		if (!is_named(gpumap_device_process(gpu, (size_t)i), terms->ignore))
+		if (!process_is_named(gpumap_device_process(gpu, (size_t)i), terms->ignore))
 			return gpumap_device_process(gpu, (size_t)i);
 	return NULL;
 }
@@ -177,17 +151,13 @@ void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const g
 		    bool shared)
 {
 	const gpumap_process *process = shared ? NULL : blocker(terms, gpu);
-	const char *user = gpumap_process_str(process, GPUMAP_PROCESS_USER);
-	struct span program = process_program(process);
 
 	if (gpumap_device_int(gpu, GPUMAP_DEVICE_COMPUTE_MODE) == GPUMAP_COMPUTE_MODE_PROHIBITED)
 		strbuf_puts(buf, " (its compute mode prohibits programs)");
-	else if (process)
-		strbuf_printf(buf, " (by process %lld%s%s%s%s)",
-			      (long long)gpumap_process_int(process, GPUMAP_PROCESS_PID),
-			      program.length ? ", " : "", program.length ? QUOTE(program) : "",
-			      user ? " of " : "", user ? user : "");
-	else if (shared && admits_one(gpu))
+	else if (process) {
+		strbuf_puts(buf, " by ");
+		process_tell(buf, process);
+	} else if (shared && admits_one(gpu))
 		strbuf_puts(buf, " (its compute mode admits one process)");
 	else if (terms->min_free >= 0 && memory_free(gpu) < terms->min_free)
 		strbuf_printf(buf, " (less than %lld MiB of its memory are free)",

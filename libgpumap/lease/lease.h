@@ -255,7 +255,7 @@ void lease_terms_free(struct lease_terms *terms);
  * `shared`: other jobs have slots of the GPU, so their processes do not count. */
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared);
-/* Appends what makes a GPU LEASE_IN_USE: " (by process 4711, python3 of alice)". */
+/* Appends what makes a GPU LEASE_IN_USE: " by process 4711 (python3 of jo)". */
 void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const gpumap_device *gpu,
 		    bool shared);
 

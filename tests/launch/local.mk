@@ -44,6 +44,7 @@ tests_launch_t_cgroup_folder_LDADD = libcommand.la libgpumap-core.la $(CHECK_LIB
 
 launch_tests = \
 	tests/launch/signals.test \
+	tests/launch/busy.test \
 	tests/launch/cgroup.test \
 	tests/launch/command.test \
 	tests/launch/console.test \
