@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hostfiles of Open MPI, DeepSpeed and MPICH, and Slurm's counts per node. */
+/* Hostfiles of Open MPI, DeepSpeed, MPICH and PBS, and Slurm's counts per node. */
 #include "hostlist_add.h"
 
+#include "hash.h"
 #include "report.h"
 
 struct line {
@@ -12,6 +13,10 @@ struct line {
 	struct span idle; /* the first host with slots=0 */
 	int idle_line;
 	size_t idle_count;
+	/* The hosts without a number of slots. Until the end `slots` is the number of their lines,
+	 * negative. */
+	struct hash_index bare;
+	bool repeated;
 };
 
 static int malformed(const struct line *line, struct span bad, const char *what, const char *fix)
@@ -57,9 +62,39 @@ static int read_word(const struct line *line, struct span word, int64_t *slots)
 			 "write lines such as: node1 slots=8");
 }
 
+static int keep_bare(struct line *line, struct span name)
+{
+	uint64_t hash = hash_bytes(HASH_START, name.text, name.length);
+	int r;
+
+	for (size_t walk = 0, i; hash_index_next(&line->bare, hash, &walk, &i);) {
+		struct host *host = &line->list->hosts[i];
+
+		if (!span_is(name, host->name))
+			continue;
+		host->slots--;
+		line->repeated = true;
+		return GPUMAP_OK;
+	}
+	r = host_add(line->list, name, -1, line->origin, line->report);
+	if (r == GPUMAP_OK && !hash_index_add(&line->bare, hash, line->list->count - 1))
+		r = report_nomem(line->report);
+	return r;
+}
+
+/* In the host file of PBS, as for mpirun, each line of a host is a slot. */
+static void count_lines(const struct line *line)
+{
+	for (size_t i = 0; line->repeated && i < line->list->count; i++)
+		if (line->list->hosts[i].slots < 0)
+			line->list->hosts[i].slots = -line->list->hosts[i].slots;
+}
+
 /* As for mpirun, slots=0 means that nothing runs on the host. */
 static int keep(struct line *line, struct span name, int64_t slots)
 {
+	if (slots < 0)
+		return keep_bare(line, name);
 	if (slots)
 		return host_add(line->list, name, slots, line->origin, line->report);
 	if (!line->idle_count++) {
@@ -131,6 +166,8 @@ int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		line.number++;
 		r = read_line(&line, piece);
 	}
+	count_lines(&line);
+	hash_index_free(&line.bare);
 	if (r == GPUMAP_OK)
 		r = conclude(&line);
 	if (r == GPUMAP_OK)

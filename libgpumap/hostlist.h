@@ -41,7 +41,8 @@ int hostlist_parse_patterns(struct hostlist *ret, struct span text);
 bool hostlist_check(struct span text, bool patterns, struct span *wrong);
 
 /* A hostfile: lines of "name", "name slots=N" or "name:N"; # begins a comment. Hosts with slots=0
- * are left out, with a remark. */
+ * are left out, with a remark. If a name alone stands on several lines, each such line of any host
+ * is a slot. */
 int hostfile_parse(struct hostlist *ret, struct span text, const char *origin,
 		   gpumap_report *report);
 

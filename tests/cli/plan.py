@@ -30,6 +30,7 @@ FILES = {
     "hosts.txt": "# a comment\na slots=2\nb:1\nc\n",
     "idle.txt": "a slots=0\nb slots=2\nc:0\n",
     "twice.txt": "a slots=2\nb\na\n",
+    "pbs.txt": "a\na\nb\nb\nc\n",
     "p.ini": "[profile base]\ninventory=4\nprogram=t\n[program t]\ndevice=cuda:%l\n"
              "command=train '%r a'\n[env base]\nA=${HOME:-h} %r\n",
     "wrong.ini": "[profile p]\nranks=x\n",

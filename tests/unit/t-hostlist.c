@@ -139,6 +139,12 @@ static const struct {
 	{"n1:0\nn1:2\n", "n1:2", 0, 1},
 	{"n1:0 slots=2\n", "given twice", BAD, 1},
 	{"n1 slots=2\nn1 slots=2\n", "n1:2 n1:2", 0, 0},
+	/* PBS_NODEFILE has a line for each slot. */
+	{"n1\nn1\nn2\nn2\n", "n1:2 n2:2", 0, 0},
+	{"n2\nn1\nn2\n", "n2:2 n1:1", 0, 0},
+	{"n1 slots=4\nn2\nn2\nn3 max_slots=8\n", "n1:4 n2:2 n3:1", 0, 0},
+	{"n1 slots=4\nn1\nn1\n", "n1:4 n1:2", 0, 0},
+	{"n1\nn1 slots=4\n", "n1 n1:4", 0, 0},
 	{"worker-0.site_a slots=8", "worker-0.site_a:8", 0, 0},
 	{"", "names no host", BAD, -1},
 	{"# nothing\n", "names no host", BAD, -1},
