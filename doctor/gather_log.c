@@ -21,6 +21,7 @@ struct log {
 	int64_t now; /* seconds since the start of the machine; -1: not known */
 	unsigned int xids[MAX_XID];
 	const char *failure;
+	bool probing; /* the failure is of a load whose end was not seen yet */
 };
 
 /* Xids that mostly come from a program, by NVIDIA's catalogue of Xid errors: an illegal access, an
@@ -103,37 +104,71 @@ static void take_xid(struct log *log, struct span line, struct span rest)
 		log->xids[xid]++;
 }
 
-/* "NVRM: Xid (PCI:0000:05:00): 79, pid=..." */
+/* The driver tries all GPUs first. After it, it prints that it is loaded, or that no GPU works.
+ * What was before it was loaded again is over. */
+static void end_load(struct log *log, bool loaded)
+{
+	if (loaded)
+		memset(log->xids, 0, sizeof(log->xids));
+	if (loaded && !log->probing)
+		log->failure = NULL;
+	log->probing = false;
+}
+
+static void take_failure(struct log *log, struct span message, const char *text)
+{
+	static const struct {
+		const char *phrase;
+		bool probe;
+	} failures[] = {
+		{"fallen off the bus and is", true},   {"is not supported by", true},
+		{"not supported by the NVIDIA", true}, {"probe routine failed", true},
+		{"RmInitAdapter failed", false},       {"rm_init_adapter failed", false},
+		{"fallen off the bus", false},
+	};
+	size_t length = message.length - (size_t)(text - message.text), i = 0;
+
+	while (i < ARRAY_SIZE(failures) && !after(message, failures[i].phrase))
+		i++;
+	/* The first one is kept, except one from before this load. */
+	if (i == ARRAY_SIZE(failures) || (log->failure && (log->probing || !failures[i].probe)))
+		return;
+	log->failure = arena_strndup(&log->facts->arena, text, length > 160 ? 160 : length);
+	log->probing = failures[i].probe;
+}
+
+/* "NVRM: Xid (PCI:0000:05:00): 79, pid=..."; `line` is the one that shows its time. */
+static void take_message(struct log *log, struct span line, struct span message)
+{
+	const char *xid = after(message, "NVRM: Xid ("), *text = after(message, "NVRM: ");
+
+	if (xid)
+		take_xid(log, line,
+			 (struct span){xid, message.length - (size_t)(xid - message.text)});
+	else if (!text)
+		return;
+	else if (after(message, "NVRM: loading NVIDIA"))
+		end_load(log, true);
+	else if (after(message, "None of the NVIDIA") ||
+		 after(message, "No NVIDIA graphics adapter probed"))
+		end_load(log, false);
+	else
+		take_failure(log, message, text);
+}
+
+/* /dev/kmsg writes the end of a line as \x0a. */
 static void take_line(struct log *log, struct span line)
 {
-	/* /dev/kmsg writes the end of a line as \x0a. */
-	const char *next = after(line, "\\x0a"), *xid, *text;
+	struct span rest = line;
+	const char *next;
 
-	if (next)
-		line.length = (size_t)(next - line.text) - strlen("\\x0a");
-	xid = after(line, "NVRM: Xid (");
-	text = after(line, "NVRM: ");
-	if (xid) {
-		take_xid(log, line, (struct span){xid, line.length - (size_t)(xid - line.text)});
-		return;
+	while ((next = after(rest, "\\x0a"))) {
+		take_message(
+			log, line,
+			(struct span){rest.text, (size_t)(next - rest.text) - strlen("\\x0a")});
+		rest = (struct span){next, rest.length - (size_t)(next - rest.text)};
 	}
-	if (!text)
-		return;
-	/* What was before the driver was loaded again is over. */
-	if (after(line, "NVRM: loading NVIDIA")) {
-		memset(log->xids, 0, sizeof(log->xids));
-		log->failure = NULL;
-		return;
-	}
-	if (log->failure)
-		return;
-	if (after(line, "RmInitAdapter failed") || after(line, "rm_init_adapter failed") ||
-	    after(line, "fallen off the bus") || after(line, "is not supported by") ||
-	    after(line, "not supported by the NVIDIA")) {
-		size_t length = line.length - (size_t)(text - line.text);
-
-		log->failure = arena_strndup(&log->facts->arena, text, length > 160 ? 160 : length);
-	}
+	take_message(log, line, rest);
 }
 
 static void take_text(struct log *log, const char *text)
