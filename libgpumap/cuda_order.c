@@ -119,12 +119,47 @@ static enum gpumap_certainty judge(struct resolver *resolver, enum order_kind ki
 	return GPUMAP_CERTAINTY_LIKELY;
 }
 
+const char *doubt_reason(const gpumap_device *device)
+{
+	return device->physical < 0
+		       ? "nvidia-smi's numbers of the GPUs are not known"
+		       : "a GPU did not answer, and whether CUDA counts it is not known";
+}
+
+/* The first device of the view that inventory_doubts(). A grant of one device leaves no doubt. */
+static size_t first_doubt(const struct resolver *resolver)
+{
+	const struct view *view = &resolver->view;
+	size_t first = 0;
+
+	if (view->count == 1 && resolver->host_count > 1)
+		return 1;
+	while (first < view->count && !inventory_doubts(resolver->inventory, view->devices[first]))
+		first++;
+	return first;
+}
+
+/* The devices from `first` on can have any of the numbers from there on. */
+static void doubt_slots(struct resolver *resolver, size_t first)
+{
+	const struct view *view = &resolver->view;
+
+	for (size_t i = first; i < view->count; i++)
+		view->slots[i] = (struct slot){&view->devices[first], view->count - first,
+					       GPUMAP_CERTAINTY_UNDECIDABLE};
+	if (first < view->count && !named_by_uuid(resolver))
+		step_add(resolver, "N4", NULL,
+			 arena_printf(resolver->arena, "undecidable from cuda:%zu on: %s", first,
+				      doubt_reason(view->devices[first])));
+}
+
 int order_slots(struct resolver *resolver)
 {
 	struct view *view = &resolver->view;
 	enum order_kind kind = order_kind(resolver);
 	bool measured = kind == ORDER_FASTEST && resolver->fastest;
 	const char *why;
+	size_t first; /* that has no certain number */
 	enum gpumap_certainty certainty = judge(resolver, kind, measured, &why);
 	const gpumap_device **devices = ordered(resolver, measured);
 
@@ -140,7 +175,11 @@ int order_slots(struct resolver *resolver)
 		slot->count = certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count : 1;
 	}
 	view->slot_count = view->count;
-	if (!view->count || (certainty == GPUMAP_CERTAINTY_UNDECIDABLE && named_by_uuid(resolver)))
+	first = measured || certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count
+								      : first_doubt(resolver);
+	doubt_slots(resolver, first);
+	if (!view->count || !first ||
+	    (certainty == GPUMAP_CERTAINTY_UNDECIDABLE && named_by_uuid(resolver)))
 		return GPUMAP_OK;
 	return explain(resolver, certainty, why);
 }

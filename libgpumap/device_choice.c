@@ -295,7 +295,17 @@ static void choose_default(struct resolver *resolver)
 
 void answer_undecidable(struct resolver *resolver, const gpumap_entry *entry)
 {
-	if (entry_shares_instance(entry))
+	const gpumap_device *gpu = entry->candidates[0]->gpu;
+
+	if (inventory_doubts(resolver->inventory, gpu))
+		answer_no(resolver, FINDING_UNDECIDABLE,
+			  ABOUT(.rule = "N4",
+				.fix = gpu->physical < 0
+					       ? RECORD_NUMBERS
+					       : "use UUIDs, or reset the GPU or reboot that "
+						 "machine and record it with nvidia-smi -L"),
+			  "cuda:%d cannot be decided: %s", entry->logical, doubt_reason(gpu));
+	else if (entry_shares_instance(entry))
 		answer_no(
 			resolver, FINDING_UNDECIDABLE,
 			ABOUT(.rule = "V9", .fix = "name one compute instance of the GPU instance"),

@@ -26,7 +26,8 @@ static bool grants_none(const char *value)
 
 /* The device of the view that a granted name means: an index of nvidia-smi, a UUID, or a CDI name;
  * -1: none. MIG instances ("0:1", "MIG-...") grant their GPU. */
-static int granted_device(const struct view *view, const struct matcher *matcher, struct span name)
+static int granted_device(const struct resolver *resolver, const struct matcher *matcher,
+			  struct span name)
 {
 	struct span s = granted_name(name), number = s;
 	struct visible_entry entry = {-1, -1, -1, s};
@@ -41,9 +42,9 @@ static int granted_device(const struct view *view, const struct matcher *matcher
 	if (colon)
 		number.length = (size_t)(colon - s.text);
 	index = span_number(number, INT32_MAX);
-	if (index < 0)
+	if (index < 0 || inventory_unnumbered(resolver->inventory))
 		return -1;
-	return view_position(view, index);
+	return view_position(&resolver->view, index);
 }
 
 /* Whether the name is past this host's GPUs. A container or a job may show only its own. */
@@ -67,6 +68,24 @@ static const char *grant_remedy(const struct resolver *resolver, struct span nam
 	return "write numbers of nvidia-smi on the host, or UUIDs";
 }
 
+static void refuse_grant(struct resolver *resolver, enum key_id key, struct span token)
+{
+	const char *origin = resolver->request->origins[key];
+	struct span name = granted_name(token);
+
+	if (inventory_unnumbered(resolver->inventory) && name.length && is_digit(*name.text))
+		answer_no(resolver, FINDING_UNDECIDABLE,
+			  ABOUT(.rule = "N1", .origin = origin, .fix = RECORD_NUMBERS),
+			  "%s grants '%s', and nvidia-smi's numbers of the GPUs are not known",
+			  key_get(key)->name, QUOTE(token));
+	else
+		answer_no(
+			resolver, FINDING_NO_SUCH_GRANT,
+			ABOUT(.rule = "L1", .origin = origin, .fix = grant_remedy(resolver, name)),
+			"%s grants '%s', which is not one of the %zu GPUs outside, or several",
+			key_get(key)->name, QUOTE(token), resolver->view.count);
+}
+
 /* Marks the devices that the list grants. False: it names one that does not exist. */
 static bool mark_grants(struct resolver *resolver, const struct matcher *matcher, enum key_id key,
 			bool *kept)
@@ -75,15 +94,10 @@ static bool mark_grants(struct resolver *resolver, const struct matcher *matcher
 	struct span rest = span_of(value), token;
 
 	while (!grants_none(value) && span_split(&rest, ',', &token)) {
-		int i = granted_device(&resolver->view, matcher, token);
+		int i = granted_device(resolver, matcher, token);
 
 		if (i < 0) {
-			answer_no(resolver, FINDING_NO_SUCH_GRANT,
-				  ABOUT(.rule = "L1", .origin = resolver->request->origins[key],
-					.fix = grant_remedy(resolver, granted_name(token))),
-				  "%s grants '%s', which is not one of the %zu GPUs outside, or "
-				  "several",
-				  key_get(key)->name, QUOTE(token), resolver->view.count);
+			refuse_grant(resolver, key, token);
 			return false;
 		}
 		kept[i] = true;

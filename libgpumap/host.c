@@ -46,6 +46,8 @@ static struct layout find_layout(const gpumap_inventory *inventory)
 {
 	size_t room = 0;
 
+	if (inventory_unnumbered(inventory))
+		return (struct layout){inventory->count, false};
 	for (size_t i = 0; i < inventory->count; i++)
 		if ((size_t)inventory->gpus[i].physical >= room)
 			room = (size_t)inventory->gpus[i].physical + 1;
@@ -89,10 +91,11 @@ static void note_gaps(struct resolver *resolver)
 		first++;
 	resolver->gaps = true;
 	resolver->mapping->assumption = arena_printf(
-		resolver->arena,
-		"the inventory leaves out %zu GPU%s, from GPU %zu on; %s taken as "
-		"existing.",
-		missing, missing == 1 ? "" : "s", first, missing == 1 ? "it is" : "they are");
+		resolver->arena, "the inventory leaves out %zu GPU%s, from GPU %zu on; %s.",
+		missing, missing == 1 ? "" : "s", first,
+		resolver->inventory->doubt >= 0 ? "whether CUDA counts such GPUs is not known"
+		: missing == 1                  ? "it is taken as existing"
+						: "they are taken as existing");
 }
 
 /* "; the model H1000 is not known": it can be new, or misspelt. */

@@ -167,6 +167,11 @@ int list_explain(struct resolver *resolver, const struct visible_list *list,
 /* Makes the logical devices from slots (rule V9 decides which MIG instances). */
 int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every);
 
+/* Why inventory_doubts() a device. */
+const char *doubt_reason(const gpumap_device *device);
+/* The remedy if nvidia-smi's numbers are not known. */
+#define RECORD_NUMBERS "use UUIDs, or record the machine with nvidia-smi -L"
+
 /* Sorts the view's slots as CUDA numbers them (rules N2-N4). */
 int order_slots(struct resolver *resolver);
 

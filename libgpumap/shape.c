@@ -64,6 +64,7 @@ void host_shape(struct strbuf *buf, const gpumap_inventory *inventory)
 
 	put_number(buf, inventory->assumed);
 	put_number(buf, inventory->partial);
+	put_number(buf, inventory->doubt);
 	put_number(buf, inventory->one_model);
 	put_number(buf, inventory->no_gpu != NULL);
 	put_number(buf, driver_major(inventory->driver));

@@ -129,6 +129,8 @@ static void add_places(struct places *places, const gpumap_mapping *mapping)
 	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
 		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
 		size_t count = gpumap_entry_candidate_count(e);
+		bool decided =
+			gpumap_entry_int(e, GPUMAP_ENTRY_CERTAINTY) != GPUMAP_CERTAINTY_UNDECIDABLE;
 
 		if (same_candidates(before, e))
 			continue;
@@ -138,7 +140,7 @@ static void add_places(struct places *places, const gpumap_mapping *mapping)
 
 			if (places->list)
 				places->list[places->count] =
-					(struct place){d->physical, d->mig_position, i, count == 1};
+					(struct place){d->physical, d->mig_position, i, decided};
 			places->count++;
 		}
 	}
@@ -165,11 +167,12 @@ static const char *logical_name(char name[32], const struct places *places,
 	const struct place *place =
 		bsearch(&key, places->list, places->count, sizeof(*places->list), compare_place);
 
-	if (!place || key.physical < 0)
+	if (!place)
 		return "-";
-	if (place->decided)
-		snprintf(name, 32, "cuda:%zu", place->logical);
-	return place->decided ? name : "cuda:?";
+	if (!place->decided || key.physical < 0)
+		return "cuda:?";
+	snprintf(name, 32, "cuda:%zu", place->logical);
+	return name;
 }
 
 /* "        512 MiB in use, load 93 %, 41 C, 2 processes" */

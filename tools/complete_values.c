@@ -97,6 +97,7 @@ static void add_gpus(struct completion *c, const char *prefix)
 	gpumap_inventory *machine = NULL;
 	const gpumap_device *gpu;
 	char word[64], about[160];
+	int64_t number;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK)
@@ -110,10 +111,10 @@ static void add_gpus(struct completion *c, const char *prefix)
 		snprintf(about, sizeof(about), "%s%s%s", name ? name : "", name && pci ? ", " : "",
 			 pci ? pci : "");
 		/* cuda:0 need not be GPU 0. */
-		snprintf(word, sizeof(word), "%s%lld", prefix,
-			 *prefix ? (long long)i
-				 : (long long)gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL));
-		complete_word(c, word, *prefix ? NULL : about);
+		number = *prefix ? (int64_t)i : gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL);
+		snprintf(word, sizeof(word), "%s%lld", prefix, (long long)number);
+		if (number >= 0)
+			complete_word(c, word, *prefix ? NULL : about);
 		if (uuid && !*prefix && *c->begin == *uuid)
 			complete_word(c, uuid, about);
 	}

@@ -29,7 +29,9 @@ static void put_number(struct strbuf *buf, const gpumap_device *d)
 
 static void physical_of(struct strbuf *buf, const gpumap_entry *entry)
 {
-	size_t count = entry_decided(entry) ? 1 : entry->count;
+	/* Without numbers the candidates look alike. */
+	size_t count =
+		entry_decided(entry) || entry->candidates[0]->physical < 0 ? 1 : entry->count;
 
 	for (size_t i = 0; i < count && i < 8; i++) {
 		strbuf_puts(buf, i ? " or " : "");
@@ -58,7 +60,7 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 	style_set(buf,
 		  chosen->certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? STYLE_WARNING : STYLE_ANSWER);
 	strbuf_printf(buf, "cuda:%d is ", chosen->logical);
-	if (entry_decided(chosen) && d->physical < 0) {
+	if (entry_decided(chosen) && d->physical < 0 && d->uuid) {
 		escape_all(buf, d->uuid);
 	} else {
 		strbuf_puts(buf, "physical GPU ");

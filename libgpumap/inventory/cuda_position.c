@@ -24,6 +24,8 @@ EXPORT int gpumap_inventory_cuda_position(const gpumap_inventory *inventory,
 		return -1;
 	if (inventory->order[order])
 		return inventory->order[order][i];
+	if (inventory->doubt >= 0 && (int)i >= inventory->doubt)
+		return -1;
 	/* CUDA keeps GPUs of one model in PCI order. */
 	if (order == GPUMAP_ORDER_PCI || inventory->one_model)
 		return by_pci(inventory, i);

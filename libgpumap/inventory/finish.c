@@ -56,25 +56,32 @@ static int check_unique(gpumap_inventory *inventory, struct key *keys, size_t me
 }
 
 /* nvidia-smi numbers by PCI address, so a GPU's rank among all addresses is its number. */
-static void number_by_pci(gpumap_inventory *inventory, struct key *keys)
+static void number_gpus(gpumap_inventory *inventory, struct key *keys, bool indexed,
+			gpumap_report *report)
 {
-	size_t n = sorted_keys(inventory, keys, offsetof(gpumap_device, pci));
+	size_t count = inventory->count;
+	bool known = inventory->doubt < 0 &&
+		     sorted_keys(inventory, keys, offsetof(gpumap_device, pci)) == count;
 
-	for (size_t i = 0; i < inventory->count; i++)
-		inventory->gpus[i].physical = (int)i;
-	if (n != inventory->count)
-		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
+		inventory->gpus[i].physical = indexed ? inventory->gpus[i].index : -1;
+	for (size_t i = 0; i < count && !indexed && known; i++)
 		keys[i].device->physical = (int)i;
+	if (indexed || known)
+		return;
+	inventory->doubt = 0;
+	report_add(report, FINDING_UNNUMBERED,
+		   ABOUT(.rule = "N1", .origin = inventory->origin,
+			 .fix = "record the machine with nvidia-smi -L"),
+		   "the numbers of the GPUs are not known, so neither is which one cuda:0 is");
 }
 
-static void connect(gpumap_device *gpu, int physical)
+static void connect(gpumap_device *gpu)
 {
 	gpu->gpu = gpu;
-	gpu->physical = physical;
 	for (size_t i = 0; i < gpu->mig_count; i++) {
 		gpu->mig[i].gpu = gpu;
-		gpu->mig[i].physical = physical;
+		gpu->mig[i].physical = gpu->physical;
 		gpu->mig[i].mig_position = (int)i;
 	}
 	usage_finish(gpu);
@@ -107,13 +114,14 @@ int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 					      .fix = "record one machine at a time"),
 					"two GPUs have the index %d", d->index);
 	}
-	number_by_pci(inventory, keys);
+	if (r == GPUMAP_OK)
+		number_gpus(inventory, keys, indexed, report);
 	inventory->one_model = true;
 	for (size_t i = 0; i < inventory->count; i++) {
 		gpumap_device *d = &inventory->gpus[i];
 
 		inventory->one_model = inventory->one_model && model_add(&model, d);
-		connect(d, indexed ? d->index : d->physical);
+		connect(d);
 	}
 	free(keys);
 	return r;

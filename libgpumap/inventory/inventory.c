@@ -9,6 +9,7 @@ gpumap_inventory *inventory_new(const char *source, const char *origin)
 
 	if (!inventory)
 		return NULL;
+	inventory->doubt = -1;
 	inventory->origin = escaped_copy(origin);
 	if (!member_set(&inventory->source, span_of(source)) || (origin && !inventory->origin)) {
 		gpumap_inventory_free(inventory);

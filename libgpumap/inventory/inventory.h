@@ -37,8 +37,9 @@ enum listed { LISTED_UNKNOWN = -1, LISTED_NONE, LISTED_SOME, LISTED_ALL };
 struct gpumap_device {
 	const gpumap_device *gpu; /* a MIG instance's GPU, itself for a GPU; set by finish */
 	int index;                /* as the source printed it, -1: not printed */
-	int physical;             /* nvidia-smi's number: index, else by PCI order; set by finish */
-	int mig_position;         /* among its GPU's instances; -1 for a GPU; set by finish */
+	int physical; /* nvidia-smi's number: index, else by PCI order; -1: not known; set by finish
+		       */
+	int mig_position; /* among its GPU's instances; -1 for a GPU; set by finish */
 	char *uuid, *pci, *name, *numa, *cpus; /* NULL: not known */
 	int64_t memory;                        /* bytes, -1: not known */
 	int minor;
@@ -69,7 +70,10 @@ struct gpumap_inventory {
 	size_t left_out;        /* GPUs that NVML counts but cannot open */
 	bool assumed, partial, usage;
 	bool one_model; /* all GPUs are of one model; set by inventory_finish() */
-	int *order[2];  /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
+	/* From this number on it is not known how CUDA numbers the GPUs; -1: it is. 0 without
+	 * nvidia-smi's numbers. */
+	int doubt;
+	int *order[2]; /* measured: positions by CUDA number (gpumap_order); NULL: not measured */
 	const gpumap_inventory
 		*whole; /* of a list of its units (lease/units.h); NULL: it is not a list */
 };
@@ -128,8 +132,20 @@ bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t coun
 
 /* Sorts GPUs by index (those without one follow in order of arrival), keeps MIG instances in order
  * of arrival, and sets gpu, physical, mig_position and the processes of instances. Two GPUs with
- * one index, UUID or PCI address are an error. */
+ * one index, UUID or PCI address are an error. GPUs without an index are numbered by PCI address,
+ * unless one has none or `doubt` is set. */
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report) MUST_CHECK;
+/* Whether it is not known how CUDA numbers this GPU among those of the inventory. */
+static inline bool inventory_doubts(const gpumap_inventory *inventory, const gpumap_device *gpu)
+{
+	return inventory && inventory->doubt >= 0 &&
+	       (gpu->physical < 0 || gpu->physical >= inventory->doubt);
+}
+/* Whether nvidia-smi's numbers of the GPUs are not known. */
+static inline bool inventory_unnumbered(const gpumap_inventory *inventory)
+{
+	return inventory && inventory->count && inventory->gpus[0].physical < 0;
+}
 
 /* Devices of one model, as far as the source shows it: those with the least and the most memory.
  * Begins as {0}. */

@@ -26,6 +26,7 @@
 	X("assumed", FLAG, assumed) \
 	X("partial", FLAG, partial) \
 	X("no_gpu", TEXT, no_gpu) \
+	X("cuda_unknown_from", NUMBER, doubt) \
 	U("usage", FLAG, usage) \
 	X("cuda_fastest", ORDER, order[GPUMAP_ORDER_FASTEST]) \
 	X("cuda_pci", ORDER, order[GPUMAP_ORDER_PCI])

@@ -262,6 +262,15 @@ int selection_apply(struct builder *b, struct host_class *class)
 			    MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;
 	}
+	if (inventory_unnumbered(inventory)) {
+		class->bad = true;
+		plan_report(b, FINDING_NO_INVENTORY,
+			    ABOUT(.origin = inventory->origin,
+				  .fix = "record the machine with nvidia-smi -L"),
+			    "nvidia-smi's numbers of the GPUs of %s are not known%s",
+			    class->host->name, MORE_HOSTS(class->host_count));
+		return GPUMAP_OK;
+	}
 	if (!inventory->count && class->selection->kind == PLAN_GPUS_GPU) {
 		report_no_gpu(b, class);
 		return GPUMAP_OK;

@@ -57,7 +57,7 @@ static void add_gpu(gpumap_inventory *inventory, struct span text)
 	}
 	gpu->index = (int)inventory->count - 1;
 	if (cut(&text, ':', &head))
-		gpu->index = number(head);
+		gpu->index = span_is(head, "?") ? -1 : number(head);
 	if (cut(&text, '=', &head)) {
 		ck_assert(member_set(&gpu->name, text));
 		text = head;
@@ -96,6 +96,8 @@ gpumap_inventory *machine(const char *text)
 					     (struct span){word.text + 7, word.length - 7}));
 		else if (span_is(word, "partial"))
 			inventory->partial = true;
+		else if (span_starts(word, "doubt="))
+			inventory->doubt = number((struct span){word.text + 6, word.length - 6});
 		else if (span_starts(word, "fastest="))
 			set_order(inventory, (struct span){word.text + 8, word.length - 8});
 		else

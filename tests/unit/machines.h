@@ -4,10 +4,10 @@
  *
  *	-				no inventory at all
  *	8, 8xH100, 2xA+1xB		as --inventory takes it
- *	[driver=V] [partial] [fastest=1,0] GPUS
+ *	[driver=V] [partial] [doubt=N] [fastest=1,0] GPUS
  *
  * GPUS are joined by commas. A GPU is [INDEX:]UUID[=NAME][[MIGS]], its UUID "-" where it
- * has none; MIGS are joined by semicolons, one is UUID[@GI.CI][=PROFILE].
+ * has none, its index "?"; MIGS are joined by semicolons, one is UUID[@GI.CI][=PROFILE].
  */
 #ifndef GM_MACHINES_H
 #define GM_MACHINES_H

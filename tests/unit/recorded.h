@@ -70,6 +70,8 @@ static inline char *describe(const gpumap_inventory *inventory)
 	return strbuf_take(&buf);
 }
 
+#define UNNUMBERED "the numbers of the GPUs are not known, so neither is which one cuda:0 is"
+
 struct recorded_row {
 	const char *name, *text;
 	int code;

@@ -171,6 +171,7 @@ static inline void same_inventory(const char *row, const gpumap_inventory *a,
 	ROW_EQ_STR(row, b->date, a->date);
 	ROW_EQ_INT(row, b->assumed, a->assumed);
 	ROW_EQ_INT(row, b->partial, a->partial);
+	ROW_EQ_INT(row, b->doubt, a->doubt);
 	ROW_EQ_INT(row, b->usage, a->usage);
 	for (int k = 0; k < 2; k++) {
 		ROW_EQ_INT(row, !b->order[k], !a->order[k]);

@@ -80,7 +80,7 @@ static const struct recorded_row partial_rows[] = {
 	 "the inventory may be incomplete: the last line is cut: ''", 2},
 	{"MIG without its GPU", "  MIG 1g.5gb Device 0: (UUID: MIG-GPU-" U0 "/7/0)\n", 0,
 	 "-1 uuid=GPU-" U0 " mode=1 ( profile=1g.5gb uuid=MIG-GPU-" U0 "/7/0 gi=7 ci=0 );",
-	 "the inventory may be incomplete: the line of a MIG instance's GPU is missing", 1},
+	 UNNUMBERED, 0},
 	{"rows without keys", LIST(0, "GPU-" U0) LIST(1, "GPU-" U1) "name\nNVIDIA X1\n", 0,
 	 GOT(0, "GPU-" U0) GOT(1, "GPU-" U1),
 	 "the inventory may be incomplete: 1 rows name no GPU by index, UUID or PCI address and "

@@ -112,12 +112,9 @@ static const struct recorded_row csv_rows[] = {
 	 "$ nvidia-smi --query-gpu=index,memory.total --format=csv,noheader\n0, 8192 MiB\n", 0,
 	 "0 mib=8192;", NULL, 0},
 	{"UUIDs alone", "uuid\nGPU-" U1 "\nGPU-" U0 "\n", 0,
-	 "-1 uuid=GPU-" U1 ";-1 uuid=GPU-" U0 ";", NULL, 0},
+	 "-1 uuid=GPU-" U1 ";-1 uuid=GPU-" U0 ";", UNNUMBERED, 0},
 	{"names alone", "name\nNVIDIA X1\nNVIDIA X2\nother\n", 0,
-	 "-1 name=NVIDIA X1;-1 name=NVIDIA X2;",
-	 "the inventory may be incomplete: GPUs are named by model alone; one is taken for each "
-	 "row",
-	 0},
+	 "-1 name=NVIDIA X1;-1 name=NVIDIA X2;", UNNUMBERED, 0},
 	{"names to a list", LIST_0 "name, memory.total [MiB]\nNVIDIA X1, 8192 MiB\n", 0,
 	 "0 uuid=GPU-" U0 " name=NVIDIA X1 mib=8192;", NULL, 0},
 	{"processes", LIST_0 "gpu_uuid, pid\nGPU-" U1 ", 77\n", 0, GOT_0, NULL, 0},
@@ -223,8 +220,7 @@ static const struct recorded_row proc_rows[] = {
 	 "Bus Location: 0000:07:00.0\nGPU 0: X (UUID: GPU-" U0 ")\n"
 	 "index, pci.bus_id\n0, 00000000:07:00.0\n",
 	 0, "0 uuid=GPU-" U0 " pci=0000:07:00.0 name=X;", NULL, 0},
-	{"cut", "Model: X\nGPU UUID: GPU-" U0 "\n", 0, "-1 uuid=GPU-" U0 " name=X;",
-	 "the inventory may be incomplete: an information file lacks its Bus Location", 0},
+	{"cut", "Model: X\nGPU UUID: GPU-" U0 "\n", 0, "-1 uuid=GPU-" U0 " name=X;", UNNUMBERED, 0},
 	{"not lscpu", "Model: 85\n" PROC, 0,
 	 "-1 uuid=GPU-" U0 " pci=0000:07:00.0 name=NVIDIA X1 minor=3;", NULL, 0},
 };

@@ -97,6 +97,7 @@ static gpumap_inventory *make_full(void)
 	set_text(&inventory->host, "tux01");
 	set_text(&inventory->date, "2026-11-21T10:00:00Z");
 	inventory->partial = true;
+	inventory->doubt = 1;
 	finish(inventory);
 	set_order(inventory, GPUMAP_ORDER_FASTEST, fastest);
 	set_order(inventory, GPUMAP_ORDER_PCI, pci);
@@ -322,6 +323,7 @@ START_TEST(looks_like_this)
 			       "date = 2026-11-21T10:00:00Z\n"
 			       "driver = 570.124.06\n"
 			       "partial = yes\n"
+			       "cuda_unknown_from = 1\n"
 			       "cuda_fastest = 2\n"
 			       "cuda_pci = 0\n"
 			       "\n"

@@ -236,7 +236,7 @@ static const struct {
 	 HEAD
 	 "[gpu 0]\nindex=unknown\npci=10000:01:00.0\n[gpu 1]\nindex=unknown\npci=2000:01:00.0\n",
 	 1, 1},
-	{"no index, no address", HEAD "[gpu 0]\nindex=unknown\n[gpu 1]\nindex=unknown\n", 0, 0},
+	{"no index, no address", HEAD "[gpu 0]\nindex=unknown\n[gpu 1]\nindex=unknown\n", -1, -1},
 };
 
 START_TEST(cuda_orders)
