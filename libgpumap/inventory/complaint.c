@@ -85,6 +85,8 @@ static int read_line(struct recorded *r, const struct line *line)
 		if (!span_find(s, failures[i].phrase))
 			continue;
 		recorded_partial(r, failures[i].fix, "nvidia-smi printed '%s'", QUOTE(s));
+		if (streq(failures[i].fix, FIX_LOST))
+			recorded_lost(r);
 		return 0;
 	}
 	if (is_not_found(s)) {

@@ -323,6 +323,15 @@ static bool is_model(struct span s)
 	return false;
 }
 
+static void report_failure(struct recorded *r, const struct row *row)
+{
+	if (!row->failure.text)
+		return;
+	recorded_partial(r, NULL, "a row has '%s'", QUOTE(row->failure));
+	if (span_find(row->failure, "lost"))
+		recorded_lost(r);
+}
+
 static void check_row(struct recorded *r, const struct line *line, const struct row *row)
 {
 	struct csv_state *csv = &r->csv;
@@ -334,8 +343,7 @@ static void check_row(struct recorded *r, const struct line *line, const struct 
 	if (cut)
 		recorded_partial(r, "record it again, to the end", "the last row is cut: '%s'",
 				 QUOTE(line->body));
-	if (row->failure.text)
-		recorded_partial(r, NULL, "a row has '%s'", QUOTE(row->failure));
+	report_failure(r, row);
 	if (row->total > csv->total)
 		csv->total = row->total;
 	csv->units = csv->units || row->unit;
@@ -354,9 +362,8 @@ static int read_row(struct recorded *r, const struct line *line)
 		return 2;
 	if (row.seen.index < 0 && !row.seen.uuid.text && !row.seen.pci.text &&
 	    !(row.seen.name.text && is_model(row.seen.name))) {
-		if (row.failure.text)
-			recorded_partial(r, NULL, "a row has '%s'", QUOTE(row.failure));
-		else
+		report_failure(r, &row);
+		if (!row.failure.text)
 			recorded_foreign(r, "add index,uuid to --query-gpu",
 					 "the row '%s' names no GPU", QUOTE(line->body));
 		return 0;

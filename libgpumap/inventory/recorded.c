@@ -58,18 +58,21 @@ static int refuse(struct recorded *r, struct span text)
 			   why->text ? why->text : "the format is not known");
 }
 
-/* A gap in the numbers is a GPU that did not answer, or a listing of only some GPUs. */
+/* A gap in the numbers is a GPU that did not answer, or a listing of only some GPUs. If one did not
+ * answer and there is no gap, it can be any after those that were listed before. */
 static void check_holes(struct recorded *r)
 {
-	const gpumap_inventory *inventory = r->inventory;
+	gpumap_inventory *inventory = r->inventory;
+	size_t i = 0;
 
-	for (size_t i = 0; i < inventory->count && inventory->gpus[i].index >= 0; i++) {
-		if (inventory->gpus[i].index == (int)i)
-			continue;
+	if (inventory->gpus[inventory->count - 1].index < 0)
+		return;
+	while (i < inventory->count && inventory->gpus[i].index == (int)i)
+		i++;
+	if (i < inventory->count)
 		recorded_partial(r, NULL, "GPU %zu is missing before GPU %d", i,
 				 inventory->gpus[i].index);
-		return;
-	}
+	inventory->doubt = r->lost < 0 ? -1 : i < inventory->count ? (int)i : r->lost;
 }
 
 static void report_reasons(struct recorded *r)
@@ -122,6 +125,8 @@ static int parse(struct recorded *r, struct span text)
 		code = recorded_nomem(r);
 	if (code == GPUMAP_OK && !r->inventory->count)
 		code = refuse(r, text);
+	if (r->lost >= 0)
+		r->inventory->doubt = 0;
 	if (code == GPUMAP_OK)
 		code = inventory_finish(r->inventory, r->report);
 	if (code == GPUMAP_OK)
@@ -155,7 +160,7 @@ int recorded_parse_with(gpumap_inventory **ret, const struct format *const forma
 	int code;
 
 	r.list.gpu = r.table.gpu = -1;
-	r.csv.total = r.proc.minor = -1;
+	r.csv.total = r.proc.minor = r.lost = -1;
 	r.inventory = inventory_new("recorded", origin);
 	if (!r.inventory || !lines_start(&r.lines, text))
 		code = recorded_nomem(&r);

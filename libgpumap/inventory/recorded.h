@@ -140,6 +140,7 @@ struct recorded {
 	size_t partial_count;
 	struct reason masked;
 	bool disagreed;
+	int lost; /* GPUs that were read before one that did not answer; -1: all answered */
 	struct list_state list;
 	struct table_state table;
 	struct topo_state topo;
@@ -163,6 +164,8 @@ int recorded_link(struct recorded *r) MUST_CHECK;
 /* The position of the GPU at this address, -1. */
 int recorded_by_pci(struct recorded *r, const char *pci);
 void recorded_driver(struct recorded *r, struct span version);
+/* nvidia-smi says that a GPU does not answer. */
+void recorded_lost(struct recorded *r);
 
 /* Notes that the inventory may be incomplete; without any GPU the reason becomes the error. */
 void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);

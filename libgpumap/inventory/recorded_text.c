@@ -145,6 +145,12 @@ int recorded_nomem(struct recorded *r)
 	return report_nomem(r->report);
 }
 
+void recorded_lost(struct recorded *r)
+{
+	if (r->lost < 0)
+		r->lost = (int)r->inventory->count;
+}
+
 void recorded_driver(struct recorded *r, struct span version)
 {
 	bool dot = false;

@@ -9,7 +9,7 @@ Columns and the way of running are those of explain.py; the arguments follow "pl
   addr= port= run= mode= arguments=WORDS             + stands for a blank
   setting=KEY:VALUE rule= finding=                   one of several
   out~WORDS err~WORDS                                as in explain.py
-Files that rows name: box (two unlike GPUs), mig, uuids.csv (no numbers), hosts.txt, idle.txt, p.ini, old.json, plan.json (a plan of
+Files that rows name: box (two unlike GPUs), mig, uuids.csv (no numbers), lost.txt (GPU 1), hosts.txt, idle.txt, p.ini, old.json, plan.json (a plan of
 two ranks), hosts.json (one for two hosts), bad.json (cut short)."""
 import os
 import subprocess
@@ -28,6 +28,9 @@ FILES = {
            "  MIG 3g.20gb     Device  0: (UUID: MIG-0d9c8b7a-6f5e-5d4c-b3a2-918070605044)\n"
            "  MIG 3g.20gb     Device  1: (UUID: MIG-e1f2a3b4-c5d6-57e8-89fa-0b1c2d3e4f55)\n",
     "uuids.csv": "uuid\nGPU-3f1d2c70-8a15-4b7e-9c02-5d6e7f809a11\nGPU-3f7c90e4-61d8-4f3a-a5b9-0c1d2e3f4a22\n",
+    "lost.txt": "GPU 0: T4 (UUID: GPU-3f1d2c70-8a15-4b7e-9c02-5d6e7f809a11)\n"
+                "Unable to determine the device handle for gpu 0000:0A:00.0: GPU is lost.\n"
+                "GPU 2: T4 (UUID: GPU-3f7c90e4-61d8-4f3a-a5b9-0c1d2e3f4a22)\n",
     "hosts.txt": "# a comment\na slots=2\nb:1\nc\n",
     "idle.txt": "a slots=0\nb slots=2\nc:0\n",
     "twice.txt": "a slots=2\nb\na\n",

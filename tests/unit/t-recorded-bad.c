@@ -88,6 +88,8 @@ static const struct recorded_row partial_rows[] = {
 	 -1},
 };
 
+#define LOST "Unable to determine the device handle for gpu 0000:0A:00.0: GPU is lost.\n"
+
 #define HIDDEN(text) "a UUID is hidden or not complete: '" text "'; it is taken as not known"
 
 static const struct recorded_row masked_rows[] = {
@@ -144,6 +146,41 @@ TABLE_TEST(refuse)
 TABLE_TEST(partial)
 TABLE_TEST(masked)
 TABLE_TEST(conflict)
+
+/* From which GPU on CUDA's numbers are not known. */
+static const struct {
+	const char *name, *text;
+	int doubt;
+} lost_rows[] = {
+	{"all answered", LIST(0, "GPU-" U0) LIST(1, "GPU-" U1), -1},
+	{"a gap", LIST(0, "GPU-" U0) LIST(2, "GPU-" U1), -1},
+	{"a gap, lost", LIST(0, "GPU-" U0) LOST LIST(2, "GPU-" U1), 1},
+	{"a gap, errors first", LOST LIST(0, "GPU-" U0) LIST(2, "GPU-" U1), 1},
+	{"the first", LOST LIST(1, "GPU-" U0) LIST(2, "GPU-" U1), 0},
+	{"the last", LIST(0, "GPU-" U0) LIST(1, "GPU-" U1) LOST, 2},
+	{"no gap", LIST(0, "GPU-" U0) LOST LIST(1, "GPU-" U1), 1},
+	{"no gap, errors first", LOST LIST(0, "GPU-" U0) LIST(1, "GPU-" U1), 0},
+	{"without an index", "uuid\nGPU-" U0 "\n" LOST "GPU-" U1 "\n", 0},
+	{"addresses alone", "pci.bus_id\n7:00.0\n" LOST "8:00.0\n", 0},
+	{"a row", "index, uuid\n0, GPU-" U0 "\n1, [GPU is lost]\n2, GPU-" U1 "\n", 1},
+	{"a row with another failure", "index, uuid\n0, [Unknown Error]\n1, GPU-" U1 "\n", -1},
+	{"a table",
+	 LOST "| 0 X On | 07:00.0 Off | 0 |\n| 2 X On | 08:00.0 Off | 0 |\n| Processes: |\n", 1},
+};
+
+START_TEST(lost)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lost_rows); i++) {
+		gpumap_inventory *inventory = NULL;
+		struct span text = span_of(lost_rows[i].text);
+
+		ROW_EQ_INT(lost_rows[i].name, recorded_parse(&inventory, text, NULL, NULL),
+			   GPUMAP_OK);
+		ROW_EQ_INT(lost_rows[i].name, inventory->doubt, lost_rows[i].doubt);
+		gpumap_inventory_free(inventory);
+	}
+}
+END_TEST
 
 /* --- what no string constant holds ------------------------------------------------ */
 
@@ -293,6 +330,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, refuse, 0, ARRAY_SIZE(refuse_rows));
 	tcase_add_loop_test(tests, partial, 0, ARRAY_SIZE(partial_rows));
+	tcase_add_test(tests, lost);
 	tcase_add_loop_test(tests, masked, 0, ARRAY_SIZE(masked_rows));
 	tcase_add_loop_test(tests, conflict, 0, ARRAY_SIZE(conflict_rows));
 	tcase_add_test(tests, nul_bytes);
