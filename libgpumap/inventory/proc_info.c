@@ -68,7 +68,7 @@ static int read_line(struct recorded *r, const struct line *line)
 		return 0;
 	if (value_of(line, "Model", &value)) {
 		code = finish_record(r);
-		if (!span_is(value, "Unknown") && !member_set(&p->name, value))
+		if (!line->cut && !span_is(value, "Unknown") && !member_set(&p->name, value))
 			code = recorded_nomem(r);
 	} else if (value_of(line, "GPU UUID", &value)) {
 		if (p->uuid[0])
@@ -82,10 +82,13 @@ static int read_line(struct recorded *r, const struct line *line)
 		if (pci_normalise(value, address))
 			keep(p->pci, sizeof(p->pci), span_of(address));
 	} else if (value_of(line, "Device Minor", &value)) {
-		p->minor = span_number(value, GPUMAP_MAX_DEVICES);
+		p->minor = line->cut ? -1 : span_number(value, GPUMAP_MAX_DEVICES);
 	} else {
 		return 0;
 	}
+	if (line->cut)
+		recorded_partial(r, "record it again, to the end", "the last line may be cut: '%s'",
+				 QUOTE(line->body));
 	return code == GPUMAP_OK ? 1 : code;
 }
 

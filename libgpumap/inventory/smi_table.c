@@ -187,12 +187,14 @@ static void read_heading(struct recorded *r, struct span segment)
 	finish_table(r);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const char *at = span_find(segment, words[i]);
-		struct span rest;
+		struct span rest, version;
 
 		if (!at)
 			continue;
 		rest = span_from(segment, at + strlen(words[i]));
-		recorded_driver(r, take_word(&rest));
+		version = take_word(&rest);
+		if (rest.length) /* else it may be cut */
+			recorded_driver(r, version);
 	}
 }
 

@@ -250,6 +250,22 @@ static int make_room(struct recorded *r, size_t length)
 	return GPUMAP_OK;
 }
 
+/* Where the text ends, a list may be the beginning of a longer one. */
+static void drop_cut(struct recorded *r, const struct line *line, struct cells *c)
+{
+	const char *end = line->text.text + line->text.length;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->tail); i++) {
+		struct span *cell = &c->tail[i];
+
+		if (!cell->length || cell->text + cell->length != end || is_no_value(*cell))
+			continue;
+		*cell = NO_SPAN;
+		recorded_partial(r, "record it again, to the end", "the last row is cut: '%s'",
+				 QUOTE(line->body));
+	}
+}
+
 static int read_row(struct recorded *r, const struct line *line, int64_t index, struct span row)
 {
 	struct topo_state *t = &r->topo;
@@ -269,6 +285,8 @@ static int read_row(struct recorded *r, const struct line *line, int64_t index, 
 		c.tail[0] = NO_SPAN;
 	if (t->known && !t->has[1])
 		c.tail[1] = NO_SPAN;
+	if (line->cut)
+		drop_cut(r, line, &c);
 	seen.cpus = or_nothing(c.tail[0]);
 	seen.numa = or_nothing(c.tail[1]);
 	at = recorded_gpu(r, &seen);

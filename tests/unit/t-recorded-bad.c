@@ -88,6 +88,19 @@ static const struct recorded_row partial_rows[] = {
 	 -1},
 };
 
+#define CUT "the inventory may be incomplete: the last row is cut: "
+
+/* Without a newline the last value may go on. One that shows its end is whole. */
+static const struct recorded_row cut_rows[] = {
+	{"a list of CPUs", "\tGPU0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t0-3\t1", 0,
+	 "0 cpus=0-3 links=;", CUT "'GPU0\\x09 X \\x090-3\\x091'", 2},
+	{"CPUs between blanks", "      GPU0  CPU Affinity\nGPU0   X    0-3", 0, "0 links=;",
+	 CUT "'GPU0   X    0-3'", 2},
+	{"a minor number", "Model: X\nBus Location: 0000:07:00.0\nDevice Minor: 1", 0,
+	 "-1 pci=0000:07:00.0 name=X;",
+	 "the inventory may be incomplete: the last line may be cut: 'Device Minor: 1'", 3},
+};
+
 #define LOST "Unable to determine the device handle for gpu 0000:0A:00.0: GPU is lost.\n"
 
 #define HIDDEN(text) "a UUID is hidden or not complete: '" text "'; it is taken as not known"
@@ -144,6 +157,7 @@ static const struct recorded_row conflict_rows[] = {
 
 TABLE_TEST(refuse)
 TABLE_TEST(partial)
+TABLE_TEST(cut)
 TABLE_TEST(masked)
 TABLE_TEST(conflict)
 
@@ -330,6 +344,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, refuse, 0, ARRAY_SIZE(refuse_rows));
 	tcase_add_loop_test(tests, partial, 0, ARRAY_SIZE(partial_rows));
+	tcase_add_loop_test(tests, cut, 0, ARRAY_SIZE(cut_rows));
 	tcase_add_test(tests, lost);
 	tcase_add_loop_test(tests, masked, 0, ARRAY_SIZE(masked_rows));
 	tcase_add_loop_test(tests, conflict, 0, ARRAY_SIZE(conflict_rows));
