@@ -329,6 +329,34 @@ int recorded_gpu(struct recorded *r, const struct seen *seen)
 	return code == GPUMAP_OK ? at : code;
 }
 
+static int by_number(struct recorded *r, int64_t index)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%lld", (long long)index);
+	return lookup_get(r, BY_INDEX, span_of(number));
+}
+
+bool recorded_fits(struct recorded *r, int position, int64_t index)
+{
+	const gpumap_device *d = &r->inventory->gpus[position], *other;
+	int at = by_number(r, index);
+
+	if (d->physical == DEAD)
+		return false;
+	if (at < 0 || at == position || d->index >= 0)
+		return d->index < 0 || d->index == index;
+	other = &r->inventory->gpus[at];
+	return !(d->uuid && other->uuid) && !(d->pci && other->pci);
+}
+
+int recorded_number(struct recorded *r, int position, int64_t index)
+{
+	int code = join(r, &position, by_number(r, index));
+
+	return code == GPUMAP_OK ? set_index(r, position, index) : code;
+}
+
 /* Until the end a MIG instance has its number in `index`. */
 static gpumap_device *mig_numbered(gpumap_device *gpu, int64_t number)
 {

@@ -70,52 +70,107 @@ static bool csv_names_gpus(const struct csv_state *csv)
 	       !csv_has(csv, COLUMN_PROCESS);
 }
 
-static bool set_columns(struct recorded *r, struct span list, bool surely)
+/* Gives the GPUs the numbers of a column. Those of all GPUs of a machine are 0, 1, ... */
+static int take_numbers(struct recorded *r, const struct number_column *n)
+{
+	int code = GPUMAP_OK, count = 0;
+	bool all = true;
+
+	for (int k = 0; code == GPUMAP_OK && k < INDEXES; k++) {
+		if (!n->gpus[k])
+			continue;
+		all = all && count++ == k;
+		code = recorded_number(r, n->gpus[k] - 1, k);
+	}
+	if (!all)
+		recorded_partial(r, "record it with the names of the columns, --format=csv alone",
+				 "a column without a name is taken for the index");
+	return code;
+}
+
+static bool column_fits(struct recorded *r, const struct number_column *n)
+{
+	const char *before = NULL; /* nvidia-smi numbers by PCI address */
+	bool fits = !n->other;
+
+	for (int k = 0; fits && k < INDEXES; k++) {
+		const char *pci = n->gpus[k] ? r->inventory->gpus[n->gpus[k] - 1].pci : NULL;
+
+		fits = !n->gpus[k] || (recorded_fits(r, n->gpus[k] - 1, k) &&
+				       !(before && pci && pci_compare(before, pci) > 0));
+		before = pci ? pci : before;
+	}
+	return fits;
+}
+
+/* Takes the one column that can be the index, if there is one. */
+static int take_index(struct recorded *r)
+{
+	const struct number_column *found = NULL;
+	bool falls = false, several = false;
+
+	for (size_t i = 0; i < r->csv.number_count; i++) {
+		const struct number_column *n = &r->csv.numbers[i];
+		bool fits = column_fits(r, n);
+
+		falls = falls || (fits && n->falls);
+		if (!fits || n->falls)
+			continue;
+		several = several || (found && memcmp(n->gpus, found->gpus, sizeof(n->gpus)) != 0);
+		found = n;
+	}
+	r->csv.number_count = 0;
+	r->unclear = r->unclear || several || (falls && !found);
+	return found && !r->unclear ? take_numbers(r, found) : GPUMAP_OK;
+}
+
+/* Returns 1 if the list has the names of columns, 0, or a negative code. */
+static int set_columns(struct recorded *r, struct span list, bool surely)
 {
 	struct csv_state csv = {.total = -1};
 	struct span rest = list, field;
 	size_t recognised = 0;
+	int code;
 
 	while ((field = csv_field(&rest)).text) {
 		enum column column;
 
 		if (csv.count == MAX_COLUMNS || !is_column(field, &column))
-			return false;
+			return 0;
 		csv.columns[csv.count++] = (unsigned char)column;
 		recognised += column != COLUMN_OTHER;
 	}
 	/* A single word is a header only if it can be nothing else. */
 	if (!surely && (!recognised || (csv.count == 1 && !csv_names_gpus(&csv))))
-		return false;
+		return 0;
+	code = take_index(r);
+	if (code != GPUMAP_OK)
+		return code;
 	r->csv = csv;
 	if (!csv_names_gpus(&csv))
 		recorded_foreign(r, "add index,uuid,name to --query-gpu",
 				 "the columns '%s' name no GPU", QUOTE(list));
-	return true;
-}
-
-/* Sets the columns from a line of names. */
-static bool csv_header(struct recorded *r, struct span list)
-{
-	return set_columns(r, list, false);
+	return 1;
 }
 
 /* Sets the columns from a command line such as "$ nvidia-smi --query-gpu=index,uuid
- * --format=csv,noheader". */
-static bool csv_command(struct recorded *r, struct span s)
+ * --format=csv,noheader". Returns 1 if it is one, 0, or a negative code. */
+static int csv_command(struct recorded *r, struct span s)
 {
 	const char *at = span_find(s, "--query-gpu=");
 	struct span rest, list;
+	int n;
 
 	if (!at)
-		return false;
+		return 0;
 	rest = span_from(s, at + strlen("--query-gpu="));
 	list = take_word(&rest);
 	if (list.length >= 2 && (*list.text == '"' || *list.text == '\''))
 		list = (struct span){list.text + 1, list.length - 2};
-	if (!set_columns(r, list, true))
+	n = set_columns(r, list, true);
+	if (!n)
 		r->csv.count = 0;
-	return true;
+	return n < 0 ? n : 1;
 }
 
 static bool csv_is_uuid(struct span field)
@@ -131,9 +186,10 @@ static bool is_full_address(struct span field)
 	return field.length >= 12 && pci_normalise(field, address);
 }
 
-static bool is_number(struct span s)
+/* A number that can be an index; -1. */
+static int csv_index(struct span s)
 {
-	return take_number(&s) >= 0 && !s.length;
+	return s.length > 1 && *s.text == '0' ? -1 : (int)span_number(s, INDEXES - 1);
 }
 
 /* "49140 MiB", and without units "49140"; -1 if it is not a size. */
@@ -163,43 +219,62 @@ static bool is_name_like(struct span s)
 	return letter && s.length > 3 && !is_no_value(s) && !span_starts(s, "0x");
 }
 
-/* Sets the columns from the form of a row, if it has a UUID or an address. Of several sizes the
- * largest is the memory; a single one may be the memory in use. */
-static bool csv_guess(struct recorded *r, struct span row)
+/* What is recognised by its form. */
+struct guess {
+	struct csv_state csv;
+	size_t uuids, addresses, sizes, largest, numbers;
+	int64_t max;
+	bool named;
+};
+
+static enum column guess_column(struct guess *g, struct span field)
 {
-	struct csv_state csv = {.total = -1, .guessed = true};
-	struct span rest = row, field;
-	size_t uuids = 0, addresses = 0, sizes = 0, largest = 0;
-	int64_t max = -1;
+	bool unit = false;
+	int64_t size = csv_mib(field, &unit);
 
-	for (bool named = false; (field = csv_field(&rest)).text; csv.count++) {
-		enum column column = COLUMN_OTHER;
-		bool unit = false;
-		int64_t size = csv_mib(field, &unit);
-
-		if (csv.count == MAX_COLUMNS)
-			return false;
-		if (csv_is_uuid(field) && ++uuids)
-			column = COLUMN_UUID;
-		else if (is_full_address(field) && ++addresses)
-			column = COLUMN_PCI;
-		else if (csv.count == 0 && is_number(field))
-			column = COLUMN_INDEX;
-		else if (!named && is_name_like(field))
-			column = COLUMN_NAME, named = true;
-		sizes += unit;
-		if (unit && size > max) {
-			max = size;
-			largest = csv.count;
-		}
-		csv.columns[csv.count] = (unsigned char)column;
+	g->sizes += unit;
+	if (unit && size > g->max) {
+		g->max = size;
+		g->largest = g->csv.count;
 	}
-	if (uuids > 1 || addresses > 1 || !(uuids + addresses))
-		return false;
-	if (sizes > 1)
-		csv.columns[largest] = COLUMN_MEMORY;
-	r->csv = csv;
-	return true;
+	if (csv_is_uuid(field) && ++g->uuids)
+		return COLUMN_UUID;
+	if (is_full_address(field) && ++g->addresses)
+		return COLUMN_PCI;
+	if (csv_index(field) >= 0 && ++g->numbers) {
+		g->csv.number_count = g->numbers < MAX_NUMBERS ? g->numbers : MAX_NUMBERS;
+		return COLUMN_NUMBER;
+	}
+	if (g->named || !is_name_like(field))
+		return COLUMN_OTHER;
+	g->named = true;
+	return COLUMN_NAME;
+}
+
+/* Sets the columns from the form of a row, if it has a UUID or an address. Of several sizes the
+ * largest is the memory; a single one may be the memory in use. Returns 1 if it did, 0, or a
+ * negative code. */
+static int csv_guess(struct recorded *r, struct span row)
+{
+	struct guess g = {.csv = {.total = -1, .open = true}, .max = -1};
+	struct span rest = row, field;
+	int code;
+
+	for (; (field = csv_field(&rest)).text; g.csv.count++) {
+		if (g.csv.count == MAX_COLUMNS)
+			return 0;
+		g.csv.columns[g.csv.count] = (unsigned char)guess_column(&g, field);
+	}
+	if (g.uuids > 1 || g.addresses > 1 || !(g.uuids + g.addresses))
+		return 0;
+	if (g.sizes > 1)
+		g.csv.columns[g.largest] = COLUMN_MEMORY;
+	code = take_index(r);
+	if (code != GPUMAP_OK)
+		return code;
+	r->unclear = r->unclear || g.numbers > MAX_NUMBERS;
+	r->csv = g.csv;
+	return 1;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -208,8 +283,9 @@ struct row {
 	struct seen seen;
 	struct span driver, failure; /* failure: "[Unknown Error]" instead of a value */
 	int64_t total;
-	size_t fields;
-	bool unit, open; /* open: the last field may be cut */
+	size_t fields, number_count;
+	int numbers[MAX_NUMBERS]; /* of the state's columns; -1: it is no index */
+	bool open, cut;           /* the last field may be cut, or is */
 };
 
 /* The part after a prefix that was not recognised: "0: 7". */
@@ -236,31 +312,48 @@ static bool read_uuid(struct row *row, struct span field)
 		field = span_from(field, at);
 	if (!csv_is_uuid(field) && !is_full_uuid(field, "") && !span_is(field, "..."))
 		return false;
-	if (row->open && !is_full_uuid(field, "GPU-"))
-		return true; /* cut, not hidden */
 	row->seen.uuid = field;
 	return true;
 }
 
-static bool read_memory(struct row *row, struct span field)
+/* Whether the field shows its end. Where the text ends, another may be the beginning of a value. */
+static bool is_whole(enum column column, struct span field)
 {
 	bool unit;
 
-	row->seen.memory = csv_mib(field, &unit);
-	row->unit = row->unit || unit;
-	return row->seen.memory >= 0 || row->open;
+	if (field.length && is_no_value(field))
+		return true;
+	switch (column) {
+	case COLUMN_UUID:
+		return is_full_uuid(field, "GPU-");
+	case COLUMN_PCI:
+		return is_full_address(field);
+	case COLUMN_MEMORY:
+		return csv_mib(field, &unit) >= 0 && unit;
+	case COLUMN_MIG:
+		return span_is(field, "Enabled") || span_is(field, "Disabled");
+	default:
+		return column == COLUMN_OTHER || column >= COLUMN_TIME;
+	}
 }
 
 static bool read_field(struct row *row, enum column column, struct span field)
 {
 	char address[20];
+	bool unit;
 
-	if (column == COLUMN_OTHER)
+	row->cut = row->open && !is_whole(column, field);
+	if (column == COLUMN_OTHER || row->cut)
 		return true;
+	if (column == COLUMN_NUMBER) {
+		if (row->number_count < MAX_NUMBERS)
+			row->numbers[row->number_count++] = csv_index(field);
+		return true;
+	}
 	if (is_failure(field) && !row->failure.text)
 		row->failure = field;
 	if (is_no_value(field))
-		return field.length || row->open;
+		return field.length;
 	switch (column) {
 	case COLUMN_INDEX:
 		if (row->fields == 0)
@@ -274,9 +367,10 @@ static bool read_field(struct row *row, enum column column, struct span field)
 		return read_uuid(row, field);
 	case COLUMN_PCI:
 		row->seen.pci = row->fields == 0 ? last_word(field) : field;
-		return pci_normalise(row->seen.pci, address) || row->open;
+		return pci_normalise(row->seen.pci, address);
 	case COLUMN_MEMORY:
-		return read_memory(row, field);
+		row->seen.memory = csv_mib(field, &unit);
+		return row->seen.memory >= 0;
 	case COLUMN_DRIVER:
 		row->driver = field;
 		return true;
@@ -334,21 +428,48 @@ static void report_failure(struct recorded *r, const struct row *row)
 
 static void check_row(struct recorded *r, const struct line *line, const struct row *row)
 {
-	struct csv_state *csv = &r->csv;
-	bool cut = row->fields < csv->count;
-
-	/* "... 9830" where all other rows say "98304 MiB" */
-	if (line->cut && csv->units && row->seen.memory >= 0 && !row->unit)
-		cut = true;
-	if (cut)
+	if (row->cut || row->fields < r->csv.count)
 		recorded_partial(r, "record it again, to the end", "the last row is cut: '%s'",
 				 QUOTE(line->body));
 	report_failure(r, row);
-	if (row->total > csv->total)
-		csv->total = row->total;
-	csv->units = csv->units || row->unit;
+	if (row->total > r->csv.total)
+		r->csv.total = row->total;
 	if (row->driver.text)
 		recorded_driver(r, row->driver);
+}
+
+/* A column is not the index if it has no number for a GPU, two numbers, or one number for two. */
+static void check_numbers(struct csv_state *csv, const struct row *row, int gpu)
+{
+	for (size_t i = 0; i < row->number_count && i < csv->number_count; i++) {
+		struct number_column *n = &csv->numbers[i];
+		bool fits = row->numbers[i] >= 0;
+
+		for (int k = 0; fits && k < INDEXES; k++)
+			fits = !n->gpus[k] || (n->gpus[k] == gpu + 1) == (k == row->numbers[i]);
+		n->other = n->other || !fits;
+		if (!fits || n->gpus[row->numbers[i]])
+			continue;
+		n->gpus[row->numbers[i]] = gpu + 1;
+		n->falls = n->falls || row->numbers[i] < n->last;
+		n->last = row->numbers[i];
+	}
+}
+
+static bool names_gpu(const struct row *row)
+{
+	return row->seen.index >= 0 || row->seen.uuid.text || row->seen.pci.text ||
+	       (row->seen.name.text && is_model(row->seen.name));
+}
+
+/* Whether the row is cut where its index is, or can be. */
+static bool lacks_index(const struct csv_state *csv, const struct row *row)
+{
+	bool lacks = csv_has(csv, COLUMN_INDEX) && row->seen.index < 0;
+
+	for (size_t i = row->number_count; i < csv->number_count; i++)
+		lacks = lacks || !csv->numbers[i].other;
+	return lacks && (row->cut || row->fields < csv->count);
 }
 
 static int read_row(struct recorded *r, const struct line *line)
@@ -360,8 +481,11 @@ static int read_row(struct recorded *r, const struct line *line)
 		return 0;
 	if (!csv_names_gpus(&r->csv))
 		return 2;
-	if (row.seen.index < 0 && !row.seen.uuid.text && !row.seen.pci.text &&
-	    !(row.seen.name.text && is_model(row.seen.name))) {
+	if (lacks_index(&r->csv, &row) || (row.cut && !names_gpu(&row))) {
+		check_row(r, line, &row);
+		return 1;
+	}
+	if (!names_gpu(&row)) {
 		report_failure(r, &row);
 		if (!row.failure.text)
 			recorded_foreign(r, "add index,uuid to --query-gpu",
@@ -369,10 +493,11 @@ static int read_row(struct recorded *r, const struct line *line)
 		return 0;
 	}
 	check_row(r, line, &row);
-	if (line->cut && r->csv.units && !row.unit)
-		row.seen.memory = -1;
 	at = recorded_gpu(r, &row.seen);
-	return at < 0 ? at : 1;
+	if (at < 0)
+		return at;
+	check_numbers(&r->csv, &row, at);
+	return 1;
 }
 
 static int read_line(struct recorded *r, const struct line *line)
@@ -380,12 +505,12 @@ static int read_line(struct recorded *r, const struct line *line)
 	int n;
 
 	if (!line->body.length) {
-		if (r->csv.count && r->last == &query_csv_format)
-			r->csv.count = 0;
+		r->csv.open = true;
 		return 0;
 	}
-	if (csv_command(r, line->body))
-		return 0;
+	n = csv_command(r, line->body);
+	if (n)
+		return n < 0 ? n : 0;
 	if (r->csv.count) {
 		n = read_row(r, line);
 		if (n)
@@ -393,11 +518,13 @@ static int read_line(struct recorded *r, const struct line *line)
 	}
 	if (line->body.length < strlen("uuid"))
 		return 0;
-	if (csv_header(r, line->body))
-		return 2;
-	if (!(r->csv.count && !r->csv.guessed) && csv_guess(r, line->body))
-		return read_row(r, line);
-	return 0;
+	n = set_columns(r, line->body, false);
+	if (n)
+		return n < 0 ? n : 2;
+	if (r->csv.count && !r->csv.open && csv_names_gpus(&r->csv))
+		return 0;
+	n = csv_guess(r, line->body);
+	return n > 0 ? read_row(r, line) : n;
 }
 
 static int end(struct recorded *r)
@@ -405,7 +532,7 @@ static int end(struct recorded *r)
 	if (r->csv.total > (int64_t)r->inventory->count && r->inventory->count)
 		recorded_partial(r, NULL, "a row counts %d GPUs, but only %zu are listed",
 				 (int)r->csv.total, r->inventory->count);
-	return GPUMAP_OK;
+	return take_index(r);
 }
 
 const struct format query_csv_format = {

@@ -125,7 +125,7 @@ static int parse(struct recorded *r, struct span text)
 		code = recorded_nomem(r);
 	if (code == GPUMAP_OK && !r->inventory->count)
 		code = refuse(r, text);
-	if (r->lost >= 0)
+	if (r->unclear || r->lost >= 0)
 		r->inventory->doubt = 0;
 	if (code == GPUMAP_OK)
 		code = inventory_finish(r->inventory, r->report);

@@ -82,6 +82,7 @@ struct proc_state {
 enum column {
 	COLUMN_OTHER,
 	COLUMN_INDEX,
+	COLUMN_NUMBER, /* of a row without a header: perhaps the index */
 	COLUMN_NAME,
 	COLUMN_UUID,
 	COLUMN_PCI,
@@ -93,14 +94,25 @@ enum column {
 	COLUMN_PROCESS
 };
 
-enum { MAX_COLUMNS = 1024 };
+/* A driver has at most 32 GPUs (NV_MAX_DEVICES of NVIDIA's open kernel modules). */
+enum { MAX_COLUMNS = 1024, MAX_NUMBERS = 16, INDEXES = 32 };
+
+/* A column without a name that can be the index: each GPU has one number, and each number one GPU.
+ */
+struct number_column {
+	bool other; /* it is not the index */
+	bool falls; /* nvidia-smi lists GPUs in the order of their index */
+	int last;
+	int gpus[INDEXES]; /* position of the GPU with this number, plus one; 0: there is none */
+};
 
 struct csv_state {
 	unsigned char columns[MAX_COLUMNS];
-	size_t count; /* 0: no header yet */
-	bool guessed; /* the columns were recognised by their form */
-	bool units, unnamed;
+	size_t count;  /* 0: no header yet */
+	bool open;     /* rows of another form may follow */
 	int64_t total; /* of the column "count"; -1: none */
+	struct number_column numbers[MAX_NUMBERS];
+	size_t number_count;
 };
 
 struct xml_link {
@@ -140,7 +152,8 @@ struct recorded {
 	size_t partial_count;
 	struct reason masked;
 	bool disagreed;
-	int lost; /* GPUs that were read before one that did not answer; -1: all answered */
+	bool unclear; /* several columns can be the index */
+	int lost;     /* GPUs that were read before one that did not answer; -1: all answered */
 	struct list_state list;
 	struct table_state table;
 	struct topo_state topo;
@@ -164,6 +177,10 @@ int recorded_link(struct recorded *r) MUST_CHECK;
 /* The position of the GPU at this address, -1. */
 int recorded_by_pci(struct recorded *r, const char *pci);
 void recorded_driver(struct recorded *r, struct span version);
+/* Whether nothing contradicts that the GPU at this position has this index. */
+bool recorded_fits(struct recorded *r, int position, int64_t index);
+/* Gives it the index. Returns a code. */
+int recorded_number(struct recorded *r, int position, int64_t index) MUST_CHECK;
 /* nvidia-smi says that a GPU does not answer. */
 void recorded_lost(struct recorded *r);
 

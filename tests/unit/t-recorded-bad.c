@@ -88,10 +88,39 @@ static const struct recorded_row partial_rows[] = {
 	 -1},
 };
 
+#define HIDDEN(text) "a UUID is hidden or not complete: '" text "'; it is taken as not known"
+
 #define CUT "the inventory may be incomplete: the last row is cut: "
 
 /* Without a newline the last value may go on. One that shows its end is whole. */
 static const struct recorded_row cut_rows[] = {
+	{"an index", "uuid, index\nGPU-" U0 ", 0\nGPU-" U1 ", 1", 0, "0 uuid=GPU-" U0 ";",
+	 CUT "'GPU-" U1 ", 1'", 3},
+	{"before the index", "uuid, index\nGPU-" U0 ", 0\nGPU-" U1 ",", 0, "0 uuid=GPU-" U0 ";",
+	 CUT "'GPU-" U1 ",'", 3},
+	{"an index alone", "index\n0\n1", 0, "0;", CUT "'1'", 3},
+	{"an index without a header", "X, GPU-" U0 ", 0\nX, GPU-" U1 ", 1", 0, "0 uuid=GPU-" U0 ";",
+	 CUT "'X, GPU-" U1 ", 1'", 2},
+	{"a number that is not the index", "0, GPU-" U0 ", 40\n1, GPU-" U1 ", 4", 0,
+	 "0 uuid=GPU-" U0 ";1 uuid=GPU-" U1 ";", NULL, 0},
+	{"a number that is not the index by another row",
+	 "0, GPU-" U0 ", 4\n1, GPU-" U1 ", 4\n2, GPU-" U2 ", 5", 0,
+	 "0 uuid=GPU-" U0 ";1 uuid=GPU-" U1 ";2 uuid=GPU-" U2 ";", CUT "'2, GPU-" U2 ", 5'", 3},
+	{"a name", "index, name\n0, NVIDIA A100\n1, NVIDIA A10", 0, "0 name=NVIDIA A100;1;",
+	 CUT "'1, NVIDIA A10'", 3},
+	{"a name alone", "name\nNVIDIA A10", GPUMAP_EINPUT, NULL,
+	 NO "the last row is cut: 'NVIDIA A10'", 2},
+	{"a UUID", "index, uuid\n0, GPU-1a2b3c4d-0000-4aaa-8bbb-00000000001", 0, "0;",
+	 CUT "'0, GPU-1a2b3c4d-0000-4aaa-8bbb-00000000001'", 2},
+	{"a whole UUID", "index, uuid\n0, GPU-" U0, 0, "0 uuid=GPU-" U0 ";", NULL, 0},
+	{"an address", "index, pci.bus_id\n0, 00000000:07:0", 0, "0;", CUT "'0, 00000000:07:0'", 2},
+	{"a whole address", "index, pci.bus_id\n0, 00000000:07:00.0", 0, "0 pci=0000:07:00.0;",
+	 NULL, 0},
+	{"memory", "index, memory.total [MiB]\n0, 819", 0, "0;", CUT "'0, 819'", 2},
+	{"memory with a unit", "index, memory.total [MiB]\n0, 8192 MiB", 0, "0 mib=8192;", NULL, 0},
+	{"a MIG mode", "index, mig.mode.current\n0, Enab", 0, "0;", CUT "'0, Enab'", 2},
+	{"no value", "index, memory.total [MiB]\n0, [N/A]", 0, "0;", NULL, 0},
+	{"an unknown column", "index, pstate\n0, P", 0, "0;", NULL, 0},
 	{"a list of CPUs", "\tGPU0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t0-3\t1", 0,
 	 "0 cpus=0-3 links=;", CUT "'GPU0\\x09 X \\x090-3\\x091'", 2},
 	{"CPUs between blanks", "      GPU0  CPU Affinity\nGPU0   X    0-3", 0, "0 links=;",
@@ -102,8 +131,6 @@ static const struct recorded_row cut_rows[] = {
 };
 
 #define LOST "Unable to determine the device handle for gpu 0000:0A:00.0: GPU is lost.\n"
-
-#define HIDDEN(text) "a UUID is hidden or not complete: '" text "'; it is taken as not known"
 
 static const struct recorded_row masked_rows[] = {
 	{"x", LIST(0, "GPU-xxxxxxxx-xxxx") LIST(1, "GPU-xxxxxxxx-xxxx"), 0,
@@ -180,6 +207,9 @@ static const struct {
 	{"a row with another failure", "index, uuid\n0, [Unknown Error]\n1, GPU-" U1 "\n", -1},
 	{"a table",
 	 LOST "| 0 X On | 07:00.0 Off | 0 |\n| 2 X On | 08:00.0 Off | 0 |\n| Processes: |\n", 1},
+	{"several columns can be the index", "3, GPU-" U0 ", 0\n4, GPU-" U1 ", 1\n", 0},
+	{"the same, and a list",
+	 "3, GPU-" U0 ", 0\n4, GPU-" U1 ", 1\n" LIST(0, "GPU-" U0) LIST(1, "GPU-" U1), -1},
 };
 
 START_TEST(lost)
