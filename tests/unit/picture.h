@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a picture as a viewer does, and checks what holds for each: well-formed,
- * self-contained, nothing outside and no boxes across each other. */
+ * self-contained, nothing outside, and no boxes or texts across each other. */
 #ifndef GM_PICTURE_H
 #define GM_PICTURE_H
 
@@ -15,6 +15,10 @@ struct picture {
 	long width, height, x, y, x0, y0;
 	struct box boxes[512];
 	size_t box_count;
+	struct box texts[1024];   /* where each text is, by its greatest width */
+	size_t text_count, begin; /* begin: of the text that is read */
+	struct ink ink;
+	bool middle;
 	int depth;
 	bool in_text;
 };
