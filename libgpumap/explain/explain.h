@@ -18,6 +18,9 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
 		  const gpumap_report *report);
 
+/* A statement that lost, as it was typed if it is an option: "--prefix 0", "the launcher's 2". */
+void put_loser(struct strbuf *buf, const struct loser *loser);
+
 /* Returns the appended text as *ret. GPUMAP_ENOMEM. */
 int format_finish(char **ret, struct strbuf *buf);
 bool format_flags_known(unsigned flags);

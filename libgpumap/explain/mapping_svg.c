@@ -82,8 +82,7 @@ static int losers(struct page *page, const gpumap_step *step, int x, int y)
 		const struct loser *loser = &step->losers[i];
 		struct strbuf text = {0};
 
-		strbuf_printf(&text, "%s: %s", loser->source,
-			      *loser->value ? loser->value : "(empty)");
+		put_loser(&text, loser);
 		if (i + 1 >= FEW_LOSERS && i + 1 < step->loser_count) {
 			scratch_free(page->buf, &text);
 			strbuf_printf(&text, "%zu more", step->loser_count - i);

@@ -241,18 +241,24 @@ static void table(struct strbuf *buf, const gpumap_mapping *mapping)
 	free(chains.next);
 }
 
-/* A statement that lost, named as its option unless it is no option's. */
-static void overridden(struct strbuf *buf, const struct loser *loser)
+void put_loser(struct strbuf *buf, const struct loser *loser)
 {
 	bool option = !streq(loser->source, "environment") && !streq(loser->source, "launcher");
 
-	strbuf_printf(buf, "       %soverrides %s", style_code(buf->styled, STYLE_FAINT),
-		      option ? "--" : "the ");
+	strbuf_puts(buf, option ? "--" : "the ");
 	for (const char *p = loser->source; *p; p++)
 		strbuf_printf(buf, "%c", *p == '_' ? '-' : *p);
-	strbuf_printf(buf, "%s %s%s\n", option ? "" : "'s",
-		      *loser->value ? loser->value : "(empty)",
-		      style_code(buf->styled, STYLE_PLAIN));
+	strbuf_printf(buf, "%s %s", option ? "" : "'s", *loser->value ? loser->value : "(empty)");
+}
+
+static void overridden(struct strbuf *buf, const struct loser *loser)
+{
+	strbuf_puts(buf, "       ");
+	style_set(buf, STYLE_FAINT);
+	strbuf_puts(buf, "overrides ");
+	put_loser(buf, loser);
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
 }
 
 static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
