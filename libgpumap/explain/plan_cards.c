@@ -87,6 +87,9 @@ bool rank_cards_make(struct rank_cards *ret, const gpumap_plan *plan,
 		ret->list[i].gpu = &layout->gpus[i];
 	for (size_t l = 0; l < layout->count; l++)
 		place(ret, plan, layout, l);
+	for (size_t i = 0; i < layout->gpu_count; i++)
+		if (ret->list[i].count > 1 && ret->list[i].worst < RANK_SHARED)
+			ret->list[i].worst = RANK_SHARED;
 	return true;
 }
 
@@ -98,7 +101,8 @@ static const struct {
 	[RANK_LANDS] = {COLOUR_CHOSEN, COLOUR_CHOSEN_CARD, COLOUR_INK, NULL},
 	[RANK_TOO] = {COLOUR_GROUP, COLOUR_GROUP_CARD, COLOUR_INK, NULL},
 	[RANK_WITHOUT] = {COLOUR_PALE, COLOUR_CARD, COLOUR_INK, NULL},
-	[RANK_MAYBE] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, COLOUR_INK, "not checked"},
+	[RANK_MAYBE] = {COLOUR_MUTED, COLOUR_CARD, COLOUR_INK, "not checked"},
+	[RANK_SHARED] = {COLOUR_UNSURE, COLOUR_UNSURE_CARD, COLOUR_INK, "shared"},
 	[RANK_CLASH] = {COLOUR_ERROR, COLOUR_ERROR_CARD, COLOUR_ERROR, "collision"},
 	[RANK_NOWHERE] = {COLOUR_ERROR, COLOUR_ERROR_CARD, COLOUR_ERROR, "error"},
 };

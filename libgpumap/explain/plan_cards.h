@@ -14,6 +14,7 @@ enum rank_how {
 	RANK_TOO,     /* a replica or a stage of a rank whose own device is another */
 	RANK_WITHOUT, /* it runs without a GPU */
 	RANK_MAYBE,   /* its GPU, but it is not known which GPU the program uses */
+	RANK_SHARED,  /* of a card: several ranks have the GPU */
 	RANK_CLASH,   /* on a device that another rank has */
 	RANK_NOWHERE
 };

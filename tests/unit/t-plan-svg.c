@@ -14,14 +14,14 @@
 
 static const struct {
 	const char *name, *files, *hosts;
-	const char *has, *lacks; /* texts between bars */
+	const char *has, *lacks; /* texts and colours between bars */
 } rows[] = {
 	{"one host", DDP(""), "a=4xH100",
 	 "4 ranks on 1 host, ddp, profile p\n|Rendezvous at 127.0.0.1|a, ranks 0 to 3\n|GPU "
 	 "3\n|H100\n|"
 	 "rank 3 \xc2\xb7 local 3 \xc2\xb7 cuda:3\n|cores not "
 	 "bound\n|CUDA_VISIBLE_DEVICES=0,1,2,3\n",
-	 "not chosen|error|more"},
+	 "not chosen|error|more|shared"},
 	{"some are not chosen", DDP("gpus=2,0\n"), "a=3",
 	 "GPU 1\n|not chosen\n|rank 0 \xc2\xb7 local 0 \xc2\xb7 cuda:0\n|GPU 2\n", "error"},
 	{"uneven hosts", DDP(""), "a=3 + b[1-2]=1 + c=3",
@@ -30,10 +30,11 @@ static const struct {
 	{"equal hosts", DDP(""), "a[1-5]=1", "a1, rank 0, and 4 hosts like it, the last a5\n",
 	 "a2"},
 	{"a collision", P("") "device=cuda:0\n", "a=3",
-	 "cannot be started\n|Error GM186, rule R3\n|collision\n|no rank\n", "not chosen"},
+	 "cannot be started\n|Error GM186, rule R3\n|collision\n|no rank\n", "not chosen|shared"},
 	{"nowhere", DDP("share=isolate\n"), "a=3",
 	 "no GPU that works\n|error\n|rank 2 \xc2\xb7 local 2\n|each rank has", "collision"},
-	{"not known", P(""), "a=2", "not checked\n|Remark GM187", "collision|no rank"},
+	{"not known", P(""), "a=2", "not checked\n|Remark GM187",
+	 "collision|no rank|shared|" COLOUR_UNSURE_CARD "|" COLOUR_CHOSEN_CARD},
 	{"MIG instances", P("share=isolate\n") "device=cuda:0\n", "a=" BOX,
 	 "GPU 1\n|rank 2 \xc2\xb7 local 2 \xc2\xb7 cuda:0 \xc2\xb7 MIG 1\n|A<&>\n", "collision"},
 	{"replicas", P("mode=dp\n") "device=cuda:0\n", "a=3",
@@ -44,7 +45,11 @@ static const struct {
 	{"none at all", DDP(""), "a=0", "0 ranks on 1 host|a, no rank\n|no GPU\n|Error GM010",
 	 "GPU 0"},
 	{"shared on purpose", P("ranks=8\nranks_per_gpu=4\n") "device=cuda:modulo\n", "a=2",
-	 "rank 7 \xc2\xb7 local 7 \xc2\xb7 cuda:1\n", "collision|error"},
+	 "shared\n|rank 7 \xc2\xb7 local 7 \xc2\xb7 cuda:1\n|Warning GM043|" COLOUR_UNSURE_CARD,
+	 "collision|error|" COLOUR_CHOSEN_CARD},
+	{"shared, not known", P("ranks=4\nranks_per_gpu=2\n"), "a=2",
+	 "GPU 1\n|shared\n|Warning GM043|Remark GM187|" COLOUR_UNSURE_CARD,
+	 "not checked|" COLOUR_CHOSEN_CARD},
 	{"many GPUs", DDP("gpus=90,91\n"), "a=100", "GPU 90\n|GPU 91\n", "not chosen|more"},
 	{"more GPUs", DDP(""), "a=100", "GPU 15\n|... 84 more GPUs\n", "GPU 16"},
 	{"many kinds of hosts", DDP(""), "a=1 + b=2 + c=3 + d=4 + e=5 + f=6 + g=7 + h[1-99]=8",
@@ -58,13 +63,14 @@ static bool has(const char *text, struct span word)
 	return memmem(text, strlen(text), word.text, word.length);
 }
 
-static void check_words(const char *name, const char *text, const char *words, bool wanted)
+static void check_words(const char *name, const char *svg, const char *text, const char *words,
+			bool wanted)
 {
 	struct span rest = span_of(words), word;
 
 	while (span_split(&rest, '|', &word))
-		ck_assert_msg(!word.length || has(text, word) == wanted, "%s: '%.*s' in\n%s", name,
-			      (int)word.length, word.text, text);
+		ck_assert_msg(!word.length || has(*word.text == '#' ? svg : text, word) == wanted,
+			      "%s: '%.*s' in\n%s", name, (int)word.length, word.text, text);
 }
 
 /* Of the plan, then of one that was read. */
@@ -76,8 +82,8 @@ static void check_picture(const char *name, const gpumap_plan *plan, const gpuma
 
 	ROW_EQ_INT(name, gpumap_plan_format(&svg, plan, GPUMAP_FORMAT_SVG, 0, report), GPUMAP_OK);
 	text = picture_look(name, svg, &seen);
-	check_words(name, text, wanted, true);
-	check_words(name, text, unwanted, false);
+	check_words(name, svg, text, wanted, true);
+	check_words(name, svg, text, unwanted, false);
 	ck_assert_msg(seen.height < 8000 && seen.width < 1300, "%s: %ldx%ld", name, seen.width,
 		      seen.height);
 	ck_assert_msg(strlen(svg) < 262144, "%s: %zu bytes", name, strlen(svg));
