@@ -6,10 +6,7 @@
 #include <stdio.h>
 
 enum {
-	MIN_WIDTH = 900,
-	SECTION = 26,
 	RULE_WIDTH = 58,
-	ORIGIN_WIDTH = 190,
 	FEW_STEPS = 40,
 	FEW_LOSERS = 8,
 };
@@ -47,6 +44,7 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 		[GPUMAP_CERTAINTY_UNDECIDABLE] = {"#fdeccb", COLOUR_UNSURE},
 	};
 	const gpumap_entry *chosen = mapping->chosen;
+	struct strbuf text = {0};
 	char mode[32];
 	int x = MARGIN, lines = 1;
 
@@ -57,16 +55,13 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 		     8;
 	snprintf(mode, sizeof(mode), "mode %.16s", mapping->mode);
 	x += svg_pill(page->buf, x, page->y, "#e8edf4", "#475569", mode) + 12;
-	if (mapping->assumption) {
-		struct strbuf text = {0};
-
+	if (mapping->assumption)
 		strbuf_printf(&text, "Assumed: %s", mapping->assumption);
-		if (text.text)
-			lines = svg_paragraph(page->buf, x, page->y + 13,
-					      INK(.size = 13, .fill = COLOUR_MUTED),
-					      page->width - MARGIN - x, 3, text.text);
-		scratch_free(page->buf, &text);
-	}
+	if (text.text)
+		lines = svg_paragraph(page->buf, x, page->y + 13,
+				      INK(.size = 13, .fill = COLOUR_MUTED),
+				      page->width - MARGIN - x, MAX_LINES, text.text);
+	scratch_free(page->buf, &text);
 	page->y += lines * LINE_HEIGHT;
 }
 
@@ -76,9 +71,9 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
  */
 static int losers(struct page *page, const gpumap_step *step, int x, int y)
 {
-	int lines = 0;
+	int lines = 0, n;
 
-	for (size_t i = 0; i < step->loser_count; i++, lines++) {
+	for (size_t i = 0; i < step->loser_count; i++, lines += n) {
 		const struct loser *loser = &step->losers[i];
 		struct strbuf text = {0};
 
@@ -89,28 +84,33 @@ static int losers(struct page *page, const gpumap_step *step, int x, int y)
 			i = step->loser_count;
 		}
 		svg_text(page->buf, x, y, INK(.size = 12, .fill = COLOUR_MUTED), 40, "over");
+		n = 1;
 		if (text.text)
-			svg_text(page->buf, x + 38, y,
-				 INK(.size = 12, .fill = COLOUR_ERROR, .mono = true,
-				     .strike = i < step->loser_count),
-				 page->width - MARGIN - x - 38, text.text);
+			n = svg_paragraph(page->buf, x + 38, y,
+					  INK(.size = 12, .fill = COLOUR_ERROR, .mono = true,
+					      .strike = i < step->loser_count),
+					  page->width - MARGIN - x - 38, MAX_LINES, text.text);
 		scratch_free(page->buf, &text);
-		y += LINE_HEIGHT;
+		y += n * LINE_HEIGHT;
 	}
 	return lines;
 }
 
 static void step(struct page *page, const gpumap_step *step)
 {
-	int x = MARGIN + RULE_WIDTH, right = page->width - MARGIN, lines;
+	const int max_origin = page_inner(page) / 2;
+	int x = MARGIN + RULE_WIDTH, right = page->width - MARGIN, taken = 0, lines;
 
 	svg_pill(page->buf, MARGIN, page->y, "#e8edf4", COLOUR_INK, step->rule);
 	if (step->origin)
-		svg_text(page->buf, right, page->y + 13,
-			 INK(.size = 12, .fill = COLOUR_MUTED, .mono = true, .right = true),
-			 ORIGIN_WIDTH, step->origin);
+		taken = 20 +
+			svg_text(page->buf, right, page->y + 13,
+				 INK(.size = 12, .fill = COLOUR_MUTED, .mono = true, .right = true),
+				 max_origin, step->origin);
+	if (taken > max_origin + 20)
+		taken = max_origin + 20;
 	lines = svg_paragraph(page->buf, x, page->y + 13, INK(.size = 13, .fill = COLOUR_INK),
-			      right - x - (step->origin ? ORIGIN_WIDTH + 20 : 0), 3, step->text);
+			      right - x - taken, MAX_LINES, step->text);
 	lines += losers(page, step, x, page->y + 13 + lines * LINE_HEIGHT);
 	page->y += lines * LINE_HEIGHT + 5;
 }
@@ -147,7 +147,7 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 	page_headline(page, mapping && mapping->answered, text);
 	if (mapping)
 		subtitle(page, mapping);
-	page->y += SECTION - 8;
+	page->y += 18;
 	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	if (columns->count) {
 		page->y = devices_draw(page->buf, columns, page->y + 8);
@@ -170,10 +170,10 @@ void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap
 	if (mapping)
 		columns_make(&columns, mapping);
 	if (columns.count && !columns.failed) {
-		int width = devices_width(&columns) + 2 * MARGIN;
+		int width = devices_width(&columns);
 
-		page.width = width > MIN_WIDTH ? width : MIN_WIDTH;
-		devices_place(&columns, MARGIN, page_inner(&page));
+		page.width = width + 2 * MARGIN > MIN_WIDTH ? width + 2 * MARGIN : MIN_WIDTH;
+		devices_place(&columns, MARGIN, page_inner(&page) - width);
 	}
 	if (text && !columns.failed) {
 		draw(&page, mapping, report, &columns, text);

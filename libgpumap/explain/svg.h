@@ -49,8 +49,8 @@ struct ink {
 /* The greatest width of the text in the fonts that viewers use. */
 int svg_width(const struct ink *ink, const char *text, size_t length);
 
-/* One line; what does not fit into `width` is cut with an ellipsis. */
-void svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text);
+/* One line; what does not fit into `width` is cut with an ellipsis. The width of the whole text. */
+int svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text);
 
 /* Several lines, the last of at most `lines` cut; the number of lines written. */
 int svg_paragraph(struct strbuf *buf, int x, int y, const struct ink *ink, int width, int lines,
@@ -74,7 +74,7 @@ int svg_pill_width(const char *text);
 
 /* --- the page -------------------------------------------------------------- */
 
-enum { MARGIN = 32, LINE_HEIGHT = 19 };
+enum { MARGIN = 32, LINE_HEIGHT = 19, MIN_WIDTH = 900, MAX_LINES = 8 };
 
 struct page {
 	struct strbuf *buf;
@@ -177,18 +177,18 @@ static inline bool view_is_unsure(const struct column *column, const struct row 
 	return column->kind == COLUMN_LIST && row->level == LEVEL_UNSURE;
 }
 
-/* The text of a card, with the card's corner as the origin. */
-void card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width);
-void card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
-		  int width);
+/* The text of a card, with the card's corner as the origin. The width that it needs. */
+int card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width);
+int card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
+		 int width);
 /* A tooltip with the text that had to be cut. */
 void card_tooltip(struct strbuf *buf, const gpumap_device *device);
 
 /* --- devices and arrows ------------------------------------------------------ */
 
-/* Returns the width that the columns need; then places them in `width`. */
+/* Returns the width that the columns need; then places them, with `spare` more between them. */
 int devices_width(struct columns *columns);
-void devices_place(struct columns *columns, int x, int width);
+void devices_place(struct columns *columns, int x, int spare);
 
 /* Draws the columns with their headings, from y down. Returns the y below them. */
 int devices_draw(struct strbuf *buf, const struct columns *columns, int y);

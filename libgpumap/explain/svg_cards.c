@@ -27,12 +27,10 @@ const struct look *svg_look(enum level level)
 
 /* --- words --------------------------------------------------------------------- */
 
-/* "GPU-a1b2c3d4": enough to distinguish the devices of a machine. */
-static void short_uuid(struct strbuf *buf, const char *uuid)
+/* Whole: the first digits do not distinguish the devices of each machine. */
+static void add_uuid(struct strbuf *buf, const char *uuid)
 {
-	size_t prefix = starts_with(uuid, "MIG-GPU-") ? 8 : 4, length = strnlen(uuid, 40);
-
-	strbuf_add(buf, uuid, length > prefix + 10 ? prefix + 8 : length);
+	strbuf_add(buf, uuid, strnlen(uuid, 64));
 }
 
 static void device_name(struct strbuf *buf, const gpumap_device *d)
@@ -42,7 +40,7 @@ static void device_name(struct strbuf *buf, const gpumap_device *d)
 	else if (d->gpu->physical >= 0)
 		strbuf_printf(buf, "GPU %d", d->gpu->physical);
 	else if (d->uuid)
-		short_uuid(buf, d->uuid);
+		add_uuid(buf, d->uuid);
 	else
 		strbuf_puts(buf, "GPU ?");
 }
@@ -51,10 +49,12 @@ static void device_name(struct strbuf *buf, const gpumap_device *d)
 static void candidate_names(struct strbuf *buf, const gpumap_entry *entry)
 {
 	enum { FEW = 4 };
+	bool few = entry->count <= FEW &&
+		   (entry_decided(entry) || entry->candidates[0]->gpu->physical >= 0);
 
-	if (entry->count > FEW)
+	if (!few)
 		strbuf_printf(buf, "one of %zu GPUs", entry->count);
-	for (size_t i = 0; entry->count <= FEW && i < entry->count; i++) {
+	for (size_t i = 0; few && i < entry->count; i++) {
 		strbuf_puts(buf, !i ? "" : i + 1 == entry->count ? " or " : ", ");
 		device_name(buf, entry->candidates[i]);
 	}
@@ -79,11 +79,11 @@ void card_tooltip(struct strbuf *buf, const gpumap_device *d)
 	strbuf_puts(buf, "</title>");
 }
 
-/* The second line of a physical device: "GPU-a1b2c3d4  0000:07:00.0". */
+/* The second line of a physical device: its UUID and PCI address. */
 static void address(struct strbuf *buf, const gpumap_device *d)
 {
 	if (d->uuid && (d->name || is_instance(d) || d->physical >= 0))
-		short_uuid(buf, d->uuid); /* else it is the first line */
+		add_uuid(buf, d->uuid); /* else it is the first line */
 	if (d->pci && !is_instance(d)) {
 		strbuf_puts(buf, buf->length ? "  " : "");
 		strbuf_add(buf, d->pci, strnlen(d->pci, 24));
@@ -92,13 +92,13 @@ static void address(struct strbuf *buf, const gpumap_device *d)
 		strbuf_printf(buf, "  GI %d CI %d", d->gi, d->ci);
 }
 
-void card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width)
+int card_view(struct strbuf *buf, const struct column *column, const struct row *row, int width)
 {
 	const struct item *item = &column->items[row->first];
 	const gpumap_device *d = item->device;
 	struct strbuf name = {0}, second = {0}, number = {0};
 	const struct ink *ink = INK(.size = 13, .fill = svg_look(row->level)->ink);
-	int left = PAD + 34;
+	int left = PAD + 34, need = 0;
 
 	if (item->number >= 0)
 		strbuf_printf(&number, "%d", item->number);
@@ -123,15 +123,21 @@ void card_view(struct strbuf *buf, const struct column *column, const struct row
 
 		left = taken + 10 > 34 ? PAD + taken + 10 : left;
 		svg_text(buf, PAD, 24, big, width - PAD, number.text);
-		svg_text(buf, left, second.length ? 17 : 24, ink, width - left - PAD, name.text);
+		need = svg_text(buf, left, second.length ? 17 : 24, ink, width - left - PAD,
+				name.text);
 	}
-	if (second.length)
-		svg_text(buf, left, 31,
-			 INK(.size = 11, .fill = svg_look(row->level)->muted, .mono = true),
-			 width - left - PAD, second.text);
+	if (second.length) {
+		int taken =
+			svg_text(buf, left, 31,
+				 INK(.size = 11, .fill = svg_look(row->level)->muted, .mono = true),
+				 width - left - PAD, second.text);
+
+		need = taken > need ? taken : need;
+	}
 	scratch_free(buf, &name);
 	scratch_free(buf, &second);
 	scratch_free(buf, &number);
+	return left + need + PAD;
 }
 
 static int use_pill(struct strbuf *buf, int right, const char *fill, const char *colour,
@@ -139,7 +145,7 @@ static int use_pill(struct strbuf *buf, int right, const char *fill, const char 
 {
 	int x = right - svg_pill_width(text);
 
-	svg_pill(buf, x, 4, fill, colour, text);
+	svg_pill(buf, x, 3, fill, colour, text);
 	return x - 5;
 }
 
@@ -175,26 +181,29 @@ static int64_t samples_of(const gpumap_mapping *mapping, const gpumap_entry *ent
 	return -1;
 }
 
-void card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
-		  int width)
+int card_logical(struct strbuf *buf, const struct columns *columns, const struct row *row,
+		 int width)
 {
 	const gpumap_mapping *mapping = columns->mapping;
 	const gpumap_entry *e = columns->list[columns->count - 1].items[row->first].entry;
 	int64_t samples = samples_of(mapping, e);
-	int right = use_pills(buf, mapping, e, width - 8);
+	int right = use_pills(buf, mapping, e, width - 8), need, taken = 0;
 	struct strbuf second = {0};
 	char name[LABEL];
 
 	snprintf(name, sizeof(name), "cuda:%d", e->logical);
-	svg_text(buf, PAD, 17,
-		 INK(.size = 13, .fill = svg_look(row->level)->ink, .bold = true, .mono = true),
-		 right - PAD, name);
+	need = width - right + 8 +
+	       svg_text(buf, PAD, 17,
+			INK(.size = 13, .fill = svg_look(row->level)->ink, .bold = true,
+			    .mono = true),
+			right - PAD, name);
 	candidate_names(&second, e);
 	strbuf_printf(&second, " \xc2\xb7 %s", gpumap_certainty_name(e->certainty));
 	if (samples >= 0)
 		strbuf_printf(&second, " \xc2\xb7 %lld samples", (long long)samples);
 	if (second.text)
-		svg_text(buf, PAD, 32, INK(.size = 11, .fill = svg_look(row->level)->muted),
-			 width - 2 * PAD, second.text);
+		taken = svg_text(buf, PAD, 32, INK(.size = 11, .fill = svg_look(row->level)->muted),
+				 width - 2 * PAD, second.text);
 	scratch_free(buf, &second);
+	return PAD + (taken + PAD > need ? taken + PAD : need);
 }

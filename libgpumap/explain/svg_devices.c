@@ -4,54 +4,7 @@
 
 #include <stdio.h>
 
-enum { HEADING = 46, GAP = 96, INDENT = 18, FEW_ARROWS = 24 };
-
-/* --- places -------------------------------------------------------------------- */
-
-static bool is_described(const struct column *column)
-{
-	for (size_t i = 0; i < column->row_count; i++) {
-		const gpumap_device *d = column->items[column->rows[i].first].device;
-
-		if (d->name || d->uuid || d->pci || d->profile)
-			return true;
-	}
-	return false;
-}
-
-static int column_width(const struct columns *columns, const struct column *column)
-{
-	switch (column->kind) {
-	case COLUMN_HOST:
-		return is_described(column) ? 310 : 170;
-	case COLUMN_LOGICAL:
-		return is_group(columns->mapping) ? 320 : 260;
-	default:
-		return 170;
-	}
-}
-
-int devices_width(struct columns *columns)
-{
-	int width = 0;
-
-	for (size_t i = 0; i < columns->count; i++) {
-		columns->list[i].width = column_width(columns, &columns->list[i]);
-		width += columns->list[i].width + (i ? GAP : 0);
-	}
-	return width;
-}
-
-void devices_place(struct columns *columns, int x, int width)
-{
-	int spare = width - devices_width(columns);
-	int gap = GAP + (columns->count > 1 ? spare / (int)(columns->count - 1) : 0);
-
-	for (size_t i = 0; i < columns->count; i++) {
-		columns->list[i].x = x;
-		x += columns->list[i].width + gap;
-	}
-}
+enum { HEADING = 46, GAP = 96, INDENT = 18, FEW_ARROWS = 24, MAX_CARD = 600 };
 
 /* --- headings ------------------------------------------------------------------- */
 
@@ -255,45 +208,100 @@ static void card(struct strbuf *buf, const struct columns *columns, const struct
 	strbuf_puts(buf, "</svg>\n");
 }
 
-/* Below the logical devices: that there are none, and which entry ended the list. */
-static void notes(struct strbuf *buf, const struct columns *columns, int y)
+/* Below the logical devices: that there are none, and which entry ended the list. Returns the
+ * width that it needs. */
+static int notes(struct strbuf *buf, const struct columns *columns, int width, int y)
 {
 	const gpumap_mapping *mapping = columns->mapping;
 	const struct column *column = &columns->list[columns->count - 1];
 	const struct row *last = column->rows + column->row_count - 1;
 	struct box box = {.x = column->x,
-			  .width = column->width,
+			  .width = width,
 			  .height = CARD_HEIGHT,
 			  .fill = COLOUR_ERROR_CARD,
 			  .line = COLOUR_ERROR,
 			  .dashed = true};
 	struct strbuf text = {0};
+	int need = 0, taken = 0;
 
 	box.y = y + (column->row_count ? last->y + (last->gap ? GAP_HEIGHT : ROW_HEIGHT) : 0);
 	if (!mapping->visible_count) {
 		svg_box(buf, &box);
 		svg_text(buf, box.x + 12, box.y + 24,
-			 INK(.size = 13, .fill = COLOUR_ERROR, .bold = true), box.width - 24,
+			 INK(.size = 13, .fill = COLOUR_ERROR, .bold = true), width - 24,
 			 "no device is visible");
 		box.y += ROW_HEIGHT;
 	}
 	if (!mapping->ended_text)
-		return;
+		return 0;
 	svg_box(buf, &box);
 	strbuf_printf(&text, "entry %d: '", mapping->ended_entry);
 	strbuf_add(&text, mapping->ended_text, strnlen(mapping->ended_text, 200));
 	strbuf_puts(&text, "'");
 	if (text.text)
-		svg_text(buf, box.x + 12, box.y + 17,
-			 INK(.size = 12, .fill = COLOUR_ERROR, .mono = true, .strike = true),
-			 box.width - 24, text.text);
+		need = svg_text(buf, box.x + 12, box.y + 17,
+				INK(.size = 12, .fill = COLOUR_ERROR, .mono = true, .strike = true),
+				width - 24, text.text);
 	text.length = 0;
 	strbuf_printf(&text, "ends the list: %s (%s)", mapping->ended_reason, mapping->ended_rule);
 	if (text.text)
-		svg_text(buf, box.x + 12, box.y + 32, INK(.size = 11, .fill = COLOUR_ERROR),
-			 box.width - 24, text.text);
+		taken = svg_text(buf, box.x + 12, box.y + 32, INK(.size = 11, .fill = COLOUR_ERROR),
+				 width - 24, text.text);
 	scratch_free(buf, &text);
+	return (taken > need ? taken : need) + 24;
 }
+
+/* --- places -------------------------------------------------------------------- */
+
+static int column_width(struct columns *columns, const struct column *column)
+{
+	bool logical = column->kind == COLUMN_LOGICAL;
+	int width = logical ? 260 : 170;
+	struct strbuf scratch = {0};
+
+	for (size_t i = 0; i < column->row_count; i++) {
+		const struct row *row = &column->rows[i];
+		int need = 0;
+
+		if (!row->gap)
+			need = indent(column, row) +
+			       (logical ? card_logical(&scratch, columns, row, MAX_CARD)
+					: card_view(&scratch, column, row, MAX_CARD));
+		width = need > width ? need : width;
+		scratch.length = 0;
+	}
+	if (logical) {
+		int need = notes(&scratch, columns, MAX_CARD, 0);
+
+		width = need > width ? need : width;
+	}
+	columns->failed = columns->failed || scratch.failed;
+	strbuf_free(&scratch);
+	return width < MAX_CARD ? width : MAX_CARD;
+}
+
+int devices_width(struct columns *columns)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < columns->count; i++) {
+		columns->list[i].width = column_width(columns, &columns->list[i]);
+		width += columns->list[i].width + (i ? GAP : 0);
+	}
+	return width;
+}
+
+void devices_place(struct columns *columns, int x, int spare)
+{
+	int gap = GAP + (columns->count > 1 ? spare / (int)(columns->count - 1) : 0);
+
+	for (size_t i = 0; i < columns->count; i++) {
+		columns->list[i].x = x;
+		x += columns->list[i].width + gap;
+	}
+}
+
+/* --- all of it ----------------------------------------------------------------- */
 
 int devices_draw(struct strbuf *buf, const struct columns *columns, int y)
 {
@@ -316,6 +324,6 @@ int devices_draw(struct strbuf *buf, const struct columns *columns, int y)
 				card(buf, columns, column, row, y + row->y);
 		}
 	}
-	notes(buf, columns, y);
+	notes(buf, columns, columns->list[columns->count - 1].width, y);
 	return y + columns->height;
 }

@@ -32,22 +32,27 @@ static void line(struct strbuf *buf, int x, int y, const struct ink *ink, const 
 	strbuf_puts(buf, cut ? ELLIPSIS "</text>\n" : "</text>\n");
 }
 
-void svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text)
+int svg_text(struct strbuf *buf, int x, int y, const struct ink *ink, int width, const char *text)
 {
 	/* No text on one line is longer than this. */
 	size_t length = strnlen(text, 4096), n = text_cut(font_of(ink), text, length, width);
 
 	line(buf, x, y, ink, text, n, n < length);
+	return svg_width(ink, text, length);
 }
 
 /* Where a line of at most `n` bytes ends: at a blank, else after a comma. */
 static size_t break_before(const char *text, size_t n)
 {
-	size_t i = n;
+	size_t blank = n, comma = n;
 
-	while (i && text[i] != ' ' && text[i - 1] != ',')
-		i--;
-	return i > n / 3 ? i : n;
+	while (blank && text[blank] != ' ')
+		blank--;
+	while (comma && text[comma - 1] != ',')
+		comma--;
+	if (blank > n / 3)
+		return blank;
+	return comma > n / 3 ? comma : n;
 }
 
 int svg_leading(const struct ink *ink)

@@ -8,6 +8,7 @@
 #include "failing_malloc.h"
 #include "inventory/inventory.h"
 #include "picture.h"
+#include "text_width.h"
 #include "unit.h"
 #include "xml.h"
 
@@ -46,15 +47,29 @@ static gpumap_inventory *machine(const char *text)
 {
 	gpumap_inventory *inventory = NULL;
 
-	if (*text)
+	if (starts_with(text, "GPU "))
+		ROW_EQ_INT(text,
+			   gpumap_inventory_parse(&inventory, text, strlen(text), "test", NULL),
+			   GPUMAP_OK);
+	else if (*text)
 		ROW_EQ_INT(text, synthetic_parse(&inventory, span_of(text), NULL), GPUMAP_OK);
 	return inventory;
 }
+
+#define UUID(n) "GPU-70726574-656e-6400-8000-00000000000" #n
+#define MODEL "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+#define GPU(n) "GPU " #n ": " MODEL " (UUID: " UUID(n) ")\n"
+#define RECORDED GPU(0) GPU(1) GPU(2) GPU(3)
 
 static const struct {
 	const char *machine, *statements;
 	const char *has; /* texts between bars */
 } rows[] = {
+	{RECORDED, "device=1", "likely\n|" MODEL "\n|" UUID(2) "\n|" UUID(3) "\n"},
+	{RECORDED, "visible=0," UUID(0), "entry 1: '" UUID(0) "'\n"},
+	{"", "visible=" UUID(0) "," UUID(1), UUID(0) " \xc2\xb7 assumed\n|" UUID(1) " "},
+	{"2xA100+2xT4", "mode=dp;batch=100",
+	 "GPU 0, GPU 1, GPU 2 or GPU 3 \xc2\xb7 undecidable \xc2\xb7 25 samples\n"},
 	{"8", "visible=2,3,4,5;device=1",
 	 "cuda:1 is physical GPU 3\n|assumed\n|mode single|Physical GPUs|Logical devices|cuda:3\n|"
 	 "chosen\n|S1\n|V1\n|D1\n|CUDA_VISIBLE_DEVICES=2,3,4,5|8 unnamed"},
@@ -79,7 +94,7 @@ static const struct {
 	{"8", "device=cpu", "No GPU is used: the device is the CPU\n"},
 	{"8", "container=9", "Error GM021"},
 	{"", "visible=GPU-a1b2c3d4-0000-4000-8000-000000000000",
-	 "GPU-a1b2c3d4\n|numbers not known"},
+	 "GPU-a1b2c3d4-0000-4000-8000-000000000000\n|numbers not known"},
 	{"16xH100", "visible=15,0;mode=dp", "15\n|GPU 15"},
 	{"33", "device=20", "... 16 more\n|cuda:20\n|20\n"},
 	{"100", "device=40", "cuda:39\n|cuda:40\n|cuda:41\n|99\n|... 36 more\n"},
@@ -104,6 +119,7 @@ START_TEST(pictures)
 		   GPUMAP_OK);
 	text = picture_look(name, svg, &seen);
 	has_words(name, text, rows[_i].has);
+	ck_assert_msg(!strstr(text, ELLIPSIS), "%s: cut in\n%s", name, text);
 	ck_assert_msg(seen.height < 2600 && seen.width < 2200, "%s: %ldx%ld", name, seen.width,
 		      seen.height);
 	free(text);
@@ -287,6 +303,7 @@ static const struct {
 } paragraph_rows[] = {
 	{"short", "short", 200, 3},
 	{"one two three four", "one two|three four", 90, 3},
+	{"one two 3,4,5", "one two|3,4,5", 90, 3},
 	{"1,2,3,4,5,6,7,8,9", "1,2,3,4,|5,6,7,8,|9", 70, 3},
 	{"aaaaaaaaaaaaaaaaaaaa", "aaaaaaaa|aaaaaaa\xe2\x80\xa6", 66, 2},
 	{"", "", 100, 3},
