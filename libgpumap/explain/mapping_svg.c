@@ -32,6 +32,23 @@ static char *headline_text(const gpumap_mapping *mapping, const gpumap_report *r
 	return text;
 }
 
+/* What "assumed" and "likely" stand for here. */
+static void explain_certainty(struct strbuf *buf, const gpumap_mapping *mapping)
+{
+	if (mapping->assumption)
+		strbuf_printf(buf, "Assumed: %s", mapping->assumption);
+	for (size_t i = 0; i < mapping->step_count; i++)
+		if (streq(mapping->steps[i].rule, "N4") &&
+		    strstr(mapping->steps[i].text,
+			   gpumap_certainty_name(GPUMAP_CERTAINTY_LIKELY))) {
+			strbuf_printf(buf,
+				      "%sLikely: it depends on the order of these GPUs, which is "
+				      "not documented.",
+				      buf->length ? " " : "");
+			return;
+		}
+}
+
 /* Certainty, mode, and assumptions. */
 static void subtitle(struct page *page, const gpumap_mapping *mapping)
 {
@@ -55,14 +72,13 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 		     8;
 	snprintf(mode, sizeof(mode), "mode %.16s", mapping->mode);
 	x += svg_pill(page->buf, x, page->y, "#e8edf4", "#475569", mode) + 12;
-	if (mapping->assumption)
-		strbuf_printf(&text, "Assumed: %s", mapping->assumption);
+	explain_certainty(&text, mapping);
 	if (text.text)
 		lines = svg_paragraph(page->buf, x, page->y + 13,
 				      INK(.size = 13, .fill = COLOUR_MUTED),
 				      page->width - MARGIN - x, MAX_LINES, text.text);
 	scratch_free(page->buf, &text);
-	page->y += lines * LINE_HEIGHT;
+	page->y += lines * LINE_HEIGHT + 18;
 }
 
 /* --- rules --------------------------------------------------------------------------- */
@@ -144,11 +160,13 @@ static void why(struct page *page, const gpumap_mapping *mapping)
 static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_report *report,
 		 const struct columns *columns, const char *text)
 {
+	/* The cause is in the box of the error, not twice. */
+	if (first_error(report) && starts_with(text, "No answer:"))
+		text = "No answer";
 	page_headline(page, mapping && mapping->answered, text);
+	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	if (mapping)
 		subtitle(page, mapping);
-	page->y += 18;
-	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	if (columns->count) {
 		page->y = devices_draw(page->buf, columns, page->y + 8);
 		page->y += 18;

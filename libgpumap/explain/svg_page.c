@@ -15,7 +15,7 @@ void page_headline(struct page *page, bool good, const char *text)
 	int lines;
 
 	page->y += 24;
-	lines = svg_paragraph(page->buf, MARGIN, page->y, ink, page_inner(page), 3, text);
+	lines = svg_paragraph(page->buf, MARGIN, page->y, ink, page_inner(page), MAX_LINES, text);
 	page->y += (lines - 1) * svg_leading(ink) + 20;
 }
 
@@ -50,6 +50,10 @@ static void finding_box(struct page *page, const gpumap_finding *finding)
 {
 	int64_t severity = gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY);
 	const char *fix = gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
+	bool error = severity == GPUMAP_SEVERITY_ERROR;
+	const struct ink *cause = INK(.size = error ? 16 : 13, .fill = COLOUR_INK, .bold = error);
+	const struct ink *remedy =
+		INK(.size = error ? 14 : 13, .fill = error ? COLOUR_INK : COLOUR_MUTED);
 	int x = MARGIN + INSET, width = page_inner(page) - 2 * INSET, y = page->y + 20;
 	struct strbuf head = {0}, body = {0};
 	struct box box = {.x = MARGIN, .y = page->y, .width = page_inner(page)};
@@ -59,16 +63,16 @@ static void finding_box(struct page *page, const gpumap_finding *finding)
 		svg_text(&body, x, y,
 			 INK(.size = 12, .fill = severities[severity].line, .bold = true), width,
 			 head.text);
-	y += LINE_HEIGHT * svg_paragraph(&body, x, y + LINE_HEIGHT,
-					 INK(.size = 13, .fill = COLOUR_INK), width, 4,
-					 gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
+	y += svg_leading(cause) * svg_paragraph(&body, x, y + svg_leading(cause), cause, width,
+						MAX_LINES,
+						gpumap_finding_str(finding, GPUMAP_FINDING_TEXT));
 	scratch_free(page->buf, &head);
 	if (fix) {
 		strbuf_printf(&head, "Remedy: %s", fix);
 		if (head.text)
-			y += LINE_HEIGHT * svg_paragraph(&body, x, y + LINE_HEIGHT,
-							 INK(.size = 13, .fill = COLOUR_MUTED),
-							 width, 3, head.text);
+			y += svg_leading(remedy) * svg_paragraph(&body, x, y + svg_leading(remedy),
+								 remedy, width, MAX_LINES,
+								 head.text);
 	}
 	box.height = y + 12 - page->y;
 	box.fill = severities[severity].fill;

@@ -60,13 +60,14 @@ static gpumap_inventory *machine(const char *text)
 #define MODEL "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
 #define GPU(n) "GPU " #n ": " MODEL " (UUID: " UUID(n) ")\n"
 #define RECORDED GPU(0) GPU(1) GPU(2) GPU(3)
+#define LIKELY "Likely: it depends on the order of these GPUs, which is not documented.\n"
 
 static const struct {
 	const char *machine, *statements;
 	const char *has; /* texts between bars */
 } rows[] = {
-	{RECORDED, "device=1", "likely\n|" MODEL "\n|" UUID(2) "\n|" UUID(3) "\n"},
-	{RECORDED, "visible=0," UUID(0), "entry 1: '" UUID(0) "'\n"},
+	{RECORDED, "device=1", "likely\n|" LIKELY "|" MODEL "\n|" UUID(2) "\n|" UUID(3) "\n"},
+	{RECORDED, "visible=0," UUID(0), "entry 1: '" UUID(0) "'\n|" LIKELY},
 	{"", "visible=" UUID(0) "," UUID(1), UUID(0) " \xc2\xb7 assumed\n|" UUID(1) " "},
 	{"2xA100+2xT4", "mode=dp;batch=100",
 	 "GPU 0, GPU 1, GPU 2 or GPU 3 \xc2\xb7 undecidable \xc2\xb7 25 samples\n"},
@@ -88,7 +89,9 @@ static const struct {
 	{"4", "launcher=ray:2;in_code=3", "over\n|the launcher's 2\n"},
 	{"8", "visible=0,2,9,1", "entry 2: '9'\n|ends the list: no such device (V2)|Warning GM016"},
 	{"8", "visible=2,3,4,5;device=5",
-	 "No answer: |Error GM009, rule D7, device|Remedy: physical 5 is cuda:3"},
+	 "No answer: cuda:5 |\nNo answer\nError GM009, rule D7, device\ncuda:5 does not exist "
+	 "(invalid device ordinal), because 4 devices are visible (GPUs\n2,3,4,5)\n"
+	 "Remedy: physical 5 is cuda:3 here\nmode single\n"},
 	{"8", "visible=", "no device is visible\n|Error GM010"},
 	{"0", "", "No answer: |no device is visible\n"},
 	{"8", "device=cpu", "No GPU is used: the device is the CPU\n"},
