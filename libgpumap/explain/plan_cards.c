@@ -129,11 +129,11 @@ static void binding(struct strbuf *buf, const struct plan_slot *slot)
 			      slot->threads == 1 ? "" : "s");
 }
 
-static void draw_rank(struct strbuf *buf, const struct plan_host *host, size_t l, enum rank_how how,
-		      const struct box *at)
+static int draw_rank(struct strbuf *buf, const struct plan_host *host, size_t l, enum rank_how how,
+		     const struct box *at)
 {
 	const struct plan_slot *slot = &host->layout->slots[l];
-	int width = at->width - 2 * PAD;
+	int width = at->width - 2 * PAD, need = 0, taken = 0;
 	struct strbuf text = {0};
 
 	strbuf_printf(&text, "rank %zu \xc2\xb7 local %zu", host->first_rank + l, l);
@@ -144,22 +144,24 @@ static void draw_rank(struct strbuf *buf, const struct plan_host *host, size_t l
 	if (how != RANK_TOO && slot->lands && slot->lands->mig >= 0)
 		strbuf_printf(&text, " \xc2\xb7 MIG %d", slot->lands->mig);
 	if (text.text)
-		svg_text(buf, at->x + PAD, at->y + 12,
-			 INK(.size = 12, .fill = looks[how].ink, .bold = true), width, text.text);
+		need = svg_text(buf, at->x + PAD, at->y + 12,
+				INK(.size = 12, .fill = looks[how].ink, .bold = true), width,
+				text.text);
 	scratch_free(buf, &text);
 	binding(&text, slot);
 	if (text.text)
-		svg_text(buf, at->x + PAD, at->y + 26, INK(.size = 11, .fill = COLOUR_MUTED), width,
-			 text.text);
+		taken = svg_text(buf, at->x + PAD, at->y + 26,
+				 INK(.size = 11, .fill = COLOUR_MUTED), width, text.text);
 	scratch_free(buf, &text);
+	return 2 * PAD + (taken > need ? taken : need);
 }
 
-static void draw_head(struct strbuf *buf, const struct rank_card *card, const struct box *place)
+static int draw_head(struct strbuf *buf, const struct rank_card *card, const struct box *place)
 {
 	const char *word = card->count ? looks[card->worst].word : NULL;
 	bool idle = card->gpu && !card->count, pale = idle && !card->chosen;
 	const char *ink = pale ? COLOUR_PALE : COLOUR_INK;
-	int left = place->x + PAD, right = place->x + place->width - PAD;
+	int left = place->x + PAD, right = place->x + place->width - PAD, taken = 0;
 	char title[32] = "without a GPU";
 
 	if (idle)
@@ -175,31 +177,36 @@ static void draw_head(struct strbuf *buf, const struct rank_card *card, const st
 			 idle ? COLOUR_MUTED : COLOUR_CARD, word);
 		right -= 6;
 	}
-	svg_text(buf, left, place->y + 21, INK(.size = 13, .fill = ink, .bold = true), right - left,
-		 title);
-	left += svg_width(INK(.size = 13, .bold = true), title, strlen(title)) + 8;
-	if (card->gpu && card->gpu->name && right - left > 30)
-		svg_text(buf, left, place->y + 21, INK(.size = 12, .fill = COLOUR_MUTED),
-			 right - left, card->gpu->name);
+	left += 8 + svg_text(buf, left, place->y + 21, INK(.size = 13, .fill = ink, .bold = true),
+			     right - left, title);
+	if (card->gpu && card->gpu->name)
+		taken = svg_text(buf, left, place->y + 21, INK(.size = 12, .fill = COLOUR_MUTED),
+				 right - left, card->gpu->name);
+	return place->width - (right - left) + taken;
 }
 
-void rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struct plan_host *host,
-		    const struct box *place)
+int rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struct plan_host *host,
+		   const struct box *place)
 {
 	size_t shown = card->count < CARD_RANKS ? card->count : CARD_RANKS;
 	struct box box = *place;
 	char more[48];
+	int need;
 
 	box.line = card->count ? looks[card->worst].line : COLOUR_PALE_LINE;
 	box.fill = card->count ? looks[card->worst].fill : COLOUR_PALE_CARD;
 	svg_box(buf, &box);
-	draw_head(buf, card, place);
+	need = draw_head(buf, card, place);
 	box.y += HEAD;
-	for (size_t i = 0; i < shown; i++, box.y += RANK_HEIGHT)
-		draw_rank(buf, host, card->ranks[i], card->hows[i], &box);
+	for (size_t i = 0; i < shown; i++, box.y += RANK_HEIGHT) {
+		int taken = draw_rank(buf, host, card->ranks[i], card->hows[i], &box);
+
+		need = taken > need ? taken : need;
+	}
 	if (shown == card->count)
-		return;
+		return need;
 	snprintf(more, sizeof(more), "... %zu more ranks", card->count - shown);
 	svg_text(buf, box.x + PAD, box.y + 10, INK(.size = 12, .fill = COLOUR_MUTED),
 		 box.width - 2 * PAD, more);
+	return need;
 }

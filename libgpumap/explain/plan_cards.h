@@ -39,9 +39,9 @@ struct rank_cards {
 bool rank_cards_make(struct rank_cards *ret, const gpumap_plan *plan,
 		     const struct plan_layout *layout);
 
-/* Draws a card with its corner at x, y; `first` is the host's first rank. */
-void rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struct plan_host *host,
-		    const struct box *place);
+/* Draws a card with its corner at x, y. The width that its text needs. */
+int rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struct plan_host *host,
+		   const struct box *place);
 int rank_card_height(const struct rank_card *card);
 
 #endif

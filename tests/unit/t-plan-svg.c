@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of a plan: well-formed, complete, bounded, and nothing leaves its place. */
+/* The picture of a plan: well-formed, complete, bounded, and nothing leaves its
+ * place. */
 #include <stdio.h>
 
 #include "failing_malloc.h"
 #include "jobs.h"
 #include "picture.h"
 #include "profiles.h"
+#include "text_width.h"
 #include "unit.h"
 
 #define P(more) "[profile p]\nprogram=t\n" more "[program t]\ncommand=t\n"
 #define DDP(more) P(more) "device=cuda:%l\n"
+#define MODEL "NVIDIA_RTX_PRO_6000_Blackwell_Max-Q_Workstation_Edition"
+#define UUID "GPU-70726574-656e-6400-8000-00000000000"
+#define LONG \
+	UUID "0 =" MODEL " @10;" UUID "1 =" MODEL " @20;" UUID "2 =" MODEL " @30;" UUID \
+	     "3 =" MODEL " @40"
 #define BOX "GPU-a0 =A<&> @10 n=0 c=0-3;GPU-b0 =B @20 n=1 c=4-7 m=MIG-x m=MIG-y"
 
 static const struct {
@@ -17,7 +24,8 @@ static const struct {
 	const char *has, *lacks; /* texts and colours between bars */
 } rows[] = {
 	{"one host", DDP(""), "a=4xH100",
-	 "4 ranks on 1 host, ddp, profile p\n|Rendezvous at 127.0.0.1|a, ranks 0 to 3\n|GPU "
+	 "4 ranks on 1 host, ddp, profile p\n|Rendezvous at 127.0.0.1|a, ranks 0 "
+	 "to 3\n|GPU "
 	 "3\n|H100\n|"
 	 "rank 3 \xc2\xb7 local 3 \xc2\xb7 cuda:3\n|cores not "
 	 "bound\n|CUDA_VISIBLE_DEVICES=0,1,2,3\n",
@@ -25,27 +33,35 @@ static const struct {
 	{"some are not chosen", DDP("gpus=2,0\n"), "a=3",
 	 "GPU 1\n|not chosen\n|rank 0 \xc2\xb7 local 0 \xc2\xb7 cuda:0\n|GPU 2\n", "error"},
 	{"uneven hosts", DDP(""), "a=3 + b[1-2]=1 + c=3",
-	 "a, ranks 0 to 2\n|b1, rank 3, and b2 like it\n|c, ranks 5 to 7\n|Remark GM192\n",
+	 "a, ranks 0 to 2\n|b1, rank 3, and b2 like it\n|c, ranks 5 to 7\n|Remark "
+	 "GM192\n",
 	 "error"},
 	{"equal hosts", DDP(""), "a[1-5]=1", "a1, rank 0, and 4 hosts like it, the last a5\n",
 	 "a2"},
 	{"a collision", P("") "device=cuda:0\n", "a=3",
-	 "cannot be started\n|Error GM186, rule R3\n|collision\n|no rank\n", "not chosen|shared"},
+	 "cannot be started\nError GM186, rule R3\nlocal ranks 0 and 1 of a "
+	 "land|\nRemedy: |"
+	 "collision\n|no rank\n",
+	 "not chosen|shared"},
 	{"nowhere", DDP("share=isolate\n"), "a=3",
 	 "no GPU that works\n|error\n|rank 2 \xc2\xb7 local 2\n|each rank has", "collision"},
 	{"not known", P(""), "a=2", "not checked\n|Remark GM187",
 	 "collision|no rank|shared|" COLOUR_UNSURE_CARD "|" COLOUR_CHOSEN_CARD},
+	{"long names", DDP(""), "a-very-long-name-of-a-host-in-a-cluster.example.com=" LONG,
+	 "cluster.example.com, ranks 0 to 3\n|" MODEL "\n|" UUID "1|" UUID "3\n", "shared"},
 	{"MIG instances", P("share=isolate\n") "device=cuda:0\n", "a=" BOX,
 	 "GPU 1\n|rank 2 \xc2\xb7 local 2 \xc2\xb7 cuda:0 \xc2\xb7 MIG 1\n|A<&>\n", "collision"},
 	{"replicas", P("mode=dp\n") "device=cuda:0\n", "a=3",
-	 "rank 0 \xc2\xb7 local 0 \xc2\xb7 cuda:0\n|rank 0 \xc2\xb7 local 0 uses it too\n",
+	 "rank 0 \xc2\xb7 local 0 \xc2\xb7 cuda:0\n|rank 0 \xc2\xb7 local 0 uses "
+	 "it too\n",
 	 "Rendezvous|collision"},
 	{"without GPUs", DDP("ranks=6\n"), "a=0",
 	 "without a GPU\n|rank 3 \xc2\xb7 local 3\n|... 2 more ranks\n", "rank 4"},
 	{"none at all", DDP(""), "a=0", "0 ranks on 1 host|a, no rank\n|no GPU\n|Error GM010",
 	 "GPU 0"},
 	{"shared on purpose", P("ranks=8\nranks_per_gpu=4\n") "device=cuda:modulo\n", "a=2",
-	 "shared\n|rank 7 \xc2\xb7 local 7 \xc2\xb7 cuda:1\n|Warning GM043|" COLOUR_UNSURE_CARD,
+	 "shared\n|rank 7 \xc2\xb7 local 7 \xc2\xb7 cuda:1\n|Warning "
+	 "GM043|" COLOUR_UNSURE_CARD,
 	 "collision|error|" COLOUR_CHOSEN_CARD},
 	{"shared, not known", P("ranks=4\nranks_per_gpu=2\n"), "a=2",
 	 "GPU 1\n|shared\n|Warning GM043|Remark GM187|" COLOUR_UNSURE_CARD,
@@ -84,6 +100,7 @@ static void check_picture(const char *name, const gpumap_plan *plan, const gpuma
 	text = picture_look(name, svg, &seen);
 	check_words(name, svg, text, wanted, true);
 	check_words(name, svg, text, unwanted, false);
+	check_words(name, svg, text, ELLIPSIS, false);
 	ck_assert_msg(seen.height < 8000 && seen.width < 1300, "%s: %ldx%ld", name, seen.width,
 		      seen.height);
 	ck_assert_msg(strlen(svg) < 262144, "%s: %zu bytes", name, strlen(svg));
