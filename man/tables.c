@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpumap.h"
@@ -207,7 +208,7 @@ static const char findings_head[] =
 	".nh\n"
 	".ad l\n"
 	".SH NAME\n"
-	"gpumap\\-findings \\- what the messages of gpumap mean, and what to do about them\n"
+	"gpumap\\-findings \\- the messages of gpumap by their ids\n"
 	".SH DESCRIPTION\n"
 	"Errors, warnings and remarks of\n"
 	".BR gpumap (1)\n"
@@ -217,9 +218,10 @@ static const char findings_head[] =
 	"So do those messages of\n"
 	".BR gpumap\\-train (1)\n"
 	"that are about devices and ranks.\n"
-	"This page explains the cause of each message, and the remedy;\n"
+	"This page lists them;\n"
 	".B gpumap rules GM019\n"
-	"explains one of them.\n"
+	"explains one: its cause, its rule, an example that gives the message, and the\n"
+	"remedy.\n"
 	"The message itself names the option, variable or line of a file that it is\n"
 	"about, and often has a more precise remedy.\n"
 	"Ids are permanent: an id never changes its meaning, and a retired id is never\n"
@@ -234,44 +236,42 @@ static const char findings_head[] =
 	"A\n"
 	".B remark\n"
 	"is information.\n"
-	".PP\n"
-	"Each example is a command line that gives the message.\n"
 	"Rules are in\n"
 	".BR gpumap\\-rules (7).\n"
-	".SH FINDINGS\n";
+	".SH FINDINGS\n"
+	".PD 0\n";
 
-static const char findings_tail[] = ".SH SEE ALSO\n"
+static const char findings_tail[] = ".PD\n"
+				    ".SH SEE ALSO\n"
 				    ".BR gpumap (1),\n"
 				    ".BR gpumap\\-run (1),\n"
 				    ".BR gpumap\\-train (1),\n"
 				    ".BR libgpumap (3),\n"
 				    ".BR gpumap\\-rules (7)\n";
 
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct finding *)a)->id, ((const struct finding *)b)->id);
+}
+
 static void put_finding(const struct finding *finding)
 {
-	printf(".SS \"%s  ", finding->id);
+	printf(".TP 16\n%s ", finding->id);
 	for (const char *c = finding->severity; *c; c++)
 		putchar(*c - 'A' + 'a');
-	fputs(": ", stdout);
-	put(finding->meaning);
-	puts("\"");
-	if (finding->cause)
-		put_lines(finding->cause);
-	puts(".PD 0");
-	if (finding->rule)
-		put_labelled("Rule", finding->rule);
-	if (finding->example)
-		put_labelled("Example", finding->example);
-	if (finding->remedy)
-		put_labelled("Remedy", finding->remedy);
-	puts(".PD");
+	putchar('\n');
+	put_lines(finding->meaning);
 }
 
 static void put_findings(void)
 {
+	struct finding sorted[sizeof(findings) / sizeof(*findings)];
+
+	memcpy(sorted, findings, sizeof(findings));
+	qsort(sorted, sizeof(findings) / sizeof(*findings), sizeof(*findings), by_id);
 	fputs(findings_head, stdout);
 	for (size_t i = 0; i < sizeof(findings) / sizeof(*findings); i++)
-		put_finding(&findings[i]);
+		put_finding(&sorted[i]);
 	fputs(findings_tail, stdout);
 }
 
