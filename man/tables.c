@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpumap.h"
@@ -249,11 +248,6 @@ static const char findings_tail[] = ".PD\n"
 				    ".BR libgpumap (3),\n"
 				    ".BR gpumap\\-rules (7)\n";
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct finding *)a)->id, ((const struct finding *)b)->id);
-}
-
 static void put_finding(const struct finding *finding)
 {
 	printf(".TP 16\n%s ", finding->id);
@@ -265,13 +259,9 @@ static void put_finding(const struct finding *finding)
 
 static void put_findings(void)
 {
-	struct finding sorted[sizeof(findings) / sizeof(*findings)];
-
-	memcpy(sorted, findings, sizeof(findings));
-	qsort(sorted, sizeof(findings) / sizeof(*findings), sizeof(*findings), by_id);
 	fputs(findings_head, stdout);
 	for (size_t i = 0; i < sizeof(findings) / sizeof(*findings); i++)
-		put_finding(&sorted[i]);
+		put_finding(&findings[i]);
 	fputs(findings_tail, stdout);
 }
 
