@@ -47,10 +47,10 @@ struct command_run {
 	gpumap_report *report;
 };
 
-/* The options that come first in the help. */
-static const char *const max_used[] = {"--gpus",    "--ranks",   "--device",  "--share",
-				       "--profile", "--hosts",   "--timeout", "--log-dir",
-				       "--console", "--dry-run", NULL};
+/* The options of the short help. */
+static const char *const max_used[] = {
+	"--gpus",  "--ranks",   "--wait",    "--device",  "--share",   "--mode", "--profile",
+	"--hosts", "--timeout", "--log-dir", "--console", "--dry-run", NULL};
 
 static void help(struct options *options)
 {

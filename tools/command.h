@@ -122,7 +122,8 @@ struct options {
 	bool ended;                        /* -- was read */
 	const char *value;                 /* value of the last option; NULL: none */
 	const char *operand;               /* set if an argument is not an option */
-	const char *const *first; /* options that the help lists first, ended by NULL; NULL: none */
+	const char *const *first; /* the options of a short help, ended by NULL; NULL: it has all */
+	bool help_all;            /* --help=all */
 };
 
 /* Makes a table of the rows (ended by a name of NULL) and of --help, --color, and --json if asked

@@ -17,7 +17,7 @@ enum { HELP_COLUMN = 28, HELP_WIDTH = 80 - HELP_COLUMN };
 static const struct option_row common[] = {
 	{"--color", "[auto|always|never]",
 	 "whether to print colours; NO_COLOR in the environment switches them off"},
-	{"--help", NULL, "this text"},
+	{"--help", "[all]", "this text; all: with all options"},
 	{NULL, NULL, NULL},
 };
 
@@ -154,6 +154,19 @@ const struct option_row *options_find(const struct options *options, struct span
 	return NULL;
 }
 
+static const char *read_help(struct options *options, const struct option_row *row,
+			     const char *equals, gpumap_report *report, bool *failed)
+{
+	options->help_all = equals && streq(equals + 1, "all");
+	if (!equals || options->help_all)
+		return row->name;
+	report_add(report, FINDING_BAD_OPTION,
+		   ABOUT(.origin = row->name, .fix = "write --help or --help=all"),
+		   "cannot be '%s'", QUOTE(span_of(equals + 1)));
+	*failed = true;
+	return NULL;
+}
+
 const char *options_next(struct options *options, gpumap_report *report, bool *failed)
 {
 	const struct option_row *row;
@@ -181,6 +194,8 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 		*failed = true;
 		return unknown(options, name, report);
 	}
+	if (streq(row->name, "--help"))
+		return read_help(options, row, equals, report, failed);
 	if (equals && !row->value) {
 		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name),
 			   "takes no value: '%s'", QUOTE(span_of(equals + 1)));
@@ -257,30 +272,30 @@ static void print_row(const struct options *options, const struct option_row *ro
 	print_help(initial && *initial ? help : row->help, file);
 }
 
-static bool is_first(const struct options *options, const struct option_row *row)
+/* Those of a short help, and how many there are more. */
+static void print_first(const struct options *options, FILE *file)
 {
-	for (const char *const *name = options->first; name && *name; name++)
-		if (streq(*name, row->name))
-			return true;
-	return false;
+	int more = options->count;
+
+	fputs("most used\n", file);
+	for (const char *const *name = options->first; *name; name++, more--)
+		print_row(options, options_find(options, span_of(*name)), file);
+	fprintf(file, "\n%d more options: gpumap %s --help=all\n", more, options->command);
 }
 
 void options_help(const struct options *options, FILE *file)
 {
-	if (options->first)
-		fputs("most used\n", file);
-	for (const char *const *name = options->first; name && *name; name++)
-		print_row(options, options_find(options, span_of(*name)), file);
-	if (options->first)
-		fputs("\nother options\n", file);
+	if (options->first && !options->help_all) {
+		print_first(options, file);
+		return;
+	}
 	if (options->statements)
 		fputs("statements about the program and how it is started\n", file);
 	for (int i = 0; i < options->count; i++) {
 		if (i && i == options->statements)
 			fputs("\noptions\n", file);
 		if (i == options->own)
-			fprintf(file, "\n%soptions that a profile can also set: gpumap.ini(5)\n",
-				options->first ? "other " : "");
+			fputs("\noptions that a profile can also set: gpumap.ini(5)\n", file);
 		if (i && i == options->program)
 			fputs("\nwhat the program does, as the [program] section of gpumap.ini(5) "
 			      "can state it\n"
@@ -288,8 +303,7 @@ void options_help(const struct options *options, FILE *file)
 			      "LIST is a value of CUDA_VISIBLE_DEVICES; VAR=LIST names another "
 			      "variable.\n",
 			      file);
-		if (!is_first(options, &options->rows[i]))
-			print_row(options, &options->rows[i], file);
+		print_row(options, &options->rows[i], file);
 	}
 }
 
