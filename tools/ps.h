@@ -143,6 +143,7 @@ int ps_keep(struct ps *ps, const char *list, gpumap_report *report);
 struct ps_view {
 	const char *gpus; /* a list; NULL: all */
 	bool stale;       /* only what is stale */
+	bool quits;       /* the first line says that q ends it */
 	bool dated;       /* the date in the first line */
 	size_t width;     /* cells; SIZE_MAX: lines are not cut */
 	bool styled;

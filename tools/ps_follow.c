@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gpumap ps --follow. On a terminal each frame replaces the one before it, on the screen that full
- * programs use; the signal that ends or stops it brings the old screen back. In the background it
- * draws nothing. Elsewhere frames follow each other, separated by empty lines.
+ * programs use; q, or the signal that ends or stops it, brings the old screen back. In the
+ * background it draws nothing. Elsewhere frames follow each other, separated by empty lines.
  */
 #include "ps.h"
 
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +31,35 @@ enum { LEAST_WIDTH = 60 };
 
 static volatile sig_atomic_t ended, stopped;
 static volatile sig_atomic_t entered; /* the other screen is shown */
+static struct termios typed;          /* how the terminal reads keys outside of that screen */
+static volatile sig_atomic_t keys;    /* it gives them one by one */
+
+/* Whether standard input is a terminal from which q can be read. */
+static bool keys_begin(void)
+{
+	struct termios one;
+
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &typed))
+		return false;
+	one = typed;
+	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	one.c_cc[VMIN] = one.c_cc[VTIME] = 0;
+	keys = tcsetattr(STDIN_FILENO, TCSANOW, &one) == 0;
+	return keys;
+}
+
+static void keys_end(void)
+{
+	if (keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &typed);
+	keys = false;
+}
 
 /* NVML can hang. Then the second signal ends the process as if it were not caught. */
 static void end(int sig)
 {
 	if (ended) {
+		keys_end();
 		if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
 			entered = false;
 		signal(sig, SIG_DFL);
@@ -227,16 +252,18 @@ static void restore_signals(const struct signals *s)
 
 /* --- the screen ----------------------------------------------------------------------- */
 
-static int enter(const struct follower *f, gpumap_report *report)
+static int enter(struct follower *f, gpumap_report *report)
 {
 	if (!f->screen || entered)
 		return GPUMAP_OK;
 	entered = true;
+	f->view.quits = keys_begin();
 	return print_text(ENTER, report) ? GPUMAP_OK : GPUMAP_EFILE;
 }
 
 static void leave(gpumap_report *report)
 {
+	keys_end();
 	if (entered)
 		print_text(LEAVE, report);
 	entered = false;
@@ -269,16 +296,24 @@ static void stop_now(gpumap_report *report)
 
 /* --- the loop ------------------------------------------------------------------------- */
 
-/* Waits for the next frame, or for a signal. Without a reader there is no more to do. */
+/* Waits for the next frame, a key or a signal. Without a reader there is no more to do. */
 static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpumap_report *report)
 {
-	struct pollfd out = {.fd = STDOUT_FILENO};
-	int n = ppoll(&out, 1, pause, waiting);
+	struct pollfd files[] = {{.fd = STDOUT_FILENO},
+				 {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN}};
+	int n = ppoll(files, ARRAY_SIZE(files), pause, waiting);
+	char key = '\0';
 
 	if (n < 0 && errno != EINTR)
 		return report_nomem(report);
-	if (n > 0 && (out.revents & (POLLERR | POLLHUP)))
+	if (n > 0 && (files[0].revents & (POLLERR | POLLHUP)))
 		ended = SIGPIPE;
+	if (n > 0 && files[1].revents) {
+		if (read(STDIN_FILENO, &key, 1) != 1)
+			keys_end(); /* the terminal is gone */
+		if (key == 'q' || key == 'Q')
+			ended = SIGINT;
+	}
 	return GPUMAP_OK;
 }
 

@@ -5,7 +5,7 @@
  *	2 GPUs of tux1, driver 570.124.06
  *
  *	      PID  USER  AGE    MEMORY  DEVICE  COMMAND
- *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, load 93 %, 41 C
+ *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, 80325 free, load 93 %, 41 C
  *	  leased by 4700 (jo), at most 3m ago
  *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
  *	           rank 3 of 20261121-193000-4700
@@ -47,6 +47,7 @@ struct frame {
 	const struct ps_view *view;
 	struct strbuf *buf;
 	size_t widths[COLUMNS]; /* ABOUT 0: on lines of its own */
+	size_t gpus;            /* that are shown above */
 };
 
 /* --- texts ---------------------------------------------------------------------------- */
@@ -350,16 +351,20 @@ static void put_process(struct frame *f, const struct ps_process *p)
 		f->buf->failed = f->buf->failed || text.failed;
 		strbuf_free(&text);
 	}
+	/* The folder of the program tells least. */
+	if (command && !fits(f, LEAST_COMMAND))
+		command = process_program(p->process).text;
 	end_line(f, row_cells(f), STYLE_PLAIN, command ? command : "-");
 	if (!f->widths[ABOUT])
 		put_about(f, p);
 }
 
-/* "1234 of 81559 MiB, load 93 %, 41 C" */
+/* "1234 of 81559 MiB, 80325 free, load 93 %, 41 C" */
 static void usage_text(struct strbuf *buf, const gpumap_device *d)
 {
 	int64_t used = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_USED);
 	int64_t all = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY);
+	int64_t left = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_FREE);
 	int64_t load = gpumap_device_int(d, GPUMAP_DEVICE_UTILIZATION);
 	int64_t celsius = gpumap_device_int(d, GPUMAP_DEVICE_TEMPERATURE);
 	int64_t mode = gpumap_device_int(d, GPUMAP_DEVICE_COMPUTE_MODE);
@@ -371,6 +376,8 @@ static void usage_text(struct strbuf *buf, const gpumap_device *d)
 	else
 		strbuf_printf(buf, "%lld of %lld MiB", (long long)(used >> 20),
 			      (long long)(all >> 20));
+	if (left >= 0)
+		strbuf_printf(buf, ", %lld free", (long long)(left >> 20));
 	if (load >= 0)
 		strbuf_printf(buf, ", load %lld %%", (long long)load);
 	if (celsius >= 0 && d == d->gpu)
@@ -514,6 +521,8 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 		shown += is_shown(f, &gpu->processes[i]);
 	if (f->view->stale && !shown && !gpu->left)
 		return;
+	if (f->gpus++)
+		strbuf_puts(f->buf, "\n");
 	strbuf_printf(&head, "GPU %d%s%s", gpu->device->physical, name ? "  " : "",
 		      name ? name : "");
 	if (!head.failed)
@@ -537,9 +546,11 @@ static void put_title(struct frame *f, size_t shown)
 {
 	const char *host = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_HOST);
 	const char *driver = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DRIVER);
-	const char *date = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DATE);
 	size_t count = f->ps->count, all = gpumap_inventory_count(f->ps->inventory);
 	struct strbuf text = {0};
+	time_t now = (time_t)f->ps->now;
+	struct tm local;
+	char date[32];
 
 	if (f->view->stale)
 		strbuf_printf(&text, "%zu stale rank%s", shown, shown == 1 ? "" : "s");
@@ -553,8 +564,11 @@ static void put_title(struct frame *f, size_t shown)
 		strbuf_printf(&text, " of %s", host);
 	if (driver)
 		strbuf_printf(&text, ", driver %s", driver);
-	if (date && f->view->dated)
+	if (f->view->dated && localtime_r(&now, &local) &&
+	    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local))
 		strbuf_printf(&text, ", %s", date);
+	if (f->view->quits)
+		strbuf_puts(&text, ", q quits");
 	if (!text.failed)
 		end_line(f, 0, STYLE_ANSWER, text.text);
 	f->buf->failed = f->buf->failed || text.failed;
@@ -594,7 +608,7 @@ static void put_kill(struct frame *f)
 
 void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view)
 {
-	struct frame f = {ps, view, buf, {0}};
+	struct frame f = {ps, view, buf, {0}, 0};
 	size_t shown = measure_all(&f);
 
 	buf->styled = view->styled;
