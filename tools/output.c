@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "color.h"
 #include "report.h"
 #include "style.h"
 #include "text.h"
+#include "text_cells.h"
 #include "write_all.h"
 
 enum style severity_style(int64_t severity)
@@ -20,41 +22,76 @@ enum style severity_style(int64_t severity)
 						     : STYLE_REMARK;
 }
 
-/* Whether an origin names a line of a file: "train.py:4". */
-static bool names_line(const char *origin)
+/* The width of a terminal; SIZE_MAX: standard error is none. */
+static size_t error_width(void)
 {
-	size_t length = strlen(origin), digits = 0;
+	struct winsize size = {.ws_col = 0};
 
-	while (digits < length && is_digit(origin[length - 1 - digits]))
-		digits++;
-	return digits && digits < length && origin[length - 1 - digits] == ':';
+	return isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col
+		       ? size.ws_col
+		       : SIZE_MAX;
 }
 
+/* A message on as many lines as its words need. */
+struct message {
+	size_t column, width, blanks; /* blanks: that stand before the next word */
+};
+
+static void put_words(struct message *m, const char *text)
+{
+	enum { INDENT = 2 };
+
+	while (*text) {
+		size_t blanks = strspn(text, " "), length = strcspn(text + blanks, " ");
+		size_t cells = text_cells(text + blanks, length);
+
+		m->blanks += blanks;
+		text += blanks + length;
+		if (!length)
+			return;
+		if (m->blanks && m->column > INDENT && m->column + m->blanks + cells > m->width) {
+			fprintf(stderr, "\n%*s", INDENT, "");
+			m->column = INDENT;
+		} else {
+			fprintf(stderr, "%*s", (int)m->blanks, "");
+			m->column += m->blanks;
+		}
+		m->blanks = 0;
+		fprintf(stderr, "%.*s", (int)length, text - length);
+		m->column += cells;
+	}
+}
+
+/* Allocates nothing: the finding may be that memory ran out. */
 static void print_finding(const gpumap_finding *f)
 {
-	static const char *const words[] = {"remark: ", "warning: ", ""};
+	static const char *const heads[] = {
+		"gpumap: remark: ", "gpumap: warning: ", "gpumap: error: "};
 	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
+	int64_t at = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 	bool styled = color_on(STDERR_FILENO);
 	const char *plain = style_code(styled, STYLE_PLAIN);
-	/* As compilers do, for editors: other errors need no word. */
-	bool placed =
-		severity == GPUMAP_SEVERITY_ERROR && origin && (line > 0 || names_line(origin));
+	struct message m = {strlen(heads[severity]), error_width(), 0};
+	char place[64] = "", id[16];
 
-	fprintf(stderr, "%sgpumap: %s%s", style_code(styled, severity_style(severity)),
-		placed ? "error: " : words[severity], plain);
-	if (origin)
-		fprintf(stderr, "%s:", origin);
-	if (origin && line > 0)
-		fprintf(stderr, "%lld:", (long long)line);
-	if (origin && line > 0 && column > 0)
-		fprintf(stderr, "%lld:", (long long)column);
-	fprintf(stderr, "%s%s%s%s %s[%s]%s\n", origin ? " " : "",
-		gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
-		style_code(styled, STYLE_FAINT), gpumap_finding_str(f, GPUMAP_FINDING_ID), plain);
+	if (origin && line > 0 && at > 0)
+		snprintf(place, sizeof(place), ":%lld:%lld: ", (long long)line, (long long)at);
+	else if (origin && line > 0)
+		snprintf(place, sizeof(place), ":%lld: ", (long long)line);
+	snprintf(id, sizeof(id), " [%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	fprintf(stderr, "%s%s%s", style_code(styled, severity_style(severity)), heads[severity],
+		plain);
+	put_words(&m, origin ? origin : "");
+	put_words(&m, origin && !*place ? ": " : place);
+	put_words(&m, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	put_words(&m, fix ? "; " : "");
+	put_words(&m, fix ? fix : "");
+	fputs(style_code(styled, STYLE_FAINT), stderr);
+	put_words(&m, id);
+	fprintf(stderr, "%s\n", plain);
 }
 
 size_t print_report(const struct output *output, size_t from)
@@ -93,7 +130,7 @@ bool report_begin(gpumap_report **report)
 
 	if (gpumap_report_new(report) == GPUMAP_OK)
 		return true;
-	fprintf(stderr, "gpumap: %s", finding_meaning(FINDING_NOMEM, &id, &severity));
+	fprintf(stderr, "gpumap: error: %s", finding_meaning(FINDING_NOMEM, &id, &severity));
 	fprintf(stderr, " [%s]\n", id);
 	return false;
 }
