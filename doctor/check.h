@@ -61,6 +61,10 @@ bool has_gpu(const struct facts *facts);
 bool without_links(const struct facts *facts, struct verdict *verdict);
 /* Whether it is of a model for consumers, to which other devices do not write directly. */
 bool is_geforce(const struct gpu *gpu);
+/* Whether a build for that CUDA needs a newer driver, of a known version. */
+bool needs_newer_driver(const struct facts *facts, int64_t cuda);
+/* "2.5.1" or "of an unknown version" */
+const char *version_text(const struct package *package);
 /* Whether a libcuda is that of the package cuda-compat. */
 bool is_compat(const struct library *library);
 

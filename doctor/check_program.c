@@ -3,36 +3,25 @@
 #include "check.h"
 #include "elf_file.h"
 
-static bool is_python(const struct facts *facts)
-{
-	return facts->program.torch != NULL;
-}
-
 void check_cpu_build(const struct facts *facts, struct verdict *verdict)
 {
-	if (!is_python(facts) || !has_gpu(facts) || facts->program.cuda.sight == UNSEEN)
+	const struct python *python = facts->pythons;
+	const struct package *torch;
+
+	/* The first that has PyTorch counts: a base environment may have one for the CPU. */
+	for (size_t i = 1; i < facts->python_count && !python->packages[PACKAGE_TORCH].site; i++)
+		python++;
+	torch = &python->packages[PACKAGE_TORCH];
+	if (!torch->site || !has_gpu(facts) || torch->cuda.sight == UNSEEN)
 		return;
 	fine(verdict);
-	if (facts->program.cuda.sight == ABSENT)
+	if (torch->cuda.sight == ABSENT)
 		wrong(verdict,
 		      "install the wheel for CUDA in this environment, as PyTorch's page Get "
 		      "Started "
 		      "shows",
-		      "PyTorch %s in %s is built for %s", facts->program.torch,
-		      facts->program.prefix,
-		      facts->program.rocm ? "ROCm, not for CUDA" : "the CPU only");
-}
-
-/* Whether both versions of CUDA are known. */
-static bool comparable(const struct facts *facts, struct verdict *verdict)
-{
-	if (facts->program.cuda.sight != SEEN)
-		return false;
-	if (facts->cuda.sight == SEEN)
-		return true;
-	if (has_gpu(facts) && facts->cuda.why)
-		unseen(verdict, &facts->cuda, "the driver's CUDA");
-	return false;
+		      "PyTorch %s in %s is built for %s", version_text(torch), python->prefix,
+		      torch->rocm ? "ROCm, not for CUDA" : "the CPU only");
 }
 
 static bool has_compat(const struct facts *facts)
@@ -42,24 +31,58 @@ static bool has_compat(const struct facts *facts)
 	return library && is_compat(library);
 }
 
+bool needs_newer_driver(const struct facts *facts, int64_t cuda)
+{
+	return facts->cuda.sight == SEEN && cuda / 1000 > facts->cuda.number / 1000 &&
+	       !has_compat(facts);
+}
+
+const char *version_text(const struct package *package)
+{
+	return package->version ? package->version : "of an unknown version";
+}
+
+/* Compares what `name` is built with. False: nothing more is to be said. */
+static bool compare_cuda(const struct facts *facts, struct verdict *verdict,
+			 const struct fact *cuda, const char *name, const char *place)
+{
+	int64_t driver = facts->cuda.number;
+
+	if (cuda->sight != SEEN || !name)
+		return true;
+	if (facts->cuda.sight != SEEN) {
+		if (has_gpu(facts) && facts->cuda.why)
+			unseen(verdict, &facts->cuda, "the driver's CUDA");
+		return false;
+	}
+	fine(verdict);
+	if (!needs_newer_driver(facts, cuda->number))
+		return true;
+	wrong(verdict,
+	      arena_printf(verdict->arena,
+			   "install a build of %s for CUDA %lld%s, or " ON_HOST "a newer driver",
+			   name, (long long)driver / 1000, place),
+	      "%s%s is built with CUDA %s, and the driver supports CUDA up to %lld.%lld (error 35)",
+	      name, place, cuda->text, (long long)driver / 1000, (long long)driver % 1000 / 10);
+	return false;
+}
+
 void check_program_cuda(const struct facts *facts, struct verdict *verdict)
 {
-	int64_t program = facts->program.cuda.number, driver = facts->cuda.number;
-
-	if (!comparable(facts, verdict))
+	if (!compare_cuda(facts, verdict, &facts->program.cuda, "the program", ""))
 		return;
-	fine(verdict);
-	if (program / 1000 > driver / 1000 && !has_compat(facts))
-		wrong(verdict,
-		      arena_printf(verdict->arena,
-				   "install a build of the program for CUDA %lld, or " ON_HOST
-				   "a newer driver",
-				   (long long)driver / 1000),
-		      "the program is built with CUDA %lld.%lld, and the driver supports CUDA up "
-		      "to "
-		      "%lld.%lld (error 35)",
-		      (long long)program / 1000, (long long)program % 1000 / 10,
-		      (long long)driver / 1000, (long long)driver % 1000 / 10);
+	for (size_t i = 0; i < facts->python_count; i++)
+		for (enum package_kind k = 0; k < PACKAGE_KINDS; k++) {
+			const struct python *python = &facts->pythons[i];
+			const struct package *package = &python->packages[k];
+			const char *place = package->site ? arena_printf(verdict->arena, " in %s",
+									 python->prefix)
+							  : NULL;
+
+			if (place &&
+			    !compare_cuda(facts, verdict, &package->cuda, package_name(k), place))
+				return;
+		}
 }
 
 /* Machine code runs on its own and higher minor versions; PTX is compiled for what is newer. Code

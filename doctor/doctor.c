@@ -83,10 +83,14 @@ static void collect(struct doctor *doctor)
 
 static int read_program(struct facts *facts, const char *const *program, gpumap_report *report)
 {
-	int error = program ? program_read(facts, program) : 0;
+	int error = 0;
 
+	if (program)
+		error = program_read(facts, program);
+	else
+		pythons_read(facts);
 	if (!error)
-		return GPUMAP_OK;
+		return facts->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 	if (error == ENOMEM || facts->arena.failed)
 		return GPUMAP_ENOMEM;
 	if (error == EISDIR)
@@ -115,18 +119,19 @@ static const char *why_gpus_unseen(const struct facts *facts)
 }
 
 /* Why nothing about the program could be compared with the machine; NULL: something was, or no
- * program is named. A wrapper, such as srun, needs neither PyTorch nor CUDA. */
+ * program is named. A wrapper, such as srun, needs neither such a package nor CUDA. */
 static const char *why_unchecked(struct doctor *doctor)
 {
 	const struct program_facts *program = &doctor->facts.program;
 
 	if (program->kind.why)
 		return arena_printf(&doctor->arena, "the program: %s", program->kind.why);
-	if (!program->name || program->torch || program->needed_count || program->code)
+	if (!program->name || has_packages(doctor->facts.pythons) || program->needed_count ||
+	    program->code)
 		return NULL;
 	return arena_printf(&doctor->arena,
-			    "the program: %s has neither PyTorch nor a library of CUDA; name the "
-			    "program that uses the GPU",
+			    "the program: %s has " NO_PACKAGE
+			    ", and no library of CUDA; name the program that uses the GPU",
 			    program->name);
 }
 
@@ -231,7 +236,9 @@ static bool is_listed(const struct doctor *doctor, size_t place, const char *tex
 
 const char *doctor_unseen(const struct doctor *doctor, size_t i)
 {
-	const char *others[] = {doctor->gpus_unseen, doctor->program_unseen};
+	bool hidden = !doctor->facts.environ && !doctor->facts.program.name;
+	const char *others[] = {doctor->gpus_unseen, doctor->program_unseen,
+				hidden ? "python3: --root has no /proc/self/environ" : NULL};
 
 	for (size_t k = 0; k < check_count(); k++) {
 		const struct verdict *v = &doctor->verdicts[k];

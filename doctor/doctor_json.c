@@ -85,6 +85,63 @@ static json_t *libraries_json(const struct doctor *doctor, struct arena *arena, 
 	return list;
 }
 
+static json_t *package_json(const struct doctor *doctor, struct arena *arena,
+			    const struct package *package, const char *name, bool *failed)
+{
+	const struct facts *facts = &doctor->facts;
+	const struct fact *cuda = &package->cuda;
+	bool known = cuda->sight == SEEN && facts->cuda.sight == SEEN;
+
+	return JSON_OBJECT(
+		failed, {"name", json_text(name)}, {"version", json_text(package->version)},
+		{"cuda", json_text(cuda->sight == SEEN ? cuda->text : NULL)},
+		{"built_for_cuda",
+		 cuda->sight == UNSEEN ? json_null() : json_boolean(cuda->sight == SEEN)},
+		{"driver_supports",
+		 known ? json_boolean(!needs_newer_driver(facts, cuda->number)) : json_null()},
+		{"folder", json_text(discreet_text(&doctor->names, arena, package->site))});
+}
+
+static json_t *python_json(const struct doctor *doctor, struct arena *arena,
+			   const struct python *python, bool *failed)
+{
+	const struct discreet *names = &doctor->names;
+	json_t *from = json_array(), *packages = json_array();
+
+	for (enum python_source i = 0; i < PYTHON_SOURCES; i++)
+		if (python->from[i])
+			json_push(from, json_text(python_source_name(i)), failed);
+	for (enum package_kind i = 0; i < PACKAGE_KINDS; i++)
+		if (python->packages[i].site)
+			json_push(packages,
+				  package_json(doctor, arena, &python->packages[i], package_name(i),
+					       failed),
+				  failed);
+	return JSON_OBJECT(failed, {"from", from},
+			   {"interpreter", json_text(discreet_text(names, arena, python->path))},
+			   {"prefix", json_text(discreet_text(names, arena, python->prefix))},
+			   {"version", json_text(python->version)},
+			   {"not_visible", json_text(discreet_text(names, arena, python->why))},
+			   {"packages", packages});
+}
+
+static json_t *pythons_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+{
+	const struct facts *facts = &doctor->facts;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < facts->python_count; i++)
+		json_push(list, python_json(doctor, arena, &facts->pythons[i], failed), failed);
+	return list;
+}
+
+static json_t *plain_json(const struct doctor *doctor, struct arena *arena)
+{
+	const char *text = seen_plain_python(&doctor->facts, arena);
+
+	return json_text(discreet_text(&doctor->names, arena, text));
+}
+
 static json_t *unseen_json(const struct doctor *doctor, struct arena *arena, bool *failed)
 {
 	json_t *list = json_array();
@@ -103,6 +160,8 @@ bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
 				   {"wrong", json_boolean(doctor_wrong(doctor))},
 				   {"seen", seen_json(doctor, &arena, &failed)},
 				   {"libraries", libraries_json(doctor, &arena, &failed)},
+				   {"pythons", pythons_json(doctor, &arena, &failed)},
+				   {"python", plain_json(doctor, &arena)},
 				   {"gpus", gpus_json(&doctor->facts, &failed)},
 				   {"not_visible", unseen_json(doctor, &arena, &failed)},
 				   {"checks", checks_json(doctor, &failed)},

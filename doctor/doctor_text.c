@@ -94,6 +94,23 @@ static void put_line(struct strbuf *buf, const struct doctor *doctor, struct are
 	strbuf_puts(buf, "\n");
 }
 
+/* The packages of an environment. PyTorch is among the lines of a program. */
+static void put_packages(struct strbuf *buf, const struct doctor *doctor, struct arena *arena,
+			 const struct python *python)
+{
+	const struct facts *facts = &doctor->facts;
+	bool named = facts->program.name;
+	char label[24];
+
+	for (enum package_kind i = named ? PACKAGE_JAX : PACKAGE_TORCH; i < PACKAGE_KINDS; i++) {
+		if (!python->packages[i].site)
+			continue;
+		snprintf(label, sizeof(label), "%s%s", named ? "" : "  ", package_name(i));
+		put_line(buf, doctor, arena, label,
+			 seen_package(facts, &python->packages[i], arena));
+	}
+}
+
 static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
 {
 	struct seen_line lines[MAX_SEEN];
@@ -111,6 +128,8 @@ static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct are
 			put_line(buf, doctor, arena, lines[i].label,
 				 fact->sight == SEEN ? fact->text : "none");
 	}
+	if (facts->program.name)
+		put_packages(buf, doctor, arena, facts->pythons);
 	for (size_t i = 0; i < facts->program.needed_count; i++)
 		put_line(buf, doctor, arena, facts->program.needed[i].name,
 			 seen_needed(&facts->program.needed[i], arena));
@@ -118,6 +137,29 @@ static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct are
 		snprintf(label, sizeof(label), "GPU %u", facts->gpus[i].index);
 		put_line(buf, doctor, arena, label, seen_gpu(&facts->gpus[i], arena));
 	}
+}
+
+/* Without a program: the interpreters that were looked at. */
+static void put_pythons(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
+{
+	const struct facts *facts = &doctor->facts;
+	const char *text = discreet_text(&doctor->names, arena, seen_plain_python(facts, arena));
+
+	if (facts->program.name || !facts->python_count)
+		return;
+	put_heading(buf, "Python");
+	for (size_t i = 0; i < facts->python_count; i++) {
+		const struct python *python = &facts->pythons[i];
+		const char *sources = seen_sources(python, arena);
+
+		put_line(buf, doctor, arena, sources ? sources : "", seen_python(python, arena));
+		put_packages(buf, doctor, arena, python);
+	}
+	if (!text)
+		return;
+	strbuf_puts(buf, "  ");
+	escape_all(buf, text);
+	strbuf_puts(buf, "\n");
 }
 
 bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
@@ -129,6 +171,7 @@ bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
 	for (size_t i = 0; i < gpumap_report_count(doctor->found); i++)
 		put_finding(buf, gpumap_report_get(doctor->found, i));
 	put_seen(buf, doctor, &arena);
+	put_pythons(buf, doctor, &arena);
 	if (doctor_unseen(doctor, 0))
 		put_heading(buf, "Not visible");
 	for (size_t i = 0; (unseen_text = doctor_unseen(doctor, i)); i++) {

@@ -24,6 +24,16 @@ struct fact fact_unseen(const char *why)
 	return (struct fact){.sight = UNSEEN, .why = why};
 }
 
+struct fact fact_cuda(struct facts *facts, int64_t major, int64_t minor)
+{
+	struct fact fact = fact_number(major * 1000 + (minor > 0 ? minor * 10 : 0));
+
+	fact.text = minor < 0 ? arena_printf(&facts->arena, "%lld", (long long)major)
+			      : arena_printf(&facts->arena, "%lld.%lld", (long long)major,
+					     (long long)minor);
+	return fact;
+}
+
 struct fact fact_error(struct facts *facts, int error)
 {
 	if (error == ENOENT || error == ENOTDIR)
@@ -88,6 +98,28 @@ DIR *fact_folder(struct facts *facts, const char *path)
 const char *facts_variable(const struct facts *facts, const char *name)
 {
 	return facts->environ ? environ_nonempty(facts->environ, name) : NULL;
+}
+
+const char *package_name(enum package_kind kind)
+{
+	static const char *const names[PACKAGE_KINDS] = {"PyTorch", "JAX", "TensorFlow", "CuPy"};
+
+	return names[kind];
+}
+
+bool has_packages(const struct python *python)
+{
+	for (enum package_kind i = 0; i < PACKAGE_KINDS; i++)
+		if (python->packages[i].site)
+			return true;
+	return false;
+}
+
+const char *python_source_name(enum python_source source)
+{
+	static const char *const names[PYTHON_SOURCES] = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX"};
+
+	return names[source];
 }
 
 const struct library *first_library(const struct facts *facts, const char *name)

@@ -83,15 +83,36 @@ struct needed {
 	const char *wheel_version; /* of that copy; NULL: not known */
 };
 
+/* The packages of Python that doctor looks for. */
+#define NO_PACKAGE "no PyTorch, JAX, TensorFlow or CuPy"
+enum package_kind { PACKAGE_TORCH, PACKAGE_JAX, PACKAGE_TENSORFLOW, PACKAGE_CUPY, PACKAGE_KINDS };
+
+struct package {
+	const char *site;    /* the folder that it is in; NULL: it is not installed */
+	const char *version; /* NULL: not known */
+	bool rocm;           /* the build is for AMD's GPUs */
+	struct fact cuda;    /* of the build: 12040, "12.4"; ABSENT: it is not for CUDA */
+};
+
+/* Where a python3 is looked for without a program, in this order. */
+enum python_source { FROM_PATH, FROM_VIRTUAL_ENV, FROM_CONDA_PREFIX, PYTHON_SOURCES };
+
+/* An interpreter with its environment. */
+struct python {
+	bool from[PYTHON_SOURCES];
+	const char *path;    /* NULL: none was found */
+	const char *prefix;  /* of the environment; NULL: not known */
+	const char *real;    /* the prefix without links */
+	const char *version; /* "3.11"; NULL: not known */
+	const char *why;     /* why its packages are not known; NULL: they are */
+	struct package packages[PACKAGE_KINDS];
+};
+
 struct program_facts {
-	const char *name;        /* NULL: no program was named */
-	struct fact kind;        /* "ELF", "Python 3.11" */
-	const char *interpreter; /* of a Python program; NULL: none */
-	const char *prefix;      /* of its environment */
-	const char *torch;       /* version; NULL: it has none */
-	bool rocm;               /* the build is for AMD's GPUs */
-	struct fact cuda;        /* of the build: 12040; ABSENT: it is only for the CPU */
-	struct gpu_code *code;   /* of elf_file.h; NULL: none was found */
+	const char *name;      /* NULL: no program was named */
+	struct fact kind;      /* "ELF", "Python 3.11" */
+	struct fact cuda;      /* of an ELF program: 12040 */
+	struct gpu_code *code; /* of elf_file.h; NULL: none was found */
 	struct needed *needed;
 	size_t needed_count, needed_room;
 };
@@ -160,6 +181,9 @@ struct facts {
 	struct fact mps;    /* text: the pipe folder; number: 1 a daemon has its socket */
 
 	struct program_facts program;
+	/* Of the program, which has one or none; without a program, those of the sources. */
+	struct python pythons[PYTHON_SOURCES];
+	size_t python_count;
 };
 
 void facts_free(struct facts *facts);
@@ -170,6 +194,8 @@ struct fact fact_text(const char *text);
 struct fact fact_number(int64_t number);
 struct fact fact_absent(void);
 struct fact fact_unseen(const char *why);
+/* 12040 with "12.4"; 12000 with "12" if `minor` is -1. */
+struct fact fact_cuda(struct facts *facts, int64_t major, int64_t minor);
 /* UNSEEN with the reason of an errno; ABSENT if there is no such file. */
 struct fact fact_error(struct facts *facts, int error);
 
@@ -183,6 +209,13 @@ DIR *fact_folder(struct facts *facts, const char *path);
 
 /* The first library with that name; NULL: the loader finds none. */
 const struct library *first_library(const struct facts *facts, const char *name);
+
+/* "PyTorch" */
+const char *package_name(enum package_kind kind);
+/* Whether one is installed. */
+bool has_packages(const struct python *python);
+/* "VIRTUAL_ENV" */
+const char *python_source_name(enum python_source source);
 
 /* The value of a variable, NULL: not set, or the environment is not visible. */
 const char *facts_variable(const struct facts *facts, const char *name);

@@ -29,8 +29,10 @@ libdoctor_la_SOURCES = \
 	doctor/gather_system.c \
 	doctor/loader.c doctor/loader.h \
 	doctor/needed.c \
+	doctor/packages.c \
 	doctor/program.c doctor/program.h \
 	doctor/python.c \
-	doctor/seen.c doctor/seen.h
+	doctor/seen.c doctor/seen.h \
+	doctor/seen_python.c
 libdoctor_la_LIBADD = liblint.la
 EXTRA_DIST += doctor/README.md

@@ -9,6 +9,8 @@
 
 #include "elf_file.h"
 
+#define NEITHER "it is neither a program of ELF nor a script"
+
 /* The beginning of a file. */
 struct head {
 	char bytes[256];
@@ -43,6 +45,15 @@ static bool is_folder(struct facts *facts, const char *path)
 	return path && root_stat(facts->root, path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+/* Whether a shell would start it. The users of a recorded machine are not those of this one. */
+static bool can_start(struct facts *facts, const char *path)
+{
+	struct stat about;
+
+	return root_stat(facts->root, path, &about) == 0 && S_ISREG(about.st_mode) &&
+	       (*facts->root ? (about.st_mode & 0111) != 0 : access(path, X_OK) == 0);
+}
+
 /* The path of a program, by PATH if the word has no slash. NULL: it is not found. */
 static const char *find(struct facts *facts, const char *word)
 {
@@ -57,11 +68,12 @@ static const char *find(struct facts *facts, const char *word)
 	}
 	rest = span_of(folders ? folders : "/usr/local/bin:/usr/bin:/bin");
 	while (span_split(&rest, ':', &folder)) {
-		path = folder.length && *folder.text == '/'
-			       ? arena_printf(&facts->arena, "%.*s/%s", (int)folder.length,
-					      folder.text, word)
-			       : NULL;
-		if (path && is_file(facts, path))
+		path = arena_printf(&facts->arena, "%.*s/%s", (int)folder.length, folder.text,
+				    word);
+		/* An empty one is this folder. */
+		if (path && (!folder.length || *path != '/'))
+			path = *facts->root ? NULL : absolute(facts, folder.length ? path : word);
+		if (path && can_start(facts, path))
 			return path;
 	}
 	return NULL;
@@ -102,14 +114,15 @@ static const char *interpreter_of(struct facts *facts, struct span line, const c
 
 /* The version of CUDA, by the runtime that it needs: "12.4.127" of the file, or 12 of its name. A
  * runtime that is linked statically is not visible. */
-static void read_cuda(struct program_facts *program)
+static void read_cuda(struct facts *facts)
 {
+	struct program_facts *program = &facts->program;
 	static const char runtime[] = "libcudart.so.";
 
 	for (size_t i = 0; i < program->needed_count; i++) {
 		const struct needed *n = &program->needed[i];
 		struct span rest, major, minor;
-		int64_t high, low = 0;
+		int64_t high, low = -1;
 
 		if (!starts_with(n->name, runtime))
 			continue;
@@ -119,22 +132,27 @@ static void read_cuda(struct program_facts *program)
 		if (rest.text && span_split(&rest, '.', &minor))
 			low = span_number(minor, 99);
 		if (high > 0)
-			program->cuda = fact_number(high * 1000 + (low > 0 ? low * 10 : 0));
+			program->cuda = fact_cuda(facts, high, low);
 		return;
 	}
 }
 
-static void read_elf(struct facts *facts, const char *path)
+static void read_code(struct facts *facts, const char *path)
 {
 	struct gpu_code code = {0};
 
-	facts->program.kind = fact_text("ELF");
-	needed_read(facts, path, NULL);
-	read_cuda(&facts->program);
 	if (elf_gpu_code(facts, path, &code) && code.any)
 		facts->program.code = arena_alloc(&facts->arena, 1, sizeof(code));
 	if (facts->program.code)
 		*facts->program.code = code;
+}
+
+static void read_elf(struct facts *facts, const char *path)
+{
+	facts->program.kind = fact_text("ELF");
+	needed_read(facts, path, NULL);
+	read_cuda(facts);
+	read_code(facts, path);
 }
 
 /* "pyenv" of ~/.pyenv/shims/python3, a script that chooses among interpreters; NULL: of none. */
@@ -146,6 +164,24 @@ static const char *chooser_of(const char *path)
 		if (strstr(path, "/shims/") && strstr(path, names[i]))
 			return names[i];
 	return NULL;
+}
+
+/* The environment of the program, and what its PyTorch would load. */
+static void use_python(struct facts *facts, const char *interpreter)
+{
+	struct python *python = &facts->pythons[facts->python_count++];
+	const char *site, *library;
+
+	*python = python_read(facts, interpreter);
+	facts->program.kind =
+		python->why ? fact_unseen(python->why)
+			    : fact_text(arena_printf(&facts->arena, "Python %s", python->version));
+	site = python->packages[PACKAGE_TORCH].site;
+	library = site ? arena_printf(&facts->arena, "%s/torch/lib/libtorch_cuda.so", site) : NULL;
+	if (!library || !is_file(facts, library))
+		return;
+	needed_read(facts, library, site);
+	read_code(facts, library);
 }
 
 static void refuse_script(struct facts *facts, const char *path, const char *interpreter)
@@ -180,6 +216,11 @@ static int read_head(struct facts *facts, const char *path, struct head *ret, st
 	return 0;
 }
 
+static bool is_elf(const struct head *head)
+{
+	return head->size >= SELFMAG && memcmp(head->bytes, ELFMAG, SELFMAG) == 0;
+}
+
 /* An interpreter may be a script itself. */
 static void read_python(struct facts *facts, const char *interpreter)
 {
@@ -188,7 +229,7 @@ static void read_python(struct facts *facts, const char *interpreter)
 	struct span line;
 
 	if (read_head(facts, interpreter, &head, &line) != 0 || !line.text) {
-		python_read(facts, interpreter);
+		use_python(facts, interpreter);
 		return;
 	}
 	interpreter_of(facts, line, &named);
@@ -210,9 +251,9 @@ static void read_kind(struct facts *facts, const char *path, const struct head *
 {
 	const char *python = NULL;
 
-	if (head->size >= SELFMAG && memcmp(head->bytes, ELFMAG, SELFMAG) == 0) {
+	if (is_elf(head)) {
 		if (is_python(path))
-			python_read(facts, path);
+			use_python(facts, path);
 		else
 			read_elf(facts, path);
 		return;
@@ -226,7 +267,7 @@ static void read_kind(struct facts *facts, const char *path, const struct head *
 	if (python && is_python(python))
 		read_python(facts, python);
 	else
-		facts->program.kind = fact_unseen("it is neither a program of ELF nor a script");
+		facts->program.kind = fact_unseen(NEITHER);
 }
 
 int program_read(struct facts *facts, const char *const *command)
@@ -246,4 +287,88 @@ int program_read(struct facts *facts, const char *const *command)
 	if (!error)
 		read_kind(facts, path, &head, line);
 	return error;
+}
+
+/* --- without a program: python3 --------------------------------------------------------------- */
+
+/* A script is not followed: what it starts can depend on anything. */
+static const char *script_text(struct facts *facts, const char *path, struct span line)
+{
+	const char *chooser = chooser_of(path), *named = "another program", *which;
+
+	interpreter_of(facts, line, &named);
+	which = chooser ? arena_printf(&facts->arena, "\"$(%s which python3)\"", chooser)
+			: "/path/to/python";
+	return arena_printf(&facts->arena,
+			    "it is a script of %s; gpumap doctor -- %s looks at what it starts",
+			    file_name(named), which ? which : "");
+}
+
+/* Why an interpreter cannot be looked at; NULL: it can. */
+static const char *why_not(struct facts *facts, const char *path)
+{
+	struct stat about;
+	struct head head;
+	struct span line;
+	int error = root_stat(facts->root, path, &about), link;
+
+	link = error == ENOENT ? root_open(facts->root, path, O_PATH | O_NOFOLLOW) : -1;
+	if (link >= 0) {
+		close(link);
+		return "it is a link to a file that does not exist";
+	}
+	if (!error && !S_ISREG(about.st_mode))
+		return "it is not a regular file";
+	if (!error)
+		error = read_head(facts, path, &head, &line);
+	if (error)
+		return arena_strdup(&facts->arena, strerror(error));
+	if (line.text)
+		return script_text(facts, path, line);
+	return is_elf(&head) ? NULL : NEITHER;
+}
+
+/* Whether both are one environment. */
+static bool is_same(const struct python *a, const struct python *b)
+{
+	if (a->why || b->why)
+		return a->path && b->path && streq(a->path, b->path);
+	return streq(a->version, b->version) && streq(a->real, b->real);
+}
+
+static void look_at(struct facts *facts, enum python_source from, const char *path)
+{
+	struct python python = {.path = path};
+
+	if (path)
+		python.why = why_not(facts, path);
+	else
+		python.why = *facts->root ? "--root has no python3 in the folders of PATH"
+					  : "there is no python3";
+	if (!python.why)
+		python = python_read(facts, path);
+	if (facts->arena.failed)
+		return;
+	for (size_t i = 0; i < facts->python_count; i++)
+		if (is_same(&facts->pythons[i], &python)) {
+			facts->pythons[i].from[from] = true;
+			return;
+		}
+	python.from[from] = true;
+	facts->pythons[facts->python_count++] = python;
+}
+
+void pythons_read(struct facts *facts)
+{
+	if (!facts->environ)
+		return;
+	look_at(facts, FROM_PATH, find(facts, "python3"));
+	for (enum python_source i = FROM_VIRTUAL_ENV; i < PYTHON_SOURCES; i++) {
+		const char *prefix = facts_variable(facts, python_source_name(i));
+
+		if (prefix)
+			prefix = absolute(facts, prefix);
+		if (prefix)
+			look_at(facts, i, arena_printf(&facts->arena, "%s/bin/python3", prefix));
+	}
 }

@@ -9,8 +9,14 @@
  * cannot be found or opened. */
 int program_read(struct facts *facts, const char *const *command);
 
-/* The environment of a Python interpreter: its prefix, version and PyTorch. */
-void python_read(struct facts *facts, const char *interpreter);
+/* Without a program: fills in facts->pythons. */
+void pythons_read(struct facts *facts);
+
+/* The environment of a Python interpreter: its prefix, version and packages. */
+struct python python_read(struct facts *facts, const char *interpreter);
+
+/* Fills in ret->packages from these folders, of which Python searches the first first. */
+void packages_read(struct facts *facts, struct python *ret, const char *const *sites, size_t count);
 
 /* The libraries that a file of ELF needs, and those that these need. `site`: the folder of Python's
  * packages that it is in; NULL: none. */

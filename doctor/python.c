@@ -5,14 +5,13 @@
  */
 #include <stdio.h>
 
-#include "elf_file.h"
 #include "program.h"
 
 enum { SMALL = 1 << 16, MAX_SITES = 32, WITH_PACKAGES = 1 << 16 };
 
-struct python {
+struct search {
 	struct facts *facts;
-	const char *prefix, *version; /* "/usr", "3.11" */
+	const char *version; /* "3.11" */
 	const char *sites[MAX_SITES];
 	size_t count;
 };
@@ -75,30 +74,36 @@ static const char *version_below(struct facts *facts, const char *prefix)
 	return found;
 }
 
-static void add_site(struct python *python, const char *path)
+static void add_site(struct search *search, const char *path)
 {
-	if (path && python->count < MAX_SITES && exists(python->facts, path))
-		python->sites[python->count++] = path;
+	if (path && search->count < MAX_SITES && exists(search->facts, path))
+		search->sites[search->count++] = path;
 }
 
-static void add_sites_of(struct python *python, const char *prefix)
+static void add_sites_of(struct search *search, const char *prefix)
 {
-	struct arena *arena = &python->facts->arena;
+	static const char *const libraries[] = {"lib", "lib64"};
+	struct arena *arena = &search->facts->arena;
+	const char *version = search->version;
 
-	add_site(python,
-		 arena_printf(arena, "%s/lib/python%s/site-packages", prefix, python->version));
-	add_site(python,
-		 arena_printf(arena, "%s/lib64/python%s/site-packages", prefix, python->version));
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		add_site(search, arena_printf(arena, "%s/%s/python%s/site-packages", prefix,
+					      libraries[i], version));
+	if (!streq(prefix, "/usr"))
+		return;
+	/* Fedora and openSUSE */
+	if (exists(search->facts, arena_printf(arena, "/usr/lib64/python%s/os.py", version)))
+		for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+			add_site(search, arena_printf(arena, "/usr/local/%s/python%s/site-packages",
+						      libraries[i], version));
 	/* Debian */
-	if (streq(prefix, "/usr"))
-		add_site(python, arena_printf(arena, "/usr/local/lib/python%s/dist-packages",
-					      python->version));
-	add_site(python, arena_printf(arena, "%s/lib/python3/dist-packages", prefix));
+	add_site(search, arena_printf(arena, "/usr/local/lib/python%s/dist-packages", version));
+	add_site(search, "/usr/lib/python3/dist-packages");
 }
 
-static void add_python_path(struct python *python)
+static void add_python_path(struct search *search)
 {
-	const char *path = facts_variable(python->facts, "PYTHONPATH");
+	const char *path = facts_variable(search->facts, "PYTHONPATH");
 	struct span rest, folder;
 
 	if (!path)
@@ -106,8 +111,23 @@ static void add_python_path(struct python *python)
 	rest = span_of(path);
 	while (span_split(&rest, ':', &folder))
 		if (folder.length && *folder.text == '/')
-			add_site(python,
-				 arena_strndup(&python->facts->arena, folder.text, folder.length));
+			add_site(search,
+				 arena_strndup(&search->facts->arena, folder.text, folder.length));
+}
+
+static void add_user_site(struct search *search)
+{
+	struct facts *facts = search->facts;
+	const char *base = facts_variable(facts, "PYTHONUSERBASE");
+	const char *home = facts_variable(facts, "HOME");
+
+	if (facts_variable(facts, "PYTHONNOUSERSITE"))
+		return;
+	if (!base && home)
+		base = arena_printf(&facts->arena, "%s/.local", home);
+	if (base)
+		add_site(search, arena_printf(&facts->arena, "%s/lib/python%s/site-packages", base,
+					      search->version));
 }
 
 /* The value of a key of pyvenv.cfg, "home = /usr/bin". */
@@ -117,130 +137,77 @@ static struct span setting(const char *text, const char *key)
 
 	while (span_split(&rest, '\n', &line)) {
 		span_split(&line, '=', &name);
-		if (line.text && span_is(span_trim(name), key))
+		if (line.text && span_among(span_trim(name), key))
 			return span_trim(line);
 	}
 	return (struct span){NULL, 0};
 }
 
-/* Python follows the links of its own name to find its prefix, but not in a virtual environment. */
-static void find_prefix(struct python *python, const char *interpreter)
+/* "/usr" for the home /usr/bin of a virtual environment. The interpreter there may be a link. */
+static const char *base_prefix(struct search *search, struct span home)
 {
-	struct facts *facts = python->facts;
+	struct facts *facts = search->facts;
+	const char *folder = arena_strndup(&facts->arena, home.text, home.length), *path;
+
+	if (!folder || *folder != '/')
+		return NULL;
+	path = arena_printf(&facts->arena, "%s/python%s", folder, search->version);
+	if (path && exists(facts, path))
+		folder = parent(facts, real_path(facts, path));
+	return folder ? parent(facts, folder) : NULL;
+}
+
+/* The folders of packages, in the order of Python's module site. A virtual environment that does
+ * not state that it leaves out those of its base has them too. */
+static void find_sites(struct search *search, const char *prefix, const struct fact *config)
+{
+	struct span base_too;
+	const char *base;
+
+	add_python_path(search);
+	if (config->sight == ABSENT) {
+		add_user_site(search);
+		add_sites_of(search, prefix);
+		return;
+	}
+	add_sites_of(search, prefix);
+	if (config->sight != SEEN)
+		return;
+	base_too = setting(config->text, "include-system-site-packages");
+	if (base_too.text && !span_among(base_too, "true"))
+		return;
+	add_user_site(search);
+	base = base_prefix(search, setting(config->text, "home"));
+	if (base)
+		add_sites_of(search, base);
+}
+
+/* Python follows the links of its own name to find its prefix, but not in a virtual environment. */
+struct python python_read(struct facts *facts, const char *interpreter)
+{
+	struct search search = {.facts = facts};
+	struct python python = {.path = interpreter};
 	const char *folder = parent(facts, interpreter), *real = real_path(facts, interpreter);
-	const char *above = folder ? parent(facts, folder) : NULL, *user, *home;
-	struct fact config = {0};
+	const char *above = folder ? parent(facts, folder) : NULL;
+	struct fact config;
 
 	if (!above || !real)
-		return;
+		return python;
 	config = fact_file(facts, SMALL, "%s/pyvenv.cfg", above);
-	python->prefix = above;
+	python.prefix = above;
 	if (config.sight == ABSENT)
-		python->prefix = parent(facts, parent(facts, real) ? parent(facts, real) : "");
-	python->version = version_in(strrchr(real, '/') ? strrchr(real, '/') + 1 : real);
-	if (!python->version && python->prefix)
-		python->version = version_below(facts, python->prefix);
-	if (!python->version || !python->prefix)
-		return;
-	add_python_path(python);
-	user = facts_variable(facts, "PYTHONNOUSERSITE") ? NULL : facts_variable(facts, "HOME");
-	if (config.sight == ABSENT && user)
-		add_site(python, arena_printf(&facts->arena, "%s/.local/lib/python%s/site-packages",
-					      user, python->version));
-	add_sites_of(python, python->prefix);
-	if (config.sight != SEEN ||
-	    !span_is(setting(config.text, "include-system-site-packages"), "true"))
-		return;
-	home = arena_strndup(&facts->arena, setting(config.text, "home").text,
-			     setting(config.text, "home").length);
-	if (home && *home == '/' && parent(facts, home))
-		add_sites_of(python, parent(facts, home));
-}
-
-/* --- PyTorch ---------------------------------------------------------------------------------- */
-
-/* The text in quotes after NAME =, as in "cuda: Optional[str] = '12.4'"; empty for None. */
-static struct span assigned(const char *text, const char *name)
-{
-	struct span rest = span_of(text), line, left, value;
-
-	while (span_split(&rest, '\n', &line)) {
-		size_t length = strlen(name);
-
-		if (!span_starts(line, name) || line.length <= length ||
-		    (line.text[length] != ' ' && line.text[length] != ':' &&
-		     line.text[length] != '='))
-			continue;
-		span_split(&line, '=', &left);
-		if (!line.text)
-			continue;
-		value = span_trim(line);
-		if (value.length >= 2 && (*value.text == '\'' || *value.text == '"') &&
-		    value.text[value.length - 1] == *value.text)
-			return (struct span){value.text + 1, value.length - 2};
-		return (struct span){value.text, 0};
+		python.prefix = parent(facts, parent(facts, real) ? parent(facts, real) : "");
+	python.version = version_in(file_name(real));
+	/* PyPy has other folders. */
+	if (!python.version && python.prefix && !starts_with(file_name(real), "pypy"))
+		python.version = version_below(facts, python.prefix);
+	if (!python.version || !python.prefix) {
+		python.why = "the version of Python is not known";
+		return python;
 	}
-	return (struct span){NULL, 0};
-}
-
-/* 12040 for "12.4"; 0: it is not a version. */
-static int64_t cuda_number(struct span text)
-{
-	struct span major, minor = {"", 0};
-	int64_t high, low;
-
-	span_split(&text, '.', &major);
-	if (text.text)
-		span_split(&text, '.', &minor);
-	high = span_number(major, 1000);
-	low = span_number(minor, 99);
-	return high < 0 || low < 0 ? 0 : high * 1000 + low * 10;
-}
-
-static void read_torch(struct python *python, const char *site, const char *text)
-{
-	struct facts *facts = python->facts;
-	struct program_facts *program = &facts->program;
-	struct span version = assigned(text, "__version__"), cuda = assigned(text, "cuda");
-	struct gpu_code code = {0};
-	const char *library;
-
-	program->torch = version.length ? arena_strndup(&facts->arena, version.text, version.length)
-					: "of an unknown version";
-	program->rocm = assigned(text, "hip").length > 0;
-	program->cuda = fact_unseen("torch/version.py does not state it");
-	if (cuda.text && !cuda.length)
-		program->cuda = fact_absent();
-	else if (cuda_number(cuda))
-		program->cuda = fact_number(cuda_number(cuda));
-	library = arena_printf(&facts->arena, "%s/torch/lib/libtorch_cuda.so", site);
-	if (!library || !exists(facts, library))
-		return;
-	needed_read(facts, library, site);
-	if (elf_gpu_code(facts, library, &code) && code.any)
-		program->code = arena_alloc(&facts->arena, 1, sizeof(code));
-	if (program->code)
-		*program->code = code;
-}
-
-void python_read(struct facts *facts, const char *interpreter)
-{
-	struct python python = {.facts = facts};
-
-	facts->program.interpreter = interpreter;
-	find_prefix(&python, interpreter);
-	facts->program.prefix = python.prefix;
-	if (!python.version) {
-		facts->program.kind = fact_unseen("the version of Python is not known");
-		return;
-	}
-	facts->program.kind = fact_text(arena_printf(&facts->arena, "Python %s", python.version));
-	for (size_t i = 0; i < python.count; i++) {
-		struct fact file = fact_file(facts, SMALL, "%s/torch/version.py", python.sites[i]);
-
-		if (file.sight == SEEN) {
-			read_torch(&python, python.sites[i], file.text);
-			return;
-		}
-	}
+	python.real = real_path(facts, python.prefix);
+	search.version = python.version;
+	find_sites(&search, python.prefix, &config);
+	packages_read(facts, &python, search.sites, search.count);
+	return python;
 }

@@ -159,19 +159,24 @@ static const char *code_text(const struct gpu_code *code, struct arena *arena)
 static void add_program(struct lines *lines)
 {
 	const struct program_facts *program = &lines->facts->program;
-	struct fact cuda = program->cuda;
+	const struct python *python = lines->facts->python_count ? lines->facts->pythons : NULL;
+	struct fact torch = fact_absent(), cuda = program->cuda;
 
 	if (!program->name)
 		return;
 	add(lines, "program", "program", program->kind);
-	add_text(lines, "interpreter", "interpreter", program->interpreter);
-	add_text(lines, "prefix", "its prefix", program->prefix);
-	if (program->interpreter)
-		add(lines, "torch", "PyTorch",
-		    program->torch ? fact_text(program->torch) : fact_absent());
-	if (cuda.sight == SEEN)
-		cuda.text = cuda_text(lines->arena, cuda.number);
-	if (program->torch || cuda.sight == SEEN)
+	if (python) {
+		const struct package *package = &python->packages[PACKAGE_TORCH];
+
+		if (package->site) {
+			torch = fact_text(version_text(package));
+			cuda = package->cuda;
+		}
+		add_text(lines, "interpreter", "interpreter", python->path);
+		add_text(lines, "prefix", "its prefix", python->prefix);
+		add(lines, "torch", "PyTorch", torch);
+	}
+	if (torch.sight == SEEN || cuda.sight == SEEN)
 		add(lines, "program_cuda", "built for CUDA", cuda);
 	add_text(lines, "code", "code for", code_text(program->code, lines->arena));
 }

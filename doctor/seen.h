@@ -22,4 +22,18 @@ const char *seen_gpu(const struct gpu *gpu, struct arena *arena);
 /* "9.1.0.70, PATH". NULL without memory. */
 const char *seen_needed(const struct needed *needed, struct arena *arena);
 
+/* "PATH, VIRTUAL_ENV": where the interpreter was found. NULL without memory. */
+const char *seen_sources(const struct python *python, struct arena *arena);
+
+/* "/v/bin/python3, Python 3.11, prefix /v", or why nothing is known. NULL without memory. */
+const char *seen_python(const struct python *python, struct arena *arena);
+
+/* "2.5.1, CUDA 12.4, in /v/lib/python3.11/site-packages". NULL without memory. */
+const char *seen_package(const struct facts *facts, const struct package *package,
+			 struct arena *arena);
+
+/* Which python3 a program would use, or that none has such packages. NULL: there is nothing to say,
+ * or no memory. */
+const char *seen_plain_python(const struct facts *facts, struct arena *arena);
+
 #endif

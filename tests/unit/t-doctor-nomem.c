@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of gpumap doctor fails once, for a recorded machine with a Python program. */
+/* Every allocation of gpumap doctor fails once, for a recorded machine with a Python program, and
+ * without a program. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,24 +22,27 @@ static const struct file files[] = {
 	{"sys/bus/pci/devices/0000:07:00.0/vendor", "0x10de\n"},
 	{"sys/bus/pci/devices/0000:07:00.0/class", "0x030200\n"},
 	{"sys/bus/pci/devices/0000:07:00.0/local_cpulist", "8-15\n"},
-	{"proc/self/environ", "HOME=/home/ada"},
+	{"proc/self/environ", "VIRTUAL_ENV=/v"},
 	{"etc/ld.so.cache", "glibc-ld.so.cache1.1"},
 	{"dev/nvidiactl", ""},
 	{"usr/lib/libcuda.so.1", ""},
 	{"v/pyvenv.cfg", "home = /usr/bin\n"},
 	{"v/bin/python3.11", "\177ELF"},
+	{"v/bin/python3", "\177ELF"},
+	{"v/lib/python3.11/site-packages/jax_cuda12_plugin-0.4.30.dist-info", ""},
+	{"v/lib/python3.11/site-packages/jax-0.4.30.dist-info", ""},
 	{"v/lib/python3.11/site-packages/torch/version.py",
 	 "__version__ = '2.5.1+cu124'\ncuda = '12.4'\n"},
 	{"var/log/dmesg", "NVRM: Xid (PCI:0000:07:00): 79, x\n"},
 };
 
 /* The report; *told: the caller is told that memory ran out. */
-static char *show(bool json, bool *told)
+static char *show(bool json, bool named, bool *told)
 {
 	const char *const program[] = {"/v/bin/python3.11", NULL};
 	const char *const variables[] = {NULL};
 	struct doctor_options options = {
-		.root = tree_root(), .environ = variables, .program = program};
+		.root = tree_root(), .environ = variables, .program = named ? program : NULL};
 	gpumap_report *report = NULL;
 	struct doctor *doctor = NULL;
 	struct strbuf buf = {0};
@@ -66,15 +70,16 @@ START_TEST(every_allocation_fails)
 	tree_make();
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		tree_put(&files[i]);
-	whole = show(_i, &told);
+	whole = show(_i & 1, _i & 2, &told);
 	ck_assert_ptr_nonnull(whole);
 	ck_assert_ptr_nonnull(strstr(whole, "GM440"));
 	ck_assert_ptr_nonnull(strstr(whole, "2.5.1+cu124"));
+	ck_assert_ptr_nonnull(strstr(whole, "0.4.30"));
 	for (size_t n = 1; failed; n++) {
 		char *text;
 
 		allocations_fail_at(n);
-		text = show(_i, &told);
+		text = show(_i & 1, _i & 2, &told);
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		ck_assert_msg(failed || !told, "%zu fails without a reason", n);
@@ -97,6 +102,6 @@ int main(void)
 	suite = suite_create("doctor-nomem");
 	tests = tcase_create("doctor-nomem");
 	suite_add_tcase(suite, tests);
-	tcase_add_loop_test(tests, every_allocation_fails, 0, 2);
+	tcase_add_loop_test(tests, every_allocation_fails, 0, 4);
 	return unit_run(suite);
 }

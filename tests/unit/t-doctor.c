@@ -147,12 +147,16 @@ static void torch(struct facts *f)
 	f->program = (struct program_facts){
 		.name = "python3",
 		.kind = fact_text("Python 3.11"),
-		.prefix = "/v",
-		.torch = "2.5.1",
-		.cuda = fact_number(12040),
 		.code = &code,
 		.needed = needed,
 		.needed_count = 1,
+	};
+	f->python_count = 1;
+	f->pythons[0] = (struct python){.path = "/v/bin/python3", .prefix = "/v"};
+	f->pythons[0].packages[PACKAGE_TORCH] = (struct package){
+		.site = "/v/lib/python3.11/site-packages",
+		.version = "2.5.1",
+		.cuda = {.sight = SEEN, .number = 12040, .text = "12.4"},
 	};
 }
 
@@ -252,8 +256,8 @@ STATE(acs, f->acs = fact_text("0000:06:00.0"); f->acs.number = 2;)
 STATE(no_peermem, f->peermem = false;)
 STATE(no_daemon, f->mps.number = 0;)
 
-STATE(cpu_build, f->program.cuda = fact_absent();)
-STATE(new_major, f->program.cuda = fact_number(13000);)
+STATE(cpu_build, f->pythons[0].packages[PACKAGE_TORCH].cuda = fact_absent();)
+STATE(new_major, f->pythons[0].packages[PACKAGE_TORCH].cuda.number = 13000;)
 STATE(new_code, code.machine[80] = code.ptx[80] = 0;
       code.machine[100] = code.ptx[100] = CODE_PLAIN;)
 STATE(old_code, code.ptx[80] = 0;)
