@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static char root[] = "/tmp/fuzz-doctor-XXXXXX";
 static int input = -1;
 
-#define SITE "/v/lib/python3.11/site-packages/torch/"
+#define SITE "/v/lib/python3.11/site-packages/"
 
 /* These are links to the input. */
 static const char *const links[] = {
@@ -44,7 +44,8 @@ static const char *const links[] = {
 	"/dev/nvidia0",
 	"/tmp/nvidia-mps/control",
 	"/v/pyvenv.cfg",
-	SITE "lib/libtorch_cuda.so",
+	SITE "torch/lib/libtorch_cuda.so",
+	SITE "tensorflow/python/platform/build_info.py",
 };
 
 /* These are as on a machine with a GPU. */
@@ -56,7 +57,8 @@ static const struct {
 	{"/sys/bus/pci/devices/0000:07:00.0/class", "0x030200\n"},
 	{"/sys/bus/pci/devices/0000:06:00.0/class", "0x060400\n"},
 	{"/v/bin/python3.11", "\177ELF"},
-	{SITE "version.py", "__version__ = '2.5.1'\ncuda = '12.4'\n"},
+	{SITE "tensorflow/__init__.py", ""},
+	{SITE "torch/version.py", "__version__ = '2.5.1'\ncuda = '12.4'\n"},
 };
 
 /* The path below the root, whose folders are made. */
