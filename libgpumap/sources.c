@@ -13,11 +13,11 @@ static bool applies(const struct resolver *resolver, const struct statement *s, 
 	return s->source == source && about == variable;
 }
 
-static int excluded(struct resolver *resolver, const struct statement *final, const char *other)
+static int excluded(struct resolver *resolver, const struct statement *final, const char *other,
+		    const char *fix)
 {
 	return report_fail(resolver->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-			   ABOUT(.rule = "S2", .origin = final->origin,
-				 .fix = "it already is the final list; leave one of the two out"),
+			   ABOUT(.rule = "S2", .origin = final->origin, .fix = fix),
 			   "%scannot be combined with %s", final->origin ? "" : "visible ", other);
 }
 
@@ -38,11 +38,14 @@ static int check_exclusive(struct resolver *resolver, enum variable variable)
 	}
 	if (final && other)
 		return excluded(resolver, final,
-				other->origin ? other->origin : source_name(other->source));
+				other->origin ? other->origin : source_name(other->source),
+				"it already is the final list; leave one of the two out");
 	if (final && variable == VARIABLE_CUDA_VISIBLE && request->values[KEY_launcher])
 		return excluded(resolver, final,
 				request->origins[KEY_launcher] ? request->origins[KEY_launcher]
-							       : "launcher");
+							       : "launcher",
+				"it already is the final list; write --prefix, the list that the "
+				"launcher finds");
 	return GPUMAP_OK;
 }
 
