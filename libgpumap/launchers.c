@@ -3,6 +3,7 @@
 #include "resolve.h"
 
 #include "strbuf.h"
+#include "visible_python.h"
 
 struct rewrite {
 	struct resolver *resolver;
@@ -49,15 +50,41 @@ static int compare_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Parses a number as Python's int() does, if it can name a device; -1: int() would fail, or the
- * number is too large. */
-static int64_t python_int(struct span token)
+/* What Python's str(int()) makes of an entry; NULL: int() fails, or no memory. */
+static const char *as_python_int(struct resolver *resolver, struct span token)
 {
-	struct span s = span_trim(token);
+	char *text = arena_alloc(resolver->arena, token.length + 1, 1);
+	size_t length = text ? python_int(text, token) : 0;
 
-	if (s.length > 1 && *s.text == '+')
-		s = (struct span){s.text + 1, s.length - 1};
-	return span_number(s, INT32_MAX);
+	if (!length)
+		return NULL;
+	text[length] = '\0';
+	return text;
+}
+
+/* The slots that DeepSpeed is given; false: it refuses one of them, or no memory. */
+static bool deepspeed_slots(struct rewrite *w, int64_t *slots, size_t *count)
+{
+	struct resolver *resolver = w->resolver;
+	const char *origin =
+		w->argument ? resolver->request->origins[KEY_launcher] : w->list->origin;
+	struct span rest = span_of(w->argument ? w->argument : w->list->value), token;
+
+	while (span_split(&rest, ',', &token)) {
+		const char *text = as_python_int(resolver, token);
+
+		slots[*count] = text ? span_number(span_of(text), INT32_MAX) : -1;
+		if (slots[(*count)++] >= 0)
+			continue;
+		answer_no(resolver, FINDING_REWRITE_FAILS,
+			  ABOUT(.rule = "S10", .origin = origin,
+				.fix = "give DeepSpeed numbers, with CUDA_DEVICE_ORDER=PCI_BUS_ID"),
+			  text ? "DeepSpeed refuses '%s': no host has such a slot"
+			       : "DeepSpeed calls int() on '%s' and fails",
+			  QUOTE(token));
+		return false;
+	}
+	return true;
 }
 
 /* DeepSpeed calls int() on the entries, sorts them and removes duplicates. Its own list (--include)
@@ -65,77 +92,95 @@ static int64_t python_int(struct span token)
 static int rewrite_deepspeed(struct rewrite *w)
 {
 	struct resolver *resolver = w->resolver;
-	struct span rest, token;
 	struct strbuf buf = {0};
-	size_t count = 0, room;
-	int64_t *ids;
+	size_t count = 0;
+	int64_t *slots;
 	char *text;
 
 	if (!w->argument && (!w->list->set || !*w->list->value))
 		return GPUMAP_OK;
-	rest = span_of(w->argument ? w->argument : w->list->value);
-	room = rest.length + 1;
-	ids = arena_alloc(resolver->arena, room, sizeof(*ids));
-	if (!ids)
+	slots = arena_alloc(resolver->arena, strlen(w->argument ? w->argument : w->list->value) + 1,
+			    sizeof(*slots));
+	if (!slots || (!deepspeed_slots(w, slots, &count) && resolver->arena->failed))
 		return report_nomem(resolver->report);
-	while (span_split(&rest, ',', &token)) {
-		ids[count] = python_int(token);
-		if (ids[count++] < 0) {
-			answer_no(resolver, FINDING_REWRITE_FAILS,
-				  ABOUT(.rule = "S10", .origin = w->list->origin,
-					.fix = "give DeepSpeed numbers, with "
-					       "CUDA_DEVICE_ORDER=PCI_BUS_ID"),
-				  "DeepSpeed calls int() on '%s' and fails", QUOTE(token));
-			return GPUMAP_OK;
-		}
-	}
-	qsort(ids, count, sizeof(*ids), compare_number);
+	if (resolver->failed)
+		return GPUMAP_OK;
+	qsort(slots, count, sizeof(*slots), compare_number);
 	for (size_t i = 0; i < count; i++)
-		if (!i || ids[i] != ids[i - 1])
-			strbuf_printf(&buf, "%s%lld", i ? "," : "", (long long)ids[i]);
+		if (!i || slots[i] != slots[i - 1])
+			strbuf_printf(&buf, "%s%lld", i ? "," : "", (long long)slots[i]);
 	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text);
 	strbuf_free(&buf);
 	if (!text)
 		return report_nomem(resolver->report);
+	resolver->slot_count = slots[count - 1] + 1;
 	return rewritten(w, text, w->argument ? SOURCE_LAUNCHER : w->list->stated,
 			 "DeepSpeed sorts the list and removes duplicates: its order is lost");
 }
 
+void launcher_check(struct resolver *resolver)
+{
+	int64_t there = (int64_t)resolver->view.slot_count;
+
+	if (resolver->view.unlisted || resolver->slot_count <= there)
+		return;
+	answer_no(resolver, FINDING_REWRITE_FAILS,
+		  ABOUT(.rule = "S10", .origin = resolver->request->origins[KEY_launcher],
+			.fix = "name slots that exist, counted from 0"),
+		  "DeepSpeed 0.19 refuses slot %lld: its host has %lld GPU%s (0.18 starts ranks)",
+		  (long long)resolver->slot_count - 1, (long long)there, there == 1 ? "" : "s");
+}
+
+/* Ray before 2.60 may write an empty list for a worker without GPUs, which is `ray:`. */
 static int rewrite_ray(struct rewrite *w)
 {
-	return rewritten(w, w->argument ? w->argument : "", SOURCE_LAUNCHER,
-			 w->argument ? "Ray gives each worker a part of the node's list"
-				     : "Ray sets an empty list for a worker without GPUs");
+	if (w->argument)
+		return rewritten(w, w->argument, SOURCE_LAUNCHER,
+				 *w->argument ? "Ray gives each worker a part of the node's list"
+					      : "Ray sets an empty list for a worker without GPUs");
+	step_add(w->resolver, "S10", w->resolver->request->origins[KEY_launcher],
+		 "Ray 2.60 keeps the list of a worker without GPUs (the old way is ray:)");
+	return GPUMAP_OK;
 }
 
-/* Dask-CUDA accepts only numbers, UUIDs and names of MIG instances. */
-static bool dask_takes(struct resolver *resolver, const struct effective *list)
+/* The list as Dask-CUDA reads it: entries that int() accepts become numbers, and other than those
+ * it accepts only UUIDs and names of MIG instances. NULL: it refuses one, or no memory. */
+static char *dask_list(struct resolver *resolver, const struct effective *list, size_t *count)
 {
 	struct span rest = span_of(list->value), token;
+	struct strbuf buf = {0};
+	char *text;
 
 	while (span_split(&rest, ',', &token)) {
-		if (python_int(token) >= 0 || span_starts(token, "GPU-") ||
-		    span_starts(token, "MIG-"))
-			continue;
-		answer_no(resolver, FINDING_REWRITE_FAILS,
-			  ABOUT(.rule = "S10", .origin = list->origin,
-				.fix = "write numbers, or UUIDs with GPU- or MIG-"),
-			  "Dask-CUDA refuses '%s', which is neither a number nor a UUID",
-			  QUOTE(token));
-		return false;
+		const char *number = as_python_int(resolver, token);
+
+		if (!number && !span_starts(token, "GPU-") && !span_starts(token, "MIG-")) {
+			answer_no(resolver, FINDING_REWRITE_FAILS,
+				  ABOUT(.rule = "S10", .origin = list->origin,
+					.fix = "write numbers, or UUIDs with GPU- or MIG-"),
+				  "Dask-CUDA refuses '%s', which is neither a number nor a UUID",
+				  QUOTE(token));
+			strbuf_free(&buf);
+			return NULL;
+		}
+		token = number ? span_of(number) : token;
+		strbuf_puts(&buf, (*count)++ ? "," : "");
+		strbuf_add(&buf, token.text, token.length);
 	}
-	return true;
+	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text);
+	resolver->arena->failed = resolver->arena->failed || buf.failed;
+	strbuf_free(&buf);
+	return text;
 }
 
-/* Dask-CUDA keeps the list and rotates it: the worker's own device comes first. */
+/* Dask-CUDA rotates the list: the worker's own device comes first. */
 static int rewrite_dask(struct rewrite *w)
 {
 	static const char how[] = "Dask rotates the list: each worker's own device comes first";
 	struct resolver *resolver = w->resolver;
 	int64_t worker = request_number(resolver->request, KEY_local_rank);
-	const char *value = w->list->value, *cut = value;
-	struct span rest, token;
-	int64_t count = 0;
+	const char *value, *cut;
+	size_t count = 0;
 
 	resolver->own_first = true;
 	if (!w->list->set) {
@@ -145,18 +190,15 @@ static int rewrite_dask(struct rewrite *w)
 		step_add(resolver, "S10", resolver->request->origins[KEY_launcher], how);
 		return GPUMAP_OK;
 	}
-	if (!dask_takes(resolver, w->list))
-		return GPUMAP_OK;
-	rest = span_of(value);
-	while (span_split(&rest, ',', &token))
-		count++;
-	for (int64_t i = 0; i < worker % count; i++)
+	value = cut = dask_list(resolver, w->list, &count);
+	if (!value)
+		return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+	for (int64_t i = 0; i < worker % (int64_t)count; i++)
 		cut = strchr(cut, ',') + 1;
-	if (cut == value)
-		return rewritten(w, value, w->list->stated, how);
-	return rewritten(
-		w, arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1), value),
-		w->list->stated, how);
+	if (cut > value)
+		value = arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1),
+				     value);
+	return rewritten(w, value, w->list->stated, how);
 }
 
 static int rewrite_flux(struct rewrite *w)

@@ -71,6 +71,8 @@ struct resolver {
 	bool own_first;
 	/* places to rotate, if there is no list to rewrite; 0: none */
 	int64_t rotate;
+	/* how many devices DeepSpeed has to find; 0: it does not check */
+	int64_t slot_count;
 };
 
 /* Finds which rank this process is (rules R1 and R2), if that matters; fills `keys`. */
@@ -84,6 +86,8 @@ int sources_resolve(struct resolver *resolver);
 /* Applies the launcher's changes to the list, and to CUDA_DEVICE_ORDER. */
 int launcher_rewrite(struct resolver *resolver, struct effective *list);
 int launcher_order(struct resolver *resolver, struct effective *order);
+/* Whether the devices exist that a launcher looks for before it starts a rank. */
+void launcher_check(struct resolver *resolver);
 int host_prepare(struct resolver *resolver);
 /* Appends all that the stages read of an inventory, except the digits of UUIDs and what only texts
  * show (addresses, origins). Names and memory are in it if the GPUs are not of one model. */

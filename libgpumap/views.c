@@ -29,6 +29,8 @@ int views_resolve(struct resolver *resolver)
 		return r;
 	r = order_slots(resolver);
 	if (r == GPUMAP_OK)
+		launcher_check(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
 		r = mps_enter(resolver);
 	if (r == GPUMAP_OK && resolver->dialect == DIALECT_HIP)
 		r = amd_enter_rocr(resolver);

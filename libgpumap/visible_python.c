@@ -92,3 +92,30 @@ bool python_raises(struct span entry)
 	}
 	return digits > MAX_DIGITS || (sign && !digits);
 }
+
+size_t python_int(char *ret, struct span entry)
+{
+	struct span s = span_trim((struct span){ret, python_plain(ret, entry)});
+	bool sign = s.length && (*s.text == '+' || *s.text == '-');
+	size_t length = sign && *s.text == '-', start = length, digits = 0;
+
+	if (start)
+		*ret = '-';
+	for (size_t i = sign; i < s.length; i++) {
+		if (s.text[i] == '_' && digits && is_digit(s.text[i - 1]) && i + 1 < s.length)
+			continue;
+		if (!is_digit(s.text[i]))
+			return 0;
+		digits++;
+		if (length == start + 1 && ret[start] == '0')
+			length = start;
+		ret[length++] = s.text[i];
+	}
+	if (!digits || digits > MAX_DIGITS)
+		return 0;
+	if (length == 2 && ret[1] == '0' && start) {
+		*ret = '0';
+		length = 1;
+	}
+	return length;
+}

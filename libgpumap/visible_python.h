@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How Python reads the numbers of a list, for PyTorch's dialect. */
+/* How Python reads the numbers of a list: PyTorch's dialect, and launchers in Python. */
 #ifndef GM_VISIBLE_PYTHON_H
 #define GM_VISIBLE_PYTHON_H
 
@@ -13,5 +13,9 @@ size_t python_plain(char *ret, struct span text);
 
 /* Whether int() raises ValueError on the number that an entry of such a list begins with. */
 bool python_raises(struct span entry);
+
+/* Writes str(int(entry)) to `ret`, of entry.length bytes; returns its length, 0 if int() raises
+ * ValueError. */
+size_t python_int(char *ret, struct span entry);
 
 #endif
