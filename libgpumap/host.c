@@ -190,6 +190,7 @@ static struct span as_python(struct resolver *resolver, struct span value)
 static int mention_list(struct resolver *resolver, struct mentions *m, const char *value, bool rocr)
 {
 	struct span rest = span_of(value), plain = rest, token, number;
+	bool nvitop = resolver->dialect == DIALECT_NVITOP;
 	size_t room = 1;
 
 	for (const char *c = value; *c; c++)
@@ -199,19 +200,21 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
 	m->ids = arena_alloc(resolver->arena, room, sizeof(*m->ids));
 	m->uuids = arena_alloc(resolver->arena, room, sizeof(*m->uuids));
-	if (resolver->dialect == DIALECT_TORCH)
+	if (resolver->dialect == DIALECT_TORCH || nvitop)
 		plain = as_python(resolver, plain);
 	if (!m->ids || !m->uuids || !plain.text)
 		return report_nomem(resolver->report);
 	while (span_split(&rest, ',', &token) && span_split(&plain, ',', &number)) {
-		struct span s = granted_name(token);
+		struct span s = granted_name(nvitop ? span_trim(token) : token);
 		int64_t n;
 
 		if (rocr)
 			s = upper_case(resolver, s);
 		if ((span_starts(s, "GPU-") || span_starts(s, "MIG-")) && s.length > 4)
 			m->uuids[m->uuid_count++] = s;
-		else if ((n = visible_index(rocr ? DIALECT_ROCR : DIALECT_DRIVER,
+		else if ((n = visible_index(rocr     ? DIALECT_ROCR
+					    : nvitop ? DIALECT_NVITOP
+						     : DIALECT_DRIVER,
 					    rocr ? s : granted_name(number))) >= 0 &&
 			 n <= INT32_MAX)
 			m->ids[m->id_count++] = (int)n;

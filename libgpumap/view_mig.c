@@ -16,8 +16,9 @@ struct expansion {
 	gpumap_entry *entries;
 	size_t count, room, instances;
 	enum generation generation;
-	bool stated; /* the driver's behaviour is documented by NVIDIA */
-	bool every;  /* there is no list that names them */
+	bool stated;  /* the driver's behaviour is documented by NVIDIA */
+	size_t named; /* place + 1 of the first instance that the list names; 0: none */
+	bool every;   /* there is no list that names them */
 };
 
 int64_t driver_major(const char *driver)
@@ -129,17 +130,24 @@ static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
 {
 	const gpumap_device *d = slot->candidates[0];
 	const gpumap_device **first;
+	bool known;
 
+	if (d != d->gpu && !x->named)
+		x->named = x->count + 1;
 	if (slot->count != 1 || d != d->gpu || d->mig_enabled != 1)
 		return add(x, slot->candidates, slot->count, slot->certainty);
 	if (every && d->mig_count)
 		return add_every(x, d, slot->certainty);
-	warn_index(x, d);
+	known = x->resolver->dialect == DIALECT_NVITOP && d->mig_count;
+	if (!known)
+		warn_index(x, d);
 	first = arena_alloc(x->resolver->arena, 1, sizeof(*first));
 	if (!first)
 		return report_nomem(x->resolver->report);
 	*first = d->mig_count ? &d->mig[0] : d;
-	return add(x, first, 1, certainty_max(slot->certainty, GPUMAP_CERTAINTY_ASSUMED));
+	return add(x, first, 1,
+		   known ? slot->certainty
+			 : certainty_max(slot->certainty, GPUMAP_CERTAINTY_ASSUMED));
 }
 
 /* The first of the instances that share this one's GPU instance. */
@@ -195,7 +203,8 @@ static int merge_instances(struct expansion *x)
 
 static void keep_one(struct expansion *x)
 {
-	size_t i = 0;
+	/* nvitop looks at the instances of the list before those of its GPUs. */
+	size_t i = x->resolver->dialect == DIALECT_NVITOP && x->named ? x->named - 1 : 0;
 
 	while (!is_mig(&x->entries[i]))
 		i++;

@@ -129,7 +129,7 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 		end = matcher_match(matcher, token, list->count ? list->entries : NULL, &entry);
 		if (end == END_OTHER_KIND)
 			note(&list->notes.kinds, number);
-		if (end == END_NOT && matcher_repeats(matcher, number, &entry, &earlier))
+		if (end == END_NOT && matcher_repeats(matcher, number, token, &entry, &earlier))
 			end = END_DUPLICATE;
 		if (end == END_DUPLICATE && repeat_effect(matcher->dialect) == REPEAT_SKIPPED)
 			continue;

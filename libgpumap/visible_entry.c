@@ -36,7 +36,7 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 	if (!matcher_make_table(matcher, entries))
 		return GPUMAP_ENOMEM;
 	matcher->ascii = value;
-	if (dialect == DIALECT_TORCH && !matcher->torch_uuids)
+	if (dialect == DIALECT_NVITOP || (dialect == DIALECT_TORCH && !matcher->torch_uuids))
 		r = read_as_python(matcher, value);
 	if (r == GPUMAP_OK && uuids)
 		r = uuids_sort(&matcher->names, view, dialect == DIALECT_ROCR);
@@ -62,6 +62,17 @@ static enum visible_end match_uuid(const struct matcher *matcher, struct span to
 	return uuids_find_gpu(&matcher->names, token, &entry->gpu);
 }
 
+static enum visible_end take_index(const struct matcher *matcher, int64_t index,
+				   const struct visible_entry *first, struct visible_entry *entry)
+{
+	if (first && first->ordinal < 0)
+		return END_OTHER_KIND;
+	if (index > INT32_MAX || index >= matcher->view->count)
+		return END_NO_DEVICE;
+	entry->ordinal = (int)index;
+	return END_NOT;
+}
+
 static enum visible_end match_index(const struct matcher *matcher, struct span token,
 				    const struct visible_entry *first, struct visible_entry *entry)
 {
@@ -73,12 +84,19 @@ static enum visible_end match_index(const struct matcher *matcher, struct span t
 		return END_NO_NUMBER;
 	if (n.negative)
 		return END_NEGATIVE;
-	if (first && first->ordinal < 0)
-		return END_OTHER_KIND;
-	if (n.value > INT32_MAX || n.value >= matcher->view->count)
-		return END_NO_DEVICE;
-	entry->ordinal = (int)n.value;
-	return END_NOT;
+	return take_index(matcher, n.value, first, entry);
+}
+
+/* nvitop asks NVML for the number, and ctypes passes its last 32 bits. -1: it is none. */
+static int64_t nvitop_index(struct span token)
+{
+	uint32_t value = 0;
+
+	if (!token.length || !is_digit(*token.text) || python_raises(token))
+		return -1;
+	for (size_t i = 0; i < token.length && is_digit(token.text[i]); i++)
+		value = value * 10 + (uint32_t)(token.text[i] - '0');
+	return value;
 }
 
 int64_t visible_index(enum dialect dialect, struct span token)
@@ -87,6 +105,8 @@ int64_t visible_index(enum dialect dialect, struct span token)
 
 	if (dialect == DIALECT_ROCR)
 		return amd_rocr_index(token);
+	if (dialect == DIALECT_NVITOP)
+		return nvitop_index(span_trim(token));
 	return n.digits && !n.negative ? n.value : -1;
 }
 
@@ -102,19 +122,36 @@ static enum visible_end match_torch(const struct matcher *matcher, struct span t
 	return match_uuid(matcher, token, first, entry);
 }
 
+/* NVML finds a device by its whole UUID, or by the legacy name with its GPU's whole UUID. */
+static bool is_whole(const struct visible_view *view, struct span token,
+		     const struct visible_entry *entry)
+{
+	const struct visible_mig *mig = entry->mig >= 0 ? &view->migs[entry->mig] : NULL;
+	const char *gpu = view->uuids[mig ? mig->gpu : entry->gpu], *name = mig ? mig->uuid : gpu;
+	struct span rest;
+
+	if (name && span_is(token, name))
+		return true;
+	rest = (struct span){token.text + 4, token.length - 4};
+	return mig && gpu && span_starts(rest, gpu) && rest.text[strlen(gpu)] == '/';
+}
+
 /* Keeps a leading sign and the digits of a token that begins with them. */
 static enum visible_end match_nvitop(const struct matcher *matcher, struct span token,
 				     const struct visible_entry *first, struct visible_entry *entry)
 {
 	struct span s = span_trim(token);
+	int64_t index = nvitop_index(s);
+	enum visible_end end;
 
-	if (s.length && is_digit(*s.text))
-		return match_index(matcher, s, first, entry);
+	if (index >= 0)
+		return take_index(matcher, index, first, entry);
 	if (s.length > 1 && (*s.text == '+' || *s.text == '-') && is_digit(s.text[1]))
 		return *s.text == '-' ? END_NEGATIVE : END_NO_NUMBER;
-	if (span_starts(s, "GPU-") || span_starts(s, "MIG-"))
-		return match_uuid(matcher, s, first, entry);
-	return s.length ? END_NO_NUMBER : END_EMPTY;
+	if (!span_starts(s, "GPU-") && !span_starts(s, "MIG-"))
+		return s.length ? END_NO_NUMBER : END_EMPTY;
+	end = match_uuid(matcher, s, first, entry);
+	return end == END_NOT && !is_whole(matcher->view, s, entry) ? END_NO_UUID : end;
 }
 
 enum visible_end matcher_match(const struct matcher *matcher, struct span token,

@@ -47,7 +47,7 @@ static bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct sp
 	}
 }
 
-bool matcher_repeats(const struct matcher *matcher, size_t number,
+bool matcher_repeats(const struct matcher *matcher, size_t number, struct span token,
 		     const struct visible_entry *entry, size_t *earlier)
 {
 	bool mixed = amd_mixes(matcher);
@@ -56,7 +56,7 @@ bool matcher_repeats(const struct matcher *matcher, size_t number,
 
 	if (matcher->dialect == DIALECT_NVITOP) {
 		/* nvitop compares the text that it keeps: 0 and 00 are two entries. */
-		struct span s = span_trim(entry->text);
+		struct span s = span_trim(token);
 
 		if (kind == 0)
 			s.length -= visible_number(s).rest.length;

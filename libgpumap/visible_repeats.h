@@ -9,7 +9,7 @@
 bool matcher_make_table(struct matcher *matcher, size_t entries);
 
 /* Remembers the device that entry `number` names. True: entry *earlier named it already. */
-bool matcher_repeats(const struct matcher *matcher, size_t number,
+bool matcher_repeats(const struct matcher *matcher, size_t number, struct span token,
 		     const struct visible_entry *entry, size_t *earlier);
 /* The same by the token's text (UUIDs) or number, whether the device exists or not. */
 bool matcher_repeats_text(const struct matcher *matcher, size_t number, struct span token,
