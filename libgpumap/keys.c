@@ -128,7 +128,7 @@ static int check_driver(const gpumap_key *key, const char *value, const char *or
 /* Parses a device whose rank is known only later, as if the rank were 0 (rule R5). */
 static struct device_choice parse_ranked(struct span text, bool *nomem)
 {
-	static const struct rank_words zero = {0, 0, 0, 0};
+	static const struct rank_words zero = {0};
 	struct strbuf buf = {0}, copy = {0};
 	struct device_choice choice = {.kind = CHOICE_BAD};
 

@@ -287,8 +287,11 @@ struct device_use device_index(struct span text)
 	static const struct {
 		const char *word;
 		enum device_use_kind kind;
-	} words[] = {
-		{"%l", USE_LOCAL_RANK}, {"%r", USE_RANK}, {"%n", USE_NODE}, {"modulo", USE_MODULO}};
+	} words[] = {{"%l", USE_LOCAL_RANK},
+		     {"%r", USE_RANK},
+		     {"%n", USE_NODE},
+		     {"modulo", USE_MODULO},
+		     {"local-modulo", USE_LOCAL_MODULO}};
 	int64_t number = span_number(text, INT32_MAX);
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -375,7 +378,8 @@ const struct form *form_find(struct span wanted)
 		FORM("GPU,...", gpus, NULL,
 		     "GPUs: numbers, GPU-UUID, MIG-UUID, pci:0000:1b:00.0 or name:\"NVIDIA "
 		     "H100*\""),
-		FORM("N", device, NULL, "a number, %l (the local rank), %r, %n or modulo"),
+		FORM("N", device, NULL,
+		     "a number, %l (the local rank), %r, %n, modulo or local-modulo"),
 		FORM("N,...", devices, NULL, "numbers, or %l for the local rank"),
 #undef FORM
 	};

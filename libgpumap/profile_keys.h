@@ -150,7 +150,8 @@ struct device_use {
 		USE_LOCAL_RANK,
 		USE_RANK,
 		USE_NODE,
-		USE_MODULO, /* the rank modulo the number of visible devices */
+		USE_MODULO,       /* the rank modulo the number of visible devices */
+		USE_LOCAL_MODULO, /* the same of the local rank */
 		USE_NUMBER,
 		USE_CURRENT, /* "cuda" */
 		USE_CPU

@@ -103,7 +103,7 @@ int ranks_resolve(struct resolver *resolver)
 
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		resolver->keys[i] = (struct resolved_key){request->values[i], request->origins[i]};
-	resolver->words = (struct rank_words){-1, -1, -1, -1};
+	resolver->words = (struct rank_words){-1, -1, -1, -1, -1};
 	if (!wanted(resolver, &words))
 		return GPUMAP_OK;
 	count = rankenv_read(rows, request, local->value && !words ? NULL : resolver->report);
@@ -117,7 +117,7 @@ int ranks_resolve(struct resolver *resolver)
 						       rows[0].origin};
 	}
 	if (count)
-		resolver->words = (struct rank_words){-1, rows[0].rank, rows[0].node_rank, -1};
+		resolver->words = (struct rank_words){-1, rows[0].rank, rows[0].node_rank, -1, -1};
 	if (local->value)
 		resolver->words.local_rank = span_number(span_of(local->value), INT64_MAX);
 	for (size_t i = 0; i < ARRAY_SIZE(rank_keys); i++)
@@ -130,8 +130,8 @@ int ranks_resolve(struct resolver *resolver)
 static void not_known(struct resolver *resolver, const char *word, const char *value,
 		      const char *origin)
 {
-	bool modulo = *word == 'm', local = streq(word, "%l");
-	bool count = modulo && resolver->words.rank >= 0;
+	bool local = *word == 'l' || streq(word, "%l"), modulo = text_ends(word, "modulo");
+	bool count = modulo && (local ? resolver->words.local_rank : resolver->words.rank) >= 0;
 
 	answer_no(resolver, FINDING_RANK_UNKNOWN,
 		  ABOUT(.rule = "R5", .origin = origin,
@@ -178,6 +178,8 @@ int ranks_finish(struct resolver *resolver)
 
 	if (words->rank >= 0 && count_known(resolver))
 		words->modulo = visible ? words->rank % (int64_t)visible : 0;
+	if (words->local_rank >= 0 && count_known(resolver))
+		words->local_modulo = visible ? words->local_rank % (int64_t)visible : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(rank_keys); i++) {
 		const char *value = request->values[rank_keys[i]], *missing = NULL;
 		struct resolved_key *entry = &resolver->keys[rank_keys[i]];

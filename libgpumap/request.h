@@ -129,9 +129,9 @@ void environ_report_misspelt(const char *const *envp, gpumap_report *report);
  * rank, or a key; a misspelt list or order counts too. */
 bool environ_states(const char *const *envp);
 
-/* Rule R5: the values of "%l", "%r", "%n" and "modulo"; -1: not known. */
+/* Rule R5: the values of "%l", "%r", "%n", "modulo" and "local-modulo"; -1: not known. */
 struct rank_words {
-	int64_t local_rank, rank, node, modulo;
+	int64_t local_rank, rank, node, modulo, local_modulo;
 };
 
 /* Appends `text` with those words replaced. A word that is not known stays, and is returned in

@@ -249,7 +249,8 @@ void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_w
 	const struct {
 		const char *word;
 		int64_t value;
-	} known[] = {{"%l", words->local_rank},
+	} known[] = {{"local-modulo", words->local_modulo},
+		     {"%l", words->local_rank},
 		     {"%r", words->rank},
 		     {"%n", words->node},
 		     {"modulo", words->modulo}};
@@ -259,13 +260,16 @@ void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_w
 
 		while (i < ARRAY_SIZE(known) && !starts_with(text, known[i].word))
 			i++;
-		if (i < ARRAY_SIZE(known) && known[i].value >= 0) {
-			strbuf_printf(buf, "%lld", (long long)known[i].value);
-			text += strlen(known[i].word);
+		if (i == ARRAY_SIZE(known)) {
+			strbuf_add(buf, text++, 1);
 			continue;
 		}
-		if (i < ARRAY_SIZE(known) && missing)
+		if (known[i].value >= 0)
+			strbuf_printf(buf, "%lld", (long long)known[i].value);
+		else
+			strbuf_puts(buf, known[i].word);
+		if (known[i].value < 0 && missing)
 			*missing = known[i].word;
-		strbuf_add(buf, text++, 1);
+		text += strlen(known[i].word);
 	}
 }

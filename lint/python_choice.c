@@ -123,7 +123,7 @@ void choice_set(struct python_file *f, unsigned at, struct python_value v)
 	if (!f->choice)
 		return;
 	if (v.meaning == MEANS_DEVICE || v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK ||
-	    v.meaning == MEANS_MODULO)
+	    v.meaning == MEANS_MODULO || v.meaning == MEANS_LOCAL_MODULO)
 		pick(f, PICK_SETS, at, v, true);
 	else
 		f->choice->doubtful = true;
@@ -186,7 +186,8 @@ void choice_statement(struct python_file *f)
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-/* Accelerator() sets the device of its local rank, unless it is given another. */
+/* Accelerator() sets the device of its local rank modulo the number of visible GPUs, unless it is
+ * given another. */
 static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a;
@@ -196,7 +197,7 @@ static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
 		if ((a.name.text && span_is(a.name, "cpu")) ||
 		    token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**"))
 			f->choice->doubtful = true;
-	choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_RANK});
+	choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_MODULO});
 }
 
 static void call_device(struct python_file *f, unsigned at, unsigned open)
@@ -341,10 +342,11 @@ void choice_answer(const struct python_file *f, struct python_device *ret)
 	v = &c->picks[found - 1].value;
 	ret->line = c->picks[found - 1].line;
 	snprintf(ret->text, sizeof(ret->text), "%s",
-		 v->meaning == MEANS_LOCAL_RANK ? "cuda:%l"
-		 : v->meaning == MEANS_RANK     ? "cuda:%r"
-		 : v->meaning == MEANS_MODULO   ? "cuda:modulo"
-						: "cuda");
+		 v->meaning == MEANS_LOCAL_RANK     ? "cuda:%l"
+		 : v->meaning == MEANS_RANK         ? "cuda:%r"
+		 : v->meaning == MEANS_MODULO       ? "cuda:modulo"
+		 : v->meaning == MEANS_LOCAL_MODULO ? "cuda:local-modulo"
+						    : "cuda");
 	if (v->meaning == MEANS_DEVICE)
 		snprintf(ret->text, sizeof(ret->text), "cuda:%lld", (long long)v->number);
 }

@@ -13,11 +13,12 @@ enum python_meaning {
 	MEANS_NUMBER,  /* a constant: `number` */
 	MEANS_RANK,    /* the rank among all */
 	MEANS_LOCAL_RANK,
-	MEANS_COUNT,   /* the number of devices */
-	MEANS_MODULO,  /* the rank modulo the number of devices */
-	MEANS_DERIVED, /* derived from a launcher's variable: its list, or another number */
-	MEANS_CUDA,    /* "cuda" */
-	MEANS_DEVICE,  /* "cuda:N": `number` */
+	MEANS_COUNT,        /* the number of devices */
+	MEANS_MODULO,       /* the rank modulo the number of devices */
+	MEANS_LOCAL_MODULO, /* the same of the local rank */
+	MEANS_DERIVED,      /* derived from a launcher's variable: its list, or another number */
+	MEANS_CUDA,         /* "cuda" */
+	MEANS_DEVICE,       /* "cuda:N": `number` */
 	MEANS_CPU,
 	MEANS_IDS,    /* a list of device ordinals: `text`, as 0,1 */
 	MEANS_NONE,   /* None */

@@ -60,7 +60,7 @@ static bool beyond(const gpumap_profile *p, enum profile_key_id key)
 	struct device_use index = index_of(p, key);
 
 	if (!is(p, PKEY_PROFILE_share, PLAN_SHARE_ISOLATE) || index.kind == USE_NOTHING ||
-	    index.kind == USE_MODULO)
+	    index.kind == USE_MODULO || index.kind == USE_LOCAL_MODULO)
 		return false;
 	return index.kind == USE_NUMBER ? index.number != 0 : several_ranks(p);
 }

@@ -82,6 +82,8 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 			       ? "let the program use its local rank, or write " SETTING(
 					 "share = isolate")
 			       : "write " SETTING("share = isolate");
+	if (picks(settings, USE_LOCAL_MODULO))
+		return "write " SETTING("share = list") " or " SETTING("share = isolate");
 	if (picks(settings, USE_NUMBER) && settings->share != PLAN_SHARE_LIST)
 		return "let the program use cuda:0 with " SETTING("share = isolate");
 	return "write " SETTING(
@@ -113,7 +115,7 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	if (b->input->settings->mode != PLAN_DDP || b->input->host_count > 1 ||
 	    b->input->settings->world_size != PLAN_AUTO || settings->ranks != PLAN_AUTO ||
 	    picks(settings, USE_LOCAL_RANK) || picks(settings, USE_RANK) ||
-	    picks(settings, USE_MODULO))
+	    picks(settings, USE_MODULO) || picks(settings, USE_LOCAL_MODULO))
 		return fix;
 	snprintf(ret->text, sizeof(ret->text),
 		 "if the program is one process, write " SETTING(

@@ -22,7 +22,8 @@ static bool uses(const struct plan_settings *settings, enum device_use_kind kind
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
 {
 	enum device_use_kind device = settings->device.kind;
-	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO;
+	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO ||
+		       device == USE_LOCAL_MODULO;
 	bool stages = settings->device_ids && *settings->device_ids;
 
 	return mode == PLAN_MP && by_rank && !stages ? PLAN_SINGLE : mode;
@@ -127,7 +128,9 @@ static size_t index_of(const struct asking *a, struct device_use use)
 	case USE_NODE:
 		return (size_t)(a->host - a->plan->hosts);
 	case USE_MODULO:
+	case USE_LOCAL_MODULO:
 		devices = shown(a);
+		rank = use.kind == USE_MODULO ? rank : a->local_rank;
 		return devices ? rank % devices : 0;
 	default:
 		return (size_t)use.number;
@@ -149,8 +152,9 @@ static int state_index(const struct asking *a, enum profile_key_id key, struct d
 	if (use.kind == USE_CPU)
 		return state(a, key, "cpu");
 	/* With statements the number of visible devices follows from the request. */
-	if (use.kind == USE_MODULO && plan_has_statements(a->settings))
-		return state(a, key, "modulo");
+	if ((use.kind == USE_MODULO || use.kind == USE_LOCAL_MODULO) &&
+	    plan_has_statements(a->settings))
+		return state(a, key, use.kind == USE_MODULO ? "modulo" : "local-modulo");
 	snprintf(text, sizeof(text), "%zu", index_of(a, use));
 	return state(a, key, text);
 }

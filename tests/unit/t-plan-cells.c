@@ -68,6 +68,10 @@ static const struct row {
 	/* Several hosts (rule R4). */
 	{"uneven hosts", "a=" FOUR " + b=" TWO " + c=" THREE, "device=cuda:%l", "0 1 2 3 0 1 0 1 2",
 	 "", NULL},
+	{"uneven, local modulo is not shifted", "b=" THREE " + a=" TWO, "device=cuda:local-modulo",
+	 "0 1 2 0 1", "", NULL},
+	{"in code, local modulo two", "a=" FOUR, "in_code=1,3|device=cuda:local-modulo", "1 3 1 3",
+	 "GM186", NULL},
 	{"uneven, modulo is shifted", "b=" THREE " + a=" TWO, "device=cuda:modulo", "0 1 2 1 0", "",
 	 NULL},
 	{"three uneven hosts, modulo", "b=" TWO " + a=" THREE " + c=" FOUR,

@@ -112,9 +112,9 @@ static const struct {
 	 "name, as in --local_rank [GM002]\n"},
 	{"devices", "[program p]\ndevice=cuda:x\nset_device=cuda\ndevice_ids=0,a\n", NULL,
 	 "t.ini:2:13 device cannot hold 'x'; write unknown, cuda, cpu, cuda:N or a number, "
-	 "%l (the local rank), %r, %n or modulo [GM002]\n"
-	 "t.ini:3:12 set_device cannot be 'cuda'; write a number, %l (the local rank), %r, %n or "
-	 "modulo [GM002]\n"
+	 "%l (the local rank), %r, %n, modulo or local-modulo [GM002]\n"
+	 "t.ini:3:12 set_device cannot be 'cuda'; write a number, %l (the local rank), %r, %n, "
+	 "modulo or local-modulo [GM002]\n"
 	 "t.ini:4:14 device_ids cannot hold 'a'; write numbers, or %l for the local rank "
 	 "[GM002]\n"},
 	{"macros", "[profile a]\nlog_file=%d.log\nlog_dir=%s\nworkdir=%5h\n[env a]\nF=%H\n", NULL,

@@ -122,7 +122,10 @@ static void pass_through(struct exec *exec, const gpumap_profile *profile)
 
 static bool by_rank(const char *text)
 {
-	return strstr(text, "%r") || strstr(text, "%n") || strstr(text, "modulo");
+	const char *modulo = strstr(text, "modulo");
+
+	return strstr(text, "%r") || strstr(text, "%n") ||
+	       (modulo && !strstr(text, "local-modulo"));
 }
 
 /* Whether this rank alone is checked. The plan of a node does not know the global numbers of its
