@@ -2,8 +2,28 @@
 /* Hugging Face accelerate: a command for each host, GPUs by number. */
 #include "emit/emit.h"
 
+/* All GPUs that ranks see, also those that no rank has, unless a UUID hides the number of these.
+ * NULL: a number is not known. */
+static const char *gpu_ids(struct emitter *e, const struct emit_node *node)
+{
+	const char *numbers = emit_numbers(e, node);
+	struct span rest = span_of(node->list), one;
+
+	if (!numbers || emit_count(node->list) <= emit_count(numbers))
+		return numbers;
+	while (span_split(&rest, ',', &one))
+		if (span_number(one, INT32_MAX) < 0)
+			return numbers;
+	return node->list;
+}
+
 static bool can(struct emitter *e)
 {
+	if (e->ranks > 1 && !e->nodes[0].gpus) {
+		emit_refuse(e, "use torchrun",
+			    "without GPUs accelerate starts one process, not %zu ranks", e->ranks);
+		return false;
+	}
 	for (size_t i = 0; i < e->node_count; i++) {
 		if (e->nodes[i].ranks != e->nodes[0].ranks) {
 			emit_refuse(
@@ -28,7 +48,7 @@ static bool can(struct emitter *e)
 
 static void put_processes(struct emitter *e, size_t node)
 {
-	const char *numbers = emit_numbers(e, &e->nodes[node]);
+	const char *numbers = gpu_ids(e, &e->nodes[node]);
 
 	emit_wordf(e, "--num_machines=%zu", e->node_count);
 	if (e->node_count > 1)
@@ -50,10 +70,13 @@ static void put_processes(struct emitter *e, size_t node)
 static void put_node(struct emitter *e, size_t node)
 {
 	emit_start_numbers(e, node);
+	/* It starts one process directly, not by torchrun. */
+	if (e->ranks == 1)
+		emit_rank(e, node);
 	emit_word(e, "accelerate");
 	emit_word(e, "launch");
 	put_processes(e, node);
-	if (job_restarts(e->plan))
+	if (job_restarts(e->plan) && e->ranks > 1)
 		emit_wordf(e, "--max_restarts=%d", job_restarts(e->plan));
 	emit_no_python(e);
 	emit_end(e);
@@ -61,14 +84,18 @@ static void put_node(struct emitter *e, size_t node)
 
 static void put_remarks(struct emitter *e)
 {
-	const enum profile_key_id kept =
-		emit_on_fail(e) == PLAN_ON_FAIL_WAIT ? PKEY_COUNT : PKEY_PROFILE_on_fail;
+	bool lost = e->ranks > 1 ? emit_on_fail(e) == PLAN_ON_FAIL_WAIT : job_restarts(e->plan) > 0;
+	const enum profile_key_id kept = lost ? PKEY_COUNT : PKEY_PROFILE_on_fail;
 
 	emit_loses(e, emit_needs_exec(e), &kept, 1);
 	if (e->nodes[0].gpus)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 			    "accelerate puts --gpu_ids in place of any CUDA_VISIBLE_DEVICES, also "
 			    "of one that a scheduler set");
+	if (emit_count(e->nodes[0].list) > emit_count(gpu_ids(e, &e->nodes[0])))
+		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT,
+			    "write " SETTING("ids = index") " to show all",
+			    "ranks see only the GPUs that ranks have");
 	if (e->nodes[0].gpus && !e->nodes[0].host->layout->device_order)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
 			    "GPUs go by number, with CUDA_DEVICE_ORDER=PCI_BUS_ID, instead of by "

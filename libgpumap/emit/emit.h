@@ -129,6 +129,8 @@ void emit_prefix(struct emitter *e, const struct emit_variables *variables);
 void emit_start(struct emitter *e, size_t node);
 /* The same for a launcher that takes GPUs by number and makes the list itself. */
 void emit_start_numbers(struct emitter *e, size_t node);
+/* Sets the variables of a node's first rank, for a launcher that does not. */
+void emit_rank(struct emitter *e, size_t node);
 /* A comment that names the node, where there are several. */
 void emit_label(struct emitter *e, size_t node);
 

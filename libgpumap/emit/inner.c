@@ -188,6 +188,9 @@ void emit_no_python(struct emitter *e)
 	}
 	arguments = common_arguments(e, &count);
 	end_options(e, arguments, count);
+	/* accelerate 1.15 dies of such a first argument of the program. */
+	if (count > 1 && (streq(arguments[1], "-") || !*arguments[1]))
+		emit_word(e, "env");
 	put_words(e, arguments, count);
 	free_arguments(arguments);
 }

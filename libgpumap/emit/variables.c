@@ -129,6 +129,18 @@ void emit_prefix(struct emitter *e, const struct emit_variables *variables)
 			emit_assignment(e, variables->all[i].name, variables->all[i].value);
 }
 
+void emit_rank(struct emitter *e, size_t node)
+{
+	struct emit_variables v;
+
+	emit_variables(&v, e, &e->nodes[node], 0, true);
+	for (size_t i = 0; i < v.count; i++)
+		if (v.all[i].value &&
+		    span_is_any(span_of(v.all[i].name), "RANK WORLD_SIZE LOCAL_RANK "
+							"LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT"))
+			emit_assignment(e, v.all[i].name, v.all[i].value);
+}
+
 static void emit_folder(struct emitter *e)
 {
 	const char *workdir = emit_setting(e, "workdir");
