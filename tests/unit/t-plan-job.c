@@ -27,7 +27,10 @@ static const struct {
 	 "3.uuid=(null)|3.cpus=(null)|3.threads=0|4.gpu=-1|4.host=(null)|3>"
 	 "<train><--lr><1>",
 	 ""},
+	/* torchrun 2.15.0 sets three more, and no NODE_RANK; gpumap-run(1) says so. */
 	{"variables of a rank", DDP, "a=4 + b=2", "",
+	 "4$TORCHELASTIC_ERROR_FILE!|4$TORCHELASTIC_SIGNALS_TO_HANDLE!|"
+	 "4$TORCH_NCCL_ASYNC_ERROR_HANDLING!|"
 	 "4$RANK=4|4$WORLD_SIZE=6|4$LOCAL_RANK=0|4$LOCAL_WORLD_SIZE=2|4$GROUP_RANK=1|"
 	 "4$GROUP_WORLD_SIZE=2|4$NODE_RANK=1|4$ROLE_RANK=4|4$ROLE_WORLD_SIZE=6|"
 	 "4$ROLE_NAME=default|4$MASTER_ADDR=a|4$MASTER_PORT=29500|4$TORCHELASTIC_RUN_ID!|"
