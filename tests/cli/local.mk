@@ -64,7 +64,7 @@ tests/cli/lint-shell.log: tests/unit/lint-shell-main
 tests/cli/nomem.log: tests/cli/gpumap-failing
 tests/cli/run.log: tests/servers/report
 EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
-	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/lint-job.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/valgrind.py \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/lint-job.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/nvitop-lists.py tests/cli/valgrind.py \
 	tests/cli/plan.py tests/cli/plan.tsv tests/cli/schemas.py
 
 # The command, with allocations that can fail.
