@@ -47,13 +47,23 @@ int read_all(int fd, size_t max, char **ret, size_t *size)
 	return 0;
 }
 
+static int open_file(const char *path)
+{
+	int fd;
+
+	do {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
 int read_file(const char *path, bool standard_input, size_t max, char **text, size_t *size)
 {
 	int fd, error;
 
 	if (standard_input && streq(path, "-"))
 		return read_all(STDIN_FILENO, max, text, size);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_file(path);
 	if (fd < 0)
 		return errno;
 	error = read_all(fd, max, text, size);
@@ -63,7 +73,7 @@ int read_file(const char *path, bool standard_input, size_t max, char **text, si
 
 ssize_t read_start(char *ret, size_t size, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	int fd = open_file(path), error;
 	ssize_t n = -1;
 
 	*ret = '\0';
