@@ -2,6 +2,7 @@
 /* Exceptions: the error of a report, with its id, rule and remedy. */
 #include "module.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,8 +53,10 @@ bool errors_add(PyObject *module, struct module_state *state)
 		PyObject *bases = bases_of(state, (enum python_error)i), *members = NULL;
 
 		if (bases && i == ERROR_ANY)
-			members = Py_BuildValue("{s:O,s:O,s:O,s:()}", "id", Py_None, "rule",
-						Py_None, "fix", Py_None, "findings");
+			/* OSError's str() leaves out the message. */
+			members = Py_BuildValue("{s:O,s:O,s:O,s:(),s:N}", "id", Py_None, "rule",
+						Py_None, "fix", Py_None, "findings", "__str__",
+						PyObject_GetAttrString(PyExc_Exception, "__str__"));
 		if (bases && (members || i != ERROR_ANY))
 			state->errors[i] = PyErr_NewExceptionWithDoc(
 				classes[i].name, classes[i].doc, bases, members);
@@ -99,13 +102,66 @@ static const gpumap_finding *main_finding(const gpumap_report *report)
 	return count ? gpumap_report_get(report, count - 1) : NULL;
 }
 
-/* Where an error is. The option --local-rank was written as the keyword local_rank. */
+/* The keyword of the option that `text` begins with: local_rank of --local-rank, from_ of --from,
+ * the path of --config. Returns the end of the option. */
+static const char *put_keyword(struct strbuf *buf, const char *text)
+{
+	const char *name = text + 2;
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+	if (n == strlen("config") && starts_with(name, "config"))
+		strbuf_puts(buf, "path");
+	else
+		for (size_t i = 0; i < n; i++)
+			strbuf_printf(buf, "%c", name[i] == '-' ? '_' : name[i]);
+	if (is_reserved(name, n))
+		strbuf_puts(buf, "_");
+	return name + n;
+}
+
+static bool is_option(const char *text)
+{
+	return starts_with(text, "--") && text[2] >= 'a' && text[2] <= 'z';
+}
+
+/* A part of a text that a command precedes names its options. */
+static bool of_command(const char *part, const char *option)
+{
+	static const char *const commands[] = {"gpumap ", "run ", "accelerate ", "nvidia-smi "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const char *at = strstr(part, commands[i]);
+
+		if (at && at < option)
+			return true;
+	}
+	return false;
+}
+
+/* A text for users of the command, who write "--wait 10m": "wait=10m". */
+static void put_text(struct strbuf *buf, const char *text)
+{
+	const char *part = text, *c = text;
+
+	while (*c) {
+		if (strchr(",;(", *c))
+			part = c;
+		if ((c > text && !strchr(" (", c[-1])) || !is_option(c) || of_command(part, c)) {
+			strbuf_add(buf, c++, 1);
+			continue;
+		}
+		c = put_keyword(buf, c);
+		strbuf_puts(buf, "=");
+		if (*c == '=' ||
+		    (*c == ' ' && (isupper((unsigned char)c[1]) || isdigit((unsigned char)c[1]))))
+			c++;
+	}
+}
+
+/* Where an error is. */
 static void put_origin(struct strbuf *buf, const char *origin)
 {
-	bool option = starts_with(origin, "--");
-
-	for (const char *c = option ? origin + 2 : origin; *c; c++)
-		strbuf_printf(buf, "%c", option && *c == '-' ? '_' : *c);
+	strbuf_puts(buf, is_option(origin) ? put_keyword(buf, origin) : origin);
 	strbuf_puts(buf, ":");
 }
 
@@ -124,17 +180,32 @@ static PyObject *message_of(const gpumap_finding *f, int code)
 		put_origin(&buf, origin);
 	if (origin && line > 0)
 		strbuf_printf(&buf, "%lld:", (long long)line);
-	strbuf_printf(&buf, "%s%s%s%s [%s]", origin ? " " : "",
-		      gpumap_finding_str(f, GPUMAP_FINDING_TEXT), fix ? "; " : "", fix ? fix : "",
-		      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	strbuf_puts(&buf, origin ? " " : "");
+	put_text(&buf, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	strbuf_puts(&buf, fix ? "; " : "");
+	put_text(&buf, fix ? fix : "");
+	strbuf_printf(&buf, " [%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
 	ret = buf.failed ? PyErr_NoMemory() : text_value(buf.text);
 	strbuf_free(&buf);
 	return ret;
 }
 
-static bool set_text(PyObject *error, const char *name, const char *text)
+/* The remedy in the words of Python. */
+static PyObject *fix_of(const gpumap_finding *f)
 {
-	PyObject *value = text_value(text);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+	struct strbuf buf = {0};
+	PyObject *ret;
+
+	if (fix)
+		put_text(&buf, fix);
+	ret = buf.failed ? PyErr_NoMemory() : text_value(buf.text);
+	strbuf_free(&buf);
+	return ret;
+}
+
+static bool set_value(PyObject *error, const char *name, PyObject *value)
+{
 	bool set = value && PyObject_SetAttrString(error, name, value) == 0;
 
 	Py_XDECREF(value);
@@ -144,14 +215,14 @@ static bool set_text(PyObject *error, const char *name, const char *text)
 static bool fill(const struct module_state *state, PyObject *error, const gpumap_finding *f,
 		 const gpumap_report *report)
 {
-	PyObject *findings = findings_tuple(state, report);
-	bool filled = findings && PyObject_SetAttrString(error, "findings", findings) == 0 &&
-		      set_text(error, "id", gpumap_finding_str(f, GPUMAP_FINDING_ID)) &&
-		      set_text(error, "rule", gpumap_finding_str(f, GPUMAP_FINDING_RULE)) &&
-		      set_text(error, "fix", gpumap_finding_str(f, GPUMAP_FINDING_FIX));
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 
-	Py_XDECREF(findings);
-	return filled;
+	return set_value(error, "findings", findings_tuple(state, report)) &&
+	       set_value(error, "id", text_value(gpumap_finding_str(f, GPUMAP_FINDING_ID))) &&
+	       set_value(error, "rule", text_value(gpumap_finding_str(f, GPUMAP_FINDING_RULE))) &&
+	       set_value(error, "fix", fix_of(f)) &&
+	       (Py_TYPE(error) != (PyTypeObject *)state->errors[ERROR_FILE] || !origin ||
+		is_option(origin) || set_value(error, "filename", text_value(origin)));
 }
 
 void *raise_code(const struct module_state *state, int code, const gpumap_report *report)
@@ -168,6 +239,11 @@ void *raise_code(const struct module_state *state, int code, const gpumap_report
 	Py_XDECREF(message);
 	Py_XDECREF(error);
 	return NULL;
+}
+
+int unless_signalled(int code)
+{
+	return PyErr_CheckSignals() < 0 ? RAISED : code;
 }
 
 bool succeeded(const struct module_state *state, int code, const gpumap_report *report)

@@ -2,7 +2,7 @@
 /* gpumap.Inventory: the GPUs that there are. */
 #include "module.h"
 
-#include "report.h"
+#include "plan_hosts.h"
 
 struct inventory {
 	struct object head;
@@ -25,16 +25,20 @@ int probe_host(gpumap_inventory **ret, bool ask_driver, bool usage, gpumap_repor
 			 (usage ? GPUMAP_PROBE_FLAG_USAGE : 0);
 	int r;
 
-	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_probe(ret, flags, NULL, report);
-	Py_END_ALLOW_THREADS return r;
+	Py_BEGIN_ALLOW_THREADS
+	r = gpumap_inventory_probe(ret, flags, NULL, report);
+	Py_END_ALLOW_THREADS
+	return unless_signalled(r);
 }
 
 int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
 	int r;
 
-	Py_BEGIN_ALLOW_THREADS r = gpumap_inventory_open(ret, what, report);
-	Py_END_ALLOW_THREADS return r;
+	Py_BEGIN_ALLOW_THREADS
+	r = python_machine_open(ret, what, report);
+	Py_END_ALLOW_THREADS
+	return unless_signalled(r);
 }
 
 const gpumap_inventory *inventory_of(const struct module_state *state, PyObject *value,
@@ -47,7 +51,7 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 	if (Py_TYPE(value) == (PyTypeObject *)state->types[TYPE_INVENTORY])
 		return ((struct inventory *)value)->inventory;
 	kept = PyList_New(0);
-	what = kept ? value_text(value, kept) : NULL;
+	what = kept ? word_text("inventory", value, kept) : NULL;
 	if (what && !succeeded(state, inventory_open_named(owned, what, report), report)) {
 		gpumap_inventory_free(*owned);
 		*owned = NULL;
@@ -81,7 +85,7 @@ static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, P
 		return NULL;
 	kept = PyList_New(0);
 	if (kept && what)
-		text = value_text(what, kept);
+		text = word_text("what", what, kept);
 	if (kept && text) {
 		int r = gpumap_report_new(&report);
 
@@ -164,26 +168,8 @@ static PyObject *inventory_flag(PyObject *self, void *attribute)
 				     (enum gpumap_inventory_int_attr)(intptr_t)attribute) == 1);
 }
 
-static PyObject *formatted(PyObject *self, enum gpumap_format format)
-{
-	const struct inventory *i = (struct inventory *)self;
-	char *text = NULL;
-	int r = gpumap_inventory_format(&text, i->inventory, format, 0, i->head.report);
-
-	return text_taken(i->head.state, r, text, NULL);
-}
-
-static PyObject *inventory_json(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_JSON);
-}
-
-static PyObject *inventory_ini(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_INI);
-}
+FORMATTED(inventory, json, GPUMAP_FORMAT_JSON)
+FORMATTED(inventory, ini, GPUMAP_FORMAT_INI)
 
 static PyObject *inventory_save(PyObject *self, PyObject *path)
 {
@@ -238,23 +224,24 @@ static PyGetSetDef members[] = {
 static PyMethodDef methods[] = {
 	{"probe", (PyCFunction)(void (*)(void))inventory_probe,
 	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-	 "probe(*, ask_driver=False, usage=False)\n--\n\n"
+	 "probe($type, /, *, ask_driver=False, usage=False)\n--\n\n"
 	 "The GPUs of this host, from NVML or /proc; no CUDA context is made.\n"
 	 "usage: with the load, memory and processes of each GPU. ask_driver: CUDA's own\n"
 	 "order is measured, in another process."},
 	{"read", inventory_read, METH_O | METH_CLASS,
-	 "read(what)\n--\n\n"
+	 "read($type, what, /)\n--\n\n"
 	 "The machine that --inventory takes: a file, 'host', 8 or '8xH100'.\n\n"
 	 ">>> import gpumap\n"
 	 ">>> [gpu.name for gpu in gpumap.Inventory.read('1xH100+1xA100')]\n"
 	 "['H100', 'A100']\n"},
 	{"parse", (PyCFunction)(void (*)(void))inventory_parse,
 	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-	 "parse(text, origin='text')\n--\n\n"
+	 "parse($type, /, text, origin='text')\n--\n\n"
 	 "The machine that a text describes: what nvidia-smi or gpumap has printed."},
-	{"json", inventory_json, METH_NOARGS, "json()\n--\n\nJSON, as the command prints it."},
-	{"ini", inventory_ini, METH_NOARGS, "ini()\n--\n\nA snapshot, which read() takes."},
-	{"save", inventory_save, METH_O, "save(path)\n--\n\nWrites the snapshot."},
+	{"json", inventory_json, METH_NOARGS,
+	 "json($self, /)\n--\n\nJSON, as the command prints it."},
+	{"ini", inventory_ini, METH_NOARGS, "ini($self, /)\n--\n\nA snapshot, which read() takes."},
+	{"save", inventory_save, METH_O, "save($self, path, /)\n--\n\nWrites the snapshot."},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -273,6 +260,8 @@ static PyType_Slot slots[] = {
 	{Py_tp_iter, (void *)PySeqIter_New},
 	{Py_sq_length, (void *)inventory_length},
 	{Py_sq_item, (void *)inventory_item},
+	{Py_mp_length, (void *)inventory_length},
+	{Py_mp_subscript, (void *)object_item},
 	{0, NULL},
 };
 

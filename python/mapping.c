@@ -72,19 +72,23 @@ static int find_machine(struct asking *a)
 	r = resolve_list_from(&from, a->request);
 	if (r != GPUMAP_OK || from == LIST_FROM_KEYS)
 		return r;
-	Py_BEGIN_ALLOW_THREADS r = question_machine(&question, a->report);
-	Py_END_ALLOW_THREADS a->owned = question.machine;
+	Py_BEGIN_ALLOW_THREADS
+	r = question_machine(&question, a->report);
+	Py_END_ALLOW_THREADS
+	a->owned = question.machine;
 	gpumap_inventory_free(question.host);
-	return r;
+	return unless_signalled(r);
 }
 
 static int choose_machine(struct asking *a)
 {
 	PyObject *inventory = keyword(a->keywords, "inventory");
 	PyObject *ask_driver = keyword(a->keywords, "ask_driver");
-	int r = GPUMAP_OK;
+	int r = GPUMAP_OK, asks = ask_driver ? PyObject_IsTrue(ask_driver) : 0;
 
-	if (ask_driver && PyObject_IsTrue(ask_driver) == 1) {
+	if (asks < 0)
+		return RAISED;
+	if (asks) {
 		if (!inventory) {
 			r = probe_host(&a->owned, true, false, a->report);
 		} else {
@@ -263,30 +267,13 @@ static PyObject *mapping_samples(PyObject *self, void *unused)
 
 /* --- as text ---------------------------------------------------------------------------- */
 
-static PyObject *formatted(PyObject *self, enum gpumap_format format)
-{
-	const struct mapping *m = (struct mapping *)self;
-	char *text = NULL;
-	int r = gpumap_mapping_format(&text, m->mapping, format, 0, m->head.report);
-
-	return text_taken(m->head.state, r, text, NULL);
-}
+FORMATTED(mapping, plain, GPUMAP_FORMAT_TEXT)
+FORMATTED(mapping, json, GPUMAP_FORMAT_JSON)
+FORMATTED(mapping, svg, GPUMAP_FORMAT_SVG)
 
 static PyObject *mapping_str(PyObject *self)
 {
-	return text_for_print(formatted(self, GPUMAP_FORMAT_TEXT));
-}
-
-static PyObject *mapping_json(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_JSON);
-}
-
-static PyObject *mapping_svg(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_SVG);
+	return text_for_print(mapping_plain(self, NULL));
 }
 
 static PyObject *mapping_repr(PyObject *self)
@@ -367,12 +354,16 @@ static int mapping_bool(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-	{"json", mapping_json, METH_NOARGS, "json()\n--\n\nJSON, as the command prints it."},
-	{"svg", mapping_svg, METH_NOARGS, "svg()\n--\n\nA picture, as the command makes it."},
-	{"_repr_svg_", mapping_svg, METH_NOARGS, "The picture, for notebooks."},
-	{"to_dict", mapping_to_dict, METH_NOARGS, "to_dict()\n--\n\nThe JSON as dicts and lists."},
+	{"json", mapping_json, METH_NOARGS,
+	 "json($self, /)\n--\n\nJSON, as the command prints it."},
+	{"svg", mapping_svg, METH_NOARGS,
+	 "svg($self, /)\n--\n\nA picture, as the command makes it."},
+	{"_repr_svg_", mapping_svg, METH_NOARGS,
+	 "_repr_svg_($self, /)\n--\n\nThe picture, for notebooks."},
+	{"to_dict", mapping_to_dict, METH_NOARGS,
+	 "to_dict($self, /)\n--\n\nThe JSON as dicts and lists."},
 	{"logical_of", mapping_logical_of, METH_O,
-	 "logical_of(physical)\n--\n\n"
+	 "logical_of($self, physical, /)\n--\n\n"
 	 "N of the cuda:N that is this GPU, or None.\n\n"
 	 ">>> import gpumap\n"
 	 ">>> gpumap.resolve(visible='2,3').logical_of(3)\n"

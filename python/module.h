@@ -60,6 +60,19 @@ void *object_new(PyTypeObject *type, int code, gpumap_report *report);
 void object_free(void *object);
 /* A getter: the report. */
 PyObject *object_findings(PyObject *self, void *unused);
+/* The item of a sequence, or a tuple of a slice. */
+PyObject *object_item(PyObject *self, PyObject *at);
+/* The function type_name(): what gpumap_type_format() gives, as a method without arguments. */
+#define FORMATTED(type, name, format) \
+	static PyObject *type##_##name(PyObject *self, PyObject *unused) \
+	{ \
+		const struct type *o = (struct type *)self; \
+		char *text = NULL; \
+		int r = gpumap_##type##_format(&text, o->type, format, 0, o->head.report); \
+\
+		(void)unused; \
+		return text_taken(o->head.state, r, text, NULL); \
+	}
 
 /* --- errors.c ------------------------------------------------------------------------- */
 
@@ -67,6 +80,8 @@ PyObject *object_findings(PyObject *self, void *unused);
 bool errors_add(PyObject *module, struct module_state *state);
 /* Sets the exception for the library's `code` and the findings of `report`, which may be NULL. */
 void *raise_code(const struct module_state *state, int code, const gpumap_report *report);
+/* The code of a call without the interpreter's lock, or RAISED with the exception of a signal. */
+int unless_signalled(int code);
 /* Whether all went well; false with an exception, also if a finding could not be kept. */
 bool succeeded(const struct module_state *state, int code, const gpumap_report *report);
 
@@ -101,9 +116,9 @@ PyObject *number_value(int64_t number);
 /* Takes a text that print() ends with a newline of its own; NULL stays NULL. */
 PyObject *text_for_print(PyObject *text);
 
-/* The text of a value of Python as an option has it: True is "yes", [2, 3] is "2,3". It lives as
- * long as the list `kept`. NULL with an exception. */
-const char *value_text(PyObject *value, PyObject *kept);
+/* The text of a str, a number or a path, for the argument `name`. It lives as long as the list
+ * `kept`. NULL with an exception. */
+const char *word_text(const char *name, PyObject *value, PyObject *kept);
 /* The text of a name or a path. */
 const char *plain_text(PyObject *value, PyObject *kept);
 /* The environment that a mapping holds, ended by NULL, for PyMem_Free; the words live as long as
@@ -113,14 +128,19 @@ const char **environ_words(PyObject *variables, PyObject *kept);
 /* Calls set(data, key, value, origin) for each keyword that is not one of `others` (ended by NULL)
  * or None. `origins` (a dict; NULL: none) has the origin of keys; otherwise it is the option,
  * "--set-device". The members of a dict as a value are given one by one, "NAME=value", and so are
- * those of a list that has dicts. Returns the
- * first code that is not GPUMAP_OK, or RAISED with an exception. */
+ * those of a list that has dicts. Returns the first code that is not GPUMAP_OK, or RAISED with an
+ * exception. */
 enum { RAISED = -100 };
 int keywords_each(PyObject *keywords, const char *const *others, PyObject *origins,
 		  int (*set)(void *data, const char *key, const char *value, const char *origin),
 		  void *data);
 /* The value of a keyword, borrowed; NULL: not given, or None. */
 PyObject *keyword(PyObject *keywords, const char *name);
+/* Makes *value, an argument or NULL, that of the keyword if there is one; None becomes NULL. False
+ * with an exception: both were given. */
+bool argument_of(PyObject **value, PyObject *keywords, const char *name);
+/* Whether the first n letters are a word of Python's that is a key too: then '_' is behind it. */
+bool is_reserved(const char *name, size_t n);
 
 /* --- the types ------------------------------------------------------------------------ */
 

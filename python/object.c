@@ -15,11 +15,12 @@ const struct module_state *state_of_type(PyTypeObject *type)
 
 void *object_new(PyTypeObject *type, int code, gpumap_report *report)
 {
-	const struct module_state *state = state_of_type(type);
+	/* To find the state of a class that inherits clears exceptions. */
+	const struct module_state *state = code == RAISED ? NULL : state_of_type(type);
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct object *object = NULL;
 
-	if (succeeded(state, code, report))
+	if (state && succeeded(state, code, report))
 		object = (struct object *)allocate(type, 0);
 	if (!object) {
 		gpumap_report_free(report);
@@ -38,6 +39,21 @@ void object_free(void *object)
 	gpumap_report_free(((struct object *)object)->report);
 	release(object);
 	Py_DECREF(type);
+}
+
+PyObject *object_item(PyObject *self, PyObject *at)
+{
+	Py_ssize_t number;
+
+	if (PyObject_TypeCheck(at, &PySlice_Type)) {
+		PyObject *all = PySequence_Tuple(self),
+			 *ret = all ? PyObject_GetItem(all, at) : NULL;
+
+		Py_XDECREF(all);
+		return ret;
+	}
+	number = PyNumber_AsSsize_t(at, PyExc_IndexError);
+	return number == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(self, number);
 }
 
 PyObject *object_findings(PyObject *self, void *unused)

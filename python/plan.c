@@ -40,11 +40,13 @@ static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_i
 	struct python_hosts hosts = {NULL, 0, 0, NULL, NULL};
 	int r;
 
-	Py_BEGIN_ALLOW_THREADS r = python_hosts_open(&hosts, profile, all, variables, report);
+	Py_BEGIN_ALLOW_THREADS
+	r = python_hosts_open(&hosts, profile, all, variables, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	python_hosts_free(&hosts);
-	Py_END_ALLOW_THREADS return r;
+	Py_END_ALLOW_THREADS
+	return unless_signalled(r);
 }
 
 static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject *inventory,
@@ -99,7 +101,8 @@ static PyObject *plan_new_object(PyTypeObject *type, PyObject *arguments, PyObje
 
 	if (!PyArg_ParseTuple(arguments, "|O:Plan", &profile))
 		return NULL;
-	profile = profile && profile != Py_None ? profile : keyword(keywords, "profile");
+	if (!argument_of(&profile, keywords, "profile"))
+		return NULL;
 	if (profile && has_settings(keywords, all)) {
 		PyErr_SetString(PyExc_TypeError,
 				"a profile has all settings: give them to Profile()");
@@ -125,6 +128,8 @@ static PyObject *plan_read(PyObject *type, PyObject *path)
 	int r = name ? gpumap_report_new(&report) : RAISED;
 
 	if (r == GPUMAP_OK)
+		r = python_file_given(name, report);
+	if (r == GPUMAP_OK)
 		r = gpumap_plan_read(&plan, name, report);
 	ret = wrap((PyTypeObject *)type, r, plan, report);
 	Py_XDECREF(kept);
@@ -140,6 +145,12 @@ static Py_ssize_t plan_length(PyObject *self)
 	return count > 0 ? (Py_ssize_t)count : 0;
 }
 
+static PyObject *no_such_rank(void)
+{
+	PyErr_SetString(PyExc_IndexError, "there is no such rank");
+	return NULL;
+}
+
 static PyObject *plan_item(PyObject *self, Py_ssize_t at)
 {
 	const struct plan *p = (struct plan *)self;
@@ -147,8 +158,7 @@ static PyObject *plan_item(PyObject *self, Py_ssize_t at)
 
 	if (at >= 0 && at < plan_length(self))
 		return record_new(p->head.state, RECORD_RANK, &rank);
-	PyErr_SetString(PyExc_IndexError, "there is no such rank");
-	return NULL;
+	return no_such_rank();
 }
 
 static PyObject *plan_text(PyObject *self, void *attribute)
@@ -163,21 +173,34 @@ static PyObject *plan_number(PyObject *self, void *attribute)
 					    (enum gpumap_plan_int_attr)(intptr_t)attribute));
 }
 
+/* "if gpumap.Plan(...):" */
+static int plan_bool(PyObject *self)
+{
+	return gpumap_plan_int(((struct plan *)self)->plan, GPUMAP_PLAN_ANSWERED) == 1;
+}
+
 static PyObject *plan_answered(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(gpumap_plan_int(((struct plan *)self)->plan, GPUMAP_PLAN_ANSWERED) ==
-			       1);
+	return PyBool_FromLong(plan_bool(self));
 }
 
 static PyObject *plan_setting(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"key", "rank", NULL};
 	const char *key, *value;
-	long long rank = -1;
+	PyObject *of = Py_None;
+	Py_ssize_t rank = -1;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|L:setting", names, &key, &rank))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|O:setting", names, &key, &of))
 		return NULL;
+	if (of != Py_None) {
+		rank = PyNumber_AsSsize_t(of, PyExc_IndexError);
+		if (rank == -1 && PyErr_Occurred())
+			return NULL;
+		if (rank < 0 || rank >= plan_length(self))
+			return no_such_rank();
+	}
 	value = gpumap_plan_setting(((struct plan *)self)->plan, key, rank);
 	if (value)
 		return text_value(value);
@@ -187,30 +210,13 @@ static PyObject *plan_setting(PyObject *self, PyObject *arguments, PyObject *key
 
 /* --- as text ---------------------------------------------------------------------------- */
 
-static PyObject *formatted(PyObject *self, enum gpumap_format format)
-{
-	const struct plan *p = (struct plan *)self;
-	char *text = NULL;
-	int r = gpumap_plan_format(&text, p->plan, format, 0, p->head.report);
-
-	return text_taken(p->head.state, r, text, NULL);
-}
+FORMATTED(plan, plain, GPUMAP_FORMAT_TEXT)
+FORMATTED(plan, json, GPUMAP_FORMAT_JSON)
+FORMATTED(plan, svg, GPUMAP_FORMAT_SVG)
 
 static PyObject *plan_str(PyObject *self)
 {
-	return text_for_print(formatted(self, GPUMAP_FORMAT_TEXT));
-}
-
-static PyObject *plan_json(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_JSON);
-}
-
-static PyObject *plan_svg(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_SVG);
+	return text_for_print(plan_plain(self, NULL));
 }
 
 static PyObject *plan_emit(PyObject *self, PyObject *target)
@@ -237,11 +243,12 @@ static PyObject *plan_emit(PyObject *self, PyObject *target)
 static PyObject *plan_repr(PyObject *self)
 {
 	const gpumap_plan *p = ((struct plan *)self)->plan;
+	long long hosts = gpumap_plan_int(p, GPUMAP_PLAN_HOSTS);
+	Py_ssize_t ranks = plan_length(self);
 
-	return PyUnicode_FromFormat(
-		"<gpumap.Plan %zd ranks, %lld hosts%s>", plan_length(self),
-		(long long)gpumap_plan_int(p, GPUMAP_PLAN_HOSTS),
-		gpumap_plan_int(p, GPUMAP_PLAN_ANSWERED) == 1 ? "" : ", cannot be started");
+	return PyUnicode_FromFormat("<gpumap.Plan %zd rank%s, %lld host%s%s>", ranks,
+				    ranks == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s",
+				    plan_bool(self) ? "" : ", cannot be started");
 }
 
 #define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
@@ -262,21 +269,25 @@ static PyGetSetDef members[] = {
 
 static PyMethodDef methods[] = {
 	{"read", plan_read, METH_O | METH_CLASS,
-	 "read(path)\n--\n\nA plan that gpumap plan -o has written."},
+	 "read($type, path, /)\n--\n\nA plan that gpumap plan -o has written."},
 	{"setting", (PyCFunction)(void (*)(void))plan_setting, METH_VARARGS | METH_KEYWORDS,
-	 "setting(key, rank=-1)\n--\n\nThe value of a setting for a rank; -1: for the job."},
+	 "setting($self, /, key, rank=None)\n--\n\nThe value of a setting for a rank, or for the "
+	 "job."},
 	{"emit", plan_emit, METH_O,
-	 "emit(launcher)\n--\n\nThe plan as a command or script of another launcher, 'srun'."},
-	{"json", plan_json, METH_NOARGS, "json()\n--\n\nJSON, which read() takes."},
-	{"svg", plan_svg, METH_NOARGS, "svg()\n--\n\nA picture, as the command makes it."},
-	{"_repr_svg_", plan_svg, METH_NOARGS, "The picture, for notebooks."},
+	 "emit($self, launcher, /)\n--\n\nThe plan as a command or script of another launcher, "
+	 "'srun'."},
+	{"json", plan_json, METH_NOARGS, "json($self, /)\n--\n\nJSON, which read() takes."},
+	{"svg", plan_svg, METH_NOARGS, "svg($self, /)\n--\n\nA picture, as the command makes it."},
+	{"_repr_svg_", plan_svg, METH_NOARGS,
+	 "_repr_svg_($self, /)\n--\n\nThe picture, for notebooks."},
 	{NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc, "Plan(profile=None, *, inventory=None, environ=None, **settings)\n--\n\n"
 		    "The ranks of a job: a sequence of Rank. profile is a Profile; or else its\n"
-		    "settings are keywords. inventory is the machine of all hosts.\n\n"
+		    "settings are keywords. inventory is the machine of all hosts. It is false\n"
+		    "if it cannot be started: findings has the reason.\n\n"
 		    ">>> import gpumap\n"
 		    ">>> plan = gpumap.Plan(inventory=4, gpus=[2, 3], device='cuda:%l',\n"
 		    "...                    ids='index', command=['python3', 'train.py'])\n"
@@ -293,6 +304,9 @@ static PyType_Slot slots[] = {
 	{Py_tp_iter, (void *)PySeqIter_New},
 	{Py_sq_length, (void *)plan_length},
 	{Py_sq_item, (void *)plan_item},
+	{Py_mp_length, (void *)plan_length},
+	{Py_mp_subscript, (void *)object_item},
+	{Py_nb_bool, (void *)plan_bool},
 	{0, NULL},
 };
 

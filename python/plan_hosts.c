@@ -79,6 +79,23 @@ static int know_cores(struct python_hosts *h, const char *what, gpumap_report *r
 	return r;
 }
 
+int python_file_given(const char *path, gpumap_report *report)
+{
+	if (!streq(path, "-"))
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			   ABOUT(.fix = "write the path of a file; gpumap.Inventory.parse() takes "
+					"a text"),
+			   "'-' is not valid: standard input is not read");
+}
+
+int python_machine_open(gpumap_inventory **ret, const char *what, gpumap_report *report)
+{
+	int r = python_file_given(what, report);
+
+	return r == GPUMAP_OK ? gpumap_inventory_open(ret, what, report) : r;
+}
+
 /* Why there is no GPU, the plan reports. */
 static int open_quietly(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
@@ -86,7 +103,7 @@ static int open_quietly(gpumap_inventory **ret, const char *what, gpumap_report 
 	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_inventory_open(ret, what, scratch);
+		r = python_machine_open(ret, what, scratch);
 	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
 		const gpumap_finding *f = gpumap_report_get(scratch, i);
 		bool none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);

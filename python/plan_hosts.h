@@ -20,4 +20,9 @@ int python_hosts_open(struct python_hosts *h, const gpumap_profile *profile,
 		      const gpumap_inventory *all, const char *const *envp, gpumap_report *report);
 void python_hosts_free(struct python_hosts *h);
 
+/* gpumap_inventory_open(), but never from standard input. */
+int python_machine_open(gpumap_inventory **ret, const char *what, gpumap_report *report);
+/* GPUMAP_EINPUT after its error if `path` is standard input for the library. */
+int python_file_given(const char *path, gpumap_report *report);
+
 #endif

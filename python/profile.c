@@ -96,8 +96,8 @@ static PyObject *profile_new_object(PyTypeObject *type, PyObject *arguments, PyO
 
 	if (!PyArg_ParseTuple(arguments, "|OO:Profile", &path, &name))
 		return NULL;
-	path = path && path != Py_None ? path : keyword(keywords, "path");
-	name = name && name != Py_None ? name : keyword(keywords, "name");
+	if (!argument_of(&path, keywords, "path") || !argument_of(&name, keywords, "name"))
+		return NULL;
 	if (name && !path)
 		PyErr_SetString(PyExc_TypeError,
 				"the name of a profile needs the path of its file");
@@ -128,30 +128,51 @@ static PyObject *profile_find(PyObject *type, PyObject *arguments, PyObject *key
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-static PyObject *setting(PyObject *self, PyObject *key, enum gpumap_setting_attr attribute)
+/* NULL: there is no such key, or with an exception. */
+static const char *setting(PyObject *self, PyObject *key, enum gpumap_setting_attr attribute)
 {
-	PyObject *kept = PyList_New(0), *ret = NULL;
-	const char *name = kept ? plain_text(key, kept) : NULL, *value;
+	PyObject *kept = PyList_New(0);
+	const char *name = kept && PyUnicode_Check(key) ? plain_text(key, kept) : NULL, *ret = NULL;
 
-	if (name) {
-		value = gpumap_profile_setting(((struct profile *)self)->profile, name, attribute);
-		if (value)
-			ret = text_value(value);
-		else
-			PyErr_SetObject(PyExc_KeyError, key);
-	}
+	if (name)
+		ret = gpumap_profile_setting(((struct profile *)self)->profile, name, attribute);
 	Py_XDECREF(kept);
 	return ret;
 }
 
+static PyObject *setting_value(PyObject *key, const char *value)
+{
+	if (!value && !PyErr_Occurred())
+		PyErr_SetObject(PyExc_KeyError, key);
+	return value ? text_value(value) : NULL;
+}
+
 static PyObject *profile_item(PyObject *self, PyObject *key)
 {
-	return setting(self, key, GPUMAP_SETTING_VALUE);
+	return setting_value(key, setting(self, key, GPUMAP_SETTING_VALUE));
 }
 
 static PyObject *profile_setting_origin(PyObject *self, PyObject *key)
 {
-	return setting(self, key, GPUMAP_SETTING_ORIGIN);
+	return setting_value(key, setting(self, key, GPUMAP_SETTING_ORIGIN));
+}
+
+static int profile_contains(PyObject *self, PyObject *key)
+{
+	return setting(self, key, GPUMAP_SETTING_VALUE) ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *profile_get(PyObject *self, PyObject *arguments)
+{
+	PyObject *key, *other = Py_None;
+	int there;
+
+	if (!PyArg_ParseTuple(arguments, "O|O:get", &key, &other))
+		return NULL;
+	there = profile_contains(self, key);
+	if (there < 0)
+		return NULL;
+	return there ? profile_item(self, key) : Py_NewRef(other);
 }
 
 struct listing {
@@ -184,6 +205,35 @@ static PyObject *profile_keys(PyObject *self, PyObject *unused)
 	if (listing.list && gpumap_profile_key_each(add_key, &listing))
 		Py_CLEAR(listing.list);
 	return listing.list;
+}
+
+static Py_ssize_t profile_length(PyObject *self)
+{
+	PyObject *keys = profile_keys(self, NULL);
+	Py_ssize_t count = keys ? PyList_Size(keys) : -1;
+
+	Py_XDECREF(keys);
+	return count;
+}
+
+static PyObject *profile_pairs(PyObject *self, PyObject *unused)
+{
+	PyObject *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
+	PyObject *ret = dict ? PyDict_Items(dict) : NULL;
+
+	(void)unused;
+	Py_XDECREF(dict);
+	return ret;
+}
+
+static PyObject *profile_values(PyObject *self, PyObject *unused)
+{
+	PyObject *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
+	PyObject *ret = dict ? PyDict_Values(dict) : NULL;
+
+	(void)unused;
+	Py_XDECREF(dict);
+	return ret;
 }
 
 static PyObject *profile_iterator(PyObject *self)
@@ -230,26 +280,8 @@ static PyObject *profile_names(PyObject *self, void *unused)
 	return tuple_of(count, section_name, p);
 }
 
-static PyObject *formatted(PyObject *self, enum gpumap_format format)
-{
-	const struct profile *p = (struct profile *)self;
-	char *text = NULL;
-	int r = gpumap_profile_format(&text, p->profile, format, 0, p->head.report);
-
-	return text_taken(p->head.state, r, text, NULL);
-}
-
-static PyObject *profile_json(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_JSON);
-}
-
-static PyObject *profile_ini(PyObject *self, PyObject *unused)
-{
-	(void)unused;
-	return formatted(self, GPUMAP_FORMAT_INI);
-}
+FORMATTED(profile, json, GPUMAP_FORMAT_JSON)
+FORMATTED(profile, ini, GPUMAP_FORMAT_INI)
 
 static PyObject *profile_check(PyObject *self, PyObject *unused)
 {
@@ -294,16 +326,24 @@ static PyGetSetDef members[] = {
 static PyMethodDef methods[] = {
 	{"find", (PyCFunction)(void (*)(void))profile_find,
 	 METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-	 "find(name=None, environ=None)\n--\n\n"
+	 "find($type, /, name=None, environ=None)\n--\n\n"
 	 "The profile of the file that gpumap itself would use: that of GPUMAP_CONFIG in\n"
 	 "environ, ./gpumap.ini, or that of the user or the system."},
-	{"keys", profile_keys, METH_NOARGS, "keys()\n--\n\nThe names of all settings."},
+	{"keys", profile_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe names of all settings."},
+	{"values", profile_values, METH_NOARGS,
+	 "values($self, /)\n--\n\nThe texts of all settings."},
+	{"items", profile_pairs, METH_NOARGS,
+	 "items($self, /)\n--\n\nThe names of all settings with their texts."},
+	{"get", profile_get, METH_VARARGS,
+	 "get($self, key, default=None, /)\n--\n\nThe text of a setting, or default."},
 	{"origin", profile_setting_origin, METH_O,
-	 "origin(key)\n--\n\nWhere a setting has its value from: 'train.ini:7' or 'default'."},
+	 "origin($self, key, /)\n--\n\nWhere a setting has its value from: 'train.ini:7' or "
+	 "'default'."},
 	{"check", profile_check, METH_NOARGS,
-	 "check()\n--\n\nWhy the profile cannot be launched: findings; (): it can."},
-	{"json", profile_json, METH_NOARGS, "json()\n--\n\nJSON, as gpumap config prints it."},
-	{"ini", profile_ini, METH_NOARGS, "ini()\n--\n\nA file of this one profile."},
+	 "check($self, /)\n--\n\nWhy the profile cannot be launched: findings; (): it can."},
+	{"json", profile_json, METH_NOARGS,
+	 "json($self, /)\n--\n\nJSON, as gpumap config prints it."},
+	{"ini", profile_ini, METH_NOARGS, "ini($self, /)\n--\n\nA file of this one profile."},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -322,7 +362,9 @@ static PyType_Slot slots[] = {
 	{Py_tp_iter, (void *)profile_iterator},
 	{Py_tp_getset, members},
 	{Py_tp_methods, methods},
+	{Py_mp_length, (void *)profile_length},
 	{Py_mp_subscript, (void *)profile_item},
+	{Py_sq_contains, (void *)profile_contains},
 	{0, NULL},
 };
 

@@ -2,7 +2,7 @@
 /* Values between Python and the library. */
 #include "module.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base.h"
@@ -50,37 +50,85 @@ PyObject *text_for_print(PyObject *text)
 
 /* --- texts for the library -------------------------------------------------------------- */
 
-/* Keeps a str as bytes. */
+/* Takes a str, and keeps it as bytes. */
 static const char *keep(PyObject *text, PyObject *kept)
 {
-	PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+	PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;
 	char *ret = NULL;
 
 	if (bytes &&
 	    (PyBytes_AsStringAndSize(bytes, &ret, NULL) < 0 || PyList_Append(kept, bytes) < 0))
 		ret = NULL;
 	Py_XDECREF(bytes);
-	return ret;
-}
-
-const char *plain_text(PyObject *value, PyObject *kept)
-{
-	PyObject *text = PyUnicode_Check(value) ? Py_NewRef(value) : PyObject_Str(value);
-	const char *ret = text ? keep(text, kept) : NULL;
-
 	Py_XDECREF(text);
 	return ret;
 }
 
+static PyObject *path_text(PyObject *value)
+{
+	PyObject *path = PyOS_FSPath(value), *text;
+
+	if (!path || PyUnicode_Check(path))
+		return path;
+	text = PyUnicode_FromEncodedObject(path, "utf-8", "surrogateescape");
+	Py_DECREF(path);
+	return text;
+}
+
+const char *plain_text(PyObject *value, PyObject *kept)
+{
+	return keep(path_text(value), kept);
+}
+
+/* TypeError: "visible: a list, str or int is expected, not generator". */
+static void *refuse(const char *name, const char *expected, PyObject *value)
+{
+	PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
+
+	if (type && PyAnySet_Check(value))
+		PyErr_Format(PyExc_TypeError, "%s: a set has no order: write a list", name);
+	else if (type)
+		PyErr_Format(PyExc_TypeError, "%s: %s is expected, not %S", name, expected, type);
+	Py_XDECREF(type);
+	return NULL;
+}
+
+/* A str, a whole number or a path. Numbers may be of a class of their own, whose str() is something
+ * else. */
+static PyObject *word_of(const char *name, const char *expected, PyObject *value)
+{
+	PyObject *number, *text;
+
+	if (PyUnicode_Check(value))
+		return Py_NewRef(value);
+	if (PyBool_Check(value) || PyBytes_Check(value))
+		return refuse(name, expected, value);
+	if (PyIndex_Check(value)) {
+		number = PyNumber_Index(value);
+		text = number ? PyNumber_ToBase(number, 10) : NULL;
+		Py_XDECREF(number);
+		return text;
+	}
+	text = path_text(value);
+	if (text || !PyErr_ExceptionMatches(PyExc_TypeError))
+		return text;
+	PyErr_Clear();
+	return refuse(name, expected, value);
+}
+
+const char *word_text(const char *name, PyObject *value, PyObject *kept)
+{
+	return keep(word_of(name, "a str, int or path", value), kept);
+}
+
 /* "2,3" of a list, tuple or range. */
-static const char *joined(PyObject *values, PyObject *kept)
+static PyObject *joined(const char *name, PyObject *values)
 {
 	PyObject *words = PySequence_List(values), *comma = NULL, *text = NULL;
-	const char *ret = NULL;
 	Py_ssize_t count = words ? PyList_Size(words) : -1, i = 0;
 
 	for (; i < count; i++) {
-		PyObject *word = PyObject_Str(PyList_GetItem(words, i));
+		PyObject *word = word_of(name, "a list of str or int", PyList_GetItem(words, i));
 
 		if (!word || PyList_SetItem(words, i, word) < 0)
 			break;
@@ -89,38 +137,105 @@ static const char *joined(PyObject *values, PyObject *kept)
 		comma = PyUnicode_FromString(",");
 	if (comma)
 		text = PyUnicode_Join(comma, words);
-	if (text)
-		ret = keep(text, kept);
-	Py_XDECREF(text);
 	Py_XDECREF(comma);
 	Py_XDECREF(words);
-	return ret;
+	return text;
 }
 
-const char *value_text(PyObject *value, PyObject *kept)
+struct form {
+	const char *key, *value;
+};
+
+static int find_form(const gpumap_key *key, void *data)
 {
-	if (PyBool_Check(value))
-		return PyObject_IsTrue(value) ? "yes" : "no";
-	if (PyUnicode_Check(value) || PyLong_Check(value))
-		return plain_text(value, kept);
+	struct form *form = data;
+
+	if (!streq(gpumap_key_str(key, GPUMAP_KEY_NAME), form->key))
+		return 0;
+	form->value = gpumap_key_str(key, GPUMAP_KEY_VALUE);
+	return 1;
+}
+
+/* Whether the values of a key have this form. It is not known of pick()'s. */
+static bool has_form(const char *key, const char *part)
+{
+	struct form form = {key, NULL};
+
+	if (!gpumap_key_each(find_form, &form))
+		gpumap_profile_key_each(find_form, &form);
+	return form.value ? strstr(form.value, part) != NULL : streq(part, "yes|no");
+}
+
+/* A number of seconds in the milliseconds that the library takes. */
+static PyObject *duration_of(PyObject *seconds)
+{
+	double ms = PyFloat_AsDouble(seconds) * 1000;
+
+	return ms >= 0 && ms < 1e15 ? PyUnicode_FromFormat("%lldms", (long long)(ms + 0.5))
+				    : PyObject_Str(seconds);
+}
+
+/* The str of a value that may be a list: [2, 3] is "2,3". */
+static PyObject *list_of(const char *name, PyObject *value)
+{
 	if (PyList_Check(value) || PyTuple_Check(value) || PyObject_TypeCheck(value, &PyRange_Type))
-		return joined(value, kept);
-	if (PyAnySet_Check(value)) {
-		PyErr_SetString(PyExc_TypeError, "a set has no order: write a list");
-		return NULL;
-	}
-	return plain_text(value, kept);
+		return joined(name, value);
+	return word_of(name, "a list, str or int", value);
+}
+
+/* The str of a value of `key`: True is "yes". A device may be torch's. */
+static PyObject *value_of(const char *name, const char *key, PyObject *value)
+{
+	if (PyBool_Check(value) && has_form(key, "yes|no"))
+		return PyUnicode_FromString(PyObject_IsTrue(value) ? "yes" : "no");
+	if (PyFloat_Check(value) && has_form(key, "DURATION"))
+		return duration_of(value);
+	if (!PyUnicode_Check(value) && PyObject_HasAttrString(value, "index") &&
+	    PyObject_HasAttrString(value, "type") && has_form(key, "cuda:N"))
+		return PyObject_Str(value);
+	return list_of(name, value);
 }
 
 /* "NAME=value"; "-NAME" for None. */
-static const char *assignment(PyObject *name, PyObject *value, PyObject *kept)
+static const char *assignment(const char *what, PyObject *name, PyObject *value, PyObject *kept)
 {
-	PyObject *text = value == Py_None ? PyUnicode_FromFormat("-%S", name)
-					  : PyUnicode_FromFormat("%S=%S", name, value);
-	const char *ret = text ? keep(text, kept) : NULL;
+	Py_ssize_t size = PyUnicode_GetLength(name);
+	PyObject *text, *ret;
 
+	if (size < 0)
+		return NULL;
+	if (!size || PyUnicode_FindChar(name, '=', 0, size, 1) >= 0) {
+		PyErr_Format(PyExc_ValueError, "%s: %R is no name of a variable", what, name);
+		return NULL;
+	}
+	if (value == Py_None)
+		return keep(PyUnicode_FromFormat("-%U", name), kept);
+	text = list_of(what, value);
+	ret = text ? PyUnicode_FromFormat("%U=%U", name, text) : NULL;
 	Py_XDECREF(text);
-	return ret;
+	return keep(ret, kept);
+}
+
+/* The n-th of the items of a mapping. False: it is none, or its name no str. */
+static bool item_at(PyObject *items, Py_ssize_t n, PyObject **name, PyObject **value)
+{
+	PyObject *item = PyList_GetItem(items, n);
+
+	if (!PyTuple_Check(item) || PyTuple_Size(item) != 2)
+		return false;
+	*name = PyTuple_GetItem(item, 0);
+	*value = PyTuple_GetItem(item, 1);
+	return PyUnicode_Check(*name);
+}
+
+static const char *variable(PyObject *items, Py_ssize_t n, PyObject *kept)
+{
+	PyObject *name, *value;
+
+	if (item_at(items, n, &name, &value) && PyUnicode_Check(value))
+		return assignment("environ", name, value, kept);
+	PyErr_SetString(PyExc_TypeError, "environ is a mapping of str to str, like os.environ");
+	return NULL;
 }
 
 const char **environ_words(PyObject *variables, PyObject *kept)
@@ -133,12 +248,11 @@ const char **environ_words(PyObject *variables, PyObject *kept)
 		words = PyMem_Calloc((size_t)count + 1, sizeof(*words));
 	if (items && !words)
 		PyErr_NoMemory();
+	if (!items && PyErr_ExceptionMatches(PyExc_AttributeError))
+		PyErr_SetString(PyExc_TypeError,
+				"environ is a mapping of str to str, like os.environ");
 	for (; words && n < count; n++) {
-		PyObject *name, *value;
-
-		if (!PyArg_ParseTuple(PyList_GetItem(items, n), "UU;environ has str", &name,
-				      &value) ||
-		    !(words[n] = assignment(name, value, kept))) {
+		if (!(words[n] = variable(items, n, kept))) {
 			PyMem_Free(words);
 			words = NULL;
 		}
@@ -161,27 +275,46 @@ PyObject *keyword(PyObject *keywords, const char *name)
 	return NULL;
 }
 
+bool argument_of(PyObject **value, PyObject *keywords, const char *name)
+{
+	PyObject *named = keyword(keywords, name);
+
+	if (*value == Py_None)
+		*value = NULL;
+	if (*value && named) {
+		PyErr_Format(PyExc_TypeError, "got multiple values for argument '%s'", name);
+		return false;
+	}
+	if (named)
+		*value = named;
+	return true;
+}
+
 struct setting {
 	PyObject *key, *value, *kept, *origins;
 	const char *name;
-	char option[64], plain[64];
+	char plain[64], option[66];
 	int (*set)(void *data, const char *key, const char *value, const char *origin);
 	void *data;
 };
 
+bool is_reserved(const char *name, size_t n)
+{
+	return (n == 3 && strncmp(name, "for", n) == 0) ||
+	       (n == 4 && strncmp(name, "from", n) == 0);
+}
+
 /* "set_device" is the option --set-device; "from_" is written for the key "from". */
 static void name_option(struct setting *s)
 {
-	size_t n = 0;
+	size_t n = strlen(s->name);
 
-	for (; s->name[n] && n < sizeof(s->plain) - 3; n++)
-		s->plain[n] = s->name[n];
-	while (n > 1 && s->plain[n - 1] == '_')
+	if (n && s->name[n - 1] == '_' && is_reserved(s->name, n - 1))
 		n--;
+	n = n < sizeof(s->plain) ? n : sizeof(s->plain) - 1;
+	memcpy(s->plain, s->name, n);
 	s->plain[n] = '\0';
-	s->option[0] = s->option[1] = '-';
-	for (size_t i = 0; i <= n; i++)
-		s->option[i + 2] = s->plain[i];
+	snprintf(s->option, sizeof(s->option), "--%s", s->plain);
 	for (char *c = s->option; *c; c++)
 		*c = *c == '_' ? '-' : *c;
 }
@@ -190,13 +323,12 @@ static void name_option(struct setting *s)
 static const char *command_text(PyObject *words, PyObject *kept)
 {
 	struct strbuf buf = {0};
-	PyObject *text = NULL;
 	const char *ret = NULL;
 	Py_ssize_t count = PySequence_Size(words);
 
 	for (Py_ssize_t i = 0; i < count; i++) {
 		PyObject *item = PySequence_GetItem(words, i);
-		const char *word = item ? plain_text(item, kept) : NULL;
+		const char *word = item ? word_text("command", item, kept) : NULL;
 
 		Py_XDECREF(item);
 		if (!word) {
@@ -206,19 +338,18 @@ static const char *command_text(PyObject *words, PyObject *kept)
 		strbuf_puts(&buf, i ? " " : "");
 		words_quote(&buf, word);
 	}
-	text = buf.failed ? PyErr_NoMemory() : text_value(buf.text ? buf.text : "");
-	if (text)
-		ret = keep(text, kept);
+	ret = keep(buf.failed ? PyErr_NoMemory() : text_value(buf.text ? buf.text : ""), kept);
 	strbuf_free(&buf);
-	Py_XDECREF(text);
 	return ret;
 }
 
-static const char *setting_text(const char *key, PyObject *value, PyObject *kept)
+static int set_text(struct setting *s, PyObject *value, const char *origin)
 {
-	if (streq(key, "command") && (PyList_Check(value) || PyTuple_Check(value)))
-		return command_text(value, kept);
-	return value_text(value, kept);
+	bool words = streq(s->plain, "command") && (PyList_Check(value) || PyTuple_Check(value));
+	const char *text = words ? command_text(value, s->kept)
+				 : keep(value_of(s->name, s->plain, value), s->kept);
+
+	return text ? s->set(s->data, s->plain, text, origin) : RAISED;
 }
 
 /* The members of a dict, "NAME=value". */
@@ -231,8 +362,10 @@ static int set_variables(struct setting *s, PyObject *variables, const char *ori
 	for (Py_ssize_t i = 0; r == GPUMAP_OK && i < count; i++) {
 		const char *text = NULL;
 
-		if (PyArg_ParseTuple(PyList_GetItem(items, i), "OO", &name, &value))
-			text = assignment(name, value, s->kept);
+		if (item_at(items, i, &name, &value))
+			text = assignment(s->name, name, value, s->kept);
+		else
+			refuse(s->name, "a dict of variables by their names", variables);
 		r = text ? s->set(s->data, s->plain, text, origin) : RAISED;
 	}
 	Py_XDECREF(items);
@@ -241,30 +374,36 @@ static int set_variables(struct setting *s, PyObject *variables, const char *ori
 
 static bool has_dict(PyObject *values)
 {
-	Py_ssize_t count = PyList_Check(values) ? PyList_Size(values) : 0;
+	Py_ssize_t count = PyTuple_Size(values);
 
-	while (count > 0 && !PyDict_Check(PyList_GetItem(values, count - 1)))
+	while (count > 0 && !PyDict_Check(PyTuple_GetItem(values, count - 1)))
 		count--;
 	return count > 0;
 }
 
+/* The members of a list are given one by one if it has a dict. */
 static int set_value(struct setting *s, PyObject *value, const char *origin)
 {
-	const char *text;
+	PyObject *list;
 	int r = GPUMAP_OK;
 
 	if (PyDict_Check(value))
 		return set_variables(s, value, origin);
-	if (!has_dict(value)) {
-		text = setting_text(s->plain, value, s->kept);
-		return text ? s->set(s->data, s->plain, text, origin) : RAISED;
-	}
-	for (Py_ssize_t i = 0; r == GPUMAP_OK && i < PyList_Size(value); i++) {
-		PyObject *item = Py_NewRef(PyList_GetItem(value, i));
+	if (!PyList_Check(value) && !PyTuple_Check(value))
+		return set_text(s, value, origin);
+	list = PySequence_Tuple(value);
+	if (!list)
+		return RAISED;
+	if (!has_dict(list))
+		r = set_text(s, value, origin);
+	else
+		for (Py_ssize_t i = 0; r == GPUMAP_OK && i < PyTuple_Size(list); i++) {
+			PyObject *item = PyTuple_GetItem(list, i);
 
-		r = set_value(s, item, origin);
-		Py_DECREF(item);
-	}
+			r = PyDict_Check(item) ? set_variables(s, item, origin)
+					       : set_text(s, item, origin);
+		}
+	Py_DECREF(list);
 	return r;
 }
 

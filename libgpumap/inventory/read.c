@@ -13,7 +13,7 @@ static const char *remedy(int error)
 		return "give the output of one machine";
 	case ENOENT:
 		return "give a file, a number such as 8, a machine such as 8xH100 or "
-		       "2xH100+6xA100, host, or - for standard input";
+		       "2xH100+6xA100, or host";
 	default:
 		return NULL;
 	}

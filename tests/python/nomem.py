@@ -21,9 +21,9 @@ SNAPSHOT = os.path.join(FOLDER, "machine.ini")
 MACHINE.save(SNAPSHOT)
 
 
-def refused():
+def refused(ask=gpumap.resolve):
     try:
-        gpumap.resolve(visble="2")
+        ask(visble="2")
     except gpumap.Error as error:
         return error.id, error.fix, error.findings
 
@@ -37,6 +37,10 @@ CALLS = {
     "JSON": MAPPING.json,
     "SVG": MAPPING.svg,
     "refused": refused,
+    "Here": lambda: gpumap.Here(inventory=MACHINE, visible="1", device=0).physical,
+    "refused by Here": lambda: refused(gpumap.Here),
+    "values": lambda: gpumap.Profile(timeout=1.5, hosts=("a", "b"), command=["a", 1]).get("hosts"),
+    "slices": lambda: (MACHINE[1:], PLAN[:1], PROFILE.items()),
     "Inventory": lambda: list(gpumap.Inventory("2xH100")),
     "Inventory, a file": lambda: list(gpumap.Inventory.read(SNAPSHOT)),
     "Inventory, parsed": lambda: list(gpumap.Inventory.parse("GPU 0: A (UUID: GPU-9e8d35e3-1111-2222-3333-444455556666)")),

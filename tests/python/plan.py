@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Plans, profiles and inventories of the module beside those of the command. usage: plan.py GPUMAP"""
 import os
+import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import gpumap
 import tap
@@ -141,6 +144,84 @@ def inventories():
     assert (answer.physical, answer.mig, answer.uuid[:4]) == (0, 0, "MIG-"), answer
 
 
+def sequences():
+    """plans and inventories have slices, and a plan is false if it cannot be started"""
+    machine, plan = gpumap.Inventory(4), gpumap.Plan(inventory=4, device="cuda:%l", command="true")
+    assert [gpu.physical for gpu in machine[1:3]] == [1, 2] and machine[::-1][0].physical == 3 == machine[-1].physical
+    assert [rank.rank for rank in plan[2:]] == [2, 3] and plan[-4].rank == 0
+    for what, at in (machine, 4), (machine, -5), (plan, 4), (plan, -5):
+        try:
+            what[at]
+        except IndexError:
+            continue
+        return f"no exception: {what}[{at}]"
+    assert plan and not gpumap.Plan(inventory=2, gpus="5", command="true")
+    assert repr(plan) == "<gpumap.Plan 4 ranks, 1 host>", plan
+    assert plan.setting("ranks") == plan.setting("ranks", rank=3) == plan.setting("ranks", None)
+    for rank in -1, -5, 4, 2**70:
+        try:
+            plan.setting("ranks", rank)
+        except IndexError:
+            continue
+        return f"no exception: {rank}"
+
+
+def mappings():
+    """a profile reads as a dict"""
+    profile = gpumap.Profile(ranks=2, timeout=1.5, command=["a", 1, Path("b c")])
+    assert len(profile) == len(list(profile)) == len(profile.items()) == len(profile.values()) > 20
+    assert ("ranks", "2") in profile.items() and "2" in profile.values() and profile["timeout"] == "1500ms"
+    assert "ranks" in profile and "gups" not in profile and 3 not in profile
+    assert (profile.get("ranks"), profile.get("gups"), profile.get("gups", 5)) == ("2", None, 5)
+    assert profile.command == ("a", "1", "b c")
+    for call in (lambda: gpumap.Profile("a.ini", path="b.ini"), lambda: gpumap.Profile("a.ini", "a", name="a"),
+                 lambda: gpumap.Plan(profile, profile=profile), lambda: gpumap.Profile(kill_grace=True),
+                 lambda: gpumap.Profile(3), lambda: gpumap.Plan.read(None)):
+        try:
+            call()
+        except TypeError:
+            continue
+        return "no exception"
+
+
+def paths():
+    """paths are str, bytes or os.PathLike, and never standard input"""
+    gpumap.Inventory(2).save(Path("two.ini"))
+    gpumap.Inventory(2).save(b"too.ini")
+    with os.scandir(".") as entries:
+        assert sorted(len(gpumap.Inventory(e)) for e in entries if e.name in ("two.ini", "too.ini")) == [2, 2]
+    for call in gpumap.Inventory, gpumap.Plan.read, lambda name: gpumap.Plan(inventory=name):
+        try:
+            call("-")
+        except gpumap.InputError as error:
+            assert "standard input" in str(error)
+        else:
+            return f"no exception: {call}"
+
+
+def signals():
+    """a signal ends no read, and the exception of its handler wins"""
+    os.mkfifo("pipe")
+    text = gpumap.Inventory("1xH100").ini()
+
+    def read(handler):
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        writer = threading.Timer(0.5, Path("pipe").write_text, (text, "utf-8"))
+        writer.start()
+        try:
+            return len(gpumap.Inventory("pipe"))
+        finally:
+            writer.join()
+
+    assert read(lambda *_: None) == 1
+    try:
+        read(lambda *_: 1 // 0)
+    except ZeroDivisionError:
+        return None
+    return "no exception"
+
+
 def mistakes():
     """mistakes in profiles have their place"""
     with open("bad.ini", "w", encoding="utf-8") as file:
@@ -163,6 +244,6 @@ def mistakes():
 for keywords, program in ROWS:
     why = check_plan(keywords, program)
     tap.result(why is None, f"plan of {keywords}", why)
-for test in (plan_file, profiles, inventories, mistakes):
+for test in (plan_file, profiles, inventories, sequences, mappings, paths, signals, mistakes):
     tap.attempt(test)
 tap.done()

@@ -9,7 +9,7 @@ import tap
 def check(keywords, holds):
     m = e = None
     try:
-        m = eval(f"gpumap.resolve({keywords})", {"gpumap": gpumap})
+        m = eval(f"gpumap.resolve({'**' * keywords.startswith('(')}{keywords})", {"gpumap": gpumap})
     except Exception as error:
         e = error
     if eval(holds, {"m": m, "e": e, "gpumap": gpumap}):

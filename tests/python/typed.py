@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Examples of the module, which mypy --strict accepts and python runs."""
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import gpumap
@@ -42,11 +43,17 @@ def job() -> None:
     for rank in plan:
         visible: str = rank.visible
         print(rank.rank, rank.host, rank.physical, visible, rank.environ.get("RANK"), rank.arguments)
+    print(profile.get("ranks"), profile.get("x", 3), len(profile), "ranks" in profile, bool(plan), plan[1:], plan[-1].rank)
+    print(plan.setting("ranks", 0), plan.setting("ranks", rank=None), names(gpumap.Inventory(4)[:2]))
     print(profile["ranks"], profile.origin("ranks"), profile.command, plan.answered, plan.setting("ids"))
 
 
+def names(gpus: Sequence[gpumap.GPU]) -> list[str | None]:
+    return [gpu.name for gpu in gpus]
+
+
 def process() -> None:
-    answer = gpumap.here(inventory=4)
+    answer = gpumap.here(inventory=4, in_code=[{"CUDA_VISIBLE_DEVICES": [0, 1]}])
     torch = answer.programs.get("torch")
     print(answer.cuda, answer.physical, torch["device"] if torch else None)
 
@@ -54,7 +61,7 @@ def process() -> None:
 def lease() -> None:
     try:
         with gpumap.pick(1, wait=0.01, from_=[0], on_wait=print) as gpus:
-            print(gpus.visible, len(gpus), [gpu.uuid for gpu in gpus], gpus[0].physical)
+            print(names(gpus), gpus.index(gpus[0]), gpus.visible, len(gpus), [gpu.uuid for gpu in gpus], gpus[0].physical)
     except (gpumap.Busy, gpumap.TooLate, gpumap.Error) as error:
         print(error.id)
 
