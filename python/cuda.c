@@ -31,7 +31,8 @@ static PyObject *uuid_value(const void *from, size_t ordinal)
 	char text[40], *end = text;
 	int device;
 
-	if (driver->get(&device, (int)ordinal) != SUCCESS || driver->uuid(bytes, device) != SUCCESS)
+	if (!driver->get || !driver->uuid || driver->get(&device, (int)ordinal) != SUCCESS ||
+	    driver->uuid(bytes, device) != SUCCESS)
 		return text_value(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
 		end += snprintf(end, 4, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
@@ -39,7 +40,8 @@ static PyObject *uuid_value(const void *from, size_t ordinal)
 	return text_value(text);
 }
 
-/* (True, UUIDs of cuda:0 on, the current device or -1) if CUDA has started in this process, (False,
+/* (True, UUIDs of cuda:0 on or None for those that it does not say, the current device or -1) if
+ * CUDA has started in this process, (False,
  * (), -1) if not, (None, (), -1) if libcuda does not say. */
 static PyObject *state_of(const void *library)
 {
@@ -54,10 +56,9 @@ static PyObject *state_of(const void *library)
 		return Py_BuildValue("(O()i)", r == NOT_INITIALIZED ? Py_False : Py_None, -1);
 	if (find(library, "cuCtxGetDevice", &driver.current) && driver.current(&current) != SUCCESS)
 		current = -1;
-	if (!find(library, "cuDeviceGet", &driver.get) ||
-	    (!find(library, "cuDeviceGetUuid_v2", &driver.uuid) &&
-	     !find(library, "cuDeviceGetUuid", &driver.uuid)))
-		count = 0;
+	find(library, "cuDeviceGet", &driver.get);
+	if (!find(library, "cuDeviceGetUuid_v2", &driver.uuid))
+		find(library, "cuDeviceGetUuid", &driver.uuid);
 	return Py_BuildValue("(ONi)", Py_True, tuple_of((size_t)count, uuid_value, &driver),
 			     current);
 }

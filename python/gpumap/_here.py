@@ -9,7 +9,7 @@ import sys
 
 from ._gpumap import Inventory, Mapping, _cuda
 
-_LISTS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+LISTS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
 class TooLateWarning(RuntimeWarning):
@@ -97,7 +97,7 @@ class _Question:
         self.changed = {}
         start = at_start()
         if start is not None and "in_code" not in statements and "visible" not in statements:
-            self.changed = {name: self.environ.get(name) for name in _LISTS
+            self.changed = {name: self.environ.get(name) for name in LISTS
                             if self.environ.get(name) != start.get(name)}
         for name in self.changed:
             self.environ.pop(name, None)
@@ -113,7 +113,7 @@ class _Question:
         if not key or not self.changed:
             return Here(environ=self.environ, _origins=self.origins, **self.keywords)
         return Here(environ=self.environ, _origins={**self.origins, key: "os.environ"},
-                    **{**self.keywords, key: self.changed})
+                    **{key: self.changed, **self.keywords})
 
     def of_driver(self, machine, uuids):
         """With the devices that the driver has given as the list; None: not all are known."""
@@ -123,8 +123,11 @@ class _Question:
         if not names.keys() >= set(uuids):
             return None
         late = self.changed or {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES")}
-        return Here(environ=self.environ, _origins={**self.origins, "in_code": "libcuda", "after_init": "os.environ"},
-                    **{**self.keywords, "in_code": ",".join(names[uuid] for uuid in uuids), "after_init": late})
+        origins = {**self.origins, "in_code": "libcuda"}
+        if "after_init" not in self.keywords:
+            origins["after_init"] = "os.environ"
+        return Here(environ=self.environ, _origins=origins,
+                    **{"after_init": late, **self.keywords, "in_code": ",".join(names[uuid] for uuid in uuids)})
 
 
 def _host():
@@ -154,6 +157,8 @@ def here(*, inventory=None, **statements):
     >>> gpumap.here(inventory=4, visible="2,3", device=1).physical
     3
     """
+    if "environ" in statements:
+        raise TypeError("here() takes the environment of this process: leave environ out, or ask resolve()")
     cuda, uuids, current = _cuda()
     known = programs()
     machine = os.environ.get("GPUMAP_INVENTORY") or _host() if inventory is None else inventory

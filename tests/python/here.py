@@ -177,6 +177,35 @@ def asks_driver():
     assert gpumap.Inventory.probe(usage=True)[0].memory_used == 0
 
 
+def errors():
+    """What here() refuses keeps its exception, through its class too."""
+    raised = {}
+    for name, keywords in {"set": {"visible": {1, 2}}, "nul": {"visible": "1\0"}, "key": {"visble": 1},
+                           "environ": {"environ": {}}, "file": {"inventory": "/nonexistent"}}.items():
+        try:
+            gpumap.here(**keywords)
+        except Exception as error:
+            raised[name] = error
+    assert isinstance(raised["set"], TypeError) and "no order" in str(raised["set"]), raised
+    assert type(raised["nul"]) is ValueError and type(raised["key"]) is gpumap.UnknownKey, raised
+    assert "environment of this process" in str(raised["environ"]), raised
+    assert type(raised["file"]) is gpumap.FileError and raised["file"].filename == "/nonexistent", raised
+    os.environ["GPUMAP_INVENTORY"] = "/nonexistent"
+    try:
+        gpumap.here()
+    except gpumap.FileError:
+        return
+    raise AssertionError("no exception")
+
+
+def own_after_init():
+    start_cuda()
+    os.environ[LIST] = "1"
+    answer, told = here(after_init="0")
+    assert answer.physical == 3 and len(told) == 1, (answer, told)
+    assert [step.losers for step in answer.steps if ("after_init", "0") in step.losers], answer.steps
+
+
 def ranks():
     os.environ.update(RANK="1", WORLD_SIZE="4", LOCAL_RANK="1", LOCAL_WORLD_SIZE="4")
     os.environ[LIST] = "2,3"
