@@ -2,6 +2,7 @@
 /* A lease, for pick() of the Python part. */
 #include "module.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "lease_end.h"
@@ -91,6 +92,8 @@ static int begin_end(struct lease *l)
 	l->limits.claim = l->claim;
 	if (lease_end_begin(&l->end, &l->limits, l->lease, l->pid))
 		return GPUMAP_OK;
+	if (errno == ENOMEM)
+		return GPUMAP_ENOMEM;
 	PyErr_SetFromErrno(PyExc_OSError);
 	return RAISED;
 }
@@ -164,14 +167,24 @@ static PyObject *lease_look(PyObject *self, PyObject *unused)
 	(void)unused;
 	if (!l->lease || l->end.timer < 0)
 		return text_value(NULL);
-	Py_BEGIN_ALLOW_THREADS told = lease_end_look(&l->end, text);
-	Py_END_ALLOW_THREADS return text_value(told);
+	Py_BEGIN_ALLOW_THREADS
+	told = lease_end_look(&l->end, text);
+	Py_END_ALLOW_THREADS
+	return text_value(told);
 }
 
 static PyObject *lease_timer(PyObject *self, void *unused)
 {
 	(void)unused;
 	return PyLong_FromLong(((struct lease *)self)->end.timer);
+}
+
+static PyObject *lease_ended(PyObject *self, void *unused)
+{
+	const struct lease *l = (struct lease *)self;
+
+	(void)unused;
+	return PyBool_FromLong(!l->lease || (lease_limits_given(&l->limits) && l->end.timer < 0));
 }
 
 static PyObject *lease_release(PyObject *self, PyObject *unused)
@@ -200,14 +213,16 @@ static PyObject *lease_descriptor_list(PyObject *self, void *unused)
 
 static PyGetSetDef members[] = {
 	{"descriptors", lease_descriptor_list, NULL, "those that hold the lease", NULL},
+	{"ended", lease_ended, NULL, "by release(), or by its time", NULL},
 	{"timer", lease_timer, NULL, "readable when look() is due; -1: it has no end of its own",
 	 NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef methods[] = {
-	{"look", lease_look, METH_NOARGS, "A line if its end is near or has come, or None."},
-	{"release", lease_release, METH_NOARGS, "Ends the lease."},
+	{"look", lease_look, METH_NOARGS,
+	 "look($self, /)\n--\n\nA line if its end is near or has come, or None."},
+	{"release", lease_release, METH_NOARGS, "release($self, /)\n--\n\nEnds the lease."},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -1,14 +1,42 @@
 # SPDX-License-Identifier: MIT
 """Leases of free GPUs for this process."""
 import atexit
+import math
 import os
 import sys
+import threading
+from collections.abc import Sequence
 
 from ._gpumap import TooLate, _cuda, _take
-from ._here import programs
+from ._here import LISTS, programs
 
 LOOK_MS = 1000  # after which a watch sees that its lease was released
-_NAMES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUMAP_LEASE")
+_NAMES = (*LISTS, "GPUMAP_LEASE")
+_changes = []  # of os.environ by the leases of this process: (lease, {name: (before, set)}), the latest is last
+
+
+def _set_environ(lease, values):
+    _changes.append((lease, {name: (os.environ.get(name), value) for name, value in values.items()}))
+    os.environ.update(values)
+
+
+def _restore_environ(lease):
+    """What the program has set itself meanwhile stays. A lease that was taken later puts back what was before this."""
+    at = next(i for i, change in enumerate(_changes) if change[0] is lease)
+    _, mine = _changes.pop(at)
+    if at < len(_changes):
+        later = _changes[at][1]
+        for name, (before, value) in mine.items():
+            if later[name][0] == value:
+                later[name] = (before, later[name][1])
+        return
+    for name, (before, value) in mine.items():
+        if os.environ.get(name) != value:
+            continue
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _started():
@@ -32,40 +60,42 @@ def _refuse_late():
     raise error
 
 
-class Lease:
+class Lease(Sequence):
     """GPUs that no other job gets, until release() or the end of the process: a sequence of GPU.
 
     visible is the value of CUDA_VISIBLE_DEVICES. As a context manager it releases them at the end, and puts
     the variables back that pick() has set.
     """
 
-    __slots__ = ("gpus", "visible", "findings", "_lease", "_lock", "_pid", "_set", "_before", "__weakref__")
+    __slots__ = ("gpus", "visible", "findings", "_lease", "_lock", "_pid", "__weakref__")
 
     def __init__(self, lease, visible, gpus, findings, on_end):
         self.gpus, self.visible, self.findings = gpus, visible, findings
-        self._lease, self._pid = lease, os.getpid()
-        self._set = dict(zip(_NAMES, (visible, "PCI_BUS_ID", str(self._pid))))
-        self._before = {name: os.environ.get(name) for name in _NAMES}
-        os.environ.update(self._set)
+        # A signal's handler may release it while its thread looks.
+        self._lease, self._pid, self._lock = lease, os.getpid(), threading.RLock()
+        _set_environ(self, dict(zip(_NAMES, (visible, "PCI_BUS_ID", str(self._pid)))))
         # It also keeps the lease alive: CUDA may use the GPUs while nobody refers to it.
         atexit.register(self.release)
-        self._lock = None
-        if lease.timer >= 0:
-            self._watch(on_end or _print_end)
+        try:
+            if lease.timer >= 0:
+                self._watch(lease.timer, on_end or _print_end)
+        except BaseException:
+            self.release()
+            raise
 
-    def _watch(self, on_end):
+    def _watch(self, descriptor, on_end):
         """In a thread of its own, until the lease has ended."""
         import select
-        import threading
 
-        self._lock, timer = threading.Lock(), select.poll()
-        timer.register(self._lease.timer, select.POLLIN)
+        timer = select.poll()
+        timer.register(descriptor, select.POLLIN)
 
         def watch():
             while not self.released:
                 timer.poll(LOOK_MS)
                 with self._lock:
-                    text = self._lease.look() if self._lease else None
+                    lease = self._lease
+                    text = lease.look() if lease else None
                 if text:
                     on_end(text)
 
@@ -86,33 +116,29 @@ class Lease:
     @property
     def descriptors(self):
         """The files that hold the lease, for os.set_inheritable(): a child with them holds it too."""
-        return self._lease.descriptors if self._lease else []
+        lease = self._lease
+        return lease.descriptors if lease else []
 
     @property
     def released(self):
         """Whether the lease has ended: by release(), or by its time."""
-        return self._lease is None or (self._lock is not None and self._lease.timer < 0)
+        lease = self._lease
+        return lease is None or lease.ended
 
     def release(self):
         """Ends the lease. A process that was forked meanwhile only lets go of its share."""
-        lease = self._lease
-        if lease is None:
+        if os.getpid() != self._pid:  # its copy of the lock may be held for ever
+            lease, self._lease = self._lease, None
+            if lease:
+                lease.release()
             return
-        atexit.unregister(self.release)
-        if self._lock and os.getpid() == self._pid:
-            with self._lock:
-                self._lease = lease.release()
-        else:
-            self._lease = lease.release()
-        if os.getpid() != self._pid:
-            return
-        for name, value in self._set.items():
-            if os.environ.get(name) != value:
-                continue
-            if self._before[name] is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = self._before[name]
+        with self._lock:
+            lease, self._lease = self._lease, None
+            if lease is None:
+                return
+            atexit.unregister(self.release)
+            lease.release()
+            _restore_environ(self)
 
     def __enter__(self):
         return self
@@ -125,12 +151,28 @@ def _print_end(text):
     print(f"gpumap: {text}", file=sys.stderr, flush=True)
 
 
-def _duration(value):
-    """True, False and texts as they are; a number or a timedelta is a time in seconds."""
+def _duration(name, value, least):
+    """Texts as they are; a number or a timedelta is a time in seconds. False and None: none."""
+    if value is None or value is False or isinstance(value, str):
+        return None if value is False else value
+    if value is True and name == "wait":
+        return value
     seconds = value.total_seconds() if hasattr(value, "total_seconds") else value
-    if isinstance(seconds, (bool, str)) or seconds is None:
-        return seconds
-    return f"{max(round(seconds * 1000), 1)}ms"
+    try:
+        if isinstance(seconds, bool):
+            raise TypeError
+        seconds = float(seconds)
+    except TypeError:
+        raise TypeError(f"{name}: a number of seconds, a timedelta or a text such as '10m' is expected, not "
+                        f"{type(value).__name__}") from None
+    if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and least):
+        raise ValueError(f"{name}: {value!r} is no time; write the seconds, or a text such as '10m'")
+    return f"{max(round(seconds * 1000), least)}ms"
+
+
+def _called(name, function):
+    if function is not None and not callable(function):
+        raise TypeError(f"{name}: a function is expected, not {type(function).__name__}")
 
 
 def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wait=None, ignore=None,
@@ -139,10 +181,10 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
 
     Call it before the first CUDA call; later it raises TooLate. If the machine has too few it raises Unavailable, of
     which Busy is one: too few are free. Or it waits: wait=True without limit, wait=600 for ten minutes. A second
-    pick() before the first has ended chooses among the GPUs of the first: it is a job inside of it. on_wait(text) is told what it waits for. The other
-    keywords are the options of gpumap pick. for_ and idle, or the administrator's longest, end the lease earlier;
-    the process keeps its GPUs, others may then take them, and on_end(text) is told so, in another thread; by
-    default it is printed.
+    pick() before the first has ended chooses among the GPUs of the first: it is a job inside of it. on_wait(text) is
+    told what it waits for. The other keywords are the options of gpumap pick. for_ and idle, or the administrator's
+    longest, end the lease earlier; the process keeps its GPUs, others may then take them, and on_end(text) is told
+    so, in another thread; by default it is printed.
 
         with gpumap.pick(2, wait=True) as gpus:
             print(gpus.visible)
@@ -151,9 +193,12 @@ def pick(count, *, from_=None, prefer=None, near=None, slots=None, mig=None, wai
     The lease ends with the with statement, by release(), or with the process.
     """
     _refuse_late()
+    _called("on_wait", on_wait)
+    _called("on_end", on_end)
     settings = {"count": count, "from_": from_, "prefer": prefer, "near": near, "slots": slots, "mig": mig,
-                "wait": _duration(wait), "ignore": ignore, "max_used": max_used, "min_free": min_free, "max_load": max_load,
-                "for_": _duration(for_), "idle": _duration(idle)}
+                "wait": _duration("wait", wait, 0), "max_used": max_used, "min_free": min_free, "max_load": max_load,
+                "ignore": ignore if ignore is None or isinstance(ignore, str) else list(ignore),
+                "for_": _duration("for_", for_, 1), "idle": _duration("idle", idle, 1)}
     lease, visible, gpus, findings = _take(settings, on_wait)
     try:
         _refuse_late()

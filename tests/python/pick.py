@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Sequence
 
 import gpumap
 import tap
@@ -106,6 +107,30 @@ def bad_values():
         return f"no exception: {count}"
 
 
+def bad_times():
+    """times that are none are refused by the name of the keyword, and False is none"""
+    for name, value, kind in (("for_", 0, ValueError), ("for_", -1, ValueError), ("idle", 0.0, ValueError),
+                              ("wait", -0.1, ValueError), ("for_", float("inf"), ValueError),
+                              ("wait", float("nan"), ValueError), ("for_", [1], TypeError),
+                              ("for_", True, TypeError), ("idle", object(), TypeError),
+                              ("on_wait", "print", TypeError), ("on_end", 3, TypeError)):
+        try:
+            gpumap.pick(1, **{name: value})
+        except kind as error:
+            assert str(error).startswith(f"{name}: ") and not isinstance(error, gpumap.Error), repr(error)
+        else:
+            return f"no exception: {name}={value}"
+    with gpumap.pick(4, for_=False, wait=0, idle=None) as gpus:
+        assert not gpus.released
+
+
+def sequence():
+    """a lease is a sequence of GPUs, and ignore takes any iterable of names"""
+    with gpumap.pick(2, ignore={"Xorg", "gnome-shell"}, near=True) as gpus:
+        assert isinstance(gpus, Sequence) and gpus.index(gpus[1]) == 1 and gpus[0] in gpus
+        assert [gpu.physical for gpu in reversed(gpus)] == [1, 0] and len(gpus[:1]) == 1
+
+
 def options():
     """from_, prefer, near, slots and uuid are those of the command"""
     with gpumap.pick(2, from_=[2, 3]) as gpus:
@@ -135,6 +160,39 @@ def nested():
         assert (outer.visible, inner.visible) == ("0,1,2", "0,1")
         assert os.environ[LIST] == "0,1"
     assert LIST not in os.environ
+
+
+def nested_out_of_order():
+    """leases that end in another order than they began leave the environment as it was"""
+    os.environ[ORDER] = "FASTEST_FIRST"
+    a, b, c = gpumap.pick(4), gpumap.pick(3), gpumap.pick(1)
+    b.release()
+    assert (os.environ[LIST], os.environ[KEEPER]) == ("0", str(os.getpid()))
+    a.release()
+    assert (os.environ[LIST], os.environ[ORDER]) == ("0", "PCI_BUS_ID")
+    c.release()
+    assert (os.environ.pop(ORDER), LIST in os.environ, KEEPER in os.environ) == ("FASTEST_FIRST", False, False)
+    outer = gpumap.pick(2)
+    os.environ[LIST] = "1"
+    inner = gpumap.pick(1)
+    outer.release()
+    inner.release()
+    assert os.environ.pop(LIST) == "1" and KEEPER not in os.environ
+
+
+def no_thread():
+    """if no thread can watch its time, there is no lease"""
+    start, threading.Thread.start = threading.Thread.start, lambda self: 1 // 0
+    try:
+        gpumap.pick(4, for_=60)
+    except ZeroDivisionError:
+        pass
+    else:
+        return "no exception"
+    finally:
+        threading.Thread.start = start
+    assert LIST not in os.environ and KEEPER not in os.environ
+    gpumap.pick(4).release()
 
 
 def waits():
@@ -298,7 +356,8 @@ def changed_within():
     assert os.environ.pop(LIST) == "9"
 
 
-for test in (sets_and_restores, keeps_others_outside, too_many, bad_values, options, visible_list, nested, waits,
+for test in (sets_and_restores, keeps_others_outside, too_many, bad_values, bad_times, sequence, options, visible_list,
+             nested, nested_out_of_order, no_thread, waits,
              waits_in_vain, interrupt, interrupt_in_queue, on_wait_raises, killed, ends_at_exit, forked,
              ends_by_time, ends_before_its_time, releases_twice, changed_within):
     tap.attempt(test)
