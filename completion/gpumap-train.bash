@@ -4,8 +4,17 @@
 
 # Lines "--mode single|dp|ddp|mp"; a flag is "--augment".
 _gpumap_train_options() {
-	"$1" --help 2>/dev/null |
+	"${1/#~\//"$HOME"/}" --help 2>/dev/null |
 		sed -n 's/^  \(--[a-z0-9-]*\)\(\[=[^]]*\]\)\{0,1\}\( [^ ][^ ]*\)\{0,1\}.*/\1\3/p'
+}
+
+# What an option takes, by its line: nothing else of the line is read.
+_gpumap_train_value() {
+	local option value
+
+	while read -r option value; do
+		[[ $option != "$2" ]] || printf '%s\n' "$value"
+	done < <(_gpumap_train_options "$1")
 }
 
 _gpumap_train() {
@@ -18,7 +27,7 @@ _gpumap_train() {
 	elif [[ $previous == = ]]; then
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
-	[[ $previous != --* ]] || spec=$(_gpumap_train_options "$1" | sed -n "s/^$previous //p")
+	[[ $previous != --* ]] || spec=$(_gpumap_train_value "$1" "$previous")
 	if [[ $spec == *FILE* || $spec == *MACHINE || $spec == *DIR* ]]; then
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

@@ -30,7 +30,7 @@ _gpumap() {
 			;;
 		*) COMPREPLY+=("${line%%$'\t'*}") ;;
 		esac
-	done < <("$1" completion --words bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+	done < <("${1/#~\//"$HOME"/}" completion --words bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 
 complete -F _gpumap gpumap

@@ -3,7 +3,8 @@
 
 function __gpumap_words
     set -l words (commandline -opc) (commandline -ct)
-    for line in (command $words[1] completion --words fish $words[2..] 2>/dev/null)
+    set -l command (string replace -r '^~/' "$HOME/" -- $words[1])
+    for line in (command $command completion --words fish $words[2..] 2>/dev/null)
         set -l parts (string split ' ' -- $line)
         switch $line
             case ':open'

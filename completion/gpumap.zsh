@@ -6,7 +6,7 @@ _gpumap() {
 	local line begin=${words[CURRENT]} found=1
 	local -a more spaced
 
-	for line in "${(@f)$("${(Q)words[1]}" completion --words zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+	for line in "${(@f)$("${(Q)words[1]/#\~\//$HOME/}" completion --words zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
 		case $line in
 		:open) spaced=(-S '') ;;
 		:program*)

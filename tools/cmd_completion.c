@@ -37,6 +37,13 @@ static int answer(int argc, char **argv, gpumap_report *report)
 	return r;
 }
 
+static int unexpected(const char *operand, gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = "name one shell, as in gpumap completion bash"),
+			   "unexpected argument: '%s'", QUOTE(span_of(operand)));
+}
+
 static int print_script(const char *shell, gpumap_report *report)
 {
 	static const char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
@@ -68,8 +75,11 @@ int cmd_completion(int argc, char **argv)
 		return finish(&output, r, true);
 	}
 	options_init(&options, "completion", completion_rows, NO_KEYS, argc, argv);
-	while (options_next_own(&options, &output, help, &done, &failed) && !shell)
+	while (options_next_own(&options, &output, help, &done, &failed)) {
+		if (shell)
+			return finish(&output, unexpected(options.operand, output.report), true);
 		shell = options.operand;
+	}
 	if (failed)
 		r = GPUMAP_EINPUT;
 	else
