@@ -187,7 +187,12 @@ static const struct guess plan_guesses[] = {
 	{NULL, NULL},
 };
 
+#define IGNORE \
+	"the comment # gpumap: ignore=GM030 at the end of a line of a script hides that finding " \
+	"of gpumap lint"
+
 static const struct guess lint_guesses[] = {
+	{"--ignore", IGNORE},
 	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
 	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
 	{NULL, NULL},
@@ -231,9 +236,7 @@ static const struct guess emit_guesses[] = {
 static const struct guess intents[] = {
 	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
 	{"share slots", "gpumap pick 1 --slots 2 -- PROGRAM shares a GPU with one other job"},
-	{"ignore disable noqa suppress silence",
-	 "the comment # gpumap: ignore=GM030 at the end of a line of a script hides that finding "
-	 "of gpumap lint"},
+	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
 	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
 	{"mem mem-limit memory memory-limit gpu-memory max-memory vram",
