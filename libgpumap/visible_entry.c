@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "visible_entry.h"
 
+#include <stdio.h>
+
 #include "gpumap.h"
 
 #include "visible_amd.h"
@@ -128,12 +130,16 @@ static bool is_whole(const struct visible_view *view, struct span token,
 {
 	const struct visible_mig *mig = entry->mig >= 0 ? &view->migs[entry->mig] : NULL;
 	const char *gpu = view->uuids[mig ? mig->gpu : entry->gpu], *name = mig ? mig->uuid : gpu;
-	struct span rest;
+	struct span rest = {token.text + 4, token.length - 4};
+	char instance[32];
 
 	if (name && span_is(token, name))
 		return true;
-	rest = (struct span){token.text + 4, token.length - 4};
-	return mig && gpu && span_starts(rest, gpu) && rest.text[strlen(gpu)] == '/';
+	if (!mig || !gpu || !span_starts(rest, gpu))
+		return false;
+	rest = (struct span){rest.text + strlen(gpu), rest.length - strlen(gpu)};
+	snprintf(instance, sizeof(instance), "/%d/%d", mig->gi, mig->ci);
+	return span_is(rest, instance);
 }
 
 /* Keeps a leading sign and the digits of a token that begins with them. */

@@ -34,6 +34,7 @@ static size_t error_width(void)
 
 /* A message on as many lines as its words need. */
 struct message {
+	struct strbuf text;
 	size_t column, width, blanks; /* blanks: that stand before the next word */
 };
 
@@ -50,48 +51,63 @@ static void put_words(struct message *m, const char *text)
 		if (!length)
 			return;
 		if (m->blanks && m->column > INDENT && m->column + m->blanks + cells > m->width) {
-			fprintf(stderr, "\n%*s", INDENT, "");
+			strbuf_printf(&m->text, "\n%*s", INDENT, "");
 			m->column = INDENT;
 		} else {
-			fprintf(stderr, "%*s", (int)m->blanks, "");
+			strbuf_printf(&m->text, "%*s", (int)m->blanks, "");
 			m->column += m->blanks;
 		}
 		m->blanks = 0;
-		fprintf(stderr, "%.*s", (int)length, text - length);
+		strbuf_add(&m->text, text - length, length);
 		m->column += cells;
 	}
 }
 
-/* Allocates nothing: the finding may be that memory ran out. */
+static void put_finding(struct message *m, const gpumap_finding *f)
+{
+	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
+	int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
+	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
+	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+	char place[64] = ": ";
+
+	if (line > 0 && column > 0)
+		snprintf(place, sizeof(place), ":%lld:%lld: ", (long long)line, (long long)column);
+	else if (line > 0)
+		snprintf(place, sizeof(place), ":%lld: ", (long long)line);
+	put_words(m, origin ? origin : "");
+	put_words(m, origin ? place : "");
+	put_words(m, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	put_words(m, fix ? "; " : "");
+	put_words(m, fix ? fix : "");
+}
+
 static void print_finding(const gpumap_finding *f)
 {
 	static const char *const heads[] = {
 		"gpumap: remark: ", "gpumap: warning: ", "gpumap: error: "};
 	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
-	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	int64_t at = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
-	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
-	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	bool styled = color_on(STDERR_FILENO);
-	const char *plain = style_code(styled, STYLE_PLAIN);
-	struct message m = {strlen(heads[severity]), error_width(), 0};
-	char place[64] = "", id[16];
+	struct message m = {.width = error_width()};
+	char id[16];
 
-	if (origin && line > 0 && at > 0)
-		snprintf(place, sizeof(place), ":%lld:%lld: ", (long long)line, (long long)at);
-	else if (origin && line > 0)
-		snprintf(place, sizeof(place), ":%lld: ", (long long)line);
-	snprintf(id, sizeof(id), " [%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
-	fprintf(stderr, "%s%s%s", style_code(styled, severity_style(severity)), heads[severity],
-		plain);
-	put_words(&m, origin ? origin : "");
-	put_words(&m, origin && !*place ? ": " : place);
-	put_words(&m, gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
-	put_words(&m, fix ? "; " : "");
-	put_words(&m, fix ? fix : "");
-	fputs(style_code(styled, STYLE_FAINT), stderr);
+	snprintf(id, sizeof(id), "[%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	m.text.styled = color_on(STDERR_FILENO);
+	style_set(&m.text, severity_style(severity));
+	put_words(&m, heads[severity]);
+	style_set(&m.text, STYLE_PLAIN);
+	put_finding(&m, f);
+	put_words(&m, " ");
+	style_set(&m.text, STYLE_FAINT);
 	put_words(&m, id);
-	fprintf(stderr, "%s\n", plain);
+	style_set(&m.text, STYLE_PLAIN);
+	strbuf_puts(&m.text, "\n");
+	/* In one write, so that messages of several processes do not mix. */
+	if (m.text.failed)
+		fprintf(stderr, "%s%s %s\n", heads[severity],
+			gpumap_finding_str(f, GPUMAP_FINDING_TEXT), id);
+	else
+		fputs(m.text.text, stderr);
+	strbuf_free(&m.text);
 }
 
 size_t print_report(const struct output *output, size_t from)
