@@ -164,7 +164,8 @@ const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch
  * symbolic link that another user may have planted (planted_link() in trust.h). */
 int log_check_links(const char *path, const char *origin, gpumap_report *report);
 
-/* Prints the last lines of the ranks that failed first, at most `ranks` of them. */
+/* Prints the last lines of the ranks that failed first, at most `ranks` of them, unless the console
+ * has shown them; then where their output is, and which ranks were ended because of them. */
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
