@@ -51,7 +51,7 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 	if (Py_TYPE(value) == (PyTypeObject *)state->types[TYPE_INVENTORY])
 		return ((struct inventory *)value)->inventory;
 	kept = PyList_New(0);
-	what = kept ? plain_word("inventory", value, kept) : NULL;
+	what = kept ? argument_text("inventory", value, kept) : NULL;
 	if (what && !succeeded(state, inventory_open_named(owned, what, report), report)) {
 		gpumap_inventory_free(*owned);
 		*owned = NULL;
@@ -85,7 +85,7 @@ static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, P
 		return NULL;
 	kept = PyList_New(0);
 	if (kept && what)
-		text = plain_word("what", what, kept);
+		text = argument_text("what", what, kept);
 	if (kept && text) {
 		int r = gpumap_report_new(&report);
 

@@ -118,7 +118,7 @@ PyObject *text_for_print(PyObject *text);
 
 /* The text of a str, a number or a path, for the argument `name`. It lives as long as the list
  * `kept`. NULL with an exception. */
-const char *plain_word(const char *name, PyObject *value, PyObject *kept);
+const char *argument_text(const char *name, PyObject *value, PyObject *kept);
 /* The text of a name or a path. */
 const char *plain_text(PyObject *value, PyObject *kept);
 /* The environment that a mapping holds, ended by NULL, for PyMem_Free; the words live as long as

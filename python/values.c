@@ -116,7 +116,7 @@ static PyObject *word_of(const char *name, const char *expected, PyObject *value
 	return refuse(name, expected, value);
 }
 
-const char *plain_word(const char *name, PyObject *value, PyObject *kept)
+const char *argument_text(const char *name, PyObject *value, PyObject *kept)
 {
 	return keep(word_of(name, "a str, int or path", value), kept);
 }
@@ -328,7 +328,7 @@ static const char *command_text(PyObject *words, PyObject *kept)
 
 	for (Py_ssize_t i = 0; i < count; i++) {
 		PyObject *item = PySequence_GetItem(words, i);
-		const char *word = item ? plain_word("command", item, kept) : NULL;
+		const char *word = item ? argument_text("command", item, kept) : NULL;
 
 		Py_XDECREF(item);
 		if (!word) {

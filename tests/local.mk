@@ -36,7 +36,7 @@ quick_tests = $(cli_tests) $(python_tests) $(sync_tests) $(unit_programs) $(laun
 # What a build with sanitizers runs in ./dev check. In the other tests sanitizers see nothing, or nothing more:
 # those read the source, compile or start programs of their own, or are train_alone_tests.
 sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(lease_tests) $(cli_tests) \
-	$(unit_programs)
+	$(unit_programs) tests/python/here.test tests/python/pick.test tests/python/plan.test tests/python/resolve.test
 # What ./dev check runs from the tarball: what reads many files of it, and what is installed. Only
 # packed_programs are built, and cleaned.
 packed_units = tests/unit/t-fixtures tests/unit/t-vectors
