@@ -20,12 +20,15 @@ struct direction {
 /* Words that are no command. */
 static const struct direction words[] = {
 	{"list ls devices device gpus gpu cards card show info status query smi nvidia-smi count "
-	 "hardware machine host hosts node mig model models",
+	 "hardware machine host hosts node model models",
 	 "gpumap inventory lists the GPUs of this machine"},
-	{"free usage util utilization monitor watch nvitop gpustat",
+	{"free available idle",
+	 "gpumap pick 2 -- PROGRAM takes two free GPUs and keeps them for the program; gpumap ps "
+	 "shows what is in use"},
+	{"usage util utilization monitor watch nvitop gpustat",
 	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
-	{"top processes process pid who stale",
+	{"top processes process pid who",
 	 "gpumap ps shows the processes of each GPU; gpumap --pid N explains the process N"},
 	{"launch start spawn submit execute",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
@@ -50,13 +53,12 @@ static const struct direction words[] = {
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
 	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
-	{"log logs output", "gpumap run --log-dir DIR writes a file for each rank"},
 	{"profile profiles settings setting options env environment vars",
 	 "gpumap config shows a profile's settings, gpumap explain what this environment means"},
 	{"rule finding findings error errors code codes message messages",
 	 "gpumap rules ID explains a message, as in gpumap rules GM009"},
 	{"version", "gpumap --version shows it"},
-	{"json svg text color colour", "use an option: gpumap --json, --format svg or --color"},
+	{"json text color colour", "use an option: gpumap --json or --color"},
 	{"man manual doc docs usage commands",
 	 "gpumap --help lists the commands, and the manual is gpumap(1)"},
 	{"single dp ddp mp fsdp dataparallel distributed",

@@ -239,22 +239,32 @@ static const struct guess intents[] = {
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
 	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
-	{"mem mem-limit memory memory-limit gpu-memory max-memory vram",
+	{"limit mem mem-limit memory memory-limit gpu-memory max-memory vram",
 	 "memory is not limited by gpumap; gpumap pick 1 --min-free 20G -- PROGRAM takes a GPU "
 	 "with that "
 	 "much free, and gpumap ps shows what is in use"},
-	{"clean cleanup kill zombie zombies orphans prune reap",
+	{"stale clean cleanup kill zombie zombies orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended; a run that goes on ends with "
 	 "Ctrl-C in gpumap run, or with kill"},
 	{"import pip module api",
 	 "gpumap --json is for programs, and import gpumap, the module, for Python"},
-	{"torch pytorch tensorflow jax cupy compat compatible compatibility versions cuda cudnn "
+	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
+	 "versions cuda cudnn "
 	 "nccl",
 	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
 	 "train.py starts a program"},
 	{"uuid uuids indices index physical ordinal pci",
 	 "gpumap --visible 2,3 --device 1 --format uuid prints that alone; index and pci too, "
 	 "indices and uuids the list"},
+	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
+				   "--mig -- PROGRAM takes a free "
+				   "one"},
+	{"picture image draw diagram svg",
+	 "gpumap --visible 2,3 --device 1 --format svg >gpus.svg draws the answer, gpumap plan "
+	 "--format svg a plan"},
+	{"failed failure crash crashed traceback log logs output",
+	 "gpumap run --log-dir DIR writes a file for each rank, and names the rank that failed "
+	 "first"},
 	{"stop cancel end", "end gpumap run itself, with Ctrl-C or kill; it then ends its ranks"},
 };
 
