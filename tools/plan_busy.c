@@ -70,13 +70,14 @@ static bool is_others(const gpumap_process *process, const char *ignored, const 
 	       !process_is_named(process, ignored) && !is_own(process, own);
 }
 
-static bool uses(const struct plan_layout *layout, const gpumap_device *gpu, int64_t mig)
+/* Whether a rank uses the GPU, or this instance of it (-1: any). */
+static bool uses(const struct plan_layout *layout, int gpu, int64_t mig)
 {
 	for (size_t l = 0; l < layout->count; l++)
 		for (size_t d = 0; d < layout->slots[l].device_count; d++) {
 			const struct plan_device *device = &layout->slots[l].devices[d];
 
-			if (device->physical == gpu->physical &&
+			if (device->physical == gpu &&
 			    (device->mig < 0 || mig < 0 || device->mig == mig))
 				return true;
 		}
@@ -102,7 +103,7 @@ static size_t find_busy(struct strbuf *text, const struct plan_layout *layout,
 		for (size_t i = 0; i < here->gpus[g].process_count; i++) {
 			const gpumap_process *process = &here->gpus[g].processes[i];
 
-			if (!uses(layout, &here->gpus[g], process->mig) ||
+			if (!uses(layout, here->gpus[g].physical, process->mig) ||
 			    !is_others(process, ignored, &own))
 				continue;
 			if (busy++ < MAX_NAMED)
@@ -120,16 +121,7 @@ static size_t count_used(const struct plan_layout *layout)
 	size_t used = 0;
 
 	for (size_t g = 0; g < layout->gpu_count; g++)
-		for (size_t l = 0, d = 0; l < layout->count; l++) {
-			for (d = 0; d < layout->slots[l].device_count; d++)
-				if (layout->slots[l].devices[d].physical ==
-				    layout->gpus[g].physical)
-					break;
-			if (d == layout->slots[l].device_count)
-				continue;
-			used++;
-			break;
-		}
+		used += uses(layout, layout->gpus[g].physical, -1);
 	return used;
 }
 
