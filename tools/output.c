@@ -32,16 +32,34 @@ static size_t error_width(void)
 		       : SIZE_MAX;
 }
 
-/* A message on as many lines as its words need. */
+/* A message on as many lines as its words need. Nothing is allocated, since it may be that memory
+ * ran out. It is one write, so that messages of several processes do not mix, unless it is longer
+ * than the text. */
 struct message {
-	struct strbuf text;
-	size_t column, width, blanks; /* blanks: that stand before the next word */
+	char text[8192];
+	size_t length, column, width, blanks; /* blanks: that stand before the next word */
 };
+
+static void message_write(struct message *m)
+{
+	fwrite(m->text, 1, m->length, stderr);
+	m->length = 0;
+}
+
+static void put(struct message *m, const char *text, size_t length)
+{
+	if (length > sizeof(m->text) - m->length)
+		message_write(m);
+	if (length > sizeof(m->text)) {
+		fwrite(text, 1, length, stderr);
+		return;
+	}
+	memcpy(m->text + m->length, text, length);
+	m->length += length;
+}
 
 static void put_words(struct message *m, const char *text)
 {
-	enum { INDENT = 2 };
-
 	while (*text) {
 		size_t blanks = strspn(text, " "), length = strcspn(text + blanks, " ");
 		size_t cells = text_cells(text + blanks, length);
@@ -50,17 +68,23 @@ static void put_words(struct message *m, const char *text)
 		text += blanks + length;
 		if (!length)
 			return;
-		if (m->blanks && m->column > INDENT && m->column + m->blanks + cells > m->width) {
-			strbuf_printf(&m->text, "\n%*s", INDENT, "");
-			m->column = INDENT;
-		} else {
-			strbuf_printf(&m->text, "%*s", (int)m->blanks, "");
-			m->column += m->blanks;
+		if (m->blanks && m->column > 2 && m->column + m->blanks + cells > m->width) {
+			put(m, "\n  ", 3);
+			m->column = 2;
+			m->blanks = 0;
 		}
-		m->blanks = 0;
-		strbuf_add(&m->text, text - length, length);
+		for (; m->blanks; m->blanks--, m->column++)
+			put(m, " ", 1);
+		put(m, text - length, length);
 		m->column += cells;
 	}
+}
+
+static void put_code(struct message *m, bool styled, enum style style)
+{
+	const char *code = style_code(styled, style);
+
+	put(m, code, strlen(code));
 }
 
 static void put_finding(struct message *m, const gpumap_finding *f)
@@ -87,27 +111,23 @@ static void print_finding(const gpumap_finding *f)
 	static const char *const heads[] = {
 		"gpumap: remark: ", "gpumap: warning: ", "gpumap: error: "};
 	int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
-	struct message m = {.width = error_width()};
+	bool styled = color_on(STDERR_FILENO);
+	struct message m;
 	char id[16];
 
+	m.length = m.column = m.blanks = 0;
+	m.width = error_width();
 	snprintf(id, sizeof(id), "[%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
-	m.text.styled = color_on(STDERR_FILENO);
-	style_set(&m.text, severity_style(severity));
+	put_code(&m, styled, severity_style(severity));
 	put_words(&m, heads[severity]);
-	style_set(&m.text, STYLE_PLAIN);
+	put_code(&m, styled, STYLE_PLAIN);
 	put_finding(&m, f);
 	put_words(&m, " ");
-	style_set(&m.text, STYLE_FAINT);
+	put_code(&m, styled, STYLE_FAINT);
 	put_words(&m, id);
-	style_set(&m.text, STYLE_PLAIN);
-	strbuf_puts(&m.text, "\n");
-	/* In one write, so that messages of several processes do not mix. */
-	if (m.text.failed)
-		fprintf(stderr, "%s%s %s\n", heads[severity],
-			gpumap_finding_str(f, GPUMAP_FINDING_TEXT), id);
-	else
-		fputs(m.text.text, stderr);
-	strbuf_free(&m.text);
+	put_code(&m, styled, STYLE_PLAIN);
+	put(&m, "\n", 1);
+	message_write(&m);
 }
 
 size_t print_report(const struct output *output, size_t from)

@@ -42,7 +42,7 @@ static void own_read(struct own *ret)
 	if (read_file("/proc/self/cgroup", false, MAX_CGROUP, &ret->cgroup, &size))
 		ret->cgroup = NULL;
 	if (!ret->cgroup || !container_find(&ret->job, ret->cgroup) || ret->job.separate)
-		ret->job = (struct container){NULL};
+		ret->job = (struct container){.runtime = NULL};
 }
 
 /* The same job of a scheduler: the container says "slurm:4711". */
