@@ -82,7 +82,8 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
 	char *copy = arena_alloc(arena, length + 1, 1);
 
-	if (copy)
+	/* An empty span may have no text. */
+	if (copy && length)
 		memcpy(copy, text, length);
 	return copy;
 }
