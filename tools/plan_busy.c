@@ -70,8 +70,7 @@ static bool is_others(const gpumap_process *process, const char *ignored, const 
 	       !process_is_named(process, ignored) && !is_own(process, own);
 }
 
-/* Whether a rank uses the GPU, or this instance of it (-1: any). */
-static bool uses(const struct plan_layout *layout, int gpu, int64_t mig)
+bool plan_uses_gpu(const struct plan_layout *layout, int gpu, int64_t mig)
 {
 	for (size_t l = 0; l < layout->count; l++)
 		for (size_t d = 0; d < layout->slots[l].device_count; d++) {
@@ -103,7 +102,7 @@ static size_t find_busy(struct strbuf *text, const struct plan_layout *layout,
 		for (size_t i = 0; i < here->gpus[g].process_count; i++) {
 			const gpumap_process *process = &here->gpus[g].processes[i];
 
-			if (!uses(layout, here->gpus[g].physical, process->mig) ||
+			if (!plan_uses_gpu(layout, here->gpus[g].physical, process->mig) ||
 			    !is_others(process, ignored, &own))
 				continue;
 			if (busy++ < MAX_NAMED)
@@ -121,7 +120,7 @@ static size_t count_used(const struct plan_layout *layout)
 	size_t used = 0;
 
 	for (size_t g = 0; g < layout->gpu_count; g++)
-		used += uses(layout, layout->gpus[g].physical, -1);
+		used += plan_uses_gpu(layout, layout->gpus[g].physical, -1);
 	return used;
 }
 

@@ -96,7 +96,8 @@ static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *optio
 
 		if ((!options->starts || (!finding_is(f, FINDING_LEASE_SHOWN) &&
 					  !finding_is(f, FINDING_LEASE_NOT_NOW))) &&
-		    (!options->looks || !finding_is(f, FINDING_RUN_BUSY)))
+		    (!options->looks ||
+		     (!finding_is(f, FINDING_RUN_BUSY) && !finding_is(f, FINDING_RUN_LEASED))))
 			report_copy(report, f);
 	}
 	gpumap_report_free(scratch);

@@ -128,7 +128,10 @@ void plan_picture(struct python_start *ret, const gpumap_plan *plan);
  * NULL: it is no code, or reading it could take long. GPUMAP_ENOMEM. */
 int plan_code_path(char **ret, const char *folder, const char *file);
 
-/* Whether that has to be known, by two settings. */
+struct plan_layout;
+/* Whether a rank uses the GPU of this number, or this instance of it (-1: any). */
+bool plan_uses_gpu(const struct plan_layout *layout, int gpu, int64_t mig);
+/* Whether the use of the GPUs has to be known, by two settings. */
 bool plan_looks(const char *on_busy, const char *inventory);
 /* A warning, or by on_busy = refuse an error, if other jobs compute on GPUs of the plan's host
  * `node`, which is this machine. `here` is its inventory with usage; NULL: it is read. GPUs that

@@ -8,19 +8,11 @@
 #include "lease/units.h"
 #include "lease_here.h"
 #include "plan/job.h"
+#include "plan_open.h"
 #include "report.h"
 #include "strbuf.h"
 
 enum { MAX_NAMED = 8 };
-
-static bool is_used(const struct plan_layout *layout, int gpu)
-{
-	for (size_t l = 0; l < layout->count; l++)
-		for (size_t d = 0; d < layout->slots[l].device_count; d++)
-			if (layout->slots[l].devices[d].physical == gpu)
-				return true;
-	return false;
-}
 
 /* Instances that no rank uses have no UUID, and only keep the numbers of others. */
 static bool add_instance(gpumap_device *gpu, const struct plan_device *device)
@@ -59,7 +51,7 @@ static int read_gpus(gpumap_inventory **ret, const struct plan_layout *layout)
 	bool good = gpus;
 
 	for (size_t g = 0; good && g < layout->gpu_count; g++)
-		if (is_used(layout, layout->gpus[g].physical))
+		if (plan_uses_gpu(layout, layout->gpus[g].physical, -1))
 			good = add_gpu(gpus, layout, &layout->gpus[g]);
 	if (good && inventory_finish(gpus, NULL) == GPUMAP_OK) {
 		*ret = gpus;
