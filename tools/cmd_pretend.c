@@ -9,11 +9,16 @@
  */
 #include "command.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +31,9 @@
 
 /* The longest string that Linux accepts in an environment: 32 pages. */
 enum { MAX_TEXT = 32 * 4096 - 64 };
+
+/* Before the id of the process, in the name of a folder of leases. */
+#define OWN_LEASES "gpumap-pretended-"
 
 const struct option_row pretend_rows[] = {
 	INVENTORY_ROW,
@@ -40,7 +48,8 @@ static void help(const struct options *options)
 	      "The program sees them through NVML if it loads libnvidia-ml.so.1 by that name, as\n"
 	      "nvitop, gpustat and PyTorch do. A program that loads it by an absolute path, or\n"
 	      "runs with raised privileges, gets the real library. CUDA is not simulated. Values\n"
-	      "that the inventory does not have are shown as N/A.\n"
+	      "that the inventory does not have are shown as N/A. Its leases are its own; set\n"
+	      "GPUMAP_LEASES to a folder to share them.\n"
 	      "\n"
 	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"
 	      "  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"
@@ -84,16 +93,21 @@ static char *read_text(const char *path)
 	return text;
 }
 
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
 /* The inventory as the text of a snapshot, by way of a temporary file. */
 static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
 {
-	const char *temporary = getenv("TMPDIR");
+	const char *temporary = temporary_folder();
 	char folder[PATH_MAX], file[PATH_MAX + 16];
 	char *text = NULL;
 	int n;
 
-	if (!temporary || !*temporary)
-		temporary = "/tmp";
 	n = snprintf(folder, sizeof(folder), "%s/gpumap-XXXXXX", temporary);
 	if (n >= (int)sizeof(folder) || !mkdtemp(folder)) {
 		own_failure(report, temporary, strerror(errno),
@@ -171,6 +185,85 @@ static int prepare_path(gpumap_report *report)
 	free(path);
 	return ok ? STATUS_ANSWERED : own_failure(report, NULL, strerror(errno), NULL);
 }
+
+/* --- its leases ------------------------------------------------------------------------- */
+
+/* A descendant may still hold a lease. */
+static int stop_at_lock(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+	int fd, free_now;
+
+	(void)about;
+	(void)where;
+	if (type != FTW_F)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	free_now = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (fd >= 0)
+		close(fd);
+	return !free_now;
+}
+
+static int drop(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+	(void)about;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
+/* Whether this folder was made for a process of this user that has ended. */
+static bool is_left(const char *path)
+{
+	const char *name = file_name(path);
+	struct span id, rest;
+	struct stat about;
+	int64_t pid;
+
+	if (!starts_with(name, OWN_LEASES))
+		return false;
+	rest = span_of(name + strlen(OWN_LEASES));
+	pid = span_split(&rest, '-', &id) ? span_number(id, INT32_MAX) : -1;
+	/* Others cannot write in a folder of mode 0700, so its entries do not change under nftw. */
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH && lstat(path, &about) == 0 &&
+	       S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+	       (about.st_mode & 0777) == S_IRWXU;
+}
+
+static void remove_left(const char *temporary)
+{
+	char path[PATH_MAX];
+	DIR *folder = opendir(temporary);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		int n = snprintf(path, sizeof(path), "%s/%s", temporary, entry->d_name);
+
+		if (n < (int)sizeof(path) && is_left(path) &&
+		    nftw(path, stop_at_lock, 4, FTW_PHYS) == 0)
+			nftw(path, drop, 4, FTW_PHYS | FTW_DEPTH);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/* No process stays to remove the folder, so the next that pretends removes it. Without one, or with
+ * GPUMAP_LEASES, leases are shared. */
+static void have_own_leases(void)
+{
+	const char *shared = getenv("GPUMAP_LEASES"), *temporary = temporary_folder();
+	char path[PATH_MAX];
+
+	if (shared && *shared)
+		return;
+	remove_left(temporary);
+	if (snprintf(path, sizeof(path), "%s/" OWN_LEASES "%d-XXXXXX", temporary, (int)getpid()) <
+		    (int)sizeof(path) &&
+	    mkdtemp(path) && setenv("GPUMAP_LEASES", path, 1) < 0)
+		rmdir(path);
+}
+
+/* --- the command ------------------------------------------------------------------------ */
 
 static int without_machine(gpumap_report *report, const char *operand)
 {
@@ -265,6 +358,8 @@ int cmd_pretend(int argc, char **argv)
 		status = hand_over(what, output.report);
 	if (status == STATUS_ANSWERED && what)
 		status = prepare_path(output.report);
+	if (status == STATUS_ANSWERED && what)
+		have_own_leases();
 	if (status == STATUS_ANSWERED && !what)
 		return finish(&output, GPUMAP_OK, true);
 	print_report(&output, 0);
