@@ -190,7 +190,7 @@ static void finish_epoch(struct progress *progress, const struct evaluation_metr
 	}
 	used = progress_line(line, PROGRESS_WIDEST, false, &state);
 	if (evaluation)
-		used = add(line, used, "  test loss %s  %.1f %%",
+		used = add(line, used, "  test loss %s  acc %.1f %%",
 			   number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
 	if (progress->seconds <= 0)
 		used = add(line, used, "  %.1f s", tally->seconds);
@@ -242,8 +242,8 @@ static void evaluated(struct progress *progress, const struct evaluation_metrics
 		finish_epoch(progress, evaluation);
 		return;
 	}
-	snprintf(line, sizeof(line), "test loss %s  %.1f %%", number_loss(loss, evaluation->loss),
-		 100 * evaluation->accuracy);
+	snprintf(line, sizeof(line), "test loss %s  acc %.1f %%",
+		 number_loss(loss, evaluation->loss), 100 * evaluation->accuracy);
 	note(progress, line);
 }
 

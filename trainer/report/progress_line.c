@@ -9,13 +9,15 @@
 #include "report/progress.h"
 #include "report/format.h"
 
+#define ACCURACY_FORMAT "%.1f %%"
+
 enum { PART = 64, BAR_LEAST = 10, MAX_BAR = 34, GAP = 2 };
 
 /* The parts in their order on the line. */
 enum part { EPOCH, BAR, PLACE, LOSS, ACCURACY, RATE, LEFT, SLOWEST, PARTS };
 
 /* In the order of importance. */
-static const enum part order[] = {EPOCH, PLACE, LOSS, LEFT, ACCURACY, BAR, RATE, SLOWEST};
+static const enum part order[] = {EPOCH, PLACE, LOSS, LEFT, ACCURACY, RATE, BAR, SLOWEST};
 
 struct parts {
 	char text[PARTS][PART];
@@ -49,7 +51,7 @@ static void fill(struct parts *parts, const struct progress_state *state)
 		set(parts->text[PLACE], "step %" PRId64, state->place);
 	set(parts->text[LOSS], "loss %s", number_loss(number, state->loss));
 	if (isfinite(state->accuracy))
-		set(parts->text[ACCURACY], "%.1f %%", 100 * state->accuracy);
+		set(parts->text[ACCURACY], "acc " ACCURACY_FORMAT, 100 * state->accuracy);
 	if (isfinite(state->rate))
 		set(parts->text[RATE], state->rate < 10 ? "%.2f img/s" : "%.0f img/s", state->rate);
 	if (isfinite(state->left) && state->left >= 0)
@@ -90,6 +92,11 @@ int progress_line(char line[PROGRESS_WIDEST + 1], int columns, bool bar,
 		enum part part = order[i];
 		int length = part == BAR && bar ? BAR_LEAST : (int)strlen(parts.text[part]);
 
+		/* The number alone says more than nothing. */
+		if (part == ACCURACY && length && length + GAP > room) {
+			set(parts.text[part], ACCURACY_FORMAT, 100 * state->accuracy);
+			length = (int)strlen(parts.text[part]);
+		}
 		parts.taken[part] = length > 0 && length + GAP <= room;
 		if (parts.taken[part])
 			room -= length + GAP;

@@ -30,13 +30,18 @@ static const struct {
 	{10, true, "epoch 2/10"},
 	{39, true, "epoch 2/10  120/390  loss 1.2345"},
 	{44, true, "epoch 2/10  120/390  loss 1.2345  0:12 left"},
-	{63, true, "epoch 2/10  [==>     ]  120/390  loss 1.2345  61.2 %  0:12 left"},
+	{52, true, "epoch 2/10  120/390  loss 1.2345  61.2 %  0:12 left"},
+	{63, true, "epoch 2/10  120/390  loss 1.2345  acc 61.2 %  0:12 left"},
+	{80, true,
+	 "epoch 2/10  [===>      ]  120/390  loss 1.2345  acc 61.2 %  812 img/s  0:12 left"},
 	{119, true,
-	 "epoch 2/10  [========>                    ]  120/390  loss 1.2345  61.2 %  812 img/s  "
+	 "epoch 2/10  [=======>                 ]  120/390  loss 1.2345  acc 61.2 %  812 img/s "
+	 " "
 	 "0:12 left  "
 	 "slowest rank 2 (+12 %)"},
 	{200, false,
-	 "epoch 2/10  120/390  loss 1.2345  61.2 %  812 img/s  0:12 left  slowest rank 2 (+12 %)"},
+	 "epoch 2/10  120/390  loss 1.2345  acc 61.2 %  812 img/s  0:12 left  slowest rank 2 (+12 "
+	 "%)"},
 };
 
 START_TEST(a_burn_test_shows_its_time)
@@ -49,16 +54,16 @@ START_TEST(a_burn_test_shows_its_time)
 	burn.place = 7;
 	burn.places = burn.epochs = 0;
 	burn.slowest = NULL;
-	progress_line(line, 80, true, &burn);
-	ck_assert_str_eq(line, "burn 0:12 of 1:00  [=>      ]  step 7  loss 1.2345  61.2 %  812 "
+	progress_line(line, 84, true, &burn);
+	ck_assert_str_eq(line, "burn 0:12 of 1:00  [=>      ]  step 7  loss 1.2345  acc 61.2 %  812 "
 			       "img/s  0:12 left");
 	burn.elapsed = 61;
-	progress_line(line, 80, true, &burn);
-	ck_assert_str_eq(line, "burn 1:01 of 1:00  [========]  step 7  loss 1.2345  61.2 %  812 "
+	progress_line(line, 84, true, &burn);
+	ck_assert_str_eq(line, "burn 1:01 of 1:00  [========]  step 7  loss 1.2345  acc 61.2 %  812 "
 			       "img/s  0:12 left");
 	progress_line(line, 80, false, &burn);
-	ck_assert_str_eq(line,
-			 "burn 1:01 of 1:00  step 7  loss 1.2345  61.2 %  812 img/s  0:12 left");
+	ck_assert_str_eq(
+		line, "burn 1:01 of 1:00  step 7  loss 1.2345  acc 61.2 %  812 img/s  0:12 left");
 }
 END_TEST
 
@@ -244,12 +249,12 @@ START_TEST(lines_of_a_file)
 	struct metrics_options options = options_of(_i ? PROGRESS_LINES : PROGRESS_AUTO);
 	char *text = written(&options);
 
-	ck_assert_str_eq(text,
-			 "epoch 1/2  loss 2.0000  50.0 %  20 img/s  1.5 s\n"
-			 "written \\x1b[2J\n"
-			 "epoch 2/2  loss 2.0000  50.0 %  20 img/s  test loss 3.0000  25.0 %  "
-			 "1.0 s\n"
-			 "test loss 4.0000  12.5 %\n");
+	ck_assert_str_eq(
+		text, "epoch 1/2  loss 2.0000  acc 50.0 %  20 img/s  1.5 s\n"
+		      "written \\x1b[2J\n"
+		      "epoch 2/2  loss 2.0000  acc 50.0 %  20 img/s  test loss 3.0000  acc 25.0 %  "
+		      "1.0 s\n"
+		      "test loss 4.0000  acc 12.5 %\n");
 	free(text);
 }
 END_TEST
@@ -300,11 +305,12 @@ START_TEST(a_bar_leaves_nothing_behind)
 		      text);
 	ck_assert_msg(strstr(text, "2/2  loss 2.0000"), "%s", text);
 	play(screen, text);
-	ck_assert_str_eq(screen[0], "epoch 1/2  loss 2.0000  50.0 %  20 img/s  1.5 s");
+	ck_assert_str_eq(screen[0], "epoch 1/2  loss 2.0000  acc 50.0 %  20 img/s  1.5 s");
 	ck_assert_str_eq(screen[1], "written \\x1b[2J");
-	ck_assert_str_eq(screen[2], "epoch 2/2  loss 2.0000  50.0 %  20 img/s  test loss 3.0000  "
-				    "25.0 %  1.0 s");
-	ck_assert_str_eq(screen[3], "test loss 4.0000  12.5 %");
+	ck_assert_str_eq(screen[2],
+			 "epoch 2/2  loss 2.0000  acc 50.0 %  20 img/s  test loss 3.0000  "
+			 "acc 25.0 %  1.0 s");
+	ck_assert_str_eq(screen[3], "test loss 4.0000  acc 12.5 %");
 	ck_assert_str_eq(screen[4], "");
 	free(text);
 }
@@ -333,7 +339,7 @@ START_TEST(an_epoch_that_stopped)
 
 	options.steps = 6;
 	text = written(&options);
-	ck_assert_msg(strstr(text, "epoch 2/2  2/3  loss 2.0000  50.0 %  20 img/s  test"), "%s",
+	ck_assert_msg(strstr(text, "epoch 2/2  2/3  loss 2.0000  acc 50.0 %  20 img/s  test"), "%s",
 		      text);
 	free(text);
 }
