@@ -59,6 +59,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/rank_rows.c tools/rank_rows.h tools/rdzv_options.c tools/rdzv_options.h \
 	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
 	tools/ps.h tools/ps_follow.c tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_stale.c tools/ps_text.c tools/ps_watch.c \
+	tools/pretended.c tools/pretended.h \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
 	tools/run_end.c tools/run_end.h \

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The machine that programs find which ask NVML: gpumap's libnvidia-ml.so.1 comes first. No process
+ * may be left to remove a temporary file, and a program that starts children (Python does) may
+ * close inherited descriptors. So the environment, which every descendant inherits, describes the
+ * machine: by the path of a file that the user keeps, or by its name such as "8xH100"; what cannot
+ * be opened twice (a pipe, this host) by the text of a snapshot.
+ */
+#ifndef GM_PRETENDED_H
+#define GM_PRETENDED_H
+
+#include "gpumap.h"
+
+/* Makes this process's environment that of the machine `what` (--inventory), with leases of its own
+ * unless GPUMAP_LEASES is set. Returns STATUS_ANSWERED; STATUS_MALFORMED or STATUS_OWN_FAILURE
+ * after a finding. */
+int pretended_machine(const char *what, gpumap_report *report);
+
+#endif
