@@ -37,7 +37,7 @@ python__gpumap_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shrext .abi3.s
 
 # The package, with what it has of the source tree.
 python_built = python/package/gpumap/_gpumap.abi3.so
-noinst_DATA = $(python_built)
+noinst_DATA += $(python_built)
 python/package/gpumap/_gpumap.abi3.so: python/_gpumap.la $(python_package)
 	$(AM_V_GEN)$(MKDIR_P) python/package/gpumap && \
 	for file in $(python_package); do \

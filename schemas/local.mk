@@ -16,6 +16,7 @@ dist_schemas_DATA = \
 	schemas/profile.json \
 	schemas/profiles.json \
 	schemas/ps.json \
+	schemas/rehearse.json \
 	schemas/rules.json \
 	schemas/run.json \
 	schemas/sweep.json \

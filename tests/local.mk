@@ -19,6 +19,7 @@ include tests/servers/local.mk
 include tests/packaging/local.mk
 include tests/cli/local.mk
 include tests/python/local.mk
+include tests/rehearse/local.mk
 include tests/sync/local.mk
 include tests/unit/local.mk
 include tests/fuzz/local.mk
@@ -32,7 +33,7 @@ $(bundle_tests:.test=.log) $(train_tests:.test=.log) $(train_alone_tests:.test=.
 $(cli_tests:.test=.log) $(lease_tests:.test=.log) $(launch_tests:.test=.log) $(server_tests:.test=.log): $(command_built)
 
 # What ./dev test runs.
-quick_tests = $(cli_tests) $(python_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
+quick_tests = $(cli_tests) $(python_tests) $(rehearse_tests) $(sync_tests) $(unit_programs) $(launch_programs) $(train_programs)
 # What a build with sanitizers runs in ./dev check. In the other tests sanitizers see nothing, or nothing more:
 # those read the source, compile or start programs of their own, or are train_alone_tests.
 sanitized_tests = $(train_tests) $(train_programs) $(launch_tests) $(launch_programs) $(lease_tests) $(cli_tests) \

@@ -41,6 +41,7 @@ int cmd_pick(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_pretend(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
+int cmd_rehearse(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

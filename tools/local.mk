@@ -27,6 +27,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/cmd_plan.c \
 	tools/cmd_pretend.c \
 	tools/cmd_ps.c \
+	tools/cmd_rehearse.c \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
 	tools/cmd_verify.c \
@@ -62,6 +63,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/pretended.c tools/pretended.h \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
+	tools/rehearse.h tools/rehearse_judge.c tools/rehearse_read.c tools/rehearse_show.c \
 	tools/run_end.c tools/run_end.h \
 	tools/run_find.c \
 	tools/run_leased.c tools/run_leased.h \
@@ -78,7 +80,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/torchrun_options.c \
 	tools/verify.h tools/verify_json.c tools/verify_past.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
 libcommand_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
-	-DPRETENDDIR='"$(pretenddir)"'
+	-DPRETENDDIR='"$(pretenddir)"' -DREHEARSEDIR='"$(rehearsedir)"'
 bin_PROGRAMS += gpumap
 gpumap_SOURCES = tools/main.c
 gpumap_CPPFLAGS = $(libcommand_la_CPPFLAGS)

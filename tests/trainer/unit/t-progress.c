@@ -55,12 +55,14 @@ START_TEST(a_burn_test_shows_its_time)
 	burn.places = burn.epochs = 0;
 	burn.slowest = NULL;
 	progress_line(line, 84, true, &burn);
-	ck_assert_str_eq(line, "burn 0:12 of 1:00  [=>      ]  step 7  loss 1.2345  acc 61.2 %  812 "
-			       "img/s  0:12 left");
+	ck_assert_str_eq(line,
+			 "burn 0:12 of 1:00  [=>      ]  step 7  loss 1.2345  acc 61.2 %  812 "
+			 "img/s  0:12 left");
 	burn.elapsed = 61;
 	progress_line(line, 84, true, &burn);
-	ck_assert_str_eq(line, "burn 1:01 of 1:00  [========]  step 7  loss 1.2345  acc 61.2 %  812 "
-			       "img/s  0:12 left");
+	ck_assert_str_eq(line,
+			 "burn 1:01 of 1:00  [========]  step 7  loss 1.2345  acc 61.2 %  812 "
+			 "img/s  0:12 left");
 	progress_line(line, 80, false, &burn);
 	ck_assert_str_eq(
 		line, "burn 1:01 of 1:00  step 7  loss 1.2345  acc 61.2 %  812 img/s  0:12 left");

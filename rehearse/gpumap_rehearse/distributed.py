@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""torch.distributed: "nccl" is gloo, with the checks and errors of NCCL; and which collective waits where."""
+import functools
+import os
+import socket
+import time
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from . import devices, errors, hooks, record, tags
+from .tags import without_modes
+
+# Collective: which of its positional arguments are tensors, or lists of them.
+_COLLECTIVES = {
+    "all_reduce": (0,),
+    "broadcast": (0,),
+    "reduce": (0,),
+    "all_gather": (0, 1),
+    "gather": (0, 1),
+    "scatter": (0, 1),
+    "all_gather_into_tensor": (0, 1),
+    "reduce_scatter_tensor": (0, 1),
+    "all_to_all_single": (0, 1),
+    "send": (0,),
+    "recv": (0,),
+    "barrier": (),
+}
+
+_nccl = False  # the program asked for it
+_told_gpu = False
+_inside = None  # [collective, place, time] of the one that this rank waits in
+_entered = 0
+
+
+def _backend(name):
+    """gloo, where the program asks for NCCL."""
+    text = "gloo" if name is None else str(name).lower()
+    return "gloo" if "nccl" in text else name
+
+
+def _no_cpu_backend():
+    errors.fail(RuntimeError, "No backend type associated with device type cpu", "collective-on-cpu")
+
+
+def _tell_gpu(ordinal):
+    """NCCL refuses two ranks of one GPU, at the first collective."""
+    global _told_gpu
+    world = c10d.get_world_size()
+    if _told_gpu or world == 1:
+        return
+    _told_gpu = True
+    store = c10d._get_default_store()
+    gpu = devices.visible()[ordinal]
+    mine = "%s %s" % (socket.gethostname(), gpu.uuid or gpu.physical)
+    rank = c10d.get_rank()
+    store.set("gpumap_rehearse/%d" % rank, mine)
+    for other in range(world):
+        if other != rank and store.get("gpumap_rehearse/%d" % other).decode() == mine:
+            kind = getattr(dist, "DistBackendError", RuntimeError)
+            text = ("NCCL error in: gpumap rehearse, invalid usage (run with NCCL_DEBUG=WARN for details)\n"
+                    "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n"
+                    "Duplicate GPU detected : rank %d and rank %d both on CUDA device %x000")
+            record.say("duplicate", {"ranks": sorted((rank, other)), "device": ordinal})
+            errors.fail(kind, text % (rank, other, gpu.physical + 1), "duplicate")
+
+
+def _check(tensors):
+    with without_modes():
+        ordinals = [(tensor, tags.ordinal_of(tensor)) for tensor in tensors]
+    if any(ordinal < 0 and not tags.is_wild(tensor) for tensor, ordinal in ordinals):
+        _no_cpu_backend()
+    if ordinals:
+        _tell_gpu(ordinals[0][1])
+
+
+def _enter(name):
+    global _inside, _entered
+    _inside = [name, record.place(), time.time()]
+    _entered += 1
+    record.changed()
+
+
+def _leave():
+    global _inside
+    _inside = None
+    record.changed()
+
+
+def _average(function, args, kwargs):
+    """Gloo has no ReduceOp.AVG."""
+    tensor = args[0] if args else kwargs.pop("tensor")
+    group = kwargs.get("group", args[2] if len(args) > 2 else None)
+    kwargs.pop("op", None)
+    kwargs.pop("async_op", None)
+    function(tensor, op=dist.ReduceOp.SUM, group=group)
+    tensor.div_(c10d.get_world_size(group))
+
+
+def _wrap(name, function, positions):
+    @functools.wraps(function)
+    def collective(*args, **kwargs):
+        if _nccl:
+            _check(tags.tensors_in([args[i] for i in positions if i < len(args)],
+                                   {key: value for key, value in kwargs.items() if key != "group"}))
+            kwargs.pop("device_ids", None)
+        _enter(name)
+        try:
+            operation = kwargs.get("op", args[1] if name == "all_reduce" and len(args) > 1 else None)
+            if _nccl and name == "all_reduce" and operation == dist.ReduceOp.AVG:
+                return _average(function, args, kwargs)
+            return function(*args, **kwargs)
+        finally:
+            _leave()
+
+    return collective
+
+
+def _install_groups():
+    raw_init, raw_new, raw_get = c10d.init_process_group, c10d.new_group, c10d.get_backend
+
+    def init_process_group(backend=None, *args, **kwargs):
+        global _nccl
+        _nccl = backend is None or "nccl" in str(backend).lower()
+        kwargs.pop("device_id", None)
+        kwargs.pop("pg_options", None)
+        if _nccl:
+            devices.start()
+        _enter("init_process_group")
+        try:
+            raw_init(_backend(backend), *args, **kwargs)
+        finally:
+            _leave()
+        record.set_fact("rank", c10d.get_rank())
+        record.set_fact("world_size", c10d.get_world_size())
+
+    def new_group(ranks=None, timeout=None, backend=None, pg_options=None, *args, **kwargs):
+        kwargs.pop("device_id", None)
+        return raw_new(ranks, timeout, None if backend is None else _backend(backend), None, *args, **kwargs)
+
+    def get_backend(group=None):
+        name = raw_get(group)
+        return "nccl" if _nccl and name == "gloo" else name
+
+    return {"init_process_group": init_process_group, "new_group": new_group, "get_backend": get_backend,
+            "is_nccl_available": lambda: True}
+
+
+def _install_object_devices():
+    """Objects are pickled into a tensor on the current GPU."""
+    for name in "_get_object_coll_device", "_get_pg_default_device":
+        full = "torch.distributed.distributed_c10d." + name
+        raw = hooks.get(full)
+        if raw is None:
+            continue
+
+        def device(group=None, _raw=raw):
+            return torch.device("cuda", devices.current()) if _nccl else _raw(group)
+
+        hooks.replace(full, device)
+
+
+def _install_parallel():
+    parallel = dist_module().DistributedDataParallel
+    raw_init = parallel.__init__
+
+    def init(self, module, *args, **kwargs):
+        wanted = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if _nccl:
+            _check(wanted[:1])
+        ordinal = wanted[0].get_device() if wanted else -1
+        with tags.calling(ordinal):
+            raw_init(self, module, *args, **kwargs)
+        record.say("wrapped", {"ordinal": ordinal, "place": record.place()})
+
+    parallel.__init__ = init
+
+
+def dist_module():
+    from torch.nn.parallel import distributed
+
+    return distributed
+
+
+def install():
+    if not dist.is_available():
+        return
+    new = _install_groups()
+    for name, positions in _COLLECTIVES.items():
+        new[name] = _wrap(name, getattr(c10d, name), positions)
+    for name, function in new.items():
+        setattr(c10d, name, function)
+        setattr(dist, name, function)
+    _install_object_devices()
+    _install_parallel()
+    record.add_source("waiting", lambda: _inside and {"in": _inside[0], "place": _inside[1], "since": _inside[2]})
+    record.add_source("collectives", lambda: _entered)
+    record.set_fact("host", os.environ.get("GROUP_RANK"))

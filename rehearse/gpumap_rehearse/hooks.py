@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""What of PyTorch is replaced or relied on: one table, and the only way to reach it.
+
+A name that is public in PyTorch's manual needs no entry of its own reason; one with an underscore may go
+with any version, so its row says what it is for.
+"""
+import sys
+
+# The versions with which tests/rehearse was run.
+TRIED = ("2.15",)
+
+# What has no name in PyTorch's manual: name, what it is for.
+PRIVATE = {
+    "torch._C.DisableTorchFunction": "code of the rehearsal that must not see itself",
+    "torch._C.TensorBase": "the methods of a tensor beneath those that are replaced",
+    "torch._C._nn._parse_to": "the arguments of Tensor.to",
+    "torch._C._broadcast": "DataParallel",
+    "torch._C._broadcast_coalesced": "DataParallel",
+    "torch._C._scatter": "DataParallel",
+    "torch._C._gather": "DataParallel",
+    "torch._cudnn_rnn_flatten_weight": "RNN modules flatten their weights on a GPU",
+    "torch._pack_padded_sequence": "its lengths stay on the CPU",
+    "torch.autograd._engine_run_backward": "hooks and Function.backward run inside of it",
+    "torch.autograd.graph._engine_run_backward": "hooks and Function.backward run inside of it",
+    "torch.cuda._lazy_init": "where CUDA starts",
+    "torch.cuda._exchange_device": "with torch.cuda.device()",
+    "torch.cuda._maybe_exchange_device": "with torch.cuda.device()",
+    "torch.cuda._is_in_bad_fork": "CUDA after fork()",
+    "torch.cuda._sleep": "kernels of tests",
+    "torch.utils._python_dispatch.TorchDispatchMode": "tags of operations below Python",
+    "torch.distributed.distributed_c10d._get_default_store": "which GPU each rank has",
+    "torch.distributed.distributed_c10d._get_object_coll_device": "collectives of objects",
+    "torch.distributed.distributed_c10d._get_pg_default_device": "collectives of objects",
+    "torch._C._get_accelerator": "what torch.accelerator is",
+    "threading.Thread._bootstrap_inner": "modes are entered in each thread",
+}
+
+# Not in every version that was tried.
+OPTIONAL = {
+    "torch._C._get_accelerator",
+    "torch.cuda._exchange_device",
+    "torch.cuda._maybe_exchange_device",
+    "torch.cuda._sleep",
+    "torch.distributed.distributed_c10d._get_pg_default_device",
+    "torch.autograd._engine_run_backward",
+    "torch.autograd.graph._engine_run_backward",
+}
+
+
+class Missing(ImportError):
+    """This PyTorch lacks a name that a rehearsal needs."""
+
+
+def _place(name):
+    """The object that has the attribute, and the attribute's name."""
+    module, _, rest = name.partition(".")
+    owner = sys.modules[module]
+    parts = rest.split(".")
+    for part in parts[:-1]:
+        owner = getattr(owner, part, None)
+    return owner, parts[-1]
+
+
+def get(name):
+    """What `name` is in PyTorch. Raises Missing, or returns None if it is optional."""
+    owner, last = _place(name)
+    found = getattr(owner, last, None)
+    if found is None and name not in OPTIONAL:
+        raise Missing(name)
+    return found
+
+
+def replace(name, new):
+    """Puts `new` in the place of `name`, and returns what was there (None: it was not there)."""
+    if any(part.startswith("_") and not part.startswith("__") for part in name.split(".")[1:]):
+        assert name in PRIVATE or name.startswith("torch._C."), name
+    old = get(name)
+    if old is not None:
+        owner, last = _place(name)
+        setattr(owner, last, new)
+    return old
+
+
+def check():
+    """Raises Missing with the first name of PRIVATE that is not there."""
+    for name in PRIVATE:
+        get(name)
+
+
+def was_tried(version):
+    return ".".join(version.split("+")[0].split(".")[:2]) in TRIED

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What this process tells gpumap: a file PID.json in the folder of the rehearsal, which gpumap judges.
+
+It is written again every half second if anything is new, since a launcher may kill the process, and a rank that
+waits for others runs no Python; and at the end.
+"""
+import _thread
+import atexit
+import json
+import os
+import sys
+import time
+
+PERIOD = 0.5  # seconds
+
+_folder = os.environ.get("GPUMAP_REHEARSE", "")
+_started = time.time()
+_changed = True
+_places = {}  # file name: whether it belongs to the program
+_counts = {}  # (what, ordinal, place): [times, bytes]
+_facts = {}  # name: value, or list of what was said
+_quiet = False  # a child that has inherited a record, and did nothing yet
+_sources = []  # functions that return more of the record, by name
+
+
+def add_source(name, function):
+    """`function()` is asked for the member `name` each time that the record is written."""
+    _sources.append((name, function))
+
+
+def changed():
+    global _changed
+    _changed = True
+
+
+def _is_program(file):
+    """Whether the line is one that the user can change: not of Python, PyTorch, or another package, and not ours."""
+    if file.startswith("<") or "/site-packages/" in file or "/dist-packages/" in file:
+        return False
+    return not file.startswith((os.path.dirname(__file__), os.path.dirname(os.__file__)))
+
+
+def place():
+    """FILE:LINE of the program that is being run; None: it is not the program's own."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        own = _places.get(file)
+        if own is None:
+            own = _places[file] = _is_program(file)
+        if own:
+            near = os.path.relpath(file)
+            return "%s:%d" % (file if near.startswith("..") else near, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def count(what, ordinal, size=0):
+    """Counts that `what` happened at this line, with so many bytes on the GPU `ordinal`."""
+    key = what, ordinal, place()
+    entry = _counts.get(key)
+    if entry is None:
+        entry = _counts[key] = [0, 0]
+    entry[0] += 1
+    entry[1] += size
+    changed()
+
+
+def say(name, fact):
+    """Adds a fact once to those of this name."""
+    known = _facts.setdefault(name, [])
+    if fact not in known:
+        known.append(fact)
+        changed()
+
+
+def set_fact(name, value):
+    _facts[name] = value
+    changed()
+
+
+def _collect():
+    record = {
+        "pid": os.getpid(),
+        "started": _started,
+        "variables": {name: os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+                                                          "CUDA_VISIBLE_DEVICES") if name in os.environ},
+        "events": [{"what": what, "device": ordinal, "place": where, "count": entry[0], "bytes": entry[1]}
+                   for (what, ordinal, where), entry in list(_counts.items())],
+    }
+    record.update({name: list(value) if isinstance(value, list) else value for name, value in list(_facts.items())})
+    for name, function in _sources:
+        record[name] = function()
+    return record
+
+
+def write():
+    """Writes the record; what was there stays until the new one is whole."""
+    global _changed
+    _changed = False
+    if _quiet and not _counts and not _facts.get("raised"):
+        return
+    name = os.path.join(_folder, "%d.json" % os.getpid())
+    try:
+        with open(name + ".new", "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(_collect(), file)
+        os.replace(name + ".new", name)
+    except OSError:
+        pass  # the folder is gone: gpumap has ended
+
+
+def _keep():
+    while True:
+        time.sleep(PERIOD)
+        if _changed:
+            try:
+                write()
+            except RuntimeError:  # a dict grew meanwhile
+                changed()
+
+
+def _after_fork():
+    """A child begins a record of its own."""
+    global _started, _quiet
+    _started = time.time()
+    _quiet = True
+    _counts.clear()
+    _facts.pop("raised", None)
+    _thread.start_new_thread(_keep, ())
+    # multiprocessing ends a child without atexit.
+    from multiprocessing import util
+
+    util.Finalize(None, write, exitpriority=100)
+
+
+def start():
+    # Not of threading: the modes of a rehearsal do not concern it.
+    _thread.start_new_thread(_keep, ())
+    atexit.register(write)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap rehearse --inventory MACHINE -- PROGRAM ARGUMENTS: the program finds a pretended machine
+ * as under gpumap pretend, and each Python in it the package gpumap_rehearse, which gives PyTorch
+ * the GPUs of that machine. Each process records what it does in a folder; this one judges that at
+ * the end.
+ */
+#include "command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "installed_path.h"
+#include "pretended.h"
+#include "readfile.h"
+#include "rehearse.h"
+#include "report.h"
+#include "write_all.h"
+#include "writefile.h"
+
+const struct option_row rehearse_rows[] = {
+	INVENTORY_ROW,
+	{"--steps", "N", "end each rank gently after N steps of an optimizer"},
+	{"--report", "FILE", "write what was found as JSON"},
+	{NULL, NULL, NULL},
+};
+
+struct command_rehearse {
+	struct output output;
+	const char *machine, *steps, *file;
+	char **argv;
+	char folder[PATH_MAX]; /* of the records; "": there is none yet */
+};
+
+static void help(const struct options *options)
+{
+	fputs("usage: gpumap rehearse --inventory MACHINE [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
+	      "\n"
+	      "Runs a PyTorch program as it is on GPUs that are not there. PyTorch computes on "
+	      "the\n"
+	      "CPU, and finds the GPUs of a recorded or synthetic machine: devices, lists, errors\n"
+	      "and memory of tensors are theirs. At the end it says where everything was. No GPU,\n"
+	      "no driver and no change of the program is needed.\n"
+	      "\n"
+	      "  gpumap rehearse --inventory 4xA100 -- python3 train.py\n"
+	      "  gpumap rehearse --inventory 8xH100 --steps 3 -- torchrun --nproc-per-node 8 "
+	      "train.py\n"
+	      "\n",
+	      stdout);
+	options_help(options, stdout);
+}
+
+static int malformed(gpumap_report *report, const char *why, const char *fix)
+{
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix), "%s", why);
+	return STATUS_MALFORMED;
+}
+
+static int failed(gpumap_report *report, const char *origin, const char *why, const char *fix)
+{
+	report_add(report, FINDING_REHEARSE, ABOUT(.origin = origin, .fix = fix),
+		   "cannot rehearse: %s", why);
+	return STATUS_OWN_FAILURE;
+}
+
+/* --- the command line ------------------------------------------------------------------- */
+
+static int read_options(struct command_rehearse *c, int argc, char **argv, bool *done)
+{
+	gpumap_report *report = c->output.report;
+	struct options options;
+	const char *name;
+	bool bad = false;
+	int64_t steps;
+
+	options_init(&options, "rehearse", rehearse_rows, NO_KEYS, argc, argv);
+	while ((name = options_next_own(&options, &c->output, help, done, &bad)) && *name)
+		if (streq(name, "--inventory"))
+			c->machine = options.value;
+		else if (streq(name, "--steps"))
+			c->steps = options.value;
+		else
+			c->file = options.value;
+	if (bad)
+		return STATUS_MALFORMED;
+	if (*done)
+		return STATUS_ANSWERED;
+	if (!c->machine)
+		return malformed(report, "which machine? --inventory is missing",
+				 "write for example --inventory 8xH100");
+	if (!name)
+		return malformed(report, "no program is named",
+				 "write for example -- python3 train.py");
+	if (c->steps && option_number("--steps", c->steps, "a number", 1, INT32_MAX, &steps,
+				      report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	c->argv = (char **)options_rest(&options);
+	return refuse_picture(&c->output, "a rehearsal has no picture yet") == GPUMAP_OK
+		       ? STATUS_ANSWERED
+		       : STATUS_MALFORMED;
+}
+
+/* --- the environment -------------------------------------------------------------------- */
+
+static bool put_before(const char *variable, const char *folder)
+{
+	const char *before = getenv(variable);
+	char *text;
+	bool ok;
+
+	if (asprintf(&text, "%s%s%s", folder, before && *before ? ":" : "", before ? before : "") <
+	    0)
+		return false;
+	ok = setenv(variable, text, 1) == 0;
+	free(text);
+	return ok;
+}
+
+static int make_folder(struct command_rehearse *c)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	if (!temporary || !*temporary)
+		temporary = "/tmp";
+	if (snprintf(c->folder, sizeof(c->folder), "%s/gpumap-rehearse-XXXXXX", temporary) <
+		    (int)sizeof(c->folder) &&
+	    mkdtemp(c->folder))
+		return STATUS_ANSWERED;
+	c->folder[0] = '\0';
+	return failed(c->output.report, temporary, strerror(errno),
+		      "set TMPDIR to a folder that can be written");
+}
+
+static int set_environment(struct command_rehearse *c)
+{
+	gpumap_report *report = c->output.report;
+	char boot[PATH_MAX], self[PATH_MAX];
+	int status = pretended_machine(c->machine, report);
+
+	if (status == STATUS_ANSWERED)
+		status = make_folder(c);
+	if (status != STATUS_ANSWERED)
+		return status;
+	if (!installed_path(boot, sizeof(boot), "rehearse/tree/boot/sitecustomize.py",
+			    REHEARSEDIR "/boot/sitecustomize.py"))
+		return failed(report, boot, "the Python part is missing",
+			      "install gpumap with make install");
+	*strrchr(boot, '/') = '\0';
+	if (!read_link(self, sizeof(self), "/proc/self/exe"))
+		return failed(report, "/proc/self/exe", strerror(errno), NULL);
+	/* torch.compile would hand CPU code to a compiler. */
+	if (!put_before("PYTHONPATH", boot) || setenv("GPUMAP_REHEARSE", c->folder, 1) < 0 ||
+	    setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
+	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
+	    setenv("TORCHDYNAMO_DISABLE", "1", 1) < 0)
+		return failed(report, NULL, strerror(errno), NULL);
+	return STATUS_ANSWERED;
+}
+
+/* --- the program ------------------------------------------------------------------------ */
+
+static void become(char **argv, const sigset_t *before, int failed) __attribute__((noreturn));
+static void become(char **argv, const sigset_t *before, int failed)
+{
+	int why;
+
+	sigprocmask(SIG_SETMASK, before, NULL);
+	execvp(*argv, argv);
+	why = errno;
+	write_all(failed, &why, sizeof(why));
+	_exit(status_of_error(why));
+}
+
+/* Its pid. -1 with errno: it cannot be started. */
+static pid_t start(char **argv, const sigset_t *before)
+{
+	int failed[2], why = 0;
+	pid_t pid;
+
+	if (pipe2(failed, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		become(argv, before, failed[1]);
+	close(failed[1]);
+	if (pid < 0) {
+		why = errno;
+	} else if (read(failed[0], &why, sizeof(why)) == sizeof(why)) {
+		waitpid(pid, NULL, 0);
+		pid = -1;
+	}
+	close(failed[0]);
+	errno = why;
+	return pid;
+}
+
+/* Signals of the terminal reach the program themselves; others are passed on. Returns its status
+ * as a shell has it. */
+static int wait_for(pid_t pid, const sigset_t *caught)
+{
+	siginfo_t info;
+	int how;
+
+	for (;;) {
+		if (sigwaitinfo(caught, &info) < 0)
+			continue;
+		if (info.si_signo != SIGCHLD && info.si_code <= 0)
+			kill(pid, info.si_signo);
+		if (waitpid(pid, &how, WNOHANG) == pid && (WIFEXITED(how) || WIFSIGNALED(how)))
+			return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+	}
+}
+
+static int run(const struct command_rehearse *c, int *status)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
+	sigset_t caught, before;
+	pid_t pid;
+
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&caught);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaddset(&caught, signals[i]);
+	sigprocmask(SIG_BLOCK, &caught, &before);
+	fflush(NULL);
+	pid = start(c->argv, &before);
+	if (pid < 0) {
+		int why = errno;
+
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		failed(c->output.report, QUOTE(span_of(*c->argv)), strerror(why),
+		       why == ENOENT ? "install it, or give its path" : NULL);
+		return status_of_error(why);
+	}
+	*status = wait_for(pid, &caught);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return STATUS_ANSWERED;
+}
+
+/* --- the report ------------------------------------------------------------------------- */
+
+static void remove_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	char file[PATH_MAX];
+
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name != '.' &&
+		    snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) < PATH_MAX)
+			unlink(file);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+static bool has_error(const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		if (gpumap_finding_int(gpumap_report_get(report, i), GPUMAP_FINDING_SEVERITY) ==
+		    GPUMAP_SEVERITY_ERROR)
+			return true;
+	return false;
+}
+
+static int write_json(const struct command_rehearse *c, const struct rehearsal *rehearsal)
+{
+	struct strbuf buf = {0};
+	int r;
+
+	rehearsal_json(&buf, rehearsal, c->output.report);
+	if (!c->file)
+		return print_buffer(&buf, c->output.report);
+	r = buf.failed ? report_nomem(c->output.report)
+		       : write_file(c->file, (struct span){buf.text, buf.length}, "the report",
+				    c->output.report);
+	strbuf_free(&buf);
+	return r;
+}
+
+/* On standard error, since standard output is the program's. */
+static int write_text(const struct command_rehearse *c, const struct rehearsal *rehearsal)
+{
+	struct strbuf buf = {.styled = false};
+
+	if (rehearsal->imported)
+		rehearsal_text(&buf, rehearsal);
+	if (!buf.failed)
+		fputs(buf.text ? buf.text : "", stderr);
+	else
+		report_nomem(c->output.report);
+	strbuf_free(&buf);
+	return GPUMAP_OK;
+}
+
+static int conclude(const struct command_rehearse *c, int status)
+{
+	gpumap_report *report = c->output.report;
+	bool json = c->output.format == GPUMAP_FORMAT_JSON;
+	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine, .status = status};
+	size_t before = gpumap_report_count(report);
+	int r = rehearsal_read(&rehearsal, c->folder, report);
+
+	if (r == GPUMAP_OK) {
+		rehearsal_judge(&rehearsal, report);
+		if (!json)
+			write_text(c, &rehearsal);
+		if (json || c->file)
+			r = write_json(c, &rehearsal);
+	}
+	rehearsal_free(&rehearsal);
+	print_report(&c->output, before);
+	if (status)
+		return status;
+	return r != GPUMAP_OK || report_lacks_memory(report) ? STATUS_OWN_FAILURE
+							     : has_error(report);
+}
+
+int cmd_rehearse(int argc, char **argv)
+{
+	struct command_rehearse c = {.output.format = wanted_format(argc, argv)};
+	bool done = false;
+	int status, of_program = 0;
+	size_t shown;
+
+	if (!report_begin(&c.output.report))
+		return STATUS_OWN_FAILURE;
+	status = read_options(&c, argc, argv, &done);
+	if (status == STATUS_ANSWERED && done)
+		return finish(&c.output, GPUMAP_OK, true);
+	if (status == STATUS_ANSWERED)
+		status = set_environment(&c);
+	shown = print_report(&c.output, 0);
+	if (status == STATUS_ANSWERED) {
+		status = run(&c, &of_program);
+		if (status == STATUS_ANSWERED)
+			status = conclude(&c, of_program);
+		else
+			print_report(&c.output, shown);
+	}
+	if (*c.folder)
+		remove_folder(c.folder);
+	gpumap_report_free(c.output.report);
+	return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap rehearse: what the processes of a rehearsal have recorded, each in a file PID.json
+ * (rehearse/gpumap_rehearse/record.py writes it), judged and shown.
+ */
+#ifndef GM_REHEARSE_H
+#define GM_REHEARSE_H
+
+#include <jansson.h>
+
+#include "gpumap.h"
+
+#include "base.h"
+#include "strbuf.h"
+
+/* A process that has used PyTorch. */
+struct rehearsed {
+	json_t *record;
+	int64_t rank;         /* -1: it is none */
+	int64_t pid, started; /* started: in milliseconds since 1970 */
+	const json_t *home;   /* the device that it works on; NULL: it used none */
+};
+
+struct rehearsal {
+	char *const *argv; /* the program */
+	const char *machine;
+	int status;                  /* of the program, as a shell has it */
+	struct rehearsed *processes; /* in the order of their ranks and pids */
+	size_t count;
+	bool imported; /* whether any process imported PyTorch */
+};
+
+/* Reads the records of a folder. Processes that did nothing of PyTorch are left out, and of
+ * processes of one rank all but the last, since a launcher may start a rank again. GPUMAP_OK,
+ * GPUMAP_ENOMEM, or GPUMAP_EFILE after a finding. */
+int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *report);
+void rehearsal_free(struct rehearsal *rehearsal);
+
+/* Adds what is wrong as findings. */
+void rehearsal_judge(const struct rehearsal *rehearsal, gpumap_report *report);
+
+/* For a terminal: each rank's GPUs and memory, and what was not rehearsed. */
+void rehearsal_text(struct strbuf *buf, const struct rehearsal *rehearsal);
+/* The same with all details; schemas/rehearse.json describes it. */
+void rehearsal_json(struct strbuf *buf, const struct rehearsal *rehearsal,
+		    const gpumap_report *report);
+
+/* A member of a record: "" and -1 where it is not there or of another type. */
+const char *rehearsed_text(const json_t *object, const char *name);
+int64_t rehearsed_number(const json_t *object, const char *name);
+/* A member that is an array; an empty one where it is not. */
+const json_t *rehearsed_list(const json_t *object, const char *name);
+/* "GPU 3", or the UUID of a GPU whose number is not known. */
+void rehearsed_gpu(struct strbuf *buf, const json_t *device);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "rehearse.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "readfile.h"
+#include "report.h"
+
+enum { MAX_RECORD = 64 << 20 };
+
+const char *rehearsed_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+int64_t rehearsed_number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_number(value) ? (int64_t)json_number_value(value) : -1;
+}
+
+const json_t *rehearsed_list(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	/* Of a value that is no array, jansson says that it has no elements. */
+	return json_is_array(value) ? value : object;
+}
+
+void rehearsed_gpu(struct strbuf *buf, const json_t *device)
+{
+	int64_t physical = rehearsed_number(device, "physical");
+
+	if (physical >= 0)
+		strbuf_printf(buf, "GPU %lld", (long long)physical);
+	else
+		strbuf_puts(buf, rehearsed_text(device, "uuid"));
+}
+
+/* The rank that init_process_group gave, or a launcher. */
+static int64_t rank_of(const json_t *record)
+{
+	int64_t rank = rehearsed_number(record, "rank");
+	const char *variable = rehearsed_text(json_object_get(record, "variables"), "RANK");
+
+	return rank >= 0 ? rank : span_number(span_of(variable), INT32_MAX);
+}
+
+/* Where DistributedDataParallel has its module; else where most of its tensors were. */
+static const json_t *home_of(const json_t *record)
+{
+	const json_t *devices = rehearsed_list(record, "devices"), *home = NULL;
+	const json_t *wrapped = json_array_get(json_object_get(record, "wrapped"), 0);
+	int64_t ordinal = rehearsed_number(wrapped, "ordinal"), most = 0;
+
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		const json_t *device = json_array_get(devices, i);
+		int64_t peak = rehearsed_number(device, "peak_bytes");
+
+		if (ordinal >= 0 && rehearsed_number(device, "logical") == ordinal)
+			return device;
+		if (peak > most) {
+			most = peak;
+			home = device;
+		}
+	}
+	return home;
+}
+
+/* Launchers import PyTorch too, and compute nothing. */
+static bool did_something(const json_t *record)
+{
+	return json_array_size(rehearsed_list(record, "events")) ||
+	       json_array_size(rehearsed_list(record, "raised")) ||
+	       rehearsed_number(record, "steps") > 0 || json_object_get(record, "rank");
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct rehearsed *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? 1 : -1;
+	if (x->started != y->started)
+		return x->started > y->started ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool add(struct rehearsal *r, size_t *room, json_t *record)
+{
+	struct rehearsed *grown = array_room(r->processes, r->count, room, sizeof(*grown));
+	double started = json_number_value(json_object_get(record, "started"));
+
+	if (!grown)
+		return false;
+	r->processes = grown;
+	grown[r->count++] = (struct rehearsed){
+		.record = record,
+		.rank = rank_of(record),
+		.pid = rehearsed_number(record, "pid"),
+		.started = started > 0 && started < 1e12 ? (int64_t)(started * 1e3) : 0,
+		.home = home_of(record),
+	};
+	return true;
+}
+
+/* A process that was killed may leave a file that is not whole under another name. */
+static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_report *report)
+{
+	json_error_t error;
+	json_t *record;
+	char *text;
+	size_t size;
+	int why = read_file(path, false, MAX_RECORD, &text, &size);
+
+	if (why)
+		return report_read(report, why, path, "the record of a process", MAX_RECORD, NULL);
+	record = json_loadb(text, size, 0, &error);
+	free(text);
+	if (!json_is_object(record)) {
+		json_decref(record);
+		return report_fail(report, GPUMAP_EFILE, FINDING_REHEARSE, ABOUT(.origin = path),
+				   "the record of a process cannot be read: %s",
+				   record ? "it is no object" : error.text);
+	}
+	r->imported = true;
+	if (did_something(record) && add(r, room, record))
+		return GPUMAP_OK;
+	why = did_something(record);
+	json_decref(record);
+	return why ? report_nomem(report) : GPUMAP_OK;
+}
+
+/* Of a rank that was started again the last process counts. */
+static void drop_earlier(struct rehearsal *r)
+{
+	size_t kept = 0;
+
+	qsort(r->processes, r->count, sizeof(*r->processes), compare);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct rehearsed *next = i + 1 < r->count ? &r->processes[i + 1] : NULL;
+
+		if (next && r->processes[i].rank >= 0 && next->rank == r->processes[i].rank)
+			json_decref(r->processes[i].record);
+		else
+			r->processes[kept++] = r->processes[i];
+	}
+	r->count = kept;
+}
+
+int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *report)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	char path[PATH_MAX];
+	size_t room = 0;
+	int r = GPUMAP_OK;
+
+	if (!dir)
+		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+				   ABOUT(.origin = folder), "cannot be read: %s", strerror(errno));
+	while (r == GPUMAP_OK && (entry = readdir(dir)))
+		if (text_ends(entry->d_name, ".json") &&
+		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
+			r = read_one(ret, &room, path, report);
+	closedir(dir);
+	if (ret->count)
+		drop_earlier(ret);
+	return r;
+}
+
+void rehearsal_free(struct rehearsal *rehearsal)
+{
+	for (size_t i = 0; i < rehearsal->count; i++)
+		json_decref(rehearsal->processes[i].record);
+	free(rehearsal->processes);
+	rehearsal->processes = NULL;
+	rehearsal->count = 0;
+}

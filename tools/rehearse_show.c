@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "rehearse.h"
+
+#include <stdio.h>
+
+#include "explain/json.h"
+#include "style.h"
+#include "text.h"
+#include "words.h"
+
+/* What no rehearsal has. */
+static const char *const never[] = {
+	"kernels of CUDA, and the numbers that they give: those are the CPU's",
+	"speed",
+	"memory besides tensors: context, workspaces, fragmentation",
+};
+
+/* --- text ------------------------------------------------------------------------------- */
+
+static void put_size(struct strbuf *buf, int64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+	double size = (double)bytes;
+	size_t unit = 0;
+	char text[32];
+
+	while (size >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
+		size /= 1024;
+		unit++;
+	}
+	snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+	strbuf_printf(buf, "%12s", text);
+}
+
+/* "  0     cuda:0  GPU 0       9.0 MiB  train.py:14" */
+static void put_device(struct strbuf *buf, const struct rehearsed *process, const json_t *device)
+{
+	const json_t *most = json_array_get(rehearsed_list(device, "peak_places"), 0);
+	struct strbuf gpu = {0};
+	char rank[32], logical[32];
+
+	snprintf(rank, sizeof(rank), process->rank >= 0 ? "%lld" : "-", (long long)process->rank);
+	snprintf(logical, sizeof(logical), "cuda:%lld",
+		 (long long)rehearsed_number(device, "logical"));
+	rehearsed_gpu(&gpu, device);
+	strbuf_printf(buf, "  %-4s  %-8s  %-8s", rank, logical, gpu.text ? gpu.text : "");
+	put_size(buf, rehearsed_number(device, "peak_bytes"));
+	if (*rehearsed_text(most, "place")) {
+		strbuf_puts(buf, "  ");
+		escape_all(buf, rehearsed_text(most, "place"));
+	}
+	strbuf_puts(buf, "\n");
+	buf->failed = buf->failed || gpu.failed;
+	strbuf_free(&gpu);
+}
+
+static void put_devices(struct strbuf *buf, const struct rehearsal *r)
+{
+	bool head = false;
+
+	for (size_t p = 0; p < r->count; p++) {
+		const json_t *devices = rehearsed_list(r->processes[p].record, "devices");
+
+		for (size_t i = 0; i < json_array_size(devices); i++) {
+			const json_t *device = json_array_get(devices, i);
+
+			if (rehearsed_number(device, "tensors") <= 0)
+				continue;
+			if (!head)
+				strbuf_puts(buf, "  rank  device    physical      tensors  most of "
+						 "it made at\n");
+			head = true;
+			put_device(buf, &r->processes[p], device);
+		}
+	}
+}
+
+/* Whether an earlier process has said it. */
+static bool was_said(const struct rehearsal *r, size_t before, const char *text)
+{
+	for (size_t p = 0; p < before; p++) {
+		const json_t *said = rehearsed_list(r->processes[p].record, "not_rehearsed");
+
+		for (size_t i = 0; i < json_array_size(said); i++) {
+			const char *other = json_string_value(json_array_get(said, i));
+
+			if (other && streq(other, text))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Calls `put` with each text once. */
+static void each_not_rehearsed(const struct rehearsal *r, void (*put)(void *, const char *),
+			       void *data)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		put(data, never[i]);
+	for (size_t p = 0; p < r->count; p++) {
+		const json_t *said = rehearsed_list(r->processes[p].record, "not_rehearsed");
+
+		for (size_t i = 0; i < json_array_size(said); i++) {
+			const char *text = json_string_value(json_array_get(said, i));
+
+			if (text && !was_said(r, p, text))
+				put(data, text);
+		}
+	}
+}
+
+static void put_line(void *data, const char *text)
+{
+	struct strbuf *buf = data;
+
+	strbuf_puts(buf, "  ");
+	escape_all(buf, text);
+	strbuf_puts(buf, "\n");
+}
+
+void rehearsal_text(struct strbuf *buf, const struct rehearsal *r)
+{
+	strbuf_puts(buf, "Rehearsed");
+	for (char *const *word = r->argv; *word; word++) {
+		strbuf_puts(buf, " ");
+		words_quote(buf, *word);
+	}
+	strbuf_puts(buf, " on ");
+	escape_all(buf, r->machine);
+	strbuf_printf(buf, ": status %d\n", r->status);
+	put_devices(buf, r);
+	strbuf_puts(buf, "Not rehearsed:\n");
+	each_not_rehearsed(r, put_line, buf);
+	strbuf_puts(buf, "A rehearsal that passes does not promise that the job runs.\n");
+}
+
+/* --- JSON ------------------------------------------------------------------------------- */
+
+/* What is taken over as the process has said it, and what stands where it has not. */
+static const struct {
+	const char *name;
+	char otherwise; /* 'a': an empty array, '0': the number 0, 'n': null */
+} members[] = {
+	{"torch", 'n'},  {"list", 'n'},        {"current", 'n'}, {"cuda_started", 'n'},
+	{"steps", '0'},  {"collectives", '0'}, {"waiting", 'n'}, {"devices", 'a'},
+	{"events", 'a'}, {"raised", 'a'},      {"saves", 'a'},   {"same_order", 'a'},
+	{"unused", 'a'}, {"not_known", 'a'},
+};
+
+static json_t *member_of(const json_t *record, size_t i)
+{
+	json_t *value = json_object_get(record, members[i].name);
+
+	if (value)
+		return json_incref(value);
+	return members[i].otherwise == 'a'   ? json_array()
+	       : members[i].otherwise == '0' ? json_integer(0)
+					     : json_null();
+}
+
+static json_t *rehearsed_json(const struct rehearsed *process, bool *failed)
+{
+	json_t *o = JSON_OBJECT(
+		failed, {"pid", json_number(process->pid)}, {"rank", json_number(process->rank)},
+		{"world_size", json_number(rehearsed_number(process->record, "world_size"))},
+		{"device", json_number(rehearsed_number(process->home, "logical"))});
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		json_put(o, members[i].name, member_of(process->record, i), failed);
+	return o;
+}
+
+struct texts {
+	json_t *array;
+	bool *failed;
+};
+
+static void push_text(void *data, const char *text)
+{
+	const struct texts *texts = data;
+
+	json_push(texts->array, json_text(text), texts->failed);
+}
+
+void rehearsal_json(struct strbuf *buf, const struct rehearsal *r, const gpumap_report *report)
+{
+	bool failed = false;
+	json_t *processes = json_array(), *program = json_array();
+	struct texts not_rehearsed = {json_array(), &failed};
+	json_t *o;
+
+	for (char *const *word = r->argv; *word; word++)
+		json_push(program, json_text(*word), &failed);
+	for (size_t p = 0; p < r->count; p++)
+		json_push(processes, rehearsed_json(&r->processes[p], &failed), &failed);
+	each_not_rehearsed(r, push_text, &not_rehearsed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("rehearse"), {"program", program},
+			{"machine", json_text(r->machine)}, {"status", json_number(r->status)},
+			{"processes", processes}, {"not_rehearsed", not_rehearsed.array},
+			{"findings", json_findings(report, &failed)});
+	/* Records may hold any text. */
+	if (failed)
+		buf->failed = true;
+	else
+		json_dump_ascii(buf, o);
+	if (failed)
+		json_decref(o);
+}
