@@ -97,7 +97,15 @@ static int rewrite_deepspeed(struct rewrite *w)
 	int64_t *slots;
 	char *text;
 
-	if (!w->argument && (!w->list->set || !*w->list->value))
+	if (w->list->set && !*w->list->value) {
+		answer_no(resolver, FINDING_REWRITE_FAILS,
+			  ABOUT(.rule = "S10", .origin = w->list->origin,
+				.fix = "unset the variable, or name GPUs in it"),
+			  "without a hostfile DeepSpeed does not start: the list is empty, so it "
+			  "counts no GPU");
+		return GPUMAP_OK;
+	}
+	if (!w->argument && !w->list->set)
 		return GPUMAP_OK;
 	slots = arena_alloc(resolver->arena, strlen(w->argument ? w->argument : w->list->value) + 1,
 			    sizeof(*slots));
@@ -118,11 +126,27 @@ static int rewrite_deepspeed(struct rewrite *w)
 			 "DeepSpeed sorts the list and removes duplicates: its order is lost");
 }
 
+/* Dask-CUDA starts a worker for each entry of the list, or for each GPU. */
+static bool dask_has(struct resolver *resolver, int64_t worker, int64_t workers)
+{
+	if (worker < workers)
+		return true;
+	answer_no(resolver, FINDING_REWRITE_FAILS,
+		  ABOUT(.rule = "S10", .origin = resolver->request->origins[KEY_local_rank],
+			.fix = "give --local-rank 0, or more devices"),
+		  "Dask-CUDA starts %lld worker%s, one for each device and counted from 0: none "
+		  "has the number %lld",
+		  (long long)workers, workers == 1 ? "" : "s", (long long)worker);
+	return false;
+}
+
 void launcher_check(struct resolver *resolver)
 {
 	int64_t there = (int64_t)resolver->view.slot_count;
 
-	if (resolver->view.unlisted || resolver->slot_count <= there)
+	if (resolver->view.unlisted ||
+	    (resolver->rotate && !dask_has(resolver, resolver->rotate, there)) ||
+	    resolver->slot_count <= there)
 		return;
 	answer_no(resolver, FINDING_REWRITE_FAILS,
 		  ABOUT(.rule = "S10", .origin = resolver->request->origins[KEY_launcher],
@@ -193,7 +217,9 @@ static int rewrite_dask(struct rewrite *w)
 	value = cut = dask_list(resolver, w->list, &count);
 	if (!value)
 		return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
-	for (int64_t i = 0; i < worker % (int64_t)count; i++)
+	if (!dask_has(resolver, worker, (int64_t)count))
+		return GPUMAP_OK;
+	for (int64_t i = 0; i < worker; i++)
 		cut = strchr(cut, ',') + 1;
 	if (cut > value)
 		value = arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1),

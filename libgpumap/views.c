@@ -6,7 +6,7 @@
 static struct slot *rotated(struct resolver *resolver)
 {
 	const struct view *view = &resolver->view;
-	size_t count = view->slot_count, by = count ? (size_t)resolver->rotate % count : 0;
+	size_t count = view->slot_count, by = (size_t)resolver->rotate;
 	struct slot *slots = arena_alloc(resolver->arena, count, sizeof(*slots));
 
 	for (size_t i = 0; slots && i < count; i++)
