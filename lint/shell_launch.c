@@ -170,7 +170,7 @@ static void check_rewriters(struct shell *sh, const struct launch *launch,
 	}
 	if (launch->launcher != LINT_DEEPSPEED || !set || !span_known(list->value))
 		return;
-	if (!chooses && !launch->loose)
+	if (!chooses && !launch->loose && !launch->hosts)
 		shell_check_deepspeed(sh, list->value, list->at);
 	else if (chooses && !same_devices(launch, list->value))
 		shell_report(sh, FINDING_LIST_REPLACED, launch->at, "S10",
