@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hugging Face accelerate: a command for each host, GPUs by number. */
+/* Hugging Face accelerate: a command for each host. */
 #include "emit/emit.h"
-
-/* All GPUs that ranks see, also those that no rank has, unless a UUID hides the number of these.
- * NULL: a number is not known. */
-static const char *gpu_ids(struct emitter *e, const struct emit_node *node)
-{
-	const char *numbers = emit_numbers(e, node);
-	struct span rest = span_of(node->list), one;
-
-	if (!numbers || emit_count(node->list) <= emit_count(numbers))
-		return numbers;
-	while (span_split(&rest, ',', &one))
-		if (span_number(one, INT32_MAX) < 0)
-			return numbers;
-	return node->list;
-}
 
 static bool can(struct emitter *e)
 {
@@ -24,7 +9,7 @@ static bool can(struct emitter *e)
 			    "without GPUs accelerate starts one process, not %zu ranks", e->ranks);
 		return false;
 	}
-	for (size_t i = 0; i < e->node_count; i++) {
+	for (size_t i = 0; i < e->node_count; i++)
 		if (e->nodes[i].ranks != e->nodes[0].ranks) {
 			emit_refuse(
 				e,
@@ -35,31 +20,23 @@ static bool can(struct emitter *e)
 				e->nodes[i].ranks);
 			return false;
 		}
-		if (!emit_numbers(e, &e->nodes[i])) {
-			emit_refuse(e, "use torchrun, or whole GPUs of an inventory",
-				    "accelerate takes GPUs by their numbers, and %s has a MIG "
-				    "instance or one without a number",
-				    e->nodes[i].host->name);
-			return false;
-		}
-	}
 	return true;
 }
 
 static void put_processes(struct emitter *e, size_t node)
 {
-	const char *numbers = gpu_ids(e, &e->nodes[node]);
-
 	emit_wordf(e, "--num_machines=%zu", e->node_count);
 	if (e->node_count > 1)
 		emit_wordf(e, "--machine_rank=%zu", node);
 	emit_wordf(e, "--num_processes=%zu", e->ranks);
-	if (!numbers || !*numbers) {
+	if (!*e->nodes[node].list) {
 		emit_word(e, "--cpu");
 	} else {
 		if (e->ranks > 1)
 			emit_word(e, "--multi_gpu");
-		emit_wordf(e, "--gpu_ids=%s", numbers);
+		/* Then it keeps the variable. It refuses a single id where it has a
+		 * default_config.yaml. */
+		emit_word(e, "--gpu_ids=all");
 	}
 	if (e->node_count == 1 && !e->plan->master_port)
 		return;
@@ -69,7 +46,7 @@ static void put_processes(struct emitter *e, size_t node)
 
 static void put_node(struct emitter *e, size_t node)
 {
-	emit_start_numbers(e, node);
+	emit_start(e, node);
 	/* It starts one process directly, not by torchrun. */
 	if (e->ranks == 1)
 		emit_rank(e, node);
@@ -88,18 +65,11 @@ static void put_remarks(struct emitter *e)
 	const enum profile_key_id kept = lost ? PKEY_COUNT : PKEY_PROFILE_on_fail;
 
 	emit_loses(e, emit_needs_exec(e), &kept, 1);
-	if (e->nodes[0].gpus)
-		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
-			    "accelerate puts --gpu_ids in place of any CUDA_VISIBLE_DEVICES, also "
-			    "of one that a scheduler set");
-	if (emit_count(e->nodes[0].list) > emit_count(gpu_ids(e, &e->nodes[0])))
+	if (e->nodes[0].gpus && e->ranks == 1)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT,
-			    "write " SETTING("ids = index") " to show all",
-			    "ranks see only the GPUs that ranks have");
-	if (e->nodes[0].gpus && !e->nodes[0].host->layout->device_order)
-		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, NULL,
-			    "GPUs go by number, with CUDA_DEVICE_ORDER=PCI_BUS_ID, instead of by "
-			    "UUID");
+			    "use torchrun, which reads no such file",
+			    "a default_config.yaml of accelerate with use_cpu = true puts a single "
+			    "rank on the CPU");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
 		    "accelerate returns 1, whatever the status of the rank that failed");
 	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",
