@@ -22,6 +22,7 @@ cli_tests = \
 	tests/cli/hostlist.test \
 	tests/cli/install.test \
 	tests/cli/keys.test \
+	tests/cli/launchers.test \
 	tests/cli/lib.test \
 	tests/cli/lint-job.test \
 	tests/cli/lint-shell.test \
@@ -63,8 +64,8 @@ tests/cli/install.log: $(trainer_built) $(lib_LTLIBRARIES)
 tests/cli/lint-shell.log: tests/unit/lint-shell-main
 tests/cli/nomem.log: tests/cli/gpumap-failing
 tests/cli/run.log: tests/servers/report
-EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
-	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/lint.tsv tests/cli/lint-job.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/nvitop-lists.py tests/cli/valgrind.py \
+EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit-accelerate.py tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
+	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/launchers.py tests/cli/lint.tsv tests/cli/lint-job.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/nvitop-lists.py tests/cli/valgrind.py \
 	tests/cli/plan.py tests/cli/plan.tsv tests/cli/schemas.py
 
 # The command, with allocations that can fail.
