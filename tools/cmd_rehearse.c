@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "installed_path.h"
@@ -32,6 +33,9 @@ const struct option_row rehearse_rows[] = {
 	{"--report", "FILE", "write what was found as JSON"},
 	{NULL, NULL, NULL},
 };
+
+/* Seconds between looks at a program that runs, and how long a rank waits for others unsaid. */
+enum { LOOK = 10, LONG_WAIT = 30 };
 
 struct command_rehearse {
 	struct output output;
@@ -202,16 +206,35 @@ static pid_t start(char **argv, const sigset_t *before)
 	return pid;
 }
 
+/* Says once of each rank that waits for others longer than usual. */
+static void look_at_waits(const struct command_rehearse *c, double *told)
+{
+	struct rehearsal rehearsal = {.argv = c->argv};
+	gpumap_report *report = NULL;
+	double until = (double)time(NULL) - LONG_WAIT;
+
+	if (report_begin(&report) && rehearsal_read(&rehearsal, c->folder, report) == GPUMAP_OK)
+		rehearsal_judge_waits(&rehearsal, *told, until, report);
+	print_report(&(struct output){.report = report}, 0);
+	*told = until;
+	rehearsal_free(&rehearsal);
+	gpumap_report_free(report);
+}
+
 /* Signals of the terminal reach the program themselves; others are passed on. Returns its status
  * as a shell has it. */
-static int wait_for(pid_t pid, const sigset_t *caught)
+static int wait_for(const struct command_rehearse *c, pid_t pid, const sigset_t *caught)
 {
+	const struct timespec pause = {.tv_sec = LOOK};
+	double told = 0;
 	siginfo_t info;
 	int how;
 
 	for (;;) {
-		if (sigwaitinfo(caught, &info) < 0)
+		if (sigtimedwait(caught, &info, &pause) < 0) {
+			look_at_waits(c, &told);
 			continue;
+		}
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(pid, info.si_signo);
 		if (waitpid(pid, &how, WNOHANG) == pid && (WIFEXITED(how) || WIFSIGNALED(how)))
@@ -240,7 +263,7 @@ static int run(const struct command_rehearse *c, int *status)
 		       why == ENOENT ? "install it, or give its path" : NULL);
 		return status_of_error(why);
 	}
-	*status = wait_for(pid, &caught);
+	*status = wait_for(c, pid, &caught);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return STATUS_ANSWERED;
 }

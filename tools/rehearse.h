@@ -39,6 +39,11 @@ void rehearsal_free(struct rehearsal *rehearsal);
 /* Adds what is wrong as findings. */
 void rehearsal_judge(const struct rehearsal *rehearsal, gpumap_report *report);
 
+/* While the program runs: adds a finding for each rank that waits in a collective since `from` to
+ * `to`, in seconds since 1970, for ranks that did not enter it. */
+void rehearsal_judge_waits(const struct rehearsal *rehearsal, double from, double to,
+			   gpumap_report *report);
+
 /* For a terminal: each rank's GPUs and memory, and what was not rehearsed. */
 void rehearsal_text(struct strbuf *buf, const struct rehearsal *rehearsal);
 /* The same with all details; schemas/rehearse.json describes it. */

@@ -2,6 +2,7 @@
 /* What a rehearsal shows to be wrong. */
 #include "rehearse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -275,37 +276,52 @@ static void judge_saves(const struct rehearsal *r, size_t p, const json_t *said,
 			   "%zu ranks save to '%s'", ranks, QUOTE(span_of(file)));
 }
 
+/* ", rank 1" for each rank that has entered fewer. */
+static void put_missing(struct strbuf *buf, const struct rehearsal *r,
+			const struct rehearsed *process)
+{
+	int64_t entered = rehearsed_number(process->record, "collectives");
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct rehearsed *other = &r->processes[i];
+
+		if (other == process || other->rank < 0 ||
+		    rehearsed_number(other->record, "collectives") >= entered)
+			continue;
+		strbuf_puts(buf, buf->length ? ", " : "");
+		put_who(buf, other);
+	}
+}
+
 static void judge_waiting(const struct rehearsal *r, const struct rehearsed *process,
 			  gpumap_report *report)
 {
 	const json_t *waiting = json_object_get(process->record, "waiting");
-	int64_t entered = rehearsed_number(process->record, "collectives");
 	struct place place = place_of(waiting);
-	struct strbuf text = {0};
-	bool others = false;
+	struct strbuf who = {0}, missing = {0};
 
-	if (!json_is_object(waiting))
-		return;
-	put_who(&text, process);
-	strbuf_printf(&text, " waits in %s", rehearsed_text(waiting, "in"));
-	for (size_t i = 0; i < r->count; i++) {
-		const struct rehearsed *other = &r->processes[i];
-
-		if (other == process || rehearsed_number(other->record, "collectives") >= entered)
-			continue;
-		strbuf_puts(&text, others ? ", " : " for ");
-		put_who(&text, other);
-		others = true;
-	}
-	if (others)
-		strbuf_puts(&text, ", which did not enter it");
-	if (text.failed)
+	put_who(&who, process);
+	put_missing(&missing, r, process);
+	if (who.failed || missing.failed)
 		report_nomem(report);
-	else
+	else if (missing.length)
 		report_add(report, FINDING_REHEARSED_WAITS,
 			   AT(place, "let every rank of the group call it, in the same order"),
-			   "%s", text.text);
-	strbuf_free(&text);
+			   "%s waits in %s for %s, which did not enter it", who.text,
+			   rehearsed_text(waiting, "in"), missing.text);
+	strbuf_free(&who);
+	strbuf_free(&missing);
+}
+
+void rehearsal_judge_waits(const struct rehearsal *r, double from, double to, gpumap_report *report)
+{
+	for (size_t p = 0; p < r->count; p++) {
+		const json_t *waiting = json_object_get(r->processes[p].record, "waiting");
+		double since = json_number_value(json_object_get(waiting, "since"));
+
+		if (json_is_object(waiting) && since > from && since <= to)
+			judge_waiting(r, &r->processes[p], report);
+	}
 }
 
 /* --- its list --------------------------------------------------------------------------- */
@@ -353,6 +369,6 @@ void rehearsal_judge(const struct rehearsal *r, gpumap_report *report)
 		}
 		for (size_t i = 0; i < json_array_size(saves); i++)
 			judge_saves(r, p, json_array_get(saves, i), report);
-		judge_waiting(r, process, report);
 	}
+	rehearsal_judge_waits(r, 0, INFINITY, report);
 }

@@ -30,7 +30,8 @@ _COLLECTIVES = {
 
 _nccl = False  # the program asked for it
 _told_gpu = False
-_inside = None  # [collective, place, time] of the one that this rank waits in
+_inside = None  # [collective, place, time] of the one that this rank waits in, or that failed, as gloo's does if a
+# rank that it waits for has ended
 _entered = 0
 
 
@@ -106,13 +107,13 @@ def _wrap(name, function, positions):
                                    {key: value for key, value in kwargs.items() if key != "group"}))
             kwargs.pop("device_ids", None)
         _enter(name)
-        try:
-            operation = kwargs.get("op", args[1] if name == "all_reduce" and len(args) > 1 else None)
-            if _nccl and name == "all_reduce" and operation == dist.ReduceOp.AVG:
-                return _average(function, args, kwargs)
-            return function(*args, **kwargs)
-        finally:
-            _leave()
+        operation = kwargs.get("op", args[1] if name == "all_reduce" and len(args) > 1 else None)
+        if _nccl and name == "all_reduce" and operation == dist.ReduceOp.AVG:
+            result = _average(function, args, kwargs)
+        else:
+            result = function(*args, **kwargs)
+        _leave()
+        return result
 
     return collective
 
@@ -128,10 +129,8 @@ def _install_groups():
         if _nccl:
             devices.start()
         _enter("init_process_group")
-        try:
-            raw_init(_backend(backend), *args, **kwargs)
-        finally:
-            _leave()
+        raw_init(_backend(backend), *args, **kwargs)
+        _leave()
         record.set_fact("rank", c10d.get_rank())
         record.set_fact("world_size", c10d.get_world_size())
 
