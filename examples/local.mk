@@ -11,4 +11,4 @@ examples_train_ranks_LDADD = libgpumap/libgpumap.la -lpthread -lm
 examples_which_gpu_SOURCES = examples/which-gpu.c
 examples_which_gpu_LDADD = libgpumap/libgpumap.la
 EXTRA_DIST += examples/README.md examples/explain.cc examples/which-gpu.svg examples/machines examples/profiles \
-	examples/programs examples/tutorial
+	examples/programs examples/rehearse examples/tutorial

@@ -30,12 +30,13 @@
 const struct option_row rehearse_rows[] = {
 	INVENTORY_ROW,
 	{"--steps", "N", "end each rank gently after N steps of an optimizer"},
-	{"--report", "FILE", "write what was found as JSON"},
+	{"--report", "FILE",
+	 "write what was found, as a picture if FILE ends in .svg, else as JSON"},
 	{NULL, NULL, NULL},
 };
 
 /* Seconds between looks at a program that runs, and how long a rank waits for others unsaid. */
-enum { LOOK = 10, LONG_WAIT = 30 };
+enum { LOOK = 3, LONG_WAIT = 12 };
 
 struct command_rehearse {
 	struct output output;
@@ -107,7 +108,7 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 				      report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
 	c->argv = (char **)options_rest(&options);
-	return refuse_picture(&c->output, "a rehearsal has no picture yet") == GPUMAP_OK
+	return refuse_picture(&c->output, "write --report FILE.svg for a picture") == GPUMAP_OK
 		       ? STATUS_ANSWERED
 		       : STATUS_MALFORMED;
 }
@@ -213,9 +214,10 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 	gpumap_report *report = NULL;
 	double until = (double)time(NULL) - LONG_WAIT;
 
-	if (report_begin(&report) && rehearsal_read(&rehearsal, c->folder, report) == GPUMAP_OK)
+	if (report_begin(&report) && rehearsal_read(&rehearsal, c->folder, report) == GPUMAP_OK) {
 		rehearsal_judge_waits(&rehearsal, *told, until, report);
-	print_report(&(struct output){.report = report}, 0);
+		print_report(&(struct output){.report = report}, 0);
+	}
 	*told = until;
 	rehearsal_free(&rehearsal);
 	gpumap_report_free(report);
@@ -294,19 +296,28 @@ static bool has_error(const gpumap_report *report)
 	return false;
 }
 
-static int write_json(const struct command_rehearse *c, const struct rehearsal *rehearsal)
+static int write_report(const struct command_rehearse *c, const struct rehearsal *rehearsal)
 {
 	struct strbuf buf = {0};
 	int r;
 
-	rehearsal_json(&buf, rehearsal, c->output.report);
-	if (!c->file)
-		return print_buffer(&buf, c->output.report);
+	if (text_ends(c->file, ".svg"))
+		rehearsal_svg(&buf, rehearsal, c->output.report);
+	else
+		rehearsal_json(&buf, rehearsal, c->output.report);
 	r = buf.failed ? report_nomem(c->output.report)
 		       : write_file(c->file, (struct span){buf.text, buf.length}, "the report",
 				    c->output.report);
 	strbuf_free(&buf);
 	return r;
+}
+
+static int print_json(const struct command_rehearse *c, const struct rehearsal *rehearsal)
+{
+	struct strbuf buf = {0};
+
+	rehearsal_json(&buf, rehearsal, c->output.report);
+	return print_buffer(&buf, c->output.report);
 }
 
 /* On standard error, since standard output is the program's. */
@@ -336,8 +347,10 @@ static int conclude(const struct command_rehearse *c, int status)
 		rehearsal_judge(&rehearsal, report);
 		if (!json)
 			write_text(c, &rehearsal);
-		if (json || c->file)
-			r = write_json(c, &rehearsal);
+		if (c->file)
+			r = write_report(c, &rehearsal);
+		if (json && r == GPUMAP_OK)
+			r = print_json(c, &rehearsal);
 	}
 	rehearsal_free(&rehearsal);
 	print_report(&c->output, before);

@@ -63,7 +63,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/pretended.c tools/pretended.h \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
-	tools/rehearse.h tools/rehearse_judge.c tools/rehearse_read.c tools/rehearse_show.c \
+	tools/rehearse.h tools/rehearse_judge.c tools/rehearse_read.c tools/rehearse_show.c tools/rehearse_svg.c \
 	tools/run_end.c tools/run_end.h \
 	tools/run_find.c \
 	tools/run_leased.c tools/run_leased.h \

@@ -50,6 +50,25 @@ void rehearsal_text(struct strbuf *buf, const struct rehearsal *rehearsal);
 void rehearsal_json(struct strbuf *buf, const struct rehearsal *rehearsal,
 		    const gpumap_report *report);
 
+/* As a picture. */
+void rehearsal_svg(struct strbuf *buf, const struct rehearsal *rehearsal,
+		   const gpumap_report *report);
+
+/* "Rehearsed python3 train.py on 4xA100: status 0" */
+void rehearsal_title(struct strbuf *buf, const struct rehearsal *rehearsal);
+/* Calls `put` with each thing that was not rehearsed, once. */
+void rehearsal_each_not(const struct rehearsal *rehearsal, void (*put)(void *, const char *),
+			void *data);
+/* The other rank of the same host that works on this GPU; NULL: there is none. */
+const struct rehearsed *rehearsal_owner(const struct rehearsal *rehearsal,
+					const struct rehearsed *self, const json_t *device);
+
+bool rehearsed_same_host(const struct rehearsed *a, const struct rehearsed *b);
+bool rehearsed_same_gpu(const json_t *a, const json_t *b);
+/* "rank 3", or "process 4711" without a rank. */
+void rehearsed_who(struct strbuf *buf, const struct rehearsed *process);
+/* "9.0 MiB" */
+void rehearsed_size(struct strbuf *buf, int64_t bytes);
 /* A member of a record: "" and -1 where it is not there or of another type. */
 const char *rehearsed_text(const json_t *object, const char *name);
 int64_t rehearsed_number(const json_t *object, const char *name);

@@ -34,47 +34,7 @@ static struct place place_of(const json_t *said)
 #define AT(place, remedy) \
 	ABOUT(.origin = *(place).file ? (place).file : NULL, .line = (place).line, .fix = (remedy))
 
-static void put_who(struct strbuf *buf, const struct rehearsed *process)
-{
-	if (process->rank >= 0)
-		strbuf_printf(buf, "rank %lld", (long long)process->rank);
-	else
-		strbuf_printf(buf, "process %lld", (long long)process->pid);
-}
-
-static void put_bytes(struct strbuf *buf, int64_t bytes)
-{
-	if (bytes < 1 << 20)
-		strbuf_printf(buf, "%lld bytes", (long long)bytes);
-	else
-		strbuf_printf(buf, "%.2f MiB", (double)bytes / (1 << 20));
-}
-
 /* --- GPUs of other ranks ---------------------------------------------------------------- */
-
-static bool same_gpu(const json_t *a, const json_t *b)
-{
-	const char *uuid = rehearsed_text(a, "uuid");
-
-	return *uuid ? streq(uuid, rehearsed_text(b, "uuid"))
-		     : rehearsed_number(a, "physical") == rehearsed_number(b, "physical");
-}
-
-/* The other rank that works on this GPU, of the same host. */
-static const struct rehearsed *owner_of(const struct rehearsal *r, const struct rehearsed *self,
-					const json_t *device)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		const struct rehearsed *other = &r->processes[i];
-
-		if (other != self && other->rank >= 0 && other->home &&
-		    streq(rehearsed_text(other->record, "host"),
-			  rehearsed_text(self->record, "host")) &&
-		    same_gpu(other->home, device))
-			return other;
-	}
-	return NULL;
-}
 
 /* What put most bytes on the device, of the process's own lines if there is one. */
 static const json_t *first_cause(const struct rehearsed *process, int64_t logical)
@@ -92,48 +52,84 @@ static const json_t *first_cause(const struct rehearsed *process, int64_t logica
 	return found;
 }
 
-static void judge_stray(const struct rehearsal *r, const struct rehearsed *self,
-			const json_t *device, gpumap_report *report)
-{
-	const struct rehearsed *owner = owner_of(r, self, device);
-	int64_t logical = rehearsed_number(device, "logical");
-	const json_t *cause = first_cause(self, logical);
-	struct place place = place_of(cause);
-	struct strbuf text = {0};
+/* What this process put on the GPU on which another rank works; false: nothing. */
+struct stray {
+	const json_t *device, *cause; /* cause: NULL if it is not known */
+	const struct rehearsed *owner;
+};
 
-	if (!owner)
-		return;
-	put_who(&text, self);
+static bool find_stray(struct stray *ret, const struct rehearsal *r, const struct rehearsed *self,
+		       size_t device)
+{
+	*ret = (struct stray){
+		.device = json_array_get(rehearsed_list(self->record, "devices"), device)};
+	if (self->rank < 0 || ret->device == self->home ||
+	    rehearsed_number(ret->device, "peak_bytes") <= 0)
+		return false;
+	ret->owner = rehearsal_owner(r, self, ret->device);
+	ret->cause = first_cause(self, rehearsed_number(ret->device, "logical"));
+	return ret->owner;
+}
+
+/* Whether the process has the same: from the same line to the GPU of the same rank. */
+static bool strays_as(const struct rehearsal *r, const struct rehearsed *process,
+		      const struct stray *stray)
+{
+	size_t count = json_array_size(rehearsed_list(process->record, "devices"));
+	struct stray other;
+
+	for (size_t i = 0; i < count; i++)
+		if (find_stray(&other, r, process, i) && other.owner == stray->owner &&
+		    streq(rehearsed_text(other.cause, "place"),
+			  rehearsed_text(stray->cause, "place")))
+			return true;
+	return false;
+}
+
+static void judge_stray(const struct rehearsal *r, size_t p, const struct stray *stray,
+			gpumap_report *report)
+{
+	struct place place = place_of(stray->cause);
+	struct strbuf text = {0};
+	size_t others = 0;
+
+	for (size_t q = 0; q < p; q++)
+		if (strays_as(r, &r->processes[q], stray))
+			return; /* said already */
+	for (size_t q = p + 1; q < r->count; q++)
+		others += strays_as(r, &r->processes[q], stray);
+	rehearsed_who(&text, &r->processes[p]);
+	if (others)
+		strbuf_printf(&text, " and %zu other%s", others, others == 1 ? "" : "s");
 	strbuf_puts(&text, " put ");
-	put_bytes(&text, cause ? rehearsed_number(cause, "bytes")
-			       : rehearsed_number(device, "peak_bytes"));
-	strbuf_printf(&text, " on cuda:%lld, ", (long long)logical);
-	rehearsed_gpu(&text, device);
+	rehearsed_size(&text, rehearsed_number(stray->cause ? stray->cause : stray->device,
+					       stray->cause ? "bytes" : "peak_bytes"));
+	strbuf_printf(&text, "%s on cuda:%lld, ", others ? " each" : "",
+		      (long long)rehearsed_number(stray->device, "logical"));
+	rehearsed_gpu(&text, stray->device);
 	strbuf_puts(&text, ", on which ");
-	put_who(&text, owner);
+	rehearsed_who(&text, stray->owner);
 	strbuf_puts(&text, " works");
 	if (text.failed)
 		report_nomem(report);
 	else
 		report_add(report, FINDING_REHEARSED_STRAY,
-			   AT(place, cause && streq(rehearsed_text(cause, "what"), "load")
+			   AT(place, streq(rehearsed_text(stray->cause, "what"), "load")
 					     ? "write torch.load(..., map_location=device)"
 					     : "write torch.cuda.set_device(local_rank) before it"),
 			   "%s", text.text);
 	strbuf_free(&text);
 }
 
-static void judge_devices(const struct rehearsal *r, const struct rehearsed *process,
-			  gpumap_report *report)
+static void judge_devices(const struct rehearsal *r, size_t p, gpumap_report *report)
 {
-	const json_t *devices = rehearsed_list(process->record, "devices");
+	const struct rehearsed *process = &r->processes[p];
+	size_t count = json_array_size(rehearsed_list(process->record, "devices"));
+	struct stray stray;
 
-	for (size_t i = 0; process->rank >= 0 && i < json_array_size(devices); i++) {
-		const json_t *device = json_array_get(devices, i);
-
-		if (device != process->home && rehearsed_number(device, "peak_bytes") > 0)
-			judge_stray(r, process, device, report);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (find_stray(&stray, r, process, i))
+			judge_stray(r, p, &stray, report);
 }
 
 static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *report)
@@ -142,7 +138,7 @@ static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *re
 
 	if (process->home || rehearsed_number(process->record, "steps") <= 0)
 		return;
-	put_who(&text, process);
+	rehearsed_who(&text, process);
 	if (text.failed)
 		report_nomem(report);
 	else
@@ -204,7 +200,7 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 
 		if (is_known(r, p, said))
 			continue;
-		put_who(&who, &r->processes[p]);
+		rehearsed_who(&who, &r->processes[p]);
 		if (who.failed)
 			report_nomem(report);
 		else
@@ -251,30 +247,53 @@ static void judge_order(const struct rehearsed *process, gpumap_report *report)
 			   "the sampler has the same order in every epoch");
 }
 
-/* The rank after `p` that saves to the file of rank `p`. */
-static void judge_saves(const struct rehearsal *r, size_t p, const json_t *said,
-			gpumap_report *report)
+static bool saves_to(const struct rehearsed *process, const char *file)
 {
-	const char *file = rehearsed_text(said, "file");
-	struct place place = place_of(said);
-	size_t ranks = 1;
+	const json_t *saves = rehearsed_list(process->record, "saves");
+
+	for (size_t i = 0; i < json_array_size(saves); i++)
+		if (streq(rehearsed_text(json_array_get(saves, i), "file"), file))
+			return true;
+	return false;
+}
+
+/* How many ranks save to the file; 0 if one before `p` does. */
+static size_t count_savers(const struct rehearsal *r, size_t p, const char *file)
+{
+	size_t ranks = 0;
 
 	for (size_t q = 0; q < r->count; q++) {
-		const json_t *saves = rehearsed_list(r->processes[q].record, "saves");
-		bool same = false;
+		bool saves = saves_to(&r->processes[q], file);
 
-		for (size_t i = 0; q != p && i < json_array_size(saves); i++)
-			same = same ||
-			       streq(rehearsed_text(json_array_get(saves, i), "file"), file);
-		if (same && q < p)
-			return; /* said already */
-		ranks += same;
+		if (saves && q < p)
+			return 0;
+		ranks += saves;
 	}
-	if (ranks > 1)
+	return ranks;
+}
+
+/* Once for each line, which may save a file in each epoch. */
+static void judge_saves(const struct rehearsal *r, size_t p, gpumap_report *report)
+{
+	const json_t *saves = rehearsed_list(r->processes[p].record, "saves");
+	const char *last = "";
+
+	for (size_t i = 0; i < json_array_size(saves); i++) {
+		const json_t *said = json_array_get(saves, i);
+		const char *file = rehearsed_text(said, "file");
+		struct place place = place_of(said);
+		size_t ranks = count_savers(r, p, file);
+
+		if (ranks < 2 || streq(rehearsed_text(said, "place"), last))
+			continue;
+		last = rehearsed_text(said, "place");
 		report_add(report, FINDING_REHEARSED_SAVES,
 			   AT(place, "write if dist.get_rank() == 0: before it"),
 			   "%zu ranks save to '%s'", ranks, QUOTE(span_of(file)));
+	}
 }
+
+/* --- collectives ------------------------------------------------------------------------ */
 
 /* ", rank 1" for each rank that has entered fewer. */
 static void put_missing(struct strbuf *buf, const struct rehearsal *r,
@@ -289,8 +308,48 @@ static void put_missing(struct strbuf *buf, const struct rehearsal *r,
 		    rehearsed_number(other->record, "collectives") >= entered)
 			continue;
 		strbuf_puts(buf, buf->length ? ", " : "");
-		put_who(buf, other);
+		rehearsed_who(buf, other);
 	}
+}
+
+/* What it waits for in init_process_group. Returns the remedy. */
+static const char *put_meeting(struct strbuf *buf, const struct rehearsal *r,
+			       const struct rehearsed *process)
+{
+	const json_t *places = rehearsed_list(process->record, "meets_at");
+	const char *given = json_string_value(json_array_get(places, 0));
+	const char *used = json_string_value(json_array_get(places, 1));
+	int64_t wanted = rehearsed_number(process->record, "wanted_world_size"), there = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		there += json_object_get(r->processes[i].record, "wanted_world_size") != NULL;
+	if (wanted > there) {
+		strbuf_printf(buf, "%lld ranks, of which %lld are there", (long long)wanted,
+			      (long long)there);
+		return "let WORLD_SIZE, or world_size, be the number of ranks that are started";
+	}
+	strbuf_printf(buf, "ranks that do not meet it at %.256s", used ? used : "init_method");
+	if (!given || !used || streq(given, used))
+		return "let all ranks have one MASTER_ADDR and one MASTER_PORT";
+	strbuf_printf(buf, "; its launcher gave %.256s", given);
+	return "leave MASTER_ADDR and MASTER_PORT to the launcher";
+}
+
+static void judge_meeting(const struct rehearsal *r, const struct rehearsed *process,
+			  gpumap_report *report)
+{
+	struct place place = place_of(json_object_get(process->record, "waiting"));
+	struct strbuf text = {0};
+	const char *fix;
+
+	rehearsed_who(&text, process);
+	strbuf_puts(&text, " waits in init_process_group for ");
+	fix = put_meeting(&text, r, process);
+	if (text.failed)
+		report_nomem(report);
+	else
+		report_add(report, FINDING_REHEARSED_WAITS, AT(place, fix), "%s", text.text);
+	strbuf_free(&text);
 }
 
 static void judge_waiting(const struct rehearsal *r, const struct rehearsed *process,
@@ -300,7 +359,7 @@ static void judge_waiting(const struct rehearsal *r, const struct rehearsed *pro
 	struct place place = place_of(waiting);
 	struct strbuf who = {0}, missing = {0};
 
-	put_who(&who, process);
+	rehearsed_who(&who, process);
 	put_missing(&missing, r, process);
 	if (who.failed || missing.failed)
 		report_nomem(report);
@@ -319,7 +378,11 @@ void rehearsal_judge_waits(const struct rehearsal *r, double from, double to, gp
 		const json_t *waiting = json_object_get(r->processes[p].record, "waiting");
 		double since = json_number_value(json_object_get(waiting, "since"));
 
-		if (json_is_object(waiting) && since > from && since <= to)
+		if (!json_is_object(waiting) || since <= from || since > to)
+			continue;
+		if (streq(rehearsed_text(waiting, "in"), "init_process_group"))
+			judge_meeting(r, &r->processes[p], report);
+		else
 			judge_waiting(r, &r->processes[p], report);
 	}
 }
@@ -357,18 +420,16 @@ void rehearsal_judge(const struct rehearsal *r, gpumap_report *report)
 			   "no process imported PyTorch, so nothing was rehearsed");
 	for (size_t p = 0; p < r->count; p++) {
 		const struct rehearsed *process = &r->processes[p];
-		const json_t *saves = rehearsed_list(process->record, "saves");
 
 		relay_mapping(r, p, report);
 		judge_raised(r, p, report);
-		judge_devices(r, process, report);
+		judge_devices(r, p, report);
 		judge_unused_gpus(process, report);
 		if (process->rank <= 0) {
 			judge_unused(process, report);
 			judge_order(process, report);
 		}
-		for (size_t i = 0; i < json_array_size(saves); i++)
-			judge_saves(r, p, json_array_get(saves, i), report);
+		judge_saves(r, p, report);
 	}
 	rehearsal_judge_waits(r, 0, INFINITY, report);
 }

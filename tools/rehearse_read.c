@@ -44,6 +44,55 @@ void rehearsed_gpu(struct strbuf *buf, const json_t *device)
 		strbuf_puts(buf, rehearsed_text(device, "uuid"));
 }
 
+void rehearsed_who(struct strbuf *buf, const struct rehearsed *process)
+{
+	if (process->rank >= 0)
+		strbuf_printf(buf, "rank %lld", (long long)process->rank);
+	else
+		strbuf_printf(buf, "process %lld", (long long)process->pid);
+}
+
+void rehearsed_size(struct strbuf *buf, int64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+	double size = (double)bytes;
+	size_t unit = 0;
+
+	while (size >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
+		size /= 1024;
+		unit++;
+	}
+	strbuf_printf(buf, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+}
+
+bool rehearsed_same_host(const struct rehearsed *a, const struct rehearsed *b)
+{
+	return streq(rehearsed_text(a->record, "host"), rehearsed_text(b->record, "host"));
+}
+
+bool rehearsed_same_gpu(const json_t *a, const json_t *b)
+{
+	const char *uuid = rehearsed_text(a, "uuid");
+
+	return *uuid ? streq(uuid, rehearsed_text(b, "uuid"))
+		     : rehearsed_number(a, "physical") == rehearsed_number(b, "physical");
+}
+
+const struct rehearsed *rehearsal_owner(const struct rehearsal *rehearsal,
+					const struct rehearsed *self, const json_t *device)
+{
+	for (size_t i = 0; i < rehearsal->count; i++) {
+		const struct rehearsed *other = &rehearsal->processes[i];
+
+		if (other != self && other->rank >= 0 && other->home &&
+		    rehearsed_same_host(other, self) && rehearsed_same_gpu(other->home, device))
+			return other;
+	}
+	return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
 /* The rank that init_process_group gave, or a launcher. */
 static int64_t rank_of(const json_t *record)
 {
@@ -79,7 +128,8 @@ static bool did_something(const json_t *record)
 {
 	return json_array_size(rehearsed_list(record, "events")) ||
 	       json_array_size(rehearsed_list(record, "raised")) ||
-	       rehearsed_number(record, "steps") > 0 || json_object_get(record, "rank");
+	       rehearsed_number(record, "steps") > 0 ||
+	       json_object_get(record, "wanted_world_size");
 }
 
 static int compare(const void *a, const void *b)

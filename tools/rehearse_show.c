@@ -17,26 +17,11 @@ static const char *const never[] = {
 
 /* --- text ------------------------------------------------------------------------------- */
 
-static void put_size(struct strbuf *buf, int64_t bytes)
-{
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
-	double size = (double)bytes;
-	size_t unit = 0;
-	char text[32];
-
-	while (size >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
-		size /= 1024;
-		unit++;
-	}
-	snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
-	strbuf_printf(buf, "%12s", text);
-}
-
 /* "  0     cuda:0  GPU 0       9.0 MiB  train.py:14" */
 static void put_device(struct strbuf *buf, const struct rehearsed *process, const json_t *device)
 {
 	const json_t *most = json_array_get(rehearsed_list(device, "peak_places"), 0);
-	struct strbuf gpu = {0};
+	struct strbuf gpu = {0}, size = {0};
 	char rank[32], logical[32];
 
 	snprintf(rank, sizeof(rank), process->rank >= 0 ? "%lld" : "-", (long long)process->rank);
@@ -44,14 +29,16 @@ static void put_device(struct strbuf *buf, const struct rehearsed *process, cons
 		 (long long)rehearsed_number(device, "logical"));
 	rehearsed_gpu(&gpu, device);
 	strbuf_printf(buf, "  %-4s  %-8s  %-8s", rank, logical, gpu.text ? gpu.text : "");
-	put_size(buf, rehearsed_number(device, "peak_bytes"));
+	rehearsed_size(&size, rehearsed_number(device, "peak_bytes"));
+	strbuf_printf(buf, "%12s", size.text ? size.text : "");
 	if (*rehearsed_text(most, "place")) {
 		strbuf_puts(buf, "  ");
 		escape_all(buf, rehearsed_text(most, "place"));
 	}
 	strbuf_puts(buf, "\n");
-	buf->failed = buf->failed || gpu.failed;
+	buf->failed = buf->failed || gpu.failed || size.failed;
 	strbuf_free(&gpu);
+	strbuf_free(&size);
 }
 
 static void put_devices(struct strbuf *buf, const struct rehearsal *r)
@@ -91,9 +78,7 @@ static bool was_said(const struct rehearsal *r, size_t before, const char *text)
 	return false;
 }
 
-/* Calls `put` with each text once. */
-static void each_not_rehearsed(const struct rehearsal *r, void (*put)(void *, const char *),
-			       void *data)
+void rehearsal_each_not(const struct rehearsal *r, void (*put)(void *, const char *), void *data)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
 		put(data, never[i]);
@@ -118,7 +103,7 @@ static void put_line(void *data, const char *text)
 	strbuf_puts(buf, "\n");
 }
 
-void rehearsal_text(struct strbuf *buf, const struct rehearsal *r)
+void rehearsal_title(struct strbuf *buf, const struct rehearsal *r)
 {
 	strbuf_puts(buf, "Rehearsed");
 	for (char *const *word = r->argv; *word; word++) {
@@ -127,10 +112,16 @@ void rehearsal_text(struct strbuf *buf, const struct rehearsal *r)
 	}
 	strbuf_puts(buf, " on ");
 	escape_all(buf, r->machine);
-	strbuf_printf(buf, ": status %d\n", r->status);
+	strbuf_printf(buf, ": status %d", r->status);
+}
+
+void rehearsal_text(struct strbuf *buf, const struct rehearsal *r)
+{
+	rehearsal_title(buf, r);
+	strbuf_puts(buf, "\n");
 	put_devices(buf, r);
 	strbuf_puts(buf, "Not rehearsed:\n");
-	each_not_rehearsed(r, put_line, buf);
+	rehearsal_each_not(r, put_line, buf);
 	strbuf_puts(buf, "A rehearsal that passes does not promise that the job runs.\n");
 }
 
@@ -193,7 +184,7 @@ void rehearsal_json(struct strbuf *buf, const struct rehearsal *r, const gpumap_
 		json_push(program, json_text(*word), &failed);
 	for (size_t p = 0; p < r->count; p++)
 		json_push(processes, rehearsed_json(&r->processes[p], &failed), &failed);
-	each_not_rehearsed(r, push_text, &not_rehearsed);
+	rehearsal_each_not(r, push_text, &not_rehearsed);
 	o = JSON_OBJECT(&failed, JSON_HEAD("rehearse"), {"program", program},
 			{"machine", json_text(r->machine)}, {"status", json_number(r->status)},
 			{"processes", processes}, {"not_rehearsed", not_rehearsed.array},

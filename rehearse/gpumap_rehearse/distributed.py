@@ -35,6 +35,15 @@ _inside = None  # [collective, place, time] of the one that this rank waits in, 
 _entered = 0
 
 
+def _meeting_place():
+    """ADDRESS:PORT of env://, which a launcher gives; None: it is not set."""
+    address, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
+    return "%s:%s" % (address, port) if address and port else None
+
+
+_given_place = _meeting_place()
+
+
 def _backend(name):
     """gloo, where the program asks for NCCL."""
     text = "gloo" if name is None else str(name).lower()
@@ -99,6 +108,12 @@ def _average(function, args, kwargs):
     tensor.div_(c10d.get_world_size(group))
 
 
+def _flat(args, kwargs):
+    """Gloo compares shapes where NCCL takes bytes."""
+    args = [value.view(-1) if isinstance(value, torch.Tensor) else value for value in args]
+    return args, {key: value.view(-1) if isinstance(value, torch.Tensor) else value for key, value in kwargs.items()}
+
+
 def _wrap(name, function, positions):
     @functools.wraps(function)
     def collective(*args, **kwargs):
@@ -106,6 +121,8 @@ def _wrap(name, function, positions):
             _check(tags.tensors_in([args[i] for i in positions if i < len(args)],
                                    {key: value for key, value in kwargs.items() if key != "group"}))
             kwargs.pop("device_ids", None)
+            if name in ("all_gather_into_tensor", "reduce_scatter_tensor"):
+                args, kwargs = _flat(args, kwargs)
         _enter(name)
         operation = kwargs.get("op", args[1] if name == "all_reduce" and len(args) > 1 else None)
         if _nccl and name == "all_reduce" and operation == dist.ReduceOp.AVG:
@@ -128,6 +145,9 @@ def _install_groups():
         kwargs.pop("pg_options", None)
         if _nccl:
             devices.start()
+        wanted = kwargs.get("world_size", -1)
+        record.set_fact("wanted_world_size", int(os.environ.get("WORLD_SIZE", "1")) if wanted in (-1, None) else wanted)
+        record.set_fact("meets_at", [_given_place, _meeting_place()])
         _enter("init_process_group")
         raw_init(_backend(backend), *args, **kwargs)
         _leave()

@@ -9,6 +9,7 @@ import atexit
 import json
 import os
 import sys
+import threading
 import time
 
 PERIOD = 0.5  # seconds
@@ -40,9 +41,7 @@ def _is_program(file):
     return not file.startswith((os.path.dirname(__file__), os.path.dirname(os.__file__)))
 
 
-def place():
-    """FILE:LINE of the program that is being run; None: it is not the program's own."""
-    frame = sys._getframe(1)
+def _place_in(frame):
     while frame is not None:
         file = frame.f_code.co_filename
         own = _places.get(file)
@@ -53,6 +52,18 @@ def place():
             return "%s:%d" % (file if near.startswith("..") else near, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def place():
+    """FILE:LINE of the program that is being run; None: it is not the program's own.
+
+    In a thread of a library (DataParallel has one for each replica) it is where the main thread waits.
+    """
+    found = _place_in(sys._getframe(1))
+    main = threading.main_thread().ident
+    if found is None and threading.get_ident() != main:
+        found = _place_in(sys._current_frames().get(main))
+    return found
 
 
 def count(what, ordinal, size=0):
