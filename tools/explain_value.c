@@ -16,8 +16,11 @@ static const struct {
 	{"UUID", GPUMAP_ENTRY_UUID, true},
 };
 
-static int not_known(const gpumap_entry *entry, const char *what, gpumap_report *report)
+static int not_known(const gpumap_mapping *mapping, const gpumap_entry *entry, const char *what,
+		     gpumap_report *report)
 {
+	const bool assumed = gpumap_mapping_str(mapping, GPUMAP_MAPPING_ASSUMPTION);
+
 	const long long logical =
 		entry ? (long long)gpumap_entry_int(entry, GPUMAP_ENTRY_LOGICAL) : -1;
 
@@ -31,10 +34,11 @@ static int not_known(const gpumap_entry *entry, const char *what, gpumap_report 
 			   "cuda:%lld is a MIG instance, which has no %s of its own", logical,
 			   what);
 	else
-		report_add(
-			report, FINDING_VALUE_UNKNOWN,
-			ABOUT(.origin = "--format", .fix = "name a machine whose inventory has it"),
-			"the %s of cuda:%lld is not known", what, logical);
+		report_add(report, FINDING_VALUE_UNKNOWN,
+			   ABOUT(.origin = "--format",
+				 .fix = assumed ? "write --inventory host for this machine"
+						: "name a machine whose inventory has it"),
+			   "the %s of cuda:%lld is not known", what, logical);
 	return GPUMAP_OK;
 }
 
@@ -77,7 +81,7 @@ int explain_value(const gpumap_mapping *mapping, int value, bool *known, gpumap_
 		if (*known)
 			continue;
 		strbuf_free(&buf);
-		return not_known(entry, values[value - 1].what, report);
+		return not_known(mapping, entry, values[value - 1].what, report);
 	}
 	strbuf_puts(&buf, "\n");
 	return print_buffer(&buf, report);

@@ -254,8 +254,9 @@ static const struct guess intents[] = {
 	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
 	 "train.py starts a program"},
 	{"uuid uuids indices index physical ordinal pci",
-	 "gpumap --visible 2,3 --device 1 --format uuid prints that alone; index and pci too, "
-	 "indices and uuids the list"},
+	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap --inventory host --visible "
+	 "2,3 --device 1 --format uuid that of cuda:1; index and pci too, indices and uuids the "
+	 "list"},
 	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
 				   "--mig -- PROGRAM takes a free "
 				   "one"},

@@ -46,6 +46,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/lint_column.c \
 	tools/lint_sarif.c \
 	tools/machine.c tools/machine.h \
+	tools/meaning.c tools/meaning.h \
 	tools/options.c \
 	tools/output.c \
 	tools/pick_container.c tools/pick_container.h \

@@ -4,10 +4,12 @@
 #include "command.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "directions.h"
+#include "meaning.h"
 #include "report.h"
 #include "request.h"
 #include "suggest.h"
@@ -133,13 +135,10 @@ static void survive_file_limit(void)
 		sigaction(SIGXFSZ, &handled, NULL);
 }
 
-int main(int argc, char **argv)
+static int answer(const char *first, int argc, char **argv)
 {
-	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
-	const char *first = argc > 1 ? take_command(argc, argv) : alone;
 	const struct command *command = find(first);
 
-	survive_file_limit();
 	if (streq(first, "--version") || streq(first, "-V")) {
 		printf("gpumap %s\n", gpumap_version());
 		return finish_help();
@@ -157,4 +156,17 @@ int main(int argc, char **argv)
 	if (*first == '-')
 		return cmd_explain(argc, argv);
 	return unknown_command(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
+	const char *first = argc > 1 ? take_command(argc, argv) : alone;
+	char **meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
+	int status;
+
+	survive_file_limit();
+	status = meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
+	free(meant);
+	return status;
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "text.h"
+
+enum { MAX_WORDS = 12 }; /* of a command */
+
+/* Each `words` begins with the first word, and NULL ends it. */
+
+static bool only_options(char **words)
+{
+	while (*++words)
+		if (**words != '-')
+			return false;
+	return true;
+}
+
+static bool operand(char **words)
+{
+	return words[1] && *words[1] != '-';
+}
+
+static bool is_number(const char *word)
+{
+	return word && *word && !word[strspn(word, "0123456789")];
+}
+
+static bool number(char **words)
+{
+	return is_number(words[1]);
+}
+
+/* Of GPUs; longer numbers are those of processes. */
+static bool list(char **words)
+{
+	const char *at = words[1] ? words[1] : "";
+
+	for (size_t digits; (digits = strspn(at, "0123456789")) && digits < 4; at++) {
+		at += digits;
+		if (!*at)
+			return true;
+		if (*at != ',' && *at != '-')
+			break;
+	}
+	return false;
+}
+
+static bool device(char **words)
+{
+	return starts_with(*words, "cuda:") && is_number(*words + 5);
+}
+
+static bool id(char **words)
+{
+	return ID_REMEDY(*words, NULL);
+}
+
+static const struct meaning {
+	const char *words; /* the first word is one of these; NULL: any */
+	bool (*fits)(char **words);
+	const char *command; /* the words that take its place */
+} meanings[] = {
+	{"list ls devices", only_options, "inventory"},
+	{"check", operand, "lint"},
+	{"pid", number, "explain --pid"},
+	{"ps", list, "ps --gpus"},
+	/* CUDA's own order is not known of unlike GPUs. */
+	{"uuid", number,
+	 "explain --inventory host --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID --device 0 --format uuid "
+	 "--visible"},
+	{NULL, device, "explain --device"},
+	{NULL, id, "rules"},
+};
+
+/* Any first word is kept: a device or an id is a value of the command. */
+static char **replace(int *argc, char **argv, const struct meaning *m)
+{
+	const size_t room = (size_t)*argc + MAX_WORDS;
+	char **ret = calloc(1, room * sizeof(*ret) + strlen(m->command) + 1);
+	char *word, *rest;
+	int n = 0;
+
+	if (!ret)
+		return NULL;
+	rest = memcpy(ret + room, m->command, strlen(m->command) + 1);
+	ret[n++] = argv[0];
+	while ((word = strsep(&rest, " ")))
+		ret[n++] = word;
+	for (int i = m->words ? 2 : 1; i < *argc; i++)
+		ret[n++] = argv[i];
+	*argc = n;
+	return ret;
+}
+
+char **meaning_of(int *argc, char **argv)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+		const struct meaning *m = &meanings[i];
+
+		if ((!m->words || span_among(span_of(argv[1]), m->words)) && m->fits(argv + 1))
+			return replace(argc, argv, m);
+	}
+	return NULL;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* First words that are no command, but can mean one thing only: gpumap answers them. */
+#ifndef GM_MEANING_H
+#define GM_MEANING_H
+
+/* The arguments of the command that argv[1] stands for, of which there are *argc then: "inventory"
+ * for "list". The caller frees them. NULL: the word has no such meaning, or there is no memory. */
+char **meaning_of(int *argc, char **argv);
+
+#endif
