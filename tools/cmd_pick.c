@@ -79,7 +79,7 @@ static void help(const struct options *options)
 	      "\n"
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
-	      "  gpumap pick 1 --from 0,1 --wait=2h -- ./solver\n"
+	      "  gpumap pick 1 --from 0,1 --wait 2h -- ./solver\n"
 	      "  gpumap pick 1 --slots 4 -- ./small-job\n"
 	      "  gpumap pick 1 --mig=1g.10gb -- ./small-job\n"
 	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
@@ -147,8 +147,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			if (!options.ended)
 				return report_fail(
 					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = "write -- before the program; a time "
-						     "follows =, as in --wait=10m"),
+					ABOUT(.fix = "write -- before the program, and a "
+						     "time with its unit, as in --wait 10m"),
 					"'%s' is not expected", QUOTE(span_of(options.operand)));
 			a->program = options_rest(&options);
 			break;

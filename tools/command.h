@@ -143,6 +143,8 @@ const char *options_name(const struct options *options, const char *word);
 const struct option_row *options_find(const struct options *options, struct span name);
 /* Whether the value may be left out: "[auto|always]", "yes|no", "yes|no|DURATION". */
 bool option_is_optional(const struct option_row *row);
+/* Whether the next word can only be such a value, as "10m" behind --wait. */
+bool option_takes(const struct option_row *row, const char *word);
 /* The words of a value, without brackets. */
 struct span option_values(const struct option_row *row);
 

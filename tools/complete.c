@@ -140,6 +140,7 @@ struct reader {
 	bool ended;  /* by -- */
 	int values;  /* of `row`, which the next words are */
 	const struct option_row *row;
+	const struct option_row *optional; /* whose value the next word may be; NULL */
 };
 
 static void note_value(struct completion *c, const struct option_row *row, const char *value)
@@ -158,14 +159,23 @@ static void read_option(struct reader *r, struct completion *c, const char *word
 
 	if (row && row->value && equals)
 		note_value(c, row, equals + 1);
-	if (!row || !row->value || equals || option_is_optional(row))
+	if (!row || !row->value || equals)
 		return;
+	if (option_is_optional(row)) {
+		r->optional = row;
+		return;
+	}
 	r->row = row;
 	r->values = strchr(row->value, ' ') ? 2 : 1;
 }
 
 static void read_word(struct reader *r, struct completion *c, const struct word *word)
 {
+	const struct option_row *optional = r->optional;
+
+	r->optional = NULL;
+	if (optional && option_takes(optional, word->text))
+		return;
 	if (r->values) {
 		r->values--;
 		note_value(c, r->row, word->text);

@@ -214,7 +214,7 @@ static const struct guess pick_guesses[] = {
 	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
 	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
 	{"--timeout --time --walltime --time-limit",
-	 "write --for 2h for the job; --wait=10m for the time that it waits"},
+	 "write --for 2h for the job; --wait 10m for the time that it waits"},
 	{NULL, NULL},
 };
 

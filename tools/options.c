@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "foreign_option.h"
+#include "profile_keys.h"
 #include "report.h"
 #include "suggest.h"
 
@@ -74,15 +75,40 @@ struct span option_values(const struct option_row *row)
 				       : (struct span){row->value, length};
 }
 
-/* `--color always` would treat "always" as an operand, which may be a program. */
-static bool is_apart(const struct option_row *row, const char *word)
+/* Whether a form of the option's values has the word, such as DURATION. */
+static bool fits_form(const struct option_row *row, const char *word)
+{
+	struct span words = option_values(row), one, wrong;
+
+	while (span_split(&words, '|', &one)) {
+		const struct form *form = form_find(one);
+
+		if (form && form_check(form, span_of(word), &wrong))
+			return true;
+	}
+	return false;
+}
+
+static bool is_number(const char *word)
+{
+	return is_digit(*word) && !word[strspn(word, "0123456789")];
+}
+
+bool option_takes(const struct option_row *row, const char *word)
+{
+	return word && is_digit(*word) && !is_number(word) && fits_form(row, word);
+}
+
+/* `--color always` would treat "always" as an operand, which may be a program. A number may be that
+ * of the GPUs of gpumap pick, but no program. */
+static bool is_apart(const struct options *options, const struct option_row *row, const char *word)
 {
 	struct span words = option_values(row), one;
 
 	while (word && span_split(&words, '|', &one))
 		if (span_is(one, word))
 			return true;
-	return false;
+	return word && options->own < options->count && is_number(word) && fits_form(row, word);
 }
 
 static int compare_key(const gpumap_key *key, void *name)
@@ -213,7 +239,9 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 			return NULL;
 		}
 		options->value = options->argv[options->index++];
-	} else if (row->value && is_apart(row, options->argv[options->index])) {
+	} else if (row->value && option_takes(row, options->argv[options->index])) {
+		options->value = options->argv[options->index++];
+	} else if (row->value && is_apart(options, row, options->argv[options->index])) {
 		report_add(report, FINDING_BAD_OPTION,
 			   ABOUT(.origin = row->name,
 				 .fix = "write both in one word, with =; write a program after --"),
