@@ -173,8 +173,7 @@ static int answer(struct explain *explain, bool *answered)
 
 int cmd_explain(int argc, char **argv)
 {
-	struct explain explain = {
-		.output = {.format = wanted_format(argc, argv), .values = EXPLAIN_VALUES}};
+	struct explain explain = {.output = {.format = wanted_format(argc, argv)}};
 	gpumap_report *report;
 	bool answered = false, done = false;
 	int r;

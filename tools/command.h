@@ -55,8 +55,8 @@ const char *id_remedy(struct remedy *ret, const char *word, const char *otherwis
 
 struct output {
 	enum gpumap_format format;
-	const char *values; /* further words of --format, "index|uuid"; NULL: none */
-	int value;          /* which of them was given, from 1; 0: none */
+	const char *formats; /* the words of --format, when that is read */
+	int value;           /* which one behind svg was given, from 1; 0: none */
 	gpumap_report *report;
 };
 

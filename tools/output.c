@@ -208,14 +208,12 @@ int finish(const struct output *output, int code, bool answered)
 
 bool output_option(struct output *output, const char *name, const char *value, bool *failed)
 {
-	char words[128];
 	int place = GPUMAP_FORMAT_JSON;
 
 	if (streq(name, "--format")) {
-		snprintf(words, sizeof(words), "text|json|svg%s%s", output->values ? "|" : "",
-			 output->values ? output->values : "");
-		place = option_word(name, words, value, (int)output->format, output->report,
-				    failed);
+		/* refuse_picture() has the reason. */
+		place = option_word(name, streq(value, "svg") ? "text|json|svg" : output->formats,
+				    value, (int)output->format, output->report, failed);
 	} else if (!streq(name, "--json")) {
 		return color_option(name, value, output->report, failed);
 	}
@@ -235,6 +233,8 @@ const char *options_next_own(struct options *options, struct output *output,
 			*done = true;
 			return NULL;
 		}
+		if (streq(name, "--format"))
+			output->formats = options_find(options, span_of(name))->value;
 		if (!output_option(output, name, options->value, failed))
 			return name;
 	}
