@@ -927,14 +927,16 @@ int gpumap_claim_new(gpumap_claim **ret);
 void gpumap_claim_free(gpumap_claim *claim);
 
 /* Sets a key. A later value replaces an earlier one. The keys are
- *  - count: how many GPUs, 1 or more. gpumap_lease_take and gpumap_lease_preview need it;
+ *  - count: how many GPUs, 1 or more; "all": those that are free, at least one. gpumap_lease_take
+ *    and gpumap_lease_preview need it;
  *  - from: the visible list to choose from, "2,3" or UUIDs. A number is that of nvidia-smi;
  *  - prefer: the GPUs to choose first, in this order, "3,1" or UUIDs, and others if these are not
  *    free. The leased list is still in PCI order. With `near`, the set has as many preferred GPUs
  *    as possible, then the best links;
  *  - ignore: names of programs, separated by commas, whose processes do not make a GPU busy,
  *    "Xorg";
- *  - max_used: the limit of used memory below which a GPU is free, "500M" (MiB) or "2G" (GiB).
+ *  - max_used: the limit of used memory below which a GPU is free, "500M" (MiB) or "2G" (GiB; "2GB"
+ *    and "2GiB" are the same).
  *    Default: 512 MiB, or 5 % of the memory if that is less, or if the driver does not report what
  *    it reserves; with min_free none;
  *  - min_free: the memory that has to be free, "20G". A process that `ignore` does not name still

@@ -29,7 +29,8 @@ const struct option_row pick_rows[] = {
 	{"--ignore", "NAME,...",
 	 "processes of these programs do not make a GPU busy, such as Xorg"},
 	{"--min-free", "BYTES",
-	 "a GPU is free only if this much of its memory is free, such as 20G"},
+	 "a GPU is free only if this much of its memory is free, such as 20G (GiB; 20GB and 20GiB "
+	 "are the same)"},
 	{"--max-used", "BYTES",
 	 "a GPU is free only if less memory than this is in use; default: 512M, with --min-free "
 	 "no limit"},
@@ -63,15 +64,15 @@ struct arguments {
 
 static void help(const struct options *options)
 {
-	fputs("usage: gpumap pick N [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
+	fputs("usage: gpumap pick N|all [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
 	      "       gpumap pick --adopt PID\n"
 	      "\n"
-	      "Chooses N free GPUs and leases them to PROGRAM, which gets their list in\n"
-	      "CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no gpumap run --gpus\n"
-	      "free:COUNT, gets them until the program and all that it started are gone. A GPU\n"
-	      "is free if it has no lease and no process, and less than 512 MiB of its memory is\n"
-	      "in use. Without PROGRAM, --shell, --hold or --adopt, the list is printed and the\n"
-	      "lease ends at once.\n"
+	      "Chooses N free GPUs, or all that are free, and leases them to PROGRAM, which gets\n"
+	      "their list in CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no\n"
+	      "gpumap run --gpus free:COUNT, gets them until the program and all that it started\n"
+	      "are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
+	      "of its memory is in use. Without PROGRAM, --shell, --hold or --adopt, the list is\n"
+	      "printed and the lease ends at once.\n"
 	      "\n"
 	      "Waiting jobs are served in order. A later job may overtake a waiting one with\n"
 	      "GPUs that the waiting one cannot use; at most 8 times also with GPUs that it does\n"

@@ -23,8 +23,8 @@ static const struct direction words[] = {
 	 "hardware machine host hosts node model models",
 	 "gpumap inventory lists the GPUs of this machine"},
 	{"free available idle",
-	 "gpumap pick 2 -- PROGRAM takes two free GPUs and keeps them for the program; gpumap ps "
-	 "shows what is in use"},
+	 "gpumap pick all lists the free GPUs, gpumap pick 2 -- PROGRAM keeps two for the program; "
+	 "gpumap ps shows what is in use"},
 	{"usage util utilization monitor watch nvitop gpustat",
 	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},

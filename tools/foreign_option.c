@@ -207,7 +207,7 @@ static const struct guess exec_guesses[] = {
 };
 
 static const struct guess pick_guesses[] = {
-	{"--memory --mem --free --gpu-memory --mem-limit --memory-limit",
+	{"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit",
 	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
 	 "gpumap"},
 	{"--share --shared --jobs", "write --slots 2 for a GPU that one other job shares"},
@@ -239,7 +239,7 @@ static const struct guess intents[] = {
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
 	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
-	{"limit mem mem-limit memory memory-limit gpu-memory max-memory vram",
+	{"limit mem mem-limit min-mem min-memory memory memory-limit gpu-memory max-memory vram",
 	 "memory is not limited by gpumap; gpumap pick 1 --min-free 20G -- PROGRAM takes a GPU "
 	 "with that "
 	 "much free, and gpumap ps shows what is in use"},

@@ -365,6 +365,27 @@ static int show_chosen(struct taking *t)
 	return lease_list(t->lease);
 }
 
+/* A claim for all asks for what is free, but for no more than a user may have, and for at least
+ * one. */
+static void ask_for_all(struct taking *t, struct lease_wish *own)
+{
+	const size_t limit = per_user_applies(&t->settings) ? t->settings.gpus_per_user : SIZE_MAX;
+	size_t n = 0;
+
+	for (size_t g = 0; g < t->lease->inventory->count; g++)
+		n += own->usable[g] && own->free_gpus[g] && n + t->share.held < limit;
+	t->claim->count = own->count = n ? n : 1;
+}
+
+/* Some of them may be promised to others. False: it asks for no less. */
+static bool ask_for_fewer(struct taking *t, struct lease_wish *own)
+{
+	if (!t->claim->all || own->count == 1)
+		return false;
+	t->claim->count = --own->count;
+	return true;
+}
+
 /* *got: the lease is taken. Otherwise the job has to wait. */
 static int choose(struct taking *t, struct wishes *wishes, bool *got)
 {
@@ -377,8 +398,10 @@ static int choose(struct taking *t, struct wishes *wishes, bool *got)
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK) {
 		wishes->chosen.gpus = t->lease->gpus;
-		*got = lease_choose(&wishes->chosen, wishes->list, wishes->count + 1, wishes->loads,
-				    t->lease->inventory, &nomem);
+		do
+			*got = lease_choose(&wishes->chosen, wishes->list, wishes->count + 1,
+					    wishes->loads, t->lease->inventory, &nomem);
+		while (!*got && !nomem && ask_for_fewer(t, &wishes->list[wishes->count]));
 		r = nomem ? GPUMAP_ENOMEM : GPUMAP_OK;
 	}
 	if (r == GPUMAP_OK && !*got && t->preview)
@@ -560,16 +583,20 @@ static int look_at_limit(struct taking *t, struct wishes *wishes)
 static int attempt(struct taking *t, bool *got)
 {
 	struct wishes wishes = {0};
-	const struct lease_wish *own;
-	int r = wishes_read(&wishes, &t->folder, t->ticket >= 0 ? t->number : UINT64_MAX, t->claim,
-			    t->lease->inventory, t->report);
+	struct lease_wish *own;
+	int r;
 
 	*got = false;
+	t->claim->count = t->claim->all ? 1 : t->claim->count;
+	r = wishes_read(&wishes, &t->folder, t->ticket >= 0 ? t->number : UINT64_MAX, t->claim,
+			t->lease->inventory, t->report);
 	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
 	if (r == GPUMAP_OK)
 		r = too_many(t, own->usable);
 	if (r == GPUMAP_OK)
 		r = look_at_limit(t, &wishes);
+	if (r == GPUMAP_OK && t->claim->all)
+		ask_for_all(t, own);
 	if (r == GPUMAP_OK)
 		t->before = count_before(&wishes, t->lease->inventory->count);
 	if (r == GPUMAP_OK && (t->preview || !t->share.full))

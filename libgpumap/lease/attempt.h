@@ -12,7 +12,7 @@
 
 /* One attempt, and what is kept between attempts. */
 struct taking {
-	const gpumap_claim *claim;
+	gpumap_claim *claim; /* a copy; with `all` its count is that of this attempt */
 	gpumap_report *report;
 	struct lease_folder folder;
 	gpumap_lease *lease;

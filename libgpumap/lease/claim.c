@@ -68,22 +68,26 @@ static bool has_control(const char *value)
 	return false;
 }
 
-/* "500M", "2G", or bytes; -1: anything else. */
+/* "500M", "2G", "2GB" or "2GiB", which are the same, or bytes; -1: anything else. */
 static int64_t bytes_of(struct span value)
 {
 	static const struct {
-		char unit;
+		const char *names;
 		int shift;
-	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}};
+	} units[] = {{"K KB KiB", 10}, {"M MB MiB", 20}, {"G GB GiB", 30}};
+	struct span digits = {value.text, 0};
 	int shift = 0;
 	int64_t number;
 
-	for (size_t i = 0; value.length && i < ARRAY_SIZE(units); i++)
-		if (value.text[value.length - 1] == units[i].unit)
+	while (digits.length < value.length && is_digit(value.text[digits.length]))
+		digits.length++;
+	value.text += digits.length;
+	value.length -= digits.length;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (span_is_any(value, units[i].names))
 			shift = units[i].shift;
-	value.length -= shift != 0;
-	number = span_number(value, shift ? INT32_MAX : INT64_MAX);
-	return number <= 0 ? -1 : number << shift;
+	number = span_number(digits, shift ? INT32_MAX : INT64_MAX);
+	return number <= 0 || (value.length && !shift) ? -1 : number << shift;
 }
 
 /* Why MIG instances cannot have the value; NULL: they can. */
@@ -100,9 +104,10 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 	int64_t number;
 
 	if (streq(key, "count")) {
-		number = span_number(value, GPUMAP_MAX_DEVICES);
+		claim->all = span_is(value, "all");
+		number = claim->all ? 1 : span_number(value, GPUMAP_MAX_DEVICES);
 		if (number < 1)
-			return "write a number of GPUs, 1 or more";
+			return "write a number of GPUs, 1 or more, or all for all free ones";
 		claim->count = (size_t)number;
 		return NULL;
 	}

@@ -7,6 +7,7 @@
 
 struct gpumap_claim {
 	size_t count; /* of GPUs; 0: not set */
+	bool all;     /* it asks for all that are free, at least one */
 	char *from;   /* the visible list that it may choose from;  NULL: all */
 	char *from_origin;
 	char *prefer; /* the GPUs that it takes first; NULL: none */
