@@ -70,11 +70,19 @@ const char *process_variable(const struct process_text *text, const char *name)
 	return NULL;
 }
 
+const char *process_refused_fix(void)
+{
+	return geteuid() ? "only its user and root may look: try sudo"
+			 : "this system refuses it to root too, as a container may: look from "
+			   "outside "
+			   "of it";
+}
+
 static int unreadable(const char *pid, const char *path, gpumap_report *report)
 {
 	const char *fix = errno == ENOENT   ? "ps lists the processes"
 			  : errno == ESRCH  ? "it has ended, or belongs to the kernel"
-			  : errno == EACCES ? "only the owner and root may look: try sudo"
+			  : errno == EACCES ? process_refused_fix()
 			  : errno == EAGAIN ? "it has not started its program yet: try again"
 					    : NULL;
 

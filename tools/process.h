@@ -22,6 +22,9 @@ const char *process_variable(const struct process_text *text, const char *name);
 int process_text_state(gpumap_request *request, const struct process_text *text,
 		       gpumap_report *report);
 
+/* What to do where /proc refuses to show a process: to root it may refuse that too. */
+const char *process_refused_fix(void);
+
 /* Whether the environment of the process `pid` (text) can be read: GPUMAP_OK, or the codes of
  * process_environ(), with its findings. */
 int process_check(const char *pid, gpumap_report *report);

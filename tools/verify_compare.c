@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "process.h"
 #include "report.h"
 #include "signal_name.h"
 #include "text.h"
@@ -174,8 +175,7 @@ static void judge_list(struct verify_rank *rank, gpumap_report *report)
 		differs(rank, VERIFY_CHANGED);
 		report_list(rank, report);
 	} else if (rank->list == VERIFY_LIST_UNSEEN) {
-		hide(rank, "its environment is not readable",
-		     "only its user and root may read it: try sudo", report);
+		hide(rank, "its environment is not readable", process_refused_fix(), report);
 	}
 }
 
