@@ -230,7 +230,8 @@ static void remind_of_nodes(const struct command_run *c)
 		return;
 	report_add(
 		c->report, FINDING_OTHER_NODES,
-		ABOUT(.fix = "start the same command there: srun --ntasks-per-node=1 gpumap run "
+		ABOUT(.fix = "start the same command there, as gpumap uses no ssh: srun "
+			     "--ntasks-per-node=1 gpumap run "
 			     "..., or by hand with --node-rank N"),
 		"only the ranks of host %lld are started here; the ranks of %lld other host%s have "
 		"to be started there",
