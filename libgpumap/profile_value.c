@@ -80,6 +80,24 @@ static bool range_fix(struct span range, char *fix, size_t size)
 	return true;
 }
 
+/* "0:1", which nvidia-smi writes for a MIG device. */
+static bool mig_fix(struct span entry, char *fix, size_t size)
+{
+	struct span rest = entry, gpu;
+	int64_t number, device;
+
+	if (!span_split(&rest, ':', &gpu) || !rest.text)
+		return false;
+	number = span_number(gpu, INT32_MAX);
+	device = span_number(rest, INT32_MAX);
+	if (number < 0 || device < 0)
+		return false;
+	snprintf(fix, size,
+		 "write the MIG-UUID of MIG device %lld of GPU %lld, as gpumap inventory lists it",
+		 (long long)device, (long long)number);
+	return true;
+}
+
 /* What was probably meant by an entry of gpus. False: not known. */
 static bool gpu_fix(struct span entry, char *fix, size_t size)
 {
@@ -117,7 +135,7 @@ static bool gpu_fix(struct span entry, char *fix, size_t size)
 			return true;
 		}
 	}
-	return range_fix(entry, fix, size);
+	return mig_fix(entry, fix, size) || range_fix(entry, fix, size);
 }
 
 static bool is_failed_form(const struct mismatch *m, struct span alternative)

@@ -71,8 +71,8 @@ static int read_option(struct arguments *a, const struct options *options, const
 	}
 	return report_fail(
 		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-		ABOUT(.fix = "gpumap ps --gpus 2 shows GPU 2; gpumap --pid N explains one "
-			     "process"),
+		ABOUT(.fix = "gpumap ps --gpus 2 shows GPU 2, --follow=5 repeats it every 5 s; "
+			     "gpumap --pid N explains one process"),
 		"unexpected argument: '%s'", QUOTE(span_of(options->operand)));
 }
 

@@ -173,10 +173,16 @@ static int no_such_rule(const char *id, gpumap_report *report)
 	const char *ids[128] = {0};
 	const char *near = NULL, *all = "gpumap rules lists all";
 	bool message = strncasecmp(id, "GM", 2) == 0;
+	int64_t number = span_number(span_of(id), 999);
+	struct remedy named;
+	char full[8];
 	struct strbuf fix = {0};
 	int r;
 
-	if (message) {
+	snprintf(full, sizeof(full), "GM%03d", (int)number);
+	if (number >= 0) {
+		all = id_remedy(&named, full, all);
+	} else if (message) {
 		all = "gpumap rules GM lists all";
 	} else {
 		for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)

@@ -19,12 +19,14 @@ struct direction {
 
 /* Words that are no command. */
 static const struct direction words[] = {
-	{"list ls devices device gpus gpu cards card show info status query smi nvidia-smi count "
+	{"list ls devices device gpus gpu cards card show info query smi nvidia-smi count "
 	 "hardware machine host hosts node model models",
 	 "gpumap inventory lists the GPUs of this machine"},
 	{"free available idle",
 	 "gpumap pick all lists the free GPUs, gpumap pick 2 -- PROGRAM keeps two for the program; "
 	 "gpumap ps shows what is in use"},
+	{"status is-free isfree busy in-use",
+	 "gpumap ps --gpus 2 shows who uses GPU 2; gpumap pick all lists the free GPUs"},
 	{"usage util utilization monitor watch nvitop gpustat",
 	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
@@ -33,7 +35,9 @@ static const struct direction words[] = {
 	{"launch start spawn submit execute",
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
 	 "GPUs 2 and 3"},
-	{"torchrun", "gpumap run takes its options: gpumap run --nproc-per-node 2 train.py"},
+	{"torchrun",
+	 "gpumap run --nproc-per-node 4 train.py starts the job, by the same options; gpumap "
+	 "emit torchrun --ranks 4 train.py writes a command of torchrun"},
 	{"mpiexec", "gpumap run starts ranks itself; gpumap emit mpirun writes a command"},
 	{"slurm", "gpumap emit srun or sbatch writes a command or a script"},
 	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
@@ -45,9 +49,9 @@ static const struct direction words[] = {
 	 "gpumap verify compares a running job with its plan"},
 	{"which what where map mapping resolve ask answer trace describe",
 	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
-	{"why", "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device "
-		"1; gpumap "
-		"rules ID explains a message"},
+	{"why ignored",
+	 "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device 1; "
+	 "gpumap lint train.py finds mistakes in a program, gpumap rules ID explains a message"},
 	{"preview schedule simulate layout rank ranks dry-run dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
@@ -151,8 +155,7 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 	else if (!pattern && is_program(word))
 		pattern = "gpumap plan @ shows its GPUs, gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3"))
-		pattern =
-			"gpumap run @ ... starts it; import gpumap, the module, answers in Python";
+		pattern = "gpumap run @ ... starts it; " PYTHON_MODULE;
 	else if (!pattern && span_among(span_of(word), "bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
 	else if (!pattern && text_ends(word, ".json"))

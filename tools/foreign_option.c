@@ -15,7 +15,10 @@
 	"sbatch"
 #define FOLDER "write --workdir DIR"
 #define RESTART "write --max-restarts N"
-#define BEHIND "leave it out: nohup gpumap run ... & runs in the background"
+#define BEHIND \
+	"leave it out: nohup gpumap run --log-dir DIR ... & runs in the background, and keeps " \
+	"the " \
+	"output in DIR"
 #define CHECK "gpumap plan checks it, and starts nothing"
 #define MORE \
 	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
@@ -70,7 +73,7 @@ const struct foreign foreign_options[] = {
 	{"--nodelist", "write --hosts HOST,..."},
 	{"-w", "write --hosts HOST,..."},
 	{"--cpus-per-task", "write --cpu-bind cores:N"},
-	{"-c", "write --cpu-bind cores:N"},
+	{"-c", "write --cpu-bind cores:N; a profile file is --config FILE"},
 	{"--time", LIMIT},
 	{"--time-limit", LIMIT},
 	{"--walltime", LIMIT},
@@ -183,7 +186,14 @@ static const struct guess config_guesses[] = {
 };
 
 static const struct guess plan_guesses[] = {
-	{"--svg --picture", "write --format svg"},
+	{"--svg --picture", "write --format svg, and >plan.svg after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess ps_guesses[] = {
+	{"--pid --process -p", "write gpumap --pid N for the process N"},
+	{"--id --gpu --device --devices --index -i -g", "write --gpus 2 for GPU 2"},
+	{"--watch --loop --interval -w -l -n -d", "write --follow, or --follow=5 for every 5 s"},
 	{NULL, NULL},
 };
 
@@ -210,7 +220,8 @@ static const struct guess pick_guesses[] = {
 	{"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit",
 	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
 	 "gpumap"},
-	{"--share --shared --jobs", "write --slots 2 for a GPU that one other job shares"},
+	{"--share --shared --jobs",
+	 "write --slots 2 for a GPU that one other job shares, which needs --slots 2 too"},
 	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
 	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
 	{"--timeout --time --walltime --time-limit",
@@ -235,7 +246,8 @@ static const struct guess emit_guesses[] = {
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {
 	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
-	{"share slots", "gpumap pick 1 --slots 2 -- PROGRAM shares a GPU with one other job"},
+	{"share slots", "gpumap pick 1 --slots 2 -- PROGRAM shares a GPU with one other job, which "
+			"needs --slots 2 too"},
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
 	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
@@ -244,10 +256,10 @@ static const struct guess intents[] = {
 	 "with that "
 	 "much free, and gpumap ps shows what is in use"},
 	{"stale clean cleanup kill zombie zombies orphans prune reap",
-	 "gpumap ps --stale lists the processes whose run has ended; a run that goes on ends with "
-	 "Ctrl-C in gpumap run, or with kill"},
-	{"import pip module api",
-	 "gpumap --json is for programs, and import gpumap, the module, for Python"},
+	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
+	 "none "
+	 "of them (kill PID does); Ctrl-C in gpumap run ends a run"},
+	{"import pip module api", "gpumap --json is for programs; " PYTHON_MODULE},
 	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
 	 "versions cuda cudnn "
 	 "nccl",
@@ -260,13 +272,15 @@ static const struct guess intents[] = {
 	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
 				   "--mig -- PROGRAM takes a free "
 				   "one"},
-	{"picture image draw diagram svg",
+	{"picture image draw diagram svg plot graph viz visualize",
 	 "gpumap --visible 2,3 --device 1 --format svg >gpus.svg draws the answer, gpumap plan "
-	 "--format svg a plan"},
+	 "--format svg train.py >plan.svg a plan"},
 	{"failed failure crash crashed traceback log logs output",
 	 "gpumap run --log-dir DIR writes a file for each rank, and names the rank that failed "
 	 "first"},
-	{"stop cancel end", "end gpumap run itself, with Ctrl-C or kill; it then ends its ranks"},
+	{"stop cancel end",
+	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; pgrep -af 'gpumap "
+	 "run' shows its PID"},
 };
 
 const char *intended(struct span word)
@@ -289,7 +303,7 @@ const char *guessed_option(const char *command, struct span name)
 		{"pretend", pretend_guesses}, {"config", config_guesses},
 		{"emit", emit_guesses},       {"plan", plan_guesses},
 		{"lint", lint_guesses},       {"exec", exec_guesses},
-		{"pick", pick_guesses},
+		{"pick", pick_guesses},       {"ps", ps_guesses},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)

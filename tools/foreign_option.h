@@ -7,6 +7,11 @@
 
 #include "text.h"
 
+/* Where the Python module is. */
+#define PYTHON_MODULE \
+	"import gpumap, the module, is in the wheel libgpumap-VERSION-*.whl (never pip install " \
+	"gpumap, which is another project)"
+
 struct foreign {
 	const char *name;   /* with - for each _ */
 	const char *remedy; /* what to write instead */

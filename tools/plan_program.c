@@ -401,6 +401,7 @@ void plan_remark_options(const struct options *options, const struct plan_option
 	const char *const *words = (const char *const *)plan->program;
 	const char *script, *name;
 	size_t count = 0, i = 0;
+	bool out;
 
 	while (words[count])
 		count++;
@@ -410,13 +411,19 @@ void plan_remark_options(const struct options *options, const struct plan_option
 	while (words[i] != script)
 		i++;
 	for (i++; i < count && !streq(words[i], "--"); i++) {
-		name = starts_with(words[i], "--") ? options_name(options, words[i]) : NULL;
-		if (!name || streq(name, "--help") || script_mentions(plan, script, name + 2))
+		/* Of the short options this one alone has no other meaning for launchers. */
+		out = streq(words[i], "-o");
+		name = out || starts_with(words[i], "--") ? options_name(options, words[i]) : NULL;
+		if (!name || streq(name, "--help") ||
+		    script_mentions(plan, script, out ? name : name + 2))
 			continue;
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = name,
-				 .fix = "write it before the program; if the program is to get it, "
-					"write -- before the program"),
+				 .fix = out ? "write it before the program, and for a picture "
+					      ">FILE after the command; if the program is to get "
+					      "it, write -- before the program"
+					    : "write it before the program; if the program is to "
+					      "get it, write -- before the program"),
 			   "it has no effect on gpumap: it is after %s, which does not mention it",
 			   QUOTE(span_of(script)));
 		return;

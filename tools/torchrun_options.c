@@ -2,6 +2,7 @@
 /* The options that torchrun has under other names, and what follows from them. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan_open.h"
 #include "report.h"
@@ -147,11 +148,27 @@ static void filter_console(struct plan_options *options, int64_t nodes, gpumap_r
 			   "it shows rank 0 alone, and no rank of the other hosts");
 }
 
+/* `gpumap run gpumap.ini` */
+static int check_program(const struct plan_options *options, gpumap_report *report)
+{
+	const char *name = options->program ? options->program[0] : "";
+	struct remedy fix;
+
+	if (!text_ends(name, ".ini") || access(name, X_OK) == 0)
+		return GPUMAP_OK;
+	snprintf(fix.text, sizeof(fix.text), "write --config %s [--profile NAME]",
+		 QUOTE(span_of(name)));
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+			   "'%s' is a profile", QUOTE(span_of(name)));
+}
+
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)
 {
 	int64_t nodes = 1;
-	int r;
+	int r = check_program(options, report);
 
+	if (r != GPUMAP_OK)
+		return r;
 	if (options->nnodes) {
 		options->nnodes = plain_count(options->nnodes);
 		nodes = span_number(span_of(options->nnodes), INT32_MAX);

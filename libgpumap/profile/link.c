@@ -135,6 +135,10 @@ static char *suggest_chosen(const gpumap_profile *p, struct span name)
 	struct strbuf buf = {0};
 	size_t count = 0;
 
+	if (!near && span_has(name, ".ini") && !(p->file && span_is(name, p->file))) {
+		strbuf_printf(&buf, "write --config %s for a file", QUOTE(name));
+		return strbuf_take(&buf);
+	}
 	if (near)
 		strbuf_printf(&buf, "did you mean %s? ", near);
 	for (size_t i = 0; i < p->section_count; i++) {

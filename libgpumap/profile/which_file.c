@@ -2,6 +2,7 @@
 /* Which profile file is read, and whether it is trusted. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,6 +88,7 @@ char *profile_places(const char *const *envp)
 EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			       const char *const *envp, unsigned flags, gpumap_report *report)
 {
+	char fix[128];
 	bool found;
 	int r;
 
@@ -101,9 +103,13 @@ EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const cha
 		(*ret)->found = true;
 	if (r != GPUMAP_OK || found)
 		return r;
+	snprintf(fix, sizeof(fix), "write --config %s for a file",
+		 name ? QUOTE(span_of(name)) : "");
 	if (name)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
-				   ABOUT(.fix = "name one with --config, or write " HERE),
+				   ABOUT(.fix = text_ends(name, ".ini")
+							? fix
+							: "name one with --config, or write " HERE),
 				   "no such profile: '%s': there is no profile file",
 				   QUOTE(span_of(name)));
 	return gpumap_profile_new(ret);
