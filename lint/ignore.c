@@ -8,7 +8,7 @@
 #include "lint/shell_lex.h"
 #include "report.h"
 
-static const char mark[] = "gpumap:";
+static const char mark[] = "gpumap:", noqa[] = "noqa";
 
 /* --- finding the comments --------------------------------------------------------------- */
 
@@ -99,25 +99,36 @@ static void read_ids(struct ignore *ret, struct span rest)
 		ret->ids = text;
 }
 
-/* The comment whose mark stands at `at` of a line; false: it is another text. */
-static bool read_mark(struct ignore *ret, struct span line, const char *at, enum lint_kind kind)
+/* Skips a word at the beginning of the text. */
+static bool skip_word(struct span *text, const char *word)
 {
-	static const char word[] = "ignore";
-	const char *sign = at, *end = line.text + line.length;
-	struct span rest = {at + strlen(mark), (size_t)(end - at) - strlen(mark)};
+	size_t length = strlen(word);
+
+	if (!span_starts(*text, word))
+		return false;
+	*text = (struct span){text->text + length, text->length - length};
+	return !text->length ||
+	       !(is_letter(*text->text) || is_digit(*text->text) || *text->text == '_');
+}
+
+/* The comment whose mark `wanted` stands at `at` of a line; false: it is another text. */
+static bool read_mark(struct ignore *ret, struct span line, const char *at, const char *wanted,
+		      enum lint_kind kind)
+{
+	const char *sign = at;
+	struct span rest = {at, (size_t)(line.text + line.length - at)};
 
 	while (sign > line.text && is_space(sign[-1]))
 		sign--;
-	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')))
+	if (sign == line.text || (sign[-1] != '#' && (kind != LINT_PROFILE || sign[-1] != ';')) ||
+	    !skip_word(&rest, wanted))
 		return false;
+	*ret = (struct ignore){.at = at, .column = (int)(sign - line.text), .noqa = wanted == noqa};
+	if (ret->noqa)
+		return true;
 	rest = span_trim(rest);
-	if (!span_starts(rest, word))
+	if (!skip_word(&rest, "ignore"))
 		return false;
-	rest.text += strlen(word);
-	rest.length -= strlen(word);
-	if (rest.length && (is_letter(*rest.text) || is_digit(*rest.text) || *rest.text == '_'))
-		return false;
-	*ret = (struct ignore){.at = at, .column = (int)(sign - line.text)};
 	read_ids(ret, rest);
 	return true;
 }
@@ -150,7 +161,7 @@ static size_t line_end(struct span text, size_t at, enum lint_kind kind)
 
 /* The comments of the line, of which the first mark is at `at`. */
 static int find_in_line(struct ignores *all, struct span line, const char *at, int number,
-			enum lint_kind kind)
+			const char *wanted, enum lint_kind kind)
 {
 	const char *end = line.text + line.length;
 	bool first = true;
@@ -159,33 +170,33 @@ static int find_in_line(struct ignores *all, struct span line, const char *at, i
 	while (end > at && is_space(end[-1]))
 		end--;
 	line.length = (size_t)(end - line.text);
-	for (; r == GPUMAP_OK && at; at = memmem(at, (size_t)(end - at), mark, strlen(mark))) {
+	for (; r == GPUMAP_OK && at; at = memmem(at, (size_t)(end - at), wanted, strlen(wanted))) {
 		struct ignore found;
 
-		if (read_mark(&found, line, at, kind)) {
+		if (read_mark(&found, line, at, wanted, kind)) {
 			struct span before = {line.text, (size_t)found.column - 1};
 
 			found.line = number;
-			found.alone = first && !span_trim(before).length;
+			found.alone = first && !found.noqa && !span_trim(before).length;
 			first = false;
 			r = add(all, found);
 		}
-		at += strlen(mark);
+		at += strlen(wanted);
 	}
 	return r;
 }
 
-static int find(struct ignores *all, struct span text, enum lint_kind kind)
+static int find(struct ignores *all, struct span text, const char *wanted, enum lint_kind kind)
 {
-	const char *next = memmem(text.text, text.length, mark, strlen(mark));
+	const char *next = memmem(text.text, text.length, wanted, strlen(wanted));
 	int r = GPUMAP_OK;
 
 	for (size_t at = 0, end, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
 		end = line_end(text, at, kind);
 		if (next < text.text + end) {
 			r = find_in_line(all, (struct span){text.text + at, end - at}, next,
-					 (int)line, kind);
-			next = memmem(text.text + end, text.length - end, mark, strlen(mark));
+					 (int)line, wanted, kind);
+			next = memmem(text.text + end, text.length - end, wanted, strlen(wanted));
 		}
 	}
 	return r;
@@ -338,6 +349,8 @@ static void drop_parts(struct ignores *all)
 	int line = 0;
 
 	for (size_t i = 0; i < all->count; i++) {
+		if (all->list[i].noqa)
+			continue;
 		all->list[i].quoted = all->list[i].quoted || all->list[i].line == line;
 		line = all->list[i].quoted ? line : all->list[i].line;
 	}
@@ -356,11 +369,22 @@ static void sort(struct ignores *all)
 	}
 }
 
+static int compare_places(const void *a, const void *b)
+{
+	const struct ignore *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
 int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 {
 	struct placing p = {.all = ret};
-	int r = text.length ? find(ret, text, kind) : GPUMAP_OK;
+	int r = text.length ? find(ret, text, mark, kind) : GPUMAP_OK;
 
+	if (r == GPUMAP_OK && text.length && kind == LINT_PYTHON)
+		r = find(ret, text, noqa, kind);
+	if (r == GPUMAP_OK && ret->count)
+		qsort(ret->list, ret->count, sizeof(*ret->list), compare_places);
 	if (r != GPUMAP_OK || !ret->count)
 		return r;
 	if (kind == LINT_PYTHON) {
@@ -416,30 +440,44 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 {
 	int64_t line = gpumap_finding_int(finding, GPUMAP_FINDING_LINE);
 	const char *id = gpumap_finding_str(finding, GPUMAP_FINDING_ID);
-	size_t first;
+	size_t first, begin;
 	bool hidden = false;
 
 	if (!can_hide(finding))
 		return false;
 	/* The first with which one reaches the line. */
-	first = FIRST_PLACE(i, ignores->count, ignores->list[i].reach < line);
+	first = begin = FIRST_PLACE(i, ignores->count, ignores->list[i].reach < line);
 	for (; line > 0 && first < ignores->count && ignores->list[first].from <= line; first++) {
 		struct ignore *one = &ignores->list[first];
 
-		if (one->quoted || one->odd || line > one->to ||
+		if (one->noqa || one->quoted || one->odd || line > one->to ||
 		    (one->ids.text && !names(one->ids, id)))
 			continue;
 		one->used = hidden = true;
 	}
+	for (; line > 0 && !hidden && begin < first; begin++)
+		ignores->list[begin].used =
+			ignores->list[begin].used ||
+			(ignores->list[begin].noqa && line <= ignores->list[begin].to);
 	return hidden;
 }
 
 void ignores_report(const struct ignores *ignores, const char *origin, gpumap_report *report)
 {
+	bool told = false;
+
 	for (size_t i = 0; i < ignores->count; i++) {
 		const struct ignore *one = &ignores->list[i];
 
-		if (one->used || one->quoted)
+		if (one->noqa && one->used && !one->quoted && !told) {
+			told = true;
+			report_add(report, FINDING_FOREIGN_IGNORE,
+				   ABOUT(.origin = origin, .line = one->line, .column = one->column,
+					 .fix = "write # gpumap: ignore=GM..., with the id of the "
+						"finding"),
+				   "# noqa has no effect on gpumap lint");
+		}
+		if (one->noqa || one->used || one->quoted)
 			continue;
 		if (one->odd) {
 			report_add(report, FINDING_UNUSED_IGNORE,

@@ -17,7 +17,8 @@ struct ignore {
 	bool alone;   /* on a line of its own */
 	bool quoted;  /* in a string, so it is not a comment */
 	bool odd;     /* what it names are not ids */
-	bool used;
+	bool noqa;    /* # noqa of other linters, which hides nothing */
+	bool used;    /* it hides a finding, or with `noqa` stands beside one */
 };
 
 struct ignores {
@@ -35,7 +36,7 @@ void ignores_free(struct ignores *ignores);
 /* Whether a comment hides the finding. If so, the comment counts as used. */
 bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding);
 
-/* Reports the comments that are not used. */
+/* Reports the comments that are not used, and the first # noqa beside a finding. */
 void ignores_report(const struct ignores *ignores, const char *origin, gpumap_report *report);
 
 #endif
