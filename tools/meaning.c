@@ -64,7 +64,7 @@ static const struct meaning {
 	bool (*fits)(char **words);
 	const char *command; /* the words that take its place */
 } meanings[] = {
-	{"list ls devices", only_options, "inventory"},
+	{"devices", only_options, "inventory"},
 	{"check", operand, "lint"},
 	{"pid", number, "explain --pid"},
 	{"ps", list, "ps --gpus"},
