@@ -319,10 +319,20 @@ static const char *put_meeting(struct strbuf *buf, const struct rehearsal *r,
 	const json_t *places = rehearsed_list(process->record, "meets_at");
 	const char *given = json_string_value(json_array_get(places, 0));
 	const char *used = json_string_value(json_array_get(places, 1));
-	int64_t wanted = rehearsed_number(process->record, "wanted_world_size"), there = 0;
+	int64_t wanted = rehearsed_number(process->record, "wanted_world_size"), there = 0,
+		same = 0;
 
-	for (size_t i = 0; i < r->count; i++)
-		there += json_object_get(r->processes[i].record, "wanted_world_size") != NULL;
+	for (size_t i = 0; i < r->count; i++) {
+		bool again = i && r->processes[i].rank == r->processes[i - 1].rank;
+
+		there += json_object_get(r->processes[i].record, "wanted_world_size") && !again;
+		same += r->processes[i].rank == process->rank;
+	}
+	if (same > 1 && process->rank >= 0) {
+		strbuf_printf(buf, "others, and %lld processes are rank %lld", (long long)same,
+			      (long long)process->rank);
+		return "leave RANK to the launcher";
+	}
 	if (wanted > there) {
 		strbuf_printf(buf, "%lld ranks, of which %lld are there", (long long)wanted,
 			      (long long)there);

@@ -188,6 +188,15 @@ static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_
 	return why ? report_nomem(report) : GPUMAP_OK;
 }
 
+/* Whether `b` is the same rank as `a`, started again. A program that sets RANK itself makes one
+ * rank of several processes. */
+static bool started_again(const struct rehearsed *a, const struct rehearsed *b)
+{
+	return a->rank >= 0 && a->rank == b->rank &&
+	       streq(rehearsed_text(json_object_get(a->record, "variables"), "LOCAL_RANK"),
+		     rehearsed_text(json_object_get(b->record, "variables"), "LOCAL_RANK"));
+}
+
 /* Of a rank that was started again the last process counts. */
 static void drop_earlier(struct rehearsal *r)
 {
@@ -197,7 +206,7 @@ static void drop_earlier(struct rehearsal *r)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct rehearsed *next = i + 1 < r->count ? &r->processes[i + 1] : NULL;
 
-		if (next && r->processes[i].rank >= 0 && next->rank == r->processes[i].rank)
+		if (next && started_again(&r->processes[i], next))
 			json_decref(r->processes[i].record);
 		else
 			r->processes[kept++] = r->processes[i];

@@ -44,6 +44,17 @@ def _meeting_place():
 _given_place = _meeting_place()
 
 
+def _wanted(kwargs, name, variable):
+    """An argument of init_process_group, which a variable may give; -1: neither does."""
+    value = kwargs.get(name)
+    if value is None or value == -1:
+        value = os.environ.get(variable, "-1")
+    try:
+        return int(value)
+    except ValueError:
+        return -1
+
+
 def _backend(name):
     """gloo, where the program asks for NCCL."""
     text = "gloo" if name is None else str(name).lower()
@@ -145,11 +156,15 @@ def _install_groups():
         kwargs.pop("pg_options", None)
         if _nccl:
             devices.start()
-        wanted = kwargs.get("world_size", -1)
-        record.set_fact("wanted_world_size", int(os.environ.get("WORLD_SIZE", "1")) if wanted in (-1, None) else wanted)
+        record.set_fact("wanted_world_size", _wanted(kwargs, "world_size", "WORLD_SIZE"))
+        record.set_fact("rank", _wanted(kwargs, "rank", "RANK"))
         record.set_fact("meets_at", [_given_place, _meeting_place()])
         _enter("init_process_group")
-        raw_init(_backend(backend), *args, **kwargs)
+        try:
+            raw_init(_backend(backend), *args, **kwargs)
+        except ValueError:  # of the arguments
+            _leave()
+            raise
         _leave()
         record.set_fact("rank", c10d.get_rank())
         record.set_fact("world_size", c10d.get_world_size())

@@ -16,6 +16,8 @@ PERIOD = 0.5  # seconds
 
 _folder = os.environ.get("GPUMAP_REHEARSE", "")
 _started = time.time()
+_variables = {name: os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+              if name in os.environ}  # as the launcher gave them
 _changed = True
 _places = {}  # file name: whether it belongs to the program
 _counts = {}  # (what, ordinal, place): [times, bytes]
@@ -94,8 +96,7 @@ def _collect():
     record = {
         "pid": os.getpid(),
         "started": _started,
-        "variables": {name: os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
-                                                          "CUDA_VISIBLE_DEVICES") if name in os.environ},
+        "variables": _variables,
         "events": [{"what": what, "device": ordinal, "place": where, "count": entry[0], "bytes": entry[1]}
                    for (what, ordinal, where), entry in list(_counts.items())],
     }
