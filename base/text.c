@@ -57,6 +57,11 @@ bool text_ends(const char *text, const char *end)
 	return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
+bool is_python_file(struct span path)
+{
+	return path.length > 3 && memcmp(path.text + path.length - 3, ".py", 3) == 0;
+}
+
 bool span_glob(struct span pattern, const char *text)
 {
 	size_t p = 0, star = SIZE_MAX;

@@ -43,6 +43,8 @@ bool span_starts(struct span s, const char *prefix);
 bool span_is_utf16(struct span s);
 /* Whether a text ends with `end`. */
 bool text_ends(const char *text, const char *end);
+/* Whether a path is that of a FILE.py. */
+bool is_python_file(struct span path);
 /* What follows the last slash of a path; the path itself if it has none. */
 const char *file_name(const char *path);
 /* Whether the pattern matches `text`: * matches any text, ? any character. */

@@ -25,7 +25,7 @@ static const char **words_of(const gpumap_profile *profile)
 static const char **python_file(const char **words)
 {
 	for (; *words; words++)
-		if (text_ends(*words, ".py") && strlen(*words) > 3)
+		if (is_python_file(span_of(*words)))
 			return words;
 	return NULL;
 }

@@ -34,12 +34,12 @@ static void report_wasted(struct shell *sh, struct command *c)
 }
 
 /* python FILE, but not a module, which may be a launcher. */
-static bool is_python_file(const struct command *c, size_t i)
+static bool command_is_python(const struct command *c, size_t i)
 {
 	struct span s = word_text(c, i);
 
 	if (!is_python(s))
-		return ends_py(s);
+		return is_python_file(s);
 	while (++i < c->count && word_text(c, i).length && *word_text(c, i).text == '-')
 		if (span_is(word_text(c, i), "-m"))
 			return false;
@@ -55,7 +55,7 @@ static void report_not_exported(struct shell *sh, const struct run *run)
 		bool read = i == TRACKED_LIST ? run->c->reads_list : var->referenced;
 
 		/* Launchers set the variables of ranks themselves. */
-		if (i >= TRACKED_PORT && !is_python_file(run->c, run->first))
+		if (i >= TRACKED_PORT && !command_is_python(run->c, run->first))
 			continue;
 
 		if (now.state != SET_VALUE || now.reported || read ||

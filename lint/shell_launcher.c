@@ -305,7 +305,8 @@ static size_t read_option(const struct command *c, size_t i, const struct option
 		i++;
 	value = word_text(c, i + 1);
 	/* An unknown option takes a value if one can follow. */
-	if (meaning == TAKES_VALUE && ((value.length && *value.text == '-') || ends_py(value)))
+	if (meaning == TAKES_VALUE &&
+	    ((value.length && *value.text == '-') || is_python_file(value)))
 		return i + 1;
 	take(launch, meaning, value, at);
 	return i + 1 + takes_word(meaning) + (meaning == TAKES_TWO);

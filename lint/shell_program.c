@@ -30,16 +30,11 @@ bool is_python(struct span word)
 	return true;
 }
 
-bool ends_py(struct span s)
-{
-	return s.length > 3 && memcmp(s.text + s.length - 3, ".py", 3) == 0;
-}
-
 bool is_gpu_program(const struct command *c, size_t first)
 {
 	struct span s = base_name(word_text(c, first));
 
-	return launcher_program(s) || is_python(s) || ends_py(s);
+	return launcher_program(s) || is_python(s) || is_python_file(s);
 }
 
 const struct prefix *command_prefix(const struct command *c, struct span name)

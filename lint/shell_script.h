@@ -376,7 +376,6 @@ struct setting run_setting(struct shell *sh, const struct run *run, const char *
 bool is_python(struct span word);
 struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
-bool ends_py(struct span word);
 bool is_gpu_program(const struct command *c, size_t first);
 /* The word with the script of a shell's -c, where `first` is the word of the shell. If there is no
  * such word, it is the number of the command's words. */

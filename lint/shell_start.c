@@ -172,7 +172,7 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 		.visible = visible,
 		.ranked = gives_rank(sh, run, program),
 		.local_rank = launch->passes,
-		.python = python || ends_py(path),
+		.python = python || is_python_file(path),
 		.line = c->words[program].at.line,
 		.arguments = words_after(sh, c, program),
 	};

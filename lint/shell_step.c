@@ -112,7 +112,7 @@ static bool is_python_program(const struct command *c, size_t i)
 	struct span s = word_text(c, i);
 
 	if (!is_python(s))
-		return ends_py(s);
+		return is_python_file(s);
 	return i + 1 < c->count && !span_is(word_text(c, i + 1), "-c");
 }
 

@@ -192,8 +192,10 @@ static gpumap_plan *check_plan(const struct lint *lint, gpumap_profile *profile,
 static gpumap_plan *check_launch(const struct lint *lint, gpumap_profile *profile,
 				 struct python_start *start, gpumap_report *report)
 {
-	return profile_check_launch(profile, report) ? check_plan(lint, profile, start, report)
-						     : NULL;
+	if (!profile_check_launch(profile, report))
+		return NULL;
+	plan_seek_file(profile, report);
+	return check_plan(lint, profile, start, report);
 }
 
 /* The file that gpumap config would read, if there is one. GPUMAP_ENOMEM. */

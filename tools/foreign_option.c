@@ -28,6 +28,7 @@
 	"GPUs"
 #define PROFILE "gpumap config --gpus 2,3 >gpumap.ini writes the settings as a profile"
 #define MODEL "write --inventory 8xH100"
+#define JOBS "write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time"
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
 
 const struct foreign foreign_options[] = {
@@ -122,6 +123,8 @@ const struct foreign foreign_options[] = {
 	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
+	{"--jobs", JOBS},
+	{"--parallel", JOBS},
 	{"--output",
 	 "write --log-dir DIR for the output of ranks; gpumap plan and emit write their "
 	 "answer with -o FILE"},
@@ -240,8 +243,8 @@ static const struct guess emit_guesses[] = {
 	"gpumap pick 2 --wait -- PROGRAM waits for 2 free GPUs and reserves them, and so does " \
 	"gpumap run --gpus free:2 --wait PROGRAM"
 #define SWEEP_LINES \
-	"[program p], command = train.py --lr ${lr}; [profile p], program = p; [sweep lr], " \
-	"profile = p, lr = 0.1, 0.2"
+	"[program p], command = train.py --lr ${lr}; [profile p], program = p, gpus = free:1; " \
+	"[sweep lr], profile = p, jobs = 4, lr = 0.1, 0.2"
 
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {

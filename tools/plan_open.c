@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan_open.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/job.h"
 #include "plan_hosts.h"
 #include "plan_lease.h"
+#include "profile/profile.h"
 #include "report.h"
 #include "words.h"
 
@@ -18,18 +19,10 @@ static void put_word(struct strbuf *buf, const char *word)
 	words_quote(buf, word);
 }
 
-/* Starts Python as torchrun does: unbuffered, by the interpreter that PYTHON_EXEC names. */
-static void put_python(struct strbuf *buf)
-{
-	const char *python = getenv("PYTHON_EXEC");
-
-	put_word(buf, python && *python ? python : "python3");
-	put_word(buf, "-u");
-}
-
 int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
 		     gpumap_report *report)
 {
+	const char *python = environ_nonempty((const char *const *)environ, "PYTHON_EXEC");
 	struct strbuf buf = {0};
 	char **word = options->program;
 	int r;
@@ -40,10 +33,9 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 			ABOUT(.origin = options->module, .fix = "write it after the options"),
 			"no module is named");
 	if (options->module) {
-		put_python(&buf);
+		put_word(&buf, python ? python : "python3");
+		put_word(&buf, "-u");
 		put_word(&buf, "-m");
-	} else if (word && *word && plan_is_python(*word) && !options->no_python) {
-		put_python(&buf);
 	}
 	for (; word && *word; word++)
 		put_word(&buf, *word);
@@ -53,6 +45,8 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
 	else
 		r = GPUMAP_OK;
+	if (r == GPUMAP_OK)
+		r = profile_set_python(profile, options->no_python ? "" : python, report);
 	strbuf_free(&buf);
 	return r;
 }

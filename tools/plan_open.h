@@ -83,12 +83,10 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 /* The profile with the options applied and their program. */
 int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 		      gpumap_report *report);
-/* Gives a profile the program of the options, if they have one. */
+/* Gives a profile the program of the options, if they have one, and the interpreter of FILE.py. */
 int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
 		     gpumap_report *report);
 
-/* Whether a path is a FILE.py. */
-bool plan_is_python(const char *path);
 /* FILE.py of "python3 -u FILE.py"; NULL: it is another command. */
 const char *plan_script(const char *const *arguments, size_t count);
 /* Reports why the rank's python cannot read its FILE.py, which python's own exit status would not
@@ -101,6 +99,9 @@ int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *re
 /* Makes the same checks for the first rank only, if the plan is about the host's own GPUs, and
  * reports a remark instead of an error. */
 int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *report);
+/* A remark if the profile's program is a file of this host that cannot be executed. Without a plan:
+ * what is not here may be on the host of the run. */
+int plan_seek_file(const gpumap_profile *profile, gpumap_report *report);
 /* Sets the profile's `device` to what the program does, if the profile has no value and the program
  * can be read. *missing (unless NULL) becomes the FILE.py if it does not exist here. */
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report);

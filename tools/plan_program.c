@@ -21,13 +21,6 @@
 
 enum { MAX_PROGRAM = 4 << 20 };
 
-bool plan_is_python(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && streq(path + length - 3, ".py");
-}
-
 const char *plan_script(const char *const *arguments, size_t count)
 {
 	size_t i = 1;
@@ -39,7 +32,7 @@ const char *plan_script(const char *const *arguments, size_t count)
 		if (!arguments[i][1] ||
 		    arguments[i][1 + strspn(arguments[i] + 1, "bBdEiIOPqsSuvx")])
 			return NULL;
-	return i < count && plan_is_python(arguments[i]) ? arguments[i] : NULL;
+	return i < count && is_python_file(span_of(arguments[i])) ? arguments[i] : NULL;
 }
 
 /* --- whether it exists ----------------------------------------------------------------- */
@@ -179,15 +172,16 @@ static void refuse_lack(const struct launch_rank *rank, const struct lack *lack,
 static void remark_lack(const struct launch_rank *rank, const struct lack *lack,
 			const struct speech *speech, gpumap_report *report)
 {
-	static const char *const names[] = {
-		[NEED_FOLDER] = "folder", [NEED_SCRIPT] = "program", [NEED_PROGRAM] = "program"};
-	const char *fix = lack->need == NEED_SCRIPT
-				  ? script_fix(lack->error)
-				  : launch_fix(lack->need == NEED_PROGRAM, lack->error);
+	const char *fix = lack->need == NEED_SCRIPT ? script_fix(lack->error) : launch_folder_fix();
+	struct program_fault fault;
 
+	program_fault(&fault, lack->name, rank->folder, lack->error);
+	if (lack->need == NEED_PROGRAM)
+		fix = *fault.fix ? fault.fix : NULL;
 	report_add(report, FINDING_PROGRAM_MISSING, ABOUT(.fix = fix, .speech = speech),
 		   "rank %d could not start on this host: the %s '%s': %s", rank->rank,
-		   names[lack->need], QUOTE(span_of(lack->name)), strerror(lack->error));
+		   lack->need == NEED_FOLDER ? "folder" : "program", QUOTE(span_of(lack->name)),
+		   lack->need == NEED_PROGRAM ? fault.text : strerror(lack->error));
 }
 
 /* Whether the rank can start here; if not, *lacks is set after a finding. */
@@ -248,6 +242,44 @@ int plan_check_programs(const gpumap_plan *plan, int64_t node, gpumap_report *re
 	return r == GPUMAP_OK && lacks ? GPUMAP_EINPUT : r;
 }
 
+static bool sets_path(const gpumap_profile *profile)
+{
+	for (size_t i = 0; i < gpumap_profile_variable_count(profile); i++)
+		if (streq(gpumap_profile_variable(profile, i, GPUMAP_SETTING_NAME), "PATH"))
+			return true;
+	return false;
+}
+
+int plan_seek_file(const gpumap_profile *profile, gpumap_report *report)
+{
+	const char *name = gpumap_profile_argument(profile, 0);
+	const char *folder = gpumap_profile_setting(profile, "workdir", GPUMAP_SETTING_VALUE);
+	struct program_fault fault = {.there = false};
+	char found[4096], *path;
+	bool script;
+	int error;
+
+	if (!name || strchr(name, '%') || strchr(folder, '%') ||
+	    (!strchr(name, '/') && sets_path(profile)))
+		return GPUMAP_OK;
+	folder = *folder ? folder : NULL;
+	path = strchr(name, '/') ? path_from(folder, name) : strdup(name);
+	if (!path)
+		return report_nomem(report);
+	error = program_find(path, environ, found, sizeof(found), &script);
+	if (error)
+		program_fault(&fault, name, folder, error);
+	if (fault.there)
+		report_add(report, FINDING_PROGRAM_MISSING,
+			   ABOUT(.fix = *fault.fix ? fault.fix : NULL,
+				 .origin = gpumap_profile_setting(profile, "command",
+								  GPUMAP_SETTING_ORIGIN)),
+			   "the program '%s' could not start on this host: %s",
+			   QUOTE(span_of(name)), fault.text);
+	free(path);
+	return GPUMAP_OK;
+}
+
 /* --- how it picks its device ------------------------------------------------------------ */
 
 static const char *value(const gpumap_profile *profile, const char *key)
@@ -287,7 +319,7 @@ static bool is_code(const char *path)
 		stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= MAX_PROGRAM
 			? open(path, O_RDONLY | O_CLOEXEC)
 			: -1;
-	bool code = fd >= 0 && (plan_is_python(path) || text_ends(path, ".sh") ||
+	bool code = fd >= 0 && (is_python_file(span_of(path)) || text_ends(path, ".sh") ||
 				(read(fd, head, 2) == 2 && head[0] == '#' && head[1] == '!'));
 
 	if (fd >= 0)
@@ -405,7 +437,7 @@ void plan_remark_options(const struct options *options, const struct plan_option
 
 	while (words[count])
 		count++;
-	script = plan_is_python(words[0]) ? words[0] : plan_script(words, count);
+	script = is_python_file(span_of(words[0])) ? words[0] : plan_script(words, count);
 	if (options->ended || !script)
 		return;
 	while (words[i] != script)

@@ -87,13 +87,6 @@ static void put_rendezvous(struct emitter *e)
 		put_option(e, PKEY_PROFILE_master_port);
 }
 
-static bool is_python_file(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && streq(path + length - 3, ".py");
-}
-
 void emit_run(struct emitter *e, const char *option)
 {
 	if (e->plan->run_named)
@@ -123,7 +116,7 @@ void emit_exec(struct emitter *e, int port)
 		emit_wordf(e, "--master-port=%d", port);
 	}
 	arguments = common_arguments(e, &count);
-	if (count && is_python_file(arguments[0]))
+	if (count && is_python_file(span_of(arguments[0])))
 		emit_word(e, "--no-python");
 	emit_word(e, "--");
 	put_words(e, arguments, count);

@@ -84,6 +84,7 @@ struct gpumap_profile {
 
 	const char **environment;  /* copies of NAME=value; ends with NULL */
 	size_t sweep, combination; /* whose values replace ${name}; NONE: no sweep */
+	const char *python;        /* what starts a FILE.py; "": nothing, it is executed itself */
 
 	struct settled settled;
 };
@@ -192,6 +193,10 @@ const struct setting *override_setting(const gpumap_profile *profile, enum profi
 
 /* Appends the chosen profile as a flat file; `origins`: with the origin of each value. */
 void profile_write(struct strbuf *buf, const gpumap_profile *profile, bool origins);
+
+/* The interpreter that starts a command FILE.py, with -u; NULL: python3, "": none. The text is not
+ * copied. */
+int profile_set_python(gpumap_profile *profile, const char *python, gpumap_report *report);
 
 /* --- sweeps ----------------------------------------------------------------- */
 

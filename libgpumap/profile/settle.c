@@ -80,17 +80,12 @@ static void settle_values(const gpumap_profile *p, struct settled *s)
 	}
 }
 
-static void settle_arguments(const gpumap_profile *p, struct settled *s)
+static void put_words(const gpumap_profile *p, struct settled *s, struct span rest)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
-	const struct setting *command = profile_decides(p, PKEY_PROGRAM_command, &nowhere);
-	struct span rest = span_of(command ? command->text : "");
 	struct words_error error;
 	struct strbuf word = {0};
 
-	/* Every argument but the last is followed by a blank. */
-	s->arguments = arena_alloc(&s->arena, rest.length / 2 + 1, sizeof(*s->arguments));
-	while (s->arguments && words_next(&rest, &word, &error)) {
+	while (words_next(&rest, &word, &error)) {
 		const char *text = arena_strdup(&s->arena, word.text);
 
 		strbuf_free(&word);
@@ -101,6 +96,38 @@ static void settle_arguments(const gpumap_profile *p, struct settled *s)
 	if (word.failed)
 		s->arena.failed = true;
 	strbuf_free(&word);
+}
+
+/* A FILE.py is started as by torchrun: by Python, unbuffered. */
+static void put_python(const gpumap_profile *p, struct settled *s, struct span command)
+{
+	struct strbuf words = {0};
+
+	s->argument_count = 0;
+	words_quote(&words, p->python ? p->python : "python3");
+	strbuf_puts(&words, " -u");
+	if (words.failed)
+		s->arena.failed = true;
+	else
+		put_words(p, s, (struct span){words.text, words.length});
+	strbuf_free(&words);
+	put_words(p, s, command);
+}
+
+static void settle_arguments(const gpumap_profile *p, struct settled *s)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, &nowhere);
+	struct span command = span_of(setting ? setting->text : "");
+
+	/* Every argument but the last is followed by a blank; Python and its option come before. */
+	s->arguments = arena_alloc(&s->arena, command.length / 2 + 3, sizeof(*s->arguments));
+	if (!s->arguments)
+		return;
+	put_words(p, s, command);
+	if (s->argument_count && is_python_file(span_of(s->arguments[0])) &&
+	    !(p->python && !*p->python))
+		put_python(p, s, command);
 }
 
 int profile_settle(gpumap_profile *profile, gpumap_report *report)
@@ -126,6 +153,12 @@ int profile_settle(gpumap_profile *profile, gpumap_report *report)
 	}
 	arena_free(&before.arena);
 	return GPUMAP_OK;
+}
+
+int profile_set_python(gpumap_profile *profile, const char *python, gpumap_report *report)
+{
+	profile->python = python;
+	return profile_settle(profile, report);
 }
 
 EXPORT size_t gpumap_profile_argument_count(const gpumap_profile *profile)

@@ -169,9 +169,8 @@ int log_check_links(const char *path, const char *origin, gpumap_report *report)
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
-/* What to do if `error`, an errno, prevents the use of a rank's program (program = true) or folder
- * (false); NULL: not known. */
-const char *launch_fix(bool program, int error);
+/* What to do if a rank's folder cannot be used. */
+const char *launch_folder_fix(void);
 /* Reports, as launch_run() would, that the rank's program or folder cannot be used. Returns the
  * exit status. */
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
@@ -182,5 +181,18 @@ int launch_refuse(const struct launch_rank *rank, bool program, int error,
  * Returns 0, or the errno that explains why no file can be executed. *script: the file is text
  * without "#!", which /bin/sh executes. */
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script);
+
+/* Why a program cannot be executed. */
+struct program_fault {
+	char text[320];
+	char fix[320]; /* ""; not known */
+	bool there;    /* its file exists: it cannot be executed wherever the program is started */
+};
+/* What `error`, an errno of program_find() or of execve(2), means for `name`, started in `folder`
+ * (NULL: here). */
+void program_fault(struct program_fault *ret, const char *name, const char *folder, int error);
+
+/* The interpreter after #!, in `ret` of 256 bytes; "" if the file has none, or it is cut off. */
+void program_interpreter(const char *path, char ret[256]);
 
 #endif

@@ -17,46 +17,64 @@ static const char *path_of(char *const *envp)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* Without this check execve(2) would fail with ENOENT for a missing interpreter, when it is too
- * late. */
-static int check_interpreter(const char *head)
-{
-	char name[256];
-	size_t length;
+enum { HEAD = 256 };
 
-	head += 2 + strspn(head + 2, " \t");
-	length = strcspn(head, " \t\r\n");
-	if (!head[length] || !length) /* cut, or empty: the kernel decides */
-		return 0;
-	memcpy(name, head, length);
+/* The beginning of the file, ended by a NUL. Its length; 0: it is empty or cannot be read. */
+static size_t read_head(const char *path, char head[HEAD])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD - 1);
+
+	if (fd >= 0)
+		close(fd);
+	head[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Takes it out of the file's beginning. */
+static const char *interpreter_in(char head[HEAD])
+{
+	char *name = head + 2 + strspn(head + 2, " \t");
+	size_t length = strcspn(name, " \t\r\n");
+
+	if (!name[length]) /* cut: the kernel decides */
+		return "";
 	name[length] = '\0';
-	return access(name, X_OK) == 0 ? 0 : errno;
+	return name;
+}
+
+void program_interpreter(const char *path, char ret[HEAD])
+{
+	char head[HEAD];
+	const char *name = "";
+
+	if (read_head(path, head) && starts_with(head, "#!"))
+		name = interpreter_in(head);
+	memcpy(ret, name, strlen(name) + 1);
 }
 
 static int check_file(const char *path, bool *script)
 {
-	char head[256];
+	char head[HEAD];
+	const char *interpreter;
 	struct stat st;
-	ssize_t n;
-	int fd;
+	size_t n;
 
 	*script = false;
 	if (stat(path, &st) < 0)
 		return errno;
 	if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return EACCES;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) /* a file may be executable but not readable */
-		return 0;
-	n = read(fd, head, sizeof(head) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	head[n] = '\0';
-	if (starts_with(head, "#!"))
-		return check_interpreter(head);
-	*script = strlen(head) == (size_t)n;
-	return 0;
+	n = read_head(path, head); /* a file may be executable but not readable */
+	if (starts_with(head, "#!")) {
+		/* Without this check execve(2) would fail with ENOENT for a missing interpreter,
+		 * when it is too late. */
+		interpreter = interpreter_in(head);
+		return *interpreter && access(interpreter, X_OK) ? errno : 0;
+	}
+	*script = n && strlen(head) == n;
+	/* A shell would take the program's statements for commands. */
+	return *script && is_python_file(span_of(path)) ? ENOEXEC : 0;
 }
 
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script)

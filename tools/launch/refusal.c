@@ -13,7 +13,7 @@ static const char *stage_text(enum stage stage)
 		return failure->text;
 	if (stage == STAGE_FOLDER)
 		return "cannot enter its folder";
-	return stage == STAGE_READY || stage == STAGE_FORK ? "cannot be forked" : "cannot execute";
+	return "cannot be forked";
 }
 
 static const char *stage_fix(const struct guard_message *m)
@@ -27,17 +27,12 @@ static const char *stage_fix(const struct guard_message *m)
 	if (m->stage == STAGE_READY || m->stage == STAGE_FORK)
 		return m->error == EAGAIN ? "'ulimit -u' shows how many processes are allowed"
 					  : NULL;
-	if (m->error == ENOENT)
-		return "check its name, PATH in [env], and for a script its #! line";
-	if (m->error == E2BIG)
-		return "pass long lists in a file";
-	return m->error == EACCES ? "chmod +x makes a file executable" : NULL;
+	return NULL;
 }
 
-const char *launch_fix(bool program, int error)
+const char *launch_folder_fix(void)
 {
-	return stage_fix(&(struct guard_message){.stage = program ? STAGE_FIND : STAGE_FOLDER,
-						 .error = error});
+	return stage_fix(&(struct guard_message){.stage = STAGE_FOLDER});
 }
 
 int launch_refuse(const struct launch_rank *rank, bool program, int error,
@@ -53,16 +48,24 @@ int refusal(const struct launch_rank *rank, const struct guard_message *m,
 	    const struct speech *speech, gpumap_report *report)
 {
 	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
+	struct program_fault fault;
 	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
 
-	if (what)
+	if (program) {
+		program_fault(&fault, what, rank->folder, m->error);
+		report_add(report, FINDING_NOT_STARTED,
+			   ABOUT(.fix = *fault.fix ? fault.fix : NULL, .speech = speech),
+			   "rank %d cannot execute '%s': %s", rank->rank, QUOTE(span_of(what)),
+			   fault.text);
+	} else if (what) {
 		report_add(report, FINDING_NOT_STARTED,
 			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s '%s': %s",
 			   rank->rank, stage_text(m->stage), QUOTE(span_of(what)),
 			   strerror(m->error));
-	else
+	} else {
 		report_add(report, FINDING_NOT_STARTED,
 			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
 			   rank->rank, stage_text(m->stage), strerror(m->error));
+	}
 	return program ? status_of_error(m->error) : STATUS_OWN_FAILURE;
 }
