@@ -142,7 +142,8 @@ bool span_has_any(struct span s, const char *words)
 		for (size_t i = 0; i < s.length; i++) {
 			size_t n = 0;
 
-			while (i + n < s.length && words[n] && lower(s.text[i + n]) == words[n])
+			while (i + n < s.length && words[n] && words[n] != ' ' &&
+			       lower(s.text[i + n]) == words[n])
 				n++;
 			if (!words[n] || words[n] == ' ')
 				return true;

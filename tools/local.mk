@@ -55,6 +55,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/plan_busy.c tools/plan_finder.h tools/plan_nodes.c \
 	tools/plan_hosts.c tools/plan_hosts.h \
 	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_lint.c tools/plan_open.c tools/plan_open.h tools/plan_program.c \
+	tools/plan_ranks.c \
 	tools/plan_show.c tools/plan_show.h \
 	tools/rank_place.c tools/rank_place.h \
 	tools/rank_logs.c tools/rank_logs.h \

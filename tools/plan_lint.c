@@ -145,9 +145,7 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 	return r == GPUMAP_OK ? r : report_nomem(report);
 }
 
-/* The file that the program's code is in: FILE.py of a Python, or a script; NULL: it is another
- * program. */
-static const char *code_of(const char *const *arguments, size_t count)
+const char *plan_code(const char *const *arguments, size_t count)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
 	const char *script = plan_script(arguments, count);
@@ -167,7 +165,7 @@ int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repor
 {
 	size_t count;
 	const char *const *arguments = job_program(plan, &count);
-	const char *code = code_of(arguments, count), **room;
+	const char *code = plan_code(arguments, count), **room;
 	const char *folder = job_setting(plan, "workdir");
 	struct python_start start;
 	char *path;

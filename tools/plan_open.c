@@ -202,6 +202,8 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 	if (r == GPUMAP_OK && options->lints)
 		r = plan_lint(*ret, hosts.hosts->count ? hosts.hosts->hosts[0].inventory : NULL,
 			      report);
+	if (r == GPUMAP_OK && options->looks && !options->again)
+		r = plan_remark_ranks(*ret, report);
 	if (r == GPUMAP_OK && options->looks && hosts.node >= 0)
 		r = plan_check_busy(*ret, hosts.node, hosts.hosts->hosts[hosts.node].inventory,
 				    report);

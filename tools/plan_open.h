@@ -23,6 +23,7 @@ struct plan_options {
 	bool one;       /* this process is one rank of a plan that is read from a file */
 	bool scheduled; /* a scheduler's job, which does not exist yet, will start the ranks */
 	bool lints;     /* the program's code is compared with the plan */
+	bool again;     /* one of a sweep's later runs: what holds for all was said */
 	bool looks;     /* at what other jobs compute on its GPUs, by the setting on_busy */
 	bool chooses;   /* gpus = free:COUNT: chooses GPUs of this host; else it is refused */
 	gpumap_lease **lease; /* gets the lease of these GPUs; NULL: the plan only shows them */
@@ -121,6 +122,12 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 /* Refuses a plan that the code of its program does not fit, by the setting lint. `inventory` is
  * that of its first host. GPUMAP_ENOMEM. */
 int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report);
+/* The file that the program's code is in: FILE.py of a Python, or a script; NULL: it is another
+ * program. */
+const char *plan_code(const char *const *arguments, size_t count);
+/* Reports that several ranks are started which no setting asked for, if the program is not known to
+ * work with ranks. GPUMAP_ENOMEM. */
+int plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report);
 struct python_start;
 /* What the plan gives its program, as lint sees a job. It lives as long as the plan. `arguments`
  * are the program's. */

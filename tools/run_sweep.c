@@ -229,6 +229,7 @@ static int run_one(struct sweep *s, size_t i)
 		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
 	run.name = s->runs[i].name;
 	s->options.chooses = s->options.looks = true;
+	s->options.again = i > 0;
 	s->options.lease = run.dry ? NULL : &run.lease;
 	run.json = run.dry && s->like->json;
 	if (s->like->json && !run.dry) /* the sweep prints the JSON of all runs together */

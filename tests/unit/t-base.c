@@ -83,7 +83,7 @@ static const struct {
 	{"t", "cuda to", false, false, false},      {"", "cuda to", false, false, false},
 	{"cuda", "", false, false, false},          {"cuda to", "cuda to", false, true, true},
 	{"My_CUDA", "cuda to", false, false, true}, {"uda", "cuda", false, false, false},
-	{"cucuda", "cuda", false, false, true},
+	{"cucuda", "cuda", false, false, true},     {"to x", "to cuda", false, true, true},
 };
 
 START_TEST(words_of_a_list)
