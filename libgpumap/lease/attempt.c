@@ -90,6 +90,41 @@ static int too_many(const struct taking *t, const bool *usable)
 			   there, all, *lists ? ": those" : "", lists);
 }
 
+/* GPUs that are too small for the memory that has to be free stay so. */
+static int too_small(const struct taking *t, const bool *usable)
+{
+	const gpumap_inventory *units = t->lease->inventory;
+	const gpumap_claim *claim = t->claim;
+	const gpumap_device *largest = NULL;
+	size_t large = 0;
+	char name[UNIT_TEXT];
+
+	for (size_t g = 0; g < units->count; g++) {
+		const gpumap_device *unit = &units->gpus[g];
+
+		if (!usable[g])
+			continue;
+		large += lease_is_large(&claim->terms, unit);
+		if (!largest || gpumap_device_int(unit, GPUMAP_DEVICE_MEMORY) >
+					gpumap_device_int(largest, GPUMAP_DEVICE_MEMORY))
+			largest = unit;
+	}
+	if (large >= claim->count || !largest)
+		return GPUMAP_OK;
+	if (large)
+		return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+				   ABOUT(.fix = "ask for fewer, or for less memory"),
+				   "%zu %s are asked for, but only %zu here %s %lld MiB",
+				   claim->count, claim_kind(claim, claim->count), large,
+				   large == 1 ? "has" : "have",
+				   (long long)(claim->terms.min_free >> 20));
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_TOO_MANY,
+			   ABOUT(.fix = "ask for less memory"),
+			   "no %s here has %lld MiB for programs; the largest, %s, has %lld MiB",
+			   claim_kind(claim, 1), (long long)(claim->terms.min_free >> 20),
+			   unit_text(name, largest), (long long)(lease_memory_most(largest) >> 20));
+}
+
 void taking_forget_told(struct taking *t)
 {
 	t->promised = false;
@@ -105,6 +140,7 @@ static void tell(struct taking *t, const gpumap_device *unit, enum lease_state s
 	char name[UNIT_TEXT];
 	static const char *const words[] = {[LEASE_HELD] = "leased",
 					    [LEASE_IN_USE] = "in use",
+					    [LEASE_FULL] = "too full",
 					    [LEASE_LOADED] = "busy",
 					    [LEASE_LOAD_HIDDEN] =
 						    "in use, and its load not visible",
@@ -113,10 +149,12 @@ static void tell(struct taking *t, const gpumap_device *unit, enum lease_state s
 	if (t->told.length > MAX_TELL)
 		return;
 	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
-		      words[state]);
+		      state == LEASE_FULL && !lease_is_large(&t->claim->terms, unit)
+			      ? "too small"
+			      : words[state]);
 	if (state == LEASE_HELD && sight && sight->holder > 0)
 		strbuf_printf(&t->told, " (by process %lld)", (long long)sight->holder);
-	if (state == LEASE_IN_USE)
+	if (state == LEASE_IN_USE || state == LEASE_FULL)
 		lease_tell_use(&t->told, &t->claim->terms, unit,
 			       sight && sight->lease == LEASE_SHARED);
 	/* The load itself changes all the time. */
@@ -593,6 +631,8 @@ static int attempt(struct taking *t, bool *got)
 	own = r == GPUMAP_OK ? &wishes.list[wishes.count] : NULL;
 	if (r == GPUMAP_OK)
 		r = too_many(t, own->usable);
+	if (r == GPUMAP_OK)
+		r = too_small(t, own->usable);
 	if (r == GPUMAP_OK)
 		r = look_at_limit(t, &wishes);
 	if (r == GPUMAP_OK && t->claim->all)

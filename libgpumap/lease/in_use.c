@@ -65,6 +65,21 @@ static int64_t memory_free(const gpumap_device *gpu)
 	return free_bytes >= 0 || total < 0 || used < 0 ? free_bytes : total - used;
 }
 
+int64_t lease_memory_most(const gpumap_device *gpu)
+{
+	int64_t total = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY);
+	int64_t reserved = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_RESERVED);
+
+	return total >= 0 && reserved > 0 ? total - reserved : total;
+}
+
+bool lease_is_large(const struct lease_terms *terms, const gpumap_device *gpu)
+{
+	int64_t most = lease_memory_most(gpu);
+
+	return most < 0 || most >= terms->min_free;
+}
+
 /* Whether the memory is as the job asks for, of which `used` bytes count as in use. */
 static enum lease_state state_of_memory(const struct lease_terms *terms, const gpumap_device *gpu,
 					int64_t used, int64_t limit)
@@ -72,7 +87,7 @@ static enum lease_state state_of_memory(const struct lease_terms *terms, const g
 	if (terms->min_free >= 0 && memory_free(gpu) < 0)
 		return LEASE_UNKNOWN;
 	if (terms->min_free >= 0 && memory_free(gpu) < terms->min_free)
-		return LEASE_IN_USE;
+		return LEASE_FULL;
 	return limit >= 0 && used >= limit ? LEASE_IN_USE : state_of_load(terms, gpu);
 }
 
@@ -159,6 +174,8 @@ void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const g
 		process_tell(buf, process);
 	} else if (shared && admits_one(gpu))
 		strbuf_puts(buf, " (its compute mode admits one process)");
+	else if (!lease_is_large(terms, gpu))
+		strbuf_printf(buf, " (it has %lld MiB)", (long long)(lease_memory_most(gpu) >> 20));
 	else if (terms->min_free >= 0 && memory_free(gpu) < terms->min_free)
 		strbuf_printf(buf, " (less than %lld MiB of its memory are free)",
 			      (long long)(terms->min_free >> 20));

@@ -108,6 +108,7 @@ enum lease_state {
 	LEASE_HELD,        /* by a lease */
 	LEASE_SHARED,      /* by leases of slots */
 	LEASE_IN_USE,      /* by processes without a lease, or its memory is */
+	LEASE_FULL,        /* less of its memory is free than the job asks for */
 	LEASE_LOADED,      /* its load is above the limit */
 	LEASE_LOAD_HIDDEN, /* it has processes or memory, and its load is not known */
 	LEASE_UNKNOWN,     /* whether it is free cannot be seen */
@@ -255,7 +256,11 @@ void lease_terms_free(struct lease_terms *terms);
  * `shared`: other jobs have slots of the GPU, so their processes do not count. */
 enum lease_state lease_state_of(const struct lease_terms *terms, const gpumap_device *gpu,
 				bool shared);
-/* Appends what makes a GPU LEASE_IN_USE: " by process 4711 (python3 of jo)". */
+/* The memory of a GPU that programs can have; -1: not known. */
+int64_t lease_memory_most(const gpumap_device *gpu);
+/* Whether the GPU has the memory that has to be free, if nothing uses it. */
+bool lease_is_large(const struct lease_terms *terms, const gpumap_device *gpu);
+/* Appends what makes a GPU LEASE_IN_USE or LEASE_FULL: " by process 4711 (python3 of jo)". */
 void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const gpumap_device *gpu,
 		    bool shared);
 
