@@ -63,6 +63,8 @@ bool without_links(const struct facts *facts, struct verdict *verdict);
 bool is_geforce(const struct gpu *gpu);
 /* Whether a build for that CUDA needs a newer driver, of a known version. */
 bool needs_newer_driver(const struct facts *facts, int64_t cuda);
+/* The first environment that has PyTorch; without one, the last. */
+const struct python *first_with_torch(const struct facts *facts);
 /* "2.5.1" or "of an unknown version" */
 const char *version_text(const struct package *package);
 /* Whether a libcuda is that of the package cuda-compat. */

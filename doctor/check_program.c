@@ -3,15 +3,21 @@
 #include "check.h"
 #include "elf_file.h"
 
-void check_cpu_build(const struct facts *facts, struct verdict *verdict)
+/* A base environment may have one for the CPU. */
+const struct python *first_with_torch(const struct facts *facts)
 {
 	const struct python *python = facts->pythons;
-	const struct package *torch;
 
-	/* The first that has PyTorch counts: a base environment may have one for the CPU. */
 	for (size_t i = 1; i < facts->python_count && !python->packages[PACKAGE_TORCH].site; i++)
 		python++;
-	torch = &python->packages[PACKAGE_TORCH];
+	return python;
+}
+
+void check_cpu_build(const struct facts *facts, struct verdict *verdict)
+{
+	const struct python *python = first_with_torch(facts);
+	const struct package *torch = &python->packages[PACKAGE_TORCH];
+
 	if (!torch->site || !has_gpu(facts) || torch->cuda.sight == UNSEEN)
 		return;
 	fine(verdict);

@@ -38,11 +38,14 @@ static size_t count_of(const struct doctor *doctor, enum outcome outcome)
 }
 
 /* The first line. What is wrong here can only be remarks. */
-static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor)
+static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
 {
 	size_t passed = count_of(doctor, OUTCOME_FINE), remarks = count_of(doctor, OUTCOME_WRONG);
 	size_t blind = count_of(doctor, OUTCOME_UNSEEN);
+	bool fits;
+	const char *torch = seen_torch(&doctor->facts, arena, &fits);
 
+	torch = torch ? discreet_text(&doctor->names, arena, torch) : NULL;
 	strbuf_printf(buf, "%s: %zu check%s passed, ",
 		      doctor->program_unseen
 			      ? "The program could not be checked. Nothing else wrong was found"
@@ -53,9 +56,14 @@ static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor)
 	if (blind)
 		strbuf_printf(buf, "%zu could not look, ", blind);
 	strbuf_puts(buf, "the rest do not apply.");
+	if (!torch)
+		return;
+	strbuf_puts(buf, fits ? " " : " PyTorch: not checked (");
+	escape_all(buf, torch);
+	strbuf_puts(buf, fits ? "." : ").");
 }
 
-static void put_answer(struct strbuf *buf, const struct doctor *doctor)
+static void put_answer(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
 {
 	style_set(buf, STYLE_ANSWER);
 	if (doctor_without_gpu(doctor))
@@ -65,7 +73,7 @@ static void put_answer(struct strbuf *buf, const struct doctor *doctor)
 	else if (gpumap_report_worst(doctor->found) >= GPUMAP_SEVERITY_WARNING)
 		strbuf_puts(buf, "Something is wrong.");
 	else
-		put_nothing_wrong(buf, doctor);
+		put_nothing_wrong(buf, doctor, arena);
 	style_set(buf, STYLE_PLAIN);
 	strbuf_puts(buf, "\n");
 }
@@ -167,7 +175,7 @@ bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
 	struct arena arena = {0};
 	const char *unseen_text;
 
-	put_answer(buf, doctor);
+	put_answer(buf, doctor, &arena);
 	for (size_t i = 0; i < gpumap_report_count(doctor->found); i++)
 		put_finding(buf, gpumap_report_get(doctor->found, i));
 	put_seen(buf, doctor, &arena);

@@ -32,6 +32,10 @@ const char *seen_python(const struct python *python, struct arena *arena);
 const char *seen_package(const struct facts *facts, const struct package *package,
 			 struct arena *arena);
 
+/* Without a program: "PyTorch 2.9.0 (CUDA 13.0) fits driver 580.82.07" if *fits, else why that is
+ * not checked. NULL: a program is named, or without memory. */
+const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fits);
+
 /* Which python3 a program would use, or that none has such packages. NULL: there is nothing to say,
  * or no memory. */
 const char *seen_plain_python(const struct facts *facts, struct arena *arena);

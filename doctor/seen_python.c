@@ -55,6 +55,44 @@ const char *seen_package(const struct facts *facts, const struct package *packag
 	return keep(arena, &buf);
 }
 
+/* The reason for the first python3 that could not be looked at comes before that of those without
+ * PyTorch. */
+static const char *without_torch(const struct facts *facts, struct arena *arena)
+{
+	if (!facts->python_count)
+		return "the environment of this process is not visible";
+	for (size_t i = 0; i < facts->python_count; i++)
+		if (facts->pythons[i].why && facts->pythons[i].path)
+			return arena_printf(arena, "%s: %s", facts->pythons[i].path,
+					    facts->pythons[i].why);
+	if (facts->pythons[0].why)
+		return facts->pythons[0].why;
+	return arena_printf(arena, "%s has none", facts->pythons[0].path);
+}
+
+const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fits)
+{
+	const struct package *torch = &first_with_torch(facts)->packages[PACKAGE_TORCH];
+	const struct fact *driver =
+		facts->nvml_driver.sight == SEEN ? &facts->nvml_driver : &facts->module;
+
+	*fits = false;
+	if (facts->program.name)
+		return NULL;
+	if (!torch->site)
+		return without_torch(facts, arena);
+	if (torch->cuda.sight != SEEN)
+		return arena_printf(arena, "the CUDA of version %s is not visible",
+				    version_text(torch));
+	if (facts->cuda.sight != SEEN)
+		return "the CUDA of the driver is not visible";
+	*fits = true;
+	return arena_printf(arena, "PyTorch %s (CUDA %s) fits %s %s", version_text(torch),
+			    torch->cuda.text,
+			    driver->sight == SEEN ? "driver" : "a driver with CUDA",
+			    driver->sight == SEEN ? driver->text : facts->cuda.text);
+}
+
 /* Appends "PyTorch 2.5.1, CuPy 13.3.0" or "no PyTorch, ...". */
 static void put_packages(struct strbuf *buf, const struct python *python)
 {

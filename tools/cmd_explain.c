@@ -141,6 +141,15 @@ static int find_machine(struct explain *explain)
 	return r;
 }
 
+/* Whether the text is about a process of this host. */
+static bool is_about_process(const struct explain *explain)
+{
+	const char *what = explain->question.what;
+
+	return explain->pid && explain->output.format == GPUMAP_FORMAT_TEXT &&
+	       (!what || streq(what, "host"));
+}
+
 static int answer(struct explain *explain, bool *answered)
 {
 	gpumap_report *report = explain->output.report;
@@ -161,6 +170,9 @@ static int answer(struct explain *explain, bool *answered)
 	if (r == GPUMAP_OK)
 		r = gpumap_mapping_format(&text, mapping, explain->output.format, color_flags(),
 					  report);
+	if (r == GPUMAP_OK && *answered && is_about_process(explain) &&
+	    process_has_no_gpu(explain->pid))
+		printf("process %s holds no GPU now; if it starts CUDA, ", explain->pid);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		/* print nothing more to standard output */
 		explain->output.format = GPUMAP_FORMAT_TEXT;

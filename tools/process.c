@@ -175,14 +175,15 @@ static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inve
 	}
 }
 
-static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gpumap_report *report)
+/* The device files that the process has open. False: it has none; *known is whether that can be
+ * seen. */
+static bool open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
 {
-	bool minors[MAX_MINOR] = {false}, any = false;
-	struct strbuf files = {0}, indices = {0};
-	const char *path = PROCESS_PATH(pid, "fd");
-	DIR *dir = opendir(path);
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
+	bool any = false;
 
+	*known = dir != NULL;
 	while (dir && (entry = readdir(dir))) {
 		char target[64];
 		int64_t minor;
@@ -196,7 +197,16 @@ static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gp
 	}
 	if (dir)
 		closedir(dir);
-	if (!any)
+	return any;
+}
+
+static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gpumap_report *report)
+{
+	bool minors[MAX_MINOR] = {false}, known;
+	struct strbuf files = {0}, indices = {0};
+	const char *path = PROCESS_PATH(pid, "fd");
+
+	if (!open_minors(minors, pid, &known))
 		return;
 	add_minors(&files, minors, NULL, false);
 	add_minors(&indices, minors, inventory, true);
@@ -206,6 +216,39 @@ static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gp
 			   inventory ? indices.text : "", inventory ? ")" : "");
 	strbuf_free(&files);
 	strbuf_free(&indices);
+}
+
+/* Whether NVML lists all processes of all GPUs, and this one is not among them. */
+static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
+{
+	size_t count = gpumap_inventory_count(inventory);
+
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_device *d = gpumap_inventory_get(inventory, i);
+
+		if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+			return false;
+		for (int k = 0; k < gpumap_device_process_count(d); k++)
+			if (gpumap_process_int(gpumap_device_process(d, (size_t)k),
+					       GPUMAP_PROCESS_PID) == pid)
+				return false;
+	}
+	return count > 0;
+}
+
+/* In a container NVML may number processes as the host does; their open files it does not hide. */
+bool process_has_no_gpu(const char *pid)
+{
+	int64_t number = span_number(span_of(pid), INT32_MAX);
+	bool minors[MAX_MINOR] = {false}, known, none;
+	gpumap_inventory *inventory = NULL;
+
+	if (open_minors(minors, number, &known) || !known ||
+	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
+		return false;
+	none = is_in_no_list(inventory, number);
+	gpumap_inventory_free(inventory);
+	return none;
 }
 
 /* Parses devices.list of cgroup version 1: "c 195:2 rw" allows /dev/nvidia2, "a *:* rwm"

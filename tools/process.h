@@ -38,6 +38,10 @@ int process_environ(gpumap_request *request, const char *pid, gpumap_report *rep
 int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inventory *inventory,
 		   gpumap_report *report);
 
+/* Whether it is certain that the process uses no GPU now: NVML lists all processes, and it is not
+ * among them, nor has it a GPU open. */
+bool process_has_no_gpu(const char *pid);
+
 /* Adds facts from outside of the process: the devices that its cgroup (version 1) allows, and
  * remarks on a container and on its open device files. `inventory` (may be NULL) translates minor
  * numbers. Codes as those of process_environ. */
