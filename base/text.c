@@ -206,6 +206,37 @@ int64_t span_number(struct span s, int64_t max)
 	return n <= max ? n : -1;
 }
 
+/* How many entries of the list follow one another upwards from its first, `number`. */
+static int64_t run_length(struct span list, int64_t number)
+{
+	struct span entry;
+	int64_t n = 0;
+
+	while (span_split(&list, ',', &entry) && span_number(entry, INT32_MAX) == number + n)
+		n++;
+	return n;
+}
+
+void fold_numbers(struct strbuf *buf, struct span list)
+{
+	const char *comma = "";
+	struct span entry, rest = list;
+
+	while (rest.length && span_split(&rest, ',', &entry)) {
+		int64_t number = span_number(entry, INT32_MAX);
+		int64_t run = number < 0 ? 0 : run_length(list, number);
+
+		strbuf_puts(buf, comma);
+		strbuf_add(buf, entry.text, entry.length);
+		if (run > 2)
+			strbuf_printf(buf, "-%lld", (long long)(number + run - 1));
+		for (int64_t more = run > 2 ? run - 1 : 0; more; more--)
+			span_split(&rest, ',', &entry);
+		list = rest;
+		comma = ",";
+	}
+}
+
 size_t utf8_length(const char *text, size_t length)
 {
 	const unsigned char *s = (const unsigned char *)text;

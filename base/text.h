@@ -69,6 +69,10 @@ bool span_split(struct span *rest, char separator, struct span *piece);
 /* The whole span as a decimal number from 0 to `max`, digits only; -1 if it is anything else. */
 int64_t span_number(struct span s, int64_t max);
 
+/* Appends a list of numbers for people: three or more that follow one another become a range, as in
+ * "0-7,2". Other entries stay as they are. */
+void fold_numbers(struct strbuf *buf, struct span list);
+
 /* Appends the text. Bytes of characters that utf8_next() does not show are written as \xNN. */
 void escape_to(struct strbuf *buf, const char *text, size_t length);
 void escape_all(struct strbuf *buf, const char *text);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "strbuf.h"
+
 static const char assumed[] = "assumed";
 
 /* Findings about what was only assumed are left out. */
@@ -95,11 +97,18 @@ static void add_device(char ret[512], const gpumap_entry *entry)
 void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512])
 {
 	gpumap_mapping *mapping = mapping_of(judge, list);
+	struct strbuf folded = {0};
 
 	ret[0] = '\0';
 	for (size_t i = 0; mapping && i < gpumap_mapping_visible_count(mapping); i++)
 		add_device(ret, gpumap_mapping_visible(mapping, i));
 	gpumap_mapping_free(mapping);
+	fold_numbers(&folded, span_of(ret));
+	if (folded.failed)
+		report_nomem(judge->report);
+	else if (folded.text)
+		snprintf(ret, 512, "%s", folded.text);
+	strbuf_free(&folded);
 }
 
 static int ask(const struct python_judge *judge, const struct observation *s,

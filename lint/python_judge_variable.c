@@ -58,10 +58,8 @@ static void report_replaced(const struct python_judge *judge, const struct obser
 		   AT(judge, s, .rule = "S3",
 		      .fix = "remove the line; --gpus, or CUDA_VISIBLE_DEVICES before the command, "
 			     "chooses the GPUs"),
-		   "%s in code replaces CUDA_VISIBLE_DEVICES=%s of the plan: the ranks would see "
-		   "%s%s, not %s",
-		   SHOWN(s), QUOTE(span_of(judge->start->list ? judge->start->list : "LIST")),
-		   judge_devices_word(code), code, *plan ? plan : "none");
+		   "%s in code replaces the list of the plan: the ranks would see %s%s, not %s",
+		   SHOWN(s), judge_devices_word(code), code, *plan ? plan : "none");
 }
 
 /* Whether it was judged, because a plan of gpumap starts the program: a list that means other GPUs

@@ -133,10 +133,10 @@ static void report_list(const struct lint *lint, const struct lint_start *s, con
 		   ABOUT(.rule = "S2", .origin = script, .line = s->list_line,
 			 .fix = "remove it; --gpus, or CUDA_VISIBLE_DEVICES before the command, "
 				"chooses the GPUs"),
-		   "CUDA_VISIBLE_DEVICES=%s replaces the plan's %s: the ranks would see %s%s, not "
-		   "%s",
-		   QUOTE(span_of(s->list)), QUOTE(span_of(lint->planned->list)),
-		   judge_devices_word(seen), seen, *planned ? planned : "none");
+		   "CUDA_VISIBLE_DEVICES=%s replaces the list of the plan: the ranks would see "
+		   "%s%s, not %s",
+		   QUOTE(span_of(s->list)), judge_devices_word(seen), seen,
+		   *planned ? planned : "none");
 }
 
 /* What the script does against the plan. False: its program is not started as the plan says. */

@@ -287,7 +287,7 @@ static void start(struct sweep *s, size_t i)
 	s->running[c->job] = c;
 	s->running_count++;
 	if (s->shares[c->job].gpus)
-		sweep_log(s, i, "starts on GPU %s", s->shares[c->job].gpus);
+		sweep_log(s, i, "starts on %s", s->shares[c->job].named);
 	else
 		sweep_log(s, i, "starts");
 }

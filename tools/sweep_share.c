@@ -37,15 +37,33 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 	return r;
 }
 
-static void put_gpu(struct strbuf *buf, const struct plan_slot *slot)
+/* By UUID if there is one, unless people read it. */
+static void put_gpu(struct strbuf *buf, const struct plan_slot *slot, bool people)
 {
 	const struct plan_device *device = &slot->devices[0];
 
 	strbuf_puts(buf, buf->length ? "," : "");
-	if (device->uuid)
+	if (device->uuid && !(people && device->physical >= 0 && device->mig < 0))
 		strbuf_puts(buf, device->uuid);
 	else
 		strbuf_printf(buf, "%d", device->physical);
+}
+
+static const char *name_gpus(struct arena *arena, const struct plan_layout *layout, size_t from,
+			     size_t to)
+{
+	struct strbuf list = {0}, named = {0};
+	const char *text;
+
+	for (size_t l = from; l < to; l++)
+		put_gpu(&list, &layout->slots[l], true);
+	strbuf_puts(&named, to - from > 1 ? "GPUs " : "GPU ");
+	fold_numbers(&named, (struct span){list.text ? list.text : "", list.length});
+	arena->failed = arena->failed || list.failed || named.failed;
+	text = arena_strdup(arena, named.text);
+	strbuf_free(&list);
+	strbuf_free(&named);
+	return text;
 }
 
 static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct plan_slot *slot)
@@ -66,11 +84,12 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 	bool apart = true;
 
 	for (size_t l = from; l < to; l++) {
-		put_gpu(&gpus, &layout->slots[l]);
+		put_gpu(&gpus, &layout->slots[l], false);
 		apart = apart && add_cpus(arena, &cpus, &layout->slots[l]);
 	}
 	arena->failed = arena->failed || gpus.failed;
 	ret->gpus = gpus.text ? arena_strdup(arena, gpus.text) : NULL;
+	ret->named = name_gpus(arena, layout, from, to);
 	ret->cpus = apart ? cpu_set_print(arena, cpus) : NULL;
 	strbuf_free(&gpus);
 }

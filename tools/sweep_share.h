@@ -7,8 +7,9 @@
 #include "plan_open.h"
 
 struct share {
-	const char *gpus; /* a value of the key gpus; NULL: nothing to divide */
-	const char *cpus; /* "0-7"; NULL: all */
+	const char *gpus;  /* a value of the key gpus; NULL: nothing to divide */
+	const char *named; /* the same GPUs for people: "GPUs 0-3" */
+	const char *cpus;  /* "0-7"; NULL: all */
 };
 
 /* Divides the GPUs that the profile selects into `jobs` shares, in the arena: consecutive GPUs in

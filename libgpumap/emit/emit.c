@@ -180,6 +180,7 @@ static int make(struct emitter *e, char **text, const gpumap_target *target)
 	if (r != GPUMAP_OK)
 		return r;
 	e->target = target->name;
+	e->scheduled = target->scheduled;
 	if (!can_start(e))
 		return GPUMAP_OK;
 	r = emit_nodes(e);

@@ -38,7 +38,8 @@ struct emitter {
 	size_t line; /* where the last line begins in `out` */
 	struct emit_node *nodes;
 	size_t node_count, ranks;
-	bool equal; /* the nodes have the same number of ranks and of GPUs */
+	bool scheduled; /* the column of targets.def */
+	bool equal;     /* the nodes have the same number of ranks and of GPUs */
 	/* gpumap exec gets the plan, because ranks differ in a setting that has no option */
 	bool inside;
 	bool refused;    /* the launcher cannot start the plan */

@@ -88,6 +88,44 @@ static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layou
 	return !buf->failed;
 }
 
+/* Whether an earlier slot, or an earlier device of the slot, is the same device. */
+static bool is_counted(const struct plan_layout *layout, size_t slot, size_t device)
+{
+	const struct plan_device *wanted = &layout->slots[slot].devices[device];
+
+	for (size_t l = 0; l <= slot; l++)
+		for (size_t i = 0; i < (l < slot ? layout->slots[l].device_count : device); i++) {
+			const struct plan_device *d = &layout->slots[l].devices[i];
+
+			if (d->physical == wanted->physical && d->mig == wanted->mig)
+				return true;
+		}
+	return false;
+}
+
+/* A scheduler's job gets other GPUs than those of the plan: as many as its ranks use, unless the
+ * settings name GPUs. `listed` is how many the ranks see. */
+static size_t job_gpus(const struct emitter *e, const struct plan_layout *layout, size_t listed)
+{
+	size_t used = 0;
+
+	if (!e->scheduled || emit_is_set(e, "gpus") || e->inside)
+		return listed;
+	/* A rank alone may use all that it sees. */
+	if (layout->count == 1 && layout->slots[0].logical < 0)
+		return listed;
+	for (size_t l = 0; l < layout->count; l++) {
+		const struct plan_slot *slot = &layout->slots[l];
+
+		/* By the end of the list, it has to be that long. */
+		if (slot->logical >= 0 && (size_t)slot->logical >= layout->count)
+			return listed;
+		for (size_t i = 0; i < slot->device_count; i++)
+			used += !is_counted(layout, l, i);
+	}
+	return used && used < listed ? used : listed;
+}
+
 /* Most hosts are like the one before, which is reused. */
 static bool node_lists(struct emitter *e, struct emit_node *node)
 {
@@ -101,6 +139,7 @@ static bool node_lists(struct emitter *e, struct emit_node *node)
 	}
 	if (join_lists(&list, &node->gpus, node->host->layout))
 		node->list = arena_strdup(&e->arena, list.text ? list.text : "");
+	node->gpus = job_gpus(e, node->host->layout, node->gpus);
 	strbuf_free(&list);
 	return node->list;
 }
@@ -133,6 +172,7 @@ int emit_nodes(struct emitter *e)
 
 	e->nodes = arena_alloc(&e->arena, plan->host_count, sizeof(*e->nodes));
 	e->equal = true;
+	e->inside = differs_by_rank(e->plan);
 	for (size_t i = 0; e->nodes && i < plan->host_count; i++) {
 		struct emit_node *node = &e->nodes[e->node_count];
 
@@ -148,7 +188,6 @@ int emit_nodes(struct emitter *e)
 	}
 	if (!e->nodes || e->arena.failed || e->ranks != plan->world_size)
 		return GPUMAP_ENOMEM;
-	e->inside = differs_by_rank(e->plan);
 	return GPUMAP_OK;
 }
 

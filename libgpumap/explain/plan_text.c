@@ -150,6 +150,48 @@ static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 	strbuf_puts(buf, "\n");
 }
 
+/* The device that an entry of a list names by its whole UUID; NULL: it is another entry. */
+static const struct plan_device *device_named(const struct plan_layout *layout, struct span entry)
+{
+	for (size_t l = 0; l < layout->count; l++)
+		for (size_t i = 0; i < layout->slots[l].device_count; i++) {
+			const struct plan_device *d = &layout->slots[l].devices[i];
+
+			if (d->uuid && span_is(entry, d->uuid))
+				return d;
+		}
+	for (size_t i = 0; i < layout->gpu_count; i++)
+		if (layout->gpus[i].uuid && span_is(entry, layout->gpus[i].uuid))
+			return &layout->gpus[i];
+	return NULL;
+}
+
+/* Long lists have UUIDs. People read "GPUs 0-7" more easily; JSON has the list itself. */
+static void put_list(struct strbuf *buf, const struct plan_layout *layout, const char *list)
+{
+	struct span rest = span_of(list), entry;
+	struct strbuf numbers = {0};
+	bool known = *list != '\0';
+
+	while (known && span_split(&rest, ',', &entry)) {
+		const struct plan_device *d = device_named(layout, entry);
+
+		known = d && d->physical >= 0;
+		if (known)
+			strbuf_printf(&numbers, "%s%d", numbers.length ? "," : "", d->physical);
+		if (known && d->mig >= 0)
+			strbuf_printf(&numbers, ":%d", d->mig);
+	}
+	if (known && numbers.text) {
+		strbuf_puts(buf, strchr(list, ',') ? "GPUs " : "GPU ");
+		fold_numbers(buf, (struct span){numbers.text, numbers.length});
+	} else {
+		escape_all(buf, list);
+	}
+	buf->failed = buf->failed || numbers.failed;
+	strbuf_free(&numbers);
+}
+
 static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t shown)
 {
 	const struct plan_layout *layout = host->layout;
@@ -160,7 +202,7 @@ static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t 
 			strbuf_puts(buf, "  all see ");
 		else
 			strbuf_printf(buf, "  rank %zu sees ", host->first_rank + l);
-		escape_all(buf, layout->slots[l].visible);
+		put_list(buf, layout, layout->slots[l].visible);
 		strbuf_puts(buf, "\n");
 	}
 }
