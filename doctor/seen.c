@@ -40,8 +40,9 @@ static void add_driver(struct lines *lines)
 	if (fact.sight == SEEN && facts->open_module)
 		fact.text = arena_printf(lines->arena, "%s (open module)", fact.text);
 	if (fact.sight == ABSENT && facts->nvml_driver.sight == SEEN)
-		fact = fact_text(
-			arena_printf(lines->arena, "%s, by NVML", facts->nvml_driver.text));
+		fact = fact_text(arena_printf(
+			lines->arena, "%s, %s", facts->nvml_driver.text,
+			is_made_up(&facts->nvml_driver) ? "made up by gpumap pretend" : "by NVML"));
 	add(lines, "driver", "driver", fact);
 	fact = facts->cuda;
 	if (fact.sight == SEEN)

@@ -32,6 +32,11 @@ const char *seen_python(const struct python *python, struct arena *arena);
 const char *seen_package(const struct facts *facts, const struct package *package,
 			 struct arena *arena);
 
+/* Whether it is not the driver of a machine: gpumap pretend answers so if that is not known. */
+static inline bool is_made_up(const struct fact *nvml_driver)
+{
+	return nvml_driver->sight == SEEN && streq(nvml_driver->text, NVML_MADE_UP_DRIVER);
+}
 /* Without a program: "PyTorch 2.9.0 (CUDA 13.0) fits driver 580.82.07" if *fits, else why that is
  * not checked. NULL: a program is named, or without memory. */
 const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fits);

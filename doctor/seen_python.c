@@ -87,10 +87,11 @@ const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fit
 	if (facts->cuda.sight != SEEN)
 		return "the CUDA of the driver is not visible";
 	*fits = true;
-	return arena_printf(arena, "PyTorch %s (CUDA %s) fits %s %s", version_text(torch),
+	return arena_printf(arena, "PyTorch %s (CUDA %s) fits %s %s%s", version_text(torch),
 			    torch->cuda.text,
 			    driver->sight == SEEN ? "driver" : "a driver with CUDA",
-			    driver->sight == SEEN ? driver->text : facts->cuda.text);
+			    driver->sight == SEEN ? driver->text : facts->cuda.text,
+			    is_made_up(driver) ? ", made up by gpumap pretend" : "");
 }
 
 /* Appends "PyTorch 2.5.1, CuPy 13.3.0" or "no PyTorch, ...". */
