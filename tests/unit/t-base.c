@@ -88,7 +88,7 @@ static const struct {
 
 static const struct {
 	const char *list, *folded;
-} number_rows[] = {
+} fold_rows[] = {
 	{"0,1,2,3,4,5,6,7", "0-7"},
 	{"0,1", "0,1"},
 	{"7,0,1,2", "7,0-2"},
@@ -104,8 +104,8 @@ START_TEST(numbers_become_ranges)
 {
 	struct strbuf buf = {0};
 
-	fold_numbers(&buf, span_of(number_rows[_i].list));
-	ROW_EQ_STR(number_rows[_i].list, buf.text ? buf.text : "", number_rows[_i].folded);
+	fold_numbers(&buf, span_of(fold_rows[_i].list));
+	ROW_EQ_STR(fold_rows[_i].list, buf.text ? buf.text : "", fold_rows[_i].folded);
 	strbuf_free(&buf);
 }
 END_TEST
@@ -571,7 +571,7 @@ int main(void)
 	tcase_add_loop_test(tests, texts_end, 0, sizeof(end_rows) / sizeof(*end_rows));
 	tcase_add_loop_test(tests, utf16_has_a_mark, 0, sizeof(utf16_rows) / sizeof(*utf16_rows));
 	tcase_add_loop_test(tests, words_of_a_list, 0, ARRAY_SIZE(list_rows));
-	tcase_add_loop_test(tests, numbers_become_ranges, 0, ARRAY_SIZE(number_rows));
+	tcase_add_loop_test(tests, numbers_become_ranges, 0, ARRAY_SIZE(fold_rows));
 	tcase_add_loop_test(tests, words_between_bars, 0, ARRAY_SIZE(word_rows));
 	tcase_add_loop_test(tests, cpu_lists, 0, ARRAY_SIZE(cpu_rows));
 	tcase_add_loop_test(tests, xml, 0, ARRAY_SIZE(xml_rows));
