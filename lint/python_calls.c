@@ -9,18 +9,21 @@ static void use_cuda(struct python_file *f)
 	functions_use_cuda(f);
 }
 
-/* The first CUDA call of a block initialises the driver (rule S1). */
+/* The first CUDA call of a block that certainly initialises the driver does so (rule S1). */
 static void initialise(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_block *b = block_now(f);
 	const struct python_token *t = token_at(f, at);
 	const struct span *last = &token_at(f, open)->text;
+	struct span call;
 
 	use_cuda(f);
-	if (b->initialised.text || f->deferred)
+	call = (struct span){t->text.text, (size_t)(last->text - t->text.text)};
+	if (f->deferred ||
+	    (b->initialised.text && (!python_may_count(b->initialised) || python_may_count(call))))
 		return;
 	b->initialised_line = t->line;
-	b->initialised = (struct span){t->text.text, (size_t)(last->text - t->text.text)};
+	b->initialised = call;
 }
 
 static void see_number(struct python_file *f, int64_t number)

@@ -292,6 +292,14 @@ struct python_file {
 	struct python_training training;
 };
 
+/* Whether a call that initialises CUDA may only count devices instead, as PyTorch does with
+ * PYTORCH_NVML_BASED_CUDA_CHECK=1 (rule S1). */
+static inline bool python_may_count(struct span call)
+{
+	return call.length >= 12 &&
+	       span_is((struct span){call.text + call.length - 12, 12}, "is_available");
+}
+
 static inline struct python_block *block_now(struct python_file *f)
 {
 	return &f->blocks[f->depth];

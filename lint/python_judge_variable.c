@@ -29,17 +29,13 @@ static const char *shown(struct quoted *ret, const struct observation *s)
 
 static void too_late(const struct python_judge *judge, const struct observation *s)
 {
-	struct span last = s->initialised;
-	bool may = false;
+	bool may = python_may_count(s->initialised);
 
-	/* Counting does not use CUDA if PYTORCH_NVML_BASED_CUDA_CHECK=1 (rule S1). */
-	if (last.length >= 12)
-		may = span_is((struct span){last.text + last.length - 12, 12}, "is_available");
 	report_add(judge->report, FINDING_TOO_LATE,
 		   AT(judge, s, .rule = "S4",
 		      .fix = "set it before the first CUDA call, best before the start"),
 		   "%s %s no effect: %s() on line %d initialises CUDA before", SHOWN(s),
-		   may ? "may have" : "has", QUOTE(last), s->initialised_line);
+		   may ? "may have" : "has", QUOTE(s->initialised), s->initialised_line);
 }
 
 /* What uses the GPUs that an observation hides. */

@@ -42,7 +42,8 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	}
 	/* The effects of the surrounding blocks apply here too, also inside of functions. */
 	for (int i = f->depth; i >= 0; i--) {
-		if (f->blocks[i].initialised.text) {
+		if (f->blocks[i].initialised.text &&
+		    (!s->initialised.text || !python_may_count(f->blocks[i].initialised))) {
 			s->initialised = f->blocks[i].initialised;
 			s->initialised_line = f->blocks[i].initialised_line;
 		}
