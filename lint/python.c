@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "rootfile.h"
+
 const struct python_launcher python_launchers[] = {
 	{"torchrun", 0}, {"launch", 1},     {"srun", 0},      {"mpirun", 0},
 	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
@@ -230,12 +232,92 @@ static void close_file(struct python_file *f)
 	free(f);
 }
 
+enum { MAX_MODULE = 1 << 20, MAX_DEEP = 2 };
+
+/* The file of a module that is beside the file `from`. */
+static const char *module_path(struct arena *arena, const char *from, struct span name)
+{
+	const char *slash = strrchr(from, '/');
+	char *path = arena_printf(arena, "%.*s%.*s.py", slash ? (int)(slash + 1 - from) : 0, from,
+				  (int)name.length, name.text);
+
+	for (char *c = path ? path + strlen(path) - name.length - 3 : NULL; c && c[3]; c++)
+		*c = *c == '.' ? '/' : *c;
+	return path;
+}
+
+/* "helper.py:2", where the import of one of the file's own modules initialises CUDA, in the arena;
+ * *import is that one. NULL: none is known to. False: no memory. */
+static bool import_initialises(const char **ret, const struct python_import **import,
+			       struct arena *arena, const struct python_file *f, const char *origin,
+			       int deep)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < f->import_count && !*ret; i++) {
+		const char *path = module_path(arena, origin, f->imports[i].name);
+		const struct python_import *inner;
+		struct python_file *module = NULL;
+		size_t size = 0;
+		char *text = NULL;
+		bool good = path != NULL;
+
+		*import = &f->imports[i];
+		if (path && root_read("", path, MAX_MODULE, &text, &size))
+			continue;
+		if (good)
+			good = scan_file((struct span){text, size}, NULL, &module) == GPUMAP_OK;
+		if (good && module->blocks[0].initialised.text &&
+		    !python_may_count(module->blocks[0].initialised))
+			*ret = arena_printf(arena, "%s:%d", path,
+					    module->blocks[0].initialised_line);
+		else if (good && deep < MAX_DEEP)
+			good = import_initialises(ret, &inner, arena, module, path, deep + 1);
+		close_file(module);
+		free(text);
+		if (!good || arena->failed)
+			return false;
+	}
+	return true;
+}
+
+/* What sets the list or the order, and is not too late by the file itself. */
+static bool may_be_late(const struct observation *s)
+{
+	return s->kind == OBSERVED_VARIABLE && !s->initialised.text &&
+	       (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "CUDA_DEVICE_ORDER"));
+}
+
+/* GPUMAP_ENOMEM. */
+static int find_late(struct python_file *f, const char *origin)
+{
+	const struct python_import *import = NULL;
+	const char *where = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < f->count; i++)
+		any = any || may_be_late(&f->observations[i]);
+	if (any && !import_initialises(&where, &import, &f->arena, f, origin, 1))
+		return GPUMAP_ENOMEM;
+	for (size_t i = 0; where && i < f->count; i++) {
+		struct observation *s = &f->observations[i];
+
+		if (!may_be_late(s) || s->line <= import->line)
+			continue;
+		s->initialised = import->name;
+		s->initialised_line = import->line;
+		s->imported = where;
+	}
+	return GPUMAP_OK;
+}
+
 int lint_python(struct span text, const char *origin, const struct python_start *start,
 		gpumap_report *report)
 {
 	struct python_file *f;
 	int r = scan_file(text, NULL, &f);
 
+	if (r == GPUMAP_OK)
+		r = find_late(f, origin);
 	if (r == GPUMAP_OK)
 		r = judge_file(&(struct python_judge){f, start, origin, report});
 	close_file(f);

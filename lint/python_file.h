@@ -75,11 +75,12 @@ struct observation {
 	bool argument;           /* the value is an argument of the command line */
 	struct span initialised; /* the CUDA call that ran before; .text NULL: none */
 	int initialised_line;
-	const char *list; /* the visible list that an earlier line set; NULL: not known */
-	int list_line;    /* that line */
-	bool listed;      /* an earlier line may have set it */
-	int64_t least;    /* a condition asks for so many devices; -1: that is not known */
-	const char *ids;  /* device_ids, if they are numbers; NULL: not known */
+	const char *imported; /* the import of that module ran it: "helper.py:2"; NULL: no import */
+	const char *list;     /* the visible list that an earlier line set; NULL: not known */
+	int list_line;        /* that line */
+	bool listed;          /* an earlier line may have set it */
+	int64_t least;        /* a condition asks for so many devices; -1: that is not known */
+	const char *ids;      /* device_ids, if they are numbers; NULL: not known */
 	size_t id_count;
 	bool all_ids;               /* device_ids is not given, which means all visible ones */
 	struct python_value module; /* of DataParallel: its argument, or where it is moved to */
@@ -259,7 +260,16 @@ struct python_functions {
 	size_t room;
 };
 
+/* An import that every run of the file executes. */
+struct python_import {
+	struct span name; /* a.b */
+	int line;
+};
+enum { MAX_IMPORTS = 64 };
+
 struct python_file {
+	struct python_import imports[MAX_IMPORTS];
+	size_t import_count;
 	struct python_text text;
 	struct python_names names;
 	struct arena arena;

@@ -31,6 +31,16 @@ static void too_late(const struct python_judge *judge, const struct observation 
 {
 	bool may = python_may_count(s->initialised);
 
+	if (s->imported) {
+		report_add(judge->report, FINDING_TOO_LATE,
+			   AT(judge, s, .rule = "S4",
+			      .fix = "set it before the import, best before the start"),
+			   "%s has no effect: the import of %s on line %d initialises CUDA before "
+			   "(%s)",
+			   SHOWN(s), QUOTE(s->initialised), s->initialised_line,
+			   QUOTE(span_of(s->imported)));
+		return;
+	}
 	report_add(judge->report, FINDING_TOO_LATE,
 		   AT(judge, s, .rule = "S4",
 		      .fix = "set it before the first CUDA call, best before the start"),

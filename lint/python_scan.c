@@ -51,6 +51,13 @@ static void name_path(struct python_file *f, struct span name, struct span path)
 	names_set(&f->names, name, 0, (struct python_value){.meaning = MEANS_PATH, .text = path});
 }
 
+/* Notes a module that may be beside the file. */
+static void note_import(struct python_file *f, unsigned at, struct span path)
+{
+	if (!f->depth && !f->blocks[0].ended && f->import_count < MAX_IMPORTS)
+		f->imports[f->import_count++] = (struct python_import){path, token_at(f, at)->line};
+}
+
 /* import a.b, c as d */
 static void import(struct python_file *f, unsigned at, unsigned past)
 {
@@ -63,6 +70,7 @@ static void import(struct python_file *f, unsigned at, unsigned past)
 		see_package(f, head);
 		see_tests(f, path, (struct span){"", 0});
 		training_import(f, path, (struct span){"", 0});
+		note_import(f, at, path);
 		if (is_at(f, end, past, "as") && end + 1 < past) {
 			name_path(f, token_at(f, end + 1)->text, path);
 			end += 2;
@@ -84,6 +92,7 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 		return;
 	}
 	see_package(f, token_at(f, at)->text);
+	note_import(f, at, path);
 	at = end + 1 + is_at(f, end + 1, past, "(");
 	if (is_at(f, at, past, "*")) {
 		choice_import(f, (struct span){"*", 1});
