@@ -168,6 +168,21 @@ static bool is_path(const char *record)
 	return strchr(record, '/') || text_ends(record, ".json") || access(record, F_OK) == 0;
 }
 
+/* A run that its record shows to have ended. GPUMAP_OK: it does not. */
+static int refuse_ended(const char *name, const char *path, gpumap_report *report)
+{
+	char *ended = NULL;
+	int r = record_ended(&ended, path, report);
+
+	if (r == GPUMAP_OK && ended)
+		r = report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
+				ABOUT(.fix = "gpumap run --verify compares a run while it goes on"),
+				"the run '%s' has ended %s, and was not compared with its plan",
+				QUOTE(span_of(name)), ended);
+	free(ended);
+	return r;
+}
+
 /* *past: the run of a record has ended, and the record has what --verify found. */
 static int find_run(struct live_run *ret, struct json_t **past, const struct arguments *a)
 {
@@ -184,6 +199,8 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 		r = live_runs_find(&all);
 	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name))
 		r = record_verified(past, a->record, report);
+	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name) && !*past)
+		r = refuse_ended(name, a->record, report);
 	if (r == GPUMAP_OK && !*past)
 		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);

@@ -278,6 +278,55 @@ int record_run(char **ret, const char *path, gpumap_report *report)
 	return r;
 }
 
+/* " (rank 1 failed first, with status 3)" */
+static void put_first(struct strbuf *buf, const json_t *ranks)
+{
+	for (size_t i = 0; i < json_array_size(ranks); i++) {
+		const json_t *rank = json_array_get(ranks, i);
+		const json_t *status = json_object_get(rank, "status");
+		const json_t *signal = json_object_get(rank, "signal");
+
+		if (!json_is_true(json_object_get(rank, "first")))
+			continue;
+		strbuf_printf(
+			buf, " (rank %lld failed first, with %s %lld)",
+			(long long)json_integer_value(json_object_get(rank, "rank")),
+			json_is_integer(signal) ? "signal" : "status",
+			(long long)json_integer_value(json_is_integer(signal) ? signal : status));
+		return;
+	}
+}
+
+int record_ended(char **ret, const char *path, gpumap_report *report)
+{
+	const char *at, *cause;
+	struct strbuf buf = {0};
+	json_t *o = NULL, *status;
+	int r = read_json(&o, path, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	at = json_string_value(json_object_get(o, "ended"));
+	cause = json_string_value(json_object_get(o, "cause"));
+	status = json_object_get(o, "status");
+	if (at && json_is_integer(status)) {
+		strbuf_puts(&buf, "at ");
+		escape_all(&buf, at);
+		strbuf_printf(&buf, " with status %lld", (long long)json_integer_value(status));
+		if (cause && !streq(cause, cause_word(LAUNCH_DONE))) {
+			strbuf_puts(&buf, " (");
+			escape_all(&buf, cause);
+			strbuf_puts(&buf, ")");
+		}
+		put_first(&buf, json_object_get(o, "ranks"));
+	}
+	json_decref(o);
+	if (buf.failed)
+		r = report_nomem(report);
+	*ret = buf.length ? strbuf_take(&buf) : NULL;
+	return r;
+}
+
 int record_verified(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_t *o = NULL, *verified;
