@@ -11,7 +11,7 @@ from . import record
 _limit = int(os.environ.get("GPUMAP_REHEARSE_STEPS", "0"))
 _steps = weakref.WeakKeyDictionary()  # optimizer: its steps
 _most = 0
-_modules = []  # weak references to those in DistributedDataParallel
+_gradients = weakref.WeakKeyDictionary()  # DistributedDataParallel: _Gradients
 
 
 class Enough(SystemExit):
@@ -23,36 +23,63 @@ def _after_step(optimizer, args, kwargs):
     _steps[optimizer] = done = _steps.get(optimizer, 0) + 1
     if done > _most:
         _most = done
-        if done == 1:
-            _find_unused()
         record.changed()
+        if done == 1:
+            _judge_gradients()
     if done == _limit:
         raise Enough(0)
 
 
-def _find_unused():
-    """The first backward of a wrapped module has run: which of its parameters had no part in it."""
-    for reference in _modules:
-        module = reference()
-        if module is None:
-            continue
-        unused = [name for name, parameter in module.named_parameters()
-                  if parameter.requires_grad and parameter.grad is None]
-        if unused:
-            record.set_fact("unused", unused)
+class _Gradients:
+    """Which parameters of a wrapped module had a part in its first backward.
+
+    DistributedDataParallel waits for the gradients of all, unless it looks for those that have none.
+    """
+
+    def __init__(self, module):
+        self.names = [name for name, parameter in module.named_parameters() if parameter.requires_grad]
+        self.seen = set()
+        self.hooks = [parameter.register_post_accumulate_grad_hook(self._hook(name))
+                      for name, parameter in module.named_parameters() if parameter.requires_grad]
+
+    def _hook(self, name):
+        return lambda parameter: self.seen.add(name)
+
+    def judge(self):
+        """After a backward; before that, nothing is known."""
+        if not self.hooks or not self.seen:
+            return
+        for hook in self.hooks:
+            hook.remove()
+        self.hooks = []
+        for name in self.names:
+            if name not in self.seen:
+                record.say("unused", name)
+
+
+def _judge_gradients():
+    for gradients in list(_gradients.values()):
+        gradients.judge()
 
 
 def _watch_modules():
     from torch.nn.parallel import distributed
 
     parallel = distributed.DistributedDataParallel
-    raw_init = parallel.__init__
+    raw_init, raw_forward = parallel.__init__, parallel.forward
 
     def init(self, module, *args, **kwargs):
         raw_init(self, module, *args, **kwargs)
-        _modules.append(weakref.ref(module))
+        if not self.find_unused_parameters:
+            _gradients[self] = _Gradients(module)
 
-    parallel.__init__ = init
+    def forward(self, *args, **kwargs):
+        gradients = _gradients.get(self)
+        if gradients is not None:
+            gradients.judge()
+        return raw_forward(self, *args, **kwargs)
+
+    parallel.__init__, parallel.forward = init, forward
 
 
 def _watch_sampler():

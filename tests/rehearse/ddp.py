@@ -22,7 +22,7 @@ class Model(nn.Module):
         self.unused = nn.Linear(8, 4)
 
     def forward(self, x):
-        return self.used(x) + (0 if mistake == "unused" else self.unused(x))
+        return self.used(x) + (0 if mistake in ("unused", "found") else self.unused(x))
 
 
 torch.manual_seed(0)
@@ -37,7 +37,7 @@ sampler = DistributedSampler(data)
 loader = DataLoader(data, batch_size=8, sampler=sampler, num_workers=1, pin_memory=True)
 model = Model().to("cuda" if mistake == "set_device" else "cuda:%d" % local_rank)
 model = DistributedDataParallel(model, device_ids=None if mistake == "set_device" else [local_rank],
-                                find_unused_parameters=mistake == "unused")
+                                find_unused_parameters=mistake == "found")
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(2):
     if mistake != "epoch":
