@@ -78,5 +78,6 @@ def install():
         "pin_memory": lambda self, device=None: self,
         "clone": lambda self: _new(_Storage, self.nbytes(), device=_device(self)).copy_(self),
     }.items():
-        hooks.replace("torch.UntypedStorage." + name, new)
+        if name != "to" or _raw_to is not None:  # since PyTorch 2.4
+            hooks.replace("torch.UntypedStorage." + name, new)
     _watch_saves()

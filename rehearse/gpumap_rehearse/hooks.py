@@ -6,8 +6,10 @@ with any version, so its row says what it is for.
 """
 import sys
 
+import torch.utils._device  # noqa: F401  in the table, and not imported by torch itself
+
 # The versions with which tests/rehearse was run.
-TRIED = ("2.15",)
+TRIED = ("2.3", "2.6", "2.10", "2.15")
 
 # What has no name in PyTorch's manual: name, what it is for.
 PRIVATE = {
@@ -27,6 +29,14 @@ PRIVATE = {
     "torch.cuda._maybe_exchange_device": "with torch.cuda.device()",
     "torch.cuda._is_in_bad_fork": "CUDA after fork()",
     "torch.cuda._sleep": "kernels of tests",
+    "torch._C._len_torch_function_stack": "whether the mode is on",
+    "torch._C._to_dlpack": "tensors for other libraries",
+    "torch._C._to_dlpack_versioned": "tensors for other libraries",
+    "torch.Tensor.__dlpack_c_exchange_api__": "tensors for other libraries",
+    "torch.utils._device._device_constructors": "with torch.device()",
+    "torch._C._EnableTorchFunction": "operators of torch.library.custom_op",
+    "torch._library.custom_ops.OPDEFS": "operators of torch.library.custom_op",
+    "torch._library.custom_ops.CustomOpDef.register_kernel": "operators of torch.library.custom_op",
     "torch.utils._python_dispatch.TorchDispatchMode": "tags of operations below Python",
     "torch.distributed.distributed_c10d._get_default_store": "which GPU each rank has",
     "torch.distributed.distributed_c10d._get_object_coll_device": "collectives of objects",
@@ -38,9 +48,14 @@ PRIVATE = {
 # Not in every version that was tried.
 OPTIONAL = {
     "torch._C._get_accelerator",
+    "torch._C._to_dlpack_versioned",
+    "torch._library.custom_ops.OPDEFS",
+    "torch._library.custom_ops.CustomOpDef.register_kernel",
+    "torch.Tensor.__dlpack_c_exchange_api__",
     "torch.cuda._exchange_device",
     "torch.cuda._maybe_exchange_device",
     "torch.cuda._sleep",
+    "torch.distributed.distributed_c10d._get_object_coll_device",
     "torch.distributed.distributed_c10d._get_pg_default_device",
     "torch.autograd._engine_run_backward",
     "torch.autograd.graph._engine_run_backward",

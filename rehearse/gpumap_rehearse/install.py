@@ -14,7 +14,7 @@ def install(torch):
 
     record.set_fact("torch", torch.__version__)
     if not hooks.was_tried(torch.__version__):
-        _warn("rehearse was tried with PyTorch %s, and this is %s" % (" and ".join(hooks.TRIED), torch.__version__))
+        _warn("rehearse was tried with PyTorch %s, and this is %s" % (", ".join(hooks.TRIED), torch.__version__))
     try:
         hooks.check()
     except hooks.Missing as missing:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The two modes: one in Python gives calls the semantics of CUDA, one below carries tags through what they do."""
+import functools
 import threading
 
 import torch
@@ -11,6 +12,8 @@ from .tags import WILD, without_modes
 
 _Tensor = torch.Tensor
 _cpu = torch.device("cpu")
+_devices_of_torch = torch.utils._device
+_constructors = hooks.get("torch.utils._device._device_constructors")
 
 # Calls that say nothing of a device, and pass: names of methods and of attributes.
 _METHODS = (
@@ -23,24 +26,33 @@ _ATTRIBUTES = (
     "_base output_nr is_nested retains_grad itemsize nbytes"
 ).split()
 
-# Calls that take tensors of several devices.
+# Calls that take tensors of several devices. The result is where the first is.
 _MIXING = frozenset(
-    "__getitem__ __setitem__ copy_ index_put_ index_put set_ tensor as_tensor type_as new_tensor "
-    "_pack_padded_sequence pack_padded_sequence pad_packed_sequence __set__ is_same_size "
-    "_has_compatible_shallow_copy_type new_zeros new_ones new_empty new_full allclose result_type "
-    "_use_cudnn_ctc_loss ctc_loss backward grad split_with_sizes tensor_split repeat_interleave _cudnn_rnn "
-    "requires_grad_ retain_grad register_hook __get__ can_cast".split()
+    "__getitem__ __setitem__ copy_ index_put_ index_put _index_put_impl_ set_ tensor as_tensor asarray type_as "
+    "new_tensor expand_as view_as reshape_as resize_as_ broadcast_tensors _pack_padded_sequence pack_padded_sequence "
+    "pad_packed_sequence __set__ is_same_size _has_compatible_shallow_copy_type new_zeros new_ones new_empty new_full "
+    "result_type _use_cudnn_ctc_loss backward grad split_with_sizes _cudnn_rnn requires_grad_ retain_grad "
+    "register_hook __get__ can_cast".split()
 )
 _MIXING_STARTS = ("_foreach", "_fused", "_amp")
 _RNN = ("lstm", "gru", "rnn_tanh", "rnn_relu", "_pad_packed_sequence")
+# Those whose results are where each of their tensors is.
+_APART = ("set_", "__set__", "broadcast_tensors")
+# Those that do not take a tensor of the CPU without dimensions as a number.
+_STRICT = frozenset(
+    "stack cat concat concatenate hstack vstack dstack row_stack column_stack index_select gather take embedding "
+    "cross_entropy nll_loss nll_loss_nd quantile nanquantile".split()
+)
 
 
 def _may_differ(name, tensor, ordinal, common):
     """Whether this argument of a call on GPU `common` may be where it is."""
-    if ordinal == common or (ordinal < 0 and (tensor.dim() == 0 or tags.is_wild(tensor))):
+    if ordinal == common:
         return True
     if ordinal >= 0:
         return False
+    if tags.is_wild(tensor) or (tensor.dim() == 0 and name not in _STRICT):
+        return True
     # An empty tensor is ignored by cat; the sizes of a packed batch stay on the CPU.
     return (name == "cat" and tensor.numel() == 0) or (name in _RNN and not tensor.is_floating_point())
 
@@ -57,7 +69,7 @@ def _target(name, items, common, explicit):
     """Where the result is; None: nothing says it."""
     if explicit is not None:
         return explicit
-    if items and name in ("set_", "__set__"):
+    if items and name in _APART:
         return None
     if items and name in _MIXING:
         return items[0][1] if items[0][1] >= 0 else None
@@ -81,6 +93,9 @@ def _finish(name, result, items, target, explicit):
 def _call(function, args, kwargs):
     name = getattr(function, "__name__", "")
     explicit = None
+    default = _devices_of_torch.CURRENT_DEVICE  # of torch.set_default_device(), which adds it too late
+    if default is not None and (not kwargs or kwargs.get("device") is None) and function in _constructors():
+        kwargs = dict(kwargs, device=default)
     if kwargs:
         if kwargs.get("device") is not None:
             explicit = devices.ordinal_of(kwargs["device"])
@@ -114,9 +129,7 @@ def _set_gradient(function, args, kwargs):
         if gradient is not None and not tags.is_wild(gradient):
             here, there = tags.ordinal_of(tensor), tags.ordinal_of(gradient)
             if here != there:
-                text = ("attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. "
-                        "Please ensure that the gradient and the tensor are on the same device")
-                errors.fail(RuntimeError, text % tuple("cpu" if o < 0 else "cuda" for o in (there, here)), "mixed")
+                errors.other_gradient(here, there)
     return function(*args, **kwargs)
 
 
@@ -145,20 +158,84 @@ def _pack(function, args, kwargs):
         return tags.put(data, ordinal) if ordinal >= 0 else data, sizes
 
 
-def _index(function, args, kwargs):
-    with without_modes():
-        ordinal = tags.ordinal_of(args[0])
-        for index in args[1] if isinstance(args[1], (tuple, list)) else (args[1],):
-            if isinstance(index, _Tensor) and tags.ordinal_of(index) not in (CPU, ordinal):
+def _check_indices(tensor, indices):
+    """Whether they select with tensors. These may be on the CPU."""
+    ordinal = tags.ordinal_of(tensor)
+    selecting = isinstance(indices, list)
+    for index in indices if isinstance(indices, (tuple, list)) else (indices,):
+        if isinstance(index, _Tensor):
+            selecting |= index.dim() > 0 or index.dtype == torch.bool
+            if tags.ordinal_of(index) not in (CPU, ordinal) and not tags.is_wild(tensor):
                 text = "indices should be either on cpu or on the same device as the indexed tensor (%s)"
                 errors.fail(RuntimeError, text % errors.device_name(ordinal), "mixed")
+        else:
+            selecting |= isinstance(index, list)
+    return selecting
+
+
+def _index(function, args, kwargs):
+    with without_modes():
+        _check_indices(args[0], args[1])
     return _call(function, args, kwargs)
+
+
+def _put_at_index(function, args, kwargs):
+    """A slice takes a copy from any device, tensors as indices only one number."""
+    with without_modes():
+        tensor, indices = args[0], args[1] if len(args) > 1 else kwargs["indices"]
+        value = args[2] if len(args) > 2 else kwargs["values"]
+        if _check_indices(tensor, indices) and isinstance(value, _Tensor) and not tags.is_wild(value):
+            items = [(each, tags.ordinal_of(each)) for each in (tensor, value)]
+            number = value.dim() == 0 or (value.numel() == 1 and _is_mask(indices))
+            if items[0][1] != items[1][1] and not tags.is_wild(tensor) and not (number and items[1][1] == CPU):
+                errors.mixed("index_put_", items)
+    return _call(function, args, kwargs)
+
+
+def _is_mask(indices):
+    first = indices[0] if isinstance(indices, (tuple, list)) and len(indices) == 1 else indices
+    return isinstance(first, _Tensor) and first.dtype in (torch.bool, torch.uint8)
+
+
+def _split(function, args, kwargs):
+    with without_modes():
+        where = args[1] if len(args) > 1 else kwargs.get("tensor_indices_or_sections")
+        if isinstance(where, _Tensor) and tags.ordinal_of(where) >= 0:
+            text = "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on %s"
+            errors.fail(RuntimeError, text % errors.device_name(tags.ordinal_of(where)), "mixed")
+        ordinal = tags.ordinal_of(args[0])
+    with tags.calling(ordinal):
+        return function(*args, **kwargs)
+
+
+def _ctc(function, args, kwargs):
+    """The lengths may be anywhere."""
+    with without_modes():
+        names = "log_probs", "targets", "input_lengths", "target_lengths"
+        given = dict(zip(names, args), **kwargs)
+        items = [(given[name], tags.ordinal_of(given[name])) for name in names[:2]]
+        common = max(ordinal for _, ordinal in items)
+        # cuDNN wants the targets on the CPU.
+        if items[0][1] != items[1][1] and not (common == items[0][1] and items[1][0].dtype == torch.int32):
+            _check("ctc_loss", items, common)
+    with tags.calling(common):
+        result = function(*args, **kwargs)
+    return _finish("ctc_loss", result, items, common, None)
 
 
 _own_rules = {
     _Tensor.grad.__set__: _set_gradient,
     _Tensor.grad.__get__: _get_gradient,
     _Tensor.__getitem__: _index,
+    _Tensor.__setitem__: _put_at_index,
+    _Tensor.index_put: _put_at_index,
+    _Tensor.index_put_: _put_at_index,
+    torch.index_put: _put_at_index,
+    torch.index_put_: _put_at_index,
+    _Tensor.tensor_split: _split,
+    torch.tensor_split: _split,
+    torch.ctc_loss: _ctc,
+    torch.nn.functional.ctc_loss: _ctc,
     hooks.get("torch._pack_padded_sequence"): _pack,
     hooks.get("torch._cudnn_rnn_flatten_weight"): lambda function, args, kwargs: None,
 }
@@ -190,20 +267,28 @@ class DispatchMode(hooks.get("torch.utils._python_dispatch.TorchDispatchMode")):
             if target is None:
                 target = self.place_of(args, kwargs)
             if target >= 0 or target == WILD:
-                tags.put_all(result, target)
+                self.put_made(result, target, args)
             return result
+
+    @staticmethod
+    def put_made(result, target, args):
+        """What the operation wrote to stays where it is."""
+        for tensor in tags.tensors_in((result,), None):
+            written = any(tensor is each for each in args)
+            if not written or tags.is_wild(tensor):
+                tags.put(tensor, target)
 
     @staticmethod
     def place_of(args, kwargs):
         target = None
         for tensor in tags.tensors_in(args, kwargs):
             tag = tags.tag_of(tensor)
-            if tag is None:
-                target = CPU if target is None else target
-            elif tag.ordinal >= 0:
+            if tag is not None and tag.ordinal >= 0:
                 return tag.ordinal
-            else:
+            if tag is not None and tag.ordinal == WILD:
                 target = WILD
+            elif target is None:
+                target = CPU
         if target is None:  # made from nothing
             target = tags.called()
         return WILD if target is None else target
@@ -214,9 +299,15 @@ _dispatch_mode = DispatchMode()
 
 
 def enter():
-    """In each thread, for its whole life."""
+    """In each thread."""
     _dispatch_mode.__enter__()
     _function_mode.__enter__()
+
+
+def leave():
+    """A thread that keeps them until its end would free them without Python, which may have ended as well: an abort."""
+    _function_mode.__exit__(None, None, None)
+    _dispatch_mode.__exit__(None, None, None)
 
 
 def _in_backward(name):
@@ -234,14 +325,91 @@ def _in_backward(name):
     hooks.replace(name, run)
 
 
+class _Seen(TorchFunctionMode):
+    """Whether a call reaches a mode."""
+
+    seen = False
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.seen = True
+        return function(*args, **(kwargs or {}))
+
+
+def _when_indexed(name):
+    """An older PyTorch indexes without asking the mode."""
+    raw = getattr(_Tensor, name)
+
+    @functools.wraps(raw)
+    def method(*args):
+        if torch._C._is_torch_function_mode_enabled():
+            return _own_rules[raw](raw, args, {})
+        return raw(*args)
+
+    _own_rules[method] = _own_rules[raw]
+    hooks.replace("torch.Tensor." + name, method)
+
+
+def _with_modes(function):
+    """An operator of torch.library.custom_op, whose code would run below the modes."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with hooks.get("torch._C._EnableTorchFunction")(), _dispatch_mode, _function_mode:
+            return function(*args, **kwargs)
+
+    return run
+
+
+def _in_custom_operators():
+    known = hooks.get("torch._library.custom_ops.OPDEFS")
+    if known is None:
+        return
+    for operator in known.values():
+        functions = operator._backend_fns
+        functions.update({device: _with_modes(function) for device, function in functions.items()})
+    name = "torch._library.custom_ops.CustomOpDef.register_kernel"
+    raw = hooks.get(name)
+
+    def register_kernel(self, device_types, fn=None, /):
+        register = raw(self, device_types)
+        return (lambda later: register(_with_modes(later))) if fn is None else register(_with_modes(fn))
+
+    hooks.replace(name, register_kernel)
+
+
+def _while_modes_are_off(name):
+    """Code of PyTorch that runs below a call calls it without the mode, and C++ would want the GPU."""
+    raw = hooks.get(name)
+
+    @functools.wraps(raw)
+    def make(*args, **kwargs):
+        if torch._C._len_torch_function_stack() > 0:
+            return raw(*args, **kwargs)
+        return _call(raw, args, kwargs)
+
+    hooks.replace(name, make)
+
+
 def install():
+    _constructors()  # they are looked for once, and are the functions below those that are replaced
+    for name in "torch.tensor", "torch.as_tensor", "torch.asarray":
+        _while_modes_are_off(name)
     _in_backward("torch.autograd._engine_run_backward")
     _in_backward("torch.autograd.graph._engine_run_backward")
+    _in_custom_operators()
+    with _Seen() as mode:
+        torch.zeros(1)[0]
+    if not mode.seen:
+        _when_indexed("__getitem__")
+        _when_indexed("__setitem__")
     bootstrap = hooks.get("threading.Thread._bootstrap_inner")
 
     def begin(self):
         enter()
-        bootstrap(self)
+        try:
+            bootstrap(self)
+        finally:
+            leave()
 
     threading.Thread._bootstrap_inner = begin
     enter()

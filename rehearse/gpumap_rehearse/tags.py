@@ -80,8 +80,7 @@ def put(tensor, ordinal, force=False):
 
 def clear(tensor):
     storage = storage_of(tensor)
-    if storage is not None:
-        storage._gpumap_tag = None
+    (tensor if storage is None else storage)._gpumap_tag = None
 
 
 def put_all(result, ordinal):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a tensor and a generator say of their device."""
+import functools
+
 import torch
+import torch.utils.dlpack
 
 from . import devices, errors, hooks, moves, tags
 from .devices import CPU
@@ -11,6 +14,7 @@ _raw_device = _Base.device.__get__
 _raw_numpy = _Base.numpy
 _raw_type = _Base.type
 _raw_array = torch.Tensor.__array__
+_raw_interface = torch.Tensor.__cuda_array_interface__.__get__
 
 
 def _device(self):
@@ -68,6 +72,26 @@ def _generator_class():
     return Meta("Generator", (), {"__module__": "torch"})
 
 
+def _array_interface(self):
+    if _get_device(self) >= 0:
+        errors.not_rehearsed("__cuda_array_interface__")
+    return _raw_interface(self)
+
+
+def _refuse_dlpack(name):
+    raw = hooks.get(name)
+    if raw is None:
+        return
+
+    @functools.wraps(raw)
+    def export(tensor, *args, **kwargs):
+        if _get_device(tensor) >= 0:
+            errors.not_rehearsed("dlpack")
+        return raw(tensor, *args, **kwargs)
+
+    hooks.replace(name, export)
+
+
 def install():
     for name, new in {
         "device": property(_device),
@@ -83,15 +107,12 @@ def install():
         "pin_memory": lambda self, device=None: self,
         "is_pinned": lambda self, device=None: False,
         "record_stream": lambda self, stream: None,
-        "__cuda_array_interface__": property(lambda self: errors.not_rehearsed("__cuda_array_interface__")),
+        "__cuda_array_interface__": property(_array_interface),
     }.items():
         hooks.replace("torch.Tensor." + name, new)
-    raw_dlpack = torch.Tensor.__dlpack__
-
-    def dlpack(self, *args, **kwargs):
-        if _get_device(self) >= 0:
-            errors.not_rehearsed("dlpack")
-        return raw_dlpack(self, *args, **kwargs)
-
-    hooks.replace("torch.Tensor.__dlpack__", dlpack)
     hooks.replace("torch.Generator", _generator_class())
+    for name in ("torch.Tensor.__dlpack__", "torch.to_dlpack", "torch.utils.dlpack.to_dlpack", "torch._C._to_dlpack",
+                 "torch._C._to_dlpack_versioned"):
+        _refuse_dlpack(name)
+    if hooks.get("torch.Tensor.__dlpack_c_exchange_api__") is not None:
+        del torch.Tensor.__dlpack_c_exchange_api__  # others would read the memory without a call of Python

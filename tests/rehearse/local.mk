@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Tests of gpumap rehearse, most of which need PyTorch.
-rehearse_tests = tests/rehearse/rehearse.test tests/rehearse/seeds.test
+rehearse_tests = \
+	tests/rehearse/operators.test \
+	tests/rehearse/rehearse.test \
+	tests/rehearse/seeds.test \
+	tests/rehearse/tensors.test
 TESTS += $(rehearse_tests)
 $(rehearse_tests:.test=.log): $(command_built) rehearse/tree
-EXTRA_DIST += $(rehearse_tests) tests/rehearse/ddp.py tests/rehearse/parts.py tests/rehearse/single.py
+EXTRA_DIST += $(rehearse_tests) \
+	tests/rehearse/ddp.py \
+	tests/rehearse/lib.sh \
+	tests/rehearse/moves.py \
+	tests/rehearse/operators.py \
+	tests/rehearse/parts.py \
+	tests/rehearse/single.py \
+	tests/rehearse/words.py
