@@ -371,6 +371,9 @@ def _in_custom_operators():
     raw = hooks.get(name)
 
     def register_kernel(self, device_types, fn=None, /):
+        # The first call of an operator would import it where modes are off, which PyTorch 2.6 does not allow.
+        import torch._dynamo  # noqa: F401
+
         register = raw(self, device_types)
         return (lambda later: register(_with_modes(later))) if fn is None else register(_with_modes(fn))
 
@@ -397,8 +400,9 @@ def install():
     _in_backward("torch.autograd._engine_run_backward")
     _in_backward("torch.autograd.graph._engine_run_backward")
     _in_custom_operators()
+    tensor = torch.zeros(1)
     with _Seen() as mode:
-        torch.zeros(1)[0]
+        tensor[0]
     if not mode.seen:
         _when_indexed("__getitem__")
         _when_indexed("__setitem__")
