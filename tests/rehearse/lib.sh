@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034,SC2154 # its variables are for the tests, and those of tests/cli/lib.sh
 # What the tests of gpumap rehearse share, beside tests/cli/lib.sh.
 
 # Sets with_torch to a Python that has PyTorch and numpy, or ends the test.
