@@ -30,6 +30,7 @@
 const struct option_row rehearse_rows[] = {
 	INVENTORY_ROW,
 	{"--steps", "N", "end each rank gently after N steps of an optimizer"},
+	{"--memory", "BYTES", "let each GPU have so much memory, such as 80G"},
 	{"--report", "FILE",
 	 "write what was found, as a picture if FILE ends in .svg, else as JSON"},
 	{NULL, NULL, NULL},
@@ -41,6 +42,7 @@ enum { LOOK = 3, LONG_WAIT = 12 };
 struct command_rehearse {
 	struct output output;
 	const char *machine, *steps, *file;
+	int64_t memory; /* in bytes; 0: that of the machine */
 	char **argv;
 	char folder[PATH_MAX]; /* of the records; "": there is none yet */
 };
@@ -92,6 +94,8 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 			c->machine = options.value;
 		else if (streq(name, "--steps"))
 			c->steps = options.value;
+		else if (streq(name, "--memory"))
+			c->memory = span_bytes(span_of(options.value));
 		else
 			c->file = options.value;
 	if (bad)
@@ -107,6 +111,8 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	if (c->steps && option_number("--steps", c->steps, "a number", 1, INT32_MAX, &steps,
 				      report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
+	if (c->memory < 0)
+		return malformed(report, "--memory has no bytes", "write for example --memory 80G");
 	c->argv = (char **)options_rest(&options);
 	return refuse_picture(&c->output, "write --report FILE.svg for a picture") == GPUMAP_OK
 		       ? STATUS_ANSWERED
@@ -147,7 +153,7 @@ static int make_folder(struct command_rehearse *c)
 static int set_environment(struct command_rehearse *c)
 {
 	gpumap_report *report = c->output.report;
-	char boot[PATH_MAX], self[PATH_MAX];
+	char boot[PATH_MAX], self[PATH_MAX], memory[24];
 	int status = pretended_machine(c->machine, report);
 
 	if (status == STATUS_ANSWERED)
@@ -161,10 +167,12 @@ static int set_environment(struct command_rehearse *c)
 	*strrchr(boot, '/') = '\0';
 	if (!read_link(self, sizeof(self), "/proc/self/exe"))
 		return failed(report, "/proc/self/exe", strerror(errno), NULL);
+	snprintf(memory, sizeof(memory), "%lld", (long long)c->memory);
 	/* torch.compile would hand CPU code to a compiler. */
 	if (!put_before("PYTHONPATH", boot) || setenv("GPUMAP_REHEARSE", c->folder, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
+	    setenv("GPUMAP_REHEARSE_MEMORY", memory, 1) < 0 ||
 	    setenv("TORCHDYNAMO_DISABLE", "1", 1) < 0)
 		return failed(report, NULL, strerror(errno), NULL);
 	return STATUS_ANSWERED;

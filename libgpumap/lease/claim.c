@@ -68,28 +68,6 @@ static bool has_control(const char *value)
 	return false;
 }
 
-/* "500M", "2G", "2GB" or "2GiB", which are the same, or bytes; -1: anything else. */
-static int64_t bytes_of(struct span value)
-{
-	static const struct {
-		const char *names;
-		int shift;
-	} units[] = {{"K KB KiB", 10}, {"M MB MiB", 20}, {"G GB GiB", 30}};
-	struct span digits = {value.text, 0};
-	int shift = 0;
-	int64_t number;
-
-	while (digits.length < value.length && is_digit(value.text[digits.length]))
-		digits.length++;
-	value.text += digits.length;
-	value.length -= digits.length;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (span_is_any(value, units[i].names))
-			shift = units[i].shift;
-	number = span_number(digits, shift ? INT32_MAX : INT64_MAX);
-	return number <= 0 || (value.length && !shift) ? -1 : number << shift;
-}
-
 /* Why MIG instances cannot have the value; NULL: they can. */
 static const char *not_of_instances(const char *key, struct span value)
 {
@@ -115,7 +93,7 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		return NULL;
 	}
 	if (streq(key, "max_used") || streq(key, "min_free")) {
-		number = bytes_of(value);
+		number = span_bytes(value);
 		if (number < 0)
 			return "write bytes, such as 500M or 2G";
 		*(streq(key, "max_used") ? &claim->terms.max_used : &claim->terms.min_free) =
