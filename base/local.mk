@@ -17,6 +17,7 @@ base_sources = \
 	base/process_stat.c base/process_stat.h \
 	base/readfile.c base/readfile.h \
 	base/reap.c base/reap.h \
+	base/remove_tree.c base/remove_tree.h \
 	base/rootfile.c base/rootfile.h \
 	base/signal_name.c base/signal_name.h \
 	base/strbuf.c base/strbuf.h \

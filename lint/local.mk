@@ -69,6 +69,7 @@ liblint_la_SOURCES = \
 	lint/shell_set.c \
 	lint/shell_sharing.c \
 	lint/shell_slurm.c \
+	lint/slurm.c lint/slurm.h \
 	lint/shell_source.c \
 	lint/shell_step.c \
 	lint/shell_start.c \

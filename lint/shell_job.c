@@ -46,9 +46,57 @@ bool slurm_has_gpus(const struct slurm *slurm)
 
 /* --- the variables that Slurm sets -------------------------------------------------------- */
 
-/* `value` .text NULL: not known. */
-static void grant(struct shell *sh, const char *name, struct span value)
+/* Of slurm_each_variable(). */
+struct variables {
+	void (*put)(void *data, const char *name, struct span value);
+	void *data;
+};
+
+static void put_number(const struct variables *to, const char *name, int64_t number)
 {
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)number);
+	to->put(to->data, name, number > 0 ? span_of(text) : (struct span){NULL, 0});
+}
+
+/* 4, or 4(x2) for two nodes */
+static void put_tasks_per_node(const struct variables *to, const struct slurm *slurm, int64_t nodes)
+{
+	bool known = nodes > 0 && slurm->tasks < 0 && slurm->tasks_per_node > 0;
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%lld", (long long)slurm->tasks_per_node);
+
+	if (nodes > 1)
+		snprintf(text + n, sizeof(text) - (size_t)n, "(x%lld)", (long long)nodes);
+	to->put(to->data, "SLURM_TASKS_PER_NODE", known ? span_of(text) : (struct span){NULL, 0});
+}
+
+void slurm_each_variable(const struct slurm *slurm, bool step, bool same,
+			 void (*put)(void *data, const char *name, struct span value), void *data)
+{
+	const struct variables to = {put, data};
+	const struct span none = {NULL, 0};
+	int64_t nodes = slurm->tasks == 1 ? 1 : slurm->nodes_exact ? slurm->nodes : -1;
+	int64_t tasks = slurm->tasks;
+
+	if (tasks < 0 && nodes > 0 && slurm->tasks_per_node > 0)
+		tasks = nodes * slurm->tasks_per_node;
+	put_number(&to, "SLURM_NNODES", nodes);
+	put_number(&to, "SLURM_JOB_NUM_NODES", step ? -1 : nodes);
+	put_number(&to, "SLURM_NTASKS", tasks);
+	put_number(&to, "SLURM_NPROCS", tasks);
+	put_number(&to, "SLURM_NTASKS_PER_NODE", slurm->tasks_per_node);
+	put_tasks_per_node(&to, slurm, nodes);
+	put_number(&to, "SLURM_GPUS_ON_NODE", slurm->exclusive ? -1 : slurm->per_node);
+	put(data, "SLURM_GPUS_PER_NODE", same ? slurm->node_gpus : none);
+	put(data, "SLURM_GPUS_PER_TASK", same ? slurm->task_gpus : none);
+	put(data, "SLURM_GPUS", same ? slurm->all_gpus : none);
+}
+
+static void grant(void *data, const char *name, struct span value)
+{
+	struct shell *sh = data;
 	struct shell_var *var = shell_var(sh, span_of(name));
 
 	if (var && value.text && value.length && span_known(value))
@@ -64,46 +112,12 @@ static void grant(struct shell *sh, const char *name, struct span value)
 		shell_forget(sh, span_of(name));
 }
 
-static void grant_number(struct shell *sh, const char *name, int64_t number)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)number);
-	grant(sh, name, number > 0 ? span_of(text) : (struct span){NULL, 0});
-}
-
-/* 4, or 4(x2) for two nodes */
-static void grant_tasks_per_node(struct shell *sh, const struct slurm *slurm, int64_t nodes)
-{
-	bool known = nodes > 0 && slurm->tasks < 0 && slurm->tasks_per_node > 0;
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%lld", (long long)slurm->tasks_per_node);
-
-	if (nodes > 1)
-		snprintf(text + n, sizeof(text) - (size_t)n, "(x%lld)", (long long)nodes);
-	grant(sh, "SLURM_TASKS_PER_NODE", known ? span_of(text) : (struct span){NULL, 0});
-}
-
 void slurm_set_variables(struct shell *sh, const struct slurm *slurm, bool step)
 {
-	const struct span none = {NULL, 0};
-	int64_t nodes = slurm->tasks == 1 ? 1 : slurm->nodes_exact ? slurm->nodes : -1;
-	int64_t tasks = slurm->tasks;
 	/* srun exports none of the options for GPUs. */
 	bool same = !step || (slurm->node_gpus.text == sh->slurm.node_gpus.text &&
 			      slurm->task_gpus.text == sh->slurm.task_gpus.text &&
 			      slurm->all_gpus.text == sh->slurm.all_gpus.text);
 
-	if (tasks < 0 && nodes > 0 && slurm->tasks_per_node > 0)
-		tasks = nodes * slurm->tasks_per_node;
-	grant_number(sh, "SLURM_NNODES", nodes);
-	grant_number(sh, "SLURM_JOB_NUM_NODES", step ? -1 : nodes);
-	grant_number(sh, "SLURM_NTASKS", tasks);
-	grant_number(sh, "SLURM_NPROCS", tasks);
-	grant_number(sh, "SLURM_NTASKS_PER_NODE", slurm->tasks_per_node);
-	grant_tasks_per_node(sh, slurm, nodes);
-	grant_number(sh, "SLURM_GPUS_ON_NODE", slurm->exclusive ? -1 : slurm->per_node);
-	grant(sh, "SLURM_GPUS_PER_NODE", same ? slurm->node_gpus : none);
-	grant(sh, "SLURM_GPUS_PER_TASK", same ? slurm->task_gpus : none);
-	grant(sh, "SLURM_GPUS", same ? slurm->all_gpus : none);
+	slurm_each_variable(slurm, step, same, grant, sh);
 }

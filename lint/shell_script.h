@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "lint/shell.h"
 #include "lint/shell_lex.h"
+#include "lint/slurm.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -164,37 +165,6 @@ struct job {
 
 enum { SHELL_JOBS = 64 };
 
-/* The values of #SBATCH lines or of srun; -1: not given. Nodes may be 0: given, but not known. */
-struct slurm {
-	int64_t per_node, per_task, tasks, tasks_per_node, nodes;
-	int64_t total; /* --gpus, of the whole job */
-	int64_t bound; /* --gpu-bind: the GPUs that each task sees; 0: not known */
-	/* The values as written; .text NULL: not given. */
-	struct span node_gpus, task_gpus, all_gpus, bind;
-	struct place tasks_at; /* of --ntasks or --ntasks-per-node, of which is later */
-	bool nodes_exact;      /* nodes is not a minimum */
-	bool array;            /* --array: several jobs run this script at the same time */
-	bool tasks_here;       /* srun itself has the number of tasks, which is not per node */
-	bool has_tasks, has_tasks_per_node, has_nodes; /* are given here */
-	bool unbound;                                  /* --gpu-bind=none */
-	bool shared;          /* another --gpu-bind, by which tasks share GPUs */
-	bool exclusive;       /* the job may have all GPUs of its nodes */
-	bool exports_nothing; /* --export=NONE */
-	bool gres, gpus;      /* --gres=gpu and --gpus-per-node are given */
-	bool parts;           /* the job has several parts, with requests of their own */
-};
-
-static inline struct slurm slurm_unknown(void)
-{
-	return (struct slurm){.per_node = -1,
-			      .per_task = -1,
-			      .tasks = -1,
-			      .tasks_per_node = -1,
-			      .nodes = -1,
-			      .total = -1,
-			      .bound = -1};
-}
-
 struct shell {
 	struct span text;
 	const char *origin;
@@ -226,6 +196,7 @@ struct shell {
 	bool spread;    /* inside a shell that a launcher starts, perhaps on other nodes */
 	bool remote;    /* it starts programs on other nodes in some way */
 	struct slurm slurm;
+	struct place tasks_at; /* of --ntasks or --ntasks-per-node, of which is later */
 	struct {
 		struct place at; /* line 0: none */
 		enum lint_launcher launcher;

@@ -7,7 +7,6 @@
  */
 #include "command.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +21,9 @@
 #include "installed_path.h"
 #include "pretended.h"
 #include "readfile.h"
-#include "rehearse.h"
+#include "rehearse/rehearse.h"
+#include "rehearse/slurm.h"
+#include "remove_tree.h"
 #include "report.h"
 #include "write_all.h"
 #include "writefile.h"
@@ -60,6 +61,7 @@ static void help(const struct options *options)
 	      "  gpumap rehearse --inventory 4xA100 -- python3 train.py\n"
 	      "  gpumap rehearse --inventory 8xH100 --steps 3 -- torchrun --nproc-per-node 8 "
 	      "train.py\n"
+	      "  gpumap rehearse --inventory 4xA100 -- sbatch job.sh\n"
 	      "\n",
 	      stdout);
 	options_help(options, stdout);
@@ -169,7 +171,8 @@ static int set_environment(struct command_rehearse *c)
 		return failed(report, "/proc/self/exe", strerror(errno), NULL);
 	snprintf(memory, sizeof(memory), "%lld", (long long)c->memory);
 	/* torch.compile would hand CPU code to a compiler. */
-	if (!put_before("PYTHONPATH", boot) || setenv("GPUMAP_REHEARSE", c->folder, 1) < 0 ||
+	if (!put_before("PYTHONPATH", boot) || setenv(REHEARSE_FOLDER, c->folder, 1) < 0 ||
+	    unsetenv(REHEARSE_JOB) < 0 || !slurm_links(c->folder, self) ||
 	    setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_MEMORY", memory, 1) < 0 ||
@@ -280,21 +283,6 @@ static int run(const struct command_rehearse *c, int *status)
 
 /* --- the report ------------------------------------------------------------------------- */
 
-static void remove_folder(const char *path)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	char file[PATH_MAX];
-
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name != '.' &&
-		    snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) < PATH_MAX)
-			unlink(file);
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static bool has_error(const gpumap_report *report)
 {
 	for (size_t i = 0; i < gpumap_report_count(report); i++)
@@ -391,7 +379,7 @@ int cmd_rehearse(int argc, char **argv)
 			print_report(&c.output, shown);
 	}
 	if (*c.folder)
-		remove_folder(c.folder);
+		remove_tree(c.folder);
 	gpumap_report_free(c.output.report);
 	return status;
 }

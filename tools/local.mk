@@ -12,8 +12,23 @@ exec_sources = \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
 	tools/exec/show.c
+# What a rehearsal has recorded, and Slurm in it.
+rehearse_sources = \
+	tools/rehearse/judge.c \
+	tools/rehearse/read.c \
+	tools/rehearse/rehearse.h \
+	tools/rehearse/show.c \
+	tools/rehearse/slurm.h \
+	tools/rehearse/slurm_begin.c \
+	tools/rehearse/slurm_commands.h \
+	tools/rehearse/slurm_job.c \
+	tools/rehearse/slurm_links.c \
+	tools/rehearse/slurm_sbatch.c \
+	tools/rehearse/slurm_scontrol.c \
+	tools/rehearse/slurm_srun.c \
+	tools/rehearse/svg.c
 noinst_LTLIBRARIES += libcommand.la
-libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
+libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cmd_completion.c \
 	tools/cmd_config.c \
 	tools/cmd_doctor.c \
@@ -65,7 +80,6 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) \
 	tools/pretended.c tools/pretended.h \
 	tools/profile_options.c tools/profile_options.h \
 	tools/question.c tools/question.h \
-	tools/rehearse.h tools/rehearse_judge.c tools/rehearse_read.c tools/rehearse_show.c tools/rehearse_svg.c \
 	tools/run_end.c tools/run_end.h \
 	tools/run_find.c \
 	tools/run_leased.c tools/run_leased.h \

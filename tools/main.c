@@ -10,6 +10,7 @@
 
 #include "directions.h"
 #include "meaning.h"
+#include "rehearse/slurm.h"
 #include "report.h"
 #include "request.h"
 #include "suggest.h"
@@ -160,12 +161,15 @@ static int answer(const char *first, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	int (*linked)(int, char **) = argc ? slurm_link(argv[0]) : NULL;
 	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
 	const char *first = argc > 1 ? take_command(argc, argv) : alone;
 	char **meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
 	int status;
 
 	survive_file_limit();
+	if (linked)
+		return linked(argc, argv);
 	status = meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
 	free(meant);
 	return status;

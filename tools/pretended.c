@@ -17,6 +17,7 @@
 #include "command.h"
 #include "installed_path.h"
 #include "inventory/inventory.h"
+#include "remove_tree.h"
 #include "report.h"
 
 /* The longest string that Linux accepts in an environment: 32 pages. */
@@ -164,14 +165,6 @@ static int stop_at_lock(const char *path, const struct stat *about, int type, st
 	return !free_now;
 }
 
-static int drop(const char *path, const struct stat *about, int type, struct FTW *where)
-{
-	(void)about;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
 /* Whether this folder was made for a process of this user that has ended. */
 static bool is_left(const char *path)
 {
@@ -201,7 +194,7 @@ static void remove_left(const char *temporary)
 
 		if (n < (int)sizeof(path) && is_left(path) &&
 		    nftw(path, stop_at_lock, 4, FTW_PHYS) == 0)
-			nftw(path, drop, 4, FTW_PHYS | FTW_DEPTH);
+			remove_tree(path);
 	}
 	if (folder)
 		closedir(folder);

@@ -61,6 +61,11 @@ def _backend(name):
     return "gloo" if "nccl" in text else name
 
 
+def _node():
+    """Which of several hosts this one stands for; None: it is the only one."""
+    return os.environ.get("GROUP_RANK") or os.environ.get("SLURM_NODEID")
+
+
 def _no_cpu_backend():
     errors.fail(RuntimeError, "No backend type associated with device type cpu", "collective-on-cpu")
 
@@ -74,7 +79,7 @@ def _tell_gpu(ordinal):
     _told_gpu = True
     store = c10d._get_default_store()
     gpu = devices.visible()[ordinal]
-    mine = "%s %s" % (socket.gethostname(), gpu.uuid or gpu.physical)
+    mine = "%s %s %s" % (socket.gethostname(), _node(), gpu.uuid or gpu.physical)
     rank = c10d.get_rank()
     store.set("gpumap_rehearse/%d" % rank, mine)
     for other in range(world):
@@ -230,4 +235,4 @@ def install():
     _install_parallel()
     record.add_source("waiting", lambda: _inside and {"in": _inside[0], "place": _inside[1], "since": _inside[2]})
     record.add_source("collectives", lambda: _entered)
-    record.set_fact("host", os.environ.get("GROUP_RANK"))
+    record.set_fact("host", _node())

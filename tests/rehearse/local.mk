@@ -4,6 +4,7 @@ rehearse_tests = \
 	tests/rehearse/operators.test \
 	tests/rehearse/rehearse.test \
 	tests/rehearse/seeds.test \
+	tests/rehearse/slurm.test \
 	tests/rehearse/tensors.test
 TESTS += $(rehearse_tests)
 $(rehearse_tests:.test=.log): $(command_built) rehearse/tree

@@ -7,6 +7,7 @@ tests_servers_report_LDADD = libgpumap-core.la
 server_tests = \
 	tests/servers/emit.test \
 	tests/servers/mpi.test \
+	tests/servers/rehearse.test \
 	tests/servers/slurm.test \
 	tests/servers/torch.test
 TESTS += $(server_tests)

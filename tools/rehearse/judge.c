@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a rehearsal shows to be wrong. */
-#include "rehearse.h"
+#include "rehearse/rehearse.h"
 
 #include <math.h>
 #include <stdio.h>

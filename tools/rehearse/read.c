@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rehearse.h"
+#include "rehearse/rehearse.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "readfile.h"
+#include "rehearse/slurm.h"
 #include "report.h"
 
 enum { MAX_RECORD = 64 << 20 };
@@ -214,6 +215,15 @@ static void drop_earlier(struct rehearsal *r)
 	r->count = kept;
 }
 
+static void read_not_rehearsed(struct rehearsal *r, const char *folder)
+{
+	char path[PATH_MAX];
+	size_t size;
+
+	if (snprintf(path, sizeof(path), "%s/" REHEARSE_NOT, folder) < PATH_MAX)
+		read_file(path, false, MAX_RECORD, &r->not_rehearsed, &size);
+}
+
 int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *report)
 {
 	DIR *dir = opendir(folder);
@@ -230,6 +240,7 @@ int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *rep
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
 			r = read_one(ret, &room, path, report);
 	closedir(dir);
+	read_not_rehearsed(ret, folder);
 	if (ret->count)
 		drop_earlier(ret);
 	return r;
@@ -240,6 +251,8 @@ void rehearsal_free(struct rehearsal *rehearsal)
 	for (size_t i = 0; i < rehearsal->count; i++)
 		json_decref(rehearsal->processes[i].record);
 	free(rehearsal->processes);
+	free(rehearsal->not_rehearsed);
+	rehearsal->not_rehearsed = NULL;
 	rehearsal->processes = NULL;
 	rehearsal->count = 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "rehearse.h"
+#include "rehearse/rehearse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "explain/json.h"
 #include "style.h"
@@ -78,10 +80,25 @@ static bool was_said(const struct rehearsal *r, size_t before, const char *text)
 	return false;
 }
 
+static void each_line(const char *text, void (*put)(void *, const char *), void *data)
+{
+	struct span rest = span_of(text), line;
+
+	while (rest.text && span_split(&rest, '\n', &line)) {
+		char *copy = line.length ? strndup(line.text, line.length) : NULL;
+
+		if (copy)
+			put(data, copy);
+		free(copy);
+	}
+}
+
 void rehearsal_each_not(const struct rehearsal *r, void (*put)(void *, const char *), void *data)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
 		put(data, never[i]);
+	if (r->not_rehearsed)
+		each_line(r->not_rehearsed, put, data);
 	for (size_t p = 0; p < r->count; p++) {
 		const json_t *said = rehearsed_list(r->processes[p].record, "not_rehearsed");
 

@@ -27,7 +27,8 @@ struct rehearsal {
 	int status;                  /* of the program, as a shell has it */
 	struct rehearsed *processes; /* in the order of their ranks and pids */
 	size_t count;
-	bool imported; /* whether any process imported PyTorch */
+	bool imported;       /* whether any process imported PyTorch */
+	char *not_rehearsed; /* lines, beside what the processes have said; may be NULL */
 };
 
 /* Reads the records of a folder. Processes that did nothing of PyTorch are left out, and of

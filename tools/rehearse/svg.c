@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A rehearsal as a picture: each GPU once, with the tensors that each rank had on it. */
-#include "rehearse.h"
+#include "rehearse/rehearse.h"
 
 #include <stdio.h>
 

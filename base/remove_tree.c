@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "remove_tree.h"
+
+#include <ftw.h>
+#include <stdio.h>
+
+static int drop(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+	(void)about;
+	(void)type;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+void remove_tree(const char *path)
+{
+	nftw(path, drop, 8, FTW_PHYS | FTW_DEPTH);
+}

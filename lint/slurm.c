@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "lint/slurm.h"
+
+#include <string.h>
+
+/* gpu:4, gpu:a100:4, a100:4, 4: the number after the last colon; "gpu" is one. Types are added up.
+ */
+static int64_t gpu_count(struct span value, bool gres)
+{
+	struct span rest = value, piece;
+	int64_t count = -1;
+
+	while (span_split(&rest, ',', &piece)) {
+		const char *colon = memrchr(piece.text, ':', piece.length);
+		struct span last = piece;
+		int64_t number;
+
+		if (gres && !span_is(piece, "gpu") && !span_starts(piece, "gpu:"))
+			continue;
+		if (colon)
+			last = (struct span){colon + 1,
+					     piece.length - (size_t)(colon + 1 - piece.text)};
+		number = span_is(last, "gpu") ? 1 : span_number(last, 4096);
+		if (number < 0)
+			return -1;
+		count = count < 0 ? number : count + number;
+	}
+	return count;
+}
+
+/* 2, 2-4: at least two; 0: it may be one or more. */
+static int64_t node_count(struct span value)
+{
+	struct span least;
+	int64_t count;
+
+	span_split(&value, '-', &least);
+	count = span_number(least, INT32_MAX);
+	return count > 1 || (count == 1 && !value.text) ? count : 0;
+}
+
+/* 0-9, 1,3: several at the same time, unless %1 limits it to one. */
+static bool is_array(struct span value)
+{
+	const char *limit = memchr(value.text, '%', value.length);
+
+	if (limit && value.text + value.length - limit == 2 && limit[1] == '1')
+		return false;
+	return memchr(value.text, '-', value.length) || memchr(value.text, ',', value.length);
+}
+
+/* [verbose,]single:1, per_task:2, map_gpu:0,1, mask_gpu:0x3, closest, none */
+static void take_bind(struct slurm *ret, struct span value)
+{
+	static const char single[] = "single:", per_task[] = "per_task:";
+	struct span bind = value;
+
+	if (span_starts(bind, "verbose,") || span_starts(bind, "v,"))
+		span_split(&bind, ',', &(struct span){0});
+	ret->bind = value;
+	ret->bound = -1;
+	ret->unbound = span_is(bind, "none");
+	ret->shared = false;
+	if (span_starts(bind, single) || span_starts(bind, "map_gpu:") || span_starts(bind, "map:"))
+		ret->bound = 1;
+	else if (span_starts(bind, per_task))
+		ret->bound = span_number((struct span){bind.text + sizeof(per_task) - 1,
+						       bind.length - (sizeof(per_task) - 1)},
+					 4096);
+	else if (span_starts(bind, "mask"))
+		ret->bound = 0;
+	else
+		ret->shared = !ret->unbound;
+	if (span_starts(bind, per_task) && ret->bound < 1)
+		ret->bound = 0;
+}
+
+static void take_gpus(struct slurm *ret, struct span name, struct span value)
+{
+	if (span_is(name, "gpus-per-task")) {
+		ret->per_task = gpu_count(value, false);
+		ret->task_gpus = value;
+	} else if (span_is(name, "gpus") || span_is(name, "G")) {
+		ret->total = gpu_count(value, false);
+		ret->all_gpus = value;
+	} else if (span_is(name, "gres")) {
+		ret->per_node = gpu_count(value, true);
+		ret->gres = ret->gres || span_starts(value, "gpu");
+	} else if (span_is(name, "gpus-per-node")) {
+		ret->per_node = gpu_count(value, false);
+		ret->node_gpus = value;
+		ret->gpus = true;
+	} else if (span_is(name, "gpu-bind")) {
+		take_bind(ret, value);
+	} else if (span_is(name, "ntasks-per-gpu")) {
+		/* As --gpu-bind=single, unless that is given. */
+		if (!ret->bind.text) {
+			ret->bound = 1;
+			ret->bind = (struct span){NULL, 0};
+		}
+	}
+}
+
+void slurm_take(struct slurm *ret, const struct slurm_option *option)
+{
+	struct span name = option->name, value = option->value;
+
+	if (span_is(name, "nodes") || span_is(name, "N")) {
+		ret->nodes = node_count(value);
+		ret->nodes_exact = span_number(value, INT32_MAX) > 0;
+		ret->has_nodes = true;
+	} else if (span_is(name, "array") || span_is(name, "a")) {
+		ret->array = is_array(value);
+	} else if (span_is(name, "ntasks") || span_is(name, "n")) {
+		ret->tasks = span_number(value, INT32_MAX);
+		ret->tasks_here = ret->has_tasks = true;
+	} else if (span_is(name, "ntasks-per-node")) {
+		ret->tasks_per_node = span_number(value, INT32_MAX);
+		ret->tasks_here = ret->tasks_here || ret->tasks_per_node < 0;
+		ret->has_tasks_per_node = true;
+	} else if (span_is(name, "exclusive")) {
+		ret->exclusive = true;
+	} else if (span_is(name, "export")) {
+		ret->exports_nothing = span_is(value, "NONE") || span_is(value, "NIL");
+	} else {
+		take_gpus(ret, name, value);
+	}
+}
+
+/* Whether an option without = takes no value. */
+static bool is_flag(struct span name)
+{
+	return span_is_any(name, "exclusive label unbuffered overlap pty no-kill verbose quiet "
+				 "exact whole kill-on-bad-exit multi-prog overcommit spread-job "
+				 "requeue no-requeue immediate oversubscribe contiguous "
+				 "mem-bind-auto disable-status parsable");
+}
+
+struct slurm_option slurm_option(struct span word, struct span after)
+{
+	static const char with_value[] = "aABcCdDeFGiJLmMnNopPqrStTwWx";
+	struct span name = {word.text + 2, word.length - 2}, rest;
+	const char *equals = memchr(word.text, '=', word.length);
+
+	if (word.text[1] != '-') {
+		name = (struct span){word.text + 1, 1};
+		rest = (struct span){word.text + 2, word.length - 2};
+		if (!strchr(with_value, *name.text))
+			return (struct slurm_option){name, {"", 0}, 1};
+		return rest.length ? (struct slurm_option){name, rest, 1}
+				   : (struct slurm_option){name, after, 2};
+	}
+	if (equals) {
+		name.length = (size_t)(equals - name.text);
+		rest = (struct span){equals + 1, word.length - (size_t)(equals + 1 - word.text)};
+		return (struct slurm_option){name, rest, 1};
+	}
+	if (is_flag(name) || (after.length && *after.text == '-'))
+		return (struct slurm_option){name, {"", 0}, 1};
+	return (struct slurm_option){name, after, 2};
+}
+
+struct span slurm_word(struct span *rest)
+{
+	struct span word = span_trim(*rest);
+	size_t n = 0;
+
+	while (n < word.length && !is_space(word.text[n]))
+		n++;
+	*rest = (struct span){word.text + n, word.length - n};
+	return (struct span){word.text, n};
+}
+
+void slurm_settle(struct slurm *slurm)
+{
+	if (slurm->per_node < 0 && slurm->total > 0 && slurm->nodes_exact && slurm->nodes == 1)
+		slurm->per_node = slurm->total;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* How large a job is, and the variables that it begins with. */
+#include "rehearse/slurm.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "machine.h"
+
+extern char **environ;
+
+/* --- its size --------------------------------------------------------------------------- */
+
+static int64_t machine_gpus(void)
+{
+	gpumap_report *report = NULL;
+	gpumap_inventory *inventory = NULL;
+	int64_t count = 0;
+
+	if (report_begin(&report) && machine_open(&inventory, "host", 0, report) == GPUMAP_OK)
+		count = (int64_t)gpumap_inventory_count(inventory);
+	gpumap_inventory_free(inventory);
+	gpumap_report_free(report);
+	return count;
+}
+
+static int64_t nodes_of(const struct slurm *slurm)
+{
+	if (slurm->nodes > 0)
+		return slurm->nodes;
+	if (slurm->has_tasks && slurm->tasks > 0 && slurm->tasks_per_node > 0)
+		return (slurm->tasks + slurm->tasks_per_node - 1) / slurm->tasks_per_node;
+	return 1;
+}
+
+/* GPUs on each node; -1: they cannot be divided evenly. */
+static int64_t gpus_of(const struct slurm *slurm, const struct slurm_size *size, int64_t machine)
+{
+	if (slurm->per_node >= 0)
+		return slurm->per_node;
+	if (slurm->total >= 0)
+		return slurm->total % size->nodes ? -1 : slurm->total / size->nodes;
+	if (slurm->per_task >= 0)
+		return slurm->per_task * slurm_tasks_of(size, 0);
+	return slurm->exclusive ? machine : 0;
+}
+
+static int64_t tasks_of(const struct slurm_wish *wish, int64_t nodes)
+{
+	const struct slurm *slurm = &wish->slurm;
+
+	if (slurm->tasks > 0)
+		return slurm->tasks;
+	if (slurm->tasks_per_node > 0)
+		return slurm->tasks_per_node * nodes;
+	if (wish->tasks_per_gpu > 0 && slurm->total > 0)
+		return wish->tasks_per_gpu * slurm->total;
+	if (wish->tasks_per_gpu > 0 && slurm->per_node > 0)
+		return wish->tasks_per_gpu * slurm->per_node * nodes;
+	return nodes;
+}
+
+static int settle(const char *command, struct slurm_wish *wish, struct slurm_size *size)
+{
+	struct slurm *slurm = &wish->slurm;
+	int64_t machine = machine_gpus();
+
+	slurm_settle(slurm);
+	if (wish->other.text)
+		return slurm_refuse(command, "leave it out", "%s", QUOTE(wish->other));
+	size->nodes = nodes_of(slurm);
+	if (size->nodes > SLURM_NODES_MAX)
+		return slurm_refuse(command, "ask for fewer, as --nodes=2", "%lld nodes",
+				    (long long)size->nodes);
+	size->tasks = tasks_of(wish, size->nodes);
+	if (size->tasks > SLURM_TASKS_MAX)
+		return slurm_refuse(command, "ask for fewer", "%lld tasks", (long long)size->tasks);
+	for (int64_t i = 0; i < size->nodes && slurm->tasks_per_node > 0; i++)
+		size->room[i] = slurm->tasks_per_node;
+	if (size->nodes > 1 && size->tasks > size->nodes && slurm->tasks_per_node < 1)
+		slurm_not_rehearsed(
+			"how Slurm divides %lld tasks over %lld nodes, which depends on "
+			"their CPUs; --ntasks-per-node says it",
+			(long long)size->tasks, (long long)size->nodes);
+	size->gpus = gpus_of(slurm, size, machine);
+	if (size->gpus < 0)
+		return slurm_refuse(command, "ask for --gpus-per-node",
+				    "%lld GPUs on %lld nodes: which node has how many is Slurm's "
+				    "choice",
+				    (long long)slurm->total, (long long)size->nodes);
+	if (size->gpus > machine)
+		return slurm_refuse(
+			command, "ask for fewer, or name another --inventory",
+			"the job asks for %lld GPUs of a node, and the machine has %lld: Slurm "
+			"would never start it",
+			(long long)size->gpus, (long long)machine);
+	slurm->nodes = size->nodes;
+	slurm->nodes_exact = true;
+	slurm->per_node = size->gpus;
+	return STATUS_ANSWERED;
+}
+
+/* --- its environment -------------------------------------------------------------------- */
+
+/* Those of a job that this shell is in. */
+static void forget_slurm(void)
+{
+	for (size_t i = 0; environ[i];) {
+		char name[128];
+		const char *equals = strchr(environ[i], '=');
+		size_t length = equals ? (size_t)(equals - environ[i]) : 0;
+
+		if (!starts_with(environ[i], "SLURM") || !length || length >= sizeof(name)) {
+			i++;
+			continue;
+		}
+		memcpy(name, environ[i], length);
+		name[length] = '\0';
+		unsetenv(name);
+	}
+}
+
+static void put(void *data, const char *name, struct span value)
+{
+	char *text = value.text ? strndup(value.text, value.length) : NULL;
+
+	(void)data;
+	if (text)
+		setenv(name, text, 1);
+	free(text);
+}
+
+static void set_gpus(const struct slurm_size *size)
+{
+	int gpus[SLURM_GPUS_MAX];
+	char list[SLURM_GPUS_MAX * 4];
+
+	for (int i = 0; i < SLURM_GPUS_MAX; i++)
+		gpus[i] = i;
+	slurm_list(list, sizeof(list), gpus, size->gpus);
+	setenv("CUDA_VISIBLE_DEVICES", list, 1);
+	setenv(REHEARSE_JOB, list, 1);
+	if (!size->gpus) {
+		slurm_not_rehearsed("GPUs of Slurm: the job asks for none, so it sees none");
+		return;
+	}
+	setenv("SLURM_JOB_GPUS", list, 1);
+	slurm_not_rehearsed("which GPUs Slurm gives: the job has %s of %s", list,
+			    size->nodes > 1 ? "each node" : "its node");
+}
+
+/* 0-9, 1,3%2: the first number */
+static void set_array(struct span array)
+{
+	size_t n = 0;
+
+	if (!array.text)
+		return;
+	while (n < array.length && is_digit(array.text[n]))
+		n++;
+	setenv("SLURM_ARRAY_JOB_ID", "1", 1);
+	put(NULL, "SLURM_ARRAY_TASK_ID", (struct span){array.text, n});
+	slurm_not_rehearsed("--array: the first of its jobs was rehearsed");
+}
+
+static void set_environment(const struct slurm_wish *wish, const struct slurm_size *size,
+			    const char *name)
+{
+	char nodes[64], node[32], counts[512], host[256] = "", folder[PATH_MAX];
+	int64_t cpus = wish->cpus_per_task > 0 ? wish->cpus_per_task : 1;
+
+	forget_slurm();
+	slurm_each_variable(&wish->slurm, false, true, put, NULL);
+	slurm_set_number("SLURM_JOB_NUM_NODES", size->nodes);
+	slurm_set_number("SLURM_NNODES", size->nodes);
+	slurm_counts(counts, sizeof(counts), size, 1);
+	setenv("SLURM_TASKS_PER_NODE", counts, 1);
+	slurm_counts(counts, sizeof(counts), size, cpus);
+	setenv("SLURM_JOB_CPUS_PER_NODE", counts, 1);
+	slurm_set_number("SLURM_CPUS_ON_NODE", slurm_tasks_of(size, 0) * cpus);
+	if (wish->cpus_per_task > 0)
+		slurm_set_number("SLURM_CPUS_PER_TASK", cpus);
+	slurm_node_list(nodes, sizeof(nodes), size->nodes);
+	slurm_node(node, sizeof(node), size->nodes, 0);
+	setenv("SLURM_JOB_NODELIST", nodes, 1);
+	setenv("SLURM_NODELIST", nodes, 1);
+	setenv("SLURMD_NODENAME", node, 1);
+	setenv("SLURM_JOB_ID", "1", 1);
+	setenv("SLURM_JOBID", "1", 1);
+	setenv("SLURM_JOB_NAME", name, 1);
+	setenv("SLURM_JOB_PARTITION", "rehearsal", 1);
+	setenv("SLURM_CLUSTER_NAME", "rehearsal", 1);
+	setenv("SLURM_PROCID", "0", 1);
+	setenv("SLURM_LOCALID", "0", 1);
+	setenv("SLURM_NODEID", "0", 1);
+	setenv("SLURM_GTIDS", "0", 1);
+	gethostname(host, sizeof(host) - 1);
+	setenv("SLURM_SUBMIT_HOST", host, 1);
+	if (getcwd(folder, sizeof(folder)))
+		setenv("SLURM_SUBMIT_DIR", folder, 1);
+	if (wish->slurm.bind.text)
+		put(NULL, "SLURM_GPU_BIND", wish->slurm.bind);
+	if (wish->tasks_per_gpu > 0) {
+		slurm_set_number("SLURM_NTASKS_PER_GPU", wish->tasks_per_gpu);
+		slurm_set_number("SLURM_NTASKS", size->tasks);
+		slurm_set_number("SLURM_NPROCS", size->tasks);
+	}
+	set_gpus(size);
+	set_array(wish->array);
+	slurm_export(wish->exports);
+	if (wish->slurm.exports_nothing)
+		slurm_not_rehearsed("--export=NONE: the job has the variables of this shell");
+}
+
+int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
+{
+	struct slurm_size size;
+	char *given = wish->name.text ? strndup(wish->name.text, wish->name.length) : NULL;
+	int status = settle(command, wish, &size);
+
+	if (status == STATUS_ANSWERED)
+		set_environment(wish, &size, given ? given : name);
+	free(given);
+	return status;
+}

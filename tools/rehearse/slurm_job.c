@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "rehearse/slurm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "readfile.h"
+#include "report.h"
+#include "write_all.h"
+
+/* --- options ---------------------------------------------------------------------------- */
+
+/* By which gpumap would have to start something else than the program that follows. */
+static const char refused[] = "multi-prog het-group pack-group container jobid test-only";
+
+static void take(struct slurm_wish *wish, const struct slurm_option *option)
+{
+	struct span name = option->name, value = option->value;
+
+	slurm_take(&wish->slurm, option);
+	if (span_is(name, "cpus-per-task") || span_is(name, "c"))
+		wish->cpus_per_task = span_number(value, INT32_MAX);
+	else if (span_is(name, "ntasks-per-gpu"))
+		wish->tasks_per_gpu = span_number(value, SLURM_TASKS_MAX);
+	else if (span_is(name, "job-name") || span_is(name, "J"))
+		wish->name = value;
+	else if (span_is(name, "chdir") || span_is(name, "D"))
+		wish->folder = value;
+	else if (span_is(name, "array") || span_is(name, "a"))
+		wish->array = value;
+	else if (span_is(name, "wrap"))
+		wish->wrap = value;
+	else if (span_is(name, "export"))
+		wish->exports = value;
+	else if (span_is(name, "overlap"))
+		wish->overlap = true;
+	else if (span_is(name, "kill-on-bad-exit") || span_is(name, "K"))
+		wish->kill = !span_is(value, "0");
+	else if (span_is_any(name, refused))
+		wish->other = name;
+}
+
+void slurm_wish_words(struct slurm_wish *wish, char *const *words, size_t *end)
+{
+	size_t i = 1;
+
+	while (words[i] && words[i][0] == '-' && words[i][1]) {
+		struct slurm_option option;
+
+		if (streq(words[i], "--")) {
+			i++;
+			break;
+		}
+		option = slurm_option(span_of(words[i]),
+				      words[i + 1] ? span_of(words[i + 1]) : (struct span){"", 0});
+		take(wish, &option);
+		i += option.words == 2 && words[i + 1] ? 2 : 1;
+	}
+	*end = i;
+}
+
+void slurm_wish_comments(struct slurm_wish *wish, struct span script)
+{
+	struct span rest = script, line;
+
+	while (span_split(&rest, '\n', &line)) {
+		struct span word, after;
+
+		line = span_trim(line);
+		if (line.length && *line.text != '#')
+			return;
+		if (!span_starts(line, "#SBATCH"))
+			continue;
+		slurm_word(&line);
+		if (span_is(span_trim(line), "hetjob") || span_is(span_trim(line), "packjob"))
+			wish->other = span_trim(line);
+		while ((word = slurm_word(&line)).length > 1 && *word.text == '-') {
+			struct span peek = line;
+			struct slurm_option option;
+
+			after = slurm_word(&peek);
+			option = slurm_option(word, after);
+			take(wish, &option);
+			if (option.words == 2)
+				line = peek;
+		}
+	}
+}
+
+bool slurm_asks_for_gpus(const struct slurm *slurm)
+{
+	return slurm->per_node >= 0 || slurm->per_task >= 0 || slurm->total >= 0;
+}
+
+/* --- sizes ------------------------------------------------------------------------------ */
+
+int64_t slurm_tasks_of(const struct slurm_size *size, int64_t node)
+{
+	int64_t left = size->tasks, here = 0;
+
+	for (int64_t i = 0; i <= node; i++) {
+		here = left - (size->nodes - 1 - i);
+		if (size->room[i] > 0 && here > size->room[i])
+			here = size->room[i];
+		left -= here;
+	}
+	return here;
+}
+
+void slurm_counts(char *ret, size_t room, const struct slurm_size *size, int64_t each)
+{
+	size_t n = 0;
+
+	for (int64_t node = 0, next; node < size->nodes && n < room; node = next) {
+		long long count = slurm_tasks_of(size, node) * each;
+
+		next = node + 1;
+		while (next < size->nodes &&
+		       slurm_tasks_of(size, next) == slurm_tasks_of(size, node))
+			next++;
+		n += (size_t)snprintf(ret + n, room - n,
+				      next - node > 1 ? "%s%lld(x%lld)" : "%s%lld", n ? "," : "",
+				      count, (long long)(next - node));
+	}
+}
+
+/* --- the environment -------------------------------------------------------------------- */
+
+void slurm_set_number(const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	setenv(name, text, 1);
+}
+
+int64_t slurm_number(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? span_number(span_of(value), INT32_MAX) : -1;
+}
+
+void slurm_list(char *ret, size_t room, const int *gpus, int64_t count)
+{
+	size_t n = 0;
+
+	*ret = '\0';
+	for (int64_t i = 0; i < count && n < room; i++)
+		n += (size_t)snprintf(ret + n, room - n, "%s%d", i ? "," : "", gpus[i]);
+}
+
+void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node)
+{
+	if (nodes == 1)
+		snprintf(ret, room, "localhost");
+	else
+		snprintf(ret, room, "127.0.0.%lld", (long long)node + 1);
+}
+
+void slurm_node_list(char *ret, size_t room, int64_t nodes)
+{
+	if (nodes == 1)
+		slurm_node(ret, room, nodes, 0);
+	else
+		snprintf(ret, room, "127.0.0.[1-%lld]", (long long)nodes);
+}
+
+void slurm_export(struct span exports)
+{
+	struct span piece, name;
+
+	while (exports.text && span_split(&exports, ',', &piece)) {
+		struct span value = piece;
+		char *variable, *text;
+
+		if (!memchr(piece.text, '=', piece.length) || !span_split(&value, '=', &name))
+			continue;
+		variable = strndup(name.text, name.length);
+		text = strndup(value.text ? value.text : "", value.length);
+		if (variable && text && *variable)
+			setenv(variable, text, 1);
+		free(variable);
+		free(text);
+	}
+}
+
+/* --- messages --------------------------------------------------------------------------- */
+
+static bool has_line(struct span text, const char *wanted)
+{
+	struct span line;
+
+	while (text.text && span_split(&text, '\n', &line))
+		if (span_is(line, wanted))
+			return true;
+	return false;
+}
+
+void slurm_not_rehearsed(const char *format, ...)
+{
+	const char *folder = getenv(REHEARSE_FOLDER);
+	char path[PATH_MAX], *line = NULL, *text = NULL;
+	size_t size = 0;
+	va_list args;
+	int fd;
+
+	va_start(args, format);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
+	va_end(args);
+	snprintf(path, sizeof(path), "%s/" REHEARSE_NOT, folder ? folder : "");
+	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (line && fd >= 0 && flock(fd, LOCK_EX) == 0 &&
+	    read_all(fd, 1 << 20, &text, &size) == 0 &&
+	    !has_line((struct span){text, size}, line)) {
+		write_all(fd, line, strlen(line));
+		write_all(fd, "\n", 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	free(line);
+}
+
+int slurm_refuse(const char *command, const char *fix, const char *format, ...)
+{
+	struct output output = {0};
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (text && report_begin(&output.report)) {
+		report_add(output.report, FINDING_REHEARSE, ABOUT(.origin = command, .fix = fix),
+			   "cannot rehearse: %s", text);
+		print_report(&output, 0);
+		gpumap_report_free(output.report);
+	}
+	free(text);
+	return STATUS_NO;
+}

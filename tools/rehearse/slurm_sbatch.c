@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "rehearse/slurm_commands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "readfile.h"
+#include "rehearse/slurm.h"
+
+enum { MAX_SCRIPT = 4 << 20 };
+
+static int refuse_file(const char *path, int why)
+{
+	return slurm_refuse("sbatch", why == ENOENT ? "give the path of the script" : NULL,
+			    "%s: %s", QUOTE(span_of(path)), strerror(why));
+}
+
+/* The text of the script, or of --wrap, which the caller frees; NULL after a message. */
+static char *script_text(const struct slurm_wish *wish, const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	int why;
+
+	if (wish->wrap.text) {
+		if (asprintf(&text, "#!/bin/sh\n%.*s\n", (int)wish->wrap.length, wish->wrap.text) <
+		    0)
+			text = NULL;
+		return text;
+	}
+	why = read_file(path ? path : "-", true, MAX_SCRIPT, &text, &size);
+	if (why) {
+		refuse_file(path ? path : "-", why);
+		return NULL;
+	}
+	if (starts_with(text, "#!"))
+		return text;
+	free(text);
+	slurm_refuse("sbatch", "write #!/bin/bash in its first line",
+		     "%s does not begin with #!, as a batch script has to",
+		     QUOTE(span_of(path ? path : "-")));
+	return NULL;
+}
+
+/* --- the script ------------------------------------------------------------------------- */
+
+/* Slurm runs a copy, so a script that looks for files beside itself fails there as here. */
+static int run(char *text, char **arguments, int count)
+{
+	char path[PATH_MAX], *interpreter, *option, *saved = NULL;
+	char **argv = calloc((size_t)count + 4, sizeof(*argv));
+	FILE *file;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/slurm_script", getenv(REHEARSE_FOLDER));
+	file = fopen(path, "we");
+	if (!file || !argv || fputs(text, file) < 0 || fclose(file) != 0)
+		return slurm_refuse("sbatch", "set TMPDIR to a folder that can be written",
+				    "%s: %s", path, strerror(errno));
+	*strchrnul(text, '\n') = '\0';
+	interpreter = strtok_r(text + 2, " \t\r", &saved);
+	option = interpreter ? strtok_r(NULL, "\r", &saved) : NULL;
+	if (interpreter)
+		argv[n++] = interpreter;
+	if (option)
+		argv[n++] = option;
+	argv[n++] = path;
+	for (int i = 0; i < count; i++)
+		argv[n++] = arguments[i];
+	if (interpreter)
+		execv(interpreter, argv);
+	slurm_refuse("sbatch", "name one in the first line, as #!/bin/bash", "%s: %s",
+		     interpreter ? QUOTE(span_of(interpreter)) : "no interpreter", strerror(errno));
+	free(argv);
+	return status_of_error(errno);
+}
+
+static int enter(const struct slurm_wish *wish)
+{
+	char *folder = wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
+	int status = STATUS_ANSWERED;
+
+	if (folder && chdir(folder) < 0)
+		status = slurm_refuse("sbatch", "make it, or name another --chdir", "%s: %s",
+				      QUOTE(span_of(folder)), strerror(errno));
+	free(folder);
+	return status;
+}
+
+int rehearse_sbatch(int argc, char **argv)
+{
+	struct slurm_wish wish = {
+		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1};
+	struct slurm_wish options = wish;
+	const char *path;
+	char *text;
+	size_t end;
+	int status;
+
+	slurm_wish_words(&options, argv, &end);
+	path = argv[end];
+	if (getenv(REHEARSE_JOB)) {
+		slurm_not_rehearsed("sbatch in a job: %s was not submitted",
+				    path ? path : "--wrap");
+		return STATUS_ANSWERED;
+	}
+	text = script_text(&options, path);
+	if (!text)
+		return STATUS_NO;
+	/* Options of the command line overrule those of the script. */
+	slurm_wish_comments(&wish, span_of(text));
+	slurm_wish_words(&wish, argv, &end);
+	status = slurm_begin("sbatch", &wish, path ? file_name(path) : "wrap");
+	if (status == STATUS_ANSWERED)
+		status = enter(&wish);
+	if (status == STATUS_ANSWERED)
+		status = run(text, argv + end + (path && !options.wrap.text),
+			     path && !options.wrap.text ? argc - (int)end - 1 : 0);
+	free(text);
+	return status;
+}
