@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "plan_lease.h"
 #include "plan_open.h"
 #include "plan_show.h"
+#include "readfile.h"
+#include "rehearse/slurm.h"
 #include "report.h"
 #include "run_record.h"
 #include "run_plan.h"
@@ -31,6 +34,9 @@ const struct option_row run_rows[] = {
 	{"--manifest", "FILE",
 	 "write the record (manifest) of the run, its plan and how each rank ended, to FILE; "
 	 "default: run-ID.json in the log folder, if there is one"},
+	{"--rehearse", "MACHINE",
+	 "run it as gpumap rehearse does, on the GPUs of a machine that is not there: 8xH100 or a "
+	 "recorded one"},
 	{"--verify", NULL,
 	 "compare the ranks with the plan, as gpumap verify does, once they have used their GPUs, "
 	 "and print what differs"},
@@ -42,7 +48,7 @@ const struct option_row run_rows[] = {
 
 struct command_run {
 	struct plan_options options;
-	const char *sweep, *again;
+	const char *sweep, *again, *rehearse;
 	struct run run;
 	gpumap_report *report;
 };
@@ -92,6 +98,8 @@ static bool own_option(struct command_run *c, const char *name, const char *valu
 		c->run.verify = true;
 	else if (streq(name, "--sweep"))
 		c->sweep = value;
+	else if (streq(name, "--rehearse"))
+		c->rehearse = value;
 	else if (streq(name, "--again"))
 		c->again = value;
 	else if (streq(name, "--manifest") && streq(value, "-"))
@@ -148,6 +156,11 @@ static int exclusive(const struct command_run *c)
 				   ABOUT(.origin = "--manifest",
 					 .fix = "leave it out; gpumap plan -o writes the plan"),
 				   "nothing is started by --dry-run, and nothing recorded");
+	if (c->run.dry && c->rehearse)
+		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--rehearse",
+					 .fix = "write --inventory for the machine of a plan"),
+				   "nothing is started by --dry-run, and nothing rehearsed");
 	if (c->sweep && c->run.manifest)
 		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--manifest",
@@ -279,6 +292,24 @@ static int run(struct command_run *c)
 	return status;
 }
 
+/* gpumap rehearse --inventory MACHINE -- gpumap run ...: this command again, in the rehearsal. */
+static int rehearse(const struct command_run *c, int argc, char **argv)
+{
+	char self[PATH_MAX], name[] = "rehearse", option[] = "--inventory", end[] = "--";
+	char *machine = strdup(c->rehearse), *head[] = {name, option, machine, end, self};
+	char **words = calloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
+	int status = STATUS_OWN_FAILURE;
+
+	if (words && machine && read_link(self, sizeof(self), "/proc/self/exe")) {
+		memcpy(words, head, sizeof(head));
+		memcpy(words + ARRAY_SIZE(head), argv, (size_t)argc * sizeof(*argv));
+		status = cmd_rehearse(argc + (int)ARRAY_SIZE(head), words);
+	}
+	free(words);
+	free(machine);
+	return status;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct command_run c = {.run = {.words = argv, .node = -1}};
@@ -291,6 +322,10 @@ int cmd_run(int argc, char **argv)
 	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)
 		c.run.json = wanted_format(argc, argv) == GPUMAP_FORMAT_JSON;
+	if (r == GPUMAP_OK && c.rehearse && !c.run.dry && !getenv(REHEARSE_FOLDER)) {
+		gpumap_report_free(c.report);
+		return rehearse(&c, argc, argv);
+	}
 	settle_streams(c.run.json);
 	if (done) {
 		gpumap_report_free(c.report);
