@@ -44,7 +44,7 @@ static void help(const struct options *options)
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
 	      "  gpumap --prefix 0 --script-export 1 --in-code 3\n"
-	      "  CUDA_VISIBLE_DEVICES=$(gpumap --visible 2,3 --device 1 --format uuid)\n"
+	      "  CUDA_VISIBLE_DEVICES=$(gpumap --inventory host --visible 2,3 --format uuids)\n"
 	      "  gpumap --pid 4711 --json\n"
 	      "\n",
 	      stdout);
@@ -93,7 +93,9 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	options_init(&options, "explain", explain_rows, REQUEST_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &explain->output, help, done, &failed))) {
-		if (!*name)
+		if (!*name && starts_with(options.operand, "cuda:"))
+			r = set_key(explain, "--device", options.operand);
+		else if (!*name)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 					ABOUT(.fix = WORD_DIRECTION(options.operand,
 								    "gpumap explains options; "

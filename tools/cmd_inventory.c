@@ -16,6 +16,8 @@ const struct option_row inventory_rows[] = {
 	INVENTORY_ROW,
 	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
 	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes"},
+	{"--uuid", "N", "print the UUID of GPU N, and nothing else"},
+	{"--pci", "N", "print its PCI address"},
 	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE"},
 	{"--format", "text|json", "output format"},
 	{"--json", NULL, "the same as --format json"},
@@ -25,6 +27,9 @@ const struct option_row inventory_rows[] = {
 struct arguments {
 	struct output output;
 	const char *what, *save;
+	const char *asked, *number; /* --uuid or --pci, and its value; NULL */
+	enum gpumap_device_str_attr value;
+	bool unknown;   /* that value is not */
 	unsigned flags; /* of gpumap_inventory_probe */
 };
 
@@ -57,7 +62,11 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--save"))
 			a->save = options.value;
-		else if (streq(name, "--ask-driver"))
+		else if (streq(name, "--uuid") || streq(name, "--pci")) {
+			a->asked = streq(name, "--uuid") ? "--uuid" : "--pci";
+			a->value = streq(name, "--uuid") ? GPUMAP_DEVICE_UUID : GPUMAP_DEVICE_PCI;
+			a->number = options.value;
+		} else if (streq(name, "--ask-driver"))
 			a->flags |= GPUMAP_PROBE_FLAG_ASK_DRIVER;
 		else if (streq(name, "--usage"))
 			a->flags |= GPUMAP_PROBE_FLAG_USAGE;
@@ -313,11 +322,58 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	return print_buffer(&buf, report);
 }
 
-static int print_inventory(const struct arguments *a, const gpumap_inventory *inventory)
+/* "0 to 7"; unlike numbers or none are not a range. */
+static const char *numbers(char ret[64], const gpumap_inventory *inventory)
+{
+	size_t count = gpumap_inventory_count(inventory);
+
+	if (!count)
+		return "it has none";
+	for (size_t i = 0; i < count; i++)
+		if (gpumap_device_int(gpumap_inventory_get(inventory, i), GPUMAP_DEVICE_PHYSICAL) !=
+		    (int64_t)i)
+			return "gpumap inventory lists them";
+	snprintf(ret, 64, count > 1 ? "write 0 to %zu" : "write 0", count - 1);
+	return ret;
+}
+
+/* --uuid N: of the GPU itself, also if it has MIG instances. */
+static int print_value(struct arguments *a, const gpumap_inventory *inventory)
+{
+	const gpumap_device *found = NULL;
+	const char *value;
+	char fix[64];
+	struct strbuf line = {0};
+	int64_t number;
+	int r = option_number(a->asked, a->number, "the number of a GPU", 0, INT32_MAX, &number,
+			      a->output.report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	for (size_t i = 0; i < gpumap_inventory_count(inventory); i++)
+		if (gpumap_device_int(gpumap_inventory_get(inventory, i), GPUMAP_DEVICE_PHYSICAL) ==
+		    number)
+			found = gpumap_inventory_get(inventory, i);
+	value = found ? gpumap_device_str(found, a->value) : NULL;
+	a->unknown = !value;
+	if (a->unknown) {
+		report_add(a->output.report, FINDING_VALUE_UNKNOWN,
+			   ABOUT(.origin = a->asked, .fix = found ? NULL : numbers(fix, inventory)),
+			   found ? "it is not known of GPU %lld" : "this machine has no GPU %lld",
+			   (long long)number);
+		return GPUMAP_OK;
+	}
+	strbuf_printf(&line, "%s\n", value);
+	return print_buffer(&line, a->output.report);
+}
+
+static int print_inventory(struct arguments *a, const gpumap_inventory *inventory)
 {
 	char *text = NULL;
 	int r;
 
+	if (a->asked)
+		return print_value(a, inventory);
 	if (a->output.format != GPUMAP_FORMAT_JSON)
 		return print_table(inventory, a->output.report);
 	r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_JSON, 0, a->output.report);
@@ -346,7 +402,7 @@ int cmd_inventory(int argc, char **argv)
 	if (r == GPUMAP_OK && !done && !(a.save && streq(a.save, "-")))
 		r = print_inventory(&a, inventory);
 	if (r == GPUMAP_OK && !done)
-		done = gpumap_inventory_count(inventory) > 0;
+		done = gpumap_inventory_count(inventory) > 0 && !a.unknown;
 	gpumap_inventory_free(inventory);
 	return finish(&a.output, r, done);
 }

@@ -60,6 +60,7 @@ struct arguments {
 	size_t printed;              /* of the report's findings */
 	const char *count, *chooses; /* NULL; the last option that chooses GPUs */
 	char **program;
+	char **words; /* of `program`, if they are not argv's */
 };
 
 static void help(const struct options *options)
@@ -129,10 +130,40 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 	return GPUMAP_OK;
 }
 
+static const char *operand_remedy(struct remedy *ret, const char *count,
+				  const struct options *options)
+{
+	if (is_digit(*options->operand))
+		return "write a time with its unit, as in --wait 10m, and -- before a program";
+	snprintf(ret->text, sizeof(ret->text), "write -- before it: gpumap pick %.16s -- %.64s",
+		 QUOTE(span_of(count)), QUOTE(span_of(options->operand)));
+	return ret->text;
+}
+
+/* A FILE.py that cannot be executed is started by Python, as gpumap run does. */
+static char **with_python(struct arguments *a, char **program)
+{
+	static char python[] = "python3";
+	size_t count = 0;
+
+	if (!is_python_file(span_of(*program)) || access(*program, R_OK) < 0 ||
+	    (strchr(*program, '/') && access(*program, X_OK) == 0))
+		return program;
+	while (program[count])
+		count++;
+	a->words = calloc(count + 2, sizeof(*a->words));
+	if (!a->words)
+		return program;
+	a->words[0] = python;
+	memcpy(a->words + 1, program, count * sizeof(*program));
+	return a->words;
+}
+
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
+	struct remedy remedy;
 	const char *name;
 	bool failed = false;
 	int r = GPUMAP_OK;
@@ -148,10 +179,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			if (!options.ended)
 				return report_fail(
 					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = "write -- before the program, and a "
-						     "time with its unit, as in --wait 10m"),
+					ABOUT(.fix = operand_remedy(&remedy, a->count, &options)),
 					"'%s' is not expected", QUOTE(span_of(options.operand)));
-			a->program = options_rest(&options);
+			a->program = with_python(a, options_rest(&options));
 			break;
 		}
 		if (!*name) {
@@ -346,6 +376,7 @@ int cmd_pick(int argc, char **argv)
 	if (status != STATUS_ANSWERED)
 		print_failure(argv);
 	print_report(&a.output, a.printed);
+	free(a.words);
 	gpumap_claim_free(a.claim);
 	gpumap_report_free(a.output.report);
 	return status;

@@ -219,12 +219,21 @@ static const struct guess exec_guesses[] = {
 	{NULL, NULL},
 };
 
+#define SLOTS \
+	"gpumap pick 1 --from 0 --slots 2 -- PROGRAM takes half of GPU 0, and the same once more " \
+	"the other half"
+
+static const struct guess leases_guesses[] = {
+	{"--end --kill --stop --cancel --release --free --drop --delete --remove -d",
+	 "write --revoke 3 for the lease of GPU 3, or --revoke pid:PID"},
+	{NULL, NULL},
+};
+
 static const struct guess pick_guesses[] = {
 	{"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit",
 	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
 	 "gpumap"},
-	{"--share --shared --jobs",
-	 "write --slots 2 for a GPU that one other job shares, which needs --slots 2 too"},
+	{"--share --shared --jobs", SLOTS},
 	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
 	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
 	{"--timeout --time --walltime --time-limit",
@@ -242,22 +251,23 @@ static const struct guess emit_guesses[] = {
 #define WAIT \
 	"gpumap pick 2 --wait -- PROGRAM waits for 2 free GPUs and reserves them, and so does " \
 	"gpumap run --gpus free:2 --wait PROGRAM"
+/* As a command that can be typed. */
 #define SWEEP_LINES \
-	"[program p], command = train.py --lr ${lr}; [profile p], program = p, gpus = free:1; " \
-	"[sweep lr], profile = p, jobs = 4, lr = 0.1, 0.2"
+	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
+	"p' " \
+	"'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = 0.1, 0.2' >gpumap.ini"
 
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {
 	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
-	{"share slots", "gpumap pick 1 --slots 2 -- PROGRAM shares a GPU with one other job, which "
-			"needs --slots 2 too"},
+	{"share slots", SLOTS},
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
-	 "gpumap run --sweep lr runs each combination of lines of gpumap.ini: " SWEEP_LINES},
+	 "gpumap run --sweep lr starts a run for each value, of such a file: " SWEEP_LINES},
 	{"limit mem mem-limit min-mem min-memory memory memory-limit gpu-memory max-memory vram",
-	 "memory is not limited by gpumap; gpumap pick 1 --min-free 20G -- PROGRAM takes a GPU "
-	 "with that "
-	 "much free, and gpumap ps shows what is in use"},
+	 "memory is not limited by gpumap; torch.cuda.set_per_process_memory_fraction(0.25) in the "
+	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free 20G -- PROGRAM "
+	 "takes a GPU with that much free, gpumap ps shows what is in use"},
 	{"stale clean cleanup kill zombie zombies orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
 	 "none "
@@ -269,9 +279,8 @@ static const struct guess intents[] = {
 	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
 	 "train.py starts a program"},
 	{"uuid uuids indices index physical ordinal pci",
-	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap --inventory host --visible "
-	 "2,3 --device 1 --format uuid that of cuda:1; index and pci too, indices and uuids the "
-	 "list"},
+	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap uuid cuda:1 that of a device "
+	 "of this environment, and so does pci; gpumap indices and gpumap uuids print the list"},
 	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
 				   "--mig -- PROGRAM takes a free "
 				   "one"},
@@ -281,9 +290,9 @@ static const struct guess intents[] = {
 	{"failed failure crash crashed traceback log logs output",
 	 "gpumap run --log-dir DIR writes a file for each rank, and names the rank that failed "
 	 "first"},
-	{"stop cancel end",
+	{"stop cancel end scancel abort",
 	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; pgrep -af 'gpumap "
-	 "run' shows its PID"},
+	 "run' shows its PID, gpumap leases that of a program of gpumap pick"},
 };
 
 const char *intended(struct span word)
@@ -307,6 +316,7 @@ const char *guessed_option(const char *command, struct span name)
 		{"emit", emit_guesses},       {"plan", plan_guesses},
 		{"lint", lint_guesses},       {"exec", exec_guesses},
 		{"pick", pick_guesses},       {"ps", ps_guesses},
+		{"leases", leases_guesses},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)

@@ -41,8 +41,9 @@ static void help(FILE *file)
 	      "alone runs explain if the environment sets CUDA_VISIBLE_DEVICES, its order, a\n"
 	      "rank or an option of explain, such as GPUMAP_DEVICE; otherwise it prints this\n"
 	      "text. gpumap COMMAND --help lists the options of a command. gpumap rules ID\n"
-	      "explains the id at the end of a message. Manuals: gpumap(1), which lists the\n"
-	      "others.\n",
+	      "explains the id at the end of a message. In short: gpumap cuda:1, gpumap who 2,\n"
+	      "gpumap uuid 3, gpumap pid 4711, gpumap check FILE, gpumap GM009. From Python:\n"
+	      "import gpumap. Manuals: gpumap(1), which lists the others.\n",
 	      file);
 }
 

@@ -54,6 +54,11 @@ static bool device(char **words)
 	return starts_with(*words, "cuda:") && is_number(*words + 5);
 }
 
+static bool operand_device(char **words)
+{
+	return words[1] && device(words + 1);
+}
+
 static bool id(char **words)
 {
 	return ID_REMEDY(*words, NULL);
@@ -68,10 +73,16 @@ static const struct meaning {
 	{"check", operand, "lint"},
 	{"pid", number, "explain --pid"},
 	{"ps", list, "ps --gpus"},
-	/* CUDA's own order is not known of unlike GPUs. */
-	{"uuid", number,
-	 "explain --inventory host --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID --device 0 --format uuid "
-	 "--visible"},
+	{"who", list, "ps --gpus"},
+	{"who", only_options, "ps"},
+	{"stale", only_options, "ps --stale"},
+	{"uuid", number, "inventory --uuid"},
+	{"pci", number, "inventory --pci"},
+	{"uuid", operand_device, "explain --inventory host --format uuid --device"},
+	{"pci", operand_device, "explain --inventory host --format pci --device"},
+	{"index", operand_device, "explain --inventory host --format index --device"},
+	{"indices", only_options, "explain --inventory host --format indices"},
+	{"uuids", only_options, "explain --inventory host --format uuids"},
 	{NULL, device, "explain --device"},
 	{NULL, id, "rules"},
 };

@@ -85,8 +85,8 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		claim->all = span_is(value, "all");
 		number = claim->all ? 1 : span_number(value, GPUMAP_MAX_DEVICES);
 		if (number < 1 && span_starts(value, "0."))
-			return "write 1, and --slots 2 for a GPU that one other job shares, which "
-			       "needs --slots 2 too";
+			return "write 1, and in both jobs --from 0 --slots 2, by which they share "
+			       "GPU 0";
 		if (number < 1)
 			return "write a number of GPUs, 1 or more, or all for all free ones";
 		claim->count = (size_t)number;

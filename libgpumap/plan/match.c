@@ -108,8 +108,9 @@ static void report_lone_number(struct builder *b, const struct host_class *class
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
 	snprintf(remedy.text, sizeof(remedy.text),
-		 "%.200s; or add " SETTING("ranks = 1") " to keep GPU %zu",
-		 selection_count_remedy(&count, b, meant), meant);
+		 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
+			 "ranks = 1") " to keep GPU %zu",
+		 selection_count_remedy(&count, b, meant), meant, meant);
 	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = remedy.text),
 		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
 		    MORE_HOSTS(class->host_count));
