@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests of gpumap rehearse, most of which need PyTorch.
 rehearse_tests = \
+	tests/rehearse/losses.test \
 	tests/rehearse/operators.test \
 	tests/rehearse/rehearse.test \
 	tests/rehearse/seeds.test \
@@ -11,6 +12,7 @@ $(rehearse_tests:.test=.log): $(command_built) rehearse/tree
 EXTRA_DIST += $(rehearse_tests) \
 	tests/rehearse/ddp.py \
 	tests/rehearse/lib.sh \
+	tests/rehearse/losses.py \
 	tests/rehearse/moves.py \
 	tests/rehearse/operators.py \
 	tests/rehearse/parts.py \
