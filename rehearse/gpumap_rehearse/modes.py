@@ -364,18 +364,24 @@ def _in_custom_operators():
     known = hooks.get("torch._library.custom_ops.OPDEFS")
     if known is None:
         return
-    for operator in known.values():
+
+    def wrap(operator, types):
+        # Around what PyTorch made of them, which imports torch._dynamo at the first call: 2.6 cannot where modes are off.
         functions = operator._backend_fns
-        functions.update({device: _with_modes(function) for device, function in functions.items()})
+        functions.update({device: _with_modes(functions[device]) for device in types})
+
+    for operator in known.values():
+        wrap(operator, list(operator._backend_fns))
     name = "torch._library.custom_ops.CustomOpDef.register_kernel"
     raw = hooks.get(name)
 
     def register_kernel(self, device_types, fn=None, /):
-        # The first call of an operator would import it where modes are off, which PyTorch 2.6 does not allow.
-        import torch._dynamo  # noqa: F401
+        def register(later):
+            raw(self, device_types)(later)
+            wrap(self, [device_types] if device_types is None or isinstance(device_types, str) else device_types)
+            return later
 
-        register = raw(self, device_types)
-        return (lambda later: register(_with_modes(later))) if fn is None else register(_with_modes(fn))
+        return register if fn is None else register(fn)
 
     hooks.replace(name, register_kernel)
 
