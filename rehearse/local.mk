@@ -18,6 +18,7 @@ dist_rehearsepackage_DATA = \
 	rehearse/gpumap_rehearse/moves.py \
 	rehearse/gpumap_rehearse/precision.py \
 	rehearse/gpumap_rehearse/record.py \
+	rehearse/gpumap_rehearse/refused.py \
 	rehearse/gpumap_rehearse/tags.py \
 	rehearse/gpumap_rehearse/tensors.py \
 	rehearse/gpumap_rehearse/training.py

@@ -10,8 +10,13 @@ import importlib.util
 import sys
 
 
+# What the program imports, upon which something is done.
+_AFTER = ("torch", "torch.utils.cpp_extension", "triton.runtime.driver", "triton.runtime.jit")
+_ABSENT = ("cupy", "numba.cuda", "pycuda")
+
+
 class _Loader(importlib.abc.Loader):
-    """Loads PyTorch, and then replaces what asks for GPUs."""
+    """Loads a module, and then replaces what asks for GPUs."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -24,29 +29,38 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module):
         self._inner.exec_module(module)
-        from . import install
+        if module.__name__ == "torch":
+            from . import install
 
-        install.install(module)
+            install.install(module)
+        else:
+            from . import refused
+
+            refused.AFTER[module.__name__](module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds PyTorch as Python does, and has it loaded by _Loader."""
+    """Finds a module as Python does, and has it loaded by _Loader, or not at all."""
 
     searching = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self.searching:
+        if self.searching or (name not in _AFTER and name not in _ABSENT):
             return None
         self.searching = True
         try:
             spec = importlib.util.find_spec(name)
         finally:
             self.searching = False
-        if spec is not None and spec.loader is not None:
+        if spec is not None and name in _ABSENT:
+            from . import refused
+
+            spec.loader = refused.Absent(name)
+        elif spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec
 
 
 def wait_for_torch():
-    """Acts when the program imports PyTorch; one that does not is left alone."""
+    """Acts when the program imports one of them; one that does not is left alone."""
     sys.meta_path.insert(0, _Finder())

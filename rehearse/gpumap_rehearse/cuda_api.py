@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """torch.cuda and torch.accelerator."""
+import functools
+import operator
 import time
 import types
 
@@ -180,6 +182,32 @@ class Graph:
         errors.not_rehearsed("a CUDA graph")
 
 
+# What has no sense without a GPU, of torch.cuda and the modules that it is from.
+_REFUSED = (
+    "graph_pool_handle make_graphed_callables MemPool CUDAPluggableAllocator change_current_allocator "
+    "caching_allocator_alloc caching_allocator_delete current_blas_handle current_solver_handle ExternalStream "
+    "get_stream_from_external GreenContext memory_snapshot memory_stats_as_nested_dict _compile_kernel "
+    "memory._record_memory_history memory._snapshot memory._dump_snapshot"
+).split()
+
+
+def _refusing(name):
+    """In the place of a function, or of a class, of which there may be others."""
+    raw = operator.attrgetter(name)(torch.cuda)
+
+    def refuse(*args, **kwargs):
+        errors.not_rehearsed("torch.cuda." + name)
+
+    return type(raw.__name__, (), {"__new__": refuse}) if isinstance(raw, type) else functools.wraps(raw)(refuse)
+
+
+class _Marks:
+    """Those of NVTX, in a PyTorch without CUDA."""
+
+    def __getattr__(self, name):
+        return lambda *args: 0
+
+
 # --- memory ------------------------------------------------------------------------------
 
 
@@ -194,8 +222,11 @@ def _reset_peak(device=None):
 
 def _memory_stats(device=None):
     gpu = _on(device)
-    return {"allocated_bytes.all.current": gpu.used, "allocated_bytes.all.peak": gpu.peak_since,
-            "num_alloc_retries": 0, "num_ooms": 0}
+    stats = {"num_alloc_retries": 0, "num_ooms": 0}
+    for name, current, peak in (("allocated", gpu.used, gpu.peak_since), ("active", gpu.used, gpu.peak_since),
+                                ("reserved", _reserved(device), _reserved(device))):
+        stats["%s_bytes.all.current" % name], stats["%s_bytes.all.peak" % name] = current, peak
+    return stats
 
 
 def _memory_summary(device=None, abbreviated=False):
@@ -232,7 +263,7 @@ def _cuda_functions():
         "get_device_capability": lambda device=None: _model(_on(device))[0],
         "get_device_properties": lambda device=None: Properties(_on(device)),
         "can_device_access_peer": lambda device, peer_device: True,
-        "get_arch_list": lambda: ["sm_%d%d" % row[1] for row in _MODELS],
+        "get_arch_list": lambda: sorted({"sm_%d%d" % row[1] for row in _MODELS}),
         "is_bf16_supported": bf16,
         "is_tf32_supported": lambda: _model(_on())[0][0] >= 8,
         "synchronize": lambda device=None: _index(device) and None,
@@ -252,7 +283,9 @@ def _cuda_functions():
         "mem_get_info": lambda device=None: (_on(device).total - _on(device).used, _on(device).total),
         "memory_stats": _memory_stats,
         "memory_summary": _memory_summary,
+        "reset_accumulated_memory_stats": lambda device=None: None,
         "set_per_process_memory_fraction": lambda fraction, device=None: None,
+        "get_per_process_memory_fraction": lambda device=None: 1.0,
         "empty_cache": lambda: None,
         "ipc_collect": lambda: None,
         "utilization": lambda device=None: 0,
@@ -275,8 +308,9 @@ def _cuda_functions():
 
 def _install_cuda():
     functions = _cuda_functions()
+    functions.update({name: _refusing(name) for name in _REFUSED if "." in name or hasattr(torch.cuda, name)})
     for name, new in functions.items():
-        if hasattr(torch.cuda, name) or name in ("_lazy_init", "_is_in_bad_fork"):
+        if "." in name or hasattr(torch.cuda, name) or name in ("_lazy_init", "_is_in_bad_fork"):
             hooks.replace("torch.cuda." + name, new)
         # They are also in the modules that they come from.
         for module in "memory", "streams", "random", "graphs":
@@ -344,7 +378,13 @@ def install():
     _install_types()
     _install_accelerator(functions)
     import torch.cuda.nccl
+    import torch.cuda.profiler
 
+    torch.cuda.profiler.start = torch.cuda.profiler.stop = lambda: None
+    if torch.version.cuda is None:
+        hooks.replace("torch.cuda.nvtx._nvtx", _Marks())
+    name = "torch._C._cuda_jiterator_compile_and_launch_kernel"
+    hooks.replace(name, lambda *args: errors.not_rehearsed("a kernel of torch.cuda.jiterator"))
     torch.cuda.nccl.is_available = lambda tensors: False
     torch.backends.cudnn.is_acceptable = lambda tensor: False
     torch.backends.cudnn.is_available = lambda: True

@@ -4,7 +4,8 @@ import re
 
 import torch
 
-from . import record
+from . import record, refused
+from .record import fail
 
 _LATER = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
@@ -68,12 +69,6 @@ _TYPES = {torch.float32: "Float", torch.float16: "Half", torch.float64: "Double"
 _version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 
 
-def fail(kind, text, cause):
-    """Raises it; `cause` is the word by which gpumap judges it."""
-    record.say("raised", {"cause": cause, "type": kind.__name__, "text": text.split("\n")[0].rstrip("."), "place": record.place()})
-    raise kind(text)
-
-
 def device_name(ordinal):
     return "cpu" if ordinal < 0 else "cuda:%d" % ordinal
 
@@ -107,9 +102,19 @@ def no_numpy(ordinal):
     fail(TypeError, _NUMPY % ordinal, "numpy")
 
 
-def not_rehearsed(what):
-    record.say("not_rehearsed", what)
-    fail(NotImplementedError, "gpumap rehearse: %s needs a real GPU" % what, "not-rehearsed")
+not_rehearsed = refused.refuse
+_NO_KERNEL = re.compile(r"Could not run '([^']*)' with arguments from the 'CPU' backend")
+_NO_DRIVER = re.compile(r"CUDA error: (CUDA driver version is insufficient|no CUDA-capable device)|Found no NVIDIA driver")
+
+
+def no_kernel(function, error):
+    """A call with tensors of a GPU wanted a real one: the CPU has no such operator, or it asked the driver."""
+    found = _NO_KERNEL.match(str(error))
+    if found is not None:
+        not_rehearsed("the operator %s" % found.group(1))
+    if _NO_DRIVER.match(str(error)):
+        name = getattr(function, "_qualified_op_name", None) or getattr(function, "__name__", None) or function
+        not_rehearsed("the operator %s" % name)
 
 
 def _bytes(size):

@@ -29,6 +29,14 @@ PRIVATE = {
     "torch.cuda._maybe_exchange_device": "with torch.cuda.device()",
     "torch.cuda._is_in_bad_fork": "CUDA after fork()",
     "torch.cuda._sleep": "kernels of tests",
+    "torch.cuda._compile_kernel": "kernels of the program",
+    "torch._C._cuda_jiterator_compile_and_launch_kernel": "kernels of the program",
+    "torch.utils.cpp_extension._jit_compile": "extensions of the program",
+    "torch._ops._Ops.load_library": "extensions of packages",
+    "torch.cuda.nvtx._nvtx": "marks for a profiler",
+    "torch.cuda.memory._record_memory_history": "what the allocator did",
+    "torch.cuda.memory._snapshot": "what the allocator did",
+    "torch.cuda.memory._dump_snapshot": "what the allocator did",
     "torch._C._len_torch_function_stack": "whether the mode is on",
     "torch._C._to_dlpack": "tensors for other libraries",
     "torch._C._to_dlpack_versioned": "tensors for other libraries",
@@ -55,6 +63,9 @@ OPTIONAL = {
     "torch.cuda._exchange_device",
     "torch.cuda._maybe_exchange_device",
     "torch.cuda._sleep",
+    "torch.cuda._compile_kernel",
+    "torch._C._cuda_jiterator_compile_and_launch_kernel",
+    "torch.utils.cpp_extension._jit_compile",  # when the program imports it
     "torch.distributed.distributed_c10d._get_object_coll_device",
     "torch.distributed.distributed_c10d._get_pg_default_device",
     "torch.autograd._engine_run_backward",
@@ -68,10 +79,12 @@ class Missing(ImportError):
 
 def _place(name):
     """The object that has the attribute, and the attribute's name."""
-    module, _, rest = name.partition(".")
-    owner = sys.modules[module]
-    parts = rest.split(".")
-    for part in parts[:-1]:
+    parts = name.split(".")
+    depth = len(parts) - 1
+    while ".".join(parts[:depth]) not in sys.modules:
+        depth -= 1
+    owner = sys.modules[".".join(parts[:depth])]
+    for part in parts[depth:-1]:
         owner = getattr(owner, part, None)
     return owner, parts[-1]
 

@@ -20,8 +20,8 @@ def install(torch):
     except hooks.Missing as missing:
         sys.stderr.write("gpumap: error: PyTorch %s has no %s, which a rehearsal needs\n" % (torch.__version__, missing))
         raise SystemExit(125) from None
-    from . import checkpoint, cuda_api, data_parallel, distributed, modes, precision, tensors, training
+    from . import checkpoint, cuda_api, data_parallel, distributed, modes, precision, refused, tensors, training
 
-    for part in cuda_api, tensors, checkpoint, precision, data_parallel, distributed, training, modes:
+    for part in cuda_api, tensors, checkpoint, precision, data_parallel, distributed, training, modes, refused:
         part.install()
     record.start()

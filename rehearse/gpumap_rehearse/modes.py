@@ -116,6 +116,8 @@ def _call(function, args, kwargs):
     except RuntimeError as error:
         if target is not None and target >= 0:
             errors.no_host_memory(error, devices.visible()[target])
+        if common is not None:
+            errors.no_kernel(function, error)
         raise
     return _finish(name, result, items, target, explicit)
 

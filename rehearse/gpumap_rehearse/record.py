@@ -24,6 +24,7 @@ _counts = {}  # (what, ordinal, place): [times, bytes]
 _facts = {}  # name: value, or list of what was said
 _quiet = False  # a child that has inherited a record, and did nothing yet
 _sources = []  # functions that return more of the record, by name
+_is_started = False
 
 
 def add_source(name, function):
@@ -87,6 +88,13 @@ def say(name, fact):
         changed()
 
 
+def fail(kind, text, cause, fix=None):
+    """Raises it; `cause` is the word by which gpumap judges it, and `fix` a remedy of its own."""
+    fact = {"cause": cause, "type": kind.__name__, "text": text.split("\n")[0].rstrip("."), "place": place()}
+    say("raised", fact if fix is None else dict(fact, fix=fix))
+    raise kind(text) from None
+
+
 def set_fact(name, value):
     _facts[name] = value
     changed()
@@ -145,8 +153,30 @@ def _after_fork():
     util.Finalize(None, write, exitpriority=100)
 
 
+def _watch_end():
+    """Which error ends the process: others were caught."""
+    raw = sys.excepthook
+
+    def end(kind, error, trace):
+        words, each = "", error
+        while each is not None:
+            words += "%s\n" % each
+            each = each.__cause__ or each.__context__
+        # The last with these words: at other lines the same was caught.
+        ended = {fact["text"]: fact for fact in _facts.get("raised", ()) if fact["text"] in words}
+        set_fact("ended_by", list(ended.values()))
+        raw(kind, error, trace)
+
+    sys.excepthook = end
+
+
 def start():
+    global _is_started
+    if _is_started:
+        return
+    _is_started = True
     # Not of threading: the modes of a rehearsal do not concern it.
     _thread.start_new_thread(_keep, ())
     atexit.register(write)
     os.register_at_fork(after_in_child=_after_fork)
+    _watch_end()

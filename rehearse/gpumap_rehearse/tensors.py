@@ -86,7 +86,7 @@ def _refuse_dlpack(name):
     @functools.wraps(raw)
     def export(tensor, *args, **kwargs):
         if _get_device(tensor) >= 0:
-            errors.not_rehearsed("dlpack")
+            errors.not_rehearsed("dlpack of a GPU", "export tensor.cpu()")
         return raw(tensor, *args, **kwargs)
 
     hooks.replace(name, export)

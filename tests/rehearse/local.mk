@@ -3,6 +3,7 @@
 rehearse_tests = \
 	tests/rehearse/losses.test \
 	tests/rehearse/operators.test \
+	tests/rehearse/refused.test \
 	tests/rehearse/rehearse.test \
 	tests/rehearse/seeds.test \
 	tests/rehearse/slurm.test \
@@ -15,6 +16,9 @@ EXTRA_DIST += $(rehearse_tests) \
 	tests/rehearse/losses.py \
 	tests/rehearse/moves.py \
 	tests/rehearse/operators.py \
+	tests/rehearse/packages.py \
 	tests/rehearse/parts.py \
+	tests/rehearse/refused.py \
 	tests/rehearse/single.py \
+	tests/rehearse/triton_kernel.py \
 	tests/rehearse/words.py

@@ -150,7 +150,7 @@ static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *re
 
 /* --- errors that PyTorch raised --------------------------------------------------------- */
 
-static const char *remedy_of(const char *cause)
+static const char *remedy_of(const json_t *said)
 {
 	static const struct {
 		const char *cause, *remedy;
@@ -164,11 +164,23 @@ static const char *remedy_of(const char *cause)
 		{"collective-on-cpu", "move the tensor to the GPU first: NCCL has no CPU"},
 		{"duplicate", "write torch.cuda.set_device(local_rank)"},
 	};
+	const char *own = rehearsed_text(said, "fix");
 
-	for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
-		if (streq(cause, remedies[i].cause))
+	for (size_t i = 0; !*own && i < ARRAY_SIZE(remedies); i++)
+		if (streq(rehearsed_text(said, "cause"), remedies[i].cause))
 			return remedies[i].remedy;
-	return NULL;
+	return *own ? own : NULL;
+}
+
+/* Whether it may have ended its process: others have ended by another error, and caught this. */
+static bool may_have_ended(const struct rehearsed *process, const json_t *said)
+{
+	const json_t *ended_by = json_object_get(process->record, "ended_by");
+	bool found = !json_is_array(ended_by);
+
+	for (size_t i = 0; !found && i < json_array_size(ended_by); i++)
+		found = json_equal(json_array_get(ended_by, i), said);
+	return found;
 }
 
 /* Whether an earlier process had this error on this line. */
@@ -181,7 +193,8 @@ static bool is_known(const struct rehearsal *r, size_t before, const json_t *sai
 			const json_t *other = json_array_get(raised, i);
 
 			if (streq(rehearsed_text(other, "cause"), rehearsed_text(said, "cause")) &&
-			    streq(rehearsed_text(other, "place"), rehearsed_text(said, "place")))
+			    streq(rehearsed_text(other, "place"), rehearsed_text(said, "place")) &&
+			    may_have_ended(&r->processes[p], other))
 				return true;
 		}
 	}
@@ -198,14 +211,13 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 		struct place place = place_of(said);
 		struct strbuf who = {0};
 
-		if (is_known(r, p, said))
+		if (is_known(r, p, said) || !may_have_ended(&r->processes[p], said))
 			continue;
 		rehearsed_who(&who, &r->processes[p]);
 		if (who.failed)
 			report_nomem(report);
 		else
-			report_add(report, FINDING_REHEARSED_RAISED,
-				   AT(place, remedy_of(rehearsed_text(said, "cause"))),
+			report_add(report, FINDING_REHEARSED_RAISED, AT(place, remedy_of(said)),
 				   "%s: %s: %s", who.text, rehearsed_text(said, "type"),
 				   rehearsed_text(said, "text"));
 		strbuf_free(&who);
