@@ -38,6 +38,8 @@ PRIVATE = {
     "torch.cuda.memory._snapshot": "what the allocator did",
     "torch.cuda.memory._dump_snapshot": "what the allocator did",
     "torch._C._len_torch_function_stack": "whether the mode is on",
+    "torch._C._functorch.is_functorch_wrapped_tensor": "tensors of torch.func",
+    "torch._C._functorch.get_unwrapped": "tensors of torch.func",
     "torch._C._to_dlpack": "tensors for other libraries",
     "torch._C._to_dlpack_versioned": "tensors for other libraries",
     "torch.Tensor.__dlpack_c_exchange_api__": "tensors for other libraries",

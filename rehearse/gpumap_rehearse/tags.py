@@ -17,6 +17,8 @@ BLOCK = 512  # bytes; PyTorch's allocator gives multiples of it
 
 without_modes = hooks.get("torch._C.DisableTorchFunction")
 _plain = (torch.Tensor, torch.nn.Parameter)
+_is_wrapper = hooks.get("torch._C._functorch.is_functorch_wrapped_tensor")
+_unwrapped = hooks.get("torch._C._functorch.get_unwrapped")
 _call = threading.local()  # .ordinal: where the current call of Python puts what is made below it; absent: not known
 
 
@@ -41,13 +43,13 @@ class Tag:
 
 
 def storage_of(tensor):
-    """None: it has none (sparse tensors, wrappers of functorch)."""
+    """None: it has none, as sparse tensors."""
     if type(tensor) not in _plain:
         tensor = getattr(tensor, "_local_tensor", tensor)  # DTensor: its part here
     try:
         return tensor.untyped_storage()
     except (NotImplementedError, RuntimeError):
-        return None
+        return storage_of(_unwrapped(tensor)) if _is_wrapper(tensor) else None  # in torch.func
 
 
 def tag_of(tensor):

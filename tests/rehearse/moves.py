@@ -36,6 +36,9 @@ say("broadcast", *torch.broadcast_tensors(host, gpu))
 say("sparse", gpu.to_sparse(), gpu.to_sparse().cpu(), gpu.to_sparse().values(), gpu.to_sparse().to_dense())
 say("unravel_index", *torch.unravel_index(torch.tensor(3, device="cuda:1"), (2, 2)))
 say("arrays", torch.as_tensor(host, device="cuda:1"), torch.asarray(gpu), torch.tensor(1, device="cuda"))
+say("torch.func", torch.func.vmap(lambda row: row + torch.ones(4, device="cuda:1"))(gpu),
+    torch.func.grad(lambda row: (row * gpu[0]).sum())(gpu[0]))
+refused("a row and the host", lambda: torch.func.vmap(lambda row: row + host)(gpu))
 with torch.device("cuda:2"):
     say("with a device", torch.tensor(1), torch.zeros(1), torch.asarray([1]))
 torch.set_default_device("cuda:3")
