@@ -257,7 +257,7 @@ void report_relay_more(gpumap_report *report, const gpumap_finding *finding, con
 		return;
 	}
 	about.rule = finding->rule;
-	about.fix = finding->fix;
+	about.fix = at->fix ? at->fix : finding->fix;
 	report_add(report, finding->id, &about, "%s%s",
 		   gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), more);
 }
@@ -274,6 +274,20 @@ void report_copy_all(gpumap_report *report, const gpumap_report *from, enum find
 	for (size_t i = 0; i < gpumap_report_count(from); i++)
 		if (!finding_is(gpumap_report_get(from, i), left_out))
 			report_copy(report, gpumap_report_get(from, i));
+}
+
+void report_drop(gpumap_report *report, enum finding_id id)
+{
+	size_t kept = 0;
+
+	if (!report)
+		return;
+	for (size_t i = 0; i < report->count; i++)
+		if (report->findings[i]->id == id)
+			finding_free(report->findings[i]);
+		else
+			report->findings[kept++] = report->findings[i];
+	report->count = kept;
 }
 
 bool finding_is(const gpumap_finding *finding, enum finding_id id)

@@ -38,7 +38,10 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 void report_copy(gpumap_report *report, const gpumap_finding *finding);
 /* Adds copies of another report's findings, except those with one id (FINDING_COUNT: none). */
 void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out);
-/* Adds a copy of another report's finding, with this origin, line and column. */
+/* Removes the findings with one id. */
+void report_drop(gpumap_report *report, enum finding_id id);
+/* Adds a copy of another report's finding, with this origin, line and column, and with this remedy
+ * if there is one. */
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);
 /* ... and with more text behind its own. */
 void report_relay_more(gpumap_report *report, const gpumap_finding *finding, const struct about *at,

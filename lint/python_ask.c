@@ -116,6 +116,8 @@ static int ask(const struct python_judge *judge, const struct observation *s,
 	       const char *more, gpumap_report *report)
 {
 	gpumap_mapping *mapping = NULL;
+	struct quoted fix;
+	const char *own;
 	int r = resolve(&mapping, judge, statement, report);
 
 	gpumap_mapping_free(mapping);
@@ -126,8 +128,12 @@ static int ask(const struct python_judge *judge, const struct observation *s,
 
 		if (finding_is(f, FINDING_NOMEM))
 			return GPUMAP_ENOMEM;
-		if (carried(f, severity))
-			report_relay_more(judge->report, f, AT(judge, s, .fix = NULL), more);
+		if (!carried(f, severity))
+			continue;
+		own = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
+		if (finding_is(f, FINDING_INVALID_ORDINAL))
+			own = remedy_ordinal(judge, s, own, &fix);
+		report_relay_more(judge->report, f, AT(judge, s, .fix = own), more);
 	}
 	return GPUMAP_OK;
 }

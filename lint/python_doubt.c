@@ -43,7 +43,9 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 			is_at(f, 5, at, "="));
 	called(f, open, &first, path);
 	last = strrchr(path, '.');
-	if (last && span_is_any(span_of(last + 1), "to cuda set_device set_device_index str"))
+	/* Of make().to("cuda:1") only the method is known. */
+	last = last ? last + 1 : first && is_at(f, first - 1, open, ".") ? path : "";
+	if (span_is_any(span_of(last), "to cuda set_device set_device_index str"))
 		return true;
 	return starts_with(path, "torch.");
 }

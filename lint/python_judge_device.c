@@ -15,21 +15,25 @@ static void report_past(const struct python_judge *judge, const struct observati
 			int64_t number, const char *what)
 {
 	const struct python_start *start = judge->start;
+	const char *fix = start->visible == 1 ? "use cuda:0"
+					      : "use a device that is there, or ask for more GPUs";
+	struct quoted room;
 
 	report_add(judge->report, FINDING_INVALID_ORDINAL,
-		   AT(judge, s, .rule = "D7",
-		      .fix = "use a device that is there, or ask for more GPUs"),
+		   AT(judge, s, .rule = "D7", .fix = remedy_ordinal(judge, s, fix, &room)),
 		   "cuda:%lld%s does not exist (invalid device ordinal): %s gives it %lld GPU%s",
 		   (long long)number, what, start->from ? start->from : "the job",
 		   (long long)start->visible, start->visible == 1 ? "" : "s");
 }
 
-/* Whether only the number of the program's GPUs is known. */
+/* Whether only the number of the program's GPUs is known: of a plan whose ranks have lists of their
+ * own, too. */
 static bool is_counted(const struct python_judge *judge, const struct observation *s,
 		       const struct python_list *list)
 {
-	return judge->start && judge->start->visible > 0 && !judge->start->inventory &&
-	       !list->script && !s->listed && !judge->file->facts.sets_list;
+	return judge->start && judge->start->visible > 0 &&
+	       (!judge->start->inventory || judge->start->planned) && !list->script && !s->listed &&
+	       !judge->file->facts.sets_list;
 }
 
 /* Whether the conditions around it hold, which ask for a number of devices. */
@@ -79,7 +83,8 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 
 	return facts->distributed && !facts->own_list && !facts->frameworks && !facts->several &&
 	       !facts->tests && !s->guarded && !s->otherwise &&
-	       !(judge->start && (judge->start->visible == 1 || judge->start->list_varies));
+	       !(judge->start && (judge->start->visible == 1 || judge->start->list_varies ||
+				  (judge->start->planned && judge->start->ranks == 1)));
 }
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)

@@ -65,6 +65,25 @@ const char *remedy_local_rank(const struct python_judge *judge, struct span rank
 	return ret->text;
 }
 
+const char *remedy_ordinal(const struct python_judge *judge, const struct observation *s,
+			   const char *fix, struct quoted *ret)
+{
+	const struct python_start *start = judge->start;
+	bool means = fix && starts_with(fix, "physical ");
+	struct quoted rank;
+
+	/* With a list of its own, or several devices, a rank counts in its list. */
+	if (!python_launched(judge) || start->alone || start->ranks == 1 || start->visible == 1 ||
+	    start->list_varies || judge->file->facts.several || judge->file->facts.own_list ||
+	    s->kind == OBSERVED_PARALLEL)
+		return fix;
+	remedy_local_rank(judge, (struct span){NULL, 0}, &rank);
+	snprintf(ret->text, sizeof(ret->text),
+		 "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"", means ? fix : "",
+		 means ? "; " : "", rank.text);
+	return ret->text;
+}
+
 const char *remedy_device(const struct python_judge *judge, const struct observation *s,
 			  struct quoted *ret)
 {

@@ -190,6 +190,10 @@ const char *remedy_variable(const struct python_judge *judge, struct span rank);
 /* The same as an expression: int(os.environ["LOCAL_RANK"]). Returns the text of ret. */
 const char *remedy_local_rank(const struct python_judge *judge, struct span rank,
 			      struct quoted *ret);
+/* What to write for a device that is not visible: `fix`, and where ranks share a list the local
+ * rank, because one number would be wrong in all of them but one. */
+const char *remedy_ordinal(const struct python_judge *judge, const struct observation *s,
+			   const char *fix, struct quoted *ret);
 /* What to write for a device that an observation chooses by its rank. */
 const char *remedy_device(const struct python_judge *judge, const struct observation *s,
 			  struct quoted *ret);

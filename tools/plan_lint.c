@@ -32,6 +32,7 @@ static void see_lists(struct python_start *ret, const gpumap_plan *plan)
 		}
 	ret->visible = as_many ? ret->visible : -1;
 	ret->list = same ? list : NULL;
+	ret->list_varies = !same;
 	ret->list_from = "the plan";
 	host = job_host(plan, 0);
 	if (host && host->layout->device_order && streq(host->layout->device_order, "PCI_BUS_ID"))
@@ -75,11 +76,18 @@ static const char *const *arguments_behind(const char *const *arguments, size_t 
 /* Findings about how the program fits what starts it. */
 static bool is_about_start(const gpumap_finding *f)
 {
-	static const enum finding_id ids[] = {
-		FINDING_WAITS,         FINDING_MAY_WAIT,           FINDING_LOCAL_AS_RANK,
-		FINDING_COPIES,        FINDING_AGAINST_PLAN,       FINDING_CODE_SETS_RANK,
-		FINDING_FIXED_PORT,    FINDING_CODE_MAY_REPLACE,   FINDING_INVALID_ORDINAL,
-		FINDING_CODE_REPLACES, FINDING_LOCAL_RANK_ARGUMENT};
+	static const enum finding_id ids[] = {FINDING_WAITS,
+					      FINDING_MAY_WAIT,
+					      FINDING_LOCAL_AS_RANK,
+					      FINDING_COPIES,
+					      FINDING_AGAINST_PLAN,
+					      FINDING_CODE_SETS_RANK,
+					      FINDING_FIXED_PORT,
+					      FINDING_CODE_MAY_REPLACE,
+					      FINDING_INVALID_ORDINAL,
+					      FINDING_CODE_REPLACES,
+					      FINDING_LOCAL_RANK_ARGUMENT,
+					      FINDING_ONE_DEVICE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		if (finding_is(f, ids[i]))
@@ -87,10 +95,24 @@ static bool is_about_start(const gpumap_finding *f)
 	return false;
 }
 
+/* Findings about the device that the program uses. */
+static bool is_about_device(const gpumap_finding *f)
+{
+	return finding_is(f, FINDING_INVALID_ORDINAL) || finding_is(f, FINDING_ONE_DEVICE) ||
+	       finding_is(f, FINDING_COPIES);
+}
+
 /* Whether the plan itself has found that the device which was read does not exist, or the user has
  * stated which it is. */
-static bool is_known(const gpumap_finding *f, bool stated, const gpumap_report *report)
+static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpumap_report *report)
 {
+	const char *device = job_origin(plan, "device");
+	bool stated = device && !speech_of_program(device);
+
+	/* The plan shows a device that is known in each rank. */
+	if (finding_is(f, FINDING_ONE_DEVICE))
+		return device || job_origin(plan, "set_device") ||
+		       job_value(plan, PKEY_PROFILE_mode, -1).word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
 		return true;
 	for (size_t i = 0;
@@ -129,18 +151,20 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 		 gpumap_report *report)
 {
 	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
-	const char *device = job_origin(plan, "device");
-	bool stated = device && !speech_of_program(device);
+	const gpumap_finding *f;
 	gpumap_report *found;
 	int r = gpumap_report_new(&found);
 
 	if (r != GPUMAP_OK)
 		return report_nomem(report);
 	r = lint_planned(start, path, found);
-	for (size_t i = 0; r == GPUMAP_OK && i < gpumap_report_count(found); i++)
-		if (is_about_start(gpumap_report_get(found, i)) &&
-		    !is_known(gpumap_report_get(found, i), stated, report))
-			relay(plan, gpumap_report_get(found, i), refuses, report);
+	for (size_t i = 0; r == GPUMAP_OK && (f = gpumap_report_get(found, i)); i++) {
+		if (!is_about_start(f) || is_known(f, plan, report))
+			continue;
+		relay(plan, f, refuses, report);
+		if (is_about_device(f))
+			report_drop(report, FINDING_UNKNOWN_USE);
+	}
 	gpumap_report_free(found);
 	return r == GPUMAP_OK ? r : report_nomem(report);
 }

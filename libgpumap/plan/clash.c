@@ -86,8 +86,8 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 		return "write " SETTING("share = list") " or " SETTING("share = isolate");
 	if (picks(settings, USE_NUMBER) && settings->share != PLAN_SHARE_LIST)
 		return "let the program use cuda:0 with " SETTING("share = isolate");
-	return "write " SETTING(
-		"share = isolate") " with cuda:0, or let the program use its local rank";
+	return "write " SETTING("share = isolate") " with cuda:0, or let the program use its local "
+						   "rank, LOCAL_RANK";
 }
 
 static bool device_is_read(const struct plan_settings *settings)
