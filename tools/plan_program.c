@@ -294,10 +294,7 @@ static bool is_open(const gpumap_profile *profile)
 	int mode = profile_key_value(profile, PKEY_PROFILE_mode).word;
 
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if (key_picks_device(i) &&
-		    !streq(gpumap_profile_setting(profile, profile_key(i)->key.name,
-						  GPUMAP_SETTING_ORIGIN),
-			   "default"))
+		if (key_picks_device(i) && profile_states(profile, i))
 			return false;
 	return (mode == PLAN_DDP || mode == PLAN_SINGLE) && !strchr(value(profile, "workdir"), '%');
 }
@@ -338,6 +335,15 @@ int plan_code_path(char **ret, const char *folder, const char *file)
 	return path ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
+/* Whether an empty value resets the key. */
+static bool is_reset(const gpumap_profile *profile, enum profile_key_id key)
+{
+	return !profile_states(profile, key) &&
+	       !streq(gpumap_profile_setting(profile, profile_key(key)->key.name,
+					     GPUMAP_SETTING_ORIGIN),
+		      "default");
+}
+
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
 {
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
@@ -363,6 +369,8 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 	}
 	if (r == GPUMAP_OK && *device.text)
 		r = gpumap_profile_set(profile, "device", device.text, origin.text, report);
+	else if (r == GPUMAP_OK && is_reset(profile, PKEY_PROGRAM_device))
+		r = gpumap_profile_set(profile, "device", "", "default", report);
 	free(path);
 	strbuf_free(&origin);
 	free(text);

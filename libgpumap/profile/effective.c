@@ -25,6 +25,14 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 	return found;
 }
 
+bool profile_states(const gpumap_profile *profile, enum profile_key_id key)
+{
+	static const struct place nowhere = {NULL, -1, -1, -1};
+	const struct setting *setting = profile_decides(profile, key, &nowhere);
+
+	return setting && *setting->text;
+}
+
 static const char *origin_of(const void *data, struct span key)
 {
 	static const struct place nowhere = {NULL, -1, -1, -1};

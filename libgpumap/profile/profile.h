@@ -150,6 +150,9 @@ struct place {
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
 				      const struct place *place);
 
+/* Whether a setting gives it a value, for any host: an empty one is the default. */
+bool profile_states(const gpumap_profile *profile, enum profile_key_id key);
+
 /* The value without conditions. */
 struct key_value profile_key_value(const gpumap_profile *profile, enum profile_key_id key);
 

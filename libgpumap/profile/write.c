@@ -53,11 +53,12 @@ static void add_value(struct strbuf *buf, const char *value, const char *text,
 }
 
 static void add_line(struct strbuf *buf, const char *name, const char *value, const char *text,
-		     const struct profile_key *key, const char *origin)
+		     const struct profile_key *key, const char *origin, bool comments)
 {
 	struct strbuf line = {0};
 
-	strbuf_printf(&line, "%-16s =%s", name, value && *value ? " " : "");
+	strbuf_printf(&line, comments ? "# %-15s =%s" : "%-17s =%s", name,
+		      value && *value ? " " : "");
 	if (value)
 		add_value(&line, value, text, key);
 	if (line.failed)
@@ -70,6 +71,8 @@ static void add_line(struct strbuf *buf, const char *name, const char *value, co
 	strbuf_free(&line);
 }
 
+/* A default is written as a comment: as a setting it would decide what gpumap otherwise finds out,
+ * such as the program's device. */
 static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 			 enum profile_section section, const char *program, bool origins)
 {
@@ -79,13 +82,16 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 		const char *text = gpumap_profile_setting(profile, name, GPUMAP_SETTING_TEXT);
 		const char *value = gpumap_profile_setting(profile, name, GPUMAP_SETTING_VALUE);
 
+		const char *origin = gpumap_profile_setting(profile, name, GPUMAP_SETTING_ORIGIN);
+		bool stated = profile_states(profile, (enum profile_key_id)i);
+
 		if (key->in != section || i == PKEY_PROFILE_inherit)
 			continue;
-		if (i == PKEY_PROFILE_program)
+		if (i == PKEY_PROFILE_program) {
 			value = program;
-		add_line(buf, name, value, text, key,
-			 origins ? gpumap_profile_setting(profile, name, GPUMAP_SETTING_ORIGIN)
-				 : NULL);
+			stated = *program;
+		}
+		add_line(buf, name, value, text, key, origins ? origin : NULL, !stated);
 	}
 }
 
@@ -118,7 +124,8 @@ static void add_environment(struct strbuf *buf, const gpumap_profile *profile, c
 		add_line(buf, gpumap_profile_variable(profile, i, GPUMAP_SETTING_NAME), value,
 			 gpumap_profile_variable(profile, i, GPUMAP_SETTING_TEXT), NULL,
 			 origins ? gpumap_profile_variable(profile, i, GPUMAP_SETTING_ORIGIN)
-				 : NULL);
+				 : NULL,
+			 false);
 	}
 }
 
