@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "installed_path.h"
+#include "machine.h"
 #include "pretended.h"
 #include "readfile.h"
 #include "rehearse/rehearse.h"
@@ -50,13 +51,14 @@ struct command_rehearse {
 
 static void help(const struct options *options)
 {
-	fputs("usage: gpumap rehearse --inventory MACHINE [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
+	fputs("usage: gpumap rehearse [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
 	      "\n"
 	      "Runs a PyTorch program as it is on GPUs that are not there. PyTorch computes on "
 	      "the\n"
 	      "CPU, and finds the GPUs of a recorded or synthetic machine: devices, lists, errors\n"
 	      "and memory of tensors are theirs. At the end it says where everything was. No GPU,\n"
-	      "no driver and no change of the program is needed.\n"
+	      "no driver and no change of the program is needed. On a host with GPUs the machine\n"
+	      "is that host unless --inventory names another.\n"
 	      "\n"
 	      "  gpumap rehearse --inventory 4xA100 -- python3 train.py\n"
 	      "  gpumap rehearse --inventory 8xH100 --steps 3 -- torchrun --nproc-per-node 8 "
@@ -82,6 +84,19 @@ static int failed(gpumap_report *report, const char *origin, const char *why, co
 
 /* --- the command line ------------------------------------------------------------------- */
 
+static bool host_has_gpus(void)
+{
+	gpumap_report *report = NULL;
+	gpumap_inventory *inventory = NULL;
+	bool has = gpumap_report_new(&report) == GPUMAP_OK &&
+		   gpumap_inventory_open(&inventory, "host", report) == GPUMAP_OK &&
+		   gpumap_inventory_count(inventory) > 0;
+
+	gpumap_inventory_free(inventory);
+	gpumap_report_free(report);
+	return has;
+}
+
 static int read_options(struct command_rehearse *c, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = c->output.report;
@@ -104,8 +119,12 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 		return STATUS_MALFORMED;
 	if (*done)
 		return STATUS_ANSWERED;
+	c->machine = machine_named(c->machine, 0);
+	if (!c->machine && host_has_gpus())
+		c->machine = "host";
 	if (!c->machine)
-		return malformed(report, "which machine? --inventory is missing",
+		return malformed(report,
+				 "which machine? this one has no GPU, and --inventory is missing",
 				 "write for example --inventory 8xH100");
 	if (!name)
 		return malformed(report, "no program is named",

@@ -26,6 +26,8 @@ rehearse_sources = \
 	tools/rehearse/slurm_sbatch.c \
 	tools/rehearse/slurm_scontrol.c \
 	tools/rehearse/slurm_srun.c \
+	tools/rehearse/slurm_step.c tools/rehearse/slurm_step.h \
+	tools/rehearse/slurm_step_gpus.c \
 	tools/rehearse/svg.c
 noinst_LTLIBRARIES += libcommand.la
 libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \

@@ -34,6 +34,8 @@ struct slurm_wish {
 	struct span name, folder;             /* --job-name, --chdir; .text NULL: not given */
 	struct span wrap, array;
 	struct span exports; /* --export */
+	struct span nodes;   /* --nodelist */
+	int64_t relative;    /* --relative; -1: not given */
 	struct span other;   /* an option by which it cannot be rehearsed; .text NULL: none */
 	bool overlap, kill;
 };
@@ -67,7 +69,8 @@ int64_t slurm_number(const char *name); /* -1: not set, or none */
 void slurm_list(char *ret, size_t room, const int *gpus, int64_t count);
 /* The name of a node: localhost, or one of 127.0.0.1 and so on, which are all this host. */
 void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node);
-void slurm_node_list(char *ret, size_t room, int64_t nodes);
+/* Of `count` of these nodes, from `first` on. */
+void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count);
 
 /* --export=NAME=VALUE,... */
 void slurm_export(struct span exports);

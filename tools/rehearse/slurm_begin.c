@@ -184,7 +184,7 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 	slurm_set_number("SLURM_CPUS_ON_NODE", slurm_tasks_of(size, 0) * cpus);
 	if (wish->cpus_per_task > 0)
 		slurm_set_number("SLURM_CPUS_PER_TASK", cpus);
-	slurm_node_list(nodes, sizeof(nodes), size->nodes);
+	slurm_node_list(nodes, sizeof(nodes), size->nodes, 0, size->nodes);
 	slurm_node(node, sizeof(node), size->nodes, 0);
 	setenv("SLURM_JOB_NODELIST", nodes, 1);
 	setenv("SLURM_NODELIST", nodes, 1);

@@ -40,6 +40,10 @@ static void take(struct slurm_wish *wish, const struct slurm_option *option)
 		wish->wrap = value;
 	else if (span_is(name, "export"))
 		wish->exports = value;
+	else if (span_is(name, "nodelist") || span_is(name, "w"))
+		wish->nodes = value;
+	else if (span_is(name, "relative") || span_is(name, "r"))
+		wish->relative = span_number(value, SLURM_NODES_MAX);
 	else if (span_is(name, "overlap"))
 		wish->overlap = true;
 	else if (span_is(name, "kill-on-bad-exit") || span_is(name, "K"))
@@ -166,12 +170,13 @@ void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node)
 		snprintf(ret, room, "127.0.0.%lld", (long long)node + 1);
 }
 
-void slurm_node_list(char *ret, size_t room, int64_t nodes)
+void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count)
 {
-	if (nodes == 1)
-		slurm_node(ret, room, nodes, 0);
+	if (count == 1)
+		slurm_node(ret, room, nodes, first);
 	else
-		snprintf(ret, room, "127.0.0.[1-%lld]", (long long)nodes);
+		snprintf(ret, room, "127.0.0.[%lld-%lld]", (long long)first + 1,
+			 (long long)(first + count));
 }
 
 void slurm_export(struct span exports)

@@ -95,7 +95,7 @@ static int enter(const struct slurm_wish *wish)
 int rehearse_sbatch(int argc, char **argv)
 {
 	struct slurm_wish wish = {
-		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1};
+		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1, .relative = -1};
 	struct slurm_wish options = wish;
 	const char *path;
 	char *text;
