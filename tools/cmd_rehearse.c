@@ -379,6 +379,7 @@ int cmd_rehearse(int argc, char **argv)
 {
 	struct command_rehearse c = {.output.format = wanted_format(argc, argv)};
 	bool done = false;
+	const bool leases_given = getenv("GPUMAP_LEASES") && *getenv("GPUMAP_LEASES");
 	int status, of_program = 0;
 	size_t shown;
 
@@ -399,6 +400,8 @@ int cmd_rehearse(int argc, char **argv)
 	}
 	if (*c.folder)
 		remove_tree(c.folder);
+	if (!leases_given && getenv("GPUMAP_LEASES"))
+		remove_tree(getenv("GPUMAP_LEASES"));
 	gpumap_report_free(c.output.report);
 	return status;
 }

@@ -21,8 +21,9 @@
 
 enum { SLURM_NODES_MAX = 64, SLURM_TASKS_MAX = 1024, SLURM_GPUS_MAX = 256 };
 
-/* slurm_links.c: makes the links in `folder`/bin, and puts that first in PATH. `self` is gpumap.
- * False: errno. */
+/* slurm_links.c: makes the links in `folder`/bin, and puts that first in PATH. `self` is gpumap. A
+ * shell that makes a PATH of its own, as bash -l does, has functions of these names, and what calls
+ * a real Slurm all the same finds no configuration. False: errno. */
 bool slurm_links(const char *folder, const char *self);
 /* What such a link does, by the name that it was called by; NULL: gpumap was not called by one. */
 int (*slurm_link(const char *name))(int argc, char **argv);
@@ -33,10 +34,11 @@ struct slurm_wish {
 	int64_t cpus_per_task, tasks_per_gpu; /* -1: not given */
 	struct span name, folder;             /* --job-name, --chdir; .text NULL: not given */
 	struct span wrap, array;
-	struct span exports; /* --export */
-	struct span nodes;   /* --nodelist */
-	int64_t relative;    /* --relative; -1: not given */
-	struct span other;   /* an option by which it cannot be rehearsed; .text NULL: none */
+	struct span exports;     /* --export */
+	struct span nodes;       /* --nodelist */
+	int64_t relative;        /* --relative; -1: not given */
+	struct span other;       /* an option by which it cannot be rehearsed; .text NULL: none */
+	struct slurm_option bad; /* one whose value is malformed; .name.text NULL: none */
 	bool overlap, kill;
 };
 
@@ -57,6 +59,9 @@ struct slurm_size {
 int64_t slurm_tasks_of(const struct slurm_size *size, int64_t node);
 /* "4", "4(x2)", "2,1" */
 void slurm_counts(char *ret, size_t room, const struct slurm_size *size, int64_t each);
+
+/* Refuses what the wish has that cannot be rehearsed. */
+int slurm_wish_check(const char *command, const struct slurm_wish *wish);
 
 /* slurm_begin.c: gives this process the environment of a job of its own. `name`: without
  * --job-name. STATUS_ANSWERED, or a status after a message. */

@@ -70,8 +70,8 @@ static int settle(const char *command, struct slurm_wish *wish, struct slurm_siz
 	int64_t machine = machine_gpus();
 
 	slurm_settle(slurm);
-	if (wish->other.text)
-		return slurm_refuse(command, "leave it out", "%s", QUOTE(wish->other));
+	if (slurm_wish_check(command, wish) != STATUS_ANSWERED)
+		return STATUS_NO;
 	size->nodes = nodes_of(slurm);
 	if (size->nodes > SLURM_NODES_MAX)
 		return slurm_refuse(command, "ask for fewer, as --nodes=2", "%lld nodes",
@@ -218,7 +218,7 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 
 int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
 {
-	struct slurm_size size;
+	struct slurm_size size = {.nodes = 0};
 	char *given = wish->name.text ? strndup(wish->name.text, wish->name.length) : NULL;
 	int status = settle(command, wish, &size);
 

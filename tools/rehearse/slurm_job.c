@@ -21,11 +21,65 @@
 /* By which gpumap would have to start something else than the program that follows. */
 static const char refused[] = "multi-prog het-group pack-group container jobid test-only";
 
+static bool is_count(struct span value, int64_t least)
+{
+	return span_number(value, INT32_MAX) >= least;
+}
+
+/* closest, none, single:1, per_task:2, map_gpu:0,1, mask_gpu:0x3, each perhaps behind verbose, */
+static bool is_bind(struct span value)
+{
+	struct span word, number;
+	bool mask, counts;
+
+	if (span_starts(value, "verbose,") || span_starts(value, "v,"))
+		span_split(&value, ',', &word);
+	if (!span_split(&value, ':', &word) || !value.text)
+		return span_is_any(word, "closest none");
+	mask = span_is_any(word, "mask_gpu mask");
+	counts = span_is_any(word, "single per_task");
+	if (!mask && !counts && !span_is_any(word, "map_gpu map"))
+		return false;
+	while (span_split(&value, ',', &number)) {
+		if (mask && span_starts(number, "0x"))
+			number = (struct span){number.text + 2, number.length - 2};
+		for (size_t i = 0; mask && i < number.length; i++)
+			if (!is_hex(number.text[i]) || number.length > 16)
+				return false;
+		if (mask ? !number.length : !is_count(number, counts))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the value is one that Slurm takes. */
+static bool is_valid(const struct slurm *slurm, struct span name, struct span value)
+{
+	struct span least;
+
+	if (span_is_any(name, "ntasks n ntasks-per-node cpus-per-task c ntasks-per-gpu"))
+		return is_count(value, 1);
+	if (span_is_any(name, "nodes N"))
+		return span_split(&value, '-', &least) && is_count(least, 1) &&
+		       (!value.text || is_count(value, 1));
+	if (span_is_any(name, "relative r"))
+		return is_count(value, 0);
+	if (span_is(name, "gpus-per-task"))
+		return slurm->per_task >= 0;
+	if (span_is(name, "gpus-per-node"))
+		return slurm->per_node >= 0;
+	if (span_is_any(name, "gpus G"))
+		return slurm->total >= 0;
+	return !span_is(name, "gpu-bind") || is_bind(value);
+}
+
 static void take(struct slurm_wish *wish, const struct slurm_option *option)
 {
 	struct span name = option->name, value = option->value;
 
 	slurm_take(&wish->slurm, option);
+	if (!is_valid(&wish->slurm, name, value))
+		wish->bad = *option;
 	if (span_is(name, "cpus-per-task") || span_is(name, "c"))
 		wish->cpus_per_task = span_number(value, INT32_MAX);
 	else if (span_is(name, "ntasks-per-gpu"))
@@ -102,6 +156,17 @@ void slurm_wish_comments(struct slurm_wish *wish, struct span script)
 bool slurm_asks_for_gpus(const struct slurm *slurm)
 {
 	return slurm->per_node >= 0 || slurm->per_task >= 0 || slurm->total >= 0;
+}
+
+int slurm_wish_check(const char *command, const struct slurm_wish *wish)
+{
+	if (wish->other.text)
+		return slurm_refuse(command, "leave it out", "%s", QUOTE(wish->other));
+	if (wish->bad.name.text)
+		return slurm_refuse(command, "write a value that Slurm takes",
+				    "'%s' is no value of %s%s", QUOTE(wish->bad.value),
+				    wish->bad.name.length > 1 ? "--" : "-", QUOTE(wish->bad.name));
+	return STATUS_ANSWERED;
 }
 
 /* --- sizes ------------------------------------------------------------------------------ */

@@ -2,17 +2,36 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "rehearse/slurm.h"
 #include "rehearse/slurm_commands.h"
+#include "strbuf.h"
 #include "text.h"
+#include "words.h"
 
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } links[] = {{"sbatch", rehearse_sbatch}, {"scontrol", rehearse_scontrol}, {"srun", rehearse_srun}};
+
+/* As bash exports its functions. */
+static bool export_function(const char *name, const char *path)
+{
+	struct strbuf body = {0};
+	char variable[64];
+	bool ok;
+
+	snprintf(variable, sizeof(variable), "BASH_FUNC_%s%%%%", name);
+	strbuf_puts(&body, "() {  ");
+	words_quote(&body, path);
+	strbuf_puts(&body, " \"$@\"\n}");
+	ok = !body.failed && setenv(variable, body.text, 1) == 0;
+	strbuf_free(&body);
+	return ok;
+}
 
 bool slurm_links(const char *folder, const char *self)
 {
@@ -27,9 +46,13 @@ bool slurm_links(const char *folder, const char *self)
 		char name[PATH_MAX + 16];
 
 		snprintf(name, sizeof(name), "%s/%s", path, links[i].name);
-		if (symlink(self, name) < 0)
+		if (symlink(self, name) < 0 || !export_function(links[i].name, name))
 			return false;
 	}
+	snprintf(path + strlen(path), sizeof(path) - strlen(path), "/slurm.conf");
+	if (setenv("SLURM_CONF", path, 1) < 0)
+		return false;
+	*strrchr(path, '/') = '\0';
 	if (asprintf(&joined, "%s:%s", path, before ? before : "/usr/bin:/bin") < 0)
 		return false;
 	ok = setenv("PATH", joined, 1) == 0;

@@ -17,7 +17,7 @@ enum { MAX_SCRIPT = 4 << 20 };
 static int refuse_file(const char *path, int why)
 {
 	return slurm_refuse("sbatch", why == ENOENT ? "give the path of the script" : NULL,
-			    "%s: %s", QUOTE(span_of(path)), strerror(why));
+			    "'%s': %s", QUOTE(span_of(path)), strerror(why));
 }
 
 /* The text of the script, or of --wrap, which the caller frees; NULL after a message. */
@@ -43,7 +43,7 @@ static char *script_text(const struct slurm_wish *wish, const char *path)
 	free(text);
 	slurm_refuse("sbatch", "write #!/bin/bash in its first line",
 		     "%s does not begin with #!, as a batch script has to",
-		     QUOTE(span_of(path ? path : "-")));
+		     path ? QUOTE(span_of(path)) : "standard input");
 	return NULL;
 }
 

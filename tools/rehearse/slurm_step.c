@@ -145,8 +145,8 @@ int step_settle(struct step *step)
 	read_job_gpus(step);
 	step->job_nodes = of_job;
 	inherit(wish);
-	if (wish->other.text)
-		return slurm_refuse("srun", "leave it out", "%s", QUOTE(wish->other));
+	if (slurm_wish_check("srun", wish) != STATUS_ANSWERED)
+		return STATUS_NO;
 	size->nodes = wish->slurm.nodes > 0 ? wish->slurm.nodes : of_job;
 	if (size->nodes < 1 || size->nodes > of_job)
 		return slurm_refuse("srun", "ask for fewer", "%lld nodes, and the job has %lld",
