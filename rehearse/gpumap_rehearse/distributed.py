@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """torch.distributed: "nccl" is gloo, with the checks and errors of NCCL; and which collective waits where."""
 import functools
+import inspect
 import os
 import socket
 import time
@@ -27,6 +28,11 @@ _COLLECTIVES = {
     "recv": (0,),
     "barrier": (),
 }
+# Which positional argument is the operation.
+_OPERATIONS = {"all_reduce": 1, "reduce": 2, "reduce_scatter_tensor": 2}
+# Seconds before a group is destroyed. A thread of gloo that frees the tensors of its last collective waits for Python's
+# lock, which the one that waits for the end of the thread holds: without the time to get it, both wait for ever.
+_REST = 0.1
 
 _nccl = False  # the program asked for it
 _told_gpu = False
@@ -114,14 +120,41 @@ def _leave():
     record.changed()
 
 
-def _average(function, args, kwargs):
-    """Gloo has no ReduceOp.AVG."""
-    tensor = args[0] if args else kwargs.pop("tensor")
-    group = kwargs.get("group", args[2] if len(args) > 2 else None)
-    kwargs.pop("op", None)
-    kwargs.pop("async_op", None)
-    function(tensor, op=dist.ReduceOp.SUM, group=group)
-    tensor.div_(c10d.get_world_size(group))
+class _Ended:
+    """The work of a collective that has ended already."""
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def wait(self, timeout=None):
+        return True
+
+    def is_completed(self):
+        return True
+
+    is_success = is_completed
+
+    def get_future(self):
+        future = torch.futures.Future()
+        future.set_result([self._tensor])
+        return future
+
+
+def _average(name, function, args, kwargs):
+    """A sum that is divided: gloo has ReduceOp.AVG in newer versions only, and ignores it or fails in others."""
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    given["op"] = dist.ReduceOp.SUM
+    wait = not given.pop("async_op", False)
+    function(**given)
+    tensor = given["output" if name == "reduce_scatter_tensor" else "tensor"]
+    group = given.get("group")
+    here = c10d.get_rank() if given.get("group_dst") is None else c10d.get_rank(group)
+    if name != "reduce" or here in (given.get("dst"), given.get("group_dst")):
+        ranks = c10d.get_world_size(group)
+        whole = not (tensor.is_floating_point() or tensor.is_complex())
+        with torch.no_grad():
+            tensor.div_(ranks, rounding_mode="trunc" if whole else None)
+    return None if wait else _Ended(tensor)
 
 
 def _flat(args, kwargs):
@@ -140,9 +173,9 @@ def _wrap(name, function, positions):
             if name in ("all_gather_into_tensor", "reduce_scatter_tensor"):
                 args, kwargs = _flat(args, kwargs)
         _enter(name)
-        operation = kwargs.get("op", args[1] if name == "all_reduce" and len(args) > 1 else None)
-        if _nccl and name == "all_reduce" and operation == dist.ReduceOp.AVG:
-            result = _average(function, args, kwargs)
+        at = _OPERATIONS.get(name)
+        if _nccl and at and kwargs.get("op", args[at] if len(args) > at else None) == dist.ReduceOp.AVG:
+            result = _average(name, function, args, kwargs)
         else:
             result = function(*args, **kwargs)
         _leave()
@@ -153,6 +186,7 @@ def _wrap(name, function, positions):
 
 def _install_groups():
     raw_init, raw_new, raw_get = c10d.init_process_group, c10d.new_group, c10d.get_backend
+    raw_destroy = c10d.destroy_process_group
 
     def init_process_group(backend=None, *args, **kwargs):
         global _nccl
@@ -182,8 +216,12 @@ def _install_groups():
         name = raw_get(group)
         return "nccl" if _nccl and name == "gloo" else name
 
+    def destroy_process_group(group=None):
+        time.sleep(_REST)
+        raw_destroy(group)
+
     return {"init_process_group": init_process_group, "new_group": new_group, "get_backend": get_backend,
-            "is_nccl_available": lambda: True}
+            "destroy_process_group": destroy_process_group, "is_nccl_available": lambda: True}
 
 
 def _install_object_devices():

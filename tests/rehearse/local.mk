@@ -11,6 +11,7 @@ rehearse_tests = \
 TESTS += $(rehearse_tests)
 $(rehearse_tests:.test=.log): $(command_built) rehearse/tree
 EXTRA_DIST += $(rehearse_tests) \
+	tests/rehearse/averages.py \
 	tests/rehearse/ddp.py \
 	tests/rehearse/lib.sh \
 	tests/rehearse/losses.py \
