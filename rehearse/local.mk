@@ -6,6 +6,7 @@ dist_rehearseboot_DATA = rehearse/boot/sitecustomize.py
 rehearsepackagedir = $(rehearsedir)/gpumap_rehearse
 dist_rehearsepackage_DATA = \
 	rehearse/gpumap_rehearse/__init__.py \
+	rehearse/gpumap_rehearse/batch_norm.py \
 	rehearse/gpumap_rehearse/checkpoint.py \
 	rehearse/gpumap_rehearse/cuda_api.py \
 	rehearse/gpumap_rehearse/data_parallel.py \

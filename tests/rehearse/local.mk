@@ -21,5 +21,6 @@ EXTRA_DIST += $(rehearse_tests) \
 	tests/rehearse/parts.py \
 	tests/rehearse/refused.py \
 	tests/rehearse/single.py \
+	tests/rehearse/sync_norm.py \
 	tests/rehearse/triton_kernel.py \
 	tests/rehearse/words.py
