@@ -21,6 +21,10 @@ int lint_program(const struct lint *lint, struct span text, struct seen_file *fi
 int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		      const char *name);
 
+/* Whether a file that `from` starts exists neither relative to it nor in the current folder. False
+ * without memory. */
+bool lint_lacks(bool *ret, const char *from, const char *name);
+
 /* Checks one profile of the file, or all of them. */
 int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 

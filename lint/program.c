@@ -65,9 +65,9 @@ int lint_program(const struct lint *lint, struct span text, struct seen_file *fi
 	return lint_reported(lint, text, file, &start);
 }
 
-/* A file relative to `from`, else to the current folder; *ret is NULL if it is in neither place.
- * False without memory. */
-static bool find_program(char **ret, const char *from, const char *path)
+/* A file relative to `from`, else to the current folder; *ret is NULL if it is in neither place, or
+ * access() by `mode` fails. False without memory. */
+static bool find_program(char **ret, const char *from, const char *path, int mode)
 {
 	const char *slash = strrchr(from, '/');
 	struct strbuf buf = {0};
@@ -76,15 +76,26 @@ static bool find_program(char **ret, const char *from, const char *path)
 	if (*path != '/' && slash) {
 		strbuf_printf(&buf, "%.*s/%s", (int)(slash - from), from, path);
 		*ret = strbuf_take(&buf);
-		if (!*ret || access(*ret, R_OK) == 0)
+		if (!*ret || access(*ret, mode) == 0)
 			return *ret;
 		free(*ret);
 		*ret = NULL;
 	}
-	if (access(path, R_OK) != 0)
+	if (access(path, mode) != 0)
 		return true;
 	*ret = strdup(path);
 	return *ret;
+}
+
+bool lint_lacks(bool *ret, const char *from, const char *name)
+{
+	char *path;
+
+	if (!find_program(&path, from, name, F_OK))
+		return false;
+	*ret = !path;
+	free(path);
+	return true;
 }
 
 /* The name may be a folder that Python executes, or what is no program: a pipe, a device. */
@@ -119,7 +130,7 @@ int lint_started_file(const struct lint *lint, const struct python_start *start,
 	char *path;
 	int r = GPUMAP_OK;
 
-	if (!find_program(&path, from, name))
+	if (!find_program(&path, from, name, R_OK))
 		return report_nomem(lint->found);
 	if (path)
 		r = lint_found_file(lint, start, path);

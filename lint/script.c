@@ -213,6 +213,39 @@ int lint_programs(const struct lint *lint, struct lint_started *started, struct 
 	return r;
 }
 
+/* Whether an earlier start names the same file. */
+static bool is_repeated(const struct lint_started *started, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (streq(started->starts[k].path, started->starts[i].path))
+			return true;
+	return false;
+}
+
+/* Names the programs that are not here, and so not read. */
+static int report_missing(const struct lint_started *started, const char *script,
+			  gpumap_report *report)
+{
+	for (size_t i = 0; i < started->count && i < MAX_DIFFERENT; i++) {
+		const struct lint_start *s = &started->starts[i];
+		bool lacks = false;
+
+		if (!s->python || s->moved || s->may || is_repeated(started, i))
+			continue;
+		if (!lint_lacks(&lacks, script, s->path))
+			return report_nomem(report);
+		if (lacks)
+			report_add(report, FINDING_PROGRAM_UNREAD,
+				   ABOUT(.origin = script, .line = s->line, .column = s->column,
+					 .fix = *s->path == '/'
+							? "lint the script where the program is"
+							: "run gpumap lint in the folder in which "
+							  "the script is started"),
+				   "%s was not found, so it was not read", QUOTE(span_of(s->path)));
+	}
+	return GPUMAP_OK;
+}
+
 int lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	struct lint_started started = {0};
@@ -230,6 +263,9 @@ int lint_script(const struct lint *lint, struct span text, struct seen_file *fil
 		r = lint_shell(text, file->path, visible, &started, report);
 	else
 		report_nomem(report);
+	/* Of a script that is read from a pipe, its folder is not known. */
+	if (r == GPUMAP_OK && file->known && !lint->planned)
+		r = report_missing(&started, file->path, report);
 	relayed = seen_relay(lint, file, report, false);
 	gpumap_report_free(report);
 	r = relayed == GPUMAP_OK ? r : relayed;

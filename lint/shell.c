@@ -75,6 +75,7 @@ static int walk(struct shell *sh, int line)
 		return report_nomem(sh->report);
 	shell_push(sh, FRAME_SCRIPT, (struct place){1, 1});
 	slurm_comments(sh);
+	sh->moved = sh->batch && (span_has(sh->text, "--chdir") || span_has(sh->text, "SBATCH -D"));
 	shell_walk(sh, &lx);
 	if (sh->crowded)
 		return report_fail(sh->report, GPUMAP_ELIMIT, FINDING_LIMIT,

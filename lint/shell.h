@@ -38,9 +38,10 @@ struct lint_start {
 	bool python;          /* path is a Python file */
 	bool ranked;          /* the script may give it LOCAL_RANK or RANK */
 	bool may;             /* a branch or a function decides whether it is started */
+	bool moved;           /* it may start in another folder, or the script may make the file */
 	bool together;        /* this host starts it again while it runs */
 	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
-	int line;
+	int line, column;
 	const char *list; /* the visible list that the program begins with; NULL: not known */
 	bool list_kept;   /* it is the one that the script begins with */
 	bool list_varies; /* each start of the command may give the one process another list */

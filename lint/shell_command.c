@@ -133,6 +133,13 @@ static bool starts_elsewhere(struct span s)
 			   "jsrun mpirun_rsh pbsdsh");
 }
 
+/* Programs after which the folder is another one, or has more files. */
+static bool moves(struct span s)
+{
+	return span_is_any(base_name(s), "cd pushd popd git wget curl tar unzip cp mv ln rsync scp "
+					 "tee ssh install");
+}
+
 void shell_run(struct shell *sh, struct command *c, bool background)
 {
 	struct run run = {.c = c, .background = background};
@@ -149,6 +156,7 @@ void shell_run(struct shell *sh, struct command *c, bool background)
 		return;
 	if (is_program(word_text(c, run.first), "sbatch"))
 		shell_wrap(sh, &run);
+	sh->moved |= moves(word_text(c, run.first));
 	if (is_harmless(word_text(c, run.first))) {
 		report_wasted(sh, c);
 		/* tail -f continues until the user ends it, and the script. */

@@ -189,6 +189,7 @@ struct shell {
 	int level;
 
 	bool allexport; /* set -a */
+	bool moved;     /* it may have changed its folder, or have got files from elsewhere */
 	bool watched;   /* $!, kill, jobs or trap: the script manages its jobs */
 	bool batch;     /* it has #SBATCH lines */
 	bool in_step;   /* inside srun bash -c, so `slurm` is of the step */

@@ -211,7 +211,13 @@ static void options(struct shell *sh, const struct command *c)
 /* A file or a text that is read as part of the script may set anything. */
 static void sourced(struct shell *sh, struct command *c)
 {
+	struct span file = base_name(word_text(c, 1));
+
 	slurm_check_list(sh, &(struct run){.c = c});
+	/* Those that set up an environment stay in the folder. */
+	sh->moved |= span_is_any(word_text(c, 0), "source .") &&
+		     !span_is_any(file, "activate conda.sh mamba.sh profile .profile .bashrc "
+					"bashrc setvars.sh");
 	sh->sourced = ++sh->serial;
 	for (int i = 0; i < TRACKED_COUNT; i++)
 		sh->vars[i].now.used = true;

@@ -120,6 +120,22 @@ static bool gives_rank(struct shell *sh, const struct run *run, size_t program)
 	return false;
 }
 
+/* Whether it may start in another folder than the script, or the file may be made by then. */
+static bool is_moved(const struct shell *sh, const struct run *run, size_t program,
+		     struct span path)
+{
+	bool moved = sh->moved || run->foreign;
+
+	for (size_t i = 0; i < program; i++)
+		moved = moved || span_starts_any(word_text(run->c, i),
+						 "--chdir --wdir -wd --workdir --work-dir --cwd "
+						 "--directory --container -D -C");
+	/* A pattern, or the home folder. */
+	for (size_t i = 0; i < path.length; i++)
+		moved = moved || strchr("*?[{~", path.text[i]);
+	return moved;
+}
+
 /* What follows the program, if each word of it is known. */
 static const char **words_after(struct shell *sh, const struct command *c, size_t program)
 {
@@ -173,7 +189,9 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 		.ranked = gives_rank(sh, run, program),
 		.local_rank = launch->passes,
 		.python = python || is_python_file(path),
+		.moved = is_moved(sh, run, program, path),
 		.line = c->words[program].at.line,
+		.column = c->words[program].at.column,
 		.arguments = words_after(sh, c, program),
 	};
 	for (int i = 0; i < sh->frame_count; i++)

@@ -288,6 +288,15 @@ static struct span target(const struct walk *w)
 	return (struct span){begin, (size_t)(w->lx->text + w->lx->at - begin)};
 }
 
+static void mention(struct walk *w)
+{
+	struct span file = target(w);
+
+	shell_mention(w->sh, file);
+	/* > train.py makes a program that is started later. */
+	w->sh->moved |= memchr(w->t.text.text, '>', w->t.text.length) && span_has(file, ".py");
+}
+
 static void simple(struct walk *w)
 {
 	struct shell *sh = w->sh;
@@ -299,7 +308,7 @@ static void simple(struct walk *w)
 		if (w->t.kind == TOKEN_WORD)
 			shell_word(sh, c, w->t);
 		else
-			shell_mention(sh, target(w));
+			mention(w);
 		next(w);
 	}
 	if (sh->failed)
