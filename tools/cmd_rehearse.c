@@ -47,6 +47,7 @@ struct command_rehearse {
 	int64_t memory; /* in bytes; 0: that of the machine */
 	char **argv;
 	char folder[PATH_MAX]; /* of the records; "": there is none yet */
+	gpumap_report *waits;  /* what was printed while the program ran */
 };
 
 static void help(const struct options *options)
@@ -247,6 +248,7 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 	if (report_begin(&report) && rehearsal_read(&rehearsal, c->folder, report) == GPUMAP_OK) {
 		rehearsal_judge_waits(&rehearsal, *told, until, report);
 		print_report(&(struct output){.report = report}, 0);
+		report_copy_all(c->waits, report, FINDING_COUNT);
 	}
 	*told = until;
 	rehearsal_free(&rehearsal);
@@ -350,6 +352,39 @@ static int write_text(const struct command_rehearse *c, const struct rehearsal *
 	return GPUMAP_OK;
 }
 
+static bool is_same(const gpumap_finding *a, const gpumap_finding *b)
+{
+	const char *origin = gpumap_finding_str(a, GPUMAP_FINDING_ORIGIN);
+	const char *other = gpumap_finding_str(b, GPUMAP_FINDING_ORIGIN);
+
+	return streq(gpumap_finding_str(a, GPUMAP_FINDING_TEXT),
+		     gpumap_finding_str(b, GPUMAP_FINDING_TEXT)) &&
+	       streq(origin ? origin : "", other ? other : "") &&
+	       gpumap_finding_int(a, GPUMAP_FINDING_LINE) ==
+		       gpumap_finding_int(b, GPUMAP_FINDING_LINE);
+}
+
+/* Findings from the i-th on, but those that were printed while the program ran. */
+static void print_new(const struct command_rehearse *c, size_t i)
+{
+	gpumap_report *report = NULL;
+	size_t waits = gpumap_report_count(c->waits);
+
+	if (!report_begin(&report))
+		return;
+	for (; i < gpumap_report_count(c->output.report); i++) {
+		const gpumap_finding *finding = gpumap_report_get(c->output.report, i);
+		size_t w = 0;
+
+		while (w < waits && !is_same(finding, gpumap_report_get(c->waits, w)))
+			w++;
+		if (w == waits)
+			report_copy(report, finding);
+	}
+	print_report(&(struct output){.report = report}, 0);
+	gpumap_report_free(report);
+}
+
 static int conclude(const struct command_rehearse *c, int status)
 {
 	gpumap_report *report = c->output.report;
@@ -368,7 +403,7 @@ static int conclude(const struct command_rehearse *c, int status)
 			r = print_json(c, &rehearsal);
 	}
 	rehearsal_free(&rehearsal);
-	print_report(&c->output, before);
+	print_new(c, before);
 	if (status)
 		return status;
 	return r != GPUMAP_OK || report_lacks_memory(report) ? STATUS_OWN_FAILURE
@@ -383,11 +418,13 @@ int cmd_rehearse(int argc, char **argv)
 	int status, of_program = 0;
 	size_t shown;
 
-	if (!report_begin(&c.output.report))
+	if (!report_begin(&c.output.report) || !report_begin(&c.waits))
 		return STATUS_OWN_FAILURE;
 	status = read_options(&c, argc, argv, &done);
-	if (status == STATUS_ANSWERED && done)
+	if (status == STATUS_ANSWERED && done) {
+		gpumap_report_free(c.waits);
 		return finish(&c.output, GPUMAP_OK, true);
+	}
 	if (status == STATUS_ANSWERED)
 		status = set_environment(&c);
 	shown = print_report(&c.output, 0);
@@ -402,6 +439,7 @@ int cmd_rehearse(int argc, char **argv)
 		remove_tree(c.folder);
 	if (!leases_given && getenv("GPUMAP_LEASES"))
 		remove_tree(getenv("GPUMAP_LEASES"));
+	gpumap_report_free(c.waits);
 	gpumap_report_free(c.output.report);
 	return status;
 }

@@ -2,6 +2,7 @@
 """A process for each GPU. ddp.py [MISTAKE], under a launcher"""
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -54,7 +55,9 @@ for epoch in range(2):
     if rank == 0:
         print("epoch %d loss %.6f" % (epoch, total.item()), flush=True)
 file = os.path.join(folder, "model.pt")
-if mistake == "alone" and rank == 1:
+while mistake == "late" and rank == 1 and not os.path.exists("go"):
+    time.sleep(0.1)
+if mistake in ("alone", "late") and rank == 1:
     sys.exit()
 if rank == 0 or mistake == "save":
     torch.save(model.module.state_dict(), file)
@@ -62,5 +65,6 @@ dist.barrier()
 state = torch.load(file, map_location=None if mistake == "load" else "cuda:%d" % local_rank)
 model.module.load_state_dict(state)
 dist.barrier()
-print("rank %d on %s %s" % (rank, state["used.weight"].device, dist.get_backend()), flush=True)
+# print would write the end of the line by itself, if a launcher has set PYTHONUNBUFFERED.
+sys.stdout.write("rank %d on %s %s\n" % (rank, state["used.weight"].device, dist.get_backend()))
 dist.destroy_process_group()
