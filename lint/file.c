@@ -121,7 +121,9 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 		}
 	}
 	for (size_t i = 0; i < seen.count && r != GPUMAP_ENOMEM; i++)
-		ignores_report(&seen.files[i]->ignores, seen.files[i]->path, lint.found);
+		ignores_report(&seen.files[i]->ignores, seen.files[i]->path,
+			       seen.files[i]->kind == LINT_PYTHON ? seen.files[i]->job : JOB_KNOWN,
+			       lint.found);
 	arena_free(&all.arena);
 	seen_free(&seen);
 	return r;

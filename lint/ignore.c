@@ -8,6 +8,8 @@
 #include "lint/shell_lex.h"
 #include "report.h"
 
+enum { MAX_LOOK = 400 };
+
 static const char mark[] = "gpumap:", noqa[] = "noqa";
 
 /* --- finding the comments --------------------------------------------------------------- */
@@ -159,9 +161,17 @@ static size_t line_end(struct span text, size_t at, enum lint_kind kind)
 	return at;
 }
 
-/* The comments of the line, of which the first mark is at `at`. */
-static int find_in_line(struct ignores *all, struct span line, const char *at, int number,
-			const char *wanted, enum lint_kind kind)
+/* Whether a line may have what a job makes a mistake. Of a long line the end is looked at. */
+static bool has_job_words(struct span line)
+{
+	if (line.length > MAX_LOOK)
+		line = (struct span){line.text + line.length - MAX_LOOK, MAX_LOOK};
+	return span_has_any(line, "cuda device gpu rank world group parallel master environ spawn");
+}
+
+/* The comments of the line, of which the first mark is at `at`; `below` is the next line. */
+static int find_in_line(struct ignores *all, struct span line, struct span below, const char *at,
+			int number, const char *wanted, enum lint_kind kind)
 {
 	const char *end = line.text + line.length;
 	bool first = true;
@@ -178,6 +188,8 @@ static int find_in_line(struct ignores *all, struct span line, const char *at, i
 
 			found.line = number;
 			found.alone = first && !found.noqa && !span_trim(before).length;
+			found.job = first && kind == LINT_PYTHON &&
+				    has_job_words(found.alone ? below : before);
 			first = false;
 			r = add(all, found);
 		}
@@ -194,7 +206,10 @@ static int find(struct ignores *all, struct span text, const char *wanted, enum 
 	for (size_t at = 0, end, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
 		end = line_end(text, at, kind);
 		if (next < text.text + end) {
-			r = find_in_line(all, (struct span){text.text + at, end - at}, next,
+			struct span below = {text.text + end, 0};
+
+			below.length = line_end(text, end + (end < text.length), kind) - end;
+			r = find_in_line(all, (struct span){text.text + at, end - at}, below, next,
 					 (int)line, wanted, kind);
 			next = memmem(text.text + end, text.length - end, wanted, strlen(wanted));
 		}
@@ -462,7 +477,34 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 	return hidden;
 }
 
-void ignores_report(const struct ignores *ignores, const char *origin, gpumap_report *report)
+/* Findings that depend on the list, the ranks or the launcher of a program. */
+static const enum finding_id of_job[] = {FINDING_INVALID_ORDINAL,    FINDING_NO_DEVICE,
+					 FINDING_ONE_DEVICE,         FINDING_WAITS,
+					 FINDING_MAY_WAIT,           FINDING_LOCAL_AS_RANK,
+					 FINDING_NO_MEETING,         FINDING_COPIES,
+					 FINDING_AGAINST_PLAN,       FINDING_OTHER_PORT,
+					 FINDING_MAY_NOT_MEET,       FINDING_FIXED_PORT,
+					 FINDING_OTHER_LAUNCHER,     FINDING_GLOBAL_RANK,
+					 FINDING_RANK_MODULO,        FINDING_CODE_SETS_RANK,
+					 FINDING_CODE_REPLACES,      FINDING_CODE_MAY_REPLACE,
+					 FINDING_LOCAL_RANK_ARGUMENT};
+
+/* Whether the comment may hide what the job would show. */
+static bool may_hide(const struct ignore *one, enum job_known job)
+{
+	if (one->odd || job == JOB_KNOWN)
+		return false;
+	if (!one->ids.text)
+		return job == JOB_UNKNOWN && one->job;
+	for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
+		if (names(one->ids,
+			  gpumap_finding_str(gpumap_finding_get(of_job[i]), GPUMAP_FINDING_ID)))
+			return true;
+	return false;
+}
+
+void ignores_report(const struct ignores *ignores, const char *origin, enum job_known job,
+		    gpumap_report *report)
 {
 	bool told = false;
 
@@ -477,7 +519,7 @@ void ignores_report(const struct ignores *ignores, const char *origin, gpumap_re
 						"finding"),
 				   "# noqa has no effect on gpumap lint");
 		}
-		if (one->noqa || one->used || one->quoted)
+		if (one->noqa || one->used || one->quoted || may_hide(one, job))
 			continue;
 		if (one->odd) {
 			report_add(report, FINDING_UNUSED_IGNORE,

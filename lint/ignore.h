@@ -18,6 +18,7 @@ struct ignore {
 	bool quoted;  /* in a string, so it is not a comment */
 	bool odd;     /* what it names are not ids */
 	bool noqa;    /* # noqa of other linters, which hides nothing */
+	bool job;     /* its line has what only a job makes a mistake: a device, a rank */
 	bool used;    /* it hides a finding, or with `noqa` stands beside one */
 };
 
@@ -36,7 +37,12 @@ void ignores_free(struct ignores *ignores);
 /* Whether a comment hides the finding. If so, the comment counts as used. */
 bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding);
 
-/* Reports the comments that are not used, and the first # noqa beside a finding. */
-void ignores_report(const struct ignores *ignores, const char *origin, gpumap_report *report);
+/* What is known of the job of a file's program: nothing, what starts it, its GPUs and ranks too. */
+enum job_known { JOB_UNKNOWN, JOB_STARTED, JOB_KNOWN };
+
+/* Reports the comments that are not used, and the first # noqa beside a finding. A comment may hide
+ * a finding that the file's job would show if it were known. */
+void ignores_report(const struct ignores *ignores, const char *origin, enum job_known job,
+		    gpumap_report *report);
 
 #endif

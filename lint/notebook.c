@@ -136,7 +136,7 @@ static int pass_ignores(struct reading *r, const struct part *part, const struct
 
 	if (code != GPUMAP_OK)
 		return report_nomem(r->ret);
-	ignores_report(ignores, r->file->path, report);
+	ignores_report(ignores, r->file->path, JOB_UNKNOWN, report);
 	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++)
 		code = pass_on(r, part, gpumap_report_get(report, i), false);
 	gpumap_report_free(report);

@@ -116,6 +116,10 @@ static int lint_found_file(const struct lint *lint, const struct python_start *s
 	if (r != GPUMAP_OK)
 		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 	file->started = true;
+	if ((start->list || start->visible >= 0) && (start->ranks > 0 || !start->launcher))
+		file->job = JOB_KNOWN;
+	else if (file->job == JOB_UNKNOWN)
+		file->job = JOB_STARTED;
 	lint->seen->bytes += size;
 	r = seen_comments(file, (struct span){text, size}, LINT_PYTHON);
 	r = r == GPUMAP_OK ? lint_reported(lint, (struct span){text, size}, file, start)

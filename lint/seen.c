@@ -60,6 +60,7 @@ int seen_comments(struct seen_file *file, struct span text, enum lint_kind kind)
 	if (file->commented)
 		return GPUMAP_OK;
 	file->commented = true;
+	file->kind = kind;
 	return ignores_read(&file->ignores, text, kind);
 }
 

@@ -14,9 +14,11 @@ struct seen_file {
 	bool known;       /* it is on a disk, at: */
 	dev_t device;
 	ino_t inode;
-	bool commented; /* its comments have been read */
-	bool read;      /* by itself */
-	bool started;   /* it has been read because another file starts it */
+	bool commented;      /* its comments have been read */
+	bool read;           /* by itself */
+	bool started;        /* it has been read because another file starts it */
+	enum job_known job;  /* of its program */
+	enum lint_kind kind; /* of its comments */
 	struct ignores ignores;
 };
 
