@@ -82,7 +82,7 @@ static void help(const struct options *options)
 	      "  gpumap pick 2 -- python3 train.py\n"
 	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
 	      "  gpumap pick 1 --from 0,1 --wait 2h -- ./solver\n"
-	      "  gpumap pick 1 --slots 4 -- ./small-job\n"
+	      "  gpumap pick 1 --from 0 --slots 4 -- ./small-job\n"
 	      "  gpumap pick 1 --mig=1g.10gb -- ./small-job\n"
 	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
 	      "  eval \"$(gpumap pick 2 --shell)\"\n"

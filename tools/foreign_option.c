@@ -26,7 +26,10 @@
 #define GPUS_OF_NODE \
 	"write --ranks N for the ranks of each host; --inventory N plans for hosts that have N " \
 	"GPUs"
-#define PROFILE "gpumap config --gpus 2,3 >gpumap.ini writes the settings as a profile"
+#define PROFILE \
+	"gpumap config --gpus 2,3 >new.ini writes the settings as a profile, and --config " \
+	"new.ini " \
+	"reads them"
 #define MODEL "write --inventory 8xH100"
 #define JOBS "write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time"
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
@@ -86,7 +89,6 @@ const struct foreign foreign_options[] = {
 	{"--qos", OF_SLURM},
 	{"--job-name", OF_SLURM},
 	{"-J", OF_SLURM},
-	{"--mem", OF_SLURM},
 	{"--constraint", OF_SLURM},
 	{"--exclusive", OF_SLURM},
 	{"-H", "write --hosts HOST,..."},
@@ -255,7 +257,7 @@ static const struct guess emit_guesses[] = {
 #define SWEEP_LINES \
 	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
 	"p' " \
-	"'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = 0.1, 0.2' >gpumap.ini"
+	"'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = 0.1, 0.2' >lr.ini"
 
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {
@@ -263,12 +265,14 @@ static const struct guess intents[] = {
 	{"share slots", SLOTS},
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
-	 "gpumap run --sweep lr starts a run for each value, of such a file: " SWEEP_LINES},
-	{"limit mem mem-limit min-mem min-memory memory memory-limit gpu-memory max-memory vram",
+	 "gpumap run --config lr.ini --sweep lr starts a run for each value of such a "
+	 "file: " SWEEP_LINES},
+	{"limit mem mem-per-gpu mem-limit min-mem min-memory memory memory-limit gpu-memory "
+	 "max-memory vram",
 	 "memory is not limited by gpumap; torch.cuda.set_per_process_memory_fraction(0.25) in the "
 	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free 20G -- PROGRAM "
 	 "takes a GPU with that much free, gpumap ps shows what is in use"},
-	{"stale clean cleanup kill zombie zombies orphans prune reap",
+	{"stale clean cleanup kill zombie zombies orphan orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
 	 "none "
 	 "of them (kill PID does); Ctrl-C in gpumap run ends a run"},

@@ -58,6 +58,8 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle);
 void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 		 const gpumap_report *report);
 const char *lease_kind_word(enum lease_kind kind);
+/* Whether the process that took it is there, or may be. */
+bool lease_taker_is_there(const struct lease_row *row);
 /* Appends the GPUs and MIG instances, "0,1" or "0:1". */
 void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row);
 

@@ -161,7 +161,10 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 		      row->instances ? "MIG instance" : "GPU", row->count == 1 ? "" : "s");
 	lease_gpus_text(buf, leases, row);
 	if (row->pid > 0)
-		strbuf_printf(buf, ", leased by process %lld, which goes on", (long long)row->pid);
+		strbuf_printf(buf, ", leased by process %lld, %s", (long long)row->pid,
+			      lease_taker_is_there(row)
+				      ? "which goes on"
+				      : "which has ended; what it started goes on");
 	strbuf_puts(buf, "\n");
 }
 

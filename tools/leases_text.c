@@ -64,9 +64,9 @@ static void put_user(struct strbuf *buf, const gpumap_process *p)
 }
 
 /* Also a process that /proc hides. */
-static bool exists(int64_t pid)
+bool lease_taker_is_there(const struct lease_row *row)
 {
-	return kill((pid_t)pid, 0) == 0 || errno == EPERM;
+	return !row->ended && (row->pid <= 0 || kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
 }
 
 static void put_command(struct strbuf *buf, const struct lease_row *row)
@@ -74,10 +74,9 @@ static void put_command(struct strbuf *buf, const struct lease_row *row)
 	const gpumap_process *p = row->holder ? row->holder : row->taker;
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
-	strbuf_puts(buf, command ? command
-			 : !row->ended && (row->pid <= 0 || exists(row->pid))
-				 ? "not visible here"
-				 : "has ended; what it started goes on");
+	strbuf_puts(buf, command                     ? command
+			 : lease_taker_is_there(row) ? "not visible here"
+						     : "has ended; what it started goes on");
 }
 
 static void put_holder(struct strbuf *buf, const struct lease_row *row)

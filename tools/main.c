@@ -42,8 +42,9 @@ static void help(FILE *file)
 	      "rank or an option of explain, such as GPUMAP_DEVICE; otherwise it prints this\n"
 	      "text. gpumap COMMAND --help lists the options of a command. gpumap rules ID\n"
 	      "explains the id at the end of a message. In short: gpumap cuda:1, gpumap who 2,\n"
-	      "gpumap uuid 3, gpumap pid 4711, gpumap check FILE, gpumap GM009. From Python:\n"
-	      "import gpumap. Manuals: gpumap(1), which lists the others.\n",
+	      "gpumap uuid 3, gpumap pid 4711, gpumap check FILE, gpumap GM009. The wheel\n"
+	      "libgpumap-*.whl has it for Python: import gpumap. Manuals: gpumap(1), which\n"
+	      "lists the others.\n",
 	      file);
 }
 
@@ -71,7 +72,9 @@ static int unknown_command(int argc, char **argv)
 		return STATUS_MALFORMED;
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.fix = WORD_DIRECTION(argv[1], otherwise)),
-			   "no such command: '%s'", QUOTE(span_of(argv[1])));
+			   is_meaning(argv[1]) ? "'%s' needs another word"
+					       : "no such command: '%s'",
+			   QUOTE(span_of(argv[1])));
 	return finish(&output, code, false);
 }
 

@@ -107,6 +107,15 @@ static char **replace(int *argc, char **argv, const struct meaning *m)
 	return ret;
 }
 
+bool is_meaning(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
+		if (meanings[i].words && meanings[i].fits != only_options &&
+		    span_among(span_of(word), meanings[i].words))
+			return true;
+	return false;
+}
+
 char **meaning_of(int *argc, char **argv)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {

@@ -3,8 +3,13 @@
 #ifndef GM_MEANING_H
 #define GM_MEANING_H
 
+#include <stdbool.h>
+
 /* The arguments of the command that argv[1] stands for, of which there are *argc then: "inventory"
  * for "list". The caller frees them. NULL: the word has no such meaning, or there is no memory. */
 char **meaning_of(int *argc, char **argv);
+
+/* Whether the word is answered with another behind it. */
+bool is_meaning(const char *word);
 
 #endif

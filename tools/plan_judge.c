@@ -28,9 +28,11 @@ bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap
 
 	if (!launcher || ranks < 2)
 		return false;
-	report_add(report, FINDING_NOT_HERE,
-		   ABOUT(.fix = "put gpumap run in its place, or start it once: --ranks 1"),
-		   "%s starts ranks itself, and would be started %zu times", launcher, ranks);
+	report_add(
+		report, FINDING_NOT_HERE,
+		ABOUT(.fix = "leave the word out, since gpumap run takes such options itself, or "
+			     "start it once: --ranks 1"),
+		"%s starts ranks itself, and would be started %zu times", launcher, ranks);
 	return true;
 }
 

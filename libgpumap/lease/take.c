@@ -79,14 +79,26 @@ enum { FEW_TEXT = 80 };
 static const char *too_few(char ret[FEW_TEXT], const struct taking *t)
 {
 	const char *whom = t->promised ? " for this job" : "";
+	const char *named = t->claim->from && !t->promised ? " of those named" : "";
 	size_t count = t->claim->count;
 
 	if (count == 1)
-		snprintf(ret, FEW_TEXT, "no %s is free%s", claim_kind(t->claim, 1), whom);
+		snprintf(ret, FEW_TEXT, "no %s%s is free%s", claim_kind(t->claim, 1), named, whom);
 	else
-		snprintf(ret, FEW_TEXT, "fewer than %zu %s are free%s", count,
-			 claim_kind(t->claim, 2), whom);
+		snprintf(ret, FEW_TEXT, "fewer than %zu %s%s are free%s", count,
+			 claim_kind(t->claim, 2), named, whom);
 	return ret;
+}
+
+/* Fewer than one is none. */
+static const char *few_remedy(const struct taking *t)
+{
+	if (t->claim->wait_ms)
+		return t->claim->count > 1 ? "wait longer, or ask for fewer" : "wait longer";
+	if (t->claim->from)
+		return "name others by --from, or leave it out, wait with --wait, or see gpumap ps";
+	return t->claim->count > 1 ? "ask for fewer, wait with --wait, or see gpumap ps"
+				   : "wait with --wait, or see gpumap ps";
 }
 
 static int waited_in_vain(const struct taking *t)
@@ -104,10 +116,7 @@ static int waited_in_vain(const struct taking *t)
 			"%s", why);
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
-			   ABOUT(.fix = t->claim->wait_ms ? "wait longer, or ask for fewer"
-							  : "ask for fewer, wait with --wait, or "
-							    "see gpumap ps"),
-			   "%s: %s", too_few(few, t), why);
+			   ABOUT(.fix = few_remedy(t)), "%s: %s", too_few(few, t), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */

@@ -107,10 +107,15 @@ static void report_lone_number(struct builder *b, const struct host_class *class
 
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
-	snprintf(remedy.text, sizeof(remedy.text),
-		 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
-			 "ranks = 1") " to keep GPU %zu",
-		 selection_count_remedy(&count, b, meant), meant, meant);
+	if (meant == 1)
+		snprintf(remedy.text, sizeof(remedy.text),
+			 "for one that is free write " SETTING("gpus = free:1") "; or add " SETTING(
+				 "ranks = 1") " to keep GPU 1");
+	else
+		snprintf(remedy.text, sizeof(remedy.text),
+			 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
+				 "ranks = 1") " to keep GPU %zu",
+			 selection_count_remedy(&count, b, meant), meant, meant);
 	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = remedy.text),
 		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
 		    MORE_HOSTS(class->host_count));
