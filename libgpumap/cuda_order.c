@@ -178,8 +178,8 @@ int order_slots(struct resolver *resolver)
 	first = measured || certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count
 								      : first_doubt(resolver);
 	doubt_slots(resolver, first);
-	if (!view->count || !first ||
-	    (certainty == GPUMAP_CERTAINTY_UNDECIDABLE && named_by_uuid(resolver)))
+	/* Of a list of UUIDs no number has a meaning. */
+	if (!view->count || !first || named_by_uuid(resolver))
 		return GPUMAP_OK;
 	return explain(resolver, certainty, why);
 }
