@@ -46,19 +46,19 @@ static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor, s
 	const char *torch = seen_torch(&doctor->facts, arena, &fits);
 
 	torch = torch ? discreet_text(&doctor->names, arena, torch) : NULL;
-	strbuf_printf(buf, "%s: %zu check%s passed, ",
+	strbuf_printf(buf, "%s: %zu check%s passed",
 		      doctor->program_unseen
 			      ? "The program could not be checked. Nothing else wrong was found"
 			      : "Nothing wrong was found",
 		      passed, passed == 1 ? "" : "s");
 	if (remarks)
-		strbuf_printf(buf, "%zu gave a remark, ", remarks);
+		strbuf_printf(buf, ", %zu gave a remark", remarks);
 	if (blind)
-		strbuf_printf(buf, "%zu could not look, ", blind);
-	strbuf_puts(buf, "the rest do not apply.");
+		strbuf_printf(buf, ", %zu could not look", blind);
+	strbuf_puts(buf, !torch || fits ? ", the rest do not apply." : ".");
 	if (!torch)
 		return;
-	strbuf_puts(buf, fits ? " " : " PyTorch: not checked (");
+	strbuf_puts(buf, fits ? " " : " PyTorch was not checked (");
 	escape_all(buf, torch);
 	strbuf_puts(buf, fits ? "." : ").");
 }

@@ -37,8 +37,8 @@ static inline bool is_made_up(const struct fact *nvml_driver)
 {
 	return nvml_driver->sight == SEEN && streq(nvml_driver->text, NVML_MADE_UP_DRIVER);
 }
-/* Without a program: "PyTorch 2.9.0 (CUDA 13.0) fits driver 580.82.07" if *fits, else why that is
- * not checked. NULL: a program is named, or without memory. */
+/* "PyTorch 2.9.0 (CUDA 13.0) fits driver 580.82.07" if *fits, else why that is not checked. NULL:
+ * the program that is named has no PyTorch, or without memory. */
 const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fits);
 
 /* Which python3 a program would use, or that none has such packages. NULL: there is nothing to say,

@@ -77,7 +77,7 @@ const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fit
 		facts->nvml_driver.sight == SEEN ? &facts->nvml_driver : &facts->module;
 
 	*fits = false;
-	if (facts->program.name)
+	if (!torch->site && facts->program.name)
 		return NULL;
 	if (!torch->site)
 		return without_torch(facts, arena);
