@@ -113,12 +113,25 @@ static bool read_hosts(struct hosts *ret, struct span value)
 	return any && form_check(form, span_of(ret->names), &wrong);
 }
 
+/* "write hosts = a,b and ranks = 4, and inventory = 4 if ...": the slots of launchers are ranks. */
+static int put_same_slots(char *ret, size_t size, const struct hosts *hosts)
+{
+	int n = snprintf(ret, size,
+			 "write " SETTING("hosts = %s") " and " SETTING("ranks = %" PRId64),
+			 hosts->names, hosts->slots);
+
+	if (n < 0 || (size_t)n >= size)
+		return -1;
+	return n + snprintf(ret + n, size - (size_t)n,
+			    ", and " SETTING("inventory = %" PRId64) " if each host has %" PRId64
+								     " GPUs",
+			    hosts->slots, hosts->slots);
+}
+
 static int put_hosts(char *ret, size_t size, const struct hosts *hosts)
 {
 	if (hosts->slots)
-		return snprintf(ret, size,
-				"write " SETTING("hosts = %s") " and " SETTING("ranks = %" PRId64),
-				hosts->names, hosts->slots);
+		return put_same_slots(ret, size, hosts);
 	return snprintf(ret, size,
 			"write " SETTING("hosts = file:FILE") ", with a line HOST slots=N in FILE "
 							      "for each host");

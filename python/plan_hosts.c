@@ -197,7 +197,8 @@ static int know_all(struct python_hosts *h, const gpumap_profile *profile,
 			r = know_other(h, i, all, &alike, report);
 	if (r == GPUMAP_OK && alike)
 		report_add(report, FINDING_PLAN_UNKNOWN,
-			   ABOUT(.fix = "write inventory='snap/%h.ini', with a snapshot of each"),
+			   ABOUT(.fix = "run gpumap inventory --save HOST.ini on each HOST, "
+					"and write inventory='%h.ini'"),
 			   "%zu other host%s not known here: assumed to have the same GPUs as this "
 			   "one",
 			   alike, alike == 1 ? " is" : "s are");

@@ -179,8 +179,7 @@ static int know_all(struct finder *f)
 	if (r == GPUMAP_OK && alike)
 		report_add(f->report, FINDING_PLAN_UNKNOWN,
 			   ABOUT(.origin = finder_origin(f, "inventory"), .speech = &f->speech,
-				 .fix = "write " SETTING(
-					 "inventory = snap/%h.ini") ", with a snapshot of each"),
+				 .fix = RECORD_HOSTS),
 			   "%zu other host%s not known here: assumed to have the same GPUs as this "
 			   "one",
 			   alike, alike == 1 ? " is" : "s are");

@@ -39,6 +39,18 @@ static int refuse(gpumap_report *report, enum finding_id id, const char *fix, co
 	return GPUMAP_EINPUT;
 }
 
+static int refuse_elsewhere(const gpumap_plan *plan, gpumap_report *report)
+{
+	const struct plan_host *first = job_host(plan, 0);
+	char fix[256];
+
+	snprintf(fix, sizeof(fix),
+		 "run it on each of the hosts; if this machine is %.100s under another name, write "
+		 "--node-rank 0",
+		 first ? QUOTE(span_of(first->name)) : "the first");
+	return refuse(report, FINDING_NOT_HERE, fix, "this machine is not one of the plan's hosts");
+}
+
 int run_check(const struct run *run, gpumap_report *report)
 {
 	const gpumap_plan *plan = run->plan;
@@ -61,8 +73,7 @@ int run_check(const struct run *run, gpumap_report *report)
 			      "ranks here",
 			      "another launcher is to start the ranks");
 	if (run->node < 0)
-		return refuse(report, FINDING_NOT_HERE, "write --node-rank N",
-			      "this machine is not one of the plan's hosts");
+		return refuse_elsewhere(plan, report);
 	if (!job_host(plan, run->node)->layout->count)
 		return refuse(report, FINDING_NOT_HERE, "start the other hosts only",
 			      "the plan has no rank for this host");

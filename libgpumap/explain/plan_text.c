@@ -57,8 +57,10 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 {
 
 	style_set(buf, plan->answered ? STYLE_ANSWER : STYLE_ERROR);
-	strbuf_printf(buf, "%zu rank%s on %zu host%s, %s", plan->world_size,
-		      plural(plan->world_size), plan->host_count, plural(plan->host_count),
+	/* Without an answer it may not be known how many ranks there would be. */
+	if (plan->answered || plan->world_size)
+		strbuf_printf(buf, "%zu rank%s on ", plan->world_size, plural(plan->world_size));
+	strbuf_printf(buf, "%zu host%s, %s", plan->host_count, plural(plan->host_count),
 		      job_setting(plan, "mode"));
 	if (plan->profile)
 		escaped(buf, ", profile ", plan->profile, "");

@@ -261,13 +261,12 @@ int selection_apply(struct builder *b, struct host_class *class)
 		return GPUMAP_OK;
 	if (!inventory) {
 		class->bad = true;
-		plan_report(b, FINDING_NO_INVENTORY,
-			    ABOUT(.fix = "run gpumap inventory --save NAME.ini on each host and "
-					 "write " SETTING("inventory = %h.ini") ", or " SETTING(
-						 "inventory = 8") " for 8 GPUs each; start gpumap "
-								  "on each host"),
-			    "nothing is known of the GPUs of %s%s, and gpumap uses no ssh",
-			    class->host->name, MORE_HOSTS(class->host_count));
+		plan_report(
+			b, FINDING_NO_INVENTORY,
+			ABOUT(.fix = "write " SETTING("inventory = 8") " if each host has 8 GPUs; "
+								       "or " RECORD_HOSTS),
+			"nothing is known of the GPUs of %s%s, and gpumap uses no ssh",
+			class->host->name, MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;
 	}
 	if (inventory_unnumbered(inventory)) {

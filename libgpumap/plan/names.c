@@ -63,8 +63,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			ABOUT(.rule = "V9",
 			      .origin = class->settings->places[PKEY_PROFILE_ids].origin,
 			      .line = class->settings->places[PKEY_PROFILE_ids].line,
-			      .fix = shared ? "record every host: " SETTING(
-						      "inventory = snap/%h.ini")
+			      .fix = shared ? RECORD_HOSTS
 					    : "write " SETTING("ids = uuid") " with an inventory "
 									     "that has UUIDs"),
 			"a MIG instance of %s has no number, and %s%s", class->host->name,
@@ -81,7 +80,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			       "record the host with gpumap inventory --save");
 	else
 		report_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
-			       "record every host: " SETTING("inventory = snap/%h.ini"));
+			       RECORD_HOSTS);
 	check_container(b, class);
 }
 

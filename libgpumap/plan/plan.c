@@ -132,10 +132,11 @@ static void add_steps(struct builder *b)
 		numbers = numbers || b->host_classes[i]->by_number;
 		uuids = uuids || (b->host_classes[i]->count && !b->host_classes[i]->by_number);
 	}
-	plan_step(b, "R4", NULL,
-		  "rank = first rank of the host + local rank: %zu rank%s on %zu host%s",
-		  b->plan->world_size, b->plan->world_size == 1 ? "" : "s", b->plan->host_count,
-		  b->plan->host_count == 1 ? "" : "s");
+	if (b->plan->world_size)
+		plan_step(b, "R4", NULL,
+			  "rank = first rank of the host + local rank: %zu rank%s on %zu host%s",
+			  b->plan->world_size, b->plan->world_size == 1 ? "" : "s",
+			  b->plan->host_count, b->plan->host_count == 1 ? "" : "s");
 	plan_step(b, "R3", settings->places[PKEY_PROFILE_share].origin,
 		  "share = %s: each rank sees %s", KEY_WORD(PKEY_PROFILE_share, settings->share),
 		  settings->share == PLAN_SHARE_LIST      ? "all GPUs of its host's list"

@@ -26,6 +26,11 @@ enum {
 	PLAN_KEEP = -2
 };
 
+/* What to do about hosts that are not known here, as a remedy. */
+#define RECORD_HOSTS \
+	"run gpumap inventory --save HOST.ini on each HOST, and write " SETTING( \
+		"inventory = %h.ini")
+
 /* --- input of a plan --------------------------------------------------------- */
 
 /* Where the text of a value begins. */

@@ -196,10 +196,11 @@ static const struct {
 	 "t.ini:2:11 timeout cannot be '1:0:0:0'; write a time such as 10 (seconds), "
 	 "500ms, 30s, 5m or 2h [GM002]\n"},
 	{"a host with slots", "[profile a]\nhosts = tux1:8\n", NULL,
-	 "t.ini:2:9 hosts cannot be 'tux1:8'; write hosts = tux1 and ranks = 8 [GM002]\n"},
+	 "t.ini:2:9 hosts cannot be 'tux1:8'; write hosts = tux1 and ranks = 8, and inventory = 8 "
+	 "if each host has 8 GPUs [GM002]\n"},
 	{"hosts with slots", "[profile a]\nhosts = tux[1,3]:8, gpu1*8\n", NULL,
-	 "t.ini:2:9 hosts cannot hold 'tux[1,3]:8'; write hosts = tux[1,3],gpu1 and ranks = 8 "
-	 "[GM002]\n"},
+	 "t.ini:2:9 hosts cannot hold 'tux[1,3]:8'; write hosts = tux[1,3],gpu1 and ranks = 8, and "
+	 "inventory = 8 if each host has 8 GPUs [GM002]\n"},
 	{"hosts with other slots", "[profile a]\nhosts = tux1:8,tux2:4\n", NULL,
 	 "t.ini:2:9 hosts cannot hold 'tux1:8'; write hosts = file:FILE, with a line HOST slots=N "
 	 "in FILE for each host [GM002]\n"},
