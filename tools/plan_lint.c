@@ -102,6 +102,14 @@ static bool is_about_device(const gpumap_finding *f)
 	       finding_is(f, FINDING_COPIES);
 }
 
+static bool has(const gpumap_report *report, enum finding_id id)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), id))
+			return true;
+	return false;
+}
+
 /* Whether the plan itself has found that the device which was read does not exist, or the user has
  * stated which it is. */
 static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpumap_report *report)
@@ -115,11 +123,7 @@ static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpu
 		       job_value(plan, PKEY_PROFILE_mode, -1).word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
 		return true;
-	for (size_t i = 0;
-	     finding_is(f, FINDING_INVALID_ORDINAL) && i < gpumap_report_count(report); i++)
-		if (finding_is(gpumap_report_get(report, i), FINDING_READ_DEVICE))
-			return true;
-	return false;
+	return finding_is(f, FINDING_INVALID_ORDINAL) && has(report, FINDING_READ_DEVICE);
 }
 
 /* An error refuses the plan, or becomes a warning. */
@@ -160,6 +164,9 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 	r = lint_planned(start, path, found);
 	for (size_t i = 0; r == GPUMAP_OK && (f = gpumap_report_get(found, i)); i++) {
 		if (!is_about_start(f) || is_known(f, plan, report))
+			continue;
+		/* A device that is not there is no GPU that ranks share. */
+		if (finding_is(f, FINDING_ONE_DEVICE) && has(found, FINDING_INVALID_ORDINAL))
 			continue;
 		relay(plan, f, refuses, report);
 		if (is_about_device(f))
