@@ -57,8 +57,8 @@ static const struct {
 	 "Rendezvous|collision"},
 	{"without GPUs", DDP("ranks=6\n"), "a=0",
 	 "without a GPU\n|rank 3 \xc2\xb7 local 3\n|... 2 more ranks\n", "rank 4"},
-	{"none at all", DDP(""), "a=0", "1 host, ddp, profile p: cannot be started|a, no rank\n|no GPU\n|Error GM010",
-	 "GPU 0"},
+	{"none at all", DDP(""), "a=0",
+	 "1 host, ddp, profile p: cannot be started|a, no rank\n|no GPU\n|Error GM010", "GPU 0"},
 	{"shared on purpose", P("ranks=8\nranks_per_gpu=4\n") "device=cuda:modulo\n", "a=2",
 	 "shared\n|rank 7 \xc2\xb7 local 7 \xc2\xb7 cuda:1\n|Warning "
 	 "GM043|" COLOUR_UNSURE_CARD,
