@@ -89,6 +89,7 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 
 static void judge_same(const struct python_judge *judge, const struct observation *s)
 {
+	bool may = s->may || judge->file->facts.chooses;
 	struct quoted fix;
 
 	snprintf(fix.text, sizeof(fix.text),
@@ -96,9 +97,8 @@ static void judge_same(const struct python_judge *judge, const struct observatio
 		 "isolate and use cuda:0",
 		 remedy_variable(judge, (struct span){NULL, 0}));
 	report_add(judge->report, FINDING_ONE_DEVICE, AT(judge, s, .rule = "R3", .fix = fix.text),
-		   "cuda:%lld in every rank %s all ranks that share a list on one GPU",
-		   (long long)s->value.number,
-		   s->may || judge->file->facts.chooses ? "may put" : "puts");
+		   "every rank %s cuda:%lld, so all ranks with the same visible list %s on one GPU",
+		   may ? "may use" : "uses", (long long)s->value.number, may ? "may run" : "run");
 }
 
 /* A single device is better chosen from outside of the program. */

@@ -106,9 +106,9 @@ void emit_mpirun(struct emitter *e)
 		emit_file(e, EMIT_HOST_FILE, host_lines(e));
 	put_command(e);
 	emit_loses(e, true, kept, ARRAY_SIZE(kept));
-	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
-		    "gpumap exec in it has to be installed on every host: Open MPI has no GPUs "
-		    "for its ranks");
+	emit_remark(e, FINDING_LAUNCHER_NEEDS, "install gpumap on every host",
+		    "the command starts the ranks with gpumap exec, because Open MPI assigns no "
+		    "GPUs to ranks");
 	if (e->node_count > 1)
 		emit_remark(e, FINDING_LAUNCHER_ENVIRONMENT, "set them in [env]",
 			    "variables of this shell that -x does not name are not passed on to "

@@ -93,7 +93,7 @@ void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, s
 		strbuf_printf(&lost, "%s--rdzv-id %s", lost.length ? ", " : "", e->plan->run);
 	e->out.failed = e->out.failed || lost.failed;
 	if (lost.text)
-		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run does all of them",
-			    "this command does not do %s", lost.text);
+		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run supports every setting",
+			    "left out, because the launcher has no option for it: %s", lost.text);
 	strbuf_free(&lost);
 }

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+#include "strbuf.h"
+#include "words.h"
+
 /* --- groups of hosts --------------------------------------------------------------------- */
 
 /* Whether names ascend, as Slurm numbers the nodes of a job. */
@@ -247,6 +250,26 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 	emit_without(variables, "OMP_NUM_THREADS");
 }
 
+/* Slurm has no option that names GPUs. */
+static void report_choice(struct emitter *e)
+{
+	const char *gpus = emit_setting(e, "gpus");
+	struct strbuf word = {0}, fix = {0};
+
+	words_quote(&word, gpus);
+	strbuf_printf(&fix,
+		      "leave it out if any GPUs will do; for these write --exclusive, which takes "
+		      "whole nodes, in place of --gpus-per-node, and gpumap exec --gpus=%s",
+		      word.text ? word.text : "");
+	if (word.failed || fix.failed)
+		e->out.failed = true;
+	else
+		emit_remark(e, FINDING_LAUNCHER_DEVICES, fix.text,
+			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"), gpus);
+	strbuf_free(&word);
+	strbuf_free(&fix);
+}
+
 void slurm_remarks(struct emitter *e)
 {
 	const enum profile_key_id kept[] = {
@@ -259,21 +282,19 @@ void slurm_remarks(struct emitter *e)
 
 	emit_loses(e, true, kept, ARRAY_SIZE(kept));
 	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_GPU)
-		emit_remark(e, FINDING_LAUNCHER_DEVICES,
-			    "ask for whole nodes, and let gpumap exec choose by --gpus",
-			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"),
-			    emit_setting(e, "gpus"));
+		report_choice(e);
 	if (e->inside)
-		emit_remark(e, FINDING_LAUNCHER_DEVICES, "ask for whole nodes: --exclusive",
+		emit_remark(e, FINDING_LAUNCHER_DEVICES,
+			    "write --exclusive, which takes whole nodes, in place of "
+			    "--gpus-per-node",
 			    "the plan names GPUs, and Slurm has to grant exactly these GPUs");
 	if (!has_equal_gpus(e) && *emit_setting(e, "log_dir"))
 		emit_remark(e, FINDING_LAUNCHER_RANKS, "name them by %h",
 			    "if hosts have different numbers of GPUs, Slurm numbers log files "
 			    "differently from ranks");
-	emit_remark(e, FINDING_LAUNCHER_NEEDS, NULL,
-		    "gpumap has to be installed on every node, because the command starts ranks "
-		    "with gpumap exec: Slurm sets no RANK, and if it gave each rank one GPU "
-		    "alone, CUDA IPC between ranks would not work");
+	emit_remark(e, FINDING_LAUNCHER_NEEDS, "install gpumap on every node",
+		    "the command starts the ranks with gpumap exec: it sets RANK, which Slurm does "
+		    "not, and lets every rank see all GPUs, as CUDA IPC between ranks needs");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
 		    "srun returns the highest status of all ranks: when it ends the other ranks "
 		    "after a failure, it returns 143 (SIGTERM), not the failed rank's status");

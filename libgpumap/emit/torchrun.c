@@ -71,10 +71,9 @@ static void put_remarks(struct emitter *e)
 	emit_loses(e, emit_needs_exec(e), kept, ARRAY_SIZE(kept));
 	if (emit_needs_exec(e))
 		emit_remark(
-			e, FINDING_LAUNCHER_NEEDS, NULL,
-			"gpumap exec in it has to be installed on every host; "
-			"--virtual-local-rank is not a way around it, as LOCAL_WORLD_SIZE stays "
-			"what it is");
+			e, FINDING_LAUNCHER_NEEDS, "install gpumap on every host",
+			"the command starts the ranks with gpumap exec, so that each has its own "
+			"GPUs (--virtual-local-rank of torchrun would keep LOCAL_WORLD_SIZE)");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
 		    "torchrun returns 1, whatever the status of the rank that failed");
 	emit_remark(e, FINDING_LAUNCHER_ORPHANS, "gpumap run leaves none",

@@ -224,7 +224,8 @@ static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t 
 		unnumbered = unnumbered || ((is || slot->lands) && d->physical < 0);
 	}
 	if (open)
-		strbuf_puts(buf, "  N?: the rank's GPU; the program may use another\n");
+		strbuf_puts(buf, "  N?: GPU N is meant for the rank; which one the program uses is "
+				 "not known\n");
 	if (unnumbered)
 		strbuf_puts(buf, "  ?: a GPU whose number is not known\n");
 }

@@ -289,8 +289,8 @@ static void remark_lost(struct exec *exec)
 	if (lost.text)
 		report_add(exec->report, FINDING_LAUNCHER_LOSES,
 			   ABOUT(.origin = "exec", .speech = &speech,
-				 .fix = "gpumap run does all of them"),
-			   "this command does not do %s", lost.text);
+				 .fix = "gpumap run supports every setting"),
+			   "no effect, because another launcher watches the ranks: %s", lost.text);
 	strbuf_free(&lost);
 }
 

@@ -53,7 +53,8 @@ void program_fault(struct program_fault *ret, const char *name, const char *fold
 		say(ret, strerror(error), "chmod +x makes a file executable");
 	else if (error == ENOENT)
 		say(ret, strerror(error),
-		    from_path ? "check its name, PATH in [env], and for a script its #! line"
+		    from_path ? "check its name and PATH; if it is a script, check the program of "
+				"its #! line"
 			      : "check its name, and " SETTING("workdir"));
 	if (ret->there && !from_path) {
 		look_at(ret, path, st.st_mode, error);
