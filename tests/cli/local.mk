@@ -58,6 +58,7 @@ bundle_tests = \
 	tests/cli/gpu-faults.test \
 	tests/cli/gpu-stages.test
 TESTS += $(bundle_tests) $(cli_tests)
+tests/cli/findings.log: rehearse/tree
 tests/cli/gpu-stages.log: $(fake_drivers)
 tests/cli/hostlist.log: tests/unit/hostlist-main
 tests/cli/install.log: $(trainer_built) $(lib_LTLIBRARIES)
