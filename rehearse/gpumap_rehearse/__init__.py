@@ -8,6 +8,9 @@ ordinal is, gpumap says; nothing is decided here. README.md describes the files.
 import importlib.abc
 import importlib.util
 import sys
+import time
+
+STARTED = time.time()
 
 
 # What the program imports, upon which something is done.

@@ -12,10 +12,12 @@ import sys
 import threading
 import time
 
+from . import STARTED
+
 PERIOD = 0.5  # seconds
 
 _folder = os.environ.get("GPUMAP_REHEARSE", "")
-_started = time.time()
+_started = STARTED
 _variables = {name: os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
               if name in os.environ}  # as the launcher gave them
 _changed = True

@@ -394,11 +394,23 @@ static void judge_waiting(const struct rehearsal *r, const struct rehearsed *pro
 	strbuf_free(&missing);
 }
 
+/* Since when it waits for what should be there. A rank that is started later may need as long to
+ * begin as this one did. */
+static double waits_since(const struct rehearsed *process, const json_t *waiting)
+{
+	double since = json_number_value(json_object_get(waiting, "since"));
+	double started = (double)process->started / 1e3;
+
+	if (streq(rehearsed_text(waiting, "in"), "init_process_group") && since > started)
+		since += since - started;
+	return since;
+}
+
 void rehearsal_judge_waits(const struct rehearsal *r, double from, double to, gpumap_report *report)
 {
 	for (size_t p = 0; p < r->count; p++) {
 		const json_t *waiting = json_object_get(r->processes[p].record, "waiting");
-		double since = json_number_value(json_object_get(waiting, "since"));
+		double since = waits_since(&r->processes[p], waiting);
 
 		if (!json_is_object(waiting) || since <= from || since > to)
 			continue;
