@@ -4,6 +4,7 @@ import functools
 import inspect
 import os
 import socket
+import sys
 import time
 
 import torch
@@ -260,15 +261,23 @@ def dist_module():
     return distributed
 
 
+def _put(new):
+    """Modules of PyTorch that are imported already have these functions by name."""
+    old = {name: getattr(c10d, name) for name in new}
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("torch."):
+            for name in new:
+                if getattr(module, "__dict__", {}).get(name) is old[name]:
+                    setattr(module, name, new[name])
+
+
 def install():
     if not dist.is_available():
         return
     new = _install_groups()
     for name, positions in _COLLECTIVES.items():
         new[name] = _wrap(name, getattr(c10d, name), positions)
-    for name, function in new.items():
-        setattr(c10d, name, function)
-        setattr(dist, name, function)
+    _put(new)
     _install_object_devices()
     _install_parallel()
     record.add_source("waiting", lambda: _inside and {"in": _inside[0], "place": _inside[1], "since": _inside[2]})
