@@ -3,6 +3,7 @@
 rehearse_tests = \
 	tests/rehearse/losses.test \
 	tests/rehearse/operators.test \
+	tests/rehearse/others.test \
 	tests/rehearse/refused.test \
 	tests/rehearse/rehearse.test \
 	tests/rehearse/seeds.test \
@@ -17,6 +18,11 @@ EXTRA_DIST += $(rehearse_tests) \
 	tests/rehearse/losses.py \
 	tests/rehearse/moves.py \
 	tests/rehearse/operators.py \
+	tests/rehearse/others/fsdp.py \
+	tests/rehearse/others/late.py \
+	tests/rehearse/others/lightning_ddp.py \
+	tests/rehearse/others/resnet.py \
+	tests/rehearse/others/trainer.py \
 	tests/rehearse/packages.py \
 	tests/rehearse/parts.py \
 	tests/rehearse/refused.py \
