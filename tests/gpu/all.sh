@@ -3,18 +3,19 @@
 # Stage all: steps of all stages for two calls of 230 and 420 seconds, those first that are worth most. First comes what
 # shows whether anything runs, then what is right, then speed, then PyTorch's, and what it compiles at last. The limits
 # of the steps of correctness fit the first call, those of all both. Left out is what is worth less than its time: types
-# other than bf16 beside PyTorch and alone, exposed communication, compute-sanitizer, ncu, accuracy, a burn, faults, what
-# needs no GPU, and what needs several.
+# other than bf16 beside PyTorch and alone, exposed communication, a rank alone, compute-sanitizer, ncu, accuracy, a burn,
+# faults, what needs no GPU, and what needs several.
 
 # A line "STAGE STEP:LIMIT,STEP:LIMIT..." for each part
 all_parts() {
 	echo 'train first:120'
 	echo 'kernels small:20'
 	echo 'train losses-bf16:15,bits-bf16:10,test-t-cuda-gpu:35,mode-nccl:15'
-	echo 'train speed-bf16-32:20,speed-bf16-512:20,speed-bf16-4096:20,one-rank:40'
+	echo 'train speed-bf16-32:20,speed-bf16-512:20,speed-bf16-4096:20'
 	echo 'kernels large:40'
 	echo 'peer speed-bf16-32:45,speed-bf16-512:45,speed-bf16-4096:45'
 	echo 'train losses-fp32:15,resume:10'
+	echo 'rehearse programs:45'
 	echo 'peer compiled-bf16-512:75'
 }
 
@@ -24,7 +25,7 @@ list_all() {
 		sh "$here/run-all" "$of" --only "$steps" --list | sed "s/^/$of /"
 	done >"$build/all.txt"
 	cat "$build/all.txt"
-	for of in train kernels peer; do
+	for of in train kernels peer rehearse; do
 		sh "$here/run-all" "$of" --list | sed "s/^/$of /"
 	done | awk 'NR == FNR { known[$1, $2] = 1; next } !(($1, $2) in known) { print "# left out: " $0 }' "$build/all.txt" -
 }

@@ -12,7 +12,7 @@ endif
 
 # Programs and the libraries that they load, in DIR. Kernels that a driver would compile are refused, because they are
 # not what is measured.
-gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES)
+gpu-programs: $(gpu_programs) $(pkglib_LTLIBRARIES) $(pretend_LTLIBRARIES)
 	@case '$(CUDA_ARCH)' in compute_*) echo '$@: kernels are for the driver to compile: configure' \
 		'without CUDA_ARCH, or with that of the GPU, as sm_90' >&2; exit 1 ;; esac
 	test -n '$(DIR)' && $(SHELL) '$(srcdir)/tests/gpu/pack.sh' programs '$(srcdir)' \

@@ -14,6 +14,7 @@ sources_of() {
 		set -- $measured tests/trainer/unit tests/trainer/fake tests/unit/unit.h bench/*.[ch] bench/sums.sh \
 			tests/gpu/train.sh tests/gpu/*.awk
 		;;
+	rehearse) set -- base libgpumap pretend rehearse tests/rehearse tools/*rehearse* tests/gpu/rehearse* ;;
 	peer)
 		# shellcheck disable=SC2086 # words
 		set -- $measured bench/gpu-peer.py bench/peer.py tests/gpu/peer.sh tests/gpu/speed.awk

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # pack.sh programs SOURCE LIBTOOL DIR PROGRAM...: what `make gpu-programs` does, in the build folder:
 #	programs to DIR/bin, stripped, and the libraries that they load to DIR/lib, with the module for
-#	MPI. The system's own (libc, the compiler's), MPI's and NVIDIA's are looked for where they run.
+#	MPI, and to where gpumap looks for it what it pretends GPUs with. The system's own (libc, the compiler's), MPI's and NVIDIA's are looked for where they run.
 #	DIR/build.txt describes how they were built.
 # pack.sh bundle SOURCE DIR FILE: what `make gpu-bundle` does: DIR, which has the programs, and in DIR/built what
 #	tests/gpu/Makefile built, gets sources, data and run-all, and FILE, a tar.gz, all of it. GPU_DATA is a
@@ -64,7 +64,27 @@ pack_programs() {
 	for program in "$@"; do
 		[ -x "$dir/bin/${program##*/}" ] || die "$program was not copied"
 	done
+	pack_pretended
 	describe_build >"$dir/build.txt"
+}
+
+# installed NAME: a folder of the Makefile below the prefix, as gpumap finds it below the folder of its own
+installed() {
+	# shellcheck disable=SC2016 # variables of make
+	printf 'include Makefile\nshow-folder:\n\t@echo $(patsubst $(prefix)/%%,%%,$(%s))\n' "$1" |
+		env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES make -s --no-print-directory -f - show-folder | tail -n 1
+}
+
+# The library of gpumap pretend, and the Python part of gpumap rehearse, which is packed with the sources.
+pack_pretended() {
+	[ -e pretend/.libs/libnvidia-ml.so.1 ] || return 0
+	folder=$(installed pretenddir) part=$(installed rehearsedir)
+	case $folder:$part in
+	:* | *: | /* | *:/*) die "make knows no folders below the prefix for gpumap pretend: '$folder' and '$part'" ;;
+	esac
+	mkdir -p "$dir/$folder" "$dir/${part%/*}" &&
+		cp -L pretend/.libs/libnvidia-ml.so.1 "$dir/$folder" && strip "$dir/$folder/libnvidia-ml.so.1" || exit 1
+	ln -sfn "$(printf '%s' "${part%/*}" | sed 's#[^/]*#..#g')/rehearse" "$dir/$part" || exit 1
 }
 
 # makefile_value NAME: of the build folder, with words that one space divides
@@ -139,7 +159,7 @@ pack_data() {
 
 # The sources that the stages build, and those that their records depend on. They are small, so whole folders are packed.
 pack_sources() {
-	(cd "$source" && { for stage in driver kernels train peer; do sources_of $stage; done
+	(cd "$source" && { for stage in driver kernels train peer rehearse; do sources_of $stage; done
 		find base kernels libgpumap tests/gpu tests/trainer tools trainer -type f \
 		\( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.awk' \
 		-o -name '*.sh' -o -name '*.py' -o -name Makefile -o -name run-all \) -print

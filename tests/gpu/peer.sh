@@ -31,27 +31,6 @@ stage_ready() {
 	export TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR
 }
 
-# Sets python, one whose PyTorch sees the GPU, and stage_pytorch, which PyTorch that is. To ask takes long, so the answer
-# is kept for the next part of all.
-find_python() {
-	stage_pytorch=''
-	if [ "$part" ] && [ -s "$build/pytorch.txt" ]; then
-		read -r python stage_pytorch <"$build/pytorch.txt"
-		export python
-		return
-	fi
-	for python in $(pythons); do
-		stage_pytorch=$(timeout 60 "$python" -c 'import platform, torch
-assert torch.cuda.is_available()
-print(f"{torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()},",
-      f"Python {platform.python_version()}")' 2>/dev/null)
-		[ -z "$stage_pytorch" ] || break
-	done
-	[ "$stage_pytorch" ] || skip_stage 'no Python has a PyTorch that sees the GPU (GPUMAP_TEST_TORCH=PYTHON names one)'
-	echo "$python $stage_pytorch" >"$build/pytorch.txt"
-	export python
-}
-
 # What is compiled has steps of its own: to compile may take minutes.
 stage_step() {
 	model=convnet forms=step_speed name=$1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests of gpumap rehearse, most of which need PyTorch.
 rehearse_tests = \
+	tests/rehearse/gpu-stage.test \
 	tests/rehearse/losses.test \
 	tests/rehearse/operators.test \
 	tests/rehearse/others.test \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One process on one GPU. single.py [MISTAKE]"""
+"""One process on one GPU. single.py [MISTAKE [ORDINAL]]"""
 import sys
 
 import torch
@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from torch import nn
 
 mistake = sys.argv[1] if len(sys.argv) > 1 else ""
+ordinal = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 torch.manual_seed(0)
 torch.set_num_threads(1)
-device = torch.device("cpu" if mistake == "cpu" else "cuda:7" if mistake == "ordinal" else "cuda:1")
+device = torch.device("cpu" if mistake == "cpu" else "cuda:%d" % (99 if mistake == "ordinal" else ordinal))
 model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
 if mistake != "module":
     model = model.to(device)
@@ -32,4 +33,4 @@ if mistake == "caught":
         torch.zeros(100, 2**30, device=device)
     except torch.cuda.OutOfMemoryError as error:
         print(error)
-print(next(model.parameters()).device, torch.cuda.memory_allocated(1) > 0)
+print(next(model.parameters()).device, torch.cuda.memory_allocated(ordinal) > 0)
