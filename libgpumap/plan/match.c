@@ -108,9 +108,13 @@ static void report_lone_number(struct builder *b, const struct host_class *class
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
 	if (meant == 1)
-		snprintf(remedy.text, sizeof(remedy.text),
-			 "for one that is free write " SETTING("gpus = free:1") "; or add " SETTING(
-				 "ranks = 1") " to keep GPU 1");
+		snprintf(
+			remedy.text, sizeof(remedy.text),
+			"for any GPU write " SETTING("ranks = 1") " and leave --gpus out, for a "
+								  "free one " SETTING(
+									  "gpus = free:1") "; or "
+											   "add"
+											   " " SETTING("ranks = 1") " to keep GPU 1");
 	else
 		snprintf(remedy.text, sizeof(remedy.text),
 			 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
