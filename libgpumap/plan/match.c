@@ -103,23 +103,15 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 static void report_lone_number(struct builder *b, const struct host_class *class)
 {
 	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
+	const char *any_gpu = "for any GPU write " SETTING("ranks = 1") " and leave --gpus out";
 	struct count_remedy remedy, count;
 
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
-	if (meant == 1)
-		snprintf(
-			remedy.text, sizeof(remedy.text),
-			"for any GPU write " SETTING("ranks = 1") " and leave --gpus out, for a "
-								  "free one " SETTING(
-									  "gpus = free:1") "; or "
-											   "add"
-											   " " SETTING("ranks = 1") " to keep GPU 1");
-	else
-		snprintf(remedy.text, sizeof(remedy.text),
-			 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
-				 "ranks = 1") " to keep GPU %zu",
-			 selection_count_remedy(&count, b, meant), meant, meant);
+	snprintf(remedy.text, sizeof(remedy.text),
+		 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
+			 "ranks = 1") " to keep GPU %zu",
+		 meant == 1 ? any_gpu : selection_count_remedy(&count, b, meant), meant, meant);
 	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = remedy.text),
 		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
 		    MORE_HOSTS(class->host_count));
