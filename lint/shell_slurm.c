@@ -49,7 +49,7 @@ static void read_line(struct shell *sh, struct span line, int number)
 		struct span peek = rest;
 
 		after = slurm_word(&peek);
-		option = slurm_option(word, after);
+		option = slurm_option(word, after, true);
 		slurm_take(&sh->slurm, &option);
 		if (option.words == 2)
 			rest = peek;
@@ -95,7 +95,8 @@ size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, str
 
 	*slurm = slurm_unknown();
 	while (i < c->count && word_text(c, i).length > 1 && *word_text(c, i).text == '-') {
-		struct slurm_option option = slurm_option(word_text(c, i), word_text(c, i + 1));
+		struct slurm_option option =
+			slurm_option(word_text(c, i), word_text(c, i + 1), true);
 
 		slurm_take(slurm, &option);
 		i += option.words;
@@ -136,7 +137,7 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 		if ((is_gpu_program(c, i + 1) || shell_has_string(c, i + 1)) &&
 		    !memchr(word_text(c, i).text, '=', word_text(c, i).length))
 			after = (struct span){"-", 1};
-		option = slurm_option(word_text(c, i), after);
+		option = slurm_option(word_text(c, i), after, false);
 		slurm_take(&run->slurm, &option);
 		i += option.words;
 	}

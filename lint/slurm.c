@@ -127,25 +127,51 @@ void slurm_take(struct slurm *ret, const struct slurm_option *option)
 	}
 }
 
-/* Whether an option without = takes no value. */
-static bool is_flag(struct span name)
+/* Options of sbatch(1) and srun(1) whose value, if they have one, stands behind = alone. */
+static const char flags[] =
+	"bcast compress contiguous disable-status exact exclusive external get-user-env help hold "
+	"ignore-pbs immediate kill-on-bad-exit label mem-bind-auto multi-prog nice no-allocate "
+	"no-bell no-kill no-requeue oom-kill-step overcommit overlap oversubscribe parsable "
+	"preserve-env propagate pty quiet quit-on-interrupt reboot requeue resv-ports send-libs "
+	"spread-job stepmgr test-only unbuffered usage use-min-nodes verbose version whole x11";
+
+static const char with_value[] =
+	"accel-bind account acctg-freq array batch bb bbf bcast-exclude begin chdir "
+	"cluster-constraint clusters comment constraint consolidate-segments container "
+	"container-id core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task "
+	"deadline delay-boot dependency distribution epilog error exclude export export-file "
+	"extra extra-node-info gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket "
+	"gpus-per-task gres gres-flags het-group hint input job-name jobid kill-on-invalid-dep "
+	"licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus mpi "
+	"msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu "
+	"ntasks-per-node ntasks-per-socket open-mode output pack-group partition power prefer "
+	"priority profile prolog qos relative reservation resv segment signal slurmd-debug "
+	"sockets-per-node switches task-epilog task-prolog thread-spec threads threads-per-core "
+	"time time-min tmp tres-bind tres-per-task treewidth uid wait wait-all-nodes "
+	"wait-for-children "
+	"wckey wrap";
+
+bool slurm_knows(struct span name)
 {
-	return span_is_any(name, "exclusive label unbuffered overlap pty no-kill verbose quiet "
-				 "exact whole kill-on-bad-exit multi-prog overcommit spread-job "
-				 "requeue no-requeue immediate oversubscribe contiguous "
-				 "mem-bind-auto disable-status parsable");
+	return name.length == 1 || span_is_any(name, flags) || span_is_any(name, with_value);
 }
 
-struct slurm_option slurm_option(struct span word, struct span after)
+/* Whether an option without = takes no value. */
+static bool is_flag(struct span name, bool batch)
 {
-	static const char with_value[] = "aABcCdDeFGiJLmMnNopPqrStTwWx";
+	return span_is_any(name, flags) || (batch && span_is(name, "wait"));
+}
+
+struct slurm_option slurm_option(struct span word, struct span after, bool batch)
+{
+	const char *letters = batch ? "aAbBcCdDeFGiJLmMnNopPqStwx" : "AbBcCdDeFGiJLmMnNopPqrStTwWx";
 	struct span name = {word.text + 2, word.length - 2}, rest;
 	const char *equals = memchr(word.text, '=', word.length);
 
 	if (word.text[1] != '-') {
 		name = (struct span){word.text + 1, 1};
 		rest = (struct span){word.text + 2, word.length - 2};
-		if (!strchr(with_value, *name.text))
+		if (!strchr(letters, *name.text))
 			return (struct slurm_option){name, {"", 0}, 1};
 		return rest.length ? (struct slurm_option){name, rest, 1}
 				   : (struct slurm_option){name, after, 2};
@@ -155,7 +181,7 @@ struct slurm_option slurm_option(struct span word, struct span after)
 		rest = (struct span){equals + 1, word.length - (size_t)(equals + 1 - word.text)};
 		return (struct slurm_option){name, rest, 1};
 	}
-	if (is_flag(name) || (after.length && *after.text == '-'))
+	if (is_flag(name, batch) || (after.length && *after.text == '-'))
 		return (struct slurm_option){name, {"", 0}, 1};
 	return (struct slurm_option){name, after, 2};
 }
@@ -163,10 +189,12 @@ struct slurm_option slurm_option(struct span word, struct span after)
 struct span slurm_word(struct span *rest)
 {
 	struct span word = span_trim(*rest);
+	char quote = '\0';
 	size_t n = 0;
 
-	while (n < word.length && !is_space(word.text[n]))
-		n++;
+	for (; n < word.length && (quote || !is_space(word.text[n])); n++)
+		if (quote ? word.text[n] == quote : word.text[n] == '"' || word.text[n] == '\'')
+			quote = quote ? '\0' : word.text[n];
 	*rest = (struct span){word.text + n, word.length - n};
 	return (struct span){word.text, n};
 }

@@ -45,8 +45,11 @@ struct slurm_option {
 	size_t words;
 };
 
-/* The option that is `word`, which has a - and more; `after` is the next word. */
-struct slurm_option slurm_option(struct span word, struct span after);
+/* The option that is `word`, which has a - and more; `after` is the next word. `batch`: of sbatch,
+ * or of a #SBATCH line. */
+struct slurm_option slurm_option(struct span word, struct span after, bool batch);
+/* Whether Slurm has an option of this name; of one letter any. */
+bool slurm_knows(struct span name);
 /* Options that no member is for are left out. */
 void slurm_take(struct slurm *slurm, const struct slurm_option *option);
 /* After the last option: a job of one node has all of its GPUs there. */

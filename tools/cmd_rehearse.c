@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -276,12 +277,46 @@ static int wait_for(const struct command_rehearse *c, pid_t pid, const sigset_t 
 	}
 }
 
+static void signal_children(int signal)
+{
+	char path[64], *text = NULL, *word, *saved = NULL;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (read_file(path, false, 1 << 20, &text, &size))
+		return;
+	for (word = strtok_r(text, " ", &saved); word; word = strtok_r(NULL, " ", &saved))
+		if (span_number(span_of(word), INT32_MAX) > 0)
+			kill((pid_t)span_number(span_of(word), INT32_MAX), signal);
+	free(text);
+}
+
+/* What a job of Slurm leaves behind ends with it. */
+static void end_rest(void)
+{
+	const struct timespec pause = {.tv_nsec = 50000000};
+
+	for (int round = 0; round < 100; round++) {
+		pid_t pid;
+
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			;
+		if (pid < 0)
+			return;
+		signal_children(round < 40 ? SIGTERM : SIGKILL);
+		nanosleep(&pause, NULL);
+	}
+}
+
 static int run(const struct command_rehearse *c, int *status)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
+	const bool job = slurm_link(*c->argv);
 	sigset_t caught, before;
 	pid_t pid;
 
+	if (job)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&caught);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
@@ -298,6 +333,8 @@ static int run(const struct command_rehearse *c, int *status)
 		return status_of_error(why);
 	}
 	*status = wait_for(c, pid, &caught);
+	if (job)
+		end_rest();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return STATUS_ANSWERED;
 }

@@ -21,6 +21,7 @@ rehearse_sources = \
 	tools/rehearse/slurm.h \
 	tools/rehearse/slurm_begin.c \
 	tools/rehearse/slurm_commands.h \
+	tools/rehearse/slurm_input.c tools/rehearse/slurm_input.h \
 	tools/rehearse/slurm_job.c \
 	tools/rehearse/slurm_links.c \
 	tools/rehearse/slurm_sbatch.c \

@@ -18,6 +18,9 @@
 #define REHEARSE_NOT "not-rehearsed"
 /* Set in a job, where its GPUs on each node are. */
 #define REHEARSE_JOB "GPUMAP_REHEARSE_JOB"
+/* Set to 0 in a job that has GPUs only because its nodes are its own: steps have to ask for them.
+ */
+#define REHEARSE_STEP_GPUS "GPUMAP_REHEARSE_STEP_GPUS"
 
 enum { SLURM_NODES_MAX = 64, SLURM_TASKS_MAX = 1024, SLURM_GPUS_MAX = 256 };
 
@@ -39,11 +42,13 @@ struct slurm_wish {
 	int64_t relative;        /* --relative; -1: not given */
 	struct span other;       /* an option by which it cannot be rehearsed; .text NULL: none */
 	struct slurm_option bad; /* one whose value is malformed; .name.text NULL: none */
-	bool overlap, kill;
+	bool asks_for_none;      /* it asks for no GPUs */
+	bool overlap, kill, unknown; /* unknown: `other` is no option of Slurm */
 };
 
-/* The options from words[1] to the first word that is none; *end is its index. */
-void slurm_wish_words(struct slurm_wish *wish, char *const *words, size_t *end);
+/* `batch`: of sbatch. The options from words[1] to the first word that is none; *end is its index.
+ */
+void slurm_wish_words(struct slurm_wish *wish, char *const *words, bool batch, size_t *end);
 void slurm_wish_comments(struct slurm_wish *wish, struct span script);
 
 /* Whether an option for the number of GPUs is given. */
@@ -67,6 +72,9 @@ int slurm_wish_check(const char *command, const struct slurm_wish *wish);
  * --job-name. STATUS_ANSWERED, or a status after a message. */
 int slurm_begin(const char *command, struct slurm_wish *wish, const char *name);
 
+/* Makes --chdir the working folder. The same statuses. */
+int slurm_enter(const char *command, const struct slurm_wish *wish);
+
 /* setenv() of a number. */
 void slurm_set_number(const char *name, int64_t value);
 int64_t slurm_number(const char *name); /* -1: not set, or none */
@@ -77,7 +85,7 @@ void slurm_node(char *ret, size_t room, int64_t nodes, int64_t node);
 /* Of `count` of these nodes, from `first` on. */
 void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64_t count);
 
-/* --export=NAME=VALUE,... */
+/* --export=NAME=VALUE,...; other variables are kept, also where Slurm drops them. */
 void slurm_export(struct span exports);
 /* Adds a line to what was not rehearsed, once. */
 void slurm_not_rehearsed(const char *format, ...) PRINTF(1, 2);

@@ -28,12 +28,23 @@ static int64_t machine_gpus(void)
 	return count;
 }
 
-static int64_t nodes_of(const struct slurm *slurm)
+/* The job's GPUs, of all nodes; 0: it asks for those of a node, or for none. */
+static int64_t total_of(const struct slurm *slurm)
+{
+	if (slurm->total > 0)
+		return slurm->total;
+	return slurm->per_task > 0 && slurm->tasks > 0 ? slurm->per_task * slurm->tasks : 0;
+}
+
+/* Without --nodes Slurm takes as many as it needs. */
+static int64_t nodes_of(const struct slurm *slurm, int64_t machine)
 {
 	if (slurm->nodes > 0)
 		return slurm->nodes;
 	if (slurm->has_tasks && slurm->tasks > 0 && slurm->tasks_per_node > 0)
 		return (slurm->tasks + slurm->tasks_per_node - 1) / slurm->tasks_per_node;
+	if (slurm->per_node < 0 && machine > 0 && total_of(slurm) > machine)
+		return (total_of(slurm) + machine - 1) / machine;
 	return 1;
 }
 
@@ -57,6 +68,8 @@ static int64_t tasks_of(const struct slurm_wish *wish, int64_t nodes)
 		return slurm->tasks;
 	if (slurm->tasks_per_node > 0)
 		return slurm->tasks_per_node * nodes;
+	if (slurm->per_task > 0 && slurm->total > 0)
+		return slurm->total / slurm->per_task;
 	if (wish->tasks_per_gpu > 0 && slurm->total > 0)
 		return wish->tasks_per_gpu * slurm->total;
 	if (wish->tasks_per_gpu > 0 && slurm->per_node > 0)
@@ -69,10 +82,12 @@ static int settle(const char *command, struct slurm_wish *wish, struct slurm_siz
 	struct slurm *slurm = &wish->slurm;
 	int64_t machine = machine_gpus();
 
+	if (machine > SLURM_GPUS_MAX)
+		machine = SLURM_GPUS_MAX;
 	slurm_settle(slurm);
 	if (slurm_wish_check(command, wish) != STATUS_ANSWERED)
 		return STATUS_NO;
-	size->nodes = nodes_of(slurm);
+	size->nodes = nodes_of(slurm, machine);
 	if (size->nodes > SLURM_NODES_MAX)
 		return slurm_refuse(command, "ask for fewer, as --nodes=2", "%lld nodes",
 				    (long long)size->nodes);
@@ -81,6 +96,9 @@ static int settle(const char *command, struct slurm_wish *wish, struct slurm_siz
 		return slurm_refuse(command, "ask for fewer", "%lld tasks", (long long)size->tasks);
 	for (int64_t i = 0; i < size->nodes && slurm->tasks_per_node > 0; i++)
 		size->room[i] = slurm->tasks_per_node;
+	if (size->nodes > 1 && !slurm->has_nodes)
+		slurm_not_rehearsed("how many nodes Slurm takes: the job has %lld",
+				    (long long)size->nodes);
 	if (size->nodes > 1 && size->tasks > size->nodes && slurm->tasks_per_node < 1)
 		slurm_not_rehearsed(
 			"how Slurm divides %lld tasks over %lld nodes, which depends on "
@@ -98,6 +116,7 @@ static int settle(const char *command, struct slurm_wish *wish, struct slurm_siz
 			"the job asks for %lld GPUs of a node, and the machine has %lld: Slurm "
 			"would never start it",
 			(long long)size->gpus, (long long)machine);
+	wish->asks_for_none = !slurm_asks_for_gpus(slurm);
 	slurm->nodes = size->nodes;
 	slurm->nodes_exact = true;
 	slurm->per_node = size->gpus;
@@ -114,7 +133,9 @@ static void forget_slurm(void)
 		const char *equals = strchr(environ[i], '=');
 		size_t length = equals ? (size_t)(equals - environ[i]) : 0;
 
-		if (!starts_with(environ[i], "SLURM") || !length || length >= sizeof(name)) {
+		/* SLURM_CONF keeps programs from a real Slurm. */
+		if (!starts_with(environ[i], "SLURM_") || starts_with(environ[i], "SLURM_CONF=") ||
+		    !length || length >= sizeof(name)) {
 			i++;
 			continue;
 		}
@@ -179,8 +200,10 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 	slurm_set_number("SLURM_NNODES", size->nodes);
 	slurm_counts(counts, sizeof(counts), size, 1);
 	setenv("SLURM_TASKS_PER_NODE", counts, 1);
+	/* Of all CPUs of a node their number is not known. */
 	slurm_counts(counts, sizeof(counts), size, cpus);
-	setenv("SLURM_JOB_CPUS_PER_NODE", counts, 1);
+	if (!wish->slurm.exclusive)
+		setenv("SLURM_JOB_CPUS_PER_NODE", counts, 1);
 	slurm_set_number("SLURM_CPUS_ON_NODE", slurm_tasks_of(size, 0) * cpus);
 	if (wish->cpus_per_task > 0)
 		slurm_set_number("SLURM_CPUS_PER_TASK", cpus);
@@ -210,6 +233,11 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 		slurm_set_number("SLURM_NPROCS", size->tasks);
 	}
 	set_gpus(size);
+	if (size->gpus)
+		slurm_set_number("SLURM_GPUS_ON_NODE", size->gpus);
+	unsetenv(REHEARSE_STEP_GPUS);
+	if (wish->asks_for_none)
+		setenv(REHEARSE_STEP_GPUS, "0", 1);
 	set_array(wish->array);
 	slurm_export(wish->exports);
 	if (wish->slurm.exports_nothing)

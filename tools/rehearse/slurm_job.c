@@ -19,7 +19,9 @@
 /* --- options ---------------------------------------------------------------------------- */
 
 /* By which gpumap would have to start something else than the program that follows. */
-static const char refused[] = "multi-prog het-group pack-group container jobid test-only";
+static const char refused[] =
+	"multi-prog het-group pack-group container container-id jobid test-only gpus-per-socket "
+	"tres-per-task tres-bind help usage version";
 
 static bool is_count(struct span value, int64_t least)
 {
@@ -78,6 +80,8 @@ static void take(struct slurm_wish *wish, const struct slurm_option *option)
 	struct span name = option->name, value = option->value;
 
 	slurm_take(&wish->slurm, option);
+	if (span_is(name, "gres") && span_is(value, "none"))
+		wish->slurm.per_node = 0;
 	if (!is_valid(&wish->slurm, name, value))
 		wish->bad = *option;
 	if (span_is(name, "cpus-per-task") || span_is(name, "c"))
@@ -102,11 +106,13 @@ static void take(struct slurm_wish *wish, const struct slurm_option *option)
 		wish->overlap = true;
 	else if (span_is(name, "kill-on-bad-exit") || span_is(name, "K"))
 		wish->kill = !span_is(value, "0");
-	else if (span_is_any(name, refused))
+	else if (span_is_any(name, refused) || !slurm_knows(name)) {
 		wish->other = name;
+		wish->unknown = !slurm_knows(name);
+	}
 }
 
-void slurm_wish_words(struct slurm_wish *wish, char *const *words, size_t *end)
+void slurm_wish_words(struct slurm_wish *wish, char *const *words, bool batch, size_t *end)
 {
 	size_t i = 1;
 
@@ -118,11 +124,21 @@ void slurm_wish_words(struct slurm_wish *wish, char *const *words, size_t *end)
 			break;
 		}
 		option = slurm_option(span_of(words[i]),
-				      words[i + 1] ? span_of(words[i + 1]) : (struct span){"", 0});
+				      words[i + 1] ? span_of(words[i + 1]) : (struct span){"", 0},
+				      batch);
 		take(wish, &option);
 		i += option.words == 2 && words[i + 1] ? 2 : 1;
 	}
 	*end = i;
+}
+
+/* "2" or '2' */
+static struct span unquoted(struct span value)
+{
+	if (value.length > 1 && (*value.text == '"' || *value.text == '\'') &&
+	    value.text[value.length - 1] == *value.text)
+		return (struct span){value.text + 1, value.length - 2};
+	return value;
 }
 
 void slurm_wish_comments(struct slurm_wish *wish, struct span script)
@@ -132,8 +148,8 @@ void slurm_wish_comments(struct slurm_wish *wish, struct span script)
 	while (span_split(&rest, '\n', &line)) {
 		struct span word, after;
 
-		line = span_trim(line);
-		if (line.length && *line.text != '#')
+		/* Slurm takes only lines that begin so, up to the first command. */
+		if (span_trim(line).length && *span_trim(line).text != '#')
 			return;
 		if (!span_starts(line, "#SBATCH"))
 			continue;
@@ -145,7 +161,8 @@ void slurm_wish_comments(struct slurm_wish *wish, struct span script)
 			struct slurm_option option;
 
 			after = slurm_word(&peek);
-			option = slurm_option(word, after);
+			option = slurm_option(word, after, true);
+			option.value = unquoted(option.value);
 			take(wish, &option);
 			if (option.words == 2)
 				line = peek;
@@ -161,7 +178,9 @@ bool slurm_asks_for_gpus(const struct slurm *slurm)
 int slurm_wish_check(const char *command, const struct slurm_wish *wish)
 {
 	if (wish->other.text)
-		return slurm_refuse(command, "leave it out", "%s", QUOTE(wish->other));
+		return slurm_refuse(command, wish->unknown ? "correct its name" : "leave it out",
+				    wish->unknown ? "Slurm has no option '%s'" : "%s",
+				    QUOTE(wish->other));
 	if (wish->bad.name.text)
 		return slurm_refuse(command, "write a value that Slurm takes",
 				    "'%s' is no value of %s%s", QUOTE(wish->bad.value),
@@ -244,9 +263,29 @@ void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64
 			 (long long)(first + count));
 }
 
+int slurm_enter(const char *command, const struct slurm_wish *wish)
+{
+	char *folder = wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
+	int status = STATUS_ANSWERED;
+
+	if (folder && chdir(folder) < 0)
+		status = slurm_refuse(command, "make it, or name another --chdir", "%s: %s",
+				      QUOTE(span_of(folder)), strerror(errno));
+	free(folder);
+	return status;
+}
+
 void slurm_export(struct span exports)
 {
 	struct span piece, name;
+	bool all = !exports.text;
+
+	for (struct span rest = exports; rest.text && span_split(&rest, ',', &piece);)
+		all = all || span_is(piece, "ALL");
+	if (!all)
+		slurm_not_rehearsed("--export=%.*s: variables that are not named, such as PATH, "
+				    "are there all the same",
+				    (int)exports.length, exports.text);
 
 	while (exports.text && span_split(&exports, ',', &piece)) {
 		struct span value = piece;

@@ -2,6 +2,7 @@
 #include "rehearse/slurm_commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "command.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
+#include "write_all.h"
 
 enum { MAX_SCRIPT = 4 << 20 };
 
@@ -38,8 +40,15 @@ static char *script_text(const struct slurm_wish *wish, const char *path)
 		refuse_file(path ? path : "-", why);
 		return NULL;
 	}
-	if (starts_with(text, "#!"))
+	if (starts_with(text, "#!") && !strstr(text, "\r\n"))
 		return text;
+	if (starts_with(text, "#!")) {
+		free(text);
+		slurm_refuse("sbatch", "dos2unix removes them",
+			     "%s has line ends of DOS, which Slurm refuses",
+			     path ? QUOTE(span_of(path)) : "standard input");
+		return NULL;
+	}
 	free(text);
 	slurm_refuse("sbatch", "write #!/bin/bash in its first line",
 		     "%s does not begin with #!, as a batch script has to",
@@ -50,21 +59,42 @@ static char *script_text(const struct slurm_wish *wish, const char *path)
 /* --- the script ------------------------------------------------------------------------- */
 
 /* Slurm runs a copy, so a script that looks for files beside itself fails there as here. */
+static bool write_copy(char path[PATH_MAX], const char *text)
+{
+	int fd;
+	bool ok;
+
+	snprintf(path, PATH_MAX, "%s/slurm_script_XXXXXX", getenv(REHEARSE_FOLDER));
+	fd = mkostemp(path, O_CLOEXEC);
+	ok = fd >= 0 && write_all(fd, text, strlen(text)) == strlen(text);
+	if (fd >= 0 && close(fd) < 0)
+		ok = false;
+	return ok;
+}
+
+/* Slurm gives a script no input. */
+static void close_input(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (fd > STDIN_FILENO) {
+		dup2(fd, STDIN_FILENO);
+		close(fd);
+	}
+}
+
 static int run(char *text, char **arguments, int count)
 {
 	char path[PATH_MAX], *interpreter, *option, *saved = NULL;
 	char **argv = calloc((size_t)count + 4, sizeof(*argv));
-	FILE *file;
-	int n = 0;
+	int n = 0, why;
 
-	snprintf(path, sizeof(path), "%s/slurm_script", getenv(REHEARSE_FOLDER));
-	file = fopen(path, "we");
-	if (!file || !argv || fputs(text, file) < 0 || fclose(file) != 0)
+	if (!argv || !write_copy(path, text))
 		return slurm_refuse("sbatch", "set TMPDIR to a folder that can be written",
-				    "%s: %s", path, strerror(errno));
+				    "%s: %s", getenv(REHEARSE_FOLDER), strerror(errno));
 	*strchrnul(text, '\n') = '\0';
-	interpreter = strtok_r(text + 2, " \t\r", &saved);
-	option = interpreter ? strtok_r(NULL, "\r", &saved) : NULL;
+	interpreter = strtok_r(text + 2, " \t", &saved);
+	option = interpreter ? strtok_r(NULL, "", &saved) : NULL;
 	if (interpreter)
 		argv[n++] = interpreter;
 	if (option)
@@ -72,24 +102,15 @@ static int run(char *text, char **arguments, int count)
 	argv[n++] = path;
 	for (int i = 0; i < count; i++)
 		argv[n++] = arguments[i];
+	close_input();
+	errno = ENOENT;
 	if (interpreter)
 		execv(interpreter, argv);
+	why = errno;
 	slurm_refuse("sbatch", "name one in the first line, as #!/bin/bash", "%s: %s",
-		     interpreter ? QUOTE(span_of(interpreter)) : "no interpreter", strerror(errno));
+		     interpreter ? QUOTE(span_of(interpreter)) : "no interpreter", strerror(why));
 	free(argv);
-	return status_of_error(errno);
-}
-
-static int enter(const struct slurm_wish *wish)
-{
-	char *folder = wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
-	int status = STATUS_ANSWERED;
-
-	if (folder && chdir(folder) < 0)
-		status = slurm_refuse("sbatch", "make it, or name another --chdir", "%s: %s",
-				      QUOTE(span_of(folder)), strerror(errno));
-	free(folder);
-	return status;
+	return status_of_error(why);
 }
 
 int rehearse_sbatch(int argc, char **argv)
@@ -102,7 +123,7 @@ int rehearse_sbatch(int argc, char **argv)
 	size_t end;
 	int status;
 
-	slurm_wish_words(&options, argv, &end);
+	slurm_wish_words(&options, argv, true, &end);
 	path = argv[end];
 	if (getenv(REHEARSE_JOB)) {
 		slurm_not_rehearsed("sbatch in a job: %s was not submitted",
@@ -114,10 +135,10 @@ int rehearse_sbatch(int argc, char **argv)
 		return STATUS_NO;
 	/* Options of the command line overrule those of the script. */
 	slurm_wish_comments(&wish, span_of(text));
-	slurm_wish_words(&wish, argv, &end);
+	slurm_wish_words(&wish, argv, true, &end);
 	status = slurm_begin("sbatch", &wish, path ? file_name(path) : "wrap");
 	if (status == STATUS_ANSWERED)
-		status = enter(&wish);
+		status = slurm_enter("sbatch", &wish);
 	if (status == STATUS_ANSWERED)
 		status = run(text, argv + end + (path && !options.wrap.text),
 			     path && !options.wrap.text ? argc - (int)end - 1 : 0);

@@ -7,7 +7,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -75,14 +78,16 @@ static void set_task(const struct step *step, int64_t node, int64_t i, int64_t f
 	set_gpus(step, node, i);
 }
 
-static void become(const struct step *step, const sigset_t *before, bool input)
+static void become(const struct step *step, const sigset_t *before, int64_t rank)
 	__attribute__((noreturn));
-static void become(const struct step *step, const sigset_t *before, bool input)
+static void become(const struct step *step, const sigset_t *before, int64_t rank)
 {
-	int why, null = input ? -1 : open("/dev/null", O_RDONLY);
+	int why;
 
-	if (null >= 0)
-		dup2(null, STDIN_FILENO);
+	if (step->groups)
+		setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	input_take(&step->input, rank);
 	sigprocmask(SIG_SETMASK, before, NULL);
 	execvp(*step->argv, step->argv);
 	why = errno;
@@ -107,90 +112,106 @@ static int start(struct step *step, const sigset_t *before)
 						    (long long)rank, strerror(errno));
 			if (pid == 0) {
 				set_task(step, node, i, first);
-				become(step, before, rank == 0);
+				become(step, before, rank);
 			}
-			step->tasks[rank] = pid;
+			if (step->groups)
+				setpgid(pid, pid);
+			step->tasks[rank] = (struct task){pid, true};
+			step->running++;
 		}
 	}
 	return STATUS_ANSWERED;
 }
 
-static void signal_tasks(const struct step *step, int signal)
+/* `running`: tasks that have not ended; else also what the others have left in their groups. */
+static void signal_tasks(const struct step *step, int signal, bool running)
 {
-	for (int64_t rank = 0; rank < step->size.tasks; rank++)
-		if (step->tasks[rank] > 0)
-			kill(step->tasks[rank], signal);
+	for (int64_t rank = 0; rank < step->size.tasks; rank++) {
+		const struct task *task = &step->tasks[rank];
+
+		if (task->pid > 0 && (task->running || !running))
+			kill(step->groups ? -task->pid : task->pid, signal);
+	}
 }
 
-static int64_t rank_of(const struct step *step, pid_t pid)
-{
-	int64_t rank = 0;
-
-	while (rank < step->size.tasks && step->tasks[rank] != pid)
-		rank++;
-	return rank;
-}
-
-/* The status of a task that has ended. */
+/* The status of a child that has ended; 0: it is no task, as a shell that has become srun may have
+ * children. */
 static int ended(struct step *step, pid_t pid, int how)
 {
-	int64_t rank = rank_of(step, pid);
 	int status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+	int64_t rank = 0;
 
-	if (rank < step->size.tasks)
-		step->tasks[rank] = 0;
+	while (rank < step->size.tasks && step->tasks[rank].pid != pid)
+		rank++;
+	if (rank == step->size.tasks)
+		return 0;
+	step->tasks[rank].running = false;
+	step->running--;
 	if (status)
 		fprintf(stderr, "gpumap: srun: task %lld ended with status %d\n", (long long)rank,
 			status);
-	if (status && step->wish.kill)
-		signal_tasks(step, SIGTERM);
 	return status;
 }
 
 /* The highest status of a task; with --kill-on-bad-exit that of the first that failed. */
 static int wait_for_tasks(struct step *step, const sigset_t *caught)
 {
-	int highest = 0, how;
+	const struct timespec patience = {.tv_sec = 5};
+	int highest = 0, how, status, got;
 	siginfo_t info;
 
-	for (;;) {
+	while (step->running) {
 		pid_t pid = waitpid(-1, &how, WNOHANG);
 
-		if (pid < 0)
-			return highest;
 		if (pid > 0) {
-			int status = ended(step, pid, how);
-
+			status = ended(step, pid, how);
 			if (!highest || (status > highest && !step->wish.kill))
 				highest = status;
-		} else if (sigwaitinfo(caught, &info) > 0 && info.si_signo != SIGCHLD &&
-			   info.si_code <= 0) {
-			/* A terminal signals the tasks itself. */
-			signal_tasks(step, info.si_signo);
+			if (status && step->wish.kill)
+				signal_tasks(step, SIGTERM, true);
+			continue;
 		}
+		got = sigtimedwait(caught, &info, &patience);
+		/* A terminal signals tasks itself that have no group of their own. */
+		if (got > 0 && got != SIGCHLD && (step->groups || info.si_code <= 0))
+			signal_tasks(step, got, true);
+		else if (got < 0 && highest && step->wish.kill)
+			signal_tasks(step, SIGKILL, true);
 	}
+	return highest;
 }
 
 static int run(struct step *step)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
 	sigset_t caught, before;
-	int status;
+	int status, failed;
 
 	step->tasks = calloc((size_t)step->size.tasks, sizeof(*step->tasks));
 	if (!step->tasks)
 		return STATUS_OWN_FAILURE;
+	if (!input_open(&step->input, step->size.tasks)) {
+		free(step->tasks);
+		return slurm_refuse("srun", NULL, "standard input: %s", strerror(errno));
+	}
+	step->groups = step->input.kind != INPUT_TERMINAL;
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&caught);
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaddset(&caught, signals[i]);
 	sigprocmask(SIG_BLOCK, &caught, &before);
 	set_step(step);
-	status = start(step, &before);
-	if (status != STATUS_ANSWERED)
-		signal_tasks(step, SIGKILL);
+	failed = start(step, &before);
+	input_copy(&step->input);
+	if (failed)
+		signal_tasks(step, SIGKILL, true);
 	status = wait_for_tasks(step, &caught);
+	/* Slurm ends what the tasks of a step have left. */
+	if (step->groups)
+		signal_tasks(step, SIGKILL, false);
+	input_close(&step->input);
 	free(step->tasks);
-	return status;
+	return failed ? failed : status;
 }
 
 /* srun that has a job of its own exports neither its GPUs nor options for them. */
@@ -215,7 +236,7 @@ int rehearse_srun(int argc, char **argv)
 		return STATUS_OWN_FAILURE;
 	step->wish = (struct slurm_wish){
 		.slurm = slurm_unknown(), .cpus_per_task = -1, .tasks_per_gpu = -1, .relative = -1};
-	slurm_wish_words(&step->wish, argv, &end);
+	slurm_wish_words(&step->wish, argv, false, &end);
 	step->argv = argv + end;
 	status = *step->argv ? STATUS_ANSWERED
 			     : slurm_refuse("srun", "name one", "srun has no program");

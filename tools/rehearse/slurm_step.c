@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "hostlist.h"
@@ -79,6 +80,7 @@ static void drop_tasks_per_node(struct slurm_wish *wish, const struct slurm_size
 static int64_t step_gpus(const struct step *step)
 {
 	const struct slurm *slurm = &step->wish.slurm;
+	int64_t of_step;
 
 	if (slurm->per_node >= 0)
 		return slurm->per_node;
@@ -86,22 +88,30 @@ static int64_t step_gpus(const struct step *step)
 		return slurm->per_task * slurm_tasks_of(&step->size, 0);
 	if (slurm->total >= 0)
 		return (slurm->total + step->size.nodes - 1) / step->size.nodes;
-	return step->job_count;
+	of_step = slurm_number(REHEARSE_STEP_GPUS);
+	return of_step >= 0 ? of_step : step->job_count;
 }
 
-/* Tasks that each node takes: as many as the job has there. False: they are not enough. */
-static bool make_room(struct slurm_size *size, const struct slurm *slurm)
+/* Tasks that each node takes: as many as the job has CPUs there. False: they are not enough. */
+static bool make_room(struct slurm_size *size, const struct slurm_wish *wish)
 {
-	const char *counts = getenv("SLURM_TASKS_PER_NODE");
-	int64_t all = 0;
+	const struct slurm *slurm = &wish->slurm;
+	const char *cpus = getenv("SLURM_JOB_CPUS_PER_NODE");
+	int64_t each = wish->cpus_per_task > 0 ? wish->cpus_per_task : 1, all = 0;
 
 	for (int64_t i = 0; i < size->nodes; i++) {
-		size->room[i] = counts ? counts_at(span_of(counts), i) : 0;
+		size->room[i] = cpus ? counts_at(span_of(cpus), i) / each : size->tasks;
 		if (slurm->tasks_per_node > 0 && slurm->tasks_per_node < size->room[i])
 			size->room[i] = slurm->tasks_per_node;
 		all += size->room[i];
 	}
 	return all >= size->tasks;
+}
+
+/* A site may give more CPUs than a job asks for. */
+static bool asks_for_cpus(void)
+{
+	return getenv("SLURM_NTASKS") || getenv("SLURM_CPUS_PER_TASK");
 }
 
 /* --nodelist or --relative: the first node, by its place in the job; -1: it has none of them. */
@@ -133,7 +143,7 @@ static int place(struct step *step)
 				    step->wish.nodes.text ? QUOTE(step->wish.nodes) : "--relative");
 	slurm_node_list(step->nodes, sizeof(step->nodes), step->job_nodes, step->first,
 			step->size.nodes);
-	return STATUS_ANSWERED;
+	return slurm_enter("srun", &step->wish);
 }
 
 int step_settle(struct step *step)
@@ -157,17 +167,30 @@ int step_settle(struct step *step)
 	if (size->tasks < size->nodes)
 		size->nodes = size->tasks;
 	drop_tasks_per_node(wish, size);
-	if (!make_room(size, &wish->slurm))
-		return slurm_refuse("srun", "write --ntasks too, as --ntasks=1",
-				    "%lld tasks are more than the job has on %lld node%s: Slurm "
-				    "would not start the step",
+	if (!make_room(size, wish) && !asks_for_cpus()) {
+		memset(size->room, 0, sizeof(size->room));
+		slurm_not_rehearsed("whether the job has the CPUs of %lld tasks; --ntasks asks for "
+				    "them",
+				    (long long)size->tasks);
+	} else if (!make_room(size, wish)) {
+		return slurm_refuse("srun",
+				    "write --ntasks too, as --ntasks=1, or ask sbatch for more",
+				    "%lld tasks need more CPUs than the job has on %lld node%s: "
+				    "Slurm would not start the step",
 				    (long long)size->tasks, (long long)size->nodes,
 				    size->nodes == 1 ? "" : "s");
+	}
 	size->gpus = step_gpus(step);
 	if (size->gpus > step->job_count)
 		return slurm_refuse("srun", "ask for fewer, or give the job more",
 				    "the step asks for %lld GPUs of a node, and the job has %lld",
 				    (long long)size->gpus, (long long)step->job_count);
+	if (wish->slurm.per_task > 0 && wish->slurm.per_task * slurm_tasks_of(size, 0) > size->gpus)
+		return slurm_refuse("srun", "ask for fewer, or give the job more",
+				    "%lld tasks of a node need %lld GPUs, and the step has %lld",
+				    (long long)slurm_tasks_of(size, 0),
+				    (long long)(wish->slurm.per_task * slurm_tasks_of(size, 0)),
+				    (long long)size->gpus);
 	slurm_counts(step->counts, sizeof(step->counts), size, 1);
 	return place(step);
 }

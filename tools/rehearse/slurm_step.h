@@ -6,11 +6,12 @@
 #include <sys/types.h>
 
 #include "rehearse/slurm.h"
+#include "rehearse/slurm_input.h"
 
 struct step {
 	struct slurm_wish wish;
 	struct slurm_size size;
-	int number;
+	int number, failed;       /* failed: an errno of taking the GPUs; 0: none */
 	int64_t job_nodes, first; /* nodes of the job, and the first of them that the step has */
 	int job_gpus[SLURM_GPUS_MAX]; /* on each node */
 	int64_t job_count;
@@ -19,7 +20,13 @@ struct step {
 	int locks[SLURM_NODES_MAX][SLURM_GPUS_MAX];
 	char nodes[256], counts[512];
 	char **argv;
-	pid_t *tasks; /* by rank; 0: it has ended */
+	struct task {
+		pid_t pid;
+		bool running;
+	} * tasks; /* by rank */
+	int64_t running;
+	bool groups; /* each task has a process group of its own */
+	struct slurm_input input;
 };
 
 /* What srun asks for, in the job that the environment describes. STATUS_ANSWERED, or a status after

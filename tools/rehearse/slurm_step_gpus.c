@@ -45,11 +45,14 @@ static bool take_gpus(struct step *step)
 			snprintf(name, sizeof(name), "gpu-%lld-%d", (long long)(step->first + node),
 				 step->job_gpus[i]);
 			fd = step->wish.overlap ? 0 : open_in_folder(name);
-			if (fd < 0 || (fd > 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)) {
-				if (fd > 0)
-					close(fd);
+			if (fd < 0)
+				step->failed = errno;
+			if (fd > 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+				close(fd);
 				continue;
 			}
+			if (fd < 0)
+				continue;
 			step->locks[node][count] = fd;
 			step->gpus[node][count++] = step->job_gpus[i];
 		}
@@ -92,6 +95,11 @@ int step_wait(struct step *step)
 		flock(gate, LOCK_UN);
 		if (taken)
 			break;
+		if (step->failed) {
+			close(gate);
+			return slurm_refuse("srun", NULL, "%s: %s", getenv(REHEARSE_FOLDER),
+					    strerror(step->failed));
+		}
 		if (!told)
 			fprintf(stderr,
 				"gpumap: srun: the GPUs are those of another step, so this one "
@@ -169,7 +177,7 @@ int64_t step_own_gpus(const struct step *step, const int *gpus, int64_t i, int *
 		memcpy(ret, gpus, (size_t)count * sizeof(*gpus));
 		return count;
 	}
-	for (; n < each; n++)
+	for (; n < each && n < count; n++)
 		ret[n] = gpus[(i * each + n) % count];
 	return n;
 }
