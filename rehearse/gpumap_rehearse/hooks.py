@@ -33,6 +33,8 @@ PRIVATE = {
     "torch._C._cuda_jiterator_compile_and_launch_kernel": "kernels of the program",
     "torch.utils.cpp_extension._jit_compile": "extensions of the program",
     "torch._ops._Ops.load_library": "extensions of packages",
+    "torch._C._dispatch_get_all_op_names": "operators of extensions",
+    "torch._C._dispatch_has_kernel_for_dispatch_key": "operators of extensions",
     "torch.cuda.nvtx._nvtx": "marks for a profiler",
     "torch.cuda.memory._record_memory_history": "what the allocator did",
     "torch.cuda.memory._snapshot": "what the allocator did",

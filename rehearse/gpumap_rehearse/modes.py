@@ -6,7 +6,7 @@ import threading
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import devices, errors, hooks, moves, record, tags
+from . import devices, errors, hooks, moves, record, refused, tags
 from .devices import CPU
 from .tags import WILD, without_modes
 
@@ -119,6 +119,8 @@ def _call(function, args, kwargs):
         if common is not None:
             errors.no_kernel(function, error)
         raise
+    if refused.doubtful and common is not None:
+        refused.was_called(function)
     return _finish(name, result, items, target, explicit)
 
 

@@ -121,6 +121,10 @@ def _take_builds(module):
 _CUDA = b"libcudart.so", b"libc10_cuda.so", b"libcuda.so"  # what a library for CUDA loads, or has as a text
 
 
+_SAW_CPU = "%s, compiled for CUDA: it saw tensors on the CPU"
+doubtful = {}  # operator: the library for CUDA that it is from, and nothing says what it does on the CPU
+
+
 def _is_for_cuda(file):
     try:
         with open(file, "rb") as library, mmap.mmap(library.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -129,33 +133,45 @@ def _is_for_cuda(file):
         return False
 
 
-def _was_loaded(file, name):
-    """Nobody sees the calls of its functions, which PyTorch's dispatcher does not know."""
-    if _is_for_cuda(file):
-        record.say("not_rehearsed", "%s, compiled for CUDA: it saw tensors on the CPU" % name)
-
-
 def _watch_extensions():
-    """Those that are imported or loaded from now on, but PyTorch's own."""
-    from . import hooks
-
+    """Nobody sees the calls of an extension's functions. PyTorch's own extensions know where they are."""
     loader = importlib.machinery.ExtensionFileLoader
     raw_exec = loader.exec_module
 
     def exec_module(self, module):
         raw_exec(self, module)
-        if module.__name__.partition(".")[0] not in ("torch", "triton"):
-            _was_loaded(self.path, module.__name__)
+        if module.__name__.partition(".")[0] not in ("torch", "triton") and _is_for_cuda(self.path):
+            record.say("not_rehearsed", _SAW_CPU % module.__name__)
 
     loader.exec_module = exec_module
+
+
+def _watch_libraries():
+    """torch.ops.load_library. An operator with a kernel for the CPU is rehearsed; one with a kernel for GPUs alone
+    cannot run; one that is the same for all devices may do either."""
+    from . import hooks
+
     name = "torch._ops._Ops.load_library"
-    raw_load = hooks.get(name)
+    raw = hooks.get(name)
+    operators = hooks.get("torch._C._dispatch_get_all_op_names")
+    has_kernel = hooks.get("torch._C._dispatch_has_kernel_for_dispatch_key")
 
     def load_library(self, path):
-        raw_load(self, path)
-        _was_loaded(path, os.sep.join(os.path.abspath(path).split(os.sep)[-2:]))
+        before = set(operators())
+        raw(self, path)
+        if _is_for_cuda(path):
+            short = os.sep.join(os.path.abspath(path).split(os.sep)[-2:])
+            doubtful.update({operator.partition(".")[0]: short for operator in operators()
+                             if operator not in before and not has_kernel(operator, "CPU")})
 
     hooks.replace(name, load_library)
+
+
+def was_called(function):
+    """A call with tensors of a GPU that returned, while there are doubtful operators."""
+    name = getattr(function, "_qualified_op_name", None) or getattr(getattr(function, "_schema", None), "name", None)
+    if name in doubtful:
+        record.say("not_rehearsed", _SAW_CPU % ("the operator %s of %s" % (name, doubtful[name])))
 
 
 # --- what runs as it is, and shows nothing of a GPU --------------------------------------
@@ -193,6 +209,7 @@ def _watch_profiles():
 
 def install():
     _watch_extensions()
+    _watch_libraries()
     _watch_compile()
     _watch_profiles()
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What needs a real GPU, in try; and what runs, and shows nothing of one. refused.py"""
+import _json
+import ctypes
 import importlib.util
 import os
-import _json
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -36,9 +37,24 @@ def compiled_for_cuda():
         copy.write(source.read() + b"\0libcudart.so.12\0")
     spec = importlib.util.spec_from_file_location("compiled._json", "compiled/_json.so")
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    torch.ops.load_library(os.path.abspath("compiled/_json.so"))
-    torch.ops.load_library(_json.__file__)
     return "loaded"
+
+
+def library_for_cuda():
+    """What is loaded from that file are operators that are defined here."""
+    library = torch.library.Library("mine", "DEF")
+
+    def load(file):
+        for name, key in ("anywhere", "CompositeImplicitAutograd"), ("there", "CPU"), ("unused", "CompositeImplicitAutograd"):
+            library.define(name + "(Tensor a) -> Tensor")
+            library.impl(name, lambda a: a + 1, key)
+
+    ctypes.CDLL, raw = load, ctypes.CDLL
+    try:
+        torch.ops.load_library(os.path.abspath("compiled/_json.so"))
+    finally:
+        ctypes.CDLL = raw
+    return torch.ops.mine.anywhere(x).device, torch.ops.mine.there(x).device, torch.ops.mine.anywhere.default(x).device
 
 
 attempt("CUDAGraph", torch.cuda.CUDAGraph)
@@ -56,3 +72,4 @@ attempt("load_inline", lambda: cpp_extension.load_inline("mine", "int f();", "__
 attempt("compile", lambda: torch.compile(torch.nn.ReLU())(x).device)
 attempt("profile", profiled)
 attempt("an extension", compiled_for_cuda)
+attempt("a library", lambda: {str(device) for device in library_for_cuda()})
