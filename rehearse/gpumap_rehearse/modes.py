@@ -46,9 +46,7 @@ _STRICT = frozenset(
 
 
 def _may_differ(name, tensor, ordinal, common):
-    """Whether this argument of a call on GPU `common` may be where it is."""
-    if ordinal == common:
-        return True
+    """Whether this argument of a call on GPU `common` may be where it is, which is not there."""
     if ordinal >= 0:
         return False
     if tags.is_wild(tensor) or (tensor.dim() == 0 and name not in _STRICT):
@@ -58,10 +56,10 @@ def _may_differ(name, tensor, ordinal, common):
 
 
 def _check(name, items, common):
-    if name in _MIXING or name.startswith(_MIXING_STARTS):
-        return
     for tensor, ordinal in items:
-        if not _may_differ(name, tensor, ordinal, common):
+        if ordinal != common and not _may_differ(name, tensor, ordinal, common):
+            if name in _MIXING or name.startswith(_MIXING_STARTS):
+                return
             errors.mixed(name, items)
 
 
@@ -78,6 +76,8 @@ def _target(name, items, common, explicit):
 
 def _finish(name, result, items, target, explicit):
     """Tags what a call returned."""
+    if target is None and explicit is None:
+        return result
     with without_modes():
         if target is not None and target >= 0:
             if name in ("tensor", "as_tensor", "asarray") and items and items[0][1] != target:
@@ -106,9 +106,12 @@ def _call(function, args, kwargs):
             kwargs = dict(kwargs, pin_memory=False)
     with without_modes():
         items = [(tensor, tags.ordinal_of(tensor)) for tensor in tags.tensors_in(args, kwargs)]
-        common = next((ordinal for _, ordinal in items if ordinal >= 0), None)
-        if common is not None:
-            _check(name, items, common)
+        common = None
+        for _, ordinal in items:
+            if ordinal >= 0:
+                common = ordinal
+                _check(name, items, common)
+                break
     target = _target(name, items, common, explicit)
     try:
         with tags.calling(CPU if target is None else target):
@@ -257,17 +260,19 @@ class FunctionMode(TorchFunctionMode):
 class DispatchMode(hooks.get("torch.utils._python_dispatch.TorchDispatchMode")):
     """An operation's result is where its first tensor on a GPU is, or where the call says."""
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def dispatch(self, function, types, args=(), kwargs=None):
         with without_modes():
-            kwargs = kwargs or {}
             target = None
-            device = kwargs.get("device")
-            if device is not None and device.type == "cuda":
-                target = devices.ordinal_of(device)
-                kwargs = dict(kwargs, device=_cpu)
-            if kwargs.get("pin_memory"):
-                kwargs = dict(kwargs, pin_memory=False)
-            result = function(*args, **kwargs)
+            if kwargs:
+                device = kwargs.get("device")
+                if device is not None and device.type == "cuda":
+                    target = devices.ordinal_of(device)
+                    kwargs = dict(kwargs, device=_cpu)
+                if kwargs.get("pin_memory"):
+                    kwargs = dict(kwargs, pin_memory=False)
+                result = function(*args, **kwargs)
+            else:
+                result = function(*args)
             if target is None:
                 target = self.place_of(args, kwargs)
             if target >= 0 or target == WILD:
@@ -277,13 +282,21 @@ class DispatchMode(hooks.get("torch.utils._python_dispatch.TorchDispatchMode")):
     @staticmethod
     def put_made(result, target, args):
         """What the operation wrote to stays where it is."""
-        for tensor in tags.tensors_in((result,), None):
-            written = any(tensor is each for each in args)
-            if not written or tags.is_wild(tensor):
+        for tensor in (result,) if isinstance(result, _Tensor) else tags.tensors_in((result,), None):
+            for each in args:
+                if each is tensor:
+                    if tags.is_wild(tensor):
+                        tags.put(tensor, target)
+                    break
+            else:
                 tags.put(tensor, target)
 
     @staticmethod
     def place_of(args, kwargs):
+        if args and isinstance(args[0], _Tensor):  # mostly that is all
+            tag = tags.tag_of(args[0])
+            if tag is not None and tag.ordinal >= 0:
+                return tag.ordinal
         target = None
         for tensor in tags.tensors_in(args, kwargs):
             tag = tags.tag_of(tensor)
@@ -298,6 +311,8 @@ class DispatchMode(hooks.get("torch.utils._python_dispatch.TorchDispatchMode")):
         return WILD if target is None else target
 
 
+# Not in the class: PyTorch 2.15 would wrap it there, and import torch._dynamo at the first operation.
+DispatchMode.__torch_dispatch__ = DispatchMode.dispatch
 _function_mode = FunctionMode()
 _dispatch_mode = DispatchMode()
 

@@ -21,7 +21,7 @@ _started = STARTED
 _variables = {name: os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
               if name in os.environ}  # as the launcher gave them
 _changed = True
-_places = {}  # file name: whether it belongs to the program
+_places = {}  # file name: how it is said, if it belongs to the program; else ""
 _counts = {}  # (what, ordinal, place): [times, bytes]
 _facts = {}  # name: value, or list of what was said
 _quiet = False  # a child that has inherited a record, and did nothing yet
@@ -46,15 +46,21 @@ def _is_program(file):
     return not file.startswith((os.path.dirname(__file__), os.path.dirname(os.__file__)))
 
 
+def _said(file):
+    if not _is_program(file):
+        return ""
+    near = os.path.relpath(file)
+    return file if near.startswith("..") else near
+
+
 def _place_in(frame):
     while frame is not None:
         file = frame.f_code.co_filename
-        own = _places.get(file)
-        if own is None:
-            own = _places[file] = _is_program(file)
-        if own:
-            near = os.path.relpath(file)
-            return "%s:%d" % (file if near.startswith("..") else near, frame.f_lineno)
+        said = _places.get(file)
+        if said is None:
+            said = _places[file] = _said(file)
+        if said:
+            return "%s:%d" % (said, frame.f_lineno)
         frame = frame.f_back
     return None
 

@@ -4,7 +4,6 @@
 A tensor without a tag is on the CPU. One that was made below Python, outside of any call that says where, is wild: it
 belongs to the first GPU that it meets.
 """
-import contextlib
 import threading
 
 import torch
@@ -16,7 +15,9 @@ WILD = -2
 BLOCK = 512  # bytes; PyTorch's allocator gives multiples of it
 
 without_modes = hooks.get("torch._C.DisableTorchFunction")
+_Tensor = torch.Tensor
 _plain = (torch.Tensor, torch.nn.Parameter)
+_lists = (list, tuple)
 _is_wrapper = hooks.get("torch._C._functorch.is_functorch_wrapped_tensor")
 _unwrapped = hooks.get("torch._C._functorch.get_unwrapped")
 _call = threading.local()  # .ordinal: where the current call of Python puts what is made below it; absent: not known
@@ -53,6 +54,11 @@ def storage_of(tensor):
 
 
 def tag_of(tensor):
+    if type(tensor) in _plain:  # most are
+        try:
+            return getattr(tensor.untyped_storage(), "_gpumap_tag", None)
+        except (NotImplementedError, RuntimeError):
+            pass
     storage = storage_of(tensor)
     return getattr(tensor if storage is None else storage, "_gpumap_tag", None)
 
@@ -73,7 +79,9 @@ def put(tensor, ordinal, force=False):
     storage = storage_of(tensor)
     owner = tensor if storage is None else storage
     tag = getattr(owner, "_gpumap_tag", None)
-    if tensor.is_meta or (tag is not None and (tag.ordinal == ordinal or (tag.ordinal >= 0 and not force))):
+    if tag is not None and (tag.ordinal == ordinal or (tag.ordinal >= 0 and not force)):
+        return tensor
+    if tensor.is_meta:
         return tensor
     size = 0 if storage is None else -(-storage.nbytes() // BLOCK) * BLOCK
     owner._gpumap_tag = Tag(ordinal, size)
@@ -96,31 +104,36 @@ def put_all(result, ordinal):
 
 def tensors_in(args, kwargs):
     """The tensors of a call, also in lists of lists."""
-    stack = [args, tuple(kwargs.values())] if kwargs else [args]
     found = []
-    depth = 0
-    while stack and depth < 4:
+    parts = (args, kwargs.values()) if kwargs else (args,)
+    for _ in range(4):
         below = []
-        for part in stack:
+        for part in parts:
             for value in part:
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, _Tensor):
                     found.append(value)
-                elif isinstance(value, (list, tuple)):
+                elif isinstance(value, _lists):
                     below.append(value)
-        stack = below
-        depth += 1
+        if not below:
+            break
+        parts = below
     return found
 
 
-@contextlib.contextmanager
-def calling(ordinal):
+class calling:
     """What is made below Python meanwhile is on this GPU."""
-    before = getattr(_call, "ordinal", None)
-    _call.ordinal = ordinal
-    try:
-        yield
-    finally:
-        _call.ordinal = before
+
+    __slots__ = ("_ordinal", "_before")
+
+    def __init__(self, ordinal):
+        self._ordinal = ordinal
+
+    def __enter__(self):
+        self._before = getattr(_call, "ordinal", None)
+        _call.ordinal = self._ordinal
+
+    def __exit__(self, kind, error, trace):
+        _call.ordinal = self._before
 
 
 def called():
