@@ -41,7 +41,7 @@ bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/doctor.sh bench/gpu-estimate.py \
 	bench/gpu-peer.py bench/lease.sh bench/peer.py \
-	bench/ps.sh bench/python.py bench/resnet.py bench/results bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py bench/wake.py
+	bench/ps.sh bench/python.py bench/rehearse.py bench/resnet.py bench/results bench/start.sh bench/sums.sh bench/tests.sh bench/vs-pytorch.py bench/wake.py
 
 bench: gpumap$(EXEEXT) tests/lease/holder$(EXEEXT) $(bench_programs) $(python_built) $(bench_trainer) $(bench_train)
 	$(SHELL) '$(srcdir)/bench/cli.sh' ./gpumap$(EXEEXT) bench/usage$(EXEEXT)
