@@ -114,6 +114,12 @@ def load_operators(names):
     except ImportError:  # PyTorch's list imports it, and needs nothing of it
         sys.modules["expecttest"] = types.ModuleType("expecttest")
         sys.modules["expecttest"].TestCase = unittest.TestCase
+    try:
+        import packaging.version  # noqa: F401
+    except ImportError:  # before PyTorch 2.10 its list imports it, and PyTorch has a copy
+        import torch._vendor.packaging.version
+
+        sys.modules["packaging"] = torch._vendor.packaging
     from torch.testing._internal.common_methods_invocations import op_db
 
     return [op for op in op_db if not names or full_name(op) in names]
