@@ -104,7 +104,8 @@ def no_numpy(ordinal):
 
 not_rehearsed = refused.refuse
 _NO_KERNEL = re.compile(r"Could not run '([^']*)' with arguments from the 'CPU' backend")
-_NO_DRIVER = re.compile(r"CUDA error: (CUDA driver version is insufficient|no CUDA-capable device)|Found no NVIDIA driver")
+_NO_DRIVER = re.compile(
+    r"CUDA error: (CUDA driver version is insufficient|no CUDA-capable device)|Found no NVIDIA driver")
 
 
 def no_kernel(function, error):

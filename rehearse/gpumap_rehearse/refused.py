@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What needs a real GPU and is not PyTorch: refused by its name, on the line of the program.
+"""What needs a real GPU: refused by its name, on the line of the program; and what runs without showing one.
 
 Nothing here imports PyTorch, since a program may import the others before it.
 """
@@ -119,8 +119,6 @@ def _take_builds(module):
 
 
 _CUDA = b"libcudart.so", b"libc10_cuda.so", b"libcuda.so"  # what a library for CUDA loads, or has as a text
-
-
 _SAW_CPU = "%s, compiled for CUDA: it saw tensors on the CPU"
 doubtful = {}  # operator: the library for CUDA that it is from, and nothing says what it does on the CPU
 

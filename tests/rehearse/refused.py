@@ -45,7 +45,8 @@ def library_for_cuda():
     library = torch.library.Library("mine", "DEF")
 
     def load(file):
-        for name, key in ("anywhere", "CompositeImplicitAutograd"), ("there", "CPU"), ("unused", "CompositeImplicitAutograd"):
+        for name, key in {"anywhere": "CompositeImplicitAutograd", "there": "CPU",
+                          "unused": "CompositeImplicitAutograd"}.items():
             library.define(name + "(Tensor a) -> Tensor")
             library.impl(name, lambda a: a + 1, key)
 
