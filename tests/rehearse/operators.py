@@ -5,6 +5,7 @@ Under gpumap rehearse. For some samples of each operator, and its method and in-
 cuda:1 each result and each gradient is there, and equals that of the CPU bit for bit; with one of several tensors
 elsewhere it raises RuntimeError. What is otherwise on a real GPU too is excused below. LEAST operators have to be tried.
 """
+import importlib.util
 import collections
 import json
 import os
@@ -114,9 +115,11 @@ def load_operators(names):
     except ImportError:  # PyTorch's list imports it, and needs nothing of it
         sys.modules["expecttest"] = types.ModuleType("expecttest")
         sys.modules["expecttest"].TestCase = unittest.TestCase
-    try:
-        import packaging.version  # noqa: F401
-    except ImportError:  # before PyTorch 2.10 its list imports it, and PyTorch has a copy
+    import torch
+
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < (2, 10) and importlib.util.find_spec("packaging") is None:
+        # Its list imports it, and PyTorch has a copy. Later, setuptools brings its own.
         import torch._vendor.packaging.version
 
         sys.modules["packaging"] = torch._vendor.packaging
