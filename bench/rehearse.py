@@ -204,8 +204,8 @@ def compare(model, commands, python, rounds):
     for gpumap, each, (begin, _) in zip(commands, times[1:], first[1:]):
         ratios = [b / a for a, b in zip(times[0], each)]
         low, middle, high = statistics.quantiles(ratios)
-        print("  %s: %.2f ms, ratio of the least %.2f, of the medians %.2f (%.2f to %.2f); first step after %.1f s" %
-              (gpumap, min(each), min(each) / min(times[0]), middle, low, high, begin), flush=True)
+        print("  %s: %.2f ms, times %.2f in the median (%.2f to %.2f), %.2f of the least; first step after %.1f s" %
+              (gpumap, min(each), middle, low, high, min(each) / min(times[0]), begin), flush=True)
 
 
 def memory(ranks, commands, python, rounds):
