@@ -4,7 +4,7 @@
 #define GM_CHECK_H
 
 #include "facts.h"
-#include "report.h"
+#include "report/report.h"
 
 enum outcome {
 	OUTCOME_MOOT, /* it is about something that this machine does not have */

@@ -2,7 +2,7 @@
 /* Calls the parts that read the machine. */
 #include "gather.h"
 
-#include "report.h"
+#include "report/report.h"
 
 /* The environment of a recorded machine: /proc/self/environ, whose entries end with NUL. */
 static const char *const *recorded_environ(struct facts *facts)

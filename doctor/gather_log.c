@@ -11,8 +11,8 @@
 
 #include "container.h"
 #include "gather.h"
-#include "pci.h"
 #include "strbuf.h"
+#include "text/pci.h"
 
 enum { MAX_XID = 256, RECORD = 8192, MAX_LOG = 1 << 26, DAY = 24 * 60 * 60 };
 

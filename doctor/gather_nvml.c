@@ -8,8 +8,8 @@
 #include "inventory/host.h"
 #include "lint/environment.h"
 #include "nvml_processes.h"
-#include "pci.h"
-#include "report.h"
+#include "report/report.h"
+#include "text/pci.h"
 
 /* A number of a GPU; -1 if NVML does not have it. A GPU that is lost is noted. */
 static int64_t number_or_unknown(struct gpu *gpu, enum nvml_return code, unsigned long long number)

@@ -5,7 +5,7 @@
 
 #include "gather.h"
 #include "inventory/host.h"
-#include "pci.h"
+#include "text/pci.h"
 
 enum {
 	SMALL = 4096,

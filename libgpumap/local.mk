@@ -4,10 +4,8 @@
 AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
-	libgpumap/amd_lists.c \
-	libgpumap/cuda_order.c \
-	libgpumap/data_parallel.c \
-	libgpumap/device_choice.c \
+	libgpumap/gpumap.h \
+	libgpumap/version.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \
 	libgpumap/emit/emit.c libgpumap/emit/emit.h \
@@ -25,7 +23,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/emit/torchrun.c \
 	libgpumap/emit/variables.c \
 	libgpumap/emit/write.c \
-	libgpumap/expand.c libgpumap/expand.h \
 	libgpumap/explain/explain.h \
 	libgpumap/explain/format.c \
 	libgpumap/explain/inventory_json.c \
@@ -47,18 +44,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/explain/svg_draw.c \
 	libgpumap/explain/svg_page.c \
 	libgpumap/explain/usage_json.c \
-	libgpumap/findings.def \
-	libgpumap/foreign_value.c libgpumap/foreign_value.h \
-	libgpumap/gpumap.h \
-	libgpumap/grants.c \
-	libgpumap/groups.c \
-	libgpumap/hints.c \
-	libgpumap/host.c \
-	libgpumap/hostfile.c \
-	libgpumap/hostlist.c libgpumap/hostlist.h \
-	libgpumap/hostlist_add.h \
-	libgpumap/inifile.c libgpumap/inifile.h \
-	libgpumap/inivalue.c \
 	libgpumap/inventory/closeness.c \
 	libgpumap/inventory/complaint.c \
 	libgpumap/inventory/cuda_position.c \
@@ -70,6 +55,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/merge.c \
 	libgpumap/inventory/models.c \
 	libgpumap/inventory/nccl_xml.c \
+	libgpumap/inventory/no_gpu.c \
 	libgpumap/inventory/nvlink.c \
 	libgpumap/inventory/nvml.c libgpumap/inventory/nvml.h \
 	libgpumap/inventory/nvml_link.c \
@@ -84,7 +70,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/recorded.c libgpumap/inventory/recorded.h \
 	libgpumap/inventory/recorded_text.c \
 	libgpumap/inventory/run_helper.c \
-	libgpumap/inventory/no_gpu.c \
 	libgpumap/inventory/smi_list.c \
 	libgpumap/inventory/smi_table.c \
 	libgpumap/inventory/snapshot.c libgpumap/inventory/snapshot.h \
@@ -93,10 +78,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/synthetic.c \
 	libgpumap/inventory/topo.c \
 	libgpumap/inventory/usage.c \
-	libgpumap/keys.c \
-	libgpumap/keys.def \
-	libgpumap/launchers.c \
-	libgpumap/visible_explain.c \
 	libgpumap/lease/adopt.c \
 	libgpumap/lease/attempt.c libgpumap/lease/attempt.h \
 	libgpumap/lease/backfill.c libgpumap/lease/backfill.h \
@@ -123,15 +104,14 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/take.c \
 	libgpumap/lease/units.c libgpumap/lease/units.h \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
-	libgpumap/mapping.c libgpumap/mapping.h \
-	libgpumap/view_mig.c \
-	libgpumap/mps.c \
-	libgpumap/pci.c libgpumap/pci.h \
-	libgpumap/plan/alike.c libgpumap/plan/arguments.c libgpumap/plan/arrange.c \
+	libgpumap/plan/alike.c \
+	libgpumap/plan/arguments.c \
+	libgpumap/plan/arrange.c \
 	libgpumap/plan/attributes.c \
-	libgpumap/plan/bind_cores.c libgpumap/plan/cores.h \
+	libgpumap/plan/bind_cores.c \
 	libgpumap/plan/build.h \
 	libgpumap/plan/clash.c \
+	libgpumap/plan/cores.h \
 	libgpumap/plan/device_index.c \
 	libgpumap/plan/diff.c libgpumap/plan/diff.h \
 	libgpumap/plan/divide_cores.c \
@@ -173,41 +153,64 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/sweep.c \
 	libgpumap/profile/which_file.c \
 	libgpumap/profile/write.c \
-	libgpumap/profile_forms.c \
-	libgpumap/profile_keys.c libgpumap/profile_keys.h \
-	libgpumap/profile_keys.def \
-	libgpumap/profile_value.c \
-	libgpumap/profile_where.c \
-	libgpumap/rank_identity.c \
-	libgpumap/rankenv.c libgpumap/rankenv.h \
-	libgpumap/ranks.c \
-	libgpumap/ranks.def \
-	libgpumap/replicas.c \
-	libgpumap/report.c libgpumap/report.h \
-	libgpumap/request.c libgpumap/request.h \
-	libgpumap/resolve.c libgpumap/resolve.h \
-	libgpumap/rules.c \
-	libgpumap/rules.def \
-	libgpumap/shape.c \
-	libgpumap/slurm_grant.c libgpumap/slurm_grant.h \
-	libgpumap/sources.c \
-	libgpumap/statement.c \
-	libgpumap/speech.c libgpumap/speech.h \
-	libgpumap/step.c \
-	libgpumap/version.c \
-	libgpumap/view.c \
-	libgpumap/view_list.c \
-	libgpumap/views.c \
-	libgpumap/visible.c libgpumap/visible.h \
-	libgpumap/visible_amd.c libgpumap/visible_amd.h \
-	libgpumap/visible_entry.c libgpumap/visible_entry.h \
-	libgpumap/visible_mig.c libgpumap/visible_mig.h \
-	libgpumap/visible_number.c \
-	libgpumap/visible_uuid.c libgpumap/visible_uuid.h \
-	libgpumap/visible_python.c libgpumap/visible_python.h \
-	libgpumap/visible_repeats.c libgpumap/visible_repeats.h \
-	libgpumap/words.c libgpumap/words.h \
-	libgpumap/writefile.c libgpumap/writefile.h
+	libgpumap/report/findings.def \
+	libgpumap/report/report.c libgpumap/report/report.h \
+	libgpumap/report/rules.c \
+	libgpumap/report/rules.def \
+	libgpumap/report/speech.c libgpumap/report/speech.h \
+	libgpumap/request/foreign_value.c libgpumap/request/foreign_value.h \
+	libgpumap/request/keys.c \
+	libgpumap/request/keys.def \
+	libgpumap/request/profile_forms.c \
+	libgpumap/request/profile_keys.c libgpumap/request/profile_keys.h \
+	libgpumap/request/profile_keys.def \
+	libgpumap/request/profile_value.c \
+	libgpumap/request/profile_where.c \
+	libgpumap/request/rank_identity.c \
+	libgpumap/request/rankenv.c libgpumap/request/rankenv.h \
+	libgpumap/request/ranks.def \
+	libgpumap/request/request.c libgpumap/request/request.h \
+	libgpumap/request/slurm_grant.c libgpumap/request/slurm_grant.h \
+	libgpumap/request/statement.c \
+	libgpumap/resolve/amd_lists.c \
+	libgpumap/resolve/cuda_order.c \
+	libgpumap/resolve/data_parallel.c \
+	libgpumap/resolve/device_choice.c \
+	libgpumap/resolve/grants.c \
+	libgpumap/resolve/groups.c \
+	libgpumap/resolve/hints.c \
+	libgpumap/resolve/host.c \
+	libgpumap/resolve/inventory_key.c \
+	libgpumap/resolve/launchers.c \
+	libgpumap/resolve/list_steps.c \
+	libgpumap/resolve/mapping.c libgpumap/resolve/mapping.h \
+	libgpumap/resolve/mps.c \
+	libgpumap/resolve/ranks.c \
+	libgpumap/resolve/replicas.c \
+	libgpumap/resolve/resolve.c libgpumap/resolve/resolve.h \
+	libgpumap/resolve/sources.c \
+	libgpumap/resolve/step.c \
+	libgpumap/resolve/view.c \
+	libgpumap/resolve/view_list.c \
+	libgpumap/resolve/view_mig.c \
+	libgpumap/resolve/views.c \
+	libgpumap/text/expand.c libgpumap/text/expand.h \
+	libgpumap/text/hostfile.c \
+	libgpumap/text/hostlist.c libgpumap/text/hostlist.h \
+	libgpumap/text/hostlist_add.h \
+	libgpumap/text/inifile.c libgpumap/text/inifile.h \
+	libgpumap/text/inivalue.c \
+	libgpumap/text/pci.c libgpumap/text/pci.h \
+	libgpumap/text/words.c libgpumap/text/words.h \
+	libgpumap/text/writefile.c libgpumap/text/writefile.h \
+	libgpumap/visible/amd.c libgpumap/visible/amd.h \
+	libgpumap/visible/entry.c libgpumap/visible/entry.h \
+	libgpumap/visible/mig.c libgpumap/visible/mig.h \
+	libgpumap/visible/number.c \
+	libgpumap/visible/python.c libgpumap/visible/python.h \
+	libgpumap/visible/repeats.c libgpumap/visible/repeats.h \
+	libgpumap/visible/uuid.c libgpumap/visible/uuid.h \
+	libgpumap/visible/visible.c libgpumap/visible/visible.h
 libgpumap_core_la_LIBADD = libbase.la $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)
 
 # libtool's three numbers, CURRENT:REVISION:AGE. At a release: code changed, add 1

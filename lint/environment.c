@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lint/environment.h"
 
-#include "rankenv.h"
-#include "request.h"
+#include "request/rankenv.h"
+#include "request/request.h"
 #include "suggest.h"
-#include "report.h"
+#include "report/report.h"
 
 #define ENVIRONMENT "environment"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lint/python.h"
-#include "report.h"
+#include "report/report.h"
 
 /* Programs are read after what starts them, which knows their launcher. */
 enum turn { STARTERS, PROGRAMS };

@@ -6,7 +6,7 @@
 
 #include "lint/python_text.h"
 #include "lint/shell_lex.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_LOOK = 400 };
 

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "lint/notebook.h"
-#include "profile_keys.h"
+#include "request/profile_keys.h"
 
 static const char *const kinds[] = {
 	[LINT_PROFILE] = "profile", [LINT_SHELL] = "shell", [LINT_PYTHON] = "python"};

@@ -10,7 +10,7 @@
 #include "lint/ignore.h"
 #include "lint/python.h"
 #include "lint/shell.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_IMPORTS = 4096 /* bytes */ };
 

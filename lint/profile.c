@@ -8,7 +8,7 @@
 
 #include "lint/python.h"
 #include "lint/settings.h"
-#include "report.h"
+#include "report/report.h"
 
 /* The command's arguments, ended by NULL; the caller frees the array. NULL without memory. */
 static const char **words_of(const gpumap_profile *profile)

@@ -10,7 +10,7 @@
 #include "lint/python.h"
 #include "lint/shell.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "rootfile.h"
 #include "strbuf.h"
 

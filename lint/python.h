@@ -3,7 +3,7 @@
 #ifndef GM_LINT_PYTHON_H
 #define GM_LINT_PYTHON_H
 
-#include "report.h"
+#include "report/report.h"
 #include "text.h"
 
 struct lint_started;

@@ -4,7 +4,7 @@
 
 #include "lint/shell.h"
 #include "strbuf.h"
-#include "words.h"
+#include "text/words.h"
 
 /* --- the text of a command -------------------------------------------------------------- */
 

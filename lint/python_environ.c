@@ -2,7 +2,7 @@
 /* How a program changes its own environment. */
 #include "lint/python_file.h"
 
-#include "rankenv.h"
+#include "request/rankenv.h"
 
 /* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "request.h"
+#include "request/request.h"
 #include "suggest.h"
 
 static bool is_literal(const struct python_value *v)

@@ -2,7 +2,7 @@
 /* The value of an expression, as far as it matters for the choice of a GPU. */
 #include "lint/python_file.h"
 
-#include "rankenv.h"
+#include "request/rankenv.h"
 
 enum { MAX_NESTING = 6 };
 

@@ -7,7 +7,7 @@
 #include "lint/environment.h"
 #include "lint/shell.h"
 #include "lint/python_file.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_DEPTH = 4 };
 

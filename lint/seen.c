@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 /* --- files ------------------------------------------------------------------------------ */

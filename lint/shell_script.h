@@ -15,7 +15,7 @@
 #include "lint/shell.h"
 #include "lint/shell_lex.h"
 #include "lint/slurm.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "lint/shell_script.h"
 
 #include "lint/environment.h"
-#include "request.h"
+#include "request/request.h"
 #include "suggest.h"
 
 enum export_change { EXPORT_KEEP, EXPORT_ADD, EXPORT_REMOVE };

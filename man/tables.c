@@ -25,7 +25,7 @@ struct rule {
 
 static const struct rule rules[] = {
 #define RULE(id, line, text, example, source, evidence) {id, line, text, example, source, evidence},
-#include "rules.def"
+#include "report/rules.def"
 #undef RULE
 };
 
@@ -36,7 +36,7 @@ struct finding {
 static const struct finding findings[] = {
 #define FINDING(number, name, weight, text, ...) \
 	{.id = number, .severity = #weight, .meaning = text, __VA_ARGS__},
-#include "findings.def"
+#include "report/findings.def"
 #undef FINDING
 };
 
@@ -58,7 +58,7 @@ struct key {
 static const struct key keys[] = {
 #define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help) \
 	{#section, #name, option, #kind, value, initial, help},
-#include "profile_keys.def"
+#include "request/profile_keys.def"
 #undef PROFILE_KEY
 };
 
@@ -122,7 +122,7 @@ static void put_rule(const struct rule *rule)
 /* Words here are identifiers that people copy: no hyphens, no stretched lines. */
 static const char rules_head[] =
 	".\\\" SPDX-License-Identifier: MIT\n"
-	".\\\" Made from libgpumap/rules.def by man/tables.c: change it there.\n"
+	".\\\" Made from libgpumap/report/rules.def by man/tables.c: change it there.\n"
 	".TH GPUMAP\\-RULES 7 2026-11-21 gpumap\n"
 	".nh\n"
 	".ad l\n"
@@ -202,7 +202,7 @@ static bool grouped(void)
 
 static const char findings_head[] =
 	".\\\" SPDX-License-Identifier: MIT\n"
-	".\\\" Made from libgpumap/findings.def by man/tables.c: change it there.\n"
+	".\\\" Made from libgpumap/report/findings.def by man/tables.c: change it there.\n"
 	".TH GPUMAP\\-FINDINGS 7 2026-11-23 gpumap\n"
 	".nh\n"
 	".ad l\n"

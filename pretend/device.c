@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "pci.h"
+#include "text/pci.h"
 
 static enum nvml_return give_number(unsigned int *ret, int64_t number)
 {

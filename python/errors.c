@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 static const struct {

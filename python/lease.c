@@ -7,7 +7,7 @@
 
 #include "lease_end.h"
 #include "lease_here.h"
-#include "report.h"
+#include "report/report.h"
 
 struct lease {
 	struct object head;

@@ -5,8 +5,8 @@
 #include <limits.h>
 
 #include "question.h"
-#include "report.h"
-#include "resolve.h"
+#include "report/report.h"
+#include "resolve/resolve.h"
 
 struct mapping {
 	struct object head;

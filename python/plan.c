@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "plan_hosts.h"
-#include "report.h"
+#include "report/report.h"
 
 struct plan {
 	struct object head;

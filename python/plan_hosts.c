@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "cpus.h"
-#include "expand.h"
 #include "inventory/inventory.h"
 #include "plan/plan.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
+#include "text/expand.h"
 
 static bool same_host(const char *a, const char *b)
 {

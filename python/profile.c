@@ -2,7 +2,7 @@
 /* gpumap.Profile: what to launch. */
 #include "module.h"
 
-#include "report.h"
+#include "report/report.h"
 
 struct profile {
 	struct object head;

@@ -7,7 +7,7 @@
 
 #include "base.h"
 #include "text.h"
-#include "words.h"
+#include "text/words.h"
 
 PyObject *tuple_of(size_t count, PyObject *(*item)(const void *from, size_t i), const void *from)
 {

@@ -3,7 +3,7 @@
 
 #include "complete.h"
 #include "completion/scripts.h"
-#include "report.h"
+#include "report/report.h"
 
 static void help(const struct options *options)
 {

@@ -8,7 +8,7 @@
 #include "explain/json.h"
 #include "profile/profile.h"
 #include "profile_options.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "suggest.h"
 

@@ -7,7 +7,7 @@
 
 #include "color.h"
 #include "doctor/doctor.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 const struct option_row doctor_rows[] = {

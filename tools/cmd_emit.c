@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "plan_open.h"
-#include "report.h"
-#include "writefile.h"
+#include "report/report.h"
+#include "text/writefile.h"
 
 const struct option_row emit_rows[] = {
 	PLAN_OPTION_ROWS,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "exec/exec.h"
-#include "report.h"
+#include "report/report.h"
 
 const struct option_row exec_rows[] = {
 	PLAN_OPTION_ROWS,

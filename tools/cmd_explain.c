@@ -12,7 +12,7 @@
 #include "process.h"
 #include "process_run.h"
 #include "question.h"
-#include "report.h"
+#include "report/report.h"
 #include "text.h"
 
 const struct option_row explain_rows[] = {

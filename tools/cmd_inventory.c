@@ -8,7 +8,7 @@
 #include "color.h"
 #include "inventory/inventory.h"
 #include "machine.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "style.h"
 

@@ -12,7 +12,7 @@
 #include "machine.h"
 #include "plan_open.h"
 #include "profile/profile.h"
-#include "report.h"
+#include "report/report.h"
 #include "suggest.h"
 
 struct lint_command {

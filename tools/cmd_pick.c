@@ -11,7 +11,7 @@
 #include "pick_container.h"
 #include "pick_hold.h"
 #include "pick_keep.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 const struct option_row pick_rows[] = {

@@ -7,9 +7,9 @@
 #include "explain/plan.h"
 #include "plan_open.h"
 #include "plan_show.h"
-#include "report.h"
+#include "report/report.h"
 #include "run_leased.h"
-#include "writefile.h"
+#include "text/writefile.h"
 
 const struct option_row plan_rows[] = {
 	PLAN_OPTION_ROWS,

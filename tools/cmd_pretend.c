@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "pretended.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "suggest.h"
-#include "words.h"
+#include "text/words.h"
 
 const struct option_row pretend_rows[] = {
 	INVENTORY_ROW,

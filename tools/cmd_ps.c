@@ -5,7 +5,7 @@
 
 #include "color.h"
 #include "ps.h"
-#include "report.h"
+#include "report/report.h"
 #include "text.h"
 
 const struct option_row ps_rows[] = {

@@ -26,9 +26,9 @@
 #include "rehearse/rehearse.h"
 #include "rehearse/slurm.h"
 #include "remove_tree.h"
-#include "report.h"
+#include "report/report.h"
+#include "text/writefile.h"
 #include "write_all.h"
-#include "writefile.h"
 
 const struct option_row rehearse_rows[] = {
 	INVENTORY_ROW,

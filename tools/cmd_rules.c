@@ -8,7 +8,7 @@
 
 #include "color.h"
 #include "explain/json.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "style.h"
 #include "suggest.h"

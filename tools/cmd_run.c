@@ -17,7 +17,7 @@
 #include "plan_show.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
-#include "report.h"
+#include "report/report.h"
 #include "run_record.h"
 #include "run_plan.h"
 #include "run_sweep.h"

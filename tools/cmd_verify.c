@@ -8,7 +8,7 @@
 #include "container.h"
 #include "explain/json.h"
 #include "process_stat.h"
-#include "report.h"
+#include "report/report.h"
 #include "run_record.h"
 #include "text.h"
 #include "verify.h"

@@ -13,8 +13,8 @@
 #include "machine.h"
 #include "process_path.h"
 #include "readfile.h"
-#include "report.h"
-#include "request.h"
+#include "report/report.h"
+#include "request/request.h"
 #include "signal_name.h"
 
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -7,7 +7,7 @@
 #include "foreign_option.h"
 #include "strbuf.h"
 #include "text.h"
-#include "words.h"
+#include "text/words.h"
 
 /* Longer words are not looked up. */
 enum { MAX_WORD = 64 };

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 static const struct {

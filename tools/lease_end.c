@@ -16,8 +16,8 @@
 #include "lease/log.h"
 #include "lease/revoke.h"
 #include "lease/units.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 #include "text.h"
 
 enum {

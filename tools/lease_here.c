@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "launch/exit_status.h"
-#include "report.h"
+#include "report/report.h"
 
 /* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
  * here, so its files of sysfs are in the folder too, and what the administrator of this machine set

@@ -14,7 +14,7 @@
 #include "pick_shell.h"
 #include "process_path.h"
 #include "process_stat.h"
-#include "report.h"
+#include "report/report.h"
 
 #define GUARD "gpumap-lease "
 #define OF "of "

@@ -7,7 +7,7 @@
 #include "inventory/inventory.h"
 #include "lease/revoke.h"
 #include "lease_here.h"
-#include "report.h"
+#include "report/report.h"
 
 #define ORIGIN "--revoke"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "rootfile.h"
 
 enum { MAX_FILE = 64 << 20 }; /* as lint reads it */

@@ -10,7 +10,7 @@
 #include "color.h"
 #include "explain/json.h"
 #include "hash.h"
-#include "report.h"
+#include "report/report.h"
 #include "style.h"
 
 static const char *const words[] = {"remark", "warning", "error"};

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "explain/json.h"
-#include "report.h"
+#include "report/report.h"
 
 /* Whether the finding is about a file. */
 static bool has_file(const gpumap_finding *f, bool *failed)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "report.h"
+#include "report/report.h"
 
 #define VARIABLE "GPUMAP_INVENTORY"
 

@@ -11,8 +11,8 @@
 #include "directions.h"
 #include "meaning.h"
 #include "rehearse/slurm.h"
-#include "report.h"
-#include "request.h"
+#include "report/report.h"
+#include "request/request.h"
 #include "suggest.h"
 
 static const struct command commands[] = {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "foreign_option.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 #include "suggest.h"
 
 /* Lines of a terminal, 80 columns. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "color.h"
-#include "report.h"
+#include "report/report.h"
 #include "style.h"
 #include "text.h"
 #include "text_cells.h"

@@ -17,7 +17,7 @@
 #include "process_path.h"
 #include "readfile.h"
 #include "reap.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 enum {

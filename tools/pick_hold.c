@@ -20,7 +20,7 @@
 #include "lease/log.h"
 #include "lease_here.h"
 #include "pick_container.h"
-#include "report.h"
+#include "report/report.h"
 
 /* What the guard tells pick: first the program's pid or why there is none, then its end. Before
  * that, lines for the user. */

@@ -25,7 +25,7 @@
 #include "process_handle.h"
 #include "process_path.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "text.h"
 #include "write_all.h"

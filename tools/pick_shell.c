@@ -18,7 +18,7 @@
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
-#include "words.h"
+#include "text/words.h"
 
 enum { MAX_ABOVE = 256, LOOKS = 1000, SLEEPING_LOOKS = 20 };
 

@@ -10,7 +10,7 @@
 #include "plan/job.h"
 #include "process_stat.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_NAMED = 8, MAX_ABOVE = 1024, MAX_CGROUP = 1 << 16 };
 

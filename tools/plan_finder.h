@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "plan_hosts.h"
-#include "speech.h"
+#include "report/speech.h"
 
 struct finder {
 	struct plan_hosts *ret;

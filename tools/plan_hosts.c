@@ -7,7 +7,6 @@
 
 #include "command.h"
 #include "cpus.h"
-#include "expand.h"
 #include "inventory/inventory.h"
 #include "machine.h"
 #include "plan/job.h"
@@ -15,7 +14,8 @@
 #include "profile/profile.h"
 #include "rank_rows.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
+#include "text/expand.h"
 
 /* --- what is known of them ------------------------------------------------------------ */
 

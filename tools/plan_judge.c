@@ -8,7 +8,7 @@
 #include "plan/hosts.h"
 #include "plan/job.h"
 #include "rank_logs.h"
-#include "report.h"
+#include "report/report.h"
 
 /* The greatest number of ranks that one host starts. */
 static size_t max_ranks(const gpumap_plan *plan)

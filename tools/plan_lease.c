@@ -6,7 +6,7 @@
 #include "lease_here.h"
 #include "plan/job.h"
 #include "profile/profile.h"
-#include "report.h"
+#include "report/report.h"
 
 /* What is leased, and for which plan. */
 struct chooser {

@@ -9,7 +9,7 @@
 #include "lint/python.h"
 #include "plan/job.h"
 #include "profile/profile.h"
-#include "report.h"
+#include "report/report.h"
 
 /* The list that all ranks get, if it is one; how many GPUs each sees, if all see as many. */
 static void see_lists(struct python_start *ret, const gpumap_plan *plan)

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "plan/job.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };

@@ -8,8 +8,8 @@
 #include "plan_hosts.h"
 #include "plan_lease.h"
 #include "profile/profile.h"
-#include "report.h"
-#include "words.h"
+#include "report/report.h"
+#include "text/words.h"
 
 /* --- the program ----------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include "plan/job.h"
 #include "profile/profile.h"
 #include "rank_place.h"
-#include "report.h"
+#include "report/report.h"
 #include "rootfile.h"
 #include "strbuf.h"
 

@@ -8,7 +8,7 @@
 
 #include "plan/job.h"
 #include "profile/profile.h"
-#include "report.h"
+#include "report/report.h"
 #include "rootfile.h"
 
 enum { MAX_CODE = 4 << 20 };

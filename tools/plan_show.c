@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "color.h"
-#include "report.h"
+#include "report/report.h"
 
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {

@@ -18,7 +18,7 @@
 #include "installed_path.h"
 #include "inventory/inventory.h"
 #include "remove_tree.h"
-#include "report.h"
+#include "report/report.h"
 
 /* The longest string that Linux accepts in an environment: 32 pages. */
 enum { MAX_TEXT = 32 * 4096 - 64 };

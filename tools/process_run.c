@@ -14,8 +14,8 @@
 #include "process.h"
 #include "process_path.h"
 #include "readfile.h"
-#include "report.h"
-#include "request.h"
+#include "report/report.h"
+#include "request/request.h"
 #include "strbuf.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "report.h"
+#include "report/report.h"
 #include "text.h"
 
 /* The other screen, without a cursor. Lines that do not fit, as those of a narrower terminal, do

@@ -14,7 +14,7 @@
 #include "process_run.h"
 #include "process_stat.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "text.h"
 
 enum { MAX_CGROUP = 1 << 16 };

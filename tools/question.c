@@ -6,8 +6,8 @@
 #include "explain/explain.h"
 #include "inventory/inventory.h"
 #include "machine.h"
-#include "report.h"
-#include "resolve.h"
+#include "report/report.h"
+#include "resolve/resolve.h"
 
 /* The decision if no machine is named, by --inventory, GPUMAP_INVENTORY or --ask-driver.
  * ARCHITECTURE.md and gpumap(1) show the same table. */

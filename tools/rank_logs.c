@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 #include "trust.h"
 
 /* --- names ------------------------------------------------------------------------------ */

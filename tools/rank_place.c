@@ -2,7 +2,7 @@
 #include "rank_place.h"
 
 #include "launch/bind.h"
-#include "report.h"
+#include "report/report.h"
 
 static int place_folder(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
 			const struct job_rank *rank, gpumap_report *report)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "plan/job.h"
-#include "report.h"
+#include "report/report.h"
 
 static bool is_name(const char *entry, const char *name)
 {

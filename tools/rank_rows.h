@@ -3,7 +3,7 @@
 #ifndef GM_RANK_ROWS_H
 #define GM_RANK_ROWS_H
 
-#include "rankenv.h"
+#include "request/rankenv.h"
 
 /* rankenv_read() for this process. If another launcher started it inside a rank of gpumap run, that
  * rank's row is left out. GPUMAP_ENOMEM after a finding. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "plan/hosts.h"
-#include "report.h"
+#include "report/report.h"
 
 #define BACKEND "--rdzv-backend"
 #define ENDPOINT "--rdzv-endpoint"

@@ -9,7 +9,7 @@
 #include "lease_here.h"
 #include "plan/job.h"
 #include "plan_open.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 enum { MAX_NAMED = 8 };

@@ -6,8 +6,8 @@
 
 #include "plan/job.h"
 #include "plan_open.h"
-#include "profile_keys.h"
 #include "rank_place.h"
+#include "request/profile_keys.h"
 
 #define RESTART_COUNT "TORCHELASTIC_RESTART_COUNT="
 

@@ -6,8 +6,8 @@
 #include "arena.h"
 #include "launch/launch.h"
 #include "rank_logs.h"
+#include "report/speech.h"
 #include "run_live.h"
-#include "speech.h"
 
 struct run_ranks {
 	struct arena arena;

@@ -9,7 +9,7 @@
 #include "explain/plan.h"
 #include "readfile.h"
 #include "strbuf.h"
-#include "writefile.h"
+#include "text/writefile.h"
 
 enum { MAX_BYTES = 256 << 20 };
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "expand.h"
 #include "launch/bind.h"
 #include "lease/log.h"
 #include "lease_here.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "sweep.h"
+#include "text/expand.h"
 
 /* --- what to run ---------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "verify.h"
 #include "write_all.h"
 

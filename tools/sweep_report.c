@@ -5,7 +5,7 @@
 
 #include "explain/json.h"
 #include "plan_show.h"
-#include "report.h"
+#include "report/report.h"
 
 /* "seq_length=60 future_length=4" */
 static void put_values(struct strbuf *buf, const struct sweep *s, size_t i)

@@ -6,7 +6,7 @@
 #include "cpuset.h"
 #include "plan/job.h"
 #include "plan_hosts.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 /* Plans one rank for each GPU, whatever the runs do, to find the GPUs and their cores. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "plan_open.h"
-#include "report.h"
+#include "report/report.h"
 
 #define FILTER "--local-ranks-filter"
 

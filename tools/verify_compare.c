@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "process.h"
-#include "report.h"
+#include "report/report.h"
 #include "signal_name.h"
 #include "text.h"
 

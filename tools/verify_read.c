@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
-#include "mapping.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
 #include "process_run.h"
 #include "process_stat.h"
-#include "report.h"
+#include "report/report.h"
+#include "resolve/mapping.h"
 #include "text.h"
 
 enum { MAX_ABOVE = 1000, NS_PER_S = 1000000000 };

@@ -10,8 +10,8 @@
 #define GM_EMIT_H
 
 #include "plan/job.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 #include "strbuf.h"
 
 #define EMIT_PLAN_FILE "gpumap-plan.json"

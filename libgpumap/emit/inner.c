@@ -2,7 +2,7 @@
 /* The program after a launcher's own options: alone, or started by gpumap exec. */
 #include "emit/emit.h"
 
-#include "words.h"
+#include "text/words.h"
 
 bool emit_needs_exec(const struct emitter *e)
 {

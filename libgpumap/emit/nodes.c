@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "profile_keys.h"
+#include "request/profile_keys.h"
 
 const char *emit_setting(const struct emitter *e, const char *key)
 {

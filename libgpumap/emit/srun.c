@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "strbuf.h"
-#include "words.h"
+#include "text/words.h"
 
 /* --- groups of hosts --------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "rankenv.h"
+#include "request/rankenv.h"
 
 /* Variables that every launcher of the torch family sets for a rank. */
 static bool is_rank_variable(const char *name)

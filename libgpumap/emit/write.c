@@ -2,7 +2,7 @@
 /* Words and lines of what is emitted. */
 #include "emit/emit.h"
 
-#include "words.h"
+#include "text/words.h"
 
 enum { LINE_WIDTH = 96 };
 

@@ -3,8 +3,8 @@
 #ifndef GM_EXPLAIN_H
 #define GM_EXPLAIN_H
 
-#include "mapping.h"
-#include "report.h"
+#include "report/report.h"
+#include "resolve/mapping.h"
 #include "strbuf.h"
 
 /* Each function appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be

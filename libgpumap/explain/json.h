@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 /* A member of an object; a list of them ends with a key that is NULL. */

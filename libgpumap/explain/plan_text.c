@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "profile_keys.h"
+#include "request/profile_keys.h"
 #include "style.h"
-#include "words.h"
+#include "text/words.h"
 
 /* How many ranks of a host, and how many hosts, are shown. The JSON has all. */
 enum { MAX_RANKS = 64, MAX_HOSTS = 64, LIST_WIDTH = 32, STEP_WIDTH = 56 };

@@ -5,7 +5,7 @@
 #ifndef GM_SVG_H
 #define GM_SVG_H
 
-#include "mapping.h"
+#include "resolve/mapping.h"
 #include "strbuf.h"
 #include "text.h"
 

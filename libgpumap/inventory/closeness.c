@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How close GPUs of one host are to each other. */
 #include "inventory/inventory.h"
-#include "pci.h"
+#include "text/pci.h"
 
 int64_t device_node(const gpumap_device *device)
 {

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "installed_path.h"
-#include "pci.h"
+#include "text/pci.h"
 #ifndef PKGLIBEXECDIR /* without configure's definition */
 #define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
 #endif

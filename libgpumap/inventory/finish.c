@@ -2,7 +2,7 @@
 /* Puts an inventory in order, and makes the checks that need all GPUs. */
 #include "inventory/inventory.h"
 
-#include "pci.h"
+#include "text/pci.h"
 
 struct key {
 	gpumap_device *device;

@@ -10,7 +10,7 @@
 #include "gpumap.h"
 
 #include "base.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "text.h"
 

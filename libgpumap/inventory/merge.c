@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "pci.h"
+#include "text/pci.h"
 
 enum { DEAD = -2 }; /* in `physical`: joined into another, dropped by recorded_link */
 

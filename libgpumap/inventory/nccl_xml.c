@@ -14,8 +14,8 @@
 #include <expat.h>
 #include <limits.h>
 
-#include "pci.h"
 #include "strbuf.h"
+#include "text/pci.h"
 
 enum { MAX_DEPTH = 64 };
 

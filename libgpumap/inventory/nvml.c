@@ -7,8 +7,8 @@
 
 #include "cpuset.h"
 #include "inventory/host.h"
-#include "pci.h"
 #include "strbuf.h"
+#include "text/pci.h"
 
 /* Stores the list of a set; an empty set means that nothing is known. */
 static bool member_set_bits(char **member, struct cpu_set set)

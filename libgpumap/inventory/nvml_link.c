@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inventory/nvml.h"
 
-#include "pci.h"
+#include "text/pci.h"
 
 /* The other ends of the links of one GPU. */
 struct links {

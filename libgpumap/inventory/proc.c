@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "pci.h"
 #include "rootfile.h"
+#include "text/pci.h"
 
 bool host_read(char *ret, size_t size, const char *root, const char *format, ...)
 {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "pci.h"
+#include "text/pci.h"
 
 static int finish_record(struct recorded *r)
 {

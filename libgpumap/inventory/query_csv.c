@@ -5,7 +5,7 @@
  */
 #include "inventory/recorded.h"
 
-#include "pci.h"
+#include "text/pci.h"
 
 /* --- the meaning of columns ------------------------------------------------------------------ */
 

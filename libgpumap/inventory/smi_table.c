@@ -12,7 +12,7 @@
  */
 #include "inventory/recorded.h"
 
-#include "pci.h"
+#include "text/pci.h"
 
 enum { MAX_CELLS = 4 };
 

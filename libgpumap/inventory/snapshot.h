@@ -14,8 +14,8 @@
 #ifndef GM_SNAPSHOT_H
 #define GM_SNAPSHOT_H
 
-#include "inifile.h"
 #include "inventory/inventory.h"
+#include "text/inifile.h"
 
 enum { SNAPSHOT_SCHEMA = 1, SNAPSHOT_USAGE_SCHEMA = 2 };
 

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <time.h>
 
-#include "pci.h"
 #include "strbuf.h"
+#include "text/pci.h"
 
 /* The usage of a GPU or an instance. */
 #define USAGE(U) \

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "strbuf.h"
-#include "writefile.h"
+#include "text/writefile.h"
 
 struct writer {
 	const gpumap_inventory *inventory;

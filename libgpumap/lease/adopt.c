@@ -11,7 +11,7 @@
 #include "lease/per_user.h"
 #include "lease/units.h"
 #include "process_stat.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { GATE_MS = 10000, MAX_ABOVE = 1000, MAX_TELL = 4096 };
 

@@ -9,7 +9,7 @@
 #include "lease/nested.h"
 #include "lease/units.h"
 #include "lease/wishes.h"
-#include "report.h"
+#include "report/report.h"
 #include "write_all.h"
 
 enum { GATE_MS = 10000, MAX_TELL = 4096, MAX_WAITING = 64 /* jobs of one user */ };

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "lease/units.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 #include "strbuf.h"
 
 EXPORT int gpumap_claim_new(gpumap_claim **ret)

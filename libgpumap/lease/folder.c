@@ -16,7 +16,7 @@
 #include "lease/holders.h"
 #include "process_path.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "trust.h"
 
 #define SYSFS "/sys/bus/pci/devices"

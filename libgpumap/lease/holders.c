@@ -8,7 +8,7 @@
 #include "lease/claim.h"
 #include "lease/nested.h"
 #include "lease/units.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { GATE_MS = 10000, LOOKS = 50, LOOK_PAUSE_MS = 2 };
 

@@ -2,8 +2,8 @@
 /* Claims of MIG instances: what they are, which ones they may use, and what is said about them. */
 #include "lease/claim.h"
 #include "lease/units.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 
 int claim_clash(const char *other, const char *why, const char *origin, gpumap_report *report)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lease/units.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 void lease_forget_units(gpumap_lease *lease)

@@ -11,7 +11,7 @@
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 #define PROC "/proc/"

@@ -17,7 +17,7 @@
 #include "lease/holders.h"
 #include "process_path.h"
 #include "process_stat.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 struct user {

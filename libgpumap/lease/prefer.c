@@ -2,7 +2,7 @@
 /* The order in which a job takes GPUs: those that it prefers, then the lowest numbers. */
 #include "lease/claim.h"
 #include "lease/units.h"
-#include "report.h"
+#include "report/report.h"
 
 bool order_prefer(size_t *order, size_t preferred, size_t g, size_t gpus)
 {

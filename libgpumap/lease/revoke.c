@@ -23,7 +23,7 @@
 #include "lease/units.h"
 #include "process_handle.h"
 #include "process_path.h"
-#include "report.h"
+#include "report/report.h"
 
 #ifndef SYS_pidfd_getfd /* in headers older than the kernel; all machines have this number */
 #define SYS_pidfd_getfd 438

@@ -3,8 +3,8 @@
 #ifndef GM_LEASE_SETTINGS_H
 #define GM_LEASE_SETTINGS_H
 
-#include "inifile.h"
-#include "profile_keys.h"
+#include "request/profile_keys.h"
+#include "text/inifile.h"
 
 enum { LEASE_SETTING_COUNT = PKEY_COUNT - PKEY_LEASES_gpus_per_user };
 

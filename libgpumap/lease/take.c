@@ -12,7 +12,7 @@
 #include "lease/log.h"
 #include "lease/nested.h"
 #include "reap.h"
-#include "report.h"
+#include "report/report.h"
 
 enum {
 	ASK_MS = 1000,   /* how often the first in the queue asks NVML again */

@@ -8,7 +8,7 @@
 #include "lease/nested.h"
 #include "lease/note.h"
 #include "lease/units.h"
-#include "report.h"
+#include "report/report.h"
 
 void wishes_free(struct wishes *wishes)
 {

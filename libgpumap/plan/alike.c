@@ -3,7 +3,7 @@
 #include "plan/build.h"
 
 #include "hash.h"
-#include "resolve.h"
+#include "resolve/resolve.h"
 
 /* --- kinds of hosts ------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The order in which ranks take devices, and the entries of these devices in a list. */
-#include "pci.h"
 #include "plan/build.h"
+#include "text/pci.h"
 
 static int compare_pci(const gpumap_device *a, const gpumap_device *b)
 {

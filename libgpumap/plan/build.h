@@ -11,11 +11,11 @@
 
 #include "cpuset.h"
 #include "inventory/inventory.h"
-#include "mapping.h"
 #include "plan/plan.h"
 #include "plan/table.h"
+#include "resolve/mapping.h"
 #include "strbuf.h"
-#include "visible_uuid.h"
+#include "visible/uuid.h"
 
 /* --- selections ---------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "hash.h"
-#include "words.h"
+#include "text/words.h"
 
 /* --- the list ----------------------------------------------------------------------- */
 

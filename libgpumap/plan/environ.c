@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "rankenv.h"
+#include "request/rankenv.h"
 #include "strbuf.h"
 
 typedef int visit(const char *name, const char *value, void *data);

@@ -2,8 +2,8 @@
 /* Hosts, and what the caller knows about them. */
 #include "plan/hosts.h"
 
-#include "hostlist.h"
 #include "inventory/inventory.h"
+#include "text/hostlist.h"
 
 EXPORT int gpumap_hosts_new(gpumap_hosts **ret)
 {

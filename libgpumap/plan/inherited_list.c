@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "inventory/inventory.h"
-#include "mapping.h"
 #include "plan/job.h"
-#include "request.h"
-#include "slurm_grant.h"
+#include "request/request.h"
+#include "request/slurm_grant.h"
+#include "resolve/mapping.h"
 
 /* Passes on the list's own warnings. Findings about the program, which is empty here, do not
  * matter. */

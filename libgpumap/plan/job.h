@@ -3,8 +3,8 @@
 #ifndef GM_JOB_H
 #define GM_JOB_H
 
-#include "expand.h"
 #include "plan/hosts.h"
+#include "text/expand.h"
 
 /* Whether the plan can be started, and its hosts and ranks. A plan of settings alone (job_alone)
  * has none. */

@@ -16,8 +16,8 @@
 #include "gpumap.h"
 
 #include "arena.h"
-#include "profile_keys.h"
-#include "report.h"
+#include "report/report.h"
+#include "request/profile_keys.h"
 
 enum {
 	PLAN_MAX_RANKS = 1 << 20,

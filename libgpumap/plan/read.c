@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
-#include "expand.h"
 #include "plan/hosts.h"
-#include "profile_keys.h"
 #include "readfile.h"
+#include "request/profile_keys.h"
+#include "text/expand.h"
 
 enum { MAX_BYTES = 256 << 20 };
 

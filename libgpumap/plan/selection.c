@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "inifile.h"
 #include "strbuf.h"
+#include "text/inifile.h"
 
 /* Names are compared without their quotes. */
 static bool decode_name(struct builder *b, struct gpu_entry *gpu)

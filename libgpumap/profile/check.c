@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "words.h"
+#include "text/words.h"
 
 struct check {
 	const gpumap_profile *profile;

@@ -2,8 +2,8 @@
 /* Links names of sections after all files are read, and chooses the profile. */
 #include "profile/profile.h"
 
-#include "inifile.h"
 #include "strbuf.h"
+#include "text/inifile.h"
 
 struct link {
 	gpumap_profile *profile;

@@ -3,8 +3,8 @@
  * its conditions allow. */
 #include "profile/profile.h"
 
-#include "hostlist.h"
-#include "inifile.h"
+#include "text/hostlist.h"
+#include "text/inifile.h"
 
 static bool in_chain(const gpumap_profile *profile, struct span name)
 {

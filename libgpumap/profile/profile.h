@@ -3,8 +3,8 @@
 #define GM_PROFILE_H
 
 #include "arena.h"
-#include "expand.h"
-#include "profile_keys.h"
+#include "request/profile_keys.h"
+#include "text/expand.h"
 
 enum {
 	MAX_DEPTH = 8,       /* profiles in a chain of inherit */

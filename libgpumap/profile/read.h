@@ -3,9 +3,9 @@
 #ifndef GM_PROFILE_READ_H
 #define GM_PROFILE_READ_H
 
-#include "inifile.h"
 #include "lease/settings.h"
 #include "profile/profile.h"
+#include "text/inifile.h"
 
 enum { MAX_KEYS = PKEY_COUNT + 1 };
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "inifile.h"
 #include "suggest.h"
+#include "text/inifile.h"
 
 static int unknown_key(struct span name, const char *origin, gpumap_report *report)
 {

@@ -3,8 +3,8 @@
  * environment of the ranks. */
 #include "profile/profile.h"
 
-#include "inifile.h"
-#include "words.h"
+#include "text/inifile.h"
+#include "text/words.h"
 
 static const char *in_environment(const gpumap_profile *p, struct span name)
 {

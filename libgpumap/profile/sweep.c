@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "inifile.h"
 #include "suggest.h"
+#include "text/inifile.h"
 
 static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
 			 const struct setting *setting, gpumap_report *report)

@@ -2,8 +2,8 @@
 /* Writes the chosen profile as one flat file. */
 #include "profile/profile.h"
 
-#include "inifile.h"
-#include "words.h"
+#include "text/inifile.h"
+#include "text/words.h"
 
 /* Writes the command unchanged if a file can hold it, else each word anew. */
 static void add_command(struct strbuf *buf, struct span text)

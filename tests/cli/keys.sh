@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2154 # variables of lib.sh
 # What keys.test and override.test share, after lib.sh: the file machine.ini, and in `rows` the rows of keys.table.
 
-defs=$srcdir/libgpumap/profile_keys.def
+defs=$srcdir/libgpumap/request/profile_keys.def
 cpu=$(awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)
 awk -v cpu="$cpu" 'BEGIN {
 	print "[snapshot]\nschema = 1"

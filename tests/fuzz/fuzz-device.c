@@ -2,7 +2,7 @@
 /* Device strings: what is read, and that its own spelling is read the same. */
 #include <stdio.h>
 
-#include "request.h"
+#include "request/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Node lists, hostfiles and counts: names are harmless, limits hold, both ways agree. */
-#include "hostlist.h"
-#include "report.h"
+#include "report/report.h"
+#include "text/hostlist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The INI reader: what it hands over lies in the text and can be written and read again. */
-#include "inifile.h"
 #include "strbuf.h"
+#include "text/inifile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

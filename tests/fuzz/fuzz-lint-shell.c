@@ -2,7 +2,7 @@
 /* The lint of shell scripts: findings and programs have a place inside the text. */
 #include "lint/shell.h"
 
-#include "report.h"
+#include "report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

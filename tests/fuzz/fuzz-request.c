@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "inventory/inventory.h"
-#include "request.h"
+#include "request/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

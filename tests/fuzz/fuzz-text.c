@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The readers of small texts: numbers, lists, PCI addresses, UTF-8, messages. */
 #include "base.h"
-#include "pci.h"
 #include "strbuf.h"
 #include "suggest.h"
 #include "text.h"
+#include "text/pci.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

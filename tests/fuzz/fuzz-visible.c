@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The visible list, in every dialect: what holds whatever the bytes are. */
 #include "gpumap.h"
-#include "visible.h"
+#include "visible/visible.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

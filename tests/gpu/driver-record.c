@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visible.h"
+#include "visible/visible.h"
 
 enum { SHOWN = 20, NO_DEVICE = 100 };
 

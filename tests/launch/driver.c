@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "signal_name.h"
 
 extern char **environ;

@@ -2,7 +2,7 @@
 /* The report about ranks that failed. The ends of processes are made up, so all runs are alike. */
 #include <signal.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "supervise.h"
 #include "unit.h"

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "supervise.h"
 #include "unit.h"
 

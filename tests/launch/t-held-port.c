@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "unit.h"
 
 /* Binds as a program would; listens if asked. The descriptor, or -errno. */

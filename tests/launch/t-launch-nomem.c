@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "failing_malloc.h"
-#include "report.h"
+#include "report/report.h"
 #include "unit.h"
 
 static char program[] = "/bin/sh", option[] = "-c";

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "rankenv.h"
-#include "report.h"
-#include "request.h"
+#include "report/report.h"
+#include "request/rankenv.h"
+#include "request/request.h"
 
 struct report {
 	const char *inventory, *style, *argument; /* argument: of --local-rank */

@@ -16,6 +16,7 @@ sync_tests = \
 	tests/sync/layers.test \
 	tests/sync/limits.test \
 	tests/sync/manual.test \
+	tests/sync/named.test \
 	tests/sync/options.test \
 	tests/sync/order.test \
 	tests/sync/rules.test \

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "hostlist.h"
+#include "text/hostlist.h"
 
 static unsigned pick(unsigned *state, unsigned below)
 {

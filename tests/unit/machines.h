@@ -13,7 +13,7 @@
 #define GM_MACHINES_H
 
 #include "inventory/inventory.h"
-#include "request.h"
+#include "request/request.h"
 
 /* Aborts the test on a malformed line. The caller frees it; NULL for "-". */
 gpumap_inventory *machine(const char *text);

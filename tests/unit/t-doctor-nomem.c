@@ -7,7 +7,7 @@
 
 #include "doctor/doctor.h"
 #include "failing_malloc.h"
-#include "report.h"
+#include "report/report.h"
 #include "tree.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The general description of a finding, looked up by its id or read from a reported finding. */
-#include "report.h"
+#include "report/report.h"
 #include "unit.h"
 
 START_TEST(all)

@@ -2,9 +2,9 @@
 /* Node lists, hostfiles and counts; tests/cli/hostlist.test asks Slurm the same. */
 #include <stdio.h>
 
-#include "hostlist.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
+#include "text/hostlist.h"
 #include "unit.h"
 
 #define BAD GPUMAP_EINPUT

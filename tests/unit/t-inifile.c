@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inifile.h"
 #include "strbuf.h"
+#include "text/inifile.h"
 #include "unit.h"
 
 /* What a text becomes: [section]line, key=value line:column, and !line:column error. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "inifile.h"
 #include "strbuf.h"
+#include "text/inifile.h"
 #include "unit.h"
 
 static const struct {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lint/lint.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The findings of Python files, by tests/vectors/lint-python.tsv. */
 #include "lint/python.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "tsv.h"
 #include "unit.h"

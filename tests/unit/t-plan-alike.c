@@ -4,8 +4,8 @@
 
 #include "base.h"
 #include "failing_malloc.h"
-#include "mapping.h"
 #include "plans.h"
+#include "resolve/mapping.h"
 #include "strbuf.h"
 #include "text.h"
 #include "unit.h"

@@ -6,9 +6,9 @@
 #include "base.h"
 #include "draws.h"
 #include "inventory/inventory.h"
-#include "mapping.h"
 #include "plans.h"
-#include "resolve.h"
+#include "resolve/mapping.h"
+#include "resolve/resolve.h"
 #include "text.h"
 #include "unit.h"
 

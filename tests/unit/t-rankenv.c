@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "machines.h"
-#include "rankenv.h"
+#include "request/rankenv.h"
 #include "unit.h"
 
 #define TORCH "RANK=5|LOCAL_RANK=1|WORLD_SIZE=8"

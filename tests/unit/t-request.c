@@ -4,7 +4,7 @@
 
 #include "inventory/inventory.h"
 #include "machines.h"
-#include "resolve.h"
+#include "resolve/resolve.h"
 #include "unit.h"
 
 #define BAD "GM002"

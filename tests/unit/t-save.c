@@ -8,8 +8,8 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-#include "inifile.h"
 #include "snapshots.h"
+#include "text/inifile.h"
 
 static gpumap_inventory *make(int count)
 {

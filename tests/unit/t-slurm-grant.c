@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rule L3: visible lists that are certainly not Slurm's. */
-#include "slurm_grant.h"
+#include "request/slurm_grant.h"
 #include "strbuf.h"
 #include "unit.h"
 

@@ -2,8 +2,8 @@
 /* A snapshot that is saved and read is the same inventory. */
 #include <limits.h>
 
-#include "inifile.h"
 #include "snapshots.h"
+#include "text/inifile.h"
 
 static void set_text(char **member, const char *value)
 {

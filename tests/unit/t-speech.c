@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings in messages: as keys, options or variables, by where they come from. */
-#include "speech.h"
+#include "report/speech.h"
 
 #include <string.h>
 
-#include "profile_keys.h"
+#include "request/profile_keys.h"
 #include "strbuf.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "failing_malloc.h"
-#include "report.h"
+#include "report/report.h"
 #include "unit.h"
 #include "verify.h"
 

@@ -6,7 +6,7 @@
 #include "gpumap.h"
 #include "strbuf.h"
 #include "unit.h"
-#include "visible.h"
+#include "visible/visible.h"
 
 static const char *uuids[] = {
 	"GPU-a1b2c3d4-0000-4000-8000-000000000000",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Words, variables, macros, durations, lists of numbers and hosts. */
-#include "expand.h"
-#include "profile_keys.h"
+#include "request/profile_keys.h"
+#include "text/expand.h"
+#include "text/words.h"
 #include "unit.h"
-#include "words.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -236,7 +236,7 @@ static const struct {
 } enums[] = {
 #define PROFILE_KEY(section, name, option, environment, kind, scope, value, initial, use, help)
 #define KEY_WORDS(section, name, type, ...) {PKEY_##section##_##name, #__VA_ARGS__},
-#include "profile_keys.def"
+#include "request/profile_keys.def"
 #undef PROFILE_KEY
 };
 

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "mapping.h"
 #include "rank_rows.h"
-#include "report.h"
-#include "slurm_grant.h"
+#include "report/report.h"
+#include "request/slurm_grant.h"
+#include "resolve/mapping.h"
 #include "strbuf.h"
 
 struct check {

@@ -11,7 +11,7 @@
 #include "launch/bind.h"
 #include "plan/job.h"
 #include "plan_open.h"
-#include "rankenv.h"
+#include "request/rankenv.h"
 
 struct exec_options {
 	struct plan_options plan;

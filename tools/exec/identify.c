@@ -3,7 +3,7 @@
 #include "exec.h"
 
 #include "rank_rows.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_RANKS = 0x7fffffff, MAX_NODES = 100000 };
 

@@ -5,9 +5,9 @@
 
 #include <unistd.h>
 
-#include "hostlist.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
+#include "text/hostlist.h"
 
 const char *exec_variable(const char *name)
 {

@@ -7,7 +7,7 @@
 #include "cpuset.h"
 #include "plan_hosts.h"
 #include "profile/profile.h"
-#include "report.h"
+#include "report/report.h"
 #include "strbuf.h"
 
 static const char *value(const gpumap_profile *profile, const char *key)

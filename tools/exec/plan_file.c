@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "plan_hosts.h"
-#include "report.h"
+#include "report/report.h"
 
 static int differs(const struct exec *exec, const char *fix, const char *what, int64_t launchers,
 		   int64_t plans)

@@ -7,7 +7,7 @@
 
 #include "cpuset.h"
 #include "rank_place.h"
-#include "report.h"
+#include "report/report.h"
 
 /* --- variables --------------------------------------------------------------------------- */
 

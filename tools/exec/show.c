@@ -3,7 +3,7 @@
 #include "exec.h"
 
 #include "explain/json.h"
-#include "words.h"
+#include "text/words.h"
 
 /* --- text -------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cpuset.h"
-#include "report.h"
+#include "report/report.h"
 
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The exit status of a run. */
 #include "exit_status.h"
-#include "report.h"
+#include "report/report.h"
 #include "signal_name.h"
 #include "supervise.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The ranks that failed first, which are the cause; the others follow. */
-#include "report.h"
+#include "report/report.h"
 #include "signal_name.h"
 #include "supervise.h"
 

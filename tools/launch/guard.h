@@ -10,7 +10,7 @@
 
 #include "process_state.h"
 #include "rank_cgroup.h"
-#include "report.h"
+#include "report/report.h"
 
 enum guard_event {
 	GUARD_FORKED,

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_PORT = 65535 };
 

@@ -10,7 +10,7 @@
 #ifndef GM_HELD_PORT_H
 #define GM_HELD_PORT_H
 
-#include "report.h"
+#include "report/report.h"
 
 struct port {
 	int fd; /* -1: nothing is held */

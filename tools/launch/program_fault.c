@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "report/report.h"
 
 static void say(struct program_fault *ret, const char *text, const char *fix)
 {

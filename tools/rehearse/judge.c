@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_NAMED = 8 };
 

@@ -9,7 +9,7 @@
 
 #include "readfile.h"
 #include "rehearse/slurm.h"
-#include "report.h"
+#include "report/report.h"
 
 enum { MAX_RECORD = 64 << 20 };
 

@@ -8,7 +8,7 @@
 #include "explain/json.h"
 #include "style.h"
 #include "text.h"
-#include "words.h"
+#include "text/words.h"
 
 /* What no rehearsal has. */
 static const char *const never[] = {

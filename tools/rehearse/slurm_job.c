@@ -13,7 +13,7 @@
 
 #include "command.h"
 #include "readfile.h"
-#include "report.h"
+#include "report/report.h"
 #include "write_all.h"
 
 /* --- options ---------------------------------------------------------------------------- */

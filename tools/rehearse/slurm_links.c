@@ -10,7 +10,7 @@
 #include "rehearse/slurm_commands.h"
 #include "strbuf.h"
 #include "text.h"
-#include "words.h"
+#include "text/words.h"
 
 static const struct {
 	const char *name;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "command.h"
-#include "hostlist.h"
 #include "rehearse/slurm.h"
+#include "text/hostlist.h"
 
 int rehearse_scontrol(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "hostlist.h"
+#include "text/hostlist.h"
 
 static void read_job_gpus(struct step *step)
 {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "gpumap.h"
+
+#include <strings.h>
+
+#include "base.h"
+
+struct gpumap_rule {
+	const char *id, *line, *text, *example, *source, *evidence;
+};
+
+static const gpumap_rule rules[] = {
+#define RULE(id, line, text, example, source, evidence) {id, line, text, example, source, evidence},
+#include "report/rules.def"
+#undef RULE
+};
+
+EXPORT const gpumap_rule *gpumap_rule_find(const char *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (strcasecmp(rules[i].id, id) == 0)
+			return &rules[i];
+	return NULL;
+}
+
+EXPORT const gpumap_rule *gpumap_rule_get(size_t i)
+{
+	return i < ARRAY_SIZE(rules) ? &rules[i] : NULL;
+}
+
+EXPORT const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str_attr attr)
+{
+	if (!rule)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_RULE_ID:
+		return rule->id;
+	case GPUMAP_RULE_LINE:
+		return rule->line;
+	case GPUMAP_RULE_TEXT:
+		return rule->text;
+	case GPUMAP_RULE_EXAMPLE:
+		return rule->example;
+	case GPUMAP_RULE_SOURCE:
+		return rule->source;
+	case GPUMAP_RULE_EVIDENCE:
+		return rule->evidence;
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Values as other programs write them: times of Slurm, hosts with slots as mpirun takes them. */
+#ifndef GM_FOREIGN_VALUE_H
+#define GM_FOREIGN_VALUE_H
+
+#include "request/profile_keys.h"
+
+/* Sets the remedy to what the invalid value is here. False: it is not known, or too long. */
+bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct span value);
+
+#endif

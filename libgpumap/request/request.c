@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "request/request.h"
+
+#include "report/report.h"
+#include "request/profile_keys.h"
+#include "request/rankenv.h"
+#include "suggest.h"
+
+EXPORT int gpumap_request_new(gpumap_request **ret)
+{
+	gpumap_request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return GPUMAP_ENOMEM;
+	*ret = request;
+	return GPUMAP_OK;
+}
+
+EXPORT void gpumap_request_free(gpumap_request *request)
+{
+	if (!request)
+		return;
+	for (size_t i = 0; i < request->count; i++) {
+		free(request->statements[i].value);
+		free(request->statements[i].origin);
+	}
+	free(request->statements);
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		free(request->values[i]);
+		free(request->origins[i]);
+	}
+	free(request);
+}
+
+static int add_statement(gpumap_request *request, struct statement statement, const char *value,
+			 const char *origin, gpumap_report *report)
+{
+	struct statement *grown;
+
+	if (request->count >= GPUMAP_MAX_DEVICES)
+		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
+				   "more than %d statements", GPUMAP_MAX_DEVICES);
+	grown = array_room(request->statements, request->count, &request->room, sizeof(*grown));
+	if (!grown)
+		return report_nomem(report);
+	request->statements = grown;
+	statement.value = value ? strdup(value) : NULL;
+	statement.origin = escaped_copy(origin);
+	if ((value && !statement.value) || (origin && !statement.origin)) {
+		free(statement.value);
+		free(statement.origin);
+		return report_nomem(report);
+	}
+	request->statements[request->count++] = statement;
+	return GPUMAP_OK;
+}
+
+static enum source key_source(enum key_id id)
+{
+	switch (id) {
+	case KEY_prefix:
+		return SOURCE_PREFIX;
+	case KEY_script_export:
+		return SOURCE_SCRIPT_EXPORT;
+	case KEY_script_inline:
+		return SOURCE_SCRIPT_INLINE;
+	case KEY_in_code:
+		return SOURCE_IN_CODE;
+	case KEY_after_init:
+		return SOURCE_AFTER_INIT;
+	default:
+		return SOURCE_VISIBLE;
+	}
+}
+
+/* A statement without a variable's name is about the list that the dialect reads. The dialect may
+ * be set later, so resolve fills in the name. */
+static int set_statement(gpumap_request *request, enum key_id id, const char *text,
+			 const char *origin, gpumap_report *report)
+{
+	struct statement statement = {.source = key_source(id)};
+	struct span other = {"", 0};
+	const char *value, *near;
+
+	if (statement_parse(text, VARIABLE_COUNT, &statement.variable, &statement.verb, &value,
+			    &other))
+		return add_statement(request, statement, value, origin, report);
+	near = misspelt_variable(other);
+	if (near)
+		report_add(report, FINDING_MISSPELT_VARIABLE,
+			   ABOUT(.rule = "S7", .origin = origin, .fix = DID_YOU_MEAN(near, NULL)),
+			   "no program reads '%s'", QUOTE(other));
+	else
+		report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = origin),
+			   "%s does not decide which devices are visible", QUOTE(other));
+	return GPUMAP_OK;
+}
+
+static int set_value(gpumap_request *request, enum key_id id, const char *value, const char *origin,
+		     gpumap_report *report)
+{
+	char *copy = strdup(value), *from = escaped_copy(origin);
+
+	if (!copy || (origin && !from)) {
+		free(copy);
+		free(from);
+		return report_nomem(report);
+	}
+	free(request->values[id]);
+	free(request->origins[id]);
+	request->values[id] = copy;
+	request->origins[id] = from;
+	return GPUMAP_OK;
+}
+
+static int unknown_key(const char *name, const char *origin, gpumap_report *report)
+{
+	const char *names[KEY_COUNT + 1] = {0};
+	const char *near;
+
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		names[i] = key_get((enum key_id)i)->name;
+	near = suggest(span_of(name), names);
+	return report_fail(report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+			   ABOUT(.origin = origin, .fix = DID_YOU_MEAN(near, NULL)),
+			   "no such key: '%s'", QUOTE(span_of(name)));
+}
+
+EXPORT int gpumap_request_set(gpumap_request *request, const char *name, const char *value,
+			      const char *origin, gpumap_report *report)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const gpumap_key *key = key_get((enum key_id)i);
+		int r;
+
+		if (!streq(name, key->name))
+			continue;
+		if (key->kind == KIND_STATEMENT)
+			return set_statement(request, (enum key_id)i, value, origin, report);
+		r = key_check(key, value, origin, report);
+		return r == GPUMAP_OK ? set_value(request, (enum key_id)i, value, origin, report)
+				      : r;
+	}
+	return unknown_key(name, origin, report);
+}
+
+static bool stated(const gpumap_request *request, enum key_id id)
+{
+	const gpumap_key *key = key_get(id);
+
+	if (key->kind != KIND_STATEMENT)
+		return request->values[id] != NULL;
+	for (size_t i = 0; i < request->count; i++)
+		if (request->statements[i].source == key_source(id))
+			return true;
+	return false;
+}
+
+static void environ_misspelt(struct span name, const char *near, gpumap_report *report)
+{
+	if (near)
+		report_add(report, FINDING_MISSPELT_VARIABLE,
+			   ABOUT(.rule = "S7", .origin = "environment",
+				 .fix = DID_YOU_MEAN(near, NULL)),
+			   "no program reads %s", QUOTE(name));
+}
+
+void environ_report_misspelt(const char *const *envp, gpumap_report *report)
+{
+	for (; *envp; envp++) {
+		struct span name = {*envp, strcspn(*envp, "=")};
+
+		environ_misspelt(name, misspelt_variable(name), report);
+	}
+}
+
+/* The variables that gpumap reads, for finding the nearest. */
+struct variables {
+	const char *names[128];
+	size_t count;
+};
+
+static int add_variable(const gpumap_key *key, void *data)
+{
+	struct variables *variables = data;
+
+	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
+		variables->names[variables->count++] = key->environment;
+	return 0;
+}
+
+void key_variable_misspelt(struct span name, gpumap_report *report)
+{
+	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
+						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
+						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
+						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
+						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
+	struct variables variables = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
+		variables.names[variables.count++] = of_commands[i];
+	gpumap_key_each(add_variable, &variables);
+	gpumap_profile_key_each(add_variable, &variables);
+	for (size_t i = 0; i < variables.count; i++)
+		if (span_is(name, variables.names[i]))
+			return;
+	environ_misspelt(name, suggest(name, variables.names), report);
+}
+
+/* Profiles read some of these variables too, and accept values that requests do not. */
+static bool is_setting(const gpumap_key *key, const char *value)
+{
+	enum profile_key_id id = setting_key(span_of(key->name));
+
+	return *value && id != PKEY_COUNT &&
+	       profile_value_check(profile_key(id), span_of(value), ABOUT(.line = 0), NULL) ==
+		       GPUMAP_OK;
+}
+
+/* GPUMAP_KEY=value (rule S6). */
+static int environ_key(gpumap_request *request, struct span name, const char *value,
+		       gpumap_report *report)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const gpumap_key *key = key_get((enum key_id)i);
+
+		if (!span_is(name, key->environment))
+			continue;
+		if (stated(request, (enum key_id)i))
+			return GPUMAP_OK;
+		if (key->kind != KIND_STATEMENT && is_setting(key, value) &&
+		    key_check(key, value, NULL, NULL) != GPUMAP_OK) {
+			report_add(report, FINDING_IGNORED_KEY, ABOUT(.origin = key->environment),
+				   "'%s' is only for launch profiles", QUOTE(span_of(value)));
+			return GPUMAP_OK;
+		}
+		return gpumap_request_set(request, key->name, value, key->environment, report);
+	}
+	key_variable_misspelt(name, report);
+	return GPUMAP_OK;
+}
+
+EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const *envp,
+				      gpumap_report *report)
+{
+	bool seen[VARIABLE_COUNT] = {false};
+	int r = GPUMAP_OK;
+
+	for (; *envp && r == GPUMAP_OK; envp++) {
+		struct statement statement = {.source = SOURCE_ENVIRONMENT};
+		const char *equals = strchr(*envp, '=');
+		struct span name = {*envp, equals ? (size_t)(equals - *envp) : 0};
+		size_t v = 0;
+
+		if (!equals)
+			continue;
+		while (v < VARIABLE_COUNT && !span_is(name, variable_name((enum variable)v)))
+			v++;
+		if (v < VARIABLE_COUNT && seen[v])
+			continue; /* getenv(3) finds the first */
+		if (v < VARIABLE_COUNT) {
+			seen[v] = true;
+			statement.variable = (enum variable)v;
+			r = add_statement(request, statement, equals + 1, "environment", report);
+		} else if (span_starts(name, "GPUMAP_")) {
+			r = environ_key(request, name, equals + 1, report);
+		} else {
+			environ_misspelt(name, misspelt_variable(name), report);
+		}
+	}
+	return r;
+}
+
+static bool states_something(struct span name, const char *value)
+{
+	if (span_is(name, variable_name(VARIABLE_CUDA_VISIBLE)))
+		return true; /* also if it is empty: no device */
+	if (!*value)
+		return false;
+	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||
+	    span_is(name, "GPUMAP_INVENTORY") || rankenv_meaning(name) == RANKENV_RANK ||
+	    rankenv_meaning(name) == RANKENV_LOCAL_RANK)
+		return true;
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (span_is(name, key_get((enum key_id)i)->environment))
+			return true;
+	return misspelt_variable(name) != NULL;
+}
+
+bool environ_states(const char *const *envp)
+{
+	for (; *envp; envp++) {
+		const char *equals = strchr(*envp, '=');
+
+		if (equals &&
+		    states_something((struct span){*envp, (size_t)(equals - *envp)}, equals + 1))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* The grammars of statements: [VAR=]value, and PyTorch's device strings. */
+#include "request/request.h"
+
+#include "suggest.h"
+
+static const char *const variables[] = {
+	[VARIABLE_CUDA_VISIBLE] = "CUDA_VISIBLE_DEVICES",
+	[VARIABLE_CUDA_ORDER] = "CUDA_DEVICE_ORDER",
+	[VARIABLE_ROCR_VISIBLE] = "ROCR_VISIBLE_DEVICES",
+	[VARIABLE_HIP_VISIBLE] = "HIP_VISIBLE_DEVICES",
+	[VARIABLE_NVIDIA_VISIBLE] = "NVIDIA_VISIBLE_DEVICES",
+	[VARIABLE_SLURM_JOB] = "SLURM_JOB_ID",
+	[VARIABLE_SLURM_JOB_GPUS] = "SLURM_JOB_GPUS",
+	[VARIABLE_SLURM_STEP_GPUS] = "SLURM_STEP_GPUS",
+	[VARIABLE_PET_NNODES] = "PET_NNODES",
+	[VARIABLE_KUBERNETES_SERVICE_HOST] = "KUBERNETES_SERVICE_HOST",
+#define RANK_VARIABLE(name) [VARIABLE_##name] = #name,
+#include "request/ranks.def"
+#undef RANK_VARIABLE
+};
+
+const char *variable_name(enum variable variable)
+{
+	return variables[variable];
+}
+
+const char *source_name(enum source source)
+{
+	static const char *const names[] = {
+		[SOURCE_ENVIRONMENT] = "environment",
+		[SOURCE_PREFIX] = "prefix",
+		[SOURCE_SCRIPT_EXPORT] = "script_export",
+		[SOURCE_SCRIPT_INLINE] = "script_inline",
+		[SOURCE_LAUNCHER] = "launcher",
+		[SOURCE_IN_CODE] = "in_code",
+		[SOURCE_VISIBLE] = "visible",
+		[SOURCE_AFTER_INIT] = "after_init",
+	};
+
+	return names[source];
+}
+
+enum variable dialect_variable(enum dialect dialect)
+{
+	if (dialect == DIALECT_ROCR)
+		return VARIABLE_ROCR_VISIBLE;
+	return dialect == DIALECT_HIP ? VARIABLE_HIP_VISIBLE : VARIABLE_CUDA_VISIBLE;
+}
+
+bool dialect_reads(enum dialect dialect, enum variable variable)
+{
+	switch (variable) {
+	case VARIABLE_CUDA_VISIBLE:
+		return dialect != DIALECT_ROCR;
+	case VARIABLE_CUDA_ORDER:
+		return dialect != DIALECT_ROCR && dialect != DIALECT_HIP;
+	case VARIABLE_ROCR_VISIBLE:
+		return dialect == DIALECT_ROCR || dialect == DIALECT_HIP;
+	case VARIABLE_HIP_VISIBLE:
+		return dialect == DIALECT_HIP;
+	default:
+		return false;
+	}
+}
+
+const struct statement *request_variable(const gpumap_request *request, enum variable variable)
+{
+	const struct statement *now = NULL;
+
+	for (int source = 0; source < SOURCE_AFTER_INIT; source++)
+		for (size_t i = 0; i < request->count; i++) {
+			const struct statement *s = &request->statements[i];
+
+			if (s->variable != variable || s->source != (enum source)source)
+				continue;
+			if (s->verb != VERB_DEFAULT || !now)
+				now = s->verb == VERB_UNSET ? NULL : s;
+		}
+	return now;
+}
+
+static size_t identifier(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] == '_' || (text[n] >= 'A' && text[n] <= 'Z') ||
+	       (text[n] >= 'a' && text[n] <= 'z') || (n && is_digit(text[n])))
+		n++;
+	return n;
+}
+
+static bool find_variable(struct span name, enum variable *variable)
+{
+	for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+		if (span_is(name, variables[i])) {
+			*variable = (enum variable)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
+		     enum verb *verb, const char **value, struct span *other)
+{
+	bool unset = *text == '-';
+	const char *start = text + unset;
+	struct span name = {start, identifier(start)};
+	const char *after = start + name.length;
+
+	if (unset) {
+		if (name.length && *after == '\0' && find_variable(name, variable)) {
+			*verb = VERB_UNSET;
+			*value = NULL;
+			return true;
+		}
+		*other = name;
+		if (name.length && *after == '\0' && misspelt_variable(name))
+			return false;
+	} else if (name.length && (*after == '=' || starts_with(after, "?="))) {
+		*verb = *after == '=' ? VERB_SET : VERB_DEFAULT;
+		*value = after + (*verb == VERB_SET ? 1 : 2);
+		*other = name;
+		return find_variable(name, variable);
+	}
+	*variable = fallback;
+	*verb = VERB_SET;
+	*value = text;
+	return true;
+}
+
+/* jsrun and others number variables: CUDA_VISIBLE_DEVICES0. */
+static bool numbered(struct span name, const char *variable)
+{
+	size_t i = strlen(variable);
+
+	if (!span_starts(name, variable))
+		return false;
+	if (i < name.length && name.text[i] == '_')
+		i++;
+	if (i == name.length)
+		return false;
+	while (i < name.length && is_digit(name.text[i]))
+		i++;
+	return i == name.length;
+}
+
+/* Variables of other makers, whose names are near but not misspelt. */
+static bool of_others(struct span name)
+{
+	static const char *const names[] = {"MUSA_VISIBLE_DEVICES", "MUSA_DEVICE_ORDER",
+					    "HPU_VISIBLE_DEVICES",  "XPU_VISIBLE_DEVICES",
+					    "NPU_VISIBLE_DEVICES",  "TPU_VISIBLE_DEVICES",
+					    "MLU_VISIBLE_DEVICES",  "GCU_VISIBLE_DEVICES"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_is(name, names[i]))
+			return true;
+	return false;
+}
+
+const char *misspelt_variable(struct span name)
+{
+	enum variable known;
+	char copy[64];
+
+	if (find_variable(name, &known) || of_others(name))
+		return NULL;
+	if (name.length >= sizeof(copy))
+		return NULL;
+	/* Lower case is a mistake too: names of variables are exact. */
+	for (size_t i = 0; i < name.length; i++)
+		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
+								     : name.text[i];
+	name.text = copy;
+	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++)
+		if (edit_distance(name, variables[i], 2) <= 2 && !numbered(name, variables[i]))
+			return variables[i];
+	return NULL;
+}
+
+/* An index as PyTorch takes it: digits without a leading zero. */
+static bool index_parse(struct span *s, int64_t *index)
+{
+	struct span digits = {s->text, 0};
+
+	while (digits.length < s->length && is_digit(s->text[digits.length]))
+		digits.length++;
+	if (!digits.length || (digits.length > 1 && *digits.text == '0'))
+		return false;
+	*index = span_number(digits, INT64_MAX);
+	if (*index < 0)
+		return false; /* too large for any machine */
+	*s = (struct span){s->text + digits.length, s->length - digits.length};
+	return true;
+}
+
+/* What may follow the first index in old PyTorch: ",1", ", cuda:1", " cuda:1" (rule D6). */
+static bool more_devices(struct span s)
+{
+	int64_t index;
+
+	while (s.length) {
+		size_t separators = 0;
+
+		while (separators < s.length &&
+		       (s.text[separators] == ',' || is_space(s.text[separators])))
+			separators++;
+		if (!separators)
+			return false;
+		s = (struct span){s.text + separators, s.length - separators};
+		if (span_starts(s, "cuda:"))
+			s = (struct span){s.text + 5, s.length - 5};
+		if (!index_parse(&s, &index))
+			return false;
+	}
+	return true;
+}
+
+struct device_choice device_parse(struct span text)
+{
+	struct device_choice choice = {.kind = CHOICE_BAD};
+	struct span s = text;
+
+	if (span_is(s, "cuda"))
+		return (struct device_choice){.kind = CHOICE_CURRENT};
+	if (span_is(s, "cpu") || span_is(s, "cpu:0"))
+		return (struct device_choice){.kind = CHOICE_CPU};
+	if (span_starts(s, "cuda:")) {
+		s = (struct span){s.text + 5, s.length - 5};
+	} else if (s.length > 1 && *s.text == '-') {
+		s = (struct span){s.text + 1, s.length - 1};
+		choice.negative = true;
+	}
+	if (!index_parse(&s, &choice.index))
+		return choice;
+	choice.several = s.length > 0;
+	if (choice.several && (choice.negative || !more_devices(s)))
+		return choice;
+	choice.negative = choice.negative && choice.index > 0;
+	choice.kind = CHOICE_INDEX;
+	return choice;
+}
+
+void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
+		       const char **missing)
+{
+	const struct {
+		const char *word;
+		int64_t value;
+	} known[] = {{"local-modulo", words->local_modulo},
+		     {"%l", words->local_rank},
+		     {"%r", words->rank},
+		     {"%n", words->node},
+		     {"modulo", words->modulo}};
+
+	while (*text) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(known) && !starts_with(text, known[i].word))
+			i++;
+		if (i == ARRAY_SIZE(known)) {
+			strbuf_add(buf, text++, 1);
+			continue;
+		}
+		if (known[i].value >= 0)
+			strbuf_printf(buf, "%lld", (long long)known[i].value);
+		else
+			strbuf_puts(buf, known[i].word);
+		if (known[i].value < 0 && missing)
+			*missing = known[i].word;
+		text += strlen(known[i].word);
+	}
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that read a mapping. */
+#include "resolve/mapping.h"
+
+EXPORT void gpumap_mapping_free(gpumap_mapping *mapping)
+{
+	if (!mapping)
+		return;
+	arena_free(&mapping->arena);
+	free(mapping);
+}
+
+EXPORT const char *gpumap_mapping_str(const gpumap_mapping *mapping,
+				      enum gpumap_mapping_str_attr attr)
+{
+	if (!mapping)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_MAPPING_MODE:
+		return mapping->mode;
+	case GPUMAP_MAPPING_ASSUMPTION:
+		return mapping->assumption;
+	case GPUMAP_MAPPING_ENDED_TEXT:
+		return mapping->ended_text;
+	case GPUMAP_MAPPING_ENDED_REASON:
+		return mapping->ended_reason;
+	case GPUMAP_MAPPING_ENDED_RULE:
+		return mapping->ended_rule;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_int_attr attr)
+{
+	if (!mapping)
+		return -1;
+	switch (attr) {
+	case GPUMAP_MAPPING_ANSWERED:
+		return mapping->answered;
+	case GPUMAP_MAPPING_ENDED_ENTRY:
+		return mapping->ended_entry;
+	default:
+		return -1;
+	}
+}
+
+EXPORT size_t gpumap_mapping_visible_count(const gpumap_mapping *mapping)
+{
+	return mapping ? mapping->visible_count : 0;
+}
+
+EXPORT const gpumap_entry *gpumap_mapping_visible(const gpumap_mapping *mapping, size_t logical)
+{
+	return mapping && logical < mapping->visible_count ? &mapping->visible[logical] : NULL;
+}
+
+EXPORT const gpumap_entry *gpumap_mapping_chosen(const gpumap_mapping *mapping)
+{
+	return mapping ? mapping->chosen : NULL;
+}
+
+EXPORT const gpumap_entry *gpumap_mapping_master(const gpumap_mapping *mapping)
+{
+	return mapping ? mapping->master : NULL;
+}
+
+EXPORT size_t gpumap_mapping_replica_count(const gpumap_mapping *mapping)
+{
+	return mapping ? mapping->replica_count : 0;
+}
+
+EXPORT const gpumap_entry *gpumap_mapping_replica(const gpumap_mapping *mapping, size_t i)
+{
+	return mapping && i < mapping->replica_count ? mapping->replicas[i] : NULL;
+}
+
+EXPORT int64_t gpumap_mapping_replica_samples(const gpumap_mapping *mapping, size_t i)
+{
+	return mapping && i < mapping->batch_count ? mapping->batch[i] : -1;
+}
+
+EXPORT int gpumap_mapping_logical(const gpumap_mapping *mapping, int physical)
+{
+	for (size_t i = 0; mapping && physical >= 0 && i < mapping->visible_count; i++) {
+		const gpumap_entry *e = &mapping->visible[i];
+
+		if (entry_decided(e) && e->candidates[0]->physical == physical)
+			return (int)i;
+	}
+	return -1;
+}
+
+EXPORT const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry_str_attr attr)
+{
+	const gpumap_device *d;
+
+	if (!entry || !entry_decided(entry))
+		return NULL;
+	d = entry->candidates[0];
+	switch (attr) {
+	case GPUMAP_ENTRY_UUID:
+		return d->uuid;
+	case GPUMAP_ENTRY_PCI:
+		return d->gpu->pci;
+	case GPUMAP_ENTRY_NAME:
+		return d->gpu->name;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr)
+{
+	if (!entry)
+		return -1;
+	switch (attr) {
+	case GPUMAP_ENTRY_LOGICAL:
+		return entry->logical;
+	case GPUMAP_ENTRY_PHYSICAL:
+		return entry_decided(entry) ? entry->candidates[0]->physical : -1;
+	case GPUMAP_ENTRY_CERTAINTY:
+		return entry->certainty;
+	case GPUMAP_ENTRY_MIG:
+		return entry_decided(entry) ? entry->candidates[0]->mig_position : -1;
+	default:
+		return -1;
+	}
+}
+
+EXPORT size_t gpumap_entry_candidate_count(const gpumap_entry *entry)
+{
+	return entry ? entry->count : 0;
+}
+
+EXPORT const gpumap_device *gpumap_entry_candidate(const gpumap_entry *entry, size_t i)
+{
+	return entry && i < entry->count ? entry->candidates[i] : NULL;
+}
+
+EXPORT const char *gpumap_certainty_name(enum gpumap_certainty certainty)
+{
+	static const char *const names[] = {"certain", "likely", "assumed", "undecidable"};
+
+	return (size_t)certainty < ARRAY_SIZE(names) ? names[certainty] : "unknown";
+}
+
+EXPORT size_t gpumap_mapping_step_count(const gpumap_mapping *mapping)
+{
+	return mapping ? mapping->step_count : 0;
+}
+
+EXPORT const gpumap_step *gpumap_mapping_step(const gpumap_mapping *mapping, size_t i)
+{
+	return mapping && i < mapping->step_count ? &mapping->steps[i] : NULL;
+}
+
+EXPORT const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str_attr attr)
+{
+	if (!step)
+		return NULL;
+	switch (attr) {
+	case GPUMAP_STEP_RULE:
+		return step->rule;
+	case GPUMAP_STEP_TEXT:
+		return step->text;
+	case GPUMAP_STEP_ORIGIN:
+		return step->origin;
+	default:
+		return NULL;
+	}
+}
+
+EXPORT size_t gpumap_step_loser_count(const gpumap_step *step)
+{
+	return step ? step->loser_count : 0;
+}
+
+EXPORT const char *gpumap_step_loser_source(const gpumap_step *step, size_t i)
+{
+	return step && i < step->loser_count ? step->losers[i].source : NULL;
+}
+
+EXPORT const char *gpumap_step_loser_value(const gpumap_step *step, size_t i)
+{
+	return step && i < step->loser_count ? step->losers[i].value : NULL;
+}

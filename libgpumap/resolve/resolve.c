@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The stages in their order, which only this file knows. */
+#include "resolve/resolve.h"
+
+static int run_stages(struct resolver *resolver)
+{
+	int r = ranks_resolve(resolver);
+
+	if (r == GPUMAP_OK)
+		r = sources_resolve(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
+		r = host_prepare(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
+		r = views_resolve(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
+		r = ranks_finish(resolver);
+	if (r == GPUMAP_OK && !resolver->failed)
+		r = groups_resolve(resolver);
+	if (r == GPUMAP_OK)
+		hints_report(resolver);
+	if (r == GPUMAP_OK && resolver->arena->failed)
+		r = report_nomem(resolver->report);
+	return r;
+}
+
+static enum list_from list_stated(const struct resolver *resolver)
+{
+	static const enum key_id views[] = {KEY_container, KEY_cgroup, KEY_mps_server};
+	static const enum variable lists[] = {VARIABLE_ROCR_VISIBLE, VARIABLE_HIP_VISIBLE,
+					      VARIABLE_CUDA_VISIBLE};
+	enum list_from from = LIST_FROM_NONE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (!amd_list_counts(resolver, lists[i]))
+			continue;
+		if (resolver->effective[lists[i]].stated != SOURCE_ENVIRONMENT)
+			return LIST_FROM_KEYS;
+		from = LIST_FROM_ENVIRONMENT;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(views) && from == LIST_FROM_NONE; i++) {
+		const char *view = resolver->request->values[views[i]];
+
+		if (view && !grants_all(view))
+			from = LIST_FROM_KEYS;
+	}
+	return from;
+}
+
+/* A resolver with an empty mapping. False: memory ran out. */
+static bool begin(struct resolver *ret, const gpumap_request *request)
+{
+	const char *mode = request->values[KEY_mode];
+	gpumap_mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping)
+		return false;
+	*ret = (struct resolver){
+		.mapping = mapping,
+		.arena = &mapping->arena,
+		.request = request,
+		.dialect = request_dialect(request),
+	};
+	mapping->ended_entry = -1;
+	mapping->mode = arena_strdup(&mapping->arena, mode ? mode : "single");
+	if (mapping->mode)
+		return true;
+	gpumap_mapping_free(mapping);
+	return false;
+}
+
+int resolve_list_from(enum list_from *ret, const gpumap_request *request)
+{
+	struct resolver resolver;
+	int r;
+
+	if (!begin(&resolver, request))
+		return GPUMAP_ENOMEM;
+	r = ranks_resolve(&resolver);
+	if (r == GPUMAP_OK)
+		r = sources_resolve(&resolver);
+	if (r == GPUMAP_OK && resolver.arena->failed)
+		r = GPUMAP_ENOMEM;
+	*ret = r == GPUMAP_OK ? list_stated(&resolver) : LIST_FROM_KEYS;
+	gpumap_mapping_free(resolver.mapping);
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
+EXPORT int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
+			  const gpumap_inventory *inventory, gpumap_report *report)
+{
+	struct resolver resolver;
+	int r;
+
+	if (!begin(&resolver, request))
+		return report_nomem(report);
+	resolver.inventory = inventory;
+	resolver.report = report;
+	r = run_stages(&resolver);
+	resolver.mapping->answered = r == GPUMAP_OK && !resolver.failed;
+	if (r != GPUMAP_OK) {
+		gpumap_mapping_free(resolver.mapping);
+		return r;
+	}
+	*ret = resolver.mapping;
+	return GPUMAP_OK;
+}

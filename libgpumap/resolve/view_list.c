@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Which devices of a view a list picks (rules V), and the view that is left of it. */
+#include "resolve/resolve.h"
+
+static int select_slots(struct resolver *resolver, const struct visible_list *list,
+			const gpumap_device **migs, struct slot **ret)
+{
+	const struct view *view = &resolver->view;
+	struct slot *slots = arena_alloc(resolver->arena, list->count, sizeof(*slots));
+	enum gpumap_certainty named = resolver->assumed || view->unsure ? GPUMAP_CERTAINTY_ASSUMED
+									: GPUMAP_CERTAINTY_CERTAIN;
+
+	if (!slots)
+		return report_nomem(resolver->report);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct visible_entry *e = &list->entries[i];
+
+		if (e->ordinal >= 0)
+			slots[i] = view->slots[view->unlisted ? view_position(view, e->ordinal)
+							      : e->ordinal];
+		else if (e->gpu >= 0)
+			slots[i] = (struct slot){&view->devices[e->gpu], 1, named};
+		else
+			slots[i] = (struct slot){&migs[e->mig], 1, named};
+	}
+	*ret = slots;
+	return GPUMAP_OK;
+}
+
+int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
+	      bool outer, struct slot **slots, size_t *count)
+{
+	struct visible_view parent = {0};
+	struct visible_list list;
+	const gpumap_device **migs;
+	int r = view_names(resolver, &parent, &migs);
+
+	if (r == GPUMAP_OK)
+		r = visible_parse(&list, dialect, span_of(effective->value), &parent);
+	if (r == GPUMAP_ENOMEM)
+		return report_nomem(resolver->report);
+	if (r == GPUMAP_ELIMIT)
+		return report_fail(resolver->report, r, FINDING_LIMIT,
+				   ABOUT(.origin = effective->origin),
+				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
+	if (r != GPUMAP_OK)
+		return r;
+	r = select_slots(resolver, &list, migs, slots);
+	*count = list.count;
+	if (r == GPUMAP_OK)
+		r = list_explain(resolver, &list, effective, outer);
+	visible_list_free(&list);
+	return r;
+}
+
+static int replace(struct resolver *resolver, struct slot *slots, size_t count, const char *label)
+{
+	struct view *view = &resolver->view;
+	const gpumap_device **devices = arena_alloc(resolver->arena, count, sizeof(*devices));
+	bool unsure = false;
+
+	if (!devices)
+		return report_nomem(resolver->report);
+	for (size_t i = 0; i < count; i++) {
+		devices[i] = slots[i].candidates[0];
+		unsure = unsure || slots[i].count > 1;
+	}
+	if (!count)
+		resolver->hidden_by = "the outer list hides every device";
+	*view = (struct view){
+		.devices = unsure ? view->devices : devices,
+		.count = unsure ? view->count : count,
+		.slots = slots,
+		.slot_count = count,
+		.unsure = unsure,
+	};
+	return view_remember(resolver, label);
+}
+
+int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
+	       const char *label)
+{
+	struct slot *slots;
+	size_t count;
+	int r = view_pick(resolver, dialect, effective, true, &slots, &count);
+
+	return r == GPUMAP_OK ? replace(resolver, slots, count, label) : r;
+}
+
+bool view_list_repeats(const struct effective *list, const char *outer)
+{
+	struct span rest = span_of(outer), token;
+	int64_t i = 0;
+	bool identity = true;
+
+	if (!list->set || !*outer || !streq(list->value, outer) || strstr(outer, "GPU-") ||
+	    strstr(outer, "MIG-"))
+		return false;
+	while (span_split(&rest, ',', &token))
+		identity = identity && visible_number(token).value == i++;
+	return !identity;
+}

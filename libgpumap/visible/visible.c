@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "visible/visible.h"
+
+#include "gpumap.h"
+#include "visible/entry.h"
+#include "visible/python.h"
+#include "visible/repeats.h"
+
+static const struct {
+	const char *reason, *rule;
+} ends[] = {
+	[END_NOT] = {NULL, NULL},
+	[END_EMPTY] = {"empty entry", "V2"},
+	[END_NO_NUMBER] = {"not a number", "V2"},
+	[END_NEGATIVE] = {"negative", "V4"},
+	[END_NO_DEVICE] = {"no such device", "V2"},
+	[END_NO_UUID] = {"no such UUID", "V6"},
+	[END_AMBIGUOUS] = {"ambiguous UUID", "V6"},
+	[END_OTHER_KIND] = {"index and UUID mixed", "V7"},
+	[END_DUPLICATE] = {"named twice", "V5"},
+	[END_GARBAGE] = {"not a plain number", "H1"},
+	[END_RAISES] = {"PyTorch raises ValueError", "V3"},
+};
+
+const char *visible_end_reason(enum visible_end end)
+{
+	return ends[end].reason;
+}
+
+const char *visible_end_rule(enum visible_end end)
+{
+	return ends[end].rule;
+}
+
+void visible_list_free(struct visible_list *list)
+{
+	free(list->entries);
+	memset(list, 0, sizeof(*list));
+}
+
+/* Words that have a meaning in another variable or language (rule V10). */
+static bool foreign_word(struct span token)
+{
+	static const char *const words[] = {"all", "none", "void", "NoDevFiles"};
+	struct span s = span_trim(token);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (span_is(s, words[i]))
+			return true;
+	return s.length &&
+	       (strchr("[](){}\"'", *s.text) || span_starts(s, "cuda:") || span_starts(s, "gpu"));
+}
+
+/* "9e8d35e3-a134...": eight hexadecimal digits and a dash. */
+static bool bare_uuid(struct span token)
+{
+	struct span s = span_trim(token);
+
+	if (s.length < 13 || s.text[8] != '-')
+		return false;
+	for (size_t i = 0; i < 13; i++)
+		if (i != 8 && !is_hex(s.text[i]))
+			return false;
+	return true;
+}
+
+static void note(size_t *place, size_t number)
+{
+	if (!*place)
+		*place = number + 1;
+}
+
+static void note_token(struct visible_notes *notes, struct span token, size_t number)
+{
+	struct span trimmed = span_trim(token);
+	struct visible_number n = visible_number(token);
+	struct span rest = span_trim(n.rest);
+
+	if (trimmed.text != token.text &&
+	    (span_starts(trimmed, "GPU-") || span_starts(trimmed, "MIG-"))) {
+		note(&notes->blank, number);
+		note(&notes->unsure, number);
+	} else if (bare_uuid(token)) {
+		note(&notes->bare_uuid, number);
+	} else if (n.digits && rest.length) {
+		note(&notes->garbage, number);
+		if (*rest.text == '-' || *rest.text == ':' || span_starts(rest, ".."))
+			note(&notes->range, number);
+		if (*rest.text == 'x' || *rest.text == 'X')
+			note(&notes->unsure, number);
+	} else if (!n.digits && foreign_word(token)) {
+		note(&notes->word, number);
+	}
+	if (n.digits && n.value > INT32_MAX)
+		note(&notes->unsure, number);
+}
+
+static int add_entry(struct visible_list *list, size_t *room, struct visible_entry entry)
+{
+	struct visible_entry *entries;
+
+	if (list->count >= GPUMAP_MAX_DEVICES)
+		return GPUMAP_ELIMIT;
+	entries = array_room(list->entries, list->count, room, sizeof(*entries));
+	if (!entries)
+		return GPUMAP_ENOMEM;
+	list->entries = entries;
+	list->entries[list->count++] = entry;
+	return GPUMAP_OK;
+}
+
+/* Reads one token after the other, until one is not a device or repeats an earlier one. */
+static int walk(struct visible_list *list, const struct matcher *matcher, struct span value)
+{
+	struct span rest = value, plain = matcher->ascii, written, token;
+	size_t room = 0;
+	int r = GPUMAP_OK;
+
+	for (size_t number = 0;
+	     r == GPUMAP_OK && span_split(&rest, ',', &written) && span_split(&plain, ',', &token);
+	     number++) {
+		struct visible_entry entry = {-1, -1, -1, written};
+		size_t earlier = 0;
+		enum visible_end end;
+
+		if (number >= GPUMAP_MAX_DEVICES)
+			return GPUMAP_ELIMIT;
+		note_token(&list->notes, token, number);
+		end = matcher_match(matcher, token, list->count ? list->entries : NULL, &entry);
+		if (end == END_OTHER_KIND)
+			note(&list->notes.kinds, number);
+		if (end == END_NOT && matcher_repeats(matcher, number, token, &entry, &earlier))
+			end = END_DUPLICATE;
+		if (end == END_DUPLICATE && repeat_effect(matcher->dialect) == REPEAT_SKIPPED)
+			continue;
+		if (end != END_NOT) {
+			list->end = end;
+			list->end_entry = number;
+			list->end_text = written;
+			list->end_earlier = earlier;
+			return GPUMAP_OK;
+		}
+		if (entry.gpu >= 0)
+			note(&list->notes.uuid, number);
+		if (entry.mig >= 0)
+			note(&list->notes.mig, number);
+		r = add_entry(list, &room, entry);
+	}
+	return r;
+}
+
+/* Looks for repeats in the text, as PyTorch does before it asks which devices exist: past an index
+ * that is too large or a UUID that matches nothing, up to an entry that is neither. Also finds
+ * entries on which PyTorch raises an exception. Fills in the end members of *late. */
+static void find_late_end(struct visible_list *late, struct matcher *matcher, struct span value)
+{
+	struct span rest = value, plain = matcher->ascii, written, token;
+	bool uuids = span_starts(value, "GPU-") || span_starts(value, "MIG-");
+	const char *prefix = span_starts(value, "GPU-") ? "GPU-" : "MIG-";
+
+	matcher_forget(matcher);
+	for (size_t number = 0; span_split(&rest, ',', &written) && span_split(&plain, ',', &token);
+	     number++) {
+		struct visible_number n = visible_number(token);
+		bool raises = matcher->dialect == DIALECT_TORCH && !uuids && python_raises(token);
+		size_t earlier = 0;
+
+		if (raises || matcher_repeats_text(matcher, number, token, uuids, &earlier)) {
+			late->end = raises ? END_RAISES : END_DUPLICATE;
+			late->end_entry = number;
+			late->end_text = written;
+			late->end_earlier = earlier;
+			return;
+		}
+		if (uuids ? !span_starts(token, prefix) : !n.digits || n.negative)
+			return;
+	}
+}
+
+/* Notes repeats whose effect in the driver is not known (rule V5): after the list ended, or of one
+ * number in two spellings. */
+static void note_unsure_repeat(struct visible_list *list, struct matcher *matcher,
+			       struct span value)
+{
+	struct visible_list late = {0};
+
+	if (list->end == END_DUPLICATE) {
+		struct visible_entry *earlier = &list->entries[list->end_earlier];
+
+		if (earlier->ordinal >= 0 &&
+		    (span_trim(earlier->text).length != span_trim(list->end_text).length))
+			note(&list->notes.unsure, list->end_entry);
+	} else if (list->end != END_NOT) {
+		find_late_end(&late, matcher, value);
+		if (late.end == END_DUPLICATE)
+			note(&list->notes.unsure, late.end_entry);
+	}
+}
+
+int visible_parse(struct visible_list *ret, enum dialect dialect, struct span value,
+		  const struct visible_view *view)
+{
+	struct visible_list list = {0};
+	struct matcher matcher;
+	int r = matcher_init(&matcher, dialect, view, value);
+
+	if (r != GPUMAP_OK)
+		return r;
+	/* Set but empty is not a device (rule S5), without any entry that could end it. */
+	if (value.length)
+		r = walk(&list, &matcher, value);
+	if (r == GPUMAP_OK && dialect == DIALECT_DRIVER)
+		note_unsure_repeat(&list, &matcher, value);
+	if (r == GPUMAP_OK && dialect == DIALECT_TORCH && list.end != END_DUPLICATE &&
+	    list.end != END_RAISES)
+		find_late_end(&list, &matcher, value);
+	if ((list.end == END_DUPLICATE && repeat_effect(dialect) == REPEAT_EMPTIES) ||
+	    list.end == END_RAISES)
+		list.count = 0;
+	matcher_free(&matcher);
+	if (r != GPUMAP_OK) {
+		visible_list_free(&list);
+		return r;
+	}
+	*ret = list;
+	return GPUMAP_OK;
+}
