@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "options.h"
 #include "text.h"
 
 /* --color applies to everything that the process writes. */

@@ -3,7 +3,7 @@
 #ifndef GM_EXPLAIN_VALUE_H
 #define GM_EXPLAIN_VALUE_H
 
-#include "command.h"
+#include "output.h"
 
 /* For struct output, in this order from 1. */
 #define EXPLAIN_VALUES "index|uuid|pci|indices|uuids"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "launch/exit_status.h"
 #include "report/report.h"
 

@@ -2,7 +2,7 @@
 #ifndef GM_LINT_PRINT_H
 #define GM_LINT_PRINT_H
 
-#include "command.h"
+#include "output.h"
 #include "strbuf.h"
 
 /* The words of --format, in this order. */

@@ -65,8 +65,8 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/lint_sarif.c \
 	tools/machine.c tools/machine.h \
 	tools/meaning.c tools/meaning.h \
-	tools/options.c \
-	tools/output.c \
+	tools/options.c tools/options.h \
+	tools/output.c tools/output.h \
 	tools/pick_container.c tools/pick_container.h \
 	tools/pick_hold.c tools/pick_hold.h \
 	tools/pick_keep.c tools/pick_keep.h tools/pick_shell.c tools/pick_shell.h \

@@ -3,7 +3,7 @@
  * Reads command lines by tables. getopt_long(3) accepts abbreviations, which a later option can
  * make ambiguous, and it cannot suggest names; so options are matched whole here.
  */
-#include "command.h"
+#include "options.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What commands print, and their exit statuses. */
-#include "command.h"
+#include "options.h"
 
 #include <errno.h>
 #include <stdlib.h>

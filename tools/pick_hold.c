@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "command.h"
+#include "output.h"
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
 #include "lease/log.h"

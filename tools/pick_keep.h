@@ -2,7 +2,7 @@
 #ifndef GM_PICK_KEEP_H
 #define GM_PICK_KEEP_H
 
-#include "command.h"
+#include "output.h"
 #include "lease_end.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "cpus.h"
 #include "inventory/inventory.h"
 #include "machine.h"

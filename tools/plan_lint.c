@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "command.h"
+#include "output.h"
 #include "lint/lint.h"
 #include "lint/python.h"
 #include "plan/job.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "options.h"
 #include "plan/job.h"
 #include "readfile.h"
 #include "report/report.h"

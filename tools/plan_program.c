@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "options.h"
 #include "launch/launch.h"
 #include "lint/python.h"
 #include "plan/job.h"

@@ -3,7 +3,7 @@
 #ifndef GM_PLAN_SHOW_H
 #define GM_PLAN_SHOW_H
 
-#include "command.h"
+#include "output.h"
 
 /* Prints the plan by output->format. *answered: whether it can be started. */
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered);

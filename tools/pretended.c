@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "installed_path.h"
 #include "inventory/inventory.h"
 #include "remove_tree.h"

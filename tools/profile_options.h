@@ -3,7 +3,7 @@
 #ifndef GM_PROFILE_OPTIONS_H
 #define GM_PROFILE_OPTIONS_H
 
-#include "command.h"
+#include "options.h"
 
 struct profile_options {
 	const char *config;  /* --config */

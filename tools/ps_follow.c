@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "report/report.h"
 #include "text.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "lease/holders.h"
 #include "lease_end.h"
 #include "lease_here.h"

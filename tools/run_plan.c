@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "color.h"
-#include "command.h"
+#include "output.h"
 #include "launch/held_port.h"
 #include "lease_here.h"
 #include "machine.h"

@@ -3,7 +3,7 @@
 #ifndef GM_RUN_PLAN_H
 #define GM_RUN_PLAN_H
 
-#include "command.h"
+#include "output.h"
 
 struct run {
 	gpumap_plan *plan;

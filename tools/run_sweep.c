@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "launch/bind.h"
 #include "lease/log.h"
 #include "lease_here.h"

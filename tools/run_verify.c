@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "readfile.h"
 #include "report/report.h"
 #include "verify.h"

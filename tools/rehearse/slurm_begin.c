@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "output.h"
 #include "machine.h"
 
 extern char **environ;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "output.h"
 #include "rehearse/slurm.h"
 #include "text/hostlist.h"
 

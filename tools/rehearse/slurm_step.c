@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "output.h"
 #include "text/hostlist.h"
 
 static void read_job_gpus(struct step *step)
