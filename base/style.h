@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Colours of text for people. Only this file decides what each part looks like. The caller
- * sets `styled`; for the command tools/color.c decides whether there are colours. */
+ * sets `styled`; for the command tools/cli/color.c decides whether there are colours. */
 #ifndef GM_STYLE_H
 #define GM_STYLE_H
 

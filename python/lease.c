@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "lease_end.h"
-#include "lease_here.h"
+#include "pick/lease_end.h"
+#include "pick/lease_here.h"
 #include "report/report.h"
 
 struct lease {

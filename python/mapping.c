@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "question.h"
+#include "cli/which_machine.h"
 #include "report/report.h"
 #include "resolve/resolve.h"
 

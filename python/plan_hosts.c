@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpus.h"
 #include "inventory/inventory.h"
+#include "job/cpus.h"
 #include "plan/plan.h"
 #include "report/report.h"
 #include "request/profile_keys.h"

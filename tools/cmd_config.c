@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "explain/json.h"
+#include "job/profile_options.h"
 #include "profile/profile.h"
-#include "profile_options.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "suggest.h"

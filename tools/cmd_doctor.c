@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "color.h"
+#include "cli/color.h"
 #include "doctor/doctor.h"
 #include "report/report.h"
 #include "strbuf.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan_open.h"
+#include "job/plan_open.h"
 #include "report/report.h"
 #include "text/writefile.h"
 

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "color.h"
-#include "directions.h"
-#include "explain_value.h"
-#include "machine.h"
-#include "process.h"
-#include "process_run.h"
-#include "question.h"
+#include "cli/color.h"
+#include "cli/explain_value.h"
+#include "cli/machine.h"
+#include "cli/which_machine.h"
+#include "live/process.h"
+#include "live/process_run.h"
 #include "report/report.h"
 #include "text.h"
+#include "word_hints.h"
 
 const struct option_row explain_rows[] = {
 	INVENTORY_ROW,

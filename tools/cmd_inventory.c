@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "color.h"
+#include "cli/color.h"
+#include "cli/machine.h"
 #include "inventory/inventory.h"
-#include "machine.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "style.h"

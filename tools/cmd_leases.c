@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "color.h"
-#include "leases.h"
+#include "cli/color.h"
+#include "live/leases.h"
 #include "report/report.h"
 #include "text.h"
 

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/lint_print.h"
+#include "cli/machine.h"
+#include "job/plan_open.h"
 #include "lint/environment.h"
 #include "lint/lint.h"
 #include "lint/python.h"
-#include "lint_print.h"
-#include "machine.h"
-#include "plan_open.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "suggest.h"

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lease_here.h"
-#include "pick_container.h"
-#include "pick_hold.h"
-#include "pick_keep.h"
+#include "pick/container_client.h"
+#include "pick/hold.h"
+#include "pick/keep_for_process.h"
+#include "pick/lease_here.h"
 #include "report/report.h"
 #include "strbuf.h"
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "explain/plan.h"
-#include "plan_open.h"
-#include "plan_show.h"
+#include "job/plan_open.h"
+#include "job/plan_show.h"
+#include "job/run_leased.h"
 #include "report/report.h"
-#include "run_leased.h"
 #include "text/writefile.h"
 
 const struct option_row plan_rows[] = {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pretended.h"
+#include "rehearse/pretended.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "suggest.h"

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "color.h"
-#include "ps.h"
+#include "cli/color.h"
+#include "live/ps.h"
 #include "report/report.h"
 #include "text.h"
 

@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/machine.h"
 #include "installed_path.h"
-#include "machine.h"
-#include "pretended.h"
 #include "readfile.h"
+#include "rehearse/pretended.h"
 #include "rehearse/rehearse.h"
 #include "rehearse/slurm.h"
 #include "remove_tree.h"

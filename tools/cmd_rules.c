@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "color.h"
+#include "cli/color.h"
 #include "explain/json.h"
 #include "report/report.h"
 #include "strbuf.h"

@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include "lease/log.h"
-#include "lease_here.h"
+#include "pick/lease_here.h"
 #include "plan/job.h"
-#include "plan_hosts.h"
-#include "plan_lease.h"
-#include "plan_open.h"
-#include "plan_show.h"
+#include "job/plan_hosts.h"
+#include "job/plan_lease.h"
+#include "job/plan_open.h"
+#include "job/plan_show.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
-#include "run_record.h"
-#include "run_plan.h"
-#include "run_sweep.h"
+#include "job/run_record.h"
+#include "job/run_plan.h"
+#include "job/run_sweep.h"
 
 const struct option_row run_rows[] = {
 	PLAN_OPTION_ROWS,

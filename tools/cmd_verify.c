@@ -4,14 +4,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "color.h"
+#include "cli/color.h"
 #include "container.h"
 #include "explain/json.h"
+#include "job/run_record.h"
+#include "live/verify.h"
 #include "process_stat.h"
 #include "report/report.h"
-#include "run_record.h"
 #include "text.h"
-#include "verify.h"
 
 const struct option_row verify_rows[] = {
 	{"--pid", "PID",

@@ -3,7 +3,7 @@
 #ifndef GM_COMMAND_H
 #define GM_COMMAND_H
 
-#include "options.h"
+#include "cli/options.h"
 
 struct command {
 	const char *name;

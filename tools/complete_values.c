@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/machine.h"
 #include "inventory/inventory.h"
-#include "machine.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report/report.h"

@@ -15,6 +15,7 @@ exec_sources = \
 # What a rehearsal has recorded, and Slurm in it.
 rehearse_sources = \
 	tools/rehearse/judge.c \
+	tools/rehearse/pretended.c tools/rehearse/pretended.h \
 	tools/rehearse/read.c \
 	tools/rehearse/rehearse.h \
 	tools/rehearse/show.c \
@@ -49,55 +50,81 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cmd_rules.c \
 	tools/cmd_run.c \
 	tools/cmd_verify.c \
-	tools/color.c tools/color.h \
 	tools/command.h \
 	tools/commands.def \
-	tools/complete.c tools/complete.h tools/complete_values.c \
-	tools/cpus.c tools/cpus.h \
-	tools/directions.c tools/directions.h \
-	tools/gpu_load.c tools/gpu_load.h \
-	tools/explain_value.c tools/explain_value.h \
-	tools/foreign_option.c tools/foreign_option.h \
-	tools/lease_end.c tools/lease_end.h tools/lease_here.c tools/lease_here.h \
-	tools/leases.h tools/leases_json.c tools/leases_read.c tools/leases_revoke.c tools/leases_text.c \
-	tools/lint_print.c tools/lint_print.h \
-	tools/lint_column.c \
-	tools/lint_sarif.c \
-	tools/machine.c tools/machine.h \
+	tools/complete.c tools/complete.h \
+	tools/complete_values.c \
 	tools/meaning.c tools/meaning.h \
-	tools/options.c tools/options.h \
-	tools/output.c tools/output.h \
-	tools/pick_container.c tools/pick_container.h \
-	tools/pick_hold.c tools/pick_hold.h \
-	tools/pick_keep.c tools/pick_keep.h tools/pick_shell.c tools/pick_shell.h \
-	tools/plan_busy.c tools/plan_finder.h tools/plan_nodes.c \
-	tools/plan_hosts.c tools/plan_hosts.h \
-	tools/plan_judge.c tools/plan_lease.c tools/plan_lease.h tools/plan_lint.c tools/plan_open.c tools/plan_open.h tools/plan_program.c \
-	tools/plan_ranks.c \
-	tools/plan_show.c tools/plan_show.h \
-	tools/rank_place.c tools/rank_place.h \
-	tools/rank_logs.c tools/rank_logs.h \
-	tools/rank_rows.c tools/rank_rows.h tools/rdzv_options.c tools/rdzv_options.h \
-	tools/process.c tools/process.h tools/process_run.c tools/process_run.h \
-	tools/ps.h tools/ps_follow.c tools/ps_json.c tools/ps_lease.c tools/ps_read.c tools/ps_stale.c tools/ps_text.c tools/ps_watch.c \
-	tools/pretended.c tools/pretended.h \
-	tools/profile_options.c tools/profile_options.h \
-	tools/question.c tools/question.h \
-	tools/run_end.c tools/run_end.h \
-	tools/run_find.c \
-	tools/run_leased.c tools/run_leased.h \
-	tools/run_live.c tools/run_live.h \
-	tools/run_plan.c tools/run_plan.h \
-	tools/run_shown.c \
-	tools/run_ranks.c tools/run_ranks.h \
-	tools/run_record.c tools/run_record.h \
-	tools/run_sweep.c tools/run_sweep.h \
-	tools/run_verify.c tools/run_verify.h \
-	tools/sweep.h \
-	tools/sweep_report.c \
-	tools/sweep_share.c tools/sweep_share.h \
-	tools/torchrun_options.c \
-	tools/verify.h tools/verify_json.c tools/verify_past.c tools/verify_compare.c tools/verify_read.c tools/verify_text.c
+	tools/word_hints.c tools/word_hints.h \
+	tools/cli/color.c tools/cli/color.h \
+	tools/cli/explain_value.c tools/cli/explain_value.h \
+	tools/cli/foreign_option.c tools/cli/foreign_option.h \
+	tools/cli/lint_column.c \
+	tools/cli/lint_print.c tools/cli/lint_print.h \
+	tools/cli/lint_sarif.c \
+	tools/cli/machine.c tools/cli/machine.h \
+	tools/cli/options.c tools/cli/options.h \
+	tools/cli/output.c tools/cli/output.h \
+	tools/cli/which_machine.c tools/cli/which_machine.h \
+	tools/job/cpus.c tools/job/cpus.h \
+	tools/job/plan_busy.c \
+	tools/job/plan_finder.h \
+	tools/job/plan_hosts.c tools/job/plan_hosts.h \
+	tools/job/plan_judge.c \
+	tools/job/plan_lease.c tools/job/plan_lease.h \
+	tools/job/plan_lint.c \
+	tools/job/plan_nodes.c \
+	tools/job/plan_open.c tools/job/plan_open.h \
+	tools/job/plan_program.c \
+	tools/job/plan_ranks.c \
+	tools/job/plan_show.c tools/job/plan_show.h \
+	tools/job/profile_options.c tools/job/profile_options.h \
+	tools/job/rank_logs.c tools/job/rank_logs.h \
+	tools/job/rank_place.c tools/job/rank_place.h \
+	tools/job/rank_rows.c tools/job/rank_rows.h \
+	tools/job/rdzv_options.c tools/job/rdzv_options.h \
+	tools/job/run_end.c tools/job/run_end.h \
+	tools/job/run_leased.c tools/job/run_leased.h \
+	tools/job/run_plan.c tools/job/run_plan.h \
+	tools/job/run_ranks.c tools/job/run_ranks.h \
+	tools/job/run_record.c tools/job/run_record.h \
+	tools/job/run_sweep.c tools/job/run_sweep.h \
+	tools/job/run_verify.c tools/job/run_verify.h \
+	tools/job/sweep.h \
+	tools/job/sweep_report.c \
+	tools/job/sweep_share.c tools/job/sweep_share.h \
+	tools/job/torchrun_options.c \
+	tools/live/leases.h \
+	tools/live/leases_json.c \
+	tools/live/leases_read.c \
+	tools/live/leases_revoke.c \
+	tools/live/leases_text.c \
+	tools/live/process.c tools/live/process.h \
+	tools/live/process_run.c tools/live/process_run.h \
+	tools/live/ps.h \
+	tools/live/ps_follow.c \
+	tools/live/ps_json.c \
+	tools/live/ps_lease.c \
+	tools/live/ps_read.c \
+	tools/live/ps_stale.c \
+	tools/live/ps_text.c \
+	tools/live/ps_watch.c \
+	tools/live/run_find.c \
+	tools/live/run_live.c tools/live/run_live.h \
+	tools/live/run_shown.c \
+	tools/live/verify.h \
+	tools/live/verify_compare.c \
+	tools/live/verify_json.c \
+	tools/live/verify_past.c \
+	tools/live/verify_read.c \
+	tools/live/verify_text.c \
+	tools/pick/container_client.c tools/pick/container_client.h \
+	tools/pick/find_shell.c tools/pick/find_shell.h \
+	tools/pick/gpu_load.c tools/pick/gpu_load.h \
+	tools/pick/hold.c tools/pick/hold.h \
+	tools/pick/keep_for_process.c tools/pick/keep_for_process.h \
+	tools/pick/lease_end.c tools/pick/lease_end.h \
+	tools/pick/lease_here.c tools/pick/lease_here.h
 libcommand_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools \
 	-DPRETENDDIR='"$(pretenddir)"' -DREHEARSEDIR='"$(rehearsedir)"'
 bin_PROGRAMS += gpumap

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "directions.h"
 #include "meaning.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
 #include "request/request.h"
 #include "suggest.h"
+#include "word_hints.h"
 
 static const struct command commands[] = {
 #define COMMAND(name, summary, keys, operands) {#name, summary, cmd_##name},

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cpuset.h"
-#include "cpus.h"
+#include "job/cpus.h"
 #include "failing_malloc.h"
 #include "strbuf.h"
 #include "tree.h"

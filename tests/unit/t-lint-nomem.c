@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/lint_print.h"
 #include "failing_malloc.h"
 #include "lint/environment.h"
 #include "lint/lint.h"
 #include "lint/python.h"
-#include "lint_print.h"
 #include "unit.h"
 
 static const char program[] =

@@ -8,7 +8,7 @@
 
 #include "failing_malloc.h"
 #include "inventory/inventory.h"
-#include "ps.h"
+#include "live/ps.h"
 #include "unit.h"
 
 static pid_t stray, stale;

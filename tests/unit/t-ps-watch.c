@@ -2,7 +2,7 @@
 /* gpumap ps: for how long a process is idle, after one look and after several. */
 #include "failing_malloc.h"
 #include "inventory/inventory.h"
-#include "ps.h"
+#include "live/ps.h"
 #include "unit.h"
 
 enum { NOT_SAMPLED = -1, NONE = 0, MAX_LOOKS = 4 };

@@ -7,7 +7,7 @@
 
 #include "base.h"
 #include "failing_malloc.h"
-#include "run_live.h"
+#include "live/run_live.h"
 #include "unit.h"
 
 /* An environment that may be changed, as execve(2) takes it. */

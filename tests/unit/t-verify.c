@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "failing_malloc.h"
+#include "live/verify.h"
 #include "report/report.h"
 #include "unit.h"
-#include "verify.h"
 
 enum { MAX_RANKS = 4 };
 

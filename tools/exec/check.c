@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "rank_rows.h"
+#include "job/rank_rows.h"
 #include "report/report.h"
 #include "request/slurm_grant.h"
 #include "resolve/mapping.h"

@@ -8,9 +8,9 @@
 #ifndef GM_EXEC_H
 #define GM_EXEC_H
 
+#include "job/plan_open.h"
 #include "launch/bind.h"
 #include "plan/job.h"
-#include "plan_open.h"
 #include "request/rankenv.h"
 
 struct exec_options {

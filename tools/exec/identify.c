@@ -2,7 +2,7 @@
 /* Which rank this process is: options, then its launcher's variables (rules R1, R2). */
 #include "exec.h"
 
-#include "rank_rows.h"
+#include "job/rank_rows.h"
 #include "report/report.h"
 
 enum { MAX_RANKS = 0x7fffffff, MAX_NODES = 100000 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cpuset.h"
-#include "plan_hosts.h"
+#include "job/plan_hosts.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "strbuf.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "plan_hosts.h"
+#include "job/plan_hosts.h"
 #include "report/report.h"
 
 static int differs(const struct exec *exec, const char *fix, const char *what, int64_t launchers,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cpuset.h"
-#include "rank_place.h"
+#include "job/rank_place.h"
 #include "report/report.h"
 
 /* --- variables --------------------------------------------------------------------------- */

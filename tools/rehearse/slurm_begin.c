@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
-#include "machine.h"
+#include "cli/output.h"
+#include "cli/machine.h"
 
 extern char **environ;
 

@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "cli/output.h"
 #include "readfile.h"
 #include "report/report.h"
 #include "write_all.h"

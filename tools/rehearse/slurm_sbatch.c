@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "cli/output.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
 #include "write_all.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "cli/output.h"
 #include "rehearse/slurm_step.h"
 
 static void set_step(const struct step *step)

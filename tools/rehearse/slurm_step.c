@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "cli/output.h"
 #include "text/hostlist.h"
 
 static void read_job_gpus(struct step *step)

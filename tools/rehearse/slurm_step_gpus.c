@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "cli/output.h"
 
 static int open_in_folder(const char *name)
 {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/color.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "text.h"
+
+/* --color applies to everything that the process writes. */
+static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+
+bool color_on(int fd)
+{
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return !(no_color && *no_color) && !(terminal && streq(terminal, "dumb")) && isatty(fd);
+}
+
+unsigned color_flags(void)
+{
+	return color_on(STDOUT_FILENO) ? GPUMAP_FORMAT_FLAG_COLORS : 0;
+}
+
+bool color_option(const char *name, const char *value, gpumap_report *report, bool *failed)
+{
+	if (!streq(name, "--color"))
+		return false;
+	color = option_word(name, "auto|always|never", value ? value : "always", (int)color, report,
+			    failed);
+	return true;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/foreign_option.h"
+
+#include <string.h>
+
+#include "base.h"
+
+#define LOGS "write --log-dir DIR for a file of each rank; --console selects what is shown"
+#define ALONE "leave it out: nothing here needs it"
+#define COUNT "write --ranks N for the ranks of each host, or --world-size N for those of all hosts"
+#define LIMIT "write --timeout DURATION, such as --timeout 2h"
+#define OF_SLURM \
+	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
+	"gpumap emit " \
+	"sbatch"
+#define FOLDER "write --workdir DIR"
+#define RESTART "write --max-restarts N"
+#define BEHIND \
+	"leave it out: nohup gpumap run --log-dir DIR ... & runs in the background, and keeps " \
+	"the " \
+	"output in DIR"
+#define CHECK "gpumap plan checks it, and starts nothing"
+#define MORE \
+	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
+	"output"
+#define GPUS_OF_NODE \
+	"write --ranks N for the ranks of each host; --inventory N plans for hosts that have N " \
+	"GPUs"
+#define PROFILE \
+	"gpumap config --gpus 2,3 >new.ini writes the settings as a profile, and --config " \
+	"new.ini " \
+	"reads them"
+#define MODEL "write --inventory 8xH100"
+#define JOBS "write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time"
+#define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
+
+const struct foreign foreign_options[] = {
+	/* torchrun and torch.distributed.launch */
+	{"--local-addr", "leave it out; --node-rank N sets the number of this host"},
+	{"--run-path", "leave it out, and write the program"},
+	{"--logs-specs", LOGS},
+	{"--event-log-handler", ALONE},
+	{"--signals-to-handle", "write --forward SIGNAL,... for those that ranks are to get"},
+	{"--virtual-local-rank", "write --share isolate"},
+	{"--numa-binding", "write --cpu-bind numa"},
+	/* accelerate and deepspeed */
+	{"--num-processes", "write --world-size N"},
+	{"--num-machines", "write --nnodes N"},
+	{"--num-nodes", "write --nnodes N"},
+	{"--num-gpus", COUNT},
+	{"--ngpus", COUNT},
+	{"--n-gpus", COUNT},
+	{"--ngpu", COUNT},
+	{"--nproc", COUNT},
+	{"--gpus-per-node", GPUS_OF_NODE},
+	{"--gpus-per-task", "write --share isolate, with which each rank sees one GPU"},
+	{"--machine-rank", "write --node-rank N"},
+	{"--main-process-ip", "write --master-addr HOST"},
+	{"--main-process-port", "write --master-port PORT"},
+	{"--multi-gpu", ALONE},
+	{"--gpu-ids", "write --gpus 2,3"},
+	{"--include", "write --gpus 2,3"},
+	{"--devices", "write --gpus 2,3; --device is what the program uses"},
+	{"-g", "write --gpus 2,3"},
+	{"--visible", "write --gpus 2,3: ranks are given their lists"},
+	{"--visible-devices", "write --gpus 2,3"},
+	{"--cuda-visible-devices", "write --gpus 2,3"},
+	/* mpirun and srun */
+	{"-n", COUNT},
+	{"-np", COUNT},
+	{"--np", COUNT},
+	{"--nprocs", COUNT},
+	{"--ntasks", "write --world-size N"},
+	{"--ntasks-per-node", "write --ranks N"},
+	{"--nodes", "write --nnodes N"},
+	{"-N", "write --nnodes N"},
+	{"--nodelist", "write --hosts HOST,..."},
+	{"-w", "write --hosts HOST,..."},
+	{"--cpus-per-task", "write --cpu-bind cores:N"},
+	{"-c", "write --cpu-bind cores:N; a profile file is --config FILE"},
+	{"--time", LIMIT},
+	{"--time-limit", LIMIT},
+	{"--walltime", LIMIT},
+	{"--gres", GPUS_OF_NODE},
+	{"--partition", OF_SLURM},
+	{"-p", OF_SLURM},
+	{"--account", OF_SLURM},
+	{"-A", OF_SLURM},
+	{"--qos", OF_SLURM},
+	{"--job-name", OF_SLURM},
+	{"-J", OF_SLURM},
+	{"--constraint", OF_SLURM},
+	{"--exclusive", OF_SLURM},
+	{"-H", "write --hosts HOST,..."},
+	{"--host", "write --hosts HOST,..."},
+	{"--hostfile", "write --hosts file:FILE"},
+	{"--bind-to", "write --cpu-bind numa, cores:N or none"},
+	{"--map-by", COUNT},
+	{"--oversubscribe", "write --ranks-per-gpu N"},
+	{"--wdir", FOLDER},
+	{"--chdir", FOLDER},
+	{"--cwd", FOLDER},
+	{"-x", SET},
+	{"-e", SET},
+	{"--env", SET},
+	/* options of many programs */
+	{"--verbose", MORE},
+	{"-v", MORE},
+	{"--quiet", "write --console none"},
+	{"-q", "write --console none"},
+	{"--log", LOGS},
+	{"--logs", LOGS},
+	{"--restart", RESTART},
+	{"--restarts", RESTART},
+	{"--retries", RESTART},
+	{"--detach", BEHIND},
+	{"--background", BEHIND},
+	{"-d", BEHIND},
+	{"--check", CHECK},
+	{"--validate", CHECK},
+	{"--save-profile", PROFILE},
+	{"--gpu-type", MODEL},
+	{"--gpu-model", MODEL},
+	{"--machine", MODEL},
+	/* options of one command */
+	{"--dry-run", "gpumap plan starts nothing in any case"},
+	{"--sweep", "it belongs to gpumap run"},
+	{"--jobs", JOBS},
+	{"--parallel", JOBS},
+	{"--output",
+	 "write --log-dir DIR for the output of ranks; gpumap plan and emit write their "
+	 "answer with -o FILE"},
+	{"--version", "gpumap --version shows it"},
+	{NULL, NULL},
+};
+
+/* Words that people try as options of a command that starts no ranks. */
+struct guess {
+	const char *names; /* separated by blanks; of a table, the last one has NULL */
+	const char *remedy;
+};
+
+static const struct guess explain_guesses[] = {
+	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
+	 "write --visible 2,3 for the list, or --device 1 for a device in it; gpumap run has "
+	 "--gpus"},
+	{"--cuda-visible-devices --cuda --visible-devices", "write --visible 2,3"},
+	{"--nvidia-visible-devices --docker",
+	 "write --container 2,3: the container has these GPUs, and counts them from 0"},
+	{"--hip-visible-devices --rocr-visible-devices", "write --visible 2,3 --dialect hip"},
+	{"--id --ids --index --idx --ordinal --logical --dev -d", "write --device N"},
+	{"-i", "write --device N for a device, --inventory FILE for a machine"},
+	{"--physical", "write --visible N; the answer names the physical GPU"},
+	{"--nproc --nproc-per-node --ranks --num-gpus --gpus-per-node --world-size -n -np",
+	 "gpumap plan shows the ranks of a job, gpumap run starts them: gpumap run --ranks 2 "
+	 "train.py"},
+	{"--list -l --list-gpus --gpus-list -q --query-gpu", "write gpumap inventory"},
+	{"--machine --hardware --gpu-model", "write --inventory 8xH100, FILE or host"},
+	{"-p --process", "write --pid N"},
+	{"--local-rank-id --rank -r", "write --local-rank N"},
+	{"--verbose -v --debug --why", "leave it out: every step is shown; --json has more"},
+	{"--quiet -q", "leave it out; --json is for programs"},
+	{"--order --device-order", "write --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID"},
+	{"--output -o", "write > FILE after the command; --format selects the form"},
+	{"--version", "gpumap --version shows it"},
+	{NULL, NULL},
+};
+
+static const struct guess inventory_guesses[] = {
+	{"-L --list --list-gpus -l -q -a --all --gpus --gpu --device --devices -i --id",
+	 "leave it out: gpumap inventory lists all GPUs"},
+	{"--pid --process --processes --procs -p",
+	 "gpumap --pid N explains the running process N; nvidia-smi lists the processes of a GPU"},
+	{"--watch -w --loop --memory --utilization --usage",
+	 "nvidia-smi shows what is in use; gpumap inventory shows the GPUs once"},
+	{"--topo --topology -m", "write --json: it has the links between GPUs"},
+	{"-o --output --file --write",
+	 "write --save FILE for a snapshot, or > FILE after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess pretend_guesses[] = {
+	{"--gpus --gpu --num-gpus --gpu-model --devices --machine --hardware -n -g -i",
+	 "write --inventory 8xH100"},
+	{NULL, NULL},
+};
+
+static const struct guess config_guesses[] = {
+	{"-o --output --file --write --save --init", "write >gpumap.ini after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess plan_guesses[] = {
+	{"--svg --picture", "write --format svg, and >plan.svg after the command"},
+	{NULL, NULL},
+};
+
+static const struct guess ps_guesses[] = {
+	{"--pid --process -p", "write gpumap --pid N for the process N"},
+	{"--id --gpu --device --devices --index -i -g", "write --gpus 2 for GPU 2"},
+	{"--watch --loop --interval -w -l -n -d", "write --follow, or --follow=5 for every 5 s"},
+	{NULL, NULL},
+};
+
+#define IGNORE \
+	"the comment # gpumap: ignore=GM030 at the end of a line of a script hides that finding " \
+	"of gpumap lint"
+
+static const struct guess lint_guesses[] = {
+	{"--ignore", IGNORE},
+	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
+	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
+	{NULL, NULL},
+};
+
+static const struct guess exec_guesses[] = {
+	{"--verbose -v", "write --dry-run to see what would be started"},
+	{"--quiet -q --log --logs --output --detach --background -d",
+	 "it belongs to the launcher that started the job; gpumap exec becomes the program"},
+	{"--restart --restarts --retries", "it belongs to the launcher that started the job"},
+	{NULL, NULL},
+};
+
+#define SLOTS \
+	"gpumap pick 1 --from 0 --slots 2 -- PROGRAM takes half of GPU 0, and the same once more " \
+	"the other half"
+
+static const struct guess leases_guesses[] = {
+	{"--end --kill --stop --cancel --release --free --drop --delete --remove -d",
+	 "write --revoke 3 for the lease of GPU 3, or --revoke pid:PID"},
+	{NULL, NULL},
+};
+
+static const struct guess pick_guesses[] = {
+	{"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit",
+	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
+	 "gpumap"},
+	{"--share --shared --jobs", SLOTS},
+	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
+	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
+	{"--timeout --time --walltime --time-limit",
+	 "write --for 2h for the job; --wait 10m for the time that it waits"},
+	{NULL, NULL},
+};
+
+static const struct guess emit_guesses[] = {
+	{"--sbatch --srun --slurm --torchrun --mpirun --accelerate --deepspeed --shell --format "
+	 "--target --to",
+	 "the launcher is a word: gpumap emit sbatch ..."},
+	{NULL, NULL},
+};
+
+#define WAIT \
+	"gpumap pick 2 --wait -- PROGRAM waits for 2 free GPUs and reserves them, and so does " \
+	"gpumap run --gpus free:2 --wait PROGRAM"
+/* As a command that can be typed. */
+#define SWEEP_LINES \
+	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
+	"p' " \
+	"'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = 0.1, 0.2' >lr.ini"
+
+/* What is wanted, as a word for a command or as an option of any. */
+static const struct guess intents[] = {
+	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
+	{"share slots", SLOTS},
+	{"ignore disable noqa suppress silence", IGNORE},
+	{"sweep sweeps grid search tune hparams",
+	 "gpumap run --config lr.ini --sweep lr starts a run for each value of such a "
+	 "file: " SWEEP_LINES},
+	{"limit mem mem-per-gpu mem-limit min-mem min-memory memory memory-limit gpu-memory "
+	 "max-memory vram",
+	 "memory is not limited by gpumap; torch.cuda.set_per_process_memory_fraction(0.25) in the "
+	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free 20G -- PROGRAM "
+	 "takes a GPU with that much free, gpumap ps shows what is in use"},
+	{"stale clean cleanup kill zombie zombies orphan orphans prune reap",
+	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
+	 "none "
+	 "of them (kill PID does); Ctrl-C in gpumap run ends a run"},
+	{"import pip module api", "gpumap --json is for programs; " PYTHON_MODULE},
+	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
+	 "versions cuda cudnn "
+	 "nccl",
+	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
+	 "train.py starts a program"},
+	{"uuid uuids indices index physical ordinal pci",
+	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap uuid cuda:1 that of a device "
+	 "of this environment, and so does pci; gpumap indices and gpumap uuids print the list"},
+	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
+				   "--mig -- PROGRAM takes a free "
+				   "one"},
+	{"picture image draw diagram svg plot graph viz visualize",
+	 "gpumap --visible 2,3 --device 1 --format svg >gpus.svg draws the answer, gpumap plan "
+	 "--format svg train.py >plan.svg a plan"},
+	{"failed failure crash crashed traceback log logs output",
+	 "gpumap run --log-dir DIR writes a file for each rank, and names the rank that failed "
+	 "first"},
+	{"stop cancel end scancel abort",
+	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; pgrep -af 'gpumap "
+	 "run' shows its PID, gpumap leases that of a program of gpumap pick"},
+};
+
+const char *intended(struct span word)
+{
+	for (; word.length && *word.text == '-'; word.length--)
+		word.text++;
+	for (size_t i = 0; i < ARRAY_SIZE(intents); i++)
+		if (span_among(word, intents[i].names))
+			return intents[i].remedy;
+	return NULL;
+}
+
+const char *guessed_option(const char *command, struct span name)
+{
+	static const struct {
+		const char *command;
+		const struct guess *guesses;
+	} tables[] = {
+		{"explain", explain_guesses}, {"inventory", inventory_guesses},
+		{"pretend", pretend_guesses}, {"config", config_guesses},
+		{"emit", emit_guesses},       {"plan", plan_guesses},
+		{"lint", lint_guesses},       {"exec", exec_guesses},
+		{"pick", pick_guesses},       {"ps", ps_guesses},
+		{"leases", leases_guesses},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct guess *g = tables[i].guesses;
+		     streq(tables[i].command, command) && g->names; g++)
+			if (span_among(name, g->names))
+				return g->remedy;
+	return NULL;
+}
+
+const char *foreign_launcher(const char *const *arguments, size_t count)
+{
+	static const char *const programs[] = {"torchrun", "deepspeed", "mpirun", "mpiexec",
+					       "srun"};
+	const char *program = count ? file_name(arguments[0]) : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (streq(program, programs[i]))
+			return programs[i];
+	if (count > 1 && streq(program, "accelerate") && streq(arguments[1], "launch"))
+		return "accelerate";
+	/* Skips python's own options, which are short. */
+	for (size_t i = 1; i + 1 < count && *arguments[i] == '-'; i++)
+		if (streq(arguments[i], "-m") &&
+		    (streq(arguments[i + 1], "torch.distributed.run") ||
+		     streq(arguments[i + 1], "torch.distributed.launch")))
+			return arguments[i + 1];
+	return NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of commands, by tables that drive parsing, help and suggestions. */
+#ifndef GM_OPTIONS_H
+#define GM_OPTIONS_H
+
+#include "cli/output.h"
+#include "suggest.h"
+#include "text.h"
+
+/* One option of a command. options_init() adds the keys of the library to them. */
+struct option_row {
+	const char *name;  /* "--inventory" */
+	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
+	const char *help;
+};
+
+/* --inventory of commands that read one machine. */
+#define INVENTORY_ROW \
+	{ \
+		"--inventory", "host|MACHINE", \
+			"the machine; host: this one; MACHINE: a recorded one (a file, or - for " \
+			"standard input) or a synthetic one: a number of GPUs (8) or models " \
+			"(8xH100, 2xH100+6xA100)" \
+	}
+
+enum { MAX_OPTIONS = 96 };
+
+enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
+
+struct options {
+	const char *command;
+	struct option_row rows[MAX_OPTIONS];
+	int count;       /* of rows */
+	int statements;  /* private: rows of a request, which come first */
+	int own;         /* private: the first row of a profile's settings */
+	int program;     /* private: the first of these that describes the program */
+	int index, argc; /* private: where options_next reads */
+	char **argv;
+	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */
+	bool ended;                        /* -- was read */
+	const char *value;                 /* value of the last option; NULL: none */
+	const char *operand;               /* set if an argument is not an option */
+	const char *const *first; /* the options of a short help, ended by NULL; NULL: it has all */
+	bool help_all;            /* --help=all */
+};
+
+/* Makes a table of the rows (ended by a name of NULL) and of --help, --color, and --json if asked
+ * for. The keys of a request come first, those of a profile last. */
+void options_init(struct options *options, const char *command, const struct option_row *rows,
+		  enum option_keys keys, int argc, char **argv);
+
+/* The next option's name; "" for an operand; NULL at the end or after an error, which is then in
+ * the report, and *failed is set. Options and operands may mix; -- ends the options. */
+const char *options_next(struct options *options, gpumap_report *report, bool *failed);
+
+/* The option that a word, "--gpus=2", would be; NULL: it is not one of the table. */
+const char *options_name(const struct options *options, const char *word);
+
+/* The row of an option; NULL: it is not one of the table. */
+const struct option_row *options_find(const struct options *options, struct span name);
+/* Whether the value may be left out: "[auto|always]", "yes|no", "yes|no|DURATION". */
+bool option_is_optional(const struct option_row *row);
+/* Whether the next word can only be such a value, as "10m" behind --wait. */
+bool option_takes(const struct option_row *row, const char *word);
+/* The words of a value, without brackets. */
+struct span option_values(const struct option_row *row);
+
+/* The last operand and all arguments after it, ended by NULL. */
+char **options_rest(const struct options *options);
+
+/* The value of an option that takes a number from `least` to `max`, "a number" or "seconds".
+ * GPUMAP_EINPUT. */
+int option_number(const char *option, const char *text, const char *what, int64_t least,
+		  int64_t max, int64_t *ret, gpumap_report *report);
+/* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
+int option_word(const char *option, const char *words, const char *text, int otherwise,
+		gpumap_report *report, bool *failed);
+
+/* Prints the table as help text. */
+void options_help(const struct options *options, FILE *file);
+
+/* Takes --format, --json and --color. True: the option was one of them. *failed is set after an
+ * error. */
+bool output_option(struct output *output, const char *name, const char *value, bool *failed);
+
+/* options_next(), which takes --help, by `help`, and the options of output_option() itself. NULL
+ * also after --help; *done is then set. */
+const char *options_next_own(struct options *options, struct output *output,
+			     void (*help)(const struct options *), bool *done, bool *failed);
+
+/* GPUMAP_EINPUT after a finding if a picture is wanted; `why` there is none. */
+int refuse_picture(const struct output *output, const char *why);
+
+/* Looks for --json anywhere, so that even an error of the command line is reported in JSON. */
+enum gpumap_format wanted_format(int argc, char **argv);
+
+#endif

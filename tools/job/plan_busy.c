@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Before a job starts: whether other jobs compute on its GPUs. */
+#include "job/plan_open.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "inventory/inventory.h"
+#include "plan/job.h"
+#include "process_stat.h"
+#include "readfile.h"
+#include "report/report.h"
+
+enum { MAX_NAMED = 8, MAX_ABOVE = 1024, MAX_CGROUP = 1 << 16 };
+
+/* What belongs to this job. */
+struct own {
+	pid_t self, keeper; /* keeper: of the lease that this process runs in; 0 */
+	char *cgroup;       /* of this process; NULL: not known */
+	struct container job;
+};
+
+/* Whether `pid` is `above`, or one of the processes that this one has started. */
+static bool is_below(pid_t pid, pid_t above)
+{
+	for (int n = 0; n < MAX_ABOVE && pid > 1; n++) {
+		if (pid == above)
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
+static void own_read(struct own *ret)
+{
+	const char *lease = getenv("GPUMAP_LEASE");
+	size_t size;
+	int64_t keeper = lease ? span_number(span_of(lease), INT32_MAX) : -1;
+
+	*ret = (struct own){.self = getpid(), .keeper = keeper > 0 ? (pid_t)keeper : 0};
+	if (read_file("/proc/self/cgroup", false, MAX_CGROUP, &ret->cgroup, &size))
+		ret->cgroup = NULL;
+	if (!ret->cgroup || !container_find(&ret->job, ret->cgroup) || ret->job.separate)
+		ret->job = (struct container){.runtime = NULL};
+}
+
+/* The same job of a scheduler: the container says "slurm:4711". */
+static bool is_of_job(const gpumap_process *process, const struct own *own)
+{
+	struct span runtime, id = span_of(process->container ? process->container : "");
+
+	return own->job.runtime && span_split(&id, ':', &runtime) &&
+	       span_is(runtime, own->job.runtime) && span_same(id, own->job.id);
+}
+
+static bool is_own(const gpumap_process *process, const struct own *own)
+{
+	pid_t pid = (pid_t)process->pid;
+
+	return is_below(pid, own->self) || is_below(own->self, pid) ||
+	       (own->keeper && is_below(pid, own->keeper)) || is_of_job(process, own);
+}
+
+/* MPS's server computes only for its clients. */
+static bool is_others(const gpumap_process *process, const char *ignored, const struct own *own)
+{
+	return (process->types & (GPUMAP_PROCESS_TYPE_COMPUTE | GPUMAP_PROCESS_TYPE_MPS)) &&
+	       !process_is_named(process, "nvidia-cuda-mps-server") &&
+	       !process_is_named(process, ignored) && !is_own(process, own);
+}
+
+bool plan_uses_gpu(const struct plan_layout *layout, int gpu, int64_t mig)
+{
+	for (size_t l = 0; l < layout->count; l++)
+		for (size_t d = 0; d < layout->slots[l].device_count; d++) {
+			const struct plan_device *device = &layout->slots[l].devices[d];
+
+			if (device->physical == gpu &&
+			    (device->mig < 0 || mig < 0 || device->mig == mig))
+				return true;
+		}
+	return false;
+}
+
+/* "GPU 0 is in use by process 4711 (python3 of jo)" */
+static void tell(struct strbuf *text, const gpumap_device *gpu, const gpumap_process *process)
+{
+	strbuf_printf(text, "%sGPU %d is in use by ", text->length ? ", " : "", gpu->physical);
+	process_tell(text, process);
+}
+
+/* Names the first process of each GPU. Returns how many GPUs are busy. */
+static size_t find_busy(struct strbuf *text, const struct plan_layout *layout,
+			const gpumap_inventory *here, const char *ignored)
+{
+	struct own own;
+	size_t busy = 0;
+
+	own_read(&own);
+	for (size_t g = 0; g < here->count; g++)
+		for (size_t i = 0; i < here->gpus[g].process_count; i++) {
+			const gpumap_process *process = &here->gpus[g].processes[i];
+
+			if (!plan_uses_gpu(layout, here->gpus[g].physical, process->mig) ||
+			    !is_others(process, ignored, &own))
+				continue;
+			if (busy++ < MAX_NAMED)
+				tell(text, &here->gpus[g], process);
+			break;
+		}
+	if (busy > MAX_NAMED)
+		strbuf_puts(text, ", ...");
+	free(own.cgroup);
+	return busy;
+}
+
+static size_t count_used(const struct plan_layout *layout)
+{
+	size_t used = 0;
+
+	for (size_t g = 0; g < layout->gpu_count; g++)
+		used += plan_uses_gpu(layout, layout->gpus[g].physical, -1);
+	return used;
+}
+
+static int judge(gpumap_plan *plan, const struct plan_layout *layout, const gpumap_inventory *here,
+		 gpumap_report *report)
+{
+	bool refuses = job_value(plan, PKEY_PROFILE_on_busy, -1).word == PLAN_BUSY_REFUSE;
+	const struct speech speech = job_speech(plan);
+	struct strbuf text = {0};
+	char fix[160];
+	int r = GPUMAP_OK;
+
+	if (find_busy(&text, layout, here, job_setting(plan, "ignore"))) {
+		snprintf(fix, sizeof(fix),
+			 SETTING("gpus = free:%zu") " takes GPUs that are free, gpumap ps shows "
+						    "all",
+			 count_used(layout));
+		report_add(report, refuses ? FINDING_BUSY_REFUSED : FINDING_RUN_BUSY,
+			   ABOUT(.origin = job_origin(plan, "gpus"), .speech = &speech, .fix = fix),
+			   "%s", text.text ? text.text : "");
+		if (refuses)
+			job_refuse(plan);
+	}
+	if (text.failed)
+		r = report_nomem(report);
+	strbuf_free(&text);
+	return r;
+}
+
+bool plan_looks(const char *on_busy, const char *inventory)
+{
+	return key_value(PKEY_PROFILE_on_busy, on_busy).word != PLAN_BUSY_IGNORE &&
+	       key_value(PKEY_PROFILE_inventory, inventory).word == PLAN_INVENTORY_HOST;
+}
+
+int plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
+		    gpumap_report *report)
+{
+	const struct plan_host *host = job_answered(plan) ? job_host(plan, node) : NULL;
+	gpumap_inventory *read = NULL;
+	gpumap_report *scratch = NULL;
+	int r = GPUMAP_OK;
+
+	if (!host || job_lease(plan) || !count_used(host->layout) ||
+	    !plan_looks(job_setting(plan, "on_busy"), job_setting(plan, "inventory")))
+		return GPUMAP_OK;
+	if (!here) {
+		r = gpumap_report_new(&scratch);
+		if (r == GPUMAP_OK)
+			r = gpumap_inventory_probe(&read, GPUMAP_PROBE_FLAG_USAGE, NULL, scratch);
+		here = read;
+	}
+	if (r == GPUMAP_OK)
+		r = judge(plan, host->layout, here, report);
+	else if (r != GPUMAP_ENOMEM)
+		r = GPUMAP_OK; /* nothing is known */
+	gpumap_report_free(scratch);
+	gpumap_inventory_free(read);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* State of the search for a plan's hosts: for their names (plan_nodes.c) and for what is known of
+ * them (plan_hosts.c). */
+#ifndef GM_PLAN_FINDER_H
+#define GM_PLAN_FINDER_H
+
+#include <limits.h>
+
+#include "job/plan_hosts.h"
+#include "report/speech.h"
+
+struct finder {
+	struct plan_hosts *ret;
+	const gpumap_profile *profile;
+	gpumap_report *report;
+	struct speech speech;
+	enum plan_for plan_for;
+	char here[HOST_NAME_MAX + 1]; /* this machine's name */
+};
+
+/* A setting of the profile, and its origin (NULL: it is a default). */
+const char *finder_value(const struct finder *f, const char *key);
+const char *finder_origin(const struct finder *f, const char *key);
+/* The value of a variable; NULL: it is not set, or it is empty. */
+const char *finder_variable(const char *name);
+
+/* Adds the hosts that the profile names, or as many as `nnodes` states. */
+int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank);
+
+#endif

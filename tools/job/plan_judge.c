@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Reasons why a plan cannot be started on any machine, besides those of gpumap_plan_make. */
+#include "job/plan_open.h"
+
+#include <stdlib.h>
+
+#include "cli/foreign_option.h"
+#include "job/rank_logs.h"
+#include "plan/hosts.h"
+#include "plan/job.h"
+#include "report/report.h"
+
+/* The greatest number of ranks that one host starts. */
+static size_t max_ranks(const gpumap_plan *plan)
+{
+	const struct plan_host *host;
+	size_t max = 0;
+
+	for (int64_t i = 0; (host = job_host(plan, i)); i++)
+		if (host->layout->count > max)
+			max = host->layout->count;
+	return max;
+}
+
+bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
+{
+	const char *launcher = foreign_launcher(arguments, count);
+
+	if (!launcher || ranks < 2)
+		return false;
+	report_add(
+		report, FINDING_NOT_HERE,
+		ABOUT(.fix = "leave the word out, since gpumap run takes such options itself, or "
+			     "start it once: --ranks 1"),
+		"%s starts ranks itself, and would be started %zu times", launcher, ranks);
+	return true;
+}
+
+void plan_judge(gpumap_plan *plan, gpumap_report *report)
+{
+	size_t count;
+	const char *const *program = job_program(plan, &count);
+
+	if (!job_answered(plan))
+		return;
+	if (plan_nests(program, count, max_ranks(plan), report) || !rank_logs_check(plan, report))
+		job_refuse(plan);
+}
+
+/* --- inside a rank ---------------------------------------------------------------------- */
+
+static bool has_device(const char *list, const struct plan_device *device)
+{
+	struct span rest = span_of(list), entry;
+
+	while (span_split(&rest, ',', &entry))
+		if (run_entry_is(entry, device->uuid, device->physical, device->mig >= 0))
+			return true;
+	return false;
+}
+
+/* Whether any rank of the node uses a GPU, or whether rank `rank` does. */
+static bool has_devices(const struct plan_layout *layout, int64_t local_rank)
+{
+	for (size_t l = 0; layout && l < layout->count; l++)
+		if ((local_rank < 0 || l == (size_t)local_rank) && layout->slots[l].device_count)
+			return true;
+	return false;
+}
+
+/* Whether the list is one that gpumap wrote; false after a finding. */
+static bool is_own_list(const char *list, gpumap_report *report)
+{
+	struct span rest = span_of(list), entry;
+
+	while (*list && span_split(&rest, ',', &entry)) {
+		if (run_entry_is_device(entry))
+			continue;
+		report_add(report, FINDING_BAD_VALUE,
+			   ABOUT(.rule = "S6a", .origin = RUN_GPUS,
+				 .fix = "gpumap run sets it in its ranks: unset it if this is not "
+					"one of "
+					"them"),
+			   "'%s' is not a GPU", QUOTE(entry));
+		return false;
+	}
+	return true;
+}
+
+void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpumap_report *report)
+{
+	const char *own = getenv(RUN_GPUS), *rank = getenv(RUN_RANK), *run = getenv(RUN_ID);
+	const struct plan_host *host = job_host(plan, node);
+	const struct plan_layout *layout = host ? host->layout : NULL;
+	const struct plan_slot *slot;
+
+	if (!own || !has_devices(layout, local_rank))
+		return;
+	if (!is_own_list(own, report)) {
+		job_refuse(plan);
+		return;
+	}
+	for (size_t l = 0; l < layout->count; l++) {
+		slot = &layout->slots[l];
+		if (local_rank >= 0 && l != (size_t)local_rank)
+			continue;
+		for (size_t i = 0; i < slot->device_count; i++) {
+			if (has_device(own, &slot->devices[i]))
+				continue;
+			report_add(
+				report, FINDING_OTHER_RANKS,
+				ABOUT(.rule = "S6a",
+				      .fix = "start it once, outside of the ranks, or make a plan "
+					     "here"),
+				"the plan has GPUs that would be taken from another rank: this is "
+				"rank %s of gpumap run%s%s, which has %s",
+				rank ? rank : "?", run ? " " : "", run ? run : "",
+				*own ? own : "none");
+			job_refuse(plan);
+			return;
+		}
+	}
+}

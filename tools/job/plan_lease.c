@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/plan_lease.h"
+
+#include <stdio.h>
+
+#include "pick/lease_here.h"
+#include "plan/job.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+/* What is leased, and for which plan. */
+struct chooser {
+	const struct plan_options *options;
+	const gpumap_profile *profile;
+	struct plan_hosts *hosts;
+	gpumap_report *report;
+	gpumap_claim *claim;
+	struct key_value gpus;
+};
+
+static const char *setting(const struct chooser *c, const char *key, enum gpumap_setting_attr attr)
+{
+	int64_t node = c->hosts->node;
+	const char *name = node >= 0 ? gpumap_hosts_name(c->hosts->hosts, (size_t)node) : NULL;
+
+	return gpumap_profile_setting_at(c->profile, key, attr, name, node, -1, -1);
+}
+
+/* --- the claim ---------------------------------------------------------------------------- */
+
+/* The settings that a claim has by the same name, and what gpumap run does by them. */
+static const struct term {
+	const char *name, *option;
+	enum profile_key_id key;
+	const char *unset; /* the value that sets nothing */
+	const char *only;  /* NULL: it has a meaning without a lease, too */
+} terms[] = {
+	{"slots", "--slots", PKEY_PROFILE_slots, "1",
+	 "gpumap run leases slots only of GPUs that it chooses itself"},
+	{"mig", "--mig", PKEY_PROFILE_mig, "no",
+	 "gpumap run leases MIG instances only if it chooses them itself"},
+	{"wait", "--wait", PKEY_PROFILE_wait, "no",
+	 "gpumap run waits only for free GPUs that it chooses itself"},
+	{"ignore", "--ignore", PKEY_PROFILE_ignore, "", NULL},
+};
+
+enum { TERMS = ARRAY_SIZE(terms) };
+
+static int set_term(gpumap_claim *claim, const struct term *term, struct key_value value,
+		    const char *origin, gpumap_report *report)
+{
+	char *text;
+	int r;
+
+	text = strndup(value.text.text, value.text.length);
+	if (!text)
+		return report_nomem(report);
+	r = gpumap_claim_set(claim, term->name, text, origin, report);
+	free(text);
+	return r;
+}
+
+/* The values are in the order of `terms`, as are their origins. What the job does not set is left
+ * to the administrator. */
+static int make_claim(gpumap_claim **ret, size_t count, const struct key_value values[TERMS],
+		      const char *const origins[TERMS], gpumap_report *report)
+{
+	gpumap_claim *claim = NULL;
+	char text[24];
+	int r = gpumap_claim_new(&claim);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	snprintf(text, sizeof(text), "%zu", count);
+	r = gpumap_claim_set(claim, "count", text, "gpus", report);
+	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++)
+		if (origins[i] && !streq(origins[i], "default"))
+			r = set_term(claim, &terms[i], values[i], origins[i], report);
+	if (r == GPUMAP_OK)
+		r = lease_here(claim, report);
+	if (r != GPUMAP_OK) {
+		gpumap_claim_free(claim);
+		return r;
+	}
+	*ret = claim;
+	return GPUMAP_OK;
+}
+
+/* --- a plan that is made -------------------------------------------------------------------- */
+
+static int tell_hosts(const struct chooser *c, const gpumap_lease *lease)
+{
+	return gpumap_hosts_set_free(c->hosts->hosts, (size_t)c->hosts->node,
+				     gpumap_lease_visible(lease)) == GPUMAP_OK
+		       ? GPUMAP_OK
+		       : report_nomem(c->report);
+}
+
+static int show(const struct chooser *c, gpumap_report *report)
+{
+	gpumap_lease *lease = NULL;
+	int r = gpumap_lease_preview(&lease, c->claim, report);
+
+	if (r == GPUMAP_OK)
+		r = tell_hosts(c, lease);
+	gpumap_lease_free(lease);
+	return r;
+}
+
+/* A job that waits for hours must not fail then for a reason that is known now. Makes its plan with
+ * any GPUs that it could get. */
+static int check_first(const struct chooser *c)
+{
+	gpumap_report *scratch = NULL;
+	gpumap_plan *plan = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r == GPUMAP_OK)
+		r = show(c, scratch);
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(&plan, c->profile, c->hosts->hosts, scratch);
+	if (r == GPUMAP_OK)
+		plan_judge(plan, scratch);
+	if (r == GPUMAP_OK && job_answered(plan) && gpumap_profile_argument_count(c->profile))
+		r = plan_check_programs(plan, c->hosts->node, scratch);
+	if (r == GPUMAP_OK && !job_answered(plan))
+		r = GPUMAP_EINPUT;
+	if (r != GPUMAP_OK)
+		report_copy_all(c->report, scratch, FINDING_COUNT);
+	gpumap_plan_free(plan);
+	gpumap_report_free(scratch);
+	return r == GPUMAP_ENOMEM ? report_nomem(c->report) : r;
+}
+
+/* How many of several MIG instances a rank can use is a matter of the plan, which reports it. */
+static int take_for_ranks(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = lease_take(ret, claim, scratch);
+	report_copy_all(report, scratch, FINDING_LEASE_HIDDEN);
+	gpumap_report_free(scratch);
+	return r;
+}
+
+static int take(const struct chooser *c, bool waits)
+{
+	const char *launcher = setting(c, "launcher", GPUMAP_SETTING_VALUE);
+	int r = GPUMAP_OK;
+
+	/* The run is refused later. */
+	if (key_value(PKEY_PROFILE_launcher, launcher).word != PLAN_LAUNCHER_LOCAL)
+		return show(c, c->report);
+	if (waits)
+		r = check_first(c);
+	if (r == GPUMAP_OK)
+		r = take_for_ranks(c->options->lease, c->claim, c->report);
+	return r == GPUMAP_OK ? tell_hosts(c, *c->options->lease) : r;
+}
+
+/* The plan is shown without GPUs. */
+static int show_or_refuse(const struct chooser *c)
+{
+	int r = show(c, c->report);
+
+	if (r == GPUMAP_OK)
+		report_add(c->report, FINDING_LEASE_SHOWN, NULL,
+			   "the plan keeps no GPU: gpumap run chooses free ones when it starts");
+	else if (r != GPUMAP_ENOMEM)
+		c->hosts->hosts->hosts[c->hosts->node].no_free = true;
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
+static int refuse_inventory(const struct chooser *c, const char *inventory)
+{
+	char fix[256];
+
+	snprintf(fix, sizeof(fix),
+		 "leave " SETTING("inventory") " out; to plan for that machine: gpumap pretend "
+					       "--inventory %.80s -- gpumap plan ...",
+		 inventory);
+	report_add(c->report, FINDING_LEASE_NOT_HERE,
+		   ABOUT(.origin = setting(c, "inventory", GPUMAP_SETTING_ORIGIN), .fix = fix),
+		   "only GPUs of this machine can be leased, not those of '%s'",
+		   QUOTE(span_of(inventory)));
+	c->hosts->hosts->hosts[c->hosts->node].no_free = true;
+	return c->options->lease ? GPUMAP_EINPUT : GPUMAP_OK;
+}
+
+static int choose(struct chooser *c)
+{
+	const char *inventory = setting(c, "inventory", GPUMAP_SETTING_VALUE),
+		   *wait = setting(c, "wait", GPUMAP_SETTING_VALUE), *origins[TERMS];
+	struct key_value values[TERMS];
+	int r;
+
+	for (size_t i = 0; i < TERMS; i++) {
+		values[i] =
+			key_value(terms[i].key, setting(c, terms[i].name, GPUMAP_SETTING_VALUE));
+		origins[i] = setting(c, terms[i].name, GPUMAP_SETTING_ORIGIN);
+	}
+	if (key_value(PKEY_PROFILE_inventory, inventory).word != PLAN_INVENTORY_HOST)
+		return refuse_inventory(c, inventory);
+	r = make_claim(&c->claim, (size_t)c->gpus.number, values, origins, c->report);
+	if (r == GPUMAP_OK)
+		r = c->options->lease
+			    ? take(c, key_value(PKEY_PROFILE_wait, wait).word != PLAN_WAIT_NO)
+			    : show_or_refuse(c);
+	gpumap_claim_free(c->claim);
+	return r;
+}
+
+int plan_lease(const struct plan_options *options, const gpumap_profile *profile,
+	       struct plan_hosts *hosts, gpumap_report *report)
+{
+	struct chooser c = {
+		.options = options, .profile = profile, .hosts = hosts, .report = report};
+
+	if (!options->chooses)
+		return GPUMAP_OK;
+	c.gpus = key_value(PKEY_PROFILE_gpus, setting(&c, "gpus", GPUMAP_SETTING_VALUE));
+	for (size_t i = 0; i < TERMS; i++) {
+		const char *value = profile_option_value(&options->profile, terms[i].option);
+
+		if (c.gpus.word != PLAN_GPUS_FREE && terms[i].only && value &&
+		    !streq(value, terms[i].unset))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+					   ABOUT(.origin = terms[i].option,
+						 .fix = "write for example --gpus free:2"),
+					   "%s", terms[i].only);
+	}
+	/* gpumap_plan_make reports other hosts. */
+	return c.gpus.word == PLAN_GPUS_FREE && hosts->node >= 0 &&
+			       gpumap_hosts_count(hosts->hosts) == 1
+		       ? choose(&c)
+		       : GPUMAP_OK;
+}
+
+/* --- a plan that is read -------------------------------------------------------------------- */
+
+int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report *report)
+{
+	const char *list = job_lease(plan);
+	struct span rest = span_of(list ? list : ""), number;
+	struct key_value values[TERMS];
+	const char *origins[TERMS];
+	gpumap_claim *claim = NULL;
+	size_t count = 0;
+	int r;
+
+	if (!list)
+		return GPUMAP_OK;
+	while (span_split(&rest, ',', &number))
+		count++;
+	for (size_t i = 0; i < TERMS; i++) {
+		values[i] = job_value(plan, terms[i].key, -1);
+		origins[i] = job_origin(plan, terms[i].name);
+	}
+	r = make_claim(&claim, count, values, origins, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_claim_set(claim, "from", list, "the plan", report);
+	if (r == GPUMAP_OK)
+		r = take_for_ranks(ret, claim, report);
+	gpumap_claim_free(claim);
+	return r;
+}

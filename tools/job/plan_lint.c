@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The code of a plan's program against what the plan gives its ranks. */
+#include "job/plan_open.h"
+
+#include <stdlib.h>
+
+#include "cli/output.h"
+#include "lint/lint.h"
+#include "lint/python.h"
+#include "plan/job.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+/* The list that all ranks get, if it is one; how many GPUs each sees, if all see as many. */
+static void see_lists(struct python_start *ret, const gpumap_plan *plan)
+{
+	const struct plan_host *host;
+	const char *list = NULL;
+	bool same = true, as_many = true;
+
+	for (int64_t i = 0; (host = job_host(plan, i)); i++)
+		for (size_t l = 0; l < host->layout->count; l++) {
+			const char *visible = host->layout->slots[l].visible;
+			int64_t count = *visible ? 1 : 0;
+
+			for (const char *c = visible; *c; c++)
+				count += *c == ',';
+			same = same && (!list || streq(list, visible));
+			as_many = as_many && (!list || ret->visible == count);
+			list = visible;
+			ret->visible = count;
+		}
+	ret->visible = as_many ? ret->visible : -1;
+	ret->list = same ? list : NULL;
+	ret->list_varies = !same;
+	ret->list_from = "the plan";
+	host = job_host(plan, 0);
+	if (host && host->layout->device_order && streq(host->layout->device_order, "PCI_BUS_ID"))
+		ret->order = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+}
+
+void plan_picture(struct python_start *ret, const gpumap_plan *plan)
+{
+	size_t hosts = job_host_count(plan), world = job_world_size(plan);
+
+	*ret = python_start_unknown();
+	ret->launcher = "gpumap run";
+	ret->from = "the plan";
+	ret->passes = !streq(job_setting(plan, "pass_local_rank"), "no");
+	ret->hosts = (int64_t)hosts;
+	ret->ranks = hosts ? (int64_t)job_host(plan, 0)->layout->count : -1;
+	for (int64_t i = 1; i < (int64_t)hosts; i++)
+		if ((int64_t)job_host(plan, i)->layout->count != ret->ranks)
+			ret->ranks = -1;
+	ret->alone = world == 1;
+	ret->meeting = ret->planned = true;
+	see_lists(ret, plan);
+}
+
+/* The arguments behind the script, ended by NULL, in `room`; NULL: one differs between ranks. */
+static const char *const *arguments_behind(const char *const *arguments, size_t count,
+					   const char *script, const char **room)
+{
+	size_t i = 0, n = 0;
+
+	while (i < count && arguments[i] != script)
+		i++;
+	for (size_t k = i + 1; k < count; k++) {
+		if (strchr(arguments[k], '%'))
+			return NULL;
+		room[n++] = arguments[k];
+	}
+	return room;
+}
+
+/* Findings about how the program fits what starts it. */
+static bool is_about_start(const gpumap_finding *f)
+{
+	static const enum finding_id ids[] = {FINDING_WAITS,
+					      FINDING_MAY_WAIT,
+					      FINDING_LOCAL_AS_RANK,
+					      FINDING_COPIES,
+					      FINDING_AGAINST_PLAN,
+					      FINDING_CODE_SETS_RANK,
+					      FINDING_FIXED_PORT,
+					      FINDING_CODE_MAY_REPLACE,
+					      FINDING_INVALID_ORDINAL,
+					      FINDING_CODE_REPLACES,
+					      FINDING_LOCAL_RANK_ARGUMENT,
+					      FINDING_ONE_DEVICE};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		if (finding_is(f, ids[i]))
+			return true;
+	return false;
+}
+
+/* Findings about the device that the program uses. */
+static bool is_about_device(const gpumap_finding *f)
+{
+	return finding_is(f, FINDING_INVALID_ORDINAL) || finding_is(f, FINDING_ONE_DEVICE) ||
+	       finding_is(f, FINDING_COPIES);
+}
+
+static bool has(const gpumap_report *report, enum finding_id id)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), id))
+			return true;
+	return false;
+}
+
+/* Whether the plan itself has found that the device which was read does not exist, or the user has
+ * stated which it is. */
+static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpumap_report *report)
+{
+	const char *device = job_origin(plan, "device");
+	bool stated = device && !speech_of_program(device);
+
+	/* The plan shows a device that is known in each rank. */
+	if (finding_is(f, FINDING_ONE_DEVICE))
+		return device || job_origin(plan, "set_device") ||
+		       job_value(plan, PKEY_PROFILE_mode, -1).word != PLAN_DDP;
+	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
+		return true;
+	return finding_is(f, FINDING_INVALID_ORDINAL) && has(report, FINDING_READ_DEVICE);
+}
+
+/* An error refuses the plan, or becomes a warning. */
+static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+	struct about at = {.speech = &speech,
+			   .rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+			   .origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
+			   .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX),
+			   .line = (int)gpumap_finding_int(f, GPUMAP_FINDING_LINE),
+			   .column = (int)gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
+
+	if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_ERROR) {
+		report_copy(report, f);
+		return;
+	}
+	if (refuses) {
+		report_relay_more(report, f, &at, " (" SETTING("lint = warn") " starts it anyway)");
+		job_refuse(plan);
+	} else {
+		at.fix = "change the program, and leave " SETTING("lint = warn") " out";
+		report_add(report, FINDING_STARTED_ANYWAY, &at, "%s",
+			   gpumap_finding_str(f, GPUMAP_FINDING_TEXT));
+	}
+}
+
+static int judge(gpumap_plan *plan, const char *path, const struct python_start *start,
+		 gpumap_report *report)
+{
+	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
+	const gpumap_finding *f;
+	gpumap_report *found;
+	int r = gpumap_report_new(&found);
+
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	r = lint_planned(start, path, found);
+	for (size_t i = 0; r == GPUMAP_OK && (f = gpumap_report_get(found, i)); i++) {
+		if (!is_about_start(f) || is_known(f, plan, report))
+			continue;
+		/* A device that is not there is no GPU that ranks share. */
+		if (finding_is(f, FINDING_ONE_DEVICE) && has(found, FINDING_INVALID_ORDINAL))
+			continue;
+		relay(plan, f, refuses, report);
+		if (is_about_device(f))
+			report_drop(report, FINDING_UNKNOWN_USE);
+	}
+	gpumap_report_free(found);
+	return r == GPUMAP_OK ? r : report_nomem(report);
+}
+
+const char *plan_code(const char *const *arguments, size_t count)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
+	const char *script = plan_script(arguments, count);
+	size_t word = 1;
+
+	/* bash -eu FILE, but not -c TEXT or -o NAME. */
+	while (word < count && *arguments[word] == '-' && arguments[word][1] != '-' &&
+	       !strpbrk(arguments[word], "cos"))
+		word++;
+	for (size_t i = 0; count && i < ARRAY_SIZE(shells); i++)
+		if (streq(file_name(arguments[0]), shells[i]))
+			return word < count && *arguments[word] != '-' ? arguments[word] : NULL;
+	return script || !count || !strchr(arguments[0], '/') ? script : arguments[0];
+}
+
+int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
+{
+	size_t count;
+	const char *const *arguments = job_program(plan, &count);
+	const char *code = plan_code(arguments, count), **room;
+	const char *folder = job_setting(plan, "workdir");
+	struct python_start start;
+	char *path;
+	int r;
+
+	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
+	    job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_NO)
+		return GPUMAP_OK;
+	r = plan_code_path(&path, folder, code);
+	if (r != GPUMAP_OK)
+		return report_nomem(report);
+	if (!path)
+		return r;
+	plan_picture(&start, plan);
+	start.inventory = inventory;
+	room = calloc(count + 1, sizeof(*room));
+	if (room)
+		start.arguments = arguments_behind(arguments, count, code, room);
+	r = room ? judge(plan, path, &start, report) : report_nomem(report);
+	free((void *)room);
+	free(path);
+	return r;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of a plan's hosts, and which of them is this machine. */
+#include "job/plan_finder.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "plan/job.h"
+#include "readfile.h"
+#include "report/report.h"
+#include "strbuf.h"
+
+enum { MAX_NODES = 100000, MAX_HOSTFILE = 16 << 20 };
+
+const char *finder_value(const struct finder *f, const char *key)
+{
+	return gpumap_profile_setting(f->profile, key, GPUMAP_SETTING_VALUE);
+}
+
+const char *finder_origin(const struct finder *f, const char *key)
+{
+	const char *text = gpumap_profile_setting(f->profile, key, GPUMAP_SETTING_ORIGIN);
+
+	return streq(text, "default") ? NULL : text;
+}
+
+const char *finder_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* The remedy if no known host has this machine's name. */
+static const char *unknown_stem(const char *here, const char *master)
+{
+	static const char *const stems[] = {"node", "unknown", "other"};
+	size_t i = 0;
+
+	while (starts_with(here, stems[i]) || starts_with(master, stems[i]))
+		i++;
+	return stems[i];
+}
+
+/* Nodes that are only counted have the names that are known. */
+static int add_counted(struct finder *f, int64_t count, int64_t node)
+{
+	const char *master = finder_value(f, "master_addr");
+	const char *stem = unknown_stem(f->here, master);
+	bool known = !streq(master, "auto");
+	struct strbuf names = {0};
+	int r;
+
+	if (node >= count)
+		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = "--node-rank", .fix = "the first node is 0"),
+				   "there is no node %lld of %lld", (long long)node,
+				   (long long)count);
+	if (count > 1 && !known && node > 0)
+		return report_fail(f->report, GPUMAP_EINPUT, FINDING_MASTER,
+				   ABOUT(.origin = "--node-rank",
+					 .fix = "give --master-addr HOST, the host of rank 0"),
+				   "node %lld cannot know where node 0 is", (long long)node);
+	for (int64_t i = 0; i < count; i++) {
+		strbuf_puts(&names, i ? "," : "");
+		if (i == node && !(node > 0 && known && streq(master, f->here)))
+			strbuf_puts(&names, f->here);
+		else if (i == 0 && known && !streq(master, f->here))
+			strbuf_puts(&names, master);
+		else
+			strbuf_printf(&names, "%s%lld", stem, (long long)i);
+	}
+	r = names.failed
+		    ? report_nomem(f->report)
+		    : gpumap_hosts_parse_list(f->ret->hosts, names.text, "--nnodes", f->report);
+	strbuf_free(&names);
+	f->ret->node = node;
+	return r;
+}
+
+static int add_file(struct finder *f, const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	int error = read_file(path, true, MAX_HOSTFILE, &text, &size), r;
+
+	if (error)
+		return report_read(f->report, error, path, "the hostfile", MAX_HOSTFILE, NULL);
+	r = gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
+	free(text);
+	return r;
+}
+
+static int add_slurm(struct finder *f)
+{
+	static const char *const names[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
+					    "SLURM_NODELIST"};
+	size_t i = finder_variable("SLURM_PROCID") ? 0 : 1;
+
+	for (; i < ARRAY_SIZE(names); i++)
+		if (finder_variable(names[i]))
+			return gpumap_hosts_parse_list(f->ret->hosts, finder_variable(names[i]),
+						       names[i], f->report);
+	return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
+			   ABOUT(.origin = finder_origin(f, "hosts"), .speech = &f->speech,
+				 .fix = "run it inside a job, or name the hosts"),
+			   SETTING("hosts = slurm") ", but SLURM_JOB_NODELIST is not set");
+}
+
+/* Names are compared up to the first dot, because schedulers leave out the domain. */
+static bool same_host(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+
+	return n && n == strcspn(b, ".") && strncmp(a, b, n) == 0;
+}
+
+void own_host_name(char *ret, size_t size)
+{
+	if (finder_variable("SLURMD_NODENAME"))
+		snprintf(ret, size, "%s", finder_variable("SLURMD_NODENAME"));
+	else if (gethostname(ret, size - 1) || !*ret)
+		snprintf(ret, size, "localhost");
+}
+
+/* The position of this machine among hosts; -1: none of them. */
+static int64_t find_here(const char *(*name)(const void *from, size_t i), const void *from)
+{
+	char here[HOST_NAME_MAX + 1] = "";
+	const char *known;
+
+	own_host_name(here, sizeof(here));
+	for (size_t i = 0; (known = name(from, i)); i++)
+		if (same_host(known, here) || streq(known, "localhost"))
+			return (int64_t)i;
+	return -1;
+}
+
+static const char *listed_name(const void *from, size_t i)
+{
+	return gpumap_hosts_name(from, i);
+}
+
+static const char *planned_name(const void *from, size_t i)
+{
+	const struct plan_host *host = job_host(from, (int64_t)i);
+
+	return host ? host->name : NULL;
+}
+
+int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpumap_report *report)
+{
+	if (node_rank)
+		return option_number("--node-rank", node_rank, "a number", 0,
+				     (int64_t)job_host_count(plan) - 1, ret, report);
+	*ret = find_here(planned_name, plan);
+	return GPUMAP_OK;
+}
+
+static int add_named(struct finder *f, const char *node_rank)
+{
+	const char *hosts = finder_value(f, "hosts");
+	struct key_value value = key_value(PKEY_PROFILE_hosts, hosts);
+	int64_t count;
+	int r;
+
+	if (value.word == PLAN_HOSTS_FILE)
+		r = add_file(f, value.text.text);
+	else if (value.word == PLAN_HOSTS_SLURM)
+		r = add_slurm(f);
+	else
+		r = gpumap_hosts_parse_list(f->ret->hosts, hosts, finder_origin(f, "hosts"),
+					    f->report);
+	if (r != GPUMAP_OK)
+		return r;
+	count = (int64_t)gpumap_hosts_count(f->ret->hosts);
+	if (node_rank)
+		return option_number("--node-rank", node_rank, "a number", 0, count - 1,
+				     &f->ret->node, f->report);
+	f->ret->node = find_here(listed_name, f->ret->hosts);
+	return GPUMAP_OK;
+}
+
+int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank)
+{
+	int64_t count = 1, node = 0;
+	int r = GPUMAP_OK;
+
+	if (*finder_value(f, "hosts") && nnodes)
+		return report_fail(f->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				   ABOUT(.origin = "--nnodes", .speech = &f->speech,
+					 .fix = "leave one of them out"),
+				   SETTING("hosts") " names the nodes, and --nnodes counts them");
+	if (*finder_value(f, "hosts"))
+		return add_named(f, node_rank);
+	if (nnodes && strchr(nnodes, ':'))
+		return report_fail(
+			f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.origin = "--nnodes",
+			      .fix = "write one number: the number of nodes cannot change"),
+			"cannot be a range: '%s'", QUOTE(span_of(nnodes)));
+	if (nnodes)
+		r = option_number("--nnodes", nnodes, "a number", 1, MAX_NODES, &count, f->report);
+	if (r == GPUMAP_OK && node_rank)
+		r = option_number("--node-rank", node_rank, "a number", 0, MAX_NODES, &node,
+				  f->report);
+	return r == GPUMAP_OK ? add_counted(f, count, node) : r;
+}

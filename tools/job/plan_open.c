@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/plan_open.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "job/plan_hosts.h"
+#include "job/plan_lease.h"
+#include "plan/job.h"
+#include "profile/profile.h"
+#include "report/report.h"
+#include "text/words.h"
+
+/* --- the program ----------------------------------------------------------------------- */
+
+static void put_word(struct strbuf *buf, const char *word)
+{
+	strbuf_puts(buf, buf->length ? " " : "");
+	words_quote(buf, word);
+}
+
+int plan_set_program(gpumap_profile *profile, const struct plan_options *options,
+		     gpumap_report *report)
+{
+	const char *python = environ_nonempty((const char *const *)environ, "PYTHON_EXEC");
+	struct strbuf buf = {0};
+	char **word = options->program;
+	int r;
+
+	if (options->module && !word)
+		return report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			ABOUT(.origin = options->module, .fix = "write it after the options"),
+			"no module is named");
+	if (options->module) {
+		put_word(&buf, python ? python : "python3");
+		put_word(&buf, "-u");
+		put_word(&buf, "-m");
+	}
+	for (; word && *word; word++)
+		put_word(&buf, *word);
+	if (buf.failed)
+		r = report_nomem(report);
+	else if (buf.length)
+		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
+	else
+		r = GPUMAP_OK;
+	if (r == GPUMAP_OK)
+		r = profile_set_python(profile, options->no_python ? "" : python, report);
+	strbuf_free(&buf);
+	return r;
+}
+
+/* --- the plan ---------------------------------------------------------------------------- */
+
+/* Options that make a plan have no meaning for one that is read. */
+int plan_check_alone(const struct plan_options *options, const char *option, const char *file,
+		     gpumap_report *report)
+{
+	const char *rendezvous = rendezvous_first_option(&options->rendezvous);
+	const char *other = options->profile.count     ? options->profile.settings[0].origin
+			    : options->profile.config  ? "--config"
+			    : options->profile.profile ? "--profile"
+			    : options->nnodes          ? "--nnodes"
+			    : rendezvous               ? rendezvous
+			    : options->module          ? options->module
+			    : options->no_python       ? "--no-python"
+			    : options->program         ? options->program[0]
+						       : NULL;
+
+	if (!other)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+			   ABOUT(.origin = option, .fix = "leave one of them out"),
+			   "%s has all settings, so '%s' cannot be added", QUOTE(span_of(file)),
+			   QUOTE(span_of(other)));
+}
+
+/* When the ranks start, it does not matter what was free or busy when the plan was made. */
+static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *options,
+			     gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_read(ret, options->file, scratch);
+	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
+		const gpumap_finding *f = gpumap_report_get(scratch, i);
+
+		if ((!options->starts || (!finding_is(f, FINDING_LEASE_SHOWN) &&
+					  !finding_is(f, FINDING_LEASE_NOT_NOW))) &&
+		    (!options->looks ||
+		     (!finding_is(f, FINDING_RUN_BUSY) && !finding_is(f, FINDING_RUN_LEASED))))
+			report_copy(report, f);
+	}
+	gpumap_report_free(scratch);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+		     gpumap_report *report)
+{
+	int r = plan_check_alone(options, "--plan", options->file, report);
+
+	if (r == GPUMAP_OK)
+		r = read_file_of_plan(ret, options, report);
+	if (r == GPUMAP_OK)
+		r = plan_node(node, *ret, options->node_rank, report);
+	if (r == GPUMAP_OK && job_host_count(*ret))
+		r = plan_check_standalone(options, job_host_count(*ret), *node,
+					  job_host(*ret, 0)->name, report);
+	if (r == GPUMAP_OK) {
+		plan_judge(*ret, report);
+		plan_judge_inside(*ret, options->one ? -1 : *node, -1, report);
+	}
+	if (r == GPUMAP_OK && options->looks)
+		r = plan_check_busy(*ret, *node, NULL, report);
+	return r;
+}
+
+int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
+		      gpumap_report *report)
+{
+	gpumap_profile *profile = NULL;
+	int r = profile_open(&profile, &options->profile, report);
+
+	if (r == GPUMAP_OK)
+		r = plan_set_program(profile, options, report);
+	if (r != GPUMAP_OK) {
+		gpumap_profile_free(profile);
+		return r;
+	}
+	*ret = profile;
+	return GPUMAP_OK;
+}
+
+int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
+		      gpumap_report *report)
+{
+	gpumap_report *scratch = NULL;
+	gpumap_plan *plan = NULL;
+	int r = gpumap_report_new(&scratch);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_plan_make(&plan, profile, hosts, scratch);
+	report_copy_all(report, scratch,
+			plan && job_all_have(plan, PKEY_PROFILE_share, PLAN_SHARE_LIST)
+				? FINDING_UNKNOWN_USE
+				: FINDING_COUNT);
+	gpumap_report_free(scratch);
+	if (r == GPUMAP_OK)
+		*ret = plan;
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
+	      const struct plan_options *options, gpumap_report *report)
+{
+	struct plan_hosts hosts = {.node = -1};
+	const char *missing = NULL;
+	int r = plan_set_program(profile, options, report);
+
+	if (r == GPUMAP_OK && options->standalone && options->nnodes &&
+	    !streq(options->nnodes, "1"))
+		r = report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+				ABOUT(.origin = "--standalone", .fix = "leave one of them out"),
+				"this node alone, and --nnodes %s",
+				QUOTE(span_of(options->nnodes)));
+	if (r == GPUMAP_OK)
+		r = plan_read_program(profile, &missing, report);
+	if (r == GPUMAP_OK)
+		r = plan_hosts_open(&hosts, profile, options->nnodes, options->node_rank,
+				    options->scheduled ? PLAN_FOR_JOB
+				    : options->looks   ? PLAN_FOR_START
+						       : PLAN_FOR_ALL,
+				    report);
+	if (r == GPUMAP_OK)
+		r = plan_check_standalone(options, gpumap_hosts_count(hosts.hosts), hosts.node,
+					  gpumap_hosts_name(hosts.hosts, 0), report);
+	if (r == GPUMAP_OK)
+		r = rendezvous_check_nodes(&options->rendezvous,
+					   (int64_t)gpumap_hosts_count(hosts.hosts), report);
+	if (hosts.hosts)
+		hosts.hosts->scheduled = options->scheduled;
+	if (r == GPUMAP_OK)
+		r = plan_lease(options, profile, &hosts, report);
+	if (r == GPUMAP_OK)
+		r = options->starts ? plan_make_quietly(ret, profile, hosts.hosts, report)
+				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
+	if (r == GPUMAP_OK && !options->starts)
+		plan_remark_missing(*ret, missing, report);
+	if (r == GPUMAP_OK && gpumap_plan_set_run(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
+		gpumap_plan_free(*ret);
+		*ret = NULL;
+		r = report_nomem(report);
+	}
+	if (r == GPUMAP_OK) {
+		*node = hosts.node;
+		plan_judge(*ret, report);
+	}
+	if (r == GPUMAP_OK && options->lints)
+		r = plan_lint(*ret, hosts.hosts->count ? hosts.hosts->hosts[0].inventory : NULL,
+			      report);
+	if (r == GPUMAP_OK && options->looks && !options->again)
+		r = plan_remark_ranks(*ret, report);
+	if (r == GPUMAP_OK && options->looks && hosts.node >= 0)
+		r = plan_check_busy(*ret, hosts.node, hosts.hosts->hosts[hosts.node].inventory,
+				    report);
+	if (r == GPUMAP_OK && options->machine) {
+		*options->machine = hosts.machine;
+		hosts.machine = NULL;
+	}
+	plan_hosts_free(&hosts);
+	return r;
+}
+
+int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
+	      gpumap_report *report)
+{
+	gpumap_profile *profile = NULL;
+	int r;
+
+	if (options->file)
+		return read_plan(ret, node, options, report);
+	r = profile_open(&profile, &options->profile, report);
+	if (r == GPUMAP_OK)
+		r = plan_from(ret, node, profile, options, report);
+	gpumap_profile_free(profile);
+	/* A plan whose findings are not complete is not shown, written or started. */
+	if (r == GPUMAP_OK && report_lacks_memory(report)) {
+		gpumap_plan_free(*ret);
+		*ret = NULL;
+		r = GPUMAP_ENOMEM;
+	}
+	return r;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that is started several times, although nobody asked for several ranks. */
+#include "job/plan_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "plan/job.h"
+#include "profile/profile.h"
+#include "report/report.h"
+#include "rootfile.h"
+
+enum { MAX_CODE = 4 << 20 };
+
+/* Words of code that works with ranks, or leaves that to a framework, in lower case. */
+#define RANK_WORDS \
+	"rank world_size distributed ddp fsdp accelerat deepspeed lightning transformers trainer " \
+	"horovod mpi4py ompi_ pmi_ nccl jax ray gpumap slurm_ torchrun mpirun srun"
+
+/* Settings of a job that works with ranks. */
+static bool asks(const gpumap_plan *plan)
+{
+	static const char *const keys[] = {"ranks", "world_size", "ranks_per_gpu",  "mode",
+					   "share", "hosts",      "pass_local_rank"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (job_origin(plan, keys[i]))
+			return true;
+	for (enum profile_key_id id = SETTING_FIRST; id < SETTING_END; id++)
+		if (key_picks_device(id) &&
+		    strchr(job_setting(plan, profile_key(id)->key.name), '%'))
+			return true;
+	return false;
+}
+
+/* Whether the file NAME.py or the folder NAME is beside the program. */
+static bool is_beside(const char *path, struct span name)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+	char other[4096];
+
+	snprintf(other, sizeof(other), "%.*s%.*s.py", folder, path, (int)name.length, name.text);
+	if (!access(other, F_OK))
+		return true;
+	other[strlen(other) - strlen(".py")] = '\0';
+	return name.length && !access(other, F_OK);
+}
+
+/* Whether a line imports a module of the program's own, which may work with ranks. */
+static bool imports_beside(const char *path, struct span line)
+{
+	struct span words = span_trim(line), word;
+	size_t i = 0;
+
+	if (!span_split(&words, ' ', &word) || !(span_is(word, "import") || span_is(word, "from")))
+		return false;
+	words = span_trim(words);
+	if (words.length && *words.text == '.')
+		return true;
+	while (i < words.length && !strchr(" .,;#", words.text[i]))
+		i++;
+	return i && is_beside(path, (struct span){words.text, i});
+}
+
+/* Whether the code is known to work alone. */
+static bool works_alone(const char *path)
+{
+	struct span rest, line;
+	size_t size = 0;
+	char *text;
+	bool alone = root_read("", path, MAX_CODE, &text, &size) == 0;
+
+	if (!alone)
+		return false;
+	rest = (struct span){text, size};
+	alone = !span_has_any(rest, RANK_WORDS);
+	while (alone && span_split(&rest, '\n', &line))
+		alone = !imports_beside(path, line);
+	free(text);
+	return alone;
+}
+
+/* Whether the program may work with ranks. What is not Python has to name a rank in its command. */
+static bool may_work(bool *ret, const gpumap_plan *plan)
+{
+	size_t count;
+	const char *const *arguments = job_program(plan, &count);
+	const char *code = plan_code(arguments, count);
+	char *path = NULL;
+
+	*ret = !code && count && starts_with(file_name(arguments[0]), "python");
+	for (size_t i = 0; i < count && !*ret; i++)
+		*ret = strchr(arguments[i], '%') || span_has_any(span_of(arguments[i]), RANK_WORDS);
+	if (*ret || !code)
+		return true;
+	if (plan_code_path(&path, job_setting(plan, "workdir"), code) != GPUMAP_OK)
+		return false;
+	*ret = path ? !works_alone(path) : plan_script(arguments, count) != NULL;
+	free(path);
+	return true;
+}
+
+/* Findings that name the ranks and the remedy already. */
+static bool is_said(const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		if (finding_is(gpumap_report_get(report, i), FINDING_READ_DEVICE) ||
+		    finding_is(gpumap_report_get(report, i), FINDING_COPIES))
+			return true;
+	return false;
+}
+
+int plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
+{
+	const struct speech speech = job_speech(plan);
+	const struct plan_host *host = job_host(plan, 0);
+	size_t ranks = host ? host->layout->count : 0;
+	bool several;
+
+	if (!job_answered(plan) || ranks < 2 || !host->layout->slots[0].device_count ||
+	    asks(plan) || is_said(report))
+		return GPUMAP_OK;
+	if (!may_work(&several, plan))
+		return report_nomem(report);
+	if (!several)
+		report_add(report, FINDING_RANKS_UNASKED,
+			   ABOUT(.rule = "R4", .speech = &speech,
+				 .fix = SETTING("ranks = 1") " starts the program once"),
+			   "%zu ranks are started, one for each GPU", ranks);
+	return GPUMAP_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/plan_show.h"
+
+#include <stdlib.h>
+
+#include "cli/color.h"
+#include "report/report.h"
+
+int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
+{
+	char *text = NULL;
+	int r = gpumap_plan_format(&text, plan, output->format,
+				   color_flags() | (origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0),
+				   output->report);
+
+	if (r == GPUMAP_OK && !print_text(text, output->report))
+		r = GPUMAP_EFILE;
+	*answered = gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1;
+	free(text);
+	return r;
+}
+
+int plan_finish(struct output *output, int code, bool answered)
+{
+	char *text = NULL;
+
+	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_FORMAT_JSON) {
+		if (gpumap_plan_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
+		    GPUMAP_OK)
+			print_text(text, output->report);
+		else
+			report_nomem(output->report);
+		free(text);
+		output->format = GPUMAP_FORMAT_TEXT;
+	}
+	return finish(output, code, answered);
+}

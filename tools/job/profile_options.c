@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/profile_options.h"
+
+#include <unistd.h>
+
+#include "text.h"
+
+struct wanted {
+	const char *option;
+	const gpumap_key *found;
+};
+
+static int find_option(const gpumap_key *key, void *data)
+{
+	struct wanted *wanted = data;
+	const char *option = gpumap_key_str(key, GPUMAP_KEY_OPTION);
+
+	if (!option || !streq(option, wanted->option))
+		return 0;
+	wanted->found = key;
+	return 1;
+}
+
+bool profile_option(struct profile_options *options, const char *name, const char *value)
+{
+	if (streq(name, "--config") || streq(name, "--profile")) {
+		*(streq(name, "--config") ? &options->config : &options->profile) = value;
+		return true;
+	}
+	return profile_option_as(options, name, value, NULL);
+}
+
+const char *profile_option_value(const struct profile_options *options, const char *name)
+{
+	for (int i = 0; i < options->count; i++)
+		if (streq(options->settings[i].option, name))
+			return options->settings[i].value;
+	return NULL;
+}
+
+bool profile_option_as(struct profile_options *options, const char *name, const char *value,
+		       const char *origin)
+{
+	struct wanted wanted = {.option = name};
+	int i = 0;
+
+	gpumap_profile_key_each(find_option, &wanted);
+	if (!wanted.found)
+		return false;
+	while (i < options->count && !streq(options->settings[i].option, name))
+		i++;
+	options->settings[i].option = gpumap_key_str(wanted.found, GPUMAP_KEY_OPTION);
+	options->settings[i].key = gpumap_key_str(wanted.found, GPUMAP_KEY_NAME);
+	options->settings[i].value = value ? value : "yes";
+	options->settings[i].origin = origin ? origin : options->settings[i].option;
+	options->count += i == options->count;
+	return true;
+}
+
+int profile_open(gpumap_profile **ret, const struct profile_options *options, gpumap_report *report)
+{
+	const char *const *envp = (const char *const *)environ;
+	const char *name =
+		options->profile ? options->profile : environ_nonempty(envp, "GPUMAP_PROFILE");
+	gpumap_profile *profile = NULL;
+	int r = gpumap_profile_open(&profile, options->config, name, envp, 0, report);
+
+	if (r != GPUMAP_OK)
+		return r;
+	r = gpumap_profile_set_environ(profile, envp, report);
+	for (int i = 0; i < options->count && r != GPUMAP_ENOMEM; i++) {
+		int one = gpumap_profile_set(profile, options->settings[i].key,
+					     options->settings[i].value,
+					     options->settings[i].origin, report);
+
+		r = one == GPUMAP_OK ? r : one;
+	}
+	if (r == GPUMAP_OK)
+		*ret = profile;
+	else
+		gpumap_profile_free(profile);
+	return r;
+}
+
+bool profile_check_launch(gpumap_profile *profile, gpumap_report *report)
+{
+	const gpumap_section *s;
+	bool swept = false, good = true;
+
+	for (size_t i = 0; (s = gpumap_profile_section(profile, "sweep", i)); i++) {
+		const char *of = NULL;
+
+		for (size_t k = 0; k < gpumap_section_entry_count(s) && !of; k++)
+			if (streq(gpumap_section_entry(s, k, GPUMAP_SETTING_NAME), "profile"))
+				of = gpumap_section_entry(s, k, GPUMAP_SETTING_VALUE);
+		if (!of || !gpumap_profile_str(profile, GPUMAP_PROFILE_NAME) ||
+		    !streq(of, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)))
+			continue;
+		swept = true;
+		if (gpumap_profile_set_sweep(profile, gpumap_section_str(s, GPUMAP_SECTION_NAME), 0,
+					     report) == GPUMAP_OK)
+			good = gpumap_profile_check(profile, report) == GPUMAP_OK && good;
+	}
+	if (swept)
+		gpumap_profile_set_sweep(profile, NULL, 0, report);
+	else
+		good = gpumap_profile_check(profile, report) == GPUMAP_OK;
+	return good;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/rank_place.h"
+
+#include "launch/bind.h"
+#include "report/report.h"
+
+static int place_folder(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
+			const struct job_rank *rank, gpumap_report *report)
+{
+	char *folder = NULL;
+	int r = job_expand(&folder, plan, "workdir", rank, NULL, report);
+
+	if (r == GPUMAP_OK && *folder && !streq(folder, "."))
+		ret->folder = arena_strdup(arena, folder);
+	free(folder);
+	return arena->failed ? report_nomem(report) : r;
+}
+
+int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
+	       const struct job_rank *rank, gpumap_report *report)
+{
+	const struct plan_slot *slot = rank->slot;
+	int mem_bind = job_value(plan, PKEY_PROFILE_mem_bind, rank->row).word;
+
+	ret->rank = (int)rank->rank;
+	ret->local_rank = (int)rank->local_rank;
+	if (rank_bind(ret, arena, slot->cpus, mem_bind == PLAN_MEM_NONE ? NULL : slot->nodes,
+		      mem_bind == PLAN_MEM_STRICT))
+		return place_folder(ret, arena, plan, rank, report);
+	if (arena->failed)
+		return report_nomem(report);
+	return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+			   ABOUT(.fix = "write lists such as 0-7,64"),
+			   "rank %d: cores '%s' or memory nodes '%s' are not a list", ret->rank,
+			   QUOTE(span_of(slot->cpus ? slot->cpus : "")),
+			   QUOTE(span_of(slot->nodes ? slot->nodes : "")));
+}

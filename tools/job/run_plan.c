@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/run_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/color.h"
+#include "cli/output.h"
+#include "launch/held_port.h"
+#include "pick/lease_here.h"
+#include "cli/machine.h"
+#include "plan/job.h"
+#include "job/plan_open.h"
+#include "job/plan_show.h"
+#include "job/rdzv_options.h"
+#include "job/run_end.h"
+#include "job/run_leased.h"
+#include "job/run_record.h"
+#include "job/run_verify.h"
+
+enum { MAX_SUMMARIES = 4 };
+
+/* A run, from holding the port to writing the record. */
+struct running {
+	const struct run *run;
+	gpumap_report *report;
+	struct run_ranks ranks;
+	struct launch_result result;
+	struct port port;
+	int *held; /* the descriptors of the lease */
+	struct record record;
+	char *path; /* of the record; NULL: none */
+};
+
+static int refuse(gpumap_report *report, enum finding_id id, const char *fix, const char *text)
+{
+	report_add(report, id, ABOUT(.fix = fix), "%s", text);
+	return GPUMAP_EINPUT;
+}
+
+static int refuse_elsewhere(const gpumap_plan *plan, gpumap_report *report)
+{
+	const struct plan_host *first = job_host(plan, 0);
+	char fix[256];
+
+	snprintf(fix, sizeof(fix),
+		 "run it on each of the hosts; if this machine is %.100s under another name, write "
+		 "--node-rank 0",
+		 first ? QUOTE(span_of(first->name)) : "the first");
+	return refuse(report, FINDING_NOT_HERE, fix, "this machine is not one of the plan's hosts");
+}
+
+int run_check(const struct run *run, gpumap_report *report)
+{
+	const gpumap_plan *plan = run->plan;
+	size_t arguments;
+
+	/* The report has the reason already, unless the plan was read. */
+	if (!job_answered(plan))
+		return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR
+			       ? GPUMAP_EINPUT
+			       : refuse(report, FINDING_NOT_A_PLAN,
+					"write it anew with gpumap plan -o",
+					"the plan cannot be started, and has no reason");
+	job_program(plan, &arguments);
+	if (!arguments)
+		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
+			      "there is no program to start");
+	if (job_value(plan, PKEY_PROFILE_launcher, -1).word != PLAN_LAUNCHER_LOCAL)
+		return refuse(report, FINDING_NOT_HERE,
+			      "gpumap emit writes its command line; --launcher local starts the "
+			      "ranks here",
+			      "another launcher is to start the ranks");
+	if (run->node < 0)
+		return refuse_elsewhere(plan, report);
+	if (!job_host(plan, run->node)->layout->count)
+		return refuse(report, FINDING_NOT_HERE, "start the other hosts only",
+			      "the plan has no rank for this host");
+	return GPUMAP_OK;
+}
+
+int run_show(const struct run *run, const struct output *output, bool *answered)
+{
+	if (run_check(run, output->report) != GPUMAP_OK ||
+	    plan_check_programs(run->plan, run->node, output->report) != GPUMAP_OK)
+		job_refuse(run->plan);
+	return plan_show(run->plan, output, false, answered);
+}
+
+/* "20261121-193000-4711", unless a scheduler gave a name. */
+static int name_run(const struct running *r)
+{
+	struct tm tm = {.tm_year = 0};
+	time_t now = time(NULL);
+	char text[64], stamp[32];
+
+	if (gpumap_plan_str(r->run->plan, GPUMAP_PLAN_RUN) && !r->run->name)
+		return GPUMAP_OK;
+	gmtime_r(&now, &tm);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	snprintf(text, sizeof(text), "%s-%d", stamp, (int)getpid());
+	return gpumap_plan_set_run(r->run->plan, r->run->name ? r->run->name : text, 0) == GPUMAP_OK
+		       ? GPUMAP_OK
+		       : report_nomem(r->report);
+}
+
+/* The first node keeps the port until a rank takes it. */
+static int hold_port(struct running *r)
+{
+	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
+	const struct speech speech = job_speech(r->run->plan);
+	const char *origin = job_origin(r->run->plan, "master_port");
+
+	/* A single program has no peers to meet. */
+	if (r->run->node > 0 ||
+	    !job_sets_ranks(r->run->plan, gpumap_plan_int(r->run->plan, GPUMAP_PLAN_WORLD_SIZE)))
+		return GPUMAP_OK;
+	code = port_hold(
+		&r->port, number,
+		ABOUT(.origin = origin, .fix = rendezvous_free_port(origin), .speech = &speech),
+		r->report);
+	if (code == GPUMAP_OK &&
+	    gpumap_plan_set_run(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
+		code = report_nomem(r->report);
+	return code;
+}
+
+/* For leases inside that of the run: the process that keeps it. */
+static int set_keeper(const struct running *r)
+{
+	char keeper[16];
+
+	snprintf(keeper, sizeof(keeper), "%d", (int)getpid());
+	return !r->run->lease || setenv("GPUMAP_LEASE", keeper, 1) == 0 ? GPUMAP_OK
+									: report_nomem(r->report);
+}
+
+static int prepare(struct running *r)
+{
+	int code = run_check(r->run, r->report);
+
+	r->record = (struct record){.run = r->run, .report = r->report};
+	if (code == GPUMAP_OK && !record_plan(&r->record, r->run->plan))
+		code = report_nomem(r->report);
+	if (code == GPUMAP_OK)
+		code = run_warn_leased(r->run->plan, r->run->node, r->report);
+	if (code == GPUMAP_OK)
+		code = name_run(r);
+	if (code == GPUMAP_OK)
+		code = hold_port(r);
+	if (code == GPUMAP_OK)
+		code = set_keeper(r);
+	if (code == GPUMAP_OK)
+		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
+				      r->report);
+	r->record.ranks = &r->ranks;
+	r->held = lease_descriptors(r->run->lease);
+	r->ranks.launch.held = r->held;
+	if (code == GPUMAP_OK && !r->held)
+		code = report_nomem(r->report);
+	if (code == GPUMAP_OK)
+		code = record_place(&r->path, &r->record, r->report);
+	clock_gettime(CLOCK_REALTIME, &r->record.started);
+	/* Written before the start, so that it survives a crash of the machine. */
+	if (code == GPUMAP_OK && r->path)
+		code = record_write(&r->record, r->path, r->report);
+	return code;
+}
+
+static bool has_scripts(struct running *r)
+{
+	for (size_t l = 0; l < r->ranks.launch.count; l++) {
+		int error = plan_check_script(&r->ranks.ranks[l], &r->ranks.speech, r->report);
+
+		if (!error)
+			continue;
+		r->result.status = status_of_error(error);
+		return false;
+	}
+	return true;
+}
+
+/* Redirects the ranks' output to standard error, and keeps standard output for the record. -1: no
+ * record is wanted there. */
+static int keep_output(const struct running *r)
+{
+	int out = r->run->json ? dup(STDOUT_FILENO) : -1;
+
+	if (out >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+static void give_back_output(int out)
+{
+	if (out < 0)
+		return;
+	dup2(out, STDOUT_FILENO);
+	close(out);
+}
+
+static bool print_record(const struct running *r)
+{
+	char *text = record_text(&r->record);
+	bool printed = text ? print_text(text, r->report) : report_nomem(r->report) == GPUMAP_OK;
+
+	free(text);
+	return printed;
+}
+
+static bool uses_gpus(const struct plan_layout *layout)
+{
+	for (size_t l = 0; l < layout->count; l++)
+		if (layout->slots[l].device_count)
+			return true;
+	return false;
+}
+
+/* On a host without GPUs a program that needs the GPUs of a synthetic machine fails, and its own
+ * message does not tell why. */
+static int explain_failure(const struct running *r)
+{
+	const gpumap_plan *plan = r->run->plan;
+	const struct speech speech = job_speech(plan);
+	const char *machine =
+		r->run->machine ? r->run->machine : gpumap_plan_setting(plan, "inventory", -1);
+	gpumap_inventory *host = NULL;
+	gpumap_report *scratch = NULL;
+	const char *none;
+	int code;
+
+	if (!r->result.status || r->result.cause != LAUNCH_DONE ||
+	    key_value(PKEY_PROFILE_inventory, machine).word == PLAN_INVENTORY_HOST ||
+	    !uses_gpus(job_host(plan, r->run->node)->layout))
+		return GPUMAP_OK;
+	code = gpumap_report_new(&scratch);
+	if (code == GPUMAP_OK)
+		code = machine_open(&host, "host", 0, scratch);
+	none = code == GPUMAP_OK ? gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU) : NULL;
+	if (none)
+		report_add(
+			r->report, FINDING_NO_GPU,
+			ABOUT(.rule = "E1", .speech = &speech,
+			      .fix = "start it on a host with GPUs, without " SETTING("inventory")),
+			"%s: the GPUs of " SETTING("inventory = %s") " are not here", none,
+			QUOTE(span_of(machine)));
+	gpumap_inventory_free(host);
+	gpumap_report_free(scratch);
+	return code == GPUMAP_ENOMEM ? code : GPUMAP_OK;
+}
+
+/* The ranks have ended: completes the record. */
+static bool conclude(struct running *r, size_t shown)
+{
+	char fresh[FRESH_LINE];
+	bool kept = true;
+
+	clock_gettime(CLOCK_REALTIME, &r->record.ended);
+	if (explain_failure(r) != GPUMAP_OK)
+		report_nomem(r->report);
+	if (r->path)
+		kept = record_write(&r->record, r->path, r->report) == GPUMAP_OK;
+	if (r->result.status)
+		fputs(launch_fresh_line(fresh, &r->ranks.launch, STDERR_FILENO), stderr);
+	print_report(&(struct output){.report = r->report}, shown);
+	launch_summary(&r->ranks.launch, &r->result, MAX_SUMMARIES, stderr);
+	return kept;
+}
+
+static void start(struct running *r)
+{
+	struct run_watcher watcher = {.found = -1};
+	pid_t end = run_end_begin(r->run->lease, &r->ranks);
+	char *found;
+
+	if (r->run->verify)
+		run_verify_begin(&watcher, &r->ranks, r->report);
+	launch_run(&r->ranks.launch, &r->result, r->report);
+	run_end_stop(end);
+	found = run_verify_end(&watcher, r->report);
+	record_verify(&r->record, found);
+	free(found);
+}
+
+int run_plan(const struct run *run, gpumap_report *report)
+{
+	struct running r = {.run = run, .report = report, .port.fd = -1};
+	int code = prepare(&r), out;
+	bool kept = true;
+	size_t shown;
+
+	r.result.status = STATUS_OWN_FAILURE;
+	r.result.cause = LAUNCH_REFUSED;
+	r.record.result = &r.result;
+	/* Findings from before the start are printed above the output. */
+	shown = print_report(&(struct output){.report = report}, 0);
+	if (code == GPUMAP_OK) {
+		r.ranks.launch.styled = color_on(STDERR_FILENO);
+		out = keep_output(&r);
+		if (has_scripts(&r))
+			start(&r);
+		give_back_output(out);
+		kept = conclude(&r, shown);
+	}
+	shown = gpumap_report_count(report);
+	if (run->json)
+		kept = print_record(&r) && kept;
+	print_report(&(struct output){.report = report}, shown);
+	code = kept || r.result.status ? r.result.status : STATUS_OWN_FAILURE;
+	port_release(&r.port);
+	if (r.result.cause == LAUNCH_REFUSED)
+		rank_logs_discard(&r.ranks.logs, &r.ranks.launch);
+	launch_result_free(&r.result);
+	run_ranks_free(&r.ranks);
+	record_free(&r.record);
+	free(r.held);
+	free(r.path);
+	return code;
+}
+
+void run_print_refusal(const struct run *run, gpumap_report *report)
+{
+	struct running r = {.run = run, .report = report};
+	size_t shown = gpumap_report_count(report);
+
+	r.result.status = STATUS_OWN_FAILURE;
+	r.result.cause = LAUNCH_REFUSED;
+	r.record = (struct record){.run = run, .result = &r.result, .report = report};
+	print_record(&r);
+	print_report(&(struct output){.report = report}, shown);
+}

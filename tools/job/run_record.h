@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The record of a run: its plan, what it changed in the environment, versions, times, exits. */
+#ifndef GM_RUN_RECORD_H
+#define GM_RUN_RECORD_H
+
+#include "job/run_plan.h"
+#include "job/run_ranks.h"
+
+struct record {
+	const struct run *run;
+	const struct run_ranks *ranks;
+	const struct launch_result *result; /* NULL: the ranks still run */
+	struct timespec started, ended;
+	const gpumap_report *report;
+	struct json_t *verified; /* what --verify found; NULL: nothing */
+	struct json_t *plan; /* as it was before the start, because a repetition gets its own port
+				and name */
+};
+
+/* Keeps a copy of the plan, if it can be run again. False without memory. record_free() frees it.
+ */
+bool record_plan(struct record *record, const gpumap_plan *plan);
+void record_free(struct record *record);
+
+/* Keeps what --verify found, as JSON; NULL or invalid: nothing. */
+void record_verify(struct record *record, const char *found);
+
+/* The record as JSON; NULL without memory. The caller frees it. */
+char *record_text(const struct record *record);
+
+/* The path of the record: by the option, or in the folder of the logs. NULL: there is
+ * none. The caller frees it. */
+int record_place(char **ret, const struct record *record, gpumap_report *report);
+
+/* Writes the record to `path`, whole or not at all. */
+int record_write(const struct record *record, const char *path, gpumap_report *report);
+
+/* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
+int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
+/* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
+int record_run(char **ret, const char *path, gpumap_report *report);
+/* How the run ended: "at 2026-11-29T03:20:27.549Z with status 0"; NULL: the record does not have
+ * that. The caller frees it. GPUMAP_EINPUT: not a record. */
+int record_ended(char **ret, const char *path, gpumap_report *report);
+/* What --verify found, as gpumap verify --json prints it; NULL: the record does not have that. The
+ * caller frees it. GPUMAP_EINPUT: not a record. */
+int record_verified(struct json_t **ret, const char *path, gpumap_report *report);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap leases as JSON, schema 1. */
+#include "live/leases.h"
+
+#include "explain/json.h"
+#include "inventory/inventory.h"
+
+static json_t *gpus_json(const struct leases *leases, const struct lease_row *row, bool *failed)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < row->count; i++) {
+		const gpumap_device *d = &leases->inventory->gpus[row->gpus[i]];
+
+		json_push(array,
+			  JSON_OBJECT(failed, {"physical", json_number(d->physical)},
+				      {"mig", json_number(d->mig_position)},
+				      {"uuid", json_text(d->uuid)}, {"pci", json_text(d->gpu->pci)},
+				      {"usage", usage_json(d, failed)},
+				      {"processes", processes_json(d, failed)}),
+			  failed);
+	}
+	return array;
+}
+
+static json_t *person_json(const gpumap_process *p, bool *failed)
+{
+	if (!p)
+		return json_null();
+	return JSON_OBJECT(
+		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
+		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
+		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
+		{"started", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))},
+		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))});
+}
+
+static json_t *row_json(const struct leases *leases, const struct lease_row *row, bool *failed)
+{
+	return JSON_OBJECT(failed, {"gpus", gpus_json(leases, row, failed)},
+			   {"slots", json_number(row->slots)},
+			   {"pid", row->pid > 0 ? json_number(row->pid) : json_null()},
+			   {"taker", person_json(row->taker, failed)},
+			   {"kind", json_text(lease_kind_word(row->kind))},
+			   {"holder", person_json(row->holder, failed)},
+			   {"left_ms", json_number(row->left_ms)},
+			   {"idle_limit_ms", json_number(row->idle_ms)},
+			   {"idle", json_boolean(row->idle)});
+}
+
+void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
+		 const gpumap_report *report)
+{
+	const gpumap_inventory *inventory = leases->inventory;
+	json_t *rows = json_array(), *o;
+	bool failed = false;
+
+	for (size_t i = 0; i < leases->count; i++)
+		if (!idle || leases->rows[i].idle)
+			json_push(rows, row_json(leases, &leases->rows[i], &failed), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("leases"));
+	json_put(o, "host", json_text(inventory->host), &failed);
+	json_put(o, "date", json_text(inventory->date), &failed);
+	json_put(o, "leases", rows, &failed);
+	json_put(o, "leases_known", json_boolean(leases->known), &failed);
+	json_put(o, "findings", json_findings(report, &failed), &failed);
+	json_dump(buf, o, failed);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Gathers what gpumap leases shows. */
+#include "live/leases.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "lease/note.h"
+#include "lease/units.h"
+#include "pick/find_shell.h"
+#include "pick/lease_here.h"
+#include "process_path.h"
+#include "process_stat.h"
+#include "report/report.h"
+
+#define GUARD "gpumap-lease "
+#define OF "of "
+
+/* --- the processes ------------------------------------------------------------------------ */
+
+/* The process that a guard waits for; 0: this is not the command line of a guard. */
+static int64_t guarded(const char *command)
+{
+	int64_t pid;
+
+	if (!starts_with(command, GUARD))
+		return 0;
+	command += strlen(GUARD);
+	pid = span_number(span_of(starts_with(command, OF) ? command + strlen(OF) : command),
+			  INT32_MAX);
+	return pid > 0 ? pid : 0;
+}
+
+/* Takes what the command line of the process shows that took the lease. Only its first words are
+ * read, because it may be very long. */
+static void read_kind(struct lease_row *row, int64_t *holder)
+{
+	const char *path = PROCESS_PATH(row->pid, "cmdline"), *second;
+	int64_t numbers[MAX_PID_SPACES], named;
+	char text[PATH_MAX];
+	ssize_t n = -1;
+	int fd;
+
+	*holder = 0;
+	fd = row->pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	named = guarded(text);
+	/* In a pid namespace below this one, it is the number of another process here. */
+	*holder = process_numbers(numbers, (pid_t)row->pid) > 1 ? 0 : named;
+	second = text + strlen(text) + 1;
+	row->kind = named > 0 ? LEASE_OF_PROCESS
+		    : streq(file_name(text), "gpumap") && second < text + n && streq(second, "run")
+			    ? LEASE_OF_RUN
+			    : LEASE_OF_PROGRAM;
+}
+
+/* The place of the process among those that are described. GPUMAP_ENOMEM. */
+static int add_person(struct leases *leases, int64_t pid)
+{
+	gpumap_process *p = device_add_process(&leases->people->gpus[0]);
+
+	if (!p)
+		return GPUMAP_ENOMEM;
+	p->pid = pid;
+	return GPUMAP_OK;
+}
+
+static const gpumap_process *find_person(const struct leases *leases, int64_t pid)
+{
+	const gpumap_device *all = &leases->people->gpus[0];
+
+	for (size_t i = 0; pid > 0 && i < all->process_count; i++)
+		if (all->processes[i].pid == pid &&
+		    (all->processes[i].start >= 0 || all->processes[i].uid >= 0))
+			return &all->processes[i];
+	return NULL;
+}
+
+/* A shell is a process that a guard waits for, so both have the same title. */
+static bool is_shell(const gpumap_process *p)
+{
+	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
+	struct span rest = span_of(command ? command : ""), word;
+	char name[64];
+
+	if (!span_split(&rest, ' ', &word) || word.length >= sizeof(name))
+		return false;
+	memcpy(name, word.text, word.length);
+	name[word.length] = '\0';
+	/* A login shell. */
+	return is_shell_name(file_name(*name == '-' ? name + 1 : name));
+}
+
+static int describe(struct leases *leases)
+{
+	int64_t *holders = calloc(leases->count + 1, sizeof(*holders));
+	int r = GPUMAP_OK;
+
+	leases->people = inventory_new("proc", NULL);
+	if (!holders || !leases->people || !inventory_add(leases->people))
+		r = GPUMAP_ENOMEM;
+	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+		struct lease_row *row = &leases->rows[i];
+
+		if (!row->ended)
+			read_kind(row, &holders[i]);
+		if (row->pid > 0 && !row->ended)
+			r = add_person(leases, row->pid);
+		if (r == GPUMAP_OK && holders[i] > 0)
+			r = add_person(leases, holders[i]);
+	}
+	if (r == GPUMAP_OK && !usage_describe(leases->people))
+		r = GPUMAP_ENOMEM;
+	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+		struct lease_row *row = &leases->rows[i];
+
+		row->taker = row->ended ? NULL : find_person(leases, row->pid);
+		row->holder = find_person(leases, holders[i]);
+		if (row->kind == LEASE_OF_PROCESS && is_shell(row->holder))
+			row->kind = LEASE_OF_SHELL;
+	}
+	free(holders);
+	return r;
+}
+
+/* --- the GPUs ----------------------------------------------------------------------------- */
+
+/* A load that is not known counts only if there is a process, as for gpumap pick --max-load. */
+static void read_use(struct lease_row *row, const gpumap_inventory *inventory)
+{
+	row->load = -1;
+	row->memory = 0;
+	row->idle = true;
+	for (size_t i = 0; i < row->count; i++) {
+		const gpumap_device *gpu = &inventory->gpus[row->gpus[i]];
+		int64_t load = gpumap_device_int(gpu, GPUMAP_DEVICE_UTILIZATION);
+		int64_t used = gpumap_device_int(gpu, GPUMAP_DEVICE_MEMORY_USED);
+
+		row->load = load > row->load ? load : row->load;
+		row->memory = used < 0 || row->memory < 0 ? -1 : row->memory + used;
+		row->idle = row->idle && load <= 0 && gpumap_device_process_count(gpu) == 0 &&
+			    gpumap_device_int(gpu, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+	}
+}
+
+struct gathering {
+	struct leases *leases;
+	size_t room;
+};
+
+static bool has_gpu(const struct lease_row *row, size_t gpu)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (row->gpus[i] == gpu)
+			return true;
+	return false;
+}
+
+/* Of several MIG instances of a lease that do not exist any more their GPU is left, once. */
+static bool is_listed(const struct leases *leases, size_t gpu, int64_t pid)
+{
+	for (size_t i = 0; pid > 0 && i < leases->count; i++)
+		if (leases->rows[i].pid == pid && has_gpu(&leases->rows[i], gpu))
+			return true;
+	return false;
+}
+
+/* The row of the process; a lease of one that is not visible has a row for each GPU. NULL without
+ * memory. */
+static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, int64_t pid)
+{
+	struct leases *leases = g->leases;
+	bool instances = is_instance(&leases->inventory->gpus[gpu]);
+	struct lease_row *rows, *row;
+
+	for (size_t i = 0; pid > 0 && i < leases->count; i++) {
+		row = &leases->rows[i];
+		if (row->pid == pid && row->slots == slots && row->instances == instances &&
+		    !has_gpu(row, gpu))
+			return row;
+	}
+	rows = array_room(leases->rows, leases->count, &g->room, sizeof(*rows));
+	if (!rows)
+		return NULL;
+	leases->rows = rows;
+	row = &rows[leases->count];
+	*row = (struct lease_row){
+		.pid = pid, .slots = slots, .instances = instances, .left_ms = -1, .idle_ms = -1};
+	row->gpus = calloc(leases->inventory->count + 1, sizeof(*row->gpus));
+	if (!row->gpus)
+		return NULL;
+	leases->count++;
+	return row;
+}
+
+static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
+{
+	struct gathering *g = data;
+	const gpumap_inventory *units = g->leases->inventory;
+	bool ended = pid < 0;
+	struct lease_row *row;
+	size_t gpu = 0;
+
+	pid = ended ? -pid : pid;
+	while (unit_device(&units->gpus[gpu]) != device)
+		gpu++;
+	if (slots == 1 && is_listed(g->leases, gpu, pid))
+		return GPUMAP_OK;
+	row = row_of(g, gpu, slots, pid);
+	if (!row)
+		return GPUMAP_ENOMEM;
+	row->gpus[row->count++] = gpu;
+	row->ended = ended;
+	return GPUMAP_OK;
+}
+
+static void read_notes(const struct leases *leases, const gpumap_claim *claim)
+{
+	int64_t now = lease_note_now();
+
+	for (size_t i = 0; i < leases->count; i++) {
+		struct lease_row *row = &leases->rows[i];
+		struct lease_note note;
+
+		if (row->pid <= 0 || !lease_note_read(&note, claim, row->pid))
+			continue;
+		if (note.end_ms >= 0)
+			row->left_ms = note.end_ms > now ? note.end_ms - now : 0;
+		row->idle_ms = note.idle_ms;
+	}
+}
+
+static int read_leases(struct leases *leases, gpumap_report *report)
+{
+	struct gathering gathering = {leases, 0};
+	gpumap_claim *claim = NULL;
+	int r = gpumap_claim_new(&claim);
+
+	if (r == GPUMAP_OK)
+		r = lease_folders_here(claim, report);
+	if (r == GPUMAP_OK)
+		r = gpumap_lease_each(claim, leases->machine, add_lease, &gathering, report);
+	leases->known = r == GPUMAP_OK;
+	r = r == GPUMAP_EBUSY || r == GPUMAP_EFILE ? GPUMAP_OK : r;
+	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++)
+		read_use(&leases->rows[i], leases->inventory);
+	if (r == GPUMAP_OK)
+		r = describe(leases);
+	if (r == GPUMAP_OK)
+		read_notes(leases, claim);
+	gpumap_claim_free(claim);
+	return r;
+}
+
+int leases_read(struct leases *ret, gpumap_report *report)
+{
+	struct leases leases = {.now = time(NULL)};
+	int r = gpumap_inventory_probe(&leases.machine, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
+
+	if (r == GPUMAP_OK && !(leases.inventory = units_of(leases.machine)))
+		r = GPUMAP_ENOMEM;
+	if (r == GPUMAP_OK)
+		r = read_leases(&leases, report);
+	if (r == GPUMAP_OK)
+		*ret = leases;
+	else
+		leases_free(&leases);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+void leases_free(struct leases *leases)
+{
+	for (size_t i = 0; i < leases->count; i++)
+		free(leases->rows[i].gpus);
+	free(leases->rows);
+	gpumap_inventory_free(leases->people);
+	units_free(leases->inventory);
+	gpumap_inventory_free(leases->machine);
+	*leases = (struct leases){0};
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap leases for people:
+ *
+ *	GPUS   PID  USER    AGE   LEFT  HELD BY     LOAD     MEMORY  COMMAND
+ *	0,1   4711  jo    2h10m  5h49m  program     93 %  41000 MiB  gpumap pick 2 -- ./solver
+ *	2     4800  ann   3d02h      -  shell 4790   0 %      0 MiB  bash
+ */
+#include "live/leases.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "inventory/inventory.h"
+#include "live/ps.h"
+#include "style.h"
+#include "text_cells.h"
+
+enum column { GPUS, PID, USER, AGE, LEFT, HELD_BY, LOAD, MEMORY, COMMAND, COLUMNS };
+
+enum { GAP = 2 };
+
+static const struct {
+	const char *head;
+	bool right;
+} columns[COLUMNS] = {
+	[GPUS] = {"GPUS", false}, [PID] = {"PID", true},       [USER] = {"USER", false},
+	[AGE] = {"AGE", true},    [LEFT] = {"LEFT", true},     [HELD_BY] = {"HELD BY", false},
+	[LOAD] = {"LOAD", true},  [MEMORY] = {"MEMORY", true}, [COMMAND] = {"COMMAND", false},
+};
+
+void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row)
+{
+	for (size_t i = 0; i < row->count; i++) {
+		const gpumap_device *unit = &leases->inventory->gpus[row->gpus[i]];
+
+		strbuf_printf(buf, "%s%d", i ? "," : "", unit->physical);
+		if (unit->mig_position >= 0)
+			strbuf_printf(buf, ":%d", unit->mig_position);
+	}
+}
+
+const char *lease_kind_word(enum lease_kind kind)
+{
+	static const char *const words[] = {
+		[LEASE_OF_UNKNOWN] = NULL,  [LEASE_OF_PROGRAM] = "program", [LEASE_OF_RUN] = "run",
+		[LEASE_OF_SHELL] = "shell", [LEASE_OF_PROCESS] = "process",
+	};
+
+	return words[kind];
+}
+
+static void put_user(struct strbuf *buf, const gpumap_process *p)
+{
+	const char *user = p ? gpumap_process_str(p, GPUMAP_PROCESS_USER) : NULL;
+
+	if (user)
+		strbuf_puts(buf, user);
+	else if (p && gpumap_process_int(p, GPUMAP_PROCESS_UID) >= 0)
+		strbuf_printf(buf, "%lld", (long long)gpumap_process_int(p, GPUMAP_PROCESS_UID));
+	else
+		strbuf_puts(buf, "-");
+}
+
+/* Also a process that /proc hides. */
+bool lease_taker_is_there(const struct lease_row *row)
+{
+	return !row->ended && (row->pid <= 0 || kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
+}
+
+static void put_command(struct strbuf *buf, const struct lease_row *row)
+{
+	const gpumap_process *p = row->holder ? row->holder : row->taker;
+	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
+
+	strbuf_puts(buf, command                     ? command
+			 : lease_taker_is_there(row) ? "not visible here"
+						     : "has ended; what it started goes on");
+}
+
+static void put_holder(struct strbuf *buf, const struct lease_row *row)
+{
+	const char *word = lease_kind_word(row->kind);
+
+	strbuf_puts(buf, word ? word : "-");
+	if (row->holder)
+		strbuf_printf(buf, " %lld",
+			      (long long)gpumap_process_int(row->holder, GPUMAP_PROCESS_PID));
+}
+
+static void put_cell(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
+		     enum column column)
+{
+	int64_t start = row->taker ? gpumap_process_int(row->taker, GPUMAP_PROCESS_START_TIME) : -1;
+	char age[16];
+
+	switch (column) {
+	case GPUS:
+		lease_gpus_text(buf, leases, row);
+		if (row->slots > 1)
+			strbuf_printf(buf, " (1 of %lld)", (long long)row->slots);
+		return;
+	case PID:
+		strbuf_printf(buf, row->pid > 0 ? "%lld" : "-", (long long)row->pid);
+		return;
+	case USER:
+		put_user(buf, row->taker);
+		return;
+	case AGE:
+		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, leases->now - start));
+		return;
+	case LEFT:
+		strbuf_puts(buf, row->left_ms < 0 ? "-" : ps_age(age, row->left_ms / 1000));
+		return;
+	case HELD_BY:
+		put_holder(buf, row);
+		return;
+	case LOAD:
+		strbuf_printf(buf, row->load < 0 ? "-" : "%lld %%", (long long)row->load);
+		return;
+	case MEMORY:
+		strbuf_printf(buf, row->memory < 0 ? "-" : "%lld MiB",
+			      (long long)(row->memory >> 20));
+		return;
+	default:
+		put_command(buf, row);
+	}
+}
+
+static size_t width_of(const struct leases *leases, enum column column, bool idle, bool *failed)
+{
+	size_t width = strlen(columns[column].head);
+
+	for (size_t i = 0; i < leases->count; i++) {
+		struct strbuf text = {0};
+		size_t cells;
+
+		if (idle && !leases->rows[i].idle)
+			continue;
+		put_cell(&text, leases, &leases->rows[i], column);
+		cells = text.length ? text_cells(text.text, text.length) : 0;
+		width = cells > width ? cells : width;
+		*failed = *failed || text.failed;
+		strbuf_free(&text);
+	}
+	return width;
+}
+
+static void put_row(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
+		    const size_t *widths, size_t screen)
+{
+	size_t used = 0;
+
+	for (int c = 0; c < COLUMNS; c++) {
+		struct strbuf text = {0};
+
+		if (row)
+			put_cell(&text, leases, row, (enum column)c);
+		else
+			strbuf_puts(&text, columns[c].head);
+		buf->failed = buf->failed || text.failed;
+		if (c < COMMAND)
+			text_cells_pad(buf, text.length ? text.text : "", widths[c],
+				       columns[c].right);
+		else
+			text_cells_put(buf, text.length ? text.text : "",
+				       screen == SIZE_MAX ? screen
+				       : screen > used    ? screen - used
+							  : 0);
+		strbuf_puts(buf, c < COMMAND ? "  " : "\n");
+		used += widths[c] + GAP;
+		strbuf_free(&text);
+	}
+}
+
+void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
+{
+	size_t widths[COLUMNS], shown = 0;
+	bool failed = false;
+
+	for (size_t i = 0; i < leases->count; i++)
+		shown += !idle || leases->rows[i].idle;
+	if (!shown && !leases->known)
+		return;
+	if (!shown) {
+		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
+		return;
+	}
+	for (int c = 0; c < COLUMNS; c++)
+		widths[c] = width_of(leases, (enum column)c, idle, &failed);
+	buf->failed = buf->failed || failed;
+	style_set(buf, STYLE_FAINT);
+	put_row(buf, leases, NULL, widths, SIZE_MAX);
+	style_set(buf, STYLE_PLAIN);
+	for (size_t i = 0; i < leases->count; i++)
+		if (!idle || leases->rows[i].idle)
+			put_row(buf, leases, &leases->rows[i], widths, ps_width());
+}

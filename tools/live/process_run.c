@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "live/process_run.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "process_stat.h"
+#include "plan/job.h"
+#include "live/process.h"
+#include "process_path.h"
+#include "readfile.h"
+#include "report/report.h"
+#include "request/request.h"
+#include "strbuf.h"
+
+enum {
+	MAX_DEPTH = 16,   /* processes between a sweep and a rank; three are usual */
+	MAX_BELOW = 1000, /* generations of processes below a rank */
+	MAX_NAMED = 16    /* ranks that a message can list */
+};
+
+struct rank_process {
+	int pid;
+	int64_t rank;
+	char *gpus;
+};
+
+struct rank_list {
+	struct rank_process *ranks;
+	size_t count, room;
+	bool failed;
+};
+
+/* --- one process -------------------------------------------------------------------- */
+
+bool process_exists(int pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+bool process_is_gpumap(int pid)
+{
+	char target[4096];
+	const char *name;
+
+	if (!read_link(target, sizeof(target), PROCESS_PATH(pid, "exe")))
+		return false;
+	name = strrchr(target, '/');
+	/* After a binary was replaced, " (deleted)" follows its name. */
+	return name && (streq(name, "/gpumap") || starts_with(name, "/gpumap "));
+}
+
+bool process_same_namespace(int pid)
+{
+	char there[64], here[64];
+
+	return read_link(there, sizeof(there), PROCESS_PATH(pid, "ns/pid")) &&
+	       read_link(here, sizeof(here), PROCESS_PATH(PROCESS_SELF, "ns/pid")) &&
+	       streq(there, here);
+}
+
+/* Whether both have the same value, or neither has one. */
+static bool same_variable(const struct process_text *a, const struct process_text *b,
+			  const char *name)
+{
+	const char *x = process_variable(a, name), *y = process_variable(b, name);
+
+	return x && y ? streq(x, y) : !x && !y;
+}
+
+static bool same_rank(const struct process_text *a, const struct process_text *b)
+{
+	return same_variable(a, b, RUN_ID) && same_variable(a, b, RUN_RANK);
+}
+
+/* Whether every process from `pid` up to `run` is one of gpumap: guards, and the runs of a sweep.
+ */
+static bool belongs_to(int pid, int run, const struct process_text *run_text)
+{
+	for (int depth = 0; depth < MAX_DEPTH && pid > 1; depth++) {
+		struct process_text text;
+		bool own;
+
+		if (!process_is_gpumap(pid))
+			return false;
+		if (pid == run)
+			return true;
+		if (!process_text_read(&text, pid))
+			return false;
+		own = same_rank(&text, run_text);
+		process_text_free(&text);
+		if (!own)
+			return false;
+		pid = process_parent(pid);
+	}
+	return false;
+}
+
+/* --- the ranks of a run ------------------------------------------------------------- */
+
+static void add_rank(struct rank_list *list, int pid, const struct process_text *text)
+{
+	const char *rank = process_variable(text, RUN_RANK),
+		   *gpus = process_variable(text, RUN_GPUS);
+	struct rank_process *grown =
+		array_room(list->ranks, list->count, &list->room, sizeof(*grown));
+
+	if (!grown) {
+		list->failed = true;
+		return;
+	}
+	list->ranks = grown;
+	grown[list->count] = (struct rank_process){pid, span_number(span_of(rank), INT64_MAX),
+						   strdup(gpus ? gpus : "")};
+	if (grown[list->count].gpus)
+		list->count++;
+	else
+		list->failed = true;
+}
+
+static void consider(struct rank_list *list, int pid, int run, const struct process_text *run_text)
+{
+	struct process_text text;
+	int parent;
+
+	if (pid == run || !process_text_read(&text, pid))
+		return;
+	parent = process_parent(pid);
+	/* A rank of a run inside of a rank can have the same number, but its parent is not a guard.
+	 */
+	if (process_variable(&text, RUN_RANK) && parent != run &&
+	    (!same_rank(&text, run_text) || !process_is_gpumap(pid)) &&
+	    belongs_to(parent, run, run_text))
+		add_rank(list, pid, &text);
+	process_text_free(&text);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct rank_process *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void find_ranks(struct rank_list *list, int run, const struct process_text *run_text)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && !list->failed && (entry = readdir(dir)))
+		if (isdigit((unsigned char)*entry->d_name))
+			consider(list, (int)span_number(span_of(entry->d_name), INT32_MAX), run,
+				 run_text);
+	if (dir)
+		closedir(dir);
+	if (list->count)
+		qsort(list->ranks, list->count, sizeof(*list->ranks), compare_ranks);
+}
+
+static void list_ranks(struct strbuf *buf, const struct rank_list *list)
+{
+	for (size_t i = 0; i < list->count && i < MAX_NAMED; i++) {
+		const struct rank_process *rank = &list->ranks[i];
+		const char *gpus = rank->gpus;
+
+		strbuf_printf(buf, "%s%d (rank %lld, ", i ? ", " : "", rank->pid,
+			      (long long)rank->rank);
+		if (*gpus)
+			strbuf_printf(buf, "GPU%s %s)", strchr(gpus, ',') ? "s" : "",
+				      QUOTE(span_of(gpus)));
+		else
+			strbuf_puts(buf, "no GPU)");
+	}
+	if (list->count > MAX_NAMED)
+		strbuf_printf(buf, " and %zu more", list->count - MAX_NAMED);
+}
+
+static int report_ranks(const struct rank_list *list, const char *pid, gpumap_report *report)
+{
+	struct strbuf ranks = {0};
+	char fix[64];
+	int r;
+
+	list_ranks(&ranks, list);
+	snprintf(fix, sizeof(fix), "gpumap --pid %d explains the first", list->ranks[0].pid);
+	r = ranks.failed
+		    ? report_nomem(report)
+		    : report_fail(report, GPUMAP_EINPUT, FINDING_RUN_ITSELF,
+				  ABOUT(.origin = "--pid", .fix = fix),
+				  "process %s is gpumap run, which uses no GPU; its rank%s: %s",
+				  pid, list->count == 1 ? "" : "s", ranks.text);
+	strbuf_free(&ranks);
+	return r;
+}
+
+int process_is_run(const char *pid, gpumap_report *report)
+{
+	int run = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
+	struct rank_list list = {0};
+	struct process_text text;
+
+	if (run <= 0 || !process_is_gpumap(run) || !process_text_read(&text, run))
+		return GPUMAP_OK;
+	find_ranks(&list, run, &text);
+	process_text_free(&text);
+	if (list.failed)
+		r = report_nomem(report);
+	else if (list.count)
+		r = report_ranks(&list, pid, report);
+	for (size_t i = 0; i < list.count; i++)
+		free(list.ranks[i].gpus);
+	free(list.ranks);
+	return r;
+}
+
+/* --- a rank ------------------------------------------------------------------------- */
+
+static bool names_device(const gpumap_request *request)
+{
+	static const enum key_id keys[] = {KEY_mode, KEY_device, KEY_device_ids, KEY_set_device,
+					   KEY_local_rank};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (request->values[keys[i]])
+			return true;
+	return false;
+}
+
+/* The logical number of the GPU named `gpu`; -1: it is not visible, or the only one. */
+static int64_t logical_of(const gpumap_mapping *mapping, const char *gpu)
+{
+	int64_t number = span_number(span_of(gpu), INT32_MAX);
+
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *entry = gpumap_mapping_visible(mapping, i);
+		const char *uuid = gpumap_entry_str(entry, GPUMAP_ENTRY_UUID);
+
+		if (number >= 0 ? gpumap_entry_int(entry, GPUMAP_ENTRY_PHYSICAL) == number
+				: uuid && streq(uuid, gpu))
+			return gpumap_entry_int(entry, GPUMAP_ENTRY_LOGICAL);
+	}
+	return -1;
+}
+
+/* The rank that the process is or descends from; 0: none. Orphans too become children of the guard,
+ * but they did not begin as a session's leader. */
+static int rank_above(int pid)
+{
+	for (int i = 0; i < MAX_BELOW && pid > 1; i++) {
+		int parent = process_parent(pid);
+
+		if (process_is_gpumap(parent))
+			return getsid(pid) == pid ? pid : 0;
+		pid = parent;
+	}
+	return 0;
+}
+
+/* Whether the process still has the GPU variables that the run gave its rank. */
+static bool has_ranks_list(int pid, const struct process_text *text)
+{
+	static const char *const names[] = {RUN_ID, RUN_RANK, RUN_GPUS, "CUDA_VISIBLE_DEVICES",
+					    "CUDA_DEVICE_ORDER"};
+	struct process_text above;
+	int rank = rank_above(pid);
+	bool same = true;
+
+	if (!rank || !process_text_read(&above, rank))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		same = same && same_variable(text, &above, names[i]);
+	process_text_free(&above);
+	return same;
+}
+
+static int state_device(gpumap_request *request, const char *pid, const struct process_text *text,
+			int64_t logical, gpumap_report *report)
+{
+	const char *rank = process_variable(text, RUN_RANK), *run = process_variable(text, RUN_ID);
+	const char *gpu = process_variable(text, RUN_GPUS);
+	char device[24];
+
+	snprintf(device, sizeof(device), "%lld", (long long)logical);
+	report_add(report, FINDING_UNKNOWN_USE,
+		   ABOUT(.rule = "R3", .origin = "--pid",
+			 .fix = "if its program uses another device, give --device N"),
+		   "process %s belongs to rank %s of gpumap run%s%s, which assigned GPU %s to it",
+		   pid, rank ? QUOTE(span_of(rank)) : "?", run ? " " : "",
+		   run ? QUOTE(span_of(run)) : "", QUOTE(span_of(gpu)));
+	return gpumap_request_set(request, "device", device, RUN_GPUS, report);
+}
+
+int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
+		   gpumap_report *report)
+{
+	gpumap_mapping *mapping = NULL;
+	struct process_text text;
+	const char *gpu;
+	int64_t logical;
+	int number = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
+
+	if (names_device(request) || !process_text_read(&text, number))
+		return GPUMAP_OK;
+	gpu = process_variable(&text, RUN_GPUS);
+	if (gpu && *gpu && !strchr(gpu, ',') && has_ranks_list(number, &text))
+		r = gpumap_resolve(&mapping, request, machine, NULL);
+	logical = mapping ? logical_of(mapping, gpu) : -1;
+	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
+		r = state_device(request, pid, &text, logical, report);
+	else if (r != GPUMAP_ENOMEM)
+		r = GPUMAP_OK; /* errors are in the answer */
+	gpumap_mapping_free(mapping);
+	process_text_free(&text);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}

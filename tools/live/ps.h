@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap ps: who uses which GPU, under which number of their own.
+ *
+ *	ps_read()	the usage of this host, and what /proc has about each process
+ *	ps_text()	a frame for people, at a given width
+ *	ps_json()	the same for programs
+ *	ps_follow()	frame after frame
+ */
+#ifndef GM_PS_H
+#define GM_PS_H
+
+#include "gpumap.h"
+
+#include "live/process.h"
+#include "strbuf.h"
+
+struct json_t;
+struct process_stat;
+
+/* How a process calls the GPU that it uses. */
+enum ps_name {
+	PS_NAME_HIDDEN,      /* the process is not visible here */
+	PS_NAME_UNREADABLE,  /* its environment may not be read */
+	PS_NAME_UNKNOWN,     /* its environment gives no answer */
+	PS_NAME_CONTAINER,   /* it counts inside of its container */
+	PS_NAME_UNDECIDABLE, /* the order of its devices is not known */
+	PS_NAME_OUTSIDE,     /* the GPU is not in the list that it started with */
+	PS_NAME_KNOWN
+};
+
+/* For how long a process has not used its GPU. */
+enum ps_idle {
+	PS_IDLE_UNKNOWN,
+	PS_IDLE_LONG,  /* longer than NVML's samples go back, which is some seconds */
+	PS_IDLE_LEAST, /* at least that long: since it is watched */
+	PS_IDLE_SINCE, /* that long: since it used the GPU last */
+	PS_IDLE_CPU    /* NVML does not say; it has not used the processor for that long */
+};
+
+enum ps_run_state { PS_RUN_NONE, PS_RUN_UNKNOWN, PS_RUN_RUNNING, PS_RUN_ENDED };
+
+/* What /proc has about a process, whatever GPU it uses. */
+struct ps_facts {
+	int64_t pid;
+	enum ps_name name; /* PS_NAME_KNOWN: the mapping has it */
+	gpumap_mapping *mapping;
+	char *run;    /* of gpumap run; NULL */
+	int64_t rank; /* -1 */
+	enum ps_run_state state;
+	bool by_run;   /* its environment is not readable: name, run and rank are what its run shows
+			*/
+	int64_t cpu;   /* ticks of the clock that it has computed; -1: not known */
+	bool detached; /* its parent has ended, and it has no terminal */
+	bool own;      /* of the user of this command */
+};
+
+/* A process on a GPU. */
+struct ps_process {
+	const gpumap_process *process;
+	size_t facts; /* its place in struct ps */
+	enum ps_name name;
+	int64_t logical; /* N of cuda:N, with PS_NAME_KNOWN */
+	bool stale;      /* a rank whose run has ended */
+	enum ps_idle idle;
+	int64_t idle_seconds; /* of the last three; else -1 */
+};
+
+struct ps_gpu {
+	const gpumap_device *device;
+	struct ps_process *processes;
+	size_t count;
+	int64_t holder;               /* of its lease, as gpumap_lease_holders gives it */
+	const gpumap_process *leaser; /* who that is; NULL: not leased, or not visible here */
+	int64_t *pids;                /* those that have slots leased, ascending; 0: not visible */
+	size_t leased;                /* how many slots; 0: the GPU is leased as a whole, or not */
+	int64_t slots;                /* of how many */
+	int64_t *instances;           /* the holder of each MIG instance, if one is leased; NULL */
+	int64_t hidden;               /* bytes in use by processes that are not visible here */
+	bool left;                    /* stale memory: hidden, and no process is listed */
+};
+
+struct ps {
+	gpumap_inventory *inventory;
+	struct ps_gpu *gpus;
+	size_t count;
+	gpumap_process *leasers; /* of each GPU */
+	bool leases_known;       /* of all GPUs */
+	struct ps_facts *facts;
+	size_t fact_count, fact_room;
+	int64_t now;   /* seconds since the epoch */
+	int64_t clock; /* seconds by a clock that no one sets */
+};
+
+/* Less memory than this is the driver's own: a context of CUDA takes more. */
+enum { PS_LEAST_HIDDEN = 64 << 20 };
+
+/* Reads the usage of this host, without leases. `json`: the report also gets what a frame for
+ * people shows itself. GPUMAP_ENODRIVER after a finding: NVML does not answer. */
+int ps_read(struct ps *ret, bool json, gpumap_report *report);
+/* The same of an inventory with usage, which is taken over. GPUMAP_ENOMEM: it is freed. */
+int ps_make(struct ps *ret, gpumap_inventory *inventory);
+void ps_free(struct ps *ps);
+
+/* What the environment of facts->pid shows: its name of GPUs, its run and rank. facts->name says
+ * whether it could be read. GPUMAP_ENOMEM; free the facts in any case. */
+int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory);
+void ps_facts_free(struct ps_facts *facts);
+
+const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
+
+/* Whether the process is in another container than this one. False without memory. */
+bool ps_is_inside(bool *ret, int64_t pid) MUST_CHECK;
+
+/* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
+ * the environment of the process. False without memory. */
+bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
+/* Who has leased the GPUs; a warning says why that is not known. GPUMAP_ENOMEM. */
+int ps_read_leases(struct ps *ps, gpumap_report *report);
+/* Whether the process that took a lease has ended; what it started then holds the lease. */
+bool ps_leaser_ended(const gpumap_process *leaser);
+/* Whether the parent of the process has ended, and it has no terminal. */
+bool ps_is_detached(const struct process_stat *stat);
+
+/* What is kept of the frames before. */
+struct ps_watched;
+struct ps_watch {
+	struct ps_watched *list;
+	size_t count;
+	int64_t at; /* the clock at the last look */
+};
+
+/* Sets for how long the processes are idle. `watch` is what the looks before have seen, all zero at
+ * first; NULL: this is the only look. GPUMAP_ENOMEM: the watch is as it was. */
+int ps_watch_look(struct ps_watch *watch, struct ps *ps);
+void ps_watch_free(struct ps_watch *watch);
+
+/* Leaves only the GPUs that a list names, "0,3" or UUIDs, and frees the rest. GPUMAP_EINPUT after
+ * its error: it names one that is not there. */
+int ps_keep(struct ps *ps, const char *list, gpumap_report *report);
+
+/* What of it to show. */
+struct ps_view {
+	const char *gpus; /* a list; NULL: all */
+	bool stale;       /* only what is stale */
+	bool quits;       /* the first line says that q ends it */
+	bool dated;       /* the date in the first line */
+	size_t width;     /* cells; SIZE_MAX: lines are not cut */
+	bool styled;
+};
+
+/* Appends a frame of whole lines. */
+void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view);
+/* Appends one line of JSON, schema 1. */
+void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view,
+	     const gpumap_report *report);
+
+/* The stale processes of this user, ascending and each once; *count of them. NULL without memory;
+ * the caller frees it. */
+int64_t *ps_own_stale(const struct ps *ps, size_t *count);
+
+/* Draws a frame every `seconds` until a signal ends it: in place on a terminal, else one after the
+ * other. Returns a code of the library. */
+int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report);
+/* A time as frames have it, "3m" or "2h10m". */
+const char *ps_age(char ret[16], int64_t seconds);
+/* The width of standard output in cells, at least 60: of the terminal, or of COLUMNS. SIZE_MAX: it
+ * is neither. */
+size_t ps_width(void);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpumap ps --follow. On a terminal each frame replaces the one before it, on the screen that full
+ * programs use; q, or the signal that ends or stops it, brings the old screen back. In the
+ * background it draws nothing. Elsewhere frames follow each other, separated by empty lines.
+ */
+#include "live/ps.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "report/report.h"
+#include "text.h"
+
+/* The other screen, without a cursor. Lines that do not fit, as those of a narrower terminal, do
+ * not go on in the next line. */
+#define ENTER "\033[?1049h\033[?25l\033[?7l"
+#define LEAVE "\033[?7h\033[?25h\033[?1049l"
+#define HOME "\033[H"
+#define CLEAR_LINE "\033[K"
+#define CLEAR_REST "\033[J"
+
+enum { LEAST_WIDTH = 60 };
+
+static volatile sig_atomic_t ended, stopped;
+static volatile sig_atomic_t entered; /* the other screen is shown */
+static struct termios typed;          /* how the terminal reads keys outside of that screen */
+static volatile sig_atomic_t keys;    /* it gives them one by one */
+
+/* Whether standard input is a terminal from which q can be read. */
+static bool keys_begin(void)
+{
+	struct termios one;
+
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &typed))
+		return false;
+	one = typed;
+	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	one.c_cc[VMIN] = one.c_cc[VTIME] = 0;
+	keys = tcsetattr(STDIN_FILENO, TCSANOW, &one) == 0;
+	return keys;
+}
+
+static void keys_end(void)
+{
+	if (keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &typed);
+	keys = false;
+}
+
+/* NVML can hang. Then the second signal ends the process as if it were not caught. */
+static void end(int sig)
+{
+	if (ended) {
+		keys_end();
+		if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
+			entered = false;
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	ended = sig;
+}
+
+static void stop(int sig)
+{
+	stopped = sig;
+}
+
+/* Only wakes the loop. */
+static void wake(int sig)
+{
+	(void)sig;
+}
+
+/* --- the size of the terminal --------------------------------------------------------- */
+
+static size_t rows(void)
+{
+	struct winsize size = {.ws_row = 0};
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1)
+		return size.ws_row;
+	return SIZE_MAX;
+}
+
+size_t ps_width(void)
+{
+	struct winsize size = {.ws_col = 0};
+	const char *text = getenv("COLUMNS");
+	int64_t columns = -1;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		columns = size.ws_col;
+	else if (text)
+		columns = span_number(span_of(text), INT32_MAX);
+	if (columns <= 0)
+		return SIZE_MAX;
+	return columns < LEAST_WIDTH ? LEAST_WIDTH : (size_t)columns;
+}
+
+/* --- a frame -------------------------------------------------------------------------- */
+
+/* Copies the lines that fit on the screen. If some do not, the last one counts them. A line is
+ * cleared before it is written: after its last cell was written, that would be cleared. */
+static void put_screen(struct strbuf *buf, const char *text, size_t height)
+{
+	size_t lines = 0, shown = 0;
+
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	strbuf_puts(buf, HOME);
+	while (*text && shown + (lines > height) < height) {
+		size_t n = strcspn(text, "\n");
+
+		strbuf_puts(buf, shown ? "\n" CLEAR_LINE : CLEAR_LINE);
+		strbuf_add(buf, text, n);
+		text += n + (text[n] == '\n');
+		shown++;
+	}
+	if (*text)
+		strbuf_printf(buf, "\n" CLEAR_LINE "... %zu more lines", lines - shown);
+	else if (shown < height)
+		strbuf_puts(buf, "\n" CLEAR_REST);
+}
+
+struct follower {
+	struct ps_view view;
+	bool json, screen;
+	size_t frames;
+	struct ps_watch watch;
+};
+
+/* The findings of the frame. */
+static void put_findings(struct strbuf *buf, const gpumap_report *report)
+{
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
+		const gpumap_finding *f = gpumap_report_get(report, i);
+
+		strbuf_printf(buf, "%s [%s]\n", gpumap_finding_str(f, GPUMAP_FINDING_TEXT),
+			      gpumap_finding_str(f, GPUMAP_FINDING_ID));
+	}
+}
+
+static int put_frame(struct follower *f, const struct ps *ps, const gpumap_report *found,
+		     gpumap_report *report)
+{
+	struct strbuf frame = {0}, whole = {0};
+	const char *text;
+	int r = GPUMAP_OK;
+
+	f->view.width = ps_width();
+	if (f->json) {
+		ps_json(&frame, ps, &f->view, found);
+	} else {
+		ps_text(&frame, ps, &f->view);
+		put_findings(&frame, found);
+	}
+	text = frame.text ? frame.text : "";
+	if (f->screen)
+		put_screen(&whole, text, rows());
+	else if (!f->json && f->frames)
+		strbuf_puts(&whole, "\n");
+	if (!f->screen)
+		strbuf_puts(&whole, text);
+	f->frames++;
+	if (frame.failed || whole.failed)
+		r = report_nomem(report);
+	else if (!print_text(whole.text, report))
+		r = GPUMAP_EFILE;
+	strbuf_free(&frame);
+	strbuf_free(&whole);
+	return r;
+}
+
+static int follow_once(struct follower *f, gpumap_report *report)
+{
+	gpumap_report *found = NULL;
+	struct ps ps;
+	int r = gpumap_report_new(&found);
+
+	if (r == GPUMAP_OK)
+		r = ps_read(&ps, f->json, found);
+	if (r != GPUMAP_OK) {
+		report_copy_all(report, found, FINDING_COUNT);
+	} else {
+		r = ps_read_leases(&ps, found);
+		if (r == GPUMAP_OK)
+			r = ps_watch_look(&f->watch, &ps);
+		if (r == GPUMAP_OK && f->view.gpus)
+			r = ps_keep(&ps, f->view.gpus, report);
+		if (r == GPUMAP_OK)
+			r = put_frame(f, &ps, found, report);
+		ps_free(&ps);
+	}
+	gpumap_report_free(found);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+/* --- signals -------------------------------------------------------------------------- */
+
+enum { ENDS = 4, STOP = ENDS, WAKES, SIGNALS = WAKES + 2 };
+
+/* Those that end it, one that stops it, and those that only wake the loop. */
+static const int caught[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCONT};
+
+struct signals {
+	struct sigaction before[SIGNALS];
+	sigset_t old, waiting, ends;
+};
+
+/* Blocks the signals, except while the loop waits: `waiting` is the mask for that. Those in `ends`
+ * come while a frame is made, too. Ctrl-Z needs care only on a screen. */
+static void catch_signals(struct signals *s, bool screen)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigemptyset(&s->ends);
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigaction action = {.sa_handler = i < ENDS    ? end
+							 : i == STOP ? stop
+								     : wake,
+					   .sa_flags = SA_RESTART};
+
+		sigaction(caught[i], NULL, &s->before[i]);
+		if ((s->before[i].sa_handler == SIG_IGN && i <= STOP) || (i == STOP && !screen))
+			continue;
+		sigaction(caught[i], &action, NULL);
+		sigaddset(&block, caught[i]);
+		if (i < ENDS)
+			sigaddset(&s->ends, caught[i]);
+	}
+	sigprocmask(SIG_BLOCK, &block, &s->old);
+	s->waiting = s->old;
+	for (int i = 0; i < SIGNALS; i++)
+		sigdelset(&s->waiting, caught[i]);
+}
+
+static void restore_signals(const struct signals *s)
+{
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(caught[i], &s->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &s->old, NULL);
+}
+
+/* --- the screen ----------------------------------------------------------------------- */
+
+static int enter(struct follower *f, gpumap_report *report)
+{
+	if (!f->screen || entered)
+		return GPUMAP_OK;
+	entered = true;
+	f->view.quits = keys_begin();
+	return print_text(ENTER, report) ? GPUMAP_OK : GPUMAP_EFILE;
+}
+
+static void leave(gpumap_report *report)
+{
+	keys_end();
+	if (entered)
+		print_text(LEAVE, report);
+	entered = false;
+}
+
+/* After Ctrl-Z and bg the terminal is another program's. */
+static bool in_background(const struct follower *f)
+{
+	pid_t group = f->screen ? tcgetpgrp(STDOUT_FILENO) : -1;
+
+	return group >= 0 && group != getpgrp();
+}
+
+/* Stops as if the signal were not caught, with the old screen. Returns when it goes on. */
+static void stop_now(gpumap_report *report)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+	sigset_t only;
+
+	leave(report);
+	stopped = 0;
+	sigaction(SIGTSTP, &standard, &before);
+	raise(SIGTSTP);
+	sigemptyset(&only);
+	sigaddset(&only, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &only, NULL); /* here it stops */
+	sigprocmask(SIG_BLOCK, &only, NULL);
+	sigaction(SIGTSTP, &before, NULL);
+}
+
+/* --- the loop ------------------------------------------------------------------------- */
+
+/* Waits for the next frame, a key or a signal. Without a reader there is no more to do. */
+static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpumap_report *report)
+{
+	struct pollfd files[] = {{.fd = STDOUT_FILENO},
+				 {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN}};
+	int n = ppoll(files, ARRAY_SIZE(files), pause, waiting);
+	char key = '\0';
+
+	if (n < 0 && errno != EINTR)
+		return report_nomem(report);
+	if (n > 0 && (files[0].revents & (POLLERR | POLLHUP)))
+		ended = SIGPIPE;
+	if (n > 0 && files[1].revents) {
+		if (read(STDIN_FILENO, &key, 1) != 1)
+			keys_end(); /* the terminal is gone */
+		if (key == 'q' || key == 'Q')
+			ended = SIGINT;
+	}
+	return GPUMAP_OK;
+}
+
+static int show(struct follower *f, const struct signals *signals, gpumap_report *report)
+{
+	int r;
+
+	if (in_background(f))
+		return GPUMAP_OK;
+	r = enter(f, report);
+	sigprocmask(SIG_UNBLOCK, &signals->ends, NULL);
+	if (r == GPUMAP_OK)
+		r = follow_once(f, report);
+	sigprocmask(SIG_BLOCK, &signals->ends, NULL);
+	return r;
+}
+
+int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report)
+{
+	struct follower f = {.view = *view, .json = json, .screen = !json && isatty(STDOUT_FILENO)};
+	struct timespec pause = {.tv_sec = seconds};
+	struct signals signals;
+	int r = GPUMAP_OK;
+
+	f.view.dated = true;
+	ended = stopped = 0;
+	catch_signals(&signals, f.screen);
+	while (r == GPUMAP_OK && !ended) {
+		r = show(&f, &signals, report);
+		if (r == GPUMAP_OK && !ended)
+			r = wait_for(&pause, &signals.waiting, report);
+		if (stopped && !ended)
+			stop_now(report);
+	}
+	leave(report);
+	ps_watch_free(&f.watch);
+	restore_signals(&signals);
+	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
+	 */
+	if (ended && ended != SIGINT)
+		raise(ended);
+	return r;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* gpumap ps as JSON, schema 1. */
+#include "live/ps.h"
+
+#include <unistd.h>
+
+#include "explain/json.h"
+#include "inventory/inventory.h"
+
+static json_t *run_json(const struct ps_facts *facts, bool *failed)
+{
+	static const char *const states[] = {
+		[PS_RUN_NONE] = NULL,
+		[PS_RUN_UNKNOWN] = NULL,
+		[PS_RUN_RUNNING] = "running",
+		[PS_RUN_ENDED] = "ended",
+	};
+
+	if (!facts->run)
+		return json_null();
+	return JSON_OBJECT(failed, {"id", json_text(facts->run)},
+			   {"rank", json_number(facts->rank)},
+			   {"state", json_text(states[facts->state])});
+}
+
+/* The slots that are leased: of how many, and who has them; null: none is. */
+static json_t *slots_json(const struct ps_gpu *gpu, bool *failed)
+{
+	json_t *pids;
+
+	if (!gpu->leased)
+		return json_null();
+	pids = json_array();
+	for (size_t i = 0; i < gpu->leased; i++)
+		json_push(pids, gpu->pids[i] ? json_number(gpu->pids[i]) : json_null(), failed);
+	return JSON_OBJECT(failed, {"of", json_number(gpu->slots)}, {"pids", pids});
+}
+
+static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
+{
+	const gpumap_process *p = gpu->leaser;
+
+	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+		return json_null();
+	return JSON_OBJECT(failed, {"held", json_boolean(gpu->holder != GPUMAP_LEASE_NONE)},
+			   {"pid", gpu->holder > 0 ? json_number(gpu->holder) : json_null()},
+			   {"ended", p ? json_boolean(ps_leaser_ended(p)) : json_null()},
+			   {"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
+			   {"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
+			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+			   {"slots", slots_json(gpu, failed)});
+}
+
+static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *failed)
+{
+	static const char *const reasons[] = {
+		[PS_NAME_HIDDEN] = "hidden",
+		[PS_NAME_UNREADABLE] = "unreadable",
+		[PS_NAME_UNKNOWN] = "unknown",
+		[PS_NAME_CONTAINER] = "container",
+		[PS_NAME_UNDECIDABLE] = "undecidable",
+		[PS_NAME_OUTSIDE] = "outside",
+		[PS_NAME_KNOWN] = "known",
+	};
+	static const char *const idle[] = {
+		[PS_IDLE_UNKNOWN] = NULL, [PS_IDLE_LONG] = "samples", [PS_IDLE_LEAST] = "follow",
+		[PS_IDLE_SINCE] = "use",  [PS_IDLE_CPU] = "cpu",
+	};
+	const struct ps_facts *facts = ps_facts_of(ps, p);
+	long ticks = sysconf(_SC_CLK_TCK);
+	json_t *o = process_json(p->process, failed);
+
+	json_put(o, "logical", p->name == PS_NAME_KNOWN ? json_number(p->logical) : json_null(),
+		 failed);
+	json_put(o, "logical_state", json_string(reasons[p->name]), failed);
+	json_put(o, "logical_source",
+		 p->name < PS_NAME_CONTAINER ? json_null()
+					     : json_string(facts->by_run ? "run" : "environment"),
+		 failed);
+	json_put(o, "run", run_json(facts, failed), failed);
+	json_put(o, "detached", json_boolean(facts->detached), failed);
+	json_put(o, "cpu_seconds",
+		 facts->cpu >= 0 && ticks > 0 ? json_number(facts->cpu / ticks) : json_null(),
+		 failed);
+	json_put(o, "idle_seconds", json_number(p->idle_seconds), failed);
+	json_put(o, "idle_by", json_text(idle[p->idle]), failed);
+	json_put(o, "stale", json_boolean(p->stale), failed);
+	return o;
+}
+
+/* null: it is not known who has the leases of the GPU. */
+static json_t *instance_lease_json(const struct ps_gpu *gpu, size_t i, bool *failed)
+{
+	int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
+
+	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+		return json_null();
+	return JSON_OBJECT(failed, {"held", json_boolean(pid >= 0)},
+			   {"pid", pid > 0 ? json_number(pid) : json_null()});
+}
+
+static json_t *instances_json(const struct ps_gpu *gpu, bool *failed)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < gpumap_device_mig_count(gpu->device); i++) {
+		const gpumap_device *mig = gpumap_device_mig(gpu->device, i);
+
+		json_push(array,
+			  JSON_OBJECT(failed, {"uuid", json_text(mig->uuid)},
+				      {"profile", json_text(mig->profile)},
+				      {"memory_bytes", json_number(mig->memory)},
+				      {"usage", usage_json(mig, failed)},
+				      {"lease", instance_lease_json(gpu, i, failed)}),
+			  failed);
+	}
+	return array;
+}
+
+/* NULL: the view has nothing of it. */
+static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const struct ps_view *view,
+			bool *failed)
+{
+	const gpumap_device *d = gpu->device;
+	json_t *processes = json_array(), *o;
+
+	for (size_t i = 0; i < gpu->count; i++)
+		if (!view->stale || gpu->processes[i].stale)
+			json_push(processes, one_json(ps, &gpu->processes[i], failed), failed);
+	if (view->stale && !json_array_size(processes) && !gpu->left) {
+		json_decref(processes);
+		return NULL;
+	}
+	if (gpumap_device_process_count(d) < 0) {
+		json_decref(processes);
+		processes = json_null();
+	}
+	o = JSON_OBJECT(failed, {"index", json_number(d->index)},
+			{"physical", json_number(d->physical)}, {"uuid", json_text(d->uuid)},
+			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
+			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
+			{"mig", instances_json(gpu, failed)}, {"lease", lease_json(gpu, failed)},
+			{"stale_memory", json_boolean(gpu->left)}, {"processes", processes});
+	return o;
+}
+
+void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view,
+	     const gpumap_report *report)
+{
+	const gpumap_inventory *inventory = ps->inventory;
+	json_t *gpus = json_array(), *kill = json_array(), *o;
+	size_t count;
+	int64_t *pids = ps_own_stale(ps, &count);
+	bool failed = !pids;
+
+	for (size_t i = 0; i < ps->count; i++) {
+		json_t *gpu = gpu_json(ps, &ps->gpus[i], view, &failed);
+
+		if (gpu)
+			json_push(gpus, gpu, &failed);
+	}
+	for (size_t i = 0; pids && i < count; i++)
+		json_push(kill, json_integer(pids[i]), &failed);
+	free(pids);
+	o = JSON_OBJECT(&failed, JSON_HEAD("ps"));
+	json_put(o, "host", json_text(inventory->host), &failed);
+	json_put(o, "date", json_text(inventory->date), &failed);
+	json_put(o, "driver", json_text(inventory->driver), &failed);
+	json_put(o, "gpus", gpus, &failed);
+	json_put(o, "leases_known", json_boolean(ps->leases_known), &failed);
+	json_put(o, "own_stale", kill, &failed);
+	json_put(o, "findings", json_findings(report, &failed), &failed);
+	json_dump(buf, o, failed);
+}

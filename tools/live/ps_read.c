@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Gathers what gpumap ps shows. */
+#include "live/ps.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "inventory/inventory.h"
+#include "lease/units.h"
+#include "live/process_run.h"
+#include "plan/job.h"
+#include "process_path.h"
+#include "process_stat.h"
+#include "readfile.h"
+#include "report/report.h"
+#include "text.h"
+
+enum { MAX_CGROUP = 1 << 16 };
+
+/* --- a process ------------------------------------------------------------------------ */
+
+/* By the rules, as gpumap explain --pid does. GPUMAP_ENOMEM; any other failure leaves no mapping.
+ */
+static int resolve(struct ps_facts *facts, const struct process_text *text, const char *cgroup,
+		   const gpumap_inventory *inventory)
+{
+	gpumap_request *request = NULL;
+	int r = gpumap_request_new(&request);
+
+	if (r == GPUMAP_OK)
+		r = process_text_state(request, text, NULL);
+	if (r == GPUMAP_OK && cgroup)
+		r = process_cgroup(request, cgroup, inventory, NULL);
+	if (r == GPUMAP_OK)
+		r = gpumap_resolve(&facts->mapping, request, inventory, NULL);
+	gpumap_request_free(request);
+	facts->name = facts->mapping ? PS_NAME_KNOWN : PS_NAME_UNKNOWN;
+	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+}
+
+static int read_run(struct ps_facts *facts, const struct process_text *text)
+{
+	const char *run = process_variable(text, RUN_ID), *rank = process_variable(text, RUN_RANK);
+
+	if (!run || !rank)
+		return GPUMAP_OK;
+	facts->run = escaped_copy(run);
+	facts->rank = span_number(span_of(rank), INT32_MAX);
+	if (facts->by_run) {
+		/* Its guard, which shows it, is there. */
+		facts->state = PS_RUN_RUNNING;
+		return facts->run ? GPUMAP_OK : GPUMAP_ENOMEM;
+	}
+	return facts->run && ps_run_state(&facts->state, (int)facts->pid, text) ? GPUMAP_OK
+										: GPUMAP_ENOMEM;
+}
+
+/* NULL if it cannot be read. False without memory. */
+static bool read_cgroup(char **ret, int64_t pid)
+{
+	size_t size;
+
+	*ret = NULL;
+	return read_file(PROCESS_PATH(pid, "cgroup"), false, MAX_CGROUP, ret, &size) != ENOMEM;
+}
+
+bool ps_is_inside(bool *ret, int64_t pid)
+{
+	struct container container;
+	char *cgroup, *own = NULL;
+	bool good = read_cgroup(&cgroup, pid) && read_cgroup(&own, getpid());
+
+	*ret = good && cgroup && container_find(&container, cgroup) &&
+	       container_is_other(&container, own);
+	free(cgroup);
+	free(own);
+	return good;
+}
+
+/* The process counts inside of another container than ours, unless its list has UUIDs. */
+static bool counts_inside(const struct process_text *text, bool inside)
+{
+	const char *list = process_variable(text, "CUDA_VISIBLE_DEVICES");
+
+	return inside && !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
+}
+
+int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
+{
+	struct process_text text;
+	char *cgroup;
+	bool inside = false;
+	int r;
+
+	if (!process_text_read(&text, (int)facts->pid)) {
+		/* It ended meanwhile, or has not started its program yet. */
+		if (errno != EACCES && errno != EPERM) {
+			facts->name = PS_NAME_UNKNOWN;
+			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+		}
+		facts->by_run = run_shown_read(&text, (int)facts->pid);
+		if (!facts->by_run)
+			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+	}
+	r = read_cgroup(&cgroup, facts->pid) && ps_is_inside(&inside, facts->pid) ? GPUMAP_OK
+										  : GPUMAP_ENOMEM;
+	if (r == GPUMAP_OK)
+		r = read_run(facts, &text);
+	if (r == GPUMAP_OK && counts_inside(&text, inside))
+		facts->name = PS_NAME_CONTAINER;
+	else if (r == GPUMAP_OK)
+		r = resolve(facts, &text, cgroup, inventory);
+	free(cgroup);
+	process_text_free(&text);
+	return r;
+}
+
+static int read_facts(struct ps *ps, const gpumap_process *p, size_t *place)
+{
+	int64_t pid = gpumap_process_int(p, GPUMAP_PROCESS_PID);
+	struct process_stat stat;
+	struct ps_facts *facts;
+
+	for (*place = 0; *place < ps->fact_count; ++*place)
+		if (ps->facts[*place].pid == pid)
+			return GPUMAP_OK;
+	facts = array_room(ps->facts, ps->fact_count, &ps->fact_room, sizeof(*facts));
+	if (!facts)
+		return GPUMAP_ENOMEM;
+	ps->facts = facts;
+	facts = &ps->facts[ps->fact_count++];
+	*facts = (struct ps_facts){.pid = pid, .rank = -1, .cpu = -1, .name = PS_NAME_HIDDEN};
+	if (gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE) != 1)
+		return GPUMAP_OK;
+	facts->name = PS_NAME_UNREADABLE;
+	facts->own = gpumap_process_int(p, GPUMAP_PROCESS_UID) == (int64_t)getuid();
+	if (process_stat_read(&stat, (int)pid)) {
+		facts->cpu = (int64_t)stat.cpu;
+		facts->detached = ps_is_detached(&stat);
+	}
+	return ps_read_environment(facts, ps->inventory);
+}
+
+/* --- its name of a GPU ---------------------------------------------------------------- */
+
+/* Whether a device of its list is the one that the process uses. */
+static bool is_device(const gpumap_device *d, const gpumap_device *gpu, int64_t mig)
+{
+	return d->physical == gpu->physical && (mig < 0 || d->mig_position == mig);
+}
+
+/* The first place of the GPU in the list; one that only may be it makes the name undecidable. */
+static void find_name(struct ps_process *p, const gpumap_mapping *mapping, const gpumap_device *gpu)
+{
+	int64_t mig = gpumap_process_int(p->process, GPUMAP_PROCESS_MIG);
+
+	p->name = PS_NAME_OUTSIDE;
+	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
+		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
+		size_t count = gpumap_entry_candidate_count(e);
+
+		for (size_t k = 0; k < count; k++) {
+			const gpumap_device *d = gpumap_entry_candidate(e, k);
+
+			/* The list may name the GPU of an instance. */
+			if (is_device(d, gpu, mig) && count == 1) {
+				p->name = PS_NAME_KNOWN;
+				p->logical = gpumap_entry_int(e, GPUMAP_ENTRY_LOGICAL);
+				return;
+			}
+			if (is_device(d, gpu, mig) || is_device(d, gpu, -1))
+				p->name = d->mig_position >= 0 && count == 1 ? p->name
+									     : PS_NAME_UNDECIDABLE;
+		}
+	}
+}
+
+/* --- the GPUs ------------------------------------------------------------------------- */
+
+static int read_process(struct ps *ps, struct ps_gpu *gpu, const gpumap_process *process)
+{
+	struct ps_process *p = &gpu->processes[gpu->count];
+	const struct ps_facts *facts;
+	int r;
+
+	*p = (struct ps_process){.process = process, .logical = -1};
+	r = read_facts(ps, process, &p->facts);
+	if (r != GPUMAP_OK)
+		return r;
+	gpu->count++;
+	facts = &ps->facts[p->facts];
+	p->name = facts->name;
+	p->stale = facts->state == PS_RUN_ENDED;
+	if (facts->name == PS_NAME_KNOWN)
+		find_name(p, facts->mapping, gpu->device);
+	return GPUMAP_OK;
+}
+
+static int read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *device)
+{
+	int count = gpumap_device_process_count(device), r = GPUMAP_OK;
+	int64_t hidden = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_HIDDEN);
+
+	gpu->device = device;
+	gpu->holder = GPUMAP_LEASE_UNKNOWN;
+	gpu->processes = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(*gpu->processes));
+	if (!gpu->processes)
+		return GPUMAP_ENOMEM;
+	for (int i = 0; i < count && r == GPUMAP_OK; i++)
+		r = read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
+	gpu->hidden = hidden >= PS_LEAST_HIDDEN ? hidden : 0;
+	gpu->left = gpu->hidden && !gpu->count &&
+		    gpumap_device_int(device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
+		    !container_hides_processes();
+	return r;
+}
+
+static int read_gpus(struct ps *ps)
+{
+	size_t count = gpumap_inventory_count(ps->inventory);
+	struct timespec clock = {0};
+	int r = GPUMAP_OK;
+
+	clock_gettime(CLOCK_BOOTTIME, &clock);
+	ps->now = time(NULL);
+	ps->clock = clock.tv_sec;
+	ps->gpus = calloc(count + 1, sizeof(*ps->gpus));
+	if (!ps->gpus)
+		return GPUMAP_ENOMEM;
+	for (; ps->count < count && r == GPUMAP_OK; ps->count++)
+		r = read_gpu(ps, &ps->gpus[ps->count],
+			     gpumap_inventory_get(ps->inventory, ps->count));
+	return r;
+}
+
+static bool has_usage(const gpumap_inventory *inventory)
+{
+	return gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1;
+}
+
+/* Why there is no GPU, even if NVML answered; NULL: there is one, or NVML answers. */
+static const char *no_gpu(const gpumap_inventory *inventory)
+{
+	return has_usage(inventory) || gpumap_inventory_count(inventory) ? NULL : inventory->no_gpu;
+}
+
+/* The inventory is from another source than NVML, which alone knows the usage. */
+static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
+{
+	if (no_gpu(inventory))
+		return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
+				   ABOUT(.fix = inventory->no_gpu_fix), "no GPU to show: %s",
+				   no_gpu(inventory));
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
+			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
+					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+			   "NVML shows how GPUs are used, and NVML does not answer here");
+}
+
+/* A frame for people shows which GPUs do not let their usage be read. */
+static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
+{
+	gpumap_report *found = NULL;
+	int r = gpumap_report_new(&found);
+
+	if (r == GPUMAP_OK)
+		r = gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_USAGE, NULL, found);
+	/* The error has the cause. */
+	if (r != GPUMAP_OK || !no_gpu(*ret))
+		report_copy_all(report, found, json ? FINDING_COUNT : FINDING_USAGE_REFUSED);
+	gpumap_report_free(found);
+	return r;
+}
+
+int ps_make(struct ps *ret, gpumap_inventory *inventory)
+{
+	struct ps ps = {.inventory = inventory};
+	int r = read_gpus(&ps);
+
+	if (r == GPUMAP_OK)
+		r = ps_watch_look(NULL, &ps);
+	if (r == GPUMAP_OK)
+		*ret = ps;
+	else
+		ps_free(&ps);
+	return r;
+}
+
+int ps_read(struct ps *ret, bool json, gpumap_report *report)
+{
+	gpumap_inventory *inventory = NULL;
+	int r = probe(&inventory, json, report);
+
+	if (r == GPUMAP_OK && !has_usage(inventory)) {
+		r = no_usage(inventory, report);
+		gpumap_inventory_free(inventory);
+		return r;
+	}
+	if (r == GPUMAP_OK)
+		r = ps_make(ret, inventory);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+}
+
+void ps_facts_free(struct ps_facts *facts)
+{
+	gpumap_mapping_free(facts->mapping);
+	free(facts->run);
+}
+
+static void gpu_free(struct ps_gpu *gpu)
+{
+	free(gpu->processes);
+	free(gpu->pids);
+	free(gpu->instances);
+}
+
+void ps_free(struct ps *ps)
+{
+	for (size_t i = 0; ps->leasers && i < gpumap_inventory_count(ps->inventory); i++)
+		process_clear(&ps->leasers[i]);
+	for (size_t i = 0; i < ps->count; i++)
+		gpu_free(&ps->gpus[i]);
+	for (size_t i = 0; i < ps->fact_count; i++)
+		ps_facts_free(&ps->facts[i]);
+	free(ps->gpus);
+	free(ps->leasers);
+	free(ps->facts);
+	gpumap_inventory_free(ps->inventory);
+	*ps = (struct ps){0};
+}
+
+static bool has_gpu(const struct ps *ps, struct span word)
+{
+	for (size_t i = 0; i < ps->count; i++)
+		if (unit_is_named(ps->gpus[i].device, word))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct ps_gpu *gpu, const char *list)
+{
+	struct span rest = span_of(list), word;
+
+	while (span_split(&rest, ',', &word))
+		if (unit_is_named(gpu->device, span_trim(word)))
+			return true;
+	return false;
+}
+
+int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
+{
+	struct span rest = span_of(list), word;
+	size_t kept = 0;
+
+	while (span_split(&rest, ',', &word))
+		if (!has_gpu(ps, span_trim(word)))
+			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+					   ABOUT(.origin = "--gpus",
+						 .fix = "write numbers of nvidia-smi, or UUIDs, as "
+							"gpumap inventory lists them"),
+					   "'%s' is not a GPU of this machine",
+					   QUOTE(span_trim(word)));
+	for (size_t i = 0; i < ps->count; i++)
+		if (is_listed(&ps->gpus[i], list))
+			ps->gpus[kept++] = ps->gpus[i];
+		else
+			gpu_free(&ps->gpus[i]);
+	ps->count = kept;
+	return GPUMAP_OK;
+}
+
+const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p)
+{
+	return &ps->facts[p->facts];
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool uses_any(const struct ps *ps, size_t facts)
+{
+	for (size_t i = 0; i < ps->count; i++)
+		for (size_t k = 0; k < ps->gpus[i].count; k++)
+			if (ps->gpus[i].processes[k].facts == facts)
+				return true;
+	return false;
+}
+
+int64_t *ps_own_stale(const struct ps *ps, size_t *count)
+{
+	int64_t *pids = malloc((ps->fact_count + 1) * sizeof(*pids));
+
+	*count = 0;
+	for (size_t i = 0; pids && i < ps->fact_count; i++)
+		if (ps->facts[i].own && ps->facts[i].state == PS_RUN_ENDED && uses_any(ps, i))
+			pids[(*count)++] = ps->facts[i].pid;
+	if (pids && *count)
+		qsort(pids, *count, sizeof(*pids), compare);
+	return pids;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a process of a rank is stale: it still runs, although its run has ended. The guard of a
+ * run ends all processes below it, and a rank ends with its guard. So what remains is a child of a
+ * rank, after launcher, guard and keeper were killed together.
+ *
+ * The end of a run is known if it has the id that gpumap run makes, because that has the pid of the
+ * launcher. Another id (of a scheduler, or --rdzv-id) does not show it; then the highest process
+ * with this id must have lost its parent.
+ */
+#include "live/ps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/launch.h"
+#include "live/process_run.h"
+#include "plan/job.h"
+#include "process_path.h"
+#include "process_stat.h"
+#include "readfile.h"
+#include "text.h"
+
+enum {
+	MAX_ABOVE = 1000,
+	CLOCK_SLACK = 2, /* seconds by which two clocks may differ, after rounding */
+	OWN_CHILD = 2    /* seconds after its start in which an init starts its program */
+};
+
+/* Its number in its own pid namespace; -1: it is not known. */
+static int64_t inner_pid(int pid)
+{
+	int64_t numbers[MAX_PID_SPACES];
+	size_t count = process_numbers(numbers, pid);
+
+	return count ? numbers[count - 1] : -1;
+}
+
+/* Whether the process is one that takes orphans, and starts no ranks itself. The first process of a
+ * pid namespace takes them, but it can be a launcher as well. /proc does not show which other
+ * processes asked for orphans; of these only the manager of a user's services is known. */
+static bool is_init(int pid)
+{
+	static const char *const names[] = {
+		"init",      "systemd",   "tini",      "tini-static", "docker-init", "podman-init",
+		"catatonit", "dumb-init", "s6-svscan", "openrc-init", "runit",       "pause"};
+	char name[64];
+
+	if (read_start(name, sizeof(name), PROCESS_PATH(pid, "comm")) <= 0)
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	if (streq(name, "systemd"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (streq(name, names[i]))
+			return inner_pid(pid) == 1;
+	return false;
+}
+
+/* Whether the parent of the process has ended. The init of a container starts one program, at
+ * once: that is its own child. */
+static bool is_orphan(const struct process_stat *stat)
+{
+	struct process_stat init;
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	return stat->parent > 0 && is_init(stat->parent) &&
+	       process_stat_read(&init, stat->parent) &&
+	       stat->start > init.start + (uint64_t)(ticks * OWN_CHILD);
+}
+
+bool ps_is_detached(const struct process_stat *stat)
+{
+	return !stat->terminal && is_orphan(stat);
+}
+
+/* Whether the process is the guard of this launcher; 0: of any. Others may read a command line, but
+ * not which program it is. A pick or another run above takes orphans as well. */
+static bool is_guard(int pid, int launcher)
+{
+	char title[64], own[64];
+
+	if (read_start(title, sizeof(title), PROCESS_PATH(pid, "cmdline")) <= 0)
+		return false;
+	snprintf(own, sizeof(own), GUARD_TITLE " of %d", launcher);
+	return launcher ? streq(title, own)
+			: streq(title, GUARD_TITLE) || starts_with(title, GUARD_TITLE " of ");
+}
+
+/* Seconds since the epoch at which the process started; -1: it has ended. */
+static int64_t started(int pid)
+{
+	struct process_stat stat;
+	struct timespec wall, boot;
+	long ticks = sysconf(_SC_CLK_TCK);
+
+	if (!process_stat_read(&stat, pid) || stat.dead || ticks <= 0)
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return wall.tv_sec - boot.tv_sec + (int64_t)stat.start / ticks;
+}
+
+/* Takes "YYYYMMDD-HHMMSS-PID" apart. */
+static bool read_id(const char *run, int64_t *at, int *pid)
+{
+	struct span rest = span_of(run), day, second;
+	struct tm tm = {0};
+	int64_t date, time, number;
+
+	if (!span_split(&rest, '-', &day) || !rest.text || !span_split(&rest, '-', &second) ||
+	    !rest.text || day.length != 8 || second.length != 6)
+		return false;
+	date = span_number(day, INT32_MAX);
+	time = span_number(second, INT32_MAX);
+	number = span_number(rest, INT32_MAX);
+	if (date < 0 || time < 0 || number <= 1)
+		return false;
+	tm.tm_year = (int)(date / 10000) - 1900;
+	tm.tm_mon = (int)(date / 100 % 100) - 1;
+	tm.tm_mday = (int)(date % 100);
+	tm.tm_hour = (int)(time / 10000);
+	tm.tm_min = (int)(time / 100 % 100);
+	tm.tm_sec = (int)(time % 100);
+	*at = timegm(&tm);
+	*pid = (int)number;
+	return true;
+}
+
+/* The launcher was there when it made the id; a process that started later only has its pid. */
+static bool made_id(int pid, int64_t at)
+{
+	int64_t start = started(pid);
+
+	return start >= 0 && start <= at + CLOCK_SLACK;
+}
+
+/* Whether the launcher, as its namespace numbers it, or its guard is above; 0: it is not known. */
+static bool has_run_above(int pid, int launcher, int64_t at)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid = process_parent(pid);
+		if (pid > 0 && (is_guard(pid, launcher) ||
+				(launcher && inner_pid(pid) == launcher && made_id(pid, at))))
+			return true;
+	}
+	return false;
+}
+
+static enum ps_run_state state_by_launcher(int launcher, int64_t at)
+{
+	struct process_stat stat;
+
+	if (!process_stat_read(&stat, launcher) && process_exists(launcher))
+		return PS_RUN_UNKNOWN;
+	return made_id(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
+}
+
+/* The highest process above, or itself, that has this run in its environment; -1: no memory. */
+static int top_of(int pid, const char *run)
+{
+	for (int i = 0; i < MAX_ABOVE; i++) {
+		struct process_text text;
+		const char *other;
+		int parent = process_parent(pid);
+		bool same;
+
+		if (parent <= 0)
+			return pid;
+		if (!process_text_read(&text, parent))
+			return errno == ENOMEM ? -1 : pid;
+		other = process_variable(&text, RUN_ID);
+		same = other && streq(other, run);
+		process_text_free(&text);
+		if (!same)
+			return pid;
+		pid = parent;
+	}
+	return pid;
+}
+
+/* Ended if the highest process is an orphan; systemd names the processes that it started itself.
+ * False without memory. */
+static bool state_by_orphan(enum ps_run_state *ret, int top)
+{
+	struct process_stat stat;
+	struct process_text text;
+	const char *own;
+
+	*ret = PS_RUN_UNKNOWN;
+	if (!process_stat_read(&stat, top) || !is_orphan(&stat))
+		return true;
+	if (!process_text_read(&text, top))
+		return errno != ENOMEM;
+	own = process_variable(&text, "SYSTEMD_EXEC_PID");
+	if (!own || span_number(span_of(own), INT32_MAX) != inner_pid(top))
+		*ret = PS_RUN_ENDED;
+	process_text_free(&text);
+	return true;
+}
+
+bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text)
+{
+	const char *run = process_variable(text, RUN_ID);
+	int launcher = 0, top;
+	int64_t at = 0;
+	bool own_id;
+
+	*ret = PS_RUN_NONE;
+	if (!run || !process_variable(text, RUN_RANK))
+		return true;
+	own_id = read_id(run, &at, &launcher);
+	if (has_run_above(pid, launcher, at)) {
+		*ret = PS_RUN_RUNNING;
+		return true;
+	}
+	top = top_of(pid, run);
+	if (top < 0)
+		return false;
+	if (!own_id)
+		return state_by_orphan(ret, top);
+	/* Its parent is outside of the namespace, and so may be the launcher. */
+	if (process_parent(top) == 0 || !process_same_namespace(pid))
+		*ret = PS_RUN_UNKNOWN;
+	else
+		*ret = state_by_launcher(launcher, at);
+	return true;
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A frame of gpumap ps for people:
+ *
+ *	2 GPUs of tux1, driver 570.124.06
+ *
+ *	      PID  USER  AGE    MEMORY  DEVICE  COMMAND
+ *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, 80325 free, load 93 %, 41 C
+ *	  leased by 4700 (jo), at most 3m ago
+ *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
+ *	           rank 3 of 20261121-193000-4700
+ *
+ * Columns are as wide as what they hold. What there is to say about a process stands before its
+ * command, or on a line of its own where the width does not allow that.
+ */
+#include "live/ps.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inventory/inventory.h"
+#include "style.h"
+#include "text.h"
+#include "text_cells.h"
+
+enum column { PID, USER, AGE, MEMORY, DEVICE, ABOUT, COLUMNS };
+
+enum {
+	INDENT = 2,
+	GAP = 2,
+	MAX_USER = 16,
+	LEAST_COMMAND = 24, /* cells that a command needs beside what is said about its process */
+	NARROW_COMMAND = 8
+};
+
+static const struct {
+	const char *head;
+	bool right;
+} columns[] = {
+	[PID] = {"PID", true},       [USER] = {"USER", false},     [AGE] = {"AGE", true},
+	[MEMORY] = {"MEMORY", true}, [DEVICE] = {"DEVICE", false}, [ABOUT] = {"ABOUT", false},
+};
+
+struct frame {
+	const struct ps *ps;
+	const struct ps_view *view;
+	struct strbuf *buf;
+	size_t widths[COLUMNS]; /* ABOUT 0: on lines of its own */
+	size_t gpus;            /* that are shown above */
+};
+
+/* --- texts ---------------------------------------------------------------------------- */
+
+const char *ps_age(char ret[16], int64_t seconds)
+{
+	int s = (int)(seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds);
+
+	if (s < 60)
+		snprintf(ret, 16, "%ds", s);
+	else if (s < 3600)
+		snprintf(ret, 16, "%dm", s / 60);
+	else if (s < 86400)
+		snprintf(ret, 16, "%dh%02dm", s / 3600, s / 60 % 60);
+	else
+		snprintf(ret, 16, "%dd%02dh", s / 86400, s / 3600 % 24);
+	return ret;
+}
+
+static void name_text(struct strbuf *buf, const struct ps_process *p)
+{
+	static const char *const words[] = {
+		[PS_NAME_HIDDEN] = "-",           [PS_NAME_UNREADABLE] = "not readable",
+		[PS_NAME_UNKNOWN] = "not known",  [PS_NAME_CONTAINER] = "in container",
+		[PS_NAME_UNDECIDABLE] = "cuda:?", [PS_NAME_OUTSIDE] = "outside",
+	};
+
+	if (p->name == PS_NAME_KNOWN)
+		strbuf_printf(buf, "cuda:%lld", (long long)p->logical);
+	else
+		strbuf_puts(buf, words[p->name]);
+}
+
+static void add_part(struct strbuf *buf, const char *text)
+{
+	strbuf_puts(buf, buf->length ? ", " : "");
+	strbuf_puts(buf, text);
+}
+
+static void add_types(struct strbuf *buf, int64_t types)
+{
+	const char *word, *before = "";
+	unsigned type;
+
+	if (types <= 0 || types == GPUMAP_PROCESS_TYPE_COMPUTE)
+		return;
+	add_part(buf, "");
+	for (size_t i = 0; (word = process_type_word(i, &type)); i++) {
+		if (!(types & type))
+			continue;
+		strbuf_printf(buf, "%s%s", before, word);
+		before = "+";
+	}
+}
+
+/* "detached, idle 3m, 2h05m of CPU time" */
+static void add_detached(struct strbuf *buf, const struct ps_process *p, int64_t cpu)
+{
+	static const char *const idle[] = {
+		[PS_IDLE_LONG] = "idle",
+		[PS_IDLE_LEAST] = "idle at least ",
+		[PS_IDLE_SINCE] = "idle ",
+		[PS_IDLE_CPU] = "no CPU time for ",
+	};
+	long ticks = sysconf(_SC_CLK_TCK);
+	char age[16];
+
+	add_part(buf, "detached");
+	if (p->idle != PS_IDLE_UNKNOWN)
+		add_part(buf, idle[p->idle]);
+	if (p->idle_seconds >= 0)
+		strbuf_puts(buf, ps_age(age, p->idle_seconds));
+	if (cpu < 0 || ticks <= 0)
+		return;
+	add_part(buf, ps_age(age, cpu / ticks));
+	strbuf_puts(buf, " of CPU time");
+}
+
+/* What there is to say about a process; empty for most. */
+static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p)
+{
+	const struct ps_facts *facts = ps_facts_of(ps, p);
+	const char *container = gpumap_process_str(p->process, GPUMAP_PROCESS_CONTAINER);
+	int64_t mig = gpumap_process_int(p->process, GPUMAP_PROCESS_MIG);
+	char text[64];
+
+	if (p->name == PS_NAME_HIDDEN)
+		add_part(buf, "not visible here");
+	if (p->name == PS_NAME_OUTSIDE)
+		add_part(buf, "outside the list it started with");
+	if (p->stale)
+		add_part(buf, "stale: its run has ended");
+	if (mig >= 0) {
+		snprintf(text, sizeof(text), "MIG %lld", (long long)mig);
+		add_part(buf, text);
+	}
+	add_types(buf, gpumap_process_int(p->process, GPUMAP_PROCESS_TYPES));
+	if (facts->run) {
+		snprintf(text, sizeof(text), "rank %lld of ", (long long)facts->rank);
+		add_part(buf, text);
+		strbuf_puts(buf, facts->run);
+	}
+	if (container)
+		add_part(buf, container);
+	if (facts->detached)
+		add_detached(buf, p, facts->cpu);
+}
+
+static void column_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p,
+			enum column column)
+{
+	int64_t memory = gpumap_process_int(p->process, GPUMAP_PROCESS_MEMORY);
+	int64_t start = gpumap_process_int(p->process, GPUMAP_PROCESS_START_TIME);
+	int64_t uid = gpumap_process_int(p->process, GPUMAP_PROCESS_UID);
+	const char *user = gpumap_process_str(p->process, GPUMAP_PROCESS_USER);
+	char age[16];
+
+	if (column == PID)
+		strbuf_printf(buf, "%lld",
+			      (long long)gpumap_process_int(p->process, GPUMAP_PROCESS_PID));
+	else if (column == USER && !user && uid >= 0)
+		strbuf_printf(buf, "%lld", (long long)uid);
+	else if (column == USER)
+		strbuf_puts(buf, user ? user : "-");
+	else if (column == AGE)
+		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, ps->now - start));
+	else if (column == MEMORY && memory >= 0)
+		strbuf_printf(buf, "%lld MiB", (long long)(memory >> 20));
+	else if (column == MEMORY)
+		strbuf_puts(buf, "?");
+	else if (column == DEVICE)
+		name_text(buf, p);
+	else
+		about_text(buf, ps, p);
+}
+
+/* --- widths --------------------------------------------------------------------------- */
+
+static bool is_shown(const struct frame *f, const struct ps_process *p)
+{
+	return !f->view->stale || p->stale;
+}
+
+static void measure(struct frame *f, const struct ps_process *p)
+{
+	for (int c = 0; c < COLUMNS; c++) {
+		struct strbuf text = {0};
+		size_t cells;
+
+		column_text(&text, f->ps, p, (enum column)c);
+		cells = text.length ? text_cells(text.text, text.length) : 0;
+		if (c == USER && cells > MAX_USER)
+			cells = MAX_USER;
+		if (cells > f->widths[c])
+			f->widths[c] = cells;
+		f->buf->failed = f->buf->failed || text.failed;
+		strbuf_free(&text);
+	}
+}
+
+/* The cells of a row before its command. */
+static size_t row_cells(const struct frame *f)
+{
+	size_t cells = INDENT;
+
+	for (int c = 0; c < COLUMNS; c++)
+		cells += f->widths[c] ? f->widths[c] + GAP : 0;
+	return cells;
+}
+
+static bool fits(const struct frame *f, size_t command)
+{
+	return f->view->width == SIZE_MAX || row_cells(f) + command <= f->view->width;
+}
+
+/* Returns the number of processes that are shown. */
+static size_t measure_all(struct frame *f)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < f->ps->count; i++)
+		for (size_t k = 0; k < f->ps->gpus[i].count; k++) {
+			if (!is_shown(f, &f->ps->gpus[i].processes[k]))
+				continue;
+			measure(f, &f->ps->gpus[i].processes[k]);
+			shown++;
+		}
+	for (int c = 0; c < ABOUT && shown; c++)
+		if (f->widths[c] < strlen(columns[c].head))
+			f->widths[c] = strlen(columns[c].head);
+	if (f->widths[ABOUT] && f->widths[ABOUT] < strlen(columns[ABOUT].head))
+		f->widths[ABOUT] = strlen(columns[ABOUT].head);
+	if (!fits(f, LEAST_COMMAND))
+		f->widths[ABOUT] = 0;
+	/* Long numbers leave no room at 60 columns: the user is cut first. */
+	while (!fits(f, NARROW_COMMAND) && f->widths[USER] > strlen(columns[USER].head))
+		f->widths[USER]--;
+	return shown;
+}
+
+/* --- lines ---------------------------------------------------------------------------- */
+
+/* Appends a line's text, as far as it fits after `used` cells, and ends the line. */
+static void end_line(struct frame *f, size_t used, enum style style, const char *text)
+{
+	size_t room = f->view->width == SIZE_MAX ? SIZE_MAX
+		      : f->view->width > used    ? f->view->width - used
+						 : 0;
+
+	style_set(f->buf, style);
+	text_cells_put(f->buf, text, room);
+	if (style != STYLE_PLAIN)
+		style_set(f->buf, STYLE_PLAIN);
+	while (f->buf->length && f->buf->text[f->buf->length - 1] == ' ')
+		f->buf->text[--f->buf->length] = '\0';
+	strbuf_puts(f->buf, "\n");
+}
+
+static void indented(struct frame *f, size_t cells, enum style style, const char *text)
+{
+	strbuf_printf(f->buf, "%*s", (int)cells, "");
+	end_line(f, cells, style, text);
+}
+
+static enum style style_of(const struct ps_process *p)
+{
+	return p->stale || p->name == PS_NAME_OUTSIDE ? STYLE_WARNING : STYLE_PLAIN;
+}
+
+static void put_heads(struct frame *f)
+{
+	strbuf_printf(f->buf, "%*s", INDENT, "");
+	style_set(f->buf, STYLE_FAINT);
+	for (int c = 0; c < COLUMNS; c++) {
+		if (!f->widths[c])
+			continue;
+		text_cells_pad(f->buf, columns[c].head, f->widths[c], columns[c].right);
+		strbuf_printf(f->buf, "%*s", GAP, "");
+	}
+	strbuf_puts(f->buf, "COMMAND");
+	style_set(f->buf, STYLE_PLAIN);
+	strbuf_puts(f->buf, "\n");
+}
+
+/* The bytes of the parts, which ", " separates, that fit into a line; at least one part. */
+static size_t parts_fit(const char *text, size_t cells)
+{
+	size_t fit = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		if (!starts_with(text + i, ", ") && text[i + 1])
+			continue;
+		if (fit && text_cells(text, i + 1) > cells)
+			break;
+		fit = i + 1;
+	}
+	return fit;
+}
+
+/* What is said about a process, below its row. */
+static void put_about(struct frame *f, const struct ps_process *p)
+{
+	size_t indent = INDENT + f->widths[PID] + GAP;
+	struct strbuf text = {0};
+	char *rest;
+
+	about_text(&text, f->ps, p);
+	rest = text.failed || !text.length ? NULL : text.text;
+	while (rest && *rest) {
+		size_t n = parts_fit(rest, f->view->width - indent);
+		char next = rest[n];
+
+		rest[n] = '\0';
+		indented(f, indent, style_of(p), rest);
+		rest[n] = next;
+		rest += n + (next == ' ');
+	}
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
+static void put_process(struct frame *f, const struct ps_process *p)
+{
+	const char *command = gpumap_process_str(p->process, GPUMAP_PROCESS_COMMAND);
+
+	strbuf_printf(f->buf, "%*s", INDENT, "");
+	for (int c = 0; c < COLUMNS; c++) {
+		struct strbuf text = {0};
+		bool marked = c >= DEVICE && style_of(p) != STYLE_PLAIN;
+
+		if (!f->widths[c])
+			continue;
+		column_text(&text, f->ps, p, (enum column)c);
+		if (marked)
+			style_set(f->buf, style_of(p));
+		text_cells_pad(f->buf, text.length ? text.text : "", f->widths[c],
+			       columns[c].right);
+		if (marked)
+			style_set(f->buf, STYLE_PLAIN);
+		strbuf_printf(f->buf, "%*s", GAP, "");
+		f->buf->failed = f->buf->failed || text.failed;
+		strbuf_free(&text);
+	}
+	/* The folder of the program tells least. */
+	if (command && !fits(f, LEAST_COMMAND))
+		command = process_program(p->process).text;
+	end_line(f, row_cells(f), STYLE_PLAIN, command ? command : "-");
+	if (!f->widths[ABOUT])
+		put_about(f, p);
+}
+
+/* "1234 of 81559 MiB, 80325 free, load 93 %, 41 C" */
+static void usage_text(struct strbuf *buf, const gpumap_device *d)
+{
+	int64_t used = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_USED);
+	int64_t all = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY);
+	int64_t left = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_FREE);
+	int64_t load = gpumap_device_int(d, GPUMAP_DEVICE_UTILIZATION);
+	int64_t celsius = gpumap_device_int(d, GPUMAP_DEVICE_TEMPERATURE);
+	int64_t mode = gpumap_device_int(d, GPUMAP_DEVICE_COMPUTE_MODE);
+
+	if (used < 0)
+		strbuf_puts(buf, "memory in use not readable");
+	else if (all < 0)
+		strbuf_printf(buf, "%lld MiB in use", (long long)(used >> 20));
+	else
+		strbuf_printf(buf, "%lld of %lld MiB", (long long)(used >> 20),
+			      (long long)(all >> 20));
+	if (left >= 0)
+		strbuf_printf(buf, ", %lld free", (long long)(left >> 20));
+	if (load >= 0)
+		strbuf_printf(buf, ", load %lld %%", (long long)load);
+	if (celsius >= 0 && d == d->gpu)
+		strbuf_printf(buf, ", %lld C", (long long)celsius);
+	if (mode > GPUMAP_COMPUTE_MODE_DEFAULT && d == d->gpu)
+		strbuf_printf(buf, ", %s", compute_mode_word((int)mode));
+}
+
+/* The head and the usage, on two lines if they do not fit into one. */
+static void put_device(struct frame *f, size_t indent, const char *head, const gpumap_device *d)
+{
+	struct strbuf usage = {0};
+	size_t cells = indent + text_cells(head, strlen(head)), width;
+
+	usage_text(&usage, d);
+	width = usage.length ? text_cells(usage.text, usage.length) : 0;
+	strbuf_printf(f->buf, "%*s", (int)indent, "");
+	if (f->view->width == SIZE_MAX || cells + GAP + width <= f->view->width) {
+		style_puts(f->buf, STYLE_HEADING, head);
+		strbuf_printf(f->buf, "%*s%s\n", GAP, "", usage.length ? usage.text : "");
+	} else {
+		end_line(f, indent, STYLE_HEADING, head);
+		indented(f, indent + INDENT, STYLE_PLAIN, usage.length ? usage.text : "");
+	}
+	f->buf->failed = f->buf->failed || usage.failed;
+	strbuf_free(&usage);
+}
+
+static void put_instances(struct frame *f, const struct ps_gpu *gpu)
+{
+	for (size_t i = 0; i < gpumap_device_mig_count(gpu->device); i++) {
+		const gpumap_device *mig = gpumap_device_mig(gpu->device, i);
+		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
+		int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
+		char head[80], by[48];
+
+		snprintf(head, sizeof(head), "MIG %zu%s%.48s", i, profile ? "  " : "",
+			 profile ? profile : "");
+		put_device(f, INDENT, head, mig);
+		snprintf(by, sizeof(by),
+			 pid > 0 ? "leased by process %lld"
+				 : "leased by a process that is not visible here",
+			 (long long)pid);
+		if (pid >= 0)
+			indented(f, INDENT + INDENT, STYLE_PLAIN, by);
+	}
+}
+
+/* Memory without a visible process, and lists that cannot be read. */
+static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
+{
+	const gpumap_device *d = gpu->device;
+	bool kept = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_RESERVED) < 0;
+	char text[128];
+
+	if (gpu->hidden) {
+		snprintf(text, sizeof(text), "%lld MiB by processes that are not visible here%s%s",
+			 (long long)(gpu->hidden >> 20), kept ? ", or kept by the driver" : "",
+			 gpu->left && f->view->stale ? ", or left by one that has ended" : "");
+		indented(f, INDENT, STYLE_WARNING, text);
+	}
+	if (gpumap_device_process_count(d) < 0)
+		indented(f, INDENT, STYLE_PLAIN, "its processes are not readable");
+	else if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
+		indented(f, INDENT, STYLE_PLAIN,
+			 "it may have more processes: a list is not readable");
+}
+
+/* "4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
+static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *leaser)
+{
+	const char *user = gpumap_process_str(leaser, GPUMAP_PROCESS_USER);
+	int64_t start = gpumap_process_int(leaser, GPUMAP_PROCESS_START_TIME);
+	int64_t uid = gpumap_process_int(leaser, GPUMAP_PROCESS_UID);
+	char age[16];
+
+	strbuf_printf(buf, "%lld", (long long)gpumap_process_int(leaser, GPUMAP_PROCESS_PID));
+	if (ps_leaser_ended(leaser)) {
+		strbuf_puts(buf, ", which has ended: what it started holds it");
+		return;
+	}
+	if (user)
+		strbuf_printf(buf, " (%s)", user);
+	else if (uid >= 0)
+		strbuf_printf(buf, " (user %lld)", (long long)uid);
+	if (start >= 0)
+		strbuf_printf(buf, ", at most %s ago", ps_age(age, ps->now - start));
+}
+
+/* "2 of 4 slots leased by processes 4700 and 4711" */
+static void put_slots(struct frame *f, const struct ps_gpu *gpu)
+{
+	struct strbuf text = {0};
+	size_t hidden = 0, shown = 0;
+
+	while (hidden < gpu->leased && !gpu->pids[hidden])
+		hidden++;
+	strbuf_printf(&text, "%zu of %lld slots leased", gpu->leased, (long long)gpu->slots);
+	for (size_t i = hidden; i < gpu->leased; i++, shown++)
+		strbuf_printf(&text, "%s%lld",
+			      shown                 ? i + 1 < gpu->leased ? ", " : " and "
+			      : gpu->leased > i + 1 ? " by processes "
+						    : " by process ",
+			      (long long)gpu->pids[i]);
+	if (hidden && shown)
+		strbuf_printf(&text, ", %zu", hidden);
+	if (hidden)
+		strbuf_puts(&text, hidden == 1 ? " by a process that is not visible here"
+					       : " by processes that are not visible here");
+	if (!text.failed)
+		indented(f, INDENT, STYLE_PLAIN, text.text);
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
+static void put_lease(struct frame *f, const struct ps_gpu *gpu)
+{
+	struct strbuf text = {0};
+
+	if (gpu->leased)
+		put_slots(f, gpu);
+	if (gpu->leased || gpu->holder < 0)
+		return;
+	strbuf_puts(&text, "leased by ");
+	if (gpu->leaser)
+		leaser_text(&text, f->ps, gpu->leaser);
+	else
+		strbuf_puts(&text, "a process that is not visible here");
+	indented(f, INDENT, STYLE_PLAIN, text.failed ? "" : text.text);
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
+static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
+{
+	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
+	struct strbuf head = {0};
+	size_t shown = 0;
+
+	for (size_t i = 0; i < gpu->count; i++)
+		shown += is_shown(f, &gpu->processes[i]);
+	if (f->view->stale && !shown && !gpu->left)
+		return;
+	if (f->gpus++)
+		strbuf_puts(f->buf, "\n");
+	strbuf_printf(&head, "GPU %d%s%s", gpu->device->physical, name ? "  " : "",
+		      name ? name : "");
+	if (!head.failed)
+		put_device(f, 0, head.text, gpu->device);
+	f->buf->failed = f->buf->failed || head.failed;
+	strbuf_free(&head);
+	if (!f->view->stale) {
+		put_lease(f, gpu);
+		put_instances(f, gpu);
+	}
+	for (size_t i = 0; i < gpu->count; i++)
+		if (is_shown(f, &gpu->processes[i]))
+			put_process(f, &gpu->processes[i]);
+	if (!f->view->stale || gpu->left)
+		put_hidden(f, gpu);
+	if (!shown && !gpu->hidden && gpumap_device_process_count(gpu->device) == 0)
+		indented(f, INDENT, STYLE_FAINT, "no process");
+}
+
+static void put_title(struct frame *f, size_t shown)
+{
+	const char *host = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_HOST);
+	const char *driver = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DRIVER);
+	size_t count = f->ps->count, all = gpumap_inventory_count(f->ps->inventory);
+	struct strbuf text = {0};
+	time_t now = (time_t)f->ps->now;
+	struct tm local;
+	char date[32];
+
+	if (f->view->stale)
+		strbuf_printf(&text, "%zu stale rank%s", shown, shown == 1 ? "" : "s");
+	else
+		strbuf_printf(&text,
+			      count < all ? "%zu of %zu GPUs"
+			      : all == 1  ? "%zu GPU"
+					  : "%zu GPUs",
+			      count, all);
+	if (host)
+		strbuf_printf(&text, " of %s", host);
+	if (driver)
+		strbuf_printf(&text, ", driver %s", driver);
+	if (f->view->dated && localtime_r(&now, &local) &&
+	    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local))
+		strbuf_printf(&text, ", %s", date);
+	if (f->view->quits)
+		strbuf_puts(&text, ", q quits");
+	if (!text.failed)
+		end_line(f, 0, STYLE_ANSWER, text.text);
+	f->buf->failed = f->buf->failed || text.failed;
+	strbuf_free(&text);
+}
+
+/* The commands that end this user's stale ranks: each line is whole. */
+static void put_kill(struct frame *f)
+{
+	static const char begin[] = "  kill";
+	size_t count, used = 0;
+	int64_t *pids = ps_own_stale(f->ps, &count);
+
+	if (!pids)
+		f->buf->failed = true;
+	if (pids && count)
+		strbuf_puts(f->buf, "\nThis ends your stale ranks:\n");
+	for (size_t i = 0; pids && i < count; i++) {
+		char pid[24];
+		size_t n = (size_t)snprintf(pid, sizeof(pid), " %lld", (long long)pids[i]);
+
+		if (used && f->view->width != SIZE_MAX && used + n > f->view->width) {
+			strbuf_puts(f->buf, "\n");
+			used = 0;
+		}
+		if (!used) {
+			strbuf_puts(f->buf, begin);
+			used = strlen(begin);
+		}
+		strbuf_puts(f->buf, pid);
+		used += n;
+	}
+	if (pids && count)
+		strbuf_puts(f->buf, "\n");
+	free(pids);
+}
+
+void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view)
+{
+	struct frame f = {ps, view, buf, {0}, 0};
+	size_t shown = measure_all(&f);
+
+	buf->styled = view->styled;
+	put_title(&f, shown);
+	strbuf_puts(buf, ps->count ? "\n" : "");
+	if (shown)
+		put_heads(&f);
+	for (size_t i = 0; i < ps->count; i++)
+		put_gpu(&f, &ps->gpus[i]);
+	put_kill(&f);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the runs that go on, by the files that their launchers keep open. */
+#include "live/run_live.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "live/process_run.h"
+#include "live/ps.h"
+#include "process_path.h"
+#include "process_stat.h"
+#include "readfile.h"
+#include "text.h"
+
+#define LINK "/memfd:" RUN_LIVE_NAME
+
+enum { MAX_ABOVE = 1000 };
+
+/* Opens the file of the run that the process has open; -1: it has none, or may not be looked at. */
+static int open_live(int pid)
+{
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	struct dirent *entry;
+	int fd = -1;
+
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		char target[64];
+
+		if (read_link(target, sizeof(target), PROCESS_PATH(pid, "fd/%s", entry->d_name)) &&
+		    streq(target, LINK " (deleted)"))
+			fd = openat(dirfd(dir), entry->d_name,
+				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
+
+/* --- another pid namespace ------------------------------------------------------------- */
+
+static bool is_below(int pid, int launcher)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		pid = process_parent(pid);
+		if (pid == launcher)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the process is this rank, which was not found yet. */
+static bool is_rank(const struct live_rank *rank, int64_t number, int pid, int launcher)
+{
+	return rank->hidden && rank->pid == number && is_below(pid, launcher);
+}
+
+/* Gives each rank that has the number in its namespace, the `depth`-th from here, its process. */
+static void find_inside(struct live_run *run, size_t depth)
+{
+	int64_t numbers[MAX_PID_SPACES];
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir))) {
+		int pid = (int)span_number(span_of(entry->d_name), INT32_MAX);
+
+		if (pid <= 0 || process_numbers(numbers, pid) < depth)
+			continue;
+		for (size_t i = 0; i < run->count; i++)
+			if (is_rank(&run->ranks[i], numbers[depth - 1], pid, run->launcher)) {
+				run->ranks[i].pid = pid;
+				run->ranks[i].hidden = false;
+			}
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Replaces the numbers that the launcher has for its ranks by those that they have here. A process
+ * that is found is the rank, since it is below the launcher; so its start needs no comparison, for
+ * which the clocks of a time namespace would be other ones. */
+static void translate(struct live_run *run)
+{
+	int64_t numbers[MAX_PID_SPACES];
+	size_t depth = process_numbers(numbers, run->launcher);
+
+	for (size_t i = 0; i < run->count; i++)
+		run->ranks[i].hidden = run->ranks[i].state == LIVE_RUNNING;
+	if (depth)
+		find_inside(run, depth);
+	for (size_t i = 0; i < run->count; i++) {
+		struct live_rank *rank = &run->ranks[i];
+
+		if (rank->hidden || rank->state != LIVE_RUNNING)
+			rank->pid = 0;
+		rank->at_ns = INT64_MAX;
+	}
+}
+
+/* --- one run ---------------------------------------------------------------------------- */
+
+/* What the process shows. ret->text NULL: nothing. GPUMAP_ENOMEM. */
+static int read_live(struct live_run *ret, int pid)
+{
+	struct stat st;
+	int fd, r;
+
+	*ret = (struct live_run){0};
+	if (!process_is_gpumap(pid))
+		return GPUMAP_OK;
+	fd = open_live(pid);
+	if (fd < 0)
+		return GPUMAP_OK;
+	r = live_run_read(ret, fd);
+	close(fd);
+	if (r != GPUMAP_OK)
+		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	ret->launcher = pid;
+	ret->own = stat(PROCESS_FOLDER(pid), &st) == 0 && st.st_uid == geteuid();
+	if (!process_same_namespace(pid))
+		translate(ret);
+	if (ps_is_inside(&ret->inside, pid))
+		return GPUMAP_OK;
+	live_run_free(ret);
+	return GPUMAP_ENOMEM;
+}
+
+/* Guard and watcher of a run have its file open as well; the launcher is their parent. What was
+ * read by the launcher takes the place of what was read by one of them. */
+static bool is_known(struct live_runs *list, struct live_run *run)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct live_run known = list->runs[i];
+
+		if (known.file != run->file)
+			continue;
+		if (process_parent(known.launcher) == run->launcher) {
+			list->runs[i] = *run;
+			*run = known;
+		}
+		return true;
+	}
+	return false;
+}
+
+static int add_run(struct live_runs *list, int pid)
+{
+	struct live_run *grown = array_room(list->runs, list->count, &list->room, sizeof(*grown));
+	int r;
+
+	if (!grown)
+		return GPUMAP_ENOMEM;
+	list->runs = grown;
+	r = read_live(&grown[list->count], pid);
+	if (r != GPUMAP_OK)
+		return r;
+	if (grown[list->count].text && !is_known(list, &grown[list->count]))
+		list->count++;
+	else
+		live_run_free(&grown[list->count]);
+	return GPUMAP_OK;
+}
+
+static int by_launcher(const void *a, const void *b)
+{
+	const struct live_run *x = a, *y = b;
+
+	return (x->launcher > y->launcher) - (x->launcher < y->launcher);
+}
+
+int live_runs_find(struct live_runs *ret)
+{
+	struct live_runs list = {0};
+	struct dirent *entry;
+	int r = GPUMAP_OK;
+	DIR *dir = opendir("/proc");
+
+	while (dir && r == GPUMAP_OK && (entry = readdir(dir)))
+		if (isdigit((unsigned char)*entry->d_name))
+			r = add_run(&list, (int)span_number(span_of(entry->d_name), INT32_MAX));
+	if (dir)
+		closedir(dir);
+	if (r != GPUMAP_OK) {
+		live_runs_free(&list);
+		return r;
+	}
+	if (list.count)
+		qsort(list.runs, list.count, sizeof(*list.runs), by_launcher);
+	*ret = list;
+	return GPUMAP_OK;
+}
+
+int live_run_of(struct live_run *ret, int pid)
+{
+	struct live_run run = {0};
+	int r = GPUMAP_OK;
+
+	for (int i = 0; i < MAX_ABOVE && pid > 0 && r == GPUMAP_OK && !run.text; i++) {
+		r = read_live(&run, pid);
+		pid = process_parent(pid);
+	}
+	/* The guard is below the launcher. */
+	if (run.text && pid > 0) {
+		struct live_run above = {0};
+
+		r = read_live(&above, pid);
+		if (above.text && above.file == run.file)
+			run.launcher = above.launcher;
+		live_run_free(&above);
+	}
+	if (r == GPUMAP_OK)
+		*ret = run;
+	else
+		live_run_free(&run);
+	return r;
+}
+
+void live_runs_free(struct live_runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		live_run_free(&runs->runs[i]);
+	free(runs->runs);
+	*runs = (struct live_runs){0};
+}

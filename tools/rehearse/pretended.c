@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "rehearse/pretended.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "installed_path.h"
+#include "inventory/inventory.h"
+#include "remove_tree.h"
+#include "report/report.h"
+
+/* The longest string that Linux accepts in an environment: 32 pages. */
+enum { MAX_TEXT = 32 * 4096 - 64 };
+
+/* Before the id of the process, in the name of a folder of leases. */
+#define OWN_LEASES "gpumap-pretended-"
+
+static int failed(gpumap_report *report, const char *origin, const char *why, const char *fix)
+{
+	report_add(report, FINDING_PRETEND, ABOUT(.origin = origin, .fix = fix),
+		   "cannot pretend: %s", why);
+	return STATUS_OWN_FAILURE;
+}
+
+/* Reads a whole file of at most MAX_TEXT bytes; NULL with errno set otherwise. */
+static char *read_text(const char *path)
+{
+	char *text = malloc(MAX_TEXT + 1);
+	FILE *file = fopen(path, "re");
+	size_t n = 0;
+
+	if (text && file)
+		n = fread(text, 1, MAX_TEXT + 1, file);
+	if (!text || !file || ferror(file) || n > MAX_TEXT) {
+		if (n > MAX_TEXT)
+			errno = E2BIG;
+		free(text);
+		text = NULL;
+	} else {
+		text[n] = '\0';
+	}
+	if (file)
+		fclose(file);
+	return text;
+}
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
+/* The inventory as the text of a snapshot, by way of a temporary file. */
+static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
+{
+	const char *temporary = temporary_folder();
+	char folder[PATH_MAX], file[PATH_MAX + 16];
+	char *text = NULL;
+	int n;
+
+	n = snprintf(folder, sizeof(folder), "%s/gpumap-XXXXXX", temporary);
+	if (n >= (int)sizeof(folder) || !mkdtemp(folder)) {
+		failed(report, temporary, strerror(errno),
+		       "set TMPDIR to a folder that can be written");
+		return NULL;
+	}
+	snprintf(file, sizeof(file), "%s/machine.ini", folder);
+	if (gpumap_inventory_save(inventory, file, report) == GPUMAP_OK) {
+		text = read_text(file);
+		if (!text && errno == E2BIG)
+			failed(report, "--inventory",
+			       "this machine is too large for an environment variable",
+			       "save it with gpumap inventory --save FILE, and give that file");
+		else if (!text)
+			failed(report, file, strerror(errno), NULL);
+	}
+	unlink(file);
+	rmdir(folder);
+	return text;
+}
+
+/* Whether the program can open the machine itself, at `path`. */
+static bool opens_again(const char *what, char path[PATH_MAX])
+{
+	struct stat about;
+
+	if (synthetic_recognise(what))
+		return snprintf(path, PATH_MAX, "%s", what) < PATH_MAX;
+	return !streq(what, "host") && !streq(what, "-") && stat(what, &about) == 0 &&
+	       S_ISREG(about.st_mode) && realpath(what, path);
+}
+
+static int hand_over(const char *what, gpumap_report *report)
+{
+	gpumap_inventory *inventory = NULL;
+	char path[PATH_MAX], *text = NULL;
+	bool again = opens_again(what, path), ok;
+
+	if (gpumap_inventory_open(&inventory, what, report) != GPUMAP_OK)
+		return STATUS_MALFORMED;
+	if (!again)
+		text = snapshot_text(inventory, report);
+	gpumap_inventory_free(inventory);
+	if (!again && !text)
+		return STATUS_OWN_FAILURE;
+	unsetenv("GPUMAP_PRETEND_INVENTORY");
+	unsetenv("GPUMAP_PRETEND_TEXT");
+	ok = setenv(again ? "GPUMAP_PRETEND_INVENTORY" : "GPUMAP_PRETEND_TEXT", again ? path : text,
+		    1) == 0;
+	free(text);
+	return ok ? STATUS_ANSWERED : failed(report, NULL, strerror(errno), NULL);
+}
+
+/* Puts the folder of gpumap's library before those that the program searches anyway. */
+static int prepare_path(gpumap_report *report)
+{
+	const char *before = getenv("LD_LIBRARY_PATH");
+	char library[PATH_MAX], *path;
+	bool ok;
+
+	if (!installed_path(library, sizeof(library), "pretend/.libs/libnvidia-ml.so.1",
+			    PRETENDDIR "/libnvidia-ml.so.1"))
+		return failed(report, library, "the pretended library is missing",
+			      "install gpumap with make install");
+	*strrchr(library, '/') = '\0';
+	if (strpbrk(library, ":;"))
+		return failed(report, library,
+			      "the dynamic linker takes no folder with : or ; in its name",
+			      "install gpumap elsewhere");
+	if (asprintf(&path, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
+	    0)
+		return failed(report, NULL, strerror(ENOMEM), NULL);
+	ok = setenv("LD_LIBRARY_PATH", path, 1) == 0;
+	free(path);
+	return ok ? STATUS_ANSWERED : failed(report, NULL, strerror(errno), NULL);
+}
+
+/* --- its leases ------------------------------------------------------------------------- */
+
+/* A descendant may still hold a lease. */
+static int stop_at_lock(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+	int fd, free_now;
+
+	(void)about;
+	(void)where;
+	if (type != FTW_F)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	free_now = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (fd >= 0)
+		close(fd);
+	return !free_now;
+}
+
+/* Whether this folder was made for a process of this user that has ended. */
+static bool is_left(const char *path)
+{
+	const char *name = file_name(path);
+	struct span id, rest;
+	struct stat about;
+	int64_t pid;
+
+	if (!starts_with(name, OWN_LEASES))
+		return false;
+	rest = span_of(name + strlen(OWN_LEASES));
+	pid = span_split(&rest, '-', &id) ? span_number(id, INT32_MAX) : -1;
+	/* Others cannot write in a folder of mode 0700, so its entries do not change under nftw. */
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH && lstat(path, &about) == 0 &&
+	       S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+	       (about.st_mode & 0777) == S_IRWXU;
+}
+
+static void remove_left(const char *temporary)
+{
+	char path[PATH_MAX];
+	DIR *folder = opendir(temporary);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		int n = snprintf(path, sizeof(path), "%s/%s", temporary, entry->d_name);
+
+		if (n < (int)sizeof(path) && is_left(path) &&
+		    nftw(path, stop_at_lock, 4, FTW_PHYS) == 0)
+			remove_tree(path);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/* No process stays to remove the folder, so the next that pretends removes it. Without one, or with
+ * GPUMAP_LEASES, leases are shared. */
+static void have_own_leases(void)
+{
+	const char *shared = getenv("GPUMAP_LEASES"), *temporary = temporary_folder();
+	char path[PATH_MAX];
+
+	if (shared && *shared)
+		return;
+	remove_left(temporary);
+	if (snprintf(path, sizeof(path), "%s/" OWN_LEASES "%d-XXXXXX", temporary, (int)getpid()) <
+		    (int)sizeof(path) &&
+	    mkdtemp(path) && setenv("GPUMAP_LEASES", path, 1) < 0)
+		rmdir(path);
+}
+
+int pretended_machine(const char *what, gpumap_report *report)
+{
+	int status = hand_over(what, report);
+
+	if (status == STATUS_ANSWERED)
+		status = prepare_path(report);
+	if (status == STATUS_ANSWERED)
+		have_own_leases();
+	return status;
+}
