@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "bench/busy.h"
 
 struct busy_comm {

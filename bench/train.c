@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "backend/cpu.h"
+#include "backend/cpu/cpu.h"
 #include "model/plan.h"
 
 enum { RUNS = 31, PASSES = 4 };

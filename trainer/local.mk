@@ -4,6 +4,8 @@
 # What reads files is fuzzed, and so a list of its own.
 trainer_files = \
 	trainer/backend/names.c trainer/backend/names.h \
+	trainer/base/error.c trainer/base/error.h \
+	trainer/base/simd.c trainer/base/simd.h \
 	trainer/checkpoint/checkpoint.h \
 	trainer/checkpoint/contents.c trainer/checkpoint/contents.h \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
@@ -20,7 +22,6 @@ trainer_files = \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/error.c trainer/error.h \
 	trainer/model/models.c trainer/model/models.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
@@ -37,32 +38,34 @@ trainer_files = \
 	trainer/settings/rows.c trainer/settings/rows.h \
 	trainer/settings/section.c \
 	trainer/settings/settings.c trainer/settings/settings.def trainer/settings/settings.h \
-	trainer/settings/targets.c trainer/settings/targets.h \
-	trainer/simd.c trainer/simd.h
+	trainer/settings/targets.c trainer/settings/targets.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
-	trainer/backend/cpu.c trainer/backend/cpu.h \
-	trainer/backend/cpu_addition.c trainer/backend/cpu_addition.h \
-	trainer/backend/cpu_batch_norm.c trainer/backend/cpu_batch_norm.h \
-	trainer/backend/cpu_data.c \
-	trainer/backend/cpu_loss.c \
-	trainer/backend/cpu_mean_pool.c trainer/backend/cpu_mean_pool.h \
-	trainer/backend/cpu_optimize.c \
-	trainer/backend/cpu_pool.c trainer/backend/cpu_pool.h \
-	trainer/backend/cpu_team.c trainer/backend/cpu_team.h \
-	trainer/backend/cpu_values.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
 	trainer/backend/layout.c \
 	trainer/backend/op.c \
-	trainer/backend/reference.c trainer/backend/reference.h \
-	trainer/backend/reference_batch_norm.c \
-	trainer/backend/reference_op.c \
-	trainer/backend/reference_pool.c \
+	trainer/backend/cpu/addition.c trainer/backend/cpu/addition.h \
+	trainer/backend/cpu/batch_norm.c trainer/backend/cpu/batch_norm.h \
+	trainer/backend/cpu/cpu.c trainer/backend/cpu/cpu.h \
+	trainer/backend/cpu/data.c \
+	trainer/backend/cpu/loss.c \
+	trainer/backend/cpu/mean_pool.c trainer/backend/cpu/mean_pool.h \
+	trainer/backend/cpu/optimize.c \
+	trainer/backend/cpu/pool.c trainer/backend/cpu/pool.h \
+	trainer/backend/cpu/team.c trainer/backend/cpu/team.h \
+	trainer/backend/cpu/values.h \
+	trainer/backend/reference/batch_norm.c \
+	trainer/backend/reference/op.c \
+	trainer/backend/reference/pool.c \
+	trainer/backend/reference/reference.c trainer/backend/reference/reference.h \
+	trainer/base/pages.h \
+	trainer/base/tensor.h \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.c trainer/collective/collective.h \
-	trainer/collective/mpi_find.c trainer/collective/mpi_module.h \
+	trainer/collective/mpi_find.c \
+	trainer/collective/mpi_module.h \
 	trainer/collective/peer.c \
 	trainer/collective/self.c \
 	trainer/collective/shm.c \
@@ -76,14 +79,13 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/collective/shm_threads.c \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
-	trainer/model/model.h \
+	trainer/model/buffers.c trainer/model/buffers.h \
 	trainer/model/gradients.c \
 	trainer/model/memory.c \
+	trainer/model/model.h \
 	trainer/model/pass.c \
 	trainer/model/plan.c trainer/model/plan.h \
 	trainer/model/shapes.c \
-	trainer/model/buffers.c trainer/model/buffers.h \
-	trainer/pages.h \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \
 	trainer/parallel/ddp.c \
@@ -111,6 +113,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/atomic_stream.c trainer/report/atomic_stream.h \
 	trainer/report/burn.c trainer/report/burn.h \
 	trainer/report/curve.c trainer/report/curve.h \
+	trainer/report/format.c trainer/report/format.h \
 	trainer/report/lines.c trainer/report/lines.h \
 	trainer/report/lines_read.c \
 	trainer/report/metrics.c trainer/report/metrics.h \
@@ -121,7 +124,6 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/svg.c trainer/report/svg.h \
 	trainer/report/table.c trainer/report/table.h \
 	trainer/report/tally.c trainer/report/tally.h \
-	trainer/report/format.c trainer/report/format.h \
 	trainer/report/ticks.c trainer/report/ticks.h \
 	trainer/report/timeline.c trainer/report/timeline.h \
 	trainer/report/timeline_json.c \
@@ -138,8 +140,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/run.h \
 	trainer/run/step.c \
 	trainer/run/stop.c trainer/run/stop.h \
-	trainer/run/training.c trainer/run/training.h \
-	trainer/tensor.h
+	trainer/run/training.c trainer/run/training.h
 libtrainer_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer \
 	-I$(top_srcdir) $(DNNL_CPPFLAGS)
 # Loops marked "omp simd" become vectors at -O2 too; a root of a negative number sets no errno.
@@ -152,6 +153,8 @@ if HAVE_MPI
 libtrainer_la_CPPFLAGS += -DPKGLIBDIR='"$(pkglibdir)"'
 pkglib_LTLIBRARIES += gpumap-mpi.la
 gpumap_mpi_la_SOURCES = \
+	trainer/base/error.c trainer/base/error.h \
+	trainer/base/simd.c trainer/base/simd.h \
 	trainer/collective/call.c trainer/collective/call.h \
 	trainer/collective/collective.h \
 	trainer/collective/mpi.c \
@@ -160,9 +163,7 @@ gpumap_mpi_la_SOURCES = \
 	trainer/collective/mpi_p2p.c \
 	trainer/collective/mpi_sum.c \
 	trainer/collective/mpi_wait.c \
-	trainer/collective/sum.c trainer/collective/sum.h \
-	trainer/error.c trainer/error.h \
-	trainer/simd.c trainer/simd.h
+	trainer/collective/sum.c trainer/collective/sum.h
 gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(MPI_CPPFLAGS)
 gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 gpumap_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(MPI_LDFLAGS)
@@ -170,48 +171,50 @@ gpumap_mpi_la_LIBADD = $(MPI_LIBS)
 endif
 if HAVE_DNNL
 libtrainer_la_SOURCES += \
-	trainer/backend/cpu_product.c trainer/backend/cpu_product.h \
-	trainer/backend/cpu_winograd.c trainer/backend/cpu_winograd.h \
-	trainer/backend/cpu_winograd_bf16.c trainer/backend/cpu_winograd_bf16.h \
-	trainer/backend/cpu_winograd_transform.h \
-	trainer/backend/onednn.c trainer/backend/onednn.h \
-	trainer/backend/onednn_api.c trainer/backend/onednn_api.h \
-	trainer/backend/onednn_batch_norm.c \
-	trainer/backend/onednn_half.c \
-	trainer/backend/onednn_other.c \
-	trainer/backend/onednn_planes.c trainer/backend/onednn_planes.h \
-	trainer/backend/onednn_pool.c \
-	trainer/backend/onednn_sum.c trainer/backend/onednn_sum.h \
-	trainer/backend/onednn_sum_run.c \
-	trainer/backend/onednn_task.c \
-	trainer/backend/onednn_winograd.c \
-	trainer/backend/onednn_winograd_bf16.c
+	trainer/backend/cpu/product.c trainer/backend/cpu/product.h \
+	trainer/backend/cpu/winograd.c trainer/backend/cpu/winograd.h \
+	trainer/backend/cpu/winograd_bf16.c trainer/backend/cpu/winograd_bf16.h \
+	trainer/backend/cpu/winograd_transform.h \
+	trainer/backend/onednn/addition.c \
+	trainer/backend/onednn/api.c trainer/backend/onednn/api.h \
+	trainer/backend/onednn/batch_norm.c \
+	trainer/backend/onednn/convert.c \
+	trainer/backend/onednn/convolution_linear.c trainer/backend/onednn/convolution_linear.h \
+	trainer/backend/onednn/convolution_linear_run.c \
+	trainer/backend/onednn/half.c \
+	trainer/backend/onednn/onednn.c trainer/backend/onednn/onednn.h \
+	trainer/backend/onednn/planes.c trainer/backend/onednn/planes.h \
+	trainer/backend/onednn/pool.c \
+	trainer/backend/onednn/task.c \
+	trainer/backend/onednn/winograd.c \
+	trainer/backend/onednn/winograd_bf16.c
 endif
 # The libraries are opened when they are used, but for the runtime, which is linked statically.
 if HAVE_CUDA_BACKEND
 libtrainer_la_SOURCES += $(kernels_cuda) \
-	trainer/backend/cuda.c trainer/backend/cuda.h \
-	trainer/backend/cuda_batch_norm.c \
-	trainer/backend/cuda_convolution.c trainer/backend/cuda_convolution.h \
-	trainer/backend/cuda_convolution_choose.c \
-	trainer/backend/cuda_convolution_engines.c \
-	trainer/backend/cuda_convolution_pool.c \
-	trainer/backend/cuda_convolution_run.c \
-	trainer/backend/cuda_data.c \
-	trainer/backend/cuda_device.c \
-	trainer/backend/cuda_fastest.c \
-	trainer/backend/cuda_layout.c \
-	trainer/backend/cuda_linear.c \
-	trainer/backend/cuda_linear_loss.c \
-	trainer/backend/cuda_memory.c \
-	trainer/backend/cuda_optimize.c \
-	trainer/backend/cuda_other.c \
-	trainer/backend/cuda_pool.c \
-	trainer/backend/cuda_product.c trainer/backend/cuda_product.h \
-	trainer/backend/cuda_stream.c \
-	trainer/backend/cuda_calls.c trainer/backend/cuda_calls.def trainer/backend/cuda_calls.h \
-	trainer/backend/cuda_calls_load.c \
-	trainer/backend/cuda_wait.c
+	trainer/backend/cuda/addition.c \
+	trainer/backend/cuda/batch_norm.c \
+	trainer/backend/cuda/calls.c trainer/backend/cuda/calls.def trainer/backend/cuda/calls.h \
+	trainer/backend/cuda/calls_load.c \
+	trainer/backend/cuda/convolution.c trainer/backend/cuda/convolution.h \
+	trainer/backend/cuda/convolution_choose.c \
+	trainer/backend/cuda/convolution_engines.c \
+	trainer/backend/cuda/convolution_pool.c \
+	trainer/backend/cuda/convolution_run.c \
+	trainer/backend/cuda/cuda.c trainer/backend/cuda/cuda.h \
+	trainer/backend/cuda/data.c \
+	trainer/backend/cuda/device.c \
+	trainer/backend/cuda/layout.c \
+	trainer/backend/cuda/linear.c \
+	trainer/backend/cuda/linear_loss.c \
+	trainer/backend/cuda/loss.c \
+	trainer/backend/cuda/memory.c \
+	trainer/backend/cuda/optimize.c \
+	trainer/backend/cuda/pool.c \
+	trainer/backend/cuda/product.c trainer/backend/cuda/product.h \
+	trainer/backend/cuda/stream.c \
+	trainer/backend/cuda/time_candidates.c \
+	trainer/backend/cuda/wait.c
 if HAVE_NCCL
 libtrainer_la_SOURCES += \
 	trainer/collective/nccl.c trainer/collective/nccl.h \

@@ -9,13 +9,13 @@ fuzz_trainer = kernels/scaler.c kernels/update.c \
 	trainer/checkpoint/progress.c trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors_read.c \
 	trainer/checkpoint/safetensors_write.c \
 	trainer/data/batch.c trainer/data/cifar10.c trainer/data/dataset.c \
-	trainer/error.c \
+	trainer/base/error.c \
 	trainer/model/models.c \
 	trainer/optim/clip.c trainer/optim/optimizer.c trainer/optim/update.c \
 	trainer/place/devices.c trainer/place/place.c trainer/place/run_name.c \
 	trainer/settings/arguments.c trainer/settings/findings.c trainer/settings/help.c trainer/settings/rows.c \
 	trainer/settings/section.c trainer/settings/settings.c trainer/settings/targets.c \
-	trainer/simd.c
+	trainer/base/simd.c
 
 fuzz:
 	@CLANG='$(CLANG)' FUZZ_SOURCES='$(base_sources) $(libgpumap_core_la_SOURCES) $(liblint_la_SOURCES) $(libdoctor_la_SOURCES) $(fuzz_trainer)' \

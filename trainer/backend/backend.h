@@ -22,7 +22,7 @@
 #include "kernels/control.h"
 #include "kernels/value.h"
 #include "data/batch.h"
-#include "error.h"
+#include "base/error.h"
 #include "optim/optimizer.h"
 #include "kernels/scaler.h"
 

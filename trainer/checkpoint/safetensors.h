@@ -20,8 +20,8 @@
 #ifndef TRAIN_SAFETENSORS_H
 #define TRAIN_SAFETENSORS_H
 
-#include "error.h"
-#include "tensor.h"
+#include "base/error.h"
+#include "base/tensor.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "tensors are written as they lie in memory, which must be little endian"

@@ -6,7 +6,7 @@
 #include <nccl.h>
 #include <stdatomic.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "collective/call.h"
 #include "collective/nccl.h"
 
@@ -109,7 +109,7 @@ bool nccl_asked(struct nccl_comm *comm, struct nccl_lane *lane, ncclResult_t sta
 
 /* Fails with *error, as all later calls do. Returns false. close aborts NCCL: by then the others
  * have the reason, and graphs with its operations are freed, for which it would wait. Until then
- * its kernels may stay on the device forever, and only cuda_wait.c may wait for them. */
+ * its kernels may stay on the device forever, and only cuda/wait.c may wait for them. */
 bool nccl_failed(struct nccl_comm *comm, const struct train_error *error);
 /* The same for a call that is not possible: "all-reduce of ...: why". */
 bool nccl_refuse(struct nccl_comm *comm, struct train_error *error, const char *format, ...)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "simd.h"
+#include "base/simd.h"
 
 /* Floats. A tile of each rank stays in the first cache until the sum is written. */
 enum { TILE = 512, LINE = 16 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "kernels/philox.h"
-#include "pages.h"
 
 enum { FIELDS = 4, BYTES = 16 };
 

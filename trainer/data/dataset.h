@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* An image: `channels` planes of height x width bytes, row by row. A vector: n x 1 x 1. */
 struct dataset_shape {

@@ -4,8 +4,8 @@
 #ifndef TRAIN_INIT_H
 #define TRAIN_INIT_H
 
+#include "base/tensor.h"
 #include "random.h"
-#include "tensor.h"
 
 /*
  * How many inputs an output sums: in_features of Linear (out, in); in / groups * kh * kw of

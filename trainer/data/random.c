@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "simd.h"
+#include "base/simd.h"
 
 enum { MIDDLE = 397 };
 

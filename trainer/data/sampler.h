@@ -18,7 +18,7 @@
 #ifndef TRAIN_SAMPLER_H
 #define TRAIN_SAMPLER_H
 
-#include "error.h"
+#include "base/error.h"
 #include "random.h"
 
 enum sampler_order {

@@ -11,7 +11,7 @@
 #define TRAIN_MODEL_H
 
 #include "backend/backend.h"
-#include "tensor.h"
+#include "base/tensor.h"
 
 /* ResNet-50 has 125 layers. */
 enum {

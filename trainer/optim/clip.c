@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "simd.h"
+#include "base/simd.h"
 
 SIMD_BODY float norm_body(const float *x, int64_t n, float scale)
 {

@@ -6,11 +6,11 @@
 #ifndef TRAIN_OPTIMIZER_H
 #define TRAIN_OPTIMIZER_H
 
-#include "error.h"
+#include "base/error.h"
+#include "base/tensor.h"
 #include "kernels/update.h"
 #include "optim/schedule.h"
 #include "optim/update.h"
-#include "tensor.h"
 
 enum { OPTIMIZER_MAX_STATES = 2 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/simd.h"
 #include "kernels/bf16.h"
-#include "simd.h"
 
 enum { BLOCK = 1024 }; /* elements at a time, so that the loops count in int */
 

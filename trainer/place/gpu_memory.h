@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct gpu_memory;
 

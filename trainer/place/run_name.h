@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /*
  * A name of 16 digits [0-9a-f], made from the variables by which LAUNCHER

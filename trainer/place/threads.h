@@ -3,7 +3,7 @@
 #ifndef TRAIN_PLACE_THREADS_H
 #define TRAIN_PLACE_THREADS_H
 
-#include "error.h"
+#include "base/error.h"
 
 struct threads;
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "atomic_file.h"
-#include "error.h"
+#include "base/error.h"
 
 struct atomic_stream {
 	FILE *stream;

@@ -3,7 +3,7 @@
 #ifndef TRAIN_REPORT_PLOT_H
 #define TRAIN_REPORT_PLOT_H
 
-#include "error.h"
+#include "base/error.h"
 #include "report/curve.h"
 
 struct plot {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* One recorder per thread: a lane of the picture. */
 enum timeline_lane { TIMELINE_COMPUTE, TIMELINE_COMMUNICATION };

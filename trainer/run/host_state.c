@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pages.h"
+#include "base/pages.h"
 
 static void point(struct host_state *s, const struct model_shapes *shapes)
 {

@@ -12,7 +12,7 @@
 #ifndef TRAIN_RUN_STOP_H
 #define TRAIN_RUN_STOP_H
 
-#include "error.h"
+#include "base/error.h"
 
 enum { STOP_FAILED_S = 10 };
 

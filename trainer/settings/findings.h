@@ -5,7 +5,7 @@
 
 #include <gpumap.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Bad input with the first error of the report, or the text of `code`. Returns false. */
 bool findings_fail(const gpumap_report *report, int code, struct train_error *error);

@@ -8,7 +8,7 @@
 #include "settings/findings.h"
 #include "settings/targets.h"
 #include "settings/arguments_raw.h"
-#include "simd.h"
+#include "base/simd.h"
 #include "suggest.h"
 #include "text.h"
 

@@ -10,7 +10,7 @@
 
 #include "kernels/value.h"
 #include "data/sampler.h"
-#include "error.h"
+#include "base/error.h"
 #include "optim/optimizer.h"
 #include "report/metrics.h"
 

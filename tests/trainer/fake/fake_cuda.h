@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CUDA, cuDNN, cuBLASLt, NCCL and the project's kernels on the CPU: the table of
- * backend/cuda_calls.h for programs that test what is behind it without a GPU. A program that links
+ * backend/cuda/calls.h for programs that test what is behind it without a GPU. A program that links
  * fake_cuda_load.c gets it from cuda_calls_load().
  *
  * GPUs are pretended. Each has memory of its own, found again by its address, which the host may
@@ -17,7 +17,7 @@
 #ifndef TEST_FAKE_CUDA_H
 #define TEST_FAKE_CUDA_H
 
-#include "backend/cuda_calls.h"
+#include "backend/cuda/calls.h"
 
 enum { FAKE_CUDA_DEVICES = 8, FAKE_CUDA_TEXT = 400 };
 

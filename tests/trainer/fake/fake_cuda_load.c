@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands in place of backend/cuda_calls_load.c. $FAKE_CUDA_MISSING names missing libraries. */
+/* Stands in place of backend/cuda/calls_load.c. $FAKE_CUDA_MISSING names missing libraries. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 /* fake_cudaMalloc and so on: the calls themselves, with the lock held. */
 #define CALL(library, type, name, parameters, arguments) type fake_##name parameters;
 #define QUERY CALL
-#include "backend/cuda_calls.def"
+#include "backend/cuda/calls.def"
 #undef QUERY
 #undef CALL
 

@@ -46,7 +46,7 @@ static cudaError_t launched(cudaError_t status)
 		return NOTE_##library(returned); \
 	}
 #define QUERY(library, type, name, parameters, arguments)
-#include "backend/cuda_calls.def"
+#include "backend/cuda/calls.def"
 #undef QUERY
 #undef CALL
 
@@ -58,7 +58,7 @@ void fake_cuda_fill(struct cuda_calls *calls, enum cuda_library library)
 #define QUERY(of, type, name, parameters, arguments) \
 	if (library == CUDA_LIBRARY_##of) \
 		calls->name = fake_##name;
-#include "backend/cuda_calls.def"
+#include "backend/cuda/calls.def"
 #undef QUERY
 #undef CALL
 }

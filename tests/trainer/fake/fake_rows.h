@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "simd.h"
+#include "base/simd.h"
 
 /* to[i] += factor * from[i] */
 SIMD_BODY void add_row(float *to, const float *from, float factor, int count)

@@ -82,7 +82,7 @@ static void end_capture(cudaStream_t stream, cudaGraph_t *graph)
 		return (type)inject_status(CUDA_LIBRARY_##library); \
 	}
 #define QUERY(library, type, name, parameters, arguments)
-#include "backend/cuda_calls.def"
+#include "backend/cuda/calls.def"
 #undef QUERY
 #undef CALL
 
@@ -106,7 +106,7 @@ void inject_wrap(struct cuda_calls *calls, enum cuda_library library)
 #define QUERY(of, type, name, parameters, arguments) \
 	if (library == CUDA_LIBRARY_##of && inner.name != calls->name) \
 		inner.name = calls->name;
-#include "backend/cuda_calls.def"
+#include "backend/cuda/calls.def"
 #undef QUERY
 #undef CALL
 	if (library == CUDA_LIBRARY_RUNTIME)

@@ -7,7 +7,7 @@
 #ifndef TEST_INJECT_H
 #define TEST_INJECT_H
 
-#include "backend/cuda_calls.h"
+#include "backend/cuda/calls.h"
 
 /* Puts wrappers in place of the calls of this library in the table. Those of all threads share one
  * table behind them, the last that was wrapped. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands in place of backend/cuda_calls_load.c: the pretended CUDA, with calls that fail. */
+/* Stands in place of backend/cuda/calls_load.c: the pretended CUDA, with calls that fail. */
 #include "config.h"
 
 #include "fake_cuda.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# CUDA and its libraries, simulated on the CPU, for the table of trainer/backend/cuda_calls.h. A
+# CUDA and its libraries, simulated on the CPU, for the table of trainer/backend/cuda/calls.h. A
 # program also links one of the files that define cuda_calls_load(), *_load.c; not in an archive, of which the linker
 # would not take it: libtrainer has that function too.
 if HAVE_TRAINER

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in place of backend/cuda_calls_load.c in a gpumap-train whose GPUs are pretended, or with
+ * Stands in place of backend/cuda/calls_load.c in a gpumap-train whose GPUs are pretended, or with
  * REAL_CUDA around it. $FAKE_CUDA_MISSING names libraries that are missing; the $FAKE_CUDA_FAIL-th
  * call and all after it fail, or with $FAKE_CUDA_ONCE it alone. With $FAKE_CUDA_HANG=NAME the
  * $FAKE_CUDA_FAIL-th call of that name fails, and none after it returns. $FAKE_CUDA_LOST=GPU:N
@@ -31,7 +31,7 @@ static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 
 #ifdef REAL_CUDA
 #define cuda_calls_load load_filled
-#include "backend/cuda_calls_load.c"
+#include "backend/cuda/calls_load.c"
 #undef cuda_calls_load
 #else
 #include "fake_cuda.h"

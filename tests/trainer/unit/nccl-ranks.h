@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "collective/collective.h"
 #include "fake_cuda.h"
 #include "unit.h"

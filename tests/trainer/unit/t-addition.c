@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu_addition.h"
+#include "backend/cpu/addition.h"
 #include "unit.h"
 
 /* One value, part of a vector, a block, and several blocks with a rest. */

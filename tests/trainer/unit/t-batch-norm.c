@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu_batch_norm.h"
+#include "backend/cpu/batch_norm.h"
 #include "unit.h"
 
 /* `rows` of the samples count. Channels from `channels` on are padding. */

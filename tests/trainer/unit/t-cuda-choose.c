@@ -3,7 +3,7 @@
  * through pinned memory. */
 #include "config.h"
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "cuda-test.h"
 
 enum { OUT = 16, SIDE = 6, BATCH = 2 };

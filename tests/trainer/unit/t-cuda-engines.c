@@ -3,7 +3,7 @@
  * them), how they run, and what happens if a call fails. */
 #include "config.h"
 
-#include "backend/cuda_convolution.h"
+#include "backend/cuda/convolution.h"
 #include "cuda-test.h"
 #include "inject.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The graphs and attributes of cuda_convolution_engines.c before the real cuDNN, without a GPU.
+ * The graphs and attributes of cuda/convolution_engines.c before the real cuDNN, without a GPU.
  * From 9.11 on its heuristics and its plans take a description of a GPU in place of a handle, and
  * here the handle's attributes are replaced by one. Skipped where there is no such cuDNN.
  */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "backend/cuda_convolution.h"
+#include "backend/cuda/convolution.h"
 #include "unit.h"
 
 #if CUDNN_VERSION >= 91100

@@ -2,7 +2,7 @@
 /* The products of linear layers on a simulated GPU (fake_cublaslt_run.c has the algorithms). */
 #include "config.h"
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "cuda-test.h"
 
 enum { OUT = 16, IN = 1000, ROWS = 4 };

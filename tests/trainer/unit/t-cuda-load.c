@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/cuda_calls.h"
+#include "backend/cuda/calls.h"
 #include "unit.h"
 
 /* A library opens and gives its version, or is reported as missing. */

@@ -3,7 +3,7 @@
  * that is chosen, and that a model computes the same as on the reference backend. */
 #include "config.h"
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "cuda-test.h"
 #include "inject.h"
 #include "stage.h"

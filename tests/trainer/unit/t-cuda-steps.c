@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "cuda-test.h"
 #include "parallel/parallel.h"
 #include "settings/settings.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "error.h"
+#include "base/error.h"
 #include "unit.h"
 
 START_TEST(first_reason_stays)

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "ops.h"
-#include "backend/onednn.h"
+#include "backend/onednn/onednn.h"
 #include "kernels/bf16.h"
 
 /* More than planning any of the cases looks at. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "cuda-test.h"
 #include "model/plan.h"
 #include "stage.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu_mean_pool.h"
+#include "backend/cpu/mean_pool.h"
 #include "unit.h"
 
 static const struct {

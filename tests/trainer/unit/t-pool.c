@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu_pool.h"
+#include "backend/cpu/pool.h"
 #include "unit.h"
 
 /* Height and width leave a rest in some rows. */

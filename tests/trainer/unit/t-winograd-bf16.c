@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu_winograd_bf16.h"
+#include "backend/cpu/winograd_bf16.h"
+#include "base/simd.h"
 #include "kernels/bf16.h"
-#include "simd.h"
 #include "unit.h"
 
 #ifdef SIMD_X86

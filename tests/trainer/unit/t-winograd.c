@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu_team.h"
-#include "backend/cpu_winograd.h"
-#include "simd.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/winograd.h"
+#include "base/simd.h"
 #include "unit.h"
 
 #ifdef SIMD_X86

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Addition, by a kernel. */
+#include "config.h"
+
+#include "backend/cuda/cuda.h"
+
+struct addition {
+	struct op base;
+	bool relu;
+};
+
+static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *layout = &op->info.output;
+	const struct addition_args addition = {
+		.a = args->input,
+		.b = args->addend,
+		.output = args->output,
+		.count = (int64_t)(layout->bytes / value_bytes(layout->type)),
+		.relu = ((struct addition *)op)->relu,
+		.type = layout->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, addition, &addition, error);
+}
+
+static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct cuda_device *d = cuda_device_of(op);
+	const struct layout *layout = &op->info.output;
+	const struct relu_backward_args relu = {
+		.gradient = args->output_gradient,
+		.output = args->output,
+		.count = (int64_t)(layout->bytes / value_bytes(layout->type)),
+		.type = layout->type,
+	};
+
+	return cuda_use(d, error) && CUDA_KERNEL(d, relu_backward, &relu, error);
+}
+
+/* All values of a layout are added alike, its padding too. */
+bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
+		   struct train_error *error)
+{
+	static const struct op_calls plain = {.forward = addition_forward};
+	static const struct op_calls relu = {.forward = addition_forward,
+					     .backward_data = addition_backward};
+	struct addition *own = op_new(sizeof(*own), device, shape->relu_backward ? &relu : &plain,
+				      "an addition", error);
+
+	if (!own)
+		return false;
+	own->base.info.input = own->base.info.output = shape->input;
+	own->base.info.algorithm = "kernel";
+	own->relu = shape->relu;
+	*op = &own->base;
+	return true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Batch normalization by loops of the trainer's own: oneDNN's takes whole batches only. */
+#include "backend/cpu/batch_norm.h"
+#include "backend/onednn/planes.h"
+
+struct norm_op {
+	struct op base;
+	struct cpu_batch_norm norm;
+	struct onednn_planes input;
+};
+
+static struct cpu_batch_norm_run run_of(const struct op_args *args)
+{
+	return (struct cpu_batch_norm_run){
+		.input = args->input,
+		.output = args->output,
+		.output_gradient = args->output_gradient,
+		.input_gradient = args->input_gradient,
+		.weight = args->weight,
+		.bias = args->bias,
+		.weight_gradient = args->weight_gradient,
+		.bias_gradient = args->bias_gradient,
+		.running_mean = args->running_mean,
+		.running_var = args->running_var,
+		.saved = args->workspace,
+		.sums = args->scratch,
+		.rows = args->control ? args->control->rows : 0,
+		.ranks = args->ranks,
+	};
+}
+
+static const struct cpu_team *team_of(const struct op *op)
+{
+	return &((struct cpu_device *)op->device)->team;
+}
+
+static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	const struct cpu_batch_norm_run run = run_of(args);
+
+	return cpu_batch_norm_forward(&((struct norm_op *)op)->norm, team_of(op), &run,
+				      args->training, error);
+}
+
+static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	const struct cpu_batch_norm_run run = run_of(args);
+
+	return cpu_batch_norm_backward_weights(&((struct norm_op *)op)->norm, team_of(op), &run,
+					       error);
+}
+
+static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	const struct cpu_batch_norm_run run = run_of(args);
+
+	(void)error;
+	cpu_batch_norm_backward_data(&((struct norm_op *)op)->norm, team_of(op), &run);
+	return true;
+}
+
+static void norm_free(struct op *op)
+{
+	onednn_planes_free(&((struct norm_op *)op)->input);
+}
+
+static bool plan(struct norm_op *own, const struct op_shape *shape, struct train_error *error)
+{
+	struct op_info *info = &own->base.info;
+	struct layout *in = &info->input;
+
+	if (in->type != VALUE_FLOAT32 && in->type != VALUE_BFLOAT16)
+		return train_fail(error, TRAIN_NO_BACKEND,
+				  "device %d: batch normalization of %s values is not supported, "
+				  "only float32 and bfloat16; use --backend reference",
+				  own->base.device->physical, value_name(in->type));
+	if (!onednn_planes_find(&own->input, in, error))
+		return false;
+	own->norm = (struct cpu_batch_norm){
+		.type = in->type,
+		.samples = in->batch,
+		.groups = own->input.groups,
+		.places = in->height * in->width,
+		.inner = own->input.inner,
+		.channels = in->channels,
+		.relu = shape->relu,
+		.relu_backward = shape->relu_backward,
+		.eps = shape->eps,
+		.momentum = shape->momentum,
+		.ranks = shape->ranks,
+	};
+	info->output = *in;
+	info->weights = info->biases = in->channels;
+	info->workspace = cpu_batch_norm_saved(&own->norm);
+	info->scratch = cpu_batch_norm_sums(&own->norm);
+	info->data_reads_input = true;
+	info->relu_from_input = true;
+	info->algorithm = "loops";
+	return true;
+}
+
+bool onednn_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
+		       struct train_error *error)
+{
+	static const struct op_calls calls = {.forward = forward,
+					      .backward_weights = backward_weights,
+					      .backward_data = backward_data,
+					      .free = norm_free};
+	struct norm_op *own = op_new(sizeof(*own), device, &calls, "batch normalization", error);
+
+	if (!own)
+		return false;
+	own->base.info.input = shape->input;
+	return op_give(op, &own->base, plan(own, shape, error));
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversion from one layout or type to another. */
+#include "backend/onednn/onednn.h"
+
+struct convert_op {
+	struct op base;
+	struct onednn_task forward, backward;
+};
+
+static bool convert_forward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct convert_op *own = (struct convert_op *)op;
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_FROM, args->input},
+		{DNNL_ARG_TO, args->output},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return onednn_task_run(&own->forward, op->device, addresses, 3, error);
+}
+
+static bool convert_backward(struct op *op, const struct op_args *args, struct train_error *error)
+{
+	struct convert_op *own = (struct convert_op *)op;
+	const struct onednn_address addresses[] = {
+		{DNNL_ARG_FROM, args->output_gradient},
+		{DNNL_ARG_TO, args->input_gradient},
+		{DNNL_ARG_SCRATCHPAD, args->scratch},
+	};
+
+	return onednn_task_run(&own->backward, op->device, addresses, 3, error);
+}
+
+static void convert_free(struct op *op)
+{
+	struct convert_op *own = (struct convert_op *)op;
+
+	onednn_task_free(&own->backward);
+	onednn_task_free(&own->forward);
+}
+
+static bool convert_plan(struct convert_op *own, const struct layout *from, const struct layout *to,
+			 struct train_error *error)
+{
+	struct device *device = own->base.device;
+	struct op_info *info = &own->base.info;
+	onednn_layout *host_from = onednn_host_layout(from, 4);
+	onednn_layout *host_to = onednn_host_layout(to, 4);
+	const onednn_layout *a = from->order ? from->order : host_from;
+	const onednn_layout *b = to->order ? to->order : host_to;
+	bool made = a && b ? onednn_task_reorder(&own->forward, device, a, b, error) &&
+				     onednn_task_reorder(&own->backward, device, b, a, error)
+			   : train_nomem(error, "a conversion");
+
+	onednn_layout_free(host_from);
+	onednn_layout_free(host_to);
+	info->scratch = own->forward.scratch > own->backward.scratch ? own->forward.scratch
+								     : own->backward.scratch;
+	return made &&
+	       onednn_layout_out(&info->input, onednn_task_layout(&own->forward, DNNL_ARG_FROM),
+				 error) &&
+	       onednn_layout_out(&info->output, onednn_task_layout(&own->forward, DNNL_ARG_TO),
+				 error);
+}
+
+bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
+		    const struct layout *to, struct train_error *error)
+{
+	static const struct op_calls calls = {.forward = convert_forward,
+					      .backward_data = convert_backward,
+					      .free = convert_free};
+	struct convert_op *own = op_new(sizeof(*own), device, &calls, "a conversion", error);
+
+	if (!own)
+		return false;
+	own->base.info.input = *from;
+	own->base.info.output = *to;
+	own->base.info.algorithm = "reorder";
+	return op_give(op, &own->base, convert_plan(own, from, to, error));
+}
