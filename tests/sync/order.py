@@ -13,13 +13,7 @@ import sys
 class Module:
     def __init__(self, line, name, folder, *words, rank):
         self.line, self.name, self.folder, self.rank = line, name, folder, rank
-        self.stems, self.public = [], []
-        names = None
-        for word in words:
-            if word in ('files', 'public'):
-                names = self.stems if word == 'files' else self.public
-            else:
-                names.append(word)
+        self.public = words[1:]
 
 
 class Table:
@@ -29,7 +23,7 @@ class Table:
         self.path, self.modules, self.circles, self.upwards = path, [], [], []
         for line, words in self.statements(path):
             kind, rest = words[0], words[1:]
-            if kind == 'module' and (len(rest) == 2 or rest[2:3] in (['files'], ['public'])):
+            if kind == 'module' and (len(rest) == 2 or rest[2:3] == ['public']):
                 self.modules.append(Module(line, *rest, rank=len(self.modules)))
             elif kind == 'circle' and 'because' in rest[3:-1]:
                 names = rest[1:rest.index('because')]
@@ -51,15 +45,8 @@ class Table:
         return found
 
     def module(self, file):
-        """A module that names the file, or else the one that has the rest of its folder."""
-        folder, name = os.path.split(file)
-        rest = None
-        for module in self.modules:
-            if module.folder == folder and {name, name.split('.')[0]} & set(module.stems):
-                return module
-            if module.folder == folder and not module.stems:
-                rest = module
-        return rest
+        folder = os.path.dirname(file)
+        return next((module for module in self.modules if module.folder == folder), None)
 
 
 class Tree:
@@ -237,10 +224,8 @@ class Check:
                 if f'{module.folder}/{name}' not in outside:
                     self.stale(module.line, f'no other module includes {name} of {module.name};'
                                ' remove it from its public headers')
-            for stem in module.stems:
-                if not fnmatch.filter(self.tree.files, f'{module.folder}/{stem}.*') + \
-                        fnmatch.filter(self.tree.files, f'{module.folder}/{stem}'):
-                    self.stale(module.line, f'{module.name} has no file {stem}; remove the name')
+            if not fnmatch.filter(self.tree.files, f'{module.folder}/*'):
+                self.stale(module.line, f'{module.folder} has no file; remove the module')
 
     def build(self):
         """Most objects must be of these sources; those that this build has no use for may be old."""
