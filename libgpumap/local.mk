@@ -132,7 +132,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/read.c \
 	libgpumap/plan/scheduler.c \
 	libgpumap/plan/selection.c \
-	libgpumap/plan/settings.c \
+	libgpumap/plan/settings.c libgpumap/plan/settings.h \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \

@@ -84,10 +84,8 @@ const char *emit_numbers(struct emitter *e, const struct emit_node *node);
 bool emit_lists_differ(const struct emitter *e);
 /* The number of entries of a list. */
 size_t emit_count(const char *list);
-/* The setting; and whether it has another origin than the default. */
-const char *emit_setting(const struct emitter *e, const char *key);
-struct key_value emit_value(const struct emitter *e, enum profile_key_id id);
-bool emit_is_set(const struct emitter *e, const char *key);
+/* Whether the setting has a value that is not the default's. */
+bool emit_is_set(const struct emitter *e, enum profile_key_id id);
 enum plan_on_fail emit_on_fail(const struct emitter *e);
 long long emit_seconds(const struct emitter *e, enum profile_key_id id); /* rounded up */
 /* Whether the signal is passed on to the ranks. */

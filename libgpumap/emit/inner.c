@@ -8,9 +8,10 @@ bool emit_needs_exec(const struct emitter *e)
 {
 	bool needed = e->inside;
 
-	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if (profile_key(i)->use & NEEDS_EXEC)
-			needed = needed || emit_value(e, i).word != key_value(i, "").word;
+	EACH_PLAN_KEY (k)
+		if (profile_key(k)->use & NEEDS_EXEC)
+			needed =
+				needed || !setting_is_default(k, SETTING_OF(&e->plan->settings, k));
 	return needed;
 }
 
@@ -66,24 +67,24 @@ static void put_option(struct emitter *e, enum profile_key_id id)
 {
 	const struct gpumap_key *key = &profile_key(id)->key;
 
-	emit_wordf(e, "%s=%s", key->option, emit_setting(e, key->name));
+	emit_wordf(e, "%s=%s", key->option, SETTING_OF(&e->plan->settings, id)->text);
 }
 
 static void put_options(struct emitter *e)
 {
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if ((profile_key(i)->use & EXEC_DOES) && emit_is_set(e, profile_key(i)->key.name))
+		if ((profile_key(i)->use & EXEC_DOES) && emit_is_set(e, i))
 			put_option(e, i);
-	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE)
+	if (e->plan->settings.gpus.word == PLAN_GPUS_NONE)
 		put_option(e, PKEY_PROFILE_gpus);
 }
 
 /* The profile's settings of the rendezvous, unless the launcher sets their variables. */
 static void put_rendezvous(struct emitter *e)
 {
-	if (emit_value(e, PKEY_PROFILE_master_addr).word != PLAN_MASTER_AUTO)
+	if (e->plan->settings.master_addr.word != PLAN_MASTER_AUTO)
 		put_option(e, PKEY_PROFILE_master_addr);
-	if (emit_value(e, PKEY_PROFILE_master_port).word != PLAN_PORT_AUTO)
+	if (e->plan->settings.master_port.word != PLAN_PORT_AUTO)
 		put_option(e, PKEY_PROFILE_master_port);
 }
 

@@ -10,8 +10,8 @@ enum { USUAL_GPUS = 8 };
 /* The number of GPUs that a node needs for its ranks; in dp and mp a rank takes any number. */
 static size_t needed_gpus(const struct emitter *e)
 {
-	int mode = emit_value(e, PKEY_PROFILE_mode).word;
-	int64_t each = emit_value(e, PKEY_PROFILE_ranks_per_gpu).number;
+	int mode = e->plan->settings.mode.word;
+	int64_t each = e->plan->settings.ranks_per_gpu.number;
 	size_t max = 1;
 
 	if (mode == PLAN_DP || mode == PLAN_MP)
@@ -24,11 +24,11 @@ static size_t needed_gpus(const struct emitter *e)
 /* Whether the settings themselves ask for no GPUs. */
 static bool plans_no_gpus(const struct emitter *e)
 {
-	const char *inventory = emit_setting(e, "inventory");
+	const char *inventory = e->plan->settings.inventory.text;
 
 	return span_number(span_of(inventory), INT32_MAX) == 0 || starts_with(inventory, "0x") ||
-	       emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_NONE ||
-	       emit_value(e, PKEY_PROGRAM_device).word == DEVICE_CPU;
+	       e->plan->settings.gpus.word == PLAN_GPUS_NONE ||
+	       e->plan->settings.device.word == DEVICE_CPU;
 }
 
 bool emit_asks_gpus(struct emitter *e)

@@ -61,7 +61,7 @@ static void put_variables(struct emitter *e, const struct emit_variables *variab
 
 static void put_command(struct emitter *e)
 {
-	const char *workdir = emit_setting(e, "workdir");
+	const char *workdir = e->plan->settings.workdir.text;
 	long long timeout = emit_seconds(e, PKEY_PROFILE_timeout);
 	struct emit_variables variables = {0};
 

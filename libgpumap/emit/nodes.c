@@ -7,24 +7,14 @@
 
 #include "request/profile_keys.h"
 
-const char *emit_setting(const struct emitter *e, const char *key)
-{
-	return job_setting(e->plan, key);
-}
-
-struct key_value emit_value(const struct emitter *e, enum profile_key_id id)
-{
-	return job_value(e->plan, id, -1);
-}
-
 enum plan_on_fail emit_on_fail(const struct emitter *e)
 {
-	return (enum plan_on_fail)emit_value(e, PKEY_PROFILE_on_fail).word;
+	return (enum plan_on_fail)e->plan->settings.on_fail.word;
 }
 
 bool emit_forwards(const struct emitter *e, int signal)
 {
-	return signal_set_has(emit_value(e, PKEY_PROFILE_forward).number, signal);
+	return signal_set_has(e->plan->settings.forward.number, signal);
 }
 
 bool emit_forwards_only_users(const struct emitter *e)
@@ -35,9 +25,11 @@ bool emit_forwards_only_users(const struct emitter *e)
 	return true;
 }
 
-bool emit_is_set(const struct emitter *e, const char *key)
+bool emit_is_set(const struct emitter *e, enum profile_key_id id)
 {
-	return *job_setting(e->plan, key) && job_origin(e->plan, key);
+	const struct plan_setting *setting = SETTING_OF(&e->plan->settings, id);
+
+	return *setting->text && setting->origin;
 }
 
 size_t emit_count(const char *list)
@@ -51,7 +43,7 @@ size_t emit_count(const char *list)
 
 long long emit_seconds(const struct emitter *e, enum profile_key_id id)
 {
-	return (long long)((emit_value(e, id).number + 999) / 1000);
+	return (long long)((SETTING_OF(&e->plan->settings, id)->number + 999) / 1000);
 }
 
 static bool has_entry(struct span list, struct span entry)
@@ -109,7 +101,7 @@ static size_t job_gpus(const struct emitter *e, const struct plan_layout *layout
 {
 	size_t used = 0;
 
-	if (!e->scheduled || emit_is_set(e, "gpus") || e->inside)
+	if (!e->scheduled || emit_is_set(e, PKEY_PROFILE_gpus) || e->inside)
 		return listed;
 	/* A rank alone may use all that it sees. */
 	if (layout->count == 1 && layout->slots[0].logical < 0)
@@ -163,7 +155,7 @@ static bool differs_by_rank(const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++)
 		if (plan->variables[i].value && has_macro(plan->variables[i].value))
 			return true;
-	return !job_is_uniform(plan) || has_macro(job_setting(plan, "workdir"));
+	return !job_is_uniform(plan) || has_macro(plan->settings.workdir.text);
 }
 
 int emit_nodes(struct emitter *e)
@@ -233,8 +225,7 @@ bool emit_lists_differ(const struct emitter *e)
 
 bool emit_named(const struct emitter *e)
 {
-	return *emit_setting(e, "hosts") &&
-	       emit_value(e, PKEY_PROFILE_hosts).word != PLAN_HOSTS_SLURM;
+	return *e->plan->settings.hosts.text && e->plan->settings.hosts.word != PLAN_HOSTS_SLURM;
 }
 
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank)

@@ -57,18 +57,19 @@ static bool is_asked(const struct emitter *e, enum profile_key_id id)
 {
 	if (id == PKEY_PROFILE_cpu_bind || id == PKEY_PROFILE_mem_bind)
 		return is_bound(e, id == PKEY_PROFILE_cpu_bind);
-	return emit_is_set(e, profile_key(id)->key.name);
+	return emit_is_set(e, id);
 }
 
 static void add_lost(struct strbuf *lost, const struct emitter *e, enum profile_key_id id)
 {
 	const char *key = profile_key(id)->key.name, *between = lost->length ? ", " : "";
-	const char *value = job_exception_value(e->plan, key);
+	const struct plan_setting *other = job_exception_of(e->plan, id);
 
 	if (is_asked(e, id))
-		strbuf_printf(lost, "%s" SETTING("%s = %s"), between, key, emit_setting(e, key));
-	else if (value) /* no option expresses it */
-		strbuf_printf(lost, "%s%s = %s", between, key, value);
+		strbuf_printf(lost, "%s" SETTING("%s = %s"), between, key,
+			      SETTING_OF(&e->plan->settings, id)->text);
+	else if (other) /* no option expresses it */
+		strbuf_printf(lost, "%s%s = %s", between, key, other->text);
 }
 
 static bool is_lost(enum profile_key_id id, bool exec, const enum profile_key_id *kept,

@@ -64,7 +64,7 @@ static void put_group(struct emitter *e, const struct slurm_shape *shape,
 /* Puts the folder if sbatch takes its path unchanged. */
 static bool put_folder(struct emitter *e)
 {
-	const char *workdir = emit_setting(e, "workdir");
+	const char *workdir = e->plan->settings.workdir.text;
 
 	if (e->inside || streq(workdir, "."))
 		return true;
@@ -80,7 +80,7 @@ static bool put_folder(struct emitter *e)
  * has no handler for it, so the default of `forward` does not ask for it. */
 static void put_signal(struct emitter *e)
 {
-	if (!emit_is_set(e, "forward") || !emit_forwards(e, SIGUSR1))
+	if (!emit_is_set(e, PKEY_PROFILE_forward) || !emit_forwards(e, SIGUSR1))
 		return;
 	if (emit_seconds(e, PKEY_PROFILE_timeout) >= 120)
 		directive(e, "signal", "USR1@60");
@@ -88,7 +88,7 @@ static void put_signal(struct emitter *e)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "write two minutes or more",
 			    "the job gets no USR1: Slurm sends it a minute before the end, "
 			    "and " SETTING("timeout = %s") " is too short",
-			    emit_setting(e, "timeout"));
+			    e->plan->settings.timeout.text);
 }
 
 static void put_header(struct emitter *e, const struct slurm_shape *shape)
@@ -123,7 +123,7 @@ static void put_line(struct emitter *e, const char *command, const char *word)
 static void put_port(struct emitter *e)
 {
 	if (!job_sets_ranks(e->plan, (int64_t)e->ranks) ||
-	    emit_value(e, PKEY_PROFILE_master_port).word != PLAN_PORT_AUTO)
+	    e->plan->settings.master_port.word != PLAN_PORT_AUTO)
 		return;
 	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))", FIRST_JOB_PORT,
 		    JOB_PORTS);
@@ -137,7 +137,7 @@ static void put_body(struct emitter *e, const struct slurm_shape *shape, bool fo
 	emit_puts(e, "\nset -eu");
 	emit_end(e);
 	if (!folder)
-		put_line(e, "cd --", emit_setting(e, "workdir"));
+		put_line(e, "cd --", e->plan->settings.workdir.text);
 	slurm_variables(&variables, e);
 	for (size_t i = 0; i < variables.count; i++) {
 		emit_puts(e, variables.all[i].value ? "export" : "unset");
@@ -148,8 +148,8 @@ static void put_body(struct emitter *e, const struct slurm_shape *shape, bool fo
 		emit_end(e);
 	}
 	put_port(e);
-	if (*emit_setting(e, "log_dir") && !strchr(emit_setting(e, "log_dir"), '%'))
-		put_line(e, "mkdir -p --", emit_setting(e, "log_dir"));
+	if (*e->plan->settings.log_dir.text && !strchr(e->plan->settings.log_dir.text, '%'))
+		put_line(e, "mkdir -p --", e->plan->settings.log_dir.text);
 	emit_plan_file(e);
 	slurm_put_srun(e, shape, true);
 }

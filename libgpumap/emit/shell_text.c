@@ -171,7 +171,7 @@ static void put_traps(struct emitter *e)
 
 void shell_begin(struct emitter *e)
 {
-	const char *kill_signal = signal_name((int)emit_value(e, PKEY_PROFILE_kill_signal).number);
+	const char *kill_signal = signal_name((int)e->plan->settings.kill_signal.number);
 	bool wait = emit_on_fail(e) == PLAN_ON_FAIL_WAIT;
 	long long limit = emit_seconds(e, PKEY_PROFILE_timeout);
 

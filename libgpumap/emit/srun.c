@@ -78,8 +78,8 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 /* The greater of `threads = N` and `cpu_bind = cores:N`; 0: neither has a number. */
 static size_t asked_cpus(const struct emitter *e)
 {
-	int64_t threads = emit_value(e, PKEY_PROFILE_threads).number;
-	int64_t cores = emit_value(e, PKEY_PROFILE_cpu_bind).number;
+	int64_t threads = e->plan->settings.threads.number;
+	int64_t cores = e->plan->settings.cpu_bind.number;
 	int64_t more = threads > cores ? threads : cores;
 
 	return more > 0 ? (size_t)more : 0;
@@ -170,9 +170,9 @@ static bool put_log(struct emitter *e, const char *option, const char *stream)
 	bool good;
 
 	strbuf_printf(&buf, "--%s=", option);
-	good = put_path(&buf, emit_setting(e, "log_dir"), stream);
+	good = put_path(&buf, e->plan->settings.log_dir.text, stream);
 	strbuf_puts(&buf, "/");
-	good = good && put_path(&buf, emit_setting(e, "log_file"), stream);
+	good = good && put_path(&buf, e->plan->settings.log_file.text, stream);
 	e->out.failed = e->out.failed || buf.failed;
 	if (good)
 		emit_word(e, buf.text ? buf.text : "");
@@ -182,12 +182,12 @@ static bool put_log(struct emitter *e, const char *option, const char *stream)
 
 static void put_logs(struct emitter *e)
 {
-	if (!*emit_setting(e, "log_dir"))
+	if (!*e->plan->settings.log_dir.text)
 		return;
 	if (!put_log(e, "output", "stdout") || !put_log(e, "error", "stderr"))
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "name log files by %r, %n, %h or %j",
 			    "srun has no name for " SETTING("log_file = %s"),
-			    emit_setting(e, "log_file"));
+			    e->plan->settings.log_file.text);
 }
 
 /* --- the command --------------------------------------------------------------------------- */
@@ -222,8 +222,8 @@ static void put_component(struct emitter *e, const struct slurm_shape *shape, si
 	emit_wordf(e, "--kill-on-bad-exit=%d", kill ? 1 : 0);
 	emit_word(e, "--cpu-bind=none");
 	emit_word(e, "--export=ALL");
-	if (!e->inside && !script && !streq(emit_setting(e, "workdir"), "."))
-		emit_wordf(e, "--chdir=%s", emit_setting(e, "workdir"));
+	if (!e->inside && !script && !streq(e->plan->settings.workdir.text, "."))
+		emit_wordf(e, "--chdir=%s", e->plan->settings.workdir.text);
 	if (!script)
 		put_limit(e);
 	put_logs(e);
@@ -253,7 +253,7 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 /* Slurm has no option that names GPUs. */
 static void report_choice(struct emitter *e)
 {
-	const char *gpus = emit_setting(e, "gpus");
+	const char *gpus = e->plan->settings.gpus.text;
 	struct strbuf word = {0}, fix = {0};
 
 	words_quote(&word, gpus);
@@ -281,14 +281,14 @@ void slurm_remarks(struct emitter *e)
 	};
 
 	emit_loses(e, true, kept, ARRAY_SIZE(kept));
-	if (emit_value(e, PKEY_PROFILE_gpus).word == PLAN_GPUS_GPU)
+	if (e->plan->settings.gpus.word == PLAN_GPUS_GPU)
 		report_choice(e);
 	if (e->inside)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES,
 			    "write --exclusive, which takes whole nodes, in place of "
 			    "--gpus-per-node",
 			    "the plan names GPUs, and Slurm has to grant exactly these GPUs");
-	if (!has_equal_gpus(e) && *emit_setting(e, "log_dir"))
+	if (!has_equal_gpus(e) && *e->plan->settings.log_dir.text)
 		emit_remark(e, FINDING_LAUNCHER_RANKS, "name them by %h",
 			    "if hosts have different numbers of GPUs, Slurm numbers log files "
 			    "differently from ranks");

@@ -5,10 +5,10 @@
 /* torchrun does not know gpumap's macros. */
 static bool keeps_logs(const struct emitter *e)
 {
-	const char *folder = emit_setting(e, "log_dir");
+	const char *folder = e->plan->settings.log_dir.text;
 
 	return *folder && !strchr(folder, '%') &&
-	       (emit_is_set(e, "redirects") || emit_is_set(e, "tee"));
+	       (emit_is_set(e, PKEY_PROFILE_redirects) || emit_is_set(e, PKEY_PROFILE_tee));
 }
 
 static void put_rendezvous(struct emitter *e, size_t node)
@@ -32,17 +32,18 @@ static void put_rendezvous(struct emitter *e, size_t node)
  * makes in log_dir. */
 static void put_streams(struct emitter *e)
 {
-	static const char *const keys[] = {"redirects", "tee"};
+	static const enum profile_key_id keys[] = {PKEY_PROFILE_redirects, PKEY_PROFILE_tee};
 	bool any = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (!emit_is_set(e, keys[i]))
 			continue;
-		emit_wordf(e, "--%s=%s", keys[i], emit_setting(e, keys[i]));
+		emit_wordf(e, "--%s=%s", profile_key(keys[i])->key.name,
+			   SETTING_OF(&e->plan->settings, keys[i])->text);
 		any = true;
 	}
 	if (any && keeps_logs(e))
-		emit_wordf(e, "--log_dir=%s", emit_setting(e, "log_dir"));
+		emit_wordf(e, "--log_dir=%s", e->plan->settings.log_dir.text);
 }
 
 static void put_node(struct emitter *e, size_t node)

@@ -143,7 +143,7 @@ void emit_rank(struct emitter *e, size_t node)
 
 static void emit_folder(struct emitter *e)
 {
-	const char *workdir = emit_setting(e, "workdir");
+	const char *workdir = e->plan->settings.workdir.text;
 
 	if (streq(workdir, "."))
 		return;

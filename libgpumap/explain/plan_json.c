@@ -82,13 +82,14 @@ static json_t *settings_json(struct writer *w)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < w->plan->setting_count; i++) {
-		const struct job_setting *s = &w->plan->settings[i];
+	EACH_PLAN_KEY (k) {
+		const struct plan_setting *s = SETTING_OF(&w->plan->settings, k);
 
-		json_put(object, s->key,
-			 JSON_OBJECT(&w->failed, {"value", json_text(s->value)},
-				     {"origin", json_text(s->origin)}),
-			 &w->failed);
+		if (s->text)
+			json_put(object, profile_key(k)->key.name,
+				 JSON_OBJECT(&w->failed, {"value", json_text(s->text)},
+					     {"origin", json_text(setting_origin(s))}),
+				 &w->failed);
 	}
 	return object;
 }
@@ -98,8 +99,9 @@ static json_t *exception_json(struct writer *w, size_t i)
 	const struct job_exception *e = &w->plan->exceptions[i];
 
 	return JSON_OBJECT(&w->failed, {"rank", json_integer((json_int_t)e->rank)},
-			   {"key", json_text(w->plan->settings[e->setting].key)},
-			   {"value", json_text(e->value)}, {"origin", json_text(e->origin)});
+			   {"key", json_text(profile_key(e->key)->key.name)},
+			   {"value", json_text(e->setting.text)},
+			   {"origin", json_text(setting_origin(&e->setting))});
 }
 
 static json_t *variable_json(struct writer *w, size_t i)
@@ -138,7 +140,7 @@ static void put_plan(struct writer *w, json_t *o)
 
 	json_put(o, "answered", json_boolean(plan->answered), &w->failed);
 	json_put(o, "profile", json_text(plan->profile), &w->failed);
-	json_put(o, "mode", json_text(job_setting(plan, "mode")), &w->failed);
+	json_put(o, "mode", json_text(plan->settings.mode.text), &w->failed);
 	json_put(o, "world_size", json_integer((json_int_t)plan->world_size), &w->failed);
 	json_put(o, "master_addr", json_text(plan->master_addr), &w->failed);
 	json_put(o, "master_port",
@@ -189,10 +191,10 @@ bool plan_json_keeps(const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++)
 		keeps = keeps && is_utf8(plan->variables[i].name) &&
 			is_utf8(plan->variables[i].value);
-	for (size_t i = 0; i < plan->setting_count; i++)
-		keeps = keeps && is_utf8(plan->settings[i].value);
+	EACH_PLAN_KEY (k)
+		keeps = keeps && is_utf8(SETTING_OF(&plan->settings, k)->text);
 	for (size_t i = 0; i < plan->exception_count; i++)
-		keeps = keeps && is_utf8(plan->exceptions[i].value);
+		keeps = keeps && is_utf8(plan->exceptions[i].setting.text);
 	return keeps;
 }
 

@@ -61,7 +61,7 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 	if (plan->answered || plan->world_size)
 		strbuf_printf(buf, "%zu rank%s on ", plan->world_size, plural(plan->world_size));
 	strbuf_printf(buf, "%zu host%s, %s", plan->host_count, plural(plan->host_count),
-		      job_setting(plan, "mode"));
+		      plan->settings.mode.text);
 	if (plan->profile)
 		escaped(buf, ", profile ", plan->profile, "");
 	strbuf_puts(buf, plan->answered ? "" : ": cannot be started");
@@ -78,8 +78,8 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 
 bool plan_may_land(const gpumap_plan *plan)
 {
-	bool stated = device_use(PKEY_PROGRAM_device, job_setting(plan, "device")).text ||
-		      *job_setting(plan, "set_device") || *job_setting(plan, "device_ids");
+	bool stated = plan->settings.device.use.text || *plan->settings.set_device.text ||
+		      *plan->settings.device_ids.text;
 
 	return plan->answered || !stated;
 }
@@ -368,30 +368,23 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 static void settings(struct strbuf *buf, const gpumap_plan *plan)
 {
 	heading(buf, "Settings");
-	for (size_t i = 0; i < plan->setting_count; i++) {
-		const struct job_setting *s = &plan->settings[i];
+	EACH_PLAN_KEY (k) {
+		const struct plan_setting *s = SETTING_OF(&plan->settings, k);
 
 		strbuf_puts(buf, "  ");
-		column(buf, s->key, KEY_WIDTH);
-		column(buf, s->value, VALUE_WIDTH);
+		column(buf, profile_key(k)->key.name, KEY_WIDTH);
+		column(buf, s->text, VALUE_WIDTH);
 		strbuf_puts(buf, "  ");
-		from(buf, s->origin);
+		from(buf, setting_origin(s));
 	}
 	for (size_t i = 0; i < plan->exception_count && i < MAX_RANKS; i++) {
 		const struct job_exception *e = &plan->exceptions[i];
 
 		strbuf_printf(buf, "  rank %zu: ", e->rank);
-		escaped(buf, "", plan->settings[e->setting].key, " = ");
-		escaped(buf, "", e->value, "  ");
-		from(buf, e->origin);
+		escaped(buf, "", profile_key(e->key)->key.name, " = ");
+		escaped(buf, "", e->setting.text, "  ");
+		from(buf, setting_origin(&e->setting));
 	}
-}
-
-static bool is_default(const struct job_setting *s)
-{
-	enum profile_key_id id = setting_key(span_of(s->key));
-
-	return id != PKEY_COUNT && streq(s->value, profile_key(id)->key.initial);
 }
 
 /* A file that was found, not named, must not surprise. Lists what the plan has from it and from the
@@ -401,12 +394,12 @@ static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
 	const char *file = NULL;
 	size_t length = 0;
 
-	for (size_t i = 0; i < plan->setting_count; i++) {
-		const struct job_setting *s = &plan->settings[i];
-		const char *colon = strrchr(s->origin, ':');
+	EACH_PLAN_KEY (k) {
+		const struct plan_setting *s = SETTING_OF(&plan->settings, k);
+		const char *colon = s->found ? strrchr(s->origin, ':') : NULL;
 		size_t n = colon ? (size_t)(colon - s->origin) : 0;
 
-		if (!s->found || !n || is_default(s))
+		if (!n || setting_is_default(k, s))
 			continue;
 		if (!file || n != length || strncmp(file, s->origin, n) != 0) {
 			strbuf_puts(buf, file ? "\nFrom " : "From ");
@@ -417,7 +410,7 @@ static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
 		}
 		file = s->origin;
 		length = n;
-		escaped(buf, "", s->key, " (line ");
+		escaped(buf, "", profile_key(k)->key.name, " (line ");
 		escaped(buf, "", s->origin + n + 1, ")");
 	}
 	strbuf_puts(buf, file ? "\n" : "");

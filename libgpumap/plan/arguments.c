@@ -13,12 +13,12 @@ static void free_arguments(char **arguments)
 }
 
 /* The argument that old scripts expect: --local_rank=N, or another name. */
-static char *local_rank_argument(const struct key_value *pass, int64_t local_rank)
+static char *local_rank_argument(const struct plan_setting *pass, int64_t local_rank)
 {
 	struct strbuf buf = {0};
 
 	if (pass->word == PLAN_PASS_OPTION)
-		strbuf_add(&buf, pass->text.text, pass->text.length);
+		strbuf_add(&buf, pass->part.text, pass->part.length);
 	else
 		strbuf_puts(&buf, "--local_rank");
 	strbuf_printf(&buf, "=%lld", (long long)local_rank);
@@ -28,7 +28,8 @@ static char *local_rank_argument(const struct key_value *pass, int64_t local_ran
 int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
 		  gpumap_report *report)
 {
-	struct key_value pass = job_value(plan, PKEY_PROFILE_pass_local_rank, rank->row);
+	const struct plan_setting *pass =
+		job_setting(plan, PKEY_PROFILE_pass_local_rank, rank->row);
 	const struct macros macros = job_macros(plan, rank, NULL);
 	char **arguments;
 	int r = GPUMAP_OK;
@@ -39,8 +40,8 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 	for (size_t i = 0; i < plan->argument_count && r == GPUMAP_OK; i++)
 		r = profile_expand(&arguments[i], plan->arguments[i], &macros,
 				   ABOUT(.origin = "command"), report);
-	if (r == GPUMAP_OK && plan->argument_count && pass.word != PLAN_PASS_NO) {
-		arguments[plan->argument_count] = local_rank_argument(&pass, rank->local_rank);
+	if (r == GPUMAP_OK && plan->argument_count && pass->word != PLAN_PASS_NO) {
+		arguments[plan->argument_count] = local_rank_argument(pass, rank->local_rank);
 		if (!arguments[plan->argument_count])
 			r = report_nomem(report);
 	}

@@ -167,21 +167,21 @@ int arrange_devices(struct builder *b, struct host_class *class, const struct de
 		links = links || class->devices[i]->gpu->nvlink_count >= 0;
 		nodes = nodes || device_node(class->devices[i]) >= 0;
 	}
-	if (class->count > 1 && ((class->settings->order == PLAN_NVLINK && !links) ||
-				 (class->settings->order == PLAN_NUMA && !nodes)))
+	if (class->count > 1 && ((class->settings->order.word == PLAN_NVLINK && !links) ||
+				 (class->settings->order.word == PLAN_NUMA && !nodes)))
 		plan_report(b, FINDING_PLAN_UNKNOWN,
-			    ABOUT(.origin = class->settings->places[PKEY_PROFILE_order].origin,
-				  .line = class->settings->places[PKEY_PROFILE_order].line,
+			    ABOUT(.origin = class->settings->order.place.origin,
+				  .line = class->settings->order.place.line,
 				  .fix = "record the host with gpumap inventory --save"),
 			    SETTING("order = %s") ": the inventory of %s lacks the data, so PCI "
 						  "order is used%s",
-			    KEY_WORD(PKEY_PROFILE_order, class->settings->order), class->host->name,
-			    MORE_HOSTS(class->host_count));
-	if (class->count < 2 || class->settings->order == PLAN_LISTED)
+			    KEY_WORD(PKEY_PROFILE_order, class->settings->order.word),
+			    class->host->name, MORE_HOSTS(class->host_count));
+	if (class->count < 2 || class->settings->order.word == PLAN_LISTED)
 		return GPUMAP_OK;
-	if (class->settings->order == PLAN_NVLINK)
+	if (class->settings->order.word == PLAN_NVLINK)
 		return by_link(b, class, index);
 	qsort(class->devices, class->count, sizeof(*class->devices),
-	      class->settings->order == PLAN_NUMA ? by_node : by_pci);
+	      class->settings->order.word == PLAN_NUMA ? by_node : by_pci);
 	return GPUMAP_OK;
 }

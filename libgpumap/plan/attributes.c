@@ -11,7 +11,7 @@ EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str
 	case GPUMAP_PLAN_PROFILE:
 		return plan->profile;
 	case GPUMAP_PLAN_MODE:
-		return job_setting(plan, "mode");
+		return plan->settings.mode.text;
 	case GPUMAP_PLAN_MASTER_ADDR:
 		return plan->master_addr;
 	case GPUMAP_PLAN_RUN:

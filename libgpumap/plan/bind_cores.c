@@ -21,7 +21,7 @@ struct binding {
 
 static const struct plan_place *place(const struct binding *x, enum profile_key_id key)
 {
-	return &x->settings->places[key];
+	return &SETTING_OF(x->settings, key)->place;
 }
 
 static int find_allowed(struct binding *x)
@@ -154,8 +154,8 @@ static int find_near(struct binding *x)
 		x->far += x->nearness[l] == NEAR_NONE;
 		end = highest(end, wish->near);
 	}
-	if (x->settings->cpu_bind == PLAN_CPU_LIST &&
-	    cpu_set_parse(&x->b->temp, &list, span_of(x->settings->cpu_list)))
+	if (x->settings->cpu_bind.word == PLAN_CPU_LIST &&
+	    cpu_set_parse(&x->b->temp, &list, x->settings->cpu_bind.part))
 		end = highest(end, list);
 	return x->b->temp.failed ? plan_nomem(x->b) : number_cores(x, end);
 }
@@ -209,7 +209,8 @@ static int bind_near(struct binding *x)
 	struct division *d = &x->division;
 	size_t count = x->layout->plan->count;
 
-	d->max = x->settings->cpu_bind == PLAN_CPU_CORES ? (size_t)x->settings->cores : 0;
+	d->max = x->settings->cpu_bind.word == PLAN_CPU_CORES ? (size_t)x->settings->cpu_bind.number
+							      : 0;
 	d->shares = arena_alloc(&x->b->temp, count + 1, sizeof(*d->shares));
 	if (!d->shares)
 		return plan_nomem(x->b);
@@ -234,7 +235,7 @@ static int bind_list(struct binding *x)
 	struct cpu_set list = {0}, inside;
 	size_t cores;
 
-	cpu_set_parse(scratch, &list, span_of(x->settings->cpu_list));
+	cpu_set_parse(scratch, &list, x->settings->cpu_bind.part);
 	inside = x->known ? cpu_set_and(scratch, list, x->allowed) : list;
 	if (x->known && !cpu_set_size(inside)) {
 		plan_report(
@@ -243,7 +244,7 @@ static int bind_list(struct binding *x)
 			      .fix = "name CPUs that this process may use"),
 			SETTING("cpu_bind = list:%s") ": ranks may use none of these CPUs on %s, "
 						      "so they use all allowed CPUs%s",
-			QUOTE(span_of(x->settings->cpu_list)), x->layout->host->name,
+			QUOTE(x->settings->cpu_bind.part), x->layout->host->name,
 			MORE_HOSTS(x->layout->host_count));
 		inside = x->allowed;
 	}
@@ -295,10 +296,10 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 
 static void set_nodes(struct binding *x, size_t l, struct plan_slot *slot)
 {
-	bool bound = x->settings->cpu_bind != PLAN_CPU_NONE;
+	bool bound = x->settings->cpu_bind.word != PLAN_CPU_NONE;
 	struct cpu_set nodes = {0};
 
-	if (x->settings->mem_bind == PLAN_MEM_NONE || x->nearness[l] == NEAR_UNKNOWN)
+	if (x->settings->mem_bind.word == PLAN_MEM_NONE || x->nearness[l] == NEAR_UNKNOWN)
 		return;
 	if (bound && x->topology)
 		nodes = nodes_of(x, x->wishes[l].cpus);
@@ -312,8 +313,10 @@ static int threads(const struct binding *x, const struct share *share)
 {
 	size_t n = share->users ? share->cores / share->users : 0;
 
-	if (x->settings->threads != PLAN_AUTO)
-		return x->settings->threads == PLAN_KEEP ? 0 : x->settings->threads;
+	if (x->settings->threads.word == PLAN_THREADS_KEEP)
+		return 0;
+	if (x->settings->threads.word != PLAN_THREADS_AUTO)
+		return (int)x->settings->threads.number;
 	return share->cores ? (n ? (int)n : 1) : 0;
 }
 
@@ -328,19 +331,19 @@ int cores_bind(struct builder *b, struct layout *layout)
 		r = find_near(&x);
 	if (r != GPUMAP_OK)
 		return r;
-	if (x.settings->cpu_bind == PLAN_CPU_LIST)
+	if (x.settings->cpu_bind.word == PLAN_CPU_LIST)
 		r = bind_list(&x);
-	else if (x.settings->cpu_bind != PLAN_CPU_NONE)
+	else if (x.settings->cpu_bind.word != PLAN_CPU_NONE)
 		r = bind_near(&x);
 	for (size_t l = 0; r == GPUMAP_OK && l < layout->plan->count; l++) {
 		struct plan_slot *slot = &layout->plan->slots[l];
 		struct share *share = &x.wishes[l];
 
-		if (x.settings->cpu_bind == PLAN_CPU_NONE && x.known)
+		if (x.settings->cpu_bind.word == PLAN_CPU_NONE && x.known)
 			share_allowed(&x, share);
 		slot->threads = threads(&x, share);
 		set_nodes(&x, l, slot);
-		if (x.settings->cpu_bind == PLAN_CPU_NONE || !cpu_set_size(share->cpus))
+		if (x.settings->cpu_bind.word == PLAN_CPU_NONE || !cpu_set_size(share->cpus))
 			continue;
 		slot->cpus = cpu_set_print(b->arena, share->cpus);
 		slot->cpus_shared = share->users > 1;

@@ -11,11 +11,11 @@
 /* The words of the settings that make a cell of rule R3's table. */
 static const char *cell(const struct plan_settings *settings, char ret[160])
 {
-	const char *device = settings->device.text ? settings->device.text : "";
-	const char *current = settings->set_device.text ? settings->set_device.text : "";
+	const char *device = settings->device.use.text ? settings->device.use.text : "";
+	const char *current = settings->set_device.use.text ? settings->set_device.use.text : "";
 
 	int length = snprintf(ret, 160, SETTING("share = %s"),
-			      KEY_WORD(PKEY_PROFILE_share, settings->share));
+			      KEY_WORD(PKEY_PROFILE_share, settings->share.word));
 
 	if (*device)
 		length += snprintf(ret + length, (size_t)(160 - length),
@@ -28,11 +28,11 @@ static const char *cell(const struct plan_settings *settings, char ret[160])
 
 static bool picks(const struct plan_settings *settings, enum device_use_kind kind)
 {
-	enum device_use_kind device = settings->device.kind;
+	enum device_use_kind device = settings->device.use.kind;
 
 	if (device != USE_NOTHING && device != USE_CURRENT)
 		return device == kind;
-	return settings->set_device.kind == kind;
+	return settings->set_device.use.kind == kind;
 }
 
 /* Whether the list has MIG instances of which CUDA shows one process only some (rule V9). */
@@ -50,7 +50,7 @@ static const char *mig_remedy(const struct builder *b, const struct plan_setting
 	if (!plan_one_each(b, settings))
 		return "use GPUs without MIG, or start one rank for each MIG instance, "
 		       "with " SETTING("share = isolate");
-	return settings->share == PLAN_SHARE_ISOLATE
+	return settings->share.word == PLAN_SHARE_ISOLATE
 		       ? "let the program use cuda:0: one process cannot use all MIG instances"
 		       : "write " SETTING(
 				 "share = isolate") ", and let the program use cuda:0: one "
@@ -65,7 +65,7 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 	if (hides_instances(class))
 		return mig_remedy(b, settings);
 	if (!plan_one_each(b, settings))
-		return b->input->settings->mode == PLAN_MP
+		return b->input->settings->mode.word == PLAN_MP
 			       ? "write " SETTING("device = cuda:%l") " for a stage on each, "
 								      "or " SETTING(
 									      "share = isolate")
@@ -78,13 +78,13 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 		return "let the program use its local rank, not its rank, with " SETTING(
 			"share = list");
 	if (picks(settings, USE_MODULO))
-		return settings->share == PLAN_SHARE_LIST
+		return settings->share.word == PLAN_SHARE_LIST
 			       ? "let the program use its local rank, or write " SETTING(
 					 "share = isolate")
 			       : "write " SETTING("share = isolate");
 	if (picks(settings, USE_LOCAL_MODULO))
 		return "write " SETTING("share = list") " or " SETTING("share = isolate");
-	if (picks(settings, USE_NUMBER) && settings->share != PLAN_SHARE_LIST)
+	if (picks(settings, USE_NUMBER) && settings->share.word != PLAN_SHARE_LIST)
 		return "let the program use cuda:0 with " SETTING("share = isolate");
 	return "write " SETTING("share = isolate") " with cuda:0, or let the program use its local "
 						   "rank, LOCAL_RANK";
@@ -92,8 +92,7 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 
 static bool device_is_read(const struct plan_settings *settings)
 {
-	return settings->device.text &&
-	       speech_of_program(settings->places[PKEY_PROGRAM_device].origin);
+	return settings->device.use.text && speech_of_program(settings->device.place.origin);
 }
 
 struct doubted {
@@ -112,10 +111,11 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	const struct plan_settings *settings = class->settings;
 	const char *fix = remedy(b, class);
 
-	if (b->input->settings->mode != PLAN_DDP || b->input->host_count > 1 ||
-	    b->input->settings->world_size != PLAN_AUTO || settings->ranks != PLAN_AUTO ||
-	    picks(settings, USE_LOCAL_RANK) || picks(settings, USE_RANK) ||
-	    picks(settings, USE_MODULO) || picks(settings, USE_LOCAL_MODULO))
+	if (b->input->settings->mode.word != PLAN_DDP || b->input->host_count > 1 ||
+	    b->input->settings->world_size.number != PLAN_AUTO ||
+	    settings->ranks.number != PLAN_AUTO || picks(settings, USE_LOCAL_RANK) ||
+	    picks(settings, USE_RANK) || picks(settings, USE_MODULO) ||
+	    picks(settings, USE_LOCAL_MODULO))
 		return fix;
 	snprintf(ret->text, sizeof(ret->text),
 		 "if the program is one process, write " SETTING(
@@ -146,7 +146,7 @@ static bool answers_without(struct builder *b, const struct layout *layout, size
 	gpumap_mapping *mapping = NULL;
 	bool answered;
 
-	settings.device = (struct device_use){.kind = USE_NOTHING};
+	settings.device.use = (struct device_use){.kind = USE_NOTHING};
 	class.settings = &settings;
 	without.class = &class;
 	if (layout_ask(&mapping, b, &without, l, NULL) == GPUMAP_ENOMEM)
@@ -164,8 +164,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	bool ordinal = id == FINDING_INVALID_ORDINAL;
 	const struct plan_settings *settings = layout->class->settings;
 	const struct plan_place *place =
-		&settings->places[settings->device.text ? PKEY_PROGRAM_device
-							: PKEY_PROGRAM_set_device];
+		settings->device.use.text ? &settings->device.place : &settings->set_device.place;
 	const char *fix = ordinal ? remedy(b, layout->class)
 				  : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
 	size_t rank = layout->host->first_rank + l;
@@ -177,7 +176,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l)) {
 		fix = doubted(&buf, &id, fix ? fix : remedy(b, layout->class));
-		if (ordinal && settings->lint == PLAN_LINT_REFUSE) {
+		if (ordinal && settings->lint.word == PLAN_LINT_REFUSE) {
 			id = FINDING_INVALID_ORDINAL;
 			starts = " (" SETTING("lint = warn") " starts it anyway)";
 		}
@@ -219,7 +218,7 @@ void layout_carry(struct builder *b, struct layout *layout, size_t l, const gpum
 static void land(struct layout *layout, size_t l, size_t position)
 {
 	struct load *load = &layout->load;
-	size_t max = (size_t)layout->class->settings->ranks_per_gpu;
+	size_t max = (size_t)layout->class->settings->ranks_per_gpu.number;
 
 	if (position == NOWHERE)
 		return;
@@ -254,8 +253,7 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 {
 	const struct plan_settings *settings = layout->class->settings;
 	bool read = device_is_read(settings);
-	const struct plan_place *place =
-		&settings->places[read ? PKEY_PROGRAM_device : PKEY_PROFILE_share];
+	const struct plan_place *place = read ? &settings->device.place : &settings->share.place;
 	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
 	struct plain_remedy plain;
@@ -281,7 +279,7 @@ static void check_address(struct builder *b, const struct layout *layout, const 
 	const gpumap_device *base = class->host->inventory->gpus, *shared = NULL;
 	size_t *users = arena_alloc(&b->temp, class->host->inventory->count, sizeof(*users));
 
-	if (!users || b->input->settings->mode != PLAN_DDP)
+	if (!users || b->input->settings->mode.word != PLAN_DDP)
 		return;
 	for (size_t i = 0; i < class->count && !shared; i++) {
 		const gpumap_device *gpu = class->devices[i]->gpu;

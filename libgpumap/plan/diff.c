@@ -115,13 +115,9 @@ static void compare_settings(struct plan_diff *diff)
 {
 	const gpumap_plan *a = diff->a, *b = diff->b;
 
-	for (size_t i = 0; i < a->setting_count; i++)
-		note(diff, DIFFERENCE_SETTING, a->settings[i].key, a->settings[i].value,
-		     gpumap_plan_setting(b, a->settings[i].key, -1));
-	for (size_t i = 0; i < b->setting_count; i++)
-		if (!gpumap_plan_setting(a, b->settings[i].key, -1))
-			note(diff, DIFFERENCE_SETTING, b->settings[i].key, NULL,
-			     b->settings[i].value);
+	EACH_PLAN_KEY (k)
+		note(diff, DIFFERENCE_SETTING, profile_key(k)->key.name,
+		     SETTING_OF(&a->settings, k)->text, SETTING_OF(&b->settings, k)->text);
 }
 
 static const struct job_variable *variable(const gpumap_plan *plan, const char *name)
@@ -263,28 +259,21 @@ static void compare_rank(struct plan_diff *diff, size_t rank)
 	}
 }
 
-static bool has_exception(const gpumap_plan *plan, const char *key)
-{
-	for (size_t i = 0; i < plan->exception_count; i++)
-		if (streq(plan->settings[plan->exceptions[i].setting].key, key))
-			return true;
-	return false;
-}
-
 /* Compares the settings that single ranks have instead of the common ones. */
-static void compare_exceptions(struct plan_diff *diff, const char *key, size_t ranks)
+static void compare_exceptions(struct plan_diff *diff, enum profile_key_id key, size_t ranks)
 {
-	const char *a = gpumap_plan_setting(diff->a, key, -1);
-	const char *b = gpumap_plan_setting(diff->b, key, -1);
+	const struct plan_setting *a = SETTING_OF(&diff->a->settings, key);
+	const struct plan_setting *b = SETTING_OF(&diff->b->settings, key);
 
-	if (!has_exception(diff->a, key) && !has_exception(diff->b, key))
+	if (!job_exception_of(diff->a, key) && !job_exception_of(diff->b, key))
 		return;
 	for (size_t r = 0; r < ranks; r++) {
-		const char *from = gpumap_plan_setting(diff->a, key, (int64_t)r);
-		const char *to = gpumap_plan_setting(diff->b, key, (int64_t)r);
+		const struct plan_setting *from = job_setting(diff->a, key, (int64_t)r);
+		const struct plan_setting *to = job_setting(diff->b, key, (int64_t)r);
 
 		if (from != a || to != b)
-			note_at(diff, DIFFERENCE_RANK, key, r, from, to);
+			note_at(diff, DIFFERENCE_RANK, profile_key(key)->key.name, r, from->text,
+				to->text);
 	}
 }
 
@@ -295,8 +284,8 @@ static void compare_ranks(struct plan_diff *diff)
 
 	for (size_t r = 0; r < both; r++)
 		compare_rank(diff, r);
-	for (size_t i = 0; i < diff->a->setting_count; i++)
-		compare_exceptions(diff, diff->a->settings[i].key, both);
+	EACH_PLAN_KEY (k)
+		compare_exceptions(diff, k, both);
 	for (size_t r = both; r < a || r < b; r++)
 		note_at(diff, DIFFERENCE_RANK, "exists", r, r < a ? "yes" : NULL,
 			r < b ? "yes" : NULL);

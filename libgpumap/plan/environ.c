@@ -50,7 +50,7 @@ static void set_number(struct environ_walk *w, const char *name, int64_t n)
 
 bool job_sets_ranks(const gpumap_plan *plan, int64_t world_size)
 {
-	return world_size > 1 || job_value(plan, PKEY_PROFILE_mode, -1).word == PLAN_DDP;
+	return world_size > 1 || plan->settings.mode.word == PLAN_DDP;
 }
 
 static const char *const own[] = {
@@ -127,7 +127,7 @@ static void set_devices(struct environ_walk *w)
 {
 	const struct plan_slot *slot = w->at->slot;
 	bool automatic =
-		job_value(w->plan, PKEY_PROFILE_threads, w->at->row).word == PLAN_THREADS_AUTO;
+		job_setting(w->plan, PKEY_PROFILE_threads, w->at->row)->word == PLAN_THREADS_AUTO;
 
 	if (slot->visible)
 		set(w, "CUDA_VISIBLE_DEVICES", slot->visible);

@@ -94,7 +94,7 @@ int limits_inherit(struct builder *b, struct host_class *class, const struct dev
 {
 	const struct plan_inherited *limit = limits_list(class->host);
 	const gpumap_mapping *mapping = limit->mapping;
-	bool any_order = class->settings->order != PLAN_LISTED;
+	bool any_order = class->settings->order.word != PLAN_LISTED;
 
 	if (!set_is_certain(mapping)) {
 		report_undecidable(b, class, limit, "the GPUs");
@@ -208,7 +208,7 @@ static void report_outside(struct builder *b, struct host_class *class,
 			   const struct plan_inherited *limit, const char *labels)
 {
 	struct count_remedy fix;
-	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
+	const struct plan_place *place = &class->settings->gpus.place;
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",
 			      .origin = place->origin ? place->origin : limit->origin,
@@ -223,7 +223,7 @@ static void report_outside(struct builder *b, struct host_class *class,
 			    SETTING("gpus") ": %s of %s is outside %s (%s)%s", labels, host,
 			    limit_name(limit), limit->origin, more);
 		class->bad = true;
-	} else if (class->settings->on_conflict == PLAN_CONFLICT_ERROR) {
+	} else if (class->settings->on_conflict.word == PLAN_CONFLICT_ERROR) {
 		about.fix = with_count(
 			&fix, b, class,
 			"write " SETTING("gpus = inherit") ", unset the list, or write " SETTING(
@@ -232,7 +232,7 @@ static void report_outside(struct builder *b, struct host_class *class,
 			    SETTING("gpus") ": %s of %s is not in %s%s", labels, host,
 			    limit_name(limit), more);
 		class->bad = true;
-	} else if (class->settings->on_conflict == PLAN_CONFLICT_INTERSECT) {
+	} else if (class->settings->on_conflict.word == PLAN_CONFLICT_INTERSECT) {
 		plan_report(b, FINDING_LIST_OVERRULED, &about,
 			    SETTING("gpus") ": %s of %s is left out, as %s does not have it%s",
 			    labels, host, limit_name(limit), more);
@@ -257,7 +257,7 @@ static int apply_limit(struct builder *b, struct host_class *class,
 		       const struct plan_inherited *limit, const struct device_index *index)
 {
 	bool user = limit->kind == PLAN_LIMIT_USER;
-	enum plan_conflict policy = class->settings->on_conflict;
+	enum plan_conflict policy = class->settings->on_conflict.word;
 	struct strbuf labels = {0};
 	size_t kept;
 	bool *inside;
@@ -307,7 +307,7 @@ static void report_taken(struct builder *b, struct host_class *class,
 						   "outside of the ranks";
 	static const char none[] =
 		"write " SETTING("gpus = none") ", or start gpumap run once, outside of the ranks";
-	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
+	const struct plan_place *place = &class->settings->gpus.place;
 
 	class->bad = true;
 	plan_report(

@@ -90,28 +90,27 @@ static void copy_variables(gpumap_plan *plan, const gpumap_profile *profile)
 	plan->variable_count = count;
 }
 
-int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report)
+static struct plan_setting copy_setting(struct arena *arena, enum profile_key_id key,
+					const struct plan_setting *from)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
+	const char *text = arena_strdup(arena, from->text);
+	struct plan_setting copy =
+		plan_setting(key, text ? text : "", arena_strdup(arena, from->origin));
+
+	copy.found = from->found;
+	return copy;
+}
+
+int job_keep(gpumap_plan *plan, const gpumap_profile *profile, const struct plan_settings *settings,
+	     gpumap_report *report)
+{
 	struct arena *arena = &plan->arena;
 
-	plan->settings = arena_alloc(arena, SETTING_COUNT, sizeof(*plan->settings));
-	for (int i = SETTING_FIRST; plan->settings && i < SETTING_END; i++) {
-		const char *key = profile_key((enum profile_key_id)i)->key.name;
-		const struct setting *from =
-			profile_decides(profile, (enum profile_key_id)i, &nowhere);
-
-		if (i == PKEY_PROFILE_inherit)
-			continue;
-		plan->settings[plan->setting_count++] = (struct job_setting){
-			key,
-			arena_strdup(arena,
-				     gpumap_profile_setting(profile, key, GPUMAP_SETTING_VALUE)),
-			arena_strdup(arena,
-				     gpumap_profile_setting(profile, key, GPUMAP_SETTING_ORIGIN)),
-			profile->found && from && from->line > 0,
-		};
-	}
+	plan->settings = *settings;
+	EACH_PLAN_KEY (k)
+		if (SETTING_OF(settings, k)->text != profile_key(k)->key.initial)
+			*SETTING_OF(&plan->settings, k) =
+				copy_setting(arena, k, SETTING_OF(settings, k));
 	plan->profile = arena_strdup(arena, gpumap_profile_str(profile, GPUMAP_PROFILE_NAME));
 	job_arguments_of(plan, profile);
 	copy_variables(plan, profile);
@@ -129,40 +128,37 @@ static bool is_overridden(const gpumap_profile *profile, enum profile_key_id key
 	return false;
 }
 
-static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t rank, size_t place)
+static int check_rank(gpumap_plan *plan, const gpumap_profile *profile, size_t rank,
+		      enum profile_key_id key)
 {
-	const struct job_setting *base = &plan->settings[place];
 	struct plan_rank at = {0};
-	const char *value;
+	struct place place;
+	const struct setting *from;
+	struct plan_setting setting;
 
 	plan_rank(plan, rank, &at);
-	value = gpumap_profile_setting_at(profile, base->key, GPUMAP_SETTING_VALUE, at.host->name,
-					  (int64_t)at.node, (int64_t)rank, (int64_t)at.local_rank);
-	if (streq(value, base->value))
+	place = (struct place){at.host->name, (int64_t)at.node, (int64_t)rank,
+			       (int64_t)at.local_rank};
+	from = profile_decides(profile, key, &place);
+	setting = plan_setting(key, from ? profile_value(profile, from) : "",
+			       from ? setting_giver(from->origin) : NULL);
+	if (streq(setting.text, SETTING_OF(&plan->settings, key)->text))
 		return GPUMAP_OK;
-	return job_add_exception(
-		plan, (struct job_exception){
-			      rank, place, arena_strdup(&plan->arena, value),
-			      arena_strdup(&plan->arena,
-					   gpumap_profile_setting_at(
-						   profile, base->key, GPUMAP_SETTING_ORIGIN,
-						   at.host->name, (int64_t)at.node, (int64_t)rank,
-						   (int64_t)at.local_rank))});
+	setting = copy_setting(&plan->arena, key, &setting);
+	return job_add_exception(plan, (struct job_exception){rank, key, setting});
 }
 
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile)
 {
-	size_t places[SETTING_COUNT], count = 0;
+	enum profile_key_id keys[SETTING_COUNT];
+	size_t count = 0;
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; i < plan->setting_count; i++) {
-		enum profile_key_id id = setting_key(span_of(plan->settings[i].key));
-
-		if ((profile_key(id)->use & BY_RANK) && is_overridden(profile, id))
-			places[count++] = i;
-	}
+	for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END; k++)
+		if ((profile_key(k)->use & BY_RANK) && is_overridden(profile, k))
+			keys[count++] = k;
 	for (size_t rank = 0; count && rank < plan->world_size; rank++)
 		for (size_t i = 0; i < count && r == GPUMAP_OK; i++)
-			r = check_rank(plan, profile, rank, places[i]);
+			r = check_rank(plan, profile, rank, keys[i]);
 	return plan->arena.failed ? GPUMAP_ENOMEM : r;
 }

@@ -15,27 +15,24 @@ size_t job_host_count(const gpumap_plan *plan);
 /* NULL: no such node. */
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
 
-/* The setting's value without exceptions; "" when there is no such key. */
-const char *job_setting(const gpumap_plan *plan, const char *key);
-
 /* The GPUs that are leased for the plan when its ranks start: numbers, "2,5", or UUIDs of MIG
  * instances; NULL: none are. */
 const char *job_lease(const gpumap_plan *plan);
 
-/* The value of a key; `row` as in job_rank, -1: without exceptions. */
-struct key_value job_value(const gpumap_plan *plan, enum profile_key_id id, int64_t row);
+/* The setting of a rank; `row` as in job_rank, -1: without exceptions. */
+const struct plan_setting *job_setting(const gpumap_plan *plan, enum profile_key_id key,
+				       int64_t row);
 
-/* The first value that an exception gives to a rank; NULL: there is none. */
-const char *job_exception_value(const gpumap_plan *plan, const char *key);
+/* The first exception of a key; NULL: there is none. */
+const struct plan_setting *job_exception_of(const gpumap_plan *plan, enum profile_key_id key);
 /* Whether all ranks have the same settings, and whether this setting is `word` for each rank. */
 bool job_is_uniform(const gpumap_plan *plan);
-bool job_all_have(const gpumap_plan *plan, enum profile_key_id id, int word);
+bool job_all_have(const gpumap_plan *plan, enum profile_key_id key, int word);
 /* The program and its arguments, with macros not expanded. */
 const char *const *job_program(const gpumap_plan *plan, size_t *count);
 
-/* How findings about the plan name its settings, and the origin of a setting (NULL: a default). */
+/* How findings about the plan name its settings. */
 struct speech job_speech(const gpumap_plan *plan);
-const char *job_origin(const gpumap_plan *plan, const char *key);
 
 /* Replaces the run's id and the master's endpoint by those of the launcher that started these ranks
  * (NULL: unchanged). Such ranks are never restarted. GPUMAP_ENOMEM. */
@@ -48,8 +45,9 @@ int job_restarts(const gpumap_plan *plan);
 gpumap_plan *job_new(void);
 int job_add_exception(gpumap_plan *plan, struct job_exception exception);
 
-/* Settings of the whole plan and of each host, as plan_make takes them. */
-int job_settings(gpumap_plan *plan, const gpumap_profile *profile, gpumap_report *report);
+/* Gives the plan a copy of its settings, and the profile's program and environment. */
+int job_keep(gpumap_plan *plan, const gpumap_profile *profile, const struct plan_settings *settings,
+	     gpumap_report *report);
 /* Adds the settings of overrides for single ranks, when the ranks are known. */
 int job_exceptions(gpumap_plan *plan, const gpumap_profile *profile);
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report);
@@ -110,6 +108,11 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 /* A plan from its JSON. */
 struct json_t;
 int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpumap_report *report);
+
+/* The profile's settings there; the texts belong to it. */
+struct place;
+int node_settings_read(struct plan_settings *ret, const gpumap_profile *profile,
+		       const struct place *place, gpumap_report *report);
 
 /* plan_settings by host. Hosts with equal settings share a pointer. The texts belong to the
  * profile. */

@@ -25,9 +25,9 @@ static struct placement find_placement(const struct builder *b, const struct lay
 		placement.own_count = (l + 1) * n / ranks - placement.own;
 	}
 	placement.shown = n;
-	if (layout->class->settings->share != PLAN_SHARE_LIST)
+	if (layout->class->settings->share.word != PLAN_SHARE_LIST)
 		placement.first = placement.own;
-	if (layout->class->settings->share == PLAN_SHARE_ISOLATE)
+	if (layout->class->settings->share.word == PLAN_SHARE_ISOLATE)
 		placement.shown = placement.own_count;
 	return placement;
 }
@@ -69,7 +69,7 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 {
 	const struct host_class *class = layout->class;
 	struct plan_slot *slot = &layout->plan->slots[l];
-	const gpumap_entry *entry = b->input->settings->mode == PLAN_DP
+	const gpumap_entry *entry = b->input->settings->mode.word == PLAN_DP
 					    ? gpumap_mapping_master(mapping)
 					    : gpumap_mapping_chosen(mapping);
 	size_t position = layout_position(layout, l, entry);
@@ -139,7 +139,7 @@ static int fill_slot(struct builder *b, struct layout *layout, size_t l, const s
 	slot->device_count = placement->own_count;
 	if (like && class->by_number)
 		layout->list = like->plan->slots[l].visible;
-	else if (class->settings->share != PLAN_SHARE_LIST || !layout->list)
+	else if (class->settings->share.word != PLAN_SHARE_LIST || !layout->list)
 		layout->list = list_text(b, class, placement);
 	slot->visible = layout->list;
 	if (!slot->visible)

@@ -26,15 +26,14 @@ static int note_lease(gpumap_plan *plan, const struct plan_input *input)
 {
 	const struct plan_settings *settings =
 		input->hosts->settings ? input->hosts->settings : input->settings;
-	struct key_value gpus = key_value(PKEY_PROFILE_gpus, settings->gpus ? settings->gpus : "");
 
-	if (input->host_count != 1 || gpus.word != PLAN_GPUS_FREE)
+	if (input->host_count != 1 || settings->gpus.word != PLAN_GPUS_FREE)
 		return GPUMAP_OK;
 	plan->lease = arena_strdup(&plan->arena, input->hosts->free_gpus);
 	return plan->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
-/* With its hosts and ranks alone. */
+/* With its hosts, ranks and settings. */
 static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		      gpumap_report *report)
 {
@@ -58,6 +57,8 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 		r = plan_make(ret, &input, report);
 		if (r == GPUMAP_OK && note_lease(*ret, &input) != GPUMAP_OK)
 			r = report_nomem(report);
+		if (r == GPUMAP_OK)
+			r = job_keep(*ret, profile, &settings.whole, report);
 	}
 	arena_free(&settings.arena);
 	free(inputs);
@@ -66,11 +67,15 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 
 int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *report)
 {
+	static const struct place nowhere = {NULL, -1, -1, -1};
 	gpumap_plan *plan = job_new();
+	struct plan_settings settings;
 	int r = plan ? gpumap_profile_check(profile, report) : report_nomem(report);
 
 	if (r == GPUMAP_OK)
-		r = job_settings(plan, profile, report);
+		r = node_settings_read(&settings, profile, &nowhere, report);
+	if (r == GPUMAP_OK)
+		r = job_keep(plan, profile, &settings, report);
 	if (r != GPUMAP_OK) {
 		gpumap_plan_free(plan);
 		return r;
@@ -87,8 +92,6 @@ EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
 
 	if (r == GPUMAP_OK)
 		r = make_ranks(&plan, profile, hosts, report);
-	if (r == GPUMAP_OK)
-		r = job_settings(plan, profile, report);
 	if (r == GPUMAP_OK && job_exceptions(plan, profile) != GPUMAP_OK)
 		r = report_nomem(report);
 	if (r == GPUMAP_OK)

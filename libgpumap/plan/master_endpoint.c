@@ -22,7 +22,7 @@ int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *rep
 	const struct speech speech = job_speech(plan);
 
 	return report_fail(report, GPUMAP_EINPUT, FINDING_MASTER,
-			   ABOUT(.origin = job_origin(plan, "master_port"), .speech = &speech,
+			   ABOUT(.origin = plan->settings.master_port.origin, .speech = &speech,
 				 .fix = "write " SETTING("master_port = auto") ", or a number"),
 			   SETTING("master_port = job") ", but %s", why);
 }
@@ -43,12 +43,12 @@ int job_common_port(const gpumap_plan *plan, const char *ranks, const char *why,
 /* `later`: the port follows from the id of the job that will start the ranks. */
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
-	struct key_value port = job_value(plan, PKEY_PROFILE_master_port, -1);
+	const struct plan_setting *port = &plan->settings.master_port;
 	char ranks[48];
-	bool automatic = port.word == PLAN_PORT_AUTO;
+	bool automatic = port->word == PLAN_PORT_AUTO;
 
-	if (port.word == PLAN_PORT_PORT) {
-		plan->master_port = (int)port.number;
+	if (port->word == PLAN_PORT_PORT) {
+		plan->master_port = (int)port->number;
 		return GPUMAP_OK;
 	}
 	if (later || (automatic && plan->host_count == 1))
@@ -88,9 +88,9 @@ int job_meet(gpumap_plan *plan, const char *run, const char *address, int port)
 
 int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *report)
 {
-	const char *addr = job_setting(plan, "master_addr"), *job = job_of(hosts);
+	const char *addr = plan->settings.master_addr.text, *job = job_of(hosts);
 
-	if (job_value(plan, PKEY_PROFILE_master_addr, -1).word == PLAN_MASTER_AUTO)
+	if (plan->settings.master_addr.word == PLAN_MASTER_AUTO)
 		addr = plan->host_count == 1 ? "127.0.0.1" : plan->hosts[0].name;
 	plan->master_addr = arena_strdup(&plan->arena, addr);
 	plan->run = arena_strdup(&plan->arena, job);

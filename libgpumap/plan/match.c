@@ -39,7 +39,7 @@ static size_t take_all(struct picker *k, const gpumap_device *gpu)
 static void report_bad(struct picker *k, const struct entry *entry, const char *why,
 		       const char *fix)
 {
-	const struct plan_place *place = &k->class->settings->places[PKEY_PROFILE_gpus];
+	const struct plan_place *place = &k->class->settings->gpus.place;
 
 	plan_report(k->b, FINDING_BAD_SELECTION,
 		    ABOUT(.origin = place->origin, .line = place->line,
@@ -72,7 +72,7 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 /* Reports one finding, not one for each entry. */
 static void report_no_gpu(struct builder *b, struct host_class *class)
 {
-	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
+	const struct plan_place *place = &class->settings->gpus.place;
 	size_t meant = selection_count_meant(b, class);
 	char fix[160];
 
@@ -83,7 +83,7 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 			 meant, meant, meant, meant == 1 ? "" : "s");
 	else if (b->input->scheduled)
 		snprintf(fix, sizeof(fix), "%s", plan_ask_fix);
-	else if (meant && b->input->settings->mode == PLAN_DDP)
+	else if (meant && b->input->settings->mode.word == PLAN_DDP)
 		snprintf(
 			fix, sizeof(fix),
 			"write " SETTING("ranks = %zu") " for %zu rank%s without GPUs, or " SETTING(
@@ -195,7 +195,7 @@ static const char free_fix[] = "write " SETTING(
 /* False, after its error: the GPUs of gpus = free:COUNT are not known. */
 static bool knows_free(struct builder *b, struct host_class *class)
 {
-	const struct plan_place *place = &class->settings->places[PKEY_PROFILE_gpus];
+	const struct plan_place *place = &class->settings->gpus.place;
 	bool several = b->input->host_count > 1;
 
 	if (class->selection->kind != PLAN_GPUS_FREE)

@@ -19,8 +19,8 @@ static void report_numbers(struct builder *b, const struct host_class *class, co
 			   const char *fix)
 {
 	plan_report(b, FINDING_PLAN_UNKNOWN,
-		    ABOUT(.rule = "N5", .origin = class->settings->places[PKEY_PROFILE_ids].origin,
-			  .line = class->settings->places[PKEY_PROFILE_ids].line, .fix = fix),
+		    ABOUT(.rule = "N5", .origin = class->settings->ids.place.origin,
+			  .line = class->settings->ids.place.line, .fix = fix),
 		    "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
 		    class->host->name, MORE_HOSTS(class->host_count));
 }
@@ -51,18 +51,17 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 		named = named && class->devices[i]->uuid;
 		migs = migs || class->devices[i] != class->devices[i]->gpu;
 	}
-	class->by_number = class->settings->ids == PLAN_IDS_INDEX || !named || shared;
+	class->by_number = class->settings->ids.word == PLAN_IDS_INDEX || !named || shared;
 	if (!class->by_number || !class->count)
 		return;
 	if (migs) {
 		class->bad = true;
 		plan_report(
 			b,
-			shared && class->settings->ids != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
-									 : FINDING_BAD_VALUE,
-			ABOUT(.rule = "V9",
-			      .origin = class->settings->places[PKEY_PROFILE_ids].origin,
-			      .line = class->settings->places[PKEY_PROFILE_ids].line,
+			shared && class->settings->ids.word != PLAN_IDS_INDEX ? FINDING_NO_INVENTORY
+									      : FINDING_BAD_VALUE,
+			ABOUT(.rule = "V9", .origin = class->settings->ids.place.origin,
+			      .line = class->settings->ids.place.line,
 			      .fix = shared ? RECORD_HOSTS
 					    : "write " SETTING("ids = uuid") " with an inventory "
 									     "that has UUIDs"),
@@ -73,7 +72,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 			MORE_HOSTS(class->host_count));
 		return;
 	}
-	if (class->settings->ids == PLAN_IDS_INDEX || class->host->inventory->assumed)
+	if (class->settings->ids.word == PLAN_IDS_INDEX || class->host->inventory->assumed)
 		; /* numbers were asked for, or nothing else is known */
 	else if (!named)
 		report_numbers(b, class, "the UUIDs are not known",

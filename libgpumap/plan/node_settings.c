@@ -4,21 +4,34 @@
 #include "plan/table.h"
 #include "profile/profile.h"
 
-static int set_all(struct plan_settings *settings, const gpumap_profile *profile,
-		   const struct place *place, gpumap_report *report)
+static int set(struct plan_settings *settings, enum profile_key_id key,
+	       const gpumap_profile *profile, const struct setting *from, gpumap_report *report)
+{
+	struct plan_setting *setting = SETTING_OF(settings, key);
+	const char *value = profile_value(profile, from);
+	int r = GPUMAP_OK;
+
+	if (*value && plan_uses(key))
+		r = plan_set(settings, key, value,
+			     (struct plan_place){from->file, from->line, from->column}, report);
+	else
+		*setting = plan_setting(key, value, NULL);
+	setting->origin = setting_giver(from->origin);
+	setting->found = profile->found && from->line > 0;
+	return r;
+}
+
+int node_settings_read(struct plan_settings *ret, const gpumap_profile *profile,
+		       const struct place *place, gpumap_report *report)
 {
 	int r = GPUMAP_OK;
 
-	*settings = plan_settings_default();
-	for (enum profile_key_id k = SETTING_FIRST; k < SETTING_END && r == GPUMAP_OK; k++) {
-		const struct setting *from =
-			plan_uses(k) ? profile_decides(profile, k, place) : NULL;
-		const char *value = from ? profile_value(profile, from) : "";
+	*ret = plan_settings_default();
+	EACH_PLAN_KEY (k) {
+		const struct setting *from = profile_decides(profile, k, place);
 
-		if (*value)
-			r = plan_set(settings, k, value,
-				     (struct plan_place){from->file, from->line, from->column},
-				     report);
+		if (from && r == GPUMAP_OK)
+			r = set(ret, k, profile, from, report);
 	}
 	return r;
 }
@@ -62,7 +75,8 @@ static struct node *step(struct finder *finder, const struct node *from, uintptr
 /* Whether the hostfile's slots count, because the profile sets no number. */
 static bool counts(const struct known_host *host, const struct plan_settings *settings)
 {
-	return host->slots > 0 && settings->ranks == PLAN_AUTO && settings->world_size == PLAN_AUTO;
+	return host->slots > 0 && settings->ranks.number == PLAN_AUTO &&
+	       settings->world_size.number == PLAN_AUTO;
 }
 
 static int make_one(struct node_settings *ret, const gpumap_profile *profile,
@@ -73,10 +87,10 @@ static int make_one(struct node_settings *ret, const gpumap_profile *profile,
 
 	if (!settings)
 		return report_nomem(report);
-	r = set_all(settings, profile, place, report);
+	r = node_settings_read(settings, profile, place, report);
 	if (r == GPUMAP_OK && counts(host, settings))
-		settings->ranks =
-			(int)(host->slots < PLAN_MAX_RANKS ? host->slots : PLAN_MAX_RANKS);
+		settings->ranks.number =
+			host->slots < PLAN_MAX_RANKS ? host->slots : PLAN_MAX_RANKS;
 	ret->of[place->node] = settings;
 	return r;
 }
@@ -118,7 +132,7 @@ int node_settings_make(struct node_settings *ret, const gpumap_profile *profile,
 	ret->of = arena_alloc(&ret->arena, hosts->count, sizeof(struct plan_settings *));
 	if (!ret->of)
 		return report_nomem(report);
-	r = set_all(&ret->whole, profile, &nowhere, report);
+	r = node_settings_read(&ret->whole, profile, &nowhere, report);
 	find_varying(profile, finder.varying);
 	for (size_t i = 0; i < hosts->count && r == GPUMAP_OK; i++)
 		r = settle(ret, &finder, profile, &hosts->hosts[i], (int64_t)i, report);

@@ -137,13 +137,13 @@ static void add_steps(struct builder *b)
 			  "rank = first rank of the host + local rank: %zu rank%s on %zu host%s",
 			  b->plan->world_size, b->plan->world_size == 1 ? "" : "s",
 			  b->plan->host_count, b->plan->host_count == 1 ? "" : "s");
-	plan_step(b, "R3", settings->places[PKEY_PROFILE_share].origin,
-		  "share = %s: each rank sees %s", KEY_WORD(PKEY_PROFILE_share, settings->share),
-		  settings->share == PLAN_SHARE_LIST      ? "all GPUs of its host's list"
-		  : settings->share == PLAN_SHARE_ISOLATE ? "its own alone"
-							  : "all, its own first");
+	plan_step(b, "R3", settings->share.place.origin, "share = %s: each rank sees %s",
+		  KEY_WORD(PKEY_PROFILE_share, settings->share.word),
+		  settings->share.word == PLAN_SHARE_LIST      ? "all GPUs of its host's list"
+		  : settings->share.word == PLAN_SHARE_ISOLATE ? "its own alone"
+							       : "all, its own first");
 	if (numbers || uuids)
-		plan_step(b, "N5", settings->places[PKEY_PROFILE_ids].origin, "lists hold %s",
+		plan_step(b, "N5", settings->ids.place.origin, "lists hold %s",
 			  !numbers ? "full UUIDs"
 			  : !uuids ? "numbers, with CUDA_DEVICE_ORDER=PCI_BUS_ID"
 				   : "full UUIDs, or numbers with CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -153,14 +153,14 @@ static void add_steps(struct builder *b)
 
 static int check_ranks(struct builder *b, const struct plan_settings *s)
 {
-	if (s->world_size == PLAN_AUTO || s->ranks == PLAN_AUTO)
+	if (s->world_size.number == PLAN_AUTO || s->ranks.number == PLAN_AUTO)
 		return GPUMAP_OK;
 	return report_fail(
 		b->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-		ABOUT(.origin = s->places[PKEY_PROFILE_ranks].origin, .fix = "write one of them",
+		ABOUT(.origin = s->ranks.place.origin, .fix = "write one of them",
 		      .speech = b->input->speech),
-		SETTING("ranks = %d") " and " SETTING("world_size = %d") " exclude each other",
-		s->ranks, s->world_size);
+		SETTING("ranks = %s") " and " SETTING("world_size = %s") " exclude each other",
+		s->ranks.text, s->world_size.text);
 }
 
 static int check_input(struct builder *b)

@@ -16,14 +16,13 @@
 #include "gpumap.h"
 
 #include "arena.h"
+#include "plan/settings.h"
 #include "report/report.h"
-#include "request/profile_keys.h"
 
 enum {
 	PLAN_MAX_RANKS = 1 << 20,
 	PLAN_MAX_LOCAL = 4096, /* ranks with GPUs on one host */
-	PLAN_AUTO = -1,
-	PLAN_KEEP = -2
+	PLAN_AUTO = -1         /* the number of a setting that is "auto" */
 };
 
 /* What to do about hosts that are not known here, as a remedy. */
@@ -32,47 +31,6 @@ enum {
 		"inventory = %h.ini")
 
 /* --- input of a plan --------------------------------------------------------- */
-
-/* Where the text of a value begins. */
-struct plan_place {
-	const char *origin; /* file, option or variable; NULL: a default */
-	int line, column;   /* 1-based, 0: does not apply */
-};
-
-/* The texts are borrowed. Start with plan_settings_default(). */
-struct plan_settings {
-	const char *gpus; /* as written in the profile */
-	enum plan_order order;
-	enum plan_conflict on_conflict;
-	enum plan_lint lint;
-	enum plan_mode mode;
-	int world_size; /* ranks of the plan, which fill the hosts in their order; or PLAN_AUTO */
-	int ranks;      /* of a host, or PLAN_AUTO; not together with world_size */
-	int ranks_per_gpu;
-	enum plan_share share;
-	enum plan_ids ids;
-	enum plan_cpu_bind cpu_bind;
-	int cores;            /* of PLAN_CPU_CORES, for each rank */
-	const char *cpu_list; /* of PLAN_CPU_LIST, for each rank */
-	enum plan_mem_bind mem_bind;
-	int threads; /* PLAN_AUTO, PLAN_KEEP or a number */
-	/* How the program picks its device; without text it is not known, or it picks none. */
-	struct device_use device, set_device;
-	const char *device_ids; /* NULL: none */
-	/* [VAR=]LIST that is set after the launcher: by the program, by the script that starts it,
-	 * or by a prefix. %l, %r and %n are the rank's numbers. NULL: no such list is set. */
-	const char *in_code, *script_inline, *script_export, *prefix;
-	struct plan_place places[SETTING_END];
-};
-
-struct plan_settings plan_settings_default(void);
-
-/* Sets one value from its text, which is borrowed; "" is the default. GPUMAP_EINPUT, GPUMAP_ELIMIT;
- * the settings are then unchanged. */
-int plan_set(struct plan_settings *settings, enum profile_key_id key, const char *text,
-	     struct plan_place place, gpumap_report *report);
-/* Whether a plan uses this key. Other keys matter only for the start. */
-bool plan_uses(enum profile_key_id key);
 
 /* What limits this process to some of the host's devices. The last two limit a rank to its own
  * GPUs. */
@@ -168,15 +126,11 @@ struct plan_step {
 	const char *rule, *text, *origin;
 };
 
-struct job_setting {
-	const char *key, *value, *origin;
-	bool found; /* from a profile file that was found, not named; false in a plan from a file */
-};
-
 /* Another value of a setting for one rank. For a key of scope NODE all ranks of a host have it. */
 struct job_exception {
-	size_t rank, setting;
-	const char *value, *origin;
+	size_t rank;
+	enum profile_key_id key;
+	struct plan_setting setting;
 };
 
 struct job_variable {
@@ -195,8 +149,7 @@ struct gpumap_plan {
 	/* what is needed to start the plan (job.h) */
 	const char *profile; /* NULL: none was chosen */
 	const char *lease;   /* what gpus = free:COUNT stands for; NULL: it has no lease */
-	struct job_setting *settings;
-	size_t setting_count;
+	struct plan_settings settings;
 	struct job_exception *exceptions; /* by rank */
 	size_t exception_count, exception_room;
 	const char **arguments;

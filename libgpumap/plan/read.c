@@ -212,40 +212,6 @@ static void read_hosts(struct plan_reader *reader, const json_t *o)
 
 /* --- how ranks are started, and why so ------------------------------------------------------- */
 
-/* In an older plan, keys that it lacks have their defaults. */
-static void add_missing(gpumap_plan *plan)
-{
-	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
-		const struct gpumap_key *key = &profile_key(i)->key;
-
-		if (i != PKEY_PROFILE_inherit && !gpumap_plan_setting(plan, key->name, -1))
-			plan->settings[plan->setting_count++] =
-				(struct job_setting){key->name, key->initial, "default", false};
-	}
-}
-
-static void read_settings(struct plan_reader *reader, const json_t *o)
-{
-	gpumap_plan *plan = reader->plan;
-	json_t *settings = json_object_get(o, "settings"), *value;
-	const char *key;
-
-	if (!reader_member(reader, o, "settings", JSON_OBJECT))
-		return;
-	plan->settings = reader_room(reader, json_object_size(settings) + SETTING_COUNT,
-				     sizeof(*plan->settings));
-	if (!plan->settings)
-		return;
-	json_object_foreach(settings, key, value) plan->settings[plan->setting_count++] =
-		(struct job_setting){
-			arena_strdup(&plan->arena, key),
-			reader_word(reader, value, "value"),
-			reader_word(reader, value, "origin"),
-			false,
-		};
-	add_missing(plan);
-}
-
 /* Values with macros are checked when they are expanded. */
 static void check_value(struct plan_reader *reader, const struct profile_key *key,
 			const char *value)
@@ -258,25 +224,31 @@ static void check_value(struct plan_reader *reader, const struct profile_key *ke
 		reader->r = profile_value_check(key, span_of(value), &about, reader->report);
 }
 
-/* Checks that the settings that gpumap run uses exist and are valid. */
-static void check_settings(struct plan_reader *reader)
+static struct plan_setting read_setting(struct plan_reader *reader, enum profile_key_id key,
+					const json_t *o)
 {
-	for (int i = SETTING_FIRST; reader->plan->settings && i < SETTING_END; i++) {
-		const struct profile_key *key = profile_key((enum profile_key_id)i);
+	const char *value = reader_word(reader, o, "value"),
+		   *origin = reader_word(reader, o, "origin");
 
-		if (i != PKEY_PROFILE_inherit)
-			check_value(reader, key,
-				    gpumap_plan_setting(reader->plan, key->key.name, -1));
-	}
+	check_value(reader, profile_key(key), value);
+	return plan_setting(key, value, setting_giver(origin));
 }
 
-static size_t setting_named(const gpumap_plan *plan, const char *key)
+/* In an older plan, keys that it lacks have their defaults; a newer one may have others. */
+static void read_settings(struct plan_reader *reader, const json_t *o)
 {
-	size_t i = 0;
+	gpumap_plan *plan = reader->plan;
+	const json_t *settings = json_object_get(o, "settings");
 
-	while (i < plan->setting_count && !streq(plan->settings[i].key, key))
-		i++;
-	return i;
+	plan->settings = plan_settings_default();
+	if (!reader_member(reader, o, "settings", JSON_OBJECT))
+		return;
+	EACH_PLAN_KEY (k) {
+		const json_t *setting = json_object_get(settings, profile_key(k)->key.name);
+
+		if (setting)
+			*SETTING_OF(&plan->settings, k) = read_setting(reader, k, setting);
+	}
 }
 
 static void read_exceptions(struct plan_reader *reader, const json_t *o)
@@ -286,21 +258,16 @@ static void read_exceptions(struct plan_reader *reader, const json_t *o)
 
 	for (size_t i = 0; i < json_array_size(all) && reader->r == GPUMAP_OK; i++) {
 		const json_t *e = json_array_get(all, i);
-		const char *key = reader_word(reader, e, "key");
-		size_t setting = setting_named(reader->plan, key);
+		enum profile_key_id key = setting_key(span_of(reader_word(reader, e, "key")));
 		int64_t rank = reader_integer(reader, e, "rank", PLAN_MAX_RANKS, INT64_MIN);
+		struct job_exception exception = {.rank = (size_t)rank, .key = key};
 
-		if (setting == reader->plan->setting_count || rank < before ||
-		    (size_t)rank >= reader->plan->world_size)
+		if (key == PKEY_COUNT || rank < before || (size_t)rank >= reader->plan->world_size)
 			reader_refuse(reader, "exceptions", "are of no setting, or out of order");
-		else if (setting_key(span_of(key)) != PKEY_COUNT)
-			check_value(reader, profile_key(setting_key(span_of(key))),
-				    reader_word(reader, e, "value"));
+		else
+			exception.setting = read_setting(reader, key, e);
 		before = rank;
-		if (job_add_exception(reader->plan,
-				      (struct job_exception){(size_t)rank, setting,
-							     reader_word(reader, e, "value"),
-							     reader_word(reader, e, "origin")}))
+		if (reader->r == GPUMAP_OK && job_add_exception(reader->plan, exception))
 			reader->r = report_nomem(reader->report);
 	}
 }
@@ -394,8 +361,7 @@ static void read_findings(struct plan_reader *reader, const json_t *o)
 static void read_job(struct plan_reader *reader, const json_t *o)
 {
 	read_settings(reader, o);
-	check_settings(reader);
-	if (!streq(reader_word(reader, o, "mode"), job_setting(reader->plan, "mode")))
+	if (!streq(reader_word(reader, o, "mode"), reader->plan->settings.mode.text))
 		reader_refuse(reader, "mode", "does not fit the settings");
 	read_exceptions(reader, o);
 	read_arguments(reader, o);

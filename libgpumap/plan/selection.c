@@ -47,7 +47,6 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 	struct table_key key = {{(uintptr_t)settings}};
 	void **place = table_place(&b->selections, &b->scratch, key);
 	struct selection *selection;
-	struct key_value gpus;
 
 	if (place && *place) {
 		*ret = *place;
@@ -58,9 +57,9 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 		return plan_nomem(b);
 	*place = selection;
 	*ret = selection;
-	gpus = key_value(PKEY_PROFILE_gpus, settings->gpus);
-	selection->kind = (enum plan_gpus)gpus.word;
-	return selection->kind == PLAN_GPUS_GPU ? read_entries(b, selection, gpus.text) : GPUMAP_OK;
+	selection->kind = (enum plan_gpus)settings->gpus.word;
+	return selection->kind == PLAN_GPUS_GPU ? read_entries(b, selection, settings->gpus.part)
+						: GPUMAP_OK;
 }
 
 /* --- a number that may be meant as a number of GPUs ------------------------------------ */
@@ -68,12 +67,13 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 size_t selection_count_meant(const struct builder *b, const struct host_class *class)
 {
 	const struct selection *selection = class->selection;
-	const char *origin = class->settings->places[PKEY_PROFILE_gpus].origin;
+	const char *origin = class->settings->gpus.place.origin;
 	size_t max = class->host->inventory->count;
 
 	if (selection->kind != PLAN_GPUS_GPU || selection->count != 1 ||
 	    selection->entries->gpu.kind != GPU_NUMBER || !origin || !streq(origin, "--gpus") ||
-	    class->settings->ranks != PLAN_AUTO || b->input->settings->world_size != PLAN_AUTO)
+	    class->settings->ranks.number != PLAN_AUTO ||
+	    b->input->settings->world_size.number != PLAN_AUTO)
 		return 0;
 	if (class->host->inherited_count)
 		max = class->host->inherited[class->host->inherited_count - 1]
@@ -92,7 +92,7 @@ const char *selection_count_remedy(struct count_remedy *ret, const struct builde
 	char list[64] = "0";
 	int length = 1;
 
-	if (b->input->settings->mode == PLAN_DDP || count > MAX_LISTED) {
+	if (b->input->settings->mode.word == PLAN_DDP || count > MAX_LISTED) {
 		snprintf(ret->text, sizeof(ret->text),
 			 "for %zu rank%s write " SETTING("ranks = %zu") " and leave --gpus out",
 			 count, count == 1 ? "" : "s", count);

@@ -42,7 +42,8 @@ static const char *why_none(struct builder *b, const struct host_class *class)
 /* Whether the user gave the number of the host's ranks. */
 static bool counted(const struct builder *b, const struct host_class *class)
 {
-	return b->input->settings->world_size != PLAN_AUTO || class->settings->ranks != PLAN_AUTO;
+	return b->input->settings->world_size.number != PLAN_AUTO ||
+	       class->settings->ranks.number != PLAN_AUTO;
 }
 
 /* If no host has a GPU, ranks whose number the user gave start without GPUs. */
@@ -83,7 +84,7 @@ static void settle_without(struct builder *b)
 /* How many ranks the GPUs of such a host can take. */
 static size_t room(const struct host_class *class)
 {
-	size_t max = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu;
+	size_t max = PLAN_MAX_RANKS, per_gpu = (size_t) class->settings->ranks_per_gpu.number;
 
 	if (class->without)
 		return max;
@@ -92,7 +93,7 @@ static size_t room(const struct host_class *class)
 
 static size_t automatic(const struct builder *b, const struct host_class *class)
 {
-	if (b->input->settings->mode == PLAN_DDP && !class->without)
+	if (b->input->settings->mode.word == PLAN_DDP && !class->without)
 		return room(class);
 	return class->without || class->count;
 }
@@ -102,7 +103,7 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 		     enum profile_key_id key, int64_t ranks, size_t max,
 		     const struct host_class *class, const char *more)
 {
-	const struct plan_place *place = &settings->places[key];
+	const struct plan_place *place = &SETTING_OF(settings, key)->place;
 	const char *host = class ? class->host->name : "all hosts";
 	char fix[120];
 
@@ -124,7 +125,7 @@ static void spread_evenly(struct builder *b)
 	for (size_t i = 0; i < b->input->host_count; i++) {
 		struct host_class *class = b->host_classes[i];
 		size_t max = room(class);
-		int each = class->settings->ranks;
+		int64_t each = class->settings->ranks.number;
 
 		if (each == PLAN_AUTO) {
 			b->local_sizes[i] = automatic(b, class);
@@ -142,7 +143,8 @@ static void spread_evenly(struct builder *b)
 /* Fills the hosts in their order; without GPUs all get the same number. */
 static void spread_total(struct builder *b)
 {
-	size_t total = (size_t)b->input->settings->world_size, left = total, taken = 0, idle = 0;
+	size_t total = (size_t)b->input->settings->world_size.number, left = total, taken = 0,
+	       idle = 0;
 	size_t count = b->input->host_count;
 	bool without = true;
 
@@ -161,10 +163,10 @@ static void spread_total(struct builder *b)
 	}
 	if (left && !b->failed)
 		too_many(b, b->input->settings, PKEY_PROFILE_world_size,
-			 b->input->settings->world_size, taken,
+			 b->input->settings->world_size.number, taken,
 			 count == 1 ? b->host_classes[0] : NULL, "");
 	else if (idle && !left)
-		plan_step(b, "R4", b->input->settings->places[PKEY_PROFILE_world_size].origin,
+		plan_step(b, "R4", b->input->settings->world_size.place.origin,
 			  "%zu ranks fill the hosts in their order: %zu of %zu hosts get none",
 			  total, idle, count);
 }
@@ -175,7 +177,7 @@ int spread_ranks(struct builder *b)
 	size_t world = 0;
 
 	settle_without(b);
-	if (settings->world_size == PLAN_AUTO)
+	if (settings->world_size.number == PLAN_AUTO)
 		spread_evenly(b);
 	else
 		spread_total(b);

@@ -9,9 +9,9 @@
 /* Whether an index that the program uses is of this kind. */
 static bool uses(const struct plan_settings *settings, enum device_use_kind kind)
 {
-	struct span rest = span_of(settings->device_ids ? settings->device_ids : ""), part;
+	struct span rest = span_of(settings->device_ids.text), part;
 
-	if (settings->device.kind == kind || settings->set_device.kind == kind)
+	if (settings->device.use.kind == kind || settings->set_device.use.kind == kind)
 		return true;
 	while (span_split(&rest, ',', &part))
 		if (device_index(span_trim(part)).kind == kind)
@@ -21,17 +21,16 @@ static bool uses(const struct plan_settings *settings, enum device_use_kind kind
 
 enum plan_mode plan_mode_of_rank(enum plan_mode mode, const struct plan_settings *settings)
 {
-	enum device_use_kind device = settings->device.kind;
+	enum device_use_kind device = settings->device.use.kind;
 	bool by_rank = device == USE_LOCAL_RANK || device == USE_RANK || device == USE_MODULO ||
 		       device == USE_LOCAL_MODULO;
-	bool stages = settings->device_ids && *settings->device_ids;
 
-	return mode == PLAN_MP && by_rank && !stages ? PLAN_SINGLE : mode;
+	return mode == PLAN_MP && by_rank && !*settings->device_ids.text ? PLAN_SINGLE : mode;
 }
 
 bool plan_one_each(const struct builder *b, const struct plan_settings *settings)
 {
-	enum plan_mode mode = plan_mode_of_rank(b->input->settings->mode, settings);
+	enum plan_mode mode = plan_mode_of_rank(b->input->settings->mode.word, settings);
 
 	return mode == PLAN_DDP || mode == PLAN_SINGLE;
 }
@@ -41,27 +40,21 @@ static const enum profile_key_id statement_keys[] = {
 	PKEY_PROGRAM_in_code, PKEY_PROGRAM_script_inline, PKEY_PROGRAM_script_export,
 	PKEY_PROGRAM_prefix};
 
-static const char *statement(const struct plan_settings *settings, enum profile_key_id key)
-{
-	return key == PKEY_PROGRAM_in_code         ? settings->in_code
-	       : key == PKEY_PROGRAM_script_inline ? settings->script_inline
-	       : key == PKEY_PROGRAM_script_export ? settings->script_export
-						   : settings->prefix;
-}
-
 bool plan_has_statements(const struct plan_settings *settings)
 {
-	return settings->in_code || settings->script_inline || settings->script_export ||
-	       settings->prefix;
+	for (size_t i = 0; i < ARRAY_SIZE(statement_keys); i++)
+		if (*SETTING_OF(settings, statement_keys[i])->text)
+			return true;
+	return false;
 }
 
 /* Whether a list depends on more than the local rank. */
 static bool states_by_rank(const struct plan_settings *settings)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(statement_keys); i++) {
-		const char *text = statement(settings, statement_keys[i]);
+		const char *text = SETTING_OF(settings, statement_keys[i])->text;
 
-		if (text && (strstr(text, "%r") || strstr(text, "%n")))
+		if (strstr(text, "%r") || strstr(text, "%n"))
 			return true;
 	}
 	return false;
@@ -78,7 +71,7 @@ size_t layout_phase(const struct builder *b, const struct host_class *class, siz
 		return first_rank;
 	if (!class->count || !local_size || (!rank && !modulo))
 		return 0;
-	if (class->settings->share == PLAN_SHARE_ISOLATE) {
+	if (class->settings->share.word == PLAN_SHARE_ISOLATE) {
 		/* Blocks have two sizes. */
 		block = one_each || local_size > class->count ? 1 : class->count / local_size;
 		base = block == 1 && (one_each || local_size >= class->count) ? 1
@@ -139,10 +132,8 @@ static size_t index_of(const struct asking *a, struct device_use use)
 
 static int state(const struct asking *a, enum profile_key_id key, const char *text)
 {
-	const struct plan_place *place = &a->settings->places[key];
-
-	return gpumap_request_set(a->request, profile_key(key)->key.name, text, place->origin,
-				  a->report);
+	return gpumap_request_set(a->request, profile_key(key)->key.name, text,
+				  SETTING_OF(a->settings, key)->place.origin, a->report);
 }
 
 static int state_index(const struct asking *a, enum profile_key_id key, struct device_use use)
@@ -215,9 +206,9 @@ static int state_statements(const struct asking *a)
 	int r = GPUMAP_OK;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < ARRAY_SIZE(statement_keys); i++) {
-		const char *text = statement(a->settings, statement_keys[i]);
+		const char *text = SETTING_OF(a->settings, statement_keys[i])->text;
 
-		if (text)
+		if (*text)
 			r = state(a, statement_keys[i], text);
 	}
 	return r;
@@ -229,13 +220,13 @@ static int state_use(const struct asking *a)
 	enum plan_mode mode = a->mode;
 	int r = state(a, PKEY_PROFILE_mode, KEY_WORD(PKEY_PROFILE_mode, mode));
 
-	if (r == GPUMAP_OK && mode != PLAN_MP && s->set_device.kind != USE_NOTHING)
-		r = state_index(a, PKEY_PROGRAM_set_device, s->set_device);
-	if (r == GPUMAP_OK && mode != PLAN_MP && s->device.kind != USE_NOTHING &&
-	    s->device.kind != USE_CURRENT)
-		r = state_index(a, PKEY_PROGRAM_device, s->device);
-	if (r == GPUMAP_OK && mode != PLAN_SINGLE && s->device_ids && *s->device_ids)
-		r = state_ids(a, s->device_ids);
+	if (r == GPUMAP_OK && mode != PLAN_MP && s->set_device.use.kind != USE_NOTHING)
+		r = state_index(a, PKEY_PROGRAM_set_device, s->set_device.use);
+	if (r == GPUMAP_OK && mode != PLAN_MP && s->device.use.kind != USE_NOTHING &&
+	    s->device.use.kind != USE_CURRENT)
+		r = state_index(a, PKEY_PROGRAM_device, s->device.use);
+	if (r == GPUMAP_OK && mode != PLAN_SINGLE && *s->device_ids.text)
+		r = state_ids(a, s->device_ids.text);
 	return r;
 }
 
@@ -262,7 +253,7 @@ int layout_ask(gpumap_mapping **ret, const struct builder *b, const struct layou
 		.plan = b->plan,
 		.host = layout->host,
 		.settings = layout->class->settings,
-		.mode = plan_mode_of_rank(b->input->settings->mode, layout->class->settings),
+		.mode = plan_mode_of_rank(b->input->settings->mode.word, layout->class->settings),
 		.local_rank = local_rank,
 		.report = report};
 
@@ -286,14 +277,14 @@ int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_in
 			    .settings = host->settings ? host->settings : input->settings,
 			    .local_rank = at.local_rank,
 			    .report = report};
-	a.mode = plan_mode_of_rank(input->settings->mode, a.settings);
+	a.mode = plan_mode_of_rank(input->settings->mode.word, a.settings);
 	return resolve(ret, &a, host->inventory);
 }
 
 bool layout_use_unknown(const struct builder *b, const struct host_class *class)
 {
-	return plan_one_each(b, class->settings) && !class->settings->device.text &&
-	       class->settings->set_device.kind == USE_NOTHING;
+	return plan_one_each(b, class->settings) && !class->settings->device.use.text &&
+	       class->settings->set_device.use.kind == USE_NOTHING;
 }
 
 size_t layout_position(const struct layout *layout, size_t l, const gpumap_entry *entry)

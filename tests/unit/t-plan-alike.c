@@ -101,7 +101,7 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 		ck_assert_ptr_null(at.slot->lands);
 		return;
 	}
-	entry = scene->settings.mode == PLAN_DP ? gpumap_mapping_master(mapping)
+	entry = scene->settings.mode.word == PLAN_DP ? gpumap_mapping_master(mapping)
 						: gpumap_mapping_chosen(mapping);
 	if (mapping->answered && entry && entry_decided(entry)) {
 		physical = entry->candidates[0]->physical;
@@ -113,11 +113,11 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 		ROW_EQ_INT(name, at.slot->logical, entry->logical);
 		ROW_EQ_STR(name, at.slot->lands->name, entry->candidates[0]->gpu->name);
 		ROW_EQ_STR(name, at.slot->lands->pci, entry->candidates[0]->gpu->pci);
-		ck_assert_msg(scene->settings.in_code ||
+		ck_assert_msg(*scene->settings.in_code.text ||
 				      list_has(at.slot, (size_t)at.slot->logical, at.slot->lands),
 			      "%s: rank %zu sees %s", name, rank, at.slot->visible);
 	} else {
-		ck_assert_msg(physical < 0 || scene->settings.device.kind == USE_NOTHING,
+		ck_assert_msg(physical < 0 || scene->settings.device.use.kind == USE_NOTHING,
 			      "%s: rank %zu lands on %d, but the plan does not know", name, rank,
 			      physical);
 	}

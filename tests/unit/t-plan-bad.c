@@ -185,8 +185,6 @@ START_TEST(control_characters)
 		{"\"origin\":\"default\"", "\"origin\":\"\\u001b[2J\""},
 		{"\"rule\":\"R4\"", "\"rule\":\"\\u001b[2J\""},
 		{"\"text\":\"rank = ", "\"text\":\"\\u001b[2J"},
-		{"\"settings\":{",
-		 "\"settings\":{\"\\u001b[2J\":{\"value\":\"\",\"origin\":\"\"},"},
 		{"\"value\":\"/l\"", "\"value\":\"\\u001b[2J\""},
 	};
 	char *text = small_plan();

@@ -289,7 +289,7 @@ START_TEST(own_settings)
 
 	scene_set(&scene, "a=" RINGS " + b=" RINGS, "", "gpus=0,1|device=cuda:%l|cpu_bind=none");
 	own = scene.settings;
-	own.gpus = "7,6,5";
+	own.gpus = plan_setting(PKEY_PROFILE_gpus, "7,6,5", NULL);
 	scene.hosts[1].settings = &own;
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);

@@ -92,7 +92,7 @@ static int state_all(struct check *c)
 		const char *name = profile_key(i)->key.name;
 
 		if (is_stated(c, i))
-			r = state(c, name, job_setting(c->exec->plan, name));
+			r = state(c, name, SETTING_OF(&c->exec->plan->settings, i)->text);
 	}
 	return r;
 }
@@ -105,7 +105,7 @@ static int clash(struct check *c, enum finding_id id, const char *fix, const cha
 	PRINTF(4, 5);
 static int clash(struct check *c, enum finding_id id, const char *fix, const char *format, ...)
 {
-	const char *origin = job_origin(c->exec->plan, "device");
+	const char *origin = c->exec->plan->settings.device.origin;
 	bool read = c->device.text && speech_of_program(origin);
 	const struct speech speech = job_speech(c->exec->plan);
 	const char *text;
@@ -186,7 +186,7 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 	const struct job_rank *rank = &c->exec->rank;
 	bool current = c->device.kind == USE_NOTHING || c->device.kind == USE_CURRENT;
 	const struct device_use *use = current ? &c->set_device : &c->device;
-	int64_t shared = job_value(c->exec->plan, PKEY_PROFILE_ranks_per_gpu, -1).number;
+	int64_t shared = c->exec->plan->settings.ranks_per_gpu.number;
 	bool list = rank->slot->visible || getenv("CUDA_VISIBLE_DEVICES");
 
 	if (c->exec->options->plan.file || rank->slot->device_count || use->kind != USE_NUMBER ||
@@ -261,10 +261,9 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 {
 	struct check c = {
 		.exec = exec,
-		.mode = job_value(exec->plan, PKEY_PROFILE_mode, -1).word,
-		.device = device_use(PKEY_PROGRAM_device, job_setting(exec->plan, "device")),
-		.set_device =
-			device_use(PKEY_PROGRAM_set_device, job_setting(exec->plan, "set_device")),
+		.mode = exec->plan->settings.mode.word,
+		.device = exec->plan->settings.device.use,
+		.set_device = exec->plan->settings.set_device.use,
 	};
 	int r = GPUMAP_OK;
 

@@ -70,17 +70,17 @@ static int first_host(struct exec *exec, const char *list, const char **ret)
 
 static int find_address(struct exec *exec, const char **ret)
 {
-	int setting = job_value(exec->plan, PKEY_PROFILE_master_addr, -1).word;
+	int setting = exec->plan->settings.master_addr.word;
 	const char *list;
 
 	*ret = setting == PLAN_MASTER_AUTO ? kept(exec, "MASTER_ADDR", is_address)
-					   : job_setting(exec->plan, "master_addr");
+					   : exec->plan->settings.master_addr.text;
 	if (*ret)
 		return GPUMAP_OK;
 	list = slurm_hosts(exec);
 	if (exec->rank.nodes == 1)
 		*ret = "127.0.0.1";
-	else if (exec->options->plan.file && (!list || *job_setting(exec->plan, "hosts")))
+	else if (exec->options->plan.file && (!list || *exec->plan->settings.hosts.text))
 		*ret = gpumap_plan_str(exec->plan, GPUMAP_PLAN_MASTER_ADDR);
 	if (*ret)
 		return GPUMAP_OK;
@@ -136,16 +136,16 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 
 static int find_port(struct exec *exec, const char *job)
 {
-	struct key_value setting = job_value(exec->plan, PKEY_PROFILE_master_port, -1);
+	const struct plan_setting *setting = &exec->plan->settings.master_port;
 	const char *set = NULL;
 
-	if (setting.word == PLAN_PORT_PORT)
-		return (int)setting.number;
-	if (setting.word == PLAN_PORT_AUTO)
+	if (setting->word == PLAN_PORT_PORT)
+		return (int)setting->number;
+	if (setting->word == PLAN_PORT_AUTO)
 		set = kept(exec, "MASTER_PORT", is_port);
 	if (set)
 		return (int)span_number(span_of(set), 65535);
-	return port_of_job(exec, job, setting.word == PLAN_PORT_JOB);
+	return port_of_job(exec, job, setting->word == PLAN_PORT_JOB);
 }
 
 /* The number of nodes with ranks, if this node knows it; 2 means several. */

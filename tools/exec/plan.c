@@ -279,12 +279,13 @@ static void remark_lost(struct exec *exec)
 	struct strbuf lost = {0};
 
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
-		const char *key = profile_key(i)->key.name, *origin = job_origin(exec->plan, key);
+		const struct plan_setting *setting = SETTING_OF(&exec->plan->settings, i);
 
 		/* A profile may be for gpumap run as well, so only options are reported. */
-		if ((profile_key(i)->use & EXEC_LOSES) && origin && *origin == '-')
-			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "", key,
-				      job_setting(exec->plan, key));
+		if ((profile_key(i)->use & EXEC_LOSES) && setting->origin &&
+		    *setting->origin == '-')
+			strbuf_printf(&lost, "%s" SETTING("%s = %s"), lost.length ? ", " : "",
+				      profile_key(i)->key.name, setting->text);
 	}
 	if (lost.text)
 		report_add(exec->report, FINDING_LAUNCHER_LOSES,

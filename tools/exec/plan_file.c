@@ -21,7 +21,7 @@ static int differs(const struct exec *exec, const char *fix, const char *what, i
 static int find_node(struct exec *exec, int64_t *node)
 {
 	int64_t given = exec->rank.node;
-	bool counted = !*job_setting(exec->plan, "hosts");
+	bool counted = !*exec->plan->settings.hosts.text;
 
 	if (counted && job_host(exec->plan, given))
 		*node = given;

@@ -107,7 +107,7 @@ int exec_bind(struct exec *exec)
 		return report_nomem(exec->report);
 	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
-	if (!job_origin(exec->plan, "cpu_bind")) {
+	if (!exec->plan->settings.cpu_bind.origin) {
 		slot->cpus = slot->nodes = NULL;
 		return GPUMAP_OK;
 	}
@@ -118,7 +118,7 @@ int exec_bind(struct exec *exec)
 	}
 	return report_fail(
 		exec->report, GPUMAP_EINPUT, FINDING_EXEC_CPUS,
-		ABOUT(.origin = job_origin(exec->plan, "cpu_bind"), .speech = &speech,
+		ABOUT(.origin = exec->plan->settings.cpu_bind.origin, .speech = &speech,
 		      .fix = "write " SETTING(
 			      "cpu_bind = none") ", or let the launcher bind to nothing"),
 		"rank %lld may use none of the cores %s that the plan gives it: the "

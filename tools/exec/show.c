@@ -53,14 +53,9 @@ static void put_arguments(struct strbuf *buf, char *const *arguments)
 }
 
 /* A setting of this rank. */
-static const char *value_of(const struct exec *exec, enum profile_key_id id)
+static const struct plan_setting *setting_of(const struct exec *exec, enum profile_key_id id)
 {
-	return gpumap_plan_setting(exec->plan, profile_key(id)->key.name, exec->rank.row);
-}
-
-static bool is_default(const struct exec *exec, enum profile_key_id id)
-{
-	return job_value(exec->plan, id, exec->rank.row).word == key_value(id, "").word;
+	return job_setting(exec->plan, id, exec->rank.row);
 }
 
 static void put_text(struct strbuf *buf, const struct exec *exec)
@@ -77,8 +72,9 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 	put_line(buf, "memory", exec->launch.mem_nodes ? exec->slot.nodes : NULL);
 	put_line(buf, "folder", exec->launch.folder);
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
-		if ((profile_key(i)->use & OF_PROCESS) && !is_default(exec, i))
-			put_line(buf, profile_key(i)->key.name, value_of(exec, i));
+		if ((profile_key(i)->use & OF_PROCESS) &&
+		    !setting_is_default(i, setting_of(exec, i)))
+			put_line(buf, profile_key(i)->key.name, setting_of(exec, i)->text);
 	put_arguments(buf, exec->arguments);
 }
 
@@ -116,8 +112,8 @@ static json_t *settings(const struct exec *exec, bool *failed)
 
 	for (enum profile_key_id i = SETTING_FIRST; exec && i < SETTING_END; i++)
 		if (profile_key(i)->use & EXEC_DOES)
-			json_put(object, profile_key(i)->key.name, json_text(value_of(exec, i)),
-				 failed);
+			json_put(object, profile_key(i)->key.name,
+				 json_text(setting_of(exec, i)->text), failed);
 	return object;
 }
 

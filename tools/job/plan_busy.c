@@ -127,20 +127,21 @@ static size_t count_used(const struct plan_layout *layout)
 static int judge(gpumap_plan *plan, const struct plan_layout *layout, const gpumap_inventory *here,
 		 gpumap_report *report)
 {
-	bool refuses = job_value(plan, PKEY_PROFILE_on_busy, -1).word == PLAN_BUSY_REFUSE;
+	bool refuses = plan->settings.on_busy.word == PLAN_BUSY_REFUSE;
 	const struct speech speech = job_speech(plan);
 	struct strbuf text = {0};
 	char fix[160];
 	int r = GPUMAP_OK;
 
-	if (find_busy(&text, layout, here, job_setting(plan, "ignore"))) {
+	if (find_busy(&text, layout, here, plan->settings.ignore.text)) {
 		snprintf(fix, sizeof(fix),
 			 SETTING("gpus = free:%zu") " takes GPUs that are free, gpumap ps shows "
 						    "all",
 			 count_used(layout));
-		report_add(report, refuses ? FINDING_BUSY_REFUSED : FINDING_RUN_BUSY,
-			   ABOUT(.origin = job_origin(plan, "gpus"), .speech = &speech, .fix = fix),
-			   "%s", text.text ? text.text : "");
+		report_add(
+			report, refuses ? FINDING_BUSY_REFUSED : FINDING_RUN_BUSY,
+			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
+			"%s", text.text ? text.text : "");
 		if (refuses)
 			job_refuse(plan);
 	}
@@ -165,7 +166,7 @@ int plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *her
 	int r = GPUMAP_OK;
 
 	if (!host || job_lease(plan) || !count_used(host->layout) ||
-	    !plan_looks(job_setting(plan, "on_busy"), job_setting(plan, "inventory")))
+	    !plan_looks(plan->settings.on_busy.text, plan->settings.inventory.text))
 		return GPUMAP_OK;
 	if (!here) {
 		r = gpumap_report_new(&scratch);

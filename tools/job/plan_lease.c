@@ -15,55 +15,42 @@ struct chooser {
 	struct plan_hosts *hosts;
 	gpumap_report *report;
 	gpumap_claim *claim;
-	struct key_value gpus;
+	struct plan_settings settings;
 };
-
-static const char *setting(const struct chooser *c, const char *key, enum gpumap_setting_attr attr)
-{
-	int64_t node = c->hosts->node;
-	const char *name = node >= 0 ? gpumap_hosts_name(c->hosts->hosts, (size_t)node) : NULL;
-
-	return gpumap_profile_setting_at(c->profile, key, attr, name, node, -1, -1);
-}
 
 /* --- the claim ---------------------------------------------------------------------------- */
 
 /* The settings that a claim has by the same name, and what gpumap run does by them. */
 static const struct term {
-	const char *name, *option;
 	enum profile_key_id key;
 	const char *unset; /* the value that sets nothing */
 	const char *only;  /* NULL: it has a meaning without a lease, too */
 } terms[] = {
-	{"slots", "--slots", PKEY_PROFILE_slots, "1",
-	 "gpumap run leases slots only of GPUs that it chooses itself"},
-	{"mig", "--mig", PKEY_PROFILE_mig, "no",
-	 "gpumap run leases MIG instances only if it chooses them itself"},
-	{"wait", "--wait", PKEY_PROFILE_wait, "no",
-	 "gpumap run waits only for free GPUs that it chooses itself"},
-	{"ignore", "--ignore", PKEY_PROFILE_ignore, "", NULL},
+	{PKEY_PROFILE_slots, "1", "gpumap run leases slots only of GPUs that it chooses itself"},
+	{PKEY_PROFILE_mig, "no", "gpumap run leases MIG instances only if it chooses them itself"},
+	{PKEY_PROFILE_wait, "no", "gpumap run waits only for free GPUs that it chooses itself"},
+	{PKEY_PROFILE_ignore, "", NULL},
 };
 
 enum { TERMS = ARRAY_SIZE(terms) };
 
-static int set_term(gpumap_claim *claim, const struct term *term, struct key_value value,
-		    const char *origin, gpumap_report *report)
+static int set_term(gpumap_claim *claim, const struct term *term,
+		    const struct plan_setting *setting, gpumap_report *report)
 {
-	char *text;
+	char *text = strndup(setting->part.text, setting->part.length);
 	int r;
 
-	text = strndup(value.text.text, value.text.length);
 	if (!text)
 		return report_nomem(report);
-	r = gpumap_claim_set(claim, term->name, text, origin, report);
+	r = gpumap_claim_set(claim, profile_key(term->key)->key.name, text, setting->origin,
+			     report);
 	free(text);
 	return r;
 }
 
-/* The values are in the order of `terms`, as are their origins. What the job does not set is left
- * to the administrator. */
-static int make_claim(gpumap_claim **ret, size_t count, const struct key_value values[TERMS],
-		      const char *const origins[TERMS], gpumap_report *report)
+/* What the job does not set is left to the administrator. */
+static int make_claim(gpumap_claim **ret, size_t count, const struct plan_settings *settings,
+		      gpumap_report *report)
 {
 	gpumap_claim *claim = NULL;
 	char text[24];
@@ -73,9 +60,12 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct key_value v
 		return report_nomem(report);
 	snprintf(text, sizeof(text), "%zu", count);
 	r = gpumap_claim_set(claim, "count", text, "gpus", report);
-	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++)
-		if (origins[i] && !streq(origins[i], "default"))
-			r = set_term(claim, &terms[i], values[i], origins[i], report);
+	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++) {
+		const struct plan_setting *setting = SETTING_OF(settings, terms[i].key);
+
+		if (setting->origin)
+			r = set_term(claim, &terms[i], setting, report);
+	}
 	if (r == GPUMAP_OK)
 		r = lease_here(claim, report);
 	if (r != GPUMAP_OK) {
@@ -148,11 +138,10 @@ static int take_for_ranks(gpumap_lease **ret, const gpumap_claim *claim, gpumap_
 
 static int take(const struct chooser *c, bool waits)
 {
-	const char *launcher = setting(c, "launcher", GPUMAP_SETTING_VALUE);
 	int r = GPUMAP_OK;
 
 	/* The run is refused later. */
-	if (key_value(PKEY_PROFILE_launcher, launcher).word != PLAN_LAUNCHER_LOCAL)
+	if (c->settings.launcher.word != PLAN_LAUNCHER_LOCAL)
 		return show(c, c->report);
 	if (waits)
 		r = check_first(c);
@@ -183,7 +172,7 @@ static int refuse_inventory(const struct chooser *c, const char *inventory)
 					       "--inventory %.80s -- gpumap plan ...",
 		 inventory);
 	report_add(c->report, FINDING_LEASE_NOT_HERE,
-		   ABOUT(.origin = setting(c, "inventory", GPUMAP_SETTING_ORIGIN), .fix = fix),
+		   ABOUT(.origin = setting_origin(&c->settings.inventory), .fix = fix),
 		   "only GPUs of this machine can be leased, not those of '%s'",
 		   QUOTE(span_of(inventory)));
 	c->hosts->hosts->hosts[c->hosts->node].no_free = true;
@@ -192,23 +181,14 @@ static int refuse_inventory(const struct chooser *c, const char *inventory)
 
 static int choose(struct chooser *c)
 {
-	const char *inventory = setting(c, "inventory", GPUMAP_SETTING_VALUE),
-		   *wait = setting(c, "wait", GPUMAP_SETTING_VALUE), *origins[TERMS];
-	struct key_value values[TERMS];
 	int r;
 
-	for (size_t i = 0; i < TERMS; i++) {
-		values[i] =
-			key_value(terms[i].key, setting(c, terms[i].name, GPUMAP_SETTING_VALUE));
-		origins[i] = setting(c, terms[i].name, GPUMAP_SETTING_ORIGIN);
-	}
-	if (key_value(PKEY_PROFILE_inventory, inventory).word != PLAN_INVENTORY_HOST)
-		return refuse_inventory(c, inventory);
-	r = make_claim(&c->claim, (size_t)c->gpus.number, values, origins, c->report);
+	if (c->settings.inventory.word != PLAN_INVENTORY_HOST)
+		return refuse_inventory(c, c->settings.inventory.text);
+	r = make_claim(&c->claim, (size_t)c->settings.gpus.number, &c->settings, c->report);
 	if (r == GPUMAP_OK)
-		r = c->options->lease
-			    ? take(c, key_value(PKEY_PROFILE_wait, wait).word != PLAN_WAIT_NO)
-			    : show_or_refuse(c);
+		r = c->options->lease ? take(c, c->settings.wait.word != PLAN_WAIT_NO)
+				      : show_or_refuse(c);
 	gpumap_claim_free(c->claim);
 	return r;
 }
@@ -219,21 +199,26 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 	struct chooser c = {
 		.options = options, .profile = profile, .hosts = hosts, .report = report};
 
-	if (!options->chooses)
-		return GPUMAP_OK;
-	c.gpus = key_value(PKEY_PROFILE_gpus, setting(&c, "gpus", GPUMAP_SETTING_VALUE));
-	for (size_t i = 0; i < TERMS; i++) {
-		const char *value = profile_option_value(&options->profile, terms[i].option);
+	struct place here = {NULL, hosts->node, -1, -1};
 
-		if (c.gpus.word != PLAN_GPUS_FREE && terms[i].only && value &&
+	if (hosts->node >= 0)
+		here.host = gpumap_hosts_name(hosts->hosts, (size_t)hosts->node);
+	/* gpumap_plan_make reports what is malformed. */
+	if (!options->chooses || node_settings_read(&c.settings, profile, &here, NULL) != GPUMAP_OK)
+		return GPUMAP_OK;
+	for (size_t i = 0; i < TERMS; i++) {
+		const char *value = profile_option_value(&options->profile,
+							 profile_key(terms[i].key)->key.option);
+
+		if (c.settings.gpus.word != PLAN_GPUS_FREE && terms[i].only && value &&
 		    !streq(value, terms[i].unset))
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					   ABOUT(.origin = terms[i].option,
+					   ABOUT(.origin = profile_key(terms[i].key)->key.option,
 						 .fix = "write for example --gpus free:2"),
 					   "%s", terms[i].only);
 	}
 	/* gpumap_plan_make reports other hosts. */
-	return c.gpus.word == PLAN_GPUS_FREE && hosts->node >= 0 &&
+	return c.settings.gpus.word == PLAN_GPUS_FREE && hosts->node >= 0 &&
 			       gpumap_hosts_count(hosts->hosts) == 1
 		       ? choose(&c)
 		       : GPUMAP_OK;
@@ -245,8 +230,6 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 {
 	const char *list = job_lease(plan);
 	struct span rest = span_of(list ? list : ""), number;
-	struct key_value values[TERMS];
-	const char *origins[TERMS];
 	gpumap_claim *claim = NULL;
 	size_t count = 0;
 	int r;
@@ -255,11 +238,7 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 		return GPUMAP_OK;
 	while (span_split(&rest, ',', &number))
 		count++;
-	for (size_t i = 0; i < TERMS; i++) {
-		values[i] = job_value(plan, terms[i].key, -1);
-		origins[i] = job_origin(plan, terms[i].name);
-	}
-	r = make_claim(&claim, count, values, origins, report);
+	r = make_claim(&claim, count, &plan->settings, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_claim_set(claim, "from", list, "the plan", report);
 	if (r == GPUMAP_OK)

@@ -46,7 +46,7 @@ void plan_picture(struct python_start *ret, const gpumap_plan *plan)
 	*ret = python_start_unknown();
 	ret->launcher = "gpumap run";
 	ret->from = "the plan";
-	ret->passes = !streq(job_setting(plan, "pass_local_rank"), "no");
+	ret->passes = !streq(plan->settings.pass_local_rank.text, "no");
 	ret->hosts = (int64_t)hosts;
 	ret->ranks = hosts ? (int64_t)job_host(plan, 0)->layout->count : -1;
 	for (int64_t i = 1; i < (int64_t)hosts; i++)
@@ -114,13 +114,13 @@ static bool has(const gpumap_report *report, enum finding_id id)
  * stated which it is. */
 static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpumap_report *report)
 {
-	const char *device = job_origin(plan, "device");
+	const char *device = plan->settings.device.origin;
 	bool stated = device && !speech_of_program(device);
 
 	/* The plan shows a device that is known in each rank. */
 	if (finding_is(f, FINDING_ONE_DEVICE))
-		return device || job_origin(plan, "set_device") ||
-		       job_value(plan, PKEY_PROFILE_mode, -1).word != PLAN_DDP;
+		return device || plan->settings.set_device.origin ||
+		       plan->settings.mode.word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
 		return true;
 	return finding_is(f, FINDING_INVALID_ORDINAL) && has(report, FINDING_READ_DEVICE);
@@ -154,7 +154,7 @@ static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpum
 static int judge(gpumap_plan *plan, const char *path, const struct python_start *start,
 		 gpumap_report *report)
 {
-	bool refuses = job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_REFUSE;
+	bool refuses = plan->settings.lint.word == PLAN_LINT_REFUSE;
 	const gpumap_finding *f;
 	gpumap_report *found;
 	int r = gpumap_report_new(&found);
@@ -197,13 +197,13 @@ int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repor
 	size_t count;
 	const char *const *arguments = job_program(plan, &count);
 	const char *code = plan_code(arguments, count), **room;
-	const char *folder = job_setting(plan, "workdir");
+	const char *folder = plan->settings.workdir.text;
 	struct python_start start;
 	char *path;
 	int r;
 
 	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
-	    job_value(plan, PKEY_PROFILE_lint, -1).word == PLAN_LINT_NO)
+	    plan->settings.lint.word == PLAN_LINT_NO)
 		return GPUMAP_OK;
 	r = plan_code_path(&path, folder, code);
 	if (r != GPUMAP_OK)

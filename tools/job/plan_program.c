@@ -225,7 +225,7 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 	job_program(plan, &arguments);
 	if (!host || !host->layout->count || !job_answered(plan) || !arguments)
 		return GPUMAP_OK;
-	if (job_value(plan, PKEY_PROFILE_inventory, (int64_t)host->first_rank).word !=
+	if (job_setting(plan, PKEY_PROFILE_inventory, (int64_t)host->first_rank)->word !=
 	    PLAN_INVENTORY_HOST)
 		return GPUMAP_OK;
 	return seek(plan, (int64_t)host->first_rank, false, &lacks, report);
@@ -389,7 +389,7 @@ static bool has_unknown_use(const gpumap_report *report)
 void plan_remark_missing(const gpumap_plan *plan, const char *missing, gpumap_report *report)
 {
 	if (missing && has_unknown_use(report) &&
-	    job_value(plan, PKEY_PROFILE_inventory, -1).word != PLAN_INVENTORY_HOST)
+	    plan->settings.inventory.word != PLAN_INVENTORY_HOST)
 		report_add(report, FINDING_PROGRAM_MISSING, ABOUT(.fix = script_fix(ENOENT)),
 			   "'%s' is not on this host, so gpumap cannot read how it picks its "
 			   "device",

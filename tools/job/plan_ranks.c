@@ -21,15 +21,16 @@ enum { MAX_CODE = 4 << 20 };
 /* Settings of a job that works with ranks. */
 static bool asks(const gpumap_plan *plan)
 {
-	static const char *const keys[] = {"ranks", "world_size", "ranks_per_gpu",  "mode",
-					   "share", "hosts",      "pass_local_rank"};
+	static const enum profile_key_id keys[] = {
+		PKEY_PROFILE_ranks,          PKEY_PROFILE_world_size, PKEY_PROFILE_ranks_per_gpu,
+		PKEY_PROFILE_mode,           PKEY_PROFILE_share,      PKEY_PROFILE_hosts,
+		PKEY_PROFILE_pass_local_rank};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (job_origin(plan, keys[i]))
+		if (SETTING_OF(&plan->settings, keys[i])->origin)
 			return true;
-	for (enum profile_key_id id = SETTING_FIRST; id < SETTING_END; id++)
-		if (key_picks_device(id) &&
-		    strchr(job_setting(plan, profile_key(id)->key.name), '%'))
+	EACH_PLAN_KEY (k)
+		if (key_picks_device(k) && strchr(SETTING_OF(&plan->settings, k)->text, '%'))
 			return true;
 	return false;
 }
@@ -95,7 +96,7 @@ static bool may_work(bool *ret, const gpumap_plan *plan)
 		*ret = strchr(arguments[i], '%') || span_has_any(span_of(arguments[i]), RANK_WORDS);
 	if (*ret || !code)
 		return true;
-	if (plan_code_path(&path, job_setting(plan, "workdir"), code) != GPUMAP_OK)
+	if (plan_code_path(&path, plan->settings.workdir.text, code) != GPUMAP_OK)
 		return false;
 	*ret = path ? !works_alone(path) : plan_script(arguments, count) != NULL;
 	free(path);

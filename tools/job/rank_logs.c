@@ -20,7 +20,7 @@ static bool is_log_name(const gpumap_plan *plan, const char *file, gpumap_report
 	if (!strchr(file, '/') && !streq(file, ".") && !streq(file, ".."))
 		return true;
 	report_add(report, FINDING_LOG_OPEN,
-		   ABOUT(.origin = job_origin(plan, "log_file"), .speech = &speech,
+		   ABOUT(.origin = plan->settings.log_file.origin, .speech = &speech,
 			 .fix = "write folders into " SETTING("log_dir") ", where macros work too"),
 		   SETTING("log_file = '%s'") " is not the name of a file", QUOTE(span_of(file)));
 	return false;
@@ -56,7 +56,7 @@ bool rank_logs_check(const gpumap_plan *plan, gpumap_report *report)
 static int bad_folder(const struct rank_logs *logs, const char *folder, const char *what)
 {
 	return report_fail(logs->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-			   ABOUT(.origin = job_origin(logs->plan, "log_dir"),
+			   ABOUT(.origin = logs->plan->settings.log_dir.origin,
 				 .fix = "name a folder that this user may write to"),
 			   "the log folder '%s' cannot be %s: %s", QUOTE(span_of(folder)), what,
 			   strerror(errno));
@@ -69,7 +69,7 @@ static int make_folder(struct rank_logs *logs, const char *folder)
 
 	if (logs->made && streq(logs->made, folder))
 		return GPUMAP_OK;
-	if (log_check_links(folder, job_origin(logs->plan, "log_dir"), logs->report) != GPUMAP_OK)
+	if (log_check_links(folder, logs->plan->settings.log_dir.origin, logs->report) != GPUMAP_OK)
 		return GPUMAP_EFILE;
 	path = arena_strdup(logs->arena, folder);
 	if (!path)
@@ -102,9 +102,9 @@ static int make_logs(struct rank_logs *logs)
 		return bad_folder(logs, path, "made");
 	logs->folder = path;
 	report_add(logs->report, FINDING_LOG_PLACE,
-		   ABOUT(.origin = job_origin(logs->plan, "tee")
-					   ? job_origin(logs->plan, "tee")
-					   : job_origin(logs->plan, "redirects"),
+		   ABOUT(.origin = logs->plan->settings.tee.origin
+					   ? logs->plan->settings.tee.origin
+					   : logs->plan->settings.redirects.origin,
 			 .speech = &speech,
 			 .fix = "write " SETTING("log_dir = DIR") " for another folder"),
 		   "the log files are in '%s'", QUOTE(span_of(path)));

@@ -20,7 +20,7 @@ int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *
 	       const struct job_rank *rank, gpumap_report *report)
 {
 	const struct plan_slot *slot = rank->slot;
-	int mem_bind = job_value(plan, PKEY_PROFILE_mem_bind, rank->row).word;
+	int mem_bind = job_setting(plan, PKEY_PROFILE_mem_bind, rank->row)->word;
 
 	ret->rank = (int)rank->rank;
 	ret->local_rank = (int)rank->local_rank;

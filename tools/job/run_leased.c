@@ -103,9 +103,10 @@ static int warn(const gpumap_plan *plan, const gpumap_inventory *units, const in
 			   : SETTING("gpus = free:%zu") " takes GPUs that are free",
 		 used);
 	if (leased && good && !text.failed)
-		report_add(report, FINDING_RUN_LEASED,
-			   ABOUT(.origin = job_origin(plan, "gpus"), .speech = &speech, .fix = fix),
-			   "%s", text.text);
+		report_add(
+			report, FINDING_RUN_LEASED,
+			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
+			"%s", text.text);
 	good = good && !text.failed;
 	strbuf_free(&text);
 	return good ? GPUMAP_OK : report_nomem(report);
@@ -119,8 +120,8 @@ int run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report
 	int r;
 
 	if (job_lease(plan) ||
-	    job_value(plan, PKEY_PROFILE_inventory, (int64_t)job_host(plan, node)->first_rank)
-			    .word != PLAN_INVENTORY_HOST)
+	    job_setting(plan, PKEY_PROFILE_inventory, (int64_t)job_host(plan, node)->first_rank)
+			    ->word != PLAN_INVENTORY_HOST)
 		return GPUMAP_OK;
 	r = read_gpus(&gpus, job_host(plan, node)->layout);
 	if (r == GPUMAP_OK)

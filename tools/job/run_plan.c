@@ -67,7 +67,7 @@ int run_check(const struct run *run, gpumap_report *report)
 	if (!arguments)
 		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
 			      "there is no program to start");
-	if (job_value(plan, PKEY_PROFILE_launcher, -1).word != PLAN_LAUNCHER_LOCAL)
+	if (plan->settings.launcher.word != PLAN_LAUNCHER_LOCAL)
 		return refuse(report, FINDING_NOT_HERE,
 			      "gpumap emit writes its command line; --launcher local starts the "
 			      "ranks here",
@@ -110,7 +110,7 @@ static int hold_port(struct running *r)
 {
 	int number = (int)gpumap_plan_int(r->run->plan, GPUMAP_PLAN_MASTER_PORT), code;
 	const struct speech speech = job_speech(r->run->plan);
-	const char *origin = job_origin(r->run->plan, "master_port");
+	const char *origin = r->run->plan->settings.master_port.origin;
 
 	/* A single program has no peers to meet. */
 	if (r->run->node > 0 ||

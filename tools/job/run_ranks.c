@@ -135,9 +135,9 @@ static void show_rank(void *data, size_t index, const struct launch_exit *rank)
 	run_live_rank(&ranks->live, index, rank);
 }
 
-static struct key_value setting(const struct maker *m, enum profile_key_id id)
+static const struct plan_setting *setting(const struct maker *m, enum profile_key_id id)
 {
-	return job_value(m->plan, id, (int64_t)m->ret->first);
+	return job_setting(m->plan, id, (int64_t)m->ret->first);
 }
 
 static void forward_signals(sigset_t *set, int64_t signals)
@@ -164,13 +164,13 @@ static void make_launch(struct maker *m)
 					    RUN_RANK, NULL};
 	struct launch *launch = &m->ret->launch;
 
-	launch->kill_signal = (int)setting(m, PKEY_PROFILE_kill_signal).number;
-	launch->grace_ms = setting(m, PKEY_PROFILE_kill_grace).number;
-	launch->timeout_ms = setting(m, PKEY_PROFILE_timeout).number;
-	launch->on_fail = fails[setting(m, PKEY_PROFILE_on_fail).word];
+	launch->kill_signal = (int)setting(m, PKEY_PROFILE_kill_signal)->number;
+	launch->grace_ms = setting(m, PKEY_PROFILE_kill_grace)->number;
+	launch->timeout_ms = setting(m, PKEY_PROFILE_timeout)->number;
+	launch->on_fail = fails[setting(m, PKEY_PROFILE_on_fail)->word];
 	launch->restarts = job_restarts(m->plan);
-	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward).number);
-	launch->console = consoles[setting(m, PKEY_PROFILE_console).word];
+	forward_signals(&launch->forward, setting(m, PKEY_PROFILE_forward)->number);
+	launch->console = consoles[setting(m, PKEY_PROFILE_console)->word];
 	launch->shown = shown;
 	launch->before = count_restart;
 	launch->changed = show_rank;
