@@ -136,10 +136,8 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 		return STATUS_MALFORMED;
 	if (c->memory < 0)
 		return malformed(report, "--memory has no bytes", "write for example --memory 80G");
-	c->argv = (char **)options_rest(&options);
-	return refuse_picture(&c->output, "write --report FILE.svg for a picture") == GPUMAP_OK
-		       ? STATUS_ANSWERED
-		       : STATUS_MALFORMED;
+	c->argv = options_rest(&options);
+	return STATUS_ANSWERED;
 }
 
 /* --- the environment -------------------------------------------------------------------- */
@@ -341,15 +339,6 @@ static int run(const struct command_rehearse *c, int *status)
 
 /* --- the report ------------------------------------------------------------------------- */
 
-static bool has_error(const gpumap_report *report)
-{
-	for (size_t i = 0; i < gpumap_report_count(report); i++)
-		if (gpumap_finding_int(gpumap_report_get(report, i), GPUMAP_FINDING_SEVERITY) ==
-		    GPUMAP_SEVERITY_ERROR)
-			return true;
-	return false;
-}
-
 static int write_report(const struct command_rehearse *c, const struct rehearsal *rehearsal)
 {
 	struct strbuf buf = {0};
@@ -366,16 +355,8 @@ static int write_report(const struct command_rehearse *c, const struct rehearsal
 	return r;
 }
 
-static int print_json(const struct command_rehearse *c, const struct rehearsal *rehearsal)
-{
-	struct strbuf buf = {0};
-
-	rehearsal_json(&buf, rehearsal, c->output.report);
-	return print_buffer(&buf, c->output.report);
-}
-
 /* On standard error, since standard output is the program's. */
-static int write_text(const struct command_rehearse *c, const struct rehearsal *rehearsal)
+static void write_text(const struct command_rehearse *c, const struct rehearsal *rehearsal)
 {
 	struct strbuf buf = {.styled = false};
 
@@ -386,7 +367,6 @@ static int write_text(const struct command_rehearse *c, const struct rehearsal *
 	else
 		report_nomem(c->output.report);
 	strbuf_free(&buf);
-	return GPUMAP_OK;
 }
 
 static bool is_same(const gpumap_finding *a, const gpumap_finding *b)
@@ -425,31 +405,28 @@ static void print_new(const struct command_rehearse *c, size_t i)
 static int conclude(const struct command_rehearse *c, int status)
 {
 	gpumap_report *report = c->output.report;
-	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine, .status = status};
 	size_t before = gpumap_report_count(report);
 	int r = rehearsal_read(&rehearsal, c->folder, report);
 
 	if (r == GPUMAP_OK) {
 		rehearsal_judge(&rehearsal, report);
-		if (!json)
-			write_text(c, &rehearsal);
+		write_text(c, &rehearsal);
 		if (c->file)
 			r = write_report(c, &rehearsal);
-		if (json && r == GPUMAP_OK)
-			r = print_json(c, &rehearsal);
 	}
 	rehearsal_free(&rehearsal);
 	print_new(c, before);
 	if (status)
 		return status;
-	return r != GPUMAP_OK || report_lacks_memory(report) ? STATUS_OWN_FAILURE
-							     : has_error(report);
+	if (r != GPUMAP_OK || report_lacks_memory(report))
+		return STATUS_OWN_FAILURE;
+	return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR ? STATUS_NO : STATUS_ANSWERED;
 }
 
 int cmd_rehearse(int argc, char **argv)
 {
-	struct command_rehearse c = {.output.format = wanted_format(argc, argv)};
+	struct command_rehearse c = {.file = NULL};
 	bool done = false;
 	const bool leases_given = getenv("GPUMAP_LEASES") && *getenv("GPUMAP_LEASES");
 	int status, of_program = 0;
