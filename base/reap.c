@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base.h"
+
 int64_t clock_milliseconds(void)
 {
 	struct timespec t;
@@ -28,4 +30,23 @@ bool reap_until(pid_t pid, int64_t deadline, int *status)
 			return false;
 		nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
 	}
+}
+
+void reap_signals(sigset_t *caught, sigset_t *before)
+{
+	static const int wanted[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+	struct sigaction now;
+
+	signal(SIGCHLD, SIG_DFL); /* if it is ignored, the ends of children are lost */
+	sigemptyset(caught);
+	sigaddset(caught, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		if (sigaction(wanted[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(caught, wanted[i]);
+	sigprocmask(SIG_BLOCK, caught, before);
+}
+
+int reap_status(int how)
+{
+	return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
 }

@@ -22,6 +22,7 @@
 #include "cli/machine.h"
 #include "installed_path.h"
 #include "readfile.h"
+#include "reap.h"
 #include "rehearse/pretended.h"
 #include "rehearse/rehearse.h"
 #include "rehearse/slurm.h"
@@ -270,8 +271,8 @@ static int wait_for(const struct command_rehearse *c, pid_t pid, const sigset_t 
 		}
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(pid, info.si_signo);
-		if (waitpid(pid, &how, WNOHANG) == pid && (WIFEXITED(how) || WIFSIGNALED(how)))
-			return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+		if (waitpid(pid, &how, WNOHANG) == pid)
+			return reap_status(how);
 	}
 }
 
@@ -308,18 +309,13 @@ static void end_rest(void)
 
 static int run(const struct command_rehearse *c, int *status)
 {
-	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
 	const bool job = slurm_link(*c->argv);
 	sigset_t caught, before;
 	pid_t pid;
 
 	if (job)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&caught);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(&caught, signals[i]);
-	sigprocmask(SIG_BLOCK, &caught, &before);
+	reap_signals(&caught, &before);
 	fflush(NULL);
 	pid = start(c->argv, &before);
 	if (pid < 0) {

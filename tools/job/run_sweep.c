@@ -11,6 +11,7 @@
 #include "launch/bind.h"
 #include "lease/log.h"
 #include "pick/lease_here.h"
+#include "reap.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "job/sweep.h"
@@ -302,7 +303,7 @@ static void ended(struct sweep *s, pid_t pid, int how)
 		if (!c || c->pid != pid)
 			continue;
 		clock_gettime(CLOCK_REALTIME, &c->ended);
-		c->status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+		c->status = reap_status(how);
 		s->running[j] = NULL;
 		s->running_count--;
 		sweep_log(s, (size_t)(c - s->runs),
@@ -367,21 +368,6 @@ static int show_all(struct sweep *s)
 	return status;
 }
 
-/* Ignored signals stay ignored, for the runs too. */
-static void catch_signals(struct sweep *s)
-{
-	static const int wanted[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-	struct sigaction now;
-
-	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, the ends of runs are lost */
-	sigemptyset(&s->caught);
-	sigaddset(&s->caught, SIGCHLD);
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		if (sigaction(wanted[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-			sigaddset(&s->caught, wanted[i]);
-	sigprocmask(SIG_BLOCK, &s->caught, &s->before);
-}
-
 int run_sweep(const struct plan_options *options, const char *name, const struct run *like,
 	      gpumap_report *report)
 {
@@ -392,7 +378,7 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 	if (like->dry) {
 		status = r == GPUMAP_OK ? show_all(&s) : STATUS_MALFORMED;
 	} else if (r == GPUMAP_OK) {
-		catch_signals(&s);
+		reap_signals(&s.caught, &s.before);
 		run_all(&s);
 		sigprocmask(SIG_SETMASK, &s.before, NULL);
 		status = sweep_conclude(&s);

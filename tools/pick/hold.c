@@ -18,8 +18,9 @@
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
 #include "lease/log.h"
-#include "pick/lease_here.h"
 #include "pick/container_client.h"
+#include "pick/lease_here.h"
+#include "reap.h"
 #include "report/report.h"
 
 /* What the guard tells pick: first the program's pid or why there is none, then its end. Before
@@ -328,7 +329,7 @@ static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *r
 	catch_signals(blocked);
 	if (!read_end(fd, &news))
 		return guard_is_gone(report);
-	return WIFSIGNALED(news.status) ? 128 + WTERMSIG(news.status) : WEXITSTATUS(news.status);
+	return reap_status(news.status);
 }
 
 int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,

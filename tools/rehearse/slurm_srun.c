@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "reap.h"
 #include "rehearse/slurm_step.h"
 
 static void set_step(const struct step *step)
@@ -138,7 +139,7 @@ static void signal_tasks(const struct step *step, int signal, bool running)
  * children. */
 static int ended(struct step *step, pid_t pid, int how)
 {
-	int status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+	int status = reap_status(how);
 	int64_t rank = 0;
 
 	while (rank < step->size.tasks && step->tasks[rank].pid != pid)
@@ -183,7 +184,6 @@ static int wait_for_tasks(struct step *step, const sigset_t *caught)
 
 static int run(struct step *step)
 {
-	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
 	sigset_t caught, before;
 	int status, failed;
 
@@ -195,11 +195,7 @@ static int run(struct step *step)
 		return slurm_refuse("srun", NULL, "standard input: %s", strerror(errno));
 	}
 	step->groups = step->input.kind != INPUT_TERMINAL;
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&caught);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(&caught, signals[i]);
-	sigprocmask(SIG_BLOCK, &caught, &before);
+	reap_signals(&caught, &before);
 	set_step(step);
 	failed = start(step, &before);
 	input_copy(&step->input);
