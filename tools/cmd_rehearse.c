@@ -87,19 +87,6 @@ static int failed(gpumap_report *report, const char *origin, const char *why, co
 
 /* --- the command line ------------------------------------------------------------------- */
 
-static bool host_has_gpus(void)
-{
-	gpumap_report *report = NULL;
-	gpumap_inventory *inventory = NULL;
-	bool has = gpumap_report_new(&report) == GPUMAP_OK &&
-		   gpumap_inventory_open(&inventory, "host", report) == GPUMAP_OK &&
-		   gpumap_inventory_count(inventory) > 0;
-
-	gpumap_inventory_free(inventory);
-	gpumap_report_free(report);
-	return has;
-}
-
 static int read_options(struct command_rehearse *c, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = c->output.report;
@@ -123,7 +110,7 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	if (*done)
 		return STATUS_ANSWERED;
 	c->machine = machine_named(c->machine, 0);
-	if (!c->machine && host_has_gpus())
+	if (!c->machine && machine_host_gpus())
 		c->machine = "host";
 	if (!c->machine)
 		return malformed(report,

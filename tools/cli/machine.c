@@ -56,3 +56,14 @@ int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpuma
 		return only_here("--usage", "'s use can be read", what, report);
 	return open_named(ret, what, report);
 }
+
+int64_t machine_host_gpus(void)
+{
+	gpumap_inventory *inventory = NULL;
+	int64_t count = 0;
+
+	if (machine_open(&inventory, "host", 0, NULL) == GPUMAP_OK)
+		count = (int64_t)gpumap_inventory_count(inventory);
+	gpumap_inventory_free(inventory);
+	return count;
+}

@@ -9,6 +9,9 @@
  * have that origin. */
 int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpumap_report *report);
 
+/* The number of GPUs that programs find on this host. */
+int64_t machine_host_gpus(void);
+
 /* The name of the machine: the option's value, else GPUMAP_INVENTORY; NULL: neither, or there are
  * flags, which are about this host. */
 const char *machine_named(const char *option, unsigned flags);

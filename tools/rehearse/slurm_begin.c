@@ -15,19 +15,6 @@ extern char **environ;
 
 /* --- its size --------------------------------------------------------------------------- */
 
-static int64_t machine_gpus(void)
-{
-	gpumap_report *report = NULL;
-	gpumap_inventory *inventory = NULL;
-	int64_t count = 0;
-
-	if (report_begin(&report) && machine_open(&inventory, "host", 0, report) == GPUMAP_OK)
-		count = (int64_t)gpumap_inventory_count(inventory);
-	gpumap_inventory_free(inventory);
-	gpumap_report_free(report);
-	return count;
-}
-
 /* The job's GPUs, of all nodes; 0: it asks for those of a node, or for none. */
 static int64_t total_of(const struct slurm *slurm)
 {
@@ -80,7 +67,7 @@ static int64_t tasks_of(const struct slurm_wish *wish, int64_t nodes)
 static int settle(const char *command, struct slurm_wish *wish, struct slurm_size *size)
 {
 	struct slurm *slurm = &wish->slurm;
-	int64_t machine = machine_gpus();
+	int64_t machine = machine_host_gpus();
 
 	if (machine > SLURM_GPUS_MAX)
 		machine = SLURM_GPUS_MAX;
