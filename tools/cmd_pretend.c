@@ -107,20 +107,16 @@ static const char *missing_remedy(struct remedy *ret, const char *program)
 }
 
 /* Returns only when the program cannot be started. */
-static int run(char **argv)
+static int run(char **argv, gpumap_report *report)
 {
-	struct output output = {0};
 	struct remedy remedy;
 	int why;
 
 	execvp(*argv, argv);
 	why = errno;
-	if (report_begin(&output.report))
-		report_add(output.report, FINDING_PRETEND,
-			   ABOUT(.fix = why == ENOENT ? missing_remedy(&remedy, *argv) : NULL),
-			   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
-	print_report(&output, 0);
-	gpumap_report_free(output.report);
+	report_add(report, FINDING_PRETEND,
+		   ABOUT(.fix = why == ENOENT ? missing_remedy(&remedy, *argv) : NULL),
+		   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
 	return status_of_error(why);
 }
 
@@ -128,6 +124,7 @@ int cmd_pretend(int argc, char **argv)
 {
 	struct output output = {0};
 	const char *what;
+	size_t shown;
 	int status;
 
 	if (!report_begin(&output.report))
@@ -137,7 +134,10 @@ int cmd_pretend(int argc, char **argv)
 		status = pretended_machine(what, output.report);
 	if (status == STATUS_ANSWERED && !what)
 		return finish(&output, GPUMAP_OK, true);
-	print_report(&output, 0);
+	shown = print_report(&output, 0);
+	if (status == STATUS_ANSWERED)
+		status = run(argv, output.report);
+	print_report(&output, shown);
 	gpumap_report_free(output.report);
-	return status == STATUS_ANSWERED ? run(argv) : status;
+	return status;
 }
