@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,8 +49,10 @@ struct command_rehearse {
 	const char *machine, *steps, *file;
 	int64_t memory; /* in bytes; 0: that of the machine */
 	char **argv;
-	char folder[PATH_MAX]; /* of the records; "": there is none yet */
-	gpumap_report *waits;  /* what was printed while the program ran */
+	char folder[PATH_MAX];   /* of the records; "": there is none yet */
+	bool own_leases;         /* its folder of leases is not the user's */
+	gpumap_report *waits;    /* what was printed while the program ran */
+	sigset_t caught, before; /* signals, while there are folders to remove */
 };
 
 static void help(const struct options *options)
@@ -150,8 +153,8 @@ static int make_folder(struct command_rehearse *c)
 
 	if (!temporary || !*temporary)
 		temporary = "/tmp";
-	if (snprintf(c->folder, sizeof(c->folder), "%s/gpumap-rehearse-XXXXXX", temporary) <
-		    (int)sizeof(c->folder) &&
+	if (snprintf(c->folder, sizeof(c->folder), "%s/" PRETENDED_FOLDER "%d-XXXXXX", temporary,
+		     (int)getpid()) < (int)sizeof(c->folder) &&
 	    mkdtemp(c->folder))
 		return STATUS_ANSWERED;
 	c->folder[0] = '\0';
@@ -159,14 +162,25 @@ static int make_folder(struct command_rehearse *c)
 		      "set TMPDIR to a folder that can be written");
 }
 
+/* While this process lives, for srun, which has no way to see that it was killed. */
+static bool lock_folder(const struct command_rehearse *c)
+{
+	char path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" REHEARSE_LOCK, c->folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		flock(fd, LOCK_EX);
+	return fd >= 0;
+}
+
 static int set_environment(struct command_rehearse *c)
 {
 	gpumap_report *report = c->output.report;
 	char boot[PATH_MAX], self[PATH_MAX], memory[24];
-	int status = pretended_machine(c->machine, report);
+	int status = make_folder(c);
 
-	if (status == STATUS_ANSWERED)
-		status = make_folder(c);
 	if (status != STATUS_ANSWERED)
 		return status;
 	if (!installed_path(boot, sizeof(boot), "rehearse/tree/boot/sitecustomize.py",
@@ -178,14 +192,29 @@ static int set_environment(struct command_rehearse *c)
 		return failed(report, "/proc/self/exe", strerror(errno), NULL);
 	snprintf(memory, sizeof(memory), "%lld", (long long)c->memory);
 	/* torch.compile would hand CPU code to a compiler. */
-	if (!put_before("PYTHONPATH", boot) || setenv(REHEARSE_FOLDER, c->folder, 1) < 0 ||
-	    unsetenv(REHEARSE_JOB) < 0 || !slurm_links(c->folder, self) ||
-	    setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
+	if (!lock_folder(c) || !put_before("PYTHONPATH", boot) ||
+	    setenv(REHEARSE_FOLDER, c->folder, 1) < 0 || unsetenv(REHEARSE_JOB) < 0 ||
+	    !slurm_links(c->folder, self) || setenv("GPUMAP_REHEARSE_COMMAND", self, 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_STEPS", c->steps ? c->steps : "0", 1) < 0 ||
 	    setenv("GPUMAP_REHEARSE_MEMORY", memory, 1) < 0 ||
 	    setenv("TORCHDYNAMO_DISABLE", "1", 1) < 0)
 		return failed(report, NULL, strerror(errno), NULL);
 	return STATUS_ANSWERED;
+}
+
+/* From here on a signal may end this process: it leaves nothing. Those that came when the program
+ * had ended were for that. */
+static void leave(const struct command_rehearse *c)
+{
+	const struct timespec now = {.tv_sec = 0};
+
+	if (*c->folder)
+		remove_tree(c->folder);
+	if (c->own_leases && getenv("GPUMAP_LEASES"))
+		remove_tree(getenv("GPUMAP_LEASES"));
+	while (sigtimedwait(&c->caught, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &c->before, NULL);
 }
 
 /* --- the program ------------------------------------------------------------------------ */
@@ -195,6 +224,7 @@ static void become(char **argv, const sigset_t *before, int failed)
 {
 	int why;
 
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigprocmask(SIG_SETMASK, before, NULL);
 	execvp(*argv, argv);
 	why = errno;
@@ -244,22 +274,24 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 
 /* Signals of the terminal reach the program themselves; others are passed on. Returns its status
  * as a shell has it. */
-static int wait_for(const struct command_rehearse *c, pid_t pid, const sigset_t *caught)
+static int wait_for(const struct command_rehearse *c, pid_t pid)
 {
 	const struct timespec pause = {.tv_sec = LOOK};
 	double told = 0;
 	siginfo_t info;
+	pid_t ended;
 	int how;
 
 	for (;;) {
-		if (sigtimedwait(caught, &info, &pause) < 0) {
+		if (sigtimedwait(&c->caught, &info, &pause) < 0) {
 			look_at_waits(c, &told);
 			continue;
 		}
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(pid, info.si_signo);
-		if (waitpid(pid, &how, WNOHANG) == pid)
-			return reap_status(how);
+		while ((ended = waitpid(-1, &how, WNOHANG)) > 0)
+			if (ended == pid)
+				return reap_status(how);
 	}
 }
 
@@ -297,26 +329,23 @@ static void end_rest(void)
 static int run(const struct command_rehearse *c, int *status)
 {
 	const bool job = slurm_link(*c->argv);
-	sigset_t caught, before;
 	pid_t pid;
 
 	if (job)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	reap_signals(&caught, &before);
 	fflush(NULL);
-	pid = start(c->argv, &before);
+	pid = start(c->argv, &c->before);
 	if (pid < 0) {
 		int why = errno;
 
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		failed(c->output.report, QUOTE(span_of(*c->argv)), strerror(why),
-		       why == ENOENT ? "install it, or give its path" : NULL);
+		report_add(c->output.report, FINDING_REHEARSE,
+			   ABOUT(.fix = why == ENOENT ? "install it, or give its path" : NULL),
+			   "cannot run '%s': %s", QUOTE(span_of(*c->argv)), strerror(why));
 		return status_of_error(why);
 	}
-	*status = wait_for(c, pid, &caught);
+	*status = wait_for(c, pid);
 	if (job)
 		end_rest();
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return STATUS_ANSWERED;
 }
 
@@ -385,35 +414,50 @@ static void print_new(const struct command_rehearse *c, size_t i)
 	gpumap_report_free(report);
 }
 
-static int conclude(const struct command_rehearse *c, int status)
+/* `r`: of reading the records. */
+static int conclude(const struct command_rehearse *c, struct rehearsal *rehearsal, int r)
 {
 	gpumap_report *report = c->output.report;
-	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine, .status = status};
-	size_t before = gpumap_report_count(report);
-	int r = rehearsal_read(&rehearsal, c->folder, report);
 
 	if (r == GPUMAP_OK) {
-		rehearsal_judge(&rehearsal, report);
-		write_text(c, &rehearsal);
+		rehearsal_judge(rehearsal, report);
+		write_text(c, rehearsal);
 		if (c->file)
-			r = write_report(c, &rehearsal);
+			r = write_report(c, rehearsal);
 	}
-	rehearsal_free(&rehearsal);
-	print_new(c, before);
-	if (status)
-		return status;
+	if (rehearsal->status)
+		return rehearsal->status;
 	if (r != GPUMAP_OK || report_lacks_memory(report))
 		return STATUS_OWN_FAILURE;
 	return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR ? STATUS_NO : STATUS_ANSWERED;
 }
 
+static int rehearse(struct command_rehearse *c)
+{
+	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine};
+	size_t shown = print_report(&c->output, 0);
+	int status, r = GPUMAP_OK;
+
+	reap_signals(&c->caught, &c->before);
+	status = set_environment(c);
+	if (status == STATUS_ANSWERED)
+		status = run(c, &rehearsal.status);
+	if (status == STATUS_ANSWERED)
+		r = rehearsal_read(&rehearsal, c->folder, c->output.report);
+	leave(c);
+	if (status == STATUS_ANSWERED)
+		status = conclude(c, &rehearsal, r);
+	rehearsal_free(&rehearsal);
+	print_new(c, shown);
+	return status;
+}
+
 int cmd_rehearse(int argc, char **argv)
 {
-	struct command_rehearse c = {.file = NULL};
+	struct command_rehearse c = {.own_leases =
+					     !getenv("GPUMAP_LEASES") || !*getenv("GPUMAP_LEASES")};
 	bool done = false;
-	const bool leases_given = getenv("GPUMAP_LEASES") && *getenv("GPUMAP_LEASES");
-	int status, of_program = 0;
-	size_t shown;
+	int status;
 
 	if (!report_begin(&c.output.report) || !report_begin(&c.waits))
 		return STATUS_OWN_FAILURE;
@@ -423,19 +467,11 @@ int cmd_rehearse(int argc, char **argv)
 		return finish(&c.output, GPUMAP_OK, true);
 	}
 	if (status == STATUS_ANSWERED)
-		status = set_environment(&c);
-	shown = print_report(&c.output, 0);
-	if (status == STATUS_ANSWERED) {
-		status = run(&c, &of_program);
-		if (status == STATUS_ANSWERED)
-			status = conclude(&c, of_program);
-		else
-			print_report(&c.output, shown);
-	}
-	if (*c.folder)
-		remove_tree(c.folder);
-	if (!leases_given && getenv("GPUMAP_LEASES"))
-		remove_tree(getenv("GPUMAP_LEASES"));
+		status = pretended_machine(c.machine, c.output.report);
+	if (status == STATUS_ANSWERED)
+		status = rehearse(&c);
+	else
+		print_report(&c.output, 0);
 	gpumap_report_free(c.waits);
 	gpumap_report_free(c.output.report);
 	return status;

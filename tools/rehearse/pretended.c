@@ -23,9 +23,6 @@
 /* The longest string that Linux accepts in an environment: 32 pages. */
 enum { MAX_TEXT = 32 * 4096 - 64 };
 
-/* Before the id of the process, in the name of a folder of leases. */
-#define OWN_LEASES "gpumap-pretended-"
-
 static int failed(gpumap_report *report, const char *origin, const char *why, const char *fix)
 {
 	report_add(report, FINDING_PRETEND, ABOUT(.origin = origin, .fix = fix),
@@ -173,9 +170,9 @@ static bool is_left(const char *path)
 	struct stat about;
 	int64_t pid;
 
-	if (!starts_with(name, OWN_LEASES))
+	if (!starts_with(name, PRETENDED_FOLDER))
 		return false;
-	rest = span_of(name + strlen(OWN_LEASES));
+	rest = span_of(name + strlen(PRETENDED_FOLDER));
 	pid = span_split(&rest, '-', &id) ? span_number(id, INT32_MAX) : -1;
 	/* Others cannot write in a folder of mode 0700, so its entries do not change under nftw. */
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH && lstat(path, &about) == 0 &&
@@ -210,8 +207,8 @@ static void have_own_leases(void)
 	if (shared && *shared)
 		return;
 	remove_left(temporary);
-	if (snprintf(path, sizeof(path), "%s/" OWN_LEASES "%d-XXXXXX", temporary, (int)getpid()) <
-		    (int)sizeof(path) &&
+	if (snprintf(path, sizeof(path), "%s/" PRETENDED_FOLDER "%d-XXXXXX", temporary,
+		     (int)getpid()) < (int)sizeof(path) &&
 	    mkdtemp(path) && setenv("GPUMAP_LEASES", path, 1) < 0)
 		rmdir(path);
 }

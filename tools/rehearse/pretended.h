@@ -11,6 +11,10 @@
 
 #include "gpumap.h"
 
+/* A temporary folder of this name, the id of its process, and -XXXXXX is removed by the next
+ * process that pretends, unless that process lives, or a file in it is locked. */
+#define PRETENDED_FOLDER "gpumap-pretended-"
+
 /* Makes this process's environment that of the machine `what` (--inventory), with leases of its own
  * unless GPUMAP_LEASES is set. Returns STATUS_ANSWERED; STATUS_MALFORMED or STATUS_OWN_FAILURE
  * after a finding. */

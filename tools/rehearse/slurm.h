@@ -16,6 +16,8 @@
 /* The folder of the rehearsal; its file with what was not rehearsed, a line for each thing. */
 #define REHEARSE_FOLDER "GPUMAP_REHEARSE"
 #define REHEARSE_NOT "not-rehearsed"
+/* Its file that gpumap rehearse has locked while it lives. */
+#define REHEARSE_LOCK "lock"
 /* Set in a job, where its GPUs on each node are. */
 #define REHEARSE_JOB "GPUMAP_REHEARSE_JOB"
 /* Set to 0 in a job that has GPUs only because its nodes are its own: steps have to ask for them.

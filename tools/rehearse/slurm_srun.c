@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -87,6 +88,7 @@ static void become(const struct step *step, const sigset_t *before, int64_t rank
 
 	if (step->groups)
 		setpgid(0, 0);
+	/* When srun is killed. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	input_take(&step->input, rank);
 	sigprocmask(SIG_SETMASK, before, NULL);
@@ -154,6 +156,17 @@ static int ended(struct step *step, pid_t pid, int how)
 	return status;
 }
 
+/* Whether gpumap rehearse was killed. */
+static bool rehearsal_ended(void)
+{
+	int fd = step_open(REHEARSE_LOCK);
+	bool ended = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ended;
+}
+
 /* The highest status of a task; with --kill-on-bad-exit that of the first that failed. */
 static int wait_for_tasks(struct step *step, const sigset_t *caught)
 {
@@ -176,7 +189,7 @@ static int wait_for_tasks(struct step *step, const sigset_t *caught)
 		/* A terminal signals tasks itself that have no group of their own. */
 		if (got > 0 && got != SIGCHLD && (step->groups || info.si_code <= 0))
 			signal_tasks(step, got, true);
-		else if (got < 0 && highest && step->wish.kill)
+		else if (got < 0 && ((highest && step->wish.kill) || rehearsal_ended()))
 			signal_tasks(step, SIGKILL, true);
 	}
 	return highest;

@@ -32,6 +32,8 @@ struct step {
 /* What srun asks for, in the job that the environment describes. STATUS_ANSWERED, or a status after
  * a message. */
 int step_settle(struct step *step);
+/* Opens a file of the rehearsal's folder. -1 with errno. */
+int step_open(const char *name);
 /* Takes the GPUs of the step, and waits for them. The same statuses. */
 int step_wait(struct step *step);
 /* The GPUs of the i-th task of a node, by --gpu-bind (rule L5). Returns how many, -1: the list is

@@ -14,7 +14,7 @@
 
 #include "cli/output.h"
 
-static int open_in_folder(const char *name)
+int step_open(const char *name)
 {
 	char path[PATH_MAX];
 
@@ -44,7 +44,7 @@ static bool take_gpus(struct step *step)
 
 			snprintf(name, sizeof(name), "gpu-%lld-%d", (long long)(step->first + node),
 				 step->job_gpus[i]);
-			fd = step->wish.overlap ? 0 : open_in_folder(name);
+			fd = step->wish.overlap ? 0 : step_open(name);
 			if (fd < 0)
 				step->failed = errno;
 			if (fd > 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -81,7 +81,7 @@ static int next_number(int gate)
 int step_wait(struct step *step)
 {
 	const struct timespec pause = {.tv_nsec = 100000000};
-	int gate = open_in_folder("step");
+	int gate = step_open("step");
 	bool taken, told = false;
 
 	if (gate < 0)
