@@ -137,23 +137,39 @@ static void signal_tasks(const struct step *step, int signal, bool running)
 	}
 }
 
-/* The status of a child that has ended; 0: it is no task, as a shell that has become srun may have
- * children. */
-static int ended(struct step *step, pid_t pid, int how)
+/* Whether the task has ended, with *status. It is not reaped, so that no other process gets its
+ * number before what it has left is ended by that. */
+static bool has_ended(const struct task *task, int *status)
 {
-	int status = reap_status(how);
-	int64_t rank = 0;
+	siginfo_t info = {.si_pid = 0};
 
-	while (rank < step->size.tasks && step->tasks[rank].pid != pid)
-		rank++;
-	if (rank == step->size.tasks)
-		return 0;
-	step->tasks[rank].running = false;
-	step->running--;
-	if (status)
+	if (!task->running ||
+	    waitid(P_PID, (id_t)task->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+		return false;
+	*status = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+	return true;
+}
+
+/* Takes the tasks that have ended. *highest is the highest status; with --kill-on-bad-exit that of
+ * the first that failed, after which the others end. */
+static void take_ended(struct step *step, int *highest)
+{
+	for (int64_t rank = 0; rank < step->size.tasks; rank++) {
+		int status;
+
+		if (!has_ended(&step->tasks[rank], &status))
+			continue;
+		step->tasks[rank].running = false;
+		step->running--;
+		if (!status)
+			continue;
 		fprintf(stderr, "gpumap: srun: task %lld ended with status %d\n", (long long)rank,
 			status);
-	return status;
+		if (!*highest || (status > *highest && !step->wish.kill))
+			*highest = status;
+		if (step->wish.kill)
+			signal_tasks(step, SIGTERM, true);
+	}
 }
 
 /* Whether gpumap rehearse was killed. */
@@ -167,25 +183,15 @@ static bool rehearsal_ended(void)
 	return ended;
 }
 
-/* The highest status of a task; with --kill-on-bad-exit that of the first that failed. */
 static int wait_for_tasks(struct step *step, const sigset_t *caught)
 {
 	const struct timespec patience = {.tv_sec = 5};
-	int highest = 0, how, status, got;
+	int highest = 0;
 	siginfo_t info;
 
-	while (step->running) {
-		pid_t pid = waitpid(-1, &how, WNOHANG);
+	for (take_ended(step, &highest); step->running; take_ended(step, &highest)) {
+		int got = sigtimedwait(caught, &info, &patience);
 
-		if (pid > 0) {
-			status = ended(step, pid, how);
-			if (!highest || (status > highest && !step->wish.kill))
-				highest = status;
-			if (status && step->wish.kill)
-				signal_tasks(step, SIGTERM, true);
-			continue;
-		}
-		got = sigtimedwait(caught, &info, &patience);
 		/* A terminal signals tasks itself that have no group of their own. */
 		if (got > 0 && got != SIGCHLD && (step->groups || info.si_code <= 0))
 			signal_tasks(step, got, true);
