@@ -262,7 +262,8 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 	gpumap_report *report = NULL;
 	double until = (double)time(NULL) - LONG_WAIT;
 
-	if (report_begin(&report) && rehearsal_read(&rehearsal, c->folder, report) == GPUMAP_OK) {
+	if (report_begin(&report)) {
+		rehearsal_read(&rehearsal, c->folder, NULL);
 		rehearsal_judge_waits(&rehearsal, *told, until, report);
 		print_report(&(struct output){.report = report}, 0);
 		report_copy_all(c->waits, report, FINDING_COUNT);
@@ -414,20 +415,17 @@ static void print_new(const struct command_rehearse *c, size_t i)
 	gpumap_report_free(report);
 }
 
-/* `r`: of reading the records. */
-static int conclude(const struct command_rehearse *c, struct rehearsal *rehearsal, int r)
+static int conclude(const struct command_rehearse *c, struct rehearsal *rehearsal, bool all_read)
 {
 	gpumap_report *report = c->output.report;
+	bool written;
 
-	if (r == GPUMAP_OK) {
-		rehearsal_judge(rehearsal, report);
-		write_text(c, rehearsal);
-		if (c->file)
-			r = write_report(c, rehearsal);
-	}
+	rehearsal_judge(rehearsal, report);
+	write_text(c, rehearsal);
+	written = !c->file || write_report(c, rehearsal) == GPUMAP_OK;
 	if (rehearsal->status)
 		return rehearsal->status;
-	if (r != GPUMAP_OK || report_lacks_memory(report))
+	if (!all_read || !written || report_lacks_memory(report))
 		return STATUS_OWN_FAILURE;
 	return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR ? STATUS_NO : STATUS_ANSWERED;
 }
@@ -436,17 +434,18 @@ static int rehearse(struct command_rehearse *c)
 {
 	struct rehearsal rehearsal = {.argv = c->argv, .machine = c->machine};
 	size_t shown = print_report(&c->output, 0);
-	int status, r = GPUMAP_OK;
+	bool all_read = false;
+	int status;
 
 	reap_signals(&c->caught, &c->before);
 	status = set_environment(c);
 	if (status == STATUS_ANSWERED)
 		status = run(c, &rehearsal.status);
 	if (status == STATUS_ANSWERED)
-		r = rehearsal_read(&rehearsal, c->folder, c->output.report);
+		all_read = rehearsal_read(&rehearsal, c->folder, c->output.report) == GPUMAP_OK;
 	leave(c);
 	if (status == STATUS_ANSWERED)
-		status = conclude(c, &rehearsal, r);
+		status = conclude(c, &rehearsal, all_read);
 	rehearsal_free(&rehearsal);
 	print_new(c, shown);
 	return status;

@@ -232,9 +232,11 @@ static void judge_unused(const struct rehearsed *process, gpumap_report *report)
 	size_t count = json_array_size(unused);
 	struct strbuf names = {0};
 
-	for (size_t i = 0; i < count && i < MAX_NAMED; i++)
-		strbuf_printf(&names, "%s%s", i ? ", " : "",
-			      json_string_value(json_array_get(unused, i)));
+	for (size_t i = 0; i < count && i < MAX_NAMED; i++) {
+		const char *name = json_string_value(json_array_get(unused, i));
+
+		strbuf_printf(&names, "%s%s", i ? ", " : "", name ? name : "?");
+	}
 	if (count > MAX_NAMED)
 		strbuf_puts(&names, ", ...");
 	if (names.failed)

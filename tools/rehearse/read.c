@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ int64_t rehearsed_number(const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
 
-	return json_is_number(value) ? (int64_t)json_number_value(value) : -1;
+	return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
 const json_t *rehearsed_list(const json_t *object, const char *name)
@@ -162,7 +163,6 @@ static bool add(struct rehearsal *r, size_t *room, json_t *record)
 	return true;
 }
 
-/* A process that was killed may leave a file that is not whole under another name. */
 static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_report *report)
 {
 	json_error_t error;
@@ -171,6 +171,7 @@ static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_
 	size_t size;
 	int why = read_file(path, false, MAX_RECORD, &text, &size);
 
+	r->imported = true;
 	if (why)
 		return report_read(report, why, path, "the record of a process", MAX_RECORD, NULL);
 	record = json_loadb(text, size, 0, &error);
@@ -181,12 +182,27 @@ static int read_one(struct rehearsal *r, size_t *room, const char *path, gpumap_
 				   "the record of a process cannot be read: %s",
 				   record ? "it is no object" : error.text);
 	}
-	r->imported = true;
 	if (did_something(record) && add(r, room, record))
 		return GPUMAP_OK;
 	why = did_something(record);
 	json_decref(record);
 	return why ? report_nomem(report) : GPUMAP_OK;
+}
+
+/* PID.json.new: a process writes its record under this name, and renames it when it is whole. */
+static int judge_part(struct rehearsal *r, const char *name, gpumap_report *report)
+{
+	struct span rest = span_of(name), pid;
+
+	span_split(&rest, '.', &pid);
+	if (span_number(pid, INT32_MAX) <= 0 || kill((pid_t)span_number(pid, INT32_MAX), 0) == 0 ||
+	    errno != ESRCH)
+		return GPUMAP_OK;
+	r->imported = true;
+	return report_fail(report, GPUMAP_EFILE, FINDING_REHEARSE,
+			   ABOUT(.fix = "set TMPDIR to a folder with more space, unless it was "
+					"killed"),
+			   "the last record of process %s is not whole", QUOTE(pid));
 }
 
 /* Whether `b` is the same rank as `a`, started again. A program that sets RANK itself makes one
@@ -232,13 +248,22 @@ int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *rep
 	size_t room = 0;
 	int r = GPUMAP_OK;
 
+	ret->imported = !dir;
 	if (!dir)
-		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-				   ABOUT(.origin = folder), "cannot be read: %s", strerror(errno));
-	while (r == GPUMAP_OK && (entry = readdir(dir)))
-		if (text_ends(entry->d_name, ".json") &&
-		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
-			r = read_one(ret, &room, path, report);
+		return report_fail(
+			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
+			ABOUT(.origin = folder, .fix = "let the program leave this folder alone"),
+			"cannot be read: %s", strerror(errno));
+	while (r != GPUMAP_ENOMEM && (entry = readdir(dir))) {
+		int one = GPUMAP_OK;
+
+		if (text_ends(entry->d_name, ".json.new"))
+			one = judge_part(ret, entry->d_name, report);
+		else if (text_ends(entry->d_name, ".json") &&
+			 snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
+			one = read_one(ret, &room, path, report);
+		r = one == GPUMAP_OK ? r : one;
+	}
 	closedir(dir);
 	read_not_rehearsed(ret, folder);
 	if (ret->count)

@@ -27,13 +27,13 @@ struct rehearsal {
 	int status;                  /* of the program, as a shell has it */
 	struct rehearsed *processes; /* in the order of their ranks and pids */
 	size_t count;
-	bool imported;       /* whether any process imported PyTorch */
+	bool imported;       /* whether any process imported PyTorch, as far as can be read */
 	char *not_rehearsed; /* lines, beside what the processes have said; may be NULL */
 };
 
 /* Reads the records of a folder. Processes that did nothing of PyTorch are left out, and of
  * processes of one rank all but the last, since a launcher may start a rank again. GPUMAP_OK,
- * GPUMAP_ENOMEM, or GPUMAP_EFILE after a finding. */
+ * GPUMAP_ENOMEM, or another code after a finding for each record that cannot be read. */
 int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *report);
 void rehearsal_free(struct rehearsal *rehearsal);
 
