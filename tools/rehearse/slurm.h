@@ -48,6 +48,8 @@ struct slurm_wish {
 	bool overlap, kill, unknown; /* unknown: `other` is no option of Slurm */
 };
 
+/* An option of the command line, or of the variable that stands for it. */
+void slurm_wish_take(struct slurm_wish *wish, const struct slurm_option *option);
 /* `batch`: of sbatch. The options from words[1] to the first word that is none; *end is its index.
  */
 void slurm_wish_words(struct slurm_wish *wish, char *const *words, bool batch, size_t *end);

@@ -79,6 +79,8 @@ static int settle(const char *command, struct slurm_wish *wish, struct slurm_siz
 		return slurm_refuse(command, "ask for fewer, as --nodes=2", "%lld nodes",
 				    (long long)size->nodes);
 	size->tasks = tasks_of(wish, size->nodes);
+	if (size->tasks < size->nodes)
+		size->nodes = size->tasks;
 	if (size->tasks > SLURM_TASKS_MAX)
 		return slurm_refuse(command, "ask for fewer", "%lld tasks", (long long)size->tasks);
 	for (int64_t i = 0; i < size->nodes && slurm->tasks_per_node > 0; i++)

@@ -75,7 +75,7 @@ static bool is_valid(const struct slurm *slurm, struct span name, struct span va
 	return !span_is(name, "gpu-bind") || is_bind(value);
 }
 
-static void take(struct slurm_wish *wish, const struct slurm_option *option)
+void slurm_wish_take(struct slurm_wish *wish, const struct slurm_option *option)
 {
 	struct span name = option->name, value = option->value;
 
@@ -126,7 +126,7 @@ void slurm_wish_words(struct slurm_wish *wish, char *const *words, bool batch, s
 		option = slurm_option(span_of(words[i]),
 				      words[i + 1] ? span_of(words[i + 1]) : (struct span){"", 0},
 				      batch);
-		take(wish, &option);
+		slurm_wish_take(wish, &option);
 		i += option.words == 2 && words[i + 1] ? 2 : 1;
 	}
 	*end = i;
@@ -163,7 +163,7 @@ void slurm_wish_comments(struct slurm_wish *wish, struct span script)
 			after = slurm_word(&peek);
 			option = slurm_option(word, after, true);
 			option.value = unquoted(option.value);
-			take(wish, &option);
+			slurm_wish_take(wish, &option);
 			if (option.words == 2)
 				line = peek;
 		}

@@ -23,8 +23,7 @@ static void inherit_text(struct slurm_wish *wish, const char *option, const char
 	const char *value = getenv(variable);
 
 	if (value)
-		slurm_take(&wish->slurm,
-			   &(struct slurm_option){span_of(option), span_of(value), 1});
+		slurm_wish_take(wish, &(struct slurm_option){span_of(option), span_of(value), 1});
 }
 
 /* Options of srun that the job's variables give. An own option for GPUs replaces the job's. */
@@ -157,6 +156,10 @@ int step_settle(struct step *step)
 	inherit(wish);
 	if (slurm_wish_check("srun", wish) != STATUS_ANSWERED)
 		return STATUS_NO;
+	if (of_job < 1 || of_job > SLURM_NODES_MAX)
+		return slurm_refuse("srun", "leave it as sbatch sets it",
+				    "SLURM_JOB_NUM_NODES is not a number from 1 to %d",
+				    SLURM_NODES_MAX);
 	size->nodes = wish->slurm.nodes > 0 ? wish->slurm.nodes : of_job;
 	if (size->nodes < 1 || size->nodes > of_job)
 		return slurm_refuse("srun", "ask for fewer", "%lld nodes, and the job has %lld",
