@@ -211,7 +211,8 @@ static int run(struct step *step)
 		return STATUS_OWN_FAILURE;
 	if (!input_open(&step->input, step->size.tasks)) {
 		free(step->tasks);
-		return slurm_refuse("srun", NULL, "standard input: %s", strerror(errno));
+		return slurm_refuse("srun", errno == EMFILE ? SLURM_MORE_FILES : NULL,
+				    "standard input: %s", strerror(errno));
 	}
 	step->groups = step->input.kind != INPUT_TERMINAL;
 	reap_signals(&caught, &before);

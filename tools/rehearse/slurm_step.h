@@ -8,6 +8,8 @@
 #include "rehearse/slurm.h"
 #include "rehearse/slurm_input.h"
 
+#define SLURM_MORE_FILES "ulimit -n $(ulimit -Hn) raises the limit"
+
 struct step {
 	struct slurm_wish wish;
 	struct slurm_size size;

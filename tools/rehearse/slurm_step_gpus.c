@@ -64,18 +64,18 @@ static bool take_gpus(struct step *step)
 	return true;
 }
 
-/* The number of the step, from 0. `gate` is a file that has the next. */
+/* The number of the step, from 0, which is the size of `gate`. */
 static int next_number(int gate)
 {
-	char text[16] = "";
-	ssize_t length = pread(gate, text, sizeof(text) - 1, 0);
-	int64_t number =
-		length > 0 ? span_number((struct span){text, (size_t)length}, INT32_MAX - 1) : 0;
+	off_t number = lseek(gate, 0, SEEK_END);
 
-	length = snprintf(text, sizeof(text), "%lld", (long long)number + 1);
-	if (pwrite(gate, text, (size_t)length, 0) != length)
-		return (int)number;
-	return (int)number;
+	return ftruncate(gate, number + 1) == 0 ? (int)number : 0;
+}
+
+static int refuse_files(int why)
+{
+	return slurm_refuse("srun", why == EMFILE ? SLURM_MORE_FILES : NULL, "%s: %s",
+			    getenv(REHEARSE_FOLDER), strerror(why));
 }
 
 int step_wait(struct step *step)
@@ -85,8 +85,7 @@ int step_wait(struct step *step)
 	bool taken, told = false;
 
 	if (gate < 0)
-		return slurm_refuse("srun", NULL, "%s: %s", getenv(REHEARSE_FOLDER),
-				    strerror(errno));
+		return refuse_files(errno);
 	for (;;) {
 		flock(gate, LOCK_EX);
 		taken = take_gpus(step);
@@ -97,8 +96,7 @@ int step_wait(struct step *step)
 			break;
 		if (step->failed) {
 			close(gate);
-			return slurm_refuse("srun", NULL, "%s: %s", getenv(REHEARSE_FOLDER),
-					    strerror(step->failed));
+			return refuse_files(step->failed);
 		}
 		if (!told)
 			fprintf(stderr,
