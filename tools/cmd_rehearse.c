@@ -90,6 +90,17 @@ static int failed(gpumap_report *report, const char *origin, const char *why, co
 
 /* --- the command line ------------------------------------------------------------------- */
 
+static int64_t memory_of(const char *value, gpumap_report *report)
+{
+	int64_t bytes = span_bytes(span_of(value));
+
+	if (bytes < 0)
+		report_add(report, FINDING_BAD_OPTION,
+			   ABOUT(.origin = "--memory", .fix = "write for example --memory 80G"),
+			   "cannot be '%s'", QUOTE(span_of(value)));
+	return bytes;
+}
+
 static int read_options(struct command_rehearse *c, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = c->output.report;
@@ -105,7 +116,7 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 		else if (streq(name, "--steps"))
 			c->steps = options.value;
 		else if (streq(name, "--memory"))
-			c->memory = span_bytes(span_of(options.value));
+			bad = (c->memory = memory_of(options.value, report)) < 0;
 		else
 			c->file = options.value;
 	if (bad)
@@ -125,8 +136,6 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	if (c->steps && option_number("--steps", c->steps, "a number", 1, INT32_MAX, &steps,
 				      report) != GPUMAP_OK)
 		return STATUS_MALFORMED;
-	if (c->memory < 0)
-		return malformed(report, "--memory has no bytes", "write for example --memory 80G");
 	c->argv = options_rest(&options);
 	return STATUS_ANSWERED;
 }
