@@ -22,9 +22,25 @@ static int refuse_file(const char *path, int why)
 			    "'%s': %s", QUOTE(span_of(path)), strerror(why));
 }
 
+/* Why Slurm refuses the script; NULL: it does not. */
+static const char *fault_of(const char *text, size_t size, const char **fix)
+{
+	if (!starts_with(text, "#!")) {
+		*fix = "write #!/bin/bash in its first line";
+		return "does not begin with #!, as a batch script has to";
+	}
+	if (strstr(text, "\r\n")) {
+		*fix = "dos2unix removes them";
+		return "has line ends of DOS, which Slurm refuses";
+	}
+	*fix = "tr -d '\\000' removes them";
+	return strlen(text) < size ? "has zero bytes, which Slurm refuses" : NULL;
+}
+
 /* The text of the script, or of --wrap, which the caller frees; NULL after a message. */
 static char *script_text(const struct slurm_wish *wish, const char *path)
 {
+	const char *fault, *fix;
 	char *text = NULL;
 	size_t size;
 	int why;
@@ -40,19 +56,11 @@ static char *script_text(const struct slurm_wish *wish, const char *path)
 		refuse_file(path ? path : "-", why);
 		return NULL;
 	}
-	if (starts_with(text, "#!") && !strstr(text, "\r\n"))
+	fault = fault_of(text, size, &fix);
+	if (!fault)
 		return text;
-	if (starts_with(text, "#!")) {
-		free(text);
-		slurm_refuse("sbatch", "dos2unix removes them",
-			     "%s has line ends of DOS, which Slurm refuses",
-			     path ? QUOTE(span_of(path)) : "standard input");
-		return NULL;
-	}
 	free(text);
-	slurm_refuse("sbatch", "write #!/bin/bash in its first line",
-		     "%s does not begin with #!, as a batch script has to",
-		     path ? QUOTE(span_of(path)) : "standard input");
+	slurm_refuse("sbatch", fix, "%s %s", path ? QUOTE(span_of(path)) : "standard input", fault);
 	return NULL;
 }
 
