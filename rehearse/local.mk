@@ -13,6 +13,7 @@ dist_rehearsepackage_DATA = \
 	rehearse/gpumap_rehearse/devices.py \
 	rehearse/gpumap_rehearse/distributed.py \
 	rehearse/gpumap_rehearse/errors.py \
+	rehearse/gpumap_rehearse/groups.py \
 	rehearse/gpumap_rehearse/hooks.py \
 	rehearse/gpumap_rehearse/install.py \
 	rehearse/gpumap_rehearse/modes.py \

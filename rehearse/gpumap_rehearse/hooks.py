@@ -50,6 +50,8 @@ PRIVATE = {
     "torch._library.custom_ops.OPDEFS": "operators of torch.library.custom_op",
     "torch._library.custom_ops.CustomOpDef.register_kernel": "operators of torch.library.custom_op",
     "torch.utils._python_dispatch.TorchDispatchMode": "tags of operations below Python",
+    "torch._C._DisableTorchDispatch": "code of the rehearsal that must not see itself",
+    "torch.distributed.distributed_c10d._resolve_process_group": "functional collectives",
     "torch.distributed.distributed_c10d._get_default_store": "which GPU each rank has",
     "torch.distributed.distributed_c10d._get_object_coll_device": "collectives of objects",
     "torch.distributed.distributed_c10d._get_pg_default_device": "collectives of objects",

@@ -90,7 +90,7 @@ def _finish(name, result, items, target, explicit):
     return result
 
 
-def _call(function, args, kwargs):
+def call(function, args, kwargs):
     name = getattr(function, "__name__", "")
     explicit = None
     default = _devices_of_torch.CURRENT_DEVICE  # of torch.set_default_device(), which adds it too late
@@ -183,7 +183,7 @@ def _check_indices(tensor, indices):
 def _index(function, args, kwargs):
     with without_modes():
         _check_indices(args[0], args[1])
-    return _call(function, args, kwargs)
+    return call(function, args, kwargs)
 
 
 def _put_at_index(function, args, kwargs):
@@ -196,7 +196,7 @@ def _put_at_index(function, args, kwargs):
             number = value.dim() == 0 or (value.numel() == 1 and _is_mask(indices))
             if items[0][1] != items[1][1] and not tags.is_wild(tensor) and not (number and items[1][1] == CPU):
                 errors.mixed("index_put_", items)
-    return _call(function, args, kwargs)
+    return call(function, args, kwargs)
 
 
 def _is_mask(indices):
@@ -230,7 +230,7 @@ def _ctc(function, args, kwargs):
     return _finish("ctc_loss", result, items, common, None)
 
 
-_own_rules = {
+own_rules = {
     _Tensor.grad.__set__: _set_gradient,
     _Tensor.grad.__get__: _get_gradient,
     _Tensor.__getitem__: _index,
@@ -254,7 +254,7 @@ class FunctionMode(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if function in _passing:
             return function(*args, **kwargs) if kwargs else function(*args)
-        return _own_rules.get(function, _call)(function, args, kwargs or {})
+        return own_rules.get(function, call)(function, args, kwargs or {})
 
 
 class DispatchMode(hooks.get("torch.utils._python_dispatch.TorchDispatchMode")):
@@ -361,10 +361,10 @@ def _when_indexed(name):
     @functools.wraps(raw)
     def method(*args):
         if torch._C._is_torch_function_mode_enabled():
-            return _own_rules[raw](raw, args, {})
+            return own_rules[raw](raw, args, {})
         return raw(*args)
 
-    _own_rules[method] = _own_rules[raw]
+    own_rules[method] = own_rules[raw]
     hooks.replace("torch.Tensor." + name, method)
 
 
@@ -413,7 +413,7 @@ def _while_modes_are_off(name):
     def make(*args, **kwargs):
         if torch._C._len_torch_function_stack() > 0:
             return raw(*args, **kwargs)
-        return _call(raw, args, kwargs)
+        return call(raw, args, kwargs)
 
     hooks.replace(name, make)
 

@@ -13,10 +13,11 @@ rehearse_tests = \
 TESTS += $(rehearse_tests)
 $(rehearse_tests:.test=.log): $(command_built) rehearse/tree
 EXTRA_DIST += $(rehearse_tests) \
-	tests/rehearse/averages.py \
+	tests/rehearse/collectives.py \
 	tests/rehearse/ddp.py \
 	tests/rehearse/lib.sh \
 	tests/rehearse/losses.py \
+	tests/rehearse/meeting.py \
 	tests/rehearse/moves.py \
 	tests/rehearse/operators.py \
 	tests/rehearse/others/fsdp.py \
