@@ -66,7 +66,7 @@ _OWN_WORDS = {
 _TYPES = {torch.float32: "Float", torch.float16: "Half", torch.float64: "Double", torch.bfloat16: "BFloat16",
           torch.int64: "Long", torch.int32: "Int", torch.uint8: "Byte", torch.bool: "Bool"}
 
-_version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 
 
 def device_name(ordinal):
@@ -75,7 +75,7 @@ def device_name(ordinal):
 
 def bad_ordinal():
     kind = getattr(torch, "AcceleratorError", RuntimeError)
-    hint = "" if _version < (2, 8) else "GPU device may be out of range, do you have enough GPUs?\n"
+    hint = "" if version < (2, 8) else "GPU device may be out of range, do you have enough GPUs?\n"
     fail(kind, "CUDA error: invalid device ordinal\n" + hint + _LATER, "ordinal")
 
 
@@ -197,7 +197,7 @@ def mixed(name, items):
     if kernel is None:
         text = "Expected all tensors to be on the same device, but found at least two devices, %s and %s!"
         fail(RuntimeError, text % (first, other), "mixed")
-    if _version >= (2, 8):
+    if version >= (2, 8):
         text = ("Expected all tensors to be on the same device, but got %s is on %s, different from other tensors on "
                 "%s (when checking argument in method wrapper_CUDA_%s)")
         fail(RuntimeError, text % (argument, other, first, kernel), "mixed")

@@ -172,6 +172,38 @@ def was_called(function):
         record.say("not_rehearsed", _SAW_CPU % ("the operator %s of %s" % (name, doubtful[name])))
 
 
+# --- what traces without computing -------------------------------------------------------
+
+
+def _refuse_exports():
+    """Its tensors without memory ask the driver of their GPU, and C++ aborts. Strict mode traces what is replaced."""
+    import torch
+
+    from . import errors, hooks, tags
+
+    def wrap(raw):
+        @functools.wraps(raw)
+        def export(*args, **kwargs):
+            tensors = []
+            for value in torch.utils._pytree.tree_flatten((args, kwargs))[0]:
+                if isinstance(value, torch.nn.Module):
+                    tensors += [*value.parameters(), *value.buffers()]
+                elif isinstance(value, torch.Tensor):
+                    tensors.append(value)
+            with tags.without_modes():
+                if any(tags.ordinal_of(tensor) >= 0 for tensor in tensors):
+                    refuse("torch.export of a GPU", "export it from the CPU")
+            if kwargs.get("strict") and errors.version >= (2, 7):
+                refuse("torch.export with strict=True", "write strict=False")
+            return raw(*args, **kwargs)
+
+        return export
+
+    for name in "export", "export_for_training", "draft_export":
+        if hasattr(torch.export, name):
+            hooks.replace("torch.export." + name, wrap(getattr(torch.export, name)))
+
+
 # --- what runs as it is, and shows nothing of a GPU --------------------------------------
 
 
@@ -208,6 +240,7 @@ def _watch_profiles():
 def install():
     _watch_extensions()
     _watch_libraries()
+    _refuse_exports()
     _watch_compile()
     _watch_profiles()
 
