@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The two modes: one in Python gives calls the semantics of CUDA, one below carries tags through what they do."""
 import functools
+import os
+import sys
 import threading
+import warnings
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -418,7 +421,41 @@ def _while_modes_are_off(name):
     hooks.replace(name, make)
 
 
+_BETWEEN = (os.path.dirname(__file__) + os.sep, torch.overrides.__file__, torch._ops.__file__)
+
+
+def _caller():
+    """The frame that called what a mode has called again: its own line, without that of the mode."""
+    frame, seen = sys._getframe(2), set()
+    while frame and not frame.f_code.co_filename.startswith(_BETWEEN):
+        seen.add(frame.f_code)
+        frame = frame.f_back
+    while frame and (frame.f_code.co_filename.startswith(_BETWEEN) or frame.f_code in seen):
+        frame = frame.f_back
+    return frame
+
+
+def _place_warnings():
+    """A warning that would name a mode names its caller, once for each line."""
+    raw = warnings._showwarnmsg
+
+    def show(message):
+        frame = _caller() if message.filename.startswith(_BETWEEN) else None
+        if frame is None:
+            return raw(message)
+        for module in sys.modules[__name__], torch.overrides, torch._ops:
+            getattr(module, "__warningregistry__", {}).clear()
+        warnings.onceregistry.pop((str(message.message), message.category), None)
+        return warnings.warn_explicit(
+            message.message, message.category, frame.f_code.co_filename, frame.f_lineno,
+            frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {}),
+            source=message.source)
+
+    warnings._showwarnmsg = show
+
+
 def install():
+    _place_warnings()
     _constructors()  # they are looked for once, and are the functions below those that are replaced
     for name in "torch.tensor", "torch.as_tensor", "torch.asarray":
         _while_modes_are_off(name)

@@ -31,4 +31,5 @@ EXTRA_DIST += $(rehearse_tests) \
 	tests/rehearse/single.py \
 	tests/rehearse/sync_norm.py \
 	tests/rehearse/triton_kernel.py \
+	tests/rehearse/warned.py \
 	tests/rehearse/words.py
