@@ -102,7 +102,7 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 		return;
 	}
 	entry = scene->settings.mode.word == PLAN_DP ? gpumap_mapping_master(mapping)
-						: gpumap_mapping_chosen(mapping);
+						     : gpumap_mapping_chosen(mapping);
 	if (mapping->answered && entry && entry_decided(entry)) {
 		physical = entry->candidates[0]->physical;
 		mig = entry->candidates[0]->mig_position;

@@ -327,7 +327,7 @@ static bool compare_rank(const char *name, const struct scene *scene, size_t ran
 		return true;
 	answered = mapping->answered;
 	entry = scene->settings.mode.word == PLAN_DP ? gpumap_mapping_master(mapping)
-						: gpumap_mapping_chosen(mapping);
+						     : gpumap_mapping_chosen(mapping);
 	if (answered && entry && entry_decided(entry)) {
 		physical = entry->candidates[0]->physical;
 		mig = entry->candidates[0]->mig_position;
