@@ -12,6 +12,9 @@ from collections.abc import Sequence
 import gpumap
 import tap
 
+# In a shell's background it is ignored, and Python then installs no handler.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LIST, ORDER, KEEPER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "GPUMAP_LEASE"
 HOLDER = "import gpumap, sys; lease = gpumap.pick({}); print(lease.visible, flush=True); sys.stdin.read()"
 
