@@ -74,7 +74,7 @@ int cmd_completion(int argc, char **argv)
 		r = answer(argc, argv, output.report);
 		return finish(&output, r, true);
 	}
-	options_init(&options, "completion", completion_rows, NO_KEYS, argc, argv);
+	options_init(&options, "completion", completion_rows, NULL, NO_KEYS, argc, argv);
 	while (options_next_own(&options, &output, help, &done, &failed)) {
 		if (shell)
 			return finish(&output, unexpected(options.operand, output.report), true);

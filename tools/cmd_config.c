@@ -12,13 +12,6 @@
 #include "strbuf.h"
 #include "suggest.h"
 
-const struct option_row config_rows[] = {
-	PROFILE_OPTION_ROWS,
-	{"--origin", NULL, "also show where each value comes from"},
-	{"--json", NULL, "print JSON"},
-	{NULL, NULL, NULL},
-};
-
 enum { MAX_OPERANDS = 64 };
 
 struct config {
@@ -27,6 +20,13 @@ struct config {
 	const char *operands[MAX_OPERANDS + 1];
 	int count;
 	bool origin;
+};
+
+const struct option_row config_rows[] = {
+	PROFILE_OPTION_ROWS(struct config, options),
+	{"--origin", NULL, "also show where each value comes from", FLAG_TO(struct config, origin)},
+	{"--json", NULL, "print JSON", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -345,11 +345,9 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "config", config_rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "config", config_rows, config, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &config->output, help, done, &failed))) {
-		if (streq(name, "--origin"))
-			config->origin = true;
-		else if (*name)
+		if (*name)
 			profile_option(&config->options, name, options.value);
 		else if (config->count == MAX_OPERANDS)
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, NULL,

@@ -10,20 +10,22 @@
 #include "report/report.h"
 #include "strbuf.h"
 
-const struct option_row doctor_rows[] = {
-	{"--root", "DIR",
-	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and "
-	 "/usr/lib*"},
-	{"--all", NULL, "show user names, host names and home folders too"},
-	{"--format", "text|json", "output format"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct arguments {
 	struct output output;
 	struct doctor_options options;
-	bool rooted;
+	const char *root; /* NULL: this machine */
+};
+
+const struct option_row doctor_rows[] = {
+	{"--root", "DIR",
+	 "check a recorded machine: DIR has copies of its /etc, /proc, /sys, /dev and "
+	 "/usr/lib*",
+	 TEXT_TO(struct arguments, root)},
+	{"--all", NULL, "show user names, host names and home folders too",
+	 FLAG_TO(struct arguments, options.all)},
+	{"--format", "text|json", "output format", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -60,25 +62,15 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
-	const char *name;
 	bool failed = false;
 
-	options_init(&options, "doctor", doctor_rows, NO_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
-		if (streq(name, "--root")) {
-			a->options.root = options.value;
-			a->rooted = true;
-		} else if (streq(name, "--all")) {
-			a->options.all = true;
-		} else {
-			/* The options after it are the program's. */
-			a->options.program = (const char *const *)options_rest(&options);
-			break;
-		}
-	}
+	options_init(&options, "doctor", doctor_rows, a, NO_KEYS, argc, argv);
+	/* The options after it are the program's. */
+	if (options_next_own(&options, &a->output, help, done, &failed))
+		a->options.program = (const char *const *)options_rest(&options);
 	if (failed || *done)
 		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
-	if (a->rooted && !*a->options.root)
+	if (a->root && !*a->root)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--root",
 					 .fix = "name a folder; leave --root out for this machine"),
@@ -87,6 +79,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write it after --, or leave -- out"),
 				   "no program is named");
+	a->options.root = a->root ? a->root : "";
 	return refuse_picture(&a->output, "a report has no picture");
 }
 
@@ -103,7 +96,7 @@ static int print_answer(const struct arguments *a, const struct doctor *doctor)
 int cmd_doctor(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv),
-			      .options = {.root = "", .environ = (const char *const *)environ}};
+			      .options = {.environ = (const char *const *)environ}};
 	struct doctor *doctor = NULL;
 	bool done = false;
 	int r;

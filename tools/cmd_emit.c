@@ -9,18 +9,18 @@
 #include "report/report.h"
 #include "text/writefile.h"
 
-const struct option_row emit_rows[] = {
-	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the command or script to FILE"},
-	{"--json", NULL, "print JSON, with the files that the command needs"},
-	{NULL, NULL, NULL},
-};
-
 struct command_emit {
 	struct output output;
 	struct plan_options options;
 	const char *target;
 	const char *file; /* -o */
+};
+
+const struct option_row emit_rows[] = {
+	PLAN_OPTION_ROWS(struct command_emit, options),
+	{"-o", "FILE", "write the command or script to FILE", TEXT_TO(struct command_emit, file)},
+	{"--json", NULL, "print JSON, with the files that the command needs", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -57,7 +57,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "emit", emit_rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "emit", emit_rows, c, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);
@@ -66,8 +66,6 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 		}
 		if (!*name)
 			c->target = options.operand;
-		else if (streq(name, "-o"))
-			c->file = options.value;
 		else
 			plan_option(&c->options, name, options.value, report, &failed);
 	}

@@ -13,20 +13,23 @@
 #include "exec/exec.h"
 #include "report/report.h"
 
-const struct option_row exec_rows[] = {
-	PLAN_OPTION_ROWS,
-	{"--rank", "N", "the rank of this process, instead of the launcher's variables"},
-	{"--local-rank", "N", "the local rank of this process"},
-	{"--dry-run", NULL, "print what would be started, and start nothing"},
-	{"--format", "text|json", "output format of --dry-run"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct command_exec {
 	struct output output;
 	struct exec_options options;
 	bool dry;
+};
+
+const struct option_row exec_rows[] = {
+	PLAN_OPTION_ROWS(struct command_exec, options.plan),
+	{"--rank", "N", "the rank of this process, instead of the launcher's variables",
+	 TEXT_TO(struct command_exec, options.rank)},
+	{"--local-rank", "N", "the local rank of this process",
+	 TEXT_TO(struct command_exec, options.local_rank)},
+	{"--dry-run", NULL, "print what would be started, and start nothing",
+	 FLAG_TO(struct command_exec, dry)},
+	{"--format", "text|json", "output format of --dry-run", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -51,21 +54,6 @@ static void help(const struct options *options)
 	      stdout);
 }
 
-static bool own_option(struct command_exec *c, const char *name, const char *value)
-{
-	if (streq(name, "--rank"))
-		c->options.rank = value;
-	else if (streq(name, "--local-rank"))
-		c->options.local_rank = value;
-	else if (streq(name, "--world-size"))
-		c->options.world_size = value;
-	else if (streq(name, "--dry-run"))
-		c->dry = true;
-	else
-		return false;
-	return true;
-}
-
 static int read_options(struct command_exec *c, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = c->output.report;
@@ -73,13 +61,15 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "exec", exec_rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "exec", exec_rows, c, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name) {
 			c->options.plan.program = options_rest(&options);
 			break;
 		}
-		if (!own_option(c, name, options.value))
+		if (streq(name, "--world-size"))
+			c->options.world_size = options.value;
+		else
 			plan_option(&c->options.plan, name, options.value, report, &failed);
 	}
 	if (failed || *done)

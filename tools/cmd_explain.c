@@ -15,23 +15,26 @@
 #include "text.h"
 #include "word_hints.h"
 
-const struct option_row explain_rows[] = {
-	INVENTORY_ROW,
-	{"--pid", "PID", "explain the running process PID from its environment and cgroup"},
-	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--format", "text|json|svg|" EXPLAIN_VALUES,
-	 "output format; svg is a picture; the others are one value for a script: of the device, "
-	 "or "
-	 "of the whole list with commas"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct explain {
 	struct output output;
 	gpumap_request *request;
 	struct question question;
 	const char *pid; /* --pid */
+};
+
+const struct option_row explain_rows[] = {
+	INVENTORY_ROW(TEXT_TO(struct explain, question.what)),
+	{"--pid", "PID", "explain the running process PID from its environment and cgroup",
+	 TEXT_TO(struct explain, pid)},
+	{"--ask-driver", NULL, "measure CUDA's order on this machine",
+	 FLAG_TO(struct explain, question.ask_driver)},
+	{"--format", "text|json|svg|" EXPLAIN_VALUES,
+	 "output format; svg is a picture; the others are one value for a script: of the device, "
+	 "or "
+	 "of the whole list with commas",
+	 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -90,7 +93,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "explain", explain_rows, REQUEST_KEYS, argc, argv);
+	options_init(&options, "explain", explain_rows, explain, REQUEST_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &explain->output, help, done, &failed))) {
 		if (!*name && starts_with(options.operand, "cuda:"))
@@ -102,12 +105,6 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 								    "gpumap run starts a program")),
 					"unexpected argument: '%s'",
 					QUOTE(span_of(options.operand)));
-		else if (streq(name, "--inventory"))
-			explain->question.what = options.value;
-		else if (streq(name, "--pid"))
-			explain->pid = options.value;
-		else if (streq(name, "--ask-driver"))
-			explain->question.ask_driver = true;
 		else
 			r = set_key(explain, name, options.value);
 	}

@@ -12,18 +12,6 @@
 #include "strbuf.h"
 #include "style.h"
 
-const struct option_row inventory_rows[] = {
-	INVENTORY_ROW,
-	{"--ask-driver", NULL, "measure CUDA's order on this machine"},
-	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes"},
-	{"--uuid", "N", "print the UUID of GPU N, and nothing else"},
-	{"--pci", "N", "print its PCI address"},
-	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE"},
-	{"--format", "text|json", "output format"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct arguments {
 	struct output output;
 	const char *what, *save;
@@ -31,6 +19,19 @@ struct arguments {
 	enum gpumap_device_str_attr value;
 	bool unknown;   /* that value is not */
 	unsigned flags; /* of gpumap_inventory_probe */
+};
+
+const struct option_row inventory_rows[] = {
+	INVENTORY_ROW(0),
+	{"--ask-driver", NULL, "measure CUDA's order on this machine", 0},
+	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes", 0},
+	{"--uuid", "N", "print the UUID of GPU N, and nothing else", 0},
+	{"--pci", "N", "print its PCI address", 0},
+	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE",
+	 TEXT_TO(struct arguments, save)},
+	{"--format", "text|json", "output format", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -58,11 +59,9 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "inventory", inventory_rows, NO_KEYS, argc, argv);
+	options_init(&options, "inventory", inventory_rows, a, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
-		if (streq(name, "--save"))
-			a->save = options.value;
-		else if (streq(name, "--uuid") || streq(name, "--pci")) {
+		if (streq(name, "--uuid") || streq(name, "--pci")) {
 			a->asked = streq(name, "--uuid") ? "--uuid" : "--pci";
 			a->value = streq(name, "--uuid") ? GPUMAP_DEVICE_UUID : GPUMAP_DEVICE_PCI;
 			a->number = options.value;

@@ -8,20 +8,22 @@
 #include "report/report.h"
 #include "text.h"
 
-const struct option_row leases_rows[] = {
-	{"--idle", NULL, "show only leases whose GPUs have no load and no process now"},
-	{"--revoke", "GPU|pid:PID",
-	 "end the lease on GPU, or the one whose PID column shows PID. Its programs are not "
-	 "stopped, and other jobs may take its GPUs. Only root may end another user's lease"},
-	{"--format", "text|json", "output format"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct arguments {
 	struct output output;
 	bool idle;
 	const char *revoke; /* NULL */
+};
+
+const struct option_row leases_rows[] = {
+	{"--idle", NULL, "show only leases whose GPUs have no load and no process now",
+	 FLAG_TO(struct arguments, idle)},
+	{"--revoke", "GPU|pid:PID",
+	 "end the lease on GPU, or the one whose PID column shows PID. Its programs are not "
+	 "stopped, and other jobs may take its GPUs. Only root may end another user's lease",
+	 TEXT_TO(struct arguments, revoke)},
+	{"--format", "text|json", "output format", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -45,36 +47,18 @@ static void help(const struct options *options)
 	      stdout);
 }
 
-static int read_option(struct arguments *a, const struct options *options, const char *name)
-{
-	if (streq(name, "--idle")) {
-		a->idle = true;
-		return GPUMAP_OK;
-	}
-	if (streq(name, "--revoke")) {
-		a->revoke = options->value;
-		return GPUMAP_OK;
-	}
-	return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = "gpumap leases shows all leases"),
-			   "unexpected argument: '%s'", QUOTE(span_of(options->operand)));
-}
-
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	struct options options;
-	const char *name;
 	bool failed = false;
-	int r = GPUMAP_OK;
 
-	options_init(&options, "leases", leases_rows, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK &&
-	       (name = options_next_own(&options, &a->output, help, done, &failed)))
-		r = read_option(a, &options, name);
-	if (failed)
-		r = GPUMAP_EINPUT;
-	if (r != GPUMAP_OK || *done)
-		return r;
+	options_init(&options, "leases", leases_rows, a, NO_KEYS, argc, argv);
+	if (options_next_own(&options, &a->output, help, done, &failed))
+		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.fix = "gpumap leases shows all leases"),
+				   "unexpected argument: '%s'", QUOTE(span_of(options.operand)));
+	if (failed || *done)
+		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
 	if (a->revoke && (a->idle || a->output.format == GPUMAP_FORMAT_JSON))
 		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--revoke", .fix = "leave out one of them"),

@@ -25,14 +25,15 @@ struct lint_command {
 };
 
 const struct option_row lint_rows[] = {
-	{"--as", "profile|shell|python", "the type of the files, if their names do not show it"},
+	{"--as", "profile|shell|python", "the type of the files, if their names do not show it", 0},
 	{"--launcher", "torchrun|launch|srun|mpirun|gpumap|accelerate|deepspeed",
-	 "what starts the Python files; launch is torch.distributed.launch"},
-	{"--profile", "NAME", "check this profile of the file, instead of all"},
-	INVENTORY_ROW,
-	{"--format", LINT_FORMATS, "output format; github: annotations for GitHub workflows"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
+	 "what starts the Python files; launch is torch.distributed.launch", 0},
+	{"--profile", "NAME", "check this profile of the file, instead of all",
+	 TEXT_TO(struct lint_command, lint.profile)},
+	INVENTORY_ROW(TEXT_TO(struct lint_command, lint.machine)),
+	{"--format", LINT_FORMATS, "output format; github: annotations for GitHub workflows", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -121,10 +122,6 @@ static int take_option(struct lint_command *command, const char *name,
 					WORD_FIX("profile|shell|python", span_of(options->value)));
 	} else if (streq(name, "--launcher")) {
 		return set_launcher(command, options->value);
-	} else if (streq(name, "--profile")) {
-		command->lint.profile = options->value;
-	} else if (streq(name, "--inventory")) {
-		command->lint.machine = options->value;
 	} else if (streq(name, "--format")) {
 		return set_format(command, options->value);
 	} else if (streq(name, "--json")) {
@@ -142,7 +139,7 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "lint", lint_rows, NO_KEYS, argc, argv);
+	options_init(&options, "lint", lint_rows, command, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && !failed &&
 	       (name = options_next(&options, command->output.report, &failed))) {
 		if (streq(name, "--help")) {

@@ -14,43 +14,6 @@
 #include "report/report.h"
 #include "strbuf.h"
 
-const struct option_row pick_rows[] = {
-	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs"},
-	{"--prefer", "LIST",
-	 "choose these GPUs first, in this order, and others if they are not free"},
-	{"--near", NULL, "choose the best connected free GPUs: NVLink, then one NUMA node"},
-	{"--slots", "SLOTS",
-	 "how many jobs, this one included, may share each GPU; 1: the GPUs are leased as a whole"},
-	{"--mig", "yes|no|PROFILE",
-	 "whether MIG instances are leased rather than GPUs; PROFILE: those of this MIG profile, "
-	 "such as 1g.10gb"},
-	{"--wait", "yes|no|DURATION",
-	 "wait for free GPUs; DURATION: at most that long, such as 10m"},
-	{"--ignore", "NAME,...",
-	 "processes of these programs do not make a GPU busy, such as Xorg"},
-	{"--min-free", "BYTES",
-	 "a GPU is free only if this much of its memory is free, such as 20G (GiB; 20GB and 20GiB "
-	 "are the same)"},
-	{"--max-used", "BYTES",
-	 "a GPU is free only if less memory than this is in use; default: 512M, with --min-free "
-	 "no limit"},
-	{"--free-memory", "BYTES", "the earlier name of --max-used"},
-	{"--max-load", "PERCENT", "a GPU with a higher load is not free"},
-	{"--uuid", NULL, "write the list as UUIDs"},
-	{"--for", "DURATION",
-	 "end the lease after this time, such as 8h; the program is warned, not stopped, and "
-	 "others may then take its GPUs"},
-	{"--idle", "DURATION",
-	 "end the lease like --for, after this long without load, such as 30m"},
-	{"--shell", NULL,
-	 "print a line that exports the list, for eval; the lease lasts until the shell ends"},
-	{"--hold", "PID", "keep the lease until process PID ends"},
-	{"--adopt", "PID",
-	 "lease the GPUs already used by process PID and those below it, until PID ends; N is "
-	 "not given"},
-	{NULL, NULL, NULL},
-};
-
 struct arguments {
 	struct output output;
 	gpumap_claim *claim;
@@ -61,6 +24,51 @@ struct arguments {
 	const char *count, *chooses; /* NULL; the last option that chooses GPUs */
 	char **program;
 	char **words; /* of `program`, if they are not argv's */
+};
+
+const struct option_row pick_rows[] = {
+	{"--from", "LIST", "choose only from these GPUs, numbers of nvidia-smi or UUIDs", 0},
+	{"--prefer", "LIST",
+	 "choose these GPUs first, in this order, and others if they are not free", 0},
+	{"--near", NULL, "choose the best connected free GPUs: NVLink, then one NUMA node", 0},
+	{"--slots", "SLOTS",
+	 "how many jobs, this one included, may share each GPU; 1: the GPUs are leased as a whole",
+	 0},
+	{"--mig", "yes|no|PROFILE",
+	 "whether MIG instances are leased rather than GPUs; PROFILE: those of this MIG profile, "
+	 "such as 1g.10gb",
+	 0},
+	{"--wait", "yes|no|DURATION",
+	 "wait for free GPUs; DURATION: at most that long, such as 10m", 0},
+	{"--ignore", "NAME,...", "processes of these programs do not make a GPU busy, such as Xorg",
+	 0},
+	{"--min-free", "BYTES",
+	 "a GPU is free only if this much of its memory is free, such as 20G (GiB; 20GB and 20GiB "
+	 "are the same)",
+	 0},
+	{"--max-used", "BYTES",
+	 "a GPU is free only if less memory than this is in use; default: 512M, with --min-free "
+	 "no limit",
+	 0},
+	{"--free-memory", "BYTES", "the earlier name of --max-used", 0},
+	{"--max-load", "PERCENT", "a GPU with a higher load is not free", 0},
+	{"--uuid", NULL, "write the list as UUIDs", FLAG_TO(struct arguments, uuid)},
+	{"--for", "DURATION",
+	 "end the lease after this time, such as 8h; the program is warned, not stopped, and "
+	 "others may then take its GPUs",
+	 0},
+	{"--idle", "DURATION",
+	 "end the lease like --for, after this long without load, such as 30m", 0},
+	{"--shell", NULL,
+	 "print a line that exports the list, for eval; the lease lasts until the shell ends",
+	 FLAG_TO(struct arguments, keep.shell)},
+	{"--hold", "PID", "keep the lease until process PID ends",
+	 TEXT_TO(struct arguments, keep.hold)},
+	{"--adopt", "PID",
+	 "lease the GPUs already used by process PID and those below it, until PID ends; N is "
+	 "not given",
+	 TEXT_TO(struct arguments, keep.adopt)},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -125,8 +133,6 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 			return gpumap_claim_set(a->claim, keys[i].key, value ? value : "yes", name,
 						a->output.report);
 		}
-	if (streq(name, "--uuid"))
-		a->uuid = true;
 	return GPUMAP_OK;
 }
 
@@ -168,7 +174,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "pick", pick_rows, NO_KEYS, argc, argv);
+	options_init(&options, "pick", pick_rows, a, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && (name = options_next(&options, report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);
@@ -188,7 +194,6 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			a->count = options.operand;
 			r = gpumap_claim_set(a->claim, "count", a->count, "N", report);
 		} else if (!output_option(&a->output, name, options.value, &failed) &&
-			   !pick_keep_option(&a->keep, name, options.value) &&
 			   !lease_limits_option(&a->limits, name, options.value, &failed, report)) {
 			r = claim_option(a, name, options.value);
 		} else if (streq(name, "--for") && !failed) {

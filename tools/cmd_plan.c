@@ -11,22 +11,25 @@
 #include "report/report.h"
 #include "text/writefile.h"
 
-const struct option_row plan_rows[] = {
-	PLAN_OPTION_ROWS,
-	{"-o", "FILE", "write the plan to FILE, for --plan; - is the same as --json"},
-	{"--diff", "FILE FILE", "show the differences between two plans"},
-	{"--origin", NULL, "show every setting, and where its value comes from"},
-	{"--format", "text|json|svg", "output format; svg is a picture"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 struct command_plan {
 	struct output output;
 	struct plan_options options;
 	const char *file;         /* -o */
 	const char *diff, *other; /* --diff: two files */
 	bool origin;
+};
+
+const struct option_row plan_rows[] = {
+	PLAN_OPTION_ROWS(struct command_plan, options),
+	{"-o", "FILE", "write the plan to FILE, for --plan; - is the same as --json",
+	 TEXT_TO(struct command_plan, file)},
+	{"--diff", "FILE FILE", "show the differences between two plans",
+	 TEXT_TO(struct command_plan, diff)},
+	{"--origin", NULL, "show every setting, and where its value comes from",
+	 FLAG_TO(struct command_plan, origin)},
+	{"--format", "text|json|svg", "output format; svg is a picture", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -59,7 +62,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "plan", plan_rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "plan", plan_rows, c, PROFILE_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->diff && !c->other) {
 			c->other = options.operand;
@@ -70,19 +73,14 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			plan_remark_options(&options, &c->options, report);
 			break;
 		}
-		if (streq(name, "-o") && streq(options.value, "-"))
-			c->output.format = GPUMAP_FORMAT_JSON;
-		else if (streq(name, "-o"))
-			c->file = options.value;
-		else if (streq(name, "--diff"))
-			c->diff = options.value;
-		else if (streq(name, "--origin"))
-			c->origin = true;
-		else
-			plan_option(&c->options, name, options.value, report, &failed);
+		plan_option(&c->options, name, options.value, report, &failed);
 	}
 	if (failed || *done)
 		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (c->file && streq(c->file, "-")) {
+		c->output.format = GPUMAP_FORMAT_JSON;
+		c->file = NULL;
+	}
 	return plan_options_settle(&c->options, false, report);
 }
 

@@ -15,8 +15,8 @@
 #include "text/words.h"
 
 const struct option_row pretend_rows[] = {
-	INVENTORY_ROW,
-	{NULL, NULL, NULL},
+	INVENTORY_ROW(0),
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -64,7 +64,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	const char *name;
 
 	*what = NULL;
-	options_init(&options, "pretend", pretend_rows, NO_KEYS, argc, *argv);
+	options_init(&options, "pretend", pretend_rows, NULL, NO_KEYS, argc, *argv);
 	while ((name = options_next(&options, output->report, &failed)) && *name) {
 		if (streq(name, "--help")) {
 			help(&options);

@@ -8,21 +8,23 @@
 #include "report/report.h"
 #include "text.h"
 
-const struct option_row ps_rows[] = {
-	{"--gpus", "LIST", "show only these GPUs, numbers of nvidia-smi or UUIDs"},
-	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process"},
-	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)"},
-	{"--format", "text|json", "output format"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 enum { SECONDS = 2, MAX_SECONDS = 86400 };
 
 struct arguments {
 	struct output output;
 	struct ps_view view;
 	int64_t seconds; /* between two frames; 0: only one */
+};
+
+const struct option_row ps_rows[] = {
+	{"--gpus", "LIST", "show only these GPUs, numbers of nvidia-smi or UUIDs",
+	 TEXT_TO(struct arguments, view.gpus)},
+	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process",
+	 FLAG_TO(struct arguments, view.stale)},
+	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)", 0},
+	{"--format", "text|json", "output format", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -55,14 +57,6 @@ static int read_option(struct arguments *a, const struct options *options, const
 {
 	gpumap_report *report = a->output.report;
 
-	if (streq(name, "--gpus")) {
-		a->view.gpus = options->value;
-		return GPUMAP_OK;
-	}
-	if (streq(name, "--stale")) {
-		a->view.stale = true;
-		return GPUMAP_OK;
-	}
 	if (streq(name, "--follow")) {
 		a->seconds = SECONDS;
 		return options->value ? option_number(name, options->value, "seconds", 1,
@@ -83,7 +77,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	bool failed = false;
 	int r = GPUMAP_OK;
 
-	options_init(&options, "ps", ps_rows, NO_KEYS, argc, argv);
+	options_init(&options, "ps", ps_rows, a, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK &&
 	       (name = options_next_own(&options, &a->output, help, done, &failed)))
 		r = read_option(a, &options, name);

@@ -32,15 +32,6 @@
 #include "text/writefile.h"
 #include "write_all.h"
 
-const struct option_row rehearse_rows[] = {
-	INVENTORY_ROW,
-	{"--steps", "N", "end each rank gently after N steps of an optimizer"},
-	{"--memory", "BYTES", "let each GPU have so much memory, such as 80G"},
-	{"--report", "FILE",
-	 "write what was found, as a picture if FILE ends in .svg, else as JSON"},
-	{NULL, NULL, NULL},
-};
-
 /* Seconds between looks at a program that runs, and how long a rank waits for others unsaid. */
 enum { LOOK = 3, LONG_WAIT = 12 };
 
@@ -53,6 +44,17 @@ struct command_rehearse {
 	bool own_leases;         /* its folder of leases is not the user's */
 	gpumap_report *waits;    /* what was printed while the program ran */
 	sigset_t caught, before; /* signals, while there are folders to remove */
+};
+
+const struct option_row rehearse_rows[] = {
+	INVENTORY_ROW(TEXT_TO(struct command_rehearse, machine)),
+	{"--steps", "N", "end each rank gently after N steps of an optimizer",
+	 TEXT_TO(struct command_rehearse, steps)},
+	{"--memory", "BYTES", "let each GPU have so much memory, such as 80G", 0},
+	{"--report", "FILE",
+	 "write what was found, as a picture if FILE ends in .svg, else as JSON",
+	 TEXT_TO(struct command_rehearse, file)},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -109,16 +111,9 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	bool bad = false;
 	int64_t steps;
 
-	options_init(&options, "rehearse", rehearse_rows, NO_KEYS, argc, argv);
+	options_init(&options, "rehearse", rehearse_rows, c, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &c->output, help, done, &bad)) && *name)
-		if (streq(name, "--inventory"))
-			c->machine = options.value;
-		else if (streq(name, "--steps"))
-			c->steps = options.value;
-		else if (streq(name, "--memory"))
-			bad = (c->memory = memory_of(options.value, report)) < 0;
-		else
-			c->file = options.value;
+		bad = (c->memory = memory_of(options.value, report)) < 0;
 	if (bad)
 		return STATUS_MALFORMED;
 	if (*done)

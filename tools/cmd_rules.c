@@ -14,8 +14,8 @@
 #include "suggest.h"
 
 const struct option_row rules_rows[] = {
-	{"--json", NULL, "print JSON"},
-	{NULL, NULL, NULL},
+	{"--json", NULL, "print JSON", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -314,7 +314,7 @@ int cmd_rules(int argc, char **argv)
 	}
 	if (!named)
 		r = GPUMAP_ENOMEM;
-	options_init(&options, "rules", rules_rows, NO_KEYS, argc, argv);
+	options_init(&options, "rules", rules_rows, NULL, NO_KEYS, argc, argv);
 	while (named && options_next_own(&options, &output, help, &done, &failed))
 		named[count++] = options.operand;
 	if (failed)

@@ -22,35 +22,42 @@
 #include "job/run_plan.h"
 #include "job/run_sweep.h"
 
-const struct option_row run_rows[] = {
-	PLAN_OPTION_ROWS,
-	{"--sweep", "NAME",
-	 "start a run for every combination of the values in the section [sweep NAME] of the "
-	 "profile file"},
-	{"--again", "FILE",
-	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, or the file of "
-	 "--manifest"},
-	{"--dry-run", NULL, "print the plan, and start nothing"},
-	{"--manifest", "FILE",
-	 "write the record (manifest) of the run, its plan and how each rank ended, to FILE; "
-	 "default: run-ID.json in the log folder, if there is one"},
-	{"--rehearse", "MACHINE",
-	 "run it as gpumap rehearse does, on the GPUs of a machine that is not there: 8xH100 or a "
-	 "recorded one"},
-	{"--verify", NULL,
-	 "compare the ranks with the plan, as gpumap verify does, once they have used their GPUs, "
-	 "and print what differs"},
-	{"--json", NULL,
-	 "print the record of the run as JSON at its end; the ranks' output then goes to standard "
-	 "error; with --dry-run print the plan as JSON"},
-	{NULL, NULL, NULL},
-};
-
 struct command_run {
 	struct plan_options options;
 	const char *sweep, *again, *rehearse;
 	struct run run;
 	gpumap_report *report;
+};
+
+const struct option_row run_rows[] = {
+	PLAN_OPTION_ROWS(struct command_run, options),
+	{"--sweep", "NAME",
+	 "start a run for every combination of the values in the section [sweep NAME] of the "
+	 "profile file",
+	 TEXT_TO(struct command_run, sweep)},
+	{"--again", "FILE",
+	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, or the file of "
+	 "--manifest",
+	 TEXT_TO(struct command_run, again)},
+	{"--dry-run", NULL, "print the plan, and start nothing",
+	 FLAG_TO(struct command_run, run.dry)},
+	{"--manifest", "FILE",
+	 "write the record (manifest) of the run, its plan and how each rank ended, to FILE; "
+	 "default: run-ID.json in the log folder, if there is one",
+	 TEXT_TO(struct command_run, run.manifest)},
+	{"--rehearse", "MACHINE",
+	 "run it as gpumap rehearse does, on the GPUs of a machine that is not there: 8xH100 or a "
+	 "recorded one",
+	 TEXT_TO(struct command_run, rehearse)},
+	{"--verify", NULL,
+	 "compare the ranks with the plan, as gpumap verify does, once they have used their GPUs, "
+	 "and print what differs",
+	 FLAG_TO(struct command_run, run.verify)},
+	{"--json", NULL,
+	 "print the record of the run as JSON at its end; the ranks' output then goes to standard "
+	 "error; with --dry-run print the plan as JSON",
+	 FLAG_TO(struct command_run, run.json)},
+	{NULL, NULL, NULL, 0},
 };
 
 /* The options of the short help. */
@@ -88,29 +95,6 @@ static void help(struct options *options)
 	      stdout);
 }
 
-static bool own_option(struct command_run *c, const char *name, const char *value)
-{
-	if (streq(name, "--json"))
-		c->run.json = true;
-	else if (streq(name, "--dry-run"))
-		c->run.dry = true;
-	else if (streq(name, "--verify"))
-		c->run.verify = true;
-	else if (streq(name, "--sweep"))
-		c->sweep = value;
-	else if (streq(name, "--rehearse"))
-		c->rehearse = value;
-	else if (streq(name, "--again"))
-		c->again = value;
-	else if (streq(name, "--manifest") && streq(value, "-"))
-		c->run.json = true;
-	else if (streq(name, "--manifest"))
-		c->run.manifest = value;
-	else
-		return false;
-	return true;
-}
-
 /* Whether --dry-run is given anywhere: then a mistake has the exit status of a dry run. */
 static bool wants_dry_run(int argc, char **argv)
 {
@@ -127,7 +111,7 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "run", run_rows, PROFILE_KEYS, argc, argv);
+	options_init(&options, "run", run_rows, c, PROFILE_KEYS, argc, argv);
 	while (!failed && (name = options_next(&options, c->report, &failed))) {
 		if (streq(name, "--help")) {
 			help(&options);
@@ -139,9 +123,12 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 			plan_remark_options(&options, &c->options, c->report);
 			break;
 		}
-		if (!own_option(c, name, options.value) &&
-		    !output_option(&output, name, options.value, &failed))
+		if (!output_option(&output, name, options.value, &failed))
 			plan_option(&c->options, name, options.value, c->report, &failed);
+	}
+	if (c->run.manifest && streq(c->run.manifest, "-")) {
+		c->run.json = true;
+		c->run.manifest = NULL;
 	}
 	if (!failed)
 		return plan_options_settle(&c->options, true, c->report);

@@ -13,14 +13,6 @@
 #include "report/report.h"
 #include "text.h"
 
-const struct option_row verify_rows[] = {
-	{"--pid", "PID",
-	 "verify the run that process PID belongs to; if it belongs to none, only that process"},
-	{"--format", "text|json", "output format"},
-	{"--json", NULL, "the same as --format json"},
-	{NULL, NULL, NULL},
-};
-
 enum {
 	MAX_NAMED = 16,
 	/* A rank may end while it is looked at: its launcher then shows the end, soon. So it does
@@ -33,6 +25,15 @@ enum {
 struct arguments {
 	struct output output;
 	const char *pid, *record;
+};
+
+const struct option_row verify_rows[] = {
+	{"--pid", "PID",
+	 "verify the run that process PID belongs to; if it belongs to none, only that process",
+	 TEXT_TO(struct arguments, pid)},
+	{"--format", "text|json", "output format", 0},
+	{"--json", NULL, "the same as --format json", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static void help(const struct options *options)
@@ -65,7 +66,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	const char *name;
 	bool failed = false;
 
-	options_init(&options, "verify", verify_rows, NO_KEYS, argc, argv);
+	options_init(&options, "verify", verify_rows, a, NO_KEYS, argc, argv);
 	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
 		if (streq(name, "--pid"))
 			a->pid = options.value;

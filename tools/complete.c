@@ -7,7 +7,7 @@
 
 /* Of "gpumap completion", which has no options of its own. */
 const struct option_row completion_rows[] = {
-	{NULL, NULL, NULL},
+	{NULL, NULL, NULL, 0},
 };
 
 static const struct {
@@ -222,7 +222,7 @@ static void complete_command(struct completion *c, int command, const struct wor
 {
 	struct reader r = {.operands = commands[command].operands};
 
-	options_init(&r.options, commands[command].name, commands[command].rows,
+	options_init(&r.options, commands[command].name, commands[command].rows, NULL,
 		     commands[command].keys, 0, NULL);
 	for (int i = 0; i < count - 1 && !r.program; i++)
 		read_word(&r, c, &words[i]);

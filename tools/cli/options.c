@@ -17,9 +17,9 @@ enum { HELP_COLUMN = 28, HELP_WIDTH = 80 - HELP_COLUMN };
 
 static const struct option_row common[] = {
 	{"--color", "[auto|always|never]",
-	 "whether to print colours; NO_COLOR in the environment switches them off"},
-	{"--help", "[all]", "this text; all: with all options"},
-	{NULL, NULL, NULL},
+	 "whether to print colours; NO_COLOR in the environment switches them off", 0},
+	{"--help", "[all]", "this text; all: with all options", 0},
+	{NULL, NULL, NULL, 0},
 };
 
 static int add_key(const gpumap_key *key, void *data)
@@ -35,15 +35,17 @@ static int add_key(const gpumap_key *key, void *data)
 	/* The default of the program's device is to read the program, as its help describes. */
 	if (section && streq(section, "profile"))
 		options->defaults[options->count] = gpumap_key_str(key, GPUMAP_KEY_DEFAULT);
-	options->rows[options->count++] = (struct option_row){
-		name, gpumap_key_str(key, GPUMAP_KEY_VALUE), gpumap_key_str(key, GPUMAP_KEY_HELP)};
+	options->rows[options->count++] =
+		(struct option_row){name, gpumap_key_str(key, GPUMAP_KEY_VALUE),
+				    gpumap_key_str(key, GPUMAP_KEY_HELP), 0};
 	return 0;
 }
 
 void options_init(struct options *options, const char *command, const struct option_row *rows,
-		  enum option_keys keys, int argc, char **argv)
+		  void *arguments, enum option_keys keys, int argc, char **argv)
 {
-	*options = (struct options){.command = command, .index = 1, .argc = argc, .argv = argv};
+	*options = (struct options){
+		.command = command, .arguments = arguments, .index = 1, .argc = argc, .argv = argv};
 	if (keys == REQUEST_KEYS)
 		gpumap_key_each(add_key, options);
 	options->statements = options->count;
@@ -193,63 +195,94 @@ static const char *read_help(struct options *options, const struct option_row *r
 	return NULL;
 }
 
+/* Reads the value of an option. False after a finding. */
+static bool read_value(struct options *options, const struct option_row *row, const char *equals,
+		       gpumap_report *report)
+{
+	const char *next = options->argv[options->index], *fix;
+
+	if (equals && !row->value) {
+		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name),
+			   "takes no value: '%s'", QUOTE(span_of(equals + 1)));
+		return false;
+	}
+	if (equals || !row->value) {
+		options->value = equals ? equals + 1 : NULL;
+	} else if (!option_is_optional(row) && !next) {
+		report_add(report, FINDING_BAD_OPTION,
+			   ABOUT(.origin = row->name, .fix = "write it after the option"),
+			   "%s needs a value: %s", row->name, row->value);
+		return false;
+	} else if (!option_is_optional(row) || option_takes(row, next)) {
+		options->value = next;
+		options->index++;
+	} else if (is_apart(options, row, next)) {
+		fix = "write both in one word, with =; write a program after --";
+		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name, .fix = fix),
+			   "its value is a separate word: '%s'", QUOTE(span_of(next)));
+		return false;
+	}
+	return true;
+}
+
+/* Whether the option fills a member; it is then filled. */
+static bool fills(const struct options *options, const struct option_row *row)
+{
+	char *at;
+
+	if (!row->into)
+		return false;
+	at = (char *)options->arguments + (row->into - 1);
+	if (row->value)
+		memcpy(at, &options->value, sizeof(options->value));
+	else
+		memcpy(at, &(bool){true}, sizeof(bool));
+	return true;
+}
+
+/* The next word; NULL: there is none. */
+static const char *next_argument(struct options *options)
+{
+	const char *argument = options->argv[options->index];
+
+	if (argument && !options->ended && streq(argument, "--")) {
+		options->ended = true;
+		argument = options->argv[++options->index];
+	}
+	options->index += argument != NULL;
+	return argument;
+}
+
 const char *options_next(struct options *options, gpumap_report *report, bool *failed)
 {
 	const struct option_row *row;
 	const char *argument, *equals;
 	struct span name;
 
-	options->value = options->operand = NULL;
-	if (options->index >= options->argc)
-		return NULL;
-	argument = options->argv[options->index++];
-	if (!options->ended && streq(argument, "--")) {
-		options->ended = true;
-		if (options->index >= options->argc)
+	do {
+		options->value = options->operand = NULL;
+		argument = next_argument(options);
+		if (!argument)
 			return NULL;
-		argument = options->argv[options->index++];
-	}
-	if (options->ended || *argument != '-' || !argument[1]) {
-		options->operand = argument;
-		return "";
-	}
-	equals = strchr(argument, '=');
-	name = (struct span){argument, equals ? (size_t)(equals - argument) : strlen(argument)};
-	row = options_find(options, name);
-	if (!row) {
-		*failed = true;
-		return unknown(options, name, report);
-	}
-	if (streq(row->name, "--help"))
-		return read_help(options, row, equals, report, failed);
-	if (equals && !row->value) {
-		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name),
-			   "takes no value: '%s'", QUOTE(span_of(equals + 1)));
-		*failed = true;
-		return NULL;
-	}
-	if (equals) {
-		options->value = equals + 1;
-	} else if (row->value && !option_is_optional(row)) {
-		if (options->index >= options->argc) {
-			report_add(report, FINDING_BAD_OPTION,
-				   ABOUT(.origin = row->name, .fix = "write it after the option"),
-				   "%s needs a value: %s", row->name, row->value);
+		if (options->ended || *argument != '-' || !argument[1]) {
+			options->operand = argument;
+			return "";
+		}
+		equals = strchr(argument, '=');
+		name = (struct span){argument,
+				     equals ? (size_t)(equals - argument) : strlen(argument)};
+		row = options_find(options, name);
+		if (!row) {
+			*failed = true;
+			return unknown(options, name, report);
+		}
+		if (streq(row->name, "--help"))
+			return read_help(options, row, equals, report, failed);
+		if (!read_value(options, row, equals, report)) {
 			*failed = true;
 			return NULL;
 		}
-		options->value = options->argv[options->index++];
-	} else if (row->value && option_takes(row, options->argv[options->index])) {
-		options->value = options->argv[options->index++];
-	} else if (row->value && is_apart(options, row, options->argv[options->index])) {
-		report_add(report, FINDING_BAD_OPTION,
-			   ABOUT(.origin = row->name,
-				 .fix = "write both in one word, with =; write a program after --"),
-			   "its value is a separate word: '%s'",
-			   QUOTE(span_of(options->argv[options->index])));
-		*failed = true;
-		return NULL;
-	}
+	} while (fills(options, row));
 	return row->name;
 }
 

@@ -12,15 +12,24 @@ struct option_row {
 	const char *name;  /* "--inventory" */
 	const char *value; /* "FILE", "[WHEN]" when it may be left out; NULL: takes none */
 	const char *help;
+	size_t into; /* where its value goes, by TEXT_TO or FLAG_TO; 0: options_next() returns it */
 };
 
+/* The member of a command's arguments that an option fills: its text, or that it was given. The
+ * sizeof checks the member's type. */
+#define TEXT_TO(type, member) \
+	(1 + offsetof(type, member) + 0 * sizeof((const char **){&((type *)0)->member}))
+#define FLAG_TO(type, member) \
+	(1 + offsetof(type, member) + 0 * sizeof((bool *){&((type *)0)->member}))
+
 /* --inventory of commands that read one machine. */
-#define INVENTORY_ROW \
+#define INVENTORY_ROW(into) \
 	{ \
 		"--inventory", "host|MACHINE", \
 			"the machine; host: this one; MACHINE: a recorded one (a file, or - for " \
 			"standard input) or a synthetic one: a number of GPUs (8) or models " \
-			"(8xH100, 2xH100+6xA100)" \
+			"(8xH100, 2xH100+6xA100)", \
+			into \
 	}
 
 enum { MAX_OPTIONS = 96 };
@@ -34,6 +43,7 @@ struct options {
 	int statements;  /* private: rows of a request, which come first */
 	int own;         /* private: the first row of a profile's settings */
 	int program;     /* private: the first of these that describes the program */
+	void *arguments; /* private: the command's, which bound options fill */
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */
@@ -44,13 +54,15 @@ struct options {
 	bool help_all;            /* --help=all */
 };
 
-/* Makes a table of the rows (ended by a name of NULL) and of --help, --color, and --json if asked
- * for. The keys of a request come first, those of a profile last. */
+/* Makes a table of the rows (ended by a name of NULL), of --help and of --color. The keys of a
+ * request come first, those of a profile last. `arguments` is the struct that the rows name in
+ * TEXT_TO and FLAG_TO; NULL: the command line is not read. */
 void options_init(struct options *options, const char *command, const struct option_row *rows,
-		  enum option_keys keys, int argc, char **argv);
+		  void *arguments, enum option_keys keys, int argc, char **argv);
 
-/* The next option's name; "" for an operand; NULL at the end or after an error, which is then in
- * the report, and *failed is set. Options and operands may mix; -- ends the options. */
+/* The next option's name, of those that fill no member; "" for an operand; NULL at the end or after
+ * an error, which is then in the report, and *failed is set. Options and operands may mix; -- ends
+ * the options. */
 const char *options_next(struct options *options, gpumap_report *report, bool *failed);
 
 /* The option that a word, "--gpus=2", would be; NULL: it is not one of the table. */

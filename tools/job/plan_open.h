@@ -34,34 +34,45 @@ struct plan_options {
 
 /* The options that plan_option takes besides those of a profile's keys; for the tables of commands.
  */
-#define PLAN_OPTION_ROWS \
-	PROFILE_OPTION_ROWS, \
+#define PLAN_OPTION_ROWS(type, member) \
+	PROFILE_OPTION_ROWS(type, member.profile), \
 		{"--plan", "FILE", \
-		 "use the plan that gpumap plan -o wrote to FILE, instead of making one"}, \
+		 "use the plan that gpumap plan -o wrote to FILE, instead of making one", \
+		 TEXT_TO(type, member.file)}, \
 		{"--nproc-per-node", "gpu|COUNT", \
 		 "as torchrun: the same as --ranks COUNT; gpu means --ranks auto. If both are " \
-		 "given, the last one counts"}, \
+		 "given, the last one counts", \
+		 0}, \
 		{"--nnodes", "COUNT", \
-		 "as torchrun: the number of hosts; each has the same GPUs as this host"}, \
-		{"--node-rank", "N", "as torchrun: the number of this host, from 0"}, \
-		{"--max-restarts", "COUNT", "as torchrun: the same as --on-fail restart:COUNT"}, \
-		{"--standalone", NULL, "as torchrun: use only this host"}, RENDEZVOUS_OPTION_ROWS, \
+		 "as torchrun: the number of hosts; each has the same GPUs as this host", \
+		 TEXT_TO(type, member.nnodes)}, \
+		{"--node-rank", "N", "as torchrun: the number of this host, from 0", \
+		 TEXT_TO(type, member.node_rank)}, \
+		{"--max-restarts", "COUNT", "as torchrun: the same as --on-fail restart:COUNT", \
+		 0}, \
+		{"--standalone", NULL, "as torchrun: use only this host", \
+		 FLAG_TO(type, member.standalone)}, \
+		RENDEZVOUS_OPTION_ROWS(type, member.rendezvous), \
 		{"-m", NULL, \
-		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs"}, \
-		{"--module", NULL, "the same as -m"}, \
+		 "as torchrun: PROGRAM is the name of a module, which python3 -u -m runs", 0}, \
+		{"--module", NULL, "the same as -m", 0}, \
 		{"--local-ranks-filter", "N,...", \
-		 "as torchrun: 0 is the same as --console rank0; other values are ignored"}, \
-		{"--role", "NAME", "accepted for torchrun's command lines, and ignored"}, \
+		 "as torchrun: 0 is the same as --console rank0; other values are ignored", \
+		 TEXT_TO(type, member.ranks_filter)}, \
+		{"--role", "NAME", "accepted for torchrun's command lines, and ignored", 0}, \
 		{"--monitor-interval", "SECONDS", \
-		 "accepted for torchrun's command lines, and ignored"}, \
-		{"--start-method", "NAME", "accepted for torchrun's command lines, and ignored"}, \
-		{"--rdzv-conf", "SETTINGS", "accepted for torchrun's command lines, and ignored"}, \
-		{"--use-env", NULL, "accepted for torch.distributed.launch, and ignored"}, \
-		{"-r", "STREAMS", "as torchrun: the same as --redirects"}, \
-		{"-t", "STREAMS", "as torchrun: the same as --tee"}, \
+		 "accepted for torchrun's command lines, and ignored", 0}, \
+		{"--start-method", "NAME", "accepted for torchrun's command lines, and ignored", \
+		 0}, \
+		{"--rdzv-conf", "SETTINGS", "accepted for torchrun's command lines, and ignored", \
+		 0}, \
+		{"--use-env", NULL, "accepted for torch.distributed.launch, and ignored", 0}, \
+		{"-r", "STREAMS", "as torchrun: the same as --redirects", 0}, \
+		{"-t", "STREAMS", "as torchrun: the same as --tee", 0}, \
 	{ \
 		"--no-python", NULL, \
-			"as torchrun: execute FILE.py itself, instead of python3 -u FILE.py" \
+			"as torchrun: execute FILE.py itself, instead of python3 -u FILE.py", \
+			FLAG_TO(type, member.no_python) \
 	}
 
 /* Takes one of these options, or of those of profile_option(). False: it is another option. *failed

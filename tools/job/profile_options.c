@@ -23,10 +23,6 @@ static int find_option(const gpumap_key *key, void *data)
 
 bool profile_option(struct profile_options *options, const char *name, const char *value)
 {
-	if (streq(name, "--config") || streq(name, "--profile")) {
-		*(streq(name, "--config") ? &options->config : &options->profile) = value;
-		return true;
-	}
 	return profile_option_as(options, name, value, NULL);
 }
 

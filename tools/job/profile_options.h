@@ -15,13 +15,15 @@ struct profile_options {
 };
 
 /* The options that profile_option takes besides those of keys; for the tables of commands. */
-#define PROFILE_OPTION_ROWS \
+#define PROFILE_OPTION_ROWS(type, member) \
 	{"--config", "FILE", \
 	 "the profile file; default: GPUMAP_CONFIG, else the first of ./gpumap.ini, " \
-	 "~/.config/gpumap/gpumap.ini and /etc/gpumap/gpumap.ini"}, \
+	 "~/.config/gpumap/gpumap.ini and /etc/gpumap/gpumap.ini", \
+	 TEXT_TO(type, member.config)}, \
 	{ \
 		"--profile", "NAME", \
-			"the profile to use; default: GPUMAP_PROFILE, else the file's default" \
+			"the profile to use; default: GPUMAP_PROFILE, else the file's default", \
+			TEXT_TO(type, member.profile) \
 	}
 
 /* Sets the key of this option; findings name it `origin`. False: no key has this option. */

@@ -16,19 +16,6 @@
 /* The port where torchrun's c10d listens by default. */
 enum { C10D_PORT = 29400, MAX_PORT = 65535 };
 
-bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value)
-{
-	if (streq(name, BACKEND))
-		rendezvous->backend = value;
-	else if (streq(name, ENDPOINT))
-		rendezvous->endpoint = value;
-	else if (streq(name, ID))
-		rendezvous->id = value;
-	else
-		return false;
-	return true;
-}
-
 const char *rendezvous_first_option(const struct rendezvous *rendezvous)
 {
 	return rendezvous->backend    ? BACKEND

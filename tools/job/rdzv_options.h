@@ -17,20 +17,20 @@ struct rendezvous {
 	bool own_host, any_port;
 };
 
-#define RENDEZVOUS_OPTION_ROWS \
+#define RENDEZVOUS_OPTION_ROWS(type, member) \
 	{"--rdzv-backend", "c10d|static", \
-	 "as torchrun: the kind of rendezvous; with static, --rdzv-endpoint needs a port"}, \
+	 "as torchrun: the kind of rendezvous; with static, --rdzv-endpoint needs a port", \
+	 TEXT_TO(type, member.backend)}, \
 		{"--rdzv-endpoint", "HOST[:PORT]", \
 		 "as torchrun: sets --master-addr and --master-port; with c10d the default port " \
-		 "is 29400, and port 0 means a free port"}, \
+		 "is 29400, and port 0 means a free port", \
+		 TEXT_TO(type, member.endpoint)}, \
 	{ \
 		"--rdzv-id", "NAME", \
 			"as torchrun: the name of the run; ranks find it in TORCHELASTIC_RUN_ID; " \
-			"in settings, %j stands for it" \
+			"in settings, %j stands for it", \
+			TEXT_TO(type, member.id) \
 	}
-
-/* Takes one of these options. False: it is another option. */
-bool rendezvous_option(struct rendezvous *rendezvous, const char *name, const char *value);
 
 /* The first of these options that was given; NULL: none was. */
 const char *rendezvous_first_option(const struct rendezvous *rendezvous);

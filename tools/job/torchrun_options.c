@@ -77,38 +77,20 @@ static bool torchrun_option(struct plan_options *options, const char *name, cons
 		return local_ranks(options, value, report, failed);
 	if (streq(name, "--max-restarts"))
 		return restarts(options, value, report, failed);
-	if (rendezvous_option(&options->rendezvous, name, value))
-		return true;
 	if (streq(name, "-r"))
 		return profile_option_as(&options->profile, "--redirects", value, "-r");
 	if (streq(name, "-t"))
 		return profile_option_as(&options->profile, "--tee", value, "-t");
-	if (streq(name, FILTER)) {
-		options->ranks_filter = value;
-		return true;
-	}
-	if (!streq(name, "--standalone"))
-		return unused(name, value, report);
-	options->standalone = true;
-	return true;
+	return unused(name, value, report);
 }
 
 bool plan_option(struct plan_options *options, const char *name, const char *value,
 		 gpumap_report *report, bool *failed)
 {
-	if (streq(name, "--plan"))
-		options->file = value;
-	else if (streq(name, "--nnodes"))
-		options->nnodes = value;
-	else if (streq(name, "--node-rank"))
-		options->node_rank = value;
-	else if (streq(name, "-m") || streq(name, "--module"))
-		options->module = name;
-	else if (streq(name, "--no-python"))
-		options->no_python = true;
-	else
+	if (!streq(name, "-m") && !streq(name, "--module"))
 		return torchrun_option(options, name, value, report, failed) ||
 		       profile_option(&options->profile, name, value);
+	options->module = name;
 	return true;
 }
 

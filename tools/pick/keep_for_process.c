@@ -47,19 +47,6 @@ struct handover {
 	int stay[2]; /* to the guard: a byte, once the list is printed */
 };
 
-bool pick_keep_option(struct pick_keep *keep, const char *name, const char *value)
-{
-	if (streq(name, "--shell"))
-		keep->shell = true;
-	else if (streq(name, "--hold"))
-		keep->hold = value;
-	else if (streq(name, "--adopt"))
-		keep->adopt = value;
-	else
-		return false;
-	return true;
-}
-
 const char *pick_keeps(const struct pick_keep *keep)
 {
 	return keep->adopt ? "--adopt" : keep->hold ? "--hold" : keep->shell ? "--shell" : NULL;
