@@ -147,56 +147,43 @@ static int resolve(const gpumap_request *request, const gpumap_inventory *invent
 	return GPUMAP_OK;
 }
 
-/* Adds the findings except those about an answer of gpumap explain: they are true of each
- * container, pod or job of a scheduler, and their remedies are options of explain. */
-static void keep_mistakes(gpumap_report *report, const gpumap_report *found)
+/* Leaves out what is about an answer of gpumap explain: that is true of each container, pod or job
+ * of a scheduler, and the remedies are options of explain. */
+static void keep_mistakes(gpumap_report *report, size_t before)
 {
 	static const enum finding_id of_answers[] = {FINDING_REQUEST_NOT_PROOF,
 						     FINDING_INSIDE_CGROUP, FINDING_UNKNOWN_USE,
 						     FINDING_NODE_NUMBERS};
 
-	for (size_t i = 0; i < gpumap_report_count(found); i++) {
-		const gpumap_finding *f = gpumap_report_get(found, i);
-		bool kept = true;
-
-		for (size_t k = 0; k < ARRAY_SIZE(of_answers); k++)
-			kept = kept && !finding_is(f, of_answers[k]);
-		if (kept)
-			report_copy(report, f);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(of_answers); i++)
+		report_drop(report, before, of_answers[i]);
 }
 
 int lint_environment(const char *const *envp, const gpumap_inventory *inventory, int64_t *visible,
 		     gpumap_report *report)
 {
 	struct rank_identity rows[RANKENV_ROWS];
+	size_t before = gpumap_report_count(report), count;
 	gpumap_request *request = NULL;
-	gpumap_report *found = NULL;
-	size_t count;
 	int r = gpumap_request_new(&request);
 
 	if (visible)
 		*visible = -1;
-	if (r == GPUMAP_OK)
-		r = gpumap_report_new(&found);
-	if (r != GPUMAP_OK) {
-		gpumap_request_free(request);
+	if (r != GPUMAP_OK)
 		return report_nomem(report);
-	}
-	r = gpumap_request_set_environ(request, envp, found);
+	r = gpumap_request_set_environ(request, envp, report);
 	if (r == GPUMAP_OK)
-		r = resolve(request, inventory, visible, found);
+		r = resolve(request, inventory, visible, report);
 	/* In mode ddp the answer has reported ranks. */
 	count = rankenv_read(rows, request,
 			     request->values[KEY_mode] && streq(request->values[KEY_mode], "ddp")
 				     ? NULL
-				     : found);
-	keep_mistakes(report, found);
+				     : report);
+	keep_mistakes(report, before);
 	check_unread(envp, report);
 	check_ranks(envp, count, report);
 	check_master(envp, report);
 	check_advice(envp, count ? rows : NULL, report);
-	gpumap_report_free(found);
 	gpumap_request_free(request);
 	return r;
 }

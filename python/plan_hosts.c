@@ -99,19 +99,12 @@ int python_machine_open(gpumap_inventory **ret, const char *what, gpumap_report 
 /* Why there is no GPU, the plan reports. */
 static int open_quietly(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(report);
+	int r = python_machine_open(ret, what, report);
 
-	if (r == GPUMAP_OK)
-		r = python_machine_open(ret, what, scratch);
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-		bool none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
-
-		if (!finding_is(f, FINDING_NO_GPU) && !(none && finding_is(f, FINDING_NO_DRIVER)))
-			report_copy(report, f);
-	}
-	gpumap_report_free(scratch);
+	report_drop(report, before, FINDING_NO_GPU);
+	if (r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU))
+		report_drop(report, before, FINDING_NO_DRIVER);
 	return r;
 }
 

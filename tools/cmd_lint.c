@@ -160,8 +160,8 @@ static gpumap_plan *check_plan(const struct lint *lint, gpumap_profile *profile,
 			       struct python_start *start, gpumap_report *report)
 {
 	const struct plan_options nothing = {.file = NULL};
-	gpumap_report *scratch = NULL;
 	gpumap_plan *plan = NULL;
+	size_t before;
 	int64_t node;
 
 	if (lint->machine &&
@@ -170,19 +170,13 @@ static gpumap_plan *check_plan(const struct lint *lint, gpumap_profile *profile,
 	if ((!lint->machine &&
 	     profile_key_value(profile, PKEY_PROFILE_inventory).word == PLAN_INVENTORY_HOST) ||
 	    profile_key_value(profile, PKEY_PROFILE_hosts).word == PLAN_HOSTS_SLURM ||
-	    profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_FREE ||
-	    gpumap_report_new(&scratch) != GPUMAP_OK)
+	    profile_key_value(profile, PKEY_PROFILE_gpus).word == PLAN_GPUS_FREE)
 		return NULL;
-	plan_from(&plan, &node, profile, &nothing, scratch);
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
-			report_copy(report, f);
-	}
+	before = gpumap_report_count(report);
+	plan_from(&plan, &node, profile, &nothing, report);
+	report_keep(report, before, finding_matters, NULL);
 	if (plan && gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1)
 		plan_picture(start, plan);
-	gpumap_report_free(scratch);
 	return plan;
 }
 

@@ -107,14 +107,11 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 /* The reason why a plan could not be started does not matter for the difference. */
 static int read_quietly(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_plan_read(ret, path, report);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_plan_read(ret, path, scratch);
-	for (size_t i = 0; r != GPUMAP_OK && i < gpumap_report_count(scratch); i++)
-		report_copy(report, gpumap_report_get(scratch, i));
-	gpumap_report_free(scratch);
+		report_keep(report, before, NULL, NULL);
 	return r;
 }
 

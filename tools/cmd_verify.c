@@ -247,22 +247,18 @@ static int look_again(struct live_run *run, gpumap_report *report)
 static int read_run(struct verify *v, struct live_run *run, const struct arguments *a)
 {
 	bool json = a->output.format == GPUMAP_FORMAT_JSON;
-	gpumap_report *report = a->output.report, *found = NULL;
+	gpumap_report *report = a->output.report;
+	size_t before = gpumap_report_count(report);
 	int r = GPUMAP_OK;
 
 	for (int look = 0; r == GPUMAP_OK; look++) {
-		gpumap_report_free(found);
-		found = NULL;
-		r = gpumap_report_new(&found);
-		if (r == GPUMAP_OK)
-			r = verify_run(v, run, json, found);
+		r = verify_run(v, run, json, report);
 		if (r != GPUMAP_OK || !may_settle(v, run->launcher, look) || look == LOOKS)
 			break;
 		verify_free(v);
+		report_keep(report, before, NULL, NULL);
 		r = look_again(run, report);
 	}
-	report_copy_all(report, found, FINDING_COUNT);
-	gpumap_report_free(found);
 	return r;
 }
 

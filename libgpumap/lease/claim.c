@@ -283,17 +283,15 @@ static int refuse_entry(const gpumap_claim *claim, const gpumap_inventory *machi
 static int ask_list(gpumap_mapping **ret, const gpumap_claim *claim, const gpumap_request *request,
 		    const gpumap_inventory *machine, gpumap_report *report)
 {
-	gpumap_report *found = NULL;
-	int r = gpumap_report_new(&found);
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_resolve(ret, request, machine, report);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, machine, found);
 	if (r == GPUMAP_OK && machine->count && !gpumap_mapping_visible_count(*ret) &&
-	    gpumap_mapping_str(*ret, GPUMAP_MAPPING_ENDED_TEXT))
-		r = refuse_entry(claim, machine, *ret, report);
-	else
-		report_copy_all(report, found, FINDING_NO_DEVICE);
-	gpumap_report_free(found);
+	    gpumap_mapping_str(*ret, GPUMAP_MAPPING_ENDED_TEXT)) {
+		report_keep(report, before, NULL, NULL);
+		return refuse_entry(claim, machine, *ret, report);
+	}
+	report_drop(report, before, FINDING_NO_DEVICE);
 	return r;
 }
 

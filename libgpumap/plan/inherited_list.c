@@ -10,38 +10,31 @@
 #include "request/slurm_grant.h"
 #include "resolve/mapping.h"
 
-/* Passes on the list's own warnings. Findings about the program, which is empty here, do not
- * matter. */
-static void carry_warnings(const gpumap_report *from, gpumap_report *to)
+/* The list's own warnings. Findings about the program, which is empty here, do not matter. */
+static bool is_of_list(const gpumap_finding *f, const void *unused)
 {
-	for (size_t i = 0; i < gpumap_report_count(from); i++) {
-		const gpumap_finding *f = gpumap_report_get(from, i);
-		const char *rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE);
+	const char *rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE);
 
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_WARNING &&
-		    rule && (*rule == 'V' || *rule == 'S'))
-			report_copy(to, f);
-	}
+	(void)unused;
+	return gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_WARNING && rule &&
+	       (*rule == 'V' || *rule == 'S');
 }
 
 static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 			const char *const *envp, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
+	size_t before = gpumap_report_count(report);
 	gpumap_request *request = NULL;
-	int r = gpumap_report_new(&scratch);
+	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
-		r = gpumap_request_new(&request);
+		r = gpumap_request_set_environ(request, envp, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_request_set_environ(request, envp, scratch);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, inventory, scratch);
-	if (report_lacks_memory(scratch))
+		r = gpumap_resolve(ret, request, inventory, report);
+	if (report_lacks_memory(report))
 		r = GPUMAP_ENOMEM;
-	carry_warnings(scratch, report);
+	report_keep(report, before, is_of_list, NULL);
 	gpumap_request_free(request);
-	gpumap_report_free(scratch);
 	return r;
 }
 

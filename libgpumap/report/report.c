@@ -276,18 +276,33 @@ void report_copy_all(gpumap_report *report, const gpumap_report *from, enum find
 			report_copy(report, gpumap_report_get(from, i));
 }
 
-void report_drop(gpumap_report *report, enum finding_id id)
+void report_keep(gpumap_report *report, size_t from, finding_stays *stays, const void *data)
 {
-	size_t kept = 0;
+	size_t kept = from;
 
-	if (!report)
-		return;
-	for (size_t i = 0; i < report->count; i++)
-		if (report->findings[i]->id == id)
-			finding_free(report->findings[i]);
-		else
+	for (size_t i = from; report && i < report->count; i++)
+		if (stays && stays(report->findings[i], data))
 			report->findings[kept++] = report->findings[i];
-	report->count = kept;
+		else
+			finding_free(report->findings[i]);
+	if (report && report->count > from)
+		report->count = kept;
+}
+
+static bool is_another(const gpumap_finding *finding, const void *id)
+{
+	return !finding_is(finding, *(const enum finding_id *)id);
+}
+
+void report_drop(gpumap_report *report, size_t from, enum finding_id id)
+{
+	report_keep(report, from, is_another, &id);
+}
+
+bool finding_matters(const gpumap_finding *finding, const void *unused)
+{
+	(void)unused;
+	return gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK;
 }
 
 bool finding_is(const gpumap_finding *finding, enum finding_id id)

@@ -38,8 +38,14 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 void report_copy(gpumap_report *report, const gpumap_finding *finding);
 /* Adds copies of another report's findings, except those with one id (FINDING_COUNT: none). */
 void report_copy_all(gpumap_report *report, const gpumap_report *from, enum finding_id left_out);
-/* Removes the findings with one id. */
-void report_drop(gpumap_report *report, enum finding_id id);
+/* Removes the findings with one id, from the i-th finding on. */
+void report_drop(gpumap_report *report, size_t from, enum finding_id id);
+/* Removes the findings from the i-th on, but those that stay; NULL: none does. So a part of what is
+ * found counts: from = gpumap_report_count() before it is looked for. */
+typedef bool finding_stays(const gpumap_finding *finding, const void *data);
+void report_keep(gpumap_report *report, size_t from, finding_stays *stays, const void *data);
+/* An error or a warning; for report_keep(). */
+finding_stays finding_matters;
 /* Adds a copy of another report's finding, with this origin, line and column, and with this remedy
  * if there is one. */
 void report_relay(gpumap_report *report, const gpumap_finding *finding, const struct about *at);

@@ -50,18 +50,8 @@ static int open_host(const struct question *q, gpumap_inventory **ret, gpumap_re
 	return machine_open(ret, NULL, 0, report);
 }
 
-/* Leaves out the cause if the error that ends the answer has it already. */
-static void copy_findings(const gpumap_report *scratch, bool cause, gpumap_report *report)
-{
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-
-		if (cause || !(finding_is(f, FINDING_NO_GPU) || finding_is(f, FINDING_NO_DRIVER)))
-			report_copy(report, f);
-	}
-}
-
-static int choose(struct question *q, const gpumap_report *scratch, gpumap_inventory *host, int r,
+/* `before`: the findings that are not about the host. */
+static int choose(struct question *q, size_t before, gpumap_inventory *host, int r,
 		  gpumap_report *report)
 {
 	const struct cell *cell;
@@ -74,8 +64,13 @@ static int choose(struct question *q, const gpumap_report *scratch, gpumap_inven
 	cell = &cells[from][has_gpus(host)];
 	if (r != GPUMAP_OK && !cell->host && !cell->cause)
 		r = GPUMAP_OK; /* the what-if works without the host */
-	if (cell->host || cell->cause)
-		copy_findings(scratch, cell->cause || r != GPUMAP_OK, report);
+	if (!cell->host && !cell->cause) {
+		report_keep(report, before, NULL, NULL);
+	} else if (!cell->cause && r == GPUMAP_OK) {
+		/* The error that ends the answer has the cause. */
+		report_drop(report, before, FINDING_NO_GPU);
+		report_drop(report, before, FINDING_NO_DRIVER);
+	}
 	if (r == GPUMAP_OK && cell->host)
 		q->machine = host;
 	else if (r == GPUMAP_OK && cell->compared)
@@ -87,19 +82,15 @@ static int choose(struct question *q, const gpumap_report *scratch, gpumap_inven
 
 int question_machine(struct question *q, gpumap_report *report)
 {
+	size_t before = gpumap_report_count(report);
 	gpumap_inventory *host = NULL;
-	gpumap_report *scratch = NULL;
 	int r;
 
 	if (q->what || q->ask_driver)
 		return machine_open(&q->machine, q->what,
 				    q->ask_driver ? GPUMAP_PROBE_FLAG_ASK_DRIVER : 0, report);
-	r = gpumap_report_new(&scratch);
-	if (r == GPUMAP_OK)
-		r = open_host(q, &host, scratch);
-	r = r == GPUMAP_ENOMEM ? report_nomem(report) : choose(q, scratch, host, r, report);
-	gpumap_report_free(scratch);
-	return r;
+	r = open_host(q, &host, report);
+	return r == GPUMAP_ENOMEM ? report_nomem(report) : choose(q, before, host, r, report);
 }
 
 const gpumap_inventory *question_host(const struct question *q)

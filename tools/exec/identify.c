@@ -87,28 +87,15 @@ bool exec_agrees(const struct exec *exec, const struct rank_identity *row)
 	       row->local_rank == exec->rank.local_rank;
 }
 
-/* Warnings about a pod are left out: if it matters, an error reports it. */
-static void copy_findings(const struct exec *exec, const gpumap_report *scratch)
-{
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-
-		if (finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID)) != FINDING_NODE_NUMBERS)
-			report_copy(exec->report, f);
-	}
-}
-
 int exec_identify(struct exec *exec)
 {
 	const struct rank_identity *first = &exec->rows[0];
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(exec->report);
+	int r = rank_rows_read(exec->rows, &exec->row_count, exec->report);
 
 	exec->rank = (struct job_rank){-1, -1, -1, -1, -1, -1, .row = -1};
-	if (r == GPUMAP_OK)
-		r = rank_rows_read(exec->rows, &exec->row_count, scratch);
-	copy_findings(exec, scratch);
-	gpumap_report_free(scratch);
+	/* Warnings about a pod are left out: if it matters, an error reports it. */
+	report_drop(exec->report, before, FINDING_NODE_NUMBERS);
 	if (r != GPUMAP_OK)
 		return r;
 	if (exec->row_count) {

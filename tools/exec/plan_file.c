@@ -105,22 +105,15 @@ static int replace_program(struct exec *exec)
 static int open_plan(struct exec *exec, int64_t *node)
 {
 	struct plan_options options = exec->options->plan;
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(exec->report);
+	int r;
 
 	options.program = NULL;
 	options.module = options.nnodes = NULL;
 	options.no_python = false;
 	options.one = true;
-	if (r == GPUMAP_OK)
-		r = plan_open(&exec->plan, node, &options, scratch);
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-
-		if (gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) != GPUMAP_SEVERITY_REMARK)
-			report_copy(exec->report, f);
-	}
-	gpumap_report_free(scratch);
+	r = plan_open(&exec->plan, node, &options, exec->report);
+	report_keep(exec->report, before, finding_matters, NULL);
 	return r;
 }
 

@@ -29,23 +29,14 @@ static unsigned flags_for(const struct finder *f, const char *what)
 /* Findings about missing GPUs are left to the plan. */
 static int open_quietly(struct finder *f, const char *what, gpumap_inventory **ret)
 {
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
-	bool none;
+	size_t before = gpumap_report_count(f->report);
+	int r = machine_open(ret, what, flags_for(f, what), f->report);
 
-	if (r == GPUMAP_OK)
-		r = machine_open(ret, what, flags_for(f, what), scratch);
-	none = r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU);
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *finding = gpumap_report_get(scratch, i);
-
-		if (!finding_is(finding, FINDING_NO_GPU) &&
-		    !finding_is(finding, FINDING_USAGE_REFUSED) &&
-		    !(none && finding_is(finding, FINDING_NO_DRIVER)))
-			report_copy(f->report, finding);
-	}
-	gpumap_report_free(scratch);
-	return r == GPUMAP_ENOMEM ? report_nomem(f->report) : r;
+	report_drop(f->report, before, FINDING_NO_GPU);
+	report_drop(f->report, before, FINDING_USAGE_REFUSED);
+	if (r == GPUMAP_OK && gpumap_inventory_str(*ret, GPUMAP_INVENTORY_NO_GPU))
+		report_drop(f->report, before, FINDING_NO_DRIVER);
+	return r;
 }
 
 static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)

@@ -125,14 +125,10 @@ static int check_first(const struct chooser *c)
 /* How many of several MIG instances a rank can use is a matter of the plan, which reports it. */
 static int take_for_ranks(gpumap_lease **ret, const gpumap_claim *claim, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(report);
+	int r = lease_take(ret, claim, report);
 
-	if (r != GPUMAP_OK)
-		return report_nomem(report);
-	r = lease_take(ret, claim, scratch);
-	report_copy_all(report, scratch, FINDING_LEASE_HIDDEN);
-	gpumap_report_free(scratch);
+	report_drop(report, before, FINDING_LEASE_HIDDEN);
 	return r;
 }
 

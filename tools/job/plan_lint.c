@@ -170,7 +170,7 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 			continue;
 		relay(plan, f, refuses, report);
 		if (is_about_device(f))
-			report_drop(report, FINDING_UNKNOWN_USE);
+			report_drop(report, 0, FINDING_UNKNOWN_USE);
 	}
 	gpumap_report_free(found);
 	return r == GPUMAP_OK ? r : report_nomem(report);

@@ -77,25 +77,24 @@ int plan_check_alone(const struct plan_options *options, const char *option, con
 }
 
 /* When the ranks start, it does not matter what was free or busy when the plan was made. */
+static bool is_true_later(const gpumap_finding *f, const void *data)
+{
+	const struct plan_options *options = data;
+
+	return (!options->starts ||
+		(!finding_is(f, FINDING_LEASE_SHOWN) && !finding_is(f, FINDING_LEASE_NOT_NOW))) &&
+	       (!options->looks ||
+		(!finding_is(f, FINDING_RUN_BUSY) && !finding_is(f, FINDING_RUN_LEASED)));
+}
+
 static int read_file_of_plan(gpumap_plan **ret, const struct plan_options *options,
 			     gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_plan_read(ret, options->file, report);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_plan_read(ret, options->file, scratch);
-	for (size_t i = 0; i < gpumap_report_count(scratch); i++) {
-		const gpumap_finding *f = gpumap_report_get(scratch, i);
-
-		if ((!options->starts || (!finding_is(f, FINDING_LEASE_SHOWN) &&
-					  !finding_is(f, FINDING_LEASE_NOT_NOW))) &&
-		    (!options->looks ||
-		     (!finding_is(f, FINDING_RUN_BUSY) && !finding_is(f, FINDING_RUN_LEASED))))
-			report_copy(report, f);
-	}
-	gpumap_report_free(scratch);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	report_keep(report, before, is_true_later, options);
+	return r;
 }
 
 static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
@@ -138,20 +137,12 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,
 		      gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
-	gpumap_plan *plan = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_plan_make(ret, profile, hosts, report);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_plan_make(&plan, profile, hosts, scratch);
-	report_copy_all(report, scratch,
-			plan && job_all_have(plan, PKEY_PROFILE_share, PLAN_SHARE_LIST)
-				? FINDING_UNKNOWN_USE
-				: FINDING_COUNT);
-	gpumap_report_free(scratch);
-	if (r == GPUMAP_OK)
-		*ret = plan;
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	if (r == GPUMAP_OK && job_all_have(*ret, PKEY_PROFILE_share, PLAN_SHARE_LIST))
+		report_drop(report, before, FINDING_UNKNOWN_USE);
+	return r;
 }
 
 int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,

@@ -90,21 +90,17 @@ static bool disagrees(const struct rank_identity *a, const struct rank_identity 
 
 int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
+	size_t before = gpumap_report_count(report);
 	bool inside = false;
-	int r = gpumap_report_new(&scratch);
+	int r = read_without(rows, count, NULL, report);
 
-	if (r == GPUMAP_OK)
-		r = read_without(rows, count, NULL, scratch);
 	/* gpumap unsets rows that differ from its own in its ranks, so this row was set later. */
 	for (size_t i = 1; r == GPUMAP_OK && i < *count; i++)
 		inside = inside || (rank_row_is_own(&rows[0]) && disagrees(&rows[0], &rows[i]));
-	if (inside)
-		r = read_without(rows, count, "torch", report);
-	else
-		report_copy_all(report, scratch, FINDING_COUNT);
-	gpumap_report_free(scratch);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	if (!inside)
+		return r;
+	report_keep(report, before, NULL, NULL);
+	return read_without(rows, count, "torch", report);
 }
 
 bool rank_tasks_have_lists(void)

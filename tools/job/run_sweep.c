@@ -48,18 +48,13 @@ static int open_sweep(struct sweep *s, const char *name)
 {
 	gpumap_profile *any = NULL;
 	const gpumap_section *section;
-	gpumap_report *scratch = NULL;
-	int r = gpumap_report_new(&scratch);
+	size_t before = gpumap_report_count(s->report);
+	int r = profile_open(&any, &s->options.profile, s->report);
 
-	if (r == GPUMAP_OK)
-		r = profile_open(&any, &s->options.profile, scratch);
 	section = r == GPUMAP_OK ? find_sweep(any, name) : NULL;
-	/* Otherwise the profile that is opened next reports it. */
-	if (!section)
-		report_copy_all(s->report, scratch, FINDING_COUNT);
-	gpumap_report_free(scratch);
-	if (r == GPUMAP_ENOMEM)
-		return report_nomem(s->report);
+	/* The profile that is opened next reports the same. */
+	if (section)
+		report_keep(s->report, before, NULL, NULL);
 	if (r != GPUMAP_OK)
 		return r;
 	if (!section)

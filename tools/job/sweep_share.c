@@ -97,19 +97,15 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		const struct plan_options *options, const char *sweep, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
+	size_t before = gpumap_report_count(report);
 	gpumap_plan *plan = NULL;
 	const struct plan_host *host;
 	const struct plan_layout *layout;
-	int r = gpumap_report_new(&scratch);
+	int r = plan_machine(&plan, options, sweep, report);
 
-	if (r == GPUMAP_OK)
-		r = plan_machine(&plan, options, sweep, scratch);
-	if (r != GPUMAP_OK)
-		report_copy_all(report, scratch, FINDING_COUNT);
-	gpumap_report_free(scratch);
 	if (r != GPUMAP_OK)
 		return r;
+	report_keep(report, before, NULL, NULL);
 	host = job_host(plan, 0);
 	layout = host ? host->layout : NULL;
 	/* Without GPUs there is nothing to divide. */

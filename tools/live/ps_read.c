@@ -262,15 +262,14 @@ static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
 /* A frame for people shows which GPUs do not let their usage be read. */
 static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
 {
-	gpumap_report *found = NULL;
-	int r = gpumap_report_new(&found);
+	size_t before = gpumap_report_count(report);
+	int r = gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_USAGE, NULL, found);
 	/* The error has the cause. */
-	if (r != GPUMAP_OK || !no_gpu(*ret))
-		report_copy_all(report, found, json ? FINDING_COUNT : FINDING_USAGE_REFUSED);
-	gpumap_report_free(found);
+	if (r == GPUMAP_OK && no_gpu(*ret))
+		report_keep(report, before, NULL, NULL);
+	if (!json)
+		report_drop(report, before, FINDING_USAGE_REFUSED);
 	return r;
 }
 
