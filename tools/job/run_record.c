@@ -33,24 +33,24 @@ static const char *cause_word(enum launch_cause cause)
 	return words[cause];
 }
 
-static json_t *exit_json(const struct record *record, size_t l)
+static json_t *exit_json(const struct record *record, size_t l, bool *failed)
 {
+	static const struct launch_exit never = {.status = -1};
 	const struct launch_exit *e =
-		record->result && l < record->result->count ? &record->result->ranks[l] : NULL;
+		record->result && l < record->result->count && record->result->ranks[l].pid
+			? &record->result->ranks[l]
+			: &never;
 	const struct launch_rank *rank = &record->ranks->ranks[l];
 
-	if (!e || !e->pid)
-		return json_pack("{s:i, s:n, s:n, s:n, s:n, s:n, s:b, s:b, s:o, s:o}", "rank",
-				 rank->rank, "pid", "started", "ended", "status", "signal", "first",
-				 0, "told", 0, "stdout", json_text(rank->out_path), "stderr",
-				 json_text(rank->err_path));
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o}", "rank", rank->rank,
-			 "pid", (int)e->pid, "started", moment(&e->started), "ended",
-			 moment(&e->ended), "status",
-			 e->status < 0 ? json_null() : json_integer(e->status), "signal",
-			 e->signal ? json_integer(e->signal) : json_null(), "first", e->first,
-			 "told", e->stopped, "stdout", json_text(rank->out_path), "stderr",
-			 json_text(rank->err_path));
+	return JSON_OBJECT(failed, {"rank", json_integer(rank->rank)},
+			   {"pid", e->pid ? json_integer(e->pid) : json_null()},
+			   {"started", e->pid ? moment(&e->started) : json_null()},
+			   {"ended", e->pid ? moment(&e->ended) : json_null()},
+			   {"status", e->status < 0 ? json_null() : json_integer(e->status)},
+			   {"signal", e->signal ? json_integer(e->signal) : json_null()},
+			   {"first", json_boolean(e->first)}, {"told", json_boolean(e->stopped)},
+			   {"stdout", json_text(rank->out_path)},
+			   {"stderr", json_text(rank->err_path)});
 }
 
 static json_t *exits_json(const struct record *record, bool *failed)
@@ -58,7 +58,7 @@ static json_t *exits_json(const struct record *record, bool *failed)
 	json_t *array = json_array();
 
 	for (size_t l = 0; record->ranks && l < record->ranks->launch.count; l++)
-		json_push(array, exit_json(record, l), failed);
+		json_push(array, exit_json(record, l, failed), failed);
 	return array;
 }
 
@@ -147,23 +147,23 @@ static json_t *record_json(const struct record *record, bool *failed)
 	struct utsname system = {.nodename = ""};
 
 	uname(&system);
-	return json_pack("{s:s, s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, "
-			 "s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "$schema", JSON_URN("run"), "schema", 1, "kind", "run", "version",
-			 gpumap_version(), "kernel", system.release, "host",
-			 json_text(system.nodename), "run",
-			 json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN)), "node",
-			 json_number(record->run->node), "command_line",
-			 words_json(record->run->words, failed), "started",
-			 moment(&record->started), "ended", moment(&record->ended), "status",
-			 result ? json_integer(result->status) : json_null(), "cause",
-			 result ? json_string(cause_word(result->cause)) : json_null(), "restarts",
-			 result ? result->restarts : 0, "cgroup",
-			 result ? json_boolean(result->in_cgroup) : json_null(), "environment",
-			 difference_json(record, failed), "ranks", exits_json(record, failed),
-			 "plan", record->plan ? json_incref(record->plan) : json_null(), "verify",
-			 record->verified ? json_incref(record->verified) : json_null(), "findings",
-			 json_findings(record->report, failed));
+	return JSON_OBJECT(
+		failed, JSON_HEAD("run"), {"kind", json_string("run")},
+		{"version", json_string(gpumap_version())}, {"kernel", json_text(system.release)},
+		{"host", json_text(system.nodename)},
+		{"run", json_text(gpumap_plan_str(plan, GPUMAP_PLAN_RUN))},
+		{"node", json_number(record->run->node)},
+		{"command_line", words_json(record->run->words, failed)},
+		{"started", moment(&record->started)}, {"ended", moment(&record->ended)},
+		{"status", result ? json_integer(result->status) : json_null()},
+		{"cause", result ? json_string(cause_word(result->cause)) : json_null()},
+		{"restarts", json_integer(result ? result->restarts : 0)},
+		{"cgroup", result ? json_boolean(result->in_cgroup) : json_null()},
+		{"environment", difference_json(record, failed)},
+		{"ranks", exits_json(record, failed)},
+		{"plan", record->plan ? json_incref(record->plan) : json_null()},
+		{"verify", record->verified ? json_incref(record->verified) : json_null()},
+		{"findings", json_findings(record->report, failed)});
 }
 
 char *record_text(const struct record *record)

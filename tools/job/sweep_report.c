@@ -89,27 +89,26 @@ static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
 	const struct combination *c = &s->runs[i];
 	const char *gpus = c->started.tv_sec ? s->shares[c->job].gpus : NULL;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "run", json_text(c->name), "values",
-			 values_json(s, i, failed), "gpus", json_text(gpus), "status",
-			 c->status < 0 ? json_null() : json_integer(c->status), "seconds",
-			 seconds_json(c));
+	return JSON_OBJECT(failed, {"run", json_text(c->name)},
+			   {"values", values_json(s, i, failed)}, {"gpus", json_text(gpus)},
+			   {"status", c->status < 0 ? json_null() : json_integer(c->status)},
+			   {"seconds", seconds_json(c)});
 }
 
 bool sweep_print(const struct sweep *s, int status)
 {
 	struct strbuf buf = {0};
 	bool failed = false, printed;
-	json_t *runs = json_array();
+	json_t *runs = json_array(), *object;
 
 	for (size_t i = 0; i < s->count; i++)
 		json_push(runs, run_json(s, i, &failed), &failed);
-	json_dump(&buf,
-		  json_pack("{s:s, s:i, s:s, s:o, s:i, s:i, s:o, s:o}", "$schema",
-			    JSON_URN("sweep"), "schema", 1, "kind", "sweep", "sweep",
-			    json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME)), "jobs",
-			    (int)s->jobs, "status", status, "runs", runs, "findings",
-			    json_findings(s->report, &failed)),
-		  failed);
+	object = JSON_OBJECT(
+		&failed, JSON_HEAD("sweep"), {"kind", json_string("sweep")},
+		{"sweep", json_text(gpumap_section_str(s->section, GPUMAP_SECTION_NAME))},
+		{"jobs", json_integer((json_int_t)s->jobs)}, {"status", json_integer(status)},
+		{"runs", runs}, {"findings", json_findings(s->report, &failed)});
+	json_dump(&buf, object, failed);
 	printed = buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;
 	strbuf_free(&buf);
 	return printed;

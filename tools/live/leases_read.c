@@ -63,25 +63,14 @@ static void read_kind(struct lease_row *row, int64_t *holder)
 			    : LEASE_OF_PROGRAM;
 }
 
-/* The place of the process among those that are described. GPUMAP_ENOMEM. */
-static int add_person(struct leases *leases, int64_t pid)
+static const gpumap_process *find_process(const struct leases *leases, int64_t pid)
 {
-	gpumap_process *p = device_add_process(&leases->people->gpus[0]);
+	for (size_t i = 0; pid > 0 && i < leases->process_count; i++) {
+		const gpumap_process *p = &leases->processes[i];
 
-	if (!p)
-		return GPUMAP_ENOMEM;
-	p->pid = pid;
-	return GPUMAP_OK;
-}
-
-static const gpumap_process *find_person(const struct leases *leases, int64_t pid)
-{
-	const gpumap_device *all = &leases->people->gpus[0];
-
-	for (size_t i = 0; pid > 0 && i < all->process_count; i++)
-		if (all->processes[i].pid == pid &&
-		    (all->processes[i].start >= 0 || all->processes[i].uid >= 0))
-			return &all->processes[i];
+		if (p->pid == pid && (p->start >= 0 || p->uid >= 0))
+			return p;
+	}
 	return NULL;
 }
 
@@ -102,34 +91,37 @@ static bool is_shell(const gpumap_process *p)
 
 static int describe(struct leases *leases)
 {
-	int64_t *holders = calloc(leases->count + 1, sizeof(*holders));
-	int r = GPUMAP_OK;
+	size_t room = 2 * leases->count + 1;
+	int64_t *holders = calloc(room, sizeof(*holders));
+	gpumap_process **all = calloc(room, sizeof(*all));
+	bool good;
 
-	leases->people = inventory_new("proc", NULL);
-	if (!holders || !leases->people || !inventory_add(leases->people))
-		r = GPUMAP_ENOMEM;
-	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+	leases->processes = calloc(room, sizeof(*leases->processes));
+	good = holders && all && leases->processes;
+	for (size_t i = 0; i < leases->count && good; i++) {
 		struct lease_row *row = &leases->rows[i];
 
 		if (!row->ended)
 			read_kind(row, &holders[i]);
 		if (row->pid > 0 && !row->ended)
-			r = add_person(leases, row->pid);
-		if (r == GPUMAP_OK && holders[i] > 0)
-			r = add_person(leases, holders[i]);
+			leases->processes[leases->process_count++] = process_of(row->pid);
+		if (holders[i] > 0)
+			leases->processes[leases->process_count++] = process_of(holders[i]);
 	}
-	if (r == GPUMAP_OK && !usage_describe(leases->people))
-		r = GPUMAP_ENOMEM;
-	for (size_t i = 0; i < leases->count && r == GPUMAP_OK; i++) {
+	for (size_t i = 0; i < leases->process_count; i++)
+		all[i] = &leases->processes[i];
+	good = good && processes_describe(all, leases->process_count);
+	for (size_t i = 0; i < leases->count && good; i++) {
 		struct lease_row *row = &leases->rows[i];
 
-		row->taker = row->ended ? NULL : find_person(leases, row->pid);
-		row->holder = find_person(leases, holders[i]);
+		row->taker = row->ended ? NULL : find_process(leases, row->pid);
+		row->holder = find_process(leases, holders[i]);
 		if (row->kind == LEASE_OF_PROCESS && is_shell(row->holder))
 			row->kind = LEASE_OF_SHELL;
 	}
+	free(all);
 	free(holders);
-	return r;
+	return good ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 /* --- the GPUs ----------------------------------------------------------------------------- */
@@ -282,7 +274,9 @@ void leases_free(struct leases *leases)
 	for (size_t i = 0; i < leases->count; i++)
 		free(leases->rows[i].gpus);
 	free(leases->rows);
-	gpumap_inventory_free(leases->people);
+	for (size_t i = 0; i < leases->process_count; i++)
+		process_clear(&leases->processes[i]);
+	free(leases->processes);
 	units_free(leases->inventory);
 	gpumap_inventory_free(leases->machine);
 	*leases = (struct leases){0};
