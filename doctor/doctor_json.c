@@ -2,7 +2,7 @@
 /* The report for programs; gpumap(1) describes its members. */
 #include "doctor_private.h"
 #include "explain/json.h"
-#include "seen.h"
+#include "fact_lines.h"
 
 static json_t *checks_json(const struct doctor *doctor, bool *failed)
 {

@@ -4,8 +4,8 @@
 #define GM_DOCTOR_PRIVATE_H
 
 #include "check.h"
-#include "discreet.h"
 #include "doctor.h"
+#include "redact.h"
 
 struct doctor {
 	struct facts facts;

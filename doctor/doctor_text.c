@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "doctor_private.h"
-#include "seen.h"
+#include "fact_lines.h"
 #include "style.h"
 
 static void put_finding(struct strbuf *buf, const gpumap_finding *f)

@@ -145,7 +145,7 @@ struct facts {
 	size_t library_count, library_room;
 	struct fact stub_folder; /* of LD_LIBRARY_PATH */
 	struct fact toolkit;     /* its version */
-	struct loader *loader;   /* of loader.h */
+	struct loader *loader;   /* of find_library.h */
 
 	/* devices */
 	struct node *nodes;

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "find_library.h"
 #include "gather.h"
-#include "loader.h"
 
 enum { SMALL = 1 << 16, MAX_PLACES = 16 };
 

@@ -11,9 +11,9 @@ libdoctor_la_SOURCES = \
 	doctor/check_limit.c \
 	doctor/check_link.c \
 	doctor/check_log.c \
-	doctor/check_program.c \
+	doctor/program_fits.c \
 	doctor/checks.c doctor/checks.def \
-	doctor/discreet.c doctor/discreet.h \
+	doctor/redact.c doctor/redact.h \
 	doctor/doctor.c doctor/doctor.h doctor/doctor_private.h \
 	doctor/doctor_json.c \
 	doctor/doctor_text.c \
@@ -27,12 +27,12 @@ libdoctor_la_SOURCES = \
 	doctor/gather_nvml.c \
 	doctor/gather_pci.c \
 	doctor/gather_system.c \
-	doctor/loader.c doctor/loader.h \
-	doctor/needed.c \
+	doctor/find_library.c doctor/find_library.h \
+	doctor/needed_libraries.c \
 	doctor/packages.c \
 	doctor/program.c doctor/program.h \
 	doctor/python.c \
-	doctor/seen.c doctor/seen.h \
-	doctor/seen_python.c
+	doctor/fact_lines.c doctor/fact_lines.h \
+	doctor/fact_lines_python.c
 libdoctor_la_LIBADD = liblint.la
 EXTRA_DIST += doctor/README.md

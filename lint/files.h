@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "lint/lint.h"
-#include "lint/seen.h"
+#include "lint/read_files.h"
 #include "text.h"
 
 struct python_start;

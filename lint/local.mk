@@ -49,7 +49,7 @@ liblint_la_SOURCES = \
 	lint/python_training.c lint/python_training.h \
 	lint/python_value.c \
 	lint/script.c \
-	lint/seen.c lint/seen.h \
+	lint/read_files.c lint/read_files.h \
 	lint/settings.c lint/settings.h \
 	lint/shell.c lint/shell.h \
 	lint/shell_arithmetic.c \

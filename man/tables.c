@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "gpumap.h"
-#include "model/models.h"
+#include "model/layer_tables.h"
 #include "roff.h"
 
 struct rule {

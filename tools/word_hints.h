@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Words that people type who do not know the commands yet, and their remedies. */
-#ifndef GM_DIRECTIONS_H
-#define GM_DIRECTIONS_H
+#ifndef GM_WORD_HINTS_H
+#define GM_WORD_HINTS_H
 
 #include "suggest.h"
 

@@ -22,7 +22,7 @@ trainer_files = \
 	trainer/data/init.c trainer/data/init.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
-	trainer/model/models.c trainer/model/models.h \
+	trainer/model/layer_tables.c trainer/model/layer_tables.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
@@ -69,17 +69,17 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/collective/peer.c \
 	trainer/collective/self.c \
 	trainer/collective/shm.c \
-	trainer/collective/shm_chunks.c \
+	trainer/collective/shm_sum_chunks.c \
 	trainer/collective/shm_control_block.c trainer/collective/shm_control_block.h \
 	trainer/collective/shm_data.h \
 	trainer/collective/shm_lock.c \
 	trainer/collective/shm_p2p.c \
 	trainer/collective/shm_segment.c trainer/collective/shm_segment.h \
-	trainer/collective/shm_small.c \
-	trainer/collective/shm_threads.c \
+	trainer/collective/shm_sum_small.c \
+	trainer/collective/shm_sum_threads.c \
 	trainer/collective/shm_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h \
-	trainer/model/buffers.c trainer/model/buffers.h \
+	trainer/model/memory_reuse.c trainer/model/memory_reuse.h \
 	trainer/model/gradients.c \
 	trainer/model/memory.c \
 	trainer/model/model.h \
@@ -111,7 +111,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/place/verify.c trainer/place/verify.h \
 	trainer/place/verify_judge.c \
 	trainer/report/atomic_stream.c trainer/report/atomic_stream.h \
-	trainer/report/burn.c trainer/report/burn.h \
+	trainer/report/burn_judge.c trainer/report/burn_judge.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/format.c trainer/report/format.h \
 	trainer/report/lines.c trainer/report/lines.h \
@@ -130,7 +130,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/timeline_rows.c trainer/report/timeline_rows.h \
 	trainer/report/timeline_svg.c \
 	trainer/run/burn.c \
-	trainer/run/finish.c \
+	trainer/run/end_report.c \
 	trainer/run/host_state.c trainer/run/host_state.h \
 	trainer/run/mapping.c \
 	trainer/run/rank.c \

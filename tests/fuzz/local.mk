@@ -10,7 +10,7 @@ fuzz_trainer = kernels/scaler.c kernels/update.c \
 	trainer/checkpoint/safetensors_write.c \
 	trainer/data/batch.c trainer/data/cifar10.c trainer/data/dataset.c \
 	trainer/base/error.c \
-	trainer/model/models.c \
+	trainer/model/layer_tables.c \
 	trainer/optim/clip.c trainer/optim/optimizer.c trainer/optim/update.c \
 	trainer/place/devices.c trainer/place/place.c trainer/place/run_name.c \
 	trainer/settings/arguments.c trainer/settings/findings.c trainer/settings/help.c trainer/settings/rows.c \

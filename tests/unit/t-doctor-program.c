@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "doctor/elf_file.h"
-#include "doctor/loader.h"
+#include "doctor/find_library.h"
 #include "doctor/program.h"
 #include "tree.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which machine a question of gpumap explain is about. */
-#ifndef GM_QUESTION_H
-#define GM_QUESTION_H
+#ifndef GM_WHICH_MACHINE_H
+#define GM_WHICH_MACHINE_H
 
 #include "gpumap.h"
 

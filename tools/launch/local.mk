@@ -11,7 +11,7 @@ launch_sources = \
 	tools/launch/console_read.c \
 	tools/launch/console_tag.c \
 	tools/launch/exit_status.c tools/launch/exit_status.h \
-	tools/launch/first_failure.c \
+	tools/launch/failure.c \
 	tools/launch/guard.c tools/launch/guard.h \
 	tools/launch/guard_events.c \
 	tools/launch/drop_inherited.c tools/launch/drop_inherited.h \

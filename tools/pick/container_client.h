@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that are clients of docker and the like, whose containers outlive them. */
-#ifndef GM_PICK_CONTAINER_H
-#define GM_PICK_CONTAINER_H
+#ifndef GM_CONTAINER_CLIENT_H
+#define GM_CONTAINER_CLIENT_H
 
 #include "gpumap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gpumap pick --shell: eval "$(gpumap pick 2 --shell)" */
-#ifndef GM_PICK_SHELL_H
-#define GM_PICK_SHELL_H
+#ifndef GM_FIND_SHELL_H
+#define GM_FIND_SHELL_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GM_PICK_KEEP_H
-#define GM_PICK_KEEP_H
+#ifndef GM_KEEP_FOR_PROCESS_H
+#define GM_KEEP_FOR_PROCESS_H
 
 #include "cli/output.h"
 #include "pick/lease_end.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models: graphs of layers (models.h, models.c), the shapes that follow from a graph (shapes.c),
- * and a model or a stage of one on a device (plan.c), with its gradients (gradients.c), its memory
- * (memory.c, buffers.c), and its forward and backward passes (pass.c).
+ * Models: graphs of layers (layer_tables.h, layer_tables.c), the shapes that follow from a graph
+ * (shapes.c), and a model or a stage of one on a device (plan.c), with its gradients (gradients.c),
+ * its memory (memory.c, memory_reuse.c), and its forward and backward passes (pass.c).
  *
  * A graph is a list in which each layer reads layers before it. Several layers may read one: the
  * gradient of its output is the sum of theirs, from the last reader to the first.
@@ -51,11 +51,11 @@ struct model_spec {
 	const struct layer *layers; /* the last one gives the logits */
 };
 
-/* One of models.h; NULL with a message that lists them. */
+/* One of layer_tables.h; NULL with a message that lists them. */
 const struct model_spec *model_find(const char *name, struct train_error *error);
 
 /* The same for images of size x size; 0: of the usual size. Large images have models with other
- * layers (models.h). Bad input: a model for images of one size. */
+ * layers (layer_tables.h). Bad input: a model for images of one size. */
 bool model_for_images(struct model_spec *spec, const char *name, int size,
 		      struct train_error *error);
 

@@ -4,7 +4,7 @@
 #define TRAIN_MODEL_PLAN_H
 
 #include "model/model.h"
-#include "model/buffers.h"
+#include "model/memory_reuse.h"
 
 /* How the gradient of an input gets where it lies. */
 enum gradient_giving {

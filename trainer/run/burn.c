@@ -12,7 +12,7 @@
 #include "backend/names.h"
 #include "nvml_api.h"
 #include "place/gpu_health.h"
-#include "report/burn.h"
+#include "report/burn_judge.h"
 #include "report/format.h"
 #include "run/run.h"
 #include "run/stop.h"

@@ -12,7 +12,7 @@ train_programs = \
 	tests/trainer/unit/t-batch-norm \
 	tests/trainer/unit/t-batch \
 	tests/trainer/unit/t-bf16 \
-	tests/trainer/unit/t-buffers \
+	tests/trainer/unit/t-memory-reuse \
 	tests/trainer/unit/t-burn \
 	tests/trainer/unit/t-checkpoint \
 	tests/trainer/unit/t-checkpoint-faults \
@@ -402,10 +402,10 @@ tests_trainer_unit_t_burn_SOURCES = tests/trainer/unit/t-burn.c tests/unit/unit.
 tests_trainer_unit_t_burn_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_burn_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_burn_LDADD = $(train_ldadd)
-tests_trainer_unit_t_buffers_SOURCES = tests/trainer/unit/t-buffers.c tests/unit/unit.h
-tests_trainer_unit_t_buffers_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_buffers_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_buffers_LDADD = $(train_ldadd)
+tests_trainer_unit_t_memory_reuse_SOURCES = tests/trainer/unit/t-memory-reuse.c tests/unit/unit.h
+tests_trainer_unit_t_memory_reuse_CPPFLAGS = $(train_cppflags)
+tests_trainer_unit_t_memory_reuse_CFLAGS = $(train_cflags)
+tests_trainer_unit_t_memory_reuse_LDADD = $(train_ldadd)
 
 tests_trainer_unit_t_trace_SOURCES = tests/trainer/unit/t-trace.c tests/trainer/unit/backends.h \
 	tests/unit/unit.h

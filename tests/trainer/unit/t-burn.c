@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nvml_api.h"
-#include "report/burn.h"
+#include "report/burn_judge.h"
 #include "unit.h"
 
 enum { MOST = 5 };

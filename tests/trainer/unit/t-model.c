@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Models on a device: dead layers, slots, what a model takes. */
 #include "fork.h"
-#include "model/buffers.h"
+#include "model/memory_reuse.h"
 
 START_TEST(dead_layers_have_names)
 {

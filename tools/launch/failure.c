@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The ranks that failed first, which are the cause; the others follow. */
+#include "launch/supervise.h"
 #include "report/report.h"
 #include "signal_name.h"
-#include "supervise.h"
 
 /* A rank that fails within this time of the first also counts as first. */
 enum { WINDOW_MS = 100 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "seen.h"
+#include "fact_lines.h"
 
 #include "check.h"
 #include "elf_file.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "elf_file.h"
-#include "loader.h"
+#include "find_library.h"
 #include "program.h"
 
 enum { MAX_OBJECTS = 512, MAX_SEARCHES = 4096, MAX_LISTED = 256, MAX_PATH = 4096 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was seen of Python, as texts of a report. */
 #include "check.h"
-#include "seen.h"
+#include "fact_lines.h"
 #include "strbuf.h"
 
 /* The text as a copy in the arena. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/seen.h"
+#include "lint/read_files.h"
 
 #include <sys/stat.h>
 

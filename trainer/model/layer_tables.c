@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of models.h. */
+/* The tables of layer_tables.h. */
 #include <string.h>
 
+#include "model/layer_tables.h"
 #include "model/model.h"
-#include "model/models.h"
 
 #define CONVOLUTION(OUT, KERNEL, PAD) \
 	.kind = LAYER_CONVOLUTION, .out = (OUT), .kernel = (KERNEL), .pad = (PAD)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a burn test finds about each device: lines while it runs, and the table at its end. */
-#ifndef TRAIN_REPORT_BURN_H
-#define TRAIN_REPORT_BURN_H
+#ifndef TRAIN_REPORT_BURN_JUDGE_H
+#define TRAIN_REPORT_BURN_JUDGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Where the dynamic loader finds a library, by the rules of ld.so(8): RPATH, LD_LIBRARY_PATH,
  * RUNPATH, the cache, and the default folders. Nothing is loaded.
  */
-#ifndef GM_LOADER_H
-#define GM_LOADER_H
+#ifndef GM_FIND_LIBRARY_H
+#define GM_FIND_LIBRARY_H
 
 #include "facts.h"
 

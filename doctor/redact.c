@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "discreet.h"
+#include "redact.h"
 
 #include <pwd.h>
 #include <unistd.h>

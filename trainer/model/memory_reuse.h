@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers that share memory, because they are used at different times. */
-#ifndef TRAIN_MODEL_BUFFERS_H
-#define TRAIN_MODEL_BUFFERS_H
+#ifndef TRAIN_MODEL_MEMORY_REUSE_H
+#define TRAIN_MODEL_MEMORY_REUSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The models. models.c makes tables from these lists; --model, --stages and their help use them
- * too.
+ * The models. layer_tables.c makes tables from these lists; --model, --stages and their help use
+ * them too.
  *
  * MODELS(FIRST, NEXT): FIRST or NEXT(layers, name, channels, height, width, help), the three
  * numbers of a sample. LAYERS_layers(FIRST, NEXT): FIRST or NEXT(name, members of struct layer), by
- * macros of models.c: CONVOLUTION(outputs, kernel, pad), MAX_POOL(kernel), LINEAR(outputs), RELU,
- * FROM(layers that give its inputs, if not the one before), and those of ResNets.
+ * macros of layer_tables.c: CONVOLUTION(outputs, kernel, pad), MAX_POOL(kernel), LINEAR(outputs),
+ * RELU, FROM(layers that give its inputs, if not the one before), and those of ResNets.
  *
  * MODELS_LARGE: the same for models that have other layers for images from MODELS_LARGE_SIZE on.
  */
-#ifndef TRAIN_MODELS_H
-#define TRAIN_MODELS_H
+#ifndef TRAIN_MODEL_LAYER_TABLES_H
+#define TRAIN_MODEL_LAYER_TABLES_H
 
 #define MODELS(FIRST, NEXT) \
 	FIRST(convnet, "convnet", 3, 32, 32, "two convolutions, two linear layers") \

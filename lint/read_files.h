@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of one run of lint, which are identified by their places on the disk, and the findings
  * in them. */
-#ifndef GM_LINT_SEEN_H
-#define GM_LINT_SEEN_H
+#ifndef GM_LINT_READ_FILES_H
+#define GM_LINT_READ_FILES_H
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/buffers.h"
+#include "model/memory_reuse.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was seen, as lines of a report. */
-#ifndef GM_SEEN_H
-#define GM_SEEN_H
+#ifndef GM_FACT_LINES_H
+#define GM_FACT_LINES_H
 
 #include "facts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes user names, host names and home folders out of texts, so that a report can be published. */
-#ifndef GM_DISCREET_H
-#define GM_DISCREET_H
+#ifndef GM_REDACT_H
+#define GM_REDACT_H
 
 #include "facts.h"
 

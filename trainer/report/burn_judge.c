@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/burn.h"
+#include "report/burn_judge.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "loader.h"
+#include "find_library.h"
 
 #include <elf.h>
 #include <fcntl.h>
