@@ -47,8 +47,8 @@ def enter(name):
 
 def leave(entered=True):
     global _inside, _entered
+    _entered -= not entered and _inside is not None
     _inside = None
-    _entered -= not entered
     record.changed()
 
 
