@@ -169,7 +169,7 @@ static bool prepare(struct bench *b, struct train_error *error)
 	b->settings = (struct settings){.model = "convnet",
 					.accumulate = 1,
 					.micro_batches = 1,
-					.optimizer = optimizer_default(OPTIMIZER_ADAM),
+					.optimizer = optimizer_rows[OPTIMIZER_ADAM].initial,
 					.bucket_mib = 25,
 					.first_bucket_mib = 1,
 					.stages = "",

@@ -380,7 +380,7 @@ int main(int argc, char **argv)
 					   .mode = MODE_DDP,
 					   .accumulate = 1,
 					   .micro_batches = 1,
-					   .optimizer = optimizer_default(OPTIMIZER_ADAM),
+					   .optimizer = optimizer_rows[OPTIMIZER_ADAM].initial,
 					   .bucket_mib = 25,
 					   .first_bucket_mib = 1,
 					   .stages = "",

@@ -138,7 +138,7 @@ static int compare(const void *a, const void *b)
 static bool prepare(struct work *work, struct model *model, enum optimizer_kind kind,
 		    double momentum)
 {
-	struct optimizer_settings settings = optimizer_default(kind);
+	struct optimizer_settings settings = optimizer_rows[kind].initial;
 	struct train_error error = {.status = TRAIN_OK};
 	int64_t at = 0;
 

@@ -147,7 +147,7 @@ static bool training_open(struct training *t, struct train_error *error)
 	const struct backend *backend = t->m->device->backend;
 	const struct model_shapes *shapes = model_shapes_of(t->m);
 	struct optimize_parameter parameters[MODEL_MAX_PARAMETERS];
-	const struct optimize_options options = {.settings = optimizer_default(OPTIMIZER_ADAM),
+	const struct optimize_options options = {.settings = optimizer_rows[OPTIMIZER_ADAM].initial,
 						 .values = model_values(t->m),
 						 .gradients = model_gradients(t->m),
 						 .parameters = parameters,

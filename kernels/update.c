@@ -11,10 +11,10 @@ float clip_coefficient(float norm, double max)
 	return coefficient > 1 ? 1 : coefficient;
 }
 
-static void adam_factors(struct update_factors *f, const struct optimizer_settings *s, double lr,
+static void adam_factors(struct update_factors *f, const struct update_settings *s, double lr,
 			 double beta1, double t)
 {
-	f->keep = s->kind == OPTIMIZER_ADAMW ? (float)(1 - lr * s->weight_decay) : 1;
+	f->keep = s->decoupled ? (float)(1 - lr * s->weight_decay) : 1;
 	f->gain = (float)(1 - beta1);
 	f->beta2 = (float)s->beta2;
 	f->gain2 = (float)(1 - s->beta2);
@@ -27,7 +27,7 @@ void reference_update_begin(const struct update_begin_args *args)
 {
 	const struct update_control *control = args->control;
 	const struct gradient_measure *measure = args->measure;
-	const struct optimizer_settings *s = &args->settings;
+	const struct update_settings *s = &args->settings;
 	struct update_factors f = {.inv_scale = 1, .clip = 1, .keep = 1};
 
 	if (args->scaler) {
@@ -37,10 +37,10 @@ void reference_update_begin(const struct update_begin_args *args)
 	*args->steps += !f.skip;
 	if (measure && control->clip_norm > 0)
 		f.clip = clip_coefficient(measure->norm, control->clip_norm);
-	f.decay = s->kind == OPTIMIZER_ADAMW ? 0 : (float)s->weight_decay;
+	f.decay = s->decoupled ? 0 : (float)s->weight_decay;
 	f.minus_lr = (float)-control->lr;
 	f.momentum = (float)control->momentum;
-	if (s->kind != OPTIMIZER_SGD)
+	if (s->adam)
 		adam_factors(&f, s, control->lr, control->momentum, (double)*args->steps);
 	*args->factors = f;
 }

@@ -5,10 +5,10 @@
 #include "kernels/scaler.cuh"
 
 static __device__ inline void adam_factors(struct update_factors *f,
-					   const struct optimizer_settings &s, double lr,
-					   double beta1, double t)
+					   const struct update_settings &s, double lr, double beta1,
+					   double t)
 {
-	f->keep = s.kind == OPTIMIZER_ADAMW ? (float)(1 - __dmul_rn(lr, s.weight_decay)) : 1;
+	f->keep = s.decoupled ? (float)(1 - __dmul_rn(lr, s.weight_decay)) : 1;
 	f->gain = (float)(1 - beta1);
 	f->beta2 = (float)s.beta2;
 	f->gain2 = (float)(1 - s.beta2);
@@ -39,10 +39,10 @@ static __global__ void make_factors(const struct update_begin_args a)
 	*a.steps += !f.skip;
 	if (a.measure && control.clip_norm > 0)
 		f.clip = clip_of(a.measure->norm, control.clip_norm);
-	f.decay = a.settings.kind == OPTIMIZER_ADAMW ? 0 : (float)a.settings.weight_decay;
+	f.decay = a.settings.decoupled ? 0 : (float)a.settings.weight_decay;
 	f.minus_lr = (float)-control.lr;
 	f.momentum = (float)control.momentum;
-	if (a.settings.kind != OPTIMIZER_SGD)
+	if (a.settings.adam)
 		adam_factors(&f, a.settings, control.lr, control.momentum, (double)*a.steps);
 	*a.factors = f;
 }

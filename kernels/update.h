@@ -10,16 +10,11 @@
 #include "kernels/flat_chunk.h"
 #include "kernels/scaler.h"
 
-enum optimizer_kind { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_ADAMW };
-
-struct optimizer_settings {
-	enum optimizer_kind kind;
-	/* SGD: at least 0; 0 in every step means that there is no buffer. Adam: beta1, 0 to <1 */
-	double momentum;
-	double beta2;        /* Adam: 0 to <1 */
-	double eps;          /* Adam: at least 0 */
-	double weight_decay; /* at least 0; L2 for SGD and Adam, decoupled for AdamW */
-	bool nesterov;       /* SGD, with a momentum above 0 */
+/* What is the same in each step. */
+struct update_settings {
+	double beta2, eps, weight_decay;
+	int32_t adam;      /* not 0: Adam's factors are made */
+	int32_t decoupled; /* not 0: decay goes into `keep`, not into the gradient */
 };
 
 #ifdef __cplusplus
@@ -53,7 +48,7 @@ struct update_factors {
  * counted first.
  */
 struct update_begin_args {
-	struct optimizer_settings settings; /* momentum is not read: control has it */
+	struct update_settings settings;
 	const struct update_control *control;
 	const struct gradient_measure *measure; /* NULL: no clipping, and no scaler */
 	int64_t *steps;                         /* the number of steps made */
@@ -62,10 +57,9 @@ struct update_begin_args {
 };
 
 /*
- * Updates each element of each chunk. Pointers decide the optimizer, as in update_run(): with
- * variance Adam or AdamW, else with mean SGD with momentum, else SGD. A chunk's gradient is read
- * where it lies, as float, and its copy gets its new values, rounded. With factors->skip nothing is
- * changed.
+ * Updates each element of each chunk. Pointers decide what is computed: with variance Adam, else
+ * with mean SGD with momentum, else SGD. A chunk's gradient is read where it lies, as float, and
+ * its copy gets its new values, rounded. With factors->skip nothing is changed.
  */
 struct update_args {
 	float *values;              /* flat */

@@ -17,6 +17,7 @@
 
 #include "gpumap.h"
 #include "model/layer_tables.h"
+#include "optim/optimizer.h"
 #include "roff.h"
 
 struct rule {

@@ -24,7 +24,7 @@ trainer_files = \
 	trainer/data/sampler.c trainer/data/sampler.h \
 	trainer/model/layer_tables.c trainer/model/layer_tables.h \
 	trainer/optim/clip.c trainer/optim/clip.h \
-	trainer/optim/optimizer.c trainer/optim/optimizer.h \
+	trainer/optim/optimizer.c trainer/optim/optimizer.h trainer/optim/optimizers.def \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
 	trainer/place/devices.c \

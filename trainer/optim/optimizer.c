@@ -22,64 +22,76 @@ struct optimizer {
 	struct entry entries[];
 };
 
-struct optimizer_settings optimizer_default(enum optimizer_kind kind)
+enum { MOMENTUM, BETA1 };
+enum { COUPLED, DECOUPLED };
+enum { ON_CPU, EVERYWHERE };
+
+const struct optimizer_row optimizer_rows[OPTIMIZERS] = {
+#define OPTIMIZER(kind, word, rule, first, momentum, beta2, eps, weight_decay, lr, decay, where, \
+		  ...) \
+	{word, RULE_##rule, first, {OPTIMIZER_##kind, momentum, beta2, eps, weight_decay, false}, \
+	 lr,   decay,       where, {__VA_ARGS__}},
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+};
+
+bool optimizer_has_kernel(enum optimizer_kind kind, struct train_error *error)
 {
-	return (struct optimizer_settings){
-		.kind = kind,
-		.momentum = kind == OPTIMIZER_SGD ? 0 : 0.9,
-		.beta2 = 0.999,
-		.eps = 1e-8,
-		.weight_decay = kind == OPTIMIZER_ADAMW ? 0.01 : 0,
-	};
+	return optimizer_rows[kind].cuda ||
+	       train_fail(error, TRAIN_BAD_INPUT,
+			  "--optimizer %s: no CUDA kernel computes it; write --backend auto to "
+			  "compute on the CPU, or --optimizer adam",
+			  optimizer_rows[kind].word);
 }
 
-double optimizer_default_lr(enum optimizer_kind kind)
+struct update_settings optimizer_update_settings(const struct optimizer_settings *settings)
 {
-	return kind == OPTIMIZER_SGD ? 0.01 : 0.001;
+	const struct optimizer_row *row = &optimizer_rows[settings->kind];
+
+	return (struct update_settings){
+		.beta2 = settings->beta2,
+		.eps = settings->eps,
+		.weight_decay = settings->weight_decay,
+		.adam = row->rule == RULE_ADAM,
+		.decoupled = row->decoupled,
+	};
 }
 
 /* Comparisons are written so that a NaN fails. */
 static bool check_settings(const struct optimizer_settings *s, struct train_error *error)
 {
-	bool adam = s->kind != OPTIMIZER_SGD;
+	bool beta1 = optimizer_rows[s->kind].beta1;
 
-	if (!(s->momentum >= 0 && isfinite(s->momentum)) || (adam && !(s->momentum < 1)))
+	if (!(s->momentum >= 0 && isfinite(s->momentum)) || (beta1 && !(s->momentum < 1)))
 		return train_fail(error, TRAIN_BAD_INPUT, "optimizer: %s is %g: give %s",
-				  adam ? "beta1" : "momentum", s->momentum,
-				  adam ? "a number from 0 to below 1" : "a number from 0");
-	if (adam && !(s->beta2 >= 0 && s->beta2 < 1))
+				  beta1 ? "beta1" : "momentum", s->momentum,
+				  beta1 ? "a number from 0 to below 1" : "a number from 0");
+	if (!(s->beta2 >= 0 && s->beta2 < 1))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "optimizer: beta2 is %g: give a number from 0 to below 1",
 				  s->beta2);
-	if (adam && !(s->eps >= 0 && isfinite(s->eps)))
+	if (!(s->eps >= 0 && isfinite(s->eps)))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "optimizer: eps is %g: give a number from 0", s->eps);
 	if (!(s->weight_decay >= 0 && isfinite(s->weight_decay)))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "optimizer: weight decay is %g: give a number from 0",
 				  s->weight_decay);
-	if (!adam && s->nesterov && !(s->momentum > 0))
+	if (s->nesterov && !(s->momentum > 0))
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "optimizer: Nesterov's momentum without a momentum: give one "
 				  "above 0");
 	return true;
 }
 
-static int state_count(const struct optimizer_settings *s)
-{
-	if (s->kind != OPTIMIZER_SGD)
-		return 2;
-	return s->momentum > 0 ? 1 : 0;
-}
-
 const char *optimizer_state_name(const struct optimizer_settings *settings, int index)
 {
-	static const char *const sgd[] = {"momentum_buffer"};
-	static const char *const adam[] = {"exp_avg", "exp_avg_sq"};
+	const struct optimizer_row *row = &optimizer_rows[settings->kind];
 
-	if (index < 0 || index >= state_count(settings))
+	if (index < 0 || index >= OPTIMIZER_MAX_STATES ||
+	    (row->rule == RULE_SGD && !(settings->momentum > 0)))
 		return NULL;
-	return settings->kind == OPTIMIZER_SGD ? sgd[index] : adam[index];
+	return row->states[index];
 }
 
 /* The parameter's place, or -1. */
@@ -140,16 +152,14 @@ float optimizer_norm(const struct optimizer *optimizer, int index, float scale)
 static void add_factors(struct update *update, const struct optimizer_settings *s,
 			const struct rates *rates, int64_t steps)
 {
+	const struct optimizer_row *row = &optimizer_rows[s->kind];
 	double t = (double)steps, lr = rates->lr, beta1 = rates->momentum;
 
-	update->decay = s->kind == OPTIMIZER_ADAMW ? 0 : (float)s->weight_decay;
+	update->decay = row->decoupled ? 0 : (float)s->weight_decay;
+	update->keep = row->decoupled ? (float)(1 - lr * s->weight_decay) : 1;
 	update->momentum = (float)rates->momentum;
-	if (s->kind == OPTIMIZER_SGD) {
-		update->minus_lr = (float)-lr;
-		update->nesterov = s->nesterov;
-		return;
-	}
-	update->keep = s->kind == OPTIMIZER_ADAMW ? (float)(1 - lr * s->weight_decay) : 1;
+	update->minus_lr = (float)-lr;
+	update->nesterov = s->nesterov;
 	update->gain = (float)(1 - beta1);
 	update->beta2 = (float)s->beta2;
 	update->gain2 = (float)(1 - s->beta2);
@@ -160,7 +170,8 @@ static void add_factors(struct update *update, const struct optimizer_settings *
 
 void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *step)
 {
-	int states = state_count(&optimizer->settings);
+	const struct optimizer_settings *s = &optimizer->settings;
+	bool first = optimizer_state_name(s, 0), second = optimizer_state_name(s, 1);
 
 	for (int i = 0; i < optimizer->count; i++) {
 		struct entry *entry = &optimizer->entries[i];
@@ -172,12 +183,13 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 			.weight = param->weight.data,
 			.gradient = param->gradient,
 			.copy = param->copy,
-			.mean = states > 0 ? param->state[0] : NULL,
-			.variance = states > 1 ? param->state[1] : NULL,
+			.rule = optimizer_rows[s->kind].rule,
+			.mean = first ? param->state[0] : NULL,
+			.variance = second ? param->state[1] : NULL,
 			.inv_scale = step->inv_scale,
 			.clip = step->clip,
 		};
-		add_factors(&entry->update, &optimizer->settings, &step->rates, ++entry->steps);
+		add_factors(&entry->update, s, &step->rates, ++entry->steps);
 	}
 }
 

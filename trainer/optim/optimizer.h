@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SGD, Adam and AdamW over all parameters of a model. update.h has the arithmetic; this counts
- * steps and computes the factors of each. The caller owns all arrays.
+ * The optimizers of optimizers.def over all parameters of a model. update.h has the arithmetic;
+ * this counts steps and computes the factors of each. The caller owns all arrays.
  */
 #ifndef TRAIN_OPTIMIZER_H
 #define TRAIN_OPTIMIZER_H
@@ -14,16 +14,52 @@
 
 enum { OPTIMIZER_MAX_STATES = 2 };
 
-/* The state of each element, with PyTorch's names: SGD with momentum has "momentum_buffer", Adam
- * and AdamW "exp_avg" and "exp_avg_sq", index from 0; NULL past the last. */
+enum optimizer_kind {
+#define OPTIMIZER(kind, ...) OPTIMIZER_##kind,
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+	OPTIMIZERS
+};
+
+/* "|sgd|adam|adamw" */
+static const char optimizer_bar_words[] =
+#define OPTIMIZER(kind, word, ...) "|" word
+#include "optim/optimizers.def"
+#undef OPTIMIZER
+	;
+#define OPTIMIZER_WORDS (optimizer_bar_words + 1)
+
+struct optimizer_settings {
+	enum optimizer_kind kind;
+	/* SGD: at least 0; 0 in every step means that there is no buffer. Adam: beta1, 0 to <1 */
+	double momentum;
+	double beta2;        /* 0 to <1 */
+	double eps;          /* at least 0 */
+	double weight_decay; /* at least 0 */
+	bool nesterov;       /* with a momentum above 0 */
+};
+
+/* A row of optimizers.def. */
+struct optimizer_row {
+	const char *word;
+	enum update_rule rule;
+	bool beta1; /* its momentum is one */
+	struct optimizer_settings initial;
+	double lr; /* where a schedule begins */
+	bool decoupled, cuda;
+	const char *states[OPTIMIZER_MAX_STATES];
+};
+
+extern const struct optimizer_row optimizer_rows[OPTIMIZERS];
+
+/* The index-th state of each element, from 0; NULL past the last. SGD has one with momentum. */
 const char *optimizer_state_name(const struct optimizer_settings *settings, int index);
 
-/* PyTorch's defaults: momentum 0 for SGD; 0.9, 0.999, 1e-8, and 0.01 of decay for AdamW. */
-struct optimizer_settings optimizer_default(enum optimizer_kind kind);
+/* What kernels know of them. */
+struct update_settings optimizer_update_settings(const struct optimizer_settings *settings);
 
-/* The learning rate, where a schedule begins: 0.01 for SGD, as in PyTorch's examples, and 0.001,
- * PyTorch's default, for the others. */
-double optimizer_default_lr(enum optimizer_kind kind);
+/* False with the remedy if no CUDA kernel computes it. */
+bool optimizer_has_kernel(enum optimizer_kind kind, struct train_error *error);
 
 /* A parameter. The caller owns everything here, and keeps it longer than the optimizer. */
 struct optimizer_param {

@@ -75,14 +75,19 @@ SIMD_BODY void run_body(const struct update *update, int64_t begin, int64_t end)
 		float *w = u.weight + at;
 		const float *g = u.gradient + at;
 
-		if (u.variance)
+		switch (u.rule) {
+		case RULE_SGD:
+			if (!u.mean)
+				sgd(w, g, n, &u);
+			else if (u.nesterov)
+				nesterov(w, g, u.mean + at, n, &u);
+			else
+				momentum(w, g, u.mean + at, n, &u);
+			break;
+		case RULE_ADAM:
 			adam(w, g, u.mean + at, u.variance + at, n, &u);
-		else if (!u.mean)
-			sgd(w, g, n, &u);
-		else if (u.nesterov)
-			nesterov(w, g, u.mean + at, n, &u);
-		else
-			momentum(w, g, u.mean + at, n, &u);
+			break;
+		}
 		if (u.copy)
 			round_weights(u.copy + at, w, n);
 	}

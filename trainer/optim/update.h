@@ -25,18 +25,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum update_rule { RULE_SGD, RULE_ADAM };
+
 struct update {
+	enum update_rule rule;
 	float *weight;
 	const float *gradient;
-	uint16_t *copy; /* gets the new weights in bfloat16; NULL: none */
-	float *mean; /* m: SGD's momentum buffer, Adam's exp_avg; NULL for SGD without momentum */
-	float *variance; /* v: exp_avg_sq; NULL for SGD */
+	uint16_t *copy;  /* gets the new weights in bfloat16; NULL: none */
+	float *mean;     /* m, its first state; NULL for SGD without momentum */
+	float *variance; /* v, its second; NULL: it has none */
 
 	float inv_scale, clip;
-	float decay; /* into the gradient; 0 for AdamW */
-	float keep;  /* 1 but for AdamW */
+	float decay; /* into the gradient; 0 where decay is decoupled */
+	float keep;  /* 1 where it is not */
 
-	float minus_lr, momentum; /* SGD's; momentum is Adam's beta1 */
+	float minus_lr, momentum; /* momentum is Adam's beta1 */
 	bool nesterov;
 
 	float gain, beta2, gain2; /* gain = 1 - beta1, gain2 = 1 - beta2 */

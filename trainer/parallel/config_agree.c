@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "settings/rows.h"
+#include "suggest.h"
 
 /* The rows of settings.def; values that follow from them; and properties of machines, which can
  * differ with equal settings: "auto", and types that a processor does not have. */
@@ -80,11 +81,19 @@ static void write_row(char text[TEXT], const struct settings *settings, enum row
 	}
 }
 
+/* Whether only other optimizers have the setting; it may share its member with one of this. */
+static bool is_of_others(enum row_id id, enum optimizer_kind kind)
+{
+	static const char only[] = "optimizer=";
+	const char *text = rows[id].only;
+
+	return text && strncmp(text, only, sizeof(only) - 1) == 0 &&
+	       word_place(text + sizeof(only) - 1, span_of(optimizer_rows[kind].word)) < 0;
+}
+
 /* This rank's value of `thing`; empty if it may differ. */
 static void write_thing(char text[TEXT], const struct parallel_options *o, int thing)
 {
-	bool sgd = o->settings->optimizer.kind == OPTIMIZER_SGD;
-
 	*text = '\0';
 	if (thing == TRAIN_SAMPLES)
 		snprintf(text, TEXT, "%" PRId64, o->train->samples);
@@ -94,7 +103,8 @@ static void write_thing(char text[TEXT], const struct parallel_options *o, int t
 		snprintf(text, TEXT, "%s", o->backend->name);
 	else if (thing == PRECISION)
 		snprintf(text, TEXT, "%s", value_name(o->precision));
-	else if (!is_own((enum row_id)thing) && thing != (sgd ? ROW_beta1 : ROW_momentum))
+	else if (!is_own((enum row_id)thing) &&
+		 !is_of_others((enum row_id)thing, o->settings->optimizer.kind))
 		write_row(text, o->settings, (enum row_id)thing);
 }
 

@@ -59,7 +59,6 @@ static void write_numbers(struct resume_facts *o, const struct training *t, int6
 
 void resume_facts_of(struct resume_facts *facts, const struct training *t, int64_t steps)
 {
-	static const char *const optimizers[] = {"sgd", "adam", "adamw"};
 	static const char *const samplers[] = {"shuffled", "in-order", "random"};
 	static const char *const tails[] = {"pad", "drop", "short"};
 	static const char *const schedules[] = {"constant", "cosine", "one-cycle"};
@@ -68,7 +67,7 @@ void resume_facts_of(struct resume_facts *facts, const struct training *t, int64
 	char(*n)[32] = facts->numbers;
 	const char *values[RESUME_TEXTS] = {
 		s->model,
-		optimizers[s->optimizer.kind],
+		optimizer_rows[s->optimizer.kind].word,
 		samplers[s->sampler],
 		tails[s->tail],
 		s->drop_last ? "yes" : "no",

@@ -214,8 +214,8 @@ static bool settle(const struct arguments_raw *raw, struct settings *s, struct t
 	if (!read_defaults(s, error) ||
 	    !row_read(&rows[ROW_optimizer], s, kind, raw_origin(raw, ROW_optimizer), error))
 		return false;
-	s->optimizer = optimizer_default(s->optimizer.kind);
-	s->lr = optimizer_default_lr(s->optimizer.kind);
+	s->lr = optimizer_rows[s->optimizer.kind].lr;
+	s->optimizer = optimizer_rows[s->optimizer.kind].initial;
 	if (!read_rows(raw, s, error))
 		return false;
 	if (s->steps && !raw->rows[ROW_epochs].text)

@@ -107,8 +107,12 @@ static void step_by_kernels(struct state *s, const struct table *t, int kind, in
 	const struct gradient_measure_args measure_args = {s->gradients, t->chunks,  t->starts,
 							   scaler,       &measure,   NULL,
 							   t->count,     PARAMETERS, 0};
-	const struct update_begin_args begin_args = {
-		*settings, &control, measures ? &measure : NULL, steps, &factors, scaler};
+	const struct update_begin_args begin_args = {optimizer_update_settings(settings),
+						     &control,
+						     measures ? &measure : NULL,
+						     steps,
+						     &factors,
+						     scaler};
 	const bool adam = settings->kind != OPTIMIZER_SGD;
 	const struct update_args args = {.values = s->values,
 					 .gradients = s->gradients,
@@ -299,8 +303,12 @@ START_TEST(no_parameters)
 	int64_t steps = 41;
 	const struct gradient_measure_args measure_args = {
 		.starts = &start, .scaler = &scaler, .measure = &measure};
-	const struct update_begin_args begin_args = {kinds[3].settings, &control, &measure, &steps,
-						     &factors,          &scaler};
+	const struct update_begin_args begin_args = {optimizer_update_settings(&kinds[3].settings),
+						     &control,
+						     &measure,
+						     &steps,
+						     &factors,
+						     &scaler};
 	const struct update_args args = {.factors = &factors};
 
 	reference_gradient_measure(&measure_args);
@@ -341,7 +349,7 @@ START_TEST(begins_a_step)
 	struct scaler scaler = scaler_default();
 	struct update_factors factors;
 	int64_t steps = 1;
-	const struct update_begin_args args = {{OPTIMIZER_ADAMW, 0.5, 0.99, 1e-8, 0.2, false},
+	const struct update_begin_args args = {{0.99, 1e-8, 0.2, true, true},
 					       &control,
 					       begins[_i].measured ? &begins[_i].measure : NULL,
 					       &steps,
@@ -378,8 +386,12 @@ START_TEST(rows_are_as_the_flat_buffer)
 	const struct update_control control = control_at(0);
 	struct update_factors factors;
 	int64_t steps = 0;
-	const struct update_begin_args begin = {kinds[3].settings, &control, NULL, &steps,
-						&factors,          NULL};
+	const struct update_begin_args begin = {optimizer_update_settings(&kinds[3].settings),
+						&control,
+						NULL,
+						&steps,
+						&factors,
+						NULL};
 	struct chunk chunks[1];
 	struct update_args args = {.chunks = chunks, .factors = &factors, .chunk_count = 1};
 

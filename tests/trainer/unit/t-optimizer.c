@@ -170,10 +170,20 @@ START_TEST(parts_do_not_matter)
 }
 END_TEST
 
+START_TEST(each_is_tried)
+{
+	int row = 0;
+
+	while (row < TORCH_STEPS && torch_steps[row].settings.kind != (enum optimizer_kind)_i)
+		row++;
+	ck_assert_msg(row < TORCH_STEPS, "%s: has no row in torch_steps", optimizer_rows[_i].word);
+}
+END_TEST
+
 /* Gradients are multiplied by both factors, one after the other. */
 START_TEST(clipping_is_folded_in)
 {
-	struct optimizer_settings sgd = optimizer_default(OPTIMIZER_SGD);
+	struct optimizer_settings sgd = optimizer_rows[OPTIMIZER_SGD].initial;
 	struct problem p = problem_of(SMALL);
 	struct optimizer *optimizer = optimizer_of(&sgd, &p);
 	struct optimizer_step how = {{0.1, 0}, 1 / 3.0f, 0.7f};
@@ -218,9 +228,9 @@ END_TEST
 
 START_TEST(names_of_states)
 {
-	struct optimizer_settings sgd = optimizer_default(OPTIMIZER_SGD);
-	struct optimizer_settings adam = optimizer_default(OPTIMIZER_ADAM);
-	struct optimizer_settings adamw = optimizer_default(OPTIMIZER_ADAMW);
+	struct optimizer_settings sgd = optimizer_rows[OPTIMIZER_SGD].initial;
+	struct optimizer_settings adam = optimizer_rows[OPTIMIZER_ADAM].initial;
+	struct optimizer_settings adamw = optimizer_rows[OPTIMIZER_ADAMW].initial;
 
 	ck_assert_ptr_null(optimizer_state_name(&sgd, 0));
 	sgd.momentum = 0.9;
@@ -236,7 +246,7 @@ END_TEST
 
 START_TEST(steps_by_name)
 {
-	struct optimizer_settings adam = optimizer_default(OPTIMIZER_ADAM);
+	struct optimizer_settings adam = optimizer_rows[OPTIMIZER_ADAM].initial;
 	struct problem p = problem_of(SMALL);
 	struct optimizer *optimizer = optimizer_of(&adam, &p);
 
@@ -251,7 +261,7 @@ END_TEST
 /* Not even decay touches a parameter that has no gradient, and its count of steps stays. */
 START_TEST(unused_parameters_stay)
 {
-	struct optimizer_settings settings = optimizer_default(OPTIMIZER_ADAMW);
+	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_ADAMW].initial;
 	struct problem a = problem_of(20), b = problem_of(20);
 	struct optimizer_param params[] = {a.param, b.param};
 	struct optimizer_step how = plain_step(0.1, 0.9);
@@ -286,7 +296,7 @@ END_TEST
 /* A stage of a model may have no parameters at all. */
 START_TEST(no_parameters)
 {
-	struct optimizer_settings settings = optimizer_default(OPTIMIZER_ADAM);
+	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_ADAM].initial;
 	struct optimizer_step how = plain_step(0.1, 0.9);
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimizer *optimizer;
@@ -338,7 +348,7 @@ END_TEST
 START_TEST(names_are_unique)
 {
 	struct problem p = problem_of(SMALL);
-	struct optimizer_settings settings = optimizer_default(OPTIMIZER_SGD);
+	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_SGD].initial;
 	struct optimizer_param twice[] = {p.param, p.param};
 	struct train_error error = {.status = TRAIN_OK};
 	struct optimizer *optimizer = NULL;
@@ -351,7 +361,7 @@ END_TEST
 
 START_TEST(memory_runs_out)
 {
-	struct optimizer_settings settings = optimizer_default(OPTIMIZER_ADAM);
+	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_ADAM].initial;
 	struct problem p = problem_of(SMALL);
 	size_t n = 1;
 
@@ -379,6 +389,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, steps_as_pytorch, 0, TORCH_STEPS);
 	tcase_add_loop_test(tests, parts_do_not_matter, 0, TORCH_STEPS);
+	tcase_add_loop_test(tests, each_is_tried, 0, OPTIMIZERS);
 	tcase_add_test(tests, clipping_is_folded_in);
 	tcase_add_loop_test(tests, state_resumes, 0, TORCH_STEPS);
 	tcase_add_test(tests, names_of_states);

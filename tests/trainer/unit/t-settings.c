@@ -80,6 +80,42 @@ START_TEST(defaults)
 }
 END_TEST
 
+/* The defaults in help are those of optimizers.def. */
+START_TEST(optimizers)
+{
+	static struct settings settings;
+	const enum row_id own[] = {ROW_momentum, ROW_beta1, ROW_beta2, ROW_eps};
+	const struct optimizer_row *usual = &optimizer_rows[OPTIMIZER_ADAM];
+	struct train_error error = {.status = TRAIN_OK};
+	char text[64];
+
+	for (const struct optimizer_row *o = optimizer_rows; o < optimizer_rows + OPTIMIZERS; o++) {
+		for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+			const struct row *row = &rows[own[i]];
+			const double *member =
+				(const void *)((const char *)&settings + row->offset);
+			double initial;
+
+			settings.optimizer = o->initial;
+			initial = *member;
+			if (!row->initial ||
+			    word_place(strchr(row->only, '=') + 1, span_of(o->word)) < 0)
+				continue;
+			ck_assert(row_read(row, &settings, row->initial, row->name, &error));
+			ck_assert_msg(*member == initial, "%s of %s is not %s", row->option,
+				      o->word, row->initial);
+		}
+		snprintf(text, sizeof(text), "with %s %g", o->word, o->lr);
+		ck_assert_msg(o->lr == usual->lr || strstr(rows[ROW_lr].help, text), "--lr %s",
+			      text);
+		snprintf(text, sizeof(text), "with %s %g", o->word, o->initial.weight_decay);
+		ck_assert_msg(o->initial.weight_decay == usual->initial.weight_decay ||
+				      strstr(rows[ROW_weight_decay].help, text),
+			      "--weight-decay %s", text);
+	}
+}
+END_TEST
+
 /* The order of the words is that of the enum. */
 START_TEST(words)
 {
@@ -157,6 +193,7 @@ int main(void)
 	tcase_add_test(tests, statements);
 	tcase_add_test(tests, conditions);
 	tcase_add_test(tests, defaults);
+	tcase_add_test(tests, optimizers);
 	tcase_add_test(tests, words);
 	tcase_add_test(tests, models);
 	tcase_add_test(tests, rendezvous_is_a_file_name);

@@ -162,8 +162,11 @@ static void close_beside(struct optimize *o)
 bool cuda_optimize_new(struct optimize **ret, struct device *device,
 		       const struct optimize_options *options, struct train_error *error)
 {
-	struct optimize *o = calloc(1, sizeof(*o));
+	struct optimize *o;
 
+	if (!optimizer_has_kernel(options->settings.kind, error))
+		return false;
+	o = calloc(1, sizeof(*o));
 	if (!o)
 		return train_nomem(error, "the optimizer");
 	o->device = (struct cuda_device *)device;
@@ -214,7 +217,7 @@ static bool make_factors(struct optimize *o, cudaStream_t stream,
 			 const struct gradient_measure *measure, struct train_error *error)
 {
 	const struct update_begin_args args = {
-		.settings = o->settings,
+		.settings = optimizer_update_settings(&o->settings),
 		.control = control,
 		.measure = measure,
 		.steps = o->steps,
