@@ -89,7 +89,7 @@ static int find_address(struct exec *exec, const char **ret)
 	return report_fail(exec->report, GPUMAP_EINPUT, FINDING_MASTER,
 			   ABOUT(.fix = "give --master-addr HOST, the host of rank 0"),
 			   "%s does not show where rank 0 runs",
-			   exec->row ? exec->row : "the options");
+			   exec->row ? exec->row : "the command line");
 }
 
 /* --- the port ---------------------------------------------------------------------------- */
