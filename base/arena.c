@@ -58,6 +58,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 	block->used += bytes;
 	return memset(p, 0, bytes);
 fail:
+	memory_ran_out();
 	arena->failed = true;
 	return NULL;
 }
@@ -103,6 +104,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	length = vsnprintf(line, sizeof(line), format, again);
 	va_end(again);
 	if (length < 0) {
+		memory_ran_out();
 		arena->failed = true;
 		return NULL;
 	}

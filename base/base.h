@@ -26,6 +26,9 @@ static inline bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Called when an allocation of base, or of a report, fails: memory.h. */
+void memory_ran_out(void);
+
 /* Room for one more element after `count`: the array, perhaps moved. NULL without memory; the old
  * array is then unchanged. */
 static inline void *array_room(void *array, size_t count, size_t *room, size_t size)
@@ -35,11 +38,11 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 
 	if (count < *room)
 		return array;
-	if (__builtin_mul_overflow(more, size, &bytes))
-		return NULL;
-	grown = realloc(array, bytes);
+	grown = __builtin_mul_overflow(more, size, &bytes) ? NULL : realloc(array, bytes);
 	if (grown)
 		*room = more;
+	else
+		memory_ran_out();
 	return grown;
 }
 

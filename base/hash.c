@@ -24,8 +24,10 @@ static bool grow(struct hash_index *index)
 	struct hash_index grown = {.room = index->room ? index->room * 2 : FIRST_ROOM};
 
 	grown.slots = calloc(grown.room, sizeof(*grown.slots));
-	if (!grown.slots)
+	if (!grown.slots) {
+		memory_ran_out();
 		return false;
+	}
 	for (size_t i = 0; i < index->room; i++)
 		if (index->slots[i].number)
 			place(&grown, index->slots[i]);

@@ -12,6 +12,7 @@ base_sources = \
 	base/nvml_api.h \
 	base/nvml_library.c base/nvml_library.h \
 	base/nvml_processes.c base/nvml_processes.h \
+	base/memory.c base/memory.h \
 	base/process_handle.c base/process_handle.h \
 	base/process_path.c base/process_path.h \
 	base/process_stat.c base/process_stat.h \

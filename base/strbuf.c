@@ -9,26 +9,29 @@ void strbuf_free(struct strbuf *buf)
 	memset(buf, 0, sizeof(*buf));
 }
 
+static bool fail(struct strbuf *buf)
+{
+	memory_ran_out();
+	buf->failed = true;
+	return false;
+}
+
 static bool grow(struct strbuf *buf, size_t extra)
 {
 	size_t need, room;
 	char *text;
 
 	if (buf->failed || __builtin_add_overflow(buf->length, extra, &need) ||
-	    need >= SIZE_MAX / 2) {
-		buf->failed = true;
-		return false;
-	}
+	    need >= SIZE_MAX / 2)
+		return fail(buf);
 	if (need < buf->room)
 		return true;
 	room = buf->room ? buf->room * 2 : 256;
 	if (room <= need)
 		room = need + 1;
 	text = realloc(buf->text, room);
-	if (!text) {
-		buf->failed = true;
-		return false;
-	}
+	if (!text)
+		return fail(buf);
 	buf->text = text;
 	buf->room = room;
 	return true;
@@ -57,11 +60,7 @@ void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args)
 	va_copy(again, args);
 	length = vsnprintf(NULL, 0, format, again);
 	va_end(again);
-	if (length < 0) {
-		buf->failed = true;
-		return;
-	}
-	if (!grow(buf, (size_t)length))
+	if (length < 0 ? !fail(buf) : !grow(buf, (size_t)length))
 		return;
 	vsnprintf(buf->text + buf->length, (size_t)length + 1, format, args);
 	buf->length += (size_t)length;

@@ -68,8 +68,7 @@ int cmd_completion(int argc, char **argv)
 	bool failed = false, done = false;
 	int r;
 
-	if (!report_begin(&output.report))
-		return STATUS_MALFORMED;
+	output.report = report_begin();
 	if (argc > 2 && streq(argv[1], "--words")) {
 		r = answer(argc, argv, output.report);
 		return finish(&output, r, true);

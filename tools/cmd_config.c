@@ -384,8 +384,7 @@ int cmd_config(int argc, char **argv)
 	char *text = NULL;
 	int r;
 
-	if (!report_begin(&config.output.report))
-		return STATUS_MALFORMED;
+	config.output.report = report_begin();
 	r = read_options(&config, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&config, &good);

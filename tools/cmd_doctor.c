@@ -101,8 +101,7 @@ int cmd_doctor(int argc, char **argv)
 	bool done = false;
 	int r;
 
-	if (!report_begin(&a.output.report))
-		return STATUS_MALFORMED;
+	a.output.report = report_begin();
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = doctor_new(&doctor, &a.options, a.output.report);

@@ -131,8 +131,7 @@ int cmd_emit(int argc, char **argv)
 	char *text = NULL;
 	int r, none;
 
-	if (!report_begin(&c.output.report))
-		return STATUS_MALFORMED;
+	c.output.report = report_begin();
 	r = read_options(&c, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&c, &answered);

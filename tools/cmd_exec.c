@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "exec/exec.h"
 #include "report/report.h"
 
@@ -82,10 +83,11 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 {
 	struct output output = c->output;
 
-	if (exec->rank.rank <= 0 || c->dry || !report_begin(&output.report)) {
+	if (exec->rank.rank <= 0 || c->dry) {
 		print_report(&c->output, 0);
 		return;
 	}
+	output.report = report_begin();
 	for (size_t i = 0; i < gpumap_report_count(c->output.report); i++) {
 		const gpumap_finding *f = gpumap_report_get(c->output.report, i);
 
@@ -96,7 +98,7 @@ static void print_once(const struct command_exec *c, const struct exec *exec)
 	gpumap_report_free(output.report);
 }
 
-static bool change_environment(const struct exec *exec)
+static void change_environment(const struct exec *exec)
 {
 	for (size_t i = 0; i < exec->change_count; i++) {
 		const struct exec_change *change = &exec->changes[i];
@@ -104,9 +106,8 @@ static bool change_environment(const struct exec *exec)
 		/* An environment can have the same name twice. */
 		if (unsetenv(change->name) < 0 ||
 		    (change->value && setenv(change->name, change->value, 1) < 0))
-			return false;
+			memory_ran_out();
 	}
-	return true;
 }
 
 /* Returns only when the program cannot be started. */
@@ -115,10 +116,7 @@ static int become(const struct exec *exec, gpumap_report *report)
 	struct guard_message message = {.stage = STAGE_EXEC};
 	struct speech speech;
 
-	if (!change_environment(exec)) {
-		report_nomem(report);
-		return STATUS_OWN_FAILURE;
-	}
+	change_environment(exec);
 	if (rank_settle(&exec->launch, &message.stage)) {
 		message.stage = STAGE_EXEC;
 		execvp(exec->arguments[0], exec->arguments);
@@ -135,8 +133,7 @@ static int start(const struct command_exec *c, const struct exec *exec)
 
 	/* Findings are shown before the program replaces this process. */
 	print_once(c, exec);
-	if (!report_begin(&output.report))
-		return STATUS_OWN_FAILURE;
+	output.report = report_begin();
 	status = become(exec, output.report);
 	print_report(&output, 0);
 	gpumap_report_free(output.report);
@@ -181,8 +178,8 @@ int cmd_exec(int argc, char **argv)
 	bool done = false;
 	int status = STATUS_OWN_FAILURE;
 
-	if (!report_begin(&c.output.report))
-		return STATUS_OWN_FAILURE;
+	out_of_memory_ends(STATUS_OWN_FAILURE);
+	c.output.report = report_begin();
 	if (read_options(&c, argc, argv, &done) != GPUMAP_OK) {
 		print_report(&c.output, 0);
 	} else if (done) {

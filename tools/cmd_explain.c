@@ -189,8 +189,7 @@ int cmd_explain(int argc, char **argv)
 	bool answered = false, done = false;
 	int r;
 
-	if (!report_begin(&report))
-		return STATUS_MALFORMED;
+	report = report_begin();
 	explain.output.report = report;
 	r = gpumap_request_new(&explain.request);
 	if (r == GPUMAP_OK)

@@ -389,8 +389,7 @@ int cmd_inventory(int argc, char **argv)
 	bool done = false;
 	int r;
 
-	if (!report_begin(&a.output.report))
-		return STATUS_MALFORMED;
+	a.output.report = report_begin();
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = machine_open(&inventory, machine_named(a.what, a.flags), a.flags,

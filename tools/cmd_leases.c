@@ -97,8 +97,7 @@ int cmd_leases(int argc, char **argv)
 	bool done = false;
 	int r;
 
-	if (!report_begin(&a.output.report))
-		return STATUS_MALFORMED;
+	a.output.report = report_begin();
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&a, &buf, &done);

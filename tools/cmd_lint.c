@@ -251,8 +251,7 @@ int cmd_lint(int argc, char **argv)
 	bool done = false, clean;
 	int r;
 
-	if (!report_begin(&output->report))
-		return STATUS_MALFORMED;
+	output->report = report_begin();
 	command.lint.failures = output->report;
 	command.files = calloc((size_t)argc, sizeof(*command.files));
 	r = command.files ? gpumap_report_new(&command.lint.found) : GPUMAP_ENOMEM;

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "pick/container_client.h"
 #include "pick/hold.h"
 #include "pick/keep_for_process.h"
 #include "pick/lease_here.h"
 #include "report/report.h"
 #include "strbuf.h"
+#include "write_all.h"
 
 struct arguments {
 	struct output output;
@@ -296,6 +298,7 @@ static int take(gpumap_lease **lease, char **list, void *data)
 				  : lease_take(lease, a->claim, report);
 	if (r != GPUMAP_OK)
 		return status_of(a, r, a->program);
+	out_of_memory_returns();
 	a->limits.claim = a->claim;
 	r = lease_limits_check(&a->limits, *lease, report);
 	if (r == GPUMAP_OK) {
@@ -340,10 +343,11 @@ static bool has_word(char **argv, const char *word)
 }
 
 /* eval of nothing succeeds, and a script with set -e would go on without a lease. */
-static void print_failure(char **argv)
+static void print_failure(void)
 {
-	if (has_word(argv, "--shell") && !has_word(argv, "--") && !isatty(STDOUT_FILENO))
-		print_text("false\n", NULL);
+	static const char text[] = "false\n";
+
+	write_all(STDOUT_FILENO, text, sizeof(text) - 1);
 }
 
 /* A closed descriptor 0, 1 or 2 would become one of the lease's. It is still neither read nor
@@ -362,24 +366,25 @@ static void open_standard(void)
 int cmd_pick(int argc, char **argv)
 {
 	struct arguments a = {0};
-	bool done = false;
+	bool done = false, program = has_word(argv, "--");
+	bool evaluated = has_word(argv, "--shell") && !program && !isatty(STDOUT_FILENO);
 	int r, status;
 
+	out_of_memory_ends(program ? STATUS_OWN_FAILURE : STATUS_MALFORMED);
+	if (evaluated)
+		out_of_memory_calls(print_failure);
 	open_standard();
-	if (!report_begin(&a.output.report))
-		return STATUS_OWN_FAILURE;
-	r = gpumap_claim_new(&a.claim);
-	if (r != GPUMAP_OK)
-		r = report_nomem(a.output.report);
-	if (r == GPUMAP_OK)
-		r = read_options(&a, argc, argv, &done);
+	a.output.report = report_begin();
+	if (gpumap_claim_new(&a.claim) != GPUMAP_OK)
+		memory_ran_out();
+	r = read_options(&a, argc, argv, &done);
 	a.malformed = r != GPUMAP_OK;
 	if (r == GPUMAP_OK && done)
 		status = finish_help();
 	else
-		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, has_word(argv, "--"));
-	if (status != STATUS_ANSWERED)
-		print_failure(argv);
+		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, program);
+	if (status != STATUS_ANSWERED && evaluated)
+		print_failure();
 	print_report(&a.output, a.printed);
 	free(a.words);
 	gpumap_claim_free(a.claim);

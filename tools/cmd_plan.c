@@ -202,8 +202,7 @@ int cmd_plan(int argc, char **argv)
 	bool done = false, answered = true;
 	int r;
 
-	if (!report_begin(&c.output.report))
-		return STATUS_MALFORMED;
+	c.output.report = report_begin();
 	r = read_options(&c, argc, argv, &done);
 	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)

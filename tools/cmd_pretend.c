@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "rehearse/pretended.h"
 #include "report/report.h"
 #include "strbuf.h"
@@ -127,8 +128,8 @@ int cmd_pretend(int argc, char **argv)
 	size_t shown;
 	int status;
 
-	if (!report_begin(&output.report))
-		return STATUS_OWN_FAILURE;
+	out_of_memory_ends(STATUS_OWN_FAILURE);
+	output.report = report_begin();
 	status = read_options(&output, argc, &argv, &what);
 	if (status == STATUS_ANSWERED && what)
 		status = pretended_machine(what, output.report);

@@ -117,8 +117,7 @@ int cmd_ps(int argc, char **argv)
 	bool done = false;
 	int r;
 
-	if (!report_begin(&a.output.report))
-		return STATUS_MALFORMED;
+	a.output.report = report_begin();
 	r = read_options(&a, argc, argv, &done);
 	a.view.width = ps_width();
 	a.view.styled = color_on(STDOUT_FILENO);

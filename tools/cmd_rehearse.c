@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/machine.h"
+#include "cli/out_of_memory.h"
 #include "installed_path.h"
 #include "readfile.h"
 #include "reap.h"
@@ -263,10 +264,10 @@ static pid_t start(char **argv, const sigset_t *before)
 static void look_at_waits(const struct command_rehearse *c, double *told)
 {
 	struct rehearsal rehearsal = {.argv = c->argv};
-	gpumap_report *report = NULL;
+	gpumap_report *report = report_begin();
 	double until = (double)time(NULL) - LONG_WAIT;
 
-	if (report_begin(&report)) {
+	if (report) {
 		rehearsal_read(&rehearsal, c->folder, NULL);
 		rehearsal_judge_waits(&rehearsal, *told, until, report);
 		print_report(&(struct output){.report = report}, 0);
@@ -401,11 +402,9 @@ static bool is_same(const gpumap_finding *a, const gpumap_finding *b)
 /* Findings from the i-th on, but those that were printed while the program ran. */
 static void print_new(const struct command_rehearse *c, size_t i)
 {
-	gpumap_report *report = NULL;
+	gpumap_report *report = report_begin();
 	size_t waits = gpumap_report_count(c->waits);
 
-	if (!report_begin(&report))
-		return;
 	for (; i < gpumap_report_count(c->output.report); i++) {
 		const gpumap_finding *finding = gpumap_report_get(c->output.report, i);
 		size_t w = 0;
@@ -441,6 +440,7 @@ static int rehearse(struct command_rehearse *c)
 	bool all_read = false;
 	int status;
 
+	out_of_memory_returns();
 	reap_signals(&c->caught, &c->before);
 	status = set_environment(c);
 	if (status == STATUS_ANSWERED)
@@ -462,8 +462,9 @@ int cmd_rehearse(int argc, char **argv)
 	bool done = false;
 	int status;
 
-	if (!report_begin(&c.output.report) || !report_begin(&c.waits))
-		return STATUS_OWN_FAILURE;
+	out_of_memory_ends(STATUS_OWN_FAILURE);
+	c.output.report = report_begin();
+	c.waits = report_begin();
 	status = read_options(&c, argc, argv, &done);
 	if (status == STATUS_ANSWERED && done) {
 		gpumap_report_free(c.waits);

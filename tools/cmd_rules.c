@@ -8,6 +8,7 @@
 
 #include "cli/color.h"
 #include "explain/json.h"
+#include "memory.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "style.h"
@@ -303,19 +304,13 @@ int cmd_rules(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
-	const char **named = calloc((size_t)argc + 1, sizeof(*named));
+	const char **named = xcalloc((size_t)argc + 1, sizeof(*named));
 	bool failed = false, done = false;
 	int r = GPUMAP_OK, count = 0;
 
-	if (!report_begin(&output.report)) {
-		rules_output_free(&to);
-		free(named);
-		return STATUS_MALFORMED;
-	}
-	if (!named)
-		r = GPUMAP_ENOMEM;
+	output.report = report_begin();
 	options_init(&options, "rules", rules_rows, NULL, NO_KEYS, argc, argv);
-	while (named && options_next_own(&options, &output, help, &done, &failed))
+	while (options_next_own(&options, &output, help, &done, &failed))
 		named[count++] = options.operand;
 	if (failed)
 		r = GPUMAP_EINPUT;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "lease/log.h"
 #include "pick/lease_here.h"
 #include "plan/job.h"
@@ -303,8 +304,8 @@ int cmd_run(int argc, char **argv)
 	bool done = false;
 	int r, status;
 
-	if (!report_begin(&c.report))
-		return STATUS_OWN_FAILURE;
+	out_of_memory_ends(STATUS_OWN_FAILURE);
+	c.report = report_begin();
 	r = read_options(&c, argc, argv, &done);
 	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
+#include "cli/output.h"
+#include "cli/out_of_memory.h"
 #include "meaning.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
@@ -68,8 +71,7 @@ static int unknown_command(int argc, char **argv)
 		names[i] = commands[i].name;
 	near = suggest(span_of(argv[1]), names);
 	otherwise = DID_YOU_MEAN(near, otherwise);
-	if (!report_begin(&output.report))
-		return STATUS_MALFORMED;
+	output.report = report_begin();
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.fix = WORD_DIRECTION(argv[1], otherwise)),
 			   is_meaning(argv[1]) ? "'%s' needs another word"
@@ -168,12 +170,14 @@ int main(int argc, char **argv)
 	int (*linked)(int, char **) = argc ? slurm_link(argv[0]) : NULL;
 	const char *alone = environ_states((const char *const *)environ) ? "explain" : "help";
 	const char *first = argc > 1 ? take_command(argc, argv) : alone;
-	char **meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
+	char **meant;
 	int status;
 
 	survive_file_limit();
 	if (linked)
 		return linked(argc, argv);
+	out_of_memory_ends(STATUS_MALFORMED);
+	meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
 	status = meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
 	free(meant);
 	return status;

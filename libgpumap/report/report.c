@@ -218,7 +218,7 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 nomem:
 	strbuf_free(&text);
 	finding_free(finding);
-	report->nomem = true;
+	report_nomem(report);
 }
 
 void report_add(gpumap_report *report, enum finding_id id, const struct about *about,
@@ -312,6 +312,7 @@ bool finding_is(const gpumap_finding *finding, enum finding_id id)
 
 int report_nomem(gpumap_report *report)
 {
+	memory_ran_out();
 	if (report)
 		report->nomem = true;
 	return GPUMAP_ENOMEM;

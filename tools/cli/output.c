@@ -159,24 +159,20 @@ int print_buffer(struct strbuf *buf, gpumap_report *report)
 	return r;
 }
 
-bool report_begin(gpumap_report **report)
+gpumap_report *report_begin(void)
 {
-	const char *id;
-	enum gpumap_severity severity;
+	gpumap_report *report = NULL;
 
-	if (gpumap_report_new(report) == GPUMAP_OK)
-		return true;
-	fprintf(stderr, "gpumap: error: %s", finding_meaning(FINDING_NOMEM, &id, &severity));
-	fprintf(stderr, " [%s]\n", id);
-	return false;
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		memory_ran_out();
+	return report;
 }
 
 int finish_help(void)
 {
 	struct output output = {0};
 
-	if (!report_begin(&output.report))
-		return STATUS_MALFORMED;
+	output.report = report_begin();
 	return finish(&output, GPUMAP_OK, true);
 }
 

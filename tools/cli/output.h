@@ -27,8 +27,8 @@ struct output {
 	gpumap_report *report;
 };
 
-/* The report of a command, to be freed by the caller. False after a message: no memory. */
-bool report_begin(gpumap_report **report) MUST_CHECK;
+/* The report of a command, to be freed by the caller. NULL only after out_of_memory_returns(). */
+gpumap_report *report_begin(void);
 /* Prints the report's findings from the i-th on to standard error, one line each. Returns the
  * number of all findings. */
 size_t print_report(const struct output *output, size_t from);

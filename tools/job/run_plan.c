@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/color.h"
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "launch/held_port.h"
 #include "pick/lease_here.h"
@@ -271,9 +272,11 @@ static bool conclude(struct running *r, size_t shown)
 static void start(struct running *r)
 {
 	struct run_watcher watcher = {.found = -1};
-	pid_t end = run_end_begin(r->run->lease, &r->ranks);
+	pid_t end;
 	char *found;
 
+	out_of_memory_returns();
+	end = run_end_begin(r->run->lease, &r->ranks);
 	if (r->run->verify)
 		run_verify_begin(&watcher, &r->ranks, r->report);
 	launch_run(&r->ranks.launch, &r->result, r->report);

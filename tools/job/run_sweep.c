@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "launch/bind.h"
 #include "lease/log.h"
@@ -220,9 +221,8 @@ static int run_one(struct sweep *s, size_t i)
 	int r, status;
 
 	/* The findings of the sweep were already shown. */
-	s->report = NULL;
-	if (!report_begin(&s->report))
-		return run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE;
+	out_of_memory_ends(run.dry ? STATUS_MALFORMED : STATUS_OWN_FAILURE);
+	s->report = report_begin();
 	run.name = s->runs[i].name;
 	s->options.chooses = s->options.looks = true;
 	s->options.again = i > 0;
@@ -373,6 +373,7 @@ int run_sweep(const struct plan_options *options, const char *name, const struct
 	if (like->dry) {
 		status = r == GPUMAP_OK ? show_all(&s) : STATUS_MALFORMED;
 	} else if (r == GPUMAP_OK) {
+		out_of_memory_returns();
 		reap_signals(&s.caught, &s.before);
 		run_all(&s);
 		sigprocmask(SIG_SETMASK, &s.before, NULL);

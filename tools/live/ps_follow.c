@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "report/report.h"
 #include "text.h"
@@ -55,13 +56,18 @@ static void keys_end(void)
 	keys = false;
 }
 
+static void restore_terminal(void)
+{
+	keys_end();
+	if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
+		entered = false;
+}
+
 /* NVML can hang. Then the second signal ends the process as if it were not caught. */
 static void end(int sig)
 {
 	if (ended) {
-		keys_end();
-		if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
-			entered = false;
+		restore_terminal();
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -340,6 +346,7 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 
 	f.view.dated = true;
 	ended = stopped = 0;
+	out_of_memory_calls(restore_terminal);
 	catch_signals(&signals, f.screen);
 	while (r == GPUMAP_OK && !ended) {
 		r = show(&f, &signals, report);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "installed_path.h"
 #include "inventory/inventory.h"
@@ -215,7 +216,10 @@ static void have_own_leases(void)
 
 int pretended_machine(const char *what, gpumap_report *report)
 {
-	int status = hand_over(what, report);
+	int status;
+
+	out_of_memory_returns(); /* a folder is to be removed */
+	status = hand_over(what, report);
 
 	if (status == STATUS_ANSWERED)
 		status = prepare_path(report);

@@ -350,7 +350,8 @@ int slurm_refuse(const char *command, const char *fix, const char *format, ...)
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	if (text && report_begin(&output.report)) {
+	output.report = text ? report_begin() : NULL;
+	if (output.report) {
 		report_add(output.report, FINDING_REHEARSE, ABOUT(.origin = command, .fix = fix),
 			   "cannot rehearse: %s", text);
 		print_report(&output, 0);

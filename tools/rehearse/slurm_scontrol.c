@@ -23,8 +23,7 @@ int rehearse_scontrol(int argc, char **argv)
 	if (!list)
 		return slurm_refuse("scontrol", "name a list, or call it in a job",
 				    "SLURM_JOB_NODELIST is not set");
-	if (!report_begin(&report))
-		return STATUS_OWN_FAILURE;
+	report = report_begin();
 	r = hostlist_parse(&hosts, span_of(list), "scontrol", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < hosts.count; i++)
 		printf("%s\n", hosts.hosts[i].name);
