@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "trust.h"
 
 enum { ATTEMPTS = 100 };
@@ -14,7 +15,7 @@ int atomic_folder(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
 	const size_t length = slash ? (size_t)(slash + 1 - path) : 0;
-	CLEANUP_FREE char *folder = calloc(1, length + sizeof("."));
+	CLEANUP_FREE char *folder = xcalloc(1, length + sizeof("."));
 
 	*name = path + length;
 	if (!folder)

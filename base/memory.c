@@ -2,29 +2,54 @@
 /* See memory.h. */
 #include "memory.h"
 
+#include <stdio.h>
+
 /* A program's own definition replaces it. */
 __attribute__((weak)) void memory_ran_out(void)
 {
 }
 
-static void *ends_without(void *memory)
+static void *allocated(void *memory)
 {
 	if (!memory)
 		memory_ran_out();
 	return memory;
 }
 
+void *xmalloc(size_t size)
+{
+	return allocated(malloc(size ? size : 1));
+}
+
 void *xcalloc(size_t count, size_t size)
 {
-	return ends_without(calloc(count ? count : 1, size ? size : 1));
+	return allocated(calloc(count ? count : 1, size));
+}
+
+void *xrealloc(void *old, size_t size)
+{
+	return allocated(realloc(old, size ? size : 1));
 }
 
 char *xstrdup(const char *text)
 {
-	return ends_without(strdup(text));
+	return allocated(strdup(text));
 }
 
 char *xstrndup(const char *text, size_t length)
 {
-	return ends_without(strndup(text, length));
+	return allocated(strndup(text, length));
+}
+
+int xasprintf(char **ret, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(ret, format, args);
+	va_end(args);
+	if (length < 0)
+		memory_ran_out();
+	return length;
 }

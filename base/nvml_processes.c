@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "nvml_processes.h"
 
+#include "memory.h"
+
 enum {
 	ROOM = 64,
 	MAX_ROOM = 1 << 20,
@@ -40,7 +42,7 @@ static size_t entry_size(const unsigned char *bytes, unsigned int count)
 static struct nvml_process *decode(const unsigned char *bytes, unsigned int count, bool narrow)
 {
 	size_t size = narrow ? NARROW : entry_size(bytes, count);
-	struct nvml_process *entries = malloc((count + 1) * sizeof(*entries));
+	struct nvml_process *entries = xmalloc((count + 1) * sizeof(*entries));
 
 	for (unsigned int i = 0; entries && i < count; i++) {
 		entries[i] = (struct nvml_process){.gi = UINT32_MAX, .ci = UINT32_MAX};
@@ -62,7 +64,7 @@ bool nvml_read_processes(struct nvml_processes *ret, const struct nvml *nvml, en
 		return true;
 	/* New processes may need more room than the last answer named. */
 	do {
-		more = realloc(bytes, (size_t)room * WIDEST);
+		more = xrealloc(bytes, (size_t)room * WIDEST);
 		if (!more) {
 			free(bytes);
 			return false;
@@ -91,7 +93,7 @@ bool nvml_read_samples(struct nvml_samples *ret, const struct nvml *nvml,
 	if (!nvml->process_utilization)
 		return true;
 	do {
-		more = realloc(ret->entries, (size_t)room * sizeof(*more));
+		more = xrealloc(ret->entries, (size_t)room * sizeof(*more));
 		if (!more) {
 			free(ret->entries);
 			return false;

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 enum { FIRST_ROOM = 16384 };
 
 static int fill(int fd, size_t max, char **text, size_t *room, size_t *size)
@@ -13,7 +15,7 @@ static int fill(int fd, size_t max, char **text, size_t *room, size_t *size)
 		ssize_t n;
 
 		if (*size + 1 >= *room) {
-			char *grown = realloc(*text, *room * 2);
+			char *grown = xrealloc(*text, *room * 2);
 
 			if (!grown)
 				return ENOMEM;
@@ -34,7 +36,7 @@ static int fill(int fd, size_t max, char **text, size_t *room, size_t *size)
 int read_all(int fd, size_t max, char **ret, size_t *size)
 {
 	size_t room = FIRST_ROOM, length = 0;
-	char *text = malloc(room);
+	char *text = xmalloc(room);
 	int error = text ? fill(fd, max, &text, &room, &length) : ENOMEM;
 
 	if (error) {

@@ -87,7 +87,7 @@ static int answer(const struct arguments *a, struct strbuf *buf, bool *answered)
 		*answered = false;
 		return GPUMAP_OK;
 	}
-	return buf->failed ? GPUMAP_ENOMEM : r;
+	return r;
 }
 
 int cmd_leases(int argc, char **argv)

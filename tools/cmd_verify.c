@@ -9,6 +9,7 @@
 #include "explain/json.h"
 #include "job/run_record.h"
 #include "live/verify.h"
+#include "memory.h"
 #include "process_stat.h"
 #include "report/report.h"
 #include "text.h"
@@ -110,7 +111,6 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 {
 	struct strbuf list = {0};
 	size_t named = 0;
-	int r;
 
 	for (size_t i = 0; i < all->count && named < MAX_NAMED; i++) {
 		if (!chosen[i])
@@ -120,24 +120,21 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 	}
 	if (count > named)
 		strbuf_printf(&list, " and %zu more", count - named);
-	r = list.failed ? report_nomem(report)
-			: report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_NAMED,
-				      ABOUT(.fix = "name one, or its process with --pid"),
-				      "%zu runs are active on this host: %s", count, list.text);
+	report_add(report, FINDING_RUN_NOT_NAMED,
+		   ABOUT(.fix = "name one, or its process with --pid"),
+		   "%zu runs are active on this host: %s", count, list.text);
 	strbuf_free(&list);
-	return r;
+	return GPUMAP_ENODRIVER;
 }
 
 /* The only run that has the name, or is this user's. Takes it from the list. */
 static int take_run(struct live_run *ret, struct live_runs *all, const char *name,
 		    gpumap_report *report)
 {
-	bool *chosen = calloc(all->count + 1, sizeof(*chosen));
+	bool *chosen = xcalloc(all->count, sizeof(*chosen));
 	size_t count = 0, last = 0;
 	int r = GPUMAP_OK;
 
-	if (!chosen)
-		return report_nomem(report);
 	for (size_t i = 0; i < all->count; i++) {
 		chosen[i] = name ? streq(all->runs[i].run, name) : all->runs[i].own;
 		count += chosen[i];
@@ -194,10 +191,10 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 
 	if (a->record && is_path(a->record))
 		r = record_run(&name, a->record, report);
-	else if (a->record && !(name = strdup(a->record)))
-		r = report_nomem(report);
+	else if (a->record)
+		name = xstrdup(a->record);
 	if (r == GPUMAP_OK)
-		r = live_runs_find(&all);
+		live_runs_find(&all);
 	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name))
 		r = record_verified(past, a->record, report);
 	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name) && !*past)
@@ -206,7 +203,7 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);
 	free(name);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }
 
 /* --- its facts ------------------------------------------------------------------------ */
@@ -232,10 +229,9 @@ static int look_again(struct live_run *run, gpumap_report *report)
 	int r;
 
 	nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
-	r = live_run_of(&now, run->launcher);
-	if (r == GPUMAP_OK && (!now.text || now.file != run->file))
+	live_run_of(&now, run->launcher);
+	if (!now.text || now.file != run->file) {
 		r = not_found(run->run, report);
-	if (r != GPUMAP_OK) {
 		live_run_free(&now);
 		return r;
 	}
@@ -267,12 +263,10 @@ static int read_facts(struct verify *v, struct json_t **past, const struct argum
 	bool json = a->output.format == GPUMAP_FORMAT_JSON;
 	struct live_run run = {0};
 	int64_t pid = a->pid ? span_number(span_of(a->pid), INT32_MAX) : -1;
-	int r;
+	int r = a->pid ? GPUMAP_OK : find_run(&run, past, a);
 
-	if (!a->pid)
-		r = find_run(&run, past, a);
-	else
-		r = pid > 0 ? live_run_of(&run, (int)pid) : GPUMAP_OK;
+	if (pid > 0)
+		live_run_of(&run, (int)pid);
 	if (r == GPUMAP_OK && !*past)
 		r = run.text ? read_run(v, &run, a)
 			     : verify_alone(v, a->pid, json, a->output.report);
@@ -299,9 +293,7 @@ static int print_past(const struct arguments *a, struct json_t *past, bool *righ
 	int r = GPUMAP_OK;
 
 	json_dump_ascii(&json, json_incref(past));
-	if (buf.failed || json.failed)
-		r = report_nomem(a->output.report);
-	else if (!known)
+	if (!known)
 		r = report_fail(a->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 				ABOUT(.origin = a->record, .fix = "name a record of gpumap run"),
 				"what it has of --verify is not what gpumap run writes");

@@ -6,6 +6,7 @@
 
 #include "explain/explain.h"
 #include "explain/json.h"
+#include "memory.h"
 #include "suggest.h"
 
 struct gpumap_target {
@@ -253,7 +254,7 @@ EXPORT int gpumap_plan_emit(char **ret, int *emitted, const gpumap_plan *plan, c
 	r = plan ? emit(&e, &text, target, report) : GPUMAP_OK;
 	if (r == GPUMAP_OK) {
 		whole = format == GPUMAP_FORMAT_JSON ? json_of(&e, text, target, report)
-						     : strdup(text ? text : "");
+						     : xstrdup(text ? text : "");
 		if (whole) {
 			*ret = whole;
 			*emitted = text != NULL;

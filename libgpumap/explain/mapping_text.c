@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A mapping for people: the answer, a table of the devices, and the reasons. */
 #include "explain/explain.h"
+#include "memory.h"
 #include "style.h"
 
 const gpumap_finding *first_error(const gpumap_report *report)
@@ -110,8 +111,8 @@ static struct chains find_chains(struct strbuf *buf, const gpumap_mapping *mappi
 
 	if (streq(mapping->mode, "single") || streq(mapping->mode, "ddp"))
 		return chains;
-	chains.first = calloc(mapping->visible_count + 1, sizeof(*chains.first));
-	chains.next = calloc(mapping->replica_count + 1, sizeof(*chains.next));
+	chains.first = xcalloc(mapping->visible_count + 1, sizeof(*chains.first));
+	chains.next = xcalloc(mapping->replica_count + 1, sizeof(*chains.next));
 	buf->failed = buf->failed || !chains.first || !chains.next;
 	for (size_t i = mapping->replica_count; !buf->failed && i--;) {
 		size_t *first = &chains.first[mapping->replicas[i]->logical];

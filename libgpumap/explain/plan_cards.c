@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "explain/plan_cards.h"
 #include "explain/plan.h"
+#include "memory.h"
 
 #include <stdio.h>
 
@@ -80,7 +81,7 @@ bool rank_cards_make(struct rank_cards *ret, const gpumap_plan *plan,
 		     const struct plan_layout *layout)
 {
 	ret->count = layout->gpu_count + 2;
-	ret->list = calloc(ret->count, sizeof(*ret->list));
+	ret->list = xcalloc(ret->count, sizeof(*ret->list));
 	if (!ret->list)
 		return false;
 	for (size_t i = 0; i < layout->gpu_count; i++)

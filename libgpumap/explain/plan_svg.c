@@ -4,6 +4,7 @@
 
 #include "explain/plan.h"
 #include "explain/plan_cards.h"
+#include "memory.h"
 
 enum {
 	MAX_WIDTH = 1280,
@@ -268,7 +269,7 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 	struct strbuf body = {0};
 	struct hosts hosts = {0};
 	struct page page = {.buf = &body, .y = MARGIN - 8};
-	char *title = plan ? head_line(plan, 0) : strdup("No plan");
+	char *title = plan ? head_line(plan, 0) : xstrdup("No plan");
 
 	page.width = plan ? measure(&hosts, plan) : MIN_WIDTH;
 	if (title && page.width) {

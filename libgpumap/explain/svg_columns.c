@@ -3,6 +3,8 @@
  * chosen one, its neighbours, and examples of the visible ones. */
 #include "explain/svg.h"
 
+#include "memory.h"
+
 /* Rows of a column that is not shown whole, and candidates of one undecided device. */
 enum { FEW_ROWS = 24, FEW_CANDIDATES = 10, FEW_REPLICAS = 8 };
 
@@ -24,7 +26,7 @@ static bool view_items(struct column *column, const struct seen_view *view)
 
 	for (size_t i = 0; expand && i < view->count; i++)
 		room += view->devices[i]->mig_count;
-	column->items = calloc(room ? room : 1, sizeof(*column->items));
+	column->items = xcalloc(room ? room : 1, sizeof(*column->items));
 	if (!column->items)
 		return false;
 	for (size_t i = 0; i < view->count; i++) {
@@ -42,7 +44,7 @@ static bool logical_items(struct column *column, const gpumap_mapping *mapping)
 {
 	size_t count = mapping->visible_count;
 
-	column->items = calloc(count ? count : 1, sizeof(*column->items));
+	column->items = xcalloc(count ? count : 1, sizeof(*column->items));
 	if (!column->items)
 		return false;
 	for (size_t i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "installed_path.h"
+#include "memory.h"
 #include "text/pci.h"
 #ifndef PKGLIBEXECDIR /* without configure's definition */
 #define PKGLIBEXECDIR "/usr/local/libexec/gpumap"
@@ -178,10 +179,10 @@ static int read_answer(const gpumap_inventory *inventory, struct answer *answer,
 static int ask(const gpumap_inventory *inventory, struct answer *answer, const char *helper,
 	       const char *order, int patience, gpumap_report *report)
 {
-	struct ran *ran = malloc(sizeof(*ran));
+	struct ran *ran = xmalloc(sizeof(*ran));
 	int r;
 
-	answer->order = malloc((inventory->count + 1) * sizeof(*answer->order));
+	answer->order = xmalloc((inventory->count + 1) * sizeof(*answer->order));
 	if (!ran || !answer->order) {
 		free(ran);
 		return report_nomem(report);

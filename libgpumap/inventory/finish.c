@@ -2,6 +2,7 @@
 /* Puts an inventory in order, and makes the checks that need all GPUs. */
 #include "inventory/inventory.h"
 
+#include "memory.h"
 #include "text/pci.h"
 
 struct key {
@@ -89,7 +90,7 @@ static void connect(gpumap_device *gpu)
 
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct key *keys = malloc((inventory->count + 1) * sizeof(*keys));
+	struct key *keys = xmalloc((inventory->count + 1) * sizeof(*keys));
 	struct model model = {0};
 	bool indexed = true;
 	int r;

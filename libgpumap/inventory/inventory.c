@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 
+#include "memory.h"
+
 gpumap_inventory *inventory_new(const char *source, const char *origin)
 {
-	gpumap_inventory *inventory = calloc(1, sizeof(*inventory));
+	gpumap_inventory *inventory = xcalloc(1, sizeof(*inventory));
 
 	if (!inventory)
 		return NULL;
@@ -91,7 +93,7 @@ gpumap_device *device_add_mig(gpumap_device *gpu)
 
 	if (gpu->mig_count >= MAX_MIG)
 		return NULL;
-	mig = realloc(gpu->mig, (gpu->mig_count + 1) * sizeof(*mig));
+	mig = xrealloc(gpu->mig, (gpu->mig_count + 1) * sizeof(*mig));
 	if (!mig)
 		return NULL;
 	gpu->mig = mig;
@@ -162,7 +164,7 @@ static int compare_int(const void *a, const void *b)
 
 bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count)
 {
-	int *copy = malloc((count ? count : 1) * sizeof(*copy));
+	int *copy = xmalloc((count ? count : 1) * sizeof(*copy));
 	int kept = 0;
 
 	if (!copy)

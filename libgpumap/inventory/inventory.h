@@ -101,7 +101,7 @@ gpumap_process process_of(int64_t pid);
 /* Frees the texts of a process. */
 void process_clear(gpumap_process *process);
 /* Fills in from /proc who the processes are; sorts the list by pid. False without memory. */
-bool processes_describe(gpumap_process **processes, size_t count) MUST_CHECK;
+bool processes_describe(gpumap_process **processes, size_t count);
 /* The first word of its command, without the folder; "": not known. */
 struct span process_program(const gpumap_process *process);
 /* Whether that is one of these names, "Xorg,gdm"; NULL: none. */

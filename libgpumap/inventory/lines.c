@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inventory/lines.h"
 
+#include "memory.h"
 #include "strbuf.h"
 
 void lines_free(struct lines *lines)
@@ -119,7 +120,7 @@ static bool without_codes(struct lines *lines, struct span *s)
 	size_t kept = 0;
 
 	if (s->length > lines->room) {
-		char *grown = realloc(lines->copy, s->length * 2);
+		char *grown = xrealloc(lines->copy, s->length * 2);
 
 		if (!grown) {
 			lines->failed = true;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "memory.h"
 #include "text/pci.h"
 
 enum { DEAD = -2 }; /* in `physical`: joined into another, dropped by recorded_link */
@@ -510,7 +511,7 @@ int recorded_link(struct recorded *r)
 	int code;
 
 	r->line = 0;
-	s.with = malloc(2 * room * sizeof(gpumap_device *));
+	s.with = xmalloc(2 * room * sizeof(gpumap_device *));
 	if (!s.with)
 		return recorded_nomem(r);
 	s.without = s.with + room;

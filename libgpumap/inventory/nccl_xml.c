@@ -14,6 +14,7 @@
 #include <expat.h>
 #include <limits.h>
 
+#include "memory.h"
 #include "strbuf.h"
 #include "text/pci.h"
 
@@ -217,7 +218,7 @@ static void nccl_xml_handlers(struct xml_reader *x)
  * or to a GPU without an element, the other end is not known. A link to itself is ignored. */
 static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t count)
 {
-	int *neighbours = malloc(count * sizeof(*neighbours));
+	int *neighbours = xmalloc(count * sizeof(*neighbours));
 	int from = recorded_by_pci(r, links[0].from);
 	bool known = from >= 0, set = true;
 	size_t kept = 0;

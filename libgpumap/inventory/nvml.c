@@ -7,6 +7,7 @@
 
 #include "cpuset.h"
 #include "inventory/host.h"
+#include "memory.h"
 #include "strbuf.h"
 #include "text/pci.h"
 
@@ -126,7 +127,7 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 static int read_devices(const struct nvml *nvml, unsigned int count, const bool *only,
 			gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct nvml_handle **handles = calloc(count + 1u, sizeof(*handles));
+	struct nvml_handle **handles = xcalloc(count + 1u, sizeof(*handles));
 	int r = handles ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (unsigned int i = 0; r == GPUMAP_OK && i < count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inventory/nvml.h"
 
+#include "memory.h"
 #include "text/pci.h"
 
 /* The other ends of the links of one GPU. */
@@ -79,8 +80,8 @@ int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
 		    gpumap_inventory *inventory)
 {
 	const size_t count = inventory->count;
-	struct links *links = calloc(count + 1, sizeof(*links));
-	int *neighbours = calloc(count + NVML_MAX_LINKS, sizeof(*neighbours));
+	struct links *links = xcalloc(count + 1, sizeof(*links));
+	int *neighbours = xcalloc(count + NVML_MAX_LINKS, sizeof(*neighbours));
 	int r = links && neighbours ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "memory.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -57,7 +58,7 @@ static int64_t boot_time(void)
 static bool find_name(char **name, int64_t uid)
 {
 	struct passwd entry, *found = NULL;
-	char *buf = malloc(MAX_PASSWD);
+	char *buf = xmalloc(MAX_PASSWD);
 	int error = ENOMEM;
 	bool good;
 
@@ -221,7 +222,7 @@ bool usage_describe(gpumap_inventory *inventory)
 
 	for (size_t i = 0; i < inventory->count; i++)
 		count += inventory->gpus[i].process_count;
-	all = malloc((count + 1) * sizeof(*all));
+	all = xmalloc((count + 1) * sizeof(*all));
 	for (size_t i = 0; all && i < inventory->count; i++)
 		for (size_t k = 0; k < inventory->gpus[i].process_count; k++)
 			all[n++] = &inventory->gpus[i].processes[k];

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "reap.h"
 
 extern char **environ; /* passed on unchanged */
@@ -56,7 +57,7 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr,
 
 static int spawn(struct run *run, const char *argument, int output)
 {
-	CLEANUP_FREE char *path = strdup(run->path), *arg = strdup(argument);
+	CLEANUP_FREE char *path = xstrdup(run->path), *arg = xstrdup(argument);
 	char *argv[] = {path, arg, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "memory.h"
 #include "strbuf.h"
 #include "text/pci.h"
 
@@ -191,7 +192,7 @@ static bool set_nvlink(gpumap_device *device, struct span value, bool *nomem)
 {
 	bool none = span_is(value, "none"), good = true;
 	struct span rest = value, item;
-	int *indices = malloc((value.length / 2 + 1) * sizeof(*indices));
+	int *indices = xmalloc((value.length / 2 + 1) * sizeof(*indices));
 	size_t n = 0;
 
 	*nomem = !indices;
@@ -372,7 +373,7 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 
 const char *snapshot_order(int **ret, size_t count, struct span value, bool *nomem)
 {
-	int *order = malloc((count + 1) * sizeof(*order));
+	int *order = xmalloc((count + 1) * sizeof(*order));
 	struct span rest = value, item;
 	size_t n = 0;
 

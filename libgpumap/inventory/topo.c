@@ -10,6 +10,8 @@
  */
 #include "inventory/recorded.h"
 
+#include "memory.h"
+
 static const char *const headings[] = {"CPU Affinity", "NUMA Affinity", "GPU NUMA ID"};
 
 /* Takes one relation ("NV12", "SYS") off *s. Returns 1 for NVLink, 0 for another, -1 for none. If
@@ -242,7 +244,7 @@ static int make_room(struct recorded *r, size_t length)
 		need = GPUMAP_MAX_DEVICES;
 	if (need <= t->room)
 		return GPUMAP_OK;
-	grown = realloc(t->neighbours, need * sizeof(*grown));
+	grown = xrealloc(t->neighbours, need * sizeof(*grown));
 	if (!grown)
 		return recorded_nomem(r);
 	t->neighbours = grown;

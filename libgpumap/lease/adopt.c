@@ -10,6 +10,7 @@
 #include "lease/nested.h"
 #include "lease/per_user.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "process_stat.h"
 #include "report/report.h"
 
@@ -103,8 +104,8 @@ static int find_gpus(struct adopting *a)
 	bool complete = inventory->usage;
 	int r;
 
-	a->lease->gpus = calloc(inventory->count + 1, sizeof(*a->lease->gpus));
-	a->lease->locks = calloc(inventory->count + 1, sizeof(*a->lease->locks));
+	a->lease->gpus = xcalloc(inventory->count + 1, sizeof(*a->lease->gpus));
+	a->lease->locks = xcalloc(inventory->count + 1, sizeof(*a->lease->locks));
 	if (!a->lease->gpus || !a->lease->locks)
 		return report_nomem(a->report);
 	for (size_t g = 0; g < inventory->count; g++) {
@@ -211,7 +212,7 @@ static int exceeds(const struct adopting *a, const struct user_share *share)
 static int look_and_lock(struct adopting *a)
 {
 	const gpumap_inventory *units = a->lease->inventory;
-	struct lease_sight *sights = calloc(units->count + 1, sizeof(*sights));
+	struct lease_sight *sights = xcalloc(units->count + 1, sizeof(*sights));
 	struct user_share share = {0};
 	int r = sights ? lease_look(sights, &a->folder, units) : GPUMAP_ENOMEM;
 
@@ -294,7 +295,7 @@ EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int
 
 	if (r != GPUMAP_OK)
 		return r;
-	a.lease = calloc(1, sizeof(*a.lease));
+	a.lease = xcalloc(1, sizeof(*a.lease));
 	r = a.lease ? lease_nested(&a.folder, a.keeper, report) : report_nomem(report);
 	if (r == GPUMAP_OK && !a.folder.inside)
 		r = lease_settings_read(&a.settings, claim, report);

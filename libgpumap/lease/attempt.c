@@ -9,6 +9,7 @@
 #include "lease/nested.h"
 #include "lease/units.h"
 #include "lease/wishes.h"
+#include "memory.h"
 #include "report/report.h"
 #include "write_all.h"
 
@@ -304,7 +305,7 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 	*still = true;
 	if (!lease->machine->usage) /* NVML does not answer here */
 		return GPUMAP_OK;
-	only = calloc(GPUMAP_MAX_DEVICES, sizeof(*only));
+	only = xcalloc(GPUMAP_MAX_DEVICES, sizeof(*only));
 	if (!only)
 		return GPUMAP_ENOMEM;
 	for (size_t i = 0; i < t->claim->count; i++)
@@ -430,8 +431,8 @@ static int choose(struct taking *t, struct wishes *wishes, bool *got)
 	int r = tell_busy(t, wishes);
 	bool nomem;
 
-	t->lease->gpus = calloc(t->claim->count + 1, sizeof(*t->lease->gpus));
-	t->lease->locks = calloc(t->claim->count + 1, sizeof(*t->lease->locks));
+	t->lease->gpus = xcalloc(t->claim->count + 1, sizeof(*t->lease->gpus));
+	t->lease->locks = xcalloc(t->claim->count + 1, sizeof(*t->lease->locks));
 	if (r == GPUMAP_OK && (!t->lease->gpus || !t->lease->locks))
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK) {
@@ -503,7 +504,7 @@ static int update_ticket(struct taking *t, const struct lease_wish *own)
 		strbuf_free(&fresh);
 		return GPUMAP_OK;
 	}
-	if (fresh.failed || asprintf(&all, "%s %s", t->named, fresh.text) < 0)
+	if (fresh.failed || xasprintf(&all, "%s %s", t->named, fresh.text) < 0)
 		all = NULL;
 	strbuf_free(&fresh);
 	if (!all)
@@ -660,7 +661,7 @@ int taking_try(struct taking *t, bool *got)
 {
 	int r;
 
-	t->lease = calloc(1, sizeof(*t->lease));
+	t->lease = xcalloc(1, sizeof(*t->lease));
 	if (!t->lease)
 		return report_nomem(t->report);
 	/* NVML can take a second to begin, so that is not done in the gate. */

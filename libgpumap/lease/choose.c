@@ -4,6 +4,7 @@
 #include "inventory/inventory.h"
 #include "lease/backfill.h"
 #include "lease/lease.h"
+#include "memory.h"
 
 /* What a wish is promised. */
 struct promise {
@@ -40,9 +41,9 @@ static void choice_free(struct choice *c)
 /* False without memory. */
 static bool choice_begin(struct choice *c)
 {
-	struct lease_load *loads = calloc(c->gpus + 1, 4 * sizeof(*loads));
-	struct promise *of = calloc(c->earlier + 1, 2 * sizeof(*of));
-	size_t *lists = calloc(c->gpus + 1, 5 * sizeof(*lists));
+	struct lease_load *loads = xcalloc(c->gpus + 1, 4 * sizeof(*loads));
+	struct promise *of = xcalloc(c->earlier + 1, 2 * sizeof(*of));
+	size_t *lists = xcalloc(c->gpus + 1, 5 * sizeof(*lists));
 
 	c->real = (struct promises){of, loads, loads + c->gpus, lists + 3 * c->gpus};
 	c->trial = (struct promises){of + c->earlier, loads + 2 * c->gpus, loads + 3 * c->gpus,

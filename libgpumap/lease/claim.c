@@ -5,13 +5,14 @@
 #include <stdio.h>
 
 #include "lease/units.h"
+#include "memory.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 #include "strbuf.h"
 
 EXPORT int gpumap_claim_new(gpumap_claim **ret)
 {
-	gpumap_claim *claim = calloc(1, sizeof(*claim));
+	gpumap_claim *claim = xcalloc(1, sizeof(*claim));
 
 	if (!claim)
 		return GPUMAP_ENOMEM;
@@ -43,7 +44,7 @@ EXPORT void gpumap_claim_free(gpumap_claim *claim)
 /* `where` may be NULL. False without memory; both members are then unchanged. */
 static bool set_text(char **member, const char *value, char **where, const char *origin)
 {
-	char *copy = strdup(value), *from = where ? strdup(origin) : NULL;
+	char *copy = xstrdup(value), *from = where ? xstrdup(origin) : NULL;
 
 	if (!copy || (where && !from)) {
 		free(copy);
@@ -194,7 +195,7 @@ EXPORT int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp
 				    gpumap_report *report)
 {
 	const char *keeper, *visible = environ_find(envp, "CUDA_VISIBLE_DEVICES");
-	char *copy = visible ? strdup(visible) : NULL;
+	char *copy = visible ? xstrdup(visible) : NULL;
 	gpumap_request *request = NULL;
 	int r = visible && !copy ? GPUMAP_ENOMEM : gpumap_request_new(&request);
 
@@ -223,7 +224,7 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 			const char *origin, gpumap_report *report)
 {
 	const size_t count = gpumap_mapping_visible_count(mapping);
-	bool *shown = calloc(units->count + 1, sizeof(*shown));
+	bool *shown = xcalloc(units->count + 1, sizeof(*shown));
 
 	if (!shown)
 		return report_nomem(report);

@@ -14,6 +14,7 @@
 #include "container.h"
 #include "inventory/inventory.h"
 #include "lease/holders.h"
+#include "memory.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report/report.h"
@@ -101,7 +102,7 @@ int lease_folder_open(struct lease_folder *ret, const char *path, const char *sy
 			report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			ABOUT(.origin = used, .fix = "make it a folder of root with mode 1777"),
 			"the folder of leases cannot be used: %s", strerror(errno));
-	folder.path = strdup(used);
+	folder.path = xstrdup(used);
 	if (!folder.path) {
 		if (folder.fd >= 0)
 			close(folder.fd);

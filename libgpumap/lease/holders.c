@@ -8,6 +8,7 @@
 #include "lease/claim.h"
 #include "lease/nested.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "report/report.h"
 
 enum { GATE_MS = 10000, LOOKS = 50, LOOK_PAUSE_MS = 2 };
@@ -52,7 +53,7 @@ static void visit(struct span unit, size_t slots, int fd, void *data)
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
-	bool *visited = calloc(units->count + 1, sizeof(*visited));
+	bool *visited = xcalloc(units->count + 1, sizeof(*visited));
 	struct walk walk = {folder, units, visited, fn, data};
 	int r = visited ? lease_slots_each(folder, NULL, visit, &walk) : GPUMAP_ENOMEM;
 
@@ -120,7 +121,7 @@ static int see(struct leases *all, struct lease_folder *folder)
 	struct leases last = {.units = all->units};
 	int r = GPUMAP_EBUSY;
 
-	last.sights = calloc(all->units->count + 1, sizeof(*last.sights));
+	last.sights = xcalloc(all->units->count + 1, sizeof(*last.sights));
 	if (!last.sights)
 		return GPUMAP_ENOMEM;
 	for (int i = 0; i < LOOKS && lease_see(folder); i++) {
@@ -212,7 +213,7 @@ static int read_leases(struct leases *all, const gpumap_claim *claim,
 	int r;
 
 	all->units = units_of(inventory);
-	all->sights = all->units ? calloc(all->units->count + 1, sizeof(*all->sights)) : NULL;
+	all->sights = all->units ? xcalloc(all->units->count + 1, sizeof(*all->sights)) : NULL;
 	if (!all->sights)
 		return report_nomem(report);
 	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, report);

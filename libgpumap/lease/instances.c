@@ -2,6 +2,7 @@
 /* Claims of MIG instances: what they are, which ones they may use, and what is said about them. */
 #include "lease/claim.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 
@@ -30,7 +31,7 @@ int claim_set_mig(gpumap_claim *claim, const char *value, const char *origin, gp
 		return claim_clash("--slots", CLAIM_NO_SLOTS, origin, report);
 	if (!none && claim->terms.near)
 		return claim_clash("--near", CLAIM_NO_LINK, origin, report);
-	if (!any && !none && !(profile = strdup(value)))
+	if (!any && !none && !(profile = xstrdup(value)))
 		return report_nomem(report);
 	free(claim->profile);
 	claim->profile = profile;
@@ -47,7 +48,7 @@ int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inve
 			 gpumap_report *report)
 {
 	struct span rest = span_of(claim->from), word;
-	bool *named = calloc(units->count + 1, sizeof(*named));
+	bool *named = xcalloc(units->count + 1, sizeof(*named));
 
 	if (!named)
 		return report_nomem(report);

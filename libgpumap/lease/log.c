@@ -10,6 +10,7 @@
 
 #include "inventory/inventory.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "process_path.h"
 #include "strbuf.h"
 #include "trust.h"
@@ -124,7 +125,7 @@ static char *subject_of(const gpumap_inventory *units, const bool *gpus, size_t 
 
 static char *subject_of_lease(const gpumap_lease *lease, size_t slots, int64_t pid)
 {
-	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+	bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
 	char *subject = NULL;
 
 	for (size_t i = 0; gpus && i < lease->count; i++)
@@ -144,7 +145,7 @@ int lease_log_taken(gpumap_lease *lease, const struct lease_settings *settings, 
 	if (!settings->log)
 		return GPUMAP_OK;
 	lease->taker = getpid();
-	lease->log = strdup(settings->log);
+	lease->log = xstrdup(settings->log);
 	lease->log_subject = subject_of_lease(lease, slots, lease->taker);
 	if (!lease->log || !lease->log_subject)
 		return report_nomem(report);

@@ -2,6 +2,7 @@
 /* The best connected GPUs of those that a job could take. */
 #include "inventory/inventory.h"
 #include "lease/lease.h"
+#include "memory.h"
 
 enum {
 	EXACT = 16,  /* GPUs of which all sets are compared: up to 12,870 */
@@ -123,8 +124,8 @@ static void grow(struct search *s, size_t start, struct score *gains, bool *used
 
 static bool grow_from_each(struct search *s)
 {
-	struct score *gains = calloc(s->n, sizeof(*gains));
-	bool *used = calloc(s->n, sizeof(*used));
+	struct score *gains = xcalloc(s->n, sizeof(*gains));
+	bool *used = xcalloc(s->n, sizeof(*used));
 
 	for (size_t i = 0; gains && used && i < s->n && i < STARTS; i++)
 		grow(s, i, gains, used);
@@ -136,13 +137,13 @@ static bool grow_from_each(struct search *s)
 bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
 		const gpumap_inventory *inventory)
 {
-	struct site *sites = calloc(n + 1, sizeof(*sites));
+	struct site *sites = xcalloc(n + 1, sizeof(*sites));
 	struct search s = {.sites = sites, .n = n, .count = count, .preferred = preferred};
 	bool done;
 
-	s.all = calloc(n + 1, sizeof(*s.all));
-	s.chosen = calloc(count + 1, sizeof(*s.chosen));
-	s.best = calloc(count + 1, sizeof(*s.best));
+	s.all = xcalloc(n + 1, sizeof(*s.all));
+	s.chosen = xcalloc(count + 1, sizeof(*s.chosen));
+	s.best = xcalloc(count + 1, sizeof(*s.best));
 	done = sites && s.all && s.chosen && s.best;
 	if (done && count && count < n && n <= MOST) {
 		for (size_t i = 0; i < n; i++)

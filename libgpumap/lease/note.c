@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "memory.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -95,7 +96,7 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 
 	sweep(folder);
 	if (!note_name(name, taker) || !realpath(folder->path, absolute) ||
-	    asprintf(&path, "%s/%s", absolute, name) < 0)
+	    xasprintf(&path, "%s/%s", absolute, name) < 0)
 		return;
 	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
 	if (fd >= 0 && lease_try(fd, false) && write_note(fd, note)) {

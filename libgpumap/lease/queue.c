@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "process_stat.h"
 #include "readfile.h"
 #include "strbuf.h"
@@ -56,7 +57,7 @@ static int by_number(const void *a, const void *b)
 static bool set_once(char **member, struct span value)
 {
 	if (!*member)
-		*member = strndup(value.text, value.length);
+		*member = xstrndup(value.text, value.length);
 	return *member;
 }
 
@@ -67,7 +68,7 @@ static bool add_names(char **member, struct span value)
 
 	if (!*member || !**member) /* all */
 		return set_once(member, value);
-	if (asprintf(&names, "%s %.*s", *member, (int)value.length, value.text) < 0)
+	if (xasprintf(&names, "%s %.*s", *member, (int)value.length, value.text) < 0)
 		return false;
 	free(*member);
 	*member = names;
@@ -418,7 +419,7 @@ bool lease_queue_add(int fd, const char *names)
 {
 	char *line = NULL;
 	struct stat st;
-	int n = asprintf(&line, "from %s\n", names);
+	int n = xasprintf(&line, "from %s\n", names);
 	bool added = n >= 0 && fstat(fd, &st) == 0 && st.st_size + n <= MAX_TICKET &&
 		     lseek(fd, 0, SEEK_END) >= 0 && write_text(fd, line);
 

@@ -21,6 +21,7 @@
 #include "lease/claim.h"
 #include "lease/log.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "process_handle.h"
 #include "process_path.h"
 #include "report/report.h"
@@ -336,7 +337,7 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 gpumap_report *report)
 {
 	struct ending e = {.inventory = inventory, .gpus = gpus, .taker = taker};
-	bool *leased = calloc(inventory->count + 1, sizeof(*leased));
+	bool *leased = xcalloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 
 	if (!leased)
@@ -396,7 +397,7 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 void lease_let_go(const gpumap_lease *lease, const char *event)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
-	bool *gpus = calloc(lease->inventory->count + 1, sizeof(*gpus));
+	bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
 	bool parts = false, held;
 	int gate = -1, fd;
 

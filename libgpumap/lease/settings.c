@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "memory.h"
 #include "readfile.h"
 #include "strbuf.h"
 #include "trust.h"
@@ -40,7 +41,7 @@ static int set_log(struct lease_settings *settings, const char *path, const stru
 				   "log cannot be '%s'", QUOTE(span_of(path)));
 	if (!*path)
 		return GPUMAP_OK;
-	settings->log = strdup(path);
+	settings->log = xstrdup(path);
 	return settings->log ? GPUMAP_OK : report_nomem(report);
 }
 
@@ -155,7 +156,7 @@ int lease_settings_read(struct lease_settings *ret, const gpumap_claim *claim,
 			   "its [leases] has no effect: %s", why);
 	if (why || !text)
 		return GPUMAP_OK;
-	ret->file = strdup(path);
+	ret->file = xstrdup(path);
 	if (!ret->file)
 		return report_nomem(report);
 	return inifile_read((struct span){text, size}, path, &handler, &reader, report);

@@ -11,6 +11,7 @@
 #include "lease/attempt.h"
 #include "lease/log.h"
 #include "lease/nested.h"
+#include "memory.h"
 #include "reap.h"
 #include "report/report.h"
 
@@ -176,7 +177,7 @@ static bool report_wait(struct taking *t, char **last, int (*waits)(const char *
 	if (!same) {
 		t->vain = 0;
 		free(*last);
-		*last = strdup(t->told.text);
+		*last = xstrdup(t->told.text);
 	}
 	return !waits || waits(same ? NULL : t->told.text, data) == 0;
 }

@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 
+#include "memory.h"
+
 gpumap_inventory *units_of(const gpumap_inventory *inventory)
 {
-	gpumap_inventory *units = malloc(sizeof(*units));
+	gpumap_inventory *units = xmalloc(sizeof(*units));
 	size_t count = inventory->count, n = 0;
 
 	for (size_t g = 0; g < inventory->count; g++)
@@ -15,7 +17,7 @@ gpumap_inventory *units_of(const gpumap_inventory *inventory)
 	*units = *inventory;
 	units->whole = inventory;
 	units->count = count;
-	units->gpus = calloc(count + 1, sizeof(*units->gpus));
+	units->gpus = xcalloc(count + 1, sizeof(*units->gpus));
 	if (!units->gpus) {
 		free(units);
 		return NULL;

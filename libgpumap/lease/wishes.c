@@ -8,6 +8,7 @@
 #include "lease/nested.h"
 #include "lease/note.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "report/report.h"
 
 void wishes_free(struct wishes *wishes)
@@ -111,14 +112,14 @@ static int look(struct wishes *w, const struct lease_folder *folder,
 
 static bool make_room(struct wishes *w, size_t gpus)
 {
-	w->list = calloc(w->count + 1, sizeof(*w->list));
-	w->chosen.passed = calloc(w->count + 1, sizeof(*w->chosen.passed));
-	w->chosen.promised = calloc(gpus + 1, sizeof(*w->chosen.promised));
-	w->ends = calloc(gpus + 1, sizeof(*w->ends));
-	w->sights = calloc(gpus + 1, sizeof(*w->sights));
-	w->loads = calloc(gpus + 1, sizeof(*w->loads));
-	w->marks = calloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
-	w->orders = calloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
+	w->list = xcalloc(w->count + 1, sizeof(*w->list));
+	w->chosen.passed = xcalloc(w->count + 1, sizeof(*w->chosen.passed));
+	w->chosen.promised = xcalloc(gpus + 1, sizeof(*w->chosen.promised));
+	w->ends = xcalloc(gpus + 1, sizeof(*w->ends));
+	w->sights = xcalloc(gpus + 1, sizeof(*w->sights));
+	w->loads = xcalloc(gpus + 1, sizeof(*w->loads));
+	w->marks = xcalloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
+	w->orders = xcalloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
 	return w->list && w->chosen.passed && w->chosen.promised && w->ends && w->sights &&
 	       w->loads && w->marks && w->orders;
 }

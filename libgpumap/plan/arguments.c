@@ -2,6 +2,7 @@
 /* The arguments of a rank's program. */
 #include "plan/job.h"
 
+#include "memory.h"
 #include "profile/profile.h"
 #include "strbuf.h"
 
@@ -34,7 +35,7 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 	char **arguments;
 	int r = GPUMAP_OK;
 
-	arguments = calloc(plan->argument_count + 2, sizeof(*arguments));
+	arguments = xcalloc(plan->argument_count + 2, sizeof(*arguments));
 	if (!arguments)
 		return report_nomem(report);
 	for (size_t i = 0; i < plan->argument_count && r == GPUMAP_OK; i++)

@@ -3,11 +3,12 @@
 #include "plan/hosts.h"
 
 #include "inventory/inventory.h"
+#include "memory.h"
 #include "text/hostlist.h"
 
 EXPORT int gpumap_hosts_new(gpumap_hosts **ret)
 {
-	gpumap_hosts *hosts = calloc(1, sizeof(*hosts));
+	gpumap_hosts *hosts = xcalloc(1, sizeof(*hosts));
 
 	if (!hosts)
 		return GPUMAP_ENOMEM;
@@ -36,7 +37,7 @@ static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, c
 		       const char *origin, gpumap_report *report)
 {
 	size_t count = hosts->count + list->count;
-	const char **names = calloc(count ? count : 1, sizeof(*names));
+	const char **names = xcalloc(count ? count : 1, sizeof(*names));
 	int r = GPUMAP_OK;
 
 	if (!names)
@@ -60,7 +61,7 @@ static int add_all(gpumap_hosts *hosts, const struct hostlist *list, gpumap_repo
 	struct known_host *grown;
 
 	if (count > hosts->room) {
-		grown = realloc(hosts->hosts, count * sizeof(*grown));
+		grown = xrealloc(hosts->hosts, count * sizeof(*grown));
 		if (!grown)
 			return report_nomem(report);
 		hosts->hosts = grown;

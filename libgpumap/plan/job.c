@@ -2,11 +2,12 @@
 /* From a profile to everything that starting a plan's ranks needs. */
 #include "plan/job.h"
 
+#include "memory.h"
 #include "profile/profile.h"
 
 gpumap_plan *job_new(void)
 {
-	return calloc(1, sizeof(gpumap_plan));
+	return xcalloc(1, sizeof(gpumap_plan));
 }
 
 EXPORT void gpumap_plan_free(gpumap_plan *plan)

@@ -2,6 +2,7 @@
 /* gpumap_plan_make: from a profile and hosts to a plan that can be started. */
 #include "plan/job.h"
 
+#include "memory.h"
 #include "profile/profile.h"
 
 static void describe(struct plan_host_input *ret, const gpumap_hosts *hosts, size_t i,
@@ -39,7 +40,7 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 {
 	struct node_settings settings = {.of = NULL};
 	const struct speech speech = profile_speech(profile);
-	struct plan_host_input *inputs = calloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
+	struct plan_host_input *inputs = xcalloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
 	int r = inputs ? node_settings_make(&settings, profile, hosts, report)
 		       : report_nomem(report);
 

@@ -2,6 +2,8 @@
 /* The only file that knows the order of the stages. */
 #include "plan/build.h"
 
+#include "memory.h"
+
 /* --- classes of hosts ---------------------------------------------------------------- */
 
 static int classify(struct builder *b, const struct plan_host_input *host, struct host_class **ret)
@@ -200,7 +202,7 @@ static int build(struct builder *b)
 
 int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *report)
 {
-	gpumap_plan *plan = calloc(1, sizeof(*plan));
+	gpumap_plan *plan = xcalloc(1, sizeof(*plan));
 	struct builder b = {.input = input, .report = report, .plan = plan};
 	int r;
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "memory.h"
 #include "suggest.h"
 
 static int add_section(struct file *f, enum profile_section kind, struct span name, int line)
@@ -169,14 +170,14 @@ int profile_read_text(struct load *load, const char *path, struct span text, str
 
 static gpumap_profile *profile_empty(void)
 {
-	gpumap_profile *p = calloc(1, sizeof(*p));
+	gpumap_profile *p = xcalloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->chosen = p->sweep = NONE;
 	p->setting_room = IN_FILES * 2;
 	p->setting_count = IN_FILES;
-	p->settings = calloc(p->setting_room, sizeof(*p->settings));
+	p->settings = xcalloc(p->setting_room, sizeof(*p->settings));
 	if (!p->settings) {
 		free(p);
 		return NULL;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "memory.h"
 #include "strbuf.h"
 
 struct gpumap_finding {
@@ -38,7 +39,7 @@ static const gpumap_finding unreported[] = {
 
 EXPORT int gpumap_report_new(gpumap_report **ret)
 {
-	gpumap_report *report = calloc(1, sizeof(*report));
+	gpumap_report *report = xcalloc(1, sizeof(*report));
 
 	if (!report)
 		return GPUMAP_ENOMEM;
@@ -201,7 +202,7 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 	if (!about)
 		about = &nothing;
 	strbuf_vprintf(&text, format, args);
-	finding = calloc(1, sizeof(*finding));
+	finding = xcalloc(1, sizeof(*finding));
 	if (text.failed || !finding)
 		goto nomem;
 	finding->id = id;

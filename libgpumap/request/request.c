@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/request.h"
 
+#include "memory.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 #include "request/rankenv.h"
@@ -8,7 +9,7 @@
 
 EXPORT int gpumap_request_new(gpumap_request **ret)
 {
-	gpumap_request *request = calloc(1, sizeof(*request));
+	gpumap_request *request = xcalloc(1, sizeof(*request));
 
 	if (!request)
 		return GPUMAP_ENOMEM;
@@ -44,7 +45,7 @@ static int add_statement(gpumap_request *request, struct statement statement, co
 	if (!grown)
 		return report_nomem(report);
 	request->statements = grown;
-	statement.value = value ? strdup(value) : NULL;
+	statement.value = value ? xstrdup(value) : NULL;
 	statement.origin = escaped_copy(origin);
 	if ((value && !statement.value) || (origin && !statement.origin)) {
 		free(statement.value);
@@ -99,7 +100,7 @@ static int set_statement(gpumap_request *request, enum key_id id, const char *te
 static int set_value(gpumap_request *request, enum key_id id, const char *value, const char *origin,
 		     gpumap_report *report)
 {
-	char *copy = strdup(value), *from = escaped_copy(origin);
+	char *copy = xstrdup(value), *from = escaped_copy(origin);
 
 	if (!copy || (origin && !from)) {
 		free(copy);

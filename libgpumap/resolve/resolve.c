@@ -2,6 +2,8 @@
 /* The stages in their order, which only this file knows. */
 #include "resolve/resolve.h"
 
+#include "memory.h"
+
 static int run_stages(struct resolver *resolver)
 {
 	int r = ranks_resolve(resolver);
@@ -50,7 +52,7 @@ static enum list_from list_stated(const struct resolver *resolver)
 static bool begin(struct resolver *ret, const gpumap_request *request)
 {
 	const char *mode = request->values[KEY_mode];
-	gpumap_mapping *mapping = calloc(1, sizeof(*mapping));
+	gpumap_mapping *mapping = xcalloc(1, sizeof(*mapping));
 
 	if (!mapping)
 		return false;

@@ -3,6 +3,7 @@
 #include "text/hostlist_add.h"
 
 #include "hash.h"
+#include "memory.h"
 #include "report/report.h"
 
 struct line {
@@ -233,7 +234,7 @@ int counts_parse(int64_t **ret, size_t *count, struct span text, const char *ori
 					   ABOUT(.origin = origin), "counts for more than %d nodes",
 					   HOSTLIST_MAX);
 	}
-	values = calloc((size_t)total + 1, sizeof(*values));
+	values = xcalloc((size_t)total + 1, sizeof(*values));
 	if (!values)
 		return report_nomem(report);
 	rest = text;

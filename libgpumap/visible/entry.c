@@ -5,6 +5,7 @@
 
 #include "gpumap.h"
 
+#include "memory.h"
 #include "visible/amd.h"
 #include "visible/mig.h"
 #include "visible/python.h"
@@ -12,7 +13,7 @@
 
 static int read_as_python(struct matcher *matcher, struct span value)
 {
-	matcher->copy = malloc(value.length + 1);
+	matcher->copy = xmalloc(value.length + 1);
 	if (!matcher->copy)
 		return GPUMAP_ENOMEM;
 	matcher->ascii = (struct span){matcher->copy, python_plain(matcher->copy, value)};

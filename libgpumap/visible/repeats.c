@@ -2,6 +2,7 @@
 #include "visible/repeats.h"
 
 #include "hash.h"
+#include "memory.h"
 #include "visible/amd.h"
 
 /* An entry of the hash table. */
@@ -16,7 +17,7 @@ bool matcher_make_table(struct matcher *matcher, size_t entries)
 	matcher->slots = 16;
 	while (matcher->slots < entries * 2)
 		matcher->slots *= 2;
-	matcher->seen = calloc(matcher->slots, sizeof(*matcher->seen));
+	matcher->seen = xcalloc(matcher->slots, sizeof(*matcher->seen));
 	return matcher->seen;
 }
 

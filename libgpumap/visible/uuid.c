@@ -3,6 +3,7 @@
 #include "visible/uuid.h"
 
 #include "gpumap.h"
+#include "memory.h"
 
 struct sortable {
 	const char *uuid;
@@ -48,7 +49,7 @@ static int sort_names(struct sortable *all, size_t count, bool ignore_case, int 
 {
 	size_t n = 0;
 
-	*ret = malloc((count + 1) * sizeof(**ret));
+	*ret = xmalloc((count + 1) * sizeof(**ret));
 	if (!*ret)
 		return GPUMAP_ENOMEM;
 	for (size_t i = 0; i < count; i++)
@@ -64,7 +65,7 @@ static int sort_names(struct sortable *all, size_t count, bool ignore_case, int 
 int uuids_sort(struct uuid_names *names, const struct visible_view *view, bool ignore_case)
 {
 	size_t room = view->uuid_count > view->mig_count ? view->uuid_count : view->mig_count;
-	struct sortable *all = malloc((room + 1) * sizeof(*all));
+	struct sortable *all = xmalloc((room + 1) * sizeof(*all));
 	int r;
 
 	*names = (struct uuid_names){.view = view, .ignore_case = ignore_case, .plain = true};

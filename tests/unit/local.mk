@@ -72,7 +72,6 @@ unit_programs = \
 	tests/unit/t-profile-nomem \
 	tests/unit/t-profile-set \
 	tests/unit/t-properties \
-	tests/unit/t-ps-nomem \
 	tests/unit/t-ps-watch \
 	tests/unit/t-rankenv \
 	tests/unit/t-recorded \
@@ -175,10 +174,6 @@ tests_unit_t_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 
 # Of the command: what reads and writes a frame.
-tests_unit_t_ps_nomem_SOURCES = tests/unit/t-ps-nomem.c tests/unit/unit.h
-tests_unit_t_ps_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tests_unit_t_ps_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_ps_nomem_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
 tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h
 tests_unit_t_ps_watch_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
@@ -211,7 +206,7 @@ tests_unit_t_rootfile_LDADD = $(unit_ldadd)
 tests_unit_t_run_live_SOURCES = tests/unit/t-run-live.c tests/unit/unit.h
 tests_unit_t_run_live_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_run_live_CFLAGS = $(unit_cflags)
-tests_unit_t_run_live_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
+tests_unit_t_run_live_LDADD = libcommand.la $(unit_ldadd)
 
 tests_unit_t_svg_SOURCES = tests/unit/t-svg.c tests/unit/unit.h
 tests_unit_t_svg_CFLAGS = $(unit_cflags)
@@ -224,7 +219,7 @@ tests_unit_t_vectors_LDADD = $(unit_ldadd)
 tests_unit_t_verify_SOURCES = tests/unit/t-verify.c tests/unit/unit.h
 tests_unit_t_verify_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_verify_CFLAGS = $(unit_cflags)
-tests_unit_t_verify_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
+tests_unit_t_verify_LDADD = libcommand.la $(unit_ldadd)
 
 tests_unit_t_visible_SOURCES = tests/unit/t-visible.c tests/unit/unit.h
 tests_unit_t_visible_CFLAGS = $(unit_cflags)

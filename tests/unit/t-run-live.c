@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "failing_malloc.h"
 #include "live/run_live.h"
 #include "unit.h"
 
@@ -145,36 +144,6 @@ START_TEST(a_pipe_is_no_file)
 }
 END_TEST
 
-/* Without memory the run goes on, and shows nothing. */
-START_TEST(every_allocation_may_fail)
-{
-	size_t n = 1, unseen = 0, unread = 0;
-	bool failed = true;
-
-	if (!allocations_can_fail())
-		return;
-	for (; failed; n++) {
-		struct run_live live;
-		struct live_run run = {0};
-		int r;
-
-		allocations_fail_at(n);
-		run_live_open(&live, "a", ranks, ARRAY_SIZE(ranks));
-		r = live.fd < 0 ? GPUMAP_ENOMEM : live_run_read(&run, live.fd);
-		failed = allocations_failed();
-		allocations_fail_at(0);
-		ck_assert_int_eq(r, failed ? GPUMAP_ENOMEM : GPUMAP_OK);
-		unseen += live.fd < 0;
-		unread += live.fd >= 0 && failed;
-		run_live_rank(&live, 0, NULL);
-		run_live_close(&live);
-		live_run_free(&run);
-	}
-	ck_assert_uint_ge(unseen, 2);
-	ck_assert_uint_ge(unread, 3);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("what a run shows of itself");
@@ -185,6 +154,5 @@ int main(void)
 	tcase_add_loop_test(tests, bad_files_are_refused, 0, ARRAY_SIZE(bad));
 	tcase_add_test(tests, a_newer_one_may_have_more);
 	tcase_add_test(tests, a_pipe_is_no_file);
-	tcase_add_test(tests, every_allocation_may_fail);
 	return unit_run(suite);
 }

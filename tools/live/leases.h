@@ -50,7 +50,7 @@ struct leases {
 	int64_t now; /* seconds since the epoch */
 };
 
-/* A warning says why not all leases are known. GPUMAP_ENOMEM. */
+/* A warning says why not all leases are known. */
 int leases_read(struct leases *ret, gpumap_report *report);
 void leases_free(struct leases *leases);
 

@@ -10,6 +10,7 @@
 #include "inventory/inventory.h"
 #include "lease/note.h"
 #include "lease/units.h"
+#include "memory.h"
 #include "pick/find_shell.h"
 #include "pick/lease_here.h"
 #include "process_path.h"
@@ -89,16 +90,14 @@ static bool is_shell(const gpumap_process *p)
 	return is_shell_name(file_name(*name == '-' ? name + 1 : name));
 }
 
-static int describe(struct leases *leases)
+static void describe(struct leases *leases)
 {
 	size_t room = 2 * leases->count + 1;
-	int64_t *holders = calloc(room, sizeof(*holders));
-	gpumap_process **all = calloc(room, sizeof(*all));
-	bool good;
+	int64_t *holders = xcalloc(room, sizeof(*holders));
+	gpumap_process **all = xcalloc(room, sizeof(*all));
 
-	leases->processes = calloc(room, sizeof(*leases->processes));
-	good = holders && all && leases->processes;
-	for (size_t i = 0; i < leases->count && good; i++) {
+	leases->processes = xcalloc(room, sizeof(*leases->processes));
+	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 
 		if (!row->ended)
@@ -110,8 +109,8 @@ static int describe(struct leases *leases)
 	}
 	for (size_t i = 0; i < leases->process_count; i++)
 		all[i] = &leases->processes[i];
-	good = good && processes_describe(all, leases->process_count);
-	for (size_t i = 0; i < leases->count && good; i++) {
+	processes_describe(all, leases->process_count);
+	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 
 		row->taker = row->ended ? NULL : find_process(leases, row->pid);
@@ -121,7 +120,6 @@ static int describe(struct leases *leases)
 	}
 	free(all);
 	free(holders);
-	return good ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 /* --- the GPUs ----------------------------------------------------------------------------- */
@@ -166,13 +164,12 @@ static bool is_listed(const struct leases *leases, size_t gpu, int64_t pid)
 	return false;
 }
 
-/* The row of the process; a lease of one that is not visible has a row for each GPU. NULL without
- * memory. */
+/* The row of the process; a lease of one that is not visible has a row for each GPU. */
 static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, int64_t pid)
 {
 	struct leases *leases = g->leases;
 	bool instances = is_instance(&leases->inventory->gpus[gpu]);
-	struct lease_row *rows, *row;
+	struct lease_row *row;
 
 	for (size_t i = 0; pid > 0 && i < leases->count; i++) {
 		row = &leases->rows[i];
@@ -180,17 +177,11 @@ static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, 
 		    !has_gpu(row, gpu))
 			return row;
 	}
-	rows = array_room(leases->rows, leases->count, &g->room, sizeof(*rows));
-	if (!rows)
-		return NULL;
-	leases->rows = rows;
-	row = &rows[leases->count];
+	leases->rows = array_room(leases->rows, leases->count, &g->room, sizeof(*row));
+	row = &leases->rows[leases->count++];
 	*row = (struct lease_row){
 		.pid = pid, .slots = slots, .instances = instances, .left_ms = -1, .idle_ms = -1};
-	row->gpus = calloc(leases->inventory->count + 1, sizeof(*row->gpus));
-	if (!row->gpus)
-		return NULL;
-	leases->count++;
+	row->gpus = xcalloc(leases->inventory->count, sizeof(*row->gpus));
 	return row;
 }
 
@@ -208,8 +199,6 @@ static int add_lease(const gpumap_device *device, int64_t slots, int64_t pid, vo
 	if (slots == 1 && is_listed(g->leases, gpu, pid))
 		return GPUMAP_OK;
 	row = row_of(g, gpu, slots, pid);
-	if (!row)
-		return GPUMAP_ENOMEM;
 	row->gpus[row->count++] = gpu;
 	row->ended = ended;
 	return GPUMAP_OK;
@@ -245,10 +234,10 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 	r = r == GPUMAP_EBUSY || r == GPUMAP_EFILE ? GPUMAP_OK : r;
 	for (size_t i = 0; r == GPUMAP_OK && i < leases->count; i++)
 		read_use(&leases->rows[i], leases->inventory);
-	if (r == GPUMAP_OK)
-		r = describe(leases);
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK) {
+		describe(leases);
 		read_notes(leases, claim);
+	}
 	gpumap_claim_free(claim);
 	return r;
 }
@@ -258,15 +247,15 @@ int leases_read(struct leases *ret, gpumap_report *report)
 	struct leases leases = {.now = time(NULL)};
 	int r = gpumap_inventory_probe(&leases.machine, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
 
-	if (r == GPUMAP_OK && !(leases.inventory = units_of(leases.machine)))
-		r = GPUMAP_ENOMEM;
-	if (r == GPUMAP_OK)
+	if (r == GPUMAP_OK) {
+		leases.inventory = units_of(leases.machine);
 		r = read_leases(&leases, report);
+	}
 	if (r == GPUMAP_OK)
 		*ret = leases;
 	else
 		leases_free(&leases);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }
 
 void leases_free(struct leases *leases)

@@ -6,6 +6,7 @@
 
 #include "inventory/inventory.h"
 #include "lease/revoke.h"
+#include "memory.h"
 #include "pick/lease_here.h"
 #include "report/report.h"
 
@@ -138,11 +139,11 @@ static bool is_of_lease(const struct lease_row *row, const struct lease_row *nam
 static int revoke(enum revoke_failure *ret, const struct leases *leases,
 		  const struct lease_row *named, gpumap_report *report)
 {
-	bool *gpus = calloc(leases->inventory->count + 1, sizeof(*gpus));
+	bool *gpus = xcalloc(leases->inventory->count, sizeof(*gpus));
 	gpumap_claim *claim = NULL;
-	int r = gpus ? gpumap_claim_new(&claim) : GPUMAP_ENOMEM;
+	int r = gpumap_claim_new(&claim);
 
-	for (size_t i = 0; gpus && i < leases->count; i++)
+	for (size_t i = 0; i < leases->count; i++)
 		for (size_t k = 0; k < leases->rows[i].count; k++)
 			if (is_of_lease(&leases->rows[i], named))
 				gpus[leases->rows[i].gpus[k]] = true;
@@ -191,10 +192,10 @@ static enum revoke_failure put_rows(struct strbuf *buf, const struct leases *lea
 int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
 		  gpumap_report *report)
 {
-	enum revoke_failure *failures = calloc(leases->inventory->count + 1, sizeof(*failures)),
+	enum revoke_failure *failures = xcalloc(leases->inventory->count, sizeof(*failures)),
 			    first = REVOKE_DONE;
 	const struct lease_row *named = NULL;
-	int r = failures ? find(&named, leases, what, report) : GPUMAP_ENOMEM;
+	int r = find(&named, leases, what, report);
 
 	if (r == GPUMAP_OK)
 		r = revoke(failures, leases, named, report);
@@ -203,5 +204,5 @@ int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *w
 	if (first != REVOKE_DONE)
 		r = report_failure(first, what, report);
 	free(failures);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }

@@ -128,7 +128,7 @@ static void put_cell(struct strbuf *buf, const struct leases *leases, const stru
 	}
 }
 
-static size_t width_of(const struct leases *leases, enum column column, bool idle, bool *failed)
+static size_t width_of(const struct leases *leases, enum column column, bool idle)
 {
 	size_t width = strlen(columns[column].head);
 
@@ -141,7 +141,6 @@ static size_t width_of(const struct leases *leases, enum column column, bool idl
 		put_cell(&text, leases, &leases->rows[i], column);
 		cells = text.length ? text_cells(text.text, text.length) : 0;
 		width = cells > width ? cells : width;
-		*failed = *failed || text.failed;
 		strbuf_free(&text);
 	}
 	return width;
@@ -159,7 +158,6 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 			put_cell(&text, leases, row, (enum column)c);
 		else
 			strbuf_puts(&text, columns[c].head);
-		buf->failed = buf->failed || text.failed;
 		if (c < COMMAND)
 			text_cells_pad(buf, text.length ? text.text : "", widths[c],
 				       columns[c].right);
@@ -177,7 +175,6 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 {
 	size_t widths[COLUMNS], shown = 0;
-	bool failed = false;
 
 	for (size_t i = 0; i < leases->count; i++)
 		shown += !idle || leases->rows[i].idle;
@@ -188,8 +185,7 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 		return;
 	}
 	for (int c = 0; c < COLUMNS; c++)
-		widths[c] = width_of(leases, (enum column)c, idle, &failed);
-	buf->failed = buf->failed || failed;
+		widths[c] = width_of(leases, (enum column)c, idle);
 	style_set(buf, STYLE_FAINT);
 	put_row(buf, leases, NULL, widths, SIZE_MAX);
 	style_set(buf, STYLE_PLAIN);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "memory.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -21,7 +22,7 @@ enum {
 	EXEC_MS = 2000 /* exec() takes longer only if it waits for a slow disk */
 };
 
-/* Reads a small file. False: it cannot be read (errno has the reason) or memory ran out. */
+/* Reads a small file. False: it cannot be read (errno has the reason). */
 static bool file_text(const char *path, char **text, size_t *size)
 {
 	errno = read_file(path, false, MAX_BYTES, text, size);
@@ -100,9 +101,7 @@ int process_text_state(gpumap_request *request, const struct process_text *text,
 
 	for (size_t i = 0; i < text->size; i++)
 		count += text->text[i] == '\0';
-	envp = calloc(count + 2, sizeof(*envp));
-	if (!envp)
-		return report_nomem(report);
+	envp = xcalloc(count + 2, sizeof(*envp));
 	for (size_t i = 0; i < text->size; i += strlen(text->text + i) + 1)
 		envp[n++] = text->text + i;
 	r = gpumap_request_set_environ(request, envp, report);
@@ -210,10 +209,9 @@ static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gp
 		return;
 	add_minors(&files, minors, NULL, false);
 	add_minors(&indices, minors, inventory, true);
-	if (!files.failed && !indices.failed)
-		report_add(report, FINDING_OPEN_DEVICES, ABOUT(.rule = "N1", .origin = path),
-			   "it has %s open%s%s%s", files.text, inventory ? " (physical " : "",
-			   inventory ? indices.text : "", inventory ? ")" : "");
+	report_add(report, FINDING_OPEN_DEVICES, ABOUT(.rule = "N1", .origin = path),
+		   "it has %s open%s%s%s", files.text, inventory ? " (physical " : "",
+		   inventory ? indices.text : "", inventory ? ")" : "");
 	strbuf_free(&files);
 	strbuf_free(&indices);
 }
@@ -287,7 +285,7 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 	line += strlen(":devices:");
 	strbuf_printf(&path, "/sys/fs/cgroup/devices%.*s/devices.list", (int)strcspn(line, "\n"),
 		      line);
-	if (!path.failed && file_text(path.text, &list, &size) && allowed_minors(list, minors)) {
+	if (file_text(path.text, &list, &size) && allowed_minors(list, minors)) {
 		add_minors(&indices, minors, inventory, true);
 		if (indices.text && !strstr(indices.text, "/dev/"))
 			r = gpumap_request_set(request, "cgroup", indices.text, path.text, report);

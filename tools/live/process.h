@@ -17,8 +17,7 @@ bool process_text_read(struct process_text *ret, int pid);
 void process_text_free(struct process_text *text);
 const char *process_variable(const struct process_text *text, const char *name);
 
-/* Adds an environment that was read as statements. GPUMAP_EINPUT: one of them is malformed.
- * GPUMAP_ENOMEM. */
+/* Adds an environment that was read as statements. GPUMAP_EINPUT: one of them is malformed. */
 int process_text_state(gpumap_request *request, const struct process_text *text,
 		       gpumap_report *report);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "process_stat.h"
 #include "plan/job.h"
 #include "live/process.h"
@@ -33,7 +34,6 @@ struct rank_process {
 struct rank_list {
 	struct rank_process *ranks;
 	size_t count, room;
-	bool failed;
 };
 
 /* --- one process -------------------------------------------------------------------- */
@@ -107,20 +107,10 @@ static void add_rank(struct rank_list *list, int pid, const struct process_text 
 {
 	const char *rank = process_variable(text, RUN_RANK),
 		   *gpus = process_variable(text, RUN_GPUS);
-	struct rank_process *grown =
-		array_room(list->ranks, list->count, &list->room, sizeof(*grown));
 
-	if (!grown) {
-		list->failed = true;
-		return;
-	}
-	list->ranks = grown;
-	grown[list->count] = (struct rank_process){pid, span_number(span_of(rank), INT64_MAX),
-						   strdup(gpus ? gpus : "")};
-	if (grown[list->count].gpus)
-		list->count++;
-	else
-		list->failed = true;
+	list->ranks = array_room(list->ranks, list->count, &list->room, sizeof(*list->ranks));
+	list->ranks[list->count++] = (struct rank_process){
+		pid, span_number(span_of(rank), INT64_MAX), xstrdup(gpus ? gpus : "")};
 }
 
 static void consider(struct rank_list *list, int pid, int run, const struct process_text *run_text)
@@ -154,7 +144,7 @@ static void find_ranks(struct rank_list *list, int run, const struct process_tex
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 
-	while (dir && !list->failed && (entry = readdir(dir)))
+	while (dir && (entry = readdir(dir)))
 		if (isdigit((unsigned char)*entry->d_name))
 			consider(list, (int)span_number(span_of(entry->d_name), INT32_MAX), run,
 				 run_text);
@@ -186,18 +176,14 @@ static int report_ranks(const struct rank_list *list, const char *pid, gpumap_re
 {
 	struct strbuf ranks = {0};
 	char fix[64];
-	int r;
 
 	list_ranks(&ranks, list);
 	snprintf(fix, sizeof(fix), "gpumap --pid %d explains the first", list->ranks[0].pid);
-	r = ranks.failed
-		    ? report_nomem(report)
-		    : report_fail(report, GPUMAP_EINPUT, FINDING_RUN_ITSELF,
-				  ABOUT(.origin = "--pid", .fix = fix),
-				  "process %s is gpumap run, which uses no GPU; its rank%s: %s",
-				  pid, list->count == 1 ? "" : "s", ranks.text);
+	report_add(report, FINDING_RUN_ITSELF, ABOUT(.origin = "--pid", .fix = fix),
+		   "process %s is gpumap run, which uses no GPU; its rank%s: %s", pid,
+		   list->count == 1 ? "" : "s", ranks.text);
 	strbuf_free(&ranks);
-	return r;
+	return GPUMAP_EINPUT;
 }
 
 int process_is_run(const char *pid, gpumap_report *report)
@@ -210,9 +196,7 @@ int process_is_run(const char *pid, gpumap_report *report)
 		return GPUMAP_OK;
 	find_ranks(&list, run, &text);
 	process_text_free(&text);
-	if (list.failed)
-		r = report_nomem(report);
-	else if (list.count)
+	if (list.count)
 		r = report_ranks(&list, pid, report);
 	for (size_t i = 0; i < list.count; i++)
 		free(list.ranks[i].gpus);
@@ -310,13 +294,11 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 		return GPUMAP_OK;
 	gpu = process_variable(&text, RUN_GPUS);
 	if (gpu && *gpu && !strchr(gpu, ',') && has_ranks_list(number, &text))
-		r = gpumap_resolve(&mapping, request, machine, NULL);
+		gpumap_resolve(&mapping, request, machine, NULL); /* errors are in the answer */
 	logical = mapping ? logical_of(mapping, gpu) : -1;
 	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
 		r = state_device(request, pid, &text, logical, report);
-	else if (r != GPUMAP_ENOMEM)
-		r = GPUMAP_OK; /* errors are in the answer */
 	gpumap_mapping_free(mapping);
 	process_text_free(&text);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }

@@ -16,8 +16,7 @@ bool process_same_namespace(int pid);
 
 struct process_text;
 /* What its run shows to every user of the rank that the process is, or descends from: its run, its
- * rank and its list, as variables. False: nothing (errno ENOMEM: without memory), and nothing is to
- * be freed. */
+ * rank and its list, as variables. False: nothing, and nothing is to be freed. */
 bool run_shown_read(struct process_text *ret, int pid);
 
 /* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run with ranks; else

@@ -98,25 +98,25 @@ enum { PS_LEAST_HIDDEN = 64 << 20 };
 /* Reads the usage of this host, without leases. `json`: the report also gets what a frame for
  * people shows itself. GPUMAP_ENODRIVER after a finding: NVML does not answer. */
 int ps_read(struct ps *ret, bool json, gpumap_report *report);
-/* The same of an inventory with usage, which is taken over. GPUMAP_ENOMEM: it is freed. */
-int ps_make(struct ps *ret, gpumap_inventory *inventory);
+/* The same of an inventory with usage, which is taken over. */
+void ps_make(struct ps *ret, gpumap_inventory *inventory);
 void ps_free(struct ps *ps);
 
 /* What the environment of facts->pid shows: its name of GPUs, its run and rank. facts->name says
- * whether it could be read. GPUMAP_ENOMEM; free the facts in any case. */
-int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory);
+ * whether it could be read. */
+void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory);
 void ps_facts_free(struct ps_facts *facts);
 
 const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process *p);
 
-/* Whether the process is in another container than this one. False without memory. */
-bool ps_is_inside(bool *ret, int64_t pid) MUST_CHECK;
+/* Whether the process is in another container than this one. */
+bool ps_is_inside(int64_t pid);
 
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
- * the environment of the process. False without memory. */
-bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text) MUST_CHECK;
-/* Who has leased the GPUs; a warning says why that is not known. GPUMAP_ENOMEM. */
-int ps_read_leases(struct ps *ps, gpumap_report *report);
+ * the environment of the process. */
+enum ps_run_state ps_run_state(int pid, const struct process_text *text);
+/* Who has leased the GPUs; a warning says why that is not known. */
+void ps_read_leases(struct ps *ps, gpumap_report *report);
 /* Whether the process that took a lease has ended; what it started then holds the lease. */
 bool ps_leaser_ended(const gpumap_process *leaser);
 /* Whether the parent of the process has ended, and it has no terminal. */
@@ -131,8 +131,8 @@ struct ps_watch {
 };
 
 /* Sets for how long the processes are idle. `watch` is what the looks before have seen, all zero at
- * first; NULL: this is the only look. GPUMAP_ENOMEM: the watch is as it was. */
-int ps_watch_look(struct ps_watch *watch, struct ps *ps);
+ * first; NULL: this is the only look. */
+void ps_watch_look(struct ps_watch *watch, struct ps *ps);
 void ps_watch_free(struct ps_watch *watch);
 
 /* Leaves only the GPUs that a list names, "0,3" or UUIDs, and frees the rest. GPUMAP_EINPUT after
@@ -155,8 +155,8 @@ void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view,
 	     const gpumap_report *report);
 
-/* The stale processes of this user, ascending and each once; *count of them. NULL without memory;
- * the caller frees it. */
+/* The stale processes of this user, ascending and each once; *count of them. The caller frees
+ * it. */
 int64_t *ps_own_stale(const struct ps *ps, size_t *count);
 
 /* Draws a frame every `seconds` until a signal ends it: in place on a terminal, else one after the

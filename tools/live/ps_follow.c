@@ -176,9 +176,7 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 	if (!f->screen)
 		strbuf_puts(&whole, text);
 	f->frames++;
-	if (frame.failed || whole.failed)
-		r = report_nomem(report);
-	else if (!print_text(whole.text, report))
+	if (!print_text(whole.text, report))
 		r = GPUMAP_EFILE;
 	strbuf_free(&frame);
 	strbuf_free(&whole);
@@ -187,26 +185,23 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 
 static int follow_once(struct follower *f, gpumap_report *report)
 {
-	gpumap_report *found = NULL;
+	gpumap_report *found = report_begin();
 	struct ps ps;
-	int r = gpumap_report_new(&found);
+	int r = ps_read(&ps, f->json, found);
 
-	if (r == GPUMAP_OK)
-		r = ps_read(&ps, f->json, found);
 	if (r != GPUMAP_OK) {
 		report_copy_all(report, found, FINDING_COUNT);
 	} else {
-		r = ps_read_leases(&ps, found);
-		if (r == GPUMAP_OK)
-			r = ps_watch_look(&f->watch, &ps);
-		if (r == GPUMAP_OK && f->view.gpus)
+		ps_read_leases(&ps, found);
+		ps_watch_look(&f->watch, &ps);
+		if (f->view.gpus)
 			r = ps_keep(&ps, f->view.gpus, report);
 		if (r == GPUMAP_OK)
 			r = put_frame(f, &ps, found, report);
 		ps_free(&ps);
 	}
 	gpumap_report_free(found);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }
 
 /* --- signals -------------------------------------------------------------------------- */
@@ -303,7 +298,7 @@ static void stop_now(gpumap_report *report)
 /* --- the loop ------------------------------------------------------------------------- */
 
 /* Waits for the next frame, a key or a signal. Without a reader there is no more to do. */
-static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpumap_report *report)
+static void wait_for(const struct timespec *pause, const sigset_t *waiting)
 {
 	struct pollfd files[] = {{.fd = STDOUT_FILENO},
 				 {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN}};
@@ -311,7 +306,7 @@ static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpuma
 	char key = '\0';
 
 	if (n < 0 && errno != EINTR)
-		return report_nomem(report);
+		memory_ran_out();
 	if (n > 0 && (files[0].revents & (POLLERR | POLLHUP)))
 		ended = SIGPIPE;
 	if (n > 0 && files[1].revents) {
@@ -320,7 +315,6 @@ static int wait_for(const struct timespec *pause, const sigset_t *waiting, gpuma
 		if (key == 'q' || key == 'Q')
 			ended = SIGINT;
 	}
-	return GPUMAP_OK;
 }
 
 static int show(struct follower *f, const struct signals *signals, gpumap_report *report)
@@ -351,7 +345,7 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 	while (r == GPUMAP_OK && !ended) {
 		r = show(&f, &signals, report);
 		if (r == GPUMAP_OK && !ended)
-			r = wait_for(&pause, &signals.waiting, report);
+			wait_for(&pause, &signals.waiting);
 		if (stopped && !ended)
 			stop_now(report);
 	}

@@ -10,6 +10,7 @@
 #include "inventory/inventory.h"
 #include "lease/units.h"
 #include "live/process_run.h"
+#include "memory.h"
 #include "plan/job.h"
 #include "process_path.h"
 #include "process_stat.h"
@@ -21,10 +22,9 @@ enum { MAX_CGROUP = 1 << 16 };
 
 /* --- a process ------------------------------------------------------------------------ */
 
-/* By the rules, as gpumap explain --pid does. GPUMAP_ENOMEM; any other failure leaves no mapping.
- */
-static int resolve(struct ps_facts *facts, const struct process_text *text, const char *cgroup,
-		   const gpumap_inventory *inventory)
+/* By the rules, as gpumap explain --pid does. A failure leaves no mapping. */
+static void resolve(struct ps_facts *facts, const struct process_text *text, const char *cgroup,
+		    const gpumap_inventory *inventory)
 {
 	gpumap_request *request = NULL;
 	int r = gpumap_request_new(&request);
@@ -34,49 +34,39 @@ static int resolve(struct ps_facts *facts, const struct process_text *text, cons
 	if (r == GPUMAP_OK && cgroup)
 		r = process_cgroup(request, cgroup, inventory, NULL);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&facts->mapping, request, inventory, NULL);
+		gpumap_resolve(&facts->mapping, request, inventory, NULL);
 	gpumap_request_free(request);
 	facts->name = facts->mapping ? PS_NAME_KNOWN : PS_NAME_UNKNOWN;
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
-static int read_run(struct ps_facts *facts, const struct process_text *text)
+static void read_run(struct ps_facts *facts, const struct process_text *text)
 {
 	const char *run = process_variable(text, RUN_ID), *rank = process_variable(text, RUN_RANK);
 
 	if (!run || !rank)
-		return GPUMAP_OK;
+		return;
 	facts->run = escaped_copy(run);
 	facts->rank = span_number(span_of(rank), INT32_MAX);
-	if (facts->by_run) {
-		/* Its guard, which shows it, is there. */
-		facts->state = PS_RUN_RUNNING;
-		return facts->run ? GPUMAP_OK : GPUMAP_ENOMEM;
-	}
-	return facts->run && ps_run_state(&facts->state, (int)facts->pid, text) ? GPUMAP_OK
-										: GPUMAP_ENOMEM;
+	/* The guard of a rank that is shown is there. */
+	facts->state = facts->by_run ? PS_RUN_RUNNING : ps_run_state((int)facts->pid, text);
 }
 
-/* NULL if it cannot be read. False without memory. */
-static bool read_cgroup(char **ret, int64_t pid)
+/* NULL if it cannot be read. */
+static char *read_cgroup(int64_t pid)
 {
+	char *text = NULL;
 	size_t size;
 
-	*ret = NULL;
-	return read_file(PROCESS_PATH(pid, "cgroup"), false, MAX_CGROUP, ret, &size) != ENOMEM;
+	read_file(PROCESS_PATH(pid, "cgroup"), false, MAX_CGROUP, &text, &size);
+	return text;
 }
 
-bool ps_is_inside(bool *ret, int64_t pid)
+bool ps_is_inside(int64_t pid)
 {
+	CLEANUP_FREE char *cgroup = read_cgroup(pid), *own = read_cgroup(getpid());
 	struct container container;
-	char *cgroup, *own = NULL;
-	bool good = read_cgroup(&cgroup, pid) && read_cgroup(&own, getpid());
 
-	*ret = good && cgroup && container_find(&container, cgroup) &&
-	       container_is_other(&container, own);
-	free(cgroup);
-	free(own);
-	return good;
+	return cgroup && container_find(&container, cgroup) && container_is_other(&container, own);
 }
 
 /* The process counts inside of another container than ours, unless its list has UUIDs. */
@@ -87,60 +77,53 @@ static bool counts_inside(const struct process_text *text, bool inside)
 	return inside && !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
 }
 
-int ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
+void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
 	struct process_text text;
-	char *cgroup;
-	bool inside = false;
-	int r;
+	CLEANUP_FREE char *cgroup = NULL;
 
 	if (!process_text_read(&text, (int)facts->pid)) {
 		/* It ended meanwhile, or has not started its program yet. */
 		if (errno != EACCES && errno != EPERM) {
 			facts->name = PS_NAME_UNKNOWN;
-			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+			return;
 		}
 		facts->by_run = run_shown_read(&text, (int)facts->pid);
 		if (!facts->by_run)
-			return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+			return;
 	}
-	r = read_cgroup(&cgroup, facts->pid) && ps_is_inside(&inside, facts->pid) ? GPUMAP_OK
-										  : GPUMAP_ENOMEM;
-	if (r == GPUMAP_OK)
-		r = read_run(facts, &text);
-	if (r == GPUMAP_OK && counts_inside(&text, inside))
+	cgroup = read_cgroup(facts->pid);
+	read_run(facts, &text);
+	if (counts_inside(&text, ps_is_inside(facts->pid)))
 		facts->name = PS_NAME_CONTAINER;
-	else if (r == GPUMAP_OK)
-		r = resolve(facts, &text, cgroup, inventory);
-	free(cgroup);
+	else
+		resolve(facts, &text, cgroup, inventory);
 	process_text_free(&text);
-	return r;
 }
 
-static int read_facts(struct ps *ps, const gpumap_process *p, size_t *place)
+/* Its place in ps->facts. */
+static size_t read_facts(struct ps *ps, const gpumap_process *p)
 {
 	int64_t pid = gpumap_process_int(p, GPUMAP_PROCESS_PID);
 	struct process_stat stat;
 	struct ps_facts *facts;
 
-	for (*place = 0; *place < ps->fact_count; ++*place)
-		if (ps->facts[*place].pid == pid)
-			return GPUMAP_OK;
-	facts = array_room(ps->facts, ps->fact_count, &ps->fact_room, sizeof(*facts));
-	if (!facts)
-		return GPUMAP_ENOMEM;
-	ps->facts = facts;
+	for (size_t i = 0; i < ps->fact_count; i++)
+		if (ps->facts[i].pid == pid)
+			return i;
+	ps->facts = array_room(ps->facts, ps->fact_count, &ps->fact_room, sizeof(*facts));
 	facts = &ps->facts[ps->fact_count++];
 	*facts = (struct ps_facts){.pid = pid, .rank = -1, .cpu = -1, .name = PS_NAME_HIDDEN};
 	if (gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE) != 1)
-		return GPUMAP_OK;
+		return ps->fact_count - 1;
 	facts->name = PS_NAME_UNREADABLE;
 	facts->own = gpumap_process_int(p, GPUMAP_PROCESS_UID) == (int64_t)getuid();
 	if (process_stat_read(&stat, (int)pid)) {
 		facts->cpu = (int64_t)stat.cpu;
 		facts->detached = ps_is_detached(&stat);
 	}
-	return ps_read_environment(facts, ps->inventory);
+	ps_read_environment(facts, ps->inventory);
+	return ps->fact_count - 1;
 }
 
 /* --- its name of a GPU ---------------------------------------------------------------- */
@@ -179,60 +162,47 @@ static void find_name(struct ps_process *p, const gpumap_mapping *mapping, const
 
 /* --- the GPUs ------------------------------------------------------------------------- */
 
-static int read_process(struct ps *ps, struct ps_gpu *gpu, const gpumap_process *process)
+static void read_process(struct ps *ps, struct ps_gpu *gpu, const gpumap_process *process)
 {
-	struct ps_process *p = &gpu->processes[gpu->count];
+	struct ps_process *p = &gpu->processes[gpu->count++];
 	const struct ps_facts *facts;
-	int r;
 
-	*p = (struct ps_process){.process = process, .logical = -1};
-	r = read_facts(ps, process, &p->facts);
-	if (r != GPUMAP_OK)
-		return r;
-	gpu->count++;
+	*p = (struct ps_process){
+		.process = process, .logical = -1, .facts = read_facts(ps, process)};
 	facts = &ps->facts[p->facts];
 	p->name = facts->name;
 	p->stale = facts->state == PS_RUN_ENDED;
 	if (facts->name == PS_NAME_KNOWN)
 		find_name(p, facts->mapping, gpu->device);
-	return GPUMAP_OK;
 }
 
-static int read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *device)
+static void read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *device)
 {
-	int count = gpumap_device_process_count(device), r = GPUMAP_OK;
+	int count = gpumap_device_process_count(device);
 	int64_t hidden = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_HIDDEN);
 
 	gpu->device = device;
 	gpu->holder = GPUMAP_LEASE_UNKNOWN;
-	gpu->processes = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(*gpu->processes));
-	if (!gpu->processes)
-		return GPUMAP_ENOMEM;
-	for (int i = 0; i < count && r == GPUMAP_OK; i++)
-		r = read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
+	gpu->processes = xcalloc((size_t)(count > 0 ? count : 0), sizeof(*gpu->processes));
+	for (int i = 0; i < count; i++)
+		read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
 	gpu->hidden = hidden >= PS_LEAST_HIDDEN ? hidden : 0;
 	gpu->left = gpu->hidden && !gpu->count &&
 		    gpumap_device_int(device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
 		    !container_hides_processes();
-	return r;
 }
 
-static int read_gpus(struct ps *ps)
+static void read_gpus(struct ps *ps)
 {
 	size_t count = gpumap_inventory_count(ps->inventory);
 	struct timespec clock = {0};
-	int r = GPUMAP_OK;
 
 	clock_gettime(CLOCK_BOOTTIME, &clock);
 	ps->now = time(NULL);
 	ps->clock = clock.tv_sec;
-	ps->gpus = calloc(count + 1, sizeof(*ps->gpus));
-	if (!ps->gpus)
-		return GPUMAP_ENOMEM;
-	for (; ps->count < count && r == GPUMAP_OK; ps->count++)
-		r = read_gpu(ps, &ps->gpus[ps->count],
-			     gpumap_inventory_get(ps->inventory, ps->count));
-	return r;
+	ps->gpus = xcalloc(count, sizeof(*ps->gpus));
+	for (; ps->count < count; ps->count++)
+		read_gpu(ps, &ps->gpus[ps->count], gpumap_inventory_get(ps->inventory, ps->count));
 }
 
 static bool has_usage(const gpumap_inventory *inventory)
@@ -273,18 +243,11 @@ static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
 	return r;
 }
 
-int ps_make(struct ps *ret, gpumap_inventory *inventory)
+void ps_make(struct ps *ret, gpumap_inventory *inventory)
 {
-	struct ps ps = {.inventory = inventory};
-	int r = read_gpus(&ps);
-
-	if (r == GPUMAP_OK)
-		r = ps_watch_look(NULL, &ps);
-	if (r == GPUMAP_OK)
-		*ret = ps;
-	else
-		ps_free(&ps);
-	return r;
+	*ret = (struct ps){.inventory = inventory};
+	read_gpus(ret);
+	ps_watch_look(NULL, ret);
 }
 
 int ps_read(struct ps *ret, bool json, gpumap_report *report)
@@ -298,8 +261,8 @@ int ps_read(struct ps *ret, bool json, gpumap_report *report)
 		return r;
 	}
 	if (r == GPUMAP_OK)
-		r = ps_make(ret, inventory);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+		ps_make(ret, inventory);
+	return r;
 }
 
 void ps_facts_free(struct ps_facts *facts)
@@ -393,13 +356,13 @@ static bool uses_any(const struct ps *ps, size_t facts)
 
 int64_t *ps_own_stale(const struct ps *ps, size_t *count)
 {
-	int64_t *pids = malloc((ps->fact_count + 1) * sizeof(*pids));
+	int64_t *pids = xcalloc(ps->fact_count, sizeof(*pids));
 
 	*count = 0;
-	for (size_t i = 0; pids && i < ps->fact_count; i++)
+	for (size_t i = 0; i < ps->fact_count; i++)
 		if (ps->facts[i].own && ps->facts[i].state == PS_RUN_ENDED && uses_any(ps, i))
 			pids[(*count)++] = ps->facts[i].pid;
-	if (pids && *count)
+	if (*count)
 		qsort(pids, *count, sizeof(*pids), compare);
 	return pids;
 }

@@ -10,7 +10,6 @@
  */
 #include "live/ps.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,7 +157,7 @@ static enum ps_run_state state_by_launcher(int launcher, int64_t at)
 	return made_id(launcher, at) ? PS_RUN_RUNNING : PS_RUN_ENDED;
 }
 
-/* The highest process above, or itself, that has this run in its environment; -1: no memory. */
+/* The highest process above, or itself, that has this run in its environment. */
 static int top_of(int pid, const char *run)
 {
 	for (int i = 0; i < MAX_ABOVE; i++) {
@@ -170,7 +169,7 @@ static int top_of(int pid, const char *run)
 		if (parent <= 0)
 			return pid;
 		if (!process_text_read(&text, parent))
-			return errno == ENOMEM ? -1 : pid;
+			return pid;
 		other = process_variable(&text, RUN_ID);
 		same = other && streq(other, run);
 		process_text_free(&text);
@@ -181,50 +180,40 @@ static int top_of(int pid, const char *run)
 	return pid;
 }
 
-/* Ended if the highest process is an orphan; systemd names the processes that it started itself.
- * False without memory. */
-static bool state_by_orphan(enum ps_run_state *ret, int top)
+/* Ended if the highest process is an orphan; systemd names the processes that it started itself. */
+static enum ps_run_state state_by_orphan(int top)
 {
+	enum ps_run_state state = PS_RUN_UNKNOWN;
 	struct process_stat stat;
 	struct process_text text;
 	const char *own;
 
-	*ret = PS_RUN_UNKNOWN;
-	if (!process_stat_read(&stat, top) || !is_orphan(&stat))
-		return true;
-	if (!process_text_read(&text, top))
-		return errno != ENOMEM;
+	if (!process_stat_read(&stat, top) || !is_orphan(&stat) || !process_text_read(&text, top))
+		return state;
 	own = process_variable(&text, "SYSTEMD_EXEC_PID");
 	if (!own || span_number(span_of(own), INT32_MAX) != inner_pid(top))
-		*ret = PS_RUN_ENDED;
+		state = PS_RUN_ENDED;
 	process_text_free(&text);
-	return true;
+	return state;
 }
 
-bool ps_run_state(enum ps_run_state *ret, int pid, const struct process_text *text)
+enum ps_run_state ps_run_state(int pid, const struct process_text *text)
 {
 	const char *run = process_variable(text, RUN_ID);
 	int launcher = 0, top;
 	int64_t at = 0;
 	bool own_id;
 
-	*ret = PS_RUN_NONE;
 	if (!run || !process_variable(text, RUN_RANK))
-		return true;
+		return PS_RUN_NONE;
 	own_id = read_id(run, &at, &launcher);
-	if (has_run_above(pid, launcher, at)) {
-		*ret = PS_RUN_RUNNING;
-		return true;
-	}
+	if (has_run_above(pid, launcher, at))
+		return PS_RUN_RUNNING;
 	top = top_of(pid, run);
-	if (top < 0)
-		return false;
 	if (!own_id)
-		return state_by_orphan(ret, top);
+		return state_by_orphan(top);
 	/* Its parent is outside of the namespace, and so may be the launcher. */
 	if (process_parent(top) == 0 || !process_same_namespace(pid))
-		*ret = PS_RUN_UNKNOWN;
-	else
-		*ret = state_by_launcher(launcher, at);
-	return true;
+		return PS_RUN_UNKNOWN;
+	return state_by_launcher(launcher, at);
 }

@@ -203,7 +203,6 @@ static void measure(struct frame *f, const struct ps_process *p)
 			cells = MAX_USER;
 		if (cells > f->widths[c])
 			f->widths[c] = cells;
-		f->buf->failed = f->buf->failed || text.failed;
 		strbuf_free(&text);
 	}
 }
@@ -315,7 +314,7 @@ static void put_about(struct frame *f, const struct ps_process *p)
 	char *rest;
 
 	about_text(&text, f->ps, p);
-	rest = text.failed || !text.length ? NULL : text.text;
+	rest = text.length ? text.text : NULL;
 	while (rest && *rest) {
 		size_t n = parts_fit(rest, f->view->width - indent);
 		char next = rest[n];
@@ -325,7 +324,6 @@ static void put_about(struct frame *f, const struct ps_process *p)
 		rest[n] = next;
 		rest += n + (next == ' ');
 	}
-	f->buf->failed = f->buf->failed || text.failed;
 	strbuf_free(&text);
 }
 
@@ -348,7 +346,6 @@ static void put_process(struct frame *f, const struct ps_process *p)
 		if (marked)
 			style_set(f->buf, STYLE_PLAIN);
 		strbuf_printf(f->buf, "%*s", GAP, "");
-		f->buf->failed = f->buf->failed || text.failed;
 		strbuf_free(&text);
 	}
 	/* The folder of the program tells least. */
@@ -402,7 +399,6 @@ static void put_device(struct frame *f, size_t indent, const char *head, const g
 		end_line(f, indent, STYLE_HEADING, head);
 		indented(f, indent + INDENT, STYLE_PLAIN, usage.length ? usage.text : "");
 	}
-	f->buf->failed = f->buf->failed || usage.failed;
 	strbuf_free(&usage);
 }
 
@@ -487,9 +483,7 @@ static void put_slots(struct frame *f, const struct ps_gpu *gpu)
 	if (hidden)
 		strbuf_puts(&text, hidden == 1 ? " by a process that is not visible here"
 					       : " by processes that are not visible here");
-	if (!text.failed)
-		indented(f, INDENT, STYLE_PLAIN, text.text);
-	f->buf->failed = f->buf->failed || text.failed;
+	indented(f, INDENT, STYLE_PLAIN, text.text);
 	strbuf_free(&text);
 }
 
@@ -506,8 +500,7 @@ static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 		leaser_text(&text, f->ps, gpu->leaser);
 	else
 		strbuf_puts(&text, "a process that is not visible here");
-	indented(f, INDENT, STYLE_PLAIN, text.failed ? "" : text.text);
-	f->buf->failed = f->buf->failed || text.failed;
+	indented(f, INDENT, STYLE_PLAIN, text.text);
 	strbuf_free(&text);
 }
 
@@ -525,9 +518,7 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 		strbuf_puts(f->buf, "\n");
 	strbuf_printf(&head, "GPU %d%s%s", gpu->device->physical, name ? "  " : "",
 		      name ? name : "");
-	if (!head.failed)
-		put_device(f, 0, head.text, gpu->device);
-	f->buf->failed = f->buf->failed || head.failed;
+	put_device(f, 0, head.text, gpu->device);
 	strbuf_free(&head);
 	if (!f->view->stale) {
 		put_lease(f, gpu);
@@ -569,9 +560,7 @@ static void put_title(struct frame *f, size_t shown)
 		strbuf_printf(&text, ", %s", date);
 	if (f->view->quits)
 		strbuf_puts(&text, ", q quits");
-	if (!text.failed)
-		end_line(f, 0, STYLE_ANSWER, text.text);
-	f->buf->failed = f->buf->failed || text.failed;
+	end_line(f, 0, STYLE_ANSWER, text.text);
 	strbuf_free(&text);
 }
 
@@ -582,11 +571,9 @@ static void put_kill(struct frame *f)
 	size_t count, used = 0;
 	int64_t *pids = ps_own_stale(f->ps, &count);
 
-	if (!pids)
-		f->buf->failed = true;
-	if (pids && count)
+	if (count)
 		strbuf_puts(f->buf, "\nThis ends your stale ranks:\n");
-	for (size_t i = 0; pids && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		char pid[24];
 		size_t n = (size_t)snprintf(pid, sizeof(pid), " %lld", (long long)pids[i]);
 

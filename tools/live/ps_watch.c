@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 /* Two looks with a longer pause may miss samples. NVML does not document for how long it keeps
  * them; drivers were seen to have some of the last 9 seconds. */
 enum { KEPT = 5 };
@@ -102,28 +104,25 @@ static void look(const struct ps_watch *watch, struct ps_watched *ret, const str
 	judge(p, ret, active, ps->clock);
 }
 
-int ps_watch_look(struct ps_watch *watch, struct ps *ps)
+void ps_watch_look(struct ps_watch *watch, struct ps *ps)
 {
 	struct ps_watched *list, only;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ps->count; i++)
 		count += ps->gpus[i].count;
-	list = watch ? calloc(count + 1, sizeof(*list)) : NULL;
-	if (watch && !list)
-		return GPUMAP_ENOMEM;
+	list = watch ? xcalloc(count, sizeof(*list)) : NULL;
 	count = 0;
 	for (size_t i = 0; i < ps->count; i++)
 		for (size_t k = 0; k < ps->gpus[i].count; k++)
 			look(watch, watch ? &list[count++] : &only, ps, &ps->gpus[i],
 			     &ps->gpus[i].processes[k]);
 	if (!watch)
-		return GPUMAP_OK;
+		return;
 	if (count)
 		qsort(list, count, sizeof(*list), compare);
 	free(watch->list);
 	*watch = (struct ps_watch){list, count, ps->clock};
-	return GPUMAP_OK;
 }
 
 void ps_watch_free(struct ps_watch *watch)

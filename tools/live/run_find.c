@@ -102,30 +102,24 @@ static void translate(struct live_run *run)
 
 /* --- one run ---------------------------------------------------------------------------- */
 
-/* What the process shows. ret->text NULL: nothing. GPUMAP_ENOMEM. */
-static int read_live(struct live_run *ret, int pid)
+/* What the process shows. ret->text NULL: nothing. */
+static void read_live(struct live_run *ret, int pid)
 {
 	struct stat st;
-	int fd, r;
+	int fd = process_is_gpumap(pid) ? open_live(pid) : -1, r;
 
 	*ret = (struct live_run){0};
-	if (!process_is_gpumap(pid))
-		return GPUMAP_OK;
-	fd = open_live(pid);
 	if (fd < 0)
-		return GPUMAP_OK;
+		return;
 	r = live_run_read(ret, fd);
 	close(fd);
 	if (r != GPUMAP_OK)
-		return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+		return;
 	ret->launcher = pid;
 	ret->own = stat(PROCESS_FOLDER(pid), &st) == 0 && st.st_uid == geteuid();
 	if (!process_same_namespace(pid))
 		translate(ret);
-	if (ps_is_inside(&ret->inside, pid))
-		return GPUMAP_OK;
-	live_run_free(ret);
-	return GPUMAP_ENOMEM;
+	ret->inside = ps_is_inside(pid);
 }
 
 /* Guard and watcher of a run have its file open as well; the launcher is their parent. What was
@@ -146,22 +140,17 @@ static bool is_known(struct live_runs *list, struct live_run *run)
 	return false;
 }
 
-static int add_run(struct live_runs *list, int pid)
+static void add_run(struct live_runs *list, int pid)
 {
-	struct live_run *grown = array_room(list->runs, list->count, &list->room, sizeof(*grown));
-	int r;
+	struct live_run *run;
 
-	if (!grown)
-		return GPUMAP_ENOMEM;
-	list->runs = grown;
-	r = read_live(&grown[list->count], pid);
-	if (r != GPUMAP_OK)
-		return r;
-	if (grown[list->count].text && !is_known(list, &grown[list->count]))
+	list->runs = array_room(list->runs, list->count, &list->room, sizeof(*run));
+	run = &list->runs[list->count];
+	read_live(run, pid);
+	if (run->text && !is_known(list, run))
 		list->count++;
 	else
-		live_run_free(&grown[list->count]);
-	return GPUMAP_OK;
+		live_run_free(run);
 }
 
 static int by_launcher(const void *a, const void *b)
@@ -171,51 +160,37 @@ static int by_launcher(const void *a, const void *b)
 	return (x->launcher > y->launcher) - (x->launcher < y->launcher);
 }
 
-int live_runs_find(struct live_runs *ret)
+void live_runs_find(struct live_runs *ret)
 {
-	struct live_runs list = {0};
 	struct dirent *entry;
-	int r = GPUMAP_OK;
 	DIR *dir = opendir("/proc");
 
-	while (dir && r == GPUMAP_OK && (entry = readdir(dir)))
+	*ret = (struct live_runs){0};
+	while (dir && (entry = readdir(dir)))
 		if (isdigit((unsigned char)*entry->d_name))
-			r = add_run(&list, (int)span_number(span_of(entry->d_name), INT32_MAX));
+			add_run(ret, (int)span_number(span_of(entry->d_name), INT32_MAX));
 	if (dir)
 		closedir(dir);
-	if (r != GPUMAP_OK) {
-		live_runs_free(&list);
-		return r;
-	}
-	if (list.count)
-		qsort(list.runs, list.count, sizeof(*list.runs), by_launcher);
-	*ret = list;
-	return GPUMAP_OK;
+	if (ret->count)
+		qsort(ret->runs, ret->count, sizeof(*ret->runs), by_launcher);
 }
 
-int live_run_of(struct live_run *ret, int pid)
+void live_run_of(struct live_run *ret, int pid)
 {
-	struct live_run run = {0};
-	int r = GPUMAP_OK;
-
-	for (int i = 0; i < MAX_ABOVE && pid > 0 && r == GPUMAP_OK && !run.text; i++) {
-		r = read_live(&run, pid);
+	*ret = (struct live_run){0};
+	for (int i = 0; i < MAX_ABOVE && pid > 0 && !ret->text; i++) {
+		read_live(ret, pid);
 		pid = process_parent(pid);
 	}
 	/* The guard is below the launcher. */
-	if (run.text && pid > 0) {
+	if (ret->text && pid > 0) {
 		struct live_run above = {0};
 
-		r = read_live(&above, pid);
-		if (above.text && above.file == run.file)
-			run.launcher = above.launcher;
+		read_live(&above, pid);
+		if (above.text && above.file == ret->file)
+			ret->launcher = above.launcher;
 		live_run_free(&above);
 	}
-	if (r == GPUMAP_OK)
-		*ret = run;
-	else
-		live_run_free(&run);
-	return r;
 }
 
 void live_runs_free(struct live_runs *runs)

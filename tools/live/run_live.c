@@ -148,18 +148,15 @@ static bool read_state(struct live_rank *rank, const char *text)
 	return true;
 }
 
-/* Begins a rank. GPUMAP_EINPUT, GPUMAP_ENOMEM. */
+/* Begins a rank. GPUMAP_EINPUT. */
 static int add_rank(struct live_run *run, size_t *room, const char *number)
 {
-	struct live_rank *grown = array_room(run->ranks, run->count, room, sizeof(*grown));
 	int64_t rank = span_number(span_of(number), INT32_MAX);
 
-	if (!grown)
-		return GPUMAP_ENOMEM;
-	run->ranks = grown;
 	if (rank < 0)
 		return GPUMAP_EINPUT;
-	grown[run->count++] = (struct live_rank){.rank = rank, .status = -1};
+	run->ranks = array_room(run->ranks, run->count, room, sizeof(*run->ranks));
+	run->ranks[run->count++] = (struct live_rank){.rank = rank, .status = -1};
 	return GPUMAP_OK;
 }
 
@@ -214,14 +211,13 @@ int live_run_read(struct live_run *ret, int fd)
 {
 	struct live_run run = {0};
 	size_t size = 0, room = 0;
-	int error, r = GPUMAP_OK;
 	struct stat st;
+	int r = GPUMAP_OK;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return GPUMAP_EINPUT;
-	error = read_settled(fd, &run.text, &size);
-	if (error)
-		return error == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EINPUT;
+	if (read_settled(fd, &run.text, &size))
+		return GPUMAP_EINPUT;
 	run.file = st.st_ino;
 	if (!streq(run.text, MAGIC))
 		r = GPUMAP_EINPUT;

@@ -64,15 +64,15 @@ struct live_runs {
 	size_t count, room;
 };
 
-/* Reads the file. GPUMAP_EINPUT: it is not one of a run. GPUMAP_ENOMEM. */
+/* Reads the file. GPUMAP_EINPUT: it is not one of a run. */
 int live_run_read(struct live_run *ret, int fd);
 void live_run_free(struct live_run *run);
 
-/* The runs that can be seen here. GPUMAP_ENOMEM; *ret is then empty. */
-int live_runs_find(struct live_runs *ret);
+/* The runs that can be seen here. */
+void live_runs_find(struct live_runs *ret);
 /* The run that the process starts, guards, or is a rank of, or below a rank; the innermost.
- * ret->text NULL: there is none. GPUMAP_ENOMEM. */
-int live_run_of(struct live_run *ret, int pid);
+ * ret->text NULL: there is none. */
+void live_run_of(struct live_run *ret, int pid);
 void live_runs_free(struct live_runs *runs);
 
 #endif

@@ -34,7 +34,7 @@ static const char *find_rank(const char *text, size_t all, int64_t number, size_
 }
 
 /* Takes the part of its child out of the command line of a process. EAGAIN: it is no guard; ENOENT:
- * it shows no such rank; ENOMEM. */
+ * it shows no such rank. */
 static int read_guard(struct process_text *ret, int guard, int child)
 {
 	static const char title[] = GUARD_TITLE " of ";
@@ -44,14 +44,12 @@ static int read_guard(struct process_text *ret, int guard, int child)
 	size_t all = 0, size = 0;
 	const char *found = NULL;
 	const char *path = PROCESS_PATH(guard, "cmdline");
-	int error;
 
 	/* The command line of another process can be long. */
 	if (read_start(start, sizeof(start), path) <= 0 || !streq(start, title))
 		return EAGAIN;
-	error = read_file(path, false, MAX_BYTES, &text, &all);
-	if (error)
-		return error == ENOMEM ? ENOMEM : EAGAIN;
+	if (read_file(path, false, MAX_BYTES, &text, &all))
+		return EAGAIN;
 	if (depth && depth <= count)
 		found = find_rank(text, all, below[depth - 1], &size);
 	if (!found) {
@@ -90,6 +88,5 @@ bool run_shown_read(struct process_text *ret, int pid)
 		}
 		pid = parent;
 	}
-	errno = error;
 	return !error;
 }

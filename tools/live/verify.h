@@ -99,9 +99,8 @@ struct verify {
  * not be looked at. */
 int verify_run(struct verify *ret, const struct live_run *live, bool json, gpumap_report *report);
 int verify_alone(struct verify *ret, const char *pid, bool json, gpumap_report *report);
-/* The same of a run, with usage that was read, which is taken over; NULL: NVML does not answer.
- * GPUMAP_ENOMEM: it is freed. */
-int verify_make(struct verify *ret, const struct live_run *live, struct ps *ps);
+/* The same of a run, with usage that was read, which is taken over; NULL: NVML does not answer. */
+void verify_make(struct verify *ret, const struct live_run *live, const struct ps *ps);
 void verify_free(struct verify *verify);
 
 /* Sets the state of each rank, and reports what is not right. */
@@ -124,7 +123,7 @@ const char *verify_state_word(enum verify_state state);
 void verify_verdict(struct strbuf *buf, const struct verify *verify);
 
 /* The answer of `gpumap run --verify`, as its record has it: for people, and whether it was right.
- * False: it is not such an answer, or without memory (the text has failed). */
+ * False: it is not such an answer. */
 bool verify_past_text(struct strbuf *buf, bool *right, const struct json_t *verified);
 
 /* "GPU 3", "GPU 3 MIG 1". */

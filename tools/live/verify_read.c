@@ -9,6 +9,7 @@
 
 #include "inventory/inventory.h"
 #include "live/process_run.h"
+#include "memory.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
 #include "process_stat.h"
@@ -23,17 +24,11 @@ static const char *const names[] = {
 
 /* --- its own GPUs --------------------------------------------------------------------- */
 
-static int add_own(struct verify_rank *rank, const gpumap_device *device)
+static void add_own(struct verify_rank *rank, const gpumap_device *device)
 {
-	struct verify_device *grown =
-		array_room(rank->own, rank->own_count, &rank->own_room, sizeof(*grown));
-
-	if (!grown)
-		return GPUMAP_ENOMEM;
-	rank->own = grown;
-	grown[rank->own_count++] =
+	rank->own = array_room(rank->own, rank->own_count, &rank->own_room, sizeof(*rank->own));
+	rank->own[rank->own_count++] =
 		(struct verify_device){device->gpu->physical, device->mig_position};
-	return GPUMAP_OK;
 }
 
 /* The device of an entry of GPUMAP_RUN_GPUS; NULL: this machine does not have it. */
@@ -51,65 +46,58 @@ static const gpumap_device *find_entry(const gpumap_inventory *inventory, struct
 	return NULL;
 }
 
-static int own_by_entries(struct verify_rank *rank, const gpumap_inventory *inventory,
-			  const char *list)
+static void own_by_entries(struct verify_rank *rank, const gpumap_inventory *inventory,
+			   const char *list)
 {
 	struct span rest = span_of(list), entry;
-	int r = GPUMAP_OK;
 
-	while (*list && r == GPUMAP_OK && span_split(&rest, ',', &entry)) {
+	while (*list && span_split(&rest, ',', &entry)) {
 		const gpumap_device *device = find_entry(inventory, entry);
 
 		if (device)
-			r = add_own(rank, device);
+			add_own(rank, device);
 		else
 			rank->own_unknown = "NVML does not show a GPU of its plan here";
 	}
-	return r;
 }
 
 /* Where the list is undecidable, each GPU that it may mean. */
-static int own_by_list(struct verify_rank *rank, const gpumap_mapping *mapping)
+static void own_by_list(struct verify_rank *rank, const gpumap_mapping *mapping)
 {
-	int r = GPUMAP_OK;
-
 	for (size_t i = 0; i < gpumap_mapping_visible_count(mapping); i++) {
 		const gpumap_entry *e = gpumap_mapping_visible(mapping, i);
 
-		for (size_t k = 0; k < gpumap_entry_candidate_count(e) && r == GPUMAP_OK; k++)
-			r = add_own(rank, gpumap_entry_candidate(e, k));
+		for (size_t k = 0; k < gpumap_entry_candidate_count(e); k++)
+			add_own(rank, gpumap_entry_candidate(e, k));
 	}
-	return r;
 }
 
 /* --- the list ------------------------------------------------------------------------- */
 
-/* The mapping of a list alone; NULL: it is malformed. GPUMAP_ENOMEM. */
-static int resolve_list(gpumap_mapping **ret, const char *const values[VERIFY_VARIABLES],
-			const gpumap_inventory *inventory)
+/* The mapping of a list alone; NULL: it is malformed. */
+static gpumap_mapping *resolve_list(const char *const values[VERIFY_VARIABLES],
+				    const gpumap_inventory *inventory)
 {
+	gpumap_mapping *ret = NULL;
 	struct strbuf texts[VERIFY_VARIABLES] = {{0}};
 	const char *envp[VERIFY_VARIABLES + 1] = {NULL};
 	gpumap_request *request = NULL;
 	int r = gpumap_request_new(&request), n = 0;
 
-	*ret = NULL;
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		if (!values[i])
 			continue;
 		strbuf_printf(&texts[i], "%s=%s", names[i], values[i]);
 		envp[n++] = texts[i].text;
-		if (texts[i].failed)
-			r = GPUMAP_ENOMEM;
 	}
 	if (r == GPUMAP_OK)
 		r = gpumap_request_set_environ(request, envp, NULL);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, inventory, NULL);
+		gpumap_resolve(&ret, request, inventory, NULL);
 	gpumap_request_free(request);
 	for (int i = 0; i < VERIFY_VARIABLES; i++)
 		strbuf_free(&texts[i]);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	return ret;
 }
 
 static bool same_device(const gpumap_entry *a, const gpumap_entry *b)
@@ -145,31 +133,27 @@ static bool same_text(const char *a, const char *b)
 
 /* Compares the list of the process with that of the plan. A list that is written in another way and
  * means the same is the same. */
-static int compare_lists(struct verify_rank *rank, const struct live_rank *live,
-			 const struct process_text *text, const gpumap_inventory *inventory)
+static void compare_lists(struct verify_rank *rank, const struct live_rank *live,
+			  const struct process_text *text, const gpumap_inventory *inventory)
 {
 	const char *planned[] = {[VERIFY_VISIBLE] = live->visible, [VERIFY_ORDER] = live->order};
 	const char *now[VERIFY_VARIABLES];
-	gpumap_mapping *a = NULL, *b = NULL;
+	gpumap_mapping *a, *b;
 	bool same = true;
-	int r = GPUMAP_OK;
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		now[i] = process_variable(text, names[i]);
 		rank->variables[i].now = escaped_copy(now[i]);
-		if (now[i] && !rank->variables[i].now)
-			return GPUMAP_ENOMEM;
 		same = same && same_text(planned[i], now[i]);
 	}
-	if (!same)
-		r = resolve_list(&a, planned, inventory);
-	if (!same && r == GPUMAP_OK)
-		r = resolve_list(&b, now, inventory);
-	if (!same && !same_devices(a, b))
+	if (same)
+		return;
+	a = resolve_list(planned, inventory);
+	b = resolve_list(now, inventory);
+	if (!same_devices(a, b))
 		rank->list = VERIFY_LIST_CHANGED;
 	gpumap_mapping_free(a);
 	gpumap_mapping_free(b);
-	return r;
 }
 
 /* Whether it is the environment that the launcher gave the rank of its run. */
@@ -180,15 +164,14 @@ static bool is_of_rank(const struct process_text *text, const char *run, int64_t
 	return id && number && streq(id, run) && span_number(span_of(number), INT64_MAX) == rank;
 }
 
-static int read_list(struct verify_rank *rank, const char *run, const struct live_rank *live,
-		     const gpumap_inventory *inventory)
+static void read_list(struct verify_rank *rank, const char *run, const struct live_rank *live,
+		      const gpumap_inventory *inventory)
 {
 	struct process_text text;
 	bool guard;
-	int r = GPUMAP_OK;
 
 	if (rank->process != VERIFY_ALIVE)
-		return GPUMAP_OK;
+		return;
 	/* exec() changes file and environment together, so the file is looked at first. */
 	guard = process_is_gpumap((int)rank->pid);
 	if (!process_text_read(&text, (int)rank->pid)) {
@@ -196,15 +179,14 @@ static int read_list(struct verify_rank *rank, const char *run, const struct liv
 			rank->process = VERIFY_GONE;
 		else
 			rank->list = VERIFY_LIST_UNSEEN;
-		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+		return;
 	}
 	/* The launcher shows a rank just before it becomes its program. */
 	if (guard && !is_of_rank(&text, run, rank->rank))
 		rank->process = VERIFY_STARTING;
 	else
-		r = compare_lists(rank, live, &text, inventory);
+		compare_lists(rank, live, &text, inventory);
 	process_text_free(&text);
-	return r;
 }
 
 /* --- a rank --------------------------------------------------------------------------- */
@@ -228,23 +210,19 @@ static bool names_uuids(const char *list)
 	return list && (starts_with(list, "GPU-") || starts_with(list, "MIG-"));
 }
 
-static int read_rank(struct verify_rank *rank, const struct live_run *run,
-		     const struct live_rank *live, const gpumap_inventory *inventory)
+static void read_rank(struct verify_rank *rank, const struct live_run *run,
+		      const struct live_rank *live, const gpumap_inventory *inventory)
 {
 	const char *planned[] = {[VERIFY_VISIBLE] = live->visible, [VERIFY_ORDER] = live->order};
 	gpumap_mapping *mapping = NULL;
-	int r = GPUMAP_OK;
 
 	*rank = (struct verify_rank){.rank = live->rank,
 				     .pid = live->pid,
 				     .status = live->status,
 				     .signal = live->signal,
 				     .stopped = live->stopped};
-	for (int i = 0; i < VERIFY_VARIABLES; i++) {
+	for (int i = 0; i < VERIFY_VARIABLES; i++)
 		rank->variables[i].planned = escaped_copy(planned[i]);
-		if (planned[i] && !rank->variables[i].planned)
-			return GPUMAP_ENOMEM;
-	}
 	rank->process = live->state == LIVE_STARTING ? VERIFY_STARTING
 			: live->state == LIVE_ENDED  ? VERIFY_ENDED
 			: live->hidden               ? VERIFY_UNSEEN
@@ -252,15 +230,15 @@ static int read_rank(struct verify_rank *rank, const struct live_run *run,
 	if (run->inside && !names_uuids(live->gpus ? live->gpus : live->visible))
 		rank->own_unknown = "it numbers its GPUs inside of its container";
 	else if (live->gpus)
-		r = own_by_entries(rank, inventory, live->gpus);
+		own_by_entries(rank, inventory, live->gpus);
 	else
-		r = resolve_list(&mapping, planned, inventory);
-	if (r == GPUMAP_OK && mapping)
-		r = own_by_list(rank, mapping);
-	else if (r == GPUMAP_OK && !live->gpus && !rank->own_unknown)
+		mapping = resolve_list(planned, inventory);
+	if (mapping)
+		own_by_list(rank, mapping);
+	else if (!live->gpus && !rank->own_unknown)
 		rank->own_unknown = "its list gives no answer";
 	gpumap_mapping_free(mapping);
-	return r == GPUMAP_OK ? read_list(rank, run->run, live, inventory) : r;
+	read_list(rank, run->run, live, inventory);
 }
 
 /* --- the memory ----------------------------------------------------------------------- */
@@ -294,27 +272,20 @@ static struct verify_rank *rank_above(struct verify *v, const struct ps_facts *f
 	return NULL;
 }
 
-static int add_use(struct verify_rank *rank, const struct ps_gpu *gpu,
-		   const gpumap_process *process)
+static void add_use(struct verify_rank *rank, const struct ps_gpu *gpu,
+		    const gpumap_process *process)
 {
-	struct verify_use *grown =
-		array_room(rank->uses, rank->use_count, &rank->use_room, sizeof(*grown));
-
-	if (!grown)
-		return GPUMAP_ENOMEM;
-	rank->uses = grown;
-	grown[rank->use_count++] = (struct verify_use){
+	rank->uses = array_room(rank->uses, rank->use_count, &rank->use_room, sizeof(*rank->uses));
+	rank->uses[rank->use_count++] = (struct verify_use){
 		{gpu->device->physical, (int)gpumap_process_int(process, GPUMAP_PROCESS_MIG)},
 		gpumap_process_int(process, GPUMAP_PROCESS_PID),
 		gpumap_process_int(process, GPUMAP_PROCESS_MEMORY),
 	};
-	return GPUMAP_OK;
 }
 
-static int read_gpu(struct verify *v, const struct ps_gpu *gpu, int launcher)
+static void read_gpu(struct verify *v, const struct ps_gpu *gpu, int launcher)
 {
 	struct verify_gpu *to = &v->gpus[v->gpu_count++];
-	int r = GPUMAP_OK;
 
 	*to = (struct verify_gpu){
 		.physical = gpu->device->physical,
@@ -322,7 +293,7 @@ static int read_gpu(struct verify *v, const struct ps_gpu *gpu, int launcher)
 		.hidden = gpu->hidden > 0,
 		.unmeasured = gpumap_device_int(gpu->device, GPUMAP_DEVICE_MEMORY_HIDDEN) < 0,
 	};
-	for (size_t i = 0; i < gpu->count && r == GPUMAP_OK; i++) {
+	for (size_t i = 0; i < gpu->count; i++) {
 		const struct ps_process *p = &gpu->processes[i];
 		struct verify_rank *rank;
 
@@ -332,57 +303,34 @@ static int read_gpu(struct verify *v, const struct ps_gpu *gpu, int launcher)
 		}
 		rank = rank_above(v, ps_facts_of(&v->ps, p), launcher);
 		if (rank)
-			r = add_use(rank, gpu, p->process);
+			add_use(rank, gpu, p->process);
 	}
-	return r;
 }
 
-static int read_memory(struct verify *v, int launcher)
+static void read_memory(struct verify *v, int launcher)
 {
-	int r = GPUMAP_OK;
-
-	v->gpus = calloc(v->ps.count + 1, sizeof(*v->gpus));
-	if (!v->gpus)
-		return GPUMAP_ENOMEM;
-	for (size_t i = 0; i < v->ps.count && r == GPUMAP_OK; i++)
-		r = read_gpu(v, &v->ps.gpus[i], launcher);
-	return r;
+	v->gpus = xcalloc(v->ps.count, sizeof(*v->gpus));
+	for (size_t i = 0; i < v->ps.count; i++)
+		read_gpu(v, &v->ps.gpus[i], launcher);
 }
 
 /* --- a run, or a process ---------------------------------------------------------------- */
 
 /* The usage is NULL if NVML does not answer: processes and lists can be seen without. */
-static int begin(struct verify *v, size_t count, struct ps *ps)
+static void begin(struct verify *v, size_t count, const struct ps *ps)
 {
-	v->no_usage = !ps;
+	*v = (struct verify){.no_usage = !ps, .ranks = xcalloc(count, sizeof(*v->ranks))};
 	if (ps)
 		v->ps = *ps;
-	v->ranks = calloc(count + 1, sizeof(*v->ranks));
-	return v->ranks ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
-static int conclude(struct verify *ret, struct verify *v, int r)
+void verify_make(struct verify *ret, const struct live_run *live, const struct ps *ps)
 {
-	if (r == GPUMAP_OK)
-		*ret = *v;
-	else
-		verify_free(v);
-	return r;
-}
-
-int verify_make(struct verify *ret, const struct live_run *live, struct ps *ps)
-{
-	struct verify v = {0};
-	int r = begin(&v, live->count, ps);
-
-	v.run = escaped_copy(live->run);
-	if (!v.run)
-		r = GPUMAP_ENOMEM;
-	for (size_t i = 0; i < live->count && r == GPUMAP_OK; i++)
-		r = read_rank(&v.ranks[v.count++], live, &live->ranks[i], v.ps.inventory);
-	if (r == GPUMAP_OK)
-		r = read_memory(&v, live->launcher);
-	return conclude(ret, &v, r);
+	begin(ret, live->count, ps);
+	ret->run = escaped_copy(live->run);
+	for (size_t i = 0; i < live->count; i++)
+		read_rank(&ret->ranks[ret->count++], live, &live->ranks[i], ret->ps.inventory);
+	read_memory(ret, live->launcher);
 }
 
 int verify_run(struct verify *ret, const struct live_run *live, bool json, gpumap_report *report)
@@ -390,58 +338,50 @@ int verify_run(struct verify *ret, const struct live_run *live, bool json, gpuma
 	struct ps ps = {0};
 	int r = ps_read(&ps, json, report);
 
-	if (r == GPUMAP_OK)
-		r = verify_make(ret, live, &ps);
-	else if (r == GPUMAP_ENODRIVER)
-		r = verify_make(ret, live, NULL);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	if (r == GPUMAP_OK || r == GPUMAP_ENODRIVER) {
+		verify_make(ret, live, r == GPUMAP_OK ? &ps : NULL);
+		r = GPUMAP_OK;
+	}
+	return r;
 }
 
 /* A rank of gpumap exec has its own GPUs in its environment; another process those of its list. */
-static int read_alone(struct verify_rank *rank, const struct ps_facts *facts,
-		      const gpumap_inventory *inventory)
+static void read_alone(struct verify_rank *rank, const struct ps_facts *facts,
+		       const gpumap_inventory *inventory)
 {
 	struct process_text text;
 	const char *gpus;
-	int r = GPUMAP_OK;
 
 	if (facts->name == PS_NAME_CONTAINER)
 		rank->own_unknown = "it numbers its GPUs inside of its container";
 	else if (facts->name != PS_NAME_KNOWN)
 		rank->own_unknown = "its environment gives no list of GPUs";
 	if (rank->own_unknown)
-		return GPUMAP_OK;
+		return;
 	if (!process_text_read(&text, (int)rank->pid)) {
 		rank->own_unknown = "its environment is not readable any more";
-		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
+		return;
 	}
 	gpus = facts->run ? process_variable(&text, RUN_GPUS) : NULL;
 	if (gpus)
-		r = own_by_entries(rank, inventory, gpus);
+		own_by_entries(rank, inventory, gpus);
 	else
-		r = own_by_list(rank, facts->mapping);
+		own_by_list(rank, facts->mapping);
 	process_text_free(&text);
-	return r;
 }
 
-static int make_alone(struct verify *ret, int64_t pid, struct ps *ps)
+static void make_alone(struct verify *ret, int64_t pid, const struct ps *ps)
 {
 	struct ps_facts facts = {.pid = pid, .rank = -1};
-	struct verify v = {0};
-	int r = begin(&v, 1, ps);
 
-	if (r == GPUMAP_OK)
-		r = ps_read_environment(&facts, v.ps.inventory);
-	if (r == GPUMAP_OK) {
-		v.count = 1;
-		v.ranks[0] = (struct verify_rank){
-			.rank = facts.rank, .pid = pid, .process = VERIFY_ALIVE};
-		r = read_alone(&v.ranks[0], &facts, v.ps.inventory);
-	}
-	if (r == GPUMAP_OK)
-		r = read_memory(&v, 0);
+	begin(ret, 1, ps);
+	ps_read_environment(&facts, ret->ps.inventory);
+	ret->count = 1;
+	ret->ranks[0] =
+		(struct verify_rank){.rank = facts.rank, .pid = pid, .process = VERIFY_ALIVE};
+	read_alone(&ret->ranks[0], &facts, ret->ps.inventory);
+	read_memory(ret, 0);
 	ps_facts_free(&facts);
-	return conclude(ret, &v, r);
 }
 
 int verify_alone(struct verify *ret, const char *pid, bool json, gpumap_report *report)
@@ -453,11 +393,11 @@ int verify_alone(struct verify *ret, const char *pid, bool json, gpumap_report *
 	if (r != GPUMAP_OK)
 		return r;
 	r = ps_read(&ps, json, report);
-	if (r == GPUMAP_OK)
-		r = make_alone(ret, number, &ps);
-	else if (r == GPUMAP_ENODRIVER)
-		r = make_alone(ret, number, NULL);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	if (r == GPUMAP_OK || r == GPUMAP_ENODRIVER) {
+		make_alone(ret, number, r == GPUMAP_OK ? &ps : NULL);
+		r = GPUMAP_OK;
+	}
+	return r;
 }
 
 static void free_rank(struct verify_rank *rank)

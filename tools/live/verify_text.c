@@ -143,13 +143,12 @@ static void put_row(struct strbuf *buf, const struct verify_rank *rank, const si
 				       columns[c].right);
 		if (marked)
 			style_set(buf, STYLE_PLAIN);
-		buf->failed = buf->failed || text.failed;
 		strbuf_free(&text);
 	}
 	strbuf_puts(buf, "\n");
 }
 
-static void measure(struct strbuf *buf, const struct verify *v, size_t widths[])
+static void measure(const struct verify *v, size_t widths[])
 {
 	for (int c = 0; c < COLUMNS; c++) {
 		widths[c] = strlen(columns[c].head);
@@ -159,7 +158,6 @@ static void measure(struct strbuf *buf, const struct verify *v, size_t widths[])
 			column_text(&text, &v->ranks[i], (enum column)c);
 			if (text.length > widths[c])
 				widths[c] = text.length;
-			buf->failed = buf->failed || text.failed;
 			strbuf_free(&text);
 		}
 	}
@@ -206,7 +204,7 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	struct strbuf verdict = {0};
 	size_t widths[COLUMNS];
 
-	measure(buf, v, widths);
+	measure(v, widths);
 	if (v->run)
 		strbuf_printf(&verdict, "Run %s", v->run);
 	else if (v->count)
@@ -218,6 +216,5 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	put_heads(buf, widths);
 	for (size_t i = 0; i < v->count; i++)
 		put_row(buf, &v->ranks[i], widths);
-	buf->failed = buf->failed || verdict.failed;
 	strbuf_free(&verdict);
 }
