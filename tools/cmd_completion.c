@@ -29,12 +29,9 @@ static void help(const struct options *options)
 static int answer(int argc, char **argv, gpumap_report *report)
 {
 	struct completion c = {0};
-	int r = complete_line(&c, argc - 3, argv + 3, streq(argv[2], "bash"));
 
-	if (r == GPUMAP_OK)
-		return print_buffer(&c.text, report);
-	strbuf_free(&c.text);
-	return r;
+	complete_line(&c, argc - 3, argv + 3, streq(argv[2], "bash"));
+	return print_buffer(&c.text, report);
 }
 
 static int unexpected(const char *operand, gpumap_report *report)

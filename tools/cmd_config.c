@@ -127,7 +127,7 @@ static int no_such_key(const char *name, const char *const *names, gpumap_report
 
 static int print(char *text, gpumap_report *report)
 {
-	int r = !text ? GPUMAP_ENOMEM : print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
+	int r = print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
 
 	free(text);
 	return r;
@@ -188,13 +188,11 @@ static void list_nothing(struct strbuf *text, const gpumap_profile *profile)
 
 	if (file)
 		strbuf_printf(text, "%s has no profile\n", file);
-	else if (places)
+	else
 		strbuf_printf(text,
 			      "there is no profile file; looked for %s\n"
 			      "gpumap config --gpus 2,3 >gpumap.ini writes a first one\n",
 			      places);
-	else
-		text->failed = true;
 	free(places);
 }
 
@@ -393,8 +391,6 @@ int cmd_config(int argc, char **argv)
 		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
 					  config.output.report) == GPUMAP_OK)
 			print(text, config.output.report);
-		else
-			report_nomem(config.output.report);
 	}
 	if (r != GPUMAP_OK)
 		config.output.format = GPUMAP_FORMAT_TEXT;

@@ -97,8 +97,6 @@ static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 	int r = gpumap_plan_emit(&text, &emitted, plan, c->target, c->output.format, 0,
 				 c->output.report);
 
-	if (r == GPUMAP_OK && report_lacks_memory(c->output.report))
-		r = GPUMAP_ENOMEM;
 	*answered = emitted;
 	/* No file is made for a "no". */
 	if (r == GPUMAP_OK && !*answered)
@@ -140,8 +138,6 @@ int cmd_emit(int argc, char **argv)
 		if (gpumap_plan_emit(&text, &none, NULL, c.target, GPUMAP_FORMAT_JSON, 0,
 				     c.output.report) == GPUMAP_OK)
 			print_text(text, c.output.report);
-		else
-			report_nomem(c.output.report);
 		free(text);
 		c.output.format = GPUMAP_FORMAT_TEXT;
 	}

@@ -146,10 +146,9 @@ static int show(const struct command_exec *c, const struct exec *exec, int r)
 	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 
 	if (r == GPUMAP_OK || json)
-		if (exec_text(&text, r == GPUMAP_OK ? exec : NULL, c->output.report,
-			      c->output.format) != GPUMAP_OK ||
-		    !print_text(text, c->output.report))
-			r = GPUMAP_EFILE;
+		text = exec_text(r == GPUMAP_OK ? exec : NULL, c->output.report, c->output.format);
+	if (text && !print_text(text, c->output.report))
+		r = GPUMAP_EFILE;
 	free(text);
 	return r == GPUMAP_OK ? STATUS_ANSWERED : STATUS_OWN_FAILURE;
 }
@@ -159,9 +158,6 @@ static int run(struct command_exec *c)
 	struct exec exec = {.options = &c->options, .report = c->output.report};
 	int r = exec_make(&exec), status;
 
-	/* With an answer that is not complete no program is started. */
-	if (r == GPUMAP_OK && report_lacks_memory(c->output.report))
-		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK && !c->dry) {
 		status = start(c, &exec);
 	} else {

@@ -8,6 +8,7 @@
 #include "cli/color.h"
 #include "cli/machine.h"
 #include "inventory/inventory.h"
+#include "memory.h"
 #include "report/report.h"
 #include "strbuf.h"
 #include "style.h"
@@ -83,20 +84,19 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	return refuse_picture(&a->output, "an inventory has no picture; gpumap explain draws one");
 }
 
-/* The logical numbers in this environment; *ret is NULL if they cannot be determined. */
-static int map_environment(gpumap_mapping **ret, const gpumap_inventory *inventory)
+/* The logical numbers in this environment; NULL: they cannot be determined. */
+static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 {
+	gpumap_mapping *ret = NULL;
 	gpumap_request *request;
 	int r = gpumap_request_new(&request);
 
-	*ret = NULL;
-	if (r != GPUMAP_OK)
-		return r;
-	r = gpumap_request_set_environ(request, (const char *const *)environ, NULL);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, inventory, NULL);
+		r = gpumap_request_set_environ(request, (const char *const *)environ, NULL);
+	if (r == GPUMAP_OK)
+		gpumap_resolve(&ret, request, inventory, NULL);
 	gpumap_request_free(request);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	return ret;
 }
 
 /* A GPU's position among the logical devices. */
@@ -154,16 +154,12 @@ static void add_places(struct places *places, const gpumap_mapping *mapping)
 	}
 }
 
-/* False without memory. */
-static bool find_places(struct places *places, const gpumap_mapping *mapping)
+static void find_places(struct places *places, const gpumap_mapping *mapping)
 {
 	add_places(places, mapping);
-	places->list = calloc(places->count + 1, sizeof(*places->list));
-	if (!places->list)
-		return false;
+	places->list = xcalloc(places->count, sizeof(*places->list));
 	add_places(places, mapping);
 	qsort(places->list, places->count, sizeof(*places->list), compare_place);
-	return true;
 }
 
 /* "cuda:2", "cuda:?" if it is undecidable, or "-": the logical device that is this GPU or its MIG
@@ -286,17 +282,11 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 	const char *origin = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN);
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = gpumap_inventory_count(inventory);
-	gpumap_mapping *mapping;
+	gpumap_mapping *mapping = map_environment(inventory);
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
 	struct places places = {0};
-	int r = map_environment(&mapping, inventory);
 
-	if (r != GPUMAP_OK)
-		return r;
-	if (!find_places(&places, mapping)) {
-		gpumap_mapping_free(mapping);
-		return GPUMAP_ENOMEM;
-	}
+	find_places(&places, mapping);
 	style_set(&buf, STYLE_ANSWER);
 	strbuf_printf(&buf, "%zu GPU%s, from %s", count, count == 1 ? "" : "s",
 		      QUOTE(span_of(gpumap_inventory_str(inventory, GPUMAP_INVENTORY_SOURCE))));

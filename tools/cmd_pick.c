@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/out_of_memory.h"
+#include "memory.h"
 #include "pick/container_client.h"
 #include "pick/hold.h"
 #include "pick/keep_for_process.h"
@@ -159,9 +160,7 @@ static char **with_python(struct arguments *a, char **program)
 		return program;
 	while (program[count])
 		count++;
-	a->words = calloc(count + 2, sizeof(*a->words));
-	if (!a->words)
-		return program;
+	a->words = xcalloc(count + 2, sizeof(*a->words));
 	a->words[0] = python;
 	memcpy(a->words + 1, program, count * sizeof(*program));
 	return a->words;

@@ -185,7 +185,7 @@ static int answer(struct command_plan *c, bool *answered)
 	if (r == GPUMAP_OK)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK && node >= 0 && gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1)
-		r = run_warn_leased(plan, node, c->output.report);
+		run_warn_leased(plan, node, c->output.report);
 	if (r == GPUMAP_OK)
 		r = plan_seek_program(plan, node, c->output.report);
 	if (r == GPUMAP_OK && c->file)

@@ -10,6 +10,7 @@
 
 #include "cli/out_of_memory.h"
 #include "lease/log.h"
+#include "memory.h"
 #include "pick/lease_here.h"
 #include "plan/job.h"
 #include "job/plan_hosts.h"
@@ -176,7 +177,7 @@ static int run_again(struct command_run *c)
 	if (r == GPUMAP_OK)
 		plan_judge_inside(c->run.plan, c->run.node, -1, c->report);
 	if (r == GPUMAP_OK)
-		r = plan_check_busy(c->run.plan, c->run.node, NULL, c->report);
+		plan_check_busy(c->run.plan, c->run.node, NULL, c->report);
 	return r;
 }
 
@@ -268,8 +269,6 @@ static int run(struct command_run *c)
 		return run_sweep(&c->options, c->sweep, &c->run, c->report);
 	if (r == GPUMAP_OK)
 		r = open_plan(c);
-	if (r == GPUMAP_ENOMEM)
-		report_nomem(c->report);
 	if (r == GPUMAP_OK)
 		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
@@ -284,11 +283,11 @@ static int run(struct command_run *c)
 static int rehearse(const struct command_run *c, int argc, char **argv)
 {
 	char self[PATH_MAX], name[] = "rehearse", option[] = "--inventory", end[] = "--";
-	char *machine = strdup(c->rehearse), *head[] = {name, option, machine, end, self};
-	char **words = calloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
+	char *machine = xstrdup(c->rehearse), *head[] = {name, option, machine, end, self};
+	char **words = xcalloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
 	int status = STATUS_OWN_FAILURE;
 
-	if (words && machine && read_link(self, sizeof(self), "/proc/self/exe")) {
+	if (read_link(self, sizeof(self), "/proc/self/exe")) {
 		memcpy(words, head, sizeof(head));
 		memcpy(words + ARRAY_SIZE(head), argv, (size_t)argc * sizeof(*argv));
 		status = cmd_rehearse(argc + (int)ARRAY_SIZE(head), words);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* Of "gpumap completion", which has no options of its own. */
 const struct option_row completion_rows[] = {
 	{NULL, NULL, NULL, 0},
@@ -38,7 +40,7 @@ static bool is_joint(const char *word)
 	return *word && word[strspn(word, "=:")] == '\0';
 }
 
-static bool append(struct word *to, const char *more)
+static void append(struct word *to, const char *more)
 {
 	struct strbuf buf = {0};
 
@@ -46,32 +48,28 @@ static bool append(struct word *to, const char *more)
 	strbuf_puts(&buf, more);
 	free(to->text);
 	to->text = strbuf_take(&buf);
-	return to->text != NULL;
 }
 
 /* "--mode", "=", "dp" are one word. */
-static bool read_line_words(struct line *line, struct completion *c, int count, char **words,
+static void read_line_words(struct line *line, struct completion *c, int count, char **words,
 			    bool split)
 {
-	bool joined = false, good = true;
+	bool joined = false;
 
-	line->words = calloc((size_t)count + 1, sizeof(*line->words));
-	if (!line->words)
-		return false;
-	for (int i = 0; i < count && good; i++) {
+	line->words = xcalloc((size_t)count + 1, sizeof(*line->words));
+	for (int i = 0; i < count; i++) {
 		bool joint = split && is_joint(words[i]);
 
 		if (!line->count || !(joint || joined))
 			line->words[line->count++].place = i + 1;
-		good = append(&line->words[line->count - 1], words[i]);
+		append(&line->words[line->count - 1], words[i]);
 		joined = joint;
 	}
 	if (!line->count)
-		good = append(&line->words[line->count++], "");
-	if (good && split && count)
+		append(&line->words[line->count++], "");
+	if (split && count)
 		c->cut = strlen(line->words[line->count - 1].text) -
 			 (joined ? 0 : strlen(words[count - 1]));
-	return good;
 }
 
 static int find(const char *name)
@@ -258,17 +256,14 @@ static void complete_words(struct completion *c, const struct word *words, int c
 	}
 }
 
-int complete_line(struct completion *c, int count, char **words, bool split)
+void complete_line(struct completion *c, int count, char **words, bool split)
 {
 	struct line line = {0};
-	bool good = read_line_words(&line, c, count, words, split);
 
-	if (good) {
-		c->ahead.text = c->begin = line.words[line.count - 1].text;
-		complete_words(c, line.words, line.count);
-	}
+	read_line_words(&line, c, count, words, split);
+	c->ahead.text = c->begin = line.words[line.count - 1].text;
+	complete_words(c, line.words, line.count);
 	for (int i = 0; i < line.count; i++)
 		free(line.words[i].text);
 	free(line.words);
-	return good && !c->text.failed ? GPUMAP_OK : GPUMAP_ENOMEM;
 }

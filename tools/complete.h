@@ -29,7 +29,7 @@ void complete_values(struct completion *c, struct span grammar, const char *opti
 		     const char *help);
 
 /* Adds what may stand at the last of `words`, those of a line after "gpumap". `split`: the shell
- * splits them at = and :, as bash does. GPUMAP_ENOMEM. */
-int complete_line(struct completion *c, int count, char **words, bool split);
+ * splits them at = and :, as bash does. */
+void complete_line(struct completion *c, int count, char **words, bool split);
 
 #endif

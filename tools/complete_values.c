@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/machine.h"
+#include "cli/output.h"
 #include "inventory/inventory.h"
 #include "process_path.h"
 #include "readfile.h"
@@ -93,16 +94,13 @@ static int open_machine(gpumap_inventory **ret, const struct completion *c, gpum
 /* `prefix` stands before the number. UUIDs only where one was begun. */
 static void add_gpus(struct completion *c, const char *prefix)
 {
-	gpumap_report *report = NULL;
+	gpumap_report *report = report_begin();
 	gpumap_inventory *machine = NULL;
 	const gpumap_device *gpu;
 	char word[64], about[160];
 	int64_t number;
-	int r = gpumap_report_new(&report);
 
-	if (r == GPUMAP_OK)
-		r = open_machine(&machine, c, report);
-	c->text.failed = c->text.failed || r == GPUMAP_ENOMEM;
+	open_machine(&machine, c, report);
 	for (size_t i = 0; machine && (gpu = gpumap_inventory_get(machine, i)); i++) {
 		const char *name = gpumap_device_str(gpu, GPUMAP_DEVICE_NAME);
 		const char *pci = gpumap_device_str(gpu, GPUMAP_DEVICE_PCI);
@@ -219,14 +217,11 @@ static void add_sections(struct completion *c, const char *kind)
 	gpumap_report *report = NULL;
 	gpumap_profile *profile = NULL;
 	const gpumap_section *s;
-	int r;
 
 	if (file && !is_small_file(file))
 		return;
-	r = gpumap_report_new(&report);
-	if (r == GPUMAP_OK)
-		r = gpumap_profile_open(&profile, c->config, NULL, envp, 0, report);
-	c->text.failed = c->text.failed || r == GPUMAP_ENOMEM;
+	report = report_begin();
+	gpumap_profile_open(&profile, c->config, NULL, envp, 0, report);
 	for (size_t i = 0; profile && (s = gpumap_profile_section(profile, kind, i)); i++)
 		complete_word(c, gpumap_section_str(s, GPUMAP_SECTION_NAME),
 			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN));

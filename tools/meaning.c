@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "memory.h"
 #include "text.h"
 
 enum { MAX_WORDS = 12 }; /* of a command */
@@ -91,12 +92,10 @@ static const struct meaning {
 static char **replace(int *argc, char **argv, const struct meaning *m)
 {
 	const size_t room = (size_t)*argc + MAX_WORDS;
-	char **ret = calloc(1, room * sizeof(*ret) + strlen(m->command) + 1);
+	char **ret = xcalloc(1, room * sizeof(*ret) + strlen(m->command) + 1);
 	char *word, *rest;
 	int n = 0;
 
-	if (!ret)
-		return NULL;
 	rest = memcpy(ret + room, m->command, strlen(m->command) + 1);
 	ret[n++] = argv[0];
 	while ((word = strsep(&rest, " ")))

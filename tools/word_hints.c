@@ -106,7 +106,7 @@ static void fill_in(struct remedy *ret, const char *pattern, const char *word)
 			words_quote(&buf, word);
 		else
 			strbuf_add(&buf, pattern, 1);
-	snprintf(ret->text, sizeof(ret->text), "%s", buf.text && !buf.failed ? buf.text : "");
+	snprintf(ret->text, sizeof(ret->text), "%s", buf.text ? buf.text : "");
 	strbuf_free(&buf);
 }
 

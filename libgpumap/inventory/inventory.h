@@ -126,7 +126,7 @@ gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid);
 
 /* Replaces a string member by a copy, with \xNN for what is not shown, such as bytes that are not
  * UTF-8. False without memory; the member is then unchanged. */
-bool member_set(char **member, struct span value) MUST_CHECK;
+bool member_set(char **member, struct span value);
 /* Replaces the NVLink neighbours by a copy (sorted, without repeats); false without memory. */
 bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count) MUST_CHECK;
 

@@ -105,13 +105,16 @@ class Tree:
             return
         listed = subprocess.run(['nm', '-A', '-g', *sources], capture_output=True, text=True,
                                 check=True).stdout
-        defined, used = {}, set()
+        defined, weak, used = {}, {}, set()
         for line in listed.splitlines():
             path, words = line.rsplit(':', 1)[0], line.rsplit(':', 1)[1].split()
             if words[-2] in 'Uwv':
                 used.add((sources[path], words[-1]))
+            elif words[-2] == 'W':
+                weak[words[-1]] = {sources[path]}
             elif words[-1] != 'main':
                 defined.setdefault(words[-1], set()).add(sources[path])
+        defined.update(weak)  # the program that replaces it is above its users
         for user, symbol in sorted(used):
             for definer in defined.get(symbol, {user}) - {user}:
                 if user not in defined[symbol]:

@@ -32,7 +32,6 @@ unit_programs = \
 	tests/unit/t-doctor-program \
 	tests/unit/t-driver \
 	tests/unit/t-emit-nomem \
-	tests/unit/t-exec-nomem \
 	tests/unit/t-failing-malloc \
 	tests/unit/t-findings \
 	tests/unit/t-format \
@@ -155,10 +154,6 @@ tests_unit_t_cpus_CFLAGS = $(unit_cflags)
 tests_unit_t_cpus_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
 
 # Of the command as well.
-tests_unit_t_exec_nomem_SOURCES = tests/unit/t-exec-nomem.c tests/unit/unit.h
-tests_unit_t_exec_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tests_unit_t_exec_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_exec_nomem_LDADD = $(failing_malloc) libcommand.la liblint.la $(unit_ldadd)
 
 tests_unit_t_emit_nomem_SOURCES = tests/unit/t-emit-nomem.c tests/unit/unit.h
 tests_unit_t_emit_nomem_CFLAGS = $(unit_cflags)

@@ -62,8 +62,6 @@ static int state_environment(struct check *c)
 	envp[count++] = number(c, "LOCAL_RANK", rank->local_rank);
 	if (rank->node >= 0)
 		envp[count] = number(c, "GROUP_RANK", rank->node);
-	if (c->arena.failed)
-		return GPUMAP_ENOMEM;
 	return gpumap_request_set_environ(c->request, envp, c->scratch);
 }
 
@@ -119,8 +117,6 @@ static int clash(struct check *c, enum finding_id id, const char *fix, const cha
 				   "%s; if it was read wrongly, write " SETTING(
 					   "device = unknown") ", or what the program does",
 				   fix ? fix : "change what the program does");
-	if (c->arena.failed)
-		return GPUMAP_ENOMEM;
 	report_add(
 		c->exec->report, read ? FINDING_READ_DEVICE : id,
 		ABOUT(.rule = "R3", .origin = read ? origin : NULL, .fix = fix, .speech = &speech),
@@ -241,17 +237,16 @@ static int judge(struct check *c, const gpumap_mapping *mapping)
 static int resolve(struct check *c, const gpumap_inventory *inventory)
 {
 	gpumap_mapping *mapping = NULL;
-	int r = gpumap_report_new(&c->scratch);
+	int r = gpumap_request_new(&c->request);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_request_new(&c->request);
+	c->scratch = report_begin();
 	if (r == GPUMAP_OK)
 		r = state_all(c);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(&mapping, c->request, inventory, c->scratch);
 	if (r == GPUMAP_OK)
 		r = judge(c, mapping);
-	else if (r != GPUMAP_ENOMEM && is_known(c))
+	else if (is_known(c))
 		first_refusal(c);
 	gpumap_mapping_free(mapping);
 	return r;
@@ -273,7 +268,7 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 	gpumap_request_free(c.request);
 	gpumap_report_free(c.scratch);
 	arena_free(&c.arena);
-	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+	return r;
 }
 
 void exec_check_grant(struct exec *exec)

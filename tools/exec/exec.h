@@ -78,9 +78,9 @@ int exec_bind(struct exec *exec);
 
 void exec_free(struct exec *exec);
 
-/* The changes as text or JSON, for --dry-run; `exec` NULL: only the findings, in JSON. */
-int exec_text(char **ret, const struct exec *exec, gpumap_report *report,
-	      enum gpumap_format format);
+/* The changes as text or JSON, for --dry-run; `exec` NULL: only the findings, in JSON.
+ * The caller frees it. */
+char *exec_text(const struct exec *exec, const gpumap_report *report, enum gpumap_format format);
 
 /* A variable that is set and not empty, else NULL. */
 const char *exec_variable(const char *name);

@@ -181,6 +181,5 @@ int exec_meet(struct exec *exec)
 
 	if (r != GPUMAP_OK)
 		return r;
-	r = job_meet(exec->plan, id ? id : job, address, port);
-	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+	return job_meet(exec->plan, id ? id : job, address, port);
 }

@@ -98,7 +98,7 @@ static int replace_program(struct exec *exec)
 	if (r == GPUMAP_OK)
 		r = job_arguments_of(exec->plan, profile);
 	gpumap_profile_free(profile);
-	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+	return r;
 }
 
 /* Remarks about a plan were shown when it was made. */

@@ -23,7 +23,6 @@ static int note(const char *name, const char *value, void *data)
 {
 	struct exec *exec = data;
 	const char *now = getenv(name);
-	struct exec_change *grown;
 	size_t i = 0;
 
 	while (i < exec->change_count && !streq(exec->changes[i].name, name))
@@ -31,15 +30,13 @@ static int note(const char *name, const char *value, void *data)
 	if (i == exec->change_count) {
 		if (is_launchers(exec, name) || (value ? now && streq(now, value) : !now))
 			return GPUMAP_OK;
-		grown = array_room(exec->changes, i, &exec->change_room, sizeof(*grown));
-		if (!grown)
-			return GPUMAP_ENOMEM;
-		exec->changes = grown;
-		grown[i].name = arena_strdup(&exec->arena, name);
+		exec->changes =
+			array_room(exec->changes, i, &exec->change_room, sizeof(*exec->changes));
+		exec->changes[i].name = arena_strdup(&exec->arena, name);
 		exec->change_count++;
 	}
 	exec->changes[i].value = arena_strdup(&exec->arena, value);
-	return exec->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+	return GPUMAP_OK;
 }
 
 static bool in_row(const char *row, const char *name)
@@ -53,30 +50,25 @@ static bool in_row(const char *row, const char *name)
 }
 
 /* MPI programs use the first row that agrees. The variables of all other rows are unset. */
-static int unset_rows(struct exec *exec)
+static void unset_rows(struct exec *exec)
 {
 	const char *name, *kept = NULL;
-	int r = GPUMAP_OK;
 
 	for (size_t i = 0; i < exec->row_count && !kept; i++)
 		if (exec_agrees(exec, &exec->rows[i]))
 			kept = exec->rows[i].row;
 	for (size_t i = 0; i < exec->row_count; i++)
-		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) && r == GPUMAP_OK &&
+		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) &&
 				   (name = rankenv_row_variable(exec->rows[i].row, k));
 		     k++)
 			if (!kept || !in_row(kept, name))
-				r = note(name, NULL, exec);
-	return r;
+				note(name, NULL, exec);
 }
 
 static int change_variables(struct exec *exec)
 {
-	int r = unset_rows(exec);
-
-	if (r == GPUMAP_OK)
-		r = job_environ(exec->plan, &exec->rank, (const char *const *)environ, note, exec);
-	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+	unset_rows(exec);
+	return job_environ(exec->plan, &exec->rank, (const char *const *)environ, note, exec);
 }
 
 /* --- cores --------------------------------------------------------------------------------- */
@@ -103,8 +95,6 @@ int exec_bind(struct exec *exec)
 	/* rank_place() refuses a malformed list. */
 	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus)))
 		return GPUMAP_OK;
-	if (exec->arena.failed)
-		return report_nomem(exec->report);
 	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
 	if (!exec->plan->settings.cpu_bind.origin) {
@@ -114,7 +104,7 @@ int exec_bind(struct exec *exec)
 	wanted = cpu_set_and(&exec->arena, wanted, own);
 	if (cpu_set_size(wanted)) {
 		slot->cpus = cpu_set_print(&exec->arena, wanted);
-		return slot->cpus ? GPUMAP_OK : report_nomem(exec->report);
+		return GPUMAP_OK;
 	}
 	return report_fail(
 		exec->report, GPUMAP_EINPUT, FINDING_EXEC_CPUS,
@@ -171,7 +161,7 @@ int exec_make(struct exec *exec)
 		r = exec_meet(exec);
 	if (r == GPUMAP_OK)
 		r = exec_prepare(exec);
-	return r == GPUMAP_ENOMEM ? report_nomem(exec->report) : r;
+	return r;
 }
 
 void exec_free(struct exec *exec)

@@ -35,7 +35,6 @@ static void put_change(struct strbuf *buf, const struct exec_change *change)
 	if (change->value && *change->value)
 		words_quote(&line, change->value);
 	put_line(buf, change->value ? "set" : "unset", line.text);
-	buf->failed = buf->failed || line.failed;
 	strbuf_free(&line);
 }
 
@@ -48,7 +47,6 @@ static void put_arguments(struct strbuf *buf, char *const *arguments)
 		words_quote(&line, *arguments);
 	}
 	put_line(buf, "run", line.text);
-	buf->failed = buf->failed || line.failed;
 	strbuf_free(&line);
 }
 
@@ -144,18 +142,13 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 	json_dump(buf, o, failed);
 }
 
-int exec_text(char **ret, const struct exec *exec, gpumap_report *report, enum gpumap_format format)
+char *exec_text(const struct exec *exec, const gpumap_report *report, enum gpumap_format format)
 {
 	struct strbuf buf = {0};
-	char *text;
 
 	if (format == GPUMAP_FORMAT_JSON)
 		put_json(&buf, exec, report);
 	else
 		put_text(&buf, exec);
-	text = strbuf_take(&buf);
-	if (!text)
-		return report_nomem(report);
-	*ret = text;
-	return GPUMAP_OK;
+	return strbuf_take(&buf);
 }

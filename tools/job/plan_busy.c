@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "container.h"
 #include "inventory/inventory.h"
 #include "plan/job.h"
@@ -124,14 +125,13 @@ static size_t count_used(const struct plan_layout *layout)
 	return used;
 }
 
-static int judge(gpumap_plan *plan, const struct plan_layout *layout, const gpumap_inventory *here,
-		 gpumap_report *report)
+static void judge(gpumap_plan *plan, const struct plan_layout *layout, const gpumap_inventory *here,
+		  gpumap_report *report)
 {
 	bool refuses = plan->settings.on_busy.word == PLAN_BUSY_REFUSE;
 	const struct speech speech = job_speech(plan);
 	struct strbuf text = {0};
 	char fix[160];
-	int r = GPUMAP_OK;
 
 	if (find_busy(&text, layout, here, plan->settings.ignore.text)) {
 		snprintf(fix, sizeof(fix),
@@ -141,14 +141,11 @@ static int judge(gpumap_plan *plan, const struct plan_layout *layout, const gpum
 		report_add(
 			report, refuses ? FINDING_BUSY_REFUSED : FINDING_RUN_BUSY,
 			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
-			"%s", text.text ? text.text : "");
+			"%s", text.text);
 		if (refuses)
 			job_refuse(plan);
 	}
-	if (text.failed)
-		r = report_nomem(report);
 	strbuf_free(&text);
-	return r;
 }
 
 bool plan_looks(const char *on_busy, const char *inventory)
@@ -157,28 +154,23 @@ bool plan_looks(const char *on_busy, const char *inventory)
 	       key_value(PKEY_PROFILE_inventory, inventory).word == PLAN_INVENTORY_HOST;
 }
 
-int plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
-		    gpumap_report *report)
+void plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
+		     gpumap_report *report)
 {
 	const struct plan_host *host = job_answered(plan) ? job_host(plan, node) : NULL;
 	gpumap_inventory *read = NULL;
 	gpumap_report *scratch = NULL;
-	int r = GPUMAP_OK;
 
 	if (!host || job_lease(plan) || !count_used(host->layout) ||
 	    !plan_looks(plan->settings.on_busy.text, plan->settings.inventory.text))
-		return GPUMAP_OK;
+		return;
 	if (!here) {
-		r = gpumap_report_new(&scratch);
-		if (r == GPUMAP_OK)
-			r = gpumap_inventory_probe(&read, GPUMAP_PROBE_FLAG_USAGE, NULL, scratch);
+		scratch = report_begin();
+		gpumap_inventory_probe(&read, GPUMAP_PROBE_FLAG_USAGE, NULL, scratch);
 		here = read;
 	}
-	if (r == GPUMAP_OK)
-		r = judge(plan, host->layout, here, report);
-	else if (r != GPUMAP_ENOMEM)
-		r = GPUMAP_OK; /* nothing is known */
+	if (here)
+		judge(plan, host->layout, here, report);
 	gpumap_report_free(scratch);
 	gpumap_inventory_free(read);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

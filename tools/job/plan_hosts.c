@@ -9,6 +9,7 @@
 #include "job/cpus.h"
 #include "inventory/inventory.h"
 #include "cli/machine.h"
+#include "memory.h"
 #include "plan/job.h"
 #include "job/plan_open.h"
 #include "profile/profile.h"
@@ -42,7 +43,7 @@ static int open_quietly(struct finder *f, const char *what, gpumap_inventory **r
 static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 {
 	struct plan_hosts *all = f->ret;
-	struct opened *grown;
+	struct opened *opened;
 	int r;
 
 	for (size_t i = 0; i < all->count; i++)
@@ -50,19 +51,12 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 			*ret = all->opened[i].inventory;
 			return GPUMAP_OK;
 		}
-	grown = array_room(all->opened, all->count, &all->room, sizeof(*grown));
-	if (!grown)
-		return report_nomem(f->report);
-	all->opened = grown;
-	grown[all->count].what = strdup(what);
-	if (!grown[all->count].what)
-		return report_nomem(f->report);
-	r = open_quietly(f, what, &grown[all->count].inventory);
-	if (r != GPUMAP_OK) {
-		free(grown[all->count].what);
+	r = open_quietly(f, what, ret);
+	if (r != GPUMAP_OK)
 		return r;
-	}
-	*ret = grown[all->count++].inventory;
+	all->opened = array_room(all->opened, all->count, &all->room, sizeof(*opened));
+	opened = &all->opened[all->count++];
+	*opened = (struct opened){.what = xstrdup(what), .inventory = *ret};
 	return GPUMAP_OK;
 }
 
@@ -85,7 +79,7 @@ static int inventory_of(struct finder *f, size_t i, char **ret)
 				   QUOTE(span_of(value)));
 	}
 	*ret = strbuf_take(&buf);
-	return *ret ? GPUMAP_OK : report_nomem(f->report);
+	return GPUMAP_OK;
 }
 
 static bool is_here(const char *what)
@@ -104,19 +98,16 @@ static bool has_our_cores(const struct finder *f, const char *what,
 	       !gpumap_inventory_str(inventory, GPUMAP_INVENTORY_NO_GPU);
 }
 
-static int know_cores(struct finder *f, size_t i)
+static void know_cores(struct finder *f, size_t i)
 {
-	struct cpus cpus = {.arena = {0}};
-	int r = cpus_read(&cpus, NULL, f->report);
+	const struct cpu_topology *t;
+	struct cpus cpus;
 
-	if (r == GPUMAP_OK) {
-		const struct cpu_topology *t = cpus.plan.topology;
-
-		r = gpumap_hosts_set_cpus(f->ret->hosts, i, cpus.plan.allowed, t ? t->core : NULL,
-					  t ? t->node : NULL, t ? t->count : 0);
-	}
+	cpus_read(&cpus, NULL, f->report);
+	t = cpus.plan.topology;
+	gpumap_hosts_set_cpus(f->ret->hosts, i, cpus.plan.allowed, t ? t->core : NULL,
+			      t ? t->node : NULL, t ? t->count : 0);
 	cpus_free(&cpus);
-	return r;
 }
 
 /* Sets this machine's data; `what` is its machine as given. */
@@ -131,7 +122,9 @@ static int know_here(struct finder *f, size_t i, const char *what)
 	if (r == GPUMAP_OK)
 		r = gpumap_hosts_set_environ(f->ret->hosts, i, (const char *const *)environ,
 					     f->report);
-	return r == GPUMAP_OK && has_our_cores(f, what, inventory) ? know_cores(f, i) : r;
+	if (r == GPUMAP_OK && has_our_cores(f, what, inventory))
+		know_cores(f, i);
+	return r;
 }
 
 /* Another host with the same given machine is assumed to be like this one: all nodes must count the

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "memory.h"
 #include "pick/lease_here.h"
 #include "plan/job.h"
 #include "profile/profile.h"
@@ -37,13 +38,10 @@ enum { TERMS = ARRAY_SIZE(terms) };
 static int set_term(gpumap_claim *claim, const struct term *term,
 		    const struct plan_setting *setting, gpumap_report *report)
 {
-	char *text = strndup(setting->part.text, setting->part.length);
-	int r;
+	char *text = xstrndup(setting->part.text, setting->part.length);
+	int r = gpumap_claim_set(claim, profile_key(term->key)->key.name, text, setting->origin,
+				 report);
 
-	if (!text)
-		return report_nomem(report);
-	r = gpumap_claim_set(claim, profile_key(term->key)->key.name, text, setting->origin,
-			     report);
 	free(text);
 	return r;
 }
@@ -57,7 +55,7 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct plan_settin
 	int r = gpumap_claim_new(&claim);
 
 	if (r != GPUMAP_OK)
-		return report_nomem(report);
+		memory_ran_out();
 	snprintf(text, sizeof(text), "%zu", count);
 	r = gpumap_claim_set(claim, "count", text, "gpus", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < TERMS; i++) {
@@ -81,9 +79,7 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct plan_settin
 static int tell_hosts(const struct chooser *c, const gpumap_lease *lease)
 {
 	return gpumap_hosts_set_free(c->hosts->hosts, (size_t)c->hosts->node,
-				     gpumap_lease_visible(lease)) == GPUMAP_OK
-		       ? GPUMAP_OK
-		       : report_nomem(c->report);
+				     gpumap_lease_visible(lease));
 }
 
 static int show(const struct chooser *c, gpumap_report *report)
@@ -119,7 +115,7 @@ static int check_first(const struct chooser *c)
 		report_copy_all(c->report, scratch, FINDING_COUNT);
 	gpumap_plan_free(plan);
 	gpumap_report_free(scratch);
-	return r == GPUMAP_ENOMEM ? report_nomem(c->report) : r;
+	return r;
 }
 
 /* How many of several MIG instances a rank can use is a matter of the plan, which reports it. */
@@ -154,9 +150,9 @@ static int show_or_refuse(const struct chooser *c)
 	if (r == GPUMAP_OK)
 		report_add(c->report, FINDING_LEASE_SHOWN, NULL,
 			   "the plan keeps no GPU: gpumap run chooses free ones when it starts");
-	else if (r != GPUMAP_ENOMEM)
+	else
 		c->hosts->hosts->hosts[c->hosts->node].no_free = true;
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	return GPUMAP_OK;
 }
 
 static int refuse_inventory(const struct chooser *c, const char *inventory)

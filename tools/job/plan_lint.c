@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "lint/lint.h"
 #include "lint/python.h"
+#include "memory.h"
 #include "plan/job.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -151,18 +152,15 @@ static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpum
 	}
 }
 
-static int judge(gpumap_plan *plan, const char *path, const struct python_start *start,
-		 gpumap_report *report)
+static void judge(gpumap_plan *plan, const char *path, const struct python_start *start,
+		  gpumap_report *report)
 {
 	bool refuses = plan->settings.lint.word == PLAN_LINT_REFUSE;
 	const gpumap_finding *f;
-	gpumap_report *found;
-	int r = gpumap_report_new(&found);
+	gpumap_report *found = report_begin();
 
-	if (r != GPUMAP_OK)
-		return report_nomem(report);
-	r = lint_planned(start, path, found);
-	for (size_t i = 0; r == GPUMAP_OK && (f = gpumap_report_get(found, i)); i++) {
+	lint_planned(start, path, found);
+	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
 		if (!is_about_start(f) || is_known(f, plan, report))
 			continue;
 		/* A device that is not there is no GPU that ranks share. */
@@ -173,7 +171,6 @@ static int judge(gpumap_plan *plan, const char *path, const struct python_start 
 			report_drop(report, 0, FINDING_UNKNOWN_USE);
 	}
 	gpumap_report_free(found);
-	return r == GPUMAP_OK ? r : report_nomem(report);
 }
 
 const char *plan_code(const char *const *arguments, size_t count)
@@ -192,7 +189,7 @@ const char *plan_code(const char *const *arguments, size_t count)
 	return script || !count || !strchr(arguments[0], '/') ? script : arguments[0];
 }
 
-int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
+void plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
 {
 	size_t count;
 	const char *const *arguments = job_program(plan, &count);
@@ -200,23 +197,18 @@ int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repor
 	const char *folder = plan->settings.workdir.text;
 	struct python_start start;
 	char *path;
-	int r;
 
 	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
 	    plan->settings.lint.word == PLAN_LINT_NO)
-		return GPUMAP_OK;
-	r = plan_code_path(&path, folder, code);
-	if (r != GPUMAP_OK)
-		return report_nomem(report);
+		return;
+	path = plan_code_path(folder, code);
 	if (!path)
-		return r;
+		return;
 	plan_picture(&start, plan);
 	start.inventory = inventory;
-	room = calloc(count + 1, sizeof(*room));
-	if (room)
-		start.arguments = arguments_behind(arguments, count, code, room);
-	r = room ? judge(plan, path, &start, report) : report_nomem(report);
+	room = xcalloc(count + 1, sizeof(*room));
+	start.arguments = arguments_behind(arguments, count, code, room);
+	judge(plan, path, &start, report);
 	free((void *)room);
 	free(path);
-	return r;
 }

@@ -71,9 +71,7 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 		else
 			strbuf_printf(&names, "%s%lld", stem, (long long)i);
 	}
-	r = names.failed
-		    ? report_nomem(f->report)
-		    : gpumap_hosts_parse_list(f->ret->hosts, names.text, "--nnodes", f->report);
+	r = gpumap_hosts_parse_list(f->ret->hosts, names.text, "--nnodes", f->report);
 	strbuf_free(&names);
 	f->ret->node = node;
 	return r;

@@ -25,7 +25,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 	const char *python = environ_nonempty((const char *const *)environ, "PYTHON_EXEC");
 	struct strbuf buf = {0};
 	char **word = options->program;
-	int r;
+	int r = GPUMAP_OK;
 
 	if (options->module && !word)
 		return report_fail(
@@ -39,12 +39,8 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 	}
 	for (; word && *word; word++)
 		put_word(&buf, *word);
-	if (buf.failed)
-		r = report_nomem(report);
-	else if (buf.length)
+	if (buf.length)
 		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
-	else
-		r = GPUMAP_OK;
 	if (r == GPUMAP_OK)
 		r = profile_set_python(profile, options->no_python ? "" : python, report);
 	strbuf_free(&buf);
@@ -114,7 +110,7 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 		plan_judge_inside(*ret, options->one ? -1 : *node, -1, report);
 	}
 	if (r == GPUMAP_OK && options->looks)
-		r = plan_check_busy(*ret, *node, NULL, report);
+		plan_check_busy(*ret, *node, NULL, report);
 	return r;
 }
 
@@ -143,6 +139,21 @@ int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gp
 	if (r == GPUMAP_OK && job_all_have(*ret, PKEY_PROFILE_share, PLAN_SHARE_LIST))
 		report_drop(report, before, FINDING_UNKNOWN_USE);
 	return r;
+}
+
+/* What the plan alone, the code of its program, and the other jobs of this host show. */
+static void judge(gpumap_plan *plan, const struct plan_hosts *hosts,
+		  const struct plan_options *options, gpumap_report *report)
+{
+	const struct known_host *all = hosts->hosts->hosts;
+
+	plan_judge(plan, report);
+	if (options->lints)
+		plan_lint(plan, hosts->hosts->count ? all[0].inventory : NULL, report);
+	if (options->looks && !options->again)
+		plan_remark_ranks(plan, report);
+	if (options->looks && hosts->node >= 0)
+		plan_check_busy(plan, hosts->node, all[hosts->node].inventory, report);
 }
 
 int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
@@ -181,23 +192,11 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 				    : gpumap_plan_make(ret, profile, hosts.hosts, report);
 	if (r == GPUMAP_OK && !options->starts)
 		plan_remark_missing(*ret, missing, report);
-	if (r == GPUMAP_OK && gpumap_plan_set_run(*ret, options->rendezvous.id, 0) != GPUMAP_OK) {
-		gpumap_plan_free(*ret);
-		*ret = NULL;
-		r = report_nomem(report);
-	}
 	if (r == GPUMAP_OK) {
+		gpumap_plan_set_run(*ret, options->rendezvous.id, 0);
 		*node = hosts.node;
-		plan_judge(*ret, report);
+		judge(*ret, &hosts, options, report);
 	}
-	if (r == GPUMAP_OK && options->lints)
-		r = plan_lint(*ret, hosts.hosts->count ? hosts.hosts->hosts[0].inventory : NULL,
-			      report);
-	if (r == GPUMAP_OK && options->looks && !options->again)
-		r = plan_remark_ranks(*ret, report);
-	if (r == GPUMAP_OK && options->looks && hosts.node >= 0)
-		r = plan_check_busy(*ret, hosts.node, hosts.hosts->hosts[hosts.node].inventory,
-				    report);
 	if (r == GPUMAP_OK && options->machine) {
 		*options->machine = hosts.machine;
 		hosts.machine = NULL;
@@ -218,11 +217,5 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 	if (r == GPUMAP_OK)
 		r = plan_from(ret, node, profile, options, report);
 	gpumap_profile_free(profile);
-	/* A plan whose findings are not complete is not shown, written or started. */
-	if (r == GPUMAP_OK && report_lacks_memory(report)) {
-		gpumap_plan_free(*ret);
-		*ret = NULL;
-		r = GPUMAP_ENOMEM;
-	}
 	return r;
 }

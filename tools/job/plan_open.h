@@ -131,21 +131,21 @@ int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *optio
 	      gpumap_report *report);
 
 /* Refuses a plan that the code of its program does not fit, by the setting lint. `inventory` is
- * that of its first host. GPUMAP_ENOMEM. */
-int plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report);
+ * that of its first host. */
+void plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report);
 /* The file that the program's code is in: FILE.py of a Python, or a script; NULL: it is another
  * program. */
 const char *plan_code(const char *const *arguments, size_t count);
 /* Reports that several ranks are started which no setting asked for, if the program is not known to
- * work with ranks. GPUMAP_ENOMEM. */
-int plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report);
+ * work with ranks. */
+void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report);
 struct python_start;
 /* What the plan gives its program, as lint sees a job. It lives as long as the plan. `arguments`
  * are the program's. */
 void plan_picture(struct python_start *ret, const gpumap_plan *plan);
 /* The path of a file with code, as a program that is started in `folder` finds it, for free();
- * NULL: it is no code, or reading it could take long. GPUMAP_ENOMEM. */
-int plan_code_path(char **ret, const char *folder, const char *file);
+ * NULL: it is no code, or reading it could take long. */
+char *plan_code_path(const char *folder, const char *file);
 
 struct plan_layout;
 /* Whether a rank uses the GPU of this number, or this instance of it (-1: any). */
@@ -154,9 +154,9 @@ bool plan_uses_gpu(const struct plan_layout *layout, int gpu, int64_t mig);
 bool plan_looks(const char *on_busy, const char *inventory);
 /* A warning, or by on_busy = refuse an error, if other jobs compute on GPUs of the plan's host
  * `node`, which is this machine. `here` is its inventory with usage; NULL: it is read. GPUs that
- * are leased for the plan are not looked at. GPUMAP_ENOMEM. */
-int plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
-		    gpumap_report *report);
+ * are leased for the plan are not looked at. */
+void plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
+		     gpumap_report *report);
 
 /* Refuses a plan that no machine could start; the report has the reason. */
 void plan_judge(gpumap_plan *plan, gpumap_report *report);

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "launch/launch.h"
 #include "lint/python.h"
+#include "memory.h"
 #include "plan/job.h"
 #include "profile/profile.h"
 #include "job/rank_place.h"
@@ -68,41 +69,30 @@ static int script_error(const char *const *argv, const char *folder, const char 
 	return error;
 }
 
-struct path_variable {
-	char *text; /* "PATH=..."; NULL: it is unset */
-	bool failed;
-};
-
+/* "PATH=..."; NULL: it is unset. */
 static int keep_path(const char *name, const char *value, void *data)
 {
-	struct path_variable *path = data;
+	char **path = data;
 
 	if (!streq(name, "PATH"))
 		return 0;
-	free(path->text);
-	path->text = NULL;
-	if (value && asprintf(&path->text, "PATH=%s", value) < 0) {
-		path->text = NULL;
-		path->failed = true;
-	}
-	return path->failed;
+	free(*path);
+	*path = NULL;
+	if (value)
+		xasprintf(path, "PATH=%s", value);
+	return 0;
 }
 
 /* Why the rank's program cannot be executed, as an errno; 0: it can. */
 static int program_error(const gpumap_plan *plan, int64_t rank, const char *name)
 {
-	struct path_variable path = {0};
+	CLEANUP_FREE char *path = NULL;
 	char found[4096];
 	bool script;
-	int error = ENOMEM;
 
 	keep_path("PATH", getenv("PATH"), &path);
-	if (!path.failed &&
-	    !gpumap_plan_variable_each(plan, rank, (const char *const *)environ, keep_path, &path))
-		error = program_find(name, (char *[]){path.text, NULL}, found, sizeof(found),
-				     &script);
-	free(path.text);
-	return error;
+	gpumap_plan_variable_each(plan, rank, (const char *const *)environ, keep_path, &path);
+	return program_find(name, (char *[]){path, NULL}, found, sizeof(found), &script);
 }
 
 /* What a rank needs for its start, in the order of the checks. */
@@ -204,9 +194,7 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 		rank.argv = argv;
 		lack = lack_of(plan, &rank);
 		*lacks = lack.error != 0;
-		if (lack.error == ENOMEM)
-			r = report_nomem(report);
-		else if (lack.error)
+		if (lack.error)
 			(starts ? refuse_lack : remark_lack)(&rank, &lack, &speech, report);
 	}
 	for (size_t i = 0; argv && argv[i]; i++)
@@ -324,15 +312,14 @@ static bool is_code(const char *path)
 	return code;
 }
 
-int plan_code_path(char **ret, const char *folder, const char *file)
+char *plan_code_path(const char *folder, const char *file)
 {
 	char *path = path_from(*folder && !streq(folder, ".") ? folder : NULL, file);
-	bool code = path && is_code(path);
 
-	*ret = code ? path : NULL;
-	if (path && !code)
-		free(path);
-	return path ? GPUMAP_OK : GPUMAP_ENOMEM;
+	if (is_code(path))
+		return path;
+	free(path);
+	return NULL;
 }
 
 /* Whether an empty value resets the key. */
@@ -347,35 +334,34 @@ static bool is_reset(const gpumap_profile *profile, enum profile_key_id key)
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
 {
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
-	const char **arguments = calloc(count + 1, sizeof(*arguments)), *script, *folder;
+	const char **arguments = xcalloc(count + 1, sizeof(*arguments)), *script, *folder;
 	struct python_device device = {.text = ""};
 	struct strbuf origin = {0};
 	char *path = NULL, *text = NULL;
-	int r = arguments ? GPUMAP_OK : GPUMAP_ENOMEM;
+	int r = GPUMAP_OK;
 
-	for (size_t i = 0; arguments && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		arguments[i] = gpumap_profile_argument(profile, i);
-	script = arguments && is_open(profile) ? plan_script(arguments, count) : NULL;
+	script = is_open(profile) ? plan_script(arguments, count) : NULL;
 	if (script && !strchr(script, '%')) {
 		folder = value(profile, "workdir");
 		path = path_from(*folder && !streq(folder, ".") ? folder : NULL, script);
-		text = path ? program_text(path, &size) : NULL;
-		if (missing && path && !text && access(path, F_OK) && errno == ENOENT)
+		text = program_text(path, &size);
+		if (missing && !text && access(path, F_OK) && errno == ENOENT)
 			*missing = script;
 		if (text)
-			r = lint_python_device((struct span){text, size}, &device);
+			lint_python_device((struct span){text, size}, &device);
 		strbuf_printf(&origin, "%s:%d", script, device.line);
-		r = !path || origin.failed ? GPUMAP_ENOMEM : r;
 	}
-	if (r == GPUMAP_OK && *device.text)
+	if (*device.text)
 		r = gpumap_profile_set(profile, "device", device.text, origin.text, report);
-	else if (r == GPUMAP_OK && is_reset(profile, PKEY_PROGRAM_device))
+	else if (is_reset(profile, PKEY_PROGRAM_device))
 		r = gpumap_profile_set(profile, "device", "", "default", report);
 	free(path);
 	strbuf_free(&origin);
 	free(text);
 	free((void *)arguments);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }
 
 static bool has_unknown_use(const gpumap_report *report)

@@ -84,23 +84,22 @@ static bool works_alone(const char *path)
 }
 
 /* Whether the program may work with ranks. What is not Python has to name a rank in its command. */
-static bool may_work(bool *ret, const gpumap_plan *plan)
+static bool may_work(const gpumap_plan *plan)
 {
 	size_t count;
 	const char *const *arguments = job_program(plan, &count);
 	const char *code = plan_code(arguments, count);
-	char *path = NULL;
+	CLEANUP_FREE char *path = NULL;
 
-	*ret = !code && count && starts_with(file_name(arguments[0]), "python");
-	for (size_t i = 0; i < count && !*ret; i++)
-		*ret = strchr(arguments[i], '%') || span_has_any(span_of(arguments[i]), RANK_WORDS);
-	if (*ret || !code)
+	if (!code && count && starts_with(file_name(arguments[0]), "python"))
 		return true;
-	if (plan_code_path(&path, plan->settings.workdir.text, code) != GPUMAP_OK)
+	for (size_t i = 0; i < count; i++)
+		if (strchr(arguments[i], '%') || span_has_any(span_of(arguments[i]), RANK_WORDS))
+			return true;
+	if (!code)
 		return false;
-	*ret = path ? !works_alone(path) : plan_script(arguments, count) != NULL;
-	free(path);
-	return true;
+	path = plan_code_path(plan->settings.workdir.text, code);
+	return path ? !works_alone(path) : plan_script(arguments, count) != NULL;
 }
 
 /* Findings that name the ranks and the remedy already. */
@@ -113,22 +112,18 @@ static bool is_said(const gpumap_report *report)
 	return false;
 }
 
-int plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
+void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
 	const struct plan_host *host = job_host(plan, 0);
 	size_t ranks = host ? host->layout->count : 0;
-	bool several;
 
 	if (!job_answered(plan) || ranks < 2 || !host->layout->slots[0].device_count ||
 	    asks(plan) || is_said(report))
-		return GPUMAP_OK;
-	if (!may_work(&several, plan))
-		return report_nomem(report);
-	if (!several)
+		return;
+	if (!may_work(plan))
 		report_add(report, FINDING_RANKS_UNASKED,
 			   ABOUT(.rule = "R4", .speech = &speech,
 				 .fix = SETTING("ranks = 1") " starts the program once"),
 			   "%zu ranks are started, one for each GPU", ranks);
-	return GPUMAP_OK;
 }

@@ -64,7 +64,7 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options, gp
 	if (r != GPUMAP_OK)
 		return r;
 	r = gpumap_profile_set_environ(profile, envp, report);
-	for (int i = 0; i < options->count && r != GPUMAP_ENOMEM; i++) {
+	for (int i = 0; i < options->count; i++) {
 		int one = gpumap_profile_set(profile, options->settings[i].key,
 					     options->settings[i].value,
 					     options->settings[i].origin, report);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "plan/job.h"
 #include "report/report.h"
 
@@ -48,9 +49,7 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 
 	while (environ[room])
 		room++;
-	envp = calloc(room + 1, sizeof(*envp));
-	if (!envp)
-		return report_nomem(report);
+	envp = xcalloc(room + 1, sizeof(*envp));
 	for (size_t i = 0; i < room; i++)
 		if (is_rank_variable(environ[i]) && !(without && in_row(without, environ[i])))
 			envp[count++] = environ[i];
@@ -70,7 +69,7 @@ static int read_without(struct rank_identity rows[RANKENV_ROWS], size_t *count, 
 	if (r == GPUMAP_OK)
 		*count = rankenv_read(rows, request, report);
 	gpumap_request_free(request);
-	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
+	return r;
 }
 
 bool rank_row_is_own(const struct rank_identity *row)
@@ -119,7 +118,7 @@ int rank_rows_limit(gpumap_hosts *hosts, size_t i, gpumap_report *report)
 	int r = rank_rows_read(rows, &count, NULL);
 
 	if (r != GPUMAP_OK || !count || row->local_rank < 0 || rank_row_is_own(row))
-		return r == GPUMAP_ENOMEM ? report_nomem(report) : GPUMAP_OK;
+		return GPUMAP_OK;
 	ranks = row->nodes == row->size ? 1 : row->local_size >= 0 ? row->local_size : row->size;
 	if (ranks == 1 || streq(row->row, "jsrun") ||
 	    (streq(row->row, "Slurm step") && rank_tasks_have_lists()))

@@ -6,7 +6,7 @@
 #include "gpumap.h"
 
 /* A warning if GPUs of the ranks of this host, `node`, are leased, but not by the lease that this
- * process runs in. GPUs of another machine's inventory are not looked at. GPUMAP_ENOMEM. */
-int run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report);
+ * process runs in. GPUs of another machine's inventory are not looked at. */
+void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report);
 
 #endif

@@ -90,20 +90,18 @@ int run_show(const struct run *run, const struct output *output, bool *answered)
 }
 
 /* "20261121-193000-4711", unless a scheduler gave a name. */
-static int name_run(const struct running *r)
+static void name_run(const struct running *r)
 {
 	struct tm tm = {.tm_year = 0};
 	time_t now = time(NULL);
 	char text[64], stamp[32];
 
 	if (gpumap_plan_str(r->run->plan, GPUMAP_PLAN_RUN) && !r->run->name)
-		return GPUMAP_OK;
+		return;
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
 	snprintf(text, sizeof(text), "%s-%d", stamp, (int)getpid());
-	return gpumap_plan_set_run(r->run->plan, r->run->name ? r->run->name : text, 0) == GPUMAP_OK
-		       ? GPUMAP_OK
-		       : report_nomem(r->report);
+	gpumap_plan_set_run(r->run->plan, r->run->name ? r->run->name : text, 0);
 }
 
 /* The first node keeps the port until a rank takes it. */
@@ -121,20 +119,19 @@ static int hold_port(struct running *r)
 		&r->port, number,
 		ABOUT(.origin = origin, .fix = rendezvous_free_port(origin), .speech = &speech),
 		r->report);
-	if (code == GPUMAP_OK &&
-	    gpumap_plan_set_run(r->run->plan, NULL, r->port.number) != GPUMAP_OK)
-		code = report_nomem(r->report);
+	if (code == GPUMAP_OK)
+		gpumap_plan_set_run(r->run->plan, NULL, r->port.number);
 	return code;
 }
 
 /* For leases inside that of the run: the process that keeps it. */
-static int set_keeper(const struct running *r)
+static void set_keeper(const struct running *r)
 {
 	char keeper[16];
 
 	snprintf(keeper, sizeof(keeper), "%d", (int)getpid());
-	return !r->run->lease || setenv("GPUMAP_LEASE", keeper, 1) == 0 ? GPUMAP_OK
-									: report_nomem(r->report);
+	if (r->run->lease && setenv("GPUMAP_LEASE", keeper, 1) < 0)
+		memory_ran_out();
 }
 
 static int prepare(struct running *r)
@@ -142,16 +139,15 @@ static int prepare(struct running *r)
 	int code = run_check(r->run, r->report);
 
 	r->record = (struct record){.run = r->run, .report = r->report};
-	if (code == GPUMAP_OK && !record_plan(&r->record, r->run->plan))
-		code = report_nomem(r->report);
-	if (code == GPUMAP_OK)
-		code = run_warn_leased(r->run->plan, r->run->node, r->report);
-	if (code == GPUMAP_OK)
-		code = name_run(r);
-	if (code == GPUMAP_OK)
+	if (code == GPUMAP_OK) {
+		if (!record_plan(&r->record, r->run->plan))
+			report_nomem(r->report);
+		run_warn_leased(r->run->plan, r->run->node, r->report);
+		name_run(r);
 		code = hold_port(r);
-	if (code == GPUMAP_OK)
-		code = set_keeper(r);
+	}
+	set_keeper(r);
+	out_of_memory_returns();
 	if (code == GPUMAP_OK)
 		code = run_ranks_make(&r->ranks, r->run->plan, r->run->node, r->run->name,
 				      r->report);
@@ -272,11 +268,9 @@ static bool conclude(struct running *r, size_t shown)
 static void start(struct running *r)
 {
 	struct run_watcher watcher = {.found = -1};
-	pid_t end;
+	pid_t end = run_end_begin(r->run->lease, &r->ranks);
 	char *found;
 
-	out_of_memory_returns();
-	end = run_end_begin(r->run->lease, &r->ranks);
 	if (r->run->verify)
 		run_verify_begin(&watcher, &r->ranks, r->report);
 	launch_run(&r->ranks.launch, &r->result, r->report);

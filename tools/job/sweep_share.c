@@ -59,7 +59,6 @@ static const char *name_gpus(struct arena *arena, const struct plan_layout *layo
 		put_gpu(&list, &layout->slots[l], true);
 	strbuf_puts(&named, to - from > 1 ? "GPUs " : "GPU ");
 	fold_numbers(&named, (struct span){list.text ? list.text : "", list.length});
-	arena->failed = arena->failed || list.failed || named.failed;
 	text = arena_strdup(arena, named.text);
 	strbuf_free(&list);
 	strbuf_free(&named);
@@ -87,7 +86,6 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 		put_gpu(&gpus, &layout->slots[l], false);
 		apart = apart && add_cpus(arena, &cpus, &layout->slots[l]);
 	}
-	arena->failed = arena->failed || gpus.failed;
 	ret->gpus = gpus.text ? arena_strdup(arena, gpus.text) : NULL;
 	ret->named = name_gpus(arena, layout, from, to);
 	ret->cpus = apart ? cpu_set_print(arena, cpus) : NULL;
@@ -121,5 +119,5 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 			make_share(arena, &ret[j], layout, j * n / jobs, (j + 1) * n / jobs);
 	}
 	gpumap_plan_free(plan);
-	return r == GPUMAP_OK && arena->failed ? report_nomem(report) : r;
+	return r;
 }
