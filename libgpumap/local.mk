@@ -166,11 +166,12 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/request/profile_keys.def \
 	libgpumap/request/profile_value.c \
 	libgpumap/request/profile_where.c \
-	libgpumap/request/rank_identity.c \
-	libgpumap/request/rankenv.c libgpumap/request/rankenv.h \
+	libgpumap/request/misspelt.c \
+	libgpumap/request/rank_identity.c libgpumap/request/rank_identity.h \
 	libgpumap/request/ranks.def \
 	libgpumap/request/request.c libgpumap/request/request.h \
 	libgpumap/request/slurm_grant.c libgpumap/request/slurm_grant.h \
+	libgpumap/request/stated_variables.c \
 	libgpumap/request/statement.c \
 	libgpumap/resolve/amd_lists.c \
 	libgpumap/resolve/cuda_order.c \

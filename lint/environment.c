@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lint/environment.h"
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "request/request.h"
 #include "suggest.h"
 #include "report/report.h"
@@ -162,7 +162,7 @@ static void keep_mistakes(gpumap_report *report, size_t before)
 int lint_environment(const char *const *envp, const gpumap_inventory *inventory, int64_t *visible,
 		     gpumap_report *report)
 {
-	struct rank_identity rows[RANKENV_ROWS];
+	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
 	gpumap_request *request = NULL;
 	int r = gpumap_request_new(&request);
@@ -175,10 +175,10 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 	if (r == GPUMAP_OK)
 		r = resolve(request, inventory, visible, report);
 	/* In mode ddp the answer has reported ranks. */
-	count = rankenv_read(rows, request,
-			     request->values[KEY_mode] && streq(request->values[KEY_mode], "ddp")
-				     ? NULL
-				     : report);
+	count = rank_identity_read(
+		rows, request,
+		request->values[KEY_mode] && streq(request->values[KEY_mode], "ddp") ? NULL
+										     : report);
 	keep_mistakes(report, before);
 	check_unread(envp, report);
 	check_ranks(envp, count, report);

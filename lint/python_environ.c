@@ -2,7 +2,7 @@
 /* How a program changes its own environment. */
 #include "lint/python_file.h"
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
 /* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)
@@ -27,7 +27,7 @@ void python_environ_name(struct python_file *f, unsigned at)
 /* Whether some launcher sets the variable. */
 static bool is_launchers(struct span name)
 {
-	return is_watched(name) || rankenv_meaning(name) != RANKENV_NOTHING ||
+	return is_watched(name) || rank_variable_meaning(name) != RANK_VARIABLE_NOTHING ||
 	       span_starts(name, "SLURM_") || span_starts(name, "OMPI_") ||
 	       span_starts(name, "PMI");
 }

@@ -2,7 +2,7 @@
 /* The value of an expression, as far as it matters for the choice of a GPU. */
 #include "lint/python_file.h"
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
 enum { MAX_NESTING = 6 };
 
@@ -86,11 +86,11 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 
 struct python_value python_variable(struct span name)
 {
-	enum rankenv_meaning variable = rankenv_meaning(name);
+	enum rank_variable_meaning variable = rank_variable_meaning(name);
 	struct python_value ret = {.meaning = MEANS_DERIVED, .text = name};
 
-	if (variable == RANKENV_RANK || variable == RANKENV_LOCAL_RANK) {
-		ret.meaning = variable == RANKENV_RANK ? MEANS_RANK : MEANS_LOCAL_RANK;
+	if (variable == RANK_VARIABLE_RANK || variable == RANK_VARIABLE_LOCAL_RANK) {
+		ret.meaning = variable == RANK_VARIABLE_RANK ? MEANS_RANK : MEANS_LOCAL_RANK;
 		ret.unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
 		ret.written = true;
 	} else if (span_is(name, "CUDA_VISIBLE_DEVICES")) {

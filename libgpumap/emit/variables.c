@@ -4,14 +4,14 @@
 
 #include <stdio.h>
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
 /* Variables that every launcher of the torch family sets for a rank. */
 static bool is_rank_variable(const char *name)
 {
 	const char *one;
 
-	for (size_t i = 0; (one = rankenv_variable(i)); i++)
+	for (size_t i = 0; (one = rank_identity_variable(i)); i++)
 		if (streq(one, name))
 			return true;
 	return starts_with(name, "TORCHELASTIC_") || starts_with(name, "MASTER_") ||
@@ -45,11 +45,11 @@ static const char *const *foreign(struct emitter *e)
 	size_t count = 0;
 	const char **envp;
 
-	while (rankenv_variable(count))
+	while (rank_identity_variable(count))
 		count++;
 	envp = arena_alloc(&e->arena, count + 1, sizeof(*envp));
 	for (size_t i = 0; envp && i < count; i++)
-		envp[i] = arena_printf(&e->arena, "%s=", rankenv_variable(i));
+		envp[i] = arena_printf(&e->arena, "%s=", rank_identity_variable(i));
 	return e->arena.failed ? NULL : envp;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "strbuf.h"
 
 typedef int visit(const char *name, const char *value, void *data);
@@ -80,7 +80,7 @@ static void unset_foreign(struct environ_walk *w)
 	bool sets = job_sets_ranks(w->plan, w->at->world_size);
 	const char *name;
 
-	for (size_t i = 0; (name = rankenv_variable(i)); i++)
+	for (size_t i = 0; (name = rank_identity_variable(i)); i++)
 		if (is_set(w->envp, name) && !(sets && is_own(name)))
 			set(w, name, NULL);
 }

@@ -165,8 +165,6 @@ const char *profile_variable(const void *profile, struct span name);
 /* Makes everything that follows from settings, environment and sweep. On failure nothing changes.
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);
-/* The ranks' environment: parents come first, so that a child's setting is the last. */
-void profile_settle_environment(const gpumap_profile *profile, struct settled *settled);
 
 /* How findings about the profile name its settings. */
 struct speech profile_speech(const gpumap_profile *profile);

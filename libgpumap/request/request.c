@@ -4,7 +4,7 @@
 #include "memory.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "suggest.h"
 
 EXPORT int gpumap_request_new(gpumap_request **ret)
@@ -157,58 +157,6 @@ static bool stated(const gpumap_request *request, enum key_id id)
 	return false;
 }
 
-static void environ_misspelt(struct span name, const char *near, gpumap_report *report)
-{
-	if (near)
-		report_add(report, FINDING_MISSPELT_VARIABLE,
-			   ABOUT(.rule = "S7", .origin = "environment",
-				 .fix = DID_YOU_MEAN(near, NULL)),
-			   "no program reads %s", QUOTE(name));
-}
-
-void environ_report_misspelt(const char *const *envp, gpumap_report *report)
-{
-	for (; *envp; envp++) {
-		struct span name = {*envp, strcspn(*envp, "=")};
-
-		environ_misspelt(name, misspelt_variable(name), report);
-	}
-}
-
-/* The variables that gpumap reads, for finding the nearest. */
-struct variables {
-	const char *names[128];
-	size_t count;
-};
-
-static int add_variable(const gpumap_key *key, void *data)
-{
-	struct variables *variables = data;
-
-	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
-		variables->names[variables->count++] = key->environment;
-	return 0;
-}
-
-void key_variable_misspelt(struct span name, gpumap_report *report)
-{
-	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
-						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
-						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
-						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
-						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
-	struct variables variables = {0};
-
-	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
-		variables.names[variables.count++] = of_commands[i];
-	gpumap_key_each(add_variable, &variables);
-	gpumap_profile_key_each(add_variable, &variables);
-	for (size_t i = 0; i < variables.count; i++)
-		if (span_is(name, variables.names[i]))
-			return;
-	environ_misspelt(name, suggest(name, variables.names), report);
-}
-
 /* Profiles read some of these variables too, and accept values that requests do not. */
 static bool is_setting(const gpumap_key *key, const char *value)
 {
@@ -267,7 +215,7 @@ EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const
 		} else if (span_starts(name, "GPUMAP_")) {
 			r = environ_key(request, name, equals + 1, report);
 		} else {
-			environ_misspelt(name, misspelt_variable(name), report);
+			variable_report_misspelt(name, report);
 		}
 	}
 	return r;
@@ -280,8 +228,9 @@ static bool states_something(struct span name, const char *value)
 	if (!*value)
 		return false;
 	if (span_is(name, variable_name(VARIABLE_CUDA_ORDER)) ||
-	    span_is(name, "GPUMAP_INVENTORY") || rankenv_meaning(name) == RANKENV_RANK ||
-	    rankenv_meaning(name) == RANKENV_LOCAL_RANK)
+	    span_is(name, "GPUMAP_INVENTORY") ||
+	    rank_variable_meaning(name) == RANK_VARIABLE_RANK ||
+	    rank_variable_meaning(name) == RANK_VARIABLE_LOCAL_RANK)
 		return true;
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		if (span_is(name, key_get((enum key_id)i)->environment))

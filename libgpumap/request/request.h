@@ -89,6 +89,8 @@ struct gpumap_key {
 
 const gpumap_key *key_get(enum key_id id);
 const char *variable_name(enum variable variable);
+/* False: no variable has this name. */
+bool variable_find(struct span name, enum variable *variable);
 const char *source_name(enum source source);
 /* The remedy for a word that is not a mode but is often used for one; NULL: not known. */
 const char *mode_direction(struct span word);
@@ -122,7 +124,9 @@ const char *misspelt_variable(struct span name);
  * sets it, or the last one unsets it. Use it only for the hints, which no launcher rewrites. */
 const struct statement *request_variable(const gpumap_request *request, enum variable variable);
 
-/* A warning for each variable whose name is nearly that of a list or an order (rule S7). */
+/* A warning if its name is nearly that of a list or an order (rule S7); for each of an environment.
+ */
+void variable_report_misspelt(struct span name, gpumap_report *report);
 void environ_report_misspelt(const char *const *envp, gpumap_report *report);
 
 /* Whether an environment has anything that a request takes as a statement: a list, an order, a

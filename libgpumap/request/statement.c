@@ -1,29 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The grammars of statements: [VAR=]value, and PyTorch's device strings. */
+/* Statements: their grammar, [VAR=]value, and PyTorch's device strings. */
 #include "request/request.h"
-
-#include "suggest.h"
-
-static const char *const variables[] = {
-	[VARIABLE_CUDA_VISIBLE] = "CUDA_VISIBLE_DEVICES",
-	[VARIABLE_CUDA_ORDER] = "CUDA_DEVICE_ORDER",
-	[VARIABLE_ROCR_VISIBLE] = "ROCR_VISIBLE_DEVICES",
-	[VARIABLE_HIP_VISIBLE] = "HIP_VISIBLE_DEVICES",
-	[VARIABLE_NVIDIA_VISIBLE] = "NVIDIA_VISIBLE_DEVICES",
-	[VARIABLE_SLURM_JOB] = "SLURM_JOB_ID",
-	[VARIABLE_SLURM_JOB_GPUS] = "SLURM_JOB_GPUS",
-	[VARIABLE_SLURM_STEP_GPUS] = "SLURM_STEP_GPUS",
-	[VARIABLE_PET_NNODES] = "PET_NNODES",
-	[VARIABLE_KUBERNETES_SERVICE_HOST] = "KUBERNETES_SERVICE_HOST",
-#define RANK_VARIABLE(name) [VARIABLE_##name] = #name,
-#include "request/ranks.def"
-#undef RANK_VARIABLE
-};
-
-const char *variable_name(enum variable variable)
-{
-	return variables[variable];
-}
 
 const char *source_name(enum source source)
 {
@@ -39,29 +16,6 @@ const char *source_name(enum source source)
 	};
 
 	return names[source];
-}
-
-enum variable dialect_variable(enum dialect dialect)
-{
-	if (dialect == DIALECT_ROCR)
-		return VARIABLE_ROCR_VISIBLE;
-	return dialect == DIALECT_HIP ? VARIABLE_HIP_VISIBLE : VARIABLE_CUDA_VISIBLE;
-}
-
-bool dialect_reads(enum dialect dialect, enum variable variable)
-{
-	switch (variable) {
-	case VARIABLE_CUDA_VISIBLE:
-		return dialect != DIALECT_ROCR;
-	case VARIABLE_CUDA_ORDER:
-		return dialect != DIALECT_ROCR && dialect != DIALECT_HIP;
-	case VARIABLE_ROCR_VISIBLE:
-		return dialect == DIALECT_ROCR || dialect == DIALECT_HIP;
-	case VARIABLE_HIP_VISIBLE:
-		return dialect == DIALECT_HIP;
-	default:
-		return false;
-	}
 }
 
 const struct statement *request_variable(const gpumap_request *request, enum variable variable)
@@ -90,17 +44,6 @@ static size_t identifier(const char *text)
 	return n;
 }
 
-static bool find_variable(struct span name, enum variable *variable)
-{
-	for (size_t i = 0; i < VARIABLE_COUNT; i++) {
-		if (span_is(name, variables[i])) {
-			*variable = (enum variable)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
 		     enum verb *verb, const char **value, struct span *other)
 {
@@ -110,7 +53,7 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 	const char *after = start + name.length;
 
 	if (unset) {
-		if (name.length && *after == '\0' && find_variable(name, variable)) {
+		if (name.length && *after == '\0' && variable_find(name, variable)) {
 			*verb = VERB_UNSET;
 			*value = NULL;
 			return true;
@@ -122,62 +65,12 @@ bool statement_parse(const char *text, enum variable fallback, enum variable *va
 		*verb = *after == '=' ? VERB_SET : VERB_DEFAULT;
 		*value = after + (*verb == VERB_SET ? 1 : 2);
 		*other = name;
-		return find_variable(name, variable);
+		return variable_find(name, variable);
 	}
 	*variable = fallback;
 	*verb = VERB_SET;
 	*value = text;
 	return true;
-}
-
-/* jsrun and others number variables: CUDA_VISIBLE_DEVICES0. */
-static bool numbered(struct span name, const char *variable)
-{
-	size_t i = strlen(variable);
-
-	if (!span_starts(name, variable))
-		return false;
-	if (i < name.length && name.text[i] == '_')
-		i++;
-	if (i == name.length)
-		return false;
-	while (i < name.length && is_digit(name.text[i]))
-		i++;
-	return i == name.length;
-}
-
-/* Variables of other makers, whose names are near but not misspelt. */
-static bool of_others(struct span name)
-{
-	static const char *const names[] = {"MUSA_VISIBLE_DEVICES", "MUSA_DEVICE_ORDER",
-					    "HPU_VISIBLE_DEVICES",  "XPU_VISIBLE_DEVICES",
-					    "NPU_VISIBLE_DEVICES",  "TPU_VISIBLE_DEVICES",
-					    "MLU_VISIBLE_DEVICES",  "GCU_VISIBLE_DEVICES"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_is(name, names[i]))
-			return true;
-	return false;
-}
-
-const char *misspelt_variable(struct span name)
-{
-	enum variable known;
-	char copy[64];
-
-	if (find_variable(name, &known) || of_others(name))
-		return NULL;
-	if (name.length >= sizeof(copy))
-		return NULL;
-	/* Lower case is a mistake too: names of variables are exact. */
-	for (size_t i = 0; i < name.length; i++)
-		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
-								     : name.text[i];
-	name.text = copy;
-	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++)
-		if (edit_distance(name, variables[i], 2) <= 2 && !numbered(name, variables[i]))
-			return variables[i];
-	return NULL;
 }
 
 /* An index as PyTorch takes it: digits without a leading zero. */

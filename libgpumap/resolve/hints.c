@@ -2,7 +2,7 @@
 /* Rules L2, L3 and L5: variables that are seen but decide nothing. */
 #include "resolve/resolve.h"
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "request/slurm_grant.h"
 
 /* A list of plain numbers; NULL: it has other entries, or memory ran out. */
@@ -175,12 +175,12 @@ static void rank_unused(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;
 	static const enum key_id keys[] = {KEY_mode, KEY_device, KEY_set_device, KEY_local_rank};
-	struct rank_identity rows[RANKENV_ROWS];
+	struct rank_identity rows[RANK_IDENTITY_ROWS];
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (request->values[keys[i]])
 			return;
-	if (resolver->mapping->visible_count < 2 || !rankenv_read(rows, request, NULL) ||
+	if (resolver->mapping->visible_count < 2 || !rank_identity_read(rows, request, NULL) ||
 	    rows[0].local_rank <= 0)
 		return;
 	report_add(resolver->report, FINDING_UNKNOWN_USE,

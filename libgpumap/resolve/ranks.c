@@ -2,7 +2,7 @@
 /* Rules R1, R2 and R5 in an answer: this process's ranks, and values that depend on them. */
 #include "resolve/resolve.h"
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
 /* The keys whose values may depend on the rank. */
 static const enum key_id rank_keys[] = {KEY_device, KEY_set_device, KEY_device_ids};
@@ -97,7 +97,7 @@ int ranks_resolve(struct resolver *resolver)
 {
 	const gpumap_request *request = resolver->request;
 	struct resolved_key *local = &resolver->keys[KEY_local_rank];
-	struct rank_identity rows[RANKENV_ROWS];
+	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t count;
 	bool words;
 
@@ -106,7 +106,7 @@ int ranks_resolve(struct resolver *resolver)
 	resolver->words = (struct rank_words){-1, -1, -1, -1, -1};
 	if (!wanted(resolver, &words))
 		return GPUMAP_OK;
-	count = rankenv_read(rows, request, local->value && !words ? NULL : resolver->report);
+	count = rank_identity_read(rows, request, local->value && !words ? NULL : resolver->report);
 	if (count && local->value && rows[0].local_rank >= 0) {
 		explain_option(resolver, &rows[0]);
 	} else if (count && !local->value) {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "report/report.h"
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "request/request.h"
 
 struct report {
@@ -50,14 +50,14 @@ static void put_number(const char *name, int64_t n)
 
 static void put_ranks(const struct report *report)
 {
-	struct rank_identity rows[RANKENV_ROWS] = {{.row = "-",
-						    .rank = -1,
-						    .size = -1,
-						    .local_rank = -1,
-						    .local_size = -1,
-						    .node_rank = -1}};
+	struct rank_identity rows[RANK_IDENTITY_ROWS] = {{.row = "-",
+							  .rank = -1,
+							  .size = -1,
+							  .local_rank = -1,
+							  .local_size = -1,
+							  .node_rank = -1}};
 
-	rankenv_read(rows, report->request, NULL);
+	rank_identity_read(rows, report->request, NULL);
 	put_number("rank", rows[0].rank);
 	put_number("size", rows[0].size);
 	put_number("local", rows[0].local_rank);

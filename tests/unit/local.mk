@@ -72,7 +72,7 @@ unit_programs = \
 	tests/unit/t-profile-set \
 	tests/unit/t-properties \
 	tests/unit/t-ps-watch \
-	tests/unit/t-rankenv \
+	tests/unit/t-rank-identity \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
 	tests/unit/t-request \
@@ -179,9 +179,9 @@ tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h t
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
 tests_unit_t_properties_LDADD = $(unit_ldadd)
 
-tests_unit_t_rankenv_SOURCES = tests/unit/t-rankenv.c tests/unit/unit.h
-tests_unit_t_rankenv_CFLAGS = $(unit_cflags)
-tests_unit_t_rankenv_LDADD = $(unit_ldadd)
+tests_unit_t_rank_identity_SOURCES = tests/unit/t-rank-identity.c tests/unit/unit.h
+tests_unit_t_rank_identity_CFLAGS = $(unit_cflags)
+tests_unit_t_rank_identity_LDADD = $(unit_ldadd)
 
 tests_unit_t_request_SOURCES = tests/unit/t-request.c tests/unit/unit.h
 tests_unit_t_request_CFLAGS = $(unit_cflags)

@@ -11,7 +11,7 @@
 #include "job/plan_open.h"
 #include "launch/bind.h"
 #include "plan/job.h"
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
 struct exec_options {
 	struct plan_options plan;
@@ -28,7 +28,7 @@ struct exec {
 	gpumap_report *report;
 
 	const char *row; /* the name in rule R1's table; NULL: only options */
-	struct rank_identity rows[RANKENV_ROWS];
+	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t row_count;
 	char here[256]; /* this machine's name */
 

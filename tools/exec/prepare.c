@@ -43,7 +43,7 @@ static bool in_row(const char *row, const char *name)
 {
 	const char *own;
 
-	for (size_t i = 0; (own = rankenv_row_variable(row, i)); i++)
+	for (size_t i = 0; (own = rank_identity_row_variable(row, i)); i++)
 		if (streq(own, name))
 			return true;
 	return false;
@@ -59,7 +59,7 @@ static void unset_rows(struct exec *exec)
 			kept = exec->rows[i].row;
 	for (size_t i = 0; i < exec->row_count; i++)
 		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) &&
-				   (name = rankenv_row_variable(exec->rows[i].row, k));
+				   (name = rank_identity_row_variable(exec->rows[i].row, k));
 		     k++)
 			if (!kept || !in_row(kept, name))
 				note(name, NULL, exec);

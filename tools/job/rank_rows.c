@@ -19,7 +19,7 @@ static bool in_row(const char *row, const char *entry)
 {
 	const char *name;
 
-	for (size_t i = 0; (name = rankenv_row_variable(row, i)); i++)
+	for (size_t i = 0; (name = rank_identity_row_variable(row, i)); i++)
 		if (is_name(entry, name))
 			return true;
 	return false;
@@ -30,7 +30,7 @@ static bool is_rank_variable(const char *entry)
 	static const char *const hints[] = {"PET_NNODES", "KUBERNETES_SERVICE_HOST"};
 	const char *name;
 
-	for (size_t i = 0; (name = rankenv_variable(i)); i++)
+	for (size_t i = 0; (name = rank_identity_variable(i)); i++)
 		if (is_name(entry, name))
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)
@@ -58,8 +58,8 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 	return r;
 }
 
-static int read_without(struct rank_identity rows[RANKENV_ROWS], size_t *count, const char *without,
-			gpumap_report *report)
+static int read_without(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
+			const char *without, gpumap_report *report)
 {
 	gpumap_request *request = NULL;
 	int r = gpumap_request_new(&request);
@@ -67,7 +67,7 @@ static int read_without(struct rank_identity rows[RANKENV_ROWS], size_t *count, 
 	if (r == GPUMAP_OK)
 		r = state(request, without, report);
 	if (r == GPUMAP_OK)
-		*count = rankenv_read(rows, request, report);
+		*count = rank_identity_read(rows, request, report);
 	gpumap_request_free(request);
 	return r;
 }
@@ -87,7 +87,8 @@ static bool disagrees(const struct rank_identity *a, const struct rank_identity 
 	return a->rank != b->rank || a->size != b->size || a->local_rank != b->local_rank;
 }
 
-int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report)
+int rank_rows_read(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
+		   gpumap_report *report)
 {
 	size_t before = gpumap_report_count(report);
 	bool inside = false;
@@ -112,7 +113,7 @@ bool rank_tasks_have_lists(void)
 
 int rank_rows_limit(gpumap_hosts *hosts, size_t i, gpumap_report *report)
 {
-	struct rank_identity rows[RANKENV_ROWS], *row = rows;
+	struct rank_identity rows[RANK_IDENTITY_ROWS], *row = rows;
 	size_t count = 0;
 	int64_t ranks;
 	int r = rank_rows_read(rows, &count, NULL);

@@ -3,11 +3,12 @@
 #ifndef GM_RANK_ROWS_H
 #define GM_RANK_ROWS_H
 
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 
-/* rankenv_read() for this process. If another launcher started it inside a rank of gpumap run, that
- * rank's row is left out. GPUMAP_ENOMEM after a finding. */
-int rank_rows_read(struct rank_identity rows[RANKENV_ROWS], size_t *count, gpumap_report *report);
+/* rank_identity_read() for this process. If another launcher started it inside a rank of gpumap
+ * run, that rank's row is left out. GPUMAP_ENOMEM after a finding. */
+int rank_rows_read(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
+		   gpumap_report *report);
 
 /* Whether the row is that of the gpumap run or exec that gave this process its GPUs. */
 bool rank_row_is_own(const struct rank_identity *row);

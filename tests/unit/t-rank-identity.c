@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "machines.h"
-#include "request/rankenv.h"
+#include "request/rank_identity.h"
 #include "unit.h"
 
 #define TORCH "RANK=5|LOCAL_RANK=1|WORLD_SIZE=8"
@@ -170,7 +170,7 @@ static void check_identity(const char *name, const gpumap_request *request, cons
 START_TEST(environments)
 {
 	const char *name = rows[_i].name;
-	struct rank_identity found[RANKENV_ROWS];
+	struct rank_identity found[RANK_IDENTITY_ROWS];
 	gpumap_request *request;
 	gpumap_report *report;
 	size_t count;
@@ -178,7 +178,7 @@ START_TEST(environments)
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	ck_assert_int_eq(surround(request, rows[_i].environment, report), GPUMAP_OK);
-	count = rankenv_read(found, request, report);
+	count = rank_identity_read(found, request, report);
 	check_findings(name, report, rows[_i].findings);
 	ROW_EQ_STR(name, count ? found[0].row : "", rows[_i].row);
 	if (count) {
@@ -191,7 +191,7 @@ START_TEST(environments)
 		ROW_EQ_STR(name, found[0].origin, "environment");
 	}
 	/* Without a report the answer is the same. */
-	ROW_EQ_INT(name, rankenv_read(found, request, NULL), count);
+	ROW_EQ_INT(name, rank_identity_read(found, request, NULL), count);
 	check_identity(name, request, &rows[_i]);
 	gpumap_request_free(request);
 	gpumap_report_free(report);
@@ -201,20 +201,20 @@ END_TEST
 /* Variables before the command are set later than the environment. */
 START_TEST(statements_in_time)
 {
-	struct rank_identity found[RANKENV_ROWS];
+	struct rank_identity found[RANK_IDENTITY_ROWS];
 	gpumap_request *request;
 
 	ck_assert_int_eq(gpumap_request_new(&request), GPUMAP_OK);
 	ck_assert_int_eq(set_statements(request, "prefix=LOCAL_RANK=3|in_code=RANK?=1", NULL),
 			 GPUMAP_OK);
 	ck_assert_int_eq(surround(request, TORCH, NULL), GPUMAP_OK);
-	ck_assert_uint_eq(rankenv_read(found, request, NULL), 1);
+	ck_assert_uint_eq(rank_identity_read(found, request, NULL), 1);
 	ck_assert_int_eq(found[0].local_rank, 3);
 	ck_assert_int_eq(found[0].rank, 5);
 	ck_assert_int_eq(set_statements(request, "in_code=-RANK", NULL), GPUMAP_OK);
-	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
+	ck_assert_uint_eq(rank_identity_read(found, request, NULL), 0);
 	ck_assert_int_eq(set_statements(request, "after_init=RANK=1", NULL), GPUMAP_OK);
-	ck_assert_uint_eq(rankenv_read(found, request, NULL), 0);
+	ck_assert_uint_eq(rank_identity_read(found, request, NULL), 0);
 	gpumap_request_free(request);
 }
 END_TEST
@@ -239,8 +239,8 @@ END_TEST
 
 static bool listed(const char *name)
 {
-	for (size_t i = 0; rankenv_variable(i); i++)
-		if (streq(rankenv_variable(i), name))
+	for (size_t i = 0; rank_identity_variable(i); i++)
+		if (streq(rank_identity_variable(i), name))
 			return true;
 	return false;
 }
@@ -260,10 +260,10 @@ START_TEST(variables)
 		ck_assert_msg(listed(stale[i]), "%s", stale[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		ck_assert_msg(!listed(kept[i]), "%s", kept[i]);
-	while (rankenv_variable(count))
+	while (rank_identity_variable(count))
 		count++;
 	ck_assert_uint_ge(count, 40);
-	ck_assert_ptr_null(rankenv_variable(100000));
+	ck_assert_ptr_null(rank_identity_variable(100000));
 }
 END_TEST
 
@@ -271,8 +271,8 @@ static size_t row_size(const char *row)
 {
 	size_t count = 0;
 
-	while (rankenv_row_variable(row, count))
-		ck_assert_msg(listed(rankenv_row_variable(row, count++)), "%s", row);
+	while (rank_identity_row_variable(row, count))
+		ck_assert_msg(listed(rank_identity_row_variable(row, count++)), "%s", row);
 	return count;
 }
 
@@ -280,19 +280,19 @@ static size_t row_size(const char *row)
 START_TEST(variables_of_rows)
 {
 	ck_assert_uint_eq(row_size("Slurm step"), 7);
-	ck_assert_str_eq(rankenv_row_variable("Slurm step", 0), "SLURM_PROCID");
-	ck_assert_str_eq(rankenv_row_variable("Slurm step", 6), "SLURM_STEP_ID");
+	ck_assert_str_eq(rank_identity_row_variable("Slurm step", 0), "SLURM_PROCID");
+	ck_assert_str_eq(rank_identity_row_variable("Slurm step", 6), "SLURM_STEP_ID");
 	ck_assert_uint_eq(row_size("Open MPI"), 4);
 	ck_assert_uint_eq(row_size("torch"), 10);
 	ck_assert_uint_eq(row_size("Kubernetes"), 0);
-	ck_assert_ptr_null(rankenv_row_variable("torch", 100000));
+	ck_assert_ptr_null(rank_identity_row_variable("torch", 100000));
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("rankenv");
-	TCase *tests = tcase_create("rankenv");
+	Suite *suite = suite_create("rank_identity");
+	TCase *tests = tcase_create("rank_identity");
 
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, environments, 0, (int)ARRAY_SIZE(rows));

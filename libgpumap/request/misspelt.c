@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Rule S7: a variable whose name is nearly one that decides, which no program reads. */
+#include "report/report.h"
+#include "request/profile_keys.h"
+#include "request/request.h"
+#include "suggest.h"
+
+/* jsrun and others number variables: CUDA_VISIBLE_DEVICES0. */
+static bool numbered(struct span name, const char *variable)
+{
+	size_t i = strlen(variable);
+
+	if (!span_starts(name, variable))
+		return false;
+	if (i < name.length && name.text[i] == '_')
+		i++;
+	if (i == name.length)
+		return false;
+	while (i < name.length && is_digit(name.text[i]))
+		i++;
+	return i == name.length;
+}
+
+/* Variables of other makers, whose names are near but not misspelt. */
+static bool of_others(struct span name)
+{
+	static const char *const names[] = {"MUSA_VISIBLE_DEVICES", "MUSA_DEVICE_ORDER",
+					    "HPU_VISIBLE_DEVICES",  "XPU_VISIBLE_DEVICES",
+					    "NPU_VISIBLE_DEVICES",  "TPU_VISIBLE_DEVICES",
+					    "MLU_VISIBLE_DEVICES",  "GCU_VISIBLE_DEVICES"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (span_is(name, names[i]))
+			return true;
+	return false;
+}
+
+const char *misspelt_variable(struct span name)
+{
+	enum variable known;
+	char copy[64];
+
+	if (variable_find(name, &known) || of_others(name) || name.length >= sizeof(copy))
+		return NULL;
+	/* Lower case is a mistake too: names of variables are exact. */
+	for (size_t i = 0; i < name.length; i++)
+		copy[i] = name.text[i] >= 'a' && name.text[i] <= 'z' ? (char)(name.text[i] - 32)
+								     : name.text[i];
+	name.text = copy;
+	for (size_t i = 0; i <= VARIABLE_NVIDIA_VISIBLE; i++) {
+		const char *known_name = variable_name((enum variable)i);
+
+		if (edit_distance(name, known_name, 2) <= 2 && !numbered(name, known_name))
+			return known_name;
+	}
+	return NULL;
+}
+
+static void report_misspelt(struct span name, const char *near, gpumap_report *report)
+{
+	if (near)
+		report_add(report, FINDING_MISSPELT_VARIABLE,
+			   ABOUT(.rule = "S7", .origin = "environment",
+				 .fix = DID_YOU_MEAN(near, NULL)),
+			   "no program reads %s", QUOTE(name));
+}
+
+void variable_report_misspelt(struct span name, gpumap_report *report)
+{
+	report_misspelt(name, misspelt_variable(name), report);
+}
+
+void environ_report_misspelt(const char *const *envp, gpumap_report *report)
+{
+	for (; *envp; envp++) {
+		struct span name = {*envp, strcspn(*envp, "=")};
+
+		variable_report_misspelt(name, report);
+	}
+}
+
+/* The variables that gpumap reads, for finding the nearest. */
+struct variables {
+	const char *names[128];
+	size_t count;
+};
+
+static int add_variable(const gpumap_key *key, void *data)
+{
+	struct variables *variables = data;
+
+	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
+		variables->names[variables->count++] = key->environment;
+	return 0;
+}
+
+void key_variable_misspelt(struct span name, gpumap_report *report)
+{
+	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
+						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
+						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
+						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
+						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
+	struct variables variables = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
+		variables.names[variables.count++] = of_commands[i];
+	gpumap_key_each(add_variable, &variables);
+	gpumap_profile_key_each(add_variable, &variables);
+	for (size_t i = 0; i < variables.count; i++)
+		if (span_is(name, variables.names[i]))
+			return;
+	report_misspelt(name, suggest(name, variables.names), report);
+}
