@@ -66,6 +66,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cli/options.c tools/cli/options.h \
 	tools/cli/out_of_memory.c tools/cli/out_of_memory.h \
 	tools/cli/output.c tools/cli/output.h \
+	tools/cli/text_table.c tools/cli/text_table.h \
 	tools/cli/which_machine.c tools/cli/which_machine.h \
 	tools/job/cpus.c tools/job/cpus.h \
 	tools/job/plan_busy.c \

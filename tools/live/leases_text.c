@@ -12,19 +12,13 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "cli/text_table.h"
 #include "inventory/inventory.h"
 #include "live/ps.h"
-#include "style.h"
-#include "text_cells.h"
 
 enum column { GPUS, PID, USER, AGE, LEFT, HELD_BY, LOAD, MEMORY, COMMAND, COLUMNS };
 
-enum { GAP = 2 };
-
-static const struct {
-	const char *head;
-	bool right;
-} columns[COLUMNS] = {
+static const struct text_column columns[COLUMNS] = {
 	[GPUS] = {"GPUS", false}, [PID] = {"PID", true},       [USER] = {"USER", false},
 	[AGE] = {"AGE", true},    [LEFT] = {"LEFT", true},     [HELD_BY] = {"HELD BY", false},
 	[LOAD] = {"LOAD", true},  [MEMORY] = {"MEMORY", true}, [COMMAND] = {"COMMAND", false},
@@ -69,14 +63,14 @@ bool lease_taker_is_there(const struct lease_row *row)
 	return !row->ended && (row->pid <= 0 || kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
 }
 
-static void put_command(struct strbuf *buf, const struct lease_row *row)
+static const char *command_text(const struct lease_row *row)
 {
 	const gpumap_process *p = row->holder ? row->holder : row->taker;
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
-	strbuf_puts(buf, command                     ? command
-			 : lease_taker_is_there(row) ? "not visible here"
-						     : "has ended; what it started goes on");
+	return command                     ? command
+	       : lease_taker_is_there(row) ? "not visible here"
+					   : "has ended; what it started goes on";
 }
 
 static void put_holder(struct strbuf *buf, const struct lease_row *row)
@@ -119,77 +113,36 @@ static void put_cell(struct strbuf *buf, const struct leases *leases, const stru
 	case LOAD:
 		strbuf_printf(buf, row->load < 0 ? "-" : "%lld %%", (long long)row->load);
 		return;
-	case MEMORY:
+	default:
 		strbuf_printf(buf, row->memory < 0 ? "-" : "%lld MiB",
 			      (long long)(row->memory >> 20));
-		return;
-	default:
-		put_command(buf, row);
-	}
-}
-
-static size_t width_of(const struct leases *leases, enum column column, bool idle)
-{
-	size_t width = strlen(columns[column].head);
-
-	for (size_t i = 0; i < leases->count; i++) {
-		struct strbuf text = {0};
-		size_t cells;
-
-		if (idle && !leases->rows[i].idle)
-			continue;
-		put_cell(&text, leases, &leases->rows[i], column);
-		cells = text.length ? text_cells(text.text, text.length) : 0;
-		width = cells > width ? cells : width;
-		strbuf_free(&text);
-	}
-	return width;
-}
-
-static void put_row(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
-		    const size_t *widths, size_t screen)
-{
-	size_t used = 0;
-
-	for (int c = 0; c < COLUMNS; c++) {
-		struct strbuf text = {0};
-
-		if (row)
-			put_cell(&text, leases, row, (enum column)c);
-		else
-			strbuf_puts(&text, columns[c].head);
-		if (c < COMMAND)
-			text_cells_pad(buf, text.length ? text.text : "", widths[c],
-				       columns[c].right);
-		else
-			text_cells_put(buf, text.length ? text.text : "",
-				       screen == SIZE_MAX ? screen
-				       : screen > used    ? screen - used
-							  : 0);
-		strbuf_puts(buf, c < COMMAND ? "  " : "\n");
-		used += widths[c] + GAP;
-		strbuf_free(&text);
 	}
 }
 
 void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 {
-	size_t widths[COLUMNS], shown = 0;
+	struct text_table table = {.columns = columns, .count = COLUMNS};
+	struct strbuf text = {0};
+	size_t shown = 0;
 
-	for (size_t i = 0; i < leases->count; i++)
-		shown += !idle || leases->rows[i].idle;
-	if (!shown && !leases->known)
-		return;
-	if (!shown) {
-		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
-		return;
+	for (size_t i = 0; i < leases->count; i++) {
+		if (idle && !leases->rows[i].idle)
+			continue;
+		shown++;
+		for (int c = 0; c < COMMAND; c++) {
+			put_cell(&text, leases, &leases->rows[i], (enum column)c);
+			text_table_add(&table, &text);
+		}
 	}
-	for (int c = 0; c < COLUMNS; c++)
-		widths[c] = width_of(leases, (enum column)c, idle);
-	style_set(buf, STYLE_FAINT);
-	put_row(buf, leases, NULL, widths, SIZE_MAX);
-	style_set(buf, STYLE_PLAIN);
+	text_table_fit_heads(&table);
+	if (shown)
+		text_table_heads(buf, &table, 0);
+	else if (leases->known)
+		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
+	shown = 0;
 	for (size_t i = 0; i < leases->count; i++)
 		if (!idle || leases->rows[i].idle)
-			put_row(buf, leases, &leases->rows[i], widths, ps_width());
+			text_table_row(buf, &table, shown++, command_text(&leases->rows[i]), 0,
+				       ps_width(), 0);
+	text_table_free(&table);
 }

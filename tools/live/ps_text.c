@@ -19,35 +19,33 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/text_table.h"
 #include "inventory/inventory.h"
 #include "style.h"
 #include "text.h"
 #include "text_cells.h"
 
-enum column { PID, USER, AGE, MEMORY, DEVICE, ABOUT, COLUMNS };
+enum column { PID, USER, AGE, MEMORY, DEVICE, ABOUT, COMMAND, COLUMNS };
 
 enum {
 	INDENT = 2,
-	GAP = 2,
 	MAX_USER = 16,
 	LEAST_COMMAND = 24, /* cells that a command needs beside what is said about its process */
 	NARROW_COMMAND = 8
 };
 
-static const struct {
-	const char *head;
-	bool right;
-} columns[] = {
-	[PID] = {"PID", true},       [USER] = {"USER", false},     [AGE] = {"AGE", true},
-	[MEMORY] = {"MEMORY", true}, [DEVICE] = {"DEVICE", false}, [ABOUT] = {"ABOUT", false},
+static const struct text_column columns[] = {
+	[PID] = {"PID", true},          [USER] = {"USER", false},     [AGE] = {"AGE", true},
+	[MEMORY] = {"MEMORY", true},    [DEVICE] = {"DEVICE", false}, [ABOUT] = {"ABOUT", false},
+	[COMMAND] = {"COMMAND", false},
 };
 
 struct frame {
 	const struct ps *ps;
 	const struct ps_view *view;
 	struct strbuf *buf;
-	size_t widths[COLUMNS]; /* ABOUT 0: on lines of its own */
-	size_t gpus;            /* that are shown above */
+	struct text_table table; /* of the processes; without ABOUT that has lines of its own */
+	size_t gpus, processes;  /* that are shown above */
 };
 
 /* --- texts ---------------------------------------------------------------------------- */
@@ -191,30 +189,20 @@ static bool is_shown(const struct frame *f, const struct ps_process *p)
 	return !f->view->stale || p->stale;
 }
 
-static void measure(struct frame *f, const struct ps_process *p)
+static void add_row(struct frame *f, const struct ps_process *p)
 {
-	for (int c = 0; c < COLUMNS; c++) {
+	for (int c = 0; c < COMMAND; c++) {
 		struct strbuf text = {0};
-		size_t cells;
 
 		column_text(&text, f->ps, p, (enum column)c);
-		cells = text.length ? text_cells(text.text, text.length) : 0;
-		if (c == USER && cells > MAX_USER)
-			cells = MAX_USER;
-		if (cells > f->widths[c])
-			f->widths[c] = cells;
-		strbuf_free(&text);
+		text_table_add(&f->table, &text);
 	}
 }
 
 /* The cells of a row before its command. */
 static size_t row_cells(const struct frame *f)
 {
-	size_t cells = INDENT;
-
-	for (int c = 0; c < COLUMNS; c++)
-		cells += f->widths[c] ? f->widths[c] + GAP : 0;
-	return cells;
+	return INDENT + text_table_cells(&f->table);
 }
 
 static bool fits(const struct frame *f, size_t command)
@@ -223,27 +211,25 @@ static bool fits(const struct frame *f, size_t command)
 }
 
 /* Returns the number of processes that are shown. */
-static size_t measure_all(struct frame *f)
+static size_t add_rows(struct frame *f)
 {
-	size_t shown = 0;
+	size_t *widths = f->table.widths, shown = 0;
 
 	for (size_t i = 0; i < f->ps->count; i++)
 		for (size_t k = 0; k < f->ps->gpus[i].count; k++) {
 			if (!is_shown(f, &f->ps->gpus[i].processes[k]))
 				continue;
-			measure(f, &f->ps->gpus[i].processes[k]);
+			add_row(f, &f->ps->gpus[i].processes[k]);
 			shown++;
 		}
-	for (int c = 0; c < ABOUT && shown; c++)
-		if (f->widths[c] < strlen(columns[c].head))
-			f->widths[c] = strlen(columns[c].head);
-	if (f->widths[ABOUT] && f->widths[ABOUT] < strlen(columns[ABOUT].head))
-		f->widths[ABOUT] = strlen(columns[ABOUT].head);
+	if (widths[USER] > MAX_USER)
+		widths[USER] = MAX_USER;
+	text_table_fit_heads(&f->table);
 	if (!fits(f, LEAST_COMMAND))
-		f->widths[ABOUT] = 0;
+		widths[ABOUT] = 0;
 	/* Long numbers leave no room at 60 columns: the user is cut first. */
-	while (!fits(f, NARROW_COMMAND) && f->widths[USER] > strlen(columns[USER].head))
-		f->widths[USER]--;
+	while (!fits(f, NARROW_COMMAND) && widths[USER] > strlen(columns[USER].head))
+		widths[USER]--;
 	return shown;
 }
 
@@ -276,21 +262,6 @@ static enum style style_of(const struct ps_process *p)
 	return p->stale || p->name == PS_NAME_OUTSIDE ? STYLE_WARNING : STYLE_PLAIN;
 }
 
-static void put_heads(struct frame *f)
-{
-	strbuf_printf(f->buf, "%*s", INDENT, "");
-	style_set(f->buf, STYLE_FAINT);
-	for (int c = 0; c < COLUMNS; c++) {
-		if (!f->widths[c])
-			continue;
-		text_cells_pad(f->buf, columns[c].head, f->widths[c], columns[c].right);
-		strbuf_printf(f->buf, "%*s", GAP, "");
-	}
-	strbuf_puts(f->buf, "COMMAND");
-	style_set(f->buf, STYLE_PLAIN);
-	strbuf_puts(f->buf, "\n");
-}
-
 /* The bytes of the parts, which ", " separates, that fit into a line; at least one part. */
 static size_t parts_fit(const char *text, size_t cells)
 {
@@ -309,7 +280,7 @@ static size_t parts_fit(const char *text, size_t cells)
 /* What is said about a process, below its row. */
 static void put_about(struct frame *f, const struct ps_process *p)
 {
-	size_t indent = INDENT + f->widths[PID] + GAP;
+	size_t indent = INDENT + f->table.widths[PID] + TEXT_TABLE_GAP;
 	struct strbuf text = {0};
 	char *rest;
 
@@ -331,28 +302,12 @@ static void put_process(struct frame *f, const struct ps_process *p)
 {
 	const char *command = gpumap_process_str(p->process, GPUMAP_PROCESS_COMMAND);
 
-	strbuf_printf(f->buf, "%*s", INDENT, "");
-	for (int c = 0; c < COLUMNS; c++) {
-		struct strbuf text = {0};
-		bool marked = c >= DEVICE && style_of(p) != STYLE_PLAIN;
-
-		if (!f->widths[c])
-			continue;
-		column_text(&text, f->ps, p, (enum column)c);
-		if (marked)
-			style_set(f->buf, style_of(p));
-		text_cells_pad(f->buf, text.length ? text.text : "", f->widths[c],
-			       columns[c].right);
-		if (marked)
-			style_set(f->buf, STYLE_PLAIN);
-		strbuf_printf(f->buf, "%*s", GAP, "");
-		strbuf_free(&text);
-	}
 	/* The folder of the program tells least. */
 	if (command && !fits(f, LEAST_COMMAND))
 		command = process_program(p->process).text;
-	end_line(f, row_cells(f), STYLE_PLAIN, command ? command : "-");
-	if (!f->widths[ABOUT])
+	text_table_row(f->buf, &f->table, f->processes++, command ? command : "-", INDENT,
+		       f->view->width, style_of(p) == STYLE_PLAIN ? 0 : 1u << DEVICE | 1u << ABOUT);
+	if (!f->table.widths[ABOUT])
 		put_about(f, p);
 }
 
@@ -392,9 +347,10 @@ static void put_device(struct frame *f, size_t indent, const char *head, const g
 	usage_text(&usage, d);
 	width = usage.length ? text_cells(usage.text, usage.length) : 0;
 	strbuf_printf(f->buf, "%*s", (int)indent, "");
-	if (f->view->width == SIZE_MAX || cells + GAP + width <= f->view->width) {
+	if (f->view->width == SIZE_MAX || cells + TEXT_TABLE_GAP + width <= f->view->width) {
 		style_puts(f->buf, STYLE_HEADING, head);
-		strbuf_printf(f->buf, "%*s%s\n", GAP, "", usage.length ? usage.text : "");
+		strbuf_printf(f->buf, "%*s%s\n", TEXT_TABLE_GAP, "",
+			      usage.length ? usage.text : "");
 	} else {
 		end_line(f, indent, STYLE_HEADING, head);
 		indented(f, indent + INDENT, STYLE_PLAIN, usage.length ? usage.text : "");
@@ -595,15 +551,19 @@ static void put_kill(struct frame *f)
 
 void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view)
 {
-	struct frame f = {ps, view, buf, {0}, 0};
-	size_t shown = measure_all(&f);
+	struct frame f = {.ps = ps,
+			  .view = view,
+			  .buf = buf,
+			  .table = {.columns = columns, .count = COLUMNS}};
+	size_t shown = add_rows(&f);
 
 	buf->styled = view->styled;
 	put_title(&f, shown);
 	strbuf_puts(buf, ps->count ? "\n" : "");
 	if (shown)
-		put_heads(&f);
+		text_table_heads(buf, &f.table, INDENT);
 	for (size_t i = 0; i < ps->count; i++)
 		put_gpu(&f, &ps->gpus[i]);
 	put_kill(&f);
+	text_table_free(&f.table);
 }

@@ -12,15 +12,14 @@
 
 #include <stdio.h>
 
+#include "cli/text_table.h"
 #include "style.h"
-#include "text_cells.h"
 
 enum column { RANK, PID, GPU, MEMORY, STATE, COLUMNS };
 
-static const struct {
-	const char *head;
-	bool right;
-} columns[] = {
+enum { INDENT = 2 };
+
+static const struct text_column columns[] = {
 	[RANK] = {"RANK", true},     [PID] = {"PID", true},      [GPU] = {"GPU", false},
 	[MEMORY] = {"MEMORY", true}, [STATE] = {"STATE", false},
 };
@@ -119,63 +118,29 @@ static void column_text(struct strbuf *buf, const struct verify_rank *rank, enum
 		strbuf_printf(buf, "%lld", (long long)rank->pid);
 	else if (column == GPU)
 		own_text(buf, rank);
-	else if (column == MEMORY)
-		memory_text(buf, rank);
 	else
-		state_text(buf, rank);
+		memory_text(buf, rank);
 }
 
-static void put_row(struct strbuf *buf, const struct verify_rank *rank, const size_t widths[])
+static void put_table(struct strbuf *buf, const struct verify *v)
 {
-	strbuf_puts(buf, " ");
-	for (int c = 0; c < COLUMNS; c++) {
-		struct strbuf text = {0};
-		bool marked = c == STATE && rank->state >= VERIFY_HIDDEN;
+	struct text_table table = {.columns = columns, .count = COLUMNS};
+	struct strbuf text = {0};
 
-		column_text(&text, rank, (enum column)c);
-		strbuf_puts(buf, c == RANK ? " " : "  ");
-		if (marked)
-			style_set(buf, STYLE_WARNING);
-		if (c == STATE)
-			strbuf_puts(buf, text.length ? text.text : "");
-		else
-			text_cells_pad(buf, text.length ? text.text : "", widths[c],
-				       columns[c].right);
-		if (marked)
-			style_set(buf, STYLE_PLAIN);
+	for (size_t i = 0; i < v->count; i++)
+		for (int c = 0; c < STATE; c++) {
+			column_text(&text, &v->ranks[i], (enum column)c);
+			text_table_add(&table, &text);
+		}
+	text_table_fit_heads(&table);
+	text_table_heads(buf, &table, INDENT);
+	for (size_t i = 0; i < v->count; i++) {
+		state_text(&text, &v->ranks[i]);
+		text_table_row(buf, &table, i, text.text, INDENT, SIZE_MAX,
+			       v->ranks[i].state >= VERIFY_HIDDEN ? 1u << STATE : 0);
 		strbuf_free(&text);
 	}
-	strbuf_puts(buf, "\n");
-}
-
-static void measure(const struct verify *v, size_t widths[])
-{
-	for (int c = 0; c < COLUMNS; c++) {
-		widths[c] = strlen(columns[c].head);
-		for (size_t i = 0; i < v->count; i++) {
-			struct strbuf text = {0};
-
-			column_text(&text, &v->ranks[i], (enum column)c);
-			if (text.length > widths[c])
-				widths[c] = text.length;
-			strbuf_free(&text);
-		}
-	}
-}
-
-static void put_heads(struct strbuf *buf, const size_t widths[])
-{
-	strbuf_puts(buf, " ");
-	style_set(buf, STYLE_FAINT);
-	for (int c = 0; c < COLUMNS; c++) {
-		strbuf_puts(buf, c == RANK ? " " : "  ");
-		if (c == STATE)
-			strbuf_puts(buf, columns[c].head);
-		else
-			text_cells_pad(buf, columns[c].head, widths[c], columns[c].right);
-	}
-	style_set(buf, STYLE_PLAIN);
-	strbuf_puts(buf, "\n");
+	text_table_free(&table);
 }
 
 /* "4 ranks, as planned so far", "1 of 4 ranks is not as planned". */
@@ -202,9 +167,7 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 				   ? gpumap_inventory_str(v->ps.inventory, GPUMAP_INVENTORY_HOST)
 				   : NULL;
 	struct strbuf verdict = {0};
-	size_t widths[COLUMNS];
 
-	measure(v, widths);
 	if (v->run)
 		strbuf_printf(&verdict, "Run %s", v->run);
 	else if (v->count)
@@ -213,8 +176,6 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	verify_verdict(&verdict, v);
 	style_puts(buf, STYLE_ANSWER, verdict.text ? verdict.text : "");
 	strbuf_puts(buf, "\n\n");
-	put_heads(buf, widths);
-	for (size_t i = 0; i < v->count; i++)
-		put_row(buf, &v->ranks[i], widths);
+	put_table(buf, v);
 	strbuf_free(&verdict);
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A table for people: columns as wide as what they hold, two cells apart. The last one is not
+ * padded, and is cut where the line ends. */
+#ifndef GM_TEXT_TABLE_H
+#define GM_TEXT_TABLE_H
+
+#include "strbuf.h"
+
+struct text_column {
+	const char *head;
+	bool right;
+};
+
+enum { TEXT_TABLE_COLUMNS = 12, TEXT_TABLE_GAP = 2 };
+
+/* Begin with the columns, and the count of them; all else is zero. */
+struct text_table {
+	const struct text_column *columns;
+	size_t count;
+	size_t widths[TEXT_TABLE_COLUMNS]; /* in cells; 0: the column is left out */
+	char **cells;                      /* of all rows, without the last column's */
+	size_t cell_count, room;
+};
+
+/* Adds the next cell; a row has one for each column but the last. The buffer is empty then. */
+void text_table_add(struct text_table *table, struct strbuf *cell);
+
+/* Widens the columns that hold something to their heads. */
+void text_table_fit_heads(struct text_table *table);
+
+/* The cells of a line before its last column. */
+size_t text_table_cells(const struct text_table *table);
+
+/* Append a line, indented by `indent` cells and not longer than `width`. `last` is the text of the
+ * last column. Bit c of `marked`: column c has a warning's style. */
+void text_table_heads(struct strbuf *buf, const struct text_table *table, size_t indent);
+void text_table_row(struct strbuf *buf, const struct text_table *table, size_t row,
+		    const char *last, size_t indent, size_t width, unsigned marked);
+
+void text_table_free(struct text_table *table);
+
+#endif
