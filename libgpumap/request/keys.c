@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "report/report.h"
+#include "request/profile_keys.h"
 #include "suggest.h"
 
 static const gpumap_key keys[] = {
@@ -242,4 +243,38 @@ enum dialect request_dialect(const gpumap_request *request)
 {
 	return (enum dialect)word_place(keys[KEY_dialect].value,
 					span_of(request_dialect_name(request)));
+}
+
+/* The variables that gpumap reads, for finding the nearest. */
+struct variables {
+	const char *names[128];
+	size_t count;
+};
+
+static int add_variable(const gpumap_key *key, void *data)
+{
+	struct variables *variables = data;
+
+	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
+		variables->names[variables->count++] = key->environment;
+	return 0;
+}
+
+void key_variable_misspelt(struct span name, gpumap_report *report)
+{
+	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
+						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
+						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
+						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
+						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
+	struct variables variables = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
+		variables.names[variables.count++] = of_commands[i];
+	gpumap_key_each(add_variable, &variables);
+	gpumap_profile_key_each(add_variable, &variables);
+	for (size_t i = 0; i < variables.count; i++)
+		if (span_is(name, variables.names[i]))
+			return;
+	misspelt_report(name, suggest(name, variables.names), report);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rule S7: a variable whose name is nearly one that decides, which no program reads. */
 #include "report/report.h"
-#include "request/profile_keys.h"
 #include "request/request.h"
 #include "suggest.h"
 
@@ -56,7 +55,7 @@ const char *misspelt_variable(struct span name)
 	return NULL;
 }
 
-static void report_misspelt(struct span name, const char *near, gpumap_report *report)
+void misspelt_report(struct span name, const char *near, gpumap_report *report)
 {
 	if (near)
 		report_add(report, FINDING_MISSPELT_VARIABLE,
@@ -67,7 +66,7 @@ static void report_misspelt(struct span name, const char *near, gpumap_report *r
 
 void variable_report_misspelt(struct span name, gpumap_report *report)
 {
-	report_misspelt(name, misspelt_variable(name), report);
+	misspelt_report(name, misspelt_variable(name), report);
 }
 
 void environ_report_misspelt(const char *const *envp, gpumap_report *report)
@@ -77,38 +76,4 @@ void environ_report_misspelt(const char *const *envp, gpumap_report *report)
 
 		variable_report_misspelt(name, report);
 	}
-}
-
-/* The variables that gpumap reads, for finding the nearest. */
-struct variables {
-	const char *names[128];
-	size_t count;
-};
-
-static int add_variable(const gpumap_key *key, void *data)
-{
-	struct variables *variables = data;
-
-	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
-		variables->names[variables->count++] = key->environment;
-	return 0;
-}
-
-void key_variable_misspelt(struct span name, gpumap_report *report)
-{
-	static const char *const of_commands[] = {"GPUMAP_CONFIG",       "GPUMAP_LEASE",
-						  "GPUMAP_LEASES",       "GPUMAP_MAX_CPU_ISA",
-						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
-						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
-						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
-	struct variables variables = {0};
-
-	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
-		variables.names[variables.count++] = of_commands[i];
-	gpumap_key_each(add_variable, &variables);
-	gpumap_profile_key_each(add_variable, &variables);
-	for (size_t i = 0; i < variables.count; i++)
-		if (span_is(name, variables.names[i]))
-			return;
-	report_misspelt(name, suggest(name, variables.names), report);
 }

@@ -117,6 +117,10 @@ void key_variable_misspelt(struct span name, gpumap_report *report);
 bool statement_parse(const char *text, enum variable fallback, enum variable *variable,
 		     enum verb *verb, const char **value, struct span *other);
 
+/* A warning that no program reads the variable `name`; `near` is the one that was meant, NULL:
+ * there is none, and no warning. */
+void misspelt_report(struct span name, const char *near, gpumap_report *report);
+
 /* The variable of rule S7 whose name is nearly `name`; NULL: there is none. */
 const char *misspelt_variable(struct span name);
 
