@@ -51,7 +51,7 @@ struct hash_index {
 void hash_index_free(struct hash_index *index);
 
 /* False without memory; the index is then unchanged. */
-bool hash_index_add(struct hash_index *index, uint64_t hash, size_t position) MUST_CHECK;
+bool hash_index_add(struct hash_index *index, uint64_t hash, size_t position);
 
 /* The next position with that hash. *walk is 0 at first. Add nothing during the walk. */
 bool hash_index_next(const struct hash_index *index, uint64_t hash, size_t *walk, size_t *position);

@@ -185,8 +185,11 @@ DIR *root_folder(const char *root, const char *path)
 	int fd = root_open(root, path, O_RDONLY | O_DIRECTORY);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 
-	if (fd >= 0 && !folder)
+	if (fd >= 0 && !folder) {
+		if (errno == ENOMEM)
+			memory_ran_out();
 		close(fd);
+	}
 	return folder;
 }
 
