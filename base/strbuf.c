@@ -88,3 +88,12 @@ char *strbuf_take(struct strbuf *buf)
 	strbuf_free(buf);
 	return text;
 }
+
+char *strbuf_keep(struct strbuf *buf, struct arena *arena)
+{
+	char *text = arena_strndup(arena, buf->text ? buf->text : "", buf->length);
+
+	arena->failed = arena->failed || buf->failed;
+	strbuf_free(buf);
+	return arena->failed ? NULL : text;
+}

@@ -4,7 +4,7 @@
 #ifndef GM_STRBUF_H
 #define GM_STRBUF_H
 
-#include "base.h"
+#include "arena.h"
 
 struct strbuf {
 	char *text; /* NUL-terminated once anything was added, else NULL */
@@ -22,5 +22,7 @@ void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) PRINTF
 /* The text, "" if nothing was added; the caller frees it. NULL if memory ran out. The buffer is
  * empty afterwards. */
 char *strbuf_take(struct strbuf *buf) MUST_CHECK;
+/* The same in an arena, which has failed if memory ran out. */
+char *strbuf_keep(struct strbuf *buf, struct arena *arena);
 
 #endif

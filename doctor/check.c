@@ -35,17 +35,6 @@ static void add_to_list(struct strbuf *list, const char *separator, const char *
 	strbuf_printf(list, "%s%s", list->length ? separator : "", text);
 }
 
-static const char *take_list(struct verdict *verdict, struct strbuf *list)
-{
-	char *taken = strbuf_take(list);
-	const char *text = arena_strdup(verdict->arena, taken);
-
-	if (!taken)
-		verdict->arena->failed = true;
-	free(taken);
-	return text;
-}
-
 /* Whether it holds of a GPU that this process uses. */
 static bool applies(const struct gpu *gpu, gpu_holds *holds)
 {
@@ -63,9 +52,9 @@ const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_ho
 			snprintf(number, sizeof(number), "%u", facts->gpus[i].index);
 			add_to_list(&list, ", ", number);
 		}
-	text = take_list(verdict, &list);
-	if (!text || !*text)
+	if (!list.length)
 		return NULL;
+	text = strbuf_keep(&list, verdict->arena);
 	return arena_printf(verdict->arena, "GPU%s %s", strchr(text, ',') ? "s" : "", text);
 }
 
@@ -86,7 +75,7 @@ static const char *addresses_that(const struct facts *facts, struct verdict *ver
 		known = known && gpu->pci;
 		add_to_list(&list, ",", gpu->pci ? gpu->pci : "");
 	}
-	text = take_list(verdict, &list);
+	text = strbuf_keep(&list, verdict->arena);
 	return known ? text : NULL;
 }
 
@@ -107,7 +96,7 @@ static const char *with_addresses(struct verdict *verdict, const char *fix, cons
 			fix += strcspn(fix, ";");
 	}
 	strbuf_printf(&text, "%s", fix ? fix : "");
-	return take_list(verdict, &text);
+	return strbuf_keep(&text, verdict->arena);
 }
 
 /* Without NVML the state of a GPU is not known. */

@@ -23,19 +23,13 @@ size_t check_count(void)
 static const char *placed(const struct facts *facts, struct arena *arena, const char *fix)
 {
 	struct strbuf text = {0};
-	char *taken;
 
 	for (const char *at = fix; *at; at++)
 		if (*at != *ON_HOST)
 			strbuf_add(&text, at, 1);
 		else if (facts->container.sight == SEEN)
 			strbuf_puts(&text, at == fix ? "on the host: " : "on the host ");
-	taken = strbuf_take(&text);
-	if (!taken)
-		arena->failed = true;
-	fix = arena_strdup(arena, taken);
-	free(taken);
-	return fix;
+	return strbuf_keep(&text, arena);
 }
 
 void judge(const struct check *check, const struct facts *facts, struct arena *arena,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "gather.h"
+#include "memory.h"
 #include "program.h"
 
 /* A check of these names the cause if no GPU can be used; that it is so needs no second finding. */
@@ -57,7 +58,7 @@ static void relay(struct doctor *doctor, const gpumap_report *from, int64_t seve
 		report_add(
 			doctor->found, id,
 			ABOUT(.fix = fix, .origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN)),
-			"%s", text ? text : "");
+			"%s", text);
 	}
 }
 
@@ -90,9 +91,7 @@ static int read_program(struct facts *facts, const char *const *program, gpumap_
 	else
 		pythons_read(facts);
 	if (!error)
-		return facts->arena.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
-	if (error == ENOMEM || facts->arena.failed)
-		return GPUMAP_ENOMEM;
+		return GPUMAP_OK;
 	if (error == EISDIR)
 		return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 				   ABOUT(.fix = "name the program in it, such as train.py or "
@@ -137,26 +136,21 @@ static const char *why_unchecked(struct doctor *doctor)
 
 static int look(struct doctor *doctor, const struct doctor_options *options, gpumap_report *report)
 {
-	int r = gather(&doctor->facts, options->root, options->environ);
+	int r;
 
-	if (r == GPUMAP_OK)
-		r = read_program(&doctor->facts, options->program, report);
+	gather(&doctor->facts, options->root, options->environ);
+	r = read_program(&doctor->facts, options->program, report);
 	if (r != GPUMAP_OK)
 		return r;
 	doctor->names = discreet_names(&doctor->facts, options->all);
 	doctor->verdicts = arena_alloc(&doctor->arena, check_count(), sizeof(*doctor->verdicts));
-	if (!doctor->verdicts || gpumap_report_new(&doctor->found) != GPUMAP_OK)
-		return GPUMAP_ENOMEM;
+	gpumap_report_new(&doctor->found);
 	for (size_t i = 0; i < check_count(); i++)
 		judge(check_get(i), &doctor->facts, &doctor->arena, &doctor->verdicts[i]);
 	doctor->gpus_unseen = why_gpus_unseen(&doctor->facts);
 	doctor->program_unseen = why_unchecked(doctor);
-	if (!doctor->arena.failed && !doctor->facts.arena.failed)
-		collect(doctor);
-	return doctor->arena.failed || doctor->facts.arena.failed ||
-			       report_lacks_memory(doctor->found)
-		       ? GPUMAP_ENOMEM
-		       : GPUMAP_OK;
+	collect(doctor);
+	return GPUMAP_OK;
 }
 
 /* Whether the root is a folder that can be opened. */
@@ -185,14 +179,13 @@ int doctor_new(struct doctor **ret, const struct doctor_options *options, gpumap
 
 	if (r != GPUMAP_OK)
 		return r;
-	doctor = calloc(1, sizeof(*doctor));
-	r = doctor ? look(doctor, options, report) : GPUMAP_ENOMEM;
-	if (r != GPUMAP_OK) {
+	doctor = xcalloc(1, sizeof(*doctor));
+	r = look(doctor, options, report);
+	if (r == GPUMAP_OK)
+		*ret = doctor;
+	else
 		doctor_free(doctor);
-		return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
-	}
-	*ret = doctor;
-	return GPUMAP_OK;
+	return r;
 }
 
 void doctor_free(struct doctor *doctor)

@@ -19,8 +19,8 @@ struct doctor_options {
 
 struct doctor;
 
-/* Looks at the machine and judges it. GPUMAP_ENOMEM; GPUMAP_EFILE: the root or the program cannot
- * be opened. Only failures are reported in `report`. */
+/* Looks at the machine and judges it. GPUMAP_EFILE: the root or the program cannot be opened. Only
+ * failures are reported in `report`. */
 int doctor_new(struct doctor **ret, const struct doctor_options *options, gpumap_report *report);
 void doctor_free(struct doctor *doctor);
 
@@ -28,8 +28,8 @@ void doctor_free(struct doctor *doctor);
  * program can use. */
 bool doctor_wrong(const struct doctor *doctor);
 
-/* Appends the report. False without memory. */
-bool doctor_text(struct strbuf *buf, const struct doctor *doctor);
-bool doctor_json(struct strbuf *buf, const struct doctor *doctor);
+/* Appends the report. */
+void doctor_text(struct strbuf *buf, const struct doctor *doctor);
+void doctor_json(struct strbuf *buf, const struct doctor *doctor);
 
 #endif

@@ -152,7 +152,7 @@ static json_t *unseen_json(const struct doctor *doctor, struct arena *arena, boo
 	return list;
 }
 
-bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
+void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 {
 	struct arena arena = {0};
 	bool failed = false;
@@ -169,5 +169,4 @@ bool doctor_json(struct strbuf *buf, const struct doctor *doctor)
 
 	json_dump(buf, root, failed || arena.failed);
 	arena_free(&arena);
-	return !buf->failed;
 }

@@ -45,7 +45,7 @@ static void put_nothing_wrong(struct strbuf *buf, const struct doctor *doctor, s
 	bool fits;
 	const char *torch = seen_torch(&doctor->facts, arena, &fits);
 
-	torch = torch ? discreet_text(&doctor->names, arena, torch) : NULL;
+	torch = discreet_text(&doctor->names, arena, torch);
 	strbuf_printf(buf, "%s: %zu check%s passed",
 		      doctor->program_unseen
 			      ? "The program could not be checked. Nothing else wrong was found"
@@ -95,10 +95,10 @@ static void put_line(struct strbuf *buf, const struct doctor *doctor, struct are
 	strbuf_puts(buf, "  ");
 	begin = buf->length;
 	escape_all(buf, label);
-	while (!buf->failed && buf->length < begin + 18)
+	while (buf->length < begin + 18)
 		strbuf_puts(buf, " ");
 	strbuf_puts(buf, " ");
-	escape_all(buf, text ? text : "");
+	escape_all(buf, text);
 	strbuf_puts(buf, "\n");
 }
 
@@ -158,9 +158,9 @@ static void put_pythons(struct strbuf *buf, const struct doctor *doctor, struct 
 	put_heading(buf, "Python");
 	for (size_t i = 0; i < facts->python_count; i++) {
 		const struct python *python = &facts->pythons[i];
-		const char *sources = seen_sources(python, arena);
 
-		put_line(buf, doctor, arena, sources ? sources : "", seen_python(python, arena));
+		put_line(buf, doctor, arena, seen_sources(python, arena),
+			 seen_python(python, arena));
 		put_packages(buf, doctor, arena, python);
 	}
 	if (!text)
@@ -170,7 +170,7 @@ static void put_pythons(struct strbuf *buf, const struct doctor *doctor, struct 
 	strbuf_puts(buf, "\n");
 }
 
-bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
+void doctor_text(struct strbuf *buf, const struct doctor *doctor)
 {
 	struct arena arena = {0};
 	const char *unseen_text;
@@ -185,11 +185,8 @@ bool doctor_text(struct strbuf *buf, const struct doctor *doctor)
 	for (size_t i = 0; (unseen_text = doctor_unseen(doctor, i)); i++) {
 		unseen_text = discreet_text(&doctor->names, &arena, unseen_text);
 		strbuf_puts(buf, "  ");
-		escape_all(buf, unseen_text ? unseen_text : "");
+		escape_all(buf, unseen_text);
 		strbuf_puts(buf, "\n");
 	}
-	if (arena.failed)
-		buf->failed = true;
 	arena_free(&arena);
-	return !buf->failed;
 }

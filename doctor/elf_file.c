@@ -3,8 +3,9 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "memory.h"
 
 /* A program with more segments is refused by the kernel, which reads 64 KiB of them. */
 enum {
@@ -40,11 +41,9 @@ static bool read_at(const struct reader *reader, uint64_t at, void *to, size_t s
 /* Entries of a table, which the caller frees. NULL: they cannot be read. */
 static void *read_table(const struct reader *reader, uint64_t at, size_t count, size_t size)
 {
-	void *table = calloc(count + 1, size);
+	void *table = xcalloc(count + 1, size);
 
-	if (!table)
-		reader->facts->arena.failed = true;
-	if (table && read_at(reader, at, table, count * size))
+	if (read_at(reader, at, table, count * size))
 		return table;
 	free(table);
 	return NULL;

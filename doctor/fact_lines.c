@@ -118,8 +118,7 @@ static void add_gpus(struct lines *lines)
 				    nvml_text(facts->nvml));
 	else
 		text = arena_printf(arena, "%zu", facts->gpu_count);
-	if (text && left_out)
-		add_text(lines, "gpu_count", "GPUs", arena_printf(arena, "%s%s", text, left_out));
+	add_text(lines, "gpu_count", "GPUs", arena_printf(arena, "%s%s", text, left_out));
 }
 
 /* "sm_80 sm_90 sm_90a" */
@@ -142,19 +141,12 @@ static void put_code(struct strbuf *text, const char *kind,
 static const char *code_text(const struct gpu_code *code, struct arena *arena)
 {
 	struct strbuf text = {0};
-	const char *copy;
-	char *taken;
 
 	if (!code)
 		return NULL;
 	put_code(&text, "sm", code->machine);
 	put_code(&text, "compute", code->ptx);
-	taken = strbuf_take(&text);
-	if (!taken)
-		arena->failed = true;
-	copy = arena_strdup(arena, taken);
-	free(taken);
-	return copy;
+	return strbuf_keep(&text, arena);
 }
 
 static void add_program(struct lines *lines)
@@ -227,8 +219,7 @@ const char *seen_gpu(const struct gpu *gpu, struct arena *arena)
 	    gpu->compute == NVML_COMPUTE_EXCLUSIVE_THREAD)
 		mode = ", exclusive: only one process can use it (with MPS: the MPS server)";
 	if (gpu->memory < 0)
-		return arena_printf(arena, "%s%s%s", name, use ? use : "", mode);
+		return arena_printf(arena, "%s%s%s", name, use, mode);
 	return arena_printf(arena, "%s, %lld MiB, %lld MiB used%s%s", name,
-			    (long long)gpu->memory >> 20, (long long)gpu->used >> 20,
-			    use ? use : "", mode);
+			    (long long)gpu->memory >> 20, (long long)gpu->used >> 20, use, mode);
 }

@@ -16,19 +16,19 @@ enum { MAX_SEEN = 32 };
 /* Writes the lines; returns how many. */
 size_t seen_lines(const struct facts *facts, struct arena *arena, struct seen_line ret[MAX_SEEN]);
 
-/* "NVIDIA H100, 80 GiB, 12 GiB used by 2 processes". NULL without memory. */
+/* "NVIDIA H100, 80 GiB, 12 GiB used by 2 processes" */
 const char *seen_gpu(const struct gpu *gpu, struct arena *arena);
 
-/* "9.1.0.70, PATH". NULL without memory. */
+/* "9.1.0.70, PATH" */
 const char *seen_needed(const struct needed *needed, struct arena *arena);
 
-/* "PATH, VIRTUAL_ENV": where the interpreter was found. NULL without memory. */
+/* "PATH, VIRTUAL_ENV": where the interpreter was found. */
 const char *seen_sources(const struct python *python, struct arena *arena);
 
-/* "/v/bin/python3, Python 3.11, prefix /v", or why nothing is known. NULL without memory. */
+/* "/v/bin/python3, Python 3.11, prefix /v", or why nothing is known. */
 const char *seen_python(const struct python *python, struct arena *arena);
 
-/* "2.5.1, CUDA 12.4, in /v/lib/python3.11/site-packages". NULL without memory. */
+/* "2.5.1, CUDA 12.4, in /v/lib/python3.11/site-packages" */
 const char *seen_package(const struct facts *facts, const struct package *package,
 			 struct arena *arena);
 
@@ -38,11 +38,11 @@ static inline bool is_made_up(const struct fact *nvml_driver)
 	return nvml_driver->sight == SEEN && streq(nvml_driver->text, NVML_MADE_UP_DRIVER);
 }
 /* "PyTorch 2.9.0 (CUDA 13.0) fits driver 580.82.07" if *fits, else why that is not checked. NULL:
- * the program that is named has no PyTorch, or without memory. */
+ * the program that is named has no PyTorch. */
 const char *seen_torch(const struct facts *facts, struct arena *arena, bool *fits);
 
-/* Which python3 a program would use, or that none has such packages. NULL: there is nothing to say,
- * or no memory. */
+/* Which python3 a program would use, or that none has such packages. NULL: there is nothing to say.
+ */
 const char *seen_plain_python(const struct facts *facts, struct arena *arena);
 
 #endif

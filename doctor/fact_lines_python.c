@@ -4,18 +4,6 @@
 #include "fact_lines.h"
 #include "strbuf.h"
 
-/* The text as a copy in the arena. */
-static const char *keep(struct arena *arena, struct strbuf *buf)
-{
-	char *taken = strbuf_take(buf);
-	const char *copy = arena_strdup(arena, taken);
-
-	if (!taken)
-		arena->failed = true;
-	free(taken);
-	return copy;
-}
-
 const char *seen_sources(const struct python *python, struct arena *arena)
 {
 	struct strbuf buf = {0};
@@ -23,7 +11,7 @@ const char *seen_sources(const struct python *python, struct arena *arena)
 	for (enum python_source i = 0; i < PYTHON_SOURCES; i++)
 		if (python->from[i])
 			strbuf_printf(&buf, "%s%s", buf.length ? ", " : "", python_source_name(i));
-	return keep(arena, &buf);
+	return strbuf_keep(&buf, arena);
 }
 
 const char *seen_python(const struct python *python, struct arena *arena)
@@ -52,7 +40,7 @@ const char *seen_package(const struct facts *facts, const struct package *packag
 	strbuf_printf(&buf, ", in %s", package->site);
 	if (cuda->sight == SEEN && needs_newer_driver(facts, cuda->number))
 		strbuf_puts(&buf, "; the driver is too old for it");
-	return keep(arena, &buf);
+	return strbuf_keep(&buf, arena);
 }
 
 /* The reason for the first python3 that could not be looked at comes before that of those without
@@ -112,9 +100,7 @@ static void put_packages(struct strbuf *buf, const struct python *python)
 /* Appends "python3 of PATH (/usr/bin/python3)". */
 static void put_name(struct strbuf *buf, const struct python *python, struct arena *arena)
 {
-	const char *sources = seen_sources(python, arena);
-
-	strbuf_printf(buf, "python3 of %s (%s)", sources ? sources : "", python->path);
+	strbuf_printf(buf, "python3 of %s (%s)", seen_sources(python, arena), python->path);
 }
 
 /* What a command without a path would use, and what the other environments have. */
@@ -172,5 +158,5 @@ const char *seen_plain_python(const struct facts *facts, struct arena *arena)
 		put_none(&buf, facts, arena);
 	else
 		return NULL;
-	return keep(arena, &buf);
+	return strbuf_keep(&buf, arena);
 }

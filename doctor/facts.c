@@ -38,8 +38,6 @@ struct fact fact_error(struct facts *facts, int error)
 {
 	if (error == ENOENT || error == ENOTDIR)
 		return fact_absent();
-	if (error == ENOMEM)
-		facts->arena.failed = true;
 	if (error == EFBIG)
 		return fact_unseen("the file is too large");
 	if (error == ENOTSUP)
@@ -55,12 +53,9 @@ struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char
 	if (error)
 		return fact_error(facts, error);
 	copy = arena_alloc(&facts->arena, *size + 1, 1);
-	if (copy)
-		memcpy(copy, text, *size);
-	else
-		*size = 0;
+	memcpy(copy, text, *size);
 	free(text);
-	return fact_text(copy ? copy : "");
+	return fact_text(copy);
 }
 
 struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
@@ -74,25 +69,17 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
 	va_start(args, format);
 	path = arena_vprintf(&facts->arena, format, args);
 	va_end(args);
-	if (!path)
-		return fact_unseen(NULL);
 	fact = fact_bytes(facts, max, &size, path);
 	if (fact.sight != SEEN)
 		return fact;
 	text = span_trim(span_of(fact.text));
 	fact.text = arena_strndup(&facts->arena, text.text, text.length);
-	if (!fact.text)
-		fact.text = "";
 	return fact;
 }
 
 DIR *fact_folder(struct facts *facts, const char *path)
 {
-	DIR *folder = root_folder(facts->root, path);
-
-	if (!folder && errno == ENOMEM)
-		facts->arena.failed = true;
-	return folder;
+	return root_folder(facts->root, path);
 }
 
 const char *facts_variable(const struct facts *facts, const char *name)

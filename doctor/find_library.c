@@ -81,7 +81,7 @@ static void take_cache(struct facts *facts, struct loader *loader, const char *b
 	if (count > MAX_ENTRIES)
 		count = MAX_ENTRIES;
 	loader->cache = arena_alloc(&facts->arena, count + 1, sizeof(*loader->cache));
-	for (size_t i = 0; loader->cache && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		size_t entry = CACHE_HEAD + i * CACHE_ENTRY;
 		uint32_t flags = number_at(bytes, entry + ENTRY_FLAGS);
 		const char *name = text_at(bytes, size, number_at(bytes, entry + ENTRY_NAME));
@@ -115,8 +115,6 @@ void loader_read(struct facts *facts)
 	size_t count = 0;
 
 	facts->loader = loader;
-	if (!loader)
-		return;
 	while (path && count < MAX_FOLDERS) {
 		size_t length = strcspn(path, ":;");
 
@@ -130,9 +128,7 @@ void loader_read(struct facts *facts)
 
 const char *const *loader_folders(const struct facts *facts)
 {
-	static const char *const none[] = {NULL};
-
-	return facts->loader ? facts->loader->folders : none;
+	return facts->loader->folders;
 }
 
 struct fact loader_default(struct facts *facts)
@@ -157,7 +153,7 @@ static bool is_usable(struct facts *facts, const char *path)
 	ssize_t n;
 	int fd;
 
-	if (!facts->loader || facts->loader->looks == MAX_LOOKS)
+	if (facts->loader->looks == MAX_LOOKS)
 		return false;
 	facts->loader->looks++;
 	if (root_stat(facts->root, path, &about) != 0 || !S_ISREG(about.st_mode))
@@ -181,7 +177,7 @@ const char *loader_in(struct facts *facts, const char *folder, const char *name)
 
 bool loader_gave_up(const struct facts *facts)
 {
-	return facts->loader && facts->loader->looks == MAX_LOOKS;
+	return facts->loader->looks == MAX_LOOKS;
 }
 
 const char *loader_place(struct facts *facts, const char *name, size_t i, bool after_path)
@@ -190,13 +186,13 @@ const char *loader_place(struct facts *facts, const char *name, size_t i, bool a
 	const char *path;
 	size_t tries = 0;
 
-	for (size_t k = 0; loader && !after_path && loader->folders[k]; k++) {
+	for (size_t k = 0; !after_path && loader->folders[k]; k++) {
 		path = loader_in(facts, loader->folders[k], name);
 		if (path && !i--)
 			return path;
 	}
 	/* A cache that is made to be slow has a name a million times. */
-	for (size_t k = 0; loader && k < loader->count && tries < MAX_TRIES; k++) {
+	for (size_t k = 0; k < loader->count && tries < MAX_TRIES; k++) {
 		if (!streq(loader->cache[k].name, name))
 			continue;
 		tries++;
@@ -219,7 +215,7 @@ struct library library_at(struct facts *facts, const char *name, const char *pat
 
 	if (root_real(facts->root, path, real, sizeof(real)) == 0)
 		library.real = arena_strdup(&facts->arena, real);
-	end = library.real ? strrchr(library.real, '/') : NULL;
+	end = strrchr(library.real, '/');
 	end = end ? strstr(end, ".so.") : NULL;
 	if (end && is_digit(end[4]))
 		library.version = end + 4;

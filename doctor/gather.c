@@ -17,19 +17,18 @@ static const char *const *recorded_environ(struct facts *facts)
 		count += !fact.text[i];
 	list = arena_alloc(&facts->arena, count + 2, sizeof(*list));
 	count = 0;
-	for (size_t i = 0; list && i < size; i += strlen(fact.text + i) + 1)
+	for (size_t i = 0; i < size; i += strlen(fact.text + i) + 1)
 		list[count++] = fact.text + i;
 	return list;
 }
 
-int gather(struct facts *facts, const char *root, const char *const *environ)
+void gather(struct facts *facts, const char *root, const char *const *environ)
 {
 	facts->root = root;
 	facts->environ = *root ? recorded_environ(facts) : environ;
 	facts->confidential = facts->accepts_work = -1;
-	if (gpumap_report_new(&facts->inventory_report) != GPUMAP_OK ||
-	    gpumap_report_new(&facts->environment_report) != GPUMAP_OK)
-		return GPUMAP_ENOMEM;
+	gpumap_report_new(&facts->inventory_report);
+	gpumap_report_new(&facts->environment_report);
 	gather_system(facts);
 	gather_limits(facts);
 	gather_driver(facts);
@@ -39,8 +38,4 @@ int gather(struct facts *facts, const char *root, const char *const *environ)
 	/* The library of NVML makes device files that are missing, as the first program would. */
 	gather_devices(facts);
 	gather_log(facts);
-	return facts->arena.failed || report_lacks_memory(facts->inventory_report) ||
-			       report_lacks_memory(facts->environment_report)
-		       ? GPUMAP_ENOMEM
-		       : GPUMAP_OK;
 }

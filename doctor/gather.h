@@ -4,8 +4,8 @@
 
 #include "facts.h"
 
-/* Fills in `facts`. GPUMAP_ENOMEM. */
-int gather(struct facts *facts, const char *root, const char *const *environ);
+/* Fills in `facts`. */
+void gather(struct facts *facts, const char *root, const char *const *environ);
 
 /* Parts of gather(), each in its own file. */
 void gather_system(struct facts *facts);

@@ -32,18 +32,14 @@ static int open_error(const struct facts *facts, const char *path, const struct 
 
 static void add_node(struct facts *facts, const char *path, unsigned int minor)
 {
-	struct node *grown = arena_room(&facts->arena, facts->nodes, facts->node_count,
-					&facts->node_room, sizeof(*grown));
 	struct stat about;
 	struct node *node;
-	int error;
+	int error = root_stat(facts->root, path, &about);
 
-	if (!grown)
-		return;
-	facts->nodes = grown;
-	node = &grown[facts->node_count++];
+	facts->nodes = arena_room(&facts->arena, facts->nodes, facts->node_count, &facts->node_room,
+				  sizeof(*node));
+	node = &facts->nodes[facts->node_count++];
 	*node = (struct node){.path = path, .major = 195, .minor = minor};
-	error = root_stat(facts->root, path, &about);
 	if (error) {
 		node->sight = error == ENOENT || error == ENOTDIR ? ABSENT : UNSEEN;
 		node->error = error;
@@ -67,14 +63,13 @@ static void add_gpu_nodes(struct facts *facts)
 		return;
 	while ((entry = readdir(folder))) {
 		int64_t number;
-		char *path;
 
 		if (!starts_with(entry->d_name, "nvidia"))
 			continue;
 		number = span_number(span_of(entry->d_name + 6), 4096);
-		path = number < 0 ? NULL : arena_printf(&facts->arena, "/dev/%s", entry->d_name);
-		if (path)
-			add_node(facts, path, (unsigned int)number);
+		if (number >= 0)
+			add_node(facts, arena_printf(&facts->arena, "/dev/%s", entry->d_name),
+				 (unsigned int)number);
 	}
 	closedir(folder);
 }
@@ -144,13 +139,11 @@ static bool is_bound(struct facts *facts, const char *sockets, const char *path)
 	struct span rest = span_of(sockets), line;
 
 	while (span_split(&rest, '\n', &line)) {
-		const char *at = memchr(line.text, '/', line.length);
-		const char *name = at ? arena_strndup(&facts->arena, at,
-						      line.length - (size_t)(at - line.text))
-				      : NULL;
+		const char *at = memchr(line.text, '/', line.length), *name;
 
-		if (!name)
+		if (!at)
 			continue;
+		name = arena_strndup(&facts->arena, at, line.length - (size_t)(at - line.text));
 		if (streq(name, path))
 			return true;
 		if (looks && text_ends(name, base) && looks-- &&
@@ -176,7 +169,7 @@ static void read_mps(struct facts *facts)
 	while (length > 1 && folder[length - 1] == '/')
 		length--;
 	socket = arena_printf(&facts->arena, "%.*s/control", (int)length, folder);
-	if (!socket || *folder != '/')
+	if (*folder != '/')
 		return;
 	if (root_stat(facts->root, socket, &about) != 0 &&
 	    !facts_variable(facts, "CUDA_MPS_PIPE_DIRECTORY"))

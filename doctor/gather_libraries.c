@@ -25,16 +25,13 @@ static bool is_known(const struct facts *facts, const char *name, const char *re
 
 static void add_library(struct facts *facts, const char *name, const char *path)
 {
-	struct library library = library_at(facts, name, path), *grown;
+	struct library library = library_at(facts, name, path);
 
-	if (!library.real || is_known(facts, name, library.real))
+	if (is_known(facts, name, library.real))
 		return;
-	grown = arena_room(&facts->arena, facts->libraries, facts->library_count,
-			   &facts->library_room, sizeof(*grown));
-	if (!grown)
-		return;
-	facts->libraries = grown;
-	grown[facts->library_count++] = library;
+	facts->libraries = arena_room(&facts->arena, facts->libraries, facts->library_count,
+				      &facts->library_room, sizeof(library));
+	facts->libraries[facts->library_count++] = library;
 }
 
 /* A folder of LD_LIBRARY_PATH with the toolkit's stub of libcuda. */

@@ -206,19 +206,12 @@ static int read_kernel(struct log *log)
 static struct fact list_xids(struct log *log, bool of_programs)
 {
 	struct strbuf text = {0};
-	struct fact fact;
-	char *list;
 
 	for (unsigned int i = 0; i < MAX_XID; i++)
 		if (log->xids[i] && of_program(i) == of_programs)
 			strbuf_printf(&text, "%s%u (%u time%s)", text.length ? ", " : "", i,
 				      log->xids[i], log->xids[i] == 1 ? "" : "s");
-	list = strbuf_take(&text);
-	if (!list)
-		log->facts->arena.failed = true;
-	fact = list && *list ? fact_text(arena_strdup(&log->facts->arena, list)) : fact_absent();
-	free(list);
-	return fact;
+	return text.length ? fact_text(strbuf_keep(&text, &log->facts->arena)) : fact_absent();
 }
 
 /* How long the machine runs. The kernel stamps its log with a clock that stops in suspend. */

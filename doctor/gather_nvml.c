@@ -80,10 +80,8 @@ static void read_processes(struct facts *facts, struct gpu *gpu, const struct nv
 {
 	struct nvml_processes list;
 
-	if (!nvml_read_processes(&list, nvml, NVML_LIST_COMPUTE, handle)) {
-		facts->arena.failed = true;
-		return;
-	}
+	if (!nvml_read_processes(&list, nvml, NVML_LIST_COMPUTE, handle))
+		memory_ran_out();
 	gpu->processes = number_or_unknown(gpu, list.code, list.count);
 	/* The kernel cuts names of processes after 15 characters. */
 	for (unsigned int i = 0; i < list.count && !gpu->mps_server; i++) {
@@ -148,7 +146,7 @@ static void read_gpus(struct facts *facts, const struct nvml *nvml)
 	if (nvml->count(&count) != NVML_SUCCESS || count > GPUMAP_MAX_DEVICES)
 		return;
 	facts->gpus = arena_alloc(&facts->arena, count, sizeof(*facts->gpus));
-	for (unsigned int i = 0; facts->gpus && i < count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		struct gpu *gpu = &facts->gpus[i];
 
 		*gpu = (struct gpu){
@@ -245,17 +243,18 @@ static enum nvml_return recorded_nvml(const struct facts *facts)
 	return NVML_SUCCESS;
 }
 
-static int read_inventory(struct facts *facts)
+static void read_inventory(struct facts *facts)
 {
-	if (facts->nvml_hangs)
-		return proc_probe(&facts->inventory, "", facts->inventory_report);
-	if (!*facts->root)
-		return gpumap_inventory_probe(&facts->inventory, 0, NULL, facts->inventory_report);
-	facts->nvml = recorded_nvml(facts);
-	if (facts->nvml == NVML_SUCCESS)
-		return proc_probe(&facts->inventory, facts->root, facts->inventory_report);
-	return probe_without_nvml(&facts->inventory, facts->root, facts->nvml,
-				  facts->inventory_report);
+	gpumap_report *report = facts->inventory_report;
+
+	if (*facts->root)
+		facts->nvml = recorded_nvml(facts);
+	if (!*facts->root && !facts->nvml_hangs)
+		gpumap_inventory_probe(&facts->inventory, 0, NULL, report);
+	else if (facts->nvml == NVML_SUCCESS)
+		proc_probe(&facts->inventory, facts->root, report);
+	else
+		probe_without_nvml(&facts->inventory, facts->root, facts->nvml, report);
 }
 
 /* Marks a GPU that a program of this environment sees. */
@@ -297,8 +296,6 @@ static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 		r = gpumap_resolve(&mapping, request, inventory, NULL);
 	if (r == GPUMAP_OK)
 		mark_used(facts, mapping);
-	if (r == GPUMAP_ENOMEM)
-		facts->arena.failed = true;
 	gpumap_mapping_free(mapping);
 	gpumap_request_free(request);
 }
@@ -324,8 +321,7 @@ void gather_nvml(struct facts *facts)
 	const gpumap_inventory *judged;
 
 	facts->nvml_hangs = !*facts->root && !attempt(try_nvml, NVML_PATIENCE);
-	if (read_inventory(facts) == GPUMAP_ENOMEM)
-		facts->arena.failed = true;
+	read_inventory(facts);
 	facts->nvml_asked = !*facts->root;
 	if (facts->nvml_hangs)
 		facts->nvml = NVML_ERROR_TIMEOUT;
@@ -342,7 +338,6 @@ void gather_nvml(struct facts *facts)
 	facts->joined = judged ? all_joined(judged) : -1;
 	if (judged && facts->environ)
 		find_used(facts, judged);
-	if (facts->environ && lint_environment(facts->environ, judged, NULL,
-					       facts->environment_report) == GPUMAP_ENOMEM)
-		facts->arena.failed = true;
+	if (facts->environ)
+		lint_environment(facts->environ, judged, NULL, facts->environment_report);
 }

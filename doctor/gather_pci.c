@@ -44,7 +44,7 @@ static const char *link_path(struct facts *facts, const char *name, const char *
 	char real[4096];
 	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s%s", name, link);
 
-	if (!path || root_real(facts->root, path, real, sizeof(real)) != 0)
+	if (root_real(facts->root, path, real, sizeof(real)) != 0)
 		return NULL;
 	return arena_strdup(&facts->arena, real);
 }
@@ -66,16 +66,13 @@ static const char *driver_of(struct facts *facts, const char *name)
 
 static void add_gpu(struct facts *facts, const char *name)
 {
-	struct pci_gpu *grown = arena_room(&facts->arena, facts->pci, facts->pci_count,
-					   &facts->pci_room, sizeof(*grown));
-	struct fact iommu, cpus;
+	struct fact iommu =
+		fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/iommu_group/type", name);
+	struct fact cpus = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/local_cpulist", name);
 
-	if (!grown)
-		return;
-	iommu = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/iommu_group/type", name);
-	cpus = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/local_cpulist", name);
-	facts->pci = grown;
-	grown[facts->pci_count++] = (struct pci_gpu){
+	facts->pci = arena_room(&facts->arena, facts->pci, facts->pci_count, &facts->pci_room,
+				sizeof(*facts->pci));
+	facts->pci[facts->pci_count++] = (struct pci_gpu){
 		.address = arena_strdup(&facts->arena, name),
 		.used = true,
 		.driver = driver_of(facts, name),
@@ -107,13 +104,9 @@ static int port_kind(const char *config)
 
 static void add_port(struct facts *facts, struct ports *ports, const char *name)
 {
-	struct port *grown =
-		arena_room(&facts->arena, ports->list, ports->count, &ports->room, sizeof(*grown));
-
-	if (!grown)
-		return;
-	ports->list = grown;
-	grown[ports->count++] =
+	ports->list = arena_room(&facts->arena, ports->list, ports->count, &ports->room,
+				 sizeof(*ports->list));
+	ports->list[ports->count++] =
 		(struct port){arena_strdup(&facts->arena, name), device_folder(facts, name)};
 }
 
@@ -126,8 +119,6 @@ static void look_at_bridge(struct facts *facts, struct ports *ports, const char 
 	struct fact config;
 	size_t size = 0, at = EXTENDED;
 
-	if (!path)
-		return;
 	config = fact_bytes(facts, CONFIG_SIZE, &size, path);
 	if (config.sight != SEEN || size < EXTENDED) {
 		if (size <= 64 && facts->acs.sight != SEEN)

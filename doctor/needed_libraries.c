@@ -103,7 +103,7 @@ static const char *own_copy(const struct loading *loading, const struct object *
 		const char *folder = arena_printf(&loading->facts->arena, "%s/nvidia/%s/lib",
 						  loading->site, folders[i]);
 
-		found = folder ? loader_in(loading->facts, folder, name) : NULL;
+		found = loader_in(loading->facts, folder, name);
 	}
 	return found;
 }
@@ -196,18 +196,17 @@ static void add_needed(struct loading *loading, const struct object *object, con
 {
 	struct facts *facts = loading->facts;
 	struct program_facts *program = &facts->program;
-	struct needed *grown = arena_room(&facts->arena, program->needed, program->needed_count,
-					  &program->needed_room, sizeof(*grown));
 	struct library own = {0}, library = {0};
+	struct needed *needed;
 
-	if (!grown)
-		return;
-	program->needed = grown;
+	program->needed = arena_room(&facts->arena, program->needed, program->needed_count,
+				     &program->needed_room, sizeof(*needed));
+	needed = &program->needed[program->needed_count++];
 	if (path)
 		library = library_at(facts, name, path);
 	if (hidden)
 		own = library_at(facts, name, hidden);
-	grown[program->needed_count] = (struct needed){
+	*needed = (struct needed){
 		.name = name,
 		.by = object->file.path,
 		.path = path,
@@ -216,10 +215,8 @@ static void add_needed(struct loading *loading, const struct object *object, con
 		.wheel_version = version_of(loading, &own),
 	};
 	/* A copy of the same file, or of its version, hides nothing. */
-	if (hidden && ((own.real && library.real && streq(own.real, library.real)) ||
-		       is_same_version(&grown[program->needed_count])))
-		grown[program->needed_count].wheel = NULL;
-	program->needed_count++;
+	if (hidden && (streq(own.real, library.real) || is_same_version(needed)))
+		needed->wheel = NULL;
 }
 
 static bool is_loaded(const struct loading *loading, const char *name)
@@ -235,8 +232,7 @@ static struct object *add_object(struct loading *loading, const char *path, cons
 {
 	struct object *object = arena_alloc(&loading->facts->arena, 1, sizeof(*object));
 
-	if (!object || loading->count == MAX_OBJECTS ||
-	    !elf_read(loading->facts, path, &object->file))
+	if (loading->count == MAX_OBJECTS || !elf_read(loading->facts, path, &object->file))
 		return NULL;
 	object->by = by;
 	loading->names[loading->count] = name;
@@ -272,8 +268,7 @@ void needed_read(struct facts *facts, const char *path, const char *site)
 
 	loading.objects = arena_alloc(&facts->arena, MAX_OBJECTS, sizeof(*loading.objects));
 	loading.names = arena_alloc(&facts->arena, MAX_OBJECTS, sizeof(*loading.names));
-	if (!loading.objects || !loading.names || !add_object(&loading, path, path, NULL))
-		return;
+	add_object(&loading, path, path, NULL);
 	/* A library is loaded once, for the first that needs it. */
 	for (size_t i = 0; i < loading.count; i++)
 		if (!follow(&loading, loading.objects[i])) {

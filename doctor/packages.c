@@ -148,7 +148,7 @@ static void read_site(struct reading *reading, const char *site)
 		const char *path = arena_printf(&facts->arena, "%s/%s", site, known[i].file);
 		struct stat about;
 
-		if (reading->there[i] || !path || root_stat(facts->root, path, &about) != 0)
+		if (reading->there[i] || root_stat(facts->root, path, &about) != 0)
 			continue;
 		/* Metadata alone in an earlier folder is what an old version left. */
 		reading->packages[i] = (struct package){.site = site};

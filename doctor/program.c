@@ -64,14 +64,14 @@ static const char *find(struct facts *facts, const char *word)
 		return NULL;
 	if (strchr(word, '/')) {
 		path = absolute(facts, word);
-		return path && is_file(facts, path) ? path : NULL;
+		return path && is_file(facts, path) ? path : NULL; /* the folder may be gone */
 	}
 	rest = span_of(folders ? folders : "/usr/local/bin:/usr/bin:/bin");
 	while (span_split(&rest, ':', &folder)) {
 		path = arena_printf(&facts->arena, "%.*s/%s", (int)folder.length, folder.text,
 				    word);
 		/* An empty one is this folder. */
-		if (path && (!folder.length || *path != '/'))
+		if (!folder.length || *path != '/')
 			path = *facts->root ? NULL : absolute(facts, folder.length ? path : word);
 		if (path && can_start(facts, path))
 			return path;
@@ -103,8 +103,6 @@ static const char *interpreter_of(struct facts *facts, struct span line, const c
 		if (!word.length || *word.text == '-')
 			continue;
 		*named = arena_strndup(&facts->arena, word.text, word.length);
-		if (!*named)
-			return NULL;
 		if (path || !streq(file_name(*named), "env"))
 			return find(facts, *named);
 		path = *named;
@@ -192,7 +190,7 @@ static void refuse_script(struct facts *facts, const char *path, const char *int
 		hint = arena_printf(&facts->arena, ": %s which %s prints it", chooser, name);
 	facts->program.kind = fact_unseen(arena_printf(
 		&facts->arena, "%s is a script of %s; name the program that it starts%s", name,
-		interpreter ? file_name(interpreter) : "another program", hint ? hint : ""));
+		interpreter ? file_name(interpreter) : "another program", hint));
 }
 
 /* The beginning of a file, and in *line its first line behind "#!", whose text is NULL if it is not
@@ -301,7 +299,7 @@ static const char *script_text(struct facts *facts, const char *path, struct spa
 			: "/path/to/python";
 	return arena_printf(&facts->arena,
 			    "it is a script of %s; gpumap doctor -- %s looks at what it starts",
-			    file_name(named), which ? which : "");
+			    file_name(named), which);
 }
 
 /* Why an interpreter cannot be looked at; NULL: it can. */
@@ -347,8 +345,6 @@ static void look_at(struct facts *facts, enum python_source from, const char *pa
 					  : "there is no python3";
 	if (!python.why)
 		python = python_read(facts, path);
-	if (facts->arena.failed)
-		return;
 	for (size_t i = 0; i < facts->python_count; i++)
 		if (is_same(&facts->pythons[i], &python)) {
 			facts->pythons[i].from[from] = true;

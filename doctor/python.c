@@ -20,7 +20,7 @@ static bool exists(struct facts *facts, const char *path)
 {
 	struct stat about;
 
-	return path && root_stat(facts->root, path, &about) == 0;
+	return root_stat(facts->root, path, &about) == 0;
 }
 
 /* The folder that has a path; "" for one in the root. */
@@ -53,7 +53,7 @@ static const char *version_in(const char *name)
 static const char *version_below(struct facts *facts, const char *prefix)
 {
 	const char *path = arena_printf(&facts->arena, "%s/lib", prefix), *found = NULL;
-	DIR *folder = path ? fact_folder(facts, path) : NULL;
+	DIR *folder = fact_folder(facts, path);
 	struct dirent *entry;
 	long highest = -1;
 
@@ -76,7 +76,7 @@ static const char *version_below(struct facts *facts, const char *prefix)
 
 static void add_site(struct search *search, const char *path)
 {
-	if (path && search->count < MAX_SITES && exists(search->facts, path))
+	if (search->count < MAX_SITES && exists(search->facts, path))
 		search->sites[search->count++] = path;
 }
 
@@ -149,12 +149,12 @@ static const char *base_prefix(struct search *search, struct span home)
 	struct facts *facts = search->facts;
 	const char *folder = arena_strndup(&facts->arena, home.text, home.length), *path;
 
-	if (!folder || *folder != '/')
+	if (*folder != '/')
 		return NULL;
 	path = arena_printf(&facts->arena, "%s/python%s", folder, search->version);
-	if (path && exists(facts, path))
+	if (exists(facts, path))
 		folder = parent(facts, real_path(facts, path));
-	return folder ? parent(facts, folder) : NULL;
+	return parent(facts, folder);
 }
 
 /* The folders of packages, in the order of Python's module site. A virtual environment that does
@@ -187,21 +187,18 @@ struct python python_read(struct facts *facts, const char *interpreter)
 {
 	struct search search = {.facts = facts};
 	struct python python = {.path = interpreter};
-	const char *folder = parent(facts, interpreter), *real = real_path(facts, interpreter);
-	const char *above = folder ? parent(facts, folder) : NULL;
-	struct fact config;
+	const char *real = real_path(facts, interpreter);
+	const char *above = parent(facts, parent(facts, interpreter));
+	struct fact config = fact_file(facts, SMALL, "%s/pyvenv.cfg", above);
 
-	if (!above || !real)
-		return python;
-	config = fact_file(facts, SMALL, "%s/pyvenv.cfg", above);
 	python.prefix = above;
 	if (config.sight == ABSENT)
-		python.prefix = parent(facts, parent(facts, real) ? parent(facts, real) : "");
+		python.prefix = parent(facts, parent(facts, real));
 	python.version = version_in(file_name(real));
 	/* PyPy has other folders. */
-	if (!python.version && python.prefix && !starts_with(file_name(real), "pypy"))
+	if (!python.version && !starts_with(file_name(real), "pypy"))
 		python.version = version_below(facts, python.prefix);
-	if (!python.version || !python.prefix) {
+	if (!python.version) {
 		python.why = "the version of Python is not known";
 		return python;
 	}

@@ -133,8 +133,6 @@ static size_t replace_here(const struct discreet *names, struct strbuf *buf, con
 const char *discreet_text(const struct discreet *names, struct arena *arena, const char *text)
 {
 	struct strbuf buf = {0};
-	const char *copy = NULL;
-	char *taken;
 
 	if (names->all || !text)
 		return text;
@@ -145,11 +143,5 @@ const char *discreet_text(const struct discreet *names, struct arena *arena, con
 			strbuf_add(&buf, at, 1);
 		at += length ? length : 1;
 	}
-	taken = strbuf_take(&buf);
-	if (taken)
-		copy = arena_strdup(arena, taken);
-	else
-		arena->failed = true;
-	free(taken);
-	return copy;
+	return strbuf_keep(&buf, arena);
 }

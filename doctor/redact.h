@@ -14,7 +14,7 @@ struct discreet {
 /* The names are of this process, or of a recorded machine. */
 struct discreet discreet_names(struct facts *facts, bool all);
 
-/* The text without them, in the arena. NULL for NULL, and without memory. */
+/* The text without them, in the arena. NULL for NULL. */
 const char *discreet_text(const struct discreet *names, struct arena *arena, const char *text);
 
 #endif

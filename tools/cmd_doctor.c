@@ -86,10 +86,11 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 static int print_answer(const struct arguments *a, const struct doctor *doctor)
 {
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
-	bool good = a->output.format == GPUMAP_FORMAT_JSON ? doctor_json(&buf, doctor)
-							   : doctor_text(&buf, doctor);
 
-	buf.failed = buf.failed || !good;
+	if (a->output.format == GPUMAP_FORMAT_JSON)
+		doctor_json(&buf, doctor);
+	else
+		doctor_text(&buf, doctor);
 	return print_buffer(&buf, a->output.report);
 }
 

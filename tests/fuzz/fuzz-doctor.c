@@ -117,8 +117,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ftruncate(input, 0) != 0 || pwrite(input, data, size, 0) != (ssize_t)size)
 		abort();
 	if (doctor_new(&doctor, &options, NULL) == GPUMAP_OK) {
-		if (!doctor_text(&text, doctor) || !doctor_json(&text, doctor))
-			abort();
+		doctor_text(&text, doctor);
+		doctor_json(&text, doctor);
 		doctor_free(doctor);
 	}
 	strbuf_free(&text);

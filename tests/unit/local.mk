@@ -28,7 +28,6 @@ unit_programs = \
 	tests/unit/t-base \
 	tests/unit/t-cpus \
 	tests/unit/t-doctor \
-	tests/unit/t-doctor-nomem \
 	tests/unit/t-doctor-program \
 	tests/unit/t-driver \
 	tests/unit/t-emit-nomem \
@@ -358,10 +357,6 @@ tests_unit_t_lint_shell_nomem_LDADD = $(failing_malloc) liblint.la $(unit_ldadd)
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
 tests_unit_lint_shell_main_LDADD = liblint.la libgpumap-core.la
-tests_unit_t_doctor_nomem_SOURCES = tests/unit/t-doctor-nomem.c tests/unit/unit.h
-tests_unit_t_doctor_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_doctor_nomem_LDADD = $(failing_malloc) libdoctor.la liblint.la \
-	$(unit_ldadd)
 tests_unit_t_doctor_program_SOURCES = tests/unit/t-doctor-program.c tests/unit/unit.h
 tests_unit_t_doctor_program_CFLAGS = $(unit_cflags)
 tests_unit_t_doctor_program_LDADD = libdoctor.la liblint.la $(unit_ldadd)
