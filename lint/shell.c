@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lint/shell_script.h"
+#include "memory.h"
 
 void lint_started_free(struct lint_started *started)
 {
@@ -71,8 +72,6 @@ static int walk(struct shell *sh, int line)
 
 	for (int i = 0; i < TRACKED_COUNT; i++)
 		shell_var(sh, span_of(tracked_name((enum tracked)i)));
-	if (sh->failed)
-		return report_nomem(sh->report);
 	shell_push(sh, FRAME_SCRIPT, (struct place){1, 1});
 	slurm_comments(sh);
 	sh->moved = sh->batch && (span_has(sh->text, "--chdir") || span_has(sh->text, "SBATCH -D"));
@@ -81,8 +80,6 @@ static int walk(struct shell *sh, int line)
 		return report_fail(sh->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = sh->origin), "more than %d different names",
 				   SHELL_VARS);
-	if (sh->failed)
-		return report_nomem(sh->report);
 	if (lx.state == LEXER_TOO_DEEP)
 		return report_fail(sh->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = sh->origin, .line = lx.wrong.line,
@@ -97,18 +94,16 @@ static int walk(struct shell *sh, int line)
 		nodes_end(sh);
 		shell_unused(sh);
 	}
-	return sh->failed ? report_nomem(sh->report) : GPUMAP_OK;
+	return GPUMAP_OK;
 }
 
 /* Walks over the text, which begins in that line of `origin`. */
 static int walk_text(struct span text, const char *origin, int line, int64_t visible,
 		     struct lint_started *started, gpumap_report *report)
 {
-	struct shell *sh = calloc(1, sizeof(*sh));
+	struct shell *sh = xcalloc(1, sizeof(*sh));
 	int r;
 
-	if (!sh)
-		return report_nomem(report);
 	sh->text = text;
 	sh->origin = origin;
 	sh->report = report;

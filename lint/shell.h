@@ -61,7 +61,7 @@ void lint_started_free(struct lint_started *started);
 
 /* Checks how a shell script sets the environment of its programs. `visible` is the number of
  * visible GPUs when it starts; -1: not known. `started` may be NULL. Findings do not make it fail.
- * GPUMAP_ELIMIT: the text is too large or too deeply nested. GPUMAP_ENOMEM. */
+ * GPUMAP_ELIMIT: the text is too large or too deeply nested. */
 int lint_shell(struct span text, const char *origin, int64_t visible, struct lint_started *started,
 	       gpumap_report *report);
 

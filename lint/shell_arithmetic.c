@@ -33,11 +33,9 @@ static int64_t decimal(struct span digits)
 static int64_t variable(struct sum *sum, size_t length)
 {
 	struct shell_var *var = shell_var(sum->sh, (struct span){sum->rest.text, length});
-	struct setting now = {.state = SET_UNKNOWN};
+	struct setting now = shell_setting(sum->sh, var);
 
 	skip(sum, length);
-	if (var)
-		now = shell_setting(sum->sh, var);
 	return now.state == SET_VALUE && span_known(now.value) ? decimal(now.value) : -1;
 }
 

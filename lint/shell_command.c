@@ -115,9 +115,7 @@ static void check_prefixes(struct shell *sh, const struct run *run)
 
 static bool calls_function(struct shell *sh, struct span name)
 {
-	struct shell_var *var = sh->functions ? shell_var(sh, name) : NULL;
-
-	if (!var || !var->function)
+	if (!sh->functions || !shell_var(sh, name)->function)
 		return false;
 	sh->called = ++sh->serial;
 	for (int i = 0; i < TRACKED_COUNT; i++)

@@ -32,7 +32,6 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 {
 	const char *name = lint_launcher_name(launch->launcher);
 	const struct number *number = NULL;
-	struct shell_var *var;
 	struct setting now;
 	char fix[96];
 
@@ -43,10 +42,7 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 			number = &numbers[i];
 	if (!number)
 		return;
-	var = shell_var(sh, span_of(number->name));
-	if (!var)
-		return;
-	now = shell_setting(sh, var);
+	now = shell_setting(sh, shell_var(sh, span_of(number->name)));
 	snprintf(fix, sizeof(fix), "write $%s, which is a number", number->instead);
 	if (now.state == SET_VALUE && span_number(now.value, INT32_MAX) < 0)
 		shell_report(sh, FINDING_SLURM_NUMBER, launch->nproc_at, NULL, fix,

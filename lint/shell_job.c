@@ -99,7 +99,7 @@ static void grant(void *data, const char *name, struct span value)
 	struct shell *sh = data;
 	struct shell_var *var = shell_var(sh, span_of(name));
 
-	if (var && value.text && value.length && span_known(value))
+	if (value.text && value.length && span_known(value))
 		shell_set(sh, var,
 			  (struct setting){.state = SET_VALUE,
 					   .exported = EXPORT_YES,
@@ -108,7 +108,7 @@ static void grant(void *data, const char *name, struct span value)
 					   .derived = true,
 					   .granted = true,
 					   .source = source_variable(span_of(name))});
-	else if (var && var->now.granted)
+	else if (var->now.granted)
 		shell_forget(sh, span_of(name));
 }
 

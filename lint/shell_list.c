@@ -7,21 +7,16 @@ static int resolve_variable(struct shell *sh, enum tracked variable, struct span
 {
 	gpumap_request *request = NULL;
 	struct strbuf statement = {0};
-	int r = gpumap_request_new(&request);
+	int r;
 
-	strbuf_puts(&statement, tracked_name(variable));
-	strbuf_puts(&statement, "=");
+	gpumap_request_new(&request);
+	strbuf_printf(&statement, "%s=", tracked_name(variable));
 	strbuf_add(&statement, value.text, value.length);
-	if (statement.failed && r == GPUMAP_OK)
-		r = GPUMAP_ENOMEM;
-	if (r == GPUMAP_OK)
-		r = gpumap_request_set(request, "script_export", statement.text, sh->origin,
-				       report);
+	r = gpumap_request_set(request, "script_export", statement.text, sh->origin, report);
 	if (r == GPUMAP_OK && launcher)
 		r = gpumap_request_set(request, "launcher", launcher, sh->origin, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_resolve(mapping, request, NULL, report);
-	sh->failed |= r == GPUMAP_ENOMEM || report_lacks_memory(report);
 	strbuf_free(&statement);
 	gpumap_request_free(request);
 	return r;
@@ -96,10 +91,7 @@ static size_t relay(struct shell *sh, enum tracked variable, struct span value, 
 	const gpumap_finding *finding;
 	size_t count = 0;
 
-	if (gpumap_report_new(&report) != GPUMAP_OK) {
-		sh->failed = true;
-		return 0;
-	}
+	gpumap_report_new(&report);
 	resolve_variable(sh, variable, value, NULL, &mapping, report);
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++) {
 		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) !=
@@ -152,10 +144,7 @@ void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 	gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 
-	if (gpumap_report_new(&report) != GPUMAP_OK) {
-		sh->failed = true;
-		return;
-	}
+	gpumap_report_new(&report);
 	resolve(sh, list, NULL, &before, NULL);
 	resolve(sh, list, "deepspeed", &after, report);
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++)

@@ -80,9 +80,8 @@ static bool set_or_setenv(struct shell *sh, struct command *c)
 {
 	struct span name = {word_text(c, 1).text, shell_name(word_text(c, 1))};
 	struct span value = {name.text + name.length, word_text(c, 1).length - name.length};
-	struct shell_var *tracked = shell_tracked(sh, name), *command;
 
-	if (!tracked || c->prefix_count)
+	if (!shell_tracked(sh, name) || c->prefix_count)
 		return false;
 	if (span_is(word_text(c, 0), "set") && span_starts(value, "=")) {
 		value = (struct span){value.text + 1, value.length - 1};
@@ -92,8 +91,7 @@ static bool set_or_setenv(struct shell *sh, struct command *c)
 			     QUOTE(name));
 		return true;
 	}
-	command = shell_var(sh, word_text(c, 0));
-	if (!span_is(word_text(c, 0), "setenv") || (command && command->function))
+	if (!span_is(word_text(c, 0), "setenv") || shell_var(sh, word_text(c, 0))->function)
 		return false;
 	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
 		     WRITE_IT("export ", name, word_text(c, 2)),

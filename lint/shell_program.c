@@ -147,21 +147,14 @@ static void report_lost(struct shell *sh, struct run *run, size_t word, const ch
 	}
 }
 
-static void add_prefix(struct shell *sh, struct command *c, size_t word, struct span name,
-		       struct span value)
+static void add_prefix(struct command *c, size_t word, struct span name, struct span value)
 {
-	struct prefix *grown =
-		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*grown));
-
-	if (!grown) {
-		sh->failed = true;
-		return;
-	}
-	c->prefixes = grown;
-	grown[c->prefix_count++] = (struct prefix){.name = name,
-						   .value = value,
-						   .at = c->words[word].at,
-						   .derived = c->words[word].derived};
+	c->prefixes =
+		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*c->prefixes));
+	c->prefixes[c->prefix_count++] = (struct prefix){.name = name,
+							 .value = value,
+							 .at = c->words[word].at,
+							 .derived = c->words[word].derived};
 }
 
 /* NAME=VALUE after env or sudo. */
@@ -172,7 +165,7 @@ static bool assignment(struct shell *sh, struct command *c, size_t i)
 
 	if (!n || n >= s.length || s.text[n] != '=')
 		return false;
-	add_prefix(sh, c, i, (struct span){s.text, n},
+	add_prefix(c, i, (struct span){s.text, n},
 		   shell_keep(sh, (struct span){s.text + n + 1, s.length - n - 1}));
 	return true;
 }
@@ -182,14 +175,14 @@ struct seen {
 	size_t prefixes;    /* before this wrapper */
 };
 
-static void option(struct shell *sh, struct run *run, size_t i, const char *name, struct seen *seen)
+static void option(struct run *run, size_t i, const char *name, struct seen *seen)
 {
 	struct span s = word_text(run->c, i);
 
 	if (streq(name, "env") && (span_is(s, "-i") || span_is(s, "--ignore-environment")))
 		seen->clears = true;
 	if (streq(name, "env") && span_is(s, "-u"))
-		add_prefix(sh, run->c, i, word_text(run->c, i + 1), (struct span){"", 1});
+		add_prefix(run->c, i, word_text(run->c, i + 1), (struct span){"", 1});
 	if (streq(name, "sudo") &&
 	    (span_is(s, "-E") || span_starts(s, "--preserve-env") || span_starts(s, "-E")))
 		seen->keeps = true;
@@ -239,7 +232,7 @@ static void unwrap(struct shell *sh, struct run *run, const struct wrapper *w)
 			break;
 		}
 		if (is_option(s) || span_is(s, "-")) {
-			option(sh, run, i, w->name, &seen);
+			option(run, i, w->name, &seen);
 			i += s.length == 2 && strchr(w->values, s.text[1]);
 		} else if (sets && assignment(sh, c, i)) {
 			continue;

@@ -172,7 +172,6 @@ struct shell {
 	struct lint_started *started;
 	struct arena arena;
 	int64_t visible;
-	bool failed;    /* no memory */
 	bool crowded;   /* more than SHELL_VARS */
 	bool functions; /* the script defines functions */
 
@@ -249,7 +248,7 @@ struct frame *shell_in(struct shell *sh, enum frame_kind kind); /* the innermost
 const char *tracked_name(enum tracked tracked);
 /* Among the tracked variables; NULL: not tracked. */
 struct shell_var *shell_tracked(struct shell *sh, struct span name);
-struct shell_var *shell_var(struct shell *sh, struct span name); /* NULL: no memory */
+struct shell_var *shell_var(struct shell *sh, struct span name);
 struct setting shell_setting(struct shell *sh, struct shell_var *var);
 /* Changes the variable from here on; frames restore it. */
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);

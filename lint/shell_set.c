@@ -74,30 +74,24 @@ static struct span joined(struct shell *sh, struct span a, struct span b)
 	if (memchr(a.text, SHELL_BORDER, a.length) || memchr(b.text, SHELL_BORDER, b.length))
 		strbuf_add(&buf, (const char[]){SHELL_BORDER}, 1);
 	strbuf_add(&buf, b.text, b.length);
-	sh->failed |= buf.failed;
-	if (!buf.failed)
-		value = shell_keep(sh, (struct span){buf.text, buf.length});
-	strbuf_free(&buf);
+	value.length = buf.length;
+	value.text = strbuf_keep(&buf, &sh->arena);
 	return value;
 }
 
 static void assign(struct shell *sh, const struct prefix *p, enum export_change change,
 		   bool lasting)
 {
-	struct shell_var *var = shell_var(sh, p->name), *tracked;
-	struct setting old, setting;
+	struct shell_var *var = shell_var(sh, p->name), *tracked = shell_tracked(sh, p->name);
+	struct setting old = shell_setting(sh, var);
+	struct setting setting = {.state = SET_VALUE,
+				  .exported = old.exported,
+				  .value = p->value,
+				  .at = p->at,
+				  .derived = p->derived,
+				  .source = p->source};
 
-	if (!var)
-		return;
 	note_misspelt(var, p->at, change == EXPORT_ADD || sh->allexport);
-	tracked = shell_tracked(sh, p->name);
-	old = shell_setting(sh, var);
-	setting = (struct setting){.state = SET_VALUE,
-				   .exported = old.exported,
-				   .value = p->value,
-				   .at = p->at,
-				   .derived = p->derived,
-				   .source = p->source};
 	if (p->adds && old.state == SET_VALUE)
 		setting.value = joined(sh, old.value, p->value);
 	else if (p->adds && old.state != SET_NOT)
@@ -121,18 +115,19 @@ void shell_join(struct shell *sh, struct command *c)
 {
 	for (size_t i = 0; i < c->prefix_count; i++) {
 		struct prefix *p = &c->prefixes[i];
-		struct shell_var *var = p->adds && !p->argument ? shell_var(sh, p->name) : NULL;
-		struct setting old = {.state = SET_NOT};
+		struct shell_var *var;
+		struct setting old;
 
-		if (var)
-			old = shell_setting(sh, var);
+		if (!p->adds || p->argument)
+			continue;
+		var = shell_var(sh, p->name);
+		old = shell_setting(sh, var);
 		if (old.state == SET_VALUE)
 			p->value = joined(sh, old.value, p->value);
 		else if (old.state != SET_NOT)
 			p->value = (struct span){"", 1}; /* SHELL_UNKNOWN */
-		if (var)
-			var->now.used = true;
-		p->adds = p->adds && p->argument;
+		var->now.used = true;
+		p->adds = false;
 	}
 }
 
@@ -147,7 +142,7 @@ static void change_export(struct shell *sh, struct span name, enum export_change
 	struct shell_var *var = shell_var(sh, name);
 	struct setting setting;
 
-	if (!var || change == EXPORT_KEEP)
+	if (change == EXPORT_KEEP)
 		return;
 	setting = shell_setting(sh, var);
 	setting.exported = change == EXPORT_ADD ? EXPORT_YES : EXPORT_NO;
@@ -187,8 +182,9 @@ static void unset(struct shell *sh, const struct command *c)
 		struct span s = word_text(c, i);
 		struct shell_var *var;
 
-		if (!s.length || shell_name(s) != s.length || !(var = shell_var(sh, s)))
+		if (!s.length || shell_name(s) != s.length)
 			continue;
+		var = shell_var(sh, s);
 		report_hidden(sh, var);
 		shell_set(sh, var, (struct setting){.state = SET_NOT, .exported = EXPORT_NO});
 	}

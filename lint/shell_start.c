@@ -143,17 +143,13 @@ static const char **words_after(struct shell *sh, const struct command *c, size_
 	const char **words = arena_alloc(arena, c->count - program, sizeof(*words));
 	size_t count = 0;
 
-	for (size_t i = program + 1; words && i < c->count; i++) {
+	for (size_t i = program + 1; i < c->count; i++) {
 		struct span s = word_text(c, i);
 
 		if (c->words[i].loose || !span_known(s))
 			return NULL;
-		words[count] = arena_strndup(arena, s.text, s.length);
-		if (!words[count++])
-			return NULL;
+		words[count++] = arena_strndup(arena, s.text, s.length);
 	}
-	if (words)
-		words[count] = NULL;
 	return words;
 }
 
@@ -174,14 +170,9 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 	if (!started || module || launch->module || program >= c->count || !path.length ||
 	    !span_known(path))
 		return 0;
-	starts = arena_room(&started->arena, started->starts, started->count, &started->room,
-			    sizeof(*starts));
-	if (!starts) {
-		sh->failed = true;
-		return 0;
-	}
-	started->starts = starts;
-	starts += started->count;
+	started->starts = arena_room(&started->arena, started->starts, started->count,
+				     &started->room, sizeof(*starts));
+	starts = &started->starts[started->count++];
 	*starts = (struct lint_start){
 		.path = arena_strndup(&started->arena, path.text, path.length),
 		.launcher = launch->launcher,
@@ -202,7 +193,5 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 	see_ranks(starts, run, launch);
 	see_meeting(sh, starts, run, launch);
 	see_list(sh, starts, run, launch);
-	started->count += starts->path != NULL;
-	sh->failed |= started->arena.failed;
-	return started->arena.failed ? 0 : started->count;
+	return started->count;
 }

@@ -49,27 +49,22 @@ const char *shell_show(struct shown *ret, struct span name, struct span value)
 struct shell_var *shell_var(struct shell *sh, struct span name)
 {
 	uint64_t hash = hash_bytes(HASH_START, name.text, name.length);
-	struct shell_var *vars;
+	struct shell_var *var;
 
 	for (size_t walk = 0, i; hash_index_next(&sh->index, hash, &walk, &i);)
 		if (span_same(sh->vars[i].name, name))
 			return &sh->vars[i];
-	if (sh->var_count == SHELL_VARS) {
-		sh->crowded = sh->failed = true;
-		return NULL;
-	}
-	vars = array_room(sh->vars, sh->var_count, &sh->var_room, sizeof(*vars));
-	if (vars)
-		sh->vars = vars;
-	if (!vars || !hash_index_add(&sh->index, hash, sh->var_count)) {
-		sh->failed = true;
-		return NULL;
-	}
+	sh->vars = array_room(sh->vars, sh->var_count, &sh->var_room, sizeof(*var));
+	var = &sh->vars[sh->var_count];
 	/* A name that is not part of the script's text is in a buffer that is reused. */
 	if (name.text < sh->text.text || name.text > sh->text.text + sh->text.length)
 		name = shell_keep(sh, name);
-	vars[sh->var_count] = (struct shell_var){.name = name};
-	return &vars[sh->var_count++];
+	*var = (struct shell_var){.name = name};
+	/* The walk ends soon. Until then the names that are too many share one place. */
+	sh->crowded = sh->var_count == SHELL_VARS;
+	if (!sh->crowded)
+		hash_index_add(&sh->index, hash, sh->var_count++);
+	return var;
 }
 
 struct setting shell_setting(struct shell *sh, struct shell_var *var)
@@ -90,16 +85,11 @@ struct setting shell_setting(struct shell *sh, struct shell_var *var)
 void shell_set(struct shell *sh, struct shell_var *var, struct setting setting)
 {
 	unsigned scope = shell_frame(sh)->scope;
-	struct saved *trail;
 
 	if (scope && var->saved != scope) {
-		trail = array_room(sh->trail, sh->trail_count, &sh->trail_room, sizeof(*trail));
-		if (!trail) {
-			sh->failed = true;
-			return;
-		}
-		sh->trail = trail;
-		trail[sh->trail_count++] =
+		sh->trail =
+			array_room(sh->trail, sh->trail_count, &sh->trail_room, sizeof(*sh->trail));
+		sh->trail[sh->trail_count++] =
 			(struct saved){(size_t)(var - sh->vars), var->now, var->saved};
 		var->saved = scope;
 	}
@@ -127,20 +117,15 @@ void shell_mention(struct shell *sh, struct span text)
 
 void shell_forget(struct shell *sh, struct span name)
 {
-	struct shell_var *var = shell_var(sh, name);
 	struct setting unknown = {.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
 
-	if (var)
-		shell_set(sh, var, unknown);
+	shell_set(sh, shell_var(sh, name), unknown);
 }
 
 struct span shell_keep(struct shell *sh, struct span text)
 {
-	char *copy = arena_strndup(&sh->arena, text.text ? text.text : "", text.length);
-
-	if (!copy)
-		sh->failed = true;
-	return (struct span){copy ? copy : "", copy ? text.length : 0};
+	return (struct span){arena_strndup(&sh->arena, text.text ? text.text : "", text.length),
+			     text.length};
 }
 
 /* --- frames: state that ends with a bracket of the grammar ------------------------------------ */

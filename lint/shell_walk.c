@@ -257,10 +257,7 @@ static bool reserved(struct walk *w)
 
 static void function(struct walk *w, struct span name)
 {
-	struct shell_var *var = shell_var(w->sh, name);
-
-	if (var)
-		var->function = true;
+	shell_var(w->sh, name)->function = true;
 	w->function = w->sh->functions = true;
 	next(w);
 	while (w->t.kind == TOKEN_NEWLINE || operator_is(w, "(") || operator_is(w, ")"))
@@ -311,7 +308,7 @@ static void simple(struct walk *w)
 			mention(w);
 		next(w);
 	}
-	if (sh->failed)
+	if (sh->crowded)
 		return;
 	shell_inner(sh, c);
 	background = operator_is(w, "&");
@@ -367,7 +364,7 @@ void shell_walk(struct shell *sh, struct lexer *lx)
 	struct walk w = {.sh = sh, .lx = lx, .base = sh->frame_count};
 
 	next(&w);
-	while (w.t.kind != TOKEN_END && !sh->failed)
+	while (w.t.kind != TOKEN_END && !sh->crowded)
 		command(&w);
 	while (sh->frame_count > w.base)
 		shell_pop(sh);
@@ -391,7 +388,7 @@ void shell_inner(struct shell *sh, struct command *c)
 	if (sh->level + 1 == SHELL_COMMANDS)
 		return;
 	sh->level++;
-	for (size_t i = 0; i < c->inner_count && !sh->failed; i++) {
+	for (size_t i = 0; i < c->inner_count; i++) {
 		struct lexer lx = c->inner[i].lexer;
 
 		if (!shell_push(sh, FRAME_SUBSHELL, lexer_place(&lx)))
@@ -421,15 +418,9 @@ static void add_prefix(struct shell *sh, struct command *c, struct token t)
 	size_t n = shell_name(t.text);
 	bool adds = t.text.text[n] == '+', argument = c->count > 0;
 	struct prefix prefix = {.name = {t.text.text, n}, .at = t.at};
-	struct prefix *grown =
-		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*grown));
 	struct token value = t;
 
-	if (!grown) {
-		sh->failed = true;
-		return;
-	}
-	c->prefixes = grown;
+	c->prefixes = array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(prefix));
 	value.text.text += n + adds + 1;
 	value.text.length -= n + adds + 1;
 	value.at.column += (int)(n + adds) + 1;

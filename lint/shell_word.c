@@ -44,17 +44,11 @@ static void add_unknown(struct expansion *x, bool loose)
 static void end_word(struct expansion *x)
 {
 	struct command *c = x->c;
-	struct word *words;
 
 	if (!x->begun)
 		return;
-	words = array_room(c->words, c->count, &c->room, sizeof(*words));
-	if (!words) {
-		x->sh->failed = true;
-		return;
-	}
-	c->words = words;
-	words[c->count++] = (struct word){
+	c->words = array_room(c->words, c->count, &c->room, sizeof(*c->words));
+	c->words[c->count++] = (struct word){
 		x->start, c->text.length - x->start, x->at, x->loose, x->derived, x->source, {0}};
 	x->start = c->text.length;
 	x->begun = x->loose = false;
@@ -113,13 +107,7 @@ static void take_source(struct expansion *x, const char *source)
 static void inner_commands(struct expansion *x, struct lexer begin, size_t end, bool loose)
 {
 	struct command *c = x->c;
-	struct inner *inner = array_room(c->inner, c->inner_count, &c->inner_room, sizeof(*inner));
 
-	if (!inner) {
-		x->sh->failed = true;
-		return;
-	}
-	c->inner = inner;
 	begin.end = end;
 	begin.depth = 0;
 	begin.here_doc_count = 0;
@@ -128,19 +116,17 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	add_unknown(x, loose);
 	take_source(x,
 		    source_commands(x->sh, (struct span){begin.text + begin.at, end - begin.at}));
-	inner[c->inner_count++].lexer = begin;
+	c->inner = array_room(c->inner, c->inner_count, &c->inner_room, sizeof(*c->inner));
+	c->inner[c->inner_count++].lexer = begin;
 }
 
 static void add_variable(struct expansion *x, struct span name, bool quoted, bool all)
 {
 	struct shell_var *var = shell_var(x->sh, name);
-	struct setting setting;
+	struct setting setting = shell_setting(x->sh, var);
 
-	if (!var)
-		return;
 	var->referenced = true;
 	x->derived = true;
-	setting = shell_setting(x->sh, var);
 	if (setting.state == SET_INHERITED && x->sh->in_step &&
 	    (span_is(name, "HOSTNAME") || span_is(name, "SLURMD_NODENAME")))
 		take_source(x, source_host);
@@ -165,7 +151,6 @@ static bool lists_gpus(struct span name)
 static void add_braced(struct expansion *x, struct span inside, bool quoted)
 {
 	struct span name = {inside.text, shell_name(inside)}, rest;
-	struct shell_var *var;
 	bool all;
 
 	rest = (struct span){inside.text + name.length, inside.length - name.length};
@@ -174,7 +159,8 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 		add_variable(x, name, quoted, all);
 		return;
 	}
-	if (name.length && (var = shell_var(x->sh, name))) {
+	if (name.length) {
+		struct shell_var *var = shell_var(x->sh, name);
 		struct setting now = shell_setting(x->sh, var);
 
 		/* The default is not taken. */
@@ -207,8 +193,9 @@ static void note_arithmetic(struct expansion *x, struct span inside)
 		struct setting now;
 
 		n = name.length = shell_name(name);
-		if (!n || !(var = shell_var(x->sh, name)))
+		if (!n)
 			continue;
+		var = shell_var(x->sh, name);
 		var->referenced = var->now.used = x->derived = true;
 		now = shell_setting(x->sh, var);
 		if (now.state == SET_VALUE && now.source != source_devices)
@@ -419,7 +406,6 @@ void shell_expand(struct shell *sh, struct command *c, struct token token, bool 
 	end_word(&x);
 	if (c->count > words)
 		c->words[c->count - 1].quoted = shell_quoted(token.text);
-	sh->failed |= c->text.failed;
 }
 
 /* The elements of an array, with borders between. */
@@ -481,9 +467,6 @@ struct span shell_value(struct shell *sh, struct command *c, struct token token,
 		expand(&x);
 	prefix->derived = x.derived;
 	prefix->source = x.source;
-	sh->failed |= c->text.failed;
-	if (c->text.failed)
-		return (struct span){"", 0};
 	value = (struct span){c->text.text ? c->text.text + start : "", c->text.length - start};
 	if (!shell_affords(sh, value.length))
 		value = (struct span){"", 1}; /* SHELL_UNKNOWN */

@@ -34,12 +34,45 @@ FILES = {
     "train.py": "import os, torch\nos.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n"
                 "rank = int(os.environ['RANK'])\ntorch.cuda.set_device(rank)\n"
                 "model = torch.nn.DataParallel(torch.nn.Linear(1, 1).cuda(1), device_ids=[0, 1])\n",
+    "many.py": "import os, torch\nimport torch.nn as nn\nfrom torch import distributed as dist\n"
+               "os.environ['CUDA_VISIBLE_DEVICES'] = '2,2'\nos.environ['RANK'] = '1'\n"
+               "os.environ['CUDA_VISABLE_DEVICES'] = '1'\nrank = dist.get_rank()\ndef f(a, b):\n"
+               "    torch.cuda.set_device(rank)\nm = nn.DataParallel(Net().cuda(1), device_ids=[0, 1])\n"
+               "dist.init_process_group('nccl', init_method='tcp://a:1')\n"
+               "p.add_argument('--n', default=2)\nn = [0, 1]\nos.environ['MASTER_PORT'] = '1'\n"
+               "dist.init_process_group('nccl', world_size=args.n * 2)\n"
+               "os.system('CUDA_VISIBLE_DEVICES=0,0 torchrun --nproc_per_node 4 b.py')\n",
+    "many.sh": "#!/bin/bash\r\n#SBATCH --gres=gpu:2 --nodes=2 --ntasks-per-node=4\n"
+               "export CUDA_VISIBLE_DEVICES=0,0 A=(1 2) B\nCUDA_VISABLE_DEVICES=1\nA+=(3)\n"
+               "if true; then CUDA_VISIBLE_DEVICES=1,0; fi\nf() { N=$(echo `date`); }\nf\n"
+               "CUDA_VISIBLE_DEVICES=3,1 deepspeed a.py &\nexport CUDA_VISIBLE_DEVICES=1\n"
+               "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=4 \"${A[@]}\" t.py &\n"
+               "env CUDA_VISIBLE_DEVICES=GPU-x deepspeed b.py\n"
+               "for i in 0 1; do torchrun --master_port 29501 t.py & done\nsudo python u.py\n"
+               "N=$((SLURM_NNODES * 2))\nexport MASTER_ADDR=localhost\nsrun python v.py\n"
+               "srun bash -c 'torchrun --nproc_per_node=$SLURM_NTASKS_PER_NODE w.py'\n"
+               "sbatch --gpus-per-node=a:2 --wrap=\"CUDA_VISIBLE_DEVICES=$N python x.py\"\n"
+               "docker run --gpus device=0,1 -e CUDA_VISIBLE_DEVICES i\n"
+               "CUDA_VISIBLE_DEVICES+=,1 CUDA_DEVICE_ORDER=PCI CUDA_VISIBLE=1 python y.py\n  --z\n"
+               "torchrun --nnodes=$N --nproc_per_node=$SLURM_GPUS_PER_NODE z.py\n",
+    "starts.sh": "export CUDA_VISIBLE_DEVICES=2\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID\n"
+                 "torchrun --nproc_per_node=2 --master_port=29501 many.py --n 4\n",
+    "started/a.py": "import os\nos.environ['RANK'] = '1'  # gpumap: ignore=GM001\n"
+                    "s = '\u00e4'; os.environ['CUDA_VISIBLE_DEVICES'] = '0,0'\n"
+                    "if s:\n  os.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n",
+    "started/nb.ipynb": "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"%env CUDA_VISIBLE_DEVICES=1\\n\", "
+                        "\"!CUDA_VISABLE_DEVICES=1 python x.py\"]}, {\"cell_type\": \"code\", \"source\": "
+                        "\"import torch # gpumap: ignore\\ntorch.cuda.set_device(1)\"}, {\"cell_type\": "
+                        "\"code\", \"source\": \"%%bash\\nexport CUDA_VISIBLE_DEVICES=0,0\\npython a.py\"}]}",
+    "started/run.sh": "#!/bin/sh\n# gpumap: ignore\ntorchrun --nproc_per_node=2 a.py\n"
+                      "CUDA_VISABLE_DEVICES=1 python3 sub/b.py\n",
+    "started/sub/b.py": "p.add_argument('--local_rank')\nprint(args.local_rank)\n",
+    "started/venv/c.py": "",
+    "started/gpumap.ini": "[profile p]\nprogram = q\ngups = 1\n[program q]\ncommand = python3 a.py\n",
     "job.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH -n 4\n"
               "export CUDA_VISIBLE_DEVICES=0-3\nsrun torchrun --nproc_per_node=4 train.py\n"
               "docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image\n",
     "leases.ini": "[leases]\ngpus_per_user = 9\nlongest = 8h\nslots = 2\nlog = /nonexistent/log\n",
-    "folder/a.py": "import os\nif x:\n  os.environ['CUDA_VISIBLE_DEVICES'] = '2,3'\n",
-    "folder/deep/b.sh": "CUDA_VISIBLE_DEVICES=0,1,,2 python b.py\n",
     "root/etc/os-release": "PRETTY_NAME=\"Debian\"\n",
     "root/proc/version": "Linux version 6.1 x\n",
     "root/proc/driver/nvidia/version": "NVRM version: Module  570.86.15  x\n",
@@ -80,6 +113,7 @@ COMMANDS = [
     ("plan, written", "plan --inventory 8 --ranks 2 -o plan.json -- true", "plan.json"),
     ("plan, a fault", "plan --inventory 2 --device cuda:%r --hosts a,b -- true", None),
     ("plan, program", "plan --inventory 4 -- train.py", None),
+    ("plan, script", "plan --inventory 4 -- sh starts.sh", None),
     ("plan, inherited list", "CUDA_VISIBLE_DEVICES=1,2,x,3 plan --inventory 4 --gpus inherit "
      "--cpu-bind none --device cuda:%l -- true", None),
     ("explain, environment", "CUDA_VISIBLE_DEVICES=1,2,x,3 SLURM_JOB_GPUS=4,5,6,7 --device 1", None),
@@ -92,13 +126,16 @@ COMMANDS = [
     ("rules", "rules", None),
     ("rules, one", "rules GM019", None),
     ("rules, JSON", "rules --json S1", None),
-    ("lint, program", "lint train.py", None),
-    ("lint, script", "lint job.sh", None),
+    ("lint, program", "lint many.py", None),
+    ("lint, script", "lint many.sh", None),
+    ("lint, script of a program", "lint starts.sh", None),
     ("lint, profile", "lint gpumap.ini", None),
-    ("lint, folder", "lint folder", None),
+    ("lint, folder", "lint started", None),
+    ("lint, notebook", "lint --inventory 4 started/nb.ipynb", None),
+    ("lint, environment", "CUDA_VISIBLE_DEVICES=0,0 RANK=1 MASTER_PORT=x NCCL_P2P_DISABLE=1 lint", None),
     ("lint, JSON", "lint --json train.py job.sh", None),
-    ("lint, SARIF", "lint --format sarif folder", None),
-    ("lint, GitHub", "lint --format github job.sh", None),
+    ("lint, SARIF", "lint --format sarif started", None),
+    ("lint, GitHub", "lint --format github started", None),
     ("emit, written", "emit sbatch --inventory 4 --device cuda:%l -o job.sbatch -- python3 x.py",
      "job.sbatch"),
     ("run", "run --inventory 4 --ranks 2 --cpu-bind none -- echo hi", None),

@@ -39,13 +39,11 @@ unit_programs = \
 	tests/unit/t-inifile \
 	tests/unit/t-inivalue \
 	tests/unit/t-lint-environment \
-	tests/unit/t-lint-nomem \
 	tests/unit/t-lint-growth \
 	tests/unit/t-lint-notebook \
 	tests/unit/t-lint-python \
 	tests/unit/t-python-device \
 	tests/unit/t-lint-shell \
-	tests/unit/t-lint-shell-nomem \
 	tests/unit/t-nomem \
 	tests/unit/t-nvml \
 	tests/unit/t-nvml-usage \
@@ -349,10 +347,6 @@ tests_unit_t_lint_shell_SOURCES = tests/unit/t-lint-shell.c tests/unit/unit.h
 tests_unit_t_lint_shell_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_shell_LDADD = liblint.la $(unit_ldadd)
 
-tests_unit_t_lint_shell_nomem_SOURCES = tests/unit/t-lint-shell-nomem.c tests/unit/unit.h
-tests_unit_t_lint_shell_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_shell_nomem_LDADD = $(failing_malloc) liblint.la $(unit_ldadd)
-
 # Needs no libcheck: tests/cli/lint-shell.test runs it on scripts that are in use.
 check_PROGRAMS += tests/unit/lint-shell-main
 tests_unit_lint_shell_main_SOURCES = tests/unit/lint-shell-main.c
@@ -366,11 +360,6 @@ tests_unit_t_doctor_LDADD = libdoctor.la liblint.la $(unit_ldadd)
 tests_unit_t_lint_environment_SOURCES = tests/unit/t-lint-environment.c tests/unit/unit.h
 tests_unit_t_lint_environment_CFLAGS = $(unit_cflags)
 tests_unit_t_lint_environment_LDADD = liblint.la $(unit_ldadd)
-
-tests_unit_t_lint_nomem_SOURCES = tests/unit/t-lint-nomem.c tests/unit/unit.h
-tests_unit_t_lint_nomem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tests_unit_t_lint_nomem_CFLAGS = $(unit_cflags)
-tests_unit_t_lint_nomem_LDADD = $(failing_malloc) libcommand.la liblint.la $(unit_ldadd)
 
 tests_unit_t_lint_growth_SOURCES = tests/unit/t-lint-growth.c tests/unit/unit.h
 tests_unit_t_lint_growth_CFLAGS = $(unit_cflags)
