@@ -254,11 +254,10 @@ static void statement(struct placing *p, int from, int to)
 }
 
 /* Statements that share a line are one. */
-static int place_python(struct placing *p, struct span text)
+static void place_python(struct placing *p, struct span text)
 {
 	struct python_text python;
 	int from = 0, to = 0;
-	bool failed;
 
 	python_open(&python, text);
 	while (p->next < p->all->count && python_next(&python)) {
@@ -276,9 +275,7 @@ static int place_python(struct placing *p, struct span text)
 	}
 	if (from)
 		statement(p, from, to);
-	failed = python.failed;
 	python_close(&python);
-	return failed ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
 /* Slurm's options are comments to the shell. */
@@ -403,7 +400,7 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 	if (r != GPUMAP_OK || !ret->count)
 		return r;
 	if (kind == LINT_PYTHON) {
-		r = place_python(&p, text);
+		place_python(&p, text);
 	} else if (kind == LINT_SHELL) {
 		place_slurm(ret, text);
 		place_shell(&p, text);

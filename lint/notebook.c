@@ -192,8 +192,7 @@ static int read_alone(gpumap_report **ret, struct reading *r, const struct noteb
 	if (buf.failed)
 		code = GPUMAP_ENOMEM;
 	if (code == GPUMAP_OK)
-		code = lint_python((struct span){buf.text, buf.length}, r->file->path, &start,
-				   *ret);
+		lint_python((struct span){buf.text, buf.length}, r->file->path, &start, *ret);
 	strbuf_free(&buf);
 	return code;
 }
@@ -286,7 +285,7 @@ static int read_program(struct reading *r)
 	if (code == GPUMAP_OK)
 		code = ignores_read(&ignores, whole.text, LINT_PYTHON);
 	if (code == GPUMAP_OK)
-		code = lint_python(whole.text, r->file->path, &start, report);
+		lint_python(whole.text, r->file->path, &start, report);
 	place_started(r, &whole, 0);
 	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);

@@ -34,16 +34,15 @@ static int lint_reported(const struct lint *lint, struct span text, struct seen_
 	struct lint_started started = {0};
 	struct python_start collecting = *start;
 	gpumap_report *report;
-	int r = gpumap_report_new(&report), relayed;
+	int r = gpumap_report_new(&report);
 
 	if (r != GPUMAP_OK)
 		return report_nomem(lint->found);
 	/* What a rank starts itself has no ranks of the plan. */
 	collecting.started = lint->planned ? NULL : &started;
-	r = lint_python(text, file->path, &collecting, report);
-	relayed = seen_relay(lint, file, report, true);
+	lint_python(text, file->path, &collecting, report);
+	r = seen_relay(lint, file, report, true);
 	gpumap_report_free(report);
-	r = r == GPUMAP_OK ? relayed : r;
 	if (r == GPUMAP_OK)
 		r = lint_programs(lint, &started, file);
 	lint_started_free(&started);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "memory.h"
 #include "rootfile.h"
 
 const struct python_launcher python_launchers[] = {
@@ -130,23 +131,29 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 		   s->kind == OBSERVED_SPAWN ? "spawn" : "Process()", launcher);
 }
 
-static int judge_observation(const struct python_judge *judge, const struct observation *s)
+static void judge_observation(const struct python_judge *judge, const struct observation *s)
 {
 	switch (s->kind) {
 	case OBSERVED_VARIABLE:
-		return judge_variable(judge, s);
+		judge_variable(judge, s);
+		break;
 	case OBSERVED_LIST:
-		return judge_value(judge, s);
+		judge_value(judge, s);
+		break;
 	case OBSERVED_SET_DEVICE:
 	case OBSERVED_DEVICE:
-		return judge_device(judge, s);
+		judge_device(judge, s);
+		break;
 	case OBSERVED_USED:
-		return judge_used(judge, s);
+		judge_used(judge, s);
+		break;
 	case OBSERVED_NUMBERED:
-		return judge_numbered(judge, s);
+		judge_numbered(judge, s);
+		break;
 	case OBSERVED_PARALLEL:
 	case OBSERVED_DISTRIBUTED:
-		return judge_group(judge, s);
+		judge_group(judge, s);
+		break;
 	case OBSERVED_MISSPELT:
 		judge_misspelt(judge, s);
 		break;
@@ -164,7 +171,8 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 		judge_spawn(judge, s);
 		break;
 	case OBSERVED_COMMAND:
-		return judge_command(judge, s);
+		judge_command(judge, s);
+		break;
 	case OBSERVED_GROUP:
 		judge_ranks(judge, s);
 		break;
@@ -183,49 +191,41 @@ static int judge_observation(const struct python_judge *judge, const struct obse
 	default:
 		judge_training(judge, s);
 	}
-	return GPUMAP_OK;
 }
 
-static int judge_file(const struct python_judge *judge)
+static void judge_file(const struct python_judge *judge)
 {
 	const struct python_file *f = judge->file;
-	int r = GPUMAP_OK;
 
-	for (size_t i = 0; i < f->count && r == GPUMAP_OK; i++)
-		r = judge_observation(judge, &f->observations[i]);
-	if (r == GPUMAP_OK)
-		judge_layers(judge);
-	if (r == GPUMAP_OK && f->full)
+	for (size_t i = 0; i < f->count; i++)
+		judge_observation(judge, &f->observations[i]);
+	judge_layers(judge);
+	if (f->full)
 		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),
 			   "more than %d places that could matter: the others are not looked at",
 			   MAX_OBSERVATIONS);
-	if (r == GPUMAP_OK && f->text.broken)
+	if (f->text.broken)
 		report_add(judge->report, FINDING_NOT_PYTHON,
 			   ABOUT(.origin = judge->origin, .line = f->text.broken,
 				 .fix = "python3 -m py_compile FILE shows what is wrong"),
 			   "a string or bracket is not closed: what follows may be misread");
-	return r;
 }
 
-/* Scans a file. *ret is freed by close_file(), also after a failure. GPUMAP_ENOMEM. */
-static int scan_file(struct span text, struct python_choice *choice, struct python_file **ret)
+/* Scans a file, which close_file() frees. */
+static struct python_file *scan_file(struct span text, struct python_choice *choice)
 {
-	struct python_file *f = *ret = calloc(1, sizeof(*f));
+	struct python_file *f = xcalloc(1, sizeof(*f));
 
-	if (!f)
-		return GPUMAP_ENOMEM;
 	python_open(&f->text, text);
-	f->names.arena = &f->arena;
 	f->choice = choice;
 	python_arguments_open(f, text);
 	training_begin(f, text);
-	return python_scan(f);
+	python_scan(f);
+	return f;
 }
 
 static void close_file(struct python_file *f)
 {
-	if (!f)
-		return;
 	python_close(&f->text);
 	names_free(&f->names);
 	arena_free(&f->arena);
@@ -241,43 +241,39 @@ static const char *module_path(struct arena *arena, const char *from, struct spa
 	char *path = arena_printf(arena, "%.*s%.*s.py", slash ? (int)(slash + 1 - from) : 0, from,
 				  (int)name.length, name.text);
 
-	for (char *c = path ? path + strlen(path) - name.length - 3 : NULL; c && c[3]; c++)
+	for (char *c = path + strlen(path) - name.length - 3; c[3]; c++)
 		*c = *c == '.' ? '/' : *c;
 	return path;
 }
 
 /* "helper.py:2", where the import of one of the file's own modules initialises CUDA, in the arena;
- * *import is that one. NULL: none is known to. False: no memory. */
-static bool import_initialises(const char **ret, const struct python_import **import,
-			       struct arena *arena, const struct python_file *f, const char *origin,
-			       int deep)
+ * *import is that one. NULL: none is known to. */
+static const char *import_initialises(const struct python_import **import, struct arena *arena,
+				      const struct python_file *f, const char *origin, int deep)
 {
-	*ret = NULL;
-	for (size_t i = 0; i < f->import_count && !*ret; i++) {
+	const char *where = NULL;
+
+	for (size_t i = 0; i < f->import_count && !where; i++) {
 		const char *path = module_path(arena, origin, f->imports[i].name);
 		const struct python_import *inner;
-		struct python_file *module = NULL;
+		struct python_file *module;
 		size_t size = 0;
 		char *text = NULL;
-		bool good = path != NULL;
 
 		*import = &f->imports[i];
-		if (path && root_read("", path, MAX_MODULE, &text, &size))
+		if (root_read("", path, MAX_MODULE, &text, &size))
 			continue;
-		if (good)
-			good = scan_file((struct span){text, size}, NULL, &module) == GPUMAP_OK;
-		if (good && module->blocks[0].initialised.text &&
+		module = scan_file((struct span){text, size}, NULL);
+		if (module->blocks[0].initialised.text &&
 		    !python_may_count(module->blocks[0].initialised))
-			*ret = arena_printf(arena, "%s:%d", path,
-					    module->blocks[0].initialised_line);
-		else if (good && deep < MAX_DEEP)
-			good = import_initialises(ret, &inner, arena, module, path, deep + 1);
+			where = arena_printf(arena, "%s:%d", path,
+					     module->blocks[0].initialised_line);
+		else if (deep < MAX_DEEP)
+			where = import_initialises(&inner, arena, module, path, deep + 1);
 		close_file(module);
 		free(text);
-		if (!good || arena->failed)
-			return false;
 	}
-	return true;
+	return where;
 }
 
 /* What sets the list or the order, and is not too late by the file itself. */
@@ -287,8 +283,7 @@ static bool may_be_late(const struct observation *s)
 	       (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "CUDA_DEVICE_ORDER"));
 }
 
-/* GPUMAP_ENOMEM. */
-static int find_late(struct python_file *f, const char *origin)
+static void find_late(struct python_file *f, const char *origin)
 {
 	const struct python_import *import = NULL;
 	const char *where = NULL;
@@ -296,8 +291,8 @@ static int find_late(struct python_file *f, const char *origin)
 
 	for (size_t i = 0; i < f->count; i++)
 		any = any || may_be_late(&f->observations[i]);
-	if (any && !import_initialises(&where, &import, &f->arena, f, origin, 1))
-		return GPUMAP_ENOMEM;
+	if (any)
+		where = import_initialises(&import, &f->arena, f, origin, 1);
 	for (size_t i = 0; where && i < f->count; i++) {
 		struct observation *s = &f->observations[i];
 
@@ -307,32 +302,25 @@ static int find_late(struct python_file *f, const char *origin)
 		s->initialised_line = import->line;
 		s->imported = where;
 	}
-	return GPUMAP_OK;
 }
 
-int lint_python(struct span text, const char *origin, const struct python_start *start,
-		gpumap_report *report)
+void lint_python(struct span text, const char *origin, const struct python_start *start,
+		 gpumap_report *report)
 {
-	struct python_file *f;
-	int r = scan_file(text, NULL, &f);
+	struct python_file *f = scan_file(text, NULL);
 
-	if (r == GPUMAP_OK)
-		r = find_late(f, origin);
-	if (r == GPUMAP_OK)
-		r = judge_file(&(struct python_judge){f, start, origin, report});
+	find_late(f, origin);
+	judge_file(&(struct python_judge){f, start, origin, report});
 	close_file(f);
-	return r == GPUMAP_OK && !report_lacks_memory(report) ? r : report_nomem(report);
 }
 
-int lint_python_device(struct span text, struct python_device *ret)
+struct python_device lint_python_device(struct span text)
 {
-	struct python_choice *choice = calloc(1, sizeof(*choice));
-	struct python_file *f = NULL;
-	int r = choice ? scan_file(text, choice, &f) : GPUMAP_ENOMEM;
+	struct python_choice *choice = xcalloc(1, sizeof(*choice));
+	struct python_file *f = scan_file(text, choice);
+	struct python_device device = choice_answer(f);
 
-	if (r == GPUMAP_OK)
-		choice_answer(f, ret);
 	close_file(f);
 	free(choice);
-	return r;
+	return device;
 }

@@ -51,10 +51,9 @@ struct python_launcher {
 };
 extern const struct python_launcher python_launchers[];
 
-/* Reports errors and possible errors in the order of the source. `start` may be NULL.
- * GPUMAP_ENOMEM. */
-int lint_python(struct span text, const char *origin, const struct python_start *start,
-		gpumap_report *report);
+/* Reports errors and possible errors in the order of the source. `start` may be NULL. */
+void lint_python(struct span text, const char *origin, const struct python_start *start,
+		 gpumap_report *report);
 
 /* How a program picks its device (rule R3), if gpumap understands all that it does with devices:
  * the value for the key `device`, such as "cuda:%l", and the line that shows it. The text is empty
@@ -63,6 +62,6 @@ struct python_device {
 	char text[32];
 	int line;
 };
-int lint_python_device(struct span text, struct python_device *ret);
+struct python_device lint_python_device(struct span text);
 
 #endif

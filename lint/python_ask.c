@@ -34,38 +34,36 @@ struct python_list judge_list_at(const struct python_judge *judge, const struct 
 	return list;
 }
 
-static int resolve(gpumap_mapping **ret, const struct python_judge *judge,
-		   const struct python_statement *statement, gpumap_report *report)
+/* NULL: there is no answer. */
+static gpumap_mapping *resolve(const struct python_judge *judge,
+			       const struct python_statement *statement, gpumap_report *report)
 {
 	const struct python_start *start = judge->start;
 	const gpumap_inventory *inventory = start ? start->inventory : NULL;
 	gpumap_request *request = NULL;
-	int r = gpumap_request_new(&request);
+	gpumap_mapping *mapping = NULL;
+	int r = GPUMAP_OK;
 
-	if (r == GPUMAP_OK && start && start->order)
+	gpumap_request_new(&request);
+	if (start && start->order)
 		r = gpumap_request_set(request, "prefix", start->order, NULL, report);
 	for (; r == GPUMAP_OK && statement->key; statement++)
 		if (statement->value)
 			r = gpumap_request_set(request, statement->key, statement->value,
 					       statement->assumed ? assumed : NULL, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(ret, request, inventory, report);
+		gpumap_resolve(&mapping, request, inventory, report);
 	gpumap_request_free(request);
-	return r;
+	return mapping;
 }
 
-/* The mapping of a list; NULL: there is none, or memory is lacking, which is reported. */
 static gpumap_mapping *mapping_of(const struct python_judge *judge, const struct python_list *list)
 {
-	gpumap_mapping *mapping = NULL;
-
-	if (resolve(&mapping, judge,
-		    (const struct python_statement[]){{"script_export", list->script, false},
-						      {"in_code", list->code, false},
-						      {NULL, NULL, false}},
-		    NULL) == GPUMAP_ENOMEM)
-		report_nomem(judge->report);
-	return mapping;
+	return resolve(judge,
+		       (const struct python_statement[]){{"script_export", list->script, false},
+							 {"in_code", list->code, false},
+							 {NULL, NULL, false}},
+		       NULL);
 }
 
 int64_t judge_count(const struct python_judge *judge, const struct python_list *list)
@@ -104,30 +102,24 @@ void judge_devices(const struct python_judge *judge, const struct python_list *l
 		add_device(ret, gpumap_mapping_visible(mapping, i));
 	gpumap_mapping_free(mapping);
 	fold_numbers(&folded, span_of(ret));
-	if (folded.failed)
-		report_nomem(judge->report);
-	else if (folded.text)
+	if (folded.text)
 		snprintf(ret, 512, "%s", folded.text);
 	strbuf_free(&folded);
 }
 
-static int ask(const struct python_judge *judge, const struct observation *s,
+void judge_ask(const struct python_judge *judge, const struct observation *s,
 	       const struct python_statement *statement, enum gpumap_severity severity,
-	       const char *more, gpumap_report *report)
+	       const char *more)
 {
-	gpumap_mapping *mapping = NULL;
+	gpumap_report *report = NULL;
 	struct quoted fix;
 	const char *own;
-	int r = resolve(&mapping, judge, statement, report);
 
-	gpumap_mapping_free(mapping);
-	if (r == GPUMAP_ENOMEM)
-		return r;
+	gpumap_report_new(&report);
+	gpumap_mapping_free(resolve(judge, statement, report));
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 
-		if (finding_is(f, FINDING_NOMEM))
-			return GPUMAP_ENOMEM;
 		if (!carried(f, severity))
 			continue;
 		own = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
@@ -135,19 +127,5 @@ static int ask(const struct python_judge *judge, const struct observation *s,
 			own = remedy_ordinal(judge, s, own, &fix);
 		report_relay_more(judge->report, f, AT(judge, s, .fix = own), more);
 	}
-	return GPUMAP_OK;
-}
-
-int judge_ask(const struct python_judge *judge, const struct observation *s,
-	      const struct python_statement *statement, enum gpumap_severity severity,
-	      const char *more)
-{
-	gpumap_report *report;
-	int r = gpumap_report_new(&report);
-
-	if (r == GPUMAP_OK) {
-		r = ask(judge, s, statement, severity, more, report);
-		gpumap_report_free(report);
-	}
-	return r == GPUMAP_OK ? r : report_nomem(judge->report);
+	gpumap_report_free(report);
 }

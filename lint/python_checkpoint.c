@@ -273,20 +273,17 @@ static void see_unmapped(struct python_file *f, unsigned first, unsigned past)
 static void add_save(struct python_file *f, struct span path, struct python_object o)
 {
 	struct python_training *t = &f->training;
-	struct python_save *grown;
 
 	if (t->saved_count == MAX_SAVES || !path.text)
 		return;
-	grown = arena_room(&f->arena, t->saved, t->saved_count, &t->saved_room, sizeof(*grown));
-	if (!grown)
-		return;
-	t->saved = grown;
-	grown[t->saved_count++] = (struct python_save){.path = path,
-						       .key = o.key,
-						       .wrapped = o.wrapped,
-						       .maker = o.maker,
-						       .unknown = o.kind != OBJECT_STATE,
-						       .line = token_at(f, 0)->line};
+	t->saved =
+		arena_room(&f->arena, t->saved, t->saved_count, &t->saved_room, sizeof(*t->saved));
+	t->saved[t->saved_count++] = (struct python_save){.path = path,
+							  .key = o.key,
+							  .wrapped = o.wrapped,
+							  .maker = o.maker,
+							  .unknown = o.kind != OBJECT_STATE,
+							  .line = token_at(f, 0)->line};
 }
 
 /* Whether the names in the text of f"..." are counters. */

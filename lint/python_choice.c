@@ -329,24 +329,24 @@ static bool is_known_device(const struct python_file *f, size_t found)
 	return c->picks[found - 1].pick != PICK_NAMES || !c->passed || !c->foreign;
 }
 
-void choice_answer(const struct python_file *f, struct python_device *ret)
+struct python_device choice_answer(const struct python_file *f)
 {
 	struct python_choice *c = f->choice;
 	const struct python_value *v;
-	size_t found;
+	struct python_device device = {.line = 0};
+	size_t found = is_doubtful(f) ? 0 : deciding(f);
 
-	*ret = (struct python_device){.line = 0};
-	found = is_doubtful(f) ? 0 : deciding(f);
 	if (!found || !is_known_device(f, found))
-		return;
+		return device;
 	v = &c->picks[found - 1].value;
-	ret->line = c->picks[found - 1].line;
-	snprintf(ret->text, sizeof(ret->text), "%s",
+	device.line = c->picks[found - 1].line;
+	snprintf(device.text, sizeof(device.text), "%s",
 		 v->meaning == MEANS_LOCAL_RANK     ? "cuda:%l"
 		 : v->meaning == MEANS_RANK         ? "cuda:%r"
 		 : v->meaning == MEANS_MODULO       ? "cuda:modulo"
 		 : v->meaning == MEANS_LOCAL_MODULO ? "cuda:local-modulo"
 						    : "cuda");
 	if (v->meaning == MEANS_DEVICE)
-		snprintf(ret->text, sizeof(ret->text), "cuda:%lld", (long long)v->number);
+		snprintf(device.text, sizeof(device.text), "cuda:%lld", (long long)v->number);
+	return device;
 }

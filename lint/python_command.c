@@ -3,6 +3,7 @@
 #include "lint/python_file.h"
 
 #include "lint/shell.h"
+#include "memory.h"
 #include "strbuf.h"
 #include "text/words.h"
 
@@ -51,9 +52,8 @@ static bool add_words(struct strbuf *buf, const struct python_file *f, unsigned 
 		     v.meaning != MEANS_DEVICE) ||
 		    !v.text.text)
 			return false;
-		copy = strndup(v.text.text, v.text.length);
-		buf->failed = buf->failed || !copy;
-		words_quote(buf, copy ? copy : "");
+		copy = xstrndup(v.text.text, v.text.length);
+		words_quote(buf, copy);
 		strbuf_puts(buf, " ");
 		free(copy);
 	}
@@ -104,10 +104,9 @@ static int add_list(struct strbuf *buf, const struct python_file *f, unsigned op
 	}
 	if (!list.text)
 		return line;
-	copy = strndup(list.text, list.length);
-	buf->failed = buf->failed || !copy;
+	copy = xstrndup(list.text, list.length);
 	strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=");
-	words_quote(buf, copy ? copy : "");
+	words_quote(buf, copy);
 	strbuf_puts(buf, "; ");
 	for (int i = line; i < s->line; i++)
 		strbuf_puts(buf, "\n");
@@ -122,7 +121,6 @@ void python_command(struct python_file *f, unsigned open)
 	struct observation *s;
 	unsigned at = open + 1;
 	const struct python_token *t;
-	const char *copy;
 	bool known;
 
 	if (!python_argument(f, open, &at, &a) || (a.name.text && !span_is(a.name, "args")) ||
@@ -145,11 +143,10 @@ void python_command(struct python_file *f, unsigned open)
 			!python_argument_find(f, open, "executable", -1, &as_shell);
 		strbuf_add(&buf, v.text.text ? v.text.text : "", v.text.length);
 	}
-	f->arena.failed = f->arena.failed || buf.failed;
-	copy = known && buf.text && !buf.failed ? arena_strndup(&f->arena, buf.text, buf.length)
-						: NULL;
-	if (copy)
-		s->value.text = (struct span){copy, buf.length};
+	if (known && buf.length) {
+		s->value.text.length = buf.length;
+		s->value.text.text = strbuf_keep(&buf, &f->arena);
+	}
 	strbuf_free(&buf);
 }
 
@@ -163,18 +160,15 @@ static bool is_about_end(const gpumap_finding *f)
 	       finding_is(f, FINDING_NOT_EXPORTED);
 }
 
-int judge_command(const struct python_judge *judge, const struct observation *s)
+void judge_command(const struct python_judge *judge, const struct observation *s)
 {
 	struct lint_started *started = judge->start ? judge->start->started : NULL;
-	gpumap_report *found;
-	int r;
+	gpumap_report *found = NULL;
 
 	if (!s->value.text.text)
-		return GPUMAP_OK;
-	r = gpumap_report_new(&found);
-	if (r != GPUMAP_OK)
-		return r;
-	r = lint_shell_from(s->value.text, judge->origin, (int)s->value.number, started, found);
+		return;
+	gpumap_report_new(&found);
+	lint_shell_from(s->value.text, judge->origin, (int)s->value.number, started, found);
 	for (size_t i = 0; i < gpumap_report_count(found); i++) {
 		const gpumap_finding *f = gpumap_report_get(found, i);
 
@@ -182,5 +176,4 @@ int judge_command(const struct python_judge *judge, const struct observation *s)
 			report_relay(judge->report, f, AT(judge, s, .fix = NULL));
 	}
 	gpumap_report_free(found);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }

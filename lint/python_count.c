@@ -15,9 +15,8 @@ static struct python_count *new_count(struct python_file *f, enum count_kind kin
 {
 	struct python_count *c = arena_alloc(&f->arena, 1, sizeof(*c));
 
-	if (c)
-		*c = (struct python_count){.kind = kind, .function = block_now(f)->function};
-	for (int i = 0; c && i < f->depth; i++)
+	*c = (struct python_count){.kind = kind, .function = block_now(f)->function};
+	for (int i = 0; i < f->depth; i++)
 		c->nested = c->nested ||
 			    (f->blocks[i].function && f->blocks[i].function != c->function);
 	return c;
@@ -47,10 +46,11 @@ static const struct python_count *operation(struct python_file *f, unsigned firs
 {
 	const struct python_count *left = parse(f, first, at, depth);
 	const struct python_count *right = left ? parse(f, at + 1, past, depth) : NULL;
-	struct python_count *c = right ? new_count(f, COUNT_OPERATION) : NULL;
+	struct python_count *c;
 
-	if (!c)
+	if (!right)
 		return NULL;
+	c = new_count(f, COUNT_OPERATION);
 	c->sign = *token_at(f, at)->text.text;
 	c->left = left;
 	c->right = right;
@@ -69,8 +69,7 @@ static const struct python_count *device_text(struct python_file *f, unsigned fi
 	    text.text[text.length - 1] == '}' && !memchr(text.text + 6, '{', text.length - 6) &&
 	    !memchr(text.text + 6, '(', text.length - 6)) {
 		c = new_count(f, COUNT_NAME);
-		if (c)
-			c->name = span_trim((struct span){text.text + 6, text.length - 7});
+		c->name = span_trim((struct span){text.text + 6, text.length - 7});
 		return c;
 	}
 	if (t->kind != PYTHON_STRING || !span_starts(text, "cuda:"))
@@ -149,8 +148,7 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 		return called(f, python_path(f, chain, path), end, past, depth + 1);
 	if (end == past) {
 		c = new_count(f, COUNT_NAME);
-		if (c)
-			c->name = chain;
+		c->name = chain;
 		return c;
 	}
 	if (past != first + 1 || (token_at(f, first)->kind != PYTHON_NUMBER &&
@@ -161,10 +159,10 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 		v.number = span_number(v.text, INT32_MAX);
 	else if (v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE)
 		return NULL;
-	c = v.number < 0 ? NULL
-			 : new_count(f, v.meaning == MEANS_DEVICE ? COUNT_DEVICE : COUNT_NUMBER);
-	if (c)
-		c->number = v.number;
+	if (v.number < 0)
+		return NULL;
+	c = new_count(f, v.meaning == MEANS_DEVICE ? COUNT_DEVICE : COUNT_NUMBER);
+	c->number = v.number;
 	return c;
 }
 
@@ -185,8 +183,6 @@ const struct python_count *python_rounds(struct python_file *f, unsigned in, uns
 
 void python_option(struct python_file *f, unsigned open)
 {
-	struct python_option *grown =
-		arena_room(&f->arena, f->options, f->option_count, &f->option_room, sizeof(*grown));
 	struct python_option option = {.value = NULL};
 	struct python_argument a;
 	unsigned next = open + 1;
@@ -210,7 +206,7 @@ void python_option(struct python_file *f, unsigned open)
 	if (python_argument_find(f, open, "nargs", -1, &a))
 		f->facts.odd_options = f->facts.odd_options ||
 				       token_is_any(token_at(f, a.past - 1), "REMAINDER PARSER");
-	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text || !grown)
+	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text)
 		return;
 	option.odd = option.odd || python_argument_find(f, open, "nargs", -1, &a) ||
 		     python_argument_find(f, open, "action", -1, &a) ||
@@ -219,7 +215,8 @@ void python_option(struct python_file *f, unsigned open)
 		      (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
 	if (python_argument_find(f, open, "default", -1, &a))
 		option.value = python_count(f, a.first, a.past);
-	f->options = grown;
+	f->options =
+		arena_room(&f->arena, f->options, f->option_count, &f->option_room, sizeof(option));
 	f->options[f->option_count++] = option;
 }
 

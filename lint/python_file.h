@@ -6,6 +6,7 @@
 #ifndef GM_PYTHON_FILE_H
 #define GM_PYTHON_FILE_H
 
+#include "arena.h"
 #include "lint/python.h"
 #include "lint/python_names.h"
 #include "lint/python_text.h"
@@ -393,13 +394,13 @@ void python_leave(struct python_file *f, unsigned first, unsigned past);
 
 /* --- python_observation.c --------------------------------------------------------------- */
 
-/* A new observation at a token; NULL: no memory, or no room. */
+/* A new observation at a token; NULL: there are too many. */
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token);
 
 /* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
 
-int python_scan(struct python_file *f);
+void python_scan(struct python_file *f);
 
 /* Handles the call of `path` (NULL: of a method) by the name at `at`, with arguments from `open`
  * on. */
@@ -518,7 +519,7 @@ bool choice_names_list(const struct python_file *f, unsigned at);
 /* Handles a name and its meaning, at the tokens [at, past). */
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past);
 void choice_statement(struct python_file *f);
-void choice_answer(const struct python_file *f, struct python_device *ret);
+struct python_device choice_answer(const struct python_file *f);
 
 /* --- the judges ------------------------------------------------------------------------- */
 
@@ -582,22 +583,22 @@ bool judge_compute_device(const struct python_judge *judge, const struct python_
 
 /* Asks the library about the statements, and reports its findings of this severity at the place of
  * the observation, with `more` behind their texts. */
-int judge_ask(const struct python_judge *judge, const struct observation *s,
-	      const struct python_statement *statement, enum gpumap_severity severity,
-	      const char *more);
+void judge_ask(const struct python_judge *judge, const struct observation *s,
+	       const struct python_statement *statement, enum gpumap_severity severity,
+	       const char *more);
 
-/* Each judges one observation. GPUMAP_ENOMEM. */
-int judge_variable(const struct python_judge *judge, const struct observation *s);
+/* Each judges one observation. */
+void judge_variable(const struct python_judge *judge, const struct observation *s);
 /* The library's findings about a list. */
-int judge_value(const struct python_judge *judge, const struct observation *s);
-int judge_device(const struct python_judge *judge, const struct observation *s);
+void judge_value(const struct python_judge *judge, const struct observation *s);
+void judge_device(const struct python_judge *judge, const struct observation *s);
 /* ... by an option of the command line. */
-int judge_numbered(const struct python_judge *judge, const struct observation *s);
+void judge_numbered(const struct python_judge *judge, const struct observation *s);
 /* ... by a name. */
-int judge_used(const struct python_judge *judge, const struct observation *s);
-int judge_group(const struct python_judge *judge, const struct observation *s);
-/* python_command.c: the findings of the script reader about a command. GPUMAP_ENOMEM. */
-int judge_command(const struct python_judge *judge, const struct observation *s);
+void judge_used(const struct python_judge *judge, const struct observation *s);
+void judge_group(const struct python_judge *judge, const struct observation *s);
+/* python_command.c: the findings of the script reader about a command. */
+void judge_command(const struct python_judge *judge, const struct observation *s);
 /* init_process_group(): whether as many ranks start as it waits for, and where they meet. */
 void judge_ranks(const struct python_judge *judge, const struct observation *s);
 /* DataParallel in a program of which a launcher starts several. */

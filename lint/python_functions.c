@@ -2,7 +2,7 @@
 /* Which functions of a file use CUDA, by themselves or through functions that they call. */
 #include "lint/python_file.h"
 
-#include <stdlib.h>
+#include "memory.h"
 
 /* The scope in which the functions of this file are names. Functions of one name are one. */
 enum { CALLED = -2 };
@@ -13,16 +13,13 @@ static void add_use(struct python_file *f, struct span called)
 {
 	struct python_functions *all = &f->own;
 	int function = block_now(f)->function;
-	struct python_use *grown;
 
 	/* What the file does itself is judged without them. */
 	if (!function)
 		return;
-	grown = arena_room(&f->arena, all->uses, all->use_count, &all->use_room, sizeof(*grown));
-	if (!grown)
-		return;
-	all->uses = grown;
-	grown[all->use_count++] = (struct python_use){.function = function, .called = called};
+	all->uses = arena_room(&f->arena, all->uses, all->use_count, &all->use_room,
+			       sizeof(*all->uses));
+	all->uses[all->use_count++] = (struct python_use){.function = function, .called = called};
 }
 
 void functions_use_cuda(struct python_file *f)
@@ -33,16 +30,13 @@ void functions_use_cuda(struct python_file *f)
 static void add_call(struct python_file *f, struct span name)
 {
 	struct python_functions *all = &f->own;
-	struct python_called *grown =
-		arena_room(&f->arena, all->calls, all->call_count, &all->call_room, sizeof(*grown));
 	bool may = block_now(f)->may || f->conditional || f->deferred;
 
-	if (!grown)
-		return;
 	for (int i = f->depth; i >= 0; i--)
 		may = may || f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
-	all->calls = grown;
-	grown[all->call_count++] = (struct python_called){
+	all->calls = arena_room(&f->arena, all->calls, all->call_count, &all->call_room,
+				sizeof(*all->calls));
+	all->calls[all->call_count++] = (struct python_called){
 		.name = name,
 		.function = block_now(f)->function,
 		.line = f->text.tokens->line,
@@ -77,15 +71,12 @@ void functions_call(struct python_file *f, unsigned at)
 void functions_define(struct python_file *f, struct span name, int number)
 {
 	struct python_functions *all = &f->own;
-	struct python_function *grown =
-		arena_room(&f->arena, all->list, (size_t)number - 1, &all->room, sizeof(*grown));
 	const struct python_block *b = block_now(f);
 	int first = number_of(f, name);
 
-	if (!grown)
-		return;
-	all->list = grown;
-	grown[number - 1] = (struct python_function){
+	all->list = arena_room(&f->arena, all->list, (size_t)number - 1, &all->room,
+			       sizeof(*all->list));
+	all->list[number - 1] = (struct python_function){
 		.name = name,
 		.number = first ? first : number,
 		.several = first || b->function || b->may || b->repeated || b->member,
@@ -93,7 +84,7 @@ void functions_define(struct python_file *f, struct span name, int number)
 	};
 	f->wrapped = false;
 	if (first)
-		grown[first - 1].several = true;
+		all->list[first - 1].several = true;
 	else
 		names_set(&f->names, name, CALLED,
 			  (struct python_value){.meaning = MEANS_NUMBER, .number = number});
@@ -214,11 +205,11 @@ bool functions_called(const struct python_file *f, struct span name)
 }
 
 /* The functions that function `from` is or calls; `back`: those that are it or call it. The caller
- * frees them. NULL: `from` is 0, or no memory. */
+ * frees them. NULL: `from` is 0. */
 static bool *reached(const struct python_file *f, int from, bool back)
 {
 	const struct python_functions *all = &f->own;
-	bool *seen = from ? calloc((size_t)f->functions + 1, sizeof(*seen)) : NULL, more = seen;
+	bool *seen = from ? xcalloc((size_t)f->functions + 1, sizeof(*seen)) : NULL, more = seen;
 
 	if (seen)
 		seen[all->list[from - 1].number] = true;

@@ -67,20 +67,15 @@ enum { DEFINED = -4 };
 void guard_mention(struct python_file *f, unsigned at, bool spawned)
 {
 	struct python_training *t = &f->training;
-	struct python_mention *grown;
 
 	if (at && (token_is(token_at(f, at - 1), "def") || token_is(token_at(f, at - 1), "class")))
 		return;
-	grown = t->mention_count == MAX_MENTIONS
-			? NULL
-			: arena_room(&f->arena, t->mentions, t->mention_count, &t->mention_room,
-				     sizeof(*grown));
-	if (!grown) {
-		t->crowded = true;
+	t->crowded = t->mention_count == MAX_MENTIONS;
+	if (t->crowded)
 		return;
-	}
-	t->mentions = grown;
-	grown[t->mention_count++] = (struct python_mention){
+	t->mentions = arena_room(&f->arena, t->mentions, t->mention_count, &t->mention_room,
+				 sizeof(*t->mentions));
+	t->mentions[t->mention_count++] = (struct python_mention){
 		.name = token_at(f, at)->text,
 		.function = block_now(f)->function,
 		.selected = guard_selected(f),
@@ -109,13 +104,9 @@ void guard_define(struct python_file *f, struct span name, bool member)
 
 	/* Functions without a name may be before it. */
 	while (t->reach_count < number) {
-		struct python_reach *grown = arena_room(&f->arena, t->reached, t->reach_count,
-							&t->reach_room, sizeof(*grown));
-
-		if (!grown)
-			return;
-		t->reached = grown;
-		grown[t->reach_count++] = (struct python_reach){.blocked = true};
+		t->reached = arena_room(&f->arena, t->reached, t->reach_count, &t->reach_room,
+					sizeof(*t->reached));
+		t->reached[t->reach_count++] = (struct python_reach){.blocked = true};
 	}
 	if (!number)
 		return;

@@ -6,10 +6,10 @@ static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
 
 static struct python_value ids(const char *text, int64_t count)
 {
-	return text && count ? (struct python_value){.meaning = MEANS_IDS,
-						     .number = count,
-						     .text = span_of(text)}
-			     : unknown;
+	return count ? (struct python_value){.meaning = MEANS_IDS,
+					     .number = count,
+					     .text = span_of(text)}
+		     : unknown;
 }
 
 /* Numbers with commas between them. */
@@ -18,7 +18,7 @@ static struct python_value listed(struct python_file *f, unsigned first, unsigne
 	const char *text = "";
 	int64_t count = 0;
 
-	for (unsigned i = first, end; text && i < past; i = end + 1, count++) {
+	for (unsigned i = first, end; i < past; i = end + 1, count++) {
 		struct python_value v;
 
 		for (end = i; end < past && !is_at(f, end, past, ",");)
@@ -48,7 +48,7 @@ static struct python_value ranged(struct python_file *f, int64_t count)
 {
 	const char *text = "";
 
-	for (int64_t i = 0; text && i < count; i++)
+	for (int64_t i = 0; i < count; i++)
 		text = arena_printf(&f->arena, "%s%s%lld", text, i ? "," : "", (long long)i);
 	return ids(text, count);
 }

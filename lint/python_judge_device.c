@@ -49,7 +49,8 @@ static bool is_reached(const struct python_judge *judge, const struct observatio
 }
 
 /* Reports if the device, or a device of a group, does not exist. `by`: what names it, else "". */
-static int ask_device(const struct python_judge *judge, const struct observation *s, const char *by)
+static void ask_device(const struct python_judge *judge, const struct observation *s,
+		       const char *by)
 {
 	bool machine = judge->start && judge->start->inventory;
 	char number[24], room[256], more[512];
@@ -57,22 +58,22 @@ static int ask_device(const struct python_judge *judge, const struct observation
 
 	if (hides_all(list.code) || hides_all(list.script) || !is_reached(judge, s, &list) ||
 	    (!list.code && !functions_run(judge->file, s, true)))
-		return GPUMAP_OK;
+		return;
 	if (is_counted(judge, s, &list) && s->value.number >= judge->start->visible) {
 		report_past(judge, s, s->value.number, by);
-		return GPUMAP_OK;
+		return;
 	}
 	if (!list.code && !list.script && !machine)
-		return GPUMAP_OK;
+		return;
 	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
 	snprintf(more, sizeof(more), "%s%s%s", list.more, *by ? ", and the device is named" : "",
 		 by);
-	return judge_ask(judge, s,
-			 (const struct python_statement[]){{"script_export", list.script, false},
-							   {"in_code", list.code, false},
-							   {"device", number, false},
-							   {NULL, NULL, false}},
-			 GPUMAP_SEVERITY_ERROR, more);
+	judge_ask(judge, s,
+		  (const struct python_statement[]){{"script_export", list.script, false},
+						    {"in_code", list.code, false},
+						    {"device", number, false},
+						    {NULL, NULL, false}},
+		  GPUMAP_SEVERITY_ERROR, more);
 }
 
 /* Using one number in every rank is right only if each rank sees only its own GPU, or if a rank
@@ -170,7 +171,7 @@ static const char *named_by(const struct python_judge *judge, const struct count
 	return room;
 }
 
-int judge_numbered(const struct python_judge *judge, const struct observation *s)
+void judge_numbered(const struct python_judge *judge, const struct observation *s)
 {
 	struct observation device = *s;
 	struct counted counted;
@@ -178,44 +179,40 @@ int judge_numbered(const struct python_judge *judge, const struct observation *s
 
 	if (s->may || s->otherwise || s->guarded || !judge->start || !judge->start->arguments ||
 	    !judge_compute_device(judge, s->size, &counted) || counted.may || !counted.option.text)
-		return GPUMAP_OK;
+		return;
 	device.value = (struct python_value){.meaning = MEANS_DEVICE, .number = counted.number};
-	return ask_device(judge, &device, named_by(judge, &counted, room));
+	ask_device(judge, &device, named_by(judge, &counted, room));
 }
 
-int judge_used(const struct python_judge *judge, const struct observation *s)
+void judge_used(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_names *names = &judge->file->names;
 	const struct python_value *v = names_get(names, s->ranked, s->function);
 
 	v = v ? v : names_get(names, s->ranked, 0);
-	if (s->may || s->otherwise || !v || v->varies || v->unsure || v->meaning != MEANS_DEVICE ||
-	    v->number != s->value.number)
-		return GPUMAP_OK;
-	return ask_device(judge, s, "");
+	if (!s->may && !s->otherwise && v && !v->varies && !v->unsure &&
+	    v->meaning == MEANS_DEVICE && v->number == s->value.number)
+		ask_device(judge, s, "");
 }
 
-int judge_device(const struct python_judge *judge, const struct observation *s)
+void judge_device(const struct python_judge *judge, const struct observation *s)
 {
-	switch (s->value.meaning) {
-	case MEANS_RANK:
-	case MEANS_MODULO:
+	enum python_meaning meaning = s->value.meaning;
+
+	if (meaning == MEANS_RANK || meaning == MEANS_MODULO)
 		judge_rank(judge, s);
-		return GPUMAP_OK;
-	case MEANS_DEVICE:
-		break;
-	case MEANS_UNKNOWN:
-		return s->size ? judge_numbered(judge, s) : GPUMAP_OK;
-	default:
-		return GPUMAP_OK;
-	}
+	else if (meaning == MEANS_UNKNOWN && s->size)
+		judge_numbered(judge, s);
+	if (meaning != MEANS_DEVICE)
+		return;
 	if (shared(judge, s))
 		judge_same(judge, s);
 	else if (judge->file->facts.accelerator)
 		judge_beside_accelerator(judge, s);
 	else
 		judge_single(judge, s);
-	return s->may || s->loose ? GPUMAP_OK : ask_device(judge, s, "");
+	if (!s->may && !s->loose)
+		ask_device(judge, s, "");
 }
 
 /* --- groups ------------------------------------------------------------------------- */
@@ -242,7 +239,7 @@ static int64_t greatest(const char *ids)
 	return most;
 }
 
-static int judge_parallel(const struct python_judge *judge, const struct observation *s)
+static void judge_parallel(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_value *module = &s->module;
 	char room[256];
@@ -253,14 +250,14 @@ static int judge_parallel(const struct python_judge *judge, const struct observa
 
 	/* If all visible devices are used, the first is cuda:0. */
 	if (!s->ids && (!s->all_ids || on <= 0))
-		return GPUMAP_OK;
+		return;
 	if (on < 0 && moved && !judge->file->facts.sets_device)
 		on = 0;
 	if (!is_reached(judge, s, &list))
-		return GPUMAP_OK;
+		return;
 	if (s->ids && is_counted(judge, s, &list) && greatest(s->ids) >= judge->start->visible) {
 		report_past(judge, s, greatest(s->ids), " of device_ids");
-		return GPUMAP_OK;
+		return;
 	}
 	/* If the module's device is not known, it is assumed to be the master's. */
 	first = s->ids ? span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX) : 0;
@@ -274,14 +271,14 @@ static int judge_parallel(const struct python_judge *judge, const struct observa
 				     "command, the "
 				     "master first: CUDA_VISIBLE_DEVICES=N,N python3 FILE"),
 			   "device_ids=[%s] chooses GPUs in code", s->ids);
-	return judge_ask(judge, s,
-			 (const struct python_statement[]){{"mode", "dp", false},
-							   {"device_ids", s->ids, false},
-							   {"script_export", list.script, false},
-							   {"in_code", list.code, false},
-							   {"device", device, on < 0},
-							   {NULL, NULL, false}},
-			 GPUMAP_SEVERITY_ERROR, list.more);
+	judge_ask(judge, s,
+		  (const struct python_statement[]){{"mode", "dp", false},
+						    {"device_ids", s->ids, false},
+						    {"script_export", list.script, false},
+						    {"in_code", list.code, false},
+						    {"device", device, on < 0},
+						    {NULL, NULL, false}},
+		  GPUMAP_SEVERITY_ERROR, list.more);
 }
 
 static void judge_choice(const struct python_judge *judge, const struct observation *s)
@@ -311,11 +308,12 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 			"ranks may appear on cuda:0");
 }
 
-int judge_group(const struct python_judge *judge, const struct observation *s)
+void judge_group(const struct python_judge *judge, const struct observation *s)
 {
 	if (s->kind == OBSERVED_PARALLEL) {
 		judge_copies(judge, s);
-		return judge_parallel(judge, s);
+		judge_parallel(judge, s);
+		return;
 	}
 	if (s->ids && s->id_count == 1 && shared(judge, s)) {
 		struct observation one = *s;
@@ -323,15 +321,16 @@ int judge_group(const struct python_judge *judge, const struct observation *s)
 		one.value.number = span_number(span_of(s->ids), INT32_MAX);
 		judge_same(judge, &one);
 	} else if (s->ids && s->id_count > 1) {
-		return judge_ask(judge, s,
-				 (const struct python_statement[]){{"mode", "ddp", false},
-								   {"local_rank", "0", false},
-								   {"device_ids", s->ids, false},
-								   {NULL, NULL, false}},
-				 GPUMAP_SEVERITY_ERROR, "");
+		judge_ask(judge, s,
+			  (const struct python_statement[]){{"mode", "ddp", false},
+							    {"local_rank", "0", false},
+							    {"device_ids", s->ids, false},
+							    {NULL, NULL, false}},
+			  GPUMAP_SEVERITY_ERROR, "");
+		return;
 	}
 	if (s->value.meaning == MEANS_RANK)
-		return judge_device(judge, s);
-	judge_choice(judge, s);
-	return GPUMAP_OK;
+		judge_device(judge, s);
+	else
+		judge_choice(judge, s);
 }

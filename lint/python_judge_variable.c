@@ -68,25 +68,28 @@ static void report_replaced(const struct python_judge *judge, const struct obser
 		   SHOWN(s), judge_devices_word(code), code, *plan ? plan : "none");
 }
 
+/* "NAME=VALUE", which the caller frees. */
+static char *statement_of(const struct observation *s)
+{
+	struct strbuf buf = {0};
+
+	strbuf_printf(&buf, "%.*s=%.*s", (int)s->name.length, s->name.text,
+		      (int)s->value.text.length, s->value.text.text);
+	return strbuf_take(&buf);
+}
+
 /* Whether it was judged, because a plan of gpumap starts the program: a list that means other GPUs
  * than the plan's. */
 static bool judge_planned(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_start *start = judge->start;
-	char *code = NULL, *value, plan[512], seen[512];
+	char *code, plan[512], seen[512];
 
 	if (!start || !start->planned || !start->list || s->may || s->guarded || s->otherwise ||
 	    s->verb != OBSERVED_SETS || s->value.meaning != MEANS_TEXT || python_hides_all(s) ||
 	    !functions_run(judge->file, s, false))
 		return false;
-	value = strndup(s->value.text.text, s->value.text.length);
-	if (value && asprintf(&code, "%.*s=%s", (int)s->name.length, s->name.text, value) < 0)
-		code = NULL;
-	free(value);
-	if (!code) {
-		report_nomem(judge->report);
-		return true;
-	}
+	code = statement_of(s);
 	judge_devices(judge, &(const struct python_list){.script = start->list}, plan);
 	judge_devices(judge, &(const struct python_list){.script = start->list, .code = code},
 		      seen);
@@ -96,7 +99,7 @@ static bool judge_planned(const struct python_judge *judge, const struct observa
 	return true;
 }
 
-static int judge_list(const struct python_judge *judge, const struct observation *s)
+static void judge_list(const struct python_judge *judge, const struct observation *s)
 {
 	bool local = s->value.meaning == MEANS_LOCAL_RANK, rank = s->value.meaning == MEANS_RANK;
 	bool hides = python_hides_all(s);
@@ -106,14 +109,14 @@ static int judge_list(const struct python_judge *judge, const struct observation
 	const char *verb = may ? "may replace" : "replaces";
 
 	if (judge_planned(judge, s))
-		return GPUMAP_OK;
+		return;
 	if (s->verb == OBSERVED_DEFAULTS || s->value.meaning == MEANS_DERIVED ||
 	    (s->may && judge->file->facts.ray))
-		return GPUMAP_OK;
+		return;
 	/* A program that uses no GPU hides them on purpose, and so does a function that uses none
 	 * after. */
 	if (hides && (s->may || uses == USES_NOTHING))
-		return GPUMAP_OK;
+		return;
 	if (local || rank)
 		report_add(judge->report, id,
 			   AT(judge, s, .rule = "S9",
@@ -137,28 +140,16 @@ static int judge_list(const struct python_judge *judge, const struct observation
 			      .fix = "set it before the command, not in code; or use "
 				     "os.environ.setdefault"),
 			   "%s in code %s the list that launcher and user set", SHOWN(s), verb);
-	return GPUMAP_OK;
 }
 
-int judge_value(const struct python_judge *judge, const struct observation *s)
+void judge_value(const struct python_judge *judge, const struct observation *s)
 {
-	char *copy = strndup(s->value.text.text, s->value.text.length), *text = NULL;
-	struct strbuf buf = {0};
-	int r;
+	char *text = statement_of(s);
 
-	if (!copy)
-		return report_nomem(judge->report);
-	strbuf_printf(&buf, "%.*s=%s", (int)s->name.length, s->name.text, copy);
-	text = strbuf_take(&buf);
-	free(copy);
-	if (!text)
-		return report_nomem(judge->report);
-	r = judge_ask(
-		judge, s,
-		(const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
-		GPUMAP_SEVERITY_WARNING, "");
+	judge_ask(judge, s,
+		  (const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
+		  GPUMAP_SEVERITY_WARNING, "");
 	free(text);
-	return r;
 }
 
 static void fixed_port(const struct python_judge *judge, const struct observation *s,
@@ -249,33 +240,31 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 }
 
 /* A variable of which it is known where it is set. */
-static int judge_place(const struct python_judge *judge, const struct observation *s)
+static void judge_place(const struct python_judge *judge, const struct observation *s)
 {
 	bool list = span_is(s->name, "CUDA_VISIBLE_DEVICES");
 	bool order = span_is(s->name, "CUDA_DEVICE_ORDER");
-	int r = GPUMAP_OK;
 
 	if (s->patched)
-		return r;
+		return;
 	if ((list || order) && s->initialised.text) {
 		too_late(judge, s);
-		return GPUMAP_OK;
+		return;
 	}
 	if (list)
-		r = judge_list(judge, s);
+		judge_list(judge, s);
 	else if (!order)
 		judge_rank(judge, s);
-	if (r == GPUMAP_OK && (list || order) && s->value.meaning == MEANS_TEXT)
-		r = judge_value(judge, s);
-	return r;
+	if ((list || order) && s->value.meaning == MEANS_TEXT)
+		judge_value(judge, s);
 }
 
-int judge_variable(const struct python_judge *judge, const struct observation *s)
+void judge_variable(const struct python_judge *judge, const struct observation *s)
 {
 	struct observation place = *s;
 
 	place.may = s->may || functions_conditional(judge->file, s);
-	return judge_place(judge, &place);
+	judge_place(judge, &place);
 }
 
 void judge_misspelt(const struct python_judge *judge, const struct observation *s)

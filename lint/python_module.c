@@ -85,20 +85,17 @@ static struct python_class *class_now(struct python_file *f)
 void module_class(struct python_file *f, unsigned name, unsigned past)
 {
 	struct python_training *t = &f->training;
-	struct python_class *grown;
 	char path[MAX_PATH] = "";
 	struct span base;
 	unsigned end = is_at(f, name + 1, past, "(") ? python_chain(f, name + 2, &base) : 0;
 
 	if (t->class_count == MAX_CLASSES)
 		return;
-	grown = arena_room(&f->arena, t->classes, t->class_count, &t->class_room, sizeof(*grown));
-	if (!grown)
-		return;
-	t->classes = grown;
+	t->classes = arena_room(&f->arena, t->classes, t->class_count, &t->class_room,
+				sizeof(*t->classes));
 	if (end && token_at(f, name + 1)->past == end + 1)
 		python_path(f, base, path);
-	grown[t->class_count++] = (struct python_class){
+	t->classes[t->class_count++] = (struct python_class){
 		.name = token_at(f, name)->text,
 		.module = streq(path, "torch.nn.Module") || streq(path, "torch.nn.modules.Module")};
 	block_now(f)->owner = (int)t->class_count;
@@ -141,7 +138,6 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 {
 	struct python_training *t = &f->training;
 	struct python_class *c = class_now(f);
-	struct python_layer *grown;
 	struct span chain = objects_chain(f, first, past);
 	unsigned end;
 	char path[MAX_PATH];
@@ -157,14 +153,12 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 	if (!t->distributed || block_now(f)->may || block_now(f)->repeated ||
 	    t->layer_count == MAX_LAYERS)
 		return;
-	grown = arena_room(&f->arena, t->layers, t->layer_count, &t->layer_room, sizeof(*grown));
-	if (!grown)
-		return;
-	t->layers = grown;
-	grown[t->layer_count++] = (struct python_layer){.name = token_at(f, first + 2)->text,
-							.class = block_now(f)->owner,
-							.line = token_at(f, first)->line,
-							.column = token_at(f, first)->column};
+	t->layers = arena_room(&f->arena, t->layers, t->layer_count, &t->layer_room,
+			       sizeof(*t->layers));
+	t->layers[t->layer_count++] = (struct python_layer){.name = token_at(f, first + 2)->text,
+							    .class = block_now(f)->owner,
+							    .line = token_at(f, first)->line,
+							    .column = token_at(f, first)->column};
 }
 
 /* --- values ----------------------------------------------------------------------------- */

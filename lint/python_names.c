@@ -37,9 +37,9 @@ static bool matters(const struct python_value *value)
 	       value->meaning == MEANS_CUDA || value->meaning == MEANS_DEVICE;
 }
 
-bool names_set(struct python_names *names, struct span name, int scope, struct python_value value)
+void names_set(struct python_names *names, struct span name, int scope, struct python_value value)
 {
-	struct python_name *n = find(names, name, scope), *list;
+	struct python_name *n = find(names, name, scope);
 
 	if (n) {
 		if ((matters(&value) || matters(&n->value)) &&
@@ -50,21 +50,15 @@ bool names_set(struct python_names *names, struct span name, int scope, struct p
 		if (!python_constant(&value) || python_constant(&n->value))
 			n->value = value;
 		n->doubts = names->doubts;
-		return true;
+		return;
 	}
 	/* A missing entry means unknown too, where no number is computed from names. */
 	if (value.meaning == MEANS_UNKNOWN && !scope && !names->unknowns)
-		return true;
-	list = array_room(names->list, names->count, &names->room, sizeof(*list));
-	if (list)
-		names->list = list;
-	if (!list || !hash_index_add(&names->index, hash(name, scope), names->count)) {
-		names->arena->failed = true;
-		return false;
-	}
-	list[names->count++] = (struct python_name){
+		return;
+	names->list = array_room(names->list, names->count, &names->room, sizeof(*names->list));
+	hash_index_add(&names->index, hash(name, scope), names->count);
+	names->list[names->count++] = (struct python_name){
 		.name = name, .scope = scope, .doubts = names->doubts, .value = value};
-	return true;
 }
 
 void names_doubt(struct python_names *names)

@@ -3,7 +3,6 @@
 #ifndef GM_PYTHON_NAMES_H
 #define GM_PYTHON_NAMES_H
 
-#include "arena.h"
 #include "hash.h"
 #include "text.h"
 
@@ -57,7 +56,6 @@ static inline bool python_constant(const struct python_value *value)
 struct python_name;
 
 struct python_names {
-	struct arena *arena;
 	struct python_name *list;
 	size_t room, count;
 	struct hash_index index; /* of the list, by scope and name */
@@ -73,9 +71,8 @@ enum { ATTRIBUTES = -5 };
 const struct python_value *names_get(const struct python_names *names, struct span name, int scope);
 
 /* Gives a name a value. A later value replaces an earlier value, except that a constant does not
- * replace a known value, because it is the fallback without a launcher. False without memory; then
- * the arena has failed. */
-bool names_set(struct python_names *names, struct span name, int scope, struct python_value value);
+ * replace a known value, because it is the fallback without a launcher. */
+void names_set(struct python_names *names, struct span name, int scope, struct python_value value);
 
 /* Code elsewhere may have given names of the file other values. */
 void names_doubt(struct python_names *names);

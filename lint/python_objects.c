@@ -67,7 +67,7 @@ struct python_object *objects_find(const struct python_file *f, struct span name
 void objects_put(struct python_file *f, struct span name, struct python_object o)
 {
 	struct python_training *t = &f->training;
-	struct python_object *known = find(f, name), *grown;
+	struct python_object *known = find(f, name);
 
 	if (!known && (o.kind == OBJECT_NOTHING || t->object_count == MAX_OBJECTS))
 		return;
@@ -78,11 +78,8 @@ void objects_put(struct python_file *f, struct span name, struct python_object o
 		*known = o;
 		return;
 	}
-	grown = arena_room(&f->arena, t->objects, t->object_count, &t->object_room, sizeof(*grown));
-	if (!grown)
-		return;
-	t->objects = grown;
-	grown[t->object_count++] = o;
+	t->objects = arena_room(&f->arena, t->objects, t->object_count, &t->object_room, sizeof(o));
+	t->objects[t->object_count++] = o;
 }
 
 bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open)

@@ -5,8 +5,6 @@
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token)
 {
-	struct observation *grown =
-		arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*grown));
 	const struct python_block *b = block_now(f);
 	bool starts = kind == OBSERVED_SPAWN || kind == OBSERVED_PROCESS || kind == OBSERVED_GROUP;
 	struct observation *s;
@@ -15,9 +13,9 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	if (starts && f->starters++ >= MAX_STARTERS)
 		return NULL;
 	f->full = f->full || f->count == MAX_OBSERVATIONS;
-	if (!grown || f->full)
+	if (f->full)
 		return NULL;
-	f->observations = grown;
+	f->observations = arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*s));
 	s = &f->observations[f->count++];
 	if (!f->firsts[kind])
 		f->firsts[kind] = f->count;

@@ -83,8 +83,6 @@ void ordinal_default(struct python_file *f, unsigned open)
 	if (v.meaning != MEANS_TEXT || !names_several(v.text) || !span_starts(name, "--"))
 		return;
 	chain = arena_printf(&f->arena, "args.%.*s", (int)name.length - 2, name.text + 2);
-	if (!chain)
-		return;
 	for (char *c = chain; *c; c++)
 		*c = *c == '-' ? '_' : *c;
 	names_set(&f->names, span_of(chain), 0, v);

@@ -103,7 +103,6 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 	}
 	while (at < past && token_at(f, at)->kind == PYTHON_NAME) {
 		struct span name = token_at(f, at)->text, as = name;
-		const char *whole;
 
 		if (is_at(f, at + 1, past, "as") && at + 2 < past) {
 			as = token_at(f, at + 2)->text;
@@ -111,10 +110,9 @@ static void import_from(struct python_file *f, unsigned at, unsigned past)
 		}
 		see_tests(f, path, name);
 		training_import(f, path, name);
-		whole = arena_printf(&f->arena, "%.*s.%.*s", (int)path.length, path.text,
-				     (int)name.length, name.text);
-		if (whole)
-			name_path(f, as, span_of(whole));
+		name_path(f, as,
+			  span_of(arena_printf(&f->arena, "%.*s.%.*s", (int)path.length, path.text,
+					       (int)name.length, name.text)));
 		at += 2; /* the comma too */
 	}
 }
@@ -489,14 +487,11 @@ static void statement(struct python_file *f)
 	simple(f, colon + 1, f->text.count);
 }
 
-int python_scan(struct python_file *f)
+void python_scan(struct python_file *f)
 {
-	while (!f->arena.failed && python_next(&f->text))
+	while (python_next(&f->text))
 		statement(f);
-	if (!f->arena.failed) {
-		functions_find_uses(f);
-		functions_find_runs(f);
-		guard_find_reached(f);
-	}
-	return f->arena.failed || f->text.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+	functions_find_uses(f);
+	functions_find_runs(f);
+	guard_find_reached(f);
 }

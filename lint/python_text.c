@@ -187,16 +187,6 @@ static void back_to_line(struct python_text *p)
 		p->at = at;
 }
 
-static bool make_room(struct python_text *p)
-{
-	struct python_token *grown = array_room(p->tokens, p->count, &p->room, sizeof(*grown));
-
-	p->failed = !grown;
-	if (grown)
-		p->tokens = grown;
-	return grown != NULL;
-}
-
 /* Reads one token. False: it was the end of the statement. */
 static bool take(struct python_text *p, struct brackets *open)
 {
@@ -216,10 +206,11 @@ static bool take(struct python_text *p, struct brackets *open)
 		back_to_line(p);
 		return false;
 	}
-	p->cut = p->cut || p->count == MAX_TOKENS || !make_room(p);
+	p->cut = p->cut || p->count == MAX_TOKENS;
 	bracket(p, open, &token);
 	if (p->cut)
-		return !p->failed;
+		return true;
+	p->tokens = array_room(p->tokens, p->count, &p->room, sizeof(token));
 	token.past = p->count + 1;
 	p->tokens[p->count++] = token;
 	return true;
@@ -242,7 +233,7 @@ bool python_next(struct python_text *p)
 	open.count = open.line = 0;
 	p->count = 0;
 	p->cut = false;
-	while (!p->count && !p->failed && p->at < p->text.length) {
+	while (!p->count && p->at < p->text.length) {
 		if (peek(p, p->at) == ';') {
 			p->at++;
 			p->indent = -1;
@@ -256,5 +247,5 @@ bool python_next(struct python_text *p)
 			;
 		close_all(p, &open);
 	}
-	return p->count > 0 && !p->failed;
+	return p->count > 0;
 }

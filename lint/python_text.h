@@ -43,14 +43,13 @@ struct python_text {
 	int indent; /* of its line; -1: it follows a ; on the same line */
 	bool cut;   /* it has more than MAX_TOKENS tokens */
 
-	bool failed; /* memory ran out */
-	int broken;  /* the line of the first bracket or string that is not closed; 0: none */
+	int broken; /* the line of the first bracket or string that is not closed; 0: none */
 };
 
 void python_open(struct python_text *p, struct span text);
 void python_close(struct python_text *p);
 
-/* Reads the next statement; false at the end, and when memory runs out. */
+/* Reads the next statement; false at the end. */
 bool python_next(struct python_text *p);
 
 /* Whether the character may be in a name. */

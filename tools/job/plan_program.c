@@ -350,7 +350,7 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 		if (missing && !text && access(path, F_OK) && errno == ENOENT)
 			*missing = script;
 		if (text)
-			lint_python_device((struct span){text, size}, &device);
+			device = lint_python_device((struct span){text, size});
 		strbuf_printf(&origin, "%s:%d", script, device.line);
 	}
 	if (*device.text)
