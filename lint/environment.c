@@ -165,12 +165,11 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
 	gpumap_request *request = NULL;
-	int r = gpumap_request_new(&request);
+	int r;
 
 	if (visible)
 		*visible = -1;
-	if (r != GPUMAP_OK)
-		return report_nomem(report);
+	gpumap_request_new(&request);
 	r = gpumap_request_set_environ(request, envp, report);
 	if (r == GPUMAP_OK)
 		r = resolve(request, inventory, visible, report);

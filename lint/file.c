@@ -11,32 +11,28 @@
 /* Programs are read after what starts them, which knows their launcher. */
 enum turn { STARTERS, PROGRAMS };
 
-static int lint_text(const struct lint *lint, struct span text, struct seen_file *file,
-		     enum lint_kind kind)
+static void lint_text(const struct lint *lint, struct span text, struct seen_file *file,
+		      enum lint_kind kind)
 {
-	int r = GPUMAP_OK;
-
-	if (kind == LINT_NOTEBOOK)
-		return lint_notebook(lint, text, file);
+	if (kind == LINT_NOTEBOOK) {
+		lint_notebook(lint, text, file);
+		return;
+	}
 	/* A profile's reader reports that itself. */
 	if (kind != LINT_PROFILE && span_is_utf16(text)) {
 		report_add(lint->found, FINDING_SYNTAX,
 			   ABOUT(.origin = file->path, .line = 1, .fix = "save the file as UTF-8"),
 			   "the file is UTF-16, which %s does not read",
 			   kind == LINT_SHELL ? "the shell" : "Python");
-		return GPUMAP_OK;
+		return;
 	}
-	r = seen_comments(file, text, kind);
-	if (r != GPUMAP_OK)
-		return report_nomem(lint->found);
-	switch (kind) {
-	case LINT_PROFILE:
-		return lint_profiles(lint, text, file);
-	case LINT_SHELL:
-		return lint_script(lint, text, file);
-	default:
-		return lint_program(lint, text, file);
-	}
+	seen_comments(file, text, kind);
+	if (kind == LINT_PROFILE)
+		lint_profiles(lint, text, file);
+	else if (kind == LINT_SHELL)
+		lint_script(lint, text, file);
+	else
+		lint_program(lint, text, file);
 }
 
 /* --as is not the remedy for a file that is not read: the answer would be "no findings". */
@@ -59,15 +55,12 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	enum lint_kind kind = lint->as ? lint->as : lint_kind_by_name(path);
 	struct span read;
 	struct seen_file *file = seen_file(lint->seen, path);
-	bool input;
+	/* Standard input and pipes can be read once, and what was read is known. */
+	bool input = !file->known;
 	char *text = NULL;
 	size_t size = 0;
 	int r;
 
-	if (!file)
-		return report_nomem(lint->found);
-	/* Standard input and pipes can be read once, and what was read is known. */
-	input = !file->known;
 	if (file->read || (kind == LINT_PYTHON && !input && turn == STARTERS) ||
 	    (turn == PROGRAMS && file->started && !lint->launcher))
 		return GPUMAP_OK;
@@ -82,7 +75,7 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	file->read = r != GPUMAP_OK || input || turn == PROGRAMS || kind != LINT_PYTHON;
 	lint->seen->starts = lint->seen->crowded = lint->seen->bytes = 0;
 	if (r == GPUMAP_OK && file->read)
-		r = lint_text(lint, read, file, kind);
+		lint_text(lint, read, file, kind);
 	free(text);
 	return r;
 }
@@ -93,14 +86,16 @@ static int expand(const struct lint *lint, struct lint_paths *ret, const char *c
 {
 	int r = GPUMAP_OK;
 
-	for (size_t i = 0; i < count && r != GPUMAP_ENOMEM; i++) {
-		int one = lint_is_folder(paths[i])
-				  ? lint_folder(ret, paths[i], lint->found, lint->failures)
-				  : lint_add_path(ret, paths[i]);
+	for (size_t i = 0; i < count; i++) {
+		int one = GPUMAP_OK;
 
+		if (lint_is_folder(paths[i]))
+			one = lint_folder(ret, paths[i], lint->found, lint->failures);
+		else
+			lint_add_path(ret, paths[i]);
 		r = one == GPUMAP_OK ? r : one;
 	}
-	return r == GPUMAP_ENOMEM ? report_nomem(lint->found) : r;
+	return r;
 }
 
 int lint_files(const struct lint *given, const char *const *paths, size_t count)
@@ -114,13 +109,13 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 	r = expand(&lint, &all, paths, count);
 	/* A file that cannot be read hides nothing that the others have. */
 	for (int turn = STARTERS; turn <= PROGRAMS; turn++) {
-		for (size_t i = 0; i < all.count && r != GPUMAP_ENOMEM; i++) {
+		for (size_t i = 0; i < all.count; i++) {
 			int one = lint_one(&lint, all.list[i], (enum turn)turn);
 
 			r = one == GPUMAP_OK ? r : one;
 		}
 	}
-	for (size_t i = 0; i < seen.count && r != GPUMAP_ENOMEM; i++)
+	for (size_t i = 0; i < seen.count; i++)
 		ignores_report(&seen.files[i]->ignores, seen.files[i]->path,
 			       seen.files[i]->kind == LINT_PYTHON ? seen.files[i]->job : JOB_KNOWN,
 			       lint.found);
@@ -129,19 +124,14 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 	return r;
 }
 
-int lint_planned(const struct python_start *planned, const char *path, gpumap_report *found)
+void lint_planned(const struct python_start *planned, const char *path, gpumap_report *found)
 {
 	struct lint_seen seen = {.count = 0};
-	gpumap_report *failures;
 	struct lint lint = {
 		.found = found, .inventory = planned->inventory, .planned = planned, .seen = &seen};
-	int r = gpumap_report_new(&failures);
 
-	if (r != GPUMAP_OK)
-		return report_nomem(found);
-	lint.failures = failures;
-	r = lint_one(&lint, path, PROGRAMS);
+	gpumap_report_new(&lint.failures);
+	lint_one(&lint, path, PROGRAMS);
 	seen_free(&seen);
-	gpumap_report_free(failures);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	gpumap_report_free(lint.failures);
 }

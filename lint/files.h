@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the readers of files. They return GPUMAP_ENOMEM or GPUMAP_OK. */
+/* Shared by the readers of files. */
 #ifndef GM_LINT_FILES_H
 #define GM_LINT_FILES_H
 
@@ -15,27 +15,26 @@ struct python_start;
 int lint_read(char **text, size_t *size, const char *path, gpumap_report *report);
 
 /* Checks a Python file. */
-int lint_program(const struct lint *lint, struct span text, struct seen_file *file);
+void lint_program(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* Checks a Python file that the file `from` starts, if the Python file exists. */
-int lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
-		      const char *name);
+void lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
+		       const char *name);
 
-/* Whether a file that `from` starts exists neither relative to it nor in the current folder. False
- * without memory. */
-bool lint_lacks(bool *ret, const char *from, const char *name);
+/* Whether a file that `from` starts exists neither relative to it nor in the current folder. */
+bool lint_lacks(const char *from, const char *name);
 
 /* Checks one profile of the file, or all of them. */
-int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
+void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* Checks a shell script, and the Python files that it starts. */
-int lint_script(const struct lint *lint, struct span text, struct seen_file *file);
+void lint_script(const struct lint *lint, struct span text, struct seen_file *file);
 
 struct lint_started;
 /* Checks the Python files that a script or a command of a program starts; `from` is that file. */
-int lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from);
+void lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from);
 /* Checks a notebook of Jupyter. */
-int lint_notebook(const struct lint *lint, struct span text, struct seen_file *file);
+void lint_notebook(const struct lint *lint, struct span text, struct seen_file *file);
 
 /* --- kind.c ------------------------------------------------------------------------------- */
 
@@ -61,12 +60,11 @@ struct lint_paths {
 
 bool lint_is_folder(const char *path);
 
-/* GPUMAP_ENOMEM. */
-int lint_add_path(struct lint_paths *ret, const char *path);
+void lint_add_path(struct lint_paths *ret, const char *path);
 
 /* Adds the programs in a folder and in the folders inside it, ordered by name, and skips files that
  * are not programs. It passes over folders in which programs are installed and reports that, unless
- * `path` is such a folder itself. GPUMAP_EFILE, GPUMAP_ENOMEM. */
+ * `path` is such a folder itself. GPUMAP_EFILE. */
 int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
 		gpumap_report *report);
 

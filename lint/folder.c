@@ -26,22 +26,10 @@ bool lint_is_folder(const char *path)
 	return !streq(path, "-") && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static bool add(struct lint_paths *paths, char *path)
+void lint_add_path(struct lint_paths *ret, const char *path)
 {
-	char **grown = path ? arena_room(&paths->arena, paths->list, paths->count, &paths->room,
-					 sizeof(char *))
-			    : NULL;
-
-	if (!grown)
-		return false;
-	paths->list = grown;
-	paths->list[paths->count++] = path;
-	return true;
-}
-
-int lint_add_path(struct lint_paths *ret, const char *path)
-{
-	return add(ret, arena_strdup(&ret->arena, path)) ? GPUMAP_OK : GPUMAP_ENOMEM;
+	ret->list = arena_room(&ret->arena, ret->list, ret->count, &ret->room, sizeof(char *));
+	ret->list[ret->count++] = arena_strdup(&ret->arena, path);
 }
 
 /* Whether a file is one that lint reads; one of another kind is skipped. One that cannot be
@@ -126,28 +114,27 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
-	bool good = true, folder;
+	bool folder;
 	int error, r = GPUMAP_OK;
 
 	if (!dir)
 		return report_read(report, errno, path, "the folder", 0, NULL);
-	while (good && (entry = readdir(dir))) {
+	while ((entry = readdir(dir))) {
 		char *inner;
 
 		/* Hidden ones hold the state of other tools. */
 		if (*entry->d_name == '.' && !(skipped && streq(entry->d_name, ".venv")))
 			continue;
 		inner = arena_printf(&ret->arena, "%s%s%s", path, slash, entry->d_name);
-		if (!inner)
-			good = false;
-		else if (is_wanted(inner, &folder, &error))
-			good = (folder && skip(inner, skipped)) ||
-			       add(folder ? folders : ret, inner);
-		else if (error && error != ENOENT)
-			r = report_read(report, error, inner, "the file", 0, NULL);
+		if (!is_wanted(inner, &folder, &error)) {
+			if (error && error != ENOENT)
+				r = report_read(report, error, inner, "the file", 0, NULL);
+		} else if (!folder || !skip(inner, skipped)) {
+			lint_add_path(folder ? folders : ret, inner);
+		}
 	}
 	closedir(dir);
-	return good ? r : report_nomem(report);
+	return r;
 }
 
 static int by_text(const void *a, const void *b)
@@ -179,9 +166,8 @@ int lint_folder(struct lint_paths *ret, const char *path, gpumap_report *found,
 	size_t before = ret->count;
 	int r, worst = GPUMAP_OK;
 
-	if (!add(&folders, arena_strdup(&folders.arena, path)))
-		worst = report_nomem(report);
-	while (folders.count && worst != GPUMAP_ENOMEM) {
+	lint_add_path(&folders, path);
+	while (folders.count) {
 		r = read_folder(folders.list[--folders.count], &folders, ret,
 				named ? NULL : &skipped, report);
 		worst = r == GPUMAP_OK ? worst : r;

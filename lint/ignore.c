@@ -135,20 +135,12 @@ static bool read_mark(struct ignore *ret, struct span line, const char *at, cons
 	return true;
 }
 
-static int add(struct ignores *all, struct ignore ignore)
+static void add(struct ignores *all, struct ignore ignore)
 {
-	struct ignore *grown = array_room(all->list, all->count, &all->room, sizeof(*grown));
-
-	if (!grown)
-		return GPUMAP_ENOMEM;
-	all->list = grown;
-	if (ignore.ids.text) {
+	if (ignore.ids.text)
 		ignore.ids.text = arena_strndup(&all->arena, ignore.ids.text, ignore.ids.length);
-		if (!ignore.ids.text)
-			return GPUMAP_ENOMEM;
-	}
-	grown[all->count++] = ignore;
-	return GPUMAP_OK;
+	all->list = array_room(all->list, all->count, &all->room, sizeof(ignore));
+	all->list[all->count++] = ignore;
 }
 
 /* The lines of a text, as the readers of each kind count them. */
@@ -170,17 +162,16 @@ static bool has_job_words(struct span line)
 }
 
 /* The comments of the line, of which the first mark is at `at`; `below` is the next line. */
-static int find_in_line(struct ignores *all, struct span line, struct span below, const char *at,
-			int number, const char *wanted, enum lint_kind kind)
+static void find_in_line(struct ignores *all, struct span line, struct span below, const char *at,
+			 int number, const char *wanted, enum lint_kind kind)
 {
 	const char *end = line.text + line.length;
 	bool first = true;
-	int r = GPUMAP_OK;
 
 	while (end > at && is_space(end[-1]))
 		end--;
 	line.length = (size_t)(end - line.text);
-	for (; r == GPUMAP_OK && at; at = memmem(at, (size_t)(end - at), wanted, strlen(wanted))) {
+	for (; at; at = memmem(at, (size_t)(end - at), wanted, strlen(wanted))) {
 		struct ignore found;
 
 		if (read_mark(&found, line, at, wanted, kind)) {
@@ -191,30 +182,27 @@ static int find_in_line(struct ignores *all, struct span line, struct span below
 			found.job = first && kind == LINT_PYTHON &&
 				    has_job_words(found.alone ? below : before);
 			first = false;
-			r = add(all, found);
+			add(all, found);
 		}
 		at += strlen(wanted);
 	}
-	return r;
 }
 
-static int find(struct ignores *all, struct span text, const char *wanted, enum lint_kind kind)
+static void find(struct ignores *all, struct span text, const char *wanted, enum lint_kind kind)
 {
 	const char *next = memmem(text.text, text.length, wanted, strlen(wanted));
-	int r = GPUMAP_OK;
 
-	for (size_t at = 0, end, line = 1; r == GPUMAP_OK && next; at = end + 1, line++) {
+	for (size_t at = 0, end, line = 1; next; at = end + 1, line++) {
 		end = line_end(text, at, kind);
 		if (next < text.text + end) {
 			struct span below = {text.text + end, 0};
 
 			below.length = line_end(text, end + (end < text.length), kind) - end;
-			r = find_in_line(all, (struct span){text.text + at, end - at}, below, next,
-					 (int)line, wanted, kind);
+			find_in_line(all, (struct span){text.text + at, end - at}, below, next,
+				     (int)line, wanted, kind);
 			next = memmem(text.text + end, text.length - end, wanted, strlen(wanted));
 		}
 	}
-	return r;
 }
 
 /* --- the lines that they are about -------------------------------------------------------- */
@@ -388,17 +376,17 @@ static int compare_places(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
+void ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 {
 	struct placing p = {.all = ret};
-	int r = text.length ? find(ret, text, mark, kind) : GPUMAP_OK;
 
-	if (r == GPUMAP_OK && text.length && kind == LINT_PYTHON)
-		r = find(ret, text, noqa, kind);
-	if (r == GPUMAP_OK && ret->count)
-		qsort(ret->list, ret->count, sizeof(*ret->list), compare_places);
-	if (r != GPUMAP_OK || !ret->count)
-		return r;
+	if (text.length)
+		find(ret, text, mark, kind);
+	if (text.length && kind == LINT_PYTHON)
+		find(ret, text, noqa, kind);
+	if (!ret->count)
+		return;
+	qsort(ret->list, ret->count, sizeof(*ret->list), compare_places);
 	if (kind == LINT_PYTHON) {
 		place_python(&p, text);
 	} else if (kind == LINT_SHELL) {
@@ -420,7 +408,6 @@ int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind)
 	if (kind != LINT_SHELL)
 		drop_parts(ret);
 	sort(ret);
-	return r;
 }
 
 void ignores_free(struct ignores *ignores)

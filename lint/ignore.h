@@ -30,8 +30,8 @@ struct ignores {
 
 /* Reads the comments of a file. A comment is about the Python statement or the shell command in its
  * line, with all lines of that. A comment on a line of its own is about the next statement or
- * command. GPUMAP_ENOMEM. */
-int ignores_read(struct ignores *ret, struct span text, enum lint_kind kind);
+ * command. */
+void ignores_read(struct ignores *ret, struct span text, enum lint_kind kind);
 void ignores_free(struct ignores *ignores);
 
 /* Whether a comment hides the finding. If so, the comment counts as used. */

@@ -32,13 +32,12 @@ enum lint_kind lint_kind_named(const char *word);
 
 /* Reads files ("-" is standard input), the programs in folders, and the Python files that these
  * start. Reports each finding once, whatever the order of the files, and reports comments that hide
- * no finding. GPUMAP_EFILE. GPUMAP_EINPUT: a file is of no known kind. GPUMAP_ELIMIT,
- * GPUMAP_ENOMEM. */
+ * no finding. GPUMAP_EFILE. GPUMAP_EINPUT: a file is of no known kind. GPUMAP_ELIMIT. */
 int lint_files(const struct lint *lint, const char *const *paths, size_t count);
 
 /* Compares the file that a plan starts, a Python program or a script, and the Python files that a
  * script starts, with what the plan gives it. A file that is neither, or cannot be read, has no
- * findings. GPUMAP_ENOMEM. */
-int lint_planned(const struct python_start *planned, const char *path, gpumap_report *found);
+ * findings. */
+void lint_planned(const struct python_start *planned, const char *path, gpumap_report *found);
 
 #endif

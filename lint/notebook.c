@@ -10,6 +10,7 @@
 #include "lint/ignore.h"
 #include "lint/python.h"
 #include "lint/shell.h"
+#include "memory.h"
 #include "report/report.h"
 
 enum { MAX_IMPORTS = 4096 /* bytes */ };
@@ -24,7 +25,6 @@ struct part {
 };
 
 struct reading {
-	const struct lint *lint;
 	const struct seen_file *file;
 	struct notebook notebook;
 	gpumap_report *ret;    /* with places in the file */
@@ -96,51 +96,40 @@ static void place_started(struct reading *r, const struct part *part, size_t fir
 }
 
 /* Adds a finding of a part to the notebook's. */
-static int pass_on(struct reading *r, const struct part *part, const gpumap_finding *f, bool may)
+static void pass_on(struct reading *r, const struct part *part, const gpumap_finding *f, bool may)
 {
 	const struct notebook_line *line =
 		line_of(r, part, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
 	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
 	struct strbuf text = {0};
 
-	if (finding_is(f, FINDING_NOMEM))
-		return report_nomem(r->ret);
 	if (may && gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 		id = FINDING_CELL_ORDER;
 	if (line)
 		strbuf_printf(&text, "cell %d, line %d: ", line->cell, line->number);
 	put_text(&text, r, part, gpumap_finding_str(f, GPUMAP_FINDING_TEXT), line);
 	strbuf_puts(&text, may ? "; this may differ if the cells run in another order" : "");
-	if (!text.failed)
-		report_add(r->ret, id,
-			   ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
-				 .origin = r->file->path,
-				 .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX),
-				 .line = line ? line->row : 0,
-				 .column = line ? column_of(r, part, line,
-							    gpumap_finding_int(
-								    f, GPUMAP_FINDING_COLUMN))
-						: 0),
-			   "%s", text.text);
-	if (text.failed)
-		report_nomem(r->ret);
+	report_add(r->ret, id,
+		   ABOUT(.rule = gpumap_finding_str(f, GPUMAP_FINDING_RULE),
+			 .origin = r->file->path, .fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX),
+			 .line = line ? line->row : 0,
+			 .column = line ? column_of(r, part, line,
+						    gpumap_finding_int(f, GPUMAP_FINDING_COLUMN))
+					: 0),
+		   "%s", text.text);
 	strbuf_free(&text);
-	return report_lacks_memory(r->ret) ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
 /* Reports comments that hide nothing. */
-static int pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
+static void pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
 {
 	gpumap_report *report = NULL;
-	int code = gpumap_report_new(&report);
 
-	if (code != GPUMAP_OK)
-		return report_nomem(r->ret);
+	gpumap_report_new(&report);
 	ignores_report(ignores, r->file->path, JOB_UNKNOWN, report);
-	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++)
-		code = pass_on(r, part, gpumap_report_get(report, i), false);
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		pass_on(r, part, gpumap_report_get(report, i), false);
 	gpumap_report_free(report);
-	return code;
 }
 
 /* --- a cell by itself -------------------------------------------------------------------- */
@@ -177,24 +166,22 @@ static void find_imports(struct reading *r)
 }
 
 /* What is found if the cell runs without the others. */
-static int read_alone(gpumap_report **ret, struct reading *r, const struct notebook_cell *cell)
+static gpumap_report *read_alone(struct reading *r, const struct notebook_cell *cell)
 {
 	const struct python_start start = python_start_unknown();
+	gpumap_report *report = NULL;
 	struct strbuf buf = {0};
-	int code = gpumap_report_new(ret);
 
+	gpumap_report_new(&report);
 	strbuf_add(&buf, r->imports.text, r->imports.length);
 	for (size_t i = 0; i < cell->count; i++) {
 		struct span line = program_line(&r->notebook, cell->first + i);
 
 		strbuf_add(&buf, line.text, line.length);
 	}
-	if (buf.failed)
-		code = GPUMAP_ENOMEM;
-	if (code == GPUMAP_OK)
-		lint_python((struct span){buf.text, buf.length}, r->file->path, &start, *ret);
+	lint_python((struct span){buf.text, buf.length}, r->file->path, &start, report);
 	strbuf_free(&buf);
-	return code;
+	return report;
 }
 
 static const gpumap_finding *same_finding(const gpumap_report *report, const gpumap_finding *f,
@@ -232,25 +219,25 @@ static bool is_about_command(const gpumap_finding *f)
 }
 
 /* Passes on a finding of the whole program: as it is, if its cell has it by itself too. */
-static int judge_finding(struct reading *r, const struct part *whole, const gpumap_finding *f)
+static void judge_finding(struct reading *r, const struct part *whole, const gpumap_finding *f)
 {
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
 	const struct notebook_cell *cell = cell_of(&r->notebook, line);
-	gpumap_report **alone = cell ? &r->alone[cell - r->notebook.cells] : NULL;
 	struct part part = {.before = r->import_count};
 	const gpumap_finding *own = NULL;
-	int code = alone && !*alone ? read_alone(alone, r, cell) : GPUMAP_OK;
 
-	if (code != GPUMAP_OK)
-		return code;
 	if (cell) {
+		gpumap_report **alone = &r->alone[cell - r->notebook.cells];
+
+		if (!*alone)
+			*alone = read_alone(r, cell);
 		part.first = cell->first;
 		own = same_finding(*alone, f, line - (int64_t)cell->first + part.before);
 	}
-	return own ? pass_on(r, &part, own, false) : pass_on(r, whole, f, cell != NULL);
+	pass_on(r, own ? &part : whole, own ? own : f, cell && !own);
 }
 
-static int report_broken(struct reading *r)
+static void report_broken(struct reading *r)
 {
 	const struct notebook *nb = &r->notebook;
 
@@ -266,42 +253,35 @@ static int report_broken(struct reading *r)
 				   "read",
 				   line->cell);
 	}
-	return report_lacks_memory(r->ret) ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 
-static int read_program(struct reading *r)
+static void read_program(struct reading *r)
 {
 	struct python_start start = python_start_unknown();
 	const struct part whole = {.text = {r->notebook.program.text, r->notebook.program.length}};
 	struct ignores ignores = {.count = 0};
 	gpumap_report *report = NULL;
-	int code = gpumap_report_new(&report);
 
+	gpumap_report_new(&report);
 	start.started = &r->started;
 	find_imports(r);
-	r->alone = calloc(r->notebook.cell_count, sizeof(*r->alone));
-	if (!r->alone || r->imports.failed)
-		code = GPUMAP_ENOMEM;
-	if (code == GPUMAP_OK)
-		code = ignores_read(&ignores, whole.text, LINT_PYTHON);
-	if (code == GPUMAP_OK)
-		lint_python(whole.text, r->file->path, &start, report);
+	r->alone = xcalloc(r->notebook.cell_count, sizeof(*r->alone));
+	ignores_read(&ignores, whole.text, LINT_PYTHON);
+	lint_python(whole.text, r->file->path, &start, report);
 	place_started(r, &whole, 0);
-	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++) {
+	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
 
 		if (!is_about_command(f) && !ignores_hide(&ignores, f))
-			code = judge_finding(r, &whole, f);
+			judge_finding(r, &whole, f);
 	}
-	if (code == GPUMAP_OK)
-		code = pass_ignores(r, &whole, &ignores);
+	pass_ignores(r, &whole, &ignores);
 	ignores_free(&ignores);
 	gpumap_report_free(report);
-	for (size_t i = 0; r->alone && i < r->notebook.cell_count; i++)
+	for (size_t i = 0; i < r->notebook.cell_count; i++)
 		gpumap_report_free(r->alone[i]);
 	free(r->alone);
 	strbuf_free(&r->imports);
-	return code;
 }
 
 /* "!export NAME=VALUE": the shell that sets the variable ends with the line. */
@@ -328,7 +308,7 @@ static void judge_export(struct reading *r, const struct part *part)
 			line->cell, line->number);
 }
 
-static int read_script(struct reading *r, const struct notebook_script *script)
+static void read_script(struct reading *r, const struct notebook_script *script)
 {
 	const struct part part = {
 		.text = {r->notebook.scripts.text + script->from, script->length},
@@ -339,25 +319,19 @@ static int read_script(struct reading *r, const struct notebook_script *script)
 	struct ignores ignores = {.count = 0};
 	gpumap_report *report = NULL;
 	size_t before = r->started.count;
-	int code = gpumap_report_new(&report);
 
-	if (code == GPUMAP_OK)
-		code = ignores_read(&ignores, part.text, LINT_SHELL);
-	if (code == GPUMAP_OK)
-		code = lint_shell(part.text, r->file->path, -1, &r->started, report);
+	gpumap_report_new(&report);
+	ignores_read(&ignores, part.text, LINT_SHELL);
+	/* One that is too deeply nested is reported, and no reason to stop. */
+	lint_shell(part.text, r->file->path, -1, &r->started, report);
 	place_started(r, &part, before);
 	judge_export(r, &part);
-	/* One that is too deeply nested is reported, and no reason to stop. */
-	if (code == GPUMAP_ELIMIT)
-		code = GPUMAP_OK;
-	for (size_t i = 0; i < gpumap_report_count(report) && code == GPUMAP_OK; i++)
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
 		if (!ignores_hide(&ignores, gpumap_report_get(report, i)))
-			code = pass_on(r, &part, gpumap_report_get(report, i), false);
-	if (code == GPUMAP_OK)
-		code = pass_ignores(r, &part, &ignores);
+			pass_on(r, &part, gpumap_report_get(report, i), false);
+	pass_ignores(r, &part, &ignores);
 	ignores_free(&ignores);
 	gpumap_report_free(report);
-	return code;
 }
 
 /* --- the whole --------------------------------------------------------------------------- */
@@ -367,27 +341,23 @@ static bool is_python(struct span language)
 	return !language.text || span_among(language, "python ipython python2 python3");
 }
 
-static int read_cells(struct reading *r)
+static void read_cells(struct reading *r)
 {
-	int code;
-
 	if (!is_python(r->notebook.language)) {
 		report_add(r->ret, FINDING_OTHER_LANGUAGE, ABOUT(.origin = r->file->path),
 			   "the notebook is skipped: its language is '%s', not Python",
 			   QUOTE(r->notebook.language));
-		return GPUMAP_OK;
+		return;
 	}
-	code = notebook_translate(&r->notebook);
-	if (code == GPUMAP_OK)
-		code = report_broken(r);
-	if (code == GPUMAP_OK && r->notebook.program.length)
-		code = read_program(r);
-	for (size_t i = 0; i < r->notebook.script_count && code == GPUMAP_OK; i++)
-		code = read_script(r, &r->notebook.script_list[i]);
-	return code;
+	notebook_translate(&r->notebook);
+	report_broken(r);
+	if (r->notebook.program.length)
+		read_program(r);
+	for (size_t i = 0; i < r->notebook.script_count; i++)
+		read_script(r, &r->notebook.script_list[i]);
 }
 
-static int read_notebook(struct reading *r, struct span text)
+static void read_notebook(struct reading *r, struct span text)
 {
 	int row, code = notebook_read(&r->notebook, text, &row);
 
@@ -399,25 +369,19 @@ static int read_notebook(struct reading *r, struct span text)
 	else if (code == GPUMAP_ELIMIT)
 		report_add(r->ret, FINDING_LIMIT, ABOUT(.origin = r->file->path),
 			   "the notebook cannot be read: it has more than 1048576 lines of code");
-	return code == GPUMAP_OK ? read_cells(r) : code;
+	else
+		read_cells(r);
 }
 
-int lint_notebook(const struct lint *lint, struct span text, struct seen_file *file)
+void lint_notebook(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	struct reading r = {.lint = lint, .file = file};
-	int code = gpumap_report_new(&r.ret), relayed;
+	struct reading r = {.file = file};
 
-	if (code != GPUMAP_OK)
-		return report_nomem(lint->found);
-	code = read_notebook(&r, text);
-	if (code == GPUMAP_ENOMEM)
-		report_nomem(r.ret);
-	relayed = seen_relay(lint, file, r.ret, false);
-	code = code == GPUMAP_ENOMEM ? code : relayed;
-	if (code == GPUMAP_OK)
-		code = lint_programs(lint, &r.started, file);
+	gpumap_report_new(&r.ret);
+	read_notebook(&r, text);
+	seen_relay(lint, file, r.ret, false);
+	lint_programs(lint, &r.started, file);
 	lint_started_free(&r.started);
 	notebook_free(&r.notebook);
 	gpumap_report_free(r.ret);
-	return code;
 }

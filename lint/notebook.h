@@ -60,10 +60,10 @@ struct notebook {
 bool notebook_recognise(struct span text, bool *cells);
 
 /* Reads the code cells. `ret` refers to the text; free it in any case. GPUMAP_EINPUT: it is not a
- * notebook, *row is the line. GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
+ * notebook, *row is the line. GPUMAP_ELIMIT. */
 int notebook_read(struct notebook *ret, struct span text, int *row);
-/* Makes the program and the scripts. GPUMAP_ENOMEM. */
-int notebook_translate(struct notebook *notebook);
+/* Makes the program and the scripts. */
+void notebook_translate(struct notebook *notebook);
 void notebook_free(struct notebook *notebook);
 
 /* The column in the file of a byte of a line, of which the first is 0. */

@@ -116,7 +116,7 @@ struct reader {
 	struct notebook *ret;
 	const char *counted, *row_start; /* the text before has been counted */
 	int row, number;                 /* of the file, and of the cell */
-	bool cells, full, failed;
+	bool cells, full;
 	/* the source so far */
 	bool inside, returned; /* a line has begun; its last character was a carriage return */
 };
@@ -134,18 +134,12 @@ static void begin_line(struct reader *r, const char *at)
 {
 	struct notebook *nb = r->ret;
 	struct notebook_cell *cell = &nb->cells[nb->cell_count - 1];
-	struct notebook_line *grown;
 
 	if (nb->line_count == MAX_LINES) {
 		r->full = true;
 		return;
 	}
-	grown = array_room(nb->lines, nb->line_count, &nb->line_room, sizeof(*grown));
-	if (!grown) {
-		r->failed = true;
-		return;
-	}
-	nb->lines = grown;
+	nb->lines = array_room(nb->lines, nb->line_count, &nb->line_room, sizeof(*nb->lines));
 	count_to(r, at);
 	nb->lines[nb->line_count++] = (struct notebook_line){
 		.at = at,
@@ -168,7 +162,7 @@ static void put(struct reader *r, const char *at, const char *bytes, size_t leng
 		return;
 	if (!r->inside)
 		begin_line(r, at);
-	if (r->full || r->failed)
+	if (r->full)
 		return;
 	if (*bytes == '\n' || *bytes == '\r') {
 		strbuf_puts(&r->ret->source, "\n");
@@ -248,7 +242,7 @@ static void add_text(struct reader *r, struct span text)
 	char bytes[4];
 	size_t length;
 
-	for (const char *at = text.text; at < end && !r->full && !r->failed;) {
+	for (const char *at = text.text; at < end && !r->full;) {
 		const char *here = at;
 
 		at += decode(at, end, bytes, &length);
@@ -279,16 +273,11 @@ int notebook_column(struct notebook *nb, const struct notebook_line *line, size_
 /* A string, or a list of strings. */
 static void read_source(struct reader *r, struct json j)
 {
-	struct notebook_cell *grown =
-		array_room(r->ret->cells, r->ret->cell_count, &r->ret->cell_room, sizeof(*grown));
 	bool first = true;
 	struct span text;
 
-	if (!grown) {
-		r->failed = true;
-		return;
-	}
-	r->ret->cells = grown;
+	r->ret->cells = array_room(r->ret->cells, r->ret->cell_count, &r->ret->cell_room,
+				   sizeof(*r->ret->cells));
 	r->ret->cells[r->ret->cell_count++] = (struct notebook_cell){.first = r->ret->line_count};
 	r->inside = r->returned = false;
 	skip_blanks(&j);
@@ -343,7 +332,7 @@ static void read_cells(struct reader *r)
 		return;
 	}
 	r->cells = true;
-	while (!r->full && !r->failed && next_item(&r->json, ']', &first))
+	while (!r->full && next_item(&r->json, ']', &first))
 		read_cell(r);
 }
 
@@ -399,12 +388,12 @@ static void read_worksheets(struct reader *r)
 		skip_value(j);
 		return;
 	}
-	while (!r->full && !r->failed && next_item(j, ']', &first)) {
+	while (!r->full && next_item(j, ']', &first)) {
 		begun = true;
 		if (!take(j, '{'))
 			skip_value(j);
 		else
-			while (!r->full && !r->failed && next_key(j, &key, &begun))
+			while (!r->full && next_key(j, &key, &begun))
 				if (span_is(key, "cells"))
 					read_cells(r);
 				else
@@ -422,7 +411,7 @@ static void read_all(struct reader *r)
 		fail(j);
 		return;
 	}
-	while (!r->full && !r->failed && next_key(j, &key, &first)) {
+	while (!r->full && next_key(j, &key, &first)) {
 		if (span_is(key, "cells"))
 			read_cells(r);
 		else if (span_is(key, "worksheets"))
@@ -434,7 +423,7 @@ static void read_all(struct reader *r)
 	}
 	if (!j->wrong)
 		skip_blanks(j);
-	j->wrong = j->wrong || (j->at < j->end && !r->full && !r->failed);
+	j->wrong = j->wrong || (j->at < j->end && !r->full);
 }
 
 static struct json open_json(struct span text)
@@ -454,8 +443,6 @@ int notebook_read(struct notebook *ret, struct span text, int *row)
 
 	ret->end = r.json.end;
 	read_all(&r);
-	if (r.failed || ret->source.failed)
-		return GPUMAP_ENOMEM;
 	if (r.full)
 		return GPUMAP_ELIMIT;
 	if (!r.json.wrong && r.cells)

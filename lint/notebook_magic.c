@@ -113,27 +113,23 @@ static struct span take_word(struct span *rest)
 /* --- scripts ----------------------------------------------------------------------------- */
 
 /* A script of the lines; the first begins at `first`. */
-static bool add_script(struct notebook *nb, size_t line, size_t count, struct span first)
+static void add_script(struct notebook *nb, size_t line, size_t count, struct span first)
 {
-	struct notebook_script *grown =
-		array_room(nb->script_list, nb->script_count, &nb->script_room, sizeof(*grown));
 	struct strbuf *buf = &nb->scripts;
 	size_t from = buf->length;
 
-	if (!grown)
-		return false;
-	nb->script_list = grown;
 	for (size_t i = 0; i < count; i++) {
 		put_span(buf, i ? line_text(nb, line + i) : first);
 		strbuf_puts(buf, "\n");
 	}
+	nb->script_list = array_room(nb->script_list, nb->script_count, &nb->script_room,
+				     sizeof(*nb->script_list));
 	nb->script_list[nb->script_count++] =
 		(struct notebook_script){.first = line,
 					 .count = count,
 					 .from = from,
 					 .length = buf->length - from,
 					 .shift = (int)(first.text - line_text(nb, line).text)};
-	return !buf->failed;
 }
 
 /* IPython replaces {name} by what Python has. */
@@ -243,19 +239,19 @@ static size_t command_lines(const struct notebook *nb, size_t i, size_t past_cel
 }
 
 /* !command, !!command */
-static bool put_command(struct notebook *nb, size_t i, size_t count, struct span command)
+static void put_command(struct notebook *nb, size_t i, size_t count, struct span command)
 {
 	command = past(command, 1);
 	if (command.length && *command.text == '!')
 		command = past(command, 1);
 	for (size_t k = 0; k < count; k++)
 		if (has_braces(k ? line_text(nb, i + k) : command))
-			return true;
-	return add_script(nb, i, count, command);
+			return;
+	add_script(nb, i, count, command);
 }
 
-/* What IPython reads, at the beginning of a statement; returns how many lines it has, 0: none,
- * SIZE_MAX without memory. `indent` is taken off. */
+/* What IPython reads, at the beginning of a statement; returns how many lines it has, 0: none.
+ * `indent` is taken off. */
 static size_t put_special(struct notebook *nb, size_t i, size_t past_cell, size_t indent)
 {
 	struct span line = line_text(nb, i), start = past(line, indent_of(line));
@@ -277,8 +273,8 @@ static size_t put_special(struct notebook *nb, size_t i, size_t past_cell, size_
 	} else {
 		strbuf_puts(buf, "pass");
 	}
-	if (*start.text == '!' && !put_command(nb, i, count, start))
-		return SIZE_MAX;
+	if (*start.text == '!')
+		put_command(nb, i, count, start);
 	nb->lines[i].shift = shift == NOTEBOOK_REPLACED ? shift : shift + (int)indent;
 	strbuf_puts(buf, "\n");
 	return count;
@@ -310,7 +306,7 @@ static void put_nothing(struct notebook *nb, size_t i)
 	strbuf_puts(&nb->program, "\n");
 }
 
-static bool put_python(struct notebook *nb, struct notebook_cell *cell, size_t first, size_t indent)
+static void put_python(struct notebook *nb, struct notebook_cell *cell, size_t first, size_t indent)
 {
 	size_t past_cell = cell->first + cell->count, start = nb->program.length;
 	struct state state = {0};
@@ -322,8 +318,6 @@ static bool put_python(struct notebook *nb, struct notebook_cell *cell, size_t f
 		nb->lines[i].program = nb->program.length;
 		nb->lines[i].shift = (int)off;
 		count = is_clean(&state) ? put_special(nb, i, past_cell, off) : 0;
-		if (count == SIZE_MAX)
-			return false;
 		for (size_t k = 1; k < count; k++)
 			put_nothing(nb, i + k);
 		if (count)
@@ -334,12 +328,11 @@ static bool put_python(struct notebook *nb, struct notebook_cell *cell, size_t f
 		scan_line(&state, line);
 	}
 	cell->broken = state.quote || state.depth;
-	if (cell->broken && !nb->program.failed) {
+	if (cell->broken) {
 		nb->program.length = start;
 		for (size_t i = first; i < past_cell; i++)
 			put_nothing(nb, i);
 	}
-	return true;
 }
 
 /* The first line of a cell that counts: blank lines do not, nor comments before its magic. */
@@ -358,7 +351,7 @@ static size_t first_line(const struct notebook *nb, const struct notebook_cell *
 	return first;
 }
 
-static bool put_cell(struct notebook *nb, struct notebook_cell *cell)
+static void put_cell(struct notebook *nb, struct notebook_cell *cell)
 {
 	size_t first = first_line(nb, cell), past_cell = cell->first + cell->count;
 	enum cell_kind kind;
@@ -366,24 +359,24 @@ static bool put_cell(struct notebook *nb, struct notebook_cell *cell)
 	for (size_t i = cell->first; i < first; i++)
 		put_nothing(nb, i);
 	if (first == past_cell)
-		return true;
+		return;
 	kind = kind_of(line_text(nb, first));
 	if (kind == CELL_PYTHON && span_starts(span_trim(line_text(nb, first)), "%%"))
 		put_nothing(nb, first++);
-	if (kind == CELL_PYTHON)
-		return first == past_cell ||
-		       put_python(nb, cell, first, indent_of(line_text(nb, first)));
+	if (kind == CELL_PYTHON) {
+		if (first < past_cell)
+			put_python(nb, cell, first, indent_of(line_text(nb, first)));
+		return;
+	}
 	for (size_t i = first; i < past_cell; i++)
 		put_nothing(nb, i);
 	first++;
-	return kind != CELL_SHELL || first == past_cell ||
-	       add_script(nb, first, past_cell - first, line_text(nb, first));
+	if (kind == CELL_SHELL && first < past_cell)
+		add_script(nb, first, past_cell - first, line_text(nb, first));
 }
 
-int notebook_translate(struct notebook *notebook)
+void notebook_translate(struct notebook *notebook)
 {
 	for (size_t i = 0; i < notebook->cell_count; i++)
-		if (!put_cell(notebook, &notebook->cells[i]))
-			return GPUMAP_ENOMEM;
-	return notebook->program.failed || notebook->scripts.failed ? GPUMAP_ENOMEM : GPUMAP_OK;
+		put_cell(notebook, &notebook->cells[i]);
 }

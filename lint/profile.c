@@ -8,15 +8,16 @@
 
 #include "lint/python.h"
 #include "lint/settings.h"
+#include "memory.h"
 #include "report/report.h"
 
-/* The command's arguments, ended by NULL; the caller frees the array. NULL without memory. */
+/* The command's arguments, ended by NULL; the caller frees the array. */
 static const char **words_of(const gpumap_profile *profile)
 {
 	size_t count = gpumap_profile_argument_count(profile);
-	const char **words = calloc(count + 1, sizeof(*words));
+	const char **words = xcalloc(count + 1, sizeof(*words));
 
-	for (size_t i = 0; words && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		words[i] = gpumap_profile_argument(profile, i);
 	return words;
 }
@@ -38,16 +39,15 @@ static bool has_macro(const char *const *words)
 	return false;
 }
 
-static int look(const struct lint *lint, gpumap_profile *profile, const char *path,
-		gpumap_report *report)
+static void look(const struct lint *lint, gpumap_profile *profile, const char *path,
+		 gpumap_report *report)
 {
 	struct python_start start = python_start_unknown();
 	const char **words, **file;
 	gpumap_plan *plan;
-	int r = GPUMAP_OK;
 
 	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
-		return GPUMAP_OK;
+		return;
 	plan = lint->check_launch(lint, profile, &start, report);
 	lint_settings(profile, report);
 	start.launcher = gpumap_profile_setting(profile, "launcher", GPUMAP_SETTING_VALUE);
@@ -59,55 +59,46 @@ static int look(const struct lint *lint, gpumap_profile *profile, const char *pa
 		gpumap_profile_setting(profile, "pass_local_rank", GPUMAP_SETTING_VALUE), "no");
 	start.inventory = lint->inventory;
 	words = words_of(profile);
-	file = words ? python_file(words) : NULL;
+	file = python_file(words);
 	if (file && !has_macro(file + 1))
 		start.arguments = file + 1;
 	if (file)
-		r = lint_started_file(lint, &start, path, *file);
+		lint_started_file(lint, &start, path, *file);
 	gpumap_plan_free(plan);
 	free((void *)words);
-	return words ? r : report_nomem(lint->found);
 }
 
-/* Reads the file for one profile. *ret (may be NULL) is the profile, if it could be read. */
-static int read_one(const struct lint *lint, struct span text, struct seen_file *file,
-		    const char *name, gpumap_profile **ret)
+/* Reads the file for one profile. NULL: it cannot be read. */
+static gpumap_profile *read_one(const struct lint *lint, struct span text, struct seen_file *file,
+				const char *name)
 {
 	const char *path = file->path;
 	gpumap_profile *profile = NULL;
-	gpumap_report *report;
-	int r = gpumap_report_new(&report), relayed;
+	gpumap_report *report = NULL;
 
-	if (r != GPUMAP_OK)
-		return report_nomem(lint->found);
-	r = gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
-	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
-		r = look(lint, profile, path, report);
+	gpumap_report_new(&report);
+	gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
+	if (profile && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
+		look(lint, profile, path, report);
 	/* Profiles share their parents, so errors of a parent are reported once. */
-	relayed = seen_relay(lint, file, report, false);
-	r = relayed == GPUMAP_OK ? r : relayed;
+	seen_relay(lint, file, report, false);
 	gpumap_report_free(report);
-	if (ret && r == GPUMAP_OK)
-		*ret = profile;
-	else
-		gpumap_profile_free(profile);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
+	return profile;
 }
 
 /* Each profile is read with all sections, and its program with it. */
 enum { MAX_READ = 1 << 16 };
 
-static int read_others(const struct lint *lint, struct span text, struct seen_file *file,
-		       const gpumap_profile *first)
+static void read_others(const struct lint *lint, struct span text, struct seen_file *file,
+			const gpumap_profile *first)
 {
 	const char *chosen = gpumap_profile_str(first, GPUMAP_PROFILE_NAME);
 	const gpumap_section *s;
 	size_t count = 0;
-	int r = GPUMAP_OK;
 
 	while (gpumap_profile_section(first, "profile", count))
 		count++;
-	for (size_t i = 0; r == GPUMAP_OK && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i * count > MAX_READ || seen_full(lint->seen)) {
 			report_add(lint->found, FINDING_LIMIT,
 				   ABOUT(.origin = file->path, .fix = "name one by --profile"),
@@ -117,19 +108,16 @@ static int read_others(const struct lint *lint, struct span text, struct seen_fi
 		}
 		s = gpumap_profile_section(first, "profile", i);
 		if (!chosen || !streq(gpumap_section_str(s, GPUMAP_SECTION_NAME), chosen))
-			r = read_one(lint, text, file, gpumap_section_str(s, GPUMAP_SECTION_NAME),
-				     NULL);
+			gpumap_profile_free(read_one(lint, text, file,
+						     gpumap_section_str(s, GPUMAP_SECTION_NAME)));
 	}
-	return r;
 }
 
-int lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
+void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	gpumap_profile *first = NULL;
-	int r = read_one(lint, text, file, lint->profile, &first);
+	gpumap_profile *first = read_one(lint, text, file, lint->profile);
 
-	if (r == GPUMAP_OK && first && !lint->profile)
-		r = read_others(lint, text, file, first);
+	if (first && !lint->profile)
+		read_others(lint, text, file, first);
 	gpumap_profile_free(first);
-	return r;
 }

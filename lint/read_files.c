@@ -25,17 +25,13 @@ static uint64_t hash_file(const struct seen_file *file)
 
 static struct seen_file *add_file(struct lint_seen *seen, const struct seen_file *file)
 {
-	struct seen_file **grown = arena_room(&seen->arena, seen->files, seen->count, &seen->room,
-					      sizeof(struct seen_file *));
 	struct seen_file *copy = arena_alloc(&seen->arena, 1, sizeof(*copy));
 
-	if (!grown || !copy)
-		return NULL;
-	seen->files = grown;
 	*copy = *file;
 	copy->path = arena_strdup(&seen->arena, file->path);
-	if (!copy->path || !hash_index_add(&seen->index, hash_file(file), seen->count))
-		return NULL;
+	seen->files = arena_room(&seen->arena, seen->files, seen->count, &seen->room,
+				 sizeof(struct seen_file *));
+	hash_index_add(&seen->index, hash_file(file), seen->count);
 	return seen->files[seen->count++] = copy;
 }
 
@@ -55,13 +51,13 @@ struct seen_file *seen_file(struct lint_seen *seen, const char *path)
 	return add_file(seen, &file);
 }
 
-int seen_comments(struct seen_file *file, struct span text, enum lint_kind kind)
+void seen_comments(struct seen_file *file, struct span text, enum lint_kind kind)
 {
 	if (file->commented)
-		return GPUMAP_OK;
+		return;
 	file->commented = true;
 	file->kind = kind;
-	return ignores_read(&file->ignores, text, kind);
+	ignores_read(&file->ignores, text, kind);
 }
 
 void seen_free(struct lint_seen *seen)
@@ -124,19 +120,19 @@ static bool is_hidden(struct seen_file *file, const char *own, const gpumap_find
 	       ignores_hide(&file->ignores, f);
 }
 
-static int relay(const struct lint *lint, struct seen_file *file, const char *own,
-		 const gpumap_report *from, bool again)
+void seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
+		bool again)
 {
 	struct lint_seen *seen = lint->seen;
+	struct strbuf own = {0};
 
+	escape_all(&own, file->path);
 	for (size_t i = 0; i < gpumap_report_count(from); i++) {
 		const gpumap_finding *f = gpumap_report_get(from, i);
 		int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
 		int64_t column = gpumap_finding_int(f, GPUMAP_FINDING_COLUMN);
 
-		if (finding_is(f, FINDING_NOMEM))
-			return report_nomem(lint->found);
-		if (is_hidden(file, own, f) || is_found(lint, f, again))
+		if (is_hidden(file, own.text ? own.text : "", f) || is_found(lint, f, again))
 			continue;
 		report_relay(lint->found, f,
 			     ABOUT(.origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN),
@@ -144,25 +140,9 @@ static int relay(const struct lint *lint, struct seen_file *file, const char *ow
 				   .column = column > 0 ? (int)column : 0));
 	}
 	/* Those of one report are not compared with each other. */
-	for (; seen->hashed < gpumap_report_count(lint->found); seen->hashed++) {
-		const gpumap_finding *f = gpumap_report_get(lint->found, seen->hashed);
-
-		if (finding_is(f, FINDING_NOMEM) ||
-		    !hash_index_add(&seen->findings, hash_finding(f), seen->hashed))
-			return report_nomem(lint->found);
-	}
-	return GPUMAP_OK;
-}
-
-int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
-	       bool again)
-{
-	struct strbuf own = {0};
-	int r = GPUMAP_ENOMEM;
-
-	escape_all(&own, file->path);
-	if (!own.failed)
-		r = relay(lint, file, own.text ? own.text : "", from, again);
+	for (; seen->hashed < gpumap_report_count(lint->found); seen->hashed++)
+		hash_index_add(&seen->findings,
+			       hash_finding(gpumap_report_get(lint->found, seen->hashed)),
+			       seen->hashed);
 	strbuf_free(&own);
-	return r == GPUMAP_OK ? r : report_nomem(lint->found);
 }

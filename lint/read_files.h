@@ -41,16 +41,16 @@ static inline bool seen_full(const struct lint_seen *seen)
 	return seen->bytes > (size_t)SEEN_MEBIBYTES << 20;
 }
 
-/* The file of that name; NULL without memory. */
+/* The file of that name. */
 struct seen_file *seen_file(struct lint_seen *seen, const char *path);
-/* Reads the comments of a file from its text. GPUMAP_ENOMEM. */
-int seen_comments(struct seen_file *file, struct span text, enum lint_kind kind);
+/* Reads the comments of a file from its text. */
+void seen_comments(struct seen_file *file, struct span text, enum lint_kind kind);
 void seen_free(struct lint_seen *seen);
 
 /* Adds the findings about a file to lint->found, except those that a comment hides and those that
  * lint->found has already. `again`: the file may have been read for another launcher before, so a
- * finding with the same id at the same place counts as the same finding. GPUMAP_ENOMEM. */
-int seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
-	       bool again);
+ * finding with the same id at the same place counts as the same finding. */
+void seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_report *from,
+		bool again);
 
 #endif

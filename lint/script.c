@@ -63,14 +63,14 @@ static bool add_different(struct different *d, const struct lint_start *s)
 	return true;
 }
 
-/* A line of the script, as a place; NULL without memory. */
+/* A line of the script, as a place. */
 static const char *place_of(struct arena *arena, const char *script, int line)
 {
 	return arena_printf(arena, "%s:%d", script, line);
 }
 
-static int lint_start(const struct lint *lint, struct arena *arena, const struct lint_start *s,
-		      const char *script)
+static void lint_start(const struct lint *lint, struct arena *arena, const struct lint_start *s,
+		       const char *script)
 {
 	struct python_start start = {
 		.launcher = launchers[s->launcher],
@@ -93,12 +93,10 @@ static int lint_start(const struct lint *lint, struct arena *arena, const struct
 		.arguments = s->arguments,
 	};
 
-	if (arena->failed)
-		return report_nomem(lint->found);
 	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
 	if (s->launcher == LINT_DIRECT && !s->local_rank)
 		start.passes = -1;
-	return lint_started_file(lint, &start, script, s->path);
+	lint_started_file(lint, &start, script, s->path);
 }
 
 /* --- in a plan ------------------------------------------------------------------------- */
@@ -159,18 +157,16 @@ static bool fits_plan(const struct lint *lint, const struct lint_start *s, const
 }
 
 /* A program that a script starts, which a plan starts. */
-static int lint_inner(const struct lint *lint, struct arena *arena, const struct lint_start *s,
-		      struct seen_file *script)
+static void lint_inner(const struct lint *lint, struct arena *arena, const struct lint_start *s,
+		       struct seen_file *script)
 {
 	struct python_start start = *lint->planned;
-	gpumap_report *report;
-	int r = gpumap_report_new(&report);
+	gpumap_report *report = NULL;
 	bool fits;
 
-	if (r != GPUMAP_OK)
-		return report_nomem(lint->found);
+	gpumap_report_new(&report);
 	fits = fits_plan(lint, s, script->path, report);
-	r = seen_relay(lint, script, report, false);
+	seen_relay(lint, script, report, false);
 	gpumap_report_free(report);
 	if (!s->list_kept) {
 		start.list = s->list;
@@ -178,31 +174,28 @@ static int lint_inner(const struct lint *lint, struct arena *arena, const struct
 		start.visible = -1;
 	}
 	start.arguments = s->arguments;
-	if (arena->failed)
-		r = report_nomem(lint->found);
-	return r == GPUMAP_OK && fits && s->python
-		       ? lint_started_file(lint, &start, script->path, s->path)
-		       : r;
+	if (fits && s->python)
+		lint_started_file(lint, &start, script->path, s->path);
 }
 
-int lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from)
+void lint_programs(const struct lint *lint, struct lint_started *started, struct seen_file *from)
 {
 	struct different different = {.count = 0};
 	struct lint inner = *lint;
 	bool all = true;
-	int r = GPUMAP_OK;
 
 	/* A program may start itself again, many times. */
 	if (++inner.depth > MAX_DEPTH)
-		return GPUMAP_OK;
+		return;
 	for (size_t i = 0; i < started->count; i++)
 		if (started->starts[i].python || lint->planned)
 			all = add_different(&different, &started->starts[i]) && all;
-	for (size_t i = 0; i < different.count && r == GPUMAP_OK && all; i++) {
+	for (size_t i = 0; i < different.count && all; i++) {
 		all = lint->seen->starts++ < MAX_STARTS && !seen_full(lint->seen);
-		r = lint->planned
-			    ? lint_inner(&inner, &started->arena, different.starts[i], from)
-			    : lint_start(&inner, &started->arena, different.starts[i], from->path);
+		if (lint->planned)
+			lint_inner(&inner, &started->arena, different.starts[i], from);
+		else
+			lint_start(&inner, &started->arena, different.starts[i], from->path);
 	}
 	if (!all && !lint->seen->crowded++)
 		report_add(
@@ -210,7 +203,6 @@ int lint_programs(const struct lint *lint, struct lint_started *started, struct 
 			"it starts more than %d programs, or these more than %d, or they have more "
 			"than %d MiB: the others are not read",
 			MAX_DIFFERENT, MAX_STARTS, SEEN_MEBIBYTES);
-	return r;
 }
 
 /* Whether an earlier start names the same file. */
@@ -223,18 +215,14 @@ static bool is_repeated(const struct lint_started *started, size_t i)
 }
 
 /* Names the programs that are not here, and so not read. */
-static int report_missing(const struct lint_started *started, const char *script,
-			  gpumap_report *report)
+static void report_missing(const struct lint_started *started, const char *script,
+			   gpumap_report *report)
 {
 	for (size_t i = 0; i < started->count && i < MAX_DIFFERENT; i++) {
 		const struct lint_start *s = &started->starts[i];
-		bool lacks = false;
 
-		if (!s->python || s->moved || s->may || is_repeated(started, i))
-			continue;
-		if (!lint_lacks(&lacks, script, s->path))
-			return report_nomem(report);
-		if (lacks)
+		if (s->python && !s->moved && !s->may && !is_repeated(started, i) &&
+		    lint_lacks(script, s->path))
 			report_add(report, FINDING_PROGRAM_UNREAD,
 				   ABOUT(.origin = script, .line = s->line, .column = s->column,
 					 .fix = *s->path == '/'
@@ -243,34 +231,26 @@ static int report_missing(const struct lint_started *started, const char *script
 							  "the script is started"),
 				   "%s was not found, so it was not read", QUOTE(span_of(s->path)));
 	}
-	return GPUMAP_OK;
 }
 
-int lint_script(const struct lint *lint, struct span text, struct seen_file *file)
+void lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	struct lint_started started = {0};
-	gpumap_report *report;
+	gpumap_report *report = NULL;
 	int64_t visible = -1;
-	int r = gpumap_report_new(&report), relayed;
+	int r;
 
-	if (r != GPUMAP_OK)
-		return report_nomem(lint->found);
-
+	gpumap_report_new(&report);
 	/* The number of visible devices is known only for the script's own machine. */
 	if (lint->inventory)
-		r = lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
-	if (r != GPUMAP_ENOMEM)
-		r = lint_shell(text, file->path, visible, &started, report);
-	else
-		report_nomem(report);
+		lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
+	r = lint_shell(text, file->path, visible, &started, report);
 	/* Of a script that is read from a pipe, its folder is not known. */
 	if (r == GPUMAP_OK && file->known && !lint->planned)
-		r = report_missing(&started, file->path, report);
-	relayed = seen_relay(lint, file, report, false);
+		report_missing(&started, file->path, report);
+	seen_relay(lint, file, report, false);
 	gpumap_report_free(report);
-	r = relayed == GPUMAP_OK ? r : relayed;
 	if (r == GPUMAP_OK)
-		r = lint_programs(lint, &started, file);
+		lint_programs(lint, &started, file);
 	lint_started_free(&started);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
