@@ -11,6 +11,7 @@
 #include "lint/environment.h"
 #include "lint/lint.h"
 #include "lint/python.h"
+#include "memory.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "suggest.h"
@@ -189,36 +190,34 @@ static gpumap_plan *check_launch(const struct lint *lint, gpumap_profile *profil
 	return check_plan(lint, profile, start, report);
 }
 
-/* The file that gpumap config would read, if there is one. GPUMAP_ENOMEM. */
-static int lint_default_profile(const struct lint *lint)
+/* The file that gpumap config would read, if there is one. */
+static void lint_default_profile(const struct lint *lint)
 {
 	const struct profile_options options = {.profile = lint->profile};
 	gpumap_profile *profile = NULL;
-	int r = profile_open(&profile, &options, lint->found);
 
-	if (r == GPUMAP_OK && gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
-		r = lint_files(
-			lint,
-			(const char *const[]){gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)}, 1);
+	if (profile_open(&profile, &options, lint->found) == GPUMAP_OK &&
+	    gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
+		lint_files(lint,
+			   (const char *const[]){gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)},
+			   1);
 	gpumap_profile_free(profile);
-	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
 /* Checks this environment on this machine. On one without GPUs the environment is taken as it is.
  */
-static int lint_here(const struct lint *lint)
+static void lint_here(const struct lint *lint)
 {
 	gpumap_inventory *host = NULL;
 	const gpumap_inventory *inventory = lint->inventory;
-	int r;
 
 	if (!inventory &&
 	    machine_open(&host, machine_named(NULL, 0), 0, lint->found) == GPUMAP_OK &&
 	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		inventory = host;
-	r = lint_environment((const char *const *)environ, inventory, NULL, lint->found);
+	lint_environment((const char *const *)environ, inventory, NULL, lint->found);
 	gpumap_inventory_free(host);
-	return r == GPUMAP_ENOMEM ? r : lint_default_profile(lint);
+	lint_default_profile(lint);
 }
 
 static int answer(struct lint_command *command)
@@ -231,16 +230,10 @@ static int answer(struct lint_command *command)
 	command->lint.inventory = command->inventory;
 	if (r != GPUMAP_OK)
 		return r;
-	if (!command->count)
-		return lint_here(lint);
-	return lint_files(lint, command->files, (size_t)command->count);
-}
-
-static bool is_incomplete(const gpumap_report *report)
-{
-	size_t count = gpumap_report_count(report);
-
-	return count && finding_is(gpumap_report_get(report, count - 1), FINDING_NOMEM);
+	if (command->count)
+		return lint_files(lint, command->files, (size_t)command->count);
+	lint_here(lint);
+	return GPUMAP_OK;
 }
 
 int cmd_lint(int argc, char **argv)
@@ -253,15 +246,11 @@ int cmd_lint(int argc, char **argv)
 
 	output->report = report_begin();
 	command.lint.failures = output->report;
-	command.files = calloc((size_t)argc, sizeof(*command.files));
-	r = command.files ? gpumap_report_new(&command.lint.found) : GPUMAP_ENOMEM;
-	if (r == GPUMAP_OK)
-		r = read_options(&command, argc, argv, &done);
+	command.lint.found = report_begin();
+	command.files = xcalloc((size_t)argc, sizeof(*command.files));
+	r = read_options(&command, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&command);
-	/* An incomplete answer has the status of a failure. */
-	if (r == GPUMAP_OK && !done && is_incomplete(command.lint.found))
-		r = GPUMAP_ENOMEM;
 	/* A program is owed an answer after a failure too; text where there is something to show.
 	 */
 	if (!done &&

@@ -2,7 +2,6 @@
 /* The column of a finding in characters, as SARIF and GitHub count. The linters count bytes. */
 #include "cli/lint_print.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,37 +46,29 @@ void lint_columns_free(struct lint_columns *columns)
 	*columns = (struct lint_columns){0};
 }
 
-static bool add_line(struct lint_columns *columns, size_t start)
+static void add_line(struct lint_columns *columns, size_t start)
 {
-	size_t *grown = array_room(columns->lines, columns->count, &columns->room, sizeof(*grown));
-
-	if (!grown)
-		return false;
-	columns->lines = grown;
-	grown[columns->count++] = start;
-	return true;
+	columns->lines =
+		array_room(columns->lines, columns->count, &columns->room, sizeof(*columns->lines));
+	columns->lines[columns->count++] = start;
 }
 
-/* Reads the file that a finding is about, if it can be read again. False without memory. */
-static bool open_file(struct lint_columns *columns, const char *origin)
+/* Reads the file that a finding is about, if it can be read again. */
+static void open_file(struct lint_columns *columns, const char *origin)
 {
 	char *path = lint_path(origin);
-	int error = 0;
-	bool good;
 
 	lint_columns_free(columns);
 	columns->origin = origin;
-	if (path)
-		error = root_read("", path, MAX_FILE, &columns->text, &columns->size);
-	good = path && error != ENOMEM && add_line(columns, 0);
+	root_read("", path, MAX_FILE, &columns->text, &columns->size);
 	free(path);
-	for (size_t i = 0; good && i < columns->size; i++)
+	add_line(columns, 0);
+	for (size_t i = 0; i < columns->size; i++)
 		if (columns->text[i] == '\n')
-			good = add_line(columns, i + 1);
-	return good;
+			add_line(columns, i + 1);
 }
 
-int64_t lint_column(struct lint_columns *columns, const gpumap_finding *f, bool *failed)
+int64_t lint_column(struct lint_columns *columns, const gpumap_finding *f)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
@@ -86,10 +77,8 @@ int64_t lint_column(struct lint_columns *columns, const gpumap_finding *f, bool 
 
 	if (line <= 0 || column <= 1)
 		return column;
-	if ((!columns->origin || !streq(columns->origin, origin)) && !open_file(columns, origin)) {
-		*failed = true;
-		return column;
-	}
+	if (!columns->origin || !streq(columns->origin, origin))
+		open_file(columns, origin);
 	if (!columns->text || (size_t)line > columns->count)
 		return column;
 	past = columns->lines[line - 1] + (size_t)column;

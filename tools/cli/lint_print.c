@@ -10,6 +10,7 @@
 #include "cli/color.h"
 #include "explain/json.h"
 #include "hash.h"
+#include "memory.h"
 #include "report/report.h"
 #include "style.h"
 
@@ -101,49 +102,37 @@ static const char *file_of(const gpumap_finding *f)
 	return origin ? origin : "";
 }
 
-/* The first finding about the same file as finding i, which is added if it is the first. False
- * without memory. */
-static bool first_of(struct hash_index *files, const gpumap_report *report, size_t i, size_t *ret)
+/* The first finding about the same file as finding i, which is added if it is the first. */
+static size_t first_of(struct hash_index *files, const gpumap_report *report, size_t i)
 {
 	const char *file = file_of(gpumap_report_get(report, i));
 	uint64_t hash = hash_text(HASH_START, file);
 
-	for (size_t walk = 0; hash_index_next(files, hash, &walk, ret);)
-		if (streq(file_of(gpumap_report_get(report, *ret)), file))
-			return true;
-	*ret = i;
-	return hash_index_add(files, hash, i);
+	for (size_t walk = 0, first; hash_index_next(files, hash, &walk, &first);)
+		if (streq(file_of(gpumap_report_get(report, first)), file))
+			return first;
+	hash_index_add(files, hash, i);
+	return i;
 }
 
-static bool find_places(struct place *places, size_t count, const gpumap_report *report)
+static void print_lines(struct strbuf *text, const gpumap_report *report)
 {
+	size_t count = gpumap_report_count(report);
+	struct place *places = xcalloc(count, sizeof(*places));
 	struct hash_index files = {0};
-	bool good = true;
 
-	for (size_t i = 0; good && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);
-		size_t first = 0;
 
-		good = first_of(&files, report, i, &first);
-		places[i] = (struct place){f, first, i, gpumap_finding_int(f, GPUMAP_FINDING_LINE),
+		places[i] = (struct place){f, first_of(&files, report, i), i,
+					   gpumap_finding_int(f, GPUMAP_FINDING_LINE),
 					   gpumap_finding_int(f, GPUMAP_FINDING_COLUMN)};
 	}
 	hash_index_free(&files);
-	return good;
-}
-
-static bool print_lines(struct strbuf *text, const gpumap_report *report)
-{
-	size_t count = gpumap_report_count(report);
-	struct place *places = calloc(count + 1, sizeof(*places));
-	bool good = places && find_places(places, count, report);
-
-	if (good)
-		qsort(places, count, sizeof(*places), by_place);
-	for (size_t i = 0; good && i < count; i++)
+	qsort(places, count, sizeof(*places), by_place);
+	for (size_t i = 0; i < count; i++)
 		print_line(text, places[i].finding);
 	free(places);
-	return good;
 }
 
 static void print(struct strbuf *text, const gpumap_report *found, const struct output *output,
@@ -161,8 +150,7 @@ static void print(struct strbuf *text, const gpumap_report *found, const struct 
 		break;
 	case LINT_TEXT:
 		text->styled = color_on(STDOUT_FILENO);
-		if (!print_lines(text, found))
-			text->failed = true;
+		print_lines(text, found);
 		print_counts(text, found);
 	}
 }
@@ -175,9 +163,7 @@ bool lint_print(const gpumap_report *found, const struct output *output, enum li
 
 	print(&text, found, output, format);
 	whole = strbuf_take(&text);
-	if (!whole)
-		report_nomem(output->report);
-	good = whole && print_text(whole, output->report);
+	good = print_text(whole, output->report);
 	free(whole);
 	return good;
 }

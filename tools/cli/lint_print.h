@@ -16,7 +16,7 @@ bool lint_print(const gpumap_report *found, const struct output *output, enum li
 /* lint_column.c. The names of files are shown with escapes: one byte of what the file system has.
  * Returns how long it is in the text. */
 size_t lint_byte(const char *text, unsigned char *byte);
-/* The whole name, for the caller to free; NULL without memory. */
+/* The whole name, for the caller to free. */
 char *lint_path(const char *origin);
 
 /* The file whose columns were asked for last. */
@@ -29,7 +29,7 @@ struct lint_columns {
 };
 
 /* A finding's column in characters, if its file can be read again. */
-int64_t lint_column(struct lint_columns *columns, const gpumap_finding *f, bool *failed);
+int64_t lint_column(struct lint_columns *columns, const gpumap_finding *f);
 void lint_columns_free(struct lint_columns *columns);
 
 /* lint_sarif.c */

@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "explain/json.h"
+#include "memory.h"
 #include "report/report.h"
 
 /* Whether the finding is about a file. */
-static bool has_file(const gpumap_finding *f, bool *failed)
+static bool has_file(const gpumap_finding *f)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	char *path;
@@ -22,8 +23,7 @@ static bool has_file(const gpumap_finding *f, bool *failed)
 	if (gpumap_finding_int(f, GPUMAP_FINDING_LINE) > 0)
 		return true;
 	path = lint_path(origin);
-	*failed = *failed || !path;
-	found = path && access(path, F_OK) == 0;
+	found = access(path, F_OK) == 0;
 	free(path);
 	return found;
 }
@@ -51,7 +51,6 @@ static json_t *message_json(const gpumap_finding *f, bool *failed)
 	char *text = message(f);
 	json_t *o;
 
-	*failed = *failed || !text;
 	o = text_json(text, failed);
 	free(text);
 	return o;
@@ -65,7 +64,7 @@ static const char *level(const gpumap_finding *f)
 }
 
 /* The path as a reference (RFC 3986): relative as it was given, or file:///... */
-static json_t *uri_json(const char *path, bool *failed)
+static json_t *uri_json(const char *path)
 {
 	struct strbuf uri = {0};
 	unsigned char byte;
@@ -83,8 +82,7 @@ static json_t *uri_json(const char *path, bool *failed)
 			strbuf_printf(&uri, "%%%02X", byte);
 	}
 	text = strbuf_take(&uri);
-	*failed = *failed || !text;
-	o = json_text(text ? text : "");
+	o = json_text(text);
 	free(text);
 	return o;
 }
@@ -97,18 +95,18 @@ static json_t *location_json(const gpumap_finding *f, struct lint_columns *colum
 	int64_t column;
 	json_t *physical, *region, *names;
 
-	if (!has_file(f, failed)) {
+	if (!has_file(f)) {
 		names = json_array();
 		json_push(names,
 			  JSON_OBJECT(failed, {"name", json_text(origin ? origin : "gpumap")}),
 			  failed);
 		return JSON_OBJECT(failed, {"logicalLocations", names});
 	}
-	physical = JSON_OBJECT(failed, {"artifactLocation",
-					JSON_OBJECT(failed, {"uri", uri_json(origin, failed)})});
+	physical = JSON_OBJECT(
+		failed, {"artifactLocation", JSON_OBJECT(failed, {"uri", uri_json(origin)})});
 	if (line > 0) {
 		region = JSON_OBJECT(failed, {"startLine", json_integer(line)});
-		column = lint_column(columns, f, failed);
+		column = lint_column(columns, f);
 		if (column > 0)
 			json_put(region, "startColumn", json_integer(column), failed);
 		json_put(physical, "region", region, failed);
@@ -146,9 +144,8 @@ static const char **rules_of(const gpumap_report *found, json_t *rules, bool *fa
 
 	while (gpumap_finding_get(all))
 		all++;
-	ids = calloc(all + 1, sizeof(*ids));
-	*failed = *failed || !ids;
-	for (size_t i = 0; ids && (f = gpumap_report_get(found, i)); i++)
+	ids = xcalloc(all + 1, sizeof(*ids));
+	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++)
 		if (!ids[rule_place(ids, f)]) {
 			ids[count++] = gpumap_finding_str(f, GPUMAP_FINDING_ID);
 			json_push(rules, rule_json(f, failed), failed);
@@ -216,7 +213,7 @@ void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_re
 		  JSON_OBJECT(&failed, {"tool", JSON_OBJECT(&failed, {"driver", driver})},
 			      {"invocations", invocations},
 			      {"columnKind", json_text("unicodeCodePoints")},
-			      {"results", ids ? results_json(found, ids, &failed) : json_array()}),
+			      {"results", results_json(found, ids, &failed)}),
 		  &failed);
 	free(ids);
 	log = JSON_OBJECT(&failed,
@@ -257,8 +254,8 @@ static void put_annotation(struct strbuf *text, const gpumap_finding *f,
 	static const char *const commands[] = {"notice", "warning", "error"};
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	bool file = has_file(f, &text->failed);
-	int64_t column = file ? lint_column(columns, f, &text->failed) : 0;
+	bool file = has_file(f);
+	int64_t column = file ? lint_column(columns, f) : 0;
 	char *words = message(f);
 
 	strbuf_printf(text, "::%s ", commands[gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY)]);
@@ -276,9 +273,8 @@ static void put_annotation(struct strbuf *text, const gpumap_finding *f,
 		put_escaped(text, origin, false);
 		strbuf_puts(text, ": ");
 	}
-	put_escaped(text, words ? words : "", false);
+	put_escaped(text, words, false);
 	strbuf_puts(text, "\n");
-	text->failed = text->failed || !words;
 	free(words);
 }
 
