@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See arena.h. */
 #include "arena.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See atomic_file.h. */
 #include "atomic_file.h"
 
 #include <errno.h>

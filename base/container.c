@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See container.h. */
 #include "container.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cpuset.h. */
 #include "cpuset.h"
 
 #include <errno.h>

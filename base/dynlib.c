@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See dynlib.h. */
 #include "dynlib.h"
 
 #include <dlfcn.h>

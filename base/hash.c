@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See hash.h. */
 #include "hash.h"
 
 enum { FIRST_ROOM = 64 };

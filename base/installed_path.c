@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Where a file of this installation is: in the build tree, beside the program, or as installed. */
 #include "installed_path.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See nvml_library.h. */
 #include "nvml_library.h"
 
 #include "dynlib.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See nvml_processes.h. */
 #include "nvml_processes.h"
 
 #include "memory.h"

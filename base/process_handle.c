@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_handle.h. */
 #include "process_handle.h"
 
 #include <errno.h>

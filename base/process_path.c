@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_path.h. */
 #include "process_path.h"
 
 #include <errno.h>

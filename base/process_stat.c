@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_stat.h. */
 #include "process_stat.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads whole files, their beginnings, and links. */
 #include "readfile.h"
 
 #include <errno.h>

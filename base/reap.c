@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See reap.h. */
 #include "reap.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Removes a folder with all below it. */
 #include "remove_tree.h"
 
 #include <ftw.h>

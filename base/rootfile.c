@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rootfile.h. */
 #include "rootfile.h"
 
 #include <errno.h>

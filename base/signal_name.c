@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See signal_name.h. */
 #include "signal_name.h"
 
 #include <signal.h>

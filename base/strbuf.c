@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See strbuf.h. */
 #include "strbuf.h"
 
 #include <stdio.h>

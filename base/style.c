@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See style.h. */
 #include "style.h"
 
 const char *style_code(bool styled, enum style style)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* "Did you mean": which known word is nearest to one that is not known. */
 #include "suggest.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See text.h. */
 #include "text.h"
 
 #include "strbuf.h"

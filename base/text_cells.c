@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See text_cells.h. */
 #include "text_cells.h"
 
 #include "text.h"

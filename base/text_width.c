@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See text_width.h. */
 #include "text_width.h"
 
 #include "text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See trust.h. */
 #include "trust.h"
 
 #include <errno.h>

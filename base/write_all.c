@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes all bytes to a descriptor, whatever interrupts it. */
 #include "write_all.h"
 
 #include <errno.h>

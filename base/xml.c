@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Escapes text for XML. */
 #include "xml.h"
 
 #include "strbuf.h"

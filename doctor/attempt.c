@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See attempt.h. */
 #include "attempt.h"
 
 #include <fcntl.h>

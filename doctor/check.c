@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See check.h. */
 #include "check.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See doctor.h. */
 #include "doctor_private.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See elf_file.h. */
 #include "elf_file.h"
 
 #include <elf.h>

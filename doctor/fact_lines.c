@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See fact_lines.h. */
 #include "fact_lines.h"
 
 #include "check.h"

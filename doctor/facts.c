@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See facts.h. */
 #include "facts.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See find_library.h. */
 #include "find_library.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See program.h. */
 #include "program.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See redact.h. */
 #include "redact.h"
 
 #include <pwd.h>

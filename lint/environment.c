@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks the variables of an environment: lists, orders, ranks, ports, misspelt names. */
 #include "lint/environment.h"
 
 #include "request/rank_identity.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See ignore.h. */
 #include "lint/ignore.h"
 
 #include <stdlib.h>

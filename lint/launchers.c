@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See launchers.h. */
 #include "lint/launchers.h"
 
 const struct launcher_program launcher_programs[] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See python.h. */
 #include "lint/python.h"
 
 #include "lint/python_file.h"

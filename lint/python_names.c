@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See python_names.h. */
 #include "lint/python_names.h"
 
 struct python_name {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See python_text.h. */
 #include "lint/python_text.h"
 
 #include "gpumap.h"

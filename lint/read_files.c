@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See read_files.h. */
 #include "lint/read_files.h"
 
 #include <sys/stat.h>

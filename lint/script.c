@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Checks a shell script, and the programs that it starts. */
 #include "lint/files.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See settings.h. */
 #include "lint/settings.h"
 
 #include "profile/profile.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See shell.h. */
 #include "lint/shell_script.h"
 #include "memory.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See shell_lex.h. */
 #include "lint/shell_lex.h"
 
 struct place lexer_place(const struct lexer *lx)

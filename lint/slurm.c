@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See slurm.h. */
 #include "lint/slurm.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See module.h. */
 #include "module.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap completion: prints the script of a shell, and answers what such a script asks. */
 #include "command.h"
 
 #include "complete.h"

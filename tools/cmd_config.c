@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap config: the settings of a profile, and where each comes from. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap doctor: checks a machine before a job starts. */
 #include "command.h"
 
 #include <stdlib.h>

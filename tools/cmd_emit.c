@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap emit: a plan as a command or script of another launcher. */
 #include "command.h"
 #include "emit/emit.h"
 

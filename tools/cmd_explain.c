@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap explain: which physical GPU a program will use, and why. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap inventory: the GPUs of a machine, and a record of it. */
 #include "command.h"
 
 #include <stdlib.h>

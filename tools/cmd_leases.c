@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap leases: who has leased which GPUs; ends a lease. */
 #include "command.h"
 
 #include <unistd.h>

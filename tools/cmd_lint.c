@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap lint: mistakes in profiles, scripts, programs and the environment. */
 #include "command.h"
 
 #include <stdlib.h>

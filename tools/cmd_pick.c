@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap pick: chooses free GPUs, and keeps them for a program. */
 #include "command.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap plan: each rank's host, GPUs and environment; two plans compared. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap ps: who uses which GPU. */
 #include "command.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap rules: explains a rule, or a message by its id. */
 #include "command.h"
 
 #include <stdlib.h>

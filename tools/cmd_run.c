@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap run: starts the ranks of a program here, and supervises them. */
 #include "command.h"
 
 #include <fcntl.h>

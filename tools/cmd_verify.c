@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpumap verify: compares an active run with its plan. */
 #include "command.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The gpumap command: finds the subcommand, or says what a word means. */
 #include "config.h"
 
 #include "command.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See meaning.h. */
 #include "meaning.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See word_hints.h. */
 #include "word_hints.h"
 
 #include <stdio.h>

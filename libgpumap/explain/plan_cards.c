@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plan_cards.h. */
 #include "explain/plan_cards.h"
 #include "explain/plan.h"
 #include "memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See inventory.h. */
 #include "inventory/inventory.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lines.h. */
 #include "inventory/lines.h"
 
 #include "memory.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How two GPUs are connected, as NVML gives it: NVLink or the common bridge. */
 #include "inventory/nvml.h"
 
 #include "memory.h"

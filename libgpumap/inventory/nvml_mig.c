@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The MIG instances of a GPU, as NVML gives them. */
 #include "inventory/nvml.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See recorded.h. */
 #include "inventory/recorded.h"
 
 #include "strbuf.h"

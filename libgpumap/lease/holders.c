@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See holders.h. */
 #include "lease/holders.h"
 
 #include <errno.h>

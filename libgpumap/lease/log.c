@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See log.h. */
 #include "lease/log.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See settings.h. */
 #include "lease/settings.h"
 
 #include <errno.h>

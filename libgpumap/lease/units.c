@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See units.h. */
 #include "lease/units.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See wishes.h. */
 #include "lease/wishes.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See diff.h. */
 #include "plan/diff.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See table.h. */
 #include "plan/table.h"
 
 #include "hash.h"

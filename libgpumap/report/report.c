@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reports: a list of findings, each with its text, remedy and place. */
 #include "report/report.h"
 
 #include <errno.h>

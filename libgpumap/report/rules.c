@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The documented rules, by their ids. */
 #include "gpumap.h"
 
 #include <strings.h>

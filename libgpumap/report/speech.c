@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See speech.h. */
 #include "report/speech.h"
 
 #include "strbuf.h"

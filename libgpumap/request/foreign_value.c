@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See foreign_value.h. */
 #include "request/foreign_value.h"
 
 #include <inttypes.h>

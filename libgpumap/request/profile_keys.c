@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See profile_keys.h. */
 #include "request/profile_keys.h"
 
 static const char *const sections[] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_identity.h. */
 #include "request/rank_identity.h"
 
 #include "report/report.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What is stated: statements and keys, given one by one or as an environment. */
 #include "request/request.h"
 
 #include "memory.h"

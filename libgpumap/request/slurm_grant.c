@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See slurm_grant.h. */
 #include "request/slurm_grant.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See expand.h. */
 #include "text/expand.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See pci.h. */
 #include "text/pci.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See words.h. */
 #include "text/words.h"
 
 #include "text/inifile.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes a file so that it is whole or not there, and reports why it cannot. */
 #include "text/writefile.h"
 
 #include <errno.h>

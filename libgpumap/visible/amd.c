@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See amd.h. */
 #include "visible/amd.h"
 
 #include <strings.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See entry.h. */
 #include "visible/entry.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See mig.h. */
 #include "visible/mig.h"
 
 /* Parses MIG-GPU-<uuid>/<GPU instance>/<compute instance>. False: it has another form. */

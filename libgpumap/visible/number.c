@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Which texts of a list are a number, as strtol and Python read them. */
 #include "visible/visible.h"
 
 struct visible_number visible_number(struct span s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See python.h. */
 #include "visible/python.h"
 
 /* int() accepts no more digits, to bound its time (CPython since 3.10.7). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See repeats.h. */
 #include "visible/repeats.h"
 
 #include "hash.h"

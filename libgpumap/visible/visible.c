@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See visible.h. */
 #include "visible/visible.h"
 
 #include "gpumap.h"

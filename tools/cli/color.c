@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See color.h. */
 #include "cli/color.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See explain_value.h. */
 #include "cli/explain_value.h"
 
 #include <stdio.h>

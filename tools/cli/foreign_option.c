@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See foreign_option.h. */
 #include "cli/foreign_option.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens the machine that --inventory, or GPUMAP_INVENTORY, names. */
 #include "cli/machine.h"
 
 #include <stdlib.h>

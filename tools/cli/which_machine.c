@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See which_machine.h. */
 #include "cli/which_machine.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The CPUs of this machine: which thread is of which core and node, and which are allowed. */
 #include "job/cpus.h"
 
 #include <dirent.h>

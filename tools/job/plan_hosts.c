@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plan_hosts.h. */
 #include "job/plan_finder.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plan_lease.h. */
 #include "job/plan_lease.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plan_open.h. */
 #include "job/plan_open.h"
 
 #include <string.h>

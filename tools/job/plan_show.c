@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plan_show.h. */
 #include "job/plan_show.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See profile_options.h. */
 #include "job/profile_options.h"
 
 #include <unistd.h>

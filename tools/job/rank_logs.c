@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_logs.h. */
 #include "job/rank_logs.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_place.h. */
 #include "job/rank_place.h"
 
 #include "launch/bind.h"

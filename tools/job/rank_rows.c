@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_rows.h. */
 #include "job/rank_rows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rdzv_options.h. */
 #include "job/rdzv_options.h"
 
 #include <ctype.h>

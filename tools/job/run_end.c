@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_end.h. */
 #include "job/run_end.h"
 
 #include <errno.h>

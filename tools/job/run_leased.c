@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_leased.h. */
 #include "job/run_leased.h"
 
 #include <stdio.h>

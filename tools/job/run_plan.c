@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_plan.h. */
 #include "job/run_plan.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_ranks.h. */
 #include "job/run_ranks.h"
 
 #include <stdio.h>

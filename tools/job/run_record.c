@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_record.h. */
 #include "job/run_record.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_sweep.h. */
 #include "job/run_sweep.h"
 
 #include <errno.h>

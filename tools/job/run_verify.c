@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_verify.h. */
 #include "job/run_verify.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What a sweep prints at its end: a line for each run, or JSON. */
 #include "job/sweep.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See sweep_share.h. */
 #include "job/sweep_share.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See bind.h. */
 #include "bind.h"
 
 #include <linux/mempolicy.h>

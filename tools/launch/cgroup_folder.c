@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The folder of a cgroup, by a line of /proc/self/mountinfo. */
 #include "rank_cgroup.h"
 
 /* "36 35 0:31 ROOT POINT OPTIONS [OPTIONAL...] - TYPE SOURCE OPTIONS", as proc_pid_mountinfo(5) has

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See console.h. */
 #include "console.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Closes the descriptors that a program must not inherit. */
 #include "drop_inherited.h"
 
 #include <sys/syscall.h>

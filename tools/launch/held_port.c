@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See held_port.h. */
 #include "held_port.h"
 
 #include <errno.h>

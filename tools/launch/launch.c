@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See launch.h. */
 #include "launch.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_state.h. */
 #include "process_state.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Changes the command line that ps shows for this process. */
 #include "process_title.h"
 
 #include <fcntl.h>

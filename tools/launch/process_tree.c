@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_tree.h. */
 #include "process_tree.h"
 
 #include <dirent.h>

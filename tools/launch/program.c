@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the file of a program, as execvp does. */
 #include "launch.h"
 
 #include <errno.h>

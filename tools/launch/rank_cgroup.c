@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_cgroup.h. */
 #include "rank_cgroup.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank_shown.h. */
 #include "rank_shown.h"
 
 #include <linux/prctl.h>

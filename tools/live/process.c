@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What /proc shows of a running process: its environment, its cgroup, its device files. */
 #include "live/process.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See process_run.h. */
 #include "live/process_run.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See container_client.h. */
 #include "pick/container_client.h"
 
 #include <fcntl.h>

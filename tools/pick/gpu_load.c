@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gpu_load.h. */
 #include "pick/gpu_load.h"
 
 #include <dlfcn.h>

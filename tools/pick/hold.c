@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs a program with a lease, and ends the lease when the program ends. */
 #include "pick/hold.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps a lease for a process that is no child: --hold, --shell, --adopt. */
 #include "pick/keep_for_process.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lease_here.h. */
 #include "pick/lease_here.h"
 
 #include <limits.h>

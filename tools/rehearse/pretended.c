@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See pretended.h. */
 #include "rehearse/pretended.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads what the processes of a rehearsal have recorded. */
 #include "rehearse/rehearse.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The report of a rehearsal, for people and as JSON. */
 #include "rehearse/rehearse.h"
 
 #include <stdio.h>

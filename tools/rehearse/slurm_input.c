@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See slurm_input.h. */
 #include "rehearse/slurm_input.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What sbatch and srun are asked for in a rehearsal, and how many nodes, tasks and GPUs that is. */
 #include "rehearse/slurm.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Puts the commands of Slurm that a rehearsal answers into its PATH. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sbatch in a rehearsal: reads the script's options, and runs it at once. */
 #include "rehearse/slurm_commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* scontrol show hostnames in a rehearsal. */
 #include "rehearse/slurm_commands.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See slurm_step.h. */
 #include "rehearse/slurm_step.h"
 
 #include <stdio.h>
