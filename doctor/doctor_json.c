@@ -4,7 +4,7 @@
 #include "explain/json.h"
 #include "fact_lines.h"
 
-static json_t *checks_json(const struct doctor *doctor, bool *failed)
+static json_t *checks_json(const struct doctor *doctor)
 {
 	static const char *const results[] = {"does not apply", "fine", "not visible", "wrong"};
 	static const char *const severities[] = {"remark", "warning", "error"};
@@ -17,18 +17,17 @@ static json_t *checks_json(const struct doctor *doctor, bool *failed)
 		const char *id = gpumap_finding_str(f, GPUMAP_FINDING_ID);
 		int64_t severity = gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY);
 
-		json_push(list,
-			  JSON_OBJECT(failed, {"id", json_text(id)},
-				      {"title", json_text(check->title)},
-				      {"result", json_text(results[v->outcome])},
-				      {"severity", json_text(severities[severity])},
-				      {"source", json_text(check->source)}),
-			  failed);
+		json_array_append_new(list,
+				      JSON_OBJECT(NULL, {"id", json_text(id)},
+						  {"title", json_text(check->title)},
+						  {"result", json_text(results[v->outcome])},
+						  {"severity", json_text(severities[severity])},
+						  {"source", json_text(check->source)}));
 	}
 	return list;
 }
 
-static json_t *seen_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+static json_t *seen_json(const struct doctor *doctor, struct arena *arena)
 {
 	struct seen_line lines[MAX_SEEN];
 	size_t count = seen_lines(&doctor->facts, arena, lines);
@@ -38,34 +37,33 @@ static json_t *seen_json(const struct doctor *doctor, struct arena *arena, bool 
 		const struct fact *fact = &lines[i].fact;
 		const char *text = fact->sight == SEEN ? fact->text : NULL;
 
-		json_put(object, lines[i].key,
-			 json_text(discreet_text(&doctor->names, arena, text)), failed);
+		json_object_set_new(object, lines[i].key,
+				    json_text(discreet_text(&doctor->names, arena, text)));
 	}
 	/* The text has no line for a list that is not set. */
 	if (!json_object_get(object, "visible"))
-		json_put(object, "visible", json_null(), failed);
+		json_object_set_new(object, "visible", json_null());
 	return object;
 }
 
-static json_t *gpus_json(const struct facts *facts, bool *failed)
+static json_t *gpus_json(const struct facts *facts)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < facts->gpu_count; i++) {
 		const struct gpu *gpu = &facts->gpus[i];
 
-		json_push(list,
-			  JSON_OBJECT(failed, {"index", json_number(gpu->index)},
-				      {"name", json_text(gpu->name)},
-				      {"memory", json_number(gpu->memory)},
-				      {"used", json_number(gpu->used)},
-				      {"processes", json_number(gpu->processes)}),
-			  failed);
+		json_array_append_new(list,
+				      JSON_OBJECT(NULL, {"index", json_number(gpu->index)},
+						  {"name", json_text(gpu->name)},
+						  {"memory", json_number(gpu->memory)},
+						  {"used", json_number(gpu->used)},
+						  {"processes", json_number(gpu->processes)}));
 	}
 	return list;
 }
 
-static json_t *libraries_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+static json_t *libraries_json(const struct doctor *doctor, struct arena *arena)
 {
 	const struct program_facts *program = &doctor->facts.program;
 	json_t *list = json_array();
@@ -73,27 +71,26 @@ static json_t *libraries_json(const struct doctor *doctor, struct arena *arena, 
 	for (size_t i = 0; i < program->needed_count; i++) {
 		const struct needed *n = &program->needed[i];
 
-		json_push(
+		json_array_append_new(
 			list,
 			JSON_OBJECT(
-				failed, {"name", json_text(n->name)},
+				NULL, {"name", json_text(n->name)},
 				{"by", json_text(discreet_text(&doctor->names, arena, n->by))},
 				{"path", json_text(discreet_text(&doctor->names, arena, n->path))},
-				{"version", json_text(n->version)}),
-			failed);
+				{"version", json_text(n->version)}));
 	}
 	return list;
 }
 
 static json_t *package_json(const struct doctor *doctor, struct arena *arena,
-			    const struct package *package, const char *name, bool *failed)
+			    const struct package *package, const char *name)
 {
 	const struct facts *facts = &doctor->facts;
 	const struct fact *cuda = &package->cuda;
 	bool known = cuda->sight == SEEN && facts->cuda.sight == SEEN;
 
 	return JSON_OBJECT(
-		failed, {"name", json_text(name)}, {"version", json_text(package->version)},
+		NULL, {"name", json_text(name)}, {"version", json_text(package->version)},
 		{"cuda", json_text(cuda->sight == SEEN ? cuda->text : NULL)},
 		{"built_for_cuda",
 		 cuda->sight == UNSEEN ? json_null() : json_boolean(cuda->sight == SEEN)},
@@ -103,21 +100,20 @@ static json_t *package_json(const struct doctor *doctor, struct arena *arena,
 }
 
 static json_t *python_json(const struct doctor *doctor, struct arena *arena,
-			   const struct python *python, bool *failed)
+			   const struct python *python)
 {
 	const struct discreet *names = &doctor->names;
 	json_t *from = json_array(), *packages = json_array();
 
 	for (enum python_source i = 0; i < PYTHON_SOURCES; i++)
 		if (python->from[i])
-			json_push(from, json_text(python_source_name(i)), failed);
+			json_array_append_new(from, json_text(python_source_name(i)));
 	for (enum package_kind i = 0; i < PACKAGE_KINDS; i++)
 		if (python->packages[i].site)
-			json_push(packages,
-				  package_json(doctor, arena, &python->packages[i], package_name(i),
-					       failed),
-				  failed);
-	return JSON_OBJECT(failed, {"from", from},
+			json_array_append_new(
+				packages,
+				package_json(doctor, arena, &python->packages[i], package_name(i)));
+	return JSON_OBJECT(NULL, {"from", from},
 			   {"interpreter", json_text(discreet_text(names, arena, python->path))},
 			   {"prefix", json_text(discreet_text(names, arena, python->prefix))},
 			   {"version", json_text(python->version)},
@@ -125,13 +121,13 @@ static json_t *python_json(const struct doctor *doctor, struct arena *arena,
 			   {"packages", packages});
 }
 
-static json_t *pythons_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+static json_t *pythons_json(const struct doctor *doctor, struct arena *arena)
 {
 	const struct facts *facts = &doctor->facts;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < facts->python_count; i++)
-		json_push(list, python_json(doctor, arena, &facts->pythons[i], failed), failed);
+		json_array_append_new(list, python_json(doctor, arena, &facts->pythons[i]));
 	return list;
 }
 
@@ -142,31 +138,26 @@ static json_t *plain_json(const struct doctor *doctor, struct arena *arena)
 	return json_text(discreet_text(&doctor->names, arena, text));
 }
 
-static json_t *unseen_json(const struct doctor *doctor, struct arena *arena, bool *failed)
+static json_t *unseen_json(const struct doctor *doctor, struct arena *arena)
 {
 	json_t *list = json_array();
 	const char *text;
 
 	for (size_t i = 0; (text = doctor_unseen(doctor, i)); i++)
-		json_push(list, json_text(discreet_text(&doctor->names, arena, text)), failed);
+		json_array_append_new(list, json_text(discreet_text(&doctor->names, arena, text)));
 	return list;
 }
 
 void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 {
 	struct arena arena = {0};
-	bool failed = false;
-	json_t *root = JSON_OBJECT(&failed, JSON_HEAD("doctor"),
-				   {"wrong", json_boolean(doctor_wrong(doctor))},
-				   {"seen", seen_json(doctor, &arena, &failed)},
-				   {"libraries", libraries_json(doctor, &arena, &failed)},
-				   {"pythons", pythons_json(doctor, &arena, &failed)},
-				   {"python", plain_json(doctor, &arena)},
-				   {"gpus", gpus_json(&doctor->facts, &failed)},
-				   {"not_visible", unseen_json(doctor, &arena, &failed)},
-				   {"checks", checks_json(doctor, &failed)},
-				   {"findings", json_findings(doctor->found, &failed)});
+	json_t *root = JSON_OBJECT(
+		NULL, JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
+		{"seen", seen_json(doctor, &arena)}, {"libraries", libraries_json(doctor, &arena)},
+		{"pythons", pythons_json(doctor, &arena)}, {"python", plain_json(doctor, &arena)},
+		{"gpus", gpus_json(&doctor->facts)}, {"not_visible", unseen_json(doctor, &arena)},
+		{"checks", checks_json(doctor)}, {"findings", json_findings(doctor->found, NULL)});
 
-	json_dump(buf, root, failed || arena.failed);
+	json_dump(buf, root, false);
 	arena_free(&arena);
 }

@@ -4,13 +4,13 @@
 
 void json_put(json_t *object, const char *key, json_t *value, bool *failed)
 {
-	if (json_object_set_new(object, key, value) != 0)
+	if (json_object_set_new(object, key, value) != 0 && failed)
 		*failed = true;
 }
 
 void json_push(json_t *array, json_t *value, bool *failed)
 {
-	if (json_array_append_new(array, value) != 0)
+	if (json_array_append_new(array, value) != 0 && failed)
 		*failed = true;
 }
 

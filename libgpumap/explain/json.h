@@ -14,7 +14,8 @@ struct json_member {
 	json_t *value;
 };
 
-/* Adds `value`, which is taken over; *failed is set when memory runs out. */
+/* Adds `value`, which is taken over; *failed is set when memory runs out. NULL in what ends then.
+ */
 void json_put(json_t *object, const char *key, json_t *value, bool *failed);
 void json_push(json_t *array, json_t *value, bool *failed);
 

@@ -64,15 +64,11 @@ static void print_counts(struct strbuf *text, const gpumap_report *report)
 /* In JSON, errors of the command line and of reading are findings too. */
 static void print_json(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
-	bool failed = false;
-	json_t *o = JSON_OBJECT(&failed, JSON_HEAD("lint")), *all = json_findings(found, &failed);
-	json_t *errors = json_findings(report, &failed);
+	json_t *all = json_findings(found, NULL), *errors = json_findings(report, NULL);
 
-	failed = failed || !o || json_array_extend(all, errors) ||
-		 json_object_set_new(o, "findings", json_incref(all));
+	json_array_extend(all, errors);
 	json_decref(errors);
-	json_decref(all);
-	json_dump(text, o, failed);
+	json_dump(text, JSON_OBJECT(NULL, JSON_HEAD("lint"), {"findings", all}), false);
 }
 
 /* A finding's place in the output: by file in the order of reading, then by line. */

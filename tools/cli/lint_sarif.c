@@ -41,17 +41,16 @@ static char *message(const gpumap_finding *f)
 
 /* --- SARIF ------------------------------------------------------------------------------ */
 
-static json_t *text_json(const char *text, bool *failed)
+static json_t *text_json(const char *text)
 {
-	return JSON_OBJECT(failed, {"text", json_text(text ? text : "")});
+	return JSON_OBJECT(NULL, {"text", json_text(text ? text : "")});
 }
 
-static json_t *message_json(const gpumap_finding *f, bool *failed)
+static json_t *message_json(const gpumap_finding *f)
 {
 	char *text = message(f);
-	json_t *o;
+	json_t *o = text_json(text);
 
-	o = text_json(text, failed);
 	free(text);
 	return o;
 }
@@ -88,7 +87,7 @@ static json_t *uri_json(const char *path)
 }
 
 /* A finding without a line has the name of its variable or option. */
-static json_t *location_json(const gpumap_finding *f, struct lint_columns *columns, bool *failed)
+static json_t *location_json(const gpumap_finding *f, struct lint_columns *columns)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
@@ -97,32 +96,30 @@ static json_t *location_json(const gpumap_finding *f, struct lint_columns *colum
 
 	if (!has_file(f)) {
 		names = json_array();
-		json_push(names,
-			  JSON_OBJECT(failed, {"name", json_text(origin ? origin : "gpumap")}),
-			  failed);
-		return JSON_OBJECT(failed, {"logicalLocations", names});
+		json_array_append_new(
+			names, JSON_OBJECT(NULL, {"name", json_text(origin ? origin : "gpumap")}));
+		return JSON_OBJECT(NULL, {"logicalLocations", names});
 	}
-	physical = JSON_OBJECT(
-		failed, {"artifactLocation", JSON_OBJECT(failed, {"uri", uri_json(origin)})});
+	physical = JSON_OBJECT(NULL,
+			       {"artifactLocation", JSON_OBJECT(NULL, {"uri", uri_json(origin)})});
 	if (line > 0) {
-		region = JSON_OBJECT(failed, {"startLine", json_integer(line)});
+		region = JSON_OBJECT(NULL, {"startLine", json_integer(line)});
 		column = lint_column(columns, f);
 		if (column > 0)
-			json_put(region, "startColumn", json_integer(column), failed);
-		json_put(physical, "region", region, failed);
+			json_object_set_new(region, "startColumn", json_integer(column));
+		json_object_set_new(physical, "region", region);
 	}
-	return JSON_OBJECT(failed, {"physicalLocation", physical});
+	return JSON_OBJECT(NULL, {"physicalLocation", physical});
 }
 
-static json_t *rule_json(const gpumap_finding *f, bool *failed)
+static json_t *rule_json(const gpumap_finding *f)
 {
 	return JSON_OBJECT(
-		failed, {"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
-		{"shortDescription",
-		 text_json(gpumap_finding_str(f, GPUMAP_FINDING_MEANING), failed)},
-		{"fullDescription", text_json(gpumap_finding_str(f, GPUMAP_FINDING_CAUSE), failed)},
-		{"help", text_json(gpumap_finding_str(f, GPUMAP_FINDING_REMEDY), failed)},
-		{"defaultConfiguration", JSON_OBJECT(failed, {"level", json_text(level(f))})});
+		NULL, {"id", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
+		{"shortDescription", text_json(gpumap_finding_str(f, GPUMAP_FINDING_MEANING))},
+		{"fullDescription", text_json(gpumap_finding_str(f, GPUMAP_FINDING_CAUSE))},
+		{"help", text_json(gpumap_finding_str(f, GPUMAP_FINDING_REMEDY))},
+		{"defaultConfiguration", JSON_OBJECT(NULL, {"level", json_text(level(f))})});
 }
 
 /* The place of a finding's id among those that were found, in the order of ids. */
@@ -136,7 +133,7 @@ static size_t rule_place(const char *const *ids, const gpumap_finding *f)
 }
 
 /* Those of all ids that a report has; *rules is described. */
-static const char **rules_of(const gpumap_report *found, json_t *rules, bool *failed)
+static const char **rules_of(const gpumap_report *found, json_t *rules)
 {
 	const gpumap_finding *f;
 	const char **ids;
@@ -148,12 +145,12 @@ static const char **rules_of(const gpumap_report *found, json_t *rules, bool *fa
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++)
 		if (!ids[rule_place(ids, f)]) {
 			ids[count++] = gpumap_finding_str(f, GPUMAP_FINDING_ID);
-			json_push(rules, rule_json(f, failed), failed);
+			json_array_append_new(rules, rule_json(f));
 		}
 	return ids;
 }
 
-static json_t *results_json(const gpumap_report *found, const char *const *ids, bool *failed)
+static json_t *results_json(const gpumap_report *found, const char *const *ids)
 {
 	struct lint_columns columns = {0};
 	json_t *results = json_array();
@@ -162,22 +159,21 @@ static json_t *results_json(const gpumap_report *found, const char *const *ids, 
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
 		json_t *locations = json_array();
 
-		json_push(locations, location_json(f, &columns, failed), failed);
-		json_push(
+		json_array_append_new(locations, location_json(f, &columns));
+		json_array_append_new(
 			results,
-			JSON_OBJECT(failed,
+			JSON_OBJECT(NULL,
 				    {"ruleId", json_text(gpumap_finding_str(f, GPUMAP_FINDING_ID))},
 				    {"ruleIndex", json_integer((json_int_t)rule_place(ids, f))},
-				    {"level", json_text(level(f))},
-				    {"message", message_json(f, failed)}, {"locations", locations}),
-			failed);
+				    {"level", json_text(level(f))}, {"message", message_json(f)},
+				    {"locations", locations}));
 	}
 	lint_columns_free(&columns);
 	return results;
 }
 
 /* Errors of the command line and of reading. */
-static json_t *invocation_json(const gpumap_report *report, bool *failed)
+static json_t *invocation_json(const gpumap_report *report)
 {
 	struct lint_columns columns = {0};
 	json_t *notifications = json_array();
@@ -186,40 +182,37 @@ static json_t *invocation_json(const gpumap_report *report, bool *failed)
 	for (size_t i = 0; (f = gpumap_report_get(report, i)); i++) {
 		json_t *locations = json_array();
 
-		json_push(locations, location_json(f, &columns, failed), failed);
-		json_push(notifications,
-			  JSON_OBJECT(failed, {"level", json_text(level(f))},
-				      {"message", message_json(f, failed)},
-				      {"locations", locations}),
-			  failed);
+		json_array_append_new(locations, location_json(f, &columns));
+		json_array_append_new(notifications,
+				      JSON_OBJECT(NULL, {"level", json_text(level(f))},
+						  {"message", message_json(f)},
+						  {"locations", locations}));
 	}
 	lint_columns_free(&columns);
-	return JSON_OBJECT(failed,
+	return JSON_OBJECT(NULL,
 			   {"executionSuccessful", json_boolean(!gpumap_report_count(report))},
 			   {"toolExecutionNotifications", notifications});
 }
 
 void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
-	bool failed = false;
 	json_t *rules = json_array(), *runs = json_array(), *invocations = json_array();
-	const char **ids = rules_of(found, rules, &failed);
+	const char **ids = rules_of(found, rules);
 	json_t *log,
-		*driver = JSON_OBJECT(&failed, {"name", json_text("gpumap")},
+		*driver = JSON_OBJECT(NULL, {"name", json_text("gpumap")},
 				      {"version", json_text(gpumap_version())}, {"rules", rules});
 
-	json_push(invocations, invocation_json(report, &failed), &failed);
-	json_push(runs,
-		  JSON_OBJECT(&failed, {"tool", JSON_OBJECT(&failed, {"driver", driver})},
-			      {"invocations", invocations},
-			      {"columnKind", json_text("unicodeCodePoints")},
-			      {"results", results_json(found, ids, &failed)}),
-		  &failed);
+	json_array_append_new(invocations, invocation_json(report));
+	json_array_append_new(runs,
+			      JSON_OBJECT(NULL, {"tool", JSON_OBJECT(NULL, {"driver", driver})},
+					  {"invocations", invocations},
+					  {"columnKind", json_text("unicodeCodePoints")},
+					  {"results", results_json(found, ids)}));
 	free(ids);
-	log = JSON_OBJECT(&failed,
+	log = JSON_OBJECT(NULL,
 			  {"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
 			  {"version", json_text("2.1.0")}, {"runs", runs});
-	json_dump(text, log, failed);
+	json_dump(text, log, false);
 }
 
 /* --- GitHub ----------------------------------------------------------------------------- */
