@@ -78,11 +78,6 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
 	return fact;
 }
 
-DIR *fact_folder(struct facts *facts, const char *path)
-{
-	return root_folder(facts->root, path);
-}
-
 const char *facts_variable(const struct facts *facts, const char *name)
 {
 	return facts->environ ? environ_nonempty(facts->environ, name) : NULL;

@@ -56,7 +56,7 @@ static void add_node(struct facts *facts, const char *path, unsigned int minor)
 /* The files of GPUs, /dev/nvidia0 and so on. */
 static void add_gpu_nodes(struct facts *facts)
 {
-	DIR *folder = fact_folder(facts, "/dev");
+	DIR *folder = root_folder(facts->root, "/dev");
 	struct dirent *entry;
 
 	if (!folder)
@@ -77,7 +77,7 @@ static void add_gpu_nodes(struct facts *facts)
 /* The GPUs that the driver lists, also those that it was configured to leave out. */
 static void count_listed(struct facts *facts)
 {
-	DIR *folder = fact_folder(facts, "/proc/driver/nvidia/gpus");
+	DIR *folder = root_folder(facts->root, "/proc/driver/nvidia/gpus");
 	struct dirent *entry;
 
 	if (!folder)

@@ -234,7 +234,7 @@ static int64_t seconds_up(struct facts *facts)
 /* The process of the fabric manager. The kernel cuts names of processes after 15 characters. */
 static void find_fabric_manager(struct facts *facts)
 {
-	DIR *folder = facts->switches ? fact_folder(facts, "/proc") : NULL;
+	DIR *folder = facts->switches ? root_folder(facts->root, "/proc") : NULL;
 	struct fact first = fact_file(facts, 64, "/proc/1/comm");
 	struct dirent *entry;
 

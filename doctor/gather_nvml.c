@@ -288,13 +288,10 @@ static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 {
 	gpumap_request *request = NULL;
 	gpumap_mapping *mapping = NULL;
-	int r = gpumap_request_new(&request);
 
-	if (r == GPUMAP_OK)
-		r = gpumap_request_set_environ(request, facts->environ, NULL);
-	if (r == GPUMAP_OK)
-		r = gpumap_resolve(&mapping, request, inventory, NULL);
-	if (r == GPUMAP_OK)
+	gpumap_request_new(&request);
+	if (gpumap_request_set_environ(request, facts->environ, NULL) == GPUMAP_OK &&
+	    gpumap_resolve(&mapping, request, inventory, NULL) == GPUMAP_OK)
 		mark_used(facts, mapping);
 	gpumap_mapping_free(mapping);
 	gpumap_request_free(request);
@@ -339,5 +336,5 @@ void gather_nvml(struct facts *facts)
 	if (judged && facts->environ)
 		find_used(facts, judged);
 	if (facts->environ)
-		lint_environment(facts->environ, judged, NULL, facts->environment_report);
+		lint_environment(facts->environ, judged, facts->environment_report);
 }

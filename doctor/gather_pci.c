@@ -234,7 +234,7 @@ static bool runs_infiniband(struct facts *facts, const char *name)
  * not these. */
 static bool has_verbs(struct facts *facts)
 {
-	DIR *folder = fact_folder(facts, "/dev/infiniband");
+	DIR *folder = root_folder(facts->root, "/dev/infiniband");
 	struct dirent *entry;
 	bool found = false;
 
@@ -247,7 +247,7 @@ static bool has_verbs(struct facts *facts)
 
 static void count_infiniband(struct facts *facts)
 {
-	DIR *folder = fact_folder(facts, "/sys/class/infiniband");
+	DIR *folder = root_folder(facts->root, "/sys/class/infiniband");
 	bool verbs = has_verbs(facts);
 	struct dirent *entry;
 
@@ -262,7 +262,7 @@ static void count_infiniband(struct facts *facts)
 
 void gather_pci(struct facts *facts)
 {
-	DIR *folder = fact_folder(facts, "/sys/bus/pci/devices");
+	DIR *folder = root_folder(facts->root, "/sys/bus/pci/devices");
 	struct ports ports = {0};
 	struct dirent *entry;
 

@@ -145,7 +145,7 @@ static const char *wheel_version(const struct loading *loading, const char *path
 
 	if (!wheel || !loading->site || strncmp(path, loading->site, strlen(loading->site)) != 0)
 		return NULL;
-	folder = fact_folder(facts, loading->site);
+	folder = root_folder(facts->root, loading->site);
 	while (folder && !found && (entry = readdir(folder))) {
 		const char *name = entry->d_name, *dash = strchr(name, '-');
 		const char *end = dash ? strstr(dash, ".dist-info") : NULL;

@@ -140,7 +140,7 @@ static void read_entry(struct reading *reading, const char *entry)
 static void read_site(struct reading *reading, const char *site)
 {
 	struct facts *facts = reading->facts;
-	DIR *folder = fact_folder(facts, site);
+	DIR *folder = root_folder(facts->root, site);
 	struct dirent *entry;
 
 	reading->site = site;

@@ -158,9 +158,7 @@ void check_needed(const struct facts *facts, struct verdict *verdict)
 /* " (9.1.0)"; "" for a version that is not known. */
 static const char *in_brackets(struct verdict *verdict, const char *version)
 {
-	const char *text = version ? arena_printf(verdict->arena, " (%s)", version) : "";
-
-	return text ? text : "";
+	return version ? arena_printf(verdict->arena, " (%s)", version) : "";
 }
 
 void check_hidden(const struct facts *facts, struct verdict *verdict)

@@ -53,7 +53,7 @@ static const char *version_in(const char *name)
 static const char *version_below(struct facts *facts, const char *prefix)
 {
 	const char *path = arena_printf(&facts->arena, "%s/lib", prefix), *found = NULL;
-	DIR *folder = fact_folder(facts, path);
+	DIR *folder = root_folder(facts->root, path);
 	struct dirent *entry;
 	long highest = -1;
 

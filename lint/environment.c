@@ -134,18 +134,17 @@ static void check_advice(const char *const *envp, const struct rank_identity *ro
 			   "every core");
 }
 
-static int resolve(const gpumap_request *request, const gpumap_inventory *inventory,
-		   int64_t *visible, gpumap_report *report)
+static int64_t resolve(const gpumap_request *request, const gpumap_inventory *inventory,
+		       gpumap_report *report)
 {
-	gpumap_mapping *mapping;
-	int r = gpumap_resolve(&mapping, request, inventory, report);
+	gpumap_mapping *mapping = NULL;
+	int64_t visible = -1;
 
-	if (r != GPUMAP_OK)
-		return r;
-	if (visible && (inventory || request_variable(request, VARIABLE_CUDA_VISIBLE)))
-		*visible = (int64_t)gpumap_mapping_visible_count(mapping);
+	if (gpumap_resolve(&mapping, request, inventory, report) == GPUMAP_OK &&
+	    (inventory || request_variable(request, VARIABLE_CUDA_VISIBLE)))
+		visible = (int64_t)gpumap_mapping_visible_count(mapping);
 	gpumap_mapping_free(mapping);
-	return GPUMAP_OK;
+	return visible;
 }
 
 /* Leaves out what is about an answer of gpumap explain: that is true of each container, pod or job
@@ -160,20 +159,17 @@ static void keep_mistakes(gpumap_report *report, size_t before)
 		report_drop(report, before, of_answers[i]);
 }
 
-int lint_environment(const char *const *envp, const gpumap_inventory *inventory, int64_t *visible,
-		     gpumap_report *report)
+int64_t lint_environment(const char *const *envp, const gpumap_inventory *inventory,
+			 gpumap_report *report)
 {
 	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
 	gpumap_request *request = NULL;
-	int r;
+	int64_t visible = -1;
 
-	if (visible)
-		*visible = -1;
 	gpumap_request_new(&request);
-	r = gpumap_request_set_environ(request, envp, report);
-	if (r == GPUMAP_OK)
-		r = resolve(request, inventory, visible, report);
+	if (gpumap_request_set_environ(request, envp, report) == GPUMAP_OK)
+		visible = resolve(request, inventory, report);
 	/* In mode ddp the answer has reported ranks. */
 	count = rank_identity_read(
 		rows, request,
@@ -185,5 +181,5 @@ int lint_environment(const char *const *envp, const gpumap_inventory *inventory,
 	check_master(envp, report);
 	check_advice(envp, count ? rows : NULL, report);
 	gpumap_request_free(request);
-	return r;
+	return visible;
 }

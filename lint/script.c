@@ -244,7 +244,7 @@ void lint_script(const struct lint *lint, struct span text, struct seen_file *fi
 	gpumap_report_new(&report);
 	/* The number of visible devices is known only for the script's own machine. */
 	if (lint->inventory)
-		lint_environment((const char *const *)environ, lint->inventory, &visible, NULL);
+		visible = lint_environment((const char *const *)environ, lint->inventory, NULL);
 	r = lint_shell(text, file->path, visible, &started, report);
 	/* Of a script that is read from a pipe, its folder is not known. */
 	if (r == GPUMAP_OK && file->known && !lint->planned)

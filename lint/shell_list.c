@@ -2,10 +2,12 @@
 /* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
-static int resolve_variable(struct shell *sh, enum tracked variable, struct span value,
-			    const char *launcher, gpumap_mapping **mapping, gpumap_report *report)
+/* NULL: there is no answer. */
+static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, struct span value,
+			       const char *launcher, gpumap_report *report)
 {
 	gpumap_request *request = NULL;
+	gpumap_mapping *mapping = NULL;
 	struct strbuf statement = {0};
 	int r;
 
@@ -16,22 +18,15 @@ static int resolve_variable(struct shell *sh, enum tracked variable, struct span
 	if (r == GPUMAP_OK && launcher)
 		r = gpumap_request_set(request, "launcher", launcher, sh->origin, report);
 	if (r == GPUMAP_OK)
-		r = gpumap_resolve(mapping, request, NULL, report);
+		gpumap_resolve(&mapping, request, NULL, report);
 	strbuf_free(&statement);
 	gpumap_request_free(request);
-	return r;
-}
-
-static int resolve(struct shell *sh, struct span list, const char *launcher,
-		   gpumap_mapping **mapping, gpumap_report *report)
-{
-	return resolve_variable(sh, TRACKED_LIST, list, launcher, mapping, report);
+	return mapping;
 }
 
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 {
-	gpumap_mapping *mapping = NULL;
-	int64_t count = -1;
+	gpumap_mapping *mapping;
 
 	if (!span_known(list))
 		return -1;
@@ -41,13 +36,12 @@ int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 		return sh->counted.count;
 	if (!shell_affords(sh, list.length))
 		return -1;
-	if (resolve(sh, list, launcher, &mapping, NULL) == GPUMAP_OK)
-		count = (int64_t)gpumap_mapping_visible_count(mapping);
-	gpumap_mapping_free(mapping);
+	mapping = resolve(sh, TRACKED_LIST, list, launcher, NULL);
 	sh->counted.value = list;
 	sh->counted.launcher = launcher;
-	sh->counted.count = count;
-	return count;
+	sh->counted.count = mapping ? (int64_t)gpumap_mapping_visible_count(mapping) : -1;
+	gpumap_mapping_free(mapping);
+	return sh->counted.count;
 }
 
 int64_t shell_largest(struct span list)
@@ -65,11 +59,12 @@ int64_t shell_largest(struct span list)
 
 uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 {
-	gpumap_mapping *mapping = NULL;
+	gpumap_mapping *mapping = span_known(list) && list.length > 0
+					  ? resolve(sh, TRACKED_LIST, list, NULL, NULL)
+					  : NULL;
+	size_t count = mapping ? gpumap_mapping_visible_count(mapping) : 0;
+	bool numbers = mapping;
 	uint64_t bits = 0;
-	bool numbers = span_known(list) && list.length > 0 &&
-		       resolve(sh, list, NULL, &mapping, NULL) == GPUMAP_OK;
-	size_t count = numbers ? gpumap_mapping_visible_count(mapping) : 0;
 
 	for (size_t i = 0; numbers && i < count && (entries < 0 || (int64_t)i < entries); i++) {
 		int64_t number =
@@ -86,13 +81,12 @@ uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 static size_t relay(struct shell *sh, enum tracked variable, struct span value, struct place at,
 		    enum finding_id only)
 {
-	gpumap_mapping *mapping = NULL;
 	gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 	size_t count = 0;
 
 	gpumap_report_new(&report);
-	resolve_variable(sh, variable, value, NULL, &mapping, report);
+	gpumap_mapping_free(resolve(sh, variable, value, NULL, report));
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++) {
 		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) !=
 			    GPUMAP_SEVERITY_WARNING ||
@@ -102,7 +96,6 @@ static size_t relay(struct shell *sh, enum tracked variable, struct span value, 
 			     ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));
 		count++;
 	}
-	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);
 	return count;
 }
@@ -140,13 +133,12 @@ static bool reorders(const gpumap_mapping *before, const gpumap_mapping *after)
 
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 {
-	gpumap_mapping *before = NULL, *after = NULL;
+	gpumap_mapping *before = resolve(sh, TRACKED_LIST, list, NULL, NULL), *after;
 	gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 
 	gpumap_report_new(&report);
-	resolve(sh, list, NULL, &before, NULL);
-	resolve(sh, list, "deepspeed", &after, report);
+	after = resolve(sh, TRACKED_LIST, list, "deepspeed", report);
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++)
 		if (finding_is(finding, FINDING_REWRITE_FAILS))
 			report_relay(

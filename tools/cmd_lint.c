@@ -216,7 +216,7 @@ static void lint_here(const struct lint *lint)
 	    machine_open(&host, machine_named(NULL, 0), 0, lint->found) == GPUMAP_OK &&
 	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		inventory = host;
-	lint_environment((const char *const *)environ, inventory, NULL, lint->found);
+	lint_environment((const char *const *)environ, inventory, lint->found);
 	gpumap_inventory_free(host);
 	lint_default_profile(lint);
 }

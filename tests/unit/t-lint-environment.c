@@ -19,15 +19,11 @@ static const struct {
 START_TEST(visible)
 {
 	gpumap_inventory *machine = NULL;
-	int64_t got;
-	int r;
 
 	if (rows[_i].machine)
 		ck_assert_int_eq(gpumap_inventory_open(&machine, rows[_i].machine, NULL),
 				 GPUMAP_OK);
-	r = lint_environment(rows[_i].envp, machine, &got, NULL);
-	ROW_EQ_INT(rows[_i].name, r == GPUMAP_OK, strcmp(rows[_i].name, "malformed") != 0);
-	ROW_EQ_INT(rows[_i].name, got, rows[_i].visible);
+	ROW_EQ_INT(rows[_i].name, lint_environment(rows[_i].envp, machine, NULL), rows[_i].visible);
 	gpumap_inventory_free(machine);
 }
 END_TEST
