@@ -21,8 +21,11 @@ void arena_free(struct arena *arena);
 /* Zeroed memory, aligned for any type; NULL without memory. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 
-/* array_room() for an array in the arena. */
+/* array_room() and ARRAY_NEXT() for an array in the arena. */
 void *arena_room(struct arena *arena, void *array, size_t count, size_t *room, size_t size);
+#define ARENA_NEXT(arena, list, count, room) \
+	((list) = arena_room((arena), (list), (count), &(room), sizeof(*(list))), \
+	 &(list)[(count)++])
 
 /* Copies of texts. For a NULL text they return NULL, and the arena does not fail. */
 char *arena_strdup(struct arena *arena, const char *text);

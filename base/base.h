@@ -46,6 +46,10 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 	return grown;
 }
 
+/* The next element of a list, to be written, where allocations do not fail (memory.h). */
+#define ARRAY_NEXT(list, count, room) \
+	((list) = array_room((list), (count), &(room), sizeof(*(list))), &(list)[(count)++])
+
 /* The first place `i` from 0 on at which the expression `before` is false, by halving: it is true
  * at every place before that, and false from there on. `count`: it is true at all of them. */
 #define FIRST_PLACE(i, count, before) \

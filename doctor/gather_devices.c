@@ -36,9 +36,7 @@ static void add_node(struct facts *facts, const char *path, unsigned int minor)
 	struct node *node;
 	int error = root_stat(facts->root, path, &about);
 
-	facts->nodes = arena_room(&facts->arena, facts->nodes, facts->node_count, &facts->node_room,
-				  sizeof(*node));
-	node = &facts->nodes[facts->node_count++];
+	node = ARENA_NEXT(&facts->arena, facts->nodes, facts->node_count, facts->node_room);
 	*node = (struct node){.path = path, .major = 195, .minor = minor};
 	if (error) {
 		node->sight = error == ENOENT || error == ENOTDIR ? ABSENT : UNSEEN;

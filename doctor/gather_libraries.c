@@ -29,9 +29,8 @@ static void add_library(struct facts *facts, const char *name, const char *path)
 
 	if (is_known(facts, name, library.real))
 		return;
-	facts->libraries = arena_room(&facts->arena, facts->libraries, facts->library_count,
-				      &facts->library_room, sizeof(library));
-	facts->libraries[facts->library_count++] = library;
+	*ARENA_NEXT(&facts->arena, facts->libraries, facts->library_count, facts->library_room) =
+		library;
 }
 
 /* A folder of LD_LIBRARY_PATH with the toolkit's stub of libcuda. */

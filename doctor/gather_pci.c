@@ -70,16 +70,15 @@ static void add_gpu(struct facts *facts, const char *name)
 		fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/iommu_group/type", name);
 	struct fact cpus = fact_file(facts, SMALL, "/sys/bus/pci/devices/%s/local_cpulist", name);
 
-	facts->pci = arena_room(&facts->arena, facts->pci, facts->pci_count, &facts->pci_room,
-				sizeof(*facts->pci));
-	facts->pci[facts->pci_count++] = (struct pci_gpu){
-		.address = arena_strdup(&facts->arena, name),
-		.used = true,
-		.driver = driver_of(facts, name),
-		.folder = device_folder(facts, name),
-		.iommu = iommu.sight == SEEN ? iommu.text : NULL,
-		.near_cpus = cpus.sight == SEEN && *cpus.text ? cpus.text : NULL,
-	};
+	*ARENA_NEXT(&facts->arena, facts->pci, facts->pci_count, facts->pci_room) =
+		(struct pci_gpu){
+			.address = arena_strdup(&facts->arena, name),
+			.used = true,
+			.driver = driver_of(facts, name),
+			.folder = device_folder(facts, name),
+			.iommu = iommu.sight == SEEN ? iommu.text : NULL,
+			.near_cpus = cpus.sight == SEEN && *cpus.text ? cpus.text : NULL,
+		};
 }
 
 /* A bit more than a byte at a time: registers are little-endian. */
@@ -104,9 +103,7 @@ static int port_kind(const char *config)
 
 static void add_port(struct facts *facts, struct ports *ports, const char *name)
 {
-	ports->list = arena_room(&facts->arena, ports->list, ports->count, &ports->room,
-				 sizeof(*ports->list));
-	ports->list[ports->count++] =
+	*ARENA_NEXT(&facts->arena, ports->list, ports->count, ports->room) =
 		(struct port){arena_strdup(&facts->arena, name), device_folder(facts, name)};
 }
 

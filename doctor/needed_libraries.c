@@ -199,9 +199,8 @@ static void add_needed(struct loading *loading, const struct object *object, con
 	struct library own = {0}, library = {0};
 	struct needed *needed;
 
-	program->needed = arena_room(&facts->arena, program->needed, program->needed_count,
-				     &program->needed_room, sizeof(*needed));
-	needed = &program->needed[program->needed_count++];
+	needed = ARENA_NEXT(&facts->arena, program->needed, program->needed_count,
+			    program->needed_room);
 	if (path)
 		library = library_at(facts, name, path);
 	if (hidden)

@@ -28,8 +28,8 @@ bool lint_is_folder(const char *path)
 
 void lint_add_path(struct lint_paths *ret, const char *path)
 {
-	ret->list = arena_room(&ret->arena, ret->list, ret->count, &ret->room, sizeof(char *));
-	ret->list[ret->count++] = arena_strdup(&ret->arena, path);
+	*ARENA_NEXT(&ret->arena, ret->list, ret->count, ret->room) =
+		arena_strdup(&ret->arena, path);
 }
 
 /* Whether a file is one that lint reads; one of another kind is skipped. One that cannot be

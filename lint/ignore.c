@@ -140,8 +140,7 @@ static void add(struct ignores *all, struct ignore ignore)
 {
 	if (ignore.ids.text)
 		ignore.ids.text = arena_strndup(&all->arena, ignore.ids.text, ignore.ids.length);
-	all->list = array_room(all->list, all->count, &all->room, sizeof(ignore));
-	all->list[all->count++] = ignore;
+	*ARRAY_NEXT(all->list, all->count, all->room) = ignore;
 }
 
 /* The lines of a text, as the readers of each kind count them. */

@@ -139,9 +139,8 @@ static void begin_line(struct reader *r, const char *at)
 		r->full = true;
 		return;
 	}
-	nb->lines = array_room(nb->lines, nb->line_count, &nb->line_room, sizeof(*nb->lines));
 	count_to(r, at);
-	nb->lines[nb->line_count++] = (struct notebook_line){
+	*ARRAY_NEXT(nb->lines, nb->line_count, nb->line_room) = (struct notebook_line){
 		.at = at,
 		.row = r->row,
 		.column = (int)(at - r->row_start) + 1,
@@ -276,9 +275,8 @@ static void read_source(struct reader *r, struct json j)
 	bool first = true;
 	struct span text;
 
-	r->ret->cells = array_room(r->ret->cells, r->ret->cell_count, &r->ret->cell_room,
-				   sizeof(*r->ret->cells));
-	r->ret->cells[r->ret->cell_count++] = (struct notebook_cell){.first = r->ret->line_count};
+	*ARRAY_NEXT(r->ret->cells, r->ret->cell_count, r->ret->cell_room) =
+		(struct notebook_cell){.first = r->ret->line_count};
 	r->inside = r->returned = false;
 	skip_blanks(&j);
 	if (*j.at == '"') {

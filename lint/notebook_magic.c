@@ -122,9 +122,7 @@ static void add_script(struct notebook *nb, size_t line, size_t count, struct sp
 		put_span(buf, i ? line_text(nb, line + i) : first);
 		strbuf_puts(buf, "\n");
 	}
-	nb->script_list = array_room(nb->script_list, nb->script_count, &nb->script_room,
-				     sizeof(*nb->script_list));
-	nb->script_list[nb->script_count++] =
+	*ARRAY_NEXT(nb->script_list, nb->script_count, nb->script_room) =
 		(struct notebook_script){.first = line,
 					 .count = count,
 					 .from = from,

@@ -276,14 +276,13 @@ static void add_save(struct python_file *f, struct span path, struct python_obje
 
 	if (t->saved_count == MAX_SAVES || !path.text)
 		return;
-	t->saved =
-		arena_room(&f->arena, t->saved, t->saved_count, &t->saved_room, sizeof(*t->saved));
-	t->saved[t->saved_count++] = (struct python_save){.path = path,
-							  .key = o.key,
-							  .wrapped = o.wrapped,
-							  .maker = o.maker,
-							  .unknown = o.kind != OBJECT_STATE,
-							  .line = token_at(f, 0)->line};
+	*ARENA_NEXT(&f->arena, t->saved, t->saved_count, t->saved_room) =
+		(struct python_save){.path = path,
+				     .key = o.key,
+				     .wrapped = o.wrapped,
+				     .maker = o.maker,
+				     .unknown = o.kind != OBJECT_STATE,
+				     .line = token_at(f, 0)->line};
 }
 
 /* Whether the names in the text of f"..." are counters. */

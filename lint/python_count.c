@@ -215,9 +215,7 @@ void python_option(struct python_file *f, unsigned open)
 		      (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
 	if (python_argument_find(f, open, "default", -1, &a))
 		option.value = python_count(f, a.first, a.past);
-	f->options =
-		arena_room(&f->arena, f->options, f->option_count, &f->option_room, sizeof(option));
-	f->options[f->option_count++] = option;
+	*ARENA_NEXT(&f->arena, f->options, f->option_count, f->option_room) = option;
 }
 
 /* The name that a program has for it: --num-gpus is num_gpus. */

@@ -17,9 +17,8 @@ static void add_use(struct python_file *f, struct span called)
 	/* What the file does itself is judged without them. */
 	if (!function)
 		return;
-	all->uses = arena_room(&f->arena, all->uses, all->use_count, &all->use_room,
-			       sizeof(*all->uses));
-	all->uses[all->use_count++] = (struct python_use){.function = function, .called = called};
+	*ARENA_NEXT(&f->arena, all->uses, all->use_count, all->use_room) =
+		(struct python_use){.function = function, .called = called};
 }
 
 void functions_use_cuda(struct python_file *f)
@@ -34,14 +33,13 @@ static void add_call(struct python_file *f, struct span name)
 
 	for (int i = f->depth; i >= 0; i--)
 		may = may || f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
-	all->calls = arena_room(&f->arena, all->calls, all->call_count, &all->call_room,
-				sizeof(*all->calls));
-	all->calls[all->call_count++] = (struct python_called){
-		.name = name,
-		.function = block_now(f)->function,
-		.line = f->text.tokens->line,
-		.may = may,
-	};
+	*ARENA_NEXT(&f->arena, all->calls, all->call_count, all->call_room) =
+		(struct python_called){
+			.name = name,
+			.function = block_now(f)->function,
+			.line = f->text.tokens->line,
+			.may = may,
+		};
 }
 
 /* The number of the function that has its name first; 0: the file has no such function. */

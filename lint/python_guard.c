@@ -73,16 +73,15 @@ void guard_mention(struct python_file *f, unsigned at, bool spawned)
 	t->crowded = t->mention_count == MAX_MENTIONS;
 	if (t->crowded)
 		return;
-	t->mentions = arena_room(&f->arena, t->mentions, t->mention_count, &t->mention_room,
-				 sizeof(*t->mentions));
-	t->mentions[t->mention_count++] = (struct python_mention){
-		.name = token_at(f, at)->text,
-		.function = block_now(f)->function,
-		.selected = guard_selected(f),
-		.method = at && token_is(token_at(f, at - 1), "."),
-		.own = at > 1 && token_is(token_at(f, at - 2), "self"),
-		.spawned = spawned,
-	};
+	*ARENA_NEXT(&f->arena, t->mentions, t->mention_count, t->mention_room) =
+		(struct python_mention){
+			.name = token_at(f, at)->text,
+			.function = block_now(f)->function,
+			.selected = guard_selected(f),
+			.method = at && token_is(token_at(f, at - 1), "."),
+			.own = at > 1 && token_is(token_at(f, at - 2), "self"),
+			.spawned = spawned,
+		};
 }
 
 /* A decorator may choose who executes the function. */
@@ -104,9 +103,8 @@ void guard_define(struct python_file *f, struct span name, bool member)
 
 	/* Functions without a name may be before it. */
 	while (t->reach_count < number) {
-		t->reached = arena_room(&f->arena, t->reached, t->reach_count, &t->reach_room,
-					sizeof(*t->reached));
-		t->reached[t->reach_count++] = (struct python_reach){.blocked = true};
+		*ARENA_NEXT(&f->arena, t->reached, t->reach_count, t->reach_room) =
+			(struct python_reach){.blocked = true};
 	}
 	if (!number)
 		return;

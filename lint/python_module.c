@@ -91,11 +91,9 @@ void module_class(struct python_file *f, unsigned name, unsigned past)
 
 	if (t->class_count == MAX_CLASSES)
 		return;
-	t->classes = arena_room(&f->arena, t->classes, t->class_count, &t->class_room,
-				sizeof(*t->classes));
 	if (end && token_at(f, name + 1)->past == end + 1)
 		python_path(f, base, path);
-	t->classes[t->class_count++] = (struct python_class){
+	*ARENA_NEXT(&f->arena, t->classes, t->class_count, t->class_room) = (struct python_class){
 		.name = token_at(f, name)->text,
 		.module = streq(path, "torch.nn.Module") || streq(path, "torch.nn.modules.Module")};
 	block_now(f)->owner = (int)t->class_count;
@@ -153,12 +151,11 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 	if (!t->distributed || block_now(f)->may || block_now(f)->repeated ||
 	    t->layer_count == MAX_LAYERS)
 		return;
-	t->layers = arena_room(&f->arena, t->layers, t->layer_count, &t->layer_room,
-			       sizeof(*t->layers));
-	t->layers[t->layer_count++] = (struct python_layer){.name = token_at(f, first + 2)->text,
-							    .class = block_now(f)->owner,
-							    .line = token_at(f, first)->line,
-							    .column = token_at(f, first)->column};
+	*ARENA_NEXT(&f->arena, t->layers, t->layer_count, t->layer_room) =
+		(struct python_layer){.name = token_at(f, first + 2)->text,
+				      .class = block_now(f)->owner,
+				      .line = token_at(f, first)->line,
+				      .column = token_at(f, first)->column};
 }
 
 /* --- values ----------------------------------------------------------------------------- */

@@ -78,8 +78,7 @@ void objects_put(struct python_file *f, struct span name, struct python_object o
 		*known = o;
 		return;
 	}
-	t->objects = arena_room(&f->arena, t->objects, t->object_count, &t->object_room, sizeof(o));
-	t->objects[t->object_count++] = o;
+	*ARENA_NEXT(&f->arena, t->objects, t->object_count, t->object_room) = o;
 }
 
 bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open)

@@ -15,8 +15,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	f->full = f->full || f->count == MAX_OBSERVATIONS;
 	if (f->full)
 		return NULL;
-	f->observations = arena_room(&f->arena, f->observations, f->count, &f->room, sizeof(*s));
-	s = &f->observations[f->count++];
+	s = ARENA_NEXT(&f->arena, f->observations, f->count, f->room);
 	if (!f->firsts[kind])
 		f->firsts[kind] = f->count;
 	*s = (struct observation){

@@ -211,9 +211,8 @@ static bool take(struct python_text *p, struct brackets *open)
 	bracket(p, open, &token);
 	if (p->cut)
 		return true;
-	p->tokens = array_room(p->tokens, p->count, &p->room, sizeof(token));
 	token.past = p->count + 1;
-	p->tokens[p->count++] = token;
+	*ARRAY_NEXT(p->tokens, p->count, p->room) = token;
 	return true;
 }
 

@@ -149,12 +149,11 @@ static void report_lost(struct shell *sh, struct run *run, size_t word, const ch
 
 static void add_prefix(struct command *c, size_t word, struct span name, struct span value)
 {
-	c->prefixes =
-		array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(*c->prefixes));
-	c->prefixes[c->prefix_count++] = (struct prefix){.name = name,
-							 .value = value,
-							 .at = c->words[word].at,
-							 .derived = c->words[word].derived};
+	*ARRAY_NEXT(c->prefixes, c->prefix_count, c->prefix_room) =
+		(struct prefix){.name = name,
+				.value = value,
+				.at = c->words[word].at,
+				.derived = c->words[word].derived};
 }
 
 /* NAME=VALUE after env or sudo. */

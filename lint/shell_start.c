@@ -170,9 +170,7 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 	if (!started || module || launch->module || program >= c->count || !path.length ||
 	    !span_known(path))
 		return 0;
-	started->starts = arena_room(&started->arena, started->starts, started->count,
-				     &started->room, sizeof(*starts));
-	starts = &started->starts[started->count++];
+	starts = ARENA_NEXT(&started->arena, started->starts, started->count, started->room);
 	*starts = (struct lint_start){
 		.path = arena_strndup(&started->arena, path.text, path.length),
 		.launcher = launch->launcher,

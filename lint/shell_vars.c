@@ -87,9 +87,7 @@ void shell_set(struct shell *sh, struct shell_var *var, struct setting setting)
 	unsigned scope = shell_frame(sh)->scope;
 
 	if (scope && var->saved != scope) {
-		sh->trail =
-			array_room(sh->trail, sh->trail_count, &sh->trail_room, sizeof(*sh->trail));
-		sh->trail[sh->trail_count++] =
+		*ARRAY_NEXT(sh->trail, sh->trail_count, sh->trail_room) =
 			(struct saved){(size_t)(var - sh->vars), var->now, var->saved};
 		var->saved = scope;
 	}

@@ -420,14 +420,13 @@ static void add_prefix(struct shell *sh, struct command *c, struct token t)
 	struct prefix prefix = {.name = {t.text.text, n}, .at = t.at};
 	struct token value = t;
 
-	c->prefixes = array_room(c->prefixes, c->prefix_count, &c->prefix_room, sizeof(prefix));
 	value.text.text += n + adds + 1;
 	value.text.length -= n + adds + 1;
 	value.at.column += (int)(n + adds) + 1;
 	prefix.adds = adds;
 	prefix.argument = argument;
 	prefix.value = shell_value(sh, c, value, &prefix);
-	c->prefixes[c->prefix_count++] = prefix;
+	*ARRAY_NEXT(c->prefixes, c->prefix_count, c->prefix_room) = prefix;
 }
 
 static bool is_assignment(struct span s)

@@ -47,8 +47,7 @@ static void end_word(struct expansion *x)
 
 	if (!x->begun)
 		return;
-	c->words = array_room(c->words, c->count, &c->room, sizeof(*c->words));
-	c->words[c->count++] = (struct word){
+	*ARRAY_NEXT(c->words, c->count, c->room) = (struct word){
 		x->start, c->text.length - x->start, x->at, x->loose, x->derived, x->source, {0}};
 	x->start = c->text.length;
 	x->begun = x->loose = false;
@@ -116,8 +115,7 @@ static void inner_commands(struct expansion *x, struct lexer begin, size_t end, 
 	add_unknown(x, loose);
 	take_source(x,
 		    source_commands(x->sh, (struct span){begin.text + begin.at, end - begin.at}));
-	c->inner = array_room(c->inner, c->inner_count, &c->inner_room, sizeof(*c->inner));
-	c->inner[c->inner_count++].lexer = begin;
+	ARRAY_NEXT(c->inner, c->inner_count, c->inner_room)->lexer = begin;
 }
 
 static void add_variable(struct expansion *x, struct span name, bool quoted, bool all)

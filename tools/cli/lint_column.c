@@ -48,9 +48,7 @@ void lint_columns_free(struct lint_columns *columns)
 
 static void add_line(struct lint_columns *columns, size_t start)
 {
-	columns->lines =
-		array_room(columns->lines, columns->count, &columns->room, sizeof(*columns->lines));
-	columns->lines[columns->count++] = start;
+	*ARRAY_NEXT(columns->lines, columns->count, columns->room) = start;
 }
 
 /* Reads the file that a finding is about, if it can be read again. */
