@@ -165,14 +165,6 @@ def even_windows(step):
         step.rows[name][0].share = share
 
 
-def one_loss(step):
-    """fc2, the loss and fc2's gradients in one kernel; it adds the weight gradients of its blocks."""
-    step.rows["fc1, fc2, loss"] = step.rows["fc1, fc2, loss"][:1]
-    step.rows["fc2 backward, bias, ReLU"] = [
-        Node(2 * OWN, 2 * HALF * HIDDEN, HALF * MATRIX2 + FLOAT * MATRIX2, operations=6 * MATRIX2,
-             matrix=OWN_MATRIX)]
-
-
 def adam_beside(step):
     """The update of fc1, 98 % of all, begins when its gradient is there; its factors are computed before."""
     update = step.rows["update, Adam, prepare"]
@@ -205,7 +197,6 @@ CHANGES = (
     ("before", None),
     ("fewer nodes: no memset, reorder or prepare", fewer_nodes),
     ("pooling 2 x 2 in 32 bits", even_windows),
-    ("fc2, loss and fc2's gradients in one kernel", one_loss),
     ("Adam of fc1 beside backward", adam_beside),
     ("conv1, ReLU and pool1 in one kernel, and backward", one_first_layer),
     ("copies beside the step before", copies_beside),

@@ -122,7 +122,7 @@ static bool measure_step(struct training *t, struct train_error *error)
 		if (!backend->data_fill(t->data, &batch, error))
 			return false;
 		at[1] = now(m);
-		if (!model_forward_to_loss(m, 0, NULL, error) || !model_loss(m, 0, &loss, error) ||
+		if (!model_forward(m, 0, NULL, error) || !model_loss(m, 0, &loss, error) ||
 		    !model_backward(m, 0, NULL, NULL, error))
 			return false;
 		at[2] = now(m);

@@ -27,7 +27,6 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/gradient_measure.h"
 #include "kernels/input_fill.h"
-#include "kernels/linear_loss.h"
 #include "kernels/max_pool.h"
 #include "kernels/mean_pool.h"
 #include "kernels/relu_backward.h"

@@ -18,7 +18,6 @@ kernels_files = \
 	kernels/kernels.h \
 	kernels/launch.h \
 	kernels/launchers.h \
-	kernels/linear_loss.c kernels/linear_loss.h \
 	kernels/max_pool.c kernels/max_pool.h \
 	kernels/mean_pool.c kernels/mean_pool.h \
 	kernels/philox.h \
@@ -34,7 +33,6 @@ kernels_cuda = \
 	kernels/device.cuh \
 	kernels/mma.cuh \
 	kernels/scaler.cuh \
-	kernels/softmax.cuh \
 	kernels/add.cu \
 	kernels/addition.cu \
 	kernels/batch_norm.cu \
@@ -45,7 +43,6 @@ kernels_cuda = \
 	kernels/cross_entropy.cu \
 	kernels/gradient_measure.cu \
 	kernels/input_fill.cu \
-	kernels/linear_loss.cu \
 	kernels/max_pool.cu \
 	kernels/mean_pool.cu \
 	kernels/relu_backward.cu \

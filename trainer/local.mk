@@ -206,7 +206,6 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda/device.c \
 	trainer/backend/cuda/layout.c \
 	trainer/backend/cuda/linear.c \
-	trainer/backend/cuda/linear_loss.c \
 	trainer/backend/cuda/loss.c \
 	trainer/backend/cuda/memory.c \
 	trainer/backend/cuda/optimize.c \

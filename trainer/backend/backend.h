@@ -109,7 +109,6 @@ struct op_args {
 	/* training: they normalize their batches as one, at most op_shape.ranks of them; NULL: this
 	 * one alone */
 	const struct batch_ranks *ranks;
-	void *input_sums; /* linear_loss with relu_backward: as the bias of the layer before */
 };
 
 struct op;
@@ -205,7 +204,7 @@ struct op_shape {
 	bool relu, relu_backward;
 	bool no_backward_data; /* it is never run: the input is data */
 	bool no_bias;          /* a convolution without: bias and its gradient are NULL */
-	/* the operation after it computes it (backend.pool_sums, backend.linear_loss) */
+	/* the pooling after it computes it (backend.pool_sums) */
 	bool no_bias_gradient;
 	/* Only optimize_run reads the gradient of weight: it may stay as it was computed, in
 	 * another type and with padding (op_info.raw_gradient). The CPU ignores this. */
@@ -358,17 +357,6 @@ struct backend {
 	 * is not correct. */
 	bool (*loss)(struct op **op, struct device *device, const struct layout *logits,
 		     struct train_error *error);
-
-	/* The last layer of a model, a linear one without ReLU, with its loss, for training passes.
-	 * NULL: the backend has none; *op is NULL: separate operations are faster. The shape is
-	 * that of `linear`, in host order, but relu_backward is that of the layer before, a linear
-	 * one. forward: input, weight, bias, labels, control, scaler -> what is added to result,
-	 * output_gradient (the loss's, of logits), weight_gradient, bias_gradient, and unless that
-	 * is NULL, input_gradient. With relu_backward input gradients whose input is not greater
-	 * than zero are zero, and input_sums are the sums of input gradients over the batch. weight
-	 * and bias are the copies in the linear operation's info if it has them. */
-	bool (*linear_loss)(struct op **op, struct device *device, const struct op_shape *shape,
-			    struct train_error *error);
 
 	/* data must outlive the copy on the device. fill: as batch_fill(), to a layout that
 	 * data_fills() allows; floats in host order are always allowed. */

@@ -85,14 +85,6 @@ static int last_use(const struct model *m, int node)
 	return last;
 }
 
-/* When the gradient of a node's output is written first. */
-static int gradient_at(const struct model *m, int node)
-{
-	int reader = last_reader(m, node);
-
-	return m->linear_loss && reader == m->count - 1 ? loss_at(m) : data_at(m, reader);
-}
-
 /* When a node's buffers are used, and which of them may share memory. */
 static void find_times(struct model *m, int index, size_t cached)
 {
@@ -113,7 +105,7 @@ static void find_times(struct model *m, int index, size_t cached)
 	if (end)
 		return;
 	node->output = used(info->output.bytes, forward_at(index), last_read(m, index));
-	node->gradient = used(gradient, gradient_at(m, index), last_use(m, index));
+	node->gradient = used(gradient, data_at(m, last_reader(m, index)), last_use(m, index));
 	if (info->output.bytes >= cached)
 		return;
 	node->output.group = node->gradient.group = 1 + index;

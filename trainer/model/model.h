@@ -128,11 +128,6 @@ struct model;
 /* Allocates all memory on the device; nothing is allocated later. */
 bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
 		const struct model_options *options, struct train_error *error);
-/* The same for a caller that needs the logits of every forward pass, and computes their loss and
- * its gradient itself: the last layer is not computed with its loss. */
-bool model_open_for_logits(struct model **model, const struct model_spec *spec,
-			   struct device *device, const struct model_options *options,
-			   struct train_error *error);
 void model_close(struct model *model);
 
 /* Flat buffers with the stage's parameters: from *first on, so many elements, in the device's
@@ -194,14 +189,8 @@ void model_normalize_with(struct model *model, const struct batch_ranks *ranks);
 /* pass may be NULL if no layer normalizes batches. */
 bool model_forward(struct model *model, int slot, const struct model_pass *pass,
 		   struct train_error *error);
-/* As model_forward() before a model_loss() with a gradient. It may leave out the last layer, which
- * that call then computes: model_output() is not defined. */
-bool model_forward_to_loss(struct model *model, int slot, const struct model_pass *pass,
-			   struct train_error *error);
 /* Last stage: the loss of its output is added to *result or overwrites it, and its gradient goes to
- * model_output_gradient() if requested. All are on the device. Where the backend has one operation
- * for the last layer and its loss (backend.linear_loss), a call with a gradient also computes the
- * layer's gradients, and model_backward() goes on from there. */
+ * model_output_gradient() if requested. All are on the device. */
 struct model_loss {
 	const int32_t *labels;
 	const struct pass_control *control;
@@ -229,10 +218,9 @@ bool model_backward(struct model *model, int slot, const struct pass_control *co
 
 /* Calls `done` after each operation that a pass puts on the stream, with the name of its layer (the
  * convolution's, if it computes the pooling too) and the operation: "prepare", "forward", "backward
- * weights", "backward data", "loss" (the last layer's) or "forward, loss, backward" (all of the
- * last layer), and for a conversion, with the layer after it (at the end the last one), "convert"
- * and "convert back"; where several layers read one, "add gradients" and "copy gradient", with the
- * layer that gives the gradient. NULL: stops. */
+ * weights", "backward data", "loss" (the last layer's), and for a conversion, with the layer after
+ * it (at the end the last one), "convert" and "convert back"; where several layers read one, "add
+ * gradients" and "copy gradient", with the layer that gives the gradient. NULL: stops. */
 void model_trace(struct model *model,
 		 void (*done)(void *argument, const char *layer, const char *what), void *argument);
 

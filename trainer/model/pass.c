@@ -116,53 +116,15 @@ bool model_prepare(struct model *m, bool updated, struct train_error *error)
 	return true;
 }
 
-static bool forward(struct model *m, int count, int slot, const struct model_pass *pass,
-		    struct train_error *error)
+bool model_forward(struct model *m, int slot, const struct model_pass *pass,
+		   struct train_error *error)
 {
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < m->count; i++) {
 		const char *what = m->nodes[i].layer < 0 ? "convert" : "forward";
 
 		if (!run(m, i, m->nodes[i].op->calls->forward, what, slot, pass, error))
 			return false;
 	}
-	return true;
-}
-
-bool model_forward(struct model *m, int slot, const struct model_pass *pass,
-		   struct train_error *error)
-{
-	return forward(m, m->count, slot, pass, error);
-}
-
-bool model_forward_to_loss(struct model *m, int slot, const struct model_pass *pass,
-			   struct train_error *error)
-{
-	return forward(m, m->linear_loss ? m->count - 1 : m->count, slot, pass, error);
-}
-
-/* The last node, its loss, and their gradients. */
-static bool run_linear_loss(struct model *m, int slot, const struct model_loss *loss,
-			    struct train_error *error)
-{
-	int last = m->count - 1;
-	const struct node *node = &m->nodes[last];
-	const struct op_info *info = &node->op->info;
-	struct op_args args = node_args(m, last, slot);
-
-	args.labels = loss->labels;
-	args.control = loss->control;
-	args.scaler = loss->scaler;
-	args.result = loss->result;
-	args.overwrite = loss->overwrite;
-	if (info->weight_copy.memory)
-		args.weight = info->weight_copy.memory;
-	if (info->bias_copy.memory)
-		args.bias = info->bias_copy.memory;
-	if (m->sums_input)
-		args.input_sums = m->gradients + m->nodes[node->from[0]].bias;
-	if (!m->linear_loss->calls->forward(m->linear_loss, &args, error))
-		return false;
-	trace(m, last, "forward, loss, backward");
 	return true;
 }
 
@@ -176,8 +138,6 @@ bool model_loss(struct model *m, int slot, const struct model_loss *loss, struct
 			       .result = loss->result,
 			       .overwrite = loss->overwrite};
 
-	if (m->linear_loss && loss->gradient)
-		return run_linear_loss(m, slot, loss, error);
 	if (!m->loss->calls->forward(m->loss, &args, error))
 		return false;
 	trace(m, m->count - 1, "loss");
@@ -250,14 +210,13 @@ bool model_backward(struct model *m, int slot, const struct pass_control *contro
 	for (int i = m->count - 1; i >= 0; i--) {
 		const struct node *node = &m->nodes[i];
 		const struct op_calls *calls = node->op->calls;
-		bool by_loss = m->linear_loss && i == m->count - 1;
 
-		if (calls->backward_weights && !by_loss &&
+		if (calls->backward_weights &&
 		    !run(m, i, calls->backward_weights, "backward weights", slot, &pass, error))
 			return false;
 		if (watch && !notify(watch, watch->ready, node, error))
 			return false;
-		if (node->backward_data && !by_loss && !backward_data(m, i, slot, &pass, error))
+		if (node->backward_data && !backward_data(m, i, slot, &pass, error))
 			return false;
 		if (watch && !notify(watch, watch->done, node, error))
 			return false;

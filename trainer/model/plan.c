@@ -163,39 +163,6 @@ static bool pool_leaves_bias(const struct model *m, int layer)
 	       !at->no_bias && pooled_next(m, layer);
 }
 
-/* Whether this is a linear layer with ReLU whose only reader is the last layer. */
-static bool is_before_last(const struct model *m, int layer)
-{
-	return in_stage(m, layer) && m->spec->layers[layer].relu &&
-	       m->spec->layers[layer].kind == LAYER_LINEAR &&
-	       only_reader(m, layer) == m->spec->count - 1;
-}
-
-/* Asks the backend for the last layer with its loss. */
-static bool plan_linear_loss(struct model *m, struct train_error *error)
-{
-	int last = m->spec->count - 1;
-	const struct layer *layer = &m->spec->layers[last];
-	const struct layer_shape *at = &m->shapes.layers[last];
-	struct op_shape shape = {
-		.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
-				     at->in[2]),
-		.out = layer->out,
-		.relu_backward = is_before_last(m, at->from[0]),
-		.no_backward_data = at->from[0] < 0,
-	};
-
-	if (m->options.last < last || m->needs_logits || layer->kind != LAYER_LINEAR ||
-	    layer->relu || !m->device->backend->linear_loss)
-		return true;
-	shape.weight_offset = parameter_offset(m, at->parameters);
-	shape.bias_offset = parameter_offset(m, at->parameters + 1);
-	if (!m->device->backend->linear_loss(&m->linear_loss, m->device, &shape, error))
-		return name_layer(m, last, error);
-	m->sums_input = m->linear_loss && shape.relu_backward;
-	return true;
-}
-
 /* Samples are filled in the layout of the first operation, if the backend can. */
 static void place_samples(struct model *m, const struct layout *wanted)
 {
@@ -217,7 +184,6 @@ static struct op_shape shape_of(const struct model *m, int index)
 	const struct layer *layer = &m->spec->layers[index];
 	const struct layer_shape *at = &m->shapes.layers[index];
 	bool pool = layer->kind == LAYER_MAX_POOL;
-	bool loss_leaves_bias = m->sums_input && is_before_last(m, index);
 	struct op_shape shape = {
 		.input = *output_of(m, node_of(m, at->from[0])),
 		.out = layer->out,
@@ -228,11 +194,11 @@ static struct op_shape shape_of(const struct model *m, int index)
 		.momentum = 0.1,
 		.ranks = m->options.ranks,
 		.relu = layer->relu,
-		.relu_backward = pool ? pools_relu(m, index)
-				      : layer->relu && !pooled_next(m, index) && !loss_leaves_bias,
+		.relu_backward =
+			pool ? pools_relu(m, index) : layer->relu && !pooled_next(m, index),
 		.no_backward_data = at->from[0] < 0,
 		.no_bias = layer->no_bias,
-		.no_bias_gradient = pool_leaves_bias(m, index) || loss_leaves_bias,
+		.no_bias_gradient = pool_leaves_bias(m, index),
 		.raw_gradient = m->options.raw_gradients,
 	};
 
@@ -363,8 +329,7 @@ static bool plan_layers(struct model *m, struct train_error *error)
 	int last;
 	struct layout output;
 
-	if (!check_end(m, m->options.first - 1, error) || !check_end(m, m->options.last, error) ||
-	    !plan_linear_loss(m, error))
+	if (!check_end(m, m->options.first - 1, error) || !check_end(m, m->options.last, error))
 		return false;
 	for (int i = m->options.first; i <= m->options.last; i++) {
 		if (!in_stage(m, i))
@@ -478,9 +443,8 @@ static bool allocate(struct model *m, struct train_error *error)
 	return m->shared;
 }
 
-static bool open_model(struct model **model, const struct model_spec *spec, struct device *device,
-		       const struct model_options *options, bool needs_logits,
-		       struct train_error *error)
+bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
+		const struct model_options *options, struct train_error *error)
 {
 	struct model *m;
 
@@ -497,7 +461,6 @@ static bool open_model(struct model **model, const struct model_spec *spec, stru
 	m->spec = spec;
 	m->device = device;
 	m->options = *options;
-	m->needs_logits = needs_logits;
 	if (!model_shapes(&m->shapes, spec, error)) {
 		free(m);
 		return false;
@@ -512,19 +475,6 @@ static bool open_model(struct model **model, const struct model_spec *spec, stru
 	return true;
 }
 
-bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
-		const struct model_options *options, struct train_error *error)
-{
-	return open_model(model, spec, device, options, false, error);
-}
-
-bool model_open_for_logits(struct model **model, const struct model_spec *spec,
-			   struct device *device, const struct model_options *options,
-			   struct train_error *error)
-{
-	return open_model(model, spec, device, options, true, error);
-}
-
 void model_close(struct model *m)
 {
 	void *const memory[] = {m->values, m->gradients, m->buffers, m->slots,
@@ -536,7 +486,6 @@ void model_close(struct model *m)
 	}
 	op_free(m->input_sum);
 	op_free(m->loss);
-	op_free(m->linear_loss);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
 		if (memory[i])
 			m->device->backend->release(m->device, memory[i]);

@@ -44,14 +44,9 @@ struct model {
 	struct model_shapes shapes;
 	struct device *device;
 	struct model_options options;
-	bool needs_logits; /* of every forward pass */
 	int count;
 	struct node nodes[MODEL_MAX_NODES];
-	struct op *loss, *input_sum; /* input_sum: as a node's sum */
-	/* The last node with its loss and its gradients, in training; or NULL. sums_input: it does
-	 * ReLU's derivative and the bias gradient of the node before, too. */
-	struct op *linear_loss;
-	bool sums_input;
+	struct op *loss, *input_sum;     /* input_sum: as a node's sum */
 	int64_t first_element, elements; /* of the stage's parameters in those of the model */
 	unsigned char *values, *gradients;
 	int64_t first_buffer, buffer_elements; /* the same of its buffers */

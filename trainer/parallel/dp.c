@@ -111,7 +111,6 @@ static bool open_on(void *argument, int index, struct train_error *error)
 		.slots = 1,
 		.passes = o->settings->accumulate,
 		.learns = index == o->place->master,
-		.needs_logits = true,
 	};
 
 	return replica_open(&d->replicas[index], o, &how, error) &&

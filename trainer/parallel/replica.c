@@ -165,7 +165,6 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 				      .last = how->last,
 				      .raw_gradients = only_optimizer_reads(options, how),
 				      .ranks = normalizes_with(options)};
-	bool opened;
 
 	*r = (struct replica){.options = options,
 			      .rows = how->rows,
@@ -173,10 +172,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 			      .has_loss = how->last == options->spec->count - 1};
 	if (!open_device(r, how, error))
 		return false;
-	opened = how->needs_logits
-			 ? model_open_for_logits(&r->model, options->spec, r->device, &model, error)
-			 : model_open(&r->model, options->spec, r->device, &model, error);
-	if (!opened)
+	if (!model_open(&r->model, options->spec, r->device, &model, error))
 		goto fail;
 	find_parameters(r, how);
 	if (how->alone && !measures(options, how))
@@ -321,8 +317,7 @@ bool replica_forward(struct replica *r, int slot, int64_t pass, bool test,
 	const struct model_pass how = {inputs_device(&r->inputs, pass).control, !test};
 
 	r->traced_at = timeline_begin(r->timeline);
-	return test ? model_forward(r->model, slot, &how, error)
-		    : model_forward_to_loss(r->model, slot, &how, error);
+	return model_forward(r->model, slot, &how, error);
 }
 
 bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,

@@ -18,7 +18,6 @@ struct replica_options {
 	int64_t passes;     /* the most of a step */
 	bool learns;        /* has an optimizer */
 	bool alone;         /* the whole model, and the only replica: it makes replica_step()s */
-	bool needs_logits;  /* the mode computes the loss of logits, and its gradient */
 };
 
 /* The results of a step on the device. */
@@ -81,8 +80,8 @@ bool replica_begin_all(struct replica *replica, const struct step_input *input, 
 		       struct train_error *error);
 
 /* A pass in a slot. fill: images for the first layer, labels for the last; test data are not
- * augmented. loss: of the rows, with its gradient unless only the loss is requested, and forward
- * gets the same request; pass 0 is the first, and the others add their loss to its. */
+ * augmented. loss: of the rows, with its gradient unless only the loss is requested; pass 0 is the
+ * first, and the others add their loss to its. */
 bool replica_fill(struct replica *replica, int slot, int64_t pass, bool test,
 		  struct train_error *error);
 bool replica_forward(struct replica *replica, int slot, int64_t pass, bool test,

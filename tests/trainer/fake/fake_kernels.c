@@ -337,28 +337,6 @@ static void list_input_fill(const struct lister *l, const struct input_fill_args
 	list(l, a->records, (max + 1) * record, 1, false);
 }
 
-static void list_linear_loss(const struct lister *l, const struct linear_loss_args *a)
-{
-	int64_t inputs = a->batch * a->features, weights = a->classes * a->features;
-	size_t each = value_bytes(a->type);
-
-	reads(l, a->input, bytes_of(a->type, inputs));
-	list(l, a->weight, bytes_of(a->type, weights), each, false);
-	list(l, a->bias, bytes_of(a->type, a->classes), each, false);
-	reads(l, a->labels, 4 * a->batch);
-	list(l, a->control, sizeof(*a->control), _Alignof(struct pass_control), false);
-	list_scaler(l, a->scaler, false);
-	list(l, a->result, sizeof(*a->result), _Alignof(struct loss_result), true);
-	writes(l, a->gradient, bytes_of(a->type, a->batch * a->classes));
-	list(l, a->weight_gradient, 4 * weights, 4, true);
-	list(l, a->bias_gradient, 4 * (int64_t)a->classes, 4, true);
-	if (a->input_gradient)
-		writes(l, a->input_gradient, bytes_of(a->type, inputs));
-	if (a->input_sums)
-		list(l, a->input_sums, 4 * a->features, 4, true);
-	scratches(l, a->scratch, linear_loss_scratch(a->batch, a->features, a->classes));
-}
-
 static void list_max_pool(const struct lister *l, const struct max_pool_args *a)
 {
 	int64_t inputs = a->batch * a->height * a->width * a->channels;

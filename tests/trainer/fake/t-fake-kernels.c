@@ -250,30 +250,6 @@ static cudaError_t run_input_fill(void *const *m, cudaStream_t stream)
 	return cu.kernel_input_fill(&args, stream);
 }
 
-static cudaError_t run_linear_loss(void *const *m, cudaStream_t stream)
-{
-	struct linear_loss_args args = {.input = m[0],
-					.weight = m[1],
-					.bias = m[2],
-					.labels = m[3],
-					.control = m[4],
-					.result = m[5],
-					.gradient = m[6],
-					.weight_gradient = m[7],
-					.bias_gradient = m[8],
-					.input_gradient = m[9],
-					.input_sums = m[10],
-					.scaler = m[11],
-					.scratch = m[12],
-					.batch = ROWS,
-					.features = COLUMNS,
-					.classes = 5,
-					.relu = true,
-					.type = VALUE_FLOAT16};
-
-	return cu.kernel_linear_loss(&args, stream);
-}
-
 static cudaError_t run_max_pool(void *const *m, cudaStream_t stream)
 {
 	struct max_pool_args args = {m[0], m[1], m[2], ROWS, SIDE, SIDE, PADDED, 2, VALUE_BFLOAT16};
@@ -463,13 +439,6 @@ static struct kernel kernels[] = {
 	 {ZEROS(SAMPLES * RECORD), ZEROS(4 * 256 * CHANNELS), HOLDS(indices), HOLDS(pass),
 	  ZEROS(2 * PIXELS * PADDED), ZEROS(4 * ROWS)},
 	 run_input_fill},
-	{"linear_loss",
-	 13,
-	 {ZEROS(2 * ROWS * COLUMNS), ZEROS(2 * 5 * COLUMNS), ZEROS(2 * 5), HOLDS(labels),
-	  HOLDS(pass), ZEROS(sizeof(struct loss_result)), ZEROS(2 * ROWS * 5),
-	  ZEROS(4 * 5 * COLUMNS), ZEROS(4 * 5), ZEROS(2 * ROWS * COLUMNS), ZEROS(4 * COLUMNS),
-	  HOLDS(scaler), ZEROS(0)},
-	 run_linear_loss},
 	{"max_pool",
 	 3,
 	 {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(PIXELS / 4 * PADDED)},
@@ -530,8 +499,6 @@ static void complete(struct kernel *kernel)
 		last->bytes = convolution_pool_backward_scratch(&convolution);
 	else if (kernel->run == run_cross_entropy)
 		last->bytes = cross_entropy_scratch(ROWS, 5);
-	else if (kernel->run == run_linear_loss)
-		last->bytes = linear_loss_scratch(ROWS, COLUMNS, 5);
 	else if (kernel->run == run_gradient_measure)
 		last->bytes = gradient_measure_scratch(CHUNKS);
 	else if (kernel->run == run_strided_pool_backward)

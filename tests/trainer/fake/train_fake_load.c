@@ -8,8 +8,7 @@
  * learns it by $GPUMAP_PRETEND_USE. With $FAKE_CUDA_STUCK=GPU:N no work of that GPU ends after the
  * N-th launch, or, with N below 0, after the first pass that is not recorded and follows launch -N.
  * With $FAKE_CUDA_COUNT the number of calls is printed at the end, and how often a stream was
- * waited for and a recorded graph was run. With $FAKE_CUDA_SEPARATE there is no kernel for the last
- * layer with its loss, so that separate operations are used unless nothing is measured.
+ * waited for and a recorded graph was run.
  */
 #include "config.h"
 
@@ -118,13 +117,6 @@ static void count_some(struct cuda_calls *calls)
 	calls->cudaGraphLaunch = counted_launch;
 }
 
-static cudaError_t refuse(const struct linear_loss_args *args, cudaStream_t stream)
-{
-	(void)args;
-	(void)stream;
-	return cudaErrorInvalidValue;
-}
-
 static void print_count(void)
 {
 	fprintf(stderr, "calls: %" PRIu64 "\nwaits: %lu\nlaunches: %lu\n", inject_count(),
@@ -163,8 +155,6 @@ bool cuda_calls_load(struct cuda_calls *calls, enum cuda_library library, struct
 		fill = calls->kernel_input_fill;
 		calls->kernel_input_fill = filling;
 	}
-	if (library == CUDA_LIBRARY_KERNELS && getenv("FAKE_CUDA_SEPARATE"))
-		calls->kernel_linear_loss = refuse;
 	inject_wrap(calls, library);
 	if (library != CUDA_LIBRARY_RUNTIME || atomic_flag_test_and_set(&begun))
 		return true;

@@ -88,8 +88,7 @@ train_programs += \
 	tests/trainer/unit/t-cuda-load \
 	tests/trainer/unit/t-cuda-ops \
 	tests/trainer/unit/t-cuda-pooled \
-	tests/trainer/unit/t-cuda-steps \
-	tests/trainer/unit/t-linear-loss
+	tests/trainer/unit/t-cuda-steps
 if HAVE_NCCL
 train_programs += \
 	tests/trainer/unit/t-nccl \
@@ -585,12 +584,6 @@ tests_trainer_unit_t_cuda_ops_SOURCES = tests/trainer/unit/t-cuda-ops.c \
 tests_trainer_unit_t_cuda_ops_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
 tests_trainer_unit_t_cuda_ops_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cuda_ops_LDADD = $(fake_ldadd)
-tests_trainer_unit_t_linear_loss_SOURCES = tests/trainer/unit/t-linear-loss.c \
-	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h \
-	tests/trainer/unit/numbers.c tests/trainer/unit/stage.h $(fake_headers)
-tests_trainer_unit_t_linear_loss_CPPFLAGS = $(fake_cppflags) -DFAKE_CUDA
-tests_trainer_unit_t_linear_loss_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_linear_loss_LDADD = $(fake_ldadd)
 tests_trainer_unit_t_cuda_pooled_SOURCES = tests/trainer/unit/t-cuda-pooled.c \
 	tests/trainer/fake/fake_cuda_load.c tests/trainer/unit/cuda-test.h \
 	tests/trainer/unit/numbers.c tests/trainer/unit/stage.h $(fake_headers)

@@ -444,7 +444,7 @@ static struct trained trained(const struct row *row, struct device *device, enum
 	struct train_error error = {.status = TRAIN_OK};
 	struct model *m;
 
-	ck_assert_msg(model_open_for_logits(&m, &spec, device, &options, &error), "%s", error.text);
+	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
 	model_trace(m, trace, &t);
 	set_parameters(m);
 	write_input(m);

@@ -445,47 +445,6 @@ START_TEST(chunks_beside_the_flat_buffer)
 }
 END_TEST
 
-static const struct {
-	const char *name;
-	int64_t batch, features;
-	int32_t classes;
-	unsigned row_blocks, blocks_x, blocks_y;
-	int rows;
-} last_layers[] = {
-	{"fc2 of 32", 32, 512, 10, 0, 16, 1, 64},
-	{"fc2 of 64", 64, 512, 10, 0, 16, 1, 64},
-	{"fc2 of 65", 65, 512, 10, 3, 16, 2, 64},
-	{"fc2 of 512", 512, 512, 10, 16, 16, 8, 64},
-	{"fc2 of 4096", 4096, 512, 10, 128, 16, 33, 64},
-	{"nothing", 0, 512, 10, 0, 16, 1, 64},
-	{"one value", 1, 1, 1, 0, 1, 1, 64},
-	{"16 classes", 64, 512, 16, 0, 16, 1, 64},
-	{"17 classes", 33, 32, 17, 2, 1, 2, 32},
-	{"64 classes", 16, 512, 64, 0, 16, 1, 32},
-	{"too much for each block", 32, 1024, 17, 1, 32, 1, 32},
-	{"more features than blocks", 1000, 32 * 600, 10, 32, 600, 1, 64},
-};
-
-START_TEST(last_layers_are_covered)
-{
-	const char *name = last_layers[_i].name;
-	int64_t batch = last_layers[_i].batch, features = last_layers[_i].features;
-	int32_t classes = last_layers[_i].classes;
-	struct linear_loss_launch l = linear_loss_launch(batch, features, classes);
-	size_t partial = ((size_t)(classes + 1) * (size_t)features + (size_t)classes) * 4;
-
-	ROW_EQ_INT(name, l.row_blocks, last_layers[_i].row_blocks);
-	ROW_EQ_INT(name, l.blocks_x, last_layers[_i].blocks_x);
-	ROW_EQ_INT(name, l.blocks_y, last_layers[_i].blocks_y);
-	ROW_EQ_INT(name, l.rows, last_layers[_i].rows);
-	ck_assert(classes <= l.classes && batch <= (l.row_blocks ? batch : l.rows));
-	ck_assert((int64_t)l.blocks_x * LINEAR_LOSS_FEATURES >= features);
-	ROW_EQ_INT(name, linear_loss_scratch(batch, features, classes),
-		   KERNEL_TICKET_BYTES + l.row_blocks * sizeof(struct loss_result) +
-			   (l.blocks_y > 1 ? l.blocks_x * 4 + l.blocks_y * partial : 0));
-}
-END_TEST
-
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 int main(void)
@@ -496,7 +455,6 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_loop_test(tests, blocks_of_a_count, 0, ROWS(counts));
 	tcase_add_loop_test(tests, lanes_of_rows, 0, ROWS(row_cases));
-	tcase_add_loop_test(tests, last_layers_are_covered, 0, ROWS(last_layers));
 	tcase_add_loop_test(tests, columns_and_rows, 0, ROWS(column_cases));
 	tcase_add_test(tests, any_shape_fits);
 	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));

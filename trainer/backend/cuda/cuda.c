@@ -269,7 +269,6 @@ const struct backend backend_cuda = {
 	.convert = cuda_convert,
 	.same_layout = cuda_same_layout,
 	.loss = cuda_loss,
-	.linear_loss = cuda_linear_loss,
 	.data_open = cuda_data_open,
 	.data_fills = cuda_data_fills,
 	.data_fill = cuda_data_fill,

@@ -231,8 +231,6 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		 struct train_error *error);
 bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
 		   struct train_error *error);
-bool cuda_linear_loss(struct op **op, struct device *device, const struct op_shape *shape,
-		      struct train_error *error);
 bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error);
 bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,

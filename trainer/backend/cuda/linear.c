@@ -15,7 +15,7 @@ enum { FORWARD, WEIGHTS, DATA, PRODUCTS };
 
 struct linear {
 	struct cuda_op base;
-	bool relu_backward, no_bias_gradient;
+	bool relu_backward;
 	struct cuda_filter host;
 	struct cuda_product products[PRODUCTS];
 	/* copies in the type of activations; weight NULL: the master weights have this type */
@@ -60,11 +60,6 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 	return multiply(l, FORWARD, weight_of(l, args), args->input, args->output, NULL, error);
 }
 
-static bool product_leaves_sums(const struct linear *l)
-{
-	return !l->relu_backward && !l->no_bias_gradient;
-}
-
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct linear *l = own(op);
@@ -73,7 +68,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	return (!l->relu_backward ||
 		cuda_bias_gradient(op, args, true, args->bias_gradient, error)) &&
 	       multiply(l, WEIGHTS, args->input, args->output_gradient, args->weight_gradient,
-			product_leaves_sums(l) ? args->bias_gradient : NULL, error);
+			l->relu_backward ? NULL : args->bias_gradient, error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -127,7 +122,6 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	info->biases = shape->out;
 	info->algorithm = "cuBLASLt";
 	l->relu_backward = shape->relu_backward;
-	l->no_bias_gradient = shape->no_bias_gradient;
 }
 
 /* Master weights that have the type are used without a copy. */
@@ -148,7 +142,7 @@ static bool plan_products(struct linear *l, const struct op_shape *shape, struct
 		 shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->bias, false,
 		 0},
 		{WEIGHTS, x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT, NULL,
-		 product_leaves_sums(l), shape->bias_offset},
+		 !l->relu_backward, shape->bias_offset},
 		{DATA, w, y, x, CUBLASLT_EPILOGUE_DEFAULT, NULL, false, 0},
 	};
 
