@@ -17,12 +17,9 @@ MATRIX = 989e12  # operations/s of its tensor cores in bf16, dense, by its data 
 
 # The share of MEMORY that kernels reach by what they do.
 STREAM = 0.77  # they read and write in order
-PLACES = 0.67  # pooling backward: each thread writes four places
+PLACES = 0.67  # pooling backward: each place looks for its outputs
 CHANNELS = 0.56  # a convolution of cuDNN with 8 channels, forward
 CHANNELS_WEIGHTS = 0.44  # its weight gradient
-# Pooling that loads a whole window, and two rows, at once, with all blocks resident
-STREAM_AHEAD = 0.85
-PLACES_AHEAD = 0.75
 FUSED = 0.65  # convolution and pooling in one kernel of our own
 
 # The share of MATRIX.
@@ -159,12 +156,6 @@ def fewer_nodes(step):
     del step.rows["update, Adam, prepare"][2:]
 
 
-def even_windows(step):
-    for name, share in (("pool1 forward", STREAM_AHEAD), ("pool2 forward", STREAM_AHEAD),
-                        ("pool1 backward", PLACES_AHEAD), ("pool2 backward", PLACES_AHEAD)):
-        step.rows[name][0].share = share
-
-
 def adam_beside(step):
     """The update of fc1, 98 % of all, begins when its gradient is there; its factors are computed before."""
     update = step.rows["update, Adam, prepare"]
@@ -196,7 +187,6 @@ def copies_beside(step):
 CHANGES = (
     ("before", None),
     ("fewer nodes: no memset, reorder or prepare", fewer_nodes),
-    ("pooling 2 x 2 in 32 bits", even_windows),
     ("Adam of fc1 beside backward", adam_beside),
     ("conv1, ReLU and pool1 in one kernel, and backward", one_first_layer),
     ("copies beside the step before", copies_beside),

@@ -31,7 +31,6 @@
 #include "kernels/mean_pool.h"
 #include "kernels/relu_backward.h"
 #include "kernels/reorder.h"
-#include "kernels/strided_pool.h"
 #include "kernels/update.h"
 
 #endif

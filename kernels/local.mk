@@ -25,7 +25,6 @@ kernels_files = \
 	kernels/relu_backward.c kernels/relu_backward.h \
 	kernels/reorder.c kernels/reorder.h \
 	kernels/scaler.c kernels/scaler.h \
-	kernels/strided_pool.c kernels/strided_pool.h \
 	kernels/update.c kernels/update.h \
 	kernels/value.c kernels/value.h
 kernels_cuda = \
@@ -47,7 +46,6 @@ kernels_cuda = \
 	kernels/mean_pool.cu \
 	kernels/relu_backward.cu \
 	kernels/reorder.cu \
-	kernels/strided_pool.cu \
 	kernels/update.cu
 EXTRA_DIST += kernels/README.md
 

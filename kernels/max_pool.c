@@ -1,88 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdbool.h>
 
 #include "kernels/references.h"
 
-/* One output: its index, and the beginning of its window in the input. */
-struct window {
-	int64_t output, input, row; /* row: values from one row of the input to the next */
-	int32_t channels, kernel;
+/* An output place, in (batch, out_height, out_width). */
+struct place {
+	int64_t n;
+	int32_t y, x;
 };
 
-typedef void window_fn(const void *args, const struct window *window);
-
-/* Of an input (batch, height, width, channels). */
-static void each_window(int64_t batch, const int32_t shape[3], int32_t kernel, window_fn *fn,
-			const void *args)
+/* The index of the input's channel 0 at (i, j) of the window of an output; -1: outside. */
+static int64_t input_at(const struct max_pool_shape *s, const struct place *o, int32_t i, int32_t j)
 {
-	int32_t height = shape[0], width = shape[1], channels = shape[2];
-	struct window w = {0, 0, (int64_t)width * channels, channels, kernel};
+	int32_t y = o->y * s->stride - s->pad + i, x = o->x * s->stride - s->pad + j;
 
-	for (int64_t n = 0; n < batch; n++)
-		for (int32_t y = 0; y < height / kernel; y++)
-			for (int32_t x = 0; x < width / kernel; x++)
-				for (int32_t c = 0; c < channels; c++, w.output++) {
-					w.input = ((n * height + y * kernel) * width + x * kernel) *
-							  channels +
-						  c;
-					fn(args, &w);
-				}
+	if (y < 0 || y >= s->height || x < 0 || x >= s->width)
+		return -1;
+	return ((o->n * s->height + y) * s->width + x) * s->channels;
 }
 
-static void pool_window(const void *arguments, const struct window *w)
+static struct place place_of(const struct max_pool_shape *s, int64_t row)
 {
-	const struct max_pool_args *args = arguments;
-	double max = value_get(args->type, args->input, w->input);
-	int place = 0;
+	int64_t line = row / s->out_width;
 
-	for (int i = 0; i < w->kernel; i++)
-		for (int j = 0; j < w->kernel; j++) {
-			double value = value_get(args->type, args->input,
-						 w->input + i * w->row + j * w->channels);
+	return (struct place){line / s->out_height, (int32_t)(line % s->out_height),
+			      (int32_t)(row % s->out_width)};
+}
 
-			if (value > max || isnan(value)) {
+static int64_t outputs(const struct max_pool_shape *s)
+{
+	return s->batch * s->out_height * s->out_width;
+}
+
+static void pool(const struct max_pool_args *a, int64_t row, int32_t c)
+{
+	const struct max_pool_shape *s = &a->shape;
+	const struct place o = place_of(s, row);
+	int place = -1;
+	double max = 0;
+
+	for (int32_t i = 0; i < s->kernel; i++)
+		for (int32_t j = 0; j < s->kernel; j++) {
+			int64_t at = input_at(s, &o, i, j);
+			double value;
+
+			if (at < 0)
+				continue;
+			value = value_get(s->type, a->input, at + c);
+			if (place < 0 || value > max || isnan(value)) {
 				max = value;
-				place = i * w->kernel + j;
+				place = i * s->kernel + j;
 			}
 		}
-	value_set(args->type, args->output, w->output, max);
-	if (args->places)
-		args->places[w->output] = (uint8_t)place;
+	value_set(s->type, a->output, row * s->channels + c, max);
+	if (a->places)
+		a->places[row * s->channels + c] = (uint8_t)place;
 }
 
-void reference_max_pool(const struct max_pool_args *args)
+void reference_max_pool(const struct max_pool_args *a)
 {
-	const int32_t shape[3] = {args->height, args->width, args->channels};
-
-	each_window(args->batch, shape, args->kernel, pool_window, args);
+	for (int64_t row = 0; row < outputs(&a->shape); row++)
+		for (int32_t c = 0; c < a->shape.channels; c++)
+			pool(a, row, c);
 }
 
-static void give_window(const void *arguments, const struct window *w)
+/* The gradient of the output at (y - i) / stride, (x - j) / stride, if its value is at (i, j) of
+ * its window; y and x count the padding. */
+static double gradient_from(const struct max_pool_backward_args *a, const struct place *at,
+			    int32_t place, int32_t c)
 {
-	const struct max_pool_backward_args *args = arguments;
-	int place = args->places[w->output];
-	bool passes = !args->output || value_get(args->type, args->output, w->output) > 0;
+	const struct max_pool_shape *s = &a->shape;
+	int32_t y = at->y + s->pad - place / s->kernel, x = at->x + s->pad - place % s->kernel;
+	int64_t output;
 
-	if (passes)
-		value_set(args->type, args->input_gradient,
-			  w->input + place / w->kernel * w->row + place % w->kernel * w->channels,
-			  value_get(args->type, args->output_gradient, w->output));
+	if (y < 0 || x < 0 || y % s->stride || x % s->stride || y / s->stride >= s->out_height ||
+	    x / s->stride >= s->out_width)
+		return 0;
+	output = ((at->n * s->out_height + y / s->stride) * s->out_width + x / s->stride) *
+			 s->channels +
+		 c;
+	if (a->places[output] != place ||
+	    (a->output && !(value_get(s->type, a->output, output) > 0)))
+		return 0;
+	return value_get(s->type, a->output_gradient, output);
 }
 
-void reference_max_pool_backward(const struct max_pool_backward_args *args)
+void reference_max_pool_backward(const struct max_pool_backward_args *a)
 {
-	const int32_t shape[3] = {args->height, args->width, args->channels};
-	int64_t rows = args->batch * args->height * args->width;
-	const struct bias_gradient_args sums = {.gradient = args->input_gradient,
-						.sums = args->sums,
-						.rows = rows,
-						.columns = args->channels,
-						.type = args->type};
+	const struct max_pool_shape *s = &a->shape;
+	const struct bias_gradient_args sums = {.gradient = a->input_gradient,
+						.sums = a->sums,
+						.rows = max_pool_inputs(s),
+						.columns = s->channels,
+						.type = s->type};
 
-	for (int64_t i = 0; i < rows * args->channels; i++)
-		value_set(args->type, args->input_gradient, i, 0);
-	each_window(args->batch, shape, args->kernel, give_window, args);
-	if (args->sums)
+	for (int64_t row = 0; row < sums.rows; row++) {
+		int64_t line = row / s->width;
+		const struct place at = {line / s->height, (int32_t)(line % s->height),
+					 (int32_t)(row % s->width)};
+
+		for (int32_t c = 0; c < s->channels; c++) {
+			double sum = 0;
+
+			for (int32_t i = 0; i < s->kernel * s->kernel; i++)
+				sum += gradient_from(a, &at, i, c);
+			value_set(s->type, a->input_gradient, row * s->channels + c, sum);
+		}
+	}
+	if (a->sums)
 		reference_bias_gradient(&sums);
 }

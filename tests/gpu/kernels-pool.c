@@ -187,6 +187,63 @@ static const struct shape pools[] = {
 	 .e = WINDOWS(3, 8),
 	 .type = F16,
 	 .flags = SUMS},
+	{.name = "halves",
+	 .n = 3,
+	 .a = 64,
+	 .b = 8,
+	 .c = 6,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .type = BF16,
+	 .flags = RELU | SUMS},
+	{.name = "a rest below",
+	 .n = 5,
+	 .a = 16,
+	 .b = 9,
+	 .c = 8,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .type = BF16,
+	 .flags = RELU | SUMS | BAD},
+	{.name = "pool1 of 32",
+	 .n = 32,
+	 .a = 64,
+	 .b = 32,
+	 .c = 32,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .type = BF16,
+	 .flags = RELU | SUMS,
+	 .large = true},
+	{.name = "pool1 of 512",
+	 .n = 512,
+	 .a = 64,
+	 .b = 32,
+	 .c = 32,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .type = BF16,
+	 .flags = RELU | SUMS,
+	 .large = true},
+	{.name = "pool2 of 512",
+	 .n = 512,
+	 .a = 128,
+	 .b = 16,
+	 .c = 16,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .type = BF16,
+	 .flags = RELU | SUMS,
+	 .large = true},
+	{.name = "pool1 of 256, float",
+	 .n = 256,
+	 .a = 64,
+	 .b = 32,
+	 .c = 32,
+	 .d = 2,
+	 .e = WINDOWS(2, 0),
+	 .flags = RELU | SUMS,
+	 .large = true},
 	{.name = "wide",
 	 .n = 2,
 	 .a = 1032,
@@ -242,18 +299,18 @@ static int32_t pooled_side(const struct shape *s, int32_t side)
 	return (side + 2 * (s->e % 16) - s->d) / (s->e / 16) + 1;
 }
 
-static struct strided_pool_shape pool_of(const struct shape *s)
+static struct max_pool_shape pool_of(const struct shape *s)
 {
-	return (struct strided_pool_shape){.batch = s->n,
-					   .height = s->b,
-					   .width = s->c,
-					   .channels = s->a,
-					   .out_height = pooled_side(s, s->b),
-					   .out_width = pooled_side(s, s->c),
-					   .kernel = s->d,
-					   .stride = s->e / 16,
-					   .pad = s->e % 16,
-					   .type = s->type};
+	return (struct max_pool_shape){.batch = s->n,
+				       .height = s->b,
+				       .width = s->c,
+				       .channels = s->a,
+				       .out_height = pooled_side(s, s->b),
+				       .out_width = pooled_side(s, s->c),
+				       .kernel = s->d,
+				       .stride = s->e / 16,
+				       .pad = s->e % 16,
+				       .type = s->type};
 }
 
 static int64_t inputs_of(const struct shape *s)
@@ -272,7 +329,7 @@ static struct buffer *add_places(struct trial *t)
 	return add_buffer(t, "places", (size_t)(outputs_of(t->shape) + 3) / 4 * 4);
 }
 
-static void prepare_strided_pool(struct trial *t)
+static void prepare_max_pool(struct trial *t)
 {
 	const struct shape *s = t->shape;
 	struct buffer *places;
@@ -285,23 +342,23 @@ static void prepare_strided_pool(struct trial *t)
 		   (double)outputs_of(s);
 }
 
-static cudaError_t run_strided_pool(struct trial *t, enum place place)
+static cudaError_t run_max_pool(struct trial *t, enum place place)
 {
 	const struct shape *s = t->shape;
-	const struct strided_pool_args args = {pool_of(s), at(t, 0, place), at(t, 1, place),
-					       s->flags & NO_PLACES ? NULL : at(t, 2, place)};
+	const struct max_pool_args args = {pool_of(s), at(t, 0, place), at(t, 1, place),
+					   s->flags & NO_PLACES ? NULL : at(t, 2, place)};
 
-	return RUN(strided_pool, t, place, &args);
+	return RUN(max_pool, t, place, &args);
 }
 
-const struct kernel_test test_strided_pool = {"strided_pool", SHAPES(pools), prepare_strided_pool,
-					      run_strided_pool};
+const struct kernel_test test_max_pool = {"max_pool", SHAPES(pools), prepare_max_pool,
+					  run_max_pool};
 
 /* Any places, also outside: those get nothing. fp32 holds the sums of a place whole. */
-static void prepare_strided_unpool(struct trial *t)
+static void prepare_max_unpool(struct trial *t)
 {
 	const struct shape *s = t->shape;
-	const struct strided_pool_shape shape = pool_of(s);
+	const struct max_pool_shape shape = pool_of(s);
 	uint8_t *places;
 
 	add_values(t, "output gradient", s->type, outputs_of(s),
@@ -313,16 +370,16 @@ static void prepare_strided_unpool(struct trial *t)
 	add_output(t, "input gradient", s->type, inputs_of(s), EXACT);
 	add_output(t, "sums", F32, s->flags & SUMS ? s->a : 0, SUMMED)->views[0].summed =
 		16 * (double)outputs_of(s) / s->a;
-	add_scratch(t, strided_pool_scratch(&shape));
+	add_scratch(t, max_pool_scratch(&shape));
 	t->moved = (double)(inputs_of(s) + (s->flags & RELU ? 2 : 1) * outputs_of(s)) *
 			   (double)value_bytes(s->type) +
 		   (double)outputs_of(s);
 }
 
-static cudaError_t run_strided_unpool(struct trial *t, enum place place)
+static cudaError_t run_max_unpool(struct trial *t, enum place place)
 {
 	const struct shape *s = t->shape;
-	const struct strided_pool_backward_args args = {
+	const struct max_pool_backward_args args = {
 		.shape = pool_of(s),
 		.output_gradient = at(t, 0, place),
 		.output = at(t, 1, place),
@@ -332,8 +389,8 @@ static cudaError_t run_strided_unpool(struct trial *t, enum place place)
 		.scratch = at(t, 5, place),
 	};
 
-	return RUN(strided_pool_backward, t, place, &args);
+	return RUN(max_pool_backward, t, place, &args);
 }
 
-const struct kernel_test test_strided_pool_backward = {"strided_pool_backward", SHAPES(pools),
-						       prepare_strided_unpool, run_strided_unpool};
+const struct kernel_test test_max_pool_backward = {"max_pool_backward", SHAPES(pools),
+						   prepare_max_unpool, run_max_unpool};

@@ -337,33 +337,6 @@ static void list_input_fill(const struct lister *l, const struct input_fill_args
 	list(l, a->records, (max + 1) * record, 1, false);
 }
 
-static void list_max_pool(const struct lister *l, const struct max_pool_args *a)
-{
-	int64_t inputs = a->batch * a->height * a->width * a->channels;
-	int64_t outputs = a->batch * (a->height / a->kernel) * (a->width / a->kernel) * a->channels;
-
-	reads(l, a->input, bytes_of(a->type, inputs));
-	writes(l, a->output, bytes_of(a->type, outputs));
-	if (a->places)
-		writes(l, a->places, outputs);
-}
-
-static void list_max_pool_backward(const struct lister *l, const struct max_pool_backward_args *a)
-{
-	int64_t inputs = a->batch * a->height * a->width * a->channels;
-	int64_t outputs = a->batch * (a->height / a->kernel) * (a->width / a->kernel) * a->channels;
-
-	reads(l, a->output_gradient, bytes_of(a->type, outputs));
-	if (a->output)
-		reads(l, a->output, bytes_of(a->type, outputs));
-	reads(l, a->places, outputs);
-	writes(l, a->input_gradient, bytes_of(a->type, inputs));
-	if (!a->sums)
-		return;
-	list(l, a->sums, 4 * (int64_t)a->channels, 4, true);
-	scratches(l, a->scratch, max_pool_backward_scratch(a));
-}
-
 static void list_mean_pool(const struct lister *l, const struct mean_pool_args *a)
 {
 	reads(l, a->input, bytes_of(a->type, a->batch * a->places * a->padded));
@@ -405,35 +378,34 @@ static void list_beside(const struct lister *l, const struct chunk *span, int64_
 		     value_bytes(type), write);
 }
 
-static int64_t strided_outputs(const struct strided_pool_shape *s)
+static int64_t pool_outputs(const struct max_pool_shape *s)
 {
 	return s->batch * s->out_height * s->out_width * s->channels;
 }
 
-static void list_strided_pool(const struct lister *l, const struct strided_pool_args *a)
+static void list_max_pool(const struct lister *l, const struct max_pool_args *a)
 {
-	const struct strided_pool_shape *s = &a->shape;
+	const struct max_pool_shape *s = &a->shape;
 
-	reads(l, a->input, bytes_of(s->type, strided_pool_inputs(s) * s->channels));
-	writes(l, a->output, bytes_of(s->type, strided_outputs(s)));
+	reads(l, a->input, bytes_of(s->type, max_pool_inputs(s) * s->channels));
+	writes(l, a->output, bytes_of(s->type, pool_outputs(s)));
 	if (a->places)
-		writes(l, a->places, strided_outputs(s));
+		writes(l, a->places, pool_outputs(s));
 }
 
-static void list_strided_pool_backward(const struct lister *l,
-				       const struct strided_pool_backward_args *a)
+static void list_max_pool_backward(const struct lister *l, const struct max_pool_backward_args *a)
 {
-	const struct strided_pool_shape *s = &a->shape;
+	const struct max_pool_shape *s = &a->shape;
 
-	reads(l, a->output_gradient, bytes_of(s->type, strided_outputs(s)));
+	reads(l, a->output_gradient, bytes_of(s->type, pool_outputs(s)));
 	if (a->output)
-		reads(l, a->output, bytes_of(s->type, strided_outputs(s)));
-	reads(l, a->places, strided_outputs(s));
-	writes(l, a->input_gradient, bytes_of(s->type, strided_pool_inputs(s) * s->channels));
+		reads(l, a->output, bytes_of(s->type, pool_outputs(s)));
+	reads(l, a->places, pool_outputs(s));
+	writes(l, a->input_gradient, bytes_of(s->type, max_pool_inputs(s) * s->channels));
 	if (!a->sums)
 		return;
 	list(l, a->sums, 4 * (int64_t)s->channels, 4, true);
-	scratches(l, a->scratch, strided_pool_scratch(s));
+	scratches(l, a->scratch, max_pool_scratch(s));
 }
 
 static void list_update(const struct lister *l, const struct update_args *a)

@@ -250,37 +250,6 @@ static cudaError_t run_input_fill(void *const *m, cudaStream_t stream)
 	return cu.kernel_input_fill(&args, stream);
 }
 
-static cudaError_t run_max_pool(void *const *m, cudaStream_t stream)
-{
-	struct max_pool_args args = {m[0], m[1], m[2], ROWS, SIDE, SIDE, PADDED, 2, VALUE_BFLOAT16};
-
-	return cu.kernel_max_pool(&args, stream);
-}
-
-/* The arguments of max_pool_backward: what it reads, then what it writes. */
-static struct max_pool_backward_args pool_backward(void *const *m)
-{
-	return (struct max_pool_backward_args){.output_gradient = m[0],
-					       .output = m[1],
-					       .places = m[2],
-					       .input_gradient = m[3],
-					       .sums = m[4],
-					       .scratch = m[5],
-					       .batch = ROWS,
-					       .height = SIDE,
-					       .width = SIDE,
-					       .channels = PADDED,
-					       .kernel = 2,
-					       .type = VALUE_BFLOAT16};
-}
-
-static cudaError_t run_max_pool_backward(void *const *m, cudaStream_t stream)
-{
-	struct max_pool_backward_args args = pool_backward(m);
-
-	return cu.kernel_max_pool_backward(&args, stream);
-}
-
 static cudaError_t run_mean_pool(void *const *m, cudaStream_t stream)
 {
 	struct mean_pool_args args = {m[0],     m[1],   ROWS,         SIDE * SIDE,
@@ -320,29 +289,29 @@ static cudaError_t run_reorder(void *const *m, cudaStream_t stream)
 	return cu.kernel_reorder(&args, stream);
 }
 
-static const struct strided_pool_shape strided = {.batch = ROWS,
-						  .height = SIDE,
-						  .width = SIDE,
-						  .channels = PADDED,
-						  .out_height = SIDE / 2,
-						  .out_width = SIDE / 2,
-						  .kernel = 3,
-						  .stride = 2,
-						  .pad = 1,
-						  .type = VALUE_BFLOAT16};
+static const struct max_pool_shape pooled = {.batch = ROWS,
+					     .height = SIDE,
+					     .width = SIDE,
+					     .channels = PADDED,
+					     .out_height = SIDE / 2,
+					     .out_width = SIDE / 2,
+					     .kernel = 3,
+					     .stride = 2,
+					     .pad = 1,
+					     .type = VALUE_BFLOAT16};
 
-static cudaError_t run_strided_pool(void *const *m, cudaStream_t stream)
+static cudaError_t run_max_pool(void *const *m, cudaStream_t stream)
 {
-	struct strided_pool_args args = {strided, m[0], m[1], m[2]};
+	struct max_pool_args args = {pooled, m[0], m[1], m[2]};
 
-	return cu.kernel_strided_pool(&args, stream);
+	return cu.kernel_max_pool(&args, stream);
 }
 
-static cudaError_t run_strided_pool_backward(void *const *m, cudaStream_t stream)
+static cudaError_t run_max_pool_backward(void *const *m, cudaStream_t stream)
 {
-	struct strided_pool_backward_args args = {strided, m[0], m[1], m[2], m[3], m[4], m[5]};
+	struct max_pool_backward_args args = {pooled, m[0], m[1], m[2], m[3], m[4], m[5]};
 
-	return cu.kernel_strided_pool_backward(&args, stream);
+	return cu.kernel_max_pool_backward(&args, stream);
 }
 
 static cudaError_t run_update(void *const *m, cudaStream_t stream)
@@ -455,15 +424,6 @@ static struct kernel kernels[] = {
 	 run_mean_pool_backward},
 	{"relu_backward", 2, {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)}, run_relu_backward},
 	{"reorder", 2, {ZEROS(4 * PIXELS * CHANNELS), ZEROS(2 * PIXELS * PADDED)}, run_reorder},
-	{"strided_pool",
-	 3,
-	 {ZEROS(2 * PIXELS * PADDED), ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(PIXELS / 4 * PADDED)},
-	 run_strided_pool},
-	{"strided_pool_backward",
-	 6,
-	 {ZEROS(2 * PIXELS / 4 * PADDED), ZEROS(2 * PIXELS / 4 * PADDED),
-	  ZEROS(PIXELS / 4 * PADDED), ZEROS(2 * PIXELS * PADDED), ZEROS(4 * PADDED), ZEROS(0)},
-	 run_strided_pool_backward},
 	{"update",
 	 6,
 	 {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS),
@@ -482,7 +442,6 @@ enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static void complete(struct kernel *kernel)
 {
 	static void *const none[MAX];
-	struct max_pool_backward_args pool = pool_backward(none);
 	struct convolution_pool_backward_args convolution = convolution_backward(none);
 	struct piece *last = &kernel->of[kernel->pieces - 1];
 
@@ -501,10 +460,8 @@ static void complete(struct kernel *kernel)
 		last->bytes = cross_entropy_scratch(ROWS, 5);
 	else if (kernel->run == run_gradient_measure)
 		last->bytes = gradient_measure_scratch(CHUNKS);
-	else if (kernel->run == run_strided_pool_backward)
-		last->bytes = strided_pool_scratch(&strided);
 	else
-		last->bytes = max_pool_backward_scratch(&pool);
+		last->bytes = max_pool_scratch(&pooled);
 }
 
 /* Runs it with one byte less of the piece `small`, or of none. */

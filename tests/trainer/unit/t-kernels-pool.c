@@ -119,26 +119,22 @@ static struct pooled pooled_run(const struct pooling *p, int row, bool relu)
 	struct pooled r = {array_new(type, p->input.count),  array_new(type, p->output.count),
 			   array_new(type, p->output.count), array_new(type, p->input.count),
 			   array_new(VALUE_FLOAT32, c),      malloc((size_t)p->output.count)};
-	const struct max_pool_args forward = {r.input.values,
-					      r.output.values,
-					      r.places,
-					      pools[row].batch,
-					      h,
-					      w,
-					      c,
-					      pools[row].kernel,
-					      type};
-	const struct max_pool_backward_args backward = {.output_gradient = r.gradient.values,
+	const struct max_pool_shape shape = {.batch = pools[row].batch,
+					     .height = h,
+					     .width = w,
+					     .channels = c,
+					     .out_height = h / pools[row].kernel,
+					     .out_width = w / pools[row].kernel,
+					     .kernel = pools[row].kernel,
+					     .stride = pools[row].kernel,
+					     .type = type};
+	const struct max_pool_args forward = {shape, r.input.values, r.output.values, r.places};
+	const struct max_pool_backward_args backward = {.shape = shape,
+							.output_gradient = r.gradient.values,
 							.output = relu ? r.output.values : NULL,
 							.places = r.places,
 							.input_gradient = r.input_gradient.values,
-							.sums = r.sums.values,
-							.batch = pools[row].batch,
-							.height = h,
-							.width = w,
-							.channels = c,
-							.kernel = pools[row].kernel,
-							.type = type};
+							.sums = r.sums.values};
 
 	ck_assert_ptr_nonnull(r.places);
 	reorder(&r.input, &p->input, row, false, true);
@@ -197,16 +193,13 @@ END_TEST
 START_TEST(pools_without_places)
 {
 	float input[] = {1, 2, 4, 3}, output = 0;
-	const struct max_pool_args args = {input, &output, NULL, 1, 2, 2, 1, 2, VALUE_FLOAT32};
+	const struct max_pool_shape shape = {1, 2, 2, 1, 1, 1, 2, 2, 0, VALUE_FLOAT32};
+	const struct max_pool_args args = {shape, input, &output, NULL};
 	const uint8_t place = 2;
-	struct max_pool_backward_args back = {.output_gradient = &output,
+	struct max_pool_backward_args back = {.shape = shape,
+					      .output_gradient = &output,
 					      .places = &place,
-					      .input_gradient = input,
-					      .batch = 1,
-					      .height = 2,
-					      .width = 2,
-					      .channels = 1,
-					      .kernel = 2};
+					      .input_gradient = input};
 
 	reference_max_pool(&args);
 	ck_assert_float_eq(output, 4);
@@ -225,25 +218,25 @@ START_TEST(windows_that_overlap_by_hand)
 	enum value_type type = value_types[_i / 2];
 	struct array input = array_new(type, 16), output = array_new(type, 4);
 	struct array gradient = array_new(type, 4), input_gradient = array_new(type, 16);
-	const struct strided_pool_shape shape = {1, 4, 4, 1, 2, 2, 3, 2, 1, type};
+	const struct max_pool_shape shape = {1, 4, 4, 1, 2, 2, 3, 2, 1, type};
 	uint8_t places[4];
 	float sum;
-	const struct strided_pool_args args = {shape, input.values, output.values, places};
-	const struct strided_pool_backward_args back = {
+	const struct max_pool_args args = {shape, input.values, output.values, places};
+	const struct max_pool_backward_args back = {
 		shape,  gradient.values,       _i % 2 ? output.values : NULL,
 		places, input_gradient.values, &sum,
 		NULL};
 
 	for (int i = 0; i < 16; i++)
 		value_set(type, input.values, i, values[i]);
-	reference_strided_pool(&args);
+	reference_max_pool(&args);
 	for (int i = 0; i < 4; i++) {
 		ck_assert_double_eq(array_get(&output, i), greatest[i]);
 		value_set(type, gradient.values, i, gradients[i]);
 	}
 	ck_assert_mem_eq(places, want, sizeof(want));
 	value_set(type, output.values, 1, -8);
-	reference_strided_pool_backward(&back);
+	reference_max_pool_backward(&back);
 	for (int i = 0; i < 16; i++)
 		ck_assert_double_eq(array_get(&input_gradient, i), i == 5   ? 1
 								   : i == 7 ? (_i % 2 ? 8 : 10)

@@ -172,34 +172,20 @@ START_TEST(splits_at_what_is_aligned)
 }
 END_TEST
 
-START_TEST(pooling_sums_its_output)
+START_TEST(pooling_sums_its_input)
 {
-	struct max_pool_backward_args args = {.batch = 10,
-					      .height = 33,
-					      .width = 9,
-					      .channels = 24,
-					      .kernel = 4,
-					      .type = VALUE_BFLOAT16};
+	const struct max_pool_shape shape = {.batch = 10,
+					     .height = 33,
+					     .width = 9,
+					     .channels = 24,
+					     .out_height = 17,
+					     .out_width = 5,
+					     .kernel = 3,
+					     .stride = 2,
+					     .pad = 1,
+					     .type = VALUE_BFLOAT16};
 
-	ck_assert_uint_eq(max_pool_backward_scratch(&args),
-			  launch_columns_scratch((int64_t)10 * 8 * 2, 24, VALUE_BFLOAT16));
-}
-END_TEST
-
-START_TEST(strided_pooling_sums_its_input)
-{
-	const struct strided_pool_shape shape = {.batch = 10,
-						 .height = 33,
-						 .width = 9,
-						 .channels = 24,
-						 .out_height = 17,
-						 .out_width = 5,
-						 .kernel = 3,
-						 .stride = 2,
-						 .pad = 1,
-						 .type = VALUE_BFLOAT16};
-
-	ck_assert_uint_eq(strided_pool_scratch(&shape),
+	ck_assert_uint_eq(max_pool_scratch(&shape),
 			  launch_columns_scratch((int64_t)10 * 33 * 9, 24, VALUE_BFLOAT16));
 }
 END_TEST
@@ -245,30 +231,6 @@ START_TEST(batches_are_normalized_by_two_sums)
 	ck_assert_int_eq(batch_norm_rows(&shape, 0), 0);
 	ck_assert_int_eq(batch_norm_rows(&shape, 99), 990);
 	ck_assert_int_eq(batch_norm_rows(&shape, 101), 1000);
-}
-END_TEST
-
-static const struct {
-	const char *name;
-	int64_t batch;
-	int32_t height, width, channels, kernel;
-	int even;
-} evens[] = {
-	{"convnet's", 4096, 32, 32, 64, 2, 1},
-	{"the smallest", 1, 2, 2, 1, 2, 1},
-	{"a rest below", 512, 33, 32, 64, 2, 0},
-	{"a rest at the right", 512, 32, 33, 64, 2, 0},
-	{"larger windows", 512, 32, 32, 64, 4, 0},
-	{"the most elements", 536870911, 2, 2, 1, 2, 1},
-	{"an index of more bits", 536870912, 2, 2, 1, 2, 0},
-};
-
-START_TEST(windows_without_a_rest)
-{
-	ROW_EQ_INT(evens[_i].name,
-		   max_pool_even(evens[_i].batch, evens[_i].height, evens[_i].width,
-				 evens[_i].channels, evens[_i].kernel),
-		   evens[_i].even);
 }
 END_TEST
 
@@ -458,13 +420,11 @@ int main(void)
 	tcase_add_loop_test(tests, columns_and_rows, 0, ROWS(column_cases));
 	tcase_add_test(tests, any_shape_fits);
 	tcase_add_loop_test(tests, splits_at_what_is_aligned, 0, ROWS(splits));
-	tcase_add_test(tests, pooling_sums_its_output);
-	tcase_add_loop_test(tests, windows_without_a_rest, 0, sizeof(evens) / sizeof(*evens));
 	tcase_add_loop_test(tests, pieces_of_images, 0,
 			    sizeof(convolution_cases) / sizeof(*convolution_cases));
 	tcase_add_test(tests, tickets_of_a_convolution_suffice);
 	tcase_add_test(tests, other_convolutions_are_not_there);
-	tcase_add_test(tests, strided_pooling_sums_its_input);
+	tcase_add_test(tests, pooling_sums_its_input);
 	tcase_add_loop_test(tests, samples_apart, 0, ROWS(sample_cases));
 	tcase_add_test(tests, batches_are_normalized_by_two_sums);
 	tcase_add_loop_test(tests, chunks_of_a_parameter, 0, ROWS(cuts));

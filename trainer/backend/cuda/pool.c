@@ -19,25 +19,6 @@ static struct pool *pool_of(struct op *op)
 	return (struct pool *)op;
 }
 
-static bool pool_forward(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(op);
-	const struct layout *in = &op->info.input;
-	const struct max_pool_args pool = {
-		.input = args->input,
-		.output = args->output,
-		.places = args->workspace,
-		.batch = in->batch,
-		.height = (int32_t)in->height,
-		.width = (int32_t)in->width,
-		.channels = cuda_channels(in),
-		.kernel = pool_of(op)->kernel,
-		.type = in->type,
-	};
-
-	return cuda_use(d, error) && CUDA_KERNEL(d, max_pool, &pool, error);
-}
-
 /* Where the sums for the bias gradient go; NULL: they are not wanted. */
 static float *sums_of(const struct pool *p, const struct op_args *args)
 {
@@ -54,49 +35,12 @@ static bool copy_sums(struct op *op, const struct op_args *args, struct train_er
 			 (size_t)op->info.input.channels * sizeof(float), error);
 }
 
-static struct max_pool_backward_args backward_args(struct op *op, const struct op_args *args)
-{
-	struct pool *p = pool_of(op);
-	const struct layout *in = &op->info.input;
-
-	return (struct max_pool_backward_args){
-		.output_gradient = args->output_gradient,
-		.output = p->relu_backward ? args->output : NULL,
-		.places = args->workspace,
-		.input_gradient = args->input_gradient,
-		.sums = sums_of(p, args),
-		.scratch = cuda_device_of(op)->scratch,
-		.batch = in->batch,
-		.height = (int32_t)in->height,
-		.width = (int32_t)in->width,
-		.channels = cuda_channels(in),
-		.kernel = p->kernel,
-		.type = in->type,
-	};
-}
-
-static bool pool_backward(struct op *op, const struct op_args *args, struct train_error *error)
-{
-	struct cuda_device *d = cuda_device_of(op);
-	const struct max_pool_backward_args pool = backward_args(op, args);
-
-	return cuda_use(d, error) && CUDA_KERNEL(d, max_pool_backward, &pool, error) &&
-	       copy_sums(op, args, error);
-}
-
-/* --- the same where windows overlap or begin outside */
-
-static bool is_strided(const struct op_shape *shape)
-{
-	return shape->stride != shape->kernel || shape->pad > 0;
-}
-
-static struct strided_pool_shape strided_shape(struct op *op)
+static struct max_pool_shape pool_shape(struct op *op)
 {
 	const struct layout *in = &op->info.input, *out = &op->info.output;
 	const struct pool *p = pool_of(op);
 
-	return (struct strided_pool_shape){
+	return (struct max_pool_shape){
 		.batch = in->batch,
 		.height = (int32_t)in->height,
 		.width = (int32_t)in->width,
@@ -110,25 +54,25 @@ static struct strided_pool_shape strided_shape(struct op *op)
 	};
 }
 
-static bool strided_forward(struct op *op, const struct op_args *args, struct train_error *error)
+static bool pool_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(op);
-	const struct strided_pool_args pool = {
-		.shape = strided_shape(op),
+	const struct max_pool_args pool = {
+		.shape = pool_shape(op),
 		.input = args->input,
 		.output = args->output,
 		.places = args->workspace,
 	};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, strided_pool, &pool, error);
+	return cuda_use(d, error) && CUDA_KERNEL(d, max_pool, &pool, error);
 }
 
-static bool strided_backward(struct op *op, const struct op_args *args, struct train_error *error)
+static bool pool_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(op);
 	const struct pool *p = pool_of(op);
-	const struct strided_pool_backward_args pool = {
-		.shape = strided_shape(op),
+	const struct max_pool_backward_args pool = {
+		.shape = pool_shape(op),
 		.output_gradient = args->output_gradient,
 		.output = p->relu_backward ? args->output : NULL,
 		.places = args->workspace,
@@ -137,7 +81,7 @@ static bool strided_backward(struct op *op, const struct op_args *args, struct t
 		.scratch = d->scratch,
 	};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, strided_pool_backward, &pool, error) &&
+	return cuda_use(d, error) && CUDA_KERNEL(d, max_pool_backward, &pool, error) &&
 	       copy_sums(op, args, error);
 }
 
@@ -146,21 +90,12 @@ static void pool_free(struct op *op)
 	cuda_release(op->device, pool_of(op)->sums);
 }
 
-static size_t scratch_of(struct op *op, const struct op_shape *shape)
-{
-	const struct strided_pool_shape strided = strided_shape(op);
-	const struct max_pool_backward_args args =
-		backward_args(op, &(struct op_args){.bias_gradient = NULL});
-
-	return is_strided(shape) ? strided_pool_scratch(&strided)
-				 : max_pool_backward_scratch(&args);
-}
-
 static bool pool_plan(struct pool *p, const struct op_shape *shape, struct train_error *error)
 {
 	const struct layout *in = &shape->input;
 	struct op_info *info = &p->base.base.info;
 	struct device *device = p->base.base.device;
+	struct max_pool_shape pool;
 
 	p->kernel = shape->kernel;
 	p->stride = shape->stride;
@@ -171,8 +106,8 @@ static bool pool_plan(struct pool *p, const struct op_shape *shape, struct train
 				 op_output_size(in->width, shape), &p->base.output_order);
 	info->workspace = info->output.bytes / value_bytes(in->type);
 	info->algorithm = "kernel";
-	if (!cuda_want_scratch((struct cuda_device *)device, scratch_of(&p->base.base, shape),
-			       error))
+	pool = pool_shape(&p->base.base);
+	if (!cuda_want_scratch((struct cuda_device *)device, max_pool_scratch(&pool), error))
 		return false;
 	if (cuda_channels(&info->input) == in->channels)
 		return true;
@@ -186,15 +121,13 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 {
 	static const struct op_calls calls = {
 		.forward = pool_forward, .backward_data = pool_backward, .free = pool_free};
-	static const struct op_calls strided = {
-		.forward = strided_forward, .backward_data = strided_backward, .free = pool_free};
 	struct pool *p;
 
 	if (shape->kernel > MAX_POOL_MAX_KERNEL)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "pooling by %d: on a GPU the maximum is %d", shape->kernel,
 				  (int)MAX_POOL_MAX_KERNEL);
-	p = op_new(sizeof(*p), device, is_strided(shape) ? &strided : &calls, "a pooling", error);
+	p = op_new(sizeof(*p), device, &calls, "a pooling", error);
 	return p && op_give(op, &p->base.base, pool_plan(p, shape, error));
 }
 
