@@ -195,7 +195,7 @@ static bool issue_alone(void *argument, struct train_error *error)
 
 static bool run_alone(struct runner *r, void *step, struct train_error *error)
 {
-	return r->bench->options.backend->step_run(step, error);
+	return r->bench->options.backend->recording_run(step, error);
 }
 
 /* How long the kernel of this runner takes in a row of kernels, recorded as in a step. */
@@ -203,15 +203,15 @@ static bool find_took(struct runner *r, double *took, struct train_error *error)
 {
 	const struct backend *backend = r->bench->options.backend;
 	double all[MAX_ROUNDS];
-	struct step *step;
+	struct recording *step;
 	bool done;
 
-	if (!backend->step_new(&step, r->parallel->device[0], issue_alone, r, error))
+	if (!backend->recording_new(&step, r->parallel->device[0], issue_alone, r, error))
 		return false;
 	done = timed(r, run_alone, step, &all[0], error);
 	for (int round = 0; done && round < r->bench->rounds; round++)
 		done = timed(r, run_alone, step, &all[round], error);
-	backend->step_free(step);
+	backend->recording_free(step);
 	if (done)
 		*took = median(all, r->bench->rounds) / ALONE;
 	return done;

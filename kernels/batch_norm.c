@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See batch_norm.h. */
 #include <math.h>
 
 #include "kernels/references.h"

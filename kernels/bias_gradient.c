@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/references.h"
 
 void reference_bias_gradient(const struct bias_gradient_args *args)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/columns.cuh"
 
 /* Rows that a thread processes at a time. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See busy.h. */
 #include <time.h>
 
 #include "kernels/references.h"

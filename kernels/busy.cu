@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See busy.h. */
 #include "kernels/device.cuh"
 
 static __device__ inline int64_t now(void)

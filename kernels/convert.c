@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include <string.h>
 
 #include "kernels/references.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/device.cuh"
 
 template <typename From, typename To> static __device__ inline void convert_value(To *to, From from)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See convolution_pool.h. */
 #include <math.h>
 #include <string.h>
 

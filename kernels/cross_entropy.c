@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cross_entropy.h. */
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See flat_chunk.h. */
 #include "kernels/flat_chunk.h"
 
 #include "kernels/launch.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gradient_measure.h. */
 #include <math.h>
 
 #include "kernels/references.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gradient_measure.h. */
 #include "kernels/device.cuh"
 #include "kernels/scaler.cuh"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See input_fill.h. */
 #include "kernels/references.h"
 
 static double pixel(const struct input_fill_args *args, const uint8_t *plane, int c, int y, int x)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 # The kernels of the CUDA backend. Their references are built everywhere.
 kernels_files = \
-	kernels/add.c kernels/add.h \
-	kernels/addition.c kernels/addition.h \
+	kernels/accumulate.c \
 	kernels/batch_norm.c kernels/batch_norm.h \
 	kernels/bf16.h \
-	kernels/bias_gradient.c kernels/bias_gradient.h \
+	kernels/bias_gradient.c \
 	kernels/busy.c kernels/busy.h \
 	kernels/control.h \
-	kernels/convert.c kernels/convert.h \
+	kernels/convert.c \
 	kernels/convolution_pool.c kernels/convolution_pool.h \
 	kernels/cross_entropy.c kernels/cross_entropy.h \
 	kernels/flat_chunk.c kernels/flat_chunk.h \
@@ -22,8 +21,9 @@ kernels_files = \
 	kernels/mean_pool.c kernels/mean_pool.h \
 	kernels/philox.h \
 	kernels/references.h \
-	kernels/relu_backward.c kernels/relu_backward.h \
-	kernels/reorder.c kernels/reorder.h \
+	kernels/relu_backward.c \
+	kernels/reorder.c \
+	kernels/residual_add.c \
 	kernels/scaler.c kernels/scaler.h \
 	kernels/update.c kernels/update.h \
 	kernels/value.c kernels/value.h
@@ -32,8 +32,7 @@ kernels_cuda = \
 	kernels/device.cuh \
 	kernels/mma.cuh \
 	kernels/scaler.cuh \
-	kernels/add.cu \
-	kernels/addition.cu \
+	kernels/accumulate.cu \
 	kernels/batch_norm.cu \
 	kernels/bias_gradient.cu \
 	kernels/busy.cu \
@@ -46,6 +45,7 @@ kernels_cuda = \
 	kernels/mean_pool.cu \
 	kernels/relu_backward.cu \
 	kernels/reorder.cu \
+	kernels/residual_add.cu \
 	kernels/update.cu
 EXTRA_DIST += kernels/README.md
 

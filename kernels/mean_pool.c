@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See mean_pool.h. */
 #include "kernels/references.h"
 
 void reference_mean_pool(const struct mean_pool_args *a)

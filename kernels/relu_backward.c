@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/references.h"
 
 void reference_relu_backward(const struct relu_backward_args *args)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/device.cuh"
 
 template <typename T>

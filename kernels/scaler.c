@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See scaler.h. */
 #include "kernels/scaler.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See update.h. */
 #include <math.h>
 
 #include "kernels/references.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See value.h. */
 #include "kernels/value.h"
 
 #include "kernels/bf16.h"

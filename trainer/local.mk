@@ -44,8 +44,6 @@ noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
-	trainer/backend/layout.c \
-	trainer/backend/op.c \
 	trainer/backend/cpu/addition.c trainer/backend/cpu/addition.h \
 	trainer/backend/cpu/batch_norm.c trainer/backend/cpu/batch_norm.h \
 	trainer/backend/cpu/cpu.c trainer/backend/cpu/cpu.h \
@@ -60,6 +58,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/reference/op.c \
 	trainer/backend/reference/pool.c \
 	trainer/backend/reference/reference.c trainer/backend/reference/reference.h \
+	trainer/base/clock.h \
 	trainer/base/pages.h \
 	trainer/base/tensor.h \
 	trainer/collective/call.c trainer/collective/call.h \
@@ -153,6 +152,7 @@ if HAVE_MPI
 libtrainer_la_CPPFLAGS += -DPKGLIBDIR='"$(pkglibdir)"'
 pkglib_LTLIBRARIES += gpumap-mpi.la
 gpumap_mpi_la_SOURCES = \
+	trainer/base/clock.h \
 	trainer/base/error.c trainer/base/error.h \
 	trainer/base/simd.c trainer/base/simd.h \
 	trainer/collective/call.c trainer/collective/call.h \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpumap-train: a training on the devices that gpumap's mapping names. */
+/* gpumap-train: a training run on the devices that gpumap's mapping names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -37,13 +37,13 @@ static void prepare_add(struct trial *t)
 
 static cudaError_t run_add(struct trial *t, enum place place)
 {
-	const struct add_args args = {at_value(t, 0, place, F32, t->shape->a),
-				      at_value(t, 1, place, F32, t->shape->b), t->shape->n};
+	const struct accumulate_args args = {at_value(t, 0, place, F32, t->shape->a),
+					     at_value(t, 1, place, F32, t->shape->b), t->shape->n};
 
-	return RUN(add, t, place, &args);
+	return RUN(accumulate, t, place, &args);
 }
 
-const struct kernel_test test_add = {"add", SHAPES(adds), prepare_add, run_add};
+const struct kernel_test test_accumulate = {"accumulate", SHAPES(adds), prepare_add, run_add};
 
 /* With flags 1 ReLU, with 2 the output lies where a lies, with 4 where b lies. */
 static const struct shape additions[] = {
@@ -79,15 +79,15 @@ static void prepare_addition(struct trial *t)
 
 static cudaError_t run_addition(struct trial *t, enum place place)
 {
-	const struct addition_args args = {
+	const struct residual_add_args args = {
 		at(t, 0, place), at(t, 1, place),     at(t, addition_output(t->shape), place),
 		t->shape->n,     t->shape->flags & 1, t->shape->type};
 
-	return RUN(addition, t, place, &args);
+	return RUN(residual_add, t, place, &args);
 }
 
-const struct kernel_test test_addition = {"addition", SHAPES(additions), prepare_addition,
-					  run_addition};
+const struct kernel_test test_residual_add = {"residual_add", SHAPES(additions), prepare_addition,
+					      run_addition};
 
 /* As adds, from `type` to `to`. */
 static const struct shape converts[] = {

@@ -27,8 +27,8 @@
 #include "kernels/scaler.h"
 
 struct backend;
-struct event; /* a place in a stream */
-struct step;  /* a recorded sequence of operations */
+struct event;     /* a place in a stream */
+struct recording; /* of operations, as a step */
 
 /* Work on a stream may never finish if it needs another rank, or the device hangs. A thread that
  * waits for the device calls this now and then, with the time that it has waited. False, with the
@@ -425,12 +425,12 @@ struct backend {
 
 	/* A step: `issue` runs operations and copies between fixed device addresses, and nothing
 	 * that waits. A GPU records it once; the CPU calls it in every run. */
-	bool (*step_new)(struct step **step, struct device *device,
-			 bool (*issue)(void *argument, struct train_error *error), void *argument,
-			 struct train_error *error);
-	bool (*step_run)(struct step *step, struct train_error *error);
+	bool (*recording_new)(struct recording **step, struct device *device,
+			      bool (*issue)(void *argument, struct train_error *error),
+			      void *argument, struct train_error *error);
+	bool (*recording_run)(struct recording *step, struct train_error *error);
 	/* A run in progress continues; this does not wait for it. */
-	void (*step_free)(struct step *step);
+	void (*recording_free)(struct recording *step);
 };
 
 /* Plain loops in C with sums in double. The other backends are tested against it. VALUE_FLOAT64

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See eventcount.h. */
 #include "backend/eventcount.h"
 
 bool eventcount_init(struct eventcount *e)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See error.h. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See simd.h. */
 #include "base/simd.h"
 
 #include <stdatomic.h>

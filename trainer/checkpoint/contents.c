@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See contents.h. */
 #include "checkpoint/contents.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See crc32.h. */
 #include "checkpoint/crc32.h"
 
 #include <string.h>

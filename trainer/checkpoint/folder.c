@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See folder.h. */
 #include "checkpoint/folder.h"
 
 #include <dirent.h>

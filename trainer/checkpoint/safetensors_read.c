@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads a safetensors file: its header, checks of it, and its tensors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

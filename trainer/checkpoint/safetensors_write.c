@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes a safetensors file: the order of its tensors, its header, and its end. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See call.h. */
 #include "collective/call.h"
 
 #include <stdio.h>

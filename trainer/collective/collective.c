@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See collective.h. */
 #include "config.h"
 
 #include "collective/collective.h"

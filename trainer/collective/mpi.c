@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The module of MPI: how ranks meet, agree and part. */
 #include "config.h"
 
 #include "collective/mpi_module.h"

@@ -7,17 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "collective/mpi_comm.h"
 
 enum { TAG_ASK = 3, TAG_ANSWER = 4, ANSWER_MS = 500, PAUSE_NS = 50000, AWAKE_NS = 1000000 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool aborted(const struct mpi_comm *comm, const struct call *call, struct train_error *error)
 {
@@ -87,7 +80,7 @@ static void answer(struct mpi_comm *comm, const struct call *call)
 /* comm->doing of the awaited ranks becomes their answer, or stays CALL_NONE. */
 static void ask(struct mpi_comm *comm, int peer, const struct call *call)
 {
-	int64_t start = now_ns();
+	int64_t start = clock_ns();
 	MPI_Request request;
 	int32_t doing;
 	int from;
@@ -99,7 +92,7 @@ static void ask(struct mpi_comm *comm, int peer, const struct call *call)
 		if (MPI_Isend(NULL, 0, MPI_BYTE, r, TAG_ASK, comm->comm, &request) == MPI_SUCCESS)
 			MPI_Request_free(&request);
 	}
-	while (now_ns() - start < (int64_t)ANSWER_MS * 1000000) {
+	while (clock_ns() - start < (int64_t)ANSWER_MS * 1000000) {
 		answer(comm, call);
 		while (arrived(comm, TAG_ANSWER, &from)) {
 			if (MPI_Recv(&doing, 1, MPI_INT32_T, from, TAG_ANSWER, comm->comm,
@@ -146,7 +139,7 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struc
 	      struct train_error *error)
 {
 	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000;
-	int64_t start = now_ns(), waited = 0;
+	int64_t start = clock_ns(), waited = 0;
 	int there = 0;
 
 	for (;;) {
@@ -154,7 +147,7 @@ bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struc
 			return aborted(comm, call, error);
 		if (!mpi_good(comm, MPI_Test(request, &there, MPI_STATUS_IGNORE), call, error))
 			return false;
-		waited = now_ns() - start;
+		waited = clock_ns() - start;
 		if (there || (limit > 0 && waited > limit))
 			break;
 		if (waited < AWAKE_NS)

@@ -94,8 +94,6 @@ static inline struct nccl_comm *nccl_comm_of(struct communicator *comm)
 
 /* --- nccl_wait.c */
 
-int64_t nccl_now(void);
-
 /* Whether a call succeeded; else false, and the communicator has failed. */
 #define NCCL_DO(c, library, name, arguments, error) \
 	nccl_done(c, CUDA_LIBRARY_##library, (int)(c)->calls->name arguments, #name, error)

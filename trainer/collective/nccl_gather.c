@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "collective/nccl_comm.h"
 
 enum { PIECE = 16384 }; /* bytes of each rank at a time */
@@ -58,7 +59,7 @@ static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const 
 			     void *all, size_t bytes, struct train_error *error)
 {
 	unsigned char *to = all;
-	int64_t begin = nccl_now(), waited = c->base.waited_ns;
+	int64_t begin = clock_ns(), waited = c->base.waited_ns;
 
 	c->host[c->base.rank] = 0;
 	for (size_t at = 0; at == 0 || at < bytes; at += PIECE) {
@@ -74,7 +75,7 @@ static bool gather_on_device(struct nccl_comm *c, struct nccl_lane *lane, const 
 		for (size_t r = 0; n > 0 && r < (size_t)c->base.world; r++)
 			memcpy(to + r * bytes + at, c->host + r * n, n);
 	}
-	c->base.waited_ns = waited + nccl_now() - begin;
+	c->base.waited_ns = waited + clock_ns() - begin;
 	return true;
 }
 
@@ -137,7 +138,7 @@ bool nccl_gather_end(struct communicator *comm, void *all, struct train_error *e
 {
 	struct nccl_comm *c = nccl_comm_of(comm);
 	struct nccl_later *later = &c->later;
-	int64_t begin = nccl_now();
+	int64_t begin = clock_ns();
 
 	c->doing = call_of(CALL_GATHER, 0, later->bytes, later->what ? later->what : "nothing");
 	if (!nccl_good(c, error))
@@ -150,6 +151,6 @@ bool nccl_gather_end(struct communicator *comm, void *all, struct train_error *e
 	if (!wait_piece(c, later->event, error))
 		return false;
 	memcpy(all, later->host, later->bytes * (size_t)comm->world);
-	c->base.waited_ns += nccl_now() - begin;
+	c->base.waited_ns += clock_ns() - begin;
 	return true;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Where ranks of several machines meet, by the environment: see nccl.h. */
 #include "collective/nccl.h"
 
 #include <stdio.h>

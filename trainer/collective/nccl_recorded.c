@@ -5,30 +5,30 @@
 #include "collective/nccl_comm.h"
 
 /* What a rank reports of its recording. */
-enum recording { RECORDED, UNRECORDED, BROKEN };
+enum outcome { RECORDED, UNRECORDED, BROKEN };
 
 /* Forgets that calls failed while they were recorded. */
-static enum recording forgive(struct nccl_comm *c)
+static enum outcome forgive(struct nccl_comm *c)
 {
-	enum recording recording = UNRECORDED;
+	enum outcome outcome = UNRECORDED;
 
 	for (int i = 0; i < c->lane_count; i++) {
 		struct nccl_lane *lane = &c->lanes[i];
 
 		lane->forked = lane->fresh = lane->busy = false;
 		if (!nccl_lane_good(c, lane))
-			recording = BROKEN;
+			outcome = BROKEN;
 	}
 	c->unrecorded = false;
 	c->why = (struct train_error){.status = TRAIN_OK};
-	return recording;
+	return outcome;
 }
 
 /* The recordings of all ranks. */
-static bool gather_recordings(struct nccl_comm *c, enum recording recording, bool *all,
+static bool gather_recordings(struct nccl_comm *c, enum outcome outcome, bool *all,
 			      struct train_error *error)
 {
-	unsigned char mine = (unsigned char)recording, *ranks = malloc((size_t)c->base.world);
+	unsigned char mine = (unsigned char)outcome, *ranks = malloc((size_t)c->base.world);
 	bool done = ranks || train_nomem(error, "the recordings of ranks");
 
 	done = done && nccl_all_gather(&c->base, &mine, ranks, sizeof(mine), "recordings", error);
@@ -47,14 +47,14 @@ bool nccl_recorded(struct communicator *comm, const struct train_error *why, boo
 {
 	struct nccl_comm *c = nccl_comm_of(comm);
 	bool unrecorded = c->unrecorded;
-	enum recording recording = unrecorded ? forgive(c) : RECORDED;
+	enum outcome outcome = unrecorded ? forgive(c) : RECORDED;
 
-	if (why && unrecorded && (recording == UNRECORDED || c->control)) {
+	if (why && unrecorded && (outcome == UNRECORDED || c->control)) {
 		train_device_recovered();
 		why = NULL;
 	}
 	if (!why)
-		return gather_recordings(c, recording, all, error);
+		return gather_recordings(c, outcome, all, error);
 	train_fail(error, why->status, "%s", why->text);
 	return nccl_failed(c, error);
 }

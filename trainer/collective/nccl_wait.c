@@ -6,17 +6,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "collective/nccl_comm.h"
 
 enum { SPIN_NS = 50000, PAUSE_NS = 50000, WATCH_NS = 1000000 };
-
-int64_t nccl_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static struct call_words doing(const struct nccl_comm *c)
 {
@@ -145,14 +138,14 @@ bool nccl_lane_good(struct nccl_comm *c, struct nccl_lane *lane)
 bool nccl_settle(struct nccl_comm *c, struct nccl_lane *lane, struct train_error *error)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	int64_t begin = nccl_now(), watched = begin, now = begin;
+	int64_t begin = clock_ns(), watched = begin, now = begin;
 	ncclResult_t state = ncclSuccess;
 	bool good = true;
 
 	while (good && lane->busy) {
 		good = lane_state(c, lane, &state, error);
 		lane->busy = state == ncclInProgress;
-		now = nccl_now();
+		now = clock_ns();
 		if (good && lane->busy && now - watched >= WATCH_NS) {
 			watched = now;
 			good = nccl_watch(c, now - begin, error);

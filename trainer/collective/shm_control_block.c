@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See shm_control_block.h. */
 #include "collective/shm_control_block.h"
 
 static size_t rounded(size_t bytes, size_t to)

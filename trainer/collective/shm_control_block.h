@@ -117,7 +117,6 @@ bool shm_phase(struct shm_comm *comm, struct train_error *error);
 bool shm_agree(struct shm_comm *comm, struct train_error *error);
 
 /* CLOCK_MONOTONIC. */
-int64_t shm_now_ns(void);
 /* Waits until *word has reached value, which may wrap. `peer` is the rank that sets it, or -1 for
  * all. */
 bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value, int peer,

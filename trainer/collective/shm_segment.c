@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* See shm_segment.h. */
+#include "base/clock.h"
 #include "collective/shm_segment.h"
 
 #include <dirent.h>
@@ -288,7 +290,7 @@ void shm_segment_linger(struct rendezvous *rendezvous)
 		return;
 	if (limit_ms == 0 || limit_ms > LINGER_MS)
 		limit_ms = LINGER_MS;
-	rendezvous->lingers_ns = shm_now_ns() + (int64_t)limit_ms * 1000000;
+	rendezvous->lingers_ns = clock_ns() + (int64_t)limit_ms * 1000000;
 	atomic_fetch_add(&rendezvous->control->lingering, 1);
 }
 
@@ -298,7 +300,7 @@ static void end_linger(struct rendezvous *rendezvous)
 
 	if (!rendezvous->lingers_ns)
 		return;
-	while (shm_now_ns() < rendezvous->lingers_ns && !all_joined(rendezvous))
+	while (clock_ns() < rendezvous->lingers_ns && !all_joined(rendezvous))
 		nanosleep(&pause, NULL);
 	atomic_fetch_sub(&rendezvous->control->lingering, 1);
 }

@@ -11,18 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collective/shm_control_block.h"
 #include "collective/shm_segment.h"
 
 enum { SLICE_MS = 100 }; /* how often it checks for gone ranks */
-
-int64_t shm_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void relax(void)
 {
@@ -140,7 +133,7 @@ static int64_t time_left(const struct shm_comm *comm, int64_t start)
 {
 	int64_t slice = (int64_t)SLICE_MS * 1000000;
 	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000;
-	int64_t used = comm->base.waited_ns - comm->waited_before + shm_now_ns() - start;
+	int64_t used = comm->base.waited_ns - comm->waited_before + clock_ns() - start;
 
 	return limit == 0 || limit - used > slice ? slice : limit - used;
 }
@@ -148,7 +141,7 @@ static int64_t time_left(const struct shm_comm *comm, int64_t start)
 static bool wait_asleep(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t value,
 			int peer, struct train_error *error)
 {
-	for (int64_t start = shm_now_ns(), left;;) {
+	for (int64_t start = clock_ns(), left;;) {
 		uint32_t event = atomic_load(&comm->slot->event);
 		int rank = ended(comm, peer);
 
@@ -178,14 +171,14 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 
 	if (good)
 		return true;
-	start = shm_now_ns();
+	start = clock_ns();
 	for (int i = 0; !good && i < comm->spins; i++) {
 		relax();
 		good = reached(word, value);
 	}
 	if (!good)
 		good = wait_asleep(comm, word, value, peer, error);
-	comm->base.waited_ns += shm_now_ns() - start;
+	comm->base.waited_ns += clock_ns() - start;
 	return good;
 }
 
@@ -194,7 +187,7 @@ static bool device_too_late(struct shm_comm *comm, const struct call *call, int6
 			    struct train_error *error)
 {
 	int timeout_ms = comm->rendezvous->options.timeout_ms;
-	int64_t since = shm_now_ns() - waited_ns / 2;
+	int64_t since = clock_ns() - waited_ns / 2;
 	struct call_late late = {.count = 0};
 	char text[sizeof(error->text)];
 
@@ -218,7 +211,7 @@ bool shm_check(struct communicator *base, const char *where, int64_t waited_ns,
 {
 	const struct call call = call_of(CALL_DEVICE, 0, 0, where);
 	struct shm_comm *comm = (struct shm_comm *)(void *)base;
-	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000, now = shm_now_ns();
+	int64_t limit = (int64_t)comm->rendezvous->options.timeout_ms * 1000000, now = clock_ns();
 	int rank;
 
 	atomic_store(&comm->slot->checked, now);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See sum.h. */
 #include "collective/sum.h"
 
 #include <string.h>

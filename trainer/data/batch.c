@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See batch.h. */
 #include "batch.h"
 
 struct input_place batch_place(const struct batch_options *options,

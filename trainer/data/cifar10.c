@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cifar10.h. */
 #include "cifar10.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See dataset.h. */
 #include "dataset.h"
 
 #include <stdlib.h>

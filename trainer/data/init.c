@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See init.h. */
 #include "init.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See random.h. */
 #include "random.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See sampler.h. */
 #include "sampler.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See memory_reuse.h. */
 #include "model/memory_reuse.h"
 
 #include <stdlib.h>

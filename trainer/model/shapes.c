@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The shapes of layers, and the places of parameters and buffers in flat memory. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See clip.h. */
 #include "clip.h"
 
 #include <math.h>

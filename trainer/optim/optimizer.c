@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See optimizer.h. */
 #include "optimizer.h"
 
 #include <math.h>

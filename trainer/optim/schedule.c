@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See schedule.h. */
 #include "schedule.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See update.h. */
 #include "update.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See buckets.h. */
 #include "parallel/buckets.h"
 
 static bool live(const struct model_shapes *shapes, int parameter)

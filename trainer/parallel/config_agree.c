@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See config_agree.h. */
 #include "parallel/config_agree.h"
 
 #include <inttypes.h>

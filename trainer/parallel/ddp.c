@@ -229,7 +229,8 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 	return true;
 }
 
-static bool run_step(struct ddp *d, const struct step_input *input, struct train_error *error)
+static bool run_graph_or_segments(struct ddp *d, const struct step_input *input,
+				  struct train_error *error)
 {
 	const struct graph_step step = {
 		.passes = replica_pass_count(&d->replica, input),
@@ -248,7 +249,7 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 
 	d->output = rank_submit(p);
 	if (!replica_begin_all(&d->replica, input, false, error) || !take_buffers(d, error) ||
-	    !run_step(d, input, error) || !replica_fetch(&d->replica, error))
+	    !run_graph_or_segments(d, input, error) || !replica_fetch(&d->replica, error))
 		return false;
 	/* Time that another thread waits does not count. */
 	d->output->waited_ns = d->overlap ? d->output->exposed_ns : p->comm->waited_ns - waited;

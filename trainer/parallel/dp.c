@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "place/threads.h"
@@ -345,7 +346,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 	const struct backend *backend = master->backend;
 	float *sum = model_gradients(d->master->model);
 	size_t bytes = (size_t)d->elements * sizeof(*sum);
-	int64_t begin = timeline_now(), at = timeline_begin(d->master->timeline);
+	int64_t begin = clock_ns(), at = timeline_begin(d->master->timeline);
 
 	for (int i = 0; i < d->count; i++) {
 		struct replica *r = &d->replicas[i];
@@ -357,7 +358,7 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 		     !backend->add(master, sum, d->received, d->elements, error)))
 			return false;
 	}
-	d->output->exposed_ns += timeline_now() - begin;
+	d->output->exposed_ns += clock_ns() - begin;
 	timeline_add(d->master->timeline, SUM, at);
 	return true;
 }

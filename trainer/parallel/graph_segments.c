@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See graph_segments.h. */
 #include "parallel/graph_segments.h"
 
 static bool go_forward(struct graph_segments *p, int64_t pass, bool test, struct train_error *error)

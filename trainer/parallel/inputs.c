@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See inputs.h. */
 #include "parallel/inputs.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See layout_agree.h. */
 #include "parallel/layout_agree.h"
 
 #include <stdlib.h>

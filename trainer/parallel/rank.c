@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rank.h. */
 #include "parallel/rank.h"
 
 #include "parallel/layout_agree.h"

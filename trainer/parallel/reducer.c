@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* See reducer.h. */
 #include "parallel/reducer.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/clock.h"
 
 struct reducer {
 	struct reducer_options options;
@@ -138,14 +141,14 @@ static void wait_for_thread(struct reducer *r)
 
 bool reducer_wait(struct reducer *r, int64_t *exposed_ns, struct train_error *error)
 {
-	int64_t begin = timeline_now(), at = timeline_begin(r->options.device);
+	int64_t begin = clock_ns(), at = timeline_begin(r->options.device);
 	bool done;
 
 	if (r->threaded)
 		wait_for_thread(r);
 	r->ready = r->buckets.count;
 	done = reduce_ready(r, error) && collective_join(r->options.comm, error);
-	*exposed_ns += timeline_now() - begin;
+	*exposed_ns += clock_ns() - begin;
 	timeline_add(r->options.device, REDUCER_WAIT, at);
 	if (r->error.status != TRAIN_OK)
 		done = train_fail(error, r->error.status, "%s", r->error.text);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See replica.h. */
 #include "parallel/rank.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See stages.h. */
 #include "parallel/stages.h"
 
 #include <stdio.h>

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/* See step_graph.h. */
 #include "parallel/step_graph.h"
 
 #include <stdlib.h>
 
-struct recording {
-	struct recording *next;
+struct step_kind {
+	struct step_kind *next;
 	struct step_graph *graph;
 	struct graph_step of;
-	struct step *steps[2]; /* of each turn; NULL: not recorded yet */
+	struct recording *recordings[2]; /* of each turn; NULL: not recorded yet */
 };
 
 struct step_graph {
 	struct step_graph_options options;
-	struct recording *first;
+	struct step_kind *first;
 	bool abandoned; /* `instead` runs */
 };
 
@@ -28,14 +29,14 @@ bool step_graph_open(struct step_graph **ret, const struct step_graph_options *o
 	return true;
 }
 
-static void free_recordings(struct step_graph *r)
+static void free_kinds(struct step_graph *r)
 {
-	for (struct recording *next, *recording = r->first; recording; recording = next) {
-		next = recording->next;
+	for (struct step_kind *next, *kind = r->first; kind; kind = next) {
+		next = kind->next;
 		for (int turn = 0; turn < 2; turn++)
-			if (recording->steps[turn])
-				r->options.device->backend->step_free(recording->steps[turn]);
-		free(recording);
+			if (kind->recordings[turn])
+				r->options.device->backend->recording_free(kind->recordings[turn]);
+		free(kind);
 	}
 	r->first = NULL;
 }
@@ -44,16 +45,16 @@ void step_graph_close(struct step_graph *r)
 {
 	if (!r)
 		return;
-	free_recordings(r);
+	free_kinds(r);
 	free(r);
 }
 
 static bool issue(void *argument, struct train_error *error)
 {
-	const struct recording *recording = argument;
-	const struct step_graph_options *options = &recording->graph->options;
+	const struct step_kind *kind = argument;
+	const struct step_graph_options *options = &kind->graph->options;
 
-	return options->issue(options->argument, &recording->of, error);
+	return options->issue(options->argument, &kind->of, error);
 }
 
 static bool alike(const struct graph_step *a, const struct graph_step *b)
@@ -62,30 +63,30 @@ static bool alike(const struct graph_step *a, const struct graph_step *b)
 }
 
 /* The recording of such steps; NULL: this is the first of them. */
-static struct recording *find(const struct step_graph *r, const struct graph_step *step)
+static struct step_kind *find(const struct step_graph *r, const struct graph_step *step)
 {
-	struct recording *recording = r->first;
+	struct step_kind *kind = r->first;
 
-	while (recording && !alike(&recording->of, step))
-		recording = recording->next;
-	return recording;
+	while (kind && !alike(&kind->of, step))
+		kind = kind->next;
+	return kind;
 }
 
-/* A training has few kinds of steps: full ones, and the last of an epoch. */
+/* A training run has few kinds of steps: full ones, and the last of an epoch. */
 static bool run_first(struct step_graph *r, const struct graph_step *step,
 		      struct train_error *error)
 {
-	struct recording *recording = malloc(sizeof(*recording));
+	struct step_kind *kind = malloc(sizeof(*kind));
 
-	if (!recording)
+	if (!kind)
 		return train_nomem(error, "a recorded step");
-	*recording = (struct recording){.next = r->first, .graph = r, .of = *step};
-	r->first = recording;
-	return issue(recording, error);
+	*kind = (struct step_kind){.next = r->first, .graph = r, .of = *step};
+	r->first = kind;
+	return issue(kind, error);
 }
 
 /* Makes a recording, or abandons all. */
-static bool record(struct step_graph *r, struct recording *recording, struct step **step,
+static bool record(struct step_graph *r, struct step_kind *kind, struct recording **step,
 		   struct train_error *error)
 {
 	struct device *device = r->options.device;
@@ -93,36 +94,36 @@ static bool record(struct step_graph *r, struct recording *recording, struct ste
 	bool done, all = true;
 
 	if (!r->options.recorded)
-		return device->backend->step_new(step, device, issue, recording, error);
-	done = device->backend->step_new(step, device, issue, recording, &why);
+		return device->backend->recording_new(step, device, issue, kind, error);
+	done = device->backend->recording_new(step, device, issue, kind, &why);
 	if (!r->options.recorded(r->options.argument, done ? NULL : &why, &all, error))
 		return false;
 	if (!all) {
-		free_recordings(r);
+		free_kinds(r);
 		r->abandoned = true;
 	}
 	return true;
 }
 
-static bool run_recorded(struct step_graph *r, struct recording *recording,
+static bool run_recorded(struct step_graph *r, struct step_kind *kind,
 			 const struct graph_step *step, struct train_error *error)
 {
-	struct step **made = &recording->steps[*r->options.turn];
+	struct recording **made = &kind->recordings[*r->options.turn];
 
-	if (!*made && !record(r, recording, made, error))
+	if (!*made && !record(r, kind, made, error))
 		return false;
 	return r->abandoned ? r->options.instead(r->options.argument, step, error)
-			    : r->options.device->backend->step_run(*made, error);
+			    : r->options.device->backend->recording_run(*made, error);
 }
 
 bool step_graph_run(struct step_graph *r, const struct graph_step *step, struct train_error *error)
 {
-	struct recording *recording;
+	struct step_kind *kind;
 
 	if (r->abandoned)
 		return r->options.instead(r->options.argument, step, error);
-	recording = find(r, step);
-	if (!recording)
+	kind = find(r, step);
+	if (!kind)
 		return run_first(r, step, error);
-	return step->as_is ? issue(recording, error) : run_recorded(r, recording, step, error);
+	return step->as_is ? issue(kind, error) : run_recorded(r, kind, step, error);
 }

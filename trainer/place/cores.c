@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cores.h. */
 #include "place/cores.h"
 
 #include <stdlib.h>

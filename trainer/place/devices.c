@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Asks libgpumap for mappings, and takes devices from them: see place_query.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gpu_health.h. */
 #include "place/gpu_health.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See gpu_memory.h. */
 #include "place/gpu_memory.h"
 
 #include <dlfcn.h>

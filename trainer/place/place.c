@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See place.h. */
 #include "place/place.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See run_name.h. */
 #include "place/run_name.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See threads.h. */
 #include "place/threads.h"
 
 #include <pthread.h>

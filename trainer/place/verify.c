@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See verify.h. */
 #include "place/verify.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See atomic_stream.h. */
 #include "report/atomic_stream.h"
 
 #include <errno.h>

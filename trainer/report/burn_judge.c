@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See burn_judge.h. */
 #include "report/burn_judge.h"
 
 #include <stdarg.h>
@@ -30,6 +31,14 @@ static int compare_rates(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+double burn_median(double *rates, int count)
+{
+	if (count == 0)
+		return 0;
+	qsort(rates, (size_t)count, sizeof(*rates), compare_rates);
+	return (rates[(count - 1) / 2] + rates[count / 2]) / 2;
+}
+
 /* Of the other devices that are equal to devices[index]; 0: there is none, or no memory. */
 static double median_of_equals(const struct burn_device *devices, int count, int index)
 {
@@ -40,10 +49,8 @@ static double median_of_equals(const struct burn_device *devices, int count, int
 		if (i != index && are_equal(&devices[i], &devices[index]) &&
 		    devices[i].checks >= BURN_SPEED_CHECKS)
 			rates[n++] = devices[i].rate;
-	if (n > 0) {
-		qsort(rates, (size_t)n, sizeof(*rates), compare_rates);
-		median = (rates[(n - 1) / 2] + rates[n / 2]) / 2;
-	}
+	if (rates)
+		median = burn_median(rates, n);
 	free(rates);
 	return median;
 }

@@ -50,6 +50,9 @@ enum burn_finding {
 /* Bits are compared from the second check on, speeds from this one on. */
 enum { BURN_SPEED_CHECKS = 5 };
 
+/* The median, which sorts them; 0 of none. */
+double burn_median(double *rates, int count);
+
 /* The findings about devices[index], a set of enum burn_finding. Equals are GPUs of one model, or
  * devices that one host simulates; an instance of MIG has none, because its size is not known. A
  * limit of power is no finding. */

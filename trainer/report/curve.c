@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See curve.h. */
 #include "report/curve.h"
 
 #include <math.h>

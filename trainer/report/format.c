@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See format.h. */
 #include "report/format.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lines.h. */
 #include "report/lines.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "report/format.h"
 #include "report/timeline.h"
 #include "write_all.h"
@@ -107,7 +109,7 @@ bool lines_open(struct lines **ret, const char *name, int64_t keep,
 	lines->fd = -1;
 	lines->used = 0;
 	lines->written = keep;
-	lines->flushed = timeline_now();
+	lines->flushed = clock_ns();
 	lines->name = strdup(name);
 	if (!lines->name || !open_file(lines, keep, reader, error)) {
 		if (!lines->name)
@@ -124,7 +126,7 @@ static bool flush(struct lines *lines, struct train_error *error)
 {
 	bool whole;
 
-	lines->flushed = timeline_now();
+	lines->flushed = clock_ns();
 	whole = write_all(lines->fd, lines->buffer, lines->used) == lines->used;
 	if (whole) {
 		lines->written += (int64_t)lines->used;
@@ -214,7 +216,7 @@ bool lines_step(struct lines *lines, const struct step_metrics *step, struct tra
 	put_double(lines, ",\"gradient_norm\":", step->gradient_norm);
 	put_double(lines, ",\"scale\":", step->scale);
 	put(lines, step->skipped ? ",\"skipped\":true}\n" : ",\"skipped\":false}\n");
-	return timeline_now() - lines->flushed < FLUSH_NS || flush(lines, error);
+	return clock_ns() - lines->flushed < FLUSH_NS || flush(lines, error);
 }
 
 bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *evaluation,

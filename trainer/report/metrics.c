@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See metrics.h. */
 #include "report/metrics.h"
 
 #include <stdarg.h>

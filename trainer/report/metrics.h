@@ -20,7 +20,7 @@ struct metrics_options {
 	int64_t epoch_steps; /* of a whole epoch; 0: not known, steps / epochs is taken */
 	int64_t steps;       /* of the whole run */
 	int64_t done;        /* before the resume */
-	double seconds;      /* of a burn test, which has no epochs; 0: a training */
+	double seconds;      /* of a burn test, which has no epochs; 0: a training run */
 	int ranks;
 };
 

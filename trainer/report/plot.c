@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See plot.h. */
 #include "report/plot.h"
 
 #include <math.h>

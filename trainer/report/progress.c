@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See progress.h. */
 #include "report/progress.h"
 
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "report/format.h"
 #include "report/timeline.h"
 #include "write_all.h"
@@ -31,9 +33,9 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 				      .epochs = options->epochs,
 				      .epoch_steps = options->epoch_steps,
 				      .steps = options->steps,
-				      .begun = timeline_now(),
+				      .begun = clock_ns(),
 				      .seconds = options->seconds,
-				      .shown = timeline_now()};
+				      .shown = clock_ns()};
 	if (progress->style == PROGRESS_AUTO)
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
 	if (progress->epoch_steps <= 0 && options->epochs > 0)
@@ -50,7 +52,7 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 /* --- writing ---------------------------------------------------------------------- */
 
 /* Each line is one write, so that those of other processes do not mix in. A terminal that is gone
- * does not end a training. */
+ * does not end a training run. */
 
 /* The last column stays empty: some terminals go on to the next line there. */
 static int columns(void)
@@ -121,7 +123,7 @@ static struct progress_state state_of(const struct progress *progress, double ra
 {
 	const struct tally *tally = &progress->tally;
 
-	return (struct progress_state){.elapsed = (double)(timeline_now() - progress->begun) * 1e-9,
+	return (struct progress_state){.elapsed = (double)(clock_ns() - progress->begun) * 1e-9,
 				       .seconds = progress->seconds,
 				       .epoch = progress->epoch,
 				       .epochs = progress->epochs,
@@ -150,7 +152,7 @@ static int print_state(const struct progress *progress, char line[PROGRESS_WIDES
 
 static void show(struct progress *progress, bool last)
 {
-	int64_t now = timeline_now(), since = now - progress->shown;
+	int64_t now = clock_ns(), since = now - progress->shown;
 	int length;
 
 	if (progress->style == PROGRESS_BAR && (since >= bar_ns || last)) {

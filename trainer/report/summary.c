@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See summary.h. */
 #include "report/summary.h"
 
 #include <stdbool.h>

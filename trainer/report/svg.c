@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See svg.h. */
 #include "report/svg.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See table.h. */
 #include "report/table.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See tally.h. */
 #include "report/tally.h"
 
 #include <math.h>

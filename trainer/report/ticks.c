@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See ticks.h. */
 #include "report/ticks.h"
 
 #include <math.h>

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* See timeline.h. */
 #include "report/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
+
+#include "base/clock.h"
 
 struct timeline {
 	int rank, device, step;
@@ -14,14 +18,6 @@ struct timeline {
 	struct timeline_clock clock; /* none: of the thread that adds */
 	struct timeline_interval intervals[];
 };
-
-int64_t timeline_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int max,
 		   struct train_error *error)
@@ -64,7 +60,7 @@ void timeline_clock(struct timeline *t, const struct timeline_clock *clock)
 
 static int64_t mark(const struct timeline *t)
 {
-	return t->clock.mark ? t->clock.mark(t->clock.argument) : timeline_now();
+	return t->clock.mark ? t->clock.mark(t->clock.argument) : clock_ns();
 }
 
 int64_t timeline_begin(const struct timeline *t)

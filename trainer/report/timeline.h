@@ -26,7 +26,6 @@ bool timeline_open(struct timeline **timeline, int rank, int device, enum timeli
 		   int max, struct train_error *error);
 void timeline_close(struct timeline *timeline);
 
-int64_t timeline_now(void);
 /* While `step` is not below 0 intervals are kept, as parts of that step. */
 void timeline_step(struct timeline *timeline, int step);
 bool timeline_on(const struct timeline *timeline); /* whether they are kept; NULL: no */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See timeline_rows.h. */
 #include "report/timeline_rows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The time line as SVG: a row for each rank and lane, and a table of sums. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

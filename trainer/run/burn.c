@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/names.h"
+#include "base/clock.h"
 #include "nvml_api.h"
 #include "place/gpu_health.h"
 #include "report/burn_judge.h"
@@ -126,13 +127,6 @@ static void sample(struct burned *d, bool warm)
 	d->last = state;
 }
 
-static int compare_rates(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Without the first, in which libraries still prepare. */
 static double median_rate(const struct burned *d)
 {
@@ -142,10 +136,7 @@ static double median_rate(const struct burned *d)
 	n = last - first < RATES ? last - first : RATES;
 	for (int64_t i = 0; i < n; i++)
 		rates[i] = d->rates[(last - 1 - i) % RATES];
-	if (n == 0)
-		return 0;
-	qsort(rates, (size_t)n, sizeof(*rates), compare_rates);
-	return (rates[(n - 1) / 2] + rates[n / 2]) / 2;
+	return burn_median(rates, (int)n);
 }
 
 /* --- checks ------------------------------------------------------------------------------------
@@ -204,7 +195,7 @@ static bool check_devices(struct burn *b, struct train_error *error)
 
 static bool is_over(const struct burn *b)
 {
-	return timeline_now() - b->begin_ns >= b->run->settings->burn_ms * 1000000;
+	return clock_ns() - b->begin_ns >= b->run->settings->burn_ms * 1000000;
 }
 
 /* How often what took this time for `count` fits into `ms`, at least once. */
@@ -217,7 +208,7 @@ static int64_t fitting(int64_t ms, int64_t took_ns, int64_t count)
 
 static void note(struct burn *b)
 {
-	int64_t now = timeline_now(), blocks = (b->all_count + NOTED - 1) / NOTED;
+	int64_t now = clock_ns(), blocks = (b->all_count + NOTED - 1) / NOTED;
 	char time[NUMBER_TEXT], total[NUMBER_TEXT], line[BURN_LINE];
 	bool hosts = burn_several_hosts(b->all, b->all_count);
 
@@ -276,9 +267,9 @@ static bool make_steps(struct burn *b, int *stop, struct train_error *error)
 	bool warm = r->step > 0;
 
 	/* Checks are no part of a step's time. */
-	r->last_ns = timeline_now();
+	r->last_ns = clock_ns();
 	for (int64_t i = 0; i < b->steps && !*stop; i++) {
-		if (!run_step(r, stop, error))
+		if (!run_next_step(r, stop, error))
 			return false;
 		/* The same samples again. */
 		if (r->epoch_step == r->sampler.steps)
@@ -310,11 +301,11 @@ static bool burn_rounds(struct burn *b, struct train_error *error)
 	if (!share_devices(b, error))
 		return false;
 	while (!round.stop && !round.over) {
-		int64_t begin = timeline_now(), stepped, made = b->devices[0].found.checks;
+		int64_t begin = clock_ns(), stepped, made = b->devices[0].found.checks;
 
 		if (!make_steps(b, &stop, error))
 			return false;
-		stepped = timeline_now();
+		stepped = clock_ns();
 		if (!stop && !make_checks(b, error))
 			return false;
 		made = b->devices[0].found.checks - made;
@@ -322,7 +313,7 @@ static bool burn_rounds(struct burn *b, struct train_error *error)
 			.stop = stop ? stop : stop_asked(),
 			.over = is_over(b),
 			.steps = fitting(STEPS_MS, stepped - begin, b->steps),
-			.checks = fitting(CHECKS_MS, timeline_now() - stepped, made),
+			.checks = fitting(CHECKS_MS, clock_ns() - stepped, made),
 		};
 		if (!share_round(b, &round, error) || !share_devices(b, error))
 			return false;
@@ -410,8 +401,8 @@ bool run_burn(struct run *r, struct train_error *error)
 		.run = r,
 		.count = r->parallel->devices,
 		.devices = calloc((size_t)r->parallel->devices, sizeof(*b.devices)),
-		.begin_ns = timeline_now(),
-		.noted_ns = timeline_now(),
+		.begin_ns = clock_ns(),
+		.noted_ns = clock_ns(),
 		.steps = 1,
 		.checks = 2,
 		.samples = samples_of_check(r),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See host_state.h. */
 #include "run/host_state.h"
 
 #include <stdio.h>

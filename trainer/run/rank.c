@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* A rank from its first step to its last: epochs, tests, checkpoints, and the end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/names.h"
+#include "base/clock.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -204,10 +206,10 @@ static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
 
-	r->last_ns = timeline_now();
+	r->last_ns = clock_ns();
 	stop_later();
 	while (r->step < r->steps && !stop) {
-		if (!run_step(r, &stop, error) ||
+		if (!run_next_step(r, &stop, error) ||
 		    ((stop || is_end(r) || is_time_to_verify(r)) && !run_settle(r, &stop, error)) ||
 		    (is_time_to_verify(r) && !run_verify(r, false, error)) ||
 		    (r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||

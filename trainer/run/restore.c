@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* The weights and the progress that a run begins with: first ones, a file, or a checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "data/init.h"
 #include "run/resume_check.h"
 #include "run/host_state.h"
@@ -183,7 +185,7 @@ static bool write_checkpoint(struct run *r, struct host_state *s, struct train_e
 		.epoch = r->epoch,
 		.position = r->epoch_step * r->training->global_batch,
 		.history = history,
-		.elapsed_ms = (timeline_now() - r->training->started_ns) / 1000000,
+		.elapsed_ms = (clock_ns() - r->training->started_ns) / 1000000,
 		.scaler_growth = r->scaled ? r->scaler.good_steps : 0,
 		.scaler_scale = r->scaled ? r->scaler.scale : 0,
 		.seed = r->settings->seed,
@@ -203,6 +205,6 @@ bool run_save(struct run *r, struct train_error *error)
 	host_state_close(&s);
 	if (done)
 		r->saved = r->step;
-	r->last_ns = timeline_now();
+	r->last_ns = clock_ns();
 	return done;
 }

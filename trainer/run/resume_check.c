@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See resume_check.h. */
 #include "run/resume_check.h"
 
 #include <inttypes.h>

@@ -13,8 +13,8 @@ struct resume_facts {
 	struct safetensors_text texts[RESUME_TEXTS];
 };
 
-/* The texts in a checkpoint of this training, which has `steps` in all. They point into the facts
- * and the settings, so the struct must not move. */
+/* The texts in a checkpoint of this training run, which has `steps` in all. They point into the
+ * facts and the settings, so the struct must not move. */
 void resume_facts_of(struct resume_facts *facts, const struct training *training, int64_t steps);
 
 /* The seed, the model, the optimizer and everything that decides the order of samples must be the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a rank during a training. */
+/* The state of a rank during a training run. */
 #ifndef TRAIN_RUN_RUN_H
 #define TRAIN_RUN_RUN_H
 
@@ -68,7 +68,7 @@ enum { RUN_NOT_PROFILED = 2 };
 
 /* One step of all ranks. Rank 0 reports it when its result is there, which may be in a later call.
  * *stop: the signal that asked a rank to stop, or unchanged. */
-bool run_step(struct run *run, int *stop, struct train_error *error);
+bool run_next_step(struct run *run, int *stop, struct train_error *error);
 /* Waits for the results of all steps. */
 bool run_settle(struct run *run, int *stop, struct train_error *error);
 /* The test data, at the end of this epoch or of the run. */
@@ -104,8 +104,8 @@ bool run_finish(struct run *run, struct train_error *error);
 
 /* --- report_lines.c: lines of rank 0 */
 
-/* Reports the backend, the training, the batch with its padding, and the checkpoint that the run
- * continues from. */
+/* Reports the backend, the training run, the batch with its padding, and the checkpoint that the
+ * run continues from. */
 void run_report_beginning(const struct run *run, int devices);
 /* After all files are closed: lists them, and on stderr reports where a run was stopped. */
 bool run_report_saved(const struct run *run, struct train_error *error);

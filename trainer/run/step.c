@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* A step: its samples, its submission, and what is reported when its results are there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -146,7 +148,7 @@ static bool share(struct run *r, const struct step_share *mine, int *stop,
 }
 
 /* Waits for the result of the oldest step. */
-static bool complete(struct run *r, int *stop, struct train_error *error)
+static bool complete_oldest(struct run *r, int *stop, struct train_error *error)
 {
 	struct run_pending *pending = &r->pending[r->completed % MAX_FETCH];
 	struct step_metrics *m = &pending->metrics;
@@ -156,7 +158,7 @@ static bool complete(struct run *r, int *stop, struct train_error *error)
 
 	if (!r->parallel->calls->result(r->parallel, &output, error))
 		return false;
-	r->result_ns = timeline_now();
+	r->result_ns = clock_ns();
 	if (!finish_gather(r, stop, error))
 		return false;
 	r->completed++;
@@ -179,7 +181,7 @@ static bool complete(struct run *r, int *stop, struct train_error *error)
 bool run_settle(struct run *r, int *stop, struct train_error *error)
 {
 	while (r->completed < r->submitted)
-		if (!complete(r, stop, error))
+		if (!complete_oldest(r, stop, error))
 			return false;
 	return finish_gather(r, stop, error);
 }
@@ -191,7 +193,7 @@ static void print_remark(struct parallel *parallel, int rank)
 	*parallel->remark = '\0';
 }
 
-bool run_step(struct run *r, int *stop, struct train_error *error)
+bool run_next_step(struct run *r, int *stop, struct train_error *error)
 {
 	bool parted = r->settings->mode == MODE_DDP;
 	struct sampler_batch batch =
@@ -206,7 +208,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	struct run_pending *pending = &r->pending[r->submitted++ % MAX_FETCH];
 	bool done;
 
-	pending->begin_ns = timeline_now();
+	pending->begin_ns = clock_ns();
 	pending->metrics = (struct step_metrics){.step = r->step + 1,
 						 .epoch = r->epoch,
 						 .samples = batch.of_all,
@@ -218,7 +220,7 @@ bool run_step(struct run *r, int *stop, struct train_error *error)
 	r->epoch_step++;
 	r->step++;
 	while (done && r->submitted - r->completed > r->ahead)
-		done = complete(r, stop, error);
+		done = complete_oldest(r, stop, error);
 	return done;
 }
 
@@ -261,7 +263,7 @@ bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 	free(all);
 	m.loss /= (double)m.samples;
 	m.accuracy = (double)correct / (double)m.samples;
-	r->last_ns = timeline_now();
+	r->last_ns = clock_ns();
 	m.seconds = (double)(r->last_ns - r->training->started_ns) * 1e-9;
 	return !r->metrics || metrics_evaluation(r->metrics, &m, error);
 }

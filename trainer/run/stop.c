@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See stop.h. */
 #include "run/stop.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See training.h. */
 #include "run/training.h"
 
 #include <stdio.h>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/names.h"
+#include "base/clock.h"
 #include "data/cifar10.h"
 #include "place/cores.h"
 #include "run/stop.h"
@@ -227,7 +229,7 @@ bool training_open(struct training *t, const struct command_line *command,
 {
 	int more;
 
-	*t = (struct training){.settings = &command->settings, .started_ns = timeline_now()};
+	*t = (struct training){.settings = &command->settings, .started_ns = clock_ns()};
 	pthread_mutex_init(&t->mutex, NULL);
 	more = cores_allowed(&t->cpus);
 	t->backend = backend_find(t->settings->backend, error);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the command line: options, statements for libgpumap, and words that are none. */
 #include <stdio.h>
 #include <string.h>
 

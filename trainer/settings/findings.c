@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See findings.h. */
 #include "settings/findings.h"
 
 #include <stdio.h>

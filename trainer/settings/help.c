@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints --help and --version. */
 #include "config.h"
 
 #include <errno.h>

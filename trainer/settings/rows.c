@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See rows.h. */
 #include "settings/rows.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the [trainer NAME] section of a profile. */
 #include <string.h>
 
 #include "settings/findings.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See settings.h. */
 #include "settings/settings.h"
 
 #include <stdio.h>

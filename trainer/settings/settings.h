@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of a training, from options and the [trainer] section of a profile. settings.def has
- * a row for each, with its option, key, default, values and help.
+ * The settings of a training run, from options and the [trainer] section of a profile. settings.def
+ * has a row for each, with its option, key, default, values and help.
  */
 #ifndef TRAIN_SETTINGS_SETTINGS_H
 #define TRAIN_SETTINGS_SETTINGS_H
@@ -74,7 +74,7 @@ struct settings {
 	enum progress_style progress;
 	const char *metrics, *plot;
 	int64_t evaluate_every; /* epochs; 0: never */
-	int64_t burn_ms;        /* a burn test; 0: a training */
+	int64_t burn_ms;        /* a burn test; 0: a training run */
 	int64_t profile_steps;  /* 0: none */
 	const char *profile_to; /* NAME.svg and NAME.json */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See targets.h. */
 #include "settings/targets.h"
 
 #include <stdio.h>

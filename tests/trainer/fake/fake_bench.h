@@ -52,9 +52,9 @@ static inline cudaError_t to_device(float *to, const float *from, cudaStream_t s
 
 static inline cudaError_t add(float *sum, const float *more, cudaStream_t stream)
 {
-	struct add_args args = {sum, more, COUNT};
+	struct accumulate_args args = {sum, more, COUNT};
 
-	return cu.kernel_add(&args, stream);
+	return cu.kernel_accumulate(&args, stream);
 }
 
 #endif

@@ -63,13 +63,13 @@ static void scratches(const struct lister *l, void *scratch, size_t bytes)
 	memset(ticket + KERNEL_TICKET_BYTES, 0xff, bytes - KERNEL_TICKET_BYTES);
 }
 
-static void list_add(const struct lister *l, const struct add_args *a)
+static void list_accumulate(const struct lister *l, const struct accumulate_args *a)
 {
 	list(l, a->sum, 4 * a->count, 4, true);
 	list(l, a->more, 4 * a->count, 4, false);
 }
 
-static void list_addition(const struct lister *l, const struct addition_args *a)
+static void list_residual_add(const struct lister *l, const struct residual_add_args *a)
 {
 	int64_t bytes = bytes_of(a->type, a->count);
 

@@ -49,9 +49,9 @@ static void begin(void)
 
 static cudaError_t add(cudaStream_t stream)
 {
-	struct add_args args = {bench.x, bench.y, COUNT};
+	struct accumulate_args args = {bench.x, bench.y, COUNT};
 
-	return cu.kernel_add(&args, stream);
+	return cu.kernel_accumulate(&args, stream);
 }
 
 static cudaError_t allocates(void)
@@ -278,7 +278,7 @@ START_TEST(captured_streams_must_be_ordered)
 	OK(cu.cudaStreamWaitEvent(bench.a, bench.joined, 0));
 	OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
 	ck_assert_msg(strstr(fake_cuda_fault(), "in a capture, cudaMemcpyAsync reads memory that "
-						"kernel_add writes"),
+						"kernel_accumulate writes"),
 		      "'%s'", fake_cuda_fault());
 	fake_cuda_forgive();
 	OK(cu.cudaGraphDestroy(bench.graph));
@@ -310,7 +310,7 @@ START_TEST(nodes_are_counted)
 	OK(cu.cudaGraphLaunch(executable, bench.a));
 	ck_assert_int_eq(fake_cuda_nodes(nodes, &chain), 2);
 	ck_assert_int_eq(chain, 3);
-	ck_assert_str_eq(nodes[0].call, "kernel_add");
+	ck_assert_str_eq(nodes[0].call, "kernel_accumulate");
 	ck_assert_int_eq(nodes[0].count, 2);
 	ck_assert_str_eq(nodes[1].call, "cudaMemsetAsync");
 	ck_assert_int_eq(nodes[1].count, 2);
@@ -324,14 +324,14 @@ START_TEST(what_a_graph_uses_must_be_there)
 {
 	cudaGraphExec_t executable;
 	void *other = NULL;
-	struct add_args args = {.count = COUNT};
+	struct accumulate_args args = {.count = COUNT};
 
 	bench_open();
 	other = device_new(BYTES);
 	args.sum = bench.x;
 	args.more = other;
 	begin();
-	OK(cu.kernel_add(&args, bench.a));
+	OK(cu.kernel_accumulate(&args, bench.a));
 	OK(cu.cudaStreamEndCapture(bench.a, &bench.graph));
 	OK(cu.cudaGraphInstantiate(&executable, bench.graph, 0));
 	OK(cu.cudaGraphLaunch(executable, bench.a));

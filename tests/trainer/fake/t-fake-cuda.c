@@ -89,15 +89,15 @@ START_TEST(graphs_replay_what_was_captured)
 	cudaGraph_t graph = NULL;
 	cudaGraphExec_t executable = NULL;
 	cudaEvent_t joined;
-	struct add_args args = {bench.x, bench.y, COUNT};
+	struct accumulate_args args = {bench.x, bench.y, COUNT};
 
 	bench_open(_i);
-	args = (struct add_args){bench.x, bench.y, COUNT};
+	args = (struct accumulate_args){bench.x, bench.y, COUNT};
 	OK(to_device(bench.x, bench.host, bench.a));
 	OK(to_device(bench.y, bench.host, bench.a));
 	OK(cu.cudaEventCreateWithFlags(&joined, cudaEventDisableTiming));
 	OK(cu.cudaStreamBeginCapture(bench.a, cudaStreamCaptureModeThreadLocal));
-	OK(cu.kernel_add(&args, bench.a));
+	OK(cu.kernel_accumulate(&args, bench.a));
 	args.sum = NULL; /* arguments were copied */
 	OK(cu.cudaEventRecord(bench.event, bench.a));
 	OK(cu.cudaStreamWaitEvent(bench.b, bench.event, 0));

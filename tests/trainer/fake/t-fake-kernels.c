@@ -33,16 +33,16 @@ static struct chunk chunks[CHUNKS];
 
 static cudaError_t run_add(void *const *m, cudaStream_t stream)
 {
-	struct add_args args = {m[0], m[1], ELEMENTS};
+	struct accumulate_args args = {m[0], m[1], ELEMENTS};
 
-	return cu.kernel_add(&args, stream);
+	return cu.kernel_accumulate(&args, stream);
 }
 
 static cudaError_t run_addition(void *const *m, cudaStream_t stream)
 {
-	struct addition_args args = {m[0], m[1], m[2], ELEMENTS, 1, VALUE_FLOAT16};
+	struct residual_add_args args = {m[0], m[1], m[2], ELEMENTS, 1, VALUE_FLOAT16};
 
-	return cu.kernel_addition(&args, stream);
+	return cu.kernel_residual_add(&args, stream);
 }
 
 static const struct batch_norm_shape norm = {.rows = ROWS,
@@ -346,8 +346,8 @@ static cudaError_t run_update_begin(void *const *m, cudaStream_t stream)
 
 /* The scratch of each kernel is known when the program runs. */
 static struct kernel kernels[] = {
-	{"add", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
-	{"addition",
+	{"accumulate", 2, {ZEROS(4 * ELEMENTS), ZEROS(4 * ELEMENTS)}, run_add},
+	{"residual_add",
 	 3,
 	 {ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS), ZEROS(2 * ELEMENTS)},
 	 run_addition},

@@ -34,7 +34,7 @@ struct things {
 
 static bool make(struct things *t)
 {
-	struct add_args add = {.count = BYTES / 4};
+	struct accumulate_args add = {.count = BYTES / 4};
 
 	if (cu.cudaSetDevice(1) ||
 	    cu.cudaStreamCreateWithPriority(&t->stream, cudaStreamNonBlocking, 0) ||
@@ -46,7 +46,7 @@ static bool make(struct things *t)
 	t->capturing = true;
 	add.sum = t->memory;
 	add.more = t->memory;
-	if (cu.kernel_add(&add, t->stream))
+	if (cu.kernel_accumulate(&add, t->stream))
 		return false;
 	t->capturing = false;
 	return !cu.cudaStreamEndCapture(t->stream, &t->graph) &&

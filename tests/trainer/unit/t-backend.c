@@ -195,14 +195,14 @@ START_TEST(steps_run_again)
 	const struct device_options options = {.physical = 0, .threads = 1};
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device = opened(backend, &options);
-	struct step *step;
+	struct recording *step;
 	int count = 0;
 
-	ck_assert(backend->step_new(&step, device, count_up, &count, &error));
-	ck_assert(backend->step_run(step, &error) && backend->step_run(step, &error));
-	ck_assert(!backend->step_run(step, &error));
+	ck_assert(backend->recording_new(&step, device, count_up, &count, &error));
+	ck_assert(backend->recording_run(step, &error) && backend->recording_run(step, &error));
+	ck_assert(!backend->recording_run(step, &error));
 	ck_assert_str_eq(error.text, "three");
-	backend->step_free(step);
+	backend->recording_free(step);
 	backend->close(device);
 }
 END_TEST

@@ -15,7 +15,7 @@ START_TEST(calls_have_names_and_libraries)
 		{CUDA_CALL_cudnnConvolutionBackwardData, "cudnnConvolutionBackwardData",
 		 CUDA_LIBRARY_CUDNN},
 		{CUDA_CALL_cublasLtMatmul, "cublasLtMatmul", CUDA_LIBRARY_CUBLASLT},
-		{CUDA_CALL_kernel_add, "kernel_add", CUDA_LIBRARY_KERNELS},
+		{CUDA_CALL_kernel_accumulate, "kernel_accumulate", CUDA_LIBRARY_KERNELS},
 #ifdef HAVE_NCCL
 		{CUDA_CALL_ncclAllReduce, "ncclAllReduce", CUDA_LIBRARY_NCCL},
 #endif
@@ -38,7 +38,7 @@ START_TEST(libraries_are_loaded_one_by_one)
 
 	setenv("FAKE_CUDA_MISSING", "cuDNN", 1);
 	ck_assert(cuda_calls_load(&calls, CUDA_LIBRARY_RUNTIME, &error));
-	ck_assert(calls.cudaMalloc && !calls.cublasLtMatmul && !calls.kernel_add);
+	ck_assert(calls.cudaMalloc && !calls.cublasLtMatmul && !calls.kernel_accumulate);
 	ck_assert(!cuda_calls_load(&calls, CUDA_LIBRARY_CUDNN, &error));
 	ck_assert_int_eq(error.status, TRAIN_NO_BACKEND);
 	ck_assert_ptr_null((void *)(uintptr_t)calls.cudnnCreate);
@@ -97,8 +97,8 @@ static const struct failure {
 } failures[] = {
 	{CUDA_LIBRARY_RUNTIME, cudaErrorMemoryAllocation, "cudaMalloc",
 	 "GPU 3: cudaMalloc: cudaErrorMemoryAllocation (2): out of memory"},
-	{CUDA_LIBRARY_KERNELS, cudaErrorIllegalAddress, "kernel_add",
-	 "GPU 3: kernel_add: cudaErrorIllegalAddress (700): an illegal memory access was "
+	{CUDA_LIBRARY_KERNELS, cudaErrorIllegalAddress, "kernel_accumulate",
+	 "GPU 3: kernel_accumulate: cudaErrorIllegalAddress (700): an illegal memory access was "
 	 "encountered"},
 	{CUDA_LIBRARY_CUDNN, CUDNN_STATUS_NOT_SUPPORTED, "cudnnConvolutionBackwardData",
 	 "GPU 3: cudnnConvolutionBackwardData: CUDNN_STATUS_NOT_SUPPORTED (3000)"},

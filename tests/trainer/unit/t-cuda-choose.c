@@ -334,12 +334,12 @@ START_TEST(the_listener_is_called_before_the_next_call)
 {
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device;
-	struct step *step;
+	struct recording *step;
 
 	cuda_test_begin();
 	device = opened(0, false, false);
 	own_calls(device)->cudaStreamEndCapture = end_capture;
-	ck_assert(!backend_cuda.step_new(&step, device, fail_in_capture, device, &error));
+	ck_assert(!backend_cuda.recording_new(&step, device, fail_in_capture, device, &error));
 	ck_assert_int_eq(failures_before_end, 1);
 	ck_assert_int_eq(failures, 1);
 	backend_cuda.close(device);

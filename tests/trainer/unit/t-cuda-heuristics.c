@@ -117,7 +117,7 @@ static void describe(struct cuda_convolution *c, struct cuda_device *d, const st
 	c->base.base.device = &d->base;
 	info->input = cuda_nhwc(&in, row->channels, row->side, row->side, &c->base.input_order);
 	info->output = cuda_nhwc(&in, row->out, size, size, &c->base.output_order);
-	c->host = (struct cuda_filter){row->out, row->channels, row->kernel, row->kernel};
+	c->base.host = (struct cuda_filter){row->out, row->channels, row->kernel, row->kernel};
 	c->in_padded = c->base.input_order.padded;
 	c->out_padded = c->base.output_order.padded;
 	c->relu = !row->no_relu;

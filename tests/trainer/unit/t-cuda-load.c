@@ -32,9 +32,9 @@ START_TEST(the_runtime_is_linked)
 
 	memset(&calls, 0, sizeof(calls));
 	ck_assert(loads(&calls, CUDA_LIBRARY_RUNTIME));
-	ck_assert(calls.cudaMalloc && !calls.kernel_add && !calls.cudnnCreate);
+	ck_assert(calls.cudaMalloc && !calls.kernel_accumulate && !calls.cudnnCreate);
 	ck_assert(loads(&calls, CUDA_LIBRARY_KERNELS));
-	ck_assert(calls.kernel_add && calls.kernel_update);
+	ck_assert(calls.kernel_accumulate && calls.kernel_update);
 	ck_assert_int_eq(calls.cudaRuntimeGetVersion(&version), cudaSuccess);
 	ck_assert_int_eq(version, CUDART_VERSION);
 	/* With a GPU or without, one of these is reported. */

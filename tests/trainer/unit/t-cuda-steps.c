@@ -145,7 +145,7 @@ static const struct {
 	{"cudnnConvolutionBackwardFilter", {1, 1, 2, 1, 2, 2}},
 	{"cudnnConvolutionBackwardData", {1, 1, 2, 1, 1, 1}},
 	{"cublasLtMatmul", {6, 6, 12, 6, 6, 6}},
-	{"kernel_add", {0, 0, 4, 0, 0, 0}},
+	{"kernel_accumulate", {0, 0, 4, 0, 0, 0}},
 	{"kernel_bias_gradient", {2, 2, 4, 2, 2, 2}},
 	{"kernel_convolution_pool", {1, 1, 2, 1, 0, 0}},
 	{"kernel_convolution_pool_backward", {1, 1, 2, 1, 0, 0}},

@@ -13,12 +13,12 @@ START_TEST(adds)
 		struct array sum = array_random(VALUE_FLOAT32, count, &random);
 		struct array more = array_random(VALUE_FLOAT32, count, &random);
 		struct array want = array_new(VALUE_FLOAT32, count);
-		const struct add_args args = {sum.values, more.values, count};
+		const struct accumulate_args args = {sum.values, more.values, count};
 
 		for (int64_t i = 0; i < count; i++)
 			value_set(VALUE_FLOAT32, want.values, i,
 				  array_get(&sum, i) + array_get(&more, i));
-		reference_add(&args);
+		reference_accumulate(&args);
 		for (int64_t i = 0; i < count; i++)
 			ck_assert_double_eq(array_get(&sum, i), array_get(&want, i));
 		array_free(&sum, "sum");
@@ -51,12 +51,12 @@ START_TEST(sums_of_two)
 
 	for (int over = 0; over < 3; over++) {
 		double values[3];
-		struct addition_args args = {&values[0], &values[1],         &values[over],
-					     1,          additions[_i].relu, type};
+		struct residual_add_args args = {&values[0], &values[1],         &values[over],
+						 1,          additions[_i].relu, type};
 
 		value_set(type, &values[0], 0, additions[_i].a);
 		value_set(type, &values[1], 0, additions[_i].b);
-		reference_addition(&args);
+		reference_residual_add(&args);
 		ck_assert_msg(same_value(value_get(type, &values[over], 0), additions[_i].want),
 			      "%s: %g", additions[_i].name, value_get(type, &values[over], 0));
 	}

@@ -27,22 +27,23 @@ static bool issue_sum(void *argument, struct train_error *error)
 /* In the second run rank 1 is missing, and the recorded step on the device waits for it. */
 static void work_recorded(struct member *m)
 {
-	struct step *step = NULL;
+	struct recording *step = NULL;
 
 	m->kept = device_memory(m, 4000);
-	m->good =
-		backend_cuda.zero(m->device, m->kept, 4000, &m->error) && issue_sum(m, &m->error) &&
-		backend_cuda.step_new(&step, m->device, issue_sum, m, &m->error) &&
-		backend_cuda.step_run(step, &m->error) && backend_cuda.finish(m->device, &m->error);
+	m->good = backend_cuda.zero(m->device, m->kept, 4000, &m->error) &&
+		  issue_sum(m, &m->error) &&
+		  backend_cuda.recording_new(&step, m->device, issue_sum, m, &m->error) &&
+		  backend_cuda.recording_run(step, &m->error) &&
+		  backend_cuda.finish(m->device, &m->error);
 	if (m->good && m->rank == 1 && m->argument)
 		train_fail(&m->error, TRAIN_FAILED, "no more memory");
 	else if (m->good && m->rank == 1)
 		nap(3 * m->how->timeout_ms);
 	else if (m->good)
-		m->good = backend_cuda.step_run(step, &m->error) &&
+		m->good = backend_cuda.recording_run(step, &m->error) &&
 			  backend_cuda.finish(m->device, &m->error);
 	if (step)
-		backend_cuda.step_free(step);
+		backend_cuda.recording_free(step);
 }
 
 START_TEST(a_recorded_step_that_waits_for_ever)

@@ -28,13 +28,13 @@ static bool issue(void *argument, struct train_error *error)
 
 static bool replay(struct member *m, struct places *p)
 {
-	struct step *step = NULL;
-	bool good = backend_cuda.step_new(&step, m->device, issue, p, &m->error) &&
-		    backend_cuda.step_run(step, &m->error);
+	struct recording *step = NULL;
+	bool good = backend_cuda.recording_new(&step, m->device, issue, p, &m->error) &&
+		    backend_cuda.recording_run(step, &m->error);
 
 	good = backend_cuda.finish(m->device, &m->error) && good;
 	if (step)
-		backend_cuda.step_free(step);
+		backend_cuda.recording_free(step);
 	return good;
 }
 

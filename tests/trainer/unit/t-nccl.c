@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "kernels/add.h"
+#include "kernels/kernels.h"
 #include "nccl-ranks.h"
 
 /* Memory for one of several values, which is kept until the rank ends. */
@@ -302,15 +302,15 @@ static bool issue(void *argument, struct train_error *error)
 
 static bool replays(struct member *m, struct recorded *r, int times)
 {
-	struct step *step = NULL;
-	bool good = backend_cuda.step_new(&step, m->device, issue, r, &m->error);
+	struct recording *step = NULL;
+	bool good = backend_cuda.recording_new(&step, m->device, issue, r, &m->error);
 
 	for (int i = 0; good && i < times; i++)
-		good = backend_cuda.step_run(step, &m->error);
+		good = backend_cuda.recording_run(step, &m->error);
 	if (step && good)
 		good = backend_cuda.finish(m->device, &m->error);
 	if (step)
-		backend_cuda.step_free(step);
+		backend_cuda.recording_free(step);
 	return good;
 }
 

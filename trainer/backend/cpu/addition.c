@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See addition.h. */
 #include "backend/cpu/addition.h"
 
 #include "base/simd.h"

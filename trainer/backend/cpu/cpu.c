@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See cpu.h. */
 #include "backend/cpu/cpu.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ struct event {
 	struct eventcount recorded;
 };
 
-struct step {
+struct recording {
 	bool (*issue)(void *argument, struct train_error *error);
 	void *argument;
 };
@@ -332,11 +333,11 @@ bool cpu_finish(struct device *device, struct train_error *error)
 	return true;
 }
 
-bool cpu_step_new(struct step **step, struct device *device,
-		  bool (*issue)(void *argument, struct train_error *error), void *argument,
-		  struct train_error *error)
+bool cpu_recording_new(struct recording **step, struct device *device,
+		       bool (*issue)(void *argument, struct train_error *error), void *argument,
+		       struct train_error *error)
 {
-	struct step *made = malloc(sizeof(*made));
+	struct recording *made = malloc(sizeof(*made));
 
 	(void)device;
 	if (!made)
@@ -347,12 +348,12 @@ bool cpu_step_new(struct step **step, struct device *device,
 	return true;
 }
 
-bool cpu_step_run(struct step *step, struct train_error *error)
+bool cpu_recording_run(struct recording *step, struct train_error *error)
 {
 	return step->issue(step->argument, error);
 }
 
-void cpu_step_free(struct step *step)
+void cpu_recording_free(struct recording *step)
 {
 	free(step);
 }

@@ -76,11 +76,11 @@ bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
 		    struct train_error *error);
 void cpu_event_free(struct event *event);
 bool cpu_finish(struct device *device, struct train_error *error);
-bool cpu_step_new(struct step **step, struct device *device,
-		  bool (*issue)(void *argument, struct train_error *error), void *argument,
-		  struct train_error *error);
-bool cpu_step_run(struct step *step, struct train_error *error);
-void cpu_step_free(struct step *step);
+bool cpu_recording_new(struct recording **step, struct device *device,
+		       bool (*issue)(void *argument, struct train_error *error), void *argument,
+		       struct train_error *error);
+bool cpu_recording_run(struct recording *step, struct train_error *error);
+void cpu_recording_free(struct recording *step);
 
 /* The entries of a backend's table that the backends of the CPU share. */
 #define CPU_DEVICE_CALLS \
@@ -96,7 +96,7 @@ void cpu_step_free(struct step *step);
 	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
 	.event_new = cpu_event_new, .event_record = cpu_event_record, \
 	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
-	.event_free = cpu_event_free, .finish = cpu_finish, .step_new = cpu_step_new, \
-	.step_run = cpu_step_run, .step_free = cpu_step_free
+	.event_free = cpu_event_free, .finish = cpu_finish, .recording_new = cpu_recording_new, \
+	.recording_run = cpu_recording_run, .recording_free = cpu_recording_free
 
 #endif

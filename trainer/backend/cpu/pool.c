@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See pool.h. */
 #include "backend/cpu/pool.h"
 
 #include <math.h>

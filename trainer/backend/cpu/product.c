@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See product.h. */
 #include "backend/cpu/product.h"
 
 #include "base/simd.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See team.h. */
 #include "backend/cpu/team.h"
 
 #include <dlfcn.h>

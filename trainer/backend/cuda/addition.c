@@ -13,7 +13,7 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 {
 	struct cuda_device *d = cuda_device_of(op);
 	const struct layout *layout = &op->info.output;
-	const struct addition_args addition = {
+	const struct residual_add_args addition = {
 		.a = args->input,
 		.b = args->addend,
 		.output = args->output,
@@ -22,7 +22,7 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 		.type = layout->type,
 	};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, addition, &addition, error);
+	return cuda_use(d, error) && CUDA_KERNEL(d, residual_add, &addition, error);
 }
 
 static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)

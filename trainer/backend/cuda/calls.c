@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See calls.h. */
 #include "config.h"
 
 #include <string.h>

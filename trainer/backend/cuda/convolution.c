@@ -12,12 +12,12 @@ static struct cuda_convolution *own(struct op *op)
 
 static bool is_padded(const struct cuda_convolution *c)
 {
-	return c->out_padded != c->host.out || c->in_padded != c->host.in;
+	return c->out_padded != c->base.host.out || c->in_padded != c->base.host.in;
 }
 
 static int64_t filter_rows(const struct cuda_convolution *c)
 {
-	return (int64_t)c->host.out * c->host.height * c->host.width;
+	return (int64_t)c->base.host.out * c->base.host.height * c->base.host.width;
 }
 
 /* --- runs --------------------------------------------------------------------------------------
@@ -28,7 +28,7 @@ static struct reorder_args rows_of(const struct cuda_convolution *c)
 {
 	return (struct reorder_args){
 		.batch = filter_rows(c),
-		.channels = c->host.in,
+		.channels = c->base.host.in,
 		.height = 1,
 		.width = 1,
 		.padded = c->in_padded,
@@ -48,7 +48,7 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	filter.to_nhwc = true;
 	return cuda_use(d, error) && CUDA_KERNEL(d, reorder, &filter, error) &&
 	       (c->no_bias || cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32,
-					c->host.out, error));
+					c->base.host.out, error));
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -87,11 +87,11 @@ static bool bias_backward(struct cuda_convolution *c, const struct op_args *args
 		return !c->relu_backward || relu_backward(c, args, error);
 	if (c->no_bias_gradient)
 		return true;
-	if (c->out_padded == c->host.out)
+	if (c->out_padded == c->base.host.out)
 		return cuda_bias_gradient(op, args, c->relu_backward, args->bias_gradient, error);
 	return cuda_bias_gradient(op, args, c->relu_backward, c->bias_gradient, error) &&
 	       cuda_copy(&d->base, args->bias_gradient, &d->base, c->bias_gradient,
-			 (size_t)c->host.out * sizeof(float), error);
+			 (size_t)c->base.host.out * sizeof(float), error);
 }
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
@@ -125,16 +125,6 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 	};
 
 	return cuda_use(d, error) && cuda_convolution_run(c, CUDA_DATA, &operands, error);
-}
-
-static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
-{
-	return cuda_filter_write(cuda_device_of(op), &own(op)->host, to, host, error);
-}
-
-static bool weight_read(struct op *op, void *host, const void *from, struct train_error *error)
-{
-	return cuda_filter_read(cuda_device_of(op), &own(op)->host, host, from, error);
 }
 
 static void convolution_free(struct op *op)
@@ -207,7 +197,7 @@ static bool describe(struct cuda_convolution *c, struct train_error *error)
 	       CUDA_DO(d, CUDNN, cudnnCreateFilterDescriptor, (&c->filter_shape), error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetFilter4dDescriptor,
 		       (c->filter_shape, type, CUDNN_TENSOR_NHWC, c->out_padded, c->in_padded,
-			c->host.height, c->host.width),
+			c->base.host.height, c->base.host.width),
 		       error) &&
 	       CUDA_DO(d, CUDNN, cudnnCreateActivationDescriptor, (&c->activation), error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetActivationDescriptor,
@@ -271,12 +261,13 @@ static void set_rows(struct cuda_convolution *c)
 	struct op_info *info = &c->base.base.info;
 	enum value_type type = info->input.type;
 
-	info->weight_copy = (struct value_rows){c->filter, type, c->host.in, c->in_padded};
+	info->weight_copy = (struct value_rows){c->filter, type, c->base.host.in, c->in_padded};
 	if (!c->no_bias)
-		info->bias_copy = (struct value_rows){c->bias, type, c->host.out, c->host.out};
+		info->bias_copy =
+			(struct value_rows){c->bias, type, c->base.host.out, c->base.host.out};
 	if (c->raw_gradient)
 		info->raw_gradient = (struct value_rows){
-			c->filter_gradient, c->filter_gradient_type, c->host.in, c->in_padded};
+			c->filter_gradient, c->filter_gradient_type, c->base.host.in, c->in_padded};
 }
 
 static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
@@ -287,7 +278,8 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &c->base.input_order);
 	info->output = cuda_nhwc(in, shape->out, op_output_size(in->height, shape),
 				 op_output_size(in->width, shape), &c->base.output_order);
-	c->host = (struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
+	c->base.host =
+		(struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
 	c->in_padded = c->base.input_order.padded;
 	c->out_padded = c->base.output_order.padded;
 	c->relu = shape->relu;
@@ -298,7 +290,7 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 	c->no_bias = shape->no_bias;
 	c->no_bias_gradient = shape->no_bias_gradient;
 	c->raw_gradient = shape->raw_gradient;
-	info->weights = filter_rows(c) * c->host.in;
+	info->weights = filter_rows(c) * c->base.host.in;
 	info->biases = shape->no_bias ? 0 : shape->out;
 }
 
@@ -324,8 +316,8 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		.forward = forward,
 		.backward_weights = backward_weights,
 		.backward_data = backward_data,
-		.weight_write = weight_write,
-		.weight_read = weight_read,
+		.weight_write = cuda_weight_write,
+		.weight_read = cuda_weight_read,
 		.free = convolution_free,
 	};
 	struct cuda_convolution *c = op_new(sizeof(*c), device, &calls, "a convolution", error);

@@ -36,60 +36,31 @@ struct operation {
 /* --- what there is -----------------------------------------------------------------------------
  */
 
-#define FOUND(perf) \
-	(struct found) \
+/* Each direction asks with its own descriptor, which has the arithmetic that is wanted. */
+#define GET(NAME, PERF, CALL, DIRECTION, A, B, C) \
+	static bool NAME(const struct cuda_convolution *c, struct found *found, int *count, \
+			 struct train_error *error) \
 	{ \
-		(perf).status, (int)(perf).algo, (perf).determinism, (perf).mathType \
+		struct cuda_device *d = cuda_device_of(&c->base.base); \
+		PERF list[ASKED]; \
+\
+		if (!CUDA_DO(d, CUDNN, CALL, \
+			     (d->cudnn, c->A, c->B, c->algorithms[DIRECTION].convolution, c->C, \
+			      ASKED, count, list), \
+			     error)) \
+			return false; \
+		for (int i = 0; i < *count; i++) \
+			found[i] = (struct found){list[i].status, (int)list[i].algo, \
+						  list[i].determinism, list[i].mathType}; \
+		return true; \
 	}
 
-/* Each direction asks with its own descriptor, which has the arithmetic that is wanted. */
-static bool get_forward(const struct cuda_convolution *c, struct found *found, int *count,
-			struct train_error *error)
-{
-	cudnnConvolutionFwdAlgoPerf_t list[ASKED];
-	struct cuda_device *d = cuda_device_of(&c->base.base);
-
-	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionForwardAlgorithm_v7,
-		     (d->cudnn, c->input, c->filter_shape, c->algorithms[CUDA_FORWARD].convolution,
-		      c->output, ASKED, count, list),
-		     error))
-		return false;
-	for (int i = 0; i < *count; i++)
-		found[i] = FOUND(list[i]);
-	return true;
-}
-
-static bool get_data(const struct cuda_convolution *c, struct found *found, int *count,
-		     struct train_error *error)
-{
-	cudnnConvolutionBwdDataAlgoPerf_t list[ASKED];
-	struct cuda_device *d = cuda_device_of(&c->base.base);
-
-	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardDataAlgorithm_v7,
-		     (d->cudnn, c->filter_shape, c->output, c->algorithms[CUDA_DATA].convolution,
-		      c->input, ASKED, count, list),
-		     error))
-		return false;
-	for (int i = 0; i < *count; i++)
-		found[i] = FOUND(list[i]);
-	return true;
-}
-
-static bool get_weights(const struct cuda_convolution *c, struct found *found, int *count,
-			struct train_error *error)
-{
-	cudnnConvolutionBwdFilterAlgoPerf_t list[ASKED];
-	struct cuda_device *d = cuda_device_of(&c->base.base);
-
-	if (!CUDA_DO(d, CUDNN, cudnnGetConvolutionBackwardFilterAlgorithm_v7,
-		     (d->cudnn, c->input, c->output, c->algorithms[CUDA_WEIGHTS].convolution,
-		      c->filter_shape, ASKED, count, list),
-		     error))
-		return false;
-	for (int i = 0; i < *count; i++)
-		found[i] = FOUND(list[i]);
-	return true;
-}
+GET(get_forward, cudnnConvolutionFwdAlgoPerf_t, cudnnGetConvolutionForwardAlgorithm_v7,
+    CUDA_FORWARD, input, filter_shape, output)
+GET(get_data, cudnnConvolutionBwdDataAlgoPerf_t, cudnnGetConvolutionBackwardDataAlgorithm_v7,
+    CUDA_DATA, filter_shape, output, input)
+GET(get_weights, cudnnConvolutionBwdFilterAlgoPerf_t, cudnnGetConvolutionBackwardFilterAlgorithm_v7,
+    CUDA_WEIGHTS, input, output, filter_shape)
 
 static cudnnStatus_t ask_workspace(const struct operation *o, int number, size_t *bytes)
 {
@@ -260,7 +231,7 @@ static void free_graphs(const struct operation *o)
 }
 
 /* To compile an engine takes most of a second, which several of them would add to each start of a
- * training. So one is compiled only where there is no other engine. */
+ * run. So one is compiled only where there is no other engine. */
 static bool list_engines(const struct operation *o, struct train_error *error)
 {
 	int count;
@@ -364,7 +335,7 @@ static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_dir
 			(uint64_t)cuda_device_of(&c->base.base)->exact << 1 | c->relu,
 			(uint64_t)info->input.batch, (uint64_t)info->input.height,
 			(uint64_t)info->input.width, (uint64_t)c->in_padded,
-			(uint64_t)c->out_padded, (uint64_t)c->host.height, (uint64_t)c->pad,
+			(uint64_t)c->out_padded, (uint64_t)c->base.host.height, (uint64_t)c->pad,
 			(uint64_t)c->stride},
 	};
 }

@@ -285,7 +285,7 @@ static void describe_graph(struct builder *b, enum cuda_direction direction)
 	const struct shape x_shape = shape_of(&c->base.base.info.input);
 	const struct shape y_shape = shape_of(&c->base.base.info.output);
 	const struct shape w_shape = {cuda_cudnn_type(b->graph->filter_type), c->out_padded,
-				      c->in_padded, c->host.height, c->host.width};
+				      c->in_padded, c->base.host.height, c->base.host.width};
 	cudnnBackendDescriptor_t x = describe_tensor(b, CUDA_X, &x_shape, false);
 	cudnnBackendDescriptor_t w = describe_tensor(b, CUDA_W, &w_shape, false);
 	cudnnBackendDescriptor_t y = describe_tensor(b, CUDA_Y, &y_shape, false);

@@ -8,16 +8,6 @@
 /* --- the operation ------------------------------------------------------------------------------
  */
 
-struct convolution_pool {
-	struct cuda_op base;
-	struct cuda_filter host;
-};
-
-static struct convolution_pool *own(struct op *op)
-{
-	return (struct convolution_pool *)op;
-}
-
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(op);
@@ -32,7 +22,7 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.height = (int32_t)in->height,
 		.width = (int32_t)in->width,
 		.channels = (int32_t)in->channels,
-		.out = own(op)->host.out,
+		.out = ((struct cuda_op *)op)->host.out,
 		.type = in->type,
 	};
 
@@ -56,7 +46,7 @@ static struct convolution_pool_backward_args backward_args(struct op *op,
 		.height = (int32_t)in->height,
 		.width = (int32_t)in->width,
 		.channels = (int32_t)in->channels,
-		.out = own(op)->host.out,
+		.out = ((struct cuda_op *)op)->host.out,
 		.type = in->type,
 	};
 }
@@ -69,44 +59,33 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	return cuda_use(d, error) && CUDA_KERNEL(d, convolution_pool_backward, &sums, error);
 }
 
-static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
-{
-	return cuda_filter_write(cuda_device_of(op), &own(op)->host, to, host, error);
-}
-
-static bool weight_read(struct op *op, void *host, const void *from, struct train_error *error)
-{
-	return cuda_filter_read(cuda_device_of(op), &own(op)->host, host, from, error);
-}
-
 static bool plan_together(struct op **op, struct device *device, const struct op_shape *shape,
 			  struct train_error *error)
 {
 	static const struct op_calls calls = {
 		.forward = forward,
 		.backward_weights = backward_weights,
-		.weight_write = weight_write,
-		.weight_read = weight_read,
+		.weight_write = cuda_weight_write,
+		.weight_read = cuda_weight_read,
 	};
 	const struct layout *in = &shape->input;
-	struct convolution_pool *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
+	struct cuda_op *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
 	struct convolution_pool_backward_args args;
 	struct op_info *info;
 
 	if (!c)
 		return false;
-	info = &c->base.base.info;
+	info = &c->base.info;
 	c->host = (struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
-	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &c->base.input_order);
-	info->output =
-		cuda_nhwc(in, shape->out, in->height / 2, in->width / 2, &c->base.output_order);
+	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &c->input_order);
+	info->output = cuda_nhwc(in, shape->out, in->height / 2, in->width / 2, &c->output_order);
 	info->weights = shape->out * in->channels * shape->kernel * shape->kernel;
 	info->biases = shape->out;
 	info->workspace = (size_t)(in->batch * (in->height / 2) * (in->width / 2) *
-				   c->base.output_order.padded / 4);
+				   c->output_order.padded / 4);
 	info->algorithm = "kernel with the pooling";
-	args = backward_args(&c->base.base, &(struct op_args){.input = NULL});
-	return op_give(op, &c->base.base,
+	args = backward_args(&c->base, &(struct op_args){.input = NULL});
+	return op_give(op, &c->base,
 		       cuda_want_scratch((struct cuda_device *)device,
 					 convolution_pool_backward_scratch(&args), error));
 }

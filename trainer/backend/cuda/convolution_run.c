@@ -10,7 +10,7 @@ static const float one = 1, zero = 0;
 
 size_t cuda_filter_bytes(const struct cuda_convolution *c, enum value_type type)
 {
-	return (size_t)c->out_padded * (size_t)c->host.height * (size_t)c->host.width *
+	return (size_t)c->out_padded * (size_t)c->base.host.height * (size_t)c->base.host.width *
 	       (size_t)c->in_padded * value_bytes(type);
 }
 

@@ -292,7 +292,7 @@ const struct backend backend_cuda = {
 	.mark = cuda_mark,
 	.mark_ns = cuda_mark_ns,
 	.finish = cuda_finish,
-	.step_new = cuda_step_new,
-	.step_run = cuda_step_run,
-	.step_free = cuda_step_free,
+	.recording_new = cuda_recording_new,
+	.recording_run = cuda_recording_run,
+	.recording_free = cuda_recording_free,
 };

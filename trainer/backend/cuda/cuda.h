@@ -61,9 +61,14 @@ struct cuda_order {
 	int padded; /* channels with padding */
 };
 
+struct cuda_filter {
+	int out, in, height, width;
+};
+
 struct cuda_op {
 	struct op base;
 	struct cuda_order input_order, output_order; /* for NHWC layouts */
+	struct cuda_filter host;                     /* its weights, without padding */
 };
 
 static inline struct cuda_device *cuda_device_of(const struct op *op)
@@ -161,11 +166,11 @@ int64_t cuda_mark_on(struct cuda_device *device, cudaStream_t stream);
 int64_t cuda_mark_ns(struct device *device, int64_t mark);
 void cuda_marks_free(struct cuda_device *device);
 bool cuda_finish(struct device *device, struct train_error *error);
-bool cuda_step_new(struct step **step, struct device *device,
-		   bool (*issue)(void *argument, struct train_error *error), void *argument,
-		   struct train_error *error);
-bool cuda_step_run(struct step *step, struct train_error *error);
-void cuda_step_free(struct step *step);
+bool cuda_recording_new(struct recording **step, struct device *device,
+			bool (*issue)(void *argument, struct train_error *error), void *argument,
+			struct train_error *error);
+bool cuda_recording_run(struct recording *step, struct train_error *error);
+void cuda_recording_free(struct recording *step);
 
 /* --- cuda/wait.c: waiting with the device's watcher, for which CUDA's own waits would never end
  * once another rank is gone. Do not call them during a capture. */
@@ -240,17 +245,12 @@ bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
 	       struct train_error *error);
 
-/* --- cuda/layout.c: between PyTorch's order on the host and the device's */
+/* --- cuda/layout.c */
 
-/* From (out, in, height, width) of the host to (out, height, width, in) of the device, and back. */
-struct cuda_filter {
-	int out, in, height, width;
-};
-
-bool cuda_filter_write(struct cuda_device *device, const struct cuda_filter *filter, void *to,
-		       const void *host, struct train_error *error);
-bool cuda_filter_read(struct cuda_device *device, const struct cuda_filter *filter, void *host,
-		      const void *from, struct train_error *error);
+/* For struct op_calls: between (out, in, height, width) of the host and (out, height, width, in) of
+ * the device, by `host` of the operation. */
+bool cuda_weight_write(struct op *op, void *to, const void *host, struct train_error *error);
+bool cuda_weight_read(struct op *op, void *host, const void *from, struct train_error *error);
 
 /* Converts values to another type. */
 bool cuda_cast(struct cuda_device *device, void *to, enum value_type to_type, const void *from,

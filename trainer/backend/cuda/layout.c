@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* NHWC with padded channels: layouts, conversions, and weights in that order. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -161,33 +162,40 @@ static void permute(const struct cuda_filter *f, float *to, const float *from, b
 			}
 }
 
-bool cuda_filter_write(struct cuda_device *d, const struct cuda_filter *f, void *to,
-		       const void *host, struct train_error *error)
+/* Memory for weights in an order of the device. */
+static float *new_permuted(const struct op *op, size_t *bytes, struct train_error *error)
 {
-	size_t bytes = (size_t)elements(f) * sizeof(float);
-	float *permuted = malloc(bytes);
+	float *permuted;
+
+	*bytes = (size_t)elements(&((const struct cuda_op *)op)->host) * sizeof(float);
+	permuted = malloc(*bytes);
+	if (!permuted)
+		train_nomem(error, "weights");
+	return permuted;
+}
+
+bool cuda_weight_write(struct op *op, void *to, const void *host, struct train_error *error)
+{
+	size_t bytes;
+	float *permuted = new_permuted(op, &bytes, error);
 	bool done;
 
 	if (!permuted)
-		return train_nomem(error, "weights");
-	permute(f, permuted, host, true);
-	done = cuda_write(&d->base, to, permuted, bytes, error) && cuda_finish(&d->base, error);
+		return false;
+	permute(&((struct cuda_op *)op)->host, permuted, host, true);
+	done = cuda_write(op->device, to, permuted, bytes, error) && cuda_finish(op->device, error);
 	free(permuted);
 	return done;
 }
 
-bool cuda_filter_read(struct cuda_device *d, const struct cuda_filter *f, void *host,
-		      const void *from, struct train_error *error)
+bool cuda_weight_read(struct op *op, void *host, const void *from, struct train_error *error)
 {
-	size_t bytes = (size_t)elements(f) * sizeof(float);
-	float *permuted = malloc(bytes);
-	bool done;
+	size_t bytes;
+	float *permuted = new_permuted(op, &bytes, error);
+	bool done = permuted && cuda_read(op->device, permuted, from, bytes, error);
 
-	if (!permuted)
-		return train_nomem(error, "weights");
-	done = cuda_read(&d->base, permuted, from, bytes, error);
 	if (done)
-		permute(f, host, permuted, false);
+		permute(&((struct cuda_op *)op)->host, host, permuted, false);
 	free(permuted);
 	return done;
 }

@@ -16,7 +16,6 @@ enum { FORWARD, WEIGHTS, DATA, PRODUCTS };
 struct linear {
 	struct cuda_op base;
 	bool relu_backward;
-	struct cuda_filter host;
 	struct cuda_product products[PRODUCTS];
 	/* copies in the type of activations; weight NULL: the master weights have this type */
 	void *weight, *bias;
@@ -79,16 +78,6 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 			NULL, error);
 }
 
-static bool weight_write(struct op *op, void *to, const void *host, struct train_error *error)
-{
-	return cuda_filter_write(cuda_device_of(op), &own(op)->host, to, host, error);
-}
-
-static bool weight_read(struct op *op, void *host, const void *from, struct train_error *error)
-{
-	return cuda_filter_read(cuda_device_of(op), &own(op)->host, host, from, error);
-}
-
 static void linear_free(struct op *op)
 {
 	struct linear *l = own(op);
@@ -109,13 +98,13 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	const struct layout *in = &shape->input;
 	int64_t values = in->channels * in->height * in->width;
 
-	l->host = (struct cuda_filter){shape->out, (int)values, 1, 1};
+	l->base.host = (struct cuda_filter){shape->out, (int)values, 1, 1};
 	info->input = layout_host(in->type, in->batch, in->channels, in->height, in->width);
 	if (cuda_is_nhwc(in) && cuda_channels(in) == in->channels) {
 		info->input =
 			cuda_nhwc(in, in->channels, in->height, in->width, &l->base.input_order);
-		l->host = (struct cuda_filter){shape->out, (int)in->channels, (int)in->height,
-					       (int)in->width};
+		l->base.host = (struct cuda_filter){shape->out, (int)in->channels, (int)in->height,
+						    (int)in->width};
 	}
 	info->output = layout_host(in->type, in->batch, shape->out, 1, 1);
 	info->weights = shape->out * values;
@@ -195,8 +184,8 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		.forward = forward,
 		.backward_weights = backward_weights,
 		.backward_data = backward_data,
-		.weight_write = weight_write,
-		.weight_read = weight_read,
+		.weight_write = cuda_weight_write,
+		.weight_read = cuda_weight_read,
 		.free = linear_free,
 	};
 	struct linear *l = op_new(sizeof(*l), device, &calls, "a linear layer", error);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Memory of a device, and copies to, from and between devices. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -265,9 +266,9 @@ bool cuda_add(struct device *device, float *sum, const float *more, int64_t coun
 	      struct train_error *error)
 {
 	struct cuda_device *d = own(device);
-	const struct add_args args = {sum, more, count};
+	const struct accumulate_args args = {sum, more, count};
 
-	return cuda_use(d, error) && CUDA_KERNEL(d, add, &args, error);
+	return cuda_use(d, error) && CUDA_KERNEL(d, accumulate, &args, error);
 }
 
 /* Called before operations run, so nothing uses the old memory. */

@@ -3,10 +3,10 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "backend/cuda/cuda.h"
 #include "backend/eventcount.h"
+#include "base/clock.h"
 
 /* CUDA treats an event that was never recorded as one that has occurred. Therefore the host counts
  * recordings. */
@@ -16,7 +16,7 @@ struct event {
 	struct eventcount recorded;
 };
 
-struct step {
+struct recording {
 	struct cuda_device *device;
 	cudaGraphExec_t graph;
 };
@@ -105,12 +105,12 @@ static bool capture(struct cuda_device *d, cudaGraph_t *graph,
 }
 
 /* Each operation keeps the priority of its stream: sums between GPUs come before computation. */
-bool cuda_step_new(struct step **step, struct device *device,
-		   bool (*issue)(void *argument, struct train_error *error), void *argument,
-		   struct train_error *error)
+bool cuda_recording_new(struct recording **step, struct device *device,
+			bool (*issue)(void *argument, struct train_error *error), void *argument,
+			struct train_error *error)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	struct step *made = calloc(1, sizeof(*made));
+	struct recording *made = calloc(1, sizeof(*made));
 	cudaGraph_t graph = NULL;
 	bool done;
 
@@ -124,14 +124,14 @@ bool cuda_step_new(struct step **step, struct device *device,
 	if (graph)
 		CUDA_END(d, RUNTIME, cudaGraphDestroy, (graph));
 	if (!done) {
-		cuda_step_free(made);
+		cuda_recording_free(made);
 		return false;
 	}
 	*step = made;
 	return true;
 }
 
-bool cuda_step_run(struct step *step, struct train_error *error)
+bool cuda_recording_run(struct recording *step, struct train_error *error)
 {
 	struct cuda_device *d = step->device;
 
@@ -140,7 +140,7 @@ bool cuda_step_run(struct step *step, struct train_error *error)
 }
 
 /* CUDA frees an executable graph that still runs when it ends. */
-void cuda_step_free(struct step *step)
+void cuda_recording_free(struct recording *step)
 {
 	cuda_use_last(step->device);
 	if (step->graph)
@@ -163,14 +163,6 @@ struct cuda_marks {
 	int64_t begin_ns;
 	cudaEvent_t begin, next, events[MAX_MARKS];
 };
-
-static int64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
 
 /* Makes events until there are `count`, the first included. */
 static bool make_events(struct cuda_device *d, int count, struct train_error *error)
@@ -207,7 +199,7 @@ static bool begin_marks(struct cuda_device *d, struct train_error *error)
 	if (marks->begun &&
 	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, marks->begin, marks->next), error))
 		return false;
-	marks->begin_ns = marks->begun ? marks->begin_ns + (int64_t)((double)ms * 1e6) : now();
+	marks->begin_ns = marks->begun ? marks->begin_ns + (int64_t)((double)ms * 1e6) : clock_ns();
 	marks->begun = true;
 	before = marks->begin;
 	marks->begin = marks->next;
@@ -220,7 +212,7 @@ static bool begun(const struct cuda_device *d)
 	return d->marks && d->marks->begun;
 }
 
-/* A missing time in a time line does not end a training: the mark is 0. */
+/* A missing time in a time line does not end a training run: the mark is 0. */
 int64_t cuda_mark_on(struct cuda_device *d, cudaStream_t stream)
 {
 	struct train_error error = TRAIN_TOLERATED;

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/cuda/cuda.h"
+#include "base/clock.h"
 
 /* All that are TRIED are timed once, and then the best of them, TIMED, in further ROUNDS. A model
  * has about ten choices. Together they take about a second, after each way has run once and the
@@ -15,7 +15,7 @@
  * has this many RUNS. */
 enum { TRIED = 16, TIMED = 6, ROUNDS = 3, RUNS = 5, REMEMBERED = 256, MAX_NS = 60000000 };
 
-/* Ways that need more transform whole tensors, and would set the peak of a training's memory. */
+/* Ways that need more transform whole tensors, and would set the peak of a run's memory. */
 static const size_t max_workspace = (size_t)256 << 20;
 
 /* The choices of this process, under cuda_captures_lock(). Threads that open replicas share nothing
@@ -41,7 +41,7 @@ struct trial {
 
 struct candidate {
 	const struct cuda_way *way;
-	struct step *step;
+	struct recording *step;
 	float ms;
 };
 
@@ -50,14 +50,6 @@ struct issue {
 	const struct cuda_way *way;
 	void *workspace;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Memory filled with numbers that are neither zero nor large: 0x3c3c is 1.06 in float16 and 0.01 in
  * bfloat16, 0x3c3c3c3c is 0.01. *memory: NULL if there is too little. */
@@ -139,7 +131,7 @@ static bool issue_all(void *argument, struct train_error *error)
 
 /* *step: records RUNS runs of a way; NULL if it does not run. False if the device fails. */
 static bool try_within(struct trial *t, const struct cuda_way *way, void *workspace,
-		       struct step **step, struct train_error *error)
+		       struct recording **step, struct train_error *error)
 {
 	struct train_error why = TRAIN_TOLERATED;
 	struct issue what = {t, way, workspace};
@@ -149,7 +141,7 @@ static bool try_within(struct trial *t, const struct cuda_way *way, void *worksp
 	*step = NULL;
 	if (!cuda_finish(device, error))
 		return false;
-	if (runs && cuda_step_new(step, device, issue_all, &what, &why))
+	if (runs && cuda_recording_new(step, device, issue_all, &what, &why))
 		return true;
 	*step = NULL;
 	if (t->why.status == TRAIN_OK)
@@ -173,7 +165,7 @@ static bool want_larger(struct trial *t, struct train_error *error)
 	return t->larger || trial_memory(t->device, max, &t->larger, error);
 }
 
-static bool try_way(struct trial *t, struct cuda_way *way, struct step **step,
+static bool try_way(struct trial *t, struct cuda_way *way, struct recording **step,
 		    struct train_error *error)
 {
 	struct cuda_way larger = *way;
@@ -203,7 +195,7 @@ static bool time_step(struct trial *t, struct candidate *c, struct train_error *
 	float ms;
 
 	if (!CUDA_DO(d, RUNTIME, cudaEventRecord, (t->start, d->stream), error) ||
-	    !cuda_step_run(c->step, error) ||
+	    !cuda_recording_run(c->step, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (t->stop, d->stream), error) ||
 	    !cuda_wait_event(d, t->stop, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventElapsedTime, (&ms, t->start, t->stop), error))
@@ -234,7 +226,7 @@ static bool time_all(struct trial *t, struct candidate *list, int count, struct 
 		if (!time_step(t, &list[i], error))
 			return false;
 	qsort(list, (size_t)count, sizeof(*list), by_time);
-	for (int i = timed; i < timed * ROUNDS && now_ns() < t->end_ns; i++)
+	for (int i = timed; i < timed * ROUNDS && clock_ns() < t->end_ns; i++)
 		if (list[i % timed].ms <= 2 * list[0].ms && !time_step(t, &list[i % timed], error))
 			return false;
 	qsort(list, (size_t)timed, sizeof(*list), by_time);
@@ -256,11 +248,11 @@ static bool try_all(struct trial *t, const struct cuda_way **chosen, struct trai
 		if (c->step)
 			count++;
 	}
-	t->end_ns = now_ns() + MAX_NS;
+	t->end_ns = clock_ns() + MAX_NS;
 	done = done && time_all(t, list, count, error);
 	*chosen = count > 0 ? list[0].way : NULL;
 	for (int i = 0; i < count; i++)
-		cuda_step_free(list[i].step);
+		cuda_recording_free(list[i].step);
 	return done;
 }
 

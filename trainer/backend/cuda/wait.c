@@ -3,18 +3,11 @@
 #include "config.h"
 
 #include "backend/cuda/cuda.h"
+#include "base/clock.h"
 
 #include <time.h>
 
 enum { SPIN_NS = 200000, PAUSE_NS = 20000, WATCH_NS = 1000000 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* An event, or the device's stream. */
 static cudaError_t ask(struct cuda_device *d, cudaEvent_t event)
@@ -32,7 +25,7 @@ static bool wait_for(struct cuda_device *d, cudaEvent_t event, struct train_erro
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	const struct device_watch *watch = &d->base.watch;
-	int64_t begin = now_ns(), watched = begin, now;
+	int64_t begin = clock_ns(), watched = begin, now;
 
 	for (;;) {
 		cudaError_t status = ask(d, event);
@@ -40,7 +33,7 @@ static bool wait_for(struct cuda_device *d, cudaEvent_t event, struct train_erro
 		if (status != cudaErrorNotReady)
 			return cuda_done(d, CUDA_LIBRARY_RUNTIME, (int)status,
 					 event ? "cudaEventQuery" : "cudaStreamQuery", error);
-		now = now_ns();
+		now = clock_ns();
 		if (now - watched >= WATCH_NS) {
 			watched = now;
 			if (!watch->good(watch->argument, now - begin, error))

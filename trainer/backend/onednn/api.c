@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See api.h. */
 #include "backend/onednn/api.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See planes.h. */
 #include "backend/onednn/planes.h"
 
 static const struct {

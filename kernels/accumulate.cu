@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/device.cuh"
 
 static __global__ void RESIDENT(8)
-	add_floats(const struct add_args a, const struct launch_split split)
+	add_floats(const struct accumulate_args a, const struct launch_split split)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t step = (int64_t)gridDim.x * blockDim.x, wides = split.vectors * wide<float>;
@@ -25,7 +26,7 @@ static __global__ void RESIDENT(8)
 	}
 }
 
-extern "C" cudaError_t kernel_add(const struct add_args *args, cudaStream_t stream)
+extern "C" cudaError_t kernel_accumulate(const struct accumulate_args *args, cudaStream_t stream)
 {
 	struct launch_split split =
 		launch_split(args->count, args->sum, sizeof(float), args->more, sizeof(float));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/device.cuh"
 
 static __device__ inline float sum_of(float a, float b, bool relu)
@@ -10,7 +11,7 @@ static __device__ inline float sum_of(float a, float b, bool relu)
 
 template <typename T>
 static __global__ void RESIDENT(8)
-	add_values(const struct addition_args args, const struct launch_split split)
+	add_values(const struct residual_add_args args, const struct launch_split split)
 {
 	int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t step = (int64_t)gridDim.x * blockDim.x, wides = split.vectors * wide<T>;
@@ -33,7 +34,7 @@ static __global__ void RESIDENT(8)
 }
 
 template <typename T>
-static cudaError_t launch_addition(const struct addition_args *args, cudaStream_t stream)
+static cudaError_t launch_addition(const struct residual_add_args *args, cudaStream_t stream)
 {
 	struct launch_split split = {0, args->count / wide<T>, wide<T>};
 	struct launch l = launch_of_split(&split, args->count);
@@ -44,7 +45,8 @@ static cudaError_t launch_addition(const struct addition_args *args, cudaStream_
 	return cudaGetLastError();
 }
 
-extern "C" cudaError_t kernel_addition(const struct addition_args *args, cudaStream_t stream)
+extern "C" cudaError_t kernel_residual_add(const struct residual_add_args *args,
+					   cudaStream_t stream)
 {
 	WITH_TYPE(args->type, launch_addition, args, stream);
 }

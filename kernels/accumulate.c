@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/references.h"
 
-void reference_add(const struct add_args *args)
+void reference_accumulate(const struct accumulate_args *args)
 {
 	for (int64_t i = 0; i < args->count; i++)
 		args->sum[i] += args->more[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* See kernels.h. */
 #include "kernels/references.h"
 
-void reference_addition(const struct addition_args *args)
+void reference_residual_add(const struct residual_add_args *args)
 {
 	for (int64_t i = 0; i < args->count; i++) {
 		double sum = value_get(args->type, args->a, i) + value_get(args->type, args->b, i);
