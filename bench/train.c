@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "backend/cpu/cpu.h"
-#include "model/plan.h"
+#include "model/plan_stage.h"
 
 enum { RUNS = 31, PASSES = 4 };
 

@@ -11,7 +11,7 @@ trainer_files = \
 	trainer/checkpoint/crc32.c trainer/checkpoint/crc32.h \
 	trainer/checkpoint/folder.c trainer/checkpoint/folder.h \
 	trainer/checkpoint/load.c \
-	trainer/checkpoint/progress.c \
+	trainer/checkpoint/progress_texts.c \
 	trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors.h \
 	trainer/checkpoint/safetensors_read.c \
 	trainer/checkpoint/safetensors_write.c \
@@ -37,7 +37,7 @@ trainer_files = \
 	trainer/settings/help.c \
 	trainer/settings/rows.c trainer/settings/rows.h \
 	trainer/settings/section.c \
-	trainer/settings/settings.c trainer/settings/settings.def trainer/settings/settings.h \
+	trainer/settings/read_settings.c trainer/settings/settings.def trainer/settings/settings.h \
 	trainer/settings/targets.c trainer/settings/targets.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
@@ -80,10 +80,10 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/collective/sum.c trainer/collective/sum.h \
 	trainer/model/memory_reuse.c trainer/model/memory_reuse.h \
 	trainer/model/gradients.c \
-	trainer/model/memory.c \
+	trainer/model/buffer_places.c \
 	trainer/model/model.h \
 	trainer/model/pass.c \
-	trainer/model/plan.c trainer/model/plan.h \
+	trainer/model/plan_stage.c trainer/model/plan_stage.h \
 	trainer/model/shapes.c \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \
@@ -132,7 +132,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/end_report.c \
 	trainer/run/host_state.c trainer/run/host_state.h \
 	trainer/run/mapping.c \
-	trainer/run/rank.c \
+	trainer/run/loop.c \
 	trainer/run/report_lines.c \
 	trainer/run/restore.c \
 	trainer/run/resume_check.c trainer/run/resume_check.h \
@@ -204,7 +204,7 @@ libtrainer_la_SOURCES += $(kernels_cuda) \
 	trainer/backend/cuda/cuda.c trainer/backend/cuda/cuda.h \
 	trainer/backend/cuda/data.c \
 	trainer/backend/cuda/device.c \
-	trainer/backend/cuda/layout.c \
+	trainer/backend/cuda/nhwc.c \
 	trainer/backend/cuda/linear.c \
 	trainer/backend/cuda/loss.c \
 	trainer/backend/cuda/memory.c \

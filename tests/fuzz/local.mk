@@ -6,7 +6,7 @@ FUZZ_TARGETS =
 fuzz_trainer = kernels/scaler.c kernels/update.c \
 	trainer/backend/names.c \
 	trainer/checkpoint/contents.c trainer/checkpoint/crc32.c trainer/checkpoint/load.c \
-	trainer/checkpoint/progress.c trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors_read.c \
+	trainer/checkpoint/progress_texts.c trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors_read.c \
 	trainer/checkpoint/safetensors_write.c \
 	trainer/data/batch.c trainer/data/cifar10.c trainer/data/dataset.c \
 	trainer/base/error.c \
@@ -14,7 +14,7 @@ fuzz_trainer = kernels/scaler.c kernels/update.c \
 	trainer/optim/clip.c trainer/optim/optimizer.c trainer/optim/update.c \
 	trainer/place/devices.c trainer/place/place.c trainer/place/run_name.c \
 	trainer/settings/arguments.c trainer/settings/findings.c trainer/settings/help.c trainer/settings/rows.c \
-	trainer/settings/section.c trainer/settings/settings.c trainer/settings/targets.c \
+	trainer/settings/section.c trainer/settings/read_settings.c trainer/settings/targets.c \
 	trainer/base/simd.c
 
 fuzz:

@@ -8,7 +8,7 @@
  * gradient lies in the same memory, unless one of those that lie there would be changed while
  * another is still needed. A gradient is changed by what is added to it, and by ReLU's derivative.
  */
-#include "model/plan.h"
+#include "model/plan_stage.h"
 
 bool node_reads(const struct node *node, int read)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a stage, and gives its addresses. */
-#include "model/plan.h"
+#include "model/plan_stage.h"
 
 static void *in_slot(const struct model *m, const struct buffer *buffer, int slot)
 {

@@ -8,7 +8,7 @@
 
 #include "config.h"
 #include "drawn.h"
-#include "model/plan.h"
+#include "model/plan_stage.h"
 #include "stage.h"
 #include "unit.h"
 

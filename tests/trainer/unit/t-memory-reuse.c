@@ -2,7 +2,7 @@
 /* Where buffers lie that share memory, and where those of a pass lie. */
 #include <string.h>
 
-#include "model/plan.h"
+#include "model/plan_stage.h"
 #include "unit.h"
 
 enum { MAX = 6 };

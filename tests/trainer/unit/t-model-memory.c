@@ -5,7 +5,7 @@
 #include "backends.h"
 #include "drawn.h"
 #include "graphs.h"
-#include "model/plan.h"
+#include "model/plan_stage.h"
 #include "stage.h"
 
 static const struct layer small_layers[] = {

@@ -111,7 +111,7 @@ bool cuda_want_cublaslt(struct cuda_device *device, struct train_error *error);
 bool cuda_want_workspace(struct cuda_device *device, size_t bytes, struct train_error *error);
 bool cuda_want_scratch(struct cuda_device *device, size_t bytes, struct train_error *error);
 
-/* --- cuda/layout.c */
+/* --- cuda/nhwc.c */
 
 cudnnDataType_t cuda_cudnn_type(enum value_type type);
 cudaDataType_t cuda_type(enum value_type type);
@@ -245,7 +245,7 @@ bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape
 bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
 	       struct train_error *error);
 
-/* --- cuda/layout.c */
+/* --- cuda/nhwc.c */
 
 /* For struct op_calls: between (out, in, height, width) of the host and (out, height, width, in) of
  * the device, by `host` of the operation. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The private parts of a model on a device. */
-#ifndef TRAIN_MODEL_PLAN_H
-#define TRAIN_MODEL_PLAN_H
+#ifndef TRAIN_MODEL_PLAN_STAGE_H
+#define TRAIN_MODEL_PLAN_STAGE_H
 
 #include "model/model.h"
 #include "model/memory_reuse.h"

@@ -13,7 +13,7 @@
  * stay: other devices read and write them, and rows of samples that do not count keep valid
  * numbers.
  */
-#include "model/plan.h"
+#include "model/plan_stage.h"
 
 enum { MAX_BUFFERS = 5 * MODEL_MAX_NODES + 2 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans a stage: its operations, conversions where layouts differ, and all addresses. */
-#include "model/plan.h"
+#include "model/plan_stage.h"
 
 #include <stdlib.h>
 #include <string.h>
