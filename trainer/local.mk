@@ -86,12 +86,13 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/model/plan_stage.c trainer/model/plan_stage.h \
 	trainer/model/shapes.c \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
-	trainer/parallel/config_agree.c trainer/parallel/config_agree.h \
+	trainer/parallel/agree.h \
+	trainer/parallel/config_agree.c \
 	trainer/parallel/ddp.c \
 	trainer/parallel/dp.c trainer/parallel/dp.h \
 	trainer/parallel/graph_segments.c trainer/parallel/graph_segments.h \
 	trainer/parallel/inputs.c trainer/parallel/inputs.h \
-	trainer/parallel/layout_agree.c trainer/parallel/layout_agree.h \
+	trainer/parallel/layout_agree.c \
 	trainer/parallel/mp.c \
 	trainer/parallel/parallel.c trainer/parallel/parallel.h \
 	trainer/parallel/rank.c trainer/parallel/rank.h \

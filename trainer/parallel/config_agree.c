@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See config_agree.h. */
-#include "parallel/config_agree.h"
+/* See agree.h. */
+#include "parallel/agree.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See layout_agree.h. */
-#include "parallel/layout_agree.h"
+/* See agree.h. */
+#include "parallel/agree.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,8 +2,7 @@
 /* See rank.h. */
 #include "parallel/rank.h"
 
-#include "parallel/layout_agree.h"
-#include "parallel/config_agree.h"
+#include "parallel/agree.h"
 
 enum { MAX_INTERVALS = 1 << 20 }; /* of a time line, 100 MB: those after are counted as lost */
 

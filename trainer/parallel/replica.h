@@ -136,9 +136,6 @@ bool replica_write(struct replica *replica, int state, int parameter, const floa
 bool replica_written(struct replica *replica, const struct optimizer_progress *progress,
 		     struct train_error *error);
 
-/* Whether the stage has the parameter. */
-bool replica_has(const struct replica *replica, int parameter);
-
 /* The passes of a step, at least 1, and the rows of one, which may be none: with
  * --sync-batch-norm all ranks make as many passes. */
 int64_t replica_pass_count(const struct replica *replica, const struct step_input *input);

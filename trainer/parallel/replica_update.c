@@ -102,11 +102,6 @@ void *replica_flat(const struct replica *r, int state)
 	return r->optimize ? r->device->backend->optimize_state(r->optimize, state, &name) : NULL;
 }
 
-bool replica_has(const struct replica *r, int parameter)
-{
-	return parameter >= r->first_parameter && parameter < r->first_parameter + r->parameters;
-}
-
 bool replica_read(struct replica *r, int state, int parameter, float *host,
 		  struct train_error *error)
 {

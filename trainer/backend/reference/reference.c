@@ -252,8 +252,8 @@ static bool addition_backward(struct op *op, const struct op_args *args, struct 
 	return true;
 }
 
-static bool reference_residual_add(struct op **op, struct device *device,
-				   const struct op_shape *shape, struct train_error *error)
+static bool reference_addition(struct op **op, struct device *device, const struct op_shape *shape,
+			       struct train_error *error)
 {
 	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
@@ -312,7 +312,7 @@ const struct backend backend_reference = {
 	.mean_pool = reference_op_mean_pool,
 	.batch_norm = reference_op_batch_norm,
 	.linear = reference_linear,
-	.addition = reference_residual_add,
+	.addition = reference_addition,
 	.convert = reference_convert,
 	.same_layout = reference_same_layout,
 };
