@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The arguments of every kernel. A kernel NAME of kernels.def has its arguments in NAME.h or here,
- * the code for GPUs in NAME.cu (launchers.h), and the same in plain C (references.h).
+ * the code for GPUs in NAME.cu (launchers.h), and the same in plain C (tests/trainer/kernels).
  *
  * Pointers of arguments are device addresses, 16-byte aligned unless a header allows less, and
  * do not overlap unless it allows that. Arguments are copied when the work is put on a

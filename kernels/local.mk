@@ -1,31 +1,24 @@
 # SPDX-License-Identifier: MIT
-# The kernels of the CUDA backend. Their references are built everywhere.
+# The kernels of the CUDA backend. Their references are in tests/trainer/kernels.
 kernels_files = \
-	kernels/accumulate.c \
-	kernels/batch_norm.c kernels/batch_norm.h \
+	kernels/batch_norm.h \
 	kernels/bf16.h \
-	kernels/bias_gradient.c \
-	kernels/busy.c kernels/busy.h \
+	kernels/busy.h \
 	kernels/control.h \
-	kernels/convert.c \
-	kernels/convolution_pool.c kernels/convolution_pool.h \
-	kernels/cross_entropy.c kernels/cross_entropy.h \
+	kernels/convolution_pool.h \
+	kernels/cross_entropy.h \
 	kernels/flat_chunk.c kernels/flat_chunk.h \
-	kernels/gradient_measure.c kernels/gradient_measure.h \
-	kernels/input_fill.c kernels/input_fill.h \
+	kernels/gradient_measure.h \
+	kernels/input_fill.h \
 	kernels/kernels.def \
 	kernels/kernels.h \
 	kernels/launch.h \
 	kernels/launchers.h \
-	kernels/max_pool.c kernels/max_pool.h \
-	kernels/mean_pool.c kernels/mean_pool.h \
+	kernels/max_pool.h \
+	kernels/mean_pool.h \
 	kernels/philox.h \
-	kernels/references.h \
-	kernels/relu_backward.c \
-	kernels/reorder.c \
-	kernels/residual_add.c \
 	kernels/scaler.c kernels/scaler.h \
-	kernels/update.c kernels/update.h \
+	kernels/update.h \
 	kernels/value.c kernels/value.h
 kernels_cuda = \
 	kernels/columns.cuh \

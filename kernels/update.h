@@ -17,18 +17,16 @@ struct update_settings {
 	int32_t decoupled; /* not 0: decay goes into `keep`, not into the gradient */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The factor for gradients that limits their norm to `max`: max / (norm + 1e-6), but at most 1.
  * The norm of all gradients is clip_norm() of the norms of each parameter's, in the order of the
  * parameters. 0 for an infinite norm, NaN for a NaN. */
-float clip_coefficient(float norm, double max);
+static inline float clip_coefficient(float norm, double max)
+{
+	float coefficient = (float)max * (1 / (norm + 1e-6f));
 
-#ifdef __cplusplus
+	/* Written so that a NaN remains a NaN. */
+	return coefficient > 1 ? 1 : coefficient;
 }
-#endif
 
 /* The members of struct update (optim/update.h) without pointers, on the device. */
 struct update_factors {

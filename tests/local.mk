@@ -10,6 +10,7 @@ AM_TESTS_ENVIRONMENT = CK_TAP_LOG_FILE_NAME=-; CK_VERBOSITY=silent; \
 	export CK_TAP_LOG_FILE_NAME CK_VERBOSITY GPUMAP_TEST_SRCDIR;
 
 # Tests begin in this order: those that take longest first, so that no core waits for one at the end.
+include tests/trainer/kernels/local.mk
 include tests/trainer/unit/local.mk
 include tests/trainer/fake/local.mk
 include tests/trainer/cli/local.mk

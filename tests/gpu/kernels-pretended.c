@@ -13,7 +13,7 @@
 
 #include "emulated-runtime.h"
 #include "kernels/launchers.h"
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 /* What is planted in a kernel, or NULL. */
 static const char *planted(const char *name)

@@ -12,7 +12,7 @@
 
 #include "data/random.h"
 #include "kernels/launchers.h"
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 #include "kernels/scaler.h"
 
 enum { MAX_BUFFERS = 16, MAX_VIEWS = 2, GUARD_BYTES = 256, POISON = 0xa5 };

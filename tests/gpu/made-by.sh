@@ -8,7 +8,7 @@ sources_of() {
 	measured='base libgpumap trainer kernels'
 	case $1 in
 	driver) set -- base libgpumap tools/cuda-driver.h tests/gpu/driver* ;;
-	kernels) set -- kernels trainer/data/random.[ch] trainer/base/simd.[ch] tests/gpu/kernels* ;;
+	kernels) set -- kernels tests/trainer/kernels trainer/data/random.[ch] trainer/base/simd.[ch] tests/gpu/kernels* ;;
 	train)
 		# shellcheck disable=SC2086 # words
 		set -- $measured tests/trainer/unit tests/trainer/fake tests/unit/unit.h bench/*.[ch] bench/sums.sh \

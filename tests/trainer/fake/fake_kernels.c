@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fake_cuda_private.h"
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 enum { ALIGNED = 16 };
 

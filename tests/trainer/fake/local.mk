@@ -51,6 +51,7 @@ tests_trainer_fake_libfake_cuda_la_SOURCES = \
 tests_trainer_fake_libfake_cuda_la_CPPFLAGS = $(fake_cppflags)
 tests_trainer_fake_libfake_cuda_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd \
 	-Wno-pass-failed
+tests_trainer_fake_libfake_cuda_la_LIBADD = tests/trainer/kernels/libreferences.la
 fake_cppflags = $(train_cppflags) $(CUDA_BACKEND_CPPFLAGS) -I$(top_srcdir)/tests/trainer/fake
 fake_ldadd = tests/trainer/fake/libfake-cuda.la $(train_ldadd) -lpthread
 fake_headers = tests/trainer/fake/fake_cuda.h tests/trainer/fake/fake_test.h tests/unit/unit.h

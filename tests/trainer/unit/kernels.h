@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "data/random.h"
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 #include "unit.h"
 
 static const enum value_type value_types[] = {VALUE_FLOAT32, VALUE_BFLOAT16, VALUE_FLOAT16};

@@ -3,7 +3,7 @@
 train_cppflags = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap \
 	-I$(top_srcdir)/trainer -I$(top_srcdir)/tests/unit -I$(top_srcdir)
 train_cflags = $(AM_CFLAGS) $(COMPUTING_CFLAGS) -ffp-contract=off $(CHECK_CFLAGS)
-train_ldadd = libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
+train_ldadd = tests/trainer/kernels/libreferences.la libtrainer.la $(CHECK_LIBS) $(JANSSON_LIBS) -lm
 if HAVE_TRAINER
 if HAVE_CHECK
 train_programs = \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See kernels.h. */
+/* kernels/kernels.h */
 #include <string.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 void reference_convert(const struct convert_args *args)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See gradient_measure.h. */
+/* kernels/gradient_measure.h */
 #include <math.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 static double sum_chunk(const struct gradient_measure_args *args, const struct chunk *chunk)
 {

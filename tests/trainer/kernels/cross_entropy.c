@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See cross_entropy.h. */
+/* kernels/cross_entropy.h */
 #include <math.h>
 #include <stdbool.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 /* Computed before the gradient is written, which may replace the logits. */
 struct softmax {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See convolution_pool.h. */
+/* kernels/convolution_pool.h */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 enum {
 	MAX_TAPS = 9 * CONVOLUTION_POOL_MAX_CHANNELS,

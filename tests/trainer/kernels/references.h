@@ -4,8 +4,8 @@
  * same on memory of the host, by plain loops, with sums in double. The kernels are tested against
  * it.
  */
-#ifndef KERNELS_REFERENCES_H
-#define KERNELS_REFERENCES_H
+#ifndef TESTS_KERNELS_REFERENCES_H
+#define TESTS_KERNELS_REFERENCES_H
 
 #include "kernels/kernels.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See kernels.h. */
-#include "kernels/references.h"
+/* kernels/kernels.h */
+#include "tests/trainer/kernels/references.h"
 
 static void move(const struct reorder_args *args, int64_t dense, int64_t padded)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See busy.h. */
+/* kernels/busy.h */
 #include <time.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 static int64_t now(void)
 {

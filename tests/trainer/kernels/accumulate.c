@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See kernels.h. */
-#include "kernels/references.h"
+/* kernels/kernels.h */
+#include "tests/trainer/kernels/references.h"
 
 void reference_accumulate(const struct accumulate_args *args)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See input_fill.h. */
-#include "kernels/references.h"
+/* kernels/input_fill.h */
+#include "tests/trainer/kernels/references.h"
 
 static double pixel(const struct input_fill_args *args, const uint8_t *plane, int c, int y, int x)
 {

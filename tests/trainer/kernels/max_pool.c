@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See max_pool.h. */
+/* kernels/max_pool.h */
 #include <math.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 /* An output place, in (batch, out_height, out_width). */
 struct place {

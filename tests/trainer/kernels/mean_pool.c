@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See mean_pool.h. */
-#include "kernels/references.h"
+/* kernels/mean_pool.h */
+#include "tests/trainer/kernels/references.h"
 
 void reference_mean_pool(const struct mean_pool_args *a)
 {

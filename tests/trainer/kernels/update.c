@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See update.h. */
+/* kernels/update.h */
 #include <math.h>
 
-#include "kernels/references.h"
-
-float clip_coefficient(float norm, double max)
-{
-	float coefficient = (float)max * (1 / (norm + 1e-6f));
-
-	/* Written so that a NaN remains a NaN. */
-	return coefficient > 1 ? 1 : coefficient;
-}
+#include "tests/trainer/kernels/references.h"
 
 static void adam_factors(struct update_factors *f, const struct update_settings *s, double lr,
 			 double beta1, double t)

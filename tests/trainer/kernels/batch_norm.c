@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See batch_norm.h. */
+/* kernels/batch_norm.h */
 #include <math.h>
 
-#include "kernels/references.h"
+#include "tests/trainer/kernels/references.h"
 
 static float *saved_at(float *saved, const struct batch_norm_shape *shape,
 		       enum batch_norm_saved which, int64_t column)
