@@ -99,7 +99,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \
 	libgpumap/lease/revoke.c libgpumap/lease/revoke.h \
-	libgpumap/lease/settings.c libgpumap/lease/settings.h \
+	libgpumap/lease/site_settings.c libgpumap/lease/site_settings.h \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/units.c libgpumap/lease/units.h \
@@ -123,16 +123,16 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
 	libgpumap/plan/layout.c \
 	libgpumap/plan/make.c \
-	libgpumap/plan/master_endpoint.c \
+	libgpumap/plan/choose_port.c \
 	libgpumap/plan/match.c \
 	libgpumap/plan/names.c \
 	libgpumap/plan/node_settings.c \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
-	libgpumap/plan/rank.c \
+	libgpumap/plan/job_rank.c \
 	libgpumap/plan/read.c \
 	libgpumap/plan/scheduler.c \
 	libgpumap/plan/selection.c \
-	libgpumap/plan/settings.c libgpumap/plan/settings.h \
+	libgpumap/plan/plan_settings.c libgpumap/plan/plan_settings.h \
 	libgpumap/plan/spread.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \

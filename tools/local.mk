@@ -8,7 +8,7 @@ exec_sources = \
 	tools/exec/exec.h \
 	tools/exec/identify.c \
 	tools/exec/master_endpoint.c \
-	tools/exec/plan.c \
+	tools/exec/plan_of_rank.c \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
 	tools/exec/show.c

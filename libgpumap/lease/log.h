@@ -12,7 +12,7 @@
 #define GM_LEASE_LOG_H
 
 #include "lease/lease.h"
-#include "lease/settings.h"
+#include "lease/site_settings.h"
 
 #define LOG_TAKEN "taken"
 #define LOG_ENDED "ended"

@@ -3,7 +3,7 @@
 #ifndef GM_LEASE_PER_USER_H
 #define GM_LEASE_PER_USER_H
 
-#include "lease/settings.h"
+#include "lease/site_settings.h"
 #include "lease/wishes.h"
 
 /* How this job's user stands to the limit. */

@@ -16,7 +16,7 @@
 #include "gpumap.h"
 
 #include "arena.h"
-#include "plan/settings.h"
+#include "plan/plan_settings.h"
 #include "report/report.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef GM_PROFILE_READ_H
 #define GM_PROFILE_READ_H
 
-#include "lease/settings.h"
+#include "lease/site_settings.h"
 #include "profile/profile.h"
 #include "text/inifile.h"
 

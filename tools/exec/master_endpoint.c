@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The master's address and port, where the ranks meet. Each rank must find the same ones without
- * asking the others. libgpumap/plan/master_endpoint.c has those of a plan. */
+ * asking the others. libgpumap/plan/choose_port.c has those of a plan. */
 #include "exec.h"
 
 #include <unistd.h>

@@ -22,7 +22,7 @@ launch_sources = \
 	tools/launch/process_tree.c tools/launch/process_tree.h \
 	tools/launch/program.c \
 	tools/launch/program_fault.c \
-	tools/launch/rank.c \
+	tools/launch/become_program.c \
 	tools/launch/rank_shown.c tools/launch/rank_shown.h \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \

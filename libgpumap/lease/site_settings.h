@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the administrator sets for the leases of all users: [leases] in SYSTEM_FILE. */
-#ifndef GM_LEASE_SETTINGS_H
-#define GM_LEASE_SETTINGS_H
+#ifndef GM_SITE_SETTINGS_H
+#define GM_SITE_SETTINGS_H
 
 #include "request/profile_keys.h"
 #include "text/inifile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See settings.h. */
-#include "lint/settings.h"
+/* See useless_settings.h. */
+#include "lint/useless_settings.h"
 
 #include "profile/profile.h"
 

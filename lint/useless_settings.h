@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings of a launch profile that cannot work together, or do nothing. */
-#ifndef GM_LINT_SETTINGS_H
-#define GM_LINT_SETTINGS_H
+#ifndef GM_USELESS_SETTINGS_H
+#define GM_USELESS_SETTINGS_H
 
 #include "gpumap.h"
 

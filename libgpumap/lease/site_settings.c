@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See settings.h. */
-#include "lease/settings.h"
+/* See site_settings.h. */
+#include "lease/site_settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
