@@ -217,7 +217,9 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		f->facts.finds_port = true;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
-	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES)
+	/* A list that is set too late has no effect (rule S4). */
+	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES &&
+	    (!s->initialised.text || python_may_count(s->initialised)))
 		f->facts.own_list = true;
 	f->facts.sets_list = f->facts.sets_list || s->verb != OBSERVED_DEFAULTS;
 	remember_list(f, s);
