@@ -103,7 +103,9 @@ static const char *word_remedy(const char *word)
 		const char *words, *remedy;
 	} known[] = {
 		{"init new create make add set edit write save",
-		 "gpumap config --gpus 2,3 >gpumap.ini writes a first profile; edit it after that"},
+		 "gpumap config --gpus 2,3 --command train.py >gpumap.ini writes a first profile; "
+		 "edit "
+		 "it after that"},
 		{"show print get dump all",
 		 "gpumap config shows all settings, gpumap config gpus one of them"},
 		{"profiles ls profile", "gpumap config list shows the profiles"},
@@ -117,8 +119,15 @@ static const char *word_remedy(const char *word)
 
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
+	struct remedy command;
 	const char *word = word_remedy(name);
 	const char *near = word ? NULL : suggest(span_of(name), names);
+
+	if (!near && (text_ends(name, ".py") || text_ends(name, ".sh"))) {
+		snprintf(command.text, sizeof(command.text), "write --command %.100s",
+			 QUOTE(span_of(name)));
+		word = command.text;
+	}
 
 	return report_fail(
 		report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,

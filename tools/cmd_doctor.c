@@ -59,6 +59,22 @@ static void help(const struct options *options)
 	      stdout);
 }
 
+/* "8xH100" */
+static bool is_machine(const char *word)
+{
+	return is_digit(*word) && word[strspn(word, "0123456789")] == 'x' && access(word, F_OK);
+}
+
+static int refuse_machine(const char *word, gpumap_report *report)
+{
+	char fix[128];
+
+	snprintf(fix, sizeof(fix), "write gpumap pretend --inventory %.64s -- gpumap doctor",
+		 QUOTE(span_of(word)));
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
+			   "'%s' is a machine, not a program", QUOTE(span_of(word)));
+}
+
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
@@ -80,6 +96,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write it after --, or leave -- out"),
 				   "no program is named");
+	if (!options.ended && a->options.program && is_machine(*a->options.program))
+		return refuse_machine(*a->options.program, report);
 	a->options.root = a->root ? a->root : "";
 	return refuse_picture(&a->output, "a report has no picture");
 }

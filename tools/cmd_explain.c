@@ -85,6 +85,19 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 				  explain->output.report);
 }
 
+static int refuse_word(char **words, gpumap_report *report)
+{
+	struct strbuf fix = {0};
+	int r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			    ABOUT(.fix = word_direction(&fix, words,
+							"gpumap explains options; gpumap run "
+							"starts a program")),
+			    "unexpected argument: '%s'", QUOTE(span_of(*words)));
+
+	strbuf_free(&fix);
+	return r;
+}
+
 /* Returns GPUMAP_OK with *done if help was shown. */
 static int read_options(struct explain *explain, int argc, char **argv, bool *done)
 {
@@ -100,12 +113,7 @@ static int read_options(struct explain *explain, int argc, char **argv, bool *do
 		if (!*name && starts_with(options.operand, "cuda:"))
 			r = set_key(explain, "--device", options.operand);
 		else if (!*name)
-			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = WORD_DIRECTION(options.operand,
-								    "gpumap explains options; "
-								    "gpumap run starts a program")),
-					"unexpected argument: '%s'",
-					QUOTE(span_of(options.operand)));
+			r = refuse_word(options_rest(&options), report);
 		else
 			r = set_key(explain, name, options.value);
 	}

@@ -114,9 +114,19 @@ static enum lint_format format_wanted(int argc, char **argv)
 	return format;
 }
 
+/* CUDA_VISIBLE_DEVICES=0,1 */
+static bool is_variable(const char *word)
+{
+	size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+
+	return name && word[name] == '=' && access(word, F_OK);
+}
+
 static int take_option(struct lint_command *command, const char *name,
 		       const struct options *options)
 {
+	char fix[400];
+
 	if (streq(name, "--as")) {
 		command->lint.as = lint_kind_named(options->value);
 		if (!command->lint.as)
@@ -128,6 +138,12 @@ static int take_option(struct lint_command *command, const char *name,
 		return set_format(command, options->value);
 	} else if (streq(name, "--json")) {
 		command->format = LINT_JSON;
+	} else if (is_variable(options->operand)) {
+		snprintf(fix, sizeof(fix), "write it in front: %s gpumap lint",
+			 QUOTE(span_of(options->operand)));
+		return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.fix = fix), "'%s' is a variable, not a file",
+				   QUOTE(span_of(options->operand)));
 	} else {
 		command->files[command->count++] = options->operand;
 	}

@@ -157,9 +157,33 @@ static json_t *finding_json(const gpumap_finding *finding, bool *failed)
 	return o;
 }
 
+/* "GM019" of "[GM019]", as messages have it, of "GM19", "GM 19" and "19"; other words are
+ * unchanged.
+ */
+static const char *full_id(const char *word, char copy[8])
+{
+	bool bracket = *word == '[' && text_ends(word, "]");
+	struct span id = {word + bracket, strlen(word) - (bracket ? 2 : 0)};
+	int64_t number;
+
+	if (id.length > 2 && strncasecmp(id.text, "GM", 2) == 0)
+		id = span_trim((struct span){id.text + 2, id.length - 2});
+	number = span_number(id, 999);
+	if (number < 0 && (!bracket || id.length >= 8))
+		return word;
+	if (number < 0)
+		snprintf(copy, 8, "%.*s", (int)id.length, id.text);
+	else
+		snprintf(copy, 8, "GM%03d", (int)number);
+	return copy;
+}
+
 const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise)
 {
-	const char *id = gpumap_finding_str(gpumap_finding_find(word), GPUMAP_FINDING_ID);
+	char copy[8];
+	const char *id = gpumap_finding_str(
+		gpumap_finding_find(is_digit(*word) ? word : full_id(word, copy)),
+		GPUMAP_FINDING_ID);
 
 	if (!id)
 		id = gpumap_rule_str(gpumap_rule_find(word), GPUMAP_RULE_ID);
@@ -174,16 +198,10 @@ static int no_such_rule(const char *id, gpumap_report *report)
 	const char *ids[128] = {0};
 	const char *near = NULL, *all = "gpumap rules lists all";
 	bool message = strncasecmp(id, "GM", 2) == 0;
-	int64_t number = span_number(span_of(id), 999);
-	struct remedy named;
-	char full[8];
 	struct strbuf fix = {0};
 	int r;
 
-	snprintf(full, sizeof(full), "GM%03d", (int)number);
-	if (number >= 0) {
-		all = id_remedy(&named, full, all);
-	} else if (message) {
+	if (message) {
 		all = "gpumap rules GM lists all";
 	} else {
 		for (size_t i = 0; i + 1 < ARRAY_SIZE(ids) && gpumap_rule_get(i); i++)
@@ -240,22 +258,10 @@ static bool add_group(struct rules_output *to, const char *letters)
 	return any;
 }
 
-/* "GM019" of "[GM019]", as messages have it; other words are unchanged. */
-static const char *without_brackets(const char *name, char *copy, size_t size)
-{
-	size_t length = strlen(name);
-
-	if (length < 3 || length - 2 >= size || *name != '[' || name[length - 1] != ']')
-		return name;
-	memcpy(copy, name + 1, length - 2);
-	copy[length - 2] = '\0';
-	return copy;
-}
-
 static int add_named(struct rules_output *to, const char *word, gpumap_report *report)
 {
 	char id[8];
-	const char *name = without_brackets(word, id, sizeof(id));
+	const char *name = full_id(word, id);
 	const gpumap_finding *finding = gpumap_finding_find(name);
 	const gpumap_rule *rule = gpumap_rule_find(name);
 
@@ -276,7 +282,7 @@ static void add_all(struct rules_output *to, enum gpumap_format format)
 	for (size_t i = 0; format == GPUMAP_FORMAT_JSON && gpumap_finding_get(i); i++)
 		add_finding(to, gpumap_finding_get(i), false);
 	strbuf_puts(&to->text, "\nThe id at the end of a message is explained the same way: "
-			       "gpumap rules GM019\n");
+			       "gpumap rules GM019.\ngpumap rules GM lists all messages.\n");
 }
 
 static void rules_output_free(struct rules_output *to)
@@ -311,7 +317,11 @@ int cmd_rules(int argc, char **argv)
 	output.report = report_begin();
 	options_init(&options, "rules", rules_rows, NULL, NO_KEYS, argc, argv);
 	while (options_next_own(&options, &output, help, &done, &failed))
-		named[count++] = options.operand;
+		/* GM 19 */
+		if (count && strcasecmp(named[count - 1], "GM") == 0 && is_digit(*options.operand))
+			named[count - 1] = options.operand;
+		else
+			named[count++] = options.operand;
 	if (failed)
 		r = GPUMAP_EINPUT;
 	to.text.styled = color_on(STDOUT_FILENO);

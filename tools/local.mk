@@ -59,6 +59,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/cli/color.c tools/cli/color.h \
 	tools/cli/explain_value.c tools/cli/explain_value.h \
 	tools/cli/foreign_option.c tools/cli/foreign_option.h \
+	tools/cli/hint_line.c tools/cli/hint_line.h \
 	tools/cli/lint_column.c \
 	tools/cli/lint_print.c tools/cli/lint_print.h \
 	tools/cli/lint_sarif.c \

@@ -46,9 +46,9 @@ static void help(FILE *file)
 	      "rank or an option of explain, such as GPUMAP_DEVICE; otherwise it prints this\n"
 	      "text. gpumap COMMAND --help lists the options of a command. gpumap rules ID\n"
 	      "explains the id at the end of a message. In short: gpumap cuda:1, gpumap who 2,\n"
-	      "gpumap uuid 3, gpumap pid 4711, gpumap check FILE, gpumap GM009. The wheel\n"
-	      "libgpumap-*.whl has it for Python: import gpumap. Manuals: gpumap(1), which\n"
-	      "lists the others.\n",
+	      "gpumap uuid 3, gpumap indices, gpumap pid 4711, gpumap stale, gpumap check FILE,\n"
+	      "gpumap GM009. The wheel libgpumap-*.whl has it for Python: import gpumap.\n"
+	      "Manuals: gpumap(1), which lists the others.\n",
 	      file);
 }
 
@@ -66,6 +66,7 @@ static int unknown_command(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	const char *near, *otherwise = "gpumap run PROGRAM starts a program, "
 				       "gpumap --help lists the commands";
+	struct strbuf fix = {0};
 	int code;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -74,10 +75,11 @@ static int unknown_command(int argc, char **argv)
 	otherwise = DID_YOU_MEAN(near, otherwise);
 	output.report = report_begin();
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = WORD_DIRECTION(argv[1], otherwise)),
+			   ABOUT(.fix = word_direction(&fix, argv + 1, otherwise)),
 			   is_meaning(argv[1]) ? "'%s' needs another word"
 					       : "no such command: '%s'",
 			   QUOTE(span_of(argv[1])));
+	strbuf_free(&fix);
 	return finish(&output, code, false);
 }
 
@@ -123,6 +125,8 @@ static int help_about(int argc, char **argv)
 	command = find(argv[i]);
 	if (command)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
+	if (streq(argv[i], "check"))
+		return cmd_lint(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	if (ID_REMEDY(argv[i], NULL))
 		return cmd_rules(argc - 1, argv + 1);
 	return unknown_command(argc - i + 1, argv + i - 1);

@@ -21,9 +21,9 @@ static bool only_options(char **words)
 	return true;
 }
 
-static bool operand(char **words)
+static bool any(char **words)
 {
-	return words[1] && *words[1] != '-';
+	return words;
 }
 
 static bool is_number(const char *word)
@@ -72,7 +72,7 @@ static const struct meaning {
 	const char *command; /* the words that take its place */
 } meanings[] = {
 	{"devices", only_options, "inventory"},
-	{"check", operand, "lint"},
+	{"check", any, "lint"},
 	{"pid", number, "explain --pid"},
 	{"ps", list, "ps --gpus"},
 	{"who", list, "ps --gpus"},
@@ -86,6 +86,7 @@ static const struct meaning {
 	{"indices", only_options, "explain --inventory host --format indices"},
 	{"uuids", only_options, "explain --inventory host --format uuids"},
 	{NULL, device, "explain --device"},
+	{"gm", any, "rules GM"},
 	{NULL, id, "rules"},
 };
 

@@ -2,11 +2,9 @@
 /* See word_hints.h. */
 #include "word_hints.h"
 
-#include <stdio.h>
-
 #include "cli/foreign_option.h"
+#include "cli/hint_line.h"
 #include "command.h"
-#include "strbuf.h"
 #include "text.h"
 #include "text/words.h"
 
@@ -18,16 +16,36 @@ struct direction {
 	const char *remedy;
 };
 
+/* Words that mean something else if the line has one of `with` (line_has()). */
+static const struct {
+	const char *words, *with, *remedy;
+} specials[] = {
+	{"free available idle", "#",
+	 "gpumap ps --gpus {#|2} shows whether GPU {#|2} is free; gpumap pick {#|2} -- PROGRAM "
+	 "keeps "
+	 "{#|2} free GPUs for the program"},
+	{"sbatch srun", ".sh",
+	 "gpumap lint {.sh|job.sh} checks the script, gpumap rehearse --inventory 8xH100 -- @ "
+	 "{.sh|job.sh} tries it without Slurm; gpumap emit @ writes one"},
+	{"which what where map mapping resolve ask answer trace describe",
+	 "--ranks --nproc --nproc-per-node --world-size --nnodes --nodes --hosts",
+	 "gpumap plan {.py|train.py} shows which rank runs where, and takes such options"},
+	{"why ignored", "rank ranks --rank",
+	 "gpumap run names the rank that failed first and shows its last lines; with --log-dir DIR "
+	 "they are in DIR/rank-00003.stderr.log"},
+};
+
 /* Words that are no command. */
-static const struct direction words[] = {
+static const struct direction directions[] = {
 	{"list ls devices device gpus gpu cards card show info query smi nvidia-smi count "
 	 "hardware machine host hosts node model models",
 	 "gpumap inventory lists the GPUs of this machine"},
 	{"free available idle",
 	 "gpumap pick all lists the free GPUs, gpumap pick 2 -- PROGRAM keeps two for the program; "
 	 "gpumap ps shows what is in use"},
-	{"status is-free isfree busy in-use",
-	 "gpumap ps --gpus 2 shows who uses GPU 2; gpumap pick all lists the free GPUs"},
+	{"status is are is-free isfree busy in-use",
+	 "gpumap ps --gpus {#|2} shows whether GPU {#|2} is free, and who uses it; gpumap pick all "
+	 "lists the free GPUs"},
 	{"usage util utilization monitor watch nvitop gpustat",
 	 "gpumap ps shows what is in use, and gpumap ps --follow keeps showing it"},
 	{"topo topology nvlink links", "gpumap inventory --json has the links between GPUs"},
@@ -37,15 +55,20 @@ static const struct direction words[] = {
 	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
 	 "GPUs 2 and 3"},
 	{"torchrun",
-	 "gpumap run --nproc-per-node 4 train.py starts the job, by the same options; gpumap "
-	 "emit torchrun --ranks 4 train.py writes a command of torchrun"},
+	 "gpumap run --nproc-per-node {--nproc-per-node|4} {.py|train.py} starts the job, by the "
+	 "same options; gpumap emit torchrun --ranks {--nproc-per-node|4} {.py|train.py} writes a "
+	 "command of torchrun"},
+	{"sbatch srun",
+	 "gpumap emit @ --nnodes {--nodes -N --nnodes|1} --ranks {--ntasks-per-node "
+	 "--gpus-per-node|8} --inventory {--gpus-per-node|8} {.py|train.py} writes it for Slurm; "
+	 "gpumap run starts ranks itself"},
 	{"mpiexec", "gpumap run starts ranks itself; gpumap emit mpirun writes a command"},
 	{"slurm", "gpumap emit srun or sbatch writes a command or a script"},
 	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
-	{"use select set choose pick visible",
+	{"use select set choose pick",
 	 "gpumap run --gpus 2,3 train.py starts a program there; gpumap --visible 2,3 explains the "
 	 "list"},
-	{"check diagnose validate debug test troubleshoot fix",
+	{"diagnose validate debug test troubleshoot fix",
 	 "gpumap doctor checks this machine, gpumap lint reports mistakes in programs and scripts, "
 	 "gpumap verify compares a running job with its plan"},
 	{"which what where map mapping resolve ask answer trace describe",
@@ -98,17 +121,35 @@ static const char *lacks_option(const char *word)
 	return NULL;
 }
 
-static void fill_in(struct remedy *ret, const char *pattern, const char *word)
+/* The pattern with the word for each @, and with what hint_fill() fills in. */
+static const char *fill_in(struct strbuf *ret, const char *pattern, char **words)
 {
 	struct strbuf buf = {0};
 
 	for (; *pattern; pattern++)
 		if (*pattern == '@')
-			words_quote(&buf, word);
+			words_quote(&buf, *words);
 		else
 			strbuf_add(&buf, pattern, 1);
-	snprintf(ret->text, sizeof(ret->text), "%s", buf.text ? buf.text : "");
+	if (buf.text)
+		hint_fill(ret, buf.text, words);
 	strbuf_free(&buf);
+	return ret->text;
+}
+
+static const char *known(char **words)
+{
+	const char *found = intended(span_of(*words));
+	struct span value;
+
+	for (size_t i = 0; !found && i < ARRAY_SIZE(specials); i++)
+		if (span_among(span_of(*words), specials[i].words) &&
+		    line_has(words, span_of(specials[i].with), &value))
+			found = specials[i].remedy;
+	for (size_t i = 0; !found && i < ARRAY_SIZE(directions); i++)
+		if (span_among(span_of(*words), directions[i].words))
+			found = directions[i].remedy;
+	return found;
 }
 
 static bool is_command(const char *word)
@@ -135,19 +176,15 @@ static bool is_launcher(const char *word)
 	return false;
 }
 
-const char *word_direction(struct remedy *ret, const char *word, const char *otherwise)
+const char *word_direction(struct strbuf *ret, char **words, const char *otherwise)
 {
-	const char *pattern = lacks_option(word);
-	const char *found = intended(span_of(word));
+	const char *word = *words, *pattern = lacks_option(word), *found = known(words);
 
-	for (size_t i = 0; !found && i < ARRAY_SIZE(words); i++)
-		if (span_among(span_of(word), words[i].words))
-			found = words[i].remedy;
 	if (strlen(word) > MAX_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
 		return otherwise;
-	if (id_remedy(ret, word, NULL))
-		return ret->text;
-	if (is_command(word))
+	if (ID_REMEDY(word, NULL))
+		pattern = "gpumap rules @ explains it";
+	else if (is_command(word))
 		pattern = "the command comes first: gpumap @ ...";
 	else if (!pattern && !found && is_launcher(word))
 		pattern =
@@ -156,7 +193,8 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 	else if (!pattern && is_program(word))
 		pattern = "gpumap plan @ shows its GPUs, gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3"))
-		pattern = "gpumap run @ ... starts it; " PYTHON_MODULE;
+		pattern =
+			"gpumap run @ ... starts it; gpumap --json is for scripts; " PYTHON_MODULE;
 	else if (!pattern && span_among(span_of(word), "bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
 	else if (!pattern && text_ends(word, ".json"))
@@ -164,8 +202,6 @@ const char *word_direction(struct remedy *ret, const char *word, const char *oth
 			  "shows a plan";
 	else if (!pattern && text_ends(word, ".ini"))
 		pattern = "gpumap run --config @ starts it, gpumap lint @ checks it";
-	if (!pattern)
-		return found ? found : otherwise;
-	fill_in(ret, pattern, word);
-	return ret->text;
+	pattern = pattern ? pattern : found;
+	return pattern ? fill_in(ret, pattern, words) : otherwise;
 }

@@ -3,11 +3,10 @@
 #ifndef GM_WORD_HINTS_H
 #define GM_WORD_HINTS_H
 
-#include "suggest.h"
+#include "strbuf.h"
 
-/* What to type instead of a word that is not a command or an option: "gpumap inventory lists the
- * GPUs", perhaps kept in `ret`; `otherwise` if the word is not known. */
-const char *word_direction(struct remedy *ret, const char *word, const char *otherwise);
-#define WORD_DIRECTION(word, otherwise) word_direction(&(struct remedy){{0}}, word, otherwise)
+/* What to type instead of the first word, which is not a command or an option: "gpumap inventory
+ * lists the GPUs", kept in `ret`; `otherwise` if the word is not known. */
+const char *word_direction(struct strbuf *ret, char **words, const char *otherwise);
 
 #endif

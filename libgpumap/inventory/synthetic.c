@@ -82,6 +82,18 @@ static bool is_joined(struct span model)
 	return false;
 }
 
+/* "H100:mig" or "1g.10gb" */
+static bool is_mig(struct span model)
+{
+	size_t digits = 0;
+
+	while (digits < model.length && is_digit(model.text[digits]))
+		digits++;
+	return memchr(model.text, ':', model.length) ||
+	       (digits && digits + 1 < model.length && model.text[digits] == 'g' &&
+		model.text[digits + 1] == '.');
+}
+
 static int add_group(gpumap_inventory *inventory, int64_t count, struct span model,
 		     gpumap_report *report)
 {
@@ -118,6 +130,13 @@ static int parse_groups(gpumap_inventory *inventory, struct span text, gpumap_re
 			model.length = group.length - number.length - 1;
 			if (!model.length || is_joined(model))
 				return bad(text, report);
+			if (is_mig(model))
+				return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+						   ABOUT(.origin = "--inventory",
+							 .fix = "record one: nvidia-smi -L >FILE"),
+						   "no such machine: '%s': MIG instances need a "
+						   "recording",
+						   QUOTE(text));
 		}
 		count = span_number(number, INT64_MAX);
 		if (count < 0)

@@ -10,10 +10,9 @@
 #define ALONE "leave it out: nothing here needs it"
 #define COUNT "write --ranks N for the ranks of each host, or --world-size N for those of all hosts"
 #define LIMIT "write --timeout DURATION, such as --timeout 2h"
-#define OF_SLURM \
+#define OF_SLURM(line) \
 	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
-	"gpumap emit " \
-	"sbatch"
+	"gpumap emit sbatch: #SBATCH " line
 #define FOLDER "write --workdir DIR"
 #define RESTART "write --max-restarts N"
 #define BEHIND \
@@ -25,14 +24,18 @@
 	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
 	"output"
 #define GPUS_OF_NODE \
-	"write --ranks N for the ranks of each host; --inventory N plans for hosts that have N " \
-	"GPUs"
+	"write --ranks {--gpus-per-node|N} for the ranks of each host; --inventory " \
+	"{--gpus-per-node|N} plans for hosts that have {--gpus-per-node|N} GPUs"
 #define PROFILE \
-	"gpumap config --gpus 2,3 >new.ini writes the settings as a profile, and --config " \
-	"new.ini " \
-	"reads them"
+	"gpumap config --gpus {--gpus|2,3} --command {.py|train.py} >gpumap.ini writes the " \
+	"settings as a profile; then gpumap run"
 #define MODEL "write --inventory 8xH100"
-#define JOBS "write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time"
+#define SLOTS(gpu) \
+	"two jobs may use GPU {" gpu "|0}: start each with gpumap pick 1 --from {" gpu \
+	"|0} --slots 2 -- PROGRAM; memory is not divided"
+#define JOBS \
+	"write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time; " \
+	"or " SLOTS("--gpus")
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
 
 const struct foreign foreign_options[] = {
@@ -83,15 +86,15 @@ const struct foreign foreign_options[] = {
 	{"--time-limit", LIMIT},
 	{"--walltime", LIMIT},
 	{"--gres", GPUS_OF_NODE},
-	{"--partition", OF_SLURM},
-	{"-p", OF_SLURM},
-	{"--account", OF_SLURM},
-	{"-A", OF_SLURM},
-	{"--qos", OF_SLURM},
-	{"--job-name", OF_SLURM},
-	{"-J", OF_SLURM},
-	{"--constraint", OF_SLURM},
-	{"--exclusive", OF_SLURM},
+	{"--partition", OF_SLURM("--partition={--partition|VALUE}")},
+	{"-p", OF_SLURM("-p {-p|VALUE}")},
+	{"--account", OF_SLURM("--account={--account|VALUE}")},
+	{"-A", OF_SLURM("-A {-A|VALUE}")},
+	{"--qos", OF_SLURM("--qos={--qos|VALUE}")},
+	{"--job-name", OF_SLURM("--job-name={--job-name|VALUE}")},
+	{"-J", OF_SLURM("-J {-J|VALUE}")},
+	{"--constraint", OF_SLURM("--constraint={--constraint|VALUE}")},
+	{"--exclusive", OF_SLURM("--exclusive")},
 	{"-H", "write --hosts HOST,..."},
 	{"--host", "write --hosts HOST,..."},
 	{"--hostfile", "write --hosts file:FILE"},
@@ -222,21 +225,27 @@ static const struct guess exec_guesses[] = {
 	{NULL, NULL},
 };
 
-#define SLOTS \
-	"gpumap pick 1 --from 0 --slots 2 -- PROGRAM takes half of GPU 0, and the same once more " \
-	"the other half"
-
 static const struct guess leases_guesses[] = {
 	{"--end --kill --stop --cancel --release --free --drop --delete --remove -d",
 	 "write --revoke 3 for the lease of GPU 3, or --revoke pid:PID"},
 	{NULL, NULL},
 };
 
+#define MEMORY \
+	"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit " \
+	"--max-memory --mem-per-gpu --vram"
+
+static const struct guess doctor_guesses[] = {
+	{"--inventory --machine --gpus",
+	 "write gpumap pretend --inventory {--inventory --machine|8xH100} -- gpumap doctor"},
+	{NULL, NULL},
+};
+
 static const struct guess pick_guesses[] = {
-	{"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit",
-	 "write --min-free 20G for GPUs with that much memory free; memory is not limited by "
-	 "gpumap"},
-	{"--share --shared --jobs", SLOTS},
+	{MEMORY,
+	 "write --min-free {" MEMORY "|20G} for GPUs with that much memory free; memory is not "
+	 "limited by gpumap"},
+	{"--share --shared --jobs", SLOTS("--from")},
 	{"--gpus --num-gpus --ngpus --count -n -g --nproc",
 	 "the number of GPUs is a word: gpumap pick 2 -- PROGRAM"},
 	{"--timeout --time --walltime --time-limit",
@@ -251,9 +260,11 @@ static const struct guess emit_guesses[] = {
 	{NULL, NULL},
 };
 
+#define COUNTED "# --reserve --gpus"
 #define WAIT \
-	"gpumap pick 2 --wait -- PROGRAM waits for 2 free GPUs and reserves them, and so does " \
-	"gpumap run --gpus free:2 --wait PROGRAM"
+	"gpumap pick {" COUNTED "|2} --wait{=--timeout --wait|} -- PROGRAM waits for {" COUNTED \
+	"|2} free GPUs and reserves them, and so does gpumap run --gpus free:{" COUNTED \
+	"|2} --wait{=--timeout --wait|} PROGRAM"
 /* As a command that can be typed. */
 #define SWEEP_LINES \
 	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
@@ -263,7 +274,11 @@ static const struct guess emit_guesses[] = {
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {
 	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
-	{"share slots", SLOTS},
+	{"share slots", SLOTS("# --gpus")},
+	{"ssh remote", "each host starts its own ranks: n=0; for h in node1 node2; do ssh $h "
+		       "gpumap run --hosts node1,node2 "
+		       "--inventory 8 --node-rank $n PROGRAM & n=$((n+1)); done"},
+	{"save store", PROFILE},
 	{"ignore disable noqa suppress silence", IGNORE},
 	{"sweep sweeps grid search tune hparams",
 	 "gpumap run --config lr.ini --sweep lr starts a run for each value of such a "
@@ -271,18 +286,21 @@ static const struct guess intents[] = {
 	{"limit mem mem-per-gpu mem-limit min-mem min-memory memory memory-limit gpu-memory "
 	 "max-memory vram",
 	 "memory is not limited by gpumap; torch.cuda.set_per_process_memory_fraction(0.25) in the "
-	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free 20G -- PROGRAM "
+	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free {" MEMORY "|20G} "
+	 "-- PROGRAM "
 	 "takes a GPU with that much free, gpumap ps shows what is in use"},
 	{"stale clean cleanup kill zombie zombies orphan orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
-	 "none "
-	 "of them (kill PID does); Ctrl-C in gpumap run ends a run"},
-	{"import pip module api", "gpumap --json is for programs; " PYTHON_MODULE},
+	 "none; to end one: kill PID; Ctrl-C in gpumap run ends a run"},
+	{"import pip module api", "gpumap --json is for scripts; " PYTHON_MODULE},
 	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
 	 "versions cuda cudnn "
 	 "nccl",
 	 "gpumap doctor compares the driver with the PyTorch of this environment; gpumap run "
 	 "train.py starts a program"},
+	{"visible visibles indexes list-indices",
+	 "gpumap indices prints the visible list, gpumap uuids its UUIDs; write --visible 2,3 to "
+	 "ask about a list"},
 	{"uuid uuids indices index physical ordinal pci",
 	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap uuid cuda:1 that of a device "
 	 "of this environment, and so does pci; gpumap indices and gpumap uuids print the list"},
@@ -321,7 +339,7 @@ const char *guessed_option(const char *command, struct span name)
 		{"emit", emit_guesses},       {"plan", plan_guesses},
 		{"lint", lint_guesses},       {"exec", exec_guesses},
 		{"pick", pick_guesses},       {"ps", ps_guesses},
-		{"leases", leases_guesses},
+		{"leases", leases_guesses},   {"doctor", doctor_guesses},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)

@@ -9,9 +9,11 @@
 
 /* Where the Python module is. */
 #define PYTHON_MODULE \
-	"import gpumap, the module, is in the wheel libgpumap-VERSION-*.whl (never pip install " \
-	"gpumap, which is another project)"
+	"./dev portable in the source builds the wheel of import gpumap; then python3 -m pip " \
+	"install _build/portable/libgpumap-*.whl (never pip install gpumap, which is another " \
+	"project)"
 
+/* Remedies here are for hint_fill() (hint_line.h). */
 struct foreign {
 	const char *name;   /* with - for each _ */
 	const char *remedy; /* what to write instead */

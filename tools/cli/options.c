@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/foreign_option.h"
+#include "cli/hint_line.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 #include "suggest.h"
@@ -159,6 +160,7 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
 	const char *near, *foreign = instead(options, name);
+	struct strbuf fix = {0};
 	char all[96];
 
 	for (int i = 0; i < options->count; i++)
@@ -167,9 +169,10 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	snprintf(all, sizeof(all), "gpumap %s --help lists the options", options->command);
 	foreign = foreign ? foreign : belongs(options, name);
 	foreign = foreign ? foreign : intended(name);
-	report_add(report, FINDING_BAD_OPTION,
-		   ABOUT(.fix = foreign ? foreign : DID_YOU_MEAN(near, all)),
+	hint_fill(&fix, foreign ? foreign : DID_YOU_MEAN(near, all), options->argv);
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
 		   "no such option: '%s'", QUOTE(name));
+	strbuf_free(&fix);
 	return NULL;
 }
 

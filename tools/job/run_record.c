@@ -225,12 +225,15 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
-	char *text = NULL;
+	char *text = NULL, fix[200];
 	size_t size;
 	int code = read_file(path, true, MAX_BYTES, &text, &size);
 
+	snprintf(fix, sizeof(fix), "name a record in it: %.150s%srun-*.json", QUOTE(span_of(path)),
+		 text_ends(path, "/") ? "" : "/");
 	if (code)
-		return report_read(report, code, path, "the record of the run", MAX_BYTES, NULL);
+		return report_read(report, code, path, "the record of the run", MAX_BYTES,
+				   code == EISDIR ? fix : NULL);
 	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	if (*ret)

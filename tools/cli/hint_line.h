@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Remedies that repeat the values of the command line. */
+#ifndef GM_HINT_LINE_H
+#define GM_HINT_LINE_H
+
+#include "strbuf.h"
+#include "text.h"
+
+/* Whether the line has what one of the names, separated by blanks, stands for: an option and its
+ * value, "#" a number, ".py" a word that ends so, or the word itself. */
+bool line_has(char **words, struct span names, struct span *value);
+
+/* Adds the remedy. In it {NAMES|OTHERWISE} stands for the value that the line has, and {=NAMES|}
+ * for that with = before it. */
+void hint_fill(struct strbuf *buf, const char *remedy, char **words);
+
+#endif
