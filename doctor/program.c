@@ -298,9 +298,12 @@ static const char *script_text(struct facts *facts, const char *path, struct spa
 	interpreter_of(facts, line, &named);
 	which = chooser ? arena_printf(&facts->arena, "\"$(%s which python3)\"", chooser)
 			: "/path/to/python";
-	return arena_printf(&facts->arena,
-			    "it is a script of %s; gpumap doctor -- %s looks at what it starts",
-			    file_name(named), which);
+	return arena_printf(
+		&facts->arena,
+		"a %s script%s%s, so its packages were not checked; gpumap doctor -- %s "
+		"checks them",
+		file_name(named), chooser ? " of " : "", chooser ? chooser : "",
+		which);
 }
 
 /* Why an interpreter cannot be looked at; NULL: it can. */

@@ -348,8 +348,13 @@ static int print_value(struct arguments *a, const gpumap_inventory *inventory)
 	a->unknown = !value;
 	if (a->unknown) {
 		report_add(a->output.report, FINDING_VALUE_UNKNOWN,
-			   ABOUT(.origin = a->asked, .fix = found ? NULL : numbers(fix, inventory)),
-			   found ? "it is not known of GPU %lld" : "this machine has no GPU %lld",
+			   ABOUT(.origin = a->asked,
+				 .fix = found ? "name a recording, as of nvidia-smi -L or gpumap "
+						"inventory --save"
+					      : numbers(fix, inventory)),
+			   !found               ? "this machine has no GPU %lld"
+			   : inventory->assumed ? "a synthetic machine has none, as for GPU %lld"
+						: "it is not known of GPU %lld",
 			   (long long)number);
 		return GPUMAP_OK;
 	}

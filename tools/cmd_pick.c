@@ -255,19 +255,21 @@ static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 static int print_list(const struct arguments *a, const char *list)
 {
 	struct strbuf line = {0};
-	char *text;
+	char *text, fix[96];
+	size_t count = 1;
 	bool printed;
 
+	for (const char *c = list; *c; c++)
+		count += *c == ',';
+	snprintf(fix, sizeof(fix), "to reserve them, write: gpumap pick %zu -- python3 train.py",
+		 count);
 	strbuf_printf(&line, "%s\n", list);
 	text = strbuf_take(&line);
 	printed = text && print_text(text, a->output.report);
 	free(text);
 	if (printed)
-		report_add(
-			a->output.report, FINDING_LEASE_ENDS,
-			ABOUT(.fix = "write the program after --, as in gpumap pick 2 -- python3 "
-				     "train.py"),
-			"the lease has ended: the list alone keeps no GPU");
+		report_add(a->output.report, FINDING_LEASE_ENDS, ABOUT(.fix = fix),
+			   "these GPUs are free now, but not reserved");
 	return printed ? STATUS_ANSWERED : STATUS_NO;
 }
 

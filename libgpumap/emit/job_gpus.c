@@ -34,7 +34,7 @@ static bool plans_no_gpus(const struct emitter *e)
 bool emit_asks_gpus(struct emitter *e)
 {
 	size_t count = needed_gpus(e);
-	char fix[160], inventory[40];
+	char fix[400], inventory[40], split[160] = "";
 
 	if (plans_no_gpus(e))
 		return true;
@@ -42,9 +42,14 @@ bool emit_asks_gpus(struct emitter *e)
 		if (e->nodes[i].gpus)
 			return true;
 	snprintf(inventory, sizeof(inventory), SETTING("inventory = %zu"), count);
+	if (e->node_count == 1 && count > USUAL_GPUS && count % USUAL_GPUS == 0)
+		snprintf(split, sizeof(split),
+			 ", for %zu nodes with %d each with --nnodes %zu --ranks %d --inventory %d",
+			 count / USUAL_GPUS, USUAL_GPUS, count / USUAL_GPUS, USUAL_GPUS,
+			 USUAL_GPUS);
 	snprintf(fix, sizeof(fix),
-		 "plan with %s for nodes with %zu GPU%s each, or with %s for a job without GPUs",
-		 inventory, count, count == 1 ? "" : "s", SETTING("gpus = none"));
+		 "plan with %s for nodes with %zu GPU%s each%s, or with %s for a job without GPUs",
+		 inventory, count, count == 1 ? "" : "s", split, SETTING("gpus = none"));
 	emit_refuse(e, fix, "the job would ask for no GPU, as the plan has none on %s",
 		    e->nodes[0].host->name);
 	return false;

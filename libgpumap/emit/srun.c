@@ -296,8 +296,8 @@ void slurm_remarks(struct emitter *e)
 		    "the command starts the ranks with gpumap exec: it sets RANK, which Slurm does "
 		    "not, and lets every rank see all GPUs, as CUDA IPC between ranks needs");
 	emit_remark(e, FINDING_LAUNCHER_STATUS, "gpumap run returns the failing rank's",
-		    "srun returns the highest status of all ranks: when it ends the other ranks "
-		    "after a failure, it returns 143 (SIGTERM), not the failed rank's status");
+		    "after a failure srun returns 143 (it ended the others), not the failed rank's "
+		    "status");
 }
 
 void emit_srun(struct emitter *e)

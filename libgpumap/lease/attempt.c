@@ -206,12 +206,38 @@ static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct 
 		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight);
 }
 
+/* Tells why this GPU is not free, or the GPUs from it on that one process has leased. Returns the
+ * next. */
+static size_t tell_next(struct taking *t, const struct wishes *wishes, size_t g)
+{
+	const struct lease_sight *sight = &wishes->sights[g];
+	const struct lease_wish *own = &wishes->list[wishes->count];
+	const gpumap_device *gpus = t->lease->inventory->gpus;
+	size_t past = g + 1;
+
+	while (sight->lease == LEASE_HELD && sight->holder > 0 && !is_instance(&gpus[g]) &&
+	       past < t->lease->inventory->count && own->usable[past] && !own->free_gpus[past] &&
+	       wishes->sights[past].lease == LEASE_HELD &&
+	       wishes->sights[past].holder == sight->holder &&
+	       gpus[past].physical == gpus[past - 1].physical + 1)
+		past++;
+	if (past - g < 3) {
+		tell_sight(t, &gpus[g], sight);
+		return g + 1;
+	}
+	if (t->told.length <= MAX_TELL)
+		strbuf_printf(&t->told, "%sGPUs %d to %d are leased (by process %lld)",
+			      t->told.length ? ", " : "", gpus[g].physical, gpus[past - 1].physical,
+			      (long long)sight->holder);
+	return past;
+}
+
 /* Tells which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot
  * be seen whether they are free that waiting would not help. */
 static int tell_busy(struct taking *t, const struct wishes *wishes)
 {
 	const struct lease_wish *own = &wishes->list[wishes->count];
-	size_t visible = 0;
+	size_t visible = 0, next = 0;
 
 	taking_forget_told(t);
 	for (size_t g = 0; g < t->lease->inventory->count; g++) {
@@ -224,8 +250,8 @@ static int tell_busy(struct taking *t, const struct wishes *wishes)
 			return file_failure(t, "the locks of GPUs cannot be opened");
 		}
 		visible += sight->lease != LEASE_UNKNOWN && sight->use != LEASE_UNKNOWN;
-		if (!own->free_gpus[g])
-			tell_sight(t, &t->lease->inventory->gpus[g], sight);
+		if (!own->free_gpus[g] && g >= next)
+			next = tell_next(t, wishes, g);
 	}
 	if (visible >= t->claim->count)
 		return GPUMAP_OK;

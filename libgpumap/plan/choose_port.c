@@ -27,16 +27,17 @@ int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *rep
 			   SETTING("master_port = job") ", but %s", why);
 }
 
-int job_common_port(const gpumap_plan *plan, const char *ranks, const char *why,
+int job_common_port(const gpumap_plan *plan, const char *ranks, const char *host,
 		    gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
+	char fix[200];
 
-	report_add(report, FINDING_COMMON_PORT,
-		   ABOUT(.speech = &speech,
-			 .fix = "write " SETTING(
-				 "master_port = N") " where several runs share the first host"),
-		   "%s meet at port %d: %s", ranks, COMMON_PORT, why);
+	snprintf(fix, sizeof(fix),
+		 "if another run uses %.100s too, give each its own: " SETTING("master_port = N"),
+		 QUOTE(span_of(host)));
+	report_add(report, FINDING_COMMON_PORT, ABOUT(.speech = &speech, .fix = fix),
+		   "%s use port %d", ranks, COMMON_PORT);
 	return COMMON_PORT;
 }
 
@@ -44,7 +45,6 @@ int job_common_port(const gpumap_plan *plan, const char *ranks, const char *why,
 static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_report *report)
 {
 	const struct plan_setting *port = &plan->settings.master_port;
-	char ranks[48];
 	bool automatic = port->word == PLAN_PORT_AUTO;
 
 	if (port->word == PLAN_PORT_PORT) {
@@ -59,9 +59,7 @@ static int choose_port(gpumap_plan *plan, const char *job, bool later, gpumap_re
 	}
 	if (!automatic)
 		return job_refuse_port(plan, "no scheduler's job is running this", report);
-	snprintf(ranks, sizeof(ranks), "the ranks of %zu hosts", plan->host_count);
-	plan->master_port = job_common_port(
-		plan, ranks, "without a scheduler's job they cannot agree on a free one", report);
+	plan->master_port = job_common_port(plan, "the hosts", plan->hosts[0].name, report);
 	return GPUMAP_OK;
 }
 

@@ -86,8 +86,7 @@ static const char *remedy(const struct builder *b, const struct host_class *clas
 		return "write " SETTING("share = list") " or " SETTING("share = isolate");
 	if (picks(settings, USE_NUMBER) && settings->share.word != PLAN_SHARE_LIST)
 		return "let the program use cuda:0 with " SETTING("share = isolate");
-	return "write " SETTING("share = isolate") " with cuda:0, or let the program use its local "
-						   "rank, LOCAL_RANK";
+	return "use LOCAL_RANK in the program, or write " SETTING("share = isolate") " with cuda:0";
 }
 
 static bool device_is_read(const struct plan_settings *settings)
@@ -118,9 +117,7 @@ static const char *plain_remedy(struct plain_remedy *ret, const struct builder *
 	    picks(settings, USE_LOCAL_MODULO))
 		return fix;
 	snprintf(ret->text, sizeof(ret->text),
-		 "if the program is one process, write " SETTING(
-			 "ranks = 1") "; if each GPU is to have a rank, %s",
-		 fix);
+		 "%s; if the program is one process, write " SETTING("ranks = 1"), fix);
 	return ret->text;
 }
 
@@ -130,10 +127,7 @@ static const char *doubted(struct doubted *ret, enum finding_id *id, const char 
 {
 	*id = FINDING_READ_DEVICE;
 	snprintf(ret->text, sizeof(ret->text),
-		 "%.250s; if it was read wrongly, write " SETTING(
-			 "device = unknown") ", or what "
-					     "the program does",
-		 fix);
+		 "%.250s; " SETTING("device = unknown") " leaves out this check", fix);
 	return ret->text;
 }
 
@@ -259,17 +253,22 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 	struct plain_remedy plain;
 	const char *fix = plain_remedy(&plain, b, layout->class);
 	struct doubted buf;
-	char text[160], rest[64] = "";
+	char text[160], which[96];
 
 	if (read)
 		fix = doubted(&buf, &id, fix);
-	if (more)
-		snprintf(rest, sizeof(rest), ", and so do %zu more", more);
+	if (more + 2 == layout->plan->count && more)
+		snprintf(which, sizeof(which), "all %zu ranks", more + 2);
+	else if (more)
+		snprintf(which, sizeof(which), "local ranks %zu, %zu and %zu more", first,
+			 load->other, more);
+	else
+		snprintf(which, sizeof(which), "local ranks %zu and %zu", first, load->other);
 	plan_report(b, id,
 		    ABOUT(.rule = "R3", .origin = place->origin, .line = place->line, .fix = fix),
-		    "local ranks %zu and %zu of %s land on %s (%s)%s%s", first, load->other,
-		    layout->host->name, DEVICE_LABEL(layout->class->devices[load->device]),
-		    cell(settings, text), rest, MORE_HOSTS(layout->host_count));
+		    "%s of %s use %s (%s)%s", which, layout->host->name,
+		    DEVICE_LABEL(layout->class->devices[load->device]), cell(settings, text),
+		    MORE_HOSTS(layout->host_count));
 }
 
 /* Two ranks with one PCI address are allowed, but NCCL refuses them. */
@@ -298,10 +297,9 @@ static void check_address(struct builder *b, const struct layout *layout, const 
 static void report_unknown(struct builder *b, const struct layout *layout)
 {
 	plan_report(b, FINDING_UNKNOWN_USE,
-		    ABOUT(.rule = "R3",
-			  .fix = "write " SETTING("device = cuda:%l") ", or what the program does"),
-		    "gpumap does not know which device the program uses, so it did not check the "
-		    "ranks of %s%s",
+		    ABOUT(.rule = "R3", .fix = "if each rank uses its local rank, write " SETTING(
+						"device = cuda:%l")),
+		    "the program's device is not known, so it was not checked on %s%s",
 		    layout->host->name, MORE_HOSTS(layout->host_count));
 }
 

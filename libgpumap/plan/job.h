@@ -61,7 +61,7 @@ enum { FIRST_JOB_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
 /* Refuses master_port = job; or reports that the ranks meet at COMMON_PORT, and returns that. */
 int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *report);
-int job_common_port(const gpumap_plan *plan, const char *ranks, const char *why,
+int job_common_port(const gpumap_plan *plan, const char *ranks, const char *host,
 		    gpumap_report *report);
 
 /* A profile's settings without hosts and ranks. */

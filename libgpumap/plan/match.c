@@ -257,12 +257,11 @@ int selection_apply(struct builder *b, struct host_class *class)
 		return GPUMAP_OK;
 	if (!inventory) {
 		class->bad = true;
-		plan_report(
-			b, FINDING_NO_INVENTORY,
-			ABOUT(.fix = "write " SETTING("inventory = 8") " if each host has 8 GPUs; "
-								       "or " RECORD_HOSTS),
-			"nothing is known of the GPUs of %s%s, and gpumap uses no ssh",
-			class->host->name, MORE_HOSTS(class->host_count));
+		plan_report(b, FINDING_NO_INVENTORY,
+			    ABOUT(.fix = "if each has 8, write " SETTING(
+					  "inventory = 8") "; or " RECORD_HOSTS),
+			    "gpumap does not log in to %s%s, so it does not know their GPUs",
+			    class->host->name, MORE_HOSTS(class->host_count));
 		return GPUMAP_OK;
 	}
 	if (inventory_unnumbered(inventory)) {

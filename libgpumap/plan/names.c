@@ -21,8 +21,8 @@ static void report_numbers(struct builder *b, const struct host_class *class, co
 	plan_report(b, FINDING_PLAN_UNKNOWN,
 		    ABOUT(.rule = "N5", .origin = class->settings->ids.place.origin,
 			  .line = class->settings->ids.place.line, .fix = fix),
-		    "%s: the ranks of %s%s get numbers and CUDA_DEVICE_ORDER=PCI_BUS_ID", why,
-		    class->host->name, MORE_HOSTS(class->host_count));
+		    "%s, so the ranks of %s%s get GPU numbers, with CUDA_DEVICE_ORDER=PCI_BUS_ID",
+		    why, class->host->name, MORE_HOSTS(class->host_count));
 }
 
 /* A number refers to the devices that the container shows, which is not known here. */
@@ -78,8 +78,7 @@ static void choose_kind(struct builder *b, struct host_class *class, bool shared
 		report_numbers(b, class, "the UUIDs are not known",
 			       "record the host with gpumap inventory --save");
 	else
-		report_numbers(b, class, "one snapshot's UUIDs are not those of several hosts",
-			       RECORD_HOSTS);
+		report_numbers(b, class, "the UUIDs are known for one host only", RECORD_HOSTS);
 	check_container(b, class);
 }
 

@@ -27,8 +27,8 @@ enum {
 
 /* What to do about hosts that are not known here, as a remedy. */
 #define RECORD_HOSTS \
-	"run gpumap inventory --save HOST.ini on each HOST, and write " SETTING( \
-		"inventory = %h.ini")
+	"run gpumap inventory --save HOST.ini on each host, and write " SETTING( \
+		"inventory = %h.ini") ", where %h is the host's name"
 
 /* --- input of a plan --------------------------------------------------------- */
 

@@ -18,8 +18,7 @@ static const struct row {
 } rows[] = {
 	/* The table of rule R3. */
 	{"list, cuda:0", "a=" FOUR, "share=list|device=cuda:0", "0 0 0 0", "GM186",
-	 "local ranks 0 and 1 of a land on GPU 0 (share = list, device = cuda:0), and so do 2 "
-	 "more"},
+	 "all 4 ranks of a use GPU 0 (share = list, device = cuda:0)"},
 	{"list, cuda:local", "a=" FOUR, "share=list|device=cuda:%l", "0 1 2 3", "", NULL},
 	{"list, modulo", "a=" FOUR, "share=list|device=cuda:modulo", "0 1 2 3", "", NULL},
 	{"isolate, cuda:0", "a=" FOUR, "share=isolate|device=cuda:0", "0 1 2 3", "", NULL},
@@ -92,7 +91,7 @@ static const struct row {
 	{"a host without GPUs", "a=" FOUR " + b=0", "device=cuda:%l", "0 1 2 3", "GM010",
 	 "leave the host out, or write gpus = none for it"},
 	{"a host without snapshot", "a=" FOUR " + b=none", "device=cuda:%l", "0 1 2 3", "GM181",
-	 "nothing is known of the GPUs of b"},
+	 "gpumap does not log in to b, so it does not know their GPUs"},
 
 	/* Sharing on purpose (rule G10). */
 	{"two a GPU", "a=" TWO, "ranks_per_gpu=2|device=cuda:modulo", "0 1 0 1", "GM043",

@@ -39,8 +39,7 @@ static const struct {
 	{"equal hosts", DDP(""), "a[1-5]=1", "a1, rank 0, and 4 hosts like it, the last a5\n",
 	 "a2"},
 	{"a collision", P("") "device=cuda:0\n", "a=3",
-	 "cannot be started\nError GM186, rule R3\nlocal ranks 0 and 1 of a "
-	 "land|\nRemedy: |"
+	 "cannot be started\nError GM186, rule R3\nall 3 ranks of a use |\nRemedy: |"
 	 "collision\n|no rank\n",
 	 "not chosen|shared"},
 	{"nowhere", DDP("share=isolate\n"), "a=3",
@@ -65,7 +64,7 @@ static const struct {
 	 "collision|error|" COLOUR_CHOSEN_CARD},
 	{"shared, not known", P("ranks=4\nranks_per_gpu=2\n"), "a=2",
 	 "GPU 1\n|shared\n|Warning GM043|Remark GM187|" COLOUR_UNSURE_CARD,
-	 "not checked|" COLOUR_CHOSEN_CARD},
+	 "not checked\n|" COLOUR_CHOSEN_CARD},
 	{"many GPUs", DDP("gpus=90,91\n"), "a=100", "GPU 90\n|GPU 91\n", "not chosen|more"},
 	{"more GPUs", DDP(""), "a=100", "GPU 15\n|... 84 more GPUs\n", "GPU 16"},
 	{"many kinds of hosts", DDP(""), "a=1 + b=2 + c=3 + d=4 + e=5 + f=6 + g=7 + h[1-99]=8",

@@ -170,8 +170,8 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	foreign = foreign ? foreign : belongs(options, name);
 	foreign = foreign ? foreign : intended(name);
 	hint_fill(&fix, foreign ? foreign : DID_YOU_MEAN(near, all), options->argv);
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
-		   "no such option: '%s'", QUOTE(name));
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text), "no such option: '%s'",
+		   QUOTE(name));
 	strbuf_free(&fix);
 	return NULL;
 }

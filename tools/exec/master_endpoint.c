@@ -130,8 +130,7 @@ static int port_of_job(struct exec *exec, const char *job, bool must)
 	}
 	if (gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT))
 		return (int)gpumap_plan_int(exec->plan, GPUMAP_PLAN_MASTER_PORT);
-	return job_common_port(exec->plan, "the ranks",
-			       "nothing distinguishes this run from others", exec->report);
+	return job_common_port(exec->plan, "the ranks", "the first host", exec->report);
 }
 
 static int find_port(struct exec *exec, const char *job)

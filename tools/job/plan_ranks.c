@@ -66,21 +66,39 @@ static bool imports_beside(const char *path, struct span line)
 }
 
 /* Whether the code is known to work alone. */
+static bool code_works_alone(const char *path, struct span code)
+{
+	struct span line, statement;
+	bool alone = !span_has_any(code, RANK_WORDS);
+
+	while (alone && span_split(&code, '\n', &line))
+		while (alone && span_split(&line, ';', &statement))
+			alone = !imports_beside(path, statement);
+	return alone;
+}
+
 static bool works_alone(const char *path)
 {
-	struct span rest, line;
 	size_t size = 0;
 	char *text;
-	bool alone = root_read("", path, MAX_CODE, &text, &size) == 0;
+	bool alone;
 
-	if (!alone)
+	if (root_read("", path, MAX_CODE, &text, &size))
 		return false;
-	rest = (struct span){text, size};
-	alone = !span_has_any(rest, RANK_WORDS);
-	while (alone && span_split(&rest, '\n', &line))
-		alone = !imports_beside(path, line);
+	alone = code_works_alone(path, (struct span){text, size});
 	free(text);
 	return alone;
+}
+
+/* Of a command of python without a file: whether it is python -c CODE that works alone. */
+static bool command_works_alone(const char *const *arguments, size_t count)
+{
+	size_t i = 1;
+
+	while (i + 1 < count && *arguments[i] == '-' && !streq(arguments[i], "-c"))
+		i++;
+	return i + 1 < count && streq(arguments[i], "-c") &&
+	       code_works_alone("", span_of(arguments[i + 1]));
 }
 
 /* Whether the program may work with ranks. What is not Python has to name a rank in its command. */
@@ -91,7 +109,8 @@ static bool may_work(const gpumap_plan *plan)
 	const char *code = plan_code(arguments, count);
 	CLEANUP_FREE char *path = NULL;
 
-	if (!code && count && starts_with(file_name(arguments[0]), "python"))
+	if (!code && count && starts_with(file_name(arguments[0]), "python") &&
+	    !command_works_alone(arguments, count))
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (strchr(arguments[i], '%') || span_has_any(span_of(arguments[i]), RANK_WORDS))
@@ -125,5 +144,5 @@ void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
 		report_add(report, FINDING_RANKS_UNASKED,
 			   ABOUT(.rule = "R4", .speech = &speech,
 				 .fix = SETTING("ranks = 1") " starts the program once"),
-			   "%zu ranks are started, one for each GPU", ranks);
+			   "this makes %zu ranks, one for each GPU", ranks);
 }

@@ -43,14 +43,23 @@ static int refuse(gpumap_report *report, enum finding_id id, const char *fix, co
 
 static int refuse_elsewhere(const gpumap_plan *plan, gpumap_report *report)
 {
-	const struct plan_host *first = job_host(plan, 0);
-	char fix[256];
+	const struct plan_host *first = job_host(plan, 0), *second = job_host(plan, 1);
+	const char *name = first ? QUOTE(span_of(first->name)) : "the first host";
+	char fix[256], text[300];
 
 	snprintf(fix, sizeof(fix),
-		 "run it on each of the hosts; if this machine is %.100s under another name, write "
+		 "start this command on each of them; if this is %.100s under another name, add "
 		 "--node-rank 0",
-		 first ? QUOTE(span_of(first->name)) : "the first");
-	return refuse(report, FINDING_NOT_HERE, fix, "this machine is not one of the plan's hosts");
+		 name);
+	if (!second)
+		snprintf(text, sizeof(text), "this machine is not %.100s", name);
+	else if (!job_host(plan, 2))
+		snprintf(text, sizeof(text), "this machine is neither %.100s nor %.100s", name,
+			 QUOTE(span_of(second->name)));
+	else
+		snprintf(text, sizeof(text), "this machine is none of the hosts from %.100s on",
+			 name);
+	return refuse(report, FINDING_NOT_HERE, fix, text);
 }
 
 int run_check(const struct run *run, gpumap_report *report)

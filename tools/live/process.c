@@ -329,8 +329,8 @@ int process_views(gpumap_request *request, const char *pid, const gpumap_invento
 		return r;
 	remark_open_files(span_number(span_of(pid), INT32_MAX), inventory, report);
 	report_add(report, FINDING_CONSTRAINED_PROCESS, ABOUT(.rule = "S4", .origin = "--pid"),
-		   "process %s is explained by the environment that it was started with; later "
-		   "changes cannot be seen",
+		   "the answer uses the environment at the start of process %s; later changes are "
+		   "not visible",
 		   pid);
 	return GPUMAP_OK;
 }

@@ -6,7 +6,7 @@
  *
  *	      PID  USER  AGE    MEMORY  DEVICE  COMMAND
  *	GPU 0  NVIDIA H100 80GB HBM3  1234 of 81559 MiB, 80325 free, load 93 %, 41 C
- *	  leased by 4700 (jo), at most 3m ago
+ *	  leased by process 4700 (jo), at most 3m ago
  *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
  *	           rank 3 of 20261121-193000-4700
  *
@@ -398,7 +398,7 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 			 "it may have more processes: a list is not readable");
 }
 
-/* "4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
+/* "process 4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
 static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *leaser)
 {
 	const char *user = gpumap_process_str(leaser, GPUMAP_PROCESS_USER);
@@ -406,7 +406,8 @@ static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_pr
 	int64_t uid = gpumap_process_int(leaser, GPUMAP_PROCESS_UID);
 	char age[16];
 
-	strbuf_printf(buf, "%lld", (long long)gpumap_process_int(leaser, GPUMAP_PROCESS_PID));
+	strbuf_printf(buf, "process %lld",
+		      (long long)gpumap_process_int(leaser, GPUMAP_PROCESS_PID));
 	if (ps_leaser_ended(leaser)) {
 		strbuf_puts(buf, ", which has ended: what it started holds it");
 		return;
@@ -415,7 +416,9 @@ static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_pr
 		strbuf_printf(buf, " (%s)", user);
 	else if (uid >= 0)
 		strbuf_printf(buf, " (user %lld)", (long long)uid);
-	if (start >= 0)
+	if (start >= 0 && ps->now <= start)
+		strbuf_puts(buf, ", less than 1 s ago");
+	else if (start >= 0)
 		strbuf_printf(buf, ", at most %s ago", ps_age(age, ps->now - start));
 }
 
@@ -460,6 +463,14 @@ static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 	strbuf_free(&text);
 }
 
+/* Of a GPU without a process: whether gpumap pick would take it. */
+static bool is_free(const struct ps_gpu *gpu)
+{
+	return gpu->holder == GPUMAP_LEASE_NONE && !gpu->leased &&
+	       !gpumap_device_mig_count(gpu->device) &&
+	       gpumap_device_int(gpu->device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
+}
+
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 {
 	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
@@ -486,7 +497,8 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 	if (!f->view->stale || gpu->left)
 		put_hidden(f, gpu);
 	if (!shown && !gpu->hidden && gpumap_device_process_count(gpu->device) == 0)
-		indented(f, INDENT, STYLE_FAINT, "no process");
+		indented(f, INDENT, STYLE_FAINT,
+			 is_free(gpu) ? "free: no process, no lease" : "no process");
 }
 
 static void put_title(struct frame *f, size_t shown)
