@@ -261,8 +261,8 @@ static int print_list(const struct arguments *a, const char *list)
 
 	for (const char *c = list; *c; c++)
 		count += *c == ',';
-	snprintf(fix, sizeof(fix), "to reserve them, write: gpumap pick %zu -- python3 train.py",
-		 count);
+	snprintf(fix, sizeof(fix), "to reserve them, write: gpumap pick %zu%s -- python3 train.py",
+		 count, starts_with(list, "MIG-") ? " --mig" : "");
 	strbuf_printf(&line, "%s\n", list);
 	text = strbuf_take(&line);
 	printed = text && print_text(text, a->output.report);
