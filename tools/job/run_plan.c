@@ -68,12 +68,14 @@ int run_check(const struct run *run, gpumap_report *report)
 	size_t arguments;
 
 	/* The report has the reason already, unless the plan was read. */
+	if (!job_answered(plan) && gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR)
+		return refuse(report, FINDING_NOT_A_PLAN, "write it anew with gpumap plan -o",
+			      "the plan cannot be started, and has no reason");
+	/* This would be the next error when that one is mended. */
 	if (!job_answered(plan))
-		return gpumap_report_worst(report) == GPUMAP_SEVERITY_ERROR
-			       ? GPUMAP_EINPUT
-			       : refuse(report, FINDING_NOT_A_PLAN,
-					"write it anew with gpumap plan -o",
-					"the plan cannot be started, and has no reason");
+		return run->node < 0 && plan->settings.launcher.word == PLAN_LAUNCHER_LOCAL
+			       ? refuse_elsewhere(plan, report)
+			       : GPUMAP_EINPUT;
 	job_program(plan, &arguments);
 	if (!arguments)
 		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
