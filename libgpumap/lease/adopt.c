@@ -137,9 +137,9 @@ static int is_leased(const struct adopting *a, const gpumap_device *gpu,
 	if (sight->lease == LEASE_SHARED)
 		snprintf(what, sizeof(what), "has %zu of %zu slots leased", sight->load.used,
 			 sight->load.most);
-	if (sight->holder > 0)
+	if (sight->owner > 0)
 		snprintf(by, sizeof(by), " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
-			 (long long)sight->holder);
+			 (long long)sight->owner);
 	return report_fail(
 		a->report, GPUMAP_EBUSY, FINDING_LEASE_BUSY,
 		ABOUT(.origin = "--adopt", .fix = "gpumap leases shows whose lease it is"),

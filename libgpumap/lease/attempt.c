@@ -153,8 +153,8 @@ static void tell(struct taking *t, const gpumap_device *unit, enum lease_state s
 		      state == LEASE_FULL && !lease_is_large(&t->claim->terms, unit)
 			      ? "too small"
 			      : words[state]);
-	if (state == LEASE_HELD && sight && sight->holder > 0)
-		strbuf_printf(&t->told, " (by process %lld)", (long long)sight->holder);
+	if (state == LEASE_HELD && sight && sight->owner > 0)
+		strbuf_printf(&t->told, " (by process %lld)", (long long)sight->owner);
 	if (state == LEASE_IN_USE || state == LEASE_FULL)
 		lease_tell_use(&t->told, &t->claim->terms, unit,
 			       sight && sight->lease == LEASE_SHARED);
@@ -182,9 +182,9 @@ static void tell_slots(struct taking *t, const gpumap_device *gpu, const struct 
 		return;
 	strbuf_printf(&t->told, "%sGPU %d has %zu of %zu slots leased", t->told.length ? ", " : "",
 		      gpu->physical, sight->load.used, sight->load.most);
-	if (sight->holder > 0)
+	if (sight->owner > 0)
 		strbuf_printf(&t->told, " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
-			      (long long)sight->holder);
+			      (long long)sight->owner);
 }
 
 /* GPUs or MIG instances came or went since this attempt began. */
@@ -215,10 +215,10 @@ static size_t tell_next(struct taking *t, const struct wishes *wishes, size_t g)
 	const gpumap_device *gpus = t->lease->inventory->gpus;
 	size_t past = g + 1;
 
-	while (sight->lease == LEASE_HELD && sight->holder > 0 && !is_instance(&gpus[g]) &&
+	while (sight->lease == LEASE_HELD && sight->owner > 0 && !is_instance(&gpus[g]) &&
 	       past < t->lease->inventory->count && own->usable[past] && !own->free_gpus[past] &&
 	       wishes->sights[past].lease == LEASE_HELD &&
-	       wishes->sights[past].holder == sight->holder &&
+	       wishes->sights[past].owner == sight->owner &&
 	       gpus[past].physical == gpus[past - 1].physical + 1)
 		past++;
 	if (past - g < 3) {
@@ -228,7 +228,7 @@ static size_t tell_next(struct taking *t, const struct wishes *wishes, size_t g)
 	if (t->told.length <= MAX_TELL)
 		strbuf_printf(&t->told, "%sGPUs %d to %d are leased (by process %lld)",
 			      t->told.length ? ", " : "", gpus[g].physical, gpus[past - 1].physical,
-			      (long long)sight->holder);
+			      (long long)sight->owner);
 	return past;
 }
 
@@ -268,7 +268,7 @@ static int by_position(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A lock is another's only if its holder does not use this gate. */
+/* A lock is another's only if its owner does not use this gate. */
 static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
 {
 	if (why == EWOULDBLOCK)

@@ -17,11 +17,11 @@ struct ends {
 };
 
 /* A unit is not free before the last of its leases has ended. */
-static void add_end(const struct ends *ends, size_t g, int64_t taker)
+static void add_end(const struct ends *ends, size_t g, int64_t owner)
 {
 	struct lease_note note;
 
-	if (taker > 0 && lease_note_read_in(&note, ends->folder, taker) &&
+	if (owner > 0 && lease_note_read_in(&note, ends->folder, owner) &&
 	    note.end_ms > ends->of[g])
 		ends->of[g] = note.end_ms;
 }
@@ -44,7 +44,7 @@ int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_
 	for (size_t g = 0; g < units->count; g++) {
 		ret[g] = 0;
 		if (sights[g].lease == LEASE_HELD)
-			add_end(&ends, g, sights[g].holder);
+			add_end(&ends, g, sights[g].owner);
 		shared = shared || sights[g].lease == LEASE_SHARED;
 	}
 	return shared ? lease_slots_each(folder, NULL, add_slot, &ends) : GPUMAP_OK;

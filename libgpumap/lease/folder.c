@@ -213,7 +213,7 @@ bool lease_try(int fd, bool shared)
 /* A lock of flock(2), as /proc shows it. */
 struct lock_line {
 	bool exclusive;
-	int64_t taker;
+	int64_t owner;
 	struct span where; /* "08:01:1234" */
 };
 
@@ -231,7 +231,7 @@ static bool read_lock_line(struct lock_line *ret, struct span line)
 		if (i == 3)
 			ret->exclusive = span_is(word, "WRITE");
 		if (i == 4)
-			ret->taker = span_number(word, INT32_MAX);
+			ret->owner = span_number(word, INT32_MAX);
 		if (i == 5)
 			ret->where = word;
 		i++;
@@ -239,7 +239,7 @@ static bool read_lock_line(struct lock_line *ret, struct span line)
 	return flock_line;
 }
 
-/* The lock at this place; its taker is 0: none that is visible. */
+/* The lock at this place; its owner is 0: none that is visible. */
 static struct lock_line find_lock(const char *locks, const unsigned int device[2], ino_t inode)
 {
 	char where[64];
@@ -249,7 +249,7 @@ static struct lock_line find_lock(const char *locks, const unsigned int device[2
 	snprintf(where, sizeof(where), "%02x:%02x:%llu", device[0], device[1],
 		 (unsigned long long)inode);
 	while (span_split(&rest, '\n', &line))
-		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.taker > 0)
+		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.owner > 0)
 			return lock;
 	return (struct lock_line){0};
 }
@@ -304,7 +304,7 @@ static struct lock_line lock_of(const struct lease_folder *seen, const char *loc
 	device[0] = major(st.st_dev);
 	device[1] = minor(st.st_dev);
 	lock = find_lock(locks, device, st.st_ino);
-	mount = lock.taker ? -1 : mount_of(fd);
+	mount = lock.owner ? -1 : mount_of(fd);
 	if (mount >= 0 && seen && mount == seen->mount)
 		return find_lock(locks, seen->device, st.st_ino);
 	return mount < 0 || seen || !mounted_device(device, mount)
@@ -322,19 +322,19 @@ static char *read_locks(void)
 
 int64_t lease_locker(const struct lease_folder *folder, int fd)
 {
-	int64_t taker = 0;
+	int64_t owner = 0;
 
 	if (folder && folder->seen)
-		return lock_of(folder, folder->seen, fd).taker;
+		return lock_of(folder, folder->seen, fd).owner;
 	/* The kernel gives the file piece by piece, and what comes and goes meanwhile moves it. */
-	for (int i = 0; i < LOOKS && !taker; i++) {
+	for (int i = 0; i < LOOKS && !owner; i++) {
 		CLEANUP_FREE char *locks = i && container_hides_processes() ? NULL : read_locks();
 
 		if (!locks)
 			break;
-		taker = lock_of(NULL, locks, fd).taker;
+		owner = lock_of(NULL, locks, fd).owner;
 	}
-	return taker;
+	return owner;
 }
 
 bool lease_see(struct lease_folder *folder)
@@ -356,7 +356,7 @@ bool lease_is_locked(const struct lease_folder *folder, int fd, bool *exclusive)
 	if (folder->seen) {
 		lock = lock_of(folder, folder->seen, fd);
 		*exclusive = lock.exclusive;
-		return lock.taker;
+		return lock.owner;
 	}
 	*exclusive = !lease_try(fd, true);
 	return *exclusive || !lease_try(fd, false);
@@ -383,7 +383,7 @@ char *lease_own_fdinfo(int fd)
 	return lease_fdinfo(PROCESS_SELF, number);
 }
 
-bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info)
+bool lease_lock_in(bool *exclusive, int64_t *owner, const char *info)
 {
 	struct span rest = span_of(info), line;
 	struct lock_line lock;
@@ -392,7 +392,7 @@ bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info)
 		if (!span_starts(line, "lock:") || !read_lock_line(&lock, line))
 			continue;
 		*exclusive = lock.exclusive;
-		*taker = lock.taker;
+		*owner = lock.owner;
 		return true;
 	}
 	return false;

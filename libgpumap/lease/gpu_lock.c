@@ -159,14 +159,14 @@ bool lease_has_lock(const struct lease_locks *locks)
 {
 	CLEANUP_FREE char *info = lease_own_fdinfo(locks->own);
 	bool exclusive;
-	int64_t taker;
+	int64_t owner;
 
-	return info && lease_lock_in(&exclusive, &taker, info);
+	return info && lease_lock_in(&exclusive, &owner, info);
 }
 
 /* --- looking ----------------------------------------------------------------------------- */
 
-static enum lease_state state_of(const struct lease_folder *folder, int fd, int64_t *holder)
+static enum lease_state state_of(const struct lease_folder *folder, int fd, int64_t *owner)
 {
 	bool exclusive;
 
@@ -176,13 +176,13 @@ static enum lease_state state_of(const struct lease_folder *folder, int fd, int6
 		return LEASE_FREE;
 	if (!folder->seen && errno != EWOULDBLOCK)
 		return LEASE_UNKNOWN;
-	*holder = lease_locker(folder, fd);
+	*owner = lease_locker(folder, fd);
 	return exclusive ? LEASE_HELD : LEASE_SHARED;
 }
 
 /* The same of a file of the folder. */
 static enum lease_state state_of_file(const struct lease_folder *folder, const gpumap_device *unit,
-				      int64_t *holder)
+				      int64_t *owner)
 {
 	char name[LEASE_NAME];
 	enum lease_state state;
@@ -192,13 +192,13 @@ static enum lease_state state_of_file(const struct lease_folder *folder, const g
 	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0 && !lease_lacks(errno)) /* others may put anything there */
 		return LEASE_FREE;
-	state = state_of(folder, fd, holder);
+	state = state_of(folder, fd, owner);
 	close_quietly(fd);
 	return state;
 }
 
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
-			    int64_t *holder)
+			    int64_t *owner)
 {
 	enum lease_state state, again;
 	int guard = -1, fd;
@@ -207,12 +207,12 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 	if (!folder->seen)
 		lock_guard(&guard, folder, unit, LOOK_MS);
 	fd = lease_vendor(folder, unit);
-	*holder = 0;
-	state = state_of(folder, fd, holder);
+	*owner = 0;
+	state = state_of(folder, fd, owner);
 	close_quietly(fd);
 	close_quietly(guard);
 	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
-	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, holder);
+	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, owner);
 	return again == LEASE_FREE ? state : again;
 }

@@ -62,7 +62,7 @@ int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *u
 	for (size_t g = 0; r == GPUMAP_OK && g < units->count; g++)
 		if (sights[g].lease == LEASE_HELD && !sights[g].instances && !visited[g] &&
 		    !is_instance(&units->gpus[g]))
-			fn(g, 1, sights[g].holder, -1, data);
+			fn(g, 1, sights[g].owner, -1, data);
 	free(visited);
 	return r;
 }
@@ -108,7 +108,7 @@ static bool are_alike(const struct leases *a, const struct leases *b)
 {
 	for (size_t g = 0; g < a->units->count; g++)
 		if (a->sights[g].lease != b->sights[g].lease ||
-		    a->sights[g].holder != b->sights[g].holder)
+		    a->sights[g].owner != b->sights[g].owner)
 			return false;
 	return a->count == b->count &&
 	       (!a->count || !memcmp(a->list, b->list, a->count * sizeof(*a->list)));
@@ -236,7 +236,7 @@ static int64_t holder_of(const struct lease_sight *sight)
 {
 	return sight->lease == LEASE_FREE      ? GPUMAP_LEASE_NONE
 	       : sight->lease == LEASE_UNKNOWN ? GPUMAP_LEASE_UNKNOWN
-					       : sight->holder;
+					       : sight->owner;
 }
 
 EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,

@@ -85,8 +85,8 @@ char *lease_fdinfo(int64_t pid, const char *fd);
 /* The same of this process, also where /proc shows another pid namespace. */
 char *lease_own_fdinfo(int fd);
 /* The lock that the open file has, which the processes that inherited it share; false: none.
- * *taker is the process that took it, 0: it is not visible, or has ended. */
-bool lease_lock_in(bool *exclusive, int64_t *taker, const char *info);
+ * *owner is the process that took it, 0: it is not visible, or has ended. */
+bool lease_lock_in(bool *exclusive, int64_t *owner, const char *info);
 
 /* Locks the gate within `ms`. Returns its descriptor; closing it opens the gate. GPUMAP_EBUSY: it
  * is held longer; GPUMAP_EFILE. */
@@ -146,11 +146,11 @@ bool lease_concerns(const struct lease_folder *folder, const char *name);
 /* Opens the vendor file of its GPU; -1 with ENOENT: sysfs has no such device, as in WSL and some
  * containers. */
 int lease_vendor(const struct lease_folder *folder, const gpumap_device *unit);
-/* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *holder is a process that took it, 0: not visible;
+/* LEASE_FREE; LEASE_HELD or LEASE_SHARED, *owner is a process that took it, 0: not visible;
  * LEASE_UNKNOWN with errno: a file of its locks cannot be opened. A MIG instance is shared if its
  * GPU is, and it is not held itself. */
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
-			    int64_t *holder);
+			    int64_t *owner);
 /* Locks a GPU that is not leased, or one of its `slots`; 1: the whole GPU, or the MIG instance. The
  * descriptors are closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
@@ -173,7 +173,7 @@ struct gpumap_lease {
 	char *folder, prefix[LEASE_PREFIX];
 	/* For the line of its end in the log (log.h); NULL: there is none. */
 	char *log, *log_subject;
-	int64_t taker;  /* the process that took it */
+	int64_t owner;  /* the process that took it */
 	bool ends_here; /* it ends when this process closes it */
 };
 
@@ -215,7 +215,7 @@ struct lease_sight {
 	enum lease_state use;   /* by the terms of a job */
 	struct lease_load load; /* its slots */
 	size_t instances;       /* how many of its MIG instances are leased */
-	int64_t holder;         /* a process that took a lease; 0: not visible */
+	int64_t owner;          /* a process that took a lease; 0: not visible */
 	int why;                /* errno: its locks cannot be opened */
 };
 

@@ -145,9 +145,9 @@ int lease_log_taken(gpumap_lease *lease, const struct lease_settings *settings, 
 
 	if (!settings->log)
 		return GPUMAP_OK;
-	lease->taker = getpid();
+	lease->owner = getpid();
 	lease->log = xstrdup(settings->log);
-	lease->log_subject = subject_of_lease(lease, slots, lease->taker);
+	lease->log_subject = subject_of_lease(lease, slots, lease->owner);
 	if (!lease->log || !lease->log_subject)
 		return report_nomem(report);
 	error = write_line(lease->log, LOG_TAKEN, lease->log_subject);
@@ -167,9 +167,9 @@ void lease_log_end(const gpumap_lease *lease, const char *event)
 }
 
 void lease_log_revoked(const struct lease_settings *settings, const gpumap_inventory *units,
-		       const bool *gpus, size_t slots, int64_t taker)
+		       const bool *gpus, size_t slots, int64_t owner)
 {
-	CLEANUP_FREE char *subject = settings->log ? subject_of(units, gpus, slots, taker) : NULL;
+	CLEANUP_FREE char *subject = settings->log ? subject_of(units, gpus, slots, owner) : NULL;
 
 	if (subject)
 		write_line(settings->log, LOG_REVOKED, subject);
@@ -196,7 +196,7 @@ void lease_log_after_close(const gpumap_lease *lease, int watch)
 {
 	if (watch < 0)
 		return;
-	if (lease->ends_here || lease_locker(NULL, watch) != lease->taker)
+	if (lease->ends_here || lease_locker(NULL, watch) != lease->owner)
 		lease_log_end(lease, LOG_ENDED);
 	close(watch);
 }

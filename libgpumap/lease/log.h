@@ -36,8 +36,8 @@ void lease_log_after_close(const gpumap_lease *lease, int watch);
 void lease_log_see_to_end(gpumap_lease *lease);
 void lease_log_leave_end(gpumap_lease *lease);
 
-/* Writes that the lease of the process `taker` was revoked; `gpus` marks its units, of `slots`. */
+/* Writes that the lease of the process `owner` was revoked; `gpus` marks its units, of `slots`. */
 void lease_log_revoked(const struct lease_settings *settings, const gpumap_inventory *units,
-		       const bool *gpus, size_t slots, int64_t taker);
+		       const bool *gpus, size_t slots, int64_t owner);
 
 #endif

@@ -41,17 +41,16 @@ static void see_lease(struct span unit, size_t slots, int fd, void *data)
 	pid = lease_locker(look->folder, fd);
 	if (named < look->units->count && is_instance(&look->units->gpus[named])) {
 		look->sights[named].instances = 1;
-		look->sights[named].holder = pid;
+		look->sights[named].owner = pid;
 	}
 	if (slots == 1 || sight->lease == LEASE_HELD) {
-		sight->holder = slots == 1 ? pid : sight->holder;
+		sight->owner = slots == 1 ? pid : sight->owner;
 		sight->lease = LEASE_HELD;
 		return;
 	}
 	sight->lease = LEASE_SHARED;
-	if (!(sight->load.used + sight->instances) || !sight->holder ||
-	    (pid && pid < sight->holder))
-		sight->holder = pid;
+	if (!(sight->load.used + sight->instances) || !sight->owner || (pid && pid < sight->owner))
+		sight->owner = pid;
 	if (slots)
 		load_add(&sight->load, slots);
 	else
@@ -86,7 +85,7 @@ int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 
 	for (size_t g = 0; g < units->count; g++) {
 		ret[g] = (struct lease_sight){.load = NO_LOAD};
-		ret[g].lease = lease_held(folder, &units->gpus[g], &ret[g].holder);
+		ret[g].lease = lease_held(folder, &units->gpus[g], &ret[g].owner);
 		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
 	}
 	r = lease_slots_each(folder, NULL, see_lease, &look);

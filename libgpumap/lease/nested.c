@@ -111,7 +111,7 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 	CLEANUP_FREE char *info = NULL;
 	struct lease_file_name file;
 	const char *name;
-	int64_t taker, number;
+	int64_t owner, number;
 	bool exclusive;
 
 	if (!read_link(target, sizeof(target), path))
@@ -130,7 +130,7 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 	    !is_in_folder(s->folder, name + 1, path, &number))
 		return;
 	info = lease_fdinfo(pid, fd);
-	if (info && lease_lock_in(&exclusive, &taker, info) && exclusive)
+	if (info && lease_lock_in(&exclusive, &owner, info) && exclusive)
 		add_name(s, &file, number);
 }
 

@@ -36,13 +36,13 @@ int64_t lease_note_now(void)
 }
 
 /* False: there is no such process, or it has ended. */
-static bool note_name(char ret[LEASE_NAME], int64_t taker)
+static bool note_name(char ret[LEASE_NAME], int64_t owner)
 {
 	struct process_stat stat;
 
-	if (taker <= 0 || !process_stat_read(&stat, (pid_t)taker) || stat.dead)
+	if (owner <= 0 || !process_stat_read(&stat, (pid_t)owner) || stat.dead)
 		return false;
-	snprintf(ret, LEASE_NAME, NOTE "%lld-%llu", (long long)taker,
+	snprintf(ret, LEASE_NAME, NOTE "%lld-%llu", (long long)owner,
 		 (unsigned long long)stat.start);
 	return true;
 }
@@ -87,7 +87,7 @@ static bool write_note(int fd, const struct lease_note *note)
 	return write_all(fd, text, n) == n;
 }
 
-static void write_in(struct lease_note_file *ret, const struct lease_folder *folder, int64_t taker,
+static void write_in(struct lease_note_file *ret, const struct lease_folder *folder, int64_t owner,
 		     const struct lease_note *note)
 {
 	char name[LEASE_NAME], absolute[PATH_MAX];
@@ -95,7 +95,7 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 	int fd;
 
 	sweep(folder);
-	if (!note_name(name, taker) || !realpath(folder->path, absolute) ||
+	if (!note_name(name, owner) || !realpath(folder->path, absolute) ||
 	    xasprintf(&path, "%s/%s", absolute, name) < 0)
 		return;
 	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
@@ -110,7 +110,7 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 	free(path);
 }
 
-void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t taker,
+void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t owner,
 		      const struct lease_note *note)
 {
 	struct lease_folder folder;
@@ -119,7 +119,7 @@ void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, in
 	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
 		return;
 	if (folder.fd >= 0)
-		write_in(ret, &folder, taker, note);
+		write_in(ret, &folder, owner, note);
 	lease_folder_close(&folder);
 }
 
@@ -135,11 +135,11 @@ void lease_note_remove(struct lease_note_file *file)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static bool is_of(int fd, int64_t taker)
+static bool is_of(int fd, int64_t owner)
 {
 	struct stat note, process;
 
-	return fstat(fd, &note) == 0 && stat(PROCESS_FOLDER(taker), &process) == 0 &&
+	return fstat(fd, &note) == 0 && stat(PROCESS_FOLDER(owner), &process) == 0 &&
 	       (note.st_uid == process.st_uid || note.st_uid == 0);
 }
 
@@ -162,7 +162,7 @@ static bool parse(struct lease_note *ret, const char *text)
 	return note.end_ms >= 0 || note.idle_ms >= 0;
 }
 
-bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t taker)
+bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t owner)
 {
 	struct lease_folder all_levels = *folder;
 	CLEANUP_FREE char *text = NULL;
@@ -172,9 +172,9 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 	int fd = -1;
 
 	*all_levels.prefix = '\0';
-	if (folder->fd >= 0 && note_name(name, taker))
+	if (folder->fd >= 0 && note_name(name, owner))
 		fd = lease_file(&all_levels, name, O_RDONLY, false);
-	if (fd >= 0 && lease_locker(folder, fd) > 0 && is_of(fd, taker) &&
+	if (fd >= 0 && lease_locker(folder, fd) > 0 && is_of(fd, owner) &&
 	    read_all(fd, MAX_NOTE, &text, &size) == 0)
 		found = parse(ret, text);
 	if (fd >= 0)
@@ -182,14 +182,14 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 	return found;
 }
 
-bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker)
+bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t owner)
 {
 	struct lease_folder folder;
 	bool found;
 
 	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
 		return false;
-	found = lease_note_read_in(ret, &folder, taker);
+	found = lease_note_read_in(ret, &folder, owner);
 	lease_folder_close(&folder);
 	return found;
 }

@@ -25,15 +25,15 @@ struct lease_note_file {
 	char *path; /* absolute */
 };
 
-/* Writes the note of the process `taker`. What cannot be written is not shown. */
-void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t taker,
+/* Writes the note of the process `owner`. What cannot be written is not shown. */
+void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t owner,
 		      const struct lease_note *note);
 /* Removes it. */
 void lease_note_remove(struct lease_note_file *file);
 
-/* Reads the note of the process `taker`, which has no level. False: it has none, another user has
+/* Reads the note of the process `owner`, which has no level. False: it has none, another user has
  * written it, or the guard that wrote it has ended. */
-bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t taker);
-bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t taker);
+bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t owner);
+bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folder, int64_t owner);
 
 #endif

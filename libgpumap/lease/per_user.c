@@ -91,7 +91,7 @@ static bool has_lock(struct count *c, int64_t pid, const struct lock_files *file
 		CLEANUP_FREE char *info = NULL;
 		struct stat st;
 		bool exclusive;
-		int64_t taker;
+		int64_t owner;
 
 		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0) {
 			found = hidden && errno == EACCES;
@@ -101,7 +101,7 @@ static bool has_lock(struct count *c, int64_t pid, const struct lock_files *file
 			continue;
 		info = lease_fdinfo(pid, entry->d_name);
 		c->nomem = c->nomem || (!info && errno == ENOMEM);
-		found = info && lease_lock_in(&exclusive, &taker, info);
+		found = info && lease_lock_in(&exclusive, &owner, info);
 	}
 	closedir(dir);
 	return found;

@@ -45,7 +45,7 @@ struct locked_file {
 struct ending {
 	const gpumap_inventory *inventory;
 	const bool *gpus; /* those that it has */
-	int64_t taker;    /* the process that took it; 0: not visible */
+	int64_t owner;    /* the process that took it; 0: not visible */
 	int level;        /* how many leases it is inside */
 	size_t slots;     /* of so many, if it has slots */
 	int64_t outer;    /* the number in the names of what is inside; -1: those of its parts */
@@ -146,10 +146,10 @@ static bool is_of_lease(struct ending *e, int fd)
 {
 	CLEANUP_FREE char *info = lease_own_fdinfo(fd);
 	bool exclusive;
-	int64_t taker;
+	int64_t owner;
 
 	e->nomem = e->nomem || !info;
-	return info && lease_lock_in(&exclusive, &taker, info) && taker == e->taker;
+	return info && lease_lock_in(&exclusive, &owner, info) && owner == e->owner;
 }
 
 /* The number may mean another file by now; unlocking that would do harm. */
@@ -254,7 +254,7 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 	struct ending *e = found->e;
 	size_t g = lease_named(e->inventory, gpu);
 
-	if (g == e->inventory->count || !e->gpus[g] || lease_locker(&e->folder, fd) != e->taker)
+	if (g == e->inventory->count || !e->gpus[g] || lease_locker(&e->folder, fd) != e->owner)
 		return;
 	found->leased[g] = true;
 	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots != 1);
@@ -269,12 +269,12 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 static int find_leased(struct ending *e, bool *leased)
 {
 	struct found found = {e, leased};
-	int64_t holder;
+	int64_t owner;
 
 	for (size_t g = 0; g < e->inventory->count; g++)
 		leased[g] = e->gpus[g] &&
-			    lease_held(&e->folder, &e->inventory->gpus[g], &holder) == LEASE_HELD &&
-			    holder == e->taker;
+			    lease_held(&e->folder, &e->inventory->gpus[g], &owner) == LEASE_HELD &&
+			    owner == e->owner;
 	return lease_slots_each(&e->folder, NULL, find_part, &found);
 }
 
@@ -327,16 +327,16 @@ static void log_revoked(const struct ending *e, const gpumap_claim *claim, const
 	for (size_t g = 0; g < e->inventory->count; g++)
 		any = any || leased[g];
 	if (any && lease_settings_read(&settings, claim, NULL) == GPUMAP_OK)
-		lease_log_revoked(&settings, e->inventory, leased, e->slots, e->taker);
+		lease_log_revoked(&settings, e->inventory, leased, e->slots, e->owner);
 	if (any)
 		lease_settings_free(&settings);
 }
 
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t owner,
 		 gpumap_report *report)
 {
-	struct ending e = {.inventory = inventory, .gpus = gpus, .taker = taker};
+	struct ending e = {.inventory = inventory, .gpus = gpus, .owner = owner};
 	bool *leased = xcalloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 

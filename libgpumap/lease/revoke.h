@@ -17,12 +17,12 @@ enum revoke_failure {
 	REVOKE_NOT_VISIBLE, /* no process that has the locks open is visible here */
 };
 
-/* Ends the lease that the process `taker` took, 0: one that is not visible, of the marked ones of
+/* Ends the lease that the process `owner` took, 0: one that is not visible, of the marked ones of
  * these units (units.h), which are those of this host. All processes that have it open lose its
  * locks, and then jobs inside it theirs. No process ends, or is told. Then those who wait wake.
  * ret[i] is what became of the i-th unit. GPUMAP_EFILE, GPUMAP_EBUSY (the gate), GPUMAP_ENOMEM. */
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
-		 const gpumap_inventory *inventory, const bool *gpus, int64_t taker,
+		 const gpumap_inventory *inventory, const bool *gpus, int64_t owner,
 		 gpumap_report *report);
 
 /* Ends a lease of this process in the same way, if it has not been revoked. It waits for the gate.

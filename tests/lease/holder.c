@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job with a lease: holder FOLDER MILLISECONDS SLOTS [child]
+ * A job with a lease: owner FOLDER MILLISECONDS SLOTS [child]
  *
  * For each GPU or MIG instance of CUDA_VISIBLE_DEVICES it locks parts of a file of its own kind
  * (fcntl), which the kernel releases before the lease. Byte N is the N-th job on the GPU; byte 100

@@ -127,10 +127,10 @@ START_TEST(of_whole_gpus)
 {
 	pid_t timed = begin_sleeper(5000, false), endless = begin_sleeper(0, false);
 	struct lease_sight sights[GPUS] = {
-		{.lease = LEASE_HELD, .holder = timed},
-		{.lease = LEASE_HELD, .holder = endless},
+		{.lease = LEASE_HELD, .owner = timed},
+		{.lease = LEASE_HELD, .owner = endless},
 		{.lease = LEASE_HELD},                 /* not visible */
-		{.lease = LEASE_FREE, .holder = timed} /* it has none */
+		{.lease = LEASE_FREE, .owner = timed} /* it has none */
 	};
 	static const char *const names[GPUS] = {"a note", "no note", "not visible", "no lease"};
 	int64_t ends[GPUS] = {-1, -1, -1, -1};
@@ -157,12 +157,12 @@ END_TEST
 /* Another process writes the note, and sees to the end of the lease. */
 START_TEST(of_a_guard)
 {
-	pid_t taker = begin_sleeper(0, false), later = begin_sleeper(0, false);
-	struct lease_sight sights[GPUS] = {{.lease = LEASE_HELD, .holder = taker}};
+	pid_t owner = begin_sleeper(0, false), later = begin_sleeper(0, false);
+	struct lease_sight sights[GPUS] = {{.lease = LEASE_HELD, .owner = owner}};
 	struct lease_note_file note, other;
 	int64_t ends[GPUS];
 
-	lease_note_write(&note, claim, taker, &(struct lease_note){5000, -1});
+	lease_note_write(&note, claim, owner, &(struct lease_note){5000, -1});
 	ck_assert_int_ge(note.fd, 0);
 	ck_assert_int_eq(backfill_ends(ends, &folder, machine, sights), GPUMAP_OK);
 	ROW_EQ_INT("a note that is locked", ends[0], 5000);
@@ -173,7 +173,7 @@ START_TEST(of_a_guard)
 	lease_note_write(&other, claim, later, &(struct lease_note){5000, -1});
 	ROW_EQ_INT("the note of a process that goes on stays", access(note.path, F_OK), 0);
 	lease_note_remove(&other);
-	end_sleeper(taker);
+	end_sleeper(owner);
 	lease_note_write(&other, claim, later, &(struct lease_note){5000, -1});
 	ROW_EQ_INT("that of one that has ended is removed", access(note.path, F_OK), -1);
 	lease_note_remove(&other);

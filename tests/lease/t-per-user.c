@@ -354,7 +354,7 @@ static const struct {
 	uid_t real, effective; /* of the one that took it */
 	uid_t other;           /* to which it gave it away; 0: it did not */
 	size_t want;           /* GPUs of ME */
-} takers[] = {
+} owners[] = {
 	{"one's own", ME, ME, 0, 1},
 	{"another user's", THEM, THEM, 0, 0},
 	{"given to another process", ME, ME, ME, 1},
@@ -391,10 +391,10 @@ static pid_t begin_process(uid_t real, uid_t effective, int fd, bool takes, bool
 START_TEST(of_users)
 {
 	struct lease_settings settings = {.gpus_per_user = GPUS};
-	uid_t other = takers[_i].other;
+	uid_t other = owners[_i].other;
 	struct user_share share;
 	struct machine m;
-	pid_t taker;
+	pid_t owner;
 	int fd;
 
 	ck_assert(mkdtemp(folder_path));
@@ -404,14 +404,14 @@ START_TEST(of_users)
 	fd = lease_file(&m.folder, "gpu-0", O_RDONLY, true);
 	if (other)
 		begin_process(other, other, fd, false, true);
-	taker = begin_process(takers[_i].real, takers[_i].effective, fd, true, !other);
+	owner = begin_process(owners[_i].real, owners[_i].effective, fd, true, !other);
 	close(fd);
 	ck_assert_int_eq(setresuid(ME, ME, ME), 0);
 	ck_assert_int_eq(lease_look(m.sights, &m.folder, m.gpus), GPUMAP_OK);
-	ROW_EQ_INT(takers[_i].name, m.sights[0].holder, taker);
+	ROW_EQ_INT(owners[_i].name, m.sights[0].owner, owner);
 	ck_assert_int_eq(per_user_look(&share, 1, &settings, &m.folder, m.gpus, m.sights),
 			 GPUMAP_OK);
-	ROW_EQ_INT(takers[_i].name, share.held, takers[_i].want);
+	ROW_EQ_INT(owners[_i].name, share.held, owners[_i].want);
 	machine_end(&m);
 	end();
 }
@@ -494,7 +494,7 @@ int main(void)
 	}
 	suite_add_tcase(suite, tests);
 	if (geteuid() == 0) {
-		tcase_add_loop_test(users, of_users, 0, ARRAY_SIZE(takers));
+		tcase_add_loop_test(users, of_users, 0, ARRAY_SIZE(owners));
 		suite_add_tcase(suite, users);
 	}
 	return unit_run(suite);

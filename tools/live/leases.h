@@ -2,7 +2,7 @@
 /*
  * gpumap leases: who has leased which GPUs.
  *
- *	leases_read()	the holders of the locks, what /proc has about them, and the use of the GPUs
+ *	leases_read()	the owners of the locks, what /proc has about them, and the use of the GPUs
  *	leases_text()	a line for each lease, for people
  *	leases_json()	the same for programs
  *	leases_revoke()	ends one
@@ -30,9 +30,9 @@ struct lease_row {
 	int64_t slots;       /* it has one of so many slots on each GPU; 1: the whole GPU */
 	bool instances;      /* it has MIG instances */
 	enum lease_kind kind;
-	const gpumap_process *taker; /* what /proc has about pid; NULL: nothing */
+	const gpumap_process *owner; /* what /proc has about pid; NULL: nothing */
 	const gpumap_process
-		*holder;      /* the process that a guard waits for; NULL: there is no guard */
+		*kept_for;    /* the process that a guard waits for; NULL: there is no guard */
 	int64_t left_ms;      /* until --for ends it; -1: it has no end */
 	int64_t idle_ms;      /* --idle; -1: none */
 	int64_t load, memory; /* the highest load, and the sum of the memory; -1: not known */
@@ -60,7 +60,7 @@ void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 		 const gpumap_report *report);
 const char *lease_kind_word(enum lease_kind kind);
 /* Whether the process that took it is there, or may be. */
-bool lease_taker_is_there(const struct lease_row *row);
+bool lease_owner_is_there(const struct lease_row *row);
 /* Appends the GPUs and MIG instances, "0,1" or "0:1". */
 void lease_gpus_text(struct strbuf *buf, const struct leases *leases, const struct lease_row *row);
 

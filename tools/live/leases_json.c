@@ -41,9 +41,9 @@ static json_t *row_json(const struct leases *leases, const struct lease_row *row
 	return JSON_OBJECT(failed, {"gpus", gpus_json(leases, row, failed)},
 			   {"slots", json_number(row->slots)},
 			   {"pid", row->pid > 0 ? json_number(row->pid) : json_null()},
-			   {"taker", person_json(row->taker, failed)},
+			   {"taker", person_json(row->owner, failed)},
 			   {"kind", json_text(lease_kind_word(row->kind))},
-			   {"holder", person_json(row->holder, failed)},
+			   {"holder", person_json(row->kept_for, failed)},
 			   {"left_ms", json_number(row->left_ms)},
 			   {"idle_limit_ms", json_number(row->idle_ms)},
 			   {"idle", json_boolean(row->idle)});

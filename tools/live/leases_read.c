@@ -37,7 +37,7 @@ static int64_t guarded(const char *command)
 
 /* Takes what the command line of the process shows that took the lease. Only its first words are
  * read, because it may be very long. */
-static void read_kind(struct lease_row *row, int64_t *holder)
+static void read_kind(struct lease_row *row, int64_t *kept_for)
 {
 	const char *path = PROCESS_PATH(row->pid, "cmdline"), *second;
 	int64_t numbers[MAX_PID_SPACES], named;
@@ -45,7 +45,7 @@ static void read_kind(struct lease_row *row, int64_t *holder)
 	ssize_t n = -1;
 	int fd;
 
-	*holder = 0;
+	*kept_for = 0;
 	fd = row->pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		n = read(fd, text, sizeof(text) - 1);
@@ -56,7 +56,7 @@ static void read_kind(struct lease_row *row, int64_t *holder)
 	text[n] = '\0';
 	named = guarded(text);
 	/* In a pid namespace below this one, it is the number of another process here. */
-	*holder = process_numbers(numbers, (pid_t)row->pid) > 1 ? 0 : named;
+	*kept_for = process_numbers(numbers, (pid_t)row->pid) > 1 ? 0 : named;
 	second = text + strlen(text) + 1;
 	row->kind = named > 0 ? LEASE_OF_PROCESS
 		    : streq(file_name(text), "gpumap") && second < text + n && streq(second, "run")
@@ -93,7 +93,7 @@ static bool is_shell(const gpumap_process *p)
 static void describe(struct leases *leases)
 {
 	size_t room = 2 * leases->count + 1;
-	int64_t *holders = xcalloc(room, sizeof(*holders));
+	int64_t *kept_for = xcalloc(room, sizeof(*kept_for));
 	gpumap_process **all = xcalloc(room, sizeof(*all));
 
 	leases->processes = xcalloc(room, sizeof(*leases->processes));
@@ -101,11 +101,11 @@ static void describe(struct leases *leases)
 		struct lease_row *row = &leases->rows[i];
 
 		if (!row->ended)
-			read_kind(row, &holders[i]);
+			read_kind(row, &kept_for[i]);
 		if (row->pid > 0 && !row->ended)
 			leases->processes[leases->process_count++] = process_of(row->pid);
-		if (holders[i] > 0)
-			leases->processes[leases->process_count++] = process_of(holders[i]);
+		if (kept_for[i] > 0)
+			leases->processes[leases->process_count++] = process_of(kept_for[i]);
 	}
 	for (size_t i = 0; i < leases->process_count; i++)
 		all[i] = &leases->processes[i];
@@ -113,13 +113,13 @@ static void describe(struct leases *leases)
 	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 
-		row->taker = row->ended ? NULL : find_process(leases, row->pid);
-		row->holder = find_process(leases, holders[i]);
-		if (row->kind == LEASE_OF_PROCESS && is_shell(row->holder))
+		row->owner = row->ended ? NULL : find_process(leases, row->pid);
+		row->kept_for = find_process(leases, kept_for[i]);
+		if (row->kind == LEASE_OF_PROCESS && is_shell(row->kept_for))
 			row->kind = LEASE_OF_SHELL;
 	}
 	free(all);
-	free(holders);
+	free(kept_for);
 }
 
 /* --- the GPUs ----------------------------------------------------------------------------- */

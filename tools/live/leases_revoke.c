@@ -163,7 +163,7 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 	lease_gpus_text(buf, leases, row);
 	if (row->pid > 0)
 		strbuf_printf(buf, ", leased by process %lld, %s", (long long)row->pid,
-			      lease_taker_is_there(row)
+			      lease_owner_is_there(row)
 				      ? "which goes on"
 				      : "which has ended; what it started goes on");
 	strbuf_puts(buf, "\n");

@@ -58,18 +58,18 @@ static void put_user(struct strbuf *buf, const gpumap_process *p)
 }
 
 /* Also a process that /proc hides. */
-bool lease_taker_is_there(const struct lease_row *row)
+bool lease_owner_is_there(const struct lease_row *row)
 {
 	return !row->ended && (row->pid <= 0 || kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
 }
 
 static const char *command_text(const struct lease_row *row)
 {
-	const gpumap_process *p = row->holder ? row->holder : row->taker;
+	const gpumap_process *p = row->kept_for ? row->kept_for : row->owner;
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
 	return command                     ? command
-	       : lease_taker_is_there(row) ? "not visible here"
+	       : lease_owner_is_there(row) ? "not visible here"
 					   : "has ended; what it started goes on";
 }
 
@@ -78,15 +78,15 @@ static void put_holder(struct strbuf *buf, const struct lease_row *row)
 	const char *word = lease_kind_word(row->kind);
 
 	strbuf_puts(buf, word ? word : "-");
-	if (row->holder)
+	if (row->kept_for)
 		strbuf_printf(buf, " %lld",
-			      (long long)gpumap_process_int(row->holder, GPUMAP_PROCESS_PID));
+			      (long long)gpumap_process_int(row->kept_for, GPUMAP_PROCESS_PID));
 }
 
 static void put_cell(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
 		     enum column column)
 {
-	int64_t start = row->taker ? gpumap_process_int(row->taker, GPUMAP_PROCESS_START_TIME) : -1;
+	int64_t start = row->owner ? gpumap_process_int(row->owner, GPUMAP_PROCESS_START_TIME) : -1;
 	char age[16];
 
 	switch (column) {
@@ -99,7 +99,7 @@ static void put_cell(struct strbuf *buf, const struct leases *leases, const stru
 		strbuf_printf(buf, row->pid > 0 ? "%lld" : "-", (long long)row->pid);
 		return;
 	case USER:
-		put_user(buf, row->taker);
+		put_user(buf, row->owner);
 		return;
 	case AGE:
 		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, leases->now - start));

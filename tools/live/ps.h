@@ -70,22 +70,23 @@ struct ps_gpu {
 	const gpumap_device *device;
 	struct ps_process *processes;
 	size_t count;
-	int64_t holder;               /* of its lease, as gpumap_lease_holders gives it */
-	const gpumap_process *leaser; /* who that is; NULL: not leased, or not visible here */
-	int64_t *pids;                /* those that have slots leased, ascending; 0: not visible */
-	size_t leased;                /* how many slots; 0: the GPU is leased as a whole, or not */
-	int64_t slots;                /* of how many */
-	int64_t *instances;           /* the holder of each MIG instance, if one is leased; NULL */
-	int64_t hidden;               /* bytes in use by processes that are not visible here */
-	bool left;                    /* stale memory: hidden, and no process is listed */
+	int64_t owner; /* of its lease, as gpumap_lease_holders gives it */
+	const gpumap_process
+		*owner_process; /* who that is; NULL: not leased, or not visible here */
+	int64_t *pids;          /* those that have slots leased, ascending; 0: not visible */
+	size_t leased;          /* how many slots; 0: the GPU is leased as a whole, or not */
+	int64_t slots;          /* of how many */
+	int64_t *instances;     /* the owner of each MIG instance, if one is leased; NULL */
+	int64_t hidden;         /* bytes in use by processes that are not visible here */
+	bool left;              /* stale memory: hidden, and no process is listed */
 };
 
 struct ps {
 	gpumap_inventory *inventory;
 	struct ps_gpu *gpus;
 	size_t count;
-	gpumap_process *leasers; /* of each GPU */
-	bool leases_known;       /* of all GPUs */
+	gpumap_process *owner_processes; /* of each GPU */
+	bool leases_known;               /* of all GPUs */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
 	int64_t now;   /* seconds since the epoch */
@@ -118,7 +119,7 @@ enum ps_run_state ps_run_state(int pid, const struct process_text *text);
 /* Who has leased the GPUs; a warning says why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);
 /* Whether the process that took a lease has ended; what it started then holds the lease. */
-bool ps_leaser_ended(const gpumap_process *leaser);
+bool ps_owner_ended(const gpumap_process *owner_process);
 /* Whether the parent of the process has ended, and it has no terminal. */
 bool ps_is_detached(const struct process_stat *stat);
 

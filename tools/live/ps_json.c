@@ -38,13 +38,13 @@ static json_t *slots_json(const struct ps_gpu *gpu, bool *failed)
 
 static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
 {
-	const gpumap_process *p = gpu->leaser;
+	const gpumap_process *p = gpu->owner_process;
 
-	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+	if (gpu->owner == GPUMAP_LEASE_UNKNOWN)
 		return json_null();
-	return JSON_OBJECT(failed, {"held", json_boolean(gpu->holder != GPUMAP_LEASE_NONE)},
-			   {"pid", gpu->holder > 0 ? json_number(gpu->holder) : json_null()},
-			   {"ended", p ? json_boolean(ps_leaser_ended(p)) : json_null()},
+	return JSON_OBJECT(failed, {"held", json_boolean(gpu->owner != GPUMAP_LEASE_NONE)},
+			   {"pid", gpu->owner > 0 ? json_number(gpu->owner) : json_null()},
+			   {"ended", p ? json_boolean(ps_owner_ended(p)) : json_null()},
 			   {"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 			   {"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
 			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
@@ -93,7 +93,7 @@ static json_t *instance_lease_json(const struct ps_gpu *gpu, size_t i, bool *fai
 {
 	int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
 
-	if (gpu->holder == GPUMAP_LEASE_UNKNOWN)
+	if (gpu->owner == GPUMAP_LEASE_UNKNOWN)
 		return json_null();
 	return JSON_OBJECT(failed, {"held", json_boolean(pid >= 0)},
 			   {"pid", pid > 0 ? json_number(pid) : json_null()});

@@ -13,13 +13,13 @@ static void describe(struct ps *ps)
 	gpumap_process **list = xcalloc(ps->count, sizeof(*list));
 	size_t count = 0;
 
-	ps->leasers = xcalloc(ps->count, sizeof(*ps->leasers));
+	ps->owner_processes = xcalloc(ps->count, sizeof(*ps->owner_processes));
 	for (size_t i = 0; i < ps->count; i++) {
-		if (ps->gpus[i].holder <= 0)
+		if (ps->gpus[i].owner <= 0)
 			continue;
-		ps->leasers[i] = process_of(ps->gpus[i].holder);
-		ps->gpus[i].leaser = &ps->leasers[i];
-		list[count++] = &ps->leasers[i];
+		ps->owner_processes[i] = process_of(ps->gpus[i].owner);
+		ps->gpus[i].owner_process = &ps->owner_processes[i];
+		list[count++] = &ps->owner_processes[i];
 	}
 	processes_describe(list, count);
 	free(list);
@@ -34,7 +34,7 @@ static void add_instance(struct ps_gpu *gpu, const gpumap_device *instance, int6
 		gpu->instances = xcalloc(count, sizeof(*gpu->instances));
 		for (size_t i = 0; i < count; i++)
 			gpu->instances[i] = GPUMAP_LEASE_NONE;
-		gpu->holder = GPUMAP_LEASE_NONE;
+		gpu->owner = GPUMAP_LEASE_NONE;
 	}
 	gpu->instances[instance->mig_position] = pid;
 }
@@ -59,29 +59,29 @@ static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, voi
 
 void ps_read_leases(struct ps *ps, gpumap_report *report)
 {
-	int64_t *holders = xcalloc(ps->count, sizeof(*holders));
+	int64_t *owners = xcalloc(ps->count, sizeof(*owners));
 	gpumap_claim *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
 	if (r == GPUMAP_OK)
 		r = lease_folders_here(claim, report);
 	for (size_t i = 0; i < ps->count; i++)
-		holders[i] = GPUMAP_LEASE_UNKNOWN;
+		owners[i] = GPUMAP_LEASE_UNKNOWN;
 	if (r == GPUMAP_OK)
-		r = gpumap_lease_holders(holders, claim, ps->inventory, report);
+		r = gpumap_lease_holders(owners, claim, ps->inventory, report);
 	for (size_t i = 0; i < ps->count; i++)
-		ps->gpus[i].holder = holders[i];
+		ps->gpus[i].owner = owners[i];
 	ps->leases_known = r == GPUMAP_OK;
 	if (r != GPUMAP_EBUSY)
 		gpumap_lease_each(claim, ps->inventory, add_part, ps, NULL);
 	gpumap_claim_free(claim);
-	free(holders);
+	free(owners);
 	describe(ps);
 }
 
-bool ps_leaser_ended(const gpumap_process *leaser)
+bool ps_owner_ended(const gpumap_process *owner_process)
 {
-	int pid = (int)gpumap_process_int(leaser, GPUMAP_PROCESS_PID);
+	int pid = (int)gpumap_process_int(owner_process, GPUMAP_PROCESS_PID);
 	struct process_stat stat;
 
 	return process_stat_read(&stat, pid) ? stat.dead : !process_exists(pid);

@@ -182,7 +182,7 @@ static void read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *dev
 	int64_t hidden = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_HIDDEN);
 
 	gpu->device = device;
-	gpu->holder = GPUMAP_LEASE_UNKNOWN;
+	gpu->owner = GPUMAP_LEASE_UNKNOWN;
 	gpu->processes = xcalloc((size_t)(count > 0 ? count : 0), sizeof(*gpu->processes));
 	for (int i = 0; i < count; i++)
 		read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
@@ -280,14 +280,14 @@ static void gpu_free(struct ps_gpu *gpu)
 
 void ps_free(struct ps *ps)
 {
-	for (size_t i = 0; ps->leasers && i < gpumap_inventory_count(ps->inventory); i++)
-		process_clear(&ps->leasers[i]);
+	for (size_t i = 0; ps->owner_processes && i < gpumap_inventory_count(ps->inventory); i++)
+		process_clear(&ps->owner_processes[i]);
 	for (size_t i = 0; i < ps->count; i++)
 		gpu_free(&ps->gpus[i]);
 	for (size_t i = 0; i < ps->fact_count; i++)
 		ps_facts_free(&ps->facts[i]);
 	free(ps->gpus);
-	free(ps->leasers);
+	free(ps->owner_processes);
 	free(ps->facts);
 	gpumap_inventory_free(ps->inventory);
 	*ps = (struct ps){0};

@@ -399,16 +399,16 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 }
 
 /* "process 4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
-static void leaser_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *leaser)
+static void owner_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *owner_process)
 {
-	const char *user = gpumap_process_str(leaser, GPUMAP_PROCESS_USER);
-	int64_t start = gpumap_process_int(leaser, GPUMAP_PROCESS_START_TIME);
-	int64_t uid = gpumap_process_int(leaser, GPUMAP_PROCESS_UID);
+	const char *user = gpumap_process_str(owner_process, GPUMAP_PROCESS_USER);
+	int64_t start = gpumap_process_int(owner_process, GPUMAP_PROCESS_START_TIME);
+	int64_t uid = gpumap_process_int(owner_process, GPUMAP_PROCESS_UID);
 	char age[16];
 
 	strbuf_printf(buf, "process %lld",
-		      (long long)gpumap_process_int(leaser, GPUMAP_PROCESS_PID));
-	if (ps_leaser_ended(leaser)) {
+		      (long long)gpumap_process_int(owner_process, GPUMAP_PROCESS_PID));
+	if (ps_owner_ended(owner_process)) {
 		strbuf_puts(buf, ", which has ended: what it started holds it");
 		return;
 	}
@@ -452,11 +452,11 @@ static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 
 	if (gpu->leased)
 		put_slots(f, gpu);
-	if (gpu->leased || gpu->holder < 0)
+	if (gpu->leased || gpu->owner < 0)
 		return;
 	strbuf_puts(&text, "leased by ");
-	if (gpu->leaser)
-		leaser_text(&text, f->ps, gpu->leaser);
+	if (gpu->owner_process)
+		owner_text(&text, f->ps, gpu->owner_process);
 	else
 		strbuf_puts(&text, "a process that is not visible here");
 	indented(f, INDENT, STYLE_PLAIN, text.text);
@@ -466,7 +466,7 @@ static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 /* Of a GPU without a process: whether gpumap pick would take it. */
 static bool is_free(const struct ps_gpu *gpu)
 {
-	return gpu->holder == GPUMAP_LEASE_NONE && !gpu->leased &&
+	return gpu->owner == GPUMAP_LEASE_NONE && !gpu->leased &&
 	       !gpumap_device_mig_count(gpu->device) &&
 	       gpumap_device_int(gpu->device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
 }

@@ -43,7 +43,7 @@ struct handover {
 	pick_take *take;
 	void *data;
 	const struct output *output;
-	struct process_handle holder;
+	struct process_handle kept_for;
 	int list[2]; /* from the guard: the list, once the lease is taken */
 	int stay[2]; /* to the guard: a byte, once the list is printed */
 };
@@ -100,18 +100,18 @@ static void remark_foreign(const struct handover *h)
 {
 	struct stat st;
 
-	if (geteuid() != 0 && stat(PROCESS_FOLDER(h->holder.pid), &st) == 0 &&
+	if (geteuid() != 0 && stat(PROCESS_FOLDER(h->kept_for.pid), &st) == 0 &&
 	    st.st_uid != geteuid())
 		report_add(h->output->report, FINDING_HOLD_FOREIGN,
 			   ABOUT(.origin = pick_keeps(h->keep)),
 			   "process %d belongs to another user: the lease is yours, and ends when "
 			   "that process does",
-			   (int)h->holder.pid);
+			   (int)h->kept_for.pid);
 }
 
 static int open_holder(struct handover *h, long long pid)
 {
-	int error = process_handle_open(&h->holder, (pid_t)pid);
+	int error = process_handle_open(&h->kept_for, (pid_t)pid);
 
 	if (error == ESRCH)
 		return refuse(h, pid, "does not exist here, or has ended",
@@ -130,7 +130,7 @@ static int open_holder(struct handover *h, long long pid)
 			      "mount /proc in this one, as unshare --mount-proc does");
 	if (error)
 		return refuse(h, pid, strerror(error), NULL);
-	h->keep->pid = h->holder.pid;
+	h->keep->pid = h->kept_for.pid;
 	remark_foreign(h);
 	return STATUS_ANSWERED;
 }
@@ -194,12 +194,12 @@ static int leave_caller(const struct handover *h, const gpumap_lease *lease,
 	if (held)
 		signals = block_signals();
 	if (signals >= 0) {
-		const int keep[] = {h->holder.fd, h->holder.folder, h->list[1], h->stay[0],
-				    end->timer,   end->note.fd,     signals};
+		const int keep[] = {h->kept_for.fd, h->kept_for.folder, h->list[1], h->stay[0],
+				    end->timer,     end->note.fd,       signals};
 
 		fflush(NULL);
 		setsid();
-		process_title("gpumap-lease", h->holder.pid);
+		process_title("gpumap-lease", h->kept_for.pid);
 		/* Its user may revoke it: where Yama is in use, only a parent could. */
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 		drop_inherited(null, keep, ARRAY_SIZE(keep), held);
@@ -258,16 +258,16 @@ static void tell_terminal(pid_t pid, const char *text)
 
 /* Returns when the process has ended, when SIGTERM came, or when the lease has ended; false: the
  * lease. */
-static bool wait_for_end(const struct process_handle *holder, struct lease_end *end, int signals)
+static bool wait_for_end(const struct process_handle *kept_for, struct lease_end *end, int signals)
 {
 	struct pollfd ends[] = {
-		{holder->fd, POLLIN, 0}, {end->timer, POLLIN, 0}, {signals, POLLIN, 0}};
+		{kept_for->fd, POLLIN, 0}, {end->timer, POLLIN, 0}, {signals, POLLIN, 0}};
 	char text[LEASE_END_TEXT];
 
-	while (!process_handle_ended(holder)) {
+	while (!process_handle_ended(kept_for)) {
 		const char *told;
 
-		if (poll(ends, ARRAY_SIZE(ends), holder->fd >= 0 ? -1 : LOOK_MS) <= 0)
+		if (poll(ends, ARRAY_SIZE(ends), kept_for->fd >= 0 ? -1 : LOOK_MS) <= 0)
 			continue;
 		if (ends[2].revents)
 			return true;
@@ -275,7 +275,7 @@ static bool wait_for_end(const struct process_handle *holder, struct lease_end *
 			continue;
 		told = lease_end_look(end, text);
 		if (told)
-			tell_terminal(holder->pid, told);
+			tell_terminal(kept_for->pid, told);
 		if (end->timer < 0)
 			return false;
 	}
@@ -311,7 +311,7 @@ static void guard(struct handover *h)
 	}
 	close(h->list[1]);
 	/* The process may have left jobs in the background, which are inside the lease. */
-	if (is_to_stay(h->stay[0]) && wait_for_end(&h->holder, &end, signals))
+	if (is_to_stay(h->stay[0]) && wait_for_end(&h->kept_for, &end, signals))
 		lease_let_go(lease, LOG_ENDED);
 	lease_end_close(&end);
 	gpumap_lease_free(lease);
@@ -358,13 +358,13 @@ static bool print_list(const struct handover *h, const char *list, pid_t guard)
 /* Until the guard has a list, or has ended. False: the process that is to hold has ended. */
 static bool wait_for_list(const struct handover *h)
 {
-	struct pollfd ready[] = {{h->list[0], POLLIN, 0}, {h->holder.fd, POLLIN, 0}};
+	struct pollfd ready[] = {{h->list[0], POLLIN, 0}, {h->kept_for.fd, POLLIN, 0}};
 
 	do {
-		if (poll(ready, ARRAY_SIZE(ready), h->holder.fd >= 0 ? -1 : LOOK_MS) > 0 &&
+		if (poll(ready, ARRAY_SIZE(ready), h->kept_for.fd >= 0 ? -1 : LOOK_MS) > 0 &&
 		    ready[0].revents)
 			return true;
-	} while (!process_handle_ended(&h->holder));
+	} while (!process_handle_ended(&h->kept_for));
 	return false;
 }
 
@@ -378,7 +378,7 @@ static void end_guard(pid_t pid)
 
 static int refuse_ended(const struct handover *h)
 {
-	return refuse(h, h->holder.pid, "has ended meanwhile", "name a process that goes on");
+	return refuse(h, h->kept_for.pid, "has ended meanwhile", "name a process that goes on");
 }
 
 /* The guard ends unless it is told to stay. */
@@ -400,7 +400,7 @@ static int follow(const struct handover *h, pid_t pid)
 	}
 	if (!size || list[size - 1])
 		return status_of_guard(pid, h->output->report);
-	if (process_handle_ended(&h->holder))
+	if (process_handle_ended(&h->kept_for))
 		return refuse_ended(h);
 	if (!print_list(h, list, pid))
 		return STATUS_MALFORMED;
@@ -441,7 +441,7 @@ int pick_keep(struct pick_keep *keep, const struct lease_limits *limits, pick_ta
 			     .take = take,
 			     .data = data,
 			     .output = output,
-			     .holder = {.fd = -1, .folder = -1},
+			     .kept_for = {.fd = -1, .folder = -1},
 			     .list = {-1, -1},
 			     .stay = {-1, -1}};
 	int status = find_holder(&h);
@@ -457,6 +457,6 @@ int pick_keep(struct pick_keep *keep, const struct lease_limits *limits, pick_ta
 		if (h.stay[i] >= 0)
 			close(h.stay[i]);
 	}
-	process_handle_close(&h.holder);
+	process_handle_close(&h.kept_for);
 	return status;
 }

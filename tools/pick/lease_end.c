@@ -149,7 +149,7 @@ static bool arm(const struct lease_end *end, int64_t now)
 }
 
 bool lease_end_begin(struct lease_end *ret, const struct lease_limits *limits,
-		     const gpumap_lease *lease, int64_t taker)
+		     const gpumap_lease *lease, int64_t owner)
 {
 	int64_t now = lease_note_now();
 	struct lease_end end = {.limits = *limits,
@@ -172,7 +172,7 @@ bool lease_end_begin(struct lease_end *ret, const struct lease_limits *limits,
 		lease_end_close(ret);
 		return false;
 	}
-	lease_note_write(&ret->note, limits->claim, taker, &note);
+	lease_note_write(&ret->note, limits->claim, owner, &note);
 	return true;
 }
 

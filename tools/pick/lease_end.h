@@ -40,9 +40,9 @@ struct lease_end {
 
 enum { LEASE_END_TEXT = 192 };
 
-/* Begins the time. `taker` is the process that took the lease. False with errno. */
+/* Begins the time. `owner` is the process that took the lease. False with errno. */
 bool lease_end_begin(struct lease_end *ret, const struct lease_limits *limits,
-		     const gpumap_lease *lease, int64_t taker);
+		     const gpumap_lease *lease, int64_t owner);
 /* Looks whether a limit is near or reached. Then the lease is released, and ret->timer is -1.
  * Returns a line to show to the user in `text`, or NULL. */
 const char *lease_end_look(struct lease_end *ret, char text[LEASE_END_TEXT]);
