@@ -132,74 +132,50 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 		   s->kind == OBSERVED_SPAWN ? "spawn" : "Process()", launcher);
 }
 
-static void judge_observation(const struct python_judge *judge, const struct observation *s)
-{
-	switch (s->kind) {
-	case OBSERVED_VARIABLE:
-		judge_variable(judge, s);
-		break;
-	case OBSERVED_LIST:
-		judge_value(judge, s);
-		break;
-	case OBSERVED_SET_DEVICE:
-	case OBSERVED_DEVICE:
-		judge_device(judge, s);
-		break;
-	case OBSERVED_USED:
-		judge_used(judge, s);
-		break;
-	case OBSERVED_NUMBERED:
-		judge_numbered(judge, s);
-		break;
-	case OBSERVED_PARALLEL:
-	case OBSERVED_DISTRIBUTED:
-		judge_group(judge, s);
-		break;
-	case OBSERVED_MISSPELT:
-		judge_misspelt(judge, s);
-		break;
-	case OBSERVED_RENDEZVOUS:
-		judge_rendezvous(judge, s);
-		break;
-	case OBSERVED_ARGUMENT:
-		judge_argument(judge, s);
-		break;
-	case OBSERVED_PARSE:
-		judge_parse(judge, s);
-		break;
-	case OBSERVED_PROCESS:
-	case OBSERVED_SPAWN:
-		judge_spawn(judge, s);
-		break;
-	case OBSERVED_COMMAND:
-		judge_command(judge, s);
-		break;
-	case OBSERVED_GROUP:
-		judge_ranks(judge, s);
-		break;
-	case OBSERVED_SEVERAL:
-		judge_several(judge, s);
-		break;
-	case OBSERVED_RANK_TEXT:
-		judge_rank_text(judge, s);
-		break;
-	case OBSERVED_LIST_NUMBER:
-		judge_list_number(judge, s);
-		break;
-	case OBSERVED_CURRENT:
-	case OBSERVED_KINDS:
-		break;
-	default:
-		judge_training(judge, s);
-	}
-}
+/* Who judges what; NULL: nobody. */
+static void (*const judges[OBSERVED_KINDS])(const struct python_judge *judge,
+					    const struct observation *s) = {
+	[OBSERVED_VARIABLE] = judge_variable,
+	[OBSERVED_LIST] = judge_value,
+	[OBSERVED_SET_DEVICE] = judge_device,
+	[OBSERVED_DEVICE] = judge_device,
+	[OBSERVED_USED] = judge_used,
+	[OBSERVED_NUMBERED] = judge_numbered,
+	[OBSERVED_PARALLEL] = judge_group,
+	[OBSERVED_DISTRIBUTED] = judge_group,
+	[OBSERVED_MISSPELT] = judge_misspelt,
+	[OBSERVED_RENDEZVOUS] = judge_rendezvous,
+	[OBSERVED_ARGUMENT] = judge_argument,
+	[OBSERVED_PARSE] = judge_parse,
+	[OBSERVED_PROCESS] = judge_spawn,
+	[OBSERVED_SPAWN] = judge_spawn,
+	[OBSERVED_COMMAND] = judge_command,
+	[OBSERVED_GROUP] = judge_ranks,
+	[OBSERVED_SEVERAL] = judge_several,
+	[OBSERVED_RANK_TEXT] = judge_rank_text,
+	[OBSERVED_LIST_NUMBER] = judge_list_number,
+	[OBSERVED_BLOCKING] = judge_blocking,
+	[OBSERVED_SHUFFLE] = judge_sampler,
+	[OBSERVED_SAMPLER] = judge_epochs,
+	[OBSERVED_NOT_MOVED] = judge_not_moved,
+	[OBSERVED_KEYS] = judge_keys,
+	[OBSERVED_LOAD] = judge_load,
+	[OBSERVED_SAVE] = judge_save,
+	[OBSERVED_READ] = judge_read,
+	[OBSERVED_CHOICE] = judge_choice_by_rank,
+	[OBSERVED_BACKWARD] = judge_average,
+};
 
 static void judge_file(const struct python_judge *judge)
 {
 	const struct python_file *f = judge->file;
 
-	for (size_t i = 0; i < f->count; i++)
-		judge_observation(judge, &f->observations[i]);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+
+		if (judges[s->kind])
+			judges[s->kind](judge, s);
+	}
 	judge_layers(judge);
 	if (f->full)
 		report_add(judge->report, FINDING_LIMIT, ABOUT(.origin = judge->origin),

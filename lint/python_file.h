@@ -41,7 +41,7 @@ enum observation_kind {
 	OBSERVED_SEVERAL,     /* a text with several devices */
 	OBSERVED_RANK_TEXT,   /* a rank that is text is used as a number */
 	OBSERVED_LIST_NUMBER, /* a number of the visible list is used as a device */
-	/* For judge_training(): */
+	/* Of training: python_training.h. */
 	OBSERVED_BLOCKING,  /* CUDA_LAUNCH_BLOCKING is set */
 	OBSERVED_SHUFFLE,   /* a DataLoader has both a sampler and shuffle */
 	OBSERVED_SAMPLER,   /* a DistributedSampler that shuffles */

@@ -194,7 +194,7 @@ void training_enter(struct python_file *f, unsigned colon)
 
 /* --- the judges ------------------------------------------------------------------------- */
 
-static void judge_blocking(const struct python_judge *judge, const struct observation *s)
+void judge_blocking(const struct python_judge *judge, const struct observation *s)
 {
 	/* Behind a condition or in a function it is a switch for the search of faults. */
 	if (s->may || s->otherwise || s->function || s->patched || judge->file->facts.tests)
@@ -205,42 +205,4 @@ static void judge_blocking(const struct python_judge *judge, const struct observ
 			     "CUDA_LAUNCH_BLOCKING=1 python3 FILE"),
 		   "CUDA_LAUNCH_BLOCKING is set in code: every kernel is waited for, which makes "
 		   "training slower");
-}
-
-void judge_training(const struct python_judge *judge, const struct observation *s)
-{
-	switch (s->kind) {
-	case OBSERVED_BLOCKING:
-		judge_blocking(judge, s);
-		break;
-	case OBSERVED_SHUFFLE:
-		judge_sampler(judge, s);
-		break;
-	case OBSERVED_SAMPLER:
-		judge_epochs(judge, s);
-		break;
-	case OBSERVED_NOT_MOVED:
-		judge_not_moved(judge, s);
-		break;
-	case OBSERVED_KEYS:
-		judge_keys(judge, s);
-		break;
-	case OBSERVED_LOAD:
-		judge_load(judge, s);
-		break;
-	case OBSERVED_SAVE:
-		judge_save(judge, s);
-		break;
-	case OBSERVED_READ:
-		judge_read(judge, s);
-		break;
-	case OBSERVED_CHOICE:
-		judge_choice_by_rank(judge, s);
-		break;
-	case OBSERVED_BACKWARD:
-		judge_average(judge, s);
-		break;
-	default:
-		break;
-	}
 }

@@ -141,8 +141,7 @@ void training_assign(struct python_file *f, unsigned first, unsigned past, unsig
 /* Handles the block that was entered after the head [0, colon). */
 void training_enter(struct python_file *f, unsigned colon);
 void training_import(struct python_file *f, struct span path, struct span name);
-/* Judges what it has observed. */
-void judge_training(const struct python_judge *judge, const struct observation *s);
+void judge_blocking(const struct python_judge *judge, const struct observation *s);
 
 /* --- python_objects.c ------------------------------------------------------------------- */
 
