@@ -170,7 +170,7 @@ tests_unit_t_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
 tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h
 tests_unit_t_ps_watch_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
 tests_unit_t_ps_watch_CFLAGS = $(unit_cflags)
-tests_unit_t_ps_watch_LDADD = $(failing_malloc) libcommand.la $(unit_ldadd)
+tests_unit_t_ps_watch_LDADD = libcommand.la $(unit_ldadd)
 
 tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h
 tests_unit_t_properties_CFLAGS = $(unit_cflags)
