@@ -44,6 +44,7 @@ noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/backend/backend.c trainer/backend/backend.h \
 	trainer/backend/eventcount.c trainer/backend/eventcount.h \
+	trainer/backend/op.c \
 	trainer/backend/cpu/addition.c trainer/backend/cpu/addition.h \
 	trainer/backend/cpu/batch_norm.c trainer/backend/cpu/batch_norm.h \
 	trainer/backend/cpu/cpu.c trainer/backend/cpu/cpu.h \
