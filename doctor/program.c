@@ -302,8 +302,7 @@ static const char *script_text(struct facts *facts, const char *path, struct spa
 		&facts->arena,
 		"a %s script%s%s, so its packages were not checked; gpumap doctor -- %s "
 		"checks them",
-		file_name(named), chooser ? " of " : "", chooser ? chooser : "",
-		which);
+		file_name(named), chooser ? " of " : "", chooser ? chooser : "", which);
 }
 
 /* Why an interpreter cannot be looked at; NULL: it can. */

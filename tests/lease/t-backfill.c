@@ -129,7 +129,7 @@ START_TEST(of_whole_gpus)
 	struct lease_sight sights[GPUS] = {
 		{.lease = LEASE_HELD, .owner = timed},
 		{.lease = LEASE_HELD, .owner = endless},
-		{.lease = LEASE_HELD},                 /* not visible */
+		{.lease = LEASE_HELD},                /* not visible */
 		{.lease = LEASE_FREE, .owner = timed} /* it has none */
 	};
 	static const char *const names[GPUS] = {"a note", "no note", "not visible", "no lease"};
