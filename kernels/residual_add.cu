@@ -34,7 +34,7 @@ static __global__ void RESIDENT(8)
 }
 
 template <typename T>
-static cudaError_t launch_addition(const struct residual_add_args *args, cudaStream_t stream)
+static cudaError_t launch_residual_add(const struct residual_add_args *args, cudaStream_t stream)
 {
 	struct launch_split split = {0, args->count / wide<T>, wide<T>};
 	struct launch l = launch_of_split(&split, args->count);
@@ -48,5 +48,5 @@ static cudaError_t launch_addition(const struct residual_add_args *args, cudaStr
 extern "C" cudaError_t kernel_residual_add(const struct residual_add_args *args,
 					   cudaStream_t stream)
 {
-	WITH_TYPE(args->type, launch_addition, args, stream);
+	WITH_TYPE(args->type, launch_residual_add, args, stream);
 }

@@ -117,9 +117,9 @@ static enum lint_format format_wanted(int argc, char **argv)
 /* CUDA_VISIBLE_DEVICES=0,1 */
 static bool is_variable(const char *word)
 {
-	size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	size_t name = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
-	return name && word[name] == '=' && access(word, F_OK);
+	return name && !is_digit(*word) && word[name] == '=' && access(word, F_OK);
 }
 
 static int take_option(struct lint_command *command, const char *name,

@@ -265,6 +265,8 @@ static int print_list(const struct arguments *a, const char *list)
 		 count, starts_with(list, "MIG-") ? " --mig" : "");
 	strbuf_printf(&line, "%s\n", list);
 	text = strbuf_take(&line);
+	if (!text)
+		report_nomem(a->output.report);
 	printed = text && print_text(text, a->output.report);
 	free(text);
 	if (printed)

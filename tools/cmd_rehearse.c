@@ -405,6 +405,10 @@ static void print_new(const struct command_rehearse *c, size_t i)
 	gpumap_report *report = report_begin();
 	size_t waits = gpumap_report_count(c->waits);
 
+	if (!report) {
+		out_of_memory_say();
+		return;
+	}
 	for (; i < gpumap_report_count(c->output.report); i++) {
 		const gpumap_finding *finding = gpumap_report_get(c->output.report, i);
 		size_t w = 0;

@@ -304,7 +304,7 @@ int cmd_run(int argc, char **argv)
 	bool done = false;
 	int r, status;
 
-	out_of_memory_ends(STATUS_OWN_FAILURE);
+	out_of_memory_ends(wants_dry_run(argc, argv) ? STATUS_MALFORMED : STATUS_OWN_FAILURE);
 	c.report = report_begin();
 	r = read_options(&c, argc, argv, &done);
 	/* --json after the options is the program's. */

@@ -11,7 +11,6 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
-#include "cli/out_of_memory.h"
 #include "meaning.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
@@ -179,9 +178,9 @@ int main(int argc, char **argv)
 	int status;
 
 	survive_file_limit();
+	out_of_memory_ends(STATUS_MALFORMED);
 	if (linked)
 		return linked(argc, argv);
-	out_of_memory_ends(STATUS_MALFORMED);
 	meant = argc > 1 ? meaning_of(&argc, argv) : NULL;
 	status = meant ? answer(meant[1], argc, meant) : answer(first, argc, argv);
 	free(meant);

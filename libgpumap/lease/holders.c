@@ -78,7 +78,7 @@ static void add(size_t gpu, size_t slots, int64_t pid, int fd, void *data)
 	if (!list)
 		return;
 	all->list = list;
-	pid = fd < 0 || lease_is_taker(pid, fd) ? pid : -pid;
+	pid = fd < 0 || lease_is_owner(pid, fd) ? pid : -pid;
 	list[all->count++] = (struct held){gpu, slots, pid};
 }
 

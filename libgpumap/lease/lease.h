@@ -232,7 +232,7 @@ int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
 /* Whether the process may have taken the lease of which `fd` has the file. False: that one has
  * ended, and this one, of another user, began later and has its number. */
-bool lease_is_taker(int64_t pid, int fd);
+bool lease_is_owner(int64_t pid, int fd);
 /* Makes and locks the file of a lease of a unit, or of one of `slots` of a GPU. Returns its
  * descriptor; -1 with errno, EWOULDBLOCK: there is no room beside the leases that others have. */
 int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots);

@@ -76,7 +76,7 @@ int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
 }
 
-bool lease_is_taker(int64_t pid, int fd)
+bool lease_is_owner(int64_t pid, int fd)
 {
 	struct timespec now = {0}, up = {0};
 	struct process_stat process;

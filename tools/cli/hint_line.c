@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See hint_line.h. */
 #include "cli/hint_line.h"
 
 #include <stdlib.h>

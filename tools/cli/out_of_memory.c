@@ -13,15 +13,20 @@
 static int exit_status; /* 0: allocations return NULL */
 static void (*last_call)(void);
 
-void memory_ran_out(void)
+void out_of_memory_say(void)
 {
 	static const char line[] = "gpumap: error: memory ran out [GM001]\n";
 
+	write_all(STDERR_FILENO, line, sizeof(line) - 1);
+}
+
+void memory_ran_out(void)
+{
 	if (!exit_status)
 		return;
 	if (last_call)
 		last_call();
-	write_all(STDERR_FILENO, line, sizeof(line) - 1);
+	out_of_memory_say();
 	/* Buffered output is dropped: an answer is whole, or not there. */
 	_exit(exit_status);
 }

@@ -102,7 +102,7 @@ static bool has_our_cores(const struct finder *f, const char *what,
 static void know_cores(struct finder *f, size_t i)
 {
 	const struct cpu_topology *t;
-	struct cpus cpus;
+	struct cpus cpus = {.arena = {0}};
 
 	cpus_read(&cpus, NULL, f->report);
 	t = cpus.plan.topology;

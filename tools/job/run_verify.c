@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "live/verify.h"
 #include "readfile.h"
@@ -134,7 +135,7 @@ static bool look(const struct watched *w, bool last, gpumap_report *report)
 static void watch(const struct watched *w) __attribute__((noreturn));
 static void watch(const struct watched *w)
 {
-	gpumap_report *report = NULL;
+	gpumap_report *report;
 	sigset_t all;
 
 	/* Signals of the terminal are for the launcher, which ends this process. */
@@ -144,8 +145,9 @@ static void watch(const struct watched *w)
 		_exit(STATUS_OWN_FAILURE);
 	/* Its lines must not mix with the output of the ranks. */
 	setvbuf(stderr, NULL, _IOFBF, BUFSIZ);
-	if (gpumap_report_new(&report) != GPUMAP_OK)
-		_exit(STATUS_OWN_FAILURE);
+	/* What of tools/live/ compares checks no allocation; the launcher reports this end. */
+	out_of_memory_ends(STATUS_OWN_FAILURE);
+	report = report_begin();
 	for (int64_t ms = FIRST_MS; ms <= LAST_MS; ms *= 2) {
 		if (is_told_to_end(w, ms))
 			_exit(STATUS_NO);

@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "readfile.h"
 #include "report/report.h"
@@ -358,6 +359,8 @@ int slurm_refuse(const char *command, const char *fix, const char *format, ...)
 		print_report(&output, 0);
 		gpumap_report_free(output.report);
 	}
+	if (!output.report)
+		out_of_memory_say();
 	free(text);
 	return STATUS_NO;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
@@ -132,6 +133,7 @@ int rehearse_sbatch(int argc, char **argv)
 	size_t end;
 	int status;
 
+	out_of_memory_returns();
 	slurm_wish_words(&options, argv, true, &end);
 	path = argv[end];
 	if (getenv(REHEARSE_JOB)) {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "reap.h"
 #include "rehearse/slurm_step.h"
@@ -206,6 +207,7 @@ static int run(struct step *step)
 	sigset_t caught, before;
 	int status, failed;
 
+	out_of_memory_returns();
 	step->tasks = calloc((size_t)step->size.tasks, sizeof(*step->tasks));
 	if (!step->tasks)
 		return STATUS_OWN_FAILURE;
