@@ -158,7 +158,7 @@ static void take_entry(struct picker *k, const struct entry *entry)
 		report_bad(k, entry, "is not a GPU", "gpumap inventory lists the devices");
 	else if (device->mig_enabled == 1 && device == device->gpu)
 		report_bad(k, entry, "has MIG enabled and is not a device by itself",
-			   "name its instances, MIG-..; nvidia-smi -L lists them");
+			   "name its instances, MIG-..; gpumap inventory lists them");
 	else if (!take(k, device))
 		report_bad(k, entry, "is a device that is named already", "name each device once");
 }

@@ -98,6 +98,22 @@ static size_t automatic(const struct builder *b, const struct host_class *class)
 	return class->without || class->count;
 }
 
+/* The list of the user leaves GPUs of the host out. */
+static void too_few_selected(struct builder *b, const struct about *about, int64_t ranks,
+			     const struct host_class *class, const char *more)
+{
+	const struct plan_setting *gpus = &class->settings->gpus;
+	char where[160] = "";
+
+	if (gpus->origin && *gpus->origin != '-')
+		snprintf(where, sizeof(where), " of %s", QUOTE(span_of(gpus->origin)));
+	plan_report(b, FINDING_TOO_MANY_RANKS, about,
+		    "%lld ranks, but " SETTING("gpus = %s") "%s selects %zu of the %zu GPUs of "
+							    "%s%s",
+		    (long long)ranks, gpus->text, where, class->count,
+		    class->host->inventory->count, class->host->name, more);
+}
+
 /* `class`: of the host that takes only `max` ranks; NULL: all hosts together do. */
 static void too_many(struct builder *b, const struct plan_settings *settings,
 		     enum profile_key_id key, int64_t ranks, size_t max,
@@ -105,14 +121,24 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 {
 	const struct plan_place *place = &SETTING_OF(settings, key)->place;
 	const char *host = class ? class->host->name : "all hosts";
-	char fix[120];
+	bool selected = class && class->count == max && class->selection->kind == PLAN_GPUS_GPU &&
+			class->count < class->host->inventory->count;
+	char fix[160];
+	struct about about = {.rule = "G10",
+			      .origin = place->origin,
+			      .line = place->line,
+			      .column = place->column,
+			      .fix = fix};
 
-	snprintf(fix, sizeof(fix),
-		 "write " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
-		 profile_key(key)->key.name, max);
-	plan_report(b, FINDING_TOO_MANY_RANKS,
-		    ABOUT(.rule = "G10", .origin = place->origin, .line = place->line,
-			  .column = place->column, .fix = fix),
+	snprintf(
+		fix, sizeof(fix),
+		"%swrite " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
+		selected ? "add --gpus all, or " : "", profile_key(key)->key.name, max);
+	if (selected) {
+		too_few_selected(b, &about, ranks, class, more);
+		return;
+	}
+	plan_report(b, FINDING_TOO_MANY_RANKS, &about,
 		    class && class->count == max
 			    ? "%lld ranks, but %s has %zu GPU%s%s"
 			    : "%lld ranks, but the GPUs of %s have room for %zu rank%s%s",
