@@ -186,8 +186,10 @@ static int make(struct emitter *e, char **text, const gpumap_target *target)
 		return GPUMAP_OK;
 	r = emit_nodes(e);
 	if (r == GPUMAP_OK) {
-		if (!target->scheduled || emit_asks_gpus(e))
+		if (emit_asks_gpus(e))
 			target->put(e);
+		if (!e->refused && !target->scheduled)
+			emit_remark_names(e);
 		r = e->arena.failed || e->out.failed ? GPUMAP_ENOMEM : e->r;
 	}
 	if (r == GPUMAP_OK && !e->refused) {

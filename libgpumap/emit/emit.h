@@ -159,6 +159,8 @@ void emit_no_python(struct emitter *e);
  * follow from the plan as cpu_bind does, and the run's name unless a variable has it. `exec`: the
  * command starts the program by gpumap exec. `kept`: settings that the launcher applies itself. */
 void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count);
+/* If the plan has names for hosts that nobody named. */
+void emit_remark_names(struct emitter *e);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);

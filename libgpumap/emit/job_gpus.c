@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the job of a scheduler asks for GPUs, as the settings want. */
+/* Whether there are GPUs for the ranks, as the settings want. */
 #include "emit/emit.h"
 
 #include <stdio.h>
@@ -50,7 +50,9 @@ bool emit_asks_gpus(struct emitter *e)
 	snprintf(fix, sizeof(fix),
 		 "plan with %s for nodes with %zu GPU%s each%s, or with %s for a job without GPUs",
 		 inventory, count, count == 1 ? "" : "s", split, SETTING("gpus = none"));
-	emit_refuse(e, fix, "the job would ask for no GPU, as the plan has none on %s",
+	emit_refuse(e, fix,
+		    e->scheduled ? "the job would ask for no GPU, as the plan has none on %s"
+				 : "the ranks would get no GPU, as the plan has none on %s",
 		    e->nodes[0].host->name);
 	return false;
 }

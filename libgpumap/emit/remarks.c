@@ -98,3 +98,16 @@ void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, s
 			    "left out, because the launcher has no option for it: %s", lost.text);
 	strbuf_free(&lost);
 }
+
+void emit_remark_names(struct emitter *e)
+{
+	if (e->node_count > 1 && !*e->plan->settings.hosts.text &&
+	    !emit_is_set(e, PKEY_PROFILE_master_addr))
+		emit_remark(e, FINDING_LAUNCHER_NEEDS,
+			    "write " SETTING("hosts = NAME,...") " in place of --nnodes",
+			    "the hosts are not named: the first is taken to be this one, %s, and "
+			    "%s%s for the other%s",
+			    e->nodes[0].host->name, e->nodes[1].host->name,
+			    e->node_count > 2 ? ", ... stand" : " stands",
+			    e->node_count > 2 ? "s" : "");
+}
