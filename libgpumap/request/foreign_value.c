@@ -138,6 +138,21 @@ static int put_hosts(char *ret, size_t size, const struct hosts *hosts)
 							      "for each host");
 }
 
+/* --- ids of messages -------------------------------------------------------------------------- */
+
+static int put_ignored(char *ret, size_t size, struct span value)
+{
+	struct span id = value;
+
+	if (!form_find(span_of("NAME,..."))->check(value, &id) && is_message_id(id))
+		return snprintf(ret, size,
+				"it takes names of programs, such as Xorg; gpumap rules %.5s says "
+				"how to avoid that message; a comment # gpumap: ignore=%.5s in a "
+				"script hides one of gpumap lint",
+				id.text, id.text);
+	return -1;
+}
+
 bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct span value)
 {
 	bool timed = strstr(key->key.value, "DURATION");
@@ -149,5 +164,12 @@ bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct
 		n = put_time(ret, size, key->key.name, seconds);
 	else if (key == profile_key(PKEY_PROFILE_hosts) && read_hosts(&hosts, value))
 		n = put_hosts(ret, size, &hosts);
+	else if (key == profile_key(PKEY_PROFILE_ignore))
+		n = put_ignored(ret, size, value);
+	else if (key == profile_key(PKEY_PROFILE_share) && span_number(value, INT32_MAX) > 0)
+		n = snprintf(ret, size,
+			     "write list, isolate or rotate; for two jobs on GPU 0 start each with "
+			     "gpumap pick 1 --from 0 --slots %d -- PROGRAM",
+			     (int)span_number(value, INT32_MAX));
 	return n >= 0 && (size_t)n < size;
 }

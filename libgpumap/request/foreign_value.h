@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values as other programs write them: times of Slurm, hosts with slots as mpirun takes them. */
+/* Values as other programs write them: times of Slurm, hosts with slots as mpirun takes them, ids
+ * of messages that are to be ignored. */
 #ifndef GM_FOREIGN_VALUE_H
 #define GM_FOREIGN_VALUE_H
 

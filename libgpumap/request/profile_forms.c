@@ -173,10 +173,17 @@ static bool name(struct span value, struct span *wrong)
 	return is_name(value);
 }
 
+bool is_message_id(struct span value)
+{
+	return value.length == 5 && span_starts(value, "GM") && is_digit(value.text[2]) &&
+	       is_digit(value.text[3]) && is_digit(value.text[4]);
+}
+
+/* The id of a message is no name of a program. */
 static bool names(struct span value, struct span *wrong)
 {
 	while (inifile_item(&value, wrong))
-		if (!is_name(*wrong))
+		if (!is_name(*wrong) || is_message_id(*wrong))
 			return false;
 	return true;
 }

@@ -129,6 +129,8 @@ struct form {
 	int64_t least, most;
 };
 const struct form *form_find(struct span name);
+/* Whether it has the form of GM030. */
+bool is_message_id(struct span value);
 bool form_check(const struct form *form, struct span value, struct span *wrong);
 /* The number of a value that was checked; -1: the form has none. */
 int64_t form_number(const struct form *form, struct span value);
