@@ -78,6 +78,8 @@ struct ps_gpu {
 	int64_t slots;          /* of how many */
 	int64_t *instances;     /* the owner of each MIG instance, if one is leased; NULL */
 	int64_t hidden;         /* bytes in use by processes that are not visible here */
+	char *run;              /* has it for a rank; looked for if the GPU has no process; NULL */
+	int launcher;           /* of that run */
 	bool left;              /* stale memory: hidden, and no process is listed */
 };
 
@@ -116,7 +118,10 @@ bool ps_is_inside(int64_t pid);
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. */
 enum ps_run_state ps_run_state(int pid, const struct process_text *text);
-/* Who has leased the GPUs; a warning says why that is not known. */
+/* Whether the list, "0,3" or UUIDs, names the GPU. */
+bool ps_is_listed(const struct ps_gpu *gpu, const char *list);
+/* Who has leased the GPUs, and which run has those without a process for its ranks; a warning says
+ * why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);
 /* Whether the process that took a lease has ended; what it started then holds the lease. */
 bool ps_owner_ended(const gpumap_process *owner_process);

@@ -275,6 +275,7 @@ static void gpu_free(struct ps_gpu *gpu)
 {
 	free(gpu->processes);
 	free(gpu->pids);
+	free(gpu->run);
 	free(gpu->instances);
 }
 
@@ -301,7 +302,7 @@ static bool has_gpu(const struct ps *ps, struct span word)
 	return false;
 }
 
-static bool is_listed(const struct ps_gpu *gpu, const char *list)
+bool ps_is_listed(const struct ps_gpu *gpu, const char *list)
 {
 	struct span rest = span_of(list), word;
 
@@ -325,7 +326,7 @@ int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
 					   "'%s' is not a GPU of this machine",
 					   QUOTE(span_trim(word)));
 	for (size_t i = 0; i < ps->count; i++)
-		if (is_listed(&ps->gpus[i], list))
+		if (ps_is_listed(&ps->gpus[i], list))
 			ps->gpus[kept++] = ps->gpus[i];
 		else
 			gpu_free(&ps->gpus[i]);

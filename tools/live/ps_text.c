@@ -471,6 +471,20 @@ static bool is_free(const struct ps_gpu *gpu)
 	       gpumap_device_int(gpu->device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1;
 }
 
+/* Of a GPU without a process and without hidden memory. */
+static void put_unused(struct frame *f, const struct ps_gpu *gpu)
+{
+	char text[160];
+
+	if (gpu->run)
+		snprintf(text, sizeof(text), "planned for run %.64s (process %d): no process yet%s",
+			 gpu->run, gpu->launcher, is_free(gpu) ? ", no lease" : "");
+	else
+		snprintf(text, sizeof(text),
+			 is_free(gpu) ? "free: no process, no lease" : "no process");
+	indented(f, INDENT, gpu->run ? STYLE_PLAIN : STYLE_FAINT, text);
+}
+
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 {
 	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
@@ -497,8 +511,7 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 	if (!f->view->stale || gpu->left)
 		put_hidden(f, gpu);
 	if (!shown && !gpu->hidden && gpumap_device_process_count(gpu->device) == 0)
-		indented(f, INDENT, STYLE_FAINT,
-			 is_free(gpu) ? "free: no process, no lease" : "no process");
+		put_unused(f, gpu);
 }
 
 static void put_title(struct frame *f, size_t shown)
