@@ -178,8 +178,11 @@ static int answer(struct explain *explain, bool *answered)
 	if (r == GPUMAP_OK)
 		r = gpumap_mapping_format(&text, mapping, explain->output.format, color_flags(),
 					  report);
-	if (r == GPUMAP_OK && *answered && is_about_process(explain) &&
-	    process_has_no_gpu(explain->pid))
+	if (r == GPUMAP_OK && *answered && is_about_process(explain) && !explain->question.machine)
+		printf("this host has no GPU; of those that the list of process %s names, ",
+		       explain->pid);
+	else if (r == GPUMAP_OK && *answered && is_about_process(explain) &&
+		 process_has_no_gpu(explain->pid))
 		printf("process %s holds no GPU now; if it starts CUDA, ", explain->pid);
 	if (r == GPUMAP_OK && !print_text(text, report)) {
 		/* print nothing more to standard output */
