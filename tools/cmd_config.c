@@ -370,14 +370,17 @@ static int answer(struct config *config, bool *good)
 {
 	const char *first = config->count ? config->operands[0] : "";
 	gpumap_profile *profile = NULL;
+	bool lists;
 	int r;
 
 	if (streq(first, "help"))
 		return config_help(config);
-	r = profile_open(&profile, &config->options, config->output.report);
+	lists = streq(first, "list") && config->count == 1;
+	r = (lists ? profile_open : profile_open_first)(&profile, &config->options,
+							config->output.report);
 	if (r != GPUMAP_OK)
 		return r;
-	if (streq(first, "list") && config->count == 1)
+	if (lists)
 		r = config_list(config, profile);
 	else
 		r = config_print(config, profile, good);

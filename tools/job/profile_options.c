@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "strbuf.h"
 #include "text.h"
 
 struct wanted {
@@ -54,17 +55,18 @@ bool profile_option_as(struct profile_options *options, const char *name, const 
 	return true;
 }
 
-int profile_open(gpumap_profile **ret, const struct profile_options *options, gpumap_report *report)
+static const char *name_of(const struct profile_options *options)
 {
-	const char *const *envp = (const char *const *)environ;
-	const char *name =
-		options->profile ? options->profile : environ_nonempty(envp, "GPUMAP_PROFILE");
-	gpumap_profile *profile = NULL;
-	int r = gpumap_profile_open(&profile, options->config, name, envp, 0, report);
+	return options->profile ? options->profile
+				: environ_nonempty((const char *const *)environ, "GPUMAP_PROFILE");
+}
 
-	if (r != GPUMAP_OK)
-		return r;
-	r = gpumap_profile_set_environ(profile, envp, report);
+/* Takes over the profile. */
+static int apply(gpumap_profile **ret, gpumap_profile *profile,
+		 const struct profile_options *options, gpumap_report *report)
+{
+	int r = gpumap_profile_set_environ(profile, (const char *const *)environ, report);
+
 	for (int i = 0; i < options->count; i++) {
 		int one = gpumap_profile_set(profile, options->settings[i].key,
 					     options->settings[i].value,
@@ -77,6 +79,42 @@ int profile_open(gpumap_profile **ret, const struct profile_options *options, gp
 	else
 		gpumap_profile_free(profile);
 	return r;
+}
+
+static int open_named(gpumap_profile **ret, const struct profile_options *options, const char *name,
+		      gpumap_report *report)
+{
+	return gpumap_profile_open(ret, options->config, name, (const char *const *)environ, 0,
+				   report);
+}
+
+int profile_open(gpumap_profile **ret, const struct profile_options *options, gpumap_report *report)
+{
+	gpumap_profile *profile = NULL;
+	int r = open_named(&profile, options, name_of(options), report);
+
+	return r == GPUMAP_OK ? apply(ret, profile, options, report) : r;
+}
+
+int profile_open_first(gpumap_profile **ret, const struct profile_options *options,
+		       gpumap_report *report)
+{
+	const char *name = name_of(options);
+	gpumap_profile *profile = NULL;
+	struct strbuf text = {0};
+	bool first;
+	int r;
+
+	if (!name || open_named(&profile, options, NULL, NULL) != GPUMAP_OK)
+		return profile_open(ret, options, report);
+	first = !gpumap_profile_section(profile, "profile", 0);
+	gpumap_profile_free(profile);
+	if (!first)
+		return profile_open(ret, options, report);
+	strbuf_printf(&text, "[profile %s]\n", name);
+	r = gpumap_profile_parse(&profile, text.text, text.length, "--profile", name, report);
+	strbuf_free(&text);
+	return r == GPUMAP_OK ? apply(ret, profile, options, report) : r;
 }
 
 bool profile_check_launch(gpumap_profile *profile, gpumap_report *report)

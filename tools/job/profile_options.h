@@ -39,6 +39,10 @@ bool profile_option(struct profile_options *options, const char *name, const cha
 int profile_open(gpumap_profile **ret, const struct profile_options *options,
 		 gpumap_report *report);
 
+/* The same, but where no profile is written yet, the one that is named has no settings. */
+int profile_open_first(gpumap_profile **ret, const struct profile_options *options,
+		       gpumap_report *report);
+
 /* Whether the profile can be launched; a sweep's variables are those of its first run. */
 bool profile_check_launch(gpumap_profile *profile, gpumap_report *report);
 
