@@ -54,6 +54,26 @@ static void help(const struct options *options)
 	options_help(options, stdout);
 }
 
+/* A number alone may be meant as a GPU of this machine. */
+static bool is_gpu_here(const char *word)
+{
+	int64_t number = span_number(span_of(word), INT32_MAX);
+
+	return number >= 0 && number < machine_host_gpus();
+}
+
+static int refuse_number(const char *word, gpumap_report *report)
+{
+	char fix[160];
+
+	snprintf(fix, sizeof(fix),
+		 "gpumap uuid %s and gpumap ps --gpus %s are about GPU %s of this machine; "
+		 "--inventory %s is a machine of %s GPU%s",
+		 word, word, word, word, word, streq(word, "1") ? "" : "s");
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
+			   "unexpected argument: '%s'", word);
+}
+
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
@@ -71,6 +91,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			a->flags |= GPUMAP_PROBE_FLAG_ASK_DRIVER;
 		else if (streq(name, "--usage"))
 			a->flags |= GPUMAP_PROBE_FLAG_USAGE;
+		else if (!*name && is_gpu_here(options.operand))
+			return refuse_number(options.operand, report);
 		else if (!a->what)
 			a->what = *name ? options.value : options.operand;
 		else

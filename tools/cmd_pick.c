@@ -167,6 +167,19 @@ static char **with_python(struct arguments *a, char **program)
 	return a->words;
 }
 
+static int set_count(struct arguments *a)
+{
+	struct remedy remedy;
+
+	if (!is_digit(*a->count) || !strchr(a->count, ','))
+		return gpumap_claim_set(a->claim, "count", a->count, "N", a->output.report);
+	snprintf(remedy.text, sizeof(remedy.text), "write all --from %.100s for these GPUs",
+		 QUOTE(span_of(a->count)));
+	return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = remedy.text), "'%s' is a list, not a number of GPUs",
+			   QUOTE(span_of(a->count)));
+}
+
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
@@ -194,7 +207,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		}
 		if (!*name) {
 			a->count = options.operand;
-			r = gpumap_claim_set(a->claim, "count", a->count, "N", report);
+			r = set_count(a);
 		} else if (!output_option(&a->output, name, options.value, &failed) &&
 			   !lease_limits_option(&a->limits, name, options.value, &failed, report)) {
 			r = claim_option(a, name, options.value);

@@ -75,9 +75,10 @@ static int unknown_command(int argc, char **argv)
 	output.report = report_begin();
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.fix = word_direction(&fix, argv + 1, otherwise)),
-			   is_meaning(argv[1]) ? "'%s' needs another word"
-					       : "no such command: '%s'",
-			   QUOTE(span_of(argv[1])));
+			   !is_meaning(argv[1]) ? "no such command: '%s'"
+			   : argc > 2           ? "'%s' does not take '%s'"
+						: "'%s' needs another word",
+			   QUOTE(span_of(argv[1])), argc > 2 ? QUOTE(span_of(argv[2])) : "");
 	strbuf_free(&fix);
 	return finish(&output, code, false);
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "memory.h"
@@ -17,6 +18,15 @@ static bool only_options(char **words)
 {
 	while (*++words)
 		if (**words != '-')
+			return false;
+	return true;
+}
+
+/* Each word is an option, or the value of the one before. */
+static bool options(char **words)
+{
+	for (size_t i = 1; words[i]; i++)
+		if (*words[i] != '-' && (*words[i - 1] != '-' || strchr(words[i - 1], '=')))
 			return false;
 	return true;
 }
@@ -66,13 +76,34 @@ static bool id(char **words)
 	return ID_REMEDY(*words, NULL);
 }
 
+static bool operand_id(char **words)
+{
+	return words[1] && id(words + 1);
+}
+
+static bool is_id(char **words)
+{
+	return words[1] && streq(words[1], "is") && operand_id(words + 1);
+}
+
+/* No file of that name is there to be checked. */
+static bool machine(char **words)
+{
+	return words[1] && span_among(span_of(words[1]), "driver gpu gpus") &&
+	       only_options(words + 1) && access(words[1], F_OK) < 0;
+}
+
 static const struct meaning {
 	const char *words; /* the first word is one of these; NULL: any */
 	bool (*fits)(char **words);
 	const char *command; /* the words that take its place */
 } meanings[] = {
 	{"devices", only_options, "inventory"},
+	{"mig", only_options, "inventory"},
+	{"versions", only_options, "doctor"},
+	{"check", machine, "doctor"},
 	{"check", any, "lint"},
+	{"get", number, "pick"},
 	{"pid", number, "explain --pid"},
 	{"ps", list, "ps --gpus"},
 	{"who", list, "ps --gpus"},
@@ -83,8 +114,11 @@ static const struct meaning {
 	{"uuid", operand_device, "explain --inventory host --format uuid --device"},
 	{"pci", operand_device, "explain --inventory host --format pci --device"},
 	{"index", operand_device, "explain --inventory host --format index --device"},
-	{"indices", only_options, "explain --inventory host --format indices"},
-	{"uuids", only_options, "explain --inventory host --format uuids"},
+	{"indices visible", options, "explain --inventory host --format indices"},
+	{"uuids", options, "explain --inventory host --format uuids"},
+	{"which what", operand_device, "explain --device"},
+	{"what", is_id, "rules"},
+	{"what why explain-error", operand_id, "rules"},
 	{NULL, device, "explain --device"},
 	{"gm", any, "rules GM"},
 	{NULL, id, "rules"},
@@ -96,13 +130,15 @@ static char **replace(int *argc, char **argv, const struct meaning *m)
 	const size_t room = (size_t)*argc + MAX_WORDS;
 	char **ret = xcalloc(1, room * sizeof(*ret) + strlen(m->command) + 1);
 	char *word, *rest;
-	int n = 0;
+	int n = 0, taken = m->words ? 2 : 1;
 
 	rest = memcpy(ret + room, m->command, strlen(m->command) + 1);
 	ret[n++] = argv[0];
 	while ((word = strsep(&rest, " ")))
 		ret[n++] = word;
-	for (int i = m->words ? 2 : 1; i < *argc; i++)
+	if (m->fits == machine || m->fits == is_id)
+		taken++;
+	for (int i = taken; i < *argc; i++)
 		ret[n++] = argv[i];
 	*argc = n;
 	return ret;
@@ -111,8 +147,7 @@ static char **replace(int *argc, char **argv, const struct meaning *m)
 bool is_meaning(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
-		if (meanings[i].words && meanings[i].fits != only_options &&
-		    span_among(span_of(word), meanings[i].words))
+		if (meanings[i].words && span_among(span_of(word), meanings[i].words))
 			return true;
 	return false;
 }

@@ -16,6 +16,8 @@ struct direction {
 	const char *remedy;
 };
 
+#define LIST "--gpus --gpu --devices --gpu-ids -g #,"
+
 /* Words that mean something else if the line has one of `with` (line_has()). */
 static const struct {
 	const char *words, *with, *remedy;
@@ -27,10 +29,21 @@ static const struct {
 	{"sbatch srun", ".sh",
 	 "gpumap lint {.sh|job.sh} checks the script, gpumap rehearse --inventory 8xH100 -- @ "
 	 "{.sh|job.sh} tries it without Slurm; gpumap emit @ writes one"},
-	{"which what where map mapping resolve ask answer trace describe",
-	 "--ranks --nproc --nproc-per-node --world-size --nnodes --nodes --hosts",
+	{"torchrun", "--nnodes --node-rank",
+	 "gpumap run {...|} starts it, on each host with its number as --node-rank N; gpumap plan "
+	 "{...|} shows what it will do, and gpumap emit torchrun writes a command of torchrun"},
+	{"torchrun", ".py -m --module",
+	 "gpumap run {...|} starts it, gpumap plan {...|} shows what it will do; gpumap emit "
+	 "torchrun --ranks {--nproc-per-node|4} {.py|train.py} writes a command of torchrun"},
+	{"which what where map mapping resolve ask answer trace describe show",
+	 "--ranks --nproc --nproc-per-node --world-size --nnodes --nodes --hosts -n -np rank ranks",
 	 "gpumap plan {.py|train.py} shows which rank runs where, and takes such options"},
-	{"why ignored", "rank ranks --rank",
+	{"device", "#",
+	 "gpumap --device {#|1} explains cuda:{#|1} of this environment; gpumap uuid {#|1} and "
+	 "gpumap who {#|1} are about GPU {#|1} of this machine"},
+	{"who whose", "# --gpu --gpus -g -i --id",
+	 "gpumap who {# --gpu --gpus -g -i --id|0} shows who uses that GPU"},
+	{"why ignored debug explain-error", "rank ranks --rank",
 	 "gpumap run names the rank that failed first and shows its last lines; with --log-dir DIR "
 	 "they are in DIR/rank-00003.stderr.log"},
 };
@@ -52,12 +65,11 @@ static const struct direction directions[] = {
 	{"top processes process pid who",
 	 "gpumap ps shows the processes of each GPU; gpumap --pid N explains the process N"},
 	{"launch start spawn submit execute",
-	 "gpumap run train.py starts a rank on each GPU, gpumap run --gpus 2,3 train.py only on "
-	 "GPUs 2 and 3"},
+	 "gpumap run {.py|train.py} starts a rank on each GPU, gpumap run --gpus {" LIST
+	 "|2,3} {.py|train.py} only on those"},
 	{"torchrun",
-	 "gpumap run --nproc-per-node {--nproc-per-node|4} {.py|train.py} starts the job, by the "
-	 "same options; gpumap emit torchrun --ranks {--nproc-per-node|4} {.py|train.py} writes a "
-	 "command of torchrun"},
+	 "gpumap run --nproc-per-node 4 train.py starts the job, by the same options; gpumap emit "
+	 "torchrun --ranks 4 train.py writes a command of torchrun"},
 	{"sbatch srun",
 	 "gpumap emit @ --nnodes {--nodes -N --nnodes|1} --ranks {--ntasks-per-node "
 	 "--gpus-per-node|8} --inventory {--gpus-per-node|8} {.py|train.py} writes it for Slurm; "
@@ -66,24 +78,26 @@ static const struct direction directions[] = {
 	{"slurm", "gpumap emit srun or sbatch writes a command or a script"},
 	{"train", "gpumap run train.py starts a program; gpumap-train is the trainer"},
 	{"use select set choose pick",
-	 "gpumap run --gpus 2,3 train.py starts a program there; gpumap --visible 2,3 explains the "
-	 "list"},
-	{"diagnose validate debug test troubleshoot fix",
+	 "gpumap run --gpus {" LIST
+	 "|2,3} {.py|train.py} starts a program there; gpumap --visible {" LIST
+	 "|2,3} explains the list"},
+	{"diagnose validate debug test troubleshoot fix analyze analyse scan audit",
 	 "gpumap doctor checks this machine, gpumap lint reports mistakes in programs and scripts, "
 	 "gpumap verify compares a running job with its plan"},
 	{"which what where map mapping resolve ask answer trace describe",
-	 "gpumap explain answers that: gpumap --visible 2,3,4,5 --device 1"},
+	 "gpumap --visible 2,3,4,5 --device 1 answers that"},
 	{"why ignored",
 	 "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device 1; "
 	 "gpumap lint train.py finds mistakes in a program, gpumap rules ID explains a message"},
-	{"preview schedule simulate layout rank ranks dry-run dryrun",
+	{"preview schedule simulate layout placement binding bindings affinity rank ranks dry-run "
+	 "dryrun",
 	 "gpumap plan train.py shows which rank runs where"},
 	{"fake mock emulate imitate", "gpumap pretend --inventory 8xH100 -- PROGRAM"},
 	{"export convert translate write generate",
 	 "gpumap emit LAUNCHER writes a plan as another launcher's command"},
 	{"profile profiles settings setting options env environment vars",
 	 "gpumap config shows a profile's settings, gpumap explain what this environment means"},
-	{"rule finding findings error errors code codes message messages",
+	{"rule finding findings error errors code codes message messages explain-error",
 	 "gpumap rules ID explains a message, as in gpumap rules GM009"},
 	{"version", "gpumap --version shows it"},
 	{"json text color colour", "use an option: gpumap --json or --color"},
@@ -193,8 +207,9 @@ const char *word_direction(struct strbuf *ret, char **words, const char *otherwi
 	else if (!pattern && is_program(word))
 		pattern = "gpumap plan @ shows its GPUs, gpumap run @ starts it";
 	else if (!pattern && span_among(span_of(word), "python python3"))
-		pattern =
-			"gpumap run @ ... starts it; gpumap --json is for scripts; " PYTHON_MODULE;
+		pattern = words[1] && text_ends(words[1], ".py")
+				  ? "gpumap run {...|} starts it"
+				  : "gpumap run @ ... starts it; " PYTHON_JSON "; " PYTHON_MODULE;
 	else if (!pattern && span_among(span_of(word), "bash sh uv conda"))
 		pattern = "gpumap run @ ... starts it";
 	else if (!pattern && text_ends(word, ".json"))

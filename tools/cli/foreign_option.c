@@ -9,16 +9,18 @@
 #define LOGS "write --log-dir DIR for a file of each rank; --console selects what is shown"
 #define ALONE "leave it out: nothing here needs it"
 #define COUNT "write --ranks N for the ranks of each host, or --world-size N for those of all hosts"
-#define LIMIT "write --timeout DURATION, such as --timeout 2h"
+#define LIMIT \
+	"write --timeout DURATION, such as --timeout 2h; gpumap emit sbatch then writes #SBATCH " \
+	"--time"
 #define OF_SLURM(line) \
 	"it is not an option of gpumap: give it to sbatch or srun, or add it to the script of " \
 	"gpumap emit sbatch: #SBATCH " line
 #define FOLDER "write --workdir DIR"
 #define RESTART "write --max-restarts N"
-#define BEHIND \
-	"leave it out: nohup gpumap run --log-dir DIR ... & runs in the background, and keeps " \
-	"the " \
-	"output in DIR"
+#define NOHUP \
+	"write nohup gpumap run --log-dir DIR ... & for a run in the background, with its output " \
+	"in DIR"
+#define BEHIND "leave it out, and " NOHUP
 #define CHECK "gpumap plan checks it, and starts nothing"
 #define MORE \
 	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
@@ -27,16 +29,28 @@
 	"write --ranks {--gpus-per-node|N} for the ranks of each host; --inventory " \
 	"{--gpus-per-node|N} plans for hosts that have {--gpus-per-node|N} GPUs"
 #define PROFILE \
-	"gpumap config --gpus {--gpus|2,3} --command {.py|train.py} >gpumap.ini writes the " \
-	"settings as a profile; then gpumap run"
+	"gpumap config --profile {--save-profile --profile|NAME} --gpus {--gpus|2,3} --command " \
+	"{.py|train.py} >gpumap.ini writes the settings as a profile; then gpumap run"
 #define MODEL "write --inventory 8xH100"
 #define SLOTS(gpu) \
 	"two jobs may use GPU {" gpu "|0}: start each with gpumap pick 1 --from {" gpu \
 	"|0} --slots 2 -- PROGRAM; memory is not divided"
+#define GPUS(names) "write --gpus {" names "|2,3}"
 #define JOBS \
 	"write jobs = N into [sweep NAME]: gpumap run --sweep NAME then has N runs at a time; " \
 	"or " SLOTS("--gpus")
 #define SET "write it before: NAME=VALUE gpumap ...; or into [env NAME] of a profile"
+
+/* As a command that can be typed. */
+#define SWEEP_LINES(values) \
+	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
+	"p' 'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = " values "' >lr.ini"
+#define SWEEP(values) \
+	"gpumap run --config lr.ini --sweep lr starts a run for each value of such a " \
+	"file: " SWEEP_LINES(values)
+#define PARAMETER(name) \
+	"write it behind the program: {.py|train.py} " name " {" name \
+	"|0.1}; " SWEEP("{" name "|0.1, 0.2}")
 
 const struct foreign foreign_options[] = {
 	/* torchrun and torch.distributed.launch */
@@ -62,13 +76,14 @@ const struct foreign foreign_options[] = {
 	{"--main-process-ip", "write --master-addr HOST"},
 	{"--main-process-port", "write --master-port PORT"},
 	{"--multi-gpu", ALONE},
-	{"--gpu-ids", "write --gpus 2,3"},
-	{"--include", "write --gpus 2,3"},
-	{"--devices", "write --gpus 2,3; --device is what the program uses"},
-	{"-g", "write --gpus 2,3"},
-	{"--visible", "write --gpus 2,3: ranks are given their lists"},
-	{"--visible-devices", "write --gpus 2,3"},
-	{"--cuda-visible-devices", "write --gpus 2,3"},
+	{"--gpu-ids", GPUS("--gpu-ids")},
+	{"--include", GPUS("--include")},
+	{"--devices", GPUS("--devices") "; --device is what the program uses"},
+	{"-g", GPUS("-g")},
+	{"--cuda", GPUS("--cuda")},
+	{"--visible", GPUS("--visible") ": ranks are given their lists"},
+	{"--visible-devices", GPUS("--visible-devices")},
+	{"--cuda-visible-devices", GPUS("--cuda-visible-devices")},
 	/* mpirun and srun */
 	{"-n", COUNT},
 	{"-np", COUNT},
@@ -76,7 +91,7 @@ const struct foreign foreign_options[] = {
 	{"--nprocs", COUNT},
 	{"--ntasks", "write --world-size N"},
 	{"--ntasks-per-node", "write --ranks N"},
-	{"--nodes", "write --nnodes N"},
+	{"--nodes", "write --nnodes N for their number, --hosts HOST,... for their names"},
 	{"-N", "write --nnodes N"},
 	{"--nodelist", "write --hosts HOST,..."},
 	{"-w", "write --hosts HOST,..."},
@@ -129,6 +144,8 @@ const struct foreign foreign_options[] = {
 	/* options of one command */
 	{"--dry-run", "gpumap plan starts nothing in any case"},
 	{"--sweep", "it belongs to gpumap run"},
+	{"--lr", PARAMETER("--lr")},
+	{"--learning-rate", PARAMETER("--learning-rate")},
 	{"--jobs", JOBS},
 	{"--parallel", JOBS},
 	{"--output",
@@ -146,9 +163,10 @@ struct guess {
 
 static const struct guess explain_guesses[] = {
 	{"--gpu --gpus --gpu-ids --gpu-id --devices --include -g",
-	 "write --visible 2,3 for the list, or --device 1 for a device in it; gpumap run has "
-	 "--gpus"},
-	{"--cuda-visible-devices --cuda --visible-devices", "write --visible 2,3"},
+	 "write --visible {--gpus --gpu --gpu-ids --gpu-id --devices --include -g|2,3} for the "
+	 "list, or --device 1 for a device in it; gpumap run has --gpus"},
+	{"--cuda-visible-devices --cuda --visible-devices",
+	 "write --visible {--cuda-visible-devices --cuda --visible-devices|2,3}"},
 	{"--nvidia-visible-devices --docker",
 	 "write --container 2,3: the container has these GPUs, and counts them from 0"},
 	{"--hip-visible-devices --rocr-visible-devices", "write --visible 2,3 --dialect hip"},
@@ -212,6 +230,8 @@ static const struct guess ps_guesses[] = {
 
 static const struct guess lint_guesses[] = {
 	{"--ignore", IGNORE},
+	{"--exclude", "name the files and folders to check: gpumap lint $(git ls-files '*.py' "
+		      "':!{--exclude|DIR}')"},
 	{"--fix --write", "leave it out: gpumap lint changes no file; each finding has its remedy"},
 	{"--all -a -r --recursive", "name a folder: gpumap lint ."},
 	{NULL, NULL},
@@ -265,34 +285,30 @@ static const struct guess emit_guesses[] = {
 	"gpumap pick {" COUNTED "|2} --wait{=--timeout --wait|} -- PROGRAM waits for {" COUNTED \
 	"|2} free GPUs and reserves them, and so does gpumap run --gpus free:{" COUNTED \
 	"|2} --wait{=--timeout --wait|} PROGRAM"
-/* As a command that can be typed. */
-#define SWEEP_LINES \
-	"printf '%s\\n' '[program p]' 'command = train.py --lr ${lr}' '[profile p]' 'program = " \
-	"p' " \
-	"'gpus = free:1' '[sweep lr]' 'profile = p' 'jobs = 4' 'lr = 0.1, 0.2' >lr.ini"
-
+#define ONE_GPU "# --gpu --gpus -g -i --id"
 /* What is wanted, as a word for a command or as an option of any. */
 static const struct guess intents[] = {
-	{"wait reserve reservation allocate alloc lock acquire book queue", WAIT},
-	{"share slots", SLOTS("# --gpus")},
+	{"wait reserve reservation allocate alloc lock acquire book queue get", WAIT},
+	{"share shared slots mps oversubscribe", SLOTS("--gpus #")},
+	{"nohup bg background detach daemon", NOHUP},
 	{"ssh remote", "each host starts its own ranks: n=0; for h in node1 node2; do ssh $h "
 		       "gpumap run --hosts node1,node2 "
 		       "--inventory 8 --node-rank $n PROGRAM & n=$((n+1)); done"},
 	{"save store", PROFILE},
 	{"ignore disable noqa suppress silence", IGNORE},
-	{"sweep sweeps grid search tune hparams",
-	 "gpumap run --config lr.ini --sweep lr starts a run for each value of such a "
-	 "file: " SWEEP_LINES},
+	{"sweep sweeps grid search tune hparam hparams", SWEEP("0.1, 0.2")},
 	{"limit mem mem-per-gpu mem-limit min-mem min-memory memory memory-limit gpu-memory "
 	 "max-memory vram",
-	 "memory is not limited by gpumap; torch.cuda.set_per_process_memory_fraction(0.25) in the "
+	 "memory is not limited by gpumap; "
+	 "torch.cuda.set_per_process_memory_fraction({*" MEMORY
+	 "|20G} / torch.cuda.get_device_properties(0).total_memory) in the "
 	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free {" MEMORY "|20G} "
 	 "-- PROGRAM "
 	 "takes a GPU with that much free, gpumap ps shows what is in use"},
-	{"stale clean cleanup kill zombie zombies orphan orphans prune reap",
+	{"stale gc clean cleanup kill zombie zombies orphan orphans prune reap",
 	 "gpumap ps --stale lists the processes whose run has ended, with their PIDs, and ends "
 	 "none; to end one: kill PID; Ctrl-C in gpumap run ends a run"},
-	{"import pip module api", "gpumap --json is for scripts; " PYTHON_MODULE},
+	{"import pip module api", PYTHON_JSON "; " PYTHON_MODULE},
 	{"driver drivers torch pytorch tensorflow jax cupy compat compatible compatibility "
 	 "versions cuda cudnn "
 	 "nccl",
@@ -302,7 +318,8 @@ static const struct guess intents[] = {
 	 "gpumap indices prints the visible list, gpumap uuids its UUIDs; write --visible 2,3 to "
 	 "ask about a list"},
 	{"uuid uuids indices index physical ordinal pci",
-	 "gpumap uuid 3 prints that of GPU 3 of this machine, gpumap uuid cuda:1 that of a device "
+	 "gpumap uuid {" ONE_GPU "|3} prints that of GPU {" ONE_GPU
+	 "|3} of this machine, gpumap uuid cuda:1 that of a device "
 	 "of this environment, and so does pci; gpumap indices and gpumap uuids print the list"},
 	{"mig instance instances", "gpumap inventory lists the MIG instances, and gpumap pick 1 "
 				   "--mig -- PROGRAM takes a free "
@@ -310,10 +327,11 @@ static const struct guess intents[] = {
 	{"picture image draw diagram svg plot graph viz visualize",
 	 "gpumap --visible 2,3 --device 1 --format svg >gpus.svg draws the answer, gpumap plan "
 	 "--format svg train.py >plan.svg a plan"},
-	{"failed failure crash crashed traceback log logs output",
-	 "gpumap run --log-dir DIR writes a file for each rank, and names the rank that failed "
-	 "first"},
-	{"stop cancel end scancel abort",
+	{"failed failure crash crashed traceback log logs output postmortem post-mortem report "
+	 "last",
+	 "gpumap run --log-dir DIR writes a file for each rank and a record of the run, and names "
+	 "the rank that failed first, with its last lines"},
+	{"stop cancel end scancel abort terminate",
 	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; pgrep -af 'gpumap "
 	 "run' shows its PID, gpumap leases that of a program of gpumap pick"},
 };

@@ -13,6 +13,11 @@
 	"install _build/portable/libgpumap-*.whl (never pip install gpumap, which is another " \
 	"project)"
 
+#define PYTHON_JSON \
+	"gpumap --json is for scripts, as in import json, subprocess; answer = " \
+	"json.loads(subprocess.run(['gpumap', '--json'], stdout=subprocess.PIPE).stdout); " \
+	"print(answer['visible'])"
+
 /* Remedies here are for hint_fill() (hint_line.h). */
 struct foreign {
 	const char *name;   /* with - for each _ */

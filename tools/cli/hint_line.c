@@ -19,11 +19,11 @@ static bool same_option(struct span name, const char *word, size_t length)
 	return true;
 }
 
-/* A number that is not the value of an option. */
-static bool is_count(char **words, size_t i)
+/* A number, or also a list of numbers, that is not the value of an option. */
+static bool is_count(char **words, size_t i, const char *characters)
 {
 	return i && *words[i - 1] != '-' && is_digit(*words[i]) &&
-	       !words[i][strspn(words[i], "0123456789")];
+	       !words[i][strspn(words[i], characters)];
 }
 
 static bool stands_for(struct span name, char **word, struct span *value)
@@ -48,22 +48,60 @@ bool line_has(char **words, struct span names, struct span *value)
 
 	while (span_split(&names, ' ', &name))
 		for (size_t i = 0; name.length && words[i]; i++)
-			if (span_is(name, "#") ? is_count(words, i)
-					       : stands_for(name, &words[i], value)) {
-				*value = span_is(name, "#") ? span_of(words[i]) : *value;
+			if (*name.text == '#'
+				    ? is_count(words, i,
+					       name.length > 1 ? "0123456789,-" : "0123456789")
+				    : stands_for(name, &words[i], value)) {
+				*value = *name.text == '#' ? span_of(words[i]) : *value;
 				return true;
 			}
 	return false;
 }
 
+/* "10G" as "10 * 2**30"; false: the text is no such size. */
+static bool put_bytes(struct strbuf *buf, struct span size)
+{
+	static const char units[] = {'K', 'M', 'G', 'T'};
+	const char *unit;
+	size_t digits = 0;
+
+	while (digits < size.length && is_digit(size.text[digits]))
+		digits++;
+	if (!digits || digits == size.length)
+		return false;
+	unit = memchr(units, size.text[digits] & ~('a' - 'A'), sizeof(units));
+	if (unit)
+		strbuf_printf(buf, "%.*s * 2**%d", (int)digits, size.text,
+			      10 * (int)(unit - units + 1));
+	return unit;
+}
+
+static void put_words(struct strbuf *buf, char **words)
+{
+	for (size_t i = 0; words[i]; i++) {
+		strbuf_puts(buf, i ? " " : "");
+		words_quote(buf, words[i]);
+	}
+}
+
 static void put_value(struct strbuf *buf, struct span names, struct span otherwise, char **words)
 {
-	bool equals = names.length && *names.text == '=';
+	bool equals = names.length && *names.text == '=',
+	     bytes = names.length && *names.text == '*';
 	struct span value;
 	char *copy;
 
-	if (equals)
+	if (span_is(names, "...")) {
+		put_words(buf, words + 1);
+		return;
+	}
+	if (equals || bytes)
 		names = (struct span){names.text + 1, names.length - 1};
+	if (bytes) {
+		if (!line_has(words, names, &value) || !put_bytes(buf, value))
+			put_bytes(buf, otherwise);
+		return;
+	}
 	if (!line_has(words, names, &value) || !value.length || *value.text == '-') {
 		strbuf_add(buf, otherwise.text, otherwise.length);
 		return;

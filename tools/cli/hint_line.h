@@ -7,11 +7,12 @@
 #include "text.h"
 
 /* Whether the line has what one of the names, separated by blanks, stands for: an option and its
- * value, "#" a number, ".py" a word that ends so, or the word itself. */
+ * value, "#" a number, "#," a list of them, ".py" a word that ends so, or the word itself. */
 bool line_has(char **words, struct span names, struct span *value);
 
-/* Adds the remedy. In it {NAMES|OTHERWISE} stands for the value that the line has, and {=NAMES|}
- * for that with = before it. */
+/* Adds the remedy. In it {NAMES|OTHERWISE} stands for the value that the line has, {=NAMES|} for
+ * that with = before it, {*NAMES|OTHERWISE} for its bytes as a program writes them, and {...|} for
+ * all words behind the first. */
 void hint_fill(struct strbuf *buf, const char *remedy, char **words);
 
 #endif
