@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/hint_line.h"
 #include "explain/json.h"
 #include "job/profile_options.h"
 #include "profile/profile.h"
@@ -119,20 +120,20 @@ static const char *word_remedy(const char *word)
 
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
-	struct remedy command;
+	struct strbuf command = {0};
 	const char *word = word_remedy(name);
 	const char *near = word ? NULL : suggest(span_of(name), names);
 
 	if (!near && (text_ends(name, ".py") || text_ends(name, ".sh"))) {
-		snprintf(command.text, sizeof(command.text), "write --command %.100s",
-			 QUOTE(span_of(name)));
+		hint_fill(&command, "write --command @", (char *[]){(char *)(uintptr_t)name, NULL});
 		word = command.text;
 	}
-
-	return report_fail(
-		report, GPUMAP_EKEY, FINDING_UNKNOWN_KEY,
+	report_add(
+		report, FINDING_UNKNOWN_KEY,
 		ABOUT(.fix = word ? word : DID_YOU_MEAN(near, "gpumap config help lists the keys")),
 		"no such key: '%s'", QUOTE(span_of(name)));
+	strbuf_free(&command);
+	return GPUMAP_EKEY;
 }
 
 static int print(char *text, gpumap_report *report)

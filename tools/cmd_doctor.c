@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/color.h"
+#include "cli/hint_line.h"
 #include "doctor/doctor.h"
 #include "report/report.h"
 #include "strbuf.h"
@@ -67,12 +68,14 @@ static bool is_machine(const char *word)
 
 static int refuse_machine(const char *word, gpumap_report *report)
 {
-	char fix[128];
+	struct strbuf fix = {0};
 
-	snprintf(fix, sizeof(fix), "write gpumap pretend --inventory %.64s -- gpumap doctor",
-		 QUOTE(span_of(word)));
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
-			   "'%s' is a machine, not a program", QUOTE(span_of(word)));
+	hint_fill(&fix, "write gpumap pretend --inventory @ -- gpumap doctor",
+		  (char *[]){(char *)(uintptr_t)word, NULL});
+	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+		   "'%s' is a machine, not a program", QUOTE(span_of(word)));
+	strbuf_free(&fix);
+	return GPUMAP_EINPUT;
 }
 
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/hint_line.h"
 #include "cli/lint_print.h"
 #include "cli/machine.h"
 #include "job/plan_open.h"
@@ -125,7 +126,7 @@ static bool is_variable(const char *word)
 static int take_option(struct lint_command *command, const char *name,
 		       const struct options *options)
 {
-	char fix[400];
+	struct strbuf fix = {0};
 
 	if (streq(name, "--as")) {
 		command->lint.as = lint_kind_named(options->value);
@@ -139,11 +140,12 @@ static int take_option(struct lint_command *command, const char *name,
 	} else if (streq(name, "--json")) {
 		command->format = LINT_JSON;
 	} else if (is_variable(options->operand)) {
-		snprintf(fix, sizeof(fix), "write it in front: %s gpumap lint",
-			 QUOTE(span_of(options->operand)));
-		return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.fix = fix), "'%s' is a variable, not a file",
-				   QUOTE(span_of(options->operand)));
+		hint_fill(&fix, "write it in front: @ gpumap lint",
+			  (char *[]){(char *)(uintptr_t)options->operand, NULL});
+		report_add(command->output.report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+			   "'%s' is a variable, not a file", QUOTE(span_of(options->operand)));
+		strbuf_free(&fix);
+		return GPUMAP_EINPUT;
 	} else {
 		command->files[command->count++] = options->operand;
 	}

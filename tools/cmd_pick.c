@@ -268,14 +268,9 @@ static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 static int print_list(const struct arguments *a, const char *list)
 {
 	struct strbuf line = {0};
-	char *text, fix[96];
-	size_t count = 1;
+	char *text;
 	bool printed;
 
-	for (const char *c = list; *c; c++)
-		count += *c == ',';
-	snprintf(fix, sizeof(fix), "to reserve them, write: gpumap pick %zu%s -- python3 train.py",
-		 count, starts_with(list, "MIG-") ? " --mig" : "");
 	strbuf_printf(&line, "%s\n", list);
 	text = strbuf_take(&line);
 	if (!text)
@@ -283,7 +278,9 @@ static int print_list(const struct arguments *a, const char *list)
 	printed = text && print_text(text, a->output.report);
 	free(text);
 	if (printed)
-		report_add(a->output.report, FINDING_LEASE_ENDS, ABOUT(.fix = fix),
+		report_add(a->output.report, FINDING_LEASE_ENDS,
+			   ABOUT(.fix = "to reserve them, write -- and the program behind the same "
+					"line: gpumap pick ... -- python3 train.py"),
 			   "these GPUs are free now, but not reserved");
 	return printed ? STATUS_ANSWERED : STATUS_NO;
 }

@@ -29,6 +29,10 @@ static const struct {
 	{"sbatch srun", ".sh",
 	 "gpumap lint {.sh|job.sh} checks the script, gpumap rehearse --inventory 8xH100 -- @ "
 	 "{.sh|job.sh} tries it without Slurm; gpumap emit @ writes one"},
+	{"sbatch srun", "-n --ntasks",
+	 "gpumap emit @ --nnodes {--nodes -N --nnodes|1} --ranks N --inventory {--gpus-per-node|8} "
+	 "{.py|train.py} writes it for Slurm, N the ranks of each host; gpumap run starts ranks "
+	 "itself"},
 	{"torchrun", "--nnodes --node-rank",
 	 "gpumap run {...|} starts it, on each host with its number as --node-rank N; gpumap plan "
 	 "{...|} shows what it will do, and gpumap emit torchrun writes a command of torchrun"},
@@ -135,22 +139,6 @@ static const char *lacks_option(const char *word)
 	return NULL;
 }
 
-/* The pattern with the word for each @, and with what hint_fill() fills in. */
-static const char *fill_in(struct strbuf *ret, const char *pattern, char **words)
-{
-	struct strbuf buf = {0};
-
-	for (; *pattern; pattern++)
-		if (*pattern == '@')
-			words_quote(&buf, *words);
-		else
-			strbuf_add(&buf, pattern, 1);
-	if (buf.text)
-		hint_fill(ret, buf.text, words);
-	strbuf_free(&buf);
-	return ret->text;
-}
-
 static const char *known(char **words)
 {
 	const char *found = intended(span_of(*words));
@@ -218,5 +206,8 @@ const char *word_direction(struct strbuf *ret, char **words, const char *otherwi
 	else if (!pattern && text_ends(word, ".ini"))
 		pattern = "gpumap run --config @ starts it, gpumap lint @ checks it";
 	pattern = pattern ? pattern : found;
-	return pattern ? fill_in(ret, pattern, words) : otherwise;
+	if (!pattern)
+		return otherwise;
+	hint_fill(ret, pattern, words);
+	return ret->text;
 }

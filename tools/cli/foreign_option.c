@@ -280,7 +280,7 @@ static const struct guess emit_guesses[] = {
 	{NULL, NULL},
 };
 
-#define COUNTED "# --reserve --gpus"
+#define COUNTED "--reserve --gpus #"
 #define WAIT \
 	"gpumap pick {" COUNTED "|2} --wait{=--timeout --wait|} -- PROGRAM waits for {" COUNTED \
 	"|2} free GPUs and reserves them, and so does gpumap run --gpus free:{" COUNTED \

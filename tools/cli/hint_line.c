@@ -36,26 +36,73 @@ static bool stands_for(struct span name, char **word, struct span *value)
 		       memcmp(*word + value->length - name.length, name.text, name.length) == 0;
 	if (*name.text != '-')
 		return span_is(name, *word);
+	/* -N2 */
+	if (name.length == 2 && **word == '-' && (*word)[1] == name.text[1] &&
+	    is_digit((*word)[2])) {
+		*value = span_of(*word + 2);
+		return true;
+	}
 	if (!same_option(name, *word, length))
 		return false;
 	*value = span_of((*word)[length] ? *word + length + 1 : word[1] ? word[1] : "");
 	return true;
 }
 
+/* Behind it are the program's words. */
+static bool is_end(const char *word)
+{
+	return streq(word, "--") || text_ends(word, ".py") || text_ends(word, ".sh");
+}
+
+static bool count_of(char **words, const char *characters, struct span *value)
+{
+	for (size_t i = 0; words[i] && !is_end(words[i]); i++)
+		if (is_count(words, i, characters)) {
+			*value = span_of(words[i]);
+			return true;
+		}
+	return false;
+}
+
 bool line_has(char **words, struct span names, struct span *value)
 {
 	struct span name;
 
-	while (span_split(&names, ' ', &name))
-		for (size_t i = 0; name.length && words[i]; i++)
-			if (*name.text == '#'
-				    ? is_count(words, i,
-					       name.length > 1 ? "0123456789,-" : "0123456789")
-				    : stands_for(name, &words[i], value)) {
-				*value = *name.text == '#' ? span_of(words[i]) : *value;
+	while (span_split(&names, ' ', &name)) {
+		if (name.length && *name.text == '#' &&
+		    count_of(words, name.length > 1 ? "0123456789,-" : "0123456789", value))
+			return true;
+		for (size_t i = 0; name.length && *name.text != '#' && words[i]; i++)
+			if (stands_for(name, &words[i], value))
 				return true;
-			}
+	}
 	return false;
+}
+
+static bool all_of(struct span text, const char *characters)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (!strchr(characters, text.text[i]))
+			return false;
+	return text.length > 0;
+}
+
+/* Whether the value can stand where `otherwise` does, such as 4, N, or 2,3; of a100:4 the 4 can. */
+static bool fits(struct span *value, struct span otherwise)
+{
+	static const char digits[] = "0123456789", list[] = "0123456789,-";
+	const char *colon;
+	bool number = span_is(otherwise, "N") || all_of(otherwise, digits);
+
+	if (!value->length || *value->text == '-')
+		return false;
+	if (!number && !all_of(otherwise, list))
+		return !otherwise.length || !is_digit(*otherwise.text) || is_digit(*value->text);
+	colon = number ? memrchr(value->text, ':', value->length) : NULL;
+	if (colon)
+		*value =
+			(struct span){colon + 1, value->length - (size_t)(colon + 1 - value->text)};
+	return all_of(*value, number ? digits : list);
 }
 
 /* "10G" as "10 * 2**30"; false: the text is no such size. */
@@ -102,7 +149,7 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 			put_bytes(buf, otherwise);
 		return;
 	}
-	if (!line_has(words, names, &value) || !value.length || *value.text == '-') {
+	if (!line_has(words, names, &value) || !fits(&value, otherwise)) {
 		strbuf_add(buf, otherwise.text, otherwise.length);
 		return;
 	}
@@ -115,10 +162,15 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 void hint_fill(struct strbuf *buf, const char *remedy, char **words)
 {
 	while (*remedy) {
-		size_t plain = strcspn(remedy, "{"), names, whole;
+		size_t plain = strcspn(remedy, "{@"), names, whole;
 
 		strbuf_add(buf, remedy, plain);
 		remedy += plain;
+		if (*remedy == '@') {
+			words_quote(buf, *words);
+			remedy++;
+			continue;
+		}
 		names = strcspn(remedy, "|}");
 		whole = names + strcspn(remedy + names, "}");
 		if (remedy[names] == '|') {

@@ -11,8 +11,8 @@
 bool line_has(char **words, struct span names, struct span *value);
 
 /* Adds the remedy. In it {NAMES|OTHERWISE} stands for the value that the line has, {=NAMES|} for
- * that with = before it, {*NAMES|OTHERWISE} for its bytes as a program writes them, and {...|} for
- * all words behind the first. */
+ * that with = before it, {*NAMES|OTHERWISE} for its bytes as a program writes them, {...|} for
+ * all words behind the first, and @ for the first. */
 void hint_fill(struct strbuf *buf, const char *remedy, char **words);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/hint_line.h"
 #include "explain/json.h"
 #include "explain/plan.h"
 #include "readfile.h"
@@ -225,15 +226,20 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
-	char *text = NULL, fix[200];
+	struct strbuf fix = {0};
+	char *text = NULL;
 	size_t size;
 	int code = read_file(path, true, MAX_BYTES, &text, &size);
 
-	snprintf(fix, sizeof(fix), "name a record in it: %.150s%srun-*.json", QUOTE(span_of(path)),
-		 text_ends(path, "/") ? "" : "/");
+	if (code == EISDIR)
+		hint_fill(&fix, "name a record in it: @/run-*.json",
+			  (char *[]){(char *)(uintptr_t)path, NULL});
 	if (code)
-		return report_read(report, code, path, "the record of the run", MAX_BYTES,
-				   code == EISDIR ? fix : NULL);
+		code = report_read(report, code, path, "the record of the run", MAX_BYTES,
+				   fix.text);
+	strbuf_free(&fix);
+	if (code)
+		return code;
 	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	if (*ret)
