@@ -41,6 +41,22 @@ static bool is_move(const struct python_file *f, unsigned at)
 	       (token_is(token_at(f, at), "cuda") || token_is(token_at(f, at), "to"));
 }
 
+/* A device by the rank or a number that the command line gives. Of many such places the first are
+ * enough. */
+static void see_numbered(struct python_file *f, unsigned at, struct python_value v,
+			 const struct python_count *count)
+{
+	struct observation *s = f->numbered < MAX_VALUE
+					? observation_add(f, OBSERVED_NUMBERED, token_at(f, at))
+					: NULL;
+
+	if (!s)
+		return;
+	f->numbered++;
+	s->value = v;
+	s->size = count;
+}
+
 void python_device(struct python_file *f, unsigned at, struct python_value v, bool bare)
 {
 	struct observation *s;
@@ -53,6 +69,8 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 	case MEANS_LOCAL_RANK:
 		f->training.picks_local = true;
 		f->facts.chooses = true;
+		if (is_move(f, at) || python_device_used(f, at))
+			see_numbered(f, at, v, NULL);
 		return;
 	case MEANS_UNKNOWN:
 	case MEANS_DERIVED:
@@ -89,20 +107,6 @@ static bool is_bare(const struct python_file *f, const struct python_argument *a
 	return python_chain(f, a->first, &chain) == a->past;
 }
 
-/* A device by a number that the command line gives. Of many such places the first are enough. */
-static void see_numbered(struct python_file *f, unsigned at, const struct python_argument *a)
-{
-	const struct python_count *count =
-		f->numbered < MAX_VALUE ? python_count(f, a->first, a->past) : NULL;
-	struct observation *s =
-		count ? observation_add(f, OBSERVED_NUMBERED, token_at(f, at)) : NULL;
-
-	if (!s)
-		return;
-	f->numbered++;
-	s->size = count;
-}
-
 static void see_used(struct python_file *f, unsigned at, const struct python_argument *a,
 		     struct python_value v)
 {
@@ -119,6 +123,7 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 {
 	bool cuda = token_is(token_at(f, at), "cuda");
 	struct python_value v = {.meaning = MEANS_CUDA};
+	const struct python_count *count = NULL;
 	char path[MAX_PATH];
 	struct python_argument a;
 	struct span chain;
@@ -139,8 +144,10 @@ static void call_move(struct python_file *f, unsigned at, unsigned open)
 		initialise(f, at, open);
 	if (cuda || v.meaning == MEANS_CUDA)
 		use_cuda(f);
-	if (named && v.meaning == MEANS_UNKNOWN)
-		see_numbered(f, at, &a);
+	if (named && v.meaning == MEANS_UNKNOWN && f->numbered < MAX_VALUE)
+		count = python_count(f, a.first, a.past);
+	if (count)
+		see_numbered(f, at, v, count);
 	if (named && v.meaning == MEANS_DEVICE && !v.unsure && is_bare(f, &a))
 		see_used(f, at, &a, v);
 	/* The device of a keyword is noted where the keyword is. */
@@ -154,7 +161,6 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	struct observation *s;
 
 	initialise(f, at, open);
-	f->facts.sets_device = true;
 	if (!python_argument_find(f, open, "device", 0, &a)) {
 		choice_set(f, at, (struct python_value){.meaning = MEANS_UNKNOWN});
 		return;
@@ -197,6 +203,8 @@ static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 		if (v.meaning == MEANS_NUMBER || v.meaning == MEANS_DEVICE)
 			continue;
 		s->value = v;
+		if (is_bare(f, &id))
+			python_chain(f, id.first, &s->ranked);
 		f->facts.chooses = true;
 		return;
 	}
@@ -535,11 +543,26 @@ static void call_device(struct python_file *f, const char *path, unsigned at, un
 			      false);
 }
 
+/* Whether a call sets the current device, perhaps in its block alone. */
+static bool sets_device(const struct python_file *f, const char *path, unsigned open)
+{
+	struct python_argument a;
+
+	if (token_is_any(token_at(f, open - 1), "set_device set_device_index set_device_idx "
+						"set_default_device init_device_mesh"))
+		return true;
+	return path && (span_is_any(span_of(path), "torch.cuda.device torch.cuda.device_of "
+						   "torch.accelerator.device_index") ||
+			(streq(path, "torch.distributed.init_process_group") &&
+			 python_argument_find(f, open, "device_id", -1, &a)));
+}
+
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
 	struct python_argument a;
 
 	training_call(f, path, at, open);
+	f->facts.sets_device = f->facts.sets_device || sets_device(f, path, open);
 	if (!path) {
 		call_method(f, at, open);
 		return;

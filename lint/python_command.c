@@ -98,9 +98,9 @@ static int add_list(struct strbuf *buf, const struct python_file *f, unsigned op
 		strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=$UNKNOWN; ");
 		return line;
 	}
-	if (!given && s->list && s->line - s->list_line < MAX_LINES) {
+	if (!given && s->list && s->line - f->observations[s->lister - 1].line < MAX_LINES) {
 		list = span_of(s->list);
-		line = s->list_line;
+		line = f->observations[s->lister - 1].line;
 	}
 	if (!list.text)
 		return line;

@@ -142,13 +142,14 @@ static void remember_list(struct python_file *f, const struct observation *s)
 	struct python_block *b = block_now(f);
 
 	b->listed = true;
-	b->list_line = s->line;
+	b->lister = f->count;
 	b->list = known ? arena_strndup(&f->arena, s->value.text.text, s->value.text.length) : NULL;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--) {
 		if (f->blocks[i + 1].patched)
 			return;
 		f->blocks[i].listed = true;
 		f->blocks[i].list = NULL;
+		f->blocks[i].lister = 0;
 	}
 }
 
@@ -280,6 +281,7 @@ void python_environ_replace(struct python_file *f)
 	for (int i = f->depth; i >= 0 && f->blocks[i].function == block_now(f)->function; i--) {
 		f->blocks[i].listed = true;
 		f->blocks[i].list = NULL;
+		f->blocks[i].lister = 0;
 	}
 }
 

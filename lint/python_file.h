@@ -78,7 +78,7 @@ struct observation {
 	int initialised_line;
 	const char *imported; /* the import of that module ran it: "helper.py:2"; NULL: no import */
 	const char *list;     /* the visible list that an earlier line set; NULL: not known */
-	int list_line;        /* that line */
+	size_t lister;        /* the observation of what set it: its position, plus one; 0: none */
 	bool listed;          /* an earlier line may have set it */
 	int64_t least;        /* a condition asks for so many devices; -1: that is not known */
 	const char *ids;      /* device_ids, if they are numbers; NULL: not known */
@@ -86,8 +86,8 @@ struct observation {
 	bool all_ids;               /* device_ids is not given, which means all visible ones */
 	struct python_value module; /* of DataParallel: its argument, or where it is moved to */
 	const struct python_count *size; /* world_size of a group; how many processes are started */
-	struct span ranked; /* the name that a group gets as rank, or that counts the processes;
-			     * .text NULL: none */
+	struct span ranked; /* the name that a group gets as rank, that is in device_ids, or that
+			     * counts the processes; .text NULL: none */
 	struct span target; /* what the processes execute */
 	const struct python_count **given; /* the arguments that they get, in its order */
 	size_t given_count;
@@ -111,7 +111,7 @@ struct python_facts {
 	bool chooses;          /* a named device differs between ranks */
 	bool several;          /* more than one device is named by number */
 	int64_t number;        /* the first of these numbers, plus one; 0: none */
-	bool sets_device;      /* set_device is called, with any value */
+	bool sets_device;      /* a call sets the current device, to any value */
 	bool distributed;      /* DistributedDataParallel or init_process_group */
 	bool groups;           /* calls init_process_group */
 	bool reads_local_rank; /* reads it from the environment */
@@ -181,7 +181,7 @@ struct python_block {
 	bool epochs;        /* the body of a loop over a range */
 	bool listed;        /* the list here is known; with a NULL list, known to be unknown */
 	const char *list;
-	int list_line;
+	size_t lister;
 };
 
 /* A number as the program computes it. */
@@ -599,6 +599,10 @@ void judge_used(const struct python_judge *judge, const struct observation *s);
 void judge_group(const struct python_judge *judge, const struct observation *s);
 /* python_command.c: the findings of the script reader about a command. */
 void judge_command(const struct python_judge *judge, const struct observation *s);
+/* Whether only one process comes to a place on each host. */
+bool judge_alone(const struct python_judge *judge, const struct observation *s);
+/* Whether a value is the parameter of function `function` that `spawn` gives the rank. */
+bool judge_gives_rank(const struct python_value *v, const struct observation *spawn);
 /* init_process_group(): whether as many ranks start as it waits for, and where they meet. */
 void judge_ranks(const struct python_judge *judge, const struct observation *s);
 /* DataParallel in a program of which a launcher starts several. */

@@ -144,6 +144,70 @@ static bool is_reported(const struct python_file *f, const struct observation *s
 	return false;
 }
 
+/* --- devices by the rank ---------------------------------------------------------------- */
+
+/* Whether a value is another number in each process, for certain: a rank, or the parameter that
+ * the processes of `function` get it by. */
+static bool is_by_rank(const struct python_file *f, const struct python_value *v, int function)
+{
+	if (v->unsure || v->varies)
+		return false;
+	if (v->meaning == MEANS_LOCAL_RANK || v->meaning == MEANS_RANK)
+		return true;
+	for (size_t i = 0; v->number && i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+
+		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && s->target.text &&
+		    functions_is(f, s->target, function) && judge_gives_rank(v, s))
+			return true;
+	}
+	return false;
+}
+
+/* Whether all processes come to a place. */
+static bool is_for_all(const struct python_judge *judge, const struct observation *s)
+{
+	return !s->may && !s->otherwise && !s->guarded && !judge->file->facts.tests &&
+	       functions_run(judge->file, s, true);
+}
+
+/* Whether an earlier place uses the same device after the same list, as certainly. */
+static bool is_same_device(const struct observation *o, const struct observation *s)
+{
+	return (o->kind == OBSERVED_SET_DEVICE || o->kind == OBSERVED_DEVICE ||
+		o->kind == OBSERVED_NUMBERED || o->kind == OBSERVED_DISTRIBUTED) &&
+	       o->lister == s->lister && o->function == s->function &&
+	       o->value.meaning == s->value.meaning && o->value.number == s->value.number &&
+	       !o->value.unsure && !o->value.varies && !o->may && !o->otherwise && !o->guarded &&
+	       !o->doubtful && !o->loose;
+}
+
+/* Whether a list of one GPU that was set before leaves only cuda:0, so that the rank is no number
+ * of a device: it is reported, once. */
+static bool judge_one_listed(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_file *f = judge->file;
+	const struct observation *list = s->lister ? &f->observations[s->lister - 1] : NULL;
+
+	if (!list || list->verb != OBSERVED_SETS || list->initialised.text || list->patched ||
+	    s->loose || !is_for_all(judge, s) ||
+	    (list->function != s->function && !functions_run(f, s, false)) ||
+	    !is_by_rank(f, &list->value, list->function) || !is_by_rank(f, &s->value, s->function))
+		return false;
+	for (const struct observation *o = list + 1; o < s; o++)
+		if (is_same_device(o, s))
+			return true;
+	if (judge_alone(judge, s))
+		return false;
+	report_add(judge->report, FINDING_INVALID_ORDINAL,
+		   AT(judge, s, .rule = "D7", .fix = "leave that list out, or use cuda:0"),
+		   "the rank is no number of a device here: CUDA_VISIBLE_DEVICES of line %d shows "
+		   "each process one GPU, its cuda:0, so all but rank 0 fail (invalid device "
+		   "ordinal)",
+		   list->line);
+	return true;
+}
+
 static void judge_rank(const struct python_judge *judge, const struct observation *s)
 {
 	struct quoted fix;
@@ -177,6 +241,8 @@ void judge_numbered(const struct python_judge *judge, const struct observation *
 	struct counted counted;
 	char room[160];
 
+	if (judge_one_listed(judge, s))
+		return;
 	if (s->may || s->otherwise || s->guarded || !judge->start || !judge->start->arguments ||
 	    !judge_compute_device(judge, s->size, &counted) || counted.may || !counted.option.text)
 		return;
@@ -199,6 +265,8 @@ void judge_device(const struct python_judge *judge, const struct observation *s)
 {
 	enum python_meaning meaning = s->value.meaning;
 
+	if (judge_one_listed(judge, s))
+		return;
 	if (meaning == MEANS_RANK || meaning == MEANS_MODULO)
 		judge_rank(judge, s);
 	else if (meaning == MEANS_UNKNOWN && s->size)
@@ -281,6 +349,49 @@ static void judge_parallel(const struct python_judge *judge, const struct observ
 		  GPUMAP_SEVERITY_ERROR, list.more);
 }
 
+/* Whether the processes see the same GPUs, and no call sets the current device. */
+static bool is_first(const struct python_judge *judge)
+{
+	const struct python_start *start = judge->start;
+
+	return judge->file->facts.groups && !judge->file->training.places &&
+	       !(start && (start->visible == 1 || start->list_varies));
+}
+
+/* Whether device_ids may differ between ranks. */
+static bool may_differ(const struct observation *s)
+{
+	return s->value.meaning == MEANS_LOCAL_RANK || s->value.meaning == MEANS_RANK ||
+	       s->value.meaning == MEANS_MODULO ||
+	       (s->value.meaning == MEANS_UNKNOWN && s->ranked.text);
+}
+
+/* The module is on the current device, and device_ids may have another. */
+static void judge_other(const struct python_judge *judge, const struct observation *s)
+{
+	struct quoted fix, id = {.text = "local_rank"};
+
+	if (s->ranked.text)
+		quote(&id, s->ranked);
+	snprintf(fix.text, sizeof(fix.text),
+		 "torch.cuda.set_device(%.80s) before the first CUDA call",
+		 s->value.meaning == MEANS_RANK ? "local_rank" : id.text);
+	if (s->module.unsure || judge->file->training.foreign || !is_for_all(judge, s) ||
+	    !is_by_rank(judge->file, &s->value, s->function))
+		report_add(judge->report, FINDING_NO_CHOICE,
+			   AT(judge, s, .rule = "G7", .fix = fix.text),
+			   "no line of this file sets the current device, so every rank may have "
+			   "the module on cuda:0, and not on that of device_ids=[%.80s]",
+			   id.text);
+	else
+		report_add(judge->report, FINDING_MASTER_MISMATCH,
+			   AT(judge, s, .rule = "G7", .fix = fix.text),
+			   "no line sets the current device, so the module is on cuda:0 in every "
+			   "rank, but device_ids=[%.80s] is another GPU in all but rank 0: "
+			   "DistributedDataParallel fails",
+			   id.text);
+}
+
 static void judge_choice(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
@@ -290,15 +401,19 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 	if (observation_first(f, OBSERVED_DISTRIBUTED) != s || facts->sets_device ||
 	    facts->own_list || facts->frameworks)
 		return;
-	/* Who makes the group in another file may choose the devices there. */
-	if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses && facts->groups)
+	if (s->module.meaning == MEANS_MODULE && s->module.number < 0 && is_first(judge) &&
+	    may_differ(s)) {
+		if (!judge_alone(judge, s))
+			judge_other(judge, s);
+	} else if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses && facts->groups) {
+		/* Who makes the group in another file may choose the devices there. */
 		report_add(judge->report, FINDING_NO_CHOICE,
 			   AT(judge, s, .rule = "G7",
 			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "
 				     "call, and "
 				     "device_ids=[local_rank]"),
 			   "no device is chosen in this file: every rank may use cuda:0");
-	else if (s->value.meaning == MEANS_LOCAL_RANK)
+	} else if (s->value.meaning == MEANS_LOCAL_RANK) {
 		report_add(
 			judge->report, FINDING_RECOMMENDED,
 			AT(judge, s, .rule = "G5",
@@ -306,6 +421,7 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 				  "call"),
 			"device_ids=[local_rank] without set_device(local_rank): contexts of all "
 			"ranks may appear on cuda:0");
+	}
 }
 
 void judge_group(const struct python_judge *judge, const struct observation *s)
@@ -329,8 +445,9 @@ void judge_group(const struct python_judge *judge, const struct observation *s)
 			  GPUMAP_SEVERITY_ERROR, "");
 		return;
 	}
+	if (judge_one_listed(judge, s))
+		return;
 	if (s->value.meaning == MEANS_RANK)
 		judge_device(judge, s);
-	else
-		judge_choice(judge, s);
+	judge_choice(judge, s);
 }

@@ -67,6 +67,19 @@ static struct starter starter_of(const struct python_judge *judge, const struct 
 	return ret;
 }
 
+bool judge_alone(const struct python_judge *judge, const struct observation *s)
+{
+	const struct python_start *start = judge->start;
+	struct counted counted;
+	bool only;
+	const struct observation *spawn = spawn_of(judge, s, &only);
+
+	if (spawn)
+		return only && judge_compute(judge, spawn->size, &counted) && !counted.may &&
+		       counted.number == 1;
+	return start && (start->alone || start->ranks == 1);
+}
+
 /* --- how many are waited for ----------------------------------------------------------------- */
 
 static const char *of_option(char room[96], const struct counted *awaited)
@@ -150,6 +163,17 @@ static void judge_meeting(const struct python_judge *judge, const struct observa
 		   name, starter->spawn->line);
 }
 
+bool judge_gives_rank(const struct python_value *v, const struct observation *spawn)
+{
+	if (v->meaning != MEANS_UNKNOWN || v->number <= 0 || v->varies)
+		return false;
+	if (spawn->kind == OBSERVED_SPAWN)
+		return v->number == 1;
+	return (size_t)v->number <= spawn->given_count && spawn->given[v->number - 1] &&
+	       spawn->given[v->number - 1]->kind == COUNT_NAME && spawn->ranked.text &&
+	       span_same(spawn->given[v->number - 1]->name, spawn->ranked);
+}
+
 /* Whether the rank is a parameter, such as the number that spawn gives: a computed rank may be one
  * of several hosts. */
 static bool is_parameter(const struct python_judge *judge, const struct observation *s,
@@ -158,13 +182,7 @@ static bool is_parameter(const struct python_judge *judge, const struct observat
 	const struct python_value *v =
 		s->ranked.text ? names_get(&judge->file->names, s->ranked, s->function) : NULL;
 
-	if (!v || v->meaning != MEANS_UNKNOWN || v->number <= 0 || v->varies)
-		return false;
-	if (spawn->kind == OBSERVED_SPAWN)
-		return v->number == 1;
-	return (size_t)v->number <= spawn->given_count && spawn->given[v->number - 1] &&
-	       spawn->given[v->number - 1]->kind == COUNT_NAME && spawn->ranked.text &&
-	       span_same(spawn->given[v->number - 1]->name, spawn->ranked);
+	return v && judge_gives_rank(v, spawn);
 }
 
 /* Whether each host may have a group of its own, which meets there. */

@@ -48,7 +48,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	for (int i = f->depth; i >= 0; i--) {
 		if (f->blocks[i].listed) {
 			s->list = f->blocks[i].list;
-			s->list_line = f->blocks[i].list_line;
+			s->lister = f->blocks[i].lister;
 			s->listed = true;
 			break;
 		}

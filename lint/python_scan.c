@@ -162,7 +162,7 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	}
 	if (end && is_at(f, end, past, "[") && end + 3 == past)
 		python_environ_list(f, end + 1, v);
-	if (v.meaning == MEANS_UNKNOWN)
+	if (v.meaning == MEANS_UNKNOWN && !v.number)
 		v = python_ids(f, from, to);
 	if (f->facts.names_variables && v.meaning == MEANS_UNKNOWN &&
 	    python_environ_derived(f, from, to))

@@ -111,6 +111,8 @@ static struct python_value device_of(struct python_value index)
 	case MEANS_MODULO:
 		index.written = false;
 		return index;
+	case MEANS_UNKNOWN: /* of a parameter */
+		return index;
 	default:
 		if (index.part != PART_ENTRY && index.part != PART_LIST)
 			return unknown;
@@ -456,7 +458,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 	if (end == past) {
 		struct python_value v = name_value(f, chain);
 
-		return v.meaning == MEANS_UNKNOWN ? attribute_value(f, chain) : v;
+		return v.meaning == MEANS_UNKNOWN && !v.number ? attribute_value(f, chain) : v;
 	}
 	if (end > past)
 		return unknown;
@@ -471,7 +473,9 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 
 		if ((v.meaning == MEANS_RANK || v.meaning == MEANS_LOCAL_RANK) && !v.text.text)
 			v.text = chain;
-		return v.meaning == MEANS_UNKNOWN ? group_value(f, first, past, depth) : v;
+		/* The number of a parameter is kept. */
+		return v.meaning == MEANS_UNKNOWN && !v.number ? group_value(f, first, past, depth)
+							       : v;
 	}
 	return is_at(f, end, past, "[") ? group_value(f, first, past, depth) : unknown;
 }

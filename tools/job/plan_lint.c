@@ -88,7 +88,9 @@ static bool is_about_start(const gpumap_finding *f)
 					      FINDING_INVALID_ORDINAL,
 					      FINDING_CODE_REPLACES,
 					      FINDING_LOCAL_RANK_ARGUMENT,
-					      FINDING_ONE_DEVICE};
+					      FINDING_ONE_DEVICE,
+					      FINDING_MASTER_MISMATCH,
+					      FINDING_NO_CHOICE};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		if (finding_is(f, ids[i]))
@@ -96,11 +98,18 @@ static bool is_about_start(const gpumap_finding *f)
 	return false;
 }
 
+/* Findings about ranks that use one device. */
+static bool is_about_sharing(const gpumap_finding *f)
+{
+	return finding_is(f, FINDING_ONE_DEVICE) || finding_is(f, FINDING_MASTER_MISMATCH) ||
+	       finding_is(f, FINDING_NO_CHOICE);
+}
+
 /* Findings about the device that the program uses. */
 static bool is_about_device(const gpumap_finding *f)
 {
-	return finding_is(f, FINDING_INVALID_ORDINAL) || finding_is(f, FINDING_ONE_DEVICE) ||
-	       finding_is(f, FINDING_COPIES);
+	return finding_is(f, FINDING_INVALID_ORDINAL) || finding_is(f, FINDING_COPIES) ||
+	       is_about_sharing(f);
 }
 
 static bool has(const gpumap_report *report, enum finding_id id)
@@ -119,7 +128,7 @@ static bool is_known(const gpumap_finding *f, const gpumap_plan *plan, const gpu
 	bool stated = device && !speech_of_program(device);
 
 	/* The plan shows a device that is known in each rank. */
-	if (finding_is(f, FINDING_ONE_DEVICE))
+	if (is_about_sharing(f))
 		return device || plan->settings.set_device.origin ||
 		       plan->settings.mode.word != PLAN_DDP;
 	if (finding_is(f, FINDING_INVALID_ORDINAL) && stated)
