@@ -53,7 +53,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/inventory.c libgpumap/inventory/inventory.h \
 	libgpumap/inventory/lines.c libgpumap/inventory/lines.h \
 	libgpumap/inventory/merge.c \
-	libgpumap/inventory/models.c \
+	libgpumap/inventory/model_memory.c \
 	libgpumap/inventory/nccl_xml.c \
 	libgpumap/inventory/no_gpu.c \
 	libgpumap/inventory/nvlink.c \
@@ -208,7 +208,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible/entry.c libgpumap/visible/entry.h \
 	libgpumap/visible/mig.c libgpumap/visible/mig.h \
 	libgpumap/visible/number.c \
-	libgpumap/visible/python.c libgpumap/visible/python.h \
+	libgpumap/visible/python_number.c libgpumap/visible/python_number.h \
 	libgpumap/visible/repeats.c libgpumap/visible/repeats.h \
 	libgpumap/visible/uuid.c libgpumap/visible/uuid.h \
 	libgpumap/visible/visible.c libgpumap/visible/visible.h

@@ -10,7 +10,7 @@ pretend_libnvidia_ml_la_SOURCES = \
 	pretend/link.c \
 	pretend/machine.c \
 	pretend/mig.c \
-	pretend/nothing.c \
+	pretend/not_supported.c \
 	pretend/pretend.h \
 	pretend/system.c \
 	pretend/unit.c \

@@ -2,7 +2,7 @@
 /* The outermost view: a copy of the inventory, or the devices that the request names. */
 #include "resolve/resolve.h"
 
-#include "visible/python.h"
+#include "visible/python_number.h"
 
 static gpumap_device *copy_device(struct arena *arena, gpumap_device *to, const gpumap_device *from)
 {

@@ -3,7 +3,7 @@
 #include "resolve/resolve.h"
 
 #include "strbuf.h"
-#include "visible/python.h"
+#include "visible/python_number.h"
 
 struct rewrite {
 	struct resolver *resolver;

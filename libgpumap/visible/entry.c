@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "visible/amd.h"
 #include "visible/mig.h"
-#include "visible/python.h"
+#include "visible/python_number.h"
 #include "visible/repeats.h"
 
 static int read_as_python(struct matcher *matcher, struct span value)

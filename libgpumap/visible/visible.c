@@ -4,7 +4,7 @@
 
 #include "gpumap.h"
 #include "visible/entry.h"
-#include "visible/python.h"
+#include "visible/python_number.h"
 #include "visible/repeats.h"
 
 static const struct {

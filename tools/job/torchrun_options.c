@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that torchrun has under other names, and what follows from them. */
+/* The options that torchrun has under other names, and what follows from them. Those that
+ * gpumap lacks, with what replaces them, are in cli/foreign_option.c. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

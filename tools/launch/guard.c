@@ -18,7 +18,7 @@
 #include "drop_inherited.h"
 #include "process_title.h"
 #include "process_tree.h"
-#include "rank_shown.h"
+#include "published_ranks.h"
 
 struct guard {
 	const struct launch *launch;

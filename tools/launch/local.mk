@@ -23,7 +23,7 @@ launch_sources = \
 	tools/launch/program.c \
 	tools/launch/program_fault.c \
 	tools/launch/become_program.c \
-	tools/launch/rank_shown.c tools/launch/rank_shown.h \
+	tools/launch/published_ranks.c tools/launch/published_ranks.h \
 	tools/launch/rank_cgroup.c tools/launch/rank_cgroup.h \
 	tools/launch/refusal.c \
 	tools/launch/supervise.c tools/launch/supervise.h

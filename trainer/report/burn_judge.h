@@ -14,7 +14,7 @@ struct burn_device {
 	char host[64]; /* "": this host */
 	char uuid[64], name[96];
 	bool simulated;               /* on the CPU */
-	double behind;                /* the part by which it may be slower than its equals: 0.1 */
+	double behind;                /* the part by which it may be slower than its equals */
 	double rate;                  /* images per second of its checks, the median */
 	int64_t checks;               /* how often it computed the same gradients */
 	int64_t wrong;                /* checks whose bits differ from those of its first */
@@ -49,6 +49,7 @@ enum burn_finding {
 
 /* Bits are compared from the second check on, speeds from this one on. */
 enum { BURN_SPEED_CHECKS = 5 };
+#define BURN_BEHIND 0.1 /* `behind` of a device, unless a test plants another */
 
 /* The median, which sorts them; 0 of none. */
 double burn_median(double *rates, int count);

@@ -60,7 +60,7 @@ static void begin_device(struct burn *b, int i)
 		.rank = b->run->rank,
 		.physical = place->physical,
 		.simulated = backend_simulates(b->run->training->backend->name),
-		.behind = 0.1,
+		.behind = BURN_BEHIND,
 		.celsius = -1,
 		.mhz = -1,
 		.max_celsius = -1,

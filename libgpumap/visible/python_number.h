@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How Python reads the numbers of a list: PyTorch's dialect, and launchers in Python. */
-#ifndef GM_VISIBLE_PYTHON_H
-#define GM_VISIBLE_PYTHON_H
+#ifndef GM_PYTHON_NUMBER_H
+#define GM_PYTHON_NUMBER_H
 
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See rank_shown.h. */
-#include "rank_shown.h"
+/* See published_ranks.h. */
+#include "published_ranks.h"
 
 #include <linux/prctl.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See python.h. */
-#include "visible/python.h"
+/* See python_number.h. */
+#include "visible/python_number.h"
 
 /* int() accepts no more digits, to bound its time (CPython since 3.10.7). */
 enum { MAX_DIGITS = 4300 };
