@@ -3,7 +3,7 @@
 FUZZ_SECONDS = 10
 FUZZ_TARGETS =
 # What the targets link of the trainer and its kernels.
-fuzz_trainer = kernels/scaler.c kernels/update.c \
+fuzz_trainer = kernels/scaler.c \
 	trainer/backend/names.c \
 	trainer/checkpoint/contents.c trainer/checkpoint/crc32.c trainer/checkpoint/load.c \
 	trainer/checkpoint/progress_texts.c trainer/checkpoint/safetensors.c trainer/checkpoint/safetensors_read.c \
