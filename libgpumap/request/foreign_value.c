@@ -156,6 +156,7 @@ static int put_ignored(char *ret, size_t size, struct span value)
 bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct span value)
 {
 	bool timed = strstr(key->key.value, "DURATION");
+	int jobs = (int)span_number(value, INT32_MAX);
 	int64_t seconds = timed ? slurm_seconds(value) : -1;
 	struct hosts hosts = {{0}, 0};
 	int n = -1;
@@ -166,10 +167,10 @@ bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct
 		n = put_hosts(ret, size, &hosts);
 	else if (key == profile_key(PKEY_PROFILE_ignore))
 		n = put_ignored(ret, size, value);
-	else if (key == profile_key(PKEY_PROFILE_share) && span_number(value, INT32_MAX) > 0)
+	else if (key == profile_key(PKEY_PROFILE_share) && jobs > 1)
 		n = snprintf(ret, size,
-			     "write list, isolate or rotate; for two jobs on GPU 0 start each with "
+			     "write list, isolate or rotate; for %d jobs on GPU 0 start each with "
 			     "gpumap pick 1 --from 0 --slots %d -- PROGRAM",
-			     (int)span_number(value, INT32_MAX));
+			     jobs, jobs);
 	return n >= 0 && (size_t)n < size;
 }
