@@ -18,6 +18,7 @@ enum meaning {
 	ENDPOINT, /* HOST:PORT */
 	ADDRESS,
 	RENDEZVOUS_ID,
+	NODE_RANK,
 	CPU,
 	MODULE,
 	PASSES_NOTHING /* does not pass --local_rank */
@@ -36,6 +37,7 @@ static const struct option torchrun[] = {{"nproc-per-node", RANKS},
 					 {"rdzv-backend", NO_PORT_VALUE},
 					 {"rdzv-endpoint", ENDPOINT},
 					 {"rdzv-id", RENDEZVOUS_ID},
+					 {"node-rank", NODE_RANK},
 					 {"rdzv-conf", TAKES_VALUE},
 					 {"m", MODULE},
 					 {"module", MODULE},
@@ -230,6 +232,9 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		break;
 	case RENDEZVOUS_ID:
 		launch->rendezvous_id = true;
+		break;
+	case NODE_RANK:
+		launch->node_rank = true;
 		break;
 	case IDS:
 		launch->ids_given = true;

@@ -38,6 +38,26 @@ static void check_local(struct shell *sh, struct span host, const char *source, 
 		report_local(sh, host, at, nodes);
 }
 
+/* torchrun numbers the nodes only in a rendezvous that is not static, which is its default. */
+static void check_node_rank(struct shell *sh, const struct run *run, const struct launch *launch)
+{
+	static const char *const defaults[] = {"PET_NODE_RANK", "PET_RDZV_BACKEND"};
+	const struct slurm *slurm = shell_step(sh, run);
+
+	if (!slurm || slurm->parts || slurm_one_task(sh, slurm) || launch->nnodes < 2 ||
+	    launch->node_rank || launch->agrees || launch->loose ||
+	    (launch->launcher != LINT_TORCHRUN && launch->launcher != LINT_TORCH_LAUNCH))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
+		if (command_prefix(run->c, span_of(defaults[i])) ||
+		    shell_setting(sh, shell_var(sh, span_of(defaults[i]))).state != SET_INHERITED)
+			return;
+	shell_report(sh, FINDING_SAME_NODE_RANK, launch->at, NULL,
+		     "add --rdzv-backend=c10d --rdzv-endpoint=FIRST_NODE:29500, which numbers them",
+		     "each of the %lld nodes is node 0 without --node-rank: they wait for node 1",
+		     (long long)launch->nnodes);
+}
+
 void nodes_check(struct shell *sh, const struct run *run, const struct launch *launch)
 {
 	struct setting address = run_setting(sh, run, tracked_name(TRACKED_ADDRESS));
@@ -47,6 +67,7 @@ void nodes_check(struct shell *sh, const struct run *run, const struct launch *l
 		      is_gpu_program(run->c, run->first);
 	int64_t nodes = step_nodes(sh, run);
 
+	check_node_rank(sh, run, launch);
 	if (nodes > 1 && waits && launch->nnodes > 1) {
 		check_local(sh, launch->address, launch->address_source, launch->address_at, nodes);
 	} else if (nodes > 1 && direct && address.state == SET_VALUE &&

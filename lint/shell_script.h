@@ -381,6 +381,7 @@ struct launch {
 	bool hosts;         /* other hosts than this one may take part */
 	bool rendezvous_id; /* --rdzv-id */
 	bool agrees;        /* a rendezvous numbers the nodes */
+	bool node_rank;     /* the number of this node is given */
 	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
 	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
 	struct place ids_at, nproc_at, port_at, address_at;
