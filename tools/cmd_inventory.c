@@ -20,6 +20,7 @@ struct arguments {
 	const char *asked, *number; /* --uuid or --pci, and its value; NULL */
 	enum gpumap_device_str_attr value;
 	bool unknown;   /* that value is not */
+	bool mig;       /* only MIG instances are shown */
 	unsigned flags; /* of gpumap_inventory_probe */
 };
 
@@ -27,6 +28,8 @@ const struct option_row inventory_rows[] = {
 	INVENTORY_ROW(0),
 	{"--ask-driver", NULL, "measure CUDA's order on this machine", 0},
 	{"--usage", NULL, "read how this machine's GPUs are used, and by which processes", 0},
+	{"--mig", NULL, "list only the MIG instances, and their GPUs",
+	 FLAG_TO(struct arguments, mig)},
 	{"--uuid", "N", "print the UUID of GPU N, and nothing else", 0},
 	{"--pci", "N", "print its PCI address", 0},
 	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE",
@@ -300,7 +303,54 @@ static void print_gpu(struct strbuf *buf, const gpumap_device *gpu, const struct
 	print_mig(buf, gpu, places, usage);
 }
 
-static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
+static void print_head(struct strbuf *buf)
+{
+	style_set(buf, STYLE_FAINT);
+	strbuf_printf(buf, "  %-9s %-10s %-13s %-11s %-40s %s", "physical", "logical",
+		      "PCI address", "memory", "UUID", "name");
+	style_set(buf, STYLE_PLAIN);
+	strbuf_puts(buf, "\n");
+}
+
+/* Of the MIG modes: 0 if it is off on every GPU, -1 if it is not known of one. */
+static int64_t mig_mode(const gpumap_inventory *inventory)
+{
+	int64_t ret = 0;
+
+	for (size_t i = 0; ret >= 0 && i < gpumap_inventory_count(inventory); i++) {
+		int64_t enabled = gpumap_device_int(gpumap_inventory_get(inventory, i),
+						    GPUMAP_DEVICE_MIG_ENABLED);
+
+		if (enabled)
+			ret = enabled;
+	}
+	return ret;
+}
+
+static void print_rows(struct strbuf *buf, const gpumap_inventory *inventory,
+		       const struct places *places, bool only_mig)
+{
+	bool usage = gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1;
+	size_t count = gpumap_inventory_count(inventory), printed = 0;
+	int64_t mig = mig_mode(inventory);
+
+	for (size_t i = 0; i < count; i++) {
+		const gpumap_device *gpu = gpumap_inventory_get(inventory, i);
+
+		if (only_mig && !gpumap_device_mig_count(gpu))
+			continue;
+		if (!printed++)
+			print_head(buf);
+		print_gpu(buf, gpu, places, usage);
+	}
+	if (count && !printed)
+		strbuf_puts(buf, mig < 0 ? "no MIG instance is listed, but whether MIG is on is "
+					   "not known\n"
+				 : mig   ? "MIG is on, but no GPU has a MIG instance\n"
+					 : "MIG is off on every GPU\n");
+}
+
+static int print_table(const gpumap_inventory *inventory, bool only_mig, gpumap_report *report)
 {
 	const char *origin = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN);
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
@@ -319,16 +369,7 @@ static int print_table(const gpumap_inventory *inventory, gpumap_report *report)
 		strbuf_printf(&buf, ", driver %s", QUOTE(span_of(driver)));
 	style_set(&buf, STYLE_PLAIN);
 	strbuf_puts(&buf, count ? "\n\n" : "\n");
-	if (count) {
-		style_set(&buf, STYLE_FAINT);
-		strbuf_printf(&buf, "  %-9s %-10s %-13s %-11s %-40s %s", "physical", "logical",
-			      "PCI address", "memory", "UUID", "name");
-		style_set(&buf, STYLE_PLAIN);
-		strbuf_puts(&buf, "\n");
-	}
-	for (size_t i = 0; i < count; i++)
-		print_gpu(&buf, gpumap_inventory_get(inventory, i), &places,
-			  gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1);
+	print_rows(&buf, inventory, &places, only_mig);
 	free(places.list);
 	gpumap_mapping_free(mapping);
 	return print_buffer(&buf, report);
@@ -392,7 +433,7 @@ static int print_inventory(struct arguments *a, const gpumap_inventory *inventor
 	if (a->asked)
 		return print_value(a, inventory);
 	if (a->output.format != GPUMAP_FORMAT_JSON)
-		return print_table(inventory, a->output.report);
+		return print_table(inventory, a->mig, a->output.report);
 	r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_JSON, 0, a->output.report);
 	if (r == GPUMAP_OK && !print_text(text, a->output.report))
 		r = GPUMAP_EFILE;

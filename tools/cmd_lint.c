@@ -17,6 +17,7 @@
 #include "profile/profile.h"
 #include "report/report.h"
 #include "suggest.h"
+#include "text/words.h"
 
 struct lint_command {
 	struct lint lint;
@@ -123,11 +124,43 @@ static bool is_variable(const char *word)
 	return name && !is_digit(*word) && word[name] == '=' && access(word, F_OK);
 }
 
+/* What starts a program, alone or before its arguments in the same word. */
+static bool is_command_line(const char *word)
+{
+	struct span first = {word, strcspn(word, " ")};
+
+	return access(word, F_OK) &&
+	       (span_among(first, "torchrun accelerate deepspeed mpirun mpiexec srun sbatch") ||
+		(word[first.length] &&
+		 (span_among(first, "python python3 bash sh") || is_variable(word))));
+}
+
+static int refuse_operand(struct lint_command *command, const struct options *options)
+{
+	struct strbuf fix = {0}, line = {0};
+	bool starts = is_command_line(options->operand);
+
+	strbuf_puts(&line, options->operand);
+	for (int i = options->index; starts && i < options->argc; i++) {
+		strbuf_puts(&line, " ");
+		words_quote(&line, options->argv[i]);
+	}
+	hint_fill(&fix,
+		  starts ? "write echo @ | gpumap lint --as shell -, or name the script that "
+			   "has it"
+			 : "write it in front: @ gpumap lint",
+		  &line.text);
+	report_add(command->output.report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+		   "'%s' is a %s, not a file", QUOTE(span_of(options->operand)),
+		   starts ? "command" : "variable");
+	strbuf_free(&fix);
+	strbuf_free(&line);
+	return GPUMAP_EINPUT;
+}
+
 static int take_option(struct lint_command *command, const char *name,
 		       const struct options *options)
 {
-	struct strbuf fix = {0};
-
 	if (streq(name, "--as")) {
 		command->lint.as = lint_kind_named(options->value);
 		if (!command->lint.as)
@@ -139,13 +172,8 @@ static int take_option(struct lint_command *command, const char *name,
 		return set_format(command, options->value);
 	} else if (streq(name, "--json")) {
 		command->format = LINT_JSON;
-	} else if (is_variable(options->operand)) {
-		hint_fill(&fix, "write it in front: @ gpumap lint",
-			  (char *[]){(char *)(uintptr_t)options->operand, NULL});
-		report_add(command->output.report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
-			   "'%s' is a variable, not a file", QUOTE(span_of(options->operand)));
-		strbuf_free(&fix);
-		return GPUMAP_EINPUT;
+	} else if (is_command_line(options->operand) || is_variable(options->operand)) {
+		return refuse_operand(command, options);
 	} else {
 		command->files[command->count++] = options->operand;
 	}

@@ -98,9 +98,14 @@ static const struct meaning {
 	bool (*fits)(char **words);
 	const char *command; /* the words that take its place */
 } meanings[] = {
-	{"devices", only_options, "inventory"},
-	{"mig", only_options, "inventory"},
+	{"devices gpus gpu cards hardware count topo topology nvlink", only_options, "inventory"},
+	{"mig", options, "inventory --mig"},
+	{"version", only_options, "--version"},
 	{"versions", only_options, "doctor"},
+	{"free available idle", only_options, "pick all"},
+	{"status is-free isfree busy in-use", list, "ps --gpus"},
+	{"status busy in-use usage util utilization processes top nvitop gpustat", only_options,
+	 "ps"},
 	{"check", machine, "doctor"},
 	{"check", any, "lint"},
 	{"get", number, "pick"},
@@ -116,7 +121,7 @@ static const struct meaning {
 	{"index", operand_device, "explain --inventory host --format index --device"},
 	{"indices visible", options, "explain --inventory host --format indices"},
 	{"uuids", options, "explain --inventory host --format uuids"},
-	{"which what", operand_device, "explain --device"},
+	{"which what where map resolve", operand_device, "explain --device"},
 	{"what", is_id, "rules"},
 	{"what why explain-error", operand_id, "rules"},
 	{NULL, device, "explain --device"},

@@ -217,7 +217,11 @@ static const struct guess plan_guesses[] = {
 	{NULL, NULL},
 };
 
+#define PRETEND(command) \
+	"write gpumap pretend --inventory {--inventory --machine|8xH100} -- gpumap " command
+
 static const struct guess ps_guesses[] = {
+	{"--inventory --machine", PRETEND("ps")},
 	{"--pid --process -p", "write gpumap --pid N for the process N"},
 	{"--id --gpu --device --devices --index -i -g", "write --gpus 2 for GPU 2"},
 	{"--watch --loop --interval -w -l -n -d", "write --follow, or --follow=5 for every 5 s"},
@@ -225,7 +229,8 @@ static const struct guess ps_guesses[] = {
 };
 
 #define IGNORE \
-	"the comment # gpumap: ignore=GM030 at the end of a line of a script hides that finding " \
+	"the comment # gpumap: ignore={GM*|GM030} at the end of a line of a script hides that " \
+	"finding " \
 	"of gpumap lint"
 
 static const struct guess lint_guesses[] = {
@@ -256,12 +261,12 @@ static const struct guess leases_guesses[] = {
 	"--max-memory --mem-per-gpu --vram"
 
 static const struct guess doctor_guesses[] = {
-	{"--inventory --machine --gpus",
-	 "write gpumap pretend --inventory {--inventory --machine|8xH100} -- gpumap doctor"},
+	{"--inventory --machine --gpus", PRETEND("doctor")},
 	{NULL, NULL},
 };
 
 static const struct guess pick_guesses[] = {
+	{"--inventory --machine", PRETEND("pick {#|2}")},
 	{MEMORY,
 	 "write --min-free {" MEMORY "|20G} for GPUs with that much memory free; memory is not "
 	 "limited by gpumap"},

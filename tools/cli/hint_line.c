@@ -34,6 +34,9 @@ static bool stands_for(struct span name, char **word, struct span *value)
 	if (*name.text == '.')
 		return value->length > name.length &&
 		       memcmp(*word + value->length - name.length, name.text, name.length) == 0;
+	if (name.text[name.length - 1] == '*')
+		return value->length >= name.length &&
+		       memcmp(*word, name.text, name.length - 1) == 0;
 	if (*name.text != '-')
 		return span_is(name, *word);
 	/* -N2 */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/foreign_option.h"
+#include "cli/hint_line.h"
 #include "job/rank_logs.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
@@ -25,14 +26,20 @@ static size_t max_ranks(const gpumap_plan *plan)
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
 {
 	const char *launcher = foreign_launcher(arguments, count);
+	struct strbuf fix = {0};
 
 	if (!launcher || ranks < 2)
 		return false;
-	report_add(
-		report, FINDING_NOT_HERE,
-		ABOUT(.fix = "leave the word out, since gpumap run takes such options itself, or "
-			     "start it once: --ranks 1"),
-		"%s starts ranks itself, and would be started %zu times", launcher, ranks);
+	hint_fill(&fix,
+		  streq(launcher, "torchrun")
+			  ? "leave the word out, since gpumap takes its options: {...|}; or start "
+			    "it once: --ranks 1"
+			  : "leave it out with its options, for which gpumap run has its own, or "
+			    "start it once: --ranks 1",
+		  (char **)(uintptr_t)arguments);
+	report_add(report, FINDING_NOT_HERE, ABOUT(.fix = fix.text),
+		   "%s starts ranks itself, and would be started %zu times", launcher, ranks);
+	strbuf_free(&fix);
 	return true;
 }
 
