@@ -39,8 +39,8 @@ const struct option_row run_rows[] = {
 	 "profile file",
 	 TEXT_TO(struct command_run, sweep)},
 	{"--again", "FILE",
-	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, or the file of "
-	 "--manifest",
+	 "repeat an earlier run; FILE is its record: run-ID.json in its log folder, the folder for "
+	 "its last run, or the file of --manifest",
 	 TEXT_TO(struct command_run, again)},
 	{"--dry-run", NULL, "print the plan, and start nothing",
 	 FLAG_TO(struct command_run, run.dry)},
@@ -169,8 +169,10 @@ static int exclusive(const struct command_run *c)
 
 static int run_again(struct command_run *c)
 {
-	int r = record_read(&c->run.plan, c->again, c->report);
+	char *record = record_last(c->again);
+	int r = record ? record_read(&c->run.plan, record, c->report) : report_nomem(c->report);
 
+	free(record);
 	if (r == GPUMAP_OK)
 		plan_judge(c->run.plan, c->report);
 	if (r == GPUMAP_OK)

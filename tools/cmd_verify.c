@@ -187,23 +187,26 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 {
 	gpumap_report *report = a->output.report;
 	struct live_runs all = {0};
-	char *name = NULL;
+	char *name = NULL, *path = NULL;
 	int r = GPUMAP_OK;
 
-	if (a->record && is_path(a->record))
-		r = record_run(&name, a->record, report);
-	else if (a->record)
+	if (a->record && is_path(a->record)) {
+		path = record_last(a->record);
+		r = record_run(&name, path, report);
+	} else if (a->record) {
 		name = xstrdup(a->record);
+	}
 	if (r == GPUMAP_OK)
 		live_runs_find(&all);
-	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name))
-		r = record_verified(past, a->record, report);
-	if (r == GPUMAP_OK && a->record && is_path(a->record) && !goes_on(&all, name) && !*past)
-		r = refuse_ended(name, a->record, report);
+	if (r == GPUMAP_OK && path && !goes_on(&all, name))
+		r = record_verified(past, path, report);
+	if (r == GPUMAP_OK && path && !goes_on(&all, name) && !*past)
+		r = refuse_ended(name, path, report);
 	if (r == GPUMAP_OK && !*past)
 		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);
 	free(name);
+	free(path);
 	return r;
 }
 

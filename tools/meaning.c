@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -86,6 +87,14 @@ static bool is_id(char **words)
 	return words[1] && streq(words[1], "is") && operand_id(words + 1);
 }
 
+static bool folder(char **words)
+{
+	struct stat st;
+
+	return words[1] && only_options(words + 1) && stat(words[1], &st) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
 /* No file of that name is there to be checked. */
 static bool machine(char **words)
 {
@@ -124,6 +133,7 @@ static const struct meaning {
 	{"which what where map resolve", operand_device, "explain --device"},
 	{"what", is_id, "rules"},
 	{"what why explain-error", operand_id, "rules"},
+	{"why failed logs last report postmortem", folder, "verify"},
 	{NULL, device, "explain --device"},
 	{"gm", any, "rules GM"},
 	{NULL, id, "rules"},

@@ -49,7 +49,8 @@ static const struct {
 	 "gpumap who {# --gpu --gpus -g -i --id|0} shows who uses that GPU"},
 	{"why ignored debug explain-error", "rank ranks --rank",
 	 "gpumap run names the rank that failed first and shows its last lines; with --log-dir DIR "
-	 "they are in DIR/rank-00003.stderr.log"},
+	 "they are in DIR/rank-00003.stderr.log, and gpumap verify DIR tells how the last run "
+	 "ended"},
 };
 
 /* Words that are no command. */

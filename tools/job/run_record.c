@@ -2,11 +2,12 @@
 /* See run_record.h. */
 #include "job/run_record.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/hint_line.h"
 #include "explain/json.h"
 #include "explain/plan.h"
 #include "readfile.h"
@@ -223,23 +224,43 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 		"not a record of a run, or truncated (%s)", what);
 }
 
+char *record_last(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct timespec last = {0};
+	struct strbuf ret = {0};
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir))) {
+		if (!starts_with(entry->d_name, "run-") || !text_ends(entry->d_name, ".json") ||
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) != 0 ||
+		    st.st_mtim.tv_sec < last.tv_sec ||
+		    (st.st_mtim.tv_sec == last.tv_sec && st.st_mtim.tv_nsec < last.tv_nsec))
+			continue;
+		last = st.st_mtim;
+		ret.length = 0;
+		strbuf_printf(&ret, "%s/%s", path, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (!ret.length)
+		strbuf_puts(&ret, path);
+	return strbuf_take(&ret);
+}
+
 static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
-	struct strbuf fix = {0};
 	char *text = NULL;
 	size_t size;
 	int code = read_file(path, true, MAX_BYTES, &text, &size);
 
-	if (code == EISDIR)
-		hint_fill(&fix, "name a record in it: @/run-*.json",
-			  (char *[]){(char *)(uintptr_t)path, NULL});
 	if (code)
-		code = report_read(report, code, path, "the record of the run", MAX_BYTES,
-				   fix.text);
-	strbuf_free(&fix);
-	if (code)
-		return code;
+		return report_read(report, code, path, "the record of the run", MAX_BYTES,
+				   code == EISDIR ? "it has no record; gpumap run --log-dir DIR "
+						    "writes one there"
+						  : NULL);
 	*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
 	free(text);
 	if (*ret)
@@ -288,21 +309,27 @@ int record_run(char **ret, const char *path, gpumap_report *report)
 	return r;
 }
 
-/* " (rank 1 failed first, with status 3)" */
+/* " (rank 1 failed first, with status 3: see logs/rank-00001.stderr.log)" */
 static void put_first(struct strbuf *buf, const json_t *ranks)
 {
 	for (size_t i = 0; i < json_array_size(ranks); i++) {
 		const json_t *rank = json_array_get(ranks, i);
 		const json_t *status = json_object_get(rank, "status");
 		const json_t *signal = json_object_get(rank, "signal");
+		const char *file = json_string_value(json_object_get(rank, "stderr"));
 
 		if (!json_is_true(json_object_get(rank, "first")))
 			continue;
 		strbuf_printf(
-			buf, " (rank %lld failed first, with %s %lld)",
+			buf, " (rank %lld failed first, with %s %lld",
 			(long long)json_integer_value(json_object_get(rank, "rank")),
 			json_is_integer(signal) ? "signal" : "status",
 			(long long)json_integer_value(json_is_integer(signal) ? signal : status));
+		if (file) {
+			strbuf_puts(buf, ": see ");
+			escape_all(buf, file);
+		}
+		strbuf_puts(buf, ")");
 		return;
 	}
 }

@@ -35,6 +35,10 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
+/* The path, but of a folder with records that of the one that was written last. NULL without memory.
+ * The caller frees it. */
+char *record_last(const char *path);
+
 /* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
 /* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
