@@ -253,7 +253,8 @@ void slurm_variables(struct emit_variables *variables, struct emitter *e)
 /* Slurm has no option that names GPUs. */
 static void report_choice(struct emitter *e)
 {
-	const char *gpus = e->plan->settings.gpus.text;
+	const char *gpus = e->plan->settings.gpus.text, *origin = e->plan->settings.gpus.origin;
+	bool of_file = origin && *origin != '-';
 	struct strbuf word = {0}, fix = {0};
 
 	words_quote(&word, gpus);
@@ -265,7 +266,8 @@ static void report_choice(struct emitter *e)
 		e->out.failed = true;
 	else
 		emit_remark(e, FINDING_LAUNCHER_DEVICES, fix.text,
-			    "Slurm chooses the GPUs, not " SETTING("gpus = %s"), gpus);
+			    "Slurm chooses the GPUs, not " SETTING("gpus = %s") "%s%s", gpus,
+			    of_file ? " of " : "", of_file ? QUOTE(span_of(origin)) : "");
 	strbuf_free(&word);
 	strbuf_free(&fix);
 }

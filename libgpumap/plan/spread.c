@@ -133,7 +133,8 @@ static void too_many(struct builder *b, const struct plan_settings *settings,
 	snprintf(
 		fix, sizeof(fix),
 		"%swrite " SETTING("%s = %zu") ", or share GPUs with " SETTING("ranks_per_gpu = N"),
-		selected ? "add --gpus all, or " : "", profile_key(key)->key.name, max);
+		selected ? "write " SETTING("gpus = all") ", or " : "", profile_key(key)->key.name,
+		max);
 	if (selected) {
 		too_few_selected(b, &about, ranks, class, more);
 		return;
