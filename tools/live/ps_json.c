@@ -117,6 +117,14 @@ static json_t *instances_json(const struct ps_gpu *gpu, bool *failed)
 	return array;
 }
 
+/* null: it has a process, or no run has it for a rank */
+static json_t *planned_json(const struct ps_gpu *gpu, bool *failed)
+{
+	return !gpu->run ? json_null()
+			 : JSON_OBJECT(failed, {"run", json_text(gpu->run)},
+				       {"launcher", json_number(gpu->launcher)});
+}
+
 /* NULL: the view has nothing of it. */
 static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const struct ps_view *view,
 			bool *failed)
@@ -140,7 +148,8 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
 			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
 			{"mig", instances_json(gpu, failed)}, {"lease", lease_json(gpu, failed)},
-			{"stale_memory", json_boolean(gpu->left)}, {"processes", processes});
+			{"stale_memory", json_boolean(gpu->left)},
+			{"planned", planned_json(gpu, failed)}, {"processes", processes});
 	return o;
 }
 

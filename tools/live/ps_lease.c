@@ -93,7 +93,12 @@ static void find_run(struct ps_gpu *gpu, const struct live_runs *runs)
 static void read_runs(struct ps *ps)
 {
 	struct live_runs runs;
+	size_t unused = 0;
 
+	for (size_t i = 0; i < ps->count; i++)
+		unused += !ps->gpus[i].count;
+	if (!unused)
+		return;
 	live_runs_find(&runs);
 	for (size_t i = 0; i < ps->count; i++)
 		if (!ps->gpus[i].count)
