@@ -279,6 +279,10 @@ static void find_late(struct python_file *f, const char *origin)
 		s->initialised_line = import->line;
 		s->imported = where;
 	}
+	if (where)
+		f->facts.own_list = false;
+	for (size_t i = 0; where && i < f->count; i++)
+		f->facts.own_list = f->facts.own_list || python_gives_list(&f->observations[i]);
 }
 
 void lint_python(struct span text, const char *origin, const struct python_start *start,

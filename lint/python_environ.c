@@ -171,6 +171,13 @@ bool python_hides_all(const struct observation *s)
 	       (!s->value.text.length || span_is(s->value.text, "-1"));
 }
 
+bool python_gives_list(const struct observation *s)
+{
+	return s->kind == OBSERVED_VARIABLE && span_is(s->name, "CUDA_VISIBLE_DEVICES") &&
+	       !s->patched && s->value.meaning != MEANS_TEXT && s->verb != OBSERVED_REMOVES &&
+	       (!s->initialised.text || (!s->imported && python_may_count(s->initialised)));
+}
+
 void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsigned past,
 			enum observation_verb verb)
 {
@@ -218,10 +225,7 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		f->facts.finds_port = true;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
-	/* A list that is set too late has no effect (rule S4). */
-	if (!s->patched && s->value.meaning != MEANS_TEXT && verb != OBSERVED_REMOVES &&
-	    (!s->initialised.text || python_may_count(s->initialised)))
-		f->facts.own_list = true;
+	f->facts.own_list = f->facts.own_list || python_gives_list(s);
 	f->facts.sets_list = f->facts.sets_list || s->verb != OBSERVED_DEFAULTS;
 	remember_list(f, s);
 }

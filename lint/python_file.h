@@ -425,6 +425,9 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 			enum observation_verb verb);
 /* Whether its list is empty or -1, which hides every GPU. */
 bool python_hides_all(const struct observation *s);
+/* Whether each process gives itself a list by it. One that is set too late has no effect (rule S4).
+ */
+bool python_gives_list(const struct observation *s);
 /* Whether the tokens before `past` call mock.patch.dict for the environment, which is put back at
  * the end of what they begin. */
 bool python_environ_patched(const struct python_file *f, unsigned past);

@@ -35,8 +35,8 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
-/* The path, but of a folder with records that of the one that was written last. NULL without memory.
- * The caller frees it. */
+/* The path, but of a folder with records that of the one that was written last. NULL without
+ * memory. The caller frees it. */
 char *record_last(const char *path);
 
 /* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
