@@ -42,8 +42,8 @@ static void help(const struct options *options)
 {
 	fputs("usage: gpumap [explain] [OPTIONS]\n"
 	      "\n"
-	      "Shows which physical GPU a program will use and why. What no option gives, gpumap\n"
-	      "takes from the environment. It does not start the program.\n"
+	      "Shows which physical GPU a program will use and why. It does not start the\n"
+	      "program. Anything not given as an option is read from the environment.\n"
 	      "\n"
 	      "  gpumap --visible 2,3,4,5 --device 1\n"
 	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"

@@ -29,7 +29,7 @@ static void help(const struct options *options)
 	      "nvitop, gpustat and PyTorch do. A program that loads it by an absolute path, or\n"
 	      "runs with raised privileges, gets the real library. Values that the inventory does\n"
 	      "not have are shown as N/A. CUDA is not simulated: torch.cuda.is_available() stays\n"
-	      "False, and gpumap rehearse runs PyTorch programs. Leases of this machine are its\n"
+	      "False, and gpumap rehearse runs PyTorch programs. The machine has leases of its\n"
 	      "own; set GPUMAP_LEASES to a folder to share them.\n"
 	      "\n"
 	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"

@@ -40,13 +40,14 @@ static void help(FILE *file)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
-	      "gpumap OPTIONS, without a command, is short for gpumap explain OPTIONS. gpumap\n"
-	      "alone runs explain if the environment sets CUDA_VISIBLE_DEVICES, its order, a\n"
-	      "rank or an option of explain, such as GPUMAP_DEVICE; otherwise it prints this\n"
-	      "text. gpumap COMMAND --help lists the options of a command. gpumap rules ID\n"
-	      "explains the id at the end of a message. In short: gpumap cuda:1, gpumap who 2,\n"
-	      "gpumap uuid 3, gpumap indices, gpumap pid 4711, gpumap stale, gpumap check FILE,\n"
-	      "gpumap GM009. The wheel libgpumap-*.whl has it for Python: import gpumap.\n"
+	      "gpumap COMMAND --help lists the options of a command, and gpumap rules ID\n"
+	      "explains the id at the end of a message. gpumap OPTIONS is short for gpumap\n"
+	      "explain OPTIONS. Without arguments, gpumap explains the environment if it selects\n"
+	      "GPUs or a rank; otherwise it prints this text.\n"
+	      "\n"
+	      "In short: gpumap cuda:1, gpumap who 2, gpumap free, gpumap uuid 3, gpumap indices,\n"
+	      "gpumap mig, gpumap pid 4711, gpumap stale, gpumap check FILE, gpumap why LOGS,\n"
+	      "gpumap GM009. For Python, the wheel libgpumap-*.whl has the module gpumap.\n"
 	      "Manuals: gpumap(1), which lists the others.\n",
 	      file);
 }
