@@ -111,7 +111,7 @@ static const struct meaning {
 	{"mig", options, "inventory --mig"},
 	{"version", only_options, "--version"},
 	{"versions", only_options, "doctor"},
-	{"free available idle", only_options, "pick all"},
+	{"free available idle", options, "pick all"},
 	{"status is-free isfree busy in-use", list, "ps --gpus"},
 	{"status busy in-use usage util utilization processes top nvitop gpustat", only_options,
 	 "ps"},

@@ -234,7 +234,7 @@ char *record_last(const char *path)
 
 	while (dir && (entry = readdir(dir))) {
 		if (!starts_with(entry->d_name, "run-") || !text_ends(entry->d_name, ".json") ||
-		    fstatat(dirfd(dir), entry->d_name, &st, 0) != 0 ||
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode) ||
 		    st.st_mtim.tv_sec < last.tv_sec ||
 		    (st.st_mtim.tv_sec == last.tv_sec && st.st_mtim.tv_nsec < last.tv_nsec))
 			continue;
