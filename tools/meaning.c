@@ -72,6 +72,15 @@ static bool operand_device(char **words)
 	return words[1] && device(words + 1);
 }
 
+/* One of the words is a file of Python. */
+static bool program(char **words)
+{
+	while (*++words)
+		if (text_ends(*words, ".py"))
+			return true;
+	return false;
+}
+
 static bool id(char **words)
 {
 	return ID_REMEDY(*words, NULL);
@@ -130,9 +139,11 @@ static const struct meaning {
 	{"index", operand_device, "explain --inventory host --format index --device"},
 	{"indices visible", options, "explain --inventory host --format indices"},
 	{"uuids", options, "explain --inventory host --format uuids"},
-	{"which what where map resolve", operand_device, "explain --device"},
+	{"which what where map resolve explain", operand_device, "explain --device"},
 	{"what", is_id, "rules"},
 	{"what why explain-error", operand_id, "rules"},
+	{"ranks placement layout preview simulate bindings dry-run", program, "plan"},
+	{"launch start", program, "run"},
 	{"why failed logs last report postmortem", folder, "verify"},
 	{NULL, device, "explain --device"},
 	{"gm", any, "rules GM"},
