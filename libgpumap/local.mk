@@ -204,12 +204,15 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/text/pci.c libgpumap/text/pci.h \
 	libgpumap/text/words.c libgpumap/text/words.h \
 	libgpumap/text/writefile.c libgpumap/text/writefile.h \
-	libgpumap/visible/amd.c libgpumap/visible/amd.h \
+	libgpumap/visible/amd.c \
+	libgpumap/visible/dialects.h \
 	libgpumap/visible/entry.c libgpumap/visible/entry.h \
 	libgpumap/visible/mig.c libgpumap/visible/mig.h \
 	libgpumap/visible/number.c \
+	libgpumap/visible/nvitop.c \
 	libgpumap/visible/python_number.c libgpumap/visible/python_number.h \
 	libgpumap/visible/repeats.c libgpumap/visible/repeats.h \
+	libgpumap/visible/torch.c \
 	libgpumap/visible/uuid.c libgpumap/visible/uuid.h \
 	libgpumap/visible/visible.c libgpumap/visible/visible.h
 libgpumap_core_la_LIBADD = libbase.la $(INIH_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS)

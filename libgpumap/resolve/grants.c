@@ -35,7 +35,7 @@ static int granted_device(const struct resolver *resolver, const struct matcher 
 	int64_t index;
 
 	if (span_starts(s, "GPU-") || span_starts(s, "MIG-")) {
-		if (matcher_match(matcher, s, NULL, &entry) != END_NOT)
+		if (match_uuid(matcher, s, NULL, &entry) != END_NOT)
 			return -1;
 		return entry.mig >= 0 ? matcher->view->migs[entry.mig].gpu : entry.gpu;
 	}

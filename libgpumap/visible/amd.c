@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See amd.h. */
-#include "visible/amd.h"
+/* See dialects.h. */
+#include "visible/dialects.h"
 
 #include <strings.h>
 
@@ -36,12 +36,7 @@ static enum visible_end match_rocr_index(const struct matcher *matcher, struct s
 	long long value;
 	enum visible_end end = rocr_number(token, &value);
 
-	if (end != END_NOT)
-		return end;
-	if (value >= matcher->view->count || value > INT32_MAX)
-		return END_NO_DEVICE;
-	entry->ordinal = (int)value;
-	return END_NOT;
+	return end == END_NOT ? take_index(matcher, value, NULL, entry) : end;
 }
 
 static enum visible_end match_hip_index(const struct matcher *matcher, struct span token,
@@ -54,10 +49,7 @@ static enum visible_end match_hip_index(const struct matcher *matcher, struct sp
 	/* The token must be the number's own decimal form. */
 	if (span_number(token, INT64_MAX) < 0 || (token.length > 1 && *token.text == '0'))
 		return token.length ? n.digits ? END_GARBAGE : END_NO_NUMBER : END_EMPTY;
-	if (n.value >= matcher->view->count || n.value > INT32_MAX)
-		return END_NO_DEVICE;
-	entry->ordinal = (int)n.value;
-	return END_NOT;
+	return take_index(matcher, n.value, NULL, entry);
 }
 
 enum visible_end amd_match_rocr(const struct matcher *matcher, struct span token,
@@ -76,10 +68,4 @@ enum visible_end amd_match_hip(const struct matcher *matcher, struct span token,
 	if (memmem(token.text, token.length, "GPU-", 4))
 		return uuids_find_substring(&matcher->names, token, &entry->gpu);
 	return match_hip_index(matcher, token, entry);
-}
-
-bool amd_mixes(const struct matcher *matcher)
-{
-	return (matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP) &&
-	       matcher->view->count == (int64_t)matcher->view->uuid_count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the device that an entry of a visible list names. */
+/* Finds the device that an entry of a visible list names: for CUDA's driver, and for others. */
 #ifndef GM_VISIBLE_ENTRY_H
 #define GM_VISIBLE_ENTRY_H
 
@@ -21,9 +21,14 @@ int matcher_init(struct matcher *matcher, enum dialect dialect, const struct vis
 		 struct span value);
 void matcher_free(struct matcher *matcher);
 
-/* Looks the token up; END_NOT: *entry is filled in. `first` is the list's first entry,
- * NULL for none. */
-enum visible_end matcher_match(const struct matcher *matcher, struct span token,
-			       const struct visible_entry *first, struct visible_entry *entry);
+/* Look a token up: END_NOT and *entry is filled in. `first` is the list's first entry, NULL for
+ * none. */
+enum visible_end match_uuid(const struct matcher *matcher, struct span token,
+			    const struct visible_entry *first, struct visible_entry *entry);
+enum visible_end match_index(const struct matcher *matcher, struct span token,
+			     const struct visible_entry *first, struct visible_entry *entry);
+/* The same for an index that was read. */
+enum visible_end take_index(const struct matcher *matcher, int64_t index,
+			    const struct visible_entry *first, struct visible_entry *entry);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "hash.h"
 #include "memory.h"
-#include "visible/amd.h"
 
 /* An entry of the hash table. */
 struct seen {
@@ -47,6 +46,13 @@ static bool seen_before(struct seen *seen, size_t slots, uint64_t key, struct sp
 			return true;
 		}
 	}
+}
+
+/* AMD's lists may mix kinds, and a number refers to the view: 1 may repeat a UUID. */
+static bool amd_mixes(const struct matcher *matcher)
+{
+	return (matcher->dialect == DIALECT_ROCR || matcher->dialect == DIALECT_HIP) &&
+	       matcher->view->count == (int64_t)matcher->view->uuid_count;
 }
 
 bool matcher_repeats(const struct matcher *matcher, size_t number, struct span token,

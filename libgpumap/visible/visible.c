@@ -3,8 +3,7 @@
 #include "visible/visible.h"
 
 #include "gpumap.h"
-#include "visible/entry.h"
-#include "visible/python_number.h"
+#include "visible/dialects.h"
 #include "visible/repeats.h"
 
 static const struct {
@@ -63,6 +62,39 @@ static bool bare_uuid(struct span token)
 		if (i != 8 && !is_hex(s.text[i]))
 			return false;
 	return true;
+}
+
+int64_t visible_index(enum dialect dialect, struct span token)
+{
+	struct visible_number n = visible_number(token);
+
+	if (dialect == DIALECT_ROCR)
+		return amd_rocr_index(token);
+	if (dialect == DIALECT_NVITOP)
+		return nvitop_index(span_trim(token));
+	return n.digits && !n.negative ? n.value : -1;
+}
+
+/* Looks the token up; END_NOT: *entry is filled in. `first` is the list's first entry, NULL for
+ * none. */
+static enum visible_end match(const struct matcher *matcher, struct span token,
+			      const struct visible_entry *first, struct visible_entry *entry)
+{
+	switch (matcher->dialect) {
+	case DIALECT_TORCH:
+		return torch_match(matcher, token, first, entry);
+	case DIALECT_NVITOP:
+		return nvitop_match(matcher, token, first, entry);
+	case DIALECT_ROCR:
+		return amd_match_rocr(matcher, token, entry);
+	case DIALECT_HIP:
+		return amd_match_hip(matcher, token, entry);
+	case DIALECT_DRIVER:
+		break;
+	}
+	if (span_starts(token, "GPU-") || span_starts(token, "MIG-"))
+		return match_uuid(matcher, token, first, entry);
+	return match_index(matcher, token, first, entry);
 }
 
 static void note(size_t *place, size_t number)
@@ -127,7 +159,7 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 		if (number >= GPUMAP_MAX_DEVICES)
 			return GPUMAP_ELIMIT;
 		note_token(&list->notes, token, number);
-		end = matcher_match(matcher, token, list->count ? list->entries : NULL, &entry);
+		end = match(matcher, token, list->count ? list->entries : NULL, &entry);
 		if (end == END_OTHER_KIND)
 			note(&list->notes.kinds, number);
 		if (end == END_NOT && matcher_repeats(matcher, number, token, &entry, &earlier))
@@ -150,34 +182,6 @@ static int walk(struct visible_list *list, const struct matcher *matcher, struct
 	return r;
 }
 
-/* Looks for repeats in the text, as PyTorch does before it asks which devices exist: past an index
- * that is too large or a UUID that matches nothing, up to an entry that is neither. Also finds
- * entries on which PyTorch raises an exception. Fills in the end members of *late. */
-static void find_late_end(struct visible_list *late, struct matcher *matcher, struct span value)
-{
-	struct span rest = value, plain = matcher->ascii, written, token;
-	bool uuids = span_starts(value, "GPU-") || span_starts(value, "MIG-");
-	const char *prefix = span_starts(value, "GPU-") ? "GPU-" : "MIG-";
-
-	matcher_forget(matcher);
-	for (size_t number = 0; span_split(&rest, ',', &written) && span_split(&plain, ',', &token);
-	     number++) {
-		struct visible_number n = visible_number(token);
-		bool raises = matcher->dialect == DIALECT_TORCH && !uuids && python_raises(token);
-		size_t earlier = 0;
-
-		if (raises || matcher_repeats_text(matcher, number, token, uuids, &earlier)) {
-			late->end = raises ? END_RAISES : END_DUPLICATE;
-			late->end_entry = number;
-			late->end_text = written;
-			late->end_earlier = earlier;
-			return;
-		}
-		if (uuids ? !span_starts(token, prefix) : !n.digits || n.negative)
-			return;
-	}
-}
-
 /* Notes repeats whose effect in the driver is not known (rule V5): after the list ended, or of one
  * number in two spellings. */
 static void note_unsure_repeat(struct visible_list *list, struct matcher *matcher,
@@ -192,7 +196,7 @@ static void note_unsure_repeat(struct visible_list *list, struct matcher *matche
 		    (span_trim(earlier->text).length != span_trim(list->end_text).length))
 			note(&list->notes.unsure, list->end_entry);
 	} else if (list->end != END_NOT) {
-		find_late_end(&late, matcher, value);
+		torch_find_late_end(&late, matcher, value);
 		if (late.end == END_DUPLICATE)
 			note(&list->notes.unsure, late.end_entry);
 	}
@@ -214,7 +218,7 @@ int visible_parse(struct visible_list *ret, enum dialect dialect, struct span va
 		note_unsure_repeat(&list, &matcher, value);
 	if (r == GPUMAP_OK && dialect == DIALECT_TORCH && list.end != END_DUPLICATE &&
 	    list.end != END_RAISES)
-		find_late_end(&list, &matcher, value);
+		torch_find_late_end(&list, &matcher, value);
 	if ((list.end == END_DUPLICATE && repeat_effect(dialect) == REPEAT_EMPTIES) ||
 	    list.end == END_RAISES)
 		list.count = 0;
