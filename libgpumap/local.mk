@@ -95,6 +95,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/note.c libgpumap/lease/note.h \
+	libgpumap/lease/passes.c \
 	libgpumap/lease/per_user.c libgpumap/lease/per_user.h \
 	libgpumap/lease/prefer.c \
 	libgpumap/lease/queue.c \

@@ -361,12 +361,11 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
 }
 
-/* Notes in the tickets of the jobs that are passed that they are. False: that cannot be written. */
+/* Notes which jobs are passed. False: that cannot be written. */
 static bool note_passed(const struct taking *t, const struct wishes *wishes)
 {
 	for (size_t i = 0; i < wishes->count; i++)
-		if (wishes->chosen.passed[i] &&
-		    !lease_queue_pass(&t->folder, wishes->tickets[i].number))
+		if (wishes->chosen.passed[i] && !lease_pass(&t->folder, wishes->tickets[i].number))
 			return false;
 	return true;
 }

@@ -2,8 +2,7 @@
 /*
  * All that is not known counts as early: a lease without an end, or with one that is not believed,
  * may end at any moment, and so may the use of a GPU without a lease. That other jobs come first is
- * left out for the same reason. How often a job may be passed: MAX_PASSES in lease.h, which
- * wishes.c asks.
+ * left out for the same reason. How often a job may be passed is decided in passes.c.
  */
 #include "lease/backfill.h"
 

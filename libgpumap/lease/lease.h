@@ -21,8 +21,7 @@ enum {
 	MAX_TICKETS = 4096,
 	LEASE_NAME = 128,
 	LEASE_PREFIX = 48,
-	MAX_PASSES = 8, /* how often others may pass one job that waits */
-	MAX_SLOTS = 64  /* of a GPU */
+	MAX_SLOTS = 64 /* of a GPU */
 };
 
 /* --- the folder ---------------------------------------------------------------------- */
@@ -141,6 +140,12 @@ static inline int64_t lease_number(ino_t inode)
 bool lease_is_part(const struct lease_file_name *name);
 /* False: it is another file. */
 bool lease_name_read(struct lease_file_name *ret, const char *name);
+/* The number of a new file: the time, so no file that others leave has an effect on it. */
+uint64_t lease_next_number(void);
+/* The number of 20 digits in a name of this level, between `word` and `end`; 0: it is another file.
+ */
+uint64_t lease_name_number(const struct lease_folder *folder, const char *word, const char *name,
+			   char end);
 /* Whether a file of the folder is one of this level. */
 bool lease_concerns(const struct lease_folder *folder, const char *name);
 /* Opens the vendor file of its GPU; -1 with ENOENT: sysfs has no such device, as in WSL and some
@@ -274,7 +279,7 @@ struct lease_wish {
 	const size_t *order;   /* all GPUs, those that it prefers first */
 	size_t preferred;      /* how many it prefers */
 	bool near;             /* it takes those that are connected best */
-	bool firm;             /* it was passed MAX_PASSES times */
+	bool firm;             /* lease_passed_enough() */
 	size_t slots;          /* it takes a slot of so many; 1: whole GPUs */
 	int64_t ready; /* not one's own: when it can be served at the earliest (backfill.h) */
 	int64_t end;   /* one's own: when its lease has ended; INT64_MAX: not known */
@@ -325,11 +330,24 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 /* Adds names to those of the GPUs that the job of one's own ticket can use. False: they cannot be
  * written. Call it in the gate. */
 bool lease_queue_add(int fd, const char *names);
-/* Notes in a ticket that its job is passed. False: it cannot be written. Call it in the gate. */
-bool lease_queue_pass(const struct lease_folder *folder, uint64_t number);
 /* The process that waits with a ticket; 0: it is not visible here. */
 int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number);
 /* Removes the ticket. */
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number);
+
+/* --- passes --------------------------------------------------------------------------- */
+
+/* Notes that the job of a ticket is passed. False: it cannot be written. Call it in the gate. */
+bool lease_pass(const struct lease_folder *folder, uint64_t number);
+/* Whether a job was passed as often as it may be. */
+bool lease_passed_enough(const struct lease_ticket *ticket);
+/* Counts the passes of the tickets, which are in their order; if they are `all`, removes those of
+ * jobs that wait no longer. */
+void lease_passes_count(struct lease_ticket *tickets, size_t count,
+			const struct lease_folder *folder, bool all, DIR *dir);
+/* Removes those of one ticket. */
+void lease_passes_remove(const struct lease_folder *folder, uint64_t number);
+/* The order of the tickets, for qsort. */
+int lease_ticket_order(const void *a, const void *b);
 
 #endif

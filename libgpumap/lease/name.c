@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "lease/units.h"
 
@@ -129,4 +130,29 @@ bool lease_concerns(const struct lease_folder *folder, const char *name)
 {
 	return *folder->prefix ? starts_with(name, folder->prefix)
 			       : !starts_with(name, LEASE_NESTED);
+}
+
+uint64_t lease_next_number(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t lease_name_number(const struct lease_folder *folder, const char *word, const char *name,
+			   char end)
+{
+	const size_t prefix = strlen(folder->prefix);
+	struct span digits = {NULL, 20};
+	int64_t number;
+
+	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, word))
+		return 0;
+	digits.text = name + prefix + strlen(word);
+	if (strnlen(digits.text, digits.length) < digits.length ||
+	    digits.text[digits.length] != end)
+		return 0;
+	number = span_number(digits, INT64_MAX);
+	return number > 0 ? (uint64_t)number : 0;
 }

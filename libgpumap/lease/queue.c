@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -17,39 +16,16 @@
 #include "write_all.h"
 
 #define TICKET "ticket-"
-#define PASS "pass-"
 
 enum {
 	MAX_TICKET = 65536, /* of its text */
 	MAX_FILES = 128,    /* of one user, how many are looked at */
-	MAX_USERS = 64,     /* that have so many */
-	MAX_SWEPT = 64      /* files that are removed at a time */
+	MAX_USERS = 64      /* that have so many */
 };
 
 static void ticket_name(char ret[LEASE_NAME], uint64_t number)
 {
 	snprintf(ret, LEASE_NAME, TICKET "%020" PRIu64, number);
-}
-
-/* The number of a ticket's file; 0: it is another file, or one of another level. */
-static uint64_t ticket_number(const struct lease_folder *folder, const char *name)
-{
-	const size_t prefix = strlen(folder->prefix);
-	struct span digits;
-	int64_t number;
-
-	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, TICKET))
-		return 0;
-	digits = span_of(name + prefix + strlen(TICKET));
-	number = digits.length == 20 ? span_number(digits, INT64_MAX) : -1;
-	return number > 0 ? (uint64_t)number : 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct lease_ticket *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -227,43 +203,6 @@ static bool is_looked_at(struct owners *owners, const struct lease_folder *folde
 	return geteuid() == 0 || st.st_uid == geteuid() || ++owners->list[i].files <= MAX_FILES;
 }
 
-/* The ticket of a pass's file, "pass-NUMBER-..."; 0: it is another file. */
-static uint64_t passed_ticket(const struct lease_folder *folder, const char *name)
-{
-	const size_t prefix = strlen(folder->prefix);
-	struct span rest, digits;
-	int64_t number;
-
-	if (!starts_with(name, folder->prefix) || !starts_with(name + prefix, PASS))
-		return 0;
-	rest = span_of(name + prefix + strlen(PASS));
-	span_split(&rest, '-', &digits);
-	number = digits.length == 20 && rest.text ? span_number(digits, INT64_MAX) : -1;
-	return number > 0 ? (uint64_t)number : 0;
-}
-
-/* Counts the passes of the tickets, and removes those of jobs that wait no longer. A pass is a file
- * of who passes, as no one may write into the ticket of another user. */
-static void count_passes(struct lease_ticket *tickets, size_t count,
-			 const struct lease_folder *folder, bool all, DIR *dir)
-{
-	struct dirent *entry;
-	size_t swept = 0;
-
-	rewinddir(dir);
-	while ((entry = readdir(dir))) {
-		const struct lease_ticket key = {.number = passed_ticket(folder, entry->d_name)};
-		struct lease_ticket *found =
-			key.number && count ? bsearch(&key, tickets, count, sizeof(key), by_number)
-					    : NULL;
-
-		if (found)
-			found->passes += found->passes < MAX_PASSES;
-		else if (key.number && all && swept++ < MAX_SWEPT)
-			unlinkat(folder->fd, entry->d_name, 0);
-	}
-}
-
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before)
 {
@@ -283,7 +222,8 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
-		struct lease_ticket ticket = {.number = ticket_number(folder, entry->d_name),
+		struct lease_ticket ticket = {.number = lease_name_number(folder, TICKET,
+									  entry->d_name, '\0'),
 					      .terms = DEFAULT_TERMS},
 				    *grown;
 
@@ -304,9 +244,9 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 		tickets[n++] = ticket;
 	}
 	if (n)
-		qsort(tickets, n, sizeof(*tickets), by_number);
+		qsort(tickets, n, sizeof(*tickets), lease_ticket_order);
 	if (!nomem)
-		count_passes(tickets, n, folder, before == UINT64_MAX, dir);
+		lease_passes_count(tickets, n, folder, before == UINT64_MAX, dir);
 	closedir(dir);
 	free(seen.seen);
 	if (nomem) {
@@ -341,15 +281,6 @@ int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
 }
 
 /* --- writing ---------------------------------------------------------------------------- */
-
-/* The time: no file that others leave has an effect on it. */
-static uint64_t next_number(void)
-{
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool write_text(int fd, const char *text)
 {
@@ -397,7 +328,7 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 		return GPUMAP_EFILE;
 	}
 	do {
-		mine = next_number();
+		mine = lease_next_number();
 		ticket_name(name, mine);
 		fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
 	} while (fd < 0 && errno == EEXIST);
@@ -427,31 +358,12 @@ bool lease_queue_add(int fd, const char *names)
 	return added;
 }
 
-bool lease_queue_pass(const struct lease_folder *folder, uint64_t number)
-{
-	char name[LEASE_NAME];
-	int fd;
-
-	snprintf(name, LEASE_NAME, PASS "%020" PRIu64 "-%020" PRIu64, number, next_number());
-	fd = lease_file(folder, name, O_RDONLY | O_EXCL, true);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number)
 {
 	char name[LEASE_NAME];
 
-	DIR *dir = lease_folder_list(folder);
-	struct dirent *entry;
-
 	ticket_name(name, number);
 	lease_file_remove(folder, name);
-	while (dir && (entry = readdir(dir)))
-		if (passed_ticket(folder, entry->d_name) == number)
-			unlinkat(folder->fd, entry->d_name, 0);
-	if (dir)
-		closedir(dir);
+	lease_passes_remove(folder, number);
 	close(fd);
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -155,15 +156,13 @@ static int make_own(const struct lease_folder *folder, const char *name, ino_t *
 int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots)
 {
 	char name[LEASE_NAME], own[OWN_NAME];
-	struct timespec now = {0};
 	int fd = -1, why;
 	ino_t number = 0;
 
 	lease_name(name, unit);
 	for (int i = 0; fd < 0 && i < MAX_TRIES; i++) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		snprintf(own, sizeof(own), "%s" LEASE_SLOT "%lld" LEASE_OF "%zu", name,
-			 (long long)now.tv_sec * 1000000000 + now.tv_nsec, slots);
+		snprintf(own, sizeof(own), "%s" LEASE_SLOT "%" PRIu64 LEASE_OF "%zu", name,
+			 lease_next_number(), slots);
 		fd = make_own(folder, own, &number);
 		if (fd < 0 && errno != EAGAIN && errno != EEXIST)
 			return -1;

@@ -199,7 +199,7 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 			.order = order,
 			.preferred = preferred,
 			.near = terms->near,
-			.firm = ticket && ticket->passes >= MAX_PASSES,
+			.firm = ticket && lease_passed_enough(ticket),
 			.slots = terms->slots,
 		};
 	}

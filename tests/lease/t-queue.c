@@ -64,7 +64,7 @@ START_TEST(trip)
 
 	ck_assert_uint_lt(first, second);
 	for (int i = 0; i < 3; i++)
-		ck_assert(lease_queue_pass(&folder, second));
+		ck_assert(lease_pass(&folder, second));
 	ck_assert_uint_eq(read_all_tickets(&tickets, UINT64_MAX), 2);
 	ck_assert_uint_eq(tickets[0].number, first);
 	ck_assert_uint_eq(tickets[0].count, 2);
@@ -111,9 +111,9 @@ START_TEST(names)
 
 	ck_assert(many);
 	memset(many, 'x', LENGTH);
-	ck_assert(lease_queue_pass(&folder, number));
+	ck_assert(lease_pass(&folder, number));
 	ck_assert(lease_queue_add(fd, "gpu-c"));
-	ck_assert(lease_queue_pass(&folder, number));
+	ck_assert(lease_pass(&folder, number));
 	ck_assert(lease_queue_add(fd, "gpu-d gpu-e"));
 	ck_assert_msg(lease_queue_add(fd, many), "what there is room for");
 	ck_assert_msg(!lease_queue_add(fd, many), "no ticket that cannot be read");
