@@ -16,6 +16,7 @@ dist_rehearsepackage_DATA = \
 	rehearse/gpumap_rehearse/groups.py \
 	rehearse/gpumap_rehearse/hooks.py \
 	rehearse/gpumap_rehearse/install.py \
+	rehearse/gpumap_rehearse/memory.py \
 	rehearse/gpumap_rehearse/modes.py \
 	rehearse/gpumap_rehearse/moves.py \
 	rehearse/gpumap_rehearse/precision.py \

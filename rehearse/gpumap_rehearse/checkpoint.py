@@ -4,9 +4,9 @@ import os
 
 import torch
 
-from . import devices, hooks, record, tags
+from . import devices, hooks, memory, record, tags
 from .devices import CPU
-from .tags import BLOCK, Tag
+from .tags import Tag
 
 _Storage = torch.UntypedStorage
 _raw_new = _Storage.__new__
@@ -24,7 +24,7 @@ def _device(self):
 
 
 def _tag(storage, ordinal):
-    storage._gpumap_tag = Tag(ordinal, -(-storage.nbytes() // BLOCK) * BLOCK)
+    storage._gpumap_tag = Tag(ordinal, memory.size_of(storage))
     return storage
 
 

@@ -211,20 +211,11 @@ class _Marks:
 # --- memory ------------------------------------------------------------------------------
 
 
-def _reserved(device=None):
-    return -(-_on(device).peak >> 21) << 21
-
-
-def _reset_peak(device=None):
-    gpu = _on(device)
-    gpu.peak_since = gpu.used
-
-
 def _memory_stats(device=None):
     gpu = _on(device)
     stats = {"num_alloc_retries": 0, "num_ooms": 0}
     for name, current, peak in (("allocated", gpu.used, gpu.peak_since), ("active", gpu.used, gpu.peak_since),
-                                ("reserved", _reserved(device), _reserved(device))):
+                                ("reserved", gpu.reserved(), gpu.reserved())):
         stats["%s_bytes.all.current" % name], stats["%s_bytes.all.peak" % name] = current, peak
     return stats
 
@@ -276,10 +267,10 @@ def _cuda_functions():
         "set_stream": lambda stream: None,
         "memory_allocated": lambda device=None: _on(device).used,
         "max_memory_allocated": lambda device=None: _on(device).peak_since,
-        "memory_reserved": _reserved,
-        "max_memory_reserved": _reserved,
-        "reset_peak_memory_stats": _reset_peak,
-        "reset_max_memory_allocated": _reset_peak,
+        "memory_reserved": lambda device=None: _on(device).reserved(),
+        "max_memory_reserved": lambda device=None: _on(device).reserved(),
+        "reset_peak_memory_stats": lambda device=None: _on(device).reset_peak(),
+        "reset_max_memory_allocated": lambda device=None: _on(device).reset_peak(),
         "mem_get_info": lambda device=None: (_on(device).total - _on(device).used, _on(device).total),
         "memory_stats": _memory_stats,
         "memory_summary": _memory_summary,
@@ -363,9 +354,9 @@ def _install_accelerator(functions):
         "synchronize": functions["synchronize"],
         "memory_allocated": functions["memory_allocated"],
         "max_memory_allocated": functions["max_memory_allocated"],
-        "memory_reserved": _reserved,
-        "max_memory_reserved": _reserved,
-        "reset_peak_memory_stats": _reset_peak,
+        "memory_reserved": functions["memory_reserved"],
+        "max_memory_reserved": functions["max_memory_reserved"],
+        "reset_peak_memory_stats": functions["reset_peak_memory_stats"],
         "empty_cache": functions["empty_cache"],
     }.items():
         if hasattr(accelerator, name):

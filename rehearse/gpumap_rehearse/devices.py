@@ -11,7 +11,7 @@ import threading
 
 import torch
 
-from . import errors, record
+from . import errors, memory, record
 
 CPU = -1
 
@@ -23,45 +23,16 @@ _started = False  # CUDA has started
 _forked = False  # after it had started in the parent
 
 
-class Device:
-    """A pretended GPU, and the memory of tensors on it."""
+class Device(memory.Memory):
+    """A pretended GPU."""
 
     def __init__(self, ordinal, entry, facts):
-        self.ordinal = ordinal
+        super().__init__(ordinal, facts.get("memory_bytes"))
         self.physical = entry["physical"] if entry["physical"] is not None else entry["candidates"][0]
         self.certainty = entry["certainty"]
         self.uuid = entry["uuid"]
         self.name = facts.get("name") or entry["name"] or "NVIDIA GPU"
-        self.total = facts.get("memory_bytes") or 0  # 0: not known, and not limited
-        self.used = self.peak = self.peak_since = self.tensors = 0
-        self.live = {}  # place: bytes of the tensors that were made there
-        self.peak_places = {}  # the same, at the peak
-        self.at_peak = False
         self.torch_device = torch.device("cuda", ordinal)
-
-    def take(self, size, place):
-        """A tensor of so many bytes is made at this line."""
-        if self.total and self.used + size > self.total:
-            errors.out_of_memory(self.ordinal, size, self.total, self.used)
-        self.used += size
-        self.tensors += 1
-        self.live[place] = self.live.get(place, 0) + size
-        if self.used > self.peak_since:
-            self.peak_since = self.used
-        if self.used > self.peak:
-            self.peak = self.used
-            self.at_peak = True
-            record.changed()
-
-    def give(self, size, place):
-        if self.at_peak:
-            self.keep_places()
-        self.used -= size
-        self.live[place] = self.live.get(place, 0) - size
-
-    def keep_places(self):
-        self.at_peak = False
-        self.peak_places = dict(self.live)
 
 
 def _ask(*arguments):
@@ -74,13 +45,7 @@ def _ask(*arguments):
 def _open():
     mapping = _ask("explain", "--inventory", "host")
     machine = {gpu["physical"]: gpu for gpu in _ask("inventory")["gpus"]}
-    limit = int(os.environ.get("GPUMAP_REHEARSE_MEMORY", "0"))
-    found = []
-    for entry in mapping["visible"]:
-        device = Device(entry["logical"], entry, machine.get(entry["physical"], {}))
-        if limit:
-            device.total = limit
-        found.append(device)
+    found = [Device(entry["logical"], entry, machine.get(entry["physical"], {})) for entry in mapping["visible"]]
     record.set_fact("list", os.environ.get("CUDA_VISIBLE_DEVICES"))
     record.set_fact("mapping", [finding for finding in mapping["findings"] if finding["severity"] != "remark"])
     return found
@@ -151,14 +116,8 @@ def ordinal_of(what):
 
 
 def _describe():
-    for device in _devices or ():
-        if device.at_peak:
-            device.keep_places()
     return [{"logical": d.ordinal, "physical": d.physical, "uuid": d.uuid, "name": d.name, "certainty": d.certainty,
-             "total_bytes": d.total or None, "peak_bytes": d.peak, "tensors": d.tensors,
-             "peak_places": [{"place": where, "bytes": size} for where, size in
-                             sorted(d.peak_places.items(), key=lambda item: -item[1])[:3] if size]}
-            for d in _devices or ()]
+             **d.describe_memory()} for d in _devices or ()]
 
 
 def _after_fork():
@@ -166,8 +125,7 @@ def _after_fork():
     _lock = threading.RLock()
     _forked = _started
     for device in _devices or ():
-        device.peak = device.tensors = 0
-        device.live = {}
+        device.forget_parent()
 
 
 record.add_source("devices", _describe)

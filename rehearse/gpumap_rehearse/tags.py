@@ -8,11 +8,10 @@ import threading
 
 import torch
 
-from . import devices, hooks, record
+from . import devices, hooks, memory, record
 from .devices import CPU
 
 WILD = -2
-BLOCK = 512  # bytes; PyTorch's allocator gives multiples of it
 
 without_modes = hooks.get("torch._C.DisableTorchFunction")
 _Tensor = torch.Tensor
@@ -83,7 +82,7 @@ def put(tensor, ordinal, force=False):
         return tensor
     if tensor.is_meta:
         return tensor
-    size = 0 if storage is None else -(-storage.nbytes() // BLOCK) * BLOCK
+    size = 0 if storage is None else memory.size_of(storage)
     owner._gpumap_tag = Tag(ordinal, size)
     return tensor
 
