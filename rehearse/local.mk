@@ -23,7 +23,7 @@ dist_rehearsepackage_DATA = \
 	rehearse/gpumap_rehearse/record.py \
 	rehearse/gpumap_rehearse/refused.py \
 	rehearse/gpumap_rehearse/tags.py \
-	rehearse/gpumap_rehearse/tensors.py \
+	rehearse/gpumap_rehearse/tensor_device.py \
 	rehearse/gpumap_rehearse/training.py
 EXTRA_DIST += rehearse/README.md
 

@@ -20,10 +20,10 @@ def install(torch):
     except hooks.Missing as missing:
         sys.stderr.write("gpumap: error: PyTorch %s has no %s, which a rehearsal needs\n" % (torch.__version__, missing))
         raise SystemExit(125) from None
-    from . import (batch_norm, checkpoint, cuda_api, data_parallel, distributed, modes, precision, refused, tensors,
-                   training)
+    from . import (batch_norm, checkpoint, cuda_api, data_parallel, distributed, modes, precision, refused,
+                   tensor_device, training)
 
-    for part in (cuda_api, tensors, checkpoint, precision, data_parallel, distributed, batch_norm, training, modes,
-                 refused):
+    for part in (cuda_api, tensor_device, checkpoint, precision, data_parallel, distributed, batch_norm, training,
+                 modes, refused):
         part.install()
     record.start()

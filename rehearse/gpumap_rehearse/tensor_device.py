@@ -6,7 +6,6 @@ import torch
 import torch.utils.dlpack
 
 from . import devices, errors, hooks, moves, tags
-from .devices import CPU
 from .tags import without_modes
 
 _Base = hooks.get("torch._C.TensorBase")
