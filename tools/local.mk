@@ -11,7 +11,8 @@ exec_sources = \
 	tools/exec/plan_of_rank.c \
 	tools/exec/plan_file.c \
 	tools/exec/prepare.c \
-	tools/exec/show.c
+	tools/exec/show.c \
+	tools/exec/variables.c
 # What a rehearsal has recorded, and Slurm in it.
 rehearse_sources = \
 	tools/rehearse/judge.c \

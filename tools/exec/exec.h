@@ -3,7 +3,7 @@
  * One rank that another launcher started: its number, its environment and its place.
  *
  *	environment, options --> exec_identify() --+
- *	plan, or profile     --> exec_plan() ------+-> exec_meet() -> exec_change() -> its program
+ *	plan, or profile     --> exec_plan() ------+-> exec_meet() -> exec_prepare() -> its program
  */
 #ifndef GM_EXEC_H
 #define GM_EXEC_H
@@ -69,7 +69,9 @@ bool exec_own_gpus(const struct exec *exec);
 /* Determines where the ranks meet, and the run's id. */
 int exec_meet(struct exec *exec);
 
-/* Determines the variables that change, the arguments, the folder and the cores. */
+/* Determines the variables that change. */
+int exec_change(struct exec *exec);
+/* Does that, and determines the arguments, the folder and the cores. */
 int exec_prepare(struct exec *exec);
 /* Does all of these. Set `options` and `report` before; free `exec` in any case. */
 int exec_make(struct exec *exec);

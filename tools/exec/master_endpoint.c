@@ -9,13 +9,6 @@
 #include "strbuf.h"
 #include "text/hostlist.h"
 
-const char *exec_variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
 /* --- the address ---------------------------------------------------------------------- */
 
 static bool is_address(const char *text)

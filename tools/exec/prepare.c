@@ -1,75 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment, arguments, folder and cores of the rank's program. */
+/* The arguments, folder and cores of the rank's program. */
 #include "exec.h"
-
-#include <stdio.h>
-#include <unistd.h>
 
 #include "cpuset.h"
 #include "job/rank_place.h"
 #include "report/report.h"
-
-/* --- variables --------------------------------------------------------------------------- */
-
-/* Whether a variable is true under the launcher that set it: torchrun's store listens, and it
- * restarts ranks. */
-static bool is_launchers(const struct exec *exec, const char *name)
-{
-	return exec->row && streq(exec->row, "torch") &&
-	       (starts_with(name, "TORCHELASTIC_") || starts_with(name, "ROLE_")) && getenv(name);
-}
-
-static int note(const char *name, const char *value, void *data)
-{
-	struct exec *exec = data;
-	const char *now = getenv(name);
-	size_t i = 0;
-
-	while (i < exec->change_count && !streq(exec->changes[i].name, name))
-		i++;
-	if (i == exec->change_count) {
-		if (is_launchers(exec, name) || (value ? now && streq(now, value) : !now))
-			return GPUMAP_OK;
-		exec->changes =
-			array_room(exec->changes, i, &exec->change_room, sizeof(*exec->changes));
-		exec->changes[i].name = arena_strdup(&exec->arena, name);
-		exec->change_count++;
-	}
-	exec->changes[i].value = arena_strdup(&exec->arena, value);
-	return GPUMAP_OK;
-}
-
-static bool in_row(const char *row, const char *name)
-{
-	const char *own;
-
-	for (size_t i = 0; (own = rank_identity_row_variable(row, i)); i++)
-		if (streq(own, name))
-			return true;
-	return false;
-}
-
-/* MPI programs use the first row that agrees. The variables of all other rows are unset. */
-static void unset_rows(struct exec *exec)
-{
-	const char *name, *kept = NULL;
-
-	for (size_t i = 0; i < exec->row_count && !kept; i++)
-		if (exec_agrees(exec, &exec->rows[i]))
-			kept = exec->rows[i].row;
-	for (size_t i = 0; i < exec->row_count; i++)
-		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) &&
-				   (name = rank_identity_row_variable(exec->rows[i].row, k));
-		     k++)
-			if (!kept || !in_row(kept, name))
-				note(name, NULL, exec);
-}
-
-static int change_variables(struct exec *exec)
-{
-	unset_rows(exec);
-	return job_environ(exec->plan, &exec->rank, (const char *const *)environ, note, exec);
-}
 
 /* --- cores --------------------------------------------------------------------------------- */
 
@@ -136,7 +71,7 @@ int exec_prepare(struct exec *exec)
 	if (!exec->rank.host)
 		exec->rank.host = exec->here;
 	if (r == GPUMAP_OK)
-		r = change_variables(exec);
+		r = exec_change(exec);
 	if (r == GPUMAP_OK)
 		r = job_arguments(&exec->arguments, exec->plan, &exec->rank, exec->report);
 	if (r == GPUMAP_OK && !exec->arguments[0])
