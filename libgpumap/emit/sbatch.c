@@ -122,11 +122,13 @@ static void put_line(struct emitter *e, const char *command, const char *word)
  * the shell's process id replaces the job's. */
 static void put_port(struct emitter *e)
 {
+	char port[JOB_PORT_TEXT];
+
 	if (!job_sets_ranks(e->plan, (int64_t)e->ranks) ||
 	    e->plan->settings.master_port.word != PLAN_PORT_AUTO)
 		return;
-	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))", FIRST_JOB_PORT,
-		    JOB_PORTS);
+	job_port_in_shell(port, "${SLURM_JOB_ID:-$$}");
+	emit_printf(e, "export MASTER_PORT=%s", port);
 	emit_end(e);
 }
 

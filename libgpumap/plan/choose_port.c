@@ -4,19 +4,6 @@
 
 #include <stdio.h>
 
-/* The script of emit/sbatch.c computes a port in this range too, from the number alone. */
-int job_port(const char *job, const char *part)
-{
-	uint64_t n = 0;
-
-	/* Most ids are numbers, and consecutive ones get different ports. Other ids are hashed. */
-	for (; *job && *job != '.'; job++)
-		n = n * (*job >= '0' && *job <= '9' ? 10 : 31) + (unsigned char)*job - '0';
-	for (; *part; part++)
-		n = n * 31 + (unsigned char)*part;
-	return FIRST_JOB_PORT + (int)(n % JOB_PORTS);
-}
-
 int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
