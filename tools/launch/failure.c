@@ -4,9 +4,6 @@
 #include "report/report.h"
 #include "signal_name.h"
 
-/* A rank that fails within this time of the first also counts as first. */
-enum { WINDOW_MS = 100 };
-
 void failure_note(struct supervisor *s, struct launch_exit *e)
 {
 	if (e->stopped)
@@ -14,9 +11,7 @@ void failure_note(struct supervisor *s, struct launch_exit *e)
 	if (!s->first_ns)
 		s->first_ns = e->end_ns;
 	e->first = e->end_ns - s->first_ns <= WINDOW_MS * (int64_t)NS_PER_MS;
-	if (s->launch->on_fail != LAUNCH_WAIT && s->ending == RUNNING &&
-	    !s->deadlines[DEADLINE_WINDOW])
-		s->deadlines[DEADLINE_WINDOW] = s->first_ns + WINDOW_MS * NS_PER_MS;
+	on_fail_stop(s);
 }
 
 static const struct launch_exit *first_failure(const struct launch_result *result)

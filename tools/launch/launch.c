@@ -12,22 +12,6 @@
 #include "style.h"
 #include "supervise.h"
 
-static bool again(struct supervisor *s)
-{
-	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||
-	    s->result->cause != LAUNCH_DONE || s->result->restarts >= s->launch->restarts)
-		return false;
-	/* A signal that stopped this start prevents another one. */
-	if (s->halted != LAUNCH_DONE) {
-		s->result->cause = s->halted;
-		return false;
-	}
-	s->result->restarts++;
-	console_note(&s->console, "a rank failed: starting all again, %d of %d",
-		     s->result->restarts, s->launch->restarts);
-	return true;
-}
-
 static int run(struct supervisor *s)
 {
 	int r;
@@ -39,7 +23,7 @@ static int run(struct supervisor *s)
 			return r;
 		if (!supervise(s))
 			return GPUMAP_EFILE;
-	} while (again(s));
+	} while (on_fail_again(s));
 	supervise_conclude(s);
 	return s->refused || s->result->cause == LAUNCH_BROKEN ? GPUMAP_EINPUT : GPUMAP_OK;
 }

@@ -17,6 +17,7 @@ launch_sources = \
 	tools/launch/drop_inherited.c tools/launch/drop_inherited.h \
 	tools/launch/held_port.c tools/launch/held_port.h \
 	tools/launch/launch.c tools/launch/launch.h \
+	tools/launch/on_fail.c \
 	tools/launch/process_state.c tools/launch/process_state.h \
 	tools/launch/process_title.c tools/launch/process_title.h \
 	tools/launch/process_tree.c tools/launch/process_tree.h \

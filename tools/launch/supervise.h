@@ -6,6 +6,7 @@
 #include "exit_status.h"
 
 enum {
+	WINDOW_MS = 100,   /* what fails so soon after the first counts as first too */
 	LINGER_MS = 1000,  /* the time in which helpers of an ended rank may end by themselves */
 	GIVE_UP_MS = 10000 /* after SIGKILL: processes that still exist hang in the kernel */
 };
@@ -58,10 +59,15 @@ void supervise_kill(struct supervisor *s);
 /* Reports the first failure, or another cause of the end, and sets the status. */
 void supervise_conclude(struct supervisor *s);
 
-/* A rank has failed: whether it did so first. Then the others are stopped. */
+/* A rank has failed: whether it did so first. */
 void failure_note(struct supervisor *s, struct launch_exit *e);
 /* Reports the ranks that failed first. The very first; NULL: none failed. */
 const struct launch_exit *failure_report(struct supervisor *s);
+
+/* After the first failure: the others are stopped at the end of its window, or go on. */
+void on_fail_stop(struct supervisor *s);
+/* After all ranks have ended: whether all are to start again. */
+bool on_fail_again(struct supervisor *s);
 
 /* Handles the guard's messages, and the end of the guard. */
 void guard_read_events(struct supervisor *s);
