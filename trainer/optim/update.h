@@ -17,7 +17,8 @@
  *		w = w + (-step m) / (sqrt(v) / root + eps)
  *		step = lr / (1 - beta1^t), root = sqrt(1 - beta2^t), from double; t counts from 1
  *
- * PyTorch 2 forms Adam's m as m + (g - m) (1 - beta1) and so differs in the last place.
+ * PyTorch 2 forms Adam's m as m + (g - m) (1 - beta1) and so differs in the last place. The factors
+ * of a step are computed in optimizer.c; kernels/update.cu does both on a GPU.
  */
 #ifndef TRAIN_UPDATE_H
 #define TRAIN_UPDATE_H
