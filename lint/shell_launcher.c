@@ -2,6 +2,8 @@
 /* The arguments of launchers: the ranks, the port, the devices and the program. */
 #include "lint/shell_script.h"
 
+#include <stddef.h>
+
 enum meaning {
 	TAKES_NOTHING,
 	TAKES_VALUE,
@@ -199,6 +201,16 @@ static void take_endpoint(struct launch *launch, struct span s, struct place at)
 			number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
 }
 
+/* The members that options without more set. */
+static const size_t flags[] = {
+	[FILTER] = offsetof(struct launch, filtered),
+	[HOSTS] = offsetof(struct launch, hosts),
+	[RENDEZVOUS_ID] = offsetof(struct launch, rendezvous_id),
+	[NODE_RANK] = offsetof(struct launch, node_rank),
+	[CPU] = offsetof(struct launch, cpu),
+	[MODULE] = offsetof(struct launch, module),
+};
+
 static void take(struct launch *launch, enum meaning meaning, struct span value, struct place at)
 {
 	switch (meaning) {
@@ -230,33 +242,17 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		launch->address = value;
 		launch->address_at = at;
 		break;
-	case RENDEZVOUS_ID:
-		launch->rendezvous_id = true;
-		break;
-	case NODE_RANK:
-		launch->node_rank = true;
-		break;
 	case IDS:
 		launch->ids_given = true;
 		launch->ids = value;
 		launch->ids_at = at;
 		break;
-	case FILTER:
-		launch->filtered = true;
-		break;
-	case HOSTS:
-		launch->hosts = true;
-		break;
-	case CPU:
-		launch->cpu = true;
-		break;
-	case MODULE:
-		launch->module = true;
-		break;
 	case PASSES_NOTHING:
 		launch->passes = false;
 		break;
 	default:
+		if (meaning < ARRAY_SIZE(flags) && flags[meaning])
+			*(bool *)((char *)launch + flags[meaning]) = true;
 		break;
 	}
 }
