@@ -62,11 +62,11 @@ static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layou
 	const char *last = "";
 
 	for (size_t l = 0; l < layout->count; l++) {
-		struct span rest = span_of(layout->slots[l].visible), entry;
+		struct span rest = span_of(layout->ranks[l].visible), entry;
 
-		if (streq(layout->slots[l].visible, last))
+		if (streq(layout->ranks[l].visible, last))
 			continue;
-		last = layout->slots[l].visible;
+		last = layout->ranks[l].visible;
 		while (span_split(&rest, ',', &entry)) {
 			struct span all = {buf->text, buf->length};
 
@@ -80,14 +80,14 @@ static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layou
 	return !buf->failed;
 }
 
-/* Whether an earlier slot, or an earlier device of the slot, is the same device. */
-static bool is_counted(const struct plan_layout *layout, size_t slot, size_t device)
+/* Whether an earlier local rank, or an earlier device of this one, has the same device. */
+static bool is_counted(const struct plan_layout *layout, size_t rank, size_t device)
 {
-	const struct plan_device *wanted = &layout->slots[slot].devices[device];
+	const struct plan_device *wanted = &layout->ranks[rank].devices[device];
 
-	for (size_t l = 0; l <= slot; l++)
-		for (size_t i = 0; i < (l < slot ? layout->slots[l].device_count : device); i++) {
-			const struct plan_device *d = &layout->slots[l].devices[i];
+	for (size_t l = 0; l <= rank; l++)
+		for (size_t i = 0; i < (l < rank ? layout->ranks[l].device_count : device); i++) {
+			const struct plan_device *d = &layout->ranks[l].devices[i];
 
 			if (d->physical == wanted->physical && d->mig == wanted->mig)
 				return true;
@@ -104,15 +104,15 @@ static size_t job_gpus(const struct emitter *e, const struct plan_layout *layout
 	if (!e->scheduled || emit_is_set(e, PKEY_PROFILE_gpus) || e->inside)
 		return listed;
 	/* A rank alone may use all that it sees. */
-	if (layout->count == 1 && layout->slots[0].logical < 0)
+	if (layout->count == 1 && layout->ranks[0].logical < 0)
 		return listed;
 	for (size_t l = 0; l < layout->count; l++) {
-		const struct plan_slot *slot = &layout->slots[l];
+		const struct local_rank *local = &layout->ranks[l];
 
 		/* By the end of the list, it has to be that long. */
-		if (slot->logical >= 0 && (size_t)slot->logical >= layout->count)
+		if (local->logical >= 0 && (size_t)local->logical >= layout->count)
 			return listed;
-		for (size_t i = 0; i < slot->device_count; i++)
+		for (size_t i = 0; i < local->device_count; i++)
 			used += !is_counted(layout, l, i);
 	}
 	return used && used < listed ? used : listed;
@@ -205,8 +205,8 @@ const char *emit_numbers(struct emitter *e, const struct emit_node *node)
 	bool known = true;
 
 	for (size_t l = 0; known && l < layout->count; l++)
-		for (size_t i = 0; known && i < layout->slots[l].device_count; i++)
-			known = add_number(&numbers, &layout->slots[l].devices[i]);
+		for (size_t i = 0; known && i < layout->ranks[l].device_count; i++)
+			known = add_number(&numbers, &layout->ranks[l].devices[i]);
 	e->out.failed = e->out.failed || numbers.failed;
 	text = arena_strdup(&e->arena, numbers.text ? numbers.text : "");
 	strbuf_free(&numbers);

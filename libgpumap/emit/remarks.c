@@ -47,7 +47,7 @@ static bool is_bound(const struct emitter *e, bool cpus)
 		if (i && layout == e->nodes[i - 1].host->layout)
 			continue;
 		for (size_t l = 0; l < layout->count; l++)
-			if (cpus ? layout->slots[l].cpus : layout->slots[l].nodes)
+			if (cpus ? layout->ranks[l].cpus : layout->ranks[l].nodes)
 				return true;
 	}
 	return false;

@@ -125,14 +125,14 @@ static void put_arguments(struct emitter *e, int64_t rank)
 static void put_rank(struct emitter *e, const struct shared *shared, const struct emit_node *node,
 		     size_t l, const char *indent)
 {
-	const struct plan_slot *slot = &node->host->layout->slots[l];
+	const struct local_rank *local = &node->host->layout->ranks[l];
 	int64_t rank = (int64_t)(node->host->first_rank + l);
 
 	emit_printf(e, "%sgm_rank %lld", indent, (long long)rank);
 	emit_word(e, expanded(e, "workdir", rank, NULL));
 	put_own(e, shared, node, l);
-	if (slot->cpus)
-		emit_pair(e, "taskset -c", slot->cpus);
+	if (local->cpus)
+		emit_pair(e, "taskset -c", local->cpus);
 	put_arguments(e, rank);
 	if (*expanded(e, "log_dir", rank, NULL)) {
 		put_log(e, rank, ">", "stdout");

@@ -65,8 +65,8 @@ static size_t bound_cpus(struct emitter *e, const struct slurm_group *group)
 			struct cpu_set set = {0};
 			size_t size;
 
-			if (!layout->slots[l].cpus || layout->slots[l].cpus_shared ||
-			    !cpu_set_parse(&e->arena, &set, span_of(layout->slots[l].cpus)))
+			if (!layout->ranks[l].cpus || layout->ranks[l].cpus_shared ||
+			    !cpu_set_parse(&e->arena, &set, span_of(layout->ranks[l].cpus)))
 				return 0;
 			size = cpu_set_size(set);
 			least = !least || size < least ? size : least;

@@ -36,15 +36,15 @@ static void add(struct rank_card *card, size_t l, enum rank_how how)
 
 /* Marks the ranks that it collides with. In a plan that is answered ranks share on purpose. */
 static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
-		    struct rank_card *card, const struct plan_slot *slot)
+		    struct rank_card *card, const struct local_rank *local)
 {
 	size_t kept = card->count < CARD_RANKS ? card->count : CARD_RANKS;
 	bool found = false;
 
 	for (size_t i = 0; !plan->answered && i < kept; i++) {
-		const struct plan_device *other = layout->slots[card->ranks[i]].lands;
+		const struct plan_device *other = layout->ranks[card->ranks[i]].lands;
 
-		if (card->hows[i] == RANK_TOO || !other || other->mig != slot->lands->mig)
+		if (card->hows[i] == RANK_TOO || !other || other->mig != local->lands->mig)
 			continue;
 		card->hows[i] = RANK_CLASH;
 		found = true;
@@ -55,24 +55,24 @@ static bool clashes(const gpumap_plan *plan, const struct plan_layout *layout,
 static void place(struct rank_cards *cards, const gpumap_plan *plan,
 		  const struct plan_layout *layout, size_t l)
 {
-	const struct plan_slot *slot = &layout->slots[l];
-	struct rank_card *lands = slot->lands ? card_of(cards, slot->lands) : NULL;
-	bool maybe = !slot->lands && plan_may_land(plan);
+	const struct local_rank *local = &layout->ranks[l];
+	struct rank_card *lands = local->lands ? card_of(cards, local->lands) : NULL;
+	bool maybe = !local->lands && plan_may_land(plan);
 
-	for (size_t i = 0; i < slot->device_count; i++) {
-		struct rank_card *card = card_of(cards, &slot->devices[i]);
+	for (size_t i = 0; i < local->device_count; i++) {
+		struct rank_card *card = card_of(cards, &local->devices[i]);
 
 		if (!card)
 			continue;
 		card->chosen = true;
 		if (maybe)
 			add(card, l, RANK_MAYBE);
-		else if (card != lands && slot->device_count > 1)
+		else if (card != lands && local->device_count > 1)
 			add(card, l, RANK_TOO);
 	}
 	if (lands)
-		add(lands, l, clashes(plan, layout, lands, slot) ? RANK_CLASH : RANK_LANDS);
-	else if (!slot->device_count)
+		add(lands, l, clashes(plan, layout, lands, local) ? RANK_CLASH : RANK_LANDS);
+	else if (!local->device_count)
 		add(&cards->list[cards->count - 2], l, RANK_WITHOUT);
 	else if (!maybe)
 		add(&cards->list[cards->count - 1], l, RANK_NOWHERE);
@@ -117,40 +117,40 @@ int rank_card_height(const struct rank_card *card)
 }
 
 /* "cores 0-7,64-71, NUMA 0, 8 threads" */
-static void binding(struct strbuf *buf, const struct plan_slot *slot)
+static void binding(struct strbuf *buf, const struct local_rank *local)
 {
-	if (slot->cpus)
-		strbuf_printf(buf, "%s %.64s", slot->cpus_shared ? "shares cores" : "cores",
-			      slot->cpus);
+	if (local->cpus)
+		strbuf_printf(buf, "%s %.64s", local->cpus_shared ? "shares cores" : "cores",
+			      local->cpus);
 	else
 		strbuf_puts(buf, "cores not bound");
-	if (slot->nodes)
-		strbuf_printf(buf, " \xc2\xb7 NUMA %.32s", slot->nodes);
-	if (slot->threads)
-		strbuf_printf(buf, " \xc2\xb7 %d thread%s", slot->threads,
-			      slot->threads == 1 ? "" : "s");
+	if (local->nodes)
+		strbuf_printf(buf, " \xc2\xb7 NUMA %.32s", local->nodes);
+	if (local->threads)
+		strbuf_printf(buf, " \xc2\xb7 %d thread%s", local->threads,
+			      local->threads == 1 ? "" : "s");
 }
 
 static int draw_rank(struct strbuf *buf, const struct plan_host *host, size_t l, enum rank_how how,
 		     const struct box *at)
 {
-	const struct plan_slot *slot = &host->layout->slots[l];
+	const struct local_rank *local = &host->layout->ranks[l];
 	int width = at->width - 2 * PAD, need = 0, taken = 0;
 	struct strbuf text = {0};
 
 	strbuf_printf(&text, "rank %zu \xc2\xb7 local %zu", host->first_rank + l, l);
 	if (how == RANK_TOO)
 		strbuf_puts(&text, " uses it too");
-	else if (slot->logical >= 0)
-		strbuf_printf(&text, " \xc2\xb7 cuda:%d", slot->logical);
-	if (how != RANK_TOO && slot->lands && slot->lands->mig >= 0)
-		strbuf_printf(&text, " \xc2\xb7 MIG %d", slot->lands->mig);
+	else if (local->logical >= 0)
+		strbuf_printf(&text, " \xc2\xb7 cuda:%d", local->logical);
+	if (how != RANK_TOO && local->lands && local->lands->mig >= 0)
+		strbuf_printf(&text, " \xc2\xb7 MIG %d", local->lands->mig);
 	if (text.text)
 		need = svg_text(buf, at->x + PAD, at->y + 12,
 				INK(.size = 12, .fill = looks[how].ink, .bold = true), width,
 				text.text);
 	scratch_free(buf, &text);
-	binding(&text, slot);
+	binding(&text, local);
 	if (text.text)
 		taken = svg_text(buf, at->x + PAD, at->y + 26,
 				 INK(.size = 11, .fill = COLOUR_MUTED), width, text.text);

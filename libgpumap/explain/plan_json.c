@@ -17,21 +17,21 @@ static json_t *device_json(struct writer *w, const struct plan_device *device)
 			   {"pci", json_text(device->pci)}, {"name", json_text(device->name)});
 }
 
-static json_t *slot_json(struct writer *w, const struct plan_host *host, size_t l)
+static json_t *rank_json(struct writer *w, const struct plan_host *host, size_t l)
 {
-	const struct plan_slot *slot = &host->layout->slots[l];
+	const struct local_rank *local = &host->layout->ranks[l];
 	json_t *gpus = json_array();
 
-	for (size_t i = 0; i < slot->device_count; i++)
-		json_push(gpus, device_json(w, &slot->devices[i]), &w->failed);
-	return JSON_OBJECT(&w->failed, {"rank", json_integer((json_int_t)(host->first_rank + l))},
-			   {"local_rank", json_integer((json_int_t)l)}, {"gpus", gpus},
-			   {"lands", device_json(w, slot->lands)},
-			   {"logical", json_number(slot->logical)},
-			   {"visible", json_text(slot->visible)}, {"cpus", json_text(slot->cpus)},
-			   {"cpus_shared", json_boolean(slot->cpus_shared)},
-			   {"memory_nodes", json_text(slot->nodes)},
-			   {"threads", slot->threads ? json_integer(slot->threads) : json_null()});
+	for (size_t i = 0; i < local->device_count; i++)
+		json_push(gpus, device_json(w, &local->devices[i]), &w->failed);
+	return JSON_OBJECT(
+		&w->failed, {"rank", json_integer((json_int_t)(host->first_rank + l))},
+		{"local_rank", json_integer((json_int_t)l)}, {"gpus", gpus},
+		{"lands", device_json(w, local->lands)}, {"logical", json_number(local->logical)},
+		{"visible", json_text(local->visible)}, {"cpus", json_text(local->cpus)},
+		{"cpus_shared", json_boolean(local->cpus_shared)},
+		{"memory_nodes", json_text(local->nodes)},
+		{"threads", local->threads ? json_integer(local->threads) : json_null()});
 }
 
 /* The first host with this layout; NULL: it is this one, and `same` keeps it. */
@@ -58,7 +58,7 @@ static json_t *host_json(struct writer *w, size_t node, json_t *same)
 	for (size_t i = 0; !earlier && i < layout->gpu_count; i++)
 		json_push(gpus, device_json(w, &layout->gpus[i]), &w->failed);
 	for (size_t l = 0; !earlier && l < layout->count; l++)
-		json_push(ranks, slot_json(w, host, l), &w->failed);
+		json_push(ranks, rank_json(w, host, l), &w->failed);
 	return JSON_OBJECT(&w->failed, {"name", json_text(host->name)},
 			   {"node", json_integer((json_int_t)node)},
 			   {"first_rank", json_integer((json_int_t)host->first_rank)},

@@ -78,12 +78,12 @@ static void host_title(struct strbuf *buf, const struct kind *kind)
 static void host_list(struct strbuf *buf, const struct plan_layout *layout)
 {
 	for (size_t l = 1; l < layout->count; l++)
-		if (!streq(layout->slots[l].visible, layout->slots[0].visible)) {
+		if (!streq(layout->ranks[l].visible, layout->ranks[0].visible)) {
 			strbuf_puts(buf, "each rank has a CUDA_VISIBLE_DEVICES of its own");
 			return;
 		}
 	if (layout->count)
-		strbuf_printf(buf, "CUDA_VISIBLE_DEVICES=%.512s", layout->slots[0].visible);
+		strbuf_printf(buf, "CUDA_VISIBLE_DEVICES=%.512s", layout->ranks[0].visible);
 }
 
 static void text_at(struct page *page, const struct ink *ink, struct strbuf *text)

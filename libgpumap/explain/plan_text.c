@@ -85,34 +85,34 @@ bool plan_may_land(const gpumap_plan *plan)
 }
 
 /* Whether it is unknown if the rank uses the GPU that it is given. */
-static bool is_open(const struct plan_slot *slot, bool may_land)
+static bool is_open(const struct local_rank *local, bool may_land)
 {
-	return slot->device_count && !slot->lands && may_land;
+	return local->device_count && !local->lands && may_land;
 }
 
-static void device_label(const struct plan_slot *slot, bool may_land, char text[32])
+static void device_label(const struct local_rank *local, bool may_land, char text[32])
 {
-	const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
+	const struct plan_device *d = local->lands ? local->lands : local->devices;
 	int length;
 
-	if (!slot->device_count || (!slot->lands && !may_land)) {
-		snprintf(text, 32, slot->device_count ? "none" : "-");
+	if (!local->device_count || (!local->lands && !may_land)) {
+		snprintf(text, 32, local->device_count ? "none" : "-");
 		return;
 	}
 	length = d->physical < 0 ? snprintf(text, 32, "?") : snprintf(text, 32, "%d", d->physical);
 	if (d->mig >= 0)
 		length += snprintf(text + length, 32 - (size_t)length, ":%d", d->mig);
-	if (slot->device_count > 1)
-		length +=
-			snprintf(text + length, 32 - (size_t)length, " of %zu", slot->device_count);
-	if (is_open(slot, may_land))
+	if (local->device_count > 1)
+		length += snprintf(text + length, 32 - (size_t)length, " of %zu",
+				   local->device_count);
+	if (is_open(local, may_land))
 		snprintf(text + length, 32 - (size_t)length, "?");
 }
 
 static bool lists_fit(const struct plan_layout *layout)
 {
 	for (size_t l = 0; l < layout->count; l++)
-		if (strlen(layout->slots[l].visible) > LIST_WIDTH)
+		if (strlen(layout->ranks[l].visible) > LIST_WIDTH)
 			return false;
 	return true;
 }
@@ -120,7 +120,7 @@ static bool lists_fit(const struct plan_layout *layout)
 static bool lists_equal(const struct plan_layout *layout)
 {
 	for (size_t l = 1; l < layout->count; l++)
-		if (!streq(layout->slots[l].visible, layout->slots[0].visible))
+		if (!streq(layout->ranks[l].visible, layout->ranks[0].visible))
 			return false;
 	return true;
 }
@@ -134,19 +134,19 @@ struct look {
 static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 		     const struct look *look)
 {
-	const struct plan_slot *slot = &host->layout->slots[l];
+	const struct local_rank *local = &host->layout->ranks[l];
 	char device[32], logical[24] = "-", threads[24] = "-";
 
-	device_label(slot, look->may_land, device);
-	if (slot->logical >= 0)
-		snprintf(logical, sizeof(logical), "cuda:%d", slot->logical);
-	if (slot->threads)
-		snprintf(threads, sizeof(threads), "%d", slot->threads);
+	device_label(local, look->may_land, device);
+	if (local->logical >= 0)
+		snprintf(logical, sizeof(logical), "cuda:%d", local->logical);
+	if (local->threads)
+		snprintf(threads, sizeof(threads), "%d", local->threads);
 	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s", host->first_rank + l, l, device, logical);
-	column(buf, slot->cpus ? slot->cpus : "-", look->cores_width);
+	column(buf, local->cpus ? local->cpus : "-", look->cores_width);
 	strbuf_printf(buf, "%-9s", threads);
 	if (look->lists)
-		escape_all(buf, *slot->visible ? slot->visible : "(empty)");
+		escape_all(buf, *local->visible ? local->visible : "(empty)");
 	while (buf->length && buf->text[buf->length - 1] == ' ')
 		buf->text[--buf->length] = '\0';
 	strbuf_puts(buf, "\n");
@@ -156,8 +156,8 @@ static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 static const struct plan_device *device_named(const struct plan_layout *layout, struct span entry)
 {
 	for (size_t l = 0; l < layout->count; l++)
-		for (size_t i = 0; i < layout->slots[l].device_count; i++) {
-			const struct plan_device *d = &layout->slots[l].devices[i];
+		for (size_t i = 0; i < layout->ranks[l].device_count; i++) {
+			const struct plan_device *d = &layout->ranks[l].devices[i];
 
 			if (d->uuid && span_is(entry, d->uuid))
 				return d;
@@ -204,7 +204,7 @@ static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t 
 			strbuf_puts(buf, "  all see ");
 		else
 			strbuf_printf(buf, "  rank %zu sees ", host->first_rank + l);
-		put_list(buf, layout, layout->slots[l].visible);
+		put_list(buf, layout, layout->ranks[l].visible);
 		strbuf_puts(buf, "\n");
 	}
 }
@@ -216,12 +216,12 @@ static void legend(struct strbuf *buf, const struct plan_layout *layout, size_t 
 	bool open = false, unnumbered = false;
 
 	for (size_t l = 0; l < shown; l++) {
-		const struct plan_slot *slot = &layout->slots[l];
-		const struct plan_device *d = slot->lands ? slot->lands : slot->devices;
-		bool is = is_open(slot, look->may_land);
+		const struct local_rank *local = &layout->ranks[l];
+		const struct plan_device *d = local->lands ? local->lands : local->devices;
+		bool is = is_open(local, look->may_land);
 
 		open = open || is;
-		unnumbered = unnumbered || ((is || slot->lands) && d->physical < 0);
+		unnumbered = unnumbered || ((is || local->lands) && d->physical < 0);
 	}
 	if (open)
 		strbuf_puts(buf, "  N?: GPU N is meant for the rank; which one the program uses is "
@@ -237,7 +237,7 @@ static void host_table(struct strbuf *buf, const gpumap_plan *plan, const struct
 	struct look look = {7, lists_fit(layout), plan_may_land(plan)};
 
 	for (size_t l = 0; l < shown; l++) {
-		int length = (int)strlen(layout->slots[l].cpus ? layout->slots[l].cpus : "-");
+		int length = (int)strlen(layout->ranks[l].cpus ? layout->ranks[l].cpus : "-");
 
 		look.cores_width = length + 2 > look.cores_width ? length + 2 : look.cores_width;
 	}

@@ -40,11 +40,11 @@ EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_att
 }
 
 /* The device where the rank lands. If that is not known, its only device. */
-static const struct plan_device *device_of(const struct plan_slot *slot)
+static const struct plan_device *device_of(const struct local_rank *local)
 {
-	if (slot->lands)
-		return slot->lands;
-	return slot->device_count == 1 ? &slot->devices[0] : NULL;
+	if (local->lands)
+		return local->lands;
+	return local->device_count == 1 ? &local->devices[0] : NULL;
 }
 
 EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
@@ -55,12 +55,12 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 
 	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return NULL;
-	device = device_of(at.slot);
+	device = device_of(at.local);
 	switch (attr) {
 	case GPUMAP_RANK_HOST:
 		return at.host->name;
 	case GPUMAP_RANK_VISIBLE:
-		return at.slot->visible;
+		return at.local->visible;
 	case GPUMAP_RANK_UUID:
 		return device ? device->uuid : NULL;
 	case GPUMAP_RANK_PCI:
@@ -68,9 +68,9 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 	case GPUMAP_RANK_NAME:
 		return device ? device->name : NULL;
 	case GPUMAP_RANK_CPUS:
-		return at.slot->cpus;
+		return at.local->cpus;
 	case GPUMAP_RANK_MEMORY_NODES:
-		return at.slot->nodes;
+		return at.local->nodes;
 	default:
 		return NULL;
 	}
@@ -84,7 +84,7 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 
 	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return -1;
-	device = device_of(at.slot);
+	device = device_of(at.local);
 	switch (attr) {
 	case GPUMAP_RANK_NODE:
 		return (int64_t)at.node;
@@ -97,9 +97,9 @@ EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,
 	case GPUMAP_RANK_MIG:
 		return device ? device->mig : -1;
 	case GPUMAP_RANK_LOGICAL:
-		return at.slot->logical;
+		return at.local->logical;
 	case GPUMAP_RANK_THREADS:
-		return at.slot->threads;
+		return at.local->threads;
 	default:
 		return -1;
 	}

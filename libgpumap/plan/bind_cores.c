@@ -294,7 +294,7 @@ static struct cpu_set gpu_nodes(struct binding *x, size_t l)
 	return cpu_set_and(scratch, all, nodes_of(x, every));
 }
 
-static void set_nodes(struct binding *x, size_t l, struct plan_slot *slot)
+static void set_nodes(struct binding *x, size_t l, struct local_rank *local)
 {
 	bool bound = x->settings->cpu_bind.word != PLAN_CPU_NONE;
 	struct cpu_set nodes = {0};
@@ -306,7 +306,7 @@ static void set_nodes(struct binding *x, size_t l, struct plan_slot *slot)
 	else if (x->nearness[l] == NEAR_SOME)
 		nodes = gpu_nodes(x, l);
 	if (cpu_set_size(nodes))
-		slot->nodes = cpu_set_print(x->b->arena, nodes);
+		local->nodes = cpu_set_print(x->b->arena, nodes);
 }
 
 static int threads(const struct binding *x, const struct share *share)
@@ -336,17 +336,17 @@ int cores_bind(struct builder *b, struct layout *layout)
 	else if (x.settings->cpu_bind.word != PLAN_CPU_NONE)
 		r = bind_near(&x);
 	for (size_t l = 0; r == GPUMAP_OK && l < layout->plan->count; l++) {
-		struct plan_slot *slot = &layout->plan->slots[l];
+		struct local_rank *local = &layout->plan->ranks[l];
 		struct share *share = &x.wishes[l];
 
 		if (x.settings->cpu_bind.word == PLAN_CPU_NONE && x.known)
 			share_allowed(&x, share);
-		slot->threads = threads(&x, share);
-		set_nodes(&x, l, slot);
+		local->threads = threads(&x, share);
+		set_nodes(&x, l, local);
 		if (x.settings->cpu_bind.word == PLAN_CPU_NONE || !cpu_set_size(share->cpus))
 			continue;
-		slot->cpus = cpu_set_print(b->arena, share->cpus);
-		slot->cpus_shared = share->users > 1;
+		local->cpus = cpu_set_print(b->arena, share->cpus);
+		local->cpus_shared = share->users > 1;
 	}
 	return r == GPUMAP_OK && (b->temp.failed || b->arena->failed) ? plan_nomem(b) : r;
 }

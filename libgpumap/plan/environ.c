@@ -125,16 +125,16 @@ static void set_ranks(struct environ_walk *w)
 
 static void set_devices(struct environ_walk *w)
 {
-	const struct plan_slot *slot = w->at->slot;
+	const struct local_rank *local = w->at->local;
 	bool automatic =
 		job_setting(w->plan, PKEY_PROFILE_threads, w->at->row)->word == PLAN_THREADS_AUTO;
 
-	if (slot->visible)
-		set(w, "CUDA_VISIBLE_DEVICES", slot->visible);
+	if (local->visible)
+		set(w, "CUDA_VISIBLE_DEVICES", local->visible);
 	if (w->at->device_order)
 		set(w, "CUDA_DEVICE_ORDER", w->at->device_order);
-	if (slot->threads > 0 && !(automatic && is_set(w->envp, "OMP_NUM_THREADS")))
-		set_number(w, "OMP_NUM_THREADS", slot->threads);
+	if (local->threads > 0 && !(automatic && is_set(w->envp, "OMP_NUM_THREADS")))
+		set_number(w, "OMP_NUM_THREADS", local->threads);
 }
 
 /* Appends a list of these devices as gpumap writes them. False: one has no name. */
@@ -159,24 +159,24 @@ static bool put_devices(struct strbuf *buf, const struct plan_device *devices, s
  * on its host all that it sees. */
 static bool put_own(struct strbuf *buf, const struct job_rank *at)
 {
-	const struct plan_slot *slot = at->slot;
-	bool numbers = slot->visible && is_digit(*slot->visible);
+	const struct local_rank *local = at->local;
+	bool numbers = local->visible && is_digit(*local->visible);
 
-	if (slot->device_count == 1 && slot->lands)
-		return put_devices(buf, slot->lands, 1, numbers);
-	if (!slot->visible || (slot->device_count && at->local_size != 1))
-		return put_devices(buf, slot->devices, slot->device_count, numbers);
-	strbuf_puts(buf, slot->visible);
+	if (local->device_count == 1 && local->lands)
+		return put_devices(buf, local->lands, 1, numbers);
+	if (!local->visible || (local->device_count && at->local_size != 1))
+		return put_devices(buf, local->devices, local->device_count, numbers);
+	strbuf_puts(buf, local->visible);
 	return true;
 }
 
 /* If the list was not examined, the inherited variables stay valid. */
 static void set_run(struct environ_walk *w)
 {
-	const struct plan_slot *slot = w->at->slot;
+	const struct local_rank *local = w->at->local;
 	struct strbuf gpus = {0};
 
-	if (!slot->visible && !slot->device_count)
+	if (!local->visible && !local->device_count)
 		return;
 	if (!put_own(&gpus, w->at)) {
 		if (is_set(w->envp, RUN_GPUS))

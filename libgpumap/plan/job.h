@@ -78,7 +78,7 @@ struct job_rank {
 	int64_t rank, world_size, local_rank, local_size, node, nodes;
 	int64_t row; /* the rank whose exceptions in the plan apply; -1: none apply */
 	const char *host;
-	const struct plan_slot *slot; /* without a `visible` the list stays unchanged */
+	const struct local_rank *local; /* without a `visible` the list stays unchanged */
 	const char *device_order;
 };
 

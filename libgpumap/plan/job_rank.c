@@ -14,7 +14,7 @@ bool plan_rank(const gpumap_plan *plan, size_t rank, struct plan_rank *ret)
 	ret->host = &plan->hosts[ret->node];
 	ret->local_rank = rank - ret->host->first_rank;
 	ret->local_size = ret->host->layout->count;
-	ret->slot = &ret->host->layout->slots[ret->local_rank];
+	ret->local = &ret->host->layout->ranks[ret->local_rank];
 	return true;
 }
 
@@ -33,7 +33,7 @@ bool job_rank_at(const gpumap_plan *plan, int64_t rank, struct job_rank *ret)
 		.nodes = (int64_t)plan->host_count,
 		.row = rank,
 		.host = at.host->name,
-		.slot = at.slot,
+		.local = at.local,
 		.device_order = at.host->layout->device_order,
 	};
 	return true;

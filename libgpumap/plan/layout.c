@@ -68,7 +68,7 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 			 const gpumap_mapping *mapping)
 {
 	const struct host_class *class = layout->class;
-	struct plan_slot *slot = &layout->plan->slots[l];
+	struct local_rank *local = &layout->plan->ranks[l];
 	const gpumap_entry *entry = b->input->settings->mode.word == PLAN_DP
 					    ? gpumap_mapping_master(mapping)
 					    : gpumap_mapping_chosen(mapping);
@@ -82,8 +82,8 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 		return;
 	}
 	layout->placements[l].lands = position;
-	slot->lands = &class->copies[position];
-	slot->logical = entry->logical;
+	local->lands = &class->copies[position];
+	local->logical = entry->logical;
 }
 
 static int ask(struct builder *b, struct layout *layout, size_t l)
@@ -101,7 +101,7 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 		layout_land(b, layout, l, mapping);
 		layout_carry(b, layout, l, mapping, report);
 		layout->plain = layout->plain && mapping->answered &&
-				(layout->unknown_use || layout->plan->slots[l].lands);
+				(layout->unknown_use || layout->plan->ranks[l].lands);
 	}
 	gpumap_mapping_free(mapping);
 	gpumap_report_free(report);
@@ -112,37 +112,37 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 static void copy_answer(struct builder *b, struct layout *layout, size_t l,
 			const struct layout *like)
 {
-	const struct plan_slot *from = &like->plan->slots[l];
-	struct plan_slot *slot = &layout->plan->slots[l];
+	const struct local_rank *from = &like->plan->ranks[l];
+	struct local_rank *local = &layout->plan->ranks[l];
 	const struct host_class *class = layout->class;
 
-	slot->logical = from->logical;
+	local->logical = from->logical;
 	if (from->lands) {
 		layout->placements[l].lands = (size_t)(from->lands - like->class->copies);
-		slot->lands = &class->copies[layout->placements[l].lands];
+		local->lands = &class->copies[layout->placements[l].lands];
 	}
 	layout_land(b, layout, l, NULL);
 }
 
-static int fill_slot(struct builder *b, struct layout *layout, size_t l, const struct layout *like)
+static int fill_rank(struct builder *b, struct layout *layout, size_t l, const struct layout *like)
 {
 	const struct host_class *class = layout->class;
-	struct plan_slot *slot = &layout->plan->slots[l];
+	struct local_rank *local = &layout->plan->ranks[l];
 	struct placement *placement = &layout->placements[l];
 
 	*placement = find_placement(b, layout, l);
-	slot->logical = -1;
-	slot->visible = "";
+	local->logical = -1;
+	local->visible = "";
 	if (!class->count)
 		return GPUMAP_OK;
-	slot->devices = &class->copies[placement->own];
-	slot->device_count = placement->own_count;
+	local->devices = &class->copies[placement->own];
+	local->device_count = placement->own_count;
 	if (like && class->by_number)
-		layout->list = like->plan->slots[l].visible;
+		layout->list = like->plan->ranks[l].visible;
 	else if (class->settings->share.word != PLAN_SHARE_LIST || !layout->list)
 		layout->list = list_text(b, class, placement);
-	slot->visible = layout->list;
-	if (!slot->visible)
+	local->visible = layout->list;
+	if (!local->visible)
 		return plan_nomem(b);
 	if (!like)
 		return ask(b, layout, l);
@@ -157,11 +157,11 @@ int layout_fill(struct builder *b, struct layout *layout)
 	const struct layout *like = layout_like(b, layout);
 	int r = GPUMAP_OK;
 
-	plan->slots = arena_alloc(b->arena, plan->count, sizeof(*plan->slots));
+	plan->ranks = arena_alloc(b->arena, plan->count, sizeof(*plan->ranks));
 	layout->placements = arena_alloc(&b->temp, plan->count, sizeof(*layout->placements));
 	layout->load.first = arena_alloc(&b->temp, class->count + 1, sizeof(*layout->load.first));
 	layout->load.count = arena_alloc(&b->temp, class->count + 1, sizeof(*layout->load.count));
-	if (!plan->slots || !layout->placements || !layout->load.first || !layout->load.count)
+	if (!plan->ranks || !layout->placements || !layout->load.first || !layout->load.count)
 		return plan_nomem(b);
 	plan->gpus = class->gpus;
 	plan->gpu_count = class->gpus ? class->host->inventory->count : 0;
@@ -169,6 +169,6 @@ int layout_fill(struct builder *b, struct layout *layout)
 	layout->unknown_use = layout_use_unknown(b, class);
 	layout->plain = class->count > 0;
 	for (size_t l = 0; r == GPUMAP_OK && l < plan->count; l++)
-		r = fill_slot(b, layout, l, like);
+		r = fill_rank(b, layout, l, like);
 	return r == GPUMAP_OK && !like ? layout_remember(b, layout) : r;
 }

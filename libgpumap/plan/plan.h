@@ -95,7 +95,7 @@ struct plan_device {
 };
 
 /* The devices and cores of a local rank; shared by all equal hosts. */
-struct plan_slot {
+struct local_rank {
 	const struct plan_device *devices; /* its own; NULL: it runs without a GPU */
 	size_t device_count;
 	const char *visible;             /* the value of CUDA_VISIBLE_DEVICES; "": no GPU */
@@ -109,7 +109,7 @@ struct plan_slot {
 };
 
 struct plan_layout {
-	struct plan_slot *slots; /* by local rank */
+	struct local_rank *ranks; /* by local rank */
 	size_t count;
 	const char *device_order;       /* the value of CUDA_DEVICE_ORDER; NULL: unchanged */
 	const struct plan_device *gpus; /* all GPUs of the host by number, chosen or not */
@@ -166,7 +166,7 @@ struct gpumap_plan {
 struct plan_rank {
 	size_t rank, local_rank, node, local_size;
 	const struct plan_host *host;
-	const struct plan_slot *slot;
+	const struct local_rank *local;
 };
 
 /* If the plan cannot work, the function still returns GPUMAP_OK and a plan, whose `answered` is

@@ -109,7 +109,7 @@ static void read_device(struct plan_reader *reader, struct plan_device *ret, con
 	ret->name = reader_text(reader, o, "name");
 }
 
-static void read_slot(struct plan_reader *reader, struct plan_slot *slot, const json_t *o)
+static void read_rank(struct plan_reader *reader, struct local_rank *local, const json_t *o)
 {
 	const json_t *gpus = reader_array(reader, o, "gpus"), *lands = json_object_get(o, "lands");
 	struct plan_device *devices =
@@ -117,20 +117,20 @@ static void read_slot(struct plan_reader *reader, struct plan_slot *slot, const 
 
 	if (!devices)
 		return;
-	slot->device_count = json_array_size(gpus);
-	for (size_t i = 0; i < slot->device_count; i++)
+	local->device_count = json_array_size(gpus);
+	for (size_t i = 0; i < local->device_count; i++)
 		read_device(reader, &devices[i], json_array_get(gpus, i));
-	slot->devices = devices;
+	local->devices = devices;
 	if (lands && !json_is_null(lands)) {
-		read_device(reader, &devices[slot->device_count], lands);
-		slot->lands = &devices[slot->device_count];
+		read_device(reader, &devices[local->device_count], lands);
+		local->lands = &devices[local->device_count];
 	}
-	slot->logical = (int)reader_integer(reader, o, "logical", INT32_MAX, -1);
-	slot->visible = reader_word(reader, o, "visible");
-	slot->cpus = reader_text(reader, o, "cpus");
-	slot->nodes = reader_text(reader, o, "memory_nodes");
-	slot->threads = (int)reader_integer(reader, o, "threads", INT32_MAX, 0);
-	slot->cpus_shared = json_is_true(json_object_get(o, "cpus_shared"));
+	local->logical = (int)reader_integer(reader, o, "logical", INT32_MAX, -1);
+	local->visible = reader_word(reader, o, "visible");
+	local->cpus = reader_text(reader, o, "cpus");
+	local->nodes = reader_text(reader, o, "memory_nodes");
+	local->threads = (int)reader_integer(reader, o, "threads", INT32_MAX, 0);
+	local->cpus_shared = json_is_true(json_object_get(o, "cpus_shared"));
 }
 
 static void read_machine(struct plan_reader *reader, struct plan_layout *layout, const json_t *host)
@@ -159,9 +159,9 @@ static const struct plan_layout *read_layout(struct plan_reader *reader, const j
 	layout->device_order = reader_text(reader, host, "device_order");
 	read_machine(reader, layout, host);
 	layout->count = json_array_size(ranks);
-	layout->slots = reader_room(reader, layout->count, sizeof(*layout->slots));
-	for (size_t l = 0; layout->slots && l < layout->count; l++)
-		read_slot(reader, &layout->slots[l], json_array_get(ranks, l));
+	layout->ranks = reader_room(reader, layout->count, sizeof(*layout->ranks));
+	for (size_t l = 0; layout->ranks && l < layout->count; l++)
+		read_rank(reader, &layout->ranks[l], json_array_get(ranks, l));
 	return reader->r == GPUMAP_OK ? layout : NULL;
 }
 

@@ -95,7 +95,7 @@ struct asking {
 
 static const char *visible(const struct asking *a)
 {
-	return a->host->layout->slots[a->local_rank].visible;
+	return a->host->layout->ranks[a->local_rank].visible;
 }
 
 /* The number of devices in the rank's list. */
@@ -267,7 +267,7 @@ int plan_ask(gpumap_mapping **ret, const gpumap_plan *plan, const struct plan_in
 	struct plan_rank at;
 	struct asking a;
 
-	if (!plan_rank(plan, rank, &at) || !at.slot->device_count) {
+	if (!plan_rank(plan, rank, &at) || !at.local->device_count) {
 		*ret = NULL;
 		return GPUMAP_OK;
 	}

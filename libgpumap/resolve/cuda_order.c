@@ -140,20 +140,20 @@ static size_t first_doubt(const struct resolver *resolver)
 }
 
 /* The devices from `first` on can have any of the numbers from there on. */
-static void doubt_slots(struct resolver *resolver, size_t first)
+static void doubt_ordinals(struct resolver *resolver, size_t first)
 {
 	const struct view *view = &resolver->view;
 
 	for (size_t i = first; i < view->count; i++)
-		view->slots[i] = (struct slot){&view->devices[first], view->count - first,
-					       GPUMAP_CERTAINTY_UNDECIDABLE};
+		view->ordinals[i] = (struct ordinal){&view->devices[first], view->count - first,
+						     GPUMAP_CERTAINTY_UNDECIDABLE};
 	if (first < view->count && !named_by_uuid(resolver))
 		step_add(resolver, "N4", NULL,
 			 arena_printf(resolver->arena, "undecidable from cuda:%zu on: %s", first,
 				      doubt_reason(view->devices[first])));
 }
 
-int order_slots(struct resolver *resolver)
+int order_devices(struct resolver *resolver)
 {
 	struct view *view = &resolver->view;
 	enum order_kind kind = order_kind(resolver);
@@ -163,21 +163,21 @@ int order_slots(struct resolver *resolver)
 	enum gpumap_certainty certainty = judge(resolver, kind, measured, &why);
 	const gpumap_device **devices = ordered(resolver, measured);
 
-	view->slots = arena_alloc(resolver->arena, view->count, sizeof(*view->slots));
-	if (!view->slots || !devices)
+	view->ordinals = arena_alloc(resolver->arena, view->count, sizeof(*view->ordinals));
+	if (!view->ordinals || !devices)
 		return report_nomem(resolver->report);
 	for (size_t i = 0; i < view->count; i++) {
-		struct slot *slot = &view->slots[i];
+		struct ordinal *ordinal = &view->ordinals[i];
 
-		slot->certainty = certainty;
-		slot->candidates =
+		ordinal->certainty = certainty;
+		ordinal->candidates =
 			certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->devices : &devices[i];
-		slot->count = certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count : 1;
+		ordinal->count = certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count : 1;
 	}
-	view->slot_count = view->count;
+	view->ordinal_count = view->count;
 	first = measured || certainty == GPUMAP_CERTAINTY_UNDECIDABLE ? view->count
 								      : first_doubt(resolver);
-	doubt_slots(resolver, first);
+	doubt_ordinals(resolver, first);
 	/* Of a list of UUIDs no number has a meaning. */
 	if (!view->count || !first || named_by_uuid(resolver))
 		return GPUMAP_OK;

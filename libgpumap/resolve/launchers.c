@@ -142,7 +142,7 @@ static bool dask_has(struct resolver *resolver, int64_t worker, int64_t workers)
 
 void launcher_check(struct resolver *resolver)
 {
-	int64_t there = (int64_t)resolver->view.slot_count;
+	int64_t there = (int64_t)resolver->view.ordinal_count;
 
 	if (resolver->view.unlisted ||
 	    (resolver->rotate && !dask_has(resolver, resolver->rotate, there)) ||

@@ -183,16 +183,16 @@ static const char *existing_numbers(const struct list_context *t)
 	struct visible_number n = visible_number(t->list->end_text);
 	const char *count = "";
 
-	if (view->unlisted || !view->slot_count)
+	if (view->unlisted || !view->ordinal_count)
 		return "remove the entry";
 	/* A list that is the number of GPUs probably means all of them. */
-	if (t->list->end_entry == 0 && n.value == (int64_t)view->slot_count &&
+	if (t->list->end_entry == 0 && n.value == (int64_t)view->ordinal_count &&
 	    !memchr(t->effective->value, ',', strlen(t->effective->value)))
 		count = "; a list names devices, it does not count them";
-	if (view->slot_count == 1)
+	if (view->ordinal_count == 1)
 		return arena_printf(arena, "the one device there is number 0%s", count);
 	return arena_printf(arena, "the %zu devices there are numbered 0 to %zu%s",
-			    view->slot_count, view->slot_count - 1, count);
+			    view->ordinal_count, view->ordinal_count - 1, count);
 }
 
 static const char *end_remedy(const struct list_context *t)

@@ -25,7 +25,7 @@ struct effective {
 };
 
 /* The devices that an index of a view can mean. */
-struct slot {
+struct ordinal {
 	const gpumap_device **candidates;
 	size_t count;
 	enum gpumap_certainty certainty;
@@ -34,9 +34,9 @@ struct slot {
 struct view {
 	const gpumap_device **devices; /* in nvidia-smi's order */
 	size_t count;
-	struct slot *slots; /* in CUDA's order */
-	size_t slot_count;
-	bool unlisted; /* slots are found by physical number; any number exists */
+	struct ordinal *ordinals; /* in CUDA's order */
+	size_t ordinal_count;
+	bool unlisted; /* ordinals are found by physical number; any number exists */
 	bool unsure;   /* only some of these devices are in it, and it is not known which */
 };
 
@@ -107,7 +107,7 @@ int view_remember(struct resolver *resolver, const char *label);
 
 /* The devices that a list picks in the current view; `outer`: it is an outer list (MPS, ROCR). */
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
-	      bool outer, struct slot **slots, size_t *count);
+	      bool outer, struct ordinal **ordinals, size_t *count);
 /* Replaces the view by the devices that an outer list picks. If it is not known which devices those
  * are, they may be any of the view's. */
 int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
@@ -168,16 +168,16 @@ void hints_report(struct resolver *resolver);
 int list_explain(struct resolver *resolver, const struct visible_list *list,
 		 const struct effective *effective, bool outer);
 
-/* Makes the logical devices from slots (rule V9 decides which MIG instances). */
-int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every);
+/* Makes the logical devices from ordinals (rule V9 decides which MIG instances). */
+int mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count, bool every);
 
 /* Why inventory_doubts() a device. */
 const char *doubt_reason(const gpumap_device *device);
 /* The remedy if nvidia-smi's numbers are not known. */
 #define RECORD_NUMBERS "use UUIDs, or record the machine with nvidia-smi -L"
 
-/* Sorts the view's slots as CUDA numbers them (rules N2-N4). */
-int order_slots(struct resolver *resolver);
+/* Gives the view's devices their ordinals, as CUDA numbers them (rules N2-N4). */
+int order_devices(struct resolver *resolver);
 
 /* Who stated the visible list that wins. Which machine a question is about depends on it. */
 enum list_from {

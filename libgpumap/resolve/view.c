@@ -10,7 +10,7 @@ int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap
 
 	for (size_t i = 0; i < view->count; i++)
 		mig_count += view->devices[i]->mig_count + 1;
-	ret->count = view->unlisted ? (int64_t)INT32_MAX + 1 : (int64_t)view->slot_count;
+	ret->count = view->unlisted ? (int64_t)INT32_MAX + 1 : (int64_t)view->ordinal_count;
 	ret->uuids = arena_alloc(resolver->arena, view->count, sizeof(*ret->uuids));
 	mig = arena_alloc(resolver->arena, mig_count, sizeof(*mig));
 	*migs = arena_alloc(resolver->arena, mig_count, sizeof(**migs));

@@ -2,33 +2,34 @@
 /* Which devices of a view a list picks (rules V), and the view that is left of it. */
 #include "resolve/resolve.h"
 
-static int select_slots(struct resolver *resolver, const struct visible_list *list,
-			const gpumap_device **migs, struct slot **ret)
+static int select_ordinals(struct resolver *resolver, const struct visible_list *list,
+			   const gpumap_device **migs, struct ordinal **ret)
 {
 	const struct view *view = &resolver->view;
-	struct slot *slots = arena_alloc(resolver->arena, list->count, sizeof(*slots));
+	struct ordinal *ordinals = arena_alloc(resolver->arena, list->count, sizeof(*ordinals));
 	enum gpumap_certainty named = resolver->assumed || view->unsure ? GPUMAP_CERTAINTY_ASSUMED
 									: GPUMAP_CERTAINTY_CERTAIN;
 
-	if (!slots)
+	if (!ordinals)
 		return report_nomem(resolver->report);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct visible_entry *e = &list->entries[i];
 
 		if (e->ordinal >= 0)
-			slots[i] = view->slots[view->unlisted ? view_position(view, e->ordinal)
+			ordinals[i] =
+				view->ordinals[view->unlisted ? view_position(view, e->ordinal)
 							      : e->ordinal];
 		else if (e->gpu >= 0)
-			slots[i] = (struct slot){&view->devices[e->gpu], 1, named};
+			ordinals[i] = (struct ordinal){&view->devices[e->gpu], 1, named};
 		else
-			slots[i] = (struct slot){&migs[e->mig], 1, named};
+			ordinals[i] = (struct ordinal){&migs[e->mig], 1, named};
 	}
-	*ret = slots;
+	*ret = ordinals;
 	return GPUMAP_OK;
 }
 
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
-	      bool outer, struct slot **slots, size_t *count)
+	      bool outer, struct ordinal **ordinals, size_t *count)
 {
 	struct visible_view parent = {0};
 	struct visible_list list;
@@ -45,7 +46,7 @@ int view_pick(struct resolver *resolver, enum dialect dialect, const struct effe
 				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
 	if (r != GPUMAP_OK)
 		return r;
-	r = select_slots(resolver, &list, migs, slots);
+	r = select_ordinals(resolver, &list, migs, ordinals);
 	*count = list.count;
 	if (r == GPUMAP_OK)
 		r = list_explain(resolver, &list, effective, outer);
@@ -53,7 +54,8 @@ int view_pick(struct resolver *resolver, enum dialect dialect, const struct effe
 	return r;
 }
 
-static int replace(struct resolver *resolver, struct slot *slots, size_t count, const char *label)
+static int replace(struct resolver *resolver, struct ordinal *ordinals, size_t count,
+		   const char *label)
 {
 	struct view *view = &resolver->view;
 	const gpumap_device **devices = arena_alloc(resolver->arena, count, sizeof(*devices));
@@ -62,16 +64,16 @@ static int replace(struct resolver *resolver, struct slot *slots, size_t count, 
 	if (!devices)
 		return report_nomem(resolver->report);
 	for (size_t i = 0; i < count; i++) {
-		devices[i] = slots[i].candidates[0];
-		unsure = unsure || slots[i].count > 1;
+		devices[i] = ordinals[i].candidates[0];
+		unsure = unsure || ordinals[i].count > 1;
 	}
 	if (!count)
 		resolver->hidden_by = "the outer list hides every device";
 	*view = (struct view){
 		.devices = unsure ? view->devices : devices,
 		.count = unsure ? view->count : count,
-		.slots = slots,
-		.slot_count = count,
+		.ordinals = ordinals,
+		.ordinal_count = count,
 		.unsure = unsure,
 	};
 	return view_remember(resolver, label);
@@ -80,11 +82,11 @@ static int replace(struct resolver *resolver, struct slot *slots, size_t count, 
 int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
 	       const char *label)
 {
-	struct slot *slots;
+	struct ordinal *ordinals;
 	size_t count;
-	int r = view_pick(resolver, dialect, effective, true, &slots, &count);
+	int r = view_pick(resolver, dialect, effective, true, &ordinals, &count);
 
-	return r == GPUMAP_OK ? replace(resolver, slots, count, label) : r;
+	return r == GPUMAP_OK ? replace(resolver, ordinals, count, label) : r;
 }
 
 bool view_list_repeats(const struct effective *list, const char *outer)

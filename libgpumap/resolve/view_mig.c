@@ -126,18 +126,18 @@ static void warn_index(struct expansion *x, const gpumap_device *gpu)
 		gpu->mig_count ? "its first instance" : "an instance not listed here");
 }
 
-static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
+static int expand_ordinal(struct expansion *x, const struct ordinal *ordinal, bool every)
 {
-	const gpumap_device *d = slot->candidates[0];
+	const gpumap_device *d = ordinal->candidates[0];
 	const gpumap_device **first;
 	bool known;
 
 	if (d != d->gpu && !x->named)
 		x->named = x->count + 1;
-	if (slot->count != 1 || d != d->gpu || d->mig_enabled != 1)
-		return add(x, slot->candidates, slot->count, slot->certainty);
+	if (ordinal->count != 1 || d != d->gpu || d->mig_enabled != 1)
+		return add(x, ordinal->candidates, ordinal->count, ordinal->certainty);
 	if (every && d->mig_count)
-		return add_every(x, d, slot->certainty);
+		return add_every(x, d, ordinal->certainty);
 	known = x->resolver->dialect == DIALECT_NVITOP && d->mig_count;
 	if (!known)
 		warn_index(x, d);
@@ -146,8 +146,8 @@ static int expand_slot(struct expansion *x, const struct slot *slot, bool every)
 		return report_nomem(x->resolver->report);
 	*first = d->mig_count ? &d->mig[0] : d;
 	return add(x, first, 1,
-		   known ? slot->certainty
-			 : certainty_max(slot->certainty, GPUMAP_CERTAINTY_ASSUMED));
+		   known ? ordinal->certainty
+			 : certainty_max(ordinal->certainty, GPUMAP_CERTAINTY_ASSUMED));
 }
 
 /* The first of the instances that share this one's GPU instance. */
@@ -259,14 +259,14 @@ static int apply_generation(struct expansion *x)
 	return r;
 }
 
-int mig_expand(struct resolver *resolver, const struct slot *slots, size_t count, bool every)
+int mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count, bool every)
 {
 	struct expansion x = {.resolver = resolver, .every = every};
 	int r = GPUMAP_OK;
 
 	find_generation(&x);
 	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
-		r = expand_slot(&x, &slots[i], every);
+		r = expand_ordinal(&x, &ordinals[i], every);
 	if (r == GPUMAP_OK && x.instances)
 		r = apply_generation(&x);
 	if (r != GPUMAP_OK)

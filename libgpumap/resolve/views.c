@@ -2,22 +2,22 @@
 /* From the host through every view to logical devices: the views in their order. */
 #include "resolve/resolve.h"
 
-/* The view's slots, beginning with this worker's own (Dask without a list). */
-static struct slot *rotated(struct resolver *resolver)
+/* The view's ordinals, beginning with this worker's own (Dask without a list). */
+static struct ordinal *rotated(struct resolver *resolver)
 {
 	const struct view *view = &resolver->view;
-	size_t count = view->slot_count, by = (size_t)resolver->rotate;
-	struct slot *slots = arena_alloc(resolver->arena, count, sizeof(*slots));
+	size_t count = view->ordinal_count, by = (size_t)resolver->rotate;
+	struct ordinal *ordinals = arena_alloc(resolver->arena, count, sizeof(*ordinals));
 
-	for (size_t i = 0; slots && i < count; i++)
-		slots[i] = view->slots[(i + by) % count];
-	return slots;
+	for (size_t i = 0; ordinals && i < count; i++)
+		ordinals[i] = view->ordinals[(i + by) % count];
+	return ordinals;
 }
 
 int views_resolve(struct resolver *resolver)
 {
 	const struct effective *list = &resolver->effective[dialect_variable(resolver->dialect)];
-	struct slot *slots;
+	struct ordinal *ordinals;
 	size_t count;
 	int r = view_remember(resolver, "host");
 
@@ -27,7 +27,7 @@ int views_resolve(struct resolver *resolver)
 		r = grant_apply(resolver, KEY_cgroup);
 	if (r != GPUMAP_OK || resolver->failed)
 		return r;
-	r = order_slots(resolver);
+	r = order_devices(resolver);
 	if (r == GPUMAP_OK)
 		launcher_check(resolver);
 	if (r == GPUMAP_OK && !resolver->failed)
@@ -42,10 +42,10 @@ int views_resolve(struct resolver *resolver)
 		list = NULL;
 	resolver->list = list;
 	if (!list) {
-		slots = resolver->rotate ? rotated(resolver) : resolver->view.slots;
-		return slots ? mig_expand(resolver, slots, resolver->view.slot_count, true)
-			     : report_nomem(resolver->report);
+		ordinals = resolver->rotate ? rotated(resolver) : resolver->view.ordinals;
+		return ordinals ? mig_expand(resolver, ordinals, resolver->view.ordinal_count, true)
+				: report_nomem(resolver->report);
 	}
-	r = view_pick(resolver, resolver->dialect, list, false, &slots, &count);
-	return r == GPUMAP_OK ? mig_expand(resolver, slots, count, false) : r;
+	r = view_pick(resolver, resolver->dialect, list, false, &ordinals, &count);
+	return r == GPUMAP_OK ? mig_expand(resolver, ordinals, count, false) : r;
 }

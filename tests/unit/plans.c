@@ -226,7 +226,7 @@ void scene_free(struct scene *scene)
 	free(scene->texts);
 }
 
-typedef void write_rank(struct strbuf *buf, const struct plan_slot *slot);
+typedef void write_rank(struct strbuf *buf, const struct local_rank *local);
 
 static char *each_rank(const struct scene *scene, write_rank *write)
 {
@@ -235,19 +235,19 @@ static char *each_rank(const struct scene *scene, write_rank *write)
 
 	for (size_t i = 0; scene->plan && plan_rank(scene->plan, i, &rank); i++) {
 		strbuf_puts(&buf, i ? " " : "");
-		write(&buf, rank.slot);
+		write(&buf, rank.local);
 	}
 	return strbuf_take(&buf);
 }
 
-static void write_landing(struct strbuf *buf, const struct plan_slot *slot)
+static void write_landing(struct strbuf *buf, const struct local_rank *local)
 {
-	if (!slot->lands)
+	if (!local->lands)
 		strbuf_puts(buf, "-");
-	else if (slot->lands->mig < 0)
-		strbuf_printf(buf, "%d", slot->lands->physical);
+	else if (local->lands->mig < 0)
+		strbuf_printf(buf, "%d", local->lands->physical);
 	else
-		strbuf_printf(buf, "%d.%d", slot->lands->physical, slot->lands->mig);
+		strbuf_printf(buf, "%d.%d", local->lands->physical, local->lands->mig);
 }
 
 char *scene_lands(const struct scene *scene)
@@ -255,9 +255,9 @@ char *scene_lands(const struct scene *scene)
 	return each_rank(scene, write_landing);
 }
 
-static void write_list(struct strbuf *buf, const struct plan_slot *slot)
+static void write_list(struct strbuf *buf, const struct local_rank *local)
 {
-	strbuf_puts(buf, *slot->visible ? slot->visible : "''");
+	strbuf_puts(buf, *local->visible ? local->visible : "''");
 }
 
 char *scene_lists(const struct scene *scene)
@@ -265,10 +265,10 @@ char *scene_lists(const struct scene *scene)
 	return each_rank(scene, write_list);
 }
 
-static void write_cpus(struct strbuf *buf, const struct plan_slot *slot)
+static void write_cpus(struct strbuf *buf, const struct local_rank *local)
 {
-	strbuf_printf(buf, "%s%s/%d", slot->cpus ? slot->cpus : "-", slot->cpus_shared ? "!" : "",
-		      slot->threads);
+	strbuf_printf(buf, "%s%s/%d", local->cpus ? local->cpus : "-",
+		      local->cpus_shared ? "!" : "", local->threads);
 }
 
 char *scene_cpus(const struct scene *scene)
@@ -276,9 +276,9 @@ char *scene_cpus(const struct scene *scene)
 	return each_rank(scene, write_cpus);
 }
 
-static void write_nodes(struct strbuf *buf, const struct plan_slot *slot)
+static void write_nodes(struct strbuf *buf, const struct local_rank *local)
 {
-	strbuf_puts(buf, slot->nodes ? slot->nodes : "-");
+	strbuf_puts(buf, local->nodes ? local->nodes : "-");
 }
 
 char *scene_nodes(const struct scene *scene)

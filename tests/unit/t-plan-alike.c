@@ -78,9 +78,9 @@ static const char *const settings[] = {
 };
 
 /* Whether the rank's list has the device there. */
-static bool list_has(const struct plan_slot *slot, size_t position, const struct plan_device *d)
+static bool list_has(const struct local_rank *local, size_t position, const struct plan_device *d)
 {
-	struct span rest = span_of(slot->visible), entry = {0};
+	struct span rest = span_of(local->visible), entry = {0};
 
 	for (size_t i = 0; i <= position; i++)
 		if (!span_split(&rest, ',', &entry))
@@ -98,7 +98,7 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 	ck_assert(plan_rank(scene->plan, rank, &at));
 	ck_assert_int_eq(plan_ask(&mapping, scene->plan, &scene->input, rank, NULL), GPUMAP_OK);
 	if (!mapping) {
-		ck_assert_ptr_null(at.slot->lands);
+		ck_assert_ptr_null(at.local->lands);
 		return;
 	}
 	entry = scene->settings.mode.word == PLAN_DP ? gpumap_mapping_master(mapping)
@@ -107,15 +107,16 @@ static void compare(const char *name, const struct scene *scene, size_t rank)
 		physical = entry->candidates[0]->physical;
 		mig = entry->candidates[0]->mig_position;
 	}
-	if (at.slot->lands) {
-		ROW_EQ_INT(name, at.slot->lands->physical, physical);
-		ROW_EQ_INT(name, at.slot->lands->mig, mig);
-		ROW_EQ_INT(name, at.slot->logical, entry->logical);
-		ROW_EQ_STR(name, at.slot->lands->name, entry->candidates[0]->gpu->name);
-		ROW_EQ_STR(name, at.slot->lands->pci, entry->candidates[0]->gpu->pci);
-		ck_assert_msg(*scene->settings.in_code.text ||
-				      list_has(at.slot, (size_t)at.slot->logical, at.slot->lands),
-			      "%s: rank %zu sees %s", name, rank, at.slot->visible);
+	if (at.local->lands) {
+		ROW_EQ_INT(name, at.local->lands->physical, physical);
+		ROW_EQ_INT(name, at.local->lands->mig, mig);
+		ROW_EQ_INT(name, at.local->logical, entry->logical);
+		ROW_EQ_STR(name, at.local->lands->name, entry->candidates[0]->gpu->name);
+		ROW_EQ_STR(name, at.local->lands->pci, entry->candidates[0]->gpu->pci);
+		ck_assert_msg(
+			*scene->settings.in_code.text ||
+				list_has(at.local, (size_t)at.local->logical, at.local->lands),
+			"%s: rank %zu sees %s", name, rank, at.local->visible);
 	} else {
 		ck_assert_msg(physical < 0 || scene->settings.device.use.kind == USE_NOTHING,
 			      "%s: rank %zu lands on %d, but the plan does not know", name, rank,
@@ -177,12 +178,12 @@ START_TEST(own_uuids)
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
 	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
-	ck_assert_str_eq(first.slot->lands->uuid, "GPU-b1000000-0000-4000-8000-000000000000");
-	ck_assert_str_eq(last.slot->lands->uuid, "GPU-b4000000-0000-4000-8000-000000000000");
-	ck_assert(strstr(last.slot->visible, "GPU-c4000000-"));
-	ck_assert(!strstr(last.slot->visible, "GPU-c1000000-"));
+	ck_assert_str_eq(first.local->lands->uuid, "GPU-b1000000-0000-4000-8000-000000000000");
+	ck_assert_str_eq(last.local->lands->uuid, "GPU-b4000000-0000-4000-8000-000000000000");
+	ck_assert(strstr(last.local->visible, "GPU-c4000000-"));
+	ck_assert(!strstr(last.local->visible, "GPU-c1000000-"));
 	/* The texts that they have in common are shared, so the two were found to be alike. */
-	ck_assert_ptr_eq(first.slot->lands->pci, last.slot->lands->pci);
+	ck_assert_ptr_eq(first.local->lands->pci, last.local->lands->pci);
 	scene_free(&scene);
 }
 END_TEST
@@ -196,8 +197,8 @@ START_TEST(shared_list)
 	scene_plan(&scene);
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
 	ck_assert(plan_rank(scene.plan, 1, &first) && plan_rank(scene.plan, 10, &last));
-	ck_assert_ptr_eq(first.slot->visible, last.slot->visible);
-	ck_assert_ptr_ne(first.slot, last.slot);
+	ck_assert_ptr_eq(first.local->visible, last.local->visible);
+	ck_assert_ptr_ne(first.local, last.local);
 	scene_free(&scene);
 }
 END_TEST

@@ -231,7 +231,7 @@ START_TEST(shown)
 	ROW_EQ_STR(name, got, lists[_i].lists);
 	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++)
 		ROW_EQ_STR(name, rank.host->layout->device_order,
-			   is_digit(*rank.slot->visible) ? "PCI_BUS_ID" : NULL);
+			   is_digit(*rank.local->visible) ? "PCI_BUS_ID" : NULL);
 	free(got);
 	scene_free(&scene);
 }
@@ -261,12 +261,12 @@ START_TEST(asked_again)
 		scene_plan(&scene);
 		ROW_EQ_INT(name, scene.code, GPUMAP_OK);
 		for (size_t rank = 0; plan_rank(scene.plan, rank, &at); rank++) {
-			const struct plan_device *lands = at.slot->lands;
+			const struct plan_device *lands = at.local->lands;
 			const gpumap_entry *chosen;
 
 			ROW_EQ_INT(name, plan_ask(&mapping, scene.plan, &scene.input, rank, NULL),
 				   GPUMAP_OK);
-			ROW_EQ_INT(name, !mapping, !at.slot->device_count);
+			ROW_EQ_INT(name, !mapping, !at.local->device_count);
 			chosen = gpumap_mapping_chosen(mapping);
 			ROW_EQ_INT(name, !chosen, !lands);
 			if (chosen)
@@ -293,14 +293,14 @@ START_TEST(sharing)
 	ck_assert_int_eq(scene.code, GPUMAP_OK);
 	ck_assert_uint_eq(scene.plan->world_size, 18);
 	ck_assert(plan_rank(scene.plan, 1, &one) && plan_rank(scene.plan, 13, &other));
-	ck_assert_ptr_eq(one.slot, other.slot);
+	ck_assert_ptr_eq(one.local, other.local);
 	ck_assert_uint_eq(other.node, 3);
 	ck_assert_uint_eq(other.local_rank, 1);
 	ck_assert_uint_eq(other.local_size, 4);
-	ck_assert_uint_eq(other.slot->device_count, 1);
-	ck_assert_int_eq(other.slot->devices->physical, 1);
-	ck_assert_int_eq(other.slot->logical, 1);
-	ck_assert_str_eq(other.slot->devices->pci, "0000:20:00.0");
+	ck_assert_uint_eq(other.local->device_count, 1);
+	ck_assert_int_eq(other.local->devices->physical, 1);
+	ck_assert_int_eq(other.local->logical, 1);
+	ck_assert_str_eq(other.local->devices->pci, "0000:20:00.0");
 	ck_assert(plan_rank(scene.plan, 17, &other));
 	ck_assert_uint_eq(other.node, 4);
 	ck_assert_str_eq(other.host->name, "b");

@@ -155,22 +155,22 @@ START_TEST(properties)
 	if (row->allowed)
 		ck_assert(cpu_set_parse(&arena, &allowed, span_of(row->allowed)));
 	for (size_t i = 0; plan_rank(scene.plan, i, &rank); i++) {
-		const struct plan_slot *slot = rank.slot;
+		const struct local_rank *local = rank.local;
 		struct cpu_set own;
 
-		if (!slot->cpus)
+		if (!local->cpus)
 			continue;
-		ck_assert(cpu_set_parse(&arena, &own, span_of(slot->cpus)));
+		ck_assert(cpu_set_parse(&arena, &own, span_of(local->cpus)));
 		ck_assert_msg(cpu_set_size(own) > 0, "%s: empty", row->name);
 		if (cpu_set_size(allowed))
 			ck_assert_msg(cpu_set_compare(cpu_set_and(&arena, own, allowed), own) == 0,
-				      "%s: %s is not allowed", row->name, slot->cpus);
-		if (slot->cpus_shared)
+				      "%s: %s is not allowed", row->name, local->cpus);
+		if (local->cpus_shared)
 			continue;
-		ck_assert_msg(!cpu_set_meet(own, used), "%s: %s twice", row->name, slot->cpus);
+		ck_assert_msg(!cpu_set_meet(own, used), "%s: %s twice", row->name, local->cpus);
 		used = cpu_set_or(&arena, used, own);
 		if (streq(row->findings, "?"))
-			ROW_EQ_INT(row->name, slot->threads, row->cpus[4] - '0');
+			ROW_EQ_INT(row->name, local->threads, row->cpus[4] - '0');
 	}
 	arena_free(&arena);
 	scene_free(&scene);

@@ -332,14 +332,14 @@ static bool compare_rank(const char *name, const struct scene *scene, size_t ran
 		physical = entry->candidates[0]->physical;
 		mig = entry->candidates[0]->mig_position;
 	}
-	if (at.slot->lands) {
+	if (at.local->lands) {
 		ck_assert_msg(answered && entry, "%s: rank %zu has no answer", name, rank);
-		ROW_EQ_INT(name, at.slot->lands->physical, physical);
-		ROW_EQ_INT(name, at.slot->lands->mig, mig);
-		ROW_EQ_INT(name, at.slot->logical, entry->logical);
-		ROW_EQ_STR(name, at.slot->lands->uuid, entry->candidates[0]->uuid);
-		ROW_EQ_STR(name, at.slot->lands->name, entry->candidates[0]->gpu->name);
-		ROW_EQ_STR(name, at.slot->lands->pci, entry->candidates[0]->gpu->pci);
+		ROW_EQ_INT(name, at.local->lands->physical, physical);
+		ROW_EQ_INT(name, at.local->lands->mig, mig);
+		ROW_EQ_INT(name, at.local->logical, entry->logical);
+		ROW_EQ_STR(name, at.local->lands->uuid, entry->candidates[0]->uuid);
+		ROW_EQ_STR(name, at.local->lands->name, entry->candidates[0]->gpu->name);
+		ROW_EQ_STR(name, at.local->lands->pci, entry->candidates[0]->gpu->pci);
 	}
 	gpumap_mapping_free(mapping);
 	return answered;
@@ -357,7 +357,7 @@ static void compare_alone(const char *name, const struct scene *scene, size_t ho
 	input.host_count = 1;
 	ck_assert_int_eq(plan_make(&plan, &input, NULL), GPUMAP_OK);
 	if (plan->world_size != scene->plan->hosts[host].layout->count) {
-		ck_assert_ptr_null(plan->hosts->layout->slots->devices);
+		ck_assert_ptr_null(plan->hosts->layout->ranks->devices);
 		gpumap_plan_free(plan);
 		return;
 	}
@@ -366,11 +366,11 @@ static void compare_alone(const char *name, const struct scene *scene, size_t ho
 
 		ck_assert(plan_rank(scene->plan, rank, &other));
 		ck_assert_uint_eq(other.node, host);
-		ROW_EQ_STR(name, other.slot->visible, one.slot->visible);
-		ROW_EQ_INT(name, other.slot->logical, one.slot->logical);
-		ROW_EQ_INT(name, other.slot->lands != NULL, one.slot->lands != NULL);
-		if (one.slot->lands)
-			ROW_EQ_STR(name, other.slot->lands->uuid, one.slot->lands->uuid);
+		ROW_EQ_STR(name, other.local->visible, one.local->visible);
+		ROW_EQ_INT(name, other.local->logical, one.local->logical);
+		ROW_EQ_INT(name, other.local->lands != NULL, one.local->lands != NULL);
+		if (one.local->lands)
+			ROW_EQ_STR(name, other.local->lands->uuid, one.local->lands->uuid);
 	}
 	gpumap_plan_free(plan);
 }

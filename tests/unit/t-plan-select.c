@@ -179,10 +179,10 @@ static bool all_linked(const struct scene *scene)
 
 		if (!plan_rank(scene->plan, i - 1, &a) || !plan_rank(scene->plan, i, &b))
 			return false;
-		gpu = gpumap_inventory_get(scene->inventories[0], (size_t)a.slot->lands->physical);
+		gpu = gpumap_inventory_get(scene->inventories[0], (size_t)a.local->lands->physical);
 		for (int k = 0; k < gpumap_device_nvlink_count(gpu); k++)
 			linked = linked ||
-				 gpumap_device_nvlink(gpu, (size_t)k) == b.slot->lands->physical;
+				 gpumap_device_nvlink(gpu, (size_t)k) == b.local->lands->physical;
 		if (!linked)
 			return false;
 	}

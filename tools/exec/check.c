@@ -48,7 +48,7 @@ static int state_environment(struct check *c)
 {
 	const struct job_rank *rank = &c->exec->rank;
 	const char *list =
-		rank->slot->visible ? rank->slot->visible : getenv("CUDA_VISIBLE_DEVICES");
+		rank->local->visible ? rank->local->visible : getenv("CUDA_VISIBLE_DEVICES");
 	const char *order = rank->device_order ? rank->device_order : getenv("CUDA_DEVICE_ORDER");
 	const char *envp[8] = {NULL};
 	size_t count = 0;
@@ -183,9 +183,9 @@ static int check_others(struct check *c, const gpumap_mapping *mapping)
 	bool current = c->device.kind == USE_NOTHING || c->device.kind == USE_CURRENT;
 	const struct device_use *use = current ? &c->set_device : &c->device;
 	int64_t shared = c->exec->plan->settings.ranks_per_gpu.number;
-	bool list = rank->slot->visible || getenv("CUDA_VISIBLE_DEVICES");
+	bool list = rank->local->visible || getenv("CUDA_VISIBLE_DEVICES");
 
-	if (c->exec->options->plan.file || rank->slot->device_count || use->kind != USE_NUMBER ||
+	if (c->exec->options->plan.file || rank->local->device_count || use->kind != USE_NUMBER ||
 	    rank->local_size < 2 || rank->local_size <= shared || exec_own_list(c->exec) ||
 	    (list && mapping->visible_count < 2) || c->mode == PLAN_DP || c->mode == PLAN_MP)
 		return GPUMAP_OK;
@@ -203,7 +203,7 @@ static bool may_lack(const struct exec *exec, int mode)
 	const struct job_rank *rank = &exec->rank;
 
 	return (mode == PLAN_DDP || mode == PLAN_SINGLE) && !exec->options->plan.file &&
-	       !rank->slot->device_count && !rank->slot->visible &&
+	       !rank->local->device_count && !rank->local->visible &&
 	       exec_variable("CUDA_VISIBLE_DEVICES") && rank->local_rank > 1 &&
 	       rank->local_size > rank->local_rank && !exec_own_gpus(exec);
 }
@@ -274,7 +274,8 @@ int exec_check_use(struct exec *exec, const gpumap_inventory *inventory)
 void exec_check_grant(struct exec *exec)
 {
 	const struct slurm_grant grant = slurm_grant_of((const char *const *)environ);
-	const char *list = exec->slot.visible ? exec->slot.visible : getenv("CUDA_VISIBLE_DEVICES");
+	const char *list =
+		exec->local.visible ? exec->local.visible : getenv("CUDA_VISIBLE_DEVICES");
 
 	if (list)
 		slurm_grant_check(&grant, "CUDA_VISIBLE_DEVICES", list, NULL, exec->report);

@@ -33,9 +33,9 @@ struct exec {
 	char here[256]; /* this machine's name */
 
 	gpumap_plan *plan;
-	gpumap_plan *node_plan; /* of this node alone, which `slot` is of; NULL: there is none */
+	gpumap_plan *node_plan; /* of this node alone, which `local` is of; NULL: there is none */
 	struct job_rank rank;
-	struct plan_slot slot; /* of the rank, within this process */
+	struct local_rank local; /* of the rank, within this process */
 
 	struct exec_change *changes;
 	size_t change_count, change_room;

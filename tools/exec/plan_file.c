@@ -73,8 +73,8 @@ static void take_place(struct exec *exec, int64_t node)
 	rank->row = (int64_t)host->first_rank + rank->local_rank;
 	rank->host = host->name;
 	rank->device_order = host->layout->device_order;
-	exec->slot = host->layout->slots[rank->local_rank];
-	rank->slot = &exec->slot;
+	exec->local = host->layout->ranks[rank->local_rank];
+	rank->local = &exec->local;
 	if (rank->row != rank->rank)
 		report_add(exec->report, FINDING_EXEC_PLACE,
 			   ABOUT(.rule = "R4", .origin = exec->options->plan.file),

@@ -112,9 +112,9 @@ static void pass_through(struct exec *exec, const gpumap_profile *profile)
 {
 	int64_t threads = profile_key_value(profile, PKEY_PROFILE_threads).number;
 
-	exec->slot = (struct plan_slot){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
+	exec->local = (struct local_rank){.logical = -1, .threads = threads > 0 ? (int)threads : 0};
 	if (has_none(profile))
-		exec->slot.visible = "";
+		exec->local.visible = "";
 	exec_check_grant(exec);
 }
 
@@ -178,25 +178,26 @@ static bool bound_already(const gpumap_hosts *hosts)
 	return bound;
 }
 
-static void take_slot(struct exec *exec, const gpumap_profile *profile, const gpumap_hosts *hosts)
+static void take_local_rank(struct exec *exec, const gpumap_profile *profile,
+			    const gpumap_hosts *hosts)
 {
 	const struct plan_layout *layout = job_host(exec->node_plan, 0)->layout;
 	size_t l = exec_own_gpus(exec) ? 0 : (size_t)exec->rank.local_rank;
 
-	exec->slot = layout->slots[l];
+	exec->local = layout->ranks[l];
 	exec->rank.device_order = layout->device_order;
 	if (keeps_list(profile)) {
-		exec->slot.visible = NULL;
+		exec->local.visible = NULL;
 		exec->rank.device_order = NULL;
 	}
 	/* A task that is bound already keeps its cores. A task with its own GPUs would otherwise
 	 * take its neighbours' cores. */
 	if ((bound_already(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
-		exec->slot.cpus = NULL;
+		exec->local.cpus = NULL;
 		if (profile_key_value(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
-			exec->slot.threads = 0;
+			exec->local.threads = 0;
 		if (!is_set(profile, "mem_bind"))
-			exec->slot.nodes = NULL;
+			exec->local.nodes = NULL;
 	}
 }
 
@@ -212,7 +213,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 	if (r == GPUMAP_OK && !job_answered(exec->node_plan))
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK) {
-		take_slot(exec, profile, hosts.hosts);
+		take_local_rank(exec, profile, hosts.hosts);
 		r = exec_check_use(exec, hosts.count ? hosts.opened[0].inventory : NULL);
 	}
 	plan_hosts_free(&hosts);
@@ -256,7 +257,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 		r = check_counts(exec, profile);
 	if (r == GPUMAP_OK)
 		r = job_alone(&exec->plan, profile, exec->report);
-	exec->rank.slot = &exec->slot;
+	exec->rank.local = &exec->local;
 	if (r != GPUMAP_OK)
 		return r;
 	if (!needs_machine(profile)) {

@@ -20,25 +20,25 @@ static bool inside(struct cpu_set part, struct cpu_set whole)
 int exec_bind(struct exec *exec)
 {
 	const struct speech speech = job_speech(exec->plan);
-	struct plan_slot *slot = &exec->slot;
+	struct local_rank *local = &exec->local;
 	struct cpu_set wanted, own;
 	bool known;
 
-	if (!slot->cpus)
+	if (!local->cpus)
 		return GPUMAP_OK;
 	known = cpu_set_allowed(&exec->arena, &own);
 	/* rank_place() refuses a malformed list. */
-	if (!cpu_set_parse(&exec->arena, &wanted, span_of(slot->cpus)))
+	if (!cpu_set_parse(&exec->arena, &wanted, span_of(local->cpus)))
 		return GPUMAP_OK;
 	if (!known || inside(wanted, own))
 		return GPUMAP_OK;
 	if (!exec->plan->settings.cpu_bind.origin) {
-		slot->cpus = slot->nodes = NULL;
+		local->cpus = local->nodes = NULL;
 		return GPUMAP_OK;
 	}
 	wanted = cpu_set_and(&exec->arena, wanted, own);
 	if (cpu_set_size(wanted)) {
-		slot->cpus = cpu_set_print(&exec->arena, wanted);
+		local->cpus = cpu_set_print(&exec->arena, wanted);
 		return GPUMAP_OK;
 	}
 	return report_fail(
@@ -48,7 +48,7 @@ int exec_bind(struct exec *exec)
 			      "cpu_bind = none") ", or let the launcher bind to nothing"),
 		"rank %lld may use none of the cores %s that the plan gives it: the "
 		"launcher left it %s",
-		(long long)exec->rank.rank, slot->cpus, cpu_set_print(&exec->arena, own));
+		(long long)exec->rank.rank, local->cpus, cpu_set_print(&exec->arena, own));
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */

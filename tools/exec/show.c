@@ -66,8 +66,8 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 	strbuf_printf(buf, " (%s)\n\n", exec->row ? exec->row : "options");
 	for (size_t i = 0; i < exec->change_count; i++)
 		put_change(buf, &exec->changes[i]);
-	put_line(buf, "cpus", exec->slot.cpus);
-	put_line(buf, "memory", exec->launch.mem_nodes ? exec->slot.nodes : NULL);
+	put_line(buf, "cpus", exec->local.cpus);
+	put_line(buf, "memory", exec->launch.mem_nodes ? exec->local.nodes : NULL);
 	put_line(buf, "folder", exec->launch.folder);
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
 		if ((profile_key(i)->use & OF_PROCESS) &&
@@ -132,9 +132,9 @@ static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_r
 	json_put(o, "node", number(exec, rank->node), &failed);
 	json_put(o, "nodes", number(exec, rank->nodes), &failed);
 	json_put(o, "environment", variables(exec, &failed), &failed);
-	json_put(o, "cpus", json_text(exec ? exec->slot.cpus : NULL), &failed);
+	json_put(o, "cpus", json_text(exec ? exec->local.cpus : NULL), &failed);
 	json_put(o, "memory_nodes",
-		 json_text(exec && exec->launch.mem_nodes ? exec->slot.nodes : NULL), &failed);
+		 json_text(exec && exec->launch.mem_nodes ? exec->local.nodes : NULL), &failed);
 	json_put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
 	json_put(o, "arguments", arguments(exec, &failed), &failed);
 	json_put(o, "settings", settings(exec, &failed), &failed);

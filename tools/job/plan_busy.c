@@ -74,8 +74,8 @@ static bool is_others(const gpumap_process *process, const char *ignored, const 
 bool plan_uses_gpu(const struct plan_layout *layout, int gpu, int64_t mig)
 {
 	for (size_t l = 0; l < layout->count; l++)
-		for (size_t d = 0; d < layout->slots[l].device_count; d++) {
-			const struct plan_device *device = &layout->slots[l].devices[d];
+		for (size_t d = 0; d < layout->ranks[l].device_count; d++) {
+			const struct plan_device *device = &layout->ranks[l].devices[d];
 
 			if (device->physical == gpu &&
 			    (device->mig < 0 || mig < 0 || device->mig == mig))

@@ -70,7 +70,7 @@ static bool has_device(const char *list, const struct plan_device *device)
 static bool has_devices(const struct plan_layout *layout, int64_t local_rank)
 {
 	for (size_t l = 0; layout && l < layout->count; l++)
-		if ((local_rank < 0 || l == (size_t)local_rank) && layout->slots[l].device_count)
+		if ((local_rank < 0 || l == (size_t)local_rank) && layout->ranks[l].device_count)
 			return true;
 	return false;
 }
@@ -99,7 +99,7 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 	const char *own = getenv(RUN_GPUS), *rank = getenv(RUN_RANK), *run = getenv(RUN_ID);
 	const struct plan_host *host = job_host(plan, node);
 	const struct plan_layout *layout = host ? host->layout : NULL;
-	const struct plan_slot *slot;
+	const struct local_rank *local;
 
 	if (!own || !has_devices(layout, local_rank))
 		return;
@@ -108,11 +108,11 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 		return;
 	}
 	for (size_t l = 0; l < layout->count; l++) {
-		slot = &layout->slots[l];
+		local = &layout->ranks[l];
 		if (local_rank >= 0 && l != (size_t)local_rank)
 			continue;
-		for (size_t i = 0; i < slot->device_count; i++) {
-			if (has_device(own, &slot->devices[i]))
+		for (size_t i = 0; i < local->device_count; i++) {
+			if (has_device(own, &local->devices[i]))
 				continue;
 			report_add(
 				report, FINDING_OTHER_RANKS,

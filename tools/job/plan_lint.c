@@ -21,7 +21,7 @@ static void see_lists(struct python_start *ret, const gpumap_plan *plan)
 
 	for (int64_t i = 0; (host = job_host(plan, i)); i++)
 		for (size_t l = 0; l < host->layout->count; l++) {
-			const char *visible = host->layout->slots[l].visible;
+			const char *visible = host->layout->ranks[l].visible;
 			int64_t count = *visible ? 1 : 0;
 
 			for (const char *c = visible; *c; c++)

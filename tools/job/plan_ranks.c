@@ -137,7 +137,7 @@ void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
 	const struct plan_host *host = job_host(plan, 0);
 	size_t ranks = host ? host->layout->count : 0;
 
-	if (!job_answered(plan) || ranks < 2 || !host->layout->slots[0].device_count ||
+	if (!job_answered(plan) || ranks < 2 || !host->layout->ranks[0].device_count ||
 	    asks(plan) || is_said(report))
 		return;
 	if (!may_work(plan))

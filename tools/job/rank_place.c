@@ -20,12 +20,12 @@ static int place_folder(struct launch_rank *ret, struct arena *arena, const gpum
 int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
 	       const struct job_rank *rank, gpumap_report *report)
 {
-	const struct plan_slot *slot = rank->slot;
+	const struct local_rank *local = rank->local;
 	int mem_bind = job_setting(plan, PKEY_PROFILE_mem_bind, rank->row)->word;
 
 	ret->rank = (int)rank->rank;
 	ret->local_rank = (int)rank->local_rank;
-	if (rank_bind(ret, arena, slot->cpus, mem_bind == PLAN_MEM_NONE ? NULL : slot->nodes,
+	if (rank_bind(ret, arena, local->cpus, mem_bind == PLAN_MEM_NONE ? NULL : local->nodes,
 		      mem_bind == PLAN_MEM_STRICT))
 		return place_folder(ret, arena, plan, rank, report);
 	if (arena->failed)
@@ -33,6 +33,6 @@ int rank_place(struct launch_rank *ret, struct arena *arena, const gpumap_plan *
 	return report_fail(report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 			   ABOUT(.fix = "write lists such as 0-7,64"),
 			   "rank %d: cores '%s' or memory nodes '%s' are not a list", ret->rank,
-			   QUOTE(span_of(slot->cpus ? slot->cpus : "")),
-			   QUOTE(span_of(slot->nodes ? slot->nodes : "")));
+			   QUOTE(span_of(local->cpus ? local->cpus : "")),
+			   QUOTE(span_of(local->nodes ? local->nodes : "")));
 }

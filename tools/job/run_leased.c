@@ -36,8 +36,8 @@ static void add_gpu(gpumap_inventory *gpus, const struct plan_layout *layout,
 	if (device->pci)
 		member_set(&gpu->pci, span_of(device->pci));
 	for (size_t l = 0; l < layout->count; l++)
-		for (size_t d = 0; d < layout->slots[l].device_count; d++) {
-			const struct plan_device *used = &layout->slots[l].devices[d];
+		for (size_t d = 0; d < layout->ranks[l].device_count; d++) {
+			const struct plan_device *used = &layout->ranks[l].devices[d];
 
 			if (used->physical == device->physical && used->mig >= 0)
 				add_instance(gpu, used);

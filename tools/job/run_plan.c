@@ -221,7 +221,7 @@ static bool print_record(const struct running *r)
 static bool uses_gpus(const struct plan_layout *layout)
 {
 	for (size_t l = 0; l < layout->count; l++)
-		if (layout->slots[l].device_count)
+		if (layout->ranks[l].device_count)
 			return true;
 	return false;
 }

@@ -39,9 +39,9 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 }
 
 /* By UUID if there is one, unless people read it. */
-static void put_gpu(struct strbuf *buf, const struct plan_slot *slot, bool people)
+static void put_gpu(struct strbuf *buf, const struct local_rank *local, bool people)
 {
-	const struct plan_device *device = &slot->devices[0];
+	const struct plan_device *device = &local->devices[0];
 
 	strbuf_puts(buf, buf->length ? "," : "");
 	if (device->uuid && !(people && device->physical >= 0 && device->mig < 0))
@@ -57,7 +57,7 @@ static const char *name_gpus(struct arena *arena, const struct plan_layout *layo
 	const char *text;
 
 	for (size_t l = from; l < to; l++)
-		put_gpu(&list, &layout->slots[l], true);
+		put_gpu(&list, &layout->ranks[l], true);
 	strbuf_puts(&named, to - from > 1 ? "GPUs " : "GPU ");
 	fold_numbers(&named, (struct span){list.text ? list.text : "", list.length});
 	text = arena_strdup(arena, named.text);
@@ -66,11 +66,11 @@ static const char *name_gpus(struct arena *arena, const struct plan_layout *layo
 	return text;
 }
 
-static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct plan_slot *slot)
+static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct local_rank *local)
 {
 	struct cpu_set own;
 
-	if (!slot->cpus || slot->cpus_shared || !cpu_set_parse(arena, &own, span_of(slot->cpus)))
+	if (!local->cpus || local->cpus_shared || !cpu_set_parse(arena, &own, span_of(local->cpus)))
 		return false;
 	*all = cpu_set_or(arena, *all, own);
 	return true;
@@ -84,8 +84,8 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 	bool apart = true;
 
 	for (size_t l = from; l < to; l++) {
-		put_gpu(&gpus, &layout->slots[l], false);
-		apart = apart && add_cpus(arena, &cpus, &layout->slots[l]);
+		put_gpu(&gpus, &layout->ranks[l], false);
+		apart = apart && add_cpus(arena, &cpus, &layout->ranks[l]);
 	}
 	ret->gpus = gpus.text ? arena_strdup(arena, gpus.text) : NULL;
 	ret->named = name_gpus(arena, layout, from, to);
@@ -108,7 +108,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 	host = job_host(plan, 0);
 	layout = host ? host->layout : NULL;
 	/* Without GPUs there is nothing to divide. */
-	if (job_answered(plan) && layout && layout->count && layout->slots[0].device_count) {
+	if (job_answered(plan) && layout && layout->count && layout->ranks[0].device_count) {
 		size_t n = layout->count;
 
 		if (n < jobs)
