@@ -89,9 +89,9 @@ static int refuse_word(char **words, gpumap_report *report)
 {
 	struct strbuf fix = {0};
 	int r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			    ABOUT(.fix = word_direction(&fix, words,
-							"gpumap explains options; gpumap run "
-							"starts a program")),
+			    ABOUT(.fix = word_hint(&fix, words,
+						   "gpumap explains options; gpumap run "
+						   "starts a program")),
 			    "unexpected argument: '%s'", QUOTE(span_of(*words)));
 
 	strbuf_free(&fix);

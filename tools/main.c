@@ -75,7 +75,7 @@ static int unknown_command(int argc, char **argv)
 	otherwise = DID_YOU_MEAN(near, otherwise);
 	output.report = report_begin();
 	code = report_fail(output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = word_direction(&fix, argv + 1, otherwise)),
+			   ABOUT(.fix = word_hint(&fix, argv + 1, otherwise)),
 			   !is_meaning(argv[1]) ? "no such command: '%s'"
 			   : argc > 2           ? "'%s' does not take '%s'"
 						: "'%s' needs another word",

@@ -11,7 +11,7 @@
 /* Longer words are not looked up. */
 enum { MAX_WORD = 64 };
 
-struct direction {
+struct word_hint {
 	const char *words; /* separated by blanks, in lower case */
 	const char *remedy;
 };
@@ -54,7 +54,7 @@ static const struct {
 };
 
 /* Words that are no command. */
-static const struct direction directions[] = {
+static const struct word_hint word_hints[] = {
 	{"list ls devices device gpus gpu cards card show info query smi nvidia-smi count "
 	 "hardware machine host hosts node model models",
 	 "gpumap inventory lists the GPUs of this machine"},
@@ -149,9 +149,9 @@ static const char *known(char **words)
 		if (span_among(span_of(*words), specials[i].words) &&
 		    line_has(words, span_of(specials[i].with), &value))
 			found = specials[i].remedy;
-	for (size_t i = 0; !found && i < ARRAY_SIZE(directions); i++)
-		if (span_among(span_of(*words), directions[i].words))
-			found = directions[i].remedy;
+	for (size_t i = 0; !found && i < ARRAY_SIZE(word_hints); i++)
+		if (span_among(span_of(*words), word_hints[i].words))
+			found = word_hints[i].remedy;
 	return found;
 }
 
@@ -179,7 +179,7 @@ static bool is_launcher(const char *word)
 	return false;
 }
 
-const char *word_direction(struct strbuf *ret, char **words, const char *otherwise)
+const char *word_hint(struct strbuf *ret, char **words, const char *otherwise)
 {
 	const char *word = *words, *pattern = lacks_option(word), *found = known(words);
 

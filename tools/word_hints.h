@@ -7,6 +7,6 @@
 
 /* What to type instead of the first word, which is not a command or an option: "gpumap inventory
  * lists the GPUs", kept in `ret`; `otherwise` if the word is not known. */
-const char *word_direction(struct strbuf *ret, char **words, const char *otherwise);
+const char *word_hint(struct strbuf *ret, char **words, const char *otherwise);
 
 #endif

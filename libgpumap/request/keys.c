@@ -38,7 +38,7 @@ static const struct {
 	{"1 one gpu cuda serial none", "write single"},
 };
 
-const char *mode_direction(struct span word)
+const char *mode_hint(struct span word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(other_modes); i++)
 		if (span_among(word, other_modes[i].words))
@@ -92,7 +92,7 @@ static int bad_value(const gpumap_key *key, const char *value, const char *origi
 static int check_word(const gpumap_key *key, struct span word, const char *words, const char *value,
 		      const char *origin, gpumap_report *report)
 {
-	const char *mode = key->kind == KIND_MODE ? mode_direction(word) : NULL;
+	const char *mode = key->kind == KIND_MODE ? mode_hint(word) : NULL;
 
 	if (word_place(words, word) >= 0)
 		return GPUMAP_OK;

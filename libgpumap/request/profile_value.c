@@ -181,8 +181,8 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 		near = word_near(&remedy, grammar, m->value);
 	if (foreign_value(fix, sizeof(fix), m->key, m->value))
 		; /* it has the value itself */
-	else if (streq(name, "mode") && mode_direction(m->value))
-		snprintf(fix, sizeof(fix), "%s", mode_direction(m->value));
+	else if (streq(name, "mode") && mode_hint(m->value))
+		snprintf(fix, sizeof(fix), "%s", mode_hint(m->value));
 	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
 		; /* this message is better than that of the grammar */
 	else if (near)

@@ -93,7 +93,7 @@ const char *variable_name(enum variable variable);
 bool variable_find(struct span name, enum variable *variable);
 const char *source_name(enum source source);
 /* The remedy for a word that is not a mode but is often used for one; NULL: not known. */
-const char *mode_direction(struct span word);
+const char *mode_hint(struct span word);
 
 /* The variable whose list `dialect` reads first. */
 enum variable dialect_variable(enum dialect dialect);

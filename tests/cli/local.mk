@@ -9,7 +9,6 @@ cli_tests = \
 	tests/cli/color.test \
 	tests/cli/completion.test \
 	tests/cli/config.test \
-	tests/cli/directions.test \
 	tests/cli/doctor.test \
 	tests/cli/dry-run.test \
 	tests/cli/dev.test \
@@ -50,7 +49,8 @@ cli_tests = \
 	tests/cli/tutorial.test \
 	tests/cli/usage.test \
 	tests/cli/value.test \
-	tests/cli/verify.test
+	tests/cli/verify.test \
+	tests/cli/word-hints.test
 # Tests of the bundle for a machine with a GPU, and of the stages that run there. They use the programs of the build.
 bundle_tests = \
 	tests/cli/gpu-all.test \
@@ -65,7 +65,7 @@ tests/cli/install.log: $(trainer_built) $(lib_LTLIBRARIES)
 tests/cli/lint-shell.log: tests/unit/lint-shell-main
 tests/cli/nomem.log: tests/cli/gpumap-failing
 tests/cli/run.log: tests/servers/report
-EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/directions.tsv tests/cli/doctor.tsv tests/cli/emit-accelerate.py tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
+EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/word-hints.tsv tests/cli/doctor.tsv tests/cli/emit-accelerate.py tests/cli/emit.py tests/cli/emit.tsv tests/cli/exec.tsv \
 	tests/cli/explain.py tests/cli/explain.tsv tests/cli/gpu-lib.sh tests/cli/lib.sh tests/cli/keys.sh tests/cli/keys.table tests/cli/launchers.py tests/cli/lint.tsv tests/cli/lint-job.tsv tests/cli/machine.tsv tests/cli/nomem.py tests/cli/nvitop-lists.py tests/cli/valgrind.py \
 	tests/cli/plan.py tests/cli/plan.tsv tests/cli/schemas.py
 
