@@ -28,6 +28,7 @@ liblint_la_SOURCES = \
 	lint/python_doubt.c \
 	lint/python_environ.c \
 	lint/python_file.h \
+	lint/python_fix.c \
 	lint/python_frameworks.c \
 	lint/python_functions.c \
 	lint/python_ids.c \
@@ -42,7 +43,6 @@ liblint_la_SOURCES = \
 	lint/python_objects.c \
 	lint/python_observation.c \
 	lint/python_ordinal.c \
-	lint/python_remedy.c \
 	lint/python_scan.c \
 	lint/python_string.c \
 	lint/python_text.c lint/python_text.h \

@@ -124,7 +124,7 @@ void judge_ask(const struct python_judge *judge, const struct observation *s,
 			continue;
 		own = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 		if (finding_is(f, FINDING_INVALID_ORDINAL))
-			own = remedy_ordinal(judge, s, own, &fix);
+			own = fix_ordinal(judge, s, own, &fix);
 		report_relay_more(judge->report, f, AT(judge, s, .fix = own), more);
 	}
 	gpumap_report_free(report);

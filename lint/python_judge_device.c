@@ -20,7 +20,7 @@ static void report_past(const struct python_judge *judge, const struct observati
 	struct quoted room;
 
 	report_add(judge->report, FINDING_INVALID_ORDINAL,
-		   AT(judge, s, .rule = "D7", .fix = remedy_ordinal(judge, s, fix, &room)),
+		   AT(judge, s, .rule = "D7", .fix = fix_ordinal(judge, s, fix, &room)),
 		   "cuda:%lld%s does not exist (invalid device ordinal): %s gives it %lld GPU%s",
 		   (long long)number, what, start->from ? start->from : "the job",
 		   (long long)start->visible, start->visible == 1 ? "" : "s");
@@ -96,7 +96,7 @@ static void judge_same(const struct python_judge *judge, const struct observatio
 	snprintf(fix.text, sizeof(fix.text),
 		 "use local_rank = int(os.environ[\"%s\"]), or start it by gpumap run --share "
 		 "isolate and use cuda:0",
-		 remedy_variable(judge, (struct span){NULL, 0}));
+		 fix_variable(judge, (struct span){NULL, 0}));
 	report_add(judge->report, FINDING_ONE_DEVICE, AT(judge, s, .rule = "R3", .fix = fix.text),
 		   "every rank %s cuda:%lld, so all ranks with the same visible list %s on one GPU",
 		   may ? "may use" : "uses", (long long)s->value.number, may ? "may run" : "run");
@@ -217,11 +217,11 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 		return;
 	if (s->value.meaning == MEANS_RANK)
 		report_add(judge->report, FINDING_GLOBAL_RANK,
-			   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
+			   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
 			   "the global rank chooses the GPU, which fails on the second host");
 	else
 		report_add(judge->report, FINDING_RANK_MODULO,
-			   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
+			   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
 			   "the rank modulo the number of GPUs is right only if every host has as "
 			   "many ranks as GPUs");
 }

@@ -120,8 +120,8 @@ static bool is_certain(const struct python_judge *judge, const struct observatio
 }
 
 /* What to write instead. */
-static void remedy(const struct python_judge *judge, const struct observation *s,
-		   const char *launcher, struct quoted *ret)
+static void launched_fix(const struct python_judge *judge, const struct observation *s,
+			 const char *launcher, struct quoted *ret)
 {
 	bool global = span_is(s->name, "RANK"), slurm = streq(launcher, "srun");
 	struct quoted rank;
@@ -134,7 +134,7 @@ static void remedy(const struct python_judge *judge, const struct observation *s
 			 "use %.120s; or start it by %.20s gpumap exec -- python3 FILE",
 			 global && slurm ? "int(os.environ[\"SLURM_PROCID\"])"
 			 : global        ? "int(os.environ[\"OMPI_COMM_WORLD_RANK\"])"
-					 : remedy_local_rank(judge, s->name, &rank),
+					 : fix_local_rank(judge, s->name, &rank),
 			 launcher);
 }
 
@@ -149,7 +149,7 @@ void judge_read(const struct python_judge *judge, const struct observation *s)
 
 	if (!launcher || !is_certain(judge, s) || is_handled(judge, streq(launcher, "srun")))
 		return;
-	remedy(judge, s, launcher, &fix);
+	launched_fix(judge, s, launcher, &fix);
 	if (s->verb == OBSERVED_SETS)
 		report_add(judge->report, FINDING_OTHER_LAUNCHER,
 			   AT(judge, s, .rule = "R1", .fix = fix.text),
@@ -176,7 +176,7 @@ void judge_choice_by_rank(const struct python_judge *judge, const struct observa
 		if (o->kind == s->kind)
 			return;
 	report_add(judge->report, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO,
-		   AT(judge, s, .rule = "R4", .fix = remedy_device(judge, s, &fix)),
+		   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
 		   rank ? "the global rank chooses the GPU, which fails on the second host"
 			: "the rank modulo the number of GPUs is right only if every host has as "
 			  "many ranks as GPUs");

@@ -181,21 +181,20 @@ void guard_find_reached(struct python_file *f);
 /* Whether all ranks execute that function; 0 is the file. */
 bool guard_reached(const struct python_file *f, int function);
 
-/* --- python_remedy.c -------------------------------------------------------------------- */
+/* --- python_fix.c -------------------------------------------------------------------- */
 
 /* The variable in which the launcher gives a rank its number on the host. If the launcher is not
  * known, `rank` shows it: where the program's rank comes from. */
-const char *remedy_variable(const struct python_judge *judge, struct span rank);
+const char *fix_variable(const struct python_judge *judge, struct span rank);
 /* The same as an expression: int(os.environ["LOCAL_RANK"]). Returns the text of ret. */
-const char *remedy_local_rank(const struct python_judge *judge, struct span rank,
-			      struct quoted *ret);
+const char *fix_local_rank(const struct python_judge *judge, struct span rank, struct quoted *ret);
 /* What to write for a device that is not visible: `fix`, and where ranks share a list the local
  * rank, because one number would be wrong in all of them but one. */
-const char *remedy_ordinal(const struct python_judge *judge, const struct observation *s,
-			   const char *fix, struct quoted *ret);
+const char *fix_ordinal(const struct python_judge *judge, const struct observation *s,
+			const char *fix, struct quoted *ret);
 /* What to write for a device that an observation chooses by its rank. */
-const char *remedy_device(const struct python_judge *judge, const struct observation *s,
-			  struct quoted *ret);
+const char *fix_device(const struct python_judge *judge, const struct observation *s,
+		       struct quoted *ret);
 
 /* --- python_frameworks.c ---------------------------------------------------------------- */
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 /* "export NAME=VALUE", if the value is plain. */
-struct remedy_text {
+struct own_fix {
 	char text[160];
 };
 
-static const char *write_it(struct remedy_text *ret, const char *before, struct span name,
+static const char *write_it(struct own_fix *ret, const char *before, struct span name,
 			    struct span value)
 {
 	snprintf(ret->text, sizeof(ret->text), "write %s%.*s=%.*s, without blanks", before,
@@ -17,7 +17,7 @@ static const char *write_it(struct remedy_text *ret, const char *before, struct 
 		 span_known(value) ? value.text : "");
 	return ret->text;
 }
-#define WRITE_IT(before, name, value) write_it(&(struct remedy_text){{0}}, before, name, value)
+#define WRITE_IT(before, name, value) write_it(&(struct own_fix){{0}}, before, name, value)
 
 /* Whether it is a piece of a list that was split by blanks: digits and commas. */
 static bool is_list_piece(struct span s)

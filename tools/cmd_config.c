@@ -98,10 +98,10 @@ static int describe(const gpumap_key *key, void *data)
 }
 
 /* Words that people take for subcommands. */
-static const char *word_remedy(const char *word)
+static const char *known_fix(const char *word)
 {
 	static const struct {
-		const char *words, *remedy;
+		const char *words, *fix;
 	} known[] = {
 		{"init new create make add set edit write save",
 		 "gpumap config --gpus 2,3 --command train.py >gpumap.ini writes a first profile; "
@@ -114,14 +114,14 @@ static const char *word_remedy(const char *word)
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (span_among(span_of(word), known[i].words))
-			return known[i].remedy;
+			return known[i].fix;
 	return NULL;
 }
 
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
 	struct strbuf command = {0};
-	const char *word = word_remedy(name);
+	const char *word = known_fix(name);
 	const char *near = word ? NULL : suggest(span_of(name), names);
 
 	if (!near && (text_ends(name, ".py") || text_ends(name, ".sh"))) {

@@ -140,8 +140,7 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 	return GPUMAP_OK;
 }
 
-static const char *operand_remedy(struct remedy *ret, const char *count,
-				  const struct options *options)
+static const char *operand_fix(struct fix *ret, const char *count, const struct options *options)
 {
 	if (is_digit(*options->operand))
 		return "write a time with its unit, as in --wait 10m, and -- before a program";
@@ -169,14 +168,14 @@ static char **with_python(struct arguments *a, char **program)
 
 static int set_count(struct arguments *a)
 {
-	struct remedy remedy;
+	struct fix fix;
 
 	if (!is_digit(*a->count) || !strchr(a->count, ','))
 		return gpumap_claim_set(a->claim, "count", a->count, "N", a->output.report);
-	snprintf(remedy.text, sizeof(remedy.text), "write all --from %.100s for these GPUs",
+	snprintf(fix.text, sizeof(fix.text), "write all --from %.100s for these GPUs",
 		 QUOTE(span_of(a->count)));
 	return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = remedy.text), "'%s' is a list, not a number of GPUs",
+			   ABOUT(.fix = fix.text), "'%s' is a list, not a number of GPUs",
 			   QUOTE(span_of(a->count)));
 }
 
@@ -184,7 +183,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
-	struct remedy remedy;
+	struct fix fix;
 	const char *name;
 	bool failed = false;
 	int r = GPUMAP_OK;
@@ -200,7 +199,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 			if (!options.ended)
 				return report_fail(
 					report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					ABOUT(.fix = operand_remedy(&remedy, a->count, &options)),
+					ABOUT(.fix = operand_fix(&fix, a->count, &options)),
 					"'%s' is not expected", QUOTE(span_of(options.operand)));
 			a->program = with_python(a, options_rest(&options));
 			break;

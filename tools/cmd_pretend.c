@@ -91,7 +91,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 }
 
 /* nvidia-smi belongs to the driver, so a machine without GPUs does not have it. */
-static const char *missing_remedy(struct remedy *ret, const char *program)
+static const char *missing_fix(struct fix *ret, const char *program)
 {
 	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");
 	struct strbuf word = {0};
@@ -110,13 +110,13 @@ static const char *missing_remedy(struct remedy *ret, const char *program)
 /* Returns only when the program cannot be started. */
 static int run(char **argv, gpumap_report *report)
 {
-	struct remedy remedy;
+	struct fix fix;
 	int why;
 
 	execvp(*argv, argv);
 	why = errno;
 	report_add(report, FINDING_PRETEND,
-		   ABOUT(.fix = why == ENOENT ? missing_remedy(&remedy, *argv) : NULL),
+		   ABOUT(.fix = why == ENOENT ? missing_fix(&fix, *argv) : NULL),
 		   "cannot run '%s': %s", QUOTE(span_of(*argv)), strerror(why));
 	return status_of_error(why);
 }

@@ -178,7 +178,7 @@ static const char *full_id(const char *word, char copy[8])
 	return copy;
 }
 
-const char *id_remedy(struct remedy *ret, const char *word, const char *otherwise)
+const char *id_fix(struct fix *ret, const char *word, const char *otherwise)
 {
 	char copy[8];
 	const char *id = gpumap_finding_str(

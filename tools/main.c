@@ -128,7 +128,7 @@ static int help_about(int argc, char **argv)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	if (streq(argv[i], "check"))
 		return cmd_lint(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
-	if (ID_REMEDY(argv[i], NULL))
+	if (ID_FIX(argv[i], NULL))
 		return cmd_rules(argc - 1, argv + 1);
 	return unknown_command(argc - i + 1, argv + i - 1);
 }

@@ -83,7 +83,7 @@ static bool program(char **words)
 
 static bool id(char **words)
 {
-	return ID_REMEDY(*words, NULL);
+	return ID_FIX(*words, NULL);
 }
 
 static bool operand_id(char **words)

@@ -13,14 +13,14 @@ enum { MAX_WORD = 64 };
 
 struct word_hint {
 	const char *words; /* separated by blanks, in lower case */
-	const char *remedy;
+	const char *fix;
 };
 
 #define LIST "--gpus --gpu --devices --gpu-ids -g #,"
 
 /* Words that mean something else if the line has one of `with` (line_has()). */
 static const struct {
-	const char *words, *with, *remedy;
+	const char *words, *with, *fix;
 } specials[] = {
 	{"free available idle", "#",
 	 "gpumap ps --gpus {#|2} shows whether GPU {#|2} is free; gpumap pick {#|2} -- PROGRAM "
@@ -148,10 +148,10 @@ static const char *known(char **words)
 	for (size_t i = 0; !found && i < ARRAY_SIZE(specials); i++)
 		if (span_among(span_of(*words), specials[i].words) &&
 		    line_has(words, span_of(specials[i].with), &value))
-			found = specials[i].remedy;
+			found = specials[i].fix;
 	for (size_t i = 0; !found && i < ARRAY_SIZE(word_hints); i++)
 		if (span_among(span_of(*words), word_hints[i].words))
-			found = word_hints[i].remedy;
+			found = word_hints[i].fix;
 	return found;
 }
 
@@ -185,7 +185,7 @@ const char *word_hint(struct strbuf *ret, char **words, const char *otherwise)
 
 	if (strlen(word) > MAX_WORD || strlen(QUOTE(span_of(word))) != strlen(word))
 		return otherwise;
-	if (ID_REMEDY(word, NULL))
+	if (ID_FIX(word, NULL))
 		pattern = "gpumap rules @ explains it";
 	else if (is_command(word))
 		pattern = "the command comes first: gpumap @ ...";

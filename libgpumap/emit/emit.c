@@ -76,7 +76,7 @@ static const char *other_word(const char *word)
 static int find(const gpumap_target **ret, const char *target, gpumap_report *report)
 {
 	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *fix = other_word(target);
-	struct remedy near;
+	struct fix near;
 	const size_t last = ARRAY_SIZE(targets) - 1;
 	struct strbuf known = {0};
 	int r;

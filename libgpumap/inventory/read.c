@@ -6,7 +6,7 @@
 
 #include "readfile.h"
 
-static const char *remedy(int error)
+static const char *read_fix(int error)
 {
 	switch (error) {
 	case EFBIG:
@@ -28,7 +28,7 @@ EXPORT int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpuma
 
 	if (error)
 		return report_read(report, error, name, "the inventory", GPUMAP_MAX_FILE,
-				   remedy(error));
+				   read_fix(error));
 	r = gpumap_inventory_parse(ret, text, size, name, report);
 	free(text);
 	return r;

@@ -92,7 +92,7 @@ static const char *too_few(char ret[FEW_TEXT], const struct taking *t)
 }
 
 /* Fewer than one is none. */
-static const char *few_remedy(const struct taking *t)
+static const char *few_fix(const struct taking *t)
 {
 	if (t->claim->wait_ms)
 		return t->claim->count > 1 ? "wait longer, or ask for fewer" : "wait longer";
@@ -117,7 +117,7 @@ static int waited_in_vain(const struct taking *t)
 			"%s", why);
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
-			   ABOUT(.fix = few_remedy(t)), "%s: %s", too_few(few, t), why);
+			   ABOUT(.fix = few_fix(t)), "%s: %s", too_few(few, t), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */

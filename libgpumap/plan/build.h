@@ -182,10 +182,10 @@ int class_find_kind(struct builder *b, struct host_class *class);
 /* N for `--gpus N` if the user may have meant N GPUs and there are that many; else 0. */
 size_t selection_count_meant(const struct builder *b, const struct host_class *class);
 /* How to ask for `count` GPUs. */
-struct count_remedy {
+struct count_fix {
 	char text[320];
 };
-const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count);
+const char *selection_count_fix(struct count_fix *ret, const struct builder *b, size_t count);
 /* The list that "inherit" refers to; NULL: there is none. */
 const struct plan_inherited *limits_list(const struct plan_host_input *host);
 int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);

@@ -45,7 +45,7 @@ static bool hides_instances(const struct host_class *class)
 	return instances > 1;
 }
 
-static const char *mig_remedy(const struct builder *b, const struct plan_settings *settings)
+static const char *mig_fix(const struct builder *b, const struct plan_settings *settings)
 {
 	if (!plan_one_each(b, settings))
 		return "use GPUs without MIG, or start one rank for each MIG instance, "
@@ -58,12 +58,12 @@ static const char *mig_remedy(const struct builder *b, const struct plan_setting
 }
 
 /* Which other cell of the row or column works. */
-static const char *remedy(const struct builder *b, const struct host_class *class)
+static const char *clash_fix(const struct builder *b, const struct host_class *class)
 {
 	const struct plan_settings *settings = class->settings;
 
 	if (hides_instances(class))
-		return mig_remedy(b, settings);
+		return mig_fix(b, settings);
 	if (!plan_one_each(b, settings))
 		return b->input->settings->mode.word == PLAN_MP
 			       ? "write " SETTING("device = cuda:%l") " for a stage on each, "
@@ -98,17 +98,17 @@ struct doubted {
 	char text[400];
 };
 
-struct plain_remedy {
+struct plain_fix {
 	char text[240];
 };
 
 /* The remedy if no option gives the number of ranks and the program does not use ranks: it may be a
  * script of one process. */
-static const char *plain_remedy(struct plain_remedy *ret, const struct builder *b,
-				const struct host_class *class)
+static const char *plain_fix(struct plain_fix *ret, const struct builder *b,
+			     const struct host_class *class)
 {
 	const struct plan_settings *settings = class->settings;
-	const char *fix = remedy(b, class);
+	const char *fix = clash_fix(b, class);
 
 	if (b->input->settings->mode.word != PLAN_DDP || b->input->host_count > 1 ||
 	    b->input->settings->world_size.number != PLAN_AUTO ||
@@ -159,7 +159,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	const struct plan_settings *settings = layout->class->settings;
 	const struct plan_place *place =
 		settings->device.use.text ? &settings->device.place : &settings->set_device.place;
-	const char *fix = ordinal ? remedy(b, layout->class)
+	const char *fix = ordinal ? clash_fix(b, layout->class)
 				  : gpumap_finding_str(finding, GPUMAP_FINDING_FIX);
 	size_t rank = layout->host->first_rank + l;
 	struct doubted buf;
@@ -169,7 +169,7 @@ static void carry_error(struct builder *b, const struct layout *layout, size_t l
 	if (rank != l)
 		snprintf(local, sizeof(local), ", local rank %zu", l);
 	if (device_is_read(settings) && answers_without(b, layout, l)) {
-		fix = doubted(&buf, &id, fix ? fix : remedy(b, layout->class));
+		fix = doubted(&buf, &id, fix ? fix : clash_fix(b, layout->class));
 		if (ordinal && settings->lint.word == PLAN_LINT_REFUSE) {
 			id = FINDING_INVALID_ORDINAL;
 			starts = " (" SETTING("lint = warn") " starts it anyway)";
@@ -250,8 +250,8 @@ static void report_overload(struct builder *b, const struct layout *layout, cons
 	const struct plan_place *place = read ? &settings->device.place : &settings->share.place;
 	size_t first = load->first[load->device] - 1, more = load->surplus - 1;
 	enum finding_id id = FINDING_RANKS_COLLIDE;
-	struct plain_remedy plain;
-	const char *fix = plain_remedy(&plain, b, layout->class);
+	struct plain_fix plain;
+	const char *fix = plain_fix(&plain, b, layout->class);
 	struct doubted buf;
 	char text[160], which[96];
 

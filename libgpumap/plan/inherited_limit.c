@@ -191,15 +191,15 @@ static void label_outside(struct strbuf *buf, const struct host_class *class, co
 }
 
 /* The remedy, after that for a number that may be meant as a count. */
-static const char *with_count(struct count_remedy *ret, const struct builder *b,
+static const char *with_count(struct count_fix *ret, const struct builder *b,
 			      const struct host_class *class, const char *fix)
 {
 	size_t meant = selection_count_meant(b, class);
-	struct count_remedy count;
+	struct count_fix count;
 
 	if (!meant)
 		return fix;
-	selection_count_remedy(&count, b, meant);
+	selection_count_fix(&count, b, meant);
 	snprintf(ret->text, sizeof(ret->text), "%.150s; or %s", count.text, fix);
 	return ret->text;
 }
@@ -207,7 +207,7 @@ static const char *with_count(struct count_remedy *ret, const struct builder *b,
 static void report_outside(struct builder *b, struct host_class *class,
 			   const struct plan_inherited *limit, const char *labels)
 {
-	struct count_remedy fix;
+	struct count_fix fix;
 	const struct plan_place *place = &class->settings->gpus.place;
 	const char *more = MORE_HOSTS(class->host_count), *host = class->host->name;
 	struct about about = {.rule = "S6a",

@@ -56,7 +56,7 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	size_t meant = selection_count_meant(k->b, k->class);
 	const gpumap_device *last = device_by_number(&k->index, (int64_t)inventory->count - 1);
-	struct count_remedy remedy = {""};
+	struct count_fix by_count = {""};
 	char fix[256], known[64] = "gpumap inventory lists the devices";
 
 	if (last && device_by_number(&k->index, 0) && inventory->count == 1)
@@ -64,8 +64,8 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	else if (last && device_by_number(&k->index, 0))
 		snprintf(known, sizeof(known), "there are GPUs 0 to %d", last->physical);
 	if (meant)
-		selection_count_remedy(&remedy, k->b, meant);
-	snprintf(fix, sizeof(fix), "%s%s%s", remedy.text, meant ? "; " : "", known);
+		selection_count_fix(&by_count, k->b, meant);
+	snprintf(fix, sizeof(fix), "%s%s%s", by_count.text, meant ? "; " : "", known);
 	report_bad(k, entry, "is not a GPU", fix);
 }
 
@@ -104,15 +104,15 @@ static void report_lone_number(struct builder *b, const struct host_class *class
 {
 	size_t meant = class->bad ? 0 : selection_count_meant(b, class);
 	const char *any_gpu = "for any GPU write " SETTING("ranks = 1") " and leave --gpus out";
-	struct count_remedy remedy, count;
+	struct count_fix lone, count;
 
 	if (!meant || b->reported[FINDING_LONE_NUMBER])
 		return;
-	snprintf(remedy.text, sizeof(remedy.text),
+	snprintf(lone.text, sizeof(lone.text),
 		 "%.200s, for free ones " SETTING("gpus = free:%zu") "; or add " SETTING(
 			 "ranks = 1") " to keep GPU %zu",
-		 meant == 1 ? any_gpu : selection_count_remedy(&count, b, meant), meant, meant);
-	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = remedy.text),
+		 meant == 1 ? any_gpu : selection_count_fix(&count, b, meant), meant, meant);
+	plan_report(b, FINDING_LONE_NUMBER, ABOUT(.origin = "--gpus", .fix = lone.text),
 		    "%zu is GPU %zu of %s%s, alone", meant, meant, class->host->name,
 		    MORE_HOSTS(class->host_count));
 }

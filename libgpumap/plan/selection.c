@@ -86,7 +86,7 @@ size_t selection_count_meant(const struct builder *b, const struct host_class *c
 		       : 0;
 }
 
-const char *selection_count_remedy(struct count_remedy *ret, const struct builder *b, size_t count)
+const char *selection_count_fix(struct count_fix *ret, const struct builder *b, size_t count)
 {
 	enum { MAX_LISTED = 16 };
 	char list[64] = "0";

@@ -158,8 +158,7 @@ EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combin
 }
 
 /* What to write instead of the values themselves, "lr=0.1,0.2". */
-static const char *values_remedy(struct remedy *ret, const gpumap_profile *profile,
-				 const char *text)
+static const char *values_fix(struct fix *ret, const gpumap_profile *profile, const char *text)
 {
 	struct span values = span_of(text), name;
 
@@ -188,7 +187,7 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 	int r;
 
 	if (name) {
-		struct remedy remedy;
+		struct fix room;
 
 		i = profile_find(profile, SECTION_SWEEP, span_of(name));
 		if (i == NONE)
@@ -196,7 +195,7 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 				report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
 				ABOUT(.origin = profile->file,
 				      .fix = strchr(name, '=')
-						     ? values_remedy(&remedy, profile, name)
+						     ? values_fix(&room, profile, name)
 						     : profile_suggest(profile, SECTION_SWEEP,
 								       span_of(name), fix)),
 				"no such sweep: '%s'", QUOTE(span_of(name)));

@@ -210,7 +210,7 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 	finding->line = about->line;
 	finding->column = about->column;
 	finding->rule = copy_escaped(about->rule, &failed);
-	finding->fix = copy_spoken(about->fix, SPEECH_REMEDY, about, &failed);
+	finding->fix = copy_spoken(about->fix, SPEECH_FIX, about, &failed);
 	finding->origin = copy_escaped(about->origin, &failed);
 	finding->text = copy_spoken(text.text ? text.text : "", SPEECH_TEXT, about, &failed);
 	if (failed || !append(report, finding))

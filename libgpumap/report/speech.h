@@ -26,7 +26,7 @@ bool speech_of_program(const char *origin);
 
 /* A text shows a setting as it was written, a remedy as the user should write it. In a remedy an
  * option wins over a file. */
-enum speech_part { SPEECH_TEXT, SPEECH_REMEDY };
+enum speech_part { SPEECH_TEXT, SPEECH_FIX };
 
 /* Appends a text or a remedy. `origin` is the origin of the message, and decides how a default is
  * written. A setting at the beginning of the message is left out if `origin` has named it. `speech`

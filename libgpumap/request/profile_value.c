@@ -173,12 +173,12 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 {
 	const char *name = m->key->key.name, *grammar = m->key->key.value, *near = NULL;
 	struct about here = *about;
-	struct remedy remedy;
+	struct fix room;
 	char fix[256];
 	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
 
 	if (!part && m->value.length > 2)
-		near = word_near(&remedy, grammar, m->value);
+		near = word_near(&room, grammar, m->value);
 	if (foreign_value(fix, sizeof(fix), m->key, m->value))
 		; /* it has the value itself */
 	else if (streq(name, "mode") && mode_hint(m->value))
@@ -188,7 +188,7 @@ static int mismatched(struct mismatch *m, const struct about *about, gpumap_repo
 	else if (near)
 		snprintf(fix, sizeof(fix), "%s", near);
 	else if (!m->form)
-		snprintf(fix, sizeof(fix), "%s", word_fix(&remedy, grammar, m->value));
+		snprintf(fix, sizeof(fix), "%s", word_fix(&room, grammar, m->value));
 	else if (m->words)
 		alternatives(fix, sizeof(fix), m);
 	else

@@ -57,7 +57,7 @@ static bool past_this_host(const struct resolver *resolver, struct span name)
 	       span_number(name, INT32_MAX) >= (int64_t)resolver->view.count;
 }
 
-static const char *grant_remedy(const struct resolver *resolver, struct span name)
+static const char *grant_fix(const struct resolver *resolver, struct span name)
 {
 	if (past_this_host(resolver, name))
 		return "this host shows no more; a machine that has it is asked about with "
@@ -79,11 +79,10 @@ static void refuse_grant(struct resolver *resolver, enum key_id key, struct span
 			  "%s grants '%s', and nvidia-smi's numbers of the GPUs are not known",
 			  key_get(key)->name, QUOTE(token));
 	else
-		answer_no(
-			resolver, FINDING_NO_SUCH_GRANT,
-			ABOUT(.rule = "L1", .origin = origin, .fix = grant_remedy(resolver, name)),
-			"%s grants '%s', which is not one of the %zu GPUs outside, or several",
-			key_get(key)->name, QUOTE(token), resolver->view.count);
+		answer_no(resolver, FINDING_NO_SUCH_GRANT,
+			  ABOUT(.rule = "L1", .origin = origin, .fix = grant_fix(resolver, name)),
+			  "%s grants '%s', which is not one of the %zu GPUs outside, or several",
+			  key_get(key)->name, QUOTE(token), resolver->view.count);
 }
 
 /* Marks the devices that the list grants. False: it names one that does not exist. */

@@ -195,7 +195,7 @@ static const char *existing_numbers(const struct list_context *t)
 			    view->ordinal_count, view->ordinal_count - 1, count);
 }
 
-static const char *end_remedy(const struct list_context *t)
+static const char *end_fix(const struct list_context *t)
 {
 	switch (t->list->end) {
 	case END_EMPTY:
@@ -224,7 +224,7 @@ static bool begins(struct span part, struct span whole)
 
 /* Where the devices are only assumed, a UUID is taken as a part of a longer one, which it may not
  * be. */
-static const char *repeat_remedy(const struct list_context *t)
+static const char *repeat_fix(const struct list_context *t)
 {
 	struct span one = span_trim(entry_text(t, t->list->end_earlier + 1));
 	struct span other = span_trim(t->list->end_text);
@@ -268,7 +268,7 @@ static void warn_end(const struct list_context *t)
 			"all",
 			list->end_entry, QUOTE(list->end_text));
 	} else if (list->end == END_DUPLICATE) {
-		resolver->repeat_fix = repeat_remedy(t);
+		resolver->repeat_fix = repeat_fix(t);
 		report_add(resolver->report, FINDING_DUPLICATE_DEVICE,
 			   ABOUT(.rule = "V5", .origin = t->effective->origin,
 				 .fix = resolver->repeat_fix),
@@ -277,12 +277,11 @@ static void warn_end(const struct list_context *t)
 	} else if (list->end != END_NOT && !notes->word && !notes->blank && !notes->kinds &&
 		   !(list->end == END_NEGATIVE && list->end_entry == 0)) {
 		/* A list that begins with a negative number is meant to hide everything. */
-		report_add(
-			resolver->report, FINDING_LIST_ENDED,
-			ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_remedy(t)),
-			"entry %zu ('%s') is not a device here (%s): it ends the list%s",
-			list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end),
-			list->count ? "" : ", so no device is visible");
+		report_add(resolver->report, FINDING_LIST_ENDED,
+			   ABOUT(.rule = rule, .origin = t->effective->origin, .fix = end_fix(t)),
+			   "entry %zu ('%s') is not a device here (%s): it ends the list%s",
+			   list->end_entry, QUOTE(list->end_text), visible_end_reason(list->end),
+			   list->count ? "" : ", so no device is visible");
 	}
 	if (notes->unsure && resolver->dialect == DIALECT_DRIVER)
 		report_add(resolver->report, FINDING_UNSURE_LIST,

@@ -158,7 +158,7 @@ const struct foreign foreign_options[] = {
 /* Words that people try as options of a command that starts no ranks. */
 struct guess {
 	const char *names; /* separated by blanks; of a table, the last one has NULL */
-	const char *remedy;
+	const char *fix;
 };
 
 static const struct guess explain_guesses[] = {
@@ -347,7 +347,7 @@ const char *intended(struct span word)
 		word.text++;
 	for (size_t i = 0; i < ARRAY_SIZE(intents); i++)
 		if (span_among(word, intents[i].names))
-			return intents[i].remedy;
+			return intents[i].fix;
 	return NULL;
 }
 
@@ -369,7 +369,7 @@ const char *guessed_option(const char *command, struct span name)
 		for (const struct guess *g = tables[i].guesses;
 		     streq(tables[i].command, command) && g->names; g++)
 			if (span_among(name, g->names))
-				return g->remedy;
+				return g->fix;
 	return NULL;
 }
 

@@ -20,8 +20,8 @@
 
 /* Remedies here are for hint_fill() (hint_line.h). */
 struct foreign {
-	const char *name;   /* with - for each _ */
-	const char *remedy; /* what to write instead */
+	const char *name; /* with - for each _ */
+	const char *fix;  /* what to write instead */
 };
 
 /* Options of torchrun, torch.distributed.launch, accelerate, deepspeed and mpirun that no command

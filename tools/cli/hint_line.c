@@ -162,26 +162,26 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 	free(copy);
 }
 
-void hint_fill(struct strbuf *buf, const char *remedy, char **words)
+void hint_fill(struct strbuf *buf, const char *pattern, char **words)
 {
-	while (*remedy) {
-		size_t plain = strcspn(remedy, "{@"), names, whole;
+	while (*pattern) {
+		size_t plain = strcspn(pattern, "{@"), names, whole;
 
-		strbuf_add(buf, remedy, plain);
-		remedy += plain;
-		if (*remedy == '@') {
+		strbuf_add(buf, pattern, plain);
+		pattern += plain;
+		if (*pattern == '@') {
 			words_quote(buf, *words);
-			remedy++;
+			pattern++;
 			continue;
 		}
-		names = strcspn(remedy, "|}");
-		whole = names + strcspn(remedy + names, "}");
-		if (remedy[names] == '|') {
-			put_value(buf, (struct span){remedy + 1, names - 1},
-				  (struct span){remedy + names + 1, whole - names - 1}, words);
-			remedy += whole + (remedy[whole] != '\0');
-		} else if (*remedy) {
-			strbuf_add(buf, remedy++, 1);
+		names = strcspn(pattern, "|}");
+		whole = names + strcspn(pattern + names, "}");
+		if (pattern[names] == '|') {
+			put_value(buf, (struct span){pattern + 1, names - 1},
+				  (struct span){pattern + names + 1, whole - names - 1}, words);
+			pattern += whole + (pattern[whole] != '\0');
+		} else if (*pattern) {
+			strbuf_add(buf, pattern++, 1);
 		}
 	}
 }

@@ -11,9 +11,9 @@
  * begins so, or the word itself. */
 bool line_has(char **words, struct span names, struct span *value);
 
-/* Adds the remedy. In it {NAMES|OTHERWISE} stands for the value that the line has, {=NAMES|} for
- * that with = before it, {*NAMES|OTHERWISE} for its bytes as a program writes them, {...|} for
- * all words behind the first, and @ for the first. */
-void hint_fill(struct strbuf *buf, const char *remedy, char **words);
+/* Adds the remedy. In its pattern {NAMES|OTHERWISE} stands for the value that the line has,
+ * {=NAMES|} for that with = before it, {*NAMES|OTHERWISE} for its bytes as a program writes them,
+ * {...|} for all words behind the first, and @ for the first. */
+void hint_fill(struct strbuf *buf, const char *pattern, char **words);
 
 #endif

@@ -152,7 +152,7 @@ static const char *instead(const struct options *options, struct span name)
 		return guessed;
 	for (const struct foreign *f = foreign_options; launches && f->name; f++)
 		if (same_name(name, f->name))
-			return f->remedy;
+			return f->fix;
 	return NULL;
 }
 

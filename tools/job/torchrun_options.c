@@ -135,7 +135,7 @@ static void filter_console(struct plan_options *options, int64_t nodes, gpumap_r
 static int check_program(const struct plan_options *options, gpumap_report *report)
 {
 	const char *name = options->program ? options->program[0] : "";
-	struct remedy fix;
+	struct fix fix;
 
 	if (!text_ends(name, ".ini") || access(name, X_OK) == 0)
 		return GPUMAP_OK;

@@ -150,11 +150,11 @@ static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *re
 
 /* --- errors that PyTorch raised --------------------------------------------------------- */
 
-static const char *remedy_of(const json_t *said)
+static const char *fix_of(const json_t *said)
 {
 	static const struct {
-		const char *cause, *remedy;
-	} remedies[] = {
+		const char *cause, *fix;
+	} fixes[] = {
 		{"mixed", "move all of them to one device with .to(device)"},
 		{"ordinal", "use an ordinal of the list: cuda:0 is its first GPU"},
 		{"no-gpu", "CUDA_VISIBLE_DEVICES leaves no GPU"},
@@ -166,9 +166,9 @@ static const char *remedy_of(const json_t *said)
 	};
 	const char *own = rehearsed_text(said, "fix");
 
-	for (size_t i = 0; !*own && i < ARRAY_SIZE(remedies); i++)
-		if (streq(rehearsed_text(said, "cause"), remedies[i].cause))
-			return remedies[i].remedy;
+	for (size_t i = 0; !*own && i < ARRAY_SIZE(fixes); i++)
+		if (streq(rehearsed_text(said, "cause"), fixes[i].cause))
+			return fixes[i].fix;
 	return *own ? own : NULL;
 }
 
@@ -217,7 +217,7 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 		if (who.failed)
 			report_nomem(report);
 		else
-			report_add(report, FINDING_REHEARSED_RAISED, AT(place, remedy_of(said)),
+			report_add(report, FINDING_REHEARSED_RAISED, AT(place, fix_of(said)),
 				   "%s: %s: %s", who.text, rehearsed_text(said, "type"),
 				   rehearsed_text(said, "text"));
 		strbuf_free(&who);

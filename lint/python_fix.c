@@ -31,7 +31,7 @@ static const char *variable_beside(struct span rank)
 	return NULL;
 }
 
-const char *remedy_variable(const struct python_judge *judge, struct span rank)
+const char *fix_variable(const struct python_judge *judge, struct span rank)
 {
 	const char *beside = variable_beside(rank);
 
@@ -44,8 +44,7 @@ const char *remedy_variable(const struct python_judge *judge, struct span rank)
 	return beside ? beside : "LOCAL_RANK";
 }
 
-const char *remedy_local_rank(const struct python_judge *judge, struct span rank,
-			      struct quoted *ret)
+const char *fix_local_rank(const struct python_judge *judge, struct span rank, struct quoted *ret)
 {
 	const char *dot = rank.text ? memrchr(rank.text, '.', rank.length) : NULL;
 	char path[MAX_PATH] = "";
@@ -61,12 +60,12 @@ const char *remedy_local_rank(const struct python_judge *judge, struct span rank
 	mpi = text_ends(path, ".Get_rank") || text_ends(path, ".rank");
 	snprintf(ret->text, sizeof(ret->text), "int(os.environ[\"%s\"])",
 		 mpi && !(judge->start && judge->start->launcher) ? "OMPI_COMM_WORLD_LOCAL_RANK"
-								  : remedy_variable(judge, rank));
+								  : fix_variable(judge, rank));
 	return ret->text;
 }
 
-const char *remedy_ordinal(const struct python_judge *judge, const struct observation *s,
-			   const char *fix, struct quoted *ret)
+const char *fix_ordinal(const struct python_judge *judge, const struct observation *s,
+			const char *fix, struct quoted *ret)
 {
 	const struct python_start *start = judge->start;
 	bool means = fix && starts_with(fix, "physical ");
@@ -77,19 +76,19 @@ const char *remedy_ordinal(const struct python_judge *judge, const struct observ
 	    start->list_varies || judge->file->facts.several || judge->file->facts.own_list ||
 	    s->kind == OBSERVED_PARALLEL)
 		return fix;
-	remedy_local_rank(judge, (struct span){NULL, 0}, &rank);
+	fix_local_rank(judge, (struct span){NULL, 0}, &rank);
 	snprintf(ret->text, sizeof(ret->text),
 		 "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"", means ? fix : "",
 		 means ? "; " : "", rank.text);
 	return ret->text;
 }
 
-const char *remedy_device(const struct python_judge *judge, const struct observation *s,
-			  struct quoted *ret)
+const char *fix_device(const struct python_judge *judge, const struct observation *s,
+		       struct quoted *ret)
 {
 	struct quoted rank;
 
-	remedy_local_rank(judge, s->value.text, &rank);
+	fix_local_rank(judge, s->value.text, &rank);
 	if (s->name.text)
 		snprintf(ret->text, sizeof(ret->text), "use local_rank = %.120s, and %.80s",
 			 rank.text, s->name.text);
