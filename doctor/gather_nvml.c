@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "attempt.h"
+#include "try_in_child.h"
 #include "gather.h"
 #include "inventory/host.h"
 #include "lint/environment.h"

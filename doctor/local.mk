@@ -2,7 +2,7 @@
 # A private library over the library's objects: no public function needs it.
 noinst_LTLIBRARIES += libdoctor.la
 libdoctor_la_SOURCES = \
-	doctor/attempt.c doctor/attempt.h \
+	doctor/try_in_child.c doctor/try_in_child.h \
 	doctor/check.c doctor/check.h \
 	doctor/check_device.c \
 	doctor/check_driver.c \

@@ -127,7 +127,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/make.c \
 	libgpumap/plan/choose_port.c \
 	libgpumap/plan/match.c \
-	libgpumap/plan/names.c \
+	libgpumap/plan/device_names.c \
 	libgpumap/plan/node_settings.c \
 	libgpumap/plan/plan.c libgpumap/plan/plan.h \
 	libgpumap/plan/job_rank.c \
@@ -181,7 +181,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/resolve/device_choice.c \
 	libgpumap/resolve/grants.c \
 	libgpumap/resolve/groups.c \
-	libgpumap/resolve/hints.c \
+	libgpumap/resolve/ignored_variables.c \
 	libgpumap/resolve/host.c \
 	libgpumap/resolve/inventory_key.c \
 	libgpumap/resolve/launchers.c \

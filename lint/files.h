@@ -36,7 +36,7 @@ void lint_programs(const struct lint *lint, struct lint_started *started, struct
 /* Checks a notebook of Jupyter. */
 void lint_notebook(const struct lint *lint, struct span text, struct seen_file *file);
 
-/* --- kind.c ------------------------------------------------------------------------------- */
+/* --- file_kind.c -------------------------------------------------------------------------- */
 
 /* The kind of a file, by its name alone; by its name and its text. */
 enum lint_kind lint_kind_by_name(const char *path);

@@ -7,7 +7,7 @@ liblint_la_SOURCES = \
 	lint/files.h \
 	lint/folder.c \
 	lint/ignore.c lint/ignore.h \
-	lint/kind.c \
+	lint/file_kind.c \
 	lint/launchers.c lint/launchers.h \
 	lint/lint.h \
 	lint/notebook.c lint/notebook.h \
@@ -56,7 +56,7 @@ liblint_la_SOURCES = \
 	lint/shell_command.c \
 	lint/shell_container.c \
 	lint/shell_job.c \
-	lint/shell_jobs.c \
+	lint/shell_background.c \
 	lint/shell_grant.c \
 	lint/shell_launch.c \
 	lint/shell_launcher.c \
@@ -70,10 +70,10 @@ liblint_la_SOURCES = \
 	lint/shell_sharing.c \
 	lint/shell_slurm.c \
 	lint/slurm.c lint/slurm.h \
-	lint/shell_source.c \
+	lint/shell_origin.c \
 	lint/shell_step.c \
 	lint/shell_start.c \
-	lint/shell_string.c \
+	lint/shell_command_string.c \
 	lint/shell_vars.c \
 	lint/shell_walk.c \
 	lint/shell_word.c

@@ -255,7 +255,7 @@ void shell_set(struct shell *sh, struct shell_var *var, struct setting setting);
 void shell_forget(struct shell *sh, struct span name); /* its value is unknown now */
 struct span shell_keep(struct shell *sh, struct span text);
 
-/* shell_source.c */
+/* shell_origin.c */
 /* The name of a variable of Slurm that matters as the origin of a value; NULL: it is another one.
  */
 const char *source_variable(struct span name);
@@ -358,7 +358,7 @@ void shell_unwrap(struct shell *sh, struct run *run);
 /* shell_container.c: what docker or podman run gives to the container, if it is at run->first. */
 void shell_container(struct shell *sh, const struct run *run);
 
-/* shell_string.c: walks the commands of bash -c, if there are any and they are known. */
+/* shell_command_string.c: walks the commands of bash -c, if there are any and they are known. */
 void shell_string(struct shell *sh, const struct run *run, size_t first);
 /* Reads sbatch at run->first, and walks the commands of its --wrap. */
 void shell_wrap(struct shell *sh, const struct run *run);
@@ -409,7 +409,7 @@ size_t shell_python_file(const struct command *c, size_t i, const char **module)
 /* Ranks on this host; -1: not known. */
 int64_t launch_ranks(const struct launch *launch);
 
-/* shell_jobs.c */
+/* shell_background.c */
 /* `start`: as of a job. */
 void jobs_start(struct shell *sh, const struct run *run, const struct launch *launch, size_t start);
 void jobs_waited(struct shell *sh);

@@ -77,17 +77,17 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/plan_judge.c \
 	tools/job/plan_lease.c tools/job/plan_lease.h \
 	tools/job/plan_lint.c \
-	tools/job/plan_nodes.c \
+	tools/job/plan_this_host.c \
 	tools/job/plan_open.c tools/job/plan_open.h \
 	tools/job/plan_program.c \
-	tools/job/plan_ranks.c \
+	tools/job/plan_unasked_ranks.c \
 	tools/job/plan_show.c tools/job/plan_show.h \
 	tools/job/profile_options.c tools/job/profile_options.h \
 	tools/job/rank_logs.c tools/job/rank_logs.h \
 	tools/job/rank_place.c tools/job/rank_place.h \
 	tools/job/rank_rows.c tools/job/rank_rows.h \
 	tools/job/rdzv_options.c tools/job/rdzv_options.h \
-	tools/job/run_end.c tools/job/run_end.h \
+	tools/job/run_lease_end.c tools/job/run_lease_end.h \
 	tools/job/run_leased.c tools/job/run_leased.h \
 	tools/job/run_plan.c tools/job/run_plan.h \
 	tools/job/run_ranks.c tools/job/run_ranks.h \
@@ -115,7 +115,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/ps_watch.c \
 	tools/live/run_find.c \
 	tools/live/run_live.c tools/live/run_live.h \
-	tools/live/run_shown.c \
+	tools/live/run_published.c \
 	tools/live/verify.h \
 	tools/live/verify_compare.c \
 	tools/live/verify_json.c \

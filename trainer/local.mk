@@ -19,7 +19,7 @@ trainer_files = \
 	trainer/data/batch.c trainer/data/batch.h \
 	trainer/data/cifar10.c trainer/data/cifar10.h \
 	trainer/data/dataset.c trainer/data/dataset.h \
-	trainer/data/init.c trainer/data/init.h \
+	trainer/data/first_weights.c trainer/data/first_weights.h \
 	trainer/data/random.c trainer/data/random.h \
 	trainer/data/sampler.c trainer/data/sampler.h \
 	trainer/model/layer_tables.c trainer/model/layer_tables.h \
@@ -38,7 +38,7 @@ trainer_files = \
 	trainer/settings/rows.c trainer/settings/rows.h \
 	trainer/settings/section.c \
 	trainer/settings/read_settings.c trainer/settings/settings.def trainer/settings/settings.h \
-	trainer/settings/targets.c trainer/settings/targets.h
+	trainer/settings/output_files.c trainer/settings/output_files.h
 if HAVE_TRAINER
 noinst_LTLIBRARIES += libtrainer.la
 libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
@@ -115,8 +115,8 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/report/burn_judge.c trainer/report/burn_judge.h \
 	trainer/report/curve.c trainer/report/curve.h \
 	trainer/report/format.c trainer/report/format.h \
-	trainer/report/lines.c trainer/report/lines.h \
-	trainer/report/lines_read.c \
+	trainer/report/json_lines.c trainer/report/json_lines.h \
+	trainer/report/json_lines_read.c \
 	trainer/report/metrics.c trainer/report/metrics.h \
 	trainer/report/plot.c trainer/report/plot.h \
 	trainer/report/progress.c trainer/report/progress.h \
@@ -133,7 +133,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/run/burn.c \
 	trainer/run/end_report.c \
 	trainer/run/host_state.c trainer/run/host_state.h \
-	trainer/run/mapping.c \
+	trainer/run/verify_mapping.c \
 	trainer/run/loop.c \
 	trainer/run/report_lines.c \
 	trainer/run/restore.c \

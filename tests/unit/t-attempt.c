@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base.h"
-#include "doctor/attempt.h"
+#include "doctor/try_in_child.h"
 #include "unit.h"
 
 /* Of the last child, shared with it. */

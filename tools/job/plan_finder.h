@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the search for a plan's hosts: for their names (plan_nodes.c) and for what is known of
- * them (plan_hosts.c). */
+/* State of the search for a plan's hosts: for their names (plan_this_host.c) and for what is known
+ * of them (plan_hosts.c). */
 #ifndef GM_PLAN_FINDER_H
 #define GM_PLAN_FINDER_H
 

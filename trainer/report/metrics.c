@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/lines.h"
+#include "report/json_lines.h"
 #include "report/plot.h"
 #include "report/progress.h"
 #include "report/atomic_stream.h"

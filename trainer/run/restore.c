@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "data/init.h"
+#include "data/first_weights.h"
 #include "run/resume_check.h"
 #include "run/host_state.h"
 

@@ -80,7 +80,7 @@ bool run_evaluate(struct run *run, int64_t epoch, struct train_error *error);
  * devices, even if one of them has failed. training.found is the number of findings. */
 bool run_burn(struct run *run, struct train_error *error);
 
-/* --- mapping.c */
+/* --- verify_mapping.c */
 
 /* --verify-mapping: all ranks check where memory is in use, and fail if it is on another GPU than
  * expected. Rank 0 reports it, at the end in a line of its own. */

@@ -7,7 +7,7 @@
 
 #include "backend/names.h"
 #include "settings/findings.h"
-#include "settings/targets.h"
+#include "settings/output_files.h"
 #include "settings/arguments_raw.h"
 #include "base/simd.h"
 #include "suggest.h"

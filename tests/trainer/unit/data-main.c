@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "data/cifar10.h"
-#include "data/init.h"
+#include "data/first_weights.h"
 #include "data/sampler.h"
 
 enum { MAX_NUMBERS = 64 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "data/init.h"
+#include "data/first_weights.h"
 #include "unit.h"
 #include "vectors.h"
 

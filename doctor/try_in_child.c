@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See attempt.h. */
-#include "attempt.h"
+/* See try_in_child.h. */
+#include "try_in_child.h"
 
 #include <fcntl.h>
 #include <signal.h>

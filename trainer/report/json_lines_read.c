@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/lines.h"
+#include "report/json_lines.h"
 
 static double number(const json_t *object, const char *key)
 {

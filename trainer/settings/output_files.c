@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See targets.h. */
-#include "settings/targets.h"
+/* See output_files.h. */
+#include "settings/output_files.h"
 
 #include <stdio.h>
 #include <string.h>

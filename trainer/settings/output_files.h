@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that a run writes; checks that none overwrites another. */
-#ifndef TRAIN_SETTINGS_TARGETS_H
-#define TRAIN_SETTINGS_TARGETS_H
+#ifndef TRAIN_SETTINGS_OUTPUT_FILES_H
+#define TRAIN_SETTINGS_OUTPUT_FILES_H
 
 #include "settings/arguments_raw.h"
 

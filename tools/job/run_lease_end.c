@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See run_end.h. */
-#include "job/run_end.h"
+/* See run_lease_end.h. */
+#include "job/run_lease_end.h"
 
 #include <errno.h>
 #include <poll.h>

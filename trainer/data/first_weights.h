@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The weights that training begins with: PyTorch's default of Linear and Conv2d, bit for bit, and
  * those of torchvision's ResNets. */
-#ifndef TRAIN_INIT_H
-#define TRAIN_INIT_H
+#ifndef TRAIN_FIRST_WEIGHTS_H
+#define TRAIN_FIRST_WEIGHTS_H
 
 #include "base/tensor.h"
 #include "random.h"

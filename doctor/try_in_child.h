@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Something that may hang inside the kernel, tried in a child process first. */
-#ifndef GM_ATTEMPT_H
-#define GM_ATTEMPT_H
+#ifndef GM_TRY_IN_CHILD_H
+#define GM_TRY_IN_CHILD_H
 
 #include <stdbool.h>
 

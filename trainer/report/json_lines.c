@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lines.h. */
-#include "report/lines.h"
+/* See json_lines.h. */
+#include "report/json_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

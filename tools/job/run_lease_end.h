@@ -3,8 +3,8 @@
  * The end of the lease of gpumap run, where the administrator limits how long a lease lasts: a
  * process beside the launcher waits for it. The ranks are warned, and not stopped.
  */
-#ifndef GM_RUN_END_H
-#define GM_RUN_END_H
+#ifndef GM_RUN_LEASE_END_H
+#define GM_RUN_LEASE_END_H
 
 #include "job/run_ranks.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See init.h. */
-#include "init.h"
+/* See first_weights.h. */
+#include "first_weights.h"
 
 #include <math.h>
 
