@@ -95,6 +95,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/near.c \
 	libgpumap/lease/nested.c libgpumap/lease/nested.h \
 	libgpumap/lease/note.c libgpumap/lease/note.h \
+	libgpumap/lease/own_ticket.c \
 	libgpumap/lease/passes.c \
 	libgpumap/lease/per_user.c libgpumap/lease/per_user.h \
 	libgpumap/lease/prefer.c \
@@ -104,6 +105,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/units.c libgpumap/lease/units.h \
+	libgpumap/lease/why_waiting.c \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/plan/alike.c \
 	libgpumap/plan/arguments.c \

@@ -11,16 +11,8 @@
 #include "lease/wishes.h"
 #include "memory.h"
 #include "report/report.h"
-#include "write_all.h"
 
-enum { GATE_MS = 10000, MAX_TELL = 4096, MAX_WAITING = 64 /* jobs of one user */ };
-
-static int file_failure(const struct taking *t, const char *what)
-{
-	return report_fail(t->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
-			   ABOUT(.origin = t->folder.path, .fix = write_remedy(errno)), "%s: %s",
-			   what, strerror(errno));
-}
+enum { GATE_MS = 10000 };
 
 /* How many jobs before this one wait for a GPU that this one can use. */
 static size_t count_before(const struct wishes *wishes, size_t gpus)
@@ -126,155 +118,11 @@ static int too_small(const struct taking *t, const bool *usable)
 			   unit_text(name, largest), (long long)(lease_memory_most(largest) >> 20));
 }
 
-void taking_forget_told(struct taking *t)
-{
-	t->promised = false;
-	t->told.length = 0;
-	if (t->told.text)
-		*t->told.text = '\0';
-}
-
-/* `sight` is NULL, or how the unit was seen. */
-static void tell(struct taking *t, const gpumap_device *unit, enum lease_state state,
-		 const struct lease_sight *sight)
-{
-	char name[UNIT_TEXT];
-	static const char *const words[] = {[LEASE_HELD] = "leased",
-					    [LEASE_IN_USE] = "in use",
-					    [LEASE_FULL] = "too full",
-					    [LEASE_LOADED] = "busy",
-					    [LEASE_LOAD_HIDDEN] =
-						    "in use, and its load not visible",
-					    [LEASE_UNKNOWN] = "not visible"};
-
-	if (t->told.length > MAX_TELL)
-		return;
-	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
-		      state == LEASE_FULL && !lease_is_large(&t->claim->terms, unit)
-			      ? "too small"
-			      : words[state]);
-	if (state == LEASE_HELD && sight && sight->owner > 0)
-		strbuf_printf(&t->told, " (by process %lld)", (long long)sight->owner);
-	if (state == LEASE_IN_USE || state == LEASE_FULL)
-		lease_tell_use(&t->told, &t->claim->terms, unit,
-			       sight && sight->lease == LEASE_SHARED);
-	/* The load itself changes all the time. */
-	if (state == LEASE_LOADED)
-		strbuf_printf(&t->told, " (load above %d %%)", t->claim->terms.max_load);
-}
-
-/* A file of its lock that cannot be opened: one of another kind that someone put there. */
-static void tell_file(struct taking *t, const gpumap_device *unit, int why)
-{
-	char name[LEASE_NAME], text[UNIT_TEXT];
-
-	lease_name(name, unit);
-	if (t->told.length <= MAX_TELL)
-		strbuf_printf(&t->told, "%s%s cannot be locked (%s/%s%s: %s)",
-			      t->told.length ? ", " : "", unit_text(text, unit), t->folder.path,
-			      t->folder.prefix, name, strerror(why));
-}
-
-/* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
-static void tell_slots(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
-{
-	if (t->told.length > MAX_TELL)
-		return;
-	strbuf_printf(&t->told, "%sGPU %d has %zu of %zu slots leased", t->told.length ? ", " : "",
-		      gpu->physical, sight->load.used, sight->load.most);
-	if (sight->owner > 0)
-		strbuf_printf(&t->told, " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
-			      (long long)sight->owner);
-}
-
-/* GPUs or MIG instances came or went since this attempt began. */
-static void tell_changed(struct taking *t)
-{
-	t->changed = true;
-	strbuf_printf(&t->told, "%sthe GPUs of this machine have changed",
-		      t->told.length ? ", " : "");
-}
-
-/* Tells why a GPU is not free. */
-static void tell_sight(struct taking *t, const gpumap_device *gpu, const struct lease_sight *sight)
-{
-	if (sight->lease == LEASE_UNKNOWN)
-		tell_file(t, gpu, sight->why);
-	else if (sight->lease == LEASE_SHARED && !load_room(&sight->load, t->claim->terms.slots))
-		tell_slots(t, gpu, sight);
-	else
-		tell(t, gpu, sight->lease == LEASE_HELD ? sight->lease : sight->use, sight);
-}
-
-/* Tells why this GPU is not free, or the GPUs from it on that one process has leased. Returns the
- * next. */
-static size_t tell_next(struct taking *t, const struct wishes *wishes, size_t g)
-{
-	const struct lease_sight *sight = &wishes->sights[g];
-	const struct lease_wish *own = &wishes->list[wishes->count];
-	const gpumap_device *gpus = t->lease->inventory->gpus;
-	size_t past = g + 1;
-
-	while (sight->lease == LEASE_HELD && sight->owner > 0 && !is_instance(&gpus[g]) &&
-	       past < t->lease->inventory->count && own->usable[past] && !own->free_gpus[past] &&
-	       wishes->sights[past].lease == LEASE_HELD &&
-	       wishes->sights[past].owner == sight->owner &&
-	       gpus[past].physical == gpus[past - 1].physical + 1)
-		past++;
-	if (past - g < 3) {
-		tell_sight(t, &gpus[g], sight);
-		return g + 1;
-	}
-	if (t->told.length <= MAX_TELL)
-		strbuf_printf(&t->told, "%sGPUs %d to %d are leased (by process %lld)",
-			      t->told.length ? ", " : "", gpus[g].physical, gpus[past - 1].physical,
-			      (long long)sight->owner);
-	return past;
-}
-
-/* Tells which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot
- * be seen whether they are free that waiting would not help. */
-static int tell_busy(struct taking *t, const struct wishes *wishes)
-{
-	const struct lease_wish *own = &wishes->list[wishes->count];
-	size_t visible = 0, next = 0;
-
-	taking_forget_told(t);
-	for (size_t g = 0; g < t->lease->inventory->count; g++) {
-		const struct lease_sight *sight = &wishes->sights[g];
-
-		if (!own->usable[g])
-			continue;
-		if (sight->lease == LEASE_UNKNOWN && lease_lacks(sight->why)) {
-			errno = sight->why;
-			return file_failure(t, "the locks of GPUs cannot be opened");
-		}
-		visible += sight->lease != LEASE_UNKNOWN && sight->use != LEASE_UNKNOWN;
-		if (!own->free_gpus[g] && g >= next)
-			next = tell_next(t, wishes, g);
-	}
-	if (visible >= t->claim->count)
-		return GPUMAP_OK;
-	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_VISIBLE,
-			   ABOUT(.fix = "run gpumap outside the container, or as root"),
-			   "it is not visible which GPUs are free: %s",
-			   t->told.text ? t->told.text : "");
-}
-
 static int by_position(const void *a, const void *b)
 {
 	const size_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
-}
-
-/* A lock is another's only if its owner does not use this gate. */
-static void tell_not_locked(struct taking *t, const gpumap_device *unit, int why)
-{
-	if (why == EWOULDBLOCK)
-		tell(t, unit, LEASE_HELD, NULL);
-	else
-		tell_file(t, unit, why);
 }
 
 /* Locks the chosen GPUs. */
@@ -292,7 +140,7 @@ static int lock_all(struct taking *t, bool *got)
 				lease_unlock(&lease->locks[--i]);
 			*got = false;
 			errno = why;
-			return lease_lacks(why) ? file_failure(t, "the GPUs cannot be locked")
+			return lease_lacks(why) ? taking_failed(t, "the GPUs cannot be locked")
 						: GPUMAP_OK;
 		}
 	}
@@ -350,7 +198,7 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 
 		*still = state == LEASE_FREE;
 		if (now && !*still)
-			tell(t, now, state, &sights[lease->gpus[i]]);
+			tell_unit(t, now, state, &sights[lease->gpus[i]]);
 		else if (!*still)
 			tell_changed(t);
 	}
@@ -480,166 +328,13 @@ static int choose(struct taking *t, struct wishes *wishes, bool *got)
 	return r == GPUMAP_ENOMEM ? report_nomem(t->report) : r;
 }
 
-/* --- the queue ------------------------------------------------------------------------------ */
-
-/* The names of the first `count` GPUs of the order that it may use. */
-static char *own_names(const gpumap_inventory *inventory, const struct lease_wish *own,
-		       size_t count)
-{
-	struct strbuf names = {0};
-	char name[LEASE_NAME];
-
-	for (size_t i = 0; i < count; i++) {
-		size_t g = own->order[i];
-
-		lease_name(name, &inventory->gpus[g]);
-		if (own->usable[g])
-			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
-	}
-	return strbuf_take(&names);
-}
-
-static bool has_name(struct span names, struct span name)
-{
-	struct span word;
-
-	while (span_split(&names, ' ', &word))
-		if (span_same(word, name))
-			return true;
-	return false;
-}
-
-/* Adds the units to the ticket that came since it was written. If they cannot be written, this job
- * can still get them, but is not promised them. */
-static int update_ticket(struct taking *t, const struct lease_wish *own)
-{
-	CLEANUP_FREE char *names = own_names(t->lease->inventory, own, t->lease->inventory->count);
-	struct strbuf fresh = {0};
-	struct span rest, name;
-	char *all;
-
-	if (!names)
-		return report_nomem(t->report);
-	rest = span_of(names);
-	while (span_split(&rest, ' ', &name))
-		if (!has_name(span_of(t->named), name))
-			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
-				      name.text);
-	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text))) {
-		strbuf_free(&fresh);
-		return GPUMAP_OK;
-	}
-	if (fresh.failed || xasprintf(&all, "%s %s", t->named, fresh.text) < 0)
-		all = NULL;
-	strbuf_free(&fresh);
-	if (!all)
-		return report_nomem(t->report);
-	free(t->named);
-	t->named = all;
-	return GPUMAP_OK;
-}
-
-/* One user must not make the queue long for all. */
-static int check_waiting(const struct taking *t, const struct wishes *wishes)
-{
-	size_t waiting = 0;
-
-	for (size_t i = 0; i < wishes->count; i++)
-		waiting += wishes->tickets[i].user == (int64_t)geteuid();
-	if (waiting < MAX_WAITING || geteuid() == 0)
-		return GPUMAP_OK;
-	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_WAITING,
-			   ABOUT(.fix = "start it when one of them has its GPUs, or let one job "
-					"start several programs in turn"),
-			   "%zu of your jobs wait for GPUs already, and no more than %d may",
-			   waiting, MAX_WAITING);
-}
-
-static int join_queue(struct taking *t, const struct wishes *wishes)
-{
-	const struct lease_wish *own = &wishes->list[wishes->count];
-	const gpumap_inventory *inventory = t->lease->inventory;
-	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
-	int r = GPUMAP_ENOMEM;
-
-	if (t->ticket >= 0)
-		return update_ticket(t, own);
-	if (check_waiting(t, wishes) != GPUMAP_OK)
-		return GPUMAP_EINPUT;
-	wish.from = own_names(inventory, own, inventory->count);
-	wish.prefer = own_names(inventory, own, own->preferred);
-	if (wish.from && wish.prefer)
-		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
-	t->named = wish.from;
-	free(wish.prefer);
-	return r == GPUMAP_EFILE    ? file_failure(t, "the queue cannot be joined")
-	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
-				    : r;
-}
-
-/* Why a job whose own lease will end does not go before one that waits; "": it does, or its lease
- * has no end. */
-static const char *why_not_before(const struct lease_wish *own, const struct lease_wish *earlier)
-{
-	if (own->end == INT64_MAX)
-		return "";
-	if (own->slots > 1)
-		return ", and no slot is taken before it";
-	if (earlier->firm)
-		return ", which was passed often enough";
-	if (!earlier->ready)
-		return ", which may start at any moment";
-	return earlier->ready < own->end ? ", which can start before --for is over" : "";
-}
-
-/* Adds the GPUs that are free for this job, but promised to one before it. */
-static void tell_promised(struct taking *t, const struct wishes *wishes)
-{
-	const struct lease_wish *own = &wishes->list[wishes->count];
-	size_t asked = wishes->count; /* whose process is known */
-	int64_t pid = 0;
-
-	for (size_t g = 0; g < t->lease->inventory->count; g++) {
-		size_t to = wishes->chosen.promised[g];
-		char name[UNIT_TEXT];
-
-		if (!own->usable[g] || !own->free_gpus[g] || to == wishes->count)
-			continue;
-		t->promised = true;
-		if (t->told.length > MAX_TELL)
-			return;
-		if (to != asked)
-			pid = lease_queue_process(&t->folder, wishes->tickets[to].number);
-		asked = to;
-		strbuf_printf(&t->told, "%s%s is free but promised to a job that waits",
-			      t->told.length ? ", " : "",
-			      unit_text(name, &t->lease->inventory->gpus[g]));
-		if (pid)
-			strbuf_printf(&t->told, " (process %lld)", (long long)pid);
-		strbuf_puts(&t->told, why_not_before(own, &wishes->list[to]));
-	}
-}
-
-/* Puts into t->told whom it waits for. */
-static void tell_queue(struct taking *t, const struct wishes *wishes)
-{
-	size_t count = 0;
-
-	tell_promised(t, wishes);
-	for (size_t i = 0; i < wishes->count; i++)
-		count += wishes->list[i].count > 0;
-	if (count)
-		strbuf_printf(&t->told, "%s%zu job%s before this one", t->told.length ? ", " : "",
-			      count, count == 1 ? " waits" : "s wait");
-}
-
 /* Looks what the limit of GPUs for one user leaves to this job and to those before it. */
 static int look_at_limit(struct taking *t, struct wishes *wishes)
 {
 	int r = per_user_apply(&t->share, wishes, &t->settings, &t->folder, t->lease->inventory);
 
 	if (r == GPUMAP_EFILE)
-		return file_failure(t, "the leases of users cannot be counted");
+		return taking_failed(t, "the leases of users cannot be counted");
 	return r == GPUMAP_OK ? r : report_nomem(t->report);
 }
 
@@ -669,14 +364,14 @@ static int attempt(struct taking *t, bool *got)
 		r = choose(t, &wishes, got);
 	if (r == GPUMAP_OK && t->share.full) {
 		*got = false;
-		taking_forget_told(t);
+		tell_nothing(t);
 		per_user_tell(&t->told, &t->share, &t->settings);
 	} else if (r == GPUMAP_OK && !*got) {
 		tell_queue(t, &wishes);
 	}
 	if (r == GPUMAP_OK && !*got) {
 		if (t->claim->wait_ms && !t->preview)
-			r = join_queue(t, &wishes);
+			r = own_ticket(t, &wishes);
 	}
 	wishes_free(&wishes);
 	return r;

@@ -34,7 +34,30 @@ struct taking {
 /* Looks, chooses and locks. *got: t->lease is taken. Otherwise t->told has what is missing, and a
  * job that waits is in the queue. GPUMAP_EBUSY: others have the gate. Codes follow their error. */
 int taking_try(struct taking *t, bool *got);
-/* Empties t->told. */
-void taking_forget_told(struct taking *t);
+
+/* --- why_waiting.c: what is added to t->told ----------------------------------------------- */
+
+struct wishes;
+/* Empties it. */
+void tell_nothing(struct taking *t);
+/* `sight` is NULL, or how the unit was seen. */
+void tell_unit(struct taking *t, const gpumap_device *unit, enum lease_state state,
+	       const struct lease_sight *sight);
+/* A unit cannot be locked, by errno. */
+void tell_not_locked(struct taking *t, const gpumap_device *unit, int why);
+/* GPUs or MIG instances came or went since this attempt began. */
+void tell_changed(struct taking *t);
+/* Which GPUs are not free, and why. GPUMAP_EINPUT, after its error: of so many GPUs it cannot be
+ * seen whether they are free that waiting would not help. */
+int tell_busy(struct taking *t, const struct wishes *wishes);
+/* Whom it waits for. */
+void tell_queue(struct taking *t, const struct wishes *wishes);
+/* Reports a file of the folder, by errno. */
+int taking_failed(const struct taking *t, const char *what);
+
+/* --- own_ticket.c ------------------------------------------------------------------------ */
+
+/* Joins the queue, or adds to the job's ticket the units that came since. */
+int own_ticket(struct taking *t, const struct wishes *wishes);
 
 #endif

@@ -150,7 +150,7 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 	t->report = report;
 	/* With many jobs at the gate, one that waits anyway waits there too. */
 	if (r == GPUMAP_EBUSY && pause_ms(t, 0)) {
-		taking_forget_told(t);
+		tell_nothing(t);
 		strbuf_puts(&t->told,
 			    gpumap_finding_str(
 				    gpumap_report_get(scratch, gpumap_report_count(scratch) - 1),

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The ticket of a job that waits: whether it may wait, and what the ticket names. */
+#include "lease/attempt.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lease/wishes.h"
+#include "memory.h"
+#include "report/report.h"
+
+enum { MAX_WAITING = 64 }; /* jobs of one user */
+
+/* The names of the first `count` GPUs of the order that it may use. */
+static char *own_names(const gpumap_inventory *inventory, const struct lease_wish *own,
+		       size_t count)
+{
+	struct strbuf names = {0};
+	char name[LEASE_NAME];
+
+	for (size_t i = 0; i < count; i++) {
+		size_t g = own->order[i];
+
+		lease_name(name, &inventory->gpus[g]);
+		if (own->usable[g])
+			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
+	}
+	return strbuf_take(&names);
+}
+
+static bool has_name(struct span names, struct span name)
+{
+	struct span word;
+
+	while (span_split(&names, ' ', &word))
+		if (span_same(word, name))
+			return true;
+	return false;
+}
+
+/* Adds the units to the ticket that came since it was written. If they cannot be written, this job
+ * can still get them, but is not promised them. */
+static int update_ticket(struct taking *t, const struct lease_wish *own)
+{
+	CLEANUP_FREE char *names = own_names(t->lease->inventory, own, t->lease->inventory->count);
+	struct strbuf fresh = {0};
+	struct span rest, name;
+	char *all;
+
+	if (!names)
+		return report_nomem(t->report);
+	rest = span_of(names);
+	while (span_split(&rest, ' ', &name))
+		if (!has_name(span_of(t->named), name))
+			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
+				      name.text);
+	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text))) {
+		strbuf_free(&fresh);
+		return GPUMAP_OK;
+	}
+	if (fresh.failed || xasprintf(&all, "%s %s", t->named, fresh.text) < 0)
+		all = NULL;
+	strbuf_free(&fresh);
+	if (!all)
+		return report_nomem(t->report);
+	free(t->named);
+	t->named = all;
+	return GPUMAP_OK;
+}
+
+/* One user must not make the queue long for all. */
+static int check_waiting(const struct taking *t, const struct wishes *wishes)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < wishes->count; i++)
+		waiting += wishes->tickets[i].user == (int64_t)geteuid();
+	if (waiting < MAX_WAITING || geteuid() == 0)
+		return GPUMAP_OK;
+	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_WAITING,
+			   ABOUT(.fix = "start it when one of them has its GPUs, or let one job "
+					"start several programs in turn"),
+			   "%zu of your jobs wait for GPUs already, and no more than %d may",
+			   waiting, MAX_WAITING);
+}
+
+int own_ticket(struct taking *t, const struct wishes *wishes)
+{
+	const struct lease_wish *own = &wishes->list[wishes->count];
+	const gpumap_inventory *inventory = t->lease->inventory;
+	struct lease_ticket wish = {.count = t->claim->count, .terms = t->claim->terms};
+	int r = GPUMAP_ENOMEM;
+
+	if (t->ticket >= 0)
+		return update_ticket(t, own);
+	if (check_waiting(t, wishes) != GPUMAP_OK)
+		return GPUMAP_EINPUT;
+	wish.from = own_names(inventory, own, inventory->count);
+	wish.prefer = own_names(inventory, own, own->preferred);
+	if (wish.from && wish.prefer)
+		r = lease_queue_join(&t->ticket, &t->number, &t->folder, &wish);
+	t->named = wish.from;
+	free(wish.prefer);
+	return r == GPUMAP_EFILE    ? taking_failed(t, "the queue cannot be joined")
+	       : r == GPUMAP_ENOMEM ? report_nomem(t->report)
+				    : r;
+}
