@@ -14,7 +14,7 @@
 #include "process_stat.h"
 #include "report/report.h"
 
-enum { GATE_MS = 10000, MAX_ABOVE = 1000, MAX_TELL = 4096 };
+enum { MAX_ABOVE = 1000, MAX_TELL = 4096 };
 
 struct adopting {
 	int64_t pid, keeper;
@@ -231,7 +231,7 @@ static int look_and_lock(struct adopting *a)
 
 static int lock_in_gate(struct adopting *a)
 {
-	int gate, r = lease_gate(&gate, &a->folder, GATE_MS, a->report);
+	int gate, r = lease_gate(&gate, &a->folder, a->report);
 
 	if (r != GPUMAP_OK)
 		return r;

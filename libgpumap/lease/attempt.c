@@ -12,8 +12,6 @@
 #include "memory.h"
 #include "report/report.h"
 
-enum { GATE_MS = 10000 };
-
 /* How many jobs before this one wait for a GPU that this one can use. */
 static size_t count_before(const struct wishes *wishes, size_t gpus)
 {
@@ -388,7 +386,7 @@ int taking_try(struct taking *t, bool *got)
 	nvml_hold(&t->nvml);
 	r = lease_probe(t->lease, t->report);
 	if (r == GPUMAP_OK && t->folder.fd >= 0)
-		r = lease_gate(&t->gate, &t->folder, GATE_MS, t->report);
+		r = lease_gate(&t->gate, &t->folder, t->report);
 	if (r == GPUMAP_OK)
 		r = attempt(t, got);
 	if (r == GPUMAP_OK && *got && t->ticket >= 0) {

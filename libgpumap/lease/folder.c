@@ -26,6 +26,7 @@ enum {
 	MAX_LOCKS = 16 << 20,
 	MAX_MOUNTS = 16 << 20,
 	MAX_INFO = 65536,
+	GATE_MS = 10000, /* how long the gate is waited for */
 	TRY_MS = 20,
 	LOOKS = 3,
 	FULL_NAME = LEASE_NAME + 64
@@ -400,7 +401,7 @@ bool lease_lock_in(bool *exclusive, int64_t *owner, const char *info)
 
 /* --- the gate ------------------------------------------------------------------------------- */
 
-int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report)
+int lease_gate(int *ret, const struct lease_folder *folder, gpumap_report *report)
 {
 	const struct timespec pause = {0, TRY_MS * 1000000L};
 	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
@@ -411,7 +412,7 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 			return GPUMAP_OK;
 		}
 		why = errno;
-		if (why != EWOULDBLOCK || waited >= ms)
+		if (why != EWOULDBLOCK || waited >= GATE_MS)
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -428,8 +429,8 @@ int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_r
 						 .fix = "end that process, or continue it if it is "
 							"stopped"),
 					   "%s has locked the gate of the leases for longer than "
-					   "%lld s",
-					   who, (long long)(ms / 1000));
+					   "%d s",
+					   who, GATE_MS / 1000);
 	}
 	return report_fail(report, GPUMAP_EFILE, FINDING_FILE_ACCESS, ABOUT(.origin = folder->path),
 			   "the gate of the leases cannot be locked: %s", strerror(why));

@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "report/report.h"
 
-enum { GATE_MS = 10000, LOOKS = 50, LOOK_PAUSE_MS = 2 };
+enum { LOOKS = 50, LOOK_PAUSE_MS = 2 };
 
 struct held {
 	size_t gpu, slots;
@@ -150,7 +150,7 @@ static int look_in_gate(struct leases *all, const struct lease_folder *folder,
 	int gate = -1, r = GPUMAP_OK;
 
 	if (folder->fd >= 0)
-		r = lease_gate(&gate, folder, GATE_MS, report);
+		r = lease_gate(&gate, folder, report);
 	if (r == GPUMAP_OK)
 		r = look(all, folder);
 	if (gate >= 0)

@@ -87,9 +87,9 @@ char *lease_own_fdinfo(int fd);
  * *owner is the process that took it, 0: it is not visible, or has ended. */
 bool lease_lock_in(bool *exclusive, int64_t *owner, const char *info);
 
-/* Locks the gate within `ms`. Returns its descriptor; closing it opens the gate. GPUMAP_EBUSY: it
- * is held longer; GPUMAP_EFILE. */
-int lease_gate(int *ret, const struct lease_folder *folder, int64_t ms, gpumap_report *report);
+/* Locks the gate, for which it waits. Returns its descriptor; closing it opens the gate.
+ * GPUMAP_EBUSY: it is held longer; GPUMAP_EFILE. */
+int lease_gate(int *ret, const struct lease_folder *folder, gpumap_report *report);
 
 /* --- the GPUs ------------------------------------------------------------------------- */
 

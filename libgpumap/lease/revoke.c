@@ -30,7 +30,7 @@
 #define SYS_pidfd_getfd 438
 #endif
 
-enum { GATE_MS = 10000, MAX_DEPTH = 16 };
+enum { MAX_DEPTH = 16 };
 
 /* A file that a lease locks, or one inside it. */
 struct locked_file {
@@ -348,7 +348,7 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		return code;
 	}
 	if (e.folder.fd >= 0)
-		code = lease_gate(&gate, &e.folder, GATE_MS, report);
+		code = lease_gate(&gate, &e.folder, report);
 	if (code == GPUMAP_OK && (code = revoke_all(&e, leased, ret)) == GPUMAP_EFILE)
 		report_add(report, FINDING_FILE_ACCESS, ABOUT(.origin = e.folder.path),
 			   "the folder of leases cannot be listed: %s", strerror(errno));
@@ -405,7 +405,7 @@ void lease_let_go(const gpumap_lease *lease, const char *event)
 		lease_folder_open(&e.folder, lease->folder, NULL, false, NULL);
 	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
 	/* If a process keeps the gate, no one else takes a lease. */
-	lease_gate(&gate, &e.folder, GATE_MS, NULL);
+	lease_gate(&gate, &e.folder, NULL);
 	*e.folder.prefix = '\0'; /* all levels */
 	if (gpus)
 		parts = find_own(&e, lease, gpus);
