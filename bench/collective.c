@@ -5,10 +5,10 @@
  * (the ranks that mpirun started), nccl or peer (GPUs 0, 1, ..., a thread each; 1 rank).
  *
  * Prints microseconds per call of several calls in a row, from the first rank's start to the last
- * rank's end, all on one machine; the same with values sent as bfloat16, if the collective can; and
- * "memory", the bound by memory: a copy by all ranks at once, which reads and writes each value
- * once. "bus" is what a ring sends over each link, 2 (RANKS - 1) / RANKS of the values, in GB/s.
- * Times are medians of RUNS (15). The first sum of each size is checked.
+ * rank's end, all on one machine; and "memory", the bound by memory: a copy by all ranks at once,
+ * which reads and writes each value once. "bus" is what a ring sends over each link, 2 (RANKS - 1)
+ * / RANKS of the values, in GB/s. Times are medians of RUNS (15). The first sum of each size is
+ * checked.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,20 +23,16 @@ enum { LIMIT_MS = 60000 };
 
 static bool meet(struct sums *b, int ranks, int rank, struct train_error *error)
 {
-	for (int i = 0; i <= b->rounding; i++) {
-		const struct rendezvous_options options = {
-			.world = b->world,
-			.ranks = ranks,
-			.rank = rank,
-			.local = b->world,
-			.name = ranks == b->world ? NULL : b->name,
-			.timeout_ms = LIMIT_MS,
-			.sums = i ? VALUE_BFLOAT16 : VALUE_FLOAT32};
+	const struct rendezvous_options options = {
+		.world = b->world,
+		.ranks = ranks,
+		.rank = rank,
+		.local = b->world,
+		.name = ranks == b->world ? NULL : b->name,
+		.timeout_ms = LIMIT_MS,
+	};
 
-		if (!b->calls->meet(&b->rendezvous[i], &options, error))
-			return false;
-	}
-	return true;
+	return b->calls->meet(&b->rendezvous, &options, error);
 }
 
 static bool print_failure(const struct sums_rank *r)
@@ -48,9 +44,8 @@ static bool print_failure(const struct sums_rank *r)
 
 static void part(struct sums *b)
 {
-	for (int i = 0; i <= b->rounding; i++)
-		if (b->rendezvous[i])
-			b->calls->leave(b->rendezvous[i]);
+	if (b->rendezvous)
+		b->calls->leave(b->rendezvous);
 }
 
 static void *rank_main(void *rank)
@@ -141,7 +136,6 @@ static bool find(struct sums *b, const char *name, struct train_error *error)
 	b->calls = collective_find(name, error);
 	if (!b->calls)
 		return false;
-	b->rounding = b->calls->rounds;
 	if (strcmp(name, "shm") == 0 || strcmp(name, "mpi") == 0)
 		return true;
 	b->backend = backend_find("cuda", error);

@@ -122,33 +122,26 @@ static bool measure(struct sums_rank *r, bool (*call)(struct sums_rank *r), doub
 }
 
 /* Each size is four times the one before. */
-static bool measure_all(struct sums_rank *r, int way)
+static bool measure_sizes(struct sums_rank *r)
 {
 	r->bytes = SUMS_FIRST;
-	for (int i = 0; i < SUMS_SIZES && r->bytes <= r->bench->max; i++, r->bytes *= 4) {
-		if (!check_sum(r) || !measure(r, sum, &r->us[i][way]))
+	for (int i = 0; i < SUMS_SIZES && r->bytes <= r->bench->max; i++, r->bytes *= 4)
+		if (!check_sum(r) || !measure(r, sum, &r->sum_us[i]) ||
+		    !measure(r, memory, &r->memory_us[i]))
 			return false;
-		if (way == SUMS_EXACT && !measure(r, memory, &r->us[i][SUMS_MEMORY]))
-			return false;
-	}
 	return true;
 }
 
-static bool measure_ways(struct sums_rank *r)
+static bool measure_all(struct sums_rank *r)
 {
 	const struct sums *b = r->bench;
-	bool good = true;
+	bool good = b->calls->open(&r->comm, b->rendezvous, r->rank, r->device, &r->error) &&
+		    measure_sizes(r);
 
-	for (int way = SUMS_EXACT; good && way <= SUMS_EXACT + b->rounding; way++) {
-		good = b->calls->open(&r->comm, b->rendezvous[way], r->rank, r->device,
-				      &r->error) &&
-		       measure_all(r, way);
-		if (r->comm && !good)
-			r->comm->calls->abort(r->comm, &r->error);
-		if (r->comm)
-			r->comm->calls->close(r->comm);
-		r->comm = NULL;
-	}
+	if (r->comm && !good)
+		r->comm->calls->abort(r->comm, &r->error);
+	if (r->comm)
+		r->comm->calls->close(r->comm);
 	return good;
 }
 
@@ -193,9 +186,8 @@ bool sums_measure(struct sums_rank *r)
 		(!b->backend || b->backend->open(&r->device, &options, &r->error)) && allocate(r);
 
 	if (!ready)
-		for (int i = 0; i <= b->rounding; i++)
-			b->calls->cancel(b->rendezvous[i], r->rank, &r->error);
-	r->good = ready && measure_ways(r);
+		b->calls->cancel(b->rendezvous, r->rank, &r->error);
+	r->good = ready && measure_all(r);
 	release(r);
 	return r->good;
 }
@@ -205,18 +197,14 @@ void sums_print(const struct sums_rank *r)
 	const struct sums *b = r->bench;
 	size_t bytes = SUMS_FIRST;
 
-	printf("%s, %d %s%s; microseconds\n%9s %9s %9s %9s %10s %9s\n", b->calls->name, b->world,
+	printf("%s, %d %s%s; microseconds\n%9s %9s %9s %10s %9s\n", b->calls->name, b->world,
 	       b->world > 1 ? "ranks" : "rank", b->processes ? ", processes" : "", "bytes", "sum",
-	       "bfloat16", "memory", "sum/memory", "bus GB/s");
+	       "memory", "sum/memory", "bus GB/s");
 	for (int i = 0; i < SUMS_SIZES && bytes <= b->max; i++, bytes *= 4) {
 		double sent = 2.0 * (b->world - 1) / b->world * (double)bytes;
-		const double *us = r->us[i];
-		char rounded[32] = "-";
+		double sum_us = r->sum_us[i], memory_us = r->memory_us[i];
 
-		if (b->rounding)
-			snprintf(rounded, sizeof(rounded), "%.2f", us[SUMS_BFLOAT16]);
-		printf("%9zu %9.2f %9s %9.2f %10.2f %9.2f\n", bytes, us[SUMS_EXACT], rounded,
-		       us[SUMS_MEMORY], us[SUMS_EXACT] / us[SUMS_MEMORY],
-		       sent / us[SUMS_EXACT] / 1e3);
+		printf("%9zu %9.2f %9.2f %10.2f %9.2f\n", bytes, sum_us, memory_us,
+		       sum_us / memory_us, sent / sum_us / 1e3);
 	}
 }

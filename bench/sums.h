@@ -13,18 +13,15 @@ enum {
 	SUMS_FIRST = 1024
 };
 
-/* Exact values, values in bfloat16, and the bound by memory. */
-enum sums_way { SUMS_EXACT, SUMS_BFLOAT16, SUMS_MEMORY, SUMS_WAYS };
-
 /* Shared by the ranks of a process. */
 struct sums {
 	const struct collective *calls;
 	const struct backend *backend; /* of GPUs, or NULL */
-	int world, runs, rounding;     /* rounding: 1 with bfloat16, else 0 */
+	int world, runs;
 	bool processes;
 	char name[40]; /* the name of the run, the same in all processes */
 	size_t max;
-	struct rendezvous *rendezvous[2]; /* for exact values, and for bfloat16 */
+	struct rendezvous *rendezvous;
 };
 
 struct sums_rank {
@@ -34,14 +31,14 @@ struct sums_rank {
 	struct communicator *comm;
 	float *values, *other, *host; /* host: a copy for GPUs, else the same as values */
 	size_t bytes;                 /* of the sum */
-	double us[SUMS_SIZES][SUMS_WAYS];
+	double sum_us[SUMS_SIZES], memory_us[SUMS_SIZES]; /* memory: the bound by it */
 	struct train_error error;
 	bool good;
 };
 
-/* Opens the device of `rank`, where there are any, and its communicators, and measures all ways and
- * sizes; `bench` and `rank` are inputs. All ranks call it, each in its own thread or process.
- * Leaves nothing open; on failure the reason is in `error`, and the others end too. */
+/* Opens the device of `rank`, where there are any, and its communicator, and measures all sizes;
+ * `bench` and `rank` are inputs. All ranks call it, each in its own thread or process. Leaves
+ * nothing open; on failure the reason is in `error`, and the others end too. */
 bool sums_measure(struct sums_rank *rank);
 
 /* Prints a table of a rank's measurements. */

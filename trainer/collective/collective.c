@@ -41,9 +41,9 @@ const char *collective_auto(const struct rendezvous_options *options, bool simul
 	return options->local == options->world ? "shm" : "mpi";
 }
 
-/* Whether the collective supports the devices and the sums. */
-static bool fits(const struct collective *collective, const struct rendezvous_options *options,
-		 const char *backend, bool simulated, struct train_error *error)
+/* Whether the collective supports the devices. */
+static bool fits(const struct collective *collective, const char *backend, bool simulated,
+		 struct train_error *error)
 {
 	if (!collective->on_devices && !simulated)
 		return train_fail(
@@ -57,12 +57,7 @@ static bool fits(const struct collective *collective, const struct rendezvous_op
 			"--collective nccl: it is for GPUs, and backend %s simulates them; "
 			"leave it out, or write --backend cuda",
 			backend);
-	return collective->rounds || options->sums == VALUE_FLOAT32 ||
-	       train_fail(
-		       error, TRAIN_BAD_INPUT,
-		       "--gradient-type bf16: collective %s sends gradients as they are; leave it "
-		       "out, or write --collective nccl",
-		       collective->name);
+	return true;
 }
 
 const struct collective *collective_choose(const char *name,
@@ -75,6 +70,5 @@ const struct collective *collective_choose(const char *name,
 	if (strcmp(name, "auto") == 0)
 		name = collective_auto(options, simulated);
 	collective = collective_find(name, error);
-	return collective && fits(collective, options, backend, simulated, error) ? collective
-										  : NULL;
+	return collective && fits(collective, backend, simulated, error) ? collective : NULL;
 }

@@ -38,11 +38,6 @@ struct rendezvous_options {
 	int timeout_ms;   /* limit of waiting for others in one call; 0: none */
 	int local;        /* their number on this machine; 0: not known */
 	bool messages;    /* send and receive will be called */
-	/* The type in which all_reduce sends values, if the collective `rounds`: VALUE_BFLOAT16
-	 * halves the bytes and rounds the addends. */
-	enum value_type sums;
-	/* most calls sum at most this many; larger calls may be split; 0: few values */
-	int64_t sum_values;
 };
 
 struct collective {
@@ -59,7 +54,6 @@ struct collective {
 	 * for a reason that is not that its calls cannot be recorded. NULL if they always can. */
 	bool (*recorded)(struct communicator *comm, const struct train_error *why, bool *all,
 			 struct train_error *error);
-	bool rounds; /* rendezvous_options.sums may be VALUE_BFLOAT16; others ignore sums */
 
 	/* Set *rendezvous to NULL first. After a failure it may be incomplete while others wait
 	 * there: notify them with cancel, then leave. */
@@ -158,8 +152,8 @@ const struct collective *collective_mpi_find(struct train_error *error);
 /* The name of the collective that --collective auto takes; `simulated`: the devices are simulated
  * in memory of the host. */
 const char *collective_auto(const struct rendezvous_options *options, bool simulated);
-/* The collective called NAME, which may be auto, if it supports the devices of the backend and the
- * type of the sums; else NULL. */
+/* The collective called NAME, which may be auto, if it supports the devices of the backend; else
+ * NULL. */
 const struct collective *collective_choose(const char *name,
 					   const struct rendezvous_options *options,
 					   const char *backend, bool simulated,

@@ -211,24 +211,6 @@ static bool open_lane(struct nccl_comm *c, int index, struct train_error *error)
 	       nccl_settle(c, lane, error);
 }
 
-/* Allocates everything for gathers and sums. Allocating while they are in flight would wait for
- * them, without the watcher. */
-static bool open_memory(struct nccl_comm *c, struct train_error *error)
-{
-	struct device *device = c->base.device;
-
-	if (!nccl_gather_open(c, error))
-		return false;
-	if (c->rendezvous->options.sums != VALUE_BFLOAT16)
-		return true;
-	c->piece = NCCL_LEAST_ROUNDED;
-	while (c->piece < c->rendezvous->options.sum_values && c->piece < NCCL_MAX_ROUNDED)
-		c->piece *= 2;
-	c->rounded = device->backend->allocate(device, (size_t)c->piece * 2,
-					       "gradients in bfloat16", error);
-	return c->rounded || nccl_failed(c, error);
-}
-
 static bool open_lanes(struct nccl_comm *c, struct train_error *error)
 {
 	for (int i = 0; i < c->lane_count; i++)
@@ -256,7 +238,7 @@ static bool open_all(struct nccl_comm *c, struct train_error *error)
 	if (m->control && !m->control->open(&c->control, m->control_rendezvous, c->base.rank,
 					    c->base.device, error))
 		return false;
-	if (!open_streams(c, error) || !open_memory(c, error))
+	if (!open_streams(c, error) || !nccl_gather_open(c, error))
 		return false;
 	/* A rank alone may have a watcher, who knows that it waits for no other. */
 	if (c->base.world > 1 || !c->base.device->watch.good)
@@ -320,7 +302,6 @@ static void free_memory(struct nccl_comm *c)
 
 	for (int r = 0; r < c->base.world && c->boxes; r++)
 		nccl_room_free(c, &c->boxes[r]);
-	device->backend->release(device, c->rounded);
 	device->backend->release(device, c->later.staging);
 	device->backend->release(device, c->staging);
 	free(c->boxes);
@@ -380,9 +361,9 @@ static void nccl_abort(struct communicator *comm, const struct train_error *why)
 }
 
 #define NCCL_CALLS \
-	.name = "nccl", .on_devices = true, .rounds = true, .meet = nccl_meet, \
-	.leave = nccl_leave, .cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, \
-	.fork = nccl_fork, .join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
+	.name = "nccl", .on_devices = true, .meet = nccl_meet, .leave = nccl_leave, \
+	.cancel = nccl_cancel, .open = nccl_open, .close = nccl_close, .fork = nccl_fork, \
+	.join = nccl_join, .mark = nccl_mark, .all_reduce = nccl_all_reduce, \
 	.broadcast = nccl_broadcast, .all_gather = nccl_all_gather, \
 	.all_gather_values = nccl_all_gather_values, .gather_begin = nccl_gather_begin, \
 	.gather_end = nccl_gather_end, .send = nccl_send, .receive = nccl_receive, \

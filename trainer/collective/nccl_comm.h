@@ -40,10 +40,6 @@ struct nccl_lane {
  * flight uses them, and freeing would wait for it. */
 enum { NCCL_OLD = 64 };
 
-/* Values that are summed in bfloat16 at a time: the power of two that holds the rendezvous's
- * sum_values, between these. */
-enum { NCCL_LEAST_ROUNDED = 1 << 16, NCCL_MAX_ROUNDED = 1 << 23 };
-
 struct nccl_room {
 	void *memory;
 	size_t bytes;
@@ -72,8 +68,6 @@ struct nccl_comm {
 	int lane_count;
 	cudaEvent_t forked, gathered;
 	struct nccl_room *boxes;       /* with messages: the one to each rank, while in flight */
-	void *rounded;                 /* a piece of a sum in bfloat16; NULL: sums are in float */
-	int64_t piece;                 /* values of it */
 	unsigned char *host, *staging; /* of all_gather: pinned, and on the device */
 	struct nccl_later later;
 	/* NCCL refused a call because it was recorded. With `reopen` it also refuses all others:
@@ -157,7 +151,8 @@ bool nccl_all_gather_values(struct communicator *comm, const void *mine, void *a
 
 /* --- nccl_gather.c */
 
-/* The memory of gathers. */
+/* All memory of gathers. Allocating while they are in flight would wait for them, without the
+ * watcher. */
 bool nccl_gather_open(struct nccl_comm *comm, struct train_error *error);
 bool nccl_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
 		     const char *what, struct train_error *error);

@@ -169,62 +169,23 @@ static bool put(struct nccl_comm *c, struct nccl_lane *lane, enum cudaStreamCapt
 	return false;
 }
 
-static bool sum(struct nccl_comm *c, struct nccl_lane *lane, void *values, int64_t count,
-		ncclDataType_t type, struct train_error *error)
-{
-	enum cudaStreamCaptureStatus recorded;
-
-	return capturing(c, lane->stream, &recorded, error) &&
-	       put(c, lane, recorded,
-		   c->calls->ncclAllReduce(values, values, (size_t)count, type, ncclSum, lane->comm,
-					   lane->stream),
-		   "ncclAllReduce", error);
-}
-
-static bool sum_piece(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
-		      struct train_error *error)
-{
-	struct convert_args to = {.from = values,
-				  .to = c->rounded,
-				  .count = count,
-				  .from_type = VALUE_FLOAT32,
-				  .to_type = VALUE_BFLOAT16};
-	struct convert_args back = {.from = c->rounded,
-				    .to = values,
-				    .count = count,
-				    .from_type = VALUE_BFLOAT16,
-				    .to_type = VALUE_FLOAT32};
-
-	return NCCL_DO(c, KERNELS, kernel_convert, (&to, lane->stream), error) &&
-	       sum(c, lane, c->rounded, count, ncclBfloat16, error) &&
-	       NCCL_DO(c, KERNELS, kernel_convert, (&back, lane->stream), error);
-}
-
-/* In pieces, so that their memory need not grow: allocating would wait for sums in flight. */
-static bool sum_rounded(struct nccl_comm *c, struct nccl_lane *lane, float *values, int64_t count,
-			struct train_error *error)
-{
-	for (int64_t at = 0; at < count; at += c->piece) {
-		int64_t left = count - at, n = left < c->piece ? left : c->piece;
-
-		if (!sum_piece(c, lane, values + at, n, error))
-			return false;
-	}
-	return true;
-}
-
 bool nccl_all_reduce(struct communicator *comm, float *values, int64_t count, const char *what,
 		     struct train_error *error)
 {
 	const struct call call = call_of(CALL_SUM, 0, (size_t)count * sizeof(*values), what);
 	struct nccl_comm *c = nccl_comm_of(comm);
 	struct nccl_lane *lane = nccl_begin(c, NCCL_UP, &call, error);
+	enum cudaStreamCaptureStatus recorded;
 
 	if (!lane)
 		return false;
-	return count == 0 || ((c->rounded ? sum_rounded(c, lane, values, count, error)
-					  : sum(c, lane, values, count, ncclFloat32, error)) &&
-			      nccl_end(c, lane, error));
+	return count == 0 ||
+	       (capturing(c, lane->stream, &recorded, error) &&
+		put(c, lane, recorded,
+		    c->calls->ncclAllReduce(values, values, (size_t)count, ncclFloat32, ncclSum,
+					    lane->comm, lane->stream),
+		    "ncclAllReduce", error) &&
+		nccl_end(c, lane, error));
 }
 
 bool nccl_broadcast(struct communicator *comm, void *values, size_t bytes, int root,

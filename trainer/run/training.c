@@ -158,8 +158,6 @@ static bool meet(struct training *t, struct train_error *error)
 		.timeout_ms = (int)s->timeout_ms,
 		.local = t->place.local_world,
 		.messages = s->mode == MODE_MP,
-		.sums = s->gradient_type,
-		.sum_values = (int64_t)(s->bucket_mib * (1 << 20) / sizeof(float)),
 	};
 
 	t->collective = collective_choose(s->collective, &rendezvous, t->backend->name,

@@ -50,7 +50,6 @@ struct settings {
 	const char *collective; /* "auto", "self", "shm", "peer", "mpi", "nccl" */
 	const char *stages;     /* mp: the first layer of each but the first, "conv2,fc1"; "" */
 	double bucket_mib, first_bucket_mib;
-	enum value_type gradient_type; /* ddp: what they are sent as */
 	enum overlap { OVERLAP_AUTO, OVERLAP_YES, OVERLAP_NO } overlap;
 	int64_t timeout_ms;
 	bool sync_batch_norm;

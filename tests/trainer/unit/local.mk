@@ -97,7 +97,6 @@ train_programs += \
 	tests/trainer/unit/t-nccl-gather \
 	tests/trainer/unit/t-nccl-inject \
 	tests/trainer/unit/t-nccl-place \
-	tests/trainer/unit/t-nccl-rounded \
 	tests/trainer/unit/t-nccl-steps
 endif
 endif
@@ -635,11 +634,6 @@ tests_trainer_unit_t_nccl_place_SOURCES = tests/trainer/unit/t-nccl-place.c test
 tests_trainer_unit_t_nccl_place_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_nccl_place_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_nccl_place_LDADD = $(train_ldadd)
-tests_trainer_unit_t_nccl_rounded_SOURCES = tests/trainer/unit/t-nccl-rounded.c \
-	tests/trainer/fake/fake_cuda_load.c $(nccl_ranks)
-tests_trainer_unit_t_nccl_rounded_CPPFLAGS = $(fake_cppflags)
-tests_trainer_unit_t_nccl_rounded_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_nccl_rounded_LDADD = $(fake_ldadd)
 if HAVE_NCCL
 check_PROGRAMS += tests/trainer/unit/nccl-mpi-main
 tests/trainer/cli/nccl-mpi.log: tests/trainer/unit/nccl-mpi-main

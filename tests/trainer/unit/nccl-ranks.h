@@ -22,7 +22,6 @@ struct ranks_how {
 	bool remote_errors; /* NCCL reports an abort to the ranks */
 	int timeout_ms;
 	bool messages;
-	enum value_type sums;
 	int devices; /* 0: one for each */
 };
 
@@ -59,8 +58,7 @@ static inline struct rendezvous_options ranks_options(const struct ranks_how *ho
 					   .ranks = how->apart ? 1 : how->world,
 					   .local = how->apart ? 1 : how->world,
 					   .timeout_ms = how->timeout_ms,
-					   .messages = how->messages,
-					   .sums = how->sums};
+					   .messages = how->messages};
 }
 
 /* What a rank of a training does when it fails. */

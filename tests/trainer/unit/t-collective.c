@@ -237,24 +237,18 @@ START_TEST(chosen_if_it_fits)
 	static const struct {
 		const char *name, *backend;
 		bool simulated;
-		enum value_type sums;
 		const char *want, *error;
 	} rows[] = {
-		{"auto", "cpu", true, VALUE_FLOAT32, "shm", NULL},
-		{"auto", "cuda", false, VALUE_FLOAT32, "peer", NULL},
-		{"shm", "cuda", false, VALUE_FLOAT32, NULL,
+		{"auto", "cpu", true, "shm", NULL},
+		{"auto", "cuda", false, "peer", NULL},
+		{"shm", "cuda", false, NULL,
 		 "--collective shm: it reads memory of the host, and GPUs have their own; "},
-		{"peer", "onednn", true, VALUE_FLOAT32, "peer", NULL},
-		{"shm", "cpu", true, VALUE_BFLOAT16, NULL,
-		 "--gradient-type bf16: collective shm sends gradients as they are; "},
-		{"auto", "cuda", false, VALUE_BFLOAT16, NULL,
-		 "--gradient-type bf16: collective peer sends gradients as they are; "},
-		{"shn", "cpu", true, VALUE_FLOAT32, NULL, "collective 'shn': "},
+		{"peer", "onednn", true, "peer", NULL},
+		{"shn", "cpu", true, NULL, "collective 'shn': "},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct rendezvous_options options = {
-			.world = 2, .ranks = 2, .local = 2, .sums = rows[i].sums};
+		const struct rendezvous_options options = {.world = 2, .ranks = 2, .local = 2};
 		struct train_error error = {.status = TRAIN_OK};
 		const struct collective *got = collective_choose(
 			rows[i].name, &options, rows[i].backend, rows[i].simulated, &error);

@@ -136,11 +136,10 @@ static bool run(struct ranks_how how)
 START_TEST(every_call)
 {
 	const struct ranks_how how = {.world = 2,
-				      .apart = _i & 1,
-				      .timeout_ms = _i & 1 ? 300 : 200000,
-				      .remote_errors = _i & 1,
-				      .messages = true,
-				      .sums = _i & 2 ? VALUE_BFLOAT16 : VALUE_FLOAT32};
+				      .apart = _i,
+				      .timeout_ms = _i ? 300 : 200000,
+				      .remote_errors = _i,
+				      .messages = true};
 
 	/* Ranks that wait make many calls, so later ones are not all tried. */
 	for (at = 1; run(how); at += 1 + at / 200)
@@ -154,7 +153,7 @@ int main(void)
 	Suite *suite = suite_create("nccl-inject");
 	TCase *tests = tcase_create("inject");
 
-	tcase_add_loop_test(tests, every_call, 0, 4);
+	tcase_add_loop_test(tests, every_call, 0, 2);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
