@@ -17,7 +17,6 @@ static const int64_t sizes[PARAMS] = {1728, 64, 73728, 128, 4194304, 512, 5120, 
 
 struct model {
 	struct optimizer_param params[PARAMS];
-	char names[PARAMS][4];
 	int64_t elements;
 	float *weights, *gradients, *mean, *variance;
 };
@@ -62,9 +61,9 @@ static bool make_model(struct model *model)
 	if (!model->weights || !model->gradients || !model->mean || !model->variance)
 		return false;
 	for (int i = 0; i < PARAMS; at += sizes[i++]) {
-		snprintf(model->names[i], sizeof(model->names[i]), "p%d", i);
 		model->params[i] = (struct optimizer_param){
-			.weight = {model->names[i], {1, {sizes[i]}}, model->weights + at},
+			.weight = model->weights + at,
+			.elements = sizes[i],
 			.gradient = model->gradients + at,
 		};
 	}

@@ -397,9 +397,7 @@ struct backend {
 	bool (*optimize_end)(struct optimize *optimize, struct train_error *error);
 	/* The flat buffer of the index-th state, and its name in PyTorch; NULL past the last. */
 	void *(*optimize_state)(struct optimize *optimize, int index, const char **name);
-	/* The steps that the optimizer has made. Both functions wait. */
-	bool (*optimize_steps)(struct optimize *optimize, int64_t *steps,
-			       struct train_error *error);
+	/* So many steps were made before; waits. */
 	bool (*optimize_set_steps)(struct optimize *optimize, int64_t steps,
 				   struct train_error *error);
 	void (*optimize_free)(struct optimize *optimize);

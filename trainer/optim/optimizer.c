@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "clip.h"
 #include "kernels/scaler.h"
@@ -13,12 +12,12 @@ enum { LINE_FLOATS = 64 / sizeof(float) }; /* of the cache */
 
 struct entry {
 	struct optimizer_param param;
-	int64_t elements, steps;
 	struct update update; /* of the step that optimizer_begin() prepared */
 };
 
 struct optimizer {
 	struct optimizer_settings settings;
+	int64_t steps;
 	int count;
 	struct entry entries[];
 };
@@ -58,33 +57,6 @@ struct update_settings optimizer_update_settings(const struct optimizer_settings
 	};
 }
 
-/* Comparisons are written so that a NaN fails. */
-static bool check_settings(const struct optimizer_settings *s, struct train_error *error)
-{
-	bool beta1 = optimizer_rows[s->kind].beta1;
-
-	if (!(s->momentum >= 0 && isfinite(s->momentum)) || (beta1 && !(s->momentum < 1)))
-		return train_fail(error, TRAIN_BAD_INPUT, "optimizer: %s is %g: give %s",
-				  beta1 ? "beta1" : "momentum", s->momentum,
-				  beta1 ? "a number from 0 to below 1" : "a number from 0");
-	if (!(s->beta2 >= 0 && s->beta2 < 1))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "optimizer: beta2 is %g: give a number from 0 to below 1",
-				  s->beta2);
-	if (!(s->eps >= 0 && isfinite(s->eps)))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "optimizer: eps is %g: give a number from 0", s->eps);
-	if (!(s->weight_decay >= 0 && isfinite(s->weight_decay)))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "optimizer: weight decay is %g: give a number from 0",
-				  s->weight_decay);
-	if (s->nesterov && !(s->momentum > 0))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "optimizer: Nesterov's momentum without a momentum: give one "
-				  "above 0");
-	return true;
-}
-
 const char *optimizer_state_name(const struct optimizer_settings *settings, int index)
 {
 	const struct optimizer_row *row = &optimizer_rows[settings->kind];
@@ -95,44 +67,17 @@ const char *optimizer_state_name(const struct optimizer_settings *settings, int 
 	return row->states[index];
 }
 
-/* The parameter's place, or -1. */
-static int find(const struct optimizer *optimizer, const char *param)
-{
-	for (int i = 0; i < optimizer->count; i++)
-		if (strcmp(optimizer->entries[i].param.weight.name, param) == 0)
-			return i;
-	return -1;
-}
-
-static bool add_params(struct optimizer *optimizer, const struct optimizer_param *params, int count,
-		       struct train_error *error)
-{
-	for (int i = 0; i < count; i++, optimizer->count++) {
-		if (find(optimizer, params[i].weight.name) >= 0)
-			return train_fail(error, TRAIN_BAD_INPUT,
-					  "optimizer: two parameters are named '%s': rename one",
-					  params[i].weight.name);
-		optimizer->entries[i].param = params[i];
-		optimizer->entries[i].elements = tensor_elements(&params[i].weight.shape);
-	}
-	return true;
-}
-
 bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
 		   const struct optimizer_param *params, int count, struct train_error *error)
 {
-	struct optimizer *made;
+	struct optimizer *made = calloc(1, sizeof(*made) + (size_t)count * sizeof(*made->entries));
 
-	if (!check_settings(settings, error))
-		return false;
-	made = calloc(1, sizeof(*made) + (size_t)count * sizeof(*made->entries));
 	if (!made)
 		return train_nomem(error, "the optimizer");
 	made->settings = *settings;
-	if (!add_params(made, params, count, error)) {
-		free(made);
-		return false;
-	}
+	made->count = count;
+	for (int i = 0; i < count; i++)
+		made->entries[i].param = params[i];
 	*optimizer = made;
 	return true;
 }
@@ -144,9 +89,9 @@ void optimizer_free(struct optimizer *optimizer)
 
 float optimizer_norm(const struct optimizer *optimizer, int index, float scale)
 {
-	const struct entry *entry = &optimizer->entries[index];
+	const struct optimizer_param *param = &optimizer->entries[index].param;
 
-	return entry->param.gradient ? clip_norm(entry->param.gradient, entry->elements, scale) : 0;
+	return param->gradient ? clip_norm(param->gradient, param->elements, scale) : 0;
 }
 
 /* Factors are taken in double and rounded once, as PyTorch's Python does. */
@@ -174,6 +119,7 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 	const struct optimizer_settings *s = &optimizer->settings;
 	bool first = optimizer_state_name(s, 0), second = optimizer_state_name(s, 1);
 
+	optimizer->steps++;
 	for (int i = 0; i < optimizer->count; i++) {
 		struct entry *entry = &optimizer->entries[i];
 		const struct optimizer_param *param = &entry->param;
@@ -181,7 +127,7 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 		if (!param->gradient)
 			continue;
 		entry->update = (struct update){
-			.weight = param->weight.data,
+			.weight = param->weight,
 			.gradient = param->gradient,
 			.copy = param->copy,
 			.rule = optimizer_rows[s->kind].rule,
@@ -190,7 +136,7 @@ void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *s
 			.inv_scale = step->inv_scale,
 			.clip = step->clip,
 		};
-		add_factors(&entry->update, s, &step->rates, ++entry->steps);
+		add_factors(&entry->update, s, &step->rates, optimizer->steps);
 	}
 }
 
@@ -206,12 +152,11 @@ static int64_t part_begin(int64_t elements, int part, int parts)
 bool optimizer_finite(const struct optimizer *optimizer, float scale, int part, int parts)
 {
 	for (int i = 0; i < optimizer->count; i++) {
-		const struct entry *entry = &optimizer->entries[i];
-		int64_t begin = part_begin(entry->elements, part, parts);
-		int64_t end = part_begin(entry->elements, part + 1, parts);
+		const struct optimizer_param *param = &optimizer->entries[i].param;
+		int64_t begin = part_begin(param->elements, part, parts);
+		int64_t end = part_begin(param->elements, part + 1, parts);
 
-		if (entry->param.gradient &&
-		    !scaler_finite(entry->param.gradient + begin, end - begin, scale))
+		if (param->gradient && !scaler_finite(param->gradient + begin, end - begin, scale))
 			return false;
 	}
 	return true;
@@ -223,24 +168,12 @@ void optimizer_part(const struct optimizer *optimizer, int part, int parts)
 		const struct entry *entry = &optimizer->entries[i];
 
 		if (entry->param.gradient)
-			update_run(&entry->update, part_begin(entry->elements, part, parts),
-				   part_begin(entry->elements, part + 1, parts));
+			update_run(&entry->update, part_begin(entry->param.elements, part, parts),
+				   part_begin(entry->param.elements, part + 1, parts));
 	}
 }
 
-int64_t optimizer_steps(const struct optimizer *optimizer, const char *param)
+void optimizer_set_steps(struct optimizer *optimizer, int64_t steps)
 {
-	int i = find(optimizer, param);
-
-	return i < 0 ? -1 : optimizer->entries[i].steps;
-}
-
-bool optimizer_set_steps(struct optimizer *optimizer, const char *param, int64_t steps)
-{
-	int i = find(optimizer, param);
-
-	if (i < 0 || steps < 0)
-		return false;
-	optimizer->entries[i].steps = steps;
-	return true;
+	optimizer->steps = steps;
 }

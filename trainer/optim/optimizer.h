@@ -7,7 +7,6 @@
 #define TRAIN_OPTIMIZER_H
 
 #include "base/error.h"
-#include "base/tensor.h"
 #include "kernels/update.h"
 #include "optim/schedule.h"
 #include "optim/update.h"
@@ -63,17 +62,16 @@ bool optimizer_has_kernel(enum optimizer_kind kind, struct train_error *error);
 
 /* A parameter. The caller owns everything here, and keeps it longer than the optimizer. */
 struct optimizer_param {
-	struct tensor weight;
-	float *state[OPTIMIZER_MAX_STATES]; /* its states (optimizer_state_name), each of that size
-					     */
-	const float *gradient; /* of that size; NULL: unused, the parameter stays unchanged */
-	uint16_t *copy;        /* gets the new weight in bfloat16; NULL: none */
+	float *weight;
+	int64_t elements;
+	float *state[OPTIMIZER_MAX_STATES]; /* its states (optimizer_state_name) */
+	const float *gradient;              /* NULL: unused, the parameter stays unchanged */
+	uint16_t *copy;                     /* gets the new weight in bfloat16; NULL: none */
 };
 
 struct optimizer;
 
-/* The state of a new optimizer is zero. False with a reason if a setting is out of its range, a
- * name appears twice, or memory runs out. The array of parameters is copied. */
+/* A new optimizer has made no steps. The array of parameters is copied. */
 bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
 		   const struct optimizer_param *params, int count, struct train_error *error);
 void optimizer_free(struct optimizer *optimizer);
@@ -97,9 +95,8 @@ struct optimizer_step {
 void optimizer_begin(struct optimizer *optimizer, const struct optimizer_step *step);
 void optimizer_part(const struct optimizer *optimizer, int part, int parts);
 
-/* How many steps the parameter has made; -1 if there is none of this name. PyTorch has it as a
- * float, "step". A parameter without a gradient makes none. */
-int64_t optimizer_steps(const struct optimizer *optimizer, const char *param);
-bool optimizer_set_steps(struct optimizer *optimizer, const char *param, int64_t steps);
+/* So many steps were made, by another optimizer with the same states. PyTorch has their number as
+ * a float for each parameter, "step". */
+void optimizer_set_steps(struct optimizer *optimizer, int64_t steps);
 
 #endif

@@ -68,7 +68,6 @@ static int64_t whole(const char *text)
 /* The parameters' weights, one after the other, and as many gradients. */
 struct model {
 	struct optimizer_param params[MAX_PARAMS];
-	char names[MAX_PARAMS][8];
 	int count;
 	int64_t elements;
 	float *weights, *gradients, *states[OPTIMIZER_MAX_STATES];
@@ -90,9 +89,8 @@ static void add_params(struct model *model, int count, char *sizes[])
 	for (int i = 0; i < count; i++) {
 		struct optimizer_param *param = &model->params[i];
 
-		snprintf(model->names[i], sizeof(model->names[i]), "p%d", i);
-		param->weight = (struct tensor){
-			model->names[i], {1, {whole(sizes[i])}}, model->weights + at};
+		param->weight = model->weights + at;
+		param->elements = whole(sizes[i]);
 		param->gradient = model->gradients + at;
 		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			param->state[k] = model->states[k] + at;

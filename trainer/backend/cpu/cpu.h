@@ -65,7 +65,6 @@ bool cpu_optimize_begin(struct optimize *optimize, const struct update_control *
 bool cpu_optimize_early(struct optimize *optimize, struct train_error *error);
 bool cpu_optimize_end(struct optimize *optimize, struct train_error *error);
 void *cpu_optimize_state(struct optimize *optimize, int index, const char **name);
-bool cpu_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
 bool cpu_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
 void cpu_optimize_free(struct optimize *optimize);
 
@@ -92,11 +91,11 @@ void cpu_recording_free(struct recording *step);
 	.optimize_measure = cpu_optimize_measure, .optimize_norm = cpu_optimize_norm, \
 	.optimize_run = cpu_optimize_run, .optimize_begin = cpu_optimize_begin, \
 	.optimize_early = cpu_optimize_early, .optimize_end = cpu_optimize_end, \
-	.optimize_state = cpu_optimize_state, .optimize_steps = cpu_optimize_steps, \
-	.optimize_set_steps = cpu_optimize_set_steps, .optimize_free = cpu_optimize_free, \
-	.event_new = cpu_event_new, .event_record = cpu_event_record, \
-	.event_abort = cpu_event_abort, .event_wait = cpu_event_wait, \
-	.event_free = cpu_event_free, .finish = cpu_finish, .recording_new = cpu_recording_new, \
-	.recording_run = cpu_recording_run, .recording_free = cpu_recording_free
+	.optimize_state = cpu_optimize_state, .optimize_set_steps = cpu_optimize_set_steps, \
+	.optimize_free = cpu_optimize_free, .event_new = cpu_event_new, \
+	.event_record = cpu_event_record, .event_abort = cpu_event_abort, \
+	.event_wait = cpu_event_wait, .event_free = cpu_event_free, .finish = cpu_finish, \
+	.recording_new = cpu_recording_new, .recording_run = cpu_recording_run, \
+	.recording_free = cpu_recording_free
 
 #endif

@@ -20,11 +20,9 @@ struct optimize {
 	struct scaler *scaler;
 	struct optimizer_settings settings;
 	float *state[OPTIMIZER_MAX_STATES];
-	int64_t steps;
 	/* parameters: of the stage, before it, and of the model */
 	int count, before, all;
-	struct optimizer_param *parameters; /* as optimizer_new() takes them */
-	int *by_size;                       /* indices of all, the largest first */
+	int *by_size; /* indices of all, the largest first */
 };
 
 struct measuring {
@@ -56,15 +54,16 @@ static bool add_states(struct optimize *o, const struct optimize_options *option
 	return true;
 }
 
-static void add_parameters(struct optimize *o, const struct optimize_options *options)
+static void add_parameters(struct optimize *o, const struct optimize_options *options,
+			   struct optimizer_param *parameters)
 {
 	for (int i = 0; i < o->count; i++) {
 		const struct optimize_parameter *p = &options->parameters[i];
-		struct optimizer_param *to = &o->parameters[i];
+		struct optimizer_param *to = &parameters[i];
 		int at = i;
 
-		to->weight =
-			(struct tensor){p->name, {1, {p->elements}}, options->values + p->offset};
+		to->weight = options->values + p->offset;
+		to->elements = p->elements;
 		to->gradient = p->used ? options->gradients + p->offset : NULL;
 		to->copy = p->copy.memory;
 		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
@@ -82,6 +81,8 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		      const struct optimize_options *options, struct train_error *error)
 {
 	struct optimize *o = calloc(1, sizeof(*o));
+	struct optimizer_param *parameters;
+	bool made;
 
 	if (!o)
 		return train_nomem(error, "the optimizer");
@@ -91,18 +92,16 @@ bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 	o->count = options->count;
 	o->before = options->before;
 	o->all = options->before + options->count + options->after;
-	o->parameters = calloc((size_t)o->count + 1, sizeof(*o->parameters));
+	parameters = calloc((size_t)o->count + 1, sizeof(*parameters));
 	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
-	if (!o->parameters || !o->by_size) {
-		cpu_optimize_free(o);
-		return train_nomem(error, "the optimizer");
+	made = (parameters && o->by_size) || train_nomem(error, "the optimizer");
+	made = made && add_states(o, options, error);
+	if (made) {
+		add_parameters(o, options, parameters);
+		made = optimizer_new(&o->optimizer, &o->settings, parameters, o->count, error);
 	}
-	if (!add_states(o, options, error)) {
-		cpu_optimize_free(o);
-		return false;
-	}
-	add_parameters(o, options);
-	if (!optimizer_new(&o->optimizer, &o->settings, o->parameters, o->count, error)) {
+	free(parameters);
+	if (!made) {
 		cpu_optimize_free(o);
 		return false;
 	}
@@ -181,12 +180,6 @@ static void step_parts(void *argument, int64_t first, int64_t last)
 		optimizer_part(o->optimizer, (int)first, team_of(o)->threads);
 }
 
-static void begin_step(struct optimize *o, const struct optimizer_step *step)
-{
-	optimizer_begin(o->optimizer, step);
-	o->steps++;
-}
-
 bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 		      const struct gradient_measure *measure, struct train_error *error)
 {
@@ -199,7 +192,7 @@ bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
 
 	if (o->scaler && !scaler_update(o->scaler, measure->found_inf == 0))
 		return true;
-	begin_step(o, &step);
+	optimizer_begin(o->optimizer, &step);
 	return cpu_optimize_end(o, error);
 }
 
@@ -210,7 +203,7 @@ bool cpu_optimize_begin(struct optimize *o, const struct update_control *control
 		.rates = {control->lr, control->momentum}, .inv_scale = 1, .clip = 1};
 
 	(void)error;
-	begin_step(o, &step);
+	optimizer_begin(o->optimizer, &step);
 	return true;
 }
 
@@ -234,19 +227,10 @@ void *cpu_optimize_state(struct optimize *o, int index, const char **name)
 	return *name ? o->state[index] : NULL;
 }
 
-bool cpu_optimize_steps(struct optimize *o, int64_t *steps, struct train_error *error)
-{
-	(void)error;
-	*steps = o->steps;
-	return true;
-}
-
 bool cpu_optimize_set_steps(struct optimize *o, int64_t steps, struct train_error *error)
 {
 	(void)error;
-	o->steps = steps;
-	for (int i = 0; i < o->count; i++)
-		optimizer_set_steps(o->optimizer, o->parameters[i].weight.name, steps);
+	optimizer_set_steps(o->optimizer, steps);
 	return true;
 }
 
@@ -257,7 +241,6 @@ void cpu_optimize_free(struct optimize *o)
 	optimizer_free(o->optimizer);
 	for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 		o->device->backend->release(o->device, o->state[k]);
-	free(o->parameters);
 	free(o->by_size);
 	free(o);
 }

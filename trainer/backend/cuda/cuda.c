@@ -281,7 +281,6 @@ const struct backend backend_cuda = {
 	.optimize_early = cuda_optimize_early,
 	.optimize_end = cuda_optimize_end,
 	.optimize_state = cuda_optimize_state,
-	.optimize_steps = cuda_optimize_steps,
 	.optimize_set_steps = cuda_optimize_set_steps,
 	.optimize_free = cuda_optimize_free,
 	.event_new = cuda_event_new,

@@ -281,7 +281,6 @@ bool cuda_optimize_begin(struct optimize *optimize, const struct update_control 
 bool cuda_optimize_early(struct optimize *optimize, struct train_error *error);
 bool cuda_optimize_end(struct optimize *optimize, struct train_error *error);
 void *cuda_optimize_state(struct optimize *optimize, int index, const char **name);
-bool cuda_optimize_steps(struct optimize *optimize, int64_t *steps, struct train_error *error);
 bool cuda_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
 void cuda_optimize_free(struct optimize *optimize);
 

@@ -304,11 +304,6 @@ void *cuda_optimize_state(struct optimize *o, int index, const char **name)
 	return *name ? o->state[index] : NULL;
 }
 
-bool cuda_optimize_steps(struct optimize *o, int64_t *steps, struct train_error *error)
-{
-	return cuda_read(&o->device->base, steps, o->steps, sizeof(*steps), error);
-}
-
 bool cuda_optimize_set_steps(struct optimize *o, int64_t steps, struct train_error *error)
 {
 	return cuda_write(&o->device->base, o->steps, &steps, sizeof(steps), error) &&
