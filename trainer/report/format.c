@@ -6,26 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Replaces the locale's decimal separator by a point. */
-static void set_point(char *text)
-{
-	size_t n = strspn(text, "+-0123456789"), rest = n;
-
-	if (!text[n] || text[n] == 'e')
-		return;
-	while (text[rest] && !strchr("0123456789", text[rest]))
-		rest++;
-	text[n] = '.';
-	memmove(text + n + 1, text + rest, strlen(text + rest) + 1);
-}
-
 const char *number_decimals(char text[NUMBER_TEXT], double value, int decimals)
 {
 	if (isnan(value))
 		value = 0;
 	value = fmax(-1e15, fmin(1e15, value));
 	snprintf(text, NUMBER_TEXT, "%.*f", decimals, value);
-	set_point(text);
 	return text;
 }
 
@@ -50,22 +36,18 @@ const char *number_loss(char text[NUMBER_TEXT], double value)
 {
 	snprintf(text, NUMBER_TEXT, fabs(value) < 1e4 ? "%.4f" : "%.3e",
 		 isnan(value) ? fabs(value) : value);
-	if (isfinite(value))
-		set_point(text);
 	return text;
 }
 
 const char *number_exact(char text[NUMBER_TEXT], double value)
 {
-	if (!isfinite(value)) {
+	if (!isfinite(value))
 		memcpy(text, "null", 5);
-	} else if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
+	else if (fabs(value) < 1e15 && value == (double)(int64_t)value)
 		snprintf(text, NUMBER_TEXT, signbit(value) && value == 0 ? "-%lld.0" : "%lld",
 			 (long long)value);
-	} else {
+	else
 		snprintf(text, NUMBER_TEXT, "%.17g", value);
-		set_point(text);
-	}
 	return text;
 }
 
@@ -79,9 +61,7 @@ const char *number_bytes(char text[NUMBER_TEXT], int64_t bytes)
 		value /= 1024;
 		unit++;
 	}
-	snprintf(text, NUMBER_TEXT, unit ? "%.1f" : "%.0f", value);
-	set_point(text);
-	snprintf(text + strlen(text), NUMBER_TEXT - strlen(text), " %s", units[unit]);
+	snprintf(text, NUMBER_TEXT, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return text;
 }
 

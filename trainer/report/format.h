@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and texts of reports, the same under every locale. */
+/* Numbers of reports. The program stays in the locale C. */
 #ifndef TRAIN_REPORT_FORMAT_H
 #define TRAIN_REPORT_FORMAT_H
 
