@@ -19,15 +19,13 @@ float init_bound(int64_t fan_in)
 }
 
 void init_layer(struct random_generator *generator, const struct tensor *weight,
-		const struct tensor *bias, enum random_rounding rounding)
+		const struct tensor *bias)
 {
 	float bound = init_bound(init_fan_in(&weight->shape));
 
-	random_uniform(generator, weight->data, tensor_elements(&weight->shape), -bound, bound,
-		       rounding);
+	random_uniform(generator, weight->data, tensor_elements(&weight->shape), -bound, bound);
 	if (bias)
-		random_uniform(generator, bias->data, tensor_elements(&bias->shape), -bound, bound,
-			       rounding);
+		random_uniform(generator, bias->data, tensor_elements(&bias->shape), -bound, bound);
 }
 
 void init_kaiming(struct random_generator *generator, const struct tensor *weight)

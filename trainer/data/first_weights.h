@@ -27,7 +27,7 @@ float init_bound(int64_t fan_in);
  * one generator after manual_seed.
  */
 void init_layer(struct random_generator *generator, const struct tensor *weight,
-		const struct tensor *bias, enum random_rounding rounding);
+		const struct tensor *bias);
 
 /*
  * nn.init.kaiming_normal_(weight, mode="fan_out", nonlinearity="relu") of Conv2d: normal, with the

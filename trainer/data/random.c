@@ -81,20 +81,15 @@ uint64_t random_u64(struct random_generator *generator)
 	return high << 32 | random_u32(generator);
 }
 
-struct uniform {
-	float from, range;
-	enum random_rounding rounding;
-};
-
 /*
- * x * range + from, rounded once. About 0 the sum is a multiple of 2^-24 of `to`, so that a double
- * holds it whole, and to round it is enough: without the instruction that takes half the time of a
- * call of fmaf.
+ * x * range + from, rounded once. From 0, or about 0, the sum is a multiple of 2^-24 of `to`, so
+ * that a double holds it whole, and to round it is enough: without the instruction that takes half
+ * the time of a call of fmaf.
  */
-static inline float fused(float x, const struct uniform *u)
+static inline float fused(float x, float range, float from)
 {
-	return u->from == u->range / -2 ? (float)((double)x * u->range + u->from)
-					: fmaf(x, u->range, u->from);
+	return from == 0 || from == range / -2 ? (float)((double)x * range + from)
+					       : fmaf(x, range, from);
 }
 
 static inline float fraction(uint32_t word)
@@ -102,32 +97,21 @@ static inline float fraction(uint32_t word)
 	return (float)(int32_t)(tempered(word) & 0xffffff) * 0x1p-24f;
 }
 
-static void uniform_plain(float *out, const uint32_t *words, int n, const struct uniform *u)
+static void uniform_plain(float *out, const uint32_t *words, int n, float range, float from)
 {
-	for (int i = 0; i < n; i++) {
-		float x = fraction(words[i]);
-
-		out[i] = u->rounding == RANDOM_FUSED ? fused(x, u) : x * u->range + u->from;
-	}
+	for (int i = 0; i < n; i++)
+		out[i] = fused(fraction(words[i]), range, from);
 }
 
-SIMD_FMA static void uniform_fma(float *out, const uint32_t *words, int n, const struct uniform *u)
+SIMD_FMA static void uniform_fma(float *out, const uint32_t *words, int n, float range, float from)
 {
-	const float range = u->range, from = u->from;
-
-	if (u->rounding != RANDOM_FUSED) {
-		uniform_plain(out, words, n, u);
-		return;
-	}
 #pragma omp simd
 	for (int i = 0; i < n; i++)
 		out[i] = fmaf(fraction(words[i]), range, from);
 }
 
-void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to,
-		    enum random_rounding rounding)
+void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to)
 {
-	const struct uniform u = {from, to - from, rounding};
 	bool fma = simd_has_fma();
 
 	while (n > 0) {
@@ -139,10 +123,7 @@ void random_uniform(struct random_generator *generator, float *out, int64_t n, f
 			refill(generator);
 			continue;
 		}
-		if (fma)
-			uniform_fma(out, words, now, &u);
-		else
-			uniform_plain(out, words, now, &u);
+		(fma ? uniform_fma : uniform_plain)(out, words, now, to - from, from);
 		generator->next += now;
 		out += now;
 		n -= now;
@@ -171,21 +152,17 @@ static void box_muller(float *values, float std)
 
 void random_normal(struct random_generator *generator, float *out, int64_t n, float std)
 {
-	random_uniform(generator, out, n, 0, 1, RANDOM_TWICE);
+	random_uniform(generator, out, n, 0, 1);
 	for (int64_t i = 0; i + NORMALS <= n; i += NORMALS)
 		box_muller(out + i, std);
 	if (n % NORMALS == 0)
 		return;
-	random_uniform(generator, out + n - NORMALS, NORMALS, 0, 1, RANDOM_TWICE);
+	random_uniform(generator, out + n - NORMALS, NORMALS, 0, 1);
 	box_muller(out + n - NORMALS, std);
 }
 
 void random_permutation(struct random_generator *generator, int64_t *out, int64_t n)
 {
-	if (n >= RANDOM_WIDE) {
-		random_permutation_wide(generator, out, n);
-		return;
-	}
 	for (int64_t i = 0; i < n; i++)
 		out[i] = i;
 	for (int64_t i = 0; i < n - 1; i++) {
@@ -194,16 +171,5 @@ void random_permutation(struct random_generator *generator, int64_t *out, int64_
 
 		out[i] = out[z];
 		out[z] = swapped;
-	}
-}
-
-void random_permutation_wide(struct random_generator *generator, int64_t *out, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++) {
-		int64_t z = (int64_t)(random_u64(generator) % (uint64_t)(i + 1));
-
-		out[i] = i;
-		out[i] = out[z];
-		out[z] = i;
 	}
 }

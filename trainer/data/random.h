@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RANDOM_WORDS = 624, RANDOM_WIDE = UINT32_MAX / 20 };
+enum { RANDOM_WORDS = 624 };
 
 /*
  * torch.Generator() of the CPU: MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS
@@ -29,18 +29,13 @@ uint32_t random_u32(struct random_generator *generator);
 /* The next 64 bits: random64(), whose first output is the high half. */
 uint64_t random_u64(struct random_generator *generator);
 
-/* How x * (to - from) + from is rounded. */
-enum random_rounding {
-	RANDOM_FUSED, /* once, as PyTorch does where the CPU has AVX2 or AVX-512 */
-	RANDOM_TWICE, /* twice, as it does with ATEN_CPU_CAPABILITY=default */
-};
-
 /*
  * tensor.uniform_(from, to) of n float32 on the CPU: one random() each, of which the low 24
  * bits are x = bits / 2^24 in [0, 1) (ATen/core/DistributionsHelper.h, TransformationHelper.h).
+ * x * (to - from) + from is rounded once, as where PyTorch's CPU has AVX2 or AVX-512.
  */
-void random_uniform(struct random_generator *generator, float *out, int64_t n, float from, float to,
-		    enum random_rounding rounding);
+void random_uniform(struct random_generator *generator, float *out, int64_t n, float from,
+		    float to);
 
 /* The same generator after n uniform numbers. */
 void random_skip(struct random_generator *generator, int64_t n);
@@ -56,15 +51,9 @@ void random_normal(struct random_generator *generator, float *out, int64_t n, fl
 
 /*
  * torch.randperm(n) on the CPU (ATen/native/TensorFactories.cpp): out[0..n-1] is a permutation
- * of 0..n-1. With n < RANDOM_WIDE, for i = 0..n-2 swap out[i] with out[i + random() % (n - i)].
+ * of 0..n-1: for i = 0..n-2 swap out[i] with out[i + random() % (n - i)]. With n above 2 * 10^8,
+ * whose images need more than 600 GB, PyTorch draws 64 bits since January 2025.
  */
 void random_permutation(struct random_generator *generator, int64_t *out, int64_t n);
-
-/*
- * The same for n >= RANDOM_WIDE, where 32 bits are too few: for i = 0..n-1 and z = random64() %
- * (i + 1), out[i] = out[z] and out[z] = i. random_permutation() comes here, as PyTorch does since
- * its pull request 143682 (January 2025); before, every n was done as above.
- */
-void random_permutation_wide(struct random_generator *generator, int64_t *out, int64_t n);
 
 #endif

@@ -133,13 +133,10 @@ struct sampler_batch sampler_batch(const struct sampler *sampler, int64_t rank, 
 {
 	const struct sampler_options *o = &sampler->options;
 	int64_t all = o->ranks * o->batch, first = step * all;
-	int64_t left = sampler->total - first, fresh = o->samples - first;
+	int64_t left = sampler->total - first;
 	struct sampler_batch batch = {.of_all = left < all ? left : all};
-	int64_t once;
 
 	batch.count = share(batch.of_all, rank, o->ranks);
-	once = share(fresh, rank, o->ranks);
-	batch.repeats = once < batch.count ? batch.count - once : 0;
 	for (int64_t i = 0; i < batch.count; i++)
 		indices[i] = sampler->order[(first + rank + i * o->ranks) % o->samples];
 	return batch;
@@ -171,9 +168,4 @@ int64_t sampler_left_out(const struct sampler *sampler)
 int64_t sampler_repeated(const struct sampler *sampler, int64_t i)
 {
 	return sampler->order[i % sampler->options.samples];
-}
-
-struct sampler_place sampler_place(const struct sampler *sampler, int64_t done)
-{
-	return (struct sampler_place){done / sampler->steps, done % sampler->steps};
 }

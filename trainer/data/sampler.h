@@ -61,9 +61,8 @@ struct sampler {
 
 /* What one rank takes in one step. */
 struct sampler_batch {
-	int64_t count;   /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
-	int64_t repeats; /* how many of the last ones are padding, which loss and metrics count */
-	int64_t of_all;  /* n, the samples of all ranks together, repeats too */
+	int64_t count;  /* n_r, its samples: 0 is possible with SAMPLER_SHORT */
+	int64_t of_all; /* n, the samples of all ranks together; padding counts in both */
 };
 
 /*
@@ -91,13 +90,5 @@ int64_t sampler_repeats(const struct sampler *sampler);
 int64_t sampler_repeated(const struct sampler *sampler, int64_t i);
 /* How many samples no step of an epoch takes. */
 int64_t sampler_left_out(const struct sampler *sampler);
-
-/* The epoch and step after `done` steps since epoch 0. */
-struct sampler_place {
-	int64_t epoch;
-	int64_t step;
-};
-
-struct sampler_place sampler_place(const struct sampler *sampler, int64_t done);
 
 #endif

@@ -37,8 +37,7 @@ static void initialise(struct host_state *s, const struct run *r)
 		} else if (spec->layers[i].kaiming) {
 			random_skip(&generator, tensor_elements(&weight->shape));
 		} else if (at->parameters >= 0) {
-			init_layer(&generator, weight, at->parameter_count > 1 ? weight + 1 : NULL,
-				   RANDOM_FUSED);
+			init_layer(&generator, weight, at->parameter_count > 1 ? weight + 1 : NULL);
 		}
 	}
 	for (int i = 0; i < spec->count; i++)

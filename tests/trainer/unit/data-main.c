@@ -7,10 +7,9 @@
  *input is a request; the answer is its number of bytes, a newline, and the bytes: int64 or float32.
  *
  *	randperm SEED N
- *	randperm_wide SEED N
- *	uniform SEED N FROM TO FUSED
+ *	uniform SEED N FROM TO
  *	normal SEED N STD
- *	init SEED FUSED [OUT IN KERNEL]...	weight and bias of each layer; KERNEL 0: Linear
+ *	init SEED [OUT IN KERNEL]...	weight and bias of each layer; KERNEL 0: Linear
  *	sampler ORDER TAIL N RANKS BATCH WHOLE SEED EPOCH	steps, then each rank's samples
  *	values	what a byte of CIFAR-10 becomes, by channel
  */
@@ -64,15 +63,6 @@ static void randperm(const struct numbers *in)
 	answer(out, n, sizeof(*out));
 }
 
-static void randperm_wide(const struct numbers *in)
-{
-	struct random_generator g = seeded(in);
-	int64_t n = (int64_t)in->of[1], *out = room(n, sizeof(*out));
-
-	random_permutation_wide(&g, out, n);
-	answer(out, n, sizeof(*out));
-}
-
 static void normal(const struct numbers *in)
 {
 	struct random_generator g = seeded(in);
@@ -89,8 +79,7 @@ static void uniform(const struct numbers *in)
 	int64_t n = (int64_t)in->of[1];
 	float *out = room(n, sizeof(*out));
 
-	random_uniform(&g, out, n, (float)in->of[2], (float)in->of[3],
-		       in->of[4] != 0 ? RANDOM_FUSED : RANDOM_TWICE);
+	random_uniform(&g, out, n, (float)in->of[2], (float)in->of[3]);
 	answer(out, n, sizeof(*out));
 }
 
@@ -115,12 +104,12 @@ static void init(const struct numbers *in)
 	int64_t n = 0, done = 0;
 	float *out;
 
-	for (int i = 2; i + 2 < in->count; i += 3)
+	for (int i = 1; i + 2 < in->count; i += 3)
 		n += layer(&weight, &bias, in->of + i, NULL);
 	out = room(n, sizeof(*out));
-	for (int i = 2; i + 2 < in->count; i += 3) {
+	for (int i = 1; i + 2 < in->count; i += 3) {
 		done += layer(&weight, &bias, in->of + i, out + done);
-		init_layer(&g, &weight, &bias, in->of[1] != 0 ? RANDOM_FUSED : RANDOM_TWICE);
+		init_layer(&g, &weight, &bias);
 	}
 	answer(out, done, sizeof(*out));
 }
@@ -170,10 +159,8 @@ static const struct {
 	const char *name;
 	void (*run)(const struct numbers *in);
 } requests[] = {
-	{"randperm", randperm}, {"randperm_wide", randperm_wide},
-	{"uniform", uniform},   {"normal", normal},
-	{"init", init},         {"sampler", sampler},
-	{"values", values},
+	{"randperm", randperm}, {"uniform", uniform}, {"normal", normal},
+	{"init", init},         {"sampler", sampler}, {"values", values},
 };
 
 /* Sums of bytes and of their squares are whole numbers, so a double holds them exactly. */

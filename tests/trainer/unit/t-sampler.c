@@ -202,32 +202,28 @@ END_TEST
 
 /*
  * For any shape: a step takes the same samples at any number of ranks with the same global
- * batch; counts add up to of_all; each sample once, and repeats are as announced.
+ * batch; counts add up to of_all; each sample once.
  */
 static void check_step(const struct sampler *s, int64_t step, int64_t *seen)
 {
-	int64_t ranks = s->options.ranks, count = 0, repeats = 0, of_all = 0;
+	int64_t ranks = s->options.ranks, count = 0, of_all = 0;
 	int64_t global = ranks * s->options.batch;
 
 	for (int64_t rank = 0; rank < ranks; rank++) {
 		int64_t taken[ROOM];
 		struct sampler_batch batch = sampler_batch(s, rank, step, taken);
 
-		ck_assert(batch.count <= s->options.batch && batch.repeats <= batch.count);
+		ck_assert(batch.count <= s->options.batch);
 		for (int64_t i = 0; i < batch.count; i++) {
 			int64_t position = step * global + rank + i * ranks;
 
 			ck_assert_int_eq(taken[i], s->order[position % s->options.samples]);
-			ck_assert_int_eq(position >= s->options.samples,
-					 i >= batch.count - batch.repeats);
 			seen[taken[i]]++;
 		}
 		count += batch.count;
-		repeats += batch.repeats;
 		of_all = batch.of_all;
 	}
 	ck_assert_int_eq(count, of_all);
-	ck_assert(repeats == 0 || step == s->steps - 1);
 }
 
 static void check_epoch(const struct sampler_options *options)
@@ -300,19 +296,6 @@ START_TEST(refused)
 }
 END_TEST
 
-START_TEST(place_of_a_step)
-{
-	struct sampler_options options = {.samples = 10, .ranks = 2, .batch = 2};
-	struct sampler s = make(&options);
-	struct sampler_place place = sampler_place(&s, 7);
-
-	ck_assert_int_eq(s.steps, 3);
-	ck_assert_int_eq(place.epoch, 2);
-	ck_assert_int_eq(place.step, 1);
-	sampler_free(&s);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("sampler");
@@ -325,6 +308,5 @@ int main(void)
 	tcase_add_loop_test(tests, two_drop_lasts, 0, 4);
 	tcase_add_loop_test(tests, every_sample_once, 0, 2);
 	tcase_add_loop_test(tests, refused, 0, ROWS(bad));
-	tcase_add_test(tests, place_of_a_step);
 	return unit_run(suite);
 }
