@@ -283,23 +283,11 @@ static bool ddp_result(struct parallel *p, struct step_output *output, struct tr
 	struct ddp *d = (struct ddp *)p;
 	int step;
 
-	if (!rank_result_of(p, &d->replica, output, &step, error))
+	if (!rank_result_of(p, output, &step, error))
 		return false;
 	if (rank_has_streams(p))
 		output->exposed_ns = output->waited_ns = step < 0 ? -1 : exposed(d, step);
 	return true;
-}
-
-static bool ddp_read(struct parallel *p, int state, int parameter, float *host,
-		     struct train_error *error)
-{
-	return !host || replica_read(&((struct ddp *)p)->replica, state, parameter, host, error);
-}
-
-static bool ddp_write(struct parallel *p, int state, int parameter, const float *host,
-		      struct train_error *error)
-{
-	return !host || replica_write(&((struct ddp *)p)->replica, state, parameter, host, error);
 }
 
 /* Sends rank 0's parameters to all, as DistributedDataParallel's constructor does, and its state;
@@ -343,8 +331,8 @@ const struct parallel_calls parallel_ddp = {
 	.step = ddp_step,
 	.evaluate = ddp_evaluate,
 	.result = ddp_result,
-	.read = ddp_read,
-	.write = ddp_write,
+	.read = rank_read,
+	.write = rank_write,
 	.synchronize = ddp_synchronize,
 	.check = ddp_check,
 	.abort = rank_abort,

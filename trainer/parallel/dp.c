@@ -152,7 +152,7 @@ static bool dp_open(struct parallel **ret, const struct parallel_options *option
 	    !threads_open(&d->threads, d->count, error) ||
 	    !threads_run(d->threads, open_on, note_failure, d, error))
 		return false;
-	d->master = &d->replicas[options->place->master];
+	d->base.replica = d->master = &d->replicas[options->place->master];
 	d->elements = model_elements(d->master->model, &first);
 	d->base.batches_tracked = &d->master->batches_tracked;
 	for (int i = 0; i < d->count; i++)
@@ -228,11 +228,6 @@ static void wake(void *argument, int index, const struct train_error *error)
 static bool dp_run(struct dp *d, threads_work *work, struct train_error *error)
 {
 	return threads_run(d->threads, work, wake, d, error);
-}
-
-static void dp_abort(struct parallel *p, const struct train_error *why)
-{
-	rank_abort(p, why);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -458,23 +453,11 @@ static bool dp_result(struct parallel *p, struct step_output *output, struct tra
 	struct dp *d = (struct dp *)p;
 	int step;
 
-	if (!rank_result_of(p, d->master, output, &step, error))
+	if (!rank_result_of(p, output, &step, error))
 		return false;
 	if (rank_has_streams(p))
 		output->exposed_ns = step < 0 ? -1 : timeline_took(d->master->timeline, step, SUM);
 	return true;
-}
-
-static bool dp_read(struct parallel *p, int state, int parameter, float *host,
-		    struct train_error *error)
-{
-	return replica_read(((struct dp *)p)->master, state, parameter, host, error);
-}
-
-static bool dp_write(struct parallel *p, int state, int parameter, const float *host,
-		     struct train_error *error)
-{
-	return replica_write(((struct dp *)p)->master, state, parameter, host, error);
 }
 
 static bool given_on(void *argument, int index, struct train_error *error)
@@ -520,9 +503,9 @@ const struct parallel_calls parallel_dp = {
 	.step = dp_step,
 	.evaluate = dp_evaluate,
 	.result = dp_result,
-	.read = dp_read,
-	.write = dp_write,
+	.read = rank_read,
+	.write = rank_write,
 	.synchronize = dp_synchronize,
 	.check = dp_check,
-	.abort = dp_abort,
+	.abort = rank_abort,
 };

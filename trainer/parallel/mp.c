@@ -89,6 +89,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	how.passes = max_passes(options);
 	if (!replica_open(&m->replica, &m->base.options, &how, error))
 		return false;
+	m->base.replica = &m->replica;
 	m->base.batches_tracked = &m->replica.batches_tracked;
 	replica_trace(&m->replica, m->base.timeline[0]);
 	if (!graph_segments_open(&m->segments, &m->replica, m->slots, m->is_last, error))
@@ -274,7 +275,7 @@ static bool mp_result(struct parallel *p, struct step_output *output, struct tra
 	struct mp *m = (struct mp *)p;
 	int step;
 
-	if (!rank_result_of(p, &m->replica, output, &step, error))
+	if (!rank_result_of(p, output, &step, error))
 		return false;
 	if (rank_has_streams(p))
 		output->waited_ns = step < 0 ? -1 : waited_in(m, step);
@@ -382,12 +383,6 @@ static bool mp_write(struct parallel *p, int state, int parameter, const float *
 	return done;
 }
 
-static bool mp_synchronize(struct parallel *p, const struct optimizer_progress *progress,
-			   struct train_error *error)
-{
-	return replica_written(&((struct mp *)p)->replica, progress, error);
-}
-
 const struct parallel_calls parallel_mp = {
 	.open = mp_open,
 	.close = mp_close,
@@ -396,6 +391,6 @@ const struct parallel_calls parallel_mp = {
 	.result = mp_result,
 	.read = mp_read,
 	.write = mp_write,
-	.synchronize = mp_synchronize,
+	.synchronize = rank_written,
 	.abort = rank_abort,
 };

@@ -77,6 +77,7 @@ struct device_check {
 };
 
 struct parallel;
+struct replica;
 
 enum { PARALLEL_PARAMETERS = -1, PARALLEL_BUFFERS = -2 }; /* states */
 
@@ -123,6 +124,8 @@ struct parallel {
 	const struct parallel_calls *calls;
 	struct parallel_options options;
 	struct communicator *comm;
+	/* The replica whose parameters and states this rank reads and writes; of dp the master. */
+	struct replica *replica;
 	struct model_shapes shapes;
 	/* The forward passes of training whose batches have moved the buffers that this rank reads,
 	 * since it was opened: what num_batches_tracked counts. */

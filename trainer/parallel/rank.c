@@ -109,27 +109,36 @@ static int64_t add_times(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? -1 : a + b;
 }
 
-bool rank_result_of(struct parallel *p, struct replica *replica, struct step_output *output,
-		    int *step, struct train_error *error)
+bool rank_result_of(struct parallel *p, struct step_output *output, int *step,
+		    struct train_error *error)
 {
 	int index = p->completed++ % MAX_FETCH;
 
 	*step = p->profiled[index];
 	output->exposed_ns = add_times(output->exposed_ns, p->outputs[index].exposed_ns);
 	output->waited_ns = add_times(output->waited_ns, p->outputs[index].waited_ns);
-	if (!replica_take(replica, output, error))
+	if (!replica_take(p->replica, output, error))
 		return false;
 	for (int i = p->timelines - 1; i >= 0; i--)
 		timeline_settle(p->timeline[i]);
 	return true;
 }
 
-bool rank_result(struct parallel *p, struct replica *replica, struct step_output *output,
-		 struct train_error *error)
+bool rank_read(struct parallel *p, int state, int parameter, float *host, struct train_error *error)
 {
-	int step;
+	return !host || replica_read(p->replica, state, parameter, host, error);
+}
 
-	return rank_result_of(p, replica, output, &step, error);
+bool rank_write(struct parallel *p, int state, int parameter, const float *host,
+		struct train_error *error)
+{
+	return !host || replica_write(p->replica, state, parameter, host, error);
+}
+
+bool rank_written(struct parallel *p, const struct optimizer_progress *progress,
+		  struct train_error *error)
+{
+	return replica_written(p->replica, progress, error);
 }
 
 void rank_has(struct parallel *p, const struct replica *replica, int first, int last)
@@ -170,6 +179,7 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 	how.place = rank_device(o, &how.index);
 	if (!replica_open(replica, o, &how, error))
 		return false;
+	p->replica = replica;
 	p->batches_tracked = &replica->batches_tracked;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);

@@ -27,12 +27,20 @@ struct step_output *rank_submit(struct parallel *parallel);
 bool rank_has_streams(const struct parallel *parallel);
 /* Lets a time line show the work of a stream: the device's, or with `sums` the communicator's. */
 void rank_clock(struct parallel *parallel, struct timeline *timeline, bool sums);
-/* Adds the results of the oldest step to *output, those of the host and those that this replica
- * fetched, and settles time lines. *step: its number in them, or -1. */
-bool rank_result_of(struct parallel *parallel, struct replica *replica, struct step_output *output,
-		    int *step, struct train_error *error);
-bool rank_result(struct parallel *parallel, struct replica *replica, struct step_output *output,
-		 struct train_error *error);
+/* Adds the results of the oldest step to *output, those of the host and those that the rank's
+ * replica fetched, and settles time lines. *step: its number in them, or -1. */
+bool rank_result_of(struct parallel *parallel, struct step_output *output, int *step,
+		    struct train_error *error);
+
+/* Calls of struct parallel_calls where the rank's replica is the whole model. Without `host` they
+ * do nothing. */
+bool rank_read(struct parallel *parallel, int state, int parameter, float *host,
+	       struct train_error *error);
+bool rank_write(struct parallel *parallel, int state, int parameter, const float *host,
+		struct train_error *error);
+/* Where each rank has what was written to it. */
+bool rank_written(struct parallel *parallel, const struct optimizer_progress *progress,
+		  struct train_error *error);
 
 /* The device of this rank in the place, and its index among those of this process. */
 const struct place_device *rank_device(const struct parallel_options *options, int *index);

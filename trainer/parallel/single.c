@@ -77,31 +77,15 @@ static bool single_evaluate(struct parallel *p, const struct step_input *input,
 
 static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
-	return rank_result(p, &((struct single *)p)->replica, output, error);
-}
+	int step;
 
-static bool single_read(struct parallel *p, int state, int parameter, float *host,
-			struct train_error *error)
-{
-	return replica_read(&((struct single *)p)->replica, state, parameter, host, error);
-}
-
-static bool single_write(struct parallel *p, int state, int parameter, const float *host,
-			 struct train_error *error)
-{
-	return replica_write(&((struct single *)p)->replica, state, parameter, host, error);
-}
-
-static bool single_synchronize(struct parallel *p, const struct optimizer_progress *progress,
-			       struct train_error *error)
-{
-	return replica_written(&((struct single *)p)->replica, progress, error);
+	return rank_result_of(p, output, &step, error);
 }
 
 static bool single_check(struct parallel *p, const struct step_input *input,
 			 struct device_check *checks, struct train_error *error)
 {
-	return replica_check(&((struct single *)p)->replica, input, checks, error);
+	return replica_check(p->replica, input, checks, error);
 }
 
 const struct parallel_calls parallel_single = {
@@ -110,9 +94,9 @@ const struct parallel_calls parallel_single = {
 	.step = single_step,
 	.evaluate = single_evaluate,
 	.result = single_result,
-	.read = single_read,
-	.write = single_write,
-	.synchronize = single_synchronize,
+	.read = rank_read,
+	.write = rank_write,
+	.synchronize = rank_written,
 	.check = single_check,
 	.abort = rank_abort,
 };
