@@ -63,10 +63,11 @@ static double *sums_of(const struct pass *p, int64_t plane)
 	return (double *)p->run->sums + plane * 2 * p->norm->inner;
 }
 
-/* --- sums over places --------------------------------------------------------------------------
+/* --- walks over planes -------------------------------------------------------------------------
  */
 
-enum walk { MOMENTS, GRADIENTS };
+/* The first two add up sums of each plane, the others write it. */
+enum walk { MOMENTS, GRADIENTS, NORMALIZE, DIFFERENTIATE };
 
 /* Of some channels. */
 struct coefficients {
@@ -152,39 +153,91 @@ SIMD_BODY void add_gradients(bool half, bool relu, int lanes, const struct pass 
 	}
 }
 
-/* Some channels of a piece of a plane. */
-SIMD_BODY void sum_channels(enum walk walk, bool half, int lanes, const struct pass *p,
-			    int64_t plane, int64_t channel, int64_t first, int64_t count)
+SIMD_BODY void normalize(bool half, int lanes, const struct pass *p, const struct coefficients *k,
+			 int64_t at, int64_t count, int64_t step)
 {
-	const struct cpu_batch_norm *norm = p->norm;
-	int64_t at = (plane * norm->places + first) * norm->inner + channel;
+	const void *input = p->run->input;
+	void *output = p->run->output;
+	bool relu = p->norm->relu;
+
+	for (int64_t i = 0; i < count; i++, at += step)
+#pragma omp simd
+		for (int l = 0; l < lanes; l++) {
+			float x = cpu_get(half, input, at + l) - k->mean[l];
+			float y = fmaf(x, k->scale[l], k->shift[l]);
+
+			cpu_set(half, output, at + l, relu && y < 0.0f ? 0.0f : y);
+		}
+}
+
+/* The derivative by the input, where mean and variance depend on it too: scale * (g - mean(g) -
+ * (x - mean) * mean(g * (x - mean)) / variance), section 3 of the paper. */
+SIMD_BODY void differentiate(bool half, bool relu, int lanes, const struct pass *p,
+			     const struct coefficients *k, int64_t at, int64_t count, int64_t step)
+{
+	const void *input = p->run->input, *gradients = p->run->output_gradient;
+	void *to = p->run->input_gradient;
+
+	for (int64_t i = 0; i < count; i++, at += step)
+#pragma omp simd
+		for (int l = 0; l < lanes; l++) {
+			float x = cpu_get(half, input, at + l) - k->mean[l];
+			float g = before_relu(relu, cpu_get(half, gradients, at + l), x,
+					      k->scale[l], k->shift[l]);
+
+			g = fmaf(-x, k->slope[l], g - k->mean_gradient[l]);
+			cpu_set(half, to, at + l, g * k->scale[l]);
+		}
+}
+
+/* Some channels of a piece of a plane. */
+SIMD_BODY void walk_channels(enum walk walk, bool half, int lanes, const struct pass *p,
+			     int64_t plane, int64_t channel, int64_t first, int64_t count)
+{
+	int64_t inner = p->norm->inner;
+	int64_t at = (plane * p->norm->places + first) * inner + channel;
 	double *sums = sums_of(p, plane) + channel;
+	bool relu = p->norm->relu_backward;
 	struct coefficients k;
 
 	if (walk == MOMENTS) {
-		add_moments(half, lanes, p, at, count, norm->inner, sums, sums + norm->inner);
+		add_moments(half, lanes, p, at, count, inner, sums, sums + inner);
 		return;
 	}
-	take(p, plane % norm->groups * norm->inner + channel, lanes, &k);
-	if (norm->relu_backward)
-		add_gradients(half, true, lanes, p, &k, at, count, norm->inner, sums,
-			      sums + norm->inner);
+	take(p, plane % p->norm->groups * inner + channel, lanes, &k);
+	if (walk == NORMALIZE)
+		normalize(half, lanes, p, &k, at, count, inner);
+	else if (walk == GRADIENTS && relu)
+		add_gradients(half, true, lanes, p, &k, at, count, inner, sums, sums + inner);
+	else if (walk == GRADIENTS)
+		add_gradients(half, false, lanes, p, &k, at, count, inner, sums, sums + inner);
+	else if (relu)
+		differentiate(half, true, lanes, p, &k, at, count, inner);
 	else
-		add_gradients(half, false, lanes, p, &k, at, count, norm->inner, sums,
-			      sums + norm->inner);
+		differentiate(half, false, lanes, p, &k, at, count, inner);
 }
 
-SIMD_BODY void sum_piece(enum walk walk, bool half, const struct pass *p, int64_t plane,
-			 int64_t first, int64_t count)
+SIMD_BODY void walk_piece(enum walk walk, bool half, const struct pass *p, int64_t plane,
+			  int64_t first, int64_t count)
 {
 	int64_t inner = p->norm->inner, c = 0;
 
 	for (; c + LANES <= inner; c += LANES)
-		sum_channels(walk, half, LANES, p, plane, c, first, count);
+		walk_channels(walk, half, LANES, p, plane, c, first, count);
 	for (; c + LANES / 2 <= inner; c += LANES / 2)
-		sum_channels(walk, half, LANES / 2, p, plane, c, first, count);
+		walk_channels(walk, half, LANES / 2, p, plane, c, first, count);
 	for (; c < inner; c++)
-		sum_channels(walk, half, 1, p, plane, c, first, count);
+		walk_channels(walk, half, 1, p, plane, c, first, count);
+}
+
+/* Rows that do not count are zero: what is normalized by the statistics of other rows can grow from
+ * layer to layer until it is infinite, and infinity times a gradient of zero is NaN. */
+SIMD_BODY void clear_plane(bool half, void *to, const struct pass *p, int64_t plane)
+{
+	int64_t values = p->norm->places * p->norm->inner;
+
+	for (int64_t i = plane * values; i < (plane + 1) * values; i++)
+		cpu_set(half, to, i, 0.0f);
 }
 
 SIMD_BODY int64_t piece_places(const struct cpu_batch_norm *norm)
@@ -194,45 +247,54 @@ SIMD_BODY int64_t piece_places(const struct cpu_batch_norm *norm)
 	return norm->inner <= LANES ? norm->places : places > 0 ? places : 1;
 }
 
-SIMD_BODY void sum_planes(enum walk walk, bool half, const struct pass *p, int64_t first,
-			  int64_t last)
+/* Before the walk: sums begin at zero. False: nothing else is done with this plane. */
+SIMD_BODY bool begin_plane(enum walk walk, bool half, const struct pass *p, int64_t plane)
+{
+	double *sums = sums_of(p, plane);
+
+	if (walk == MOMENTS || walk == GRADIENTS) {
+		for (int64_t i = 0; i < 2 * p->norm->inner; i++)
+			sums[i] = 0.0;
+		return true;
+	}
+	if (!p->training || plane < p->run->rows * p->norm->groups)
+		return true;
+	clear_plane(half, walk == NORMALIZE ? p->run->output : p->run->input_gradient, p, plane);
+	return false;
+}
+
+SIMD_BODY void walk_planes(enum walk walk, bool half, const struct pass *p, int64_t first,
+			   int64_t last)
 {
 	const struct cpu_batch_norm *norm = p->norm;
 	int64_t piece = piece_places(norm);
 
 	for (int64_t plane = first; plane < last; plane++) {
-		double *sums = sums_of(p, plane);
-
-		for (int64_t i = 0; i < 2 * norm->inner; i++)
-			sums[i] = 0.0;
+		if (!begin_plane(walk, half, p, plane))
+			continue;
 		for (int64_t at = 0; at < norm->places; at += piece)
-			sum_piece(walk, half, p, plane, at,
-				  norm->places - at < piece ? norm->places - at : piece);
+			walk_piece(walk, half, p, plane, at,
+				   norm->places - at < piece ? norm->places - at : piece);
 	}
 }
 
-SIMD_BODY void moments_body(void *argument, int64_t first, int64_t last)
-{
-	const struct pass *p = argument;
+/* With the type as a constant. */
+#define EACH_WALK(name, walk) \
+	SIMD_BODY void name##_body(void *argument, int64_t first, int64_t last) \
+	{ \
+		const struct pass *p = argument; \
+\
+		if (p->norm->type == VALUE_BFLOAT16) \
+			walk_planes(walk, true, p, first, last); \
+		else \
+			walk_planes(walk, false, p, first, last); \
+	} \
+	SIMD_EACH(name, name##_body)
 
-	if (p->norm->type == VALUE_BFLOAT16)
-		sum_planes(MOMENTS, true, p, first, last);
-	else
-		sum_planes(MOMENTS, false, p, first, last);
-}
-
-SIMD_BODY void gradients_body(void *argument, int64_t first, int64_t last)
-{
-	const struct pass *p = argument;
-
-	if (p->norm->type == VALUE_BFLOAT16)
-		sum_planes(GRADIENTS, true, p, first, last);
-	else
-		sum_planes(GRADIENTS, false, p, first, last);
-}
-
-SIMD_EACH(sum_moments, moments_body)
-SIMD_EACH(sum_gradients, gradients_body)
+EACH_WALK(sum_moments, MOMENTS)
+EACH_WALK(sum_gradients, GRADIENTS)
+EACH_WALK(normalize_planes, NORMALIZE)
+EACH_WALK(differentiate_planes, DIFFERENTIATE)
 
 /* --- what follows from the sums, for each channel ----------------------------------------------
  */
@@ -364,128 +426,6 @@ static void finish_gradients(void *argument, int64_t first, int64_t last)
 		saved(p, SLOPE)[c] = (float)slope;
 	}
 }
-
-/* --- what is written ---------------------------------------------------------------------------
- */
-
-SIMD_BODY void normalize(bool half, int lanes, const struct pass *p, const struct coefficients *k,
-			 int64_t at)
-{
-	const void *input = p->run->input;
-	void *output = p->run->output;
-	bool relu = p->norm->relu;
-
-#pragma omp simd
-	for (int l = 0; l < lanes; l++) {
-		float x = cpu_get(half, input, at + l) - k->mean[l];
-		float y = fmaf(x, k->scale[l], k->shift[l]);
-
-		cpu_set(half, output, at + l, relu && y < 0.0f ? 0.0f : y);
-	}
-}
-
-/* The derivative by the input, where mean and variance depend on it too: scale * (g - mean(g) -
- * (x - mean) * mean(g * (x - mean)) / variance), section 3 of the paper. */
-SIMD_BODY void differentiate(bool half, bool relu, int lanes, const struct pass *p,
-			     const struct coefficients *k, int64_t at)
-{
-	const void *input = p->run->input, *gradients = p->run->output_gradient;
-	void *to = p->run->input_gradient;
-
-#pragma omp simd
-	for (int l = 0; l < lanes; l++) {
-		float x = cpu_get(half, input, at + l) - k->mean[l];
-		float g = before_relu(relu, cpu_get(half, gradients, at + l), x, k->scale[l],
-				      k->shift[l]);
-
-		g = fmaf(-x, k->slope[l], g - k->mean_gradient[l]);
-		cpu_set(half, to, at + l, g * k->scale[l]);
-	}
-}
-
-SIMD_BODY void write_channels(bool backward, bool half, int lanes, const struct pass *p,
-			      int64_t plane, int64_t channel, int64_t first, int64_t count)
-{
-	const struct cpu_batch_norm *norm = p->norm;
-	int64_t at = (plane * norm->places + first) * norm->inner + channel;
-	int64_t end = at + count * norm->inner;
-	struct coefficients k;
-
-	take(p, plane % norm->groups * norm->inner + channel, lanes, &k);
-	if (!backward)
-		for (; at < end; at += norm->inner)
-			normalize(half, lanes, p, &k, at);
-	else if (norm->relu_backward)
-		for (; at < end; at += norm->inner)
-			differentiate(half, true, lanes, p, &k, at);
-	else
-		for (; at < end; at += norm->inner)
-			differentiate(half, false, lanes, p, &k, at);
-}
-
-SIMD_BODY void write_piece(bool backward, bool half, const struct pass *p, int64_t plane,
-			   int64_t first, int64_t count)
-{
-	int64_t inner = p->norm->inner, c = 0;
-
-	for (; c + LANES <= inner; c += LANES)
-		write_channels(backward, half, LANES, p, plane, c, first, count);
-	for (; c + LANES / 2 <= inner; c += LANES / 2)
-		write_channels(backward, half, LANES / 2, p, plane, c, first, count);
-	for (; c < inner; c++)
-		write_channels(backward, half, 1, p, plane, c, first, count);
-}
-
-/* Rows that do not count are zero: what is normalized by the statistics of other rows can grow from
- * layer to layer until it is infinite, and infinity times a gradient of zero is NaN. */
-SIMD_BODY void clear_plane(bool half, void *to, const struct pass *p, int64_t plane)
-{
-	int64_t values = p->norm->places * p->norm->inner;
-
-	for (int64_t i = plane * values; i < (plane + 1) * values; i++)
-		cpu_set(half, to, i, 0.0f);
-}
-
-SIMD_BODY void write_planes(bool backward, bool half, const struct pass *p, int64_t first,
-			    int64_t last)
-{
-	const struct cpu_batch_norm *norm = p->norm;
-	int64_t piece = piece_places(norm);
-
-	for (int64_t plane = first; plane < last; plane++) {
-		if (p->training && plane >= p->run->rows * norm->groups) {
-			clear_plane(half, backward ? p->run->input_gradient : p->run->output, p,
-				    plane);
-			continue;
-		}
-		for (int64_t at = 0; at < norm->places; at += piece)
-			write_piece(backward, half, p, plane, at,
-				    norm->places - at < piece ? norm->places - at : piece);
-	}
-}
-
-SIMD_BODY void normalize_body(void *argument, int64_t first, int64_t last)
-{
-	const struct pass *p = argument;
-
-	if (p->norm->type == VALUE_BFLOAT16)
-		write_planes(false, true, p, first, last);
-	else
-		write_planes(false, false, p, first, last);
-}
-
-SIMD_BODY void differentiate_body(void *argument, int64_t first, int64_t last)
-{
-	const struct pass *p = argument;
-
-	if (p->norm->type == VALUE_BFLOAT16)
-		write_planes(true, true, p, first, last);
-	else
-		write_planes(true, false, p, first, last);
-}
-
-SIMD_EACH(normalize_planes, normalize_body)
-SIMD_EACH(differentiate_planes, differentiate_body)
 
 /* --- runs --------------------------------------------------------------------------------------
  */
