@@ -194,8 +194,6 @@ static bool shm_open_rank(struct communicator **comm, struct rendezvous *rendezv
 
 static const struct shm_data *data_for(const struct shm_comm *comm, size_t bytes)
 {
-	if (comm->base.world == 1)
-		return &shm_alone;
 	if (bytes <= SHM_SMALL)
 		return &shm_small;
 	return comm->rendezvous->threads ? &shm_threads : &shm_chunks;

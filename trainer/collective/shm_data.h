@@ -17,9 +17,9 @@ struct shm_data {
 		       struct train_error *error);
 };
 
-/* A world of one; at most SHM_SMALL bytes, through the records; threads with each other's memory;
- * processes through the segment, in chunks. */
-extern const struct shm_data shm_alone, shm_small, shm_threads, shm_chunks;
+/* At most SHM_SMALL bytes, through the records; threads with each other's memory; processes through
+ * the segment, in chunks. */
+extern const struct shm_data shm_small, shm_threads, shm_chunks;
 
 /* One message; `what` was noted by shm_start. */
 bool shm_p2p_send(struct shm_comm *comm, int to, const void *values, size_t bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Small transfers: values are written to the record of the call, and each rank reads what it needs.
- * A world of one rank transfers nothing. */
+ */
 #include <string.h>
 
 #include "collective/shm_data.h"
@@ -49,28 +49,4 @@ static bool small_gather(struct shm_comm *comm, int at, const void *mine, void *
 	return true;
 }
 
-static bool alone_sum(struct shm_comm *comm, int at, float *values, int64_t count,
-		      struct train_error *error)
-{
-	(void)at, (void)values, (void)count;
-	return shm_agree(comm, error);
-}
-
-static bool alone_broadcast(struct shm_comm *comm, int at, void *values, size_t bytes, int root,
-			    struct train_error *error)
-{
-	(void)at, (void)values, (void)bytes, (void)root;
-	return shm_agree(comm, error);
-}
-
-static bool alone_gather(struct shm_comm *comm, int at, const void *mine, void *all, size_t bytes,
-			 struct train_error *error)
-{
-	(void)at;
-	if (bytes > 0 && all != mine)
-		memcpy(all, mine, bytes);
-	return shm_agree(comm, error);
-}
-
-const struct shm_data shm_alone = {alone_sum, alone_broadcast, alone_gather};
 const struct shm_data shm_small = {small_sum, small_broadcast, small_gather};
