@@ -129,23 +129,6 @@ static bool other_size(const struct training *t, const struct safetensors *file,
 		file->path, data ? data : "DIR", was, is);
 }
 
-/* Before --drop-last existed, --tail drop had the effect of both. */
-static bool dropped_both(const struct safetensors *file)
-{
-	const char *tail = safetensors_text(file, "tail");
-
-	return tail && strcmp(tail, "drop") == 0 && !safetensors_text(file, "drop_last");
-}
-
-static const char *text_of(const struct safetensors *file, const char *key)
-{
-	const char *text = safetensors_text(file, key);
-
-	if (text || strcmp(key, "drop_last") != 0 || !safetensors_text(file, "tail"))
-		return text;
-	return dropped_both(file) ? "yes" : "no";
-}
-
 /* Another schedule has a remark of its own. */
 static bool has_length(const struct training *t, const struct resume_facts *here,
 		       const struct safetensors *file)
@@ -163,7 +146,7 @@ static bool compare(const struct training *t, const struct resume_facts *here,
 		    const struct safetensors *file, struct train_error *error)
 {
 	for (int i = 0; i < RESUME_TEXTS; i++) {
-		const char *there = text_of(file, table[i].key);
+		const char *there = safetensors_text(file, table[i].key);
 		const char *value = here->texts[i].value, *option = table[i].option;
 
 		if (!there || strcmp(there, value) == 0)
@@ -192,11 +175,6 @@ bool resume_check(const struct training *t, int64_t steps, const struct safetens
 	snprintf(is, sizeof(is), "%" PRIu64, t->settings->seed);
 	if (strcmp(was, is) != 0)
 		return differs(file, "--seed", was, is, error);
-	if (dropped_both(file) && (t->settings->tail != SAMPLER_DROP || !t->settings->drop_last))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: it is of a version in which --tail drop also left out a "
-				  "partial last batch; write --tail drop --drop-last",
-				  file->path);
 	/* Each epoch has a step. */
 	if (progress->epoch > progress->step || progress->elapsed_ms > INT64_MAX / 1000000)
 		return train_fail(error, TRAIN_BAD_INPUT,
