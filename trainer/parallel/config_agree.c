@@ -37,49 +37,13 @@ static bool is_own(enum row_id id)
 }
 
 /* Paths may differ between machines; whether one is given may not. */
-static const char *text_of(enum row_id id, const char *text)
-{
-	if (!text)
-		return "none";
-	return id == ROW_checkpoint || (id == ROW_data && strcmp(text, "synthetic") != 0)
-		       ? "a folder"
-		       : text;
-}
-
 static void write_row(char text[TEXT], const struct settings *settings, enum row_id id)
 {
-	const void *member = (const char *)settings + rows[id].offset;
-
-	switch (rows[id].kind) {
-	case ROW_CHOICE:
-	case ROW_TEXT:
-		snprintf(text, TEXT, "%s", text_of(id, *(const char *const *)member));
-		break;
-	case ROW_WORD: {
-		const char *word = rows[id].value;
-
-		for (int i = *(const int *)member; i > 0; i--)
-			word += strcspn(word, "|") + 1;
-		snprintf(text, TEXT, "%.*s", (int)strcspn(word, "|"), word);
-		break;
-	}
-	case ROW_COUNT:
-	case ROW_TIME:
-		snprintf(text, TEXT, "%" PRId64, *(const int64_t *)member);
-		break;
-	case ROW_INT:
-		snprintf(text, TEXT, "%d", *(const int *)member);
-		break;
-	case ROW_SEED:
-		snprintf(text, TEXT, "%" PRIu64, *(const uint64_t *)member);
-		break;
-	case ROW_NUMBER:
-		snprintf(text, TEXT, "%.17g", *(const double *)member);
-		break;
-	case ROW_FLAG:
-		snprintf(text, TEXT, "%s", *(const bool *)member ? "yes" : "no");
-		break;
-	}
+	row_write(text, TEXT, &rows[id], settings);
+	if (!*text)
+		snprintf(text, TEXT, "none");
+	else if (id == ROW_checkpoint || (id == ROW_data && strcmp(text, "synthetic") != 0))
+		snprintf(text, TEXT, "a folder");
 }
 
 /* Whether only other optimizers have the setting; it may share its member with one of this. */

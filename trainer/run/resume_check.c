@@ -6,94 +6,56 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "settings/rows.h"
+
 enum may { SAME, SAME_SCHEDULE, DIFFER, DIFFER_SILENTLY };
 
-/* Each text, the option that it comes from, and whether it may differ. */
+/* The settings that a checkpoint has, and whether they may differ. */
 static const struct {
-	const char *key, *option;
+	enum row_id row;
 	enum may may;
+	const char *key, *option; /* NULL: the row's */
 } table[RESUME_TEXTS] = {
-	{"model", "--model", SAME},
-	{"optimizer", "--optimizer", SAME},
-	{"sampler", "--sampler", SAME},
-	{"tail", "--tail", SAME},
-	{"drop_last", "--drop-last", SAME},
-	{"augment", "--augment", SAME},
-	{"global_batch", "--global-batch", SAME},
-	{"samples", "--samples", SAME},
-	{"data", "--data", DIFFER_SILENTLY},
-	{"schedule", "--schedule", DIFFER},
-	{"schedule_steps", "steps in all (--epochs, --steps)", SAME_SCHEDULE},
-	{"lr", "--lr", DIFFER},
-	{"lr_min", "--lr-min", DIFFER},
-	{"warmup", "--warmup", DIFFER},
-	{"momentum", "--momentum or --beta1", DIFFER},
-	{"beta2", "--beta2", DIFFER},
-	{"eps", "--eps", DIFFER},
-	{"weight_decay", "--weight-decay", DIFFER},
-	{"clip_norm", "--clip-norm", DIFFER},
-	{"nesterov", "--nesterov", DIFFER},
-	{"precision", "--precision", DIFFER},
-	{"image_size", "--image-size", SAME},
+	{ROW_model, SAME, NULL, NULL},
+	{ROW_optimizer, SAME, NULL, NULL},
+	{ROW_sampler, SAME, NULL, NULL},
+	{ROW_tail, SAME, NULL, NULL},
+	{ROW_drop_last, SAME, NULL, NULL},
+	{ROW_augment, SAME, NULL, NULL},
+	{ROW_global_batch, SAME, NULL, NULL},
+	{ROW_samples, SAME, NULL, NULL},
+	{ROW_data, DIFFER_SILENTLY, NULL, NULL},
+	{ROW_schedule, DIFFER, NULL, NULL},
+	{ROW_steps, SAME_SCHEDULE, "schedule_steps", "steps in all (--epochs, --steps)"},
+	{ROW_lr, DIFFER, NULL, NULL},
+	{ROW_lr_min, DIFFER, NULL, NULL},
+	{ROW_warmup, DIFFER, NULL, NULL},
+	{ROW_momentum, DIFFER, NULL, "--momentum or --beta1"},
+	{ROW_beta2, DIFFER, NULL, NULL},
+	{ROW_eps, DIFFER, NULL, NULL},
+	{ROW_weight_decay, DIFFER, NULL, NULL},
+	{ROW_clip_norm, DIFFER, NULL, NULL},
+	{ROW_nesterov, DIFFER, NULL, NULL},
+	{ROW_precision, DIFFER, NULL, NULL},
+	{ROW_image_size, SAME, NULL, NULL},
 };
 
-static void write_numbers(struct resume_facts *o, const struct training *t, int64_t steps)
-{
-	const struct settings *s = t->settings;
-	const int64_t whole[] = {t->global_batch, t->train.samples, steps, t->spec->height};
-	const double real[] = {s->lr,
-			       s->lr_min,
-			       s->warmup,
-			       s->optimizer.momentum,
-			       s->optimizer.beta2,
-			       s->optimizer.eps,
-			       s->optimizer.weight_decay,
-			       s->clip_norm};
-	enum { WHOLE = sizeof(whole) / sizeof(*whole) };
-
-	for (int i = 0; i < RESUME_NUMBERS; i++)
-		if (i < WHOLE)
-			snprintf(o->numbers[i], sizeof(o->numbers[i]), "%" PRId64, whole[i]);
-		else
-			snprintf(o->numbers[i], sizeof(o->numbers[i]), "%.15g", real[i - WHOLE]);
-}
-
+/* With the numbers in effect, which follow from others if they are not given. */
 void resume_facts_of(struct resume_facts *facts, const struct training *t, int64_t steps)
 {
-	static const char *const samplers[] = {"shuffled", "in-order", "random"};
-	static const char *const tails[] = {"pad", "drop", "short"};
-	static const char *const schedules[] = {"constant", "cosine", "one-cycle"};
-	static const char *const precisions[] = {"fp32", "bf16", "fp16"};
-	const struct settings *s = t->settings;
-	char(*n)[32] = facts->numbers;
-	const char *values[RESUME_TEXTS] = {
-		s->model,
-		optimizer_rows[s->optimizer.kind].word,
-		samplers[s->sampler],
-		tails[s->tail],
-		s->drop_last ? "yes" : "no",
-		s->augment ? "yes" : "no",
-		n[0],
-		n[1],
-		s->data,
-		schedules[s->schedule],
-		n[2],
-		n[4],
-		n[5],
-		n[6],
-		n[7],
-		n[8],
-		n[9],
-		n[10],
-		n[11],
-		s->optimizer.nesterov ? "yes" : "no",
-		precisions[s->precision],
-		n[3],
-	};
+	struct settings s = *t->settings;
 
-	write_numbers(facts, t, steps);
-	for (int i = 0; i < RESUME_TEXTS; i++)
-		facts->texts[i] = (struct safetensors_text){table[i].key, values[i]};
+	s.global_batch = t->global_batch;
+	s.samples = t->train.samples;
+	s.steps = steps;
+	s.image_size = t->spec->height;
+	for (int i = 0; i < RESUME_TEXTS; i++) {
+		const struct row *row = &rows[table[i].row];
+
+		row_write(facts->values[i], sizeof(facts->values[i]), row, &s);
+		facts->texts[i] = (struct safetensors_text){table[i].key ? table[i].key : row->name,
+							    facts->values[i]};
+	}
 }
 
 static bool differs(const struct safetensors *file, const char *option, const char *was,
@@ -130,31 +92,29 @@ static bool other_size(const struct training *t, const struct safetensors *file,
 }
 
 /* Another schedule has a remark of its own. */
-static bool has_length(const struct training *t, const struct resume_facts *here,
-		       const struct safetensors *file)
+static bool has_length(const struct training *t, const struct safetensors *file)
 {
-	const char *schedule = safetensors_text(file, "schedule");
+	const char *was = safetensors_text(file, "schedule");
+	char is[RESUME_VALUE];
 
-	for (int i = 0; i < RESUME_TEXTS; i++)
-		if (strcmp(table[i].key, "schedule") == 0)
-			return t->settings->schedule != SCHEDULE_CONSTANT && schedule &&
-			       strcmp(schedule, here->texts[i].value) == 0;
-	return false;
+	row_write(is, sizeof(is), &rows[ROW_schedule], t->settings);
+	return t->settings->schedule != SCHEDULE_CONSTANT && was && strcmp(was, is) == 0;
 }
 
 static bool compare(const struct training *t, const struct resume_facts *here,
 		    const struct safetensors *file, struct train_error *error)
 {
 	for (int i = 0; i < RESUME_TEXTS; i++) {
-		const char *there = safetensors_text(file, table[i].key);
-		const char *value = here->texts[i].value, *option = table[i].option;
+		const char *there = safetensors_text(file, here->texts[i].key);
+		const char *value = here->values[i], *option = table[i].option;
 
 		if (!there || strcmp(there, value) == 0)
 			continue;
-		if (strcmp(table[i].key, "samples") == 0)
+		if (!option)
+			option = rows[table[i].row].option;
+		if (table[i].row == ROW_samples)
 			return other_size(t, file, there, value, error);
-		if (table[i].may == SAME ||
-		    (table[i].may == SAME_SCHEDULE && has_length(t, here, file)))
+		if (table[i].may == SAME || (table[i].may == SAME_SCHEDULE && has_length(t, file)))
 			return differs(file, option, there, value, error);
 		if (table[i].may == DIFFER)
 			fprintf(stderr,

@@ -6,15 +6,15 @@
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
-enum { RESUME_TEXTS = 22, RESUME_NUMBERS = 12 };
+enum { RESUME_TEXTS = 22, RESUME_VALUE = 256 };
 
 struct resume_facts {
-	char numbers[RESUME_NUMBERS][32];
+	char values[RESUME_TEXTS][RESUME_VALUE];
 	struct safetensors_text texts[RESUME_TEXTS];
 };
 
 /* The texts in a checkpoint of this training run, which has `steps` in all. They point into the
- * facts and the settings, so the struct must not move. */
+ * facts, so the struct must not move. */
 void resume_facts_of(struct resume_facts *facts, const struct training *training, int64_t steps);
 
 /* The seed, the model, the optimizer and everything that decides the order of samples must be the

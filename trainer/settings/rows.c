@@ -216,6 +216,41 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 	}
 }
 
+void row_write(char *text, size_t size, const struct row *row, const struct settings *settings)
+{
+	const void *member = (const char *)settings + row->offset;
+	const char *word = row->value, *given;
+
+	switch (row->kind) {
+	case ROW_CHOICE:
+	case ROW_TEXT:
+		given = *(const char *const *)member;
+		snprintf(text, size, "%s", given ? given : "");
+		break;
+	case ROW_WORD:
+		for (int i = *(const int *)member; i > 0; i--)
+			word += strcspn(word, "|") + 1;
+		snprintf(text, size, "%.*s", (int)strcspn(word, "|"), word);
+		break;
+	case ROW_COUNT:
+	case ROW_TIME:
+		snprintf(text, size, "%" PRId64, *(const int64_t *)member);
+		break;
+	case ROW_INT:
+		snprintf(text, size, "%d", *(const int *)member);
+		break;
+	case ROW_SEED:
+		snprintf(text, size, "%" PRIu64, *(const uint64_t *)member);
+		break;
+	case ROW_NUMBER:
+		snprintf(text, size, "%.15g", *(const double *)member);
+		break;
+	case ROW_FLAG:
+		snprintf(text, size, "%s", *(const bool *)member ? "yes" : "no");
+		break;
+	}
+}
+
 const char *raw_origin(const struct arguments_raw *raw, enum row_id row)
 {
 	return raw->rows[row].origin ? raw->rows[row].origin : rows[row].option;

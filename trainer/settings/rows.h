@@ -79,4 +79,7 @@ const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row);
 bool row_read(const struct row *row, struct settings *settings, const char *text,
 	      const char *origin, struct train_error *error);
 
+/* Writes the value of settings as row_read reads it; "" where a text is not given. */
+void row_write(char *text, size_t size, const struct row *row, const struct settings *settings);
+
 #endif
