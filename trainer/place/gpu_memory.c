@@ -2,240 +2,104 @@
 /* See gpu_memory.h. */
 #include "place/gpu_memory.h"
 
-#include <dlfcn.h>
+#include <gpumap.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "nvml_processes.h"
+/* What does not answer: such GPUs may not be in an inventory. */
+static const struct gpu_use unknown = {
+	.index = -1, .mig = -1, .gi = -1, .why = "it does not answer", .used = -1, .own_bytes = -1};
 
-/* --- NVML --------------------------------------------------------------------------------------
- */
-
-struct gpu_memory {
-	struct nvml nvml;
-};
-
-static bool missing(struct train_error *error, const char *what, const char *why)
+static void copy(char *to, size_t size, const char *text)
 {
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "--verify-mapping: %s: %.150s; it comes with NVIDIA's driver; a "
-			  "container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			  what, why);
+	snprintf(to, size, "%s", text ? text : "");
 }
 
-bool gpu_memory_open(struct gpu_memory **ret, struct train_error *error)
+static void find_own(struct gpu_use *use, const gpumap_device *device, int pid)
 {
-	struct gpu_memory *memory = calloc(1, sizeof(*memory));
-	const char *lacks;
-	enum nvml_return code;
+	const gpumap_process *p;
 
-	if (!memory)
-		return train_nomem(error, "NVML");
-	code = nvml_open(&memory->nvml, &lacks);
-	if (code == NVML_SUCCESS) {
-		code = memory->nvml.init();
-		if (code == NVML_SUCCESS) {
-			*ret = memory;
-			return true;
+	for (size_t i = 0; (p = gpumap_device_process(device, i)); i++)
+		if (gpumap_process_int(p, GPUMAP_PROCESS_PID) == pid) {
+			use->own = true;
+			use->own_bytes = gpumap_process_int(p, GPUMAP_PROCESS_MEMORY);
 		}
-		dlclose(memory->nvml.library);
-		missing(error, "nvmlInit", nvml_text(code));
-	} else if (lacks) {
-		missing(error, lacks, "NVML has no such function");
-	} else {
-		missing(error, NVML_LIBRARY, "cannot be opened");
-	}
-	free(memory);
-	return false;
 }
 
-void gpu_memory_close(struct gpu_memory *memory)
+/* A GPU, or its instance `mig`. */
+static struct gpu_use use_of(const gpumap_device *gpu, int mig, int pid)
 {
-	if (!memory)
-		return;
-	memory->nvml.shutdown();
-	dlclose(memory->nvml.library);
-	free(memory);
+	const gpumap_device *device = mig < 0 ? gpu : gpumap_device_mig(gpu, (size_t)mig);
+	struct gpu_use use = {
+		.index = (int)gpumap_device_int(gpu, GPUMAP_DEVICE_INDEX),
+		.mig = mig,
+		.gi = (int)gpumap_device_int(device, GPUMAP_DEVICE_MIG_GI),
+		.used = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_USED),
+		.listed = gpumap_device_process_count(device) >= 0,
+		.own_bytes = -1,
+	};
+
+	copy(use.pci, sizeof(use.pci), gpumap_device_str(gpu, GPUMAP_DEVICE_PCI));
+	copy(use.uuid, sizeof(use.uuid), gpumap_device_str(device, GPUMAP_DEVICE_UUID));
+	copy(use.gpu_uuid, sizeof(use.gpu_uuid), gpumap_device_str(gpu, GPUMAP_DEVICE_UUID));
+	find_own(&use, device, pid);
+	if (!use.listed && use.used < 0)
+		copy(use.why, sizeof(use.why), "its memory and its processes are not known");
+	return use;
 }
 
-/* --- processes ---------------------------------------------------------------------------------
- */
-
-static void find_own(struct gpu_use *use, const struct nvml_processes *list, int pid)
+/* The first finding says why NVML gives nothing. */
+static bool no_usage(const gpumap_report *report, struct train_error *error)
 {
-	use->listed = true;
-	for (unsigned int i = 0; i < list->count; i++) {
-		const struct nvml_process *entry = &list->entries[i];
+	const gpumap_finding *first = gpumap_report_get(report, 0);
 
-		if (entry->pid != (unsigned int)pid)
-			continue;
-		/* A process with several instances is listed several times. */
-		if (!use->own)
-			use->own_bytes = 0;
-		use->own = true;
-		if (entry->bytes == NVML_NOT_AVAILABLE || use->own_bytes < 0)
-			use->own_bytes = -1;
-		else
-			use->own_bytes += (int64_t)entry->bytes;
-	}
+	return train_fail(error, TRAIN_NO_BACKEND,
+			  "--verify-mapping: %.150s; NVML comes with NVIDIA's driver; a container "
+			  "needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			  first ? gpumap_finding_str(first, GPUMAP_FINDING_TEXT)
+				: "NVML does not answer");
 }
 
-/* Without a list use->listed stays false. */
-static bool read_processes(const struct nvml *nvml, struct nvml_handle *handle, int pid,
-			   struct gpu_use *use, struct train_error *error)
+static bool probe(gpumap_inventory **inventory, struct train_error *error)
 {
-	struct nvml_processes list;
+	gpumap_report *report;
+	int code = gpumap_report_new(&report);
+	bool known;
 
-	if (!nvml_read_processes(&list, nvml, NVML_LIST_COMPUTE, handle))
-		return train_nomem(error, "the list of a GPU's processes");
-	if (list.code == NVML_SUCCESS)
-		find_own(use, &list, pid);
-	free(list.entries);
-	return true;
-}
-
-/* --- GPUs and instances ------------------------------------------------------------------------
- */
-
-struct list {
-	struct gpu_use *uses;
-	size_t count, room;
-};
-
-static struct gpu_use *add(struct list *list, struct train_error *error)
-{
-	struct gpu_use *more = array_room(list->uses, list->count, &list->room, sizeof(*more));
-
-	if (!more) {
+	*inventory = NULL;
+	if (code == GPUMAP_OK)
+		code = gpumap_inventory_probe(inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
+	known = code == GPUMAP_OK && gpumap_inventory_int(*inventory, GPUMAP_INVENTORY_USAGE) == 1;
+	if (code == GPUMAP_ENOMEM)
 		train_nomem(error, "the memory of GPUs");
-		return NULL;
+	else if (!known)
+		no_usage(report, error);
+	gpumap_report_free(report);
+	if (!known)
+		gpumap_inventory_free(*inventory);
+	return known;
+}
+
+bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error)
+{
+	gpumap_inventory *inventory;
+	const gpumap_device *gpu;
+	size_t room = 1;
+
+	if (!probe(&inventory, error))
+		return false;
+	for (size_t i = 0; (gpu = gpumap_inventory_get(inventory, i)); i++)
+		room += 1 + gpumap_device_mig_count(gpu);
+	*uses = calloc(room, sizeof(**uses));
+	*count = 0;
+	for (size_t i = 0; *uses && (gpu = gpumap_inventory_get(inventory, i)); i++) {
+		int instances = (int)gpumap_device_mig_count(gpu);
+
+		for (int mig = instances ? 0 : -1; mig < instances; mig++)
+			(*uses)[(*count)++] = use_of(gpu, mig, pid);
 	}
-	list->uses = more;
-	more = &list->uses[list->count++];
-	*more = (struct gpu_use){.mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
-	return more;
-}
-
-/* Keeps the reason why a GPU or instance cannot be read. */
-static bool answers(struct gpu_use *use, enum nvml_return code)
-{
-	if (code != NVML_SUCCESS && !*use->why)
-		snprintf(use->why, sizeof(use->why), "%s", nvml_text(code));
-	return code == NVML_SUCCESS;
-}
-
-static void read_identity(const struct nvml *nvml, struct nvml_handle *handle, struct gpu_use *use)
-{
-	struct nvml_pci at;
-
-	if (answers(use, nvml->uuid(handle, use->uuid, sizeof(use->uuid))) &&
-	    nvml->pci(handle, &at) == NVML_SUCCESS)
-		snprintf(use->pci, sizeof(use->pci), "%04x:%02x:%02x.0", at.domain, at.bus,
-			 at.device);
-	memcpy(use->gpu_uuid, use->uuid, sizeof(use->gpu_uuid));
-}
-
-/* One of the two may lack permission, or data; a lost GPU gives neither. */
-static bool read_use(const struct nvml *nvml, struct nvml_handle *handle, int pid,
-		     struct gpu_use *use, struct train_error *error)
-{
-	struct nvml_memory bytes;
-	enum nvml_return code;
-
-	if (*use->why)
-		return true;
-	code = nvml->memory(handle, &bytes);
-	if (code == NVML_SUCCESS)
-		use->used = (int64_t)bytes.used;
-	if (!read_processes(nvml, handle, pid, use, error))
-		return false;
-	if (!use->listed)
-		answers(use, code);
-	return true;
-}
-
-/* The maximum number of instances of the GPU; 0: it is not in MIG mode. */
-static unsigned int places(const struct nvml *nvml, struct nvml_handle *gpu)
-{
-	unsigned int now, pending, max;
-
-	if (NVML_ASK(nvml, mig_mode, gpu, &now, &pending) != NVML_SUCCESS || !now ||
-	    !nvml->mig_by_index || NVML_ASK(nvml, mig_max, gpu, &max) != NVML_SUCCESS)
-		return 0;
-	return max;
-}
-
-/* *any: the GPU has instances. */
-static bool read_instances(const struct nvml *nvml, struct nvml_handle *handle, int pid,
-			   const struct gpu_use *gpu, struct list *list, bool *any,
-			   struct train_error *error)
-{
-	unsigned int max = places(nvml, handle), gi;
-	struct nvml_handle *mig;
-	struct gpu_use *use;
-
-	*any = false;
-	for (unsigned int i = 0; i < max; i++) {
-		if (nvml->mig_by_index(handle, i, &mig) != NVML_SUCCESS)
-			continue;
-		use = add(list, error);
-		if (!use)
-			return false;
-		*any = true;
-		use->index = gpu->index;
-		use->mig = (int)i;
-		if (NVML_ASK(nvml, mig_gi, mig, &gi) == NVML_SUCCESS)
-			use->gi = (int)gi;
-		answers(use, nvml->uuid(mig, use->uuid, sizeof(use->uuid)));
-		memcpy(use->pci, gpu->pci, sizeof(use->pci));
-		memcpy(use->gpu_uuid, gpu->uuid, sizeof(use->gpu_uuid));
-		if (!read_use(nvml, mig, pid, use, error))
-			return false;
-	}
-	return true;
-}
-
-static bool read_gpu(const struct nvml *nvml, unsigned int index, int pid, struct list *list,
-		     struct train_error *error)
-{
-	struct gpu_use gpu = {
-		.index = (int)index, .mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
-	struct nvml_handle *handle;
-	struct gpu_use *use;
-	bool parted = false;
-
-	if (answers(&gpu, nvml->by_index(index, &handle)))
-		read_identity(nvml, handle, &gpu);
-	if (!*gpu.why && !read_instances(nvml, handle, pid, &gpu, list, &parted, error))
-		return false;
-	if (parted)
-		return true;
-	use = add(list, error);
-	if (!use)
-		return false;
-	*use = gpu;
-	return read_use(nvml, handle, pid, use, error);
-}
-
-bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **uses, int *count,
-		     struct train_error *error)
-{
-	const struct nvml *nvml = &memory->nvml;
-	struct list list = {NULL, 0, 0};
-	unsigned int gpus;
-	enum nvml_return code = nvml->count(&gpus);
-	bool good = code == NVML_SUCCESS ||
-		    train_fail(error, TRAIN_FAILED, "--verify-mapping: nvmlDeviceGetCount: %.150s",
-			       nvml_text(code));
-
-	for (unsigned int i = 0; good && i < gpus; i++)
-		good = read_gpu(nvml, i, pid, &list, error);
-	if (!good) {
-		free(list.uses);
-		return false;
-	}
-	*uses = list.uses;
-	*count = (int)list.count;
-	return true;
+	if (*uses && gpumap_inventory_int(inventory, GPUMAP_INVENTORY_PARTIAL) == 1)
+		(*uses)[(*count)++] = unknown;
+	gpumap_inventory_free(inventory);
+	return *uses || train_nomem(error, "the memory of GPUs");
 }

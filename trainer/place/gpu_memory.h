@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory in use on the GPUs of this machine, from NVIDIA's management library (NVML),
- * libnvidia-ml.so.1. It is opened at run time (nvml_library.h). It is part of the driver,
- * creates no CUDA context, and ignores CUDA_VISIBLE_DEVICES.
+ * The memory in use on the GPUs of this machine, from NVIDIA's management library (NVML), which
+ * creates no CUDA context and ignores CUDA_VISIBLE_DEVICES.
  */
 #ifndef TRAIN_PLACE_GPU_MEMORY_H
 #define TRAIN_PLACE_GPU_MEMORY_H
@@ -10,8 +9,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-struct gpu_memory;
 
 enum { GPU_UUID = 96, GPU_PCI = 24, GPU_WHY = 64 };
 
@@ -30,13 +27,9 @@ struct gpu_use {
 	int64_t own_bytes;       /* its bytes; -1: not known */
 };
 
-/* TRAIN_NO_BACKEND: there is no such library, or it does not work. */
-bool gpu_memory_open(struct gpu_memory **memory, struct train_error *error);
-void gpu_memory_close(struct gpu_memory *memory); /* may be NULL */
-
-/* All GPUs of NVML, in its order; `pid` is the process to look for. The caller frees *uses. A GPU
- * that does not answer has the reason in `why`. */
-bool gpu_memory_read(const struct gpu_memory *memory, int pid, struct gpu_use **uses, int *count,
-		     struct train_error *error);
+/* All GPUs of NVML, in its order; if some do not answer, the last one has no number and stands for
+ * these. `pid` is the process to look for. The caller frees *uses. TRAIN_NO_BACKEND: NVML does not
+ * answer. */
+bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error);
 
 #endif

@@ -11,7 +11,6 @@
 
 struct verify {
 	int pid;
-	struct gpu_memory *memory;
 	struct gpu_use *before;
 	int before_count;
 };
@@ -23,8 +22,7 @@ bool verify_open(struct verify **ret, int pid, struct train_error *error)
 	if (!v)
 		return train_nomem(error, "what GPUs have in use");
 	v->pid = pid;
-	if (!gpu_memory_open(&v->memory, error) ||
-	    !gpu_memory_read(v->memory, pid, &v->before, &v->before_count, error)) {
+	if (!gpu_memory_read(pid, &v->before, &v->before_count, error)) {
 		verify_close(v);
 		return false;
 	}
@@ -36,7 +34,6 @@ void verify_close(struct verify *v)
 {
 	if (!v)
 		return;
-	gpu_memory_close(v->memory);
 	free(v->before);
 	free(v);
 }
@@ -79,8 +76,7 @@ static bool judge(const struct verify_options *o, const struct share *all, int w
 		.own_count = o->own_count,
 		.others = others,
 	};
-	bool done = others ? gpu_memory_read(o->verify->memory, mine->pid, &now, &facts.now_count,
-					     error)
+	bool done = others ? gpu_memory_read(mine->pid, &now, &facts.now_count, error)
 			   : train_nomem(error, "the GPUs of other ranks");
 
 	if (done) {
@@ -225,8 +221,7 @@ static void describe(char text[VERIFY_TEXT], const struct share *all, int world,
 				   "have in use",
 	};
 	enum verify_how how = VERIFY_BY_PROCESS;
-	char out[64] = "";
-	int left_out = 0;
+	bool left_out = false;
 
 	for (int i = 0; i < world; i++) {
 		enum verify_how this = (enum verify_how)all[i].verdict.how;
@@ -234,15 +229,11 @@ static void describe(char text[VERIFY_TEXT], const struct share *all, int world,
 		if (this == VERIFY_BY_DIFFERENCE ||
 		    (this == VERIFY_BY_BOTH && how == VERIFY_BY_PROCESS))
 			how = this;
-		if (all[i].verdict.left_out > left_out)
-			left_out = all[i].verdict.left_out;
+		left_out = left_out || all[i].verdict.left_out;
 	}
-	if (left_out)
-		snprintf(out, sizeof(out), "; %d other GPU%s cannot be read", left_out,
-			 left_out == 1 ? "" : "s");
 	snprintf(text, VERIFY_TEXT,
 		 "verified %s (%s): memory is on the GPUs it names, and on no other%s", when,
-		 by[how], out);
+		 by[how], left_out ? "; other GPUs cannot be read" : "");
 }
 
 static bool look(const struct verify_options *o, struct communicator *comm, struct share *all,

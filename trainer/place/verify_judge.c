@@ -105,7 +105,7 @@ static void find_strays(const struct verify_facts *f, bool ids, struct verify_ve
 			     by_id && use->own_bytes >= 0 ? use->own_bytes : grown(f, use), ids);
 			break;
 		case UNKNOWN:
-			v->left_out++;
+			v->left_out = 1;
 			break;
 		case ABSENT:
 			break;

@@ -416,13 +416,13 @@ tests_trainer_unit_t_verify_SOURCES = tests/trainer/unit/t-verify.c tests/traine
 	$(rank_threads)
 tests_trainer_unit_t_verify_CPPFLAGS = $(verify_cppflags)
 tests_trainer_unit_t_verify_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_verify_LDADD = $(train_ldadd) -lpthread
+tests_trainer_unit_t_verify_LDADD = $(train_ldadd) libgpumap/libgpumap.la -lpthread
 EXTRA_tests_trainer_unit_t_verify_DEPENDENCIES = $(pretend_LTLIBRARIES)
 tests_trainer_unit_t_verify_ranks_SOURCES = tests/trainer/unit/t-verify-ranks.c \
 	tests/trainer/unit/verify.h $(rank_threads)
 tests_trainer_unit_t_verify_ranks_CPPFLAGS = $(verify_cppflags)
 tests_trainer_unit_t_verify_ranks_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_verify_ranks_LDADD = $(train_ldadd) -lpthread
+tests_trainer_unit_t_verify_ranks_LDADD = $(train_ldadd) libgpumap/libgpumap.la -lpthread
 EXTRA_tests_trainer_unit_t_verify_ranks_DEPENDENCIES = $(pretend_LTLIBRARIES)
 
 tests_trainer_unit_t_implementations_SOURCES = tests/trainer/unit/t-implementations.c \
