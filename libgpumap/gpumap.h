@@ -989,7 +989,7 @@ int gpumap_claim_set_environ(gpumap_claim *claim, const char *const *envp, gpuma
  * other than 0, waiting ends with GPUMAP_EBUSY. `waits` may be NULL.
  *
  * The section [leases] of /etc/gpumap/gpumap.ini, see gpumap.ini(5), applies to every caller
- * outside a lease: `gpus_per_user`, `slots` and `log`. The library does not enforce `longest`;
+ * outside a lease: `gpus_per_user` and `slots`. The library does not enforce `longest`;
  * gpumap pick and gpumap run do.
  *
  * GPUMAP_EBUSY: not enough GPUs are free, or they were not free in time, or the user has as many as
@@ -1010,7 +1010,7 @@ int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim, gpumap_r
 /* Leases the GPUs and MIG instances that the process `pid` and its descendants use now, also if
  * others use them too: then a warning names these, unless the claim has `slots`. Of the claim, only
  * the outer lease, `slots`, `folder`, `sysfs` and `settings` are used. It does not wait. The
- * administrator's GPU limit and log apply; the default slots do not. GPUMAP_EINPUT: they use no
+ * administrator's GPU limit applies; the default slots do not. GPUMAP_EINPUT: they use no
  * GPU, or one that cannot be leased or is not in the outer lease, or it is not visible which they
  * use. GPUMAP_EBUSY: one of them is leased already, or the user would have more than is permitted,
  * or another process has been choosing for too long. GPUMAP_EFILE, GPUMAP_ELIMIT, GPUMAP_ENOMEM. */
@@ -1042,8 +1042,7 @@ int gpumap_lease_each(const gpumap_claim *claim, const gpumap_inventory *invento
 				void *data),
 		      void *data, gpumap_report *report);
 
-/* Closes the descriptors. If no other process has them open, the lease ends, and the
- * administrator's log gets a line. */
+/* Closes the descriptors. If no other process has them open, the lease ends. */
 void gpumap_lease_free(gpumap_lease *lease);
 
 /* The number of its GPUs or MIG instances, and the i-th in the order of nvidia-smi's numbers (NULL

@@ -89,7 +89,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/instances.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
-	libgpumap/lease/log.c libgpumap/lease/log.h \
 	libgpumap/lease/look.c \
 	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \

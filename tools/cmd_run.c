@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/out_of_memory.h"
-#include "lease/log.h"
 #include "memory.h"
 #include "pick/lease_here.h"
 #include "plan/job.h"
@@ -275,7 +274,6 @@ static int run(struct command_run *c)
 	if (r == GPUMAP_OK)
 		remind_of_nodes(c);
 	status = r == GPUMAP_OK ? run_plan(&c->run, c->report) : own_failure(c, r);
-	lease_log_see_to_end(c->run.lease);
 	gpumap_lease_free(c->run.lease);
 	free(c->run.machine);
 	gpumap_plan_free(c->run.plan);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
-#include "lease/log.h"
 #include "lease/nested.h"
 #include "lease/per_user.h"
 #include "lease/units.h"
@@ -281,8 +280,6 @@ static int adopt(struct adopting *a)
 		r = check_limit(a);
 	if (r == GPUMAP_OK)
 		r = lock_in_gate(a);
-	if (r == GPUMAP_OK)
-		r = lease_log_taken(a->lease, &a->settings, a->slots, a->report);
 	return r == GPUMAP_OK && a->slots == 1 ? warn_shared(a) : r;
 }
 

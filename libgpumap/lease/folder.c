@@ -325,7 +325,7 @@ int64_t lease_locker(const struct lease_folder *folder, int fd)
 {
 	int64_t owner = 0;
 
-	if (folder && folder->seen)
+	if (folder->seen)
 		return lock_of(folder, folder->seen, fd).owner;
 	/* The kernel gives the file piece by piece, and what comes and goes meanwhile moves it. */
 	for (int i = 0; i < LOOKS && !owner; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A lease that was taken. */
-#include "lease/log.h"
+#include "lease/lease.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,21 +33,15 @@ int lease_probe(gpumap_lease *lease, gpumap_report *report)
 
 EXPORT void gpumap_lease_free(gpumap_lease *lease)
 {
-	int watch;
-
 	if (!lease)
 		return;
-	watch = lease_log_before_close(lease);
 	for (size_t i = 0; i < lease->count; i++)
 		lease_unlock(&lease->locks[i]);
-	lease_log_after_close(lease, watch);
 	lease_forget_units(lease);
 	free(lease->gpus);
 	free(lease->locks);
 	free(lease->visible);
 	free(lease->folder);
-	free(lease->log);
-	free(lease->log_subject);
 	free(lease);
 }
 

@@ -71,7 +71,7 @@ DIR *lease_folder_list(const struct lease_folder *folder);
 /* Locks a descriptor, by flock(2), without waiting. False: another process has the lock. */
 bool lease_try(int fd, bool shared);
 /* The process that took the lock of a file, by /proc/locks, or what was seen of that; 0: it is not
- * visible here. `folder` may be NULL. */
+ * visible here. */
 int64_t lease_locker(const struct lease_folder *folder, int fd);
 /* Reads /proc/locks into `seen`, in place of what was there. False: it does not show all locks
  * here, and `seen` is NULL. */
@@ -176,10 +176,6 @@ struct gpumap_lease {
 	/* Where its files are: the absolute name of the folder, NULL if it was removed, and their
 	 * prefix there. */
 	char *folder, prefix[LEASE_PREFIX];
-	/* For the line of its end in the log (log.h); NULL: there is none. */
-	char *log, *log_subject;
-	int64_t owner;  /* the process that took it */
-	bool ends_here; /* it ends when this process closes it */
 };
 
 /* Reads the GPUs of this host with their usage, and the units of these. Returns the codes of

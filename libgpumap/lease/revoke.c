@@ -19,7 +19,6 @@
 
 #include "container.h"
 #include "lease/claim.h"
-#include "lease/log.h"
 #include "lease/units.h"
 #include "memory.h"
 #include "process_handle.h"
@@ -47,7 +46,6 @@ struct ending {
 	const bool *gpus; /* those that it has */
 	int64_t owner;    /* the process that took it; 0: not visible */
 	int level;        /* how many leases it is inside */
-	size_t slots;     /* of so many, if it has slots */
 	int64_t outer;    /* the number in the names of what is inside; -1: those of its parts */
 	bool inside;      /* what is inside ends now */
 	struct lease_folder folder;
@@ -258,10 +256,8 @@ static void find_part(struct span gpu, size_t slots, int fd, void *data)
 		return;
 	found->leased[g] = true;
 	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots != 1);
-	if (slots == 1)
-		return;
-	e->outer = -1;
-	e->slots = slots;
+	if (slots != 1)
+		e->outer = -1;
 }
 
 /* Which of the units the lease has, and the files of its parts. It may have ended by now, and
@@ -318,20 +314,6 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 	return code == GPUMAP_OK && e->nomem ? GPUMAP_ENOMEM : code;
 }
 
-/* `leased` marks what was revoked. */
-static void log_revoked(const struct ending *e, const gpumap_claim *claim, const bool *leased)
-{
-	struct lease_settings settings;
-	bool any = false;
-
-	for (size_t g = 0; g < e->inventory->count; g++)
-		any = any || leased[g];
-	if (any && lease_settings_read(&settings, claim, NULL) == GPUMAP_OK)
-		lease_log_revoked(&settings, e->inventory, leased, e->slots, e->owner);
-	if (any)
-		lease_settings_free(&settings);
-}
-
 int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 const gpumap_inventory *inventory, const bool *gpus, int64_t owner,
 		 gpumap_report *report)
@@ -356,8 +338,6 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 	if (gate >= 0)
 		close(gate);
 	lease_folder_close(&e.folder);
-	if (code == GPUMAP_OK)
-		log_revoked(&e, claim, leased);
 	free(leased);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
@@ -394,11 +374,11 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 	return parts;
 }
 
-void lease_let_go(const gpumap_lease *lease, const char *event)
+void lease_let_go(const gpumap_lease *lease)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
 	bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
-	bool parts = false, held;
+	bool parts = false;
 	int gate = -1, fd;
 
 	if (lease->folder)
@@ -410,7 +390,6 @@ void lease_let_go(const gpumap_lease *lease, const char *event)
 	if (gpus)
 		parts = find_own(&e, lease, gpus);
 	find_place(&e, lease, parts);
-	held = lease->count && lease_has_lock(&lease->locks[0]);
 	for (size_t i = 0; (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++)
 		flock(fd, LOCK_UN);
 	if (gpus)
@@ -423,6 +402,4 @@ void lease_let_go(const gpumap_lease *lease, const char *event)
 		close(gate);
 	lease_folder_close(&e.folder);
 	free(gpus);
-	if (held)
-		lease_log_end(lease, event);
 }

@@ -26,7 +26,7 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 gpumap_report *report);
 
 /* Ends a lease of this process in the same way, if it has not been revoked. It waits for the gate.
- * `event` is for the log (log.h). */
-void lease_let_go(const gpumap_lease *lease, const char *event);
+ */
+void lease_let_go(const gpumap_lease *lease);
 
 #endif

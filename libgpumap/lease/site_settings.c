@@ -30,34 +30,15 @@ static void set_number(struct lease_settings *settings, enum profile_key_id key,
 		settings->longest_ms = number;
 }
 
-/* Each job has a working directory of its own. */
-static int set_log(struct lease_settings *settings, const char *path, const struct about *about,
-		   gpumap_report *report)
-{
-	struct about here = *about;
-
-	here.fix = "write an absolute path, such as /var/log/gpumap-leases";
-	if (*path && *path != '/')
-		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &here,
-				   "log cannot be '%s'", QUOTE(span_of(path)));
-	if (!*path)
-		return GPUMAP_OK;
-	settings->log = xstrdup(path);
-	return settings->log ? GPUMAP_OK : report_nomem(report);
-}
-
 static int set(struct lease_settings *settings, enum profile_key_id key, const char *value,
 	       const struct about *about, gpumap_report *report)
 {
 	struct key_value read;
 	int r = profile_value_read(&read, profile_key(key), span_of(value), about, report);
 
-	if (r != GPUMAP_OK)
-		return r;
-	if (key == PKEY_LEASES_log)
-		return set_log(settings, value, about, report);
-	set_number(settings, key, read.number);
-	return GPUMAP_OK;
+	if (r == GPUMAP_OK)
+		set_number(settings, key, read.number);
+	return r;
 }
 
 int lease_settings_entry(struct lease_settings *settings, const struct inifile_entry *entry,
@@ -165,7 +146,6 @@ int lease_settings_read(struct lease_settings *ret, const gpumap_claim *claim,
 
 void lease_settings_free(struct lease_settings *settings)
 {
-	free(settings->log);
 	free(settings->file);
 	*settings = (struct lease_settings){0};
 }

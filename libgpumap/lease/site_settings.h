@@ -12,7 +12,6 @@ struct lease_settings {
 	size_t gpus_per_user;               /* 0: no limit */
 	int64_t longest_ms;                 /* 0: no limit */
 	size_t slots;                       /* of jobs that do not set them; 0: not set */
-	char *log;                          /* NULL: none */
 	char *file;                         /* NULL: there is none */
 	int lines[LEASE_SETTING_COUNT + 1]; /* of the keys, in their order; 0: not set */
 };

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lease/attempt.h"
-#include "lease/log.h"
 #include "lease/nested.h"
 #include "memory.h"
 #include "reap.h"
@@ -269,8 +268,6 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 		lease_queue_leave(&t.folder, t.ticket, t.number);
 	if (t.watch >= 0)
 		close(t.watch);
-	if (r == GPUMAP_OK)
-		r = lease_log_taken(t.lease, &t.settings, own.terms.slots, report);
 	return give(ret, &t, r);
 }
 

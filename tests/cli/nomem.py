@@ -72,7 +72,7 @@ FILES = {
     "job.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH -n 4\n"
               "export CUDA_VISIBLE_DEVICES=0-3\nsrun torchrun --nproc_per_node=4 train.py\n"
               "docker run --gpus all -e CUDA_VISIBLE_DEVICES=1 image\n",
-    "leases.ini": "[leases]\ngpus_per_user = 9\nlongest = 8h\nslots = 2\nlog = /nonexistent/log\n",
+    "leases.ini": "[leases]\ngpus_per_user = 9\nlongest = 8h\nslots = 2\n",
     "root/etc/os-release": "PRETTY_NAME=\"Debian\"\n",
     "root/proc/version": "Linux version 6.1 x\n",
     "root/proc/driver/nvidia/version": "NVRM version: Module  570.86.15  x\n",

@@ -11,7 +11,6 @@
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
 #include "launch/bind.h"
-#include "lease/log.h"
 #include "pick/lease_here.h"
 #include "reap.h"
 #include "report/report.h"
@@ -245,7 +244,6 @@ static int run_one(struct sweep *s, size_t i)
 	if (run.dry)
 		return sweep_show(s, i, &run);
 	status = run_plan(&run, s->report);
-	lease_log_see_to_end(run.lease);
 	gpumap_lease_free(run.lease);
 	gpumap_plan_free(run.plan);
 	gpumap_report_free(s->report);

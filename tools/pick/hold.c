@@ -18,7 +18,6 @@
 #include "cli/output.h"
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
-#include "lease/log.h"
 #include "pick/container_client.h"
 #include "pick/lease_here.h"
 #include "reap.h"
@@ -238,7 +237,6 @@ static void guard(const struct held *h, int news_fd, struct inherited *inherited
 	bool watched;
 	int why;
 
-	lease_log_see_to_end(h->lease);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_NAME, "pick-guard");
 	/* The user of the lease may revoke it: where Yama is in use, only a parent could. */
@@ -361,9 +359,6 @@ int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct l
 	close(news[1]);
 	if (pid < 0)
 		status = failed_to_start(*argv, errno, report);
-	/* The guard holds it. */
-	if (pid > 0)
-		lease_log_leave_end(lease);
 	gpumap_lease_free(lease);
 	if (pid > 0)
 		status = follow(news[0], argv, &inherited.blocked, report);

@@ -19,7 +19,6 @@
 #include "container.h"
 #include "launch/drop_inherited.h"
 #include "launch/process_title.h"
-#include "lease/log.h"
 #include "lease/revoke.h"
 #include "pick/find_shell.h"
 #include "pick/lease_here.h"
@@ -312,7 +311,7 @@ static void guard(struct handover *h)
 	close(h->list[1]);
 	/* The process may have left jobs in the background, which are inside the lease. */
 	if (is_to_stay(h->stay[0]) && wait_for_end(&h->kept_for, &end, signals))
-		lease_let_go(lease, LOG_ENDED);
+		lease_let_go(lease);
 	lease_end_close(&end);
 	gpumap_lease_free(lease);
 	_exit(0);

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "lease/holders.h"
-#include "lease/log.h"
 #include "lease/revoke.h"
+#include "lease/site_settings.h"
 #include "lease/units.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
@@ -221,15 +221,15 @@ static void put_subject(char *text, size_t size, const gpumap_lease *lease)
 		snprintf(text, size, "the lease of GPU%s %s", count == 1 ? "" : "s", list);
 }
 
-static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *event,
-			   const char *why, int64_t ms)
+static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *why,
+			   int64_t ms)
 {
 	char subject[96], time[32];
 
 	put_subject(subject, sizeof(subject), end->lease);
 	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", subject, why,
 		 put_time(time, ms, true));
-	lease_let_go(end->lease, event);
+	lease_let_go(end->lease);
 	lease_end_close(end);
 	return text;
 }
@@ -258,12 +258,12 @@ const char *lease_end_look(struct lease_end *end, char text[LEASE_END_TEXT])
 		ask_load(end, now);
 	quiet = now - end->quiet_ms;
 	if (limits->for_ms && now >= end->end_ms)
-		return release(end, text, LOG_TIME_OVER,
+		return release(end, text,
 			       limits->longest ? "its time is over, longest ="
 					       : "its time is over, --for",
 			       limits->for_ms);
 	if (limits->idle_ms && quiet >= limits->idle_ms)
-		return release(end, text, LOG_IDLE, "its GPUs had no load for the time of --idle",
+		return release(end, text, "its GPUs had no load for the time of --idle",
 			       limits->idle_ms);
 	if (limits->for_ms && !end->warned && now >= end->end_ms - lead_of(limits->for_ms)) {
 		end->warned = true;
