@@ -112,7 +112,6 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/ps_read.c \
 	tools/live/ps_stale.c \
 	tools/live/ps_text.c \
-	tools/live/ps_watch.c \
 	tools/live/run_find.c \
 	tools/live/run_live.c tools/live/run_live.h \
 	tools/live/run_published.c \

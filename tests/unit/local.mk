@@ -68,7 +68,6 @@ unit_programs = \
 	tests/unit/t-profile-nomem \
 	tests/unit/t-profile-set \
 	tests/unit/t-properties \
-	tests/unit/t-ps-watch \
 	tests/unit/t-rank-identity \
 	tests/unit/t-recorded \
 	tests/unit/t-recorded-bad \
@@ -164,13 +163,6 @@ EXTRA_DIST += tests/vectors
 tests_unit_t_nomem_SOURCES = tests/unit/t-nomem.c tests/unit/unit.h
 tests_unit_t_nomem_CFLAGS = $(unit_cflags)
 tests_unit_t_nomem_LDADD = $(failing_malloc) $(unit_ldadd)
-
-# Of the command: what reads and writes a frame.
-
-tests_unit_t_ps_watch_SOURCES = tests/unit/t-ps-watch.c tests/unit/unit.h
-tests_unit_t_ps_watch_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools
-tests_unit_t_ps_watch_CFLAGS = $(unit_cflags)
-tests_unit_t_ps_watch_LDADD = libcommand.la $(unit_ldadd)
 
 tests_unit_t_properties_SOURCES = tests/unit/t-properties.c tests/unit/draws.h tests/unit/unit.h
 tests_unit_t_properties_CFLAGS = $(unit_cflags)

@@ -29,15 +29,6 @@ enum ps_name {
 	PS_NAME_KNOWN
 };
 
-/* For how long a process has not used its GPU. */
-enum ps_idle {
-	PS_IDLE_UNKNOWN,
-	PS_IDLE_LONG,  /* longer than NVML's samples go back, which is some seconds */
-	PS_IDLE_LEAST, /* at least that long: since it is watched */
-	PS_IDLE_SINCE, /* that long: since it used the GPU last */
-	PS_IDLE_CPU    /* NVML does not say; it has not used the processor for that long */
-};
-
 enum ps_run_state { PS_RUN_NONE, PS_RUN_UNKNOWN, PS_RUN_RUNNING, PS_RUN_ENDED };
 
 /* What /proc has about a process, whatever GPU it uses. */
@@ -62,8 +53,6 @@ struct ps_process {
 	enum ps_name name;
 	int64_t logical; /* N of cuda:N, with PS_NAME_KNOWN */
 	bool stale;      /* a rank whose run has ended */
-	enum ps_idle idle;
-	int64_t idle_seconds; /* of the last three; else -1 */
 };
 
 struct ps_gpu {
@@ -91,8 +80,7 @@ struct ps {
 	bool leases_known;               /* of all GPUs */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
-	int64_t now;   /* seconds since the epoch */
-	int64_t clock; /* seconds by a clock that no one sets */
+	int64_t now; /* seconds since the epoch */
 };
 
 /* Less memory than this is the driver's own: a context of CUDA takes more. */
@@ -127,19 +115,6 @@ void ps_read_leases(struct ps *ps, gpumap_report *report);
 bool ps_owner_ended(const gpumap_process *owner_process);
 /* Whether the parent of the process has ended, and it has no terminal. */
 bool ps_is_detached(const struct process_stat *stat);
-
-/* What is kept of the frames before. */
-struct ps_watched;
-struct ps_watch {
-	struct ps_watched *list;
-	size_t count;
-	int64_t at; /* the clock at the last look */
-};
-
-/* Sets for how long the processes are idle. `watch` is what the looks before have seen, all zero at
- * first; NULL: this is the only look. */
-void ps_watch_look(struct ps_watch *watch, struct ps *ps);
-void ps_watch_free(struct ps_watch *watch);
 
 /* Leaves only the GPUs that a list names, "0,3" or UUIDs, and frees the rest. GPUMAP_EINPUT after
  * its error: it names one that is not there. */

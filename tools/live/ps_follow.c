@@ -140,7 +140,6 @@ struct follower {
 	struct ps_view view;
 	bool json, screen;
 	size_t frames;
-	struct ps_watch watch;
 };
 
 /* The findings of the frame. */
@@ -193,7 +192,6 @@ static int follow_once(struct follower *f, gpumap_report *report)
 		report_copy_all(report, found, FINDING_COUNT);
 	} else {
 		ps_read_leases(&ps, found);
-		ps_watch_look(&f->watch, &ps);
 		if (f->view.gpus)
 			r = ps_keep(&ps, f->view.gpus, report);
 		if (r == GPUMAP_OK)
@@ -350,7 +348,6 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 			stop_now(report);
 	}
 	leave(report);
-	ps_watch_free(&f.watch);
 	restore_signals(&signals);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
 	 */

@@ -62,11 +62,9 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 		[PS_NAME_OUTSIDE] = "outside",
 		[PS_NAME_KNOWN] = "known",
 	};
-	static const char *const idle[] = {
-		[PS_IDLE_UNKNOWN] = NULL, [PS_IDLE_LONG] = "samples", [PS_IDLE_LEAST] = "follow",
-		[PS_IDLE_SINCE] = "use",  [PS_IDLE_CPU] = "cpu",
-	};
 	const struct ps_facts *facts = ps_facts_of(ps, p);
+	int64_t active = gpumap_process_int(p->process, GPUMAP_PROCESS_ACTIVE_TIME);
+	int64_t idle = active < ps->now ? ps->now - active : 0;
 	long ticks = sysconf(_SC_CLK_TCK);
 	json_t *o = process_json(p->process, failed);
 
@@ -82,8 +80,8 @@ static json_t *one_json(const struct ps *ps, const struct ps_process *p, bool *f
 	json_put(o, "cpu_seconds",
 		 facts->cpu >= 0 && ticks > 0 ? json_number(facts->cpu / ticks) : json_null(),
 		 failed);
-	json_put(o, "idle_seconds", json_number(p->idle_seconds), failed);
-	json_put(o, "idle_by", json_text(idle[p->idle]), failed);
+	json_put(o, "idle_seconds", active > 0 ? json_number(idle) : json_null(), failed);
+	json_put(o, "idle_by", json_text(active < 0 ? NULL : active ? "use" : "samples"), failed);
 	json_put(o, "stale", json_boolean(p->stale), failed);
 	return o;
 }

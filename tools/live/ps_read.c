@@ -195,11 +195,8 @@ static void read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *dev
 static void read_gpus(struct ps *ps)
 {
 	size_t count = gpumap_inventory_count(ps->inventory);
-	struct timespec clock = {0};
 
-	clock_gettime(CLOCK_BOOTTIME, &clock);
 	ps->now = time(NULL);
-	ps->clock = clock.tv_sec;
 	ps->gpus = xcalloc(count, sizeof(*ps->gpus));
 	for (; ps->count < count; ps->count++)
 		read_gpu(ps, &ps->gpus[ps->count], gpumap_inventory_get(ps->inventory, ps->count));
@@ -247,7 +244,6 @@ void ps_make(struct ps *ret, gpumap_inventory *inventory)
 {
 	*ret = (struct ps){.inventory = inventory};
 	read_gpus(ret);
-	ps_watch_look(NULL, ret);
 }
 
 int ps_read(struct ps *ret, bool json, gpumap_report *report)

@@ -102,22 +102,18 @@ static void add_types(struct strbuf *buf, int64_t types)
 }
 
 /* "detached, idle 3m, 2h05m of CPU time" */
-static void add_detached(struct strbuf *buf, const struct ps_process *p, int64_t cpu)
+static void add_detached(struct strbuf *buf, const struct ps *ps, const struct ps_process *p,
+			 int64_t cpu)
 {
-	static const char *const idle[] = {
-		[PS_IDLE_LONG] = "idle",
-		[PS_IDLE_LEAST] = "idle at least ",
-		[PS_IDLE_SINCE] = "idle ",
-		[PS_IDLE_CPU] = "no CPU time for ",
-	};
+	int64_t active = gpumap_process_int(p->process, GPUMAP_PROCESS_ACTIVE_TIME);
 	long ticks = sysconf(_SC_CLK_TCK);
 	char age[16];
 
 	add_part(buf, "detached");
-	if (p->idle != PS_IDLE_UNKNOWN)
-		add_part(buf, idle[p->idle]);
-	if (p->idle_seconds >= 0)
-		strbuf_puts(buf, ps_age(age, p->idle_seconds));
+	if (active >= 0)
+		add_part(buf, "idle");
+	if (active > 0)
+		strbuf_printf(buf, " %s", ps_age(age, ps->now - active));
 	if (cpu < 0 || ticks <= 0)
 		return;
 	add_part(buf, ps_age(age, cpu / ticks));
@@ -151,7 +147,7 @@ static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_
 	if (container)
 		add_part(buf, container);
 	if (facts->detached)
-		add_detached(buf, p, facts->cpu);
+		add_detached(buf, ps, p, facts->cpu);
 }
 
 static void column_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p,
