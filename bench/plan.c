@@ -72,7 +72,7 @@ static size_t plan_once(const struct plan_input *input)
 	if (plan_make(&plan, input, NULL) != GPUMAP_OK)
 		return 0;
 	for (; plan_rank(plan, ranks, &rank); ranks++)
-		read += rank.slot->lands != NULL;
+		read += rank.local->lands != NULL;
 	gpumap_plan_free(plan);
 	return read == ranks ? ranks : 0;
 }
