@@ -102,8 +102,8 @@ static void give(const struct choice *c, const struct promises *to, size_t w, co
 }
 
 /* Promises GPUs to each wish before one's own, as if that one's job had the `count` in `taken`.
- * False without memory. */
-static bool promise_all(const struct choice *c, const struct promises *to, const size_t *taken,
+ */
+static void promise_all(const struct choice *c, const struct promises *to, const size_t *taken,
 			size_t count, size_t *given)
 {
 	memcpy(to->loads, c->now, c->gpus * sizeof(*to->loads));
@@ -116,12 +116,10 @@ static bool promise_all(const struct choice *c, const struct promises *to, const
 		const struct lease_wish *wish = &c->wishes[w];
 		size_t preferred, n = available(given, &preferred, wish, to->loads, c->gpus);
 
-		if (n >= wish->count && wish->near &&
-		    !lease_near(given, wish->count, n, preferred, c->inventory))
-			return false;
+		if (n >= wish->count && wish->near)
+			lease_near(given, wish->count, n, preferred, c->inventory);
 		give(c, to, w, given, n >= wish->count ? wish->count : n);
 	}
-	return true;
 }
 
 /* A slot that is taken changes which GPU has the most room, and so what those who wait choose. */
@@ -134,32 +132,32 @@ static bool can_move_promises(const struct choice *c)
 	return slots && c->wishes[c->earlier].slots > 1;
 }
 
-/* Whether all wishes before one's own get as much after it takes these GPUs. False also without
- * memory, then *nomem. */
-static bool keeps_promises(const struct choice *c, const size_t *gpus, size_t count, bool *nomem)
+/* Whether all wishes before one's own get as much after it takes these GPUs. */
+static bool keeps_promises(const struct choice *c, const size_t *gpus, size_t count)
 {
-	*nomem = !promise_all(c, &c->trial, gpus, count, c->spare);
-	for (size_t w = 0; !*nomem && w < c->earlier; w++)
+	promise_all(c, &c->trial, gpus, count, c->spare);
+	for (size_t w = 0; w < c->earlier; w++)
 		if (c->real.of[w].enough > c->trial.of[w].enough ||
 		    c->real.of[w].count > c->trial.of[w].count)
 			return false;
-	return !*nomem;
+	return true;
 }
 
 /* Reduces the first `n` GPUs in c->given to one's own; as many as possible are of the first
- * `liked`. False: it has to wait, or *nomem. */
-static bool keep_best(struct choice *c, size_t n, size_t liked, bool *nomem)
+ * `liked`. False: it has to wait. */
+static bool keep_best(struct choice *c, size_t n, size_t liked)
 {
 	const struct lease_wish *own = &c->wishes[c->earlier];
 
 	if (n < own->count)
 		return false;
-	*nomem = own->near && !lease_near(c->given, own->count, n, liked, c->inventory);
-	return !*nomem;
+	if (own->near)
+		lease_near(c->given, own->count, n, liked, c->inventory);
+	return true;
 }
 
-/* Puts one's own GPUs into c->given. False: it has to wait, or *nomem. */
-static bool choose_own(struct choice *c, bool *nomem)
+/* Puts one's own GPUs into c->given. False: it has to wait. */
+static bool choose_own(struct choice *c)
 {
 	const struct lease_wish *own = &c->wishes[c->earlier];
 	const bool careful = can_move_promises(c);
@@ -167,20 +165,16 @@ static bool choose_own(struct choice *c, bool *nomem)
 			  count = available(c->candidates, &preferred, own, c->real.loads, c->gpus);
 
 	for (size_t i = 0; i < count; i++) {
-		if (careful && !keeps_promises(c, &c->candidates[i], 1, nomem)) {
-			if (*nomem)
-				return false;
+		if (careful && !keeps_promises(c, &c->candidates[i], 1))
 			continue;
-		}
 		liked += i < preferred;
 		c->given[n++] = c->candidates[i];
 	}
-	return keep_best(c, n, liked, nomem) &&
-	       (!careful || keeps_promises(c, c->given, own->count, nomem));
+	return keep_best(c, n, liked) && (!careful || keeps_promises(c, c->given, own->count));
 }
 
 /* The same with GPUs that are promised to wishes that yield, as few as possible. */
-static bool backfill(struct choice *c, bool *nomem)
+static bool backfill(struct choice *c)
 {
 	const struct lease_wish *own = &c->wishes[c->earlier];
 	size_t preferred, n, unpromised,
@@ -190,7 +184,7 @@ static bool backfill(struct choice *c, bool *nomem)
 	for (size_t i = 0; i < count; i++)
 		if (!room_of(own, c->real.loads, c->candidates[i]))
 			c->given[n++] = c->candidates[i];
-	return n > unpromised && keep_best(c, n, unpromised, nomem);
+	return n > unpromised && keep_best(c, n, unpromised);
 }
 
 static bool uses_any(const struct lease_wish *wish, const size_t *list, size_t count)
@@ -212,11 +206,12 @@ bool lease_choose(struct lease_chosen *ret, const struct lease_wish *wishes, siz
 	const struct lease_wish *own = &wishes[count - 1];
 	bool enough = false;
 
-	*nomem = !choice_begin(&c) || !promise_all(&c, &c.real, NULL, 0, c.given);
-	if (!*nomem)
-		enough = choose_own(&c, nomem) || (!*nomem && backfill(&c, nomem));
-	if (!*nomem)
+	*nomem = !choice_begin(&c);
+	if (!*nomem) {
+		promise_all(&c, &c.real, NULL, 0, c.given);
+		enough = choose_own(&c) || backfill(&c);
 		memcpy(ret->promised, c.real.first, c.gpus * sizeof(*ret->promised));
+	}
 	for (size_t w = 0; !*nomem && w < c.earlier; w++)
 		ret->passed[w] =
 			enough && !c.real.of[w].enough && uses_any(&wishes[w], c.given, own->count);

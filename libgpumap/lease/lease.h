@@ -290,9 +290,8 @@ struct lease_chosen {
 };
 
 /* Moves the `count` GPUs that are connected best to the front of the `n` in `gpus`, and keeps their
- * order. As many as possible are of the first `preferred`. False without memory; the list is then
- * unchanged. */
-bool lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
+ * order. As many as possible are of the first `preferred`. */
+void lease_near(size_t *gpus, size_t count, size_t n, size_t preferred,
 		const gpumap_inventory *inventory);
 
 /* Gives GPUs to each wish in turn, as the README says. The last wish is one's own. `loads` are the

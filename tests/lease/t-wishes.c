@@ -178,30 +178,6 @@ START_TEST(nomem)
 }
 END_TEST
 
-/* Growing a set takes memory that comparing all does not. */
-START_TEST(near_nomem)
-{
-	enum { MANY = 20 };
-	gpumap_inventory *many = NULL;
-	size_t gpus[MANY], n;
-	bool done = false;
-
-	ck_assert_int_eq(gpumap_inventory_assume(&many, MANY, NULL), GPUMAP_OK);
-	for (n = 1; !done; n++) {
-		for (size_t i = 0; i < MANY; i++)
-			gpus[i] = MANY - 1 - i;
-		allocations_fail_at(n);
-		done = lease_near(gpus, 3, MANY, 1, many);
-		allocations_fail_at(0);
-		ck_assert_msg(done == !allocations_failed(), "allocation %zu", n);
-		for (size_t i = 0; i < MANY; i++)
-			ck_assert_uint_eq(gpus[i], MANY - 1 - i);
-	}
-	ck_assert_uint_gt(n, 5);
-	gpumap_inventory_free(many);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("wishes");
@@ -210,10 +186,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, begin, end);
 	tcase_add_test(tests, from_tickets);
 	tcase_add_test(tests, enabled);
-	if (allocations_can_fail()) {
+	if (allocations_can_fail())
 		tcase_add_test(tests, nomem);
-		tcase_add_test(tests, near_nomem);
-	}
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
