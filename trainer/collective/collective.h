@@ -103,7 +103,8 @@ struct collective {
 			     const char *what, struct train_error *error);
 	bool (*gather_end)(struct communicator *comm, void *all, struct train_error *error);
 	/* One message between two ranks; both give the same size. One in each direction may be in
-	 * flight before the other rank takes it; send returns when values can be reused. */
+	 * flight before the other rank takes it; send returns when values can be reused. NULL in
+	 * `self`, which has no other rank. */
 	bool (*send)(struct communicator *comm, int to, const void *values, size_t bytes,
 		     const char *what, struct train_error *error);
 	bool (*receive)(struct communicator *comm, int from, void *values, size_t bytes,

@@ -8,17 +8,6 @@
 
 enum { TAG_CALL = 1, TAG_VALUES = 2, PART = 1 << 24 };
 
-static bool peer_good(const struct mpi_comm *comm, int peer, const struct call *call,
-		      struct train_error *error)
-{
-	if (peer < 0 || peer >= comm->base.world)
-		return train_fail(error, TRAIN_FAILED,
-				  "rank %d: %s: there is no rank %d, the world has %d",
-				  comm->base.rank, call_words(call->kind, call->what).text, peer,
-				  comm->base.world);
-	return true;
-}
-
 static int part_bytes(size_t left)
 {
 	return left < PART ? (int)left : PART;
@@ -85,8 +74,7 @@ bool mpi_send(struct communicator *comm, int to, const void *values, size_t byte
 	const struct call call = call_of(CALL_SEND, to, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
 
-	return peer_good(c, to, &call, error) && mpi_enter(c, &call, error) &&
-	       mpi_leave(c, send(c, to, values, &call, error));
+	return mpi_enter(c, &call, error) && mpi_leave(c, send(c, to, values, &call, error));
 }
 
 static bool get(struct mpi_comm *comm, int from, int tag, void *values, int bytes,
@@ -130,8 +118,7 @@ bool mpi_receive(struct communicator *comm, int from, void *values, size_t bytes
 	const struct call call = call_of(CALL_RECEIVE, from, bytes, what);
 	struct mpi_comm *c = (struct mpi_comm *)(void *)comm;
 
-	return peer_good(c, from, &call, error) && mpi_enter(c, &call, error) &&
-	       mpi_leave(c, receive(c, from, values, &call, error));
+	return mpi_enter(c, &call, error) && mpi_leave(c, receive(c, from, values, &call, error));
 }
 
 void mpi_p2p_end(struct mpi_comm *comm)

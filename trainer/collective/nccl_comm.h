@@ -50,7 +50,6 @@ struct nccl_room {
 /* A gather that has begun, of all ranks, in pinned memory and on the device. With a control
  * communicator it is made when it ends. */
 struct nccl_later {
-	bool begun;
 	size_t bytes;
 	const char *what;
 	unsigned char *host, *staging;

@@ -31,11 +31,6 @@ struct nccl_lane *nccl_begin_beside(struct nccl_comm *c, int index, const struct
 	if (!nccl_good(c, error) || (c->reopen && !c->open_again(c, error)))
 		return NULL;
 	c->doing = *call;
-	if (call->root < 0 || call->root >= c->base.world) {
-		nccl_refuse(c, error, "there is no rank %d, the world has %d", call->root,
-			    c->base.world);
-		return NULL;
-	}
 	if (!NCCL_DO(c, RUNTIME, cudaSetDevice, (c->device->ordinal), error) ||
 	    !nccl_settle(c, lane, error))
 		return NULL;

@@ -117,10 +117,6 @@ bool nccl_gather_begin(struct communicator *comm, const void *mine, size_t bytes
 	c->doing = call;
 	if (!nccl_good(c, error) || !nccl_not_recorded(c, "copies what it takes", error))
 		return false;
-	if (later->begun || bytes == 0 || bytes > MAX_GATHER)
-		return nccl_refuse(c, error, "%s",
-				   later->begun ? "another has not ended" : "its size cannot be");
-	later->begun = true;
 	later->bytes = bytes;
 	later->what = what;
 	if (c->control) {
@@ -140,12 +136,9 @@ bool nccl_gather_end(struct communicator *comm, void *all, struct train_error *e
 	struct nccl_later *later = &c->later;
 	int64_t begin = clock_ns();
 
-	c->doing = call_of(CALL_GATHER, 0, later->bytes, later->what ? later->what : "nothing");
+	c->doing = call_of(CALL_GATHER, 0, later->bytes, later->what);
 	if (!nccl_good(c, error))
 		return false;
-	if (!later->begun)
-		return nccl_refuse(c, error, "it has not begun");
-	later->begun = false;
 	if (c->control)
 		return gather_by_control(c, later->mine, all, later->bytes, later->what, error);
 	if (!wait_piece(c, later->event, error))

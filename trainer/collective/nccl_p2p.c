@@ -8,17 +8,9 @@
 #include "collective/nccl_comm.h"
 
 /* The lane of a message from one rank to another. */
-static struct nccl_lane *begin(struct nccl_comm *c, int from, int to, const struct call *call,
-			       struct train_error *error)
+static int lane_of(int from, int to)
 {
-	struct nccl_lane *lane = nccl_begin(c, from < to ? NCCL_UP : NCCL_DOWN, call, error);
-
-	if (!lane || (c->boxes && from != to))
-		return lane;
-	nccl_refuse(c, error,
-		    from == to ? "a rank sends nothing to itself"
-			       : "its rendezvous has no messages");
-	return NULL;
+	return from < to ? NCCL_UP : NCCL_DOWN;
 }
 
 bool nccl_send(struct communicator *comm, int to, const void *values, size_t bytes,
@@ -26,7 +18,7 @@ bool nccl_send(struct communicator *comm, int to, const void *values, size_t byt
 {
 	const struct call call = call_of(CALL_SEND, to, bytes, what);
 	struct nccl_comm *c = nccl_comm_of(comm);
-	struct nccl_lane *lane = begin(c, comm->rank, to, &call, error);
+	struct nccl_lane *lane = nccl_begin(c, lane_of(comm->rank, to), &call, error);
 	struct nccl_room *box;
 
 	if (!lane)
@@ -48,7 +40,7 @@ bool nccl_receive(struct communicator *comm, int from, void *values, size_t byte
 {
 	const struct call call = call_of(CALL_RECEIVE, from, bytes, what);
 	struct nccl_comm *c = nccl_comm_of(comm);
-	struct nccl_lane *lane = begin(c, from, comm->rank, &call, error);
+	struct nccl_lane *lane = nccl_begin(c, lane_of(from, comm->rank), &call, error);
 
 	if (!lane)
 		return false;

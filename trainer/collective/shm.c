@@ -205,12 +205,8 @@ static bool shm_all_reduce(struct communicator *comm, float *values, int64_t cou
 	struct shm_comm *c = comm_of(comm);
 	size_t bytes = (size_t)count * sizeof(*values);
 	const struct call call = call_of(CALL_SUM, 0, bytes, what);
-	int at;
+	int at = shm_call(c, &call, values, error);
 
-	if (count < 0 || (uint64_t)count > PTRDIFF_MAX / sizeof(*values))
-		return shm_fail(c->rendezvous, error, "rank %d: all-reduce of %s: %lld values",
-				comm->rank, what, (long long)count);
-	at = shm_call(c, &call, values, error);
 	return at >= 0 && shm_end(c, data_for(c, bytes)->sum(c, at, values, count, error));
 }
 

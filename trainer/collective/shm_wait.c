@@ -234,11 +234,6 @@ bool shm_start(struct shm_comm *comm, const struct call *call, struct train_erro
 {
 	comm->doing = *call;
 	comm->waited_before = comm->base.waited_ns;
-	if (call->root < 0 || call->root >= comm->base.world)
-		return shm_fail(comm->rendezvous, error,
-				"rank %d: %s: there is no rank %d, the world has %d",
-				comm->base.rank, call_words(call->kind, call->what).text,
-				call->root, comm->base.world);
 	atomic_store(&comm->slot->doing, (uint32_t)call->kind);
 	return shm_good(comm->rendezvous, error);
 }

@@ -205,69 +205,7 @@ START_TEST(a_rank_that_cancels)
 }
 END_TEST
 
-/* --- what cannot be ----------------------------------------------------------------------- */
-
-static void ask_root(struct member *m)
-{
-	float x;
-
-	nccl->broadcast(m->comm, &x, 4, 2, "parameters", &m->error);
-}
-
-static void ask_self(struct member *m)
-{
-	nccl->send(m->comm, m->rank, NULL, 4, "a message", &m->error);
-}
-
-static void ask_nobody(struct member *m)
-{
-	nccl->receive(m->comm, -1, NULL, 4, "a message", &m->error);
-}
-
-START_TEST(calls_that_cannot_be)
-{
-	static const struct {
-		const char *name;
-		bool messages;
-		void (*work)(struct member *);
-		const char *want;
-	} rows[] = {
-		{"root", true, ask_root,
-		 "broadcast of parameters: there is no rank 2, the world has 2"},
-		{"self", true, ask_self, "send of a message: a rank sends nothing to itself"},
-		{"no rank", true, ask_nobody,
-		 "receive of a message: there is no rank -1, the world has 2"},
-		{"messages", false, ask_self, "send of a message: "},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct ranks_how how = {
-			.world = 2, .timeout_ms = 200000, .messages = rows[i].messages};
-		struct member members[MAX_NCCL];
-
-		ranks_run(members, &how, rows[i].work, NULL);
-		for (int r = 0; r < 2; r++)
-			ck_assert_msg(strstr(members[r].error.text, rows[i].want), "%s: %s",
-				      rows[i].name, members[r].error.text);
-	}
-}
-END_TEST
-
-static void work_unknown(struct member *m)
-{
-	if (m->rank == 0)
-		nccl->send(m->comm, 1, NULL, 4, "a message", &m->error);
-}
-
-START_TEST(messages_that_nobody_announced)
-{
-	const struct ranks_how how = {.world = 2, .timeout_ms = 200000};
-	struct member members[MAX_NCCL];
-
-	ranks_run(members, &how, work_unknown, NULL);
-	say(&members[0], "no messages", "send of a message: its rendezvous has no messages");
-}
-END_TEST
+/* --- meetings that cannot be ---------------------------------------------------------------- */
 
 START_TEST(impossible_rendezvous)
 {
@@ -360,8 +298,6 @@ int main(void)
 	tcase_add_test(faults, an_abort_by_another_thread);
 	tcase_add_test(faults, a_device_that_fails);
 	tcase_add_test(faults, a_rank_that_cancels);
-	tcase_add_test(faults, calls_that_cannot_be);
-	tcase_add_test(faults, messages_that_nobody_announced);
 	tcase_add_test(faults, impossible_rendezvous);
 	tcase_add_test(faults, the_place_is_taken_back);
 	tcase_add_test(faults, devices_that_are_none);

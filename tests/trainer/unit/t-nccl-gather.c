@@ -102,28 +102,6 @@ static void work_counted(struct member *m)
 		m->good = train_fail(&m->error, TRAIN_FAILED, "its stream waits for another");
 }
 
-static void work_twice(struct member *m)
-{
-	m->good = begins(m, 0) && !begins(m, 1) &&
-		  strcmp(m->error.text, "all-gather of metrics: another has not ended") == 0;
-}
-
-static void work_nothing(struct member *m)
-{
-	int64_t all[MAX_NCCL];
-
-	m->good = !nccl->gather_end(m->comm, all, &m->error) &&
-		  strcmp(m->error.text, "all-gather of nothing: it has not begun") == 0;
-}
-
-static void work_large(struct member *m)
-{
-	char mine[MAX_GATHER + 1] = "";
-
-	m->good = !nccl->gather_begin(m->comm, mine, sizeof(mine), "much", &m->error) &&
-		  strcmp(m->error.text, "all-gather of much: its size cannot be") == 0;
-}
-
 static const struct {
 	const char *name;
 	void (*work)(struct member *m);
@@ -133,9 +111,6 @@ static const struct {
 	{"rank 1 is late", work_late, 3},
 	{"allocations are counted", work_allocated, 2},
 	{"waits are counted", work_counted, 2},
-	{"twice", work_twice, 1},
-	{"nothing", work_nothing, 1},
-	{"large", work_large, 1},
 };
 
 START_TEST(a_gather_in_two_parts)
