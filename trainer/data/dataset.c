@@ -10,27 +10,6 @@
 
 enum { FIELDS = 4, BYTES = 16 };
 
-static bool check(const struct dataset *d, struct train_error *error)
-{
-	const int sizes[] = {d->shape.channels, d->shape.height, d->shape.width};
-	int64_t pixels = 1;
-
-	for (int i = 0; i < 3; i++)
-		if (sizes[i] < 1 || (pixels *= sizes[i]) > DATASET_MAX_PIXELS)
-			return train_fail(error, TRAIN_BAD_INPUT,
-					  "images of %dx%dx%d; give sizes of at least 1 whose "
-					  "product is at most 2^28",
-					  sizes[0], sizes[1], sizes[2]);
-	if (d->classes < 1 || d->classes > DATASET_MAX_CLASSES)
-		return train_fail(error, TRAIN_BAD_INPUT, "%d classes; give 1 to %d", d->classes,
-				  DATASET_MAX_CLASSES);
-	if (d->samples < 1 || d->samples > INT64_MAX / (pixels + 1))
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%lld samples; give at least 1, and no more than fit in memory",
-				  (long long)d->samples);
-	return true;
-}
-
 static void fill_values(float *values, const struct dataset_scale *scale)
 {
 	for (int byte = 0; byte < 256; byte++)
@@ -42,8 +21,6 @@ bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, i
 {
 	struct dataset d = *dataset;
 
-	if (!check(&d, error))
-		return false;
 	d.values = calloc(256 * (size_t)d.shape.channels, sizeof(*d.values));
 	d.records = calloc((size_t)d.samples, dataset_record(&d.shape));
 	if (!d.values || !d.records) {

@@ -15,7 +15,7 @@ struct dataset_shape {
 	int width;
 };
 
-enum { DATASET_MAX_CLASSES = 256, DATASET_MAX_PIXELS = 1 << 28 };
+enum { DATASET_MAX_CLASSES = 256 };
 
 /*
  * `samples` records of 1 + channels * height * width bytes, as the files of CIFAR-10 have them:
@@ -54,8 +54,7 @@ static inline size_t dataset_record(const struct dataset_shape *shape)
 
 /*
  * Takes shape, classes and samples from *dataset and makes room for the records, all bytes 0.
- * Channel c has scales[c % count]. False with TRAIN_BAD_INPUT when a size is below 1 or too
- * large, TRAIN_FAILED without memory; then there is nothing to free.
+ * Channel c has scales[c % count]. False without memory; then there is nothing to free.
  */
 bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, int count,
 		  struct train_error *error);

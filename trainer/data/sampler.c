@@ -5,29 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sums of three numbers up to this stay within 64 bits, and so do bytes of an order. */
-#define MAX_SAMPLES ((int64_t)1 << 58)
-
-static bool check(const struct sampler_options *o, struct train_error *error)
-{
-	int64_t step;
-
-	if (o->samples < 1)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "the data have no samples; give a dataset with at least one");
-	if (o->ranks < 1 || o->batch < 1)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%lld ranks with a batch of %lld; give at least 1 of both",
-				  (long long)o->ranks, (long long)o->batch);
-	if (o->samples > MAX_SAMPLES || __builtin_mul_overflow(o->ranks, o->batch, &step) ||
-	    step > MAX_SAMPLES)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "%lld samples for %lld ranks with a batch of %lld are too many; "
-				  "give less than 2^58",
-				  (long long)o->samples, (long long)o->ranks, (long long)o->batch);
-	return true;
-}
-
 static int64_t round_up(int64_t n, int64_t to)
 {
 	return (n + to - 1) / to * to;
@@ -70,8 +47,6 @@ bool sampler_init(struct sampler *sampler, const struct sampler_options *options
 	struct sampler s = {.options = *options};
 	int64_t all;
 
-	if (!check(options, error))
-		return false;
 	all = options->ranks * options->batch;
 	s.total = positions(options);
 	s.steps = options->drop_last ? s.total / all : round_up(s.total, all) / all;

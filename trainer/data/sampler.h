@@ -66,8 +66,8 @@ struct sampler_batch {
 };
 
 /*
- * Copies the options and sets epoch 0. False, with TRAIN_BAD_INPUT, if there would be no step
- * or a number is out of range; TRAIN_FAILED without memory. Then there is nothing to free.
+ * Copies the options and sets epoch 0. False, with TRAIN_BAD_INPUT, if there would be no step;
+ * TRAIN_FAILED without memory. Then there is nothing to free.
  */
 bool sampler_init(struct sampler *sampler, const struct sampler_options *options,
 		  struct train_error *error);

@@ -20,40 +20,6 @@ struct schedule schedule_default(enum schedule_kind kind, int64_t steps, struct 
 	};
 }
 
-struct setting {
-	const char *name;
-	double value, least, max;
-};
-
-static bool check(const struct setting *settings, int count, struct train_error *error)
-{
-	for (const struct setting *s = settings; s < settings + count; s++)
-		/* Written so that a NaN fails. */
-		if (!(s->value >= s->least && s->value <= s->max))
-			return train_fail(error, TRAIN_BAD_INPUT,
-					  "schedule: %s is %g: give a number from %g to %g",
-					  s->name, s->value, s->least, s->max);
-	return true;
-}
-
-bool schedule_check(const struct schedule *schedule, struct train_error *error)
-{
-	const struct setting settings[] = {
-		{"steps", (double)schedule->steps, 1, 1e15},
-		{"learning rate", schedule->lr, 0, 1e30},
-		{"least learning rate", schedule->lr_min, 0, schedule->lr},
-		{"warm-up", schedule->warmup, 0, 1},
-		{"divisor of the first rate", schedule->div, 1e-30, 1e30},
-		{"divisor of the last rate", schedule->final_div, 1e-30, 1e30},
-		{"least momentum", schedule->momentum_min, 0, 1},
-		{"greatest momentum", schedule->momentum_max, 0, 1},
-	};
-
-	if (schedule->kind == SCHEDULE_ONE_CYCLE)
-		return check(settings, 2, error) && check(settings + 3, 5, error);
-	return check(settings, schedule->kind == SCHEDULE_COSINE ? 3 : 2, error);
-}
-
 /* From `start` to `end` along half a cosine, as `part` goes from 0 to 1. */
 static double anneal(double start, double end, double part)
 {

@@ -6,9 +6,8 @@
 #ifndef TRAIN_SCHEDULE_H
 #define TRAIN_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "base/error.h"
 
 struct rates {
 	double lr;
@@ -47,11 +46,8 @@ struct schedule {
 /* PyTorch's defaults: lr_min 0, warmup 0.3, div 25, final_div 1e4, momentum 0.85 to 0.95. */
 struct schedule schedule_default(enum schedule_kind kind, int64_t steps, struct rates rates);
 
-/* Bad input that names the setting out of its range. */
-bool schedule_check(const struct schedule *schedule, struct train_error *error);
-
 /* For the step after `step` steps, so the first is 0. One-cycle has no step past the last, and
- * stays there. The schedule must have passed schedule_check(). */
+ * stays there. */
 struct rates schedule_at(const struct schedule *schedule, int64_t step);
 
 #endif

@@ -36,7 +36,7 @@ static int64_t steps_in_all(const struct settings *s, int64_t epoch_steps)
 	return s->steps && (s->epochs == 0 || s->steps < steps) ? s->steps : steps;
 }
 
-static bool open_schedule(struct run *r, struct train_error *error)
+static void open_schedule(struct run *r)
 {
 	const struct settings *s = r->settings;
 	struct rates rates = {s->lr, s->optimizer.momentum};
@@ -45,7 +45,6 @@ static bool open_schedule(struct run *r, struct train_error *error)
 	r->schedule = schedule_default(s->schedule, r->steps, rates);
 	r->schedule.lr_min = s->lr_min;
 	r->schedule.warmup = s->warmup;
-	return schedule_check(&r->schedule, error);
 }
 
 static bool open_metrics(struct run *r, struct train_error *error)
@@ -127,7 +126,10 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");
-	return open_sampler(r, error) && open_schedule(r, error) && run_begin(r, error);
+	if (!open_sampler(r, error))
+		return false;
+	open_schedule(r);
+	return run_begin(r, error);
 }
 
 /* Opens rank 0's files, so that errors come before the first step. */

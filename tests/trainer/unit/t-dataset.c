@@ -35,33 +35,6 @@ START_TEST(values_are_torchvisions)
 }
 END_TEST
 
-static const struct {
-	const char *name, *want;
-	struct dataset_synthetic of;
-} bad[] = {
-	{"no channels", "0x1x1", {.shape = {0, 1, 1}, .classes = 1, .samples = 1}},
-	{"a negative side", "1x-1x1", {.shape = {1, -1, 1}, .classes = 1, .samples = 1}},
-	{"huge channels", "2^28", {.shape = {INT32_MAX, 1, 1}, .classes = 1, .samples = 1}},
-	{"a huge product",
-	 "2^28",
-	 {.shape = {1 << 20, 1 << 20, 1 << 20}, .classes = 1, .samples = 1}},
-	{"no classes", "0 classes", {.shape = {1, 1, 1}, .classes = 0, .samples = 1}},
-	{"many classes", "257 classes", {.shape = {1, 1, 1}, .classes = 257, .samples = 1}},
-	{"no samples", "0 samples", {.shape = {1, 1, 1}, .classes = 1, .samples = 0}},
-	{"endless", "samples", {.shape = {3, 32, 32}, .classes = 1, .samples = INT64_MAX / 3072}},
-};
-
-START_TEST(refused)
-{
-	struct train_error error = {.status = TRAIN_OK};
-	struct dataset d;
-
-	ck_assert_msg(!dataset_make(&d, &bad[_i].of, &error), "%s", bad[_i].name);
-	ROW_EQ_INT(bad[_i].name, error.status, TRAIN_BAD_INPUT);
-	ck_assert_msg(strstr(error.text, bad[_i].want) != NULL, "%s: %s", bad[_i].name, error.text);
-}
-END_TEST
-
 static const struct dataset_synthetic shapes[] = {
 	{.shape = {3, 32, 32}, .classes = 10, .samples = 1000, .seed = 1},
 	{.shape = {1024, 1, 1}, .classes = 100, .samples = 2000, .seed = 2},
@@ -172,7 +145,6 @@ int main(void)
 
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, values_are_torchvisions);
-	tcase_add_loop_test(tests, refused, 0, ROWS(bad));
 	tcase_add_loop_test(tests, synthetic_is_the_same_everywhere, 0, ROWS(shapes));
 	tcase_add_test(tests, a_part_continues_another);
 	tcase_add_loop_test(tests, classes_can_be_learnt, 0, 2);

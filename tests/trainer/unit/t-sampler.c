@@ -270,19 +270,12 @@ static const struct {
 	const char *name, *want;
 	struct sampler_options options;
 } bad[] = {
-	{"nothing", "no samples", {.samples = 0, .ranks = 1, .batch = 1}},
-	{"no ranks", "0 ranks", {.samples = 1, .ranks = 0, .batch = 1}},
-	{"no batch", "batch of -1", {.samples = 1, .ranks = 1, .batch = -1}},
 	{"too few for ranks",
 	 "3 samples are fewer than 8 ranks, and --tail drop ",
 	 {.tail = SAMPLER_DROP, .samples = 3, .ranks = 8, .batch = 1}},
 	{"too few for a batch",
 	 "7 samples are less than a batch of 4 on each of 2 ranks, and --drop-last ",
 	 {.drop_last = true, .tail = SAMPLER_SHORT, .samples = 7, .ranks = 2, .batch = 4}},
-	{"a global batch that overflows",
-	 "too many",
-	 {.samples = 1, .ranks = INT64_MAX, .batch = 3}},
-	{"samples that overflow", "too many", {.samples = INT64_MAX, .ranks = 1, .batch = 1}},
 };
 
 START_TEST(refused)
