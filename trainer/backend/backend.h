@@ -274,7 +274,7 @@ enum { MAX_FETCH = 4, FETCH_BYTES = 512 };
 
 struct backend {
 	const char *name;
-	int ahead; /* steps that are submitted before the result of one is asked for */
+	int ahead; /* steps before the result of one is asked for; at most MAX_FETCH - 2 */
 
 	/* Whether the machine has what the backend needs; NULL: it needs nothing. */
 	bool (*ready)(struct train_error *error);
@@ -284,8 +284,7 @@ struct backend {
 	bool (*open)(struct device **device, const struct device_options *options,
 		     struct train_error *error);
 	void (*close)(struct device *device);
-	/* Whether operations can compute with activations of this type. If not, planning them
-	 * fails. */
+	/* Whether operations can compute with activations of this type. If not, plan none. */
 	bool (*has_type)(struct device *device, enum value_type type);
 
 	/* Memory: 64-byte aligned; bytes > 0; allocate does not initialise it, allocate_zeros does.

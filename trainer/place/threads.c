@@ -114,9 +114,6 @@ bool threads_open(struct threads **ret, int members, struct train_error *error)
 	struct threads *threads;
 	int status;
 
-	if (members < 1)
-		return train_fail(error, TRAIN_BAD_INPUT, "%d threads: at least 1 is needed",
-				  members);
 	threads = calloc(1, sizeof(*threads) + (size_t)members * sizeof(threads->member[0]));
 	if (!threads)
 		return train_nomem(error, "the threads of replicas or ranks");

@@ -118,11 +118,6 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
 	/* In timed steps no work of the next step may begin. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
-	if (r->ahead > MAX_RUN_AHEAD)
-		return train_fail(error, TRAIN_FAILED,
-				  "backend %s: it has %d steps ahead, and there is room for %d: "
-				  "have fewer in its table",
-				  t->backend->name, r->ahead, MAX_RUN_AHEAD);
 	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!r->indices)
 		return train_nomem(error, "the samples of a step");

@@ -12,9 +12,6 @@ struct run_pending {
 	int64_t begin_ns;
 };
 
-/* Besides the steps ahead there are the next step, and one whose results are not gathered yet. */
-enum { MAX_RUN_AHEAD = MAX_FETCH - 2 };
-
 struct run {
 	struct training *training;
 	const struct settings *settings;
@@ -31,7 +28,9 @@ struct run {
 
 	/* Submitted steps, whose results are not known yet. */
 	struct run_pending pending[MAX_FETCH];
-	int ahead; /* of the last that completed, at most MAX_RUN_AHEAD */
+	/* Of the last that completed. Besides these there are the next step, and one whose results
+	 * are not gathered yet. */
+	int ahead;
 	/* Steps in all: those begun, those with a result of this rank, and those with the results
 	 * of all ranks. If results are gathered on the device they come with the next step's, so
 	 * that no step waits. */

@@ -204,18 +204,6 @@ START_TEST(signals_come_to_the_caller)
 }
 END_TEST
 
-START_TEST(no_member_is_refused)
-{
-	struct train_error error = {.status = TRAIN_OK};
-	struct threads *threads = NULL;
-
-	ck_assert(!threads_open(&threads, _i, &error));
-	ck_assert_int_eq(error.status, TRAIN_BAD_INPUT);
-	ck_assert_ptr_null(threads);
-	threads_close(NULL);
-}
-END_TEST
-
 /* Address space for a few stacks: some threads start, and are ended again. */
 START_TEST(no_more_threads)
 {
@@ -252,7 +240,6 @@ int main(void)
 	tcase_add_test(tests, no_failure_without_a_reason);
 	tcase_add_test(tests, many_runs);
 	tcase_add_test(tests, signals_come_to_the_caller);
-	tcase_add_loop_test(tests, no_member_is_refused, -1, 1);
 	/* Sanitizers map more than the limit allows. */
 	if (!SANITIZED)
 		tcase_add_test(tests, no_more_threads);

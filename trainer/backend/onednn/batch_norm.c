@@ -69,11 +69,6 @@ static bool plan(struct norm_op *own, const struct op_shape *shape, struct train
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
-	if (in->type != VALUE_FLOAT32 && in->type != VALUE_BFLOAT16)
-		return train_fail(error, TRAIN_NO_BACKEND,
-				  "device %d: batch normalization of %s values is not supported, "
-				  "only float32 and bfloat16; use --backend reference",
-				  own->base.device->physical, value_name(in->type));
 	if (!onednn_planes_find(&own->input, in, error))
 		return false;
 	own->norm = (struct cpu_batch_norm){

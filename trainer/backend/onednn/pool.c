@@ -21,17 +21,6 @@ static const struct cpu_team *team_of(const struct op *op)
 	return &((struct cpu_device *)op->device)->team;
 }
 
-static bool has_type(const struct device *device, const char *what, enum value_type type,
-		     struct train_error *error)
-{
-	if (type == VALUE_FLOAT32 || type == VALUE_BFLOAT16)
-		return true;
-	return train_fail(error, TRAIN_NO_BACKEND,
-			  "device %d: %s of %s values is not supported, only float32 and bfloat16; "
-			  "use --backend reference",
-			  device->physical, what, value_name(type));
-}
-
 /* --- max-pooling -------------------------------------------------------------------------------
  */
 
@@ -67,8 +56,6 @@ static bool max_plan(struct max_op *own, const struct op_shape *shape, struct tr
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
-	if (!has_type(own->base.device, "max-pooling", in->type, error))
-		return false;
 	if (shape->kernel > CPU_POOL_MAX_KERNEL)
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "device %d: max-pooling of %d x %d is not supported, only up to "
@@ -143,8 +130,7 @@ static bool mean_plan(struct mean_op *own, struct train_error *error)
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
-	if (!has_type(own->base.device, "global average pooling", in->type, error) ||
-	    !onednn_planes_find(&own->input, in, error))
+	if (!onednn_planes_find(&own->input, in, error))
 		return false;
 	info->output = layout_host(in->type, in->batch, in->channels, 1, 1);
 	info->algorithm = "loops";
