@@ -21,6 +21,9 @@ struct lint {
 	const struct python_start *planned;
 	struct lint_seen *seen; /* private to lint_files() */
 	int depth;              /* ... : programs that start programs */
+	/* The number of GPUs that a program sees on this host; -1: not known, or none. NULL: it is
+	 * not looked for. */
+	int64_t (*visible_here)(void);
 	/* Reports why the profile could not be launched. `start` gets what its plan gives the
 	 * program, if it can be planned; the caller frees the plan after it. */
 	gpumap_plan *(*check_launch)(const struct lint *lint, gpumap_profile *profile,

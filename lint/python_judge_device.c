@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "strbuf.h"
+
 /* An empty list or -1 hides all devices on purpose, for a run on the CPU. */
 static bool hides_all(const char *list)
 {
@@ -106,16 +108,18 @@ static void judge_same(const struct python_judge *judge, const struct observatio
 static void judge_single(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
+	struct quoted fix;
 
 	if (f->facts.distributed || f->facts.frameworks || f->facts.tests || s->list ||
 	    s->value.number == 0 || s->may || observation_first(f, OBSERVED_PARALLEL) ||
 	    observation_first(f, s->kind) != s)
 		return;
+	snprintf(fix.text, sizeof(fix.text),
+		 "use cuda:0, and choose the GPU before the command: CUDA_VISIBLE_DEVICES=%lld "
+		 "python3 FILE",
+		 (long long)s->value.number);
 	report_add(
-		judge->report, FINDING_RECOMMENDED,
-		AT(judge, s, .rule = "D5",
-		   .fix = "use cuda:0, and choose the GPU before the command: "
-			  "CUDA_VISIBLE_DEVICES=N python3 FILE"),
+		judge->report, FINDING_RECOMMENDED, AT(judge, s, .rule = "D5", .fix = fix.text),
 		"cuda:%lld is chosen in code: on another machine, or with a visible list, that is "
 		"another GPU or none",
 		(long long)s->value.number);
@@ -307,6 +311,19 @@ static int64_t greatest(const char *ids)
 	return most;
 }
 
+static void judge_chosen(const struct python_judge *judge, const struct observation *s)
+{
+	struct strbuf fix = {0};
+
+	strbuf_printf(&fix,
+		      "leave device_ids out, move the module to cuda:0, and choose the GPUs before "
+		      "the command: CUDA_VISIBLE_DEVICES=%s python3 FILE",
+		      s->ids);
+	report_add(judge->report, FINDING_RECOMMENDED, AT(judge, s, .rule = "G4", .fix = fix.text),
+		   "device_ids=[%s] chooses GPUs in code", s->ids);
+	strbuf_free(&fix);
+}
+
 static void judge_parallel(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_value *module = &s->module;
@@ -333,12 +350,7 @@ static void judge_parallel(const struct python_judge *judge, const struct observ
 	list.code = hides_all(list.code) ? NULL : list.code;
 	list.script = hides_all(list.script) ? NULL : list.script;
 	if (!list.code && !s->may && s->ids && !is_identity(s->ids))
-		report_add(judge->report, FINDING_RECOMMENDED,
-			   AT(judge, s, .rule = "G4",
-			      .fix = "leave device_ids out, and choose the GPUs before the "
-				     "command, the "
-				     "master first: CUDA_VISIBLE_DEVICES=N,N python3 FILE"),
-			   "device_ids=[%s] chooses GPUs in code", s->ids);
+		judge_chosen(judge, s);
 	judge_ask(judge, s,
 		  (const struct python_statement[]){{"mode", "dp", false},
 						    {"device_ids", s->ids, false},

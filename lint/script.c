@@ -234,6 +234,33 @@ static void report_missing(const struct lint_started *started, const char *scrip
 	}
 }
 
+/* A script without a machine may be meant for another host than this. */
+static void compare_here(const struct lint *lint, const struct lint_started *started,
+			 const char *script, gpumap_report *report)
+{
+	int64_t visible = -1;
+
+	for (size_t i = 0; i < started->count; i++) {
+		const struct lint_start *s = &started->starts[i];
+
+		if (!s->here || s->nproc < 2)
+			continue;
+		if (visible < 0)
+			visible = lint->visible_here();
+		if (visible < 0)
+			return;
+		if (s->nproc > visible)
+			report_add(report, FINDING_RANKS_HERE,
+				   ABOUT(.origin = script, .line = s->line, .column = s->column,
+					 .rule = "D7",
+					 .fix = "start as many ranks as there are GPUs, or name "
+						"the machine: --inventory 8"),
+				   "%s starts %lld ranks, and on this host %lld GPU%s visible",
+				   lint_launcher_name(s->launcher), (long long)s->nproc,
+				   (long long)visible, visible == 1 ? " is" : "s are");
+	}
+}
+
 void lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	struct lint_started started = {0};
@@ -249,6 +276,8 @@ void lint_script(const struct lint *lint, struct span text, struct seen_file *fi
 	/* Of a script that is read from a pipe, its folder is not known. */
 	if (r == GPUMAP_OK && file->known && !lint->planned)
 		report_missing(&started, file->path, report);
+	if (r == GPUMAP_OK && !lint->inventory && !lint->planned && lint->visible_here)
+		compare_here(lint, &started, file->path, report);
 	seen_relay(lint, file, report, false);
 	gpumap_report_free(report);
 	if (r == GPUMAP_OK)

@@ -44,6 +44,7 @@ struct lint_start {
 	int line, column;
 	const char *list; /* the visible list that the program begins with; NULL: not known */
 	bool list_kept;   /* it is the one that the script begins with */
+	bool here;        /* its ranks see what the script sees, if this host runs it */
 	bool list_varies; /* each start of the command may give the one process another list */
 	int list_line;
 	const char *order; /* "CUDA_DEVICE_ORDER=..."; NULL: not known */

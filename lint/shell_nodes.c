@@ -53,7 +53,11 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 		    shell_setting(sh, shell_var(sh, span_of(defaults[i]))).state != SET_INHERITED)
 			return;
 	shell_report(sh, FINDING_SAME_NODE_RANK, launch->at, NULL,
-		     "add --rdzv-backend=c10d --rdzv-endpoint=FIRST_NODE:29500, which numbers them",
+		     launch->address.text
+			     ? "write --rdzv-backend=c10d --rdzv-endpoint=HOST:29500, which "
+			       "numbers them, with the host of --master-addr in its place"
+			     : "add --rdzv-backend=c10d --rdzv-endpoint=FIRST_NODE:29500, which "
+			       "numbers them",
 		     "each of the %lld nodes is node 0 without --node-rank: they wait for node 1",
 		     (long long)launch->nnodes);
 }

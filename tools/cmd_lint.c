@@ -267,6 +267,18 @@ static void lint_here(const struct lint *lint)
 	lint_default_profile(lint);
 }
 
+static int64_t visible_here(void)
+{
+	gpumap_inventory *host = NULL;
+	int64_t ret = -1;
+
+	if (machine_open(&host, "host", 0, NULL) == GPUMAP_OK && gpumap_inventory_count(host) &&
+	    !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
+		ret = lint_environment((const char *const *)environ, host, NULL);
+	gpumap_inventory_free(host);
+	return ret;
+}
+
 static int answer(struct lint_command *command)
 {
 	const struct lint *lint = &command->lint;
@@ -286,6 +298,7 @@ static int answer(struct lint_command *command)
 int cmd_lint(int argc, char **argv)
 {
 	struct lint_command command = {.lint.check_launch = check_launch,
+				       .lint.visible_here = visible_here,
 				       .format = format_wanted(argc, argv)};
 	struct output *output = &command.output;
 	bool done = false, clean;
