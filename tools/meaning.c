@@ -86,6 +86,12 @@ static bool id(char **words)
 	return ID_FIX(*words, NULL);
 }
 
+/* GM999: its error names how ids are listed. */
+static bool like_id(char **words)
+{
+	return (starts_with(*words, "GM") || starts_with(*words, "gm")) && is_number(*words + 2);
+}
+
 static bool operand_id(char **words)
 {
 	return words[1] && id(words + 1);
@@ -142,12 +148,14 @@ static const struct meaning {
 	{"which what where map resolve explain", operand_device, "explain --device"},
 	{"what", is_id, "rules"},
 	{"what why explain-error", operand_id, "rules"},
+	{"why ignored", program, "lint"},
 	{"ranks placement layout preview simulate bindings dry-run", program, "plan"},
 	{"launch start", program, "run"},
 	{"why failed logs last report postmortem", folder, "verify"},
 	{NULL, device, "explain --device"},
 	{"gm", any, "rules GM"},
 	{NULL, id, "rules"},
+	{NULL, like_id, "rules"},
 };
 
 /* Any first word is kept: a device or an id is a value of the command. */

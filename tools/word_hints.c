@@ -91,9 +91,11 @@ static const struct word_hint word_hints[] = {
 	 "gpumap verify compares a running job with its plan"},
 	{"which what where map mapping resolve ask answer trace describe",
 	 "gpumap --visible 2,3,4,5 --device 1 answers that"},
-	{"why ignored",
-	 "gpumap explain gives the reasons for a GPU, as in gpumap --visible 2,3 --device 1; "
-	 "gpumap lint train.py finds mistakes in a program, gpumap rules ID explains a message"},
+	{"why ignored", "gpumap verify FOLDER tells how the last run with logs there ended; gpumap "
+			"lint {.py|train.py} "
+			"finds mistakes in a program, gpumap --visible 2,3 --device 1 gives the "
+			"reasons for a GPU, "
+			"gpumap rules ID explains a message"},
 	{"preview schedule simulate layout placement binding bindings affinity rank ranks dry-run "
 	 "dryrun",
 	 "gpumap plan train.py shows which rank runs where"},

@@ -29,8 +29,10 @@
 	"write --ranks {--gpus-per-node|N} for the ranks of each host; --inventory " \
 	"{--gpus-per-node|N} plans for hosts that have {--gpus-per-node|N} GPUs"
 #define PROFILE \
-	"gpumap config --profile {--save-profile --profile|NAME} --gpus {--gpus|2,3} --command " \
-	"{.py|train.py} >gpumap.ini writes the settings as a profile; then gpumap run"
+	"gpumap config --config /dev/null --profile {--save-profile --profile|NAME} --gpus " \
+	"{--gpus|2,3} --ranks{=--ranks --nproc-per-node|=auto} --command {.py|train.py} " \
+	">>gpumap.ini adds the settings as a profile; then gpumap run --profile " \
+	"{--save-profile --profile|NAME}"
 #define MODEL "write --inventory 8xH100"
 #define SLOTS(gpu) \
 	"two jobs may use GPU {" gpu "|0}: start each with gpumap pick 1 --from {" gpu \
@@ -257,7 +259,8 @@ static const struct guess leases_guesses[] = {
 };
 
 #define MEMORY \
-	"--memory --mem --min-memory --min-mem --free --gpu-memory --mem-limit --memory-limit " \
+	"--memory --mem --limit --min-memory --min-mem --free --gpu-memory --mem-limit " \
+	"--memory-limit " \
 	"--max-memory --mem-per-gpu --vram"
 
 static const struct guess doctor_guesses[] = {
@@ -301,13 +304,14 @@ static const struct guess intents[] = {
 		       "--inventory 8 --node-rank $n PROGRAM & n=$((n+1)); done"},
 	{"save store", PROFILE},
 	{"ignore disable noqa suppress silence", IGNORE},
-	{"sweep sweeps grid search tune hparam hparams", SWEEP("0.1, 0.2")},
+	{"sweep sweeps grid search tune hparam hparams", SWEEP("{--lr --learning-rate|0.1, 0.2}")},
 	{"limit mem mem-per-gpu mem-limit min-mem min-memory memory memory-limit gpu-memory "
 	 "max-memory vram",
 	 "memory is not limited by gpumap; "
 	 "torch.cuda.set_per_process_memory_fraction({*" MEMORY
-	 "|20G} / torch.cuda.get_device_properties(0).total_memory) in the "
-	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free {" MEMORY "|20G} "
+	 " #G|20G} / torch.cuda.get_device_properties(0).total_memory) in the "
+	 "program does, and so does an instance of MIG; gpumap pick 1 --min-free {" MEMORY
+	 " #G|20G} "
 	 "-- PROGRAM "
 	 "takes a GPU with that much free, gpumap ps shows what is in use"},
 	{"stale gc clean cleanup kill zombie zombies orphan orphans prune reap",
@@ -330,15 +334,17 @@ static const struct guess intents[] = {
 				   "--mig -- PROGRAM takes a free "
 				   "one"},
 	{"picture image draw diagram svg plot graph viz visualize",
-	 "gpumap --visible 2,3 --device 1 --format svg >gpus.svg draws the answer, gpumap plan "
+	 "gpumap --format svg >gpus.svg draws this environment, gpumap --visible 2,3 --device 1 "
+	 "--format svg >gpus.svg another list, gpumap plan "
 	 "--format svg train.py >plan.svg a plan"},
 	{"failed failure crash crashed traceback log logs output postmortem post-mortem report "
 	 "last",
 	 "gpumap run --log-dir DIR writes a file for each rank and a record of the run, and names "
 	 "the rank that failed first, with its last lines"},
 	{"stop cancel end scancel abort terminate",
-	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; pgrep -af 'gpumap "
-	 "run' shows its PID, gpumap leases that of a program of gpumap pick"},
+	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; gpumap ps and "
+	 "pgrep "
+	 "-af 'gpumap run' show its PID, gpumap leases that of a program of gpumap pick"},
 };
 
 const char *intended(struct span word)

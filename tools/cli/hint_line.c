@@ -26,6 +26,15 @@ static bool is_count(char **words, size_t i, const char *characters)
 	       !words[i][strspn(words[i], characters)];
 }
 
+/* 10G, 40GB */
+static bool is_size(char **words, size_t i)
+{
+	size_t digits = strspn(words[i], "0123456789");
+
+	return words[i][digits] && strchr("KMGTkmgt", words[i][digits]) &&
+	       is_count(words, i, "0123456789BIKMGTbikmgt");
+}
+
 static bool stands_for(struct span name, char **word, struct span *value)
 {
 	size_t length = strcspn(*word, "=");
@@ -57,10 +66,12 @@ static bool is_end(const char *word)
 	return streq(word, "--") || text_ends(word, ".py") || text_ends(word, ".sh");
 }
 
-static bool count_of(char **words, const char *characters, struct span *value)
+static bool count_of(char **words, struct span name, struct span *value)
 {
 	for (size_t i = 0; words[i] && !is_end(words[i]); i++)
-		if (is_count(words, i, characters)) {
+		if (span_is(name, "#G")   ? is_size(words, i)
+		    : span_is(name, "#,") ? is_count(words, i, "0123456789,-")
+					  : is_count(words, i, "0123456789")) {
 			*value = span_of(words[i]);
 			return true;
 		}
@@ -72,8 +83,7 @@ bool line_has(char **words, struct span names, struct span *value)
 	struct span name;
 
 	while (span_split(&names, ' ', &name)) {
-		if (name.length && *name.text == '#' &&
-		    count_of(words, name.length > 1 ? "0123456789,-" : "0123456789", value))
+		if (name.length && *name.text == '#' && count_of(words, name, value))
 			return true;
 		for (size_t i = 0; name.length && *name.text != '#' && words[i]; i++)
 			if (stands_for(name, &words[i], value))

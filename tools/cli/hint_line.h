@@ -7,7 +7,7 @@
 #include "text.h"
 
 /* Whether the line has what one of the names, separated by blanks, stands for: an option and its
- * value, "#" a number, "#," a list of them, ".py" a word that ends so, "GM*" one that
+ * value, "#" a number, "#," a list of them, "#G" a size, ".py" a word that ends so, "GM*" one that
  * begins so, or the word itself. */
 bool line_has(char **words, struct span names, struct span *value);
 
