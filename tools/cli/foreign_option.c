@@ -26,8 +26,9 @@
 	"leave it out: gpumap plan --origin shows all settings, and --log-dir DIR keeps the " \
 	"output"
 #define GPUS_OF_NODE \
-	"write --ranks {--gpus-per-node|N} for the ranks of each host; --inventory " \
-	"{--gpus-per-node|N} plans for hosts that have {--gpus-per-node|N} GPUs"
+	"write --inventory {--gpus-per-node|N} if each host has {--gpus-per-node|N} GPUs: a rank " \
+	"runs " \
+	"on each; --ranks N sets another number of ranks for each host"
 #define PROFILE \
 	"gpumap config --config /dev/null --profile {--save-profile --profile|NAME} --gpus " \
 	"{--gpus|2,3} --ranks{=--ranks --nproc-per-node|=auto} --command {.py|train.py} " \
