@@ -75,6 +75,8 @@ static PyMethodDef functions[] = {
 	{"resolve", (PyCFunction)(void (*)(void))resolve, METH_VARARGS | METH_KEYWORDS,
 	 "resolve(*, inventory=None, environ=None, ask_driver=False, **statements)\n--\n\n"
 	 "Which physical GPU a program will use, and why: a Mapping.\n\n"
+	 "It does not read the environment: CUDA_VISIBLE_DEVICES of this process counts only\n"
+	 "with environ=os.environ. here() answers for this process and its environment.\n\n"
 	 "The statements are the options of the command: visible, prefix, script_export,\n"
 	 "script_inline, launcher, in_code, after_init, set_device, device, device_ids, mode,\n"
 	 "local_rank, batch, container, cgroup, mps_server, driver, dialect, strict. A list\n"
@@ -82,7 +84,7 @@ static PyMethodDef functions[] = {
 	 "inventory is an Inventory, or what --inventory takes: 'host', 8, '8xH100', a file.\n"
 	 "Without it the devices of a list in the statements are assumed to exist; without\n"
 	 "such a list the answer is about this host. environ is the environment of the\n"
-	 "program, such as os.environ; None: it has none.\n\n"
+	 "program, such as os.environ; None: nothing is known of it.\n\n"
 	 ">>> import gpumap\n"
 	 ">>> gpumap.resolve(visible='2,3,4,5', device=1).physical\n"
 	 "3\n"

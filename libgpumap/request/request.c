@@ -197,6 +197,7 @@ EXPORT int gpumap_request_set_environ(gpumap_request *request, const char *const
 	bool seen[VARIABLE_COUNT] = {false};
 	int r = GPUMAP_OK;
 
+	request->has_environ = true;
 	for (; *envp && r == GPUMAP_OK; envp++) {
 		struct statement statement = {.source = SOURCE_ENVIRONMENT};
 		const char *equals = strchr(*envp, '=');

@@ -65,6 +65,7 @@ struct gpumap_request {
 	size_t count, room;
 	char *values[KEY_COUNT]; /* of the keys that are not statements; NULL: not given */
 	char *origins[KEY_COUNT];
+	bool has_environ; /* an environment was given, even an empty one */
 };
 
 /* Launchers that rewrite the list. */

@@ -74,6 +74,8 @@ const struct effective *amd_hip_list(struct resolver *resolver)
 		return list;
 	}
 	step_add(resolver, "S5", NULL,
-		 "neither HIP_VISIBLE_DEVICES nor CUDA_VISIBLE_DEVICES is set: every device");
+		 resolver->request->has_environ ? "neither HIP_VISIBLE_DEVICES nor "
+						  "CUDA_VISIBLE_DEVICES is set: every device"
+						: NO_LIST_GIVEN);
 	return NULL;
 }

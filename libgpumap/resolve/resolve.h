@@ -82,6 +82,9 @@ const char *ranks_value(struct resolver *resolver, const struct statement *s);
 /* Fills the rest of `keys`: those that also depend on the number of visible devices. */
 int ranks_finish(struct resolver *resolver);
 
+/* The step of a request without a list and without an environment, of which nothing is known. */
+#define NO_LIST_GIVEN "no list is given: every device"
+
 int sources_resolve(struct resolver *resolver);
 /* Applies the launcher's changes to the list, and to CUDA_DEVICE_ORDER. */
 int launcher_rewrite(struct resolver *resolver, struct effective *list);

@@ -154,7 +154,9 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 	if (!now->set && !time->losers.count) {
 		if (list && !hip && variable == dialect_variable(resolver->dialect))
 			step_add(resolver, "S5", NULL,
-				 arena_printf(arena, "%s is not set: every device", name));
+				 time->stated || resolver->request->has_environ
+					 ? arena_printf(arena, "%s is not set: every device", name)
+					 : NO_LIST_GIVEN);
 		return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 	}
 	step = step_add(resolver, list ? winning_rule(time) : "N2", now->origin,
