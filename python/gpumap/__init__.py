@@ -34,7 +34,8 @@ def __getattr__(name):
     elif name in ("Lease", "pick"):
         from . import _pick as part
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {__name__}.here(device=1) answers for this "
+                             f"environment, {__name__}.resolve() for stated values; help({__name__})")
     return getattr(part, name)
 
 
