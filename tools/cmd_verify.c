@@ -167,18 +167,28 @@ static bool is_path(const char *record)
 	return strchr(record, '/') || text_ends(record, ".json") || access(record, F_OK) == 0;
 }
 
-/* A run that its record shows to have ended. GPUMAP_OK: it does not. */
-static int refuse_ended(const char *name, const char *path, gpumap_report *report)
+/* A run that its record shows to have ended. GPUMAP_OK: it does not. The text has the reason of a
+ * failure before the finding; in JSON the finding is all. */
+static int refuse_ended(const char *name, const char *path, const struct arguments *a)
 {
-	char *ended = NULL;
-	int r = record_ended(&ended, path, report);
+	gpumap_report *report = a->output.report;
+	char *ended = NULL, *reason = NULL, *what = NULL;
+	int r = record_ended(&ended, &reason, path, report);
 
+	if (r == GPUMAP_OK && ended) {
+		if (!reason || a->output.format == GPUMAP_FORMAT_JSON)
+			xasprintf(&what, "the run '%s' has ended %s, and", QUOTE(span_of(name)),
+				  ended);
+		else if (!print_text(reason, report))
+			r = GPUMAP_EFILE;
+	}
 	if (r == GPUMAP_OK && ended)
 		r = report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
 				ABOUT(.fix = "gpumap run --verify compares a run while it goes on"),
-				"the run '%s' has ended %s, and was not compared with its plan",
-				QUOTE(span_of(name)), ended);
+				"%s was not compared with its plan", what ? what : "it");
 	free(ended);
+	free(reason);
+	free(what);
 	return r;
 }
 
@@ -201,7 +211,7 @@ static int find_run(struct live_run *ret, struct json_t **past, const struct arg
 	if (r == GPUMAP_OK && path && !goes_on(&all, name))
 		r = record_verified(past, path, report);
 	if (r == GPUMAP_OK && path && !goes_on(&all, name) && !*past)
-		r = refuse_ended(name, path, report);
+		r = refuse_ended(name, path, a);
 	if (r == GPUMAP_OK && !*past)
 		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);

@@ -10,6 +10,7 @@
 
 #include "explain/json.h"
 #include "explain/plan.h"
+#include "memory.h"
 #include "readfile.h"
 #include "strbuf.h"
 #include "text/writefile.h"
@@ -309,35 +310,105 @@ int record_run(char **ret, const char *path, gpumap_report *report)
 	return r;
 }
 
-/* " (rank 1 failed first, with status 3: see logs/rank-00001.stderr.log)" */
-static void put_first(struct strbuf *buf, const json_t *ranks)
+/* The rank that failed first. NULL: none did. */
+static const json_t *first_failed(const json_t *o)
 {
-	for (size_t i = 0; i < json_array_size(ranks); i++) {
-		const json_t *rank = json_array_get(ranks, i);
-		const json_t *status = json_object_get(rank, "status");
-		const json_t *signal = json_object_get(rank, "signal");
-		const char *file = json_string_value(json_object_get(rank, "stderr"));
+	const json_t *ranks = json_object_get(o, "ranks");
 
-		if (!json_is_true(json_object_get(rank, "first")))
-			continue;
-		strbuf_printf(
-			buf, " (rank %lld failed first, with %s %lld",
-			(long long)json_integer_value(json_object_get(rank, "rank")),
-			json_is_integer(signal) ? "signal" : "status",
-			(long long)json_integer_value(json_is_integer(signal) ? signal : status));
-		if (file) {
-			strbuf_puts(buf, ": see ");
-			escape_all(buf, file);
+	for (size_t i = 0; i < json_array_size(ranks); i++)
+		if (json_is_true(json_object_get(json_array_get(ranks, i), "first")))
+			return json_array_get(ranks, i);
+	return NULL;
+}
+
+/* "rank 1 failed first, with status 3" */
+static void put_failed(struct strbuf *buf, const json_t *rank)
+{
+	const json_t *status = json_object_get(rank, "status");
+	const json_t *signal = json_object_get(rank, "signal");
+
+	strbuf_printf(buf, "rank %lld failed first, with %s %lld",
+		      (long long)json_integer_value(json_object_get(rank, "rank")),
+		      json_is_integer(signal) ? "signal" : "status",
+		      (long long)json_integer_value(json_is_integer(signal) ? signal : status));
+}
+
+/* The last lines of a log of the run with the record `path`. A relative path counts from the folder
+ * where the run was started; elsewhere the log may be beside the record. *found: where it is; the
+ * caller frees both. NULL: there are none. */
+static char *log_of_record(char **found, const char *log, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = strrchr(log, '/');
+	char *lines;
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return NULL;
+	*found = xstrdup(log);
+	lines = log_last_lines(*found, &st.st_mtim);
+	if (lines)
+		return lines;
+	free(*found);
+	xasprintf(found, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+		  name ? name + 1 : log);
+	lines = log_last_lines(*found, &st.st_mtim);
+	if (!lines)
+		free(*found);
+	return lines;
+}
+
+/* Each line escaped, but for its tabs. */
+static void put_lines(struct strbuf *buf, const char *lines)
+{
+	for (const char *end; *lines; lines = end + 1) {
+		struct span rest = {lines, strcspn(lines, "\n")}, piece;
+		const char *before = "    ";
+
+		end = lines + rest.length;
+		while (span_split(&rest, '\t', &piece)) {
+			strbuf_puts(buf, before);
+			escape_to(buf, piece.text, piece.length);
+			before = "\t";
 		}
-		strbuf_puts(buf, ")");
-		return;
+		strbuf_puts(buf, "\n");
 	}
 }
 
-int record_ended(char **ret, const char *path, gpumap_report *report)
+/* What a run ended with, as its log shows; `ended` is its record_ended(). NULL: no log does. */
+static char *put_reason(const json_t *o, const json_t *rank, const char *ended, const char *path)
 {
-	const char *at, *cause;
+	static const char *const streams[] = {"stderr", "stdout"};
+	const char *host = json_string_value(json_object_get(o, "host"));
+	const char *run = json_string_value(json_object_get(o, "run"));
 	struct strbuf buf = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(streams) && !buf.length; i++) {
+		const char *log = json_string_value(json_object_get(rank, streams[i]));
+		char *found = NULL, *lines = log ? log_of_record(&found, log, path) : NULL;
+
+		if (!lines)
+			continue;
+		strbuf_puts(&buf, "Run ");
+		escape_all(&buf, run ? run : "-");
+		strbuf_puts(&buf, " on ");
+		escape_all(&buf, host ? host : "-");
+		strbuf_printf(&buf, " ended %s: ", ended);
+		put_failed(&buf, rank);
+		strbuf_puts(&buf, ".\n");
+		escape_all(&buf, found);
+		strbuf_puts(&buf, " ends:\n");
+		put_lines(&buf, lines);
+		free(found);
+		free(lines);
+	}
+	return buf.length ? strbuf_take(&buf) : NULL;
+}
+
+int record_ended(char **ret, char **reason, const char *path, gpumap_report *report)
+{
+	const char *at, *cause, *log;
+	struct strbuf buf = {0};
+	const json_t *rank;
 	json_t *o = NULL, *status;
 	int r = read_json(&o, path, report);
 
@@ -346,6 +417,7 @@ int record_ended(char **ret, const char *path, gpumap_report *report)
 	at = json_string_value(json_object_get(o, "ended"));
 	cause = json_string_value(json_object_get(o, "cause"));
 	status = json_object_get(o, "status");
+	rank = first_failed(o);
 	if (at && json_is_integer(status)) {
 		strbuf_puts(&buf, "at ");
 		escape_all(&buf, at);
@@ -355,7 +427,15 @@ int record_ended(char **ret, const char *path, gpumap_report *report)
 			escape_all(&buf, cause);
 			strbuf_puts(&buf, ")");
 		}
-		put_first(&buf, json_object_get(o, "ranks"));
+		if (rank) {
+			*reason = put_reason(o, rank, buf.text, path);
+			log = json_string_value(json_object_get(rank, "stderr"));
+			strbuf_puts(&buf, " (");
+			put_failed(&buf, rank);
+			strbuf_puts(&buf, log ? ": see " : "");
+			escape_all(&buf, log ? log : "");
+			strbuf_puts(&buf, ")");
+		}
 	}
 	json_decref(o);
 	if (buf.failed)

@@ -44,8 +44,9 @@ int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
 /* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
 int record_run(char **ret, const char *path, gpumap_report *report);
 /* How the run ended: "at 2026-11-29T03:20:27.549Z with status 0"; NULL: the record does not have
- * that. The caller frees it. GPUMAP_EINPUT: not a record. */
-int record_ended(char **ret, const char *path, gpumap_report *report);
+ * that. *reason: that with the last lines of the rank that failed first, to be printed; NULL: none
+ * did, or it has no log. The caller frees both. GPUMAP_EINPUT: not a record. */
+int record_ended(char **ret, char **reason, const char *path, gpumap_report *report);
 /* What --verify found, as gpumap verify --json prints it; NULL: the record does not have that. The
  * caller frees it. GPUMAP_EINPUT: not a record. */
 int record_verified(struct json_t **ret, const char *path, gpumap_report *report);

@@ -136,48 +136,71 @@ static size_t copy_line(char *ret, const char *text, size_t length)
 }
 
 /* The start of the last TAIL_LINES lines. */
-static size_t last_start(const struct stream *stream)
+static size_t last_start(const char *tail, size_t length, bool cut)
 {
-	size_t i = stream->tail_length, lines = 0;
+	size_t i = length, lines = 0;
 
-	if (i > 0 && stream->tail[i - 1] == '\n')
+	if (i > 0 && tail[i - 1] == '\n')
 		i--;
 	for (; i > 0; i--)
-		if (stream->tail[i - 1] == '\n' && ++lines == TAIL_LINES)
+		if (tail[i - 1] == '\n' && ++lines == TAIL_LINES)
 			return i;
-	if (stream->tail_cut) {
-		const char *end = memchr(stream->tail, '\n', stream->tail_length);
+	if (cut) {
+		const char *end = memchr(tail, '\n', length);
 
-		if (end && end + 1 < stream->tail + stream->tail_length)
-			return (size_t)(end + 1 - stream->tail);
+		if (end && end + 1 < tail + length)
+			return (size_t)(end + 1 - tail);
 	}
 	return 0;
+}
+
+/* The last lines of a text whose start may be cut off. NULL: none, or no memory. */
+static char *last_lines(const char *tail, size_t length, bool cut)
+{
+	char *ret = length ? malloc(length + 2) : NULL;
+	size_t n = 0;
+
+	if (!ret)
+		return NULL;
+	for (size_t i = last_start(tail, length, cut); i < length;) {
+		const char *end = memchr(tail + i, '\n', length - i);
+		size_t line = end ? (size_t)(end - tail) - i : length - i;
+
+		n += copy_line(ret + n, tail + i, line);
+		i += line + 1;
+	}
+	ret[n] = '\0';
+	return ret;
 }
 
 char *console_last_lines(const struct console *console, size_t index)
 {
 	const struct stream *out, *err, *stream;
-	size_t i, n = 0;
-	char *ret;
 
 	if (!console->streams)
 		return NULL;
 	out = &console->streams[2 * index];
 	err = &console->streams[2 * index + 1];
 	stream = err->tail_length ? err : out;
-	if (stream->tail_length == 0)
-		return NULL;
-	ret = malloc(stream->tail_length + 2);
-	if (!ret)
-		return NULL;
-	for (i = last_start(stream); i < stream->tail_length;) {
-		const char *line = stream->tail + i;
-		const char *end = memchr(line, '\n', stream->tail_length - i);
-		size_t length = end ? (size_t)(end - line) : stream->tail_length - i;
+	return last_lines(stream->tail, stream->tail_length, stream->tail_cut);
+}
 
-		n += copy_line(ret + n, line, length);
-		i += length + 1;
+char *log_last_lines(const char *path, const struct timespec *until)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char tail[TAIL_SIZE];
+	struct stat st;
+	ssize_t n = -1;
+	off_t start = 0;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (st.st_mtim.tv_sec < until->tv_sec ||
+	     (st.st_mtim.tv_sec == until->tv_sec && st.st_mtim.tv_nsec <= until->tv_nsec))) {
+		start = st.st_size > TAIL_SIZE ? st.st_size - TAIL_SIZE : 0;
+		n = pread(fd, tail, sizeof(tail), start);
 	}
-	ret[n] = '\0';
-	return ret;
+	close(fd);
+	return n > 0 ? last_lines(tail, (size_t)n, start > 0) : NULL;
 }

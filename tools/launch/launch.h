@@ -164,6 +164,10 @@ const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch
  * symbolic link that another user may have planted (planted_link() in trust.h). */
 int log_check_links(const char *path, const char *origin, gpumap_report *report);
 
+/* The last lines of a log file, as in the summary below. NULL: none, it cannot be read, or it has
+ * been written to after `until`, as by another run. The caller frees them. */
+char *log_last_lines(const char *path, const struct timespec *until);
+
 /* Prints the last lines of the ranks that failed first, at most `ranks` of them, unless the console
  * has shown them; then where their output is, and which ranks were ended because of them. */
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
