@@ -24,6 +24,9 @@ void lint_started_file(const struct lint *lint, const struct python_start *start
 /* Whether a file that `from` starts exists neither relative to it nor in the current folder. */
 bool lint_lacks(const char *from, const char *name);
 
+/* Whether such a file exists, and nothing in it looks like GPUs. */
+bool lint_needs_no_gpu(const char *from, const char *name);
+
 /* Checks one profile of the file, or all of them. */
 void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 

@@ -83,6 +83,20 @@ bool lint_lacks(const char *from, const char *name)
 	return lacks;
 }
 
+bool lint_needs_no_gpu(const char *from, const char *name)
+{
+	static const char *const words[] = {"cuda", "nccl", "gpu", "accelera"};
+	char *path = find_program(from, name, F_OK), *text = NULL;
+	size_t size = 0;
+	bool ret = path && root_read("", path, MAX_LINT, &text, &size) == 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words) && ret; i++)
+		ret = !memmem(text, size, words[i], strlen(words[i]));
+	free(text);
+	free(path);
+	return ret;
+}
+
 /* The name may be a folder that Python executes, or what is no program: a pipe, a device. */
 static void lint_found_file(const struct lint *lint, const struct python_start *start,
 			    const char *path)

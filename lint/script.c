@@ -243,11 +243,11 @@ static void compare_here(const struct lint *lint, const struct lint_started *sta
 	for (size_t i = 0; i < started->count; i++) {
 		const struct lint_start *s = &started->starts[i];
 
-		if (!s->here || s->nproc < 2)
+		if (!s->here || s->nproc < 2 || lint_needs_no_gpu(script, s->path))
 			continue;
 		if (visible < 0)
 			visible = lint->visible_here();
-		if (visible < 0)
+		if (visible < 1)
 			return;
 		if (s->nproc > visible)
 			report_add(report, FINDING_RANKS_HERE,

@@ -206,7 +206,7 @@ static const size_t flags[] = {
 	[FILTER] = offsetof(struct launch, filtered),
 	[HOSTS] = offsetof(struct launch, hosts),
 	[RENDEZVOUS_ID] = offsetof(struct launch, rendezvous_id),
-	[NODE_RANK] = offsetof(struct launch, node_rank),
+	[NODE_RANK] = offsetof(struct launch, numbered),
 	[CPU] = offsetof(struct launch, cpu),
 	[MODULE] = offsetof(struct launch, module),
 };
@@ -234,8 +234,10 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 	case NO_PORT_VALUE:
 		launch->no_port = true;
 		launch->agrees = span_known(value) && !span_is(value, "static");
+		launch->numbered |= !span_known(value);
 		break;
 	case ENDPOINT:
+		launch->endpoint = true;
 		take_endpoint(launch, value, at);
 		break;
 	case ADDRESS:

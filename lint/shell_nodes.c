@@ -45,7 +45,7 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 	const struct slurm *slurm = shell_step(sh, run);
 
 	if (!slurm || slurm->parts || slurm_one_task(sh, slurm) || launch->nnodes < 2 ||
-	    launch->node_rank || launch->agrees || launch->loose ||
+	    launch->numbered || launch->agrees || launch->loose ||
 	    (launch->launcher != LINT_TORCHRUN && launch->launcher != LINT_TORCH_LAUNCH))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
@@ -53,7 +53,8 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 		    shell_setting(sh, shell_var(sh, span_of(defaults[i]))).state != SET_INHERITED)
 			return;
 	shell_report(sh, FINDING_SAME_NODE_RANK, launch->at, NULL,
-		     launch->address.text
+		     launch->endpoint ? "add --rdzv-backend=c10d, which numbers them"
+		     : launch->address.text
 			     ? "write --rdzv-backend=c10d --rdzv-endpoint=HOST:29500, which "
 			       "numbers them, with the host of --master-addr in its place"
 			     : "add --rdzv-backend=c10d --rdzv-endpoint=FIRST_NODE:29500, which "

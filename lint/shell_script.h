@@ -191,6 +191,7 @@ struct shell {
 	bool moved;     /* it may have changed its folder, or have got files from elsewhere */
 	bool watched;   /* $!, kill, jobs or trap: the script manages its jobs */
 	bool batch;     /* it has #SBATCH lines */
+	bool queued;    /* it has lines of a scheduler, such as #PBS: another host runs it */
 	bool in_step;   /* inside srun bash -c, so `slurm` is of the step */
 	bool in_job;    /* inside sbatch --wrap, so `slurm` is of that job */
 	bool spread;    /* inside a shell that a launcher starts, perhaps on other nodes */
@@ -381,7 +382,8 @@ struct launch {
 	bool hosts;         /* other hosts than this one may take part */
 	bool rendezvous_id; /* --rdzv-id */
 	bool agrees;        /* a rendezvous numbers the nodes */
-	bool node_rank;     /* the number of this node is given */
+	bool numbered;      /* the number of this node is given, or may be by the rendezvous */
+	bool endpoint;      /* the address is of --rdzv-endpoint */
 	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
 	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
 	struct place ids_at, nproc_at, port_at, address_at;

@@ -70,6 +70,7 @@ void slurm_comments(struct shell *sh)
 		line = span_trim(line);
 		if (line.length && *line.text != '#')
 			break;
+		sh->queued |= span_starts_any(line, "#SBATCH #PBS #BSUB #$ #FLUX: #COBALT #OAR");
 		if (!span_starts(line, "#SBATCH"))
 			continue;
 		sh->batch = true;

@@ -88,9 +88,10 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 		 (list.state == SET_VALUE && (list.derived || !span_known(list.value))));
 	start->list_kept = list.state == SET_INHERITED && launch->launcher == LINT_DIRECT &&
 			   !shell_step(sh, run) && !sh->in_job && !run->dropped;
-	start->here = list.state == SET_INHERITED && passed && !shell_step(sh, run) &&
-		      !sh->in_job && !sh->batch && !run->dropped && !launch->filtered &&
-		      !launch->loose && !launch->cpu && launch->nnodes == 1;
+	start->here = (by_torch(launch) || launch->launcher == LINT_ACCELERATE) && passed &&
+		      list.state == SET_INHERITED && !shell_step(sh, run) && !sh->in_job &&
+		      !sh->queued && !run->dropped && !launch->filtered && !launch->loose &&
+		      !launch->cpu && launch->nnodes == 1;
 	if (run->srun || run->dropped || !passed || launch->filtered || launch->loose ||
 	    list.state != SET_VALUE || list.exported != EXPORT_YES || !span_known(list.value) ||
 	    memchr(list.value.text, SHELL_BORDER, list.value.length))
