@@ -107,6 +107,11 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	}
 	if (failed || *done)
 		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (a->mig && (a->asked || a->output.format == GPUMAP_FORMAT_JSON))
+		report_add(report, FINDING_IGNORED_KEY,
+			   ABOUT(.origin = "--mig",
+				 .fix = "the list \"mig\" of each GPU has its instances"),
+			   "it is only for the table");
 	return refuse_picture(&a->output, "an inventory has no picture; gpumap explain draws one");
 }
 
@@ -312,12 +317,12 @@ static void print_head(struct strbuf *buf)
 	strbuf_puts(buf, "\n");
 }
 
-/* Of the MIG modes: 0 if it is off on every GPU, -1 if it is not known of one. */
+/* 1: MIG is on on a GPU; 0: it is off on every one; -1: not known. */
 static int64_t mig_mode(const gpumap_inventory *inventory)
 {
 	int64_t ret = 0;
 
-	for (size_t i = 0; ret >= 0 && i < gpumap_inventory_count(inventory); i++) {
+	for (size_t i = 0; ret < 1 && i < gpumap_inventory_count(inventory); i++) {
 		int64_t enabled = gpumap_device_int(gpumap_inventory_get(inventory, i),
 						    GPUMAP_DEVICE_MIG_ENABLED);
 

@@ -141,7 +141,8 @@ static int refuse_operand(struct lint_command *command, const struct options *op
 	bool starts = is_command_line(options->operand);
 
 	strbuf_puts(&line, options->operand);
-	for (int i = options->index; starts && i < options->argc; i++) {
+	for (int i = options->index; starts && !strchr(options->operand, ' ') && i < options->argc;
+	     i++) {
 		strbuf_puts(&line, " ");
 		words_quote(&line, options->argv[i]);
 	}

@@ -118,18 +118,22 @@ static const char *take_command(int argc, char **argv)
 /* help COMMAND, help ID. Options of every command may precede the word. */
 static int help_about(int argc, char **argv)
 {
-	int i = 2;
+	int i = 2, words = 2;
 	const struct command *command;
+	char **meant;
 
 	while (i + 1 < argc && *argv[i] == '-')
 		i++;
 	command = find(argv[i]);
 	if (command)
 		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
-	if (streq(argv[i], "check"))
-		return cmd_lint(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	if (ID_FIX(argv[i], NULL))
 		return cmd_rules(argc - 1, argv + 1);
+	meant = meaning_of(&words, (char *[]){argv[0], argv[i], NULL});
+	command = meant ? find(meant[1]) : NULL;
+	free(meant);
+	if (command)
+		return command->run(2, (char *[]){argv[i], (char[]){"--help"}, NULL});
 	return unknown_command(argc - i + 1, argv + i - 1);
 }
 

@@ -27,7 +27,8 @@ static bool only_options(char **words)
 static bool options(char **words)
 {
 	for (size_t i = 1; words[i]; i++)
-		if (*words[i] != '-' && (*words[i - 1] != '-' || strchr(words[i - 1], '=')))
+		if (streq(words[i], "--") ||
+		    (*words[i] != '-' && (*words[i - 1] != '-' || strchr(words[i - 1], '='))))
 			return false;
 	return true;
 }

@@ -30,9 +30,11 @@
 	"runs " \
 	"on each; --ranks N sets another number of ranks for each host"
 #define PROFILE \
-	"gpumap config --config /dev/null --profile {--save-profile --profile|NAME} --gpus " \
-	"{--gpus|2,3} --ranks{=--ranks --nproc-per-node|=auto} --command {.py|train.py} " \
-	">>gpumap.ini adds the settings as a profile; then gpumap run --profile " \
+	"gpumap config --config /dev/null --profile {--save-profile --profile|NAME} " \
+	"--gpus{=--gpus|=inherit} --ranks{=--ranks --nproc-per-node|=auto} --command " \
+	"{.py|train.py} " \
+	">>gpumap.ini adds a new profile, also with other settings in that line; then gpumap run " \
+	"--profile " \
 	"{--save-profile --profile|NAME}"
 #define MODEL "write --inventory 8xH100"
 #define SLOTS(gpu) \
@@ -343,9 +345,8 @@ static const struct guess intents[] = {
 	 "gpumap run --log-dir DIR writes a file for each rank and a record of the run, and names "
 	 "the rank that failed first, with its last lines"},
 	{"stop cancel end scancel abort terminate",
-	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; gpumap ps and "
-	 "pgrep "
-	 "-af 'gpumap run' show its PID, gpumap leases that of a program of gpumap pick"},
+	 "end gpumap run itself, with Ctrl-C or kill PID, and it ends its ranks; "
+	 "pgrep -af 'gpumap run' shows its PID, gpumap leases that of a program of gpumap pick"},
 };
 
 const char *intended(struct span word)

@@ -26,13 +26,15 @@ static bool is_count(char **words, size_t i, const char *characters)
 	       !words[i][strspn(words[i], characters)];
 }
 
-/* 10G, 40GB */
-static bool is_size(char **words, size_t i)
+/* 10G, 40GB or 40GiB, as options of memory take them. */
+static bool is_size(struct span s)
 {
-	size_t digits = strspn(words[i], "0123456789");
+	size_t digits = 0;
 
-	return words[i][digits] && strchr("KMGTkmgt", words[i][digits]) &&
-	       is_count(words, i, "0123456789BIKMGTbikmgt");
+	while (digits < s.length && is_digit(s.text[digits]))
+		digits++;
+	s = (struct span){s.text + digits, s.length - digits};
+	return digits && span_is_any(s, "K M G KB MB GB KiB MiB GiB");
 }
 
 static bool stands_for(struct span name, char **word, struct span *value)
@@ -43,9 +45,12 @@ static bool stands_for(struct span name, char **word, struct span *value)
 	if (*name.text == '.')
 		return value->length > name.length &&
 		       memcmp(*word + value->length - name.length, name.text, name.length) == 0;
+	/* Also in --ignore=GM030. */
+	if (name.text[name.length - 1] == '*' && **word == '-' && (*word)[length])
+		*value = span_of(*word + length + 1);
 	if (name.text[name.length - 1] == '*')
 		return value->length >= name.length &&
-		       memcmp(*word, name.text, name.length - 1) == 0;
+		       memcmp(value->text, name.text, name.length - 1) == 0;
 	if (*name.text != '-')
 		return span_is(name, *word);
 	/* -N2 */
@@ -69,7 +74,7 @@ static bool is_end(const char *word)
 static bool count_of(char **words, struct span name, struct span *value)
 {
 	for (size_t i = 0; words[i] && !is_end(words[i]); i++)
-		if (span_is(name, "#G")   ? is_size(words, i)
+		if (span_is(name, "#G")   ? i && *words[i - 1] != '-' && is_size(span_of(words[i]))
 		    : span_is(name, "#,") ? is_count(words, i, "0123456789,-")
 					  : is_count(words, i, "0123456789")) {
 			*value = span_of(words[i]);
@@ -104,11 +109,16 @@ static bool all_of(struct span text, const char *characters)
 static bool fits(struct span *value, struct span otherwise)
 {
 	static const char digits[] = "0123456789", list[] = "0123456789,-";
+	static const char values[] = "0123456789.,e+-";
 	const char *colon;
 	bool number = span_is(otherwise, "N") || all_of(otherwise, digits);
 
 	if (!value->length || *value->text == '-')
 		return false;
+	if (is_size(otherwise))
+		return is_size(*value);
+	if (span_starts(otherwise, "0."))
+		return all_of(*value, values);
 	if (!number && !all_of(otherwise, list))
 		return !otherwise.length || !is_digit(*otherwise.text) || is_digit(*value->text);
 	colon = number ? memrchr(value->text, ':', value->length) : NULL;
@@ -118,22 +128,14 @@ static bool fits(struct span *value, struct span otherwise)
 	return all_of(*value, number ? digits : list);
 }
 
-/* "10G" as "10 * 2**30"; false: the text is no such size. */
-static bool put_bytes(struct strbuf *buf, struct span size)
+/* "10G" as "10 * 2**30" */
+static void put_bytes(struct strbuf *buf, struct span size)
 {
-	static const char units[] = {'K', 'M', 'G', 'T'};
-	const char *unit;
-	size_t digits = 0;
+	static const char units[] = "KMG";
+	size_t digits = strspn(size.text, "0123456789");
 
-	while (digits < size.length && is_digit(size.text[digits]))
-		digits++;
-	if (!digits || digits == size.length)
-		return false;
-	unit = memchr(units, size.text[digits] & ~('a' - 'A'), sizeof(units));
-	if (unit)
-		strbuf_printf(buf, "%.*s * 2**%d", (int)digits, size.text,
-			      10 * (int)(unit - units + 1));
-	return unit;
+	strbuf_printf(buf, "%.*s * 2**%d", (int)digits, size.text,
+		      10 * (int)(strchr(units, size.text[digits]) - units + 1));
 }
 
 static void put_words(struct strbuf *buf, char **words)
@@ -158,8 +160,8 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 	if (equals || bytes)
 		names = (struct span){names.text + 1, names.length - 1};
 	if (bytes) {
-		if (!line_has(words, names, &value) || !put_bytes(buf, value))
-			put_bytes(buf, otherwise);
+		put_bytes(buf,
+			  line_has(words, names, &value) && is_size(value) ? value : otherwise);
 		return;
 	}
 	if (!line_has(words, names, &value) || !fits(&value, otherwise)) {

@@ -8,7 +8,7 @@
 
 /* Whether the line has what one of the names, separated by blanks, stands for: an option and its
  * value, "#" a number, "#," a list of them, "#G" a size, ".py" a word that ends so, "GM*" one that
- * begins so, or the word itself. */
+ * begins so, also behind =, or the word itself. */
 bool line_has(char **words, struct span names, struct span *value);
 
 /* Adds the remedy. In its pattern {NAMES|OTHERWISE} stands for the value that the line has,
