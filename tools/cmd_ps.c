@@ -20,7 +20,9 @@ struct arguments {
 const struct option_row ps_rows[] = {
 	{"--gpus", "LIST", "show only these GPUs, numbers of nvidia-smi or UUIDs",
 	 TEXT_TO(struct arguments, view.gpus)},
-	{"--stale", NULL, "show only ranks whose run has ended, and memory without a process",
+	{"--stale", NULL,
+	 "show only ranks whose run has ended, leases whose process has ended, and memory "
+	 "without a process",
 	 FLAG_TO(struct arguments, view.stale)},
 	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)", 0},
 	{"--format", "text|json", "output format", 0},

@@ -2,6 +2,7 @@
 /* See holders.h. */
 #include "lease/holders.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "lease/nested.h"
 #include "lease/units.h"
 #include "memory.h"
+#include "process_path.h"
 #include "report/report.h"
 
 enum { LOOKS = 50, LOOK_PAUSE_MS = 2 };
@@ -65,6 +67,102 @@ int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *u
 			fn(g, 1, sights[g].owner, -1, data);
 	free(visited);
 	return r;
+}
+
+/* --- the processes ------------------------------------------------------------------------ */
+
+static bool is_one_of(const struct stat *files, size_t count, const struct stat *st)
+{
+	for (size_t i = 0; i < count; i++)
+		if (st->st_dev == files[i].st_dev && st->st_ino == files[i].st_ino)
+			return true;
+	return false;
+}
+
+bool lease_holds(int64_t pid, const struct stat *files, size_t count, bool hidden, bool *nomem)
+{
+	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	struct dirent *entry;
+	bool found = false;
+
+	*nomem = *nomem || (!dir && errno == ENOMEM);
+	if (!dir)
+		return hidden;
+	while (!found && (entry = readdir(dir))) {
+		CLEANUP_FREE char *info = NULL;
+		struct stat st;
+		bool exclusive;
+		int64_t owner;
+
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0) {
+			found = hidden && errno == EACCES;
+			continue;
+		}
+		if (!is_one_of(files, count, &st))
+			continue;
+		info = lease_fdinfo(pid, entry->d_name);
+		*nomem = *nomem || (!info && errno == ENOMEM);
+		found = info && lease_lock_in(&exclusive, &owner, info);
+	}
+	closedir(dir);
+	return found;
+}
+
+struct kept {
+	const struct lease_folder *folder;
+	int64_t owner;
+	struct stat file; /* of one of its units: who holds the lease has all of them open */
+	bool found;
+};
+
+static void find_kept(struct span unit, size_t slots, int fd, void *data)
+{
+	struct kept *kept = data;
+
+	(void)unit;
+	(void)slots;
+	if (!kept->found && lease_locker(kept->folder, fd) == kept->owner)
+		kept->found = fstat(fd, &kept->file) == 0;
+}
+
+static int64_t *list_keepers(size_t *count, const struct stat *file)
+{
+	int64_t *pids = NULL, *longer;
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	bool nomem = false;
+	size_t room = 0;
+
+	while (dir && !nomem && (entry = readdir(dir))) {
+		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
+
+		if (pid <= 0 || !lease_holds(pid, file, 1, false, &nomem))
+			continue;
+		longer = array_room(pids, *count, &room, sizeof(*pids));
+		nomem = !longer;
+		if (!longer)
+			break;
+		pids = longer;
+		pids[(*count)++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+	return pids;
+}
+
+int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner)
+{
+	struct lease_folder folder;
+	struct kept kept = {.folder = &folder, .owner = owner};
+
+	*count = 0;
+	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
+		return NULL;
+	/* Elsewhere the kernel does not show who took a lock, and has ended. */
+	if (lease_see(&folder))
+		lease_slots_each(&folder, NULL, find_kept, &kept);
+	lease_folder_close(&folder);
+	return kept.found ? list_keepers(count, &kept.file) : NULL;
 }
 
 /* --- for others --------------------------------------------------------------------------- */

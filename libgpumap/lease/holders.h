@@ -3,6 +3,8 @@
 #ifndef GM_LEASE_HOLDERS_H
 #define GM_LEASE_HOLDERS_H
 
+#include <sys/stat.h>
+
 #include "lease/lease.h"
 
 /* The default folder: the first if it exists. */
@@ -23,5 +25,12 @@ int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventor
 typedef void held_fn(size_t unit, size_t slots, int64_t pid, int fd, void *data);
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data);
+
+/* Whether the process has one of the files open, and its lock; `hidden`: what it has open cannot be
+ * seen. */
+bool lease_holds(int64_t pid, const struct stat *files, size_t count, bool hidden, bool *nomem);
+/* The processes that hold a lease which `owner` took, ascending, as far as /proc shows them; *count
+ * of them. The caller frees it; NULL: none. */
+int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner);
 
 #endif

@@ -68,43 +68,9 @@ static struct lock_files find_files(const struct count *c, size_t unit, int fd)
 	return files;
 }
 
-static bool is_one_of(const struct lock_files *files, const struct stat *st)
-{
-	for (size_t i = 0; i < files->count; i++)
-		if (st->st_dev == files->list[i].st_dev && st->st_ino == files->list[i].st_ino)
-			return true;
-	return false;
-}
-
-/* Whether the process has one of the files open, and its lock; `hidden`: what it has open cannot be
- * seen. */
 static bool has_lock(struct count *c, int64_t pid, const struct lock_files *files, bool hidden)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
-	struct dirent *entry;
-	bool found = false;
-
-	c->nomem = c->nomem || (!dir && errno == ENOMEM);
-	if (!dir)
-		return hidden;
-	while (!found && (entry = readdir(dir))) {
-		CLEANUP_FREE char *info = NULL;
-		struct stat st;
-		bool exclusive;
-		int64_t owner;
-
-		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0) {
-			found = hidden && errno == EACCES;
-			continue;
-		}
-		if (!is_one_of(files, &st))
-			continue;
-		info = lease_fdinfo(pid, entry->d_name);
-		c->nomem = c->nomem || (!info && errno == ENOMEM);
-		found = info && lease_lock_in(&exclusive, &owner, info);
-	}
-	closedir(dir);
-	return found;
+	return lease_holds(pid, files->list, files->count, hidden, &c->nomem);
 }
 
 static void list_own(struct count *c)

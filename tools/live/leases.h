@@ -12,6 +12,7 @@
 
 #include "gpumap.h"
 
+#include "live/lease_kept.h"
 #include "strbuf.h"
 
 /* What a lease lasts as long as. */
@@ -32,11 +33,12 @@ struct lease_row {
 	enum lease_kind kind;
 	const gpumap_process *owner; /* what /proc has about pid; NULL: nothing */
 	const gpumap_process
-		*kept_for;    /* the process that a guard waits for; NULL: there is no guard */
-	int64_t left_ms;      /* until --for ends it; -1: it has no end */
-	int64_t idle_ms;      /* --idle; -1: none */
-	int64_t load, memory; /* the highest load, and the sum of the memory; -1: not known */
-	bool idle;            /* no GPU has a load or a process */
+		*kept_for;      /* the process that a guard waits for; NULL: there is no guard */
+	struct lease_kept kept; /* who has it, if the process that took it has ended */
+	int64_t left_ms;        /* until --for ends it; -1: it has no end */
+	int64_t idle_ms;        /* --idle; -1: none */
+	int64_t load, memory;   /* the highest load, and the sum of the memory; -1: not known */
+	bool idle;              /* no GPU has a load or a process */
 };
 
 struct leases {

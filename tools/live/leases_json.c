@@ -23,27 +23,15 @@ static json_t *gpus_json(const struct leases *leases, const struct lease_row *ro
 	return array;
 }
 
-static json_t *person_json(const gpumap_process *p, bool *failed)
-{
-	if (!p)
-		return json_null();
-	return JSON_OBJECT(
-		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
-		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
-		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
-		{"started", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
-		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))},
-		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))});
-}
-
 static json_t *row_json(const struct leases *leases, const struct lease_row *row, bool *failed)
 {
 	return JSON_OBJECT(failed, {"gpus", gpus_json(leases, row, failed)},
 			   {"slots", json_number(row->slots)},
 			   {"pid", row->pid > 0 ? json_number(row->pid) : json_null()},
-			   {"taker", person_json(row->owner, failed)},
+			   {"taker", lease_person_json(row->owner, failed)},
 			   {"kind", json_text(lease_kind_word(row->kind))},
-			   {"holder", person_json(row->kept_for, failed)},
+			   {"holder", lease_person_json(row->kept_for, failed)},
+			   {"kept_by", lease_kept_json(&row->kept, failed)},
 			   {"left_ms", json_number(row->left_ms)},
 			   {"idle_limit_ms", json_number(row->idle_ms)},
 			   {"idle", json_boolean(row->idle)});

@@ -220,6 +220,13 @@ static void read_notes(const struct leases *leases, const gpumap_claim *claim)
 	}
 }
 
+static void read_kept(const struct leases *leases, const gpumap_claim *claim)
+{
+	for (size_t i = 0; i < leases->count; i++)
+		if (!lease_owner_is_there(&leases->rows[i]))
+			lease_kept_read(&leases->rows[i].kept, claim, leases->rows[i].pid);
+}
+
 static int read_leases(struct leases *leases, gpumap_report *report)
 {
 	struct gathering gathering = {leases, 0};
@@ -237,6 +244,7 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 	if (r == GPUMAP_OK) {
 		describe(leases);
 		read_notes(leases, claim);
+		read_kept(leases, claim);
 	}
 	gpumap_claim_free(claim);
 	return r;
@@ -260,8 +268,10 @@ int leases_read(struct leases *ret, gpumap_report *report)
 
 void leases_free(struct leases *leases)
 {
-	for (size_t i = 0; i < leases->count; i++)
+	for (size_t i = 0; i < leases->count; i++) {
+		lease_kept_free(&leases->rows[i].kept);
 		free(leases->rows[i].gpus);
+	}
 	free(leases->rows);
 	for (size_t i = 0; i < leases->process_count; i++)
 		process_clear(&leases->processes[i]);

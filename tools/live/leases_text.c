@@ -8,13 +8,14 @@
  */
 #include "live/leases.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "cli/text_table.h"
 #include "inventory/inventory.h"
+#include "live/process_run.h"
 #include "live/ps.h"
+
+enum { MAX_KEPT = 4 }; /* processes that are named */
 
 enum column { GPUS, PID, USER, AGE, LEFT, HELD_BY, LOAD, MEMORY, COMMAND, COLUMNS };
 
@@ -60,17 +61,30 @@ static void put_user(struct strbuf *buf, const gpumap_process *p)
 /* Also a process that /proc hides. */
 bool lease_owner_is_there(const struct lease_row *row)
 {
-	return !row->ended && (row->pid <= 0 || kill((pid_t)row->pid, 0) == 0 || errno == EPERM);
+	return !row->ended && (row->pid <= 0 || !process_ended((int)row->pid));
 }
 
-static const char *command_text(const struct lease_row *row)
+/* "has ended; what it started goes on: process 4720 (sleep of jo)" */
+static void put_kept(struct strbuf *buf, const struct lease_kept *kept)
+{
+	strbuf_puts(buf, "has ended; what it started goes on");
+	for (size_t i = 0; i < kept->count && i < MAX_KEPT; i++) {
+		strbuf_puts(buf, i ? ", " : ": ");
+		process_tell(buf, &kept->processes[i]);
+	}
+	if (kept->count > MAX_KEPT)
+		strbuf_puts(buf, ", ...");
+}
+
+static void put_command(struct strbuf *buf, const struct lease_row *row)
 {
 	const gpumap_process *p = row->kept_for ? row->kept_for : row->owner;
 	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
 
-	return command                     ? command
-	       : lease_owner_is_there(row) ? "not visible here"
-					   : "has ended; what it started goes on";
+	if (lease_owner_is_there(row))
+		strbuf_puts(buf, command ? command : "not visible here");
+	else
+		put_kept(buf, &row->kept);
 }
 
 static void put_holder(struct strbuf *buf, const struct lease_row *row)
@@ -141,8 +155,10 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
 	shown = 0;
 	for (size_t i = 0; i < leases->count; i++)
-		if (!idle || leases->rows[i].idle)
-			text_table_row(buf, &table, shown++, command_text(&leases->rows[i]), 0,
-				       ps_width(), 0);
+		if (!idle || leases->rows[i].idle) {
+			put_command(&text, &leases->rows[i]);
+			text_table_row(buf, &table, shown++, text.text, 0, ps_width(), 0);
+			strbuf_free(&text);
+		}
 	text_table_free(&table);
 }

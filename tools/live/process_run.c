@@ -44,6 +44,13 @@ bool process_exists(int pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+bool process_ended(int pid)
+{
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) ? stat.dead : !process_exists(pid);
+}
+
 bool process_is_gpumap(int pid)
 {
 	char target[4096];

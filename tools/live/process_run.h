@@ -9,6 +9,8 @@
 
 /* Whether there is such a process, even if /proc hides it (hidepid). */
 bool process_exists(int pid);
+/* Whether it has ended, even if its parent has not collected it. */
+bool process_ended(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */
 bool process_is_gpumap(int pid);
 /* Whether it is in the pid namespace of this process; false also if that cannot be seen. */

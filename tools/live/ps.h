@@ -12,6 +12,7 @@
 
 #include "gpumap.h"
 
+#include "live/lease_kept.h"
 #include "live/process.h"
 #include "strbuf.h"
 
@@ -72,6 +73,13 @@ struct ps_gpu {
 	bool left;              /* stale memory: hidden, and no process is listed */
 };
 
+/* A lease whose process has ended; what that started holds it. */
+struct ps_ended {
+	int64_t owner;
+	bool *gpus; /* whether it has the i-th GPU of the inventory, or a part of it */
+	struct lease_kept kept;
+};
+
 struct ps {
 	gpumap_inventory *inventory;
 	struct ps_gpu *gpus;
@@ -80,6 +88,8 @@ struct ps {
 	bool leases_known;               /* of all GPUs */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
+	struct ps_ended *ended;
+	size_t ended_count, ended_room;
 	int64_t now; /* seconds since the epoch */
 };
 
@@ -111,8 +121,8 @@ bool ps_is_listed(const struct ps_gpu *gpu, const char *list);
 /* Who has leased the GPUs, and which run has those without a process for its ranks; a warning says
  * why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);
-/* Whether the process that took a lease has ended; what it started then holds the lease. */
-bool ps_owner_ended(const gpumap_process *owner_process);
+/* The first of the leases from ps->ended[*i] on that has the GPU; NULL: none. *i is behind it. */
+const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i);
 /* Whether the parent of the process has ended, and it has no terminal. */
 bool ps_is_detached(const struct process_stat *stat);
 

@@ -6,6 +6,7 @@
 
 #include "explain/json.h"
 #include "inventory/inventory.h"
+#include "live/process_run.h"
 
 static json_t *run_json(const struct ps_facts *facts, bool *failed)
 {
@@ -44,7 +45,7 @@ static json_t *lease_json(const struct ps_gpu *gpu, bool *failed)
 		return json_null();
 	return JSON_OBJECT(failed, {"held", json_boolean(gpu->owner != GPUMAP_LEASE_NONE)},
 			   {"pid", gpu->owner > 0 ? json_number(gpu->owner) : json_null()},
-			   {"ended", p ? json_boolean(ps_owner_ended(p)) : json_null()},
+			   {"ended", p ? json_boolean(process_ended((int)p->pid)) : json_null()},
 			   {"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 			   {"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
 			   {"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
@@ -123,17 +124,34 @@ static json_t *planned_json(const struct ps_gpu *gpu, bool *failed)
 				       {"launcher", json_number(gpu->launcher)});
 }
 
+/* The leases of processes that have ended, and who holds them. */
+static json_t *ended_json(const struct ps *ps, const struct ps_gpu *gpu, bool *failed)
+{
+	const struct ps_ended *ended;
+	json_t *array = json_array();
+	size_t i = 0;
+
+	while ((ended = ps_next_ended(ps, gpu, &i)))
+		json_push(array,
+			  JSON_OBJECT(failed, {"pid", json_number(ended->owner)},
+				      {"kept_by", lease_kept_json(&ended->kept, failed)}),
+			  failed);
+	return array;
+}
+
 /* NULL: the view has nothing of it. */
 static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const struct ps_view *view,
 			bool *failed)
 {
 	const gpumap_device *d = gpu->device;
 	json_t *processes = json_array(), *o;
+	size_t ended = 0;
 
 	for (size_t i = 0; i < gpu->count; i++)
 		if (!view->stale || gpu->processes[i].stale)
 			json_push(processes, one_json(ps, &gpu->processes[i], failed), failed);
-	if (view->stale && !json_array_size(processes) && !gpu->left) {
+	if (view->stale && !json_array_size(processes) && !gpu->left &&
+	    !ps_next_ended(ps, gpu, &ended)) {
 		json_decref(processes);
 		return NULL;
 	}
@@ -146,6 +164,7 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
 			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
 			{"mig", instances_json(gpu, failed)}, {"lease", lease_json(gpu, failed)},
+			{"ended_leases", ended_json(ps, gpu, failed)},
 			{"stale_memory", json_boolean(gpu->left)},
 			{"planned", planned_json(gpu, failed)}, {"processes", processes});
 	return o;

@@ -7,7 +7,6 @@
 #include "live/run_live.h"
 #include "memory.h"
 #include "pick/lease_here.h"
-#include "process_stat.h"
 
 static void describe(struct ps *ps)
 {
@@ -40,18 +39,37 @@ static void add_instance(struct ps_gpu *gpu, const gpumap_device *instance, int6
 	gpu->instances[instance->mig_position] = pid;
 }
 
+/* The GPU is leased by a process that has ended. */
+static void add_ended(struct ps *ps, size_t gpu, int64_t owner)
+{
+	struct ps_ended *ended;
+	size_t i = 0;
+
+	while (i < ps->ended_count && ps->ended[i].owner != owner)
+		i++;
+	if (i == ps->ended_count) {
+		ps->ended = array_room(ps->ended, ps->ended_count, &ps->ended_room, sizeof(*ended));
+		ps->ended[ps->ended_count++] = (struct ps_ended){
+			.owner = owner, .gpus = xcalloc(ps->count, sizeof(*ended->gpus))};
+	}
+	ps->ended[i].gpus[gpu] = true;
+}
+
 static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, void *data)
 {
-	const struct ps *ps = data;
+	struct ps *ps = data;
 	struct ps_gpu *gpu = ps->gpus;
 
 	while (gpu->device != device->gpu)
 		gpu++;
+	if (pid < 0 || (pid > 0 && process_ended((int)pid)))
+		add_ended(ps, (size_t)(gpu - ps->gpus), pid < 0 ? -pid : pid);
+	pid = pid < 0 ? 0 : pid;
 	if (device->mig_position >= 0) {
 		add_instance(gpu, device, pid);
 	} else if (slots > 1) {
 		gpu->pids = xrealloc(gpu->pids, (gpu->leased + 1) * sizeof(*gpu->pids));
-		gpu->pids[gpu->leased++] = pid < 0 ? 0 : pid;
+		gpu->pids[gpu->leased++] = pid;
 		if (!gpu->slots || slots < gpu->slots)
 			gpu->slots = slots;
 	}
@@ -123,16 +141,21 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 	ps->leases_known = r == GPUMAP_OK;
 	if (r != GPUMAP_EBUSY)
 		gpumap_lease_each(claim, ps->inventory, add_part, ps, NULL);
+	for (size_t i = 0; i < ps->ended_count; i++)
+		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
 	gpumap_claim_free(claim);
 	free(owners);
 	describe(ps);
 	read_runs(ps);
 }
 
-bool ps_owner_ended(const gpumap_process *owner_process)
+const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i)
 {
-	int pid = (int)gpumap_process_int(owner_process, GPUMAP_PROCESS_PID);
-	struct process_stat stat;
+	while (*i < ps->ended_count) {
+		const struct ps_ended *ended = &ps->ended[(*i)++];
 
-	return process_stat_read(&stat, pid) ? stat.dead : !process_exists(pid);
+		if (ended->gpus[gpu->device - ps->inventory->gpus])
+			return ended;
+	}
+	return NULL;
 }

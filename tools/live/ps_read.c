@@ -283,6 +283,11 @@ void ps_free(struct ps *ps)
 		gpu_free(&ps->gpus[i]);
 	for (size_t i = 0; i < ps->fact_count; i++)
 		ps_facts_free(&ps->facts[i]);
+	for (size_t i = 0; i < ps->ended_count; i++) {
+		lease_kept_free(&ps->ended[i].kept);
+		free(ps->ended[i].gpus);
+	}
+	free(ps->ended);
 	free(ps->gpus);
 	free(ps->owner_processes);
 	free(ps->facts);

@@ -21,6 +21,7 @@
 
 #include "cli/text_table.h"
 #include "inventory/inventory.h"
+#include "live/process_run.h"
 #include "style.h"
 #include "text.h"
 #include "text_cells.h"
@@ -394,24 +395,31 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 			 "it may have more processes: a list is not readable");
 }
 
+/* "process 4711 (anna)" */
+static void person_text(struct strbuf *buf, const gpumap_process *p, bool named)
+{
+	const char *user = gpumap_process_str(p, GPUMAP_PROCESS_USER);
+	int64_t uid = gpumap_process_int(p, GPUMAP_PROCESS_UID);
+
+	strbuf_printf(buf, "process %lld", (long long)gpumap_process_int(p, GPUMAP_PROCESS_PID));
+	if (named && user)
+		strbuf_printf(buf, " (%s)", user);
+	else if (named && uid >= 0)
+		strbuf_printf(buf, " (user %lld)", (long long)uid);
+}
+
 /* "process 4711 (anna), at most 3m ago": the lease is not older than the process that took it. */
 static void owner_text(struct strbuf *buf, const struct ps *ps, const gpumap_process *owner_process)
 {
-	const char *user = gpumap_process_str(owner_process, GPUMAP_PROCESS_USER);
 	int64_t start = gpumap_process_int(owner_process, GPUMAP_PROCESS_START_TIME);
-	int64_t uid = gpumap_process_int(owner_process, GPUMAP_PROCESS_UID);
+	bool ended = process_ended((int)owner_process->pid);
 	char age[16];
 
-	strbuf_printf(buf, "process %lld",
-		      (long long)gpumap_process_int(owner_process, GPUMAP_PROCESS_PID));
-	if (ps_owner_ended(owner_process)) {
+	person_text(buf, owner_process, !ended);
+	if (ended) {
 		strbuf_puts(buf, ", which has ended: what it started holds it");
 		return;
 	}
-	if (user)
-		strbuf_printf(buf, " (%s)", user);
-	else if (uid >= 0)
-		strbuf_printf(buf, " (user %lld)", (long long)uid);
 	if (start >= 0 && ps->now <= start)
 		strbuf_puts(buf, ", less than 1 s ago");
 	else if (start >= 0)
@@ -440,6 +448,24 @@ static void put_slots(struct frame *f, const struct ps_gpu *gpu)
 					       : " by processes that are not visible here");
 	indented(f, INDENT, STYLE_PLAIN, text.text);
 	strbuf_free(&text);
+}
+
+/* "process 4720 (jo) holds the lease of process 4700: sleep 300" */
+static void put_kept(struct frame *f, const struct ps_ended *ended)
+{
+	for (size_t i = 0; i < ended->kept.count; i++) {
+		const gpumap_process *p = &ended->kept.processes[i];
+		const char *command = gpumap_process_str(p, GPUMAP_PROCESS_COMMAND);
+		struct strbuf text = {0};
+
+		person_text(&text, p, true);
+		strbuf_printf(&text, " holds the lease of process %lld: %s",
+			      (long long)ended->owner, command ? command : "-");
+		indented(f, INDENT + INDENT, STYLE_WARNING, text.text);
+		strbuf_free(&text);
+	}
+	if (!ended->kept.count)
+		indented(f, INDENT + INDENT, STYLE_PLAIN, "who holds it is not visible here");
 }
 
 static void put_lease(struct frame *f, const struct ps_gpu *gpu)
@@ -485,11 +511,13 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 {
 	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
 	struct strbuf head = {0};
-	size_t shown = 0;
+	const struct ps_ended *ended;
+	size_t shown = 0, next = 0;
+	bool kept = ps_next_ended(f->ps, gpu, &next);
 
 	for (size_t i = 0; i < gpu->count; i++)
 		shown += is_shown(f, &gpu->processes[i]);
-	if (f->view->stale && !shown && !gpu->left)
+	if (f->view->stale && !shown && !gpu->left && !kept)
 		return;
 	if (f->gpus++)
 		strbuf_puts(f->buf, "\n");
@@ -497,10 +525,12 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 		      name ? name : "");
 	put_device(f, 0, head.text, gpu->device);
 	strbuf_free(&head);
-	if (!f->view->stale) {
+	if (!f->view->stale || kept) {
 		put_lease(f, gpu);
 		put_instances(f, gpu);
 	}
+	for (next = 0; (ended = ps_next_ended(f->ps, gpu, &next));)
+		put_kept(f, ended);
 	for (size_t i = 0; i < gpu->count; i++)
 		if (is_shown(f, &gpu->processes[i]))
 			put_process(f, &gpu->processes[i]);
@@ -510,11 +540,28 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 		put_unused(f, gpu);
 }
 
+/* The leases of ended processes, on the GPUs that are shown. */
+static size_t count_ended(const struct ps *ps)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ps->ended_count; i++) {
+		bool shown = false;
+
+		for (size_t k = 0; k < ps->count; k++)
+			shown = shown ||
+				ps->ended[i].gpus[ps->gpus[k].device - ps->inventory->gpus];
+		count += shown;
+	}
+	return count;
+}
+
 static void put_title(struct frame *f, size_t shown)
 {
 	const char *host = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_HOST);
 	const char *driver = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = f->ps->count, all = gpumap_inventory_count(f->ps->inventory);
+	size_t ended = f->view->stale ? count_ended(f->ps) : 0;
 	struct strbuf text = {0};
 	time_t now = (time_t)f->ps->now;
 	struct tm local;
@@ -530,6 +577,9 @@ static void put_title(struct frame *f, size_t shown)
 			      count, all);
 	if (host)
 		strbuf_printf(&text, " of %s", host);
+	if (ended)
+		strbuf_printf(&text, ", %zu lease%s", ended,
+			      ended == 1 ? " of an ended process" : "s of ended processes");
 	if (driver)
 		strbuf_printf(&text, ", driver %s", driver);
 	if (f->view->dated && localtime_r(&now, &local) &&

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* See lease_kept.h. */
+#include "live/lease_kept.h"
+
+#include "explain/json.h"
+#include "inventory/inventory.h"
+#include "lease/holders.h"
+#include "memory.h"
+
+void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner)
+{
+	size_t count;
+	int64_t *pids = lease_kept_by(&count, claim, owner);
+	gpumap_process **all = xcalloc(count + 1, sizeof(*all));
+
+	*ret = (struct lease_kept){xcalloc(count + 1, sizeof(*ret->processes)), count};
+	for (size_t i = 0; i < count; i++) {
+		ret->processes[i] = process_of(pids[i]);
+		all[i] = &ret->processes[i];
+	}
+	processes_describe(all, count);
+	free(all);
+	free(pids);
+}
+
+void lease_kept_free(struct lease_kept *kept)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		process_clear(&kept->processes[i]);
+	free(kept->processes);
+	*kept = (struct lease_kept){0};
+}
+
+json_t *lease_person_json(const gpumap_process *p, bool *failed)
+{
+	if (!p)
+		return json_null();
+	return JSON_OBJECT(
+		failed, {"pid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_PID))},
+		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
+		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
+		{"started", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
+		{"command", json_text(gpumap_process_str(p, GPUMAP_PROCESS_COMMAND))},
+		{"container", json_text(gpumap_process_str(p, GPUMAP_PROCESS_CONTAINER))});
+}
+
+json_t *lease_kept_json(const struct lease_kept *kept, bool *failed)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < kept->count; i++)
+		json_push(array, lease_person_json(&kept->processes[i], failed), failed);
+	return array;
+}

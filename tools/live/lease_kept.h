@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes that hold a lease after the one that took it has ended: they inherited its locks.
+ */
+#ifndef GM_LEASE_KEPT_H
+#define GM_LEASE_KEPT_H
+
+#include "gpumap.h"
+
+#include "strbuf.h"
+
+struct json_t;
+
+struct lease_kept {
+	gpumap_process *processes; /* ascending */
+	size_t count;              /* 0: none is visible here */
+};
+
+/* Those that hold what `owner` took. */
+void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner);
+void lease_kept_free(struct lease_kept *kept);
+struct json_t *lease_kept_json(const struct lease_kept *kept, bool *failed);
+/* NULL: null. */
+struct json_t *lease_person_json(const gpumap_process *p, bool *failed);
+
+#endif
