@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/out_of_memory.h"
+#include "live/run_planned.h"
 #include "memory.h"
 #include "pick/container_client.h"
 #include "pick/hold.h"
@@ -311,6 +312,9 @@ static int take(gpumap_lease **lease, char **list, void *data)
 				  : lease_take(lease, a->claim, report);
 	if (r != GPUMAP_OK)
 		return status_of(a, r, a->program);
+	/* The process that is adopted may be of a run itself. */
+	if (!a->keep.adopt)
+		run_warn_planned(*lease, report);
 	out_of_memory_returns();
 	a->limits.claim = a->claim;
 	r = lease_limits_check(&a->limits, *lease, report);

@@ -115,6 +115,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/ps_text.c \
 	tools/live/run_find.c \
 	tools/live/run_live.c tools/live/run_live.h \
+	tools/live/run_planned.c tools/live/run_planned.h \
 	tools/live/run_published.c \
 	tools/live/verify.h \
 	tools/live/verify_compare.c \

@@ -56,6 +56,21 @@ EXPORT const gpumap_device *gpumap_lease_device(const gpumap_lease *lease, size_
 					     : NULL;
 }
 
+const gpumap_inventory *lease_units(const gpumap_lease *lease)
+{
+	return lease->inventory;
+}
+
+size_t lease_unit(const gpumap_lease *lease, size_t i)
+{
+	return lease->gpus[i];
+}
+
+bool lease_has_slot(const gpumap_lease *lease, size_t i)
+{
+	return lease->locks[i].part && !is_instance(gpumap_lease_device(lease, i));
+}
+
 EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
 {
 	return lease ? lease->visible : NULL;

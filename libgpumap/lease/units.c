@@ -67,3 +67,13 @@ bool unit_is_named(const gpumap_device *unit, struct span word)
 			   : begins(unit->gpu->uuid, "GPU-", word) ||
 				     (is_instance(unit) && begins(unit->uuid, "MIG-", word));
 }
+
+bool unit_is_listed(const gpumap_device *unit, const char *list)
+{
+	struct span rest = span_of(list), word;
+
+	while (span_split(&rest, ',', &word))
+		if (unit_is_named(unit, span_trim(word)))
+			return true;
+	return false;
+}

@@ -42,5 +42,13 @@ const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit);
 /* Whether a word of a list names the unit: the number of its GPU, or the beginning of its UUID or
  * of that of its GPU. */
 bool unit_is_named(const gpumap_device *unit, struct span word);
+/* The same of a word of the list, "0,3". */
+bool unit_is_listed(const gpumap_device *unit, const char *list);
+
+/* The units of the machine, of which the lease has some, and the place of its i-th unit there. */
+const gpumap_inventory *lease_units(const gpumap_lease *lease);
+size_t lease_unit(const gpumap_lease *lease, size_t i);
+/* Whether the lease has only a slot of that unit. */
+bool lease_has_slot(const gpumap_lease *lease, size_t i);
 
 #endif

@@ -116,8 +116,6 @@ bool ps_is_inside(int64_t pid);
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. */
 enum ps_run_state ps_run_state(int pid, const struct process_text *text);
-/* Whether the list, "0,3" or UUIDs, names the GPU. */
-bool ps_is_listed(const struct ps_gpu *gpu, const char *list);
 /* Who has leased the GPUs, and which run has those without a process for its ranks; a warning says
  * why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);

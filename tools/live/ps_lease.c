@@ -4,7 +4,7 @@
 
 #include "inventory/inventory.h"
 #include "live/process_run.h"
-#include "live/run_live.h"
+#include "live/run_planned.h"
 #include "memory.h"
 #include "pick/lease_here.h"
 
@@ -76,37 +76,6 @@ static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, voi
 	return GPUMAP_OK;
 }
 
-/* Whether the run goes by the leases of this process; else its GPUs are of a pretended machine. */
-static bool is_of_machine(const struct live_run *run)
-{
-	const char *own = getenv("GPUMAP_LEASES"), *folder;
-	struct process_text text;
-	bool same;
-
-	if (run->inside || !process_text_read(&text, run->launcher))
-		return false;
-	folder = process_variable(&text, "GPUMAP_LEASES");
-	same = own && folder ? streq(own, folder) : !own && !folder;
-	process_text_free(&text);
-	return same;
-}
-
-/* The run that has the GPU for a rank which has not ended. */
-static void find_run(struct ps_gpu *gpu, const struct live_runs *runs)
-{
-	for (size_t i = 0; i < runs->count; i++)
-		for (size_t k = 0; k < runs->runs[i].count && !gpu->run; k++) {
-			const struct live_run *run = &runs->runs[i];
-			const struct live_rank *rank = &run->ranks[k];
-
-			if (rank->state == LIVE_ENDED || !rank->gpus ||
-			    !ps_is_listed(gpu, rank->gpus) || !is_of_machine(run))
-				continue;
-			gpu->run = escaped_copy(run->run);
-			gpu->launcher = run->launcher;
-		}
-}
-
 /* A rank that has not started CUDA is not seen on its GPU. */
 static void read_runs(struct ps *ps)
 {
@@ -118,9 +87,15 @@ static void read_runs(struct ps *ps)
 	if (!unused)
 		return;
 	live_runs_find(&runs);
-	for (size_t i = 0; i < ps->count; i++)
-		if (!ps->gpus[i].count)
-			find_run(&ps->gpus[i], &runs);
+	for (size_t i = 0; i < ps->count; i++) {
+		struct ps_gpu *gpu = &ps->gpus[i];
+		const struct live_run *run = gpu->count ? NULL : run_planned(&runs, gpu->device, 0);
+
+		if (!run)
+			continue;
+		gpu->run = escaped_copy(run->run);
+		gpu->launcher = run->launcher;
+	}
 	live_runs_free(&runs);
 }
 

@@ -303,16 +303,6 @@ static bool has_gpu(const struct ps *ps, struct span word)
 	return false;
 }
 
-bool ps_is_listed(const struct ps_gpu *gpu, const char *list)
-{
-	struct span rest = span_of(list), word;
-
-	while (span_split(&rest, ',', &word))
-		if (unit_is_named(gpu->device, span_trim(word)))
-			return true;
-	return false;
-}
-
 int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
 {
 	struct span rest = span_of(list), word;
@@ -327,7 +317,7 @@ int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
 					   "'%s' is not a GPU of this machine",
 					   QUOTE(span_trim(word)));
 	for (size_t i = 0; i < ps->count; i++)
-		if (ps_is_listed(&ps->gpus[i], list))
+		if (unit_is_listed(ps->gpus[i].device, list))
 			ps->gpus[kept++] = ps->gpus[i];
 		else
 			gpu_free(&ps->gpus[i]);

@@ -193,6 +193,11 @@ void live_run_of(struct live_run *ret, int pid)
 	}
 }
 
+bool live_run_is_above(const struct live_run *run, int pid)
+{
+	return is_below(pid, run->launcher);
+}
+
 void live_runs_free(struct live_runs *runs)
 {
 	for (size_t i = 0; i < runs->count; i++)
