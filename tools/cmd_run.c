@@ -168,10 +168,8 @@ static int exclusive(const struct command_run *c)
 
 static int run_again(struct command_run *c)
 {
-	char *record = record_last(c->again);
-	int r = record ? record_read(&c->run.plan, record, c->report) : report_nomem(c->report);
+	int r = record_read(&c->run.plan, c->again, c->report);
 
-	free(record);
 	if (r == GPUMAP_OK)
 		plan_judge(c->run.plan, c->report);
 	if (r == GPUMAP_OK)

@@ -167,56 +167,26 @@ static bool is_path(const char *record)
 	return strchr(record, '/') || text_ends(record, ".json") || access(record, F_OK) == 0;
 }
 
-/* A run that its record shows to have ended. GPUMAP_OK: it does not. The text has the reason of a
- * failure before the finding; in JSON the finding is all. */
-static int refuse_ended(const char *name, const char *path, const struct arguments *a)
+static bool has_ended(const struct record_past *past)
 {
-	gpumap_report *report = a->output.report;
-	char *ended = NULL, *reason = NULL, *what = NULL;
-	int r = record_ended(&ended, &reason, path, report);
-
-	if (r == GPUMAP_OK && ended) {
-		if (!reason || a->output.format == GPUMAP_FORMAT_JSON)
-			xasprintf(&what, "the run '%s' has ended %s, and", QUOTE(span_of(name)),
-				  ended);
-		else if (!print_text(reason, report))
-			r = GPUMAP_EFILE;
-	}
-	if (r == GPUMAP_OK && ended)
-		r = report_fail(report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
-				ABOUT(.fix = "gpumap run --verify compares a run while it goes on"),
-				"%s was not compared with its plan", what ? what : "it");
-	free(ended);
-	free(reason);
-	free(what);
-	return r;
+	return past->end || past->verified;
 }
 
-/* *past: the run of a record has ended, and the record has what --verify found. */
-static int find_run(struct live_run *ret, struct json_t **past, const struct arguments *a)
+/* A run that goes on, or that has ended by its record. */
+static int find_run(struct live_run *ret, struct record_past *past, const struct arguments *a)
 {
 	gpumap_report *report = a->output.report;
 	struct live_runs all = {0};
-	char *name = NULL, *path = NULL;
 	int r = GPUMAP_OK;
 
-	if (a->record && is_path(a->record)) {
-		path = record_last(a->record);
-		r = record_run(&name, path, report);
-	} else if (a->record) {
-		name = xstrdup(a->record);
+	live_runs_find(&all);
+	if (a->record && is_path(a->record))
+		r = record_look(past, a->record, report);
+	if (r == GPUMAP_OK && (!has_ended(past) || goes_on(&all, past->run))) {
+		r = take_run(ret, &all, past->run ? past->run : a->record, report);
+		record_past_free(past);
 	}
-	if (r == GPUMAP_OK)
-		live_runs_find(&all);
-	if (r == GPUMAP_OK && path && !goes_on(&all, name))
-		r = record_verified(past, path, report);
-	if (r == GPUMAP_OK && path && !goes_on(&all, name) && !*past)
-		r = refuse_ended(name, path, a);
-	if (r == GPUMAP_OK && !*past)
-		r = take_run(ret, &all, name, report);
 	live_runs_free(&all);
-	free(name);
-	free(path);
 	return r;
 }
 
@@ -272,7 +242,7 @@ static int read_run(struct verify *v, struct live_run *run, const struct argumen
 	return r;
 }
 
-static int read_facts(struct verify *v, struct json_t **past, const struct arguments *a)
+static int read_facts(struct verify *v, struct record_past *past, const struct arguments *a)
 {
 	bool json = a->output.format == GPUMAP_FORMAT_JSON;
 	struct live_run run = {0};
@@ -281,7 +251,7 @@ static int read_facts(struct verify *v, struct json_t **past, const struct argum
 
 	if (pid > 0)
 		live_run_of(&run, (int)pid);
-	if (r == GPUMAP_OK && !*past)
+	if (r == GPUMAP_OK && !has_ended(past))
 		r = run.text ? read_run(v, &run, a)
 			     : verify_alone(v, a->pid, json, a->output.report);
 	live_run_free(&run);
@@ -299,14 +269,14 @@ static int print_answer(const struct arguments *a, const struct verify *v)
 	return print_buffer(&buf, a->output.report);
 }
 
-/* Of a run that has ended. *right: it was as planned. */
-static int print_past(const struct arguments *a, struct json_t *past, bool *right)
+/* What --verify found. *right: it was as planned. */
+static int print_verified(const struct arguments *a, json_t *verified, bool *right)
 {
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)}, json = {0};
-	bool known = verify_past_text(&buf, right, past);
+	bool known = verify_past_text(&buf, right, verified);
 	int r = GPUMAP_OK;
 
-	json_dump_ascii(&json, json_incref(past));
+	json_dump_ascii(&json, json_incref(verified));
 	if (!known)
 		r = report_fail(a->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
 				ABOUT(.origin = a->record, .fix = "name a record of gpumap run"),
@@ -319,9 +289,35 @@ static int print_past(const struct arguments *a, struct json_t *past, bool *righ
 	return r;
 }
 
+/* Of a run that has ended. The text has how, which in JSON is in the finding. */
+static int print_past(const struct arguments *a, const struct record_past *past, bool *right)
+{
+	bool json = a->output.format == GPUMAP_FORMAT_JSON;
+	const char *see = past->log ? "; see " : "", *log = past->log ? past->log : "";
+	struct strbuf buf = {0};
+	char *run = NULL;
+	int r;
+
+	if (past->end && !json && past->lines)
+		strbuf_printf(&buf, "Run %s.\n%s ends:\n%s", past->end, log, past->lines);
+	else if (past->end && !json)
+		strbuf_printf(&buf, "Run %s%s%s.\n", past->end, see, log);
+	r = print_buffer(&buf, a->output.report);
+	if (r == GPUMAP_OK && past->verified)
+		return print_verified(a, past->verified, right);
+	if (json)
+		xasprintf(&run, "run %s%s%s; ", past->end, see, log);
+	if (r == GPUMAP_OK)
+		r = report_fail(a->output.report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
+				ABOUT(.fix = "gpumap run --verify compares a run while it goes on"),
+				"%sit was not compared with its plan", run ? run : "");
+	free(run);
+	return r;
+}
+
 int cmd_verify(int argc, char **argv)
 {
-	struct json_t *past = NULL;
+	struct record_past past = {0};
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
 	struct verify verify = {0};
 	bool done = false;
@@ -331,8 +327,8 @@ int cmd_verify(int argc, char **argv)
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done) {
 		r = read_facts(&verify, &past, &a);
-		if (r == GPUMAP_OK && past) {
-			r = print_past(&a, past, &done);
+		if (r == GPUMAP_OK && has_ended(&past)) {
+			r = print_past(&a, &past, &done);
 		} else if (r == GPUMAP_OK) {
 			verify_compare(&verify, a.output.report);
 			done = verify_is_right(&verify);
@@ -340,6 +336,6 @@ int cmd_verify(int argc, char **argv)
 			verify_free(&verify);
 		}
 	}
-	json_decref(past);
+	record_past_free(&past);
 	return finish(&a.output, r, done);
 }

@@ -225,7 +225,7 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 		"not a record of a run, or truncated (%s)", what);
 }
 
-char *record_last(const char *path)
+static char *record_last(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct timespec last = {0};
@@ -271,42 +271,30 @@ static int read_json(json_t **ret, const char *path, gpumap_report *report)
 	return no_record(path, QUOTE(span_of(error.text)), report);
 }
 
+static bool is_record(const json_t *o)
+{
+	return json_is_string(json_object_get(o, "run")) && json_object_get(o, "ranks");
+}
+
+/* Reads a record, of a folder the last one. *file: its path, which the caller frees. */
+static int read_record(json_t **ret, char **file, const char *path, gpumap_report *report)
+{
+	*file = record_last(path);
+	return *file ? read_json(ret, *file, report) : report_nomem(report);
+}
+
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
 	json_t *o = NULL, *plan;
-	int r = read_json(&o, path, report);
+	char *file = NULL;
+	int r = read_record(&o, &file, path, report);
 
-	if (r != GPUMAP_OK)
-		return r;
 	plan = json_object_get(o, "plan");
-	if (!json_is_object(plan))
-		r = no_record(path, "it has no plan", report);
-	else
-		r = job_read(ret, plan, path, report);
+	if (r == GPUMAP_OK)
+		r = json_is_object(plan) ? job_read(ret, plan, file, report)
+					 : no_record(file, "it has no plan", report);
 	json_decref(o);
-	return r;
-}
-
-int record_run(char **ret, const char *path, gpumap_report *report)
-{
-	json_t *o = NULL;
-	const char *run;
-	int r = read_json(&o, path, report);
-
-	if (r != GPUMAP_OK)
-		return r;
-	run = json_string_value(json_object_get(o, "run"));
-	if (!run || !json_object_get(o, "ranks")) {
-		r = no_record(path, "it has no run", report);
-	} else {
-		char *copy = strdup(run);
-
-		if (copy)
-			*ret = copy;
-		else
-			r = report_nomem(report);
-	}
-	json_decref(o);
+	free(file);
 	return r;
 }
 
@@ -333,28 +321,19 @@ static void put_failed(struct strbuf *buf, const json_t *rank)
 		      (long long)json_integer_value(json_is_integer(signal) ? signal : status));
 }
 
-/* The last lines of a log of the run with the record `path`. A relative path counts from the folder
- * where the run was started; elsewhere the log may be beside the record. *found: where it is; the
- * caller frees both. NULL: there are none. */
-static char *log_of_record(char **found, const char *log, const char *path)
+/* Where a log of the run with this record is: beside the record or at its path, which counts from
+ * the folder where the run was started if it is relative. NULL: at neither. The caller frees it. */
+static char *find_log(const char *log, const char *record)
 {
-	const char *slash = strrchr(path, '/'), *name = strrchr(log, '/');
-	char *lines;
-	struct stat st;
+	const char *slash = strrchr(record, '/'), *name = strrchr(log, '/');
+	char *ret;
 
-	if (stat(path, &st) != 0)
-		return NULL;
-	*found = xstrdup(log);
-	lines = log_last_lines(*found, &st.st_mtim);
-	if (lines)
-		return lines;
-	free(*found);
-	xasprintf(found, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+	xasprintf(&ret, "%.*s%s", slash ? (int)(slash + 1 - record) : 0, record,
 		  name ? name + 1 : log);
-	lines = log_last_lines(*found, &st.st_mtim);
-	if (!lines)
-		free(*found);
-	return lines;
+	if (access(ret, F_OK) == 0)
+		return ret;
+	free(ret);
+	return access(log, F_OK) == 0 ? xstrdup(log) : NULL;
 }
 
 /* Each line escaped, but for its tabs. */
@@ -374,85 +353,94 @@ static void put_lines(struct strbuf *buf, const char *lines)
 	}
 }
 
-/* What a run ended with, as its log shows; `ended` is its record_ended(). NULL: no log does. */
-static char *put_reason(const json_t *o, const json_t *rank, const char *ended, const char *path)
+/* The log that shows why the rank failed, or where it would be. */
+static void past_log(struct record_past *past, const json_t *rank, const char *record)
 {
 	static const char *const streams[] = {"stderr", "stdout"};
-	const char *host = json_string_value(json_object_get(o, "host"));
-	const char *run = json_string_value(json_object_get(o, "run"));
-	struct strbuf buf = {0};
+	struct stat st = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(streams) && !buf.length; i++) {
+	stat(record, &st);
+	for (size_t i = 0; i < ARRAY_SIZE(streams) && !past->lines; i++) {
 		const char *log = json_string_value(json_object_get(rank, streams[i]));
-		char *found = NULL, *lines = log ? log_of_record(&found, log, path) : NULL;
+		char *found = log ? find_log(log, record) : NULL;
+		char *lines = found ? log_last_lines(found, &st.st_mtim) : NULL;
+		struct strbuf name = {0}, shown = {0};
 
-		if (!lines)
-			continue;
-		strbuf_puts(&buf, "Run ");
-		escape_all(&buf, run ? run : "-");
-		strbuf_puts(&buf, " on ");
-		escape_all(&buf, host ? host : "-");
-		strbuf_printf(&buf, " ended %s: ", ended);
-		put_failed(&buf, rank);
-		strbuf_puts(&buf, ".\n");
-		escape_all(&buf, found);
-		strbuf_puts(&buf, " ends:\n");
-		put_lines(&buf, lines);
+		if (lines || (log && !past->log)) {
+			escape_all(&name, found ? found : log);
+			strbuf_puts(&name, found || *log == '/' ? "" : " in the run's folder");
+			free(past->log);
+			past->log = strbuf_take(&name);
+		}
+		if (lines) {
+			put_lines(&shown, lines);
+			past->lines = strbuf_take(&shown);
+		}
 		free(found);
 		free(lines);
 	}
-	return buf.length ? strbuf_take(&buf) : NULL;
 }
 
-int record_ended(char **ret, char **reason, const char *path, gpumap_report *report)
+/* "20261129-032020-7 on host ended at 2026-11-29T03:20:27.549Z with status 3 (time limit): rank 1
+ * failed first, with status 3". NULL: the record does not have that. */
+static char *past_end(const json_t *o, const json_t *rank)
 {
-	const char *at, *cause, *log;
+	const char *host = json_string_value(json_object_get(o, "host"));
+	const char *at = json_string_value(json_object_get(o, "ended"));
+	const char *cause = json_string_value(json_object_get(o, "cause"));
+	const json_t *status = json_object_get(o, "status");
 	struct strbuf buf = {0};
-	const json_t *rank;
-	json_t *o = NULL, *status;
-	int r = read_json(&o, path, report);
 
-	if (r != GPUMAP_OK)
-		return r;
-	at = json_string_value(json_object_get(o, "ended"));
-	cause = json_string_value(json_object_get(o, "cause"));
-	status = json_object_get(o, "status");
-	rank = first_failed(o);
-	if (at && json_is_integer(status)) {
-		strbuf_puts(&buf, "at ");
-		escape_all(&buf, at);
-		strbuf_printf(&buf, " with status %lld", (long long)json_integer_value(status));
-		if (cause && !streq(cause, cause_word(LAUNCH_DONE))) {
-			strbuf_puts(&buf, " (");
-			escape_all(&buf, cause);
-			strbuf_puts(&buf, ")");
-		}
-		if (rank) {
-			*reason = put_reason(o, rank, buf.text, path);
-			log = json_string_value(json_object_get(rank, "stderr"));
-			strbuf_puts(&buf, " (");
-			put_failed(&buf, rank);
-			strbuf_puts(&buf, log ? ": see " : "");
-			escape_all(&buf, log ? log : "");
-			strbuf_puts(&buf, ")");
-		}
+	if (!at || !json_is_integer(status))
+		return NULL;
+	escape_all(&buf, json_string_value(json_object_get(o, "run")));
+	strbuf_puts(&buf, " on ");
+	escape_all(&buf, host ? host : "-");
+	strbuf_puts(&buf, " ended at ");
+	escape_all(&buf, at);
+	strbuf_printf(&buf, " with status %lld", (long long)json_integer_value(status));
+	if (cause && !streq(cause, cause_word(LAUNCH_DONE))) {
+		strbuf_puts(&buf, " (");
+		escape_all(&buf, cause);
+		strbuf_puts(&buf, ")");
+	}
+	if (rank) {
+		strbuf_puts(&buf, ": ");
+		put_failed(&buf, rank);
+	}
+	return strbuf_take(&buf);
+}
+
+int record_look(struct record_past *ret, const char *path, gpumap_report *report)
+{
+	json_t *o = NULL, *verified;
+	char *file = NULL;
+	int r = read_record(&o, &file, path, report);
+
+	*ret = (struct record_past){0};
+	if (r == GPUMAP_OK && !is_record(o))
+		r = no_record(file, "it has no run", report);
+	if (r == GPUMAP_OK) {
+		const json_t *rank = first_failed(o);
+
+		ret->run = xstrdup(json_string_value(json_object_get(o, "run")));
+		ret->end = past_end(o, rank);
+		if (ret->end && rank)
+			past_log(ret, rank, file);
+		verified = json_object_get(o, "verify");
+		ret->verified = json_is_object(verified) ? json_incref(verified) : NULL;
 	}
 	json_decref(o);
-	if (buf.failed)
-		r = report_nomem(report);
-	*ret = buf.length ? strbuf_take(&buf) : NULL;
+	free(file);
 	return r;
 }
 
-int record_verified(json_t **ret, const char *path, gpumap_report *report)
+void record_past_free(struct record_past *past)
 {
-	json_t *o = NULL, *verified;
-	int r = read_json(&o, path, report);
-
-	if (r != GPUMAP_OK)
-		return r;
-	verified = json_object_get(o, "verify");
-	*ret = json_is_object(verified) ? json_incref(verified) : NULL;
-	json_decref(o);
-	return GPUMAP_OK;
+	free(past->run);
+	free(past->end);
+	free(past->log);
+	free(past->lines);
+	json_decref(past->verified);
+	*past = (struct record_past){0};
 }

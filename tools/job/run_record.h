@@ -35,20 +35,24 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
-/* The path, but of a folder with records that of the one that was written last. NULL without
- * memory. The caller frees it. */
-char *record_last(const char *path);
+/* In the following, `path` may be a folder with records: then it is the one that was written last.
+ * GPUMAP_EINPUT: not a record. */
 
-/* The plan in a record, to run it again. GPUMAP_EINPUT: not a record. */
+/* The plan in a record, to run it again. */
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report);
-/* The name of the run in a record, to find it. The caller frees it. GPUMAP_EINPUT: not a record. */
-int record_run(char **ret, const char *path, gpumap_report *report);
-/* How the run ended: "at 2026-11-29T03:20:27.549Z with status 0"; NULL: the record does not have
- * that. *reason: that with the last lines of the rank that failed first, to be printed; NULL: none
- * did, or it has no log. The caller frees both. GPUMAP_EINPUT: not a record. */
-int record_ended(char **ret, char **reason, const char *path, gpumap_report *report);
-/* What --verify found, as gpumap verify --json prints it; NULL: the record does not have that. The
- * caller frees it. GPUMAP_EINPUT: not a record. */
-int record_verified(struct json_t **ret, const char *path, gpumap_report *report);
+
+/* What a record has of its run. Texts are escaped, but for the name. */
+struct record_past {
+	char *run;
+	char *end;   /* "20261129-032020-7 on host ended at 2026-11-29T03:20:27.549Z with status 0";
+			NULL: the record does not have that */
+	char *log;   /* of the rank that failed first; NULL: none did, or it has none */
+	char *lines; /* the last ones of that log; NULL: it has none from this run */
+	struct json_t
+		*verified; /* what --verify found, as gpumap verify --json prints it; or NULL */
+};
+
+int record_look(struct record_past *ret, const char *path, gpumap_report *report);
+void record_past_free(struct record_past *past);
 
 #endif
