@@ -3,6 +3,8 @@
 #include "job/run_record.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -15,7 +17,16 @@
 #include "strbuf.h"
 #include "text/writefile.h"
 
-enum { MAX_BYTES = 256 << 20 };
+enum {
+	MAX_BYTES = 256 << 20,
+	/* The files of a folder that are read to find a record. */
+	MAX_TRIED = 8
+};
+
+struct recent {
+	struct timespec at;
+	char name[NAME_MAX + 1];
+};
 
 /* "2026-11-21T19:30:00.123Z"; null: never. */
 static json_t *moment(const struct timespec *at)
@@ -225,31 +236,6 @@ static int no_record(const char *path, const char *what, gpumap_report *report)
 		"not a record of a run, or truncated (%s)", what);
 }
 
-static char *record_last(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct timespec last = {0};
-	struct strbuf ret = {0};
-	struct dirent *entry;
-	struct stat st;
-
-	while (dir && (entry = readdir(dir))) {
-		if (!starts_with(entry->d_name, "run-") || !text_ends(entry->d_name, ".json") ||
-		    fstatat(dirfd(dir), entry->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode) ||
-		    st.st_mtim.tv_sec < last.tv_sec ||
-		    (st.st_mtim.tv_sec == last.tv_sec && st.st_mtim.tv_nsec < last.tv_nsec))
-			continue;
-		last = st.st_mtim;
-		ret.length = 0;
-		strbuf_printf(&ret, "%s/%s", path, entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	if (!ret.length)
-		strbuf_puts(&ret, path);
-	return strbuf_take(&ret);
-}
-
 static int read_json(json_t **ret, const char *path, gpumap_report *report)
 {
 	json_error_t error;
@@ -276,11 +262,66 @@ static bool is_record(const json_t *o)
 	return json_is_string(json_object_get(o, "run")) && json_object_get(o, "ranks");
 }
 
-/* Reads a record, of a folder the last one. *file: its path, which the caller frees. */
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* The records of a folder that were written last, the last one first. Returns how many there are.
+ */
+static size_t newest(struct recent *ret, DIR *dir)
+{
+	struct dirent *entry;
+	struct stat st;
+	size_t count = 0, i;
+
+	while ((entry = readdir(dir))) {
+		if (!starts_with(entry->d_name, "run-") || !text_ends(entry->d_name, ".json") ||
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode))
+			continue;
+		for (i = count; i > 0 && !is_before(&st.st_mtim, &ret[i - 1].at);)
+			i--;
+		if (i == MAX_TRIED)
+			continue;
+		count += count < MAX_TRIED;
+		memmove(ret + i + 1, ret + i, (count - 1 - i) * sizeof(*ret));
+		ret[i].at = st.st_mtim;
+		snprintf(ret[i].name, sizeof(ret[i].name), "%s", entry->d_name);
+	}
+	return count;
+}
+
+/* Reads a record, of a folder the last one. A file there that is no record does not count, if one
+ * of the others is. *file: its path, which the caller frees. */
 static int read_record(json_t **ret, char **file, const char *path, gpumap_report *report)
 {
-	*file = record_last(path);
-	return *file ? read_json(ret, *file, report) : report_nomem(report);
+	size_t before = gpumap_report_count(report), count = 0;
+	struct recent recent[MAX_TRIED];
+	DIR *dir = opendir(path);
+	int r;
+
+	/* A file, or the name of standard input. */
+	if (!dir && errno != ENOTDIR && errno != ENOENT)
+		return report_read(report, errno, path, "the folder of the run", MAX_BYTES, NULL);
+	if (dir) {
+		count = newest(recent, dir);
+		closedir(dir);
+	}
+	for (size_t i = 0; i < count; i++) {
+		xasprintf(file, "%s/%s", path, recent[i].name);
+		r = read_json(ret, *file, report);
+		if (r == GPUMAP_OK ? is_record(*ret) : r != GPUMAP_EINPUT)
+			return r;
+		report_keep(report, before, NULL, NULL);
+		json_decref(*ret);
+		*ret = NULL;
+		free(*file);
+	}
+	if (count)
+		xasprintf(file, "%s/%s", path, recent[0].name);
+	else
+		*file = xstrdup(path);
+	return read_json(ret, *file, report);
 }
 
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
