@@ -51,10 +51,12 @@ void resume_facts_of(struct resume_facts *facts, const struct training *t, int64
 	s.image_size = t->spec->height;
 	for (int i = 0; i < RESUME_TEXTS; i++) {
 		const struct row *row = &rows[table[i].row];
+		const char *text = row_text(row, &s);
 
-		row_write(facts->values[i], sizeof(facts->values[i]), row, &s);
+		if (!text)
+			row_write(facts->values[i], sizeof(facts->values[i]), row, &s);
 		facts->texts[i] = (struct safetensors_text){table[i].key ? table[i].key : row->name,
-							    facts->values[i]};
+							    text ? text : facts->values[i]};
 	}
 }
 
@@ -106,7 +108,7 @@ static bool compare(const struct training *t, const struct resume_facts *here,
 {
 	for (int i = 0; i < RESUME_TEXTS; i++) {
 		const char *there = safetensors_text(file, here->texts[i].key);
-		const char *value = here->values[i], *option = table[i].option;
+		const char *value = here->texts[i].value, *option = table[i].option;
 
 		if (!there || strcmp(there, value) == 0)
 			continue;

@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "run/training.h"
 
-enum { RESUME_TEXTS = 22, RESUME_VALUE = 256 };
+enum { RESUME_TEXTS = 22, RESUME_VALUE = 32 };
 
 struct resume_facts {
 	char values[RESUME_TEXTS][RESUME_VALUE];
@@ -14,7 +14,7 @@ struct resume_facts {
 };
 
 /* The texts in a checkpoint of this training run, which has `steps` in all. They point into the
- * facts, so the struct must not move. */
+ * facts and the settings, so the struct must not move. */
 void resume_facts_of(struct resume_facts *facts, const struct training *training, int64_t steps);
 
 /* The seed, the model, the optimizer and everything that decides the order of samples must be the

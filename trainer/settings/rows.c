@@ -216,15 +216,22 @@ bool row_read(const struct row *row, struct settings *settings, const char *text
 	}
 }
 
+const char *row_text(const struct row *row, const struct settings *settings)
+{
+	const void *member = (const char *)settings + row->offset;
+
+	return row->kind == ROW_CHOICE || row->kind == ROW_TEXT ? *(const char *const *)member
+								: NULL;
+}
+
 void row_write(char *text, size_t size, const struct row *row, const struct settings *settings)
 {
 	const void *member = (const char *)settings + row->offset;
-	const char *word = row->value, *given;
+	const char *word = row->value, *given = row_text(row, settings);
 
 	switch (row->kind) {
 	case ROW_CHOICE:
 	case ROW_TEXT:
-		given = *(const char *const *)member;
 		snprintf(text, size, "%s", given ? given : "");
 		break;
 	case ROW_WORD:

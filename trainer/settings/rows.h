@@ -79,7 +79,11 @@ const char *row_only(char text[ROW_ONLY_TEXT], const struct row *row);
 bool row_read(const struct row *row, struct settings *settings, const char *text,
 	      const char *origin, struct train_error *error);
 
-/* Writes the value of settings as row_read reads it; "" where a text is not given. */
+/* The text of settings, whole; NULL if none is given or the value is not a text. */
+const char *row_text(const struct row *row, const struct settings *settings);
+
+/* Writes the value of settings as row_read reads it; "" where a text is not given. Cuts what
+ * is longer. */
 void row_write(char *text, size_t size, const struct row *row, const struct settings *settings);
 
 #endif
