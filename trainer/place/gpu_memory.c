@@ -35,6 +35,7 @@ static struct gpu_use use_of(const gpumap_device *gpu, int mig, int pid)
 		.mig = mig,
 		.gi = (int)gpumap_device_int(device, GPUMAP_DEVICE_MIG_GI),
 		.used = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_USED),
+		.hidden = gpumap_device_int(device, GPUMAP_DEVICE_MEMORY_HIDDEN),
 		.listed = gpumap_device_process_count(device) >= 0,
 		.own_bytes = -1,
 	};

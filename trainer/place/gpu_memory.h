@@ -22,6 +22,7 @@ struct gpu_use {
 	char gpu_uuid[GPU_UUID]; /* of the GPU that it is part of; "": not known */
 	char why[GPU_WHY];       /* it cannot be read: nothing below is known; "" */
 	int64_t used;            /* bytes that all processes use; -1: not known */
+	int64_t hidden;          /* of these, of no process that is listed; -1: not known */
 	bool listed;             /* the list of its processes is known */
 	bool own;                /* the process is among them */
 	int64_t own_bytes;       /* its bytes; -1: not known */

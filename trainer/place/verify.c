@@ -163,10 +163,11 @@ static bool fail_stray(const struct share *all, int world, int rank, const char 
 		snprintf(more, sizeof(more), ", and of %d more process%s of this run", others,
 			 others == 1 ? "" : "es");
 	return train_fail(error, TRAIN_FAILED,
-			  "%s: %s of %s %s%s, where the mapping does not put it (rule G5); set "
+			  "%s: %s%s of %s %s%s, where the mapping does not put it (rule G5); set "
 			  "the device before anything else asks CUDA, or give each rank only its "
 			  "own GPU: gpumap run --share isolate",
-			  gpu, amount, name_process(process, all, rank, o), o->when, more);
+			  gpu, v->at_least ? "at least " : "", amount,
+			  name_process(process, all, rank, o), o->when, more);
 }
 
 static bool fail_nothing(const struct share *all, int rank, const char *gpu,

@@ -41,6 +41,7 @@ struct verify_verdict {
 	int32_t gpu, mig;   /* of the fault, as gpu_use; of VERIFY_UNSHOWN the mapping's number */
 	int32_t by_process; /* the fault was found by process: the memory is this process's */
 	int32_t left_out;   /* 1: other GPUs cannot be read */
+	int32_t at_least;   /* memory that NVML lists for no process may be this one's */
 	int64_t bytes;      /* VERIFY_STRAY: so much; -1: not known */
 	char pci[GPU_PCI], uuid[64], why[GPU_WHY];
 };

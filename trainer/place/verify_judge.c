@@ -86,6 +86,8 @@ static void note(struct verify_verdict *v, enum verify_fault fault, const struct
 	v->mig = use->mig;
 	v->bytes = bytes;
 	v->by_process = ids && use->listed;
+	v->at_least = use->own_bytes >= 0 &&
+		      (use->hidden < 0 || use->hidden > (int64_t)VERIFY_NOISE_MIB << 20);
 	snprintf(v->pci, sizeof(v->pci), "%s", use->pci);
 	snprintf(v->uuid, sizeof(v->uuid), "%.63s", use->uuid);
 	snprintf(v->why, sizeof(v->why), "%s", *use->why ? use->why : "its memory is not known");

@@ -99,14 +99,16 @@ static const struct {
 	 "0 4242 100\n0 4242 412?\n3 4242 900\n",
 	 {GPU(3)},
 	 NULL,
-	 AT(0) ": 100.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
+	 AT(0) ": at least 100.0 MiB of pid 4242 (rank 0 on GPU 3) after the first "
+	       "step" STRAY_REMEDY},
 	{"in two entries",
 	 whole,
 	 "",
 	 "0 4242 100\n0 hidden 7\n0 4242 412\n3 4242 900\n",
 	 {GPU(3)},
 	 NULL,
-	 AT(0) ": 412.0 MiB of pid 4242 (rank 0 on GPU 3) after the first step" STRAY_REMEDY},
+	 AT(0) ": at least 412.0 MiB of pid 4242 (rank 0 on GPU 3) after the first "
+	       "step" STRAY_REMEDY},
 	{"neither amounts nor memory reported",
 	 unmeasured,
 	 "",
@@ -115,6 +117,14 @@ static const struct {
 	 NULL,
 	 "GPU 0 (0000:01:00.0, " UUID "0): memory of pid 4242 (rank 0 on GPU 1) after the first "
 	 "step" STRAY_REMEDY},
+	{"a part, and memory not reported",
+	 unmeasured,
+	 "",
+	 "0 4242 100\n0 4242 412?\n1 4242 900\n",
+	 {GPU(1)},
+	 NULL,
+	 "GPU 0 (0000:01:00.0, " UUID "0): at least 100.0 MiB of pid 4242 (rank 0 on GPU 1) after "
+	 "the first step" STRAY_REMEDY},
 	{"memory not reported", unmeasured, "", "1 4242 900\n", {GPU(1)}, BY_PROCESS, NULL},
 	{"entries of 32 bytes",
 	 whole,
