@@ -49,16 +49,16 @@ static struct gpu_use use_of(const gpumap_device *gpu, int mig, int pid)
 	return use;
 }
 
-/* The first finding says why NVML gives nothing. */
+/* The last finding says why NVML gives nothing; other remarks may come before it. */
 static bool no_usage(const gpumap_report *report, struct train_error *error)
 {
-	const gpumap_finding *first = gpumap_report_get(report, 0);
+	const gpumap_finding *last = gpumap_report_get(report, gpumap_report_count(report) - 1);
 
 	return train_fail(error, TRAIN_NO_BACKEND,
 			  "--verify-mapping: %.150s; NVML comes with NVIDIA's driver; a container "
 			  "needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			  first ? gpumap_finding_str(first, GPUMAP_FINDING_TEXT)
-				: "NVML does not answer");
+			  last ? gpumap_finding_str(last, GPUMAP_FINDING_TEXT)
+			       : "NVML does not answer");
 }
 
 static bool probe(gpumap_inventory **inventory, struct train_error *error)
