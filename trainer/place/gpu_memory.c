@@ -5,10 +5,7 @@
 #include <gpumap.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* What does not answer: such GPUs may not be in an inventory. */
-static const struct gpu_use unknown = {
-	.index = -1, .mig = -1, .gi = -1, .why = "it does not answer", .used = -1, .own_bytes = -1};
+#include <string.h>
 
 static void copy(char *to, size_t size, const char *text)
 {
@@ -61,46 +58,75 @@ static bool no_usage(const gpumap_report *report, struct train_error *error)
 			       : "NVML does not answer");
 }
 
-static bool probe(gpumap_inventory **inventory, struct train_error *error)
+static bool probe(gpumap_inventory **inventory, gpumap_report *report, struct train_error *error)
 {
-	gpumap_report *report;
-	int code = gpumap_report_new(&report);
-	bool known;
+	int code = gpumap_inventory_probe(inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
 
-	*inventory = NULL;
-	if (code == GPUMAP_OK)
-		code = gpumap_inventory_probe(inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
-	known = code == GPUMAP_OK && gpumap_inventory_int(*inventory, GPUMAP_INVENTORY_USAGE) == 1;
-	if (code == GPUMAP_ENOMEM)
-		train_nomem(error, "the memory of GPUs");
-	else if (!known)
-		no_usage(report, error);
-	gpumap_report_free(report);
-	if (!known)
-		gpumap_inventory_free(*inventory);
-	return known;
+	if (code == GPUMAP_OK && gpumap_inventory_int(*inventory, GPUMAP_INVENTORY_USAGE) == 1)
+		return true;
+	return code == GPUMAP_ENOMEM ? train_nomem(error, "the memory of GPUs")
+				     : no_usage(report, error);
 }
 
-bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error)
+/* A finding has the reason why a GPU cannot be read: "GPU 3 does not answer: the GPU is lost". If
+ * that is not in the inventory, nothing but its number is known. */
+static void explain(struct gpu_use *uses, int *count, const gpumap_finding *finding)
 {
-	gpumap_inventory *inventory;
-	const gpumap_device *gpu;
-	size_t room = 1;
+	struct gpu_use lost = {.mig = -1, .gi = -1, .used = -1, .own_bytes = -1};
+	const char *text = gpumap_finding_str(finding, GPUMAP_FINDING_TEXT), *why = text;
+	int mig = -1;
+	bool listed = false;
 
-	if (!probe(&inventory, error))
-		return false;
+	if (sscanf(text, "GPU %d, MIG %d", &lost.index, &mig) < 1)
+		return;
+	for (const char *part = text; (part = strstr(part, ": "));)
+		why = part += 2;
+	for (int i = 0; i < *count; i++) {
+		struct gpu_use *use = &uses[i];
+
+		listed = listed || use->index == lost.index;
+		if (use->index == lost.index && (mig < 0 || use->mig == mig) && *use->why)
+			copy(use->why, sizeof(use->why), why);
+	}
+	copy(lost.why, sizeof(lost.why), why);
+	if (!listed)
+		uses[(*count)++] = lost;
+}
+
+static bool read_all(const gpumap_inventory *inventory, const gpumap_report *report, int pid,
+		     struct gpu_use **uses, int *count, struct train_error *error)
+{
+	size_t room = 1 + gpumap_report_count(report);
+	const gpumap_device *gpu;
+
 	for (size_t i = 0; (gpu = gpumap_inventory_get(inventory, i)); i++)
 		room += 1 + gpumap_device_mig_count(gpu);
 	*uses = calloc(room, sizeof(**uses));
 	*count = 0;
-	for (size_t i = 0; *uses && (gpu = gpumap_inventory_get(inventory, i)); i++) {
+	if (!*uses)
+		return train_nomem(error, "the memory of GPUs");
+	for (size_t i = 0; (gpu = gpumap_inventory_get(inventory, i)); i++) {
 		int instances = (int)gpumap_device_mig_count(gpu);
 
 		for (int mig = instances ? 0 : -1; mig < instances; mig++)
 			(*uses)[(*count)++] = use_of(gpu, mig, pid);
 	}
-	if (*uses && gpumap_inventory_int(inventory, GPUMAP_INVENTORY_PARTIAL) == 1)
-		(*uses)[(*count)++] = unknown;
+	for (size_t i = 0; i < gpumap_report_count(report); i++)
+		explain(*uses, count, gpumap_report_get(report, i));
+	return true;
+}
+
+bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error)
+{
+	gpumap_inventory *inventory = NULL;
+	gpumap_report *report;
+	bool done;
+
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		return train_nomem(error, "the memory of GPUs");
+	done = probe(&inventory, report, error) &&
+	       read_all(inventory, report, pid, uses, count, error);
 	gpumap_inventory_free(inventory);
-	return *uses || train_nomem(error, "the memory of GPUs");
+	gpumap_report_free(report);
+	return done;
 }

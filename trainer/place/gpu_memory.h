@@ -28,9 +28,9 @@ struct gpu_use {
 	int64_t own_bytes;       /* its bytes; -1: not known */
 };
 
-/* All GPUs of NVML, in its order; if some do not answer, the last one has no number and stands for
- * these. `pid` is the process to look for. The caller frees *uses. TRAIN_NO_BACKEND: NVML does not
- * answer. */
+/* All GPUs of NVML, in its order; the last ones may be some that do not answer, of which only the
+ * number and the reason are known. `pid` is the process to look for. The caller frees *uses.
+ * TRAIN_NO_BACKEND: NVML does not answer. */
 bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error);
 
 #endif

@@ -211,8 +211,7 @@ static const struct {
 	 {GPU(1)},
 	 NULL,
 	 "GPU 1 (0000:02:00.0, " UUID "1): the mapping names it for pid 4242 (rank 0 on GPU 1), "
-	 "and NVML cannot read it after the first step: its memory and its processes are not "
-	 "known; " UNREAD_REMEDY},
+	 "and NVML cannot read it after the first step: not supported; " UNREAD_REMEDY},
 
 	{"another GPU is lost",
 	 whole,
@@ -234,9 +233,24 @@ static const struct {
 	 "3 lost\n",
 	 {GPU(3)},
 	 NULL,
-	 "GPU 3 (" UUID
-	 "3): the mapping names it for pid 4242 (rank 0 on GPU 3), and NVML does not "
-	 "show it; nvidia-smi -L lists what is here"},
+	 "GPU 3 (its UUID is not known): the mapping names it for pid 4242 (rank 0 on GPU 3), and "
+	 "NVML cannot read it after the first step: the GPU is lost; " UNREAD_REMEDY},
+	{"its GPU is lost, and another",
+	 whole,
+	 "",
+	 "1 lost\n3 lost\n",
+	 {GPU(3)},
+	 NULL,
+	 "GPU 3 (its UUID is not known): the mapping names it for pid 4242 (rank 0 on GPU 3), and "
+	 "NVML cannot read it after the first step: the GPU is lost; " UNREAD_REMEDY},
+	{"one without a number, and another is lost",
+	 whole,
+	 "",
+	 "1 lost\n",
+	 {{-1, UUID "8"}},
+	 NULL,
+	 "GPU -1 (" UUID "8): the mapping names it for pid 4242 (rank 0 on GPU -1), and NVML does "
+	 "not show it; nvidia-smi -L lists what is here"},
 	{"one that is not here",
 	 whole,
 	 "",
