@@ -136,13 +136,14 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/scheduler.c \
 	libgpumap/plan/selection.c \
 	libgpumap/plan/plan_settings.c libgpumap/plan/plan_settings.h \
-	libgpumap/plan/spread.c \
+	libgpumap/plan/rank_count.c \
 	libgpumap/plan/table.c libgpumap/plan/table.h \
 	libgpumap/plan/use.c \
 	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
 	libgpumap/profile/entry.c \
+	libgpumap/profile/env_section.c \
 	libgpumap/profile/file.c \
 	libgpumap/profile/include.c \
 	libgpumap/profile/inherit.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the stages of plan_make, in their order. selection and inherited_limit find the devices
- * of a class of equal hosts. spread divides the ranks among the hosts. layout gives devices to the
- * local ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
+ * of a class of equal hosts. rank_count divides the ranks among the hosts. layout gives devices to
+ * the local ranks and asks gpumap_resolve which device each rank uses. clash judges the result, and
  * bind_cores binds cores. A stage sets `failed` if the plan cannot work; a negative code ends
  * plan_make.
  */

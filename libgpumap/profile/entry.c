@@ -293,62 +293,6 @@ int profile_read_head(struct file *f, const struct inifile_entry *entry)
 
 /* --- sections whose keys are the user's ------------------------------------------ */
 
-/* Names that gpumap sets itself, and the key to use instead. */
-static const char *refused_variable(struct span name)
-{
-	static const struct {
-		const char *name, *fix;
-	} refused[] = {
-		{"CUDA_VISIBLE_DEVICES", "set gpus and share in [profile NAME]"},
-		{"CUDA_DEVICE_ORDER", "set ids in [profile NAME]"},
-		{"MASTER_ADDR", "set master_addr in [profile NAME]"},
-		{"MASTER_PORT", "set master_port in [profile NAME]"},
-		{"WORLD_SIZE", "set ranks and hosts in [profile NAME]"},
-		{"LOCAL_WORLD_SIZE", "set ranks in [profile NAME]"},
-	};
-	static const char *const ranks[] = {"RANK",
-					    "LOCAL_RANK",
-					    "GROUP_RANK",
-					    "NODE_RANK",
-					    "GROUP_WORLD_SIZE",
-					    "ROLE_RANK",
-					    "ROLE_WORLD_SIZE",
-					    "LOCAL_SIZE",
-					    "CROSS_RANK",
-					    "CROSS_SIZE",
-					    "PMI_RANK",
-					    "PMI_SIZE",
-					    "PMIX_RANK",
-					    "PMI_LOCAL_RANK",
-					    "PMI_LOCAL_SIZE",
-					    "MPI_LOCALRANKID",
-					    "MPI_LOCALNRANKS",
-					    "PALS_RANKID",
-					    "PALS_LOCAL_RANKID",
-					    "PALS_NODEID",
-					    "SLURM_PROCID",
-					    "SLURM_LOCALID",
-					    "SLURM_NODEID",
-					    "SLURM_NTASKS",
-					    "SLURM_STEP_NUM_TASKS",
-					    "FLUX_TASK_RANK",
-					    "FLUX_TASK_LOCAL_ID",
-					    "FLUX_JOB_SIZE",
-					    "JSM_NAMESPACE_RANK",
-					    "JSM_NAMESPACE_SIZE",
-					    "JSM_NAMESPACE_LOCAL_RANK"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-		if (span_is(name, refused[i].name))
-			return refused[i].fix;
-	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++)
-		if (span_is(name, ranks[i]))
-			return "leave it out: gpumap sets it for each rank";
-	if (span_starts(name, "OMPI_COMM_WORLD_") || span_starts(name, "MV2_COMM_WORLD_"))
-		return "leave it out: gpumap sets it for each rank";
-	return NULL;
-}
-
 static bool is_variable(struct span name)
 {
 	for (size_t i = 0; i < name.length; i++)
@@ -375,7 +319,7 @@ static int check_own_name(struct file *f, const struct inifile_entry *entry)
 	const struct setting *before = given_before(f, entry->key);
 	const char *refused = kind == SECTION_TRAINER || kind == SECTION_SWEEP
 				      ? NULL
-				      : refused_variable(entry->key);
+				      : env_section_refuses(entry->key);
 
 	if (before)
 		return FAIL(f, FINDING_SYNTAX, entry->line, entry->key_column,

@@ -45,6 +45,10 @@ int profile_read_text(struct load *load, const char *path, struct span text, str
 int profile_read_head(struct file *f, const struct inifile_entry *entry);
 int profile_read_entry(struct file *f, const struct inifile_entry *entry);
 
+/* Why a variable cannot be in [env] or [unset]: what to do instead, as gpumap sets it. NULL: it
+ * can. */
+const char *env_section_refuses(struct span name);
+
 /* Reads the files that `include` names. */
 int profile_include(struct file *f, const struct inifile_entry *entry);
 

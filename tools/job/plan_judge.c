@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "cli/foreign_option.h"
-#include "cli/hint_line.h"
 #include "job/rank_logs.h"
 #include "plan/hosts.h"
 #include "plan/job.h"
@@ -21,26 +19,6 @@ static size_t max_ranks(const gpumap_plan *plan)
 		if (host->layout->count > max)
 			max = host->layout->count;
 	return max;
-}
-
-bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
-{
-	const char *launcher = foreign_launcher(arguments, count);
-	struct strbuf fix = {0};
-
-	if (!launcher || ranks < 2)
-		return false;
-	hint_fill(&fix,
-		  streq(launcher, "torchrun")
-			  ? "leave the word out, since gpumap takes its options: {...|}; or start "
-			    "it once: --ranks 1"
-			  : "leave it out with its options, for which gpumap run has its own, or "
-			    "start it once: --ranks 1",
-		  (char **)(uintptr_t)arguments);
-	report_add(report, FINDING_NOT_HERE, ABOUT(.fix = fix.text),
-		   "%s starts ranks itself, and would be started %zu times", launcher, ranks);
-	strbuf_free(&fix);
-	return true;
 }
 
 void plan_judge(gpumap_plan *plan, gpumap_report *report)
