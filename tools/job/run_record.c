@@ -394,17 +394,36 @@ static void put_lines(struct strbuf *buf, const char *lines)
 	}
 }
 
+/* The reverse of moment(), and a bit earlier: the kernel's times of files are those of its last
+ * tick. */
+static struct timespec before_moment(const char *text)
+{
+	struct tm tm = {0};
+	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	struct timespec ret = {0};
+
+	if (!rest)
+		return ret;
+	ret.tv_sec = timegm(&tm);
+	ret.tv_nsec = *rest == '.' ? strtol(rest + 1, NULL, 10) * 1000000 - 20000000 : 0;
+	if (ret.tv_nsec < 0)
+		ret = (struct timespec){ret.tv_sec - 1, ret.tv_nsec + 1000000000};
+	return ret;
+}
+
 /* The log that shows why the rank failed, or where it would be. */
 static void past_log(struct record_past *past, const json_t *rank, const char *record)
 {
 	static const char *const streams[] = {"stderr", "stdout"};
+	const struct timespec from =
+		before_moment(json_string_value(json_object_get(rank, "started")));
 	struct stat st = {0};
 
 	stat(record, &st);
 	for (size_t i = 0; i < ARRAY_SIZE(streams) && !past->lines; i++) {
 		const char *log = json_string_value(json_object_get(rank, streams[i]));
 		char *found = log ? find_log(log, record) : NULL;
-		char *lines = found ? log_last_lines(found, &st.st_mtim) : NULL;
+		char *lines = found ? log_last_lines(found, &from, &st.st_mtim) : NULL;
 		struct strbuf name = {0}, shown = {0};
 
 		if (lines || (log && !past->log)) {

@@ -185,7 +185,12 @@ char *console_last_lines(const struct console *console, size_t index)
 	return last_lines(stream->tail, stream->tail_length, stream->tail_cut);
 }
 
-char *log_last_lines(const char *path, const struct timespec *until)
+static bool is_after(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+char *log_last_lines(const char *path, const struct timespec *from, const struct timespec *until)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char tail[TAIL_SIZE];
@@ -195,9 +200,8 @@ char *log_last_lines(const char *path, const struct timespec *until)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (st.st_mtim.tv_sec < until->tv_sec ||
-	     (st.st_mtim.tv_sec == until->tv_sec && st.st_mtim.tv_nsec <= until->tv_nsec))) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_after(from, &st.st_mtim) &&
+	    !is_after(&st.st_mtim, until)) {
 		start = st.st_size > TAIL_SIZE ? st.st_size - TAIL_SIZE : 0;
 		n = pread(fd, tail, sizeof(tail), start);
 	}

@@ -165,8 +165,8 @@ const char *launch_fresh_line(char text[FRESH_LINE], const struct launch *launch
 int log_check_links(const char *path, const char *origin, gpumap_report *report);
 
 /* The last lines of a log file, as in the summary below. NULL: none, it cannot be read, or it has
- * been written to after `until`, as by another run. The caller frees them. */
-char *log_last_lines(const char *path, const struct timespec *until);
+ * been written to last before `from` or after `until`, by another run. The caller frees them. */
+char *log_last_lines(const char *path, const struct timespec *from, const struct timespec *until);
 
 /* Prints the last lines of the ranks that failed first, at most `ranks` of them, unless the console
  * has shown them; then where their output is, and which ranks were ended because of them. */
