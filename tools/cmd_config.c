@@ -104,9 +104,9 @@ static const char *known_fix(const char *word)
 		const char *words, *fix;
 	} known[] = {
 		{"init new create make add set edit write save",
-		 "gpumap config --gpus 2,3 --command train.py >gpumap.ini writes a first profile; "
-		 "edit "
-		 "it after that"},
+		 "gpumap config --config /dev/null --profile NAME --gpus 2,3 --command train.py "
+		 ">>gpumap.ini adds a new profile, and gpumap run --profile NAME uses it; edit it "
+		 "after that"},
 		{"show print get dump all",
 		 "gpumap config shows all settings, gpumap config gpus one of them"},
 		{"profiles ls profile", "gpumap config list shows the profiles"},

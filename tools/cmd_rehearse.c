@@ -345,7 +345,10 @@ static int run(const struct command_rehearse *c, int *status)
 		int why = errno;
 
 		report_add(c->output.report, FINDING_REHEARSE,
-			   ABOUT(.fix = why == ENOENT ? "install it, or give its path" : NULL),
+			   ABOUT(.fix = access(*c->argv, F_OK) == 0 ? "write python3 or sh before "
+								      "it, or make it executable"
+					: why == ENOENT             ? "install it, or give its path"
+								    : NULL),
 			   "cannot run '%s': %s", QUOTE(span_of(*c->argv)), strerror(why));
 		return status_of_error(why);
 	}

@@ -137,6 +137,7 @@ static const struct meaning {
 	{"pid", number, "explain --pid"},
 	{"ps", list, "ps --gpus"},
 	{"who", list, "ps --gpus"},
+	{"who", number, "explain --pid"},
 	{"who", only_options, "ps"},
 	{"stale", only_options, "ps --stale"},
 	{"uuid", number, "inventory --uuid"},

@@ -157,26 +157,31 @@ EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combin
 		       : NULL;
 }
 
+enum { MAX_FIX = 512 };
+
 /* What to write instead of the values themselves, "lr=0.1,0.2". */
-static const char *values_fix(struct fix *ret, const gpumap_profile *profile, const char *text)
+static const char *values_fix(char ret[MAX_FIX], const gpumap_profile *profile, const char *text)
 {
 	struct span values = span_of(text), name;
 
 	span_split(&values, '=', &name);
 	name.length = name.length < 40 ? name.length : 40;
 	values.length = values.length < 40 ? values.length : 40;
+	if (memchr(values.text, '\'', values.length))
+		values = span_of("1, 2");
 	if (profile_find(profile, SECTION_SWEEP, name) != NONE)
-		snprintf(ret->text, sizeof(ret->text),
+		snprintf(ret, MAX_FIX,
 			 "write the values into [sweep %.*s] of %.100s, and --sweep %.*s",
 			 (int)name.length, name.text, profile->file, (int)name.length, name.text);
 	else
-		snprintf(ret->text, sizeof(ret->text),
-			 "write gpumap.ini: [program p], command = train.py --%.*s ${%.*s}; "
-			 "[profile "
-			 "p], program = p; [sweep s], profile = p, %.*s = %.*s; then --sweep s",
+		snprintf(ret, MAX_FIX,
+			 "printf '%%s\\n' '[program p]' 'command = train.py --%.*s ${%.*s}' "
+			 "'[profile p]' 'program = p' 'gpus = free:1' '[sweep s]' 'profile = p' "
+			 "'jobs = 4' '%.*s = %.*s' >sweep.ini; then gpumap run --config sweep.ini "
+			 "--sweep s",
 			 (int)name.length, name.text, (int)name.length, name.text, (int)name.length,
 			 name.text, (int)values.length, values.text);
-	return ret->text;
+	return ret;
 }
 
 EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, size_t combination,
@@ -187,7 +192,7 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 	int r;
 
 	if (name) {
-		struct fix room;
+		char room[MAX_FIX];
 
 		i = profile_find(profile, SECTION_SWEEP, span_of(name));
 		if (i == NONE)
@@ -195,7 +200,7 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 				report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
 				ABOUT(.origin = profile->file,
 				      .fix = strchr(name, '=')
-						     ? values_fix(&room, profile, name)
+						     ? values_fix(room, profile, name)
 						     : profile_suggest(profile, SECTION_SWEEP,
 								       span_of(name), fix)),
 				"no such sweep: '%s'", QUOTE(span_of(name)));
