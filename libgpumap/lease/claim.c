@@ -265,7 +265,8 @@ static int refuse_entry(const gpumap_claim *claim, const gpumap_inventory *machi
 	struct span entry = span_of(gpumap_mapping_str(mapping, GPUMAP_MAPPING_ENDED_TEXT));
 	const char *rule = gpumap_mapping_str(mapping, GPUMAP_MAPPING_ENDED_RULE);
 	int last = machine->count ? machine->gpus[machine->count - 1].physical : -1;
-	const char *why = "is not a GPU of this machine";
+	const char *why = machine->partial ? "is not among the GPUs that answer"
+					   : "is not a GPU of this machine";
 	char fix[80] = "write numbers of nvidia-smi, or UUIDs, as gpumap inventory lists them";
 
 	if (rule && streq(rule, "V5")) {

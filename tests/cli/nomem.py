@@ -250,8 +250,8 @@ def fault(name, usual, got):
         return None
     if got.status < 0:
         return f"signal {-got.status}"
-    # --gpus names a GPU of which the driver said nothing.
-    if name in DRIVEN and (got.status in (0, 1) or b"[GM002]" in got.err):
+    # GM036: --gpus names a GPU that does not answer, and the command says so.
+    if name in DRIVEN and (got.status in (0, 1) or b"[GM036]" in got.err):
         return None
     # A run ends with the status of its ranks, so only GM001 reports the failure.
     if got.status == usual.status and name in LOOSE and same_out and b"GM001" in got.err:

@@ -314,7 +314,9 @@ int ps_keep(struct ps *ps, const char *list, gpumap_report *report)
 					   ABOUT(.origin = "--gpus",
 						 .fix = "write numbers of nvidia-smi, or UUIDs, as "
 							"gpumap inventory lists them"),
-					   "'%s' is not a GPU of this machine",
+					   ps->inventory->partial
+						   ? "'%s' is not among the GPUs that answer"
+						   : "'%s' is not a GPU of this machine",
 					   QUOTE(span_trim(word)));
 	for (size_t i = 0; i < ps->count; i++)
 		if (unit_is_listed(ps->gpus[i].device, list))
