@@ -18,8 +18,8 @@ struct process_handle {
 };
 
 /* 0, or an errno: ESRCH, there is no such process, or it has ended; EINVAL, it is a thread of
- * another process; EACCES, it goes on, and /proc hides it; EXDEV, /proc has the numbers of another
- * pid namespace. */
+ * another process; EACCES, it is running, and /proc hides it; EXDEV, /proc has the numbers of
+ * another pid namespace. */
 int process_handle_open(struct process_handle *ret, pid_t pid);
 bool process_handle_ended(const struct process_handle *handle);
 void process_handle_close(struct process_handle *handle);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """gpu-peer.py compare --trainer GPUMAP-TRAIN --batch N [options]    alternating with gpumap-train
-gpu-peer.py one FORM --batch N [options]                          a training of --steps N alone
+gpu-peer.py one FORM --batch N [options]                          a training run of --steps N alone
 
 The training step of convnet, or of ResNet-50 at 224 x 224, with Adam in PyTorch, beside gpumap-train's.
 FORM is

@@ -598,7 +598,7 @@ void gpumap_profile_free(gpumap_profile *profile);
  * A profile holds a command, and the working directory may belong to another user. So ./gpumap.ini
  * is trusted only if it is a regular file of the effective user or of root, and neither its group
  * nor others may write to it. A symbolic link must belong to the effective user or to root too.
- * Otherwise a warning (GM165) gives the reason, and the search goes on without this file. The
+ * Otherwise a warning (GM165) gives the reason, and the search continues without this file. The
  * owner of a file that `path`, GPUMAP_CONFIG or an include names is not checked. The user's file
  * and the file in /etc are not checked either: only their owners can write in those directories.
  *

@@ -29,7 +29,7 @@ const struct machine *machine_get(void)
 	return atomic_load(&users) ? atomic_load(&the_machine) : NULL;
 }
 
-/* MIG can be changed while a program goes on. */
+/* MIG can be changed while a program runs. */
 static enum nvml_return load(void)
 {
 	struct machine *machine = calloc(1, sizeof(*machine));

@@ -359,7 +359,7 @@ static bool has_word(char **argv, const char *word)
 	return *argv && streq(*argv, word);
 }
 
-/* eval of nothing succeeds, and a script with set -e would go on without a lease. */
+/* eval of nothing succeeds, and a script with set -e would continue without a lease. */
 static void print_failure(void)
 {
 	static const char text[] = "false\n";

@@ -172,7 +172,7 @@ static bool has_ended(const struct record_past *past)
 	return past->end || past->verified;
 }
 
-/* A run that goes on, or that has ended by its record. */
+/* An active run, or that has ended by its record. */
 static int find_run(struct live_run *ret, struct record_past *past, const struct arguments *a)
 {
 	gpumap_report *report = a->output.report;
@@ -308,9 +308,10 @@ static int print_past(const struct arguments *a, const struct record_past *past,
 	if (json)
 		xasprintf(&run, "run %s%s%s; ", past->end, see, log);
 	if (r == GPUMAP_OK)
-		r = report_fail(a->output.report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
-				ABOUT(.fix = "gpumap run --verify compares a run while it goes on"),
-				"%sit was not compared with its plan", run ? run : "");
+		r = report_fail(
+			a->output.report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
+			ABOUT(.fix = "gpumap run --verify compares a run while it is active"),
+			"%sit was not compared with its plan", run ? run : "");
 	free(run);
 	return r;
 }

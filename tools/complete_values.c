@@ -290,7 +290,7 @@ static bool complete_form(struct completion *c, struct span form)
 	return false;
 }
 
-/* "free:COUNT" begins with a word; "file:FILE" goes on with files. */
+/* "free:COUNT" begins with a word; "file:FILE" continues with files. */
 static void complete_prefixed(struct completion *c, struct span form, const char *help)
 {
 	size_t length = (size_t)((const char *)memchr(form.text, ':', form.length) - form.text) + 1;

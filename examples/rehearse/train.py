@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains on a GPU for each process, and goes on from model.pt. It has two mistakes: README.md finds them."""
+"""Trains on a GPU for each process, and continues from model.pt. It has two mistakes: README.md finds them."""
 import os
 
 import torch

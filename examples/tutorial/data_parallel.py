@@ -32,7 +32,7 @@ def save(path, net, optimizer, epoch):
 
 
 def load(path, net, optimizer, device):
-    """Returns the epoch to go on with. Without map_location, tensors return to the GPU that they were saved from."""
+    """Returns the epoch to continue with. Without map_location, tensors return to the GPU that they were saved from."""
     checkpoint = torch.load(path, map_location=device, weights_only=True)
     net.load_state_dict(checkpoint["net"])
     optimizer.load_state_dict(checkpoint["optimizer"])
@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch, for all GPUs together")
     parser.add_argument("--checkpoint", help="file to save to after each epoch")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     args = parser.parse_args()
     if args.device == "cuda" and not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU here; --device cpu trains on the CPU")

@@ -40,12 +40,12 @@ def save(path, net, optimizer, scaler, epoch):
         torch.save(state, path + ".new")
         os.replace(path + ".new", path)
         print(f"rank 0 saved epoch {epoch}", flush=True)
-    # Nobody goes on, or ends, before the file is there.
+    # No rank continues, or ends, before the file is there.
     dist.barrier()
 
 
 def load(path, net, optimizer, scaler, device):
-    """Returns the epoch to go on with. Without map_location every rank would load onto the GPU of rank 0."""
+    """Returns the epoch to continue with. Without map_location every rank would load onto the GPU of rank 0."""
     checkpoint = torch.load(path, map_location=device, weights_only=True)
     net.load_state_dict(checkpoint["net"])
     optimizer.load_state_dict(checkpoint["optimizer"])
@@ -104,7 +104,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch", type=int, default=32, help="samples in a batch of each rank")
     parser.add_argument("--checkpoint", help="file to save to after each epoch")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     args = parser.parse_args()
     if args.device == "cuda" and not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU here; --device cpu trains on the CPU")

@@ -47,7 +47,8 @@ static bool note_name(char ret[LEASE_NAME], int64_t owner)
 	return true;
 }
 
-/* Whether the process of a note goes on. A guard may have made its note, and not locked it yet. */
+/* Whether the process of a note is running. A guard may have made its note, and not locked it yet.
+ */
 static bool is_of_living(const char *name)
 {
 	struct span rest = span_of(name + strlen(NOTE)), pid;

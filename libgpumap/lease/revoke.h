@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ending a lease whose processes go on. */
+/* Ending a lease whose processes keep running. */
 #ifndef GM_LEASE_REVOKE_H
 #define GM_LEASE_REVOKE_H
 

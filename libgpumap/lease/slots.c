@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of leases: one for each GPU, slot or MIG instance that is leased. It belongs to who
- * leases, so no other user can remove it, and its lock shows that the lease goes on. Its name has
+ * leases, so no other user can remove it, and its lock shows that the lease is active. Its name has
  * what it is. Who takes a lease locks the file first, and then looks for too many: of two who do so
  * at the same time at least one sees the other, whatever happened to the gate.
  */

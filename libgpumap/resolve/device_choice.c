@@ -257,7 +257,7 @@ static bool choose_local_rank(struct resolver *resolver, const struct device_cho
 	if (entry->value && !streq(resolver->mapping->mode, "ddp") && !resolver->own_first)
 		report_add(resolver->report, FINDING_IGNORED_KEY,
 			   ABOUT(.rule = "G7", .origin = origin, .fix = "give --mode ddp"),
-			   "a local rank has no meaning in mode %s", resolver->mapping->mode);
+			   "a local rank has no effect in mode %s", resolver->mapping->mode);
 	if (index < 0)
 		return false;
 	if (current->kind == CHOICE_INDEX && current->index != index) {

@@ -108,8 +108,7 @@ static void report_ignored(struct resolver *resolver)
 			report_add(resolver->report, FINDING_IGNORED_KEY,
 				   ABOUT(.origin = resolver->request->origins[uses[i].key],
 					 .fix = "give --mode, or leave it out"),
-				   "%s has no meaning in mode %s", key_get(uses[i].key)->name,
-				   mode);
+				   "%s has no effect in mode %s", key_get(uses[i].key)->name, mode);
 	}
 }
 

@@ -326,11 +326,11 @@ static int assume_host(struct resolver *resolver)
 	if (r != GPUMAP_OK)
 		return r;
 	if (value)
-		resolver->mapping->assumption = "no inventory, so the listed ids exist, in PCI bus "
-						"order.";
+		resolver->mapping->assumption = "the listed ids exist and follow PCI bus order "
+						"(no inventory given).";
 	else if (!list->set)
 		resolver->mapping->assumption = arena_printf(
-			resolver->arena, "no inventory, so %zu GPU%s, in PCI bus order.",
+			resolver->arena, "%zu GPU%s, in PCI bus order (no inventory given).",
 			resolver->host_count, resolver->host_count == 1 ? " exists" : "s exist");
 	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

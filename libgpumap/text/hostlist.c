@@ -222,7 +222,7 @@ static int add_name(struct reader *reader, size_t start)
 
 		if (n < 0 || (size_t)n >= room)
 			return malformed(reader, start, "names have at most 253 characters",
-					 "too long a name");
+					 "host name too long");
 		length += (size_t)n;
 	}
 	return host_add(reader->list, (struct span){name, length}, -1, reader->origin,
@@ -269,7 +269,7 @@ static int read_name(struct reader *reader)
 
 		if (before.length > HOSTLIST_NAME_MAX)
 			return malformed(reader, start, "names have at most 253 characters",
-					 "too long a name");
+					 "host name too long");
 		if (now(reader) == '[') {
 			r = read_group(reader, before);
 			text = reader->at;
@@ -279,14 +279,14 @@ static int read_name(struct reader *reader)
 			return malformed(reader, reader->at,
 					 "names have letters, digits, '-', '_' and '.'",
 					 now(reader) == ']' ? "a bracket that was not opened"
-							    : "no character of a name");
+							    : "not allowed in a host name");
 		}
 	}
 	if (r != GPUMAP_OK)
 		return r;
 	if (!reader->group_count && reader->at - start > HOSTLIST_NAME_MAX)
 		return malformed(reader, start, "names have at most 253 characters",
-				 "too long a name");
+				 "host name too long");
 	if (reader->group_count && text < reader->at)
 		return malformed(reader, text, "write such names out: n1-ib,n2-ib",
 				 "text after a name's last bracket, which Slurm refuses");

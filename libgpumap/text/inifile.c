@@ -151,7 +151,7 @@ static bool read_key(struct reader *r, struct span key, const char *equals)
 	}
 	for (size_t i = 0; i < key.length; i++)
 		if (!is_key_char(key.text[i])) {
-			SYNTAX(r, key.text + i, fix, "no key: '%s'", QUOTE(key));
+			SYNTAX(r, key.text + i, fix, "invalid key '%s'", QUOTE(key));
 			return false;
 		}
 	return true;

@@ -20,7 +20,7 @@ void matcher_forget(struct matcher *matcher);
 enum repeat_effect {
 	REPEAT_EMPTIES, /* no device is visible */
 	REPEAT_ENDS,    /* the entries before it remain */
-	REPEAT_SKIPPED  /* the list goes on after it */
+	REPEAT_SKIPPED  /* the list continues after it */
 };
 enum repeat_effect repeat_effect(enum dialect dialect);
 

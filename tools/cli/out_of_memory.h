@@ -14,7 +14,7 @@ void out_of_memory_calls(void (*last)(void));
  * or be cut off, such as ranks, a guard, a keeper, a folder to remove. */
 void out_of_memory_returns(void);
 
-/* Prints the line of memory that ran out, and goes on. */
+/* Prints the line of memory that ran out, and continues. */
 void out_of_memory_say(void);
 
 #endif

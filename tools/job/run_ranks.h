@@ -14,7 +14,7 @@ struct run_ranks {
 	struct launch launch;
 	struct speech speech; /* of the plan */
 	struct rank_logs logs;
-	struct run_live live; /* what the run shows of itself while it goes on */
+	struct run_live live; /* what the run shows of itself while it is active */
 	struct launch_rank *ranks;
 	size_t first;          /* number of the first rank */
 	char **restart_counts; /* each rank's TORCHELASTIC_RESTART_COUNT=N */

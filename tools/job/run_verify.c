@@ -36,7 +36,7 @@ static void not_verified(const char *why, gpumap_report *report)
 {
 	report_add(report, FINDING_NOT_VERIFIED,
 		   ABOUT(.origin = "--verify",
-			 .fix = "gpumap verify compares a run at any time while it goes on"),
+			 .fix = "gpumap verify compares a run at any time while it is active"),
 		   "the ranks were not compared with their plan: %s", why);
 }
 

@@ -90,9 +90,10 @@ void log_write(struct console *console, struct log *log, const char *text, size_
 	if (console->log_reported)
 		return;
 	console->log_reported = true;
-	report_add(console->report, FINDING_LOG_LOST,
-		   ABOUT(.origin = log->path, .fix = "make room; the ranks go on without it"),
-		   "a log is not complete: %s", strerror(errno));
+	report_add(
+		console->report, FINDING_LOG_LOST,
+		ABOUT(.origin = log->path, .fix = "make room; the ranks keep running without it"),
+		"a log is not complete: %s", strerror(errno));
 }
 
 void tail_keep(struct stream *stream, const char *text, size_t length)

@@ -38,7 +38,7 @@
 /* The effect of a failing rank (a status other than 0, or a signal) on the others. */
 enum launch_on_fail {
 	LAUNCH_KILL,   /* the other ranks are stopped */
-	LAUNCH_WAIT,   /* the other ranks go on */
+	LAUNCH_WAIT,   /* the other ranks keep running */
 	LAUNCH_RESTART /* all ranks are stopped and started again, at most `restarts` times */
 };
 

@@ -283,8 +283,8 @@ static pid_t clone_into(const struct rank_cgroup *c)
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
 }
 
-/* fork(2), for kernels and sandboxes that refuse to clone into a cgroup. The child goes on when the
- * parent has moved it; *moved is false if that failed. */
+/* fork(2), for kernels and sandboxes that refuse to clone into a cgroup. The child continues when
+ * the parent has moved it; *moved is false if that failed. */
 static pid_t fork_and_move(const struct rank_cgroup *c, bool *moved)
 {
 	int gate[2], procs = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);

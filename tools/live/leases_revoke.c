@@ -164,8 +164,8 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 	if (row->pid > 0)
 		strbuf_printf(buf, ", leased by process %lld, %s", (long long)row->pid,
 			      lease_owner_is_there(row)
-				      ? "which goes on"
-				      : "which has ended; what it started goes on");
+				      ? "which keeps running"
+				      : "which has ended; its children are still running");
 	strbuf_puts(buf, "\n");
 }
 

@@ -21,7 +21,7 @@
 #include "text.h"
 
 /* The other screen, without a cursor. Lines that do not fit, as those of a narrower terminal, do
- * not go on in the next line. */
+ * not continue on the next line. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define HOME "\033[H"
@@ -276,7 +276,7 @@ static bool in_background(const struct follower *f)
 	return group >= 0 && group != getpgrp();
 }
 
-/* Stops as if the signal were not caught, with the old screen. Returns when it goes on. */
+/* Stops as if the signal were not caught, with the old screen. Returns when it continues. */
 static void stop_now(gpumap_report *report)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL}, before;

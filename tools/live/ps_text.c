@@ -10,8 +10,8 @@
  *	     4711  jo     3m  1200 MiB  cuda:1  python train.py
  *	           rank 3 of 20261121-193000-4700
  *
- * Columns are as wide as what they hold. What there is to say about a process stands before its
- * command, or on a line of its own where the width does not allow that.
+ * Columns are as wide as what they hold. Remarks about a process precede its command, or have a
+ * line of their own where the width does not allow that.
  */
 #include "live/ps.h"
 

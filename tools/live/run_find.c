@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the runs that go on, by the files that their launchers keep open. */
+/* Finds the active runs, by the files that their launchers keep open. */
 #include "live/run_live.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run of gpumap shows of itself while it goes on: its name, and the process and the GPU
+ * What a run of gpumap shows of itself while it is active: its name, and the process and the GPU
  * variables that each rank got. It is a file in memory, which the launcher keeps open: it needs no
  * folder and ends with the launcher. Only the user of the launcher and root can open it, below
  * /proc/PID/fd.
@@ -24,7 +24,7 @@ struct run_live {
 int run_memory_file(const char *name);
 
 /* Begins to show the run. Where the system does not allow that, or without memory, *ret shows
- * nothing, and the run goes on without. Call run_live_close() in any case. */
+ * nothing, and the run continues without. Call run_live_close() in any case. */
 void run_live_open(struct run_live *ret, const char *run, const struct launch_rank *ranks,
 		   size_t count);
 void run_live_close(struct run_live *live);

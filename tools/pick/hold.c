@@ -284,11 +284,13 @@ static int failed_to_start(const char *name, int error, gpumap_report *report)
 
 static int guard_is_gone(gpumap_report *report)
 {
-	report_add(report, FINDING_LAUNCH, NULL,
-		   program > 0 ? "the guard of the lease was killed; process %d goes on, and holds "
-				 "the lease"
-			       : "the guard of the lease was killed before the program started",
-		   (int)program);
+	report_add(
+		report, FINDING_LAUNCH, NULL,
+		program > 0
+			? "the guard of the lease was killed; process %d keeps running, and holds "
+			  "the lease"
+			: "the guard of the lease was killed before the program started",
+		(int)program);
 	return STATUS_OWN_FAILURE;
 }
 

@@ -121,7 +121,7 @@ static int open_holder(struct handover *h, long long pid)
 	if (error == EINVAL)
 		return refuse(h, pid, "is a thread", "name the process that it belongs to");
 	if (error == EACCES)
-		return refuse(h, pid, "goes on, but /proc hides it from this user",
+		return refuse(h, pid, "is running, but /proc hides it from this user",
 			      "run gpumap as the user of the process, or as root");
 	if (error == EXDEV)
 		return refuse(h, pid,
@@ -377,7 +377,7 @@ static void end_guard(pid_t pid)
 
 static int refuse_ended(const struct handover *h)
 {
-	return refuse(h, h->kept_for.pid, "has ended meanwhile", "name a process that goes on");
+	return refuse(h, h->kept_for.pid, "has ended meanwhile", "name a process that is running");
 }
 
 /* The guard ends unless it is told to stay. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The time is that of the machine since its start (CLOCK_BOOTTIME), which no one sets and which
- * goes on while it sleeps. A GPU is asked for its load a few times in the time of --idle, at most
+ * continues while it sleeps. A GPU is asked for its load a few times in the time of --idle, at most
  * every 50 ms, at least every 5 s. A time in which it could not be asked does not count as idle:
  * the machine has slept, or the guard was stopped.
  */

@@ -60,7 +60,7 @@ static int64_t step_tasks(const struct slurm_wish *wish, int64_t nodes)
 	return of_job > 0 ? of_job * nodes : nodes;
 }
 
-/* Slurm says so too, and goes on. */
+/* Slurm says so too, and continues. */
 static void drop_tasks_per_node(struct slurm_wish *wish, const struct slurm_size *size)
 {
 	struct slurm *slurm = &wish->slurm;

@@ -34,7 +34,7 @@ bool train_nomem(struct train_error *error, const char *what);
  * tolerated. Set the listener before any thread calls a device; NULL: none.
  */
 void train_device_failed(const struct train_error *error);
-/* After such a failure: the caller goes on without what failed. Calls the other listener. */
+/* After such a failure: the caller continues without what failed. Calls the other listener. */
 void train_device_recovered(void);
 
 /* For a device whose work has not ended within the limit of --timeout: "GPU 2 (UUID): its work has

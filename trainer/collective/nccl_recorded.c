@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether all ranks have recorded a step, and how they go on if NCCL could not. */
+/* Whether all ranks have recorded a step, and how they continue if NCCL could not. */
 #include <stdlib.h>
 
 #include "collective/nccl_comm.h"

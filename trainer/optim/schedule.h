@@ -31,7 +31,7 @@ enum schedule_kind {
  */
 struct schedule {
 	enum schedule_kind kind;
-	int64_t steps;   /* of the optimizer in the whole training; at least 1 */
+	int64_t steps;   /* of the optimizer in the whole training run; at least 1 */
 	double lr;       /* the maximum; at least 0 */
 	double momentum; /* the same in each step, except for one-cycle with cycle_momentum */
 	double lr_min;   /* cosine only: 0 to lr */

@@ -8,7 +8,7 @@
  *in chunks (rule G6), outputs gathered on the master, the loss taken there, gradients summed there
  *in the order of the devices, the optimizer run there, and the parameters given to all ddp	a
  *replica per rank (DistributedDataParallel): parameters from rank 0, gradients summed over ranks in
- *buckets while backward goes on, every rank steps alike mp	a stage per rank, micro-batches in
+ *buckets while backward runs, every rank steps alike mp	a stage per rank, micro-batches in
  *flight: one forward, one backward
  *
  * The gradient of a step is that of the mean loss over all of its samples, whichever way they are

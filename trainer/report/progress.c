@@ -54,7 +54,7 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 /* Each line is one write, so that those of other processes do not mix in. A terminal that is gone
  * does not end a training run. */
 
-/* The last column stays empty: some terminals go on to the next line there. */
+/* The last column stays empty: some terminals continue on the next line there. */
 static int columns(void)
 {
 	struct winsize size;

@@ -237,7 +237,7 @@ static bool go(struct run *r, struct train_error *error)
 		       ((train(r, error) && finish(r, error)) || after_step(r, error));
 	if (r->rank == 0)
 		fprintf(stderr,
-			"gpumap-train: remark: %s: all %lld steps are done; to go on give more "
+			"gpumap-train: remark: %s: all %lld steps are done; to continue give more "
 			"--epochs or --steps\n",
 			r->settings->checkpoint, (long long)r->steps);
 	return r->epoch_step == 0 || (open_files(r, error) && test_at_end(r, error));

@@ -90,13 +90,13 @@ static void report_training(const struct run *r)
 	printf(": %lld step%s, %lld per epoch\n", (long long)r->steps, r->steps == 1 ? "" : "s",
 	       (long long)r->sampler.steps);
 	if (!r->settings->checkpoint)
-		puts("Checkpoints: none; --checkpoint DIR saves the training");
+		puts("Checkpoints: none; --checkpoint DIR saves the training run");
 }
 
 static void report_begun(const struct run *r)
 {
 	if (r->begun_with)
-		printf("Resumed from %s: goes on with step %lld of %lld, in epoch %lld of %lld\n",
+		printf("Resumed from %s: continues with step %lld of %lld, in epoch %lld of %lld\n",
 		       r->begun_with, (long long)r->step + 1, (long long)r->steps,
 		       (long long)r->epoch + 1, (long long)divided(r->steps, r->sampler.steps));
 	else if (r->settings->weights)
@@ -174,10 +174,11 @@ static void report_stopped(const struct run *r)
 	fprintf(stderr, "gpumap-train: stopped at step %lld of %lld, ", (long long)r->step,
 		(long long)r->steps);
 	if (s->checkpoint)
-		fprintf(stderr, "saved %s/%s; go on with %s\n", s->checkpoint, saved_name(name, r),
+		fprintf(stderr, "saved %s/%s; continue with %s\n", s->checkpoint,
+			saved_name(name, r),
 			s->resume ? "the same command" : "the same command and --resume");
 	else
-		fputs("nothing was saved; give --checkpoint DIR next time, and --resume goes on "
+		fputs("nothing was saved; give --checkpoint DIR next time, and --resume continues "
 		      "from there\n",
 		      stderr);
 }

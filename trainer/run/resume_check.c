@@ -120,8 +120,8 @@ static bool compare(const struct training *t, const struct resume_facts *here,
 			return differs(file, option, there, value, error);
 		if (table[i].may == DIFFER)
 			fprintf(stderr,
-				"gpumap-train: remark: %s: it was trained with %s %.40s, and goes "
-				"on with %s\n",
+				"gpumap-train: remark: %s: it was trained with %s %.40s, and "
+				"continues with %s\n",
 				file->path, option, there, value);
 	}
 	return true;

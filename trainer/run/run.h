@@ -24,7 +24,7 @@ struct run {
 	bool scaled;          /* float16 */
 	int64_t *indices;
 	struct metrics *metrics; /* rank 0's */
-	int64_t steps;           /* of the whole training */
+	int64_t steps;           /* of the whole training run */
 
 	/* Submitted steps, whose results are not known yet. */
 	struct run_pending pending[MAX_FETCH];

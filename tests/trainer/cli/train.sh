@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # variables of the tests and of tests/cli/lib.sh
-# What the tests of whole trainings share, after tests/cli/lib.sh.
+# What the tests of whole training runs share, after tests/cli/lib.sh.
 train=$builddir/gpumap-train
 gpumap=$builddir/gpumap
 [ -x "$train" ] || skip_all 'gpumap-train is not built'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""where.py MAPPING...: the devices of a training are those that gpumap explain --json names.
+"""where.py MAPPING...: the devices of a training run are those that gpumap explain --json names.
 
 Standard input is what gpumap-train printed, alone or as rank 0 of gpumap run. A MAPPING is FILE, whose replicas are the devices, or
 FILE:chosen, a rank's. Both tables must have these devices, in this order, and no others; each holds

@@ -472,7 +472,7 @@ check_PROGRAMS += tests/trainer/unit/settings-main
 tests_trainer_unit_settings_main_SOURCES = tests/trainer/unit/settings-main.c
 tests_trainer_unit_settings_main_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_settings_main_LDADD = libtrainer.la libgpumap/libgpumap.la -lm
-# What people see of a training: tests/trainer/cli/report.test looks at it.
+# What people see of a training run: tests/trainer/cli/report.test looks at it.
 check_PROGRAMS += tests/trainer/unit/verify-main
 tests_trainer_unit_verify_main_SOURCES = tests/trainer/unit/verify-main.c
 tests_trainer_unit_verify_main_CPPFLAGS = $(train_cppflags)

@@ -61,7 +61,7 @@ static inline struct rendezvous_options ranks_options(const struct ranks_how *ho
 					   .messages = how->messages};
 }
 
-/* What a rank of a training does when it fails. */
+/* What a rank of a training run does when it fails. */
 static inline void member_fails(struct member *m)
 {
 	if (m->comm)

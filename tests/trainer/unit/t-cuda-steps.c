@@ -12,7 +12,7 @@
 
 enum { BATCH = 32, FEW = 4, SAMPLES = 64, STEPS = 5, MAX_OPTIONS = 16, MAX_TEXT = 1024 };
 
-/* A training with Adam on one GPU. */
+/* A training run with Adam on one GPU. */
 struct training {
 	struct command_line command;
 	struct settings settings;
