@@ -108,7 +108,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/plan/alike.c \
 	libgpumap/plan/arguments.c \
-	libgpumap/plan/arrange.c \
+	libgpumap/plan/order.c \
 	libgpumap/plan/attributes.c \
 	libgpumap/plan/bind_cores.c \
 	libgpumap/plan/build.h \
@@ -142,7 +142,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/values.c \
 	libgpumap/profile/check.c \
 	libgpumap/profile/effective.c \
-	libgpumap/profile/entry.c \
+	libgpumap/profile/read_entry.c \
 	libgpumap/profile/env_section.c \
 	libgpumap/profile/file.c \
 	libgpumap/profile/include.c \
@@ -150,8 +150,8 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/link.c \
 	libgpumap/profile/override_section.c \
 	libgpumap/profile/profile.h \
-	libgpumap/profile/read.c libgpumap/profile/read.h \
-	libgpumap/profile/sections.c \
+	libgpumap/profile/read_sections.c libgpumap/profile/read_sections.h \
+	libgpumap/profile/find_section.c \
 	libgpumap/profile/set.c \
 	libgpumap/profile/settle.c \
 	libgpumap/profile/sweep.c \
@@ -169,7 +169,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/request/profile_keys.c libgpumap/request/profile_keys.h \
 	libgpumap/request/profile_keys.def \
 	libgpumap/request/profile_value.c \
-	libgpumap/request/profile_where.c \
+	libgpumap/request/profile_when.c \
 	libgpumap/request/misspelt.c \
 	libgpumap/request/rank_identity.c libgpumap/request/rank_identity.h \
 	libgpumap/request/ranks.def \

@@ -33,7 +33,7 @@ trainer_files = \
 	trainer/place/run_name.c trainer/place/run_name.h \
 	trainer/settings/arguments.c \
 	trainer/settings/arguments_raw.h \
-	trainer/settings/findings.c trainer/settings/findings.h \
+	trainer/settings/print_findings.c trainer/settings/print_findings.h \
 	trainer/settings/help.c \
 	trainer/settings/rows.c trainer/settings/rows.h \
 	trainer/settings/section.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* [env] and [unset]: the variables that gpumap sets itself. */
-#include "profile/read.h"
+#include "profile/read_sections.h"
 
 const char *env_section_refuses(struct span name)
 {

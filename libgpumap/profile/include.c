@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the files that profile files include. */
-#include "profile/read.h"
+#include "profile/read_sections.h"
 
 static int include_cycle(struct file *f, const struct file *first, int line, int column)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "backend/names.h"
-#include "settings/findings.h"
+#include "settings/print_findings.h"
 #include "place/place_query.h"
 
 /* --- mappings ----------------------------------------------------------------------------------

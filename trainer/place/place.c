@@ -9,7 +9,7 @@
 #include "backend/names.h"
 #include "model/model.h"
 #include "place/place_query.h"
-#include "settings/findings.h"
+#include "settings/print_findings.h"
 #include "place/run_name.h"
 
 /* --- modes -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "settings/findings.h"
+#include "settings/print_findings.h"
 #include "settings/arguments_raw.h"
 #include "suggest.h"
 

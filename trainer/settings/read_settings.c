@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/names.h"
-#include "settings/findings.h"
+#include "settings/print_findings.h"
 #include "settings/output_files.h"
 #include "settings/arguments_raw.h"
 #include "base/simd.h"

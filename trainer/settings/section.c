@@ -2,7 +2,7 @@
 /* Reads the [trainer NAME] section of a profile. */
 #include <string.h>
 
-#include "settings/findings.h"
+#include "settings/print_findings.h"
 #include "settings/arguments_raw.h"
 #include "suggest.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See findings.h. */
-#include "settings/findings.h"
+/* See print_findings.h. */
+#include "settings/print_findings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -159,7 +159,7 @@ static int by_link(struct builder *b, struct host_class *class, const struct dev
 	return GPUMAP_OK;
 }
 
-int arrange_devices(struct builder *b, struct host_class *class, const struct device_index *index)
+int order_devices(struct builder *b, struct host_class *class, const struct device_index *index)
 {
 	bool links = false, nodes = false;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the entries of a section in a profile file, and checks each in its place. */
-#include "profile/read.h"
+#include "profile/read_sections.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads profile files: the sections. */
-#include "profile/read.h"
+#include "profile/read_sections.h"
 
 #include <stdio.h>
 
