@@ -16,6 +16,7 @@ base_sources = \
 	base/process_handle.c base/process_handle.h \
 	base/process_path.c base/process_path.h \
 	base/process_stat.c base/process_stat.h \
+	base/quantity.c base/quantity.h \
 	base/readfile.c base/readfile.h \
 	base/reap.c base/reap.h \
 	base/remove_tree.c base/remove_tree.h \

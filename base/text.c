@@ -207,27 +207,6 @@ int64_t span_number(struct span s, int64_t max)
 	return n <= max ? n : -1;
 }
 
-int64_t span_bytes(struct span value)
-{
-	static const struct {
-		const char *names;
-		int shift;
-	} units[] = {{"K KB KiB", 10}, {"M MB MiB", 20}, {"G GB GiB", 30}};
-	struct span digits = {value.text, 0};
-	int shift = 0;
-	int64_t number;
-
-	while (digits.length < value.length && is_digit(value.text[digits.length]))
-		digits.length++;
-	value.text += digits.length;
-	value.length -= digits.length;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (span_is_any(value, units[i].names))
-			shift = units[i].shift;
-	number = span_number(digits, shift ? INT32_MAX : INT64_MAX);
-	return number <= 0 || (value.length && !shift) ? -1 : number << shift;
-}
-
 /* How many entries of the list follow one another upwards from its first, `number`. */
 static int64_t run_length(struct span list, int64_t number)
 {

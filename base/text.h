@@ -68,8 +68,6 @@ bool span_split(struct span *rest, char separator, struct span *piece);
 
 /* The whole span as a decimal number from 0 to `max`, digits only; -1 if it is anything else. */
 int64_t span_number(struct span s, int64_t max);
-/* "500M", "2G", "2GB" or "2GiB", which are the same, or bytes; -1: anything else. */
-int64_t span_bytes(struct span s);
 
 /* Appends a list of numbers for people: three or more that follow one another become a range, as in
  * "0-7,2". Other entries stay as they are. */

@@ -23,6 +23,7 @@
 #include "cli/machine.h"
 #include "cli/out_of_memory.h"
 #include "installed_path.h"
+#include "quantity.h"
 #include "readfile.h"
 #include "reap.h"
 #include "rehearse/pretended.h"

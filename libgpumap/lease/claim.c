@@ -6,6 +6,7 @@
 
 #include "lease/units.h"
 #include "memory.h"
+#include "quantity.h"
 #include "report/report.h"
 #include "request/profile_keys.h"
 #include "strbuf.h"

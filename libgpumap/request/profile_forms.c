@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "cpuset.h"
+#include "quantity.h"
 #include "signal_name.h"
 #include "text/hostlist.h"
 #include "text/inifile.h"
@@ -53,31 +54,10 @@ int64_t form_number(const struct form *form, struct span value)
 	return form->check ? -1 : whole_number(form, value);
 }
 
-/* "30s", "1500ms", "2m", "1h", "5" in milliseconds; -1: anything else. */
-static int64_t milliseconds(struct span s)
-{
-	static const struct {
-		const char *unit;
-		int64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"", 1000}};
-	size_t digits = 0;
-	int64_t n;
-
-	while (digits < s.length && is_digit(s.text[digits]))
-		digits++;
-	n = span_number((struct span){s.text, digits}, INT32_MAX);
-	s.text += digits;
-	s.length -= digits;
-	for (size_t i = 0; n >= 0 && i < ARRAY_SIZE(units); i++)
-		if (span_is(s, units[i].unit))
-			return n * units[i].ms;
-	return -1;
-}
-
 static bool duration(struct span value, struct span *wrong)
 {
 	*wrong = value;
-	return milliseconds(value) >= 0;
+	return span_milliseconds(value) >= 0;
 }
 
 /* "3" for all, or "0:3,1:2"; if a rank is named twice, the last wins. */
@@ -365,7 +345,7 @@ const struct form *form_find(struct span wanted)
 		FORM("[VAR=]LIST", any_text, NULL, NULL),
 		FORM("FILE", any_text, NULL, NULL),
 		FORM("COMMAND", any_text, NULL, NULL),
-		FORM("DURATION", duration, milliseconds,
+		FORM("DURATION", duration, span_milliseconds,
 		     "a time such as 10 (seconds), 500ms, 30s, 5m or 2h"),
 		FORM("STREAMS", streams, NULL,
 		     "0 to 3 (1 output, 2 errors), or that by local rank, as in 0:3,1:2"),

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "settings/arguments_raw.h"
+#include "quantity.h"
 #include "suggest.h"
 
 const struct row rows[ROWS] = {
@@ -120,32 +121,12 @@ static bool read_integer(const char *text, uint64_t max, uint64_t *ret)
 	return errno == 0 && !*end && *ret <= max;
 }
 
-/* "500ms", "30s", "2m", "1h", or 0. */
-static bool read_time(const char *text, uint64_t max, uint64_t *ret)
-{
-	static const struct {
-		const char *name;
-		uint64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-	size_t digits = strspn(text, "0123456789");
-	char number[24];
-
-	if (digits >= sizeof(number))
-		return false;
-	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
-	if (!read_integer(number, max, ret))
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(text + digits, units[i].name) == 0)
-			return !__builtin_mul_overflow(*ret, units[i].ms, ret) && *ret <= max;
-	return !text[digits] && *ret == 0;
-}
-
 static bool read_any_number(const struct row *row, void *member, const char *text,
 			    const char *origin, struct train_error *error)
 {
 	uint64_t integer = 0;
 	double number = 0;
+	int64_t time;
 	bool good;
 
 	switch (row->kind) {
@@ -163,10 +144,10 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 				  "%s: cannot be '%.64s'; write a number from 0 to %" PRIu64,
 				  origin, text, UINT64_MAX);
 	case ROW_TIME:
-		good = read_time(text, (uint64_t)row->max, &integer) &&
-		       (double)integer >= row->least;
+		time = span_milliseconds(span_of(text));
+		good = (double)time >= row->least && (double)time <= row->max;
 		if (good)
-			*(int64_t *)member = (int64_t)integer;
+			*(int64_t *)member = time;
 		return good ||
 		       train_fail(error, TRAIN_BAD_INPUT,
 				  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
