@@ -3,6 +3,7 @@
  * A piece is part of an image. Each of its threads computes the crop of the image, because waiting
  * for one thread would cost more. A unit is WIDTH channels of a pixel.
  */
+#include "kernels/augment.h"
 #include "kernels/device.cuh"
 
 enum { PIECE_UNITS = 2 * LAUNCH_THREADS };
@@ -10,7 +11,7 @@ enum { PIECE_UNITS = 2 * LAUNCH_THREADS };
 /* WIDTH channels from `channel` on of the pixel at (y, x) of the result. */
 template <typename T, int WIDTH>
 static __device__ inline vector<T, WIDTH>
-pixel(const struct input_fill_args &a, const uint8_t *planes, const struct input_place &place,
+pixel(const struct input_fill_args &a, const uint8_t *planes, const struct augment_place &place,
       int y, int x, int channel)
 {
 	int from_y = place.top + y, from_x = place.left + (place.mirrored ? a.width - 1 - x : x);
@@ -37,9 +38,9 @@ static __device__ inline void fill_piece(const struct input_fill_args &a, int64_
 	int64_t sample = a.indices[row];
 	int64_t record = 1 + (int64_t)a.channels * a.from_height * a.from_width;
 	const uint8_t *from = a.records + sample * record;
-	const struct input_cut cut = {a.from_height, a.from_width,   a.height,
-				      a.width,       a.augment != 0, a.seed};
-	struct input_place place = input_place(&cut, a.control->epoch, sample);
+	const struct augment_cut cut = {a.from_height, a.from_width,   a.height,
+					a.width,       a.augment != 0, a.seed};
+	struct augment_place place = augment_place(&cut, a.control->epoch, sample);
 	int groups = a.padded / WIDTH, units = a.height * a.width * groups;
 	int end = min(units, (part + 1) * PIECE_UNITS);
 	T *to = (T *)a.images + row * a.height * a.width * a.padded;

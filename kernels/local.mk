@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The kernels of the CUDA backend. Their references are in tests/trainer/kernels.
 kernels_files = \
+	kernels/augment.h \
 	kernels/batch_norm.h \
 	kernels/bf16.h \
 	kernels/busy.h \

@@ -321,7 +321,7 @@ int64_t shell_largest(struct span list);
 uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries);
 /* Reports faults of a list. */
 void shell_check_list(struct shell *sh, struct span list, struct place at);
-/* Reports an order of devices that has no meaning. */
+/* Reports an order of devices without effect. */
 void shell_check_order(struct shell *sh, struct span order, struct place at);
 /* Reports the effect of DeepSpeed on a list: DeepSpeed fails, or the order is lost (rule S10). */
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A unit: its handle, which is valid only while the unit is in the machine, and its memory. */
+/* A unit: its handle, which is valid only while the unit is in the machine, and its shares of a
+ * GPU. */
 #include "pretend.h"
 
 #include <stdio.h>
@@ -57,15 +58,4 @@ bool unit_shares(const struct unit *unit, struct nvml_attributes *ret)
 	ret->gpu_slices = gpu;
 	ret->memory_mib = 1024ull * gigabytes;
 	return true;
-}
-
-int64_t unit_memory(const struct unit *unit)
-{
-	struct nvml_attributes shares;
-
-	if (unit->device->memory >= 0)
-		return unit->device->memory;
-	if (unit == unit->gpu)
-		return model_memory(unit->device->name);
-	return unit_shares(unit, &shares) ? (int64_t)shares.memory_mib << 20 : -1;
 }

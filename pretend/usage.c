@@ -2,6 +2,17 @@
 /* Memory, load, temperature, compute mode and processes. */
 #include "pretend.h"
 
+int64_t unit_memory(const struct unit *unit)
+{
+	struct nvml_attributes shares;
+
+	if (unit->device->memory >= 0)
+		return unit->device->memory;
+	if (unit == unit->gpu)
+		return model_memory(unit->device->name);
+	return unit_shares(unit, &shares) ? (int64_t)shares.memory_mib << 20 : -1;
+}
+
 /* Copies the use of a unit without its processes. */
 static enum nvml_return use_of(struct use *ret, const struct unit *unit)
 {

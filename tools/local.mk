@@ -92,6 +92,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/run_leased.c tools/job/run_leased.h \
 	tools/job/run_plan.c tools/job/run_plan.h \
 	tools/job/run_ranks.c tools/job/run_ranks.h \
+	tools/job/read_record.c \
 	tools/job/run_record.c tools/job/run_record.h \
 	tools/job/run_sweep.c tools/job/run_sweep.h \
 	tools/job/run_verify.c tools/job/run_verify.h \
@@ -106,7 +107,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/leases_revoke.c \
 	tools/live/leases_text.c \
 	tools/live/process.c tools/live/process.h \
-	tools/live/process_run.c tools/live/process_run.h \
+	tools/live/explain_pid.c tools/live/explain_pid.h \
 	tools/live/ps.h \
 	tools/live/ps_follow.c \
 	tools/live/ps_json.c \

@@ -318,6 +318,8 @@ struct lease_ticket {
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before);
 void lease_queue_free(struct lease_ticket *tickets, size_t count);
+/* GPUMAP_EINPUT, with its error: so many jobs of this user wait that no other may join. */
+int lease_queue_check(const struct lease_ticket *tickets, size_t count, gpumap_report *report);
 /* Makes a ticket behind all others, with the members of `wish` from `count` to `terms`. Returns its
  * locked descriptor. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ticket of a job that waits: whether it may wait, and what the ticket names. */
+/* The ticket of a job that waits: what it names. */
 #include "lease/attempt.h"
 
 #include <stdio.h>
@@ -8,8 +8,6 @@
 #include "lease/wishes.h"
 #include "memory.h"
 #include "report/report.h"
-
-enum { MAX_WAITING = 64 }; /* jobs of one user */
 
 /* The names of the first `count` GPUs of the order that it may use. */
 static char *own_names(const gpumap_inventory *inventory, const struct lease_wish *own,
@@ -68,22 +66,6 @@ static int update_ticket(struct taking *t, const struct lease_wish *own)
 	return GPUMAP_OK;
 }
 
-/* One user must not make the queue long for all. */
-static int check_waiting(const struct taking *t, const struct wishes *wishes)
-{
-	size_t waiting = 0;
-
-	for (size_t i = 0; i < wishes->count; i++)
-		waiting += wishes->tickets[i].user == (int64_t)geteuid();
-	if (waiting < MAX_WAITING || geteuid() == 0)
-		return GPUMAP_OK;
-	return report_fail(t->report, GPUMAP_EINPUT, FINDING_LEASE_WAITING,
-			   ABOUT(.fix = "start it when one of them has its GPUs, or let one job "
-					"start several programs in turn"),
-			   "%zu of your jobs wait for GPUs already, and no more than %d may",
-			   waiting, MAX_WAITING);
-}
-
 int own_ticket(struct taking *t, const struct wishes *wishes)
 {
 	const struct lease_wish *own = &wishes->list[wishes->count];
@@ -93,7 +75,7 @@ int own_ticket(struct taking *t, const struct wishes *wishes)
 
 	if (t->ticket >= 0)
 		return update_ticket(t, own);
-	if (check_waiting(t, wishes) != GPUMAP_OK)
+	if (lease_queue_check(wishes->tickets, wishes->count, t->report) != GPUMAP_OK)
 		return GPUMAP_EINPUT;
 	wish.from = own_names(inventory, own, inventory->count);
 	wish.prefer = own_names(inventory, own, own->preferred);

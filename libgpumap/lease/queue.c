@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "process_stat.h"
 #include "readfile.h"
+#include "report/report.h"
 #include "strbuf.h"
 #include "write_all.h"
 
@@ -20,7 +21,8 @@
 enum {
 	MAX_TICKET = 65536, /* of its text */
 	MAX_FILES = 128,    /* of one user, how many are looked at */
-	MAX_USERS = 64      /* that have so many */
+	MAX_USERS = 64,     /* that have so many */
+	MAX_WAITING = 64    /* jobs of one user */
 };
 
 static void ticket_name(char ret[LEASE_NAME], uint64_t number)
@@ -311,6 +313,22 @@ static char *ticket_text(const struct lease_ticket *wish)
 	if (wish->terms.slots > 1)
 		strbuf_printf(&text, "slots %zu\n", wish->terms.slots);
 	return strbuf_take(&text);
+}
+
+/* One user must not make the queue long for all. */
+int lease_queue_check(const struct lease_ticket *tickets, size_t count, gpumap_report *report)
+{
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < count; i++)
+		waiting += tickets[i].user == (int64_t)geteuid();
+	if (waiting < MAX_WAITING || geteuid() == 0)
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_WAITING,
+			   ABOUT(.fix = "start it when one of them has its GPUs, or let one job "
+					"start several programs in turn"),
+			   "%zu of your jobs wait for GPUs already, and no more than %d may",
+			   waiting, MAX_WAITING);
 }
 
 int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *folder,

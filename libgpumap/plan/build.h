@@ -190,7 +190,8 @@ const char *selection_count_fix(struct count_fix *ret, const struct builder *b, 
 const struct plan_inherited *limits_list(const struct plan_host_input *host);
 int limits_inherit(struct builder *b, struct host_class *class, const struct device_index *index);
 int limits_apply(struct builder *b, struct host_class *class, const struct device_index *index);
-int order_devices(struct builder *b, struct host_class *class, const struct device_index *index);
+int order_rank_devices(struct builder *b, struct host_class *class,
+		       const struct device_index *index);
 int name_devices(struct builder *b, struct host_class *class);
 int spread_ranks(struct builder *b);
 /* What a host's layout depends on of the number of its first rank. */

@@ -288,7 +288,7 @@ int selection_apply(struct builder *b, struct host_class *class)
 	if (r == GPUMAP_OK && !class->bad)
 		r = limits_apply(b, class, &k.index);
 	if (r == GPUMAP_OK && !class->bad)
-		r = order_devices(b, class, &k.index);
+		r = order_rank_devices(b, class, &k.index);
 	device_index_free(&k.index);
 	report_lone_number(b, class);
 	return r == GPUMAP_OK && !class->bad ? name_devices(b, class) : r;

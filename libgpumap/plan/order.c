@@ -159,7 +159,8 @@ static int by_link(struct builder *b, struct host_class *class, const struct dev
 	return GPUMAP_OK;
 }
 
-int order_devices(struct builder *b, struct host_class *class, const struct device_index *index)
+int order_rank_devices(struct builder *b, struct host_class *class,
+		       const struct device_index *index)
 {
 	bool links = false, nodes = false;
 

@@ -76,13 +76,6 @@ const struct setting *section_setting(const gpumap_section *section, enum profil
 	return NULL;
 }
 
-const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable)
-{
-	for (size_t i = sweep->variable_count; i-- > variable + 1;)
-		combination /= sweep->variables[i].count;
-	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
-}
-
 const char *profile_value(const gpumap_profile *profile, const struct setting *setting)
 {
 	const char *value = profile->settled.values

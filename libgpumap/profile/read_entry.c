@@ -141,7 +141,7 @@ static int misplaced(struct file *f, enum profile_section kind, const struct ini
 				 ? ", and program = NAME here"
 				 : "");
 		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
-			    "%s has no meaning in [%s]", key->key.name, section_name(kind));
+			    "%s does not belong in [%s]", key->key.name, section_name(kind));
 	}
 	if ((kind == SECTION_PROFILE || kind == SECTION_PROGRAM || kind == SECTION_OVERRIDE) &&
 	    other_name(fix, kind, entry->key))
@@ -223,7 +223,7 @@ static int check_value(struct file *f, const struct profile_key *key,
 	}
 	if (expand_has_variable(value) && is_read_at_once(key))
 		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
-			    "write the value itself", "${ has no meaning in %s: '%s'",
+			    "write the value itself", "${ is not replaced in %s: '%s'",
 			    key->key.name, QUOTE(value));
 	if (expand_has_variable(value) && key->kind != VALUE_COMMAND)
 		return GPUMAP_OK;
@@ -346,7 +346,7 @@ static int check_sweep(struct file *f, const struct inifile_entry *entry)
 
 	if (expand_has_variable(entry->value))
 		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
-			    "write the values themselves", "${ has no meaning in [sweep]: '%s'",
+			    "write the values themselves", "${ is not replaced in [sweep]: '%s'",
 			    QUOTE(entry->value));
 	while (inifile_item(&rest, &item))
 		if (!item.length)

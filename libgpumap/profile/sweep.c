@@ -128,6 +128,13 @@ int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *repor
 	return GPUMAP_OK;
 }
 
+const char *sweep_value(const gpumap_section *sweep, size_t combination, size_t variable)
+{
+	for (size_t i = sweep->variable_count; i-- > variable + 1;)
+		combination /= sweep->variables[i].count;
+	return sweep->variables[variable].values[combination % sweep->variables[variable].count];
+}
+
 EXPORT size_t gpumap_sweep_combination_count(const gpumap_section *sweep)
 {
 	return sweep && sweep->kind == SECTION_SWEEP ? sweep->combinations : 0;
@@ -155,67 +162,4 @@ EXPORT const char *gpumap_sweep_value(const gpumap_section *sweep, size_t combin
 	return combination < gpumap_sweep_combination_count(sweep) && i < sweep->variable_count
 		       ? sweep_value(sweep, combination, i)
 		       : NULL;
-}
-
-enum { MAX_FIX = 512 };
-
-/* What to write instead of the values themselves, "lr=0.1,0.2". */
-static const char *values_fix(char ret[MAX_FIX], const gpumap_profile *profile, const char *text)
-{
-	struct span values = span_of(text), name;
-
-	span_split(&values, '=', &name);
-	name.length = name.length < 40 ? name.length : 40;
-	values.length = values.length < 40 ? values.length : 40;
-	if (memchr(values.text, '\'', values.length))
-		values = span_of("1, 2");
-	if (profile_find(profile, SECTION_SWEEP, name) != NONE)
-		snprintf(ret, MAX_FIX,
-			 "write the values into [sweep %.*s] of %.100s, and --sweep %.*s",
-			 (int)name.length, name.text, profile->file, (int)name.length, name.text);
-	else
-		snprintf(ret, MAX_FIX,
-			 "printf '%%s\\n' '[program p]' 'command = train.py --%.*s ${%.*s}' "
-			 "'[profile p]' 'program = p' 'gpus = free:1' '[sweep s]' 'profile = p' "
-			 "'jobs = 4' '%.*s = %.*s' >sweep.ini; then gpumap run --config sweep.ini "
-			 "--sweep s",
-			 (int)name.length, name.text, (int)name.length, name.text, (int)name.length,
-			 name.text, (int)values.length, values.text);
-	return ret;
-}
-
-EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, size_t combination,
-				    gpumap_report *report)
-{
-	size_t before = profile->sweep, before_combination = profile->combination, i = NONE;
-	char fix[160];
-	int r;
-
-	if (name) {
-		char room[MAX_FIX];
-
-		i = profile_find(profile, SECTION_SWEEP, span_of(name));
-		if (i == NONE)
-			return report_fail(
-				report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
-				ABOUT(.origin = profile->file,
-				      .fix = strchr(name, '=')
-						     ? values_fix(room, profile, name)
-						     : profile_suggest(profile, SECTION_SWEEP,
-								       span_of(name), fix)),
-				"no such sweep: '%s'", QUOTE(span_of(name)));
-		if (combination >= profile->sections[i].combinations)
-			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-					   ABOUT(.origin = profile->sections[i].origin),
-					   "sweep %s has %zu combinations", name,
-					   profile->sections[i].combinations);
-	}
-	profile->sweep = i;
-	profile->combination = combination;
-	r = profile_settle(profile, report);
-	if (r != GPUMAP_OK) {
-		profile->sweep = before;
-		profile->combination = before_combination;
-	}
-	return r;
 }

@@ -19,13 +19,13 @@ static const struct {
 	 "t.ini:2:1 unknown key 'frobnicate' in [profile a]; start your own keys with x_ "
 	 "[GM003]\n"},
 	{"a key of another section", "[profile a]\ndevice = cuda:0\n", NULL,
-	 "t.ini:2:1 device has no meaning in [profile]; write it into [program NAME], and program "
+	 "t.ini:2:1 device does not belong in [profile]; write it into [program NAME], and program "
 	 "= NAME here [GM003]\n"},
 	{"a condition in a profile", "[profile a]\nwhen_host = x\n", NULL,
-	 "t.ini:2:1 when_host has no meaning in [profile]; write it into [override NAME] "
+	 "t.ini:2:1 when_host does not belong in [profile]; write it into [override NAME] "
 	 "[GM003]\n"},
 	{"inherit in an override", "[profile a]\n[override o]\nprofile=a\ninherit=a\n", NULL,
-	 "t.ini:4:1 inherit has no meaning in [override]; write it into [profile NAME] [GM003]\n"},
+	 "t.ini:4:1 inherit does not belong in [override]; write it into [profile NAME] [GM003]\n"},
 	{"unknown section", "[profil a]\ngpus=1\n[sweeps]\n", NULL,
 	 "t.ini:1:1 unknown section [profil a]; did you mean [profile NAME]? [GM039]\n"
 	 "t.ini:3:1 unknown section [sweeps]; did you mean [sweep NAME]? [GM039]\n"},
@@ -72,10 +72,10 @@ static const struct {
 	 "s]\nprofile=${A}\njobs=${J}\n"
 	 "x=1\n",
 	 NULL,
-	 "t.ini:2:9 ${ has no meaning in inherit: '${B:-b}'; write the value itself [GM002]\n"
-	 "t.ini:4:9 ${ has no meaning in profile: '${A}'; write the value itself [GM002]\n"
-	 "t.ini:6:9 ${ has no meaning in profile: '${A}'; write the value itself [GM002]\n"
-	 "t.ini:7:6 ${ has no meaning in jobs: '${J}'; write the value itself [GM002]\n"},
+	 "t.ini:2:9 ${ is not replaced in inherit: '${B:-b}'; write the value itself [GM002]\n"
+	 "t.ini:4:9 ${ is not replaced in profile: '${A}'; write the value itself [GM002]\n"
+	 "t.ini:6:9 ${ is not replaced in profile: '${A}'; write the value itself [GM002]\n"
+	 "t.ini:7:6 ${ is not replaced in jobs: '${J}'; write the value itself [GM002]\n"},
 	{"gpus",
 	 "[profile a]\ngpus = 2, 3 ,0-3\n[profile b]\ngpus=inherit,2\n[profile "
 	 "c]\ngpus=pci:zz\n[profile d]\ngpus=1,,2\n[profile e]\ngpus=2,3,2\n[profile "
@@ -324,7 +324,7 @@ static const struct {
 	 "t.ini:8:6 jobs cannot be '0'; write a number, 1 or more [GM002]\n"
 	 "t.ini:9:3 y has an empty entry: ''; write values between commas, \"\" for an empty one "
 	 "[GM002]\n"
-	 "t.ini:10:3 ${ has no meaning in [sweep]: '${A}'; write the values themselves [GM002]\n"
+	 "t.ini:10:3 ${ is not replaced in [sweep]: '${A}'; write the values themselves [GM002]\n"
 	 "t.ini:2:1 [sweep s] does not name the profile that it runs; write profile = NAME "
 	 "[GM039]\n"
 	 "t.ini:4:9 no such profile: 'b'; write a [profile b] [GM161]\n"},

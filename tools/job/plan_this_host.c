@@ -192,12 +192,6 @@ int finder_add_names(struct finder *f, const char *nnodes, const char *node_rank
 				   SETTING("hosts") " names the nodes, and --nnodes counts them");
 	if (*finder_value(f, "hosts"))
 		return add_named(f, node_rank);
-	if (nnodes && strchr(nnodes, ':'))
-		return report_fail(
-			f->report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			ABOUT(.origin = "--nnodes",
-			      .fix = "write one number: the number of nodes cannot change"),
-			"cannot be a range: '%s'", QUOTE(span_of(nnodes)));
 	if (nnodes)
 		r = option_number("--nnodes", nnodes, "a number", 1, MAX_NODES, &count, f->report);
 	if (r == GPUMAP_OK && node_rank)

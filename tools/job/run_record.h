@@ -35,6 +35,11 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 /* Writes the record to `path`, whole or not at all. */
 int record_write(const struct record *record, const char *path, gpumap_report *report);
 
+/* The word of a cause in a record: "done". */
+const char *record_cause(enum launch_cause cause);
+
+/* --- read_record.c ---------------------------------------------------------------------- */
+
 /* In the following, `path` may be a folder with records: then it is the one that was written last.
  * GPUMAP_EINPUT: not a record. */
 

@@ -154,6 +154,12 @@ int plan_options_settle(struct plan_options *options, bool here, gpumap_report *
 		return r;
 	if (options->nnodes) {
 		options->nnodes = plain_count(options->nnodes);
+		if (strchr(options->nnodes, ':'))
+			return report_fail(
+				report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				ABOUT(.origin = "--nnodes",
+				      .fix = "write one number: the number of nodes cannot change"),
+				"cannot be a range: '%s'", QUOTE(span_of(options->nnodes)));
 		nodes = span_number(span_of(options->nnodes), INT32_MAX);
 	}
 	filter_console(options, nodes, report);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The ranks that failed first, which are the cause; the others follow. */
+/* The ranks that failed first, which are the cause, and what is printed of them. The others follow.
+ */
 #include "launch/supervise.h"
 #include "report/report.h"
 #include "signal_name.h"
+#include "style.h"
 
 void failure_note(struct supervisor *s, struct launch_exit *e)
 {
@@ -57,4 +59,77 @@ const struct launch_exit *failure_report(struct supervisor *s)
 		report_add(s->report, FINDING_RANK_FAILED, NULL, "so did %zu more within %d ms",
 			   failures - MAX_LISTED, WINDOW_MS);
 	return first_failure(result);
+}
+
+/* Whether the console has had what the rank wrote. */
+static bool was_shown(const struct launch *launch, const struct launch_rank *rank)
+{
+	return !rank->out_hidden && !rank->err_hidden && launch->console != LAUNCH_NONE &&
+	       (launch->console != LAUNCH_RANK0 || rank->rank == 0);
+}
+
+static void head(const struct launch *launch, const struct launch_rank *rank, FILE *file)
+{
+	fprintf(file, "%sgpumap: %s", style_code(launch->styled, STYLE_HEADING),
+		rank->tag ? rank->tag : "");
+}
+
+static void print_failed(const struct launch *launch, const struct launch_rank *rank,
+			 const char *line, FILE *file)
+{
+	const char *plain = style_code(launch->styled, STYLE_PLAIN);
+	const char *out = rank->out_path, *err = rank->err_path;
+
+	if (line && *line && !was_shown(launch, rank)) {
+		head(launch, rank, file);
+		fprintf(file, "the last lines of rank %d:%s\n", rank->rank, plain);
+		for (; *line; line += strcspn(line, "\n") + 1)
+			fprintf(file, "    %.*s\n", (int)strcspn(line, "\n"), line);
+	}
+	if (!out && !err)
+		return;
+	head(launch, rank, file);
+	fprintf(file, "the output of rank %d is in %s%s%s%s\n", rank->rank, err ? err : out,
+		out && err && !streq(out, err) ? " and " : "",
+		out && err && !streq(out, err) ? out : "", plain);
+}
+
+/* "the other ranks were ended: 0-2,5" */
+static void print_ended(const struct launch *launch, const struct launch_result *result, FILE *file)
+{
+	const char *before = "the other ranks were ended: ";
+	const struct launch_exit *ranks = result->ranks;
+	size_t end;
+
+	for (size_t i = 0; i < result->count; i = end + 1) {
+		end = i;
+		if (!ranks[i].stopped || ranks[i].first)
+			continue;
+		while (end + 1 < result->count && ranks[end + 1].stopped && !ranks[end + 1].first)
+			end++;
+		if (*before == 't')
+			head(launch, &(struct launch_rank){.tag = NULL}, file);
+		fprintf(file, "%s%d", before, launch->ranks[i].rank);
+		if (end > i)
+			fprintf(file, "-%d", launch->ranks[end].rank);
+		before = ",";
+	}
+	if (*before == ',')
+		fprintf(file, "%s\n", style_code(launch->styled, STYLE_PLAIN));
+}
+
+void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
+		    FILE *file)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < result->count && ranks > 0; i++) {
+		if (!result->ranks[i].first)
+			continue;
+		any = true;
+		ranks--;
+		print_failed(launch, &launch->ranks[i], result->ranks[i].last_lines, file);
+	}
+	if (any)
+		print_ended(launch, result, file);
 }

@@ -12,7 +12,7 @@
 
 #include "cli/text_table.h"
 #include "inventory/inventory.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "live/ps.h"
 
 enum { MAX_KEPT = 4 }; /* processes that are named */

@@ -4,7 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -333,4 +333,37 @@ int process_views(gpumap_request *request, const char *pid, const gpumap_invento
 		   "not visible",
 		   pid);
 	return GPUMAP_OK;
+}
+
+bool process_exists(int pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+bool process_ended(int pid)
+{
+	struct process_stat stat;
+
+	return process_stat_read(&stat, pid) ? stat.dead : !process_exists(pid);
+}
+
+bool process_is_gpumap(int pid)
+{
+	char target[4096];
+	const char *name;
+
+	if (!read_link(target, sizeof(target), PROCESS_PATH(pid, "exe")))
+		return false;
+	name = strrchr(target, '/');
+	/* After a binary was replaced, " (deleted)" follows its name. */
+	return name && (streq(name, "/gpumap") || starts_with(name, "/gpumap "));
+}
+
+bool process_same_namespace(int pid)
+{
+	char there[64], here[64];
+
+	return read_link(there, sizeof(there), PROCESS_PATH(pid, "ns/pid")) &&
+	       read_link(here, sizeof(here), PROCESS_PATH(PROCESS_SELF, "ns/pid")) &&
+	       streq(there, here);
 }

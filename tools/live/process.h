@@ -6,6 +6,15 @@
 
 #include "base.h"
 
+/* Whether there is such a process, even if /proc hides it (hidepid). */
+bool process_exists(int pid);
+/* Whether it has ended, even if its parent has not collected it. */
+bool process_ended(int pid);
+/* Whether it is a process of gpumap that can be seen: a run, a guard. */
+bool process_is_gpumap(int pid);
+/* Whether it is in the pid namespace of this process; false also if that cannot be seen. */
+bool process_same_namespace(int pid);
+
 /* The environment with which a running process was started: NAME=VALUE, each ended by a NUL. */
 struct process_text {
 	char *text;
@@ -16,6 +25,9 @@ struct process_text {
 bool process_text_read(struct process_text *ret, int pid);
 void process_text_free(struct process_text *text);
 const char *process_variable(const struct process_text *text, const char *name);
+/* What its run shows to every user of the rank that the process is, or descends from: its run, its
+ * rank and its list, as variables. False: nothing, and nothing is to be freed. */
+bool run_shown_read(struct process_text *ret, int pid);
 
 /* Adds an environment that was read as statements. GPUMAP_EINPUT: one of them is malformed. */
 int process_text_state(gpumap_request *request, const struct process_text *text,

@@ -113,6 +113,10 @@ const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process 
 /* Whether the process is in another container than this one. */
 bool ps_is_inside(int64_t pid);
 
+/* Whether memory of the GPU is stale: hidden, and of no process that is listed or could be hidden
+ * by a container. */
+bool ps_is_left(const struct ps_gpu *gpu);
+
 /* Whether the run that started a rank of gpumap run has ended, as far as /proc shows it. `text` is
  * the environment of the process. */
 enum ps_run_state ps_run_state(int pid, const struct process_text *text);

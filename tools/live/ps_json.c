@@ -6,7 +6,7 @@
 
 #include "explain/json.h"
 #include "inventory/inventory.h"
-#include "live/process_run.h"
+#include "live/process.h"
 
 static json_t *run_json(const struct ps_facts *facts, bool *failed)
 {

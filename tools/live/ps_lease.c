@@ -3,7 +3,7 @@
 #include "live/ps.h"
 
 #include "inventory/inventory.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "live/run_planned.h"
 #include "memory.h"
 #include "pick/lease_here.h"

@@ -9,7 +9,7 @@
 #include "container.h"
 #include "inventory/inventory.h"
 #include "lease/units.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "memory.h"
 #include "plan/job.h"
 #include "process_path.h"
@@ -187,9 +187,7 @@ static void read_gpu(struct ps *ps, struct ps_gpu *gpu, const gpumap_device *dev
 	for (int i = 0; i < count; i++)
 		read_process(ps, gpu, gpumap_device_process(device, (size_t)i));
 	gpu->hidden = hidden >= PS_LEAST_HIDDEN ? hidden : 0;
-	gpu->left = gpu->hidden && !gpu->count &&
-		    gpumap_device_int(device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
-		    !container_hides_processes();
+	gpu->left = ps_is_left(gpu);
 }
 
 static void read_gpus(struct ps *ps)

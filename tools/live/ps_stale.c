@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * What --stale shows: processes of ranks and memory that are left of a run that has ended.
+ *
  * Whether a process of a rank is stale: it still runs, although its run has ended. The guard of a
  * run ends all processes below it, and a rank ends with its guard. So what remains is a child of a
  * rank, after launcher, guard and keeper were killed together.
@@ -14,8 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "container.h"
 #include "launch/launch.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "plan/job.h"
 #include "process_path.h"
 #include "process_stat.h"
@@ -216,4 +219,11 @@ enum ps_run_state ps_run_state(int pid, const struct process_text *text)
 	if (process_parent(top) == 0 || !process_same_namespace(pid))
 		return PS_RUN_UNKNOWN;
 	return state_by_launcher(launcher, at);
+}
+
+bool ps_is_left(const struct ps_gpu *gpu)
+{
+	return gpu->hidden && !gpu->count &&
+	       gpumap_device_int(gpu->device, GPUMAP_DEVICE_PROCESSES_COMPLETE) == 1 &&
+	       !container_hides_processes();
 }

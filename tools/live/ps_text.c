@@ -21,7 +21,7 @@
 
 #include "cli/text_table.h"
 #include "inventory/inventory.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "style.h"
 #include "text.h"
 #include "text_cells.h"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "live/process_run.h"
+#include "live/process.h"
 #include "live/ps.h"
 #include "process_path.h"
 #include "process_stat.h"

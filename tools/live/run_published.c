@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run of any user shows of its ranks, in the command line of its guard. */
-#include "live/process_run.h"
 
 #include <errno.h>
 #include <stdlib.h>

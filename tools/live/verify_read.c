@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
-#include "live/process_run.h"
+#include "live/process.h"
 #include "memory.h"
 #include "plan/hosts.h"
 #include "plan/job.h"

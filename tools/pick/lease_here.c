@@ -9,6 +9,7 @@
 
 #include "cli/output.h"
 #include "launch/exit_status.h"
+#include "lease/holders.h"
 #include "report/report.h"
 
 /* GPUMAP_LEASES names the folder. The addresses of a pretended machine belong to other devices
@@ -26,7 +27,7 @@ int lease_folders_here(gpumap_claim *claim, gpumap_report *report)
 	if (r != GPUMAP_OK || (!environ_nonempty(envp, "GPUMAP_PRETEND_INVENTORY") &&
 			       !environ_nonempty(envp, "GPUMAP_PRETEND_TEXT")))
 		return r;
-	snprintf(sysfs, sizeof(sysfs), "%s/pretended", folder ? folder : "/tmp/gpumap-leases");
+	snprintf(sysfs, sizeof(sysfs), "%s/pretended", folder ? folder : LEASE_OTHER_FOLDER);
 	r = gpumap_claim_set(claim, "sysfs", sysfs, NULL, report);
 	settings = environ_nonempty(envp, "GPUMAP_PRETEND_SETTINGS");
 	return r == GPUMAP_OK

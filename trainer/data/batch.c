@@ -2,13 +2,13 @@
 /* See batch.h. */
 #include "batch.h"
 
-struct input_place batch_place(const struct batch_options *options,
-			       const struct dataset_shape *shape, int64_t epoch, int64_t sample)
+struct augment_place batch_place(const struct batch_options *options,
+				 const struct dataset_shape *shape, int64_t epoch, int64_t sample)
 {
-	const struct input_cut cut = {shape->height,  shape->width,     options->height,
-				      options->width, options->augment, options->seed};
+	const struct augment_cut cut = {shape->height,  shape->width,     options->height,
+					options->width, options->augment, options->seed};
 
-	return input_place(&cut, epoch, sample);
+	return augment_place(&cut, epoch, sample);
 }
 
 static int clamp(int n, int least, int max)
@@ -21,7 +21,7 @@ static int clamp(int n, int least, int max)
  * A table of values is exact, and as fast as memory.
  */
 static void fill_row(float *restrict out, const uint8_t *restrict row, const float *restrict values,
-		     const struct input_place *place, int width, int has)
+		     const struct augment_place *place, int width, int has)
 {
 	int first = row ? clamp(-place->left, 0, width) : width;
 	int last = row ? clamp(has - place->left, first, width) : width;
@@ -45,7 +45,7 @@ static void mirror_row(float *row, int width)
 }
 
 static void fill_image(float *out, const uint8_t *planes, const struct dataset *dataset,
-		       const struct batch_options *options, const struct input_place *place)
+		       const struct batch_options *options, const struct augment_place *place)
 {
 	int height = dataset->shape.height, width = dataset->shape.width;
 
@@ -75,7 +75,8 @@ void batch_fill(float *images, int32_t *labels, const struct dataset *dataset,
 	for (int64_t i = 0; i < count; i++) {
 		const uint8_t *record =
 			dataset->records + (size_t)indices[i] * dataset_record(&dataset->shape);
-		struct input_place place = batch_place(options, &dataset->shape, epoch, indices[i]);
+		struct augment_place place =
+			batch_place(options, &dataset->shape, epoch, indices[i]);
 
 		labels[i] = record[0];
 		fill_image(images + (size_t)i * pixels, record + 1, dataset, options, &place);

@@ -4,14 +4,14 @@
 #define TRAIN_BATCH_H
 
 #include "dataset.h"
-#include "kernels/input_fill.h"
+#include "kernels/augment.h"
 
 struct batch_options {
 	int height, width; /* of the result: the middle of an image, or all of it */
 
 	/*
 	 * Mirror each image with probability 1/2, and crop it at a random place from the image with
-	 * INPUT_PADDING bytes of 0 on each side. The effect is that of torchvision's
+	 * AUGMENT_PADDING bytes of 0 on each side. The effect is that of torchvision's
 	 * RandomCrop(size, padding=4) and RandomHorizontalFlip, with other random numbers.
 	 */
 	bool augment;
@@ -23,8 +23,8 @@ struct batch_options {
  * (Philox4x32-10), so it is the same with any number of ranks and any batch, and after a resume.
  * Without options.augment it is the middle: top = floor((H - height) / 2).
  */
-struct input_place batch_place(const struct batch_options *options,
-			       const struct dataset_shape *shape, int64_t epoch, int64_t sample);
+struct augment_place batch_place(const struct batch_options *options,
+				 const struct dataset_shape *shape, int64_t epoch, int64_t sample);
 
 /*
  * images: count x channels x height x width (NCHW) of the samples at indices (each in

@@ -193,12 +193,6 @@ static bool after_step(const struct run *r, struct train_error *error)
 	return false;
 }
 
-/* By then everything that a step needs was used once. */
-static bool is_time_to_verify(const struct run *r)
-{
-	return r->settings->verify_mapping && r->submitted == 1;
-}
-
 static bool train(struct run *r, struct train_error *error)
 {
 	int stop = 0;
@@ -207,8 +201,8 @@ static bool train(struct run *r, struct train_error *error)
 	stop_later();
 	while (r->step < r->steps && !stop) {
 		if (!run_next_step(r, &stop, error) ||
-		    ((stop || is_end(r) || is_time_to_verify(r)) && !run_settle(r, &stop, error)) ||
-		    (is_time_to_verify(r) && !run_verify(r, false, error)) ||
+		    ((stop || is_end(r) || run_verify_due(r)) && !run_settle(r, &stop, error)) ||
+		    (run_verify_due(r) && !run_verify(r, false, error)) ||
 		    (r->epoch_step == r->sampler.steps && !epoch_end(r, error)) ||
 		    (is_time_to_save(r, stop) && !run_save(r, error)))
 			return false;

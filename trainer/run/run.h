@@ -81,6 +81,8 @@ bool run_burn(struct run *run, struct train_error *error);
 
 /* --- verify_mapping.c */
 
+/* Whether --verify-mapping checks after this step. */
+bool run_verify_due(const struct run *run);
 /* --verify-mapping: all ranks check where memory is in use, and fail if it is on another GPU than
  * expected. Rank 0 reports it, at the end in a line of its own. */
 bool run_verify(struct run *run, bool end, struct train_error *error);

@@ -14,6 +14,12 @@ static struct verify_gpu named(const struct place_device *device)
 	return gpu;
 }
 
+/* After the first step: by then everything that a step needs was used once. */
+bool run_verify_due(const struct run *r)
+{
+	return r->settings->verify_mapping && r->submitted == 1;
+}
+
 bool run_verify(struct run *r, bool end, struct train_error *error)
 {
 	const struct place *place = &r->training->place;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kernels/input_fill.h */
+#include "kernels/augment.h"
 #include "tests/trainer/kernels/references.h"
 
 static double pixel(const struct input_fill_args *args, const uint8_t *plane, int c, int y, int x)
@@ -10,7 +11,7 @@ static double pixel(const struct input_fill_args *args, const uint8_t *plane, in
 }
 
 static void fill_row(const struct input_fill_args *args, int64_t row, const uint8_t *planes,
-		     const struct input_place *place)
+		     const struct augment_place *place)
 {
 	int64_t at = row * args->height * args->width * args->padded;
 	int size = args->from_height * args->from_width;
@@ -31,8 +32,8 @@ static void fill_row(const struct input_fill_args *args, int64_t row, const uint
 
 void reference_input_fill(const struct input_fill_args *args)
 {
-	const struct input_cut cut = {args->from_height, args->from_width,   args->height,
-				      args->width,       args->augment != 0, args->seed};
+	const struct augment_cut cut = {args->from_height, args->from_width,   args->height,
+					args->width,       args->augment != 0, args->seed};
 	size_t bytes =
 		1 + (size_t)args->channels * (size_t)args->from_height * (size_t)args->from_width;
 	int64_t rows = launch_min(args->control->rows, args->batch);
@@ -40,7 +41,7 @@ void reference_input_fill(const struct input_fill_args *args)
 	for (int64_t i = 0; i < rows; i++) {
 		int64_t sample = args->indices[i];
 		const uint8_t *record = args->records + (size_t)sample * bytes;
-		struct input_place place = input_place(&cut, args->control->epoch, sample);
+		struct augment_place place = augment_place(&cut, args->control->epoch, sample);
 
 		args->labels[i] = record[0];
 		fill_row(args, i, record + 1, &place);

@@ -26,7 +26,7 @@ static struct dataset make(int channels, int height, int width, int64_t samples)
 }
 
 /* One pixel, by the formula of the header. */
-static float pixel(const struct dataset *d, const struct input_place *place, int64_t sample,
+static float pixel(const struct dataset *d, const struct augment_place *place, int64_t sample,
 		   const int *at, int width)
 {
 	int y = place->top + at[1];
@@ -43,7 +43,7 @@ static void check_images(const struct dataset *d, const struct batch_options *o,
 			 const float *images, const int64_t *indices, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {
-		struct input_place place = batch_place(o, &d->shape, 9, indices[i]);
+		struct augment_place place = batch_place(o, &d->shape, 9, indices[i]);
 		int at[3];
 
 		for (at[0] = 0; at[0] < d->shape.channels; at[0]++)
@@ -97,7 +97,7 @@ START_TEST(places_without_augmentation)
 {
 	static const struct dataset_shape shape = {3, 32, 32};
 	const struct batch_options whole = {32, 32, false, 0}, middle = {28, 28, false, 0};
-	struct input_place place = batch_place(&whole, &shape, 1, 1);
+	struct augment_place place = batch_place(&whole, &shape, 1, 1);
 
 	ck_assert(place.top == 0 && place.left == 0 && !place.mirrored);
 	place = batch_place(&middle, &shape, 1, 1);
@@ -114,8 +114,8 @@ START_TEST(places_are_uniform)
 	int counts[PLACES] = {0}, moved = 0;
 
 	for (int64_t i = 0; i < PLACES * EACH; i++) {
-		struct input_place a = batch_place(&o, &shape, 0, i);
-		struct input_place b = batch_place(&o, &shape, 1, i);
+		struct augment_place a = batch_place(&o, &shape, 0, i);
+		struct augment_place b = batch_place(&o, &shape, 1, i);
 
 		ck_assert(a.top >= -4 && a.top <= 4 && a.left >= -4 && a.left <= 4);
 		counts[((a.top + 4) * 9 + a.left + 4) * 2 + a.mirrored]++;
