@@ -65,10 +65,16 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 		low_; \
 	})
 
-static inline void free_charp(char **p)
+/* Calls a function with the address of the variable when that goes out of scope. */
+#define CLEANUP(function) __attribute__((cleanup(function)))
+
+static inline void free_pointer(void *variable)
 {
-	free(*p);
+	void *memory;
+
+	memcpy(&memory, variable, sizeof(memory));
+	free(memory);
 }
-#define CLEANUP_FREE __attribute__((cleanup(free_charp)))
+#define CLEANUP_FREE CLEANUP(free_pointer)
 
 #endif

@@ -120,7 +120,7 @@ static const char *known_fix(const char *word)
 
 static int no_such_key(const char *name, const char *const *names, gpumap_report *report)
 {
-	struct strbuf command = {0};
+	CLEANUP(strbuf_free) struct strbuf command = {0};
 	const char *word = known_fix(name);
 	const char *near = word ? NULL : suggest(span_of(name), names);
 
@@ -132,7 +132,6 @@ static int no_such_key(const char *name, const char *const *names, gpumap_report
 		report, FINDING_UNKNOWN_KEY,
 		ABOUT(.fix = word ? word : DID_YOU_MEAN(near, "gpumap config help lists the keys")),
 		"no such key: '%s'", QUOTE(span_of(name)));
-	strbuf_free(&command);
 	return GPUMAP_EKEY;
 }
 

@@ -68,13 +68,12 @@ static bool is_machine(const char *word)
 
 static int refuse_machine(const char *word, gpumap_report *report)
 {
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 
 	hint_fill(&fix, "write gpumap pretend --inventory @ -- gpumap doctor",
 		  (char *[]){(char *)(uintptr_t)word, NULL});
 	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
 		   "'%s' is a machine, not a program", QUOTE(span_of(word)));
-	strbuf_free(&fix);
 	return GPUMAP_EINPUT;
 }
 

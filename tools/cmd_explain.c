@@ -87,14 +87,13 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 
 static int refuse_word(char **words, gpumap_report *report)
 {
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 	int r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			    ABOUT(.fix = word_hint(&fix, words,
 						   "gpumap explains options; gpumap run "
 						   "starts a program")),
 			    "unexpected argument: '%s'", QUOTE(span_of(*words)));
 
-	strbuf_free(&fix);
 	return r;
 }
 

@@ -94,7 +94,7 @@ static int answer(const struct arguments *a, struct strbuf *buf, bool *answered)
 int cmd_leases(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
-	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
+	CLEANUP(strbuf_free) struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
 	bool done = false;
 	int r;
 
@@ -104,6 +104,5 @@ int cmd_leases(int argc, char **argv)
 		r = answer(&a, &buf, &done);
 	if (r == GPUMAP_OK && buf.length && !print_text(buf.text, a.output.report))
 		r = GPUMAP_EFILE;
-	strbuf_free(&buf);
 	return finish(&a.output, r, done);
 }

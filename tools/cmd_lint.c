@@ -137,7 +137,7 @@ static bool is_command_line(const char *word)
 
 static int refuse_operand(struct lint_command *command, const struct options *options)
 {
-	struct strbuf fix = {0}, line = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0}, line = {0};
 	bool starts = is_command_line(options->operand);
 
 	strbuf_puts(&line, options->operand);
@@ -154,8 +154,6 @@ static int refuse_operand(struct lint_command *command, const struct options *op
 	report_add(command->output.report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
 		   "'%s' is a %s, not a file", QUOTE(span_of(options->operand)),
 		   starts ? "command" : "variable");
-	strbuf_free(&fix);
-	strbuf_free(&line);
 	return GPUMAP_EINPUT;
 }
 

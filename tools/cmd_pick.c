@@ -240,7 +240,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 /* NULL after its error. */
 static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 {
-	struct strbuf list = {0};
+	CLEANUP(strbuf_free) struct strbuf list = {0};
 	char *text;
 
 	for (size_t i = 0; i < gpumap_lease_count(lease); i++) {
@@ -252,13 +252,11 @@ static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 				   ABOUT(.origin = "--uuid", .fix = "leave it out"),
 				   "the UUID of GPU %lld is not known",
 				   (long long)gpumap_device_int(gpu, GPUMAP_DEVICE_PHYSICAL));
-			strbuf_free(&list);
 			return NULL;
 		}
 		strbuf_printf(&list, "%s%s", i ? "," : "", a->uuid ? uuid : "");
 	}
 	text = a->uuid ? strbuf_take(&list) : strdup(gpumap_lease_visible(lease));
-	strbuf_free(&list);
 	if (!text)
 		report_nomem(a->output.report);
 	return text;

@@ -94,7 +94,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 static const char *missing_fix(struct fix *ret, const char *program)
 {
 	const char *machine = getenv("GPUMAP_PRETEND_INVENTORY");
-	struct strbuf word = {0};
+	CLEANUP(strbuf_free) struct strbuf word = {0};
 
 	if (!streq(file_name(program), "nvidia-smi"))
 		return "install it, or give its path";
@@ -103,7 +103,6 @@ static const char *missing_fix(struct fix *ret, const char *program)
 		ret->text, sizeof(ret->text),
 		"it comes with NVIDIA's driver; gpumap inventory --inventory %s lists this machine",
 		word.text ? word.text : "FILE");
-	strbuf_free(&word);
 	return ret->text;
 }
 

@@ -363,24 +363,21 @@ static int run(const struct command_rehearse *c, int *status)
 
 static int write_report(const struct command_rehearse *c, const struct rehearsal *rehearsal)
 {
-	struct strbuf buf = {0};
-	int r;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (text_ends(c->file, ".svg"))
 		rehearsal_svg(&buf, rehearsal, c->output.report);
 	else
 		rehearsal_json(&buf, rehearsal, c->output.report);
-	r = buf.failed ? report_nomem(c->output.report)
-		       : write_file(c->file, (struct span){buf.text, buf.length}, "the report",
-				    c->output.report);
-	strbuf_free(&buf);
-	return r;
+	return buf.failed ? report_nomem(c->output.report)
+			  : write_file(c->file, (struct span){buf.text, buf.length}, "the report",
+				       c->output.report);
 }
 
 /* On standard error, since standard output is the program's. */
 static void write_text(const struct command_rehearse *c, const struct rehearsal *rehearsal)
 {
-	struct strbuf buf = {.styled = false};
+	CLEANUP(strbuf_free) struct strbuf buf = {.styled = false};
 
 	if (rehearsal->imported)
 		rehearsal_text(&buf, rehearsal);
@@ -388,7 +385,6 @@ static void write_text(const struct command_rehearse *c, const struct rehearsal 
 		fputs(buf.text ? buf.text : "", stderr);
 	else
 		report_nomem(c->output.report);
-	strbuf_free(&buf);
 }
 
 static bool is_same(const gpumap_finding *a, const gpumap_finding *b)

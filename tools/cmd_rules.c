@@ -198,8 +198,7 @@ static int no_such_rule(const char *id, gpumap_report *report)
 	const char *ids[128] = {0};
 	const char *near = NULL, *all = "gpumap rules lists all";
 	bool message = strncasecmp(id, "GM", 2) == 0;
-	struct strbuf fix = {0};
-	int r;
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 
 	if (message) {
 		all = "gpumap rules GM lists all";
@@ -212,11 +211,9 @@ static int no_such_rule(const char *id, gpumap_report *report)
 	if (near)
 		strbuf_printf(&fix, "did you mean %s? ", near);
 	strbuf_puts(&fix, all);
-	r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			ABOUT(.fix = fix.text ? fix.text : all), "no such %s: '%s'",
-			message ? "message" : "rule", QUOTE(span_of(id)));
-	strbuf_free(&fix);
-	return r;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = fix.text ? fix.text : all), "no such %s: '%s'",
+			   message ? "message" : "rule", QUOTE(span_of(id)));
 }
 
 struct rules_output {

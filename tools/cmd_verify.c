@@ -110,7 +110,7 @@ static int not_found(const char *name, gpumap_report *report)
 static int not_named(const struct live_runs *all, size_t count, const bool *chosen,
 		     gpumap_report *report)
 {
-	struct strbuf list = {0};
+	CLEANUP(strbuf_free) struct strbuf list = {0};
 	size_t named = 0;
 
 	for (size_t i = 0; i < all->count && named < MAX_NAMED; i++) {
@@ -124,7 +124,6 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 	report_add(report, FINDING_RUN_NOT_NAMED,
 		   ABOUT(.fix = "name one, or its process with --pid"),
 		   "%zu runs are active on this host: %s", count, list.text);
-	strbuf_free(&list);
 	return GPUMAP_ENODRIVER;
 }
 
@@ -272,7 +271,7 @@ static int print_answer(const struct arguments *a, const struct verify *v)
 /* What --verify found. *right: it was as planned. */
 static int print_verified(const struct arguments *a, json_t *verified, bool *right)
 {
-	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)}, json = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {.styled = color_on(STDOUT_FILENO)}, json = {0};
 	bool known = verify_past_text(&buf, right, verified);
 	int r = GPUMAP_OK;
 
@@ -284,8 +283,6 @@ static int print_verified(const struct arguments *a, json_t *verified, bool *rig
 	else if (!print_text(a->output.format == GPUMAP_FORMAT_JSON ? json.text : buf.text,
 			     a->output.report))
 		r = GPUMAP_EFILE;
-	strbuf_free(&buf);
-	strbuf_free(&json);
 	return r;
 }
 

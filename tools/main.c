@@ -66,7 +66,7 @@ static int unknown_command(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	const char *near, *otherwise = "gpumap run PROGRAM starts a program, "
 				       "gpumap --help lists the commands";
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 	int code;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -80,7 +80,6 @@ static int unknown_command(int argc, char **argv)
 			   : argc > 2           ? "'%s' does not take '%s'"
 						: "'%s' needs another word",
 			   QUOTE(span_of(argv[1])), argc > 2 ? QUOTE(span_of(argv[2])) : "");
-	strbuf_free(&fix);
 	return finish(&output, code, false);
 }
 

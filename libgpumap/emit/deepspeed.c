@@ -58,7 +58,7 @@ static char *host_lines(struct emitter *e)
 
 static void put_include(struct emitter *e)
 {
-	struct strbuf include = {0};
+	CLEANUP(strbuf_free) struct strbuf include = {0};
 
 	for (size_t i = 0; i < e->node_count; i++)
 		strbuf_printf(&include, "%s%s:%s", i ? "@" : "",
@@ -66,7 +66,6 @@ static void put_include(struct emitter *e)
 			      emit_numbers(e, &e->nodes[i]));
 	emit_wordf(e, "--include=%s", include.text ? include.text : "");
 	e->out.failed = e->out.failed || include.failed;
-	strbuf_free(&include);
 }
 
 static void put_command(struct emitter *e)

@@ -78,8 +78,7 @@ static int find(const gpumap_target **ret, const char *target, gpumap_report *re
 	const char *names[ARRAY_SIZE(targets) + 1] = {0}, *fix = other_word(target);
 	struct fix near;
 	const size_t last = ARRAY_SIZE(targets) - 1;
-	struct strbuf known = {0};
-	int r;
+	CLEANUP(strbuf_free) struct strbuf known = {0};
 
 	for (size_t i = 0; i <= last; i++) {
 		names[i] = targets[i].name;
@@ -92,11 +91,10 @@ static int find(const gpumap_target **ret, const char *target, gpumap_report *re
 	for (size_t i = 1; i <= last; i++)
 		strbuf_printf(&known, "%s%s", i < last ? ", " : " and ", names[i]);
 	fix = fix ? fix : did_you_mean(&near, suggest(span_of(target), names), known.text);
-	r = known.failed ? report_nomem(report)
-			 : report_fail(report, GPUMAP_EKEY, FINDING_NO_LAUNCHER, ABOUT(.fix = fix),
-				       "no such launcher: '%s'", QUOTE(span_of(target)));
-	strbuf_free(&known);
-	return r;
+	return known.failed
+		       ? report_nomem(report)
+		       : report_fail(report, GPUMAP_EKEY, FINDING_NO_LAUNCHER, ABOUT(.fix = fix),
+				     "no such launcher: '%s'", QUOTE(span_of(target)));
 }
 
 int emit_check_target(const char *target, gpumap_report *report)

@@ -194,12 +194,11 @@ bool emit_is_plain(struct emitter *e)
 	bool plain = true;
 
 	for (size_t i = 0; plain && i < e->plan->argument_count; i++) {
-		struct strbuf quoted = {0};
+		CLEANUP(strbuf_free) struct strbuf quoted = {0};
 
 		words_quote(&quoted, e->plan->arguments[i]);
 		e->out.failed = e->out.failed || quoted.failed;
 		plain = quoted.text && *quoted.text != '\'';
-		strbuf_free(&quoted);
 	}
 	return plain;
 }

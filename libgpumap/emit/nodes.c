@@ -200,7 +200,7 @@ static bool add_number(struct strbuf *numbers, const struct plan_device *device)
 const char *emit_numbers(struct emitter *e, const struct emit_node *node)
 {
 	const struct plan_layout *layout = node->host->layout;
-	struct strbuf numbers = {0};
+	CLEANUP(strbuf_free) struct strbuf numbers = {0};
 	const char *text;
 	bool known = true;
 
@@ -209,7 +209,6 @@ const char *emit_numbers(struct emitter *e, const struct emit_node *node)
 			known = add_number(&numbers, &layout->ranks[l].devices[i]);
 	e->out.failed = e->out.failed || numbers.failed;
 	text = arena_strdup(&e->arena, numbers.text ? numbers.text : "");
-	strbuf_free(&numbers);
 	if (!known)
 		return NULL;
 	return text ? text : "";
@@ -230,7 +229,7 @@ bool emit_named(const struct emitter *e)
 
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank)
 {
-	struct strbuf names = {0};
+	CLEANUP(strbuf_free) struct strbuf names = {0};
 	const char *text;
 
 	for (size_t i = first; i < first + count; i++)
@@ -239,6 +238,5 @@ const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_
 				      e->nodes[i].host->name);
 	e->out.failed = e->out.failed || names.failed;
 	text = arena_strdup(&e->arena, names.text ? names.text : "");
-	strbuf_free(&names);
 	return text ? text : "";
 }

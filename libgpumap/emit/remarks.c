@@ -10,13 +10,12 @@ static void remark(struct emitter *e, enum finding_id id, const char *fix, const
 		   va_list args)
 {
 	const struct speech speech = job_speech(e->plan);
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	strbuf_vprintf(&text, format, args);
 	e->out.failed = e->out.failed || text.failed;
 	report_add(e->report, id, ABOUT(.origin = e->target, .fix = fix, .speech = &speech), "%s",
 		   text.text ? text.text : "");
-	strbuf_free(&text);
 }
 
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
@@ -85,7 +84,7 @@ static bool is_lost(enum profile_key_id id, bool exec, const enum profile_key_id
 
 void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count)
 {
-	struct strbuf lost = {0};
+	CLEANUP(strbuf_free) struct strbuf lost = {0};
 
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++)
 		if (is_lost(i, exec, kept, count))
@@ -96,7 +95,6 @@ void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, s
 	if (lost.text)
 		emit_remark(e, FINDING_LAUNCHER_LOSES, "gpumap run supports every setting",
 			    "left out, because the launcher has no option for it: %s", lost.text);
-	strbuf_free(&lost);
 }
 
 void emit_remark_names(struct emitter *e)

@@ -97,13 +97,12 @@ static void put_log(struct emitter *e, int64_t rank, const char *mark, const cha
 {
 	const char *folder = expanded(e, "log_dir", rank, NULL);
 	const char *name = expanded(e, "log_file", rank, stream);
-	struct strbuf quoted = {0};
+	CLEANUP(strbuf_free) struct strbuf quoted = {0};
 	char *path = arena_printf(&e->arena, "%s/%s", folder, name);
 
 	words_quote(&quoted, path ? path : "");
 	emit_printf(e, " %s%s", mark, quoted.text ? quoted.text : "");
 	e->out.failed = e->out.failed || quoted.failed;
-	strbuf_free(&quoted);
 }
 
 static void put_arguments(struct emitter *e, int64_t rank)

@@ -166,7 +166,7 @@ static bool put_path(struct strbuf *buf, const char *path, const char *stream)
 
 static bool put_log(struct emitter *e, const char *option, const char *stream)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	bool good;
 
 	strbuf_printf(&buf, "--%s=", option);
@@ -176,7 +176,6 @@ static bool put_log(struct emitter *e, const char *option, const char *stream)
 	e->out.failed = e->out.failed || buf.failed;
 	if (good)
 		emit_word(e, buf.text ? buf.text : "");
-	strbuf_free(&buf);
 	return good;
 }
 
@@ -255,7 +254,7 @@ static void report_choice(struct emitter *e)
 {
 	const char *gpus = e->plan->settings.gpus.text, *origin = e->plan->settings.gpus.origin;
 	bool of_file = origin && *origin != '-';
-	struct strbuf word = {0}, fix = {0};
+	CLEANUP(strbuf_free) struct strbuf word = {0}, fix = {0};
 
 	words_quote(&word, gpus);
 	strbuf_printf(&fix,
@@ -268,8 +267,6 @@ static void report_choice(struct emitter *e)
 		emit_remark(e, FINDING_LAUNCHER_DEVICES, fix.text,
 			    "Slurm chooses the GPUs, not " SETTING("gpus = %s") "%s%s", gpus,
 			    of_file ? " of " : "", of_file ? QUOTE(span_of(origin)) : "");
-	strbuf_free(&word);
-	strbuf_free(&fix);
 }
 
 void slurm_remarks(struct emitter *e)

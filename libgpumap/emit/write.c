@@ -72,24 +72,22 @@ static const char *format_word(struct emitter *e, struct strbuf *ret, const char
 
 void emit_pairf(struct emitter *e, const char *option, const char *format, ...)
 {
-	struct strbuf word = {0};
+	CLEANUP(strbuf_free) struct strbuf word = {0};
 	va_list args;
 
 	va_start(args, format);
 	emit_pair(e, option, format_word(e, &word, format, args));
 	va_end(args);
-	strbuf_free(&word);
 }
 
 void emit_wordf(struct emitter *e, const char *format, ...)
 {
-	struct strbuf word = {0};
+	CLEANUP(strbuf_free) struct strbuf word = {0};
 	va_list args;
 
 	va_start(args, format);
 	emit_word(e, format_word(e, &word, format, args));
 	va_end(args);
-	strbuf_free(&word);
 }
 
 void emit_assignment(struct emitter *e, const char *name, const char *value)

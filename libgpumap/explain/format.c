@@ -50,7 +50,7 @@ EXPORT int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory
 				   enum gpumap_format format, unsigned flags,
 				   const gpumap_report *report)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	const char *too_long = NULL;
 	int limit;
 
@@ -66,10 +66,8 @@ EXPORT int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory
 	default:
 		return GPUMAP_EINPUT;
 	}
-	if (too_long && !buf.failed) {
-		strbuf_free(&buf);
+	if (too_long && !buf.failed)
 		return GPUMAP_ELIMIT;
-	}
 	return format_finish(ret, &buf);
 }
 

@@ -25,7 +25,7 @@ json_t *json_make(bool *failed, const struct json_member *members)
 
 json_t *json_text(const char *s)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	json_t *value;
 
 	if (!s)
@@ -41,9 +41,7 @@ json_t *json_text(const char *s)
 			strbuf_printf(&buf, "\\x%02x", (unsigned char)*s);
 		n = n ? n : 1;
 	}
-	value = buf.failed ? NULL : json_string(buf.text ? buf.text : "");
-	strbuf_free(&buf);
-	return value;
+	return buf.failed ? NULL : json_string(buf.text ? buf.text : "");
 }
 
 json_t *json_number(int64_t n)

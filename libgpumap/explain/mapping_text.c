@@ -161,13 +161,12 @@ static struct columns known_columns(struct strbuf *buf, const gpumap_mapping *ma
 		const gpumap_entry *e = &mapping->visible[i];
 		const char *name = gpumap_entry_str(e, GPUMAP_ENTRY_NAME);
 
-		struct strbuf physical = {0};
+		CLEANUP(strbuf_free) struct strbuf physical = {0};
 
 		physical_of(&physical, e);
 		if ((int)physical.length >= c.physical)
 			c.physical = (int)physical.length + 2;
 		buf->failed = buf->failed || physical.failed;
-		strbuf_free(&physical);
 		c.uuid = c.uuid || gpumap_entry_str(e, GPUMAP_ENTRY_UUID);
 		c.pci = c.pci || gpumap_entry_str(e, GPUMAP_ENTRY_PCI);
 		if (name && (int)strlen(name) > c.name && strlen(name) < 64)
@@ -196,7 +195,7 @@ static void trim_end(struct strbuf *buf)
 static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *e,
 		const struct columns *columns, const struct chains *chains)
 {
-	struct strbuf physical = {0}, used = {0};
+	CLEANUP(strbuf_free) struct strbuf physical = {0}, used = {0};
 
 	physical_of(&physical, e);
 	uses(&used, mapping, e, chains);
@@ -215,8 +214,6 @@ static void row(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_
 	trim_end(buf);
 	strbuf_puts(buf, "\n");
 	buf->failed = buf->failed || physical.failed || used.failed;
-	strbuf_free(&physical);
-	strbuf_free(&used);
 }
 
 static void table(struct strbuf *buf, const gpumap_mapping *mapping)

@@ -125,7 +125,7 @@ static int measure(struct hosts *hosts, const gpumap_plan *plan)
 	const struct box place = {.width = MAX_CARD};
 	const int beside = 2 * (MARGIN + INSET) - GAP;
 	int columns = 1, card = MIN_CARD, room, width;
-	struct strbuf scratch = {0};
+	CLEANUP(strbuf_free) struct strbuf scratch = {0};
 
 	find_kinds(hosts, plan);
 	for (size_t k = 0; k < hosts->count; k++) {
@@ -152,7 +152,6 @@ static int measure(struct hosts *hosts, const gpumap_plan *plan)
 		width = 0;
 	else if (width < MIN_WIDTH)
 		width = MIN_WIDTH;
-	strbuf_free(&scratch);
 	return width;
 }
 

@@ -172,7 +172,7 @@ static const struct plan_device *device_named(const struct plan_layout *layout, 
 static void put_list(struct strbuf *buf, const struct plan_layout *layout, const char *list)
 {
 	struct span rest = span_of(list), entry;
-	struct strbuf numbers = {0};
+	CLEANUP(strbuf_free) struct strbuf numbers = {0};
 	bool known = *list != '\0';
 
 	while (known && span_split(&rest, ',', &entry)) {
@@ -191,7 +191,6 @@ static void put_list(struct strbuf *buf, const struct plan_layout *layout, const
 		escape_all(buf, list);
 	}
 	buf->failed = buf->failed || numbers.failed;
-	strbuf_free(&numbers);
 }
 
 static void long_lists(struct strbuf *buf, const struct plan_host *host, size_t shown)
@@ -322,7 +321,7 @@ static void hosts(struct strbuf *buf, const gpumap_plan *plan)
 /* Writes % for %%, except where the program's % would read as a macro. */
 static void put_readable(struct strbuf *buf, const char *word)
 {
-	struct strbuf plain = {0};
+	CLEANUP(strbuf_free) struct strbuf plain = {0};
 
 	while (*word) {
 		size_t step = strncmp(word, "%%", 2) ? 1 : 2;
@@ -335,12 +334,11 @@ static void put_readable(struct strbuf *buf, const char *word)
 	}
 	words_quote(buf, plain.text ? plain.text : "");
 	buf->failed = buf->failed || plain.failed;
-	strbuf_free(&plain);
 }
 
 static void program(struct strbuf *buf, const gpumap_plan *plan)
 {
-	struct strbuf line = {0};
+	CLEANUP(strbuf_free) struct strbuf line = {0};
 
 	if (plan->argument_count) {
 		for (size_t i = 0; i < plan->argument_count; i++) {
@@ -353,7 +351,6 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_puts(buf, "\n");
 	}
 	buf->failed = buf->failed || line.failed;
-	strbuf_free(&line);
 	for (size_t i = 0; i < plan->variable_count; i++) {
 		const struct job_variable *v = &plan->variables[i];
 

@@ -257,7 +257,7 @@ static int column_width(struct columns *columns, const struct column *column)
 {
 	bool logical = column->kind == COLUMN_LOGICAL;
 	int width = logical ? 260 : 170;
-	struct strbuf scratch = {0};
+	CLEANUP(strbuf_free) struct strbuf scratch = {0};
 
 	for (size_t i = 0; i < column->row_count; i++) {
 		const struct row *row = &column->rows[i];
@@ -276,7 +276,6 @@ static int column_width(struct columns *columns, const struct column *column)
 		width = need > width ? need : width;
 	}
 	columns->failed = columns->failed || scratch.failed;
-	strbuf_free(&scratch);
 	return width < MAX_CARD ? width : MAX_CARD;
 }
 

@@ -381,7 +381,7 @@ static int name_host(struct snapshot *s)
 {
 	static const char here[] = "this host";
 	gpumap_inventory *inventory = s->inventory;
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	const char *rest;
 	bool named;
 
@@ -392,7 +392,6 @@ static int name_host(struct snapshot *s)
 		return GPUMAP_OK;
 	strbuf_printf(&text, "%s%s", inventory->host, rest);
 	named = !text.failed && member_set(&inventory->no_gpu, span_of(text.text));
-	strbuf_free(&text);
 	return named ? GPUMAP_OK : report_nomem(s->report);
 }
 

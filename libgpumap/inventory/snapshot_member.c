@@ -354,20 +354,17 @@ const char *snapshot_set(const struct snapshot_member *member, void *object, str
 		[SNAPSHOT_START] = "a time such as 2026-11-21T10:00:00Z",
 		[SNAPSHOT_ACTIVE] = "a time such as 2026-11-21T10:00:00Z, or none",
 	};
-	struct strbuf decoded = {0};
+	CLEANUP(strbuf_free) struct strbuf decoded = {0};
 	bool good;
 
 	inifile_decode(&decoded, value);
 	strbuf_add(&decoded, "", 0);
 	*nomem = decoded.failed;
 	_Static_assert(INIFILE_MAX_VALUE == 131072, "the text below has the number");
-	if (decoded.length > INIFILE_MAX_VALUE) {
-		strbuf_free(&decoded);
+	if (decoded.length > INIFILE_MAX_VALUE)
 		return "at most 131072 bytes";
-	}
 	good = decoded.failed ||
 	       set(member, object, value, (struct span){decoded.text, decoded.length}, nomem);
-	strbuf_free(&decoded);
 	return good ? NULL : wanted[member->kind];
 }
 

@@ -153,7 +153,7 @@ static void write_value(struct writer *w, const struct snapshot_member *member, 
 static bool is_too_long(struct writer *w, size_t start)
 {
 	struct span written = {w->text.text + start, w->text.length - start};
-	struct strbuf value = {0};
+	CLEANUP(strbuf_free) struct strbuf value = {0};
 	bool is_long;
 
 	if (written.length <= INIFILE_MAX_VALUE)
@@ -162,7 +162,6 @@ static bool is_too_long(struct writer *w, size_t start)
 	is_long = value.length > INIFILE_MAX_VALUE;
 	if (value.failed)
 		w->text.failed = true;
-	strbuf_free(&value);
 	return is_long;
 }
 
@@ -250,7 +249,7 @@ const char *snapshot_write(struct strbuf *buf, const gpumap_inventory *inventory
 EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *path,
 				 gpumap_report *report)
 {
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	int r, limit;
 	const char *too_long = snapshot_write(&text, inventory, &limit);
 
@@ -263,6 +262,5 @@ EXPORT int gpumap_inventory_save(const gpumap_inventory *inventory, const char *
 	else
 		r = write_file(path, (struct span){text.text, text.length}, "the inventory",
 			       report);
-	strbuf_free(&text);
 	return r;
 }

@@ -31,7 +31,7 @@ static bool is_joint(struct span rest)
 /* "write 2xH100+6xA100", if groups were joined otherwise; NULL: the text is something else. */
 static const char *joined(struct span text, char *ret, size_t size)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	bool good = true;
 
 	strbuf_puts(&buf, "write ");
@@ -50,7 +50,6 @@ static const char *joined(struct span text, char *ret, size_t size)
 	good = good && !buf.failed && buf.length < size;
 	if (good)
 		snprintf(ret, size, "%s", buf.text);
-	strbuf_free(&buf);
 	return good ? ret : NULL;
 }
 

@@ -41,7 +41,7 @@ static bool has_name(struct span names, struct span name)
 static int update_ticket(struct taking *t, const struct lease_wish *own)
 {
 	CLEANUP_FREE char *names = own_names(t->lease->inventory, own, t->lease->inventory->count);
-	struct strbuf fresh = {0};
+	CLEANUP(strbuf_free) struct strbuf fresh = {0};
 	struct span rest, name;
 	char *all;
 
@@ -52,13 +52,10 @@ static int update_ticket(struct taking *t, const struct lease_wish *own)
 		if (!has_name(span_of(t->named), name))
 			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
 				      name.text);
-	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text))) {
-		strbuf_free(&fresh);
+	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text)))
 		return GPUMAP_OK;
-	}
 	if (fresh.failed || xasprintf(&all, "%s %s", t->named, fresh.text) < 0)
 		all = NULL;
-	strbuf_free(&fresh);
 	if (!all)
 		return report_nomem(t->report);
 	free(t->named);

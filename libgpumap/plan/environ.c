@@ -174,7 +174,7 @@ static bool put_own(struct strbuf *buf, const struct job_rank *at)
 static void set_run(struct environ_walk *w)
 {
 	const struct local_rank *local = w->at->local;
-	struct strbuf gpus = {0};
+	CLEANUP(strbuf_free) struct strbuf gpus = {0};
 
 	if (!local->visible && !local->device_count)
 		return;
@@ -189,7 +189,6 @@ static void set_run(struct environ_walk *w)
 		if (w->plan->run || is_set(w->envp, RUN_ID))
 			set(w, RUN_ID, w->plan->run);
 	}
-	strbuf_free(&gpus);
 }
 
 static void set_profile(struct environ_walk *w, gpumap_report *report)

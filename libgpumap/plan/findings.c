@@ -39,7 +39,7 @@ void plan_report(struct builder *b, enum finding_id id, const struct about *abou
 		 const char *format, ...)
 {
 	struct about here = *about;
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	enum gpumap_severity severity;
 	const char *name;
 	va_list args;
@@ -56,7 +56,6 @@ void plan_report(struct builder *b, enum finding_id id, const struct about *abou
 		report_nomem(b->report);
 	else
 		report_add(b->report, id, &here, "%s", text.text);
-	strbuf_free(&text);
 }
 
 void plan_report_rest(struct builder *b)

@@ -258,7 +258,7 @@ static int apply_limit(struct builder *b, struct host_class *class,
 {
 	bool user = limit->kind == PLAN_LIMIT_USER;
 	enum plan_conflict policy = class->settings->on_conflict.word;
-	struct strbuf labels = {0};
+	CLEANUP(strbuf_free) struct strbuf labels = {0};
 	size_t kept;
 	bool *inside;
 
@@ -273,12 +273,9 @@ static int apply_limit(struct builder *b, struct host_class *class,
 	if (kept == class->count)
 		return GPUMAP_OK;
 	label_outside(&labels, class, inside);
-	if (labels.failed) {
-		strbuf_free(&labels);
+	if (labels.failed)
 		return plan_nomem(b);
-	}
 	report_outside(b, class, limit, labels.text);
-	strbuf_free(&labels);
 	if (user && policy == PLAN_CONFLICT_INTERSECT)
 		keep_inside(class, inside);
 	return GPUMAP_OK;
@@ -357,7 +354,7 @@ static int apply_own(struct builder *b, struct host_class *class,
 		     const struct plan_inherited *limit, const struct device_index *index)
 {
 	bool *inside, inherit = class->selection->kind == PLAN_GPUS_INHERIT;
-	struct strbuf labels = {0}, own = {0};
+	CLEANUP(strbuf_free) struct strbuf labels = {0}, own = {0};
 	size_t kept;
 
 	if (limit->kind == PLAN_LIMIT_RANK &&
@@ -380,8 +377,6 @@ static int apply_own(struct builder *b, struct host_class *class,
 		report_own(b, class, limit, own.text);
 		keep_inside(class, inside);
 	}
-	strbuf_free(&labels);
-	strbuf_free(&own);
 	return b->arena->failed ? plan_nomem(b) : GPUMAP_OK;
 }
 

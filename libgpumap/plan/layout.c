@@ -35,17 +35,14 @@ static struct placement find_placement(const struct builder *b, const struct lay
 static const char *list_text(struct builder *b, const struct host_class *class,
 			     const struct placement *placement)
 {
-	struct strbuf buf = {0};
-	const char *text;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	for (size_t i = 0; i < placement->shown; i++) {
 		strbuf_puts(&buf, i ? "," : "");
 		strbuf_puts(&buf, class->names[(placement->first + i) % class->count]);
 	}
 	b->arena->failed = b->arena->failed || buf.failed;
-	text = buf.failed ? NULL : arena_strdup(b->arena, buf.text ? buf.text : "");
-	strbuf_free(&buf);
-	return text;
+	return buf.failed ? NULL : arena_strdup(b->arena, buf.text ? buf.text : "");
 }
 
 /* --- the answer ------------------------------------------------------------------------ */

@@ -10,12 +10,11 @@
 /* Names are compared without their quotes. */
 static bool decode_name(struct builder *b, struct gpu_entry *gpu)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	char *name;
 
 	inifile_decode(&buf, gpu->text);
 	name = buf.failed ? NULL : arena_strdup(&b->scratch, buf.text ? buf.text : "");
-	strbuf_free(&buf);
 	gpu->text = span_of(name ? name : "");
 	return name;
 }

@@ -153,15 +153,12 @@ static int state_index(const struct asking *a, enum profile_key_id key, struct d
 static int state_ids(const struct asking *a, const char *ids)
 {
 	struct span rest = span_of(ids), part;
-	struct strbuf buf = {0};
-	int r;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	while (span_split(&rest, ',', &part))
 		strbuf_printf(&buf, "%s%zu", buf.length ? "," : "",
 			      index_of(a, device_index(span_trim(part))));
-	r = buf.failed ? GPUMAP_ENOMEM : state(a, PKEY_PROGRAM_device_ids, buf.text);
-	strbuf_free(&buf);
-	return r;
+	return buf.failed ? GPUMAP_ENOMEM : state(a, PKEY_PROGRAM_device_ids, buf.text);
 }
 
 /* The ranks that statements of the program may refer to. */
@@ -183,7 +180,7 @@ static void add_ranks(const struct asking *a, const char **envp, char texts[5][4
 static int state_environment(const struct asking *a)
 {
 	const char *envp[8] = {NULL};
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	char ranks[5][40];
 	size_t count = 0;
 	int r = GPUMAP_ENOMEM;
@@ -197,7 +194,6 @@ static int state_environment(const struct asking *a)
 		add_ranks(a, envp + count, ranks);
 	if (!buf.failed)
 		r = gpumap_request_set_environ(a->request, envp, a->report);
-	strbuf_free(&buf);
 	return r;
 }
 

@@ -93,7 +93,7 @@ static void check_setting(struct check *c, const struct setting *setting)
 	const struct speech speech = {origin_of, setting, false};
 	struct about about = setting_about(setting);
 	struct expand_error error;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (!setting->text || !expand_has_variable(span_of(setting->text)))
 		return;
@@ -115,7 +115,6 @@ static void check_setting(struct check *c, const struct setting *setting)
 					      span_of(profile_value(c->profile, setting)), &about,
 					      c->report));
 	}
-	strbuf_free(&buf);
 }
 
 /* Checks all settings that can decide the key, on any rank. */

@@ -4,7 +4,7 @@
 
 static int include_cycle(struct file *f, const struct file *first, int line, int column)
 {
-	struct strbuf path = {0};
+	CLEANUP(strbuf_free) struct strbuf path = {0};
 	int r;
 
 	strbuf_printf(&path, "%s:%d", f->path, line);
@@ -14,7 +14,6 @@ static int include_cycle(struct file *f, const struct file *first, int line, int
 		 "files include each other in a circle: %s", path.text ? path.text : "");
 	if (path.failed)
 		r = report_nomem(f->load->report);
-	strbuf_free(&path);
 	return r;
 }
 
@@ -66,13 +65,12 @@ int profile_include(struct file *f, const struct inifile_entry *entry)
 	int r = GPUMAP_OK;
 
 	while (r == GPUMAP_OK && entry->value.length && inifile_item(&rest, &item)) {
-		struct strbuf name = {0};
+		CLEANUP(strbuf_free) struct strbuf name = {0};
 
 		inifile_decode(&name, item);
 		r = name.failed ? report_nomem(f->load->report)
 				: include_one(f, (struct span){name.text, name.length}, entry->line,
 					      entry->column);
-		strbuf_free(&name);
 	}
 	return r;
 }

@@ -27,9 +27,8 @@ static int report_cycle(const gpumap_profile *p, size_t first, gpumap_report *re
 {
 	const struct setting *inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
 	struct about about = setting_about(inherit);
-	struct strbuf names = {0};
+	CLEANUP(strbuf_free) struct strbuf names = {0};
 	size_t i = first;
-	int r;
 
 	do {
 		inherit = section_setting(&p->sections[i], PKEY_PROFILE_inherit);
@@ -37,12 +36,10 @@ static int report_cycle(const gpumap_profile *p, size_t first, gpumap_report *re
 		i = p->sections[i].parent;
 	} while (i != first);
 	about.fix = "take one of these inherit lines out";
-	r = names.failed ? report_nomem(report)
-			 : report_fail(report, GPUMAP_EINPUT, FINDING_CYCLE, &about,
-				       "profiles inherit in a circle: %s%s", names.text,
-				       p->sections[first].name);
-	strbuf_free(&names);
-	return r;
+	return names.failed ? report_nomem(report)
+			    : report_fail(report, GPUMAP_EINPUT, FINDING_CYCLE, &about,
+					  "profiles inherit in a circle: %s%s", names.text,
+					  p->sections[first].name);
 }
 
 int profile_check_chain(const gpumap_profile *p, size_t first, gpumap_report *report)

@@ -21,7 +21,7 @@ static int add_setting(struct file *f, const struct profile_key *key,
 		       const struct inifile_entry *entry)
 {
 	gpumap_profile *p = f->load->profile;
-	struct strbuf decoded = {0};
+	CLEANUP(strbuf_free) struct strbuf decoded = {0};
 	struct setting *setting, *grown;
 
 	if (p->sections[f->section].count == MAX_ENTRIES)
@@ -41,7 +41,6 @@ static int add_setting(struct file *f, const struct profile_key *key,
 			     "a value of %zu bytes, more than %u", unguarded_length(&decoded),
 			     GPUMAP_MAX_VALUE);
 
-		strbuf_free(&decoded);
 		return r;
 	}
 	setting = &p->settings[p->setting_count];
@@ -54,11 +53,8 @@ static int add_setting(struct file *f, const struct profile_key *key,
 		.line = entry->line,
 		.column = entry->column,
 	};
-	if (p->arena.failed || decoded.failed) {
-		strbuf_free(&decoded);
+	if (p->arena.failed || decoded.failed)
 		return report_nomem(f->load->report);
-	}
-	strbuf_free(&decoded);
 	p->setting_count++;
 	p->sections[f->section].count++;
 	return GPUMAP_OK;
@@ -202,12 +198,11 @@ static int check_value(struct file *f, const struct profile_key *key,
 	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
 	struct span value = span_of(text);
 	struct expand_error error;
-	struct strbuf nothing = {0};
+	CLEANUP(strbuf_free) struct strbuf nothing = {0};
 	/* Each word of a command is checked, because quotes protect. */
 	bool good = (key && key->kind == VALUE_COMMAND) ||
 		    expand_variables(&nothing, value, false, NULL, NULL, &error);
 
-	strbuf_free(&nothing);
 	if (!good)
 		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, error.fix,
 			    "%s: %s: '%s'", key ? key->key.name : QUOTE(entry->key), error.text,
@@ -251,14 +246,12 @@ static int read_default(struct file *f, const struct inifile_entry *entry,
 			const struct about *about)
 {
 	gpumap_profile *p = f->load->profile;
-	struct strbuf name = {0};
+	CLEANUP(strbuf_free) struct strbuf name = {0};
 	int r;
 
 	inifile_decode(&name, entry->value);
-	if (name.failed) {
-		strbuf_free(&name);
+	if (name.failed)
 		return report_nomem(f->load->report);
-	}
 	r = profile_value_check(profile_key(PKEY_GPUMAP_default),
 				(struct span){name.text ? name.text : "", name.length}, about,
 				f->load->report);
@@ -268,7 +261,6 @@ static int read_default(struct file *f, const struct inifile_entry *entry,
 		p->wanted_line = entry->line;
 		p->wanted_column = entry->column;
 	}
-	strbuf_free(&name);
 	return p->arena.failed ? report_nomem(f->load->report) : r;
 }
 

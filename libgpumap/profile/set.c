@@ -27,13 +27,12 @@ static int unknown_key(struct span name, const char *origin, gpumap_report *repo
 static const char *one_line(gpumap_profile *profile, const struct profile_key *key,
 			    const char *value)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (!value_is_list(key->kind))
 		return value;
 	inifile_fold(&buf, span_of(value));
 	value = buf.failed ? NULL : arena_strdup(&profile->arena, buf.text ? buf.text : "");
-	strbuf_free(&buf);
 	profile->arena.failed = false;
 	return value;
 }
@@ -59,14 +58,13 @@ static int check(const struct profile_key *key, const char *value, const char *o
 	const struct speech speech = {origin_of, &saying, false};
 	struct about about = {.origin = origin, .speech = &speech};
 	struct expand_error error;
-	struct strbuf nothing = {0};
+	CLEANUP(strbuf_free) struct strbuf nothing = {0};
 	/* Linux takes 2 MiB of arguments; in the value they are longer, by quotes. */
 	unsigned most = key->kind == VALUE_COMMAND ? GPUMAP_MAX_PROFILE : GPUMAP_MAX_VALUE;
 	/* Each word of a command is checked, because quotes protect. */
 	bool good = key->kind == VALUE_COMMAND ||
 		    expand_variables(&nothing, span_of(value), false, NULL, NULL, &error);
 
-	strbuf_free(&nothing);
 	if (!good)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 				   ABOUT(.origin = origin, .fix = error.fix, .speech = &speech),

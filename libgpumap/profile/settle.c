@@ -29,7 +29,7 @@ const char *profile_variable(const void *data, struct span name)
 static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
 			    bool macros, bool list)
 {
-	struct strbuf buf = {0}, folded = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0}, folded = {0};
 	struct expand_error error;
 	const char *value = text;
 
@@ -44,8 +44,6 @@ static const char *expanded(const gpumap_profile *p, struct arena *arena, const 
 	}
 	if (buf.failed || folded.failed)
 		arena->failed = true;
-	strbuf_free(&buf);
-	strbuf_free(&folded);
 	return value;
 }
 
@@ -101,7 +99,7 @@ static void put_words(const gpumap_profile *p, struct settled *s, struct span re
 /* A FILE.py is started as by torchrun: by Python, unbuffered. */
 static void put_python(const gpumap_profile *p, struct settled *s, struct span command)
 {
-	struct strbuf words = {0};
+	CLEANUP(strbuf_free) struct strbuf words = {0};
 
 	s->argument_count = 0;
 	words_quote(&words, p->python ? p->python : "python3");
@@ -110,7 +108,6 @@ static void put_python(const gpumap_profile *p, struct settled *s, struct span c
 		s->arena.failed = true;
 	else
 		put_words(p, s, (struct span){words.text, words.length});
-	strbuf_free(&words);
 	put_words(p, s, command);
 }
 

@@ -21,14 +21,13 @@ static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
 		return report_nomem(report);
 	rest = span_of(setting->text);
 	while (inifile_item(&rest, &item)) {
-		struct strbuf value = {0};
+		CLEANUP(strbuf_free) struct strbuf value = {0};
 
 		inifile_decode(&value, item);
 		variable->values[n++] =
 			arena_strndup(&p->arena, value.text ? value.text : "", value.length);
 		if (value.failed)
 			p->arena.failed = true;
-		strbuf_free(&value);
 	}
 	return p->arena.failed ? report_nomem(report) : GPUMAP_OK;
 }

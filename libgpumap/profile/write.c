@@ -32,7 +32,7 @@ static void add_command(struct strbuf *buf, struct span text)
 static void add_value(struct strbuf *buf, const char *value, const char *text,
 		      const struct profile_key *key)
 {
-	struct strbuf guarded = {0};
+	CLEANUP(strbuf_free) struct strbuf guarded = {0};
 
 	if (key && key->kind == VALUE_COMMAND) {
 		add_command(buf, span_of(value));
@@ -49,13 +49,12 @@ static void add_value(struct strbuf *buf, const char *value, const char *text,
 		strbuf_add(buf, guarded.text ? guarded.text : "", guarded.length);
 	else if (*value)
 		inifile_encode(buf, (struct span){guarded.text, guarded.length});
-	strbuf_free(&guarded);
 }
 
 static void add_line(struct strbuf *buf, const char *name, const char *value, const char *text,
 		     const struct profile_key *key, const char *origin, bool comments)
 {
-	struct strbuf line = {0};
+	CLEANUP(strbuf_free) struct strbuf line = {0};
 
 	strbuf_printf(&line, comments ? "# %-15s =%s" : "%-17s =%s", name,
 		      value && *value ? " " : "");
@@ -68,7 +67,6 @@ static void add_line(struct strbuf *buf, const char *name, const char *value, co
 	if (origin)
 		escape_all(buf, origin);
 	strbuf_puts(buf, "\n");
-	strbuf_free(&line);
 }
 
 /* A default is written as a comment: as a setting it would decide what gpumap otherwise finds out,

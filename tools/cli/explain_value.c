@@ -69,7 +69,7 @@ int explain_value(const gpumap_mapping *mapping, int value, bool *known, gpumap_
 {
 	const size_t count = values[value - 1].list ? gpumap_mapping_visible_count(mapping) : 1;
 	const int attr = values[value - 1].attr;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	*known = true;
 	for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,6 @@ int explain_value(const gpumap_mapping *mapping, int value, bool *known, gpumap_
 		*known = add(&buf, entry, attr);
 		if (*known)
 			continue;
-		strbuf_free(&buf);
 		return not_known(mapping, entry, values[value - 1].what, report);
 	}
 	strbuf_puts(&buf, "\n");

@@ -160,7 +160,7 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
 	const char *near, *foreign = instead(options, name);
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 	char all[96];
 
 	for (int i = 0; i < options->count; i++)
@@ -172,7 +172,6 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	hint_fill(&fix, foreign ? foreign : DID_YOU_MEAN(near, all), options->argv);
 	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text), "no such option: '%s'",
 		   QUOTE(name));
-	strbuf_free(&fix);
 	return NULL;
 }
 

@@ -277,7 +277,7 @@ static int plan_profile(struct exec *exec, gpumap_profile *profile)
 static void remark_lost(struct exec *exec)
 {
 	const struct speech speech = job_speech(exec->plan);
-	struct strbuf lost = {0};
+	CLEANUP(strbuf_free) struct strbuf lost = {0};
 
 	for (enum profile_key_id i = SETTING_FIRST; i < SETTING_END; i++) {
 		const struct plan_setting *setting = SETTING_OF(&exec->plan->settings, i);
@@ -293,7 +293,6 @@ static void remark_lost(struct exec *exec)
 			   ABOUT(.origin = "exec", .speech = &speech,
 				 .fix = "gpumap run supports every setting"),
 			   "no effect, because another launcher watches the ranks: %s", lost.text);
-	strbuf_free(&lost);
 }
 
 int exec_plan(struct exec *exec)

@@ -27,7 +27,7 @@ static void put_line(struct strbuf *buf, const char *what, const char *text)
 
 static void put_change(struct strbuf *buf, const struct exec_change *change)
 {
-	struct strbuf line = {0};
+	CLEANUP(strbuf_free) struct strbuf line = {0};
 
 	strbuf_puts(&line, change->name);
 	if (change->value)
@@ -35,19 +35,17 @@ static void put_change(struct strbuf *buf, const struct exec_change *change)
 	if (change->value && *change->value)
 		words_quote(&line, change->value);
 	put_line(buf, change->value ? "set" : "unset", line.text);
-	strbuf_free(&line);
 }
 
 static void put_arguments(struct strbuf *buf, char *const *arguments)
 {
-	struct strbuf line = {0};
+	CLEANUP(strbuf_free) struct strbuf line = {0};
 
 	for (; *arguments; arguments++) {
 		strbuf_puts(&line, line.length ? " " : "");
 		words_quote(&line, *arguments);
 	}
 	put_line(buf, "run", line.text);
-	strbuf_free(&line);
 }
 
 /* A setting of this rank. */

@@ -130,7 +130,7 @@ static void judge(gpumap_plan *plan, const struct plan_layout *layout, const gpu
 {
 	bool refuses = plan->settings.on_busy.word == PLAN_BUSY_REFUSE;
 	const struct speech speech = job_speech(plan);
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	char fix[160];
 
 	if (find_busy(&text, layout, here, plan->settings.ignore.text)) {
@@ -145,7 +145,6 @@ static void judge(gpumap_plan *plan, const struct plan_layout *layout, const gpu
 		if (refuses)
 			job_refuse(plan);
 	}
-	strbuf_free(&text);
 }
 
 bool plan_looks(const char *on_busy, const char *inventory)

@@ -69,16 +69,14 @@ static int inventory_of(struct finder *f, size_t i, char **ret)
 						      name, (int64_t)i, -1, -1);
 	struct macros macros = {-1, -1, (int64_t)i, name, NULL, NULL};
 	struct expand_error error;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
-	if (!expand_macros(&buf, span_of(value), &macros, &error)) {
-		strbuf_free(&buf);
+	if (!expand_macros(&buf, span_of(value), &macros, &error))
 		return report_fail(f->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 				   ABOUT(.origin = finder_origin(f, "inventory"), .fix = error.fix,
 					 .speech = &f->speech),
 				   SETTING("inventory") ": %s: '%s'", error.text,
 				   QUOTE(span_of(value)));
-	}
 	*ret = strbuf_take(&buf);
 	return GPUMAP_OK;
 }

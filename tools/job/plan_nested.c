@@ -9,7 +9,7 @@
 bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap_report *report)
 {
 	const char *launcher = foreign_launcher(arguments, count);
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 
 	if (!launcher || ranks < 2)
 		return false;
@@ -22,6 +22,5 @@ bool plan_nests(const char *const *arguments, size_t count, size_t ranks, gpumap
 		  (char **)(uintptr_t)arguments);
 	report_add(report, FINDING_NOT_HERE, ABOUT(.fix = fix.text),
 		   "%s starts ranks itself, and would be started %zu times", launcher, ranks);
-	strbuf_free(&fix);
 	return true;
 }

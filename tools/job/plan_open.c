@@ -24,7 +24,7 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 		     gpumap_report *report)
 {
 	const char *python = environ_nonempty((const char *const *)environ, "PYTHON_EXEC");
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	char **word = options->program;
 	int r = GPUMAP_OK;
 
@@ -44,7 +44,6 @@ int plan_set_program(gpumap_profile *profile, const struct plan_options *options
 		r = gpumap_profile_set(profile, "command", buf.text, "command line", report);
 	if (r == GPUMAP_OK)
 		r = profile_set_python(profile, options->no_python ? "" : python, report);
-	strbuf_free(&buf);
 	return r;
 }
 

@@ -336,7 +336,7 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
 	const char **arguments = xcalloc(count + 1, sizeof(*arguments)), *script, *folder;
 	struct python_device device = {.text = ""};
-	struct strbuf origin = {0};
+	CLEANUP(strbuf_free) struct strbuf origin = {0};
 	char *path = NULL, *text = NULL;
 	int r = GPUMAP_OK;
 
@@ -358,7 +358,6 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 	else if (is_reset(profile, PKEY_PROGRAM_device))
 		r = gpumap_profile_set(profile, "device", "", "default", report);
 	free(path);
-	strbuf_free(&origin);
 	free(text);
 	free((void *)arguments);
 	return r;

@@ -49,7 +49,7 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 	const char *master = finder_value(f, "master_addr");
 	const char *stem = unknown_stem(f->here, master);
 	bool known = !streq(master, "auto");
-	struct strbuf names = {0};
+	CLEANUP(strbuf_free) struct strbuf names = {0};
 	int r;
 
 	if (node >= count)
@@ -72,7 +72,6 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 			strbuf_printf(&names, "%s%lld", stem, (long long)i);
 	}
 	r = gpumap_hosts_parse_list(f->ret->hosts, names.text, "--nnodes", f->report);
-	strbuf_free(&names);
 	f->ret->node = node;
 	return r;
 }

@@ -101,7 +101,7 @@ int profile_open_first(gpumap_profile **ret, const struct profile_options *optio
 {
 	const char *name = name_of(options);
 	gpumap_profile *profile = NULL;
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	bool first;
 	int r;
 
@@ -113,7 +113,6 @@ int profile_open_first(gpumap_profile **ret, const struct profile_options *optio
 		return profile_open(ret, options, report);
 	strbuf_printf(&text, "[profile %s]\n", name);
 	r = gpumap_profile_parse(&profile, text.text, text.length, "--profile", name, report);
-	strbuf_free(&text);
 	return r == GPUMAP_OK ? apply(ret, profile, options, report) : r;
 }
 

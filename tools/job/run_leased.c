@@ -79,7 +79,7 @@ static void warn(const gpumap_plan *plan, const gpumap_inventory *units, const i
 		 gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	size_t leased = 0, used = 0;
 	bool instances = false;
 	char fix[128];
@@ -104,7 +104,6 @@ static void warn(const gpumap_plan *plan, const gpumap_inventory *units, const i
 			report, FINDING_RUN_LEASED,
 			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
 			"%s", text.text);
-	strbuf_free(&text);
 }
 
 void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *report)

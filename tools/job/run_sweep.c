@@ -183,8 +183,7 @@ static int set_logs(struct sweep *s)
 	const char *log_dir = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_VALUE);
 	const char *text = gpumap_profile_setting(s->profile, "log_dir", GPUMAP_SETTING_TEXT);
 	bool expanded = strcmp(log_dir, text) != 0; /* and not expanded a second time */
-	struct strbuf buf = {0};
-	int r;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (strstr(log_dir, "%j"))
 		return GPUMAP_OK;
@@ -193,10 +192,9 @@ static int set_logs(struct sweep *s)
 	for (const char *c = s->stem; !*log_dir && *c; c++)
 		strbuf_printf(&buf, *c == '%' ? "%%%%" : "%c", *c);
 	strbuf_puts(&buf, *log_dir ? "/%j" : "-logs/%j");
-	r = buf.failed ? report_nomem(s->report)
+	return buf.failed
+		       ? report_nomem(s->report)
 		       : gpumap_profile_set(s->profile, "log_dir", buf.text, "--sweep", s->report);
-	strbuf_free(&buf);
-	return r;
 }
 
 /* In a child: applies its share of the machine. */

@@ -70,12 +70,11 @@ static void print(const struct run_ranks *ranks, gpumap_report *report)
 /* For the record of the run. Without memory the record does not have it. */
 static void keep(int file, const struct verify *v, const gpumap_report *found)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	verify_json(&buf, v, found);
 	if (!buf.failed && ftruncate(file, 0) == 0)
 		write_all(file, buf.text, buf.length);
-	strbuf_free(&buf);
 }
 
 /* What the watcher looks at, and what for. */

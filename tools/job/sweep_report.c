@@ -20,7 +20,7 @@ static void put_values(struct strbuf *buf, const struct sweep *s, size_t i)
 
 void sweep_log(const struct sweep *s, size_t i, const char *format, ...)
 {
-	struct strbuf line = {0};
+	CLEANUP(strbuf_free) struct strbuf line = {0};
 	va_list args;
 
 	va_start(args, format);
@@ -31,7 +31,6 @@ void sweep_log(const struct sweep *s, size_t i, const char *format, ...)
 	va_end(args);
 	if (line.text)
 		fprintf(stderr, "%s\n", line.text);
-	strbuf_free(&line);
 }
 
 int sweep_show(const struct sweep *s, size_t i, const struct run *run)
@@ -98,8 +97,8 @@ static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
 
 bool sweep_print(const struct sweep *s, int status)
 {
-	struct strbuf buf = {0};
-	bool failed = false, printed;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
+	bool failed = false;
 	json_t *runs = json_array(), *object;
 
 	for (size_t i = 0; i < s->count; i++)
@@ -110,7 +109,5 @@ bool sweep_print(const struct sweep *s, int status)
 		{"jobs", json_integer((json_int_t)s->jobs)}, {"status", json_integer(status)},
 		{"runs", runs}, {"findings", json_findings(s->report, &failed)});
 	json_dump(&buf, object, failed);
-	printed = buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;
-	strbuf_free(&buf);
-	return printed;
+	return buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;
 }

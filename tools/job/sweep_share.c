@@ -53,17 +53,13 @@ static void put_gpu(struct strbuf *buf, const struct local_rank *local, bool peo
 static const char *name_gpus(struct arena *arena, const struct plan_layout *layout, size_t from,
 			     size_t to)
 {
-	struct strbuf list = {0}, named = {0};
-	const char *text;
+	CLEANUP(strbuf_free) struct strbuf list = {0}, named = {0};
 
 	for (size_t l = from; l < to; l++)
 		put_gpu(&list, &layout->ranks[l], true);
 	strbuf_puts(&named, to - from > 1 ? "GPUs " : "GPU ");
 	fold_numbers(&named, (struct span){list.text ? list.text : "", list.length});
-	text = arena_strdup(arena, named.text);
-	strbuf_free(&list);
-	strbuf_free(&named);
-	return text;
+	return arena_strdup(arena, named.text);
 }
 
 static bool add_cpus(struct arena *arena, struct cpu_set *all, const struct local_rank *local)
@@ -80,7 +76,7 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 		       size_t from, size_t to)
 {
 	struct cpu_set cpus = cpu_set_new(arena, 1);
-	struct strbuf gpus = {0};
+	CLEANUP(strbuf_free) struct strbuf gpus = {0};
 	bool apart = true;
 
 	for (size_t l = from; l < to; l++) {
@@ -90,7 +86,6 @@ static void make_share(struct arena *arena, struct share *ret, const struct plan
 	ret->gpus = gpus.text ? arena_strdup(arena, gpus.text) : NULL;
 	ret->named = name_gpus(arena, layout, from, to);
 	ret->cpus = apart ? cpu_set_print(arena, cpus) : NULL;
-	strbuf_free(&gpus);
 }
 
 int sweep_share(struct arena *arena, struct share *ret, size_t jobs,

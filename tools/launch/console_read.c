@@ -214,7 +214,7 @@ bool console_disconnect(struct console *console)
 void console_note(struct console *console, const char *format, ...)
 {
 	struct sink *sink = &console->sinks[console->sink_count - 1];
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	char fresh[FRESH_LINE];
 	va_list args;
 
@@ -232,6 +232,5 @@ void console_note(struct console *console, const char *format, ...)
 	}
 	if (!buf.failed)
 		sink_add(console, sink, buf.text, buf.length);
-	strbuf_free(&buf);
 	sink_write(console, sink);
 }

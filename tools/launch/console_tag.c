@@ -47,7 +47,7 @@ bool held_has(const struct held *h, size_t index)
 void tag_add_ranks(struct console *console, const struct held *h)
 {
 	const struct launch_rank *ranks = console->launch->ranks;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	for (size_t i = 0; i < console->launch->count; i++) {
 		size_t last = i;
@@ -65,5 +65,4 @@ void tag_add_ranks(struct console *console, const struct held *h)
 	strbuf_puts(&buf, "] ");
 	if (!buf.failed)
 		sink_add(console, h->sink, buf.text, buf.length);
-	strbuf_free(&buf);
 }

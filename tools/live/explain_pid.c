@@ -145,7 +145,7 @@ static void list_ranks(struct strbuf *buf, const struct rank_list *list)
 
 static int report_ranks(const struct rank_list *list, const char *pid, gpumap_report *report)
 {
-	struct strbuf ranks = {0};
+	CLEANUP(strbuf_free) struct strbuf ranks = {0};
 	char fix[64];
 
 	list_ranks(&ranks, list);
@@ -153,7 +153,6 @@ static int report_ranks(const struct rank_list *list, const char *pid, gpumap_re
 	report_add(report, FINDING_RUN_ITSELF, ABOUT(.origin = "--pid", .fix = fix),
 		   "process %s is gpumap run, which uses no GPU; its rank%s: %s", pid,
 		   list->count == 1 ? "" : "s", ranks.text);
-	strbuf_free(&ranks);
 	return GPUMAP_EINPUT;
 }
 

@@ -203,7 +203,7 @@ static bool open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
 static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gpumap_report *report)
 {
 	bool minors[MAX_MINOR] = {false}, known;
-	struct strbuf files = {0}, indices = {0};
+	CLEANUP(strbuf_free) struct strbuf files = {0}, indices = {0};
 	const char *path = PROCESS_PATH(pid, "fd");
 
 	if (!open_minors(minors, pid, &known))
@@ -213,8 +213,6 @@ static void remark_open_files(int64_t pid, const gpumap_inventory *inventory, gp
 	report_add(report, FINDING_OPEN_DEVICES, ABOUT(.rule = "N1", .origin = path),
 		   "it has %s open%s%s%s", files.text, inventory ? " (physical " : "",
 		   inventory ? indices.text : "", inventory ? ")" : "");
-	strbuf_free(&files);
-	strbuf_free(&indices);
 }
 
 /* Whether NVML lists all processes of all GPUs, and this one is not among them. */
@@ -276,7 +274,7 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 {
 	const char *line = strstr(cgroup, ":devices:");
 	bool minors[MAX_MINOR] = {false};
-	struct strbuf path = {0}, indices = {0};
+	CLEANUP(strbuf_free) struct strbuf path = {0}, indices = {0};
 	size_t size;
 	char *list = NULL;
 	int r = GPUMAP_OK;
@@ -292,8 +290,6 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 			r = gpumap_request_set(request, "cgroup", indices.text, path.text, report);
 	}
 	free(list);
-	strbuf_free(&path);
-	strbuf_free(&indices);
 	return r;
 }
 

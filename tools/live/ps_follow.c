@@ -156,7 +156,7 @@ static void put_findings(struct strbuf *buf, const gpumap_report *report)
 static int put_frame(struct follower *f, const struct ps *ps, const gpumap_report *found,
 		     gpumap_report *report)
 {
-	struct strbuf frame = {0}, whole = {0};
+	CLEANUP(strbuf_free) struct strbuf frame = {0}, whole = {0};
 	const char *text;
 	int r = GPUMAP_OK;
 
@@ -177,8 +177,6 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 	f->frames++;
 	if (!print_text(whole.text, report))
 		r = GPUMAP_EFILE;
-	strbuf_free(&frame);
-	strbuf_free(&whole);
 	return r;
 }
 

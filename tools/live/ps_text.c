@@ -278,7 +278,7 @@ static size_t parts_fit(const char *text, size_t cells)
 static void put_about(struct frame *f, const struct ps_process *p)
 {
 	size_t indent = INDENT + f->table.widths[PID] + TEXT_TABLE_GAP;
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	char *rest;
 
 	about_text(&text, f->ps, p);
@@ -292,7 +292,6 @@ static void put_about(struct frame *f, const struct ps_process *p)
 		rest[n] = next;
 		rest += n + (next == ' ');
 	}
-	strbuf_free(&text);
 }
 
 static void put_process(struct frame *f, const struct ps_process *p)
@@ -338,7 +337,7 @@ static void usage_text(struct strbuf *buf, const gpumap_device *d)
 /* The head and the usage, on two lines if they do not fit into one. */
 static void put_device(struct frame *f, size_t indent, const char *head, const gpumap_device *d)
 {
-	struct strbuf usage = {0};
+	CLEANUP(strbuf_free) struct strbuf usage = {0};
 	size_t cells = indent + text_cells(head, strlen(head)), width;
 
 	usage_text(&usage, d);
@@ -352,7 +351,6 @@ static void put_device(struct frame *f, size_t indent, const char *head, const g
 		end_line(f, indent, STYLE_HEADING, head);
 		indented(f, indent + INDENT, STYLE_PLAIN, usage.length ? usage.text : "");
 	}
-	strbuf_free(&usage);
 }
 
 static void put_instances(struct frame *f, const struct ps_gpu *gpu)
@@ -429,7 +427,7 @@ static void owner_text(struct strbuf *buf, const struct ps *ps, const gpumap_pro
 /* "2 of 4 slots leased by processes 4700 and 4711" */
 static void put_slots(struct frame *f, const struct ps_gpu *gpu)
 {
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	size_t hidden = 0, shown = 0;
 
 	while (hidden < gpu->leased && !gpu->pids[hidden])
@@ -447,7 +445,6 @@ static void put_slots(struct frame *f, const struct ps_gpu *gpu)
 		strbuf_puts(&text, hidden == 1 ? " by a process that is not visible here"
 					       : " by processes that are not visible here");
 	indented(f, INDENT, STYLE_PLAIN, text.text);
-	strbuf_free(&text);
 }
 
 /* "process 4720 (jo) holds the lease of process 4700: sleep 300" */
@@ -456,13 +453,12 @@ static void put_kept(struct frame *f, const struct ps_ended *ended)
 	for (size_t i = 0; i < ended->kept.count; i++) {
 		const gpumap_process *p = &ended->kept.processes[i];
 		const char *command = gpumap_process_str(p, GPUMAP_PROCESS_COMMAND);
-		struct strbuf text = {0};
+		CLEANUP(strbuf_free) struct strbuf text = {0};
 
 		person_text(&text, p, true);
 		strbuf_printf(&text, " holds the lease of process %lld: %s",
 			      (long long)ended->owner, command ? command : "-");
 		indented(f, INDENT + INDENT, STYLE_WARNING, text.text);
-		strbuf_free(&text);
 	}
 	if (!ended->kept.count)
 		indented(f, INDENT + INDENT, STYLE_PLAIN, "who holds it is not visible here");
@@ -470,7 +466,7 @@ static void put_kept(struct frame *f, const struct ps_ended *ended)
 
 static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 {
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	if (gpu->leased)
 		put_slots(f, gpu);
@@ -482,7 +478,6 @@ static void put_lease(struct frame *f, const struct ps_gpu *gpu)
 	else
 		strbuf_puts(&text, "a process that is not visible here");
 	indented(f, INDENT, STYLE_PLAIN, text.text);
-	strbuf_free(&text);
 }
 
 /* Of a GPU without a process: whether gpumap pick would take it. */
@@ -510,7 +505,7 @@ static void put_unused(struct frame *f, const struct ps_gpu *gpu)
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 {
 	const char *name = gpumap_device_str(gpu->device, GPUMAP_DEVICE_NAME);
-	struct strbuf head = {0};
+	CLEANUP(strbuf_free) struct strbuf head = {0};
 	const struct ps_ended *ended;
 	size_t shown = 0, next = 0;
 	bool kept = ps_next_ended(f->ps, gpu, &next);
@@ -524,7 +519,6 @@ static void put_gpu(struct frame *f, const struct ps_gpu *gpu)
 	strbuf_printf(&head, "GPU %d%s%s", gpu->device->physical, name ? "  " : "",
 		      name ? name : "");
 	put_device(f, 0, head.text, gpu->device);
-	strbuf_free(&head);
 	if (!f->view->stale || kept) {
 		put_lease(f, gpu);
 		put_instances(f, gpu);
@@ -562,7 +556,7 @@ static void put_title(struct frame *f, size_t shown)
 	const char *driver = gpumap_inventory_str(f->ps->inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = f->ps->count, all = gpumap_inventory_count(f->ps->inventory);
 	size_t ended = f->view->stale ? count_ended(f->ps) : 0;
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	time_t now = (time_t)f->ps->now;
 	struct tm local;
 	char date[32];
@@ -588,7 +582,6 @@ static void put_title(struct frame *f, size_t shown)
 	if (f->view->quits)
 		strbuf_puts(&text, ", q quits");
 	end_line(f, 0, STYLE_ANSWER, text.text);
-	strbuf_free(&text);
 }
 
 /* The commands that end this user's stale ranks: each line is whole. */

@@ -92,7 +92,7 @@ int run_memory_file(const char *name)
 void run_live_open(struct run_live *ret, const char *run, const struct launch_rank *ranks,
 		   size_t count)
 {
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	*ret = (struct run_live){.fd = -1, .count = count};
 	ret->places = calloc(count + 1, sizeof(*ret->places));
@@ -108,7 +108,6 @@ void run_live_open(struct run_live *ret, const char *run, const struct launch_ra
 		close(ret->fd);
 		ret->fd = -1;
 	}
-	strbuf_free(&buf);
 }
 
 void run_live_rank(const struct run_live *live, size_t index, const struct launch_exit *rank)

@@ -80,7 +80,7 @@ static void warn(const gpumap_lease *lease, const struct live_run *const *planne
 		 const struct live_run *run, gpumap_report *report)
 {
 	const gpumap_device *units = lease_units(lease)->gpus;
-	struct strbuf text = {0}, others = {0}, fix = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0}, others = {0}, fix = {0};
 	size_t count = 0, all = 0;
 	char name[UNIT_TEXT];
 
@@ -101,9 +101,6 @@ static void warn(const gpumap_lease *lease, const struct live_run *const *planne
 			"%s %s planned for run %.64s (process %d), which has no process on %s yet",
 			text.text, count == 1 ? "is" : "are", run->run, run->launcher,
 			count == 1 ? "it" : "them");
-	strbuf_free(&text);
-	strbuf_free(&others);
-	strbuf_free(&fix);
 }
 
 void run_warn_planned(const gpumap_lease *lease, gpumap_report *report)

@@ -145,7 +145,7 @@ static void report_list(struct verify_rank *rank, gpumap_report *report)
 {
 	static const char *const names[] = {
 		[VERIFY_VISIBLE] = "CUDA_VISIBLE_DEVICES", [VERIFY_ORDER] = "CUDA_DEVICE_ORDER"};
-	struct strbuf now = {0}, planned = {0};
+	CLEANUP(strbuf_free) struct strbuf now = {0}, planned = {0};
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		const struct verify_variable *v = &rank->variables[i];
@@ -162,8 +162,6 @@ static void report_list(struct verify_rank *rank, gpumap_report *report)
 		   "%s has %s; gpumap run gave it %s", WHO(rank, rank->pid),
 		   QUOTE(span_of(now.text ? now.text : "another list")),
 		   QUOTE(span_of(planned.text ? planned.text : "its own")));
-	strbuf_free(&now);
-	strbuf_free(&planned);
 }
 
 static void judge_list(struct verify_rank *rank, gpumap_report *report)

@@ -166,7 +166,7 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	const char *host = v->ps.inventory
 				   ? gpumap_inventory_str(v->ps.inventory, GPUMAP_INVENTORY_HOST)
 				   : NULL;
-	struct strbuf verdict = {0};
+	CLEANUP(strbuf_free) struct strbuf verdict = {0};
 
 	if (v->run)
 		strbuf_printf(&verdict, "Run %s", v->run);
@@ -177,5 +177,4 @@ void verify_text(struct strbuf *buf, const struct verify *v)
 	style_puts(buf, STYLE_ANSWER, verdict.text ? verdict.text : "");
 	strbuf_puts(buf, "\n\n");
 	put_table(buf, v);
-	strbuf_free(&verdict);
 }

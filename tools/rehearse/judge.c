@@ -90,7 +90,7 @@ static void judge_stray(const struct rehearsal *r, size_t p, const struct stray 
 			gpumap_report *report)
 {
 	struct place place = place_of(stray->cause);
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	size_t others = 0;
 
 	for (size_t q = 0; q < p; q++)
@@ -118,7 +118,6 @@ static void judge_stray(const struct rehearsal *r, size_t p, const struct stray 
 					     ? "write torch.load(..., map_location=device)"
 					     : "write torch.cuda.set_device(local_rank) before it"),
 			   "%s", text.text);
-	strbuf_free(&text);
 }
 
 static void judge_devices(const struct rehearsal *r, size_t p, gpumap_report *report)
@@ -134,7 +133,7 @@ static void judge_devices(const struct rehearsal *r, size_t p, gpumap_report *re
 
 static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *report)
 {
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	if (process->home || rehearsed_number(process->record, "steps") <= 0)
 		return;
@@ -145,7 +144,6 @@ static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *re
 		report_add(report, FINDING_REHEARSED_NO_GPU,
 			   ABOUT(.fix = "write model.to(\"cuda\"), and the same for its inputs"),
 			   "%s trained on the CPU: it put nothing on a GPU", text.text);
-	strbuf_free(&text);
 }
 
 /* --- errors that PyTorch raised --------------------------------------------------------- */
@@ -209,7 +207,7 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 	for (size_t i = 0; r->status && i < json_array_size(raised); i++) {
 		const json_t *said = json_array_get(raised, i);
 		struct place place = place_of(said);
-		struct strbuf who = {0};
+		CLEANUP(strbuf_free) struct strbuf who = {0};
 
 		if (is_known(r, p, said) || !may_have_ended(&r->processes[p], said))
 			continue;
@@ -220,7 +218,6 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 			report_add(report, FINDING_REHEARSED_RAISED, AT(place, fix_of(said)),
 				   "%s: %s: %s", who.text, rehearsed_text(said, "type"),
 				   rehearsed_text(said, "text"));
-		strbuf_free(&who);
 	}
 }
 
@@ -230,7 +227,7 @@ static void judge_unused(const struct rehearsed *process, gpumap_report *report)
 {
 	const json_t *unused = rehearsed_list(process->record, "unused");
 	size_t count = json_array_size(unused);
-	struct strbuf names = {0};
+	CLEANUP(strbuf_free) struct strbuf names = {0};
 
 	for (size_t i = 0; i < count && i < MAX_NAMED; i++) {
 		const char *name = json_string_value(json_array_get(unused, i));
@@ -247,7 +244,6 @@ static void judge_unused(const struct rehearsed *process, gpumap_report *report)
 					"DistributedDataParallel find_unused_parameters=True"),
 			   "%zu parameter%s of the model got no gradient: %s", count,
 			   count == 1 ? "" : "s", names.text);
-	strbuf_free(&names);
 }
 
 static void judge_order(const struct rehearsed *process, gpumap_report *report)
@@ -363,7 +359,7 @@ static void judge_meeting(const struct rehearsal *r, const struct rehearsed *pro
 			  gpumap_report *report)
 {
 	struct place place = place_of(json_object_get(process->record, "waiting"));
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 	const char *fix;
 
 	rehearsed_who(&text, process);
@@ -373,7 +369,6 @@ static void judge_meeting(const struct rehearsal *r, const struct rehearsed *pro
 		report_nomem(report);
 	else
 		report_add(report, FINDING_REHEARSED_WAITS, AT(place, fix), "%s", text.text);
-	strbuf_free(&text);
 }
 
 static void judge_waiting(const struct rehearsal *r, const struct rehearsed *process,
@@ -381,7 +376,7 @@ static void judge_waiting(const struct rehearsal *r, const struct rehearsed *pro
 {
 	const json_t *waiting = json_object_get(process->record, "waiting");
 	struct place place = place_of(waiting);
-	struct strbuf who = {0}, missing = {0};
+	CLEANUP(strbuf_free) struct strbuf who = {0}, missing = {0};
 
 	rehearsed_who(&who, process);
 	put_missing(&missing, r, process);
@@ -392,8 +387,6 @@ static void judge_waiting(const struct rehearsal *r, const struct rehearsed *pro
 			   AT(place, "let every rank of the group call it, in the same order"),
 			   "%s waits in %s for %s, which did not enter it", who.text,
 			   rehearsed_text(waiting, "in"), missing.text);
-	strbuf_free(&who);
-	strbuf_free(&missing);
 }
 
 /* Since when it waits for what should be there. A rank that is started later may need as long to

@@ -24,7 +24,7 @@ static const char *const never[] = {
 static void put_device(struct strbuf *buf, const struct rehearsed *process, const json_t *device)
 {
 	const json_t *most = json_array_get(rehearsed_list(device, "peak_places"), 0);
-	struct strbuf gpu = {0}, size = {0};
+	CLEANUP(strbuf_free) struct strbuf gpu = {0}, size = {0};
 	char rank[32], logical[32];
 
 	snprintf(rank, sizeof(rank), process->rank >= 0 ? "%lld" : "-", (long long)process->rank);
@@ -40,8 +40,6 @@ static void put_device(struct strbuf *buf, const struct rehearsed *process, cons
 	}
 	strbuf_puts(buf, "\n");
 	buf->failed = buf->failed || gpu.failed || size.failed;
-	strbuf_free(&gpu);
-	strbuf_free(&size);
 }
 
 static void put_devices(struct strbuf *buf, const struct rehearsal *r)

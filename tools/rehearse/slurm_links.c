@@ -21,17 +21,14 @@ static const struct {
 /* As bash exports its functions. */
 static bool export_function(const char *name, const char *path)
 {
-	struct strbuf body = {0};
+	CLEANUP(strbuf_free) struct strbuf body = {0};
 	char variable[64];
-	bool ok;
 
 	snprintf(variable, sizeof(variable), "BASH_FUNC_%s%%%%", name);
 	strbuf_puts(&body, "() {  ");
 	words_quote(&body, path);
 	strbuf_puts(&body, " \"$@\"\n}");
-	ok = !body.failed && setenv(variable, body.text, 1) == 0;
-	strbuf_free(&body);
-	return ok;
+	return !body.failed && setenv(variable, body.text, 1) == 0;
 }
 
 bool slurm_links(const char *folder, const char *self)
