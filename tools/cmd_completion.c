@@ -55,7 +55,7 @@ static int print_script(const char *shell, gpumap_report *report)
 	place = option_word("the shell", words, shell, 0, report, &failed);
 	if (failed)
 		return GPUMAP_EINPUT;
-	return print_text(scripts[place], report) ? GPUMAP_OK : GPUMAP_EFILE;
+	return print_text(scripts[place], report);
 }
 
 int cmd_completion(int argc, char **argv)

@@ -135,14 +135,6 @@ static int no_such_key(const char *name, const char *const *names, gpumap_report
 	return GPUMAP_EKEY;
 }
 
-static int print(char *text, gpumap_report *report)
-{
-	int r = print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
-
-	free(text);
-	return r;
-}
-
 static int config_help(const struct config *config)
 {
 	struct description d = {.wanted = NULL};
@@ -162,7 +154,7 @@ static int config_help(const struct config *config)
 			r = no_such_key(d.wanted, d.names, config->output.report);
 	}
 	if (r == GPUMAP_OK)
-		return print(strbuf_take(&d.text), config->output.report);
+		return print_buffer(&d.text, config->output.report);
 	strbuf_free(&d.text);
 	return r;
 }
@@ -194,7 +186,7 @@ static void list_text(struct strbuf *text, const gpumap_profile *profile)
 static void list_nothing(struct strbuf *text, const gpumap_profile *profile)
 {
 	const char *file = gpumap_profile_str(profile, GPUMAP_PROFILE_FILE);
-	char *places = file ? NULL : profile_places((const char *const *)environ);
+	CLEANUP_FREE char *places = file ? NULL : profile_places((const char *const *)environ);
 
 	if (file)
 		strbuf_printf(text, "%s has no profile\n", file);
@@ -203,7 +195,6 @@ static void list_nothing(struct strbuf *text, const gpumap_profile *profile)
 			      "there is no profile file; looked for %s\n"
 			      "gpumap config --gpus 2,3 >gpumap.ini writes a first one\n",
 			      places);
-	free(places);
 }
 
 static json_t *profiles_json(const gpumap_profile *profile, bool *failed)
@@ -256,14 +247,14 @@ static int config_list(const struct config *config, const gpumap_profile *profil
 		list_text(&text, profile);
 		if (!text.length)
 			list_nothing(&text, profile);
-		return print(strbuf_take(&text), config->output.report);
+		return print_buffer(&text, config->output.report);
 	}
 	o = JSON_OBJECT(&failed, JSON_HEAD("profiles"),
 			{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
 			{"profiles", profiles_json(profile, &failed)},
 			{"sweeps", sweeps_json(profile, &failed)});
 	json_dump(&text, o, failed);
-	return print(strbuf_take(&text), config->output.report);
+	return print_buffer(&text, config->output.report);
 }
 
 /* --- config ------------------------------------------------------------------------ */
@@ -295,7 +286,7 @@ static int print_keys(const struct config *config, const gpumap_profile *profile
 				      gpumap_profile_setting(profile, name, GPUMAP_SETTING_ORIGIN));
 		strbuf_puts(&text, "\n");
 	}
-	return print(strbuf_take(&text), config->output.report);
+	return print_buffer(&text, config->output.report);
 }
 
 static int check_keys(const struct config *config, const gpumap_profile *profile)
@@ -324,7 +315,7 @@ static int check_chosen(const gpumap_profile *profile, gpumap_report *report)
 static int config_print(const struct config *config, gpumap_profile *profile, bool *good)
 {
 	gpumap_report *report = config->output.report;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int r = check_chosen(profile, report);
 
 	if (r == GPUMAP_OK)
@@ -341,7 +332,7 @@ static int config_print(const struct config *config, gpumap_profile *profile, bo
 	else
 		r = gpumap_profile_format(&text, profile, GPUMAP_FORMAT_INI,
 					  config->origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0, NULL);
-	return r == GPUMAP_OK ? print(text, report) : r;
+	return r == GPUMAP_OK ? print_text(text, report) : r;
 }
 
 /* --- the command --------------------------------------------------------------------- */
@@ -403,7 +394,7 @@ int cmd_config(int argc, char **argv)
 	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_FORMAT_JSON) {
 		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
 					  config.output.report) == GPUMAP_OK)
-			print(text, config.output.report);
+			print_text(text, config.output.report);
 	}
 	if (r != GPUMAP_OK)
 		config.output.format = GPUMAP_FORMAT_TEXT;

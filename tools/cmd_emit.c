@@ -86,14 +86,14 @@ static int put_text(const struct command_emit *c, const char *text)
 	gpumap_report *report = c->output.report;
 
 	if (!c->file)
-		return print_text(text, report) ? GPUMAP_OK : GPUMAP_EFILE;
+		return print_text(text, report);
 	return starts_with(text, "#!") ? write_script(c->file, span_of(text), "the script", report)
 				       : write_file(c->file, span_of(text), "the command", report);
 }
 
 static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int emitted = 0;
 	int r = gpumap_plan_emit(&text, &emitted, plan, c->target, c->output.format, 0,
 				 c->output.report);
@@ -104,7 +104,6 @@ static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 		c->file = NULL;
 	if (r == GPUMAP_OK)
 		r = put_text(c, text);
-	free(text);
 	return r;
 }
 

@@ -142,14 +142,13 @@ static int start(const struct command_exec *c, const struct exec *exec)
 
 static int show(const struct command_exec *c, const struct exec *exec, int r)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	bool json = c->output.format == GPUMAP_FORMAT_JSON;
 
 	if (r == GPUMAP_OK || json)
 		text = exec_text(r == GPUMAP_OK ? exec : NULL, c->output.report, c->output.format);
-	if (text && !print_text(text, c->output.report))
+	if (text && print_text(text, c->output.report) != GPUMAP_OK)
 		r = GPUMAP_EFILE;
-	free(text);
 	return r == GPUMAP_OK ? STATUS_ANSWERED : STATUS_OWN_FAILURE;
 }
 

@@ -88,13 +88,12 @@ static int set_key(struct explain *explain, const char *option, const char *valu
 static int refuse_word(char **words, gpumap_report *report)
 {
 	CLEANUP(strbuf_free) struct strbuf fix = {0};
-	int r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			    ABOUT(.fix = word_hint(&fix, words,
-						   "gpumap explains options; gpumap run "
-						   "starts a program")),
-			    "unexpected argument: '%s'", QUOTE(span_of(*words)));
 
-	return r;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.fix = word_hint(&fix, words,
+						  "gpumap explains options; gpumap run "
+						  "starts a program")),
+			   "unexpected argument: '%s'", QUOTE(span_of(*words)));
 }
 
 /* Returns GPUMAP_OK with *done if help was shown. */
@@ -161,7 +160,7 @@ static int answer(struct explain *explain, bool *answered)
 {
 	gpumap_report *report = explain->output.report;
 	gpumap_mapping *mapping = NULL;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int r = gpumap_resolve(&mapping, explain->request, explain->question.machine, report);
 
 	if (r != GPUMAP_OK)
@@ -183,12 +182,9 @@ static int answer(struct explain *explain, bool *answered)
 	else if (r == GPUMAP_OK && *answered && is_about_process(explain) &&
 		 process_has_no_gpu(explain->pid))
 		printf("process %s holds no GPU now; if it starts CUDA, ", explain->pid);
-	if (r == GPUMAP_OK && !print_text(text, report)) {
+	if (r == GPUMAP_OK && (r = print_text(text, report)) != GPUMAP_OK)
 		/* print nothing more to standard output */
 		explain->output.format = GPUMAP_FORMAT_TEXT;
-		r = GPUMAP_EFILE;
-	}
-	free(text);
 	gpumap_mapping_free(mapping);
 	return r;
 }

@@ -432,7 +432,7 @@ static int print_value(struct arguments *a, const gpumap_inventory *inventory)
 
 static int print_inventory(struct arguments *a, const gpumap_inventory *inventory)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int r;
 
 	if (a->asked)
@@ -440,10 +440,7 @@ static int print_inventory(struct arguments *a, const gpumap_inventory *inventor
 	if (a->output.format != GPUMAP_FORMAT_JSON)
 		return print_table(inventory, a->mig, a->output.report);
 	r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_JSON, 0, a->output.report);
-	if (r == GPUMAP_OK && !print_text(text, a->output.report))
-		r = GPUMAP_EFILE;
-	free(text);
-	return r;
+	return r == GPUMAP_OK ? print_text(text, a->output.report) : r;
 }
 
 int cmd_inventory(int argc, char **argv)

@@ -102,7 +102,7 @@ int cmd_leases(int argc, char **argv)
 	r = read_options(&a, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&a, &buf, &done);
-	if (r == GPUMAP_OK && buf.length && !print_text(buf.text, a.output.report))
-		r = GPUMAP_EFILE;
+	if (r == GPUMAP_OK && buf.length)
+		r = print_text(buf.text, a.output.report);
 	return finish(&a.output, r, done);
 }

@@ -266,21 +266,15 @@ static char *list_of(const struct arguments *a, const gpumap_lease *lease)
 static int print_list(const struct arguments *a, const char *list)
 {
 	struct strbuf line = {0};
-	char *text;
-	bool printed;
 
 	strbuf_printf(&line, "%s\n", list);
-	text = strbuf_take(&line);
-	if (!text)
-		report_nomem(a->output.report);
-	printed = text && print_text(text, a->output.report);
-	free(text);
-	if (printed)
-		report_add(a->output.report, FINDING_LEASE_ENDS,
-			   ABOUT(.fix = "to reserve them, write -- and the program behind the same "
-					"line: gpumap pick ... -- python3 train.py"),
-			   "these GPUs are free now, but not reserved");
-	return printed ? STATUS_ANSWERED : STATUS_NO;
+	if (print_buffer(&line, a->output.report) != GPUMAP_OK)
+		return STATUS_NO;
+	report_add(a->output.report, FINDING_LEASE_ENDS,
+		   ABOUT(.fix = "to reserve them, write -- and the program behind the same line: "
+				"gpumap pick ... -- python3 train.py"),
+		   "these GPUs are free now, but not reserved");
+	return STATUS_ANSWERED;
 }
 
 /* `program`: there is one, whose status would be returned. */

@@ -87,7 +87,7 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 
 static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int r;
 
 	if (!plan_json_keeps(plan))
@@ -99,7 +99,6 @@ static int write_plan(const struct command_plan *c, const gpumap_plan *plan)
 			       c->output.report);
 	if (r == GPUMAP_OK)
 		r = write_file(c->file, span_of(text), "the plan", c->output.report);
-	free(text);
 	return r;
 }
 
@@ -138,7 +137,7 @@ static int check_diff(const struct command_plan *c, gpumap_report *report)
 
 static int compare(struct command_plan *c, bool *same)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	gpumap_report *report = c->output.report;
 	gpumap_plan *a = NULL, *b = NULL;
 	int differs = 0, r = check_diff(c, report);
@@ -151,12 +150,11 @@ static int compare(struct command_plan *c, bool *same)
 		int shown = gpumap_plan_diff(&text, &differs, a, b, c->output.format, 0, report);
 
 		r = r == GPUMAP_OK ? shown : r;
-		if (shown == GPUMAP_OK && !print_text(text, report))
+		if (shown == GPUMAP_OK && print_text(text, report) != GPUMAP_OK)
 			r = GPUMAP_EFILE;
 		c->output.format = GPUMAP_FORMAT_TEXT; /* print nothing more to standard output */
 	}
 	*same = !differs;
-	free(text);
 	gpumap_plan_free(a);
 	gpumap_plan_free(b);
 	return r;

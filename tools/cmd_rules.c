@@ -307,7 +307,7 @@ int cmd_rules(int argc, char **argv)
 	struct output output = {.format = wanted_format(argc, argv)};
 	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
-	const char **named = xcalloc((size_t)argc + 1, sizeof(*named));
+	CLEANUP_FREE const char **named = xcalloc((size_t)argc + 1, sizeof(*named));
 	bool failed = false, done = false;
 	int r = GPUMAP_OK, count = 0;
 
@@ -329,6 +329,5 @@ int cmd_rules(int argc, char **argv)
 	if (r == GPUMAP_OK && !done)
 		r = print_all(&to, &output);
 	rules_output_free(&to);
-	free(named);
 	return finish(&output, r, r == GPUMAP_OK);
 }

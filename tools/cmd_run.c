@@ -283,7 +283,7 @@ static int rehearse(const struct command_run *c, int argc, char **argv)
 {
 	char self[PATH_MAX], name[] = "rehearse", option[] = "--inventory", end[] = "--";
 	char *machine = xstrdup(c->rehearse), *head[] = {name, option, machine, end, self};
-	char **words = xcalloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
+	CLEANUP_FREE char **words = xcalloc((size_t)argc + ARRAY_SIZE(head) + 1, sizeof(*words));
 	int status = STATUS_OWN_FAILURE;
 
 	if (read_link(self, sizeof(self), "/proc/self/exe")) {
@@ -291,7 +291,6 @@ static int rehearse(const struct command_run *c, int argc, char **argv)
 		memcpy(words + ARRAY_SIZE(head), argv, (size_t)argc * sizeof(*argv));
 		status = cmd_rehearse(argc + (int)ARRAY_SIZE(head), words);
 	}
-	free(words);
 	free(machine);
 	return status;
 }

@@ -131,7 +131,7 @@ static int not_named(const struct live_runs *all, size_t count, const bool *chos
 static int take_run(struct live_run *ret, struct live_runs *all, const char *name,
 		    gpumap_report *report)
 {
-	bool *chosen = xcalloc(all->count, sizeof(*chosen));
+	CLEANUP_FREE bool *chosen = xcalloc(all->count, sizeof(*chosen));
 	size_t count = 0, last = 0;
 	int r = GPUMAP_OK;
 
@@ -148,7 +148,6 @@ static int take_run(struct live_run *ret, struct live_runs *all, const char *nam
 		*ret = all->runs[last];
 		all->runs[last] = (struct live_run){0};
 	}
-	free(chosen);
 	return r;
 }
 
@@ -272,18 +271,14 @@ static int print_answer(const struct arguments *a, const struct verify *v)
 static int print_verified(const struct arguments *a, json_t *verified, bool *right)
 {
 	CLEANUP(strbuf_free) struct strbuf buf = {.styled = color_on(STDOUT_FILENO)}, json = {0};
-	bool known = verify_past_text(&buf, right, verified);
-	int r = GPUMAP_OK;
 
+	if (!verify_past_text(&buf, right, verified))
+		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
+				   ABOUT(.origin = a->record, .fix = "name a record of gpumap run"),
+				   "what it has of --verify is not what gpumap run writes");
 	json_dump_ascii(&json, json_incref(verified));
-	if (!known)
-		r = report_fail(a->output.report, GPUMAP_EINPUT, FINDING_NOT_A_PLAN,
-				ABOUT(.origin = a->record, .fix = "name a record of gpumap run"),
-				"what it has of --verify is not what gpumap run writes");
-	else if (!print_text(a->output.format == GPUMAP_FORMAT_JSON ? json.text : buf.text,
-			     a->output.report))
-		r = GPUMAP_EFILE;
-	return r;
+	return print_text(a->output.format == GPUMAP_FORMAT_JSON ? json.text : buf.text,
+			  a->output.report);
 }
 
 /* Of a run that has ended. The text has how, which in JSON is in the finding. */
@@ -292,7 +287,7 @@ static int print_past(const struct arguments *a, const struct record_past *past,
 	bool json = a->output.format == GPUMAP_FORMAT_JSON;
 	const char *see = past->log ? "; see " : "", *log = past->log ? past->log : "";
 	struct strbuf buf = {0};
-	char *run = NULL;
+	CLEANUP_FREE char *run = NULL;
 	int r;
 
 	if (past->end && !json && past->lines)
@@ -309,7 +304,6 @@ static int print_past(const struct arguments *a, const struct record_past *past,
 			a->output.report, GPUMAP_ENODRIVER, FINDING_RUN_NOT_FOUND,
 			ABOUT(.fix = "gpumap run --verify compares a run while it is active"),
 			"%sit was not compared with its plan", run ? run : "");
-	free(run);
 	return r;
 }
 

@@ -83,13 +83,12 @@ static void put_own(struct emitter *e, const struct shared *shared, const struct
 
 static const char *expanded(struct emitter *e, const char *key, int64_t rank, const char *stream)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	const char *copy;
 
 	if (e->r == GPUMAP_OK)
 		e->r = gpumap_plan_expand_setting(&text, e->plan, key, rank, stream, e->report);
 	copy = text ? arena_strdup(&e->arena, text) : NULL;
-	free(text);
 	return copy ? copy : "";
 }
 
@@ -107,7 +106,7 @@ static void put_log(struct emitter *e, int64_t rank, const char *mark, const cha
 
 static void put_arguments(struct emitter *e, int64_t rank)
 {
-	char **arguments = NULL;
+	CLEANUP_FREE char **arguments = NULL;
 
 	if (e->r == GPUMAP_OK)
 		e->r = gpumap_plan_rank_arguments(&arguments, e->plan, rank, e->report);
@@ -118,7 +117,6 @@ static void put_arguments(struct emitter *e, int64_t rank)
 		emit_word(e, arguments[i]);
 		free(arguments[i]);
 	}
-	free(arguments);
 }
 
 static void put_rank(struct emitter *e, const struct shared *shared, const struct emit_node *node,

@@ -180,7 +180,7 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 
 void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	char *text = headline_text(mapping, report);
+	CLEANUP_FREE char *text = headline_text(mapping, report);
 	struct columns columns = {0};
 	struct strbuf body = {0};
 	struct page page = {.buf = &body, .width = MIN_WIDTH, .y = MARGIN - 8};
@@ -200,5 +200,4 @@ void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap
 	buf->failed = buf->failed || !text || columns.failed;
 	scratch_free(buf, &body);
 	columns_free(&columns);
-	free(text);
 }

@@ -250,7 +250,7 @@ static char *head_line(const gpumap_plan *plan, size_t which)
 static void draw_plan(struct page *page, const gpumap_plan *plan, const struct hosts *hosts,
 		      const gpumap_report *report)
 {
-	char *rendezvous = head_line(plan, 1);
+	CLEANUP_FREE char *rendezvous = head_line(plan, 1);
 
 	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
 	if (rendezvous && *rendezvous)
@@ -258,7 +258,6 @@ static void draw_plan(struct page *page, const gpumap_plan *plan, const struct h
 							   INK(.size = 13, .fill = COLOUR_MUTED),
 							   page_inner(page), MAX_LINES, rendezvous);
 	page->buf->failed = page->buf->failed || !rendezvous;
-	free(rendezvous);
 	draw_hosts(page, hosts);
 	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);
 }
@@ -268,7 +267,7 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 	struct strbuf body = {0};
 	struct hosts hosts = {0};
 	struct page page = {.buf = &body, .y = MARGIN - 8};
-	char *title = plan ? head_line(plan, 0) : xstrdup("No plan");
+	CLEANUP_FREE char *title = plan ? head_line(plan, 0) : xstrdup("No plan");
 
 	page.width = plan ? measure(&hosts, plan) : MIN_WIDTH;
 	if (title && page.width) {
@@ -283,5 +282,4 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 	scratch_free(buf, &body);
 	for (size_t i = 0; i < hosts.count; i++)
 		free(hosts.kinds[i].cards.list);
-	free(title);
 }

@@ -179,21 +179,18 @@ static int read_answer(const gpumap_inventory *inventory, struct answer *answer,
 static int ask(const gpumap_inventory *inventory, struct answer *answer, const char *helper,
 	       const char *order, int patience, gpumap_report *report)
 {
-	struct ran *ran = xmalloc(sizeof(*ran));
+	CLEANUP_FREE struct ran *ran = xmalloc(sizeof(*ran));
 	int r;
 
 	answer->order = xmalloc((inventory->count + 1) * sizeof(*answer->order));
-	if (!ran || !answer->order) {
-		free(ran);
+	if (!ran || !answer->order)
 		return report_nomem(report);
-	}
 	for (size_t i = 0; i < inventory->count; i++)
 		answer->order[i] = -1;
 	r = run_helper(ran, helper, order, patience, report);
 	if (r == GPUMAP_OK)
 		r = read_answer(inventory, answer, (struct span){ran->text, ran->length}, helper,
 				report);
-	free(ran);
 	return r;
 }
 

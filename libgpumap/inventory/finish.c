@@ -90,7 +90,7 @@ static void connect(gpumap_device *gpu)
 
 int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct key *keys = xmalloc((inventory->count + 1) * sizeof(*keys));
+	CLEANUP_FREE struct key *keys = xmalloc((inventory->count + 1) * sizeof(*keys));
 	struct model model = {0};
 	bool indexed = true;
 	int r;
@@ -124,6 +124,5 @@ int inventory_finish(gpumap_inventory *inventory, gpumap_report *report)
 		inventory->one_model = inventory->one_model && model_add(&model, d);
 		connect(d);
 	}
-	free(keys);
 	return r;
 }

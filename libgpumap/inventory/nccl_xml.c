@@ -218,7 +218,7 @@ static void nccl_xml_handlers(struct xml_reader *x)
  * or to a GPU without an element, the other end is not known. A link to itself is ignored. */
 static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t count)
 {
-	int *neighbours = xmalloc(count * sizeof(*neighbours));
+	CLEANUP_FREE int *neighbours = xmalloc(count * sizeof(*neighbours));
 	int from = recorded_by_pci(r, links[0].from);
 	bool known = from >= 0, set = true;
 	size_t kept = 0;
@@ -236,7 +236,6 @@ static int connect_gpu(struct recorded *r, const struct xml_link *links, size_t 
 	}
 	if (known)
 		set = device_set_nvlink(&r->inventory->gpus[from], neighbours, kept);
-	free(neighbours);
 	return set ? GPUMAP_OK : recorded_nomem(r);
 }
 

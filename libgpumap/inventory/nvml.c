@@ -127,7 +127,7 @@ static int read_device(const struct nvml *nvml, unsigned int index, gpumap_inven
 static int read_devices(const struct nvml *nvml, unsigned int count, const bool *only,
 			gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct nvml_handle **handles = xcalloc(count + 1u, sizeof(*handles));
+	CLEANUP_FREE struct nvml_handle **handles = xcalloc(count + 1u, sizeof(*handles));
 	int r = handles ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (unsigned int i = 0; r == GPUMAP_OK && i < count; i++)
@@ -137,7 +137,6 @@ static int read_devices(const struct nvml *nvml, unsigned int count, const bool 
 		r = nvml_read_links(nvml, handles, inventory);
 	if (r == GPUMAP_OK && inventory->usage && !usage_describe(inventory))
 		r = GPUMAP_ENOMEM;
-	free(handles);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 

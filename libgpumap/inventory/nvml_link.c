@@ -81,8 +81,8 @@ int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
 		    gpumap_inventory *inventory)
 {
 	const size_t count = inventory->count;
-	struct links *links = xcalloc(count + 1, sizeof(*links));
-	int *neighbours = xcalloc(count + NVML_MAX_LINKS, sizeof(*neighbours));
+	CLEANUP_FREE struct links *links = xcalloc(count + 1, sizeof(*links));
+	CLEANUP_FREE int *neighbours = xcalloc(count + NVML_MAX_LINKS, sizeof(*neighbours));
 	int r = links && neighbours ? GPUMAP_OK : GPUMAP_ENOMEM;
 
 	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
@@ -94,7 +94,5 @@ int nvml_read_links(const struct nvml *nvml, struct nvml_handle *const *handles,
 				       all_neighbours(links, i, inventory, neighbours)))
 			r = GPUMAP_ENOMEM;
 	}
-	free(neighbours);
-	free(links);
 	return r;
 }

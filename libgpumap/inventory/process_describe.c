@@ -40,7 +40,7 @@ struct describer {
 static int64_t boot_time(void)
 {
 	static const char key[] = "\nbtime ";
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	const char *at;
 	size_t size;
 	int64_t seconds = -1;
@@ -50,7 +50,6 @@ static int64_t boot_time(void)
 	at = strstr(text, key);
 	if (at)
 		seconds = strtoll(at + strlen(key), NULL, 10);
-	free(text);
 	return seconds;
 }
 
@@ -58,7 +57,7 @@ static int64_t boot_time(void)
 static bool find_name(char **name, int64_t uid)
 {
 	struct passwd entry, *found = NULL;
-	char *buf = xmalloc(MAX_PASSWD);
+	CLEANUP_FREE char *buf = xmalloc(MAX_PASSWD);
 	int error = ENOMEM;
 	bool good;
 
@@ -67,7 +66,6 @@ static bool find_name(char **name, int64_t uid)
 	good = error != ENOMEM;
 	if (error == 0 && found && *found->pw_name)
 		good = member_set(name, span_of(found->pw_name));
-	free(buf);
 	return good;
 }
 
@@ -216,9 +214,8 @@ bool processes_describe(gpumap_process **all, size_t count)
 
 bool usage_describe(gpumap_inventory *inventory)
 {
-	gpumap_process **all;
+	CLEANUP_FREE gpumap_process **all = NULL;
 	size_t count = 0, n = 0;
-	bool good;
 
 	for (size_t i = 0; i < inventory->count; i++)
 		count += inventory->gpus[i].process_count;
@@ -226,9 +223,7 @@ bool usage_describe(gpumap_inventory *inventory)
 	for (size_t i = 0; all && i < inventory->count; i++)
 		for (size_t k = 0; k < inventory->gpus[i].process_count; k++)
 			all[n++] = &inventory->gpus[i].processes[k];
-	good = all && processes_describe(all, n);
-	free(all);
-	return good;
+	return all && processes_describe(all, n);
 }
 
 struct span process_program(const gpumap_process *process)

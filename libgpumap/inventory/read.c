@@ -22,16 +22,14 @@ static const char *read_fix(int error)
 EXPORT int gpumap_inventory_read(gpumap_inventory **ret, const char *path, gpumap_report *report)
 {
 	const char *name = streq(path, "-") ? "standard input" : path;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
-	int error = read_file(path, true, GPUMAP_MAX_FILE, &text, &size), r;
+	int error = read_file(path, true, GPUMAP_MAX_FILE, &text, &size);
 
 	if (error)
 		return report_read(report, error, name, "the inventory", GPUMAP_MAX_FILE,
 				   read_fix(error));
-	r = gpumap_inventory_parse(ret, text, size, name, report);
-	free(text);
-	return r;
+	return gpumap_inventory_parse(ret, text, size, name, report);
 }
 
 EXPORT int gpumap_inventory_parse(gpumap_inventory **ret, const char *text, size_t size,

@@ -192,7 +192,7 @@ static bool set_nvlink(gpumap_device *device, struct span value, bool *nomem)
 {
 	bool none = span_is(value, "none"), good = true;
 	struct span rest = value, item;
-	int *indices = xmalloc((value.length / 2 + 1) * sizeof(*indices));
+	CLEANUP_FREE int *indices = xmalloc((value.length / 2 + 1) * sizeof(*indices));
 	size_t n = 0;
 
 	*nomem = !indices;
@@ -200,7 +200,6 @@ static bool set_nvlink(gpumap_device *device, struct span value, bool *nomem)
 		good = set_number(&indices[n++], span_trim(item));
 	if (!*nomem && good)
 		*nomem = !device_set_nvlink(device, indices, n);
-	free(indices);
 	return good;
 }
 

@@ -192,26 +192,23 @@ static int check_limit(const struct adopting *a)
 /* The limit of GPUs for one user. */
 static int exceeds(const struct adopting *a, const struct user_share *share)
 {
-	struct strbuf text = {0};
-	char *why;
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	per_user_tell(&text, share, &a->settings);
-	why = strbuf_take(&text);
-	if (!why)
+	if (text.failed)
 		return report_nomem(a->report);
 	report_add(a->report, FINDING_LEASE_USER_LIMIT,
 		   ABOUT(.origin = "--adopt",
 			 .fix = "end one of your leases, which gpumap leases lists"),
 		   "process %lld uses %zu GPU%s, and %s", (long long)a->pid, a->lease->count,
-		   a->lease->count == 1 ? "" : "s", why);
-	free(why);
+		   a->lease->count == 1 ? "" : "s", text.text);
 	return GPUMAP_EBUSY;
 }
 
 static int look_and_lock(struct adopting *a)
 {
 	const gpumap_inventory *units = a->lease->inventory;
-	struct lease_sight *sights = xcalloc(units->count + 1, sizeof(*sights));
+	CLEANUP_FREE struct lease_sight *sights = xcalloc(units->count + 1, sizeof(*sights));
 	struct user_share share = {0};
 	int r = sights ? lease_look(sights, &a->folder, units) : GPUMAP_ENOMEM;
 
@@ -224,7 +221,6 @@ static int look_and_lock(struct adopting *a)
 				"the slots cannot be seen: %s", strerror(errno));
 	else
 		r = report_nomem(a->report);
-	free(sights);
 	return r;
 }
 
@@ -247,8 +243,8 @@ static int warn_shared(const struct adopting *a)
 {
 	for (size_t i = 0; i < a->lease->count; i++) {
 		const gpumap_device *gpu = gpumap_lease_device(a->lease, i);
-		struct strbuf list = {0};
-		char name[UNIT_TEXT], *text;
+		CLEANUP(strbuf_free) struct strbuf list = {0};
+		char name[UNIT_TEXT];
 
 		for (int k = 0; k < gpumap_device_process_count(gpu) && list.length < MAX_TELL;
 		     k++) {
@@ -258,14 +254,12 @@ static int warn_shared(const struct adopting *a)
 				strbuf_printf(&list, "%s%lld", list.length ? ", " : "",
 					      (long long)gpumap_process_int(p, GPUMAP_PROCESS_PID));
 		}
-		text = strbuf_take(&list);
-		if (!text)
+		if (list.failed)
 			return report_nomem(a->report);
-		if (*text)
+		if (list.length)
 			report_add(a->report, FINDING_ADOPT_SHARED, ABOUT(.origin = "--adopt"),
 				   "%s is also used by process%s %s", unit_text(name, gpu),
-				   strchr(text, ',') ? "es" : "", text);
-		free(text);
+				   strchr(list.text, ',') ? "es" : "", list.text);
 	}
 	return GPUMAP_OK;
 }

@@ -171,7 +171,7 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 {
 	const gpumap_lease *lease = t->lease;
 	gpumap_inventory *machine = NULL, *units = NULL;
-	bool *only;
+	CLEANUP_FREE bool *only = NULL;
 	int r;
 
 	*still = true;
@@ -183,7 +183,6 @@ static int ask_again(struct taking *t, const struct lease_sight *sights, bool *s
 	for (size_t i = 0; i < t->claim->count; i++)
 		only[lease->inventory->gpus[lease->gpus[i]].gpu->index] = true;
 	r = nvml_read_again(&machine, &t->nvml, only);
-	free(only);
 	if (r == GPUMAP_OK && !(units = units_of(machine)))
 		r = GPUMAP_ENOMEM;
 	*still = r == GPUMAP_OK;

@@ -225,7 +225,7 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 			const char *origin, gpumap_report *report)
 {
 	const size_t count = gpumap_mapping_visible_count(mapping);
-	bool *shown = xcalloc(units->count + 1, sizeof(*shown));
+	CLEANUP_FREE bool *shown = xcalloc(units->count + 1, sizeof(*shown));
 
 	if (!shown)
 		return report_nomem(report);
@@ -240,7 +240,6 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 			 * instances of one GPU instance each can be named. */
 			if (!decided && !is_instance(d) &&
 			    gpumap_entry_candidate_count(entry) != count) {
-				free(shown);
 				return report_fail(report, GPUMAP_EINPUT, FINDING_UNDECIDABLE,
 						   ABOUT(.origin = origin,
 							 .fix = "name the GPUs by UUID, or set "
@@ -255,7 +254,6 @@ static int keep_visible(bool *ret, const gpumap_mapping *mapping, const gpumap_i
 	}
 	for (size_t g = 0; g < units->count; g++)
 		ret[g] = ret[g] && shown[g];
-	free(shown);
 	return GPUMAP_OK;
 }
 

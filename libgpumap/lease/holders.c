@@ -56,7 +56,7 @@ static void visit(struct span unit, size_t slots, int fd, void *data)
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
-	bool *visited = xcalloc(units->count + 1, sizeof(*visited));
+	CLEANUP_FREE bool *visited = xcalloc(units->count + 1, sizeof(*visited));
 	struct walk walk = {folder, units, visited, fn, data};
 	int r = visited ? lease_slots_each(folder, NULL, visit, &walk) : GPUMAP_ENOMEM;
 
@@ -65,7 +65,6 @@ int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *u
 		if (sights[g].lease == LEASE_HELD && !sights[g].instances && !visited[g] &&
 		    !is_instance(&units->gpus[g]))
 			fn(g, 1, sights[g].owner, -1, data);
-	free(visited);
 	return r;
 }
 

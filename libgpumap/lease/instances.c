@@ -48,7 +48,7 @@ int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inve
 			 gpumap_report *report)
 {
 	struct span rest = span_of(claim->from), word;
-	bool *named = xcalloc(units->count + 1, sizeof(*named));
+	CLEANUP_FREE bool *named = xcalloc(units->count + 1, sizeof(*named));
 
 	if (!named)
 		return report_nomem(report);
@@ -61,7 +61,6 @@ int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inve
 				named[g] = found = true;
 		if (found)
 			continue;
-		free(named);
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			ABOUT(.origin = claim->from_origin,
@@ -72,7 +71,6 @@ int claim_keep_instances(bool *ret, const gpumap_claim *claim, const gpumap_inve
 	}
 	for (size_t g = 0; g < units->count; g++)
 		ret[g] = ret[g] && named[g];
-	free(named);
 	return GPUMAP_OK;
 }
 

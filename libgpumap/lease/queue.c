@@ -366,14 +366,12 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 
 bool lease_queue_add(int fd, const char *names)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	struct stat st;
 	int n = xasprintf(&line, "from %s\n", names);
-	bool added = n >= 0 && fstat(fd, &st) == 0 && st.st_size + n <= MAX_TICKET &&
-		     lseek(fd, 0, SEEK_END) >= 0 && write_text(fd, line);
 
-	free(line);
-	return added;
+	return n >= 0 && fstat(fd, &st) == 0 && st.st_size + n <= MAX_TICKET &&
+	       lseek(fd, 0, SEEK_END) >= 0 && write_text(fd, line);
 }
 
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number)

@@ -319,16 +319,14 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		 gpumap_report *report)
 {
 	struct ending e = {.inventory = inventory, .gpus = gpus, .owner = owner};
-	bool *leased = xcalloc(inventory->count + 1, sizeof(*leased));
+	CLEANUP_FREE bool *leased = xcalloc(inventory->count + 1, sizeof(*leased));
 	int gate = -1, code;
 
 	if (!leased)
 		return report_nomem(report);
 	code = lease_folder_open(&e.folder, claim->folder, claim->sysfs, false, report);
-	if (code != GPUMAP_OK) {
-		free(leased);
+	if (code != GPUMAP_OK)
 		return code;
-	}
 	if (e.folder.fd >= 0)
 		code = lease_gate(&gate, &e.folder, report);
 	if (code == GPUMAP_OK && (code = revoke_all(&e, leased, ret)) == GPUMAP_EFILE)
@@ -338,7 +336,6 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 	if (gate >= 0)
 		close(gate);
 	lease_folder_close(&e.folder);
-	free(leased);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
 
@@ -377,7 +374,7 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 void lease_let_go(const gpumap_lease *lease)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
-	bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
+	CLEANUP_FREE bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
 	bool parts = false;
 	int gate = -1, fd;
 
@@ -401,5 +398,4 @@ void lease_let_go(const gpumap_lease *lease)
 	if (gate >= 0)
 		close(gate);
 	lease_folder_close(&e.folder);
-	free(gpus);
 }

@@ -183,7 +183,7 @@ static bool report_wait(struct taking *t, char **last, int (*waits)(const char *
 
 static int take(struct taking *t, int (*waits)(const char *text, void *data), void *data)
 {
-	char *last = NULL;
+	CLEANUP_FREE char *last = NULL;
 	bool got = false;
 	int r, round = 0, changes = 0;
 
@@ -203,7 +203,6 @@ static int take(struct taking *t, int (*waits)(const char *text, void *data), vo
 			t->vain = 0;
 		}
 	}
-	free(last);
 	return r;
 }
 

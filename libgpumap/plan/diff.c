@@ -163,14 +163,12 @@ static char *command_text(const gpumap_plan *plan)
 
 static void compare_arguments(struct plan_diff *diff)
 {
-	char *from = command_text(diff->a), *to = command_text(diff->b);
+	CLEANUP_FREE char *from = command_text(diff->a), *to = command_text(diff->b);
 
 	if (from && to)
 		note(diff, DIFFERENCE_ARGUMENTS, "arguments", *from ? from : NULL, *to ? to : NULL);
 	else
 		diff->arena.failed = true;
-	free(from);
-	free(to);
 }
 
 /* --- nodes and ranks --------------------------------------------------------------------- */

@@ -197,13 +197,12 @@ static void set_profile(struct environ_walk *w, gpumap_report *report)
 
 	for (size_t i = 0; i < w->plan->variable_count && w->r == GPUMAP_OK; i++) {
 		const struct job_variable *v = &w->plan->variables[i];
-		char *value = NULL;
+		CLEANUP_FREE char *value = NULL;
 
 		if (v->value)
 			w->r = profile_expand(&value, v->value, &macros, ABOUT(.origin = v->origin),
 					      report);
 		set(w, v->name, value);
-		free(value);
 	}
 }
 

@@ -37,7 +37,7 @@ static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, c
 		       const char *origin, gpumap_report *report)
 {
 	size_t count = hosts->count + list->count;
-	const char **names = xcalloc(count ? count : 1, sizeof(*names));
+	CLEANUP_FREE const char **names = xcalloc(count ? count : 1, sizeof(*names));
 	int r = GPUMAP_OK;
 
 	if (!names)
@@ -51,7 +51,6 @@ static int check_names(const gpumap_hosts *hosts, const struct hostlist *list, c
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_HOSTS,
 					ABOUT(.origin = origin, .fix = fix),
 					"the host '%s' is named twice", QUOTE(span_of(names[i])));
-	free((void *)names);
 	return r;
 }
 

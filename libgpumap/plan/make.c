@@ -40,7 +40,8 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 {
 	struct node_settings settings = {.of = NULL};
 	const struct speech speech = profile_speech(profile);
-	struct plan_host_input *inputs = xcalloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
+	CLEANUP_FREE struct plan_host_input *inputs =
+		xcalloc(hosts->count ? hosts->count : 1, sizeof(*inputs));
 	int r = inputs ? node_settings_make(&settings, profile, hosts, report)
 		       : report_nomem(report);
 
@@ -62,7 +63,6 @@ static int make_ranks(gpumap_plan **ret, const gpumap_profile *profile, const gp
 			r = job_keep(*ret, profile, &settings.whole, report);
 	}
 	arena_free(&settings.arena);
-	free(inputs);
 	return r;
 }
 

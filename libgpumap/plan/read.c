@@ -490,13 +490,11 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 EXPORT int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
 	const char *name = streq(path, "-") ? "standard input" : path;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
-	int error = read_file(path, true, MAX_BYTES, &text, &size), r;
+	int error = read_file(path, true, MAX_BYTES, &text, &size);
 
 	if (error)
 		return report_read(report, error, name, "the plan", MAX_BYTES, NULL);
-	r = gpumap_plan_parse(ret, text, size, name, report);
-	free(text);
-	return r;
+	return gpumap_plan_parse(ret, text, size, name, report);
 }

@@ -50,13 +50,12 @@ EXPORT int gpumap_profile_parse(gpumap_profile **ret, const char *text, size_t s
 EXPORT int gpumap_profile_read(gpumap_profile **ret, const char *path, const char *name,
 			       gpumap_report *report)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
 	int r = failure(read_file(path, false, GPUMAP_MAX_PROFILE, &text, &size), path, report);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_parse(ret, text, size, path, name, report);
-	free(text);
 	return r;
 }
 

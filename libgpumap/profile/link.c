@@ -158,7 +158,7 @@ static void choose(struct link *l, const char *name)
 	gpumap_profile *p = l->profile;
 	struct about about = {.origin = p->file};
 	const char *wanted = name ? name : p->wanted;
-	char *fix;
+	CLEANUP_FREE char *fix = NULL;
 
 	if (!wanted) {
 		p->chosen = only_profile(p);
@@ -175,7 +175,6 @@ static void choose(struct link *l, const char *name)
 	failed(l, fix ? report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
 				    "no such profile: '%s'", QUOTE(span_of(wanted)))
 		      : report_nomem(l->report));
-	free(fix);
 }
 
 int profile_link(gpumap_profile *profile, const char *name, bool complete, bool good,

@@ -83,10 +83,9 @@ static int fill(gpumap_profile *profile, struct setting *setting, const struct p
 		const char *value, const char *origin, gpumap_report *report)
 {
 	const char *text = arena_strdup(&profile->arena, value);
-	char *shown = escaped_copy(origin ? origin : "option");
+	CLEANUP_FREE char *shown = escaped_copy(origin ? origin : "option");
 	const char *from = arena_strdup(&profile->arena, shown);
 
-	free(shown);
 	if (!text || !from) {
 		profile->arena.failed = false;
 		return report_nomem(report);

@@ -151,7 +151,7 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 	bool equals = names.length && *names.text == '=',
 	     bytes = names.length && *names.text == '*';
 	struct span value;
-	char *copy;
+	CLEANUP_FREE char *copy = NULL;
 
 	if (span_is(names, "...")) {
 		put_words(buf, words + 1);
@@ -171,7 +171,6 @@ static void put_value(struct strbuf *buf, struct span names, struct span otherwi
 	copy = xstrndup(value.text, value.length);
 	strbuf_puts(buf, equals ? "=" : "");
 	words_quote(buf, copy);
-	free(copy);
 }
 
 void hint_fill(struct strbuf *buf, const char *pattern, char **words)

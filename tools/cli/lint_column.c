@@ -54,12 +54,11 @@ static void add_line(struct lint_columns *columns, size_t start)
 /* Reads the file that a finding is about, if it can be read again. */
 static void open_file(struct lint_columns *columns, const char *origin)
 {
-	char *path = lint_path(origin);
+	CLEANUP_FREE char *path = lint_path(origin);
 
 	lint_columns_free(columns);
 	columns->origin = origin;
 	root_read("", path, MAX_FILE, &columns->text, &columns->size);
-	free(path);
 	add_line(columns, 0);
 	for (size_t i = 0; i < columns->size; i++)
 		if (columns->text[i] == '\n')

@@ -114,7 +114,7 @@ static size_t first_of(struct hash_index *files, const gpumap_report *report, si
 static void print_lines(struct strbuf *text, const gpumap_report *report)
 {
 	size_t count = gpumap_report_count(report);
-	struct place *places = xcalloc(count, sizeof(*places));
+	CLEANUP_FREE struct place *places = xcalloc(count, sizeof(*places));
 	struct hash_index files = {0};
 
 	for (size_t i = 0; i < count; i++) {
@@ -128,7 +128,6 @@ static void print_lines(struct strbuf *text, const gpumap_report *report)
 	qsort(places, count, sizeof(*places), by_place);
 	for (size_t i = 0; i < count; i++)
 		print_line(text, places[i].finding);
-	free(places);
 }
 
 static void print(struct strbuf *text, const gpumap_report *found, const struct output *output,
@@ -154,12 +153,7 @@ static void print(struct strbuf *text, const gpumap_report *found, const struct 
 bool lint_print(const gpumap_report *found, const struct output *output, enum lint_format format)
 {
 	struct strbuf text = {0};
-	char *whole;
-	bool good;
 
 	print(&text, found, output, format);
-	whole = strbuf_take(&text);
-	good = print_text(whole, output->report);
-	free(whole);
-	return good;
+	return print_buffer(&text, output->report) == GPUMAP_OK;
 }

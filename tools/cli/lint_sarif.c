@@ -15,17 +15,14 @@
 static bool has_file(const gpumap_finding *f)
 {
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
-	char *path;
-	bool found;
+	CLEANUP_FREE char *path = NULL;
 
 	if (!origin)
 		return false;
 	if (gpumap_finding_int(f, GPUMAP_FINDING_LINE) > 0)
 		return true;
 	path = lint_path(origin);
-	found = access(path, F_OK) == 0;
-	free(path);
-	return found;
+	return access(path, F_OK) == 0;
 }
 
 /* "text; remedy" */
@@ -48,11 +45,9 @@ static json_t *text_json(const char *text)
 
 static json_t *message_json(const gpumap_finding *f)
 {
-	char *text = message(f);
-	json_t *o = text_json(text);
+	CLEANUP_FREE char *text = message(f);
 
-	free(text);
-	return o;
+	return text_json(text);
 }
 
 static const char *level(const gpumap_finding *f)
@@ -67,8 +62,7 @@ static json_t *uri_json(const char *path)
 {
 	struct strbuf uri = {0};
 	unsigned char byte;
-	char *text;
-	json_t *o;
+	CLEANUP_FREE char *text = NULL;
 
 	if (*path == '/')
 		strbuf_puts(&uri, "file://");
@@ -81,9 +75,7 @@ static json_t *uri_json(const char *path)
 			strbuf_printf(&uri, "%%%02X", byte);
 	}
 	text = strbuf_take(&uri);
-	o = json_text(text);
-	free(text);
-	return o;
+	return json_text(text);
 }
 
 /* A finding without a line has the name of its variable or option. */
@@ -197,7 +189,7 @@ static json_t *invocation_json(const gpumap_report *report)
 void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)
 {
 	json_t *rules = json_array(), *runs = json_array(), *invocations = json_array();
-	const char **ids = rules_of(found, rules);
+	CLEANUP_FREE const char **ids = rules_of(found, rules);
 	json_t *log,
 		*driver = JSON_OBJECT(NULL, {"name", json_text("gpumap")},
 				      {"version", json_text(gpumap_version())}, {"rules", rules});
@@ -208,7 +200,6 @@ void lint_sarif(struct strbuf *text, const gpumap_report *found, const gpumap_re
 					  {"invocations", invocations},
 					  {"columnKind", json_text("unicodeCodePoints")},
 					  {"results", results_json(found, ids)}));
-	free(ids);
 	log = JSON_OBJECT(NULL,
 			  {"$schema", json_text("https://json.schemastore.org/sarif-2.1.0.json")},
 			  {"version", json_text("2.1.0")}, {"runs", runs});
@@ -249,7 +240,7 @@ static void put_annotation(struct strbuf *text, const gpumap_finding *f,
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
 	bool file = has_file(f);
 	int64_t column = file ? lint_column(columns, f) : 0;
-	char *words = message(f);
+	CLEANUP_FREE char *words = message(f);
 
 	strbuf_printf(text, "::%s ", commands[gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY)]);
 	if (file) {
@@ -268,7 +259,6 @@ static void put_annotation(struct strbuf *text, const gpumap_finding *f,
 	}
 	put_escaped(text, words, false);
 	strbuf_puts(text, "\n");
-	free(words);
 }
 
 void lint_github(struct strbuf *text, const gpumap_report *found, const gpumap_report *report)

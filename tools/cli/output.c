@@ -139,21 +139,18 @@ size_t print_report(const struct output *output, size_t from)
 	return count;
 }
 
-bool print_text(const char *text, gpumap_report *report)
+int print_text(const char *text, gpumap_report *report)
 {
 	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0 && !ferror(stdout))
-		return true;
-	report_add(report, FINDING_OUTPUT,
-		   ABOUT(.origin = "standard output", .fix = write_remedy(errno)),
-		   "cannot write: %s", strerror(errno));
-	return false;
+		return GPUMAP_OK;
+	return report_fail(report, GPUMAP_EFILE, FINDING_OUTPUT,
+			   ABOUT(.origin = "standard output", .fix = write_remedy(errno)),
+			   "cannot write: %s", strerror(errno));
 }
 
 int print_buffer(struct strbuf *buf, gpumap_report *report)
 {
-	int r = buf->failed ? GPUMAP_ENOMEM
-		: print_text(buf->text ? buf->text : "", report) ? GPUMAP_OK
-								 : GPUMAP_EFILE;
+	int r = buf->failed ? report_nomem(report) : print_text(buf->text ? buf->text : "", report);
 
 	strbuf_free(buf);
 	return r;
@@ -179,11 +176,11 @@ int finish_help(void)
 int finish(const struct output *output, int code, bool answered)
 {
 	int status = answered ? STATUS_ANSWERED : STATUS_NO;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 
 	/* The help text is still in the buffer. */
-	if (code == GPUMAP_OK && !print_text("", output->report))
-		code = GPUMAP_EFILE;
+	if (code == GPUMAP_OK)
+		code = print_text("", output->report);
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
 	/* A command that failed has printed nothing yet; in JSON it prints its findings. */
@@ -191,12 +188,11 @@ int finish(const struct output *output, int code, bool answered)
 		if (gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) !=
 		    GPUMAP_OK)
 			code = report_nomem(output->report);
-		else if (!print_text(text, output->report))
+		else if (print_text(text, output->report) != GPUMAP_OK)
 			code = GPUMAP_EFILE;
 	}
 	if ((code != GPUMAP_OK && code != GPUMAP_ENODRIVER) || report_lacks_memory(output->report))
 		status = STATUS_MALFORMED;
-	free(text);
 	print_report(output, 0);
 	gpumap_report_free(output->report);
 	return status;

@@ -35,10 +35,10 @@ size_t print_report(const struct output *output, size_t from);
 /* The style of a finding, GPUMAP_SEVERITY_REMARK to GPUMAP_SEVERITY_ERROR. */
 enum style severity_style(int64_t severity);
 
-/* Writes `text` to standard output. False after a finding if that fails. */
-bool print_text(const char *text, gpumap_report *report);
+/* Writes `text` to standard output. GPUMAP_EFILE, after a finding, if that fails. */
+int print_text(const char *text, gpumap_report *report);
 
-/* Writes the text of `buf`, and frees it. GPUMAP_ENOMEM: it has failed. GPUMAP_EFILE, after a
+/* Writes the text of `buf`, and frees it. GPUMAP_ENOMEM: it has failed. GPUMAP_EFILE. Both after a
  * finding. */
 int print_buffer(struct strbuf *buf, gpumap_report *report);
 

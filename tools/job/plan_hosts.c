@@ -131,7 +131,7 @@ static int know_here(struct finder *f, size_t i, const char *what)
 static int know_other(struct finder *f, size_t i, const char *here, size_t *alike)
 {
 	gpumap_inventory *inventory = NULL;
-	char *what = NULL;
+	CLEANUP_FREE char *what = NULL;
 	int r = inventory_of(f, i, &what);
 
 	if (r == GPUMAP_OK && here && streq(what, here)) {
@@ -142,7 +142,6 @@ static int know_other(struct finder *f, size_t i, const char *here, size_t *alik
 		if (r == GPUMAP_OK)
 			r = gpumap_hosts_set_inventory(f->ret->hosts, i, inventory);
 	}
-	free(what);
 	return r;
 }
 

@@ -39,12 +39,10 @@ enum { TERMS = ARRAY_SIZE(terms) };
 static int set_term(gpumap_claim *claim, const struct term *term,
 		    const struct plan_setting *setting, gpumap_report *report)
 {
-	char *text = xstrndup(setting->part.text, setting->part.length);
-	int r = gpumap_claim_set(claim, profile_key(term->key)->key.name, text, setting->origin,
-				 report);
+	CLEANUP_FREE char *text = xstrndup(setting->part.text, setting->part.length);
 
-	free(text);
-	return r;
+	return gpumap_claim_set(claim, profile_key(term->key)->key.name, text, setting->origin,
+				report);
 }
 
 /* What the job does not set is left to the administrator. */

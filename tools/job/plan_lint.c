@@ -202,10 +202,11 @@ void plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repo
 {
 	size_t count;
 	const char *const *arguments = job_program(plan, &count);
-	const char *code = plan_code(arguments, count), **room;
+	const char *code = plan_code(arguments, count);
+	CLEANUP_FREE const char **room = NULL;
 	const char *folder = plan->settings.workdir.text;
 	struct python_start start;
-	char *path;
+	CLEANUP_FREE char *path = NULL;
 
 	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
 	    plan->settings.lint.word == PLAN_LINT_NO)
@@ -218,6 +219,4 @@ void plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_repo
 	room = xcalloc(count + 1, sizeof(*room));
 	start.arguments = arguments_behind(arguments, count, code, room);
 	judge(plan, path, &start, report);
-	free((void *)room);
-	free(path);
 }

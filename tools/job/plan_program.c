@@ -334,11 +334,11 @@ static bool is_reset(const gpumap_profile *profile, enum profile_key_id key)
 int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_report *report)
 {
 	size_t count = gpumap_profile_argument_count(profile), size = 0;
-	const char **arguments = xcalloc(count + 1, sizeof(*arguments)), *script, *folder;
+	CLEANUP_FREE const char **arguments = xcalloc(count + 1, sizeof(*arguments));
+	const char *script, *folder;
 	struct python_device device = {.text = ""};
 	CLEANUP(strbuf_free) struct strbuf origin = {0};
-	char *path = NULL, *text = NULL;
-	int r = GPUMAP_OK;
+	CLEANUP_FREE char *path = NULL, *text = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		arguments[i] = gpumap_profile_argument(profile, i);
@@ -354,13 +354,10 @@ int plan_read_program(gpumap_profile *profile, const char **missing, gpumap_repo
 		strbuf_printf(&origin, "%s:%d", script, device.line);
 	}
 	if (*device.text)
-		r = gpumap_profile_set(profile, "device", device.text, origin.text, report);
-	else if (is_reset(profile, PKEY_PROGRAM_device))
-		r = gpumap_profile_set(profile, "device", "", "default", report);
-	free(path);
-	free(text);
-	free((void *)arguments);
-	return r;
+		return gpumap_profile_set(profile, "device", device.text, origin.text, report);
+	if (is_reset(profile, PKEY_PROGRAM_device))
+		return gpumap_profile_set(profile, "device", "", "default", report);
+	return GPUMAP_OK;
 }
 
 static bool has_unknown_use(const gpumap_report *report)
@@ -403,11 +400,9 @@ static bool mentions(struct span text, const char *name)
 static bool file_mentions(const char *path, const char *name)
 {
 	size_t size = 0;
-	char *text = program_text(path, &size);
-	bool mentioned = !text || mentions((struct span){text, size}, name);
+	CLEANUP_FREE char *text = program_text(path, &size);
 
-	free(text);
-	return mentioned;
+	return !text || mentions((struct span){text, size}, name);
 }
 
 /* Whether the script, as the program finds it, has the name of an option. */

@@ -9,16 +9,13 @@
 
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int r = gpumap_plan_format(&text, plan, output->format,
 				   color_flags() | (origin ? GPUMAP_FORMAT_FLAG_ORIGINS : 0),
 				   output->report);
 
-	if (r == GPUMAP_OK && !print_text(text, output->report))
-		r = GPUMAP_EFILE;
 	*answered = gpumap_plan_int(plan, GPUMAP_PLAN_ANSWERED) == 1;
-	free(text);
-	return r;
+	return r == GPUMAP_OK ? print_text(text, output->report) : r;
 }
 
 int plan_finish(struct output *output, int code, bool answered)

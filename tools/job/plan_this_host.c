@@ -78,15 +78,13 @@ static int add_counted(struct finder *f, int64_t count, int64_t node)
 
 static int add_file(struct finder *f, const char *path)
 {
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size;
-	int error = read_file(path, true, MAX_HOSTFILE, &text, &size), r;
+	int error = read_file(path, true, MAX_HOSTFILE, &text, &size);
 
 	if (error)
 		return report_read(f->report, error, path, "the hostfile", MAX_HOSTFILE, NULL);
-	r = gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
-	free(text);
-	return r;
+	return gpumap_hosts_parse_hostfile(f->ret->hosts, text, size, path, f->report);
 }
 
 static int add_slurm(struct finder *f)

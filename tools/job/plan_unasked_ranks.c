@@ -80,14 +80,11 @@ static bool code_works_alone(const char *path, struct span code)
 static bool works_alone(const char *path)
 {
 	size_t size = 0;
-	char *text;
-	bool alone;
+	CLEANUP_FREE char *text = NULL;
 
 	if (root_read("", path, MAX_CODE, &text, &size))
 		return false;
-	alone = code_works_alone(path, (struct span){text, size});
-	free(text);
-	return alone;
+	return code_works_alone(path, (struct span){text, size});
 }
 
 /* Of a command of python without a file: whether it is python -c CODE that works alone. */

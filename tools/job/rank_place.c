@@ -8,12 +8,11 @@
 static int place_folder(struct launch_rank *ret, struct arena *arena, const gpumap_plan *plan,
 			const struct job_rank *rank, gpumap_report *report)
 {
-	char *folder = NULL;
+	CLEANUP_FREE char *folder = NULL;
 	int r = job_expand(&folder, plan, "workdir", rank, NULL, report);
 
 	if (r == GPUMAP_OK && *folder && !streq(folder, "."))
 		ret->folder = arena_strdup(arena, folder);
-	free(folder);
 	return arena->failed ? report_nomem(report) : r;
 }
 

@@ -45,8 +45,7 @@ static bool is_rank_variable(const char *entry)
 static int state(gpumap_request *request, const char *without, gpumap_report *report)
 {
 	size_t count = 0, room = 0;
-	const char **envp;
-	int r;
+	CLEANUP_FREE const char **envp = NULL;
 
 	while (environ[room])
 		room++;
@@ -54,9 +53,7 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 	for (size_t i = 0; i < room; i++)
 		if (is_rank_variable(environ[i]) && !(without && in_row(without, environ[i])))
 			envp[count++] = environ[i];
-	r = gpumap_request_set_environ(request, envp, report);
-	free((void *)envp);
-	return r;
+	return gpumap_request_set_environ(request, envp, report);
 }
 
 static int read_without(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,

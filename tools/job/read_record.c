@@ -125,7 +125,7 @@ static int read_record(json_t **ret, char **file, const char *path, gpumap_repor
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
 	json_t *o = NULL, *plan;
-	char *file = NULL;
+	CLEANUP_FREE char *file = NULL;
 	int r = read_record(&o, &file, path, report);
 
 	plan = json_object_get(o, "plan");
@@ -133,7 +133,6 @@ int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 		r = json_is_object(plan) ? job_read(ret, plan, file, report)
 					 : no_record(file, "it has no plan", report);
 	json_decref(o);
-	free(file);
 	return r;
 }
 
@@ -220,8 +219,8 @@ static void past_log(struct record_past *past, const json_t *rank, const char *r
 	stat(record, &st);
 	for (size_t i = 0; i < ARRAY_SIZE(streams) && !past->lines; i++) {
 		const char *log = json_string_value(json_object_get(rank, streams[i]));
-		char *found = log ? find_log(log, record) : NULL;
-		char *lines = found ? log_last_lines(found, &from, &st.st_mtim) : NULL;
+		CLEANUP_FREE char *found = log ? find_log(log, record) : NULL;
+		CLEANUP_FREE char *lines = found ? log_last_lines(found, &from, &st.st_mtim) : NULL;
 		struct strbuf name = {0}, shown = {0};
 
 		if (lines || (log && !past->log)) {
@@ -234,8 +233,6 @@ static void past_log(struct record_past *past, const json_t *rank, const char *r
 			put_lines(&shown, lines);
 			past->lines = strbuf_take(&shown);
 		}
-		free(found);
-		free(lines);
 	}
 }
 
@@ -272,7 +269,7 @@ static char *past_end(const json_t *o, const json_t *rank)
 int record_look(struct record_past *ret, const char *path, gpumap_report *report)
 {
 	json_t *o = NULL, *verified;
-	char *file = NULL;
+	CLEANUP_FREE char *file = NULL;
 	int r = read_record(&o, &file, path, report);
 
 	*ret = (struct record_past){0};
@@ -289,7 +286,6 @@ int record_look(struct record_past *ret, const char *path, gpumap_report *report
 		ret->verified = json_is_object(verified) ? json_incref(verified) : NULL;
 	}
 	json_decref(o);
-	free(file);
 	return r;
 }
 

@@ -211,11 +211,9 @@ static void give_back_output(int out)
 
 static bool print_record(const struct running *r)
 {
-	char *text = record_text(&r->record);
-	bool printed = text ? print_text(text, r->report) : report_nomem(r->report) == GPUMAP_OK;
+	CLEANUP_FREE char *text = record_text(&r->record);
 
-	free(text);
-	return printed;
+	return (text ? print_text(text, r->report) : report_nomem(r->report)) == GPUMAP_OK;
 }
 
 static bool uses_gpus(const struct plan_layout *layout)
@@ -281,7 +279,7 @@ static void start(struct running *r)
 {
 	struct run_watcher watcher = {.found = -1};
 	pid_t end = run_end_begin(r->run->lease, &r->ranks);
-	char *found;
+	CLEANUP_FREE char *found = NULL;
 
 	if (r->run->verify)
 		run_verify_begin(&watcher, &r->ranks, r->report);
@@ -289,7 +287,6 @@ static void start(struct running *r)
 	run_end_stop(end);
 	found = run_verify_end(&watcher, r->report);
 	record_verify(&r->record, found);
-	free(found);
 }
 
 int run_plan(const struct run *run, gpumap_report *report)

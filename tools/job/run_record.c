@@ -178,7 +178,7 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 {
 	const struct run *run = record->run;
 	struct strbuf buf = {0};
-	char *folder = NULL;
+	CLEANUP_FREE char *folder = NULL;
 	int code;
 
 	if (run->manifest) {
@@ -187,25 +187,20 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 	}
 	code = gpumap_plan_expand_setting(&folder, run->plan, "log_dir",
 					  (int64_t)record->ranks->first, "record", report);
-	if (code != GPUMAP_OK || !*folder) {
-		free(folder);
+	if (code != GPUMAP_OK || !*folder)
 		return code;
-	}
 	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(run->plan, GPUMAP_PLAN_RUN));
 	if (job_host_count(run->plan) > 1)
 		strbuf_printf(&buf, "-node%lld", (long long)run->node);
 	strbuf_puts(&buf, ".json");
-	free(folder);
 	*ret = strbuf_take(&buf);
 	return *ret ? GPUMAP_OK : report_nomem(report);
 }
 
 int record_write(const struct record *record, const char *path, gpumap_report *report)
 {
-	char *text = record_text(record);
-	int r = text ? write_file(path, span_of(text), "the record of the run", report)
-		     : report_nomem(report);
+	CLEANUP_FREE char *text = record_text(record);
 
-	free(text);
-	return r;
+	return text ? write_file(path, span_of(text), "the record of the run", report)
+		    : report_nomem(report);
 }

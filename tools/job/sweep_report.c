@@ -97,7 +97,7 @@ static json_t *run_json(const struct sweep *s, size_t i, bool *failed)
 
 bool sweep_print(const struct sweep *s, int status)
 {
-	CLEANUP(strbuf_free) struct strbuf buf = {0};
+	struct strbuf buf = {0};
 	bool failed = false;
 	json_t *runs = json_array(), *object;
 
@@ -109,5 +109,5 @@ bool sweep_print(const struct sweep *s, int status)
 		{"jobs", json_integer((json_int_t)s->jobs)}, {"status", json_integer(status)},
 		{"runs", runs}, {"findings", json_findings(s->report, &failed)});
 	json_dump(&buf, object, failed);
-	return buf.text ? print_text(buf.text, s->report) : report_nomem(s->report) == GPUMAP_OK;
+	return print_buffer(&buf, s->report) == GPUMAP_OK;
 }

@@ -79,7 +79,7 @@ static int by_path(const void *a, const void *b)
 /* Only whole lines go into a file that several streams write to. */
 static int find_shared_logs(struct console *console)
 {
-	struct log **sorted = calloc(console->count, sizeof(struct log *));
+	CLEANUP_FREE struct log **sorted = calloc(console->count, sizeof(struct log *));
 
 	if (!sorted)
 		return report_nomem(console->report);
@@ -90,7 +90,6 @@ static int find_shared_logs(struct console *console)
 		if (sorted[i]->path && sorted[i - 1]->path &&
 		    streq(sorted[i]->path, sorted[i - 1]->path))
 			sorted[i]->shared = sorted[i - 1]->shared = true;
-	free(sorted);
 	return GPUMAP_OK;
 }
 

@@ -34,7 +34,7 @@ static void show(struct console *console, struct stream *stream, const char *tex
 static void show_piece(struct console *console, struct stream *stream, const char *text,
 		       size_t length)
 {
-	char *line = malloc(length + 1);
+	CLEANUP_FREE char *line = malloc(length + 1);
 
 	if (!line) {
 		line_show(console, stream, text, length);
@@ -44,7 +44,6 @@ static void show_piece(struct console *console, struct stream *stream, const cha
 	memcpy(line, text, length);
 	line[length] = '\n';
 	show(console, stream, line, length + 1);
-	free(line);
 }
 
 size_t lines_take(struct console *console, struct stream *stream, const char *text, size_t length)

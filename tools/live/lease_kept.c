@@ -10,8 +10,8 @@
 void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner)
 {
 	size_t count;
-	int64_t *pids = lease_kept_by(&count, claim, owner);
-	gpumap_process **all = xcalloc(count + 1, sizeof(*all));
+	CLEANUP_FREE int64_t *pids = lease_kept_by(&count, claim, owner);
+	CLEANUP_FREE gpumap_process **all = xcalloc(count + 1, sizeof(*all));
 
 	*ret = (struct lease_kept){xcalloc(count + 1, sizeof(*ret->processes)), count};
 	for (size_t i = 0; i < count; i++) {
@@ -19,8 +19,6 @@ void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t 
 		all[i] = &ret->processes[i];
 	}
 	processes_describe(all, count);
-	free(all);
-	free(pids);
 }
 
 void lease_kept_free(struct lease_kept *kept)

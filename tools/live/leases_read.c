@@ -93,8 +93,8 @@ static bool is_shell(const gpumap_process *p)
 static void describe(struct leases *leases)
 {
 	size_t room = 2 * leases->count + 1;
-	int64_t *kept_for = xcalloc(room, sizeof(*kept_for));
-	gpumap_process **all = xcalloc(room, sizeof(*all));
+	CLEANUP_FREE int64_t *kept_for = xcalloc(room, sizeof(*kept_for));
+	CLEANUP_FREE gpumap_process **all = xcalloc(room, sizeof(*all));
 
 	leases->processes = xcalloc(room, sizeof(*leases->processes));
 	for (size_t i = 0; i < leases->count; i++) {
@@ -118,8 +118,6 @@ static void describe(struct leases *leases)
 		if (row->kind == LEASE_OF_PROCESS && is_shell(row->kept_for))
 			row->kind = LEASE_OF_SHELL;
 	}
-	free(all);
-	free(kept_for);
 }
 
 /* --- the GPUs ----------------------------------------------------------------------------- */

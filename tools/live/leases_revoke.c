@@ -139,7 +139,7 @@ static bool is_of_lease(const struct lease_row *row, const struct lease_row *nam
 static int revoke(enum revoke_failure *ret, const struct leases *leases,
 		  const struct lease_row *named, gpumap_report *report)
 {
-	bool *gpus = xcalloc(leases->inventory->count, sizeof(*gpus));
+	CLEANUP_FREE bool *gpus = xcalloc(leases->inventory->count, sizeof(*gpus));
 	gpumap_claim *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
@@ -152,7 +152,6 @@ static int revoke(enum revoke_failure *ret, const struct leases *leases,
 	if (r == GPUMAP_OK)
 		r = lease_revoke(ret, claim, leases->inventory, gpus, named->pid, report);
 	gpumap_claim_free(claim);
-	free(gpus);
 	return r;
 }
 

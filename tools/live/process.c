@@ -96,18 +96,15 @@ static int unreadable(const char *pid, const char *path, gpumap_report *report)
 int process_text_state(gpumap_request *request, const struct process_text *text,
 		       gpumap_report *report)
 {
-	const char **envp;
+	CLEANUP_FREE const char **envp = NULL;
 	size_t count = 0, n = 0;
-	int r;
 
 	for (size_t i = 0; i < text->size; i++)
 		count += text->text[i] == '\0';
 	envp = xcalloc(count + 2, sizeof(*envp));
 	for (size_t i = 0; i < text->size; i += strlen(text->text + i) + 1)
 		envp[n++] = text->text + i;
-	r = gpumap_request_set_environ(request, envp, report);
-	free(envp);
-	return r;
+	return gpumap_request_set_environ(request, envp, report);
 }
 
 static int read_named(struct process_text *ret, const char *pid, gpumap_report *report)
@@ -276,7 +273,7 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 	bool minors[MAX_MINOR] = {false};
 	CLEANUP(strbuf_free) struct strbuf path = {0}, indices = {0};
 	size_t size;
-	char *list = NULL;
+	CLEANUP_FREE char *list = NULL;
 	int r = GPUMAP_OK;
 
 	if (!line || !inventory)
@@ -289,7 +286,6 @@ int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inv
 		if (indices.text && !strstr(indices.text, "/dev/"))
 			r = gpumap_request_set(request, "cgroup", indices.text, path.text, report);
 	}
-	free(list);
 	return r;
 }
 
@@ -298,9 +294,8 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 {
 	const char *path = PROCESS_PATH(span_number(span_of(pid), INT32_MAX), "cgroup");
 	struct container container;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size;
-	int r;
 
 	if (!file_text(path, &text, &size))
 		return unreadable(pid, path, report);
@@ -311,9 +306,7 @@ static int read_cgroup(gpumap_request *request, const char *pid, const gpumap_in
 					"granted"),
 			   "the process runs inside a container (%s): its numbers count inside it",
 			   container.runtime);
-	r = process_cgroup(request, text, inventory, report);
-	free(text);
-	return r;
+	return process_cgroup(request, text, inventory, report);
 }
 
 int process_views(gpumap_request *request, const char *pid, const gpumap_inventory *inventory,

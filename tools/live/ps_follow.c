@@ -158,7 +158,6 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 {
 	CLEANUP(strbuf_free) struct strbuf frame = {0}, whole = {0};
 	const char *text;
-	int r = GPUMAP_OK;
 
 	f->view.width = ps_width();
 	if (f->json) {
@@ -175,9 +174,7 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 	if (!f->screen)
 		strbuf_puts(&whole, text);
 	f->frames++;
-	if (!print_text(whole.text, report))
-		r = GPUMAP_EFILE;
-	return r;
+	return print_text(whole.text, report);
 }
 
 static int follow_once(struct follower *f, gpumap_report *report)
@@ -255,7 +252,7 @@ static int enter(struct follower *f, gpumap_report *report)
 		return GPUMAP_OK;
 	entered = true;
 	f->view.quits = keys_begin();
-	return print_text(ENTER, report) ? GPUMAP_OK : GPUMAP_EFILE;
+	return print_text(ENTER, report);
 }
 
 static void leave(gpumap_report *report)

@@ -176,7 +176,7 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 	const gpumap_inventory *inventory = ps->inventory;
 	json_t *gpus = json_array(), *kill = json_array(), *o;
 	size_t count;
-	int64_t *pids = ps_own_stale(ps, &count);
+	CLEANUP_FREE int64_t *pids = ps_own_stale(ps, &count);
 	bool failed = !pids;
 
 	for (size_t i = 0; i < ps->count; i++) {
@@ -187,7 +187,6 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 	}
 	for (size_t i = 0; pids && i < count; i++)
 		json_push(kill, json_integer(pids[i]), &failed);
-	free(pids);
 	o = JSON_OBJECT(&failed, JSON_HEAD("ps"));
 	json_put(o, "host", json_text(inventory->host), &failed);
 	json_put(o, "date", json_text(inventory->date), &failed);

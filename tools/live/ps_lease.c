@@ -10,7 +10,7 @@
 
 static void describe(struct ps *ps)
 {
-	gpumap_process **list = xcalloc(ps->count, sizeof(*list));
+	CLEANUP_FREE gpumap_process **list = xcalloc(ps->count, sizeof(*list));
 	size_t count = 0;
 
 	ps->owner_processes = xcalloc(ps->count, sizeof(*ps->owner_processes));
@@ -22,7 +22,6 @@ static void describe(struct ps *ps)
 		list[count++] = &ps->owner_processes[i];
 	}
 	processes_describe(list, count);
-	free(list);
 }
 
 /* The GPU itself is then not leased. */
@@ -101,7 +100,7 @@ static void read_runs(struct ps *ps)
 
 void ps_read_leases(struct ps *ps, gpumap_report *report)
 {
-	int64_t *owners = xcalloc(ps->count, sizeof(*owners));
+	CLEANUP_FREE int64_t *owners = xcalloc(ps->count, sizeof(*owners));
 	gpumap_claim *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
@@ -119,7 +118,6 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 	for (size_t i = 0; i < ps->ended_count; i++)
 		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
 	gpumap_claim_free(claim);
-	free(owners);
 	describe(ps);
 	read_runs(ps);
 }

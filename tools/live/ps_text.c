@@ -589,7 +589,7 @@ static void put_kill(struct frame *f)
 {
 	static const char begin[] = "  kill";
 	size_t count, used = 0;
-	int64_t *pids = ps_own_stale(f->ps, &count);
+	CLEANUP_FREE int64_t *pids = ps_own_stale(f->ps, &count);
 
 	if (count)
 		strbuf_puts(f->buf, "\nThis ends your stale ranks:\n");
@@ -610,7 +610,6 @@ static void put_kill(struct frame *f)
 	}
 	if (pids && count)
 		strbuf_puts(f->buf, "\n");
-	free(pids);
 }
 
 void ps_text(struct strbuf *buf, const struct ps *ps, const struct ps_view *view)

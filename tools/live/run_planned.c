@@ -106,7 +106,7 @@ static void warn(const gpumap_lease *lease, const struct live_run *const *planne
 void run_warn_planned(const gpumap_lease *lease, gpumap_report *report)
 {
 	size_t count = lease_units(lease)->count;
-	const struct live_run **planned = xcalloc(count + 1, sizeof(*planned));
+	CLEANUP_FREE const struct live_run **planned = xcalloc(count + 1, sizeof(*planned));
 	struct live_runs runs;
 
 	live_runs_find(&runs);
@@ -115,5 +115,4 @@ void run_warn_planned(const gpumap_lease *lease, gpumap_report *report)
 	for (size_t i = 0; i < runs.count; i++)
 		warn(lease, planned, &runs.runs[i], report);
 	live_runs_free(&runs);
-	free(planned);
 }

@@ -139,8 +139,7 @@ static const char *gpu_name(struct arena *arena, const gpumap_device *gpu)
 /* docker reads the value as a line of CSV, so a list needs quotes of its own. */
 static size_t add_docker(struct arena *arena, char **argv, const gpumap_lease *lease)
 {
-	struct strbuf text = {0};
-	char *value;
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	strbuf_puts(&text, "\"device=");
 	for (size_t i = 0; i < gpumap_lease_count(lease); i++) {
@@ -150,10 +149,8 @@ static size_t add_docker(struct arena *arena, char **argv, const gpumap_lease *l
 		text.failed = text.failed || !name;
 	}
 	strbuf_puts(&text, "\"");
-	value = strbuf_take(&text);
 	argv[0] = arena_strdup(arena, "--gpus");
-	argv[1] = value ? arena_strdup(arena, value) : NULL;
-	free(value);
+	argv[1] = text.failed ? NULL : arena_strdup(arena, text.text);
 	return 2;
 }
 
@@ -297,22 +294,19 @@ static bool read_answer(char ret[ANSWER], int fd, int wake)
 static bool ask(const struct pick_container *c, char ret[ANSWER], const char *const *words,
 		int wake)
 {
-	char **argv = make_command(c, words);
+	CLEANUP_FREE char **argv = make_command(c, words);
 	int out[2], status = -1;
 	bool good = false;
 	pid_t pid;
 
-	if (!argv || pipe2(out, O_CLOEXEC) < 0) {
-		free(argv);
+	if (!argv || pipe2(out, O_CLOEXEC) < 0)
 		return false;
-	}
 	pid = fork();
 	if (pid == 0)
 		become_client(c, argv, out[1]);
 	if (pid > 0)
 		setpgid(pid, pid); /* whichever of the two comes first */
 	close(out[1]);
-	free(argv);
 	if (pid > 0)
 		good = read_answer(ret, out[0], wake);
 	close(out[0]);

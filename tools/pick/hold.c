@@ -188,11 +188,10 @@ static void keep_lease(const struct watch *w)
 {
 	const int keep[] = {w->news_fd, w->children, w->end.timer, w->end.note.fd};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int *held = lease_descriptors(w->held->lease);
+	CLEANUP_FREE int *held = lease_descriptors(w->held->lease);
 
 	if (held && null >= 0)
 		drop_inherited(null, keep, ARRAY_SIZE(keep), held);
-	free(held);
 }
 
 /* SIGCHLD is blocked, as all signals are. */

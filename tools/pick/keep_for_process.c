@@ -188,7 +188,7 @@ static int leave_caller(const struct handover *h, const gpumap_lease *lease,
 			const struct lease_end *end)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), signals = -1;
-	int *held = null >= 0 ? lease_descriptors(lease) : NULL;
+	CLEANUP_FREE int *held = null >= 0 ? lease_descriptors(lease) : NULL;
 
 	if (held)
 		signals = block_signals();
@@ -203,7 +203,6 @@ static int leave_caller(const struct handover *h, const gpumap_lease *lease,
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 		drop_inherited(null, keep, ARRAY_SIZE(keep), held);
 	}
-	free(held);
 	return signals;
 }
 
@@ -339,19 +338,12 @@ static int status_of_guard(pid_t pid, gpumap_report *report)
 static bool print_list(const struct handover *h, const char *list, pid_t guard)
 {
 	struct strbuf line = {0};
-	char *text;
-	bool printed;
 
 	if (h->keep->shell)
 		shell_export(&line, list, guard);
 	else
 		strbuf_printf(&line, "%s\n", list);
-	text = strbuf_take(&line);
-	if (!text)
-		report_nomem(h->output->report);
-	printed = text && print_text(text, h->output->report);
-	free(text);
-	return printed;
+	return print_buffer(&line, h->output->report) == GPUMAP_OK;
 }
 
 /* Until the guard has a list, or has ended. False: the process that is to hold has ended. */

@@ -84,11 +84,10 @@ static void each_line(const char *text, void (*put)(void *, const char *), void 
 	struct span rest = span_of(text), line;
 
 	while (rest.text && span_split(&rest, '\n', &line)) {
-		char *copy = line.length ? strndup(line.text, line.length) : NULL;
+		CLEANUP_FREE char *copy = line.length ? strndup(line.text, line.length) : NULL;
 
 		if (copy)
 			put(data, copy);
-		free(copy);
 	}
 }
 

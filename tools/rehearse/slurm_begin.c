@@ -136,12 +136,11 @@ static void forget_slurm(void)
 
 static void put(void *data, const char *name, struct span value)
 {
-	char *text = value.text ? strndup(value.text, value.length) : NULL;
+	CLEANUP_FREE char *text = value.text ? strndup(value.text, value.length) : NULL;
 
 	(void)data;
 	if (text)
 		setenv(name, text, 1);
-	free(text);
 }
 
 static void set_gpus(const struct slurm_size *size)
@@ -236,11 +235,11 @@ static void set_environment(const struct slurm_wish *wish, const struct slurm_si
 int slurm_begin(const char *command, struct slurm_wish *wish, const char *name)
 {
 	struct slurm_size size = {.nodes = 0};
-	char *given = wish->name.text ? strndup(wish->name.text, wish->name.length) : NULL;
+	CLEANUP_FREE char *given =
+		wish->name.text ? strndup(wish->name.text, wish->name.length) : NULL;
 	int status = settle(command, wish, &size);
 
 	if (status == STATUS_ANSWERED)
 		set_environment(wish, &size, given ? given : name);
-	free(given);
 	return status;
 }

@@ -267,13 +267,13 @@ void slurm_node_list(char *ret, size_t room, int64_t nodes, int64_t first, int64
 
 int slurm_enter(const char *command, const struct slurm_wish *wish)
 {
-	char *folder = wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
+	CLEANUP_FREE char *folder =
+		wish->folder.text ? strndup(wish->folder.text, wish->folder.length) : NULL;
 	int status = STATUS_ANSWERED;
 
 	if (folder && chdir(folder) < 0)
 		status = slurm_refuse(command, "make it, or name another --chdir", "%s: %s",
 				      QUOTE(span_of(folder)), strerror(errno));
-	free(folder);
 	return status;
 }
 
@@ -291,7 +291,7 @@ void slurm_export(struct span exports)
 
 	while (exports.text && span_split(&exports, ',', &piece)) {
 		struct span value = piece;
-		char *variable, *text;
+		CLEANUP_FREE char *variable = NULL, *text = NULL;
 
 		if (!memchr(piece.text, '=', piece.length) || !span_split(&value, '=', &name))
 			continue;
@@ -299,8 +299,6 @@ void slurm_export(struct span exports)
 		text = strndup(value.text ? value.text : "", value.length);
 		if (variable && text && *variable)
 			setenv(variable, text, 1);
-		free(variable);
-		free(text);
 	}
 }
 
@@ -345,7 +343,7 @@ void slurm_not_rehearsed(const char *format, ...)
 int slurm_refuse(const char *command, const char *fix, const char *format, ...)
 {
 	struct output output = {0};
-	char *text;
+	CLEANUP_FREE char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
@@ -361,6 +359,5 @@ int slurm_refuse(const char *command, const char *fix, const char *format, ...)
 	}
 	if (!output.report)
 		out_of_memory_say();
-	free(text);
 	return STATUS_NO;
 }

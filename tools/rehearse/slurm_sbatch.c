@@ -96,7 +96,7 @@ static void close_input(void)
 static int run(char *text, char **arguments, int count)
 {
 	char path[PATH_MAX], *interpreter, *option, *saved = NULL;
-	char **argv = calloc((size_t)count + 4, sizeof(*argv));
+	CLEANUP_FREE char **argv = calloc((size_t)count + 4, sizeof(*argv));
 	int n = 0, why;
 
 	if (!argv || !write_copy(path, text))
@@ -119,7 +119,6 @@ static int run(char *text, char **arguments, int count)
 	why = errno;
 	slurm_refuse("sbatch", "name one in the first line, as #!/bin/bash", "%s: %s",
 		     interpreter ? QUOTE(span_of(interpreter)) : "no interpreter", strerror(why));
-	free(argv);
 	return status_of_error(why);
 }
 

@@ -245,7 +245,7 @@ static void forget_wishes(void)
 
 int rehearse_srun(int argc, char **argv)
 {
-	struct step *step = calloc(1, sizeof(*step));
+	CLEANUP_FREE struct step *step = calloc(1, sizeof(*step));
 	size_t end;
 	int status;
 
@@ -270,6 +270,5 @@ int rehearse_srun(int argc, char **argv)
 		status = step_wait(step);
 	if (status == STATUS_ANSWERED)
 		status = run(step);
-	free(step);
 	return status;
 }
