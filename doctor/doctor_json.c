@@ -150,7 +150,7 @@ static json_t *unseen_json(const struct doctor *doctor, struct arena *arena)
 
 void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 {
-	struct arena arena = {0};
+	CLEANUP(arena_free) struct arena arena = {0};
 	json_t *root = JSON_OBJECT(
 		NULL, JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
 		{"seen", seen_json(doctor, &arena)}, {"libraries", libraries_json(doctor, &arena)},
@@ -159,5 +159,4 @@ void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 		{"checks", checks_json(doctor)}, {"findings", json_findings(doctor->found, NULL)});
 
 	json_dump(buf, root, false);
-	arena_free(&arena);
 }

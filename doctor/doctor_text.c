@@ -172,7 +172,7 @@ static void put_pythons(struct strbuf *buf, const struct doctor *doctor, struct 
 
 void doctor_text(struct strbuf *buf, const struct doctor *doctor)
 {
-	struct arena arena = {0};
+	CLEANUP(arena_free) struct arena arena = {0};
 	const char *unseen_text;
 
 	put_answer(buf, doctor, &arena);
@@ -188,5 +188,4 @@ void doctor_text(struct strbuf *buf, const struct doctor *doctor)
 		escape_all(buf, unseen_text);
 		strbuf_puts(buf, "\n");
 	}
-	arena_free(&arena);
 }

@@ -56,12 +56,11 @@ static void find_stubs(struct facts *facts)
 /* {"cuda": {"name": "CUDA SDK", "version": "13.0.48"}, ...} */
 static const char *json_version(struct facts *facts, const char *text)
 {
-	json_t *root = json_loads(text, 0, NULL);
+	json_auto_t *root = json_loads(text, 0, NULL);
 	const char *version =
 		json_string_value(json_object_get(json_object_get(root, "cuda"), "version"));
 
 	version = arena_strdup(&facts->arena, version);
-	json_decref(root);
 	return version;
 }
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include "cleanup.h"
 #include "try_in_child.h"
 #include "gather.h"
 #include "inventory/host.h"
@@ -221,11 +222,10 @@ static void ask_nvml(struct facts *facts)
 /* Each call that follows may hang with a driver whose GPU or firmware does. */
 static void try_nvml(void)
 {
-	struct facts facts = {.root = ""};
+	CLEANUP(facts_free) struct facts facts = {.root = ""};
 
 	ask_nvml(&facts);
 	gpumap_inventory_probe(&facts.inventory, 0, NULL, NULL);
-	facts_free(&facts);
 }
 
 /* What NVML would answer on a recorded machine, as far as its files show. */
@@ -286,15 +286,13 @@ static void mark_used(struct facts *facts, const gpumap_mapping *mapping)
 
 static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 {
-	gpumap_request *request = NULL;
-	gpumap_mapping *mapping = NULL;
+	CLEANUP(end_request) gpumap_request *request = NULL;
+	CLEANUP(end_mapping) gpumap_mapping *mapping = NULL;
 
 	gpumap_request_new(&request);
 	if (gpumap_request_set_environ(request, facts->environ, NULL) == GPUMAP_OK &&
 	    gpumap_resolve(&mapping, request, inventory, NULL) == GPUMAP_OK)
 		mark_used(facts, mapping);
-	gpumap_mapping_free(mapping);
-	gpumap_request_free(request);
 }
 
 /* Whether each GPU has NVLink to another; -1: not known, as of a recorded machine. */

@@ -2,6 +2,7 @@
 /* Checks the variables of an environment: lists, orders, ranks, ports, misspelt names. */
 #include "lint/environment.h"
 
+#include "cleanup.h"
 #include "request/rank_identity.h"
 #include "request/request.h"
 #include "suggest.h"
@@ -137,13 +138,12 @@ static void check_advice(const char *const *envp, const struct rank_identity *ro
 static int64_t resolve(const gpumap_request *request, const gpumap_inventory *inventory,
 		       gpumap_report *report)
 {
-	gpumap_mapping *mapping = NULL;
+	CLEANUP(end_mapping) gpumap_mapping *mapping = NULL;
 	int64_t visible = -1;
 
 	if (gpumap_resolve(&mapping, request, inventory, report) == GPUMAP_OK &&
 	    (inventory || request_variable(request, VARIABLE_CUDA_VISIBLE)))
 		visible = (int64_t)gpumap_mapping_visible_count(mapping);
-	gpumap_mapping_free(mapping);
 	return visible;
 }
 
@@ -164,7 +164,7 @@ int64_t lint_environment(const char *const *envp, const gpumap_inventory *invent
 {
 	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
-	gpumap_request *request = NULL;
+	CLEANUP(end_request) gpumap_request *request = NULL;
 	int64_t visible = -1;
 
 	gpumap_request_new(&request);
@@ -180,6 +180,5 @@ int64_t lint_environment(const char *const *envp, const gpumap_inventory *invent
 	check_ranks(envp, count, report);
 	check_master(envp, report);
 	check_advice(envp, count ? rows : NULL, report);
-	gpumap_request_free(request);
 	return visible;
 }

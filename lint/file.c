@@ -100,7 +100,7 @@ static int expand(const struct lint *lint, struct lint_paths *ret, const char *c
 
 int lint_files(const struct lint *given, const char *const *paths, size_t count)
 {
-	struct lint_seen seen = {.count = 0};
+	CLEANUP(seen_free) struct lint_seen seen = {.count = 0};
 	struct lint_paths all = {.count = 0};
 	struct lint lint = *given;
 	int r;
@@ -120,7 +120,6 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 			       seen.files[i]->kind == LINT_PYTHON ? seen.files[i]->job : JOB_KNOWN,
 			       lint.found);
 	arena_free(&all.arena);
-	seen_free(&seen);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "lint/files.h"
 #include "lint/ignore.h"
 #include "lint/python.h"
@@ -101,7 +102,7 @@ static void pass_on(struct reading *r, const struct part *part, const gpumap_fin
 	const struct notebook_line *line =
 		line_of(r, part, gpumap_finding_int(f, GPUMAP_FINDING_LINE));
 	enum finding_id id = finding_by_id(gpumap_finding_str(f, GPUMAP_FINDING_ID));
-	struct strbuf text = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
 	if (may && gpumap_finding_int(f, GPUMAP_FINDING_SEVERITY) == GPUMAP_SEVERITY_ERROR)
 		id = FINDING_CELL_ORDER;
@@ -117,19 +118,17 @@ static void pass_on(struct reading *r, const struct part *part, const gpumap_fin
 						    gpumap_finding_int(f, GPUMAP_FINDING_COLUMN))
 					: 0),
 		   "%s", text.text);
-	strbuf_free(&text);
 }
 
 /* Reports comments that hide nothing. */
 static void pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
 {
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 
 	gpumap_report_new(&report);
 	ignores_report(ignores, r->file->path, JOB_UNKNOWN, report);
 	for (size_t i = 0; i < gpumap_report_count(report); i++)
 		pass_on(r, part, gpumap_report_get(report, i), false);
-	gpumap_report_free(report);
 }
 
 /* --- a cell by itself -------------------------------------------------------------------- */
@@ -170,7 +169,7 @@ static gpumap_report *read_alone(struct reading *r, const struct notebook_cell *
 {
 	const struct python_start start = python_start_unknown();
 	gpumap_report *report = NULL;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	gpumap_report_new(&report);
 	strbuf_add(&buf, r->imports.text, r->imports.length);
@@ -180,7 +179,6 @@ static gpumap_report *read_alone(struct reading *r, const struct notebook_cell *
 		strbuf_add(&buf, line.text, line.length);
 	}
 	lint_python((struct span){buf.text, buf.length}, r->file->path, &start, report);
-	strbuf_free(&buf);
 	return report;
 }
 
@@ -316,8 +314,8 @@ static void read_script(struct reading *r, const struct notebook_script *script)
 		.shift = script->shift,
 		.script = true,
 	};
-	struct ignores ignores = {.count = 0};
-	gpumap_report *report = NULL;
+	CLEANUP(ignores_free) struct ignores ignores = {.count = 0};
+	CLEANUP(end_report) gpumap_report *report = NULL;
 	size_t before = r->started.count;
 
 	gpumap_report_new(&report);
@@ -330,8 +328,6 @@ static void read_script(struct reading *r, const struct notebook_script *script)
 		if (!ignores_hide(&ignores, gpumap_report_get(report, i)))
 			pass_on(r, &part, gpumap_report_get(report, i), false);
 	pass_ignores(r, &part, &ignores);
-	ignores_free(&ignores);
-	gpumap_report_free(report);
 }
 
 /* --- the whole --------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "lint/python.h"
 #include "lint/useless_settings.h"
 #include "memory.h"
@@ -74,7 +75,7 @@ static gpumap_profile *read_one(const struct lint *lint, struct span text, struc
 {
 	const char *path = file->path;
 	gpumap_profile *profile = NULL;
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 
 	gpumap_report_new(&report);
 	gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
@@ -82,7 +83,6 @@ static gpumap_profile *read_one(const struct lint *lint, struct span text, struc
 		look(lint, profile, path, report);
 	/* Profiles share their parents, so errors of a parent are reported once. */
 	seen_relay(lint, file, report, false);
-	gpumap_report_free(report);
 	return profile;
 }
 
@@ -115,9 +115,8 @@ static void read_others(const struct lint *lint, struct span text, struct seen_f
 
 void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	gpumap_profile *first = read_one(lint, text, file, lint->profile);
+	CLEANUP(end_profile) gpumap_profile *first = read_one(lint, text, file, lint->profile);
 
 	if (first && !lint->profile)
 		read_others(lint, text, file, first);
-	gpumap_profile_free(first);
 }

@@ -32,7 +32,7 @@ int lint_read(char **text, size_t *size, const char *path, gpumap_report *report
 static void lint_reported(const struct lint *lint, struct span text, struct seen_file *file,
 			  const struct python_start *start)
 {
-	struct lint_started started = {0};
+	CLEANUP(lint_started_free) struct lint_started started = {0};
 	struct python_start collecting = *start;
 	gpumap_report *report = NULL;
 
@@ -43,7 +43,6 @@ static void lint_reported(const struct lint *lint, struct span text, struct seen
 	seen_relay(lint, file, report, true);
 	gpumap_report_free(report);
 	lint_programs(lint, &started, file);
-	lint_started_free(&started);
 }
 
 void lint_program(const struct lint *lint, struct span text, struct seen_file *file)
@@ -76,11 +75,9 @@ static char *find_program(const char *from, const char *path, int mode)
 
 bool lint_lacks(const char *from, const char *name)
 {
-	char *path = find_program(from, name, F_OK);
-	bool lacks = !path;
+	CLEANUP_FREE char *path = find_program(from, name, F_OK);
 
-	free(path);
-	return lacks;
+	return !path;
 }
 
 bool lint_needs_no_gpu(const char *from, const char *name)
@@ -123,9 +120,8 @@ static void lint_found_file(const struct lint *lint, const struct python_start *
 void lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,
 		       const char *name)
 {
-	char *path = find_program(from, name, R_OK);
+	CLEANUP_FREE char *path = find_program(from, name, R_OK);
 
 	if (path)
 		lint_found_file(lint, start, path);
-	free(path);
 }

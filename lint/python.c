@@ -297,11 +297,10 @@ void lint_python(struct span text, const char *origin, const struct python_start
 
 struct python_device lint_python_device(struct span text)
 {
-	struct python_choice *choice = xcalloc(1, sizeof(*choice));
+	CLEANUP_FREE struct python_choice *choice = xcalloc(1, sizeof(*choice));
 	struct python_file *f = scan_file(text, choice);
 	struct python_device device = choice_answer(f);
 
 	close_file(f);
-	free(choice);
 	return device;
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cleanup.h"
 #include "strbuf.h"
 
 static const char assumed[] = "assumed";
@@ -40,7 +41,7 @@ static gpumap_mapping *resolve(const struct python_judge *judge,
 {
 	const struct python_start *start = judge->start;
 	const gpumap_inventory *inventory = start ? start->inventory : NULL;
-	gpumap_request *request = NULL;
+	CLEANUP(end_request) gpumap_request *request = NULL;
 	gpumap_mapping *mapping = NULL;
 	int r = GPUMAP_OK;
 
@@ -53,7 +54,6 @@ static gpumap_mapping *resolve(const struct python_judge *judge,
 					       statement->assumed ? assumed : NULL, report);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&mapping, request, inventory, report);
-	gpumap_request_free(request);
 	return mapping;
 }
 
@@ -95,7 +95,7 @@ static void add_device(char ret[512], const gpumap_entry *entry)
 void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512])
 {
 	gpumap_mapping *mapping = mapping_of(judge, list);
-	struct strbuf folded = {0};
+	CLEANUP(strbuf_free) struct strbuf folded = {0};
 
 	ret[0] = '\0';
 	for (size_t i = 0; mapping && i < gpumap_mapping_visible_count(mapping); i++)
@@ -104,14 +104,13 @@ void judge_devices(const struct python_judge *judge, const struct python_list *l
 	fold_numbers(&folded, span_of(ret));
 	if (folded.text)
 		snprintf(ret, 512, "%s", folded.text);
-	strbuf_free(&folded);
 }
 
 void judge_ask(const struct python_judge *judge, const struct observation *s,
 	       const struct python_statement *statement, enum gpumap_severity severity,
 	       const char *more)
 {
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 	struct quoted fix;
 	const char *own;
 
@@ -127,5 +126,4 @@ void judge_ask(const struct python_judge *judge, const struct observation *s,
 			own = fix_ordinal(judge, s, own, &fix);
 		report_relay_more(judge->report, f, AT(judge, s, .fix = own), more);
 	}
-	gpumap_report_free(report);
 }

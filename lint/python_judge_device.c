@@ -313,7 +313,7 @@ static int64_t greatest(const char *ids)
 
 static void judge_chosen(const struct python_judge *judge, const struct observation *s)
 {
-	struct strbuf fix = {0};
+	CLEANUP(strbuf_free) struct strbuf fix = {0};
 
 	strbuf_printf(&fix,
 		      "leave device_ids out, move the module to cuda:0, and choose the GPUs before "
@@ -321,7 +321,6 @@ static void judge_chosen(const struct python_judge *judge, const struct observat
 		      s->ids);
 	report_add(judge->report, FINDING_RECOMMENDED, AT(judge, s, .rule = "G4", .fix = fix.text),
 		   "device_ids=[%s] chooses GPUs in code", s->ids);
-	strbuf_free(&fix);
 }
 
 static void judge_parallel(const struct python_judge *judge, const struct observation *s)

@@ -144,12 +144,11 @@ static void judge_list(const struct python_judge *judge, const struct observatio
 
 void judge_value(const struct python_judge *judge, const struct observation *s)
 {
-	char *text = statement_of(s);
+	CLEANUP_FREE char *text = statement_of(s);
 
 	judge_ask(judge, s,
 		  (const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
 		  GPUMAP_SEVERITY_WARNING, "");
-	free(text);
 }
 
 static void fixed_port(const struct python_judge *judge, const struct observation *s,

@@ -125,7 +125,7 @@ void seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_re
 		bool again)
 {
 	struct lint_seen *seen = lint->seen;
-	struct strbuf own = {0};
+	CLEANUP(strbuf_free) struct strbuf own = {0};
 
 	escape_all(&own, file->path);
 	for (size_t i = 0; i < gpumap_report_count(from); i++) {
@@ -145,5 +145,4 @@ void seen_relay(const struct lint *lint, struct seen_file *file, const gpumap_re
 		hash_index_add(&seen->findings,
 			       hash_finding(gpumap_report_get(lint->found, seen->hashed)),
 			       seen->hashed);
-	strbuf_free(&own);
 }

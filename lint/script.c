@@ -263,7 +263,7 @@ static void compare_here(const struct lint *lint, const struct lint_started *sta
 
 void lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	struct lint_started started = {0};
+	CLEANUP(lint_started_free) struct lint_started started = {0};
 	gpumap_report *report = NULL;
 	int64_t visible = -1;
 	int r;
@@ -282,5 +282,4 @@ void lint_script(const struct lint *lint, struct span text, struct seen_file *fi
 	gpumap_report_free(report);
 	if (r == GPUMAP_OK)
 		lint_programs(lint, &started, file);
-	lint_started_free(&started);
 }

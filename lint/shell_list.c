@@ -2,13 +2,15 @@
 /* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
+#include "cleanup.h"
+
 /* NULL: there is no answer. */
 static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, struct span value,
 			       const char *launcher, gpumap_report *report)
 {
-	gpumap_request *request = NULL;
+	CLEANUP(end_request) gpumap_request *request = NULL;
 	gpumap_mapping *mapping = NULL;
-	struct strbuf statement = {0};
+	CLEANUP(strbuf_free) struct strbuf statement = {0};
 	int r;
 
 	gpumap_request_new(&request);
@@ -19,8 +21,6 @@ static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, st
 		r = gpumap_request_set(request, "launcher", launcher, sh->origin, report);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&mapping, request, NULL, report);
-	strbuf_free(&statement);
-	gpumap_request_free(request);
 	return mapping;
 }
 
@@ -81,7 +81,7 @@ uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 static size_t relay(struct shell *sh, enum tracked variable, struct span value, struct place at,
 		    enum finding_id only)
 {
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 	size_t count = 0;
 
@@ -96,7 +96,6 @@ static size_t relay(struct shell *sh, enum tracked variable, struct span value, 
 			     ABOUT(.origin = sh->origin, .line = at.line, .column = at.column));
 		count++;
 	}
-	gpumap_report_free(report);
 	return count;
 }
 
@@ -134,7 +133,7 @@ static bool reorders(const gpumap_mapping *before, const gpumap_mapping *after)
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 {
 	gpumap_mapping *before = resolve(sh, TRACKED_LIST, list, NULL, NULL), *after;
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 	const gpumap_finding *finding;
 
 	gpumap_report_new(&report);
@@ -151,5 +150,4 @@ void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 			     QUOTE(list));
 	gpumap_mapping_free(before);
 	gpumap_mapping_free(after);
-	gpumap_report_free(report);
 }

@@ -2,6 +2,7 @@
 /* gpumap.Profile: what to launch. */
 #include "module.h"
 
+#include "cleanup.h"
 #include "report/report.h"
 
 struct profile {
@@ -286,7 +287,7 @@ FORMATTED(profile, ini, GPUMAP_FORMAT_INI)
 static PyObject *profile_check(PyObject *self, PyObject *unused)
 {
 	const struct profile *p = (struct profile *)self;
-	gpumap_report *report = NULL;
+	CLEANUP(end_report) gpumap_report *report = NULL;
 	int r = gpumap_report_new(&report);
 	PyObject *ret = NULL;
 
@@ -297,7 +298,6 @@ static PyObject *profile_check(PyObject *self, PyObject *unused)
 		PyErr_NoMemory();
 	else
 		ret = findings_tuple(p->head.state, report);
-	gpumap_report_free(report);
 	return ret;
 }
 

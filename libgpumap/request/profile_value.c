@@ -221,11 +221,10 @@ static int bad_piece(const struct profile_key *key, struct span value, const cha
 /* Checks the variables and macros of one word, whose quotes have been removed. */
 static bool word_is_good(struct span word, struct expand_error *error)
 {
-	struct strbuf nothing = {0};
+	CLEANUP(strbuf_free) struct strbuf nothing = {0};
 	bool good = expand_variables(&nothing, word, true, NULL, NULL, error) &&
 		    expand_check_macros(word, false, error);
 
-	strbuf_free(&nothing);
 	return good;
 }
 
