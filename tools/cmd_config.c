@@ -379,24 +379,21 @@ static int answer(struct config *config, bool *good)
 	return r;
 }
 
+static int no_profile(char **text, const struct output *output)
+{
+	return gpumap_profile_format(text, NULL, GPUMAP_FORMAT_JSON, 0, output->report);
+}
+
 int cmd_config(int argc, char **argv)
 {
-	struct config config = {.output.format = wanted_format(argc, argv)};
+	struct config config = {
+		.output = {.format = wanted_format(argc, argv), .no_answer = no_profile}};
 	bool done = false, good = true;
-	char *text = NULL;
 	int r;
 
 	config.output.report = report_begin();
 	r = read_options(&config, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&config, &good);
-	/* JSON is printed after a failure too, with the members of this command. */
-	if (r != GPUMAP_OK && !ferror(stdout) && config.output.format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_profile_format(&text, NULL, GPUMAP_FORMAT_JSON, 0,
-					  config.output.report) == GPUMAP_OK)
-			print_text(text, config.output.report);
-	}
-	if (r != GPUMAP_OK)
-		config.output.format = GPUMAP_FORMAT_TEXT;
 	return finish(&config.output, r, good || done);
 }

@@ -122,24 +122,25 @@ static int answer(struct command_emit *c, bool *answered)
 	return r;
 }
 
+/* The output is the first member of the command. */
+static int no_launch(char **text, const struct output *output)
+{
+	const char *target = ((const struct command_emit *)output)->target;
+	int none;
+
+	return gpumap_plan_emit(text, &none, NULL, target, GPUMAP_FORMAT_JSON, 0, output->report);
+}
+
 int cmd_emit(int argc, char **argv)
 {
-	struct command_emit c = {.output.format = wanted_format(argc, argv)};
+	struct command_emit c = {
+		.output = {.format = wanted_format(argc, argv), .no_answer = no_launch}};
 	bool done = false, answered = true;
-	char *text = NULL;
-	int r, none;
+	int r;
 
 	c.output.report = report_begin();
 	r = read_options(&c, argc, argv, &done);
 	if (r == GPUMAP_OK && !done)
 		r = answer(&c, &answered);
-	/* JSON is printed after a failure too, with the members of this command. */
-	if (r != GPUMAP_OK && !ferror(stdout) && c.output.format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_plan_emit(&text, &none, NULL, c.target, GPUMAP_FORMAT_JSON, 0,
-				     c.output.report) == GPUMAP_OK)
-			print_text(text, c.output.report);
-		free(text);
-		c.output.format = GPUMAP_FORMAT_TEXT;
-	}
 	return finish(&c.output, r, answered);
 }

@@ -182,9 +182,8 @@ static int answer(struct explain *explain, bool *answered)
 	else if (r == GPUMAP_OK && *answered && is_about_process(explain) &&
 		 process_has_no_gpu(explain->pid))
 		printf("process %s holds no GPU now; if it starts CUDA, ", explain->pid);
-	if (r == GPUMAP_OK && (r = print_text(text, report)) != GPUMAP_OK)
-		/* print nothing more to standard output */
-		explain->output.format = GPUMAP_FORMAT_TEXT;
+	if (r == GPUMAP_OK)
+		r = print_text(text, report);
 	gpumap_mapping_free(mapping);
 	return r;
 }

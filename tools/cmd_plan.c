@@ -197,7 +197,7 @@ static int answer(struct command_plan *c, bool *answered)
 
 int cmd_plan(int argc, char **argv)
 {
-	struct command_plan c = {.output.format = GPUMAP_FORMAT_TEXT};
+	struct command_plan c = {.output.no_answer = no_plan};
 	bool done = false, answered = true;
 	int r;
 
@@ -208,5 +208,5 @@ int cmd_plan(int argc, char **argv)
 		c.output.format = wanted_format(argc, argv);
 	if (r == GPUMAP_OK && !done)
 		r = c.diff ? compare(&c, &answered) : answer(&c, &answered);
-	return plan_finish(&c.output, r, answered);
+	return finish(&c.output, r, answered);
 }

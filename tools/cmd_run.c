@@ -202,7 +202,8 @@ static int open_plan(struct command_run *c)
 static int show(struct command_run *c, int r)
 {
 	struct output output = {.format = c->run.json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
-				.report = c->report};
+				.report = c->report,
+				.no_answer = no_plan};
 	bool answered = true;
 
 	if (r == GPUMAP_OK)
@@ -219,7 +220,7 @@ static int show(struct command_run *c, int r)
 		r = run_show(&c->run, &output, &answered);
 	free(c->run.machine);
 	gpumap_plan_free(c->run.plan);
-	return plan_finish(&output, r, answered);
+	return finish(&output, r, answered);
 }
 
 /* Warns if nothing shows that the other nodes are started: a step's task, or a number of its own.

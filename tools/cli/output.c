@@ -173,6 +173,11 @@ int finish_help(void)
 	return finish(&output, GPUMAP_OK, true);
 }
 
+static int no_mapping(char **text, const struct output *output)
+{
+	return gpumap_mapping_format(text, NULL, GPUMAP_FORMAT_JSON, 0, output->report);
+}
+
 int finish(const struct output *output, int code, bool answered)
 {
 	int status = answered ? STATUS_ANSWERED : STATUS_NO;
@@ -183,9 +188,8 @@ int finish(const struct output *output, int code, bool answered)
 		code = print_text("", output->report);
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
-	/* A command that failed has printed nothing yet; in JSON it prints its findings. */
-	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_mapping_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) !=
+	if (code != GPUMAP_OK && output->format == GPUMAP_FORMAT_JSON && !ferror(stdout)) {
+		if ((output->no_answer ? output->no_answer : no_mapping)(&text, output) !=
 		    GPUMAP_OK)
 			code = report_nomem(output->report);
 		else if (print_text(text, output->report) != GPUMAP_OK)

@@ -18,18 +18,7 @@ int plan_show(const gpumap_plan *plan, const struct output *output, bool origin,
 	return r == GPUMAP_OK ? print_text(text, output->report) : r;
 }
 
-int plan_finish(struct output *output, int code, bool answered)
+int no_plan(char **text, const struct output *output)
 {
-	char *text = NULL;
-
-	if (code != GPUMAP_OK && !ferror(stdout) && output->format == GPUMAP_FORMAT_JSON) {
-		if (gpumap_plan_format(&text, NULL, GPUMAP_FORMAT_JSON, 0, output->report) ==
-		    GPUMAP_OK)
-			print_text(text, output->report);
-		else
-			report_nomem(output->report);
-		free(text);
-		output->format = GPUMAP_FORMAT_TEXT;
-	}
-	return finish(output, code, answered);
+	return gpumap_plan_format(text, NULL, GPUMAP_FORMAT_JSON, 0, output->report);
 }

@@ -8,7 +8,7 @@
 /* Prints the plan by output->format. *answered: whether it can be started. */
 int plan_show(const gpumap_plan *plan, const struct output *output, bool origin, bool *answered);
 
-/* finish() for these commands: JSON is printed after a failure too, with the members of a plan. */
-int plan_finish(struct output *output, int code, bool answered);
+/* For output->no_answer of these commands: the members of a plan. */
+int no_plan(char **text, const struct output *output);
 
 #endif

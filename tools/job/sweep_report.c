@@ -36,7 +36,8 @@ void sweep_log(const struct sweep *s, size_t i, const char *format, ...)
 int sweep_show(const struct sweep *s, size_t i, const struct run *run)
 {
 	struct output output = {.format = run->json ? GPUMAP_FORMAT_JSON : GPUMAP_FORMAT_TEXT,
-				.report = s->report};
+				.report = s->report,
+				.no_answer = no_plan};
 	bool answered = true;
 	int r;
 
@@ -44,7 +45,7 @@ int sweep_show(const struct sweep *s, size_t i, const struct run *run)
 		printf("%s%s: ", i ? "\n" : "", run->name);
 	r = run_show(run, &output, &answered);
 	gpumap_plan_free(run->plan);
-	return plan_finish(&output, r, answered);
+	return finish(&output, r, answered);
 }
 
 int sweep_conclude(const struct sweep *s)
