@@ -46,6 +46,14 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 	return grown;
 }
 
+/* Makes room in a list for one more element. False without memory; the list is then unchanged. */
+#define ARRAY_ROOM(list, count, room) \
+	__extension__({ \
+		void *grown_ = array_room((list), (count), &(room), sizeof(*(list))); \
+		(list) = grown_ ? grown_ : (list); \
+		grown_ != NULL; \
+	})
+
 /* The next element of a list, to be written, where allocations do not fail (memory.h). */
 #define ARRAY_NEXT(list, count, room) \
 	((list) = array_room((list), (count), &(room), sizeof(*(list))), &(list)[(count)++])

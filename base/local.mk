@@ -4,6 +4,7 @@ base_sources = \
 	base/arena.c base/arena.h \
 	base/atomic_file.c base/atomic_file.h \
 	base/base.h \
+	base/closing.h \
 	base/container.c base/container.h \
 	base/cpuset.c base/cpuset.h \
 	base/dynlib.c base/dynlib.h \

@@ -147,6 +147,16 @@ int64_t process_effective_user(pid_t pid)
 	return read_user(pid, 1);
 }
 
+pid_t process_next(DIR *proc)
+{
+	struct dirent *entry;
+	int64_t pid = 0;
+
+	while (pid <= 0 && proc && (entry = readdir(proc)))
+		pid = span_number(span_of(entry->d_name), INT32_MAX);
+	return pid > 0 ? (pid_t)pid : 0;
+}
+
 /* "NSpid:\t4711\t1" */
 size_t process_numbers(int64_t ret[MAX_PID_SPACES], pid_t pid)
 {

@@ -3,6 +3,7 @@
 #ifndef GM_PROCESS_STAT_H
 #define GM_PROCESS_STAT_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,6 +33,9 @@ bool process_memory_read(struct process_memory *ret);
 
 /* False: there is no such process, or no /proc. */
 bool process_stat_read(struct process_stat *ret, pid_t pid);
+
+/* The next process of /proc, which is open as `proc`; 0: there is none. NULL has none. */
+pid_t process_next(DIR *proc);
 
 /* The parent; 0: not known. */
 pid_t process_parent(pid_t pid);

@@ -2,7 +2,6 @@
 /* The words that the value of an option may be. Nothing here waits: NVML is not asked. */
 #include "complete.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +11,9 @@
 #include "cli/machine.h"
 #include "cli/output.h"
 #include "inventory/inventory.h"
+#include "closing.h"
 #include "process_path.h"
+#include "process_stat.h"
 #include "readfile.h"
 #include "report/report.h"
 #include "request/request.h"
@@ -144,22 +145,19 @@ static void add_device(struct completion *c)
 /* The processes of this user; root's are too many to mean one. */
 static void add_processes(struct completion *c)
 {
-	DIR *folder = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	char name[64], number[16];
 	struct stat about;
-	char name[64];
+	pid_t pid;
 
-	while (folder && (entry = readdir(folder))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
-
-		if (pid <= 0 || stat(PROCESS_FOLDER(pid), &about) != 0 || about.st_uid != getuid())
+	while ((pid = process_next(proc))) {
+		if (stat(PROCESS_FOLDER(pid), &about) != 0 || about.st_uid != getuid())
 			continue;
 		read_start(name, sizeof(name), PROCESS_PATH(pid, "comm"));
 		name[strcspn(name, "\n")] = '\0';
-		complete_word(c, entry->d_name, name);
+		snprintf(number, sizeof(number), "%d", (int)pid);
+		complete_word(c, number, name);
 	}
-	if (folder)
-		closedir(folder);
 }
 
 static void add_signals(struct completion *c)

@@ -76,14 +76,9 @@ gpumap_device device_unknown(void)
 
 gpumap_device *inventory_add(gpumap_inventory *inventory)
 {
-	gpumap_device *gpus;
-
-	if (inventory->count >= GPUMAP_MAX_DEVICES)
+	if (inventory->count >= GPUMAP_MAX_DEVICES ||
+	    !ARRAY_ROOM(inventory->gpus, inventory->count, inventory->room))
 		return NULL;
-	gpus = array_room(inventory->gpus, inventory->count, &inventory->room, sizeof(*gpus));
-	if (!gpus)
-		return NULL;
-	inventory->gpus = gpus;
 	inventory->gpus[inventory->count] = device_unknown();
 	return &inventory->gpus[inventory->count++];
 }

@@ -102,17 +102,15 @@ static void start_nvlink(struct xml_reader *x, const XML_Char **attrs)
 {
 	struct xml_state *s = &x->r->xml;
 	const char *target = attribute(attrs, "target"), *class = attribute(attrs, "tclass");
-	struct xml_link *grown, *link;
+	struct xml_link *link;
 
 	if (!target || !x->busid[x->depth][0])
 		return;
-	grown = array_room(s->links, s->count, &s->room, sizeof(*grown));
-	if (!grown) {
+	if (!ARRAY_ROOM(s->links, s->count, s->room)) {
 		x->code = recorded_nomem(x->r);
 		stop(x);
 		return;
 	}
-	s->links = grown;
 	link = &s->links[s->count++];
 	memcpy(link->from, x->busid[x->depth], sizeof(link->from));
 	link->is_switch =

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "rootfile.h"
 #include "text/pci.h"
 
@@ -162,7 +163,7 @@ static int walk(gpumap_inventory *inventory, const char *root, const char *folde
 {
 	struct dirent *entry;
 	int r = GPUMAP_OK;
-	DIR *dir = root_folder(root, folder);
+	CLEANUP_FOLDER DIR *dir = root_folder(root, folder);
 
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
@@ -172,7 +173,6 @@ static int walk(gpumap_inventory *inventory, const char *root, const char *folde
 		if (pci_normalise(span_of(entry->d_name), pci))
 			r = add(inventory, root, entry->d_name, pci);
 	}
-	closedir(dir);
 	return r;
 }
 

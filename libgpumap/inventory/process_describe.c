@@ -72,16 +72,13 @@ static bool find_name(char **name, int64_t uid)
 /* The name may come over a network, so each user is looked up once. */
 static bool set_user(struct describer *d, gpumap_process *p)
 {
-	struct user *user;
 	size_t i = 0;
 
 	while (i < d->count && d->users[i].uid != p->uid)
 		i++;
 	if (i == d->count) {
-		user = array_room(d->users, d->count, &d->room, sizeof(*user));
-		if (!user)
+		if (!ARRAY_ROOM(d->users, d->count, d->room))
 			return false;
-		d->users = user;
 		d->users[d->count++] = (struct user){p->uid, NULL};
 		if (!find_name(&d->users[i].name, p->uid))
 			return false;

@@ -58,7 +58,6 @@ static int begin_gpu(struct snapshot *s, struct span number, int line)
 {
 	int64_t n = span_number(number, INT_MAX);
 	size_t i = s->inventory->count;
-	struct label *labels;
 	gpumap_device *gpu;
 
 	if (n < 0)
@@ -66,10 +65,8 @@ static int begin_gpu(struct snapshot *s, struct span number, int line)
 			    "no number of a GPU: '%s'", QUOTE(number));
 	if (i >= GPUMAP_MAX_DEVICES)
 		return too_many(s, line, GPUMAP_MAX_DEVICES, "GPUs");
-	labels = array_room(s->labels, i, &s->room, sizeof(*labels));
-	if (!labels)
+	if (!ARRAY_ROOM(s->labels, i, s->room))
 		return report_nomem(s->report);
-	s->labels = labels;
 	gpu = inventory_add(s->inventory);
 	if (!gpu)
 		return report_nomem(s->report);

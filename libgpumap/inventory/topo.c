@@ -66,14 +66,11 @@ static bool find_label(struct span s, int64_t *index, struct span *rest)
 static int add_column(struct recorded *r, int64_t index)
 {
 	struct topo_state *t = &r->topo;
-	int *grown;
 
 	if (index >= GPUMAP_MAX_DEVICES || t->count >= GPUMAP_MAX_DEVICES)
 		return recorded_limit(r, "more than %d GPUs", GPUMAP_MAX_DEVICES);
-	grown = array_room(t->columns, t->count, &t->column_room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(t->columns, t->count, t->column_room))
 		return recorded_nomem(r);
-	t->columns = grown;
 	t->columns[t->count++] = (int)index;
 	return GPUMAP_OK;
 }

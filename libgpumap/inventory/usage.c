@@ -35,12 +35,9 @@ gpumap_process *device_add_process(gpumap_device *gpu)
 {
 	gpumap_process *p;
 
-	if (gpu->process_count >= MAX_PROCESSES)
+	if (gpu->process_count >= MAX_PROCESSES ||
+	    !ARRAY_ROOM(gpu->processes, gpu->process_count, gpu->process_room))
 		return NULL;
-	p = array_room(gpu->processes, gpu->process_count, &gpu->process_room, sizeof(*p));
-	if (!p)
-		return NULL;
-	gpu->processes = p;
 	p = &gpu->processes[gpu->process_count++];
 	*p = process_of(-1);
 	return p;

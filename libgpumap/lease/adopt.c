@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "closing.h"
 #include "lease/nested.h"
 #include "lease/per_user.h"
 #include "lease/units.h"
@@ -226,15 +227,12 @@ static int look_and_lock(struct adopting *a)
 
 static int lock_in_gate(struct adopting *a)
 {
-	int gate, r = lease_gate(&gate, &a->folder, a->report);
+	CLEANUP_CLOSE int gate = -1;
+	int r = lease_gate(&gate, &a->folder, a->report);
 
-	if (r != GPUMAP_OK)
-		return r;
-	r = lease_check_inside(&a->folder, a->keeper, a->report);
 	if (r == GPUMAP_OK)
-		r = look_and_lock(a);
-	close(gate);
-	return r;
+		r = lease_check_inside(&a->folder, a->keeper, a->report);
+	return r == GPUMAP_OK ? look_and_lock(a) : r;
 }
 
 /* --- what else uses them ------------------------------------------------------------------- */

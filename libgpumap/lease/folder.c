@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "container.h"
 #include "inventory/inventory.h"
 #include "lease/holders.h"
@@ -43,25 +44,16 @@ static bool is_safe(int fd, int64_t *stranger)
 	if (fstat(fd, &st) < 0)
 		return false;
 	*stranger = owner_trusted(&st) ? -1 : (int64_t)st.st_uid;
-	if (*stranger >= 0 && !(st.st_mode & S_ISVTX)) {
-		errno = EPERM;
-		return false;
-	}
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX)) {
-		errno = EPERM;
-		return false;
-	}
-	return true;
+	errno = EPERM;
+	return (st.st_mode & S_ISVTX) || (*stranger < 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)));
 }
 
 static int open_folder(const char *path, int64_t *stranger)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), why;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd >= 0 && !is_safe(fd, stranger)) {
-		why = errno;
-		close(fd);
-		errno = why;
+		close_variable(&fd);
 		fd = -1;
 	}
 	return fd;
@@ -105,8 +97,7 @@ int lease_folder_open(struct lease_folder *ret, const char *path, const char *sy
 			"the folder of leases cannot be used: %s", strerror(errno));
 	folder.path = xstrdup(used);
 	if (!folder.path) {
-		if (folder.fd >= 0)
-			close(folder.fd);
+		close_variable(&folder.fd);
 		return report_nomem(report);
 	}
 	folder.sysfs = open(sysfs ? sysfs : SYSFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,10 +107,8 @@ int lease_folder_open(struct lease_folder *ret, const char *path, const char *sy
 
 void lease_folder_close(struct lease_folder *folder)
 {
-	if (folder->fd >= 0)
-		close(folder->fd);
-	if (folder->sysfs >= 0)
-		close(folder->sysfs);
+	close_variable(&folder->fd);
+	close_variable(&folder->sysfs);
 	free(folder->path);
 	free(folder->inside);
 	free(folder->seen);
@@ -128,13 +117,11 @@ void lease_folder_close(struct lease_folder *folder)
 
 DIR *lease_folder_list(const struct lease_folder *folder)
 {
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why;
+	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
-	why = errno;
-	if (!dir && fd >= 0)
-		close(fd);
-	errno = why;
+	if (!dir)
+		close_variable(&fd);
 	return dir;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "lease/units.h"
 
 /* How long to wait for the guard of a GPU, which is held for microseconds. */
@@ -25,16 +26,6 @@ static int open_sysfs(const struct lease_folder *folder, const gpumap_device *un
 		return -1;
 	snprintf(path, sizeof(path), "%s/%s", unit->gpu->pci, name);
 	return openat(folder->sysfs, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-/* Closes it, and keeps errno. */
-static void close_quietly(int fd)
-{
-	int why = errno;
-
-	if (fd >= 0)
-		close(fd);
-	errno = why;
 }
 
 /* Locks the guard of a GPU, which jobs of all folders have while they test its locks or lock it.
@@ -127,31 +118,24 @@ bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *unit, size_t slots)
 {
 	struct lease_locks locks = NO_LOCKS;
-	bool locked, part = slots > 1 || is_instance(unit);
-	int guard = -1, why;
+	CLEANUP_CLOSE int guard = -1;
 
 	/* For a whole GPU it only keeps away the tests of other folders. */
-	if (!lock_guard(&guard, folder, unit, TAKE_MS) && part)
+	if (!lock_guard(&guard, folder, unit, TAKE_MS) && (slots > 1 || is_instance(unit)))
 		return false;
-	locked = lock_files(&locks, folder, unit, slots);
-	close_quietly(guard);
-	if (locked) {
+	if (lock_files(&locks, folder, unit, slots)) {
 		*ret = locks;
 		return true;
 	}
-	why = errno;
 	lease_unlock(&locks);
-	errno = why;
 	return false;
 }
 
 void lease_unlock(struct lease_locks *locks)
 {
-	const int fds[] = {locks->vendor, locks->file, locks->own};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	close_variable(&locks->vendor);
+	close_variable(&locks->file);
+	close_variable(&locks->own);
 	*locks = NO_LOCKS;
 }
 
@@ -184,24 +168,21 @@ static enum lease_state state_of(const struct lease_folder *folder, int fd, int6
 static enum lease_state state_of_file(const struct lease_folder *folder, const gpumap_device *unit,
 				      int64_t *owner)
 {
+	CLEANUP_CLOSE int fd = -1;
 	char name[LEASE_NAME];
-	enum lease_state state;
-	int fd;
 
 	lease_name(name, unit);
 	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0 && !lease_lacks(errno)) /* others may put anything there */
 		return LEASE_FREE;
-	state = state_of(folder, fd, owner);
-	close_quietly(fd);
-	return state;
+	return state_of(folder, fd, owner);
 }
 
 enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
 			    int64_t *owner)
 {
+	CLEANUP_CLOSE int guard = -1, fd = -1;
 	enum lease_state state, again;
-	int guard = -1, fd;
 
 	/* A guard that stays locked does not hide the state. */
 	if (!folder->seen)
@@ -209,8 +190,6 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 	fd = lease_vendor(folder, unit);
 	*owner = 0;
 	state = state_of(folder, fd, owner);
-	close_quietly(fd);
-	close_quietly(guard);
 	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
 	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, owner);

@@ -10,8 +10,10 @@
 #include "lease/claim.h"
 #include "lease/nested.h"
 #include "lease/units.h"
+#include "closing.h"
 #include "memory.h"
 #include "process_path.h"
+#include "process_stat.h"
 #include "report/report.h"
 
 enum { LOOKS = 50, LOOK_PAUSE_MS = 2 };
@@ -80,7 +82,7 @@ static bool is_one_of(const struct stat *files, size_t count, const struct stat 
 
 bool lease_holds(int64_t pid, const struct stat *files, size_t count, bool hidden, bool *nomem)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	bool found = false;
 
@@ -103,7 +105,6 @@ bool lease_holds(int64_t pid, const struct stat *files, size_t count, bool hidde
 		*nomem = *nomem || (!info && errno == ENOMEM);
 		found = info && lease_lock_in(&exclusive, &owner, info);
 	}
-	closedir(dir);
 	return found;
 }
 
@@ -126,26 +127,19 @@ static void find_kept(struct span unit, size_t slots, int fd, void *data)
 
 static int64_t *list_keepers(size_t *count, const struct stat *file)
 {
-	int64_t *pids = NULL, *longer;
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	int64_t *pids = NULL;
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
 	bool nomem = false;
 	size_t room = 0;
+	pid_t pid;
 
-	while (dir && !nomem && (entry = readdir(dir))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
-
-		if (pid <= 0 || !lease_holds(pid, file, 1, false, &nomem))
+	while (!nomem && (pid = process_next(proc))) {
+		if (!lease_holds(pid, file, 1, false, &nomem))
 			continue;
-		longer = array_room(pids, *count, &room, sizeof(*pids));
-		nomem = !longer;
-		if (!longer)
-			break;
-		pids = longer;
-		pids[(*count)++] = pid;
+		nomem = !ARRAY_ROOM(pids, *count, room);
+		if (!nomem)
+			pids[(*count)++] = pid;
 	}
-	if (dir)
-		closedir(dir);
 	return pids;
 }
 
@@ -169,14 +163,13 @@ int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner)
 static void add(size_t gpu, size_t slots, int64_t pid, int fd, void *data)
 {
 	struct leases *all = data;
-	struct held *list = array_room(all->list, all->count, &all->room, sizeof(*list));
 
-	all->nomem = all->nomem || !list;
-	if (!list)
+	if (!ARRAY_ROOM(all->list, all->count, all->room)) {
+		all->nomem = true;
 		return;
-	all->list = list;
+	}
 	pid = fd < 0 || lease_is_owner(pid, fd) ? pid : -pid;
-	list[all->count++] = (struct held){gpu, slots, pid};
+	all->list[all->count++] = (struct held){gpu, slots, pid};
 }
 
 static int by_gpu_and_pid(const void *a, const void *b)
@@ -244,15 +237,12 @@ static int see(struct leases *all, struct lease_folder *folder)
 static int look_in_gate(struct leases *all, const struct lease_folder *folder,
 			gpumap_report *report)
 {
-	int gate = -1, r = GPUMAP_OK;
+	CLEANUP_CLOSE int gate = -1;
+	int r = GPUMAP_OK;
 
 	if (folder->fd >= 0)
 		r = lease_gate(&gate, folder, report);
-	if (r == GPUMAP_OK)
-		r = look(all, folder);
-	if (gate >= 0)
-		close(gate);
-	return r;
+	return r == GPUMAP_OK ? look(all, folder) : r;
 }
 
 /* A file is in the way of a lock, so a lease may not be visible. */

@@ -160,6 +160,7 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
  * descriptors are closed on exec. False with errno. */
 bool lease_lock(struct lease_locks *ret, const struct lease_folder *folder,
 		const gpumap_device *unit, size_t slots);
+/* errno stays. */
 void lease_unlock(struct lease_locks *locks);
 /* Whether these descriptors still have their lock: a lease can be revoked. */
 bool lease_has_lock(const struct lease_locks *locks);

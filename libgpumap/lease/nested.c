@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -136,14 +137,12 @@ static void look_at(struct search *s, int64_t pid, const char *fd)
 
 static void look_at_all(struct search *s, int64_t pid)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
 		if (*entry->d_name != '.')
 			look_at(s, pid, entry->d_name);
-	if (dir)
-		closedir(dir);
 }
 
 /* --- the lease ----------------------------------------------------------------------------------

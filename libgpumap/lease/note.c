@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
+#include "closing.h"
 #include "memory.h"
 #include "process_path.h"
 #include "process_stat.h"
@@ -62,21 +63,18 @@ static bool is_of_living(const char *name)
  * here, as those of containers. */
 static void sweep(const struct lease_folder *folder)
 {
-	DIR *dir = lease_folder_list(folder);
+	CLEANUP_FOLDER DIR *dir = lease_folder_list(folder);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		int fd = starts_with(entry->d_name, NOTE) && !is_of_living(entry->d_name)
-				 ? lease_file(folder, entry->d_name, O_RDONLY, false)
-				 : -1;
+		CLEANUP_CLOSE int fd =
+			starts_with(entry->d_name, NOTE) && !is_of_living(entry->d_name)
+				? lease_file(folder, entry->d_name, O_RDONLY, false)
+				: -1;
 
 		if (fd >= 0 && lease_try(fd, false))
 			lease_file_remove(folder, entry->d_name);
-		if (fd >= 0)
-			close(fd);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static bool write_note(int fd, const struct lease_note *note)
@@ -168,19 +166,16 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 	struct lease_folder all_levels = *folder;
 	CLEANUP_FREE char *text = NULL;
 	char name[LEASE_NAME];
-	bool found = false;
+	CLEANUP_CLOSE int fd = -1;
 	size_t size;
-	int fd = -1;
 
 	*all_levels.prefix = '\0';
 	if (folder->fd >= 0 && note_name(name, owner))
 		fd = lease_file(&all_levels, name, O_RDONLY, false);
 	if (fd >= 0 && lease_locker(folder, fd) > 0 && is_of(fd, owner) &&
 	    read_all(fd, MAX_NOTE, &text, &size) == 0)
-		found = parse(ret, text);
-	if (fd >= 0)
-		close(fd);
-	return found;
+		return parse(ret, text);
+	return false;
 }
 
 bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t owner)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "closing.h"
+
 #define PASS "pass-"
 
 enum {
@@ -55,24 +57,20 @@ void lease_passes_count(struct lease_ticket *tickets, size_t count,
 
 bool lease_pass(const struct lease_folder *folder, uint64_t number)
 {
+	CLEANUP_CLOSE int fd = -1;
 	char name[LEASE_NAME];
-	int fd;
 
 	snprintf(name, LEASE_NAME, PASS "%020" PRIu64 "-%020" PRIu64, number, lease_next_number());
 	fd = lease_file(folder, name, O_RDONLY | O_EXCL, true);
-	if (fd >= 0)
-		close(fd);
 	return fd >= 0;
 }
 
 void lease_passes_remove(const struct lease_folder *folder, uint64_t number)
 {
-	DIR *dir = lease_folder_list(folder);
+	CLEANUP_FOLDER DIR *dir = lease_folder_list(folder);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
 		if (passed_ticket(folder, entry->d_name) == number)
 			unlinkat(folder->fd, entry->d_name, 0);
-	if (dir)
-		closedir(dir);
 }

@@ -6,7 +6,6 @@
  */
 #include "lease/per_user.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "inventory/inventory.h"
 #include "lease/holders.h"
+#include "closing.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "report/report.h"
@@ -75,24 +75,17 @@ static bool has_lock(struct count *c, int64_t pid, const struct lock_files *file
 
 static void list_own(struct count *c)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	pid_t pid;
 
-	c->nomem = c->nomem || (!dir && errno == ENOMEM);
-	while (dir && !c->nomem && (entry = readdir(dir))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX), *pids;
-
-		if (pid <= 0 || process_effective_user((pid_t)pid) != (int64_t)geteuid())
+	c->nomem = c->nomem || (!proc && errno == ENOMEM);
+	while (!c->nomem && (pid = process_next(proc))) {
+		if (process_effective_user(pid) != (int64_t)geteuid())
 			continue;
-		pids = array_room(c->pids, c->pid_count, &c->pid_room, sizeof(*pids));
-		c->nomem = !pids;
-		if (!pids)
-			break;
-		c->pids = pids;
-		pids[c->pid_count++] = pid;
+		c->nomem = !ARRAY_ROOM(c->pids, c->pid_count, c->pid_room);
+		if (!c->nomem)
+			c->pids[c->pid_count++] = pid;
 	}
-	if (dir)
-		closedir(dir);
 }
 
 /* Whether a process of this user holds the lease. Those of other users cannot be seen. */
@@ -133,18 +126,15 @@ static int64_t user_of(struct count *c, size_t unit, int64_t pid, int fd)
 /* NULL without memory. */
 static struct user *find_user(struct count *c, int64_t uid)
 {
-	struct user *users;
-
 	for (size_t i = 0; i < c->user_count; i++)
 		if (c->users[i].uid == uid)
 			return &c->users[i];
-	users = array_room(c->users, c->user_count, &c->room, sizeof(*users));
-	c->nomem = c->nomem || !users;
-	if (!users)
+	if (!ARRAY_ROOM(c->users, c->user_count, c->room)) {
+		c->nomem = true;
 		return NULL;
-	c->users = users;
-	users[c->user_count] = (struct user){.uid = uid, .left = c->limit};
-	return &users[c->user_count++];
+	}
+	c->users[c->user_count] = (struct user){.uid = uid, .left = c->limit};
+	return &c->users[c->user_count++];
 }
 
 static void add(size_t unit, size_t slots, int64_t pid, int fd, void *data)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "memory.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -157,9 +158,9 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 			struct lease_folder *seen, bool *nomem)
 {
 	char name[LEASE_NAME];
+	CLEANUP_CLOSE int fd = -1;
 	struct stat st;
 	bool live;
-	int fd;
 
 	ticket_name(name, ticket->number);
 	fd = lease_file(folder, name, O_RDONLY, false);
@@ -172,7 +173,6 @@ static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *
 	       is_of_user(ticket, seen, fd, &st, nomem);
 	if (live)
 		ticket->user = (int64_t)st.st_uid;
-	close(fd);
 	return live;
 }
 
@@ -208,7 +208,7 @@ static bool is_looked_at(struct owners *owners, const struct lease_folder *folde
 int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct lease_folder *folder,
 		     uint64_t before)
 {
-	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	CLEANUP_FOLDER DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	struct lease_ticket *tickets = NULL;
 	size_t n = 0, room = 0;
 	struct lease_folder seen = *folder; /* /proc/locks is read once for all */
@@ -224,10 +224,9 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while (!nomem && n < MAX_TICKETS && (entry = readdir(dir))) {
-		struct lease_ticket ticket = {.number = lease_name_number(folder, TICKET,
-									  entry->d_name, '\0'),
-					      .terms = DEFAULT_TERMS},
-				    *grown;
+		struct lease_ticket ticket = {
+			.number = lease_name_number(folder, TICKET, entry->d_name, '\0'),
+			.terms = DEFAULT_TERMS};
 
 		if (!ticket.number || ticket.number >= before ||
 		    !is_looked_at(&owners, folder, entry->d_name))
@@ -236,20 +235,16 @@ int lease_queue_read(struct lease_ticket **ret, size_t *count, const struct leas
 			ticket_free(&ticket);
 			continue;
 		}
-		grown = array_room(tickets, n, &room, sizeof(*tickets));
-		nomem = !grown;
-		if (nomem) {
+		nomem = !ARRAY_ROOM(tickets, n, room);
+		if (nomem)
 			ticket_free(&ticket);
-			break;
-		}
-		tickets = grown;
-		tickets[n++] = ticket;
+		else
+			tickets[n++] = ticket;
 	}
 	if (n)
 		qsort(tickets, n, sizeof(*tickets), lease_ticket_order);
 	if (!nomem)
 		lease_passes_count(tickets, n, folder, before == UINT64_MAX, dir);
-	closedir(dir);
 	free(seen.seen);
 	if (nomem) {
 		lease_queue_free(tickets, n);
@@ -269,17 +264,12 @@ void lease_queue_free(struct lease_ticket *tickets, size_t count)
 
 int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
 {
+	CLEANUP_CLOSE int fd = -1;
 	char name[LEASE_NAME];
-	int64_t pid;
-	int fd;
 
 	ticket_name(name, number);
 	fd = lease_file(folder, name, O_RDONLY, false);
-	if (fd < 0)
-		return 0;
-	pid = lease_locker(folder, fd);
-	close(fd);
-	return pid;
+	return fd < 0 ? 0 : lease_locker(folder, fd);
 }
 
 /* --- writing ---------------------------------------------------------------------------- */

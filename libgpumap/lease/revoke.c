@@ -17,12 +17,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "container.h"
 #include "lease/claim.h"
 #include "lease/units.h"
 #include "memory.h"
 #include "process_handle.h"
 #include "process_path.h"
+#include "process_stat.h"
 #include "report/report.h"
 
 #ifndef SYS_pidfd_getfd /* in headers older than the kernel; all machines have this number */
@@ -68,7 +70,6 @@ static const struct locked_file *find_file(const struct ending *e, const struct 
 /* Takes the descriptor; -1: there is no such file. */
 static void add_file(struct ending *e, int fd, bool part)
 {
-	struct locked_file *files;
 	struct stat st;
 
 	if (fd < 0)
@@ -77,15 +78,13 @@ static void add_file(struct ending *e, int fd, bool part)
 		close(fd);
 		return;
 	}
-	files = array_room(e->files, e->count, &e->room, sizeof(*files));
-	if (!files) {
+	if (!ARRAY_ROOM(e->files, e->count, e->room)) {
 		e->nomem = true;
 		close(fd);
 		return;
 	}
-	e->files = files;
-	files[e->count++] = (struct locked_file){fd, st.st_dev, st.st_ino,
-						 part ? lease_number(st.st_ino) : 0, e->inside};
+	e->files[e->count++] = (struct locked_file){fd, st.st_dev, st.st_ino,
+						    part ? lease_number(st.st_ino) : 0, e->inside};
 }
 
 static void close_files(struct ending *e)
@@ -123,7 +122,7 @@ static bool is_inside(const struct ending *e, const struct lease_file_name *name
 /* Adds the files of jobs inside. False: there are no further ones. */
 static bool add_inside(struct ending *e)
 {
-	DIR *dir = lease_folder_list(&e->folder);
+	CLEANUP_FOLDER DIR *dir = lease_folder_list(&e->folder);
 	struct lease_file_name name;
 	struct dirent *entry;
 	size_t before = e->count;
@@ -132,8 +131,6 @@ static bool add_inside(struct ending *e)
 		if (lease_name_read(&name, entry->d_name) && is_inside(e, &name))
 			add_file(e, lease_file(&e->folder, entry->d_name, O_RDONLY, false),
 				 lease_is_part(&name));
-	if (dir)
-		closedir(dir);
 	return e->count > before;
 }
 
@@ -153,7 +150,7 @@ static bool is_of_lease(struct ending *e, int fd)
 /* The number may mean another file by now; unlocking that would do harm. */
 static void unlock_there(struct ending *e, int pidfd, int number)
 {
-	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	CLEANUP_CLOSE int fd = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
 	const struct locked_file *file;
 	struct stat st;
 
@@ -164,7 +161,6 @@ static void unlock_there(struct ending *e, int pidfd, int number)
 	file = fstat(fd, &st) == 0 ? find_file(e, &st) : NULL;
 	if (file && file->inside == e->inside && (file->inside || is_of_lease(e, fd)))
 		flock(fd, LOCK_UN);
-	close(fd);
 }
 
 /* `folder` has the descriptors of the process. *pidfd is opened when it is needed. */
@@ -189,34 +185,25 @@ static void look_at(struct ending *e, pid_t pid, int folder, const char *fd, int
 
 static void visit(struct ending *e, pid_t pid)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
-	int pidfd = -1;
+	CLEANUP_CLOSE int pidfd = -1;
 
 	/* It may have nothing to do with the lease. */
 	if (!dir && errno != ENOENT && errno != ESRCH && !e->why)
 		e->why = errno;
 	while (dir && (entry = readdir(dir)))
 		look_at(e, pid, dirfd(dir), entry->d_name, &pidfd);
-	if (pidfd >= 0)
-		close(pidfd);
-	if (dir)
-		closedir(dir);
 }
 
 static void visit_all(struct ending *e)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
-
-		if (pid > 0 && pid != getpid())
-			visit(e, (pid_t)pid);
-	}
-	if (dir)
-		closedir(dir);
+	while ((pid = process_next(proc)))
+		if (pid != getpid())
+			visit(e, pid);
 }
 
 /* Jobs inside lose theirs, which would keep those of a later lease away. */
@@ -320,7 +307,8 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 {
 	struct ending e = {.inventory = inventory, .gpus = gpus, .owner = owner};
 	CLEANUP_FREE bool *leased = xcalloc(inventory->count + 1, sizeof(*leased));
-	int gate = -1, code;
+	CLEANUP_CLOSE int gate = -1;
+	int code;
 
 	if (!leased)
 		return report_nomem(report);
@@ -333,8 +321,6 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 		report_add(report, FINDING_FILE_ACCESS, ABOUT(.origin = e.folder.path),
 			   "the folder of leases cannot be listed: %s", strerror(errno));
 	close_files(&e);
-	if (gate >= 0)
-		close(gate);
 	lease_folder_close(&e.folder);
 	return code == GPUMAP_ENOMEM ? report_nomem(report) : code;
 }
@@ -375,8 +361,9 @@ void lease_let_go(const gpumap_lease *lease)
 {
 	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
 	CLEANUP_FREE bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
+	CLEANUP_CLOSE int gate = -1;
 	bool parts = false;
-	int gate = -1, fd;
+	int fd;
 
 	if (lease->folder)
 		lease_folder_open(&e.folder, lease->folder, NULL, false, NULL);
@@ -395,7 +382,5 @@ void lease_let_go(const gpumap_lease *lease)
 	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
 	lease_slots_each(&e.folder, NULL, ignore, NULL);
 	close_files(&e);
-	if (gate >= 0)
-		close(gate);
 	lease_folder_close(&e.folder);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "lease/claim.h"
 #include "memory.h"
 #include "readfile.h"
@@ -100,7 +101,8 @@ static int read_entry(void *data, const struct inifile_entry *entry)
 static int read_trusted(char **text, size_t *size, const char *path, const char **why)
 {
 	/* A pipe without a writer must not stop this process. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int error = 0;
 	struct stat file, entry;
 
 	*text = NULL;
@@ -113,8 +115,6 @@ static int read_trusted(char **text, size_t *size, const char *path, const char 
 		*why = file_distrust(&file, &entry);
 	if (!*why && (error = read_all(fd, GPUMAP_MAX_PROFILE, text, size)))
 		*why = strerror(error);
-	if (fd >= 0)
-		close(fd);
 	return error == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 }
 

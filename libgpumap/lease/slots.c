@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lease/units.h"
+#include "closing.h"
 #include "process_stat.h"
 
 enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
@@ -48,7 +49,7 @@ static bool is_held(const struct lease_folder *folder, const char *name, int fd,
 int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 		     void (*fn)(struct span unit, size_t slots, int fd, void *data), void *data)
 {
-	DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	CLEANUP_FOLDER DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
 	const size_t prefix = strlen(folder->prefix);
 	struct lease_file_name file;
 	struct dirent *entry;
@@ -60,7 +61,7 @@ int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 	if (!dir)
 		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
 	while ((entry = readdir(dir))) {
-		int fd;
+		CLEANUP_CLOSE int fd = -1;
 
 		if (!is_lease(&file, folder, entry->d_name, gpu))
 			continue;
@@ -69,10 +70,7 @@ int lease_slots_each(const struct lease_folder *folder, const char *gpu,
 		if (fd >= 0 && is_held(folder, entry->d_name, fd, &swept))
 			fn(file.gpu, lease_names_instance(file.gpu, NULL) ? 0 : file.slots, fd,
 			   data);
-		if (fd >= 0)
-			close(fd);
 	}
-	closedir(dir);
 	errno = lacks;
 	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
 }

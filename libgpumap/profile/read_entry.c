@@ -22,16 +22,14 @@ static int add_setting(struct file *f, const struct profile_key *key,
 {
 	gpumap_profile *p = f->load->profile;
 	CLEANUP(strbuf_free) struct strbuf decoded = {0};
-	struct setting *setting, *grown;
+	struct setting *setting;
 
 	if (p->sections[f->section].count == MAX_ENTRIES)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = entry->line),
 				   "more than %d entries of a section", MAX_ENTRIES);
-	grown = array_room(p->settings, p->setting_count, &p->setting_room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(p->settings, p->setting_count, p->setting_room))
 		return report_nomem(f->load->report);
-	p->settings = grown;
 	if ((key && value_is_raw(key->kind)) || p->sections[f->section].kind == SECTION_SWEEP)
 		strbuf_add(&decoded, entry->value.text, entry->value.length);
 	else

@@ -10,16 +10,14 @@
 static int add_section(struct file *f, enum profile_section kind, struct span name, int line)
 {
 	gpumap_profile *p = f->load->profile;
-	gpumap_section *section, *grown;
+	gpumap_section *section;
 
 	if (p->section_count == MAX_SECTIONS)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = f->path, .line = line), "more than %d sections",
 				   MAX_SECTIONS);
-	grown = array_room(p->sections, p->section_count, &p->section_room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(p->sections, p->section_count, p->section_room))
 		return report_nomem(f->load->report);
-	p->sections = grown;
 	section = &p->sections[p->section_count];
 	*section = (gpumap_section){
 		.kind = kind,

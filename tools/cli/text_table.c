@@ -12,8 +12,7 @@ void text_table_add(struct text_table *table, struct strbuf *cell)
 
 	if (cells > *width)
 		*width = cells;
-	table->cells = array_room(table->cells, table->cell_count, &table->room, sizeof(char *));
-	table->cells[table->cell_count++] = strbuf_take(cell);
+	*ARRAY_NEXT(table->cells, table->cell_count, table->room) = strbuf_take(cell);
 }
 
 void text_table_fit_heads(struct text_table *table)

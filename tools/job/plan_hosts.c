@@ -44,7 +44,6 @@ static int open_quietly(struct finder *f, const char *what, gpumap_inventory **r
 static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 {
 	struct plan_hosts *all = f->ret;
-	struct opened *opened;
 	int r;
 
 	for (size_t i = 0; i < all->count; i++)
@@ -55,9 +54,8 @@ static int open_once(struct finder *f, const char *what, gpumap_inventory **ret)
 	r = open_quietly(f, what, ret);
 	if (r != GPUMAP_OK)
 		return r;
-	all->opened = array_room(all->opened, all->count, &all->room, sizeof(*opened));
-	opened = &all->opened[all->count++];
-	*opened = (struct opened){.what = xstrdup(what), .inventory = *ret};
+	*ARRAY_NEXT(all->opened, all->count, all->room) =
+		(struct opened){.what = xstrdup(what), .inventory = *ret};
 	return GPUMAP_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "closing.h"
 #include "launch/launch.h"
 #include "lint/python.h"
 #include "memory.h"
@@ -109,7 +110,7 @@ struct lack {
 static struct lack lack_of(const gpumap_plan *plan, const struct launch_rank *rank)
 {
 	struct lack lack = {.name = rank->folder};
-	int here = lack.name ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	CLEANUP_CLOSE int here = lack.name ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (lack.name && (here < 0 || chdir(lack.name)))
 		lack.error = errno;
@@ -122,11 +123,8 @@ static struct lack lack_of(const gpumap_plan *plan, const struct launch_rank *ra
 		lack.name = rank->argv[0];
 		lack.error = program_error(plan, rank->rank, lack.name);
 	}
-	if (here >= 0) {
-		if (fchdir(here) && !lack.error)
-			lack = (struct lack){NEED_FOLDER, ".", errno};
-		close(here);
-	}
+	if (here >= 0 && fchdir(here) && !lack.error)
+		lack = (struct lack){NEED_FOLDER, ".", errno};
 	return lack;
 }
 
@@ -300,16 +298,13 @@ static bool is_code(const char *path)
 {
 	struct stat status;
 	char head[2] = "";
-	int fd =
+	CLEANUP_CLOSE int fd =
 		stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= MAX_PROGRAM
 			? open(path, O_RDONLY | O_CLOEXEC)
 			: -1;
-	bool code = fd >= 0 && (is_python_file(span_of(path)) || text_ends(path, ".sh") ||
-				(read(fd, head, 2) == 2 && head[0] == '#' && head[1] == '!'));
 
-	if (fd >= 0)
-		close(fd);
-	return code;
+	return fd >= 0 && (is_python_file(span_of(path)) || text_ends(path, ".sh") ||
+			   (read(fd, head, 2) == 2 && head[0] == '#' && head[1] == '!'));
 }
 
 char *plan_code_path(const char *folder, const char *file)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "launch.h"
 #include "trust.h"
 #include "write_all.h"
@@ -193,7 +194,7 @@ static bool is_after(const struct timespec *a, const struct timespec *b)
 
 char *log_last_lines(const char *path, const struct timespec *from, const struct timespec *until)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char tail[TAIL_SIZE];
 	struct stat st;
 	ssize_t n = -1;
@@ -206,6 +207,5 @@ char *log_last_lines(const char *path, const struct timespec *from, const struct
 		start = st.st_size > TAIL_SIZE ? st.st_size - TAIL_SIZE : 0;
 		n = pread(fd, tail, sizeof(tail), start);
 	}
-	close(fd);
 	return n > 0 ? last_lines(tail, (size_t)n, start > 0) : NULL;
 }

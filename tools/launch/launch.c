@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "supervise.h"
 
 static int run(struct supervisor *s)
@@ -93,12 +94,8 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 		result->cause = LAUNCH_BROKEN;
 	rank_cgroup_end(&s.cgroup);
 	console_close(&s.console);
-	for (size_t i = 0; i < 3; i++) {
-		int fd = (const int[]){s.epoll, s.signals, s.timer}[i];
-
-		if (fd >= 0)
-			close(fd);
-	}
+	for (size_t i = 0; i < 3; i++)
+		close_variable((const int *[]){&s.epoll, &s.signals, &s.timer}[i]);
 	process_state_leave(&s.state);
 	return r;
 }

@@ -2,12 +2,12 @@
 /* See process_tree.h. */
 #include "process_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "process_handle.h"
 #include "process_stat.h"
 #include "text.h"
@@ -29,11 +29,8 @@ struct tree {
 
 static bool add_node(struct tree *tree, const struct node *node)
 {
-	struct node *nodes = array_room(tree->nodes, tree->count, &tree->room, sizeof(*nodes));
-
-	if (!nodes)
+	if (!ARRAY_ROOM(tree->nodes, tree->count, tree->room))
 		return false;
-	tree->nodes = nodes;
 	tree->nodes[tree->count++] = *node;
 	return true;
 }
@@ -41,18 +38,12 @@ static bool add_node(struct tree *tree, const struct node *node)
 static struct tree read_tree(void)
 {
 	struct tree tree = {0};
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	struct node node = {0};
 
-	while (dir && (entry = readdir(dir))) {
-		int64_t pid = span_number(span_of(entry->d_name), INT32_MAX);
-		struct node node = {.pid = (pid_t)pid};
-
-		if (pid > 0 && process_stat_read(&node.stat, node.pid) && !add_node(&tree, &node))
+	while ((node.pid = process_next(proc)))
+		if (process_stat_read(&node.stat, node.pid) && !add_node(&tree, &node))
 			break;
-	}
-	if (dir)
-		closedir(dir);
 	return tree;
 }
 
@@ -102,7 +93,7 @@ static void choose(struct tree *tree, pid_t root, const struct tree_except *exce
 /* The pid may be another process by now, so check again once it is held. */
 static void send_signal(const struct node *node, int sig)
 {
-	int fd = process_pidfd(node->pid);
+	CLEANUP_CLOSE int fd = process_pidfd(node->pid);
 	struct process_stat again;
 	bool same;
 
@@ -117,8 +108,6 @@ static void send_signal(const struct node *node, int sig)
 		kill(node->pid, sig);
 		kill(node->pid, SIGCONT);
 	}
-	if (fd >= 0)
-		close(fd);
 }
 
 size_t tree_signal(pid_t root, const struct tree_except *except, int sig)

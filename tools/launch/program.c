@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "text.h"
 
 static const char *path_of(char *const *envp)
@@ -23,11 +24,9 @@ enum { HEAD = 256 };
 /* The beginning of the file, ended by a NUL. Its length; 0: it is empty or cannot be read. */
 static size_t read_head(const char *path, char head[HEAD])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD - 1);
 
-	if (fd >= 0)
-		close(fd);
 	head[n > 0 ? n : 0] = '\0';
 	return n > 0 ? (size_t)n : 0;
 }

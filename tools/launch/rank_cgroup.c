@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "readfile.h"
 #include "drop_inherited.h"
 #include "process_state.h"
@@ -37,12 +38,8 @@ enum {
 
 static void close_all(struct rank_cgroup *c)
 {
-	for (size_t i = 0; i < 3; i++) {
-		int fd = (const int[]){c->parent, c->folder, c->kill}[i];
-
-		if (fd >= 0)
-			close(fd);
-	}
+	for (size_t i = 0; i < 3; i++)
+		close_variable((const int *[]){&c->parent, &c->folder, &c->kill}[i]);
 	*c = (struct rank_cgroup){.parent = -1, .folder = -1, .kill = -1};
 }
 
@@ -66,28 +63,33 @@ static bool is_populated(int events)
 	return strstr(text, "populated 1") != NULL;
 }
 
+static DIR *list_folder(int folder)
+{
+	int fd = open_folder(folder, ".");
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!dir)
+		close_variable(&fd);
+	return dir;
+}
+
 static bool remove_tree(int parent, const char *name, int depth);
 
 /* Ranks can have made cgroups in it, for example by a run of their own. */
 static void remove_below(int folder, int depth)
 {
-	int fd = open_folder(folder, ".");
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	CLEANUP_FOLDER DIR *dir = list_folder(folder);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_type == DT_DIR && *entry->d_name != '.')
 			remove_tree(folder, entry->d_name, depth + 1);
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
 }
 
 /* False: a process is in it, or the kernel has not yet finished one. */
 static bool remove_tree(int parent, const char *name, int depth)
 {
-	int folder, events;
+	CLEANUP_CLOSE int folder = -1, events = -1;
 
 	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return true;
@@ -97,17 +99,13 @@ static bool remove_tree(int parent, const char *name, int depth)
 	events = openat(folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	if (events >= 0 && !is_populated(events))
 		remove_below(folder, depth);
-	if (events >= 0)
-		close(events);
-	close(folder);
 	return unlinkat(parent, name, AT_REMOVEDIR) == 0;
 }
 
 /* Removes what earlier launchers left that were killed together with their keepers. */
 static void remove_dead(int parent)
 {
-	int fd = open_folder(parent, ".");
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	CLEANUP_FOLDER DIR *dir = list_folder(parent);
 	struct dirent *entry;
 	struct stat st;
 
@@ -127,16 +125,12 @@ static void remove_dead(int parent)
 		    st.st_uid == geteuid())
 			remove_tree(parent, entry->d_name, 0);
 	}
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
 }
 
 /* Kills all in it and removes it. False: that takes longer than `ms`; -1: no limit. */
 static bool end_cgroup(const struct rank_cgroup *c, int64_t ms)
 {
-	int events = openat(c->folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int events = openat(c->folder, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	int64_t end = now_ns() + ms * NS_PER_MS;
 	bool removed;
 
@@ -148,8 +142,6 @@ static bool end_cgroup(const struct rank_cgroup *c, int64_t ms)
 		/* The kernel may report the end of a process before its cgroup is empty. */
 		poll(&changed, 1, is_populated(events) ? 100 : 1);
 	}
-	if (events >= 0)
-		close(events);
 	return removed;
 }
 
@@ -287,16 +279,14 @@ static pid_t clone_into(const struct rank_cgroup *c)
  * the parent has moved it; *moved is false if that failed. */
 static pid_t fork_and_move(const struct rank_cgroup *c, bool *moved)
 {
-	int gate[2], procs = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int procs = openat(c->folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	int gate[2];
 	char byte;
 	pid_t pid;
 
 	*moved = false;
-	if (procs < 0 || pipe2(gate, O_CLOEXEC) < 0) {
-		if (procs >= 0)
-			close(procs);
+	if (procs < 0 || pipe2(gate, O_CLOEXEC) < 0)
 		return fork();
-	}
 	pid = fork();
 	if (pid == 0) {
 		close(gate[1]);
@@ -308,7 +298,6 @@ static pid_t fork_and_move(const struct rank_cgroup *c, bool *moved)
 	close(gate[0]);
 	if (pid)
 		close(gate[1]);
-	close(procs);
 	return pid;
 }
 

@@ -3,11 +3,11 @@
 #include "live/explain_pid.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "memory.h"
 #include "process_stat.h"
 #include "plan/job.h"
@@ -79,8 +79,7 @@ static void add_rank(struct rank_list *list, int pid, const struct process_text 
 	const char *rank = process_variable(text, RUN_RANK),
 		   *gpus = process_variable(text, RUN_GPUS);
 
-	list->ranks = array_room(list->ranks, list->count, &list->room, sizeof(*list->ranks));
-	list->ranks[list->count++] = (struct rank_process){
+	*ARRAY_NEXT(list->ranks, list->count, list->room) = (struct rank_process){
 		pid, span_number(span_of(rank), INT64_MAX), xstrdup(gpus ? gpus : "")};
 }
 
@@ -112,15 +111,11 @@ static int compare_ranks(const void *a, const void *b)
 
 static void find_ranks(struct rank_list *list, int run, const struct process_text *run_text)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir)))
-		if (isdigit((unsigned char)*entry->d_name))
-			consider(list, (int)span_number(span_of(entry->d_name), INT32_MAX), run,
-				 run_text);
-	if (dir)
-		closedir(dir);
+	while ((pid = process_next(proc)))
+		consider(list, pid, run, run_text);
 	if (list->count)
 		qsort(list->ranks, list->count, sizeof(*list->ranks), compare_ranks);
 }

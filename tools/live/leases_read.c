@@ -15,6 +15,7 @@
 #include "pick/lease_here.h"
 #include "process_path.h"
 #include "process_stat.h"
+#include "readfile.h"
 #include "report/report.h"
 
 #define GUARD "gpumap-lease "
@@ -39,21 +40,15 @@ static int64_t guarded(const char *command)
  * read, because it may be very long. */
 static void read_kind(struct lease_row *row, int64_t *kept_for)
 {
-	const char *path = PROCESS_PATH(row->pid, "cmdline"), *second;
+	const char *second;
 	int64_t numbers[MAX_PID_SPACES], named;
 	char text[PATH_MAX];
-	ssize_t n = -1;
-	int fd;
+	ssize_t n = row->pid > 0 ? read_start(text, sizeof(text), PROCESS_PATH(row->pid, "cmdline"))
+				 : 0;
 
 	*kept_for = 0;
-	fd = row->pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
 	if (n <= 0)
 		return;
-	text[n] = '\0';
 	named = guarded(text);
 	/* In a pid namespace below this one, it is the number of another process here. */
 	*kept_for = process_numbers(numbers, (pid_t)row->pid) > 1 ? 0 : named;
@@ -175,8 +170,7 @@ static struct lease_row *row_of(struct gathering *g, size_t gpu, int64_t slots, 
 		    !has_gpu(row, gpu))
 			return row;
 	}
-	leases->rows = array_room(leases->rows, leases->count, &g->room, sizeof(*row));
-	row = &leases->rows[leases->count++];
+	row = ARRAY_NEXT(leases->rows, leases->count, g->room);
 	*row = (struct lease_row){
 		.pid = pid, .slots = slots, .instances = instances, .left_ms = -1, .idle_ms = -1};
 	row->gpus = xcalloc(leases->inventory->count, sizeof(*row->gpus));

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "container.h"
 #include "memory.h"
 #include "process_path.h"
@@ -176,7 +177,7 @@ static void add_minors(struct strbuf *buf, const bool *minors, const gpumap_inve
  * seen. */
 static bool open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	bool any = false;
 
@@ -192,8 +193,6 @@ static bool open_minors(bool minors[MAX_MINOR], int64_t pid, bool *known)
 		if (minor >= 0)
 			any = minors[minor] = true;
 	}
-	if (dir)
-		closedir(dir);
 	return any;
 }
 

@@ -41,15 +41,13 @@ static void add_instance(struct ps_gpu *gpu, const gpumap_device *instance, int6
 /* The GPU is leased by a process that has ended. */
 static void add_ended(struct ps *ps, size_t gpu, int64_t owner)
 {
-	struct ps_ended *ended;
 	size_t i = 0;
 
 	while (i < ps->ended_count && ps->ended[i].owner != owner)
 		i++;
 	if (i == ps->ended_count) {
-		ps->ended = array_room(ps->ended, ps->ended_count, &ps->ended_room, sizeof(*ended));
-		ps->ended[ps->ended_count++] = (struct ps_ended){
-			.owner = owner, .gpus = xcalloc(ps->count, sizeof(*ended->gpus))};
+		*ARRAY_NEXT(ps->ended, ps->ended_count, ps->ended_room) =
+			(struct ps_ended){.owner = owner, .gpus = xcalloc(ps->count, sizeof(bool))};
 	}
 	ps->ended[i].gpus[gpu] = true;
 }

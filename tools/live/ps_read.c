@@ -111,8 +111,7 @@ static size_t read_facts(struct ps *ps, const gpumap_process *p)
 	for (size_t i = 0; i < ps->fact_count; i++)
 		if (ps->facts[i].pid == pid)
 			return i;
-	ps->facts = array_room(ps->facts, ps->fact_count, &ps->fact_room, sizeof(*facts));
-	facts = &ps->facts[ps->fact_count++];
+	facts = ARRAY_NEXT(ps->facts, ps->fact_count, ps->fact_room);
 	*facts = (struct ps_facts){.pid = pid, .rank = -1, .cpu = -1, .name = PS_NAME_HIDDEN};
 	if (gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE) != 1)
 		return ps->fact_count - 1;

@@ -10,6 +10,7 @@
 
 #include "live/process.h"
 #include "live/ps.h"
+#include "closing.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -22,7 +23,7 @@ enum { MAX_ABOVE = 1000 };
 /* Opens the file of the run that the process has open; -1: it has none, or may not be looked at. */
 static int open_live(int pid)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	int fd = -1;
 
@@ -34,8 +35,6 @@ static int open_live(int pid)
 			fd = openat(dirfd(dir), entry->d_name,
 				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
-	if (dir)
-		closedir(dir);
 	return fd;
 }
 
@@ -61,13 +60,11 @@ static bool is_rank(const struct live_rank *rank, int64_t number, int pid, int l
 static void find_inside(struct live_run *run, size_t depth)
 {
 	int64_t numbers[MAX_PID_SPACES];
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	pid_t pid;
 
-	while (dir && (entry = readdir(dir))) {
-		int pid = (int)span_number(span_of(entry->d_name), INT32_MAX);
-
-		if (pid <= 0 || process_numbers(numbers, pid) < depth)
+	while ((pid = process_next(proc))) {
+		if (process_numbers(numbers, pid) < depth)
 			continue;
 		for (size_t i = 0; i < run->count; i++)
 			if (is_rank(&run->ranks[i], numbers[depth - 1], pid, run->launcher)) {
@@ -75,8 +72,6 @@ static void find_inside(struct live_run *run, size_t depth)
 				run->ranks[i].hidden = false;
 			}
 	}
-	if (dir)
-		closedir(dir);
 }
 
 /* Replaces the numbers that the launcher has for its ranks by those that they have here. A process
@@ -106,14 +101,10 @@ static void translate(struct live_run *run)
 static void read_live(struct live_run *ret, int pid)
 {
 	struct stat st;
-	int fd = process_is_gpumap(pid) ? open_live(pid) : -1, r;
+	CLEANUP_CLOSE int fd = process_is_gpumap(pid) ? open_live(pid) : -1;
 
 	*ret = (struct live_run){0};
-	if (fd < 0)
-		return;
-	r = live_run_read(ret, fd);
-	close(fd);
-	if (r != GPUMAP_OK)
+	if (fd < 0 || live_run_read(ret, fd) != GPUMAP_OK)
 		return;
 	ret->launcher = pid;
 	ret->own = stat(PROCESS_FOLDER(pid), &st) == 0 && st.st_uid == geteuid();
@@ -162,15 +153,12 @@ static int by_launcher(const void *a, const void *b)
 
 void live_runs_find(struct live_runs *ret)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	CLEANUP_FOLDER DIR *proc = opendir("/proc");
+	pid_t pid;
 
 	*ret = (struct live_runs){0};
-	while (dir && (entry = readdir(dir)))
-		if (isdigit((unsigned char)*entry->d_name))
-			add_run(ret, (int)span_number(span_of(entry->d_name), INT32_MAX));
-	if (dir)
-		closedir(dir);
+	while ((pid = process_next(proc)))
+		add_run(ret, pid);
 	if (ret->count)
 		qsort(ret->runs, ret->count, sizeof(*ret->runs), by_launcher);
 }

@@ -154,8 +154,7 @@ static int add_rank(struct live_run *run, size_t *room, const char *number)
 
 	if (rank < 0)
 		return GPUMAP_EINPUT;
-	run->ranks = array_room(run->ranks, run->count, room, sizeof(*run->ranks));
-	run->ranks[run->count++] = (struct live_rank){.rank = rank, .status = -1};
+	*ARRAY_NEXT(run->ranks, run->count, *room) = (struct live_rank){.rank = rank, .status = -1};
 	return GPUMAP_OK;
 }
 

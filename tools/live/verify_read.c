@@ -26,8 +26,7 @@ static const char *const names[] = {
 
 static void add_own(struct verify_rank *rank, const gpumap_device *device)
 {
-	rank->own = array_room(rank->own, rank->own_count, &rank->own_room, sizeof(*rank->own));
-	rank->own[rank->own_count++] =
+	*ARRAY_NEXT(rank->own, rank->own_count, rank->own_room) =
 		(struct verify_device){device->gpu->physical, device->mig_position};
 }
 
@@ -275,8 +274,7 @@ static struct verify_rank *rank_above(struct verify *v, const struct ps_facts *f
 static void add_use(struct verify_rank *rank, const struct ps_gpu *gpu,
 		    const gpumap_process *process)
 {
-	rank->uses = array_room(rank->uses, rank->use_count, &rank->use_room, sizeof(*rank->uses));
-	rank->uses[rank->use_count++] = (struct verify_use){
+	*ARRAY_NEXT(rank->uses, rank->use_count, rank->use_room) = (struct verify_use){
 		{gpu->device->physical, (int)gpumap_process_int(process, GPUMAP_PROCESS_MIG)},
 		gpumap_process_int(process, GPUMAP_PROCESS_PID),
 		gpumap_process_int(process, GPUMAP_PROCESS_MEMORY),

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "closing.h"
 #include "process_handle.h"
 #include "process_path.h"
 #include "readfile.h"
@@ -217,8 +218,7 @@ bool pick_container_open(struct pick_container *ret, char **argv, const gpumap_l
 
 void pick_container_close(struct pick_container *container)
 {
-	if (container->process >= 0)
-		close(container->process);
+	close_variable(&container->process);
 	arena_free(&container->arena);
 }
 
@@ -404,8 +404,7 @@ static void watch_process(struct pick_container *c, pid_t pid, const char *id)
 
 static void leave_process(struct pick_container *c)
 {
-	if (c->process >= 0)
-		close(c->process);
+	close_variable(&c->process);
 	c->process = -1;
 	c->sure = false;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "closing.h"
 #include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
@@ -62,14 +63,12 @@ static bool is_reader(int folder, const char *name, const struct stat *pipe)
 
 static bool reads(pid_t pid, const struct stat *pipe)
 {
-	DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
+	CLEANUP_FOLDER DIR *dir = opendir(PROCESS_PATH(pid, "fd"));
 	struct dirent *entry;
 	bool found = false;
 
 	while (dir && !found && (entry = readdir(dir)))
 		found = is_reader(dirfd(dir), entry->d_name, pipe);
-	if (dir)
-		closedir(dir);
 	return found;
 }
 

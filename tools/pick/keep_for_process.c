@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "container.h"
 #include "launch/drop_inherited.h"
 #include "launch/process_title.h"
@@ -245,13 +246,10 @@ static int open_terminal(pid_t pid)
 
 static void tell_terminal(pid_t pid, const char *text)
 {
-	int fd = open_terminal(pid);
+	CLEANUP_CLOSE int fd = open_terminal(pid);
 
-	if (fd < 0)
-		return;
-	if (isatty(fd))
+	if (fd >= 0 && isatty(fd))
 		dprintf(fd, "gpumap: %s\n", text);
-	close(fd);
 }
 
 /* Returns when the process has ended, when SIGTERM came, or when the lease has ended; false: the
@@ -443,10 +441,8 @@ int pick_keep(struct pick_keep *keep, const struct lease_limits *limits, pick_ta
 	if (status == STATUS_ANSWERED)
 		status = start(&h);
 	for (int i = 0; i < 2; i++) {
-		if (h.list[i] >= 0)
-			close(h.list[i]);
-		if (h.stay[i] >= 0)
-			close(h.stay[i]);
+		close_variable(&h.list[i]);
+		close_variable(&h.stay[i]);
 	}
 	process_handle_close(&h.kept_for);
 	return status;

@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "lease/holders.h"
 #include "lease/revoke.h"
 #include "lease/site_settings.h"
@@ -180,8 +181,7 @@ void lease_end_close(struct lease_end *end)
 {
 	int why = errno;
 
-	if (end->timer >= 0)
-		close(end->timer);
+	close_variable(&end->timer);
 	end->timer = -1;
 	gpu_load_close(&end->load);
 	lease_note_remove(&end->note);

@@ -17,6 +17,7 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
+#include "closing.h"
 #include "installed_path.h"
 #include "inventory/inventory.h"
 #include "remove_tree.h"
@@ -151,17 +152,14 @@ static int prepare_path(gpumap_report *report)
 /* A descendant may still hold a lease. */
 static int stop_at_lock(const char *path, const struct stat *about, int type, struct FTW *where)
 {
-	int fd, free_now;
+	CLEANUP_CLOSE int fd = -1;
 
 	(void)about;
 	(void)where;
 	if (type != FTW_F)
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	free_now = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-	if (fd >= 0)
-		close(fd);
-	return !free_now;
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0;
 }
 
 /* Whether this folder was made for a process of this user that has ended. */
@@ -185,7 +183,7 @@ static bool is_left(const char *path)
 static void remove_left(const char *temporary)
 {
 	char path[PATH_MAX];
-	DIR *folder = opendir(temporary);
+	CLEANUP_FOLDER DIR *folder = opendir(temporary);
 	const struct dirent *entry;
 
 	while (folder && (entry = readdir(folder))) {
@@ -195,8 +193,6 @@ static void remove_left(const char *temporary)
 		    nftw(path, stop_at_lock, 4, FTW_PHYS) == 0)
 			remove_tree(path);
 	}
-	if (folder)
-		closedir(folder);
 }
 
 /* No process stays to remove the folder, so the next that pretends removes it. Without one, or with

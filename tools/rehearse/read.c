@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "closing.h"
 #include "readfile.h"
 #include "rehearse/slurm.h"
 #include "report/report.h"
@@ -148,13 +149,11 @@ static int compare(const void *a, const void *b)
 
 static bool add(struct rehearsal *r, size_t *room, json_t *record)
 {
-	struct rehearsed *grown = array_room(r->processes, r->count, room, sizeof(*grown));
 	double started = json_number_value(json_object_get(record, "started"));
 
-	if (!grown)
+	if (!ARRAY_ROOM(r->processes, r->count, *room))
 		return false;
-	r->processes = grown;
-	grown[r->count++] = (struct rehearsed){
+	r->processes[r->count++] = (struct rehearsed){
 		.record = record,
 		.rank = rank_of(record),
 		.pid = rehearsed_number(record, "pid"),
@@ -243,7 +242,7 @@ static void read_not_rehearsed(struct rehearsal *r, const char *folder)
 
 int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *report)
 {
-	DIR *dir = opendir(folder);
+	CLEANUP_FOLDER DIR *dir = opendir(folder);
 	struct dirent *entry;
 	char path[PATH_MAX];
 	size_t room = 0;
@@ -265,7 +264,6 @@ int rehearsal_read(struct rehearsal *ret, const char *folder, gpumap_report *rep
 			one = read_one(ret, &room, path, report);
 		r = one == GPUMAP_OK ? r : one;
 	}
-	closedir(dir);
 	read_not_rehearsed(ret, folder);
 	if (ret->count)
 		drop_earlier(ret);

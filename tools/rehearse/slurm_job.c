@@ -14,6 +14,7 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
+#include "closing.h"
 #include "readfile.h"
 #include "report/report.h"
 #include "write_all.h"
@@ -317,10 +318,11 @@ static bool has_line(struct span text, const char *wanted)
 void slurm_not_rehearsed(const char *format, ...)
 {
 	const char *folder = getenv(REHEARSE_FOLDER);
-	char path[PATH_MAX], *line = NULL, *text = NULL;
+	CLEANUP_FREE char *line = NULL, *text = NULL;
+	CLEANUP_CLOSE int fd = -1;
+	char path[PATH_MAX];
 	size_t size = 0;
 	va_list args;
-	int fd;
 
 	va_start(args, format);
 	if (vasprintf(&line, format, args) < 0)
@@ -334,10 +336,6 @@ void slurm_not_rehearsed(const char *format, ...)
 		write_all(fd, line, strlen(line));
 		write_all(fd, "\n", 1);
 	}
-	if (fd >= 0)
-		close(fd);
-	free(text);
-	free(line);
 }
 
 int slurm_refuse(const char *command, const char *fix, const char *format, ...)

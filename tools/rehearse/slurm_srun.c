@@ -16,6 +16,7 @@
 
 #include "cli/out_of_memory.h"
 #include "cli/output.h"
+#include "closing.h"
 #include "reap.h"
 #include "rehearse/slurm_step.h"
 
@@ -176,12 +177,9 @@ static void take_ended(struct step *step, int *highest)
 /* Whether gpumap rehearse was killed. */
 static bool rehearsal_ended(void)
 {
-	int fd = step_open(REHEARSE_LOCK);
-	bool ended = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
+	CLEANUP_CLOSE int fd = step_open(REHEARSE_LOCK);
 
-	if (fd >= 0)
-		close(fd);
-	return ended;
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static int wait_for_tasks(struct step *step, const sigset_t *caught)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors and folders that are closed where their variable ends. errno stays. */
+#ifndef GM_CLOSING_H
+#define GM_CLOSING_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "base.h"
+
+/* Of a descriptor, -1: there is none. */
+static inline void close_variable(const int *fd)
+{
+	int why = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	errno = why;
+}
+#define CLEANUP_CLOSE CLEANUP(close_variable)
+
+/* Of a DIR *, NULL: there is none. */
+static inline void close_folder(DIR **folder)
+{
+	int why = errno;
+
+	if (*folder)
+		closedir(*folder);
+	errno = why;
+}
+#define CLEANUP_FOLDER CLEANUP(close_folder)
+
+#endif
