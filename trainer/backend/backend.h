@@ -148,13 +148,6 @@ struct op_info {
 	struct value_rows raw_gradient;
 };
 
-/* A planned operation; backends extend it. */
-struct op {
-	const struct op_calls *calls;
-	struct device *device;
-	struct op_info info;
-};
-
 /*
  * ReLU is part of the operation before it. With relu, forward writes max(0, y), and for a NaN in y
  * either NaN (the reference) or a number (oneDNN). A NaN may go unnoticed there, so weights that
@@ -211,6 +204,14 @@ struct op_shape {
 	bool raw_gradient;
 	/* Bytes from an aligned address to weight and weight_gradient, and to those of the bias. */
 	size_t weight_offset, bias_offset;
+};
+
+/* A planned operation; backends extend it. */
+struct op {
+	const struct op_calls *calls;
+	struct device *device;
+	struct op_shape shape; /* that it was planned for */
+	struct op_info info;
 };
 
 /* A data set for a device: the CPU reads it in place, a GPU copies it. */
@@ -450,10 +451,11 @@ const char *backend_name(size_t i);
 enum value_type backend_type(struct device *device, enum value_type wanted, char *text,
 			     size_t size);
 
-/* A zeroed operation of `size` bytes, which begins with a struct op; freed by op_free(). NULL:
- * there is no memory for it. */
-void *op_new(size_t size, struct device *device, const struct op_calls *calls, const char *what,
-	     struct train_error *error);
+/* A zeroed operation of `size` bytes, which begins with a struct op; freed by op_free(). Its input
+ * and output have the layout of shape->input until they are planned. NULL: there is no memory for
+ * it. */
+void *op_new(size_t size, struct device *device, const struct op_calls *calls,
+	     const struct op_shape *shape, const char *what, struct train_error *error);
 /* Gives a new operation to *ret if it could be planned, else frees it. Returns `planned`. */
 bool op_give(struct op **ret, struct op *op, bool planned);
 /* Frees an operation and what it holds; NULL is allowed. */

@@ -22,8 +22,8 @@ struct layout layout_host(enum value_type type, int64_t batch, int64_t channels,
 	return layout;
 }
 
-void *op_new(size_t size, struct device *device, const struct op_calls *calls, const char *what,
-	     struct train_error *error)
+void *op_new(size_t size, struct device *device, const struct op_calls *calls,
+	     const struct op_shape *shape, const char *what, struct train_error *error)
 {
 	struct op *op = calloc(1, size);
 
@@ -33,6 +33,8 @@ void *op_new(size_t size, struct device *device, const struct op_calls *calls, c
 	}
 	op->calls = calls;
 	op->device = device;
+	op->shape = *shape;
+	op->info.input = op->info.output = shape->input;
 	return op;
 }
 

@@ -120,9 +120,9 @@ static void describe(struct cuda_convolution *c, struct cuda_device *d, const st
 	c->base.host = (struct cuda_filter){row->out, row->channels, row->kernel, row->kernel};
 	c->in_padded = c->base.input_order.padded;
 	c->out_padded = c->base.output_order.padded;
-	c->relu = !row->no_relu;
-	c->pad = pad;
-	c->stride = row->stride;
+	c->base.base.shape.relu = !row->no_relu;
+	c->base.base.shape.pad = pad;
+	c->base.base.shape.stride = row->stride;
 }
 
 START_TEST(cudnn_has_engines)
@@ -132,7 +132,7 @@ START_TEST(cudnn_has_engines)
 	struct cuda_calls calls = real;
 	struct cuda_device d = {
 		.calls = &calls, .exact = row->exact, .deterministic = row->deterministic};
-	struct cuda_convolution c = {.relu = false};
+	struct cuda_convolution c = {.out_padded = 0};
 	struct train_error error = {.status = TRAIN_OK};
 	struct cuda_graph *graph;
 

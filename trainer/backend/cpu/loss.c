@@ -69,11 +69,11 @@ bool cpu_loss(struct op **op, struct device *device, const struct layout *logits
 	      struct train_error *error)
 {
 	static const struct op_calls calls = {.forward = loss_forward};
-	struct op *made = op_new(sizeof(*made), device, &calls, "the loss", error);
+	const struct op_shape shape = {.input = *logits};
+	struct op *made = op_new(sizeof(*made), device, &calls, &shape, "the loss", error);
 
 	if (!made)
 		return false;
-	made->info.input = *logits;
 	made->info.algorithm = "double";
 	*op = made;
 	return true;

@@ -4,11 +4,6 @@
 
 #include "backend/cuda/cuda.h"
 
-struct addition {
-	struct op base;
-	bool relu;
-};
-
 static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(op);
@@ -18,7 +13,7 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 		.b = args->addend,
 		.output = args->output,
 		.count = (int64_t)(layout->bytes / value_bytes(layout->type)),
-		.relu = ((struct addition *)op)->relu,
+		.relu = op->shape.relu,
 		.type = layout->type,
 	};
 
@@ -46,14 +41,12 @@ bool cuda_addition(struct op **op, struct device *device, const struct op_shape 
 	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
 					     .backward_data = addition_backward};
-	struct addition *own = op_new(sizeof(*own), device, shape->relu_backward ? &relu : &plain,
-				      "an addition", error);
+	struct op *made = op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain,
+				 shape, "an addition", error);
 
-	if (!own)
+	if (!made)
 		return false;
-	own->base.info.input = own->base.info.output = shape->input;
-	own->base.info.algorithm = "kernel";
-	own->relu = shape->relu;
-	*op = &own->base;
+	made->info.algorithm = "kernel";
+	*op = made;
 	return true;
 }

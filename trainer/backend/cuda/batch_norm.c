@@ -7,8 +7,6 @@
 struct norm {
 	struct cuda_op base;
 	struct batch_norm_shape shape;
-	double eps, momentum;
-	bool relu, relu_backward;
 };
 
 static const struct norm *norm_of(const struct op *op)
@@ -50,8 +48,8 @@ static bool join_statistics(struct cuda_device *d, const struct norm *n, const s
 		.running_mean = args->running_mean,
 		.running_var = args->running_var,
 		.saved = args->workspace,
-		.eps = n->eps,
-		.momentum = n->momentum,
+		.eps = n->base.base.shape.eps,
+		.momentum = n->base.base.shape.momentum,
 	};
 
 	return gather(n, args, error) && CUDA_KERNEL(d, batch_norm_join_statistics, &join, error);
@@ -72,8 +70,8 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.running_var = args->running_var,
 		.saved = args->workspace,
 		.scratch = d->scratch,
-		.eps = n->eps,
-		.momentum = n->momentum,
+		.eps = n->base.base.shape.eps,
+		.momentum = n->base.base.shape.momentum,
 		.training = args->training,
 		.values = together ? own_values(args) : NULL,
 	};
@@ -83,7 +81,7 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 		.control = args->training ? args->control : NULL,
 		.saved = args->workspace,
 		.output = args->output,
-		.relu = n->relu,
+		.relu = op->shape.relu,
 	};
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_statistics, &statistics, error) &&
@@ -117,7 +115,7 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 		.bias_gradient = args->bias_gradient,
 		.saved = args->workspace,
 		.scratch = d->scratch,
-		.relu_backward = n->relu_backward,
+		.relu_backward = op->shape.relu_backward,
 		.values = args->ranks ? own_values(args) : NULL,
 	};
 
@@ -136,7 +134,7 @@ static bool backward_data(struct op *op, const struct op_args *args, struct trai
 		.control = args->control,
 		.saved = args->workspace,
 		.input_gradient = args->input_gradient,
-		.relu_backward = n->relu_backward,
+		.relu_backward = op->shape.relu_backward,
 	};
 
 	return cuda_use(d, error) && CUDA_KERNEL(d, batch_norm_backward, &backward, error);
@@ -149,16 +147,12 @@ bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shap
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data};
 	const struct layout *in = &shape->input;
-	struct norm *n = op_new(sizeof(*n), device, &calls, "batch normalization", error);
+	struct norm *n = op_new(sizeof(*n), device, &calls, shape, "batch normalization", error);
 	struct op_info *info;
 
 	if (!n)
 		return false;
 	info = &n->base.base.info;
-	n->eps = shape->eps;
-	n->momentum = shape->momentum;
-	n->relu = shape->relu;
-	n->relu_backward = shape->relu_backward;
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.input_order);
 	info->output = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.output_order);
 	n->shape = (struct batch_norm_shape){

@@ -47,8 +47,8 @@ static bool prepare(struct op *op, const struct op_args *args, struct train_erro
 	filter.to_type = op->info.input.type;
 	filter.to_nhwc = true;
 	return cuda_use(d, error) && CUDA_KERNEL(d, reorder, &filter, error) &&
-	       (c->no_bias || cuda_cast(d, c->bias, filter.to_type, args->bias, VALUE_FLOAT32,
-					c->base.host.out, error));
+	       (op->shape.no_bias || cuda_cast(d, c->bias, filter.to_type, args->bias,
+					       VALUE_FLOAT32, c->base.host.out, error));
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
@@ -82,14 +82,15 @@ static bool bias_backward(struct cuda_convolution *c, const struct op_args *args
 {
 	struct op *op = &c->base.base;
 	struct cuda_device *d = cuda_device_of(op);
+	bool relu = op->shape.relu_backward;
 
-	if (c->no_bias)
-		return !c->relu_backward || relu_backward(c, args, error);
-	if (c->no_bias_gradient)
+	if (op->shape.no_bias)
+		return !relu || relu_backward(c, args, error);
+	if (op->shape.no_bias_gradient)
 		return true;
 	if (c->out_padded == c->base.host.out)
-		return cuda_bias_gradient(op, args, c->relu_backward, args->bias_gradient, error);
-	return cuda_bias_gradient(op, args, c->relu_backward, c->bias_gradient, error) &&
+		return cuda_bias_gradient(op, args, relu, args->bias_gradient, error);
+	return cuda_bias_gradient(op, args, relu, c->bias_gradient, error) &&
 	       cuda_copy(&d->base, args->bias_gradient, &d->base, c->bias_gradient,
 			 (size_t)c->base.host.out * sizeof(float), error);
 }
@@ -113,7 +114,8 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	filter.to_type = VALUE_FLOAT32;
 	return cuda_use(d, error) && bias_backward(c, args, error) &&
 	       cuda_convolution_run(c, CUDA_WEIGHTS, &operands, error) &&
-	       (!c->filter_gradient || c->raw_gradient || CUDA_KERNEL(d, reorder, &filter, error));
+	       (!c->filter_gradient || op->shape.raw_gradient ||
+		CUDA_KERNEL(d, reorder, &filter, error));
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -174,10 +176,11 @@ static bool describe_convolution(struct cuda_convolution *c, cudnnConvolutionDes
 				 struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(&c->base.base);
+	const struct op_shape *s = &c->base.base.shape;
 
 	return CUDA_DO(d, CUDNN, cudnnCreateConvolutionDescriptor, (ret), error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetConvolution2dDescriptor,
-		       (*ret, c->pad, c->pad, c->stride, c->stride, 1, 1, CUDNN_CROSS_CORRELATION,
+		       (*ret, s->pad, s->pad, s->stride, s->stride, 1, 1, CUDNN_CROSS_CORRELATION,
 			CUDNN_DATA_FLOAT),
 		       error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetConvolutionMathType, (*ret, cuda_math(c)), error);
@@ -188,6 +191,7 @@ static bool describe(struct cuda_convolution *c, struct train_error *error)
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 	const struct op_info *info = &c->base.base.info;
 	cudnnDataType_t type = cuda_cudnn_type(info->input.type);
+	bool relu = c->base.base.shape.relu;
 
 	return describe_tensor(d, &c->input, &info->input, error) &&
 	       describe_tensor(d, &c->output, &info->output, error) &&
@@ -201,7 +205,7 @@ static bool describe(struct cuda_convolution *c, struct train_error *error)
 		       error) &&
 	       CUDA_DO(d, CUDNN, cudnnCreateActivationDescriptor, (&c->activation), error) &&
 	       CUDA_DO(d, CUDNN, cudnnSetActivationDescriptor,
-		       (c->activation, c->relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
+		       (c->activation, relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
 			CUDNN_NOT_PROPAGATE_NAN, 0),
 		       error) &&
 	       describe_convolution(c, &c->algorithms[CUDA_FORWARD].convolution, error) &&
@@ -258,14 +262,15 @@ static bool allocate_gradient(struct cuda_convolution *c, const struct op_shape 
 /* Filter and bias that the optimizer writes, and the gradient that it reads. */
 static void set_rows(struct cuda_convolution *c)
 {
+	const struct op_shape *shape = &c->base.base.shape;
 	struct op_info *info = &c->base.base.info;
 	enum value_type type = info->input.type;
 
 	info->weight_copy = (struct value_rows){c->filter, type, c->base.host.in, c->in_padded};
-	if (!c->no_bias)
+	if (!shape->no_bias)
 		info->bias_copy =
 			(struct value_rows){c->bias, type, c->base.host.out, c->base.host.out};
-	if (c->raw_gradient)
+	if (shape->raw_gradient)
 		info->raw_gradient = (struct value_rows){
 			c->filter_gradient, c->filter_gradient_type, c->base.host.in, c->in_padded};
 }
@@ -282,14 +287,6 @@ static void set_info(struct cuda_convolution *c, const struct op_shape *shape)
 		(struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
 	c->in_padded = c->base.input_order.padded;
 	c->out_padded = c->base.output_order.padded;
-	c->relu = shape->relu;
-	c->relu_backward = shape->relu_backward;
-	c->no_backward_data = shape->no_backward_data;
-	c->pad = shape->pad;
-	c->stride = shape->stride;
-	c->no_bias = shape->no_bias;
-	c->no_bias_gradient = shape->no_bias_gradient;
-	c->raw_gradient = shape->raw_gradient;
 	info->weights = filter_rows(c) * c->base.host.in;
 	info->biases = shape->no_bias ? 0 : shape->out;
 }
@@ -320,7 +317,8 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		.weight_read = cuda_weight_read,
 		.free = convolution_free,
 	};
-	struct cuda_convolution *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
+	struct cuda_convolution *c =
+		op_new(sizeof(*c), device, &calls, shape, "a convolution", error);
 
 	return c && op_give(op, &c->base.base, plan(c, shape, error));
 }

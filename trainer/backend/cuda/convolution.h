@@ -49,8 +49,6 @@ struct cuda_algorithm {
 
 struct cuda_convolution {
 	struct cuda_op base;
-	bool relu, relu_backward, no_bias, no_bias_gradient, no_backward_data, raw_gradient;
-	int pad, stride;
 	int out_padded, in_padded;
 	cudnnTensorDescriptor_t input, output, bias_shape;
 	cudnnFilterDescriptor_t filter_shape;

@@ -144,7 +144,8 @@ static bool is_wanted(const struct operation *o, const struct found *f)
 	if (cuda_math(o->c) == CUDNN_FMA_MATH &&
 	    (f->math == CUDNN_TENSOR_OP_MATH || is_transformed(o->direction, f->number)))
 		return false;
-	return o->direction != CUDA_FORWARD || o->c->relu || f->number == known[CUDA_FORWARD];
+	return o->direction != CUDA_FORWARD || o->c->base.base.shape.relu ||
+	       f->number == known[CUDA_FORWARD];
 }
 
 static bool add_way(struct cuda_ways *ways, const struct operation *o, const struct found *f,
@@ -327,16 +328,17 @@ static bool run(void *argument, const struct cuda_way *way, void *memory, void *
 static struct cuda_ways new_ways(const struct cuda_convolution *c, enum cuda_direction direction)
 {
 	const struct op_info *info = &c->base.base.info;
+	const struct op_shape *shape = &c->base.base.shape;
 
 	return (struct cuda_ways){
 		.why = TRAIN_TOLERATED,
 		.what = "cuDNN",
 		.key = {(uint64_t)direction, (uint64_t)info->input.type,
-			(uint64_t)cuda_device_of(&c->base.base)->exact << 1 | c->relu,
+			(uint64_t)cuda_device_of(&c->base.base)->exact << 1 | shape->relu,
 			(uint64_t)info->input.batch, (uint64_t)info->input.height,
 			(uint64_t)info->input.width, (uint64_t)c->in_padded,
-			(uint64_t)c->out_padded, (uint64_t)c->base.host.height, (uint64_t)c->pad,
-			(uint64_t)c->stride},
+			(uint64_t)c->out_padded, (uint64_t)c->base.host.height,
+			(uint64_t)shape->pad, (uint64_t)shape->stride},
 	};
 }
 
@@ -397,13 +399,14 @@ static void describe(struct cuda_convolution *c)
 {
 	char text[CUDA_DIRECTIONS][24];
 	const char *names[CUDA_DIRECTIONS];
+	bool no_data = c->base.base.shape.no_backward_data;
 	bool in_float32 = c->filter_gradient_type != c->base.base.info.input.type;
 
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)
 		names[i] = name_algorithm(&c->algorithms[i], i, text[i], sizeof(text[i]));
 	snprintf(c->text, sizeof(c->text), "cuDNN: %s, weights %s%s%s%s", names[CUDA_FORWARD],
-		 names[CUDA_WEIGHTS], in_float32 ? " in fp32" : "",
-		 c->no_backward_data ? "" : ", data ", c->no_backward_data ? "" : names[CUDA_DATA]);
+		 names[CUDA_WEIGHTS], in_float32 ? " in fp32" : "", no_data ? "" : ", data ",
+		 no_data ? "" : names[CUDA_DATA]);
 	c->base.base.info.algorithm = c->text;
 }
 
@@ -412,7 +415,8 @@ bool cuda_convolution_choose(struct cuda_convolution *c, struct train_error *err
 	struct cuda_device *d = cuda_device_of(&c->base.base);
 
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)
-		if ((i != CUDA_DATA || !c->no_backward_data) && !choose(c, i, error))
+		if ((i != CUDA_DATA || !c->base.base.shape.no_backward_data) &&
+		    !choose(c, i, error))
 			return false;
 	describe(c);
 	for (int i = 0; i < CUDA_DIRECTIONS; i++)

@@ -170,8 +170,8 @@ static struct shape shape_of(const struct layout *layout)
 
 static cudnnBackendDescriptor_t describe_convolution(struct builder *b)
 {
-	const struct cuda_convolution *c = b->convolution;
-	const int64_t pad[] = {c->pad, c->pad}, stride[] = {c->stride, c->stride}, one[] = {1, 1};
+	const struct op_shape *s = &b->convolution->base.base.shape;
+	const int64_t pad[] = {s->pad, s->pad}, stride[] = {s->stride, s->stride}, one[] = {1, 1};
 	const int64_t dimensions = 2;
 	const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
 	cudnnBackendDescriptor_t how = create_part(b, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
@@ -266,7 +266,7 @@ static int describe_forward(struct builder *b, cudnnBackendDescriptor_t operatio
 	struct shape sums = shape_of(&b->convolution->base.base.info.output);
 	const struct shape row = {sums.type, 1, sums.c, 1, 1};
 	cudnnBackendDescriptor_t bias = describe_tensor(b, CUDA_BIAS, &row, false), summed, biased;
-	bool relu = b->convolution->relu;
+	bool relu = b->convolution->base.base.shape.relu;
 
 	sums.type = CUDNN_DATA_FLOAT;
 	summed = describe_tensor(b, CUDA_SUMS, &sums, true);

@@ -69,7 +69,7 @@ static bool plan_together(struct op **op, struct device *device, const struct op
 		.weight_read = cuda_weight_read,
 	};
 	const struct layout *in = &shape->input;
-	struct cuda_op *c = op_new(sizeof(*c), device, &calls, "a convolution", error);
+	struct cuda_op *c = op_new(sizeof(*c), device, &calls, shape, "a convolution", error);
 	struct convolution_pool_backward_args args;
 	struct op_info *info;
 

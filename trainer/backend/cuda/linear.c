@@ -15,7 +15,6 @@ enum { FORWARD, WEIGHTS, DATA, PRODUCTS };
 
 struct linear {
 	struct cuda_op base;
-	bool relu_backward;
 	struct cuda_product products[PRODUCTS];
 	/* copies in the type of activations; weight NULL: the master weights have this type */
 	void *weight, *bias;
@@ -64,10 +63,10 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	struct linear *l = own(op);
 
 	/* ReLU's derivative comes before the product and before the kernel that sums. */
-	return (!l->relu_backward ||
+	return (!op->shape.relu_backward ||
 		cuda_bias_gradient(op, args, true, args->bias_gradient, error)) &&
 	       multiply(l, WEIGHTS, args->input, args->output_gradient, args->weight_gradient,
-			l->relu_backward ? NULL : args->bias_gradient, error);
+			op->shape.relu_backward ? NULL : args->bias_gradient, error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
@@ -110,7 +109,6 @@ static void set_info(struct linear *l, const struct op_shape *shape)
 	info->weights = shape->out * values;
 	info->biases = shape->out;
 	info->algorithm = "cuBLASLt";
-	l->relu_backward = shape->relu_backward;
 }
 
 /* Master weights that have the type are used without a copy. */
@@ -131,7 +129,7 @@ static bool plan_products(struct linear *l, const struct op_shape *shape, struct
 		 shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->bias, false,
 		 0},
 		{WEIGHTS, x, y_transposed, w_gradient, CUBLASLT_EPILOGUE_DEFAULT, NULL,
-		 !l->relu_backward, shape->bias_offset},
+		 !shape->relu_backward, shape->bias_offset},
 		{DATA, w, y, x, CUBLASLT_EPILOGUE_DEFAULT, NULL, false, 0},
 	};
 
@@ -188,7 +186,7 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		.weight_read = cuda_weight_read,
 		.free = linear_free,
 	};
-	struct linear *l = op_new(sizeof(*l), device, &calls, "a linear layer", error);
+	struct linear *l = op_new(sizeof(*l), device, &calls, shape, "a linear layer", error);
 
 	return l && op_give(op, &l->base.base, plan(l, shape, error));
 }

@@ -30,15 +30,15 @@ bool cuda_loss(struct op **op, struct device *device, const struct layout *logit
 	       struct train_error *error)
 {
 	static const struct op_calls calls = {.forward = loss_forward};
+	const struct op_shape shape = {.input = *logits};
 	size_t scratch = cross_entropy_scratch(logits->batch, (int32_t)logits->channels);
 	struct op *made;
 
 	if (!cuda_want_scratch((struct cuda_device *)device, scratch, error))
 		return false;
-	made = op_new(sizeof(*made), device, &calls, "the loss", error);
+	made = op_new(sizeof(*made), device, &calls, &shape, "the loss", error);
 	if (!made)
 		return false;
-	made->info.input = *logits;
 	made->info.algorithm = "kernel";
 	*op = made;
 	return true;

@@ -127,13 +127,14 @@ bool cuda_convert(struct op **ret, struct device *device, const struct layout *f
 {
 	static const struct op_calls calls = {.forward = convert_forward,
 					      .backward_data = convert_backward};
+	const struct op_shape shape = {.input = *from};
 	struct cuda_op *op;
 
 	if (!is_plain(from) && !is_plain(to))
 		return train_fail(error, TRAIN_FAILED,
 				  "no conversion between %d and %d padded channels",
 				  cuda_channels(from), cuda_channels(to));
-	op = op_new(sizeof(*op), device, &calls, "a conversion", error);
+	op = op_new(sizeof(*op), device, &calls, &shape, "a conversion", error);
 	if (!op)
 		return false;
 	op->base.info.input = keep(from, &op->input_order);

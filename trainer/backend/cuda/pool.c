@@ -9,8 +9,6 @@
 
 struct pool {
 	struct cuda_op base;
-	int kernel, stride, pad;
-	bool relu_backward;
 	float *sums; /* (channels), padded: a dummy for the bias gradient of the operation before */
 };
 
@@ -38,7 +36,6 @@ static bool copy_sums(struct op *op, const struct op_args *args, struct train_er
 static struct max_pool_shape pool_shape(struct op *op)
 {
 	const struct layout *in = &op->info.input, *out = &op->info.output;
-	const struct pool *p = pool_of(op);
 
 	return (struct max_pool_shape){
 		.batch = in->batch,
@@ -47,9 +44,9 @@ static struct max_pool_shape pool_shape(struct op *op)
 		.channels = cuda_channels(in),
 		.out_height = (int32_t)out->height,
 		.out_width = (int32_t)out->width,
-		.kernel = p->kernel,
-		.stride = p->stride,
-		.pad = p->pad,
+		.kernel = op->shape.kernel,
+		.stride = op->shape.stride,
+		.pad = op->shape.pad,
 		.type = in->type,
 	};
 }
@@ -70,14 +67,13 @@ static bool pool_forward(struct op *op, const struct op_args *args, struct train
 static bool pool_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct cuda_device *d = cuda_device_of(op);
-	const struct pool *p = pool_of(op);
 	const struct max_pool_backward_args pool = {
 		.shape = pool_shape(op),
 		.output_gradient = args->output_gradient,
-		.output = p->relu_backward ? args->output : NULL,
+		.output = op->shape.relu_backward ? args->output : NULL,
 		.places = args->workspace,
 		.input_gradient = args->input_gradient,
-		.sums = sums_of(p, args),
+		.sums = sums_of(pool_of(op), args),
 		.scratch = d->scratch,
 	};
 
@@ -97,10 +93,6 @@ static bool pool_plan(struct pool *p, const struct op_shape *shape, struct train
 	struct device *device = p->base.base.device;
 	struct max_pool_shape pool;
 
-	p->kernel = shape->kernel;
-	p->stride = shape->stride;
-	p->pad = shape->pad;
-	p->relu_backward = shape->relu_backward;
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &p->base.input_order);
 	info->output = cuda_nhwc(in, in->channels, op_output_size(in->height, shape),
 				 op_output_size(in->width, shape), &p->base.output_order);
@@ -127,7 +119,7 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "pooling by %d: on a GPU the maximum is %d", shape->kernel,
 				  (int)MAX_POOL_MAX_KERNEL);
-	p = op_new(sizeof(*p), device, &calls, "a pooling", error);
+	p = op_new(sizeof(*p), device, &calls, shape, "a pooling", error);
 	return p && op_give(op, &p->base.base, pool_plan(p, shape, error));
 }
 
@@ -174,7 +166,8 @@ bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape
 	static const struct op_calls calls = {.forward = mean_forward,
 					      .backward_data = mean_backward};
 	const struct layout *in = &shape->input;
-	struct cuda_op *own = op_new(sizeof(*own), device, &calls, "global average pooling", error);
+	struct cuda_op *own =
+		op_new(sizeof(*own), device, &calls, shape, "global average pooling", error);
 
 	if (!own)
 		return false;

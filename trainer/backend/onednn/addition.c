@@ -3,26 +3,21 @@
 #include "backend/cpu/addition.h"
 #include "backend/onednn/onednn.h"
 
-struct addition_op {
-	struct op base;
-	bool relu;
-};
-
 /* All values of its output. */
 static struct cpu_addition values_of(const struct op *op)
 {
 	enum value_type type = op->info.output.type;
 
 	return (struct cpu_addition){.type = type,
-				     .count = (int64_t)(op->info.output.bytes / value_bytes(type))};
+				     .count = (int64_t)(op->info.output.bytes / value_bytes(type)),
+				     .relu = op->shape.relu};
 }
 
 static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct cpu_addition addition = values_of(op);
+	const struct cpu_addition addition = values_of(op);
 
 	(void)error;
-	addition.relu = ((const struct addition_op *)op)->relu;
 	cpu_addition_forward(&addition, &((struct cpu_device *)op->device)->team, args->input,
 			     args->addend, args->output);
 	return true;
@@ -51,20 +46,18 @@ bool onednn_addition(struct op **op, struct device *device, const struct op_shap
 	static const struct op_calls relu = {.forward = addition_forward,
 					     .backward_data = addition_backward};
 	enum value_type type = shape->input.type;
-	struct addition_op *own;
+	struct op *made;
 
 	if (type != VALUE_FLOAT32 && type != VALUE_BFLOAT16)
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "device %d: addition of %s values is not supported, only float32 "
 				  "and bfloat16; use --backend reference",
 				  device->physical, value_name(type));
-	own = op_new(sizeof(*own), device, shape->relu_backward ? &relu : &plain, "an addition",
-		     error);
-	if (!own)
+	made = op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain, shape,
+		      "an addition", error);
+	if (!made)
 		return false;
-	own->base.info.input = own->base.info.output = shape->input;
-	own->base.info.algorithm = "loops";
-	own->relu = shape->relu;
-	*op = &own->base;
+	made->info.algorithm = "loops";
+	*op = made;
 	return true;
 }

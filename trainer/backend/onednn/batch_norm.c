@@ -64,8 +64,9 @@ static void norm_free(struct op *op)
 	onednn_planes_free(&((struct norm_op *)op)->input);
 }
 
-static bool plan(struct norm_op *own, const struct op_shape *shape, struct train_error *error)
+static bool plan(struct norm_op *own, struct train_error *error)
 {
+	const struct op_shape *shape = &own->base.shape;
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
@@ -101,10 +102,8 @@ bool onednn_batch_norm(struct op **op, struct device *device, const struct op_sh
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data,
 					      .free = norm_free};
-	struct norm_op *own = op_new(sizeof(*own), device, &calls, "batch normalization", error);
+	struct norm_op *own =
+		op_new(sizeof(*own), device, &calls, shape, "batch normalization", error);
 
-	if (!own)
-		return false;
-	own->base.info.input = shape->input;
-	return op_give(op, &own->base, plan(own, shape, error));
+	return own && op_give(op, &own->base, plan(own, error));
 }

@@ -69,11 +69,12 @@ bool onednn_convert(struct op **op, struct device *device, const struct layout *
 	static const struct op_calls calls = {.forward = convert_forward,
 					      .backward_data = convert_backward,
 					      .free = convert_free};
-	struct convert_op *own = op_new(sizeof(*own), device, &calls, "a conversion", error);
+	const struct op_shape shape = {.input = *from};
+	struct convert_op *own =
+		op_new(sizeof(*own), device, &calls, &shape, "a conversion", error);
 
 	if (!own)
 		return false;
-	own->base.info.input = *from;
 	own->base.info.output = *to;
 	own->base.info.algorithm = "reorder";
 	return op_give(op, &own->base, convert_plan(own, from, to, error));

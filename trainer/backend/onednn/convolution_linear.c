@@ -301,14 +301,12 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 	struct wishes wishes = {NULL, NULL, NULL, NULL, NULL};
 	bool linear = own->kind == ONEDNN_LINEAR, made;
 
-	own->base.info.input = *in;
 	own->base.info.output = layout_host(in->type, in->batch, shape->out,
 					    linear ? 1 : op_output_size(in->height, shape),
 					    linear ? 1 : op_output_size(in->width, shape));
 	own->base.info.weights =
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
-	own->relu_backward = shape->relu_backward;
 	own->base.info.biases = shape->no_bias ? 0 : shape->out;
 	made = wishes_make(&wishes, own, shape) ? plan_layouts(own, shape, &wishes, error)
 						: train_nomem(error, "an operation");
@@ -329,7 +327,7 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 static bool sum_new(struct op **op, struct device *device, const struct op_shape *shape,
 		    enum onednn_kind kind, bool references, struct train_error *error)
 {
-	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, "an operation", error);
+	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, shape, "an operation", error);
 
 	if (!own)
 		return false;

@@ -17,7 +17,7 @@ struct weight_copy {
 struct sum_op {
 	struct op base;
 	enum onednn_kind kind;
-	bool winograd, relu_backward, references;
+	bool winograd, references;
 	struct onednn_task forward, weights, data;
 	struct weight_copy forward_copy, data_copy;
 	struct onednn_task unpad; /* from the weights' gradient with padding; none: it has none */

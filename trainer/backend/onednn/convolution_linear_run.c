@@ -65,7 +65,7 @@ bool sum_backward_weights(struct op *op, const struct op_args *args, struct trai
 						{DNNL_ARG_TO, args->weight_gradient},
 						{DNNL_ARG_SCRATCHPAD, args->scratch}};
 
-	if (own->relu_backward)
+	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
 	return onednn_task_run(&own->weights, op->device, addresses, 5, error) &&
 	       (!unpad || onednn_task_run(&own->unpad, op->device, stored, 3, error));

@@ -43,8 +43,7 @@ bool onednn_type_here(struct device *device, enum value_type type, struct train_
 
 struct widened_op {
 	struct op base;
-	struct op *wide; /* the same in float32 */
-	bool relu_backward;
+	struct op *wide;      /* the same in float32 */
 	size_t input, output; /* where their values in float32 are in scratch */
 	struct onednn_planes input_planes, output_planes; /* how the halves lie: as in `wide` */
 };
@@ -119,7 +118,7 @@ static bool widened_backward_weights(struct op *op, const struct op_args *args,
 	const struct op_info *info = &own->wide->info;
 	struct op_args wide = *args;
 
-	if (own->relu_backward)
+	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
 	wide.input = at(args, own->input);
 	wide.output_gradient = at(args, own->output);
@@ -195,7 +194,6 @@ static bool widened_plan(struct widened_op *own, const struct op_shape *shape, o
 	wide.input =
 		layout_host(VALUE_FLOAT32, input.batch, input.channels, input.height, input.width);
 	wide.relu_backward = false;
-	own->relu_backward = shape->relu_backward;
 	made = made && onednn_planes_like(&own->input_planes, &before, &wide.input, error) &&
 	       make(&own->wide, own->base.device, &wide, error);
 	onednn_planes_free(&before);
@@ -219,7 +217,7 @@ bool onednn_widened(struct op **op, struct device *device, const struct op_shape
 					      .weight_write = widened_write,
 					      .weight_read = widened_read,
 					      .free = widened_free};
-	struct widened_op *own = op_new(sizeof(*own), device, &calls, "an operation", error);
+	struct widened_op *own = op_new(sizeof(*own), device, &calls, shape, "an operation", error);
 
 	return own && op_give(op, &own->base, widened_plan(own, shape, make, error));
 }

@@ -91,12 +91,9 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 {
 	static const struct op_calls calls = {
 		.forward = max_forward, .backward_data = max_backward, .free = max_free};
-	struct max_op *own = op_new(sizeof(*own), device, &calls, "max-pooling", error);
+	struct max_op *own = op_new(sizeof(*own), device, &calls, shape, "max-pooling", error);
 
-	if (!own)
-		return false;
-	own->base.info.input = shape->input;
-	return op_give(op, &own->base, max_plan(own, shape, error));
+	return own && op_give(op, &own->base, max_plan(own, shape, error));
 }
 
 /* --- global average pooling --------------------------------------------------------------------
@@ -150,10 +147,8 @@ bool onednn_mean_pool(struct op **op, struct device *device, const struct op_sha
 {
 	static const struct op_calls calls = {
 		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
-	struct mean_op *own = op_new(sizeof(*own), device, &calls, "global average pooling", error);
+	struct mean_op *own =
+		op_new(sizeof(*own), device, &calls, shape, "global average pooling", error);
 
-	if (!own)
-		return false;
-	own->base.info.input = shape->input;
-	return op_give(op, &own->base, mean_plan(own, error));
+	return own && op_give(op, &own->base, mean_plan(own, error));
 }

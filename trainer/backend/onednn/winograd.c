@@ -11,7 +11,6 @@ struct winograd_op {
 	struct op base;
 	struct cpu_winograd forward, data;
 	float *forward_weights, *data_weights; /* transformed; the latter NULL where not wanted */
-	bool relu_backward;
 	onednn_layout *input, *output;
 };
 
@@ -52,7 +51,7 @@ static bool winograd_backward_weights(struct op *op, const struct op_args *args,
 						  args->scratch};
 
 	(void)error;
-	if (own->relu_backward)
+	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
 	cpu_winograd_backward_weights(&own->forward, team_of(op), &run);
 	return true;
@@ -121,7 +120,6 @@ static bool plan_layouts(struct winograd_op *own, const struct op_shape *shape,
 	struct op_info *info = &own->base.info;
 	const struct layout *in = &shape->input;
 
-	info->input = *in;
 	info->output =
 		layout_host(in->type, in->batch, shape->out, op_output_size(in->height, shape),
 			    op_output_size(in->width, shape));
@@ -165,7 +163,6 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 	grow(&info->scratch, cpu_winograd_scratch(&own->forward, threads));
 	grow(&info->scratch, cpu_winograd_scratch(&own->data, threads));
 	grow(&info->scratch, cpu_winograd_gradient_scratch(&own->forward));
-	own->relu_backward = shape->relu_backward;
 	own->forward_weights = cpu_allocate(device, cpu_winograd_transformed(&own->forward),
 					    "weights as computed with", error);
 	if (shape->no_backward_data || !own->forward_weights)
@@ -191,7 +188,8 @@ bool onednn_winograd(struct op **op, struct device *device, const struct op_shap
 					      .weight_write = winograd_write,
 					      .weight_read = winograd_read,
 					      .free = winograd_free};
-	struct winograd_op *own = op_new(sizeof(*own), device, &calls, "a convolution", error);
+	struct winograd_op *own =
+		op_new(sizeof(*own), device, &calls, shape, "a convolution", error);
 
 	return own && op_give(op, &own->base, winograd_plan(own, shape, error));
 }

@@ -30,9 +30,9 @@ static double input_at(const struct op *op, const struct op_args *args, int64_t 
 	return value_get(op->info.input.type, args->input, at);
 }
 
-static double inverse_std(const struct reference_op *r, const struct channel *s)
+static double inverse_std(const struct op *op, const struct channel *s)
 {
-	return 1.0 / sqrt(s->variance + r->eps);
+	return 1.0 / sqrt(s->variance + op->shape.eps);
 }
 
 /* The most values that are added up over ranks at a time. */
@@ -76,22 +76,22 @@ static void move(enum value_type type, void *running, int64_t c, double momentum
 	value_set(type, running, c, (1.0 - momentum) * from + momentum * to);
 }
 
-static void move_running(const struct reference_op *r, const struct op_args *args, int64_t c,
+static void move_running(const struct op *op, const struct op_args *args, int64_t c,
 			 const struct channel *s)
 {
-	enum value_type type = value_of_parameters(r->base.info.input.type);
+	enum value_type type = value_of_parameters(op->info.input.type);
 
 	if (s->count > 0.0)
-		move(type, args->running_mean, c, r->momentum, s->mean);
+		move(type, args->running_mean, c, op->shape.momentum, s->mean);
 	if (s->count > 1.0)
-		move(type, args->running_var, c, r->momentum,
+		move(type, args->running_var, c, op->shape.momentum,
 		     s->variance * s->count / (s->count - 1.0));
 }
 
-static bool find_channel(const struct reference_op *r, const struct op_args *args, int64_t c,
+static bool find_channel(const struct op *op, const struct op_args *args, int64_t c,
 			 struct channel *s, struct train_error *error)
 {
-	enum value_type type = value_of_parameters(r->base.info.input.type);
+	enum value_type type = value_of_parameters(op->info.input.type);
 
 	*s = (struct channel){.mean = 0.0};
 	if (!args->training) {
@@ -99,24 +99,23 @@ static bool find_channel(const struct reference_op *r, const struct op_args *arg
 		s->variance = value_get(type, args->running_var, c);
 		return true;
 	}
-	if (!moments(&r->base, args, c, s, error))
+	if (!moments(op, args, c, s, error))
 		return false;
-	move_running(r, args, c, s);
+	move_running(op, args, c, s);
 	return true;
 }
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
 	enum value_type type = op->info.input.type, parameters = value_of_parameters(type);
 	struct channel *channels = args->workspace;
 
 	for (int64_t c = 0; c < op->info.input.channels; c++) {
 		double scale, shift = value_get(parameters, args->bias, c);
 
-		if (!find_channel(r, args, c, &channels[c], error))
+		if (!find_channel(op, args, c, &channels[c], error))
 			return false;
-		scale = inverse_std(r, &channels[c]) * value_get(parameters, args->weight, c);
+		scale = inverse_std(op, &channels[c]) * value_get(parameters, args->weight, c);
 		EACH_VALUE(op, op->info.input.batch, n, place)
 		{
 			int64_t at = index_of(op, n, c, place);
@@ -124,17 +123,16 @@ static bool forward(struct op *op, const struct op_args *args, struct train_erro
 
 			if (args->training && n >= args->control->rows)
 				y = 0.0;
-			value_set(type, args->output, at, r->relu && y < 0.0 ? 0.0 : y);
+			value_set(type, args->output, at, op->shape.relu && y < 0.0 ? 0.0 : y);
 		}
 	}
 	return true;
 }
 
 /* Sums over a channel of the gradients, and of their products with the normalized inputs. */
-static void sum_channel(const struct reference_op *r, const struct op_args *args, int64_t c,
+static void sum_channel(const struct op *op, const struct op_args *args, int64_t c,
 			double sums[SUMS])
 {
-	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
 
 	sums[0] = sums[1] = 0.0;
@@ -144,42 +142,40 @@ static void sum_channel(const struct reference_op *r, const struct op_args *args
 		double gradient = value_get(op->info.input.type, args->output_gradient, at);
 
 		sums[0] += gradient;
-		sums[1] += gradient * (input_at(op, args, at) - s->mean) * inverse_std(r, s);
+		sums[1] += gradient * (input_at(op, args, at) - s->mean) * inverse_std(op, s);
 	}
 }
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
 	enum value_type parameters = value_of_parameters(op->info.input.type);
 	double sums[SUMS];
 
 	(void)error;
-	reference_op_relu_backward(r, args);
+	reference_op_relu_backward(op, args);
 	for (int64_t c = 0; c < op->info.input.channels; c++) {
-		sum_channel(r, args, c, sums);
+		sum_channel(op, args, c, sums);
 		value_set(parameters, args->bias_gradient, c, sums[0]);
 		value_set(parameters, args->weight_gradient, c, sums[1]);
 	}
 	return true;
 }
 
-static bool input_gradients(const struct reference_op *r, const struct op_args *args, int64_t c,
+static bool input_gradients(const struct op *op, const struct op_args *args, int64_t c,
 			    struct train_error *error)
 {
-	const struct op *op = &r->base;
 	const struct channel *s = (const struct channel *)args->workspace + c;
 	enum value_type type = op->info.input.type;
 	double sums[SUMS];
-	double scale = value_get(value_of_parameters(type), args->weight, c) * inverse_std(r, s);
+	double scale = value_get(value_of_parameters(type), args->weight, c) * inverse_std(op, s);
 
-	sum_channel(r, args, c, sums);
+	sum_channel(op, args, c, sums);
 	if (!add_ranks(args, sums, SUMS, error))
 		return false;
 	EACH_VALUE(op, op->info.input.batch, n, place)
 	{
 		int64_t at = index_of(op, n, c, place);
-		double x = (input_at(op, args, at) - s->mean) * inverse_std(r, s);
+		double x = (input_at(op, args, at) - s->mean) * inverse_std(op, s);
 		double gradient = value_get(type, args->output_gradient, at);
 
 		value_set(type, args->input_gradient, at,
@@ -193,7 +189,7 @@ static bool input_gradients(const struct reference_op *r, const struct op_args *
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	for (int64_t c = 0; c < op->info.input.channels; c++)
-		if (!input_gradients((struct reference_op *)op, args, c, error))
+		if (!input_gradients(op, args, c, error))
 			return false;
 	return true;
 }
@@ -204,20 +200,13 @@ bool reference_op_batch_norm(struct op **op, struct device *device, const struct
 	static const struct op_calls calls = {.forward = forward,
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data};
-	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
-	struct op_info *info;
+	struct op *made = reference_new(op, device, &calls, shape, error);
 
-	if (!r)
+	if (!made)
 		return false;
-	info = &r->base.info;
-	r->eps = shape->eps;
-	r->momentum = shape->momentum;
-	r->relu = shape->relu;
-	r->relu_backward = shape->relu_backward;
-	info->output = shape->input;
-	info->weights = info->biases = shape->input.channels;
-	info->data_reads_input = true;
-	info->workspace = (size_t)shape->input.channels * sizeof(struct channel);
-	info->scratch = SUMS * (size_t)shape->ranks * sizeof(double);
+	made->info.weights = made->info.biases = shape->input.channels;
+	made->info.data_reads_input = true;
+	made->info.workspace = (size_t)shape->input.channels * sizeof(struct channel);
+	made->info.scratch = SUMS * (size_t)shape->ranks * sizeof(double);
 	return true;
 }

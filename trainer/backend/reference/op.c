@@ -2,25 +2,23 @@
 /* What operations of the reference backend share. */
 #include "backend/reference/reference.h"
 
-struct reference_op *reference_new(struct op **op, struct device *device,
-				   const struct layout *input, const struct op_calls *calls,
-				   struct train_error *error)
+struct op *reference_new(struct op **op, struct device *device, const struct op_calls *calls,
+			 const struct op_shape *shape, struct train_error *error)
 {
-	struct reference_op *r = op_new(sizeof(*r), device, calls, "an operation", error);
+	struct op *made = op_new(sizeof(*made), device, calls, shape, "an operation", error);
 
-	if (!r)
+	if (!made)
 		return NULL;
-	r->base.info.input = *input;
-	r->base.info.algorithm = "loops";
-	*op = &r->base;
-	return r;
+	made->info.algorithm = "loops";
+	*op = made;
+	return made;
 }
 
-void reference_op_relu_backward(const struct reference_op *r, const struct op_args *args)
+void reference_op_relu_backward(const struct op *op, const struct op_args *args)
 {
-	const struct layout *out = &r->base.info.output;
+	const struct layout *out = &op->info.output;
 
-	if (!r->relu_backward)
+	if (!op->shape.relu_backward)
 		return;
 	for (int64_t i = 0; i < layout_values(out); i++)
 		if (!(value_get(out->type, args->output, i) > 0.0))

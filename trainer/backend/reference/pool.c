@@ -8,15 +8,15 @@
 
 /* The index in the input of the first greatest value below output y, x of one plane. The last
  * NaN is greater than all, as in PyTorch. */
-static int64_t greatest(const struct reference_op *r, const void *input, int64_t plane, int64_t y,
-			int64_t x)
+static int64_t greatest(const struct op *op, const void *input, int64_t plane, int64_t y, int64_t x)
 {
-	const struct layout *in = &r->base.info.input;
+	const struct layout *in = &op->info.input;
+	const struct op_shape *s = &op->shape;
 	int64_t best = -1;
 	double max = 0.0;
 
-	for (int64_t i = y * r->stride - r->pad, row = 0; row < r->kernel_h; i++, row++)
-		for (int64_t j = x * r->stride - r->pad, k = 0; k < r->kernel_w; j++, k++) {
+	for (int64_t i = y * s->stride - s->pad, row = 0; row < s->kernel; i++, row++)
+		for (int64_t j = x * s->stride - s->pad, k = 0; k < s->kernel; j++, k++) {
 			int64_t at = (plane * in->height + i) * in->width + j;
 			double value;
 
@@ -33,7 +33,6 @@ static int64_t greatest(const struct reference_op *r, const void *input, int64_t
 
 static bool max_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
 	const struct layout *out = &op->info.output;
 	int64_t *from = args->workspace, i = 0;
 
@@ -41,7 +40,7 @@ static bool max_forward(struct op *op, const struct op_args *args, struct train_
 	for (int64_t plane = 0; plane < out->batch * out->channels; plane++)
 		for (int64_t y = 0; y < out->height; y++)
 			for (int64_t x = 0; x < out->width; x++, i++) {
-				int64_t best = greatest(r, args->input, plane, y, x);
+				int64_t best = greatest(op, args->input, plane, y, x);
 
 				from[i] = best;
 				value_set(out->type, args->output, i,
@@ -52,14 +51,13 @@ static bool max_forward(struct op *op, const struct op_args *args, struct train_
 
 static bool max_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
 	const struct layout *in = &op->info.input;
 	const int64_t *from = args->workspace;
 	double *sums = args->scratch;
 	int64_t count = layout_values(in);
 
 	(void)error;
-	reference_op_relu_backward(r, args);
+	reference_op_relu_backward(op, args);
 	for (int64_t i = 0; i < count; i++)
 		sums[i] = 0.0;
 	for (int64_t i = 0; i < layout_values(&op->info.output); i++)
@@ -74,16 +72,12 @@ bool reference_op_max_pool(struct op **op, struct device *device, const struct o
 {
 	static const struct op_calls calls = {.forward = max_forward,
 					      .backward_data = max_backward};
-	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
+	struct op *made = reference_new(op, device, &calls, shape, error);
 	struct op_info *info;
 
-	if (!r)
+	if (!made)
 		return false;
-	info = &r->base.info;
-	r->kernel_h = r->kernel_w = shape->kernel;
-	r->stride = shape->stride;
-	r->pad = shape->pad;
-	r->relu_backward = shape->relu_backward;
+	info = &made->info;
 	info->output = layout_host(info->input.type, info->input.batch, info->input.channels,
 				   op_output_size(shape->input.height, shape),
 				   op_output_size(shape->input.width, shape));
@@ -132,11 +126,11 @@ bool reference_op_mean_pool(struct op **op, struct device *device, const struct 
 {
 	static const struct op_calls calls = {.forward = mean_forward,
 					      .backward_data = mean_backward};
-	struct reference_op *r = reference_new(op, device, &shape->input, &calls, error);
+	struct op *made = reference_new(op, device, &calls, shape, error);
 
-	if (!r)
+	if (!made)
 		return false;
-	r->base.info.output =
+	made->info.output =
 		layout_host(shape->input.type, shape->input.batch, shape->input.channels, 1, 1);
 	return true;
 }

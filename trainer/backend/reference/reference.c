@@ -12,8 +12,13 @@ struct at {
 	int64_t n, o, y, x, c, i, j;
 };
 
+struct sum_op {
+	struct op base;
+	int64_t kernel_h, kernel_w, pad, stride;
+};
+
 /* The index of an output's input; -1 in the padding. */
-static int64_t input_index(const struct reference_op *r, const struct at *at)
+static int64_t input_index(const struct sum_op *r, const struct at *at)
 {
 	const struct layout *in = &r->base.info.input;
 	int64_t y = at->y * r->stride + at->i - r->pad, x = at->x * r->stride + at->j - r->pad;
@@ -23,13 +28,13 @@ static int64_t input_index(const struct reference_op *r, const struct at *at)
 	return ((at->n * in->channels + at->c) * in->height + y) * in->width + x;
 }
 
-static int64_t weight_index(const struct reference_op *r, const struct at *at)
+static int64_t weight_index(const struct sum_op *r, const struct at *at)
 {
 	return ((at->o * r->base.info.input.channels + at->c) * r->kernel_h + at->i) * r->kernel_w +
 	       at->j;
 }
 
-static int64_t output_index(const struct reference_op *r, const struct at *at)
+static int64_t output_index(const struct sum_op *r, const struct at *at)
 {
 	const struct layout *out = &r->base.info.output;
 
@@ -52,7 +57,7 @@ static int64_t output_index(const struct reference_op *r, const struct at *at)
 	for ((at).n = 0; (at).n < (r)->base.info.output.batch; (at).n++) \
 		for ((at).o = 0; (at).o < (r)->base.info.output.channels; (at).o++)
 
-static double output_value(const struct reference_op *r, const struct op_args *args, struct at *at)
+static double output_value(const struct sum_op *r, const struct op_args *args, struct at *at)
 {
 	enum value_type type = r->base.info.input.type, parameters = value_of_parameters(type);
 	double sum = r->base.info.biases ? value_get(parameters, args->bias, at->o) : 0.0;
@@ -64,12 +69,12 @@ static double output_value(const struct reference_op *r, const struct op_args *a
 			sum += value_get(type, args->input, from) *
 			       value_get(parameters, args->weight, weight_index(r, at));
 	}
-	return r->relu && sum < 0.0 ? 0.0 : sum;
+	return r->base.shape.relu && sum < 0.0 ? 0.0 : sum;
 }
 
 static bool sum_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
+	struct sum_op *r = (struct sum_op *)op;
 	struct at at = {0};
 
 	(void)error;
@@ -81,8 +86,7 @@ static bool sum_forward(struct op *op, const struct op_args *args, struct train_
 }
 
 /* The gradient of one weight: `at` has o, c, i, j. */
-static double weight_gradient(const struct reference_op *r, const struct op_args *args,
-			      struct at *at)
+static double weight_gradient(const struct sum_op *r, const struct op_args *args, struct at *at)
 {
 	enum value_type type = r->base.info.input.type;
 	double sum = 0.0;
@@ -101,12 +105,12 @@ static double weight_gradient(const struct reference_op *r, const struct op_args
 static bool sum_backward_weights(struct op *op, const struct op_args *args,
 				 struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
+	struct sum_op *r = (struct sum_op *)op;
 	enum value_type type = op->info.output.type, parameters = value_of_parameters(type);
 	struct at at = {0};
 
 	(void)error;
-	reference_op_relu_backward(r, args);
+	reference_op_relu_backward(op, args);
 	for (at.o = 0; at.o < op->info.output.channels; at.o++) {
 		double sum = 0.0;
 
@@ -126,7 +130,7 @@ static bool sum_backward_weights(struct op *op, const struct op_args *args,
 /* Sums into doubles in scratch, because several outputs share one input. */
 static bool sum_backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
+	struct sum_op *r = (struct sum_op *)op;
 	enum value_type type = op->info.output.type, parameters = value_of_parameters(type);
 	int64_t count = layout_values(&op->info.input);
 	double *sums = args->scratch;
@@ -175,46 +179,41 @@ static const struct op_calls sum_calls = {.forward = sum_forward,
 					  .backward_weights = sum_backward_weights,
 					  .backward_data = sum_backward_data};
 
-static void sum_plan(struct reference_op *r, const struct op_shape *shape, int64_t height,
-		     int64_t width)
+static bool sum_plan(struct op **op, struct device *device, const struct op_shape *shape,
+		     bool linear, struct train_error *error)
 {
-	struct op_info *info = &r->base.info;
+	const struct layout *in = &shape->input;
+	struct sum_op *r = op_new(sizeof(*r), device, &sum_calls, shape, "an operation", error);
+	struct op_info *info;
 
-	r->relu = shape->relu;
-	r->relu_backward = shape->relu_backward;
-	info->output = layout_host(info->input.type, info->input.batch, shape->out, height, width);
-	info->weights = shape->out * info->input.channels * r->kernel_h * r->kernel_w;
+	if (!r)
+		return false;
+	info = &r->base.info;
+	r->kernel_h = linear ? in->height : shape->kernel;
+	r->kernel_w = linear ? in->width : shape->kernel;
+	r->pad = linear ? 0 : shape->pad;
+	r->stride = linear ? 1 : shape->stride;
+	info->algorithm = "loops";
+	info->output = layout_host(in->type, in->batch, shape->out,
+				   linear ? 1 : op_output_size(in->height, shape),
+				   linear ? 1 : op_output_size(in->width, shape));
+	info->weights = shape->out * in->channels * r->kernel_h * r->kernel_w;
 	info->biases = shape->no_bias ? 0 : shape->out;
-	info->scratch = (size_t)layout_values(&info->input) * sizeof(double);
+	info->scratch = (size_t)layout_values(in) * sizeof(double);
+	*op = &r->base;
+	return true;
 }
 
 static bool reference_convolution(struct op **op, struct device *device,
 				  const struct op_shape *shape, struct train_error *error)
 {
-	struct reference_op *r = reference_new(op, device, &shape->input, &sum_calls, error);
-
-	if (!r)
-		return false;
-	r->kernel_h = r->kernel_w = shape->kernel;
-	r->pad = shape->pad;
-	r->stride = shape->stride;
-	sum_plan(r, shape, op_output_size(shape->input.height, shape),
-		 op_output_size(shape->input.width, shape));
-	return true;
+	return sum_plan(op, device, shape, false, error);
 }
 
 static bool reference_linear(struct op **op, struct device *device, const struct op_shape *shape,
 			     struct train_error *error)
 {
-	struct reference_op *r = reference_new(op, device, &shape->input, &sum_calls, error);
-
-	if (!r)
-		return false;
-	r->kernel_h = shape->input.height;
-	r->kernel_w = shape->input.width;
-	r->stride = 1;
-	sum_plan(r, shape, 1, 1);
-	return true;
+	return sum_plan(op, device, shape, true, error);
 }
 
 static bool reference_convert(struct op **op, struct device *device, const struct layout *from,
@@ -222,25 +221,25 @@ static bool reference_convert(struct op **op, struct device *device, const struc
 {
 	static const struct op_calls calls = {.forward = convert_forward,
 					      .backward_data = convert_backward};
-	struct reference_op *r = reference_new(op, device, from, &calls, error);
+	struct op *made =
+		reference_new(op, device, &calls, &(struct op_shape){.input = *from}, error);
 
-	if (r)
-		r->base.info.output = *to;
-	return r != NULL;
+	if (made)
+		made->info.output = *to;
+	return made != NULL;
 }
 
 /* --- addition -------------------------------------------------------------------------------- */
 
 static bool addition_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	struct reference_op *r = (struct reference_op *)op;
 	enum value_type type = op->info.output.type;
 
 	(void)error;
 	for (int64_t i = 0; i < layout_values(&op->info.output); i++) {
 		double sum = value_get(type, args->input, i) + value_get(type, args->addend, i);
 
-		value_set(type, args->output, i, r->relu && sum < 0.0 ? 0.0 : sum);
+		value_set(type, args->output, i, op->shape.relu && sum < 0.0 ? 0.0 : sum);
 	}
 	return true;
 }
@@ -248,7 +247,7 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	(void)error;
-	reference_op_relu_backward((struct reference_op *)op, args);
+	reference_op_relu_backward(op, args);
 	return true;
 }
 
@@ -258,15 +257,8 @@ static bool reference_addition(struct op **op, struct device *device, const stru
 	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
 					     .backward_data = addition_backward};
-	struct reference_op *r = reference_new(op, device, &shape->input,
-					       shape->relu_backward ? &relu : &plain, error);
 
-	if (!r)
-		return false;
-	r->relu = shape->relu;
-	r->relu_backward = shape->relu_backward;
-	r->base.info.output = shape->input;
-	return true;
+	return reference_new(op, device, shape->relu_backward ? &relu : &plain, shape, error);
 }
 
 /* --- devices --------------------------------------------------------------------------------- */
