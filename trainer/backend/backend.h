@@ -113,17 +113,16 @@ struct op_args {
 
 struct op;
 
+typedef bool op_run(struct op *op, const struct op_args *args, struct train_error *error);
+
 /* The runs of a planned operation; NULL: nothing to do. They return false with the reason noted.
  * backward_weights comes before backward_data, so that a gradient can be sent while the next is
  * computed. */
 struct op_calls {
 	/* Makes copies of weight in other types or layouts, after it has changed and before
 	 * forward. Needs weight and scratch. */
-	bool (*prepare)(struct op *op, const struct op_args *args, struct train_error *error);
-	bool (*forward)(struct op *op, const struct op_args *args, struct train_error *error);
-	bool (*backward_weights)(struct op *op, const struct op_args *args,
-				 struct train_error *error);
-	bool (*backward_data)(struct op *op, const struct op_args *args, struct train_error *error);
+	op_run *prepare;
+	op_run *forward, *backward_weights, *backward_data;
 	/* Between PyTorch's order on the host and the device's. Both wait. NULL: the same order. */
 	bool (*weight_write)(struct op *op, void *to, const void *host, struct train_error *error);
 	bool (*weight_read)(struct op *op, void *host, const void *from, struct train_error *error);
@@ -213,6 +212,10 @@ struct op {
 	struct op_shape shape; /* that it was planned for */
 	struct op_info info;
 };
+
+/* Plans an operation. On failure *op is untouched. */
+typedef bool op_make(struct op **op, struct device *device, const struct op_shape *shape,
+		     struct train_error *error);
 
 /* A data set for a device: the CPU reads it in place, a GPU copies it. */
 struct device_data;
@@ -321,9 +324,7 @@ struct backend {
 	bool (*add)(struct device *device, float *sum, const float *more, int64_t count,
 		    struct train_error *error);
 
-	/* Planning. On failure *op is untouched. */
-	bool (*convolution)(struct op **op, struct device *device, const struct op_shape *shape,
-			    struct train_error *error);
+	op_make *convolution, *max_pool, *mean_pool, *batch_norm, *linear, *addition;
 	/* A convolution of data with ReLU, and the max-pooling that alone reads it, as one
 	 * operation: info.input is the convolution's, info.output the pooling's. pool->input is not
 	 * used. *op: NULL if the backend has none for them, or if the two operations take less
@@ -335,16 +336,6 @@ struct backend {
 				 struct train_error *error);
 	bool pool_sums; /* backward_data of a pooling with relu_backward leaves in bias_gradient the
 			 * sums of what it writes, by channel, where that is not NULL */
-	bool (*max_pool)(struct op **op, struct device *device, const struct op_shape *shape,
-			 struct train_error *error);
-	bool (*mean_pool)(struct op **op, struct device *device, const struct op_shape *shape,
-			  struct train_error *error);
-	bool (*batch_norm)(struct op **op, struct device *device, const struct op_shape *shape,
-			   struct train_error *error);
-	bool (*linear)(struct op **op, struct device *device, const struct op_shape *shape,
-		       struct train_error *error);
-	bool (*addition)(struct op **op, struct device *device, const struct op_shape *shape,
-			 struct train_error *error);
 	/* The same values in another layout or type; backward_data goes the other way. */
 	bool (*convert)(struct op **op, struct device *device, const struct layout *from,
 			const struct layout *to, struct train_error *error);
@@ -438,6 +429,9 @@ extern const struct backend backend_reference;
 extern const struct backend backend_onednn;
 /* GPUs, by cuDNN, cuBLASLt and kernels/. Exists only if HAVE_CUDA_BACKEND. */
 extern const struct backend backend_cuda;
+
+/* Declares a function for this member of struct backend: BACKEND_CALL(write) cuda_write. */
+#define BACKEND_CALL(member) __typeof__(*((struct backend *)NULL)->member)
 
 /* The backend called NAME; "auto" is the best of this build. NULL with a message that lists the
  * backends. */

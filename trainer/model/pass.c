@@ -64,8 +64,6 @@ void model_normalize_with(struct model *m, const struct batch_ranks *ranks)
 	m->ranks = ranks;
 }
 
-typedef bool (*op_run)(struct op *op, const struct op_args *args, struct train_error *error);
-
 /* The layer that a conversion is made for. */
 static const char *name_of(const struct model *m, int node)
 {
@@ -82,7 +80,7 @@ static void trace(const struct model *m, int node, const char *what)
 		m->traced(m->traced_argument, name_of(m, node), what);
 }
 
-static bool run(struct model *m, int node, op_run call, const char *what, int slot,
+static bool run(struct model *m, int node, op_run *call, const char *what, int slot,
 		const struct model_pass *pass, struct train_error *error)
 {
 	struct op_args args = node_args(m, node, slot);

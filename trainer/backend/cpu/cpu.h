@@ -21,65 +21,48 @@ struct cpu_device {
 void *cpu_device_new(size_t size, const struct backend *backend,
 		     const struct device_options *options, struct train_error *error);
 
-void *cpu_allocate(struct device *device, size_t bytes, const char *what,
-		   struct train_error *error);
-void *cpu_allocate_zeros(struct device *device, size_t bytes, const char *what,
-			 struct train_error *error);
-void cpu_release(struct device *device, void *memory);
-bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
-	       struct train_error *error);
-bool cpu_read(struct device *device, void *host, const void *from, size_t bytes,
-	      struct train_error *error);
-bool cpu_copy(struct device *device, void *to, const struct device *other, const void *from,
-	      size_t bytes, struct train_error *error);
-bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error);
-bool cpu_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error);
-bool cpu_take(struct device *device, void *host, size_t bytes, struct train_error *error);
-bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
-	     struct train_error *error);
-bool cpu_loss(struct op **op, struct device *device, const struct layout *logits,
-	      struct train_error *error);
+BACKEND_CALL(allocate) cpu_allocate;
+BACKEND_CALL(allocate_zeros) cpu_allocate_zeros;
+BACKEND_CALL(release) cpu_release;
+BACKEND_CALL(write) cpu_write;
+BACKEND_CALL(read) cpu_read;
+BACKEND_CALL(copy) cpu_copy;
+BACKEND_CALL(zero) cpu_zero;
+BACKEND_CALL(fetch) cpu_fetch;
+BACKEND_CALL(take) cpu_take;
+BACKEND_CALL(add) cpu_add;
+BACKEND_CALL(loss) cpu_loss;
 
 /* Adds up values over ranks, in their order: all get the same bits. all: room for the values of
  * each. */
 bool cpu_add_ranks(const struct batch_ranks *ranks, double *values, double *all, int64_t count,
 		   struct train_error *error);
 
-bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
-		   struct train_error *error);
-bool cpu_data_fills(const struct layout *images);
-bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
-		   struct train_error *error);
-void cpu_data_close(struct device_data *data);
+BACKEND_CALL(data_open) cpu_data_open;
+BACKEND_CALL(data_fills) cpu_data_fills;
+BACKEND_CALL(data_fill) cpu_data_fill;
+BACKEND_CALL(data_close) cpu_data_close;
 
-bool cpu_optimize_new(struct optimize **optimize, struct device *device,
-		      const struct optimize_options *options, struct train_error *error);
-bool cpu_optimize_measure(struct optimize *optimize, struct gradient_measure *measure,
-			  struct train_error *error);
-bool cpu_optimize_norm(struct optimize *optimize, struct gradient_measure *measure,
-		       struct train_error *error);
-bool cpu_optimize_run(struct optimize *optimize, const struct update_control *control,
-		      const struct gradient_measure *measure, struct train_error *error);
-bool cpu_optimize_begin(struct optimize *optimize, const struct update_control *control,
-			struct train_error *error);
-bool cpu_optimize_early(struct optimize *optimize, struct train_error *error);
-bool cpu_optimize_end(struct optimize *optimize, struct train_error *error);
-void *cpu_optimize_state(struct optimize *optimize, int index, const char **name);
-bool cpu_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
-void cpu_optimize_free(struct optimize *optimize);
+BACKEND_CALL(optimize_new) cpu_optimize_new;
+BACKEND_CALL(optimize_measure) cpu_optimize_measure;
+BACKEND_CALL(optimize_norm) cpu_optimize_norm;
+BACKEND_CALL(optimize_run) cpu_optimize_run;
+BACKEND_CALL(optimize_begin) cpu_optimize_begin;
+BACKEND_CALL(optimize_early) cpu_optimize_early;
+BACKEND_CALL(optimize_end) cpu_optimize_end;
+BACKEND_CALL(optimize_state) cpu_optimize_state;
+BACKEND_CALL(optimize_set_steps) cpu_optimize_set_steps;
+BACKEND_CALL(optimize_free) cpu_optimize_free;
 
-bool cpu_event_new(struct event **event, struct device *device, struct train_error *error);
-bool cpu_event_record(struct event *event, struct train_error *error);
-void cpu_event_abort(struct event *event);
-bool cpu_event_wait(struct device *device, struct event *event, uint64_t times,
-		    struct train_error *error);
-void cpu_event_free(struct event *event);
-bool cpu_finish(struct device *device, struct train_error *error);
-bool cpu_recording_new(struct recording **step, struct device *device,
-		       bool (*issue)(void *argument, struct train_error *error), void *argument,
-		       struct train_error *error);
-bool cpu_recording_run(struct recording *step, struct train_error *error);
-void cpu_recording_free(struct recording *step);
+BACKEND_CALL(event_new) cpu_event_new;
+BACKEND_CALL(event_record) cpu_event_record;
+BACKEND_CALL(event_abort) cpu_event_abort;
+BACKEND_CALL(event_wait) cpu_event_wait;
+BACKEND_CALL(event_free) cpu_event_free;
+BACKEND_CALL(finish) cpu_finish;
+BACKEND_CALL(recording_new) cpu_recording_new;
+BACKEND_CALL(recording_run) cpu_recording_run;
+BACKEND_CALL(recording_free) cpu_recording_free;
 
 /* The entries of a backend's table that the backends of the CPU share. */
 #define CPU_DEVICE_CALLS \

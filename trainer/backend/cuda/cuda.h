@@ -124,53 +124,42 @@ struct layout cuda_nhwc(const struct layout *shape, int64_t channels, int64_t he
 bool cuda_is_nhwc(const struct layout *layout);
 /* The padded number of channels; in host order their number. */
 int cuda_channels(const struct layout *layout);
-bool cuda_same_layout(const struct layout *a, const struct layout *b);
-bool cuda_convert(struct op **op, struct device *device, const struct layout *from,
-		  const struct layout *to, struct train_error *error);
+BACKEND_CALL(same_layout) cuda_same_layout;
+BACKEND_CALL(convert) cuda_convert;
 
 /* --- cuda/memory.c */
 
-void *cuda_allocate(struct device *device, size_t bytes, const char *what,
-		    struct train_error *error);
-void *cuda_allocate_zeros(struct device *device, size_t bytes, const char *what,
-			  struct train_error *error);
+BACKEND_CALL(allocate) cuda_allocate;
+BACKEND_CALL(allocate_zeros) cuda_allocate_zeros;
 /* If too little is free, *memory is NULL, which is not an error. */
 bool cuda_try_allocate(struct cuda_device *device, size_t bytes, const char *what, void **memory,
 		       struct train_error *error);
-void cuda_release(struct device *device, void *memory);
-bool cuda_write(struct device *device, void *to, const void *host, size_t bytes,
-		struct train_error *error);
-bool cuda_write_ahead(struct device *device, void *to, const void *host, size_t bytes,
-		      struct train_error *error);
-bool cuda_read(struct device *device, void *host, const void *from, size_t bytes,
-	       struct train_error *error);
-bool cuda_copy(struct device *device, void *to, const struct device *other, const void *from,
-	       size_t bytes, struct train_error *error);
-bool cuda_zero(struct device *device, void *to, size_t bytes, struct train_error *error);
-bool cuda_fetch(struct device *device, const void *from, size_t bytes, struct train_error *error);
-bool cuda_take(struct device *device, void *host, size_t bytes, struct train_error *error);
-bool cuda_add(struct device *device, float *sum, const float *more, int64_t count,
-	      struct train_error *error);
+BACKEND_CALL(release) cuda_release;
+BACKEND_CALL(write) cuda_write;
+BACKEND_CALL(write_ahead) cuda_write_ahead;
+BACKEND_CALL(read) cuda_read;
+BACKEND_CALL(copy) cuda_copy;
+BACKEND_CALL(zero) cuda_zero;
+BACKEND_CALL(fetch) cuda_fetch;
+BACKEND_CALL(take) cuda_take;
+BACKEND_CALL(add) cuda_add;
 
 /* --- cuda/stream.c */
 
-bool cuda_event_new(struct event **event, struct device *device, struct train_error *error);
-bool cuda_event_record(struct event *event, struct train_error *error);
-bool cuda_event_wait(struct device *device, struct event *event, uint64_t times,
-		     struct train_error *error);
-void cuda_event_abort(struct event *event);
-void cuda_event_free(struct event *event);
-int64_t cuda_mark(struct device *device);
+BACKEND_CALL(event_new) cuda_event_new;
+BACKEND_CALL(event_record) cuda_event_record;
+BACKEND_CALL(event_wait) cuda_event_wait;
+BACKEND_CALL(event_abort) cuda_event_abort;
+BACKEND_CALL(event_free) cuda_event_free;
+BACKEND_CALL(mark) cuda_mark;
 /* The same for another stream of the device. */
 int64_t cuda_mark_on(struct cuda_device *device, cudaStream_t stream);
-int64_t cuda_mark_ns(struct device *device, int64_t mark);
+BACKEND_CALL(mark_ns) cuda_mark_ns;
 void cuda_marks_free(struct cuda_device *device);
-bool cuda_finish(struct device *device, struct train_error *error);
-bool cuda_recording_new(struct recording **step, struct device *device,
-			bool (*issue)(void *argument, struct train_error *error), void *argument,
-			struct train_error *error);
-bool cuda_recording_run(struct recording *step, struct train_error *error);
-void cuda_recording_free(struct recording *step);
+BACKEND_CALL(finish) cuda_finish;
+BACKEND_CALL(recording_new) cuda_recording_new;
+BACKEND_CALL(recording_run) cuda_recording_run;
+BACKEND_CALL(recording_free) cuda_recording_free;
 
 /* --- cuda/wait.c: waiting with the device's watcher, for which CUDA's own waits would never end
  * once another rank is gone. Do not call them during a capture. */
@@ -227,23 +216,10 @@ void cuda_captures_unlock(void);
 
 /* --- operations */
 
-bool cuda_convolution(struct op **op, struct device *device, const struct op_shape *shape,
-		      struct train_error *error);
-bool cuda_convolution_pool(struct op **op, struct device *device,
-			   const struct op_shape *convolution, const struct op_shape *pool,
-			   struct train_error *error);
-bool cuda_linear(struct op **op, struct device *device, const struct op_shape *shape,
-		 struct train_error *error);
-bool cuda_addition(struct op **op, struct device *device, const struct op_shape *shape,
-		   struct train_error *error);
-bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
-		     struct train_error *error);
-bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		   struct train_error *error);
-bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		    struct train_error *error);
-bool cuda_loss(struct op **op, struct device *device, const struct layout *logits,
-	       struct train_error *error);
+op_make cuda_convolution, cuda_linear, cuda_addition, cuda_batch_norm, cuda_max_pool,
+	cuda_mean_pool;
+BACKEND_CALL(convolution_pool) cuda_convolution_pool;
+BACKEND_CALL(loss) cuda_loss;
 
 /* --- cuda/nhwc.c */
 
@@ -261,27 +237,20 @@ bool cuda_bias_gradient(const struct op *op, const struct op_args *args, bool re
 
 /* --- cuda/data.c, cuda/optimize.c */
 
-bool cuda_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
-		    struct train_error *error);
-bool cuda_data_fills(const struct layout *images);
-bool cuda_data_fill(struct device_data *data, const struct data_batch *batch,
-		    struct train_error *error);
-void cuda_data_close(struct device_data *data);
+BACKEND_CALL(data_open) cuda_data_open;
+BACKEND_CALL(data_fills) cuda_data_fills;
+BACKEND_CALL(data_fill) cuda_data_fill;
+BACKEND_CALL(data_close) cuda_data_close;
 
-bool cuda_optimize_new(struct optimize **optimize, struct device *device,
-		       const struct optimize_options *options, struct train_error *error);
-bool cuda_optimize_measure(struct optimize *optimize, struct gradient_measure *measure,
-			   struct train_error *error);
-bool cuda_optimize_norm(struct optimize *optimize, struct gradient_measure *measure,
-			struct train_error *error);
-bool cuda_optimize_run(struct optimize *optimize, const struct update_control *control,
-		       const struct gradient_measure *measure, struct train_error *error);
-bool cuda_optimize_begin(struct optimize *optimize, const struct update_control *control,
-			 struct train_error *error);
-bool cuda_optimize_early(struct optimize *optimize, struct train_error *error);
-bool cuda_optimize_end(struct optimize *optimize, struct train_error *error);
-void *cuda_optimize_state(struct optimize *optimize, int index, const char **name);
-bool cuda_optimize_set_steps(struct optimize *optimize, int64_t steps, struct train_error *error);
-void cuda_optimize_free(struct optimize *optimize);
+BACKEND_CALL(optimize_new) cuda_optimize_new;
+BACKEND_CALL(optimize_measure) cuda_optimize_measure;
+BACKEND_CALL(optimize_norm) cuda_optimize_norm;
+BACKEND_CALL(optimize_run) cuda_optimize_run;
+BACKEND_CALL(optimize_begin) cuda_optimize_begin;
+BACKEND_CALL(optimize_early) cuda_optimize_early;
+BACKEND_CALL(optimize_end) cuda_optimize_end;
+BACKEND_CALL(optimize_state) cuda_optimize_state;
+BACKEND_CALL(optimize_set_steps) cuda_optimize_set_steps;
+BACKEND_CALL(optimize_free) cuda_optimize_free;
 
 #endif

@@ -341,7 +341,7 @@ static bool sum_new(struct op **op, struct device *device, const struct op_shape
 static bool sum_any(struct op **op, struct device *device, const struct op_shape *shape,
 		    enum onednn_kind kind, struct train_error *error)
 {
-	onednn_make *make = kind == ONEDNN_LINEAR ? onednn_linear : onednn_convolution;
+	op_make *make = kind == ONEDNN_LINEAR ? onednn_linear : onednn_convolution;
 	struct train_error why = {.status = TRAIN_OK};
 
 	if (sum_new(op, device, shape, kind, false, &why))

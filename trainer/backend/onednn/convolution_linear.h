@@ -38,7 +38,7 @@ bool sum_copy(struct weight_copy *copy, struct device *device, const struct op_a
 	      struct train_error *error);
 
 /* Calls of sum_calls. */
-bool sum_backward_weights(struct op *op, const struct op_args *args, struct train_error *error);
+op_run sum_backward_weights;
 bool sum_weight_write(struct op *op, void *to, const void *host, struct train_error *error);
 bool sum_weight_read(struct op *op, void *host, const void *from, struct train_error *error);
 void sum_free(struct op *op);

@@ -182,7 +182,7 @@ static bool narrowed(struct onednn_planes *planes, struct layout *half, const st
 	return made;
 }
 
-static bool widened_plan(struct widened_op *own, const struct op_shape *shape, onednn_make *make,
+static bool widened_plan(struct widened_op *own, const struct op_shape *shape, op_make *make,
 			 struct train_error *error)
 {
 	struct op_info *info = &own->base.info;
@@ -208,7 +208,7 @@ static bool widened_plan(struct widened_op *own, const struct op_shape *shape, o
 }
 
 bool onednn_widened(struct op **op, struct device *device, const struct op_shape *shape,
-		    onednn_make *make, struct train_error *error)
+		    op_make *make, struct train_error *error)
 {
 	static const struct op_calls calls = {.prepare = widened_prepare,
 					      .forward = widened_forward,

@@ -81,35 +81,21 @@ onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
 /* Sets the model's view of a layout; order is NULL for host order. */
 bool onednn_layout_out(struct layout *layout, const onednn_layout *order,
 		       struct train_error *error);
-bool onednn_same_layout(const struct layout *a, const struct layout *b);
+BACKEND_CALL(same_layout) onednn_same_layout;
 
-typedef bool onednn_make(struct op **op, struct device *device, const struct op_shape *shape,
-			 struct train_error *error);
-bool onednn_convolution(struct op **op, struct device *device, const struct op_shape *shape,
-			struct train_error *error);
-bool onednn_linear(struct op **op, struct device *device, const struct op_shape *shape,
-		   struct train_error *error);
-bool onednn_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		     struct train_error *error);
-bool onednn_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		      struct train_error *error);
-bool onednn_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
-		       struct train_error *error);
-bool onednn_addition(struct op **op, struct device *device, const struct op_shape *shape,
-		     struct train_error *error);
-bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
-		    const struct layout *to, struct train_error *error);
+op_make onednn_convolution, onednn_linear, onednn_max_pool, onednn_mean_pool, onednn_batch_norm,
+	onednn_addition;
+BACKEND_CALL(convert) onednn_convert;
 
 /* An operation of bfloat16 values that computes in float32, which `make` plans: more exact than
  * bfloat16, and slower than float32 alone. */
 bool onednn_widened(struct op **op, struct device *device, const struct op_shape *shape,
-		    onednn_make *make, struct train_error *error);
+		    op_make *make, struct train_error *error);
 
 /* Whether the trainer's own Winograd algorithm computes this 3x3 convolution of stride 1, in
  * float32, on this processor. It does where oneDNN has none. */
 bool onednn_winograd_fits(const struct op_shape *shape);
-bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
-		     struct train_error *error);
+op_make onednn_winograd;
 
 /* ReLU's derivative, in place: output gradients become 0 where the output is not above 0. */
 void onednn_relu_backward(const struct op *op, const struct op_args *args);

@@ -11,11 +11,6 @@ struct op *reference_new(struct op **op, struct device *device, const struct op_
 /* With relu_backward, gradients of an output <= 0 become zero. */
 void reference_op_relu_backward(const struct op *op, const struct op_args *args);
 
-bool reference_op_max_pool(struct op **op, struct device *device, const struct op_shape *shape,
-			   struct train_error *error);
-bool reference_op_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
-			    struct train_error *error);
-bool reference_op_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
-			     struct train_error *error);
+op_make reference_op_max_pool, reference_op_mean_pool, reference_op_batch_norm;
 
 #endif
