@@ -42,7 +42,8 @@ static double number(int64_t i, int seed)
 
 struct norm {
 	struct cpu_batch_norm norm;
-	struct cpu_batch_norm_run run;
+	struct op_args run;
+	struct pass_control control;
 	int64_t values;
 	_Alignas(64) unsigned char input[VALUES * 4], output[VALUES * 4], gradient[VALUES * 4],
 		input_gradient[VALUES * 4];
@@ -95,7 +96,8 @@ static void fill(struct norm *n, int row)
 		value_set(n->norm.type, n->input, i, pads ? 0.0 : rows[row].centre + number(i, 1));
 		value_set(n->norm.type, n->gradient, i, pads ? 0.0 : number(i, 2));
 	}
-	n->run = (struct cpu_batch_norm_run){
+	n->control = (struct pass_control){.rows = (int32_t)rows[row].rows};
+	n->run = (struct op_args){
 		.input = n->input,
 		.output = n->output,
 		.output_gradient = n->gradient,
@@ -106,11 +108,12 @@ static void fill(struct norm *n, int row)
 		.bias_gradient = n->bias_gradient,
 		.running_mean = n->running_mean,
 		.running_var = n->running_var,
-		.saved = malloc(cpu_batch_norm_saved(&n->norm)),
-		.sums = malloc(cpu_batch_norm_sums(&n->norm)),
-		.rows = rows[row].rows,
+		.workspace = malloc(cpu_batch_norm_workspace(&n->norm)),
+		.scratch = malloc(cpu_batch_norm_scratch(&n->norm)),
+		.control = &n->control,
+		.training = true,
 	};
-	ck_assert(n->run.saved && n->run.sums);
+	ck_assert(n->run.workspace && n->run.scratch);
 }
 
 static void run_all(struct norm *n, int threads)
@@ -118,11 +121,11 @@ static void run_all(struct norm *n, int threads)
 	struct cpu_team team;
 
 	cpu_team_open(&team, threads);
-	ck_assert(cpu_batch_norm_forward(&n->norm, &team, &n->run, true, NULL));
+	ck_assert(cpu_batch_norm_forward(&n->norm, &team, &n->run, NULL));
 	ck_assert(cpu_batch_norm_backward_weights(&n->norm, &team, &n->run, NULL));
 	cpu_batch_norm_backward_data(&n->norm, &team, &n->run);
-	free(n->run.saved);
-	free(n->run.sums);
+	free(n->run.workspace);
+	free(n->run.scratch);
 }
 
 /* --- the definition ----------------------------------------------------------------------------
@@ -155,7 +158,7 @@ static double gradient_at(const struct norm *n, const struct channel *s, int64_t
 
 #define EACH_VALUE(n, channel, i) \
 	for (int64_t i = 0; i < (n)->values; i++) \
-		if (channel_of(n, i) == (channel) && sample_of(n, i) < (n)->run.rows)
+		if (channel_of(n, i) == (channel) && sample_of(n, i) < (n)->control.rows)
 
 static struct channel define(const struct norm *n, int64_t c)
 {
@@ -203,7 +206,7 @@ static void expect_values(int row, const struct norm *n, int64_t c, const struct
 	for (int64_t i = 0; i < n->values; i++) {
 		double want, got = value_get(n->norm.type, n->output, i);
 
-		if (channel_of(n, i) != c || sample_of(n, i) >= n->run.rows)
+		if (channel_of(n, i) != c || sample_of(n, i) >= n->control.rows)
 			continue;
 		want = output_at(n, s, i);
 		if (fabs(want) > moved)
@@ -239,7 +242,7 @@ static void expect_channel(int row, const struct norm *n, int64_t c)
 static void expect_zeros(int row, const struct norm *n)
 {
 	for (int64_t i = 0; i < n->values; i++) {
-		if (channel_of(n, i) < n->norm.channels && sample_of(n, i) < n->run.rows)
+		if (channel_of(n, i) < n->norm.channels && sample_of(n, i) < n->control.rows)
 			continue;
 		expect(row, "output", i, value_get(n->norm.type, n->output, i), 0, 0);
 		expect(row, "input gradient", i, value_get(n->norm.type, n->input_gradient, i), 0,
@@ -290,7 +293,8 @@ START_TEST(evaluation_uses_what_was_learnt)
 	fill(&n, row);
 	before = n;
 	cpu_team_open(&team, 1);
-	ck_assert(cpu_batch_norm_forward(&n.norm, &team, &n.run, false, NULL));
+	n.run.training = false;
+	ck_assert(cpu_batch_norm_forward(&n.norm, &team, &n.run, NULL));
 	ck_assert_mem_eq(n.running_mean, before.running_mean, sizeof(n.running_mean));
 	ck_assert_mem_eq(n.running_var, before.running_var, sizeof(n.running_var));
 	for (int64_t i = 0; i < n.values; i++) {
@@ -303,8 +307,8 @@ START_TEST(evaluation_uses_what_was_learnt)
 		       n.norm.relu && want < 0 ? 0 : want,
 		       unit * (fabs(want) + rows[row].centre + 8));
 	}
-	free(n.run.saved);
-	free(n.run.sums);
+	free(n.run.workspace);
+	free(n.run.scratch);
 }
 END_TEST
 

@@ -10,17 +10,18 @@
  * them; a piece of a plane stays in the first cache while its channels are walked. */
 enum { LANES = 16, PIECE_VALUES = 4096 };
 
-/* What forward leaves in `saved`, an array of padded channels each. MEAN_REST is what the mean
- * loses when it is rounded to a float; SHIFT and MEAN_GRADIENT make up for it. The last two are
- * backward_weights'. */
+/* What forward leaves in the workspace, an array of padded channels each. MEAN_REST is what the
+ * mean loses when it is rounded to a float; SHIFT and MEAN_GRADIENT make up for it. The last two
+ * are backward_weights'. */
 enum saved { MEAN, MEAN_REST, INVERSE_STD, SCALE, SHIFT, MEAN_GRADIENT, SLOPE, SAVED };
 
 struct pass {
 	const struct cpu_batch_norm *norm;
-	const struct cpu_batch_norm_run *run;
-	bool training;
+	const struct op_args *args;
+	int64_t rows;         /* that count */
 	double count;         /* values in a channel, of all ranks */
 	const double *totals; /* count, and two sums for each channel, of all ranks; NULL: of one */
+	bool training;
 };
 
 static int64_t padded(const struct cpu_batch_norm *norm)
@@ -28,7 +29,7 @@ static int64_t padded(const struct cpu_batch_norm *norm)
 	return norm->groups * norm->inner;
 }
 
-size_t cpu_batch_norm_saved(const struct cpu_batch_norm *norm)
+size_t cpu_batch_norm_workspace(const struct cpu_batch_norm *norm)
 {
 	return (size_t)padded(norm) * SAVED * sizeof(float);
 }
@@ -45,7 +46,7 @@ static int64_t rank_totals(const struct cpu_batch_norm *norm)
 }
 
 /* Two sums for each channel of each sample; with ranks the totals, and those of each rank. */
-size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm)
+size_t cpu_batch_norm_scratch(const struct cpu_batch_norm *norm)
 {
 	int64_t totals = norm->ranks > 0 ? (1 + norm->ranks) * rank_totals(norm) : 0;
 
@@ -54,13 +55,13 @@ size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm)
 
 static float *saved(const struct pass *p, enum saved which)
 {
-	return (float *)p->run->saved + which * padded(p->norm);
+	return (float *)p->args->workspace + which * padded(p->norm);
 }
 
 /* The sums of plane `plane`: `inner` first ones, then `inner` second ones. */
 static double *sums_of(const struct pass *p, int64_t plane)
 {
-	return (double *)p->run->sums + plane * 2 * p->norm->inner;
+	return (double *)p->args->scratch + plane * 2 * p->norm->inner;
 }
 
 /* --- walks over planes -------------------------------------------------------------------------
@@ -76,7 +77,7 @@ struct coefficients {
 
 SIMD_BODY void take(const struct pass *p, int64_t channel, int lanes, struct coefficients *k)
 {
-	const float *from = (const float *)p->run->saved + channel;
+	const float *from = (const float *)p->args->workspace + channel;
 	int64_t all = padded(p->norm);
 
 	for (int l = 0; l < lanes; l++) {
@@ -100,7 +101,7 @@ SIMD_BODY float before_relu(bool relu, float gradient, float centered, float sca
 SIMD_BODY void add_moments(bool half, int lanes, const struct pass *p, int64_t at, int64_t count,
 			   int64_t step, double *first, double *second)
 {
-	const void *input = p->run->input;
+	const void *input = p->args->input;
 	double sum[LANES], squares[LANES];
 
 	for (int l = 0; l < lanes; l++) {
@@ -125,7 +126,7 @@ SIMD_BODY void add_gradients(bool half, bool relu, int lanes, const struct pass 
 			     const struct coefficients *k, int64_t at, int64_t count, int64_t step,
 			     double *first, double *second)
 {
-	const void *input = p->run->input, *gradients = p->run->output_gradient;
+	const void *input = p->args->input, *gradients = p->args->output_gradient;
 	double sum[LANES], products[LANES];
 
 	for (int l = 0; l < lanes; l++) {
@@ -156,8 +157,8 @@ SIMD_BODY void add_gradients(bool half, bool relu, int lanes, const struct pass 
 SIMD_BODY void normalize(bool half, int lanes, const struct pass *p, const struct coefficients *k,
 			 int64_t at, int64_t count, int64_t step)
 {
-	const void *input = p->run->input;
-	void *output = p->run->output;
+	const void *input = p->args->input;
+	void *output = p->args->output;
 	bool relu = p->norm->relu;
 
 	for (int64_t i = 0; i < count; i++, at += step)
@@ -175,8 +176,8 @@ SIMD_BODY void normalize(bool half, int lanes, const struct pass *p, const struc
 SIMD_BODY void differentiate(bool half, bool relu, int lanes, const struct pass *p,
 			     const struct coefficients *k, int64_t at, int64_t count, int64_t step)
 {
-	const void *input = p->run->input, *gradients = p->run->output_gradient;
-	void *to = p->run->input_gradient;
+	const void *input = p->args->input, *gradients = p->args->output_gradient;
+	void *to = p->args->input_gradient;
 
 	for (int64_t i = 0; i < count; i++, at += step)
 #pragma omp simd
@@ -257,9 +258,9 @@ SIMD_BODY bool begin_plane(enum walk walk, bool half, const struct pass *p, int6
 			sums[i] = 0.0;
 		return true;
 	}
-	if (!p->training || plane < p->run->rows * p->norm->groups)
+	if (!p->training || plane < p->rows * p->norm->groups)
 		return true;
-	clear_plane(half, walk == NORMALIZE ? p->run->output : p->run->input_gradient, p, plane);
+	clear_plane(half, walk == NORMALIZE ? p->args->output : p->args->input_gradient, p, plane);
 	return false;
 }
 
@@ -310,7 +311,7 @@ static void add_planes(const struct pass *p, int64_t channel, double *first, dou
 	int64_t group = channel / norm->inner, lane = channel % norm->inner;
 
 	*first = *second = 0.0;
-	for (int64_t n = 0; n < p->run->rows; n++) {
+	for (int64_t n = 0; n < p->rows; n++) {
 		const double *sums = sums_of(p, n * norm->groups + group) + lane;
 
 		*first += sums[0];
@@ -333,10 +334,10 @@ static void total_sums(const struct pass *p, int64_t channel, double *first, dou
 static bool add_ranks(struct pass *p, struct train_error *error)
 {
 	const struct cpu_batch_norm *norm = p->norm;
-	const struct batch_ranks *ranks = p->run->ranks;
-	double *totals = (double *)p->run->sums + plane_sums(norm);
+	const struct batch_ranks *ranks = p->args->ranks;
+	double *totals = (double *)p->args->scratch + plane_sums(norm);
 
-	p->count = (double)(p->run->rows * norm->places);
+	p->count = (double)(p->rows * norm->places);
 	if (!ranks)
 		return true;
 	totals[0] = p->count;
@@ -366,7 +367,8 @@ static struct moments batch_moments(const struct pass *p, int64_t channel)
 static void move_running(const struct pass *p, int64_t channel, const struct moments *m)
 {
 	double count = p->count, momentum = p->norm->momentum;
-	float *mean = &p->run->running_mean[channel], *var = &p->run->running_var[channel];
+	float *mean = (float *)p->args->running_mean + channel,
+	      *var = (float *)p->args->running_var + channel;
 
 	*mean = (float)((1.0 - momentum) * (double)*mean + momentum * m->mean);
 	if (count > 1.0)
@@ -377,7 +379,7 @@ static void move_running(const struct pass *p, int64_t channel, const struct mom
 static void set_channel(const struct pass *p, int64_t channel, const struct moments *m)
 {
 	double inverse_std = 1.0 / sqrt(m->variance + p->norm->eps);
-	double scale = inverse_std * (double)p->run->weight[channel];
+	double scale = inverse_std * (double)((const float *)p->args->weight)[channel];
 	float mean = (float)m->mean;
 	double rest = m->mean - (double)mean;
 
@@ -385,7 +387,8 @@ static void set_channel(const struct pass *p, int64_t channel, const struct mome
 	saved(p, MEAN_REST)[channel] = (float)rest;
 	saved(p, INVERSE_STD)[channel] = (float)inverse_std;
 	saved(p, SCALE)[channel] = (float)scale;
-	saved(p, SHIFT)[channel] = (float)((double)p->run->bias[channel] - rest * scale);
+	saved(p, SHIFT)[channel] =
+		(float)((double)((const float *)p->args->bias)[channel] - rest * scale);
 }
 
 static void finish_moments(void *argument, int64_t first, int64_t last)
@@ -396,8 +399,8 @@ static void finish_moments(void *argument, int64_t first, int64_t last)
 		struct moments m = {0.0, 0.0};
 
 		if (!p->training)
-			m = (struct moments){(double)p->run->running_mean[c],
-					     (double)p->run->running_var[c]};
+			m = (struct moments){(double)((const float *)p->args->running_mean)[c],
+					     (double)((const float *)p->args->running_var)[c]};
 		else if (p->count > 0.0)
 			m = batch_moments(p, c);
 		if (p->training && p->count > 0.0)
@@ -416,8 +419,9 @@ static void finish_gradients(void *argument, int64_t first, int64_t last)
 		double rest = (double)saved(p, MEAN_REST)[c], slope;
 
 		add_planes(p, c, &sum, &products);
-		p->run->bias_gradient[c] = (float)sum;
-		p->run->weight_gradient[c] = (float)((products - rest * sum) * inverse_std);
+		((float *)p->args->bias_gradient)[c] = (float)sum;
+		((float *)p->args->weight_gradient)[c] =
+			(float)((products - rest * sum) * inverse_std);
 		total_sums(p, c, &sum, &products);
 		products -= rest * sum;
 		slope = count > 0.0 ? products * inverse_std * inverse_std / count : 0.0;
@@ -440,14 +444,22 @@ static void clear_padding(const struct pass *p)
 			saved(p, (enum saved)which)[c] = 0.0f;
 }
 
-bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-			    const struct cpu_batch_norm_run *run, bool training,
-			    struct train_error *error)
+static struct pass pass_of(const struct cpu_batch_norm *norm, const struct op_args *args,
+			   bool training)
 {
-	struct pass pass = {.norm = norm, .run = run, .training = training};
+	return (struct pass){.norm = norm,
+			     .args = args,
+			     .rows = args->control ? args->control->rows : 0,
+			     .training = training};
+}
 
-	if (training) {
-		cpu_team_run(team, run->rows * norm->groups, sum_moments[simd_loops()], &pass);
+bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
+			    const struct op_args *args, struct train_error *error)
+{
+	struct pass pass = pass_of(norm, args, args->training);
+
+	if (pass.training) {
+		cpu_team_run(team, pass.rows * norm->groups, sum_moments[simd_loops()], &pass);
 		if (!add_ranks(&pass, error))
 			return false;
 	}
@@ -458,12 +470,11 @@ bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_
 }
 
 bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				     const struct cpu_batch_norm_run *run,
-				     struct train_error *error)
+				     const struct op_args *args, struct train_error *error)
 {
-	struct pass pass = {.norm = norm, .run = run, .training = true};
+	struct pass pass = pass_of(norm, args, true);
 
-	cpu_team_run(team, run->rows * norm->groups, sum_gradients[simd_loops()], &pass);
+	cpu_team_run(team, pass.rows * norm->groups, sum_gradients[simd_loops()], &pass);
 	if (!add_ranks(&pass, error))
 		return false;
 	cpu_team_run(team, norm->channels, finish_gradients, &pass);
@@ -471,9 +482,9 @@ bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const st
 }
 
 void cpu_batch_norm_backward_data(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				  const struct cpu_batch_norm_run *run)
+				  const struct op_args *args)
 {
-	struct pass pass = {.norm = norm, .run = run, .training = true};
+	struct pass pass = pass_of(norm, args, true);
 
 	cpu_team_run(team, norm->samples * norm->groups, differentiate_planes[simd_loops()], &pass);
 }

@@ -24,41 +24,25 @@ struct cpu_batch_norm {
 	int ranks; /* the most that a run has; 0: none */
 };
 
-/* The addresses of a run. */
-struct cpu_batch_norm_run {
-	const void *input;
-	void *output;                /* forward */
-	const void *output_gradient; /* backward */
-	void *input_gradient;        /* backward_data */
-	const float *weight, *bias;
-	float *weight_gradient, *bias_gradient; /* backward_weights */
-	float *running_mean, *running_var;      /* `channels` floats */
-	void *saved;  /* cpu_batch_norm_saved() bytes: forward leaves them for backward */
-	void *sums;   /* cpu_batch_norm_sums() bytes of scratch */
-	int64_t rows; /* the first samples, which count; 0: none */
-	const struct batch_ranks *ranks; /* statistics are of all ranks' rows; NULL: of these */
-};
-
-size_t cpu_batch_norm_saved(const struct cpu_batch_norm *norm);
-size_t cpu_batch_norm_sums(const struct cpu_batch_norm *norm);
+/* Bytes of workspace, which forward leaves for backward, and of scratch. */
+size_t cpu_batch_norm_workspace(const struct cpu_batch_norm *norm);
+size_t cpu_batch_norm_scratch(const struct cpu_batch_norm *norm);
 
 /*
- * training: normalizes by the mean and the biased variance of the rows that count, and moves the
- * running mean and variance towards them: r = (1 - momentum) * r + momentum * x, where x is the
+ * args->training: normalizes by the mean and the biased variance of the rows that count, and moves
+ * the running mean and variance towards them: r = (1 - momentum) * r + momentum * x, where x is the
  * mean, and the variance times n / (n - 1) of n values in a channel; of one value the running
  * variance stays. Otherwise it normalizes by the running ones, and nothing can follow backward.
  * The output of rows that do not count is zero in training. This and backward_weights fail only if
  * ranks->gather does.
  */
 bool cpu_batch_norm_forward(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-			    const struct cpu_batch_norm_run *run, bool training,
-			    struct train_error *error);
-/* backward_weights first; backward_data reads what it leaves in `saved`. The gradients of rows that
- * do not count are ignored, and those of their inputs are zero. */
+			    const struct op_args *args, struct train_error *error);
+/* backward_weights first; backward_data reads what it leaves in the workspace. The gradients of
+ * rows that do not count are ignored, and those of their inputs are zero. */
 bool cpu_batch_norm_backward_weights(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				     const struct cpu_batch_norm_run *run,
-				     struct train_error *error);
+				     const struct op_args *args, struct train_error *error);
 void cpu_batch_norm_backward_data(const struct cpu_batch_norm *norm, const struct cpu_team *team,
-				  const struct cpu_batch_norm_run *run);
+				  const struct op_args *args);
 
 #endif

@@ -177,7 +177,7 @@ static void spread(struct device *device, const struct stretch *stretch,
 	if (stretch->bytes < SPREAD_LEAST)
 		work(&own, 0, lines);
 	else
-		cpu_team_run(&((struct cpu_device *)device)->team, lines, work, &own);
+		cpu_team_run(cpu_team_of(device), lines, work, &own);
 }
 
 /* The bytes of lines first..last. */

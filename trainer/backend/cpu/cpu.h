@@ -15,6 +15,11 @@ struct cpu_device {
 	unsigned char results[MAX_FETCH][FETCH_BYTES];
 };
 
+static inline const struct cpu_team *cpu_team_of(const struct device *device)
+{
+	return &((const struct cpu_device *)device)->team;
+}
+
 /* A new device of `size` bytes, which begins with struct cpu_device; the caller opens its team. The
  * calling thread is moved to the device's cores and flushes denormals; threads that it starts later
  * inherit both. Freed by free(). NULL with the error noted. */

@@ -48,8 +48,7 @@ bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
 	struct filling filling = {data->dataset, batch};
 
 	(void)error;
-	cpu_team_run(&((struct cpu_device *)data->device)->team, batch->control->rows, fill_samples,
-		     &filling);
+	cpu_team_run(cpu_team_of(data->device), batch->control->rows, fill_samples, &filling);
 	return true;
 }
 

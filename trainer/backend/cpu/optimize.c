@@ -32,11 +32,6 @@ struct measuring {
 	atomic_bool finite;
 };
 
-static struct cpu_team *team_of(const struct optimize *o)
-{
-	return &((struct cpu_device *)o->device)->team;
-}
-
 /* The states, zero. */
 static bool add_states(struct optimize *o, const struct optimize_options *options,
 		       struct train_error *error)
@@ -125,7 +120,7 @@ static void find_norms(void *argument, int64_t first, int64_t last)
 static void find_infinite(void *argument, int64_t first, int64_t last)
 {
 	struct measuring *m = argument;
-	int parts = team_of(m->optimize)->threads;
+	int parts = cpu_team_of(m->optimize->device)->threads;
 
 	for (; first < last; first++)
 		if (!optimizer_finite(m->optimize->optimizer, m->scale, (int)first, parts))
@@ -155,11 +150,12 @@ bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 			      .finite = true};
 
 	memset(measure, 0, sizeof(*measure));
-	cpu_team_run(team_of(o), team_of(o)->threads, find_norms, &m);
+	cpu_team_run(cpu_team_of(o->device), cpu_team_of(o->device)->threads, find_norms, &m);
 	/* Finite norms mean finite gradients. A norm that is not finite may have overflowed itself.
 	 */
 	if (!all_finite(m.norms, o->count))
-		cpu_team_run(team_of(o), team_of(o)->threads, find_infinite, &m);
+		cpu_team_run(cpu_team_of(o->device), cpu_team_of(o->device)->threads, find_infinite,
+			     &m);
 	measure->found_inf = m.finite ? 0 : 1;
 	return cpu_optimize_norm(o, measure, error);
 }
@@ -177,7 +173,7 @@ static void step_parts(void *argument, int64_t first, int64_t last)
 	struct optimize *o = argument;
 
 	for (; first < last; first++)
-		optimizer_part(o->optimizer, (int)first, team_of(o)->threads);
+		optimizer_part(o->optimizer, (int)first, cpu_team_of(o->device)->threads);
 }
 
 bool cpu_optimize_run(struct optimize *o, const struct update_control *control,
@@ -217,7 +213,7 @@ bool cpu_optimize_early(struct optimize *o, struct train_error *error)
 bool cpu_optimize_end(struct optimize *o, struct train_error *error)
 {
 	(void)error;
-	cpu_team_run(team_of(o), team_of(o)->threads, step_parts, o);
+	cpu_team_run(cpu_team_of(o->device), cpu_team_of(o->device)->threads, step_parts, o);
 	return true;
 }
 

@@ -18,8 +18,8 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 	const struct cpu_addition addition = values_of(op);
 
 	(void)error;
-	cpu_addition_forward(&addition, &((struct cpu_device *)op->device)->team, args->input,
-			     args->addend, args->output);
+	cpu_addition_forward(&addition, cpu_team_of(op->device), args->input, args->addend,
+			     args->output);
 	return true;
 }
 
@@ -27,7 +27,7 @@ void onednn_relu_backward(const struct op *op, const struct op_args *args)
 {
 	const struct cpu_addition values = values_of(op);
 
-	cpu_addition_backward(&values, &((struct cpu_device *)op->device)->team, args->output,
+	cpu_addition_backward(&values, cpu_team_of(op->device), args->output,
 			      args->output_gradient);
 }
 

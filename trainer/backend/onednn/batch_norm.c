@@ -9,53 +9,22 @@ struct norm_op {
 	struct onednn_planes input;
 };
 
-static struct cpu_batch_norm_run run_of(const struct op_args *args)
-{
-	return (struct cpu_batch_norm_run){
-		.input = args->input,
-		.output = args->output,
-		.output_gradient = args->output_gradient,
-		.input_gradient = args->input_gradient,
-		.weight = args->weight,
-		.bias = args->bias,
-		.weight_gradient = args->weight_gradient,
-		.bias_gradient = args->bias_gradient,
-		.running_mean = args->running_mean,
-		.running_var = args->running_var,
-		.saved = args->workspace,
-		.sums = args->scratch,
-		.rows = args->control ? args->control->rows : 0,
-		.ranks = args->ranks,
-	};
-}
-
-static const struct cpu_team *team_of(const struct op *op)
-{
-	return &((struct cpu_device *)op->device)->team;
-}
-
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	const struct cpu_batch_norm_run run = run_of(args);
-
-	return cpu_batch_norm_forward(&((struct norm_op *)op)->norm, team_of(op), &run,
-				      args->training, error);
+	return cpu_batch_norm_forward(&((struct norm_op *)op)->norm, cpu_team_of(op->device), args,
+				      error);
 }
 
 static bool backward_weights(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	const struct cpu_batch_norm_run run = run_of(args);
-
-	return cpu_batch_norm_backward_weights(&((struct norm_op *)op)->norm, team_of(op), &run,
-					       error);
+	return cpu_batch_norm_backward_weights(&((struct norm_op *)op)->norm,
+					       cpu_team_of(op->device), args, error);
 }
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	const struct cpu_batch_norm_run run = run_of(args);
-
 	(void)error;
-	cpu_batch_norm_backward_data(&((struct norm_op *)op)->norm, team_of(op), &run);
+	cpu_batch_norm_backward_data(&((struct norm_op *)op)->norm, cpu_team_of(op->device), args);
 	return true;
 }
 
@@ -87,8 +56,8 @@ static bool plan(struct norm_op *own, struct train_error *error)
 	};
 	info->output = *in;
 	info->weights = info->biases = in->channels;
-	info->workspace = cpu_batch_norm_saved(&own->norm);
-	info->scratch = cpu_batch_norm_sums(&own->norm);
+	info->workspace = cpu_batch_norm_workspace(&own->norm);
+	info->scratch = cpu_batch_norm_scratch(&own->norm);
 	info->data_reads_input = true;
 	info->relu_from_input = true;
 	info->algorithm = "loops";

@@ -79,8 +79,7 @@ static void convert_all(const struct op *op, const struct layout *wide, bool fro
 {
 	struct conversion conversion = {from, to};
 
-	cpu_team_run_values(&((struct cpu_device *)op->device)->team,
-			    (int64_t)(wide->bytes / sizeof(float)),
+	cpu_team_run_values(cpu_team_of(op->device), (int64_t)(wide->bytes / sizeof(float)),
 			    (from_half ? widen : narrow)[simd_loops()], &conversion);
 }
 

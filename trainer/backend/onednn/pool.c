@@ -16,11 +16,6 @@ struct mean_op {
 	struct onednn_planes input;
 };
 
-static const struct cpu_team *team_of(const struct op *op)
-{
-	return &((struct cpu_device *)op->device)->team;
-}
-
 /* --- max-pooling -------------------------------------------------------------------------------
  */
 
@@ -29,7 +24,8 @@ static bool max_forward(struct op *op, const struct op_args *args, struct train_
 	struct max_op *own = (struct max_op *)op;
 
 	(void)error;
-	cpu_pool_forward(&own->pool, team_of(op), args->input, args->output, args->workspace);
+	cpu_pool_forward(&own->pool, cpu_team_of(op->device), args->input, args->output,
+			 args->workspace);
 	return true;
 }
 
@@ -38,8 +34,8 @@ static bool max_backward(struct op *op, const struct op_args *args, struct train
 	struct max_op *own = (struct max_op *)op;
 
 	(void)error;
-	cpu_pool_backward(&own->pool, team_of(op), args->input_gradient, args->output_gradient,
-			  args->output, args->workspace);
+	cpu_pool_backward(&own->pool, cpu_team_of(op->device), args->input_gradient,
+			  args->output_gradient, args->output, args->workspace);
 	return true;
 }
 
@@ -102,7 +98,7 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	(void)error;
-	cpu_mean_pool_forward(&((struct mean_op *)op)->pool, team_of(op), args->input,
+	cpu_mean_pool_forward(&((struct mean_op *)op)->pool, cpu_team_of(op->device), args->input,
 			      args->output);
 	return true;
 }
@@ -110,8 +106,8 @@ static bool mean_forward(struct op *op, const struct op_args *args, struct train
 static bool mean_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	(void)error;
-	cpu_mean_pool_backward(&((struct mean_op *)op)->pool, team_of(op), args->input_gradient,
-			       args->output_gradient);
+	cpu_mean_pool_backward(&((struct mean_op *)op)->pool, cpu_team_of(op->device),
+			       args->input_gradient, args->output_gradient);
 	return true;
 }
 

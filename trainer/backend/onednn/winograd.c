@@ -14,19 +14,15 @@ struct winograd_op {
 	onednn_layout *input, *output;
 };
 
-static struct cpu_team *team_of(const struct op *op)
-{
-	return &((struct cpu_device *)op->device)->team;
-}
-
 static bool winograd_prepare(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct winograd_op *own = (struct winograd_op *)op;
 
 	(void)error;
-	cpu_winograd_weights(&own->forward, team_of(op), args->weight, false, own->forward_weights);
+	cpu_winograd_weights(&own->forward, cpu_team_of(op->device), args->weight, false,
+			     own->forward_weights);
 	if (own->data_weights)
-		cpu_winograd_weights(&own->data, team_of(op), args->weight, true,
+		cpu_winograd_weights(&own->data, cpu_team_of(op->device), args->weight, true,
 				     own->data_weights);
 	return true;
 }
@@ -38,7 +34,7 @@ static bool winograd_forward(struct op *op, const struct op_args *args, struct t
 					     args->output, args->scratch};
 
 	(void)error;
-	cpu_winograd_forward(&own->forward, team_of(op), &run);
+	cpu_winograd_forward(&own->forward, cpu_team_of(op->device), &run);
 	return true;
 }
 
@@ -53,7 +49,7 @@ static bool winograd_backward_weights(struct op *op, const struct op_args *args,
 	(void)error;
 	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
-	cpu_winograd_backward_weights(&own->forward, team_of(op), &run);
+	cpu_winograd_backward_weights(&own->forward, cpu_team_of(op->device), &run);
 	return true;
 }
 
@@ -65,7 +61,7 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 					     args->input_gradient, args->scratch};
 
 	(void)error;
-	cpu_winograd_forward(&own->data, team_of(op), &run);
+	cpu_winograd_forward(&own->data, cpu_team_of(op->device), &run);
 	return true;
 }
 
@@ -141,7 +137,7 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 {
 	struct device *device = own->base.device;
 	struct op_info *info = &own->base.info;
-	int threads = team_of(&own->base)->threads;
+	int threads = cpu_team_of(own->base.device)->threads;
 
 	if (!plan_layouts(own, shape, error))
 		return false;

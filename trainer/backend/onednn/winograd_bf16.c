@@ -8,11 +8,6 @@
 #ifdef SIMD_X86
 enum { FORWARD, DATA, CHANNELS = 16 };
 
-static struct cpu_team *team_of(const struct op *op)
-{
-	return &((struct cpu_device *)op->device)->team;
-}
-
 static bool winograd_prepare(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
@@ -25,7 +20,7 @@ static bool winograd_prepare(struct op *op, const struct op_args *args, struct t
 			continue;
 		if (!sum_copy(copies[pass], op->device, args, error))
 			return false;
-		cpu_winograd_bf16_weights(&own->by_winograd[pass], team_of(op),
+		cpu_winograd_bf16_weights(&own->by_winograd[pass], cpu_team_of(op->device),
 					  copy ? copy : args->weight, pass == DATA,
 					  own->transformed[pass]);
 	}
@@ -39,7 +34,7 @@ static bool winograd_forward(struct op *op, const struct op_args *args, struct t
 						  args->bias, args->output, args->scratch};
 
 	(void)error;
-	cpu_winograd_bf16_run(&own->by_winograd[FORWARD], team_of(op), &run);
+	cpu_winograd_bf16_run(&own->by_winograd[FORWARD], cpu_team_of(op->device), &run);
 	return true;
 }
 
@@ -51,7 +46,7 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 						  NULL, args->input_gradient, args->scratch};
 
 	(void)error;
-	cpu_winograd_bf16_run(&own->by_winograd[DATA], team_of(op), &run);
+	cpu_winograd_bf16_run(&own->by_winograd[DATA], cpu_team_of(op->device), &run);
 	return true;
 }
 
@@ -89,7 +84,7 @@ static bool plan_pass(struct sum_op *own, int pass, struct weight_copy *copy,
 	if (!made)
 		return false;
 	w = &own->by_winograd[pass];
-	scratch = cpu_winograd_bf16_scratch(w, team_of(&own->base)->threads);
+	scratch = cpu_winograd_bf16_scratch(w, cpu_team_of(own->base.device)->threads);
 	if (scratch > info->scratch)
 		info->scratch = scratch;
 	own->transformed[pass] = cpu_allocate(own->base.device, cpu_winograd_bf16_transformed(w),
