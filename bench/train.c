@@ -108,9 +108,8 @@ static bool measure_step(struct training *t, struct train_error *error)
 	struct model *m = t->m;
 	const struct pass_control control = {0, (int32_t)m->options.batch,
 					     1.0f / (float)m->options.batch};
-	const struct data_batch batch = {&options,   m->options.batch,      &control,
-					 t->indices, model_input_layout(m), model_input(m, 0),
-					 t->labels};
+	const struct data_batch batch = {&options,  m->options.batch,  &control, t->indices,
+					 &m->input, model_input(m, 0), t->labels};
 	const struct model_loss loss = {t->labels, &control, &t->result, true, NULL, false};
 	struct times times[PARTS];
 
@@ -145,11 +144,11 @@ static bool training_open(struct training *t, struct train_error *error)
 	const struct dataset_synthetic synthetic = {
 		.shape = {3, 32, 32}, .classes = 10, .samples = t->m->options.batch, .seed = 1};
 	const struct backend *backend = t->m->device->backend;
-	const struct model_shapes *shapes = model_shapes_of(t->m);
+	const struct model_shapes *shapes = &t->m->shapes;
 	struct optimize_parameter parameters[MODEL_MAX_PARAMETERS];
 	const struct optimize_options options = {.settings = optimizer_rows[OPTIMIZER_ADAM].initial,
-						 .values = model_values(t->m),
-						 .gradients = model_gradients(t->m),
+						 .values = t->m->values,
+						 .gradients = t->m->gradients,
 						 .parameters = parameters,
 						 .count = shapes->parameters_count};
 
@@ -187,10 +186,10 @@ static bool measure_training(struct model *m, struct train_error *error)
 
 static void fill(struct model *m)
 {
-	float *input = model_input(m, 0), *values = model_values(m);
-	int64_t first, count = model_elements(m, &first);
+	float *input = model_input(m, 0), *values = m->values;
+	int64_t count = m->elements;
 
-	for (size_t i = 0; i < model_input_bytes(m) / sizeof(*input); i++)
+	for (size_t i = 0; i < m->input.bytes / sizeof(*input); i++)
 		input[i] = (float)(i * 7919 % 1000) / 500.0f - 1.0f;
 	for (int64_t i = 0; i < count; i++)
 		values[i] = (float)(i * 7919 % 1000) / 10000.0f - 0.05f;

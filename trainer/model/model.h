@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/tensor.h"
+#include "model/memory_reuse.h"
 
 /* ResNet-50 has 125 layers. */
 enum {
@@ -118,31 +119,52 @@ struct model_options {
 	enum value_type type;
 	int first, last; /* the layers of this stage, as indices; 0 and count - 1 for all */
 	/* Only optimize_run() reads gradients, where model_raw_gradient() says; those parts of
-	 * model_gradients() are not written. */
+	 * the gradients are not written. */
 	bool raw_gradients;
 	int ranks; /* the most that may normalize batches as one; 0: none do */
 };
 
-struct model;
+struct node;
+
+/* A model, or a stage of one. */
+struct model {
+	const struct model_spec *spec;
+	struct model_shapes shapes; /* of the whole model */
+	struct device *device;
+	struct model_options options;
+
+	/* Flat buffers on the device with the stage's parameters: from first_element on, in the
+	 * device's order; float, double for float64. Sums and optimizers, which treat all elements
+	 * alike, need not know the order. Two models with equal options on equal processors have
+	 * the same. */
+	int64_t first_element, elements;
+	void *values;
+	void *gradients; /* of the last backward; zero where dead */
+	/* The same with the running statistics of the stage's batch normalizations. They are zero
+	 * until they are written. */
+	int64_t first_buffer, buffer_elements;
+	void *buffers;
+	struct layout input; /* of samples, for the backend's data_fills() */
+
+	/* The rest is that of trainer/model. */
+	int count;
+	struct node *nodes;
+	struct op *loss, *input_sum; /* input_sum: as a node's sum */
+	/* options.slots times slot_bytes: the input, activations, workspaces, and gradients that
+	 * are `in_slot`. shared: other gradients, and scratch; with one slot it is that slot. */
+	unsigned char *slots, *shared;
+	size_t slot_bytes, shared_bytes;
+	struct buffer input_at, input_gradient; /* of a slot, and shared */
+	bool samples;                           /* data: this is the first stage */
+	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
+	void *traced_argument;
+	const struct batch_ranks *ranks; /* share batch normalizations; or NULL */
+};
 
 /* Allocates all memory on the device; nothing is allocated later. */
 bool model_open(struct model **model, const struct model_spec *spec, struct device *device,
 		const struct model_options *options, struct train_error *error);
 void model_close(struct model *model);
-
-/* Flat buffers with the stage's parameters: from *first on, so many elements, in the device's
- * order. Sums and optimizers, which treat all elements alike, need not know it. Two models with
- * equal options on equal processors have the same order. */
-int64_t model_elements(const struct model *model, int64_t *first);
-void *model_values(const struct model *model);    /* device: float, double for float64 */
-void *model_gradients(const struct model *model); /* of the last backward; zero where dead */
-const struct model_shapes *model_shapes_of(const struct model *model);
-struct device *model_device(const struct model *model);
-
-/* The running statistics of the stage's batch normalizations, flat, as model_elements() and
- * model_values(): device, float, double for float64. They are zero until they are written. */
-int64_t model_buffer_elements(const struct model *model, int64_t *first);
-void *model_buffers(const struct model *model);
 
 /* One parameter of the stage between the host, in PyTorch's order, and a flat buffer. They wait. */
 bool model_write(struct model *model, void *flat, int parameter, const void *host,
@@ -156,14 +178,11 @@ bool model_write_buffer(struct model *model, int buffer, const void *host,
 bool model_read_buffer(struct model *model, int buffer, void *host, struct train_error *error);
 
 /* Device addresses, which do not change. Activations at the ends of a stage are in host order:
- * (batch, channels, height, width), of the model's type. Samples have the layout of
- * model_input_layout(), which the backend's data_fills(). */
-const struct layout *model_input_layout(const struct model *model);
+ * (batch, channels, height, width), of the model's type. */
 void *model_input(const struct model *model, int slot);
 void *model_output(const struct model *model, int slot); /* logits or the next stage's input */
 void *model_input_gradient(const struct model *model);   /* NULL in the first stage */
 void *model_output_gradient(const struct model *model);
-size_t model_input_bytes(const struct model *model);
 size_t model_output_bytes(const struct model *model);
 
 /* Call it after values have changed. updated: optimize_run() changed them, with the copies that it

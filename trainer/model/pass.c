@@ -40,6 +40,7 @@ static void *output_of(const struct model *m, int node, int slot)
 struct op_args node_args(const struct model *m, int index, int slot)
 {
 	const struct node *node = &m->nodes[index];
+	unsigned char *values = m->values, *gradients = m->gradients, *buffers = m->buffers;
 
 	return (struct op_args){
 		.input = output_of(m, node->from[0], slot),
@@ -47,12 +48,12 @@ struct op_args node_args(const struct model *m, int index, int slot)
 		.output = output_of(m, index, slot),
 		.workspace = in_slot(m, &node->workspace, slot),
 		.scratch = m->shared + node->scratch.at,
-		.weight = m->values + node->weight,
-		.bias = node->has_bias ? m->values + node->bias : NULL,
-		.weight_gradient = m->gradients + node->weight,
-		.bias_gradient = gives_bias(m, index) ? m->gradients + node->bias : NULL,
-		.running_mean = m->buffers ? m->buffers + node->running_mean : NULL,
-		.running_var = m->buffers ? m->buffers + node->running_var : NULL,
+		.weight = values + node->weight,
+		.bias = node->has_bias ? values + node->bias : NULL,
+		.weight_gradient = gradients + node->weight,
+		.bias_gradient = gives_bias(m, index) ? gradients + node->bias : NULL,
+		.running_mean = buffers ? buffers + node->running_mean : NULL,
+		.running_var = buffers ? buffers + node->running_var : NULL,
 		.output_gradient = gradient_of(m, index, slot),
 		.input_gradient = node_has_partial(node) ? in_shared(m, &node->partial)
 							 : gradient_of(m, node->from[0], slot),
@@ -293,16 +294,16 @@ bool model_write_buffer(struct model *m, int buffer, const void *host, struct tr
 {
 	struct place place = place_of_buffer(m, buffer);
 
-	return m->device->backend->write(m->device, m->buffers + place.offset, host, place.bytes,
-					 error);
+	return m->device->backend->write(m->device, (unsigned char *)m->buffers + place.offset,
+					 host, place.bytes, error);
 }
 
 bool model_read_buffer(struct model *m, int buffer, void *host, struct train_error *error)
 {
 	struct place place = place_of_buffer(m, buffer);
 
-	return m->device->backend->read(m->device, host, m->buffers + place.offset, place.bytes,
-					error);
+	return m->device->backend->read(m->device, host, (unsigned char *)m->buffers + place.offset,
+					place.bytes, error);
 }
 
 bool model_write(struct model *m, void *flat, int parameter, const void *host,
@@ -329,43 +330,6 @@ bool model_read(struct model *m, const void *flat, int parameter, void *host,
 	return m->device->backend->read(m->device, host, from, place.bytes, error);
 }
 
-int64_t model_elements(const struct model *m, int64_t *first)
-{
-	*first = m->first_element;
-	return m->elements;
-}
-
-int64_t model_buffer_elements(const struct model *m, int64_t *first)
-{
-	*first = m->first_buffer;
-	return m->buffer_elements;
-}
-
-void *model_buffers(const struct model *m)
-{
-	return m->buffers;
-}
-
-void *model_values(const struct model *m)
-{
-	return m->values;
-}
-
-void *model_gradients(const struct model *m)
-{
-	return m->gradients;
-}
-
-const struct model_shapes *model_shapes_of(const struct model *m)
-{
-	return &m->shapes;
-}
-
-struct device *model_device(const struct model *m)
-{
-	return m->device;
-}
-
 void *model_input(const struct model *m, int slot)
 {
 	return in_slot(m, &m->input_at, slot);
@@ -384,16 +348,6 @@ void *model_input_gradient(const struct model *m)
 void *model_output_gradient(const struct model *m)
 {
 	return in_shared(m, &m->nodes[m->count - 1].gradient);
-}
-
-const struct layout *model_input_layout(const struct model *m)
-{
-	return &m->input;
-}
-
-size_t model_input_bytes(const struct model *m)
-{
-	return m->input.bytes;
 }
 
 size_t model_output_bytes(const struct model *m)

@@ -364,8 +364,32 @@ static bool plan_sums(struct model *m, struct train_error *error)
 	return true;
 }
 
+/* The stage's parameters and buffers: those of all its layers, dead ones too. */
+static void find_elements(struct model *m)
+{
+	for (int i = 0; i < m->shapes.parameters_count; i++) {
+		const struct model_parameter *p = &m->shapes.parameters[i];
+
+		if (p->layer < m->options.first || p->layer > m->options.last)
+			continue;
+		if (m->elements == 0)
+			m->first_element = p->offset;
+		m->elements += p->elements;
+	}
+	for (int i = 0; i < m->shapes.buffers_count; i++) {
+		const struct model_buffer *b = &m->shapes.buffers[i];
+
+		if (b->layer < m->options.first || b->layer > m->options.last)
+			continue;
+		if (m->buffer_elements == 0)
+			m->first_buffer = b->offset;
+		m->buffer_elements += b->elements;
+	}
+}
+
 static bool plan_nodes(struct model *m, struct train_error *error)
 {
+	find_elements(m);
 	if (!plan_layers(m, error))
 		return false;
 	model_plan_gradients(m);
@@ -374,39 +398,6 @@ static bool plan_nodes(struct model *m, struct train_error *error)
 	model_lay_out(m, MODEL_CACHED);
 	return m->options.last < m->spec->count - 1 ||
 	       m->device->backend->loss(&m->loss, m->device, output_of(m, m->count - 1), error);
-}
-
-/* The stage's parameters: those of all its layers, dead ones too. */
-static void find_elements(struct model *m)
-{
-	bool found = false;
-
-	for (int i = 0; i < m->shapes.parameters_count; i++) {
-		const struct model_parameter *p = &m->shapes.parameters[i];
-
-		if (p->layer < m->options.first || p->layer > m->options.last)
-			continue;
-		if (!found)
-			m->first_element = p->offset;
-		found = true;
-		m->elements += p->elements;
-	}
-}
-
-static void find_buffers(struct model *m)
-{
-	bool found = false;
-
-	for (int i = 0; i < m->shapes.buffers_count; i++) {
-		const struct model_buffer *b = &m->shapes.buffers[i];
-
-		if (b->layer < m->options.first || b->layer > m->options.last)
-			continue;
-		if (!found)
-			m->first_buffer = b->offset;
-		found = true;
-		m->buffer_elements += b->elements;
-	}
 }
 
 /* Zeroed, so that rows that do not count have valid numbers. */
@@ -456,18 +447,17 @@ bool model_open(struct model **model, const struct model_spec *spec, struct devi
 			spec->name, options->first, options->last, (int)options->batch,
 			spec->count - 1);
 	m = calloc(1, sizeof(*m));
-	if (!m)
+	if (m)
+		m->nodes = calloc(MODEL_MAX_NODES, sizeof(*m->nodes));
+	if (!m || !m->nodes) {
+		free(m);
 		return train_nomem(error, "a model");
+	}
 	m->spec = spec;
 	m->device = device;
 	m->options = *options;
-	if (!model_shapes(&m->shapes, spec, error)) {
-		free(m);
-		return false;
-	}
-	find_elements(m);
-	find_buffers(m);
-	if (!plan_nodes(m, error) || !allocate(m, error)) {
+	if (!model_shapes(&m->shapes, spec, error) || !plan_nodes(m, error) ||
+	    !allocate(m, error)) {
 		model_close(m);
 		return false;
 	}
@@ -489,5 +479,6 @@ void model_close(struct model *m)
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
 		if (memory[i])
 			m->device->backend->release(m->device, memory[i]);
+	free(m->nodes);
 	free(m);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The private parts of a model on a device. */
+/* How a model on a device is planned. */
 #ifndef TRAIN_MODEL_PLAN_STAGE_H
 #define TRAIN_MODEL_PLAN_STAGE_H
 
 #include "model/model.h"
-#include "model/memory_reuse.h"
 
 /* How the gradient of an input gets where it lies. */
 enum gradient_giving {
@@ -38,30 +37,6 @@ struct node {
 
 /* Two conversions of each layer, and that at the end of the stage. */
 enum { MODEL_MAX_NODES = (1 + LAYER_MAX_INPUTS) * MODEL_MAX_LAYERS + 1 };
-
-struct model {
-	const struct model_spec *spec;
-	struct model_shapes shapes;
-	struct device *device;
-	struct model_options options;
-	int count;
-	struct node nodes[MODEL_MAX_NODES];
-	struct op *loss, *input_sum;     /* input_sum: as a node's sum */
-	int64_t first_element, elements; /* of the stage's parameters in those of the model */
-	unsigned char *values, *gradients;
-	int64_t first_buffer, buffer_elements; /* the same of its buffers */
-	unsigned char *buffers;
-	/* options.slots times slot_bytes: the input, activations, workspaces, and gradients that
-	 * are `in_slot`. shared: other gradients, and scratch; with one slot it is that slot. */
-	unsigned char *slots, *shared;
-	size_t slot_bytes, shared_bytes;
-	struct layout input;
-	struct buffer input_at, input_gradient; /* of a slot, and shared */
-	bool samples;                           /* data: this is the first stage */
-	void (*traced)(void *argument, const char *layer, const char *what); /* or NULL */
-	void *traced_argument;
-	const struct batch_ranks *ranks; /* share batch normalizations; or NULL */
-};
 
 /* A buffer of fewer bytes stays in the caches. Another buffer in its place would have to get the
  * lines from the core that wrote them: a step of two threads took 4 % longer at batch 32. */

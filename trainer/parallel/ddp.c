@@ -56,9 +56,8 @@ static bool gather_statistics(void *argument, const void *mine, void *all, size_
 static bool sync_batch_norm(struct ddp *d, struct train_error *error)
 {
 	const struct parallel_options *o = &d->base.options;
-	int64_t first;
 
-	if (model_buffer_elements(d->replica.model, &first) == 0)
+	if (d->replica.model->buffer_elements == 0)
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "--sync-batch-norm: model %s has no batch normalization; leave "
 				  "the option out",
@@ -181,7 +180,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	buckets_make(&buckets, &d->base.shapes, settings->first_bucket_mib * (1 << 20),
 		     settings->bucket_mib * (1 << 20));
 	how.comm = d->base.comm;
-	how.gradients = model_gradients(d->replica.model);
+	how.gradients = d->replica.model->gradients;
 	how.cpus = &d->base.options.cpus;
 	how.timeline = d->base.timeline[1];
 	rank_clock(&d->base, how.timeline, true);
@@ -214,14 +213,13 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 {
 	struct communicator *comm = d->base.comm;
 	const struct model *model = d->replica.model;
-	int64_t first, begin = timeline_begin(d->base.timeline[1]);
-	size_t bytes = (size_t)model_buffer_elements(model, &first) * sizeof(float);
+	int64_t begin = timeline_begin(d->base.timeline[1]);
+	size_t bytes = (size_t)model->buffer_elements * sizeof(float);
 
 	if (bytes == 0 || d->base.options.world == 1 || d->buffers_alike)
 		return true;
 	if (!collective_fork(comm, error) ||
-	    !comm->calls->broadcast(comm, model_buffers(model), bytes, 0, "running statistics",
-				    error) ||
+	    !comm->calls->broadcast(comm, model->buffers, bytes, 0, "running statistics", error) ||
 	    !collective_join(comm, error))
 		return false;
 	timeline_add(d->base.timeline[1], "running statistics", begin);
@@ -297,8 +295,7 @@ static bool ddp_synchronize(struct parallel *p, const struct optimizer_progress 
 {
 	struct ddp *d = (struct ddp *)p;
 	struct replica *r = &d->replica;
-	int64_t first;
-	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
+	size_t bytes = (size_t)r->model->elements * sizeof(float);
 
 	d->buffers_alike = false; /* rank 0's may have been written */
 	if (!collective_fork(p->comm, error))

@@ -23,8 +23,7 @@ struct dp {
 	struct replica replicas[PLACE_MAX_DEVICES];
 	struct graph_segments segments[PLACE_MAX_DEVICES];
 	struct replica *master;
-	int64_t elements; /* of the parameters */
-	int64_t rows;     /* of a pass, over all replicas */
+	int64_t rows; /* of a pass, over all replicas */
 
 	/* On the master */
 	struct op *loss;
@@ -78,9 +77,10 @@ static bool open_loss(struct dp *d, struct train_error *error)
 	d->outputs = on_master(d, logits.bytes, "the outputs of all replicas", error);
 	d->output_gradients =
 		d->outputs ? on_master(d, logits.bytes, "gradients of the outputs", error) : NULL;
-	d->received = d->output_gradients ? on_master(d, (size_t)d->elements * sizeof(float),
-						      "gradients of a replica", error)
-					  : NULL;
+	d->received = d->output_gradients
+			      ? on_master(d, (size_t)d->master->model->elements * sizeof(float),
+					  "gradients of a replica", error)
+			      : NULL;
 	return d->received && inputs_open(&d->inputs, &inputs, error) &&
 	       device->backend->loss(&d->loss, device, &logits, error);
 }
@@ -141,7 +141,7 @@ static bool dp_open(struct parallel **ret, const struct parallel_options *option
 		    struct train_error *error)
 {
 	struct dp *d = calloc(1, sizeof(*d));
-	int64_t first, passes = options->settings->accumulate;
+	int64_t passes = options->settings->accumulate;
 
 	if (!d)
 		return train_nomem(error, "the replicas");
@@ -153,7 +153,6 @@ static bool dp_open(struct parallel **ret, const struct parallel_options *option
 	    !threads_run(d->threads, open_on, note_failure, d, error))
 		return false;
 	d->base.replica = d->master = &d->replicas[options->place->master];
-	d->elements = model_elements(d->master->model, &first);
 	d->base.batches_tracked = &d->master->batches_tracked;
 	for (int i = 0; i < d->count; i++)
 		rank_has(&d->base, &d->replicas[i], 0, options->spec->count - 1);
@@ -339,8 +338,8 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 {
 	struct device *master = d->master->device;
 	const struct backend *backend = master->backend;
-	float *sum = model_gradients(d->master->model);
-	size_t bytes = (size_t)d->elements * sizeof(*sum);
+	float *sum = d->master->model->gradients;
+	size_t bytes = (size_t)d->master->model->elements * sizeof(*sum);
 	int64_t begin = clock_ns(), at = timeline_begin(d->master->timeline);
 
 	for (int i = 0; i < d->count; i++) {
@@ -348,9 +347,9 @@ static bool sum_gradients(struct dp *d, struct train_error *error)
 
 		if (r != d->master &&
 		    (!backend->event_wait(master, d->gradients_done[i], d->steps, error) ||
-		     !backend->copy(master, d->received, r->device, model_gradients(r->model),
-				    bytes, error) ||
-		     !backend->add(master, sum, d->received, d->elements, error)))
+		     !backend->copy(master, d->received, r->device, r->model->gradients, bytes,
+				    error) ||
+		     !backend->add(master, sum, d->received, d->master->model->elements, error)))
 			return false;
 	}
 	d->output->exposed_ns += clock_ns() - begin;
@@ -363,15 +362,15 @@ static bool take_parameters(struct dp *d, int index, struct train_error *error)
 	struct replica *r = &d->replicas[index];
 	const struct backend *backend = r->device->backend;
 	const struct model *from = d->master->model;
-	int64_t first, begin = timeline_begin(r->timeline);
-	size_t buffers = (size_t)model_buffer_elements(from, &first) * sizeof(float);
+	int64_t begin = timeline_begin(r->timeline);
+	size_t buffers = (size_t)from->buffer_elements * sizeof(float);
 
 	if (!backend->event_wait(r->device, d->parameters_ready, d->updates, error) ||
-	    !backend->copy(r->device, model_values(r->model), d->master->device, model_values(from),
-			   (size_t)d->elements * sizeof(float), error))
+	    !backend->copy(r->device, r->model->values, d->master->device, from->values,
+			   (size_t)from->elements * sizeof(float), error))
 		return false;
-	if (buffers > 0 && !backend->copy(r->device, model_buffers(r->model), d->master->device,
-					  model_buffers(from), buffers, error))
+	if (buffers > 0 && !backend->copy(r->device, r->model->buffers, d->master->device,
+					  from->buffers, buffers, error))
 		return false;
 	timeline_add(r->timeline, "parameters", begin);
 	r->traced_at = timeline_begin(r->timeline);

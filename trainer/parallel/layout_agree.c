@@ -17,16 +17,14 @@ struct order {
 static bool hash_parameter(struct replica *r, int parameter, float *host, uint64_t *sum,
 			   struct train_error *error)
 {
-	const struct model_parameter *p = &model_shapes_of(r->model)->parameters[parameter];
-	float *flat = model_gradients(r->model);
-	int64_t first;
+	const struct model_parameter *p = &r->model->shapes.parameters[parameter];
+	float *flat = r->model->gradients;
 
-	model_elements(r->model, &first);
 	/* Floats are exact up to 2^24. */
 	for (int64_t i = 0; i < p->elements; i++)
 		host[i] = (float)(i & 0xffffff);
 	if (!model_write(r->model, flat, parameter, host, error) ||
-	    !r->device->backend->read(r->device, host, flat + (p->offset - first),
+	    !r->device->backend->read(r->device, host, flat + (p->offset - r->model->first_element),
 				      (size_t)p->elements * sizeof(*host), error))
 		return false;
 	*sum = hash_bytes(*sum, host, (size_t)p->elements * sizeof(*host));
@@ -35,8 +33,7 @@ static bool hash_parameter(struct replica *r, int parameter, float *host, uint64
 
 static bool hash_order(struct replica *r, uint64_t *sum, struct train_error *error)
 {
-	int64_t first, elements = model_elements(r->model, &first);
-	size_t bytes = (size_t)elements * sizeof(float);
+	size_t bytes = (size_t)r->model->elements * sizeof(float);
 	float *host = malloc(bytes + 1);
 	bool done = host || train_nomem(error, "the order of weights");
 
@@ -44,7 +41,7 @@ static bool hash_order(struct replica *r, uint64_t *sum, struct train_error *err
 	for (int i = 0; done && i < r->parameters; i++)
 		done = hash_parameter(r, r->first_parameter + i, host, sum, error);
 	free(host);
-	return done && r->device->backend->zero(r->device, model_gradients(r->model), bytes, error);
+	return done && r->device->backend->zero(r->device, r->model->gradients, bytes, error);
 }
 
 static bool compare(const struct order *all, int world, struct train_error *error)

@@ -154,8 +154,8 @@ static bool forward(const struct flow *f, int64_t pass, struct train_error *erro
 	struct replica *r = &m->replica;
 	int rank = m->base.options.rank, slot = (int)(pass % m->slots);
 
-	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot),
-				  model_input_bytes(r->model), "activations", error))
+	if (!m->is_first && !take(m, rank - 1, model_input(r->model, slot), r->model->input.bytes,
+				  "activations", error))
 		return false;
 	if (!graph_segments_forward(&m->segments, pass, f->test, error))
 		return false;
@@ -175,7 +175,7 @@ static bool backward(const struct flow *f, int64_t pass, struct train_error *err
 	if (!graph_segments_backward(&m->segments, pass, f->passes, error))
 		return false;
 	return m->is_first || give(m, rank - 1, model_input_gradient(r->model),
-				   model_input_bytes(r->model), "gradients of activations", error);
+				   r->model->input.bytes, "gradients of activations", error);
 }
 
 static bool begin(const struct flow *f, const struct step_input *input, struct train_error *error)

@@ -34,27 +34,25 @@ static bool open_device(struct replica *r, const struct replica_options *how,
 
 static bool open_optimizer(struct replica *r, struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(r->model);
+	const struct model_shapes *shapes = &r->model->shapes;
 	struct optimize_parameter parameters[MODEL_MAX_PARAMETERS];
 	struct optimize_options options = {
 		.settings = r->options->settings->optimizer,
-		.values = model_values(r->model),
-		.gradients = model_gradients(r->model),
+		.values = r->model->values,
+		.gradients = r->model->gradients,
 		.parameters = parameters,
 		.count = r->parameters,
 		.scaler = r->scaler,
 		.before = r->first_parameter,
 		.after = shapes->parameters_count - r->first_parameter - r->parameters,
 	};
-	int64_t first;
 
-	model_elements(r->model, &first);
 	for (int i = 0; i < r->parameters; i++) {
 		const struct model_parameter *p = &shapes->parameters[r->first_parameter + i];
 
 		parameters[i] = (struct optimize_parameter){
 			.name = p->name,
-			.offset = p->offset - first,
+			.offset = p->offset - r->model->first_element,
 			.elements = p->elements,
 			.used = shapes->layers[p->layer].live,
 			.copy = model_copy(r->model, r->first_parameter + i),
@@ -67,7 +65,7 @@ static bool open_optimizer(struct replica *r, struct train_error *error)
 
 static void find_parameters(struct replica *r, const struct replica_options *how)
 {
-	const struct model_shapes *shapes = model_shapes_of(r->model);
+	const struct model_shapes *shapes = &r->model->shapes;
 
 	for (int i = 0; i < shapes->parameters_count; i++) {
 		int layer = shapes->parameters[i].layer;
@@ -114,7 +112,6 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 			struct train_error *error)
 {
 	const struct backend *backend = r->device->backend;
-	int64_t first, elements = model_elements(r->model, &first);
 	const struct inputs inputs = {.device = r->device,
 				      .passes = how->passes,
 				      .rows = how->rows,
@@ -131,7 +128,8 @@ static bool open_memory(struct replica *r, const struct replica_options *how,
 			return false;
 	}
 	if (how->passes > 1) {
-		r->sum = backend->allocate(r->device, (size_t)elements * sizeof(*r->sum) + 1,
+		r->sum = backend->allocate(r->device,
+					   (size_t)r->model->elements * sizeof(*r->sum) + 1,
 					   "the sum of gradients", error);
 		if (!r->sum)
 			return false;
@@ -177,7 +175,7 @@ bool replica_open(struct replica *r, const struct parallel_options *options,
 		goto fail;
 	find_parameters(r, how);
 	if (how->alone && !measures(options, how))
-		r->early_layer = find_early_layer(model_shapes_of(r->model));
+		r->early_layer = find_early_layer(&r->model->shapes);
 	if (!open_memory(r, how, error) || (how->learns && !open_optimizer(r, error)))
 		goto fail;
 	/* Ranks look after each other. */
@@ -264,7 +262,7 @@ bool replica_fill(struct replica *r, int slot, int64_t pass, bool test, struct t
 		.rows = r->rows,
 		.control = from.control,
 		.indices = from.indices,
-		.layout = model_input_layout(r->model),
+		.layout = &r->model->input,
 		.images = model_input(r->model, slot),
 		.labels = from.labels,
 	};
@@ -341,14 +339,12 @@ bool replica_loss(struct replica *r, int slot, int64_t pass, bool gradient,
 /* The elements of a layer's parameters in the flat buffers. */
 static int64_t layer_elements(const struct replica *r, int layer, int64_t *first)
 {
-	const struct model_shapes *shapes = model_shapes_of(r->model);
+	const struct model_shapes *shapes = &r->model->shapes;
 	const struct layer_shape *at = &shapes->layers[layer];
 	const struct model_parameter *weight = &shapes->parameters[at->parameters];
 	const struct model_parameter *last = weight + at->parameter_count - 1;
-	int64_t stage;
 
-	model_elements(r->model, &stage);
-	*first = weight->offset - stage;
+	*first = weight->offset - r->model->first_element;
 	return last->offset + last->elements - weight->offset;
 }
 
@@ -365,7 +361,7 @@ static bool sum_layer(void *argument, int layer, struct train_error *error)
 	struct replica *r = s->replica;
 	const struct backend *backend = r->device->backend;
 	int64_t first, count = layer_elements(r, layer, &first);
-	float *gradients = (float *)model_gradients(r->model) + first;
+	float *gradients = (float *)r->model->gradients + first;
 
 	if (s->pass == 0 && s->passes > 1)
 		return backend->copy(r->device, r->sum + first, r->device, gradients,

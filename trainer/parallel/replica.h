@@ -88,7 +88,7 @@ bool replica_forward(struct replica *replica, int slot, int64_t pass, bool test,
 		     struct train_error *error);
 bool replica_loss(struct replica *replica, int slot, int64_t pass, bool gradient,
 		  struct train_error *error);
-/* Backward of pass `pass` of `passes`; after the last, model_gradients() has the sum of all.
+/* Backward of pass `pass` of `passes`; after the last, the model's gradients are the sum of all.
  * `watch` is notified in the last pass, as by model_backward(), with the sums complete. */
 bool replica_backward(struct replica *replica, int slot, int64_t pass, int64_t passes,
 		      const struct model_watch *watch, struct train_error *error);
@@ -124,7 +124,7 @@ bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);
 
 /* The flat buffer of parameters (state -1) or of a state of the optimizer; NULL: no such state. Its
- * elements are model_elements(). */
+ * elements are those of the model. */
 void *replica_flat(const struct replica *replica, int state);
 /* One parameter, or its part of a state, to and from PyTorch's order on the host. With the state
  * PARALLEL_BUFFERS `parameter` is the index of a buffer. */

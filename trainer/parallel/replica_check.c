@@ -23,14 +23,13 @@ static uint64_t hash_of(const unsigned char *bytes, size_t size)
 
 static bool read_gradients(struct replica *r, struct device_check *check, struct train_error *error)
 {
-	int64_t first;
-	size_t bytes = (size_t)model_elements(r->model, &first) * sizeof(float);
+	size_t bytes = (size_t)r->model->elements * sizeof(float);
 	unsigned char *host = malloc(bytes);
 	bool done;
 
 	if (!host)
 		return train_nomem(error, "the gradients of a check");
-	done = r->device->backend->read(r->device, host, model_gradients(r->model), bytes, error);
+	done = r->device->backend->read(r->device, host, r->model->gradients, bytes, error);
 	if (done) {
 		host[bytes / 2] ^= check->flip;
 		check->hash = hash_of(host, bytes);
@@ -41,8 +40,7 @@ static bool read_gradients(struct replica *r, struct device_check *check, struct
 
 static bool spoil(struct replica *r, struct train_error *error)
 {
-	int64_t first, elements = model_elements(r->model, &first);
-	float *weight = (float *)model_values(r->model) + elements / 2, nan = NAN;
+	float *weight = (float *)r->model->values + r->model->elements / 2, nan = NAN;
 
 	return r->device->backend->write(r->device, weight, &nan, sizeof(nan), error) &&
 	       model_prepare(r->model, false, error);

@@ -98,7 +98,7 @@ void *replica_flat(const struct replica *r, int state)
 	const char *name;
 
 	if (state < 0)
-		return model_values(r->model);
+		return r->model->values;
 	return r->optimize ? r->device->backend->optimize_state(r->optimize, state, &name) : NULL;
 }
 

@@ -57,10 +57,10 @@ static inline double parameter_value(int p, int64_t i)
 static inline void set_parameters(struct model *m, bool sizes)
 {
 	enum value_type type = value_of_parameters(m->options.type);
-	const struct model_shapes *shapes = model_shapes_of(m);
+	const struct model_shapes *shapes = &m->shapes;
 	struct train_error error = {.status = TRAIN_OK};
 	static double values[MAX_ELEMENTS];
-	int64_t begin, count = model_elements(m, &begin);
+	int64_t begin = m->first_element, count = m->elements;
 
 	for (int p = 0; p < shapes->parameters_count; p++) {
 		const struct model_parameter *at = &shapes->parameters[p];
@@ -73,7 +73,7 @@ static inline void set_parameters(struct model *m, bool sizes)
 
 			value_set(type, values, i, sizes ? fabs(value) : value);
 		}
-		ck_assert(model_write(m, model_values(m), p, values, &error));
+		ck_assert(model_write(m, m->values, p, values, &error));
 	}
 	ck_assert(model_prepare(m, false, &error));
 }
@@ -86,7 +86,7 @@ static inline struct model *made_of(struct device *device, enum value_type type,
 	struct model *m;
 
 	ck_assert_msg(model_open(&m, &fork_spec, device, &options, &error), "%s", error.text);
-	ck_assert_int_eq(model_shapes_of(m)->parameters_count, PARAMETERS);
+	ck_assert_int_eq(m->shapes.parameters_count, PARAMETERS);
 	set_parameters(m, false);
 	return m;
 }

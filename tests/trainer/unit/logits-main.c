@@ -50,7 +50,7 @@ static void name_state(struct state *s, const struct model_shapes *shapes,
 static bool load(struct model *m, const struct model_spec *spec, const char *name,
 		 struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(m);
+	const struct model_shapes *shapes = &m->shapes;
 	float *host = calloc((size_t)(shapes->elements + shapes->buffer_elements), sizeof(*host));
 	static struct state state;
 	struct safetensors *file;
@@ -63,7 +63,7 @@ static bool load(struct model *m, const struct model_spec *spec, const char *nam
 	name_state(&state, shapes, spec, host);
 	done = checkpoint_load_model(&state.all, file, error);
 	for (int i = 0; done && i < shapes->parameters_count; i++)
-		done = model_write(m, model_values(m), i, state.parameters[i].data, error);
+		done = model_write(m, m->values, i, state.parameters[i].data, error);
 	for (int i = 0; done && i < shapes->buffers_count; i++)
 		done = model_write_buffer(m, i, state.buffers[i].data, error);
 	safetensors_free(file);

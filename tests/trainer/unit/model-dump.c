@@ -42,7 +42,7 @@ static void find_scale(const struct model_shapes *shapes, int p, float *scale, f
 
 static bool set_parameters(struct dump *d, struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(d->m);
+	const struct model_shapes *shapes = &d->m->shapes;
 
 	for (int p = 0; p < shapes->parameters_count; p++) {
 		float scale, shift;
@@ -50,7 +50,7 @@ static bool set_parameters(struct dump *d, struct train_error *error)
 		find_scale(shapes, p, &scale, &shift);
 		for (int64_t i = 0; i < shapes->parameters[p].elements; i++)
 			d->host[i] = (float)stage_number(i, (uint32_t)p + 1) * scale + shift;
-		if (!model_write(d->m, model_values(d->m), p, d->host, error))
+		if (!model_write(d->m, d->m->values, p, d->host, error))
 			return false;
 	}
 	for (int b = 0; b < shapes->buffers_count; b++) {
@@ -66,7 +66,7 @@ static void set_samples(const struct dump *d)
 {
 	float *input = model_input(d->m, 0);
 
-	for (size_t i = 0; i < model_input_bytes(d->m) / sizeof(*input); i++)
+	for (size_t i = 0; i < d->m->input.bytes / sizeof(*input); i++)
 		input[i] = (float)stage_number((int64_t)i, 100) * 2.0f;
 }
 
@@ -97,7 +97,7 @@ static bool pass(struct dump *d, float *mean, struct train_error *error)
 
 static bool write_pass(struct dump *d, struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(d->m);
+	const struct model_shapes *shapes = &d->m->shapes;
 	float loss;
 
 	if (!pass(d, &loss, error))
@@ -107,7 +107,7 @@ static bool write_pass(struct dump *d, struct train_error *error)
 	if (!model_backward(d->m, 0, &d->control, NULL, error))
 		return false;
 	for (int p = 0; p < shapes->parameters_count; p++) {
-		if (!model_read(d->m, model_gradients(d->m), p, d->host, error))
+		if (!model_read(d->m, d->m->gradients, p, d->host, error))
 			return false;
 		fwrite(d->host, sizeof(*d->host), (size_t)shapes->parameters[p].elements, stdout);
 	}
@@ -116,7 +116,7 @@ static bool write_pass(struct dump *d, struct train_error *error)
 
 static bool write_evaluation(struct dump *d, struct train_error *error)
 {
-	const struct model_shapes *shapes = model_shapes_of(d->m);
+	const struct model_shapes *shapes = &d->m->shapes;
 	const struct model_pass how = {&d->control, false};
 
 	for (int b = 0; b < shapes->buffers_count; b++) {
@@ -135,9 +135,9 @@ static bool write_evaluation(struct dump *d, struct train_error *error)
 /* SGD with the gradients of the last pass, then another pass. */
 static bool write_step(struct dump *d, struct train_error *error)
 {
-	int64_t first, count = model_elements(d->m, &first);
-	const float *gradients = model_gradients(d->m);
-	float loss, *values = model_values(d->m);
+	int64_t count = d->m->elements;
+	const float *gradients = d->m->gradients;
+	float loss, *values = d->m->values;
 
 	for (int64_t i = 0; i < count; i++)
 		values[i] -= RATE * gradients[i];
@@ -158,7 +158,7 @@ static bool use(struct model *m, const struct model_spec *spec, const struct mod
 		.type = options->type,
 		.control = {0, (int32_t)batch, 1.0f / (float)batch},
 		.labels = malloc((size_t)batch * sizeof(*d.labels)),
-		.host = malloc((size_t)model_shapes_of(m)->elements * sizeof(*d.host)),
+		.host = malloc((size_t)m->shapes.elements * sizeof(*d.host)),
 	};
 	long steps = strtol(argv[5], NULL, 10);
 	bool done = d.labels && d.host;

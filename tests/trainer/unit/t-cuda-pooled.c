@@ -329,7 +329,7 @@ static bool ready(void *argument, int layer, struct train_error *error)
 static void write_values(struct model *m, void *to, enum value_type type, const double *values,
 			 int64_t count)
 {
-	struct device *device = model_device(m);
+	struct device *device = m->device;
 	struct train_error error = {.status = TRAIN_OK};
 	void *host = calloc((size_t)count, value_bytes(type));
 
@@ -344,7 +344,7 @@ static void write_values(struct model *m, void *to, enum value_type type, const 
 /* Of samples: in PyTorch's order, or as the GPU wants them. */
 static void write_input(struct model *m)
 {
-	const struct layout *l = model_input_layout(m);
+	const struct layout *l = &m->input;
 	int64_t places = l->height * l->width, pitch = l->order ? 8 : l->channels;
 	int64_t count = l->batch * places * pitch;
 	double *values = calloc((size_t)count, sizeof(*values));
@@ -374,7 +374,7 @@ static void write_halves(struct model *m, void *to, enum value_type type, int64_
 
 static void set_parameters(struct model *m)
 {
-	const struct model_shapes *shapes = model_shapes_of(m);
+	const struct model_shapes *shapes = &m->shapes;
 	struct train_error error = {.status = TRAIN_OK};
 
 	for (int p = 0; p < shapes->parameters_count; p++) {
@@ -384,19 +384,19 @@ static void set_parameters(struct model *m)
 		ck_assert_ptr_nonnull(host);
 		for (int64_t i = 0; i < count; i++)
 			host[i] = (float)stage_half(i, 10 + (uint32_t)p);
-		ck_assert(model_write(m, model_values(m), p, host, &error));
+		ck_assert(model_write(m, m->values, p, host, &error));
 		free(host);
 	}
 }
 
 static double *fetch_gradient(struct model *m, int parameter, double *to)
 {
-	int64_t count = model_shapes_of(m)->parameters[parameter].elements;
+	int64_t count = m->shapes.parameters[parameter].elements;
 	struct train_error error = {.status = TRAIN_OK};
 	float *host = malloc((size_t)count * sizeof(*host));
 
 	ck_assert_ptr_nonnull(host);
-	ck_assert(model_read(m, model_gradients(m), parameter, host, &error));
+	ck_assert(model_read(m, m->gradients, parameter, host, &error));
 	for (int64_t i = 0; i < count; i++)
 		to[i] = (double)host[i];
 	free(host);
@@ -405,9 +405,9 @@ static double *fetch_gradient(struct model *m, int parameter, double *to)
 
 static void fetch_results(struct model *m, enum value_type type, struct trained *t)
 {
-	const struct model_shapes *shapes = model_shapes_of(m);
+	const struct model_shapes *shapes = &m->shapes;
 	int64_t logits = (int64_t)(model_output_bytes(m) / value_bytes(type));
-	struct device *device = model_device(m);
+	struct device *device = m->device;
 	struct train_error error = {.status = TRAIN_OK};
 	void *host = malloc(model_output_bytes(m));
 

@@ -261,10 +261,10 @@ static void check_ends(const char *name, const struct model *m, int node, int sl
 		for (int i = 0; i < 4; i++) {
 			const struct part ends[] = {
 				parts[i],
-				{model_input(m, to), model_input_bytes(m), "the input"},
+				{model_input(m, to), m->input.bytes, "the input"},
 				{model_output(m, to), model_output_bytes(m), "the output"},
 				{model_input_gradient(m),
-				 model_input_gradient(m) ? model_input_bytes(m) : 0,
+				 model_input_gradient(m) ? m->input.bytes : 0,
 				 "the input's gradient"},
 				{model_output_gradient(m), model_output_bytes(m),
 				 "the output's gradient"},
@@ -316,8 +316,8 @@ static void check_same(const struct pair *pair, const char *what, int slot, cons
 static void fill_parameters(const struct pair *pair)
 {
 	struct train_error error = {.status = TRAIN_OK};
-	void *const values[] = {model_values(pair->m[0]), model_values(pair->m[1])};
-	int64_t first, count = model_elements(pair->m[0], &first);
+	void *const values[] = {pair->m[0]->values, pair->m[1]->values};
+	int64_t count = pair->m[0]->elements;
 
 	fill(VALUE_FLOAT32, values, (size_t)count * sizeof(float), 1);
 	for (int i = 0; i < 2; i++)
@@ -330,7 +330,7 @@ static void run_forward(const struct pair *pair, int slot, uint32_t seed)
 	void *const inputs[] = {model_input(pair->m[0], slot), model_input(pair->m[1], slot)};
 	const struct model_pass how = {&control, true};
 
-	fill(model_input_layout(pair->m[0])->type, inputs, model_input_bytes(pair->m[0]), seed);
+	fill(pair->m[0]->input.type, inputs, pair->m[0]->input.bytes, seed);
 	for (int i = 0; i < 2; i++)
 		ck_assert_msg(model_forward(pair->m[i], slot, &how, &error), "%s", error.text);
 }
@@ -361,7 +361,7 @@ static void run_backward(const struct pair *pair, int slot, uint32_t seed)
 {
 	struct model *a = pair->m[0], *b = pair->m[1];
 	struct train_error error = {.status = TRAIN_OK};
-	int64_t first, count = model_elements(a, &first);
+	int64_t count = a->elements;
 
 	check_same(pair, "the output", slot, model_output(a, slot), model_output(b, slot),
 		   model_output_bytes(a));
@@ -369,11 +369,11 @@ static void run_backward(const struct pair *pair, int slot, uint32_t seed)
 	for (int i = 0; i < 2; i++)
 		ck_assert_msg(model_backward(pair->m[i], slot, &control, NULL, &error), "%s",
 			      error.text);
-	check_same(pair, "a gradient", slot, model_gradients(a), model_gradients(b),
+	check_same(pair, "a gradient", slot, a->gradients, b->gradients,
 		   (size_t)count * sizeof(float));
 	if (model_input_gradient(a))
 		check_same(pair, "the input's gradient", slot, model_input_gradient(a),
-			   model_input_gradient(b), model_input_bytes(a));
+			   model_input_gradient(b), a->input.bytes);
 }
 
 /* As stages run: a slot gets the next pass while passes of other slots still wait. */

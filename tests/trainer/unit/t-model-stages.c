@@ -13,8 +13,8 @@ static void read_gradient(struct model *m, int p, double *to)
 	struct train_error error = {.status = TRAIN_OK};
 	static double host[MAX_ELEMENTS];
 
-	ck_assert(model_read(m, model_gradients(m), p, host, &error));
-	for (int64_t i = 0; i < model_shapes_of(m)->parameters[p].elements; i++)
+	ck_assert(model_read(m, m->gradients, p, host, &error));
+	for (int64_t i = 0; i < m->shapes.parameters[p].elements; i++)
 		to[i] = value_get(type, host, i);
 }
 
@@ -51,7 +51,7 @@ static void find_truth(struct truth *truth, uint32_t seed)
 		double n = roundings[p / 2] * 0x1p-24;
 
 		read_gradient(m, p, truth->bounds[p]);
-		for (int64_t i = 0; i < model_shapes_of(m)->parameters[p].elements; i++)
+		for (int64_t i = 0; i < m->shapes.parameters[p].elements; i++)
 			truth->bounds[p][i] *= n / (1.0 - n);
 	}
 	model_close(m);
@@ -62,7 +62,7 @@ static void find_truth(struct truth *truth, uint32_t seed)
 static void true_gradient(const struct truth *truth, struct model *m, int p)
 {
 	static double got[MAX_ELEMENTS];
-	const struct model_parameter *at = &model_shapes_of(m)->parameters[p];
+	const struct model_parameter *at = &m->shapes.parameters[p];
 
 	read_gradient(m, p, got);
 	for (int64_t i = 0; i < at->elements; i++)
@@ -79,14 +79,13 @@ START_TEST(stages_are_the_whole)
 	struct model *b = made(two, 2, _i, 4);
 	struct train_error error = {.status = TRAIN_OK};
 	static struct truth truth;
-	int64_t first_a, first_b, count_a = model_elements(a, &first_a);
+	int64_t count_a = a->elements;
 
-	model_elements(b, &first_b);
-	ck_assert_int_eq(first_b, count_a);
+	ck_assert_int_eq(b->first_element, count_a);
 	for (int slot = 0; slot < 2; slot++) {
 		set_input(a, slot, 5 + (uint32_t)slot, BATCH);
 		ck_assert(model_forward(a, slot, NULL, &error));
-		ck_assert_uint_eq(model_output_bytes(a), model_input_bytes(b));
+		ck_assert_uint_eq(model_output_bytes(a), b->input.bytes);
 		ck_assert(backend->copy(two, model_input(b, slot), one, model_output(a, slot),
 					model_output_bytes(a), &error));
 	}
@@ -96,10 +95,10 @@ START_TEST(stages_are_the_whole)
 		ck_assert_double_eq(step(whole, slot, BATCH, NULL), truth.loss);
 		ck_assert_double_eq(step(b, slot, BATCH, NULL), truth.loss);
 		ck_assert(backend->copy(one, model_output_gradient(a), two, model_input_gradient(b),
-					model_input_bytes(b), &error));
+					b->input.bytes, &error));
 		ck_assert(model_backward(a, slot, NULL, NULL, &error));
-		for (int p = 0; p < model_shapes_of(whole)->parameters_count; p++) {
-			bool in_a = model_shapes_of(whole)->parameters[p].offset < count_a;
+		for (int p = 0; p < whole->shapes.parameters_count; p++) {
+			bool in_a = whole->shapes.parameters[p].offset < count_a;
 
 			true_gradient(&truth, whole, p);
 			true_gradient(&truth, in_a ? a : b, p);

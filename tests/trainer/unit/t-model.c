@@ -8,20 +8,20 @@ START_TEST(dead_layers_have_names)
 	struct train_error error = {.status = TRAIN_OK};
 	struct device *device = opened();
 	struct model *m = made(device, 1, 0, 4);
-	const struct model_parameter *aux = &model_shapes_of(m)->parameters[2];
+	const struct model_parameter *aux = &m->shapes.parameters[2];
 	float gradient[7 * 16 * 8 * 8];
 
-	ck_assert(!model_all_live(model_shapes_of(m), &fork_spec, &error));
+	ck_assert(!model_all_live(&m->shapes, &fork_spec, &error));
 	ck_assert_msg(strstr(error.text, "layer aux does not reach the loss") != NULL, "%s",
 		      error.text);
 	ck_assert_str_eq(aux->name, "aux.weight");
 	set_input(m, 0, 5, BATCH);
 	step(m, 0, BATCH, NULL);
 	error.status = TRAIN_OK;
-	ck_assert(model_read(m, model_gradients(m), 2, gradient, &error));
+	ck_assert(model_read(m, m->gradients, 2, gradient, &error));
 	for (size_t i = 0; i < sizeof(gradient) / sizeof(*gradient); i++)
 		ck_assert(gradient[i] == 0.0f);
-	ck_assert(model_read(m, model_gradients(m), FC_BIAS, gradient, &error));
+	ck_assert(model_read(m, m->gradients, FC_BIAS, gradient, &error));
 	ck_assert(gradient[0] != 0.0f);
 	model_close(m);
 	backend->close(device);
@@ -61,18 +61,18 @@ START_TEST(a_smaller_batch_leaves_rows_over)
 {
 	struct device *device = opened();
 	struct model *m = made(device, 2, 0, 4);
-	int64_t first, count = model_elements(m, &first);
+	int64_t count = m->elements;
 	static float kept[20000];
 	double loss;
 
 	ck_assert_int_le(count, 20000);
 	set_input(m, 0, 5, 4);
 	loss = step(m, 0, 4, NULL);
-	memcpy(kept, model_gradients(m), (size_t)count * sizeof(float));
+	memcpy(kept, m->gradients, (size_t)count * sizeof(float));
 	set_input(m, 1, 9, BATCH);
 	set_input(m, 1, 5, 4);
 	ck_assert(step(m, 1, 4, NULL) == loss);
-	ck_assert_int_eq(memcmp(kept, model_gradients(m), (size_t)count * sizeof(float)), 0);
+	ck_assert_int_eq(memcmp(kept, m->gradients, (size_t)count * sizeof(float)), 0);
 	ck_assert(isfinite(loss));
 	model_close(m);
 	backend->close(device);
@@ -89,13 +89,13 @@ START_TEST(values_come_back_as_they_went)
 	static float host[64 * 4608], back[64 * 4608];
 
 	ck_assert(model_open(&m, spec, device, &options, &error));
-	for (int p = 0; p < model_shapes_of(m)->parameters_count; p++) {
-		int64_t count = model_shapes_of(m)->parameters[p].elements;
+	for (int p = 0; p < m->shapes.parameters_count; p++) {
+		int64_t count = m->shapes.parameters[p].elements;
 
 		for (int64_t i = 0; i < count; i++)
 			host[i] = (float)i;
-		ck_assert(model_write(m, model_values(m), p, host, &error));
-		ck_assert(model_read(m, model_values(m), p, back, &error));
+		ck_assert(model_write(m, m->values, p, host, &error));
+		ck_assert(model_read(m, m->values, p, back, &error));
 		ck_assert_int_eq(memcmp(host, back, (size_t)count * sizeof(*host)), 0);
 	}
 	model_close(m);

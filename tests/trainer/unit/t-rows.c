@@ -44,8 +44,8 @@ static void make_layers(struct layer layers[LAYERS])
 
 static void fill(struct model *m, int rows, float rest)
 {
-	float *values = model_values(m), *input = model_input(m, 0);
-	int64_t first, count = model_elements(m, &first);
+	float *values = m->values, *input = model_input(m, 0);
+	int64_t count = m->elements;
 	struct train_error error = {.status = TRAIN_OK};
 
 	for (int64_t i = 0; i < count; i++)
@@ -69,18 +69,18 @@ static int64_t run(const struct backend *backend, int row, float rest, float *gr
 	const struct model_loss loss = {labels, &control, &result, true, NULL, true};
 	struct device *device = opened_with(backend, 1);
 	struct train_error error = {.status = TRAIN_OK};
-	int64_t first, count;
+	int64_t count;
 	struct model *m;
 
 	make_layers(layers);
 	ck_assert_msg(model_open(&m, &spec, device, &options, &error), "%s", error.text);
-	count = model_elements(m, &first);
+	count = m->elements;
 	ck_assert_int_le(count, MAX_ELEMENTS);
 	fill(m, cases[row].rows, rest);
 	ck_assert_msg(model_forward(m, 0, &how, &error) && model_loss(m, 0, &loss, &error) &&
 			      model_backward(m, 0, &control, NULL, &error),
 		      "%s", error.text);
-	memcpy(gradients, model_gradients(m), (size_t)count * sizeof(*gradients));
+	memcpy(gradients, m->gradients, (size_t)count * sizeof(*gradients));
 	model_close(m);
 	backend->close(device);
 	return count;
