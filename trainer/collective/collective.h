@@ -20,6 +20,8 @@
 #ifndef TRAIN_COLLECTIVE_H
 #define TRAIN_COLLECTIVE_H
 
+#include <stdlib.h>
+
 #include "backend/backend.h"
 
 struct communicator;
@@ -143,6 +145,20 @@ static inline bool collective_fork(struct communicator *comm, struct train_error
 static inline bool collective_join(struct communicator *comm, struct train_error *error)
 {
 	return !comm->calls->join || comm->calls->join(comm, error);
+}
+
+/* all_gather() into memory that the caller frees; NULL: it failed. */
+static inline void *gather_all(struct communicator *comm, const void *mine, size_t bytes,
+			       const char *what, struct train_error *error)
+{
+	void *all = malloc((size_t)comm->world * bytes + 1);
+
+	if (!all)
+		train_nomem(error, what);
+	if (all && comm->calls->all_gather(comm, mine, all, bytes, what, error))
+		return all;
+	free(all);
+	return NULL;
 }
 
 /* The collective called NAME, or NULL with a message that lists them. mpi is a module, so

@@ -28,10 +28,10 @@ static enum outcome forgive(struct nccl_comm *c)
 static bool gather_recordings(struct nccl_comm *c, enum outcome outcome, bool *all,
 			      struct train_error *error)
 {
-	unsigned char mine = (unsigned char)outcome, *ranks = malloc((size_t)c->base.world);
-	bool done = ranks || train_nomem(error, "the recordings of ranks");
+	unsigned char mine = (unsigned char)outcome;
+	unsigned char *ranks = gather_all(&c->base, &mine, sizeof(mine), "recordings", error);
+	bool done = ranks;
 
-	done = done && nccl_all_gather(&c->base, &mine, ranks, sizeof(mine), "recordings", error);
 	*all = true;
 	for (int r = 0; done && r < c->base.world; r++) {
 		*all = *all && ranks[r] == RECORDED;

@@ -102,14 +102,12 @@ static bool find_other(const uint64_t *all, int world, int *thing, int *rank)
 /* All ranks call it with the same thing and rank. */
 static bool refuse(const struct parallel *p, int thing, int rank, struct train_error *error)
 {
-	struct communicator *comm = p->comm;
-	char text[TEXT], *all = malloc((size_t)comm->world * TEXT);
+	char text[TEXT], *all;
 
 	memset(text, 0, sizeof(text));
 	write_thing(text, &p->options, thing);
-	if (!all)
-		train_nomem(error, "settings of ranks");
-	else if (comm->calls->all_gather(comm, text, all, TEXT, "settings of ranks", error))
+	all = gather_all(p->comm, text, TEXT, "settings of ranks", error);
+	if (all)
 		train_fail(error, TRAIN_BAD_INPUT,
 			   "ranks differ: %s is %.*s for rank 0 and %.*s for rank %d; %s",
 			   thing_name(thing), SHOWN, all, SHOWN, all + (size_t)rank * TEXT, rank,
@@ -133,10 +131,8 @@ bool config_agree(struct parallel *p, struct train_error *error)
 		write_thing(text, &p->options, thing);
 		mine[thing] = hash_text(HASH_START, text);
 	}
-	all = malloc((size_t)comm->world * sizeof(mine));
-	if (!all)
-		return train_nomem(error, "settings of ranks");
-	same = comm->calls->all_gather(comm, mine, all, sizeof(mine), "settings of ranks", error) &&
+	all = gather_all(comm, mine, sizeof(mine), "settings of ranks", error);
+	same = all &&
 	       (!find_other(all, comm->world, &thing, &rank) || refuse(p, thing, rank, error));
 	free(all);
 	return same;

@@ -68,12 +68,8 @@ bool layout_agree(struct parallel *p, struct replica *r, struct train_error *err
 	if (!hash_order(r, &mine.hash, error))
 		return false;
 	gethostname(mine.host, sizeof(mine.host) - 1);
-	all = malloc((size_t)comm->world * sizeof(*all));
-	if (!all)
-		return train_nomem(error, "the order of weights");
-	same = comm->calls->all_gather(comm, &mine, all, sizeof(mine), "the order of weights",
-				       error) &&
-	       compare(all, comm->world, error);
+	all = gather_all(comm, &mine, sizeof(mine), "the order of weights", error);
+	same = all && compare(all, comm->world, error);
 	free(all);
 	return same;
 }

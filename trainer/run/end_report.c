@@ -12,10 +12,10 @@ bool run_collect(struct run *r, const void *mine, int count, size_t size, void *
 		 const char *what, struct train_error *error)
 {
 	struct communicator *comm = r->comm;
-	int32_t *counts = malloc((size_t)comm->world * sizeof(*counts)), max = 0;
+	int32_t own = count, max = 0;
+	int32_t *counts = gather_all(comm, &own, sizeof(own), what, error);
 	char *padded = NULL, *each = NULL, *to;
-	int32_t own = count;
-	bool done = counts && comm->calls->all_gather(comm, &own, counts, sizeof(own), what, error);
+	bool done = counts;
 
 	*total = 0;
 	for (int i = 0; done && i < comm->world; i++) {
@@ -24,20 +24,19 @@ bool run_collect(struct run *r, const void *mine, int count, size_t size, void *
 	}
 	if (done) {
 		padded = calloc((size_t)max + 1, size);
-		each = calloc((size_t)max * (size_t)comm->world + 1, size);
 		*all = calloc((size_t)*total + 1, size);
-		done = padded && each && *all;
+		done = (padded && *all) || train_nomem(error, what);
 	}
-	if (!done && error->status == TRAIN_OK)
-		train_nomem(error, what);
 	if (done && count > 0)
 		memcpy(padded, mine, (size_t)count * size);
-	done = done && comm->calls->all_gather(comm, padded, each, (size_t)max * size, what, error);
-	to = done ? *all : NULL;
-	for (int i = 0; done && i < comm->world; i++) {
+	if (done)
+		each = gather_all(comm, padded, (size_t)max * size, what, error);
+	to = each ? *all : NULL;
+	for (int i = 0; each && i < comm->world; i++) {
 		memcpy(to, each + (size_t)i * (size_t)max * size, (size_t)counts[i] * size);
 		to += (size_t)counts[i] * size;
 	}
+	done = each;
 	free(counts);
 	free(padded);
 	free(each);

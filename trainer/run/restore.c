@@ -119,16 +119,13 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 
 static bool agree(struct run *r, struct beginning *b, struct train_error *error)
 {
-	struct beginning *all = malloc((size_t)r->comm->world * sizeof(*all));
-	bool done = all && r->comm->calls->all_gather(r->comm, b, all, sizeof(*b),
-						      "where training begins", error);
+	struct beginning *all = gather_all(r->comm, b, sizeof(*b), "where training begins", error);
 
 	if (!all)
-		train_nomem(error, "where training begins");
-	if (done)
-		*b = all[0];
+		return false;
+	*b = all[0];
 	free(all);
-	return done;
+	return true;
 }
 
 static bool find_beginning(struct host_state *s, struct run *r, struct beginning *b,

@@ -17,27 +17,6 @@ struct step_share {
 
 _Static_assert(sizeof(struct step_share) <= MAX_GATHER, "it is gathered in two parts");
 
-static struct step_share *share_room(const struct run *r, struct train_error *error)
-{
-	struct step_share *all = malloc((size_t)r->comm->world * sizeof(*all));
-
-	if (!all)
-		train_nomem(error, "the results of ranks");
-	return all;
-}
-
-static bool share_step(struct run *r, const struct step_share *mine, struct step_share **all,
-		       struct train_error *error)
-{
-	*all = share_room(r, error);
-	if (!*all)
-		return false;
-	if (r->comm->calls->all_gather(r->comm, mine, *all, sizeof(*mine), "metrics", error))
-		return true;
-	free(*all);
-	return false;
-}
-
 static double seconds_of(int64_t ns)
 {
 	return ns < 0 ? NAN : (double)ns * 1e-9;
@@ -122,8 +101,10 @@ static bool finish_gather(struct run *r, int *stop, struct train_error *error)
 
 	if (r->gathered == r->completed)
 		return true;
-	all = share_room(r, error);
-	done = all && r->comm->calls->gather_end(r->comm, all, error) &&
+	all = malloc((size_t)r->comm->world * sizeof(*all));
+	if (!all)
+		return train_nomem(error, "the results of ranks");
+	done = r->comm->calls->gather_end(r->comm, all, error) &&
 	       write_gathered(r, all, stop, error);
 	free(all);
 	return done;
@@ -140,9 +121,8 @@ static bool share(struct run *r, const struct step_share *mine, int *stop,
 
 	if (calls->gather_begin)
 		return calls->gather_begin(r->comm, mine, sizeof(*mine), "metrics", error);
-	if (!share_step(r, mine, &all, error))
-		return false;
-	done = write_gathered(r, all, stop, error);
+	all = gather_all(r->comm, mine, sizeof(*mine), "metrics", error);
+	done = all && write_gathered(r, all, stop, error);
 	free(all);
 	return done;
 }
@@ -254,7 +234,8 @@ bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 		return false;
 	mine.loss = output.loss;
 	mine.correct = output.correct;
-	if (!share_step(r, &mine, &all, error))
+	all = gather_all(r->comm, &mine, sizeof(mine), "metrics", error);
+	if (!all)
 		return false;
 	for (int i = 0; i < r->comm->world; i++) {
 		m.loss += all[i].loss;
