@@ -48,7 +48,7 @@ static bool unfit(const char *name, const char *why, struct train_error *error)
 			  name, why);
 }
 
-static bool cut(const struct lines *lines, int64_t keep, const struct lines_reader *reader,
+static bool cut(const struct lines *lines, int64_t keep, struct plot *plot,
 		struct train_error *error)
 {
 	char last = 0;
@@ -69,14 +69,14 @@ static bool cut(const struct lines *lines, int64_t keep, const struct lines_read
 		return failed(lines->name, "read", error);
 	if (last != '\n')
 		return unfit(lines->name, "another file", error);
-	if (reader && !lines_read(lines->fd, lines->name, keep, reader, error))
+	if (plot && !lines_read(lines->fd, lines->name, keep, plot, error))
 		return false;
 	if (ftruncate(lines->fd, keep) < 0 || lseek(lines->fd, keep, SEEK_SET) < 0)
 		return failed(lines->name, "cut", error);
 	return true;
 }
 
-static bool open_file(struct lines *lines, int64_t keep, const struct lines_reader *reader,
+static bool open_file(struct lines *lines, int64_t keep, struct plot *plot,
 		      struct train_error *error)
 {
 	int flags = keep ? O_RDWR : O_WRONLY | O_CREAT | O_TRUNC;
@@ -88,7 +88,7 @@ static bool open_file(struct lines *lines, int64_t keep, const struct lines_read
 	if (lines->fd < 0)
 		return failed(lines->name, "open", error);
 	lines->regular = fstat(lines->fd, &st) == 0 && S_ISREG(st.st_mode);
-	return !keep || cut(lines, keep, reader, error);
+	return !keep || cut(lines, keep, plot, error);
 }
 
 static void release(struct lines *lines)
@@ -99,8 +99,8 @@ static void release(struct lines *lines)
 	free(lines);
 }
 
-bool lines_open(struct lines **ret, const char *name, int64_t keep,
-		const struct lines_reader *reader, struct train_error *error)
+bool lines_open(struct lines **ret, const char *name, int64_t keep, struct plot *plot,
+		struct train_error *error)
 {
 	struct lines *lines = malloc(sizeof(*lines));
 
@@ -111,7 +111,7 @@ bool lines_open(struct lines **ret, const char *name, int64_t keep,
 	lines->written = keep;
 	lines->flushed = clock_ns();
 	lines->name = strdup(name);
-	if (!lines->name || !open_file(lines, keep, reader, error)) {
+	if (!lines->name || !open_file(lines, keep, plot, error)) {
 		if (!lines->name)
 			train_nomem(error, "the lines of metrics");
 		release(lines);

@@ -13,21 +13,14 @@
 #ifndef TRAIN_REPORT_JSON_LINES_H
 #define TRAIN_REPORT_JSON_LINES_H
 
-#include "report/metrics.h"
+#include "report/plot.h"
 
 struct lines;
 
-/* Receives the lines that are kept, in order. */
-struct lines_reader {
-	void (*step)(void *data, const struct step_metrics *step); /* step, loss and accuracy */
-	void (*evaluation)(void *data, const struct evaluation_metrics *evaluation);
-	void *data;
-};
-
 /* keep > 0: the file must exist and have so many bytes of complete lines; the rest is removed after
- * all were read. The reader may be NULL. */
-bool lines_open(struct lines **lines, const char *name, int64_t keep,
-		const struct lines_reader *reader, struct train_error *error);
+ * all were added to the plot, which may be NULL. */
+bool lines_open(struct lines **lines, const char *name, int64_t keep, struct plot *plot,
+		struct train_error *error);
 /* Flushes. May be NULL. */
 bool lines_close(struct lines *lines, struct train_error *error);
 
@@ -40,7 +33,7 @@ bool lines_evaluation(struct lines *lines, const struct evaluation_metrics *eval
 bool lines_position(struct lines *lines, int64_t *bytes, struct train_error *error);
 
 /* Of lines_open: the first `keep` bytes of a file; a line of another form is bad input. */
-bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reader *reader,
+bool lines_read(int fd, const char *name, int64_t keep, struct plot *plot,
 		struct train_error *error);
 
 #endif

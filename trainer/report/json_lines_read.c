@@ -19,7 +19,7 @@ static double number(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static bool pass_on(const json_t *object, const struct lines_reader *reader)
+static bool add_line(const json_t *object, struct plot *plot)
 {
 	const char *type = json_string_value(json_object_get(object, "type"));
 	const json_t *step = json_object_get(object, "step");
@@ -30,21 +30,17 @@ static bool pass_on(const json_t *object, const struct lines_reader *reader)
 	    !json_is_integer(epoch))
 		return false;
 	if (strcmp(type, "step") == 0)
-		reader->step(reader->data,
-			     &(struct step_metrics){.step = json_integer_value(step),
-						    .epoch = json_integer_value(epoch),
-						    .loss = loss,
-						    .accuracy = accuracy});
+		plot_step(plot, &(struct step_metrics){.step = json_integer_value(step),
+						       .loss = loss,
+						       .accuracy = accuracy});
 	else if (strcmp(type, "evaluation") == 0)
-		reader->evaluation(reader->data,
-				   &(struct evaluation_metrics){.step = json_integer_value(step),
-								.epoch = json_integer_value(epoch),
-								.loss = loss,
-								.accuracy = accuracy});
+		plot_evaluation(plot, &(struct evaluation_metrics){.step = json_integer_value(step),
+								   .loss = loss,
+								   .accuracy = accuracy});
 	return true; /* lines of later versions are skipped */
 }
 
-static bool read_all(FILE *file, const char *name, int64_t keep, const struct lines_reader *reader,
+static bool read_all(FILE *file, const char *name, int64_t keep, struct plot *plot,
 		     struct train_error *error)
 {
 	char *line = NULL;
@@ -61,7 +57,7 @@ static bool read_all(FILE *file, const char *name, int64_t keep, const struct li
 		count++;
 		if (!object && json_error_code(&why) == json_error_out_of_memory)
 			good = train_nomem(error, name);
-		else if (!pass_on(object, reader))
+		else if (!add_line(object, plot))
 			good = train_fail(error, TRAIN_BAD_INPUT,
 					  "%s:%" PRId64
 					  ": not a line of metrics, so the file cannot be "
@@ -77,7 +73,7 @@ static bool read_all(FILE *file, const char *name, int64_t keep, const struct li
 	return good;
 }
 
-bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reader *reader,
+bool lines_read(int fd, const char *name, int64_t keep, struct plot *plot,
 		struct train_error *error)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -91,7 +87,7 @@ bool lines_read(int fd, const char *name, int64_t keep, const struct lines_reade
 			close(copy);
 		return false;
 	}
-	good = read_all(file, name, keep, reader, error);
+	good = read_all(file, name, keep, plot, error);
 	fclose(file);
 	return good;
 }

@@ -21,23 +21,6 @@ struct metrics {
 	char *picture, *title;
 };
 
-static void plot_step(void *data, const struct step_metrics *step)
-{
-	struct metrics *metrics = data;
-
-	curve_add(&metrics->plot->loss, step->step, step->loss);
-	if (!step->skipped || step->accuracy == step->accuracy)
-		curve_add(&metrics->plot->accuracy, step->step, step->accuracy);
-}
-
-static void plot_evaluation(void *data, const struct evaluation_metrics *evaluation)
-{
-	struct metrics *metrics = data;
-
-	curve_add(&metrics->plot->test_loss, evaluation->step, evaluation->loss);
-	curve_add(&metrics->plot->test_accuracy, evaluation->step, evaluation->accuracy);
-}
-
 /* Fails now and not after hours if the picture cannot be written. */
 static bool open_plot(struct metrics *metrics, const struct metrics_options *options,
 		      struct train_error *error)
@@ -68,7 +51,6 @@ bool metrics_open(struct metrics **ret, const struct metrics_options *options,
 {
 	struct metrics *metrics = calloc(1, sizeof(*metrics));
 	int64_t keep = options->keep > 0 ? options->keep : 0;
-	struct lines_reader reader = {plot_step, plot_evaluation, metrics};
 	bool good;
 
 	if (!metrics)
@@ -79,8 +61,7 @@ bool metrics_open(struct metrics **ret, const struct metrics_options *options,
 	}
 	good = !options->plot || open_plot(metrics, options, error);
 	if (good && options->file)
-		good = lines_open(&metrics->lines, options->file, keep,
-				  metrics->plot ? &reader : NULL, error);
+		good = lines_open(&metrics->lines, options->file, keep, metrics->plot, error);
 	if (good) {
 		*ret = metrics;
 		return true;
@@ -93,8 +74,7 @@ bool metrics_open(struct metrics **ret, const struct metrics_options *options,
 bool metrics_step(struct metrics *metrics, const struct step_metrics *step,
 		  struct train_error *error)
 {
-	if (metrics->plot)
-		plot_step(metrics, step);
+	plot_step(metrics->plot, step);
 	progress_step(&metrics->progress, step);
 	return !metrics->lines || lines_step(metrics->lines, step, error);
 }
@@ -102,8 +82,7 @@ bool metrics_step(struct metrics *metrics, const struct step_metrics *step,
 bool metrics_evaluation(struct metrics *metrics, const struct evaluation_metrics *evaluation,
 			struct train_error *error)
 {
-	if (metrics->plot)
-		plot_evaluation(metrics, evaluation);
+	plot_evaluation(metrics->plot, evaluation);
 	progress_evaluation(&metrics->progress, evaluation);
 	return !metrics->lines || lines_evaluation(metrics->lines, evaluation, error);
 }

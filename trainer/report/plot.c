@@ -41,6 +41,23 @@ static double y_of(const struct panel *p, double value)
 	return p->bottom - (p->bottom - p->top) * part;
 }
 
+void plot_step(struct plot *plot, const struct step_metrics *step)
+{
+	if (!plot)
+		return;
+	curve_add(&plot->loss, step->step, step->loss);
+	if (!step->skipped || step->accuracy == step->accuracy)
+		curve_add(&plot->accuracy, step->step, step->accuracy);
+}
+
+void plot_evaluation(struct plot *plot, const struct evaluation_metrics *evaluation)
+{
+	if (!plot)
+		return;
+	curve_add(&plot->test_loss, evaluation->step, evaluation->loss);
+	curve_add(&plot->test_accuracy, evaluation->step, evaluation->accuracy);
+}
+
 /* --- axes ------------------------------------------------------------------------- */
 
 static void draw_axes(const struct panel *p, const char *label, bool steps_below)
