@@ -64,16 +64,16 @@ static double median_ms(struct bench *b, enum variant variant)
  * end: bucket 1 is ready when backward is done. */
 static void find_least(struct bench *b, const struct parallel *p)
 {
-	const struct timeline_interval *compute = timeline_intervals(p->timeline[0]);
-	const struct timeline_interval *send = timeline_intervals(p->timeline[1]);
+	const struct timeline_interval *compute = p->timeline[0]->intervals;
+	const struct timeline_interval *send = p->timeline[1]->intervals;
 	double ready[2] = {0, 0}, took[2] = {0, 0};
 
-	for (int i = 0; i < timeline_count(p->timeline[0]); i++)
+	for (int i = 0; i < p->timeline[0]->count; i++)
 		for (int k = 0; k < 2; k++)
 			if (strcmp(compute[i].name,
 				   k ? "conv1 backward weights" : "fc1 backward weights") == 0)
 				ready[k] += (double)compute[i].end_ns;
-	for (int i = 0; i < timeline_count(p->timeline[1]); i++)
+	for (int i = 0; i < p->timeline[1]->count; i++)
 		took[send[i].name[sizeof("bucket ") - 1] - '0'] +=
 			(double)(send[i].end_ns - send[i].begin_ns);
 	b->least_ns = least_exposed(ready, took, 2, ready[1]) / PROFILED;

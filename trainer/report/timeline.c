@@ -8,17 +8,6 @@
 
 #include "base/clock.h"
 
-#include "base/clock.h"
-
-struct timeline {
-	int rank, device, step;
-	enum timeline_lane lane;
-	int count, max, settled;
-	int64_t lost;
-	struct timeline_clock clock; /* none: of the thread that adds */
-	struct timeline_interval intervals[];
-};
-
 bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int max,
 		   struct train_error *error)
 {
@@ -123,19 +112,4 @@ int64_t timeline_took(const struct timeline *t, int step, const char *name)
 		found = true;
 	}
 	return found && t->lost == 0 ? sum : -1;
-}
-
-int timeline_count(const struct timeline *timeline)
-{
-	return timeline ? timeline->count : 0;
-}
-
-int64_t timeline_lost(const struct timeline *timeline)
-{
-	return timeline ? timeline->lost : 0;
-}
-
-const struct timeline_interval *timeline_intervals(const struct timeline *timeline)
-{
-	return timeline ? timeline->intervals : NULL;
 }

@@ -19,9 +19,23 @@ struct timeline_interval {
 	int64_t begin_ns, end_ns; /* of CLOCK_MONOTONIC, which the ranks of one machine share */
 };
 
-struct timeline;
+/* The clock: the times of a stream are known after waiting for it. */
+struct timeline_clock {
+	int64_t (*mark)(void *argument);             /* now, or a mark of it */
+	int64_t (*ns)(void *argument, int64_t mark); /* of CLOCK_MONOTONIC; 0: forget all marks */
+	void *argument;
+};
 
-/* Room for `most` intervals; later ones are counted, not kept. */
+struct timeline {
+	int rank, device, step;
+	enum timeline_lane lane;
+	int count, max, settled;
+	int64_t lost;                /* intervals that had no room */
+	struct timeline_clock clock; /* none: of the thread that adds */
+	struct timeline_interval intervals[];
+};
+
+/* Room for `max` intervals; later ones are counted, not kept. */
 bool timeline_open(struct timeline **timeline, int rank, int device, enum timeline_lane lane,
 		   int max, struct train_error *error);
 void timeline_close(struct timeline *timeline);
@@ -29,12 +43,6 @@ void timeline_close(struct timeline *timeline);
 /* While `step` is not below 0 intervals are kept, as parts of that step. */
 void timeline_step(struct timeline *timeline, int step);
 bool timeline_on(const struct timeline *timeline); /* whether they are kept; NULL: no */
-/* The clock: the times of a stream are known after waiting for it. */
-struct timeline_clock {
-	int64_t (*mark)(void *argument);             /* now, or a mark of it */
-	int64_t (*ns)(void *argument, int64_t mark); /* of CLOCK_MONOTONIC; 0: forget all marks */
-	void *argument;
-};
 void timeline_clock(struct timeline *timeline, const struct timeline_clock *clock);
 /* A mark of now; 0 if intervals are not kept. In these, timeline may be NULL. An added interval
  * ends now. Call settle, for time lines with a clock, after waiting for the stream. */
@@ -45,9 +53,6 @@ void timeline_settle(struct timeline *timeline);
 int timeline_at(const struct timeline *timeline);
 /* The time of a step's intervals called NAME, or of all if that is NULL, in ns; -1: not known. */
 int64_t timeline_took(const struct timeline *timeline, int step, const char *name);
-int timeline_count(const struct timeline *timeline);
-int64_t timeline_lost(const struct timeline *timeline); /* intervals that had no room */
-const struct timeline_interval *timeline_intervals(const struct timeline *timeline);
 
 /* All ranks' intervals, in any order, as SVG: a row for each rank and lane, and a table of the sums
  * by name. Of intervals shorter than a pixel the longest in it is drawn. `who` names a lane:

@@ -221,15 +221,15 @@ static bool report_profile(struct run *r, struct train_error *error)
 	bool done;
 
 	for (int i = 0; i < p->timelines; i++) {
-		count += timeline_count(p->timeline[i]);
-		lost += timeline_lost(p->timeline[i]);
+		count += p->timeline[i]->count;
+		lost += p->timeline[i]->lost;
 	}
 	mine = malloc(((size_t)count + 1) * sizeof(*mine));
 	if (!mine)
 		return train_nomem(error, "the time line");
-	for (int i = 0; i < p->timelines; next += timeline_count(p->timeline[i++]))
-		memcpy(mine + next, timeline_intervals(p->timeline[i]),
-		       (size_t)timeline_count(p->timeline[i]) * sizeof(*mine));
+	for (int i = 0; i < p->timelines; next += p->timeline[i++]->count)
+		memcpy(mine + next, p->timeline[i]->intervals,
+		       (size_t)p->timeline[i]->count * sizeof(*mine));
 	done = run_collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
 	       report_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
 	free(mine);

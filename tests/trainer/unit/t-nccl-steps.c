@@ -198,8 +198,8 @@ static void *train(void *argument)
 	t->good = t->good && read_buffers(t, p);
 	if (p && !t->good)
 		calls->abort(p, &t->error);
-	for (int i = 0; t->good && i < timeline_count(p->timeline[1]); i++) {
-		const struct timeline_interval *part = &timeline_intervals(p->timeline[1])[i];
+	for (int i = 0; t->good && p->timeline[1] && i < p->timeline[1]->count; i++) {
+		const struct timeline_interval *part = &p->timeline[1]->intervals[i];
 
 		t->sent += strncmp(part->name, "bucket ", 7) == 0;
 		t->empty += part->begin_ns <= 0 || part->end_ns <= part->begin_ns;

@@ -52,8 +52,8 @@ static bool run_timeline(struct train_error *error)
 	timeline_step(timeline, 1);
 	timeline_add(timeline, "a", clock_ns());
 	timeline_add(timeline, "b", clock_ns());
-	good = good && timeline_svg("t.svg", timeline_intervals(timeline), 2, "rank", error) &&
-	       timeline_json("t.json", timeline_intervals(timeline), 2, "rank", error);
+	good = good && timeline_svg("t.svg", timeline->intervals, 2, "rank", error) &&
+	       timeline_json("t.json", timeline->intervals, 2, "rank", error);
 	timeline_close(timeline);
 	return good;
 }
