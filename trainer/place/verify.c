@@ -42,7 +42,7 @@ void verify_close(struct verify *v)
 struct share {
 	int32_t pid;
 	char host[64];
-	struct verify_gpu mine;
+	struct place_device mine;
 	struct verify_verdict verdict;
 };
 
@@ -54,7 +54,8 @@ static bool exchange(struct communicator *comm, const struct share *mine, struct
 }
 
 /* The GPUs of ranks on this machine. A UUID is the same everywhere, a number is not. */
-static int neighbours(struct verify_gpu *gpus, const struct share *all, int world, const char *host)
+static int neighbours(struct place_device *gpus, const struct share *all, int world,
+		      const char *host)
 {
 	int count = 0;
 
@@ -67,7 +68,7 @@ static int neighbours(struct verify_gpu *gpus, const struct share *all, int worl
 static bool judge(const struct verify_options *o, const struct share *all, int world,
 		  struct share *mine, struct train_error *error)
 {
-	struct verify_gpu *others = malloc((size_t)world * sizeof(*others));
+	struct place_device *others = malloc((size_t)world * sizeof(*others));
 	struct gpu_use *now = NULL;
 	struct verify_facts facts = {
 		.before = o->verify->before,

@@ -13,12 +13,7 @@
 
 #include "collective/collective.h"
 #include "place/gpu_memory.h"
-
-/* A GPU of the mapping: by its UUID, or if that is "" by its number. */
-struct verify_gpu {
-	int physical;
-	char uuid[64];
-};
+#include "place/place.h"
 
 enum verify_how {
 	VERIFY_NOT_LOOKED, /* another rank of this process checks */
@@ -49,9 +44,10 @@ struct verify_verdict {
 struct verify_facts {
 	const struct gpu_use *before, *now;
 	int before_count, now_count;
-	const struct verify_gpu *own; /* the GPUs of the mapping for this process */
+	/* The GPUs of the mapping for this process: by UUID, or if that is "" by number. */
+	const struct place_device *own;
 	int own_count;
-	const struct verify_gpu *others; /* and for other ranks on this machine */
+	const struct place_device *others; /* and for other ranks on this machine */
 	int others_count;
 };
 
@@ -70,11 +66,11 @@ bool verify_open(struct verify **verify, int pid, struct train_error *error);
 void verify_close(struct verify *verify); /* may be NULL */
 
 struct verify_options {
-	const struct verify *verify;  /* NULL: another rank of this process checks */
-	const struct verify_gpu *own; /* of this process */
+	const struct verify *verify;    /* NULL: another rank of this process checks */
+	const struct place_device *own; /* of this process */
 	int own_count;
-	struct verify_gpu mine; /* of this rank */
-	const char *when;       /* "after the first step" */
+	struct place_device mine; /* of this rank */
+	const char *when;         /* "after the first step" */
 };
 
 enum { VERIFY_TEXT = 256 };

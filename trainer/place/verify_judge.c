@@ -6,10 +6,10 @@
 
 #include "place/verify.h"
 
-static bool is_named(const struct gpu_use *use, const struct verify_gpu *gpus, int count)
+static bool is_named(const struct gpu_use *use, const struct place_device *gpus, int count)
 {
 	for (int i = 0; i < count; i++) {
-		const struct verify_gpu *gpu = &gpus[i];
+		const struct place_device *gpu = &gpus[i];
 
 		/* A lost GPU has only a number. */
 		if (!*gpu->uuid || !*use->uuid ? gpu->physical == use->index
@@ -116,7 +116,7 @@ static void find_strays(const struct verify_facts *f, bool ids, struct verify_ve
 }
 
 /* A GPU of the mapping. It may be several instances; one with memory is enough. */
-static void find_named(const struct verify_facts *f, bool ids, const struct verify_gpu *gpu,
+static void find_named(const struct verify_facts *f, bool ids, const struct place_device *gpu,
 		       struct verify_verdict *v)
 {
 	const struct gpu_use *unread = NULL, *empty = NULL;

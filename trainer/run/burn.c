@@ -225,19 +225,17 @@ static void note(struct burn *b)
 /* Rank 0 decides how long a round is, and when the time is over. */
 static bool share_round(struct burn *b, struct round *round, struct train_error *error)
 {
-	struct round *all;
-	void *shared = NULL;
-	int ranks;
-	bool done = run_collect(b->run, round, 1, sizeof(*round), &shared, &ranks,
-				"a round of the burn test", error);
+	struct communicator *comm = b->run->comm;
+	struct round *all =
+		gather_all(comm, round, sizeof(*round), "a round of the burn test", error);
 
-	all = shared;
-	if (done)
-		*round = all[0];
-	for (int i = 1; done && i < ranks && round->stop == 0; i++)
+	if (!all)
+		return false;
+	*round = all[0];
+	for (int i = 1; i < comm->world && round->stop == 0; i++)
 		round->stop = all[i].stop;
-	free(shared);
-	return done;
+	free(all);
+	return true;
 }
 
 /* The devices of all ranks, for rank 0. */

@@ -148,18 +148,19 @@ static bool report_memory_and_times(struct run *r, struct train_error *error)
 				    .timed = r->timed,
 				    .own_seconds = (double)r->own_ns * 1e-9,
 				    .waited_seconds = (double)r->waited_ns * 1e-9};
-	void *ranks = NULL;
-	int device_count, rank_count;
+	struct summary_rank *ranks = NULL;
+	int device_count;
 	bool done;
 
 	if (r->training->place.world > r->training->place.local_world)
 		gethostname(mine.host, sizeof(mine.host) - 1);
-	done = collect_devices(r, &devices, &device_count, error) &&
-	       run_collect(r, &mine, 1, sizeof(mine), &ranks, &rank_count, "times of ranks", error);
+	if (collect_devices(r, &devices, &device_count, error))
+		ranks = gather_all(r->comm, &mine, sizeof(mine), "times of ranks", error);
+	done = ranks;
 	if (done && r->rank == 0) {
 		summary_memory(stdout, devices, device_count);
-		if (rank_count > 1)
-			summary_times(stdout, ranks, rank_count);
+		if (r->comm->world > 1)
+			summary_times(stdout, ranks, r->comm->world);
 		fflush(stdout);
 	}
 	free(devices);
@@ -183,13 +184,11 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 
 static bool report_lost(struct run *r, int64_t mine, struct train_error *error)
 {
-	int64_t lost = 0;
-	void *all = NULL;
-	int ranks;
-	bool done = run_collect(r, &mine, 1, sizeof(mine), &all, &ranks, "the time line", error);
+	int64_t lost = 0, *all = gather_all(r->comm, &mine, sizeof(mine), "the time line", error);
+	bool done = all;
 
-	for (int i = 0; done && i < ranks; i++)
-		lost += ((const int64_t *)all)[i];
+	for (int i = 0; done && i < r->comm->world; i++)
+		lost += all[i];
 	free(all);
 	if (done && r->rank == 0 && lost > 0)
 		fprintf(stderr,

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* --verify-mapping for a rank in training. */
 #include <stdio.h>
-#include <string.h>
 
 #include "run/run.h"
 #include "place/verify.h"
-
-static struct verify_gpu named(const struct place_device *device)
-{
-	struct verify_gpu gpu = {.physical = device->physical};
-
-	memcpy(gpu.uuid, device->uuid, sizeof(gpu.uuid));
-	return gpu;
-}
 
 /* After the first step: by then everything that a step needs was used once. */
 bool run_verify_due(const struct run *r)
@@ -23,21 +14,18 @@ bool run_verify_due(const struct run *r)
 bool run_verify(struct run *r, bool end, struct train_error *error)
 {
 	const struct place *place = &r->training->place;
-	struct verify_gpu own[PLACE_MAX_DEVICES];
 	bool threads = place->ranks > 1;
 	struct verify_options options = {
 		.verify = threads && r->rank > 0 ? NULL : r->training->verify,
-		.own = own,
+		.own = place->devices,
 		.own_count = place->count,
-		.mine = named(&place->devices[threads ? r->rank : 0]),
+		.mine = place->devices[threads ? r->rank : 0],
 		.when = end ? "after the last step" : "after the first step",
 	};
 	char text[VERIFY_TEXT];
 
 	if (!r->settings->verify_mapping)
 		return true;
-	for (int i = 0; i < place->count; i++)
-		own[i] = named(&place->devices[i]);
 	if (!verify_look(&options, r->comm, text, error))
 		return false;
 	if (r->rank == 0 && end) {

@@ -53,8 +53,8 @@ static const struct world worlds[] = {
 	       "step; " NOTHING_REMEDY},
 };
 
-static const struct verify_gpu eight[WORLD] = {GPU(0), GPU(1), GPU(2), GPU(3),
-					       GPU(4), GPU(5), GPU(6), GPU(7)};
+static const struct place_device eight[WORLD] = {GPU(0), GPU(1), GPU(2), GPU(3),
+						 GPU(4), GPU(5), GPU(6), GPU(7)};
 
 /* At first nothing is in use. The file changes when all ranks have seen that. */
 static void look_together(struct member *m)

@@ -29,7 +29,7 @@ enum { PID = 4242 };
 
 static const struct {
 	const char *name, *machine, *before, *now;
-	struct verify_gpu own[3];
+	struct place_device own[3];
 	const char *good, *bad;
 } rows[] = {
 	{"as mapped", whole, "", "3 4242 900\n", {GPU(3)}, BY_PROCESS, NULL},
@@ -247,7 +247,7 @@ static const struct {
 	 whole,
 	 "",
 	 "1 lost\n",
-	 {{-1, UUID "8"}},
+	 {{.physical = -1, .uuid = UUID "8"}},
 	 NULL,
 	 "GPU -1 (" UUID "8): the mapping names it for pid 4242 (rank 0 on GPU -1), and NVML does "
 	 "not show it; nvidia-smi -L lists what is here"},
@@ -255,7 +255,7 @@ static const struct {
 	 whole,
 	 "",
 	 "3 4242 900\n",
-	 {GPU(3), {8, UUID "8"}},
+	 {GPU(3), {.physical = 8, .uuid = UUID "8"}},
 	 NULL,
 	 "GPU 8 (" UUID "8): the mapping names it for pid 4242, and NVML does not show it; "
 	 "nvidia-smi -L lists what is here"},
@@ -312,7 +312,7 @@ static bool look_alone(const struct verify_options *options, char text[VERIFY_TE
 	return good;
 }
 
-static int count_own(const struct verify_gpu own[3])
+static int count_own(const struct place_device own[3])
 {
 	int count = 1;
 
@@ -354,7 +354,7 @@ END_TEST
 /* More than a first list has room for. */
 START_TEST(many_processes)
 {
-	static const struct verify_gpu own[3] = {GPU(3)};
+	static const struct place_device own[3] = {GPU(3)};
 	struct train_error error = {.status = TRAIN_OK};
 	struct verify_options options = {
 		.own = own, .own_count = 1, .mine = own[0], .when = "after the first step"};
