@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool contents_begins(const char *text, const char *beginning)
-{
-	return strncmp(text, beginning, strlen(beginning)) == 0;
-}
+#include "base.h"
 
 /* Takes name over, which is NULL without memory. */
 static bool add(struct contents *c, char *name, enum safetensors_dtype dtype,
@@ -29,8 +26,8 @@ static bool add_tensors(struct contents *c, const struct tensor *tensors, size_t
 	for (size_t i = 0; i < count; i++) {
 		const struct tensor *p = &tensors[i];
 
-		if (contents_begins(p->name, CHECKPOINT_OPTIMIZER) ||
-		    contents_begins(p->name, CHECKPOINT_MODULE))
+		if (starts_with(p->name, CHECKPOINT_OPTIMIZER) ||
+		    starts_with(p->name, CHECKPOINT_MODULE))
 			return train_fail(
 				error, TRAIN_FAILED,
 				"tensor %s: checkpoints reserve this prefix; rename the layer",

@@ -9,9 +9,6 @@
 #define CHECKPOINT_MODULE "module."
 #define CHECKPOINT_VERSION "1"
 
-/* Whether text begins with prefix. */
-bool contents_begins(const char *text, const char *beginning);
-
 /* Parameters, buffers and counters, then the parameters of each slot, by their names in the file.
  */
 struct contents {

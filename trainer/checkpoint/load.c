@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "checkpoint/contents.h"
 
 struct loading {
@@ -17,7 +18,7 @@ struct loading {
 
 static bool is_optimizer(const struct safetensors_tensor *tensor)
 {
-	return contents_begins(tensor->name, CHECKPOINT_OPTIMIZER);
+	return starts_with(tensor->name, CHECKPOINT_OPTIMIZER);
 }
 
 /* Either all parameters have the prefix or none has. */
@@ -30,7 +31,7 @@ static bool find_module(struct loading *l)
 
 		if (is_optimizer(t))
 			continue;
-		if (contents_begins(t->name, CHECKPOINT_MODULE))
+		if (starts_with(t->name, CHECKPOINT_MODULE))
 			with = t->name;
 		else
 			without = t->name;

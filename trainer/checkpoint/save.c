@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "atomic_file.h"
+#include "base.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/folder.h"
 #include "write_all.h"
@@ -70,7 +71,7 @@ static void remove_left_over(const struct saving *s)
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (contents_begins(entry->d_name, TEMPORARY))
+		if (starts_with(entry->d_name, TEMPORARY))
 			remove_if_left(s->folder.fd, entry->d_name);
 	if (dir)
 		closedir(dir);
