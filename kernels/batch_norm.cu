@@ -243,16 +243,10 @@ static cudaError_t launch_statistics(const struct batch_norm_statistics_args *ar
 				     cudaStream_t stream)
 {
 	struct launch_columns l = batch_norm_columns(&args->shape);
-	dim3 grid(l.blocks_x, l.blocks_y);
 
-	if (!l.blocks_x)
-		return cudaSuccess;
-	if (!args->training)
-		use_running<<<1, LAUNCH_THREADS, 0, stream>>>(*args);
-	else if (l.width > 1)
-		statistics<T, SUMMED><<<grid, l.threads, 0, stream>>>(*args, l);
-	else
-		statistics<T, 1><<<grid, l.threads, 0, stream>>>(*args, l);
+	if (args->training || !l.blocks_x)
+		return launch_width(statistics<T, SUMMED>, statistics<T, 1>, *args, l, stream);
+	use_running<<<1, LAUNCH_THREADS, 0, stream>>>(*args);
 	return cudaGetLastError();
 }
 
@@ -356,15 +350,10 @@ static cudaError_t launch_normalize(const struct batch_norm_normalize_args *args
 {
 	struct launch_columns l =
 		launch_columns_apart(args->shape.rows, args->shape.columns, args->shape.type);
-	dim3 grid(l.blocks_x, l.blocks_y);
 
-	if (!l.blocks_x || args->shape.rows <= 0)
+	if (args->shape.rows <= 0)
 		return cudaSuccess;
-	if (l.width > 1)
-		normalize<T, wide<T>><<<grid, l.threads, 0, stream>>>(*args, l);
-	else
-		normalize<T, 1><<<grid, l.threads, 0, stream>>>(*args, l);
-	return cudaGetLastError();
+	return launch_width(normalize<T, wide<T>>, normalize<T, 1>, *args, l, stream);
 }
 
 extern "C" cudaError_t kernel_batch_norm_normalize(const struct batch_norm_normalize_args *args,
@@ -480,31 +469,16 @@ static __global__ void RESIDENT(4)
 		finish_gradients(a, sums);
 }
 
-template <typename T, int WIDTH>
-static void launch_sum_gradients_width(const struct batch_norm_sums_args *args,
-				       const struct launch_columns *l, cudaStream_t stream)
-{
-	dim3 grid(l->blocks_x, l->blocks_y);
-
-	if (args->relu_backward)
-		sum_gradients<T, WIDTH, true><<<grid, l->threads, 0, stream>>>(*args, *l);
-	else
-		sum_gradients<T, WIDTH, false><<<grid, l->threads, 0, stream>>>(*args, *l);
-}
-
 template <typename T>
 static cudaError_t launch_sum_gradients(const struct batch_norm_sums_args *args,
 					cudaStream_t stream)
 {
 	struct launch_columns l = batch_norm_columns(&args->shape);
 
-	if (!l.blocks_x)
-		return cudaSuccess;
-	if (l.width > 1)
-		launch_sum_gradients_width<T, SUMMED>(args, &l, stream);
-	else
-		launch_sum_gradients_width<T, 1>(args, &l, stream);
-	return cudaGetLastError();
+	return args->relu_backward ? launch_width(sum_gradients<T, SUMMED, true>,
+						  sum_gradients<T, 1, true>, *args, l, stream)
+				   : launch_width(sum_gradients<T, SUMMED, false>,
+						  sum_gradients<T, 1, false>, *args, l, stream);
 }
 
 extern "C" cudaError_t kernel_batch_norm_sums(const struct batch_norm_sums_args *args,
@@ -574,18 +548,6 @@ static __global__ void RESIDENT(4)
 	}
 }
 
-template <typename T, int WIDTH>
-static void launch_differentiate_width(const struct batch_norm_backward_args *args,
-				       const struct launch_columns *l, cudaStream_t stream)
-{
-	dim3 grid(l->blocks_x, l->blocks_y);
-
-	if (args->relu_backward)
-		differentiate<T, WIDTH, true><<<grid, l->threads, 0, stream>>>(*args, *l);
-	else
-		differentiate<T, WIDTH, false><<<grid, l->threads, 0, stream>>>(*args, *l);
-}
-
 template <typename T>
 static cudaError_t launch_differentiate(const struct batch_norm_backward_args *args,
 					cudaStream_t stream)
@@ -593,13 +555,12 @@ static cudaError_t launch_differentiate(const struct batch_norm_backward_args *a
 	struct launch_columns l =
 		launch_columns_apart(args->shape.rows, args->shape.columns, args->shape.type);
 
-	if (!l.blocks_x || args->shape.rows <= 0)
+	if (args->shape.rows <= 0)
 		return cudaSuccess;
-	if (l.width > 1)
-		launch_differentiate_width<T, wide<T>>(args, &l, stream);
-	else
-		launch_differentiate_width<T, 1>(args, &l, stream);
-	return cudaGetLastError();
+	return args->relu_backward ? launch_width(differentiate<T, wide<T>, true>,
+						  differentiate<T, 1, true>, *args, l, stream)
+				   : launch_width(differentiate<T, wide<T>, false>,
+						  differentiate<T, 1, false>, *args, l, stream);
 }
 
 extern "C" cudaError_t kernel_batch_norm_backward(const struct batch_norm_backward_args *args,

@@ -45,30 +45,15 @@ static __global__ void RESIDENT(4)
 	finish_columns<WIDTH>(mine, l, a.columns, a.sums, a.scratch);
 }
 
-template <typename T, int WIDTH>
-static void launch_width(const struct bias_gradient_args *args, const struct launch_columns *l,
-			 cudaStream_t stream)
-{
-	dim3 grid(l->blocks_x, l->blocks_y);
-
-	if (args->output)
-		sum_rows<T, WIDTH, true><<<grid, l->threads, 0, stream>>>(*args, *l);
-	else
-		sum_rows<T, WIDTH, false><<<grid, l->threads, 0, stream>>>(*args, *l);
-}
-
 template <typename T>
 static cudaError_t launch_sums(const struct bias_gradient_args *args, cudaStream_t stream)
 {
 	struct launch_columns l = launch_columns(args->rows, args->columns, args->type);
 
-	if (!l.blocks_x)
-		return cudaSuccess;
-	if (l.width > 1)
-		launch_width<T, wide<T>>(args, &l, stream);
-	else
-		launch_width<T, 1>(args, &l, stream);
-	return cudaGetLastError();
+	return args->output ? launch_width(sum_rows<T, wide<T>, true>, sum_rows<T, 1, true>, *args,
+					   l, stream)
+			    : launch_width(sum_rows<T, wide<T>, false>, sum_rows<T, 1, false>,
+					   *args, l, stream);
 }
 
 extern "C" cudaError_t kernel_bias_gradient(const struct bias_gradient_args *args,

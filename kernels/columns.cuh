@@ -19,6 +19,23 @@ static __device__ inline struct column_place column_place(const struct launch_co
 	return place;
 }
 
+/* Launches a kernel with several columns in a thread, or with one if rows are not aligned. */
+template <typename ARGS, typename... MORE>
+static cudaError_t launch_width(void (*several)(ARGS, struct launch_columns, MORE...),
+				void (*one)(ARGS, struct launch_columns, MORE...), const ARGS &args,
+				const struct launch_columns &l, cudaStream_t stream, MORE... more)
+{
+	dim3 grid(l.blocks_x, l.blocks_y);
+
+	if (!l.blocks_x || !l.blocks_y)
+		return cudaSuccess;
+	if (l.width > 1)
+		several<<<grid, l.threads, 0, stream>>>(args, l, more...);
+	else
+		one<<<grid, l.threads, 0, stream>>>(args, l, more...);
+	return cudaGetLastError();
+}
+
 /*
  * Adds the values of a block's threads, `across` of them side by side: afterwards the first
  * `across` threads have the sums. parts: WIDTH * LAUNCH_THREADS floats of shared memory.

@@ -201,15 +201,11 @@ static cudaError_t launch_unpool(const struct max_pool_backward_args *args, cuda
 	int64_t rows = max_pool_inputs(s);
 	struct launch_columns l = args->sums ? launch_columns(rows, s->channels, s->type)
 					     : launch_columns_apart(rows, s->channels, s->type);
-	dim3 grid(l.blocks_x, l.blocks_y);
 
-	if (!l.blocks_x || (rows <= 0 && !args->sums))
+	if (rows <= 0 && !args->sums)
 		return cudaSuccess;
-	if (l.width > 1)
-		unpool_windows<T, wide<T>><<<grid, l.threads, 0, stream>>>(*args, l, rows);
-	else
-		unpool_windows<T, 1><<<grid, l.threads, 0, stream>>>(*args, l, rows);
-	return cudaGetLastError();
+	return launch_width(unpool_windows<T, wide<T>>, unpool_windows<T, 1>, *args, l, stream,
+			    rows);
 }
 
 extern "C" cudaError_t kernel_max_pool_backward(const struct max_pool_backward_args *args,

@@ -2,25 +2,6 @@
 /* A thread has WIDTH neighbouring channels and some places of a sample (launch_samples()). */
 #include "kernels/columns.cuh"
 
-/* A kernel for several channels in a thread, or for one. */
-template <typename ARGS>
-static cudaError_t launch(void (*several)(ARGS, struct launch_columns),
-			  void (*one)(ARGS, struct launch_columns), const ARGS *args,
-			  cudaStream_t stream)
-{
-	struct launch_columns l =
-		launch_samples(args->batch, args->places, args->padded, args->type);
-	dim3 grid(l.blocks_x, l.blocks_y);
-
-	if (!l.blocks_x || !l.blocks_y)
-		return cudaSuccess;
-	if (l.width > 1)
-		several<<<grid, l.threads, 0, stream>>>(*args, l);
-	else
-		one<<<grid, l.threads, 0, stream>>>(*args, l);
-	return cudaGetLastError();
-}
-
 template <typename T, int WIDTH>
 static __global__ void RESIDENT(6)
 	take_means(const struct mean_pool_args a, const struct launch_columns l)
@@ -53,7 +34,9 @@ static __global__ void RESIDENT(6)
 template <typename T>
 static cudaError_t launch_means(const struct mean_pool_args *args, cudaStream_t stream)
 {
-	return launch(take_means<T, wide<T>>, take_means<T, 1>, args, stream);
+	return launch_width(take_means<T, wide<T>>, take_means<T, 1>, *args,
+			    launch_samples(args->batch, args->places, args->padded, args->type),
+			    stream);
 }
 
 extern "C" cudaError_t kernel_mean_pool(const struct mean_pool_args *args, cudaStream_t stream)
@@ -88,7 +71,9 @@ static __global__ void RESIDENT(8)
 template <typename T>
 static cudaError_t launch_shares(const struct mean_pool_backward_args *args, cudaStream_t stream)
 {
-	return launch(share_gradients<T, wide<T>>, share_gradients<T, 1>, args, stream);
+	return launch_width(share_gradients<T, wide<T>>, share_gradients<T, 1>, *args,
+			    launch_samples(args->batch, args->places, args->padded, args->type),
+			    stream);
 }
 
 extern "C" cudaError_t kernel_mean_pool_backward(const struct mean_pool_backward_args *args,
