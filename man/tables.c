@@ -74,9 +74,6 @@ static const struct setting settings[] = {
 	{NULL, option, #kind, value, initial, only, help},
 #define ALIAS(option, name, text, help) {NULL, option, "ALIAS", NULL, NULL, NULL, help},
 #include "settings/settings.def"
-#undef GROUP
-#undef SETTING
-#undef ALIAS
 };
 
 struct group {

@@ -19,33 +19,18 @@ const struct row rows[ROWS] = {
 	{GROUP_##group, #name, option, ROW_##kind, offsetof(struct settings, member), \
 	 value,         least, max,    initial,    only, \
 	 help},
-#define ALIAS(option, name, text, help)
-#define GROUP(group, title)
 #include "settings/settings.def"
-#undef SETTING
-#undef ALIAS
-#undef GROUP
 };
 
 const struct row_alias row_aliases[] = {
-#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
 #define ALIAS(option, name, text, help) {option, ROW_##name, text, help},
-#define GROUP(group, title)
 #include "settings/settings.def"
-#undef SETTING
-#undef ALIAS
-#undef GROUP
 	{.option = NULL},
 };
 
 const char *const row_titles[ROW_GROUPS] = {
-#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
-#define ALIAS(option, name, text, help)
 #define GROUP(group, title) [GROUP_##group] = title,
 #include "settings/settings.def"
-#undef SETTING
-#undef ALIAS
-#undef GROUP
 };
 
 /* Words are written through an int. */

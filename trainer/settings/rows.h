@@ -11,12 +11,7 @@
 enum row_id {
 #define SETTING(group, name, option, kind, member, value, least, max, initial, only, help) \
 	ROW_##name,
-#define ALIAS(option, name, text, help)
-#define GROUP(group, title)
 #include "settings/settings.def"
-#undef SETTING
-#undef ALIAS
-#undef GROUP
 	ROWS
 };
 
@@ -33,13 +28,8 @@ enum row_kind {
 };
 
 enum row_group {
-#define SETTING(group, name, option, kind, member, value, least, max, initial, only, help)
-#define ALIAS(option, name, text, help)
 #define GROUP(group, title) GROUP_##group,
 #include "settings/settings.def"
-#undef SETTING
-#undef ALIAS
-#undef GROUP
 	ROW_GROUPS
 };
 
