@@ -90,9 +90,9 @@ static void run(struct arrays *a, int threads)
 	cpu_team_open(&team, threads);
 	cpu_winograd_bf16_weights(a->w, &team, a->weight, a->data, transformed);
 	cpu_winograd_bf16_run(a->w, &team,
-			      &(struct cpu_winograd_bf16_run){a->input, transformed,
-							      a->data ? NULL : a->bias, a->output,
-							      scratch});
+			      &(struct cpu_winograd_run){a->input, transformed,
+							 a->data ? NULL : a->bias, a->output,
+							 scratch});
 	free(transformed);
 	free(scratch);
 }

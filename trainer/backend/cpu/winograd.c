@@ -12,28 +12,6 @@
 #ifdef SIMD_X86
 #include "backend/cpu/winograd_transform.h"
 
-/* Where tile t of a plane of `height` x `width` outputs begins. */
-struct place {
-	int64_t sample, y, x;
-};
-
-static int64_t tiles_along(int64_t size)
-{
-	return (size + OUT - 1) / OUT;
-}
-
-static struct place place_of(const struct cpu_winograd *w, int64_t tile)
-{
-	int64_t across = tiles_along(w->out_width), each = across * tiles_along(w->out_height);
-
-	return (struct place){tile / each, tile % each / across * OUT, tile % across * OUT};
-}
-
-static int64_t tiles_of(const struct cpu_winograd *w)
-{
-	return w->batch * tiles_along(w->out_width) * tiles_along(w->out_height);
-}
-
 struct plane {
 	const float *at;
 	int64_t height, width;
@@ -75,7 +53,7 @@ SIMD_FMA static void input_tiles(const struct cpu_winograd *w, const float *inpu
 
 	for (int64_t t = first; t < last; t++)
 		for (int64_t c = 0; c < w->in; c += LANES) {
-			struct place at = place_of(w, t);
+			struct cpu_winograd_place at = cpu_winograd_place(w, OUT, t);
 			struct plane plane = {input + (at.sample * w->in + c) / LANES * area,
 					      w->height, w->width};
 			float *to = v + (t - first) * w->in + c;
@@ -96,7 +74,7 @@ SIMD_FMA static void gradient_tiles(const struct cpu_winograd *w, const float *g
 
 	for (int64_t t = first; t < last; t++)
 		for (int64_t k = 0; k < w->out; k += LANES) {
-			struct place at = place_of(w, t);
+			struct cpu_winograd_place at = cpu_winograd_place(w, OUT, t);
 			struct plane plane = {gradient + (at.sample * w->out + k) / LANES * area,
 					      w->out_height, w->out_width};
 			float *to = m + k / PANEL * rows * PANEL + (t - first) * PANEL + k % PANEL;
@@ -109,7 +87,7 @@ SIMD_FMA static void gradient_tiles(const struct cpu_winograd *w, const float *g
 		}
 }
 
-SIMD_FMA static void store_tile(const struct cpu_winograd *w, const struct place *at,
+SIMD_FMA static void store_tile(const struct cpu_winograd *w, const struct cpu_winograd_place *at,
 				const __m256 *y, const __m256 *bias, float *plane)
 {
 	int64_t height = w->out_height - at->y < OUT ? w->out_height - at->y : OUT;
@@ -130,10 +108,11 @@ SIMD_FMA static void output_tiles(const struct cpu_winograd *w, const struct cpu
 				  int64_t first, int64_t last, const float *m)
 {
 	int64_t apart = slice(TILES, w->out), area = w->out_height * w->out_width * LANES;
+	float *output = run->output;
 
 	for (int64_t t = first; t < last; t++)
 		for (int64_t k = 0; k < w->out; k += LANES) {
-			struct place at = place_of(w, t);
+			struct cpu_winograd_place at = cpu_winograd_place(w, OUT, t);
 			const float *from =
 				m + k / PANEL * TILES * PANEL + (t - first) * PANEL + k % PANEL;
 			__m256 bias =
@@ -144,7 +123,7 @@ SIMD_FMA static void output_tiles(const struct cpu_winograd *w, const struct cpu
 				y[i] = _mm256_load_ps(from + i * apart);
 			BOTH(transform_output, y, TILE, OUT);
 			store_tile(w, &at, y, &bias,
-				   run->output + (at.sample * w->out + k) / LANES * area);
+				   output + (at.sample * w->out + k) / LANES * area);
 		}
 }
 
@@ -165,6 +144,7 @@ static void forward_tiles(const struct cpu_winograd *w, const struct cpu_winogra
 			  int64_t first, int64_t last, float *v)
 {
 	float *m = v + PLACES * slice(TILES, w->in);
+	const float *u = run->transformed;
 
 	input_tiles(w, run->input, first, last, TILES, v);
 	for (int place = 0; place < PLACES; place++) {
@@ -172,7 +152,7 @@ static void forward_tiles(const struct cpu_winograd *w, const struct cpu_winogra
 			.a = v + place * slice(TILES, w->in),
 			.a_row = w->in,
 			.a_depth = 1,
-			.b = run->transformed + place * slice(w->in, w->out),
+			.b = u + place * slice(w->in, w->out),
 			.c = m + place * slice(TILES, w->out),
 			.rows = last - first,
 			.depth = w->in,
@@ -189,7 +169,7 @@ static void forward_tiles(const struct cpu_winograd *w, const struct cpu_winogra
 static void forward_parts(void *argument, int64_t first, int64_t last)
 {
 	const struct forward_work *work = argument;
-	int64_t tiles = tiles_of(work->w), blocks = (tiles + TILES - 1) / TILES;
+	int64_t tiles = cpu_winograd_tiles(work->w, OUT), blocks = (tiles + TILES - 1) / TILES;
 
 	for (int64_t part = first; part < last; part++) {
 		float *scratch = (float *)work->run->scratch + (size_t)part * part_floats(work->w);
@@ -349,7 +329,7 @@ void cpu_winograd_backward_weights(const struct cpu_winograd *w, const struct cp
 				   const struct cpu_winograd_gradient *run)
 {
 	struct gradient_work work = {.w = w, .run = run, .v = run->scratch};
-	int64_t tiles = tiles_of(w);
+	int64_t tiles = cpu_winograd_tiles(w, OUT);
 
 	work.m = work.v + PLACES * slice(GRADIENT_TILES, w->in);
 	work.u = work.m + PLACES * slice(GRADIENT_TILES, w->out);

@@ -24,11 +24,12 @@ struct cpu_winograd {
 	bool relu;
 };
 
+/* Also of winograd_bf16.h, where input and output are of bfloat16. */
 struct cpu_winograd_run {
-	/* Input and transformed weights are 32-byte aligned; bias: of `out`, or NULL. */
-	const float *input, *transformed, *bias;
-	float *output; /* 32-byte aligned */
-	void *scratch; /* 64-byte aligned */
+	const void *input, *transformed; /* 32-byte, in bfloat16 64-byte aligned */
+	const float *bias;               /* of `out`, or NULL */
+	void *output;                    /* as the input */
+	void *scratch;                   /* 64-byte aligned */
 };
 
 struct cpu_winograd_gradient {
@@ -37,6 +38,27 @@ struct cpu_winograd_gradient {
 	float *weight_gradient, *bias_gradient;
 	void *scratch; /* 64-byte aligned */
 };
+
+/* Where a tile begins in the outputs. */
+struct cpu_winograd_place {
+	int64_t sample, y, x;
+};
+
+/* How many tiles of `size` x `size` outputs there are. */
+static inline int64_t cpu_winograd_tiles(const struct cpu_winograd *w, int64_t size)
+{
+	return w->batch * ((w->out_width + size - 1) / size) * ((w->out_height + size - 1) / size);
+}
+
+static inline struct cpu_winograd_place cpu_winograd_place(const struct cpu_winograd *w,
+							   int64_t size, int64_t tile)
+{
+	int64_t across = (w->out_width + size - 1) / size;
+	int64_t each = across * ((w->out_height + size - 1) / size);
+
+	return (struct cpu_winograd_place){tile / each, tile % each / across * size,
+					   tile % across * size};
+}
 
 /* Whether this processor has AVX2 and no AVX-512. */
 bool cpu_winograd_here(void);

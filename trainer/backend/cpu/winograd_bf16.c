@@ -92,28 +92,6 @@ INLINE void transform_weights(__m512 *g, int by)
 	g[2 * by] = ends - middle;
 }
 
-static int64_t tiles_along(int64_t size)
-{
-	return (size + OUT - 1) / OUT;
-}
-
-static int64_t tiles_of(const struct cpu_winograd *w)
-{
-	return w->batch * tiles_along(w->out_width) * tiles_along(w->out_height);
-}
-
-/* Where a tile's outputs begin. */
-struct place {
-	int64_t sample, y, x;
-};
-
-static struct place place_of(const struct cpu_winograd *w, int64_t tile)
-{
-	int64_t across = tiles_along(w->out_width), each = across * tiles_along(w->out_height);
-
-	return (struct place){tile / each, tile % each / across * OUT, tile % across * OUT};
-}
-
 /* The tile whose first place is (y, x); zero outside of the plane. */
 INLINE void load_tile(__m512 *to, const struct cpu_winograd *w, const uint16_t *plane, int64_t y,
 		      int64_t x)
@@ -139,7 +117,7 @@ SIMD_BF16_TARGET static void input_tiles(const struct cpu_winograd *w, const uin
 	int64_t area = w->height * w->width * LANES;
 
 	for (int64_t t = first; t < last; t++) {
-		struct place at = place_of(w, t);
+		struct cpu_winograd_place at = cpu_winograd_place(w, OUT, t);
 
 		for (int64_t c = 0; c < w->in; c += LANES) {
 			const uint16_t *plane = input + (at.sample * w->in + c) / LANES * area;
@@ -157,18 +135,19 @@ SIMD_BF16_TARGET static void input_tiles(const struct cpu_winograd *w, const uin
 }
 
 SIMD_BF16_TARGET static void output_tiles(const struct cpu_winograd *w,
-					  const struct cpu_winograd_bf16_run *run, int64_t first,
+					  const struct cpu_winograd_run *run, int64_t first,
 					  int64_t last, const char *m)
 {
 	int64_t area = w->out_height * w->out_width * LANES;
+	uint16_t *output = run->output;
 
 	for (int64_t t = first; t < last; t++) {
-		struct place at = place_of(w, t);
+		struct cpu_winograd_place at = cpu_winograd_place(w, OUT, t);
 
 		for (int64_t k = 0; k < w->out; k += LANES) {
 			const char *from =
 				m + (k * TILES + (t - first) * LANES) * (int64_t)sizeof(float);
-			uint16_t *plane = run->output + (at.sample * w->out + k) / LANES * area;
+			uint16_t *plane = output + (at.sample * w->out + k) / LANES * area;
 			__m512 bias =
 				run->bias ? _mm512_loadu_ps(run->bias + k) : _mm512_setzero_ps();
 			__m512 y[PLACES];
@@ -261,7 +240,7 @@ static size_t part_bytes(const struct cpu_winograd *w)
 /* What the threads share of a run. */
 struct work {
 	const struct cpu_winograd *w;
-	const struct cpu_winograd_bf16_run *run;
+	const struct cpu_winograd_run *run;
 	int64_t parts;
 };
 
@@ -269,7 +248,7 @@ static void forward_parts(void *argument, int64_t first, int64_t last)
 {
 	const struct work *work = argument;
 	const struct cpu_winograd *w = work->w;
-	int64_t tiles = tiles_of(w), blocks = (tiles + TILES - 1) / TILES;
+	int64_t tiles = cpu_winograd_tiles(w, OUT), blocks = (tiles + TILES - 1) / TILES;
 
 	for (int64_t part = first; part < last; part++) {
 		char *v = (char *)work->run->scratch + (size_t)part * part_bytes(w);
@@ -291,7 +270,7 @@ static void forward_parts(void *argument, int64_t first, int64_t last)
 }
 
 void cpu_winograd_bf16_run(const struct cpu_winograd *w, const struct cpu_team *team,
-			   const struct cpu_winograd_bf16_run *run)
+			   const struct cpu_winograd_run *run)
 {
 	struct work work = {w, run, team->threads};
 

@@ -14,14 +14,6 @@
 
 #include "backend/cpu/winograd.h"
 
-struct cpu_winograd_bf16_run {
-	const uint16_t *input;
-	const void *transformed; /* 64-byte aligned */
-	const float *bias;       /* of `out`, or NULL */
-	uint16_t *output;
-	void *scratch; /* 64-byte aligned */
-};
-
 /* Whether this processor has AVX-512 with bfloat16. */
 bool cpu_winograd_bf16_here(void);
 
@@ -34,6 +26,6 @@ size_t cpu_winograd_bf16_scratch(const struct cpu_winograd *w, int threads);
 void cpu_winograd_bf16_weights(const struct cpu_winograd *w, const struct cpu_team *team,
 			       const float *weight, bool turned, void *transformed);
 void cpu_winograd_bf16_run(const struct cpu_winograd *w, const struct cpu_team *team,
-			   const struct cpu_winograd_bf16_run *run);
+			   const struct cpu_winograd_run *run);
 
 #endif

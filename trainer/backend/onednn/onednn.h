@@ -95,6 +95,8 @@ bool onednn_widened(struct op **op, struct device *device, const struct op_shape
 /* Whether the trainer's own Winograd algorithm computes this 3x3 convolution of stride 1, in
  * float32, on this processor. It does where oneDNN has none. */
 bool onednn_winograd_fits(const struct op_shape *shape);
+/* Of an operation whose output is known. */
+struct cpu_winograd onednn_winograd_of(const struct op *op);
 op_make onednn_winograd;
 
 /* ReLU's derivative, in place: output gradients become 0 where the output is not above 0. */

@@ -127,6 +127,23 @@ static bool plan_layouts(struct winograd_op *own, const struct op_shape *shape,
 	       onednn_layout_out(&info->output, own->output, error);
 }
 
+struct cpu_winograd onednn_winograd_of(const struct op *op)
+{
+	const struct layout *in = &op->info.input, *out = &op->info.output;
+
+	return (struct cpu_winograd){
+		.batch = in->batch,
+		.in = in->channels,
+		.out = out->channels,
+		.height = in->height,
+		.width = in->width,
+		.out_height = out->height,
+		.out_width = out->width,
+		.pad = op->shape.pad,
+		.relu = op->shape.relu,
+	};
+}
+
 static void grow(size_t *max, size_t value)
 {
 	*max = value > *max ? value : *max;
@@ -141,17 +158,7 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 
 	if (!plan_layouts(own, shape, error))
 		return false;
-	own->forward = (struct cpu_winograd){
-		.batch = info->input.batch,
-		.in = info->input.channels,
-		.out = info->output.channels,
-		.height = info->input.height,
-		.width = info->input.width,
-		.out_height = info->output.height,
-		.out_width = info->output.width,
-		.pad = shape->pad,
-		.relu = shape->relu,
-	};
+	own->forward = onednn_winograd_of(&own->base);
 	own->data = cpu_winograd_data(&own->forward);
 	info->weights = own->forward.in * own->forward.out * KERNEL * KERNEL;
 	info->biases = shape->no_bias ? 0 : own->forward.out;

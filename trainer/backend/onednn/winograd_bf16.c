@@ -30,8 +30,8 @@ static bool winograd_prepare(struct op *op, const struct op_args *args, struct t
 static bool winograd_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
-	const struct cpu_winograd_bf16_run run = {args->input, own->transformed[FORWARD],
-						  args->bias, args->output, args->scratch};
+	const struct cpu_winograd_run run = {args->input, own->transformed[FORWARD], args->bias,
+					     args->output, args->scratch};
 
 	(void)error;
 	cpu_winograd_bf16_run(&own->by_winograd[FORWARD], cpu_team_of(op->device), &run);
@@ -42,8 +42,8 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 				   struct train_error *error)
 {
 	struct sum_op *own = (struct sum_op *)op;
-	const struct cpu_winograd_bf16_run run = {args->output_gradient, own->transformed[DATA],
-						  NULL, args->input_gradient, args->scratch};
+	const struct cpu_winograd_run run = {args->output_gradient, own->transformed[DATA], NULL,
+					     args->input_gradient, args->scratch};
 
 	(void)error;
 	cpu_winograd_bf16_run(&own->by_winograd[DATA], cpu_team_of(op->device), &run);
@@ -101,20 +101,9 @@ bool sum_winograd(struct sum_op *own, const struct op_shape *shape, struct train
 					      .weight_write = sum_weight_write,
 					      .weight_read = sum_weight_read,
 					      .free = sum_free};
-	const struct layout *in = &own->base.info.input, *out = &own->base.info.output;
 	struct cpu_winograd *w = own->by_winograd;
 
-	w[FORWARD] = (struct cpu_winograd){
-		.batch = in->batch,
-		.in = in->channels,
-		.out = out->channels,
-		.height = in->height,
-		.width = in->width,
-		.out_height = out->height,
-		.out_width = out->width,
-		.pad = shape->pad,
-		.relu = shape->relu,
-	};
+	w[FORWARD] = onednn_winograd_of(&own->base);
 	w[DATA] = cpu_winograd_data(&w[FORWARD]);
 	if (!plan_pass(own, FORWARD, &own->forward_copy, error) ||
 	    (!shape->no_backward_data && !plan_pass(own, DATA, &own->data_copy, error)))
