@@ -34,31 +34,36 @@ bool call_same(const struct call *a, const struct call *b)
 	       strcmp(a->what, b->what) == 0;
 }
 
-void call_difference(char *text, size_t size, int rank, const struct call *call,
-		     const struct call *first)
+struct call_sentence call_difference(int rank, const struct call *call, const struct call *first)
 {
+	struct call_sentence s;
 	struct call_words here = call_words(first->kind, first->what);
 	struct call_words there = call_words(call->kind, call->what);
 
 	if (strcmp(here.text, there.text) != 0)
-		snprintf(text, size, "rank %d is in %s while rank 0 is in %s", rank, there.text,
-			 here.text);
+		snprintf(s.text, sizeof(s.text), "rank %d is in %s while rank 0 is in %s", rank,
+			 there.text, here.text);
 	else if (call->bytes != first->bytes)
-		snprintf(text, size, "rank %d has %llu bytes in %s and rank 0 has %llu", rank,
-			 (unsigned long long)call->bytes, there.text,
+		snprintf(s.text, sizeof(s.text), "rank %d has %llu bytes in %s and rank 0 has %llu",
+			 rank, (unsigned long long)call->bytes, there.text,
 			 (unsigned long long)first->bytes);
 	else
-		snprintf(text, size, "rank %d takes rank %d for the root of %s, rank 0 rank %d",
-			 rank, call->root, there.text, first->root);
+		snprintf(s.text, sizeof(s.text),
+			 "rank %d takes rank %d for the root of %s, rank 0 rank %d", rank,
+			 call->root, there.text, first->root);
+	return s;
 }
 
-void call_difference_message(char *text, size_t size, int to, const struct call *wanted, int from,
-			     const struct call *sent)
+struct call_sentence call_difference_message(int to, const struct call *wanted, int from,
+					     const struct call *sent)
 {
-	snprintf(text, size,
+	struct call_sentence s;
+
+	snprintf(s.text, sizeof(s.text),
 		 "rank %d waits for %llu bytes of %s, and rank %d sent %llu bytes of %.*s", to,
 		 (unsigned long long)wanted->bytes, wanted->what, from,
 		 (unsigned long long)sent->bytes, CALL_TEXT - 1, sent->what);
+	return s;
 }
 
 void call_late_add(struct call_late *late, const char *who, int doing)
@@ -73,23 +78,24 @@ void call_late_add(struct call_late *late, const char *who, int doing)
 			 who, where);
 }
 
-void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
-		    const struct call *doing, int rank)
+struct call_sentence call_late_text(const struct call_late *late, int timeout_ms,
+				    const struct call *doing, int rank)
 {
+	struct call_words words = call_words(doing->kind, doing->what);
+	struct call_sentence s;
 	char more[32] = "";
 
 	if (late->count > 4)
 		snprintf(more, sizeof(more), " and %d more", late->count - 4);
-	snprintf(text, size,
-		 "%s%s did not come within %d ms to %s, where rank %d waits: find what delays it, "
-		 "or give a longer --timeout",
-		 late->names, more, timeout_ms, call_words(doing->kind, doing->what).text, rank);
-}
-
-void call_stuck_text(char *text, size_t size, int timeout_ms, const struct call *doing)
-{
-	snprintf(text, size,
-		 "%s was not done within %d ms, and all ranks wait for their devices: look at the "
-		 "devices and what connects them, or give a longer --timeout",
-		 call_words(doing->kind, doing->what).text, timeout_ms);
+	if (late->count > 0)
+		snprintf(s.text, sizeof(s.text),
+			 "%s%s did not come within %d ms to %s, where rank %d waits: find what "
+			 "delays it, or give a longer --timeout",
+			 late->names, more, timeout_ms, words.text, rank);
+	else
+		snprintf(s.text, sizeof(s.text),
+			 "%s was not done within %d ms, and all ranks wait for their devices: look "
+			 "at the devices and what connects them, or give a longer --timeout",
+			 words.text, timeout_ms);
+	return s;
 }

@@ -30,17 +30,21 @@ struct call_words {
 	char text[CALL_TEXT + 32];
 };
 
+/* One sentence. */
+struct call_sentence {
+	char text[512];
+};
+
 struct call call_of(enum call_kind kind, int root, size_t bytes, const char *what);
 /* "all-reduce of gradients, bucket 0" */
 struct call_words call_words(int kind, const char *what);
 
 bool call_same(const struct call *a, const struct call *b);
-/* How the call of RANK differs from rank 0's: one sentence to text. */
-void call_difference(char *text, size_t size, int rank, const struct call *call,
-		     const struct call *first);
+/* How the call of RANK differs from rank 0's. */
+struct call_sentence call_difference(int rank, const struct call *call, const struct call *first);
 /* The same for a message, and for a rank that waits for another one. */
-void call_difference_message(char *text, size_t size, int to, const struct call *wanted, int from,
-			     const struct call *sent);
+struct call_sentence call_difference_message(int to, const struct call *wanted, int from,
+					     const struct call *sent);
 
 /* Ranks that are late, as messages name them. Begin with {.count = 0}. */
 struct call_late {
@@ -51,10 +55,9 @@ struct call_late {
 /* `who` is "rank 3"; the last argument is what it is doing instead, or CALL_NONE if that is not
  * known. */
 void call_late_add(struct call_late *late, const char *who, int doing);
-/* Writes one sentence to text: the ranks that did not come in time for the call of `rank`. */
-void call_late_text(char *text, size_t size, const struct call_late *late, int timeout_ms,
-		    const struct call *doing, int rank);
-/* The same if no rank is late: all wait for their devices. */
-void call_stuck_text(char *text, size_t size, int timeout_ms, const struct call *doing);
+/* The ranks that did not come in time for the call of `rank`; if none is late, all wait for their
+ * devices. */
+struct call_sentence call_late_text(const struct call_late *late, int timeout_ms,
+				    const struct call *doing, int rank);
 
 #endif

@@ -17,7 +17,6 @@ bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_erro
 {
 	MPI_Request request = MPI_REQUEST_NULL;
 	int bytes = sizeof(*call);
-	char text[400];
 
 	if (!mpi_good(comm,
 		      MPI_Iallgather(call, bytes, MPI_BYTE, comm->calls, bytes, MPI_BYTE,
@@ -28,9 +27,9 @@ bool mpi_agree(struct mpi_comm *comm, const struct call *call, struct train_erro
 	for (int r = 1; r < comm->base.world; r++) {
 		if (call_same(&comm->calls[r], &comm->calls[0]))
 			continue;
-		call_difference(text, sizeof(text), r, &comm->calls[r], &comm->calls[0]);
 		comm->rendezvous->failed = true;
-		return train_fail(error, TRAIN_FAILED, "%s", text);
+		return train_fail(error, TRAIN_FAILED, "%s",
+				  call_difference(r, &comm->calls[r], &comm->calls[0]).text);
 	}
 	return true;
 }

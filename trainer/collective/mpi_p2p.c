@@ -101,15 +101,14 @@ static bool receive(struct mpi_comm *c, int from, void *values, const struct cal
 		    struct train_error *error)
 {
 	struct call sent = *call;
-	char text[400];
 
 	if (!get(c, from, TAG_CALL, &sent, sizeof(sent), call, error))
 		return false;
 	if (sent.bytes == call->bytes && strcmp(sent.what, call->what) == 0)
 		return get_values(c, from, values, call, error);
-	call_difference_message(text, sizeof(text), c->base.rank, call, from, &sent);
 	c->rendezvous->failed = true;
-	return train_fail(error, TRAIN_FAILED, "%s", text);
+	return train_fail(error, TRAIN_FAILED, "%s",
+			  call_difference_message(c->base.rank, call, from, &sent).text);
 }
 
 bool mpi_receive(struct communicator *comm, int from, void *values, size_t bytes, const char *what,

@@ -114,9 +114,8 @@ static bool is_late(const struct mpi_comm *comm, int peer, int rank, const struc
 static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
 		     struct train_error *error)
 {
-	int timeout_ms = comm->rendezvous->options.timeout_ms;
 	struct call_late late = {.count = 0};
-	char text[sizeof(error->text)], who[32];
+	char who[32];
 
 	comm->rendezvous->failed = true;
 	ask(comm, peer, call);
@@ -128,11 +127,10 @@ static bool too_late(struct mpi_comm *comm, int peer, const struct call *call,
 	}
 	if (late.count == 0 && call->kind != CALL_DEVICE)
 		call_late_add(&late, "a rank that has come since", CALL_NONE);
-	if (late.count == 0)
-		call_stuck_text(text, sizeof(text), timeout_ms, call);
-	else
-		call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
-	return train_fail(error, TRAIN_FAILED, "%s", text);
+	return train_fail(
+		error, TRAIN_FAILED, "%s",
+		call_late_text(&late, comm->rendezvous->options.timeout_ms, call, comm->base.rank)
+			.text);
 }
 
 bool mpi_wait(struct mpi_comm *comm, MPI_Request *request, int peer, const struct call *call,

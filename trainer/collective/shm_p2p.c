@@ -56,16 +56,6 @@ bool shm_p2p_send(struct shm_comm *comm, int to, const void *values, size_t byte
 	return true;
 }
 
-static bool differ(struct shm_comm *comm, const struct shm_box *box, int from,
-		   struct train_error *error)
-{
-	char text[400];
-
-	call_difference_message(text, sizeof(text), comm->base.rank, &comm->doing, from,
-				&box->call);
-	return shm_fail(comm->rendezvous, error, "%s", text);
-}
-
 bool shm_p2p_receive(struct shm_comm *comm, int from, void *values, size_t bytes,
 		     struct train_error *error)
 {
@@ -76,7 +66,10 @@ bool shm_p2p_receive(struct shm_comm *comm, int from, void *values, size_t bytes
 	if (!shm_wait(comm, &box->sent, taken + 1, from, error))
 		return false;
 	if (box->call.bytes != bytes || strcmp(box->call.what, comm->doing.what) != 0)
-		return differ(comm, box, from, error);
+		return shm_fail(
+			comm->rendezvous, error, "%s",
+			call_difference_message(comm->base.rank, &comm->doing, from, &box->call)
+				.text);
 	if (map && bytes > 0 && map->offset != box->offset &&
 	    !shm_segment_map(comm->rendezvous, map, box->offset, box->capacity, error))
 		return shm_fail(comm->rendezvous, error, "rank %d: %s", comm->base.rank,

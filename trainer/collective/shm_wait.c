@@ -114,18 +114,24 @@ static int dead(const struct shm_comm *comm)
 	return -1;
 }
 
+static bool fail_late(struct shm_comm *comm, const struct call_late *late, const struct call *doing,
+		      struct train_error *error)
+{
+	int timeout_ms = comm->rendezvous->options.timeout_ms;
+
+	return shm_fail(comm->rendezvous, error, "%s",
+			call_late_text(late, timeout_ms, doing, comm->base.rank).text);
+}
+
 static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 {
 	struct call_late late = {.count = 0};
-	char text[sizeof(error->text)];
 
 	for (int r = 0; r < comm->base.world; r++)
 		if (waits_for(comm, peer, r))
 			call_late_add(&late, rank_words(comm, r).text,
 				      (int)atomic_load(&comm->control->slots[r].doing));
-	call_late_text(text, sizeof(text), &late, comm->rendezvous->options.timeout_ms,
-		       &comm->doing, comm->base.rank);
-	return shm_fail(comm->rendezvous, error, "%s", text);
+	return fail_late(comm, &late, &comm->doing, error);
 }
 
 /* Of the time limit; a slice if there is none. */
@@ -186,10 +192,8 @@ bool shm_wait(struct shm_comm *comm, const _Atomic uint32_t *word, uint32_t valu
 static bool device_too_late(struct shm_comm *comm, const struct call *call, int64_t waited_ns,
 			    struct train_error *error)
 {
-	int timeout_ms = comm->rendezvous->options.timeout_ms;
 	int64_t since = clock_ns() - waited_ns / 2;
 	struct call_late late = {.count = 0};
-	char text[sizeof(error->text)];
 
 	for (int r = 0; r < comm->base.world; r++) {
 		const struct shm_slot *slot = &comm->control->slots[r];
@@ -199,11 +203,7 @@ static bool device_too_late(struct shm_comm *comm, const struct call *call, int6
 			call_late_add(&late, rank_words(comm, r).text,
 				      (int)atomic_load(&slot->doing));
 	}
-	if (late.count > 0)
-		call_late_text(text, sizeof(text), &late, timeout_ms, call, comm->base.rank);
-	else
-		call_stuck_text(text, sizeof(text), timeout_ms, call);
-	return shm_fail(comm->rendezvous, error, "%s", text);
+	return fail_late(comm, &late, call, error);
 }
 
 bool shm_check(struct communicator *base, const char *where, int64_t waited_ns,
@@ -254,17 +254,16 @@ bool shm_agree(struct shm_comm *comm, struct train_error *error)
 {
 	const struct shm_slot *slots = comm->control->slots;
 	uint32_t at = (comm->calls - 1) & 1;
-	char text[400];
 
 	if (!shm_phase(comm, error))
 		return false;
 	for (int r = 1; r < comm->base.world; r++) {
 		const struct call *call = &slots[r].calls[at].call;
+		const struct call *first = &slots[0].calls[at].call;
 
-		if (!call_same(call, &slots[0].calls[at].call)) {
-			call_difference(text, sizeof(text), r, call, &slots[0].calls[at].call);
-			return shm_fail(comm->rendezvous, error, "%s", text);
-		}
+		if (!call_same(call, first))
+			return shm_fail(comm->rendezvous, error, "%s",
+					call_difference(r, call, first).text);
 	}
 	return true;
 }

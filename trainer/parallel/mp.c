@@ -307,18 +307,13 @@ static struct piece find_piece(const struct mp *m, int state, int index)
 static bool carry_piece(struct mp *m, int from, int to, void *host, size_t bytes,
 			struct train_error *error)
 {
-	struct communicator *comm = m->base.comm;
 	struct device *device = m->replica.device;
 	const struct backend *backend = device->backend;
 
-	if (comm->rank == from)
+	if (m->base.comm->rank == from)
 		return backend->write(device, m->carried, host, bytes, error) &&
-		       collective_fork(comm, error) &&
-		       comm->calls->send(comm, to, m->carried, bytes, "a parameter", error) &&
-		       collective_join(comm, error);
-	return collective_fork(comm, error) &&
-	       comm->calls->receive(comm, from, m->carried, bytes, "a parameter", error) &&
-	       collective_join(comm, error) &&
+		       give(m, to, m->carried, bytes, "a parameter", error);
+	return take(m, from, m->carried, bytes, "a parameter", error) &&
 	       backend->read(device, host, m->carried, bytes, error);
 }
 
