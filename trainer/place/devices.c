@@ -13,9 +13,9 @@
 bool place_state(struct place_query *f, const char *key, const char *value,
 		 struct train_error *error)
 {
-	int code = gpumap_request_set(f->command->request, key, value, NULL, f->report);
-
-	return code == GPUMAP_OK || findings_fail(f->report, code, error);
+	return findings_good(f->report,
+			     gpumap_request_set(f->command->request, key, value, NULL, f->report),
+			     error);
 }
 
 void place_drop(struct place_query *f)
@@ -28,13 +28,12 @@ void place_drop(struct place_query *f)
 
 bool place_resolve(struct place_query *f, struct train_error *error)
 {
-	int code;
-
 	place_drop(f);
 	if (gpumap_report_new(&f->report) != GPUMAP_OK)
 		return train_nomem(error, "the mapping");
-	code = gpumap_resolve(&f->mapping, f->command->request, f->inventory, f->report);
-	return code == GPUMAP_OK || findings_fail(f->report, code, error);
+	return findings_good(
+		f->report,
+		gpumap_resolve(&f->mapping, f->command->request, f->inventory, f->report), error);
 }
 
 bool place_answered(const struct place_query *f, struct train_error *error)
@@ -82,15 +81,12 @@ static bool is_shared(const struct place_query *f, int i, const struct place_dev
 static bool not_known(const struct place_query *f, int logical, const char *uuid,
 		      struct train_error *error)
 {
-	if (f->inventory)
-		return train_fail(error, TRAIN_BAD_INPUT,
-				  "cuda:%d%s%.64s: its physical GPU is not known; set "
-				  "--prefix CUDA_DEVICE_ORDER=PCI_BUS_ID, or name it by its UUID",
-				  logical, uuid ? ", " : "", uuid ? uuid : "");
-	return train_fail(error, TRAIN_BAD_INPUT,
-			  "cuda:%d%s%.64s: its physical GPU is not known without the "
-			  "machine; give --inventory FILE with the output of nvidia-smi -L there",
-			  logical, uuid ? ", " : "", uuid ? uuid : "");
+	return train_fail(error, TRAIN_BAD_INPUT, "cuda:%d%s%.64s: its physical GPU is not known%s",
+			  logical, uuid ? ", " : "", uuid ? uuid : "",
+			  f->inventory ? "; set --prefix CUDA_DEVICE_ORDER=PCI_BUS_ID, or name it "
+					 "by its UUID"
+				       : " without the machine; give --inventory FILE with the "
+					 "output of nvidia-smi -L there");
 }
 
 bool place_add(struct place_query *f, const gpumap_entry *entry, struct train_error *error)

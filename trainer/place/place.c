@@ -56,14 +56,19 @@ static bool find_dp(struct place_query *f, struct train_error *error)
 	return true;
 }
 
-/* The number of stages in --stages; 0: not given. */
+static int count_ids(const char *ids)
+{
+	int count = 1;
+
+	for (; *ids; ids++)
+		count += *ids == ',';
+	return count;
+}
+
+/* The number of stages in --stages, which has the layers between them; 0: not given. */
 static int stages_wanted(const struct settings *settings)
 {
-	int count = *settings->stages != '\0';
-
-	for (const char *c = settings->stages; *c; c++)
-		count += *c == ',';
-	return count ? count + 1 : 0;
+	return *settings->stages ? count_ids(settings->stages) + 1 : 0;
 }
 
 /* The model's first layer if --stages begins with it, where it cannot be cut. */
@@ -120,15 +125,6 @@ static void id_at(char *text, size_t size, const char *ids, int i)
 	while (i-- > 0)
 		ids += strcspn(ids, ",") + 1;
 	snprintf(text, size, "%.*s", (int)strcspn(ids, ","), ids);
-}
-
-static int count_ids(const char *ids)
-{
-	int count = 1;
-
-	for (; *ids; ids++)
-		count += *ids == ',';
-	return count;
 }
 
 /* The statements that a program started for each rank would make. */

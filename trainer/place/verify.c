@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "report/format.h"
+#include "report/summary.h"
 
 struct verify {
 	int pid;
@@ -94,14 +95,6 @@ static bool judge(const struct verify_options *o, const struct share *all, int w
  */
 
 enum { WHO = 224, WHOSE = 96 };
-
-static bool several_hosts(const struct share *all, int world)
-{
-	for (int i = 1; i < world; i++)
-		if (strcmp(all[i].host, all[0].host) != 0)
-			return true;
-	return false;
-}
 
 /* "HOST: GPU 3, instance 1 (0000:5e:00.0, MIG-...)" */
 static void name_gpu(char text[WHO], const struct share *found, bool hosts)
@@ -192,7 +185,7 @@ static bool fail(const struct share *all, int world, int rank, const struct veri
 {
 	char gpu[WHO], process[WHOSE];
 
-	name_gpu(gpu, &all[rank], several_hosts(all, world));
+	name_gpu(gpu, &all[rank], several_hosts(all->host, sizeof(*all), world));
 	name_process(process, all, rank, o);
 	switch ((enum verify_fault)all[rank].verdict.fault) {
 	case VERIFY_STRAY:

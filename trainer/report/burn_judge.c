@@ -8,6 +8,7 @@
 
 #include "nvml_api.h"
 #include "report/format.h"
+#include "report/summary.h"
 #include "report/table.h"
 
 /* --- findings ----------------------------------------------------------------------------------
@@ -244,14 +245,6 @@ static void print_findings(FILE *out, const struct burn_device *devices, int cou
 	fputc('\n', out);
 }
 
-bool burn_several_hosts(const struct burn_device *devices, int count)
-{
-	for (int i = 1; i < count; i++)
-		if (strncmp(devices[i].host, devices[0].host, sizeof(devices[0].host)) != 0)
-			return true;
-	return false;
-}
-
 static void print_verdict(FILE *out, const struct burn_device *devices, int count, int bad,
 			  bool failed)
 {
@@ -278,7 +271,7 @@ int burn_report(FILE *out, const struct burn_device *devices, int count, const s
 	static const char *const heads[] = {"host",  "GPU",       "img/s",     "checks",
 					    "wrong", "hottest",   "min clock", "memory",
 					    "ECC",   "slowed by", NULL};
-	bool hosts = burn_several_hosts(devices, count);
+	bool hosts = several_hosts(devices->host, sizeof(*devices), count);
 	struct table table;
 	int bad = 0;
 

@@ -68,9 +68,6 @@ const char *burn_reasons(char text[BURN_REASONS], int64_t reasons);
 /* How a device is now: "GPU 3: 2412 img/s, 61 C, 1410 MHz, 12.1 GiB, power limit". Returns text. */
 const char *burn_line(char text[BURN_LINE], const struct burn_device *device, bool host);
 
-/* Whether the devices are of several hosts. */
-bool burn_several_hosts(const struct burn_device *devices, int count);
-
 /* The table, a line for each device with findings, and what the test as a whole says. Returns how
  * many findings there are. */
 int burn_report(FILE *out, const struct burn_device *devices, int count,

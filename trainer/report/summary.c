@@ -2,7 +2,6 @@
 /* See summary.h. */
 #include "report/summary.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +10,10 @@
 
 enum { FIELD = 96, ROLE = 160 };
 
-static bool several_hosts(const char *first, size_t stride, int count)
+bool several_hosts(const char *host, size_t size, int count)
 {
 	for (int i = 1; i < count; i++)
-		if (strncmp(first, first + (size_t)i * stride, 64) != 0)
+		if (strncmp(host, host + (size_t)i * size, 64) != 0)
 			return true;
 	return false;
 }

@@ -4,10 +4,14 @@
 #ifndef TRAIN_REPORT_SUMMARY_H
 #define TRAIN_REPORT_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 enum summary_role { SUMMARY_SINGLE, SUMMARY_MASTER, SUMMARY_REPLICA, SUMMARY_STAGE };
+
+/* Whether `host`, of 64 bytes, and that of the structs of `size` bytes after it differ. */
+bool several_hosts(const char *host, size_t size, int count);
 
 /* A device of the run. It has no pointers, so that ranks can send it to each other. */
 struct summary_device {

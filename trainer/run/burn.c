@@ -15,6 +15,7 @@
 #include "place/gpu_health.h"
 #include "report/burn_judge.h"
 #include "report/format.h"
+#include "report/summary.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -210,7 +211,7 @@ static void note(struct burn *b)
 {
 	int64_t now = clock_ns(), blocks = (b->all_count + NOTED - 1) / NOTED;
 	char time[NUMBER_TEXT], total[NUMBER_TEXT], line[BURN_LINE];
-	bool hosts = burn_several_hosts(b->all, b->all_count);
+	bool hosts = several_hosts(b->all->host, sizeof(*b->all), b->all_count);
 
 	if (!b->run->metrics || now - b->noted_ns < INT64_C(1000000) * NOTE_MS * blocks)
 		return;

@@ -18,20 +18,16 @@ const struct other_option other_options[] = {
 	{NULL, NULL, NULL},
 };
 
-/* Its names in other programs. */
+/* Names in other programs. */
 static const struct {
-	const char *option, *remedy;
+	const char *options, *remedy;
 } instead[] = {
-	{"--amp", "write --precision bf16"},
-	{"--batch", "write --global-batch N or --batch-per-device N"},
-	{"--batch-size", "write --global-batch N or --batch-per-device N"},
-	{"--bf16", "write --precision bf16"},
-	{"--bs", "write --global-batch N or --batch-per-device N"},
+	{"--amp|--bf16", "write --precision bf16"},
+	{"--batch|--batch-size|--bs", "write --global-batch N or --batch-per-device N"},
 	{"--cpu", "leave it out: without --backend cuda the CPU computes"},
 	{"--cuda", "write --backend cuda"},
-	{"--data-dir", "write --data DIR"},
-	{"--dataset", "write --data DIR"},
-	{"--devices",
+	{"--data-dir|--dataset", "write --data DIR"},
+	{"--devices|--n-gpus|--ngpus|--num-gpus",
 	 "write --visible LIST for GPUs of this machine, or --inventory N for N simulated ones"},
 	{"--fp16", "write --precision fp16"},
 	{"--gpu", "write --device N, or --visible LIST"},
@@ -41,20 +37,12 @@ static const struct {
 	{"--load", "write --weights FILE, or --checkpoint DIR --resume"},
 	{"--log-dir", "write --metrics FILE; gpumap run has --log-dir"},
 	{"--max-steps", "write --steps N"},
-	{"--n-gpus",
-	 "write --visible LIST for GPUs of this machine, or --inventory N for N simulated ones"},
-	{"--ngpus",
-	 "write --visible LIST for GPUs of this machine, or --inventory N for N simulated ones"},
 	{"--nproc-per-node", "write gpumap run --nproc-per-node N -- gpumap-train --mode ddp"},
 	{"--num-epochs", "write --epochs N"},
-	{"--num-gpus",
-	 "write --visible LIST for GPUs of this machine, or --inventory N for N simulated ones"},
-	{"--num-workers", "leave it out: there are no worker processes"},
-	{"--output-dir", "write --checkpoint DIR"},
-	{"--save-dir", "write --checkpoint DIR"},
+	{"--num-workers|--workers", "leave it out: there are no worker processes"},
+	{"--output-dir|--save-dir", "write --checkpoint DIR"},
 	{"--strategy", "write --mode single|dp|ddp|mp"},
 	{"--wd", "write --weight-decay X"},
-	{"--workers", "leave it out: there are no worker processes"},
 	{"--world-size", "there is a rank on each visible device: write --inventory N"},
 };
 
@@ -191,13 +179,12 @@ static bool read_key(struct arguments_raw *raw, struct raw_key *key, struct argu
 		     struct train_error *error)
 {
 	bool is_switch = strcmp(key->value, "yes|no") == 0;
-	int code;
 
 	key->text = is_switch && !argument->value ? "yes" : value_of(argument, key->value, error);
-	if (!key->text)
-		return false;
-	code = gpumap_request_set(raw->request, key->name, key->text, key->option, raw->report);
-	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+	return key->text && findings_good(raw->report,
+					  gpumap_request_set(raw->request, key->name, key->text,
+							     key->option, raw->report),
+					  error);
 }
 
 static bool read_own(struct arguments_raw *raw, const struct other_option *option,
@@ -228,7 +215,7 @@ static bool unknown(const struct arguments_raw *raw, const struct argument *argu
 	struct nearest nearest = nearest_to(span_of(argument->name));
 
 	for (size_t i = 0; i < sizeof(instead) / sizeof(*instead); i++)
-		if (strcmp(instead[i].option, argument->name) == 0)
+		if (word_place(instead[i].options, span_of(argument->name)) >= 0)
 			return train_fail(error, TRAIN_BAD_INPUT, "no such option: '%s'; %s",
 					  argument->name, instead[i].remedy);
 	for (int i = 0; i < ROWS; i++)

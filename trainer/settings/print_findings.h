@@ -9,6 +9,11 @@
 
 /* Bad input with the first error of the report, or the text of `code`. Returns false. */
 bool findings_fail(const gpumap_report *report, int code, struct train_error *error);
+/* The same unless the code is GPUMAP_OK. */
+static inline bool findings_good(const gpumap_report *report, int code, struct train_error *error)
+{
+	return code == GPUMAP_OK || findings_fail(report, code, error);
+}
 
 /* Remarks and warnings to stderr, a line each, but for those with an id of `except`, which ends
  * with NULL and may be NULL. */

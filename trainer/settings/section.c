@@ -9,10 +9,10 @@
 static bool read_profile(const struct arguments_raw *raw, gpumap_profile **ret,
 			 const char *const *envp, struct train_error *error)
 {
-	int code = gpumap_profile_open(ret, raw->config, NULL, envp, GPUMAP_OPEN_FLAG_HERE,
-				       raw->report);
-
-	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+	return findings_good(raw->report,
+			     gpumap_profile_open(ret, raw->config, NULL, envp,
+						 GPUMAP_OPEN_FLAG_HERE, raw->report),
+			     error);
 }
 
 /* --- the section -------------------------------------------------------------------------------
@@ -88,13 +88,12 @@ static bool unknown(const struct arguments_raw *raw, const char *name, const cha
 static bool state(struct arguments_raw *raw, struct raw_key *key, const char *value,
 		  const char *origin, const char *const *envp, struct train_error *error)
 {
-	int code;
-
 	if (key->text || environ_nonempty(envp, key->environment))
 		return true;
 	key->text = value;
-	code = gpumap_request_set(raw->request, key->name, value, origin, raw->report);
-	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+	return findings_good(
+		raw->report,
+		gpumap_request_set(raw->request, key->name, value, origin, raw->report), error);
 }
 
 static bool read_entry(struct arguments_raw *raw, const char *name, const char *value,
@@ -128,14 +127,11 @@ static bool expand(const struct arguments_raw *raw, gpumap_profile *profile,
 		   struct train_error *error)
 {
 	bool any = false;
-	int code;
 
 	for (size_t i = 0; i < gpumap_section_entry_count(section); i++)
 		any = any || strstr(gpumap_section_entry(section, i, GPUMAP_SETTING_TEXT), "${");
-	if (!any)
-		return true;
-	code = gpumap_profile_set_environ(profile, envp, raw->report);
-	return code == GPUMAP_OK || findings_fail(raw->report, code, error);
+	return !any || findings_good(raw->report,
+				     gpumap_profile_set_environ(profile, envp, raw->report), error);
 }
 
 static bool read_section(struct arguments_raw *raw, const gpumap_section *section,
