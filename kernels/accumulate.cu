@@ -30,10 +30,7 @@ extern "C" cudaError_t kernel_accumulate(const struct accumulate_args *args, cud
 {
 	struct launch_split split =
 		launch_split(args->count, args->sum, sizeof(float), args->more, sizeof(float));
-	struct launch l = launch_of_split(&split, args->count);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	add_floats<<<l.blocks, l.threads, 0, stream>>>(*args, split);
-	return cudaGetLastError();
+	return launch_kernel(add_floats, launch_of_split(&split, args->count), stream, *args,
+			     split);
 }

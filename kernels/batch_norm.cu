@@ -308,12 +308,7 @@ extern "C" cudaError_t
 kernel_batch_norm_join_statistics(const struct batch_norm_join_statistics_args *args,
 				  cudaStream_t stream)
 {
-	struct launch launch = launch_elements(args->shape.columns);
-
-	if (!launch.blocks)
-		return cudaSuccess;
-	join_statistics<<<launch.blocks, launch.threads, 0, stream>>>(*args);
-	return cudaGetLastError();
+	return launch_kernel(join_statistics, launch_elements(args->shape.columns), stream, *args);
 }
 
 /* --- normalizing -------------------------------------------------------------------------------
@@ -507,12 +502,7 @@ static __global__ void RESIDENT(4) join_sums(const struct batch_norm_join_sums_a
 extern "C" cudaError_t kernel_batch_norm_join_sums(const struct batch_norm_join_sums_args *args,
 						   cudaStream_t stream)
 {
-	struct launch launch = launch_elements(args->shape.columns);
-
-	if (!launch.blocks)
-		return cudaSuccess;
-	join_sums<<<launch.blocks, launch.threads, 0, stream>>>(*args);
-	return cudaGetLastError();
+	return launch_kernel(join_sums, launch_elements(args->shape.columns), stream, *args);
 }
 
 template <typename T, int WIDTH, bool RELU>

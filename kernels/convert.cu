@@ -60,28 +60,15 @@ static cudaError_t launch_convert(const struct convert_args *args, cudaStream_t 
 {
 	struct launch_split split =
 		launch_split(args->count, args->from, sizeof(From), args->to, sizeof(To));
-	struct launch l = launch_of_split(&split, args->count);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	convert_values<From, To><<<l.blocks, l.threads, 0, stream>>>(*args, split);
-	return cudaGetLastError();
+	return launch_kernel(convert_values<From, To>, launch_of_split(&split, args->count), stream,
+			     *args, split);
 }
 
 template <typename To>
 static cudaError_t convert_to(const struct convert_args *args, cudaStream_t stream)
 {
-	switch (args->from_type) {
-	case VALUE_FLOAT32:
-		return launch_convert<float, To>(args, stream);
-	case VALUE_BFLOAT16:
-		return launch_convert<__nv_bfloat16, To>(args, stream);
-	case VALUE_FLOAT16:
-		return launch_convert<__half, To>(args, stream);
-	case VALUE_FLOAT64:
-		break;
-	}
-	return cudaErrorInvalidValue;
+	WITH_TYPE(args->from_type, launch_convert, args, stream, To);
 }
 
 extern "C" cudaError_t kernel_convert(const struct convert_args *args, cudaStream_t stream)

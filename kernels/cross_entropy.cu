@@ -141,12 +141,8 @@ template <typename T> static __global__ void take_rows(const struct cross_entrop
 template <typename T>
 static cudaError_t launch_loss(const struct cross_entropy_args *args, cudaStream_t stream)
 {
-	struct launch l = launch_rows(args->batch, args->classes);
-
-	if (!l.blocks)
-		return cudaSuccess;
-	take_rows<T><<<l.blocks, l.threads, 0, stream>>>(*args, launch_row_lanes(args->classes));
-	return cudaGetLastError();
+	return launch_kernel(take_rows<T>, launch_rows(args->batch, args->classes), stream, *args,
+			     launch_row_lanes(args->classes));
 }
 
 extern "C" cudaError_t kernel_cross_entropy(const struct cross_entropy_args *args,

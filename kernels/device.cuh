@@ -18,19 +18,30 @@
 #define RESIDENT(blocks) __launch_bounds__(LAUNCH_THREADS)
 #endif
 
-/* return CALL<value type>(args, stream), of the type that `type` names. */
-#define WITH_TYPE(type, CALL, args, stream) \
+/* return CALL<value type, ...>(args, stream), of the type that `type` names. */
+#define WITH_TYPE(type, CALL, args, stream, ...) \
 	switch (type) { \
 	case VALUE_FLOAT32: \
-		return CALL<float>(args, stream); \
+		return CALL<float, ##__VA_ARGS__>(args, stream); \
 	case VALUE_BFLOAT16: \
-		return CALL<__nv_bfloat16>(args, stream); \
+		return CALL<__nv_bfloat16, ##__VA_ARGS__>(args, stream); \
 	case VALUE_FLOAT16: \
-		return CALL<__half>(args, stream); \
+		return CALL<__half, ##__VA_ARGS__>(args, stream); \
 	case VALUE_FLOAT64: \
 		break; \
 	} \
 	return cudaErrorInvalidValue
+
+/* Launches a kernel; nothing without blocks. */
+template <typename... ARGS>
+static cudaError_t launch_kernel(void (*kernel)(ARGS...), const struct launch &l,
+				 cudaStream_t stream, ARGS... args)
+{
+	if (!l.blocks)
+		return cudaSuccess;
+	kernel<<<l.blocks, l.threads, 0, stream>>>(args...);
+	return cudaGetLastError();
+}
 
 static __device__ inline float to_float(float x)
 {

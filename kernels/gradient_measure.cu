@@ -104,10 +104,9 @@ static __global__ void RESIDENT(8) measure_chunks(const struct gradient_measure_
 extern "C" cudaError_t kernel_gradient_measure(const struct gradient_measure_args *args,
 					       cudaStream_t stream)
 {
-	struct launch l = launch_pieces(args->chunk_count > 0 ? args->chunk_count : 1);
-
-	measure_chunks<<<l.blocks, l.threads, 0, stream>>>(*args);
-	return cudaGetLastError();
+	return launch_kernel(measure_chunks,
+			     launch_pieces(args->chunk_count > 0 ? args->chunk_count : 1), stream,
+			     *args);
 }
 
 static __global__ void measure_all(struct gradient_measure *measure)

@@ -69,12 +69,9 @@ static cudaError_t launch_fill_width(const struct input_fill_args *args, cudaStr
 {
 	int64_t units = (int64_t)args->height * args->width * (args->padded / WIDTH);
 	int64_t parts = launch_divide_up(units, PIECE_UNITS);
-	struct launch l = launch_pieces(args->batch * parts);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	fill_pieces<T, WIDTH><<<l.blocks, l.threads, 0, stream>>>(*args, (int)parts);
-	return cudaGetLastError();
+	return launch_kernel(fill_pieces<T, WIDTH>, launch_pieces(args->batch * parts), stream,
+			     *args, (int)parts);
 }
 
 template <typename T>

@@ -94,15 +94,11 @@ static cudaError_t launch_pool_width(const struct max_pool_args *args, cudaStrea
 	int64_t units = s->batch * s->out_height * s->out_width * (s->channels / WIDTH);
 	struct launch l = launch_elements(units);
 
-	if (!l.blocks)
-		return cudaSuccess;
 	if (s->kernel == 2)
-		pool_windows<T, WIDTH, 2><<<l.blocks, l.threads, 0, stream>>>(*args, units);
-	else if (s->kernel == 3)
-		pool_windows<T, WIDTH, 3><<<l.blocks, l.threads, 0, stream>>>(*args, units);
-	else
-		pool_windows<T, WIDTH, 0><<<l.blocks, l.threads, 0, stream>>>(*args, units);
-	return cudaGetLastError();
+		return launch_kernel(pool_windows<T, WIDTH, 2>, l, stream, *args, units);
+	if (s->kernel == 3)
+		return launch_kernel(pool_windows<T, WIDTH, 3>, l, stream, *args, units);
+	return launch_kernel(pool_windows<T, WIDTH, 0>, l, stream, *args, units);
 }
 
 template <typename T>

@@ -31,12 +31,9 @@ static cudaError_t launch_relu(const struct relu_backward_args *args, cudaStream
 {
 	struct launch_split split =
 		launch_split(args->count, args->gradient, sizeof(T), args->output, sizeof(T));
-	struct launch l = launch_of_split(&split, args->count);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	relu_values<T><<<l.blocks, l.threads, 0, stream>>>(*args, split);
-	return cudaGetLastError();
+	return launch_kernel(relu_values<T>, launch_of_split(&split, args->count), stream, *args,
+			     split);
 }
 
 extern "C" cudaError_t kernel_relu_backward(const struct relu_backward_args *args,

@@ -90,30 +90,14 @@ static cudaError_t launch_reorder(const struct reorder_args *args, cudaStream_t 
 	struct launch l = tiled ? launch_pieces(args->batch * down * across)
 				: launch_elements(args->batch * t.to.image);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	if (tiled)
-		transpose_tiles<From, To>
-			<<<l.blocks, l.threads, 0, stream>>>(*args, t, down, across);
-	else
-		transpose_values<From, To><<<l.blocks, l.threads, 0, stream>>>(*args, t);
-	return cudaGetLastError();
+	return tiled ? launch_kernel(transpose_tiles<From, To>, l, stream, *args, t, down, across)
+		     : launch_kernel(transpose_values<From, To>, l, stream, *args, t);
 }
 
 template <typename To>
 static cudaError_t reorder_to(const struct reorder_args *args, cudaStream_t stream)
 {
-	switch (args->from_type) {
-	case VALUE_FLOAT32:
-		return launch_reorder<float, To>(args, stream);
-	case VALUE_BFLOAT16:
-		return launch_reorder<__nv_bfloat16, To>(args, stream);
-	case VALUE_FLOAT16:
-		return launch_reorder<__half, To>(args, stream);
-	case VALUE_FLOAT64:
-		break;
-	}
-	return cudaErrorInvalidValue;
+	WITH_TYPE(args->from_type, launch_reorder, args, stream, To);
 }
 
 extern "C" cudaError_t kernel_reorder(const struct reorder_args *args, cudaStream_t stream)

@@ -37,12 +37,9 @@ template <typename T>
 static cudaError_t launch_residual_add(const struct residual_add_args *args, cudaStream_t stream)
 {
 	struct launch_split split = {0, args->count / wide<T>, wide<T>};
-	struct launch l = launch_of_split(&split, args->count);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	add_values<T><<<l.blocks, l.threads, 0, stream>>>(*args, split);
-	return cudaGetLastError();
+	return launch_kernel(add_values<T>, launch_of_split(&split, args->count), stream, *args,
+			     split);
 }
 
 extern "C" cudaError_t kernel_residual_add(const struct residual_add_args *args,

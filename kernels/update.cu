@@ -273,10 +273,7 @@ static cudaError_t launch_update(const struct update_args *args, cudaStream_t st
 	bool aligned = launch_aligned(args->values, 0) && launch_aligned(args->gradients, 0) &&
 		       launch_aligned(args->mean, 0) && launch_aligned(args->variance, 0);
 
-	if (!l.blocks)
-		return cudaSuccess;
-	update_chunks<KIND><<<l.blocks, l.threads, 0, stream>>>(*args, aligned);
-	return cudaGetLastError();
+	return launch_kernel(update_chunks<KIND>, l, stream, *args, aligned);
 }
 
 extern "C" cudaError_t kernel_update(const struct update_args *args, cudaStream_t stream)
