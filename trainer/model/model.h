@@ -72,16 +72,10 @@ struct layer_shape {
 	int buffers;           /* the index of running_mean, before running_var; -1: none */
 };
 
+/* A parameter, or a buffer: a tensor of a layer that is not trained; PyTorch's words. */
 struct model_parameter {
-	char name[64]; /* "conv1.weight" */
+	char name[64]; /* "conv1.weight", "bn1.running_mean" */
 	struct tensor_shape shape;
-	int layer;
-	int64_t offset, elements; /* in the flat buffers of the whole model */
-};
-
-/* A tensor of a layer that is not trained; PyTorch's word. */
-struct model_buffer {
-	char name[64]; /* "bn1.running_mean" */
 	int layer;
 	int64_t offset, elements; /* in the flat buffers of the whole model */
 };
@@ -92,7 +86,7 @@ struct model_shapes {
 	struct model_parameter parameters[MODEL_MAX_PARAMETERS]; /* in the order of state_dict */
 	int64_t elements;                                        /* of all of them */
 	int buffers_count;
-	struct model_buffer buffers[2 * MODEL_MAX_LAYERS]; /* in the order of state_dict */
+	struct model_parameter buffers[2 * MODEL_MAX_LAYERS]; /* in the order of state_dict */
 	int64_t buffer_elements;
 };
 

@@ -268,31 +268,9 @@ struct value_rows model_raw_gradient(const struct model *m, int parameter)
 	return op && weight ? op->info.raw_gradient : (struct value_rows){.memory = NULL};
 }
 
-struct place {
-	size_t offset, bytes;
-};
-
-static struct place place_of(const struct model *m, int parameter)
-{
-	const struct model_parameter *p = &m->shapes.parameters[parameter];
-	size_t each = value_bytes(value_of_parameters(m->options.type));
-
-	return (struct place){(size_t)(p->offset - m->first_element) * each,
-			      (size_t)p->elements * each};
-}
-
-static struct place place_of_buffer(const struct model *m, int buffer)
-{
-	const struct model_buffer *b = &m->shapes.buffers[buffer];
-	size_t each = value_bytes(value_of_parameters(m->options.type));
-
-	return (struct place){(size_t)(b->offset - m->first_buffer) * each,
-			      (size_t)b->elements * each};
-}
-
 bool model_write_buffer(struct model *m, int buffer, const void *host, struct train_error *error)
 {
-	struct place place = place_of_buffer(m, buffer);
+	struct flat_place place = buffer_place(m, buffer);
 
 	return m->device->backend->write(m->device, (unsigned char *)m->buffers + place.offset,
 					 host, place.bytes, error);
@@ -300,7 +278,7 @@ bool model_write_buffer(struct model *m, int buffer, const void *host, struct tr
 
 bool model_read_buffer(struct model *m, int buffer, void *host, struct train_error *error)
 {
-	struct place place = place_of_buffer(m, buffer);
+	struct flat_place place = buffer_place(m, buffer);
 
 	return m->device->backend->read(m->device, host, (unsigned char *)m->buffers + place.offset,
 					place.bytes, error);
@@ -310,7 +288,7 @@ bool model_write(struct model *m, void *flat, int parameter, const void *host,
 		 struct train_error *error)
 {
 	struct op *op = weight_of(m, parameter);
-	struct place place = place_of(m, parameter);
+	struct flat_place place = parameter_place(m, parameter);
 	void *to = (unsigned char *)flat + place.offset;
 
 	if (op && op->calls->weight_write)
@@ -322,7 +300,7 @@ bool model_read(struct model *m, const void *flat, int parameter, void *host,
 		struct train_error *error)
 {
 	struct op *op = weight_of(m, parameter);
-	struct place place = place_of(m, parameter);
+	struct flat_place place = parameter_place(m, parameter);
 	const void *from = (const unsigned char *)flat + place.offset;
 
 	if (op && op->calls->weight_read)

@@ -142,16 +142,22 @@ static bool name_layer(const struct model *m, int index, struct train_error *err
 			  m->spec->layers[index].name, why.text);
 }
 
-static size_t parameter_offset(const struct model *m, int parameter)
+static struct flat_place place_of(const struct model *m, const struct model_parameter *p,
+				  int64_t first)
 {
-	return (size_t)(m->shapes.parameters[parameter].offset - m->first_element) *
-	       value_bytes(value_of_parameters(m->options.type));
+	size_t each = value_bytes(value_of_parameters(m->options.type));
+
+	return (struct flat_place){(size_t)(p->offset - first) * each, (size_t)p->elements * each};
 }
 
-static size_t buffer_offset(const struct model *m, int buffer)
+struct flat_place parameter_place(const struct model *m, int parameter)
 {
-	return (size_t)(m->shapes.buffers[buffer].offset - m->first_buffer) *
-	       value_bytes(value_of_parameters(m->options.type));
+	return place_of(m, &m->shapes.parameters[parameter], m->first_element);
+}
+
+struct flat_place buffer_place(const struct model *m, int buffer)
+{
+	return place_of(m, &m->shapes.buffers[buffer], m->first_buffer);
 }
 
 /* Whether the pooling after a convolution computes its bias gradient. */
@@ -203,9 +209,9 @@ static struct op_shape shape_of(const struct model *m, int index)
 	};
 
 	if (at->parameters >= 0) {
-		shape.weight_offset = parameter_offset(m, at->parameters);
+		shape.weight_offset = parameter_place(m, at->parameters).offset;
 		if (at->parameter_count > 1)
-			shape.bias_offset = parameter_offset(m, at->parameters + 1);
+			shape.bias_offset = parameter_place(m, at->parameters + 1).offset;
 	}
 	if (shape.input.type != m->options.type)
 		shape.input = layout_host(m->options.type, m->options.batch, at->in[0], at->in[1],
@@ -234,8 +240,8 @@ static struct node *add_op(struct model *m, struct op *op, int index, const stru
 	node->weight = shape->weight_offset;
 	node->bias = shape->bias_offset;
 	if (at->buffers >= 0) {
-		node->running_mean = buffer_offset(m, at->buffers);
-		node->running_var = buffer_offset(m, at->buffers + 1);
+		node->running_mean = buffer_place(m, at->buffers).offset;
+		node->running_var = buffer_place(m, at->buffers + 1).offset;
 	}
 	return node;
 }
@@ -364,32 +370,25 @@ static bool plan_sums(struct model *m, struct train_error *error)
 	return true;
 }
 
-/* The stage's parameters and buffers: those of all its layers, dead ones too. */
-static void find_elements(struct model *m)
+/* Those of all layers of the stage, dead ones too. */
+static void find_elements(const struct model *m, const struct model_parameter *all, int count,
+			  int64_t *first, int64_t *elements)
 {
-	for (int i = 0; i < m->shapes.parameters_count; i++) {
-		const struct model_parameter *p = &m->shapes.parameters[i];
-
-		if (p->layer < m->options.first || p->layer > m->options.last)
+	for (int i = 0; i < count; i++) {
+		if (all[i].layer < m->options.first || all[i].layer > m->options.last)
 			continue;
-		if (m->elements == 0)
-			m->first_element = p->offset;
-		m->elements += p->elements;
-	}
-	for (int i = 0; i < m->shapes.buffers_count; i++) {
-		const struct model_buffer *b = &m->shapes.buffers[i];
-
-		if (b->layer < m->options.first || b->layer > m->options.last)
-			continue;
-		if (m->buffer_elements == 0)
-			m->first_buffer = b->offset;
-		m->buffer_elements += b->elements;
+		if (*elements == 0)
+			*first = all[i].offset;
+		*elements += all[i].elements;
 	}
 }
 
 static bool plan_nodes(struct model *m, struct train_error *error)
 {
-	find_elements(m);
+	find_elements(m, m->shapes.parameters, m->shapes.parameters_count, &m->first_element,
+		      &m->elements);
+	find_elements(m, m->shapes.buffers, m->shapes.buffers_count, &m->first_buffer,
+		      &m->buffer_elements);
 	if (!plan_layers(m, error))
 		return false;
 	model_plan_gradients(m);

@@ -42,6 +42,13 @@ enum { MODEL_MAX_NODES = (1 + LAYER_MAX_INPUTS) * MODEL_MAX_LAYERS + 1 };
  * lines from the core that wrote them: a step of two threads took 4 % longer at batch 32. */
 enum { MODEL_CACHED = 16 << 20 };
 
+/* Where a parameter of the stage, or a buffer, lies in its flat buffer. */
+struct flat_place {
+	size_t offset, bytes;
+};
+struct flat_place parameter_place(const struct model *model, int parameter);
+struct flat_place buffer_place(const struct model *model, int buffer);
+
 bool node_reads(const struct node *node, int read);
 /* The last node that reads the output of `node`; -1: none does. */
 int last_reader(const struct model *model, int node);

@@ -18,17 +18,23 @@ static int find_from(const struct model_spec *spec, int layer, int input)
 	return -2;
 }
 
-static void add_parameter(struct model_shapes *shapes, int layer, const char *name,
-			  const char *what, const struct tensor_shape *shape)
+/* A parameter or a buffer, after so many elements. */
+static void add_tensor(struct model_parameter *next, int64_t *elements, int layer, const char *name,
+		       const char *what, const struct tensor_shape *shape)
 {
-	struct model_parameter *next = &shapes->parameters[shapes->parameters_count++];
-
 	snprintf(next->name, sizeof(next->name), "%s.%s", name, what);
 	next->shape = *shape;
 	next->layer = layer;
-	next->offset = shapes->elements;
+	next->offset = *elements;
 	next->elements = tensor_elements(shape);
-	shapes->elements += next->elements;
+	*elements += next->elements;
+}
+
+static void add_parameter(struct model_shapes *shapes, int layer, const char *name,
+			  const char *what, const struct tensor_shape *shape)
+{
+	add_tensor(&shapes->parameters[shapes->parameters_count++], &shapes->elements, layer, name,
+		   what, shape);
 }
 
 static void add_parameters(struct model_shapes *shapes, const struct layer *layer, int index)
@@ -52,17 +58,12 @@ static void add_buffers(struct model_shapes *shapes, const struct layer *layer, 
 {
 	static const char *const names[] = {"running_mean", "running_var"};
 	struct layer_shape *at = &shapes->layers[index];
+	const struct tensor_shape shape = {1, {at->out[0]}};
 
 	at->buffers = shapes->buffers_count;
-	for (int i = 0; i < 2; i++) {
-		struct model_buffer *next = &shapes->buffers[shapes->buffers_count++];
-
-		snprintf(next->name, sizeof(next->name), "%s.%s", layer->name, names[i]);
-		next->layer = index;
-		next->offset = shapes->buffer_elements;
-		next->elements = at->out[0];
-		shapes->buffer_elements += next->elements;
-	}
+	for (int i = 0; i < 2; i++)
+		add_tensor(&shapes->buffers[shapes->buffers_count++], &shapes->buffer_elements,
+			   index, layer->name, names[i], &shape);
 }
 
 int layer_stride(const struct layer *layer)

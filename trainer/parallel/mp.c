@@ -291,13 +291,11 @@ struct piece {
 static struct piece find_piece(const struct mp *m, int state, int index)
 {
 	const struct model_shapes *shapes = &m->base.shapes;
-	bool buffer = state == PARALLEL_BUFFERS;
-	int layer = buffer ? shapes->buffers[index].layer : shapes->parameters[index].layer;
-	int64_t elements =
-		buffer ? shapes->buffers[index].elements : shapes->parameters[index].elements;
-	struct piece piece = {0, (size_t)elements * sizeof(float)};
+	const struct model_parameter *p =
+		state == PARALLEL_BUFFERS ? &shapes->buffers[index] : &shapes->parameters[index];
+	struct piece piece = {0, (size_t)p->elements * sizeof(float)};
 
-	while (m->stages[piece.owner].last < layer)
+	while (m->stages[piece.owner].last < p->layer)
 		piece.owner++;
 	return piece;
 }

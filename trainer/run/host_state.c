@@ -34,7 +34,7 @@ static void name_buffers(struct host_state *s, const struct run *r)
 	for (int i = 0; i < s->buffers; i++)
 		s->buffer[i] = (struct tensor){
 			.name = shapes->buffers[i].name,
-			.shape = {1, {shapes->buffers[i].elements}},
+			.shape = shapes->buffers[i].shape,
 		};
 	for (int i = 0; i < spec->count; i++) {
 		char *name = s->counter_names[s->counters];
