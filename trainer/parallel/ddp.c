@@ -15,7 +15,7 @@ struct ddp {
 	struct reducer *reducer;
 	struct model_watch watch;
 	bool overlap;
-	struct step_graph *steps, *evaluations;
+	struct step_graph *steps;
 	struct graph_segments segments; /* if the communicator is not recorded */
 	struct step_output *output;     /* of the step that is being submitted */
 	struct batch_ranks ranks;       /* for --sync-batch-norm; without gather: none */
@@ -73,11 +73,6 @@ static bool sync_batch_norm(struct ddp *d, struct train_error *error)
 	return true;
 }
 
-static bool ready(void *argument, int layer, struct train_error *error)
-{
-	return reducer_ready(argument, layer, error);
-}
-
 static bool issue_step(void *argument, const struct graph_step *step, struct train_error *error)
 {
 	struct ddp *d = argument;
@@ -85,14 +80,6 @@ static bool issue_step(void *argument, const struct graph_step *step, struct tra
 	return replica_passes(&d->replica, step->passes, &d->watch, error) &&
 	       reducer_wait(d->reducer, &d->output->exposed_ns, error) &&
 	       replica_update(&d->replica, error);
-}
-
-static bool issue_evaluation(void *argument, const struct graph_step *step,
-			     struct train_error *error)
-{
-	struct ddp *d = argument;
-
-	return replica_evaluate(&d->replica, step->passes, error);
 }
 
 /* Ranks that normalize batches as one wait within forward and backward, so no pass is a segment. */
@@ -157,8 +144,7 @@ static bool open_graphs(struct ddp *d, struct train_error *error)
 	};
 
 	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
-	       step_graph_open(&d->steps, &steps, error) &&
-	       replica_graph(&d->replica, &d->evaluations, issue_evaluation, d, error);
+	       step_graph_open(&d->steps, &steps, error);
 }
 
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
@@ -188,7 +174,7 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 		how.device = d->base.timeline[0];
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
-	d->watch = (struct model_watch){.ready = ready, .argument = d->reducer};
+	d->watch = (struct model_watch){.ready = reducer_ready, .argument = d->reducer};
 	return open_graphs(d, error);
 }
 
@@ -198,7 +184,6 @@ static void ddp_close(struct parallel *p)
 
 	graph_segments_close(&d->segments);
 	step_graph_close(d->steps);
-	step_graph_close(d->evaluations);
 	reducer_close(d->reducer);
 	rank_close(p);
 	replica_close(&d->replica);
@@ -259,12 +244,7 @@ static bool ddp_step(struct parallel *p, const struct step_input *input, struct 
 static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 			 struct train_error *error)
 {
-	struct ddp *d = (struct ddp *)p;
-	const struct graph_step step = {.passes = replica_pass_count(&d->replica, input)};
-
-	rank_submit(p);
-	return replica_begin_all(&d->replica, input, true, error) && take_buffers(d, error) &&
-	       step_graph_run(d->evaluations, &step, error) && replica_fetch(&d->replica, error);
+	return take_buffers((struct ddp *)p, error) && rank_evaluate(p, input, error);
 }
 
 /* If the communicator uses the device's stream, waiting for the device includes its work. */

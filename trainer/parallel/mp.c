@@ -178,11 +178,6 @@ static bool backward(const struct flow *f, int64_t pass, struct train_error *err
 				   r->model->input.bytes, "gradients of activations", error);
 }
 
-static bool begin(const struct flow *f, const struct step_input *input, struct train_error *error)
-{
-	return replica_begin_all(&f->mp->replica, input, f->test, error);
-}
-
 #define NORMS "norms"
 
 _Static_assert(offsetof(struct gradient_measure, norms) ==
@@ -228,7 +223,7 @@ static bool mp_step(struct parallel *p, const struct step_input *input, struct t
 
 	if (ahead > f.passes)
 		ahead = f.passes;
-	if (!begin(&f, input, error))
+	if (!replica_begin_all(&m->replica, input, f.test, error))
 		return false;
 	for (int64_t pass = 0; pass < ahead; pass++)
 		if (!forward(&f, pass, error))
@@ -252,7 +247,7 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 	struct flow f = {m, true, replica_pass_count(&m->replica, input)};
 
 	rank_submit(p);
-	if (!begin(&f, input, error))
+	if (!replica_begin_all(&m->replica, input, f.test, error))
 		return false;
 	for (int64_t pass = 0; pass < f.passes; pass++)
 		if (!forward(&f, pass, error))

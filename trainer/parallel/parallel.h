@@ -78,6 +78,7 @@ struct device_check {
 
 struct parallel;
 struct replica;
+struct step_graph;
 
 enum { PARALLEL_PARAMETERS = -1, PARALLEL_BUFFERS = -2 }; /* states */
 
@@ -126,6 +127,7 @@ struct parallel {
 	struct communicator *comm;
 	/* The replica whose parameters and states this rank reads and writes; of dp the master. */
 	struct replica *replica;
+	struct step_graph *evaluations; /* of rank_evaluate() */
 	struct model_shapes shapes;
 	/* The forward passes of training whose batches have moved the buffers that this rank reads,
 	 * since it was opened: what num_batches_tracked counts. */

@@ -47,6 +47,7 @@ bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 
 void rank_close(struct parallel *p)
 {
+	step_graph_close(p->evaluations);
 	if (p->comm)
 		p->comm->calls->close(p->comm);
 	for (int i = 0; i < p->timelines; i++)
@@ -161,6 +162,21 @@ void rank_abort(struct parallel *p, const struct train_error *why)
 		p->comm->calls->abort(p->comm, why);
 }
 
+static bool issue_evaluation(void *replica, const struct graph_step *step,
+			     struct train_error *error)
+{
+	return replica_evaluate(replica, step->passes, error);
+}
+
+bool rank_evaluate(struct parallel *p, const struct step_input *input, struct train_error *error)
+{
+	const struct graph_step step = {.passes = replica_pass_count(p->replica, input)};
+
+	rank_submit(p);
+	return replica_begin_all(p->replica, input, true, error) &&
+	       step_graph_run(p->evaluations, &step, error) && replica_fetch(p->replica, error);
+}
+
 bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 		       struct train_error *error)
 {
@@ -183,5 +199,6 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 	p->batches_tracked = &replica->batches_tracked;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
-	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error);
+	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error) &&
+	       replica_graph(replica, &p->evaluations, issue_evaluation, replica, error);
 }

@@ -38,6 +38,8 @@ bool rank_read(struct parallel *parallel, int state, int parameter, float *host,
 	       struct train_error *error);
 bool rank_write(struct parallel *parallel, int state, int parameter, const float *host,
 		struct train_error *error);
+bool rank_evaluate(struct parallel *parallel, const struct step_input *input,
+		   struct train_error *error);
 /* Where each rank has what was written to it. */
 bool rank_written(struct parallel *parallel, const struct optimizer_progress *progress,
 		  struct train_error *error);

@@ -114,8 +114,9 @@ static bool reduce_ready(struct reducer *r, struct train_error *error)
 	return done;
 }
 
-bool reducer_ready(struct reducer *r, int layer, struct train_error *error)
+bool reducer_ready(void *reducer, int layer, struct train_error *error)
 {
+	struct reducer *r = reducer;
 	int ready = r->ready;
 
 	while (ready < r->buckets.count && r->buckets.each[ready].layer >= layer)

@@ -34,8 +34,8 @@ bool reducer_open(struct reducer **reducer, const struct reducer_options *option
 		  struct train_error *error);
 void reducer_close(struct reducer *reducer);
 
-/* Reports the gradients of this layer as complete, and buckets with them. */
-bool reducer_ready(struct reducer *reducer, int layer, struct train_error *error);
+/* For struct model_watch: the gradients of this layer are complete, and buckets with them. */
+bool reducer_ready(void *reducer, int layer, struct train_error *error);
 /* Waits until all buckets are reduced. Adds the host's waiting time to *exposed_ns. */
 bool reducer_wait(struct reducer *reducer, int64_t *exposed_ns, struct train_error *error);
 /* After a recorded step failed between the two: nothing is ready. */

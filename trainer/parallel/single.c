@@ -7,22 +7,12 @@
 struct single {
 	struct parallel base;
 	struct replica replica;
-	struct step_graph *steps, *evaluations;
+	struct step_graph *steps;
 };
 
-static bool issue_step(void *argument, const struct graph_step *step, struct train_error *error)
+static bool issue_step(void *replica, const struct graph_step *step, struct train_error *error)
 {
-	struct single *s = argument;
-
-	return replica_step(&s->replica, step->passes, error);
-}
-
-static bool issue_evaluation(void *argument, const struct graph_step *step,
-			     struct train_error *error)
-{
-	struct single *s = argument;
-
-	return replica_evaluate(&s->replica, step->passes, error);
+	return replica_step(replica, step->passes, error);
 }
 
 static bool single_open(struct parallel **ret, const struct parallel_options *options,
@@ -35,8 +25,7 @@ static bool single_open(struct parallel **ret, const struct parallel_options *op
 	*ret = &s->base;
 	return rank_open(&s->base, &parallel_single, options, error) &&
 	       rank_full_replica(&s->base, &s->replica, true, error) &&
-	       replica_graph(&s->replica, &s->steps, issue_step, s, error) &&
-	       replica_graph(&s->replica, &s->evaluations, issue_evaluation, s, error);
+	       replica_graph(&s->replica, &s->steps, issue_step, &s->replica, error);
 }
 
 static void single_close(struct parallel *p)
@@ -44,7 +33,6 @@ static void single_close(struct parallel *p)
 	struct single *s = (struct single *)p;
 
 	step_graph_close(s->steps);
-	step_graph_close(s->evaluations);
 	rank_close(p);
 	replica_close(&s->replica);
 	free(s);
@@ -64,17 +52,6 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 	       step_graph_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
 }
 
-static bool single_evaluate(struct parallel *p, const struct step_input *input,
-			    struct train_error *error)
-{
-	struct single *s = (struct single *)p;
-	const struct graph_step step = {.passes = replica_pass_count(&s->replica, input)};
-
-	rank_submit(p);
-	return replica_begin_all(&s->replica, input, true, error) &&
-	       step_graph_run(s->evaluations, &step, error) && replica_fetch(&s->replica, error);
-}
-
 static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
 	int step;
@@ -92,7 +69,7 @@ const struct parallel_calls parallel_single = {
 	.open = single_open,
 	.close = single_close,
 	.step = single_step,
-	.evaluate = single_evaluate,
+	.evaluate = rank_evaluate,
 	.result = single_result,
 	.read = rank_read,
 	.write = rank_write,
