@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "cleanup.h"
 #include "try_in_child.h"
 #include "gather.h"
 #include "inventory/host.h"
@@ -286,8 +285,8 @@ static void mark_used(struct facts *facts, const gpumap_mapping *mapping)
 
 static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 {
-	CLEANUP(end_request) gpumap_request *request = NULL;
-	CLEANUP(end_mapping) gpumap_mapping *mapping = NULL;
+	OWNED(request) *request = NULL;
+	OWNED(mapping) *mapping = NULL;
 
 	gpumap_request_new(&request);
 	if (gpumap_request_set_environ(request, facts->environ, NULL) == GPUMAP_OK &&

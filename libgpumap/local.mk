@@ -4,8 +4,7 @@
 AM_CPPFLAGS += -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 noinst_LTLIBRARIES += libgpumap-core.la
 libgpumap_core_la_SOURCES = \
-	libgpumap/cleanup.h \
-	libgpumap/gpumap.h \
+	libgpumap/gpumap.h libgpumap/owned.h \
 	libgpumap/version.c \
 	libgpumap/emit/accelerate.c \
 	libgpumap/emit/deepspeed.c \

@@ -2,7 +2,6 @@
 /* Checks the variables of an environment: lists, orders, ranks, ports, misspelt names. */
 #include "lint/environment.h"
 
-#include "cleanup.h"
 #include "request/rank_identity.h"
 #include "request/request.h"
 #include "suggest.h"
@@ -138,7 +137,7 @@ static void check_advice(const char *const *envp, const struct rank_identity *ro
 static int64_t resolve(const gpumap_request *request, const gpumap_inventory *inventory,
 		       gpumap_report *report)
 {
-	CLEANUP(end_mapping) gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 	int64_t visible = -1;
 
 	if (gpumap_resolve(&mapping, request, inventory, report) == GPUMAP_OK &&
@@ -164,7 +163,7 @@ int64_t lint_environment(const char *const *envp, const gpumap_inventory *invent
 {
 	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
-	CLEANUP(end_request) gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	int64_t visible = -1;
 
 	gpumap_request_new(&request);

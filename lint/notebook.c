@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "lint/files.h"
 #include "lint/ignore.h"
 #include "lint/python.h"
@@ -123,7 +122,7 @@ static void pass_on(struct reading *r, const struct part *part, const gpumap_fin
 /* Reports comments that hide nothing. */
 static void pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
 {
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 
 	gpumap_report_new(&report);
 	ignores_report(ignores, r->file->path, JOB_UNKNOWN, report);
@@ -315,7 +314,7 @@ static void read_script(struct reading *r, const struct notebook_script *script)
 		.script = true,
 	};
 	CLEANUP(ignores_free) struct ignores ignores = {.count = 0};
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 	size_t before = r->started.count;
 
 	gpumap_report_new(&report);

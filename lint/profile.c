@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "lint/python.h"
 #include "lint/useless_settings.h"
 #include "memory.h"
@@ -75,7 +74,7 @@ static gpumap_profile *read_one(const struct lint *lint, struct span text, struc
 {
 	const char *path = file->path;
 	gpumap_profile *profile = NULL;
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 
 	gpumap_report_new(&report);
 	gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
@@ -115,7 +114,7 @@ static void read_others(const struct lint *lint, struct span text, struct seen_f
 
 void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	CLEANUP(end_profile) gpumap_profile *first = read_one(lint, text, file, lint->profile);
+	OWNED(profile) *first = read_one(lint, text, file, lint->profile);
 
 	if (first && !lint->profile)
 		read_others(lint, text, file, first);

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "cleanup.h"
 #include "strbuf.h"
 
 static const char assumed[] = "assumed";
@@ -41,7 +40,7 @@ static gpumap_mapping *resolve(const struct python_judge *judge,
 {
 	const struct python_start *start = judge->start;
 	const gpumap_inventory *inventory = start ? start->inventory : NULL;
-	CLEANUP(end_request) gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	gpumap_mapping *mapping = NULL;
 	int r = GPUMAP_OK;
 
@@ -110,7 +109,7 @@ void judge_ask(const struct python_judge *judge, const struct observation *s,
 	       const struct python_statement *statement, enum gpumap_severity severity,
 	       const char *more)
 {
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 	struct quoted fix;
 	const char *own;
 

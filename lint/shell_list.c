@@ -2,13 +2,11 @@
 /* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
-#include "cleanup.h"
-
 /* NULL: there is no answer. */
 static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, struct span value,
 			       const char *launcher, gpumap_report *report)
 {
-	CLEANUP(end_request) gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	gpumap_mapping *mapping = NULL;
 	CLEANUP(strbuf_free) struct strbuf statement = {0};
 	int r;
@@ -81,7 +79,7 @@ uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 static size_t relay(struct shell *sh, enum tracked variable, struct span value, struct place at,
 		    enum finding_id only)
 {
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 	const gpumap_finding *finding;
 	size_t count = 0;
 
@@ -133,7 +131,7 @@ static bool reorders(const gpumap_mapping *before, const gpumap_mapping *after)
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 {
 	gpumap_mapping *before = resolve(sh, TRACKED_LIST, list, NULL, NULL), *after;
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 	const gpumap_finding *finding;
 
 	gpumap_report_new(&report);

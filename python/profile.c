@@ -2,7 +2,6 @@
 /* gpumap.Profile: what to launch. */
 #include "module.h"
 
-#include "cleanup.h"
 #include "report/report.h"
 
 struct profile {
@@ -287,7 +286,7 @@ FORMATTED(profile, ini, GPUMAP_FORMAT_INI)
 static PyObject *profile_check(PyObject *self, PyObject *unused)
 {
 	const struct profile *p = (struct profile *)self;
-	CLEANUP(end_report) gpumap_report *report = NULL;
+	OWNED(report) *report = NULL;
 	int r = gpumap_report_new(&report);
 	PyObject *ret = NULL;
 

@@ -360,7 +360,7 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 static int answer(struct config *config, bool *good)
 {
 	const char *first = config->count ? config->operands[0] : "";
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 	bool lists;
 	int r;
 
@@ -375,7 +375,6 @@ static int answer(struct config *config, bool *good)
 		r = config_list(config, profile);
 	else
 		r = config_print(config, profile, good);
-	gpumap_profile_free(profile);
 	return r;
 }
 

@@ -109,7 +109,7 @@ static int emit(struct command_emit *c, const gpumap_plan *plan, bool *answered)
 
 static int answer(struct command_emit *c, bool *answered)
 {
-	gpumap_plan *plan = NULL;
+	OWNED(plan) *plan = NULL;
 	int64_t node;
 	int r = emit_check_target(c->target, c->output.report);
 
@@ -118,7 +118,6 @@ static int answer(struct command_emit *c, bool *answered)
 		r = plan_open(&plan, &node, &c->options, c->output.report);
 	if (r == GPUMAP_OK)
 		r = emit(c, plan, answered);
-	gpumap_plan_free(plan);
 	return r;
 }
 

@@ -159,7 +159,7 @@ static bool is_about_process(const struct explain *explain)
 static int answer(struct explain *explain, bool *answered)
 {
 	gpumap_report *report = explain->output.report;
-	gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 	CLEANUP_FREE char *text = NULL;
 	int r = gpumap_resolve(&mapping, explain->request, explain->question.machine, report);
 
@@ -170,7 +170,6 @@ static int answer(struct explain *explain, bool *answered)
 	if (r == GPUMAP_OK && explain->output.value) {
 		if (*answered)
 			r = explain_value(mapping, explain->output.value, answered, report);
-		gpumap_mapping_free(mapping);
 		return r;
 	}
 	if (r == GPUMAP_OK)
@@ -184,7 +183,6 @@ static int answer(struct explain *explain, bool *answered)
 		printf("process %s holds no GPU now; if it starts CUDA, ", explain->pid);
 	if (r == GPUMAP_OK)
 		r = print_text(text, report);
-	gpumap_mapping_free(mapping);
 	return r;
 }
 

@@ -119,14 +119,13 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 static gpumap_mapping *map_environment(const gpumap_inventory *inventory)
 {
 	gpumap_mapping *ret = NULL;
-	gpumap_request *request;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
 		r = gpumap_request_set_environ(request, (const char *const *)environ, NULL);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&ret, request, inventory, NULL);
-	gpumap_request_free(request);
 	return ret;
 }
 
@@ -360,7 +359,7 @@ static int print_table(const gpumap_inventory *inventory, bool only_mig, gpumap_
 	const char *origin = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_ORIGIN);
 	const char *driver = gpumap_inventory_str(inventory, GPUMAP_INVENTORY_DRIVER);
 	size_t count = gpumap_inventory_count(inventory);
-	gpumap_mapping *mapping = map_environment(inventory);
+	OWNED(mapping) *mapping = map_environment(inventory);
 	struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
 	struct places places = {0};
 
@@ -376,7 +375,6 @@ static int print_table(const gpumap_inventory *inventory, bool only_mig, gpumap_
 	strbuf_puts(&buf, count ? "\n\n" : "\n");
 	print_rows(&buf, inventory, &places, only_mig);
 	free(places.list);
-	gpumap_mapping_free(mapping);
 	return print_buffer(&buf, report);
 }
 
@@ -446,7 +444,7 @@ static int print_inventory(struct arguments *a, const gpumap_inventory *inventor
 int cmd_inventory(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
-	gpumap_inventory *inventory = NULL;
+	OWNED(inventory) *inventory = NULL;
 	bool done = false;
 	int r;
 
@@ -462,6 +460,5 @@ int cmd_inventory(int argc, char **argv)
 		r = print_inventory(&a, inventory);
 	if (r == GPUMAP_OK && !done)
 		done = gpumap_inventory_count(inventory) > 0 && !a.unknown;
-	gpumap_inventory_free(inventory);
 	return finish(&a.output, r, done);
 }

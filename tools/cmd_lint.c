@@ -240,21 +240,20 @@ static gpumap_plan *check_launch(const struct lint *lint, gpumap_profile *profil
 static void lint_default_profile(const struct lint *lint)
 {
 	const struct profile_options options = {.profile = lint->profile};
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 
 	if (profile_open(&profile, &options, lint->found) == GPUMAP_OK &&
 	    gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))
 		lint_files(lint,
 			   (const char *const[]){gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)},
 			   1);
-	gpumap_profile_free(profile);
 }
 
 /* Checks this environment on this machine. On one without GPUs the environment is taken as it is.
  */
 static void lint_here(const struct lint *lint)
 {
-	gpumap_inventory *host = NULL;
+	OWNED(inventory) *host = NULL;
 	const gpumap_inventory *inventory = lint->inventory;
 
 	if (!inventory &&
@@ -262,19 +261,17 @@ static void lint_here(const struct lint *lint)
 	    gpumap_inventory_count(host) && !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		inventory = host;
 	lint_environment((const char *const *)environ, inventory, lint->found);
-	gpumap_inventory_free(host);
 	lint_default_profile(lint);
 }
 
 static int64_t visible_here(void)
 {
-	gpumap_inventory *host = NULL;
+	OWNED(inventory) *host = NULL;
 	int64_t ret = -1;
 
 	if (machine_open(&host, "host", 0, NULL) == GPUMAP_OK && gpumap_inventory_count(host) &&
 	    !gpumap_inventory_str(host, GPUMAP_INVENTORY_NO_GPU))
 		ret = lint_environment((const char *const *)environ, host, NULL);
-	gpumap_inventory_free(host);
 	return ret;
 }
 

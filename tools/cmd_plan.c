@@ -139,7 +139,7 @@ static int compare(struct command_plan *c, bool *same)
 {
 	CLEANUP_FREE char *text = NULL;
 	gpumap_report *report = c->output.report;
-	gpumap_plan *a = NULL, *b = NULL;
+	OWNED(plan) *a = NULL, *b = NULL;
 	int differs = 0, r = check_diff(c, report);
 
 	if (r == GPUMAP_OK)
@@ -155,8 +155,6 @@ static int compare(struct command_plan *c, bool *same)
 		c->output.format = GPUMAP_FORMAT_TEXT; /* print nothing more to standard output */
 	}
 	*same = !differs;
-	gpumap_plan_free(a);
-	gpumap_plan_free(b);
 	return r;
 }
 
@@ -175,7 +173,7 @@ static int check_file(const struct command_plan *c)
 
 static int answer(struct command_plan *c, bool *answered)
 {
-	gpumap_plan *plan = NULL;
+	OWNED(plan) *plan = NULL;
 	int64_t node;
 	int r = check_file(c);
 
@@ -191,7 +189,6 @@ static int answer(struct command_plan *c, bool *answered)
 		r = write_plan(c, plan);
 	if (r == GPUMAP_OK)
 		r = plan_show(plan, &c->output, c->origin, answered);
-	gpumap_plan_free(plan);
 	return r;
 }
 

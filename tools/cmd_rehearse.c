@@ -265,7 +265,7 @@ static pid_t start(char **argv, const sigset_t *before)
 static void look_at_waits(const struct command_rehearse *c, double *told)
 {
 	struct rehearsal rehearsal = {.argv = c->argv};
-	gpumap_report *report = report_begin();
+	OWNED(report) *report = report_begin();
 	double until = (double)time(NULL) - LONG_WAIT;
 
 	if (report) {
@@ -276,7 +276,6 @@ static void look_at_waits(const struct command_rehearse *c, double *told)
 	}
 	*told = until;
 	rehearsal_free(&rehearsal);
-	gpumap_report_free(report);
 }
 
 /* Signals of the terminal reach the program themselves; others are passed on. Returns its status
@@ -402,7 +401,7 @@ static bool is_same(const gpumap_finding *a, const gpumap_finding *b)
 /* Findings from the i-th on, but those that were printed while the program ran. */
 static void print_new(const struct command_rehearse *c, size_t i)
 {
-	gpumap_report *report = report_begin();
+	OWNED(report) *report = report_begin();
 	size_t waits = gpumap_report_count(c->waits);
 
 	if (!report) {
@@ -419,7 +418,6 @@ static void print_new(const struct command_rehearse *c, size_t i)
 			report_copy(report, finding);
 	}
 	print_report(&(struct output){.report = report}, 0);
-	gpumap_report_free(report);
 }
 
 static int conclude(const struct command_rehearse *c, struct rehearsal *rehearsal, bool all_read)

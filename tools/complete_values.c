@@ -95,8 +95,8 @@ static int open_machine(gpumap_inventory **ret, const struct completion *c, gpum
 /* `prefix` stands before the number. UUIDs only where one was begun. */
 static void add_gpus(struct completion *c, const char *prefix)
 {
-	gpumap_report *report = report_begin();
-	gpumap_inventory *machine = NULL;
+	OWNED(report) *report = report_begin();
+	OWNED(inventory) *machine = NULL;
 	const gpumap_device *gpu;
 	char word[64], about[160];
 	int64_t number;
@@ -117,8 +117,6 @@ static void add_gpus(struct completion *c, const char *prefix)
 		if (uuid && !*prefix && *c->begin == *uuid)
 			complete_word(c, uuid, about);
 	}
-	gpumap_inventory_free(machine);
-	gpumap_report_free(report);
 }
 
 static void add_list(struct completion *c)
@@ -212,8 +210,8 @@ static void add_sections(struct completion *c, const char *kind)
 {
 	const char *const *envp = (const char *const *)environ;
 	const char *file = c->config ? c->config : environ_nonempty(envp, "GPUMAP_CONFIG");
-	gpumap_report *report = NULL;
-	gpumap_profile *profile = NULL;
+	OWNED(report) *report = NULL;
+	OWNED(profile) *profile = NULL;
 	const gpumap_section *s;
 
 	if (file && !is_small_file(file))
@@ -223,8 +221,6 @@ static void add_sections(struct completion *c, const char *kind)
 	for (size_t i = 0; profile && (s = gpumap_profile_section(profile, kind, i)); i++)
 		complete_word(c, gpumap_section_str(s, GPUMAP_SECTION_NAME),
 			      gpumap_section_str(s, GPUMAP_SECTION_ORIGIN));
-	gpumap_profile_free(profile);
-	gpumap_report_free(report);
 }
 
 /* Forms that values have; others are for people. */

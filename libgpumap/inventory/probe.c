@@ -64,13 +64,12 @@ int probe_without_nvml(gpumap_inventory **ret, const char *root, enum nvml_retur
  * machine. */
 static int count_driven(size_t *ret, const char *root, const char *driver, gpumap_report *report)
 {
-	gpumap_inventory *listed = NULL;
+	OWNED(inventory) *listed = NULL;
 	int r = proc_probe(&listed, root, report);
 
 	*ret = 0;
 	if (r == GPUMAP_OK && driver && listed->driver && streq(driver, listed->driver))
 		*ret = listed->count;
-	gpumap_inventory_free(listed);
 	return r;
 }
 

@@ -299,7 +299,7 @@ static int ask_list(gpumap_mapping **ret, const gpumap_claim *claim, const gpuma
 static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		     gpumap_report *report)
 {
-	gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 	gpumap_request *request;
 	int r = gpumap_request_new(&request);
 
@@ -314,7 +314,6 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 		r = ask_list(&mapping, claim, request, units_machine(units), report);
 	if (r == GPUMAP_OK)
 		r = keep_visible(ret, mapping, units, claim->from_origin, report);
-	gpumap_mapping_free(mapping);
 	gpumap_request_free(request);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

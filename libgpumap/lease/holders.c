@@ -280,7 +280,7 @@ static void tell_unseen(const struct lease_folder *folder, const gpumap_report *
 
 static int look_somehow(struct leases *all, struct lease_folder *folder, gpumap_report *report)
 {
-	gpumap_report *why = NULL;
+	OWNED(report) *why = NULL;
 	int r = see(all, folder);
 
 	if (r == GPUMAP_EBUSY)
@@ -290,7 +290,6 @@ static int look_somehow(struct leases *all, struct lease_folder *folder, gpumap_
 	all->seen = r == GPUMAP_OK;
 	if (r == GPUMAP_EBUSY || r == GPUMAP_EFILE)
 		tell_unseen(folder, why, report);
-	gpumap_report_free(why);
 	return all->seen ? check_each(all, folder, report) : r;
 }
 

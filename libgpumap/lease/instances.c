@@ -104,8 +104,8 @@ const char *claim_fix(const gpumap_claim *claim, const gpumap_inventory *units, 
 /* How many of several instances one process sees is a rule, which depends on the driver. */
 int claim_report_hidden(const gpumap_claim *claim, const gpumap_lease *lease, gpumap_report *report)
 {
-	gpumap_request *request = NULL;
-	gpumap_mapping *mapping = NULL;
+	OWNED(request) *request = NULL;
+	OWNED(mapping) *mapping = NULL;
 	int r = GPUMAP_OK;
 
 	if (!claim->instances || lease->count < 2)
@@ -122,7 +122,5 @@ int claim_report_hidden(const gpumap_claim *claim, const gpumap_lease *lease, gp
 					"list"),
 			   "one process sees only %zu of these %zu MIG instances",
 			   gpumap_mapping_visible_count(mapping), lease->count);
-	gpumap_mapping_free(mapping);
-	gpumap_request_free(request);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }

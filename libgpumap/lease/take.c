@@ -136,7 +136,7 @@ static int64_t pause_ms(const struct taking *t, int round)
 /* One attempt, whose findings count only if it is the last. */
 static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 {
-	gpumap_report *scratch = NULL;
+	OWNED(report) *scratch = NULL;
 	int r = gpumap_report_new(&scratch);
 
 	*got = t->changed = false;
@@ -162,7 +162,6 @@ static int try_quietly(struct taking *t, bool *got, gpumap_report *report)
 	if (r != GPUMAP_OK || *got)
 		report_copy_all(report, scratch,
 				t->claim->instances ? FINDING_USAGE_REFUSED : FINDING_COUNT);
-	gpumap_report_free(scratch);
 	return r;
 }
 

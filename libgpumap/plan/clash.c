@@ -137,17 +137,14 @@ static bool answers_without(struct builder *b, const struct layout *layout, size
 	struct plan_settings settings = *layout->class->settings;
 	struct host_class class = *layout->class;
 	struct layout without = *layout;
-	gpumap_mapping *mapping = NULL;
-	bool answered;
+	OWNED(mapping) *mapping = NULL;
 
 	settings.device.use = (struct device_use){.kind = USE_NOTHING};
 	class.settings = &settings;
 	without.class = &class;
 	if (layout_ask(&mapping, b, &without, l, NULL) == GPUMAP_ENOMEM)
 		b->temp.failed = true;
-	answered = mapping && mapping->answered;
-	gpumap_mapping_free(mapping);
-	return answered;
+	return mapping && mapping->answered;
 }
 
 static void carry_error(struct builder *b, const struct layout *layout, size_t l,

@@ -24,7 +24,7 @@ static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 			const char *const *envp, gpumap_report *report)
 {
 	size_t before = gpumap_report_count(report);
-	gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
@@ -34,7 +34,6 @@ static int resolve_list(gpumap_mapping **ret, const gpumap_inventory *inventory,
 	if (report_lacks_memory(report))
 		r = GPUMAP_ENOMEM;
 	report_keep(report, before, is_of_list, NULL);
-	gpumap_request_free(request);
 	return r;
 }
 

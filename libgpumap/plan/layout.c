@@ -85,8 +85,8 @@ static void find_landing(struct builder *b, struct layout *layout, size_t l,
 
 static int ask(struct builder *b, struct layout *layout, size_t l)
 {
-	gpumap_report *report = NULL;
-	gpumap_mapping *mapping = NULL;
+	OWNED(report) *report = NULL;
+	OWNED(mapping) *mapping = NULL;
 	int r = gpumap_report_new(&report);
 
 	if (r == GPUMAP_OK)
@@ -100,8 +100,6 @@ static int ask(struct builder *b, struct layout *layout, size_t l)
 		layout->plain = layout->plain && mapping->answered &&
 				(layout->unknown_use || layout->plan->ranks[l].lands);
 	}
-	gpumap_mapping_free(mapping);
-	gpumap_report_free(report);
 	return r == GPUMAP_ENOMEM ? plan_nomem(b) : r;
 }
 

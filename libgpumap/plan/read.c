@@ -466,8 +466,7 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 			     gpumap_report *report)
 {
 	json_error_t error;
-	json_t *o;
-	int r;
+	json_auto_t *o = NULL;
 
 	if (size > MAX_BYTES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
@@ -482,9 +481,7 @@ EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, 
 					 .column = error.column,
 					 .fix = "write it with gpumap plan -o FILE"),
 				   "not a plan, or truncated (%s)", QUOTE(span_of(error.text)));
-	r = job_read(ret, o, origin, report);
-	json_decref(o);
-	return r;
+	return job_read(ret, o, origin, report);
 }
 
 EXPORT int gpumap_plan_read(gpumap_plan **ret, const char *path, gpumap_report *report)

@@ -5,6 +5,7 @@
 #include "gpumap.h"
 
 #include "base.h"
+#include "owned.h"
 #include "report/speech.h"
 
 enum finding_id {

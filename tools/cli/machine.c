@@ -19,7 +19,7 @@ const char *machine_named(const char *option, unsigned flags)
 static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *report)
 {
 	const char *variable = getenv(VARIABLE);
-	gpumap_report *scratch = NULL;
+	OWNED(report) *scratch = NULL;
 	int r;
 
 	if (what != variable)
@@ -36,7 +36,6 @@ static int open_named(gpumap_inventory **ret, const char *what, gpumap_report *r
 		else
 			report_copy(report, f);
 	}
-	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
@@ -60,11 +59,10 @@ int machine_open(gpumap_inventory **ret, const char *what, unsigned flags, gpuma
 
 int64_t machine_host_gpus(void)
 {
-	gpumap_inventory *inventory = NULL;
+	OWNED(inventory) *inventory = NULL;
 	int64_t count = 0;
 
 	if (machine_open(&inventory, "host", 0, NULL) == GPUMAP_OK)
 		count = (int64_t)gpumap_inventory_count(inventory);
-	gpumap_inventory_free(inventory);
 	return count;
 }

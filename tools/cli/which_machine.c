@@ -169,7 +169,7 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 int question_compare(const struct question *q, const gpumap_mapping *mapping, gpumap_report *report)
 {
 	gpumap_mapping *host = NULL;
-	gpumap_report *scratch = NULL;
+	OWNED(report) *scratch = NULL;
 	int r;
 
 	if (!q->host)
@@ -182,7 +182,6 @@ int question_compare(const struct question *q, const gpumap_mapping *mapping, gp
 	if (r == GPUMAP_OK)
 		compare(q, mapping, host, scratch, report);
 	gpumap_mapping_free(host);
-	gpumap_report_free(scratch);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : GPUMAP_OK;
 }
 

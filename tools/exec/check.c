@@ -236,7 +236,7 @@ static int judge(struct check *c, const gpumap_mapping *mapping)
 
 static int resolve(struct check *c, const gpumap_inventory *inventory)
 {
-	gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 	int r = gpumap_request_new(&c->request);
 
 	c->scratch = report_begin();
@@ -248,7 +248,6 @@ static int resolve(struct check *c, const gpumap_inventory *inventory)
 		r = judge(c, mapping);
 	else if (is_known(c))
 		first_refusal(c);
-	gpumap_mapping_free(mapping);
 	return r;
 }
 

@@ -51,13 +51,12 @@ static const char *slurm_hosts(const struct exec *exec)
 
 static int first_host(struct exec *exec, const char *list, const char **ret)
 {
-	struct hostlist hosts = {0};
+	CLEANUP(hostlist_free) struct hostlist hosts = {0};
 	int r = hostlist_parse(&hosts, span_of(list), "SLURM_STEP_NODELIST", exec->report);
 
 	if (r != GPUMAP_OK)
 		return r;
 	*ret = hosts.count ? arena_strdup(&exec->arena, hosts.hosts[0].name) : NULL;
-	hostlist_free(&hosts);
 	return exec->arena.failed ? report_nomem(exec->report) : GPUMAP_OK;
 }
 

@@ -87,7 +87,7 @@ static void take_place(struct exec *exec, int64_t node)
 /* A program on the command line replaces the plan's. */
 static int replace_program(struct exec *exec)
 {
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 	int r;
 
 	if (!exec->options->plan.program && !exec->options->plan.module)
@@ -97,7 +97,6 @@ static int replace_program(struct exec *exec)
 		r = plan_set_program(profile, &exec->options->plan, exec->report);
 	if (r == GPUMAP_OK)
 		r = job_arguments_of(exec->plan, profile);
-	gpumap_profile_free(profile);
 	return r;
 }
 

@@ -167,14 +167,13 @@ static bool bound_already(const gpumap_hosts *hosts)
 {
 	const struct cpu_topology *t = &hosts->hosts[0].topology;
 	const char *allowed = hosts->hosts[0].cpus.allowed;
-	struct arena arena = {0};
+	CLEANUP(arena_free) struct arena arena = {0};
 	struct cpu_set set;
 	bool bound = false;
 
 	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed)))
 		for (size_t i = 0; i < t->count && !bound; i++)
 			bound = t->core[i] >= 0 && !cpu_set_has(set, i);
-	arena_free(&arena);
 	return bound;
 }
 
@@ -224,7 +223,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 static int check_described(struct exec *exec, const gpumap_profile *profile)
 {
 	const char *what = value(profile, "inventory");
-	gpumap_inventory *inventory = NULL;
+	OWNED(inventory) *inventory = NULL;
 	int r = GPUMAP_OK;
 
 	if (profile_key_value(profile, PKEY_PROFILE_inventory).word != PLAN_INVENTORY_HOST &&
@@ -232,7 +231,6 @@ static int check_described(struct exec *exec, const gpumap_profile *profile)
 		r = gpumap_inventory_open(&inventory, what, exec->report);
 	if (r == GPUMAP_OK)
 		r = exec_check_use(exec, inventory);
-	gpumap_inventory_free(inventory);
 	return r;
 }
 
@@ -297,7 +295,7 @@ static void remark_lost(struct exec *exec)
 
 int exec_plan(struct exec *exec)
 {
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 	int r;
 
 	own_host_name(exec->here, sizeof(exec->here));
@@ -308,6 +306,5 @@ int exec_plan(struct exec *exec)
 		r = plan_profile(exec, profile);
 	if (r == GPUMAP_OK)
 		remark_lost(exec);
-	gpumap_profile_free(profile);
 	return r;
 }

@@ -157,8 +157,8 @@ void plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *he
 		     gpumap_report *report)
 {
 	const struct plan_host *host = job_answered(plan) ? job_host(plan, node) : NULL;
-	gpumap_inventory *read = NULL;
-	gpumap_report *scratch = NULL;
+	OWNED(inventory) *read = NULL;
+	OWNED(report) *scratch = NULL;
 
 	if (!host || job_lease(plan) || !count_used(host->layout) ||
 	    !plan_looks(plan->settings.on_busy.text, plan->settings.inventory.text))
@@ -170,6 +170,4 @@ void plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *he
 	}
 	if (here)
 		judge(plan, host->layout, here, report);
-	gpumap_report_free(scratch);
-	gpumap_inventory_free(read);
 }

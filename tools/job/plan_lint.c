@@ -166,7 +166,7 @@ static void judge(gpumap_plan *plan, const char *path, const struct python_start
 {
 	bool refuses = plan->settings.lint.word == PLAN_LINT_REFUSE;
 	const gpumap_finding *f;
-	gpumap_report *found = report_begin();
+	OWNED(report) *found = report_begin();
 
 	lint_planned(start, path, found);
 	for (size_t i = 0; (f = gpumap_report_get(found, i)); i++) {
@@ -179,7 +179,6 @@ static void judge(gpumap_plan *plan, const char *path, const struct python_start
 		if (is_about_device(f))
 			report_drop(report, 0, FINDING_UNKNOWN_USE);
 	}
-	gpumap_report_free(found);
 }
 
 const char *plan_code(const char *const *arguments, size_t count)

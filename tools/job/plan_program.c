@@ -178,7 +178,7 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 {
 	const struct speech speech = job_speech(plan);
 	struct launch_rank rank = {.rank = 0};
-	struct arena arena = {0};
+	CLEANUP(arena_free) struct arena arena = {0};
 	char **argv = NULL;
 	struct job_rank at;
 	struct lack lack;
@@ -198,7 +198,6 @@ static int seek(const gpumap_plan *plan, int64_t number, bool starts, bool *lack
 	for (size_t i = 0; argv && argv[i]; i++)
 		free(argv[i]);
 	free((void *)argv);
-	arena_free(&arena);
 	return r;
 }
 

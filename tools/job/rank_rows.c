@@ -59,14 +59,13 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 static int read_without(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
 			const char *without, gpumap_report *report)
 {
-	gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
 		r = state(request, without, report);
 	if (r == GPUMAP_OK)
 		*count = rank_identity_read(rows, request, report);
-	gpumap_request_free(request);
 	return r;
 }
 

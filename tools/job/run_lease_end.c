@@ -90,7 +90,7 @@ pid_t run_end_begin(const gpumap_lease *lease, const struct run_ranks *ranks)
 {
 	struct lease_limits limits = {0};
 	struct waiting w = {lease, ranks, &limits, getpid()};
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	pid_t pid = 0;
 
 	/* Inside another lease none of them counts. */
@@ -103,7 +103,6 @@ pid_t run_end_begin(const gpumap_lease *lease, const struct run_ranks *ranks)
 	if (pid < 0)
 		fprintf(stderr, "gpumap: the lease has no end before that of the run: %s\n",
 			strerror(errno));
-	gpumap_claim_free(claim);
 	return pid;
 }
 

@@ -110,7 +110,7 @@ void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *repor
 {
 	const struct plan_host *host = job_host(plan, node);
 	gpumap_inventory *gpus, *units;
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	CLEANUP_FREE int64_t *holders = NULL;
 
 	if (job_lease(plan) ||
@@ -123,7 +123,6 @@ void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *repor
 	if (gpumap_claim_new(&claim) == GPUMAP_OK && lease_here(claim, NULL) == GPUMAP_OK &&
 	    lease_outside(holders, claim, gpus, report) == GPUMAP_OK)
 		warn(plan, units, holders, report);
-	gpumap_claim_free(claim);
 	units_free(units);
 	gpumap_inventory_free(gpus);
 }

@@ -232,8 +232,8 @@ static int explain_failure(const struct running *r)
 	const struct speech speech = job_speech(plan);
 	const char *machine =
 		r->run->machine ? r->run->machine : gpumap_plan_setting(plan, "inventory", -1);
-	gpumap_inventory *host = NULL;
-	gpumap_report *scratch = NULL;
+	OWNED(inventory) *host = NULL;
+	OWNED(report) *scratch = NULL;
 	const char *none;
 	int code;
 
@@ -252,8 +252,6 @@ static int explain_failure(const struct running *r)
 			      .fix = "start it on a host with GPUs, without " SETTING("inventory")),
 			"%s: the GPUs of " SETTING("inventory = %s") " are not here", none,
 			QUOTE(span_of(machine)));
-	gpumap_inventory_free(host);
-	gpumap_report_free(scratch);
 	return code == GPUMAP_ENOMEM ? code : GPUMAP_OK;
 }
 

@@ -47,7 +47,7 @@ static int refuse(struct sweep *s, const char *origin, const char *fix, const ch
 /* The profile is that of the sweep, whatever the file's default is. */
 static int open_sweep(struct sweep *s, const char *name)
 {
-	gpumap_profile *any = NULL;
+	OWNED(profile) *any = NULL;
 	const gpumap_section *section;
 	size_t before = gpumap_report_count(s->report);
 	int r = profile_open(&any, &s->options.profile, s->report);
@@ -62,7 +62,6 @@ static int open_sweep(struct sweep *s, const char *name)
 		r = gpumap_profile_set_sweep(any, name, 0, s->report);
 	else if (!s->options.profile.profile)
 		s->options.profile.profile = arena_strdup(&s->arena, profile_of(section));
-	gpumap_profile_free(any);
 	if (r == GPUMAP_OK)
 		r = profile_open(&s->profile, &s->options.profile, s->report);
 	if (r == GPUMAP_OK)

@@ -102,7 +102,7 @@ static bool is_told_to_end(const struct watched *w, int64_t ms)
 /* Looks at the ranks once. True: that was all. */
 static bool look(const struct watched *w, bool last, gpumap_report *report)
 {
-	gpumap_report *facts = NULL;
+	OWNED(report) *facts = NULL;
 	struct live_run run = {0};
 	struct verify v = {0};
 	int r = gpumap_report_new(&facts);
@@ -127,7 +127,6 @@ static bool look(const struct watched *w, bool last, gpumap_report *report)
 	}
 	verify_free(&v);
 	live_run_free(&run);
-	gpumap_report_free(facts);
 	return done;
 }
 

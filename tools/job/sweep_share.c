@@ -22,7 +22,7 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 		{"on_fail", "kill"},  {"master_port", "auto"}, {"hosts", ""},
 	};
 	struct plan_hosts hosts = {.node = -1};
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 	int r = profile_open(&profile, &options->profile, report);
 
 	if (r == GPUMAP_OK)
@@ -34,7 +34,6 @@ static int plan_machine(gpumap_plan **ret, const struct plan_options *options, c
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_make(ret, profile, hosts.hosts, report);
 	plan_hosts_free(&hosts);
-	gpumap_profile_free(profile);
 	return r;
 }
 
@@ -92,7 +91,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		const struct plan_options *options, const char *sweep, gpumap_report *report)
 {
 	size_t before = gpumap_report_count(report);
-	gpumap_plan *plan = NULL;
+	OWNED(plan) *plan = NULL;
 	const struct plan_host *host;
 	const struct plan_layout *layout;
 	int r = plan_machine(&plan, options, sweep, report);
@@ -114,6 +113,5 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 		for (size_t j = 0; j < jobs && r == GPUMAP_OK; j++)
 			make_share(arena, &ret[j], layout, j * n / jobs, (j + 1) * n / jobs);
 	}
-	gpumap_plan_free(plan);
 	return r;
 }

@@ -54,7 +54,7 @@ static bool same_rank(const struct process_text *a, const struct process_text *b
 static bool belongs_to(int pid, int run, const struct process_text *run_text)
 {
 	for (int depth = 0; depth < MAX_DEPTH && pid > 1; depth++) {
-		struct process_text text;
+		CLEANUP(process_text_free) struct process_text text = {0};
 		bool own;
 
 		if (!process_is_gpumap(pid))
@@ -64,7 +64,6 @@ static bool belongs_to(int pid, int run, const struct process_text *run_text)
 		if (!process_text_read(&text, pid))
 			return false;
 		own = same_rank(&text, run_text);
-		process_text_free(&text);
 		if (!own)
 			return false;
 		pid = process_parent(pid);
@@ -85,7 +84,7 @@ static void add_rank(struct rank_list *list, int pid, const struct process_text 
 
 static void consider(struct rank_list *list, int pid, int run, const struct process_text *run_text)
 {
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	int parent;
 
 	if (pid == run || !process_text_read(&text, pid))
@@ -97,7 +96,6 @@ static void consider(struct rank_list *list, int pid, int run, const struct proc
 	    (!same_rank(&text, run_text) || !process_is_gpumap(pid)) &&
 	    belongs_to(parent, run, run_text))
 		add_rank(list, pid, &text);
-	process_text_free(&text);
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -155,12 +153,11 @@ int process_is_run(const char *pid, gpumap_report *report)
 {
 	int run = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
 	struct rank_list list = {0};
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 
 	if (run <= 0 || !process_is_gpumap(run) || !process_text_read(&text, run))
 		return GPUMAP_OK;
 	find_ranks(&list, run, &text);
-	process_text_free(&text);
 	if (list.count)
 		r = report_ranks(&list, pid, report);
 	for (size_t i = 0; i < list.count; i++)
@@ -217,7 +214,7 @@ static bool has_ranks_list(int pid, const struct process_text *text)
 {
 	static const char *const names[] = {RUN_ID, RUN_RANK, RUN_GPUS, "CUDA_VISIBLE_DEVICES",
 					    "CUDA_DEVICE_ORDER"};
-	struct process_text above;
+	CLEANUP(process_text_free) struct process_text above = {0};
 	int rank = rank_above(pid);
 	bool same = true;
 
@@ -225,7 +222,6 @@ static bool has_ranks_list(int pid, const struct process_text *text)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		same = same && same_variable(text, &above, names[i]);
-	process_text_free(&above);
 	return same;
 }
 
@@ -249,8 +245,8 @@ static int state_device(gpumap_request *request, const char *pid, const struct p
 int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
 		   gpumap_report *report)
 {
-	gpumap_mapping *mapping = NULL;
-	struct process_text text;
+	OWNED(mapping) *mapping = NULL;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	const char *gpu;
 	int64_t logical;
 	int number = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
@@ -263,7 +259,5 @@ int process_of_run(gpumap_request *request, const char *pid, const gpumap_invent
 	logical = mapping ? logical_of(mapping, gpu) : -1;
 	if (logical >= 0 && gpumap_mapping_visible_count(mapping) > 1)
 		r = state_device(request, pid, &text, logical, report);
-	gpumap_mapping_free(mapping);
-	process_text_free(&text);
 	return r;
 }

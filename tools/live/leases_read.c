@@ -222,7 +222,7 @@ static void read_kept(const struct leases *leases, const gpumap_claim *claim)
 static int read_leases(struct leases *leases, gpumap_report *report)
 {
 	struct gathering gathering = {leases, 0};
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
 	if (r == GPUMAP_OK)
@@ -238,7 +238,6 @@ static int read_leases(struct leases *leases, gpumap_report *report)
 		read_notes(leases, claim);
 		read_kept(leases, claim);
 	}
-	gpumap_claim_free(claim);
 	return r;
 }
 

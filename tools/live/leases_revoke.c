@@ -140,7 +140,7 @@ static int revoke(enum revoke_failure *ret, const struct leases *leases,
 		  const struct lease_row *named, gpumap_report *report)
 {
 	CLEANUP_FREE bool *gpus = xcalloc(leases->inventory->count, sizeof(*gpus));
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
 	for (size_t i = 0; i < leases->count; i++)
@@ -151,7 +151,6 @@ static int revoke(enum revoke_failure *ret, const struct leases *leases,
 		r = lease_folders_here(claim, report);
 	if (r == GPUMAP_OK)
 		r = lease_revoke(ret, claim, leases->inventory, gpus, named->pid, report);
-	gpumap_claim_free(claim);
 	return r;
 }
 

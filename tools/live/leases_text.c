@@ -135,7 +135,7 @@ static void put_cell(struct strbuf *buf, const struct leases *leases, const stru
 
 void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 {
-	struct text_table table = {.columns = columns, .count = COLUMNS};
+	CLEANUP(text_table_free) struct text_table table = {.columns = columns, .count = COLUMNS};
 	struct strbuf text = {0};
 	size_t shown = 0;
 
@@ -160,5 +160,4 @@ void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 			text_table_row(buf, &table, shown++, text.text, 0, ps_width(), 0);
 			strbuf_free(&text);
 		}
-	text_table_free(&table);
 }

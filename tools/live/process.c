@@ -45,7 +45,7 @@ bool process_text_read(struct process_text *ret, int pid)
 			return false;
 		if (ret->size > 0 || settled)
 			return true;
-		free(ret->text);
+		process_text_free(ret);
 		if (!process_stat_read(&stat, pid) || stat.no_memory) {
 			errno = ESRCH;
 			return false;
@@ -61,6 +61,7 @@ bool process_text_read(struct process_text *ret, int pid)
 void process_text_free(struct process_text *text)
 {
 	free(text->text);
+	*text = (struct process_text){0};
 }
 
 const char *process_variable(const struct process_text *text, const char *name)
@@ -123,24 +124,17 @@ static int read_named(struct process_text *ret, const char *pid, gpumap_report *
 
 int process_check(const char *pid, gpumap_report *report)
 {
-	struct process_text text;
-	int r = read_named(&text, pid, report);
+	CLEANUP(process_text_free) struct process_text text = {0};
 
-	if (r == GPUMAP_OK)
-		process_text_free(&text);
-	return r;
+	return read_named(&text, pid, report);
 }
 
 int process_environ(gpumap_request *request, const char *pid, gpumap_report *report)
 {
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	int r = read_named(&text, pid, report);
 
-	if (r != GPUMAP_OK)
-		return r;
-	r = process_text_state(request, &text, report);
-	process_text_free(&text);
-	return r;
+	return r == GPUMAP_OK ? process_text_state(request, &text, report) : r;
 }
 
 static const gpumap_device *device_of_minor(const gpumap_inventory *inventory, int64_t minor)
@@ -233,15 +227,13 @@ static bool is_in_no_list(const gpumap_inventory *inventory, int64_t pid)
 bool process_has_no_gpu(const char *pid)
 {
 	int64_t number = span_number(span_of(pid), INT32_MAX);
-	bool minors[MAX_MINOR] = {false}, known, none;
-	gpumap_inventory *inventory = NULL;
+	bool minors[MAX_MINOR] = {false}, known;
+	OWNED(inventory) *inventory = NULL;
 
 	if (open_minors(minors, number, &known) || !known ||
 	    gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, NULL) != GPUMAP_OK)
 		return false;
-	none = is_in_no_list(inventory, number);
-	gpumap_inventory_free(inventory);
-	return none;
+	return is_in_no_list(inventory, number);
 }
 
 /* Parses devices.list of cgroup version 1: "c 195:2 rw" allows /dev/nvidia2, "a *:* rwm"

@@ -179,7 +179,7 @@ static int put_frame(struct follower *f, const struct ps *ps, const gpumap_repor
 
 static int follow_once(struct follower *f, gpumap_report *report)
 {
-	gpumap_report *found = report_begin();
+	OWNED(report) *found = report_begin();
 	struct ps ps;
 	int r = ps_read(&ps, f->json, found);
 
@@ -193,7 +193,6 @@ static int follow_once(struct follower *f, gpumap_report *report)
 			r = put_frame(f, &ps, found, report);
 		ps_free(&ps);
 	}
-	gpumap_report_free(found);
 	return r;
 }
 

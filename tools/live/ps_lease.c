@@ -99,7 +99,7 @@ static void read_runs(struct ps *ps)
 void ps_read_leases(struct ps *ps, gpumap_report *report)
 {
 	CLEANUP_FREE int64_t *owners = xcalloc(ps->count, sizeof(*owners));
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	int r = gpumap_claim_new(&claim);
 
 	if (r == GPUMAP_OK)
@@ -115,7 +115,6 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 		gpumap_lease_each(claim, ps->inventory, add_part, ps, NULL);
 	for (size_t i = 0; i < ps->ended_count; i++)
 		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
-	gpumap_claim_free(claim);
 	describe(ps);
 	read_runs(ps);
 }

@@ -26,7 +26,7 @@ enum { MAX_CGROUP = 1 << 16 };
 static void resolve(struct ps_facts *facts, const struct process_text *text, const char *cgroup,
 		    const gpumap_inventory *inventory)
 {
-	gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
@@ -35,7 +35,6 @@ static void resolve(struct ps_facts *facts, const struct process_text *text, con
 		r = process_cgroup(request, cgroup, inventory, NULL);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&facts->mapping, request, inventory, NULL);
-	gpumap_request_free(request);
 	facts->name = facts->mapping ? PS_NAME_KNOWN : PS_NAME_UNKNOWN;
 }
 
@@ -79,7 +78,7 @@ static bool counts_inside(const struct process_text *text, bool inside)
 
 void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
 {
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	CLEANUP_FREE char *cgroup = NULL;
 
 	if (!process_text_read(&text, (int)facts->pid)) {
@@ -98,7 +97,6 @@ void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *invento
 		facts->name = PS_NAME_CONTAINER;
 	else
 		resolve(facts, &text, cgroup, inventory);
-	process_text_free(&text);
 }
 
 /* Its place in ps->facts. */

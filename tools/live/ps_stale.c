@@ -164,7 +164,7 @@ static enum ps_run_state state_by_launcher(int launcher, int64_t at)
 static int top_of(int pid, const char *run)
 {
 	for (int i = 0; i < MAX_ABOVE; i++) {
-		struct process_text text;
+		CLEANUP(process_text_free) struct process_text text = {0};
 		const char *other;
 		int parent = process_parent(pid);
 		bool same;
@@ -175,7 +175,6 @@ static int top_of(int pid, const char *run)
 			return pid;
 		other = process_variable(&text, RUN_ID);
 		same = other && streq(other, run);
-		process_text_free(&text);
 		if (!same)
 			return pid;
 		pid = parent;
@@ -188,7 +187,7 @@ static enum ps_run_state state_by_orphan(int top)
 {
 	enum ps_run_state state = PS_RUN_UNKNOWN;
 	struct process_stat stat;
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	const char *own;
 
 	if (!process_stat_read(&stat, top) || !is_orphan(&stat) || !process_text_read(&text, top))
@@ -196,7 +195,6 @@ static enum ps_run_state state_by_orphan(int top)
 	own = process_variable(&text, "SYSTEMD_EXEC_PID");
 	if (!own || span_number(span_of(own), INT32_MAX) != inner_pid(top))
 		state = PS_RUN_ENDED;
-	process_text_free(&text);
 	return state;
 }
 

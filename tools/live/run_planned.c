@@ -14,15 +14,12 @@
 static bool is_of_machine(const struct live_run *run)
 {
 	const char *own = getenv("GPUMAP_LEASES"), *folder;
-	struct process_text text;
-	bool same;
+	CLEANUP(process_text_free) struct process_text text = {0};
 
 	if (run->inside || !process_text_read(&text, run->launcher))
 		return false;
 	folder = process_variable(&text, "GPUMAP_LEASES");
-	same = own && folder ? streq(own, folder) : !own && !folder;
-	process_text_free(&text);
-	return same;
+	return own && folder ? streq(own, folder) : !own && !folder;
 }
 
 static bool has_unit(const struct live_run *run, const gpumap_device *unit)

@@ -80,7 +80,7 @@ static gpumap_mapping *resolve_list(const char *const values[VERIFY_VARIABLES],
 	gpumap_mapping *ret = NULL;
 	struct strbuf texts[VERIFY_VARIABLES] = {{0}};
 	const char *envp[VERIFY_VARIABLES + 1] = {NULL};
-	gpumap_request *request = NULL;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request), n = 0;
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
@@ -93,7 +93,6 @@ static gpumap_mapping *resolve_list(const char *const values[VERIFY_VARIABLES],
 		r = gpumap_request_set_environ(request, envp, NULL);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&ret, request, inventory, NULL);
-	gpumap_request_free(request);
 	for (int i = 0; i < VERIFY_VARIABLES; i++)
 		strbuf_free(&texts[i]);
 	return ret;
@@ -137,7 +136,7 @@ static void compare_lists(struct verify_rank *rank, const struct live_rank *live
 {
 	const char *planned[] = {[VERIFY_VISIBLE] = live->visible, [VERIFY_ORDER] = live->order};
 	const char *now[VERIFY_VARIABLES];
-	gpumap_mapping *a, *b;
+	OWNED(mapping) *a = NULL, *b = NULL;
 	bool same = true;
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
@@ -151,8 +150,6 @@ static void compare_lists(struct verify_rank *rank, const struct live_rank *live
 	b = resolve_list(now, inventory);
 	if (!same_devices(a, b))
 		rank->list = VERIFY_LIST_CHANGED;
-	gpumap_mapping_free(a);
-	gpumap_mapping_free(b);
 }
 
 /* Whether it is the environment that the launcher gave the rank of its run. */
@@ -166,7 +163,7 @@ static bool is_of_rank(const struct process_text *text, const char *run, int64_t
 static void read_list(struct verify_rank *rank, const char *run, const struct live_rank *live,
 		      const gpumap_inventory *inventory)
 {
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	bool guard;
 
 	if (rank->process != VERIFY_ALIVE)
@@ -185,7 +182,6 @@ static void read_list(struct verify_rank *rank, const char *run, const struct li
 		rank->process = VERIFY_STARTING;
 	else
 		compare_lists(rank, live, &text, inventory);
-	process_text_free(&text);
 }
 
 /* --- a rank --------------------------------------------------------------------------- */
@@ -213,7 +209,7 @@ static void read_rank(struct verify_rank *rank, const struct live_run *run,
 		      const struct live_rank *live, const gpumap_inventory *inventory)
 {
 	const char *planned[] = {[VERIFY_VISIBLE] = live->visible, [VERIFY_ORDER] = live->order};
-	gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 
 	*rank = (struct verify_rank){.rank = live->rank,
 				     .pid = live->pid,
@@ -236,7 +232,6 @@ static void read_rank(struct verify_rank *rank, const struct live_run *run,
 		own_by_list(rank, mapping);
 	else if (!live->gpus && !rank->own_unknown)
 		rank->own_unknown = "its list gives no answer";
-	gpumap_mapping_free(mapping);
 	read_list(rank, run->run, live, inventory);
 }
 
@@ -347,7 +342,7 @@ int verify_run(struct verify *ret, const struct live_run *live, bool json, gpuma
 static void read_alone(struct verify_rank *rank, const struct ps_facts *facts,
 		       const gpumap_inventory *inventory)
 {
-	struct process_text text;
+	CLEANUP(process_text_free) struct process_text text = {0};
 	const char *gpus;
 
 	if (facts->name == PS_NAME_CONTAINER)
@@ -365,7 +360,6 @@ static void read_alone(struct verify_rank *rank, const struct ps_facts *facts,
 		own_by_entries(rank, inventory, gpus);
 	else
 		own_by_list(rank, facts->mapping);
-	process_text_free(&text);
 }
 
 static void make_alone(struct verify *ret, int64_t pid, const struct ps *ps)

@@ -124,7 +124,7 @@ static void column_text(struct strbuf *buf, const struct verify_rank *rank, enum
 
 static void put_table(struct strbuf *buf, const struct verify *v)
 {
-	struct text_table table = {.columns = columns, .count = COLUMNS};
+	CLEANUP(text_table_free) struct text_table table = {.columns = columns, .count = COLUMNS};
 	struct strbuf text = {0};
 
 	for (size_t i = 0; i < v->count; i++)
@@ -140,7 +140,6 @@ static void put_table(struct strbuf *buf, const struct verify *v)
 			       v->ranks[i].state >= VERIFY_HIDDEN ? 1u << STATE : 0);
 		strbuf_free(&text);
 	}
-	text_table_free(&table);
 }
 
 /* "4 ranks, as planned so far", "1 of 4 ranks is not as planned". */

@@ -104,7 +104,7 @@ static bool opens_again(const char *what, char path[PATH_MAX])
 
 static int hand_over(const char *what, gpumap_report *report)
 {
-	gpumap_inventory *inventory = NULL;
+	OWNED(inventory) *inventory = NULL;
 	char path[PATH_MAX], *text = NULL;
 	bool again = opens_again(what, path), ok;
 
@@ -112,7 +112,6 @@ static int hand_over(const char *what, gpumap_report *report)
 		return STATUS_MALFORMED;
 	if (!again)
 		text = snapshot_text(inventory, report);
-	gpumap_inventory_free(inventory);
 	if (!again && !text)
 		return STATUS_OWN_FAILURE;
 	unsetenv("GPUMAP_PRETEND_INVENTORY");

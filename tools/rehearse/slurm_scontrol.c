@@ -14,7 +14,7 @@ int rehearse_scontrol(int argc, char **argv)
 {
 	const char *list = argc > 3 ? argv[3] : getenv("SLURM_JOB_NODELIST");
 	gpumap_report *report = NULL;
-	struct hostlist hosts = {0};
+	CLEANUP(hostlist_free) struct hostlist hosts = {0};
 	int r;
 
 	if (argc < 3 || !starts_with("show", argv[1]) || strlen(argv[2]) < 5 ||
@@ -28,6 +28,5 @@ int rehearse_scontrol(int argc, char **argv)
 	r = hostlist_parse(&hosts, span_of(list), "scontrol", report);
 	for (size_t i = 0; r == GPUMAP_OK && i < hosts.count; i++)
 		printf("%s\n", hosts.hosts[i].name);
-	hostlist_free(&hosts);
 	return finish(&(struct output){.report = report}, r, true);
 }

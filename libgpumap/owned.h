@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects of the library that are freed where their variable ends: OWNED(plan) *plan = NULL; */
+#ifndef GM_OWNED_H
+#define GM_OWNED_H
+
+#include "base.h"
+#include "gpumap.h"
+
+#define OWNED(type) CLEANUP(free_##type) gpumap_##type
+
+#define OWNED_TYPE(type) \
+	static inline void free_##type(gpumap_##type **object) \
+	{ \
+		gpumap_##type##_free(*object); \
+	}
+OWNED_TYPE(claim)
+OWNED_TYPE(inventory)
+OWNED_TYPE(lease)
+OWNED_TYPE(mapping)
+OWNED_TYPE(plan)
+OWNED_TYPE(profile)
+OWNED_TYPE(report)
+OWNED_TYPE(request)
+#undef OWNED_TYPE
+
+#endif
