@@ -6,25 +6,19 @@
 #include "completion/scripts.h"
 #include "report/report.h"
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap completion bash|zsh|fish\n"
-	      "\n"
-	      "Prints a script that completes the words of gpumap in this shell. Packages install\n"
-	      "it; without one, load it in the file that the shell reads when it starts. The\n"
-	      "words come from gpumap itself: its options and their values, profiles, GPUs,\n"
-	      "rules and messages.\n"
-	      "\n"
-	      "  source <(gpumap completion bash)             in ~/.bashrc\n"
-	      "  source <(gpumap completion zsh)              in ~/.zshrc, after compinit\n"
-	      "  gpumap completion fish | source              in ~/.config/fish/config.fish\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 success, 2 no such shell, or malformed options.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap completion bash|zsh|fish\n"
+	"\n"
+	"Prints a script that completes the words of gpumap in this shell. Packages install\n"
+	"it; without one, load it in the file that the shell reads when it starts. The\n"
+	"words come from gpumap itself: its options and their values, profiles, GPUs,\n"
+	"rules and messages.\n"
+	"\n"
+	"  source <(gpumap completion bash)             in ~/.bashrc\n"
+	"  source <(gpumap completion zsh)              in ~/.zshrc, after compinit\n"
+	"  gpumap completion fish | source              in ~/.config/fish/config.fish\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 success, 2 no such shell, or malformed options.\n";
 
 /* What the scripts ask: --words SHELL WORD..., the words of the line as far as the cursor. */
 static int answer(int argc, char **argv, gpumap_report *report)

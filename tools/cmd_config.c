@@ -31,30 +31,24 @@ const struct option_row config_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap config [OPTIONS] [KEY...]\n"
-	      "       gpumap config list\n"
-	      "       gpumap config help [KEY...]\n"
-	      "\n"
-	      "Prints the settings of a launch profile as one flat file, after inheritance,\n"
-	      "includes, environment and options; keys at their defaults are comments. With KEYs\n"
-	      "it prints only their values. gpumap config list shows the profiles of the file,\n"
-	      "and gpumap config help describes keys. gpumap.ini(5) describes the files.\n"
-	      "\n"
-	      "  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
-	      "  gpumap config gpus\n"
-	      "  gpumap config help kill_grace\n"
-	      "  gpumap config --gpus 2,3 >gpumap.ini     (writes a first file)\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Every setting is also read from the environment: GPUMAP_GPUS=2,3 is --gpus 2,3.\n"
-	      "\n"
-	      "Exit status: 0 success, 1 the profile cannot be launched, 2 malformed input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap config [OPTIONS] [KEY...]\n"
+	"       gpumap config list\n"
+	"       gpumap config help [KEY...]\n"
+	"\n"
+	"Prints the settings of a launch profile as one flat file, after inheritance,\n"
+	"includes, environment and options; keys at their defaults are comments. With KEYs\n"
+	"it prints only their values. gpumap config list shows the profiles of the file,\n"
+	"and gpumap config help describes keys. gpumap.ini(5) describes the files.\n"
+	"\n"
+	"  gpumap config --profile cifar-ddp --gpus 2,3 --origin\n"
+	"  gpumap config gpus\n"
+	"  gpumap config help kill_grace\n"
+	"  gpumap config --gpus 2,3 >gpumap.ini     (writes a first file)\n"
+	"\n" OPTIONS_HERE "\n"
+	"Every setting is also read from the environment: GPUMAP_GPUS=2,3 is --gpus 2,3.\n"
+	"\n"
+	"Exit status: 0 success, 1 the profile cannot be launched, 2 malformed input.\n";
 
 /* --- config help ------------------------------------------------------------------ */
 

@@ -30,35 +30,29 @@ const struct option_row doctor_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap doctor [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
-	      "\n"
-	      "Checks this machine before you start a job: the driver and its libraries, device\n"
-	      "files, containers, the state of the GPUs, limits, and the links between GPUs. It\n"
-	      "reports problems, what it found, and what it could not check. The report has no\n"
-	      "user names, host names or home folders, so that it can be pasted into an issue.\n"
-	      "\n"
-	      "Without PROGRAM it looks at python3 of PATH, VIRTUAL_ENV and CONDA_PREFIX: which\n"
-	      "PyTorch, JAX, TensorFlow or CuPy each has, whether the driver is new enough for\n"
-	      "it, and which python3 a command without a path would use.\n"
-	      "\n"
-	      "With PROGRAM (an ELF program, a Python program, or the python3 of a virtual\n"
-	      "environment), doctor compares the libraries that PROGRAM would load with the\n"
-	      "driver and the GPUs. It does not run PROGRAM and imports nothing.\n"
-	      "\n"
-	      "  gpumap doctor\n"
-	      "  gpumap doctor -- venv/bin/python3 train.py\n"
-	      "  gpumap doctor --root recorded --json\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 nothing wrong was found; 1 a warning or an error was found, the\n"
-	      "program could not be checked, or no GPU can be used; 2 malformed options, or a\n"
-	      "folder that cannot be read.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap doctor [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
+	"\n"
+	"Checks this machine before you start a job: the driver and its libraries, device\n"
+	"files, containers, the state of the GPUs, limits, and the links between GPUs. It\n"
+	"reports problems, what it found, and what it could not check. The report has no\n"
+	"user names, host names or home folders, so that it can be pasted into an issue.\n"
+	"\n"
+	"Without PROGRAM it looks at python3 of PATH, VIRTUAL_ENV and CONDA_PREFIX: which\n"
+	"PyTorch, JAX, TensorFlow or CuPy each has, whether the driver is new enough for\n"
+	"it, and which python3 a command without a path would use.\n"
+	"\n"
+	"With PROGRAM (an ELF program, a Python program, or the python3 of a virtual\n"
+	"environment), doctor compares the libraries that PROGRAM would load with the\n"
+	"driver and the GPUs. It does not run PROGRAM and imports nothing.\n"
+	"\n"
+	"  gpumap doctor\n"
+	"  gpumap doctor -- venv/bin/python3 train.py\n"
+	"  gpumap doctor --root recorded --json\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 nothing wrong was found; 1 a warning or an error was found, the\n"
+	"program could not be checked, or no GPU can be used; 2 malformed options, or a\n"
+	"folder that cannot be read.\n";
 
 /* "8xH100" */
 static bool is_machine(const char *word)

@@ -24,32 +24,28 @@ const struct option_row emit_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
+static void list_launchers(void)
 {
 	const gpumap_target *target;
 
-	fputs("usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
-	      "\n"
-	      "Prints a plan as a command line or script for another launcher, and starts\n"
-	      "nothing. Remarks on standard error, and comments in the script, list what that\n"
-	      "launcher does not support or does differently.\n"
-	      "\n"
-	      "  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
-	      "  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"
-	      "\n"
-	      "launchers\n",
-	      stdout);
 	for (size_t i = 0; (target = gpumap_target_get(i)); i++)
 		printf("  %-12s%s\n", gpumap_target_str(target, GPUMAP_TARGET_NAME),
 		       gpumap_target_str(target, GPUMAP_TARGET_SUMMARY));
-	fputs("\n"
-	      "options\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 success, 1 the launcher cannot start the plan, 2 malformed input.\n",
-	      stdout);
+	fputs("\noptions\n", stdout);
 }
+
+static const char help[] =
+	"usage: gpumap emit LAUNCHER [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	"\n"
+	"Prints a plan as a command line or script for another launcher, and starts\n"
+	"nothing. Remarks on standard error, and comments in the script, list what that\n"
+	"launcher does not support or does differently.\n"
+	"\n"
+	"  gpumap emit torchrun --gpus 2,3,4,5 train.py\n"
+	"  gpumap emit sbatch --profile cifar-ddp -o job.sh; sbatch job.sh\n"
+	"\n"
+	"launchers\n" OPTIONS_HERE "\n"
+	"Exit status: 0 success, 1 the launcher cannot start the plan, 2 malformed input.\n";
 
 static int read_options(struct command_emit *c, int argc, char **argv, bool *done)
 {
@@ -59,6 +55,7 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 	bool failed = false;
 
 	options_init(&options, "emit", emit_rows, c, PROFILE_KEYS, argc, argv);
+	options.list = list_launchers;
 	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);

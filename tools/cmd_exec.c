@@ -33,27 +33,21 @@ const struct option_row exec_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap exec [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
-	      "\n"
-	      "Runs a program as one rank of a job that srun, mpirun, torchrun, MPICH, PALS,\n"
-	      "Flux, jsrun or MVAPICH2 started. gpumap exec reads its rank from the launcher's\n"
-	      "variables, sets the variables that PyTorch expects, binds the rank to its GPUs\n"
-	      "and cores, and then executes the program. Without --gpus the rank keeps the GPUs\n"
-	      "that the launcher gave it.\n"
-	      "\n"
-	      "  srun -N2 --ntasks-per-node=8 --gpus-per-node=8 gpumap exec -- python3 train.py\n"
-	      "  mpirun -np 4 gpumap exec --share isolate -- ./solver\n"
-	      "  srun -N2 --ntasks-per-node=8 gpumap exec --plan plan.json\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: that of the program; 125 gpumap refused to start it, 126 it cannot\n"
-	      "be executed, 127 it was not found.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap exec [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	"\n"
+	"Runs a program as one rank of a job that srun, mpirun, torchrun, MPICH, PALS,\n"
+	"Flux, jsrun or MVAPICH2 started. gpumap exec reads its rank from the launcher's\n"
+	"variables, sets the variables that PyTorch expects, binds the rank to its GPUs\n"
+	"and cores, and then executes the program. Without --gpus the rank keeps the GPUs\n"
+	"that the launcher gave it.\n"
+	"\n"
+	"  srun -N2 --ntasks-per-node=8 --gpus-per-node=8 gpumap exec -- python3 train.py\n"
+	"  mpirun -np 4 gpumap exec --share isolate -- ./solver\n"
+	"  srun -N2 --ntasks-per-node=8 gpumap exec --plan plan.json\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: that of the program; 125 gpumap refused to start it, 126 it cannot\n"
+	"be executed, 127 it was not found.\n";
 
 static int read_options(struct command_exec *c, int argc, char **argv, bool *done)
 {

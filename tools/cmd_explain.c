@@ -38,39 +38,33 @@ const struct option_row explain_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap [explain] [OPTIONS]\n"
-	      "\n"
-	      "Shows which physical GPU a program will use and why. It does not start the\n"
-	      "program. Anything not given as an option is read from the environment.\n"
-	      "\n"
-	      "  gpumap --visible 2,3,4,5 --device 1\n"
-	      "  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
-	      "  gpumap --prefix 0 --script-export 1 --in-code 3\n"
-	      "  CUDA_VISIBLE_DEVICES=$(gpumap --inventory host --visible 2,3 --format uuids)\n"
-	      "  gpumap --pid 4711 --json\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "The answer is about the machine that --inventory or GPUMAP_INVENTORY names. If\n"
-	      "neither is given, it depends on the visible list:\n"
-	      "  from an option           gpumap assumes that the listed devices exist\n"
-	      "  from the environment     about this host; if it has no GPU, gpumap assumes\n"
-	      "                           that the listed devices exist\n"
-	      "  there is no list         about this host; if it has no GPU, there is no answer\n"
-	      "\n"
-	      "LIST is a value of CUDA_VISIBLE_DEVICES. VAR=VALUE sets another variable,\n"
-	      "such as CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=VALUE sets it only if it is not set\n"
-	      "yet, and -VAR unsets it. The options that take a LIST may be repeated. The\n"
-	      "options from --visible to --strict are also read from the environment:\n"
-	      "GPUMAP_MODE=dp is --mode dp.\n"
-	      "\n"
-	      "Exit status: 0 answered, 1 the answer is an error or is not known, 2 malformed\n"
-	      "input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap [explain] [OPTIONS]\n"
+	"\n"
+	"Shows which physical GPU a program will use and why. It does not start the\n"
+	"program. Anything not given as an option is read from the environment.\n"
+	"\n"
+	"  gpumap --visible 2,3,4,5 --device 1\n"
+	"  gpumap --inventory node7.txt --mode dp --device-ids 2,3 --device 2 --batch 10\n"
+	"  gpumap --prefix 0 --script-export 1 --in-code 3\n"
+	"  CUDA_VISIBLE_DEVICES=$(gpumap --inventory host --visible 2,3 --format uuids)\n"
+	"  gpumap --pid 4711 --json\n"
+	"\n" OPTIONS_HERE "\n"
+	"The answer is about the machine that --inventory or GPUMAP_INVENTORY names. If\n"
+	"neither is given, it depends on the visible list:\n"
+	"  from an option           gpumap assumes that the listed devices exist\n"
+	"  from the environment     about this host; if it has no GPU, gpumap assumes\n"
+	"                           that the listed devices exist\n"
+	"  there is no list         about this host; if it has no GPU, there is no answer\n"
+	"\n"
+	"LIST is a value of CUDA_VISIBLE_DEVICES. VAR=VALUE sets another variable,\n"
+	"such as CUDA_DEVICE_ORDER=PCI_BUS_ID; VAR?=VALUE sets it only if it is not set\n"
+	"yet, and -VAR unsets it. The options that take a LIST may be repeated. The\n"
+	"options from --visible to --strict are also read from the environment:\n"
+	"GPUMAP_MODE=dp is --mode dp.\n"
+	"\n"
+	"Exit status: 0 answered, 1 the answer is an error or is not known, 2 malformed\n"
+	"input.\n";
 
 /* "--set-device" is the key "set_device". */
 static int set_key(struct explain *explain, const char *option, const char *value)

@@ -39,23 +39,19 @@ const struct option_row inventory_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap inventory [OPTIONS] [FILE]\n"
-	      "\n"
-	      "Lists the GPUs of this machine, or of a recorded one, and the logical number\n"
-	      "that each has in this environment. FILE may be a snapshot, the output of\n"
-	      "nvidia-smi (-L, the plain table, --query-gpu, topo -m, nvlink -s),\n"
-	      "/proc/driver/nvidia information files, an NCCL topology, or several of them one\n"
-	      "after the other.\n"
-	      "\n"
-	      "  gpumap inventory --ask-driver --save node7.ini\n"
-	      "  gpumap inventory --usage --json\n"
-	      "  nvidia-smi -L | gpumap inventory -\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-}
+static const char help[] =
+	"usage: gpumap inventory [OPTIONS] [FILE]\n"
+	"\n"
+	"Lists the GPUs of this machine, or of a recorded one, and the logical number\n"
+	"that each has in this environment. FILE may be a snapshot, the output of\n"
+	"nvidia-smi (-L, the plain table, --query-gpu, topo -m, nvlink -s),\n"
+	"/proc/driver/nvidia information files, an NCCL topology, or several of them one\n"
+	"after the other.\n"
+	"\n"
+	"  gpumap inventory --ask-driver --save node7.ini\n"
+	"  gpumap inventory --usage --json\n"
+	"  nvidia-smi -L | gpumap inventory -\n"
+	"\n" OPTIONS_HERE;
 
 /* A number alone may be meant as a GPU of this machine. */
 static bool is_gpu_here(const char *word)

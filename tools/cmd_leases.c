@@ -27,26 +27,19 @@ const struct option_row leases_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap leases [OPTIONS]\n"
-	      "\n"
-	      "Lists the leases of this machine's GPUs: who has taken each, what holds it (a\n"
-	      "program, a run, a shell or another process), the time left, and the current load\n"
-	      "of its GPUs.\n"
-	      "\n"
-	      "  gpumap leases\n"
-	      "  gpumap leases --idle\n"
-	      "  gpumap leases --revoke 3\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 success, 1 the lease cannot be ended, or not all leases are "
-	      "visible,\n"
-	      "2 malformed input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap leases [OPTIONS]\n"
+	"\n"
+	"Lists the leases of this machine's GPUs: who has taken each, what holds it (a\n"
+	"program, a run, a shell or another process), the time left, and the current load\n"
+	"of its GPUs.\n"
+	"\n"
+	"  gpumap leases\n"
+	"  gpumap leases --idle\n"
+	"  gpumap leases --revoke 3\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 success, 1 the lease cannot be ended, or not all leases are visible,\n"
+	"2 malformed input.\n";
 
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {

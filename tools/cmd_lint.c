@@ -40,31 +40,25 @@ const struct option_row lint_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap lint [OPTIONS] [FILE...]\n"
-	      "\n"
-	      "Finds certain and possible mistakes in launch profiles, shell scripts, Python\n"
-	      "programs and notebooks before they run. FILE may be a folder, which means the\n"
-	      "programs in it, or - for standard input. Without a FILE gpumap checks this\n"
-	      "environment and the profile file, such as ./gpumap.ini. A finding is a line\n"
-	      "FILE:LINE:COLUMN: text; remedy [id], which editors can read. To hide the findings\n"
-	      "of a line, write the comment # gpumap: ignore at its end, or\n"
-	      "# gpumap: ignore=GM007,GM220 to hide only findings with these ids.\n"
-	      "\n"
-	      "  gpumap lint .\n"
-	      "  gpumap lint train.py --launcher torchrun\n"
-	      "  gpumap lint gpumap.ini --profile cifar-ddp\n"
-	      "  CUDA_VISIBLE_DEVICES=0,0 gpumap lint --inventory 4\n"
-	      "  vim -q <(gpumap lint *.py)\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
-	      "cannot be read, or malformed options.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap lint [OPTIONS] [FILE...]\n"
+	"\n"
+	"Finds certain and possible mistakes in launch profiles, shell scripts, Python\n"
+	"programs and notebooks before they run. FILE may be a folder, which means the\n"
+	"programs in it, or - for standard input. Without a FILE gpumap checks this\n"
+	"environment and the profile file, such as ./gpumap.ini. A finding is a line\n"
+	"FILE:LINE:COLUMN: text; remedy [id], which editors can read. To hide the findings\n"
+	"of a line, write the comment # gpumap: ignore at its end, or\n"
+	"# gpumap: ignore=GM007,GM220 to hide only findings with these ids.\n"
+	"\n"
+	"  gpumap lint .\n"
+	"  gpumap lint train.py --launcher torchrun\n"
+	"  gpumap lint gpumap.ini --profile cifar-ddp\n"
+	"  CUDA_VISIBLE_DEVICES=0,0 gpumap lint --inventory 4\n"
+	"  vim -q <(gpumap lint *.py)\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
+	"cannot be read, or malformed options.\n";
 
 static int bad_word(const struct lint_command *command, const char *option, const char *value,
 		    const char *fix)
@@ -190,7 +184,7 @@ static int read_options(struct lint_command *command, int argc, char **argv, boo
 	while (r == GPUMAP_OK && !failed &&
 	       (name = options_next(&options, command->output.report, &failed))) {
 		if (streq(name, "--help")) {
-			help(&options);
+			options_help(&options, help);
 			*done = true;
 			return GPUMAP_OK;
 		}

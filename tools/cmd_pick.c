@@ -76,43 +76,37 @@ const struct option_row pick_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap pick N|all [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
-	      "       gpumap pick --adopt PID\n"
-	      "\n"
-	      "Chooses N free GPUs, or all that are free, and leases them to PROGRAM, which gets\n"
-	      "their list in CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no\n"
-	      "gpumap run --gpus free:COUNT, gets them until the program and all that it started\n"
-	      "are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
-	      "of its memory is in use. Without PROGRAM, --shell, --hold or --adopt, the list is\n"
-	      "printed and the lease ends at once.\n"
-	      "\n"
-	      "Waiting jobs are served in order. A later job may take GPUs that a waiting one\n"
-	      "cannot use. With GPUs that it could use only later, a waiting job is overtaken at\n"
-	      "most 8 times.\n"
-	      "\n"
-	      "  gpumap pick 2 -- python3 train.py\n"
-	      "  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
-	      "  gpumap pick 1 --from 0,1 --wait 2h -- ./solver\n"
-	      "  gpumap pick 1 --from 0 --slots 4 -- ./small-job\n"
-	      "  gpumap pick 1 --mig=1g.10gb -- ./small-job\n"
-	      "  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
-	      "  eval \"$(gpumap pick 2 --shell)\"\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "In PROGRAM's arguments {docker} stands for docker's option --gpus with the leased\n"
-	      "GPUs, and {cdi} for --device options of podman or docker. The lease then lasts\n"
-	      "until the container has ended.\n"
-	      "\n"
-	      "Exit status: that of the program (128+N for signal N); 124 the time of --wait ran\n"
-	      "out; 125 too few GPUs are free, or gpumap had an error; 126 the program cannot be\n"
-	      "executed; 127 it was not found. Without PROGRAM: 0 success; 1 too few GPUs are\n"
-	      "free, also after --wait; 2 malformed input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap pick N|all [OPTIONS] [-- PROGRAM [ARGUMENT...]]\n"
+	"       gpumap pick --adopt PID\n"
+	"\n"
+	"Chooses N free GPUs, or all that are free, and leases them to PROGRAM, which gets\n"
+	"their list in CUDA_VISIBLE_DEVICES, in ascending order. No other pick, and no\n"
+	"gpumap run --gpus free:COUNT, gets them until the program and all that it started\n"
+	"are gone. A GPU is free if it has no lease and no process, and less than 512 MiB\n"
+	"of its memory is in use. Without PROGRAM, --shell, --hold or --adopt, the list is\n"
+	"printed and the lease ends at once.\n"
+	"\n"
+	"Waiting jobs are served in order. A later job may take GPUs that a waiting one\n"
+	"cannot use. With GPUs that it could use only later, a waiting job is overtaken at\n"
+	"most 8 times.\n"
+	"\n"
+	"  gpumap pick 2 -- python3 train.py\n"
+	"  gpumap pick 4 --wait --near -- torchrun --nproc-per-node 4 train.py\n"
+	"  gpumap pick 1 --from 0,1 --wait 2h -- ./solver\n"
+	"  gpumap pick 1 --from 0 --slots 4 -- ./small-job\n"
+	"  gpumap pick 1 --mig=1g.10gb -- ./small-job\n"
+	"  gpumap pick 2 -- docker run --rm {docker} IMAGE\n"
+	"  eval \"$(gpumap pick 2 --shell)\"\n"
+	"\n" OPTIONS_HERE "\n"
+	"In PROGRAM's arguments {docker} stands for docker's option --gpus with the leased\n"
+	"GPUs, and {cdi} for --device options of podman or docker. The lease then lasts\n"
+	"until the container has ended.\n"
+	"\n"
+	"Exit status: that of the program (128+N for signal N); 124 the time of --wait ran\n"
+	"out; 125 too few GPUs are free, or gpumap had an error; 126 the program cannot be\n"
+	"executed; 127 it was not found. Without PROGRAM: 0 success; 1 too few GPUs are\n"
+	"free, also after --wait; 2 malformed input.\n";
 
 static int claim_option(struct arguments *a, const char *name, const char *value)
 {
@@ -192,7 +186,7 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 	options_init(&options, "pick", pick_rows, a, NO_KEYS, argc, argv);
 	while (r == GPUMAP_OK && (name = options_next(&options, report, &failed))) {
 		if (streq(name, "--help")) {
-			help(&options);
+			options_help(&options, help);
 			*done = true;
 			return GPUMAP_OK;
 		}

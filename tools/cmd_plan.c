@@ -33,28 +33,22 @@ const struct option_row plan_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
-	      "\n"
-	      "Shows how gpumap run would start a program, and starts nothing. The plan has the\n"
-	      "host, GPU, cores and environment of each rank, and the rendezvous address.\n"
-	      "gpumap also checks whether the program can work with this plan. No GPU is\n"
-	      "needed, because --inventory can describe other machines. Options win over the\n"
-	      "profile.\n"
-	      "\n"
-	      "  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
-	      "  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
-	      "  gpumap plan --profile cifar-ddp -o plan.json; gpumap run --plan plan.json\n"
-	      "  gpumap plan --diff yesterday.json plan.json\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 the plan can be started, 1 it cannot, 2 malformed input; with\n"
-	      "--diff: 0 the plans are equal, 1 they differ.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap plan [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	"\n"
+	"Shows how gpumap run would start a program, and starts nothing. The plan has the\n"
+	"host, GPU, cores and environment of each rank, and the rendezvous address.\n"
+	"gpumap also checks whether the program can work with this plan. No GPU is\n"
+	"needed, because --inventory can describe other machines. Options win over the\n"
+	"profile.\n"
+	"\n"
+	"  gpumap plan --gpus 2,3,4,5 --device cuda:%l train.py\n"
+	"  gpumap plan --hosts tux[08-11] --inventory 'snap/%h.ini' --device cuda:%l\n"
+	"  gpumap plan --profile cifar-ddp -o plan.json; gpumap run --plan plan.json\n"
+	"  gpumap plan --diff yesterday.json plan.json\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 the plan can be started, 1 it cannot, 2 malformed input; with\n"
+	"--diff: 0 the plans are equal, 1 they differ.\n";
 
 static int read_options(struct command_plan *c, int argc, char **argv, bool *done)
 {

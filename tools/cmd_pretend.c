@@ -20,24 +20,20 @@ const struct option_row pretend_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap pretend --inventory MACHINE [--] PROGRAM [ARGUMENT...]\n"
-	      "\n"
-	      "Runs a program as if this host had the GPUs of a recorded or synthetic machine.\n"
-	      "The program sees them through NVML if it loads libnvidia-ml.so.1 by that name, as\n"
-	      "nvitop, gpustat and PyTorch do. A program that loads it by an absolute path, or\n"
-	      "runs with raised privileges, gets the real library. Values that the inventory does\n"
-	      "not have are shown as N/A. CUDA is not simulated: torch.cuda.is_available() stays\n"
-	      "False, and gpumap rehearse runs PyTorch programs. The machine has leases of its\n"
-	      "own; set GPUMAP_LEASES to a folder to share them.\n"
-	      "\n"
-	      "  gpumap pretend --inventory 8xH100 -- nvitop -1\n"
-	      "  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-}
+static const char help[] =
+	"usage: gpumap pretend --inventory MACHINE [--] PROGRAM [ARGUMENT...]\n"
+	"\n"
+	"Runs a program as if this host had the GPUs of a recorded or synthetic machine.\n"
+	"The program sees them through NVML if it loads libnvidia-ml.so.1 by that name, as\n"
+	"nvitop, gpustat and PyTorch do. A program that loads it by an absolute path, or\n"
+	"runs with raised privileges, gets the real library. Values that the inventory does\n"
+	"not have are shown as N/A. CUDA is not simulated: torch.cuda.is_available() stays\n"
+	"False, and gpumap rehearse runs PyTorch programs. The machine has leases of its\n"
+	"own; set GPUMAP_LEASES to a folder to share them.\n"
+	"\n"
+	"  gpumap pretend --inventory 8xH100 -- nvitop -1\n"
+	"  ssh node7 nvidia-smi -L | gpumap pretend --inventory - -- gpustat\n"
+	"\n" OPTIONS_HERE;
 
 static int malformed(gpumap_report *report, const char *why, const char *fix)
 {
@@ -68,7 +64,7 @@ static int read_options(struct output *output, int argc, char ***argv, const cha
 	options_init(&options, "pretend", pretend_rows, NULL, NO_KEYS, argc, *argv);
 	while ((name = options_next(&options, output->report, &failed)) && *name) {
 		if (streq(name, "--help")) {
-			help(&options);
+			options_help(&options, help);
 			*what = NULL;
 			return STATUS_ANSWERED;
 		}

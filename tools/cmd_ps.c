@@ -30,31 +30,25 @@ const struct option_row ps_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap ps [OPTIONS]\n"
-	      "\n"
-	      "Shows who uses the GPUs of this machine: for each GPU its memory, load and\n"
-	      "temperature, and for each of its processes the user, the age, the memory, and\n"
-	      "the process's own name for the GPU, such as cuda:1. gpumap computes that name\n"
-	      "from the environment of the process (readable by its user and root), or from the\n"
-	      "list that gpumap run published for the rank. Memory without a process is called\n"
-	      "stale only in the initial pid namespace, where all processes are visible. gpumap\n"
-	      "ps never ends a process.\n"
-	      "\n"
-	      "  gpumap ps\n"
-	      "  gpumap ps --follow=5\n"
-	      "  gpumap ps --gpus 2,3\n"
-	      "  gpumap ps --stale\n"
-	      "  gpumap ps --json\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 success, 1 no NVML, or no GPU, or it is not visible which GPUs\n"
-	      "are leased, 2 malformed input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap ps [OPTIONS]\n"
+	"\n"
+	"Shows who uses the GPUs of this machine: for each GPU its memory, load and\n"
+	"temperature, and for each of its processes the user, the age, the memory, and\n"
+	"the process's own name for the GPU, such as cuda:1. gpumap computes that name\n"
+	"from the environment of the process (readable by its user and root), or from the\n"
+	"list that gpumap run published for the rank. Memory without a process is called\n"
+	"stale only in the initial pid namespace, where all processes are visible. gpumap\n"
+	"ps never ends a process.\n"
+	"\n"
+	"  gpumap ps\n"
+	"  gpumap ps --follow=5\n"
+	"  gpumap ps --gpus 2,3\n"
+	"  gpumap ps --stale\n"
+	"  gpumap ps --json\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 success, 1 no NVML, or no GPU, or it is not visible which GPUs\n"
+	"are leased, 2 malformed input.\n";
 
 static int read_option(struct arguments *a, const struct options *options, const char *name)
 {

@@ -59,25 +59,19 @@ const struct option_row rehearse_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap rehearse [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
-	      "\n"
-	      "Runs a PyTorch program as it is on GPUs that are not there. PyTorch computes on "
-	      "the\n"
-	      "CPU, and finds the GPUs of a recorded or synthetic machine: devices, lists, errors\n"
-	      "and memory of tensors are theirs. At the end it says where everything was. No GPU,\n"
-	      "no driver and no change of the program is needed. On a host with GPUs the machine\n"
-	      "is that host unless --inventory names another.\n"
-	      "\n"
-	      "  gpumap rehearse --inventory 4xA100 -- python3 train.py\n"
-	      "  gpumap rehearse --inventory 8xH100 --steps 3 -- torchrun --nproc-per-node 8 "
-	      "train.py\n"
-	      "  gpumap rehearse --inventory 4xA100 -- sbatch job.sh\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-}
+static const char help[] =
+	"usage: gpumap rehearse [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
+	"\n"
+	"Runs a PyTorch program as it is on GPUs that are not there. PyTorch computes on the\n"
+	"CPU, and finds the GPUs of a recorded or synthetic machine: devices, lists, errors\n"
+	"and memory of tensors are theirs. At the end it says where everything was. No GPU,\n"
+	"no driver and no change of the program is needed. On a host with GPUs the machine\n"
+	"is that host unless --inventory names another.\n"
+	"\n"
+	"  gpumap rehearse --inventory 4xA100 -- python3 train.py\n"
+	"  gpumap rehearse --inventory 8xH100 --steps 3 -- torchrun --nproc-per-node 8 train.py\n"
+	"  gpumap rehearse --inventory 4xA100 -- sbatch job.sh\n"
+	"\n" OPTIONS_HERE;
 
 static int malformed(gpumap_report *report, const char *why, const char *fix)
 {

@@ -20,25 +20,19 @@ const struct option_row rules_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap rules [ID...]\n"
-	      "\n"
-	      "Lists the rules that decide which physical GPU a program uses, one line each.\n"
-	      "With the ID of a rule it prints that rule in full. With the ID at the end of a\n"
-	      "message, such as [GM019], it explains the cause of the message and the remedy.\n"
-	      "With V or GM it lists everything whose id begins with these letters.\n"
-	      "\n"
-	      "  gpumap rules V5\n"
-	      "  gpumap rules GM019\n"
-	      "  gpumap rules GM\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 success, 2 no such id, or malformed options.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap rules [ID...]\n"
+	"\n"
+	"Lists the rules that decide which physical GPU a program uses, one line each.\n"
+	"With the ID of a rule it prints that rule in full. With the ID at the end of a\n"
+	"message, such as [GM019], it explains the cause of the message and the remedy.\n"
+	"With V or GM it lists everything whose id begins with these letters.\n"
+	"\n"
+	"  gpumap rules V5\n"
+	"  gpumap rules GM019\n"
+	"  gpumap rules GM\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 success, 2 no such id, or malformed options.\n";
 
 static void put_label(struct strbuf *buf, const char *label)
 {

@@ -67,35 +67,28 @@ static const char *const max_used[] = {
 	"--gpus",  "--ranks",   "--wait",    "--device",  "--share",   "--mode", "--profile",
 	"--hosts", "--timeout", "--log-dir", "--console", "--dry-run", NULL};
 
-static void help(struct options *options)
-{
-	options->first = max_used;
-	fputs("usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
-	      "\n"
-	      "Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
-	      "them. The ranks get the variables that torchrun sets, such as RANK. A plan that\n"
-	      "cannot work is rejected before anything starts, also because of the code of a\n"
-	      "FILE.py; --lint warn starts it all the same. If a rank fails, gpumap ends the\n"
-	      "others and returns the failed rank's exit status. When the run ends, gpumap also\n"
-	      "ends the processes that the ranks started.\n"
-	      "\n"
-	      "  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
-	      "  gpumap run --gpus free:2 --wait train.py\n"
-	      "  gpumap run --profile cifar-ddp --log-dir logs\n"
-	      "  gpumap run --nproc-per-node 4 --master-port 29500 train.py   (as torchrun)\n"
-	      "  gpumap run --inventory 4 --device cuda:%l -- sh -c 'echo $LOCAL_RANK'\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "gpumap config --gpus 2,3 >gpumap.ini writes a first profile.\n"
-	      "gpumap plan --origin shows every setting, and where its value comes from.\n"
-	      "\n"
-	      "Exit status: 0, or that of the first rank that failed (128+N for signal N); 124\n"
-	      "the time limit was reached, or the time of --wait ran out; 125 gpumap refused the\n"
-	      "plan or had an error; 126 the program cannot be executed; 127 it was not found.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap run [OPTIONS] [--] [PROGRAM [ARGUMENT...]]\n"
+	"\n"
+	"Makes a plan as gpumap plan does, starts the ranks of this host, and supervises\n"
+	"them. The ranks get the variables that torchrun sets, such as RANK. A plan that\n"
+	"cannot work is rejected before anything starts, also because of the code of a\n"
+	"FILE.py; --lint warn starts it all the same. If a rank fails, gpumap ends the\n"
+	"others and returns the failed rank's exit status. When the run ends, gpumap also\n"
+	"ends the processes that the ranks started.\n"
+	"\n"
+	"  gpumap run --gpus 2,3,4,5 train.py --epochs 10\n"
+	"  gpumap run --gpus free:2 --wait train.py\n"
+	"  gpumap run --profile cifar-ddp --log-dir logs\n"
+	"  gpumap run --nproc-per-node 4 --master-port 29500 train.py   (as torchrun)\n"
+	"  gpumap run --inventory 4 --device cuda:%l -- sh -c 'echo $LOCAL_RANK'\n"
+	"\n" OPTIONS_HERE "\n"
+	"gpumap config --gpus 2,3 >gpumap.ini writes a first profile.\n"
+	"gpumap plan --origin shows every setting, and where its value comes from.\n"
+	"\n"
+	"Exit status: 0, or that of the first rank that failed (128+N for signal N); 124\n"
+	"the time limit was reached, or the time of --wait ran out; 125 gpumap refused the\n"
+	"plan or had an error; 126 the program cannot be executed; 127 it was not found.\n";
 
 /* Whether --dry-run is given anywhere: then a mistake has the exit status of a dry run. */
 static bool wants_dry_run(int argc, char **argv)
@@ -114,9 +107,10 @@ static int read_options(struct command_run *c, int argc, char **argv, bool *done
 	bool failed = false;
 
 	options_init(&options, "run", run_rows, c, PROFILE_KEYS, argc, argv);
+	options.first = max_used;
 	while (!failed && (name = options_next(&options, c->report, &failed))) {
 		if (streq(name, "--help")) {
-			help(&options);
+			options_help(&options, help);
 			*done = true;
 			return GPUMAP_OK;
 		}

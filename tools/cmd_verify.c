@@ -38,28 +38,22 @@ const struct option_row verify_rows[] = {
 	{NULL, NULL, NULL, 0},
 };
 
-static void help(const struct options *options)
-{
-	fputs("usage: gpumap verify [OPTIONS] [RECORD|RUN]\n"
-	      "\n"
-	      "Compares an active run of gpumap with its plan: whether the process of each rank\n"
-	      "exists, whether it has the visible list that gpumap run gave it, and whether it\n"
-	      "has memory on its own GPUs and on no others. The children of a rank count as the\n"
-	      "rank. RECORD is a record file from gpumap run, RUN the run's name in gpumap ps.\n"
-	      "Default: your only active run.\n"
-	      "\n"
-	      "  gpumap verify\n"
-	      "  gpumap verify logs/run-20261125-193000-4700.json\n"
-	      "  gpumap verify --pid 4711\n"
-	      "  gpumap verify --json 20261125-193000-4700\n"
-	      "\n",
-	      stdout);
-	options_help(options, stdout);
-	fputs("\n"
-	      "Exit status: 0 nothing differs; 1 something differs or cannot be seen, or the\n"
-	      "run is not found; 2 malformed input.\n",
-	      stdout);
-}
+static const char help[] =
+	"usage: gpumap verify [OPTIONS] [RECORD|RUN]\n"
+	"\n"
+	"Compares an active run of gpumap with its plan: whether the process of each rank\n"
+	"exists, whether it has the visible list that gpumap run gave it, and whether it\n"
+	"has memory on its own GPUs and on no others. The children of a rank count as the\n"
+	"rank. RECORD is a record file from gpumap run, RUN the run's name in gpumap ps.\n"
+	"Default: your only active run.\n"
+	"\n"
+	"  gpumap verify\n"
+	"  gpumap verify logs/run-20261125-193000-4700.json\n"
+	"  gpumap verify --pid 4711\n"
+	"  gpumap verify --json 20261125-193000-4700\n"
+	"\n" OPTIONS_HERE "\n"
+	"Exit status: 0 nothing differs; 1 something differs or cannot be seen, or the\n"
+	"run is not found; 2 malformed input.\n";
 
 static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 {

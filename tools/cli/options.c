@@ -302,20 +302,20 @@ char **options_rest(const struct options *options)
 }
 
 /* Prints the rest of a line, and as many lines below as the text needs. */
-static void print_help(const char *text, FILE *file)
+static void print_help(const char *text)
 {
 	while (strlen(text) > HELP_WIDTH) {
 		int length = HELP_WIDTH;
 
 		while (length > 1 && text[length] != ' ')
 			length--;
-		fprintf(file, "%.*s\n%*s", length, text, HELP_COLUMN, "");
+		printf("%.*s\n%*s", length, text, HELP_COLUMN, "");
 		text += length + 1;
 	}
-	fprintf(file, "%s\n", text);
+	puts(text);
 }
 
-static void print_row(const struct options *options, const struct option_row *row, FILE *file)
+static void print_row(const struct options *options, const struct option_row *row)
 {
 	const char *initial = options->defaults[row - options->rows];
 	char left[80], help[512];
@@ -327,47 +327,57 @@ static void print_row(const struct options *options, const struct option_row *ro
 		snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "",
 			 row->value ? row->value : "");
 	if (strlen(left) > HELP_COLUMN - 4)
-		fprintf(file, "  %s\n%*s", left, HELP_COLUMN, "");
+		printf("  %s\n%*s", left, HELP_COLUMN, "");
 	else
-		fprintf(file, "  %-*s", HELP_COLUMN - 2, left);
+		printf("  %-*s", HELP_COLUMN - 2, left);
 	if (initial && *initial)
 		snprintf(help, sizeof(help), "%s (default %s)", row->help, initial);
-	print_help(initial && *initial ? help : row->help, file);
+	print_help(initial && *initial ? help : row->help);
 }
 
 /* Those of a short help, and how many there are more. */
-static void print_first(const struct options *options, FILE *file)
+static void print_first(const struct options *options)
 {
 	int more = options->count;
 
-	fputs("most used\n", file);
+	puts("most used");
 	for (const char *const *name = options->first; *name; name++, more--)
-		print_row(options, options_find(options, span_of(*name)), file);
-	fprintf(file, "\n%d more options: gpumap %s --help=all\n", more, options->command);
+		print_row(options, options_find(options, span_of(*name)));
+	printf("\n%d more options: gpumap %s --help=all\n", more, options->command);
 }
 
-void options_help(const struct options *options, FILE *file)
+static void print_all(const struct options *options)
 {
-	if (options->first && !options->help_all) {
-		print_first(options, file);
-		return;
-	}
 	if (options->statements)
-		fputs("statements about the program and how it is started\n", file);
+		puts("statements about the program and how it is started");
 	for (int i = 0; i < options->count; i++) {
 		if (i && i == options->statements)
-			fputs("\noptions\n", file);
+			puts("\noptions");
 		if (i == options->own)
-			fputs("\noptions that a profile can also set: gpumap.ini(5)\n", file);
+			puts("\noptions that a profile can also set: gpumap.ini(5)");
 		if (i && i == options->program)
 			fputs("\nwhat the program does, as the [program] section of gpumap.ini(5) "
 			      "can state it\n"
 			      "gpumap only checks the plan against it.\n"
 			      "LIST is a value of CUDA_VISIBLE_DEVICES; VAR=LIST names another "
 			      "variable.\n",
-			      file);
-		print_row(options, &options->rows[i], file);
+			      stdout);
+		print_row(options, &options->rows[i]);
 	}
+}
+
+void options_help(const struct options *options, const char *help)
+{
+	const char *here = strstr(help, OPTIONS_HERE);
+
+	printf("%.*s", (int)(here - help), help);
+	if (options->list)
+		options->list();
+	if (options->first && !options->help_all)
+		print_first(options);
+	else
+		print_all(options);
+	fputs(here + strlen(OPTIONS_HERE), stdout);
 }
 
 int option_number(const char *option, const char *text, const char *what, int64_t least,

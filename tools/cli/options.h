@@ -51,6 +51,7 @@ struct options {
 	const char *value;                 /* value of the last option; NULL: none */
 	const char *operand;               /* set if an argument is not an option */
 	const char *const *first; /* the options of a short help, ended by NULL; NULL: it has all */
+	void (*list)(void);       /* prints what the help has before the options; NULL */
 	bool help_all;            /* --help=all */
 };
 
@@ -88,17 +89,18 @@ int option_number(const char *option, const char *text, const char *what, int64_
 int option_word(const char *option, const char *words, const char *text, int otherwise,
 		gpumap_report *report, bool *failed);
 
-/* Prints the table as help text. */
-void options_help(const struct options *options, FILE *file);
+/* Prints the text of --help, with the table of options at this mark. */
+#define OPTIONS_HERE "\f"
+void options_help(const struct options *options, const char *help);
 
 /* Takes --format, --json and --color. True: the option was one of them. *failed is set after an
  * error. */
 bool output_option(struct output *output, const char *name, const char *value, bool *failed);
 
-/* options_next(), which takes --help, by `help`, and the options of output_option() itself. NULL
- * also after --help; *done is then set. */
-const char *options_next_own(struct options *options, struct output *output,
-			     void (*help)(const struct options *), bool *done, bool *failed);
+/* options_next(), which takes --help, with this text, and the options of output_option()
+ * itself. NULL also after --help; *done is then set. */
+const char *options_next_own(struct options *options, struct output *output, const char *help,
+			     bool *done, bool *failed);
 
 /* GPUMAP_EINPUT after a finding if a picture is wanted; `why` there is none. */
 int refuse_picture(const struct output *output, const char *why);

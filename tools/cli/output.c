@@ -218,14 +218,14 @@ bool output_option(struct output *output, const char *name, const char *value, b
 	return true;
 }
 
-const char *options_next_own(struct options *options, struct output *output,
-			     void (*help)(const struct options *), bool *done, bool *failed)
+const char *options_next_own(struct options *options, struct output *output, const char *help,
+			     bool *done, bool *failed)
 {
 	const char *name;
 
 	while (!*failed && (name = options_next(options, output->report, failed))) {
 		if (streq(name, "--help")) {
-			help(options);
+			options_help(options, help);
 			*done = true;
 			return NULL;
 		}
