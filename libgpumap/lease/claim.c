@@ -300,7 +300,7 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 		     gpumap_report *report)
 {
 	OWNED(mapping) *mapping = NULL;
-	gpumap_request *request;
+	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request);
 
 	if (r == GPUMAP_OK)
@@ -314,7 +314,6 @@ static int keep_list(bool *ret, const gpumap_claim *claim, const gpumap_inventor
 		r = ask_list(&mapping, claim, request, units_machine(units), report);
 	if (r == GPUMAP_OK)
 		r = keep_visible(ret, mapping, units, claim->from_origin, report);
-	gpumap_request_free(request);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
@@ -327,7 +326,7 @@ bool claim_can_lease(const gpumap_claim *claim, const gpumap_device *unit)
 int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *units,
 		 gpumap_report *report)
 {
-	gpumap_mapping *mapping = NULL;
+	OWNED(mapping) *mapping = NULL;
 	int r = GPUMAP_OK;
 
 	for (size_t g = 0; g < units->count; g++)
@@ -339,7 +338,6 @@ int claim_usable(bool *ret, const gpumap_claim *claim, const gpumap_inventory *u
 			r = keep_visible(ret, mapping, units, "the environment", report);
 		else
 			gpumap_resolve(&mapping, claim->request, units_machine(units), report);
-		gpumap_mapping_free(mapping);
 	}
 	if (r == GPUMAP_OK && claim->from)
 		r = claim->instances ? claim_keep_instances(ret, claim, units, report)

@@ -112,7 +112,7 @@ void lease_folder_close(struct lease_folder *folder)
 	free(folder->path);
 	free(folder->inside);
 	free(folder->seen);
-	*folder = (struct lease_folder){.fd = -1, .sysfs = -1};
+	*folder = NO_FOLDER;
 }
 
 DIR *lease_folder_list(const struct lease_folder *folder)

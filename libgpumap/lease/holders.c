@@ -145,7 +145,7 @@ static int64_t *list_keepers(size_t *count, const struct stat *file)
 
 int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner)
 {
-	struct lease_folder folder;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 	struct kept kept = {.folder = &folder, .owner = owner};
 
 	*count = 0;
@@ -154,7 +154,6 @@ int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner)
 	/* Elsewhere the kernel does not show who took a lock, and has ended. */
 	if (lease_see(&folder))
 		lease_slots_each(&folder, NULL, find_kept, &kept);
-	lease_folder_close(&folder);
 	return kept.found ? list_keepers(count, &kept.file) : NULL;
 }
 
@@ -296,7 +295,7 @@ static int look_somehow(struct leases *all, struct lease_folder *folder, gpumap_
 static int read_leases(struct leases *all, const gpumap_claim *claim,
 		       const gpumap_inventory *inventory, gpumap_report *report)
 {
-	struct lease_folder folder;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 	int r;
 
 	all->units = units_of(inventory);
@@ -304,10 +303,8 @@ static int read_leases(struct leases *all, const gpumap_claim *claim,
 	if (!all->sights)
 		return report_nomem(report);
 	r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, report);
-	if (r != GPUMAP_OK)
-		return r;
-	r = look_somehow(all, &folder, report);
-	lease_folder_close(&folder);
+	if (r == GPUMAP_OK)
+		r = look_somehow(all, &folder, report);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : r;
 }
 
@@ -340,30 +337,24 @@ EXPORT int gpumap_lease_holders(int64_t *ret, const gpumap_claim *claim,
 
 bool lease_runs_inside(const gpumap_claim *claim)
 {
-	struct lease_folder folder;
-	bool inside;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 
-	if (!claim->keeper ||
-	    lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
-		return false;
-	inside = lease_nested(&folder, claim->keeper, NULL) == GPUMAP_OK && folder.inside;
-	lease_folder_close(&folder);
-	return inside;
+	return claim->keeper &&
+	       lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) == GPUMAP_OK &&
+	       lease_nested(&folder, claim->keeper, NULL) == GPUMAP_OK && folder.inside;
 }
 
 /* Forgets the leases of the units of the lease that this process runs in. */
 static int forget_inside(const struct leases *all, const gpumap_claim *claim)
 {
-	struct lease_folder folder;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 	int r = lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL);
 
-	if (r != GPUMAP_OK)
-		return r;
-	r = lease_nested(&folder, claim->keeper, NULL);
+	if (r == GPUMAP_OK)
+		r = lease_nested(&folder, claim->keeper, NULL);
 	for (size_t g = 0; r == GPUMAP_OK && g < all->units->count; g++)
 		if (folder.inside && lease_is_inside(&folder, &all->units->gpus[g]))
 			all->sights[g].lease = LEASE_FREE;
-	lease_folder_close(&folder);
 	return r;
 }
 

@@ -39,6 +39,8 @@ struct lease_folder {
 	unsigned int device[2]; /* and the device that /proc/locks shows for its files */
 };
 
+#define NO_FOLDER ((struct lease_folder){.fd = -1, .sysfs = -1})
+
 /* How names of files begin: of a job inside a lease; then of a GPU. */
 #define LEASE_NESTED "sub-"
 #define LEASE_GPU "gpu-"

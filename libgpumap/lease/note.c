@@ -112,14 +112,12 @@ static void write_in(struct lease_note_file *ret, const struct lease_folder *fol
 void lease_note_write(struct lease_note_file *ret, const gpumap_claim *claim, int64_t owner,
 		      const struct lease_note *note)
 {
-	struct lease_folder folder;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 
 	*ret = (struct lease_note_file){.fd = -1};
-	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
-		return;
+	lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL);
 	if (folder.fd >= 0)
 		write_in(ret, &folder, owner, note);
-	lease_folder_close(&folder);
 }
 
 void lease_note_remove(struct lease_note_file *file)
@@ -180,12 +178,8 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 
 bool lease_note_read(struct lease_note *ret, const gpumap_claim *claim, int64_t owner)
 {
-	struct lease_folder folder;
-	bool found;
+	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
 
-	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
-		return false;
-	found = lease_note_read_in(ret, &folder, owner);
-	lease_folder_close(&folder);
-	return found;
+	return lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) == GPUMAP_OK &&
+	       lease_note_read_in(ret, &folder, owner);
 }

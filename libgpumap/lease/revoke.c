@@ -359,7 +359,7 @@ static bool find_own(struct ending *e, const gpumap_lease *lease, bool *gpus)
 
 void lease_let_go(const gpumap_lease *lease)
 {
-	struct ending e = {.inventory = lease->inventory, .folder = {.fd = -1, .sysfs = -1}};
+	struct ending e = {.inventory = lease->inventory, .folder = NO_FOLDER};
 	CLEANUP_FREE bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
 	CLEANUP_CLOSE int gate = -1;
 	bool parts = false;

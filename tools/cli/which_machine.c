@@ -168,7 +168,7 @@ static void compare(const struct question *q, const gpumap_mapping *mapping,
 
 int question_compare(const struct question *q, const gpumap_mapping *mapping, gpumap_report *report)
 {
-	gpumap_mapping *host = NULL;
+	OWNED(mapping) *host = NULL;
 	OWNED(report) *scratch = NULL;
 	int r;
 
@@ -181,7 +181,6 @@ int question_compare(const struct question *q, const gpumap_mapping *mapping, gp
 		r = GPUMAP_ENOMEM;
 	if (r == GPUMAP_OK)
 		compare(q, mapping, host, scratch, report);
-	gpumap_mapping_free(host);
 	return r == GPUMAP_ENOMEM ? report_nomem(report) : GPUMAP_OK;
 }
 

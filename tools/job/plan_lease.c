@@ -83,21 +83,18 @@ static int tell_hosts(const struct chooser *c, const gpumap_lease *lease)
 
 static int show(const struct chooser *c, gpumap_report *report)
 {
-	gpumap_lease *lease = NULL;
+	OWNED(lease) *lease = NULL;
 	int r = gpumap_lease_preview(&lease, c->claim, report);
 
-	if (r == GPUMAP_OK)
-		r = tell_hosts(c, lease);
-	gpumap_lease_free(lease);
-	return r;
+	return r == GPUMAP_OK ? tell_hosts(c, lease) : r;
 }
 
 /* A job that waits for hours must not fail then for a reason that is known now. Makes its plan with
  * any GPUs that it could get. */
 static int check_first(const struct chooser *c)
 {
-	gpumap_report *scratch = NULL;
-	gpumap_plan *plan = NULL;
+	OWNED(report) *scratch = NULL;
+	OWNED(plan) *plan = NULL;
 	int r = gpumap_report_new(&scratch);
 
 	if (r == GPUMAP_OK)
@@ -112,8 +109,6 @@ static int check_first(const struct chooser *c)
 		r = GPUMAP_EINPUT;
 	if (r != GPUMAP_OK)
 		report_copy_all(c->report, scratch, FINDING_COUNT);
-	gpumap_plan_free(plan);
-	gpumap_report_free(scratch);
 	return r;
 }
 
@@ -221,7 +216,7 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 {
 	const char *list = job_lease(plan);
 	struct span rest = span_of(list ? list : ""), number;
-	gpumap_claim *claim = NULL;
+	OWNED(claim) *claim = NULL;
 	size_t count = 0;
 	int r;
 
@@ -234,6 +229,5 @@ int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report 
 		r = gpumap_claim_set(claim, "from", list, "the plan", report);
 	if (r == GPUMAP_OK)
 		r = take_for_ranks(ret, claim, report);
-	gpumap_claim_free(claim);
 	return r;
 }

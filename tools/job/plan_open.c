@@ -208,14 +208,11 @@ int plan_from(gpumap_plan **ret, int64_t *node, gpumap_profile *profile,
 int plan_open(gpumap_plan **ret, int64_t *node, const struct plan_options *options,
 	      gpumap_report *report)
 {
-	gpumap_profile *profile = NULL;
+	OWNED(profile) *profile = NULL;
 	int r;
 
 	if (options->file)
 		return read_plan(ret, node, options, report);
 	r = profile_open(&profile, &options->profile, report);
-	if (r == GPUMAP_OK)
-		r = plan_from(ret, node, profile, options, report);
-	gpumap_profile_free(profile);
-	return r;
+	return r == GPUMAP_OK ? plan_from(ret, node, profile, options, report) : r;
 }

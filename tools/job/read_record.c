@@ -124,15 +124,14 @@ static int read_record(json_t **ret, char **file, const char *path, gpumap_repor
 
 int record_read(gpumap_plan **ret, const char *path, gpumap_report *report)
 {
-	json_t *o = NULL, *plan;
+	json_auto_t *o = NULL;
 	CLEANUP_FREE char *file = NULL;
 	int r = read_record(&o, &file, path, report);
+	const json_t *plan = json_object_get(o, "plan");
 
-	plan = json_object_get(o, "plan");
 	if (r == GPUMAP_OK)
 		r = json_is_object(plan) ? job_read(ret, plan, file, report)
 					 : no_record(file, "it has no plan", report);
-	json_decref(o);
 	return r;
 }
 
@@ -268,7 +267,8 @@ static char *past_end(const json_t *o, const json_t *rank)
 
 int record_look(struct record_past *ret, const char *path, gpumap_report *report)
 {
-	json_t *o = NULL, *verified;
+	json_auto_t *o = NULL;
+	json_t *verified;
 	CLEANUP_FREE char *file = NULL;
 	int r = read_record(&o, &file, path, report);
 
@@ -285,7 +285,6 @@ int record_look(struct record_past *ret, const char *path, gpumap_report *report
 		verified = json_object_get(o, "verify");
 		ret->verified = json_is_object(verified) ? json_incref(verified) : NULL;
 	}
-	json_decref(o);
 	return r;
 }
 
