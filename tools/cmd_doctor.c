@@ -25,8 +25,7 @@ const struct option_row doctor_rows[] = {
 	 TEXT_TO(struct arguments, root)},
 	{"--all", NULL, "show user names, host names and home folders too",
 	 FLAG_TO(struct arguments, options.all)},
-	{"--format", "text|json", "output format", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format"),
 	{NULL, NULL, NULL, 0},
 };
 

@@ -28,8 +28,7 @@ const struct option_row exec_rows[] = {
 	 TEXT_TO(struct command_exec, options.local_rank)},
 	{"--dry-run", NULL, "print what would be started, and start nothing",
 	 FLAG_TO(struct command_exec, dry)},
-	{"--format", "text|json", "output format of --dry-run", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format of --dry-run"),
 	{NULL, NULL, NULL, 0},
 };
 

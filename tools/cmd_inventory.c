@@ -34,8 +34,7 @@ const struct option_row inventory_rows[] = {
 	{"--pci", "N", "print its PCI address", 0},
 	{"--save", "FILE", "write a snapshot of the machine, for --inventory FILE",
 	 TEXT_TO(struct arguments, save)},
-	{"--format", "text|json", "output format", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format"),
 	{NULL, NULL, NULL, 0},
 };
 

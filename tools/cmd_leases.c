@@ -22,8 +22,7 @@ const struct option_row leases_rows[] = {
 	 "end the lease on GPU, or the one whose PID column shows PID. Its programs are not "
 	 "stopped, and other jobs may take its GPUs. Only root may end another user's lease",
 	 TEXT_TO(struct arguments, revoke)},
-	{"--format", "text|json", "output format", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format"),
 	{NULL, NULL, NULL, 0},
 };
 

@@ -35,8 +35,7 @@ const struct option_row lint_rows[] = {
 	{"--profile", "NAME", "check this profile of the file, instead of all",
 	 TEXT_TO(struct lint_command, lint.profile)},
 	INVENTORY_ROW(TEXT_TO(struct lint_command, lint.machine)),
-	{"--format", LINT_FORMATS, "output format; github: annotations for GitHub workflows", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS(LINT_FORMATS, "output format; github: annotations for GitHub workflows"),
 	{NULL, NULL, NULL, 0},
 };
 

@@ -28,8 +28,7 @@ const struct option_row plan_rows[] = {
 	 TEXT_TO(struct command_plan, diff)},
 	{"--origin", NULL, "show every setting, and where its value comes from",
 	 FLAG_TO(struct command_plan, origin)},
-	{"--format", "text|json|svg", "output format; svg is a picture", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json|svg", "output format; svg is a picture"),
 	{NULL, NULL, NULL, 0},
 };
 

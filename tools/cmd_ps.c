@@ -25,8 +25,7 @@ const struct option_row ps_rows[] = {
 	 "without a process",
 	 FLAG_TO(struct arguments, view.stale)},
 	{"--follow", "[SECONDS]", "refresh every SECONDS (default 2)", 0},
-	{"--format", "text|json", "output format", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format"),
 	{NULL, NULL, NULL, 0},
 };
 

@@ -33,8 +33,7 @@ const struct option_row verify_rows[] = {
 	{"--pid", "PID",
 	 "verify the run that process PID belongs to; if it belongs to none, only that process",
 	 TEXT_TO(struct arguments, pid)},
-	{"--format", "text|json", "output format", 0},
-	{"--json", NULL, "the same as --format json", 0},
+	FORMAT_ROWS("text|json", "output format"),
 	{NULL, NULL, NULL, 0},
 };
 

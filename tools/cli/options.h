@@ -32,6 +32,13 @@ struct option_row {
 			into \
 	}
 
+/* --format, and --json, of commands that have both. */
+#define FORMAT_ROWS(words, help) \
+	{"--format", words, help, 0}, \
+	{ \
+		"--json", NULL, "the same as --format json", 0 \
+	}
+
 enum { MAX_OPTIONS = 96 };
 
 enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };

@@ -47,6 +47,7 @@ struct verify_variable {
 	char *planned, *now;
 };
 enum { VERIFY_VISIBLE, VERIFY_ORDER, VERIFY_VARIABLES };
+extern const char *const verify_variables[VERIFY_VARIABLES]; /* their names */
 
 /* The memory of a process on a device. */
 struct verify_use {

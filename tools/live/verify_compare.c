@@ -143,8 +143,6 @@ static void put_value(struct strbuf *buf, const char *name, const char *value)
 
 static void report_list(struct verify_rank *rank, gpumap_report *report)
 {
-	static const char *const names[] = {
-		[VERIFY_VISIBLE] = "CUDA_VISIBLE_DEVICES", [VERIFY_ORDER] = "CUDA_DEVICE_ORDER"};
 	CLEANUP(strbuf_free) struct strbuf now = {0}, planned = {0};
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
@@ -154,8 +152,8 @@ static void report_list(struct verify_rank *rank, gpumap_report *report)
 			continue;
 		strbuf_puts(&now, now.length ? " and " : "");
 		strbuf_puts(&planned, planned.length ? " and " : "");
-		put_value(&now, names[i], v->now);
-		put_value(&planned, names[i], v->planned);
+		put_value(&now, verify_variables[i], v->now);
+		put_value(&planned, verify_variables[i], v->planned);
 	}
 	report_add(report, FINDING_RANK_LIST,
 		   ABOUT(.fix = "let nothing between gpumap run and the program set it"),

@@ -44,12 +44,10 @@ static json_t *uses_json(const struct verify_rank *rank, bool *failed)
 
 static json_t *variables_json(const struct verify_rank *rank, bool now, bool *failed)
 {
-	static const char *const names[] = {
-		[VERIFY_VISIBLE] = "CUDA_VISIBLE_DEVICES", [VERIFY_ORDER] = "CUDA_DEVICE_ORDER"};
 	json_t *o = json_object();
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++)
-		json_put(o, names[i],
+		json_put(o, verify_variables[i],
 			 json_text(now ? rank->variables[i].now : rank->variables[i].planned),
 			 failed);
 	return o;

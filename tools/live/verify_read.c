@@ -19,7 +19,7 @@
 
 enum { MAX_ABOVE = 1000, NS_PER_S = 1000000000 };
 
-static const char *const names[] = {
+const char *const verify_variables[] = {
 	[VERIFY_VISIBLE] = "CUDA_VISIBLE_DEVICES", [VERIFY_ORDER] = "CUDA_DEVICE_ORDER"};
 
 /* --- its own GPUs --------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static gpumap_mapping *resolve_list(const char *const values[VERIFY_VARIABLES],
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		if (!values[i])
 			continue;
-		strbuf_printf(&texts[i], "%s=%s", names[i], values[i]);
+		strbuf_printf(&texts[i], "%s=%s", verify_variables[i], values[i]);
 		envp[n++] = texts[i].text;
 	}
 	if (r == GPUMAP_OK)
@@ -140,7 +140,7 @@ static void compare_lists(struct verify_rank *rank, const struct live_rank *live
 	bool same = true;
 
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
-		now[i] = process_variable(text, names[i]);
+		now[i] = process_variable(text, verify_variables[i]);
 		rank->variables[i].now = escaped_copy(now[i]);
 		same = same && same_text(planned[i], now[i]);
 	}
