@@ -34,7 +34,7 @@ static void report_port(struct shell *sh, const struct job *first, const struct 
 
 static void check_port(struct shell *sh, const struct launch *launch)
 {
-	struct place at = launch->port_at.line ? launch->port_at : launch->at;
+	struct place at = is_given(&launch->port_option) ? launch->port_option.at : launch->at;
 
 	for (size_t i = 0; i < sh->job_count; i++)
 		if (sh->jobs[i].background && sh->jobs[i].port == launch->port) {
@@ -54,15 +54,16 @@ static bool has_own_port(const struct run *run, const struct launch *launch)
 /* The jobs of an array run the same script at the same time, perhaps on one node. */
 static void check_array(struct shell *sh, const struct run *run, const struct launch *launch)
 {
-	struct setting port = run_setting(sh, run, tracked_name(TRACKED_PORT));
-	bool by_option = launch->port > 0 && launch->port_at.line && !launch->port_derived;
+	struct setting port = run_setting(sh, run, TRACKED_PORT);
+	bool by_option =
+		launch->port > 0 && is_given(&launch->port_option) && !launch->port_option.derived;
 	bool by_variable = (launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN) &&
-			   is_gpu_program(run->c, run->first) && port.state == SET_VALUE &&
-			   port.exported == EXPORT_YES && !port.derived && span_known(port.value);
+			   is_gpu_program(run->c, run->first) && is_given(&port) && !port.derived &&
+			   span_known(port.value);
 
 	if (!sh->slurm.array || launch->rendezvous_id || (!by_option && !by_variable))
 		return;
-	shell_report(sh, FINDING_FIXED_PORT, by_option ? launch->port_at : port.at, NULL,
+	shell_report(sh, FINDING_FIXED_PORT, by_option ? launch->port_option.at : port.at, NULL,
 		     "derive it from the job: $((20000 + SLURM_JOB_ID % 20000))",
 		     "the port is fixed, and the jobs of this array may run on one node at the "
 		     "same time");
@@ -85,7 +86,7 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 {
 	const struct frame *function = shell_in(sh, FRAME_FUNCTION);
 	struct frame *loop = shell_in(sh, FRAME_LOOP);
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 	bool has_port = has_own_port(run, launch);
 	struct job job;
 
@@ -96,12 +97,12 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 		note_together(sh, start);
 	job = (struct job){
 		.port = has_port ? launch->port : -1,
-		.at = launch->port_at.line ? launch->port_at : launch->at,
+		.at = is_given(&launch->port_option) ? launch->port_option.at : launch->at,
 		.gpus = sharing_gpus(sh, run, launch),
 		.launcher = launch->launcher,
 		.default_port = launch->default_port,
 		.background = run->background,
-		.literal = !launch->port_derived,
+		.literal = !launch->port_option.derived,
 		.start = run->srun ? 0 : start,
 	};
 	sharing_check(sh, &job);
@@ -113,7 +114,7 @@ void jobs_start(struct shell *sh, const struct run *run, const struct launch *la
 	if (sh->batch || !run->nohup)
 		sh->left = launch->at;
 	/* A list that is not known may differ in each iteration, and Slurm places steps. */
-	if (loop && !loop->started.line && !launch->ids_given && !run->srun &&
+	if (loop && !loop->started.line && !is_given(&launch->ids) && !run->srun &&
 	    (list.state == SET_INHERITED ||
 	     (list.state == SET_VALUE && !list.derived && span_known(list.value))))
 		loop->started = launch->at;

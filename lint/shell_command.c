@@ -27,9 +27,9 @@ static void report_wasted(struct shell *sh, struct command *c)
 	const struct prefix *p = command_prefix(c, span_of(tracked_name(TRACKED_LIST)));
 
 	if (p && span_is_any(word_text(c, 0), "cd pushd echo sleep mkdir date clear"))
-		shell_report(sh, FINDING_NOT_EXPORTED, p->at, "S2",
+		shell_report(sh, FINDING_NOT_EXPORTED, p->set.at, "S2",
 			     "put it before the program that needs it, or export it",
-			     "%s holds for %.*s alone", SHOW(p->name, p->value),
+			     "%s holds for %.*s alone", SHOW(p->name, p->set.value),
 			     (int)word_text(c, 0).length, word_text(c, 0).text);
 }
 
@@ -80,10 +80,10 @@ static void use(struct shell *sh, const struct command *c)
 		struct shell_var *var = &sh->vars[i];
 		const struct prefix *p = command_prefix(c, var->name);
 
-		if (p && var->now.exported == EXPORT_YES && var->now.state == SET_VALUE &&
-		    !var->now.used && !span_same(p->value, var->now.value)) {
+		if (p && is_given(&var->now) && !var->now.used &&
+		    !span_same(p->set.value, var->now.value)) {
 			if (!var->now.over.line)
-				var->now.over = p->at;
+				var->now.over = p->set.at;
 		} else {
 			var->now.used = true;
 		}
@@ -100,16 +100,16 @@ static void check_prefixes(struct shell *sh, const struct run *run)
 		const char *near = misspelt_variable(p->name);
 
 		if (span_is(p->name, tracked_name(TRACKED_LIST)))
-			shell_check_list(sh, p->value, p->at);
+			shell_check_list(sh, p->set.value, p->set.at);
 		else if (span_is(p->name, tracked_name(TRACKED_ORDER)))
-			shell_check_order(sh, p->value, p->at);
+			shell_check_order(sh, p->set.value, p->set.at);
 		if (near)
-			shell_report(sh, FINDING_MISSPELT_VARIABLE, p->at, "S7",
+			shell_report(sh, FINDING_MISSPELT_VARIABLE, p->set.at, "S7",
 				     DID_YOU_MEAN(near, NULL), "no program reads %s",
 				     QUOTE(p->name));
 		else if (unread_variable(p->name) && !p->argument && run->first < c->count &&
 			 is_gpu_program(c, run->first))
-			shell_report_unread(sh, p->name, p->at);
+			shell_report_unread(sh, p->name, p->set.at);
 	}
 }
 

@@ -9,17 +9,11 @@ static void hand_over(struct shell *sh, const struct run *run)
 
 	for (size_t i = 0; i < c->prefix_count; i++) {
 		const struct prefix *p = &c->prefixes[i];
-		struct shell_var *var = p->argument ? NULL : shell_var(sh, p->name);
+		struct setting set = p->set;
 
-		if (var)
-			shell_set(sh, var,
-				  (struct setting){.state = SET_VALUE,
-						   .exported = EXPORT_YES,
-						   .value = p->value,
-						   .at = p->at,
-						   .used = true,
-						   .derived = p->derived,
-						   .source = p->source});
+		set.used = true;
+		if (!p->argument)
+			shell_set(sh, shell_var(sh, p->name), set);
 	}
 }
 

@@ -186,10 +186,9 @@ static void check_commas(struct shell *sh, const struct command *c, size_t i)
 static struct span given_list(struct shell *sh, const struct run *run, size_t i, size_t image)
 {
 	const char *name = tracked_name(TRACKED_LIST);
-	struct setting host = run_setting(sh, run, name);
+	struct setting host = run_setting(sh, run, TRACKED_LIST);
 
-	if (i < image && passes_name(run->c, i, name) && host.state == SET_VALUE &&
-	    host.exported == EXPORT_YES)
+	if (i < image && passes_name(run->c, i, name) && is_given(&host))
 		return host.value;
 	return variable_value(run->c, i, name, i < image);
 }

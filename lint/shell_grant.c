@@ -35,22 +35,22 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 	struct setting now;
 	char fix[96];
 
-	if (!launch->nproc_source || launch->nproc >= 0)
+	if (!launch->ranks.source || launch->nproc >= 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (streq(launch->nproc_source, numbers[i].name))
+		if (streq(launch->ranks.source, numbers[i].name))
 			number = &numbers[i];
 	if (!number)
 		return;
 	now = shell_setting(sh, shell_var(sh, span_of(number->name)));
 	snprintf(fix, sizeof(fix), "write $%s, which is a number", number->instead);
 	if (now.state == SET_VALUE && span_number(now.value, INT32_MAX) < 0)
-		shell_report(sh, FINDING_SLURM_NUMBER, launch->nproc_at, NULL, fix,
+		shell_report(sh, FINDING_SLURM_NUMBER, launch->ranks.at, NULL, fix,
 			     "$%s is %s here: %s cannot read it as a number of ranks", number->name,
 			     QUOTE(now.value), name);
 	else if (sh->batch && now.state == SET_INHERITED && number->option &&
 		 unset_here(&sh->slurm, number->option))
-		shell_report(sh, FINDING_SLURM_NUMBER, launch->nproc_at, NULL, fix,
+		shell_report(sh, FINDING_SLURM_NUMBER, launch->ranks.at, NULL, fix,
 			     "$%s may be unset here: Slurm sets it only if the job has %s, so %s "
 			     "gets no number of ranks",
 			     number->name, number->option, name);
@@ -66,7 +66,7 @@ static bool counts_tasks(const char *source)
 
 void slurm_check_square(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks)
 {
-	if (ranks < 2 || tasks < 2 || !counts_tasks(launch->nproc_source))
+	if (ranks < 2 || tasks < 2 || !counts_tasks(launch->ranks.source))
 		return;
 	shell_report(sh, FINDING_RANKS_MAY_SHARE, launch->at, "R3",
 		     "use srun --ntasks-per-node=1: the launcher starts the ranks of a node",
@@ -76,14 +76,7 @@ void slurm_check_square(struct shell *sh, const struct launch *launch, int64_t r
 		     (long long)(tasks * ranks));
 }
 
-/* Where the GPUs of a program are chosen: the list, or an option of its launcher. */
-struct choice {
-	struct span value;
-	const char *source, *name;
-	struct place at;
-};
-
-static void report_foreign(struct shell *sh, const struct choice *choice)
+static void report_foreign(struct shell *sh, const struct setting *choice)
 {
 	static const char fix[] = "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself";
 
@@ -110,12 +103,14 @@ static int64_t granted(const struct slurm *slurm)
 	return slurm->per_task > 0 && tasks > 0 ? slurm->per_task * tasks : -1;
 }
 
-static bool is_source(const struct choice *choice, const char *name)
+static bool is_source(const struct setting *choice, const char *name)
 {
 	return choice->source && streq(choice->source, name);
 }
 
-static void check_choice(struct shell *sh, const struct slurm *slurm, const struct choice *choice)
+/* `choice`: where the GPUs of a program are chosen, by the list or an option of its launcher. */
+static void check_choice(struct shell *sh, const struct slurm *slurm, const char *name,
+			 const struct setting *choice)
 {
 	int64_t count = granted(slurm);
 
@@ -131,7 +126,7 @@ static void check_choice(struct shell *sh, const struct slurm *slurm, const stru
 			     "leave it out: Slurm sets CUDA_VISIBLE_DEVICES itself",
 			     "%s is fixed, and Slurm gives this job %lld GPU%s of the node: it may "
 			     "name GPUs of other jobs, or none",
-			     SHOW(span_of(choice->name), choice->value), (long long)count,
+			     SHOW(span_of(name), choice->value), (long long)count,
 			     count == 1 ? "" : "s");
 	}
 }
@@ -139,30 +134,29 @@ static void check_choice(struct shell *sh, const struct slurm *slurm, const stru
 void slurm_check_list(struct shell *sh, const struct run *run)
 {
 	struct shell_var *var = &sh->vars[TRACKED_LIST];
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
-	struct choice choice = {list.value, list.source, tracked_name(TRACKED_LIST), list.at};
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 
-	if (list.state != SET_VALUE || list.exported != EXPORT_YES || list.judged)
+	if (!is_given(&list) || list.judged)
 		return;
 	if (!command_prefix(run->c, var->name))
 		var->now.judged = true;
-	check_choice(sh, run->srun ? &run->slurm : &sh->slurm, &choice);
+	check_choice(sh, run->srun ? &run->slurm : &sh->slurm, tracked_name(TRACKED_LIST), &list);
 }
 
 void slurm_check_ids(struct shell *sh, const struct run *run, const struct launch *launch)
 {
 	bool accelerate = launch->launcher == LINT_ACCELERATE;
-	struct choice choice = {launch->ids, launch->ids_source,
-				accelerate ? "--gpu_ids" : "--include", launch->ids_at};
+	struct setting choice = launch->ids;
 
-	if (!launch->ids_given)
+	if (!is_given(&launch->ids))
 		return;
 	/* localhost:0,1 */
-	if (!accelerate && !span_starts(launch->ids, "localhost:"))
+	if (!accelerate && !span_starts(launch->ids.value, "localhost:"))
 		return;
 	if (!accelerate) {
 		choice.value.text += strlen("localhost:");
 		choice.value.length -= strlen("localhost:");
 	}
-	check_choice(sh, run->srun ? &run->slurm : &sh->slurm, &choice);
+	check_choice(sh, run->srun ? &run->slurm : &sh->slurm,
+		     accelerate ? "--gpu_ids" : "--include", &choice);
 }

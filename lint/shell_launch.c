@@ -57,18 +57,18 @@ static int64_t visible_count(struct shell *sh, const struct run *run, const stru
 	const struct slurm *step = shell_step(sh, run);
 	int64_t own = step ? slurm_own_gpus(step) : -1;
 
-	if (run->dropped || (deepspeed && launch->ids_given) || launch->filtered)
+	if (run->dropped || (deepspeed && is_given(&launch->ids)) || launch->filtered)
 		return -1;
 	/* It ignores the list and counts from 0. Slurm's grant still limits it. */
-	if (deepspeed && launch->nproc_given)
+	if (deepspeed && is_given(&launch->ranks))
 		return sh->slurm.per_node;
-	if (launch->ids_given && !span_is(launch->ids, "all"))
-		return shell_count(sh, launch->ids, NULL);
+	if (is_given(&launch->ids) && !span_is(launch->ids.value, "all"))
+		return shell_count(sh, launch->ids.value, NULL);
 	if (run->srun && run->slurm.unbound)
 		return -1;
 	if (own >= 0 && (run->srun || list->state == SET_INHERITED))
 		return own ? own : -1;
-	if (list->state == SET_VALUE && list->exported == EXPORT_YES)
+	if (is_given(list))
 		return list->value.length
 			       ? shell_count(sh, list->value, deepspeed ? "deepspeed" : NULL)
 			       : -1;
@@ -96,7 +96,7 @@ static void report_tasks(struct shell *sh, const struct launch *launch, int64_t 
 static void compare(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks,
 		    int64_t visible, const struct setting *list)
 {
-	struct place at = launch->nproc_given ? launch->nproc_at : launch->at;
+	struct place at = is_given(&launch->ranks) ? launch->ranks.at : launch->at;
 	const char *name = lint_launcher_name(launch->launcher);
 	char where[48] = "";
 
@@ -119,7 +119,7 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 		if (ranks * tasks > visible)
 			report_tasks(sh, launch, ranks, tasks, visible);
 	} else if (tasks == 1 && ranks < visible &&
-		   !(launch->nproc_derived && shell_in(sh, FRAME_LOOP))) {
+		   !(launch->ranks.derived && shell_in(sh, FRAME_LOOP))) {
 		shell_report(
 			sh, FINDING_FEWER_RANKS, at, "R3",
 			"start as many ranks as there are GPUs, or name fewer GPUs in the list",
@@ -131,11 +131,11 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 /* DeepSpeed's choice written as a list, if it is the numbers from 0 on. */
 static bool same_devices(const struct launch *launch, struct span list)
 {
-	struct span chosen = launch->ids;
+	struct span chosen = launch->ids.value;
 	char numbers[256] = "";
 	size_t length = 0;
 
-	if (launch->launcher == LINT_DEEPSPEED && launch->ids_given) {
+	if (launch->launcher == LINT_DEEPSPEED && is_given(&launch->ids)) {
 		const char *colon = memchr(chosen.text, ':', chosen.length);
 
 		if (!colon)
@@ -155,16 +155,17 @@ static bool same_devices(const struct launch *launch, struct span list)
 static void check_rewriters(struct shell *sh, const struct launch *launch,
 			    const struct setting *list)
 {
-	bool set = list->state == SET_VALUE && list->exported == EXPORT_YES && list->value.length;
-	bool chooses = launch->ids_given || launch->filtered || launch->nproc_given;
+	bool set = is_given(list) && list->value.length;
+	bool chooses = is_given(&launch->ids) || launch->filtered || is_given(&launch->ranks);
 
-	if (launch->launcher == LINT_ACCELERATE && launch->ids_given &&
-	    !span_is(launch->ids, "all")) {
-		shell_check_list(sh, launch->ids, launch->ids_at);
-		if (set && span_known(launch->ids) && !same_devices(launch, list->value))
-			shell_report(sh, FINDING_LIST_REPLACED, launch->ids_at, "S10",
+	if (launch->launcher == LINT_ACCELERATE && is_given(&launch->ids) &&
+	    !span_is(launch->ids.value, "all")) {
+		shell_check_list(sh, launch->ids.value, launch->ids.at);
+		if (set && span_known(launch->ids.value) && !same_devices(launch, list->value))
+			shell_report(sh, FINDING_LIST_REPLACED, launch->ids.at, "S10",
 				     "name the devices once: leave out --gpu_ids or the variable",
-				     "--gpu_ids %s replaces %s of line %d", QUOTE(launch->ids),
+				     "--gpu_ids %s replaces %s of line %d",
+				     QUOTE(launch->ids.value),
 				     SHOW(span_of(tracked_name(TRACKED_LIST)), list->value),
 				     list->at.line);
 	}
@@ -186,14 +187,13 @@ static void check_ignored(struct shell *sh, const struct run *run, const struct 
 	static const enum tracked written[] = {TRACKED_PORT, TRACKED_ADDRESS, TRACKED_SIZE,
 					       TRACKED_RANK, TRACKED_LOCAL_RANK};
 
-	if (launch->launcher != LINT_TORCHRUN && launch->launcher != LINT_TORCH_LAUNCH)
+	if (!by_torch(launch))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
 		struct shell_var *var = &sh->vars[written[i]];
-		struct setting now = run_setting(sh, run, tracked_name(written[i]));
+		struct setting now = run_setting(sh, run, written[i]);
 
-		if (now.state != SET_VALUE || now.exported != EXPORT_YES || now.reported ||
-		    var->referenced || !span_known(now.value) ||
+		if (!is_given(&now) || now.reported || var->referenced || !span_known(now.value) ||
 		    (written[i] == TRACKED_PORT &&
 		     launch->port == span_number(now.value, UINT16_MAX)))
 			continue;
@@ -238,13 +238,13 @@ static void begin(struct launch *launch, const struct command *c, size_t word,
 /* The launcher's defaults. */
 static void defaults(struct launch *launch)
 {
-	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+	bool torch = by_torch(launch);
 
 	if (launch->loose)
 		return;
-	if (torch && !launch->nproc_given)
+	if (torch && !is_given(&launch->ranks))
 		launch->nproc = 1;
-	if (launch->port_at.line || launch->no_port)
+	if (is_given(&launch->port_option) || launch->no_port)
 		return;
 	if (torch || launch->launcher == LINT_DEEPSPEED ||
 	    (launch->launcher == LINT_ACCELERATE && launch->nproc > 1 && !launch->hosts)) {
@@ -258,14 +258,13 @@ static void check_counted(struct shell *sh, const struct launch *launch, const s
 {
 	int64_t visible;
 
-	if (!launch->nproc_given || launch->nproc_source != source_devices ||
-	    launch->launcher == LINT_DEEPSPEED || launch->ids_given || list->state != SET_VALUE ||
-	    list->exported != EXPORT_YES)
+	if (!is_given(&launch->ranks) || launch->ranks.source != source_devices ||
+	    launch->launcher == LINT_DEEPSPEED || is_given(&launch->ids) || !is_given(list))
 		return;
 	visible = shell_count(sh, list->value, NULL);
 	if (visible > 0)
 		shell_report(
-			sh, FINDING_COUNTS_ALL, launch->nproc_at, "D7",
+			sh, FINDING_COUNTS_ALL, launch->ranks.at, "D7",
 			launch->launcher == LINT_TORCHRUN
 				? "write --nproc-per-node=gpu, or count the entries of the list"
 				: "count the entries of the list",
@@ -277,11 +276,11 @@ static void check_counted(struct shell *sh, const struct launch *launch, const s
 
 static void check_launch(struct shell *sh, const struct run *run, const struct launch *launch)
 {
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 	int64_t visible = visible_count(sh, run, launch, &list);
 	int64_t ranks = launch_ranks(launch);
-	bool by_list = list.state == SET_VALUE && !launch->ids_given &&
-		       !(launch->launcher == LINT_DEEPSPEED && launch->nproc_given) &&
+	bool by_list = list.state == SET_VALUE && !is_given(&launch->ids) &&
+		       !(launch->launcher == LINT_DEEPSPEED && is_given(&launch->ranks)) &&
 		       !(run->srun && slurm_own_gpus(&run->slurm) >= 0);
 	const struct slurm *step = shell_step(sh, run);
 	/* If each task has its own GPUs, they are compared with one launcher. */
@@ -328,7 +327,7 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 	if (run->first < c->count && identify(c, run->first, &launcher, &first)) {
 		begin(&launch, c, run->first, launcher);
 		launch_read(c, first, &launch);
-		launch.ids = shell_keep(sh, launch.ids);
+		launch.ids.value = shell_keep(sh, launch.ids.value);
 		defaults(&launch);
 		check_launch(sh, run, &launch);
 	}
@@ -344,7 +343,7 @@ static void start_program(struct shell *sh, struct run *run, bool part)
 	slurm_check_tasks(sh, run, &launch);
 	nodes_check(sh, run, &launch);
 	sh->remote |= launch.launcher == LINT_MPIRUN || (run->srun && starts_more(run));
-	list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	list = run_setting(sh, run, TRACKED_LIST);
 	jobs_start(sh, run, &launch,
 		   shell_start(sh, run, &launch, visible_count(sh, run, &launch, &list)));
 	shell_string(sh, run, launch.program);

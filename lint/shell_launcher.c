@@ -26,144 +26,86 @@ enum meaning {
 	PASSES_NOTHING /* does not pass --local_rank */
 };
 
-struct option {
-	const char *name; /* without dashes at its front, and with _ as - */
+/* The options of a launcher that mean the same: their names without dashes at their front, and with
+ * _ as -. */
+struct options {
 	enum meaning meaning;
+	const char *names;
 };
 
-static const struct option torchrun[] = {{"nproc-per-node", RANKS},
-					 {"nnodes", NODES},
-					 {"master-port", PORT},
-					 {"master-addr", ADDRESS},
-					 {"standalone", NO_PORT},
-					 {"rdzv-backend", NO_PORT_VALUE},
-					 {"rdzv-endpoint", ENDPOINT},
-					 {"rdzv-id", RENDEZVOUS_ID},
-					 {"node-rank", NODE_RANK},
-					 {"rdzv-conf", TAKES_VALUE},
-					 {"m", MODULE},
-					 {"module", MODULE},
-					 {"no-python", TAKES_NOTHING},
-					 {"run-path", TAKES_NOTHING},
-					 {"use-env", PASSES_NOTHING},
-					 {"virtual-local-rank", TAKES_NOTHING},
-					 {NULL, TAKES_VALUE}};
+enum { MAX_OPTIONS = 16 };
 
-static const struct option accelerate[] = {{"num-processes", PROCESSES},
-					   {"num-machines", NODES},
-					   {"gpu-ids", IDS},
-					   {"main-process-port", PORT},
-					   {"main-process-ip", ADDRESS},
-					   {"cpu", CPU},
-					   {"use-cpu", CPU},
-					   {"tpu", CPU},
-					   {"config-file", HOSTS},
-					   {"m", MODULE},
-					   {"module", MODULE},
-					   {"multi-gpu", TAKES_NOTHING},
-					   {"no-python", TAKES_NOTHING},
-					   {"use-deepspeed", FILTER},
-					   {"use-fsdp", TAKES_NOTHING},
-					   {"debug", TAKES_NOTHING},
-					   {"q", TAKES_NOTHING},
-					   {"quiet", TAKES_NOTHING},
-					   {"same-network", TAKES_NOTHING},
-					   {"mps", CPU},
-					   {"enable-cpu-affinity", TAKES_NOTHING},
-					   {"use-xpu", CPU},
-					   {"use-megatron-lm", TAKES_NOTHING},
-					   {NULL, TAKES_VALUE}};
+/* The options of each launcher; others take a value. */
+static const struct options launchers[][MAX_OPTIONS] = {
+	[LINT_TORCHRUN] = {{RANKS, "nproc-per-node"},
+			   {NODES, "nnodes"},
+			   {PORT, "master-port"},
+			   {ADDRESS, "master-addr"},
+			   {NO_PORT, "standalone"},
+			   {NO_PORT_VALUE, "rdzv-backend"},
+			   {ENDPOINT, "rdzv-endpoint"},
+			   {RENDEZVOUS_ID, "rdzv-id"},
+			   {NODE_RANK, "node-rank"},
+			   {MODULE, "m module"},
+			   {PASSES_NOTHING, "use-env"},
+			   {TAKES_NOTHING, "no-python run-path virtual-local-rank"}},
+	[LINT_ACCELERATE] = {{PROCESSES, "num-processes"},
+			     {NODES, "num-machines"},
+			     {IDS, "gpu-ids"},
+			     {PORT, "main-process-port"},
+			     {ADDRESS, "main-process-ip"},
+			     {HOSTS, "config-file"},
+			     {MODULE, "m module"},
+			     {FILTER, "use-deepspeed"},
+			     {CPU, "cpu use-cpu tpu mps use-xpu"},
+			     {TAKES_NOTHING, "multi-gpu no-python use-fsdp debug q quiet "
+					     "same-network enable-cpu-affinity use-megatron-lm"}},
+	[LINT_DEEPSPEED] = {{RANKS, "num-gpus"},
+			    {NODES, "num-nodes"},
+			    {PORT, "master-port"},
+			    {IDS, "include i"},
+			    {FILTER, "exclude e"},
+			    {HOSTS, "hostfile H"},
+			    {MODULE, "module"},
+			    {PASSES_NOTHING, "no-local-rank"},
+			    {TAKES_NOTHING, "no-python no-ssh no-ssh-check force-multi save-pid "
+					    "bind-cores-to-rank elastic-training q"}},
+	[LINT_MPIRUN] = {{PROCESSES, "np n c"},
+			 {HOSTS, "H host hosts hostfile machinefile f ppn N npernode map-by"},
+			 {TAKES_TWO, "mca genv env prtemca"},
+			 {TAKES_NOTHING, "allow-run-as-root oversubscribe tag-output "
+					 "report-bindings q v verbose display-map l"}},
+	[LINT_GPUMAP] = {{RANKS, "nproc-per-node ranks"},
+			 {NODES, "nnodes"},
+			 {PORT, "master-port"},
+			 {NO_PORT, "standalone"},
+			 {MODULE, "m"},
+			 {TAKES_NOTHING, "no-python pass-local-rank"}},
+};
 
-static const struct option deepspeed[] = {{"num-gpus", RANKS},
-					  {"num-nodes", NODES},
-					  {"master-port", PORT},
-					  {"include", IDS},
-					  {"i", IDS},
-					  {"exclude", FILTER},
-					  {"e", FILTER},
-					  {"hostfile", HOSTS},
-					  {"H", HOSTS},
-					  {"module", MODULE},
-					  {"no-python", TAKES_NOTHING},
-					  {"no-local-rank", PASSES_NOTHING},
-					  {"no-ssh", TAKES_NOTHING},
-					  {"no-ssh-check", TAKES_NOTHING},
-					  {"force-multi", TAKES_NOTHING},
-					  {"save-pid", TAKES_NOTHING},
-					  {"bind-cores-to-rank", TAKES_NOTHING},
-					  {"elastic-training", TAKES_NOTHING},
-					  {"q", TAKES_NOTHING},
-					  {NULL, TAKES_VALUE}};
-
-static const struct option mpirun[] = {{"np", PROCESSES},
-				       {"n", PROCESSES},
-				       {"c", PROCESSES},
-				       {"H", HOSTS},
-				       {"host", HOSTS},
-				       {"hosts", HOSTS},
-				       {"hostfile", HOSTS},
-				       {"machinefile", HOSTS},
-				       {"f", HOSTS},
-				       {"ppn", HOSTS},
-				       {"N", HOSTS},
-				       {"npernode", HOSTS},
-				       {"map-by", HOSTS},
-				       {"mca", TAKES_TWO},
-				       {"genv", TAKES_TWO},
-				       {"env", TAKES_TWO},
-				       {"prtemca", TAKES_TWO},
-				       {"allow-run-as-root", TAKES_NOTHING},
-				       {"oversubscribe", TAKES_NOTHING},
-				       {"tag-output", TAKES_NOTHING},
-				       {"report-bindings", TAKES_NOTHING},
-				       {"q", TAKES_NOTHING},
-				       {"v", TAKES_NOTHING},
-				       {"verbose", TAKES_NOTHING},
-				       {"display-map", TAKES_NOTHING},
-				       {"l", TAKES_NOTHING},
-				       {NULL, TAKES_VALUE}};
-
-static const struct option gpumap_run[] = {{"nproc-per-node", RANKS},
-					   {"ranks", RANKS},
-					   {"nnodes", NODES},
-					   {"master-port", PORT},
-					   {"standalone", NO_PORT},
-					   {"m", MODULE},
-					   {"no-python", TAKES_NOTHING},
-					   {"pass-local-rank", TAKES_NOTHING},
-					   {NULL, TAKES_VALUE}};
-
-static const struct option *options_of(enum lint_launcher launcher)
+static bool same_option(struct span s, struct span name)
 {
-	switch (launcher) {
-	case LINT_ACCELERATE:
-		return accelerate;
-	case LINT_DEEPSPEED:
-		return deepspeed;
-	case LINT_MPIRUN:
-		return mpirun;
-	case LINT_GPUMAP:
-		return gpumap_run;
-	default:
-		return torchrun;
-	}
-}
-
-static bool same_option(struct span s, const char *name)
-{
-	if (strlen(name) != s.length)
+	if (name.length != s.length)
 		return false;
 	for (size_t i = 0; i < s.length; i++)
-		if (name[i] != (s.text[i] == '_' ? '-' : s.text[i]))
+		if (name.text[i] != (s.text[i] == '_' ? '-' : s.text[i]))
 			return false;
 	return true;
 }
 
-static enum meaning look_up(const struct option *options, struct span name)
+static enum meaning look_up(enum lint_launcher launcher, struct span option)
 {
-	while (options->name && !same_option(name, options->name))
-		options++;
-	return options->name || name.length != 1 ? options->meaning : TAKES_VALUE;
+	bool torch = launcher == LINT_TORCH_LAUNCH;
+	const struct options *of = launchers[torch ? LINT_TORCHRUN : launcher];
+
+	for (; of->names; of++) {
+		struct span names = span_of(of->names), name;
+
+		while (span_split(&names, ' ', &name))
+			if (same_option(option, name))
+				return of->meaning;
+	}
+	return TAKES_VALUE;
 }
 
 static int64_t number(struct span s)
@@ -185,17 +127,17 @@ static int64_t node_number(struct span s)
 }
 
 /* HOST:PORT, or HOST. */
-static void take_endpoint(struct launch *launch, struct span s, struct place at)
+static void take_endpoint(struct launch *launch, const struct setting *given)
 {
+	struct span s = given->value;
 	const char *colon = s.length ? memrchr(s.text, ':', s.length) : NULL;
 
-	launch->no_port = true;
+	launch->no_port = launch->endpoint = true;
 	launch->port = -1;
-	launch->port_at = launch->address_at = at;
-	launch->address = s;
+	launch->port_option = launch->address = *given;
 	if (!colon)
 		return;
-	launch->address.length = (size_t)(colon - s.text);
+	launch->address.value.length = (size_t)(colon - s.text);
 	if (span_known(s))
 		launch->port =
 			number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
@@ -211,22 +153,22 @@ static const size_t flags[] = {
 	[MODULE] = offsetof(struct launch, module),
 };
 
-static void take(struct launch *launch, enum meaning meaning, struct span value, struct place at)
+static void take(struct launch *launch, enum meaning meaning, const struct setting *given)
 {
+	struct span value = given->value;
+
 	switch (meaning) {
 	case RANKS:
 	case PROCESSES:
-		launch->nproc_given = true;
 		launch->nproc = number(value);
-		launch->nproc_text = value;
-		launch->nproc_at = at;
+		launch->ranks = *given;
 		break;
 	case NODES:
 		launch->nnodes = node_number(value);
 		break;
 	case PORT:
 		launch->port = number(value);
-		launch->port_at = at;
+		launch->port_option = *given;
 		break;
 	case NO_PORT:
 		launch->no_port = launch->agrees = true;
@@ -237,17 +179,13 @@ static void take(struct launch *launch, enum meaning meaning, struct span value,
 		launch->numbered |= !span_known(value);
 		break;
 	case ENDPOINT:
-		launch->endpoint = true;
-		take_endpoint(launch, value, at);
+		take_endpoint(launch, given);
 		break;
 	case ADDRESS:
-		launch->address = value;
-		launch->address_at = at;
+		launch->address = *given;
 		break;
 	case IDS:
-		launch->ids_given = true;
-		launch->ids = value;
-		launch->ids_at = at;
+		launch->ids = *given;
 		break;
 	case PASSES_NOTHING:
 		launch->passes = false;
@@ -266,52 +204,36 @@ static bool takes_word(enum meaning meaning)
 }
 
 /* Reads one option. Returns the next word. */
-static size_t read_option(const struct command *c, size_t i, const struct option *options,
-			  struct launch *launch)
+static size_t read_option(const struct command *c, size_t i, struct launch *launch)
 {
-	struct span name = word_text(c, i), value;
-	struct place at = c->words[i].at;
-	const char *equals = memchr(name.text, '=', name.length);
+	struct span name = word_text(c, i);
+	const char *equals = memchr(name.text, '=', name.length), *end = name.text + name.length;
+	const struct word *word = &c->words[i], *next = i + 1 < c->count ? word + 1 : word;
 	enum meaning meaning;
-	const char *source;
-	bool derived;
+	struct setting given = {.state = SET_VALUE,
+				.exported = EXPORT_YES,
+				.value = word_text(c, i + 1),
+				.at = word->at,
+				.derived = word->derived || (!equals && next->derived),
+				.source = equals ? word->source : next->source};
 
 	while (name.length && *name.text == '-')
 		name = (struct span){name.text + 1, name.length - 1};
 	if (equals)
 		name.length = (size_t)(equals - name.text);
-	meaning = look_up(options, name);
-	derived = c->words[i].derived || (!equals && i + 1 < c->count && c->words[i + 1].derived);
-	if (meaning == PORT || meaning == ENDPOINT)
-		launch->port_derived = derived;
-	else if (meaning == RANKS || meaning == PROCESSES)
-		launch->nproc_derived = derived;
-	else if (meaning == IDS)
-		launch->ids_derived = derived;
-	source = c->words[i].source;
-	if (!equals && i + 1 < c->count)
-		source = c->words[i + 1].source;
-	if (meaning == RANKS || meaning == PROCESSES)
-		launch->nproc_source = source;
-	else if (meaning == IDS)
-		launch->ids_source = source;
-	else if (meaning == ENDPOINT || meaning == ADDRESS)
-		launch->address_source = source;
+	meaning = look_up(launch->launcher, name);
 	if (equals) {
-		value = (struct span){equals + 1,
-				      word_text(c, i).length -
-					      (size_t)(equals + 1 - word_text(c, i).text)};
-		take(launch, meaning, value, at);
+		given.value = (struct span){equals + 1, (size_t)(end - equals) - 1};
+		take(launch, meaning, &given);
 		return i + 1;
 	}
 	if (meaning == FILTER && launch->launcher != LINT_ACCELERATE)
-		i++;
-	value = word_text(c, i + 1);
+		given.value = word_text(c, ++i + 1);
 	/* An unknown option takes a value if one can follow. */
 	if (meaning == TAKES_VALUE &&
-	    ((value.length && *value.text == '-') || is_python_file(value)))
+	    ((given.value.length && *given.value.text == '-') || is_python_file(given.value)))
 		return i + 1;
-	take(launch, meaning, value, at);
+	take(launch, meaning, &given);
 	return i + 1 + takes_word(meaning) + (meaning == TAKES_TWO);
 }
 
@@ -326,7 +248,6 @@ static bool has_value(struct span s)
 
 void launch_read(const struct command *c, size_t first, struct launch *launch)
 {
-	const struct option *options = options_of(launch->launcher);
 	size_t i = first;
 
 	while (i < c->count) {
@@ -343,7 +264,7 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 		    (s.length && *s.text == SHELL_UNKNOWN)) {
 			i++;
 		} else if (s.length > 1 && *s.text == '-') {
-			i = read_option(c, i, options, launch);
+			i = read_option(c, i, launch);
 		} else {
 			break;
 		}

@@ -45,18 +45,20 @@ static struct span whole_list(const struct command *c, struct span begin, size_t
 	return (struct span){room, length};
 }
 
-/* NAME = VALUE, or NAME =VALUE. */
+/* NAME = VALUE, or NAME =VALUE, perhaps after export. */
 static bool with_blanks(struct shell *sh, struct command *c)
 {
-	struct span name = word_text(c, 0), second = word_text(c, 1), value;
+	bool exports = span_is(word_text(c, 0), "export");
+	struct span name = word_text(c, exports), sign = word_text(c, exports + 1);
+	struct span value = sign.length > 1 ? (struct span){sign.text + 1, sign.length - 1}
+					    : word_text(c, exports + 2);
 
-	if (!shell_tracked(sh, name) || c->count < 2 || !span_starts(second, "="))
+	if (!shell_tracked(sh, name) || !span_starts(sign, "="))
 		return false;
-	value = second.length > 1 ? (struct span){second.text + 1, second.length - 1}
-				  : word_text(c, 2);
-	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-		     WRITE_IT("export ", name, value),
-		     "with a blank beside = the shell looks for a command named %s", QUOTE(name));
+	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[exports ? 2 : 0].at, NULL,
+		     WRITE_IT("export ", name, value), "with a blank beside = %s %s%s",
+		     exports ? "export takes" : "the shell looks for a command named",
+		     QUOTE(exports ? sign : name), exports ? " for a name" : "");
 	return true;
 }
 
@@ -70,7 +72,7 @@ static bool parted_list(struct shell *sh, struct command *c)
 	    !is_list_piece(word_text(c, 0)))
 		return false;
 	shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
-		     WRITE_IT("", p->name, whole_list(c, p->value, 0, room)),
+		     WRITE_IT("", p->name, whole_list(c, p->set.value, 0, room)),
 		     "the blank ends the list: the shell looks for a command named %s",
 		     QUOTE(word_text(c, 0)));
 	return true;
@@ -106,7 +108,7 @@ static void report_export(struct shell *sh, struct command *c, const struct pref
 
 	if (is_list_piece(s))
 		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
-			     WRITE_IT("export ", p->name, whole_list(c, p->value, 1, room)),
+			     WRITE_IT("export ", p->name, whole_list(c, p->set.value, 1, room)),
 			     "the blank ends the list: export takes %s for a name", QUOTE(s));
 	else
 		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[1].at, NULL,
@@ -114,26 +116,15 @@ static void report_export(struct shell *sh, struct command *c, const struct pref
 			     "export starts no program: it takes %s for a name", QUOTE(s));
 }
 
-/* export NAME = VALUE, export NAME=0, 1, export NAME=0 python train.py */
+/* export NAME=0, 1, export NAME=0 python train.py */
 static bool export_mistake(struct shell *sh, struct command *c)
 {
 	const struct prefix *p = c->prefix_count ? &c->prefixes[0] : NULL;
-	struct span first = word_text(c, 1), second = word_text(c, 2);
+	struct span first = word_text(c, 1);
 
-	if (!span_is(word_text(c, 0), "export"))
-		return false;
-	if (shell_tracked(sh, first) && span_starts(second, "=")) {
-		struct span value = second.length > 1
-					    ? (struct span){second.text + 1, second.length - 1}
-					    : word_text(c, 3);
-
-		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[2].at, NULL,
-			     WRITE_IT("export ", first, value),
-			     "with a blank beside = export takes %s for a name", QUOTE(second));
-		return true;
-	}
-	if (!p || !p->argument || !shell_tracked(sh, p->name) || c->count < 2 ||
-	    c->words[1].loose || !span_known(first) || span_starts(first, "-"))
+	if (!span_is(word_text(c, 0), "export") || !p || !p->argument ||
+	    !shell_tracked(sh, p->name) || c->count < 2 || c->words[1].loose ||
+	    !span_known(first) || span_starts(first, "-"))
 		return false;
 	/* Names may follow; a program and its arguments are more than names. */
 	if (shell_name(first) == first.length && !is_python(first))

@@ -29,13 +29,12 @@ static void report_local(struct shell *sh, struct span host, struct place at, in
 }
 
 /* Reports a meeting place that each node has for itself. */
-static void check_local(struct shell *sh, struct span host, const char *source, struct place at,
-			int64_t nodes)
+static void check_local(struct shell *sh, const struct setting *host, int64_t nodes)
 {
-	if (source == source_host)
-		report_local(sh, span_of("$(hostname)"), at, nodes);
-	else if (host.length && span_known(host) && is_local(host))
-		report_local(sh, host, at, nodes);
+	if (host->source == source_host)
+		report_local(sh, span_of("$(hostname)"), host->at, nodes);
+	else if (host->value.length && span_known(host->value) && is_local(host->value))
+		report_local(sh, host->value, host->at, nodes);
 }
 
 /* torchrun numbers the nodes only in a rendezvous that is not static, which is its default. */
@@ -45,8 +44,7 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 	const struct slurm *slurm = shell_step(sh, run);
 
 	if (!slurm || slurm->parts || slurm_one_task(sh, slurm) || launch->nnodes < 2 ||
-	    launch->numbered || launch->agrees || launch->loose ||
-	    (launch->launcher != LINT_TORCHRUN && launch->launcher != LINT_TORCH_LAUNCH))
+	    launch->numbered || launch->agrees || launch->loose || !by_torch(launch))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
 		if (command_prefix(run->c, span_of(defaults[i])) ||
@@ -54,7 +52,7 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 			return;
 	shell_report(sh, FINDING_SAME_NODE_RANK, launch->at, NULL,
 		     launch->endpoint ? "add --rdzv-backend=c10d, which numbers them"
-		     : launch->address.text
+		     : launch->address.value.text
 			     ? "write --rdzv-backend=c10d --rdzv-endpoint=HOST:29500, which "
 			       "numbers them, with the host of --master-addr in its place"
 			     : "add --rdzv-backend=c10d --rdzv-endpoint=FIRST_NODE:29500, which "
@@ -65,19 +63,17 @@ static void check_node_rank(struct shell *sh, const struct run *run, const struc
 
 void nodes_check(struct shell *sh, const struct run *run, const struct launch *launch)
 {
-	struct setting address = run_setting(sh, run, tracked_name(TRACKED_ADDRESS));
-	bool waits = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH ||
-		     launch->launcher == LINT_ACCELERATE;
+	struct setting address = run_setting(sh, run, TRACKED_ADDRESS);
+	bool waits = by_torch(launch) || launch->launcher == LINT_ACCELERATE;
 	bool direct = (launch->launcher == LINT_DIRECT || launch->launcher == LINT_SRUN) &&
 		      is_gpu_program(run->c, run->first);
 	int64_t nodes = step_nodes(sh, run);
 
 	check_node_rank(sh, run, launch);
 	if (nodes > 1 && waits && launch->nnodes > 1) {
-		check_local(sh, launch->address, launch->address_source, launch->address_at, nodes);
-	} else if (nodes > 1 && direct && address.state == SET_VALUE &&
-		   address.exported == EXPORT_YES) {
-		check_local(sh, address.value, address.source, address.at, nodes);
+		check_local(sh, &launch->address, nodes);
+	} else if (nodes > 1 && direct && is_given(&address)) {
+		check_local(sh, &address, nodes);
 	} else if (sh->batch && !shell_step(sh, run) && !sh->spread && waits &&
 		   launch->nnodes > 1 && sh->slurm.nodes > 1 && !sh->waiting.at.line) {
 		sh->waiting.at = launch->at;

@@ -45,22 +45,11 @@ const struct prefix *command_prefix(const struct command *c, struct span name)
 	return NULL;
 }
 
-struct setting run_setting(struct shell *sh, const struct run *run, const char *name)
+struct setting run_setting(struct shell *sh, const struct run *run, enum tracked tracked)
 {
-	const struct prefix *p = command_prefix(run->c, span_of(name));
-	struct shell_var *var;
+	const struct prefix *p = command_prefix(run->c, span_of(tracked_name(tracked)));
 
-	if (p)
-		return (struct setting){
-			.state = SET_VALUE,
-			.exported = EXPORT_YES,
-			.value = p->value,
-			.at = p->at,
-			.derived = p->derived,
-			.source = p->source,
-		};
-	var = shell_tracked(sh, span_of(name));
-	return var ? shell_setting(sh, var) : (struct setting){.state = SET_UNKNOWN};
+	return p ? p->set : shell_setting(sh, &sh->vars[tracked]);
 }
 
 /* Skips the options of a shell after word `first`. Returns the next word. */
@@ -137,13 +126,12 @@ static void report_lost(struct shell *sh, struct run *run, size_t word, const ch
 	static const enum tracked needed[] = {TRACKED_LIST, TRACKED_ORDER};
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-		const char *name = tracked_name(needed[i]);
-		struct setting now = run_setting(sh, run, name);
+		struct setting now = run_setting(sh, run, needed[i]);
 
-		if (now.state == SET_VALUE && now.exported == EXPORT_YES)
+		if (is_given(&now))
 			shell_report(sh, FINDING_LOST_VARIABLE, run->c->words[word].at, "S8", fix,
-				     "%s of line %d is lost: %s", SHOW(span_of(name), now.value),
-				     now.at.line, how);
+				     "%s of line %d is lost: %s",
+				     SHOW(sh->vars[needed[i]].name, now.value), now.at.line, how);
 	}
 }
 
@@ -151,9 +139,11 @@ static void add_prefix(struct command *c, size_t word, struct span name, struct 
 {
 	*ARRAY_NEXT(c->prefixes, c->prefix_count, c->prefix_room) =
 		(struct prefix){.name = name,
-				.value = value,
-				.at = c->words[word].at,
-				.derived = c->words[word].derived};
+				.set = {.state = SET_VALUE,
+					.exported = EXPORT_YES,
+					.value = value,
+					.at = c->words[word].at,
+					.derived = c->words[word].derived}};
 }
 
 /* NAME=VALUE after env or sudo. */

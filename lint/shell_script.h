@@ -72,6 +72,12 @@ struct setting {
 	struct place over; /* a prefix that hid it from a program; line 0: none */
 };
 
+/* Whether a program gets the value, from a variable or an option. */
+static inline bool is_given(const struct setting *s)
+{
+	return s->state == SET_VALUE && s->exported == EXPORT_YES;
+}
+
 struct shell_var {
 	struct span name;
 	struct setting now;
@@ -84,12 +90,10 @@ struct shell_var {
 
 /* NAME=value before a command. */
 struct prefix {
-	struct span name, value;
-	struct place at;
+	struct span name;
+	struct setting set;
 	bool adds;     /* NAME+=value */
 	bool argument; /* of export and the like, after the command's name */
-	bool derived;  /* from a variable */
-	const char *source;
 };
 
 struct word {
@@ -271,10 +275,9 @@ extern const char source_host[];
 
 /* shell_word.c: expands a token into words of the command. */
 void shell_expand(struct shell *sh, struct command *c, struct token token, bool split);
-/* Expands a value without splitting it into words, in the arena. Unknown pieces are SHELL_UNKNOWN.
- * `prefix` gets what the value is derived from. */
-struct span shell_value(struct shell *sh, struct command *c, struct token token,
-			struct prefix *prefix);
+/* Expands a value without splitting it into words, in the arena, and what it is derived from.
+ * Unknown pieces are SHELL_UNKNOWN. */
+void shell_value(struct shell *sh, struct command *c, struct token token, struct setting *ret);
 struct span word_text(const struct command *c, size_t i);
 bool span_known(struct span text);
 
@@ -344,7 +347,7 @@ void shell_run(struct shell *sh, struct command *c, bool background);
 /* NAME=value before the command, the last of this name; NULL: there is none. */
 const struct prefix *command_prefix(const struct command *c, struct span name);
 /* The setting of a variable that reaches the program, from a prefix or by export. */
-struct setting run_setting(struct shell *sh, const struct run *run, const char *name);
+struct setting run_setting(struct shell *sh, const struct run *run, enum tracked tracked);
 bool is_python(struct span word);
 struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
@@ -374,7 +377,7 @@ struct launch {
 	int64_t nproc; /* -1: not known */
 	int64_t nnodes;
 	int64_t port; /* -1: not known, or none */
-	bool nproc_given, ids_given, no_port, cpu;
+	bool no_port, cpu;
 	bool default_port;  /* the port is only that of some versions, or of one that is free */
 	bool filtered;      /* other options choose devices */
 	bool loose;         /* an unknown part may have an option */
@@ -384,10 +387,7 @@ struct launch {
 	bool agrees;        /* a rendezvous numbers the nodes */
 	bool numbered;      /* the number of this node is given, or may be by the rendezvous */
 	bool endpoint;      /* the address is of --rdzv-endpoint */
-	bool port_derived, nproc_derived, ids_derived; /* from a variable, which may change */
-	struct span ids, nproc_text, address; /* of the meeting place; .text NULL: not given */
-	struct place ids_at, nproc_at, port_at, address_at;
-	const char *nproc_source, *address_source, *ids_source; /* as of a setting */
+	struct setting ids, ranks, port_option, address; /* as options give them */
 	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };
@@ -410,6 +410,7 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 size_t shell_python_file(const struct command *c, size_t i, const char **module);
 /* Ranks on this host; -1: not known. */
 int64_t launch_ranks(const struct launch *launch);
+bool by_torch(const struct launch *launch);
 
 /* shell_background.c */
 /* `start`: as of a job. */

@@ -83,27 +83,22 @@ static void assign(struct shell *sh, const struct prefix *p, enum export_change 
 		   bool lasting)
 {
 	struct shell_var *var = shell_var(sh, p->name), *tracked = shell_tracked(sh, p->name);
-	struct setting old = shell_setting(sh, var);
-	struct setting setting = {.state = SET_VALUE,
-				  .exported = old.exported,
-				  .value = p->value,
-				  .at = p->at,
-				  .derived = p->derived,
-				  .source = p->source};
+	struct setting old = shell_setting(sh, var), setting = p->set;
 
-	note_misspelt(var, p->at, change == EXPORT_ADD || sh->allexport);
+	setting.exported = old.exported;
+	note_misspelt(var, p->set.at, change == EXPORT_ADD || sh->allexport);
 	if (p->adds && old.state == SET_VALUE)
-		setting.value = joined(sh, old.value, p->value);
+		setting.value = joined(sh, old.value, p->set.value);
 	else if (p->adds && old.state != SET_NOT)
 		setting.state = SET_UNKNOWN;
 	if (setting.state == SET_VALUE && tracked == &sh->vars[TRACKED_LIST])
-		shell_check_list(sh, setting.value, p->at);
+		shell_check_list(sh, setting.value, p->set.at);
 	else if (setting.state == SET_VALUE && tracked == &sh->vars[TRACKED_ORDER])
-		shell_check_order(sh, setting.value, p->at);
+		shell_check_order(sh, setting.value, p->set.at);
 	if (!lasting)
 		return;
 	if (!p->adds && tracked && tracked->now.serial)
-		report_overwritten(sh, var, p->value, p->at);
+		report_overwritten(sh, var, p->set.value, p->set.at);
 	if (change == EXPORT_ADD || sh->allexport)
 		setting.exported = EXPORT_YES;
 	else if (change == EXPORT_REMOVE)
@@ -123,9 +118,9 @@ void shell_join(struct shell *sh, struct command *c)
 		var = shell_var(sh, p->name);
 		old = shell_setting(sh, var);
 		if (old.state == SET_VALUE)
-			p->value = joined(sh, old.value, p->value);
+			p->set.value = joined(sh, old.value, p->set.value);
 		else if (old.state != SET_NOT)
-			p->value = (struct span){"", 1}; /* SHELL_UNKNOWN */
+			p->set.value = (struct span){"", 1}; /* SHELL_UNKNOWN */
 		var->now.used = true;
 		p->adds = false;
 	}
@@ -269,8 +264,8 @@ void shell_unused(struct shell *sh)
 		const struct setting *now = &var->now;
 
 		report_hidden(sh, var);
-		if (now->state == SET_VALUE && now->exported == EXPORT_YES && !now->used &&
-		    !now->over.line && sh->program && sh->program < now->serial)
+		if (is_given(now) && !now->used && !now->over.line && sh->program &&
+		    sh->program < now->serial)
 			shell_report(sh, FINDING_SET_TOO_LATE, now->at, "S2",
 				     "set it before the command that needs it",
 				     "no program is started after %s is set here",

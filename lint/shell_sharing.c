@@ -16,8 +16,7 @@ static bool on_cpu(const struct command *c, size_t first)
 	for (size_t i = first; i < c->count; i++) {
 		struct span s = word_text(c, i);
 
-		if (s.length &&
-		    (memmem(s.text, s.length, "cpu", 3) || memmem(s.text, s.length, "gloo", 4)))
+		if (span_has(s, "cpu") || span_has(s, "gloo"))
 			return true;
 	}
 	return false;
@@ -50,23 +49,23 @@ static unsigned list_base(const struct shell *sh)
 
 struct gpus sharing_gpus(struct shell *sh, const struct run *run, const struct launch *launch)
 {
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 	bool deepspeed = launch->launcher == LINT_DEEPSPEED;
 	bool prefix = command_prefix(run->c, span_of(tracked_name(TRACKED_LIST)));
-	struct gpus gpus = {.derived = list.derived || launch->nproc_derived};
+	struct gpus gpus = {.derived = list.derived || launch->ranks.derived};
 
 	if (run->dropped || shell_step(sh, run) || sh->spread || launch->cpu || launch->filtered ||
 	    launch->loose || launch->hosts || launch->nnodes != 1 || on_cpu(run->c, run->first))
 		return gpus;
 	if (!is_launcher(launch->launcher) && launch->launcher != LINT_DIRECT)
 		return gpus;
-	if (launch->ids_given && !span_is(launch->ids, "all")) {
-		gpus.bits = shell_devices(sh, deepspeed ? included(launch->ids) : launch->ids, -1);
-		gpus.derived = launch->ids_derived;
-	} else if (deepspeed && launch->nproc_given) {
+	if (is_given(&launch->ids) && !span_is(launch->ids.value, "all")) {
+		gpus.bits = shell_devices(
+			sh, deepspeed ? included(launch->ids.value) : launch->ids.value, -1);
+		gpus.derived = launch->ids.derived;
+	} else if (deepspeed && is_given(&launch->ranks)) {
 		gpus.bits = first_gpus(launch->nproc);
-	} else if (list.state == SET_VALUE && list.exported == EXPORT_YES &&
-		   span_known(list.value)) {
+	} else if (is_given(&list) && span_known(list.value)) {
 		gpus.bits = shell_devices(sh, list.value, launch->nproc);
 	} else if (!prefix && launch->nproc > 1 && is_launcher(launch->launcher)) {
 		gpus.bits = first_gpus(launch->nproc);

@@ -32,7 +32,7 @@ int64_t launch_ranks(const struct launch *launch)
 	return launch->nproc / launch->nnodes;
 }
 
-static bool by_torch(const struct launch *launch)
+bool by_torch(const struct launch *launch)
 {
 	return launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
 }
@@ -59,11 +59,12 @@ static void see_meeting(struct shell *sh, struct lint_start *start, const struct
 	static const enum tracked meeting[] = {TRACKED_ADDRESS, TRACKED_PORT};
 
 	start->port = launch->loose ? -1 : launch->agrees ? 0 : launch->port;
-	start->port_by_default = by_torch(launch) && !launch->no_port && !launch->port_at.line;
+	start->port_by_default =
+		by_torch(launch) && !launch->no_port && !is_given(&launch->port_option);
 	start->meeting = launch->launcher != LINT_DIRECT && launch->launcher != LINT_SRUN &&
 			 launch->launcher != LINT_MPIRUN;
 	for (size_t i = 0; i < ARRAY_SIZE(meeting); i++) {
-		struct setting now = run_setting(sh, run, tracked_name(meeting[i]));
+		struct setting now = run_setting(sh, run, meeting[i]);
 
 		start->meeting =
 			start->meeting || (now.state != SET_INHERITED && now.state != SET_NOT &&
@@ -76,10 +77,10 @@ static void see_meeting(struct shell *sh, struct lint_start *start, const struct
 static void see_list(struct shell *sh, struct lint_start *start, const struct run *run,
 		     const struct launch *launch)
 {
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
-	struct setting order = run_setting(sh, run, tracked_name(TRACKED_ORDER));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
+	struct setting order = run_setting(sh, run, TRACKED_ORDER);
 	bool passed = launch->launcher == LINT_DIRECT || by_torch(launch) ||
-		      (launch->launcher == LINT_ACCELERATE && !launch->ids_given) ||
+		      (launch->launcher == LINT_ACCELERATE && !is_given(&launch->ids)) ||
 		      (launch->launcher == LINT_MPIRUN && !launch->hosts);
 
 	start->list_varies =
@@ -93,12 +94,12 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 		      !sh->queued && !run->dropped && !launch->filtered && !launch->loose &&
 		      !launch->cpu && launch->nnodes == 1;
 	if (run->srun || run->dropped || !passed || launch->filtered || launch->loose ||
-	    list.state != SET_VALUE || list.exported != EXPORT_YES || !span_known(list.value) ||
+	    !is_given(&list) || !span_known(list.value) ||
 	    memchr(list.value.text, SHELL_BORDER, list.value.length))
 		return;
 	start->list = arena_strndup(&sh->started->arena, list.value.text, list.value.length);
 	start->list_line = list.at.line;
-	if (order.state == SET_VALUE && order.exported == EXPORT_YES && span_known(order.value))
+	if (is_given(&order) && span_known(order.value))
 		start->order = arena_printf(&sh->started->arena, "CUDA_DEVICE_ORDER=%.*s",
 					    (int)order.value.length, order.value.text);
 }
@@ -110,17 +111,14 @@ static bool gives_rank(struct shell *sh, const struct run *run, size_t program)
 	static const enum tracked ranks[] = {TRACKED_LOCAL_RANK, TRACKED_RANK};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
-		struct setting s = run_setting(sh, run, tracked_name(ranks[i]));
+		struct setting s = run_setting(sh, run, ranks[i]);
 
 		if (s.state == SET_VALUE || s.state == SET_UNKNOWN)
 			return true;
 	}
-	for (size_t i = 0; i < program; i++) {
-		struct span word = word_text(run->c, i);
-
-		if (word.length && memmem(word.text, word.length, "RANK", 4))
+	for (size_t i = 0; i < program; i++)
+		if (span_has(word_text(run->c, i), "RANK"))
 			return true;
-	}
 	return false;
 }
 

@@ -47,7 +47,7 @@ static void check_expanded(struct shell *sh, const struct run *run, size_t word,
 	const struct command *c = run->c;
 	struct slurm slurm = run->slurm;
 	int line = c->words[word].at.line;
-	bool torch = launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+	bool torch = by_torch(launch);
 
 	/* Several nodes, which sbatch itself is given. */
 	if (slurm.nodes < 0 && launch->nnodes != 1)
@@ -65,10 +65,10 @@ static void check_expanded(struct shell *sh, const struct run *run, size_t word,
 	if (launch->launcher != LINT_SRUN || !is_gpu_program(c, run->first))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++) {
-		struct setting now = run_setting(sh, run, tracked_name(ranks[i]));
+		struct setting now = run_setting(sh, run, ranks[i]);
 
-		if (now.state == SET_VALUE && now.exported == EXPORT_YES &&
-		    is_task_variable(now.source) && !always_zero(sh, &slurm, now.source)) {
+		if (is_given(&now) && is_task_variable(now.source) &&
+		    !always_zero(sh, &slurm, now.source)) {
 			report_expanded(sh, now.at, now.source, line);
 			return;
 		}
@@ -119,7 +119,7 @@ static bool is_python_program(const struct command *c, size_t i)
 void slurm_check_tasks(struct shell *sh, const struct run *run, const struct launch *launch)
 {
 	const struct slurm *step = shell_step(sh, run);
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 	int64_t tasks = step ? slurm_tasks(step) : -1;
 
 	if (!step || tasks <= step->per_node || step->per_node < 1 || step->exclusive ||
@@ -140,7 +140,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, const struct la
 {
 	const struct slurm *slurm = &run->slurm;
 	struct place at = run->c->words[word].at;
-	struct setting list = run_setting(sh, run, tracked_name(TRACKED_LIST));
+	struct setting list = run_setting(sh, run, TRACKED_LIST);
 	enum lint_launcher launcher = launch->launcher;
 
 	check_expanded(sh, run, word, launch);
@@ -150,7 +150,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, const struct la
 		shell_report(sh, FINDING_GPU_BIND_NONE, at, "L5",
 			     "leave --gpu-bind out and let gpumap exec give each task its GPU",
 			     "--gpu-bind=none unsets the list of the step's GPUs");
-	if (slurm->exports_nothing && list.state == SET_VALUE && list.exported == EXPORT_YES)
+	if (slurm->exports_nothing && is_given(&list))
 		shell_report(
 			sh, FINDING_LOST_VARIABLE, at, "S8",
 			"leave out --export=NONE, or name the variable in --export",
@@ -161,7 +161,7 @@ void slurm_check(struct shell *sh, struct run *run, size_t word, const struct la
 	if (!is_before(list.at, at))
 		slurm_check_list(sh, run);
 	if (slurm_has_gpus(slurm) && !slurm->unbound && is_before(list.at, at) &&
-	    launcher == LINT_SRUN && list.state == SET_VALUE && list.exported == EXPORT_YES)
+	    launcher == LINT_SRUN && is_given(&list))
 		shell_report(
 			sh, FINDING_LIST_REPLACED, at, "S10",
 			"leave it out, or set it after srun: srun ... gpumap exec --gpus 2,3 -- "

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+static const struct setting unknown = {
+	.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
+
 bool span_known(struct span text)
 {
 	return !text.length || (!memchr(text.text, SHELL_UNKNOWN, text.length) &&
@@ -77,8 +80,7 @@ struct setting shell_setting(struct shell *sh, struct shell_var *var)
 	/* A sourced file or a function may have set it since. */
 	if (when < sh->sourced || (var->by_function && when < sh->called) ||
 	    (function && when < function->serial))
-		return (struct setting){
-			.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
+		return unknown;
 	return var->now;
 }
 
@@ -105,18 +107,13 @@ bool shell_affords(struct shell *sh, size_t length)
 
 void shell_mention(struct shell *sh, struct span text)
 {
-	for (int i = 0; text.length && i < TRACKED_COUNT; i++) {
-		const char *name = tracked_name((enum tracked)i);
-
-		if (memmem(text.text, text.length, name, strlen(name)))
+	for (int i = 0; i < TRACKED_COUNT; i++)
+		if (span_has(text, tracked_name((enum tracked)i)))
 			sh->vars[i].now.used = sh->vars[i].referenced = true;
-	}
 }
 
 void shell_forget(struct shell *sh, struct span name)
 {
-	struct setting unknown = {.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
-
 	shell_set(sh, shell_var(sh, name), unknown);
 }
 
@@ -169,8 +166,6 @@ struct frame *shell_push(struct shell *sh, enum frame_kind kind, struct place at
 
 void shell_pop(struct shell *sh)
 {
-	static const struct setting unknown = {
-		.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
 	struct frame frame = *shell_frame(sh);
 	size_t end = sh->trail_count;
 

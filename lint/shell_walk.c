@@ -416,16 +416,19 @@ int64_t shell_rounds(const struct command *c)
 static void add_prefix(struct shell *sh, struct command *c, struct token t)
 {
 	size_t n = shell_name(t.text);
-	bool adds = t.text.text[n] == '+', argument = c->count > 0;
-	struct prefix prefix = {.name = {t.text.text, n}, .at = t.at};
+	bool adds = t.text.text[n] == '+';
+	struct prefix prefix = {
+		.name = {t.text.text, n},
+		.set = {.state = SET_VALUE, .exported = EXPORT_YES, .at = t.at},
+		.adds = adds,
+		.argument = c->count > 0,
+	};
 	struct token value = t;
 
 	value.text.text += n + adds + 1;
 	value.text.length -= n + adds + 1;
 	value.at.column += (int)(n + adds) + 1;
-	prefix.adds = adds;
-	prefix.argument = argument;
-	prefix.value = shell_value(sh, c, value, &prefix);
+	shell_value(sh, c, value, &prefix.set);
 	*ARRAY_NEXT(c->prefixes, c->prefix_count, c->prefix_room) = prefix;
 }
 

@@ -212,9 +212,8 @@ static void note_arithmetic(struct expansion *x, struct span inside)
 static void add_arithmetic(struct expansion *x, struct span inside)
 {
 	int64_t value = shell_calculate(x->sh, inside);
-	bool assigns = memchr(inside.text, '=', inside.length) ||
-		       memmem(inside.text, inside.length, "++", 2) ||
-		       memmem(inside.text, inside.length, "--", 2);
+	bool assigns = memchr(inside.text, '=', inside.length) || span_has(inside, "++") ||
+		       span_has(inside, "--");
 	char text[32];
 
 	note_arithmetic(x, inside);
@@ -444,33 +443,29 @@ static struct span literal(struct span text)
 	return text;
 }
 
-struct span shell_value(struct shell *sh, struct command *c, struct token token,
-			struct prefix *prefix)
+void shell_value(struct shell *sh, struct command *c, struct token token, struct setting *ret)
 {
 	struct expansion x = {
 		sh,       c,   on_token(sh, token), false, false, c->text.length, false, false,
 		token.at, NULL};
 	size_t start = c->text.length;
-	struct span value = literal(token.text);
 
-	if (value.text) {
-		prefix->derived = false;
-		prefix->source = NULL;
-		return value;
-	}
+	ret->value = literal(token.text);
+	if (ret->value.text)
+		return;
 	if (token.text.length > 1 && *token.text.text == '(' &&
 	    token.text.text[token.text.length - 1] == ')')
 		expand_array(&x);
 	else
 		expand(&x);
-	prefix->derived = x.derived;
-	prefix->source = x.source;
-	value = (struct span){c->text.text ? c->text.text + start : "", c->text.length - start};
-	if (!shell_affords(sh, value.length))
-		value = (struct span){"", 1}; /* SHELL_UNKNOWN */
-	value = shell_keep(sh, value);
+	ret->derived = x.derived;
+	ret->source = x.source;
+	ret->value =
+		(struct span){c->text.text ? c->text.text + start : "", c->text.length - start};
+	if (!shell_affords(sh, ret->value.length))
+		ret->value = (struct span){"", 1}; /* SHELL_UNKNOWN */
+	ret->value = shell_keep(sh, ret->value);
 	c->text.length = start;
-	return value;
 }
 
 /* The text between the quotes of a word that is nothing else, and in which the shell replaces only
@@ -491,9 +486,8 @@ struct span shell_quoted(struct span word)
 	if ((quote != '\'' && quote != '"') || word.text[word.length - 1] != quote ||
 	    memchr(inside.text, quote, inside.length))
 		return none;
-	if (quote == '"' &&
-	    (memchr(inside.text, '\\', inside.length) || memchr(inside.text, '`', inside.length) ||
-	     memmem(inside.text, inside.length, "$(", 2)))
+	if (quote == '"' && (memchr(inside.text, '\\', inside.length) ||
+			     memchr(inside.text, '`', inside.length) || span_has(inside, "$(")))
 		return none;
 	return inside;
 }
