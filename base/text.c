@@ -2,6 +2,8 @@
 /* See text.h. */
 #include "text.h"
 
+#include <stdio.h>
+
 #include "strbuf.h"
 
 struct span span_of(const char *text)
@@ -339,6 +341,16 @@ const char *quote(struct quoted *ret, struct span s)
 	if (s.length > LONGEST)
 		end = (char *)memcpy(end, "...", 3) + 3;
 	*end = '\0';
+	return ret->text;
+}
+
+const char *format_text(struct quoted *ret, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(ret->text, sizeof(ret->text), format, args);
+	va_end(args);
 	return ret->text;
 }
 

@@ -87,6 +87,10 @@ struct quoted {
 const char *quote(struct quoted *ret, struct span s);
 #define QUOTE(s) quote(&(struct quoted){{0}}, s)
 
+/* Formatted text for a message, kept in `ret`; what it has no room for is cut. */
+const char *format_text(struct quoted *ret, const char *format, ...) PRINTF(2, 3);
+#define FORMAT(...) format_text(&(struct quoted){{0}}, __VA_ARGS__)
+
 /* The value of a variable in an environment; NULL: it is not set. `envp` may be NULL. */
 const char *environ_find(const char *const *envp, const char *name);
 /* The same, but NULL also if the value is empty. */

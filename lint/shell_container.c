@@ -165,7 +165,6 @@ static void check_commas(struct shell *sh, const struct command *c, size_t i)
 {
 	struct span value = option_value(c, i, "--gpus"), rest = value, field;
 	bool device = false, bare = false;
-	char fix[160];
 
 	if (!value.text || !span_known(value) || memchr(value.text, '"', value.length))
 		return;
@@ -175,9 +174,9 @@ static void check_commas(struct shell *sh, const struct command *c, size_t i)
 	}
 	if (!bare)
 		return;
-	snprintf(fix, sizeof(fix), "write --gpus '\"%.*s\"'",
-		 value.length < 120 ? (int)value.length : 0, value.text);
-	shell_report(sh, FINDING_GPUS_COMMA, c->words[i].at, NULL, fix,
+	shell_report(sh, FINDING_GPUS_COMMA, c->words[i].at, NULL,
+		     FORMAT("write --gpus '\"%.*s\"'", value.length < 120 ? (int)value.length : 0,
+			    value.text),
 		     "docker splits %s at its commas, and takes what follows for a number of GPUs",
 		     QUOTE(value));
 }
@@ -198,7 +197,7 @@ static void check_numbers(struct shell *sh, const struct run *run, size_t image)
 	const struct command *c = run->c;
 	int64_t count = container_count(c, run->first + 2, image);
 	bool env = span_is(word_text(c, image + 1), "env");
-	char room[256], fix[320];
+	char room[256];
 
 	for (size_t i = run->first + 2; image < c->count && count > 0 && i < c->count; i++) {
 		struct span list = given_list(sh, run, i, image);
@@ -208,9 +207,9 @@ static void check_numbers(struct shell *sh, const struct run *run, size_t image)
 			break;
 		if (!list.text || !list.length || !span_known(list) || shell_largest(list) < count)
 			continue;
-		snprintf(fix, sizeof(fix), "leave it out, or count from 0: %s=%s",
-			 tracked_name(TRACKED_LIST), counted(count, room));
-		shell_report(sh, FINDING_CONTAINER_NUMBERS, c->words[i].at, "L1", fix,
+		shell_report(sh, FINDING_CONTAINER_NUMBERS, c->words[i].at, "L1",
+			     FORMAT("leave it out, or count from 0: %s=%s",
+				    tracked_name(TRACKED_LIST), counted(count, room)),
 			     "%s has numbers of the host: the container gets %lld GPU%s, and "
 			     "numbers %s from 0",
 			     SHOW(span_of(tracked_name(TRACKED_LIST)), list), (long long)count,

@@ -3,8 +3,6 @@
  * numbers of ranks that are none. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 static const struct number {
 	const char *name, *instead;
 	const char *option; /* by which Slurm sets it; NULL: always */
@@ -33,7 +31,7 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 	const char *name = lint_launcher_name(launch->launcher);
 	const struct number *number = NULL;
 	struct setting now;
-	char fix[96];
+	const char *fix;
 
 	if (!launch->ranks.source || launch->nproc >= 0)
 		return;
@@ -43,7 +41,7 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 	if (!number)
 		return;
 	now = shell_setting(sh, shell_var(sh, span_of(number->name)));
-	snprintf(fix, sizeof(fix), "write $%s, which is a number", number->instead);
+	fix = FORMAT("write $%s, which is a number", number->instead);
 	if (now.state == SET_VALUE && span_number(now.value, INT32_MAX) < 0)
 		shell_report(sh, FINDING_SLURM_NUMBER, launch->ranks.at, NULL, fix,
 			     "$%s is %s here: %s cannot read it as a number of ranks", number->name,

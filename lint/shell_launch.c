@@ -98,10 +98,8 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 {
 	struct place at = is_given(&launch->ranks) ? launch->ranks.at : launch->at;
 	const char *name = lint_launcher_name(launch->launcher);
-	char where[48] = "";
+	const char *where = list ? FORMAT(" by the list of line %d", list->at.line) : "";
 
-	if (list)
-		snprintf(where, sizeof(where), " by the list of line %d", list->at.line);
 	if (launch->launcher == LINT_MPIRUN) {
 		if (ranks > visible && list && !sh->batch)
 			shell_report(

@@ -258,10 +258,9 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 			break;
 		}
 		/* What follows --nnodes= is hardly several words. */
-		launch->loose |= (c->words[i].loose && !has_value(s)) ||
-				 (s.length && *s.text == SHELL_UNKNOWN);
 		if ((c->words[i].loose && !has_value(s)) ||
 		    (s.length && *s.text == SHELL_UNKNOWN)) {
+			launch->loose = true;
 			i++;
 		} else if (s.length > 1 && *s.text == '-') {
 			i = read_option(c, i, launch);

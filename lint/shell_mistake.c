@@ -2,22 +2,15 @@
 /* Statements about variables that the shell reads as something else. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 /* "export NAME=VALUE", if the value is plain. */
-struct own_fix {
-	char text[160];
-};
-
-static const char *write_it(struct own_fix *ret, const char *before, struct span name,
+static const char *write_it(struct quoted *ret, const char *before, struct span name,
 			    struct span value)
 {
-	snprintf(ret->text, sizeof(ret->text), "write %s%.*s=%.*s, without blanks", before,
-		 (int)name.length, name.text, value.length < 100 ? (int)value.length : 0,
-		 span_known(value) ? value.text : "");
-	return ret->text;
+	return format_text(ret, "write %s%.*s=%.*s, without blanks", before, (int)name.length,
+			   name.text, value.length < 100 ? (int)value.length : 0,
+			   span_known(value) ? value.text : "");
 }
-#define WRITE_IT(before, name, value) write_it(&(struct own_fix){{0}}, before, name, value)
+#define WRITE_IT(before, name, value) write_it(&(struct quoted){{0}}, before, name, value)
 
 /* Whether it is a piece of a list that was split by blanks: digits and commas. */
 static bool is_list_piece(struct span s)

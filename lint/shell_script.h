@@ -282,11 +282,8 @@ struct span word_text(const struct command *c, size_t i);
 bool span_known(struct span text);
 
 /* NAME=VALUE for a message; only NAME if the value is not known. */
-struct shown {
-	char text[512];
-};
-const char *shell_show(struct shown *ret, struct span name, struct span value);
-#define SHOW(name, value) shell_show(&(struct shown){{0}}, name, value)
+const char *shell_show(struct quoted *ret, struct span name, struct span value);
+#define SHOW(name, value) shell_show(&(struct quoted){{0}}, name, value)
 
 /* Whether one more value of this length may be kept, so that memory and time stay in bounds. */
 bool shell_affords(struct shell *sh, size_t length);

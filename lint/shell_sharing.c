@@ -77,11 +77,7 @@ struct gpus sharing_gpus(struct shell *sh, const struct run *run, const struct l
 }
 
 /* "GPU 2", "GPUs 0,1" */
-struct numbers {
-	char text[256];
-};
-
-static const char *show(struct numbers *ret, uint64_t bits)
+static const char *show(struct quoted *ret, uint64_t bits)
 {
 	size_t n = (size_t)snprintf(ret->text, sizeof(ret->text), "%s",
 				    bits & (bits - 1) ? "GPUs" : "GPU");
@@ -92,7 +88,7 @@ static const char *show(struct numbers *ret, uint64_t bits)
 					      count++ ? "," : " ", i);
 	return ret->text;
 }
-#define NUMBERS(bits) show(&(struct numbers){{0}}, bits)
+#define NUMBERS(bits) show(&(struct quoted){{0}}, bits)
 
 /* Two programs may share a GPU on purpose: their lists are the same then. */
 static bool is_slip(const struct job *a, const struct job *b)

@@ -2,23 +2,20 @@
 /* Slurm: what #SBATCH lines and the options of sbatch and srun ask for. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 /* --ntasks takes precedence: --ntasks-per-node is only a limit beside it. */
 static void check_fewer(struct shell *sh, const struct slurm *slurm, struct place at)
 {
-	char fix[96];
-
 	if (!slurm->has_tasks || !slurm->has_tasks_per_node || slurm->tasks < 1 ||
 	    slurm->tasks >= slurm->tasks_per_node)
 		return;
-	snprintf(fix, sizeof(fix), "leave out --ntasks, which is a total, or write --ntasks=%lld",
-		 (long long)(slurm->tasks_per_node *
-			     (slurm->nodes_exact && slurm->nodes > 0 ? slurm->nodes : 1)));
-	shell_report(sh, FINDING_FEWER_TASKS, at, NULL, fix,
-		     "--ntasks=%lld overrules --ntasks-per-node=%lld: %lld task%s in all",
-		     (long long)slurm->tasks, (long long)slurm->tasks_per_node,
-		     (long long)slurm->tasks, slurm->tasks == 1 ? " starts" : "s start");
+	shell_report(
+		sh, FINDING_FEWER_TASKS, at, NULL,
+		FORMAT("leave out --ntasks, which is a total, or write --ntasks=%lld",
+		       (long long)(slurm->tasks_per_node *
+				   (slurm->nodes_exact && slurm->nodes > 0 ? slurm->nodes : 1))),
+		"--ntasks=%lld overrules --ntasks-per-node=%lld: %lld task%s in all",
+		(long long)slurm->tasks, (long long)slurm->tasks_per_node, (long long)slurm->tasks,
+		slurm->tasks == 1 ? " starts" : "s start");
 }
 
 /* Slurm 26.05 refuses the two together. */

@@ -66,9 +66,8 @@ static void see_meeting(struct shell *sh, struct lint_start *start, const struct
 	for (size_t i = 0; i < ARRAY_SIZE(meeting); i++) {
 		struct setting now = run_setting(sh, run, meeting[i]);
 
-		start->meeting =
-			start->meeting || (now.state != SET_INHERITED && now.state != SET_NOT &&
-					   now.exported != EXPORT_NO);
+		start->meeting |= now.state != SET_INHERITED && now.state != SET_NOT &&
+				  now.exported != EXPORT_NO;
 	}
 }
 
@@ -129,12 +128,12 @@ static bool is_moved(const struct shell *sh, const struct run *run, size_t progr
 	bool moved = sh->moved || run->foreign;
 
 	for (size_t i = 0; i < program; i++)
-		moved = moved || span_starts_any(word_text(run->c, i),
-						 "--chdir --wdir -wd --workdir --work-dir --cwd "
-						 "--directory --container -D -C");
+		moved |= span_starts_any(word_text(run->c, i),
+					 "--chdir --wdir -wd --workdir --work-dir --cwd "
+					 "--directory --container -D -C");
 	/* A pattern, or the home folder. */
 	for (size_t i = 0; i < path.length; i++)
-		moved = moved || strchr("*?[{~", path.text[i]);
+		moved |= strchr("*?[{~", path.text[i]) != NULL;
 	return moved;
 }
 
@@ -186,10 +185,9 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 		.arguments = words_after(sh, c, program),
 	};
 	for (int i = 0; i < sh->frame_count; i++)
-		starts->may = starts->may || sh->frames[i].kind == FRAME_IF ||
-			      sh->frames[i].kind == FRAME_BRANCH ||
-			      sh->frames[i].kind == FRAME_CASE ||
-			      sh->frames[i].kind == FRAME_FUNCTION;
+		starts->may |=
+			sh->frames[i].kind == FRAME_IF || sh->frames[i].kind == FRAME_BRANCH ||
+			sh->frames[i].kind == FRAME_CASE || sh->frames[i].kind == FRAME_FUNCTION;
 	see_ranks(starts, run, launch);
 	see_meeting(sh, starts, run, launch);
 	see_list(sh, starts, run, launch);

@@ -2,8 +2,6 @@
 /* Steps of Slurm: what srun's tasks get, and what the shell expands before they start. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 const struct slurm *shell_step(const struct shell *sh, const struct run *run)
 {
 	return run->srun ? &run->slurm : sh->in_step ? &sh->slurm : NULL;
@@ -21,14 +19,12 @@ static bool always_zero(const struct shell *sh, const struct slurm *slurm, const
 
 static void report_expanded(struct shell *sh, struct place at, const char *variable, int line)
 {
-	char fix[160];
-
-	snprintf(fix, sizeof(fix), "let a shell in the task expand it: srun bash -c '... $%s ...'",
-		 variable);
-	shell_report(sh, FINDING_EXPANDED_EARLY, at, "R1", fix,
-		     "$%s is expanded before srun in line %d starts its tasks: all get the same "
-		     "value",
-		     variable, line);
+	shell_report(
+		sh, FINDING_EXPANDED_EARLY, at, "R1",
+		FORMAT("let a shell in the task expand it: srun bash -c '... $%s ...'", variable),
+		"$%s is expanded before srun in line %d starts its tasks: all get the same "
+		"value",
+		variable, line);
 }
 
 /* --node_rank=0, or the word after it */
@@ -80,23 +76,21 @@ static void check_own_gpus(struct shell *sh, const struct run *run, struct place
 {
 	const struct slurm *slurm = &run->slurm;
 	int64_t own = slurm_own_gpus(slurm);
-	char option[64] = "--gpus-per-task", what[64] = "GPU alone, as cuda:0";
+	const char *option = slurm->bind.text   ? FORMAT("--gpu-bind=%.40s", QUOTE(slurm->bind))
+			     : slurm->bound > 0 ? "--ntasks-per-gpu"
+						: "--gpus-per-task";
 
 	if (own < 0 || (own == 0 && slurm->per_task < 0) || launcher != LINT_SRUN ||
 	    slurm_one_task(sh, slurm) || slurm->tasks_per_node == 1 ||
 	    !is_gpu_program(run->c, run->first))
 		return;
-	if (slurm->bind.text)
-		snprintf(option, sizeof(option), "--gpu-bind=%.40s", QUOTE(slurm->bind));
-	else if (slurm->bound > 0)
-		snprintf(option, sizeof(option), "--ntasks-per-gpu");
-	if (own > 1)
-		snprintf(what, sizeof(what), "%lld GPUs, from cuda:0 on", (long long)own);
 	shell_report(sh, FINDING_GPU_PER_TASK, at, "L3",
 		     "ask for --gpus-per-node=N and let gpumap exec give each task its GPU",
 		     "with %s each task sees its own %s: cuda:LOCAL_RANK fails there, and CUDA IPC "
 		     "between tasks may",
-		     option, what);
+		     option,
+		     own > 1 ? FORMAT("%lld GPUs, from cuda:0 on", (long long)own)
+			     : "GPU alone, as cuda:0");
 }
 
 /* Whether a setting stands before a word. */

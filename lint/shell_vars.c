@@ -2,8 +2,6 @@
 /* The value of each variable of a script at the current point of the walk. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 static const struct setting unknown = {
 	.state = SET_UNKNOWN, .exported = EXPORT_UNKNOWN, .used = true};
 
@@ -37,16 +35,10 @@ struct shell_var *shell_tracked(struct shell *sh, struct span name)
 	return NULL;
 }
 
-const char *shell_show(struct shown *ret, struct span name, struct span value)
+const char *shell_show(struct quoted *ret, struct span name, struct span value)
 {
-	struct quoted quoted;
-
-	if (span_known(value))
-		snprintf(ret->text, sizeof(ret->text), "%.*s=%.300s", (int)name.length, name.text,
-			 quote(&quoted, value));
-	else
-		snprintf(ret->text, sizeof(ret->text), "%.*s", (int)name.length, name.text);
-	return ret->text;
+	return format_text(ret, "%.*s%s%.300s", (int)name.length, name.text,
+			   span_known(value) ? "=" : "", span_known(value) ? QUOTE(value) : "");
 }
 
 struct shell_var *shell_var(struct shell *sh, struct span name)

@@ -40,14 +40,11 @@ static void check_module(struct resolver *resolver)
 	if (!chosen)
 		return;
 	if (chosen != master) {
-		char fix[96];
-
-		snprintf(fix, sizeof(fix),
-			 "move the module to cuda:%d, or put %d first in device_ids",
-			 master->logical, chosen->logical);
 		answer_no(resolver, FINDING_MASTER_MISMATCH,
 			  ABOUT(.rule = "G3", .origin = resolver->request->origins[KEY_device_ids],
-				.fix = fix),
+				.fix = FORMAT(
+					"move the module to cuda:%d, or put %d first in device_ids",
+					master->logical, chosen->logical)),
 			  "the module is on cuda:%d, but device_ids[0] is cuda:%d: DataParallel "
 			  "refuses "
 			  "that",
