@@ -75,7 +75,7 @@ static bool is_wrong_id(struct span word)
 	bool digits = false;
 
 	for (size_t i = 0; i < word.length; i++)
-		digits = digits || is_digit(word.text[i]);
+		digits |= is_digit(word.text[i]);
 	return digits && word.length > 2 && strncasecmp(word.text, "GM", 2) == 0 &&
 	       !id_length(word);
 }
@@ -96,7 +96,7 @@ static void read_ids(struct ignore *ret, struct span rest)
 	if (ret->ids.length && !ret->odd)
 		return;
 	/* Not the reason of one that hides everything. */
-	ret->odd = ret->odd || (!is_space(sign) && !strchr(":(#`,", sign));
+	ret->odd |= !is_space(sign) && !strchr(":(#`,", sign);
 	ret->ids = ret->odd ? text : (struct span){NULL, 0};
 	if (ret->odd && !text.length && span_split(&word, ' ', &text))
 		ret->ids = text;
@@ -226,7 +226,7 @@ static struct ignore *next_before(struct placing *p, const char *to)
 static void mark_quoted(struct placing *p, struct span text)
 {
 	for (struct ignore *i; (i = next_before(p, text.text + text.length));)
-		i->quoted = i->quoted || i->at >= text.text;
+		i->quoted |= i->at >= text.text;
 }
 
 static void statement(struct placing *p, int from, int to)
@@ -351,7 +351,7 @@ static void drop_parts(struct ignores *all)
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->list[i].noqa)
 			continue;
-		all->list[i].quoted = all->list[i].quoted || all->list[i].line == line;
+		all->list[i].quoted |= all->list[i].line == line;
 		line = all->list[i].quoted ? line : all->list[i].line;
 	}
 }
@@ -455,9 +455,8 @@ bool ignores_hide(struct ignores *ignores, const gpumap_finding *finding)
 		one->used = hidden = true;
 	}
 	for (; line > 0 && !hidden && begin < first; begin++)
-		ignores->list[begin].used =
-			ignores->list[begin].used ||
-			(ignores->list[begin].noqa && line <= ignores->list[begin].to);
+		ignores->list[begin].used |=
+			ignores->list[begin].noqa && line <= ignores->list[begin].to;
 	return hidden;
 }
 

@@ -291,7 +291,7 @@ static void judge_export(struct reading *r, const struct part *part)
 	bool sets = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		sets = sets || span_starts(text, names[i]);
+		sets |= span_starts(text, names[i]);
 	for (size_t i = 0; i < text.length; i++)
 		sets = sets && !strchr(";&|\n#", text.text[i]);
 	if (sets)

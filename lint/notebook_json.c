@@ -421,7 +421,7 @@ static void read_all(struct reader *r)
 	}
 	if (!j->wrong)
 		skip_blanks(j);
-	j->wrong = j->wrong || (j->at < j->end && !r->full);
+	j->wrong |= j->at < j->end && !r->full;
 }
 
 static struct json open_json(struct span text)

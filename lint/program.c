@@ -88,7 +88,7 @@ bool lint_needs_no_gpu(const char *from, const char *name)
 	bool ret = path && root_read("", path, MAX_LINT, &text, &size) == 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words) && ret; i++)
-		ret = !memmem(text, size, words[i], strlen(words[i]));
+		ret = !span_has((struct span){text, size}, words[i]);
 	free(text);
 	free(path);
 	return ret;

@@ -21,23 +21,16 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	int passes = start ? start->passes : -1;
 	const char *launcher = start && start->launcher ? start->launcher : "the launcher";
 	const char *variable = fix_variable(judge, (struct span){NULL, 0});
-	struct quoted read_it, remove_it;
-
-	snprintf(read_it.text, sizeof(read_it.text),
-		 "read os.environ[\"%s\"], or start it by gpumap run --pass-local-rank", variable);
-	snprintf(remove_it.text, sizeof(remove_it.text), "remove it, or read os.environ[\"%s\"]",
-		 variable);
+	const char *read_it = FORMAT(
+		"read os.environ[\"%s\"], or start it by gpumap run --pass-local-rank", variable);
 
 	if (passes == 1) {
 		if (!s->both && span_is(s->name, "--local_rank") && streq(launcher, "launch"))
-			report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
-				   AT(judge, s,
-				      .fix = "add_argument(\"--local-rank\", \"--local_rank\", "
-					     "type=int), or "
-					     "start it by torchrun and read LOCAL_RANK"),
-				   "python -m torch.distributed.launch of PyTorch 2 passes "
-				   "--local-rank, "
-				   "which this may not take");
+			judge_report(judge, s, FINDING_LOCAL_RANK_ARGUMENT, NULL,
+				     "add_argument(\"--local-rank\", \"--local_rank\", type=int), "
+				     "or start it by torchrun and read LOCAL_RANK",
+				     "python -m torch.distributed.launch of PyTorch 2 passes "
+				     "--local-rank, which this may not take");
 		return;
 	}
 	/* The variable is read too, here or elsewhere in the file. */
@@ -48,25 +41,22 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 		return;
 	if (!judge->file->facts.reads_argument) {
 		if (!python_arguments_elsewhere(judge->file))
-			report_add(judge->report, FINDING_UNREAD_ARGUMENT,
-				   AT(judge, s, .fix = remove_it.text),
-				   "%s is declared, and nothing in this file reads it",
-				   QUOTE(s->name));
+			judge_report(judge, s, FINDING_UNREAD_ARGUMENT, NULL,
+				     FORMAT("remove it, or read os.environ[\"%s\"]", variable),
+				     "%s is declared, and nothing in this file reads it",
+				     QUOTE(s->name));
 		return;
 	}
 	if (passes == 0)
-		report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
-			   AT(judge, s, .fix = read_it.text),
-			   "%s is parsed, but %s does not pass it: it keeps its default in every "
-			   "rank",
-			   QUOTE(s->name), launcher);
+		judge_report(
+			judge, s, FINDING_LOCAL_RANK_ARGUMENT, NULL, read_it,
+			"%s is parsed, but %s does not pass it: it keeps its default in every rank",
+			QUOTE(s->name), launcher);
 	else
-		report_add(
-			judge->report, FINDING_LOCAL_RANK_ARGUMENT,
-			AT(judge, s, .fix = read_it.text),
-			"%s may keep its default in every rank: torchrun, srun and mpirun do not "
-			"pass it",
-			QUOTE(s->name));
+		judge_report(judge, s, FINDING_LOCAL_RANK_ARGUMENT, NULL, read_it,
+			     "%s may keep its default in every rank: torchrun, srun and mpirun do "
+			     "not pass it",
+			     QUOTE(s->name));
 }
 
 /* Reports that --local_rank is passed, but may not be parsed. */
@@ -78,13 +68,11 @@ static void judge_parse(const struct python_judge *judge, const struct observati
 	    f->facts.reads_arguments || observation_first(f, OBSERVED_ARGUMENT) ||
 	    observation_first(f, OBSERVED_PARSE) != s)
 		return;
-	report_add(judge->report, FINDING_LOCAL_RANK_ARGUMENT,
-		   AT(judge, s,
-		      .fix = "add_argument(\"--local-rank\", \"--local_rank\", type=int), or start "
-			     "it by "
-			     "torchrun"),
-		   "%s passes the local rank as an argument, which this parser may not take",
-		   judge->start->launcher ? judge->start->launcher : "the launcher");
+	judge_report(judge, s, FINDING_LOCAL_RANK_ARGUMENT, NULL,
+		     "add_argument(\"--local-rank\", \"--local_rank\", type=int), or start it by "
+		     "torchrun",
+		     "%s passes the local rank as an argument, which this parser may not take",
+		     judge->start->launcher ? judge->start->launcher : "the launcher");
 }
 
 /* Whether it starts processes that are ranks: those of spawn, or those that make a group. */
@@ -120,16 +108,15 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 	for (const struct observation *o = judge->file->observations; o < s; o++)
 		if (spawns_always(judge->file, o))
 			return;
-	report_add(judge->report,
-		   judge->start->planned ? FINDING_AGAINST_PLAN : FINDING_NESTED_SPAWN,
-		   AT(judge, s,
-		      .fix = judge->start->planned
-				     ? "start it once: --ranks 1"
-				     : "start it by python3 FILE; or let each rank of the launcher "
-				       "run what is spawned, with LOCAL_RANK as its number"),
-		   "%s starts the ranks of this program, and so does %s: each rank of the launcher "
-		   "starts all ranks again",
-		   s->kind == OBSERVED_SPAWN ? "spawn" : "Process()", launcher);
+	judge_report(judge, s, judge->start->planned ? FINDING_AGAINST_PLAN : FINDING_NESTED_SPAWN,
+		     NULL,
+		     judge->start->planned
+			     ? "start it once: --ranks 1"
+			     : "start it by python3 FILE; or let each rank of the launcher run "
+			       "what is spawned, with LOCAL_RANK as its number",
+		     "%s starts the ranks of this program, and so does %s: each rank of the "
+		     "launcher starts all ranks again",
+		     s->kind == OBSERVED_SPAWN ? "spawn" : "Process()", launcher);
 }
 
 /* Who judges what; NULL: nobody. */
@@ -267,7 +254,7 @@ static void find_late(struct python_file *f, const char *origin)
 	bool any = false;
 
 	for (size_t i = 0; i < f->count; i++)
-		any = any || may_be_late(&f->observations[i]);
+		any |= may_be_late(&f->observations[i]);
 	if (any)
 		where = import_initialises(&import, &f->arena, f, origin, 1);
 	for (size_t i = 0; where && i < f->count; i++) {
@@ -282,7 +269,7 @@ static void find_late(struct python_file *f, const char *origin)
 	if (where)
 		f->facts.own_list = false;
 	for (size_t i = 0; where && i < f->count; i++)
-		f->facts.own_list = f->facts.own_list || python_gives_list(&f->observations[i]);
+		f->facts.own_list |= python_gives_list(&f->observations[i]);
 }
 
 void lint_python(struct span text, const char *origin, const struct python_start *start,

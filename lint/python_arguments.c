@@ -26,8 +26,8 @@ static bool is_parse(const struct python_file *f, unsigned i, unsigned past)
 
 bool python_has_arguments(struct span name)
 {
-	return span_is_any(name, "args arguments opt opts options cfg config hparams params flags "
-				 "FLAGS");
+	return span_is_any(name,
+			   "args arguments opt opts options cfg config hparams params flags FLAGS");
 }
 
 bool python_holds_arguments(const struct python_file *f, struct span name)
@@ -94,7 +94,7 @@ static bool holds(struct python_file *f, unsigned first, unsigned past)
 	while (equals < past && !token_is(token_at(f, equals), "="))
 		equals = token_at(f, equals)->past;
 	for (unsigned i = equals; i < past; i = token_at(f, i)->past)
-		parses = parses || is_parse(f, i, past);
+		parses |= is_parse(f, i, past);
 	if (!parses || token_at(f, first)->kind != PYTHON_NAME || is_at(f, first + 1, past, "."))
 		return false;
 	f->arguments.holder = token_at(f, first)->text;

@@ -7,11 +7,11 @@ void average_token(struct python_file *f, unsigned at)
 	/* Ways to exchange gradients, parameters or activations. */
 
 	if (!f->training.exchanges)
-		f->training.exchanges = span_has_any(
-			token_at(f, at)->text,
-			"reduce average gather broadcast scatter dataparallel "
-			"data_parallel ddp fsdp shard zeroredundancy mesh rpc send recv "
-			"comm_hook pipeline sync_ p2p all_to_all parallelize");
+		f->training.exchanges =
+			span_has_any(token_at(f, at)->text,
+				     "reduce average gather broadcast scatter dataparallel "
+				     "data_parallel ddp fsdp shard zeroredundancy mesh rpc send "
+				     "recv comm_hook pipeline sync_ p2p all_to_all parallelize");
 }
 
 void average_import(struct python_file *f, struct span path)
@@ -32,10 +32,9 @@ void judge_average(const struct python_judge *judge, const struct observation *s
 	if (!f->facts.groups || t->exchanges || t->foreign || !t->makes || f->facts.frameworks ||
 	    f->facts.tests || f->facts.one_process || observation_first(f, s->kind) != s)
 		return;
-	report_add(judge->report, FINDING_NOT_AVERAGED,
-		   AT(judge, s,
-		      .fix = "give the module to DistributedDataParallel, or average the gradients "
-			     "with dist.all_reduce"),
-		   "the ranks form a group, but nothing in this file exchanges gradients: each "
-		   "process may train a model of its own");
+	judge_report(judge, s, FINDING_NOT_AVERAGED, NULL,
+		     "give the module to DistributedDataParallel, or average the gradients with "
+		     "dist.all_reduce",
+		     "the ranks form a group, but nothing in this file exchanges gradients: each "
+		     "process may train a model of its own");
 }

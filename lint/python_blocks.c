@@ -6,8 +6,9 @@
 static bool guards(const struct python_token *t)
 {
 	return t->kind == PYTHON_NAME &&
-	       span_has_any(t->text, "rank main_proc master world distrib ddp gpu parallel is_main "
-				     "device_count");
+	       span_has_any(
+		       t->text,
+		       "rank main_proc master world distrib ddp gpu parallel is_main device_count");
 }
 
 static void push(struct python_file *f, struct python_block block)
@@ -19,7 +20,7 @@ static void push(struct python_file *f, struct python_block block)
 	block.number = ++f->training.blocks;
 	block.owner = around->owner;
 	block.method = around->method;
-	block.selected = block.selected || around->selected;
+	block.selected |= around->selected;
 	f->blocks[++f->depth] = block;
 }
 
@@ -42,8 +43,8 @@ static void look(struct python_looked *looked, const struct python_file *f, unsi
 
 static void join(struct python_looked *looked, struct python_looked more)
 {
-	looked->list = looked->list || more.list;
-	looked->launcher = looked->launcher || more.launcher;
+	looked->list |= more.list;
+	looked->launcher |= more.launcher;
 }
 
 /* Whether the condition is that GPUs are missing: not torch.cuda.is_available(), or
@@ -131,14 +132,14 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 
 		if (token_is(t, "__name__") || token_is(t, "is_available"))
 			b.may = around->may || otherwise;
-		b.guarded = b.guarded || guards(t);
+		b.guarded |= guards(t);
 		look(&b.tested, f, i);
 	}
 	/* The other case of the conditions before, or of what was tried. */
 	if (otherwise && f->depth < MAX_BLOCKS && before->indent == indent) {
 		b.least = before->least ? -1 : b.least;
 		b.read = before->read;
-		b.selected = b.selected || before->selected;
+		b.selected |= before->selected;
 		join(&b.tested, before->tested);
 		join(&b.tested, before->read);
 	}
@@ -196,12 +197,12 @@ void python_leave(struct python_file *f, unsigned first, unsigned past)
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == b->function; i--) {
 		struct python_block *around = &f->blocks[i];
 
-		around->selected = around->selected || b->selected;
-		around->left = around->left || (returns && !(b->lacking && !b->least));
-		around->cut = around->cut || (cuts && (returns || i == f->depth - 1));
+		around->selected |= b->selected;
+		around->left |= returns && !(b->lacking && !b->least);
+		around->cut |= cuts && (returns || i == f->depth - 1);
 	}
 	if (cuts)
-		f->blocks[f->depth - 1].guarded = f->blocks[f->depth - 1].guarded || b->guarded;
+		f->blocks[f->depth - 1].guarded |= b->guarded;
 }
 
 static void define(struct python_file *f, unsigned open, int indent)

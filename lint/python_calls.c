@@ -30,7 +30,7 @@ static void see_number(struct python_file *f, int64_t number)
 {
 	struct python_facts *facts = &f->facts;
 
-	facts->several = facts->several || (facts->number && facts->number != number + 1);
+	facts->several |= facts->number && facts->number != number + 1;
 	facts->number = number + 1;
 }
 
@@ -46,13 +46,11 @@ static bool is_move(const struct python_file *f, unsigned at)
 static void see_numbered(struct python_file *f, unsigned at, struct python_value v,
 			 const struct python_count *count)
 {
-	struct observation *s = f->numbered < MAX_VALUE
-					? observation_add(f, OBSERVED_NUMBERED, token_at(f, at))
-					: NULL;
+	struct observation *s;
 
-	if (!s)
+	if (f->numbered++ >= MAX_VALUE)
 		return;
-	f->numbered++;
+	s = observation_add(f, OBSERVED_NUMBERED, token_at(f, at));
 	s->value = v;
 	s->size = count;
 }
@@ -94,8 +92,6 @@ void python_device(struct python_file *f, unsigned at, struct python_value v, bo
 		return;
 	s = observation_add(f, v.meaning == MEANS_CUDA ? OBSERVED_CURRENT : OBSERVED_DEVICE,
 			    token_at(f, at));
-	if (!s)
-		return;
 	s->value = v;
 	s->loose = !is_move(f, at) && !python_device_used(f, at);
 }
@@ -112,8 +108,6 @@ static void see_used(struct python_file *f, unsigned at, const struct python_arg
 {
 	struct observation *s = observation_add(f, OBSERVED_USED, token_at(f, at));
 
-	if (!s)
-		return;
 	python_chain(f, a->first, &s->ranked);
 	s->value = v;
 }
@@ -167,16 +161,14 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 	}
 	ordinal_device(f, at, python_value(f, a.first, a.past));
 	s = observation_add(f, OBSERVED_SET_DEVICE, token_at(f, at));
-	if (!s)
-		return;
 	s->value = python_value(f, a.first, a.past);
 	s->size = python_count(f, a.first, a.past);
 	if (s->value.meaning == MEANS_NUMBER)
 		s->value.meaning = MEANS_DEVICE;
 	if (s->value.meaning == MEANS_DEVICE)
 		see_number(f, s->value.number);
-	f->facts.chooses = f->facts.chooses || s->value.meaning != MEANS_DEVICE;
-	f->training.picks_local = f->training.picks_local || s->value.meaning == MEANS_LOCAL_RANK;
+	f->facts.chooses |= s->value.meaning != MEANS_DEVICE;
+	f->training.picks_local |= s->value.meaning == MEANS_LOCAL_RANK;
 	choice_set(f, at, s->value);
 }
 
@@ -228,17 +220,15 @@ static void call_parallel(struct python_file *f, enum observation_kind kind, uns
 
 	ordinal_ids(f, open);
 	s = observation_add(f, kind, token_at(f, at));
-	if (!s)
-		return;
 	s->all_ids = !python_argument_find(f, open, "device_ids", 1, &a) ||
 		     python_value(f, a.first, a.past).meaning == MEANS_NONE;
-	f->facts.chooses = f->facts.chooses || !s->all_ids;
+	f->facts.chooses |= !s->all_ids;
 	see_ids(f, s, open);
 	if (kind == OBSERVED_PARALLEL)
 		s->module = moved_module(f, at, open);
 	if (s->module.meaning != MEANS_MODULE && python_argument_find(f, open, "module", 0, &a))
 		s->module = python_value(f, a.first, a.past);
-	f->facts.distributed = f->facts.distributed || kind == OBSERVED_DISTRIBUTED;
+	f->facts.distributed |= kind == OBSERVED_DISTRIBUTED;
 }
 
 /* What init_process_group is told about ranks: how many there are, and which this one is. */
@@ -252,15 +242,14 @@ static struct observation *see_group(struct python_file *f, unsigned at, unsigne
 	if (python_argument_find(f, open, "rank", 4, &a)) {
 		struct python_value v = python_value(f, a.first, a.past);
 
-		f->facts.numbers_ranks = f->facts.numbers_ranks || v.meaning == MEANS_UNKNOWN;
-		if (s)
-			s->value = v;
-		if (s && python_chain(f, a.first, &chain) == a.past)
+		f->facts.numbers_ranks |= v.meaning == MEANS_UNKNOWN;
+		s->value = v;
+		if (python_chain(f, a.first, &chain) == a.past)
 			s->ranked = chain;
 	}
-	if (s && python_argument_find(f, open, "world_size", 3, &a))
+	if (python_argument_find(f, open, "world_size", 3, &a))
 		s->size = python_count(f, a.first, a.past);
-	if (s && python_argument_find(f, open, "store", 5, &a))
+	if (python_argument_find(f, open, "store", 5, &a))
 		s->elsewhere = s->own = true;
 	return s;
 }
@@ -279,15 +268,14 @@ static void call_rendezvous(struct python_file *f, unsigned at, unsigned open)
 	if (!python_argument_find(f, open, "init_method", 1, &a))
 		return;
 	v = python_value(f, a.first, a.past);
-	if (group && (v.meaning != MEANS_TEXT || !span_starts(v.text, "env://")))
+	if (v.meaning != MEANS_TEXT || !span_starts(v.text, "env://"))
 		group->elsewhere = v.meaning != MEANS_NONE;
-	if (group && group->elsewhere)
+	if (group->elsewhere)
 		group->own = v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://");
 	if (v.meaning != MEANS_TEXT || !span_starts(v.text, "tcp://"))
 		return;
 	s = observation_add(f, OBSERVED_RENDEZVOUS, token_at(f, a.first));
-	if (s)
-		s->value = v;
+	s->value = v;
 }
 
 static void call_argument(struct python_file *f, unsigned at, unsigned open)
@@ -306,9 +294,9 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 		seen = dash ? dash : line;
 	}
 	python_option(f, open);
-	s = seen ? observation_add(f, OBSERVED_ARGUMENT, token_at(f, at)) : NULL;
-	if (!s)
+	if (!seen)
 		return;
+	s = observation_add(f, OBSERVED_ARGUMENT, token_at(f, at));
 	s->name = token_at(f, seen)->text;
 	s->both = dash && line;
 	if (python_argument_find(f, open, "default", -1, &a))
@@ -349,9 +337,8 @@ static bool makes_tensor(const struct python_file *f, const char *path, unsigned
 	struct python_value v;
 
 	if (!span_is_any(span_of(path),
-			 "torch.zeros torch.ones torch.empty torch.full torch.rand "
-			 "torch.randn torch.arange torch.tensor torch.randint torch.eye "
-			 "torch.as_tensor") ||
+			 "torch.zeros torch.ones torch.empty torch.full torch.rand torch.randn "
+			 "torch.arange torch.tensor torch.randint torch.eye torch.as_tensor") ||
 	    !python_argument_find(f, open, "device", -1, &a))
 		return false;
 	v = python_value(f, a.first, a.past);
@@ -364,29 +351,28 @@ static bool initialises(const struct python_file *f, const char *path, unsigned 
 	if (!starts_with(path, "torch.") && !starts_with(path, "jax.") &&
 	    !starts_with(path, "tensorflow."))
 		return false;
-	return span_is_any(span_of(path),
-			   "torch.cuda.init torch.cuda.current_device "
-			   "torch.cuda.get_device_name torch.cuda.get_device_properties "
-			   "torch.cuda.get_device_capability torch.cuda.synchronize "
-			   "torch.cuda.mem_get_info torch.cuda.current_stream "
-			   "torch.cuda.is_available torch.accelerator.current_device_index "
-			   "torch.accelerator.synchronize jax.devices jax.local_devices "
-			   "jax.device_count jax.local_device_count jax.process_index "
-			   "jax.process_count jax.default_backend jax.device_put "
-			   "jax.random.PRNGKey jax.random.key jax.numpy.array "
-			   "jax.numpy.asarray jax.numpy.zeros jax.numpy.ones jax.numpy.full "
-			   "jax.numpy.arange jax.numpy.eye jax.numpy.linspace "
-			   "tensorflow.config.list_physical_devices "
-			   "tensorflow.config.list_logical_devices "
-			   "tensorflow.config.get_visible_devices "
-			   "tensorflow.config.set_visible_devices "
-			   "tensorflow.config.experimental.list_physical_devices "
-			   "tensorflow.config.experimental.list_logical_devices "
-			   "tensorflow.config.experimental.set_visible_devices "
-			   "tensorflow.config.experimental.set_memory_growth "
-			   "tensorflow.test.is_gpu_available tensorflow.test.gpu_device_name "
-			   "tensorflow.Session tensorflow.compat.v1.Session "
-			   "tensorflow.python.client.device_lib.list_local_devices") ||
+	return span_is_any(
+		       span_of(path),
+		       "torch.cuda.init torch.cuda.current_device torch.cuda.get_device_name "
+		       "torch.cuda.get_device_properties torch.cuda.get_device_capability "
+		       "torch.cuda.synchronize torch.cuda.mem_get_info torch.cuda.current_stream "
+		       "torch.cuda.is_available torch.accelerator.current_device_index "
+		       "torch.accelerator.synchronize jax.devices jax.local_devices "
+		       "jax.device_count jax.local_device_count jax.process_index "
+		       "jax.process_count jax.default_backend jax.device_put jax.random.PRNGKey "
+		       "jax.random.key jax.numpy.array jax.numpy.asarray jax.numpy.zeros "
+		       "jax.numpy.ones jax.numpy.full jax.numpy.arange jax.numpy.eye "
+		       "jax.numpy.linspace tensorflow.config.list_physical_devices "
+		       "tensorflow.config.list_logical_devices "
+		       "tensorflow.config.get_visible_devices "
+		       "tensorflow.config.set_visible_devices "
+		       "tensorflow.config.experimental.list_physical_devices "
+		       "tensorflow.config.experimental.list_logical_devices "
+		       "tensorflow.config.experimental.set_visible_devices "
+		       "tensorflow.config.experimental.set_memory_growth "
+		       "tensorflow.test.is_gpu_available tensorflow.test.gpu_device_name "
+		       "tensorflow.Session tensorflow.compat.v1.Session "
+		       "tensorflow.python.client.device_lib.list_local_devices") ||
 	       makes_tensor(f, path, open);
 }
 
@@ -467,8 +453,6 @@ static void see_spawn(struct python_file *f, unsigned at, unsigned open)
 	struct observation *s = observation_add(f, OBSERVED_SPAWN, token_at(f, at));
 	struct python_argument a;
 
-	if (!s)
-		return;
 	s->target = function_name(f, open, "fn", 0);
 	if (python_argument_find(f, open, "nprocs", 2, &a))
 		s->size = python_count(f, a.first, a.past);
@@ -481,14 +465,12 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 	struct observation *s = observation_add(f, OBSERVED_PROCESS, token_at(f, at));
 	unsigned behind = token_at(f, open)->past, past = f->text.count;
 
-	if (!s)
-		return;
 	s->target = function_name(f, open, "target", 1);
 	see_given(f, s, open, 3, 0);
 	s->size = block_now(f)->rounds;
 	s->ranked = block_now(f)->counter;
 	for (int i = f->depth - 1; i >= 0 && f->blocks[i].function == s->function; i--)
-		s->nested = s->nested || f->blocks[i].repeated;
+		s->nested |= f->blocks[i].repeated;
 	if (!is_at(f, behind, past, "for"))
 		return;
 	s->ranked = token_at(f, behind + 1 < past ? behind + 1 : behind)->text;
@@ -505,7 +487,7 @@ static bool call_process(struct python_file *f, const char *path, unsigned at, u
 	if (span_is_any(span_of(path), "subprocess.run subprocess.Popen subprocess.call os.system "
 				       "subprocess.check_output subprocess.check_call "
 				       "subprocess.getoutput os.popen")) {
-		f->facts.spawns = f->facts.spawns || !is_foreign(f, open);
+		f->facts.spawns |= !is_foreign(f, open);
 		python_command(f, open);
 		return true;
 	}
@@ -551,10 +533,12 @@ static bool sets_device(const struct python_file *f, const char *path, unsigned 
 	if (token_is_any(token_at(f, open - 1), "set_device set_device_index set_device_idx "
 						"set_default_device init_device_mesh"))
 		return true;
-	return path && (span_is_any(span_of(path), "torch.cuda.device torch.cuda.device_of "
-						   "torch.accelerator.device_index") ||
-			(streq(path, "torch.distributed.init_process_group") &&
-			 python_argument_find(f, open, "device_id", -1, &a)));
+	return path &&
+	       (span_is_any(
+			span_of(path),
+			"torch.cuda.device torch.cuda.device_of torch.accelerator.device_index") ||
+		(streq(path, "torch.distributed.init_process_group") &&
+		 python_argument_find(f, open, "device_id", -1, &a)));
 }
 
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
@@ -562,7 +546,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	struct python_argument a;
 
 	training_call(f, path, at, open);
-	f->facts.sets_device = f->facts.sets_device || sets_device(f, path, open);
+	f->facts.sets_device |= sets_device(f, path, open);
 	if (!path) {
 		call_method(f, at, open);
 		return;
@@ -573,8 +557,9 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		return;
 	frameworks_call(f, path, at, open);
 	/* Most are not of these packages. */
-	if (!span_starts_any(span_of(path), "torch. os. subprocess. multiprocessing. accelerate. "
-					    "jax. tensorflow. dotenv."))
+	if (!span_starts_any(
+		    span_of(path),
+		    "torch. os. subprocess. multiprocessing. accelerate. jax. tensorflow. dotenv."))
 		return;
 	if (initialises(f, path, open))
 		initialise(f, at, open);

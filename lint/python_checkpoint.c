@@ -114,8 +114,8 @@ static struct python_object loaded(const struct python_file *f, unsigned at, uns
 		o.path = file_named(f, a.first, a.past);
 	o.mapped = python_argument_find(f, open, "map_location", 1, &a);
 	while (python_argument(f, open, &next, &a))
-		o.mapped = o.mapped || token_is(token_at(f, a.first), "*") ||
-			   token_is(token_at(f, a.first), "**");
+		o.mapped |=
+			token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**");
 	return o;
 }
 
@@ -162,7 +162,7 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 	if (chain.length > o->name.length) {
 		chain.text += o->name.length;
 		chain.length -= o->name.length;
-		o->changed = o->changed || !(span_is(chain, ".get") || span_is(chain, ".keys"));
+		o->changed |= !(span_is(chain, ".get") || span_is(chain, ".keys"));
 		return;
 	}
 	if (!at && is_at(f, end, past, "="))
@@ -171,16 +171,15 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 	if (is_at(f, end, past, "[") && at && !token_is(token_at(f, 0), "del")) {
 		unsigned after = token_at(f, end)->past;
 
-		o->changed = o->changed || is_at(f, after, past, "=") || is_at(f, after, past, ".");
+		o->changed |= is_at(f, after, past, "=") || is_at(f, after, past, ".");
 		return;
 	}
 	if (objects_bracket(f, at, &open)) {
 		called = objects_last(objects_called(f, open, path));
 		reads = span_is_any(span_of(called), "load_state_dict print len save");
 	}
-	reads = reads ||
-		(at && token_is(token_at(f, at - 1), "in") && token_is(token_at(f, 0), "if"));
-	o->changed = o->changed || !reads;
+	reads |= at && token_is(token_at(f, at - 1), "in") && token_is(token_at(f, 0), "if");
+	o->changed |= !reads;
 }
 
 static bool same_span(struct span a, struct span b)
@@ -229,8 +228,6 @@ static void load_state(struct python_file *f, unsigned at, unsigned open)
 	if (state.kind == OBJECT_LOADED && !state.path.text)
 		return;
 	s = observation_add(f, OBSERVED_KEYS, token_at(f, at));
-	if (!s)
-		return;
 	s->name = state.path;
 	s->value.text = state.key;
 	s->wrapped = net.wrapped;
@@ -260,11 +257,9 @@ static void see_unmapped(struct python_file *f, unsigned first, unsigned past)
 		if (o.kind != OBJECT_LOADED || o.mapped)
 			continue;
 		s = observation_add(f, OBSERVED_LOAD, token_at(f, i));
-		if (!s)
-			continue;
 		s->line = o.line;
 		s->column = o.column;
-		s->guarded = s->guarded || block_now(f)->guarded;
+		s->guarded |= block_now(f)->guarded;
 	}
 }
 
@@ -318,7 +313,7 @@ static bool is_one_file(const struct python_file *f, unsigned first, unsigned pa
 
 		if (t->kind == PYTHON_FORMAT && !counts(t->text))
 			return false;
-		any = any || t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT;
+		any |= t->kind == PYTHON_STRING || t->kind == PYTHON_FORMAT;
 		if (!end)
 			continue;
 		if (end > past)
@@ -330,7 +325,7 @@ static bool is_one_file(const struct python_file *f, unsigned first, unsigned pa
 		    !span_is(chain, "str") &&
 		    (!span_starts(chain, "args.") || guard_names_rank(chain)))
 			return false;
-		any = any || span_starts(chain, "args.");
+		any |= span_starts(chain, "args.");
 		v.meaning = MEANS_UNKNOWN;
 		i = end - 1;
 	}
@@ -355,8 +350,7 @@ static void see_save(struct python_file *f, unsigned at, unsigned open)
 	if (!f->training.saves || guard_selected(f) || !is_one_file(f, path.first, path.past))
 		return;
 	s = observation_add(f, OBSERVED_SAVE, token_at(f, at));
-	if (s)
-		s->name = source(f, path.first, path.past);
+	s->name = source(f, path.first, path.past);
 }
 
 void checkpoint_call(struct python_file *f, const char *path, unsigned at, unsigned open)
@@ -384,23 +378,19 @@ void judge_keys(const struct python_judge *judge, const struct observation *s)
 	    (saved && (saved->wrapped == s->wrapped || !same_span(saved->maker, s->maker))))
 		return;
 	if (s->wrapped)
-		report_add(judge->report, FINDING_MODULE_KEYS,
-			   AT(judge, s,
-			      .fix = "load it into the module inside: "
-				     ".module.load_state_dict(...)"),
-			   "the state of line %d is of a bare module, and this one is wrapped by "
-			   "DataParallel or DistributedDataParallel: its keys begin with module., "
-			   "so all are missing",
-			   line);
+		judge_report(judge, s, FINDING_MODULE_KEYS, NULL,
+			     "load it into the module inside: .module.load_state_dict(...)",
+			     "the state of line %d is of a bare module, and this one is wrapped by "
+			     "DataParallel or DistributedDataParallel: its keys begin with "
+			     "module., so all are missing",
+			     line);
 	else
-		report_add(judge->report, FINDING_MODULE_KEYS,
-			   AT(judge, s,
-			      .fix = "save .module.state_dict() of the wrapped one, whose keys fit "
-				     "both"),
-			   "the state of line %d is of a module that DataParallel or "
-			   "DistributedDataParallel wraps: its keys begin with module., and this "
-			   "module has none of them",
-			   line);
+		judge_report(judge, s, FINDING_MODULE_KEYS, NULL,
+			     "save .module.state_dict() of the wrapped one, whose keys fit both",
+			     "the state of line %d is of a module that DataParallel or "
+			     "DistributedDataParallel wraps: its keys begin with module., and this "
+			     "module has none of them",
+			     line);
 }
 
 /* Whether several ranks run the program, each of which sees all GPUs. */
@@ -421,12 +411,11 @@ void judge_load(const struct python_judge *judge, const struct observation *s)
 	for (const struct observation *o = f->observations; o < s; o++)
 		if (o->kind == s->kind && o->line == s->line)
 			return;
-	report_add(judge->report, FINDING_LOAD_DEVICE,
-		   AT(judge, s, .rule = "G5",
-		      .fix = "torch.load(..., map_location=\"cpu\"), or "
-			     "map_location=f\"cuda:{local_rank}\""),
-		   "torch.load without map_location puts tensors on the GPU that they were saved "
-		   "from: all ranks may put them on cuda:0");
+	judge_report(
+		judge, s, FINDING_LOAD_DEVICE, "G5",
+		"torch.load(..., map_location=\"cpu\"), or map_location=f\"cuda:{local_rank}\"",
+		"torch.load without map_location puts tensors on the GPU that they were saved "
+		"from: all ranks may put them on cuda:0");
 }
 
 void judge_save(const struct python_judge *judge, const struct observation *s)
@@ -436,9 +425,8 @@ void judge_save(const struct python_judge *judge, const struct observation *s)
 	if (!has_ranks(f) || f->training.moved_folder || s->guarded ||
 	    !guard_reached(f, s->function))
 		return;
-	report_add(
-		judge->report, FINDING_SAVED_BY_ALL,
-		AT(judge, s, .fix = "save in one rank: if dist.get_rank() == 0: torch.save(...)"),
-		"every rank saves to %s at the same time, which may break the file",
-		QUOTE(s->name));
+	judge_report(judge, s, FINDING_SAVED_BY_ALL, NULL,
+		     "save in one rank: if dist.get_rank() == 0: torch.save(...)",
+		     "every rank saves to %s at the same time, which may break the file",
+		     QUOTE(s->name));
 }

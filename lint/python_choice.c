@@ -14,19 +14,15 @@ void choice_import(struct python_file *f, struct span package)
 
 	if (!f->choice)
 		return;
-	f->choice->doubtful =
-		f->choice->doubtful ||
-		span_is_any(package,
-			    "deepspeed pytorch_lightning lightning ray horovod ignite jax cupy "
-			    "tensorflow paddle fastai dask");
-	f->choice->foreign =
-		f->choice->foreign ||
-		!span_is_any(package,
-			     "torch torchvision torchaudio numpy os sys argparse time math json "
-			     "random datetime pathlib typing functools itertools logging "
-			     "collections copy glob re shutil PIL tqdm warnings contextlib "
-			     "dataclasses tempfile __future__ socket string abc enum pickle csv "
-			     "io");
+	f->choice->doubtful |=
+		span_is_any(package, "deepspeed pytorch_lightning lightning ray horovod ignite jax "
+				     "cupy tensorflow paddle fastai dask");
+	f->choice->foreign |= !span_is_any(
+		package,
+		"torch torchvision torchaudio numpy os sys argparse time math json random "
+		"datetime pathlib typing functools itertools logging collections copy glob "
+		"re shutil PIL tqdm warnings contextlib dataclasses tempfile __future__ "
+		"socket string abc enum pickle csv io");
 }
 
 /* --- picks ------------------------------------------------------------------------------ */
@@ -37,7 +33,7 @@ static bool may_be_left(const struct python_file *f)
 	bool left = false;
 
 	for (int i = f->depth; i >= 0 && f->blocks[i].function == f->blocks[f->depth].function; i--)
-		left = left || f->blocks[i].left;
+		left |= f->blocks[i].left;
 	return left;
 }
 
@@ -50,7 +46,7 @@ static void pick(struct python_file *f, enum python_pick what, unsigned at, stru
 	if (c->count == MAX_PICKS || v.unsure) {
 		/* Code elsewhere may choose the current device, but it is the same device as this
 		 * pick's. */
-		c->doubtful = c->doubtful || c->count == MAX_PICKS || what != PICK_CURRENT;
+		c->doubtful |= c->count == MAX_PICKS || what != PICK_CURRENT;
 		c->passed = true;
 		return;
 	}
@@ -81,7 +77,7 @@ static bool is_uncertain(const struct python_file *f)
 	bool caught = f->conditional || f->definition;
 
 	for (int i = f->depth; i >= 0; i--)
-		caught = caught || f->blocks[i].caught;
+		caught |= f->blocks[i].caught;
 	return caught;
 }
 
@@ -110,11 +106,11 @@ void choice_device(struct python_file *f, unsigned first, unsigned past, struct 
 	case MEANS_NONE:
 		break;
 	case MEANS_TEXT: /* "mps" */
-		f->choice->doubtful = f->choice->doubtful || span_has_any(v.text, "cuda");
+		f->choice->doubtful |= span_has_any(v.text, "cuda");
 		break;
 	default:
 		f->choice->passed = true;
-		f->choice->doubtful = f->choice->doubtful || !is_passed(f, first, past);
+		f->choice->doubtful |= !is_passed(f, first, past);
 	}
 }
 
@@ -223,8 +219,8 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	if (span_is_any(span_of(path),
 			"torch.cuda.device torch.cuda.device_of torch.set_default_device "
 			"torch.nn.DataParallel torch.accelerator.device_index "
-			"torch.nn.parallel.DataParallel torch.cuda._set_device setattr "
-			"getattr exec eval __import__ functools.partial") ||
+			"torch.nn.parallel.DataParallel torch.cuda._set_device setattr getattr "
+			"exec eval __import__ functools.partial") ||
 	    span_starts_any(span_of(path), "os.exec os.spawn os.posix_spawn importlib. runpy."))
 		f->choice->doubtful = true;
 	if (streq(path, "torch.device"))
@@ -258,10 +254,10 @@ static enum python_pick decides(const struct python_choice *c, bool distributed)
 
 	for (size_t i = 0; i < c->count; i++) {
 		best = c->picks[i].pick < best ? c->picks[i].pick : best;
-		named = named || c->picks[i].pick == PICK_NAMES;
-		current = current || c->picks[i].pick == PICK_CURRENT ||
-			  (c->picks[i].pick == PICK_SETS &&
-			   c->picks[i].value.meaning != MEANS_DEVICE);
+		named |= c->picks[i].pick == PICK_NAMES;
+		current |= c->picks[i].pick == PICK_CURRENT ||
+			   (c->picks[i].pick == PICK_SETS &&
+			    c->picks[i].value.meaning != MEANS_DEVICE);
 	}
 	return best == PICK_SETS && named && !current ? PICK_NAMES : best;
 }
@@ -278,7 +274,7 @@ static size_t deciding(const struct python_file *f)
 		if (c->picks[i].pick == best && !c->picks[i].may &&
 		    functions_certain(f, c->picks[i].function)) {
 			found = found ? found : i + 1;
-			used = used || c->picks[i].used;
+			used |= c->picks[i].used;
 		}
 	if (!used)
 		return 0;

@@ -128,8 +128,6 @@ void python_command(struct python_file *f, unsigned open)
 		return;
 	t = token_at(f, a.first);
 	s = observation_add(f, OBSERVED_COMMAND, t);
-	if (!s)
-		return;
 	s->value.number = add_list(&buf, f, open, s); /* the line of the text */
 	if (token_is(t, "[") && t->past == a.past) {
 		known = add_words(&buf, f, a.first);

@@ -17,8 +17,7 @@ static struct python_count *new_count(struct python_file *f, enum count_kind kin
 
 	*c = (struct python_count){.kind = kind, .function = block_now(f)->function};
 	for (int i = 0; i < f->depth; i++)
-		c->nested = c->nested ||
-			    (f->blocks[i].function && f->blocks[i].function != c->function);
+		c->nested |= f->blocks[i].function && f->blocks[i].function != c->function;
 	return c;
 }
 
@@ -93,7 +92,7 @@ static unsigned before_condition(const struct python_file *f, unsigned first, un
 		if (!is_at(f, i, past, "if"))
 			continue;
 		for (unsigned k = i; k < past; k++)
-			asks = asks || is_at(f, k, past, "is_available");
+			asks |= is_at(f, k, past, "is_available");
 		return asks ? i : first;
 	}
 	return past;
@@ -198,21 +197,20 @@ void python_option(struct python_file *f, unsigned open)
 			option.name = name;
 			option.is_letter = !span_starts(name, "--");
 		} else {
-			option.odd = option.odd || option.alias.text;
+			option.odd |= option.alias.text != NULL;
 			option.alias = name;
 		}
 	}
 	/* The words behind it are not looked at. */
 	if (python_argument_find(f, open, "nargs", -1, &a))
-		f->facts.odd_options = f->facts.odd_options ||
-				       token_is_any(token_at(f, a.past - 1), "REMAINDER PARSER");
+		f->facts.odd_options |= token_is_any(token_at(f, a.past - 1), "REMAINDER PARSER");
 	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text)
 		return;
-	option.odd = option.odd || python_argument_find(f, open, "nargs", -1, &a) ||
-		     python_argument_find(f, open, "action", -1, &a) ||
-		     python_argument_find(f, open, "env_var", -1, &a) ||
-		     (python_argument_find(f, open, "type", -1, &a) &&
-		      (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
+	option.odd |= python_argument_find(f, open, "nargs", -1, &a) ||
+		      python_argument_find(f, open, "action", -1, &a) ||
+		      python_argument_find(f, open, "env_var", -1, &a) ||
+		      (python_argument_find(f, open, "type", -1, &a) &&
+		       (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
 	if (python_argument_find(f, open, "default", -1, &a))
 		option.value = python_count(f, a.first, a.past);
 	*ARENA_NEXT(&f->arena, f->options, f->option_count, f->option_room) = option;
@@ -317,7 +315,7 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 		word = given(arguments, option);
 	if (word.text)
 		return read_number(word, ret);
-	ret->may = ret->may || !arguments;
+	ret->may |= !arguments;
 	return option->value && compute(judge, option->value, depth, ret);
 }
 
@@ -390,7 +388,7 @@ static bool compute_operation(const struct python_judge *judge, const struct pyt
 
 	if (!compute(judge, c->left, depth, ret) || !compute(judge, c->right, depth, &right))
 		return false;
-	ret->may = ret->may || right.may;
+	ret->may |= right.may;
 	ret->option = ret->option.text ? ret->option : right.option;
 	switch (c->sign) {
 	case '+':

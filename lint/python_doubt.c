@@ -82,8 +82,7 @@ void choice_path(struct python_file *f, const char *path, unsigned at, unsigned 
 		f->choice->doubtful = true;
 	literal = past + 2 < end && token_at(f, past + 1)->kind == PYTHON_STRING;
 	if (streq(path, "os.environ"))
-		f->choice->doubtful =
-			f->choice->doubtful ||
+		f->choice->doubtful |=
 			(is_at(f, past, end, "[") ? !literal || !is_at(f, past + 2, end, "]")
 						  : !at || !is_at(f, at - 1, end, "in"));
 	if (!starts_with(path, "os.environ."))

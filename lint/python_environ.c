@@ -7,21 +7,16 @@
 /* Variables whose value a launcher or the user decides. */
 static bool is_watched(struct span name)
 {
-	return span_is_any(name,
-			   "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER WORLD_SIZE RANK LOCAL_RANK "
-			   "MASTER_ADDR MASTER_PORT");
+	return span_is_any(name, "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER WORLD_SIZE RANK "
+				 "LOCAL_RANK MASTER_ADDR MASTER_PORT");
 }
 
 void python_environ_name(struct python_file *f, unsigned at)
 {
 	const struct python_token *t = &f->text.tokens[at];
 
-	if (t->kind == PYTHON_STRING && misspelt_variable(t->text)) {
-		struct observation *s = observation_add(f, OBSERVED_MISSPELT, t);
-
-		if (s)
-			s->name = t->text;
-	}
+	if (t->kind == PYTHON_STRING && misspelt_variable(t->text))
+		observation_add(f, OBSERVED_MISSPELT, t)->name = t->text;
 }
 
 /* Whether some launcher sets the variable. */
@@ -36,8 +31,8 @@ void python_environ_look(struct python_looked *looked, struct span name)
 {
 	if (name.length <= 3)
 		return;
-	looked->list = looked->list || span_is(name, "CUDA_VISIBLE_DEVICES");
-	looked->launcher = looked->launcher || is_launchers(name);
+	looked->list |= span_is(name, "CUDA_VISIBLE_DEVICES");
+	looked->launcher |= is_launchers(name);
 }
 
 /* mock.patch.dict, by whatever name of the module it is called. */
@@ -125,9 +120,8 @@ static bool is_of_ray(const struct python_file *f, unsigned first, unsigned past
 static bool is_argument(const struct python_file *f, unsigned first, unsigned past)
 {
 	for (unsigned i = first; i < past && i < first + MAX_VALUE; i++)
-		if (token_is_any(token_at(f, i),
-				 "args arg opt opts options hparams flags FLAGS cfg config conf "
-				 "params argv") &&
+		if (token_is_any(token_at(f, i), "args arg opt opts options hparams flags FLAGS "
+						 "cfg config conf params argv") &&
 		    (is_at(f, i + 1, past, ".") || is_at(f, i + 1, past, "[")))
 			return true;
 	return false;
@@ -189,17 +183,15 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	if (span_is(t->text, "CUDA_LAUNCH_BLOCKING") && verb != OBSERVED_REMOVES) {
 		struct python_value v = python_value(f, first, past);
 
-		s = v.text.length && span_is(v.text, "0")
-			    ? NULL
-			    : observation_add(f, OBSERVED_BLOCKING, t);
-		if (s && span_is(block_now(f)->method, "main"))
-			s->function = 0;
+		if (!v.text.length || !span_is(v.text, "0")) {
+			s = observation_add(f, OBSERVED_BLOCKING, t);
+			if (span_is(block_now(f)->method, "main"))
+				s->function = 0;
+		}
 	}
 	if (!is_watched(t->text))
 		return;
 	s = observation_add(f, OBSERVED_VARIABLE, t);
-	if (!s)
-		return;
 	s->name = t->text;
 	s->verb = verb == OBSERVED_SETS && tested(f, s->name) ? OBSERVED_DEFAULTS : verb;
 	if (verb != OBSERVED_REMOVES)
@@ -210,8 +202,8 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 	    verb != OBSERVED_REMOVES && is_derived(f, s->name, first, past))
 		s->value.meaning = MEANS_DERIVED;
 	s->argument = is_argument(f, first, past);
-	s->may = s->may || (s->value.meaning == MEANS_UNKNOWN && verb != OBSERVED_REMOVES &&
-			    !s->argument && is_given(f, first, past));
+	s->may |= s->value.meaning == MEANS_UNKNOWN && verb != OBSERVED_REMOVES && !s->argument &&
+		  is_given(f, first, past);
 	/* It is put back to what it was: not set. */
 	if (is_of_ray(f, first, past) ||
 	    (verb == OBSERVED_REMOVES && f->keeper == block_now(f)->function + 1))
@@ -225,8 +217,8 @@ void python_environ_set(struct python_file *f, unsigned at, unsigned first, unsi
 		f->facts.finds_port = true;
 	if (!span_is(s->name, "CUDA_VISIBLE_DEVICES"))
 		return;
-	f->facts.own_list = f->facts.own_list || python_gives_list(s);
-	f->facts.sets_list = f->facts.sets_list || s->verb != OBSERVED_DEFAULTS;
+	f->facts.own_list |= python_gives_list(s);
+	f->facts.sets_list |= s->verb != OBSERVED_DEFAULTS;
 	remember_list(f, s);
 }
 
@@ -242,8 +234,6 @@ static void add_list(struct python_file *f, unsigned at, struct span list)
 		if (f->observations[i - 1].column == t->column)
 			return;
 	s = observation_add(f, OBSERVED_LIST, t);
-	if (!s)
-		return;
 	s->name = span_of("CUDA_VISIBLE_DEVICES");
 	s->value = (struct python_value){.meaning = MEANS_TEXT, .text = list};
 }
@@ -292,9 +282,9 @@ void python_environ_replace(struct python_file *f)
 /* Whether the token is the name of a function that shows its arguments. */
 static bool is_shower(const struct python_file *f, unsigned at)
 {
-	return token_is_any(token_at(f, at),
-			    "print pprint debug info warn warning error critical fatal log "
-			    "write echo secho");
+	return token_is_any(
+		token_at(f, at),
+		"print pprint debug info warn warning error critical fatal log write echo secho");
 }
 
 /* Whether the token `at` is an argument of the call whose bracket is `open`, and it shows it. */

@@ -299,6 +299,7 @@ struct python_file {
 	/* the first observation of each kind: its position, plus one; 0: there is none */
 	size_t firsts[OBSERVED_KINDS];
 	bool full;                    /* there are more than MAX_OBSERVATIONS */
+	struct observation spare;     /* one that is not kept */
 	struct python_choice *choice; /* NULL: not wanted */
 	struct python_training training;
 };
@@ -394,7 +395,7 @@ void python_leave(struct python_file *f, unsigned first, unsigned past);
 
 /* --- python_observation.c --------------------------------------------------------------- */
 
-/* A new observation at a token; NULL: there are too many. */
+/* A new observation at a token. Of too many, one that is not kept. */
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token);
 
@@ -542,6 +543,11 @@ static inline bool python_launched(const struct python_judge *judge)
 #define AT(judge, observation, ...) \
 	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
 	      .column = (observation)->column, __VA_ARGS__)
+
+/* A finding at the place of an observation. */
+#define judge_report(judge, observation, id, rule_id, remedy, ...) \
+	report_add((judge)->report, id, AT(judge, observation, .rule = rule_id, .fix = remedy), \
+		   __VA_ARGS__)
 
 /* A statement for gpumap_request_set. An array of them ends with a key of NULL, and statements
  * without a value are skipped. */

@@ -52,16 +52,14 @@ const char *fix_local_rank(const struct python_judge *judge, struct span rank, s
 
 	if (dot)
 		python_path(judge->file, rank, path);
-	if (starts_with(path, "horovod.")) {
-		snprintf(ret->text, sizeof(ret->text), "%.*s.local_rank()",
-			 (int)(dot - rank.text > 60 ? 60 : dot - rank.text), rank.text);
-		return ret->text;
-	}
+	if (starts_with(path, "horovod."))
+		return format_text(ret, "%.*s.local_rank()",
+				   (int)(dot - rank.text > 60 ? 60 : dot - rank.text), rank.text);
 	mpi = text_ends(path, ".Get_rank") || text_ends(path, ".rank");
-	snprintf(ret->text, sizeof(ret->text), "int(os.environ[\"%s\"])",
-		 mpi && !(judge->start && judge->start->launcher) ? "OMPI_COMM_WORLD_LOCAL_RANK"
-								  : fix_variable(judge, rank));
-	return ret->text;
+	return format_text(ret, "int(os.environ[\"%s\"])",
+			   mpi && !(judge->start && judge->start->launcher)
+				   ? "OMPI_COMM_WORLD_LOCAL_RANK"
+				   : fix_variable(judge, rank));
 }
 
 const char *fix_ordinal(const struct python_judge *judge, const struct observation *s,
@@ -76,10 +74,9 @@ const char *fix_ordinal(const struct python_judge *judge, const struct observati
 	    start->list_varies || judge->file->facts.several || judge->file->facts.own_list ||
 	    s->kind == OBSERVED_PARALLEL)
 		return fix;
-	fix_local_rank(judge, (struct span){NULL, 0}, &rank);
-	snprintf(ret->text, sizeof(ret->text),
-		 "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"", means ? fix : "",
-		 means ? "; " : "", rank.text);
+	return format_text(ret, "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"",
+			   means ? fix : "", means ? "; " : "",
+			   fix_local_rank(judge, (struct span){NULL, 0}, &rank));
 	return ret->text;
 }
 
@@ -88,11 +85,8 @@ const char *fix_device(const struct python_judge *judge, const struct observatio
 {
 	struct quoted rank;
 
-	fix_local_rank(judge, s->value.text, &rank);
-	if (s->name.text)
-		snprintf(ret->text, sizeof(ret->text), "use local_rank = %.120s, and %.80s",
-			 rank.text, s->name.text);
-	else
-		snprintf(ret->text, sizeof(ret->text), "use local_rank = %.120s", rank.text);
-	return ret->text;
+	return format_text(ret, "use local_rank = %.120s%s%.*s",
+			   fix_local_rank(judge, s->value.text, &rank),
+			   s->name.text ? ", and " : "", s->name.text ? 80 : 0,
+			   s->name.text ? s->name.text : "");
 }

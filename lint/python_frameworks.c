@@ -51,13 +51,10 @@ void frameworks_call(struct python_file *f, const char *path, unsigned at, unsig
 			continue;
 		v = rank_in(f, a.first, a.past);
 		if (v.meaning != MEANS_RANK && v.meaning != MEANS_MODULO) {
-			f->training.picks_local =
-				f->training.picks_local || v.meaning == MEANS_LOCAL_RANK;
+			f->training.picks_local |= v.meaning == MEANS_LOCAL_RANK;
 			continue;
 		}
 		s = observation_add(f, OBSERVED_CHOICE, token_at(f, at));
-		if (!s)
-			continue;
 		s->value = v;
 		s->name = span_of(choices[i].call);
 	}

@@ -32,7 +32,7 @@ static void add_call(struct python_file *f, struct span name)
 	bool may = block_now(f)->may || f->conditional || f->deferred;
 
 	for (int i = f->depth; i >= 0; i--)
-		may = may || f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
+		may |= f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
 	*ARENA_NEXT(&f->arena, all->calls, all->call_count, all->call_room) =
 		(struct python_called){
 			.name = name,
@@ -63,7 +63,7 @@ void functions_call(struct python_file *f, unsigned at)
 	add_use(f, token_at(f, at)->text);
 	add_call(f, token_at(f, at)->text);
 	number = number_of(f, token_at(f, at)->text);
-	f->ends = f->ends || (number && f->own.list[number - 1].ends);
+	f->ends |= number && f->own.list[number - 1].ends;
 }
 
 void functions_define(struct python_file *f, struct span name, int number)

@@ -6,9 +6,9 @@ enum { MAX_DEPTH = 6 /* calls inside of each other */ };
 
 bool guard_names_rank(struct span name)
 {
-	return span_has_any(name, "rank main_proc is_main master world local gpu dev node "
-				  "host proc pid uuid chief dist ddp shard part "
-				  "worker writer log id leader");
+	return span_has_any(name,
+			    "rank main_proc is_main master world local gpu dev node host proc pid "
+			    "uuid chief dist ddp shard part worker writer log id leader");
 }
 
 /* Whether a name of a condition is the same in every rank: of counters, results and settings. */
@@ -89,9 +89,9 @@ bool guard_is_harmless(const struct python_file *f)
 {
 	for (unsigned i = 1; i < f->text.count; i++)
 		if (token_is_any(token_at(f, i),
-				 "record no_grad inference_mode main command option "
-				 "argument group pass_context staticmethod compile "
-				 "cache lru_cache wraps contextmanager profile"))
+				 "record no_grad inference_mode main command option argument group "
+				 "pass_context staticmethod compile cache lru_cache wraps "
+				 "contextmanager profile"))
 			return true;
 	return false;
 }
@@ -147,8 +147,8 @@ void guard_find_reached(struct python_file *f)
 
 		if (!r)
 			continue;
-		r->blocked = r->blocked || m->selected || t->crowded;
-		r->loose = r->loose || (m->method && !m->own);
+		r->blocked |= m->selected || t->crowded;
+		r->loose |= m->method && !m->own;
 	}
 	for (int depth = 0; depth < MAX_DEPTH; depth++)
 		for (size_t i = 0; i < t->mention_count; i++) {
@@ -156,7 +156,7 @@ void guard_find_reached(struct python_file *f)
 			struct python_reach *r = called(f, m);
 
 			if (r && !r->blocked)
-				r->reached = r->reached || m->spawned || is_reached(f, m->function);
+				r->reached |= m->spawned || is_reached(f, m->function);
 		}
 }
 

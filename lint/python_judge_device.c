@@ -21,11 +21,10 @@ static void report_past(const struct python_judge *judge, const struct observati
 					      : "use a device that is there, or ask for more GPUs";
 	struct quoted room;
 
-	report_add(judge->report, FINDING_INVALID_ORDINAL,
-		   AT(judge, s, .rule = "D7", .fix = fix_ordinal(judge, s, fix, &room)),
-		   "cuda:%lld%s does not exist (invalid device ordinal): %s gives it %lld GPU%s",
-		   (long long)number, what, start->from ? start->from : "the job",
-		   (long long)start->visible, start->visible == 1 ? "" : "s");
+	judge_report(judge, s, FINDING_INVALID_ORDINAL, "D7", fix_ordinal(judge, s, fix, &room),
+		     "cuda:%lld%s does not exist (invalid device ordinal): %s gives it %lld GPU%s",
+		     (long long)number, what, start->from ? start->from : "the job",
+		     (long long)start->visible, start->visible == 1 ? "" : "s");
 }
 
 /* Whether only the number of the program's GPUs is known: of a plan whose ranks have lists of their
@@ -93,36 +92,32 @@ static bool shared(const struct python_judge *judge, const struct observation *s
 static void judge_same(const struct python_judge *judge, const struct observation *s)
 {
 	bool may = s->may || judge->file->facts.chooses;
-	struct quoted fix;
 
-	snprintf(fix.text, sizeof(fix.text),
-		 "use local_rank = int(os.environ[\"%s\"]), or start it by gpumap run --share "
-		 "isolate and use cuda:0",
-		 fix_variable(judge, (struct span){NULL, 0}));
-	report_add(judge->report, FINDING_ONE_DEVICE, AT(judge, s, .rule = "R3", .fix = fix.text),
-		   "every rank %s cuda:%lld, so all ranks with the same visible list %s on one GPU",
-		   may ? "may use" : "uses", (long long)s->value.number, may ? "may run" : "run");
+	judge_report(
+		judge, s, FINDING_ONE_DEVICE, "R3",
+		FORMAT("use local_rank = int(os.environ[\"%s\"]), or start it by gpumap run "
+		       "--share isolate and use cuda:0",
+		       fix_variable(judge, (struct span){NULL, 0})),
+		"every rank %s cuda:%lld, so all ranks with the same visible list %s on one GPU",
+		may ? "may use" : "uses", (long long)s->value.number, may ? "may run" : "run");
 }
 
 /* A single device is better chosen from outside of the program. */
 static void judge_single(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_file *f = judge->file;
-	struct quoted fix;
 
 	if (f->facts.distributed || f->facts.frameworks || f->facts.tests || s->list ||
 	    s->value.number == 0 || s->may || observation_first(f, OBSERVED_PARALLEL) ||
 	    observation_first(f, s->kind) != s)
 		return;
-	snprintf(fix.text, sizeof(fix.text),
-		 "use cuda:0, and choose the GPU before the command: CUDA_VISIBLE_DEVICES=%lld "
-		 "python3 FILE",
-		 (long long)s->value.number);
-	report_add(
-		judge->report, FINDING_RECOMMENDED, AT(judge, s, .rule = "D5", .fix = fix.text),
-		"cuda:%lld is chosen in code: on another machine, or with a visible list, that is "
-		"another GPU or none",
-		(long long)s->value.number);
+	judge_report(judge, s, FINDING_RECOMMENDED, "D5",
+		     FORMAT("use cuda:0, and choose the GPU before the command: "
+			    "CUDA_VISIBLE_DEVICES=%lld python3 FILE",
+			    (long long)s->value.number),
+		     "cuda:%lld is chosen in code: on another machine, or with a visible list, "
+		     "that is another GPU or none",
+		     (long long)s->value.number);
 }
 
 /* Accelerator() has chosen the device of each rank. */
@@ -130,11 +125,10 @@ static void judge_beside_accelerator(const struct python_judge *judge, const str
 {
 	if (s->otherwise || s->guarded || observation_first(judge->file, s->kind) != s)
 		return;
-	report_add(judge->report, FINDING_RECOMMENDED,
-		   AT(judge, s, .rule = "R3", .fix = "use accelerator.device"),
-		   "cuda:%lld beside Accelerator(), which gives each rank its own device: here all "
-		   "ranks use one",
-		   (long long)s->value.number);
+	judge_report(judge, s, FINDING_RECOMMENDED, "R3", "use accelerator.device",
+		     "cuda:%lld beside Accelerator(), which gives each rank its own device: here "
+		     "all ranks use one",
+		     (long long)s->value.number);
 }
 
 /* Whether an earlier device has the same fault: the way the rank is chosen is one cause. */
@@ -203,12 +197,11 @@ static bool judge_one_listed(const struct python_judge *judge, const struct obse
 			return true;
 	if (judge_alone(judge, s))
 		return false;
-	report_add(judge->report, FINDING_INVALID_ORDINAL,
-		   AT(judge, s, .rule = "D7", .fix = "leave that list out, or use cuda:0"),
-		   "the rank is no number of a device here: CUDA_VISIBLE_DEVICES of line %d shows "
-		   "each process one GPU, its cuda:0, so all but rank 0 fail (invalid device "
-		   "ordinal)",
-		   list->line);
+	judge_report(
+		judge, s, FINDING_INVALID_ORDINAL, "D7", "leave that list out, or use cuda:0",
+		"the rank is no number of a device here: CUDA_VISIBLE_DEVICES of line %d shows "
+		"each process one GPU, its cuda:0, so all but rank 0 fail (invalid device ordinal)",
+		list->line);
 	return true;
 }
 
@@ -220,14 +213,12 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 	if (judge->file->facts.spawns_ranks || is_reported(judge->file, s))
 		return;
 	if (s->value.meaning == MEANS_RANK)
-		report_add(judge->report, FINDING_GLOBAL_RANK,
-			   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
-			   "the global rank chooses the GPU, which fails on the second host");
+		judge_report(judge, s, FINDING_GLOBAL_RANK, "R4", fix_device(judge, s, &fix),
+			     "the global rank chooses the GPU, which fails on the second host");
 	else
-		report_add(judge->report, FINDING_RANK_MODULO,
-			   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
-			   "the rank modulo the number of GPUs is right only if every host has as "
-			   "many ranks as GPUs");
+		judge_report(judge, s, FINDING_RANK_MODULO, "R4", fix_device(judge, s, &fix),
+			     "the rank modulo the number of GPUs is right only if every host has "
+			     "as many ranks as GPUs");
 }
 
 /* What says which device it is: "--gpu of run.sh:2". */
@@ -319,8 +310,8 @@ static void judge_chosen(const struct python_judge *judge, const struct observat
 		      "leave device_ids out, move the module to cuda:0, and choose the GPUs before "
 		      "the command: CUDA_VISIBLE_DEVICES=%s python3 FILE",
 		      s->ids);
-	report_add(judge->report, FINDING_RECOMMENDED, AT(judge, s, .rule = "G4", .fix = fix.text),
-		   "device_ids=[%s] chooses GPUs in code", s->ids);
+	judge_report(judge, s, FINDING_RECOMMENDED, "G4", fix.text,
+		     "device_ids=[%s] chooses GPUs in code", s->ids);
 }
 
 static void judge_parallel(const struct python_judge *judge, const struct observation *s)
@@ -380,27 +371,22 @@ static bool may_differ(const struct observation *s)
 /* The module is on the current device, and device_ids may have another. */
 static void judge_other(const struct python_judge *judge, const struct observation *s)
 {
-	struct quoted fix, id = {.text = "local_rank"};
+	const char *id = s->ranked.text ? QUOTE(s->ranked) : "local_rank";
+	const char *fix = FORMAT("torch.cuda.set_device(%.80s) before the first CUDA call",
+				 s->value.meaning == MEANS_RANK ? "local_rank" : id);
 
-	if (s->ranked.text)
-		quote(&id, s->ranked);
-	snprintf(fix.text, sizeof(fix.text),
-		 "torch.cuda.set_device(%.80s) before the first CUDA call",
-		 s->value.meaning == MEANS_RANK ? "local_rank" : id.text);
 	if (s->module.unsure || judge->file->training.foreign || !is_for_all(judge, s) ||
 	    !is_by_rank(judge->file, &s->value, s->function))
-		report_add(judge->report, FINDING_NO_CHOICE,
-			   AT(judge, s, .rule = "G7", .fix = fix.text),
-			   "no line of this file sets the current device, so every rank may have "
-			   "the module on cuda:0, and not on that of device_ids=[%.80s]",
-			   id.text);
+		judge_report(judge, s, FINDING_NO_CHOICE, "G7", fix,
+			     "no line of this file sets the current device, so every rank may have "
+			     "the module on cuda:0, and not on that of device_ids=[%.80s]",
+			     id);
 	else
-		report_add(judge->report, FINDING_MASTER_MISMATCH,
-			   AT(judge, s, .rule = "G7", .fix = fix.text),
-			   "no line sets the current device, so the module is on cuda:0 in every "
-			   "rank, but device_ids=[%.80s] is another GPU in all but rank 0: "
-			   "DistributedDataParallel fails",
-			   id.text);
+		judge_report(judge, s, FINDING_MASTER_MISMATCH, "G7", fix,
+			     "no line sets the current device, so the module is on cuda:0 in every "
+			     "rank, but device_ids=[%.80s] is another GPU in all but rank 0: "
+			     "DistributedDataParallel fails",
+			     id);
 }
 
 static void judge_choice(const struct python_judge *judge, const struct observation *s)
@@ -418,20 +404,15 @@ static void judge_choice(const struct python_judge *judge, const struct observat
 			judge_other(judge, s);
 	} else if (observation_first(f, OBSERVED_CURRENT) && !facts->chooses && facts->groups) {
 		/* Who makes the group in another file may choose the devices there. */
-		report_add(judge->report, FINDING_NO_CHOICE,
-			   AT(judge, s, .rule = "G7",
-			      .fix = "torch.cuda.set_device(local_rank) before the first CUDA "
-				     "call, and "
-				     "device_ids=[local_rank]"),
-			   "no device is chosen in this file: every rank may use cuda:0");
+		judge_report(judge, s, FINDING_NO_CHOICE, "G7",
+			     "torch.cuda.set_device(local_rank) before the first CUDA call, and "
+			     "device_ids=[local_rank]",
+			     "no device is chosen in this file: every rank may use cuda:0");
 	} else if (s->value.meaning == MEANS_LOCAL_RANK) {
-		report_add(
-			judge->report, FINDING_RECOMMENDED,
-			AT(judge, s, .rule = "G5",
-			   .fix = "call torch.cuda.set_device(local_rank) before the first CUDA "
-				  "call"),
-			"device_ids=[local_rank] without set_device(local_rank): contexts of all "
-			"ranks may appear on cuda:0");
+		judge_report(judge, s, FINDING_RECOMMENDED, "G5",
+			     "call torch.cuda.set_device(local_rank) before the first CUDA call",
+			     "device_ids=[local_rank] without set_device(local_rank): contexts of "
+			     "all ranks may appear on cuda:0");
 	}
 }
 

@@ -82,13 +82,12 @@ bool judge_alone(const struct python_judge *judge, const struct observation *s)
 
 /* --- how many are waited for ----------------------------------------------------------------- */
 
-static const char *of_option(char room[96], const struct counted *awaited)
+static const char *of_option(struct quoted *ret, const struct counted *awaited)
 {
-	room[0] = '\0';
-	if (awaited->option.text)
-		snprintf(room, 96, " (%.60s%s)", QUOTE(awaited->option),
-			 awaited->may ? " by its default" : "");
-	return room;
+	if (!awaited->option.text)
+		return "";
+	return format_text(ret, " (%.60s%s)", QUOTE(awaited->option),
+			   awaited->may ? " by its default" : "");
 }
 
 static void report_count(const struct python_judge *judge, const struct observation *s,
@@ -96,18 +95,16 @@ static void report_count(const struct python_judge *judge, const struct observat
 			 const char *what)
 {
 	bool may = awaited->may || starter->counted.may;
-	char option[96];
+	struct quoted option;
 
-	report_add(judge->report, may ? FINDING_MAY_WAIT : FINDING_WAITS,
-		   AT(judge, s, .rule = "R1",
-		      .fix = starter->spawn
-				     ? "make world_size the number of processes that are started"
-				     : "leave out world_size, rank and WORLD_SIZE: the launcher "
-				       "sets them; or start as many ranks"),
-		   "%s is %lld%s, and %s: %s%s", what, (long long)awaited->number,
-		   of_option(option, awaited), starter->text, may ? "then " : "",
-		   awaited->number > starter->count ? "they wait for the others for ever"
-						    : "the group has no place for the others");
+	judge_report(judge, s, may ? FINDING_MAY_WAIT : FINDING_WAITS, "R1",
+		     starter->spawn ? "make world_size the number of processes that are started"
+				    : "leave out world_size, rank and WORLD_SIZE: the launcher "
+				      "sets them; or start as many ranks",
+		     "%s is %lld%s, and %s: %s%s", what, (long long)awaited->number,
+		     of_option(&option, awaited), starter->text, may ? "then " : "",
+		     awaited->number > starter->count ? "they wait for the others for ever"
+						      : "the group has no place for the others");
 }
 
 /* The variable of another launcher than this one may be set by hand. */
@@ -132,14 +129,12 @@ static bool is_local_rank(const struct python_judge *judge, const struct observa
 
 static void report_local_rank(const struct python_judge *judge, const struct observation *s)
 {
-	report_add(judge->report, FINDING_LOCAL_AS_RANK,
-		   AT(judge, s, .rule = "R4",
-		      .fix = "leave out rank and world_size: init_process_group reads RANK and "
-			     "WORLD_SIZE"),
-		   "rank is the local rank, and %s starts ranks on %lld hosts: on each host they "
-		   "have the same numbers",
-		   judge->start->from ? judge->start->from : judge->start->launcher,
-		   (long long)judge->start->hosts);
+	judge_report(judge, s, FINDING_LOCAL_AS_RANK, "R4",
+		     "leave out rank and world_size: init_process_group reads RANK and WORLD_SIZE",
+		     "rank is the local rank, and %s starts ranks on %lld hosts: on each host they "
+		     "have the same numbers",
+		     judge->start->from ? judge->start->from : judge->start->launcher,
+		     (long long)judge->start->hosts);
 }
 
 /* --- where they meet ---------------------------------------------------------------------- */
@@ -154,13 +149,12 @@ static void judge_meeting(const struct python_judge *judge, const struct observa
 	    python_launched(judge) || s->elsewhere || !name ||
 	    (judge->start && judge->start->meeting))
 		return;
-	report_add(judge->report, FINDING_NO_MEETING,
-		   AT(judge, s, .rule = "R1",
-		      .fix = "os.environ.setdefault(\"MASTER_ADDR\", \"127.0.0.1\") and "
-			     "os.environ.setdefault(\"MASTER_PORT\", \"29500\") before it"),
-		   "nothing in this file sets %s, where the ranks of line %d meet: without it in "
-		   "the environment they fail",
-		   name, starter->spawn->line);
+	judge_report(judge, s, FINDING_NO_MEETING, "R1",
+		     "os.environ.setdefault(\"MASTER_ADDR\", \"127.0.0.1\") and "
+		     "os.environ.setdefault(\"MASTER_PORT\", \"29500\") before it",
+		     "nothing in this file sets %s, where the ranks of line %d meet: without it in "
+		     "the environment they fail",
+		     name, starter->spawn->line);
 }
 
 bool judge_gives_rank(const struct python_value *v, const struct observation *spawn)
@@ -237,24 +231,20 @@ static bool judge_port(const struct python_judge *judge, const struct observatio
 	int64_t port = span_number(s->value.text, 65535);
 	bool torch = streq(start->launcher, "torchrun") || streq(start->launcher, "launch");
 	bool older = start->port_by_default && port == start->port;
-	char listens[96];
+	const char *listens;
 
 	if (!torch || start->port < 0 || port <= 0 || (port == start->port && !older))
 		return false;
-	if (older)
-		snprintf(listens, sizeof(listens),
-			 "there in PyTorch before 2.15 alone, later at a free port");
-	else if (start->port && !start->port_by_default)
-		snprintf(listens, sizeof(listens), "at %lld", (long long)start->port);
-	else
-		snprintf(listens, sizeof(listens), "at a port of its own");
-	report_add(judge->report, older ? FINDING_MAY_NOT_MEET : FINDING_OTHER_PORT,
-		   AT(judge, s, .rule = "R1",
-		      .fix = "remove the line, because the launcher sets MASTER_PORT; or use "
-			     "os.environ.setdefault"),
-		   "MASTER_PORT is %lld in code, and %s listens %s: %s", (long long)port,
-		   start->from ? start->from : start->launcher, listens,
-		   older ? "then the ranks wait for ever" : "the ranks wait for ever");
+	listens = older ? "there in PyTorch before 2.15 alone, later at a free port"
+		  : start->port && !start->port_by_default
+			  ? FORMAT("at %lld", (long long)start->port)
+			  : "at a port of its own";
+	judge_report(judge, s, older ? FINDING_MAY_NOT_MEET : FINDING_OTHER_PORT, "R1",
+		     "remove the line, because the launcher sets MASTER_PORT; or use "
+		     "os.environ.setdefault",
+		     "MASTER_PORT is %lld in code, and %s listens %s: %s", (long long)port,
+		     start->from ? start->from : start->launcher, listens,
+		     older ? "then the ranks wait for ever" : "the ranks wait for ever");
 	return true;
 }
 
@@ -266,14 +256,13 @@ void judge_copies(const struct python_judge *judge, const struct observation *s)
 	    facts->distributed || facts->tests || facts->frameworks || s->otherwise ||
 	    (s->ids && s->id_count == 1))
 		return;
-	report_add(judge->report, FINDING_COPIES,
-		   AT(judge, s, .rule = "G1",
-		      .fix = "start it once: python3 FILE, or gpumap run --mode dp; or use "
-			     "DistributedDataParallel"),
-		   "DataParallel is one process that uses all of its GPUs, and %s starts %lld of "
-		   "it: each trains the whole model by itself",
-		   judge->start->from ? judge->start->from : judge->start->launcher,
-		   (long long)(judge->start->ranks * judge->start->hosts));
+	judge_report(judge, s, FINDING_COPIES, "G1",
+		     "start it once: python3 FILE, or gpumap run --mode dp; or use "
+		     "DistributedDataParallel",
+		     "DataParallel is one process that uses all of its GPUs, and %s starts %lld of "
+		     "it: each trains the whole model by itself",
+		     judge->start->from ? judge->start->from : judge->start->launcher,
+		     (long long)(judge->start->ranks * judge->start->hosts));
 }
 
 /* Whether a group that reads the variable is made later, and it has this value then. */
@@ -289,9 +278,9 @@ static bool is_used(const struct python_file *f, const struct observation *s)
 		    o->function == s->function && span_same(o->name, s->name))
 			return false;
 		if (group && o->function == s->function)
-			used = used || o->line > s->line;
+			used |= o->line > s->line;
 		else if (group && !s->function)
-			used = used || functions_first_call(f, o->function) > s->line;
+			used |= functions_first_call(f, o->function) > s->line;
 	}
 	return used;
 }

@@ -15,15 +15,9 @@ static bool is_literal(const struct python_value *v)
 /* NAME=value as a shell would show it; only NAME if the value is not known. */
 static const char *shown(struct quoted *ret, const struct observation *s)
 {
-	struct quoted name, value;
-
-	quote(&name, s->name);
-	if (is_literal(&s->value))
-		snprintf(ret->text, sizeof(ret->text), "%.60s=%.200s", name.text,
-			 quote(&value, s->value.text));
-	else
-		snprintf(ret->text, sizeof(ret->text), "%.60s", name.text);
-	return ret->text;
+	if (!is_literal(&s->value))
+		return format_text(ret, "%.60s", QUOTE(s->name));
+	return format_text(ret, "%.60s=%.200s", QUOTE(s->name), QUOTE(s->value.text));
 }
 #define SHOWN(s) shown(&(struct quoted){{0}}, s)
 
@@ -32,20 +26,18 @@ static void too_late(const struct python_judge *judge, const struct observation 
 	bool may = python_may_count(s->initialised);
 
 	if (s->imported) {
-		report_add(judge->report, FINDING_TOO_LATE,
-			   AT(judge, s, .rule = "S4",
-			      .fix = "set it before the import, best before the start"),
-			   "%s has no effect: the import of %s on line %d initialises CUDA before "
-			   "(%s)",
-			   SHOWN(s), QUOTE(s->initialised), s->initialised_line,
-			   QUOTE(span_of(s->imported)));
+		judge_report(judge, s, FINDING_TOO_LATE, "S4",
+			     "set it before the import, best before the start",
+			     "%s has no effect: the import of %s on line %d initialises CUDA "
+			     "before (%s)",
+			     SHOWN(s), QUOTE(s->initialised), s->initialised_line,
+			     QUOTE(span_of(s->imported)));
 		return;
 	}
-	report_add(judge->report, FINDING_TOO_LATE,
-		   AT(judge, s, .rule = "S4",
-		      .fix = "set it before the first CUDA call, best before the start"),
-		   "%s %s no effect: %s() on line %d initialises CUDA before", SHOWN(s),
-		   may ? "may have" : "has", QUOTE(s->initialised), s->initialised_line);
+	judge_report(judge, s, FINDING_TOO_LATE, "S4",
+		     "set it before the first CUDA call, best before the start",
+		     "%s %s no effect: %s() on line %d initialises CUDA before", SHOWN(s),
+		     may ? "may have" : "has", QUOTE(s->initialised), s->initialised_line);
 }
 
 /* What uses the GPUs that an observation hides. */
@@ -60,12 +52,11 @@ static enum python_uses uses_hidden(const struct python_judge *judge, const stru
 static void report_replaced(const struct python_judge *judge, const struct observation *s,
 			    const char *plan, const char *code)
 {
-	report_add(judge->report, FINDING_AGAINST_PLAN,
-		   AT(judge, s, .rule = "S3",
-		      .fix = "remove the line; --gpus, or CUDA_VISIBLE_DEVICES before the command, "
-			     "chooses the GPUs"),
-		   "%s in code replaces the list of the plan: the ranks would see %s%s, not %s",
-		   SHOWN(s), judge_devices_word(code), code, *plan ? plan : "none");
+	judge_report(judge, s, FINDING_AGAINST_PLAN, "S3",
+		     "remove the line; --gpus, or CUDA_VISIBLE_DEVICES before the command, chooses "
+		     "the GPUs",
+		     "%s in code replaces the list of the plan: the ranks would see %s%s, not %s",
+		     SHOWN(s), judge_devices_word(code), code, *plan ? plan : "none");
 }
 
 /* "NAME=VALUE", which the caller frees. */
@@ -118,28 +109,23 @@ static void judge_list(const struct python_judge *judge, const struct observatio
 	if (hides && (s->may || uses == USES_NOTHING))
 		return;
 	if (local || rank)
-		report_add(judge->report, id,
-			   AT(judge, s, .rule = "S9",
-			      .fix = "leave the list alone and call "
-				     "torch.cuda.set_device(local_rank), "
-				     "or start it by gpumap run --share isolate"),
-			   "the %s rank as CUDA_VISIBLE_DEVICES %s the list that launcher and user "
-			   "set: it counts from the machine's first GPU%s",
-			   local ? "local" : "global", verb,
-			   rank ? ", and on the second host past its last" : "");
+		judge_report(judge, s, id, "S9",
+			     "leave the list alone and call torch.cuda.set_device(local_rank), or "
+			     "start it by gpumap run --share isolate",
+			     "the %s rank as CUDA_VISIBLE_DEVICES %s the list that launcher and "
+			     "user set: it counts from the machine's first GPU%s",
+			     local ? "local" : "global", verb,
+			     rank ? ", and on the second host past its last" : "");
 	else if (s->verb == OBSERVED_REMOVES)
-		report_add(judge->report, id,
-			   AT(judge, s, .rule = "S2",
-			      .fix = "leave the list unchanged: it selects the GPUs of the job"),
-			   "code %s the list that launcher and user set by nothing: every GPU is "
-			   "visible",
-			   verb);
+		judge_report(judge, s, id, "S2",
+			     "leave the list unchanged: it selects the GPUs of the job",
+			     "code %s the list that launcher and user set by nothing: every GPU is "
+			     "visible",
+			     verb);
 	else
-		report_add(judge->report, id,
-			   AT(judge, s, .rule = "S3",
-			      .fix = "set it before the command, not in code; or use "
-				     "os.environ.setdefault"),
-			   "%s in code %s the list that launcher and user set", SHOWN(s), verb);
+		judge_report(judge, s, id, "S3",
+			     "set it before the command, not in code; or use os.environ.setdefault",
+			     "%s in code %s the list that launcher and user set", SHOWN(s), verb);
 }
 
 void judge_value(const struct python_judge *judge, const struct observation *s)
@@ -154,9 +140,9 @@ void judge_value(const struct python_judge *judge, const struct observation *s)
 static void fixed_port(const struct python_judge *judge, const struct observation *s,
 		       const char *fix)
 {
-	report_add(judge->report, FINDING_FIXED_PORT, AT(judge, s, .rule = NULL, .fix = fix),
-		   "port %s is fixed in code: a second job on this host cannot listen there",
-		   QUOTE(s->value.text));
+	judge_report(judge, s, FINDING_FIXED_PORT, NULL, fix,
+		     "port %s is fixed in code: a second job on this host cannot listen there",
+		     QUOTE(s->value.text));
 }
 
 /* Whether the program is its ranks' launcher, so that these variables are its own. */
@@ -204,13 +190,11 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 	    s->value.meaning == MEANS_RANK || s->value.meaning == MEANS_LOCAL_RANK)
 		return;
 	if (port && constant && !s->may && judge->start && judge->start->together) {
-		report_add(judge->report, FINDING_FIXED_PORT,
-			   AT(judge, s,
-			      .fix = "take it from the environment or an argument, one for each "
-				     "start"),
-			   "port %s is fixed in code, and this program is started twice at the "
-			   "same time",
-			   QUOTE(s->value.text));
+		judge_report(judge, s, FINDING_FIXED_PORT, NULL,
+			     "take it from the environment or an argument, one for each start",
+			     "port %s is fixed in code, and this program is started twice at the "
+			     "same time",
+			     QUOTE(s->value.text));
 		return;
 	}
 	if (is_launcher(judge) || judge_launch(judge, s) || agrees_with_plan(judge, s))
@@ -228,14 +212,13 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 			   "remove the line, because torchrun and gpumap run set it; or use "
 			   "os.environ.setdefault");
 	else if (!judge->file->facts.spawns)
-		report_add(judge->report,
-			   !constant || s->may                        ? FINDING_CODE_MAY_REPLACE
-			   : is_certain(judge, s) && is_rank(s->name) ? FINDING_AGAINST_PLAN
-								      : FINDING_CODE_SETS_RANK,
-			   AT(judge, s, .rule = "R1",
-			      .fix = "leave it to the launcher; or use os.environ.setdefault"),
-			   "%s in code %s what a launcher sets", SHOWN(s),
-			   constant && !s->may ? "replaces" : "may replace");
+		judge_report(judge, s,
+			     !constant || s->may                        ? FINDING_CODE_MAY_REPLACE
+			     : is_certain(judge, s) && is_rank(s->name) ? FINDING_AGAINST_PLAN
+									: FINDING_CODE_SETS_RANK,
+			     "R1", "leave it to the launcher; or use os.environ.setdefault",
+			     "%s in code %s what a launcher sets", SHOWN(s),
+			     constant && !s->may ? "replaces" : "may replace");
 }
 
 /* A variable of which it is known where it is set. */
@@ -268,10 +251,9 @@ void judge_variable(const struct python_judge *judge, const struct observation *
 
 void judge_misspelt(const struct python_judge *judge, const struct observation *s)
 {
-	report_add(
-		judge->report, FINDING_MISSPELT_VARIABLE,
-		AT(judge, s, .rule = "S7", .fix = DID_YOU_MEAN(misspelt_variable(s->name), NULL)),
-		"no program reads '%s'", QUOTE(s->name));
+	judge_report(judge, s, FINDING_MISSPELT_VARIABLE, "S7",
+		     DID_YOU_MEAN(misspelt_variable(s->name), NULL), "no program reads '%s'",
+		     QUOTE(s->name));
 }
 
 void judge_rendezvous(const struct python_judge *judge, const struct observation *s)

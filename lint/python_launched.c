@@ -14,10 +14,10 @@ void launched_name(struct python_file *f, struct span name)
 
 	if (name.length < 4 || !strchr("SOPMH", *name.text))
 		return;
-	t->slurm = t->slurm || span_starts(name, "SLURM_");
-	t->mpi = t->mpi || span_starts(name, "OMPI_") || span_starts(name, "PMI") ||
-		 span_starts(name, "MV2_") || span_starts(name, "MPI_LOCAL") ||
-		 span_starts(name, "HOROVOD_");
+	t->slurm |= span_starts(name, "SLURM_");
+	t->mpi |= span_starts(name, "OMPI_") || span_starts(name, "PMI") ||
+		  span_starts(name, "MV2_") || span_starts(name, "MPI_LOCAL") ||
+		  span_starts(name, "HOROVOD_");
 }
 
 /* Whether code around it has looked whether a launcher set its variables, or expects that it did
@@ -39,11 +39,9 @@ void launched_read(struct python_file *f, unsigned at, unsigned name, bool requi
 	    !(span_is(text, "LOCAL_RANK") || (required && span_is(text, "RANK"))))
 		return;
 	s = observation_add(f, OBSERVED_READ, token_at(f, at));
-	if (!s)
-		return;
 	s->name = text;
 	s->verb = required ? OBSERVED_SETS : OBSERVED_DEFAULTS;
-	s->may = s->may || f->deferred;
+	s->may |= f->deferred;
 }
 
 void launched_get(struct python_file *f, unsigned at, unsigned open, struct python_argument name)
@@ -106,8 +104,7 @@ static bool is_first(const struct python_file *f, const struct observation *s)
 /* Whether the file is started, and not only imported. */
 static bool is_program(const struct python_file *f)
 {
-	return f->training.program ||
-	       memmem(f->text.text.text, f->text.text.length, "__main__", 8) != NULL;
+	return f->training.program || span_has(f->text.text, "__main__");
 }
 
 /* Whether every rank certainly comes to the read in this program. */
@@ -120,22 +117,20 @@ static bool is_certain(const struct python_judge *judge, const struct observatio
 }
 
 /* What to write instead. */
-static void launched_fix(const struct python_judge *judge, const struct observation *s,
-			 const char *launcher, struct quoted *ret)
+static const char *launched_fix(const struct python_judge *judge, const struct observation *s,
+				const char *launcher, struct quoted *ret)
 {
 	bool global = span_is(s->name, "RANK"), slurm = streq(launcher, "srun");
 	struct quoted rank;
 
 	if (judge->file->training.horovod)
-		snprintf(ret->text, sizeof(ret->text), "use hvd.%s(), after hvd.init()",
-			 global ? "rank" : "local_rank");
-	else
-		snprintf(ret->text, sizeof(ret->text),
-			 "use %.120s; or start it by %.20s gpumap exec -- python3 FILE",
-			 global && slurm ? "int(os.environ[\"SLURM_PROCID\"])"
-			 : global        ? "int(os.environ[\"OMPI_COMM_WORLD_RANK\"])"
-					 : fix_local_rank(judge, s->name, &rank),
-			 launcher);
+		return format_text(ret, "use hvd.%s(), after hvd.init()",
+				   global ? "rank" : "local_rank");
+	return format_text(ret, "use %.120s; or start it by %.20s gpumap exec -- python3 FILE",
+			   global && slurm ? "int(os.environ[\"SLURM_PROCID\"])"
+			   : global        ? "int(os.environ[\"OMPI_COMM_WORLD_RANK\"])"
+					   : fix_local_rank(judge, s->name, &rank),
+			   launcher);
 }
 
 void judge_read(const struct python_judge *judge, const struct observation *s)
@@ -145,24 +140,24 @@ void judge_read(const struct python_judge *judge, const struct observation *s)
 	/* Who names a launcher for the file means several ranks. */
 	bool several = !start || !start->launcher || start->ranks > 1 ||
 		       (start->ranks < 0 && !start->from);
-	struct quoted fix;
+	const char *fix;
+	struct quoted room;
 
 	if (!launcher || !is_certain(judge, s) || is_handled(judge, streq(launcher, "srun")))
 		return;
-	launched_fix(judge, s, launcher, &fix);
+	fix = launched_fix(judge, s, launcher, &room);
 	if (s->verb == OBSERVED_SETS)
-		report_add(judge->report, FINDING_OTHER_LAUNCHER,
-			   AT(judge, s, .rule = "R1", .fix = fix.text),
-			   "%s does not set %.*s: reading it %s %s", launcher, (int)s->name.length,
-			   s->name.text, s->function ? "may raise" : "raises",
-			   s->value.meaning == MEANS_NONE ? "TypeError, because int() takes no None"
-							  : "KeyError");
+		judge_report(
+			judge, s, FINDING_OTHER_LAUNCHER, "R1", fix,
+			"%s does not set %.*s: reading it %s %s", launcher, (int)s->name.length,
+			s->name.text, s->function ? "may raise" : "raises",
+			s->value.meaning == MEANS_NONE ? "TypeError, because int() takes no None"
+						       : "KeyError");
 	else if (several && judge->file->training.picks_local)
-		report_add(judge->report, FINDING_OTHER_LAUNCHER,
-			   AT(judge, s, .rule = "R1", .fix = fix.text),
-			   "%s does not set LOCAL_RANK: every rank takes the default, so all may "
-			   "use cuda:0",
-			   launcher);
+		judge_report(judge, s, FINDING_OTHER_LAUNCHER, "R1", fix,
+			     "%s does not set LOCAL_RANK: every rank takes the default, so all may "
+			     "use cuda:0",
+			     launcher);
 }
 
 void judge_choice_by_rank(const struct python_judge *judge, const struct observation *s)
@@ -175,9 +170,9 @@ void judge_choice_by_rank(const struct python_judge *judge, const struct observa
 	for (const struct observation *o = judge->file->observations; o < s; o++)
 		if (o->kind == s->kind)
 			return;
-	report_add(judge->report, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO,
-		   AT(judge, s, .rule = "R4", .fix = fix_device(judge, s, &fix)),
-		   rank ? "the global rank chooses the GPU, which fails on the second host"
-			: "the rank modulo the number of GPUs is right only if every host has as "
-			  "many ranks as GPUs");
+	judge_report(judge, s, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO, "R4",
+		     fix_device(judge, s, &fix),
+		     rank ? "the global rank chooses the GPU, which fails on the second host"
+			  : "the rank modulo the number of GPUs is right only if every host has as "
+			    "many ranks as GPUs");
 }

@@ -71,16 +71,14 @@ static void see_loader(struct python_file *f, unsigned at, unsigned open)
 		int place;
 	} samplers[] = {{"sampler", 3}, {"batch_sampler", 4}};
 	struct python_argument a;
-	struct observation *s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(samplers); i++) {
 		if (!python_argument_find(f, open, samplers[i].name, samplers[i].place, &a) ||
 		    loading_value(f, a.first, a.past).kind != OBJECT_SAMPLER ||
 		    !argument_is(f, open, "shuffle", 2, "True", false))
 			continue;
-		s = observation_add(f, OBSERVED_SHUFFLE, token_at(f, at));
-		if (s)
-			s->name = span_of(samplers[i].name);
+		observation_add(f, OBSERVED_SHUFFLE, token_at(f, at))->name =
+			span_of(samplers[i].name);
 	}
 }
 
@@ -106,14 +104,11 @@ void loading_loop(struct python_file *f, unsigned first, unsigned past)
 	for (unsigned i = first + 2; i + 1 < past && !open; i++)
 		if (token_is(token_at(f, i), "range") && token_is(token_at(f, i + 1), "("))
 			open = i + 1;
-	epoch = epoch && (memmem(name.text, name.length, "epoch", 5) ||
-			  memmem(name.text, name.length, "Epoch", 5) || span_is(name, "ep"));
+	epoch = epoch &&
+		(span_has(name, "epoch") || span_has(name, "Epoch") || span_is(name, "ep"));
 	/* for i in range(num_epochs) */
-	for (unsigned i = open; open && i < past; i++) {
-		struct span text = token_at(f, i)->text;
-
-		epoch = epoch || memmem(text.text, text.length, "epoch", 5);
-	}
+	for (unsigned i = open; open && i < past; i++)
+		epoch |= span_has(token_at(f, i)->text, "epoch");
 	if (!open || !epoch)
 		return;
 	block_now(f)->epochs = true;
@@ -125,13 +120,12 @@ void loading_loop(struct python_file *f, unsigned first, unsigned past)
 
 void judge_sampler(const struct python_judge *judge, const struct observation *s)
 {
-	report_add(judge->report, FINDING_SAMPLER_AND_SHUFFLE,
-		   AT(judge, s,
-		      .fix = "leave shuffle out; the sampler shuffles: DistributedSampler(data, "
-			     "shuffle=True)"),
-		   "DataLoader has both %.*s= and shuffle=True, which exclude each other: it "
-		   "raises ValueError",
-		   (int)s->name.length, s->name.text);
+	judge_report(
+		judge, s, FINDING_SAMPLER_AND_SHUFFLE, NULL,
+		"leave shuffle out; the sampler shuffles: DistributedSampler(data, shuffle=True)",
+		"DataLoader has both %.*s= and shuffle=True, which exclude each other: it raises "
+		"ValueError",
+		(int)s->name.length, s->name.text);
 }
 
 void judge_epochs(const struct python_judge *judge, const struct observation *s)
@@ -143,9 +137,8 @@ void judge_epochs(const struct python_judge *judge, const struct observation *s)
 	if (t->sets_epoch || !t->epochs || !t->groups || t->foreign || f->facts.frameworks ||
 	    f->facts.tests || observation_first(f, s->kind) != s)
 		return;
-	report_add(
-		judge->report, FINDING_SAME_ORDER,
-		AT(judge, s, .fix = "call sampler.set_epoch(epoch) at the beginning of each epoch"),
-		"DistributedSampler shuffles, but set_epoch() is never called: every epoch has "
-		"the data in the same order");
+	judge_report(judge, s, FINDING_SAME_ORDER, NULL,
+		     "call sampler.set_epoch(epoch) at the beginning of each epoch",
+		     "DistributedSampler shuffles, but set_epoch() is never called: every epoch "
+		     "has the data in the same order");
 }

@@ -114,15 +114,12 @@ void module_token(struct python_file *f, unsigned at)
 
 	c = c && c->module ? c : NULL;
 	if (c && name) {
-		c->moves = c->moves || token_is_any(t, "cuda to device xpu get_default_device");
-		c->walks =
-			c->walks ||
-			(token_is_any(
-				 t,
-				 "children named_children modules named_modules _modules getattr "
-				 "__dict__ vars __getattr__ get_submodule register_module "
-				 "add_module parameters named_parameters") &&
-			 !(begins && token_is(t, "modules")));
+		c->moves |= token_is_any(t, "cuda to device xpu get_default_device");
+		c->walks |= (token_is_any(
+				     t, "children named_children modules named_modules _modules "
+					"getattr __dict__ vars __getattr__ get_submodule "
+					"register_module add_module parameters named_parameters") &&
+			     !(begins && token_is(t, "modules")));
 	}
 	if (!f->training.distributed || is_own_target(f, at))
 		return;
@@ -147,7 +144,7 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 	if (!end || !is_at(f, end, to, "(") || token_at(f, end)->past != to ||
 	    !makes_layer(f, python_path(f, chain, path), end))
 		return;
-	c->layers = c->layers || (!block_now(f)->may && !may_place(f, end, to));
+	c->layers |= !block_now(f)->may && !may_place(f, end, to);
 	if (!t->distributed || block_now(f)->may || block_now(f)->repeated ||
 	    t->layer_count == MAX_LAYERS)
 		return;
@@ -283,9 +280,8 @@ void module_use(struct python_file *f, struct python_object *o, unsigned at, uns
 		bool keeps;
 
 		rest = (struct span){rest.text + 1, rest.length - 1};
-		keeps = span_is_any(
-			rest, "train eval float double half bfloat16 state_dict load_state_dict "
-			      "zero_grad parameters named_parameters");
+		keeps = span_is_any(rest, "train eval float double half bfloat16 state_dict "
+					  "load_state_dict zero_grad parameters named_parameters");
 		o->fresh = o->fresh && keeps && !token_is(token_at(f, 0), "for");
 		o->whole = o->whole && (keeps || span_is(rest, "cuda") || span_is(rest, "to")) &&
 			   !token_is(token_at(f, 0), "for");
@@ -340,12 +336,11 @@ void judge_not_moved(const struct python_judge *judge, const struct observation 
 
 	if (t->places || t->moves || judge->file->facts.tests || s->doubtful)
 		return;
-	report_add(judge->report, FINDING_NOT_MOVED,
-		   AT(judge, s, .rule = "G7",
-		      .fix = "move it first: model.cuda(local_rank), or model.to(device)"),
-		   "no line moves the module from the CPU, as far as this file shows, and "
-		   "DistributedDataParallel with device_ids takes only one on its GPU: else it "
-		   "raises ValueError");
+	judge_report(judge, s, FINDING_NOT_MOVED, "G7",
+		     "move it first: model.cuda(local_rank), or model.to(device)",
+		     "no line moves the module from the CPU, as far as this file shows, and "
+		     "DistributedDataParallel with device_ids takes only one on its GPU: else it "
+		     "raises ValueError");
 }
 
 void judge_layers(const struct python_judge *judge)

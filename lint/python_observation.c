@@ -8,13 +8,14 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 	const struct python_block *b = block_now(f);
 	bool starts = kind == OBSERVED_SPAWN || kind == OBSERVED_PROCESS || kind == OBSERVED_GROUP;
 	struct observation *s;
-
 	/* Each is compared with each. */
-	if (starts && f->starters++ >= MAX_STARTERS)
-		return NULL;
-	f->full = f->full || f->count == MAX_OBSERVATIONS;
-	if (f->full)
-		return NULL;
+	bool many = starts && f->starters++ >= MAX_STARTERS;
+
+	f->full |= !many && f->count == MAX_OBSERVATIONS;
+	if (many || f->full) {
+		f->spare = (struct observation){.kind = kind};
+		return &f->spare;
+	}
 	s = ARENA_NEXT(&f->arena, f->observations, f->count, f->room);
 	if (!f->firsts[kind])
 		f->firsts[kind] = f->count;
@@ -32,10 +33,10 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 			f->conditional || f->definition || f->deferred || python_may_have_ended(f),
 	};
 	for (int i = f->depth; i >= 0; i--) {
-		s->doubtful = s->doubtful || f->blocks[i].caught;
-		s->member = s->member || f->blocks[i].member;
-		s->patched = s->patched || f->blocks[i].patched;
-		s->may = s->may || f->blocks[i].cut;
+		s->doubtful |= f->blocks[i].caught;
+		s->member |= f->blocks[i].member;
+		s->patched |= f->blocks[i].patched;
+		s->may |= f->blocks[i].cut;
 	}
 	/* The effects of the surrounding blocks apply here too, also inside of functions. */
 	for (int i = f->depth; i >= 0; i--) {

@@ -10,10 +10,7 @@
 static void add(struct python_file *f, enum observation_kind kind, unsigned at,
 		struct python_value v)
 {
-	struct observation *s = observation_add(f, kind, token_at(f, at));
-
-	if (s)
-		s->value = v;
+	observation_add(f, kind, token_at(f, at))->value = v;
 }
 
 static bool is_rank(struct python_value v)
@@ -31,7 +28,7 @@ static bool names_several(struct span text)
 	for (size_t i = 5; i < text.length; i++) {
 		if (!is_digit(text.text[i]) && !strchr(", ", text.text[i]))
 			return false;
-		comma = comma || text.text[i] == ',';
+		comma |= text.text[i] == ',';
 	}
 	return comma && is_digit(text.text[5]);
 }
@@ -119,37 +116,32 @@ void judge_several(const struct python_judge *judge, const struct observation *s
 
 	while (is_digit(number.text[number.length]))
 		number.length++;
-	report_add(judge->report, FINDING_SEVERAL_DEVICES,
-		   AT(judge, s, .rule = "D6",
-		      .fix = "name one device; nn.DataParallel(net, device_ids=[N, N]) takes "
-			     "several"),
-		   "%s names several devices, but a module or tensor is on one: PyTorch rejects "
-		   "the string, and old versions take cuda:%.*s",
-		   QUOTE(s->value.text), (int)number.length, number.text);
+	judge_report(judge, s, FINDING_SEVERAL_DEVICES, "D6",
+		     "name one device; nn.DataParallel(net, device_ids=[N, N]) takes several",
+		     "%s names several devices, but a module or tensor is on one: PyTorch rejects "
+		     "the string, and old versions take cuda:%.*s",
+		     QUOTE(s->value.text), (int)number.length, number.text);
 }
 
 void judge_rank_text(const struct python_judge *judge, const struct observation *s)
 {
-	struct quoted name, fix;
+	const char *name = QUOTE(s->value.text);
 
 	if (observation_first(judge->file, s->kind) != s)
 		return;
-	quote(&name, s->value.text);
 	if (memchr(s->value.text.text, '.', s->value.text.length)) {
-		report_add(
-			judge->report, FINDING_RANK_TEXT,
-			AT(judge, s, .rule = "R1", .fix = "give the number itself, without str()"),
-			"the number of %.80s() is given as text, and PyTorch takes no text as the "
-			"number of a device",
-			name.text);
+		judge_report(judge, s, FINDING_RANK_TEXT, "R1",
+			     "give the number itself, without str()",
+			     "the number of %.80s() is given as text, and PyTorch takes no text as "
+			     "the number of a device",
+			     name);
 		return;
 	}
-	snprintf(fix.text, sizeof(fix.text), "make it a number: int(os.environ[\"%.80s\"])",
-		 name.text);
-	report_add(judge->report, FINDING_RANK_TEXT, AT(judge, s, .rule = "R1", .fix = fix.text),
-		   "%s is used as a number, but in the environment it is text: PyTorch takes no "
-		   "text as the number of a device, and \"0\" == 0 is false",
-		   name.text);
+	judge_report(judge, s, FINDING_RANK_TEXT, "R1",
+		     FORMAT("make it a number: int(os.environ[\"%.80s\"])", name),
+		     "%s is used as a number, but in the environment it is text: PyTorch takes no "
+		     "text as the number of a device, and \"0\" == 0 is false",
+		     name);
 }
 
 /* Whether the program changes its list, so that the numbers may be those of the machine. */
@@ -166,12 +158,10 @@ void judge_list_number(const struct python_judge *judge, const struct observatio
 {
 	if (observation_first(judge->file, s->kind) != s || changes_list(judge->file))
 		return;
-	report_add(
-		judge->report, FINDING_LIST_NUMBER,
-		AT(judge, s, .rule = "D1",
-		   .fix = "use cuda:0 for the first entry, cuda:1 for the second; range(torch.cuda."
-			  "device_count()) has them all"),
-		"a number of CUDA_VISIBLE_DEVICES chooses the device, but PyTorch counts inside "
-		"of that list: with the list 3 physical GPU 3 is cuda:0, and cuda:3 does not "
-		"exist");
+	judge_report(
+		judge, s, FINDING_LIST_NUMBER, "D1",
+		"use cuda:0 for the first entry, cuda:1 for the second; "
+		"range(torch.cuda.device_count()) has them all",
+		"a number of CUDA_VISIBLE_DEVICES chooses the device, but PyTorch counts inside of "
+		"that list: with the list 3 physical GPU 3 is cuda:0, and cuda:3 does not exist");
 }

@@ -31,18 +31,14 @@ static void see_tests(struct python_file *f, struct span path, struct span name)
 /* Notes packages that choose devices themselves, or read arguments. */
 static void see_package(struct python_file *f, struct span name)
 {
-	f->facts.frameworks =
-		f->facts.frameworks ||
-		span_is_any(name,
-			    "accelerate deepspeed pytorch_lightning lightning ray horovod apex "
-			    "ignite transformers");
-	f->facts.reads_arguments =
-		f->facts.reads_arguments ||
+	f->facts.frameworks |= span_is_any(name, "accelerate deepspeed pytorch_lightning lightning "
+						 "ray horovod apex ignite transformers");
+	f->facts.reads_arguments |=
 		span_is_any(name, "click fire absl hydra typer tyro getopt docopt");
-	f->facts.torch = f->facts.torch || span_is(name, "torch");
+	f->facts.torch |= span_is(name, "torch");
 	f->names.unknowns = f->facts.torch;
-	f->facts.ray = f->facts.ray || span_is(name, "ray");
-	f->facts.deepspeed = f->facts.deepspeed || span_is(name, "deepspeed");
+	f->facts.ray |= span_is(name, "ray");
+	f->facts.deepspeed |= span_is(name, "deepspeed");
 	choice_import(f, name);
 }
 
@@ -134,7 +130,7 @@ static void assign(struct python_file *f, unsigned first, unsigned past, struct 
 {
 	struct span chain;
 
-	v.unsure = v.unsure || block_now(f)->may || block_now(f)->repeated;
+	v.unsure |= block_now(f)->may || block_now(f)->repeated;
 	v.function = block_now(f)->function;
 	if (first >= past || python_chain(f, first, &chain) != past)
 		return;
@@ -301,8 +297,9 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 	if (starts_with(path, "sys.") || text_ends(path, "__dict__"))
 		see_sys(f, path, end, past);
 	if (is_at(f, end, past, "(")) {
-		f->ends = f->ends || span_is_any(span_of(path), "sys.exit os._exit os.abort exit "
-								"quit SystemExit pytest.skip");
+		f->ends |=
+			span_is_any(span_of(path),
+				    "sys.exit os._exit os.abort exit quit SystemExit pytest.skip");
 		if (streq(path, "exec") || streq(path, "globals"))
 			names_doubt(&f->names);
 	}
@@ -456,8 +453,8 @@ static void statement(struct python_file *f)
 		f->depth--;
 	f->deferred = f->conditional = f->ends = false;
 	for (unsigned i = 0; i < f->text.count; i++) {
-		f->deferred = f->deferred || token_is(token_at(f, i), "lambda");
-		f->conditional = f->conditional || is_condition(f, i);
+		f->deferred |= token_is(token_at(f, i), "lambda");
+		f->conditional |= is_condition(f, i);
 	}
 	f->chosen = f->training.saves && guard_condition(f);
 	choice_statement(f);

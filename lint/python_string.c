@@ -120,9 +120,9 @@ void python_read_string(struct python_text *p, struct python_token *token, size_
 	for (size_t i = p->at; i < at; i++) {
 		char c = (char)(peek(p, i) | 0x20);
 
-		bytes = bytes || c == 'b';
-		raw = raw || c == 'r';
-		format = format || c == 'f' || c == 't';
+		bytes |= c == 'b';
+		raw |= c == 'r';
+		format |= c == 'f' || c == 't';
 	}
 	end = string_end(p, at, triple ? 3 : 1, format, &past);
 	at += triple ? 3 : 1;

@@ -133,9 +133,9 @@ static void skip_empty_lines(struct python_text *p)
 static bool begins_statement(const struct python_token *token)
 {
 	return token->kind == PYTHON_NAME &&
-	       span_is_any(token->text,
-			   "def class return import while try raise assert global pass except "
-			   "finally");
+	       span_is_any(
+		       token->text,
+		       "def class return import while try raise assert global pass except finally");
 }
 
 /* The open brackets. */
@@ -207,7 +207,7 @@ static bool take(struct python_text *p, struct brackets *open)
 		back_to_line(p);
 		return false;
 	}
-	p->cut = p->cut || p->count == MAX_TOKENS;
+	p->cut |= p->count == MAX_TOKENS;
 	bracket(p, open, &token);
 	if (p->cut)
 		return true;

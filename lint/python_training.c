@@ -16,7 +16,7 @@ void training_begin(struct python_file *f, struct span text)
 			     span_has(text, "DataLoader(");
 	}
 	t->groups = span_has(text, "init_process_group");
-	t->watched = t->watched || t->groups;
+	t->watched |= t->groups;
 	if (t->groups)
 		t->unset = !span_has(text, "MASTER_ADDR")   ? "MASTER_ADDR"
 			   : !span_has(text, "MASTER_PORT") ? "MASTER_PORT"
@@ -33,25 +33,24 @@ void training_begin(struct python_file *f, struct span text)
 void training_import(struct python_file *f, struct span path, struct span name)
 {
 	static const char handling[] =
-		"dist slurm setup launch ddp rank env mpi hostlist "
-		"submitit init cluster lightning accelerate deepspeed transformers ignite *";
+		"dist slurm setup launch ddp rank env mpi hostlist submitit init cluster lightning "
+		"accelerate deepspeed transformers ignite *";
 	const char *dot = memchr(path.text, '.', path.length);
 	struct span head = {path.text, dot ? (size_t)(dot - path.text) : path.length};
 
 	average_import(f, path);
 	if (span_is(head, "horovod") && !block_now(f)->may)
 		f->training.horovod = true;
-	if (span_is_any(head, "torch torchvision torchaudio numpy os sys argparse time math json "
-			      "random datetime pathlib typing functools itertools logging "
-			      "collections copy glob re shutil PIL tqdm warnings contextlib "
-			      "dataclasses tempfile __future__ socket string abc enum pickle csv "
-			      "io pandas scipy sklearn matplotlib yaml operator signal gc "
-			      "inspect traceback subprocess platform cv2 queue threading "
-			      "textwrap statistics pprint builtins types multiprocessing"))
+	if (span_is_any(head,
+			"torch torchvision torchaudio numpy os sys argparse time math json random "
+			"datetime pathlib typing functools itertools logging collections copy glob "
+			"re shutil PIL tqdm warnings contextlib dataclasses tempfile __future__ "
+			"socket string abc enum pickle csv io pandas scipy sklearn matplotlib yaml "
+			"operator signal gc inspect traceback subprocess platform cv2 queue "
+			"threading textwrap statistics pprint builtins types multiprocessing"))
 		return;
 	f->training.foreign = true;
-	f->training.handles =
-		f->training.handles || span_has_any(path, handling) || span_has_any(name, handling);
+	f->training.handles |= span_has_any(path, handling) || span_has_any(name, handling);
 }
 
 void training_token(struct python_file *f, unsigned at)
@@ -114,21 +113,21 @@ void training_call(struct python_file *f, const char *path, unsigned at, unsigne
 	struct python_training *t = &f->training;
 
 	/* A function that the file itself calls: main(), or sys.exit(main()). */
-	t->program = t->program || (path && !f->depth && !strchr(path, '.') &&
-				    (!at || token_is(token_at(f, 0), "sys")));
-	t->splits = t->splits || (!path && (token_is(token_at(f, at), "Split") ||
-					    token_is(token_at(f, at), "Split_type")));
+	t->program |=
+		path && !f->depth && !strchr(path, '.') && (!at || token_is(token_at(f, 0), "sys"));
+	t->splits |= !path && (token_is(token_at(f, at), "Split") ||
+			       token_is(token_at(f, at), "Split_type"));
 	if (!t->watched)
 		return;
 	checkpoint_call(f, path, at, open);
 	if (!path)
 		return;
-	t->moved_folder = t->moved_folder || streq(path, "os.chdir");
-	t->places = t->places || streq(path, "torch.set_default_device") ||
-		    streq(path, "torch.set_default_tensor_type") ||
-		    (token_is(token_at(f, 0), "with") &&
-		     (strstr(path, "init") || strstr(path, "Init") || text_ends(path, "device")) &&
-		     !streq(path, "torch.cuda.device"));
+	t->moved_folder |= streq(path, "os.chdir");
+	t->places |= streq(path, "torch.set_default_device") ||
+		     streq(path, "torch.set_default_tensor_type") ||
+		     (token_is(token_at(f, 0), "with") &&
+		      (strstr(path, "init") || strstr(path, "Init") || text_ends(path, "device")) &&
+		      !streq(path, "torch.cuda.device"));
 	loading_call(f, path, at, open);
 	module_call(f, path, at, open);
 	see_spawn(f, path, open);
@@ -158,8 +157,7 @@ void training_assign(struct python_file *f, unsigned first, unsigned past, unsig
 		o = checkpoint_value(f, from, to);
 	if (o.kind == OBJECT_NOTHING)
 		o = module_value(f, from, to);
-	f->training.makes = f->training.makes ||
-			    (o.kind == OBJECT_MODULE && !o.maker.text && !block_now(f)->owner);
+	f->training.makes |= o.kind == OBJECT_MODULE && !o.maker.text && !block_now(f)->owner;
 	objects_put(f, name, o);
 }
 
@@ -199,10 +197,9 @@ void judge_blocking(const struct python_judge *judge, const struct observation *
 	/* Behind a condition or in a function it is a switch for the search of faults. */
 	if (s->may || s->otherwise || s->function || s->patched || judge->file->facts.tests)
 		return;
-	report_add(judge->report, FINDING_BLOCKING,
-		   AT(judge, s,
-		      .fix = "remove it when the fault is found, and set it before the command: "
-			     "CUDA_LAUNCH_BLOCKING=1 python3 FILE"),
-		   "CUDA_LAUNCH_BLOCKING is set in code: every kernel is waited for, which makes "
-		   "training slower");
+	judge_report(judge, s, FINDING_BLOCKING, NULL,
+		     "remove it when the fault is found, and set it before the command: "
+		     "CUDA_LAUNCH_BLOCKING=1 python3 FILE",
+		     "CUDA_LAUNCH_BLOCKING is set in code: every kernel is waited for, which makes "
+		     "training slower");
 }

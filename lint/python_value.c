@@ -319,8 +319,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 			struct python_value v =
 				device_of(value(f, second.first, second.past, depth));
 
-			v.unsure =
-				v.unsure || value(f, a.first, a.past, depth).meaning != MEANS_CUDA;
+			v.unsure |= value(f, a.first, a.past, depth).meaning != MEANS_CUDA;
 			return v;
 		}
 		if (value(f, a.first, a.past, depth).meaning == MEANS_NUMBER)
@@ -495,7 +494,7 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 	while (at < past && !token_is(token_at(f, at), "else"))
 		at = token_at(f, at)->past;
 	b = at < past ? value(f, at + 1, past, depth) : unknown;
-	a.unsure = a.unsure || !sure;
+	a.unsure |= !sure;
 	if (python_constant(&b))
 		return a;
 	b.unsure = true;

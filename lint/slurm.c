@@ -86,7 +86,7 @@ static void take_gpus(struct slurm *ret, struct span name, struct span value)
 		ret->all_gpus = value;
 	} else if (span_is(name, "gres")) {
 		ret->per_node = gpu_count(value, true);
-		ret->gres = ret->gres || span_starts(value, "gpu");
+		ret->gres |= span_starts(value, "gpu");
 	} else if (span_is(name, "gpus-per-node")) {
 		ret->per_node = gpu_count(value, false);
 		ret->node_gpus = value;
@@ -117,7 +117,7 @@ void slurm_take(struct slurm *ret, const struct slurm_option *option)
 		ret->tasks_here = ret->has_tasks = true;
 	} else if (span_is(name, "ntasks-per-node")) {
 		ret->tasks_per_node = span_number(value, INT32_MAX);
-		ret->tasks_here = ret->tasks_here || ret->tasks_per_node < 0;
+		ret->tasks_here |= ret->tasks_per_node < 0;
 		ret->has_tasks_per_node = true;
 	} else if (span_is(name, "exclusive")) {
 		ret->exclusive = true;
