@@ -5,8 +5,6 @@
 /* The scope in which the functions of this file are names. */
 enum { DEFINED = -1 };
 
-static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
-
 void python_arguments_open(struct python_file *f, struct span text)
 {
 	f->arguments.watched = span_has(text, "add_argument");
@@ -15,7 +13,7 @@ void python_arguments_open(struct python_file *f, struct span text)
 void python_defined(struct python_file *f, struct span name)
 {
 	if (f->arguments.watched)
-		names_set(&f->names, name, DEFINED, unknown);
+		names_set(&f->names, name, DEFINED, python_unknown);
 }
 
 static bool is_parse(const struct python_file *f, unsigned i, unsigned past)

@@ -246,10 +246,8 @@ unsigned python_head(const struct python_file *f)
 
 static const struct python_count *rounds_of(struct python_file *f, unsigned first, unsigned past)
 {
-	unsigned in = first;
+	unsigned in = python_find(f, first, past, "in");
 
-	while (in < past && !token_is(token_at(f, in), "in"))
-		in++;
 	return in + 1 < past ? python_rounds(f, in, past) : NULL;
 }
 
@@ -257,16 +255,14 @@ static const struct python_count *rounds_of(struct python_file *f, unsigned firs
 static void name_loop(struct python_file *f, unsigned first, unsigned past)
 {
 	struct python_value v = {.meaning = MEANS_UNKNOWN};
-	unsigned in = first;
+	unsigned in = python_find(f, first, past, "in");
 
-	while (in < past && !token_is(token_at(f, in), "in"))
-		in++;
 	if (in == first + 1 && in < past)
 		v = python_value(f, in + 1, past);
 	if (v.part == PART_ENTRIES)
 		v.part = PART_ENTRY;
 	else
-		v = (struct python_value){.meaning = MEANS_UNKNOWN};
+		v = python_unknown;
 	for (unsigned i = first; i < in; i++)
 		names_set(&f->names, token_at(f, i)->text, block_now(f)->function, v);
 }
@@ -274,22 +270,17 @@ static void name_loop(struct python_file *f, unsigned first, unsigned past)
 /* try:, with contextlib.suppress():, with pytest.raises(): and the like. */
 static bool catches(const struct python_file *f, unsigned first, unsigned past)
 {
-	if (is_at(f, first, past, "try"))
-		return true;
-	for (unsigned i = first; is_at(f, first, past, "with") && i < past; i++)
-		if (token_is_any(token_at(f, i),
-				 "suppress raises assertRaises assertRaisesRegex FakeTensorMode"))
-			return true;
-	return false;
+	return is_at(f, first, past, "try") ||
+	       (is_at(f, first, past, "with") &&
+		python_find(f, first, past,
+			    "suppress raises assertRaises assertRaisesRegex FakeTensorMode") <
+			past);
 }
 
 /* A loop over the devices that there are may have no iteration. */
 static bool over_devices(const struct python_file *f, unsigned first, unsigned past)
 {
-	for (unsigned i = first; is_at(f, first, past, "for") && i < past; i++)
-		if (is_at(f, i, past, "device_count"))
-			return true;
-	return false;
+	return is_at(f, first, past, "for") && python_find(f, first, past, "device_count") < past;
 }
 
 void python_enter(struct python_file *f, unsigned colon, int indent)

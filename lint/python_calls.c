@@ -156,7 +156,7 @@ static void call_set_device(struct python_file *f, unsigned at, unsigned open)
 
 	initialise(f, at, open);
 	if (!python_argument_find(f, open, "device", 0, &a)) {
-		choice_set(f, at, (struct python_value){.meaning = MEANS_UNKNOWN});
+		choice_set(f, at, python_unknown);
 		return;
 	}
 	ordinal_device(f, at, python_value(f, a.first, a.past));
@@ -208,7 +208,7 @@ static struct python_value moved_module(const struct python_file *f, unsigned at
 	unsigned dot = token_at(f, open)->past, past = f->text.count;
 
 	if (!is_at(f, dot, past, ".") || !is_at(f, dot + 2, past, "("))
-		return (struct python_value){.meaning = MEANS_UNKNOWN};
+		return python_unknown;
 	return python_value(f, at, token_at(f, dot + 2)->past);
 }
 
@@ -474,8 +474,7 @@ static void see_process(struct python_file *f, unsigned at, unsigned open)
 	if (!is_at(f, behind, past, "for"))
 		return;
 	s->ranked = token_at(f, behind + 1 < past ? behind + 1 : behind)->text;
-	while (behind < past && !token_is(token_at(f, behind), "in"))
-		behind++;
+	behind = python_find(f, behind, past, "in");
 	s->size = behind < past ? python_rounds(f, behind, past) : NULL;
 }
 

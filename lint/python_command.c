@@ -66,15 +66,11 @@ static bool environment(const struct python_file *f, const struct python_argumen
 {
 	for (unsigned i = env->first; i < env->past; i++) {
 		struct python_value v;
-		unsigned end = i + 2;
 
 		if (!span_is(token_at(f, i)->text, "CUDA_VISIBLE_DEVICES") ||
 		    (!is_at(f, i + 1, env->past, ":") && !is_at(f, i + 1, env->past, "=")))
 			continue;
-		while (end < env->past && !is_at(f, end, env->past, ",") &&
-		       !is_at(f, end, env->past, "}") && !is_at(f, end, env->past, ")"))
-			end = token_at(f, end)->past;
-		v = python_value(f, i + 2, end);
+		v = python_value(f, i + 2, python_value_end(f, i + 2, env->past));
 		*list = v.text;
 		return v.meaning == MEANS_TEXT && !v.unsure;
 	}

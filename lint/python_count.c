@@ -86,14 +86,10 @@ static const struct python_count *device_text(struct python_file *f, unsigned fi
 /* X if torch.cuda.is_available() else Y: X. Where the first is no such expression, `past`. */
 static unsigned before_condition(const struct python_file *f, unsigned first, unsigned past)
 {
-	bool asks = false;
-
 	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
 		if (!is_at(f, i, past, "if"))
 			continue;
-		for (unsigned k = i; k < past; k++)
-			asks |= is_at(f, k, past, "is_available");
-		return asks ? i : first;
+		return python_find(f, i, past, "is_available") < past ? i : first;
 	}
 	return past;
 }
@@ -319,8 +315,6 @@ static bool compute_option(const struct python_judge *judge, struct span name, i
 	return option->value && compute(judge, option->value, depth, ret);
 }
 
-static const struct python_value not_known = {.meaning = MEANS_UNKNOWN};
-
 /* The value of a name in its function, else in the file. */
 static const struct python_value *value_of(const struct python_file *f,
 					   const struct python_count *c, bool dotted)
@@ -328,7 +322,7 @@ static const struct python_value *value_of(const struct python_file *f,
 	const struct python_value *v = dotted ? NULL : names_get(&f->names, c->name, c->function);
 
 	if (v || (c->nested && !dotted))
-		return v ? v : &not_known;
+		return v ? v : &python_unknown;
 	return names_get(&f->names, c->name, 0);
 }
 

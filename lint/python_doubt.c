@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Actions on devices that the scan does not see, for python_choice.c. */
-#include <limits.h>
-
 #include "lint/python_file.h"
 
 /* The name that is called at the bracket `open`, as a path; and its first token. */
@@ -14,30 +12,19 @@ static const char *called(const struct python_file *f, unsigned open, unsigned *
 	*first = open;
 	if (!open || token_at(f, open - 1)->kind != PYTHON_NAME)
 		return path;
-	for (*first = open - 1; *first > 1 && is_at(f, *first - 1, open, ".") &&
-				token_at(f, *first - 2)->kind == PYTHON_NAME;)
-		*first -= 2;
+	*first = objects_head(f, open - 1);
 	python_chain(f, *first, &chain);
 	return python_path(f, chain, path);
-}
-
-/* The innermost bracket around a token, searched shortly before it; UINT_MAX: there is none. */
-static unsigned bracket(const struct python_file *f, unsigned at)
-{
-	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--)
-		if (token_at(f, i - 1)->kind == PYTHON_SIGN && token_at(f, i - 1)->past > at)
-			return i - 1;
-	return UINT_MAX;
 }
 
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at)
 {
-	unsigned open = bracket(f, at), first = 0;
+	unsigned open = 0, first = 0;
 	char path[MAX_PATH];
 	const char *last;
 
-	if (open == UINT_MAX)
+	if (!objects_bracket(f, at, &open))
 		return !f->blocks[f->depth].member &&
 		       (is_at(f, 1, at, "=") || is_at(f, 1, at, ":") || is_at(f, 3, at, "=") ||
 			is_at(f, 5, at, "="));
@@ -54,15 +41,13 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 bool choice_names_list(const struct python_file *f, unsigned at)
 {
 	struct span text = token_at(f, at)->text;
-	unsigned open = bracket(f, at), first = 0;
+	unsigned open = 0, first = 0;
 	char path[MAX_PATH];
-	bool named = false;
 
-	for (size_t i = 0; i + 7 <= text.length && !named; i++)
-		named = memcmp(text.text + i, "VISIBLE", 7) == 0;
-	if (!named || f->text.count == 1)
+	if (!span_has(text, "VISIBLE") || f->text.count == 1)
 		return false;
-	called(f, open == UINT_MAX ? 0 : open, &first, path);
+	objects_bracket(f, at, &open);
+	called(f, open, &first, path);
 	return !streq(path, "os.environ") && !streq(path, "os.environ.get") &&
 	       !streq(path, "os.getenv") && !streq(path, "os.environ.setdefault");
 }
@@ -98,14 +83,13 @@ bool python_device_used(const struct python_file *f, unsigned at)
 	char path[MAX_PATH];
 	const char *last;
 
-	for (unsigned open, first; (open = bracket(f, at)) != UINT_MAX; at = first) {
+	for (unsigned open, first; objects_bracket(f, at, &open); at = first) {
 		called(f, open, &first, path);
-		last = strrchr(path, '.');
+		last = objects_last(path);
 		if (first >= at)
 			return false;
 		if (streq(path, "torch.device"))
 			continue;
-		last = last ? last + 1 : path;
 		return span_is_any(span_of(last), "to cuda set_device") ||
 		       starts_with(path, "torch.");
 	}

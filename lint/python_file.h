@@ -346,6 +346,11 @@ static inline bool is_at(const struct python_file *f, unsigned i, unsigned past,
 
 /* --- python_value.c: expressions of the current statement, [first, past) of its tokens --- */
 
+/* The first token that is one of the words; `past`: none. */
+unsigned python_find(const struct python_file *f, unsigned first, unsigned past, const char *words);
+/* Where the value that begins at `first` ends: before a comma, a bracket or =. */
+unsigned python_value_end(const struct python_file *f, unsigned first, unsigned past);
+
 /* Reads a.b.c from `at` on and returns the token after it; 0 if there is no name. */
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
 

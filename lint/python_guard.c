@@ -47,11 +47,7 @@ bool guard_condition(const struct python_file *f)
 	    token_is(token_at(f, 0), "while"))
 		while (first < f->text.count && !token_is(token_at(f, first), ":"))
 			first = token_at(f, first)->past;
-	for (unsigned i = first; i < f->text.count; i++)
-		if (token_is(token_at(f, i), "and") || token_is(token_at(f, i), "or") ||
-		    token_is(token_at(f, i), "if"))
-			return true;
-	return false;
+	return python_find(f, first, f->text.count, "and or if") < f->text.count;
 }
 
 bool guard_selected(const struct python_file *f)
@@ -87,13 +83,10 @@ void guard_mention(struct python_file *f, unsigned at, bool spawned)
 /* A decorator may choose who executes the function. */
 bool guard_is_harmless(const struct python_file *f)
 {
-	for (unsigned i = 1; i < f->text.count; i++)
-		if (token_is_any(token_at(f, i),
-				 "record no_grad inference_mode main command option argument group "
-				 "pass_context staticmethod compile cache lru_cache wraps "
-				 "contextmanager profile"))
-			return true;
-	return false;
+	return python_find(f, 1, f->text.count,
+			   "record no_grad inference_mode main command option argument group "
+			   "pass_context staticmethod compile cache lru_cache wraps contextmanager "
+			   "profile") < f->text.count;
 }
 
 void guard_define(struct python_file *f, struct span name, bool member)

@@ -2,14 +2,12 @@
 /* Lists of device ordinals: [0, 1], 0, 1 and list(range(2)), also by a name. */
 #include "lint/python_file.h"
 
-static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
-
 static struct python_value ids(const char *text, int64_t count)
 {
 	return count ? (struct python_value){.meaning = MEANS_IDS,
 					     .number = count,
 					     .text = span_of(text)}
-		     : unknown;
+		     : python_unknown;
 }
 
 /* Numbers with commas between them. */
@@ -26,7 +24,7 @@ static struct python_value listed(struct python_file *f, unsigned first, unsigne
 		v = python_value(f, i, end);
 		if ((v.meaning != MEANS_NUMBER && v.meaning != MEANS_DEVICE) || v.number < 0 ||
 		    v.unsure || count == MAX_VALUE)
-			return unknown;
+			return python_unknown;
 		text = arena_printf(&f->arena, "%s%s%lld", text, count ? "," : "",
 				    (long long)v.number);
 	}
@@ -36,7 +34,7 @@ static struct python_value listed(struct python_file *f, unsigned first, unsigne
 /* The number of range(N), from `at` on; -1: it is another expression. */
 static int64_t range_of(const struct python_file *f, unsigned at, unsigned past)
 {
-	struct python_value v = unknown;
+	struct python_value v = python_unknown;
 
 	if (is_at(f, at, past, "range") && is_at(f, at + 1, past, "(") &&
 	    token_at(f, at + 1)->past == past)
@@ -69,12 +67,12 @@ struct python_value python_ids(struct python_file *f, unsigned first, unsigned p
 	struct python_value v;
 
 	if (first >= past || past - first > 2 * MAX_VALUE)
-		return unknown;
+		return python_unknown;
 	if (bracket && past > first + 2 &&
 	    (is_at(f, first, past, "[") || is_tuple(f, first + 1, past - 1)))
 		return listed(f, first + 1, past - 1);
 	if (bracket)
-		return unknown;
+		return python_unknown;
 	if (is_tuple(f, first, past))
 		return listed(f, first, past);
 	if (is_at(f, first, past, "list") && is_at(f, first + 1, past, "(") &&
@@ -83,5 +81,5 @@ struct python_value python_ids(struct python_file *f, unsigned first, unsigned p
 	if (range_of(f, first, past) > 0)
 		return ranged(f, range_of(f, first, past));
 	v = python_value(f, first, past);
-	return v.meaning == MEANS_IDS ? v : unknown;
+	return v.meaning == MEANS_IDS ? v : python_unknown;
 }

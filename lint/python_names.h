@@ -46,6 +46,8 @@ struct python_value {
 	enum python_part part; /* of MEANS_DERIVED */
 };
 
+static const struct python_value python_unknown = {.meaning = MEANS_UNKNOWN};
+
 /* Whether it names no device of CUDA and is the same in every process. */
 static inline bool python_constant(const struct python_value *value)
 {

@@ -123,8 +123,6 @@ static bool is_fallback(struct python_file *f, struct span name, int function,
 	       (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO);
 }
 
-static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
-
 /* From now on the chain [first, past) has this value. */
 static void assign(struct python_file *f, unsigned first, unsigned past, struct python_value v)
 {
@@ -135,7 +133,7 @@ static void assign(struct python_file *f, unsigned first, unsigned past, struct 
 	if (first >= past || python_chain(f, first, &chain) != past)
 		return;
 	if (past > first + 2 && !token_is(token_at(f, first), "self"))
-		names_set(&f->names, token_at(f, past - 1)->text, ATTRIBUTES, unknown);
+		names_set(&f->names, token_at(f, past - 1)->text, ATTRIBUTES, python_unknown);
 	if (is_fallback(f, chain, past > first + 1 ? 0 : v.function, v))
 		f->names.changed = true;
 	else
@@ -179,7 +177,7 @@ static void assign_target(struct python_file *f, unsigned first, unsigned past, 
 	for (unsigned i = first; i < past; i = end ? end + 1 : i + 1) {
 		end = python_chain(f, i, &chain);
 		if (end)
-			assign(f, i, end, (struct python_value){.meaning = MEANS_UNKNOWN});
+			assign(f, i, end, python_unknown);
 	}
 }
 
@@ -196,7 +194,7 @@ static void augmented(struct python_file *f, unsigned first)
 		python_environ_merge(f, end + 1);
 	if (t && t->kind == PYTHON_SIGN && t->text.length > 1 && !strchr("=!<>:", *t->text.text) &&
 	    t->text.text[t->text.length - 1] == '=')
-		assign(f, first, end, (struct python_value){.meaning = MEANS_UNKNOWN});
+		assign(f, first, end, python_unknown);
 }
 
 enum { MAX_TARGETS = 32 };
@@ -242,20 +240,17 @@ static void changes_list(struct python_file *f, unsigned first, unsigned past)
 		name = token_at(f, first)->text;
 	else if (!deletes || !end || !is_at(f, end, past, "["))
 		return;
-	names_set(&f->names, name, block_now(f)->function, unknown);
+	names_set(&f->names, name, block_now(f)->function, python_unknown);
 }
 
 static void keyword(struct python_file *f, unsigned at, unsigned past)
 {
 	struct python_value v;
-	unsigned end = at + 2;
+	unsigned end;
 
-	if (!token_is(token_at(f, at), "device") && !token_is(token_at(f, at), "map_location") &&
-	    !token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES"))
+	if (!token_is_any(token_at(f, at), "device map_location CUDA_VISIBLE_DEVICES"))
 		return;
-	while (end < past && !is_at(f, end, past, ",") && !is_at(f, end, past, ")") &&
-	       !is_at(f, end, past, "="))
-		end = token_at(f, end)->past;
+	end = python_value_end(f, at + 2, past);
 	v = python_value(f, at + 2, end);
 	if (token_is(token_at(f, at), "CUDA_VISIBLE_DEVICES")) {
 		python_environ_list(f, at, v);
@@ -336,7 +331,6 @@ static void walk_string(struct python_file *f, unsigned i, unsigned past)
 	const struct python_token *t = token_at(f, i);
 	bool list = span_is(t->text, "CUDA_VISIBLE_DEVICES");
 	enum python_meaning meaning = MEANS_UNKNOWN;
-	unsigned end = i + 2;
 
 	launched_name(f, t->text);
 	if (t->plain)
@@ -349,9 +343,7 @@ static void walk_string(struct python_file *f, unsigned i, unsigned past)
 		f->facts.names_variables = true;
 	if (!list || !is_at(f, i + 1, past, ":"))
 		return;
-	while (end < past && !is_at(f, end, past, ",") && !is_at(f, end, past, "}"))
-		end = token_at(f, end)->past;
-	python_environ_list(f, i, python_value(f, i + 2, end));
+	python_environ_list(f, i, python_value(f, i + 2, python_value_end(f, i + 2, past)));
 }
 
 /* Handles every call and name in [first, past). */
@@ -367,7 +359,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		choice_token(f, i);
 		if (t->kind == PYTHON_SIGN && i > first && span_is(t->text, ":="))
 			names_set(&f->names, token_at(f, i - 1)->text, block_now(f)->function,
-				  (struct python_value){.meaning = MEANS_UNKNOWN});
+				  python_unknown);
 		training_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
@@ -400,8 +392,7 @@ static void assigned_here(struct python_file *f, unsigned first, unsigned past, 
 		for (int k = global ? 0 : f->depth; k >= 0; k--)
 			if (global || f->blocks[k].function != block_now(f)->function)
 				names_set(&f->names, token_at(f, i)->text,
-					  global ? 0 : f->blocks[k].function,
-					  (struct python_value){.meaning = MEANS_UNKNOWN});
+					  global ? 0 : f->blocks[k].function, python_unknown);
 }
 
 static void simple(struct python_file *f, unsigned first, unsigned past)

@@ -6,7 +6,19 @@
 
 enum { MAX_NESTING = 6 };
 
-static const struct python_value unknown = {.meaning = MEANS_UNKNOWN};
+unsigned python_find(const struct python_file *f, unsigned first, unsigned past, const char *words)
+{
+	while (first < past && !token_is_any(token_at(f, first), words))
+		first++;
+	return first < past ? first : past;
+}
+
+unsigned python_value_end(const struct python_file *f, unsigned first, unsigned past)
+{
+	while (first < past && !token_is_any(token_at(f, first), ", ) ] } ="))
+		first = token_at(f, first)->past;
+	return first;
+}
 
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret)
 {
@@ -115,7 +127,7 @@ static struct python_value device_of(struct python_value index)
 		return index;
 	default:
 		if (index.part != PART_ENTRY && index.part != PART_LIST)
-			return unknown;
+			return python_unknown;
 		index.part = PART_ENTRY;
 		return index;
 	}
@@ -151,7 +163,7 @@ static struct python_value name_value(const struct python_file *f, struct span n
 		v = names_get(&f->names, name, before);
 		if (!v)
 			continue;
-		ret = v->meaning == MEANS_PATH ? unknown : *v;
+		ret = v->meaning == MEANS_PATH ? python_unknown : *v;
 		/* An attribute of an object, and a number that may change before the function runs
 		 * or between iterations. */
 		if ((memchr(name.text, '.', name.length) || ret.meaning == MEANS_NUMBER) &&
@@ -162,7 +174,7 @@ static struct python_value name_value(const struct python_file *f, struct span n
 			ret.written = false;
 		return ret;
 	}
-	return unknown;
+	return python_unknown;
 }
 
 /* str(value) */
@@ -181,7 +193,7 @@ static struct python_value variable_in(struct span text)
 	if (text.length < length + 4 || !span_starts(text, start) ||
 	    text.text[text.length - 1] != ']' || !strchr("'\"", text.text[length]) ||
 	    text.text[text.length - 2] != text.text[length])
-		return unknown;
+		return python_unknown;
 	return python_variable((struct span){text.text + length + 1, text.length - length - 3});
 }
 
@@ -194,12 +206,12 @@ static struct python_value format_value(const struct python_file *f, struct span
 
 	if (text.length < skipped + 2 || text.text[skipped - 1] != '{' ||
 	    text.text[text.length - 1] != '}')
-		return unknown;
+		return python_unknown;
 	text = span_trim((struct span){text.text + skipped, text.length - skipped - 1});
 	v = variable_in(text);
 	for (size_t i = 0; v.meaning == MEANS_UNKNOWN && i < text.length; i++)
 		if (strchr("{}()[]!:,", text.text[i]))
-			return unknown;
+			return python_unknown;
 	if (v.meaning == MEANS_UNKNOWN)
 		v = name_value(f, text);
 	return device ? device_of(v) : as_text(v);
@@ -261,15 +273,16 @@ static struct python_value rank_call_value(const struct python_file *f, const ch
 	if (streq(last, "Get_rank")) {
 		if (is_local_communicator(path))
 			return local;
-		return f->training.splits && !text_ends(path, "COMM_WORLD.Get_rank") ? unknown
-										     : rank;
+		return f->training.splits && !text_ends(path, "COMM_WORLD.Get_rank")
+			       ? python_unknown
+			       : rank;
 	}
 	if (streq(last, "get_rank") || (horovod && streq(last, "rank")))
 		return rank;
 	if (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
 	    (horovod && streq(last, "local_rank")))
 		return local;
-	return unknown;
+	return python_unknown;
 }
 
 /* MPI.COMM_WORLD.rank, and comm.rank in a program that has only that communicator. */
@@ -279,13 +292,13 @@ static struct python_value attribute_value(const struct python_file *f, struct s
 	char path[MAX_PATH];
 
 	if (chain.length < 6 || memcmp(chain.text + chain.length - 5, ".rank", 5) != 0)
-		return unknown;
+		return python_unknown;
 	if (streq(python_path(f, chain, path), "mpi4py.MPI.COMM_WORLD.rank"))
 		return ret;
 	return span_is(chain, "comm.rank") && !f->training.splits &&
 			       streq(python_path(f, span_of("MPI"), path), "mpi4py.MPI")
 		       ? ret
-		       : unknown;
+		       : python_unknown;
 }
 
 static struct python_value call_value(const struct python_file *f, const char *path, unsigned open,
@@ -303,7 +316,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 		     streq(path, "torch.accelerator.device_count")))
 		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
-		return unknown;
+		return python_unknown;
 	if (span_is_any(span_of(path), "os.environ.get os.getenv os.environ.pop") &&
 	    a.past == a.first + 1 && token_at(f, a.first)->kind == PYTHON_STRING)
 		return getter_value(f, path, a.first, open, at, depth);
@@ -312,7 +325,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 		struct python_value v =
 			value(f, map ? second.first : a.first, map ? second.past : a.past, depth);
 
-		return v.part == PART_ENTRIES ? v : unknown;
+		return v.part == PART_ENTRIES ? v : python_unknown;
 	}
 	if (streq(path, "torch.device")) {
 		if (python_argument(f, open, &at, &second)) {
@@ -327,7 +340,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	}
 	if (span_is_any(span_of(path), "int str torch.device"))
 		return converted(path, value(f, a.first, a.past, depth));
-	return unknown;
+	return python_unknown;
 }
 
 /* The value of a method's call: net.cuda(1), net.to("cuda:1"), "cuda:{}".format(n). */
@@ -343,19 +356,20 @@ static struct python_value method_value(const struct python_file *f, unsigned fi
 		if (token_is(token_at(f, i), "(") && token_at(f, i)->past == past)
 			open = i;
 	if (open < first + 3 || !is_at(f, open - 2, past, "."))
-		return unknown;
+		return python_unknown;
 	at = open + 1;
 	if (python_argument(f, open, &at, &a))
 		given = value(f, a.first, a.past, depth);
 	if (token_is(token_at(f, open - 1), "format") && token_at(f, first)->kind == PYTHON_STRING)
-		return span_is(token_at(f, first)->text, "cuda:{}") ? device_of(given) : unknown;
+		return span_is(token_at(f, first)->text, "cuda:{}") ? device_of(given)
+								    : python_unknown;
 	if (given.meaning == MEANS_NUMBER)
 		given = device_of(given);
 	if (!token_is(token_at(f, open - 1), "cuda") && !token_is(token_at(f, open - 1), "to"))
-		return unknown;
+		return python_unknown;
 	if (given.meaning == MEANS_DEVICE)
 		v.number = given.number;
-	return given.meaning == MEANS_DEVICE || given.meaning == MEANS_CUDA ? v : unknown;
+	return given.meaning == MEANS_DEVICE || given.meaning == MEANS_CUDA ? v : python_unknown;
 }
 
 /* [int(x) for x in LIST] */
@@ -370,7 +384,7 @@ static struct python_value comprehension_value(const struct python_file *f, unsi
 		else if (from && to == past && token_is(token_at(f, i), "if"))
 			to = i;
 	}
-	return from ? value(f, from, to, depth) : unknown;
+	return from ? value(f, from, to, depth) : python_unknown;
 }
 
 /* The visible list's parts: LIST.split(","), LIST.split(",")[0]. */
@@ -384,10 +398,10 @@ static struct python_value part_value(const struct python_file *f, unsigned firs
 		if (token_at(f, i)->past == past && past > i + 1)
 			open = i;
 	if (open == past)
-		return unknown;
+		return python_unknown;
 	if (open == first && token_is(token_at(f, open), "[")) {
 		v = comprehension_value(f, first + 1, past - 1, depth);
-		return v.part == PART_ENTRIES ? v : unknown;
+		return v.part == PART_ENTRIES ? v : python_unknown;
 	}
 	if (open > first && token_is(token_at(f, open), "[")) {
 		v = value(f, first, open, depth);
@@ -395,17 +409,17 @@ static struct python_value part_value(const struct python_file *f, unsigned firs
 			if (token_is(token_at(f, i), ":"))
 				return v;
 		v.part = v.part == PART_NONE ? PART_NONE : PART_ENTRY;
-		return v.part == PART_NONE ? unknown : v;
+		return v.part == PART_NONE ? python_unknown : v;
 	}
 	if (open < first + 3 || !is_at(f, open - 2, past, ".") ||
 	    (!token_is(token_at(f, open - 1), "strip") &&
 	     !token_is(token_at(f, open - 1), "split")))
-		return unknown;
+		return python_unknown;
 	v = value(f, first, open - 2, depth);
 	if (v.part != PART_NONE && token_is(token_at(f, open - 1), "strip"))
 		return v;
 	if (v.part != PART_LIST || !token_is(token_at(f, open - 1), "split"))
-		return unknown;
+		return python_unknown;
 	v.part = PART_ENTRIES;
 	return v;
 }
@@ -434,10 +448,10 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 					 .number = span_number(t->text, INT32_MAX),
 					 .text = t->text};
 
-		return v.number < 0 ? unknown : v;
+		return v.number < 0 ? python_unknown : v;
 	}
 	if (past == first + 1 && t->kind == PYTHON_STRING)
-		return t->plain ? text_value(t->text) : unknown;
+		return t->plain ? text_value(t->text) : python_unknown;
 	if (past == first + 1 && t->kind == PYTHON_FORMAT)
 		return format_value(f, t->text);
 	if (past == first + 2 && token_is(t, "-") && token_at(f, first + 1)->kind == PYTHON_NUMBER)
@@ -460,7 +474,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 		return v.meaning == MEANS_UNKNOWN && !v.number ? attribute_value(f, chain) : v;
 	}
 	if (end > past)
-		return unknown;
+		return python_unknown;
 	if (token_at(f, end)->past != past)
 		return group_value(f, first, past, depth);
 	python_path(f, chain, path);
@@ -476,7 +490,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 		return v.meaning == MEANS_UNKNOWN && !v.number ? group_value(f, first, past, depth)
 							       : v;
 	}
-	return is_at(f, end, past, "[") ? group_value(f, first, past, depth) : unknown;
+	return is_at(f, end, past, "[") ? group_value(f, first, past, depth) : python_unknown;
 }
 
 /* a if c else b: the value if GPUs are used. */
@@ -493,12 +507,12 @@ static struct python_value choice_value(const struct python_file *f, unsigned fi
 
 	while (at < past && !token_is(token_at(f, at), "else"))
 		at = token_at(f, at)->past;
-	b = at < past ? value(f, at + 1, past, depth) : unknown;
+	b = at < past ? value(f, at + 1, past, depth) : python_unknown;
 	a.unsure |= !sure;
 	if (python_constant(&b))
 		return a;
 	b.unsure = true;
-	return python_constant(&a) ? b : unknown;
+	return python_constant(&a) ? b : python_unknown;
 }
 
 static struct python_value binary_value(const struct python_file *f, unsigned first, unsigned at,
@@ -515,7 +529,7 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 	if (percent && a.meaning == MEANS_RANK && b.meaning == MEANS_COUNT)
 		return (struct python_value){.meaning = MEANS_MODULO,
 					     .unsure = a.unsure || b.unsure};
-	return unknown;
+	return python_unknown;
 }
 
 static bool is_operator(const struct python_token *t)
@@ -531,7 +545,7 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 	unsigned op = 0;
 
 	if (first >= past || past - first > MAX_VALUE || depth > MAX_NESTING)
-		return unknown;
+		return python_unknown;
 	if (token_is(token_at(f, first), "(") && token_at(f, first)->past == past)
 		return value(f, first + 1, past - 1, depth + 1);
 	for (unsigned i = first; i < past; i = token_at(f, i)->past) {

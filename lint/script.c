@@ -42,14 +42,15 @@ static bool same_words(const char *const *a, const char *const *b)
 
 static bool same_start(const struct lint_start *a, const struct lint_start *b)
 {
-	return streq(a->path, b->path) && a->launcher == b->launcher &&
-	       a->local_rank == b->local_rank && a->together == b->together &&
-	       a->ranked == b->ranked && a->nproc == b->nproc && a->hosts == b->hosts &&
-	       a->visible == b->visible && a->port == b->port &&
-	       a->port_by_default == b->port_by_default && a->meeting == b->meeting &&
-	       a->may == b->may && same_text(a->list, b->list) && a->list_kept == b->list_kept &&
-	       a->list_varies == b->list_varies && same_text(a->order, b->order) &&
-	       same_words(a->arguments, b->arguments);
+	const struct python_start *x = &a->job, *y = &b->job;
+
+	return streq(a->path, b->path) && a->launcher == b->launcher && a->may == b->may &&
+	       a->list_kept == b->list_kept && x->passes == y->passes &&
+	       x->together == y->together && x->ranked == y->ranked && x->ranks == y->ranks &&
+	       x->hosts == y->hosts && x->visible == y->visible && x->port == y->port &&
+	       x->port_by_default == y->port_by_default && x->meeting == y->meeting &&
+	       x->list_varies == y->list_varies && same_text(x->list, y->list) &&
+	       same_text(x->order, y->order) && same_words(x->arguments, y->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
@@ -73,30 +74,13 @@ static const char *place_of(struct arena *arena, const char *script, int line)
 static void lint_start(const struct lint *lint, struct arena *arena, const struct lint_start *s,
 		       const char *script)
 {
-	struct python_start start = {
-		.launcher = launchers[s->launcher],
-		.passes = s->local_rank,
-		.inventory = lint->inventory,
-		.together = s->together,
-		.alone = s->nproc == 1,
-		.ranked = s->ranked,
-		.from = place_of(arena, script, s->line),
-		.list = s->list,
-		.list_from = s->list ? place_of(arena, script, s->list_line) : NULL,
-		.order = s->order,
-		.list_varies = s->list_varies,
-		.visible = s->visible,
-		.ranks = s->nproc,
-		.hosts = s->hosts,
-		.port = s->port,
-		.port_by_default = s->port_by_default,
-		.meeting = s->meeting,
-		.arguments = s->arguments,
-	};
+	struct python_start start = s->job;
 
-	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
-	if (s->launcher == LINT_DIRECT && !s->local_rank)
-		start.passes = -1;
+	start.launcher = launchers[s->launcher];
+	start.inventory = lint->inventory;
+	start.alone = start.ranks == 1;
+	start.from = place_of(arena, script, s->line);
+	start.list_from = start.list ? place_of(arena, script, s->list_line) : NULL;
 	lint_started_file(lint, &start, script, s->path);
 }
 
@@ -124,7 +108,7 @@ static void report_list(const struct lint *lint, const struct lint_start *s, con
 	char planned[512], seen[512];
 
 	judge_devices(&judge, &list, planned);
-	list.script = s->list;
+	list.script = s->job.list;
 	judge_devices(&judge, &list, seen);
 	if (streq(planned, seen))
 		return;
@@ -134,7 +118,7 @@ static void report_list(const struct lint *lint, const struct lint_start *s, con
 				"chooses the GPUs"),
 		   "CUDA_VISIBLE_DEVICES=%s replaces the list of the plan: the ranks would see "
 		   "%s%s, not %s",
-		   QUOTE(span_of(s->list)), judge_devices_word(seen), seen,
+		   QUOTE(span_of(s->job.list)), judge_devices_word(seen), seen,
 		   *planned ? planned : "none");
 }
 
@@ -151,7 +135,7 @@ static bool fits_plan(const struct lint *lint, const struct lint_start *s, const
 			report_nested(lint, s, script, report);
 		return false;
 	}
-	if (s->list && *s->list && !streq(s->list, "-1") && planned->list &&
+	if (s->job.list && *s->job.list && !streq(s->job.list, "-1") && planned->list &&
 	    planned->ranks * planned->hosts > 1)
 		report_list(lint, s, script, report);
 	return true;
@@ -170,11 +154,11 @@ static void lint_inner(const struct lint *lint, struct arena *arena, const struc
 	seen_relay(lint, script, report, false);
 	gpumap_report_free(report);
 	if (!s->list_kept) {
-		start.list = s->list;
-		start.list_from = s->list ? place_of(arena, script->path, s->list_line) : NULL;
+		start.list = s->job.list;
+		start.list_from = s->job.list ? place_of(arena, script->path, s->list_line) : NULL;
 		start.visible = -1;
 	}
-	start.arguments = s->arguments;
+	start.arguments = s->job.arguments;
 	if (fits && s->python)
 		lint_started_file(lint, &start, script->path, s->path);
 }
@@ -243,20 +227,20 @@ static void compare_here(const struct lint *lint, const struct lint_started *sta
 	for (size_t i = 0; i < started->count; i++) {
 		const struct lint_start *s = &started->starts[i];
 
-		if (!s->here || s->nproc < 2 || lint_needs_no_gpu(script, s->path))
+		if (!s->here || s->job.ranks < 2 || lint_needs_no_gpu(script, s->path))
 			continue;
 		if (visible < 0)
 			visible = lint->visible_here();
 		if (visible < 1)
 			return;
-		if (s->nproc > visible)
+		if (s->job.ranks > visible)
 			report_add(report, FINDING_RANKS_HERE,
 				   ABOUT(.origin = script, .line = s->line, .column = s->column,
 					 .rule = "D7",
 					 .fix = "start as many ranks as there are GPUs, or name "
 						"the machine: --inventory 8"),
 				   "%s starts %lld ranks, and on this host %lld GPU%s visible",
-				   lint_launcher_name(s->launcher), (long long)s->nproc,
+				   lint_launcher_name(s->launcher), (long long)s->job.ranks,
 				   (long long)visible, visible == 1 ? " is" : "s are");
 	}
 }

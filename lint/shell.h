@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "gpumap.h"
+#include "lint/python.h"
 #include "text.h"
 
 /* What starts a program. */
@@ -29,27 +30,15 @@ const char *lint_launcher_name(enum lint_launcher launcher);
 struct lint_start {
 	const char *path; /* as written in the script, relative to its working folder */
 	enum lint_launcher launcher;
-	int64_t nproc;   /* ranks on each host; -1: not known */
-	int64_t hosts;   /* -1: not known */
-	int64_t visible; /* GPUs that its ranks see; -1: not known */
-	int64_t port; /* of the ranks' meeting; 0: the launcher takes a free one; -1: not known */
-	bool port_by_default; /* the port is the launcher's default */
-	bool local_rank;      /* the launcher passes --local_rank or --local-rank */
-	bool python;          /* path is a Python file */
-	bool ranked;          /* the script may give it LOCAL_RANK or RANK */
-	bool may;             /* a branch or a function decides whether it is started */
-	bool moved;           /* it may start in another folder, or the script may make the file */
-	bool together;        /* this host starts it again while it runs */
-	bool meeting;         /* MASTER_ADDR or MASTER_PORT may be set */
+	/* Its job, but not what the script's file or the machine adds: lint/script.c. */
+	struct python_start job;
+	bool python;    /* path is a Python file */
+	bool may;       /* a branch or a function decides whether it is started */
+	bool moved;     /* it may start in another folder, or the script may make the file */
+	bool list_kept; /* its list is the one that the script begins with */
+	bool here;      /* its ranks see what the script sees, if this host runs it */
 	int line, column;
-	const char *list; /* the visible list that the program begins with; NULL: not known */
-	bool list_kept;   /* it is the one that the script begins with */
-	bool here;        /* its ranks see what the script sees, if this host runs it */
-	bool list_varies; /* each start of the command may give the one process another list */
 	int list_line;
-	const char *order; /* "CUDA_DEVICE_ORDER=..."; NULL: not known */
-	/* What follows the program; NULL: not all of it is known. Ends with NULL. */
-	const char **arguments;
 };
 
 struct lint_started {

@@ -78,7 +78,7 @@ static void note_together(struct shell *sh, size_t start)
 		size_t other = sh->jobs[i].background ? sh->jobs[i].start : 0;
 
 		if (other && streq(starts[other - 1].path, starts[start - 1].path))
-			starts[start - 1].together = starts[other - 1].together = true;
+			starts[start - 1].job.together = starts[other - 1].job.together = true;
 	}
 }
 
@@ -159,7 +159,7 @@ static void check_rounds(struct shell *sh, const struct frame *loop)
 			reported = true;
 		}
 		if (job->start)
-			sh->started->starts[job->start - 1].together = true;
+			sh->started->starts[job->start - 1].job.together = true;
 		sharing_rounds(sh, job, loop);
 	}
 	if (loop->started.line && loop->rounds < 0 && !loop->waits && !sh->watched)

@@ -388,6 +388,11 @@ struct launch {
 	size_t program; /* its word; the number of the command's words: there is no program */
 	bool module;
 };
+static inline bool by_torch(const struct launch *launch)
+{
+	return launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
+}
+
 /* Reads a launcher's arguments from word `first` on. */
 void launch_read(const struct command *c, size_t first, struct launch *launch);
 
@@ -407,7 +412,6 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 size_t shell_python_file(const struct command *c, size_t i, const char **module);
 /* Ranks on this host; -1: not known. */
 int64_t launch_ranks(const struct launch *launch);
-bool by_torch(const struct launch *launch);
 
 /* shell_background.c */
 /* `start`: as of a job. */

@@ -32,20 +32,16 @@ int64_t launch_ranks(const struct launch *launch)
 	return launch->nproc / launch->nnodes;
 }
 
-bool by_torch(const struct launch *launch)
-{
-	return launch->launcher == LINT_TORCHRUN || launch->launcher == LINT_TORCH_LAUNCH;
-}
-
 /* The tasks of srun, or the ranks of a launcher. */
-static void see_ranks(struct lint_start *start, const struct run *run, const struct launch *launch)
+static void see_ranks(struct python_start *start, const struct run *run,
+		      const struct launch *launch)
 {
 	const struct slurm *slurm = &run->slurm;
 
-	start->nproc = launch->loose ? -1 : launch_ranks(launch);
+	start->ranks = launch->loose ? -1 : launch_ranks(launch);
 	start->hosts = launch->loose ? -1 : launch->nnodes;
 	if (launch->launcher == LINT_SRUN) {
-		start->nproc = slurm_tasks(slurm);
+		start->ranks = slurm_tasks(slurm);
 		start->hosts = slurm->nodes > 0 ? slurm->nodes : slurm->tasks == 1 ? 1 : -1;
 	} else if (launch->launcher == LINT_DIRECT || launch->launcher == LINT_GPUMAP ||
 		   (launch->launcher == LINT_MPIRUN && launch->hosts)) {
@@ -53,7 +49,7 @@ static void see_ranks(struct lint_start *start, const struct run *run, const str
 	}
 }
 
-static void see_meeting(struct shell *sh, struct lint_start *start, const struct run *run,
+static void see_meeting(struct shell *sh, struct python_start *start, const struct run *run,
 			const struct launch *launch)
 {
 	static const enum tracked meeting[] = {TRACKED_ADDRESS, TRACKED_PORT};
@@ -82,7 +78,7 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 		      (launch->launcher == LINT_ACCELERATE && !is_given(&launch->ids)) ||
 		      (launch->launcher == LINT_MPIRUN && !launch->hosts);
 
-	start->list_varies =
+	start->job.list_varies =
 		launch->launcher == LINT_DIRECT && list.exported == EXPORT_YES &&
 		(list.state == SET_UNKNOWN ||
 		 (list.state == SET_VALUE && (list.derived || !span_known(list.value))));
@@ -96,11 +92,11 @@ static void see_list(struct shell *sh, struct lint_start *start, const struct ru
 	    !is_given(&list) || !span_known(list.value) ||
 	    memchr(list.value.text, SHELL_BORDER, list.value.length))
 		return;
-	start->list = arena_strndup(&sh->started->arena, list.value.text, list.value.length);
+	start->job.list = arena_strndup(&sh->started->arena, list.value.text, list.value.length);
 	start->list_line = list.at.line;
 	if (is_given(&order) && span_known(order.value))
-		start->order = arena_printf(&sh->started->arena, "CUDA_DEVICE_ORDER=%.*s",
-					    (int)order.value.length, order.value.text);
+		start->job.order = arena_printf(&sh->started->arena, "CUDA_DEVICE_ORDER=%.*s",
+						(int)order.value.length, order.value.text);
 }
 
 /* Whether the program may get a variable of ranks from the script, or from a word of the command
@@ -175,21 +171,27 @@ size_t shell_start(struct shell *sh, const struct run *run, const struct launch 
 	*starts = (struct lint_start){
 		.path = arena_strndup(&started->arena, path.text, path.length),
 		.launcher = launch->launcher,
-		.visible = visible,
-		.ranked = gives_rank(sh, run, program),
-		.local_rank = launch->passes,
+		.job =
+			{
+				.visible = visible,
+				.ranked = gives_rank(sh, run, program),
+				.passes = launch->passes,
+				.arguments = words_after(sh, c, program),
+			},
 		.python = python || is_python_file(path),
 		.moved = is_moved(sh, run, program, path),
 		.line = c->words[program].at.line,
 		.column = c->words[program].at.column,
-		.arguments = words_after(sh, c, program),
 	};
+	/* The shell starts one process, by hand or as a rank of a launcher around the script. */
+	if (launch->launcher == LINT_DIRECT && !launch->passes)
+		starts->job.passes = -1;
 	for (int i = 0; i < sh->frame_count; i++)
 		starts->may |=
 			sh->frames[i].kind == FRAME_IF || sh->frames[i].kind == FRAME_BRANCH ||
 			sh->frames[i].kind == FRAME_CASE || sh->frames[i].kind == FRAME_FUNCTION;
-	see_ranks(starts, run, launch);
-	see_meeting(sh, starts, run, launch);
+	see_ranks(&starts->job, run, launch);
+	see_meeting(sh, &starts->job, run, launch);
 	see_list(sh, starts, run, launch);
 	return started->count;
 }

@@ -128,8 +128,8 @@ START_TEST(program)
 		const struct lint_start *s = &started.starts[i];
 
 		strbuf_printf(&got, "%s%s %s %lld%s%s %d", i ? ", " : "",
-			      lint_launcher_name(s->launcher), s->path, (long long)s->nproc,
-			      s->local_rank ? " rank" : "", s->python ? " py" : "", s->line);
+			      lint_launcher_name(s->launcher), s->path, (long long)s->job.ranks,
+			      s->job.passes == 1 ? " rank" : "", s->python ? " py" : "", s->line);
 	}
 	text = strbuf_take(&got);
 	ROW_EQ_STR(programs[_i].script, text, programs[_i].want);
