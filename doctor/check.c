@@ -11,12 +11,19 @@ void fine(struct verdict *verdict)
 	verdict->outcome = OUTCOME_FINE;
 }
 
-void unseen(struct verdict *verdict, const struct fact *fact, const char *what)
+void unseen(struct verdict *verdict, const char *why, const char *what)
 {
-	if (!fact->why)
+	if (!why)
 		return;
 	verdict->outcome = OUTCOME_UNSEEN;
-	verdict->text = arena_printf(verdict->arena, "%s: %s", what, fact->why);
+	verdict->text = arena_printf(verdict->arena, "%s: %s", what, why);
+}
+
+bool is_unseen(struct verdict *verdict, const struct fact *fact, const char *what)
+{
+	if (fact->sight == UNSEEN)
+		unseen(verdict, fact->why, what);
+	return fact->sight == UNSEEN;
 }
 
 void wrong(struct verdict *verdict, const char *fix, const char *format, ...)
@@ -103,20 +110,16 @@ static const char *with_addresses(struct verdict *verdict, const char *fix, cons
 /* Without NVML the state of a GPU is not known. */
 static bool without_nvml(const struct facts *facts, struct verdict *verdict)
 {
-	struct fact root = fact_unseen("--root has no NVML");
-	struct fact none = fact_unseen("NVML does not answer");
-	struct fact jetson = fact_unseen("a Jetson's GPU is not asked");
+	static const char what[] = "the state of the GPUs";
 
 	if (facts->gpu_count)
 		return false;
-	if (facts->tegra) {
-		unseen(verdict, &jetson, "the state of the GPUs");
-		return true;
-	}
-	if (has_gpu(facts) && !facts->nvml_asked)
-		unseen(verdict, &root, "the state of the GPUs");
+	if (facts->tegra)
+		unseen(verdict, "a Jetson's GPU is not asked", what);
+	else if (has_gpu(facts) && !facts->nvml_asked)
+		unseen(verdict, "--root has no NVML", what);
 	else if (has_gpu(facts) && facts->nvml != NVML_SUCCESS)
-		unseen(verdict, &none, "the state of the GPUs");
+		unseen(verdict, "NVML does not answer", what);
 	return true;
 }
 
@@ -142,13 +145,11 @@ bool has_gpu(const struct facts *facts)
 
 bool without_links(const struct facts *facts, struct verdict *verdict)
 {
-	struct fact links = fact_unseen("--root has no links of drivers");
-
 	for (size_t i = 0; i < facts->pci_count; i++)
 		if (facts->pci[i].driver)
 			return false;
 	if (*facts->root && facts->pci_count)
-		unseen(verdict, &links, "the drivers of the GPUs");
+		unseen(verdict, "--root has no links of drivers", "the drivers of the GPUs");
 	return *facts->root && facts->pci_count;
 }
 

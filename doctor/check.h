@@ -41,7 +41,9 @@ void judge(const struct check *check, const struct facts *facts, struct arena *a
 
 void fine(struct verdict *verdict);
 /* `why` NULL: it was not looked for, so the check does not apply. */
-void unseen(struct verdict *verdict, const struct fact *fact, const char *what);
+void unseen(struct verdict *verdict, const char *why, const char *what);
+/* Whether the fact is not visible, which is the verdict then. */
+bool is_unseen(struct verdict *verdict, const struct fact *fact, const char *what);
 void wrong(struct verdict *verdict, const char *fix, const char *format, ...) PRINTF(3, 4);
 
 /* "GPU 0" or "GPUs 0, 2": those that hold, of the GPUs that this process uses. NULL: none. */

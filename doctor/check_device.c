@@ -188,9 +188,9 @@ void check_capabilities(const struct facts *facts, struct verdict *verdict)
 	fine(verdict);
 	if (first_library(facts, "libcuda.so.1"))
 		return;
-	if (facts->folders.sight == UNSEEN)
-		unseen(verdict, &facts->folders, "libcuda.so.1");
-	else if (!has_compute(capabilities))
+	if (is_unseen(verdict, &facts->folders, "libcuda.so.1"))
+		return;
+	if (!has_compute(capabilities))
 		wrong(verdict, "set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container",
 		      "the container has GPUs, but not libcuda.so.1: NVIDIA_DRIVER_CAPABILITIES=%s",
 		      capabilities);
@@ -276,10 +276,8 @@ void check_node_cgroup(const struct facts *facts, struct verdict *verdict)
 	/* A container has a finding of its own. */
 	if (facts->container.sight == SEEN || !gpu_nodes(facts))
 		return;
-	if (facts->devices_cgroup.sight == UNSEEN && *facts->root) {
-		unseen(verdict, &facts->devices_cgroup, "the device cgroup");
+	if (*facts->root && is_unseen(verdict, &facts->devices_cgroup, "the device cgroup"))
 		return;
-	}
 	fine(verdict);
 	if (node)
 		wrong(verdict,

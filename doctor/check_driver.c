@@ -29,9 +29,8 @@ void check_versions(const struct facts *facts, struct verdict *verdict)
 	/* On Tegra libcuda is a part of the system, not of the module. */
 	if (facts->tegra)
 		return;
-	if (facts->module.sight == UNSEEN)
-		unseen(verdict, &facts->module, "the version of the kernel's module");
-	if (facts->module.sight != SEEN || (!cuda && !nvml))
+	if (is_unseen(verdict, &facts->module, "the version of the kernel's module") ||
+	    facts->module.sight != SEEN || (!cuda && !nvml))
 		return;
 	/* A library of cuda-compat may be newer. */
 	if (cuda && is_compat(library))
@@ -72,9 +71,8 @@ void check_nouveau(const struct facts *facts, struct verdict *verdict)
 		      "the module nouveau holds the GPU, and NVIDIA's module is not loaded");
 		return;
 	}
-	if (facts->modules.sight != SEEN)
-		unseen(verdict, &facts->modules, "the list of modules");
-	else if (!facts->nouveau || !without_links(facts, verdict))
+	if (!is_unseen(verdict, &facts->modules, "the list of modules") &&
+	    (!facts->nouveau || !without_links(facts, verdict)))
 		fine(verdict);
 }
 
@@ -83,9 +81,8 @@ void check_module_built(const struct facts *facts, struct verdict *verdict)
 	if (!unloaded(facts))
 		return;
 	fine(verdict);
-	if (facts->module_file.sight == UNSEEN)
-		unseen(verdict, &facts->module_file, "the modules of this kernel");
-	else if (facts->module_file.sight == ABSENT)
+	if (!is_unseen(verdict, &facts->module_file, "the modules of this kernel") &&
+	    facts->module_file.sight == ABSENT)
 		wrong(verdict,
 		      ON_HOST
 		      "install the driver, or build its module for this kernel (dkms autoinstall, "
@@ -99,10 +96,8 @@ void check_module_signed(const struct facts *facts, struct verdict *verdict)
 	/* Without a module there is nothing to sign. */
 	if (!unloaded(facts) || facts->nouveau || facts->module_file.sight != SEEN)
 		return;
-	if (facts->secure_boot.sight == UNSEEN) {
-		unseen(verdict, &facts->secure_boot, "Secure Boot");
+	if (is_unseen(verdict, &facts->secure_boot, "Secure Boot"))
 		return;
-	}
 	fine(verdict);
 	if (facts->secure_boot.sight == SEEN && facts->secure_boot.number)
 		wrong(verdict,
@@ -137,18 +132,15 @@ static bool all_work(const struct facts *facts)
 
 void check_init(const struct facts *facts, struct verdict *verdict)
 {
-	struct fact root = fact_unseen("--root has no NVML");
-
 	if (!has_gpu(facts))
 		return;
 	fine(verdict);
-	if (facts->init_failed.sight == UNSEEN)
-		unseen(verdict, &facts->init_failed, "the kernel's log");
-	if (facts->init_failed.sight != SEEN)
+	if (is_unseen(verdict, &facts->init_failed, "the kernel's log") ||
+	    facts->init_failed.sight != SEEN)
 		return;
 	/* The log may be old, or of a card that only another driver supports. */
 	if (!facts->nvml_asked && facts->module.sight == SEEN)
-		unseen(verdict, &root, "the state of the GPUs");
+		unseen(verdict, "--root has no NVML", "the state of the GPUs");
 	else if (!all_work(facts))
 		wrong(verdict,
 		      ON_HOST

@@ -95,9 +95,9 @@ void check_fabric(const struct facts *facts, struct verdict *verdict)
 	    !facts->switches)
 		return;
 	/* Without NVML, or before H100, the manager's process shows it. */
-	if (facts->fabric_manager.sight == UNSEEN)
-		unseen(verdict, &facts->fabric_manager, "the fabric manager");
-	else if (facts->fabric_manager.sight == SEEN)
+	if (is_unseen(verdict, &facts->fabric_manager, "the fabric manager"))
+		return;
+	if (facts->fabric_manager.sight == SEEN)
 		fine(verdict);
 	else
 		wrong(verdict, fix,
@@ -177,9 +177,6 @@ void check_prohibited(const struct facts *facts, struct verdict *verdict)
 
 void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 {
-	struct fact hidden = fact_unseen("processes of others, or outside of this container, are "
-					 "not visible");
-
 	/* With MPS the server has the GPU, for programs of all users. */
 	if (facts->mps.sight == SEEN && facts->mps.number)
 		return;
@@ -189,7 +186,9 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 		   "wait for the process, choose another GPU, or " ON_HOST
 		   "set the default mode: nvidia-smi -i N -c 0 as root");
 	if (verdict->outcome == OUTCOME_WRONG && !gpus_that(facts, verdict, busy_by_known))
-		unseen(verdict, &hidden, "whether the server of MPS has the GPU");
+		unseen(verdict,
+		       "processes of others, or outside of this container, are not visible",
+		       "whether the server of MPS has the GPU");
 }
 
 void check_clocks(const struct facts *facts, struct verdict *verdict)

@@ -15,9 +15,8 @@ void check_libcuda(const struct facts *facts, struct verdict *verdict)
 	if (facts->module.sight != SEEN || facts->container.sight == SEEN)
 		return;
 	fine(verdict);
-	if (facts->folders.sight == UNSEEN)
-		unseen(verdict, &facts->folders, "libcuda.so.1");
-	else if (!first_library(facts, "libcuda.so.1"))
+	if (!is_unseen(verdict, &facts->folders, "libcuda.so.1") &&
+	    !first_library(facts, "libcuda.so.1"))
 		wrong(verdict,
 		      "install the driver's library for CUDA (Debian: libcuda1, Ubuntu: "
 		      "libnvidia-compute-VERSION, Fedora: nvidia-driver-cuda-libs)",

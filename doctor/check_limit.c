@@ -24,10 +24,8 @@ void check_shm(const struct facts *facts, struct verdict *verdict)
 
 	if (!has_gpu(facts))
 		return;
-	if (shm->sight == UNSEEN) {
-		unseen(verdict, shm, "the size of /dev/shm");
+	if (is_unseen(verdict, shm, "the size of /dev/shm"))
 		return;
-	}
 	fine(verdict);
 	if (shm->sight == ABSENT)
 		wrong(verdict, "mount a tmpfs there",
@@ -50,10 +48,8 @@ void check_memlock(const struct facts *facts, struct verdict *verdict)
 	if (facts->infiniband.sight != SEEN || !facts->infiniband.number || !has_gpu(facts) ||
 	    facts->ipc_lock)
 		return;
-	if (limit->sight != SEEN) {
-		unseen(verdict, limit, "the limit of locked memory");
+	if (is_unseen(verdict, limit, "the limit of locked memory"))
 		return;
-	}
 	fine(verdict);
 	if (limit->number >= 0 && limit->number < 1ll << 30)
 		wrong(verdict,
@@ -67,12 +63,8 @@ void check_address_space(const struct facts *facts, struct verdict *verdict)
 {
 	const struct fact *limit = &facts->address_space;
 
-	if (!has_gpu(facts))
+	if (!has_gpu(facts) || is_unseen(verdict, limit, "the limit of the address space"))
 		return;
-	if (limit->sight != SEEN) {
-		unseen(verdict, limit, "the limit of the address space");
-		return;
-	}
 	fine(verdict);
 	if (limit->number >= 0)
 		wrong(verdict, "run ulimit -v unlimited, or limit memory by a cgroup instead",
@@ -114,10 +106,8 @@ void check_cpus(const struct facts *facts, struct verdict *verdict)
 
 		if (!gpu->used || !gpu->near_cpus)
 			continue;
-		if (facts->cpus.sight != SEEN) {
-			unseen(verdict, &facts->cpus, "the CPUs of this process");
+		if (is_unseen(verdict, &facts->cpus, "the CPUs of this process"))
 			return;
-		}
 		any = true;
 		if (lists_meet(verdict->arena, gpu->near_cpus, facts->cpus.text))
 			continue;

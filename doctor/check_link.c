@@ -31,11 +31,10 @@ static bool has_pair(const struct facts *facts)
 /* Data between GPUs that NVLink joins does not pass PCI Express. */
 static bool passes_pci(const struct facts *facts, struct verdict *verdict)
 {
-	struct fact root = fact_unseen("--root has no NVML");
-	struct fact none = fact_unseen("NVML does not state them");
-
 	if (facts->joined < 0)
-		unseen(verdict, facts->nvml_asked ? &none : &root, "the NVLinks of the GPUs");
+		unseen(verdict,
+		       facts->nvml_asked ? "NVML does not state them" : "--root has no NVML",
+		       "the NVLinks of the GPUs");
 	return !facts->joined;
 }
 
@@ -67,12 +66,9 @@ void check_acs(const struct facts *facts, struct verdict *verdict)
 {
 	bool one = facts->acs.number == 1;
 
-	if (!has_pair(facts))
+	if (!has_pair(facts) ||
+	    is_unseen(verdict, &facts->acs, "Access Control Services of PCI bridges"))
 		return;
-	if (facts->acs.sight == UNSEEN) {
-		unseen(verdict, &facts->acs, "Access Control Services of PCI bridges");
-		return;
-	}
 	fine(verdict);
 	if (facts->acs.number && passes_pci(facts, verdict))
 		wrong(verdict,
@@ -108,10 +104,8 @@ void check_peermem(const struct facts *facts, struct verdict *verdict)
 	if (facts->infiniband.sight != SEEN || !facts->infiniband.number || !has_gpu(facts) ||
 	    facts->module.sight != SEEN || (facts->gpu_count && !count_reachable(facts)))
 		return;
-	if (facts->modules.sight != SEEN) {
-		unseen(verdict, &facts->modules, "the list of modules");
+	if (is_unseen(verdict, &facts->modules, "the list of modules"))
 		return;
-	}
 	fine(verdict);
 	if (!facts->peermem && !has_dma_buf(facts))
 		wrong(verdict,
@@ -124,9 +118,7 @@ void check_peermem(const struct facts *facts, struct verdict *verdict)
 
 void check_mps(const struct facts *facts, struct verdict *verdict)
 {
-	if (facts->mps.sight == UNSEEN)
-		unseen(verdict, &facts->mps, "the daemon of MPS");
-	if (facts->mps.sight != SEEN)
+	if (is_unseen(verdict, &facts->mps, "the daemon of MPS") || facts->mps.sight != SEEN)
 		return;
 	fine(verdict);
 	if (!facts->mps.number)

@@ -8,9 +8,7 @@ static void judge_log(const struct facts *facts, struct verdict *verdict, const 
 	if (!has_gpu(facts) && fact->sight != SEEN)
 		return;
 	fine(verdict);
-	if (fact->sight == UNSEEN)
-		unseen(verdict, fact, "the kernel's log");
-	else if (fact->sight == SEEN)
+	if (!is_unseen(verdict, fact, "the kernel's log") && fact->sight == SEEN)
 		wrong(verdict, fix,
 		      "Xid %s in the last 24 hours, of a GPU that this process uses: %s",
 		      fact->text, what);

@@ -51,16 +51,21 @@ struct gpu {
 	bool visible;    /* the environment's list has it, as far as that is known */
 	const char *pci; /* "0000:07:00.0"; NULL: not known */
 	const char *name;
-	int64_t memory, used;
-	int64_t major, minor; /* compute capability */
-	int64_t compute, persistence;
-	int64_t ecc, ecc_pending, errors;
-	int64_t pages_pending, rows_pending, rows_failed;
-	int64_t clocks, performance;
-	int64_t width, max_width, generation, max_generation;
-	int64_t mig, mig_pending, instances;
-	int64_t fabric, fabric_status;
-	int64_t processes;
+	union {
+		struct {
+			int64_t memory, used;
+			int64_t major, minor; /* compute capability */
+			int64_t compute, persistence;
+			int64_t ecc, ecc_pending, errors;
+			int64_t pages_pending, rows_pending, rows_failed;
+			int64_t clocks, performance;
+			int64_t width, max_width, generation, max_generation;
+			int64_t mig, mig_pending, instances;
+			int64_t fabric, fabric_status;
+			int64_t processes;
+		};
+		int64_t numbers[24]; /* all of these */
+	};
 	bool mps_server; /* one of them is the server of MPS */
 	bool hidden;     /* the name of one of them is not visible */
 };

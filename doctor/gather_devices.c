@@ -8,6 +8,8 @@
 
 #include "gather.h"
 
+#include "closing.h"
+
 enum { SMALL = 1 << 16, LARGE = 1 << 20, MAX_SOCKETS = 64 };
 
 /* Opening a device file is the only way to learn what a cgroup of version 2 allows. In a recorded
@@ -54,12 +56,10 @@ static void add_node(struct facts *facts, const char *path, unsigned int minor)
 /* The files of GPUs, /dev/nvidia0 and so on. */
 static void add_gpu_nodes(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/dev");
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, "/dev");
 	struct dirent *entry;
 
-	if (!folder)
-		return;
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		int64_t number;
 
 		if (!starts_with(entry->d_name, "nvidia"))
@@ -69,18 +69,15 @@ static void add_gpu_nodes(struct facts *facts)
 			add_node(facts, arena_printf(&facts->arena, "/dev/%s", entry->d_name),
 				 (unsigned int)number);
 	}
-	closedir(folder);
 }
 
 /* The GPUs that the driver lists, also those that it was configured to leave out. */
 static void count_listed(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/proc/driver/nvidia/gpus");
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, "/proc/driver/nvidia/gpus");
 	struct dirent *entry;
 
-	if (!folder)
-		return;
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		struct fact file;
 
 		if (*entry->d_name == '.')
@@ -95,7 +92,6 @@ static void count_listed(struct facts *facts)
 				line && span_starts(span_trim(span_of(line + 13)), "Yes");
 		}
 	}
-	closedir(folder);
 }
 
 /* "5:devices:/docker/1f2e": the folder of this process in the hierarchy of devices. */

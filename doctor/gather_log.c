@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "container.h"
 #include "gather.h"
 #include "strbuf.h"
@@ -234,6 +235,7 @@ static int64_t seconds_up(struct facts *facts)
 /* The process of the fabric manager. The kernel cuts names of processes after 15 characters. */
 static void find_fabric_manager(struct facts *facts)
 {
+	CLEANUP_FOLDER
 	DIR *folder = facts->switches ? root_folder(facts->root, "/proc") : NULL;
 	struct fact first = fact_file(facts, 64, "/proc/1/comm");
 	struct dirent *entry;
@@ -245,9 +247,7 @@ static void find_fabric_manager(struct facts *facts)
 	if (facts->container.sight == SEEN || (!*facts->root && container_hides_processes()))
 		facts->fabric_manager = fact_unseen("the host's processes are not visible in a "
 						    "container or PID namespace");
-	if (!folder)
-		return;
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		struct fact name;
 
 		if (!is_digit(*entry->d_name))
@@ -258,7 +258,6 @@ static void find_fabric_manager(struct facts *facts)
 			break;
 		}
 	}
-	closedir(folder);
 }
 
 void gather_log(struct facts *facts)

@@ -139,6 +139,8 @@ static void read_gpu(struct facts *facts, struct gpu *gpu, const struct nvml *nv
 	read_processes(facts, gpu, nvml, handle);
 }
 
+_Static_assert(offsetof(struct gpu, processes) == offsetof(struct gpu, numbers[23]), "the last");
+
 static void read_gpus(struct facts *facts, const struct nvml *nvml)
 {
 	unsigned int count = 0;
@@ -149,34 +151,9 @@ static void read_gpus(struct facts *facts, const struct nvml *nvml)
 	for (unsigned int i = 0; i < count; i++) {
 		struct gpu *gpu = &facts->gpus[i];
 
-		*gpu = (struct gpu){
-			.visible = true,
-			.memory = -1,
-			.used = -1,
-			.major = -1,
-			.minor = -1,
-			.compute = -1,
-			.persistence = -1,
-			.ecc = -1,
-			.ecc_pending = -1,
-			.errors = -1,
-			.pages_pending = -1,
-			.rows_pending = -1,
-			.rows_failed = -1,
-			.clocks = -1,
-			.performance = -1,
-			.width = -1,
-			.max_width = -1,
-			.generation = -1,
-			.max_generation = -1,
-			.mig = -1,
-			.mig_pending = -1,
-			.instances = -1,
-			.fabric = -1,
-			.fabric_status = -1,
-			.processes = -1,
-		};
-		gpu->index = i;
+		*gpu = (struct gpu){.visible = true, .index = i};
+		for (size_t k = 0; k < ARRAY_SIZE(gpu->numbers); k++)
+			gpu->numbers[k] = -1;
 		read_gpu(facts, gpu, nvml);
 		facts->gpu_count++;
 	}

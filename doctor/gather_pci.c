@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "closing.h"
 #include "gather.h"
 #include "inventory/host.h"
 #include "text/pci.h"
@@ -231,49 +232,41 @@ static bool runs_infiniband(struct facts *facts, const char *name)
  * not these. */
 static bool has_verbs(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/dev/infiniband");
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, "/dev/infiniband");
 	struct dirent *entry;
-	bool found = false;
 
-	while (folder && !found && (entry = readdir(folder)))
-		found = starts_with(entry->d_name, "uverbs");
-	if (folder)
-		closedir(folder);
-	return found;
+	while (folder && (entry = readdir(folder)))
+		if (starts_with(entry->d_name, "uverbs"))
+			return true;
+	return false;
 }
 
 static void count_infiniband(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/sys/class/infiniband");
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, "/sys/class/infiniband");
 	bool verbs = has_verbs(facts);
 	struct dirent *entry;
 
 	facts->infiniband = folder ? fact_number(0) : fact_error(facts, errno);
-	if (!folder)
-		return;
-	while (verbs && (entry = readdir(folder)))
+	while (folder && verbs && (entry = readdir(folder)))
 		facts->infiniband.number +=
 			*entry->d_name != '.' && runs_infiniband(facts, entry->d_name);
-	closedir(folder);
 }
 
 void gather_pci(struct facts *facts)
 {
-	DIR *folder = root_folder(facts->root, "/sys/bus/pci/devices");
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, "/sys/bus/pci/devices");
 	struct ports ports = {0};
 	struct dirent *entry;
 
 	facts->bus = folder ? fact_number(0) : fact_error(facts, errno);
 	count_infiniband(facts);
-	if (!folder)
-		return;
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		char pci[20];
 
 		if (pci_normalise(span_of(entry->d_name), pci))
 			look_at(facts, &ports, entry->d_name);
 	}
-	closedir(folder);
 	count_ports(facts, &ports);
 	if (facts->pci_count)
 		qsort(facts->pci, facts->pci_count, sizeof(*facts->pci), by_address);

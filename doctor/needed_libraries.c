@@ -2,6 +2,7 @@
 /* The libraries that a file of ELF loads, in the order and by the rules of ld.so(8). */
 #include <stdio.h>
 
+#include "closing.h"
 #include "elf_file.h"
 #include "find_library.h"
 #include "program.h"
@@ -141,7 +142,7 @@ static const char *wheel_version(const struct loading *loading, const char *path
 	struct facts *facts = loading->facts;
 	const char *found = NULL;
 	struct dirent *entry;
-	DIR *folder;
+	CLEANUP_FOLDER DIR *folder = NULL;
 
 	if (!wheel || !loading->site || strncmp(path, loading->site, strlen(loading->site)) != 0)
 		return NULL;
@@ -155,8 +156,6 @@ static const char *wheel_version(const struct loading *loading, const char *path
 		    (name[length] == '-' || starts_with(name + length, "_cu")))
 			found = arena_strndup(&facts->arena, dash + 1, (size_t)(end - dash - 1));
 	}
-	if (folder)
-		closedir(folder);
 	return found;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "program.h"
 
+#include "closing.h"
+
 enum { SMALL = 1 << 16 };
 
 /* The file that makes a folder the package, and the names of its distributions. */
@@ -140,7 +142,7 @@ static void read_entry(struct reading *reading, const char *entry)
 static void read_site(struct reading *reading, const char *site)
 {
 	struct facts *facts = reading->facts;
-	DIR *folder = root_folder(facts->root, site);
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, site);
 	struct dirent *entry;
 
 	reading->site = site;
@@ -157,8 +159,6 @@ static void read_site(struct reading *reading, const char *site)
 	}
 	while (folder && (entry = readdir(folder)))
 		read_entry(reading, entry->d_name);
-	if (folder)
-		closedir(folder);
 }
 
 /* --- what a build wrote about itself ---------------------------------------------------------- */

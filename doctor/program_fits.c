@@ -57,8 +57,8 @@ static bool compare_cuda(const struct facts *facts, struct verdict *verdict,
 	if (cuda->sight != SEEN || !name)
 		return true;
 	if (facts->cuda.sight != SEEN) {
-		if (has_gpu(facts) && facts->cuda.why)
-			unseen(verdict, &facts->cuda, "the driver's CUDA");
+		if (has_gpu(facts))
+			unseen(verdict, facts->cuda.why, "the driver's CUDA");
 		return false;
 	}
 	fine(verdict);

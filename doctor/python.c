@@ -7,6 +7,8 @@
 
 #include "program.h"
 
+#include "closing.h"
+
 enum { SMALL = 1 << 16, MAX_SITES = 32, WITH_PACKAGES = 1 << 16 };
 
 struct search {
@@ -53,7 +55,7 @@ static const char *version_in(const char *name)
 static const char *version_below(struct facts *facts, const char *prefix)
 {
 	const char *path = arena_printf(&facts->arena, "%s/lib", prefix), *found = NULL;
-	DIR *folder = root_folder(facts->root, path);
+	CLEANUP_FOLDER DIR *folder = root_folder(facts->root, path);
 	struct dirent *entry;
 	long highest = -1;
 
@@ -69,8 +71,6 @@ static const char *version_below(struct facts *facts, const char *prefix)
 		highest = minor;
 		found = arena_strdup(&facts->arena, version);
 	}
-	if (folder)
-		closedir(folder);
 	return found;
 }
 
