@@ -4,18 +4,7 @@
 
 #include "plan_hosts.h"
 
-struct inventory {
-	struct object head;
-	gpumap_inventory *inventory;
-};
-
-static void inventory_dealloc(PyObject *self)
-{
-	struct inventory *i = (struct inventory *)self;
-
-	gpumap_inventory_free(i->inventory);
-	object_free(i);
-}
+OBJECT(inventory)
 
 /* --- opening ---------------------------------------------------------------------------- */
 
@@ -60,19 +49,6 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 	return *owned;
 }
 
-/* Takes the inventory and its report into a new object; they are freed after a failure. */
-static PyObject *wrap(PyTypeObject *type, int code, gpumap_inventory *inventory,
-		      gpumap_report *report)
-{
-	struct inventory *i = object_new(type, code, report);
-
-	if (i)
-		i->inventory = inventory;
-	else
-		gpumap_inventory_free(inventory);
-	return (PyObject *)i;
-}
-
 static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"what", NULL};
@@ -91,7 +67,7 @@ static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, P
 
 		if (r == GPUMAP_OK)
 			r = inventory_open_named(&inventory, text, report);
-		ret = wrap(type, r, inventory, report);
+		ret = inventory_wrap(type, r, inventory, report);
 	}
 	Py_XDECREF(kept);
 	return ret;
@@ -117,7 +93,7 @@ static PyObject *inventory_parse(PyObject *type, PyObject *arguments, PyObject *
 	r = gpumap_report_new(&report);
 	if (r == GPUMAP_OK)
 		r = gpumap_inventory_parse(&inventory, text, (size_t)size, origin, report);
-	return wrap((PyTypeObject *)type, r, inventory, report);
+	return inventory_wrap((PyTypeObject *)type, r, inventory, report);
 }
 
 static PyObject *inventory_probe(PyObject *type, PyObject *arguments, PyObject *keywords)
@@ -133,7 +109,7 @@ static PyObject *inventory_probe(PyObject *type, PyObject *arguments, PyObject *
 	r = gpumap_report_new(&report);
 	if (r == GPUMAP_OK)
 		r = probe_host(&inventory, ask_driver, usage, report);
-	return wrap((PyTypeObject *)type, r, inventory, report);
+	return inventory_wrap((PyTypeObject *)type, r, inventory, report);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -152,13 +128,6 @@ static PyObject *inventory_item(PyObject *self, Py_ssize_t at)
 		return record_new(i->head.state, RECORD_GPU, gpu);
 	PyErr_SetString(PyExc_IndexError, "there is no such GPU");
 	return NULL;
-}
-
-static PyObject *inventory_text(PyObject *self, void *attribute)
-{
-	return text_value(
-		gpumap_inventory_str(((struct inventory *)self)->inventory,
-				     (enum gpumap_inventory_str_attr)(intptr_t)attribute));
 }
 
 static PyObject *inventory_flag(PyObject *self, void *attribute)
@@ -199,7 +168,6 @@ static PyObject *inventory_repr(PyObject *self)
 				    host ? ", " : "", host ? host : "");
 }
 
-#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
 static PyGetSetDef members[] = {
 	{"source", inventory_text, NULL, "'nvml', 'proc', 'snapshot', 'nvidia-smi -L', ...",
 	 ATTRIBUTE(GPUMAP_INVENTORY_SOURCE)},

@@ -8,18 +8,7 @@
 #include "report/report.h"
 #include "resolve/resolve.h"
 
-struct mapping {
-	struct object head;
-	gpumap_mapping *mapping;
-};
-
-static void mapping_dealloc(PyObject *self)
-{
-	struct mapping *m = (struct mapping *)self;
-
-	gpumap_mapping_free(m->mapping);
-	object_free(m);
-}
+OBJECT(mapping)
 
 /* --- the question ----------------------------------------------------------------------- */
 
@@ -123,7 +112,7 @@ static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyO
 {
 	struct asking a = {.state = state_of_type(type), .keywords = keywords};
 	gpumap_mapping *mapping = NULL;
-	struct mapping *m;
+	PyObject *ret;
 	int r;
 
 	if (PyTuple_Size(arguments)) {
@@ -133,21 +122,15 @@ static PyObject *mapping_new_object(PyTypeObject *type, PyObject *arguments, PyO
 	}
 	a.kept = PyList_New(0);
 	r = a.kept ? ask(&a, &mapping) : RAISED;
-	m = object_new(type, r, a.report);
-	if (m)
-		m->mapping = mapping;
-	else
-		gpumap_mapping_free(mapping);
+	ret = mapping_wrap(type, r, mapping, a.report);
 	gpumap_request_free(a.request);
 	gpumap_inventory_free(a.owned);
 	PyMem_Free((void *)a.variables);
 	Py_XDECREF(a.kept);
-	return (PyObject *)m;
+	return ret;
 }
 
 /* --- the answer ------------------------------------------------------------------------- */
-
-#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
 
 static PyObject *device_or_none(const struct mapping *m, const gpumap_entry *entry)
 {
@@ -194,12 +177,6 @@ static PyObject *device_certainty(PyObject *self, void *unused)
 				: NULL);
 }
 
-static PyObject *mapping_text(PyObject *self, void *attribute)
-{
-	return text_value(gpumap_mapping_str(((struct mapping *)self)->mapping,
-					     (enum gpumap_mapping_str_attr)(intptr_t)attribute));
-}
-
 static PyObject *mapping_answered(PyObject *self, void *unused)
 {
 	(void)unused;
@@ -207,47 +184,23 @@ static PyObject *mapping_answered(PyObject *self, void *unused)
 						  GPUMAP_MAPPING_ANSWERED) == 1);
 }
 
-static const void *visible(const void *mapping, size_t i)
-{
-	return gpumap_mapping_visible(mapping, i);
-}
-
-static PyObject *mapping_visible(PyObject *self, void *unused)
-{
-	const struct mapping *m = (struct mapping *)self;
-
-	(void)unused;
-	return record_tuple(m->head.state, RECORD_DEVICE, gpumap_mapping_visible_count(m->mapping),
-			    visible, m->mapping);
-}
-
-static const void *replica(const void *mapping, size_t i)
-{
-	return gpumap_mapping_replica(mapping, i);
-}
-
-static PyObject *mapping_replicas(PyObject *self, void *unused)
-{
-	const struct mapping *m = (struct mapping *)self;
-
-	(void)unused;
-	return record_tuple(m->head.state, RECORD_DEVICE, gpumap_mapping_replica_count(m->mapping),
-			    replica, m->mapping);
-}
-
-static const void *step(const void *mapping, size_t i)
-{
-	return gpumap_mapping_step(mapping, i);
-}
-
-static PyObject *mapping_steps(PyObject *self, void *unused)
-{
-	const struct mapping *m = (struct mapping *)self;
-
-	(void)unused;
-	return record_tuple(m->head.state, RECORD_STEP, gpumap_mapping_step_count(m->mapping), step,
-			    m->mapping);
-}
+/* The getter mapping_all(), of records that gpumap_mapping_one() gives. */
+#define RECORDS(all, one, kind) \
+	static const void *one(const void *mapping, size_t i) \
+	{ \
+		return gpumap_mapping_##one(mapping, i); \
+	} \
+	static PyObject *mapping_##all(PyObject *self, void *unused) \
+	{ \
+		const struct mapping *m = (struct mapping *)self; \
+\
+		(void)unused; \
+		return record_tuple(m->head.state, kind, gpumap_mapping_##one##_count(m->mapping), \
+				    one, m->mapping); \
+	}
+RECORDS(visible, visible, RECORD_DEVICE)
+RECORDS(replicas, replica, RECORD_DEVICE)
+RECORDS(steps, step, RECORD_STEP)
 
 static PyObject *samples(const void *mapping, size_t i)
 {

@@ -60,6 +60,36 @@ void *object_new(PyTypeObject *type, int code, gpumap_report *report);
 void object_free(void *object);
 /* A getter: the report. */
 PyObject *object_findings(PyObject *self, void *unused);
+/* The struct of a type with an object of the library; its tp_dealloc; type_wrap(), which takes the
+ * object and its report into a new one, or frees them; and a getter of texts. */
+#define OBJECT(type) \
+	struct type { \
+		struct object head; \
+		gpumap_##type *type; \
+	}; \
+	static void type##_dealloc(PyObject *self) \
+	{ \
+		gpumap_##type##_free(((struct type *)self)->type); \
+		object_free(self); \
+	} \
+	static PyObject *type##_wrap(PyTypeObject *of, int code, gpumap_##type *taken, \
+				     gpumap_report *report) \
+	{ \
+		struct type *o = object_new(of, code, report); \
+\
+		if (o) \
+			o->type = taken; \
+		else \
+			gpumap_##type##_free(taken); \
+		return (PyObject *)o; \
+	} \
+	static PyObject *type##_text(PyObject *self, void *attribute) \
+	{ \
+		return text_value( \
+			gpumap_##type##_str(((struct type *)self)->type, \
+					    (enum gpumap_##type##_str_attr)(intptr_t)attribute)); \
+	}
+#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
 /* The item of a sequence, or a tuple of a slice. */
 PyObject *object_item(PyObject *self, PyObject *at);
 /* The function type_name(): what gpumap_type_format() gives, as a method without arguments. */

@@ -7,31 +7,9 @@
 #include "plan_hosts.h"
 #include "report/report.h"
 
-struct plan {
-	struct object head;
-	gpumap_plan *plan;
-};
-
-static void plan_dealloc(PyObject *self)
-{
-	struct plan *p = (struct plan *)self;
-
-	gpumap_plan_free(p->plan);
-	object_free(p);
-}
+OBJECT(plan)
 
 /* --- making ----------------------------------------------------------------------------- */
-
-static PyObject *wrap(PyTypeObject *type, int code, gpumap_plan *plan, gpumap_report *report)
-{
-	struct plan *p = object_new(type, code, report);
-
-	if (p)
-		p->plan = plan;
-	else
-		gpumap_plan_free(plan);
-	return (PyObject *)p;
-}
 
 /* Without the interpreter's lock, because machines may be asked. */
 static int make(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_inventory *all,
@@ -66,7 +44,7 @@ static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject 
 		r = RAISED;
 	if (r == GPUMAP_OK)
 		r = make(&plan, profile, all, words, report);
-	ret = wrap(type, r, plan, report);
+	ret = plan_wrap(type, r, plan, report);
 	gpumap_inventory_free(owned);
 	PyMem_Free((void *)words);
 	Py_XDECREF(kept);
@@ -131,7 +109,7 @@ static PyObject *plan_read(PyObject *type, PyObject *path)
 		r = python_file_given(name, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_read(&plan, name, report);
-	ret = wrap((PyTypeObject *)type, r, plan, report);
+	ret = plan_wrap((PyTypeObject *)type, r, plan, report);
 	Py_XDECREF(kept);
 	return ret;
 }
@@ -159,12 +137,6 @@ static PyObject *plan_item(PyObject *self, Py_ssize_t at)
 	if (at >= 0 && at < plan_length(self))
 		return record_new(p->head.state, RECORD_RANK, &rank);
 	return no_such_rank();
-}
-
-static PyObject *plan_text(PyObject *self, void *attribute)
-{
-	return text_value(gpumap_plan_str(((struct plan *)self)->plan,
-					  (enum gpumap_plan_str_attr)(intptr_t)attribute));
 }
 
 static PyObject *plan_number(PyObject *self, void *attribute)
@@ -251,7 +223,6 @@ static PyObject *plan_repr(PyObject *self)
 				    plan_bool(self) ? "" : ", cannot be started");
 }
 
-#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
 static PyGetSetDef members[] = {
 	{"answered", plan_answered, NULL, "False: it cannot be started; findings has the reason",
 	 NULL},

@@ -4,18 +4,7 @@
 
 #include "report/report.h"
 
-struct profile {
-	struct object head;
-	gpumap_profile *profile;
-};
-
-static void profile_dealloc(PyObject *self)
-{
-	struct profile *p = (struct profile *)self;
-
-	gpumap_profile_free(p->profile);
-	object_free(p);
-}
+OBJECT(profile)
 
 const gpumap_profile *profile_of(const struct module_state *state, PyObject *value)
 {
@@ -56,15 +45,11 @@ static int make(struct making *m, PyObject *keywords, const char *const *others)
 
 static PyObject *wrap(PyTypeObject *type, int code, struct making *m)
 {
-	struct profile *p = object_new(type, code, m->report);
+	PyObject *ret = profile_wrap(type, code, m->profile, m->report);
 
-	if (p)
-		p->profile = m->profile;
-	else
-		gpumap_profile_free(m->profile);
 	PyMem_Free((void *)m->variables);
 	Py_XDECREF(m->kept);
-	return (PyObject *)p;
+	return ret;
 }
 
 /* False with an exception. */
@@ -216,24 +201,25 @@ static Py_ssize_t profile_length(PyObject *self)
 	return count;
 }
 
-static PyObject *profile_pairs(PyObject *self, PyObject *unused)
+static PyObject *part_of_dict(PyObject *self, PyObject *(*part)(PyObject *dict))
 {
 	PyObject *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
-	PyObject *ret = dict ? PyDict_Items(dict) : NULL;
+	PyObject *ret = dict ? part(dict) : NULL;
 
-	(void)unused;
 	Py_XDECREF(dict);
 	return ret;
 }
 
+static PyObject *profile_pairs(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return part_of_dict(self, PyDict_Items);
+}
+
 static PyObject *profile_values(PyObject *self, PyObject *unused)
 {
-	PyObject *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
-	PyObject *ret = dict ? PyDict_Values(dict) : NULL;
-
 	(void)unused;
-	Py_XDECREF(dict);
-	return ret;
+	return part_of_dict(self, PyDict_Values);
 }
 
 static PyObject *profile_iterator(PyObject *self)
@@ -242,12 +228,6 @@ static PyObject *profile_iterator(PyObject *self)
 
 	Py_XDECREF(keys);
 	return ret;
-}
-
-static PyObject *profile_text(PyObject *self, void *attribute)
-{
-	return text_value(gpumap_profile_str(((struct profile *)self)->profile,
-					     (enum gpumap_profile_str_attr)(intptr_t)attribute));
 }
 
 static PyObject *argument(const void *profile, size_t i)
@@ -310,7 +290,6 @@ static PyObject *profile_repr(PyObject *self)
 				    file ? ", " : "", file ? file : "");
 }
 
-#define ATTRIBUTE(attr) ((void *)(intptr_t)(attr))
 static PyGetSetDef members[] = {
 	{"name", profile_text, NULL, "of the chosen profile, or None",
 	 ATTRIBUTE(GPUMAP_PROFILE_NAME)},
