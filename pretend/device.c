@@ -23,15 +23,8 @@ static enum nvml_return give_count(unsigned int *count)
 	return machine ? give_number(count, (int64_t)machine->gpus) : NVML_ERROR_UNINITIALIZED;
 }
 
-SERVE(nvmlDeviceGetCount, unsigned int *count)
-{
-	return give_count(count);
-}
-
-SERVE(nvmlDeviceGetCount_v2, unsigned int *count)
-{
-	return give_count(count);
-}
+SERVE_AS(give_count(count), nvmlDeviceGetCount, unsigned int *count)
+SERVE_AS(give_count(count), nvmlDeviceGetCount_v2, unsigned int *count)
 
 static enum nvml_return by_index(unsigned int index, struct nvml_handle **device)
 {
@@ -44,15 +37,10 @@ static enum nvml_return by_index(unsigned int index, struct nvml_handle **device
 	return give_handle(device, &machine->units[index]);
 }
 
-SERVE(nvmlDeviceGetHandleByIndex, unsigned int index, struct nvml_handle **device)
-{
-	return by_index(index, device);
-}
-
-SERVE(nvmlDeviceGetHandleByIndex_v2, unsigned int index, struct nvml_handle **device)
-{
-	return by_index(index, device);
-}
+SERVE_AS(by_index(index, device), nvmlDeviceGetHandleByIndex, unsigned int index,
+	 struct nvml_handle **device)
+SERVE_AS(by_index(index, device), nvmlDeviceGetHandleByIndex_v2, unsigned int index,
+	 struct nvml_handle **device)
 
 SERVE(nvmlDeviceGetHandleByUUID, const char *uuid, struct nvml_handle **device)
 {
@@ -88,15 +76,10 @@ static enum nvml_return by_pci(const char *bus_id, struct nvml_handle **device)
 	return NVML_ERROR_NOT_FOUND;
 }
 
-SERVE(nvmlDeviceGetHandleByPciBusId, const char *bus_id, struct nvml_handle **device)
-{
-	return by_pci(bus_id, device);
-}
-
-SERVE(nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id, struct nvml_handle **device)
-{
-	return by_pci(bus_id, device);
-}
+SERVE_AS(by_pci(bus_id, device), nvmlDeviceGetHandleByPciBusId, const char *bus_id,
+	 struct nvml_handle **device)
+SERVE_AS(by_pci(bus_id, device), nvmlDeviceGetHandleByPciBusId_v2, const char *bus_id,
+	 struct nvml_handle **device)
 
 SERVE(nvmlDeviceGetHandleBySerial, const char *serial, struct nvml_handle **device)
 {
@@ -163,20 +146,12 @@ static enum nvml_return give_pci(struct nvml_handle *device, void *ret, size_t s
 	return NVML_SUCCESS;
 }
 
-SERVE(nvmlDeviceGetPciInfo, struct nvml_handle *device, struct nvml_pci *pci)
-{
-	return give_pci(device, pci, offsetof(struct nvml_pci, pci_subsystem_id));
-}
-
-SERVE(nvmlDeviceGetPciInfo_v2, struct nvml_handle *device, struct nvml_pci *pci)
-{
-	return give_pci(device, pci, offsetof(struct nvml_pci, bus_id));
-}
-
-SERVE(nvmlDeviceGetPciInfo_v3, struct nvml_handle *device, struct nvml_pci *pci)
-{
-	return give_pci(device, pci, sizeof(*pci));
-}
+SERVE_AS(give_pci(device, pci, offsetof(struct nvml_pci, pci_subsystem_id)), nvmlDeviceGetPciInfo,
+	 struct nvml_handle *device, struct nvml_pci *pci)
+SERVE_AS(give_pci(device, pci, offsetof(struct nvml_pci, bus_id)), nvmlDeviceGetPciInfo_v2,
+	 struct nvml_handle *device, struct nvml_pci *pci)
+SERVE_AS(give_pci(device, pci, sizeof(*pci)), nvmlDeviceGetPciInfo_v3, struct nvml_handle *device,
+	 struct nvml_pci *pci)
 
 /* nvitop cannot show a MIG instance without this figure. */
 SERVE(nvmlDeviceGetBAR1MemoryInfo, struct nvml_handle *device, struct nvml_memory *memory)

@@ -106,56 +106,56 @@ SERVE(nvmlDeviceGetClockInfo, struct nvml_handle *device, enum nvml_clock clock,
 	return r;
 }
 
+/* Gives the numbers of a line. */
+static enum nvml_return give_numbers(struct nvml_handle *device, const char *fact, size_t count,
+				     unsigned int *const *ret)
+{
+	int64_t numbers[4];
+	enum nvml_return r;
+	UNIT_OR_RETURN(u, device);
+
+	r = health(u->gpu, fact, numbers, count);
+	for (size_t i = 0; r == NVML_SUCCESS && i < count; i++)
+		if (!ret[i])
+			r = NVML_ERROR_INVALID_ARGUMENT;
+	for (size_t i = 0; r == NVML_SUCCESS && i < count; i++)
+		*ret[i] = (unsigned int)numbers[i];
+	return r;
+}
+
 /* Two numbers in one line: how it is, and how it should be. */
 static enum nvml_return one_of_two(struct nvml_handle *device, const char *fact, size_t place,
 				   unsigned int *ret)
 {
-	int64_t numbers[2];
-	enum nvml_return r;
-	UNIT_OR_RETURN(u, device);
+	unsigned int numbers[2];
+	enum nvml_return r =
+		give_numbers(device, fact, 2, (unsigned int *[]){&numbers[0], &numbers[1]});
 
-	r = health(u->gpu, fact, numbers, 2);
 	if (r == NVML_SUCCESS && !ret)
 		r = NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS)
-		*ret = (unsigned int)numbers[place];
+		*ret = numbers[place];
 	return r;
 }
 
-SERVE(nvmlDeviceGetCurrPcieLinkWidth, struct nvml_handle *device, unsigned int *lanes)
-{
-	return one_of_two(device, "width", 0, lanes);
-}
+SERVE_AS(one_of_two(device, "width", 0, lanes), nvmlDeviceGetCurrPcieLinkWidth,
+	 struct nvml_handle *device, unsigned int *lanes)
+SERVE_AS(one_of_two(device, "width", 1, lanes), nvmlDeviceGetMaxPcieLinkWidth,
+	 struct nvml_handle *device, unsigned int *lanes)
+SERVE_AS(one_of_two(device, "generation", 0, generation), nvmlDeviceGetCurrPcieLinkGeneration,
+	 struct nvml_handle *device, unsigned int *generation)
+SERVE_AS(one_of_two(device, "generation", 1, generation), nvmlDeviceGetMaxPcieLinkGeneration,
+	 struct nvml_handle *device, unsigned int *generation)
 
-SERVE(nvmlDeviceGetMaxPcieLinkWidth, struct nvml_handle *device, unsigned int *lanes)
-{
-	return one_of_two(device, "width", 1, lanes);
-}
-
-SERVE(nvmlDeviceGetCurrPcieLinkGeneration, struct nvml_handle *device, unsigned int *generation)
-{
-	return one_of_two(device, "generation", 0, generation);
-}
-
-SERVE(nvmlDeviceGetMaxPcieLinkGeneration, struct nvml_handle *device, unsigned int *generation)
-{
-	return one_of_two(device, "generation", 1, generation);
-}
-
-SERVE(nvmlDeviceGetEccMode, struct nvml_handle *device, unsigned int *now, unsigned int *pending)
-{
-	enum nvml_return r = one_of_two(device, "ecc", 0, now);
-
-	return r == NVML_SUCCESS ? one_of_two(device, "ecc", 1, pending) : r;
-}
+SERVE_AS(give_numbers(device, "ecc", 2, (unsigned int *[]){now, pending}), nvmlDeviceGetEccMode,
+	 struct nvml_handle *device, unsigned int *now, unsigned int *pending)
 
 SERVE(nvmlDeviceGetCudaComputeCapability, struct nvml_handle *device, int *major, int *minor)
 {
 	unsigned int numbers[2];
-	enum nvml_return r = one_of_two(device, "capability", 0, &numbers[0]);
+	enum nvml_return r =
+		give_numbers(device, "capability", 2, (unsigned int *[]){&numbers[0], &numbers[1]});
 
-	if (r == NVML_SUCCESS)
-		r = one_of_two(device, "capability", 1, &numbers[1]);
 	if (r == NVML_SUCCESS && (!major || !minor))
 		r = NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS) {
@@ -179,32 +179,17 @@ SERVE(nvmlDeviceGetTotalEccErrors, struct nvml_handle *device, enum nvml_memory_
 	return r;
 }
 
-SERVE(nvmlDeviceGetRemappedRows, struct nvml_handle *device, unsigned int *corrected,
-      unsigned int *uncorrected, unsigned int *pending, unsigned int *failed)
-{
-	int64_t numbers[4];
-	enum nvml_return r;
-	UNIT_OR_RETURN(u, device);
-
-	r = health(u->gpu, "rows", numbers, 4);
-	if (r == NVML_SUCCESS && (!corrected || !uncorrected || !pending || !failed))
-		r = NVML_ERROR_INVALID_ARGUMENT;
-	if (r == NVML_SUCCESS) {
-		*corrected = (unsigned int)numbers[0];
-		*uncorrected = (unsigned int)numbers[1];
-		*pending = (unsigned int)numbers[2];
-		*failed = (unsigned int)numbers[3];
-	}
-	return r;
-}
+SERVE_AS(give_numbers(device, "rows", 4,
+		      (unsigned int *[]){corrected, uncorrected, pending, failed}),
+	 nvmlDeviceGetRemappedRows, struct nvml_handle *device, unsigned int *corrected,
+	 unsigned int *uncorrected, unsigned int *pending, unsigned int *failed)
 
 SERVE(nvmlDeviceGetGpuFabricInfo, struct nvml_handle *device, struct nvml_fabric *fabric)
 {
 	unsigned int numbers[2];
-	enum nvml_return r = one_of_two(device, "fabric", 0, &numbers[0]);
+	enum nvml_return r =
+		give_numbers(device, "fabric", 2, (unsigned int *[]){&numbers[0], &numbers[1]});
 
-	if (r == NVML_SUCCESS)
-		r = one_of_two(device, "fabric", 1, &numbers[1]);
 	if (r == NVML_SUCCESS && !fabric)
 		r = NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS)
@@ -240,7 +225,5 @@ SERVE(nvmlSystemGetConfComputeState, struct nvml_confidential *state)
 	return r;
 }
 
-SERVE(nvmlSystemGetConfComputeGpusReadyState, unsigned int *accepting)
-{
-	return of_system("ready", accepting);
-}
+SERVE_AS(of_system("ready", accepting), nvmlSystemGetConfComputeGpusReadyState,
+	 unsigned int *accepting)

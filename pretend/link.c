@@ -86,17 +86,11 @@ static enum nvml_return give_remote(struct nvml_handle *device, unsigned int lin
 	return NVML_SUCCESS;
 }
 
-SERVE(nvmlDeviceGetNvLinkRemotePciInfo, struct nvml_handle *device, unsigned int link,
-      struct nvml_pci *pci)
-{
-	return give_remote(device, link, pci, offsetof(struct nvml_pci, bus_id));
-}
-
-SERVE(nvmlDeviceGetNvLinkRemotePciInfo_v2, struct nvml_handle *device, unsigned int link,
-      struct nvml_pci *pci)
-{
-	return give_remote(device, link, pci, sizeof(*pci));
-}
+SERVE_AS(give_remote(device, link, pci, offsetof(struct nvml_pci, bus_id)),
+	 nvmlDeviceGetNvLinkRemotePciInfo, struct nvml_handle *device, unsigned int link,
+	 struct nvml_pci *pci)
+SERVE_AS(give_remote(device, link, pci, sizeof(*pci)), nvmlDeviceGetNvLinkRemotePciInfo_v2,
+	 struct nvml_handle *device, unsigned int link, struct nvml_pci *pci)
 
 /* Sets the bits of a list such as "0-31,64-95". */
 static enum nvml_return give_bits(const char *list, unsigned int size, unsigned long *set)

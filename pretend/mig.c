@@ -104,12 +104,7 @@ static enum nvml_return give_attributes(struct nvml_handle *mig, struct nvml_att
 	return NVML_SUCCESS;
 }
 
-SERVE(nvmlDeviceGetAttributes, struct nvml_handle *mig, struct nvml_attributes *attributes)
-{
-	return give_attributes(mig, attributes);
-}
-
-SERVE(nvmlDeviceGetAttributes_v2, struct nvml_handle *mig, struct nvml_attributes *attributes)
-{
-	return give_attributes(mig, attributes);
-}
+SERVE_AS(give_attributes(mig, attributes), nvmlDeviceGetAttributes, struct nvml_handle *mig,
+	 struct nvml_attributes *attributes)
+SERVE_AS(give_attributes(mig, attributes), nvmlDeviceGetAttributes_v2, struct nvml_handle *mig,
+	 struct nvml_attributes *attributes)

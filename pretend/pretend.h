@@ -74,6 +74,12 @@
 #define SERVE(name, ...) \
 	EXPORT enum nvml_return name(__VA_ARGS__); \
 	EXPORT enum nvml_return name(__VA_ARGS__)
+/* One whose answer is that of a function for several. */
+#define SERVE_AS(answer, ...) \
+	SERVE(__VA_ARGS__) \
+	{ \
+		return answer; \
+	}
 
 /* The object behind a handle: a GPU or a MIG instance. */
 struct unit {

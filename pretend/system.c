@@ -59,15 +59,8 @@ static enum nvml_return start(void)
 	return r;
 }
 
-SERVE(nvmlInit, void)
-{
-	return start();
-}
-
-SERVE(nvmlInit_v2, void)
-{
-	return start();
-}
+SERVE_AS(start(), nvmlInit, void)
+SERVE_AS(start(), nvmlInit_v2, void)
 
 SERVE(nvmlInitWithFlags, unsigned int flags)
 {
@@ -134,15 +127,8 @@ static enum nvml_return give_cuda_version(int *version)
 	return NVML_SUCCESS;
 }
 
-SERVE(nvmlSystemGetCudaDriverVersion, int *version)
-{
-	return give_cuda_version(version);
-}
-
-SERVE(nvmlSystemGetCudaDriverVersion_v2, int *version)
-{
-	return give_cuda_version(version);
-}
+SERVE_AS(give_cuda_version(version), nvmlSystemGetCudaDriverVersion, int *version)
+SERVE_AS(give_cuda_version(version), nvmlSystemGetCudaDriverVersion_v2, int *version)
 
 /* The real version is the driver's, after the major version of CUDA: "12.570.124.06". */
 SERVE(nvmlSystemGetNVMLVersion, char *text, unsigned int size)

@@ -184,20 +184,13 @@ static enum nvml_return give_processes(struct nvml_handle *device, unsigned type
 	return r;
 }
 
+#define PROCESS_FUNCTION(name, type, size) \
+	SERVE_AS(give_processes(device, type, count, entries, size), name, \
+		 struct nvml_handle *device, unsigned int *count, void *entries)
 #define PROCESS_LIST(name, type) \
-	SERVE(name, struct nvml_handle *device, unsigned int *count, void *entries) \
-	{ \
-		return give_processes(device, type, count, entries, \
-				      offsetof(struct nvml_process, gi)); \
-	} \
-	SERVE(name##_v2, struct nvml_handle *device, unsigned int *count, void *entries) \
-	{ \
-		return give_processes(device, type, count, entries, ENTRY); \
-	} \
-	SERVE(name##_v3, struct nvml_handle *device, unsigned int *count, void *entries) \
-	{ \
-		return give_processes(device, type, count, entries, ENTRY); \
-	}
+	PROCESS_FUNCTION(name, type, offsetof(struct nvml_process, gi)) \
+	PROCESS_FUNCTION(name##_v2, type, ENTRY) \
+	PROCESS_FUNCTION(name##_v3, type, ENTRY)
 
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses, GPUMAP_PROCESS_TYPE_COMPUTE)
 PROCESS_LIST(nvmlDeviceGetGraphicsRunningProcesses, GPUMAP_PROCESS_TYPE_GRAPHICS)
