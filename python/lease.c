@@ -78,13 +78,11 @@ static int while_waiting(const char *text, void *data)
 static int set_key(void *data, const char *key, const char *value, const char *origin)
 {
 	const struct claiming *to = data;
-	bool failed = false;
+	int r = lease_limits_option(&to->lease->limits, origin, value, to->report);
 
-	if (lease_limits_option(&to->lease->limits, origin, value, &failed, to->report) && failed)
-		return GPUMAP_EINPUT;
-	return streq(key, "idle")
-		       ? GPUMAP_OK
-		       : gpumap_claim_set(to->lease->claim, key, value, origin, to->report);
+	if (r != GPUMAP_OK || streq(key, "idle"))
+		return r;
+	return gpumap_claim_set(to->lease->claim, key, value, origin, to->report);
 }
 
 static int begin_end(struct lease *l)

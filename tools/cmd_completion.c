@@ -29,35 +29,24 @@ static int answer(int argc, char **argv, gpumap_report *report)
 	return print_buffer(&c.text, report);
 }
 
-static int unexpected(const char *operand, gpumap_report *report)
-{
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = "name one shell, as in gpumap completion bash"),
-			   "unexpected argument: '%s'", QUOTE(span_of(operand)));
-}
-
 static int print_script(const char *shell, gpumap_report *report)
 {
 	static const char *const scripts[] = {completion_bash, completion_zsh, completion_fish};
 	static const char words[] = "bash|zsh|fish";
-	bool failed = false;
-	int place;
+	int place, r;
 
 	if (!shell)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write bash, zsh or fish"), "no shell is named");
-	place = option_word("the shell", words, shell, 0, report, &failed);
-	if (failed)
-		return GPUMAP_EINPUT;
-	return print_text(scripts[place], report);
+	r = option_word("the shell", words, shell, &place, report);
+	return r == GPUMAP_OK ? print_text(scripts[place], report) : r;
 }
 
 int cmd_completion(int argc, char **argv)
 {
 	struct output output = {0};
 	struct options options;
-	const char *shell = NULL;
-	bool failed = false, done = false;
+	const char *shell = NULL, *fix = "name one shell, as in gpumap completion bash";
 	int r;
 
 	output.report = report_begin();
@@ -66,14 +55,11 @@ int cmd_completion(int argc, char **argv)
 		return finish(&output, r, true);
 	}
 	options_init(&options, "completion", completion_rows, NULL, NO_KEYS, argc, argv);
-	while (options_next_own(&options, &output, help, &done, &failed)) {
+	while (options_next_own(&options, &output, help))
 		if (shell)
-			return finish(&output, unexpected(options.operand, output.report), true);
-		shell = options.operand;
-	}
-	if (failed)
-		r = GPUMAP_EINPUT;
-	else
-		r = done ? GPUMAP_OK : print_script(shell, output.report);
+			options.code = operand_refuse(options.operand, fix, output.report);
+		else
+			shell = options.operand;
+	r = options.code == GPUMAP_OK ? print_script(shell, output.report) : options.code;
 	return finish(&output, r, true);
 }

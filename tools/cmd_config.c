@@ -331,15 +331,14 @@ static int config_print(const struct config *config, gpumap_profile *profile, bo
 
 /* --- the command --------------------------------------------------------------------- */
 
-static int read_options(struct config *config, int argc, char **argv, bool *done)
+static int read_options(struct config *config, int argc, char **argv)
 {
 	gpumap_report *report = config->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "config", config_rows, config, PROFILE_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &config->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &config->output, help))) {
 		if (*name)
 			profile_option(&config->options, name, options.value);
 		else if (config->count == MAX_OPERANDS)
@@ -348,7 +347,7 @@ static int read_options(struct config *config, int argc, char **argv, bool *done
 		else
 			config->operands[config->count++] = options.operand;
 	}
-	return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	return options.code;
 }
 
 static int answer(struct config *config, bool *good)
@@ -381,12 +380,12 @@ int cmd_config(int argc, char **argv)
 {
 	struct config config = {
 		.output = {.format = wanted_format(argc, argv), .no_answer = no_profile}};
-	bool done = false, good = true;
+	bool good = true;
 	int r;
 
 	config.output.report = report_begin();
-	r = read_options(&config, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+	r = read_options(&config, argc, argv);
+	if (r == GPUMAP_OK)
 		r = answer(&config, &good);
-	return finish(&config.output, r, good || done);
+	return finish(&config.output, r, good);
 }

@@ -70,18 +70,17 @@ static int refuse_machine(const char *word, gpumap_report *report)
 	return GPUMAP_EINPUT;
 }
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
-	bool failed = false;
 
 	options_init(&options, "doctor", doctor_rows, a, NO_KEYS, argc, argv);
 	/* The options after it are the program's. */
-	if (options_next_own(&options, &a->output, help, done, &failed))
+	if (options_next_own(&options, &a->output, help))
 		a->options.program = (const char *const *)options_rest(&options);
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (a->root && !*a->root)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--root",
@@ -113,17 +112,17 @@ int cmd_doctor(int argc, char **argv)
 	struct arguments a = {.output.format = wanted_format(argc, argv),
 			      .options = {.environ = (const char *const *)environ}};
 	struct doctor *doctor = NULL;
-	bool done = false;
+	bool right = false;
 	int r;
 
 	a.output.report = report_begin();
-	r = read_options(&a, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+	r = read_options(&a, argc, argv);
+	if (r == GPUMAP_OK)
 		r = doctor_new(&doctor, &a.options, a.output.report);
-	if (r == GPUMAP_OK && !done) {
-		done = !doctor_wrong(doctor);
+	if (r == GPUMAP_OK) {
+		right = !doctor_wrong(doctor);
 		r = print_answer(&a, doctor);
 	}
 	doctor_free(doctor);
-	return finish(&a.output, r, done);
+	return finish(&a.output, r, right);
 }

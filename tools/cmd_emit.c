@@ -47,16 +47,15 @@ static const char help[] =
 	"launchers\n" OPTIONS_HERE "\n"
 	"Exit status: 0 success, 1 the launcher cannot start the plan, 2 malformed input.\n";
 
-static int read_options(struct command_emit *c, int argc, char **argv, bool *done)
+static int read_options(struct command_emit *c, int argc, char **argv)
 {
 	gpumap_report *report = c->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "emit", emit_rows, c, PROFILE_KEYS, argc, argv);
 	options.list = list_launchers;
-	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &c->output, help))) {
 		if (!*name && c->target) {
 			c->options.program = options_rest(&options);
 			plan_remark_options(&options, &c->options, report);
@@ -65,10 +64,10 @@ static int read_options(struct command_emit *c, int argc, char **argv, bool *don
 		if (!*name)
 			c->target = options.operand;
 		else
-			plan_option(&c->options, name, options.value, report, &failed);
+			options.code = plan_option(&c->options, name, options.value, report);
 	}
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (!c->target)
 		return report_fail(
 			report, GPUMAP_EINPUT, FINDING_NO_LAUNCHER,
@@ -131,12 +130,12 @@ int cmd_emit(int argc, char **argv)
 {
 	struct command_emit c = {
 		.output = {.format = wanted_format(argc, argv), .no_answer = no_launch}};
-	bool done = false, answered = true;
+	bool answered = true;
 	int r;
 
 	c.output.report = report_begin();
-	r = read_options(&c, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+	r = read_options(&c, argc, argv);
+	if (r == GPUMAP_OK)
 		r = answer(&c, &answered);
 	return finish(&c.output, r, answered);
 }

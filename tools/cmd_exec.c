@@ -48,15 +48,14 @@ static const char help[] =
 	"Exit status: that of the program; 125 gpumap refused to start it, 126 it cannot\n"
 	"be executed, 127 it was not found.\n";
 
-static int read_options(struct command_exec *c, int argc, char **argv, bool *done)
+static int read_options(struct command_exec *c, int argc, char **argv)
 {
 	gpumap_report *report = c->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "exec", exec_rows, c, PROFILE_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &c->output, help))) {
 		if (!*name) {
 			c->options.plan.program = options_rest(&options);
 			break;
@@ -64,11 +63,10 @@ static int read_options(struct command_exec *c, int argc, char **argv, bool *don
 		if (streq(name, "--world-size"))
 			c->options.world_size = options.value;
 		else
-			plan_option(&c->options.plan, name, options.value, report, &failed);
+			options.code = plan_option(&c->options.plan, name, options.value, report);
 	}
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
-	return plan_options_settle(&c->options.plan, false, report);
+	return options.code == GPUMAP_OK ? plan_options_settle(&c->options.plan, false, report)
+					 : options.code;
 }
 
 /* All ranks have the same remarks, so only one shows them. */
@@ -163,18 +161,17 @@ static int run(struct command_exec *c)
 int cmd_exec(int argc, char **argv)
 {
 	struct command_exec c = {.output.format = wanted_format(argc, argv)};
-	bool done = false;
-	int status = STATUS_OWN_FAILURE;
+	int r, status = STATUS_OWN_FAILURE;
 
 	out_of_memory_ends(STATUS_OWN_FAILURE);
 	c.output.report = report_begin();
-	if (read_options(&c, argc, argv, &done) != GPUMAP_OK) {
-		print_report(&c.output, 0);
-	} else if (done) {
-		return finish(&c.output, GPUMAP_OK, true);
-	} else {
+	r = read_options(&c, argc, argv);
+	if (r == OPTIONS_HELP)
+		return finish(&c.output, r, true);
+	if (r == GPUMAP_OK)
 		status = run(&c);
-	}
+	else
+		print_report(&c.output, 0);
 	gpumap_report_free(c.output.report);
 	return status;
 }

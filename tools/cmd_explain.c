@@ -83,33 +83,27 @@ static int refuse_word(char **words, gpumap_report *report)
 {
 	CLEANUP(strbuf_free) struct strbuf fix = {0};
 
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = word_hint(&fix, words,
-						  "gpumap explains options; gpumap run "
-						  "starts a program")),
-			   "unexpected argument: '%s'", QUOTE(span_of(*words)));
+	return operand_refuse(
+		*words,
+		word_hint(&fix, words, "gpumap explains options; gpumap run starts a program"),
+		report);
 }
 
-/* Returns GPUMAP_OK with *done if help was shown. */
-static int read_options(struct explain *explain, int argc, char **argv, bool *done)
+static int read_options(struct explain *explain, int argc, char **argv)
 {
 	gpumap_report *report = explain->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
-	int r = GPUMAP_OK;
 
 	options_init(&options, "explain", explain_rows, explain, REQUEST_KEYS, argc, argv);
-	while (r == GPUMAP_OK &&
-	       (name = options_next_own(&options, &explain->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &explain->output, help)))
 		if (!*name && starts_with(options.operand, "cuda:"))
-			r = set_key(explain, "--device", options.operand);
+			options.code = set_key(explain, "--device", options.operand);
 		else if (!*name)
-			r = refuse_word(options_rest(&options), report);
+			options.code = refuse_word(options_rest(&options), report);
 		else
-			r = set_key(explain, name, options.value);
-	}
-	return failed ? GPUMAP_EINPUT : r;
+			options.code = set_key(explain, name, options.value);
+	return options.code;
 }
 
 /* Adds the statements that are not options: those of this environment, or of the process's. */
@@ -184,21 +178,21 @@ int cmd_explain(int argc, char **argv)
 {
 	struct explain explain = {.output = {.format = wanted_format(argc, argv)}};
 	gpumap_report *report;
-	bool answered = false, done = false;
+	bool answered = false;
 	int r;
 
 	report = report_begin();
 	explain.output.report = report;
 	r = gpumap_request_new(&explain.request);
 	if (r == GPUMAP_OK)
-		r = read_options(&explain, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+		r = read_options(&explain, argc, argv);
+	if (r == GPUMAP_OK)
 		r = read_environ(&explain);
-	if (r == GPUMAP_OK && !done)
+	if (r == GPUMAP_OK)
 		r = find_machine(&explain);
-	if (r == GPUMAP_OK && !done)
+	if (r == GPUMAP_OK)
 		r = answer(&explain, &answered);
 	question_free(&explain.question);
 	gpumap_request_free(explain.request);
-	return finish(&explain.output, r, answered || done);
+	return finish(&explain.output, r, answered);
 }

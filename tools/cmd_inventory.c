@@ -68,19 +68,17 @@ static int refuse_number(const char *word, gpumap_report *report)
 		 "gpumap uuid %s and gpumap ps --gpus %s are about GPU %s of this machine; "
 		 "--inventory %s is a machine of %s GPU%s",
 		 word, word, word, word, word, streq(word, "1") ? "" : "s");
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
-			   "unexpected argument: '%s'", word);
+	return operand_refuse(word, fix, report);
 }
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "inventory", inventory_rows, a, NO_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &a->output, help))) {
 		if (streq(name, "--uuid") || streq(name, "--pci")) {
 			a->asked = streq(name, "--uuid") ? "--uuid" : "--pci";
 			a->value = streq(name, "--uuid") ? GPUMAP_DEVICE_UUID : GPUMAP_DEVICE_PCI;
@@ -100,8 +98,8 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 				"one machine at a time: '%s' and '%s'", QUOTE(span_of(a->what)),
 				QUOTE(span_of(*name ? options.value : options.operand)));
 	}
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (a->mig && (a->asked || a->output.format == GPUMAP_FORMAT_JSON))
 		report_add(report, FINDING_IGNORED_KEY,
 			   ABOUT(.origin = "--mig",
@@ -440,20 +438,20 @@ int cmd_inventory(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
 	OWNED(inventory) *inventory = NULL;
-	bool done = false;
+	bool any = false;
 	int r;
 
 	a.output.report = report_begin();
-	r = read_options(&a, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+	r = read_options(&a, argc, argv);
+	if (r == GPUMAP_OK)
 		r = machine_open(&inventory, machine_named(a.what, a.flags), a.flags,
 				 a.output.report);
 	if (r == GPUMAP_OK && a.save)
 		r = gpumap_inventory_save(inventory, a.save, a.output.report);
 	/* A snapshot on standard output is the whole answer. */
-	if (r == GPUMAP_OK && !done && !(a.save && streq(a.save, "-")))
+	if (r == GPUMAP_OK && !(a.save && streq(a.save, "-")))
 		r = print_inventory(&a, inventory);
-	if (r == GPUMAP_OK && !done)
-		done = gpumap_inventory_count(inventory) > 0 && !a.unknown;
-	return finish(&a.output, r, done);
+	if (r == GPUMAP_OK)
+		any = gpumap_inventory_count(inventory) > 0 && !a.unknown;
+	return finish(&a.output, r, any);
 }

@@ -40,18 +40,16 @@ static const char help[] =
 	"Exit status: 0 success, 1 the lease cannot be ended, or not all leases are visible,\n"
 	"2 malformed input.\n";
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	struct options options;
-	bool failed = false;
 
 	options_init(&options, "leases", leases_rows, a, NO_KEYS, argc, argv);
-	if (options_next_own(&options, &a->output, help, done, &failed))
-		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-				   ABOUT(.fix = "gpumap leases shows all leases"),
-				   "unexpected argument: '%s'", QUOTE(span_of(options.operand)));
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options_next_own(&options, &a->output, help))
+		return operand_refuse(options.operand, "gpumap leases shows all leases",
+				      a->output.report);
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (a->revoke && (a->idle || a->output.format == GPUMAP_FORMAT_JSON))
 		return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--revoke", .fix = "leave out one of them"),
@@ -87,14 +85,14 @@ int cmd_leases(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
 	CLEANUP(strbuf_free) struct strbuf buf = {.styled = color_on(STDOUT_FILENO)};
-	bool done = false;
+	bool answered = false;
 	int r;
 
 	a.output.report = report_begin();
-	r = read_options(&a, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
-		r = answer(&a, &buf, &done);
+	r = read_options(&a, argc, argv);
+	if (r == GPUMAP_OK)
+		r = answer(&a, &buf, &answered);
 	if (r == GPUMAP_OK && buf.length)
 		r = print_text(buf.text, a.output.report);
-	return finish(&a.output, r, done);
+	return finish(&a.output, r, answered);
 }

@@ -21,8 +21,8 @@
 
 struct lint_command {
 	struct lint lint;
-	struct output output; /* its report: errors of the command line, files not read */
-	enum lint_format format;
+	struct output output;        /* its report: errors of the command line, files not read */
+	int format;                  /* enum lint_format */
 	gpumap_inventory *inventory; /* of --inventory, if given */
 	const char **files;
 	int count;
@@ -59,14 +59,6 @@ static const char help[] =
 	"Exit status: 0 nothing or only remarks; 1 warnings or errors; 2 a file that\n"
 	"cannot be read, or malformed options.\n";
 
-static int bad_word(const struct lint_command *command, const char *option, const char *value,
-		    const char *fix)
-{
-	return report_fail(command->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = option, .fix = fix), "cannot be '%s'",
-			   QUOTE(span_of(value)));
-}
-
 static int set_launcher(struct lint_command *command, const char *value)
 {
 	struct nearest nearest = nearest_to(span_of(value));
@@ -78,18 +70,9 @@ static int set_launcher(struct lint_command *command, const char *value)
 			return GPUMAP_OK;
 		}
 	}
-	return bad_word(command, "--launcher", value,
-			DID_YOU_MEAN(nearest.name, "gpumap lint --help lists the launchers"));
-}
-
-static int set_format(struct lint_command *command, const char *value)
-{
-	int place = word_place(LINT_FORMATS, span_of(value));
-
-	if (place < 0)
-		return bad_word(command, "--format", value, WORD_FIX(LINT_FORMATS, span_of(value)));
-	command->format = (enum lint_format)place;
-	return GPUMAP_OK;
+	return option_refuse("--launcher", value,
+			     DID_YOU_MEAN(nearest.name, "gpumap lint --help lists the launchers"),
+			     command->output.report);
 }
 
 /* The format that was asked for, also where an option before it is wrong. */
@@ -153,15 +136,19 @@ static int refuse_operand(struct lint_command *command, const struct options *op
 static int take_option(struct lint_command *command, const char *name,
 		       const struct options *options)
 {
+	const char *value = options->value;
+	gpumap_report *report = command->output.report;
+
 	if (streq(name, "--as")) {
-		command->lint.as = lint_kind_named(options->value);
+		command->lint.as = lint_kind_named(value);
 		if (!command->lint.as)
-			return bad_word(command, name, options->value,
-					WORD_FIX("profile|shell|python", span_of(options->value)));
+			return option_refuse(name, value,
+					     WORD_FIX("profile|shell|python", span_of(value)),
+					     report);
 	} else if (streq(name, "--launcher")) {
-		return set_launcher(command, options->value);
+		return set_launcher(command, value);
 	} else if (streq(name, "--format")) {
-		return set_format(command, options->value);
+		return option_word(name, LINT_FORMATS, value, &command->format, report);
 	} else if (streq(name, "--json")) {
 		command->format = LINT_JSON;
 	} else if (is_command_line(options->operand) || is_variable(options->operand)) {
@@ -172,26 +159,15 @@ static int take_option(struct lint_command *command, const char *name,
 	return GPUMAP_OK;
 }
 
-static int read_options(struct lint_command *command, int argc, char **argv, bool *done)
+static int read_options(struct lint_command *command, int argc, char **argv)
 {
 	struct options options;
 	const char *name;
-	bool failed = false;
-	int r = GPUMAP_OK;
 
 	options_init(&options, "lint", lint_rows, command, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK && !failed &&
-	       (name = options_next(&options, command->output.report, &failed))) {
-		if (streq(name, "--help")) {
-			options_help(&options, help);
-			*done = true;
-			return GPUMAP_OK;
-		}
-		if (streq(name, "--format") || streq(name, "--json") ||
-		    !output_option(&command->output, name, options.value, &failed))
-			r = take_option(command, name, &options);
-	}
-	return failed ? GPUMAP_EINPUT : r;
+	while ((name = options_next_own(&options, &command->output, help)))
+		options.code = take_option(command, name, &options);
+	return options.code;
 }
 
 /* Reports why a plan would be refused, if the machine is named: the profile may be launched on
@@ -288,28 +264,30 @@ int cmd_lint(int argc, char **argv)
 {
 	struct lint_command command = {.lint.check_launch = check_launch,
 				       .lint.visible_here = visible_here,
-				       .format = format_wanted(argc, argv)};
+				       .output.own_format = true,
+				       .format = (int)format_wanted(argc, argv)};
 	struct output *output = &command.output;
-	bool done = false, clean;
+	bool clean;
 	int r;
 
 	output->report = report_begin();
 	command.lint.failures = output->report;
 	command.lint.found = report_begin();
 	command.files = xcalloc((size_t)argc, sizeof(*command.files));
-	r = read_options(&command, argc, argv, &done);
-	if (r == GPUMAP_OK && !done)
+	r = read_options(&command, argc, argv);
+	if (r == GPUMAP_OK)
 		r = answer(&command);
 	/* A program is owed an answer after a failure too; text where there is something to show.
 	 */
-	if (!done &&
+	if (r != OPTIONS_HELP &&
 	    (r == GPUMAP_OK || command.format != LINT_TEXT ||
 	     gpumap_report_count(command.lint.found)) &&
-	    !lint_print(command.lint.found, output, command.format) && r == GPUMAP_OK)
+	    !lint_print(command.lint.found, output, (enum lint_format)command.format) &&
+	    r == GPUMAP_OK)
 		r = GPUMAP_EFILE;
 	clean = gpumap_report_worst(command.lint.found) < GPUMAP_SEVERITY_WARNING;
 	gpumap_report_free(command.lint.found);
 	gpumap_inventory_free(command.inventory);
 	free(command.files);
-	return finish(output, r, clean || done);
+	return finish(output, r, clean);
 }

@@ -117,7 +117,7 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 		    {"--mig", "mig"},           {"--wait", "wait"},
 		    {"--ignore", "ignore"},     {"--min-free", "min_free"},
 		    {"--max-used", "max_used"}, {"--free-memory", "max_used"},
-		    {"--max-load", "max_load"}};
+		    {"--max-load", "max_load"}, {"--for", "for"}};
 
 	if (streq(name, "--free-memory"))
 		report_add(
@@ -127,7 +127,7 @@ static int claim_option(struct arguments *a, const char *name, const char *value
 			"the name of this option is now --max-used");
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (streq(name, keys[i].option)) {
-			if (!streq(name, "--slots"))
+			if (!streq(name, "--slots") && !streq(name, "--for"))
 				a->chooses = keys[i].option;
 			return gpumap_claim_set(a->claim, keys[i].key, value ? value : "yes", name,
 						a->output.report);
@@ -174,22 +174,16 @@ static int set_count(struct arguments *a)
 			   QUOTE(span_of(a->count)));
 }
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
 	struct fix fix;
 	const char *name;
-	bool failed = false;
-	int r = GPUMAP_OK;
+	int r;
 
 	options_init(&options, "pick", pick_rows, a, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK && (name = options_next(&options, report, &failed))) {
-		if (streq(name, "--help")) {
-			options_help(&options, help);
-			*done = true;
-			return GPUMAP_OK;
-		}
+	while ((name = options_next_own(&options, &a->output, help))) {
 		if (!*name && (a->count || options.ended)) {
 			if (!options.ended)
 				return report_fail(
@@ -201,16 +195,15 @@ static int read_options(struct arguments *a, int argc, char **argv, bool *done)
 		}
 		if (!*name) {
 			a->count = options.operand;
-			r = set_count(a);
-		} else if (!output_option(&a->output, name, options.value, &failed) &&
-			   !lease_limits_option(&a->limits, name, options.value, &failed, report)) {
-			r = claim_option(a, name, options.value);
-		} else if (streq(name, "--for") && !failed) {
-			r = gpumap_claim_set(a->claim, "for", options.value, name, report);
+			options.code = set_count(a);
+		} else {
+			options.code = lease_limits_option(&a->limits, name, options.value, report);
+			if (options.code == GPUMAP_OK)
+				options.code = claim_option(a, name, options.value);
 		}
 	}
-	if (failed || r != GPUMAP_OK)
-		return r == GPUMAP_OK ? GPUMAP_EINPUT : r;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (options.ended && !a->program)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.fix = "write the program, or leave out --"),
@@ -369,7 +362,7 @@ static void open_standard(void)
 int cmd_pick(int argc, char **argv)
 {
 	struct arguments a = {0};
-	bool done = false, program = has_word(argv, "--");
+	bool program = has_word(argv, "--");
 	bool evaluated = has_word(argv, "--shell") && !program && !isatty(STDOUT_FILENO);
 	int r, status;
 
@@ -380,9 +373,9 @@ int cmd_pick(int argc, char **argv)
 	a.output.report = report_begin();
 	if (gpumap_claim_new(&a.claim) != GPUMAP_OK)
 		memory_ran_out();
-	r = read_options(&a, argc, argv, &done);
+	r = read_options(&a, argc, argv);
 	a.malformed = r != GPUMAP_OK;
-	if (r == GPUMAP_OK && done)
+	if (r == OPTIONS_HELP)
 		status = finish_help();
 	else
 		status = r == GPUMAP_OK ? pick(&a) : status_of(&a, r, program);

@@ -49,15 +49,14 @@ static const char help[] =
 	"Exit status: 0 the plan can be started, 1 it cannot, 2 malformed input; with\n"
 	"--diff: 0 the plans are equal, 1 they differ.\n";
 
-static int read_options(struct command_plan *c, int argc, char **argv, bool *done)
+static int read_options(struct command_plan *c, int argc, char **argv)
 {
 	gpumap_report *report = c->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "plan", plan_rows, c, PROFILE_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &c->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &c->output, help))) {
 		if (!*name && c->diff && !c->other) {
 			c->other = options.operand;
 			continue;
@@ -67,10 +66,10 @@ static int read_options(struct command_plan *c, int argc, char **argv, bool *don
 			plan_remark_options(&options, &c->options, report);
 			break;
 		}
-		plan_option(&c->options, name, options.value, report, &failed);
+		options.code = plan_option(&c->options, name, options.value, report);
 	}
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (c->file && streq(c->file, "-")) {
 		c->output.format = GPUMAP_FORMAT_JSON;
 		c->file = NULL;
@@ -188,15 +187,15 @@ static int answer(struct command_plan *c, bool *answered)
 int cmd_plan(int argc, char **argv)
 {
 	struct command_plan c = {.output.no_answer = no_plan};
-	bool done = false, answered = true;
+	bool answered = true;
 	int r;
 
 	c.output.report = report_begin();
-	r = read_options(&c, argc, argv, &done);
+	r = read_options(&c, argc, argv);
 	/* --json after the options is the program's. */
 	if (r != GPUMAP_OK)
 		c.output.format = wanted_format(argc, argv);
-	if (r == GPUMAP_OK && !done)
+	if (r == GPUMAP_OK)
 		r = c.diff ? compare(&c, &answered) : answer(&c, &answered);
 	return finish(&c.output, r, answered);
 }

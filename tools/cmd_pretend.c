@@ -52,31 +52,21 @@ static int without_machine(gpumap_report *report, const char *operand)
 	return malformed(report, "which machine? --inventory is missing", fix);
 }
 
-/* Reads options up to the program, which has options of its own; argv is then at its name. If the
- * result is not STATUS_ANSWERED, or there is no machine after --help, the command ends here. */
+/* Reads options up to the program, which has options of its own; argv is then at its name. Without
+ * a machine after STATUS_ANSWERED help was shown. */
 static int read_options(struct output *output, int argc, char ***argv, const char **what)
 {
 	struct options options;
-	bool failed = false;
 	const char *name;
 
 	*what = NULL;
 	options_init(&options, "pretend", pretend_rows, NULL, NO_KEYS, argc, *argv);
-	while ((name = options_next(&options, output->report, &failed)) && *name) {
-		if (streq(name, "--help")) {
-			options_help(&options, help);
-			*what = NULL;
-			return STATUS_ANSWERED;
-		}
-		if (streq(name, "--inventory"))
-			*what = options.value;
-		else
-			output_option(output, name, options.value, &failed);
-		if (failed)
-			break;
-	}
-	if (failed)
-		return STATUS_MALFORMED;
+	while ((name = options_next_own(&options, output, help)) && *name)
+		*what = options.value;
+	if (options.code == OPTIONS_HELP)
+		*what = NULL;
+	if (options.code != GPUMAP_OK)
+		return options.code == OPTIONS_HELP ? STATUS_ANSWERED : STATUS_MALFORMED;
 	if (!*what)
 		return without_machine(output->report, name ? options.operand : NULL);
 	if (!name)

@@ -59,28 +59,23 @@ static int read_option(struct arguments *a, const struct options *options, const
 						      MAX_SECONDS, &a->seconds, report)
 				      : GPUMAP_OK;
 	}
-	return report_fail(
-		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-		ABOUT(.fix = "gpumap ps --gpus 2 shows GPU 2, --follow=5 repeats it every 5 s; "
-			     "gpumap --pid N explains one process"),
-		"unexpected argument: '%s'", QUOTE(span_of(options->operand)));
+	return operand_refuse(options->operand,
+			      "gpumap ps --gpus 2 shows GPU 2, --follow=5 repeats it every 5 s; "
+			      "gpumap --pid N explains one process",
+			      report);
 }
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	struct options options;
 	const char *name;
-	bool failed = false;
-	int r = GPUMAP_OK;
 
 	options_init(&options, "ps", ps_rows, a, NO_KEYS, argc, argv);
-	while (r == GPUMAP_OK &&
-	       (name = options_next_own(&options, &a->output, help, done, &failed)))
-		r = read_option(a, &options, name);
-	if (failed)
-		r = GPUMAP_EINPUT;
-	return r != GPUMAP_OK || *done ? r
-				       : refuse_picture(&a->output, "what runs now has no picture");
+	while ((name = options_next_own(&options, &a->output, help)))
+		options.code = read_option(a, &options, name);
+	return options.code == GPUMAP_OK
+		       ? refuse_picture(&a->output, "what runs now has no picture")
+		       : options.code;
 }
 
 static int print_once(const struct arguments *a, bool *any)
@@ -109,19 +104,19 @@ static int print_once(const struct arguments *a, bool *any)
 int cmd_ps(int argc, char **argv)
 {
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
-	bool done = false;
+	bool any = false;
 	int r;
 
 	a.output.report = report_begin();
-	r = read_options(&a, argc, argv, &done);
+	r = read_options(&a, argc, argv);
 	a.view.width = ps_width();
 	a.view.styled = color_on(STDOUT_FILENO);
-	if (r == GPUMAP_OK && !done && a.seconds) {
+	if (r == GPUMAP_OK && a.seconds) {
 		r = ps_follow(&a.view, a.seconds, a.output.format == GPUMAP_FORMAT_JSON,
 			      a.output.report);
-		done = r == GPUMAP_OK;
-	} else if (r == GPUMAP_OK && !done) {
-		r = print_once(&a, &done);
+		any = r == GPUMAP_OK;
+	} else if (r == GPUMAP_OK) {
+		r = print_once(&a, &any);
 	}
-	return finish(&a.output, r, done);
+	return finish(&a.output, r, any);
 }

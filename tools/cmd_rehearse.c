@@ -93,9 +93,7 @@ static int64_t memory_of(const char *value, gpumap_report *report)
 	int64_t bytes = span_bytes(span_of(value));
 
 	if (bytes < 0)
-		report_add(report, FINDING_BAD_OPTION,
-			   ABOUT(.origin = "--memory", .fix = "write for example --memory 80G"),
-			   "cannot be '%s'", QUOTE(span_of(value)));
+		option_refuse("--memory", value, "write for example --memory 80G", report);
 	return bytes;
 }
 
@@ -104,16 +102,16 @@ static int read_options(struct command_rehearse *c, int argc, char **argv, bool 
 	gpumap_report *report = c->output.report;
 	struct options options;
 	const char *name;
-	bool bad = false;
 	int64_t steps;
 
 	options_init(&options, "rehearse", rehearse_rows, c, NO_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &c->output, help, done, &bad)) && *name)
-		bad = (c->memory = memory_of(options.value, report)) < 0;
-	if (bad)
-		return STATUS_MALFORMED;
-	if (*done)
-		return STATUS_ANSWERED;
+	while ((name = options_next_own(&options, &c->output, help)) && *name) {
+		c->memory = memory_of(options.value, report);
+		options.code = c->memory < 0 ? GPUMAP_EINPUT : GPUMAP_OK;
+	}
+	*done = options.code == OPTIONS_HELP;
+	if (options.code != GPUMAP_OK)
+		return *done ? STATUS_ANSWERED : STATUS_MALFORMED;
 	c->machine = machine_named(c->machine, 0);
 	if (!c->machine && machine_host_gpus())
 		c->machine = "host";

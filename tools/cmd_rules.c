@@ -302,25 +302,23 @@ int cmd_rules(int argc, char **argv)
 	struct rules_output to = {.rules = json_array(), .explanations = json_array()};
 	struct options options;
 	CLEANUP_FREE const char **named = xcalloc((size_t)argc + 1, sizeof(*named));
-	bool failed = false, done = false;
-	int r = GPUMAP_OK, count = 0;
+	int r, count = 0;
 
 	output.report = report_begin();
 	options_init(&options, "rules", rules_rows, NULL, NO_KEYS, argc, argv);
-	while (options_next_own(&options, &output, help, &done, &failed))
+	while (options_next_own(&options, &output, help))
 		/* GM 19 */
 		if (count && strcasecmp(named[count - 1], "GM") == 0 && is_digit(*options.operand))
 			named[count - 1] = options.operand;
 		else
 			named[count++] = options.operand;
-	if (failed)
-		r = GPUMAP_EINPUT;
+	r = options.code;
 	to.text.styled = color_on(STDOUT_FILENO);
-	for (int i = 0; r == GPUMAP_OK && !done && i < count; i++)
+	for (int i = 0; r == GPUMAP_OK && i < count; i++)
 		r = add_named(&to, named[i], output.report);
-	if (r == GPUMAP_OK && !done && !count)
+	if (r == GPUMAP_OK && !count)
 		add_all(&to, output.format);
-	if (r == GPUMAP_OK && !done)
+	if (r == GPUMAP_OK)
 		r = print_all(&to, &output);
 	rules_output_free(&to);
 	return finish(&output, r, r == GPUMAP_OK);

@@ -99,37 +99,30 @@ static bool wants_dry_run(int argc, char **argv)
 	return false;
 }
 
-static int read_options(struct command_run *c, int argc, char **argv, bool *done)
+static int read_options(struct command_run *c, int argc, char **argv)
 {
 	struct output output = {.report = c->report};
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "run", run_rows, c, PROFILE_KEYS, argc, argv);
 	options.first = max_used;
-	while (!failed && (name = options_next(&options, c->report, &failed))) {
-		if (streq(name, "--help")) {
-			options_help(&options, help);
-			*done = true;
-			return GPUMAP_OK;
-		}
+	while ((name = options_next_own(&options, &output, help))) {
 		if (!*name) {
 			c->options.program = options_rest(&options);
 			plan_remark_options(&options, &c->options, c->report);
 			break;
 		}
-		if (!output_option(&output, name, options.value, &failed))
-			plan_option(&c->options, name, options.value, c->report, &failed);
+		options.code = plan_option(&c->options, name, options.value, c->report);
 	}
 	if (c->run.manifest && streq(c->run.manifest, "-")) {
 		c->run.json = true;
 		c->run.manifest = NULL;
 	}
-	if (!failed)
+	if (options.code == GPUMAP_OK)
 		return plan_options_settle(&c->options, true, c->report);
 	c->run.dry = wants_dry_run(argc, argv);
-	return GPUMAP_EINPUT;
+	return options.code;
 }
 
 static int exclusive(const struct command_run *c)
@@ -293,24 +286,21 @@ static int rehearse(const struct command_run *c, int argc, char **argv)
 int cmd_run(int argc, char **argv)
 {
 	struct command_run c = {.run = {.words = argv, .node = -1}};
-	bool done = false;
 	int r, status;
 
 	out_of_memory_ends(wants_dry_run(argc, argv) ? STATUS_MALFORMED : STATUS_OWN_FAILURE);
 	c.report = report_begin();
-	r = read_options(&c, argc, argv, &done);
+	r = read_options(&c, argc, argv);
 	/* --json after the options is the program's. */
-	if (r != GPUMAP_OK)
+	if (r < GPUMAP_OK)
 		c.run.json = wanted_format(argc, argv) == GPUMAP_FORMAT_JSON;
 	if (r == GPUMAP_OK && c.rehearse && !c.run.dry && !getenv(REHEARSE_FOLDER)) {
 		gpumap_report_free(c.report);
 		return rehearse(&c, argc, argv);
 	}
 	settle_streams(c.run.json);
-	if (done) {
-		gpumap_report_free(c.report);
-		return finish_help();
-	}
+	if (r == OPTIONS_HELP)
+		return finish(&(struct output){.report = c.report}, r, true);
 	/* run_show() frees the report. */
 	if (c.run.dry)
 		return show(&c, r);

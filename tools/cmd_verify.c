@@ -54,27 +54,23 @@ static const char help[] =
 	"Exit status: 0 nothing differs; 1 something differs or cannot be seen, or the\n"
 	"run is not found; 2 malformed input.\n";
 
-static int read_options(struct arguments *a, int argc, char **argv, bool *done)
+static int read_options(struct arguments *a, int argc, char **argv)
 {
 	gpumap_report *report = a->output.report;
 	struct options options;
 	const char *name;
-	bool failed = false;
 
 	options_init(&options, "verify", verify_rows, a, NO_KEYS, argc, argv);
-	while ((name = options_next_own(&options, &a->output, help, done, &failed))) {
+	while ((name = options_next_own(&options, &a->output, help))) {
 		if (streq(name, "--pid"))
 			a->pid = options.value;
 		else if (a->record)
-			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-					   ABOUT(.fix = "name one run"),
-					   "unexpected argument: '%s'",
-					   QUOTE(span_of(options.operand)));
+			return operand_refuse(options.operand, "name one run", report);
 		else
 			a->record = options.operand;
 	}
-	if (failed || *done)
-		return failed ? GPUMAP_EINPUT : GPUMAP_OK;
+	if (options.code != GPUMAP_OK)
+		return options.code;
 	if (a->pid && a->record)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
 				   ABOUT(.origin = "--pid", .fix = "leave one of the two out"),
@@ -305,22 +301,22 @@ int cmd_verify(int argc, char **argv)
 	struct record_past past = {0};
 	struct arguments a = {.output.format = wanted_format(argc, argv)};
 	struct verify verify = {0};
-	bool done = false;
+	bool right = false;
 	int r;
 
 	a.output.report = report_begin();
-	r = read_options(&a, argc, argv, &done);
-	if (r == GPUMAP_OK && !done) {
+	r = read_options(&a, argc, argv);
+	if (r == GPUMAP_OK) {
 		r = read_facts(&verify, &past, &a);
 		if (r == GPUMAP_OK && has_ended(&past)) {
-			r = print_past(&a, &past, &done);
+			r = print_past(&a, &past, &right);
 		} else if (r == GPUMAP_OK) {
 			verify_compare(&verify, a.output.report);
-			done = verify_is_right(&verify);
+			right = verify_is_right(&verify);
 			r = print_answer(&a, &verify);
 			verify_free(&verify);
 		}
 	}
 	record_past_free(&past);
-	return finish(&a.output, r, done);
+	return finish(&a.output, r, right);
 }

@@ -9,7 +9,8 @@
 #include "text.h"
 
 /* --color applies to everything that the process writes. */
-static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+static int color;
 
 bool color_on(int fd)
 {
@@ -25,11 +26,8 @@ unsigned color_flags(void)
 	return color_on(STDOUT_FILENO) ? GPUMAP_FORMAT_FLAG_COLORS : 0;
 }
 
-bool color_option(const char *name, const char *value, gpumap_report *report, bool *failed)
+int color_option(const char *value, gpumap_report *report)
 {
-	if (!streq(name, "--color"))
-		return false;
-	color = option_word(name, "auto|always|never", value ? value : "always", (int)color, report,
-			    failed);
-	return true;
+	return option_word("--color", "auto|always|never", value ? value : "always", &color,
+			   report);
 }

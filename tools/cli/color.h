@@ -13,7 +13,7 @@ bool color_on(int fd);
 /* Flags for the library: colours if standard output has them. */
 unsigned color_flags(void);
 
-/* Takes --color. True: the option was it. *failed is set after an error. */
-bool color_option(const char *name, const char *value, gpumap_report *report, bool *failed);
+/* Takes the value of --color. GPUMAP_EINPUT. */
+int color_option(const char *value, gpumap_report *report);
 
 #endif

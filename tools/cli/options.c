@@ -156,7 +156,7 @@ static const char *instead(const struct options *options, struct span name)
 	return NULL;
 }
 
-static const char *unknown(struct options *options, struct span name, gpumap_report *report)
+static int unknown(const struct options *options, struct span name, gpumap_report *report)
 {
 	const char *names[MAX_OPTIONS + 1] = {0};
 	const char *near, *foreign = instead(options, name);
@@ -170,9 +170,8 @@ static const char *unknown(struct options *options, struct span name, gpumap_rep
 	foreign = foreign ? foreign : belongs(options, name);
 	foreign = foreign ? foreign : intended(name);
 	hint_fill(&fix, foreign ? foreign : DID_YOU_MEAN(near, all), options->argv);
-	report_add(report, FINDING_BAD_OPTION, ABOUT(.fix = fix.text), "no such option: '%s'",
-		   QUOTE(name));
-	return NULL;
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
+			   "no such option: '%s'", QUOTE(name));
 }
 
 const struct option_row *options_find(const struct options *options, struct span name)
@@ -184,47 +183,42 @@ const struct option_row *options_find(const struct options *options, struct span
 	return NULL;
 }
 
-static const char *read_help(struct options *options, const struct option_row *row,
-			     const char *equals, gpumap_report *report, bool *failed)
+static int read_help(struct options *options, const char *equals, gpumap_report *report)
 {
 	options->help_all = equals && streq(equals + 1, "all");
-	if (!equals || options->help_all)
-		return row->name;
-	report_add(report, FINDING_BAD_OPTION,
-		   ABOUT(.origin = row->name, .fix = "write --help or --help=all"),
-		   "cannot be '%s'", QUOTE(span_of(equals + 1)));
-	*failed = true;
-	return NULL;
+	return !equals || options->help_all
+		       ? GPUMAP_OK
+		       : option_refuse("--help", equals + 1, "write --help or --help=all", report);
 }
 
-/* Reads the value of an option. False after a finding. */
-static bool read_value(struct options *options, const struct option_row *row, const char *equals,
-		       gpumap_report *report)
+/* Reads the value of an option. GPUMAP_EINPUT. */
+static int read_value(struct options *options, const struct option_row *row, const char *equals,
+		      gpumap_report *report)
 {
 	const char *next = options->argv[options->index], *fix;
 
-	if (equals && !row->value) {
-		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name),
-			   "takes no value: '%s'", QUOTE(span_of(equals + 1)));
-		return false;
-	}
+	if (streq(row->name, "--help"))
+		return read_help(options, equals, report);
+	if (equals && !row->value)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = row->name), "takes no value: '%s'",
+				   QUOTE(span_of(equals + 1)));
 	if (equals || !row->value) {
 		options->value = equals ? equals + 1 : NULL;
 	} else if (!option_is_optional(row) && !next) {
-		report_add(report, FINDING_BAD_OPTION,
-			   ABOUT(.origin = row->name, .fix = "write it after the option"),
-			   "%s needs a value: %s", row->name, row->value);
-		return false;
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = row->name, .fix = "write it after the option"),
+				   "%s needs a value: %s", row->name, row->value);
 	} else if (!option_is_optional(row) || option_takes(row, next)) {
 		options->value = next;
 		options->index++;
 	} else if (is_apart(options, row, next)) {
 		fix = "write both in one word, with =; write a program after --";
-		report_add(report, FINDING_BAD_OPTION, ABOUT(.origin = row->name, .fix = fix),
-			   "its value is a separate word: '%s'", QUOTE(span_of(next)));
-		return false;
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+				   ABOUT(.origin = row->name, .fix = fix),
+				   "its value is a separate word: '%s'", QUOTE(span_of(next)));
 	}
-	return true;
+	return GPUMAP_OK;
 }
 
 /* Whether the option fills a member; it is then filled. */
@@ -255,7 +249,7 @@ static const char *next_argument(struct options *options)
 	return argument;
 }
 
-const char *options_next(struct options *options, gpumap_report *report, bool *failed)
+const char *options_next(struct options *options, gpumap_report *report)
 {
 	const struct option_row *row;
 	const char *argument, *equals;
@@ -274,16 +268,10 @@ const char *options_next(struct options *options, gpumap_report *report, bool *f
 		name = (struct span){argument,
 				     equals ? (size_t)(equals - argument) : strlen(argument)};
 		row = options_find(options, name);
-		if (!row) {
-			*failed = true;
-			return unknown(options, name, report);
-		}
-		if (streq(row->name, "--help"))
-			return read_help(options, row, equals, report, failed);
-		if (!read_value(options, row, equals, report)) {
-			*failed = true;
+		options->code = row ? read_value(options, row, equals, report)
+				    : unknown(options, name, report);
+		if (options->code != GPUMAP_OK)
 			return NULL;
-		}
 	} while (fills(options, row));
 	return row->name;
 }
@@ -390,21 +378,29 @@ int option_number(const char *option, const char *text, const char *what, int64_
 		return GPUMAP_OK;
 	snprintf(fix, sizeof(fix), "write %s from %lld to %lld", what, (long long)least,
 		 (long long)max);
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.origin = option, .fix = fix), "cannot be '%s'",
-			   QUOTE(span_of(text)));
+	return option_refuse(option, text, fix, report);
 }
 
-int option_word(const char *option, const char *words, const char *text, int otherwise,
-		gpumap_report *report, bool *failed)
+int option_word(const char *option, const char *words, const char *text, int *ret,
+		gpumap_report *report)
 {
 	int place = word_place(words, span_of(text));
 
-	if (place >= 0)
-		return place;
-	report_add(report, FINDING_BAD_OPTION,
-		   ABOUT(.origin = option, .fix = WORD_FIX(words, span_of(text))), "cannot be '%s'",
-		   QUOTE(span_of(text)));
-	*failed = true;
-	return otherwise;
+	if (place < 0)
+		return option_refuse(option, text, WORD_FIX(words, span_of(text)), report);
+	*ret = place;
+	return GPUMAP_OK;
+}
+
+int option_refuse(const char *option, const char *value, const char *fix, gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+			   ABOUT(.origin = option, .fix = fix), "cannot be '%s'",
+			   QUOTE(span_of(value)));
+}
+
+int operand_refuse(const char *operand, const char *fix, gpumap_report *report)
+{
+	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix),
+			   "unexpected argument: '%s'", QUOTE(span_of(operand)));
 }

@@ -41,6 +41,9 @@ struct option_row {
 
 enum { MAX_OPTIONS = 96 };
 
+/* The result of a command that has shown its help, beside the library's. */
+enum { OPTIONS_HELP = 1 };
+
 enum option_keys { NO_KEYS, REQUEST_KEYS, PROFILE_KEYS };
 
 struct options {
@@ -54,6 +57,7 @@ struct options {
 	int index, argc; /* private: where options_next reads */
 	char **argv;
 	const char *defaults[MAX_OPTIONS]; /* private: of rows; NULL or "": none */
+	int code;                          /* GPUMAP_OK, OPTIONS_HELP, or an error */
 	bool ended;                        /* -- was read */
 	const char *value;                 /* value of the last option; NULL: none */
 	const char *operand;               /* set if an argument is not an option */
@@ -69,9 +73,9 @@ void options_init(struct options *options, const char *command, const struct opt
 		  void *arguments, enum option_keys keys, int argc, char **argv);
 
 /* The next option's name, of those that fill no member; "" for an operand; NULL at the end or after
- * an error, which is then in the report, and *failed is set. Options and operands may mix; -- ends
+ * an error, which is then in the report and in options->code. Options and operands may mix; -- ends
  * the options. */
-const char *options_next(struct options *options, gpumap_report *report, bool *failed);
+const char *options_next(struct options *options, gpumap_report *report);
 
 /* The option that a word, "--gpus=2", would be; NULL: it is not one of the table. */
 const char *options_name(const struct options *options, const char *word);
@@ -92,22 +96,21 @@ char **options_rest(const struct options *options);
  * GPUMAP_EINPUT. */
 int option_number(const char *option, const char *text, const char *what, int64_t least,
 		  int64_t max, int64_t *ret, gpumap_report *report);
-/* The place of an option's value among its words; `otherwise` and *failed if it is not one. */
-int option_word(const char *option, const char *words, const char *text, int otherwise,
-		gpumap_report *report, bool *failed);
+/* The place of an option's value among its words. GPUMAP_EINPUT: it is not one. */
+int option_word(const char *option, const char *words, const char *text, int *ret,
+		gpumap_report *report);
+/* GPUMAP_EINPUT after the error that an option cannot have the value. */
+int option_refuse(const char *option, const char *value, const char *fix, gpumap_report *report);
+/* The same for an operand, which is not expected. */
+int operand_refuse(const char *operand, const char *fix, gpumap_report *report);
 
 /* Prints the text of --help, with the table of options at this mark. */
 #define OPTIONS_HERE "\f"
 void options_help(const struct options *options, const char *help);
 
-/* Takes --format, --json and --color. True: the option was one of them. *failed is set after an
- * error. */
-bool output_option(struct output *output, const char *name, const char *value, bool *failed);
-
-/* options_next(), which takes --help, with this text, and the options of output_option()
- * itself. NULL also after --help; *done is then set. */
-const char *options_next_own(struct options *options, struct output *output, const char *help,
-			     bool *done, bool *failed);
+/* options_next(), which takes --format, --json, --color, and --help, with this text, itself. NULL
+ * also after --help and while options->code has an error. */
+const char *options_next_own(struct options *options, struct output *output, const char *help);
 
 /* GPUMAP_EINPUT after a finding if a picture is wanted; `why` there is none. */
 int refuse_picture(const struct output *output, const char *why);

@@ -180,11 +180,11 @@ static int no_mapping(char **text, const struct output *output)
 
 int finish(const struct output *output, int code, bool answered)
 {
-	int status = answered ? STATUS_ANSWERED : STATUS_NO;
+	int status = answered || code == OPTIONS_HELP ? STATUS_ANSWERED : STATUS_NO;
 	CLEANUP_FREE char *text = NULL;
 
 	/* The help text is still in the buffer. */
-	if (code == GPUMAP_OK)
+	if (code == GPUMAP_OK || code == OPTIONS_HELP)
 		code = print_text("", output->report);
 	if (code == GPUMAP_ENOMEM)
 		report_nomem(output->report);
@@ -202,37 +202,40 @@ int finish(const struct output *output, int code, bool answered)
 	return status;
 }
 
-bool output_option(struct output *output, const char *name, const char *value, bool *failed)
+/* --format, or --json. */
+static int format_option(const struct options *options, struct output *output, const char *name)
 {
-	int place = GPUMAP_FORMAT_JSON;
+	const char *words = options_find(options, span_of(name))->value, *value = options->value;
+	int place = GPUMAP_FORMAT_JSON, r = GPUMAP_OK;
 
-	if (streq(name, "--format")) {
-		/* refuse_picture() has the reason. */
-		place = option_word(name, streq(value, "svg") ? "text|json|svg" : output->formats,
-				    value, (int)output->format, output->report, failed);
-	} else if (!streq(name, "--json")) {
-		return color_option(name, value, output->report, failed);
-	}
+	/* refuse_picture() has the reason. */
+	if (words)
+		r = option_word(name, streq(value, "svg") ? "text|json|svg" : words, value, &place,
+				output->report);
+	if (r != GPUMAP_OK)
+		return r;
 	output->value = place > GPUMAP_FORMAT_SVG ? place - GPUMAP_FORMAT_SVG : 0;
 	output->format = output->value ? GPUMAP_FORMAT_TEXT : (enum gpumap_format)place;
-	return true;
+	return r;
 }
 
-const char *options_next_own(struct options *options, struct output *output, const char *help,
-			     bool *done, bool *failed)
+const char *options_next_own(struct options *options, struct output *output, const char *help)
 {
 	const char *name;
 
-	while (!*failed && (name = options_next(options, output->report, failed))) {
+	while (!options->code && (name = options_next(options, output->report))) {
+		bool format = streq(name, "--format") || streq(name, "--json");
+
 		if (streq(name, "--help")) {
 			options_help(options, help);
-			*done = true;
-			return NULL;
-		}
-		if (streq(name, "--format"))
-			output->formats = options_find(options, span_of(name))->value;
-		if (!output_option(output, name, options->value, failed))
+			options->code = OPTIONS_HELP;
+		} else if (streq(name, "--color")) {
+			options->code = color_option(options->value, output->report);
+		} else if (format && !output->own_format) {
+			options->code = format_option(options, output, name);
+		} else {
 			return name;
+		}
 	}
 	return NULL;
 }

@@ -22,8 +22,8 @@ enum {
 
 struct output {
 	enum gpumap_format format;
-	const char *formats; /* the words of --format, when that is read */
-	int value;           /* which one behind svg was given, from 1; 0: none */
+	bool own_format; /* the command takes --format and --json itself */
+	int value;       /* which word of --format behind svg was given, from 1; 0: none */
 	gpumap_report *report;
 	/* Makes the JSON of a command that failed; NULL: it is that of a mapping. */
 	int (*no_answer)(char **text, const struct output *output);
@@ -49,8 +49,8 @@ int print_buffer(struct strbuf *buf, gpumap_report *report);
 int finish_help(void);
 
 /* Ends a command: prints the report to standard error and returns the exit status for `code`, the
- * library's result. `answered` distinguishes yes from no. A command that failed has printed nothing
- * yet; in JSON it prints its findings. */
+ * library's result, or OPTIONS_HELP. `answered` distinguishes yes from no. A command that failed
+ * has printed nothing yet; in JSON it prints its findings. */
 int finish(const struct output *output, int code, bool answered);
 
 #endif

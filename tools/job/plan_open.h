@@ -75,10 +75,9 @@ struct plan_options {
 			FLAG_TO(type, member.no_python) \
 	}
 
-/* Takes one of these options, or of those of profile_option(). False: it is another option. *failed
- * is set after a finding. */
-bool plan_option(struct plan_options *options, const char *name, const char *value,
-		 gpumap_report *report, bool *failed);
+/* Takes one of these options, or of those of profile_option(). GPUMAP_EINPUT. */
+int plan_option(struct plan_options *options, const char *name, const char *value,
+		gpumap_report *report);
 
 /* Applies what follows from several options together. Call it after the last option. `here`: this
  * command starts the ranks of one node. GPUMAP_EINPUT. */

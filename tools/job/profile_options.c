@@ -23,9 +23,9 @@ static int find_option(const gpumap_key *key, void *data)
 	return 1;
 }
 
-bool profile_option(struct profile_options *options, const char *name, const char *value)
+void profile_option(struct profile_options *options, const char *name, const char *value)
 {
-	return profile_option_as(options, name, value, NULL);
+	profile_option_as(options, name, value, NULL);
 }
 
 const char *profile_option_value(const struct profile_options *options, const char *name)
@@ -36,7 +36,7 @@ const char *profile_option_value(const struct profile_options *options, const ch
 	return NULL;
 }
 
-bool profile_option_as(struct profile_options *options, const char *name, const char *value,
+void profile_option_as(struct profile_options *options, const char *name, const char *value,
 		       const char *origin)
 {
 	struct wanted wanted = {.option = name};
@@ -44,7 +44,7 @@ bool profile_option_as(struct profile_options *options, const char *name, const 
 
 	gpumap_profile_key_each(find_option, &wanted);
 	if (!wanted.found)
-		return false;
+		return;
 	while (i < options->count && !streq(options->settings[i].option, name))
 		i++;
 	options->settings[i].option = gpumap_key_str(wanted.found, GPUMAP_KEY_OPTION);
@@ -52,7 +52,6 @@ bool profile_option_as(struct profile_options *options, const char *name, const 
 	options->settings[i].value = value ? value : "yes";
 	options->settings[i].origin = origin ? origin : options->settings[i].option;
 	options->count += i == options->count;
-	return true;
 }
 
 static const char *name_of(const struct profile_options *options)

@@ -26,13 +26,13 @@ struct profile_options {
 			TEXT_TO(type, member.profile) \
 	}
 
-/* Sets the key of this option; findings name it `origin`. False: no key has this option. */
-bool profile_option_as(struct profile_options *options, const char *name, const char *value,
+/* Sets the key of this option, if one has it; findings name it `origin`. */
+void profile_option_as(struct profile_options *options, const char *name, const char *value,
 		       const char *origin);
 /* The value that options gave that key; NULL: none. */
 const char *profile_option_value(const struct profile_options *options, const char *name);
-/* Takes --config, --profile and the options of a profile's keys. False: it is another option. */
-bool profile_option(struct profile_options *options, const char *name, const char *value);
+/* As profile_option_as(); findings name the option. */
+void profile_option(struct profile_options *options, const char *name, const char *value);
 
 /* The profile of --config, or of the file that gpumap_profile_open finds, with the options and the
  * environment applied. */

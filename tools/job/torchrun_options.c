@@ -12,36 +12,28 @@
 
 enum { MAX_RESTARTS = 1000000 };
 
-static bool restarts(struct plan_options *options, const char *value, gpumap_report *report,
-		     bool *failed)
+static int restarts(struct plan_options *options, const char *value, gpumap_report *report)
 {
 	int64_t n = span_number(span_of(value), MAX_RESTARTS);
 
-	if (n < 0) {
-		report_add(report, FINDING_BAD_OPTION,
-			   ABOUT(.origin = "--max-restarts", .fix = "write a number from 0"),
-			   "cannot be '%s'", QUOTE(span_of(value)));
-		*failed = true;
-		return true;
-	}
+	if (n < 0)
+		return option_refuse("--max-restarts", value, "write a number from 0", report);
 	snprintf(options->on_fail, sizeof(options->on_fail), n ? "restart:%lld" : "kill",
 		 (long long)n);
-	return profile_option(&options->profile, "--on-fail", options->on_fail);
+	profile_option(&options->profile, "--on-fail", options->on_fail);
+	return GPUMAP_OK;
 }
 
 /* On a machine with GPUs a rank for each core is rarely meant. */
-static bool local_ranks(struct plan_options *options, const char *value, gpumap_report *report,
-			bool *failed)
+static int local_ranks(struct plan_options *options, const char *value, gpumap_report *report)
 {
-	if (!streq(value, "cpu") && !streq(value, "xpu"))
-		return profile_option_as(&options->profile, "--ranks",
-					 streq(value, "gpu") ? "auto" : value, "--nproc-per-node");
-	report_add(report, FINDING_BAD_OPTION,
-		   ABOUT(.origin = "--nproc-per-node",
-			 .fix = "write a number, with --gpus none for ranks without GPUs"),
-		   "cannot be '%s'", QUOTE(span_of(value)));
-	*failed = true;
-	return true;
+	if (streq(value, "cpu") || streq(value, "xpu"))
+		return option_refuse("--nproc-per-node", value,
+				     "write a number, with --gpus none for ranks without GPUs",
+				     report);
+	profile_option_as(&options->profile, "--ranks", streq(value, "gpu") ? "auto" : value,
+			  "--nproc-per-node");
+	return GPUMAP_OK;
 }
 
 /* Options that change nothing here. */
@@ -70,29 +62,22 @@ static bool unused(const char *name, const char *value, gpumap_report *report)
 	return false;
 }
 
-/* Takes options for which torchrun has other names. */
-static bool torchrun_option(struct plan_options *options, const char *name, const char *value,
-			    gpumap_report *report, bool *failed)
+int plan_option(struct plan_options *options, const char *name, const char *value,
+		gpumap_report *report)
 {
 	if (streq(name, "--nproc-per-node"))
-		return local_ranks(options, value, report, failed);
+		return local_ranks(options, value, report);
 	if (streq(name, "--max-restarts"))
-		return restarts(options, value, report, failed);
-	if (streq(name, "-r"))
-		return profile_option_as(&options->profile, "--redirects", value, "-r");
-	if (streq(name, "-t"))
-		return profile_option_as(&options->profile, "--tee", value, "-t");
-	return unused(name, value, report);
-}
-
-bool plan_option(struct plan_options *options, const char *name, const char *value,
-		 gpumap_report *report, bool *failed)
-{
-	if (!streq(name, "-m") && !streq(name, "--module"))
-		return torchrun_option(options, name, value, report, failed) ||
-		       profile_option(&options->profile, name, value);
-	options->module = name;
-	return true;
+		return restarts(options, value, report);
+	if (streq(name, "-m") || streq(name, "--module"))
+		options->module = name;
+	else if (streq(name, "-r"))
+		profile_option_as(&options->profile, "--redirects", value, name);
+	else if (streq(name, "-t"))
+		profile_option_as(&options->profile, "--tee", value, name);
+	else if (!unused(name, value, report))
+		profile_option(&options->profile, name, value);
+	return GPUMAP_OK;
 }
 
 /* torchrun's MIN:MAX is a number if both are equal. */

@@ -31,24 +31,21 @@ enum {
 
 /* --- options ------------------------------------------------------------------------------ */
 
-bool lease_limits_option(struct lease_limits *limits, const char *name, const char *value,
-			 bool *failed, gpumap_report *report)
+int lease_limits_option(struct lease_limits *limits, const char *name, const char *value,
+			gpumap_report *report)
 {
 	int64_t *member = streq(name, "--for")    ? &limits->for_ms
 			  : streq(name, "--idle") ? &limits->idle_ms
 						  : NULL;
+	int64_t ms = member ? form_number(form_find(span_of("DURATION")), span_of(value)) : 0;
 
-	if (!member)
-		return false;
-	*member = form_number(form_find(span_of("DURATION")), span_of(value));
-	if (*member > 0)
-		return true;
-	*member = 0;
-	report_add(report, FINDING_BAD_VALUE,
-		   ABOUT(.origin = name, .fix = "write a time such as 30m or 8h"),
-		   "'%s' is not valid", QUOTE(span_of(value)));
-	*failed = true;
-	return true;
+	if (member && ms <= 0)
+		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+				   ABOUT(.origin = name, .fix = "write a time such as 30m or 8h"),
+				   "'%s' is not valid", QUOTE(span_of(value)));
+	if (member)
+		*member = ms;
+	return GPUMAP_OK;
 }
 
 const char *lease_limits_given(const struct lease_limits *limits)

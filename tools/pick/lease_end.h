@@ -14,9 +14,9 @@ struct lease_limits {
 	const gpumap_claim *claim; /* whose folder gets a note of them */
 };
 
-/* Takes --for and --idle. *failed is set after an error. */
-bool lease_limits_option(struct lease_limits *limits, const char *name, const char *value,
-			 bool *failed, gpumap_report *report);
+/* Takes --for and --idle, and nothing of another option. GPUMAP_EINPUT after its error. */
+int lease_limits_option(struct lease_limits *limits, const char *name, const char *value,
+			gpumap_report *report);
 /* The name of one that was given; NULL: none. */
 const char *lease_limits_given(const struct lease_limits *limits);
 /* Adds the limit that the administrator set (longest of [leases]), if this process does not run in
