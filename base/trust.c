@@ -9,12 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "closing.h"
+
 bool owner_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-const char *file_distrust(const struct stat *file, const struct stat *entry)
+/* Why a file is not read; NULL: it is trusted. `file` is what was opened, `entry` what its name
+ * stands for, by lstat(2): the file, or a link to it. */
+static const char *file_distrust(const struct stat *file, const struct stat *entry)
 {
 	bool link = S_ISLNK(entry->st_mode);
 
@@ -30,6 +34,26 @@ const char *file_distrust(const struct stat *file, const struct stat *entry)
 	if (file->st_mode & (S_IWGRP | S_IWOTH))
 		return "others may write to it";
 	return NULL;
+}
+
+int open_trusted(const char *path, const char **why)
+{
+	/* A pipe without a writer must not stop this process. */
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat file, entry;
+	int ret = fd;
+
+	*why = NULL;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return -1;
+	if (fd < 0 || fstat(fd, &file) || lstat(path, &entry))
+		*why = strerror(errno);
+	else
+		*why = file_distrust(&file, &entry);
+	if (*why)
+		return -1;
+	fd = -1;
+	return ret;
 }
 
 static bool others_may_write(const struct stat *folder)

@@ -11,9 +11,9 @@
 /* Whether this process's user, or root, owns the file. */
 bool owner_trusted(const struct stat *st);
 
-/* Why a file of settings is not read; NULL: it is trusted. `file` is what was opened, `entry` what
- * its name stands for, by lstat(2): the file, or a link to it. */
-const char *file_distrust(const struct stat *file, const struct stat *entry);
+/* Opens a file of settings, to be checked and read by one descriptor. -1: *why is the reason why it
+ * is not trusted; NULL: there is no such file. */
+int open_trusted(const char *path, const char **why);
 
 /* A planted link is a symbolic link of another user in a folder that others may write to: it can
  * lead the files of this user to any place. The kernel does not follow such a link if the folder

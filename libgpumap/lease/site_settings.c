@@ -3,10 +3,7 @@
 #include "lease/site_settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "closing.h"
 #include "lease/claim.h"
@@ -96,24 +93,13 @@ static int read_entry(void *data, const struct inifile_entry *entry)
 			 : GPUMAP_OK;
 }
 
-/* Checks and reads the same file, by one descriptor. *why: the reason why it has no effect; NULL
- * also if there is no file, and *text is NULL then. */
+/* *why: the reason why it has no effect; NULL also if there is no file, and *text is unchanged. */
 static int read_trusted(char **text, size_t *size, const char *path, const char **why)
 {
-	/* A pipe without a writer must not stop this process. */
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int error = 0;
-	struct stat file, entry;
+	CLEANUP_CLOSE int fd = open_trusted(path, why);
+	int error = fd < 0 ? 0 : read_all(fd, GPUMAP_MAX_PROFILE, text, size);
 
-	*text = NULL;
-	*why = NULL;
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return GPUMAP_OK;
-	if (fd < 0 || fstat(fd, &file) || lstat(path, &entry))
-		*why = strerror(errno);
-	else
-		*why = file_distrust(&file, &entry);
-	if (!*why && (error = read_all(fd, GPUMAP_MAX_PROFILE, text, size)))
+	if (error)
 		*why = strerror(error);
 	return error == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_OK;
 }

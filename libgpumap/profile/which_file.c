@@ -1,44 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Which profile file is read, and whether it is trusted. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "closing.h"
 #include "profile/profile.h"
 #include "strbuf.h"
 #include "trust.h"
 
 #define HERE "./gpumap.ini"
 
-/* Checks and reads the same file, by one descriptor. *found false: the file does not exist, or it
- * is not trusted. */
+/* *found false: the file does not exist, or it is not trusted. */
 static int read_here(gpumap_profile **ret, const char *name, bool *found, gpumap_report *report)
 {
-	int fd = open(HERE, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = GPUMAP_OK;
-	struct stat file, entry;
 	const char *why;
+	CLEANUP_CLOSE int fd = open_trusted(HERE, &why);
 
-	*found = false;
-	if (fd < 0 && errno == ENOENT)
-		return GPUMAP_OK;
-	if (fd < 0 || fstat(fd, &file) || lstat(HERE, &entry))
-		why = strerror(errno);
-	else
-		why = file_distrust(&file, &entry);
-	if (why) {
+	*found = fd >= 0;
+	if (why)
 		report_add(report, FINDING_UNTRUSTED_FILE,
 			   ABOUT(.origin = HERE,
 				 .fix = "name it with --config gpumap.ini if you trust it"),
 			   "not read: %s", why);
-	} else {
-		*found = true;
-		r = profile_read_fd(ret, fd, HERE, name, report);
-	}
-	if (fd >= 0)
-		close(fd);
-	return r;
+	return *found ? profile_read_fd(ret, fd, HERE, name, report) : GPUMAP_OK;
 }
 
 /* The user's file, or NULL without a home; free it. */
