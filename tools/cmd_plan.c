@@ -109,7 +109,6 @@ static int read_quietly(gpumap_plan **ret, const char *path, gpumap_report *repo
 
 static int check_diff(const struct command_plan *c, gpumap_report *report)
 {
-
 	if (!c->other || c->options.program)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				   ABOUT(.origin = "--diff", .fix = "write --diff A B"),
@@ -153,9 +152,7 @@ static int compare(struct command_plan *c, bool *same)
 /* A file named *.svg is expected to have a picture. */
 static int check_file(const struct command_plan *c)
 {
-	size_t length = c->file ? strlen(c->file) : 0;
-
-	if (length < 4 || !streq(c->file + length - 4, ".svg"))
+	if (!c->file || !text_ends(c->file, ".svg"))
 		return GPUMAP_OK;
 	return report_fail(c->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 			   ABOUT(.origin = "-o", .fix = "write --format svg >FILE for a picture"),

@@ -127,30 +127,30 @@ static int read_options(struct command_run *c, int argc, char **argv)
 
 static int exclusive(const struct command_run *c)
 {
-	if (c->run.dry && c->run.manifest)
-		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = "--manifest",
-					 .fix = "leave it out; gpumap plan -o writes the plan"),
-				   "nothing is started by --dry-run, and nothing recorded");
-	if (c->run.dry && c->rehearse)
-		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = "--rehearse",
-					 .fix = "write --inventory for the machine of a plan"),
-				   "nothing is started by --dry-run, and nothing rehearsed");
-	if (c->sweep && c->run.manifest)
-		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = "--manifest",
-					 .fix = "leave it out: each run's is in its log folder"),
-				   "a sweep has a record for each of its runs");
-	if ((c->again && (c->options.file || c->sweep)) || (c->sweep && c->options.file))
-		return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
-				   ABOUT(.origin = c->again ? "--again" : "--sweep",
-					 .fix = "leave the others out"),
-				   c->again ? "the record has all settings"
-					    : "a sweep makes its own plans");
-	if (c->again)
-		return plan_check_alone(&c->options, "--again", c->again, c->report);
-	return GPUMAP_OK;
+	const bool dry = c->run.dry, plan = c->options.file, manifest = c->run.manifest;
+	const struct {
+		bool both;
+		const char *option, *fix, *why;
+	} pairs[] = {
+		{dry && manifest, "--manifest", "leave it out; gpumap plan -o writes the plan",
+		 "nothing is started by --dry-run, and nothing recorded"},
+		{dry && c->rehearse, "--rehearse", "write --inventory for the machine of a plan",
+		 "nothing is started by --dry-run, and nothing rehearsed"},
+		{c->sweep && manifest, "--manifest",
+		 "leave it out: each run's is in its log folder",
+		 "a sweep has a record for each of its runs"},
+		{c->again && (plan || c->sweep), "--again", "leave the others out",
+		 "the record has all settings"},
+		{c->sweep && plan, "--sweep", "leave the others out",
+		 "a sweep makes its own plans"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (pairs[i].both)
+			return report_fail(c->report, GPUMAP_EINPUT, FINDING_EXCLUSIVE_KEYS,
+					   ABOUT(.origin = pairs[i].option, .fix = pairs[i].fix),
+					   "%s", pairs[i].why);
+	return c->again ? plan_check_alone(&c->options, "--again", c->again, c->report) : GPUMAP_OK;
 }
 
 static int run_again(struct command_run *c)
