@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of the library that are freed where their variable ends: OWNED(plan) *plan = NULL; */
+/*
+ * Objects of the library that are freed where their variable ends: OWNED(plan) *plan = NULL;
+ * give_plan(ret, plan, r) ends the making of one, with the code of that: it is the caller's, or
+ * after a failure it is freed.
+ */
 #ifndef GM_OWNED_H
 #define GM_OWNED_H
 
@@ -12,6 +16,14 @@
 	static inline void free_##type(gpumap_##type **object) \
 	{ \
 		gpumap_##type##_free(*object); \
+	} \
+	static inline int give_##type(gpumap_##type **ret, gpumap_##type *object, int r) \
+	{ \
+		if (r == GPUMAP_OK) \
+			*ret = object; \
+		else \
+			gpumap_##type##_free(object); \
+		return r; \
 	}
 OWNED_TYPE(claim)
 OWNED_TYPE(inventory)

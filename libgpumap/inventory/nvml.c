@@ -176,12 +176,7 @@ static int read_some(gpumap_inventory **ret, const struct nvml *nvml, bool usage
 		inventory->usage = usage;
 	r = inventory ? read_host(nvml, only, inventory, why, report) : report_nomem(report);
 	nvml->shutdown();
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(inventory);
-		return r;
-	}
-	*ret = inventory;
-	return GPUMAP_OK;
+	return give_inventory(ret, inventory, r);
 }
 
 int nvml_read(gpumap_inventory **ret, const struct nvml *nvml, bool usage, enum nvml_return *why,

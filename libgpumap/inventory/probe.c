@@ -123,10 +123,5 @@ EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const 
 		r = report_nomem(report);
 	if (r == GPUMAP_OK && flags & GPUMAP_PROBE_FLAG_ASK_DRIVER)
 		r = driver_order(inventory, helper, report);
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(inventory);
-		return r;
-	}
-	*ret = inventory;
-	return GPUMAP_OK;
+	return give_inventory(ret, inventory, r);
 }

@@ -215,10 +215,5 @@ int proc_probe(gpumap_inventory **ret, const char *root, gpumap_report *report)
 		report_nomem(report);
 	if (r == GPUMAP_OK)
 		r = inventory_finish(inventory, report);
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(inventory);
-		return r;
-	}
-	*ret = inventory;
-	return GPUMAP_OK;
+	return give_inventory(ret, inventory, r);
 }

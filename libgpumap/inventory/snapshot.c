@@ -474,10 +474,5 @@ int snapshot_parse(gpumap_inventory **ret, struct span text, const char *origin,
 	if (r == GPUMAP_OK)
 		r = finish(&s);
 	free(s.labels);
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(s.inventory);
-		return r;
-	}
-	*ret = s.inventory;
-	return GPUMAP_OK;
+	return give_inventory(ret, s.inventory, r);
 }

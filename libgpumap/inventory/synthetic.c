@@ -162,12 +162,7 @@ int synthetic_parse(gpumap_inventory **ret, struct span text, gpumap_report *rep
 	r = parse_groups(inventory, text, report);
 	if (r == GPUMAP_OK)
 		r = inventory_finish(inventory, report);
-	if (r != GPUMAP_OK) {
-		gpumap_inventory_free(inventory);
-		return r;
-	}
-	*ret = inventory;
-	return GPUMAP_OK;
+	return give_inventory(ret, inventory, r);
 }
 
 EXPORT int gpumap_inventory_assume(gpumap_inventory **ret, int count, gpumap_report *report)

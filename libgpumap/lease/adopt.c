@@ -292,9 +292,5 @@ EXPORT int gpumap_lease_adopt(gpumap_lease **ret, const gpumap_claim *claim, int
 		r = adopt(&a);
 	lease_settings_free(&a.settings);
 	lease_folder_close(&a.folder);
-	if (r == GPUMAP_OK)
-		*ret = a.lease;
-	else
-		gpumap_lease_free(a.lease);
-	return r;
+	return give_lease(ret, a.lease, r);
 }

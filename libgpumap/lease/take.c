@@ -218,11 +218,7 @@ static int give(gpumap_lease **ret, struct taking *t, int r)
 	free(t->named);
 	lease_settings_free(&t->settings);
 	lease_folder_close(&t->folder);
-	if (r == GPUMAP_OK)
-		*ret = t->lease;
-	else
-		gpumap_lease_free(t->lease);
-	return r;
+	return give_lease(ret, t->lease, r);
 }
 
 /* Finds the lease around this job. Only outside of one it is bound by what the administrator set.

@@ -77,12 +77,7 @@ int job_alone(gpumap_plan **ret, const gpumap_profile *profile, gpumap_report *r
 		r = node_settings_read(&settings, profile, &nowhere, report);
 	if (r == GPUMAP_OK)
 		r = job_keep(plan, profile, &settings, report);
-	if (r != GPUMAP_OK) {
-		gpumap_plan_free(plan);
-		return r;
-	}
-	*ret = plan;
-	return GPUMAP_OK;
+	return give_plan(ret, plan, r);
 }
 
 EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
@@ -97,10 +92,5 @@ EXPORT int gpumap_plan_make(gpumap_plan **ret, const gpumap_profile *profile,
 		r = report_nomem(report);
 	if (r == GPUMAP_OK)
 		r = job_master(plan, hosts, report);
-	if (r != GPUMAP_OK) {
-		gpumap_plan_free(plan);
-		return r;
-	}
-	*ret = plan;
-	return GPUMAP_OK;
+	return give_plan(ret, plan, r);
 }

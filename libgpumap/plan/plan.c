@@ -215,10 +215,5 @@ int plan_make(gpumap_plan **ret, const struct plan_input *input, gpumap_report *
 	arena_free(&b.temp);
 	for (size_t i = 0; i < ARRAY_SIZE(b.descriptions); i++)
 		strbuf_free(&b.descriptions[i]);
-	if (r != GPUMAP_OK) {
-		gpumap_plan_free(plan);
-		return r;
-	}
-	*ret = plan;
-	return GPUMAP_OK;
+	return give_plan(ret, plan, r);
 }

@@ -454,12 +454,7 @@ int job_read(gpumap_plan **ret, const struct json_t *o, const char *origin, gpum
 	if (!reader.plan)
 		return report_nomem(report);
 	read_plan(&reader, o);
-	if (reader.r != GPUMAP_OK) {
-		gpumap_plan_free(reader.plan);
-		return reader.r;
-	}
-	*ret = reader.plan;
-	return GPUMAP_OK;
+	return give_plan(ret, reader.plan, reader.r);
 }
 
 EXPORT int gpumap_plan_parse(gpumap_plan **ret, const char *bytes, size_t size, const char *origin,

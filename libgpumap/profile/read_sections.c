@@ -199,11 +199,7 @@ EXPORT int gpumap_profile_new(gpumap_profile **ret)
 	gpumap_profile *profile = profile_empty();
 	int r = profile ? profile_settle(profile, NULL) : GPUMAP_ENOMEM;
 
-	if (r == GPUMAP_OK)
-		*ret = profile;
-	else
-		gpumap_profile_free(profile);
-	return r;
+	return give_profile(ret, profile, r);
 }
 
 int profile_load(gpumap_profile **ret, const char *path, struct span text, const char *name,
@@ -216,11 +212,8 @@ int profile_load(gpumap_profile **ret, const char *path, struct span text, const
 	if (!load.profile)
 		return report_nomem(report);
 	load.profile->file = arena_strdup(&load.profile->arena, path);
-	if (!load.profile->file) {
-		gpumap_profile_free(load.profile);
-		return report_nomem(report);
-	}
-	r = profile_read_text(&load, load.profile->file, text, NULL, 0);
+	r = load.profile->file ? profile_read_text(&load, load.profile->file, text, NULL, 0)
+			       : report_nomem(report);
 	if (r == GPUMAP_OK || r == GPUMAP_EINPUT) {
 		linked = profile_link(load.profile, name, !load.incomplete, r == GPUMAP_OK, report);
 		if (r == GPUMAP_OK || linked == GPUMAP_ENOMEM)
@@ -228,9 +221,5 @@ int profile_load(gpumap_profile **ret, const char *path, struct span text, const
 	}
 	if (r == GPUMAP_OK)
 		r = profile_settle(load.profile, report);
-	if (r == GPUMAP_OK)
-		*ret = load.profile;
-	else
-		gpumap_profile_free(load.profile);
-	return r;
+	return give_profile(ret, load.profile, r);
 }

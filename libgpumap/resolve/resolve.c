@@ -99,10 +99,5 @@ EXPORT int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 	resolver.report = report;
 	r = run_stages(&resolver);
 	resolver.mapping->answered = r == GPUMAP_OK && !resolver.failed;
-	if (r != GPUMAP_OK) {
-		gpumap_mapping_free(resolver.mapping);
-		return r;
-	}
-	*ret = resolver.mapping;
-	return GPUMAP_OK;
+	return give_mapping(ret, resolver.mapping, r);
 }

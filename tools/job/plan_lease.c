@@ -65,12 +65,7 @@ static int make_claim(gpumap_claim **ret, size_t count, const struct plan_settin
 	}
 	if (r == GPUMAP_OK)
 		r = lease_here(claim, report);
-	if (r != GPUMAP_OK) {
-		gpumap_claim_free(claim);
-		return r;
-	}
-	*ret = claim;
-	return GPUMAP_OK;
+	return give_claim(ret, claim, r);
 }
 
 /* --- a plan that is made -------------------------------------------------------------------- */

@@ -122,12 +122,7 @@ int plan_profile_open(gpumap_profile **ret, const struct plan_options *options,
 
 	if (r == GPUMAP_OK)
 		r = plan_set_program(profile, options, report);
-	if (r != GPUMAP_OK) {
-		gpumap_profile_free(profile);
-		return r;
-	}
-	*ret = profile;
-	return GPUMAP_OK;
+	return give_profile(ret, profile, r);
 }
 
 int plan_make_quietly(gpumap_plan **ret, const gpumap_profile *profile, const gpumap_hosts *hosts,

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "owned.h"
 #include "strbuf.h"
 #include "text.h"
 
@@ -73,11 +74,7 @@ static int apply(gpumap_profile **ret, gpumap_profile *profile,
 
 		r = one == GPUMAP_OK ? r : one;
 	}
-	if (r == GPUMAP_OK)
-		*ret = profile;
-	else
-		gpumap_profile_free(profile);
-	return r;
+	return give_profile(ret, profile, r);
 }
 
 static int open_named(gpumap_profile **ret, const struct profile_options *options, const char *name,
