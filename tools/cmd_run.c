@@ -178,7 +178,7 @@ static int open_plan(struct command_run *c)
 	c->options.lease = c->run.dry ? NULL : &c->run.lease;
 	c->options.machine = &c->run.machine;
 	r = c->again ? run_again(c) : plan_open(&c->run.plan, &c->run.node, &c->options, c->report);
-	if (r != GPUMAP_OK || c->run.dry || c->run.lease || !job_lease(c->run.plan))
+	if (r != GPUMAP_OK || c->run.dry || c->run.lease || !c->run.plan->lease)
 		return r;
 	/* The plan was read, and its GPUs are not leased yet. */
 	r = run_check(&c->run, c->report);

@@ -155,7 +155,7 @@ static bool differs_by_rank(const gpumap_plan *plan)
 	for (size_t i = 0; i < plan->variable_count; i++)
 		if (plan->variables[i].value && has_macro(plan->variables[i].value))
 			return true;
-	return !job_is_uniform(plan) || has_macro(plan->settings.workdir.text);
+	return plan->exception_count || has_macro(plan->settings.workdir.text);
 }
 
 int emit_nodes(struct emitter *e)

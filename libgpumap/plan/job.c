@@ -18,34 +18,9 @@ EXPORT void gpumap_plan_free(gpumap_plan *plan)
 	free(plan);
 }
 
-bool job_answered(const gpumap_plan *plan)
-{
-	return plan->answered;
-}
-
-const char *job_lease(const gpumap_plan *plan)
-{
-	return plan->lease;
-}
-
-void job_refuse(gpumap_plan *plan)
-{
-	plan->answered = false;
-}
-
-size_t job_world_size(const gpumap_plan *plan)
-{
-	return plan->world_size;
-}
-
-size_t job_host_count(const gpumap_plan *plan)
-{
-	return plan->host_count;
-}
-
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node)
 {
-	return node >= 0 && (size_t)node < job_host_count(plan) ? &plan->hosts[node] : NULL;
+	return node >= 0 && (size_t)node < plan->host_count ? &plan->hosts[node] : NULL;
 }
 
 int job_add_exception(gpumap_plan *plan, struct job_exception exception)

@@ -6,18 +6,8 @@
 #include "plan/hosts.h"
 #include "text/expand.h"
 
-/* Whether the plan can be started, and its hosts and ranks. A plan of settings alone (job_alone)
- * has none. */
-bool job_answered(const gpumap_plan *plan);
-void job_refuse(gpumap_plan *plan); /* the plan must not be started; the report has the reason */
-size_t job_world_size(const gpumap_plan *plan);
-size_t job_host_count(const gpumap_plan *plan);
 /* NULL: no such node. */
 const struct plan_host *job_host(const gpumap_plan *plan, int64_t node);
-
-/* The GPUs that are leased for the plan when its ranks start: numbers, "2,5", or UUIDs of MIG
- * instances; NULL: none are. */
-const char *job_lease(const gpumap_plan *plan);
 
 /* The setting of a rank; `row` as in job_rank, -1: without exceptions. */
 const struct plan_setting *job_setting(const gpumap_plan *plan, enum profile_key_id key,
@@ -25,11 +15,8 @@ const struct plan_setting *job_setting(const gpumap_plan *plan, enum profile_key
 
 /* The first exception of a key; NULL: there is none. */
 const struct plan_setting *job_exception_of(const gpumap_plan *plan, enum profile_key_id key);
-/* Whether all ranks have the same settings, and whether this setting is `word` for each rank. */
-bool job_is_uniform(const gpumap_plan *plan);
+/* Whether this setting is `word` for each rank. */
 bool job_all_have(const gpumap_plan *plan, enum profile_key_id key, int word);
-/* The program and its arguments, with macros not expanded. */
-const char *const *job_program(const gpumap_plan *plan, size_t *count);
 
 /* How findings about the plan name its settings. */
 struct speech job_speech(const gpumap_plan *plan);

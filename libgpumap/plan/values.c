@@ -38,11 +38,6 @@ const struct plan_setting *job_exception_of(const gpumap_plan *plan, enum profil
 	return NULL;
 }
 
-bool job_is_uniform(const gpumap_plan *plan)
-{
-	return !plan->exception_count;
-}
-
 bool job_all_have(const gpumap_plan *plan, enum profile_key_id key, int word)
 {
 	bool all = SETTING_OF(&plan->settings, key)->word == word;
@@ -51,12 +46,6 @@ bool job_all_have(const gpumap_plan *plan, enum profile_key_id key, int word)
 		all = all &&
 		      (plan->exceptions[i].key != key || plan->exceptions[i].setting.word == word);
 	return all;
-}
-
-const char *const *job_program(const gpumap_plan *plan, size_t *count)
-{
-	*count = plan->argument_count;
-	return (const char *const *)plan->arguments;
 }
 
 int job_restarts(const gpumap_plan *plan)

@@ -412,9 +412,9 @@ static const struct {
 static void has_lease(const char *name, const gpumap_plan *plan, const char *lease)
 {
 	if (lease)
-		ROW_EQ_STR(name, job_lease(plan), lease);
+		ROW_EQ_STR(name, plan->lease, lease);
 	else
-		ck_assert_msg(!job_lease(plan), "%s: %s", name, job_lease(plan));
+		ck_assert_msg(!plan->lease, "%s: %s", name, plan->lease);
 }
 
 START_TEST(free_gpus)

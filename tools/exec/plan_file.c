@@ -25,7 +25,7 @@ static int find_node(struct exec *exec, int64_t *node)
 
 	if (counted && job_host(exec->plan, given))
 		*node = given;
-	else if (counted && *node < 0 && job_host_count(exec->plan) == 1)
+	else if (counted && *node < 0 && exec->plan->host_count == 1)
 		*node = 0;
 	if (*node < 0)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
@@ -41,8 +41,8 @@ static int find_node(struct exec *exec, int64_t *node)
 static int check_sizes(struct exec *exec, int64_t node)
 {
 	int64_t count = (int64_t)job_host(exec->plan, node)->layout->count;
-	int64_t world = (int64_t)job_world_size(exec->plan);
-	int64_t nodes = (int64_t)job_host_count(exec->plan);
+	int64_t world = (int64_t)exec->plan->world_size;
+	int64_t nodes = (int64_t)exec->plan->host_count;
 	const char *fix = "start as many ranks as the plan has, or plan for as many";
 
 	if (exec->rank.world_size != world)
@@ -68,7 +68,7 @@ static void take_place(struct exec *exec, int64_t node)
 	const struct plan_host *host = job_host(exec->plan, node);
 
 	rank->node = node;
-	rank->nodes = (int64_t)job_host_count(exec->plan);
+	rank->nodes = (int64_t)exec->plan->host_count;
 	rank->local_size = (int64_t)host->layout->count;
 	rank->row = (int64_t)host->first_rank + rank->local_rank;
 	rank->host = host->name;
@@ -123,17 +123,17 @@ int exec_plan_file(struct exec *exec)
 
 	if (r != GPUMAP_OK)
 		return r;
-	if (!job_answered(exec->plan))
+	if (!exec->plan->answered)
 		return report_fail(exec->report, GPUMAP_EINPUT, FINDING_EXEC_PLAN,
 				   ABOUT(.origin = exec->options->plan.file,
 					 .fix = "see why with gpumap plan, and plan anew"),
 				   "this plan cannot be started");
-	if (job_lease(exec->plan))
+	if (exec->plan->lease)
 		return report_fail(
 			exec->report, GPUMAP_EINPUT, FINDING_LEASE_NOT_HERE,
 			ABOUT(.origin = exec->options->plan.file,
 			      .fix = "start it with gpumap run --plan, or plan for GPUs by number"),
-			"the plan is for GPUs that gpumap run leases: %s", job_lease(exec->plan));
+			"the plan is for GPUs that gpumap run leases: %s", exec->plan->lease);
 	r = find_node(exec, &node);
 	if (r == GPUMAP_OK)
 		r = check_sizes(exec, node);
@@ -144,5 +144,5 @@ int exec_plan_file(struct exec *exec)
 	take_place(exec, node);
 	exec_check_grant(exec);
 	plan_judge_inside(exec->plan, node, exec->rank.local_rank, exec->report);
-	return job_answered(exec->plan) ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
+	return exec->plan->answered ? exec_check_use(exec, NULL) : GPUMAP_EINPUT;
 }

@@ -209,7 +209,7 @@ static int plan_node_alone(struct exec *exec, gpumap_profile *profile)
 		r = plan_hosts_open(&hosts, profile, NULL, NULL, PLAN_FOR_RANK, exec->report);
 	if (r == GPUMAP_OK)
 		r = plan_make_quietly(&exec->node_plan, profile, hosts.hosts, exec->report);
-	if (r == GPUMAP_OK && !job_answered(exec->node_plan))
+	if (r == GPUMAP_OK && !exec->node_plan->answered)
 		r = GPUMAP_EINPUT;
 	if (r == GPUMAP_OK) {
 		take_local_rank(exec, profile, hosts.hosts);

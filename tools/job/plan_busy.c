@@ -143,7 +143,7 @@ static void judge(gpumap_plan *plan, const struct plan_layout *layout, const gpu
 			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
 			"%s", text.text);
 		if (refuses)
-			job_refuse(plan);
+			plan->answered = false;
 	}
 }
 
@@ -156,11 +156,11 @@ bool plan_looks(const char *on_busy, const char *inventory)
 void plan_check_busy(gpumap_plan *plan, int64_t node, const gpumap_inventory *here,
 		     gpumap_report *report)
 {
-	const struct plan_host *host = job_answered(plan) ? job_host(plan, node) : NULL;
+	const struct plan_host *host = plan->answered ? job_host(plan, node) : NULL;
 	OWNED(inventory) *read = NULL;
 	OWNED(report) *scratch = NULL;
 
-	if (!host || job_lease(plan) || !count_used(host->layout) ||
+	if (!host || plan->lease || !count_used(host->layout) ||
 	    !plan_looks(plan->settings.on_busy.text, plan->settings.inventory.text))
 		return;
 	if (!here) {

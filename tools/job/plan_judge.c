@@ -23,13 +23,11 @@ static size_t max_ranks(const gpumap_plan *plan)
 
 void plan_judge(gpumap_plan *plan, gpumap_report *report)
 {
-	size_t count;
-	const char *const *program = job_program(plan, &count);
-
-	if (!job_answered(plan))
+	if (!plan->answered)
 		return;
-	if (plan_nests(program, count, max_ranks(plan), report) || !rank_logs_check(plan, report))
-		job_refuse(plan);
+	if (plan_nests(plan->arguments, plan->argument_count, max_ranks(plan), report) ||
+	    !rank_logs_check(plan, report))
+		plan->answered = false;
 }
 
 /* --- inside a rank ---------------------------------------------------------------------- */
@@ -82,7 +80,7 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 	if (!own || !has_devices(layout, local_rank))
 		return;
 	if (!is_own_list(own, report)) {
-		job_refuse(plan);
+		plan->answered = false;
 		return;
 	}
 	for (size_t l = 0; l < layout->count; l++) {
@@ -101,7 +99,7 @@ void plan_judge_inside(gpumap_plan *plan, int64_t node, int64_t local_rank, gpum
 				"rank %s of gpumap run%s%s, which has %s",
 				rank ? rank : "?", run ? " " : "", run ? run : "",
 				*own ? own : "none");
-			job_refuse(plan);
+			plan->answered = false;
 			return;
 		}
 	}

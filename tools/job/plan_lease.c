@@ -98,9 +98,9 @@ static int check_first(const struct chooser *c)
 		r = gpumap_plan_make(&plan, c->profile, c->hosts->hosts, scratch);
 	if (r == GPUMAP_OK)
 		plan_judge(plan, scratch);
-	if (r == GPUMAP_OK && job_answered(plan) && gpumap_profile_argument_count(c->profile))
+	if (r == GPUMAP_OK && plan->answered && gpumap_profile_argument_count(c->profile))
 		r = plan_check_programs(plan, c->hosts->node, scratch);
-	if (r == GPUMAP_OK && !job_answered(plan))
+	if (r == GPUMAP_OK && !plan->answered)
 		r = GPUMAP_EINPUT;
 	if (r != GPUMAP_OK)
 		report_copy_all(c->report, scratch, FINDING_COUNT);
@@ -209,7 +209,7 @@ int plan_lease(const struct plan_options *options, const gpumap_profile *profile
 
 int plan_lease_again(gpumap_lease **ret, const gpumap_plan *plan, gpumap_report *report)
 {
-	const char *list = job_lease(plan);
+	const char *list = plan->lease;
 	struct span rest = span_of(list ? list : ""), number;
 	OWNED(claim) *claim = NULL;
 	size_t count = 0;

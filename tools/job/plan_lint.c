@@ -42,7 +42,7 @@ static void see_lists(struct python_start *ret, const gpumap_plan *plan)
 
 void plan_picture(struct python_start *ret, const gpumap_plan *plan)
 {
-	size_t hosts = job_host_count(plan), world = job_world_size(plan);
+	size_t hosts = plan->host_count, world = plan->world_size;
 
 	*ret = python_start_unknown();
 	ret->launcher = "gpumap run";
@@ -153,7 +153,7 @@ static void relay(gpumap_plan *plan, const gpumap_finding *f, bool refuses, gpum
 	}
 	if (refuses) {
 		report_relay_more(report, f, &at, " (" SETTING("lint = warn") " starts it anyway)");
-		job_refuse(plan);
+		plan->answered = false;
 	} else {
 		at.fix = "change the program, and leave " SETTING("lint = warn") " out";
 		report_add(report, FINDING_STARTED_ANYWAY, &at, "%s",
@@ -199,15 +199,15 @@ const char *plan_code(const char *const *arguments, size_t count)
 
 void plan_lint(gpumap_plan *plan, const gpumap_inventory *inventory, gpumap_report *report)
 {
-	size_t count;
-	const char *const *arguments = job_program(plan, &count);
+	const char *const *arguments = plan->arguments;
+	size_t count = plan->argument_count;
 	const char *code = plan_code(arguments, count);
 	CLEANUP_FREE const char **room = NULL;
 	const char *folder = plan->settings.workdir.text;
 	struct python_start start;
 	CLEANUP_FREE char *path = NULL;
 
-	if (!job_answered(plan) || !code || strchr(code, '%') || strchr(folder, '%') ||
+	if (!plan->answered || !code || strchr(code, '%') || strchr(folder, '%') ||
 	    plan->settings.lint.word == PLAN_LINT_NO)
 		return;
 	path = plan_code_path(folder, code);

@@ -102,8 +102,8 @@ static int read_plan(gpumap_plan **ret, int64_t *node, const struct plan_options
 		r = read_file_of_plan(ret, options, report);
 	if (r == GPUMAP_OK)
 		r = plan_node(node, *ret, options->node_rank, report);
-	if (r == GPUMAP_OK && job_host_count(*ret))
-		r = plan_check_standalone(options, job_host_count(*ret), *node,
+	if (r == GPUMAP_OK && (*ret)->host_count)
+		r = plan_check_standalone(options, (*ret)->host_count, *node,
 					  job_host(*ret, 0)->name, report);
 	if (r == GPUMAP_OK) {
 		plan_judge(*ret, report);

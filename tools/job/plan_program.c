@@ -205,10 +205,8 @@ int plan_seek_program(const gpumap_plan *plan, int64_t node, gpumap_report *repo
 {
 	const struct plan_host *host = job_host(plan, node);
 	bool lacks = false;
-	size_t arguments;
 
-	job_program(plan, &arguments);
-	if (!host || !host->layout->count || !job_answered(plan) || !arguments)
+	if (!host || !host->layout->count || !plan->answered || !plan->argument_count)
 		return GPUMAP_OK;
 	if (job_setting(plan, PKEY_PROFILE_inventory, (int64_t)host->first_rank)->word !=
 	    PLAN_INVENTORY_HOST)

@@ -148,7 +148,7 @@ int plan_node(int64_t *ret, const gpumap_plan *plan, const char *node_rank, gpum
 {
 	if (node_rank)
 		return option_number("--node-rank", node_rank, "a number", 0,
-				     (int64_t)job_host_count(plan) - 1, ret, report);
+				     (int64_t)plan->host_count - 1, ret, report);
 	*ret = find_here(planned_name, plan);
 	return GPUMAP_OK;
 }

@@ -101,8 +101,8 @@ static bool command_works_alone(const char *const *arguments, size_t count)
 /* Whether the program may work with ranks. What is not Python has to name a rank in its command. */
 static bool may_work(const gpumap_plan *plan)
 {
-	size_t count;
-	const char *const *arguments = job_program(plan, &count);
+	const char *const *arguments = plan->arguments;
+	size_t count = plan->argument_count;
 	const char *code = plan_code(arguments, count);
 	CLEANUP_FREE char *path = NULL;
 
@@ -134,8 +134,8 @@ void plan_remark_ranks(const gpumap_plan *plan, gpumap_report *report)
 	const struct plan_host *host = job_host(plan, 0);
 	size_t ranks = host ? host->layout->count : 0;
 
-	if (!job_answered(plan) || ranks < 2 || !host->layout->ranks[0].device_count ||
-	    asks(plan) || is_said(report))
+	if (!plan->answered || ranks < 2 || !host->layout->ranks[0].device_count || asks(plan) ||
+	    is_said(report))
 		return;
 	if (!may_work(plan))
 		report_add(report, FINDING_RANKS_UNASKED,

@@ -43,7 +43,7 @@ static bool has_logs(const gpumap_plan *plan, int64_t rank)
 bool rank_logs_check(const gpumap_plan *plan, gpumap_report *report)
 {
 	/* Without exceptions ranks are alike. */
-	size_t count = job_is_uniform(plan) ? 1 : job_world_size(plan);
+	size_t count = plan->exception_count ? plan->world_size : 1;
 	bool good = true;
 
 	for (size_t i = 0; i < count && good; i++)

@@ -113,7 +113,7 @@ void run_warn_leased(const gpumap_plan *plan, int64_t node, gpumap_report *repor
 	OWNED(claim) *claim = NULL;
 	CLEANUP_FREE int64_t *holders = NULL;
 
-	if (job_lease(plan) ||
+	if (plan->lease ||
 	    job_setting(plan, PKEY_PROFILE_inventory, (int64_t)host->first_rank)->word !=
 		    PLAN_INVENTORY_HOST ||
 	    !(gpus = read_gpus(host->layout)))

@@ -65,19 +65,17 @@ static int refuse_elsewhere(const gpumap_plan *plan, gpumap_report *report)
 int run_check(const struct run *run, gpumap_report *report)
 {
 	const gpumap_plan *plan = run->plan;
-	size_t arguments;
 
 	/* The report has the reason already, unless the plan was read. */
-	if (!job_answered(plan) && gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR)
+	if (!plan->answered && gpumap_report_worst(report) != GPUMAP_SEVERITY_ERROR)
 		return refuse(report, FINDING_NOT_A_PLAN, "write it anew with gpumap plan -o",
 			      "the plan cannot be started, and has no reason");
 	/* This would be the next error when that one is mended. */
-	if (!job_answered(plan))
+	if (!plan->answered)
 		return run->node < 0 && plan->settings.launcher.word == PLAN_LAUNCHER_LOCAL
 			       ? refuse_elsewhere(plan, report)
 			       : GPUMAP_EINPUT;
-	job_program(plan, &arguments);
-	if (!arguments)
+	if (!plan->argument_count)
 		return refuse(report, FINDING_NO_PROGRAM, "write it after the options",
 			      "there is no program to start");
 	if (plan->settings.launcher.word != PLAN_LAUNCHER_LOCAL)
@@ -97,7 +95,7 @@ int run_show(const struct run *run, const struct output *output, bool *answered)
 {
 	if (run_check(run, output->report) != GPUMAP_OK ||
 	    plan_check_programs(run->plan, run->node, output->report) != GPUMAP_OK)
-		job_refuse(run->plan);
+		run->plan->answered = false;
 	return plan_show(run->plan, output, false, answered);
 }
 

@@ -190,7 +190,7 @@ int record_place(char **ret, const struct record *record, gpumap_report *report)
 	if (code != GPUMAP_OK || !*folder)
 		return code;
 	strbuf_printf(&buf, "%s/run-%s", folder, gpumap_plan_str(run->plan, GPUMAP_PLAN_RUN));
-	if (job_host_count(run->plan) > 1)
+	if (run->plan->host_count > 1)
 		strbuf_printf(&buf, "-node%lld", (long long)run->node);
 	strbuf_puts(&buf, ".json");
 	*ret = strbuf_take(&buf);

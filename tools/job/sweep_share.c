@@ -102,7 +102,7 @@ int sweep_share(struct arena *arena, struct share *ret, size_t jobs,
 	host = job_host(plan, 0);
 	layout = host ? host->layout : NULL;
 	/* Without GPUs there is nothing to divide. */
-	if (job_answered(plan) && layout && layout->count && layout->ranks[0].device_count) {
+	if (plan->answered && layout && layout->count && layout->ranks[0].device_count) {
 		size_t n = layout->count;
 
 		if (n < jobs)
