@@ -90,16 +90,15 @@ static bool has_uuid(const gpumap_device *gpu, struct span uuid)
 /* The position of the GPU, or of the GPU whose instance it is; -1: not in the inventory. */
 static int find(const gpumap_inventory *inventory, struct span uuid, struct span pci)
 {
+	const gpumap_device *gpu = NULL;
 	char address[20];
-	bool has_address = pci_normalise(pci, address);
 
 	for (size_t i = 0; i < inventory->count; i++)
 		if (has_uuid(&inventory->gpus[i], uuid))
 			return (int)i;
-	for (size_t i = 0; has_address && i < inventory->count; i++)
-		if (inventory->gpus[i].pci && streq(inventory->gpus[i].pci, address))
-			return (int)i;
-	return -1;
+	if (pci_normalise(pci, address))
+		gpu = inventory_by_pci(inventory, address);
+	return gpu ? (int)(gpu - inventory->gpus) : -1;
 }
 
 /* "device N UUID PCI"; false: another line. */

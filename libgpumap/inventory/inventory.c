@@ -98,29 +98,10 @@ gpumap_device *device_add_mig(gpumap_device *gpu)
 	return &mig[gpu->mig_count++];
 }
 
-gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index)
-{
-	/* Sources list GPUs in order: look at the likely position first. */
-	if (index >= 0 && (size_t)index < inventory->count && inventory->gpus[index].index == index)
-		return &inventory->gpus[index];
-	for (size_t i = 0; i < inventory->count; i++)
-		if (inventory->gpus[i].index == index)
-			return &inventory->gpus[i];
-	return NULL;
-}
-
-gpumap_device *inventory_by_pci(gpumap_inventory *inventory, const char *pci)
+const gpumap_device *inventory_by_pci(const gpumap_inventory *inventory, const char *pci)
 {
 	for (size_t i = 0; i < inventory->count; i++)
 		if (inventory->gpus[i].pci && streq(inventory->gpus[i].pci, pci))
-			return &inventory->gpus[i];
-	return NULL;
-}
-
-gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid)
-{
-	for (size_t i = 0; i < inventory->count; i++)
-		if (inventory->gpus[i].uuid && span_is(uuid, inventory->gpus[i].uuid))
 			return &inventory->gpus[i];
 	return NULL;
 }

@@ -119,10 +119,8 @@ const char *compute_mode_word(int number);
 unsigned process_type(struct span word);
 const char *process_type_word(size_t i, unsigned *type);
 
-/* The GPU with this index, PCI address or UUID; NULL: none so far. */
-gpumap_device *inventory_by_index(gpumap_inventory *inventory, int index);
-gpumap_device *inventory_by_pci(gpumap_inventory *inventory, const char *pci);
-gpumap_device *inventory_by_uuid(gpumap_inventory *inventory, struct span uuid);
+/* The GPU with this PCI address; NULL: none so far. */
+const gpumap_device *inventory_by_pci(const gpumap_inventory *inventory, const char *pci);
 
 /* Replaces a string member by a copy, with \xNN for what is not shown, such as bytes that are not
  * UTF-8. False without memory; the member is then unchanged. */

@@ -25,7 +25,7 @@ static void read_link(const struct nvml *nvml, struct nvml_handle *handle, unsig
 {
 	enum nvml_link_type type = NVML_LINK_TO_UNKNOWN;
 	struct nvml_pci remote = {0};
-	gpumap_device *peer = NULL;
+	const gpumap_device *peer = NULL;
 	char pci[20];
 
 	if (NVML_ASK(nvml, link_type, handle, link, &type) == NVML_SUCCESS &&

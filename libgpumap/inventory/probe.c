@@ -89,18 +89,15 @@ int probe_empty(gpumap_inventory *inventory, const char *root, gpumap_report *re
 /* Notes host and date: the inventory may be read elsewhere, later. */
 static bool stamp(gpumap_inventory *inventory)
 {
-	char host[256] = "", date[32];
-	time_t now = time(NULL);
-	struct tm utc;
+	char host[256] = "", date[TIME_TEXT];
 
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		*host = '\0';
 	if (*host && (!member_set(&inventory->host, span_of(host)) ||
 		      !member_set(&inventory->origin, span_of(host))))
 		return false;
-	if (!gmtime_r(&now, &utc) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc))
-		return true;
-	return member_set(&inventory->date, span_of(date));
+	time_text(date, time(NULL));
+	return !*date || member_set(&inventory->date, span_of(date));
 }
 
 EXPORT int gpumap_inventory_probe(gpumap_inventory **ret, unsigned flags, const char *helper,

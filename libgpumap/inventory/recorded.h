@@ -184,12 +184,18 @@ int recorded_number(struct recorded *r, int position, int64_t index) MUST_CHECK;
 /* nvidia-smi says that a GPU does not answer. */
 void recorded_lost(struct recorded *r);
 
+/* Report what ends the reading, and return its code. */
+#define recorded_fail(r, code, id, remedy, ...) \
+	report_fail((r)->report, code, id, \
+		    ABOUT(.origin = (r)->origin, .line = (r)->line, .fix = (remedy)), __VA_ARGS__)
+#define recorded_contradiction(r, ...) \
+	recorded_fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY, "record one machine at a time", \
+		      __VA_ARGS__)
+#define recorded_limit(r, ...) recorded_fail(r, GPUMAP_ELIMIT, FINDING_LIMIT, NULL, __VA_ARGS__)
 /* Notes that the inventory may be incomplete; without any GPU the reason becomes the error. */
 void recorded_partial(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
 /* Notes a reason that is reported only if no GPU is read at all. */
 void recorded_foreign(struct recorded *r, const char *fix, const char *format, ...) PRINTF(3, 4);
-int recorded_contradiction(struct recorded *r, const char *format, ...) PRINTF(2, 3);
-int recorded_limit(struct recorded *r, const char *format, ...) PRINTF(2, 3);
 int recorded_nomem(struct recorded *r);
 
 /* Functions on pieces of text, for several readers. */

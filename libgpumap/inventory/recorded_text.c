@@ -106,40 +106,6 @@ void recorded_foreign(struct recorded *r, const char *fix, const char *format, .
 	va_end(args);
 }
 
-static PRINTF(5, 0) int fail(struct recorded *r, int code, enum finding_id id, const char *fix,
-			     const char *format, va_list args)
-{
-	const char *text = arena_vprintf(&r->arena, format, args);
-
-	if (!text)
-		return recorded_nomem(r);
-	return report_fail(r->report, code, id,
-			   ABOUT(.origin = r->origin, .line = r->line, .fix = fix), "%s", text);
-}
-
-int recorded_contradiction(struct recorded *r, const char *format, ...)
-{
-	va_list args;
-	int code;
-
-	va_start(args, format);
-	code = fail(r, GPUMAP_EINPUT, FINDING_NOT_AN_INVENTORY, "record one machine at a time",
-		    format, args);
-	va_end(args);
-	return code;
-}
-
-int recorded_limit(struct recorded *r, const char *format, ...)
-{
-	va_list args;
-	int code;
-
-	va_start(args, format);
-	code = fail(r, GPUMAP_ELIMIT, FINDING_LIMIT, NULL, format, args);
-	va_end(args);
-	return code;
-}
-
 int recorded_nomem(struct recorded *r)
 {
 	return report_nomem(r->report);
