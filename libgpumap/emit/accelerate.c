@@ -4,23 +4,19 @@
 
 static bool can(struct emitter *e)
 {
+	const struct emit_node *other = emit_unlike(e);
+
 	if (e->ranks > 1 && !e->nodes[0].gpus) {
 		emit_refuse(e, "use torchrun",
 			    "without GPUs accelerate starts one process, not %zu ranks", e->ranks);
 		return false;
 	}
-	for (size_t i = 0; i < e->node_count; i++)
-		if (e->nodes[i].ranks != e->nodes[0].ranks) {
-			emit_refuse(
-				e,
-				"use torchrun, or the same " SETTING("ranks = N") " on every host",
-				"accelerate starts as many ranks on each host: %s has %zu, "
-				"%s %zu",
-				e->nodes[0].host->name, e->nodes[0].ranks, e->nodes[i].host->name,
-				e->nodes[i].ranks);
-			return false;
-		}
-	return true;
+	if (other)
+		emit_refuse(e, "use torchrun, or the same " SETTING("ranks = N") " on every host",
+			    "accelerate starts as many ranks on each host: %s has %zu, %s %zu",
+			    e->nodes[0].host->name, e->nodes[0].ranks, other->host->name,
+			    other->ranks);
+	return !other;
 }
 
 static void put_processes(struct emitter *e, size_t node)

@@ -85,6 +85,8 @@ static void put_command(struct emitter *e)
 
 static void warn_ranks(struct emitter *e)
 {
+	const struct emit_node *other = emit_unlike(e);
+
 	for (size_t i = 0; i < e->node_count; i++) {
 		const char *numbers = emit_numbers(e, &e->nodes[i]);
 
@@ -96,15 +98,12 @@ static void warn_ranks(struct emitter *e)
 			return;
 		}
 	}
-	for (size_t i = 1; i < e->node_count; i++)
-		if (e->nodes[i].ranks != e->nodes[0].ranks) {
-			emit_remark(e, FINDING_LAUNCHER_RANKS, "use torchrun",
-				    "deepspeed gives wrong local ranks where hosts differ: %s has "
-				    "%zu ranks, %s %zu",
-				    e->nodes[0].host->name, e->nodes[0].ranks,
-				    e->nodes[i].host->name, e->nodes[i].ranks);
-			return;
-		}
+	if (other)
+		emit_remark(e, FINDING_LAUNCHER_RANKS, "use torchrun",
+			    "deepspeed gives wrong local ranks where hosts differ: %s has "
+			    "%zu ranks, %s %zu",
+			    e->nodes[0].host->name, e->nodes[0].ranks, other->host->name,
+			    other->ranks);
 }
 
 static void put_remarks(struct emitter *e)
@@ -142,11 +141,8 @@ void emit_deepspeed(struct emitter *e)
 	for (size_t i = 0; i < e->node_count; i++)
 		if (!can_host(e, &e->nodes[i]))
 			return;
-	if (e->node_count > 1 && !emit_named(e)) {
-		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
-			    "deepspeed needs the names of the %zu hosts", e->node_count);
+	if (!emit_has_names(e))
 		return;
-	}
 	e->inside = needs_plan(e);
 	emit_plan_file(e);
 	if (e->node_count > 1)

@@ -165,12 +165,6 @@ static void clean(struct emitter *e)
 	gpumap_report_free(e->report);
 }
 
-static void copy_report(gpumap_report *to, const gpumap_report *from)
-{
-	for (size_t i = 0; i < gpumap_report_count(from); i++)
-		report_copy(to, gpumap_report_get(from, i));
-}
-
 /* Fills all of `e`; *text is NULL if the plan cannot be started. */
 static int make(struct emitter *e, char **text, const gpumap_target *target)
 {
@@ -206,7 +200,7 @@ static int emit(struct emitter *e, char **text, const char *target, gpumap_repor
 		return r;
 	r = make(e, text, found);
 	if (r != GPUMAP_ENOMEM)
-		copy_report(report, e->report);
+		report_copy_all(report, e->report, FINDING_COUNT);
 	if (r != GPUMAP_OK) {
 		free(*text);
 		*text = NULL;

@@ -61,7 +61,7 @@ int emit_check_target(const char *target, gpumap_report *report);
 
 /* --- text (write.c) ----------------------------------------------------------------- */
 
-/* Appends text unchanged. */
+/* Append text unchanged; it may end the line. */
 void emit_puts(struct emitter *e, const char *text);
 void emit_printf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
 /* Appends a word, quoted; a long command continues on the next line. */
@@ -81,6 +81,8 @@ int emit_nodes(struct emitter *e);
 /* Numbers of the GPUs of a node's ranks, as nvidia-smi counts; NULL: one is a MIG instance, or its
  * number is not known. */
 const char *emit_numbers(struct emitter *e, const struct emit_node *node);
+/* A node with another number of ranks than the first; NULL: there is none. */
+const struct emit_node *emit_unlike(const struct emitter *e);
 bool emit_lists_differ(const struct emitter *e);
 /* The number of entries of a list. */
 size_t emit_count(const char *list);
@@ -162,6 +164,8 @@ void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, s
 /* If the plan has names for hosts that nobody named. */
 void emit_remark_names(struct emitter *e);
 void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
+/* Whether several hosts have names that a launcher needs; otherwise it refuses the plan. */
+bool emit_has_names(struct emitter *e);
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);
 

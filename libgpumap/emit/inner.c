@@ -48,13 +48,6 @@ static char **common_arguments(struct emitter *e, size_t *count)
 	return arguments;
 }
 
-static void free_arguments(char **arguments)
-{
-	for (size_t i = 0; arguments && arguments[i]; i++)
-		free(arguments[i]);
-	free(arguments);
-}
-
 static void put_words(struct emitter *e, char **words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -98,7 +91,7 @@ void emit_run(struct emitter *e, const char *option)
 void emit_exec(struct emitter *e, int port)
 {
 	size_t count;
-	char **arguments;
+	CLEANUP(job_free_arguments) char **arguments = NULL;
 
 	emit_word(e, "gpumap");
 	emit_word(e, "exec");
@@ -121,7 +114,6 @@ void emit_exec(struct emitter *e, int port)
 		emit_word(e, "--no-python");
 	emit_word(e, "--");
 	put_words(e, arguments, count);
-	free_arguments(arguments);
 }
 
 /* --- launchers that know Python ------------------------------------------------------------ */
@@ -150,7 +142,7 @@ static void end_options(struct emitter *e, char **arguments, size_t count)
 void emit_python(struct emitter *e)
 {
 	size_t count, skipped;
-	char **arguments;
+	CLEANUP(job_free_arguments) char **arguments = NULL;
 
 	if (emit_needs_exec(e)) {
 		emit_no_python(e);
@@ -166,13 +158,12 @@ void emit_python(struct emitter *e)
 		end_options(e, arguments + skipped, count - skipped);
 		put_words(e, arguments + skipped, count - skipped);
 	}
-	free_arguments(arguments);
 }
 
 void emit_no_python(struct emitter *e)
 {
 	size_t count;
-	char **arguments;
+	CLEANUP(job_free_arguments) char **arguments = NULL;
 
 	emit_word(e, "--no_python");
 	if (emit_needs_exec(e)) {
@@ -186,7 +177,6 @@ void emit_no_python(struct emitter *e)
 	if (count > 1 && (streq(arguments[1], "-") || !*arguments[1]))
 		emit_word(e, "env");
 	put_words(e, arguments, count);
-	free_arguments(arguments);
 }
 
 bool emit_is_plain(struct emitter *e)

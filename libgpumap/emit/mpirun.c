@@ -41,14 +41,10 @@ static void put_hosts(struct emitter *e)
  * place the ranks. A rankfile would bind them to cores too. */
 static void put_map(struct emitter *e)
 {
-	bool equal = true;
-
-	for (size_t i = 1; i < e->node_count; i++)
-		equal = equal && e->nodes[i].ranks == e->nodes[0].ranks;
-	if (equal)
-		emit_pairf(e, "--map-by", "ppr:%zu:node", e->nodes[0].ranks);
-	else
+	if (emit_unlike(e))
 		emit_pair(e, "--map-by", "slot");
+	else
+		emit_pairf(e, "--map-by", "ppr:%zu:node", e->nodes[0].ranks);
 	emit_pair(e, "--bind-to", "none");
 }
 
@@ -93,11 +89,8 @@ void emit_mpirun(struct emitter *e)
 		emit_forwards_only_users(e) ? PKEY_PROFILE_forward : PKEY_COUNT,
 	};
 
-	if (e->node_count > 1 && !emit_named(e)) {
-		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
-			    "mpirun needs the names of the %zu hosts", e->node_count);
+	if (!emit_has_names(e))
 		return;
-	}
 	/* A list that is the same everywhere is passed on; otherwise the plan has each host's list.
 	 */
 	e->inside = e->inside || emit_lists_differ(e);

@@ -57,7 +57,7 @@ static bool has_entry(struct span list, struct span entry)
 }
 
 /* Joins the lists of a host's ranks: each entry once, in the order in which they appear. */
-static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layout *layout)
+static void join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layout *layout)
 {
 	const char *last = "";
 
@@ -77,7 +77,6 @@ static bool join_lists(struct strbuf *buf, size_t *gpus, const struct plan_layou
 			++*gpus;
 		}
 	}
-	return !buf->failed;
 }
 
 /* Whether an earlier local rank, or an earlier device of this one, has the same device. */
@@ -129,10 +128,9 @@ static bool node_lists(struct emitter *e, struct emit_node *node)
 		node->gpus = before->gpus;
 		return true;
 	}
-	if (join_lists(&list, &node->gpus, node->host->layout))
-		node->list = arena_strdup(&e->arena, list.text ? list.text : "");
+	join_lists(&list, &node->gpus, node->host->layout);
 	node->gpus = job_gpus(e, node->host->layout, node->gpus);
-	strbuf_free(&list);
+	node->list = strbuf_keep(&list, &e->arena);
 	return node->list;
 }
 
@@ -200,18 +198,25 @@ static bool add_number(struct strbuf *numbers, const struct plan_device *device)
 const char *emit_numbers(struct emitter *e, const struct emit_node *node)
 {
 	const struct plan_layout *layout = node->host->layout;
-	CLEANUP(strbuf_free) struct strbuf numbers = {0};
+	struct strbuf numbers = {0};
 	const char *text;
 	bool known = true;
 
 	for (size_t l = 0; known && l < layout->count; l++)
 		for (size_t i = 0; known && i < layout->ranks[l].device_count; i++)
 			known = add_number(&numbers, &layout->ranks[l].devices[i]);
-	e->out.failed = e->out.failed || numbers.failed;
-	text = arena_strdup(&e->arena, numbers.text ? numbers.text : "");
+	text = strbuf_keep(&numbers, &e->arena);
 	if (!known)
 		return NULL;
 	return text ? text : "";
+}
+
+const struct emit_node *emit_unlike(const struct emitter *e)
+{
+	for (size_t i = 1; i < e->node_count; i++)
+		if (e->nodes[i].ranks != e->nodes[0].ranks)
+			return &e->nodes[i];
+	return NULL;
 }
 
 bool emit_lists_differ(const struct emitter *e)
@@ -229,14 +234,13 @@ bool emit_named(const struct emitter *e)
 
 const char *emit_names(struct emitter *e, size_t first, size_t count, bool each_rank)
 {
-	CLEANUP(strbuf_free) struct strbuf names = {0};
+	struct strbuf names = {0};
 	const char *text;
 
 	for (size_t i = first; i < first + count; i++)
 		for (size_t l = 0; l < (each_rank ? e->nodes[i].ranks : 1); l++)
 			strbuf_printf(&names, "%s%s", names.length ? "," : "",
 				      e->nodes[i].host->name);
-	e->out.failed = e->out.failed || names.failed;
-	text = arena_strdup(&e->arena, names.text ? names.text : "");
+	text = strbuf_keep(&names, &e->arena);
 	return text ? text : "";
 }

@@ -37,6 +37,16 @@ void emit_refuse(struct emitter *e, const char *fix, const char *format, ...)
 	e->refused = true;
 }
 
+bool emit_has_names(struct emitter *e)
+{
+	bool has = e->node_count == 1 || emit_named(e);
+
+	if (!has)
+		emit_refuse(e, "write " SETTING("hosts = NAME,..."),
+			    "%s needs the names of the %zu hosts", e->target, e->node_count);
+	return has;
+}
+
 /* Whether cores or memory are bound. The default binds them too. */
 static bool is_bound(const struct emitter *e, bool cpus)
 {

@@ -96,16 +96,14 @@ static void put_header(struct emitter *e, const struct slurm_shape *shape)
 	struct slurm_time limit;
 
 	put_name(e);
-	emit_puts(e, "#SBATCH --output=%x-%j.log");
-	emit_end(e);
+	emit_puts(e, "#SBATCH --output=%x-%j.log\n");
 	if (slurm_limit(e, &limit)) {
 		directive(e, "time", "%s", limit.text);
 		put_signal(e);
 	}
 	for (size_t i = 0; i < shape->count; i++) {
 		if (i) {
-			emit_puts(e, "#SBATCH hetjob");
-			emit_end(e);
+			emit_puts(e, "#SBATCH hetjob\n");
 		}
 		put_group(e, shape, &shape->groups[i]);
 	}
@@ -128,16 +126,14 @@ static void put_port(struct emitter *e)
 	    e->plan->settings.master_port.word != PLAN_PORT_AUTO)
 		return;
 	job_port_in_shell(port, "${SLURM_JOB_ID:-$$}");
-	emit_printf(e, "export MASTER_PORT=%s", port);
-	emit_end(e);
+	emit_printf(e, "export MASTER_PORT=%s\n", port);
 }
 
 static void put_body(struct emitter *e, const struct slurm_shape *shape, bool folder)
 {
 	struct emit_variables variables;
 
-	emit_puts(e, "\nset -eu");
-	emit_end(e);
+	emit_puts(e, "\nset -eu\n");
 	if (!folder)
 		put_line(e, "cd --", e->plan->settings.workdir.text);
 	slurm_variables(&variables, e);

@@ -45,12 +45,8 @@ static bool find_shared(struct shared *ret, struct emitter *e, const struct emit
  * so that none of them is a variable of the script. */
 static void put_shared(struct emitter *e, const struct shared *shared, const char *indent)
 {
-	emit_printf(e, "%sgm_rank() {", indent);
-	emit_end(e);
-	emit_printf(e, "%s\tgm_number=$1 gm_workdir=$2", indent);
-	emit_end(e);
-	emit_printf(e, "%s\tshift 2", indent);
-	emit_end(e);
+	emit_printf(e, "%sgm_rank() {\n%s\tgm_number=$1 gm_workdir=$2\n%s\tshift 2\n", indent,
+		    indent, indent);
 	emit_printf(e, "%s\tgm_begin \"$gm_number\" \"$gm_workdir\" env", indent);
 	for (size_t i = 0; i < shared->all.count; i++)
 		if (shared->same[i] && !shared->all.all[i].value)
@@ -58,10 +54,8 @@ static void put_shared(struct emitter *e, const struct shared *shared, const cha
 	for (size_t i = 0; i < shared->all.count; i++)
 		if (shared->same[i] && shared->all.all[i].value)
 			emit_assignment(e, shared->all.all[i].name, shared->all.all[i].value);
-	emit_puts(e, " \"$@\"");
-	emit_end(e);
-	emit_printf(e, "%s}", indent);
-	emit_end(e);
+	emit_puts(e, " \"$@\"\n");
+	emit_printf(e, "%s}\n", indent);
 }
 
 /* Variables to be unset are unset for all ranks. */
@@ -96,27 +90,23 @@ static void put_log(struct emitter *e, int64_t rank, const char *mark, const cha
 {
 	const char *folder = expanded(e, "log_dir", rank, NULL);
 	const char *name = expanded(e, "log_file", rank, stream);
-	CLEANUP(strbuf_free) struct strbuf quoted = {0};
 	char *path = arena_printf(&e->arena, "%s/%s", folder, name);
 
-	words_quote(&quoted, path ? path : "");
-	emit_printf(e, " %s%s", mark, quoted.text ? quoted.text : "");
-	e->out.failed = e->out.failed || quoted.failed;
+	emit_printf(e, " %s", mark);
+	words_quote(&e->out, path ? path : "");
 }
 
 static void put_arguments(struct emitter *e, int64_t rank)
 {
-	CLEANUP_FREE char **arguments = NULL;
+	CLEANUP(job_free_arguments) char **arguments = NULL;
 
 	if (e->r == GPUMAP_OK)
 		e->r = gpumap_plan_rank_arguments(&arguments, e->plan, rank, e->report);
 	/* The command env would take the word for a variable. */
 	if (arguments && *arguments && strchr(*arguments, '='))
 		emit_puts(e, " sh -c 'exec \"$@\"' sh");
-	for (size_t i = 0; arguments && arguments[i]; i++) {
+	for (size_t i = 0; arguments && arguments[i]; i++)
 		emit_word(e, arguments[i]);
-		free(arguments[i]);
-	}
 }
 
 static void put_rank(struct emitter *e, const struct shared *shared, const struct emit_node *node,
@@ -150,8 +140,7 @@ static void put_folders(struct emitter *e, const struct emit_node *node, const c
 			continue;
 		emit_printf(e, "%smkdir -p --", indent);
 		emit_word(e, folder);
-		emit_puts(e, " || exit 125");
-		emit_end(e);
+		emit_puts(e, " || exit 125\n");
 		last = folder;
 	}
 }
@@ -175,20 +164,16 @@ static void put_nodes(struct emitter *e)
 		put_node(e, &e->nodes[0], "");
 		return;
 	}
-	emit_puts(e, "case ${1-} in");
-	emit_end(e);
+	emit_puts(e, "case ${1-} in\n");
 	for (size_t i = 0; i < e->node_count; i++) {
-		emit_printf(e, "%zu) # %s", i, e->nodes[i].host->name);
-		emit_end(e);
+		emit_printf(e, "%zu) # %s\n", i, e->nodes[i].host->name);
 		put_node(e, &e->nodes[i], "\t");
-		emit_puts(e, "\t;;");
-		emit_end(e);
+		emit_puts(e, "\t;;\n");
 	}
 	emit_printf(e,
 		    "*)\n\techo \"usage: $0 N, the number of this host, from 0 to %zu\" "
 		    ">&2\n\texit 125\n\t;;\nesac\n",
 		    e->node_count - 1);
-	e->line = e->out.length;
 }
 
 static void put_remarks(struct emitter *e)

@@ -136,12 +136,6 @@ static const char waiting[] =
 	"[ \"$gm_ended\" -eq \"$gm_count\" ] || [ \"$gm_status\" -ne 0 ] || gm_status=137\n"
 	"exit \"$gm_status\"\n";
 
-static void put(struct emitter *e, const char *text)
-{
-	emit_puts(e, text);
-	e->line = e->out.length;
-}
-
 /* The shell of a rank ignores all signals that a rank may get, so that it can report the rank's
  * status. */
 static void put_kept(struct emitter *e, const char *kill_signal)
@@ -150,8 +144,7 @@ static void put_kept(struct emitter *e, const char *kill_signal)
 	for (int i = 1; i < NSIG; i++)
 		if (emit_forwards(e, i))
 			emit_printf(e, " %s", signal_name(i));
-	emit_puts(e, "'");
-	emit_end(e);
+	emit_puts(e, "'\n");
 }
 
 static void put_traps(struct emitter *e)
@@ -166,7 +159,6 @@ static void put_traps(struct emitter *e)
 		if (emit_forwards(e, i))
 			emit_printf(e, "trap 'gm_signalled=yes; gm_tell %s' %s\n", signal_name(i),
 				    signal_name(i));
-	put(e, "");
 }
 
 void shell_begin(struct emitter *e)
@@ -175,19 +167,18 @@ void shell_begin(struct emitter *e)
 	bool wait = emit_on_fail(e) == PLAN_ON_FAIL_WAIT;
 	long long limit = emit_seconds(e, PKEY_PROFILE_timeout);
 
-	put(e, starting);
+	emit_puts(e, starting);
 	emit_printf(e, "gm_signal=%s gm_grace=%lld gm_wait=%s\n", kill_signal,
 		    emit_seconds(e, PKEY_PROFILE_kill_grace), wait ? "yes" : "''");
 	put_kept(e, kill_signal);
 	put_traps(e);
 	if (limit) {
 		emit_printf(e, "trap 'gm_stop 124' ALRM\ngm_after %lld kill -s ALRM $$\n", limit);
-		put(e, "");
 	}
-	put(e, "\n");
+	emit_puts(e, "\n");
 }
 
 void shell_end(struct emitter *e)
 {
-	put(e, waiting);
+	emit_puts(e, waiting);
 }

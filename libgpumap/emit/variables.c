@@ -183,8 +183,7 @@ void emit_label(struct emitter *e, size_t node)
 {
 	if (e->node_count == 1)
 		return;
-	emit_printf(e, "%s# node %zu: %s", node ? "\n" : "", node, e->nodes[node].host->name);
-	emit_end(e);
+	emit_printf(e, "%s# node %zu: %s\n", node ? "\n" : "", node, e->nodes[node].host->name);
 }
 
 int emit_port(struct emitter *e)

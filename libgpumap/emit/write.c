@@ -6,9 +6,16 @@
 
 enum { LINE_WIDTH = 96 };
 
+static void note_end(struct emitter *e)
+{
+	if (e->out.length && e->out.text[e->out.length - 1] == '\n')
+		e->line = e->out.length;
+}
+
 void emit_puts(struct emitter *e, const char *text)
 {
 	strbuf_puts(&e->out, text);
+	note_end(e);
 }
 
 void emit_printf(struct emitter *e, const char *format, ...)
@@ -18,12 +25,12 @@ void emit_printf(struct emitter *e, const char *format, ...)
 	va_start(args, format);
 	strbuf_vprintf(&e->out, format, args);
 	va_end(args);
+	note_end(e);
 }
 
 void emit_end(struct emitter *e)
 {
 	emit_puts(e, "\n");
-	e->line = e->out.length;
 }
 
 /* Puts text that is already quoted, as the next word of a command. */
@@ -31,8 +38,7 @@ static void put_quoted(struct emitter *e, struct strbuf *word)
 {
 	if (e->out.length > e->line) {
 		if (e->out.length - e->line + word->length + 3 > LINE_WIDTH) {
-			emit_puts(e, " \\");
-			emit_end(e);
+			emit_puts(e, " \\\n");
 			emit_puts(e, "    ");
 		} else {
 			emit_puts(e, " ");
@@ -109,6 +115,5 @@ void emit_file(struct emitter *e, const char *name, char *text)
 	e->files[e->file_count++] = (struct emit_file){name, text};
 	emit_printf(e, "cat >%s <<'END'\n", name);
 	emit_puts(e, text);
-	emit_puts(e, "END");
-	emit_end(e);
+	emit_puts(e, "END\n");
 }

@@ -6,11 +6,11 @@
 #include "profile/profile.h"
 #include "strbuf.h"
 
-static void free_arguments(char **arguments)
+void job_free_arguments(char ***arguments)
 {
-	for (size_t i = 0; arguments && arguments[i]; i++)
-		free(arguments[i]);
-	free(arguments);
+	for (size_t i = 0; *arguments && (*arguments)[i]; i++)
+		free((*arguments)[i]);
+	free(*arguments);
 }
 
 /* The argument that old scripts expect: --local_rank=N, or another name. */
@@ -47,7 +47,7 @@ int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *r
 			r = report_nomem(report);
 	}
 	if (r != GPUMAP_OK) {
-		free_arguments(arguments);
+		job_free_arguments(&arguments);
 		return r;
 	}
 	*ret = arguments;

@@ -92,6 +92,8 @@ int job_expand(char **ret, const gpumap_plan *plan, const char *key, const struc
 	       const char *stream, gpumap_report *report);
 int job_arguments(char ***ret, const gpumap_plan *plan, const struct job_rank *rank,
 		  gpumap_report *report);
+/* Of a variable, for CLEANUP; NULL: there are none. */
+void job_free_arguments(char ***arguments);
 
 /* A plan from its JSON. */
 struct json_t;
