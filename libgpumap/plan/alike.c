@@ -95,25 +95,19 @@ int class_find_kind(struct builder *b, struct host_class *class)
 	struct strbuf *text = &b->descriptions[0];
 	struct table_key key = {{0}};
 	struct host_kind *kind;
-	void **place;
 
 	if (!class->host->inventory)
 		return GPUMAP_OK;
 	if (!describe(text, class))
 		return plan_nomem(b);
 	key.words[0] = (uintptr_t)hash_of(text);
-	place = table_place(&b->kinds, &b->scratch, key);
-	if (!place)
+	kind = table_object(&b->kinds, &b->scratch, key, sizeof(*kind));
+	if (!kind)
 		return plan_nomem(b);
-	if (!*place) {
-		kind = arena_alloc(&b->scratch, 1, sizeof(*kind));
-		*place = kind;
-		if (!kind)
-			return plan_nomem(b);
+	if (!kind->first)
 		kind->first = class;
-	}
-	if (same_kind(b, text, *place))
-		class->kind = *place;
+	if (same_kind(b, text, kind))
+		class->kind = kind;
 	class->plain_names = names_are_plain(b, class->host->inventory);
 	return b->descriptions[1].failed || b->temp.failed ? plan_nomem(b) : GPUMAP_OK;
 }

@@ -4,15 +4,12 @@
 
 /* Several hosts cannot have GPUs with the same UUIDs, so their snapshot is that of one example
  * host. */
-static bool inventory_is_shared(struct builder *b, const struct host_class *class, bool *ret)
+static bool inventory_is_shared(const struct builder *b, const struct host_class *class)
 {
 	struct table_key key = {{(uintptr_t) class->host->inventory}};
-	void **place = table_place(&b->inventories, &b->scratch, key);
+	const size_t *hosts = table_find(&b->inventories, key);
 
-	if (!place)
-		return false;
-	*ret = *(size_t *)*place > 1;
-	return true;
+	return *hosts > 1;
 }
 
 static void report_numbers(struct builder *b, const struct host_class *class, const char *why,
@@ -147,11 +144,7 @@ static struct plan_device copy_device(struct builder *b, const struct host_class
 
 int name_devices(struct builder *b, struct host_class *class)
 {
-	bool shared;
-
-	if (!inventory_is_shared(b, class, &shared))
-		return plan_nomem(b);
-	choose_kind(b, class, shared);
+	choose_kind(b, class, inventory_is_shared(b, class));
 	class->copies = arena_alloc(b->arena, class->count + 1, sizeof(*class->copies));
 	class->names = arena_alloc(&b->scratch, class->count + 1, sizeof(*class->names));
 	if (!class->copies || !class->names || !copy_host(b, class))

@@ -65,11 +65,8 @@ struct finder {
 static struct node *step(struct finder *finder, const struct node *from, uintptr_t what)
 {
 	struct table_key key = {{(uintptr_t)from, what, 0, 0, 0}};
-	void **place = table_place(&finder->table, &finder->scratch, key);
 
-	if (place && !*place)
-		*place = arena_alloc(&finder->scratch, 1, sizeof(struct node));
-	return place ? *place : NULL;
+	return table_object(&finder->table, &finder->scratch, key, sizeof(struct node));
 }
 
 /* Whether the hostfile's slots count, because the profile sets no number. */

@@ -12,27 +12,18 @@ static int classify(struct builder *b, const struct plan_host_input *host, struc
 				 host->inherited_count, (uintptr_t)host->cpus,
 				 (uintptr_t)host->settings, (uintptr_t)host->free_gpus}};
 	struct table_key one = {{(uintptr_t)host->inventory}};
-	void **place = table_place(&b->classes, &b->scratch, key);
-	void **inventory = table_place(&b->inventories, &b->scratch, one);
-	struct host_class *class;
+	struct host_class *class = table_object(&b->classes, &b->scratch, key, sizeof(*class));
+	size_t *hosts = table_object(&b->inventories, &b->scratch, one, sizeof(*hosts));
 
-	if (!place || !inventory)
+	if (!class || !hosts)
 		return plan_nomem(b);
-	if (!*inventory)
-		*inventory = arena_alloc(&b->scratch, 1, sizeof(size_t));
-	if (!*place) {
-		class = arena_alloc(&b->scratch, 1, sizeof(*class));
-		*place = class;
-		if (class) {
-			class->host = host;
-			class->settings = host->settings ? host->settings : b->input->settings;
-		}
+	if (!class->host) {
+		class->host = host;
+		class->settings = host->settings ? host->settings : b->input->settings;
 	}
-	if (!*place || !*inventory)
-		return plan_nomem(b);
-	++*(size_t *)*inventory;
-	*ret = *place;
-	(*ret)->host_count++;
+	++*hosts;
+	class->host_count++;
+	*ret = class;
 	return GPUMAP_OK;
 }
 
@@ -69,17 +60,11 @@ static int place_host(struct builder *b, struct plan_host *host, struct host_cla
 {
 	size_t phase = layout_phase(b, class, local_size, host->first_rank);
 	struct table_key key = {{(uintptr_t) class, local_size, phase}};
-	void **place = table_place(&b->layouts, &b->scratch, key);
-	struct layout *layout;
+	struct layout *layout = table_object(&b->layouts, &b->scratch, key, sizeof(*layout));
 
-	if (!place)
+	if (!layout)
 		return plan_nomem(b);
-	layout = *place;
-	if (!layout) {
-		layout = arena_alloc(&b->scratch, 1, sizeof(*layout));
-		if (!layout)
-			return plan_nomem(b);
-		*place = layout;
+	if (!layout->class) {
 		layout->class = class;
 		layout->host = host;
 		layout->phase = phase;

@@ -44,21 +44,17 @@ int selection_parse(struct builder *b, const struct plan_settings *settings,
 		    const struct selection **ret)
 {
 	struct table_key key = {{(uintptr_t)settings}};
-	void **place = table_place(&b->selections, &b->scratch, key);
-	struct selection *selection;
+	struct selection *selection =
+		table_object(&b->selections, &b->scratch, key, sizeof(*selection));
 
-	if (place && *place) {
-		*ret = *place;
-		return GPUMAP_OK;
-	}
-	selection = arena_alloc(&b->scratch, 1, sizeof(*selection));
-	if (!place || !selection)
+	if (!selection)
 		return plan_nomem(b);
-	*place = selection;
 	*ret = selection;
 	selection->kind = (enum plan_gpus)settings->gpus.word;
-	return selection->kind == PLAN_GPUS_GPU ? read_entries(b, selection, settings->gpus.part)
-						: GPUMAP_OK;
+	/* Another class may have the same settings. */
+	return selection->kind == PLAN_GPUS_GPU && !selection->entries
+		       ? read_entries(b, selection, settings->gpus.part)
+		       : GPUMAP_OK;
 }
 
 /* --- a number that may be meant as a number of GPUs ------------------------------------ */

@@ -55,3 +55,12 @@ void **table_place(struct table *table, struct arena *arena, struct table_key ke
 	}
 	return &slot->object;
 }
+
+void *table_object(struct table *table, struct arena *arena, struct table_key key, size_t size)
+{
+	void **place = table_place(table, arena, key);
+
+	if (place && !*place)
+		*place = arena_alloc(arena, 1, size);
+	return place ? *place : NULL;
+}

@@ -24,4 +24,7 @@ void *table_find(const struct table *table, struct table_key key);
  * NULL without memory. */
 void **table_place(struct table *table, struct arena *arena, struct table_key key);
 
+/* The key's object; if the key is new, `size` zero bytes. NULL without memory. */
+void *table_object(struct table *table, struct arena *arena, struct table_key key, size_t size);
+
 #endif
