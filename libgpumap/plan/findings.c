@@ -52,10 +52,7 @@ void plan_report(struct builder *b, enum finding_id id, const struct about *abou
 	va_start(args, format);
 	strbuf_vprintf(&text, format, args);
 	va_end(args);
-	if (text.failed)
-		report_nomem(b->report);
-	else
-		report_add(b->report, id, &here, "%s", text.text);
+	report_text(b->report, id, &here, &text);
 }
 
 void plan_report_rest(struct builder *b)

@@ -233,6 +233,15 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 	va_end(args);
 }
 
+void report_text(gpumap_report *report, enum finding_id id, const struct about *about,
+		 const struct strbuf *text)
+{
+	if (text->failed)
+		report_nomem(report);
+	else
+		report_add(report, id, about, "%s", text->text ? text->text : "");
+}
+
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
 		const char *format, ...)
 {

@@ -24,6 +24,8 @@ struct about {
 	const struct speech *speech;
 };
 
+struct strbuf;
+
 #define ABOUT(...) (&(const struct about){__VA_ARGS__})
 
 /* Adds a finding. `report` NULL does nothing. `about` may be NULL. Control characters in the text
@@ -34,6 +36,10 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 /* Returns `code` after adding a finding, for `return report_fail(...)`. */
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(5, 6);
+
+/* Adds a finding with the text of a buffer, or notes that memory ran out there. */
+void report_text(gpumap_report *report, enum finding_id id, const struct about *about,
+		 const struct strbuf *text);
 
 /* Adds a copy of another report's finding. */
 void report_copy(gpumap_report *report, const gpumap_finding *finding);

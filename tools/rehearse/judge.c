@@ -110,14 +110,11 @@ static void judge_stray(const struct rehearsal *r, size_t p, const struct stray 
 	strbuf_puts(&text, ", on which ");
 	rehearsed_who(&text, stray->owner);
 	strbuf_puts(&text, " works");
-	if (text.failed)
-		report_nomem(report);
-	else
-		report_add(report, FINDING_REHEARSED_STRAY,
-			   AT(place, streq(rehearsed_text(stray->cause, "what"), "load")
-					     ? "write torch.load(..., map_location=device)"
-					     : "write torch.cuda.set_device(local_rank) before it"),
-			   "%s", text.text);
+	report_text(report, FINDING_REHEARSED_STRAY,
+		    AT(place, streq(rehearsed_text(stray->cause, "what"), "load")
+				      ? "write torch.load(..., map_location=device)"
+				      : "write torch.cuda.set_device(local_rank) before it"),
+		    &text);
 }
 
 static void judge_devices(const struct rehearsal *r, size_t p, gpumap_report *report)
@@ -138,12 +135,9 @@ static void judge_unused_gpus(const struct rehearsed *process, gpumap_report *re
 	if (process->home || rehearsed_number(process->record, "steps") <= 0)
 		return;
 	rehearsed_who(&text, process);
-	if (text.failed)
-		report_nomem(report);
-	else
-		report_add(report, FINDING_REHEARSED_NO_GPU,
-			   ABOUT(.fix = "write model.to(\"cuda\"), and the same for its inputs"),
-			   "%s trained on the CPU: it put nothing on a GPU", text.text);
+	strbuf_puts(&text, " trained on the CPU: it put nothing on a GPU");
+	report_text(report, FINDING_REHEARSED_NO_GPU,
+		    ABOUT(.fix = "write model.to(\"cuda\"), and the same for its inputs"), &text);
 }
 
 /* --- errors that PyTorch raised --------------------------------------------------------- */
@@ -207,17 +201,14 @@ static void judge_raised(const struct rehearsal *r, size_t p, gpumap_report *rep
 	for (size_t i = 0; r->status && i < json_array_size(raised); i++) {
 		const json_t *said = json_array_get(raised, i);
 		struct place place = place_of(said);
-		CLEANUP(strbuf_free) struct strbuf who = {0};
+		CLEANUP(strbuf_free) struct strbuf text = {0};
 
 		if (is_known(r, p, said) || !may_have_ended(&r->processes[p], said))
 			continue;
-		rehearsed_who(&who, &r->processes[p]);
-		if (who.failed)
-			report_nomem(report);
-		else
-			report_add(report, FINDING_REHEARSED_RAISED, AT(place, fix_of(said)),
-				   "%s: %s: %s", who.text, rehearsed_text(said, "type"),
-				   rehearsed_text(said, "text"));
+		rehearsed_who(&text, &r->processes[p]);
+		strbuf_printf(&text, ": %s: %s", rehearsed_text(said, "type"),
+			      rehearsed_text(said, "text"));
+		report_text(report, FINDING_REHEARSED_RAISED, AT(place, fix_of(said)), &text);
 	}
 }
 
@@ -227,23 +218,22 @@ static void judge_unused(const struct rehearsed *process, gpumap_report *report)
 {
 	const json_t *unused = rehearsed_list(process->record, "unused");
 	size_t count = json_array_size(unused);
-	CLEANUP(strbuf_free) struct strbuf names = {0};
+	CLEANUP(strbuf_free) struct strbuf text = {0};
 
+	strbuf_printf(&text, "%zu parameter%s of the model got no gradient: ", count,
+		      count == 1 ? "" : "s");
 	for (size_t i = 0; i < count && i < MAX_NAMED; i++) {
 		const char *name = json_string_value(json_array_get(unused, i));
 
-		strbuf_printf(&names, "%s%s", i ? ", " : "", name ? name : "?");
+		strbuf_printf(&text, "%s%s", i ? ", " : "", name ? name : "?");
 	}
 	if (count > MAX_NAMED)
-		strbuf_puts(&names, ", ...");
-	if (names.failed)
-		report_nomem(report);
-	else if (count)
-		report_add(report, FINDING_REHEARSED_UNUSED,
-			   ABOUT(.fix = "leave them out of the model, or give "
-					"DistributedDataParallel find_unused_parameters=True"),
-			   "%zu parameter%s of the model got no gradient: %s", count,
-			   count == 1 ? "" : "s", names.text);
+		strbuf_puts(&text, ", ...");
+	if (count)
+		report_text(report, FINDING_REHEARSED_UNUSED,
+			    ABOUT(.fix = "leave them out of the model, or give "
+					 "DistributedDataParallel find_unused_parameters=True"),
+			    &text);
 }
 
 static void judge_order(const struct rehearsed *process, gpumap_report *report)
@@ -365,10 +355,7 @@ static void judge_meeting(const struct rehearsal *r, const struct rehearsed *pro
 	rehearsed_who(&text, process);
 	strbuf_puts(&text, " waits in init_process_group for ");
 	fix = put_meeting(&text, r, process);
-	if (text.failed)
-		report_nomem(report);
-	else
-		report_add(report, FINDING_REHEARSED_WAITS, AT(place, fix), "%s", text.text);
+	report_text(report, FINDING_REHEARSED_WAITS, AT(place, fix), &text);
 }
 
 static void judge_waiting(const struct rehearsal *r, const struct rehearsed *process,
