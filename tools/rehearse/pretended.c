@@ -33,28 +33,6 @@ static int failed(gpumap_report *report, const char *origin, const char *why, co
 	return STATUS_OWN_FAILURE;
 }
 
-/* Reads a whole file of at most MAX_TEXT bytes; NULL with errno set otherwise. */
-static char *read_text(const char *path)
-{
-	char *text = malloc(MAX_TEXT + 1);
-	FILE *file = fopen(path, "re");
-	size_t n = 0;
-
-	if (text && file)
-		n = fread(text, 1, MAX_TEXT + 1, file);
-	if (!text || !file || ferror(file) || n > MAX_TEXT) {
-		if (n > MAX_TEXT)
-			errno = E2BIG;
-		free(text);
-		text = NULL;
-	} else {
-		text[n] = '\0';
-	}
-	if (file)
-		fclose(file);
-	return text;
-}
-
 static const char *temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -62,32 +40,21 @@ static const char *temporary_folder(void)
 	return folder && *folder ? folder : "/tmp";
 }
 
-/* The inventory as the text of a snapshot, by way of a temporary file. */
+/* The inventory as the text of a snapshot, which the caller frees; NULL after a message. */
 static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
 {
-	const char *temporary = temporary_folder();
-	char folder[PATH_MAX], file[PATH_MAX + 16];
 	char *text = NULL;
-	int n;
+	int r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_INI, 0, NULL);
 
-	n = snprintf(folder, sizeof(folder), "%s/gpumap-XXXXXX", temporary);
-	if (n >= (int)sizeof(folder) || !mkdtemp(folder)) {
-		failed(report, temporary, strerror(errno),
-		       "set TMPDIR to a folder that can be written");
-		return NULL;
+	if (r == GPUMAP_ENOMEM) {
+		report_nomem(report);
+	} else if (r != GPUMAP_OK || strlen(text) > MAX_TEXT) {
+		failed(report, "--inventory",
+		       "this machine is too large for an environment variable",
+		       "save it with gpumap inventory --save FILE, and give that file");
+		free(text);
+		text = NULL;
 	}
-	snprintf(file, sizeof(file), "%s/machine.ini", folder);
-	if (gpumap_inventory_save(inventory, file, report) == GPUMAP_OK) {
-		text = read_text(file);
-		if (!text && errno == E2BIG)
-			failed(report, "--inventory",
-			       "this machine is too large for an environment variable",
-			       "save it with gpumap inventory --save FILE, and give that file");
-		else if (!text)
-			failed(report, file, strerror(errno), NULL);
-	}
-	unlink(file);
-	rmdir(folder);
 	return text;
 }
 
