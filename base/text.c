@@ -41,6 +41,16 @@ bool span_starts(struct span s, const char *prefix)
 	return s.length >= length && memcmp(s.text, prefix, length) == 0;
 }
 
+bool span_skip(struct span *s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (!span_starts(*s, prefix))
+		return false;
+	*s = (struct span){s->text + n, s->length - n};
+	return true;
+}
+
 bool span_is_utf16(struct span s)
 {
 	return span_starts(s, "\xff\xfe") || span_starts(s, "\xfe\xff");

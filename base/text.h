@@ -39,6 +39,8 @@ static inline bool span_is(struct span s, const char *text)
 }
 bool span_same(struct span a, struct span b);
 bool span_starts(struct span s, const char *prefix);
+/* Moves the beginning behind the prefix. False: it does not begin with it. */
+bool span_skip(struct span *s, const char *prefix);
 /* Whether it begins with the byte order mark of UTF-16. */
 bool span_is_utf16(struct span s);
 /* Whether a text ends with `end`. */

@@ -132,7 +132,7 @@ bool member_set(char **member, struct span value)
 	return true;
 }
 
-static int compare_int(const void *a, const void *b)
+int compare_int(const void *a, const void *b)
 {
 	int x = *(const int *)a, y = *(const int *)b;
 

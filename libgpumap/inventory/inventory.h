@@ -128,6 +128,9 @@ bool member_set(char **member, struct span value);
 /* Replaces the NVLink neighbours by a copy (sorted, without repeats); false without memory. */
 bool device_set_nvlink(gpumap_device *device, const int *neighbours, size_t count) MUST_CHECK;
 
+/* Orders numbers, for qsort(). */
+int compare_int(const void *a, const void *b);
+
 /* Sorts GPUs by index (those without one follow in order of arrival), keeps MIG instances in order
  * of arrival, and sets gpu, physical, mig_position and the processes of instances. Two GPUs with
  * one index, UUID or PCI address are an error. GPUs without an index are numbered by PCI address,

@@ -25,11 +25,9 @@ static bool any_text(struct span value, struct span *wrong)
 /* The number of a form without functions; a number below `least`: it has none. */
 static int64_t whole_number(const struct form *form, struct span value)
 {
-	bool negative = form->least < 0 && span_starts(value, "-");
+	bool negative = form->least < 0 && span_skip(&value, "-");
 	int64_t number;
 
-	if (negative)
-		value = (struct span){value.text + 1, value.length - 1};
 	number = span_number(value, INT32_MAX);
 	if (number < 0)
 		return form->least - 1;
@@ -218,8 +216,7 @@ static bool mig_name(struct span s)
 {
 	struct span part;
 
-	if (span_starts(s, "GPU-"))
-		s = (struct span){s.text + 4, s.length - 4};
+	span_skip(&s, "GPU-");
 	if (!span_split(&s, '/', &part) || !hex_and_dashes(part))
 		return false;
 	while (span_split(&s, '/', &part))
@@ -228,32 +225,22 @@ static bool mig_name(struct span s)
 	return true;
 }
 
-static struct span behind(struct span s, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return (struct span){s.text + n, s.length - n};
-}
-
 bool gpu_entry_parse(struct gpu_entry *ret, struct span item)
 {
 	*ret = (struct gpu_entry){.kind = GPU_NUMBER, .text = item};
-	if (span_starts(item, "GPU-")) {
+	if (span_starts(item, "GPU-") || span_starts(item, "MIG-")) {
 		ret->kind = GPU_UUID;
-		return hex_and_dashes(behind(item, "GPU-"));
+		return span_skip(&item, "GPU-") ? hex_and_dashes(item)
+						: span_skip(&item, "MIG-") && mig_name(item);
 	}
-	if (span_starts(item, "MIG-")) {
-		ret->kind = GPU_UUID;
-		return mig_name(behind(item, "MIG-"));
-	}
-	if (span_starts(item, "pci:")) {
+	if (span_skip(&item, "pci:")) {
 		ret->kind = GPU_PCI;
-		return pci_normalise(behind(item, "pci:"), ret->pci);
+		return pci_normalise(item, ret->pci);
 	}
-	if (span_starts(item, "name:")) {
+	if (span_skip(&item, "name:")) {
 		ret->kind = GPU_NAME;
-		ret->text = behind(item, "name:");
-		return ret->text.length && !span_is(ret->text, "\"\"") && !span_is(ret->text, "''");
+		ret->text = item;
+		return item.length && !span_is(item, "\"\"") && !span_is(item, "''");
 	}
 	ret->number = span_number(item, INT32_MAX);
 	return ret->number >= 0;

@@ -98,44 +98,37 @@ static bool mig_fix(struct span entry, char *fix, size_t size)
 	return true;
 }
 
-/* What was probably meant by an entry of gpus. False: not known. */
+/* What was probably meant by an entry of gpus that has no number. NULL: not known. */
+static const char *plain_fix(struct span entry)
+{
+	if (!entry.length)
+		return "leave the comma out";
+	if (span_starts(entry, "free"))
+		return "write free:COUNT alone, as in free:2";
+	if (span_is(entry, "-1"))
+		return "write none for ranks without GPUs";
+	return span_is_any(entry, "all none inherit") ? "leave the other entries out" : NULL;
+}
+
+/* False: not known. */
 static bool gpu_fix(struct span entry, char *fix, size_t size)
 {
 	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
-	static const char *const words[] = {"all", "none", "inherit"};
+	const char *plain = plain_fix(entry);
 
-	if (!entry.length) {
-		snprintf(fix, size, "leave the comma out");
-		return true;
-	}
-	if (span_starts(entry, "free")) {
-		snprintf(fix, size, "write free:COUNT alone, as in free:2");
-		return true;
-	}
-	if (span_is(entry, "-1")) {
-		snprintf(fix, size, "write none for ranks without GPUs");
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (span_is(entry, words[i])) {
-			snprintf(fix, size, "leave the other entries out");
-			return true;
-		}
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		size_t n = strlen(prefixes[i]);
-		int64_t number =
-			span_starts(entry, prefixes[i])
-				? span_number((struct span){entry.text + n, entry.length - n},
-					      INT32_MAX)
-				: -1;
+	if (plain)
+		snprintf(fix, size, "%s", plain);
+	for (size_t i = 0; !plain && i < ARRAY_SIZE(prefixes); i++) {
+		struct span rest = entry;
+		int64_t number = span_skip(&rest, prefixes[i]) ? span_number(rest, INT32_MAX) : -1;
 
-		if (number >= 0) {
-			snprintf(fix, size, "write %lld for GPU %lld of nvidia-smi",
-				 (long long)number, (long long)number);
-			return true;
-		}
+		if (number < 0)
+			continue;
+		snprintf(fix, size, "write %lld for GPU %lld of nvidia-smi", (long long)number,
+			 (long long)number);
+		return true;
 	}
-	return mig_fix(entry, fix, size) || range_fix(entry, fix, size);
+	return plain || mig_fix(entry, fix, size) || range_fix(entry, fix, size);
 }
 
 static bool is_failed_form(const struct mismatch *m, struct span alternative)
@@ -222,10 +215,9 @@ static int bad_piece(const struct profile_key *key, struct span value, const cha
 static bool word_is_good(struct span word, struct expand_error *error)
 {
 	CLEANUP(strbuf_free) struct strbuf nothing = {0};
-	bool good = expand_variables(&nothing, word, true, NULL, NULL, error) &&
-		    expand_check_macros(word, false, error);
 
-	return good;
+	return expand_variables(&nothing, word, true, NULL, NULL, error) &&
+	       expand_check_macros(word, false, error);
 }
 
 static int check_command(const struct profile_key *key, struct span value,
@@ -234,33 +226,25 @@ static int check_command(const struct profile_key *key, struct span value,
 	struct span rest = value;
 	struct words_error error;
 	struct expand_error unknown;
-	struct strbuf word = {0};
-	bool failed = false, first = true;
+	CLEANUP(strbuf_free) struct strbuf word = {0};
+	bool first = true;
 
 	while (words_next(&rest, &word, &error)) {
 		struct span s = {word.text, word.length};
 
 		/* The word is a copy, so its macros have no place in the value. */
-		if (!word_is_good(s, &unknown)) {
-			int r = bad_piece(
+		if (!word_is_good(s, &unknown))
+			return bad_piece(
 				key, s, unknown.at, unknown.text, unknown.fix,
 				ABOUT(.origin = about->origin, .line = about->line, .column = 0),
 				report);
-
-			strbuf_free(&word);
-			return r;
-		}
-		if (first && !word.length) {
-			strbuf_free(&word);
+		if (first && !word.length)
 			return bad_piece(key, value, value.text, "the program's name is empty",
 					 "name the program first", about, report);
-		}
 		first = false;
 		strbuf_free(&word);
 	}
-	failed = word.failed;
-	strbuf_free(&word);
-	if (failed)
+	if (word.failed)
 		return report_nomem(report);
 	if (error.at)
 		return bad_piece(key, value, error.at, error.text, error.fix, about, report);

@@ -98,9 +98,7 @@ static const char *visible_text(struct resolver *resolver)
 	}
 	if (mapping->visible_count > 8)
 		strbuf_puts(&buf, ",...");
-	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text ? buf.text : "");
-	resolver->arena->failed = resolver->arena->failed || buf.failed;
-	strbuf_free(&buf);
+	text = strbuf_keep(&buf, resolver->arena);
 	return text ? text : "";
 }
 

@@ -7,8 +7,7 @@ struct span granted_name(struct span token)
 {
 	struct span s = span_trim(token);
 
-	if (span_starts(s, "nvidia.com/gpu="))
-		s = (struct span){s.text + 15, s.length - 15};
+	span_skip(&s, "nvidia.com/gpu=");
 	return s;
 }
 

@@ -154,13 +154,6 @@ struct mentions {
 	size_t id_count, uuid_count;
 };
 
-static int compare_id(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int compare_span(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -268,7 +261,7 @@ static int host_of(struct resolver *resolver, struct mentions *m)
 	if (!host)
 		return report_nomem(resolver->report);
 	if (m->id_count)
-		qsort(m->ids, m->id_count, sizeof(*m->ids), compare_id);
+		qsort(m->ids, m->id_count, sizeof(*m->ids), compare_int);
 	for (size_t i = 0; i < m->id_count; i++)
 		if (!i || m->ids[i] != m->ids[i - 1])
 			host[count++] = assumed_device(m->ids[i], NULL);

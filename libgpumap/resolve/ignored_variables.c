@@ -28,13 +28,6 @@ static int *plain_numbers(struct resolver *resolver, const char *list, size_t *c
 	return numbers;
 }
 
-static int compare_number(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Whether the numbers, in any order, are 0 to count - 1. */
 static bool count_from_0(struct resolver *resolver, const int *numbers, size_t count)
 {
@@ -82,7 +75,7 @@ static void inside_cgroup(struct resolver *resolver, const struct statement *job
 	if (!numbers || !gpus || count != job_count || count > MAX_OF_NODE ||
 	    !count_from_0(resolver, numbers, count) || count_from_0(resolver, gpus, count))
 		return;
-	qsort(gpus, count, sizeof(*gpus), compare_number);
+	qsort(gpus, count, sizeof(*gpus), compare_int);
 	for (size_t i = 1; i < count; i++)
 		if (gpus[i] == gpus[i - 1])
 			return;

@@ -117,8 +117,7 @@ static int rewrite_deepspeed(struct rewrite *w)
 	for (size_t i = 0; i < count; i++)
 		if (!i || slots[i] != slots[i - 1])
 			strbuf_printf(&buf, "%s%lld", i ? "," : "", (long long)slots[i]);
-	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text);
-	strbuf_free(&buf);
+	text = strbuf_keep(&buf, resolver->arena);
 	if (!text)
 		return report_nomem(resolver->report);
 	resolver->slot_count = slots[count - 1] + 1;
@@ -173,7 +172,6 @@ static char *dask_list(struct resolver *resolver, const struct effective *list, 
 {
 	struct span rest = span_of(list->value), token;
 	struct strbuf buf = {0};
-	char *text;
 
 	while (span_split(&rest, ',', &token)) {
 		const char *number = as_python_int(resolver, token);
@@ -191,10 +189,7 @@ static char *dask_list(struct resolver *resolver, const struct effective *list, 
 		strbuf_puts(&buf, (*count)++ ? "," : "");
 		strbuf_add(&buf, token.text, token.length);
 	}
-	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text);
-	resolver->arena->failed = resolver->arena->failed || buf.failed;
-	strbuf_free(&buf);
-	return text;
+	return strbuf_keep(&buf, resolver->arena);
 }
 
 /* Dask-CUDA rotates the list: the worker's own device comes first. */

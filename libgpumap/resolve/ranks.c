@@ -84,13 +84,9 @@ static const char *expanded(struct resolver *resolver, const char *value,
 			    const struct rank_words *words, const char **missing)
 {
 	struct strbuf buf = {0};
-	const char *text;
 
 	rank_words_expand(&buf, value, words, missing);
-	text = buf.failed ? NULL : arena_strdup(resolver->arena, buf.text ? buf.text : "");
-	resolver->arena->failed = resolver->arena->failed || buf.failed;
-	strbuf_free(&buf);
-	return text;
+	return strbuf_keep(&buf, resolver->arena);
 }
 
 int ranks_resolve(struct resolver *resolver)

@@ -291,10 +291,7 @@ int inifile_read(struct span text, const char *origin, const struct inifile_hand
 	};
 	int result;
 
-	if (span_starts(r.rest, "\xef\xbb\xbf")) {
-		r.rest.text += 3;
-		r.rest.length -= 3;
-	}
+	span_skip(&r.rest, "\xef\xbb\xbf");
 	result = ini_parse_stream(next_token, &r, arrived, &r);
 	if (result == -2)
 		return report_nomem(report);
