@@ -74,8 +74,7 @@ static bool is_ours(const struct log *log, struct span address)
 	struct span name;
 	char text[40], pci[20];
 
-	if (span_starts(address, "PCI:"))
-		address = (struct span){address.text + 4, address.length - 4};
+	span_skip(&address, "PCI:");
 	span_split(&address, ' ', &name);
 	snprintf(text, sizeof(text), "%.*s.0", name.length < 30 ? (int)name.length : 30, name.text);
 	if (!pci_normalise(span_of(text), pci))

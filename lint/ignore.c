@@ -105,11 +105,8 @@ static void read_ids(struct ignore *ret, struct span rest)
 /* Skips a word at the beginning of the text. */
 static bool skip_word(struct span *text, const char *word)
 {
-	size_t length = strlen(word);
-
-	if (!span_starts(*text, word))
+	if (!span_skip(text, word))
 		return false;
-	*text = (struct span){text->text + length, text->length - length};
 	return !text->length ||
 	       !(is_letter(*text->text) || is_digit(*text->text) || *text->text == '_');
 }

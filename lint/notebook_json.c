@@ -426,8 +426,7 @@ static void read_all(struct reader *r)
 
 static struct json open_json(struct span text)
 {
-	if (text.length >= 3 && memcmp(text.text, "\xef\xbb\xbf", 3) == 0)
-		text = (struct span){text.text + 3, text.length - 3};
+	span_skip(&text, "\xef\xbb\xbf");
 	return (struct json){.at = text.text, .end = text.text + text.length};
 }
 

@@ -280,8 +280,8 @@ static bool may_be_given(const char *const *arguments, const struct python_optio
 /* A number, or cuda:N where a device is wanted; false: another word. */
 static bool read_number(struct span word, struct counted *ret)
 {
-	if (ret->device && span_starts(word, "cuda:"))
-		word = (struct span){word.text + 5, word.length - 5};
+	if (ret->device)
+		span_skip(&word, "cuda:");
 	ret->number = span_number(word, INT32_MAX);
 	return ret->number >= 0;
 }

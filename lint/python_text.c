@@ -6,8 +6,7 @@
 
 void python_open(struct python_text *p, struct span text)
 {
-	if (text.length >= 3 && memcmp(text.text, "\xef\xbb\xbf", 3) == 0)
-		text = (struct span){text.text + 3, text.length - 3};
+	span_skip(&text, "\xef\xbb\xbf");
 	*p = (struct python_text){.text = text, .line = 1};
 }
 

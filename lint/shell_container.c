@@ -11,13 +11,10 @@ enum { MAX_GRANTED = 64 };
 static struct span option_value(const struct command *c, size_t i, const char *name)
 {
 	struct span s = word_text(c, i);
-	size_t n = strlen(name);
 
 	if (span_is(s, name))
 		return word_text(c, i + 1);
-	if (span_starts(s, name) && s.length > n && s.text[n] == '=')
-		return (struct span){s.text + n + 1, s.length - n - 1};
-	return (struct span){NULL, 0};
+	return span_skip(&s, name) && span_skip(&s, "=") ? s : (struct span){NULL, 0};
 }
 
 /* How many GPUs a list of them has; -1: it is not known, or has MIG instances. */
@@ -60,15 +57,10 @@ static int64_t granted_count(struct span value)
 static struct span variable_value(const struct command *c, size_t i, const char *name, bool option)
 {
 	struct span s = word_text(c, i);
-	size_t n = strlen(name);
 
-	if (option && span_starts(s, "--env="))
-		s = (struct span){s.text + 6, s.length - 6};
-	else if (option && span_starts(s, "-e") && s.length > 2)
-		s = (struct span){s.text + 2, s.length - 2};
-	if (!span_starts(s, name) || s.length <= n || s.text[n] != '=')
-		return (struct span){NULL, 0};
-	return (struct span){s.text + n + 1, s.length - n - 1};
+	if (option && !span_skip(&s, "--env="))
+		span_skip(&s, "-e");
+	return span_skip(&s, name) && span_skip(&s, "=") ? s : (struct span){NULL, 0};
 }
 
 /* Whether an option without = takes no value. */
@@ -113,7 +105,6 @@ static size_t image_word(const struct command *c, size_t first)
 /* How many GPUs the container gets, by its options [first, past); -1: not known, or all. */
 static int64_t container_count(const struct command *c, size_t first, size_t past)
 {
-	static const char cdi[] = "nvidia.com/gpu=";
 	int64_t devices = 0;
 
 	for (size_t i = first; i < past; i++) {
@@ -125,10 +116,8 @@ static int64_t container_count(const struct command *c, size_t first, size_t pas
 			return granted_count(gpus);
 		if (list.text)
 			return list_count(list);
-		if (!device.text || !span_starts(device, cdi))
+		if (!device.text || !span_skip(&device, "nvidia.com/gpu="))
 			continue;
-		device.text += sizeof(cdi) - 1;
-		device.length -= sizeof(cdi) - 1;
 		if (list_count(device) != 1)
 			return -1;
 		devices++;
@@ -151,10 +140,8 @@ static bool passes_name(const struct command *c, size_t i, const char *name)
 {
 	struct span s = word_text(c, i), before = word_text(c, i - 1);
 
-	if (span_starts(s, "--env="))
-		return span_is((struct span){s.text + 6, s.length - 6}, name);
-	if (span_starts(s, "-e") && s.length > 2)
-		return span_is((struct span){s.text + 2, s.length - 2}, name);
+	if (span_skip(&s, "--env=") || span_skip(&s, "-e"))
+		return span_is(s, name);
 	return span_is(s, name) && before.length > 1 && *before.text == '-' &&
 	       (span_is(before, "--env") ||
 		(before.text[1] != '-' && before.text[before.length - 1] == 'e'));

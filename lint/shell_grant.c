@@ -149,12 +149,8 @@ void slurm_check_ids(struct shell *sh, const struct run *run, const struct launc
 	if (!is_given(&launch->ids))
 		return;
 	/* localhost:0,1 */
-	if (!accelerate && !span_starts(launch->ids.value, "localhost:"))
+	if (!accelerate && !span_skip(&choice.value, "localhost:"))
 		return;
-	if (!accelerate) {
-		choice.value.text += strlen("localhost:");
-		choice.value.length -= strlen("localhost:");
-	}
 	check_choice(sh, run->srun ? &run->slurm : &sh->slurm,
 		     accelerate ? "--gpu_ids" : "--include", &choice);
 }

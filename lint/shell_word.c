@@ -473,12 +473,10 @@ void shell_value(struct shell *sh, struct command *c, struct token token, struct
 struct span shell_quoted(struct span word)
 {
 	const struct span none = {NULL, 0};
-	static const char wrap[] = "--wrap=";
 	struct span inside;
 	char quote;
 
-	if (span_starts(word, wrap))
-		word = (struct span){word.text + sizeof(wrap) - 1, word.length - sizeof(wrap) + 1};
+	span_skip(&word, "--wrap=");
 	if (word.length < 2)
 		return none;
 	quote = *word.text;

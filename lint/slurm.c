@@ -53,7 +53,6 @@ static bool is_array(struct span value)
 /* [verbose,]single:1, per_task:2, map_gpu:0,1, mask_gpu:0x3, closest, none */
 static void take_bind(struct slurm *ret, struct span value)
 {
-	static const char single[] = "single:", per_task[] = "per_task:";
 	struct span bind = value;
 
 	if (span_starts(bind, "verbose,") || span_starts(bind, "v,"))
@@ -62,18 +61,15 @@ static void take_bind(struct slurm *ret, struct span value)
 	ret->bound = -1;
 	ret->unbound = span_is(bind, "none");
 	ret->shared = false;
-	if (span_starts(bind, single) || span_starts(bind, "map_gpu:") || span_starts(bind, "map:"))
+	if (span_starts(bind, "single:") || span_starts(bind, "map_gpu:") ||
+	    span_starts(bind, "map:"))
 		ret->bound = 1;
-	else if (span_starts(bind, per_task))
-		ret->bound = span_number((struct span){bind.text + sizeof(per_task) - 1,
-						       bind.length - (sizeof(per_task) - 1)},
-					 4096);
+	else if (span_skip(&bind, "per_task:"))
+		ret->bound = span_number(bind, 4096) > 0 ? span_number(bind, 4096) : 0;
 	else if (span_starts(bind, "mask"))
 		ret->bound = 0;
 	else
 		ret->shared = !ret->unbound;
-	if (span_starts(bind, per_task) && ret->bound < 1)
-		ret->bound = 0;
 }
 
 static void take_gpus(struct slurm *ret, struct span name, struct span value)
