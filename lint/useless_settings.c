@@ -55,6 +55,12 @@ static bool several_ranks(const gpumap_profile *p)
 
 /* --- the checks: whether a profile has the fault ---------------------------------------- */
 
+#define FAULT(name, condition) \
+	static bool name(const gpumap_profile *p) \
+	{ \
+		return condition; \
+	}
+
 /* With one visible GPU only cuda:0 exists; a local rank of 0 is the same device. */
 static bool beyond(const gpumap_profile *p, enum profile_key_id key)
 {
@@ -66,15 +72,8 @@ static bool beyond(const gpumap_profile *p, enum profile_key_id key)
 	return index.kind == USE_NUMBER ? index.number != 0 : several_ranks(p);
 }
 
-static bool isolated_device(const gpumap_profile *p)
-{
-	return beyond(p, PKEY_PROGRAM_device);
-}
-
-static bool isolated_set_device(const gpumap_profile *p)
-{
-	return beyond(p, PKEY_PROGRAM_set_device);
-}
+FAULT(isolated_device, beyond(p, PKEY_PROGRAM_device))
+FAULT(isolated_set_device, beyond(p, PKEY_PROGRAM_set_device))
 
 static bool devices_differ(const gpumap_profile *p)
 {
@@ -94,18 +93,11 @@ static bool ids_differ(const gpumap_profile *p)
 	       !strchr(ids, ',') && !same_index(device, device_index(span_of(ids)));
 }
 
-static bool several_ids(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_mode, PLAN_DDP) &&
-	       strchr(value_of(p, PKEY_PROGRAM_device_ids), ',');
-}
-
-static bool cuda_without_gpus(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE) &&
-	       (starts_with(value_of(p, PKEY_PROGRAM_device), "cuda") ||
-		*value_of(p, PKEY_PROGRAM_set_device));
-}
+FAULT(several_ids,
+      is(p, PKEY_PROFILE_mode, PLAN_DDP) && strchr(value_of(p, PKEY_PROGRAM_device_ids), ','))
+FAULT(cuda_without_gpus, is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE) &&
+				 (starts_with(value_of(p, PKEY_PROGRAM_device), "cuda") ||
+				  *value_of(p, PKEY_PROGRAM_set_device)))
 
 static bool port_of_sweep(const gpumap_profile *p)
 {
@@ -123,10 +115,7 @@ static bool port_of_sweep(const gpumap_profile *p)
 	return false;
 }
 
-static bool no_grace(const gpumap_profile *p)
-{
-	return number(p, PKEY_PROFILE_kill_grace) == 0;
-}
+FAULT(no_grace, number(p, PKEY_PROFILE_kill_grace) == 0)
 
 static bool short_timeout(const gpumap_profile *p)
 {
@@ -156,17 +145,10 @@ static bool one_log(const gpumap_profile *p)
 	       !has_macro(folder, 'r') && !has_macro(folder, 'l');
 }
 
-static bool no_log(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_log_file) && !*value_of(p, PKEY_PROFILE_log_dir) &&
-	       !given(p, PKEY_PROFILE_redirects) && !given(p, PKEY_PROFILE_tee);
-}
-
-static bool index_of_mig(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_ids, PLAN_IDS_INDEX) &&
-	       strstr(value_of(p, PKEY_PROFILE_gpus), "MIG-");
-}
+FAULT(no_log, given(p, PKEY_PROFILE_log_file) && !*value_of(p, PKEY_PROFILE_log_dir) &&
+		      !given(p, PKEY_PROFILE_redirects) && !given(p, PKEY_PROFILE_tee))
+FAULT(index_of_mig,
+      is(p, PKEY_PROFILE_ids, PLAN_IDS_INDEX) && strstr(value_of(p, PKEY_PROFILE_gpus), "MIG-"))
 
 /* The program sets the list itself, so gpumap's list, from gpus, is never read. */
 static bool replaced(const gpumap_profile *p, enum profile_key_id key)
@@ -177,76 +159,27 @@ static bool replaced(const gpumap_profile *p, enum profile_key_id key)
 	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
 }
 
-static bool code_replaces(const gpumap_profile *p)
-{
-	return replaced(p, PKEY_PROGRAM_in_code);
-}
-
-static bool export_replaces(const gpumap_profile *p)
-{
-	return replaced(p, PKEY_PROGRAM_script_export);
-}
-
-static bool inline_replaces(const gpumap_profile *p)
-{
-	return replaced(p, PKEY_PROGRAM_script_inline);
-}
-
-static bool no_conflict(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT);
-}
-
-static bool free_conflict(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
-}
-
-static bool no_wait(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_wait) && !is(p, PKEY_PROFILE_wait, PLAN_WAIT_NO) &&
-	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
-}
-
-static bool no_slots(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_slots) && !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
-}
-
-static bool no_mig(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_mig) && !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO) &&
-	       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE);
-}
-
-static bool slots_of_mig(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_slots) && number(p, PKEY_PROFILE_slots) > 1 &&
-	       !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO);
-}
-
-static bool free_elsewhere(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
-	       !is(p, PKEY_PROFILE_launcher, PLAN_LAUNCHER_LOCAL);
-}
-
-static bool free_of_hosts(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) && *value_of(p, PKEY_PROFILE_hosts);
-}
-
-static bool free_of_machine(const gpumap_profile *p)
-{
-	return is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
-	       !is(p, PKEY_PROFILE_inventory, PLAN_INVENTORY_HOST);
-}
-
-static bool no_sharing(const gpumap_profile *p)
-{
-	return given(p, PKEY_PROFILE_ranks_per_gpu) && number(p, PKEY_PROFILE_ranks_per_gpu) != 1 &&
-	       is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE);
-}
+FAULT(code_replaces, replaced(p, PKEY_PROGRAM_in_code))
+FAULT(export_replaces, replaced(p, PKEY_PROGRAM_script_export))
+FAULT(inline_replaces, replaced(p, PKEY_PROGRAM_script_inline))
+FAULT(no_conflict,
+      given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_INHERIT))
+FAULT(free_conflict, given(p, PKEY_PROFILE_on_conflict) && is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE))
+FAULT(no_wait, given(p, PKEY_PROFILE_wait) && !is(p, PKEY_PROFILE_wait, PLAN_WAIT_NO) &&
+		       !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE))
+FAULT(no_slots, given(p, PKEY_PROFILE_slots) && !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE))
+FAULT(no_mig, given(p, PKEY_PROFILE_mig) && !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO) &&
+		      !is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE))
+FAULT(slots_of_mig, given(p, PKEY_PROFILE_slots) && number(p, PKEY_PROFILE_slots) > 1 &&
+			    !is(p, PKEY_PROFILE_mig, PLAN_MIG_NO))
+FAULT(free_elsewhere, is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
+			      !is(p, PKEY_PROFILE_launcher, PLAN_LAUNCHER_LOCAL))
+FAULT(free_of_hosts, is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) && *value_of(p, PKEY_PROFILE_hosts))
+FAULT(free_of_machine, is(p, PKEY_PROFILE_gpus, PLAN_GPUS_FREE) &&
+			       !is(p, PKEY_PROFILE_inventory, PLAN_INVENTORY_HOST))
+FAULT(no_sharing, given(p, PKEY_PROFILE_ranks_per_gpu) &&
+			  number(p, PKEY_PROFILE_ranks_per_gpu) != 1 &&
+			  is(p, PKEY_PROFILE_gpus, PLAN_GPUS_NONE))
 
 /* --- the messages ---------------------------------------------------------------------- */
 
