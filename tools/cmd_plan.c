@@ -8,7 +8,7 @@
 #include "explain/plan.h"
 #include "job/plan_open.h"
 #include "job/plan_show.h"
-#include "job/run_leased.h"
+#include "job/run_warn_leased.h"
 #include "report/report.h"
 #include "text/writefile.h"
 

@@ -89,7 +89,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/rank_rows.c tools/job/rank_rows.h \
 	tools/job/rdzv_options.c tools/job/rdzv_options.h \
 	tools/job/run_lease_end.c tools/job/run_lease_end.h \
-	tools/job/run_leased.c tools/job/run_leased.h \
+	tools/job/run_warn_leased.c tools/job/run_warn_leased.h \
 	tools/job/run_plan.c tools/job/run_plan.h \
 	tools/job/run_ranks.c tools/job/run_ranks.h \
 	tools/job/read_record.c \

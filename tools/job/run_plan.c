@@ -17,7 +17,7 @@
 #include "job/plan_show.h"
 #include "job/rdzv_options.h"
 #include "job/run_lease_end.h"
-#include "job/run_leased.h"
+#include "job/run_warn_leased.h"
 #include "job/run_record.h"
 #include "job/run_verify.h"
 

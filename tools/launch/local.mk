@@ -2,7 +2,7 @@
 # Starting and supervising ranks.
 launch_sources = \
 	tools/launch/bind.c tools/launch/bind.h \
-	tools/launch/cgroup_folder.c \
+	tools/launch/cgroup_path.c \
 	tools/launch/console.c tools/launch/console.h \
 	tools/launch/console_collapse.c \
 	tools/launch/console_lines.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See run_leased.h. */
-#include "job/run_leased.h"
+/* See run_warn_leased.h. */
+#include "job/run_warn_leased.h"
 
 #include <stdio.h>
 #include <stdlib.h>

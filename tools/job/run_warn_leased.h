@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Before a run begins: whether its GPUs are leased by others. */
-#ifndef GM_RUN_LEASED_H
-#define GM_RUN_LEASED_H
+#ifndef GM_RUN_WARN_LEASED_H
+#define GM_RUN_WARN_LEASED_H
 
 #include "gpumap.h"
 
