@@ -10,6 +10,7 @@ exec_sources = \
 	tools/exec/master_endpoint.c \
 	tools/exec/plan_of_rank.c \
 	tools/exec/plan_file.c \
+	tools/exec/cores.c \
 	tools/exec/prepare.c \
 	tools/exec/show.c \
 	tools/exec/variables.c
@@ -92,6 +93,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/run_warn_leased.c tools/job/run_warn_leased.h \
 	tools/job/run_plan.c tools/job/run_plan.h \
 	tools/job/run_ranks.c tools/job/run_ranks.h \
+	tools/job/node_rank.c \
 	tools/job/read_record.c \
 	tools/job/run_record.c tools/job/run_record.h \
 	tools/job/run_sweep.c tools/job/run_sweep.h \
@@ -112,6 +114,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/ps_follow.c \
 	tools/live/ps_json.c \
 	tools/live/ps_lease.c \
+	tools/live/ps_planned.c \
 	tools/live/ps_read.c \
 	tools/live/ps_stale.c \
 	tools/live/ps_text.c \

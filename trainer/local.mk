@@ -37,7 +37,7 @@ trainer_files = \
 	trainer/settings/help.c \
 	trainer/settings/rows.c trainer/settings/rows.h \
 	trainer/settings/section.c \
-	trainer/settings/read_settings.c trainer/settings/settle.c trainer/settings/settle.h \
+	trainer/settings/read_settings.c trainer/settings/settle.c trainer/settings/settle_burn.c trainer/settings/settle.h \
 	trainer/settings/settings.def trainer/settings/settings.h \
 	trainer/settings/output_files.c trainer/settings/output_files.h
 if HAVE_TRAINER

@@ -77,6 +77,8 @@ int exec_prepare(struct exec *exec);
 int exec_make(struct exec *exec);
 /* Binds cores and memory, within what this process may use. */
 int exec_bind(struct exec *exec);
+/* Whether this process may use only some of the machine's cores: its launcher has bound it. */
+bool exec_is_bound(const gpumap_hosts *hosts);
 
 void exec_free(struct exec *exec);
 

@@ -162,21 +162,6 @@ static int set_all(struct exec *exec, gpumap_profile *profile)
 	return r;
 }
 
-/* Whether this process may run on some of the machine's CPUs only. */
-static bool bound_already(const gpumap_hosts *hosts)
-{
-	const struct cpu_topology *t = &hosts->hosts[0].topology;
-	const char *allowed = hosts->hosts[0].cpus.allowed;
-	CLEANUP(arena_free) struct arena arena = {0};
-	struct cpu_set set;
-	bool bound = false;
-
-	if (allowed && cpu_set_parse(&arena, &set, span_of(allowed)))
-		for (size_t i = 0; i < t->count && !bound; i++)
-			bound = t->core[i] >= 0 && !cpu_set_has(set, i);
-	return bound;
-}
-
 static void take_local_rank(struct exec *exec, const gpumap_profile *profile,
 			    const gpumap_hosts *hosts)
 {
@@ -191,7 +176,7 @@ static void take_local_rank(struct exec *exec, const gpumap_profile *profile,
 	}
 	/* A task that is bound already keeps its cores. A task with its own GPUs would otherwise
 	 * take its neighbours' cores. */
-	if ((bound_already(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
+	if ((exec_is_bound(hosts) || exec_own_gpus(exec)) && !is_set(profile, "cpu_bind")) {
 		exec->local.cpus = NULL;
 		if (profile_key_value(profile, PKEY_PROFILE_threads).word == PLAN_THREADS_AUTO)
 			exec->local.threads = 0;

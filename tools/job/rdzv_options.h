@@ -42,9 +42,9 @@ int rendezvous_settle(struct rendezvous *rendezvous, struct profile_options *pro
 int rendezvous_check_nodes(const struct rendezvous *rendezvous, int64_t nodes,
 			   gpumap_report *report);
 
-/* torchrun numbers the nodes of a rendezvous by the order of arrival. gpumap takes the number of
- * this node from Slurm. GPUMAP_EINPUT: Slurm does not set it, and --node-rank is needed. Without a
- * rendezvous of several nodes *ret stays as it was. */
+/* node_rank.c: torchrun numbers the nodes of a rendezvous by the order of arrival. gpumap takes the
+ * number of this node from Slurm. GPUMAP_EINPUT: Slurm does not set it, and --node-rank is needed.
+ * Without a rendezvous of several nodes *ret stays as it was. */
 int rendezvous_node_rank(const char **ret, const struct rendezvous *rendezvous, int64_t nodes,
 			 gpumap_report *report);
 

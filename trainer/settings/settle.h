@@ -11,4 +11,12 @@
 bool settings_settle(const struct arguments_raw *raw, struct settings *ret,
 		     struct train_error *error);
 
+/* --- settle_burn.c ----------------------------------------------------------------------- */
+
+/* The model of --burn, if none is named. */
+extern const char settings_burned_model[];
+/* The same for --burn alone. */
+bool settings_settle_burn(const struct arguments_raw *raw, struct settings *s,
+			  struct train_error *error);
+
 #endif
