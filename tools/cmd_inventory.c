@@ -62,13 +62,12 @@ static bool is_gpu_here(const char *word)
 
 static int refuse_number(const char *word, gpumap_report *report)
 {
-	char fix[160];
-
-	snprintf(fix, sizeof(fix),
-		 "gpumap uuid %s and gpumap ps --gpus %s are about GPU %s of this machine; "
-		 "--inventory %s is a machine of %s GPU%s",
-		 word, word, word, word, word, streq(word, "1") ? "" : "s");
-	return operand_refuse(word, fix, report);
+	return operand_refuse(
+		word,
+		FORMAT("gpumap uuid %s and gpumap ps --gpus %s are about GPU %s of this machine; "
+		       "--inventory %s is a machine of %s GPU%s",
+		       word, word, word, word, word, streq(word, "1") ? "" : "s"),
+		report);
 }
 
 static int read_options(struct arguments *a, int argc, char **argv)

@@ -163,15 +163,12 @@ static char **with_python(struct arguments *a, char **program)
 
 static int set_count(struct arguments *a)
 {
-	struct fix fix;
-
 	if (!is_digit(*a->count) || !strchr(a->count, ','))
 		return gpumap_claim_set(a->claim, "count", a->count, "N", a->output.report);
-	snprintf(fix.text, sizeof(fix.text), "write all --from %.100s for these GPUs",
-		 QUOTE(span_of(a->count)));
 	return report_fail(a->output.report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
-			   ABOUT(.fix = fix.text), "'%s' is a list, not a number of GPUs",
-			   QUOTE(span_of(a->count)));
+			   ABOUT(.fix = FORMAT("write all --from %.100s for these GPUs",
+					       QUOTE(span_of(a->count)))),
+			   "'%s' is a list, not a number of GPUs", QUOTE(span_of(a->count)));
 }
 
 static int read_options(struct arguments *a, int argc, char **argv)

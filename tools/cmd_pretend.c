@@ -43,13 +43,13 @@ static int malformed(gpumap_report *report, const char *why, const char *fix)
 
 static int without_machine(gpumap_report *report, const char *operand)
 {
-	char fix[128] = "write for example --inventory 8xH100";
-	const char *end = operand ? strrchr(operand, '.') : NULL;
+	bool machine = operand && (is_digit(*operand) || text_ends(operand, ".txt") ||
+				   text_ends(operand, ".ini"));
 
-	if (operand && (is_digit(*operand) || (end && (streq(end, ".txt") || streq(end, ".ini")))))
-		snprintf(fix, sizeof(fix), "write gpumap pretend --inventory %.64s -- PROGRAM",
-			 QUOTE(span_of(operand)));
-	return malformed(report, "which machine? --inventory is missing", fix);
+	return malformed(report, "which machine? --inventory is missing",
+			 machine ? FORMAT("write gpumap pretend --inventory %.64s -- PROGRAM",
+					  QUOTE(span_of(operand)))
+				 : "write for example --inventory 8xH100");
 }
 
 /* Reads options up to the program, which has options of its own; argv is then at its name. Without

@@ -56,17 +56,17 @@ static void report_no_number(struct picker *k, const struct entry *entry)
 	const gpumap_inventory *inventory = k->class->host->inventory;
 	size_t meant = selection_count_meant(k->b, k->class);
 	const gpumap_device *last = device_by_number(&k->index, (int64_t)inventory->count - 1);
+	bool numbered = last && device_by_number(&k->index, 0);
 	struct count_fix by_count = {""};
-	char fix[256], known[64] = "gpumap inventory lists the devices";
+	const char *known = !numbered ? "gpumap inventory lists the devices"
+			    : inventory->count == 1
+				    ? "there is GPU 0 alone"
+				    : FORMAT("there are GPUs 0 to %d", last->physical);
 
-	if (last && device_by_number(&k->index, 0) && inventory->count == 1)
-		snprintf(known, sizeof(known), "there is GPU 0 alone");
-	else if (last && device_by_number(&k->index, 0))
-		snprintf(known, sizeof(known), "there are GPUs 0 to %d", last->physical);
 	if (meant)
 		selection_count_fix(&by_count, k->b, meant);
-	snprintf(fix, sizeof(fix), "%s%s%s", by_count.text, meant ? "; " : "", known);
-	report_bad(k, entry, "is not a GPU", fix);
+	report_bad(k, entry, "is not a GPU",
+		   FORMAT("%s%s%s", by_count.text, meant ? "; " : "", known));
 }
 
 /* Reports one finding, not one for each entry. */
@@ -74,25 +74,23 @@ static void report_no_gpu(struct builder *b, struct host_class *class)
 {
 	const struct plan_place *place = &class->settings->gpus.place;
 	size_t meant = selection_count_meant(b, class);
-	char fix[160];
+	const char *fix = "write " SETTING("gpus = none") " to start without GPUs, or " SETTING(
+		"inventory = 8") " to plan for 8 GPUs";
+	struct quoted room;
 
 	if (meant && b->input->scheduled)
-		snprintf(fix, sizeof(fix),
-			 "write " SETTING("inventory = %zu") " instead of " SETTING(
-				 "gpus = %zu") " for nodes with %zu GPU%s each",
-			 meant, meant, meant, meant == 1 ? "" : "s");
+		fix = format_text(&room,
+				  "write " SETTING("inventory = %zu") " instead of " SETTING(
+					  "gpus = %zu") " for nodes with %zu GPU%s each",
+				  meant, meant, meant, meant == 1 ? "" : "s");
 	else if (b->input->scheduled)
-		snprintf(fix, sizeof(fix), "%s", plan_ask_fix);
+		fix = plan_ask_fix;
 	else if (meant && b->input->settings->mode.word == PLAN_DDP)
-		snprintf(
-			fix, sizeof(fix),
+		fix = format_text(
+			&room,
 			"write " SETTING("ranks = %zu") " for %zu rank%s without GPUs, or " SETTING(
 				"inventory = 8") " to plan for 8 GPUs",
 			meant, meant, meant == 1 ? "" : "s");
-	else
-		snprintf(fix, sizeof(fix),
-			 "write " SETTING("gpus = none") " to start without GPUs, or " SETTING(
-				 "inventory = 8") " to plan for 8 GPUs");
 	class->bad = true;
 	plan_report(b, FINDING_NO_DEVICE,
 		    ABOUT(.rule = "E1", .origin = place->origin, .line = place->line,

@@ -70,14 +70,12 @@ static int check_limit(enum profile_key_id key, const char *text, int64_t number
 		       struct plan_place place, gpumap_report *report)
 {
 	int64_t max = key == PKEY_PROFILE_cpu_bind ? CPUSET_MAX_CPUS : PLAN_MAX_RANKS;
-	char fix[48];
 
 	if (number <= max)
 		return GPUMAP_OK;
-	snprintf(fix, sizeof(fix), "write a number up to %lld", (long long)max);
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			   ABOUT(.origin = place.origin, .line = place.line, .column = place.column,
-				 .fix = fix),
+				 .fix = FORMAT("write a number up to %lld", (long long)max)),
 			   SETTING("%s") " cannot be '%s'", profile_key(key)->key.name,
 			   QUOTE(span_of(text)));
 }

@@ -33,12 +33,9 @@ static void unset(struct check *c, const struct setting *setting, const struct e
 	struct span name = {error->at + 2, strcspn(error->at + 2, "}:")};
 	const char *sweep = sweep_of(c->profile, name);
 	struct about about = setting_about(setting);
-	char fix[160];
 
-	snprintf(fix, sizeof(fix),
-		 sweep ? "gpumap run --sweep %.100s sets it; or export it" : "%.100s",
-		 sweep ? sweep : error->fix);
-	about.fix = fix;
+	about.fix = sweep ? FORMAT("gpumap run --sweep %.100s sets it; or export it", sweep)
+			  : error->fix;
 	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about,
 			      SETTING("%s") ": %s", setting->name, error->text));
 }

@@ -38,23 +38,21 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 static int unknown_section(struct file *f, struct span name, struct span word, int line)
 {
 	const char *names[SECTION_COUNT + 1] = {0};
-	char fix[128];
-	const char *near;
+	const char *near, *fix = "sections of your own begin with x_";
+	struct quoted room;
 	struct span wrong;
 
 	for (int i = 0; i < SECTION_COUNT; i++)
 		names[i] = section_name((enum profile_section)i);
 	near = suggest(word, names);
 	if (near)
-		snprintf(fix, sizeof(fix), "did you mean [%s%s]?", near,
-			 section_has_name(section_find(span_of(near))) ? " NAME" : "");
+		fix = format_text(&room, "did you mean [%s%s]?", near,
+				  section_has_name(section_find(span_of(near))) ? " NAME" : "");
 	else if (name.length == word.length && name.length < 64 &&
 		 form_check(form_find(span_of("NAME")), name, &wrong))
-		snprintf(fix, sizeof(fix),
-			 "did you mean [profile %.*s]? sections of your own begin with x_",
-			 (int)name.length, name.text);
-	else
-		snprintf(fix, sizeof(fix), "sections of your own begin with x_");
+		fix = format_text(&room,
+				  "did you mean [profile %.*s]? sections of your own begin with x_",
+				  (int)name.length, name.text);
 	return FAIL(f, FINDING_SYNTAX, line, 1, fix, "unknown section [%s]", QUOTE(name));
 }
 
@@ -89,12 +87,11 @@ static int begin_named(struct file *f, enum profile_section kind, struct span na
 	const gpumap_profile *p = f->load->profile;
 	const char *word = section_name(kind);
 	struct span wrong;
-	char fix[48];
 	size_t same;
 
-	snprintf(fix, sizeof(fix), "write [%s NAME]", word);
 	if (!name.length)
-		return FAIL(f, FINDING_SYNTAX, line, 1, fix, "[%s] without a name", word);
+		return FAIL(f, FINDING_SYNTAX, line, 1, FORMAT("write [%s NAME]", word),
+			    "[%s] without a name", word);
 	if (!form_check(form_find(span_of("NAME")), name, &wrong))
 		return FAIL(f, FINDING_SYNTAX, line, 1, "a name has no blanks, commas and *",
 			    "no name: '%s'", QUOTE(name));

@@ -87,16 +87,12 @@ static void report_unused(const struct sweep_variable *variable, gpumap_report *
 	const struct setting *setting = variable->setting;
 	const char *near = suggest(span_of(setting->name), keys);
 	struct about about = setting_about(setting);
-	char fix[160];
+	bool known = setting_key(span_of(setting->name)) != PKEY_COUNT;
 
-	if (near)
-		snprintf(fix, sizeof(fix), "did you mean %s?", near);
-	else if (setting_key(span_of(setting->name)) != PKEY_COUNT)
-		snprintf(fix, sizeof(fix), "write %.40s = ${%.40s} into the profile or program",
-			 setting->name, setting->name);
-	else
-		snprintf(fix, sizeof(fix), "write it into the command");
-	about.fix = fix;
+	about.fix = near    ? FORMAT("did you mean %s?", near)
+		    : known ? FORMAT("write %.40s = ${%.40s} into the profile or program",
+				     setting->name, setting->name)
+			    : "write it into the command";
 	report_add(report, FINDING_UNUSED_SWEEP, &about, "nothing uses ${%s}", setting->name);
 }
 

@@ -371,14 +371,13 @@ void options_help(const struct options *options, const char *help)
 int option_number(const char *option, const char *text, const char *what, int64_t least,
 		  int64_t max, int64_t *ret, gpumap_report *report)
 {
-	char fix[80];
-
 	*ret = span_number(span_of(text), max);
 	if (*ret >= least)
 		return GPUMAP_OK;
-	snprintf(fix, sizeof(fix), "write %s from %lld to %lld", what, (long long)least,
-		 (long long)max);
-	return option_refuse(option, text, fix, report);
+	return option_refuse(
+		option, text,
+		FORMAT("write %s from %lld to %lld", what, (long long)least, (long long)max),
+		report);
 }
 
 int option_word(const char *option, const char *words, const char *text, int *ret,

@@ -131,16 +131,14 @@ static void judge(gpumap_plan *plan, const struct plan_layout *layout, const gpu
 	bool refuses = plan->settings.on_busy.word == PLAN_BUSY_REFUSE;
 	const struct speech speech = job_speech(plan);
 	CLEANUP(strbuf_free) struct strbuf text = {0};
-	char fix[160];
 
 	if (find_busy(&text, layout, here, plan->settings.ignore.text)) {
-		snprintf(fix, sizeof(fix),
-			 SETTING("gpus = free:%zu") " takes GPUs that are free, gpumap ps shows "
-						    "all",
-			 count_used(layout));
 		report_add(
 			report, refuses ? FINDING_BUSY_REFUSED : FINDING_RUN_BUSY,
-			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech, .fix = fix),
+			ABOUT(.origin = plan->settings.gpus.origin, .speech = &speech,
+			      .fix = FORMAT(SETTING("gpus = free:%zu") " takes GPUs that are "
+								       "free, gpumap ps shows all",
+					    count_used(layout))),
 			"%s", text.text);
 		if (refuses)
 			plan->answered = false;

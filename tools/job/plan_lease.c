@@ -146,14 +146,13 @@ static int show_or_refuse(const struct chooser *c)
 
 static int refuse_inventory(const struct chooser *c, const char *inventory)
 {
-	char fix[256];
-
-	snprintf(fix, sizeof(fix),
-		 "leave " SETTING("inventory") " out; to plan for that machine: gpumap pretend "
-					       "--inventory %.80s -- gpumap plan ...",
-		 inventory);
 	report_add(c->report, FINDING_LEASE_NOT_HERE,
-		   ABOUT(.origin = setting_origin(&c->settings.inventory), .fix = fix),
+		   ABOUT(.origin = setting_origin(&c->settings.inventory),
+			 .fix = FORMAT("leave " SETTING(
+					       "inventory") " out; to plan for that "
+							    "machine: gpumap pretend --inventory "
+							    "%.80s -- gpumap plan ...",
+				       inventory)),
 		   "only GPUs of this machine can be leased, not those of '%s'",
 		   QUOTE(span_of(inventory)));
 	c->hosts->hosts->hosts[c->hosts->node].no_free = true;

@@ -120,14 +120,13 @@ static void filter_console(struct plan_options *options, int64_t nodes, gpumap_r
 static int check_program(const struct plan_options *options, gpumap_report *report)
 {
 	const char *name = options->program ? options->program[0] : "";
-	struct fix fix;
 
 	if (!text_ends(name, ".ini") || access(name, X_OK) == 0)
 		return GPUMAP_OK;
-	snprintf(fix.text, sizeof(fix.text), "write --config %s [--profile NAME]",
-		 QUOTE(span_of(name)));
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OPTION, ABOUT(.fix = fix.text),
-			   "'%s' is a profile", QUOTE(span_of(name)));
+	return report_fail(
+		report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
+		ABOUT(.fix = FORMAT("write --config %s [--profile NAME]", QUOTE(span_of(name)))),
+		"'%s' is a profile", QUOTE(span_of(name)));
 }
 
 int plan_options_settle(struct plan_options *options, bool here, gpumap_report *report)

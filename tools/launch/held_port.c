@@ -123,11 +123,9 @@ static int refuse(int number, int error, const struct about *about, gpumap_repor
 {
 	struct about here = about ? *about : *ABOUT(.origin = "master_port");
 	const char *fresh = here.fix ? here.fix : SETTING("master_port = auto") " takes a free one";
-	char fix[200];
 
-	snprintf(fix, sizeof(fix), "%s%s%s", error == EACCES ? "ports below 1024 are root's; " : "",
-		 fresh, error == EADDRINUSE ? "; 'ss -ltnp' shows who listens" : "");
-	here.fix = fix;
+	here.fix = FORMAT("%s%s%s", error == EACCES ? "ports below 1024 are root's; " : "", fresh,
+			  error == EADDRINUSE ? "; 'ss -ltnp' shows who listens" : "");
 	return report_fail(report, GPUMAP_EFILE, FINDING_PORT_TAKEN, &here,
 			   "port %d cannot be used: %s", number, strerror(error));
 }

@@ -139,11 +139,11 @@ static void list_ranks(struct strbuf *buf, const struct rank_list *list)
 static int report_ranks(const struct rank_list *list, const char *pid, gpumap_report *report)
 {
 	CLEANUP(strbuf_free) struct strbuf ranks = {0};
-	char fix[64];
 
 	list_ranks(&ranks, list);
-	snprintf(fix, sizeof(fix), "gpumap --pid %d explains the first", list->ranks[0].pid);
-	report_add(report, FINDING_RUN_ITSELF, ABOUT(.origin = "--pid", .fix = fix),
+	report_add(report, FINDING_RUN_ITSELF,
+		   ABOUT(.origin = "--pid",
+			 .fix = FORMAT("gpumap --pid %d explains the first", list->ranks[0].pid)),
 		   "process %s is gpumap run, which uses no GPU; its rank%s: %s", pid,
 		   list->count == 1 ? "" : "s", ranks.text);
 	return GPUMAP_EINPUT;
