@@ -2,6 +2,7 @@
 #ifndef GM_BASE_H
 #define GM_BASE_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,12 +77,15 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 /* Calls a function with the address of the variable when that goes out of scope. */
 #define CLEANUP(function) __attribute__((cleanup(function)))
 
+/* errno stays, also where free() would change it (glibc before 2.33). */
 static inline void free_pointer(void *variable)
 {
+	int why = errno;
 	void *memory;
 
 	memcpy(&memory, variable, sizeof(memory));
 	free(memory);
+	errno = why;
 }
 #define CLEANUP_FREE CLEANUP(free_pointer)
 

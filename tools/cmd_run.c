@@ -115,6 +115,8 @@ static int read_options(struct command_run *c, int argc, char **argv)
 		}
 		options.code = plan_option(&c->options, name, options.value, c->report);
 	}
+	if (options.code == OPTIONS_HELP)
+		return OPTIONS_HELP;
 	if (c->run.manifest && streq(c->run.manifest, "-")) {
 		c->run.json = true;
 		c->run.manifest = NULL;

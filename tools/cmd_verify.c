@@ -159,7 +159,7 @@ static bool has_ended(const struct record_past *past)
 	return past->end || past->verified;
 }
 
-/* An active run, or that has ended by its record. */
+/* An active run, or one that has ended, by its record. */
 static int find_run(struct live_run *ret, struct record_past *past, const struct arguments *a)
 {
 	gpumap_report *report = a->output.report;

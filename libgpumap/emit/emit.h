@@ -61,7 +61,7 @@ int emit_check_target(const char *target, gpumap_report *report);
 
 /* --- text (write.c) ----------------------------------------------------------------- */
 
-/* Append text unchanged; it may end the line. */
+/* Append text unchanged. At its end of a line, emit->line begins anew. */
 void emit_puts(struct emitter *e, const char *text);
 void emit_printf(struct emitter *e, const char *format, ...) PRINTF(2, 3);
 /* Appends a word, quoted; a long command continues on the next line. */

@@ -178,18 +178,26 @@ static enum lease_state state_of_file(const struct lease_folder *folder, const g
 	return state_of(folder, fd, owner);
 }
 
-enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
-			    int64_t *owner)
+/* The same of the vendor file. The test may lock it, so it is closed before anything else. */
+static enum lease_state state_of_vendor(const struct lease_folder *folder,
+					const gpumap_device *unit, int64_t *owner)
 {
 	CLEANUP_CLOSE int guard = -1, fd = -1;
-	enum lease_state state, again;
 
 	/* A guard that stays locked does not hide the state. */
 	if (!folder->seen)
 		lock_guard(&guard, folder, unit, LOOK_MS);
 	fd = lease_vendor(folder, unit);
+	return state_of(folder, fd, owner);
+}
+
+enum lease_state lease_held(const struct lease_folder *folder, const gpumap_device *unit,
+			    int64_t *owner)
+{
+	enum lease_state state, again;
+
 	*owner = 0;
-	state = state_of(folder, fd, owner);
+	state = state_of_vendor(folder, unit, owner);
 	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
 	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, owner);

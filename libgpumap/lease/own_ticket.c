@@ -3,7 +3,6 @@
 #include "lease/attempt.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "lease/wishes.h"
 #include "memory.h"

@@ -148,7 +148,8 @@ struct gpumap_plan {
 
 	/* what is needed to start the plan (job.h) */
 	const char *profile; /* NULL: none was chosen */
-	const char *lease;   /* what gpus = free:COUNT stands for; NULL: it has no lease */
+	const char *lease;   /* what gpus = free:COUNT stands for: numbers, "2,5", or UUIDs of MIG
+			      * instances; NULL: it has no lease */
 	struct plan_settings settings;
 	struct job_exception *exceptions; /* by rank */
 	size_t exception_count, exception_room;

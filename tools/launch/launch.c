@@ -94,8 +94,9 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 		result->cause = LAUNCH_BROKEN;
 	rank_cgroup_end(&s.cgroup);
 	console_close(&s.console);
-	for (size_t i = 0; i < 3; i++)
-		close_variable((const int *[]){&s.epoll, &s.signals, &s.timer}[i]);
+	close_variable(&s.epoll);
+	close_variable(&s.signals);
+	close_variable(&s.timer);
 	process_state_leave(&s.state);
 	return r;
 }

@@ -38,8 +38,9 @@ enum {
 
 static void close_all(struct rank_cgroup *c)
 {
-	for (size_t i = 0; i < 3; i++)
-		close_variable((const int *[]){&c->parent, &c->folder, &c->kill}[i]);
+	close_variable(&c->parent);
+	close_variable(&c->folder);
+	close_variable(&c->kill);
 	*c = (struct rank_cgroup){.parent = -1, .folder = -1, .kill = -1};
 }
 

@@ -2,7 +2,6 @@
 /* See explain_pid.h. */
 #include "live/explain_pid.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

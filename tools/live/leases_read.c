@@ -2,7 +2,6 @@
 /* Gathers what gpumap leases shows. */
 #include "live/leases.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <time.h>
 #include <unistd.h>

@@ -160,10 +160,11 @@ static void put_row(struct strbuf *buf, const struct leases *leases, const struc
 		      row->instances ? "MIG instance" : "GPU", row->count == 1 ? "" : "s");
 	lease_gpus_text(buf, leases, row);
 	if (row->pid > 0)
-		strbuf_printf(buf, ", leased by process %lld, %s", (long long)row->pid,
-			      lease_owner_is_there(row)
-				      ? "which keeps running"
-				      : "which has ended; its children are still running");
+		strbuf_printf(
+			buf, ", leased by process %lld, %s", (long long)row->pid,
+			lease_owner_is_there(row)
+				? "which keeps running"
+				: "which has ended; processes that it started are still running");
 	strbuf_puts(buf, "\n");
 }
 

@@ -64,10 +64,10 @@ bool lease_owner_is_there(const struct lease_row *row)
 	return !row->ended && (row->pid <= 0 || !process_ended((int)row->pid));
 }
 
-/* "has ended; its children are still running: process 4720 (sleep of jo)" */
+/* "has ended; processes that it started are still running: process 4720 (sleep of jo)" */
 static void put_kept(struct strbuf *buf, const struct lease_kept *kept)
 {
-	strbuf_puts(buf, "has ended; its children are still running");
+	strbuf_puts(buf, "has ended; processes that it started are still running");
 	for (size_t i = 0; i < kept->count && i < MAX_KEPT; i++) {
 		strbuf_puts(buf, i ? ", " : ": ");
 		process_tell(buf, &kept->processes[i]);

@@ -2,7 +2,6 @@
 /* Finds the active runs, by the files that their launchers keep open. */
 #include "live/run_live.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -11,9 +11,9 @@
  *	pick ---fork---> guard
  *
  * The guard takes the lease, so that the locks show a process that keeps running. pick prints the
- *list, and ends. Then the guard has nothing of its caller: a session of its own, no terminal, no
- *pipe, and a command line that names the process that it waits for. When that ends, the lease ends,
- *also for jobs inside it that keep running.
+ * list, and ends. Then the guard has nothing of its caller: a session of its own, no terminal, no
+ * pipe, and a command line that names the process that it waits for. When that ends, the lease
+ * ends, also for jobs inside it that keep running.
  */
 
 struct pick_keep {

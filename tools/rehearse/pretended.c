@@ -44,18 +44,16 @@ static const char *temporary_folder(void)
 static char *snapshot_text(const gpumap_inventory *inventory, gpumap_report *report)
 {
 	char *text = NULL;
-	int r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_INI, 0, NULL);
+	int r = gpumap_inventory_format(&text, inventory, GPUMAP_FORMAT_INI, 0, report);
 
-	if (r == GPUMAP_ENOMEM) {
-		report_nomem(report);
-	} else if (r != GPUMAP_OK || strlen(text) > MAX_TEXT) {
+	if (r == GPUMAP_OK && strlen(text) <= MAX_TEXT)
+		return text;
+	if (r == GPUMAP_OK)
 		failed(report, "--inventory",
 		       "this machine is too large for an environment variable",
 		       "save it with gpumap inventory --save FILE, and give that file");
-		free(text);
-		text = NULL;
-	}
-	return text;
+	free(text);
+	return NULL;
 }
 
 /* Whether the program can open the machine itself, at `path`. */

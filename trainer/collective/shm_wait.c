@@ -131,6 +131,8 @@ static bool too_late(struct shm_comm *comm, int peer, struct train_error *error)
 		if (waits_for(comm, peer, r))
 			call_late_add(&late, rank_words(comm, r).text,
 				      (int)atomic_load(&comm->control->slots[r].doing));
+	if (late.count == 0)
+		call_late_add(&late, "a rank that has come since", CALL_NONE);
 	return fail_late(comm, &late, &comm->doing, error);
 }
 

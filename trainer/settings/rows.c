@@ -135,7 +135,7 @@ static bool read_any_number(const struct row *row, void *member, const char *tex
 			*(int64_t *)member = time;
 		return good ||
 		       train_fail(error, TRAIN_BAD_INPUT,
-				  "%s: cannot be '%.64s'; write 500ms, 30s, 2m or 1h, at "
+				  "%s: cannot be '%.64s'; write 10 (seconds), 500ms, 2m or 1h, at "
 				  "most 480h%s",
 				  origin, text, row->least > 0 ? "" : ", or 0 for no limit");
 	default:
