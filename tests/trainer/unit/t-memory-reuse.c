@@ -231,9 +231,11 @@ static void lies(const char *name, int node, const char *what, const struct buff
 START_TEST(a_pass_lies)
 {
 	static struct model m;
+	static struct node nodes[NODES];
 	static struct op ops[NODES];
 	const char *name = layouts[_i].name;
 
+	m.nodes = nodes;
 	m.count = NODES;
 	m.options.slots = layouts[_i].slots;
 	m.input.bytes = INPUT * BUFFER_ALIGNMENT;
