@@ -187,7 +187,6 @@ static int follow_once(struct follower *f, gpumap_report *report)
 		report_copy_all(report, found, FINDING_COUNT);
 	} else {
 		ps_read_leases(&ps, found);
-		ps_read_planned(&ps);
 		if (f->view.gpus)
 			r = ps_keep(&ps, f->view.gpus, report);
 		if (r == GPUMAP_OK)

@@ -92,6 +92,7 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 	for (size_t i = 0; i < ps->ended_count; i++)
 		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
 	describe(ps);
+	ps_read_planned(ps);
 }
 
 const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i)
