@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notebooks of Jupyter (.ipynb): the code of their cells, as one Python program, and the commands
- *of the shell in it.
+ * of the shell in it.
  *
  *	JSON --> notebook_read(): lines of the cells --> notebook_translate(): program, scripts
  *

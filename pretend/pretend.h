@@ -46,7 +46,7 @@
  * A GPU's memory must be known to be reported. The memory of a GPU with instances includes theirs.
  *
  * GPUMAP_PRETEND_HEALTH names a file with the state of the GPUs, for gpumap doctor. It is read
- *again for every query. Its lines, of a GPU "0" or of the "system", with # for comments:
+ * again for every query. Its lines, of a GPU "0" or of the "system", with # for comments:
  *
  *	0 capability 9 0	compute capability 9.0
  *	0 persistence 0		persistence mode is off

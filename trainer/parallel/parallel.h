@@ -2,14 +2,14 @@
 /*
  * How a step is divided: a table of operations per mode. Each rank of a run has one; in single and
  * dp there is one rank.
- *
- *	single	a replica
- *	dp	a replica on each device of this process (nn.DataParallel): the batch is scattered
- *in chunks (rule G6), outputs gathered on the master, the loss taken there, gradients summed there
- *in the order of the devices, the optimizer run there, and the parameters given to all ddp	a
- *replica per rank (DistributedDataParallel): parameters from rank 0, gradients summed over ranks in
- *buckets while backward runs, every rank steps alike mp	a stage per rank, micro-batches in
- *flight: one forward, one backward
+ *  - single: a replica.
+ *  - dp: a replica on each device of this process (nn.DataParallel). The batch is scattered in
+ *    chunks (rule G6), and outputs are gathered on the master. The loss is taken there, gradients
+ *    are summed there in the order of the devices, the optimizer runs there, and all get its
+ *    parameters.
+ *  - ddp: a replica per rank (DistributedDataParallel). Parameters come from rank 0, gradients are
+ *    summed over ranks in buckets while backward runs, and every rank steps alike.
+ *  - mp: a stage per rank, and micro-batches in flight: one forward, one backward.
  *
  * The gradient of a step is that of the mean loss over all of its samples, whichever way they are
  * divided: each sample's is scaled by 1 / of_all, and all are summed.
