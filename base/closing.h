@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base.h"
@@ -30,5 +31,16 @@ static inline void close_folder(DIR **folder)
 	errno = why;
 }
 #define CLEANUP_FOLDER CLEANUP(close_folder)
+
+/* The entries of an open folder, from the first one; NULL, with errno. */
+static inline DIR *entries_of(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!entries)
+		close_variable(&fd);
+	return entries;
+}
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that runs out. The library reports it to its callers. A program that had better end
- * defines memory_ran_out() itself: gpumap does (tools/cli/out_of_memory.h), and what is linked into
- * it alone, lint/, doctor/ and most of tools/, checks no allocation.
+ * defines memory_ran_out() itself: gpumap does (tools/cli/out_of_memory.h), and gpumap-train
+ * (trainer/main.c). What is linked into them alone, lint/, doctor/, trainer/ and most of tools/,
+ * checks no allocation.
  */
 #ifndef GM_MEMORY_H
 #define GM_MEMORY_H

@@ -8,7 +8,7 @@ if HAVE_TRAINER
 bench_programs += bench/collective bench/ddp bench/optim
 bench_trainer = bench-trainer
 bench_collective_SOURCES = bench/collective.c bench/sums.c bench/sums.h
-bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir)
+bench_collective_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/trainer -I$(top_srcdir)
 bench_collective_LDADD = libtrainer.la -lm
 bench_ddp_SOURCES = bench/ddp.c bench/least.h
 bench_ddp_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/libgpumap -I$(top_srcdir)/trainer -I$(top_srcdir)
@@ -36,7 +36,7 @@ bench_programs += bench/train
 bench_train = bench-train
 endif
 bench_train_SOURCES = bench/train.c
-bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(DNNL_CPPFLAGS)
+bench_train_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/trainer -I$(top_srcdir) $(DNNL_CPPFLAGS)
 bench_train_LDADD = libtrainer.la
 bench_usage_SOURCES = bench/usage.c
 EXTRA_DIST += bench/README.md bench/cifar10.py bench/cli.sh bench/doctor.sh bench/gpu-estimate.py \

@@ -138,7 +138,6 @@ static bool prepare(struct work *work, struct model *model, enum optimizer_kind 
 		    double momentum)
 {
 	struct optimizer_settings settings = optimizer_rows[kind].initial;
-	struct train_error error = {.status = TRAIN_OK};
 	int64_t at = 0;
 
 	settings.momentum = momentum;
@@ -150,10 +149,8 @@ static bool prepare(struct work *work, struct model *model, enum optimizer_kind 
 	for (int i = 0; i < PARAMS; at += sizes[i++])
 		for (int k = 0; k < OPTIMIZER_MAX_STATES; k++)
 			model->params[i].state[k] = work->states[k] + at;
-	if (optimizer_new(&work->optimizer, &settings, model->params, PARAMS, &error))
-		return true;
-	fprintf(stderr, "optim: %s\n", error.text);
-	return false;
+	work->optimizer = optimizer_new(&settings, model->params, PARAMS);
+	return true;
 }
 
 int main(void)

@@ -167,7 +167,7 @@ gpumap_mpi_la_SOURCES = \
 	trainer/collective/mpi_sum.c \
 	trainer/collective/mpi_wait.c \
 	trainer/collective/sum.c trainer/collective/sum.h
-gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/trainer -I$(top_srcdir) $(MPI_CPPFLAGS)
+gpumap_mpi_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)/base -I$(top_srcdir)/trainer -I$(top_srcdir) $(MPI_CPPFLAGS)
 gpumap_mpi_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fopenmp-simd -Wno-pass-failed
 gpumap_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared $(MPI_LDFLAGS)
 gpumap_mpi_la_LIBADD = $(MPI_LIBS)

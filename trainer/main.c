@@ -2,17 +2,30 @@
 /* gpumap-train: a training run on the devices that gpumap's mapping names. */
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "place/threads.h"
 #include "run/stop.h"
 #include "run/training.h"
+#include "write_all.h"
 
 extern char **environ;
+
+/* As a kill of the process: other ranks see that this one is gone. */
+void memory_ran_out(void)
+{
+	static const char line[] =
+		"gpumap-train: out of memory; end other programs, or raise the limit (ulimit -v)\n";
+
+	write_all(STDERR_FILENO, line, sizeof(line) - 1);
+	_exit(TRAIN_FAILED);
+}
 
 struct ranks {
 	struct training training;
@@ -86,6 +99,7 @@ int main(int argc, char **argv)
 	struct ranks ranks = {.stopped = 0};
 
 	let_threads_sleep(argv);
+	json_set_alloc_funcs(xmalloc, free);
 	if (!open_streams(&error) ||
 	    !settings_read(&command, argc, argv, (const char *const *)environ, &error)) {
 		fprintf(stderr, "gpumap-train: %s\n", error.text);

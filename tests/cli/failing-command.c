@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command, with an allocation that fails: GPUMAP_TEST_FAIL=N is the number of the allocation,
- * and descriptor 9 gets a byte when it is made. With GPUMAP_TEST_FAIL=? it prints whether
- * allocations can fail.
+ * A command, linked with --wrap=main, with an allocation that fails: GPUMAP_TEST_FAIL=N is the
+ * number of the allocation, and descriptor 9 gets a byte when it is made. With GPUMAP_TEST_FAIL=?
+ * it prints whether allocations can fail.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -14,7 +14,10 @@
 
 enum { TELL = 9 };
 
-__attribute__((constructor)) static void choose(void)
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+
+static void choose(void)
 {
 	const char *number = getenv("GPUMAP_TEST_FAIL");
 
@@ -29,4 +32,11 @@ __attribute__((constructor)) static void choose(void)
 	allocations_tell(TELL);
 	allocations_fail_at(strtoul(number, NULL, 10));
 	unsetenv("GPUMAP_TEST_FAIL");
+}
+
+/* Not in a constructor: those of other libraries allocate without a check. */
+int __wrap_main(int argc, char **argv)
+{
+	choose();
+	return __real_main(argc, argv);
 }

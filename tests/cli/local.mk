@@ -73,5 +73,5 @@ EXTRA_DIST += $(cli_tests) $(bundle_tests) tests/cli/word-hints.tsv tests/cli/do
 check_PROGRAMS += tests/cli/gpumap-failing
 tests_cli_gpumap_failing_SOURCES = tests/cli/failing-command.c $(gpumap_SOURCES)
 tests_cli_gpumap_failing_CPPFLAGS = $(gpumap_CPPFLAGS)
-tests_cli_gpumap_failing_LDFLAGS = $(gpumap_LDFLAGS)
+tests_cli_gpumap_failing_LDFLAGS = $(gpumap_LDFLAGS) -Wl,--wrap=main
 tests_cli_gpumap_failing_LDADD = $(failing_malloc) $(gpumap_LDADD)

@@ -446,10 +446,9 @@ enum value_type backend_type(struct device *device, enum value_type wanted, char
 			     size_t size);
 
 /* A zeroed operation of `size` bytes, which begins with a struct op; freed by op_free(). Its input
- * and output have the layout of shape->input until they are planned. NULL: there is no memory for
- * it. */
+ * and output have the layout of shape->input until they are planned. */
 void *op_new(size_t size, struct device *device, const struct op_calls *calls,
-	     const struct op_shape *shape, const char *what, struct train_error *error);
+	     const struct op_shape *shape);
 /* Gives a new operation to *ret if it could be planned, else frees it. Returns `planned`. */
 bool op_give(struct op **ret, struct op *op, bool planned);
 /* Frees an operation and what it holds; NULL is allowed. */

@@ -2,15 +2,10 @@
 /* See eventcount.h. */
 #include "backend/eventcount.h"
 
-bool eventcount_init(struct eventcount *e)
+void eventcount_init(struct eventcount *e)
 {
-	*e = (struct eventcount){.count = 0};
-	if (pthread_mutex_init(&e->mutex, NULL) != 0)
-		return false;
-	if (pthread_cond_init(&e->changed, NULL) == 0)
-		return true;
-	pthread_mutex_destroy(&e->mutex);
-	return false;
+	*e = (struct eventcount){.mutex = PTHREAD_MUTEX_INITIALIZER,
+				 .changed = PTHREAD_COND_INITIALIZER};
 }
 
 void eventcount_advance(struct eventcount *e)

@@ -17,8 +17,8 @@ struct eventcount {
 	bool aborted;
 };
 
-/* Starts at 0. False: the system has no memory for it, and there is nothing to destroy. */
-bool eventcount_init(struct eventcount *e);
+/* Starts at 0. */
+void eventcount_init(struct eventcount *e);
 /* Adds 1. */
 void eventcount_advance(struct eventcount *e);
 /* Waits until the count is `count` or more. False: it was aborted, now or before. */

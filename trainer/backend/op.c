@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Making and freeing operations, and layouts in host order, for every backend. */
-#include <stdlib.h>
-
 #include "backend/backend.h"
+
+#include "memory.h"
 
 int64_t layout_values(const struct layout *layout)
 {
@@ -23,14 +23,10 @@ struct layout layout_host(enum value_type type, int64_t batch, int64_t channels,
 }
 
 void *op_new(size_t size, struct device *device, const struct op_calls *calls,
-	     const struct op_shape *shape, const char *what, struct train_error *error)
+	     const struct op_shape *shape)
 {
-	struct op *op = calloc(1, size);
+	struct op *op = xcalloc(1, size);
 
-	if (!op) {
-		train_nomem(error, what);
-		return NULL;
-	}
 	op->calls = calls;
 	op->device = device;
 	op->shape = *shape;

@@ -26,8 +26,6 @@ static inline void pages_want_huge(void *memory, size_t bytes)
 		madvise((char *)memory + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE,
 			MADV_HUGEPAGE);
 #else
-	(void)memory;
-	(void)bytes;
 #endif
 }
 

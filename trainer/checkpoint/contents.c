@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "base.h"
+#include "memory.h"
 
-/* Takes name over, which is NULL without memory. */
-static bool add(struct contents *c, char *name, enum safetensors_dtype dtype,
+/* Takes name over. */
+static void add(struct contents *c, char *name, enum safetensors_dtype dtype,
 		const struct tensor_shape *shape, void *data)
 {
-	if (!name)
-		return false;
 	c->tensors[c->count] = (struct safetensors_tensor){name, dtype, *shape, data};
 	c->data[c->count++] = data;
-	return true;
 }
 
 static bool add_tensors(struct contents *c, const struct tensor *tensors, size_t count,
@@ -32,60 +30,42 @@ static bool add_tensors(struct contents *c, const struct tensor *tensors, size_t
 				error, TRAIN_FAILED,
 				"tensor %s: checkpoints reserve this prefix; rename the layer",
 				p->name);
-		if (!add(c, strdup(p->name), SAFETENSORS_F32, &p->shape, p->data))
-			return train_nomem(error, "the names of parameters");
+		add(c, xstrdup(p->name), SAFETENSORS_F32, &p->shape, p->data);
 	}
 	return true;
 }
 
-static bool add_counters(struct contents *c, const struct checkpoint *what,
-			 struct train_error *error)
-{
-	const struct tensor_shape scalar = {0, {0}};
-
-	for (size_t i = 0; i < what->counter_count; i++) {
-		const struct checkpoint_counter *counter = &what->counters[i];
-
-		if (!add(c, strdup(counter->name), SAFETENSORS_I64, &scalar, counter->value))
-			return train_nomem(error, "the names of counters");
-	}
-	return true;
-}
-
-static bool add_slot(struct contents *c, const struct checkpoint *what,
-		     const struct checkpoint_slot *slot, struct train_error *error)
+static void add_slot(struct contents *c, const struct checkpoint *what,
+		     const struct checkpoint_slot *slot)
 {
 	for (size_t i = 0; i < what->count; i++) {
 		const struct tensor *p = &what->parameters[i];
 		char *name;
 
-		if (asprintf(&name, CHECKPOINT_OPTIMIZER "%s.%s", slot->name, p->name) < 0)
-			name = NULL;
-		if (!add(c, name, SAFETENSORS_F32, &p->shape, slot->data[i]))
-			return train_nomem(error, "the names of the optimizer's state");
+		xasprintf(&name, CHECKPOINT_OPTIMIZER "%s.%s", slot->name, p->name);
+		add(c, name, SAFETENSORS_F32, &p->shape, slot->data[i]);
 	}
-	return true;
 }
 
 bool contents_make(struct contents *ret, const struct checkpoint *what, struct train_error *error)
 {
+	const struct tensor_shape scalar = {0, {0}};
 	size_t max =
-		what->count * (1 + what->slot_count) + what->buffer_count + what->counter_count + 1;
-	struct contents c = {calloc(max, sizeof(*c.tensors)), calloc(max, sizeof(*c.data)), 0};
-	bool good = c.tensors && c.data;
+		what->count * (1 + what->slot_count) + what->buffer_count + what->counter_count;
+	struct contents c = {xcalloc(max, sizeof(*c.tensors)), xcalloc(max, sizeof(*c.data)), 0};
 
-	if (!good)
-		train_nomem(error, "the names in a checkpoint");
-	good = good && add_tensors(&c, what->parameters, what->count, error) &&
-	       add_tensors(&c, what->buffers, what->buffer_count, error) &&
-	       add_counters(&c, what, error);
-	for (size_t i = 0; good && i < what->slot_count; i++)
-		good = add_slot(&c, what, &what->slots[i], error);
-	if (good)
-		*ret = c;
-	else
+	if (!add_tensors(&c, what->parameters, what->count, error) ||
+	    !add_tensors(&c, what->buffers, what->buffer_count, error)) {
 		contents_free(&c);
-	return good;
+		return false;
+	}
+	for (size_t i = 0; i < what->counter_count; i++)
+		add(&c, xstrdup(what->counters[i].name), SAFETENSORS_I64, &scalar,
+		    what->counters[i].value);
+	for (size_t i = 0; i < what->slot_count; i++)
+		add_slot(&c, what, &what->slots[i]);
+	*ret = c;
+	return true;
 }
 
 void contents_free(struct contents *contents)

@@ -13,6 +13,8 @@
 
 #include "base.h"
 #include "checkpoint/checkpoint.h"
+#include "closing.h"
+#include "memory.h"
 
 void folder_name(char name[CHECKPOINT_NAME], int64_t step)
 {
@@ -24,6 +26,11 @@ bool folder_open(struct checkpoint_folder *folder, const char *path)
 	folder->path = path;
 	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return folder->fd >= 0;
+}
+
+void folder_close(struct checkpoint_folder *folder)
+{
+	close_variable(&folder->fd);
 }
 
 /* Only names that folder_name writes. */
@@ -54,42 +61,25 @@ static bool collect(int64_t **steps, size_t *count, DIR *dir)
 	size_t room = 0;
 
 	while (errno = 0, (entry = readdir(dir))) {
-		int64_t step, *grown;
+		int64_t step;
 
-		if (!step_of(&step, entry->d_name))
-			continue;
-		grown = array_room(*steps, *count, &room, sizeof(**steps));
-		if (!grown)
-			return false;
-		*steps = grown;
-		(*steps)[(*count)++] = step;
+		if (step_of(&step, entry->d_name))
+			*ARRAY_NEXT(*steps, *count, room) = step;
 	}
 	return errno == 0;
 }
 
 bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder *folder)
 {
-	int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	bool good;
-	int error;
+	CLEANUP_FOLDER DIR *dir = entries_of(folder->fd);
 
 	*steps = NULL;
 	*count = 0;
-	good = dir && collect(steps, count, dir);
-	error = errno;
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-	if (good && *count)
+	if (!dir || !collect(steps, count, dir))
+		return false;
+	if (*count)
 		qsort(*steps, *count, sizeof(**steps), descending);
-	if (!good) {
-		free(*steps);
-		*steps = NULL;
-	}
-	errno = error;
-	return good;
+	return true;
 }
 
 /* --- the newest that is good ----------------------------------------------------- */
@@ -99,13 +89,13 @@ bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder
 static bool try(struct safetensors **ret, const struct checkpoint_folder *folder, int64_t step,
 		struct train_error *error)
 {
-	char name[CHECKPOINT_NAME], *path;
+	char name[CHECKPOINT_NAME];
+	CLEANUP_FREE char *path = NULL;
 	struct checkpoint_progress progress;
-	int fd;
+	CLEANUP_CLOSE int fd = -1;
 
 	folder_name(name, step);
-	if (asprintf(&path, "%s/%s", folder->path, name) < 0)
-		return train_nomem(error, folder->path);
+	xasprintf(&path, "%s/%s", folder->path, name);
 	fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		train_fail(error, TRAIN_FAILED,
@@ -118,13 +108,10 @@ static bool try(struct safetensors **ret, const struct checkpoint_folder *folder
 			*ret = NULL;
 		}
 	}
-	if (fd >= 0)
-		close(fd);
-	free(path);
 	return error->status != TRAIN_FAILED;
 }
 
-/* The steps in a folder; none if it does not exist. Close in->fd unless it is -1. */
+/* The steps in a folder; none if it does not exist. */
 static bool list(struct checkpoint_folder *in, int64_t **steps, size_t *count, const char *folder,
 		 struct train_error *error)
 {
@@ -139,39 +126,31 @@ static bool list(struct checkpoint_folder *in, int64_t **steps, size_t *count, c
 			  strerror(errno));
 }
 
-static void list_close(struct checkpoint_folder *in, int64_t *steps)
-{
-	free(steps);
-	if (in->fd >= 0)
-		close(in->fd);
-}
-
 bool checkpoint_none(const char *folder, struct train_error *error)
 {
-	struct checkpoint_folder in;
+	FOLDER in = {.fd = -1};
 	char name[CHECKPOINT_NAME];
-	int64_t *steps;
+	CLEANUP_FREE int64_t *steps = NULL;
 	size_t count;
-	bool good = list(&in, &steps, &count, folder, error);
 
-	if (good && count > 0) {
-		folder_name(name, steps[0]);
-		good = train_fail(error, TRAIN_BAD_INPUT,
-				  "%s has checkpoints, %s the latest; write --resume to continue "
-				  "from it, or name another folder",
-				  folder, name);
-	}
-	list_close(&in, steps);
-	return good;
+	if (!list(&in, &steps, &count, folder, error))
+		return false;
+	if (!count)
+		return true;
+	folder_name(name, steps[0]);
+	return train_fail(error, TRAIN_BAD_INPUT,
+			  "%s has checkpoints, %s the latest; write --resume to continue from it, "
+			  "or name another folder",
+			  folder, name);
 }
 
 bool checkpoint_newest(struct safetensors **ret, const char *folder,
 		       void (*refused)(void *data, const char *why), void *data,
 		       struct train_error *error)
 {
-	struct checkpoint_folder in;
+	FOLDER in = {.fd = -1};
 	struct safetensors *file = NULL;
-	int64_t *steps;
+	CLEANUP_FREE int64_t *steps = NULL;
 	size_t count;
 	bool good = list(&in, &steps, &count, folder, error);
 
@@ -189,7 +168,6 @@ bool checkpoint_newest(struct safetensors **ret, const char *folder,
 				  "%s: all %zu checkpoints are damaged, or of a run that diverged; "
 				  "name another folder",
 				  folder, count);
-	list_close(&in, steps);
 	if (good)
 		*ret = file;
 	return good;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base.h"
+
 struct checkpoint_folder {
 	const char *path;
 	int fd;
@@ -16,10 +18,12 @@ struct checkpoint_folder {
 enum { CHECKPOINT_NAME = 64 };
 void folder_name(char name[CHECKPOINT_NAME], int64_t step);
 
-/* False, with errno. Close the descriptor when done. */
+/* False, with errno. Close the descriptor when done, or FOLDER closes it with its variable. */
 bool folder_open(struct checkpoint_folder *folder, const char *path);
+void folder_close(struct checkpoint_folder *folder);
+#define FOLDER CLEANUP(folder_close) struct checkpoint_folder
 
-/* The steps with files, descending. False, with errno. The caller frees *steps. */
+/* The steps with files, descending. False, with errno. The caller frees *steps, then too. */
 bool folder_steps(int64_t **steps, size_t *count, const struct checkpoint_folder *folder);
 
 #endif

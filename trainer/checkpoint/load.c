@@ -6,6 +6,7 @@
 
 #include "base.h"
 #include "checkpoint/contents.h"
+#include "memory.h"
 
 struct loading {
 	const struct safetensors *file;
@@ -49,18 +50,10 @@ static bool find_module(struct loading *l)
 static const struct safetensors_tensor *find_wanted(const struct loading *l,
 						    const struct safetensors_tensor *wanted)
 {
-	const struct safetensors_tensor *found;
-	char *name;
+	CLEANUP_FREE char *name = NULL;
 
-	if (is_optimizer(wanted))
-		return safetensors_find(l->file, wanted->name);
-	if (asprintf(&name, "%s%s", l->module, wanted->name) < 0) {
-		train_nomem(l->error, wanted->name);
-		return NULL;
-	}
-	found = safetensors_find(l->file, name);
-	free(name);
-	return found;
+	xasprintf(&name, "%s%s", is_optimizer(wanted) ? "" : l->module, wanted->name);
+	return safetensors_find(l->file, name);
 }
 
 static bool compare(const struct loading *l, const struct safetensors_tensor *wanted,
@@ -160,8 +153,6 @@ static bool find_all(struct loading *l)
 		l->found[i] = find_wanted(l, wanted);
 		if (l->found[i] && !compare(l, wanted, l->found[i]))
 			return false;
-		if (l->error->status != TRAIN_OK)
-			return false;
 		if (l->found[i] || (!l->optimizer && wanted->dtype == SAFETENSORS_I64))
 			continue;
 		missing = missing ? missing : wanted->name;
@@ -191,8 +182,8 @@ static bool load(const struct checkpoint *into, bool optimizer, const struct saf
 
 	if (!contents_make(&wanted, into, error))
 		return false;
-	l.found = calloc(wanted.count + 1, sizeof(*l.found));
-	good = l.found ? find_all(&l) : train_nomem(error, "the tensors in a checkpoint");
+	l.found = xcalloc(wanted.count, sizeof(*l.found));
+	good = find_all(&l);
 	if (good)
 		copy_all(&l);
 	free(l.found);

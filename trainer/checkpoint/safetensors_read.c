@@ -11,6 +11,8 @@
 
 #include "checkpoint/crc32.h"
 #include "checkpoint/safetensors.h"
+#include "closing.h"
+#include "memory.h"
 
 enum { ALIGNMENT = 64 };
 static const off_t max_bytes = (off_t)16 << 30;
@@ -102,9 +104,7 @@ static bool read_tensors(const struct reader *r)
 	const char *name;
 	json_t *info;
 
-	file->tensors = calloc(json_object_size(file->header) + 1, sizeof(*file->tensors));
-	if (!file->tensors)
-		return train_nomem(r->error, "the names in a file");
+	file->tensors = xcalloc(json_object_size(file->header), sizeof(*file->tensors));
 	json_object_foreach(file->header, name, info)
 	{
 		if (strcmp(name, "__metadata__") == 0) {
@@ -216,13 +216,9 @@ static bool read_header(struct reader *r)
 	r->size = file->size - SAFETENSORS_LENGTH - length;
 	if (!length || bytes[SAFETENSORS_LENGTH] != '{')
 		return REFUSE(r, "its header does not begin with %s", "{");
-	errno = 0;
 	file->header = json_loadb(bytes + SAFETENSORS_LENGTH, length, JSON_REJECT_DUPLICATES, &why);
 	if (file->header)
 		return true;
-	/* jansson itself does not always report it */
-	if (errno == ENOMEM)
-		return train_nomem(r->error, "the header of a file");
 	return REFUSE(r, "its header is wrong at byte %d: %s", SAFETENSORS_LENGTH + why.position,
 		      why.text);
 }
@@ -230,15 +226,10 @@ static bool read_header(struct reader *r)
 bool safetensors_parse(struct safetensors **ret, const void *bytes, size_t size, const char *path,
 		       struct train_error *error)
 {
-	struct safetensors *file = calloc(1, sizeof(*file));
+	struct safetensors *file = xcalloc(1, sizeof(*file));
 	struct reader r = {.file = file, .error = error};
 
-	if (file)
-		file->path = strdup(path);
-	if (!file || !file->path) {
-		free(file);
-		return train_nomem(error, path);
-	}
+	file->path = xstrdup(path);
 	file->bytes = bytes;
 	file->size = size;
 	if (read_header(&r) && read_tensors(&r) && check_places(&r) && check_crc32(&r)) {
@@ -303,14 +294,9 @@ bool safetensors_read(struct safetensors **ret, int fd, const char *path, struct
 bool safetensors_open(struct safetensors **ret, const char *path, struct train_error *error)
 {
 	/* do not wait for a FIFO */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool good;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0)
-		return system_failed(path, error);
-	good = safetensors_read(ret, fd, path, error);
-	close(fd);
-	return good;
+	return fd < 0 ? system_failed(path, error) : safetensors_read(ret, fd, path, error);
 }
 
 void safetensors_free(struct safetensors *file)

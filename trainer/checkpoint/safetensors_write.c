@@ -8,6 +8,7 @@
 
 #include "checkpoint/crc32.h"
 #include "checkpoint/safetensors.h"
+#include "memory.h"
 #include "write_all.h"
 
 struct writer {
@@ -23,8 +24,7 @@ struct writer {
 static bool no_header(const struct writer *w)
 {
 	return train_fail(w->error, TRAIN_FAILED,
-			  "%s: no memory for the header, or a name or text in it is not UTF-8",
-			  w->path);
+			  "%s: a name or text in the header is not UTF-8; rename it", w->path);
 }
 
 static int by_dtype_and_name(const void *a, const void *b)
@@ -36,16 +36,13 @@ static int by_dtype_and_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-static bool arrange(struct writer *w, const struct safetensors_tensor *tensors, size_t count)
+static void arrange(struct writer *w, const struct safetensors_tensor *tensors, size_t count)
 {
-	w->order = malloc((count + 1) * sizeof(*w->order));
-	if (!w->order)
-		return train_nomem(w->error, "the order of the tensors in a file");
+	w->order = xmalloc(count * sizeof(*w->order));
 	for (size_t i = 0; i < count; i++)
 		w->order[i] = &tensors[i];
 	w->count = count;
 	qsort(w->order, count, sizeof(*w->order), by_dtype_and_name);
-	return true;
 }
 
 /* Adds a member, and takes value over. */
@@ -87,12 +84,8 @@ static bool set_tensor(const struct writer *w, json_t *root,
 		return train_fail(w->error, TRAIN_FAILED, "%s: %s has no shape that can be written",
 				  w->path, tensor->name);
 	}
-	for (int i = 0; shape && i < tensor->shape.dims; i++)
-		if (json_array_append_new(shape, json_integer(tensor->shape.size[i])) < 0) {
-			json_decref(shape);
-			return no_header(w);
-		}
-	/* takes shape over, and fails without */
+	for (int i = 0; i < tensor->shape.dims; i++)
+		json_array_append_new(shape, json_integer(tensor->shape.size[i]));
 	info = json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype),
 			 "shape", shape, "data_offsets", (json_int_t)*offset, (json_int_t)end);
 	*offset = end;
@@ -102,31 +95,27 @@ static bool set_tensor(const struct writer *w, json_t *root,
 /* The length and the JSON as one text, filled up with spaces to a multiple of 8. */
 static bool print_header(struct writer *w, const json_t *root)
 {
-	char *text = json_dumps(root, JSON_COMPACT);
-	size_t length = text ? strlen(text) : 0;
+	CLEANUP_FREE char *text = json_dumps(root, JSON_COMPACT);
+	size_t length = strlen(text);
 	uint64_t padded = (length + 7) / 8 * 8;
 
-	if (text && padded <= SAFETENSORS_MAX_HEADER)
-		w->header = malloc(SAFETENSORS_LENGTH + padded);
-	if (w->header) {
-		w->header_size = SAFETENSORS_LENGTH + padded;
-		memset(w->header, ' ', w->header_size);
-		memcpy(w->header, &padded, SAFETENSORS_LENGTH);
-		memcpy(w->header + SAFETENSORS_LENGTH, text, length);
-	}
-	free(text);
 	if (padded > SAFETENSORS_MAX_HEADER)
 		return train_fail(w->error, TRAIN_FAILED,
 				  "%s: the names are longer than %d bytes; shorten them", w->path,
 				  SAFETENSORS_MAX_HEADER);
-	return w->header || no_header(w);
+	w->header_size = SAFETENSORS_LENGTH + padded;
+	w->header = xmalloc(w->header_size);
+	memset(w->header, ' ', w->header_size);
+	memcpy(w->header, &padded, SAFETENSORS_LENGTH);
+	memcpy(w->header + SAFETENSORS_LENGTH, text, length);
+	return true;
 }
 
 static bool make_header(struct writer *w, const struct safetensors_text *texts, size_t count)
 {
 	json_t *root = json_object();
 	size_t offset = 0;
-	bool good = root ? set_texts(w, root, texts, count) : no_header(w);
+	bool good = set_texts(w, root, texts, count);
 
 	for (size_t i = 0; good && i < w->count; i++)
 		good = set_tensor(w, root, w->order[i], &offset);
@@ -176,8 +165,10 @@ bool safetensors_write(int fd, const char *path, const struct safetensors_tensor
 		       struct train_error *error)
 {
 	struct writer w = {.fd = fd, .path = path, .error = error};
-	bool good = arrange(&w, tensors, count) && make_header(&w, texts, text_count);
+	bool good;
 
+	arrange(&w, tensors, count);
+	good = make_header(&w, texts, text_count);
 	if (good) {
 		set_checksum(&w);
 		good = write_part(&w, w.header, w.header_size);

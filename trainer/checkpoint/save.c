@@ -14,6 +14,8 @@
 #include "base.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/folder.h"
+#include "closing.h"
+#include "memory.h"
 #include "write_all.h"
 
 #define TEMPORARY ".checkpoint-"
@@ -38,45 +40,34 @@ static bool failed(const struct saving *s, const char *what)
 static bool open_or_make_folder(struct saving *s, const char *path)
 {
 	bool made = mkdir(path, 0777) == 0;
-	int above;
+	CLEANUP_CLOSE int above = -1;
 
 	if ((!made && errno != EEXIST) || !folder_open(&s->folder, path))
 		return failed(s, "open its folder");
 	if (!made)
 		return true;
 	above = openat(s->folder.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	made = above >= 0 && atomic_sync_folder(above);
-	if (above >= 0)
-		close(above);
-	return made || failed(s, "make its folder");
+	return (above >= 0 && atomic_sync_folder(above)) || failed(s, "make its folder");
 }
 
 /* A writer holds a lock, which ends with its process. */
 static void remove_if_left(int folder, const char *name)
 {
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		unlinkat(folder, name, 0);
-	close(fd);
 }
 
 /* Removes files of killed writers, because their space is needed now. */
 static void remove_left_over(const struct saving *s)
 {
-	int fd = openat(s->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	CLEANUP_FOLDER DIR *dir = entries_of(s->folder.fd);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
 		if (starts_with(entry->d_name, TEMPORARY))
 			remove_if_left(s->folder.fd, entry->d_name);
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
 }
 
 /* Only the next process needs the lock. */
@@ -90,35 +81,25 @@ static bool create(const struct saving *s, struct atomic_file *file)
 
 static bool write_temporary(const struct saving *s, int fd, const struct checkpoint *what)
 {
-	struct contents contents;
-	struct safetensors_text *texts;
+	CLEANUP(contents_free) struct contents contents = {.count = 0};
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE struct safetensors_text *texts =
+		xcalloc(what->text_count + PROGRESS_TEXTS + 2, sizeof(*texts));
 	struct progress_texts progress;
 	size_t count = 0;
-	char *path;
-	bool good;
 
+	xasprintf(&path, "%s/%s", s->folder.path, s->name);
 	if (!contents_make(&contents, what, s->error))
 		return false;
-	texts = calloc(what->text_count + PROGRESS_TEXTS + 2, sizeof(*texts));
-	if (asprintf(&path, "%s/%s", s->folder.path, s->name) < 0)
-		path = NULL;
-	if (texts && path) {
-		texts[count++] = (struct safetensors_text){"format", "pt"};
-		texts[count++] = (struct safetensors_text){"checkpoint", CHECKPOINT_VERSION};
-		progress_print(&progress, &what->progress);
-		memcpy(texts + count, progress.texts, sizeof(progress.texts));
-		count += PROGRESS_TEXTS;
-		for (size_t i = 0; i < what->text_count; i++)
-			texts[count++] = what->texts[i];
-		good = safetensors_write(fd, path, contents.tensors, contents.count, texts, count,
-					 s->error);
-	} else {
-		good = train_nomem(s->error, "the texts in a checkpoint");
-	}
-	free(path);
-	free(texts);
-	contents_free(&contents);
-	return good;
+	texts[count++] = (struct safetensors_text){"format", "pt"};
+	texts[count++] = (struct safetensors_text){"checkpoint", CHECKPOINT_VERSION};
+	progress_print(&progress, &what->progress);
+	memcpy(texts + count, progress.texts, sizeof(progress.texts));
+	count += PROGRESS_TEXTS;
+	for (size_t i = 0; i < what->text_count; i++)
+		texts[count++] = what->texts[i];
+	return safetensors_write(fd, path, contents.tensors, contents.count, texts, count,
+				 s->error);
 }
 
 /* Renamed before it is closed, which gives up the lock. */
@@ -139,24 +120,22 @@ static bool write_and_rename(const struct saving *s, const struct checkpoint *wh
 /* Later steps are another run's, or damaged: they are not counted and not removed. */
 static bool remove_earlier(struct saving *s, int64_t step, int keep)
 {
-	int64_t *steps;
+	CLEANUP_FREE int64_t *steps = NULL;
 	size_t count;
 	int kept = 0;
-	bool good = true;
 
 	if (keep <= 0)
 		return true;
 	if (!folder_steps(&steps, &count, &s->folder))
 		return failed(s, "list the checkpoints beside");
-	for (size_t i = 0; good && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (steps[i] > step || kept++ < keep)
 			continue;
 		folder_name(s->name, steps[i]);
 		if (unlinkat(s->folder.fd, s->name, 0) < 0 && errno != ENOENT)
-			good = failed(s, "remove");
+			return failed(s, "remove");
 	}
-	free(steps);
-	return good;
+	return true;
 }
 
 bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep,
@@ -170,7 +149,7 @@ bool checkpoint_save(const char *folder, const struct checkpoint *what, int keep
 		return false;
 	remove_left_over(&s);
 	good = write_and_rename(&s, what) && remove_earlier(&s, what->progress.step, keep);
-	close(s.folder.fd);
+	folder_close(&s.folder);
 	return good;
 }
 
@@ -186,8 +165,7 @@ bool checkpoint_try(const char *folder, struct train_error *error)
 	why = errno;
 	if (created)
 		atomic_close(&file);
-	if (s.folder.fd >= 0)
-		close(s.folder.fd);
+	folder_close(&s.folder);
 	if (made)
 		rmdir(folder);
 	return created ||

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
+#include "memory.h"
 
 struct communicator;
 /* Where the ranks of a process meet, created before its threads. Each collective extends it. */
@@ -151,11 +152,9 @@ static inline bool collective_join(struct communicator *comm, struct train_error
 static inline void *gather_all(struct communicator *comm, const void *mine, size_t bytes,
 			       const char *what, struct train_error *error)
 {
-	void *all = malloc((size_t)comm->world * bytes + 1);
+	void *all = xmalloc((size_t)comm->world * bytes);
 
-	if (!all)
-		train_nomem(error, what);
-	if (all && comm->calls->all_gather(comm, mine, all, bytes, what, error))
+	if (comm->calls->all_gather(comm, mine, all, bytes, what, error))
 		return all;
 	free(all);
 	return NULL;

@@ -243,7 +243,6 @@ static void mpi_cancel(struct rendezvous *rendezvous, int rank, const struct tra
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	(void)rank; /* the caller printed its text: MPI takes only a number */
 	atomic_store(&rendezvous->aborted, true);
 	for (int ms = 0; ms < 1000 && atomic_load(&rendezvous->calls) > 0; ms++)
 		nanosleep(&pause, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collective/nccl_comm.h"
+#include "memory.h"
 
 /* --- the rendezvous ---------------------------------------------------------------------- */
 
@@ -54,12 +55,13 @@ static bool one_machine(const struct rendezvous_options *options)
 }
 
 /* NCCL reads the environment of the process. No thread runs yet. */
-static bool set_place(struct rendezvous *m, const char *place, struct train_error *error)
+static void set_place(struct rendezvous *m, const char *place)
 {
 	if (getenv("NCCL_COMM_ID") && *getenv("NCCL_COMM_ID"))
-		return true;
+		return;
 	m->placed = setenv("NCCL_COMM_ID", place, 1) == 0;
-	return m->placed || train_nomem(error, "NCCL_COMM_ID");
+	if (!m->placed)
+		memory_ran_out();
 }
 
 /* How the ranks meet. */
@@ -75,8 +77,10 @@ static bool choose(struct rendezvous *m, struct train_error *error)
 	}
 	if (!nccl_place(place, sizeof(place), &found, envp, error))
 		return false;
-	if (found)
-		return set_place(m, place, error);
+	if (found) {
+		set_place(m, place);
+		return true;
+	}
 	if (nccl_has_mpi(envp)) {
 		m->control = collective_mpi_find(error);
 		return m->control != NULL;
@@ -106,9 +110,7 @@ static bool nccl_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 				  "collective nccl: %d of %d ranks in this process: run all in one "
 				  "process, or each in its own",
 				  options->ranks, options->world);
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return train_nomem(error, "communication between ranks");
+	m = xcalloc(1, sizeof(*m));
 	m->options = *options;
 	if (!choose(m, error) ||
 	    (m->control && !m->control->meet(&m->control_rendezvous, options, error))) {
@@ -134,11 +136,9 @@ static const struct collective nccl_threads;
 
 static struct nccl_comm *new_comm(struct rendezvous *m, int rank, struct device *device)
 {
-	struct nccl_comm *c = calloc(1, sizeof(*c));
+	struct nccl_comm *c = xcalloc(1, sizeof(*c));
 	int world = m->options.world;
 
-	if (!c)
-		return NULL;
 	c->base = (struct communicator){m->options.ranks > 1 ? &nccl_threads : &collective_nccl,
 					rank, world, device, 0};
 	c->rendezvous = m;
@@ -146,13 +146,9 @@ static struct nccl_comm *new_comm(struct rendezvous *m, int rank, struct device 
 	c->device = (struct cuda_device *)device;
 	c->lane_count = m->options.messages ? NCCL_LANES : 1;
 	c->doing = call_of(CALL_OPEN, 0, 0, "");
-	if (!m->options.messages)
-		return c;
-	c->boxes = calloc((size_t)world, sizeof(*c->boxes));
-	if (c->boxes)
-		return c;
-	free(c);
-	return NULL;
+	if (m->options.messages)
+		c->boxes = xcalloc((size_t)world, sizeof(*c->boxes));
+	return c;
 }
 
 /* Work that other ranks wait for has priority over the device's own. */
@@ -338,8 +334,6 @@ static bool nccl_open(struct communicator **comm, struct rendezvous *rendezvous,
 		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has ranks 0 to %d",
 				  rank, rendezvous->options.world - 1);
 	c = new_comm(rendezvous, rank, device);
-	if (!c)
-		return train_nomem(error, "collectives");
 	*comm = &c->base;
 	return open_all(c, error);
 }

@@ -2,6 +2,7 @@
 /* Whether all ranks have recorded a step, and how they continue if NCCL could not. */
 #include <stdlib.h>
 
+#include "base.h"
 #include "collective/nccl_comm.h"
 
 /* What a rank reports of its recording. */
@@ -29,16 +30,17 @@ static bool gather_recordings(struct nccl_comm *c, enum outcome outcome, bool *a
 			      struct train_error *error)
 {
 	unsigned char mine = (unsigned char)outcome;
-	unsigned char *ranks = gather_all(&c->base, &mine, sizeof(mine), "recordings", error);
-	bool done = ranks;
+	CLEANUP_FREE unsigned char *ranks =
+		gather_all(&c->base, &mine, sizeof(mine), "recordings", error);
 
 	*all = true;
-	for (int r = 0; done && r < c->base.world; r++) {
+	if (!ranks)
+		return nccl_failed(c, error);
+	for (int r = 0; r < c->base.world; r++) {
 		*all = *all && ranks[r] == RECORDED;
 		c->reopen = c->reopen || ranks[r] == BROKEN;
 	}
-	free(ranks);
-	return done || nccl_failed(c, error);
+	return true;
 }
 
 /* NCCL's communicators are opened anew through the control communicator. */

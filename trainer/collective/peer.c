@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "collective/collective.h"
+#include "memory.h"
 
 enum { PEER_MAX_RANKS = 64 };
 
@@ -64,9 +65,7 @@ static bool peer_meet(struct rendezvous **rendezvous, const struct rendezvous_op
 				  "collective peer: %d of %d ranks are in this process: it is for "
 				  "up to %d, all in one; use nccl",
 				  options->ranks, options->world, (int)PEER_MAX_RANKS);
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return train_nomem(error, "communication between ranks");
+	m = xcalloc(1, sizeof(*m));
 	if (!collective_shm.meet(&m->host, options, error)) {
 		free(m);
 		return false;
@@ -151,13 +150,7 @@ static bool peer_open(struct communicator **comm, struct rendezvous *rendezvous,
 
 	if (!collective_shm.open(&host, rendezvous->host, rank, device, error))
 		return false;
-	p = calloc(1, sizeof(*p));
-	if (!p) {
-		train_nomem(error, "a communicator");
-		collective_shm.abort(host, error);
-		collective_shm.close(host);
-		return false;
-	}
+	p = xcalloc(1, sizeof(*p));
 	p->base = (struct communicator){&collective_peer, rank, host->world, device, 0};
 	p->host = host;
 	p->rendezvous = rendezvous;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collective/collective.h"
+#include "memory.h"
 
 /* There is nothing to share. */
 struct rendezvous {
@@ -13,18 +14,13 @@ struct rendezvous {
 static bool self_meet(struct rendezvous **rendezvous, const struct rendezvous_options *options,
 		      struct train_error *error)
 {
-	struct rendezvous *m;
-
 	if (options->world != 1 || options->ranks != 1)
 		return train_fail(
 			error, TRAIN_BAD_INPUT,
 			"collective self: it is for a world of one rank, and this one has "
 			"%d: use shm on one machine, or mpi",
 			options->world);
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return train_nomem(error, "a world of one rank");
-	*rendezvous = m;
+	*rendezvous = xcalloc(1, sizeof(**rendezvous));
 	return true;
 }
 
@@ -36,17 +32,11 @@ static void self_leave(struct rendezvous *rendezvous)
 static bool self_open(struct communicator **comm, struct rendezvous *rendezvous, int rank,
 		      struct device *device, struct train_error *error)
 {
-	struct communicator *c;
-
-	(void)rendezvous;
 	if (rank != 0)
 		return train_fail(error, TRAIN_BAD_INPUT, "rank %d: the world has rank 0 alone",
 				  rank);
-	c = malloc(sizeof(*c));
-	if (!c)
-		return train_nomem(error, "a world of one rank");
-	*c = (struct communicator){&collective_self, 0, 1, device, 0};
-	*comm = c;
+	*comm = xmalloc(sizeof(**comm));
+	**comm = (struct communicator){&collective_self, 0, 1, device, 0};
 	return true;
 }
 
@@ -58,21 +48,18 @@ static void self_close(struct communicator *comm)
 static bool self_all_reduce(struct communicator *comm, float *values, int64_t count,
 			    const char *what, struct train_error *error)
 {
-	(void)comm, (void)values, (void)count, (void)what, (void)error;
 	return true;
 }
 
 static bool self_broadcast(struct communicator *comm, void *values, size_t bytes, int root,
 			   const char *what, struct train_error *error)
 {
-	(void)comm, (void)values, (void)bytes, (void)root, (void)what, (void)error;
 	return true;
 }
 
 static bool self_all_gather(struct communicator *comm, const void *mine, void *all, size_t bytes,
 			    const char *what, struct train_error *error)
 {
-	(void)comm, (void)what, (void)error;
 	if (bytes > 0 && mine != all)
 		memcpy(all, mine, bytes);
 	return true;
@@ -81,19 +68,16 @@ static bool self_all_gather(struct communicator *comm, const void *mine, void *a
 static bool self_all_gather_values(struct communicator *comm, const void *mine, void *all,
 				   size_t bytes, const char *what, struct train_error *error)
 {
-	(void)what;
 	return bytes == 0 || mine == all ||
 	       comm->device->backend->copy(comm->device, all, comm->device, mine, bytes, error);
 }
 
 static void self_abort(struct communicator *comm, const struct train_error *why)
 {
-	(void)comm, (void)why; /* no rank waits */
 }
 
 static void self_cancel(struct rendezvous *rendezvous, int rank, const struct train_error *why)
 {
-	(void)rendezvous, (void)rank, (void)why;
 }
 
 const struct collective collective_self = {

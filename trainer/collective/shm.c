@@ -7,6 +7,7 @@
 #include "collective/shm_data.h"
 #include "collective/shm_segment.h"
 #include "cpuset.h"
+#include "memory.h"
 
 static bool shm_acceptable(const struct rendezvous_options *options, struct train_error *error)
 {
@@ -42,7 +43,7 @@ static bool shm_make(struct rendezvous *rendezvous, struct train_error *error)
 		return shm_segment_open(rendezvous, error);
 	memory = aligned_alloc(SHM_LINE, rendezvous->bytes);
 	if (!memory)
-		return train_nomem(error, "communication between ranks");
+		memory_ran_out();
 	memset(memory, 0, rendezvous->bytes);
 	shm_control_at(rendezvous, memory);
 	shm_control_begin(rendezvous);
@@ -69,9 +70,7 @@ static bool shm_meet(struct rendezvous **rendezvous, const struct rendezvous_opt
 
 	if (!shm_acceptable(options, error))
 		return false;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return train_nomem(error, "communication between ranks");
+	m = xcalloc(1, sizeof(*m));
 	m->options = *options;
 	m->threads = options->ranks == options->world;
 	m->spins = spins(options->world);
@@ -106,7 +105,7 @@ static struct shm_comm *comm_of(struct communicator *comm)
 
 static void shm_free(struct shm_comm *comm)
 {
-	for (int r = 0; r < comm->base.world && comm->to && comm->from; r++) {
+	for (int r = 0; r < comm->base.world; r++) {
 		shm_segment_unmap(&comm->to[r]);
 		shm_segment_unmap(&comm->from[r]);
 	}
@@ -117,22 +116,17 @@ static void shm_free(struct shm_comm *comm)
 
 static struct shm_comm *shm_new(struct rendezvous *rendezvous, int rank, struct device *device)
 {
-	struct shm_comm *comm = calloc(1, sizeof(*comm));
+	struct shm_comm *comm = xcalloc(1, sizeof(*comm));
 	int world = rendezvous->options.world;
 
-	if (!comm)
-		return NULL;
 	comm->base = (struct communicator){&collective_shm, rank, world, device, 0};
 	comm->rendezvous = rendezvous;
 	comm->control = rendezvous->control;
 	comm->slot = &rendezvous->control->slots[rank];
 	comm->spins = rendezvous->spins;
-	comm->to = calloc((size_t)world, sizeof(*comm->to));
-	comm->from = calloc((size_t)world, sizeof(*comm->from));
-	if (comm->to && comm->from)
-		return comm;
-	shm_free(comm);
-	return NULL;
+	comm->to = xcalloc((size_t)world, sizeof(*comm->to));
+	comm->from = xcalloc((size_t)world, sizeof(*comm->from));
+	return comm;
 }
 
 static bool shm_enter(struct rendezvous *rendezvous, int rank, struct train_error *error)
@@ -180,9 +174,6 @@ static bool shm_open_rank(struct communicator **comm, struct rendezvous *rendezv
 	if (!shm_enter(rendezvous, rank, error))
 		return false;
 	c = shm_new(rendezvous, rank, device);
-	if (!c)
-		return shm_fail(rendezvous, error, "rank %d: out of memory, for its collectives",
-				rank);
 	good = shm_call(c, &call, NULL, error) >= 0 && shm_end(c, shm_agree(c, error));
 	if (!good) {
 		shm_close(&c->base);

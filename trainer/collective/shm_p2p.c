@@ -6,6 +6,7 @@
 
 #include "collective/shm_data.h"
 #include "collective/shm_segment.h"
+#include "memory.h"
 
 static struct shm_box *box_of(const struct shm_comm *comm, int from, int to)
 {
@@ -16,7 +17,6 @@ static bool grow(struct shm_comm *comm, struct shm_box *box, int to, size_t byte
 		 struct train_error *error)
 {
 	struct train_error why = {.status = TRAIN_OK};
-	void *memory;
 
 	if (!comm->rendezvous->threads) {
 		if (!shm_segment_grow(comm->rendezvous, &comm->to[to], bytes, &why))
@@ -26,13 +26,8 @@ static bool grow(struct shm_comm *comm, struct shm_box *box, int to, size_t byte
 		box->capacity = comm->to[to].capacity;
 		return true;
 	}
-	memory = malloc(bytes);
-	if (!memory)
-		return shm_fail(comm->rendezvous, error,
-				"rank %d: out of memory, for a message of %zu bytes",
-				comm->base.rank, bytes);
 	free(box->memory);
-	box->memory = memory;
+	box->memory = xmalloc(bytes);
 	box->capacity = bytes;
 	return true;
 }

@@ -101,7 +101,6 @@ static bool chunks_sum(struct shm_comm *comm, int at, float *values, int64_t cou
 	const struct summing sum = {values, count, part * world, part};
 	int64_t chunks = chunks_in((uint64_t)count, (size_t)sum.each);
 
-	(void)at;
 	for (int64_t step = 0; step < chunks + 2; step++) {
 		if (step < chunks)
 			sum_write(comm, &sum, step);
@@ -147,7 +146,6 @@ static bool chunks_broadcast(struct shm_comm *comm, int at, void *values, size_t
 	int64_t chunks = chunks_in(bytes, comm->rendezvous->chunk);
 	bool mine = root == comm->base.rank;
 
-	(void)at;
 	for (int64_t step = 0; step < chunks + 1; step++) {
 		if (mine && step < chunks)
 			copy_write(comm, values, bytes, step);
@@ -166,7 +164,6 @@ static bool chunks_gather(struct shm_comm *comm, int at, const void *mine, void 
 	int64_t chunks = chunks_in(bytes, comm->rendezvous->chunk);
 	unsigned char *to = all;
 
-	(void)at;
 	for (int64_t step = 0; step < chunks + 1; step++) {
 		if (step < chunks)
 			copy_write(comm, mine, bytes, step);

@@ -41,7 +41,6 @@ static bool threads_sum(struct shm_comm *comm, int at, float *values, int64_t co
 	struct sum_part part = sum_part(count, world, comm->base.rank);
 	bool good = shm_agree(comm, error) && enter(comm, error);
 
-	(void)values;
 	if (good) {
 		for (int r = 0; r < world; r++)
 			all[r] = (float *)values_of(comm, at, r) + part.first;
@@ -65,7 +64,6 @@ static bool threads_gather(struct shm_comm *comm, int at, const void *mine, void
 {
 	bool good = shm_agree(comm, error) && enter(comm, error);
 
-	(void)mine;
 	for (int r = 0; good && r < comm->base.world; r++) {
 		unsigned char *to = (unsigned char *)all + (size_t)r * bytes;
 		const void *from = values_of(comm, at, r);

@@ -7,6 +7,7 @@
 
 #include "base/pages.h"
 #include "kernels/philox.h"
+#include "memory.h"
 
 enum { FIELDS = 4, BYTES = 16 };
 
@@ -21,12 +22,10 @@ bool dataset_init(struct dataset *dataset, const struct dataset_scale *scales, i
 {
 	struct dataset d = *dataset;
 
-	d.values = calloc(256 * (size_t)d.shape.channels, sizeof(*d.values));
 	d.records = calloc((size_t)d.samples, dataset_record(&d.shape));
-	if (!d.values || !d.records) {
-		dataset_free(&d);
+	if (!d.records)
 		return train_nomem(error, "the data");
-	}
+	d.values = xcalloc(256 * (size_t)d.shape.channels, sizeof(*d.values));
 	pages_want_huge(d.records, (size_t)d.samples * dataset_record(&d.shape));
 	for (int c = 0; c < d.shape.channels; c++)
 		fill_values(d.values + 256 * (size_t)c, &scales[c % count]);
@@ -110,19 +109,13 @@ bool dataset_make(struct dataset *dataset, const struct dataset_synthetic *synth
 			    .classes = synthetic->classes,
 			    .samples = synthetic->samples};
 	size_t pixels = dataset_pixels(&synthetic->shape);
-	uint8_t *patterns;
+	CLEANUP_FREE uint8_t *patterns = xcalloc((size_t)synthetic->classes, pixels);
 
 	if (!dataset_init(&d, &grey, 1, error))
 		return false;
-	patterns = calloc((size_t)synthetic->classes, pixels);
-	if (!patterns) {
-		dataset_free(&d);
-		return train_nomem(error, "the patterns of the classes");
-	}
 	for (int label = 0; label < synthetic->classes; label++)
 		fill_pattern(patterns + (size_t)label * pixels, synthetic, label);
 	fill_samples(&d, synthetic, patterns);
-	free(patterns);
 	*dataset = d;
 	return true;
 }

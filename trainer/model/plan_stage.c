@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* What a node writes; -1: the stage's input. */
 static const struct layout *output_of(const struct model *m, int node)
 {
@@ -445,13 +447,8 @@ bool model_open(struct model **model, const struct model_spec *spec, struct devi
 			"model %s: layers %d to %d with batches of %d; it has layers 0 to %d",
 			spec->name, options->first, options->last, (int)options->batch,
 			spec->count - 1);
-	m = calloc(1, sizeof(*m));
-	if (m)
-		m->nodes = calloc(MODEL_MAX_NODES, sizeof(*m->nodes));
-	if (!m || !m->nodes) {
-		free(m);
-		return train_nomem(error, "a model");
-	}
+	m = xcalloc(1, sizeof(*m));
+	m->nodes = xcalloc(MODEL_MAX_NODES, sizeof(*m->nodes));
 	m->spec = spec;
 	m->device = device;
 	m->options = *options;

@@ -7,6 +7,7 @@
 
 #include "clip.h"
 #include "kernels/scaler.h"
+#include "memory.h"
 
 enum { LINE_FLOATS = 64 / sizeof(float) }; /* of the cache */
 
@@ -67,19 +68,16 @@ const char *optimizer_state_name(const struct optimizer_settings *settings, int 
 	return row->states[index];
 }
 
-bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
-		   const struct optimizer_param *params, int count, struct train_error *error)
+struct optimizer *optimizer_new(const struct optimizer_settings *settings,
+				const struct optimizer_param *params, int count)
 {
-	struct optimizer *made = calloc(1, sizeof(*made) + (size_t)count * sizeof(*made->entries));
+	struct optimizer *made = xcalloc(1, sizeof(*made) + (size_t)count * sizeof(*made->entries));
 
-	if (!made)
-		return train_nomem(error, "the optimizer");
 	made->settings = *settings;
 	made->count = count;
 	for (int i = 0; i < count; i++)
 		made->entries[i].param = params[i];
-	*optimizer = made;
-	return true;
+	return made;
 }
 
 void optimizer_free(struct optimizer *optimizer)

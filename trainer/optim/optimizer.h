@@ -72,8 +72,8 @@ struct optimizer_param {
 struct optimizer;
 
 /* A new optimizer has made no steps. The array of parameters is copied. */
-bool optimizer_new(struct optimizer **optimizer, const struct optimizer_settings *settings,
-		   const struct optimizer_param *params, int count, struct train_error *error);
+struct optimizer *optimizer_new(const struct optimizer_settings *settings,
+				const struct optimizer_param *params, int count);
 void optimizer_free(struct optimizer *optimizer);
 
 /* The norm of the index-th parameter's gradients times `scale` (clip.h); 0 where it has none. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "hash.h"
 #include "settings/rows.h"
 #include "suggest.h"
@@ -102,7 +103,8 @@ static bool find_other(const uint64_t *all, int world, int *thing, int *rank)
 /* All ranks call it with the same thing and rank. */
 static bool refuse(const struct parallel *p, int thing, int rank, struct train_error *error)
 {
-	char text[TEXT], *all;
+	CLEANUP_FREE char *all = NULL;
+	char text[TEXT];
 
 	memset(text, 0, sizeof(text));
 	write_thing(text, &p->options, thing);
@@ -112,17 +114,16 @@ static bool refuse(const struct parallel *p, int thing, int rank, struct train_e
 			   "ranks differ: %s is %.*s for rank 0 and %.*s for rank %d; %s",
 			   thing_name(thing), SHOWN, all, SHOWN, all + (size_t)rank * TEXT, rank,
 			   remedy(thing));
-	free(all);
 	return false;
 }
 
 bool config_agree(struct parallel *p, struct train_error *error)
 {
 	struct communicator *comm = p->comm;
-	uint64_t mine[THINGS], *all;
+	CLEANUP_FREE uint64_t *all = NULL;
+	uint64_t mine[THINGS];
 	char text[TEXT];
 	int thing, rank;
-	bool same;
 
 	/* Threads of one process share its settings. */
 	if (p->options.place->ranks == comm->world)
@@ -132,8 +133,6 @@ bool config_agree(struct parallel *p, struct train_error *error)
 		mine[thing] = hash_text(HASH_START, text);
 	}
 	all = gather_all(comm, mine, sizeof(mine), "settings of ranks", error);
-	same = all &&
+	return all &&
 	       (!find_other(all, comm->world, &thing, &rank) || refuse(p, thing, rank, error));
-	free(all);
-	return same;
 }

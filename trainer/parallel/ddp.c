@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "parallel/reducer.h"
@@ -132,7 +133,7 @@ static bool recorded(void *argument, const struct train_error *why, bool *all,
 	return true;
 }
 
-static bool open_graphs(struct ddp *d, struct train_error *error)
+static void open_graphs(struct ddp *d)
 {
 	const struct step_graph_options steps = {
 		.device = d->replica.device,
@@ -143,20 +144,18 @@ static bool open_graphs(struct ddp *d, struct train_error *error)
 		.instead = run_segments,
 	};
 
-	return graph_segments_open(&d->segments, &d->replica, 1, true, error) &&
-	       step_graph_open(&d->steps, &steps, error);
+	d->steps = step_graph_open(&steps);
+	graph_segments_open(&d->segments, &d->replica, 1, true);
 }
 
 static bool ddp_open(struct parallel **ret, const struct parallel_options *options,
 		     struct train_error *error)
 {
 	const struct settings *settings = options->settings;
-	struct ddp *d = calloc(1, sizeof(*d));
+	struct ddp *d = xcalloc(1, sizeof(*d));
 	struct buckets buckets;
 	struct reducer_options how = {.buckets = &buckets, .overlap = overlaps(options)};
 
-	if (!d)
-		return train_nomem(error, "a rank");
 	*ret = &d->base;
 	d->overlap = how.overlap;
 	if (!rank_open(&d->base, &parallel_ddp, options, error) ||
@@ -175,7 +174,8 @@ static bool ddp_open(struct parallel **ret, const struct parallel_options *optio
 	if (!reducer_open(&d->reducer, &how, error))
 		return false;
 	d->watch = (struct model_watch){.ready = reducer_ready, .argument = d->reducer};
-	return open_graphs(d, error);
+	open_graphs(d);
+	return true;
 }
 
 static void ddp_close(struct parallel *p)

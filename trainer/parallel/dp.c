@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "memory.h"
 #include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "place/threads.h"
@@ -114,15 +115,16 @@ static bool open_on(void *argument, int index, struct train_error *error)
 		.learns = index == o->place->master,
 	};
 
-	return replica_open(&d->replicas[index], o, &how, error) &&
-	       graph_segments_open(&d->segments[index], &d->replicas[index], 1, false, error);
+	if (!replica_open(&d->replicas[index], o, &how, error))
+		return false;
+	graph_segments_open(&d->segments[index], &d->replicas[index], 1, false);
+	return true;
 }
 
 static bool close_on(void *argument, int index, struct train_error *error)
 {
 	struct dp *d = argument;
 
-	(void)error;
 	graph_segments_close(&d->segments[index]);
 	replica_close(&d->replicas[index]);
 	return true;
@@ -132,7 +134,6 @@ static void note_failure(void *argument, int index, const struct train_error *er
 {
 	const struct dp *d = argument;
 
-	(void)index;
 	if (d->base.options.failed)
 		d->base.options.failed(error);
 }
@@ -140,11 +141,9 @@ static void note_failure(void *argument, int index, const struct train_error *er
 static bool dp_open(struct parallel **ret, const struct parallel_options *options,
 		    struct train_error *error)
 {
-	struct dp *d = calloc(1, sizeof(*d));
+	struct dp *d = xcalloc(1, sizeof(*d));
 	int64_t passes = options->settings->accumulate;
 
-	if (!d)
-		return train_nomem(error, "the replicas");
 	*ret = &d->base;
 	d->count = options->place->count;
 	d->rows = (options->batch + passes - 1) / passes;
@@ -186,7 +185,6 @@ static bool finish_on(void *argument, int index, struct train_error *error)
 	struct device *device = ((struct dp *)argument)->replicas[index].device;
 	struct train_error ended = TRAIN_TOLERATED;
 
-	(void)error;
 	if (device)
 		device->backend->finish(device, &ended);
 	return true;

@@ -32,20 +32,21 @@ static bool issue_backward(void *argument, const struct graph_step *step, struct
 
 static bool issue_update(void *argument, const struct graph_step *step, struct train_error *error)
 {
-	(void)step;
 	return replica_update(((struct graph_segments *)argument)->replica, error);
 }
 
-bool graph_segments_open(struct graph_segments *p, struct replica *replica, int slots,
-			 bool has_loss, struct train_error *error)
+void graph_segments_open(struct graph_segments *p, struct replica *replica, int slots,
+			 bool has_loss)
 {
-	p->replica = replica;
-	p->slots = slots;
-	p->has_loss = has_loss;
-	return replica_graph(replica, &p->forward, issue_forward, p, error) &&
-	       replica_graph(replica, &p->evaluation, issue_evaluation, p, error) &&
-	       replica_graph(replica, &p->backward, issue_backward, p, error) &&
-	       replica_graph(replica, &p->update, issue_update, p, error);
+	*p = (struct graph_segments){
+		.replica = replica,
+		.slots = slots,
+		.has_loss = has_loss,
+		.forward = replica_graph(replica, issue_forward, p),
+		.evaluation = replica_graph(replica, issue_evaluation, p),
+		.backward = replica_graph(replica, issue_backward, p),
+		.update = replica_graph(replica, issue_update, p),
+	};
 }
 
 void graph_segments_close(struct graph_segments *p)

@@ -18,8 +18,8 @@ struct graph_segments {
 
 /* Pass p uses slot p modulo `slots`. has_loss: forward includes the loss, and in training the
  * loss's gradient. */
-bool graph_segments_open(struct graph_segments *segments, struct replica *replica, int slots,
-			 bool has_loss, struct train_error *error);
+void graph_segments_open(struct graph_segments *segments, struct replica *replica, int slots,
+			 bool has_loss);
 /* Call it before the replica is closed. Does nothing for one of zeros. */
 void graph_segments_close(struct graph_segments *segments);
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 /* In this order: the optimizer's, all controls, all indices, all labels. Those of a pass begin
  * aligned to what kernels load at a time. */
 enum { ALIGNMENT = 16 };
@@ -40,9 +42,7 @@ bool inputs_open(struct inputs *i, const struct inputs *how, struct train_error 
 	const struct backend *backend = how->device->backend;
 
 	*i = *how;
-	i->host = calloc(1, all_bytes(i));
-	if (!i->host)
-		return train_nomem(error, "what a step takes");
+	i->host = xcalloc(1, all_bytes(i));
 	for (int turn = 0; turn < 2; turn++)
 		i->sent[turn] = backend->allocate_zeros(i->device, all_bytes(i),
 							"what a step takes", error);

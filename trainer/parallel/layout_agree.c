@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "memory.h"
 
 /* What each rank reports about itself. */
 struct order {
@@ -34,14 +35,13 @@ static bool hash_parameter(struct replica *r, int parameter, float *host, uint64
 static bool hash_order(struct replica *r, uint64_t *sum, struct train_error *error)
 {
 	size_t bytes = (size_t)r->model->elements * sizeof(float);
-	float *host = malloc(bytes + 1);
-	bool done = host || train_nomem(error, "the order of weights");
+	CLEANUP_FREE float *host = xmalloc(bytes);
 
 	*sum = HASH_START;
-	for (int i = 0; done && i < r->parameters; i++)
-		done = hash_parameter(r, r->first_parameter + i, host, sum, error);
-	free(host);
-	return done && r->device->backend->zero(r->device, r->model->gradients, bytes, error);
+	for (int i = 0; i < r->parameters; i++)
+		if (!hash_parameter(r, r->first_parameter + i, host, sum, error))
+			return false;
+	return r->device->backend->zero(r->device, r->model->gradients, bytes, error);
 }
 
 static bool compare(const struct order *all, int world, struct train_error *error)
@@ -60,8 +60,8 @@ static bool compare(const struct order *all, int world, struct train_error *erro
 bool layout_agree(struct parallel *p, struct replica *r, struct train_error *error)
 {
 	struct communicator *comm = p->comm;
-	struct order mine = {.hash = 0}, *all;
-	bool same;
+	struct order mine = {.hash = 0};
+	CLEANUP_FREE struct order *all = NULL;
 
 	if (comm->world == 1)
 		return true;
@@ -69,7 +69,5 @@ bool layout_agree(struct parallel *p, struct replica *r, struct train_error *err
 		return false;
 	gethostname(mine.host, sizeof(mine.host) - 1);
 	all = gather_all(comm, &mine, sizeof(mine), "the order of weights", error);
-	same = all && compare(all, comm->world, error);
-	free(all);
-	return same;
+	return all && compare(all, comm->world, error);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "parallel/graph_segments.h"
 #include "parallel/rank.h"
 #include "parallel/stages.h"
@@ -71,12 +72,10 @@ static bool open_carried(struct mp *m, struct train_error *error)
 static bool mp_open(struct parallel **ret, const struct parallel_options *options,
 		    struct train_error *error)
 {
-	struct mp *m = calloc(1, sizeof(*m));
+	struct mp *m = xcalloc(1, sizeof(*m));
 	struct replica_options how = {.sharing = options->place->ranks, .learns = true};
 	const struct stage *stage;
 
-	if (!m)
-		return train_nomem(error, "a rank");
 	*ret = &m->base;
 	if (!rank_open(&m->base, &parallel_mp, options, error) || !cut(m, error))
 		return false;
@@ -92,8 +91,7 @@ static bool mp_open(struct parallel **ret, const struct parallel_options *option
 	m->base.replica = &m->replica;
 	m->base.batches_tracked = &m->replica.batches_tracked;
 	replica_trace(&m->replica, m->base.timeline[0]);
-	if (!graph_segments_open(&m->segments, &m->replica, m->slots, m->is_last, error))
-		return false;
+	graph_segments_open(&m->segments, &m->replica, m->slots, m->is_last);
 	rank_has(&m->base, &m->replica, stage->first, stage->last);
 	rank_clock(&m->base, m->base.timeline[1], false);
 	return open_carried(m, error) && rank_communicate(&m->base, m->replica.device, error);
@@ -328,23 +326,13 @@ static bool mp_read(struct parallel *p, int state, int parameter, float *host,
 	struct mp *m = (struct mp *)p;
 	const struct piece piece = find_piece(m, state, parameter);
 	int rank = p->options.rank, from = piece.owner;
-	float *mine = host;
-	bool done = true;
+	CLEANUP_FREE float *own = rank ? xmalloc(piece.bytes) : NULL;
+	float *mine = rank ? own : host;
 
 	if (rank != from && rank != 0)
 		return true;
-	if (rank == from && rank != 0) {
-		mine = malloc(piece.bytes);
-		if (!mine)
-			return train_nomem(error, "a parameter");
-	}
-	if (rank == from)
-		done = replica_read(&m->replica, state, parameter, mine, error);
-	if (done && from != 0)
-		done = carry(m, from, 0, piece.bytes, mine, error);
-	if (mine != host)
-		free(mine);
-	return done;
+	return (rank != from || replica_read(&m->replica, state, parameter, mine, error)) &&
+	       (from == 0 || carry(m, from, 0, piece.bytes, mine, error));
 }
 
 static bool mp_write(struct parallel *p, int state, int parameter, const float *host,
@@ -353,22 +341,17 @@ static bool mp_write(struct parallel *p, int state, int parameter, const float *
 	struct mp *m = (struct mp *)p;
 	const struct piece piece = find_piece(m, state, parameter);
 	int rank = p->options.rank, to = piece.owner;
-	float *mine;
-	bool done;
+	CLEANUP_FREE float *mine = NULL;
 
 	if (rank == to && rank == 0)
 		return replica_write(&m->replica, state, parameter, host, error);
 	if (rank != to && rank != 0)
 		return true;
-	mine = malloc(piece.bytes);
-	if (!mine)
-		return train_nomem(error, "a parameter");
+	mine = xmalloc(piece.bytes);
 	if (host)
 		memcpy(mine, host, piece.bytes);
-	done = carry(m, 0, to, piece.bytes, mine, error) &&
+	return carry(m, 0, to, piece.bytes, mine, error) &&
 	       (rank == 0 || replica_write(&m->replica, state, parameter, mine, error));
-	free(mine);
-	return done;
 }
 
 const struct parallel_calls parallel_mp = {

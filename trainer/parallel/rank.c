@@ -37,11 +37,10 @@ bool rank_open(struct parallel *p, const struct parallel_calls *calls,
 	if (!model_shapes(&p->shapes, options->spec, error))
 		return false;
 	for (int i = 0; i <= computing && max > 0; i++, p->timelines++)
-		if (!timeline_open(&p->timeline[i], replicas ? i % computing : options->rank,
-				   device[replicas ? i % computing : 0].physical,
-				   i < computing ? TIMELINE_COMPUTE : TIMELINE_COMMUNICATION, max,
-				   error))
-			return false;
+		p->timeline[i] = timeline_open(
+			replicas ? i % computing : options->rank,
+			device[replicas ? i % computing : 0].physical,
+			i < computing ? TIMELINE_COMPUTE : TIMELINE_COMMUNICATION, max);
 	return true;
 }
 
@@ -199,6 +198,6 @@ bool rank_full_replica(struct parallel *p, struct replica *replica, bool alone,
 	p->batches_tracked = &replica->batches_tracked;
 	replica_trace(replica, p->timeline[0]);
 	rank_has(p, replica, how.first, how.last);
-	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error) &&
-	       replica_graph(replica, &p->evaluations, issue_evaluation, replica, error);
+	p->evaluations = replica_graph(replica, issue_evaluation, replica);
+	return rank_communicate(p, replica->device, error) && layout_agree(p, replica, error);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "memory.h"
 
 struct reducer {
 	struct reducer_options options;
@@ -66,10 +67,8 @@ static void *reduce_thread(void *argument)
 bool reducer_open(struct reducer **ret, const struct reducer_options *options,
 		  struct train_error *error)
 {
-	struct reducer *r = calloc(1, sizeof(*r));
+	struct reducer *r = xcalloc(1, sizeof(*r));
 
-	if (!r)
-		return train_nomem(error, "the buckets of gradients");
 	r->options = *options;
 	r->buckets = *options->buckets;
 	for (int i = 0; i < r->buckets.count; i++)

@@ -439,11 +439,10 @@ bool replica_evaluate(struct replica *r, int64_t passes, struct train_error *err
 	return true;
 }
 
-bool replica_graph(const struct replica *r, struct step_graph **graph, graph_issue *issue,
-		   void *argument, struct train_error *error)
+struct step_graph *replica_graph(const struct replica *r, graph_issue *issue, void *argument)
 {
 	const struct step_graph_options options = {
 		.device = r->device, .issue = issue, .argument = argument, .turn = &r->inputs.turn};
 
-	return step_graph_open(graph, &options, error);
+	return step_graph_open(&options);
 }

@@ -117,8 +117,7 @@ bool replica_learn(struct replica *replica, struct train_error *error);
 /* Measures if needed, and makes the optimizer's step. */
 bool replica_update(struct replica *replica, struct train_error *error);
 /* A graph of steps of this replica, without waits for other ranks. */
-bool replica_graph(const struct replica *replica, struct step_graph **graph, graph_issue *issue,
-		   void *argument, struct train_error *error);
+struct step_graph *replica_graph(const struct replica *replica, graph_issue *issue, void *argument);
 /* Fetches the results of a step or an evaluation; the second call adds them to output. */
 bool replica_fetch(struct replica *replica, struct train_error *error);
 bool replica_take(struct replica *replica, struct step_output *output, struct train_error *error);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "hash.h"
+#include "memory.h"
 #include "parallel/replica.h"
 
 /* Of whole words, and of the rest with zeros. */
@@ -24,18 +25,13 @@ static uint64_t hash_of(const unsigned char *bytes, size_t size)
 static bool read_gradients(struct replica *r, struct device_check *check, struct train_error *error)
 {
 	size_t bytes = (size_t)r->model->elements * sizeof(float);
-	unsigned char *host = malloc(bytes);
-	bool done;
+	CLEANUP_FREE unsigned char *host = xmalloc(bytes);
 
-	if (!host)
-		return train_nomem(error, "the gradients of a check");
-	done = r->device->backend->read(r->device, host, r->model->gradients, bytes, error);
-	if (done) {
-		host[bytes / 2] ^= check->flip;
-		check->hash = hash_of(host, bytes);
-	}
-	free(host);
-	return done;
+	if (!r->device->backend->read(r->device, host, r->model->gradients, bytes, error))
+		return false;
+	host[bytes / 2] ^= check->flip;
+	check->hash = hash_of(host, bytes);
+	return true;
 }
 
 static bool spoil(struct replica *r, struct train_error *error)

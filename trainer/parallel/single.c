@@ -2,6 +2,7 @@
 /* One device. Other modes are compared with it. */
 #include <stdlib.h>
 
+#include "memory.h"
 #include "parallel/rank.h"
 
 struct single {
@@ -18,14 +19,14 @@ static bool issue_step(void *replica, const struct graph_step *step, struct trai
 static bool single_open(struct parallel **ret, const struct parallel_options *options,
 			struct train_error *error)
 {
-	struct single *s = calloc(1, sizeof(*s));
+	struct single *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return train_nomem(error, "a rank");
 	*ret = &s->base;
-	return rank_open(&s->base, &parallel_single, options, error) &&
-	       rank_full_replica(&s->base, &s->replica, true, error) &&
-	       replica_graph(&s->replica, &s->steps, issue_step, &s->replica, error);
+	if (!rank_open(&s->base, &parallel_single, options, error) ||
+	    !rank_full_replica(&s->base, &s->replica, true, error))
+		return false;
+	s->steps = replica_graph(&s->replica, issue_step, &s->replica);
+	return true;
 }
 
 static void single_close(struct parallel *p)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* Multiplications of a sample in a layer: each output sums the inputs of its weight. */
 static int64_t work_of(const struct model_shapes *shapes, int layer)
 {
@@ -73,14 +75,12 @@ static struct cost best_of(const struct cost *before, int i, const struct model_
 }
 
 /* A row of the table for each stage, with a place for each layer that it can end with. */
-static bool cut_by_work(struct stage *stages, int count, const struct model_spec *spec,
-			const struct model_shapes *shapes, struct train_error *error)
+static void cut_by_work(struct stage *stages, int count, const struct model_spec *spec,
+			const struct model_shapes *shapes)
 {
 	int layers = spec->count;
-	struct cost *best = malloc((size_t)count * (size_t)layers * sizeof(*best));
+	CLEANUP_FREE struct cost *best = xmalloc((size_t)count * (size_t)layers * sizeof(*best));
 
-	if (!best)
-		return train_nomem(error, "the stages");
 	for (int k = 0; k < count; k++)
 		for (int i = 0; i < layers; i++)
 			best[k * layers + i] =
@@ -89,8 +89,6 @@ static bool cut_by_work(struct stage *stages, int count, const struct model_spec
 		stages[k] = (struct stage){best[k * layers + last].cut + 1, last};
 		last = best[k * layers + last].cut;
 	}
-	free(best);
-	return true;
 }
 
 static int find_layer(const struct model_spec *spec, const char *name, size_t length)
@@ -219,5 +217,6 @@ bool stages_make(struct stage *stages, int count, const struct model_spec *spec,
 				  "model %s cannot be cut into %d stages, only into %d; use fewer "
 				  "devices",
 				  spec->name, count, max);
-	return cut_by_work(stages, count, spec, shapes, error);
+	cut_by_work(stages, count, spec, shapes);
+	return true;
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 struct step_kind {
 	struct step_kind *next;
 	struct step_graph *graph;
@@ -17,16 +19,12 @@ struct step_graph {
 	bool abandoned; /* `instead` runs */
 };
 
-bool step_graph_open(struct step_graph **ret, const struct step_graph_options *options,
-		     struct train_error *error)
+struct step_graph *step_graph_open(const struct step_graph_options *options)
 {
-	struct step_graph *r = calloc(1, sizeof(*r));
+	struct step_graph *r = xcalloc(1, sizeof(*r));
 
-	if (!r)
-		return train_nomem(error, "recorded steps");
 	r->options = *options;
-	*ret = r;
-	return true;
+	return r;
 }
 
 static void free_kinds(struct step_graph *r)
@@ -76,10 +74,8 @@ static struct step_kind *find(const struct step_graph *r, const struct graph_ste
 static bool run_first(struct step_graph *r, const struct graph_step *step,
 		      struct train_error *error)
 {
-	struct step_kind *kind = malloc(sizeof(*kind));
+	struct step_kind *kind = xmalloc(sizeof(*kind));
 
-	if (!kind)
-		return train_nomem(error, "a recorded step");
 	*kind = (struct step_kind){.next = r->first, .graph = r, .of = *step};
 	r->first = kind;
 	return issue(kind, error);

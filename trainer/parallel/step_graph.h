@@ -41,8 +41,7 @@ struct step_graph_options {
 	graph_issue *instead;
 };
 
-bool step_graph_open(struct step_graph **graph, const struct step_graph_options *options,
-		     struct train_error *error);
+struct step_graph *step_graph_open(const struct step_graph_options *options);
 /* NULL is allowed. */
 void step_graph_close(struct step_graph *graph);
 

@@ -29,8 +29,7 @@ void place_drop(struct place_query *f)
 bool place_resolve(struct place_query *f, struct train_error *error)
 {
 	place_drop(f);
-	if (gpumap_report_new(&f->report) != GPUMAP_OK)
-		return train_nomem(error, "the mapping");
+	f->report = findings_new();
 	return findings_good(
 		f->report,
 		gpumap_resolve(&f->mapping, f->command->request, f->inventory, f->report), error);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "memory.h"
 #include "nvml_library.h"
 
 /* A call of NVML may never return if a GPU hangs. So a thread of its own makes them. */
@@ -173,7 +174,7 @@ static bool start(struct gpu_health *h)
 
 struct gpu_health *gpu_health_open(const char *uuid)
 {
-	struct gpu_health *h = *uuid ? calloc(1, sizeof(*h)) : NULL;
+	struct gpu_health *h = *uuid ? xcalloc(1, sizeof(*h)) : NULL;
 	struct gpu_state state;
 
 	if (!h)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "settings/print_findings.h"
+
 static void copy(char *to, size_t size, const char *text)
 {
 	snprintf(to, size, "%s", text ? text : "");
@@ -64,8 +66,9 @@ static bool probe(gpumap_inventory **inventory, gpumap_report *report, struct tr
 
 	if (code == GPUMAP_OK && gpumap_inventory_int(*inventory, GPUMAP_INVENTORY_USAGE) == 1)
 		return true;
-	return code == GPUMAP_ENOMEM ? train_nomem(error, "the memory of GPUs")
-				     : no_usage(report, error);
+	if (code == GPUMAP_ENOMEM)
+		memory_ran_out();
+	return no_usage(report, error);
 }
 
 /* A finding has the reason why a GPU cannot be read: "GPU 3 does not answer: the GPU is lost". If
@@ -93,18 +96,16 @@ static void explain(struct gpu_use *uses, int *count, const gpumap_finding *find
 		uses[(*count)++] = lost;
 }
 
-static bool read_all(const gpumap_inventory *inventory, const gpumap_report *report, int pid,
-		     struct gpu_use **uses, int *count, struct train_error *error)
+static void read_all(const gpumap_inventory *inventory, const gpumap_report *report, int pid,
+		     struct gpu_use **uses, int *count)
 {
 	size_t room = 1 + gpumap_report_count(report);
 	const gpumap_device *gpu;
 
 	for (size_t i = 0; (gpu = gpumap_inventory_get(inventory, i)); i++)
 		room += 1 + gpumap_device_mig_count(gpu);
-	*uses = calloc(room, sizeof(**uses));
+	*uses = xcalloc(room, sizeof(**uses));
 	*count = 0;
-	if (!*uses)
-		return train_nomem(error, "the memory of GPUs");
 	for (size_t i = 0; (gpu = gpumap_inventory_get(inventory, i)); i++) {
 		int instances = (int)gpumap_device_mig_count(gpu);
 
@@ -113,20 +114,16 @@ static bool read_all(const gpumap_inventory *inventory, const gpumap_report *rep
 	}
 	for (size_t i = 0; i < gpumap_report_count(report); i++)
 		explain(*uses, count, gpumap_report_get(report, i));
-	return true;
 }
 
 bool gpu_memory_read(int pid, struct gpu_use **uses, int *count, struct train_error *error)
 {
 	gpumap_inventory *inventory = NULL;
-	gpumap_report *report;
-	bool done;
+	FINDINGS *report = findings_new();
 
-	if (gpumap_report_new(&report) != GPUMAP_OK)
-		return train_nomem(error, "the memory of GPUs");
-	done = probe(&inventory, report, error) &&
-	       read_all(inventory, report, pid, uses, count, error);
+	if (!probe(&inventory, report, error))
+		return false;
+	read_all(inventory, report, pid, uses, count);
 	gpumap_inventory_free(inventory);
-	gpumap_report_free(report);
-	return done;
+	return true;
 }

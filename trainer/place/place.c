@@ -336,21 +336,18 @@ static bool find_devices(struct place_query *f, struct train_error *error)
 static bool open_inventory(struct place_query *f, struct train_error *error)
 {
 	const char *what = f->command->inventory;
-	gpumap_report *report;
+	FINDINGS *report = findings_new();
 	int code;
 
 	if (!what && !backend_simulates(f->settings->backend))
 		what = "host";
 	if (!what)
 		return true;
-	if (gpumap_report_new(&report) != GPUMAP_OK)
-		return train_nomem(error, "the inventory");
 	code = gpumap_inventory_open(&f->inventory, what, report);
 	if (code != GPUMAP_OK)
 		findings_fail(report, code, error);
 	else if (f->place->rank == 0)
 		findings_print(report, NULL);
-	gpumap_report_free(report);
 	return code == GPUMAP_OK;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 struct member {
 	struct threads *threads;
 	int index;
@@ -111,12 +113,10 @@ static int start(struct threads *threads)
 
 bool threads_open(struct threads **ret, int members, struct train_error *error)
 {
-	struct threads *threads;
+	struct threads *threads =
+		xcalloc(1, sizeof(*threads) + (size_t)members * sizeof(threads->member[0]));
 	int status;
 
-	threads = calloc(1, sizeof(*threads) + (size_t)members * sizeof(threads->member[0]));
-	if (!threads)
-		return train_nomem(error, "the threads of replicas or ranks");
 	threads->members = members;
 	pthread_mutex_init(&threads->mutex, NULL);
 	pthread_cond_init(&threads->begin, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "report/format.h"
 #include "report/summary.h"
 
@@ -18,10 +19,8 @@ struct verify {
 
 bool verify_open(struct verify **ret, int pid, struct train_error *error)
 {
-	struct verify *v = calloc(1, sizeof(*v));
+	struct verify *v = xcalloc(1, sizeof(*v));
 
-	if (!v)
-		return train_nomem(error, "what GPUs have in use");
 	v->pid = pid;
 	if (!gpu_memory_read(pid, &v->before, &v->before_count, error)) {
 		verify_close(v);
@@ -69,8 +68,8 @@ static int neighbours(struct place_device *gpus, const struct share *all, int wo
 static bool judge(const struct verify_options *o, const struct share *all, int world,
 		  struct share *mine, struct train_error *error)
 {
-	struct place_device *others = malloc((size_t)world * sizeof(*others));
-	struct gpu_use *now = NULL;
+	CLEANUP_FREE struct place_device *others = xmalloc((size_t)world * sizeof(*others));
+	CLEANUP_FREE struct gpu_use *now = NULL;
 	struct verify_facts facts = {
 		.before = o->verify->before,
 		.before_count = o->verify->before_count,
@@ -78,17 +77,13 @@ static bool judge(const struct verify_options *o, const struct share *all, int w
 		.own_count = o->own_count,
 		.others = others,
 	};
-	bool done = others ? gpu_memory_read(mine->pid, &now, &facts.now_count, error)
-			   : train_nomem(error, "the GPUs of other ranks");
 
-	if (done) {
-		facts.now = now;
-		facts.others_count = neighbours(others, all, world, mine->host);
-		verify_judge(&mine->verdict, &facts);
-	}
-	free(now);
-	free(others);
-	return done;
+	if (!gpu_memory_read(mine->pid, &now, &facts.now_count, error))
+		return false;
+	facts.now = now;
+	facts.others_count = neighbours(others, all, world, mine->host);
+	verify_judge(&mine->verdict, &facts);
+	return true;
 }
 
 /* --- the messages ------------------------------------------------------------------------------
@@ -254,10 +249,7 @@ static bool look(const struct verify_options *o, struct communicator *comm, stru
 bool verify_look(const struct verify_options *o, struct communicator *comm, char text[VERIFY_TEXT],
 		 struct train_error *error)
 {
-	struct share *all = calloc((size_t)comm->world, sizeof(*all));
-	bool done = all ? look(o, comm, all, text, error)
-			: train_nomem(error, "what ranks found of the mapping");
+	CLEANUP_FREE struct share *all = xcalloc((size_t)comm->world, sizeof(*all));
 
-	free(all);
-	return done;
+	return look(o, comm, all, text, error);
 }

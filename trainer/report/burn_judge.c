@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "nvml_api.h"
 #include "report/format.h"
 #include "report/summary.h"
@@ -40,20 +41,17 @@ double burn_median(double *rates, int count)
 	return (rates[(count - 1) / 2] + rates[count / 2]) / 2;
 }
 
-/* Of the other devices that are equal to devices[index]; 0: there is none, or no memory. */
+/* Of the other devices that are equal to devices[index]; 0: there is none. */
 static double median_of_equals(const struct burn_device *devices, int count, int index)
 {
-	double *rates = malloc((size_t)count * sizeof(*rates)), median = 0;
+	CLEANUP_FREE double *rates = xmalloc((size_t)count * sizeof(*rates));
 	int n = 0;
 
-	for (int i = 0; rates && i < count; i++)
+	for (int i = 0; i < count; i++)
 		if (i != index && are_equal(&devices[i], &devices[index]) &&
 		    devices[i].checks >= BURN_SPEED_CHECKS)
 			rates[n++] = devices[i].rate;
-	if (rates)
-		median = burn_median(rates, n);
-	free(rates);
-	return median;
+	return burn_median(rates, n);
 }
 
 /* How many of its equals, with itself, have the same bits, and how many have any. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "memory.h"
 #include "report/format.h"
 #include "report/timeline.h"
 #include "write_all.h"
@@ -102,18 +103,14 @@ static void release(struct lines *lines)
 bool lines_open(struct lines **ret, const char *name, int64_t keep, struct plot *plot,
 		struct train_error *error)
 {
-	struct lines *lines = malloc(sizeof(*lines));
+	struct lines *lines = xmalloc(sizeof(*lines));
 
-	if (!lines)
-		return train_nomem(error, "the lines of metrics");
 	lines->fd = -1;
 	lines->used = 0;
 	lines->written = keep;
 	lines->flushed = clock_ns();
-	lines->name = strdup(name);
-	if (!lines->name || !open_file(lines, keep, plot, error)) {
-		if (!lines->name)
-			train_nomem(error, "the lines of metrics");
+	lines->name = xstrdup(name);
+	if (!open_file(lines, keep, plot, error)) {
 		release(lines);
 		return false;
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "report/json_lines.h"
 
 static double number(const json_t *object, const char *key)
@@ -56,7 +57,7 @@ static bool read_all(FILE *file, const char *name, int64_t keep, struct plot *pl
 		at += length;
 		count++;
 		if (!object && json_error_code(&why) == json_error_out_of_memory)
-			good = train_nomem(error, name);
+			memory_ran_out();
 		else if (!add_line(object, plot))
 			good = train_fail(error, TRAIN_BAD_INPUT,
 					  "%s:%" PRId64

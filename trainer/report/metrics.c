@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "report/json_lines.h"
 #include "report/plot.h"
 #include "report/progress.h"
@@ -27,11 +28,9 @@ static bool open_plot(struct metrics *metrics, const struct metrics_options *opt
 {
 	struct atomic_stream attempt;
 
-	metrics->plot = calloc(1, sizeof(*metrics->plot));
-	metrics->picture = strdup(options->plot);
-	metrics->title = strdup(options->title ? options->title : "");
-	if (!metrics->plot || !metrics->picture || !metrics->title)
-		return train_nomem(error, "the curve of losses");
+	metrics->plot = xcalloc(1, sizeof(*metrics->plot));
+	metrics->picture = xstrdup(options->plot);
+	metrics->title = xstrdup(options->title ? options->title : "");
 	if (!atomic_stream_open(&attempt, metrics->picture, error))
 		return false;
 	atomic_stream_drop(&attempt);
@@ -49,16 +48,11 @@ static void release(struct metrics *metrics)
 bool metrics_open(struct metrics **ret, const struct metrics_options *options,
 		  struct train_error *error)
 {
-	struct metrics *metrics = calloc(1, sizeof(*metrics));
+	struct metrics *metrics = xcalloc(1, sizeof(*metrics));
 	int64_t keep = options->keep > 0 ? options->keep : 0;
 	bool good;
 
-	if (!metrics)
-		return train_nomem(error, "metrics");
-	if (!progress_open(&metrics->progress, options, error)) {
-		release(metrics);
-		return false;
-	}
+	progress_open(&metrics->progress, options);
 	good = !options->plot || open_plot(metrics, options, error);
 	if (good && options->file)
 		good = lines_open(&metrics->lines, options->file, keep, metrics->plot, error);

@@ -26,8 +26,7 @@ static const int64_t bar_ns = 100000000, line_ns = 2000000000, moment_ns = 10000
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct progress *shown;
 
-bool progress_open(struct progress *progress, const struct metrics_options *options,
-		   struct train_error *error)
+void progress_open(struct progress *progress, const struct metrics_options *options)
 {
 	*progress = (struct progress){.style = options->progress,
 				      .epochs = options->epochs,
@@ -40,13 +39,11 @@ bool progress_open(struct progress *progress, const struct metrics_options *opti
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
 	if (progress->epoch_steps <= 0 && options->epochs > 0)
 		progress->epoch_steps = (options->steps + options->epochs - 1) / options->epochs;
-	if (!tally_open(&progress->tally, options->ranks, error))
-		return false;
+	tally_open(&progress->tally, options->ranks);
 	pthread_mutex_lock(&mutex);
 	if (progress->style != PROGRESS_NONE)
 		shown = progress;
 	pthread_mutex_unlock(&mutex);
-	return true;
 }
 
 /* --- writing ---------------------------------------------------------------------- */

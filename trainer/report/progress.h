@@ -22,8 +22,7 @@ struct progress {
 };
 
 /* Of options: progress, epochs, epoch_steps, steps, seconds, ranks. */
-bool progress_open(struct progress *progress, const struct metrics_options *options,
-		   struct train_error *error);
+void progress_open(struct progress *progress, const struct metrics_options *options);
 /* Removes the bar, so that other text may follow on the terminal. If the epoch did not end, its
  * line is marked so. */
 void progress_end(struct progress *progress);

@@ -19,15 +19,7 @@ void table_open(struct table *table, const char *const *heads)
 
 void table_row(struct table *table)
 {
-	void *grown = table->failed ? NULL
-				    : array_room(table->cells, (size_t)table->rows, &table->room,
-						 sizeof(*table->cells));
-
-	table->failed = !grown;
-	if (!grown)
-		return;
-	table->cells = grown;
-	memset(table->cells[table->rows++], 0, sizeof(*table->cells));
+	memset(ARRAY_NEXT(table->cells, table->rows, table->room), 0, sizeof(*table->cells));
 }
 
 void table_set(struct table *table, int column, const char *format, ...)
@@ -35,8 +27,6 @@ void table_set(struct table *table, int column, const char *format, ...)
 	char *cell;
 	va_list args;
 
-	if (table->failed)
-		return;
 	cell = table->cells[table->rows - 1][column];
 	va_start(args, format);
 	vsnprintf(cell, TABLE_CELL, format, args);
@@ -79,8 +69,6 @@ void table_print(struct table *table, FILE *out)
 	}
 	for (int row = -1; row < table->rows && table->rows; row++)
 		print_row(table, out, widths, row);
-	if (table->failed)
-		fputs("  (out of memory, for the rest of the table)\n", out);
 	free(table->cells);
 	table->cells = NULL;
 }

@@ -3,7 +3,6 @@
 #ifndef TRAIN_REPORT_TABLE_H
 #define TRAIN_REPORT_TABLE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 enum { TABLE_COLUMNS = 10, TABLE_CELL = 160 };
@@ -11,7 +10,6 @@ enum { TABLE_COLUMNS = 10, TABLE_CELL = 160 };
 struct table {
 	int columns, rows;
 	size_t room;
-	bool failed;
 	const char *heads[TABLE_COLUMNS];
 	char (*cells)[TABLE_COLUMNS][TABLE_CELL];
 };

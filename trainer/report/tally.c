@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* Seconds until a step counts by 1/e. */
 static const double fading = 5;
 
-bool tally_open(struct tally *tally, int ranks, struct train_error *error)
+void tally_open(struct tally *tally, int ranks)
 {
 	*tally = (struct tally){.ranks = ranks};
-	tally->excess = calloc((size_t)(ranks > 0 ? ranks : 1), sizeof(*tally->excess));
-	return tally->excess || train_nomem(error, "the times of ranks");
+	tally->excess = xcalloc((size_t)(ranks > 0 ? ranks : 0), sizeof(*tally->excess));
 }
 
 void tally_close(struct tally *tally)

@@ -17,7 +17,7 @@ struct tally {
 	double recent_steps, recent_samples, recent_seconds;
 };
 
-bool tally_open(struct tally *tally, int ranks, struct train_error *error);
+void tally_open(struct tally *tally, int ranks);
 void tally_close(struct tally *tally);
 
 /* Begins another epoch; keeps the recent values. */

@@ -7,22 +7,19 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "memory.h"
 
-bool timeline_open(struct timeline **ret, int rank, int device, enum timeline_lane lane, int max,
-		   struct train_error *error)
+struct timeline *timeline_open(int rank, int device, enum timeline_lane lane, int max)
 {
 	size_t room = max > 0 ? (size_t)max : 0;
-	struct timeline *timeline;
+	struct timeline *timeline =
+		xmalloc(sizeof(*timeline) + room * sizeof(timeline->intervals[0]));
 
-	timeline = malloc(sizeof(*timeline) + room * sizeof(timeline->intervals[0]));
-	if (!timeline)
-		return train_nomem(error, "the time line");
 	*timeline = (struct timeline){
 		.rank = rank, .device = device, .step = -1, .lane = lane, .max = (int)room};
 	/* Touches all pages, so that no page fault happens while something is timed. */
 	memset(timeline->intervals, 0, room * sizeof(timeline->intervals[0]));
-	*ret = timeline;
-	return true;
+	return timeline;
 }
 
 void timeline_close(struct timeline *timeline)

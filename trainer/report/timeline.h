@@ -36,8 +36,7 @@ struct timeline {
 };
 
 /* Room for `max` intervals; later ones are counted, not kept. */
-bool timeline_open(struct timeline **timeline, int rank, int device, enum timeline_lane lane,
-		   int max, struct train_error *error);
+struct timeline *timeline_open(int rank, int device, enum timeline_lane lane, int max);
 void timeline_close(struct timeline *timeline);
 
 /* While `step` is not below 0 intervals are kept, as parts of that step. */

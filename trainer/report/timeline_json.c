@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base.h"
 #include "report/atomic_stream.h"
 #include "report/format.h"
 #include "report/timeline_rows.h"
@@ -77,17 +78,12 @@ static void put_all(FILE *out, const struct timeline_rows *rows, const char *who
 bool timeline_json(const char *file, const struct timeline_interval *intervals, int count,
 		   const char *who, struct train_error *error)
 {
-	struct timeline_rows rows;
+	CLEANUP(timeline_rows_free) struct timeline_rows rows;
 	struct atomic_stream stream;
-	bool good;
 
-	if (!timeline_rows_make(&rows, intervals, count, error))
+	timeline_rows_make(&rows, intervals, count);
+	if (!atomic_stream_open(&stream, file, error))
 		return false;
-	good = atomic_stream_open(&stream, file, error);
-	if (good) {
-		put_all(stream.stream, &rows, who);
-		good = atomic_stream_close(&stream, error);
-	}
-	timeline_rows_free(&rows);
-	return good;
+	put_all(stream.stream, &rows, who);
+	return atomic_stream_close(&stream, error);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* An interval by name, while kinds are found. */
 struct named {
 	const char *name;
@@ -85,8 +87,7 @@ static void find_rows(struct timeline_rows *rows)
 
 static void find_starts(struct timeline_rows *rows)
 {
-	if (rows->count)
-		qsort(rows->starts, (size_t)rows->count, sizeof(*rows->starts), by_step);
+	qsort(rows->starts, (size_t)rows->count, sizeof(*rows->starts), by_step);
 	for (int i = 0; i < rows->count; i++)
 		if (!i || rows->starts[i].step != rows->starts[rows->starts_count - 1].step)
 			rows->starts[rows->starts_count++] = rows->starts[i];
@@ -97,8 +98,7 @@ static void sum_up(struct timeline_rows *rows, struct named *named)
 {
 	for (int i = 0; i < rows->count; i++)
 		named[i] = (struct named){rows->order[i]->name, i};
-	if (rows->count)
-		qsort(named, (size_t)rows->count, sizeof(*named), by_name);
+	qsort(named, (size_t)rows->count, sizeof(*named), by_name);
 	for (int i = 0; i < rows->count; i++) {
 		struct timeline_kind *kind;
 
@@ -115,42 +115,34 @@ static void sum_up(struct timeline_rows *rows, struct named *named)
 
 static void sort_kinds(struct timeline_rows *rows, struct named *named)
 {
-	if (rows->kinds_count)
-		qsort(rows->kinds, (size_t)rows->kinds_count, sizeof(*rows->kinds), by_sum);
+	qsort(rows->kinds, (size_t)rows->kinds_count, sizeof(*rows->kinds), by_sum);
 	for (int i = 0; i < rows->kinds_count; i++)
 		named[rows->kinds[i].by_name].place = i;
 	for (int i = 0; i < rows->count; i++)
 		rows->kind[i] = named[rows->kind[i]].place;
 }
 
-bool timeline_rows_make(struct timeline_rows *ret, const struct timeline_interval *intervals,
-			int count, struct train_error *error)
+void timeline_rows_make(struct timeline_rows *rows, const struct timeline_interval *intervals,
+			int count)
 {
 	size_t room = (size_t)count + 1;
-	struct timeline_rows rows = {.count = count};
-	struct named *named = malloc(room * sizeof(*named));
+	CLEANUP_FREE struct named *named = xmalloc(room * sizeof(*named));
 
-	rows.order = malloc(room * sizeof(*rows.order));
-	rows.kind = malloc(room * sizeof(*rows.kind));
-	rows.kinds = malloc(room * sizeof(*rows.kinds));
-	rows.rows = malloc(room * sizeof(*rows.rows));
-	rows.starts = malloc(room * sizeof(*rows.starts));
-	if (!named || !rows.order || !rows.kind || !rows.kinds || !rows.rows || !rows.starts) {
-		free(named);
-		timeline_rows_free(&rows);
-		return train_nomem(error, "the picture of the time line");
-	}
+	*rows = (struct timeline_rows){
+		.count = count,
+		.order = xmalloc(room * sizeof(*rows->order)),
+		.kind = xmalloc(room * sizeof(*rows->kind)),
+		.kinds = xmalloc(room * sizeof(*rows->kinds)),
+		.rows = xmalloc(room * sizeof(*rows->rows)),
+		.starts = xmalloc(room * sizeof(*rows->starts)),
+	};
 	for (int i = 0; i < count; i++)
-		rows.order[i] = &intervals[i];
-	if (count)
-		qsort(rows.order, (size_t)count, sizeof(*rows.order), by_place);
-	find_rows(&rows);
-	find_starts(&rows);
-	sum_up(&rows, named);
-	sort_kinds(&rows, named);
-	free(named);
-	*ret = rows;
-	return true;
+		rows->order[i] = &intervals[i];
+	qsort(rows->order, (size_t)count, sizeof(*rows->order), by_place);
+	find_rows(rows);
+	find_starts(rows);
+	sum_up(rows, named);
+	sort_kinds(rows, named);
 }
 
 void timeline_rows_free(struct timeline_rows *rows)

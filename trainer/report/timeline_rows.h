@@ -36,8 +36,8 @@ struct timeline_rows {
 	int ranks; /* how many different ones there are */
 };
 
-bool timeline_rows_make(struct timeline_rows *rows, const struct timeline_interval *intervals,
-			int count, struct train_error *error);
+void timeline_rows_make(struct timeline_rows *rows, const struct timeline_interval *intervals,
+			int count);
 void timeline_rows_free(struct timeline_rows *rows);
 
 const char *timeline_lane_name(int lane);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
 #include "report/svg.h"
 #include "report/ticks.h"
 #include "report/timeline_rows.h"
@@ -244,14 +245,12 @@ bool timeline_svg(const char *file, const struct timeline_interval *intervals, i
 		  const char *who, struct train_error *error)
 {
 	struct picture p = {.who = who, .row_height = 22, .gap = 8};
-	struct timeline_rows rows;
+	CLEANUP(timeline_rows_free) struct timeline_rows rows;
 	char style[STYLE];
 	double span;
 	int table;
-	bool good;
 
-	if (!timeline_rows_make(&rows, intervals, count, error))
-		return false;
+	timeline_rows_make(&rows, intervals, count);
 	p.rows = &rows;
 	if (rows.ranks > 8) {
 		p.row_height = 14;
@@ -262,12 +261,9 @@ bool timeline_svg(const char *file, const struct timeline_interval *intervals, i
 	p.bottom = TOP + rows.rows_count * p.row_height + (rows.ranks - 1) * p.gap + 4;
 	table = rows.kinds_count > MAX_TABLE ? MAX_TABLE + 1 : rows.kinds_count;
 	make_style(style);
-	good = drawing_open(&p.svg, file, WIDTH,
-			    count ? (int)p.bottom + 70 + table * TABLE_ROW + 20 : 60, style, error);
-	if (good) {
-		draw(&p);
-		good = drawing_close(&p.svg, error);
-	}
-	timeline_rows_free(&rows);
-	return good;
+	if (!drawing_open(&p.svg, file, WIDTH,
+			  count ? (int)p.bottom + 70 + table * TABLE_ROW + 20 : 60, style, error))
+		return false;
+	draw(&p);
+	return drawing_close(&p.svg, error);
 }

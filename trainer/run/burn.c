@@ -11,6 +11,7 @@
 
 #include "backend/names.h"
 #include "base/clock.h"
+#include "memory.h"
 #include "nvml_api.h"
 #include "place/gpu_health.h"
 #include "report/burn_judge.h"
@@ -227,7 +228,7 @@ static void note(struct burn *b)
 static bool share_round(struct burn *b, struct round *round, struct train_error *error)
 {
 	struct communicator *comm = b->run->comm;
-	struct round *all =
+	CLEANUP_FREE struct round *all =
 		gather_all(comm, round, sizeof(*round), "a round of the burn test", error);
 
 	if (!all)
@@ -235,7 +236,6 @@ static bool share_round(struct burn *b, struct round *round, struct train_error 
 	*round = all[0];
 	for (int i = 1; i < comm->world && round->stop == 0; i++)
 		round->stop = all[i].stop;
-	free(all);
 	return true;
 }
 
@@ -243,16 +243,15 @@ static bool share_round(struct burn *b, struct round *round, struct train_error 
 static bool share_devices(struct burn *b, struct train_error *error)
 {
 	struct burn_device mine[PLACE_MAX_DEVICES];
-	void *all = NULL;
+	struct burn_device *all;
 	int count;
 
 	for (int i = 0; i < b->count; i++)
 		mine[i] = b->devices[i].found;
-	if (!run_collect(b->run, mine, b->count, sizeof(*mine), &all, &count,
-			 "the burn test's devices", error)) {
-		free(all);
+	all = run_collect(b->run, mine, b->count, sizeof(*mine), &count, "the burn test's devices",
+			  error);
+	if (!all)
 		return false;
-	}
 	free(b->all);
 	b->all = all;
 	b->all_count = count;
@@ -399,7 +398,7 @@ bool run_burn(struct run *r, struct train_error *error)
 	struct burn b = {
 		.run = r,
 		.count = r->parallel->devices,
-		.devices = calloc((size_t)r->parallel->devices, sizeof(*b.devices)),
+		.devices = xcalloc((size_t)r->parallel->devices, sizeof(*b.devices)),
 		.begin_ns = clock_ns(),
 		.noted_ns = clock_ns(),
 		.steps = 1,
@@ -409,8 +408,6 @@ bool run_burn(struct run *r, struct train_error *error)
 	};
 	bool done;
 
-	if (!b.devices)
-		return train_nomem(error, "the burn test");
 	for (int i = 0; i < b.count; i++)
 		begin_device(&b, i);
 	stop_later();

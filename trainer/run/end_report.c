@@ -5,42 +5,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "report/summary.h"
 #include "run/run.h"
 
-bool run_collect(struct run *r, const void *mine, int count, size_t size, void **all, int *total,
-		 const char *what, struct train_error *error)
+void *run_collect(struct run *r, const void *mine, int count, size_t size, int *total,
+		  const char *what, struct train_error *error)
 {
 	struct communicator *comm = r->comm;
 	int32_t own = count, max = 0;
-	int32_t *counts = gather_all(comm, &own, sizeof(own), what, error);
-	char *padded = NULL, *each = NULL, *to;
-	bool done = counts;
+	CLEANUP_FREE int32_t *counts = gather_all(comm, &own, sizeof(own), what, error);
+	CLEANUP_FREE char *padded = NULL, *each = NULL;
+	char *all, *to;
 
 	*total = 0;
-	for (int i = 0; done && i < comm->world; i++) {
+	for (int i = 0; counts && i < comm->world; i++) {
 		max = counts[i] > max ? counts[i] : max;
 		*total += counts[i];
 	}
-	if (done) {
-		padded = calloc((size_t)max + 1, size);
-		*all = calloc((size_t)*total + 1, size);
-		done = (padded && *all) || train_nomem(error, what);
-	}
-	if (done && count > 0)
+	if (!counts)
+		return NULL;
+	padded = xcalloc((size_t)max, size);
+	if (count > 0)
 		memcpy(padded, mine, (size_t)count * size);
-	if (done)
-		each = gather_all(comm, padded, (size_t)max * size, what, error);
-	to = each ? *all : NULL;
-	for (int i = 0; each && i < comm->world; i++) {
+	each = gather_all(comm, padded, (size_t)max * size, what, error);
+	if (!each)
+		return NULL;
+	to = all = xcalloc((size_t)*total, size);
+	for (int i = 0; i < comm->world; i++) {
 		memcpy(to, each + (size_t)i * (size_t)max * size, (size_t)counts[i] * size);
 		to += (size_t)counts[i] * size;
 	}
-	done = each;
-	free(counts);
-	free(padded);
-	free(each);
-	return done;
+	return all;
 }
 
 const struct place_device *run_place_device(const struct run *r, int i)
@@ -107,65 +103,54 @@ static void describe(const struct run *r, int i, struct summary_device *d)
 	}
 }
 
-static bool collect_devices(struct run *r, struct summary_device **all, int *count,
-			    struct train_error *error)
+static struct summary_device *collect_devices(struct run *r, int *count, struct train_error *error)
 {
 	struct summary_device mine[PLACE_MAX_DEVICES];
-	void *collected = NULL;
-	bool done;
 
 	for (int i = 0; i < r->parallel->devices; i++)
 		describe(r, i, &mine[i]);
-	done = run_collect(r, mine, r->parallel->devices, sizeof(*mine), &collected, count,
-			   "devices", error);
-	*all = collected;
-	return done;
+	return run_collect(r, mine, r->parallel->devices, sizeof(*mine), count, "devices", error);
 }
 
 bool run_report_places(struct run *r, struct train_error *error)
 {
-	struct summary_device *all;
 	int count;
-	bool done = collect_devices(r, &all, &count, error);
+	CLEANUP_FREE struct summary_device *all = collect_devices(r, &count, error);
 
-	if (done && r->rank == 0) {
+	if (all && r->rank == 0) {
 		summary_places(stdout, all, count);
 		if (*r->training->place.assumption)
 			printf("Assumed: %s\n", r->training->place.assumption);
 		run_report_beginning(r, count);
 		fflush(stdout);
 	}
-	free(all);
-	return done;
+	return all;
 }
 
 static bool report_memory_and_times(struct run *r, struct train_error *error)
 {
-	struct summary_device *devices = NULL;
+	CLEANUP_FREE struct summary_device *devices = NULL;
+	CLEANUP_FREE struct summary_rank *ranks = NULL;
 	struct summary_rank mine = {.rank = r->rank,
 				    .physical = r->parallel->device[0]->physical,
 				    .steps = r->counted,
 				    .timed = r->timed,
 				    .own_seconds = (double)r->own_ns * 1e-9,
 				    .waited_seconds = (double)r->waited_ns * 1e-9};
-	struct summary_rank *ranks = NULL;
 	int device_count;
-	bool done;
 
 	if (r->training->place.world > r->training->place.local_world)
 		gethostname(mine.host, sizeof(mine.host) - 1);
-	if (collect_devices(r, &devices, &device_count, error))
+	devices = collect_devices(r, &device_count, error);
+	if (devices)
 		ranks = gather_all(r->comm, &mine, sizeof(mine), "times of ranks", error);
-	done = ranks;
-	if (done && r->rank == 0) {
+	if (ranks && r->rank == 0) {
 		summary_memory(stdout, devices, device_count);
 		if (r->comm->world > 1)
 			summary_times(stdout, ranks, r->comm->world);
 		fflush(stdout);
 	}
-	free(devices);
-	free(ranks);
-	return done;
+	return ranks;
 }
 
 static bool write_profile(struct run *r, const struct timeline_interval *all, int count,
@@ -184,19 +169,19 @@ static bool write_profile(struct run *r, const struct timeline_interval *all, in
 
 static bool report_lost(struct run *r, int64_t mine, struct train_error *error)
 {
-	int64_t lost = 0, *all = gather_all(r->comm, &mine, sizeof(mine), "the time line", error);
-	bool done = all;
+	int64_t lost = 0;
+	CLEANUP_FREE int64_t *all =
+		gather_all(r->comm, &mine, sizeof(mine), "the time line", error);
 
-	for (int i = 0; done && i < r->comm->world; i++)
+	for (int i = 0; all && i < r->comm->world; i++)
 		lost += all[i];
-	free(all);
-	if (done && r->rank == 0 && lost > 0)
+	if (all && r->rank == 0 && lost > 0)
 		fprintf(stderr,
 			"gpumap-train: warning: the time line lacks %lld parts, for which there "
 			"was "
 			"no room; give fewer --profile-steps\n",
 			(long long)lost);
-	return done;
+	return all;
 }
 
 static bool report_not_profiled(const struct run *r)
@@ -213,27 +198,22 @@ static bool report_not_profiled(const struct run *r)
 static bool report_profile(struct run *r, struct train_error *error)
 {
 	const struct parallel *p = r->parallel;
-	struct timeline_interval *mine;
+	CLEANUP_FREE struct timeline_interval *mine = NULL;
+	CLEANUP_FREE struct timeline_interval *all = NULL;
 	int64_t lost = 0;
-	void *all = NULL;
 	int count = 0, next = 0, total;
-	bool done;
 
 	for (int i = 0; i < p->timelines; i++) {
 		count += p->timeline[i]->count;
 		lost += p->timeline[i]->lost;
 	}
-	mine = malloc(((size_t)count + 1) * sizeof(*mine));
-	if (!mine)
-		return train_nomem(error, "the time line");
+	mine = xmalloc((size_t)count * sizeof(*mine));
 	for (int i = 0; i < p->timelines; next += p->timeline[i++]->count)
 		memcpy(mine + next, p->timeline[i]->intervals,
 		       (size_t)p->timeline[i]->count * sizeof(*mine));
-	done = run_collect(r, mine, count, sizeof(*mine), &all, &total, "the time line", error) &&
-	       report_lost(r, lost, error) && (r->rank != 0 || write_profile(r, all, total, error));
-	free(mine);
-	free(all);
-	return done;
+	all = run_collect(r, mine, count, sizeof(*mine), &total, "the time line", error);
+	return all && report_lost(r, lost, error) &&
+	       (r->rank != 0 || write_profile(r, all, total, error));
 }
 
 bool run_finish(struct run *r, struct train_error *error)

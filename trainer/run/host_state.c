@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "memory.h"
 
 static void point(struct host_state *s, const struct model_shapes *shapes)
 {
@@ -47,7 +48,7 @@ static void name_buffers(struct host_state *s, const struct run *r)
 	}
 }
 
-bool host_state_open(struct host_state *s, const struct run *r, struct train_error *error)
+void host_state_open(struct host_state *s, const struct run *r)
 {
 	const struct model_shapes *shapes = &r->parallel->shapes;
 	size_t elements;
@@ -69,15 +70,12 @@ bool host_state_open(struct host_state *s, const struct run *r, struct train_err
 					    .counters = s->counter,
 					    .counter_count = (size_t)s->counters};
 	if (r->rank != 0)
-		return true;
+		return;
 	elements =
 		(size_t)shapes->elements * (size_t)(1 + s->slots) + (size_t)shapes->buffer_elements;
-	s->memory = calloc(elements, sizeof(*s->memory));
-	if (!s->memory)
-		return train_nomem(error, "the parameters on the host");
+	s->memory = xcalloc(elements, sizeof(*s->memory));
 	pages_want_huge(s->memory, elements * sizeof(*s->memory));
 	point(s, shapes);
-	return true;
 }
 
 void host_state_close(struct host_state *s)

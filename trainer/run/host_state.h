@@ -23,7 +23,7 @@ struct host_state {
 
 /* Makes zeroed room for all of it. On ranks other than 0 there is no room, and the tensors have no
  * data. */
-bool host_state_open(struct host_state *host, const struct run *run, struct train_error *error);
+void host_state_open(struct host_state *host, const struct run *run);
 void host_state_close(struct host_state *host);
 
 /* Copies between the host state of rank 0 and the ranks that have the values. All ranks call it. */

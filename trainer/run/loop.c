@@ -6,6 +6,7 @@
 
 #include "backend/names.h"
 #include "base/clock.h"
+#include "memory.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -118,9 +119,7 @@ static bool open_all(struct run *r, struct train_error *error)
 	r->scaled = r->settings->precision == VALUE_FLOAT16;
 	/* In timed steps no work of the next step may begin. */
 	r->ahead = r->settings->profile_steps ? 0 : t->backend->ahead;
-	r->indices = malloc((size_t)t->rank_batch * sizeof(*r->indices));
-	if (!r->indices)
-		return train_nomem(error, "the samples of a step");
+	r->indices = xmalloc((size_t)t->rank_batch * sizeof(*r->indices));
 	if (!open_sampler(r, error))
 		return false;
 	open_schedule(r);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "data/first_weights.h"
+#include "memory.h"
 #include "run/resume_check.h"
 #include "run/host_state.h"
 
@@ -59,7 +60,6 @@ static bool load_weights(struct host_state *s, const struct run *r, struct train
 
 static void report_refused(void *data, const char *why)
 {
-	(void)data;
 	fprintf(stderr, "gpumap-train: warning: %s; the checkpoint before it is used\n", why);
 }
 
@@ -80,10 +80,8 @@ static bool load_newest(struct host_state *s, struct run *r, bool *found, struct
 	done = checkpoint_progress(&progress, file, error) &&
 	       resume_check(r->training, r->steps, file, &progress, error) &&
 	       checkpoint_load(&s->checkpoint, file, error);
-	if (done) {
-		r->begun_with = strdup(file->path);
-		done = r->begun_with || train_nomem(error, "the name of the checkpoint");
-	}
+	if (done)
+		r->begun_with = xstrdup(file->path);
 	safetensors_free(file);
 	return done;
 }
@@ -119,12 +117,12 @@ static void go_on(struct run *r, const struct checkpoint_progress *p)
 
 static bool agree(struct run *r, struct beginning *b, struct train_error *error)
 {
-	struct beginning *all = gather_all(r->comm, b, sizeof(*b), "where training begins", error);
+	CLEANUP_FREE struct beginning *all =
+		gather_all(r->comm, b, sizeof(*b), "where training begins", error);
 
 	if (!all)
 		return false;
 	*b = all[0];
-	free(all);
 	return true;
 }
 
@@ -145,20 +143,18 @@ static bool find_beginning(struct host_state *s, struct run *r, struct beginning
 bool run_begin(struct run *r, struct train_error *error)
 {
 	struct beginning b = {.resumed = false};
-	struct host_state s;
-	bool done;
+	CLEANUP(host_state_close) struct host_state s;
 
-	if (!host_state_open(&s, r, error))
-		return false;
+	host_state_open(&s, r);
 	if (r->rank == 0)
 		find_beginning(&s, r, &b, &b.error);
-	done = agree(r, &b, error) && (b.error.status == TRAIN_OK ||
-				       train_fail(error, b.error.status, "%s", b.error.text));
-	if (done && b.resumed)
+	if (!agree(r, &b, error))
+		return false;
+	if (b.error.status != TRAIN_OK)
+		return train_fail(error, b.error.status, "%s", b.error.text);
+	if (b.resumed)
 		go_on(r, &b.progress);
-	done = done && host_state_give(&s, r, b.resumed, error);
-	host_state_close(&s);
-	return done;
+	return host_state_give(&s, r, b.resumed, error);
 }
 
 /* --- the checkpoint of a run -------------------------------------------------------------------
@@ -192,13 +188,11 @@ static bool write_checkpoint(struct run *r, struct host_state *s, struct train_e
 
 bool run_save(struct run *r, struct train_error *error)
 {
-	struct host_state s;
+	CLEANUP(host_state_close) struct host_state s;
 	bool done;
 
-	if (!host_state_open(&s, r, error))
-		return false;
+	host_state_open(&s, r);
 	done = host_state_collect(&s, r, error) && (r->rank != 0 || write_checkpoint(r, &s, error));
-	host_state_close(&s);
 	if (done)
 		r->saved = r->step;
 	r->last_ns = clock_ns();

@@ -89,10 +89,10 @@ bool run_verify(struct run *run, bool end, struct train_error *error);
 
 /* --- finish.c: reports on standard output */
 
-/* *all: the `count` elements of `size` bytes of each rank, in the order of ranks, *total of them;
- * freed by the caller. All ranks call it. */
-bool run_collect(struct run *run, const void *mine, int count, size_t size, void **all, int *total,
-		 const char *what, struct train_error *error);
+/* The `count` elements of `size` bytes of each rank, in the order of ranks, *total of them; freed
+ * by the caller. NULL: it failed. All ranks call it. */
+void *run_collect(struct run *run, const void *mine, int count, size_t size, int *total,
+		  const char *what, struct train_error *error);
 
 /* The i-th device of this rank: the mapping's, and its UUID by the driver, "": not known. */
 const struct place_device *run_place_device(const struct run *run, int i);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "memory.h"
 #include "run/run.h"
 #include "run/stop.h"
 
@@ -96,18 +97,13 @@ static bool write_gathered(struct run *r, const struct step_share *all, int *sto
 
 static bool finish_gather(struct run *r, int *stop, struct train_error *error)
 {
-	struct step_share *all;
-	bool done;
+	CLEANUP_FREE struct step_share *all = NULL;
 
 	if (r->gathered == r->completed)
 		return true;
-	all = malloc((size_t)r->comm->world * sizeof(*all));
-	if (!all)
-		return train_nomem(error, "the results of ranks");
-	done = r->comm->calls->gather_end(r->comm, all, error) &&
+	all = xmalloc((size_t)r->comm->world * sizeof(*all));
+	return r->comm->calls->gather_end(r->comm, all, error) &&
 	       write_gathered(r, all, stop, error);
-	free(all);
-	return done;
 }
 
 /* Shares the submitted step's results between ranks, and collects these or those of the step
@@ -116,15 +112,12 @@ static bool share(struct run *r, const struct step_share *mine, int *stop,
 		  struct train_error *error)
 {
 	const struct collective *calls = r->comm->calls;
-	struct step_share *all;
-	bool done;
+	CLEANUP_FREE struct step_share *all = NULL;
 
 	if (calls->gather_begin)
 		return calls->gather_begin(r->comm, mine, sizeof(*mine), "metrics", error);
 	all = gather_all(r->comm, mine, sizeof(*mine), "metrics", error);
-	done = all && write_gathered(r, all, stop, error);
-	free(all);
-	return done;
+	return all && write_gathered(r, all, stop, error);
 }
 
 /* Waits for the result of the oldest step. */
@@ -227,7 +220,8 @@ bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 	struct step_output output = {.finite = true};
 	struct evaluation_metrics m = {
 		.step = r->step, .epoch = epoch, .samples = r->training->test.samples};
-	struct step_share mine = {.loss = 0}, *all;
+	struct step_share mine = {.loss = 0};
+	CLEANUP_FREE struct step_share *all = NULL;
 	int64_t correct = 0;
 
 	if (!evaluate_part(r, &output, error))
@@ -241,7 +235,6 @@ bool run_evaluate(struct run *r, int64_t epoch, struct train_error *error)
 		m.loss += all[i].loss;
 		correct += all[i].correct;
 	}
-	free(all);
 	m.loss /= (double)m.samples;
 	m.accuracy = (double)correct / (double)m.samples;
 	r->last_ns = clock_ns();

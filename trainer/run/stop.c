@@ -92,7 +92,6 @@ static void forget(void)
 
 static _Noreturn void leave(int number)
 {
-	(void)number;
 	_exit((int)failure.reason.status);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { LONGEST = 400 };
 
 static void write_finding(char *line, size_t size, const gpumap_finding *finding)
@@ -26,7 +28,7 @@ bool findings_fail(const gpumap_report *report, int code, struct train_error *er
 	char line[LONGEST + 100];
 
 	if (code == GPUMAP_ENOMEM)
-		return train_nomem(error, "the mapping");
+		memory_ran_out();
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *finding = gpumap_report_get(report, i);
 

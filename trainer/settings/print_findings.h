@@ -6,6 +6,22 @@
 #include <gpumap.h>
 
 #include "base/error.h"
+#include "memory.h"
+
+/* A report that is freed with its variable. */
+static inline gpumap_report *findings_new(void)
+{
+	gpumap_report *report = NULL;
+
+	if (gpumap_report_new(&report) != GPUMAP_OK)
+		memory_ran_out();
+	return report;
+}
+static inline void findings_drop(gpumap_report **report)
+{
+	gpumap_report_free(*report);
+}
+#define FINDINGS CLEANUP(findings_drop) gpumap_report
 
 /* Bad input with the first error of the report, or the text of `code`. Returns false. */
 bool findings_fail(const gpumap_report *report, int code, struct train_error *error);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
 #include "settings/print_findings.h"
 #include "settings/arguments_raw.h"
 #include "settings/settle.h"
@@ -104,19 +105,17 @@ bool settings_read(struct command_line *ret, int argc, char **argv, const char *
 {
 	struct command_line command = {.envp = envp};
 	gpumap_profile *profile = NULL;
-	gpumap_report *report = NULL;
+	FINDINGS *report = findings_new();
 	struct arguments_raw raw;
 	bool good;
 
 	if (gpumap_request_new(&command.request) != GPUMAP_OK)
-		return train_nomem(error, "the settings");
-	good = gpumap_report_new(&report) == GPUMAP_OK || train_nomem(error, "the settings");
-	good = good && raw_begin(&raw, command.request, report, error) &&
+		memory_ran_out();
+	good = raw_begin(&raw, command.request, report, error) &&
 	       read_all(&raw, &command, argc, argv, &profile, error);
 	/* The reason why ./gpumap.ini was not read may explain the missing section. */
-	if (!good && report)
+	if (!good)
 		findings_print(report, NULL);
-	gpumap_report_free(report);
 	command.memory = profile;
 	if (good)
 		*ret = command;

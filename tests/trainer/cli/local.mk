@@ -21,6 +21,7 @@ train_tests = \
 	tests/trainer/cli/estimate.test \
 	tests/trainer/cli/kernel-resources.test \
 	tests/trainer/cli/modes.test \
+	tests/trainer/cli/nomem.test \
 	tests/trainer/cli/stop.test \
 	tests/trainer/cli/report.test \
 	tests/trainer/cli/damage.test \
@@ -51,6 +52,7 @@ EXTRA_DIST += $(train_alone_tests) $(train_tests) \
 	tests/trainer/cli/cuda.sh \
 	tests/trainer/cli/edit-safetensors.py \
 	tests/trainer/cli/make-data.py \
+	tests/trainer/cli/nomem.py \
 	tests/trainer/cli/optim.py \
 	tests/trainer/cli/place.tsv \
 	tests/trainer/cli/read_safetensors.py \
@@ -73,6 +75,7 @@ tests/trainer/cli/cifar10.log tests/trainer/cli/torch-data.log: tests/trainer/un
 tests/trainer/cli/collective.log: tests/trainer/unit/ranks-main
 tests/trainer/cli/implementations.log: tests/trainer/unit/implementations-main
 tests/trainer/cli/isa.log: $(train_programs) tests/trainer/unit/logits-main tests/trainer/unit/model-dump
+tests/trainer/cli/nomem.log: tests/trainer/cli/train-failing
 tests/trainer/cli/optim.log: tests/trainer/unit/optim-driver
 tests/trainer/cli/place.log tests/trainer/cli/settings.log: tests/trainer/unit/settings-main
 tests/trainer/cli/report.log: tests/trainer/unit/report-main
@@ -84,5 +87,10 @@ tests/trainer/cli/verify.log: tests/trainer/unit/verify-main
 
 if HAVE_TRAINER
 tests/sync/options.log: tests/trainer/unit/settings-main
+check_PROGRAMS += tests/trainer/cli/train-failing
+tests_trainer_cli_train_failing_SOURCES = tests/cli/failing-command.c $(gpumap_train_SOURCES)
+tests_trainer_cli_train_failing_CPPFLAGS = $(gpumap_train_CPPFLAGS)
+tests_trainer_cli_train_failing_LDFLAGS = $(gpumap_train_LDFLAGS) -Wl,--wrap=main
+tests_trainer_cli_train_failing_LDADD = $(failing_malloc) $(gpumap_train_LDADD)
 TESTS += $(train_alone_tests) $(train_tests) $(train_programs)
 endif

@@ -17,7 +17,6 @@ train_programs = \
 	tests/trainer/unit/t-checkpoint \
 	tests/trainer/unit/t-checkpoint-faults \
 	tests/trainer/unit/t-checkpoint-folder \
-	tests/trainer/unit/t-checkpoint-nomem \
 	tests/trainer/unit/t-cifar10 \
 	tests/trainer/unit/t-clip \
 	tests/trainer/unit/t-collective \
@@ -25,7 +24,6 @@ train_programs = \
 	tests/trainer/unit/t-collective-killed \
 	tests/trainer/unit/t-cores \
 	tests/trainer/unit/t-threads \
-	tests/trainer/unit/t-data-nomem \
 	tests/trainer/unit/t-dataset \
 	tests/trainer/unit/t-error \
 	tests/trainer/unit/t-blocks \
@@ -57,7 +55,6 @@ train_programs = \
 	tests/trainer/unit/t-progress \
 	tests/trainer/unit/t-random \
 	tests/trainer/unit/t-reducer \
-	tests/trainer/unit/t-report-nomem \
 	tests/trainer/unit/t-rows \
 	tests/trainer/unit/t-safetensors \
 	tests/trainer/unit/t-safetensors-bad \
@@ -65,7 +62,6 @@ train_programs = \
 	tests/trainer/unit/t-scaler \
 	tests/trainer/unit/t-schedule \
 	tests/trainer/unit/t-settings \
-	tests/trainer/unit/t-settings-nomem \
 	tests/trainer/unit/t-shapes \
 	tests/trainer/unit/t-stages \
 	tests/trainer/unit/t-sync-batch-norm \
@@ -125,12 +121,6 @@ tests_trainer_unit_t_cifar10_SOURCES = tests/trainer/unit/t-cifar10.c \
 tests_trainer_unit_t_cifar10_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_cifar10_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_cifar10_LDADD = $(train_ldadd)
-
-tests_trainer_unit_t_data_nomem_SOURCES = tests/trainer/unit/t-data-nomem.c \
-	tests/trainer/unit/vectors.h tests/unit/unit.h
-tests_trainer_unit_t_data_nomem_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_data_nomem_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_data_nomem_LDADD = $(failing_malloc) $(train_ldadd)
 
 tests_trainer_unit_t_dataset_SOURCES = tests/trainer/unit/t-dataset.c \
 	tests/trainer/unit/vectors.h tests/unit/unit.h
@@ -269,11 +259,6 @@ tests_trainer_unit_t_checkpoint_folder_SOURCES = tests/trainer/unit/t-checkpoint
 tests_trainer_unit_t_checkpoint_folder_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_checkpoint_folder_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_checkpoint_folder_LDADD = $(train_ldadd)
-
-tests_trainer_unit_t_checkpoint_nomem_SOURCES = tests/trainer/unit/t-checkpoint-nomem.c $(train_checkpoints)
-tests_trainer_unit_t_checkpoint_nomem_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_checkpoint_nomem_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_checkpoint_nomem_LDADD = $(failing_malloc) $(train_ldadd)
 
 tests_trainer_unit_t_safetensors_SOURCES = tests/trainer/unit/t-safetensors.c tests/unit/unit.h
 tests_trainer_unit_t_safetensors_CPPFLAGS = $(train_cppflags)
@@ -509,12 +494,6 @@ tests_trainer_unit_t_plot_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_plot_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_plot_LDADD = $(train_ldadd)
 
-tests_trainer_unit_t_report_nomem_SOURCES = tests/trainer/unit/t-report-nomem.c \
-	tests/trainer/unit/folders.h tests/unit/unit.h
-tests_trainer_unit_t_report_nomem_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_report_nomem_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_report_nomem_LDADD = $(failing_malloc) $(train_ldadd)
-
 tests_trainer_unit_t_timeline_SOURCES = tests/trainer/unit/t-timeline.c \
 	tests/trainer/unit/folders.h tests/unit/unit.h
 tests_trainer_unit_t_timeline_CPPFLAGS = $(train_cppflags)
@@ -526,11 +505,6 @@ tests_trainer_unit_t_settings_SOURCES = tests/trainer/unit/t-settings.c tests/un
 tests_trainer_unit_t_settings_CPPFLAGS = $(train_cppflags)
 tests_trainer_unit_t_settings_CFLAGS = $(train_cflags)
 tests_trainer_unit_t_settings_LDADD = $(train_settings_ldadd)
-
-tests_trainer_unit_t_settings_nomem_SOURCES = tests/trainer/unit/t-settings-nomem.c tests/unit/unit.h
-tests_trainer_unit_t_settings_nomem_CPPFLAGS = $(train_cppflags)
-tests_trainer_unit_t_settings_nomem_CFLAGS = $(train_cflags)
-tests_trainer_unit_t_settings_nomem_LDADD = $(failing_malloc) $(train_settings_ldadd)
 
 # With the simulated CUDA of tests/trainer/fake.
 if HAVE_CUDA_BACKEND

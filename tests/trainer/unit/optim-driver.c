@@ -109,7 +109,6 @@ static float whole_norm(const struct optimizer *optimizer, int count, float scal
 
 static void update(int argc, char *argv[])
 {
-	struct train_error error = {.status = TRAIN_OK};
 	struct optimizer_settings settings = {
 		.kind = (enum optimizer_kind)whole(argv[2]),
 		.momentum = number(argv[3]),
@@ -124,8 +123,7 @@ static void update(int argc, char *argv[])
 	struct optimizer *optimizer;
 
 	add_params(&model, argc - 12, argv + 12);
-	if (!optimizer_new(&optimizer, &settings, model.params, model.count, &error))
-		stop(error.text);
+	optimizer = optimizer_new(&settings, model.params, model.count);
 	get(model.weights, model.elements);
 	for (int64_t i = 0; i < whole(argv[10]); i++) {
 		struct optimizer_step step = {{lr, settings.momentum}, inv_scale, 1};

@@ -159,8 +159,6 @@ static void step_by_optimizer(struct state *s, struct optimizer *optimizer, int 
 static struct optimizer *optimizer_of(struct state *s, int kind)
 {
 	struct optimizer_param params[PARAMETERS];
-	struct train_error error = {.status = TRAIN_OK};
-	struct optimizer *optimizer;
 
 	for (int p = 0; p < PARAMETERS; p++) {
 		int64_t at = parameters[p].offset;
@@ -171,9 +169,7 @@ static struct optimizer *optimizer_of(struct state *s, int kind)
 			.state = {s->mean + at, s->variance + at},
 			.gradient = parameters[p].used ? s->gradients + at : NULL};
 	}
-	ck_assert_msg(optimizer_new(&optimizer, &kinds[kind].settings, params, PARAMETERS, &error),
-		      "%s", error.text);
-	return optimizer;
+	return optimizer_new(&kinds[kind].settings, params, PARAMETERS);
 }
 
 static void expect_copies(const struct state *s, const char *name)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/bf16.h"
-#include "failing_malloc.h"
 #include "optim/optimizer.h"
 #include "kernels/scaler.h"
 #include "unit.h"
@@ -60,11 +59,7 @@ static void problem_free(struct problem *p)
 
 static struct optimizer *optimizer_of(const struct optimizer_settings *settings, struct problem *p)
 {
-	struct train_error error = {.status = TRAIN_OK};
-	struct optimizer *optimizer = NULL;
-
-	ck_assert_msg(optimizer_new(&optimizer, settings, &p->param, 1, &error), "%s", error.text);
-	return optimizer;
+	return optimizer_new(settings, &p->param, 1);
 }
 
 static void make_step(struct optimizer *optimizer, struct problem *p, int step, int parts,
@@ -251,11 +246,10 @@ START_TEST(unused_parameters_stay)
 	struct problem a = problem_of(20), b = problem_of(20);
 	struct optimizer_param params[] = {a.param, b.param};
 	struct optimizer_step how = plain_step(0.1, 0.9);
-	struct train_error error = {.status = TRAIN_OK};
 	struct optimizer *optimizer;
 
 	params[0].gradient = NULL;
-	ck_assert(optimizer_new(&optimizer, &settings, params, 2, &error));
+	optimizer = optimizer_new(&settings, params, 2);
 	make_step(optimizer, &b, 0, 2, &how);
 	for (int i = 0; i < 20; i++)
 		ck_assert_float_eq(a.weights[i], weight_at(i));
@@ -281,37 +275,13 @@ START_TEST(no_parameters)
 {
 	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_ADAM].initial;
 	struct optimizer_step how = plain_step(0.1, 0.9);
-	struct train_error error = {.status = TRAIN_OK};
-	struct optimizer *optimizer;
+	struct optimizer *optimizer = optimizer_new(&settings, NULL, 0);
 
-	ck_assert(optimizer_new(&optimizer, &settings, NULL, 0, &error));
 	optimizer_begin(optimizer, &how);
 	optimizer_part(optimizer, 0, 1);
 	ck_assert(optimizer_finite(optimizer, 1, 0, 1));
 	optimizer_free(optimizer);
 	optimizer_free(NULL);
-}
-END_TEST
-
-START_TEST(memory_runs_out)
-{
-	struct optimizer_settings settings = optimizer_rows[OPTIMIZER_ADAM].initial;
-	struct problem p = problem_of(SMALL);
-	size_t n = 1;
-
-	for (bool made = false; !made && allocations_can_fail(); n++) {
-		struct train_error error = {.status = TRAIN_OK};
-		struct optimizer *optimizer = NULL;
-
-		allocations_fail_at(n);
-		made = optimizer_new(&optimizer, &settings, &p.param, 1, &error);
-		allocations_fail_at(0);
-		ck_assert(made != allocations_failed());
-		ck_assert_int_eq(error.status, made ? TRAIN_OK : TRAIN_FAILED);
-		optimizer_free(optimizer);
-	}
-	ck_assert(n == 3 || !allocations_can_fail());
-	problem_free(&p);
 }
 END_TEST
 
@@ -329,6 +299,5 @@ int main(void)
 	tcase_add_test(tests, names_of_states);
 	tcase_add_test(tests, unused_parameters_stay);
 	tcase_add_test(tests, no_parameters);
-	tcase_add_test(tests, memory_runs_out);
 	return unit_run(suite);
 }

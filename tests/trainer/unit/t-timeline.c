@@ -13,12 +13,10 @@
 
 START_TEST(steps_are_recorded)
 {
-	struct train_error error = {.status = TRAIN_OK};
 	const struct timeline_interval *got;
-	struct timeline *timeline = NULL;
+	struct timeline *timeline = timeline_open(3, 7, TIMELINE_COMMUNICATION, 2);
 	int64_t begin = clock_ns();
 
-	ck_assert(timeline_open(&timeline, 3, 7, TIMELINE_COMMUNICATION, 2, &error));
 	timeline_add(timeline, "before", begin);
 	ck_assert_int_eq(timeline->count, 0);
 	timeline_step(timeline, 5);
@@ -45,11 +43,9 @@ END_TEST
 
 START_TEST(times_of_a_step)
 {
-	struct train_error error = {.status = TRAIN_OK};
-	struct timeline *timeline;
+	struct timeline *timeline = timeline_open(0, 0, TIMELINE_COMPUTE, 4);
 	int64_t now = clock_ns();
 
-	ck_assert(timeline_open(&timeline, 0, 0, TIMELINE_COMPUTE, 4, &error));
 	ck_assert_int_eq(timeline_at(timeline), -1);
 	for (int step = 3; step < 5; step++) {
 		timeline_step(timeline, step);
@@ -192,10 +188,9 @@ END_TEST
 START_TEST(sums_by_name)
 {
 	struct timeline_interval all[16];
-	struct train_error error = {.status = TRAIN_OK};
 	struct timeline_rows rows;
 
-	ck_assert(timeline_rows_make(&rows, all, example(all), &error));
+	timeline_rows_make(&rows, all, example(all));
 	ck_assert_int_eq(rows.kinds_count, 3);
 	ck_assert_str_eq(rows.kinds[0].name, "backward <&>");
 	ck_assert_int_eq(rows.kinds[0].ns, 6001800);

@@ -12,6 +12,7 @@
 
 #include "backend/eventcount.h"
 #include "base/pages.h"
+#include "memory.h"
 
 enum { ALIGNMENT = 64, LINE = 64, SPREAD_LEAST = 1 << 18 };
 
@@ -67,11 +68,7 @@ void *cpu_device_new(size_t size, const struct backend *backend,
 
 	if (!settle(options, error))
 		return NULL;
-	made = calloc(1, size);
-	if (!made) {
-		train_nomem(error, "a device");
-		return NULL;
-	}
+	made = xcalloc(1, size);
 	made->base.backend = backend;
 	made->base.physical = options->physical;
 	return made;
@@ -218,7 +215,6 @@ static void add_part(void *argument, int64_t first, int64_t last)
 bool cpu_write(struct device *device, void *to, const void *host, size_t bytes,
 	       struct train_error *error)
 {
-	(void)error;
 	spread(device, &(struct stretch){to, host, bytes}, copy_part);
 	return true;
 }
@@ -232,13 +228,11 @@ bool cpu_read(struct device *device, void *host, const void *from, size_t bytes,
 bool cpu_copy(struct device *device, void *to, const struct device *other, const void *from,
 	      size_t bytes, struct train_error *error)
 {
-	(void)other;
 	return cpu_write(device, to, from, bytes, error);
 }
 
 bool cpu_zero(struct device *device, void *to, size_t bytes, struct train_error *error)
 {
-	(void)error;
 	spread(device, &(struct stretch){to, to, bytes}, zero_part);
 	return true;
 }
@@ -247,7 +241,6 @@ bool cpu_fetch(struct device *device, const void *from, size_t bytes, struct tra
 {
 	struct cpu_device *own = (struct cpu_device *)device;
 
-	(void)error;
 	memcpy(own->results[own->fetched++ % MAX_FETCH], from, bytes);
 	return true;
 }
@@ -256,7 +249,6 @@ bool cpu_take(struct device *device, void *host, size_t bytes, struct train_erro
 {
 	struct cpu_device *own = (struct cpu_device *)device;
 
-	(void)error;
 	memcpy(host, own->results[own->taken++ % MAX_FETCH], bytes);
 	return true;
 }
@@ -264,7 +256,6 @@ bool cpu_take(struct device *device, void *host, size_t bytes, struct train_erro
 bool cpu_add(struct device *device, float *sum, const float *more, int64_t count,
 	     struct train_error *error)
 {
-	(void)error;
 	spread(device,
 	       &(struct stretch){(void *)sum, (const void *)more, (size_t)count * sizeof(*sum)},
 	       add_part);
@@ -286,20 +277,13 @@ bool cpu_add_ranks(const struct batch_ranks *ranks, double *values, double *all,
 
 bool cpu_event_new(struct event **event, struct device *device, struct train_error *error)
 {
-	struct event *made = malloc(sizeof(*made));
-
-	(void)device;
-	if (!made || !eventcount_init(&made->recorded)) {
-		free(made);
-		return train_nomem(error, "an event");
-	}
-	*event = made;
+	*event = xmalloc(sizeof(**event));
+	eventcount_init(&(*event)->recorded);
 	return true;
 }
 
 bool cpu_event_record(struct event *event, struct train_error *error)
 {
-	(void)error;
 	eventcount_advance(&event->recorded);
 	return true;
 }
@@ -328,8 +312,6 @@ void cpu_event_free(struct event *event)
 
 bool cpu_finish(struct device *device, struct train_error *error)
 {
-	(void)device;
-	(void)error;
 	return true;
 }
 
@@ -337,14 +319,8 @@ bool cpu_recording_new(struct recording **step, struct device *device,
 		       bool (*issue)(void *argument, struct train_error *error), void *argument,
 		       struct train_error *error)
 {
-	struct recording *made = malloc(sizeof(*made));
-
-	(void)device;
-	if (!made)
-		return train_nomem(error, "a step");
-	made->issue = issue;
-	made->argument = argument;
-	*step = made;
+	*step = xmalloc(sizeof(**step));
+	**step = (struct recording){issue, argument};
 	return true;
 }
 

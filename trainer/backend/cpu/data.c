@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "backend/cpu/cpu.h"
+#include "memory.h"
 
 struct device_data {
 	struct device *device;
@@ -17,12 +18,8 @@ struct filling {
 bool cpu_data_open(struct device_data **data, struct device *device, const struct dataset *dataset,
 		   struct train_error *error)
 {
-	struct device_data *made = malloc(sizeof(*made));
-
-	if (!made)
-		return train_nomem(error, "a data set on a device");
-	*made = (struct device_data){device, dataset};
-	*data = made;
+	*data = xmalloc(sizeof(**data));
+	**data = (struct device_data){device, dataset};
 	return true;
 }
 
@@ -47,7 +44,6 @@ bool cpu_data_fill(struct device_data *data, const struct data_batch *batch,
 {
 	struct filling filling = {data->dataset, batch};
 
-	(void)error;
 	cpu_team_run(cpu_team_of(data->device), batch->control->rows, fill_samples, &filling);
 	return true;
 }

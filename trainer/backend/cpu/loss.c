@@ -49,7 +49,6 @@ static bool loss_forward(struct op *op, const struct op_args *args, struct train
 	struct row row = {layout, args->input, args->input_gradient, 0, 0, scale};
 	bool correct;
 
-	(void)error;
 	for (int64_t n = 0; n < layout->batch; n++) {
 		row.first = n * layout->channels;
 		row.label = n < args->control->rows ? args->labels[n] : -1;
@@ -70,10 +69,8 @@ bool cpu_loss(struct op **op, struct device *device, const struct layout *logits
 {
 	static const struct op_calls calls = {.forward = loss_forward};
 	const struct op_shape shape = {.input = *logits};
-	struct op *made = op_new(sizeof(*made), device, &calls, &shape, "the loss", error);
+	struct op *made = op_new(sizeof(*made), device, &calls, &shape);
 
-	if (!made)
-		return false;
 	made->info.algorithm = "double";
 	*op = made;
 	return true;

@@ -12,6 +12,7 @@
 #include "backend/cpu/cpu.h"
 #include "base/pages.h"
 #include "kernels/update.h"
+#include "memory.h"
 #include "optim/clip.h"
 
 struct optimize {
@@ -75,31 +76,23 @@ static void add_parameters(struct optimize *o, const struct optimize_options *op
 bool cpu_optimize_new(struct optimize **optimize, struct device *device,
 		      const struct optimize_options *options, struct train_error *error)
 {
-	struct optimize *o = calloc(1, sizeof(*o));
-	struct optimizer_param *parameters;
-	bool made;
+	struct optimize *o = xcalloc(1, sizeof(*o));
+	CLEANUP_FREE struct optimizer_param *parameters =
+		xcalloc((size_t)options->count, sizeof(*parameters));
 
-	if (!o)
-		return train_nomem(error, "the optimizer");
 	o->device = device;
 	o->settings = options->settings;
 	o->scaler = options->scaler;
 	o->count = options->count;
 	o->before = options->before;
 	o->all = options->before + options->count + options->after;
-	parameters = calloc((size_t)o->count + 1, sizeof(*parameters));
-	o->by_size = calloc((size_t)o->count + 1, sizeof(*o->by_size));
-	made = (parameters && o->by_size) || train_nomem(error, "the optimizer");
-	made = made && add_states(o, options, error);
-	if (made) {
-		add_parameters(o, options, parameters);
-		made = optimizer_new(&o->optimizer, &o->settings, parameters, o->count, error);
-	}
-	free(parameters);
-	if (!made) {
+	o->by_size = xcalloc((size_t)o->count, sizeof(*o->by_size));
+	if (!add_states(o, options, error)) {
 		cpu_optimize_free(o);
 		return false;
 	}
+	add_parameters(o, options, parameters);
+	o->optimizer = optimizer_new(&o->settings, parameters, o->count);
 	*optimize = o;
 	return true;
 }
@@ -163,7 +156,6 @@ bool cpu_optimize_measure(struct optimize *o, struct gradient_measure *measure,
 bool cpu_optimize_norm(struct optimize *o, struct gradient_measure *measure,
 		       struct train_error *error)
 {
-	(void)error;
 	measure->norm = clip_norm(measure->norms, o->all, 1);
 	return true;
 }
@@ -198,21 +190,17 @@ bool cpu_optimize_begin(struct optimize *o, const struct update_control *control
 	const struct optimizer_step step = {
 		.rates = {control->lr, control->momentum}, .inv_scale = 1, .clip = 1};
 
-	(void)error;
 	optimizer_begin(o->optimizer, &step);
 	return true;
 }
 
 bool cpu_optimize_early(struct optimize *o, struct train_error *error)
 {
-	(void)o;
-	(void)error;
 	return true;
 }
 
 bool cpu_optimize_end(struct optimize *o, struct train_error *error)
 {
-	(void)error;
 	cpu_team_run(cpu_team_of(o->device), cpu_team_of(o->device)->threads, step_parts, o);
 	return true;
 }
@@ -225,7 +213,6 @@ void *cpu_optimize_state(struct optimize *o, int index, const char **name)
 
 bool cpu_optimize_set_steps(struct optimize *o, int64_t steps, struct train_error *error)
 {
-	(void)error;
 	optimizer_set_steps(o->optimizer, steps);
 	return true;
 }

@@ -41,11 +41,9 @@ bool cuda_addition(struct op **op, struct device *device, const struct op_shape 
 	static const struct op_calls plain = {.forward = addition_forward};
 	static const struct op_calls relu = {.forward = addition_forward,
 					     .backward_data = addition_backward};
-	struct op *made = op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain,
-				 shape, "an addition", error);
+	struct op *made =
+		op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain, shape);
 
-	if (!made)
-		return false;
 	made->info.algorithm = "kernel";
 	*op = made;
 	return true;

@@ -147,12 +147,9 @@ bool cuda_batch_norm(struct op **op, struct device *device, const struct op_shap
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data};
 	const struct layout *in = &shape->input;
-	struct norm *n = op_new(sizeof(*n), device, &calls, shape, "batch normalization", error);
-	struct op_info *info;
+	struct norm *n = op_new(sizeof(*n), device, &calls, shape);
+	struct op_info *info = &n->base.base.info;
 
-	if (!n)
-		return false;
-	info = &n->base.base.info;
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.input_order);
 	info->output = cuda_nhwc(in, in->channels, in->height, in->width, &n->base.output_order);
 	n->shape = (struct batch_norm_shape){

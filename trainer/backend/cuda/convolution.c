@@ -317,8 +317,7 @@ bool cuda_convolution(struct op **op, struct device *device, const struct op_sha
 		.weight_read = cuda_weight_read,
 		.free = convolution_free,
 	};
-	struct cuda_convolution *c =
-		op_new(sizeof(*c), device, &calls, shape, "a convolution", error);
+	struct cuda_convolution *c = op_new(sizeof(*c), device, &calls, shape);
 
-	return c && op_give(op, &c->base.base, plan(c, shape, error));
+	return op_give(op, &c->base.base, plan(c, shape, error));
 }

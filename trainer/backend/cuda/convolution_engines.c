@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/cuda/convolution.h"
+#include "memory.h"
 
 /* A word has two knobs: a type (8 bits, plus 1) and a value (24 bits). */
 enum { NOTES = 32, KNOBS = 2 * (CUDA_WAY_WORDS - 1), KNOB_BITS = 24 };
@@ -501,9 +502,7 @@ bool cuda_graph_plan(struct cuda_convolution *c, enum cuda_direction direction,
 	struct builder b = {.convolution = c, .device = cuda_device_of(&c->base.base)};
 	bool done;
 
-	*graph = b.graph = calloc(1, sizeof(**graph));
-	if (!b.graph)
-		return train_nomem(error, "the engines of a convolution");
+	*graph = b.graph = xcalloc(1, sizeof(**graph));
 	b.graph->filter_type = filter_type;
 	cuda_captures_lock();
 	done = plan(&b, direction, compiled, error);

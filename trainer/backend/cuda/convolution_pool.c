@@ -69,13 +69,10 @@ static bool plan_together(struct op **op, struct device *device, const struct op
 		.weight_read = cuda_weight_read,
 	};
 	const struct layout *in = &shape->input;
-	struct cuda_op *c = op_new(sizeof(*c), device, &calls, shape, "a convolution", error);
+	struct cuda_op *c = op_new(sizeof(*c), device, &calls, shape);
 	struct convolution_pool_backward_args args;
-	struct op_info *info;
+	struct op_info *info = &c->base.info;
 
-	if (!c)
-		return false;
-	info = &c->base.info;
 	c->host = (struct cuda_filter){shape->out, (int)in->channels, shape->kernel, shape->kernel};
 	info->input = cuda_nhwc(in, in->channels, in->height, in->width, &c->input_order);
 	info->output = cuda_nhwc(in, shape->out, in->height / 2, in->width / 2, &c->output_order);
@@ -169,7 +166,6 @@ static bool run(void *argument, const struct cuda_way *way, void *operands, void
 	struct op_args args = {.input = NULL};
 	void *between;
 
-	(void)workspace; /* operations use the device's */
 	place_operands(c, (uintptr_t)operands, &args, &between);
 	if (way->words[0] == APART)
 		return run_apart(c, &args, between, error);

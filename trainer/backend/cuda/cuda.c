@@ -9,6 +9,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "hash.h"
+#include "memory.h"
 
 static struct cuda_device *own(struct device *device)
 {
@@ -208,9 +209,7 @@ static bool cuda_open(struct device **device, const struct device_options *optio
 
 	if (!calls)
 		return false;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return train_nomem(error, "a device");
+	d = xcalloc(1, sizeof(*d));
 	d->base.backend = &backend_cuda;
 	d->base.physical = options->physical;
 	d->calls = calls;

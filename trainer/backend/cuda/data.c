@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda/cuda.h"
+#include "memory.h"
 
 struct data_staging {
 	void *memory;
@@ -33,10 +34,8 @@ bool cuda_data_open(struct device_data **ret, struct device *device, const struc
 {
 	size_t records = (size_t)dataset->samples * dataset_record(&dataset->shape);
 	size_t values = (size_t)dataset->shape.channels * 256 * sizeof(float);
-	struct device_data *data = calloc(1, sizeof(*data));
+	struct device_data *data = xcalloc(1, sizeof(*data));
 
-	if (!data)
-		return train_nomem(error, "a data set on a device");
 	data->device = (struct cuda_device *)device;
 	data->shape = dataset->shape;
 	data->records = cuda_allocate(device, records + 1, "the data set", error);

@@ -186,7 +186,7 @@ bool cuda_linear(struct op **op, struct device *device, const struct op_shape *s
 		.weight_read = cuda_weight_read,
 		.free = linear_free,
 	};
-	struct linear *l = op_new(sizeof(*l), device, &calls, shape, "a linear layer", error);
+	struct linear *l = op_new(sizeof(*l), device, &calls, shape);
 
-	return l && op_give(op, &l->base.base, plan(l, shape, error));
+	return op_give(op, &l->base.base, plan(l, shape, error));
 }

@@ -36,9 +36,7 @@ bool cuda_loss(struct op **op, struct device *device, const struct layout *logit
 
 	if (!cuda_want_scratch((struct cuda_device *)device, scratch, error))
 		return false;
-	made = op_new(sizeof(*made), device, &calls, &shape, "the loss", error);
-	if (!made)
-		return false;
+	made = op_new(sizeof(*made), device, &calls, &shape);
 	made->info.algorithm = "kernel";
 	*op = made;
 	return true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda.h"
+#include "memory.h"
 
 struct cuda_block {
 	struct cuda_block *next;
@@ -42,9 +43,7 @@ bool cuda_try_allocate(struct cuda_device *d, size_t bytes, const char *what, vo
 	*memory = NULL;
 	if (!cuda_use(d, error))
 		return false;
-	block = malloc(sizeof(*block));
-	if (!block)
-		return train_nomem(error, what);
+	block = xmalloc(sizeof(*block));
 	status = d->calls->cudaMalloc(&block->memory, bytes);
 	if (status != cudaSuccess) {
 		free(block);

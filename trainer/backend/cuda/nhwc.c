@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda/cuda.h"
+#include "memory.h"
 
 cudnnDataType_t cuda_cudnn_type(enum value_type type)
 {
@@ -134,9 +135,7 @@ bool cuda_convert(struct op **ret, struct device *device, const struct layout *f
 		return train_fail(error, TRAIN_FAILED,
 				  "no conversion between %d and %d padded channels",
 				  cuda_channels(from), cuda_channels(to));
-	op = op_new(sizeof(*op), device, &calls, &shape, "a conversion", error);
-	if (!op)
-		return false;
+	op = op_new(sizeof(*op), device, &calls, &shape);
 	op->base.info.input = keep(from, &op->input_order);
 	op->base.info.output = keep(to, &op->output_order);
 	op->base.info.algorithm = "reorder";
@@ -164,41 +163,30 @@ static void permute(const struct cuda_filter *f, float *to, const float *from, b
 }
 
 /* Memory for weights in an order of the device. */
-static float *new_permuted(const struct op *op, size_t *bytes, struct train_error *error)
+static float *new_permuted(const struct op *op, size_t *bytes)
 {
-	float *permuted;
-
 	*bytes = (size_t)elements(&((const struct cuda_op *)op)->host) * sizeof(float);
-	permuted = malloc(*bytes);
-	if (!permuted)
-		train_nomem(error, "weights");
-	return permuted;
+	return xmalloc(*bytes);
 }
 
 bool cuda_weight_write(struct op *op, void *to, const void *host, struct train_error *error)
 {
 	size_t bytes;
-	float *permuted = new_permuted(op, &bytes, error);
-	bool done;
+	CLEANUP_FREE float *permuted = new_permuted(op, &bytes);
 
-	if (!permuted)
-		return false;
 	permute(&((struct cuda_op *)op)->host, permuted, host, true);
-	done = cuda_write(op->device, to, permuted, bytes, error) && cuda_finish(op->device, error);
-	free(permuted);
-	return done;
+	return cuda_write(op->device, to, permuted, bytes, error) && cuda_finish(op->device, error);
 }
 
 bool cuda_weight_read(struct op *op, void *host, const void *from, struct train_error *error)
 {
 	size_t bytes;
-	float *permuted = new_permuted(op, &bytes, error);
-	bool done = permuted && cuda_read(op->device, permuted, from, bytes, error);
+	CLEANUP_FREE float *permuted = new_permuted(op, &bytes);
 
-	if (done)
-		permute(&((struct cuda_op *)op)->host, host, permuted, false);
-	free(permuted);
-	return done;
+	if (!cuda_read(op->device, permuted, from, bytes, error))
+		return false;
+	permute(&((struct cuda_op *)op)->host, host, permuted, false);
+	return true;
 }
 
 bool cuda_cast(struct cuda_device *d, void *to, enum value_type to_type, const void *from,

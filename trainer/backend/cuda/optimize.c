@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda/cuda.h"
+#include "memory.h"
 
 struct optimize {
 	struct cuda_device *device;
@@ -69,9 +70,7 @@ static struct chunk *make_chunks(struct optimize *o, const struct optimize_optio
 
 	for (int i = 0; i < options->count; i++)
 		all += cut(NULL, &options->parameters[i]);
-	chunks = calloc((size_t)(all + 1), sizeof(*chunks));
-	if (!chunks)
-		return NULL;
+	chunks = xcalloc((size_t)all, sizeof(*chunks));
 	o->early_count = add_chunks(options, true, chunks, starts, 0);
 	o->chunk_count = add_chunks(options, false, chunks, starts, o->early_count);
 	starts[options->count] = o->chunk_count;
@@ -96,15 +95,12 @@ static bool add_tables(struct optimize *o, const struct optimize_options *option
 {
 	int32_t starts[GRADIENT_MAX_PARAMETERS + 1];
 	struct device *device = &o->device->base;
-	struct chunk *chunks = make_chunks(o, options, starts);
+	CLEANUP_FREE struct chunk *chunks = make_chunks(o, options, starts);
 
-	if (!chunks)
-		return train_nomem(error, "the optimizer");
 	o->chunks = copied(device, chunks, (size_t)o->chunk_count * sizeof(*chunks), error);
 	o->starts =
 		o->chunks ? copied(device, starts, (size_t)(o->count + 1) * sizeof(*starts), error)
 			  : NULL;
-	free(chunks);
 	return o->starts;
 }
 
@@ -166,9 +162,7 @@ bool cuda_optimize_new(struct optimize **ret, struct device *device,
 
 	if (!optimizer_has_kernel(options->settings.kind, error))
 		return false;
-	o = calloc(1, sizeof(*o));
-	if (!o)
-		return train_nomem(error, "the optimizer");
+	o = xcalloc(1, sizeof(*o));
 	o->device = (struct cuda_device *)device;
 	o->settings = options->settings;
 	o->values = options->values;

@@ -119,8 +119,8 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 		return train_fail(error, TRAIN_BAD_INPUT,
 				  "pooling by %d: on a GPU the maximum is %d", shape->kernel,
 				  (int)MAX_POOL_MAX_KERNEL);
-	p = op_new(sizeof(*p), device, &calls, shape, "a pooling", error);
-	return p && op_give(op, &p->base.base, pool_plan(p, shape, error));
+	p = op_new(sizeof(*p), device, &calls, shape);
+	return op_give(op, &p->base.base, pool_plan(p, shape, error));
 }
 
 /* --- global average pooling --------------------------------------------------------------------
@@ -166,11 +166,8 @@ bool cuda_mean_pool(struct op **op, struct device *device, const struct op_shape
 	static const struct op_calls calls = {.forward = mean_forward,
 					      .backward_data = mean_backward};
 	const struct layout *in = &shape->input;
-	struct cuda_op *own =
-		op_new(sizeof(*own), device, &calls, shape, "global average pooling", error);
+	struct cuda_op *own = op_new(sizeof(*own), device, &calls, shape);
 
-	if (!own)
-		return false;
 	own->base.info.input =
 		cuda_nhwc(in, in->channels, in->height, in->width, &own->input_order);
 	own->base.info.output = layout_host(in->type, in->batch, in->channels, 1, 1);

@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/eventcount.h"
 #include "base/clock.h"
+#include "memory.h"
 
 /* CUDA treats an event that was never recorded as one that has occurred. Therefore the host counts
  * recordings. */
@@ -24,12 +25,9 @@ struct recording {
 bool cuda_event_new(struct event **event, struct device *device, struct train_error *error)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	struct event *made = calloc(1, sizeof(*made));
+	struct event *made = xcalloc(1, sizeof(*made));
 
-	if (!made || !eventcount_init(&made->recorded)) {
-		free(made);
-		return train_nomem(error, "an event");
-	}
+	eventcount_init(&made->recorded);
 	made->device = d;
 	if (!cuda_use(d, error) || !CUDA_DO(d, RUNTIME, cudaEventCreateWithFlags,
 					    (&made->event, cudaEventDisableTiming), error)) {
@@ -110,12 +108,10 @@ bool cuda_recording_new(struct recording **step, struct device *device,
 			struct train_error *error)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
-	struct recording *made = calloc(1, sizeof(*made));
+	struct recording *made = xcalloc(1, sizeof(*made));
 	cudaGraph_t graph = NULL;
 	bool done;
 
-	if (!made)
-		return train_nomem(error, "a step");
 	made->device = d;
 	done = cuda_use(d, error) && capture(d, &graph, issue, argument, error) &&
 	       CUDA_DO(d, RUNTIME, cudaGraphInstantiate,
@@ -184,13 +180,11 @@ static bool make_events(struct cuda_device *d, int count, struct train_error *er
 
 static bool begin_marks(struct cuda_device *d, struct train_error *error)
 {
-	struct cuda_marks *marks = d->marks ? d->marks : calloc(1, sizeof(*marks));
+	struct cuda_marks *marks = d->marks ? d->marks : xcalloc(1, sizeof(*marks));
 	cudaEvent_t before;
 	float ms = 0;
 
 	d->marks = marks;
-	if (!marks)
-		return train_nomem(error, "marks of time");
 	marks->used = 0;
 	if (!make_events(d, MARKS_READY, error) || !cuda_wait_stream(d, error) ||
 	    !CUDA_DO(d, RUNTIME, cudaEventRecord, (marks->next, d->stream), error) ||

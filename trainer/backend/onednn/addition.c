@@ -17,7 +17,6 @@ static bool addition_forward(struct op *op, const struct op_args *args, struct t
 {
 	const struct cpu_addition addition = values_of(op);
 
-	(void)error;
 	cpu_addition_forward(&addition, cpu_team_of(op->device), args->input, args->addend,
 			     args->output);
 	return true;
@@ -33,7 +32,6 @@ void onednn_relu_backward(const struct op *op, const struct op_args *args)
 
 static bool addition_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	(void)error;
 	onednn_relu_backward(op, args);
 	return true;
 }
@@ -53,10 +51,7 @@ bool onednn_addition(struct op **op, struct device *device, const struct op_shap
 				  "device %d: addition of %s values is not supported, only float32 "
 				  "and bfloat16; use --backend reference",
 				  device->physical, value_name(type));
-	made = op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain, shape,
-		      "an addition", error);
-	if (!made)
-		return false;
+	made = op_new(sizeof(*made), device, shape->relu_backward ? &relu : &plain, shape);
 	made->info.algorithm = "loops";
 	*op = made;
 	return true;

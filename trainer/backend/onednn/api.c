@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See api.h. */
 #include "backend/onednn/api.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,11 +107,11 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, const struct onednn_w
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag)
 {
-	onednn_layout *layout;
+	onednn_layout *layout = NULL;
 
-	return dnnl_memory_desc_create_with_tag(&layout, dims, sizes, type, tag) == dnnl_success
-		       ? layout
-		       : NULL;
+	if (dnnl_memory_desc_create_with_tag(&layout, dims, sizes, type, tag) != dnnl_success)
+		memory_ran_out();
+	return layout;
 }
 
 void onednn_layout_free(onednn_layout *layout)
@@ -225,13 +226,9 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, const struct onednn_w
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag)
 {
-	onednn_layout *layout = malloc(sizeof(*layout));
+	onednn_layout *layout = xmalloc(sizeof(*layout));
 
-	if (layout &&
-	    dnnl_memory_desc_init_by_tag(layout, dims, sizes, type, tag) != dnnl_success) {
-		free(layout);
-		return NULL;
-	}
+	dnnl_memory_desc_init_by_tag(layout, dims, sizes, type, tag);
 	return layout;
 }
 
@@ -249,6 +246,11 @@ bool onednn_same_order(const onednn_layout *a, const onednn_layout *b)
 }
 
 #endif
+
+void onednn_layout_drop(onednn_layout **layout)
+{
+	onednn_layout_free(*layout);
+}
 
 dnnl_status_t onednn_describe(dnnl_primitive_desc_t *description, const struct onednn_wish *wish)
 {

@@ -9,6 +9,8 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdbool.h>
 
+#include "base.h"
+
 /* Both versions take a pointer to it as a memory descriptor. */
 #if DNNL_VERSION_MAJOR >= 3
 typedef struct dnnl_memory_desc onednn_layout;
@@ -46,9 +48,11 @@ const char *onednn_name(const_dnnl_primitive_desc_t description);
 /* Whether both lay values of the same dimensions in the same order, whatever their types. */
 bool onednn_same_order(const onednn_layout *a, const onednn_layout *b);
 
-/* NULL: no memory, or an invalid layout. Freed by onednn_layout_free. */
+/* Of valid sizes. Freed by onednn_layout_free, or ONEDNN_LAYOUT frees it with its variable. */
 onednn_layout *onednn_layout_new(int dims, const dnnl_dims_t sizes, dnnl_data_type_t type,
 				 dnnl_format_tag_t tag);
 void onednn_layout_free(onednn_layout *layout);
+void onednn_layout_drop(onednn_layout **layout);
+#define ONEDNN_LAYOUT CLEANUP(onednn_layout_drop) onednn_layout
 
 #endif

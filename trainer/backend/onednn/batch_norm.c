@@ -23,7 +23,6 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 
 static bool backward_data(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	(void)error;
 	cpu_batch_norm_backward_data(&((struct norm_op *)op)->norm, cpu_team_of(op->device), args);
 	return true;
 }
@@ -33,14 +32,18 @@ static void norm_free(struct op *op)
 	onednn_planes_free(&((struct norm_op *)op)->input);
 }
 
-static bool plan(struct norm_op *own, struct train_error *error)
+bool onednn_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
+		       struct train_error *error)
 {
-	const struct op_shape *shape = &own->base.shape;
+	static const struct op_calls calls = {.forward = forward,
+					      .backward_weights = backward_weights,
+					      .backward_data = backward_data,
+					      .free = norm_free};
+	struct norm_op *own = op_new(sizeof(*own), device, &calls, shape);
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
-	if (!onednn_planes_find(&own->input, in, error))
-		return false;
+	onednn_planes_find(&own->input, in);
 	own->norm = (struct cpu_batch_norm){
 		.type = in->type,
 		.samples = in->batch,
@@ -61,18 +64,6 @@ static bool plan(struct norm_op *own, struct train_error *error)
 	info->data_reads_input = true;
 	info->relu_from_input = true;
 	info->algorithm = "loops";
+	*op = &own->base;
 	return true;
-}
-
-bool onednn_batch_norm(struct op **op, struct device *device, const struct op_shape *shape,
-		       struct train_error *error)
-{
-	static const struct op_calls calls = {.forward = forward,
-					      .backward_weights = backward_weights,
-					      .backward_data = backward_data,
-					      .free = norm_free};
-	struct norm_op *own =
-		op_new(sizeof(*own), device, &calls, shape, "batch normalization", error);
-
-	return own && op_give(op, &own->base, plan(own, error));
 }

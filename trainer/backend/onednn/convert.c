@@ -44,23 +44,19 @@ static bool convert_plan(struct convert_op *own, const struct layout *from, cons
 {
 	struct device *device = own->base.device;
 	struct op_info *info = &own->base.info;
-	onednn_layout *host_from = onednn_host_layout(from, 4);
-	onednn_layout *host_to = onednn_host_layout(to, 4);
+	ONEDNN_LAYOUT *host_from = onednn_host_layout(from, 4);
+	ONEDNN_LAYOUT *host_to = onednn_host_layout(to, 4);
 	const onednn_layout *a = from->order ? from->order : host_from;
 	const onednn_layout *b = to->order ? to->order : host_to;
-	bool made = a && b ? onednn_task_reorder(&own->forward, device, a, b, error) &&
-				     onednn_task_reorder(&own->backward, device, b, a, error)
-			   : train_nomem(error, "a conversion");
 
-	onednn_layout_free(host_from);
-	onednn_layout_free(host_to);
+	if (!onednn_task_reorder(&own->forward, device, a, b, error) ||
+	    !onednn_task_reorder(&own->backward, device, b, a, error))
+		return false;
 	info->scratch = own->forward.scratch > own->backward.scratch ? own->forward.scratch
 								     : own->backward.scratch;
-	return made &&
-	       onednn_layout_out(&info->input, onednn_task_layout(&own->forward, DNNL_ARG_FROM),
-				 error) &&
-	       onednn_layout_out(&info->output, onednn_task_layout(&own->forward, DNNL_ARG_TO),
-				 error);
+	onednn_layout_out(&info->input, onednn_task_layout(&own->forward, DNNL_ARG_FROM));
+	onednn_layout_out(&info->output, onednn_task_layout(&own->forward, DNNL_ARG_TO));
+	return true;
 }
 
 bool onednn_convert(struct op **op, struct device *device, const struct layout *from,
@@ -70,11 +66,8 @@ bool onednn_convert(struct op **op, struct device *device, const struct layout *
 					      .backward_data = convert_backward,
 					      .free = convert_free};
 	const struct op_shape shape = {.input = *from};
-	struct convert_op *own =
-		op_new(sizeof(*own), device, &calls, &shape, "a conversion", error);
+	struct convert_op *own = op_new(sizeof(*own), device, &calls, &shape);
 
-	if (!own)
-		return false;
 	own->base.info.output = *to;
 	own->base.info.algorithm = "reorder";
 	return op_give(op, &own->base, convert_plan(own, from, to, error));

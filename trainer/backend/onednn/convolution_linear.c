@@ -19,6 +19,7 @@
 #include "backend/onednn/convolution_linear.h"
 
 #include "backend/cpu/cpu.h"
+#include "base.h"
 
 /* Without a bias, from the second on. */
 static const int forward_args[] = {DNNL_ARG_BIAS, DNNL_ARG_SRC,        DNNL_ARG_WEIGHTS,
@@ -44,7 +45,7 @@ static void wishes_free(struct wishes *w)
 	onednn_layout_free(w->target);
 }
 
-static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_shape *shape)
+static void wishes_make(struct wishes *w, struct sum_op *own, const struct op_shape *shape)
 {
 	const struct layout *in = &shape->input, *out = &own->base.info.output;
 	dnnl_data_type_t type = onednn_type(in->type);
@@ -65,7 +66,6 @@ static bool wishes_make(struct wishes *w, struct sum_op *own, const struct op_sh
 	w->bias = onednn_layout_new(1, bias, dnnl_f32, dnnl_a);
 	w->target = onednn_layout_new(out_dims, target, type, dnnl_format_tag_any);
 	own->plain = onednn_layout_new(dims, weights, dnnl_f32, dims == 2 ? dnnl_ab : dnnl_abcd);
-	return w->source && w->weights && w->weights_float && w->bias && w->target && own->plain;
 }
 
 static bool wants_winograd(const struct device *device, const struct op_shape *shape,
@@ -214,11 +214,11 @@ static bool plan_like(struct sum_op *own, const struct op_shape *shape, const st
 	if (made && !shape->no_backward_data)
 		made = weighted_task(&own->data, own, &backward, stored, data_args,
 				     "data's gradient", error);
-	return made && plan_copies(own, shape, error) &&
-	       onednn_layout_out(&own->base.info.input,
-				 onednn_task_layout(&own->forward, DNNL_ARG_SRC), error) &&
-	       onednn_layout_out(&own->base.info.output,
-				 onednn_task_layout(&own->forward, DNNL_ARG_DST), error);
+	if (!made || !plan_copies(own, shape, error))
+		return false;
+	onednn_layout_out(&own->base.info.input, onednn_task_layout(&own->forward, DNNL_ARG_SRC));
+	onednn_layout_out(&own->base.info.output, onednn_task_layout(&own->forward, DNNL_ARG_DST));
+	return true;
 }
 
 /* Tries the layouts that forward's implementations ask for, in oneDNN's order, until all passes can
@@ -298,8 +298,8 @@ static bool plan_layouts(struct sum_op *own, const struct op_shape *shape, const
 static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
 {
 	const struct layout *in = &shape->input;
-	struct wishes wishes = {NULL, NULL, NULL, NULL, NULL};
-	bool linear = own->kind == ONEDNN_LINEAR, made;
+	CLEANUP(wishes_free) struct wishes wishes;
+	bool linear = own->kind == ONEDNN_LINEAR;
 
 	own->base.info.output = layout_host(in->type, in->batch, shape->out,
 					    linear ? 1 : op_output_size(in->height, shape),
@@ -308,10 +308,8 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 		shape->out * in->channels *
 		(linear ? in->height * in->width : (int64_t)shape->kernel * shape->kernel);
 	own->base.info.biases = shape->no_bias ? 0 : shape->out;
-	made = wishes_make(&wishes, own, shape) ? plan_layouts(own, shape, &wishes, error)
-						: train_nomem(error, "an operation");
-	wishes_free(&wishes);
-	if (!made)
+	wishes_make(&wishes, own, shape);
+	if (!plan_layouts(own, shape, &wishes, error))
 		return false;
 	if (max_scratch(own) > own->base.info.scratch)
 		own->base.info.scratch = max_scratch(own);
@@ -327,10 +325,8 @@ static bool sum_plan(struct sum_op *own, const struct op_shape *shape, struct tr
 static bool sum_new(struct op **op, struct device *device, const struct op_shape *shape,
 		    enum onednn_kind kind, bool references, struct train_error *error)
 {
-	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, shape, "an operation", error);
+	struct sum_op *own = op_new(sizeof(*own), device, &sum_calls, shape);
 
-	if (!own)
-		return false;
 	own->kind = kind;
 	own->references = references;
 	return op_give(op, &own->base, sum_plan(own, shape, error));

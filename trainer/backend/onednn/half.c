@@ -6,6 +6,7 @@
 #include "backend/cpu/values.h"
 #include "backend/onednn/convolution_linear.h"
 #include "backend/onednn/planes.h"
+#include "base.h"
 
 #ifdef SIMD_X86
 /* Whether oneDNN may use all instructions of `isa`: what the processor, the system and
@@ -170,15 +171,14 @@ static bool narrowed(struct onednn_planes *planes, struct layout *half, const st
 		     struct train_error *error)
 {
 	struct layout floats = *wide;
-	struct onednn_planes found;
-	bool made = onednn_planes_find(&found, &floats, error);
+	CLEANUP(onednn_planes_free) struct onednn_planes found;
 
+	onednn_planes_find(&found, &floats);
 	*half = layout_host(VALUE_BFLOAT16, wide->batch, wide->channels, wide->height, wide->width);
-	if (made && !floats.order != !wide->order)
-		made = train_fail(error, TRAIN_NO_BACKEND, "oneDNN has a layout of its own");
-	made = made && onednn_planes_like(planes, &found, half, error);
-	onednn_planes_free(&found);
-	return made;
+	if (!floats.order != !wide->order)
+		return train_fail(error, TRAIN_NO_BACKEND, "oneDNN has a layout of its own");
+	onednn_planes_like(planes, &found, half);
+	return true;
 }
 
 static bool widened_plan(struct widened_op *own, const struct op_shape *shape, op_make *make,
@@ -186,16 +186,16 @@ static bool widened_plan(struct widened_op *own, const struct op_shape *shape, o
 {
 	struct op_info *info = &own->base.info;
 	struct op_shape wide = *shape;
-	struct onednn_planes before = {.order = NULL};
+	CLEANUP(onednn_planes_free) struct onednn_planes before;
 	struct layout input = shape->input;
-	bool made = onednn_planes_find(&before, &input, error);
+	bool made;
 
+	onednn_planes_find(&before, &input);
 	wide.input =
 		layout_host(VALUE_FLOAT32, input.batch, input.channels, input.height, input.width);
 	wide.relu_backward = false;
-	made = made && onednn_planes_like(&own->input_planes, &before, &wide.input, error) &&
-	       make(&own->wide, own->base.device, &wide, error);
-	onednn_planes_free(&before);
+	onednn_planes_like(&own->input_planes, &before, &wide.input);
+	made = make(&own->wide, own->base.device, &wide, error);
 	onednn_planes_free(&own->input_planes);
 	if (!made)
 		return false;
@@ -216,7 +216,7 @@ bool onednn_widened(struct op **op, struct device *device, const struct op_shape
 					      .weight_write = widened_write,
 					      .weight_read = widened_read,
 					      .free = widened_free};
-	struct widened_op *own = op_new(sizeof(*own), device, &calls, shape, "an operation", error);
+	struct widened_op *own = op_new(sizeof(*own), device, &calls, shape);
 
-	return own && op_give(op, &own->base, widened_plan(own, shape, make, error));
+	return op_give(op, &own->base, widened_plan(own, shape, make, error));
 }

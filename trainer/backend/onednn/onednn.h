@@ -76,11 +76,10 @@ enum onednn_half onednn_half_here(void);
 /* Fails if operations cannot have this type. */
 bool onednn_type_here(struct device *device, enum value_type type, struct train_error *error);
 dnnl_data_type_t onednn_type(enum value_type type);
-/* Row-major with this many dimensions: 4, or 2 for features. NULL: as for onednn_layout_new. */
+/* Row-major with this many dimensions: 4, or 2 for features. */
 onednn_layout *onednn_host_layout(const struct layout *layout, int dims);
 /* Sets the model's view of a layout; order is NULL for host order. */
-bool onednn_layout_out(struct layout *layout, const onednn_layout *order,
-		       struct train_error *error);
+void onednn_layout_out(struct layout *layout, const onednn_layout *order);
 BACKEND_CALL(same_layout) onednn_same_layout;
 
 op_make onednn_convolution, onednn_linear, onednn_max_pool, onednn_mean_pool, onednn_batch_norm,

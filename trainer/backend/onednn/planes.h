@@ -14,12 +14,11 @@ struct onednn_planes {
 };
 
 /* Finds a layout among those with neighbouring channels, and notes it in *layout. A conversion
- * first brings any other layout to host order. Freed by onednn_planes_free(), also if it fails. */
-bool onednn_planes_find(struct onednn_planes *planes, struct layout *layout,
-			struct train_error *error);
+ * first brings any other layout to host order. Freed by onednn_planes_free(). */
+void onednn_planes_find(struct onednn_planes *planes, struct layout *layout);
 /* The same order for another size: *layout has its sizes. */
-bool onednn_planes_like(struct onednn_planes *planes, const struct onednn_planes *other,
-			struct layout *layout, struct train_error *error);
+void onednn_planes_like(struct onednn_planes *planes, const struct onednn_planes *other,
+			struct layout *layout);
 void onednn_planes_free(struct onednn_planes *planes);
 
 #endif

@@ -23,7 +23,6 @@ static bool max_forward(struct op *op, const struct op_args *args, struct train_
 {
 	struct max_op *own = (struct max_op *)op;
 
-	(void)error;
 	cpu_pool_forward(&own->pool, cpu_team_of(op->device), args->input, args->output,
 			 args->workspace);
 	return true;
@@ -33,7 +32,6 @@ static bool max_backward(struct op *op, const struct op_args *args, struct train
 {
 	struct max_op *own = (struct max_op *)op;
 
-	(void)error;
 	cpu_pool_backward(&own->pool, cpu_team_of(op->device), args->input_gradient,
 			  args->output_gradient, args->output, args->workspace);
 	return true;
@@ -61,9 +59,8 @@ static bool max_plan(struct max_op *own, const struct op_shape *shape, struct tr
 	info->output =
 		layout_host(in->type, in->batch, in->channels, op_output_size(in->height, shape),
 			    op_output_size(in->width, shape));
-	if (!onednn_planes_find(&own->input, in, error) ||
-	    !onednn_planes_like(&own->output, &own->input, &info->output, error))
-		return false;
+	onednn_planes_find(&own->input, in);
+	onednn_planes_like(&own->output, &own->input, &info->output);
 	info->algorithm = "loops";
 	info->workspace = info->output.bytes / value_bytes(in->type);
 	own->pool = (struct cpu_pool){
@@ -87,9 +84,9 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 {
 	static const struct op_calls calls = {
 		.forward = max_forward, .backward_data = max_backward, .free = max_free};
-	struct max_op *own = op_new(sizeof(*own), device, &calls, shape, "max-pooling", error);
+	struct max_op *own = op_new(sizeof(*own), device, &calls, shape);
 
-	return own && op_give(op, &own->base, max_plan(own, shape, error));
+	return op_give(op, &own->base, max_plan(own, shape, error));
 }
 
 /* --- global average pooling --------------------------------------------------------------------
@@ -97,7 +94,6 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 
 static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	(void)error;
 	cpu_mean_pool_forward(&((struct mean_op *)op)->pool, cpu_team_of(op->device), args->input,
 			      args->output);
 	return true;
@@ -105,7 +101,6 @@ static bool mean_forward(struct op *op, const struct op_args *args, struct train
 
 static bool mean_backward(struct op *op, const struct op_args *args, struct train_error *error)
 {
-	(void)error;
 	cpu_mean_pool_backward(&((struct mean_op *)op)->pool, cpu_team_of(op->device),
 			       args->input_gradient, args->output_gradient);
 	return true;
@@ -118,13 +113,16 @@ static void mean_free(struct op *op)
 	onednn_planes_free(&own->input);
 }
 
-static bool mean_plan(struct mean_op *own, struct train_error *error)
+bool onednn_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
+		      struct train_error *error)
 {
+	static const struct op_calls calls = {
+		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
+	struct mean_op *own = op_new(sizeof(*own), device, &calls, shape);
 	struct op_info *info = &own->base.info;
 	struct layout *in = &info->input;
 
-	if (!onednn_planes_find(&own->input, in, error))
-		return false;
+	onednn_planes_find(&own->input, in);
 	info->output = layout_host(in->type, in->batch, in->channels, 1, 1);
 	info->algorithm = "loops";
 	own->pool = (struct cpu_mean_pool){
@@ -135,16 +133,6 @@ static bool mean_plan(struct mean_op *own, struct train_error *error)
 		.inner = own->input.inner,
 		.channels = in->channels,
 	};
+	*op = &own->base;
 	return true;
-}
-
-bool onednn_mean_pool(struct op **op, struct device *device, const struct op_shape *shape,
-		      struct train_error *error)
-{
-	static const struct op_calls calls = {
-		.forward = mean_forward, .backward_data = mean_backward, .free = mean_free};
-	struct mean_op *own =
-		op_new(sizeof(*own), device, &calls, shape, "global average pooling", error);
-
-	return own && op_give(op, &own->base, mean_plan(own, error));
 }

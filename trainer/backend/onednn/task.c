@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A oneDNN primitive with its memory, and layouts: the parts of operations. */
 #include "backend/onednn/onednn.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ bool onednn_failed(const struct device *device, const char *what, dnnl_status_t 
 		   struct train_error *error)
 {
 	if (status == dnnl_out_of_memory)
-		return train_nomem(error, what);
+		memory_ran_out();
 	if (status == dnnl_unimplemented)
 		return train_fail(error, TRAIN_NO_BACKEND,
 				  "device %d: oneDNN has no %s on this processor; use --backend "
@@ -195,19 +196,15 @@ onednn_layout *onednn_host_layout(const struct layout *l, int dims)
 				 dims == 2 ? dnnl_ab : dnnl_abcd);
 }
 
-bool onednn_layout_out(struct layout *layout, const onednn_layout *order, struct train_error *error)
+void onednn_layout_out(struct layout *layout, const onednn_layout *order)
 {
 	bool host = false;
 
 	for (int dims = 2; dims <= 4; dims += 2) {
-		onednn_layout *plain = onednn_host_layout(layout, dims);
+		ONEDNN_LAYOUT *plain = onednn_host_layout(layout, dims);
 
-		if (!plain)
-			return train_nomem(error, "a layout");
 		host = host || dnnl_memory_desc_equal(plain, order);
-		onednn_layout_free(plain);
 	}
 	layout->order = host ? NULL : order;
 	layout->bytes = dnnl_memory_desc_get_size(order);
-	return true;
 }

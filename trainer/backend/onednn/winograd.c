@@ -18,7 +18,6 @@ static bool winograd_prepare(struct op *op, const struct op_args *args, struct t
 {
 	struct winograd_op *own = (struct winograd_op *)op;
 
-	(void)error;
 	cpu_winograd_weights(&own->forward, cpu_team_of(op->device), args->weight, false,
 			     own->forward_weights);
 	if (own->data_weights)
@@ -33,7 +32,6 @@ static bool winograd_forward(struct op *op, const struct op_args *args, struct t
 	const struct cpu_winograd_run run = {args->input, own->forward_weights, args->bias,
 					     args->output, args->scratch};
 
-	(void)error;
 	cpu_winograd_forward(&own->forward, cpu_team_of(op->device), &run);
 	return true;
 }
@@ -46,7 +44,6 @@ static bool winograd_backward_weights(struct op *op, const struct op_args *args,
 						  args->weight_gradient, args->bias_gradient,
 						  args->scratch};
 
-	(void)error;
 	if (op->shape.relu_backward)
 		onednn_relu_backward(op, args);
 	cpu_winograd_backward_weights(&own->forward, cpu_team_of(op->device), &run);
@@ -60,7 +57,6 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 	const struct cpu_winograd_run run = {args->output_gradient, own->data_weights, NULL,
 					     args->input_gradient, args->scratch};
 
-	(void)error;
 	cpu_winograd_forward(&own->data, cpu_team_of(op->device), &run);
 	return true;
 }
@@ -77,7 +73,6 @@ static bool winograd_write(struct op *op, void *to, const void *host, struct tra
 {
 	const struct cpu_winograd *w = &((struct winograd_op *)op)->forward;
 
-	(void)error;
 	for (int64_t i = 0; i < op->info.weights; i++)
 		((float *)to)[place_of(w, i)] = ((const float *)host)[i];
 	return true;
@@ -87,7 +82,6 @@ static bool winograd_read(struct op *op, void *host, const void *from, struct tr
 {
 	const struct cpu_winograd *w = &((struct winograd_op *)op)->forward;
 
-	(void)error;
 	for (int64_t i = 0; i < op->info.weights; i++)
 		((float *)host)[i] = ((const float *)from)[place_of(w, i)];
 	return true;
@@ -110,8 +104,7 @@ static onednn_layout *blocked(const struct layout *l)
 	return onednn_layout_new(4, sizes, dnnl_f32, dnnl_aBcd8b);
 }
 
-static bool plan_layouts(struct winograd_op *own, const struct op_shape *shape,
-			 struct train_error *error)
+static void plan_layouts(struct winograd_op *own, const struct op_shape *shape)
 {
 	struct op_info *info = &own->base.info;
 	const struct layout *in = &shape->input;
@@ -121,10 +114,8 @@ static bool plan_layouts(struct winograd_op *own, const struct op_shape *shape,
 			    op_output_size(in->width, shape));
 	own->input = blocked(&info->input);
 	own->output = blocked(&info->output);
-	if (!own->input || !own->output)
-		return train_nomem(error, "a convolution");
-	return onednn_layout_out(&info->input, own->input, error) &&
-	       onednn_layout_out(&info->output, own->output, error);
+	onednn_layout_out(&info->input, own->input);
+	onednn_layout_out(&info->output, own->output);
 }
 
 struct cpu_winograd onednn_winograd_of(const struct op *op)
@@ -156,8 +147,7 @@ static bool winograd_plan(struct winograd_op *own, const struct op_shape *shape,
 	struct op_info *info = &own->base.info;
 	int threads = cpu_team_of(own->base.device)->threads;
 
-	if (!plan_layouts(own, shape, error))
-		return false;
+	plan_layouts(own, shape);
 	own->forward = onednn_winograd_of(&own->base);
 	own->data = cpu_winograd_data(&own->forward);
 	info->weights = own->forward.in * own->forward.out * KERNEL * KERNEL;
@@ -191,23 +181,19 @@ bool onednn_winograd(struct op **op, struct device *device, const struct op_shap
 					      .weight_write = winograd_write,
 					      .weight_read = winograd_read,
 					      .free = winograd_free};
-	struct winograd_op *own =
-		op_new(sizeof(*own), device, &calls, shape, "a convolution", error);
+	struct winograd_op *own = op_new(sizeof(*own), device, &calls, shape);
 
-	return own && op_give(op, &own->base, winograd_plan(own, shape, error));
+	return op_give(op, &own->base, winograd_plan(own, shape, error));
 }
 #else
 bool onednn_winograd_fits(const struct op_shape *shape)
 {
-	(void)shape;
 	return false;
 }
 
 bool onednn_winograd(struct op **op, struct device *device, const struct op_shape *shape,
 		     struct train_error *error)
 {
-	(void)op;
-	(void)shape;
 	return train_fail(error, TRAIN_FAILED, "device %d: no Winograd's algorithm here",
 			  device->physical);
 }

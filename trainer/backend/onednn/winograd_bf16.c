@@ -33,7 +33,6 @@ static bool winograd_forward(struct op *op, const struct op_args *args, struct t
 	const struct cpu_winograd_run run = {args->input, own->transformed[FORWARD], args->bias,
 					     args->output, args->scratch};
 
-	(void)error;
 	cpu_winograd_bf16_run(&own->by_winograd[FORWARD], cpu_team_of(op->device), &run);
 	return true;
 }
@@ -45,7 +44,6 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 	const struct cpu_winograd_run run = {args->output_gradient, own->transformed[DATA], NULL,
 					     args->input_gradient, args->scratch};
 
-	(void)error;
 	cpu_winograd_bf16_run(&own->by_winograd[DATA], cpu_team_of(op->device), &run);
 	return true;
 }
@@ -53,11 +51,9 @@ static bool winograd_backward_data(struct op *op, const struct op_args *args,
 static bool is_blocked(const struct layout *l, const onednn_layout *order)
 {
 	dnnl_dims_t sizes = {l->batch, l->channels, l->height, l->width};
-	onednn_layout *blocked = onednn_layout_new(4, sizes, dnnl_bf16, dnnl_aBcd16b);
-	bool is = blocked && l->channels % CHANNELS == 0 && dnnl_memory_desc_equal(blocked, order);
+	ONEDNN_LAYOUT *blocked = onednn_layout_new(4, sizes, dnnl_bf16, dnnl_aBcd16b);
 
-	onednn_layout_free(blocked);
-	return is;
+	return l->channels % CHANNELS == 0 && dnnl_memory_desc_equal(blocked, order);
 }
 
 bool sum_winograd_fits(const struct sum_op *own, const struct op_shape *shape)
@@ -73,15 +69,12 @@ static bool plan_pass(struct sum_op *own, int pass, struct weight_copy *copy,
 {
 	const struct cpu_winograd *w = &own->by_winograd[FORWARD];
 	dnnl_dims_t sizes = {w->out, w->in, 3, 3};
-	onednn_layout *plain =
+	ONEDNN_LAYOUT *plain =
 		onednn_layout_new(4, sizes, dnnl_f32, pass == DATA ? dnnl_acdb : dnnl_bcda);
 	struct op_info *info = &own->base.info;
 	size_t scratch;
-	bool made = plain ? sum_plan_copy(copy, own, plain, error)
-			  : train_nomem(error, "a convolution");
 
-	onednn_layout_free(plain);
-	if (!made)
+	if (!sum_plan_copy(copy, own, plain, error))
 		return false;
 	w = &own->by_winograd[pass];
 	scratch = cpu_winograd_bf16_scratch(w, cpu_team_of(own->base.device)->threads);
@@ -115,14 +108,11 @@ bool sum_winograd(struct sum_op *own, const struct op_shape *shape, struct train
 #else
 bool sum_winograd_fits(const struct sum_op *own, const struct op_shape *shape)
 {
-	(void)own;
-	(void)shape;
 	return false;
 }
 
 bool sum_winograd(struct sum_op *own, const struct op_shape *shape, struct train_error *error)
 {
-	(void)shape;
 	return train_fail(error, TRAIN_FAILED, "device %d: no Winograd's algorithm here",
 			  own->base.device->physical);
 }

@@ -151,7 +151,6 @@ static bool backward_weights(struct op *op, const struct op_args *args, struct t
 	enum value_type parameters = value_of_parameters(op->info.input.type);
 	double sums[SUMS];
 
-	(void)error;
 	reference_op_relu_backward(op, args);
 	for (int64_t c = 0; c < op->info.input.channels; c++) {
 		sum_channel(op, args, c, sums);
@@ -200,10 +199,8 @@ bool reference_op_batch_norm(struct op **op, struct device *device, const struct
 	static const struct op_calls calls = {.forward = forward,
 					      .backward_weights = backward_weights,
 					      .backward_data = backward_data};
-	struct op *made = reference_new(op, device, &calls, shape, error);
+	struct op *made = reference_new(op, device, &calls, shape);
 
-	if (!made)
-		return false;
 	made->info.weights = made->info.biases = shape->input.channels;
 	made->info.data_reads_input = true;
 	made->info.workspace = (size_t)shape->input.channels * sizeof(struct channel);

@@ -3,12 +3,10 @@
 #include "backend/reference/reference.h"
 
 struct op *reference_new(struct op **op, struct device *device, const struct op_calls *calls,
-			 const struct op_shape *shape, struct train_error *error)
+			 const struct op_shape *shape)
 {
-	struct op *made = op_new(sizeof(*made), device, calls, shape, "an operation", error);
+	struct op *made = op_new(sizeof(*made), device, calls, shape);
 
-	if (!made)
-		return NULL;
 	made->info.algorithm = "loops";
 	*op = made;
 	return made;

@@ -36,7 +36,6 @@ static bool max_forward(struct op *op, const struct op_args *args, struct train_
 	const struct layout *out = &op->info.output;
 	int64_t *from = args->workspace, i = 0;
 
-	(void)error;
 	for (int64_t plane = 0; plane < out->batch * out->channels; plane++)
 		for (int64_t y = 0; y < out->height; y++)
 			for (int64_t x = 0; x < out->width; x++, i++) {
@@ -56,7 +55,6 @@ static bool max_backward(struct op *op, const struct op_args *args, struct train
 	double *sums = args->scratch;
 	int64_t count = layout_values(in);
 
-	(void)error;
 	reference_op_relu_backward(op, args);
 	for (int64_t i = 0; i < count; i++)
 		sums[i] = 0.0;
@@ -72,12 +70,8 @@ bool reference_op_max_pool(struct op **op, struct device *device, const struct o
 {
 	static const struct op_calls calls = {.forward = max_forward,
 					      .backward_data = max_backward};
-	struct op *made = reference_new(op, device, &calls, shape, error);
-	struct op_info *info;
+	struct op_info *info = &reference_new(op, device, &calls, shape)->info;
 
-	if (!made)
-		return false;
-	info = &made->info;
 	info->output = layout_host(info->input.type, info->input.batch, info->input.channels,
 				   op_output_size(shape->input.height, shape),
 				   op_output_size(shape->input.width, shape));
@@ -98,7 +92,6 @@ static bool mean_forward(struct op *op, const struct op_args *args, struct train
 	enum value_type type = op->info.input.type;
 	int64_t places = places_of(op);
 
-	(void)error;
 	for (int64_t i = 0; i < layout_values(&op->info.output); i++) {
 		double sum = 0.0;
 
@@ -114,7 +107,6 @@ static bool mean_backward(struct op *op, const struct op_args *args, struct trai
 	enum value_type type = op->info.input.type;
 	int64_t places = places_of(op);
 
-	(void)error;
 	for (int64_t i = 0; i < layout_values(&op->info.input); i++)
 		value_set(type, args->input_gradient, i,
 			  value_get(type, args->output_gradient, i / places) / (double)places);
@@ -126,10 +118,8 @@ bool reference_op_mean_pool(struct op **op, struct device *device, const struct 
 {
 	static const struct op_calls calls = {.forward = mean_forward,
 					      .backward_data = mean_backward};
-	struct op *made = reference_new(op, device, &calls, shape, error);
+	struct op *made = reference_new(op, device, &calls, shape);
 
-	if (!made)
-		return false;
 	made->info.output =
 		layout_host(shape->input.type, shape->input.batch, shape->input.channels, 1, 1);
 	return true;

@@ -5,9 +5,9 @@
 
 #include "backend/cpu/cpu.h"
 
-/* A new operation in *op; NULL when there is no memory. */
+/* A new operation, also in *op. */
 struct op *reference_new(struct op **op, struct device *device, const struct op_calls *calls,
-			 const struct op_shape *shape, struct train_error *error);
+			 const struct op_shape *shape);
 /* With relu_backward, gradients of an output <= 0 become zero. */
 void reference_op_relu_backward(const struct op *op, const struct op_args *args);
 
