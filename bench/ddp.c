@@ -97,7 +97,7 @@ static bool steps(struct bench *b, struct parallel *p, int64_t *indices, struct 
 		begin = clock_ns();
 		for (int i = 0; i < p->timelines; i++)
 			timeline_step(p->timeline[i], step < WARM ? -1 : step);
-		if (!p->calls->step(p, &input, error) || !p->calls->result(p, &output, error) ||
+		if (!p->calls->step(p, &input, error) || !parallel_result(p, &output, error) ||
 		    !p->comm->calls->all_gather(p->comm, NULL, NULL, 0, "a barrier", error))
 			return false;
 		if (step >= WARM && p->options.rank == 0)

@@ -79,7 +79,7 @@ static bool take(struct runner *r, struct train_error *error)
 	struct step_output output = {.loss = 0};
 
 	r->on_way--;
-	return r->parallel->calls->result(r->parallel, &output, error);
+	return parallel_result(r->parallel, &output, error);
 }
 
 /* As many steps as the trainer would have in flight. */

@@ -473,8 +473,7 @@ void model_close(struct model *m)
 	op_free(m->input_sum);
 	op_free(m->loss);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++)
-		if (memory[i])
-			m->device->backend->release(m->device, memory[i]);
+		m->device->backend->release(m->device, memory[i]);
 	free(m->nodes);
 	free(m);
 }

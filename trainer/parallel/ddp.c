@@ -42,16 +42,11 @@ static bool gather_statistics(void *argument, const void *mine, void *all, size_
 {
 	struct ddp *d = argument;
 	struct communicator *comm = d->base.comm;
-	int64_t begin;
+	static const char what[] = "batch statistics";
 
-	if (!collective_fork(comm, error))
-		return false;
-	begin = timeline_begin(d->base.timeline[1]);
-	if (!comm->calls->all_gather_values(comm, mine, all, bytes, "batch statistics", error) ||
-	    !collective_join(comm, error))
-		return false;
-	timeline_add(d->base.timeline[1], "batch statistics", begin);
-	return true;
+	return RANK_SENDS(&d->base, what,
+			  comm->calls->all_gather_values(comm, mine, all, bytes, what, error),
+			  error);
 }
 
 static bool sync_batch_norm(struct ddp *d, struct train_error *error)
@@ -198,16 +193,14 @@ static bool take_buffers(struct ddp *d, struct train_error *error)
 {
 	struct communicator *comm = d->base.comm;
 	const struct model *model = d->replica.model;
-	int64_t begin = timeline_begin(d->base.timeline[1]);
 	size_t bytes = (size_t)model->buffer_elements * sizeof(float);
+	static const char what[] = "running statistics";
 
 	if (bytes == 0 || d->base.options.world == 1 || d->buffers_alike)
 		return true;
-	if (!collective_fork(comm, error) ||
-	    !comm->calls->broadcast(comm, model->buffers, bytes, 0, "running statistics", error) ||
-	    !collective_join(comm, error))
+	if (!RANK_SENDS(&d->base, what,
+			comm->calls->broadcast(comm, model->buffers, bytes, 0, what, error), error))
 		return false;
-	timeline_add(d->base.timeline[1], "running statistics", begin);
 	d->buffers_alike = d->ranks.gather;
 	return true;
 }
@@ -248,24 +241,11 @@ static bool ddp_evaluate(struct parallel *p, const struct step_input *input,
 }
 
 /* If the communicator uses the device's stream, waiting for the device includes its work. */
-static int64_t exposed(const struct ddp *d, int step)
+static void ddp_times(const struct parallel *p, int step, struct step_output *output)
 {
-	const struct parallel *p = &d->base;
-
-	return p->comm->calls->mark ? timeline_took(p->timeline[0], step, REDUCER_WAIT)
-				    : timeline_took(p->timeline[1], step, NULL);
-}
-
-static bool ddp_result(struct parallel *p, struct step_output *output, struct train_error *error)
-{
-	struct ddp *d = (struct ddp *)p;
-	int step;
-
-	if (!rank_result_of(p, output, &step, error))
-		return false;
-	if (rank_has_streams(p))
-		output->exposed_ns = output->waited_ns = step < 0 ? -1 : exposed(d, step);
-	return true;
+	output->exposed_ns = output->waited_ns =
+		p->comm->calls->mark ? timeline_took(p->timeline[0], step, REDUCER_WAIT)
+				     : timeline_took(p->timeline[1], step, NULL);
 }
 
 /* Sends rank 0's parameters to all, as DistributedDataParallel's constructor does, and its state;
@@ -307,7 +287,7 @@ const struct parallel_calls parallel_ddp = {
 	.close = ddp_close,
 	.step = ddp_step,
 	.evaluate = ddp_evaluate,
-	.result = ddp_result,
+	.times = ddp_times,
 	.read = rank_read,
 	.write = rank_write,
 	.synchronize = ddp_synchronize,

@@ -103,7 +103,7 @@ static void mp_close(struct parallel *p)
 
 	graph_segments_close(&m->segments);
 	rank_close(p);
-	if (m->carried)
+	if (m->replica.device)
 		m->replica.device->backend->release(m->replica.device, m->carried);
 	replica_close(&m->replica);
 	free(m);
@@ -122,28 +122,18 @@ static bool take(struct mp *m, int from, void *values, size_t bytes, const char 
 		 struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
-	int64_t begin = timeline_begin(m->base.timeline[1]);
 
-	if (!collective_fork(comm, error) ||
-	    !comm->calls->receive(comm, from, values, bytes, what, error) ||
-	    !collective_join(comm, error))
-		return false;
-	timeline_add(m->base.timeline[1], RECEIVE, begin);
-	return true;
+	return RANK_SENDS(&m->base, RECEIVE,
+			  comm->calls->receive(comm, from, values, bytes, what, error), error);
 }
 
 static bool give(struct mp *m, int to, const void *values, size_t bytes, const char *what,
 		 struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
-	int64_t begin = timeline_begin(m->base.timeline[1]);
 
-	if (!collective_fork(comm, error) ||
-	    !comm->calls->send(comm, to, values, bytes, what, error) ||
-	    !collective_join(comm, error))
-		return false;
-	timeline_add(m->base.timeline[1], "send", begin);
-	return true;
+	return RANK_SENDS(&m->base, "send", comm->calls->send(comm, to, values, bytes, what, error),
+			  error);
 }
 
 static bool forward(const struct flow *f, int64_t pass, struct train_error *error)
@@ -192,14 +182,11 @@ static bool sum_norms(struct mp *m, struct train_error *error)
 {
 	struct communicator *comm = m->base.comm;
 	float *sums = &replica_results(&m->replica)->measure.found_inf;
-	int64_t begin = timeline_begin(m->base.timeline[1]);
 
-	if (!collective_fork(comm, error) ||
-	    !comm->calls->all_reduce(comm, sums, GRADIENT_SUMS, "the norms of gradients", error) ||
-	    !collective_join(comm, error))
-		return false;
-	timeline_add(m->base.timeline[1], NORMS, begin);
-	return true;
+	return RANK_SENDS(
+		&m->base, NORMS,
+		comm->calls->all_reduce(comm, sums, GRADIENT_SUMS, "the norms of gradients", error),
+		error);
 }
 
 static bool update(struct mp *m, struct train_error *error)
@@ -253,26 +240,16 @@ static bool mp_evaluate(struct parallel *p, const struct step_input *input,
 	return replica_fetch(&m->replica, error);
 }
 
-static int64_t waited_in(const struct mp *m, int step)
+static void mp_times(const struct parallel *p, int step, struct step_output *output)
 {
-	const struct timeline *t = m->base.timeline[1];
-	int64_t received = timeline_took(t, step, RECEIVE), norms = timeline_took(t, step, NORMS);
+	bool summed = sums_norms((const struct mp *)p);
+	int64_t norms = summed ? timeline_took(p->timeline[1], step, NORMS) : 0;
 
-	if (!sums_norms(m))
-		return received;
-	return received < 0 || norms < 0 ? -1 : received + norms;
-}
-
-static bool mp_result(struct parallel *p, struct step_output *output, struct train_error *error)
-{
-	struct mp *m = (struct mp *)p;
-	int step;
-
-	if (!rank_result_of(p, output, &step, error))
-		return false;
-	if (rank_has_streams(p))
-		output->waited_ns = step < 0 ? -1 : waited_in(m, step);
-	return true;
+	output->waited_ns = timeline_took(p->timeline[1], step, RECEIVE);
+	if (norms < 0 || output->waited_ns < 0)
+		output->waited_ns = -1;
+	else
+		output->waited_ns += norms;
 }
 
 /* What lies in one stage: a parameter, its part of a state, or a buffer. */
@@ -359,7 +336,7 @@ const struct parallel_calls parallel_mp = {
 	.close = mp_close,
 	.step = mp_step,
 	.evaluate = mp_evaluate,
-	.result = mp_result,
+	.times = mp_times,
 	.read = mp_read,
 	.write = mp_write,
 	.synchronize = rank_written,

@@ -89,14 +89,14 @@ struct parallel_calls {
 		     struct train_error *error);
 	void (*close)(struct parallel *parallel);
 	/* A step, or an evaluation of test data, which leaves parameters as they are. They return
-	 * when it is submitted; at most MAX_FETCH may be in flight. result waits for the oldest and
-	 * adds its results to *output. */
+	 * when it is submitted; at most MAX_FETCH may be in flight. */
 	bool (*step)(struct parallel *parallel, const struct step_input *input,
 		     struct train_error *error);
 	bool (*evaluate)(struct parallel *parallel, const struct step_input *input,
 			 struct train_error *error);
-	bool (*result)(struct parallel *parallel, struct step_output *output,
-		       struct train_error *error);
+	/* On devices with streams, which the host does not see: sets the times of *output to those
+	 * that the time lines have of the step, -1 for none. NULL: there are none to set. */
+	void (*times)(const struct parallel *parallel, int step, struct step_output *output);
 	/* Parameters (state -1) and the optimizer's states between rank 0's host memory, in
 	 * PyTorch's order, and the ranks that hold them; with PARALLEL_BUFFERS `parameter` is the
 	 * index of a buffer. All ranks make these calls; `host` is NULL except on rank 0. After
@@ -146,6 +146,10 @@ struct parallel {
 	struct device *device[PLACE_MAX_DEVICES];
 	int first_layer[PLACE_MAX_DEVICES], last_layer[PLACE_MAX_DEVICES];
 };
+
+/* Waits for the oldest step, or evaluation, and adds its results to *output. */
+bool parallel_result(struct parallel *parallel, struct step_output *output,
+		     struct train_error *error);
 
 extern const struct parallel_calls parallel_single, parallel_dp, parallel_ddp, parallel_mp;
 

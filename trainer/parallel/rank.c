@@ -109,18 +109,18 @@ static int64_t add_times(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? -1 : a + b;
 }
 
-bool rank_result_of(struct parallel *p, struct step_output *output, int *step,
-		    struct train_error *error)
+bool parallel_result(struct parallel *p, struct step_output *output, struct train_error *error)
 {
 	int index = p->completed++ % MAX_FETCH;
 
-	*step = p->profiled[index];
 	output->exposed_ns = add_times(output->exposed_ns, p->outputs[index].exposed_ns);
 	output->waited_ns = add_times(output->waited_ns, p->outputs[index].waited_ns);
 	if (!replica_take(p->replica, output, error))
 		return false;
 	for (int i = p->timelines - 1; i >= 0; i--)
 		timeline_settle(p->timeline[i]);
+	if (p->calls->times && rank_has_streams(p))
+		p->calls->times(p, p->profiled[index], output);
 	return true;
 }
 

@@ -27,10 +27,17 @@ struct step_output *rank_submit(struct parallel *parallel);
 bool rank_has_streams(const struct parallel *parallel);
 /* Lets a time line show the work of a stream: the device's, or with `sums` the communicator's. */
 void rank_clock(struct parallel *parallel, struct timeline *timeline, bool sums);
-/* Adds the results of the oldest step to *output, those of the host and those that the rank's
- * replica fetched, and settles time lines. *step: its number in them, or -1. */
-bool rank_result_of(struct parallel *parallel, struct step_output *output, int *step,
-		    struct train_error *error);
+/* Does work of the communicator behind that of the device, and notes it in the time line. */
+#define RANK_SENDS(p, name, work, error) \
+	__extension__({ \
+		struct parallel *p_ = (p); \
+		int64_t begin_ = timeline_begin(p_->timeline[1]); \
+		bool done_ = collective_fork(p_->comm, error) && (work) && \
+			     collective_join(p_->comm, error); \
+		if (done_) \
+			timeline_add(p_->timeline[1], name, begin_); \
+		done_; \
+	})
 
 /* Calls of struct parallel_calls where the rank's replica is the whole model. Without `host` they
  * do nothing. */

@@ -53,13 +53,6 @@ static bool single_step(struct parallel *p, const struct step_input *input,
 	       step_graph_run(s->steps, &step, error) && replica_fetch(&s->replica, error);
 }
 
-static bool single_result(struct parallel *p, struct step_output *output, struct train_error *error)
-{
-	int step;
-
-	return rank_result_of(p, output, &step, error);
-}
-
 static bool single_check(struct parallel *p, const struct step_input *input,
 			 struct device_check *checks, struct train_error *error)
 {
@@ -71,7 +64,6 @@ const struct parallel_calls parallel_single = {
 	.close = single_close,
 	.step = single_step,
 	.evaluate = rank_evaluate,
-	.result = single_result,
 	.read = rank_read,
 	.write = rank_write,
 	.synchronize = rank_written,

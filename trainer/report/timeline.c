@@ -98,7 +98,8 @@ int64_t timeline_took(const struct timeline *t, int step, const char *name)
 	int64_t sum = 0;
 	bool found = false;
 
-	for (int i = t ? t->count : 0; i > 0 && t->intervals[i - 1].step >= step; i--) {
+	for (int i = t && step >= 0 ? t->count : 0; i > 0 && t->intervals[i - 1].step >= step;
+	     i--) {
 		const struct timeline_interval *interval = &t->intervals[i - 1];
 
 		if (interval->step != step || (name && strcmp(interval->name, name) != 0))

@@ -129,7 +129,7 @@ static bool complete_oldest(struct run *r, int *stop, struct train_error *error)
 	int64_t begin = pending->begin_ns > r->result_ns ? pending->begin_ns : r->result_ns;
 	struct step_share mine;
 
-	if (!r->parallel->calls->result(r->parallel, &output, error))
+	if (!parallel_result(r->parallel, &output, error))
 		return false;
 	r->result_ns = clock_ns();
 	if (!finish_gather(r, stop, error))
@@ -209,7 +209,7 @@ static bool evaluate_part(struct run *r, struct step_output *output, struct trai
 		for (; next < samples && input.count < r->training->rank_batch; next += stride)
 			r->indices[input.count++] = next;
 		if (!r->parallel->calls->evaluate(r->parallel, &input, error) ||
-		    !r->parallel->calls->result(r->parallel, output, error))
+		    !parallel_result(r->parallel, output, error))
 			return false;
 	}
 	return true;

@@ -98,7 +98,7 @@ static bool try_step(struct training *t, int index, double *loss, struct train_e
 	for (int64_t i = 0; i < count; i++)
 		indices[i] = (index * count + i * 5) % SAMPLES;
 	if (!parallel_single.step(t->parallel, &input, error) ||
-	    !parallel_single.result(t->parallel, &output, error))
+	    !parallel_result(t->parallel, &output, error))
 		return false;
 	*loss = output.loss;
 	return true;

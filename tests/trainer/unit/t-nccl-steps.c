@@ -84,7 +84,7 @@ static bool step(struct trainee *t, struct parallel *p, int at)
 		return false;
 	if (*p->remark)
 		snprintf(t->remark, sizeof(t->remark), "%s", p->remark);
-	if (!p->calls->result(p, &t->outputs[at], &t->error))
+	if (!parallel_result(p, &t->outputs[at], &t->error))
 		return false;
 	t->losses[at] = t->outputs[at].loss;
 	return true;
