@@ -76,7 +76,6 @@ static bool is_refused(const struct facts *facts, const struct node *node)
 /* Whether the permissions of a device file keep this user from it. */
 static bool is_denied(const struct facts *facts, const struct node *node)
 {
-	(void)facts;
 	return node->error == EACCES;
 }
 

@@ -83,8 +83,6 @@ SERVE_AS(by_pci(bus_id, device), nvmlDeviceGetHandleByPciBusId_v2, const char *b
 
 SERVE(nvmlDeviceGetHandleBySerial, const char *serial, struct nvml_handle **device)
 {
-	(void)serial; /* inventories have no serial numbers */
-	(void)device;
 	return machine_get() ? NVML_ERROR_NOT_FOUND : NVML_ERROR_UNINITIALIZED;
 }
 

@@ -97,7 +97,6 @@ SERVE(nvmlDeviceGetClockInfo, struct nvml_handle *device, enum nvml_clock clock,
 	enum nvml_return r;
 	UNIT_OR_RETURN(u, device);
 
-	(void)clock;
 	r = health(u->gpu, "mhz", &number, 1);
 	if (r == NVML_SUCCESS && !mhz)
 		r = NVML_ERROR_INVALID_ARGUMENT;
@@ -171,7 +170,6 @@ SERVE(nvmlDeviceGetTotalEccErrors, struct nvml_handle *device, enum nvml_memory_
 	unsigned int number;
 	enum nvml_return r = one_of_two(device, "errors", kind == NVML_ERRORS_UNCORRECTED, &number);
 
-	(void)since;
 	if (r == NVML_SUCCESS && !count)
 		r = NVML_ERROR_INVALID_ARGUMENT;
 	if (r == NVML_SUCCESS)

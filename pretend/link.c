@@ -132,7 +132,6 @@ SERVE(nvmlDeviceGetCpuAffinityWithinScope, struct nvml_handle *device, unsigned 
       unsigned long *set, enum nvml_scope scope)
 {
 	UNIT_OR_RETURN(u, device);
-	(void)scope;
 	return give_bits(u->gpu->device->cpus, size, set);
 }
 
@@ -140,7 +139,6 @@ SERVE(nvmlDeviceGetMemoryAffinity, struct nvml_handle *device, unsigned int size
       unsigned long *set, enum nvml_scope scope)
 {
 	UNIT_OR_RETURN(u, device);
-	(void)scope;
 	return give_bits(u->gpu->device->numa, size, set);
 }
 

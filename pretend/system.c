@@ -64,7 +64,6 @@ SERVE_AS(start(), nvmlInit_v2, void)
 
 SERVE(nvmlInitWithFlags, unsigned int flags)
 {
-	(void)flags; /* "no GPU is not an error", "do not attach": both apply here */
 	return start();
 }
 
@@ -145,8 +144,5 @@ SERVE(nvmlSystemGetNVMLVersion, char *text, unsigned int size)
 
 SERVE(nvmlSystemGetProcessName, unsigned int pid, char *name, unsigned int size)
 {
-	(void)pid;
-	(void)name;
-	(void)size;
 	return machine_get() ? NVML_ERROR_NOT_FOUND : NVML_ERROR_UNINITIALIZED;
 }

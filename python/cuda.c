@@ -68,8 +68,6 @@ PyObject *cuda_of_process(PyObject *module, PyObject *unused)
 	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	PyObject *ret;
 
-	(void)module;
-	(void)unused;
 	if (!library)
 		return Py_BuildValue("(O()i)", Py_False, -1);
 	ret = state_of(library);

@@ -35,22 +35,18 @@ static PyObject *bases_of(const struct module_state *state, enum python_error i)
 			: i == ERROR_KEY  ? state->errors[ERROR_INPUT]
 			: i == ERROR_BUSY ? state->errors[ERROR_UNAVAILABLE]
 					  : state->errors[ERROR_ANY];
-	PyObject *builtins, *base, *bases;
+	HELD *builtins = PyImport_ImportModule("builtins"), *base = NULL;
 
 	if (!classes[i].base)
 		return PyTuple_Pack(1, own);
-	builtins = PyImport_ImportModule("builtins");
 	base = builtins ? PyObject_GetAttrString(builtins, classes[i].base) : NULL;
-	bases = base ? PyTuple_Pack(2, own, base) : NULL;
-	Py_XDECREF(builtins);
-	Py_XDECREF(base);
-	return bases;
+	return base ? PyTuple_Pack(2, own, base) : NULL;
 }
 
 bool errors_add(PyObject *module, struct module_state *state)
 {
 	for (int i = 0; i < ERROR_COUNT; i++) {
-		PyObject *bases = bases_of(state, (enum python_error)i), *members = NULL;
+		HELD *bases = bases_of(state, (enum python_error)i), *members = NULL;
 
 		if (bases && i == ERROR_ANY)
 			/* OSError's str() leaves out the message. */
@@ -60,8 +56,6 @@ bool errors_add(PyObject *module, struct module_state *state)
 		if (bases && (members || i != ERROR_ANY))
 			state->errors[i] = PyErr_NewExceptionWithDoc(
 				classes[i].name, classes[i].doc, bases, members);
-		Py_XDECREF(members);
-		Py_XDECREF(bases);
 		if (!state->errors[i] ||
 		    PyModule_AddObjectRef(module, strchr(classes[i].name, '.') + 1,
 					  state->errors[i]) < 0)
@@ -171,8 +165,7 @@ static PyObject *message_of(const gpumap_finding *f, int code)
 	const char *origin = gpumap_finding_str(f, GPUMAP_FINDING_ORIGIN);
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
 	int64_t line = gpumap_finding_int(f, GPUMAP_FINDING_LINE);
-	struct strbuf buf = {0};
-	PyObject *ret;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (!f)
 		return text_value(gpumap_strerror(code));
@@ -185,31 +178,25 @@ static PyObject *message_of(const gpumap_finding *f, int code)
 	strbuf_puts(&buf, fix ? "; " : "");
 	put_text(&buf, fix ? fix : "");
 	strbuf_printf(&buf, " [%s]", gpumap_finding_str(f, GPUMAP_FINDING_ID));
-	ret = buf.failed ? PyErr_NoMemory() : text_value(buf.text);
-	strbuf_free(&buf);
-	return ret;
+	return buf.failed ? PyErr_NoMemory() : text_value(buf.text);
 }
 
 /* The remedy in the words of Python. */
 static PyObject *fix_of(const gpumap_finding *f)
 {
 	const char *fix = gpumap_finding_str(f, GPUMAP_FINDING_FIX);
-	struct strbuf buf = {0};
-	PyObject *ret;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
 	if (fix)
 		put_text(&buf, fix);
-	ret = buf.failed ? PyErr_NoMemory() : text_value(buf.text);
-	strbuf_free(&buf);
-	return ret;
+	return buf.failed ? PyErr_NoMemory() : text_value(buf.text);
 }
 
 static bool set_value(PyObject *error, const char *name, PyObject *value)
 {
-	bool set = value && PyObject_SetAttrString(error, name, value) == 0;
+	HELD *taken = value;
 
-	Py_XDECREF(value);
-	return set;
+	return taken && PyObject_SetAttrString(error, name, taken) == 0;
 }
 
 static bool fill(const struct module_state *state, PyObject *error, const gpumap_finding *f,
@@ -228,7 +215,8 @@ static bool fill(const struct module_state *state, PyObject *error, const gpumap
 void *raise_code(const struct module_state *state, int code, const gpumap_report *report)
 {
 	const gpumap_finding *f = main_finding(report);
-	PyObject *class = state->errors[class_of(code, f)], *message, *error;
+	PyObject *class = state->errors[class_of(code, f)];
+	HELD *message = NULL, *error = NULL;
 
 	if (code == GPUMAP_ENOMEM || report_lacks_memory(report))
 		return PyErr_NoMemory();
@@ -236,8 +224,6 @@ void *raise_code(const struct module_state *state, int code, const gpumap_report
 	error = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
 	if (error && fill(state, error, f, report))
 		PyErr_SetObject(class, error);
-	Py_XDECREF(message);
-	Py_XDECREF(error);
 	return NULL;
 }
 
@@ -258,8 +244,7 @@ bool succeeded(const struct module_state *state, int code, const gpumap_report *
 PyObject *text_taken(const struct module_state *state, int code, char *text,
 		     const gpumap_report *report)
 {
-	PyObject *ret = succeeded(state, code, report) ? text_value(text) : NULL;
+	CLEANUP_FREE char *taken = text;
 
-	free(text);
-	return ret;
+	return succeeded(state, code, report) ? text_value(taken) : NULL;
 }

@@ -33,7 +33,7 @@ int inventory_open_named(gpumap_inventory **ret, const char *what, gpumap_report
 const gpumap_inventory *inventory_of(const struct module_state *state, PyObject *value,
 				     gpumap_inventory **owned, gpumap_report *report)
 {
-	PyObject *kept;
+	HELD *kept = NULL;
 	const char *what;
 
 	*owned = NULL;
@@ -45,7 +45,6 @@ const gpumap_inventory *inventory_of(const struct module_state *state, PyObject 
 		gpumap_inventory_free(*owned);
 		*owned = NULL;
 	}
-	Py_XDECREF(kept);
 	return *owned;
 }
 
@@ -55,22 +54,21 @@ static PyObject *inventory_new_object(PyTypeObject *type, PyObject *arguments, P
 	gpumap_inventory *inventory = NULL;
 	gpumap_report *report = NULL;
 	const char *text = "host";
-	PyObject *what = NULL, *kept, *ret = NULL;
+	PyObject *what = NULL;
+	HELD *kept = NULL;
+	int r;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Inventory", names, &what))
 		return NULL;
 	kept = PyList_New(0);
 	if (kept && what)
 		text = argument_text("what", what, kept);
-	if (kept && text) {
-		int r = gpumap_report_new(&report);
-
-		if (r == GPUMAP_OK)
-			r = inventory_open_named(&inventory, text, report);
-		ret = inventory_wrap(type, r, inventory, report);
-	}
-	Py_XDECREF(kept);
-	return ret;
+	if (!kept || !text)
+		return NULL;
+	r = gpumap_report_new(&report);
+	if (r == GPUMAP_OK)
+		r = inventory_open_named(&inventory, text, report);
+	return inventory_wrap(type, r, inventory, report);
 }
 
 static PyObject *inventory_read(PyObject *type, PyObject *what)
@@ -143,18 +141,14 @@ FORMATTED(inventory, ini, GPUMAP_FORMAT_INI)
 static PyObject *inventory_save(PyObject *self, PyObject *path)
 {
 	const struct inventory *i = (struct inventory *)self;
-	gpumap_report *report = NULL;
-	PyObject *kept = PyList_New(0), *ret = NULL;
+	OWNED(report) *report = NULL;
+	HELD *kept = PyList_New(0);
 	const char *name = kept ? plain_text(path, kept) : NULL;
 	int r = name ? gpumap_report_new(&report) : RAISED;
 
 	if (r == GPUMAP_OK)
 		r = gpumap_inventory_save(i->inventory, name, report);
-	if (succeeded(i->head.state, r, report))
-		ret = Py_NewRef(Py_None);
-	gpumap_report_free(report);
-	Py_XDECREF(kept);
-	return ret;
+	return succeeded(i->head.state, r, report) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *inventory_repr(PyObject *self)

@@ -64,12 +64,10 @@ static int while_waiting(const char *text, void *data)
 	PyEval_RestoreThread(w->thread);
 	w->raised = PyErr_CheckSignals() < 0;
 	if (!w->raised && text && w->told != Py_None) {
-		PyObject *value = text_value(text);
-		PyObject *ret = value ? PyObject_CallFunctionObjArgs(w->told, value, NULL) : NULL;
+		HELD *value = text_value(text);
+		HELD *ret = value ? PyObject_CallFunctionObjArgs(w->told, value, NULL) : NULL;
 
 		w->raised = !ret;
-		Py_XDECREF(value);
-		Py_XDECREF(ret);
 	}
 	w->thread = PyEval_SaveThread();
 	return w->raised;
@@ -130,14 +128,16 @@ PyObject *lease_take_now(PyObject *module, PyObject *arguments)
 {
 	const struct module_state *state = PyModule_GetState(module);
 	struct wait wait = {NULL, NULL, false};
-	gpumap_report *report = NULL;
-	PyObject *settings, *ret = NULL;
+	OWNED(report) *report = NULL;
+	PyObject *settings;
+	HELD *made = NULL;
 	struct lease *l;
 	int r;
 
 	if (!PyArg_ParseTuple(arguments, "O!O", &PyDict_Type, &settings, &wait.told))
 		return NULL;
 	l = object_new((PyTypeObject *)state->types[TYPE_LEASE], GPUMAP_OK, NULL);
+	made = (PyObject *)l;
 	if (!l)
 		return NULL;
 	l->pid = getpid();
@@ -145,14 +145,12 @@ PyObject *lease_take_now(PyObject *module, PyObject *arguments)
 	r = gpumap_report_new(&report);
 	if (r == GPUMAP_OK)
 		r = take(l, settings, &wait, report);
-	if (succeeded(state, r, report))
-		ret = Py_BuildValue("(ONNN)", l, text_value(gpumap_lease_visible(l->lease)),
-				    record_tuple(state, RECORD_GPU, gpumap_lease_count(l->lease),
-						 gpu, l->lease),
-				    findings_tuple(state, report));
-	Py_DECREF((PyObject *)l);
-	gpumap_report_free(report);
-	return ret;
+	if (!succeeded(state, r, report))
+		return NULL;
+	return Py_BuildValue(
+		"(ONNN)", l, text_value(gpumap_lease_visible(l->lease)),
+		record_tuple(state, RECORD_GPU, gpumap_lease_count(l->lease), gpu, l->lease),
+		findings_tuple(state, report));
 }
 
 /* Looks whether its end is near or has come: a line for the user, or None. */
@@ -162,7 +160,6 @@ static PyObject *lease_look(PyObject *self, PyObject *unused)
 	char text[LEASE_END_TEXT];
 	const char *told = NULL;
 
-	(void)unused;
 	if (!l->lease || l->end.timer < 0)
 		return text_value(NULL);
 	Py_BEGIN_ALLOW_THREADS
@@ -173,7 +170,6 @@ static PyObject *lease_look(PyObject *self, PyObject *unused)
 
 static PyObject *lease_timer(PyObject *self, void *unused)
 {
-	(void)unused;
 	return PyLong_FromLong(((struct lease *)self)->end.timer);
 }
 
@@ -181,13 +177,11 @@ static PyObject *lease_ended(PyObject *self, void *unused)
 {
 	const struct lease *l = (struct lease *)self;
 
-	(void)unused;
 	return PyBool_FromLong(!l->lease || (lease_limits_given(&l->limits) && l->end.timer < 0));
 }
 
 static PyObject *lease_release(PyObject *self, PyObject *unused)
 {
-	(void)unused;
 	let_go((struct lease *)self);
 	Py_RETURN_NONE;
 }
@@ -198,13 +192,11 @@ static PyObject *lease_descriptor_list(PyObject *self, void *unused)
 	PyObject *list = PyList_New(0);
 	int fd;
 
-	(void)unused;
 	for (size_t i = 0; list && lease && (fd = gpumap_lease_descriptor(lease, i)) >= 0; i++) {
-		PyObject *number = PyLong_FromLong(fd);
+		HELD *number = PyLong_FromLong(fd);
 
 		if (!number || PyList_Append(list, number) < 0)
 			Py_CLEAR(list);
-		Py_XDECREF(number);
 	}
 	return list;
 }

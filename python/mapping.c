@@ -141,7 +141,6 @@ static PyObject *mapping_device(PyObject *self, void *unused)
 {
 	const struct mapping *m = (struct mapping *)self;
 
-	(void)unused;
 	return device_or_none(m, gpumap_mapping_chosen(m->mapping));
 }
 
@@ -149,7 +148,6 @@ static PyObject *mapping_master(PyObject *self, void *unused)
 {
 	const struct mapping *m = (struct mapping *)self;
 
-	(void)unused;
 	return device_or_none(m, gpumap_mapping_master(m->mapping));
 }
 
@@ -171,7 +169,6 @@ static PyObject *device_certainty(PyObject *self, void *unused)
 {
 	const gpumap_entry *entry = gpumap_mapping_chosen(((struct mapping *)self)->mapping);
 
-	(void)unused;
 	return text_value(entry ? gpumap_certainty_name((enum gpumap_certainty)gpumap_entry_int(
 					  entry, GPUMAP_ENTRY_CERTAINTY))
 				: NULL);
@@ -179,7 +176,6 @@ static PyObject *device_certainty(PyObject *self, void *unused)
 
 static PyObject *mapping_answered(PyObject *self, void *unused)
 {
-	(void)unused;
 	return PyBool_FromLong(gpumap_mapping_int(((struct mapping *)self)->mapping,
 						  GPUMAP_MAPPING_ANSWERED) == 1);
 }
@@ -212,7 +208,6 @@ static PyObject *mapping_samples(PyObject *self, void *unused)
 	const gpumap_mapping *m = ((struct mapping *)self)->mapping;
 	size_t count = gpumap_mapping_replica_count(m), n = 0;
 
-	(void)unused;
 	while (n < count && gpumap_mapping_replica_samples(m, n) >= 0)
 		n++;
 	return tuple_of(n, samples, m);
@@ -263,13 +258,10 @@ static PyObject *mapping_logical_of(PyObject *self, PyObject *physical)
 /* The command gives the same in one object of JSON. */
 static PyObject *mapping_to_dict(PyObject *self, PyObject *unused)
 {
-	PyObject *json = PyImport_ImportModule("json");
-	PyObject *text = json ? mapping_json(self, unused) : NULL;
-	PyObject *ret = text ? PyObject_CallMethod(json, "loads", "O", text) : NULL;
+	HELD *json = PyImport_ImportModule("json");
+	HELD *text = json ? mapping_json(self, unused) : NULL;
 
-	Py_XDECREF(text);
-	Py_XDECREF(json);
-	return ret;
+	return text ? PyObject_CallMethod(json, "loads", "O", text) : NULL;
 }
 
 static PyGetSetDef members[] = {

@@ -9,9 +9,16 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "gpumap.h"
+#include "owned.h"
 
 #include <stdbool.h>
+
+/* An object that is released where its variable ends; NULL: there is none. */
+static inline void release_variable(PyObject **object)
+{
+	Py_XDECREF(*object);
+}
+#define HELD CLEANUP(release_variable) PyObject
 
 enum python_type { TYPE_INVENTORY, TYPE_MAPPING, TYPE_PROFILE, TYPE_PLAN, TYPE_LEASE, TYPE_COUNT };
 
@@ -100,7 +107,6 @@ PyObject *object_item(PyObject *self, PyObject *at);
 		char *text = NULL; \
 		int r = gpumap_##type##_format(&text, o->type, format, 0, o->head.report); \
 \
-		(void)unused; \
 		return text_taken(o->head.state, r, text, NULL); \
 	}
 

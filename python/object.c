@@ -46,11 +46,9 @@ PyObject *object_item(PyObject *self, PyObject *at)
 	Py_ssize_t number;
 
 	if (PyObject_TypeCheck(at, &PySlice_Type)) {
-		PyObject *all = PySequence_Tuple(self),
-			 *ret = all ? PyObject_GetItem(all, at) : NULL;
+		HELD *all = PySequence_Tuple(self);
 
-		Py_XDECREF(all);
-		return ret;
+		return all ? PyObject_GetItem(all, at) : NULL;
 	}
 	number = PyNumber_AsSsize_t(at, PyExc_IndexError);
 	return number == -1 && PyErr_Occurred() ? NULL : PySequence_GetItem(self, number);
@@ -60,6 +58,5 @@ PyObject *object_findings(PyObject *self, void *unused)
 {
 	const struct object *object = (struct object *)self;
 
-	(void)unused;
 	return findings_tuple(object->state, object->report);
 }

@@ -33,10 +33,11 @@ static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject 
 	const struct module_state *state = state_of_type(type);
 	const gpumap_profile *profile = profile_of(state, profile_object);
 	const gpumap_inventory *all = NULL;
-	gpumap_inventory *owned = NULL;
+	OWNED(inventory) *owned = NULL;
 	gpumap_report *report = NULL;
 	gpumap_plan *plan = NULL;
-	PyObject *kept = PyList_New(0), *ret;
+	HELD *kept = PyList_New(0);
+	PyObject *ret;
 	const char **words = kept && variables ? environ_words(variables, kept) : NULL;
 	int r = profile && kept && (words || !variables) ? gpumap_report_new(&report) : RAISED;
 
@@ -45,9 +46,7 @@ static PyObject *make_of(PyTypeObject *type, PyObject *profile_object, PyObject 
 	if (r == GPUMAP_OK)
 		r = make(&plan, profile, all, words, report);
 	ret = plan_wrap(type, r, plan, report);
-	gpumap_inventory_free(owned);
 	PyMem_Free((void *)words);
-	Py_XDECREF(kept);
 	return ret;
 }
 
@@ -73,7 +72,8 @@ static PyObject *plan_new_object(PyTypeObject *type, PyObject *arguments, PyObje
 	static const char *const all[] = {"inventory", "profile", "environ", NULL};
 	const char *const *others = all + 1;
 	const struct module_state *state = state_of_type(type);
-	PyObject *inventory = keyword(keywords, "inventory"), *profile = NULL, *ret;
+	PyObject *inventory = keyword(keywords, "inventory"), *profile = NULL;
+	HELD *made = NULL;
 	bool object =
 		inventory && Py_TYPE(inventory) == (PyTypeObject *)state->types[TYPE_INVENTORY];
 
@@ -89,19 +89,16 @@ static PyObject *plan_new_object(PyTypeObject *type, PyObject *arguments, PyObje
 	if (profile)
 		return make_of(type, profile, inventory, keyword(keywords, "environ"));
 	/* The name of a machine is a setting, too. */
-	profile = profile_make(state, keywords, object ? all : others);
-	ret = profile ? make_of(type, profile, object ? inventory : NULL,
-				keyword(keywords, "environ"))
-		      : NULL;
-	Py_XDECREF(profile);
-	return ret;
+	made = profile_make(state, keywords, object ? all : others);
+	return made ? make_of(type, made, object ? inventory : NULL, keyword(keywords, "environ"))
+		    : NULL;
 }
 
 static PyObject *plan_read(PyObject *type, PyObject *path)
 {
 	gpumap_report *report = NULL;
 	gpumap_plan *plan = NULL;
-	PyObject *kept = PyList_New(0), *ret;
+	HELD *kept = PyList_New(0);
 	const char *name = kept ? plain_text(path, kept) : NULL;
 	int r = name ? gpumap_report_new(&report) : RAISED;
 
@@ -109,9 +106,7 @@ static PyObject *plan_read(PyObject *type, PyObject *path)
 		r = python_file_given(name, report);
 	if (r == GPUMAP_OK)
 		r = gpumap_plan_read(&plan, name, report);
-	ret = plan_wrap((PyTypeObject *)type, r, plan, report);
-	Py_XDECREF(kept);
-	return ret;
+	return plan_wrap((PyTypeObject *)type, r, plan, report);
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -153,7 +148,6 @@ static int plan_bool(PyObject *self)
 
 static PyObject *plan_answered(PyObject *self, void *unused)
 {
-	(void)unused;
 	return PyBool_FromLong(plan_bool(self));
 }
 
@@ -194,22 +188,19 @@ static PyObject *plan_str(PyObject *self)
 static PyObject *plan_emit(PyObject *self, PyObject *target)
 {
 	const struct plan *p = (struct plan *)self;
-	gpumap_report *report = NULL;
-	char *text = NULL;
+	OWNED(report) *report = NULL;
+	CLEANUP_FREE char *text = NULL;
 	int emitted = 0, r = gpumap_report_new(&report);
-	PyObject *kept = PyList_New(0), *ret = NULL;
+	HELD *kept = PyList_New(0);
 	const char *name = kept ? plain_text(target, kept) : NULL;
 
 	if (r == GPUMAP_OK)
 		r = name ? gpumap_plan_emit(&text, &emitted, p->plan, name, GPUMAP_FORMAT_TEXT, 0,
 					    report)
 			 : RAISED;
-	if (succeeded(p->head.state, r, report))
-		ret = emitted ? text_value(text) : raise_code(p->head.state, GPUMAP_EINPUT, report);
-	free(text);
-	gpumap_report_free(report);
-	Py_XDECREF(kept);
-	return ret;
+	if (!succeeded(p->head.state, r, report))
+		return NULL;
+	return emitted ? text_value(text) : raise_code(p->head.state, GPUMAP_EINPUT, report);
 }
 
 static PyObject *plan_repr(PyObject *self)

@@ -63,20 +63,18 @@ static bool is_here(const char *what)
 /* As gpumap plan: the cores of a recorded machine are not those of this one. */
 static int know_cores(struct python_hosts *h, const char *what, gpumap_report *report)
 {
-	struct cpus cpus = {.arena = {0}};
+	CLEANUP(cpus_free) struct cpus cpus = {.arena = {0}};
+	const struct cpu_topology *t;
 	int r;
 
 	if (!is_here(what) && !synthetic_recognise(what))
 		return GPUMAP_OK;
 	r = cpus_read(&cpus, NULL, report);
-	if (r == GPUMAP_OK) {
-		const struct cpu_topology *t = cpus.plan.topology;
-
-		r = gpumap_hosts_set_cpus(h->hosts, h->here, cpus.plan.allowed, t ? t->core : NULL,
-					  t ? t->node : NULL, t ? t->count : 0);
-	}
-	cpus_free(&cpus);
-	return r;
+	if (r != GPUMAP_OK)
+		return r;
+	t = cpus.plan.topology;
+	return gpumap_hosts_set_cpus(h->hosts, h->here, cpus.plan.allowed, t ? t->core : NULL,
+				     t ? t->node : NULL, t ? t->count : 0);
 }
 
 int python_file_given(const char *path, gpumap_report *report)
@@ -116,12 +114,10 @@ static char *machine_name(const struct python_hosts *h, const gpumap_profile *pr
 						      host, (int64_t)i, -1, -1);
 	struct macros macros = {-1, -1, (int64_t)i, host, NULL, NULL};
 	struct expand_error error;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
-	if (expand_macros(&buf, span_of(value), &macros, &error))
-		return strbuf_take(&buf);
-	strbuf_free(&buf);
-	return strdup(value);
+	return expand_macros(&buf, span_of(value), &macros, &error) ? strbuf_take(&buf)
+								    : strdup(value);
 }
 
 /* The machine that was opened by the same name; NULL: none. */

@@ -116,13 +116,11 @@ static PyObject *profile_find(PyObject *type, PyObject *arguments, PyObject *key
 /* NULL: there is no such key, or with an exception. */
 static const char *setting(PyObject *self, PyObject *key, enum gpumap_setting_attr attribute)
 {
-	PyObject *kept = PyList_New(0);
-	const char *name = kept && PyUnicode_Check(key) ? plain_text(key, kept) : NULL, *ret = NULL;
+	HELD *kept = PyList_New(0);
+	const char *name = kept && PyUnicode_Check(key) ? plain_text(key, kept) : NULL;
 
-	if (name)
-		ret = gpumap_profile_setting(((struct profile *)self)->profile, name, attribute);
-	Py_XDECREF(kept);
-	return ret;
+	return name ? gpumap_profile_setting(((struct profile *)self)->profile, name, attribute)
+		    : NULL;
 }
 
 static PyObject *setting_value(PyObject *key, const char *value)
@@ -169,24 +167,20 @@ static int add_key(const gpumap_key *key, void *data)
 	struct listing *l = data;
 	const char *name = gpumap_key_str(key, GPUMAP_KEY_NAME);
 	const char *section = gpumap_key_str(key, GPUMAP_KEY_SECTION);
-	PyObject *text;
-	int r;
+	HELD *text = NULL;
 
 	if (!section || (!streq(section, "profile") && !streq(section, "program")) ||
 	    !gpumap_profile_setting(((struct profile *)l->profile)->profile, name,
 				    GPUMAP_SETTING_VALUE))
 		return 0;
 	text = text_value(name);
-	r = text ? PyList_Append(l->list, text) : -1;
-	Py_XDECREF(text);
-	return r < 0;
+	return !text || PyList_Append(l->list, text) < 0;
 }
 
 static PyObject *profile_keys(PyObject *self, PyObject *unused)
 {
 	struct listing listing = {PyList_New(0), self};
 
-	(void)unused;
 	if (listing.list && gpumap_profile_key_each(add_key, &listing))
 		Py_CLEAR(listing.list);
 	return listing.list;
@@ -194,31 +188,25 @@ static PyObject *profile_keys(PyObject *self, PyObject *unused)
 
 static Py_ssize_t profile_length(PyObject *self)
 {
-	PyObject *keys = profile_keys(self, NULL);
-	Py_ssize_t count = keys ? PyList_Size(keys) : -1;
+	HELD *keys = profile_keys(self, NULL);
 
-	Py_XDECREF(keys);
-	return count;
+	return keys ? PyList_Size(keys) : -1;
 }
 
 static PyObject *part_of_dict(PyObject *self, PyObject *(*part)(PyObject *dict))
 {
-	PyObject *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
-	PyObject *ret = dict ? part(dict) : NULL;
+	HELD *dict = PyObject_CallFunctionObjArgs((PyObject *)&PyDict_Type, self, NULL);
 
-	Py_XDECREF(dict);
-	return ret;
+	return dict ? part(dict) : NULL;
 }
 
 static PyObject *profile_pairs(PyObject *self, PyObject *unused)
 {
-	(void)unused;
 	return part_of_dict(self, PyDict_Items);
 }
 
 static PyObject *profile_values(PyObject *self, PyObject *unused)
 {
-	(void)unused;
 	return part_of_dict(self, PyDict_Values);
 }
 
@@ -239,7 +227,6 @@ static PyObject *profile_command(PyObject *self, void *unused)
 {
 	const gpumap_profile *p = ((struct profile *)self)->profile;
 
-	(void)unused;
 	return tuple_of(gpumap_profile_argument_count(p), argument, p);
 }
 
@@ -254,7 +241,6 @@ static PyObject *profile_names(PyObject *self, void *unused)
 	const gpumap_profile *p = ((struct profile *)self)->profile;
 	size_t count = 0;
 
-	(void)unused;
 	while (gpumap_profile_section(p, "profile", count))
 		count++;
 	return tuple_of(count, section_name, p);
@@ -270,7 +256,6 @@ static PyObject *profile_check(PyObject *self, PyObject *unused)
 	int r = gpumap_report_new(&report);
 	PyObject *ret = NULL;
 
-	(void)unused;
 	if (r == GPUMAP_OK)
 		r = gpumap_profile_check(p->profile, report);
 	if (r == GPUMAP_ENOMEM || report_lacks_memory(report))

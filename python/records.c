@@ -125,13 +125,10 @@ static PyObject *candidates(const struct record *r)
 
 static PyObject *loser(const void *step, size_t i)
 {
-	PyObject *source = text_value(gpumap_step_loser_source(step, i));
-	PyObject *value = text_value(gpumap_step_loser_value(step, i));
-	PyObject *pair = source && value ? PyTuple_Pack(2, source, value) : NULL;
+	HELD *source = text_value(gpumap_step_loser_source(step, i));
+	HELD *value = text_value(gpumap_step_loser_value(step, i));
 
-	Py_XDECREF(source);
-	Py_XDECREF(value);
-	return pair;
+	return source && value ? PyTuple_Pack(2, source, value) : NULL;
 }
 
 static PyObject *losers(const struct record *r)
@@ -181,12 +178,9 @@ static PyObject *arguments(const struct record *r)
 
 static int add_variable(const char *name, const char *value, void *data)
 {
-	PyObject *key = text_value(name), *text = text_value(value);
-	int r = key && text ? PyObject_SetItem(data, key, text) : -1;
+	HELD *key = text_value(name), *text = text_value(value);
 
-	Py_XDECREF(key);
-	Py_XDECREF(text);
-	return r < 0 ? RAISED : 0;
+	return key && text && PyObject_SetItem(data, key, text) == 0 ? 0 : RAISED;
 }
 
 static PyObject *variables(const struct record *r)

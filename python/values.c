@@ -39,13 +39,12 @@ PyObject *number_value(int64_t number)
 PyObject *text_for_print(PyObject *text)
 {
 	Py_ssize_t length = text ? PyUnicode_GetLength(text) : 0;
-	PyObject *ret;
+	HELD *whole = NULL;
 
 	if (length == 0 || PyUnicode_ReadChar(text, length - 1) != '\n')
 		return text;
-	ret = PyUnicode_Substring(text, 0, length - 1);
-	Py_DECREF(text);
-	return ret;
+	whole = text;
+	return PyUnicode_Substring(whole, 0, length - 1);
 }
 
 /* --- texts for the library -------------------------------------------------------------- */
@@ -53,26 +52,25 @@ PyObject *text_for_print(PyObject *text)
 /* Takes a str, and keeps it as bytes. */
 static const char *keep(PyObject *text, PyObject *kept)
 {
-	PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;
-	char *ret = NULL;
+	HELD *taken = text;
+	HELD *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;
+	char *ret;
 
-	if (bytes &&
-	    (PyBytes_AsStringAndSize(bytes, &ret, NULL) < 0 || PyList_Append(kept, bytes) < 0))
-		ret = NULL;
-	Py_XDECREF(bytes);
-	Py_XDECREF(text);
-	return ret;
+	return bytes && PyBytes_AsStringAndSize(bytes, &ret, NULL) == 0 &&
+			       PyList_Append(kept, bytes) == 0
+		       ? ret
+		       : NULL;
 }
 
 static PyObject *path_text(PyObject *value)
 {
-	PyObject *path = PyOS_FSPath(value), *text;
+	PyObject *path = PyOS_FSPath(value);
+	HELD *bytes = NULL;
 
 	if (!path || PyUnicode_Check(path))
 		return path;
-	text = PyUnicode_FromEncodedObject(path, "utf-8", "surrogateescape");
-	Py_DECREF(path);
-	return text;
+	bytes = path;
+	return PyUnicode_FromEncodedObject(bytes, "utf-8", "surrogateescape");
 }
 
 const char *plain_text(PyObject *value, PyObject *kept)
@@ -83,13 +81,12 @@ const char *plain_text(PyObject *value, PyObject *kept)
 /* TypeError: "visible: a list, str or int is expected, not generator". */
 static void *refuse(const char *name, const char *expected, PyObject *value)
 {
-	PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
+	HELD *type = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
 
 	if (type && PyAnySet_Check(value))
 		PyErr_Format(PyExc_TypeError, "%s: a set has no order: write a list", name);
 	else if (type)
 		PyErr_Format(PyExc_TypeError, "%s: %s is expected, not %S", name, expected, type);
-	Py_XDECREF(type);
 	return NULL;
 }
 
@@ -97,7 +94,8 @@ static void *refuse(const char *name, const char *expected, PyObject *value)
  * else. */
 static PyObject *word_of(const char *name, const char *expected, PyObject *value)
 {
-	PyObject *number, *text;
+	HELD *number = NULL;
+	PyObject *text;
 
 	if (PyUnicode_Check(value))
 		return Py_NewRef(value);
@@ -105,9 +103,7 @@ static PyObject *word_of(const char *name, const char *expected, PyObject *value
 		return refuse(name, expected, value);
 	if (PyIndex_Check(value)) {
 		number = PyNumber_Index(value);
-		text = number ? PyNumber_ToBase(number, 10) : NULL;
-		Py_XDECREF(number);
-		return text;
+		return number ? PyNumber_ToBase(number, 10) : NULL;
 	}
 	text = path_text(value);
 	if (text || !PyErr_ExceptionMatches(PyExc_TypeError))
@@ -124,7 +120,7 @@ const char *argument_text(const char *name, PyObject *value, PyObject *kept)
 /* "2,3" of a list, tuple or range. */
 static PyObject *joined(const char *name, PyObject *values)
 {
-	PyObject *words = PySequence_List(values), *comma = NULL, *text = NULL;
+	HELD *words = PySequence_List(values), *comma = NULL;
 	Py_ssize_t count = words ? PyList_Size(words) : -1, i = 0;
 
 	for (; i < count; i++) {
@@ -135,11 +131,7 @@ static PyObject *joined(const char *name, PyObject *values)
 	}
 	if (words && i == count)
 		comma = PyUnicode_FromString(",");
-	if (comma)
-		text = PyUnicode_Join(comma, words);
-	Py_XDECREF(comma);
-	Py_XDECREF(words);
-	return text;
+	return comma ? PyUnicode_Join(comma, words) : NULL;
 }
 
 struct form {
@@ -200,7 +192,7 @@ static PyObject *value_of(const char *name, const char *key, PyObject *value)
 static const char *assignment(const char *what, PyObject *name, PyObject *value, PyObject *kept)
 {
 	Py_ssize_t size = PyUnicode_GetLength(name);
-	PyObject *text, *ret;
+	HELD *text = NULL;
 
 	if (size < 0)
 		return NULL;
@@ -211,9 +203,7 @@ static const char *assignment(const char *what, PyObject *name, PyObject *value,
 	if (value == Py_None)
 		return keep(PyUnicode_FromFormat("-%U", name), kept);
 	text = list_of(what, value);
-	ret = text ? PyUnicode_FromFormat("%U=%U", name, text) : NULL;
-	Py_XDECREF(text);
-	return keep(ret, kept);
+	return keep(text ? PyUnicode_FromFormat("%U=%U", name, text) : NULL, kept);
 }
 
 /* The n-th of the items of a mapping. False: it is none, or its name no str. */
@@ -240,7 +230,7 @@ static const char *variable(PyObject *items, Py_ssize_t n, PyObject *kept)
 
 const char **environ_words(PyObject *variables, PyObject *kept)
 {
-	PyObject *items = PyMapping_Items(variables);
+	HELD *items = PyMapping_Items(variables);
 	Py_ssize_t count = items ? PyList_Size(items) : -1, n = 0;
 	const char **words = NULL;
 
@@ -257,7 +247,6 @@ const char **environ_words(PyObject *variables, PyObject *kept)
 			words = NULL;
 		}
 	}
-	Py_XDECREF(items);
 	return words;
 }
 
@@ -322,25 +311,19 @@ static void name_option(struct setting *s)
 /* The words of a command, quoted so that they are read back the same. */
 static const char *command_text(PyObject *words, PyObject *kept)
 {
-	struct strbuf buf = {0};
-	const char *ret = NULL;
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	Py_ssize_t count = PySequence_Size(words);
 
 	for (Py_ssize_t i = 0; i < count; i++) {
-		PyObject *item = PySequence_GetItem(words, i);
+		HELD *item = PySequence_GetItem(words, i);
 		const char *word = item ? argument_text("command", item, kept) : NULL;
 
-		Py_XDECREF(item);
-		if (!word) {
-			strbuf_free(&buf);
+		if (!word)
 			return NULL;
-		}
 		strbuf_puts(&buf, i ? " " : "");
 		words_quote(&buf, word);
 	}
-	ret = keep(buf.failed ? PyErr_NoMemory() : text_value(buf.text ? buf.text : ""), kept);
-	strbuf_free(&buf);
-	return ret;
+	return keep(buf.failed ? PyErr_NoMemory() : text_value(buf.text ? buf.text : ""), kept);
 }
 
 static int set_text(struct setting *s, PyObject *value, const char *origin)
@@ -355,7 +338,8 @@ static int set_text(struct setting *s, PyObject *value, const char *origin)
 /* The members of a dict, "NAME=value". */
 static int set_variables(struct setting *s, PyObject *variables, const char *origin)
 {
-	PyObject *items = PyMapping_Items(variables), *name, *value;
+	HELD *items = PyMapping_Items(variables);
+	PyObject *name, *value;
 	Py_ssize_t count = items ? PyList_Size(items) : -1;
 	int r = items ? GPUMAP_OK : RAISED;
 
@@ -368,7 +352,6 @@ static int set_variables(struct setting *s, PyObject *variables, const char *ori
 			refuse(s->name, "a dict of variables by their names", variables);
 		r = text ? s->set(s->data, s->plain, text, origin) : RAISED;
 	}
-	Py_XDECREF(items);
 	return r;
 }
 
@@ -384,7 +367,7 @@ static bool has_dict(PyObject *values)
 /* The members of a list are given one by one if it has a dict. */
 static int set_value(struct setting *s, PyObject *value, const char *origin)
 {
-	PyObject *list;
+	HELD *list = NULL;
 	int r = GPUMAP_OK;
 
 	if (PyDict_Check(value))
@@ -395,15 +378,12 @@ static int set_value(struct setting *s, PyObject *value, const char *origin)
 	if (!list)
 		return RAISED;
 	if (!has_dict(list))
-		r = set_text(s, value, origin);
-	else
-		for (Py_ssize_t i = 0; r == GPUMAP_OK && i < PyTuple_Size(list); i++) {
-			PyObject *item = PyTuple_GetItem(list, i);
+		return set_text(s, value, origin);
+	for (Py_ssize_t i = 0; r == GPUMAP_OK && i < PyTuple_Size(list); i++) {
+		PyObject *item = PyTuple_GetItem(list, i);
 
-			r = PyDict_Check(item) ? set_variables(s, item, origin)
-					       : set_text(s, item, origin);
-		}
-	Py_DECREF(list);
+		r = PyDict_Check(item) ? set_variables(s, item, origin) : set_text(s, item, origin);
+	}
 	return r;
 }
 
