@@ -175,20 +175,18 @@ static void copy_all(const struct loading *l)
 static bool load(const struct checkpoint *into, bool optimizer, const struct safetensors *file,
 		 struct train_error *error)
 {
-	struct contents wanted;
+	CLEANUP(contents_free) struct contents wanted = {.count = 0};
+	CLEANUP_FREE const struct safetensors_tensor **found = NULL;
 	struct loading l = {
 		.file = file, .wanted = &wanted, .optimizer = optimizer, .error = error};
-	bool good;
 
 	if (!contents_make(&wanted, into, error))
 		return false;
-	l.found = xcalloc(wanted.count, sizeof(*l.found));
-	good = find_all(&l);
-	if (good)
-		copy_all(&l);
-	free(l.found);
-	contents_free(&wanted);
-	return good;
+	l.found = found = xcalloc(wanted.count, sizeof(*found));
+	if (!find_all(&l))
+		return false;
+	copy_all(&l);
+	return true;
 }
 
 bool checkpoint_load_model(const struct checkpoint *into, const struct safetensors *file,

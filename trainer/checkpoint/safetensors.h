@@ -20,6 +20,7 @@
 #ifndef TRAIN_SAFETENSORS_H
 #define TRAIN_SAFETENSORS_H
 
+#include "base.h"
 #include "base/error.h"
 #include "base/tensor.h"
 
@@ -93,6 +94,12 @@ bool safetensors_read(struct safetensors **ret, int fd, const char *path,
 bool safetensors_parse(struct safetensors **ret, const void *bytes, size_t size, const char *path,
 		       struct train_error *error);
 void safetensors_free(struct safetensors *file); /* may be NULL */
+/* Of a variable. */
+static inline void safetensors_drop(struct safetensors **file)
+{
+	safetensors_free(*file);
+}
+#define SAFETENSORS CLEANUP(safetensors_drop) struct safetensors
 
 /* NULL: there is none. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *file, const char *name);

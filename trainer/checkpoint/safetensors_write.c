@@ -113,15 +113,15 @@ static bool print_header(struct writer *w, const json_t *root)
 
 static bool make_header(struct writer *w, const struct safetensors_text *texts, size_t count)
 {
-	json_t *root = json_object();
+	json_auto_t *root = json_object();
 	size_t offset = 0;
-	bool good = set_texts(w, root, texts, count);
 
-	for (size_t i = 0; good && i < w->count; i++)
-		good = set_tensor(w, root, w->order[i], &offset);
-	good = good && print_header(w, root);
-	json_decref(root);
-	return good;
+	if (!set_texts(w, root, texts, count))
+		return false;
+	for (size_t i = 0; i < w->count; i++)
+		if (!set_tensor(w, root, w->order[i], &offset))
+			return false;
+	return print_header(w, root);
 }
 
 /* Their sizes were counted before. */
@@ -160,22 +160,26 @@ static bool write_part(const struct writer *w, const void *bytes, size_t size)
 	return write_all(w->fd, bytes, size) == size || write_failed(w, errno);
 }
 
+static void writer_free(struct writer *w)
+{
+	free(w->header);
+	free(w->order);
+}
+
 bool safetensors_write(int fd, const char *path, const struct safetensors_tensor *tensors,
 		       size_t count, const struct safetensors_text *texts, size_t text_count,
 		       struct train_error *error)
 {
-	struct writer w = {.fd = fd, .path = path, .error = error};
-	bool good;
+	CLEANUP(writer_free) struct writer w = {.fd = fd, .path = path, .error = error};
 
 	arrange(&w, tensors, count);
-	good = make_header(&w, texts, text_count);
-	if (good) {
-		set_checksum(&w);
-		good = write_part(&w, w.header, w.header_size);
-	}
-	for (size_t i = 0; good && i < count; i++)
-		good = write_part(&w, w.order[i]->data, bytes_of(w.order[i]));
-	free(w.header);
-	free(w.order);
-	return good;
+	if (!make_header(&w, texts, text_count))
+		return false;
+	set_checksum(&w);
+	if (!write_part(&w, w.header, w.header_size))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!write_part(&w, w.order[i]->data, bytes_of(w.order[i])))
+			return false;
+	return true;
 }

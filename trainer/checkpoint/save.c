@@ -110,9 +110,8 @@ static bool write_and_rename(const struct saving *s, const struct checkpoint *wh
 
 	if (!create(s, &file))
 		return failed(s, "make a file beside it");
-	good = write_temporary(s, file.fd, what);
-	if (good && !atomic_publish(&file, s->name))
-		good = failed(s, file.failed);
+	good = write_temporary(s, file.fd, what) &&
+	       (atomic_publish(&file, s->name) || failed(s, file.failed));
 	atomic_close(&file);
 	return good;
 }

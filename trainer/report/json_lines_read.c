@@ -44,34 +44,30 @@ static bool add_line(const json_t *object, struct plot *plot)
 static bool read_all(FILE *file, const char *name, int64_t keep, struct plot *plot,
 		     struct train_error *error)
 {
-	char *line = NULL;
+	CLEANUP_FREE char *line = NULL;
 	size_t room = 0;
 	int64_t at = 0, count = 0;
-	bool good = true;
 	ssize_t length;
 
-	while (good && at < keep && (length = getline(&line, &room, file)) > 0) {
+	while (at < keep && (length = getline(&line, &room, file)) > 0) {
 		json_error_t why;
-		json_t *object = json_loadb(line, (size_t)length, 0, &why);
+		json_auto_t *object = json_loadb(line, (size_t)length, 0, &why);
 
 		at += length;
 		count++;
 		if (!object && json_error_code(&why) == json_error_out_of_memory)
 			memory_ran_out();
-		else if (!add_line(object, plot))
-			good = train_fail(error, TRAIN_BAD_INPUT,
+		if (!add_line(object, plot))
+			return train_fail(error, TRAIN_BAD_INPUT,
 					  "%s:%" PRId64
 					  ": not a line of metrics, so the file cannot be "
 					  "continued; name the file of the run that is resumed, "
 					  "or none",
 					  name, count);
-		json_decref(object);
 	}
-	free(line);
-	if (good && at < keep)
-		good = train_fail(error, TRAIN_FAILED, "%s: cannot read: %s; name another file",
-				  name, ferror(file) ? strerror(errno) : "it ends too early");
-	return good;
+	return at >= keep ||
+	       train_fail(error, TRAIN_FAILED, "%s: cannot read: %s; name another file", name,
+			  ferror(file) ? strerror(errno) : "it ends too early");
 }
 
 bool lines_read(int fd, const char *name, int64_t keep, struct plot *plot,

@@ -48,14 +48,10 @@ static void initialise(struct host_state *s, const struct run *r)
 
 static bool load_weights(struct host_state *s, const struct run *r, struct train_error *error)
 {
-	struct safetensors *file;
-	bool done;
+	SAFETENSORS *file = NULL;
 
-	if (!safetensors_open(&file, r->settings->weights, error))
-		return false;
-	done = checkpoint_load_model(&s->checkpoint, file, error);
-	safetensors_free(file);
-	return done;
+	return safetensors_open(&file, r->settings->weights, error) &&
+	       checkpoint_load_model(&s->checkpoint, file, error);
 }
 
 static void report_refused(void *data, const char *why)
@@ -66,8 +62,7 @@ static void report_refused(void *data, const char *why)
 static bool load_newest(struct host_state *s, struct run *r, bool *found, struct train_error *error)
 {
 	struct checkpoint_progress progress;
-	struct safetensors *file;
-	bool done;
+	SAFETENSORS *file = NULL;
 
 	if (!checkpoint_newest(&file, r->settings->checkpoint, report_refused, NULL, error))
 		return false;
@@ -77,13 +72,12 @@ static bool load_newest(struct host_state *s, struct run *r, bool *found, struct
 			r->settings->checkpoint);
 		return true;
 	}
-	done = checkpoint_progress(&progress, file, error) &&
-	       resume_check(r->training, r->steps, file, &progress, error) &&
-	       checkpoint_load(&s->checkpoint, file, error);
-	if (done)
-		r->begun_with = xstrdup(file->path);
-	safetensors_free(file);
-	return done;
+	if (!checkpoint_progress(&progress, file, error) ||
+	    !resume_check(r->training, r->steps, file, &progress, error) ||
+	    !checkpoint_load(&s->checkpoint, file, error))
+		return false;
+	r->begun_with = xstrdup(file->path);
+	return true;
 }
 
 /* The state in which all ranks begin, as rank 0 found it. */

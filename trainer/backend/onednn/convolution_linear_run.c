@@ -89,22 +89,18 @@ static bool sum_backward_data(struct op *op, const struct op_args *args, struct 
 static bool reorder_once(struct op *op, const onednn_layout *from, const void *from_at,
 			 const onednn_layout *to, void *to_at, struct train_error *error)
 {
-	struct onednn_task task;
+	CLEANUP(onednn_task_free) struct onednn_task task;
 	struct onednn_address addresses[] = {
 		{DNNL_ARG_FROM, from_at}, {DNNL_ARG_TO, to_at}, {DNNL_ARG_SCRATCHPAD, NULL}};
-	void *scratch = NULL;
-	bool done = onednn_task_reorder(&task, op->device, from, to, error);
+	void *scratch;
+	bool done;
 
-	if (!done)
+	if (!onednn_task_reorder(&task, op->device, from, to, error))
 		return false;
-	if (task.scratch > 0) {
-		scratch = cpu_allocate(op->device, task.scratch, "a reorder", error);
-		done = scratch != NULL;
-		addresses[2].at = scratch;
-	}
-	done = done && onednn_task_run(&task, op->device, addresses, 3, error);
+	scratch = cpu_allocate(op->device, task.scratch, "a reorder", error);
+	addresses[2].at = scratch;
+	done = scratch && onednn_task_run(&task, op->device, addresses, 3, error);
 	cpu_release(op->device, scratch);
-	onednn_task_free(&task);
 	return done;
 }
 
