@@ -73,7 +73,7 @@ static bool named_by_uuid(const struct resolver *resolver)
 	return value && (starts_with(value, "GPU-") || starts_with(value, "MIG-"));
 }
 
-static int explain(struct resolver *resolver, enum gpumap_certainty certainty, const char *why)
+static void explain(struct resolver *resolver, enum gpumap_certainty certainty, const char *why)
 {
 	struct arena *arena = resolver->arena;
 
@@ -87,7 +87,6 @@ static int explain(struct resolver *resolver, enum gpumap_certainty certainty, c
 		step_add(resolver, "N4", NULL,
 			 arena_printf(arena, "the GPU of an index is %s: %s",
 				      gpumap_certainty_name(certainty), why));
-	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
 /* How sure an index of this view is, and why. */
@@ -153,7 +152,7 @@ static void doubt_ordinals(struct resolver *resolver, size_t first)
 				      doubt_reason(view->devices[first])));
 }
 
-int order_devices(struct resolver *resolver)
+void order_devices(struct resolver *resolver)
 {
 	struct view *view = &resolver->view;
 	enum order_kind kind = order_kind(resolver);
@@ -165,7 +164,7 @@ int order_devices(struct resolver *resolver)
 
 	view->ordinals = arena_alloc(resolver->arena, view->count, sizeof(*view->ordinals));
 	if (!view->ordinals || !devices)
-		return report_nomem(resolver->report);
+		return;
 	for (size_t i = 0; i < view->count; i++) {
 		struct ordinal *ordinal = &view->ordinals[i];
 
@@ -179,7 +178,6 @@ int order_devices(struct resolver *resolver)
 								      : first_doubt(resolver);
 	doubt_ordinals(resolver, first);
 	/* Of a list of UUIDs no number has a meaning. */
-	if (!view->count || !first || named_by_uuid(resolver))
-		return GPUMAP_OK;
-	return explain(resolver, certainty, why);
+	if (view->count && first && !named_by_uuid(resolver))
+		explain(resolver, certainty, why);
 }

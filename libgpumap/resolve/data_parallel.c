@@ -65,7 +65,7 @@ static void check_module(struct resolver *resolver)
 }
 
 /* Chunks of ceil(n/k): rule G6. gpumap-train does so in dp_chunk(), trainer/parallel/dp.c. */
-static int split_batch(struct resolver *resolver)
+static void split_batch(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
 	int64_t batch = request_number(resolver->request, KEY_batch), left = batch, chunk;
@@ -73,12 +73,12 @@ static int split_batch(struct resolver *resolver)
 	int64_t replicas = (int64_t)mapping->replica_count;
 
 	if (batch < 0 || !replicas)
-		return GPUMAP_OK;
+		return;
 	chunk = (batch + replicas - 1) / replicas;
 	mapping->batch =
 		arena_alloc(resolver->arena, mapping->replica_count, sizeof(*mapping->batch));
 	if (!mapping->batch)
-		return report_nomem(resolver->report);
+		return;
 	while (left > 0) {
 		int64_t n = left < chunk ? left : chunk;
 
@@ -94,20 +94,18 @@ static int split_batch(struct resolver *resolver)
 				 .fix = "use a batch that is a multiple of the number of devices"),
 			   "%lld samples keep %zu of %lld devices busy", (long long)batch,
 			   mapping->batch_count, (long long)replicas);
-	return GPUMAP_OK;
 }
 
-int data_parallel_resolve(struct resolver *resolver)
+void data_parallel_resolve(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
 	struct neighbours near;
-	int r;
 
 	if (!mapping->visible_count)
-		return GPUMAP_OK; /* reported already */
-	r = replicas_fill(resolver);
-	if (r != GPUMAP_OK || !mapping->replica_count)
-		return r;
+		return; /* reported already */
+	replicas_fill(resolver);
+	if (!mapping->replica_count)
+		return;
 	if (!replicas_named(resolver))
 		step_add(resolver, "G1", NULL,
 			 "device_ids default to all visible devices, in order");
@@ -121,11 +119,11 @@ int data_parallel_resolve(struct resolver *resolver)
 			 "the master is device_ids[0], cuda:%d: parameters, outputs and optimizer "
 			 "live there",
 			 mapping->master->logical));
-	r = replicas_neighbours(&near, resolver);
-	if (r != GPUMAP_OK || check_repeat(resolver, &near))
-		return r;
+	replicas_neighbours(&near, resolver);
+	if (check_repeat(resolver, &near))
+		return;
 	check_module(resolver);
 	replicas_warn_same_gpu(resolver, &near);
 	replicas_check_decided(resolver);
-	return split_batch(resolver);
+	split_batch(resolver);
 }

@@ -113,18 +113,18 @@ static int find_grants(struct resolver *resolver, enum key_id key, bool *kept)
 
 	if (r == GPUMAP_OK)
 		r = matcher_init(&matcher, DIALECT_DRIVER, &names, value);
-	if (r == GPUMAP_ENOMEM)
-		return report_nomem(resolver->report);
 	if (r == GPUMAP_ELIMIT)
-		return report_fail(resolver->report, r, FINDING_LIMIT,
-				   ABOUT(.origin = resolver->request->origins[key]),
-				   "a grant of more than %d entries", GPUMAP_MAX_DEVICES);
+		report_add(resolver->report, FINDING_LIMIT,
+			   ABOUT(.origin = resolver->request->origins[key]),
+			   "a grant of more than %d entries", GPUMAP_MAX_DEVICES);
+	if (r != GPUMAP_OK)
+		return r;
 	mark_grants(resolver, &matcher, key, kept);
 	matcher_free(&matcher);
 	return GPUMAP_OK;
 }
 
-static int add_grant_step(struct resolver *resolver, enum key_id key, size_t count)
+static void add_grant_step(struct resolver *resolver, enum key_id key, size_t count)
 {
 	const char *value = resolver->request->values[key], *label = key_get(key)->name;
 	const char *text =
@@ -134,9 +134,8 @@ static int add_grant_step(struct resolver *resolver, enum key_id key, size_t cou
 				       "the %s keeps %zu GPU%s, renumbered from 0: %s", label,
 				       count, count == 1 ? "" : "s", QUOTE(span_of(value)));
 
-	if (!step_add(resolver, "L1", resolver->request->origins[key], text))
-		return report_nomem(resolver->report);
-	return view_remember(resolver, label);
+	step_add(resolver, "L1", resolver->request->origins[key], text);
+	view_remember(resolver, label);
 }
 
 /* A grant keeps devices in the order of nvidia-smi, whatever the order of its own list. */
@@ -151,12 +150,14 @@ int grant_apply(struct resolver *resolver, enum key_id key)
 
 	if (!value || resolver->failed)
 		return GPUMAP_OK;
-	if (grants_all(value))
-		return add_grant_step(resolver, key, view->count);
+	if (grants_all(value)) {
+		add_grant_step(resolver, key, view->count);
+		return GPUMAP_OK;
+	}
 	devices = arena_alloc(resolver->arena, view->count, sizeof(*devices));
 	kept = arena_alloc(resolver->arena, view->count, sizeof(*kept));
 	if (!devices || !kept)
-		return report_nomem(resolver->report);
+		return GPUMAP_ENOMEM;
 	r = find_grants(resolver, key, kept);
 	if (r != GPUMAP_OK || resolver->failed)
 		return r;
@@ -166,5 +167,6 @@ int grant_apply(struct resolver *resolver, enum key_id key)
 	*view = (struct view){.devices = devices, .count = count};
 	if (!count)
 		resolver->hidden_by = "the container or cgroup grants no GPU";
-	return add_grant_step(resolver, key, count);
+	add_grant_step(resolver, key, count);
+	return GPUMAP_OK;
 }

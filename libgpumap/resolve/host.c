@@ -108,7 +108,7 @@ static const char *unknown_model(struct arena *arena, const gpumap_inventory *as
 	return "";
 }
 
-static int copy_host(struct resolver *resolver)
+static void copy_host(struct resolver *resolver)
 {
 	const gpumap_inventory *inventory = resolver->inventory;
 	struct arena *arena = resolver->arena;
@@ -116,7 +116,7 @@ static int copy_host(struct resolver *resolver)
 	gpumap_device *host = arena_alloc(arena, layout.count, sizeof(*host));
 
 	if (!host)
-		return report_nomem(resolver->report);
+		return;
 	for (size_t i = 0; i < layout.count; i++) {
 		host[i] = assumed_device((int)i, NULL);
 		host[i].gpu = &host[i];
@@ -144,7 +144,6 @@ static int copy_host(struct resolver *resolver)
 				: arena_printf(arena,
 					       "%zu unnamed GPUs of one model, in PCI bus order.",
 					       inventory->count);
-	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
 /* The numbers and UUIDs that statements name, when nothing is known of the machine. */
@@ -196,7 +195,7 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 	if (resolver->dialect == DIALECT_TORCH || nvitop)
 		plain = as_python(resolver, plain);
 	if (!m->ids || !m->uuids || !plain.text)
-		return report_nomem(resolver->report);
+		return GPUMAP_ENOMEM;
 	while (span_split(&rest, ',', &token) && span_split(&plain, ',', &number)) {
 		struct span s = granted_name(nvitop ? span_trim(token) : token);
 		int64_t n;
@@ -212,7 +211,7 @@ static int mention_list(struct resolver *resolver, struct mentions *m, const cha
 			 n <= INT32_MAX)
 			m->ids[m->id_count++] = (int)n;
 	}
-	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+	return GPUMAP_OK;
 }
 
 /* Without any list every device is visible, so assume as many as the choices need. */
@@ -243,23 +242,21 @@ static int mention_choices(struct resolver *resolver, struct mentions *m)
 		}
 	}
 	m->ids = arena_alloc(resolver->arena, (size_t)count, sizeof(*m->ids));
-	if (!m->ids)
-		return report_nomem(resolver->report);
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; m->ids && i < count; i++)
 		m->ids[m->id_count++] = (int)i;
 	return GPUMAP_OK;
 }
 
 /* Makes devices for the mentions, each once. If one UUID is the beginning of another, the longer
  * one is used for both. */
-static int host_of(struct resolver *resolver, struct mentions *m)
+static void host_of(struct resolver *resolver, struct mentions *m)
 {
 	gpumap_device *host =
 		arena_alloc(resolver->arena, m->id_count + m->uuid_count, sizeof(*host));
 	size_t count = 0;
 
 	if (!host)
-		return report_nomem(resolver->report);
+		return;
 	if (m->id_count)
 		qsort(m->ids, m->id_count, sizeof(*m->ids), compare_int);
 	for (size_t i = 0; i < m->id_count; i++)
@@ -282,7 +279,6 @@ static int host_of(struct resolver *resolver, struct mentions *m)
 	resolver->host_count = count;
 	resolver->assumed = true;
 	resolver->view.unlisted = true;
-	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
 /* The outermost list, whose numbers are the host's. A grant of everything is skipped. */
@@ -314,10 +310,9 @@ static int assume_host(struct resolver *resolver)
 	struct mentions m = {0};
 	int r = value ? mention_list(resolver, &m, value, rocr) : mention_choices(resolver, &m);
 
-	if (r == GPUMAP_OK)
-		r = host_of(resolver, &m);
 	if (r != GPUMAP_OK)
 		return r;
+	host_of(resolver, &m);
 	if (value)
 		resolver->mapping->assumption = "the listed ids exist and follow PCI bus order "
 						"(no inventory given).";
@@ -325,20 +320,19 @@ static int assume_host(struct resolver *resolver)
 		resolver->mapping->assumption = arena_printf(
 			resolver->arena, "%zu GPU%s, in PCI bus order (no inventory given).",
 			resolver->host_count, resolver->host_count == 1 ? " exists" : "s exist");
-	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+	return GPUMAP_OK;
 }
 
 int host_prepare(struct resolver *resolver)
 {
-	const char *driver = resolver->request->values[KEY_driver];
 	struct view *view = &resolver->view;
-	int r;
+	int r = GPUMAP_OK;
 
-	resolver->driver = driver;
-	if (resolver->inventory && resolver->inventory->no_gpu)
-		r = GPUMAP_OK; /* GPUs found on the bus can be listed, not used */
-	else
-		r = resolver->inventory ? copy_host(resolver) : assume_host(resolver);
+	resolver->driver = resolver->request->values[KEY_driver];
+	if (!resolver->inventory)
+		r = assume_host(resolver);
+	else if (!resolver->inventory->no_gpu) /* GPUs found on the bus can be listed, not used */
+		copy_host(resolver);
 	if (r != GPUMAP_OK)
 		return r;
 	if (resolver->inventory && resolver->inventory->partial)
@@ -347,9 +341,7 @@ int host_prepare(struct resolver *resolver)
 				 .fix = "record the whole machine again"),
 			   "the inventory is incomplete: there may be more GPUs");
 	view->devices = arena_alloc(resolver->arena, resolver->host_count, sizeof(*view->devices));
-	if (!view->devices)
-		return report_nomem(resolver->report);
-	for (size_t i = 0; i < resolver->host_count; i++)
+	for (size_t i = 0; view->devices && i < resolver->host_count; i++)
 		view->devices[view->count++] = &resolver->host[i];
 	return GPUMAP_OK;
 }

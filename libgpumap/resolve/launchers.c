@@ -12,35 +12,29 @@ struct rewrite {
 };
 
 /* `stated` is the source of the list. A launcher that only reorders a list keeps its source. */
-static int rewritten(struct rewrite *w, const char *value, enum source stated, const char *how)
+static void rewritten(struct rewrite *w, const char *value, enum source stated, const char *how)
 {
-	struct resolver *resolver = w->resolver;
-
 	*w->list = (struct effective){
 		.set = value != NULL,
 		.value = value,
-		.origin = resolver->request->origins[KEY_launcher],
+		.origin = w->resolver->request->origins[KEY_launcher],
 		.source = SOURCE_LAUNCHER,
 		.stated = stated,
 	};
-	if (!step_add(resolver, "S10", w->list->origin, how) || resolver->arena->failed)
-		return report_nomem(resolver->report);
-	return GPUMAP_OK;
+	step_add(w->resolver, "S10", w->list->origin, how);
 }
 
-static int rewrite_torchrun(struct rewrite *w)
+static void rewrite_torchrun(struct rewrite *w)
 {
 	step_add(w->resolver, "S10", w->resolver->request->origins[KEY_launcher],
 		 "torchrun leaves the list alone: every rank sees all of it");
-	return GPUMAP_OK;
 }
 
-static int rewrite_accelerate(struct rewrite *w)
+static void rewrite_accelerate(struct rewrite *w)
 {
-	if (!w->argument || streq(w->argument, "all"))
-		return GPUMAP_OK;
-	return rewritten(w, w->argument, SOURCE_LAUNCHER,
-			 "accelerate --gpu_ids overwrites the list");
+	if (w->argument && !streq(w->argument, "all"))
+		rewritten(w, w->argument, SOURCE_LAUNCHER,
+			  "accelerate --gpu_ids overwrites the list");
 }
 
 static int compare_number(const void *a, const void *b)
@@ -89,7 +83,7 @@ static bool deepspeed_slots(struct rewrite *w, int64_t *slots, size_t *count)
 
 /* DeepSpeed calls int() on the entries, sorts them and removes duplicates. Its own list (--include)
  * replaces that of the variable. */
-static int rewrite_deepspeed(struct rewrite *w)
+static void rewrite_deepspeed(struct rewrite *w)
 {
 	struct resolver *resolver = w->resolver;
 	struct strbuf buf = {0};
@@ -103,26 +97,22 @@ static int rewrite_deepspeed(struct rewrite *w)
 				.fix = "unset the variable, or name GPUs in it"),
 			  "without a hostfile DeepSpeed does not start: the list is empty, so it "
 			  "counts no GPU");
-		return GPUMAP_OK;
+		return;
 	}
 	if (!w->argument && !w->list->set)
-		return GPUMAP_OK;
+		return;
 	slots = arena_alloc(resolver->arena, strlen(w->argument ? w->argument : w->list->value) + 1,
 			    sizeof(*slots));
-	if (!slots || (!deepspeed_slots(w, slots, &count) && resolver->arena->failed))
-		return report_nomem(resolver->report);
-	if (resolver->failed)
-		return GPUMAP_OK;
+	if (!slots || !deepspeed_slots(w, slots, &count) || resolver->failed)
+		return;
 	qsort(slots, count, sizeof(*slots), compare_number);
 	for (size_t i = 0; i < count; i++)
 		if (!i || slots[i] != slots[i - 1])
 			strbuf_printf(&buf, "%s%lld", i ? "," : "", (long long)slots[i]);
 	text = strbuf_keep(&buf, resolver->arena);
-	if (!text)
-		return report_nomem(resolver->report);
 	resolver->slot_count = slots[count - 1] + 1;
-	return rewritten(w, text, w->argument ? SOURCE_LAUNCHER : w->list->stated,
-			 "DeepSpeed sorts the list and removes duplicates: its order is lost");
+	rewritten(w, text, w->argument ? SOURCE_LAUNCHER : w->list->stated,
+		  "DeepSpeed sorts the list and removes duplicates: its order is lost");
 }
 
 /* Dask-CUDA starts a worker for each entry of the list, or for each GPU. */
@@ -155,15 +145,15 @@ void launcher_check(struct resolver *resolver)
 }
 
 /* Ray before 2.60 may write an empty list for a worker without GPUs, which is `ray:`. */
-static int rewrite_ray(struct rewrite *w)
+static void rewrite_ray(struct rewrite *w)
 {
 	if (w->argument)
-		return rewritten(w, w->argument, SOURCE_LAUNCHER,
-				 *w->argument ? "Ray gives each worker a part of the node's list"
-					      : "Ray sets an empty list for a worker without GPUs");
-	step_add(w->resolver, "S10", w->resolver->request->origins[KEY_launcher],
-		 "Ray 2.60 keeps the list of a worker without GPUs (the old way is ray:)");
-	return GPUMAP_OK;
+		rewritten(w, w->argument, SOURCE_LAUNCHER,
+			  *w->argument ? "Ray gives each worker a part of the node's list"
+				       : "Ray sets an empty list for a worker without GPUs");
+	else
+		step_add(w->resolver, "S10", w->resolver->request->origins[KEY_launcher],
+			 "Ray 2.60 keeps the list of a worker without GPUs (the old way is ray:)");
 }
 
 /* The list as Dask-CUDA reads it: entries that int() accepts become numbers, and other than those
@@ -193,7 +183,7 @@ static char *dask_list(struct resolver *resolver, const struct effective *list, 
 }
 
 /* Dask-CUDA rotates the list: the worker's own device comes first. */
-static int rewrite_dask(struct rewrite *w)
+static void rewrite_dask(struct rewrite *w)
 {
 	static const char how[] = "Dask rotates the list: each worker's own device comes first";
 	struct resolver *resolver = w->resolver;
@@ -207,33 +197,31 @@ static int rewrite_dask(struct rewrite *w)
 		 */
 		resolver->rotate = worker > 0 ? worker : 0;
 		step_add(resolver, "S10", resolver->request->origins[KEY_launcher], how);
-		return GPUMAP_OK;
+		return;
 	}
 	value = cut = dask_list(resolver, w->list, &count);
-	if (!value)
-		return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
-	if (!dask_has(resolver, worker, (int64_t)count))
-		return GPUMAP_OK;
+	if (!value || !dask_has(resolver, worker, (int64_t)count))
+		return;
 	for (int64_t i = 0; i < worker; i++)
 		cut = strchr(cut, ',') + 1;
 	if (cut > value)
 		value = arena_printf(resolver->arena, "%s,%.*s", cut, (int)(cut - value - 1),
 				     value);
-	return rewritten(w, value, w->list->stated, how);
+	rewritten(w, value, w->list->stated, how);
 }
 
-static int rewrite_flux(struct rewrite *w)
+static void rewrite_flux(struct rewrite *w)
 {
-	return rewritten(w, w->argument ? w->argument : "-1", SOURCE_LAUNCHER,
-			 w->argument ? "Flux sets the list to the task's GPUs"
-				     : "Flux writes -1 for a task without GPUs");
+	rewritten(w, w->argument ? w->argument : "-1", SOURCE_LAUNCHER,
+		  w->argument ? "Flux sets the list to the task's GPUs"
+			      : "Flux writes -1 for a task without GPUs");
 }
 
-static int rewrite_slurm(struct rewrite *w)
+static void rewrite_slurm(struct rewrite *w)
 {
-	return rewritten(w, w->argument, SOURCE_LAUNCHER,
-			 w->argument ? "Slurm sets the list to the step's GPUs"
-				     : "Slurm unsets the list of a job without GPUs");
+	rewritten(w, w->argument, SOURCE_LAUNCHER,
+		  w->argument ? "Slurm sets the list to the step's GPUs"
+			      : "Slurm unsets the list of a job without GPUs");
 }
 
 static bool is_launcher(const struct resolver *resolver, const char *name)
@@ -243,10 +231,10 @@ static bool is_launcher(const struct resolver *resolver, const char *name)
 	return span_is((struct span){value, strcspn(value, ":")}, name);
 }
 
-int launcher_order(struct resolver *resolver, struct effective *order)
+void launcher_order(struct resolver *resolver, struct effective *order)
 {
 	if (!is_launcher(resolver, "flux") || order->set)
-		return GPUMAP_OK;
+		return;
 	*order = (struct effective){
 		.set = true,
 		.value = "PCI_BUS_ID",
@@ -254,17 +242,15 @@ int launcher_order(struct resolver *resolver, struct effective *order)
 		.source = SOURCE_LAUNCHER,
 		.stated = SOURCE_LAUNCHER,
 	};
-	if (!step_add(resolver, "S10", order->origin,
-		      "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set"))
-		return report_nomem(resolver->report);
-	return GPUMAP_OK;
+	step_add(resolver, "S10", order->origin,
+		 "Flux sets CUDA_DEVICE_ORDER=PCI_BUS_ID where it is not set");
 }
 
-int launcher_rewrite(struct resolver *resolver, struct effective *list)
+void launcher_rewrite(struct resolver *resolver, struct effective *list)
 {
 	static const struct {
 		const char *name;
-		int (*rewrite)(struct rewrite *w);
+		void (*rewrite)(struct rewrite *w);
 	} launchers[] = {
 		{"torchrun", rewrite_torchrun},   {"accelerate", rewrite_accelerate},
 		{"deepspeed", rewrite_deepspeed}, {"ray", rewrite_ray},
@@ -276,6 +262,5 @@ int launcher_rewrite(struct resolver *resolver, struct effective *list)
 
 	for (size_t i = 0; i < ARRAY_SIZE(launchers); i++)
 		if (is_launcher(resolver, launchers[i].name))
-			return launchers[i].rewrite(&w);
-	return GPUMAP_OK;
+			launchers[i].rewrite(&w);
 }

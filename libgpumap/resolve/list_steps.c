@@ -76,7 +76,6 @@ static const char *written_out(struct arena *arena, struct span token)
 {
 	struct visible_number from = visible_number(token), to;
 	struct strbuf buf = {0};
-	const char *text = NULL;
 
 	if (!from.rest.length || *from.rest.text != '-')
 		return NULL;
@@ -85,11 +84,7 @@ static const char *written_out(struct arena *arena, struct span token)
 		return NULL;
 	for (int64_t i = from.value; i <= to.value; i++)
 		strbuf_printf(&buf, "%s%lld", i > from.value ? "," : "write ", (long long)i);
-	arena->failed = arena->failed || buf.failed;
-	if (!buf.failed)
-		text = arena_strdup(arena, buf.text);
-	strbuf_free(&buf);
-	return text;
+	return strbuf_keep(&buf, arena);
 }
 
 static void warn_garbage(const struct list_context *t, size_t entry)
@@ -293,8 +288,8 @@ static void warn_end(const struct list_context *t)
 			   QUOTE(entry_text(t, notes->unsure)));
 }
 
-int list_explain(struct resolver *resolver, const struct visible_list *list,
-		 const struct effective *effective, bool outer)
+void list_explain(struct resolver *resolver, const struct visible_list *list,
+		  const struct effective *effective, bool outer)
 {
 	const struct list_context t = {resolver, list, effective};
 	gpumap_mapping *mapping = resolver->mapping;
@@ -309,5 +304,4 @@ int list_explain(struct resolver *resolver, const struct visible_list *list,
 		mapping->ended_reason = visible_end_reason(list->end);
 		mapping->ended_rule = visible_end_rule(list->end);
 	}
-	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

@@ -17,11 +17,10 @@ int mps_enter(struct resolver *resolver)
 	r = view_enter(resolver, DIALECT_DRIVER, &effective, "MPS server");
 	if (r != GPUMAP_OK)
 		return r;
-	if (!step_add(resolver, "L4", effective.origin,
-		      arena_printf(resolver->arena,
-				   "the MPS server sees %s; the client's numbers count in that",
-				   QUOTE(span_of(server)))))
-		return report_nomem(resolver->report);
+	step_add(resolver, "L4", effective.origin,
+		 arena_printf(resolver->arena,
+			      "the MPS server sees %s; the client's numbers count in that",
+			      QUOTE(span_of(server))));
 	if (view_list_repeats(&resolver->effective[VARIABLE_CUDA_VISIBLE], server))
 		answer_no(resolver, FINDING_MPS_REPEATED,
 			  ABOUT(.rule = "L4",

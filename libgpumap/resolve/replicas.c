@@ -2,7 +2,7 @@
 /* The replicas of a module: the devices of device_ids, for every mode (rules G1, G10). */
 #include "resolve/resolve.h"
 
-int replicas_fill(struct resolver *resolver)
+void replicas_fill(struct resolver *resolver)
 {
 	gpumap_mapping *mapping = resolver->mapping;
 	const char *value = resolver->keys[KEY_device_ids].value;
@@ -16,12 +16,12 @@ int replicas_fill(struct resolver *resolver)
 		room = mapping->visible_count;
 	mapping->replicas = arena_alloc(resolver->arena, room, sizeof(*mapping->replicas));
 	if (!mapping->replicas)
-		return report_nomem(resolver->report);
+		return;
 	if (!value) {
 		for (size_t i = 0; i < room; i++)
 			mapping->replicas[i] = &mapping->visible[i];
 		mapping->replica_count = room;
-		return GPUMAP_OK;
+		return;
 	}
 	rest = span_of(value);
 	while (span_split(&rest, ',', &part)) {
@@ -30,11 +30,10 @@ int replicas_fill(struct resolver *resolver)
 
 		if (!entry) {
 			mapping->replica_count = 0;
-			return GPUMAP_OK;
+			return;
 		}
 		mapping->replicas[mapping->replica_count++] = entry;
 	}
-	return GPUMAP_OK;
 }
 
 bool replicas_named(const struct resolver *resolver)
@@ -59,7 +58,7 @@ static int by_gpu(const void *a, const void *b)
 	return (x->logical > y->logical) - (x->logical < y->logical);
 }
 
-int replicas_neighbours(struct neighbours *ret, struct resolver *resolver)
+void replicas_neighbours(struct neighbours *ret, struct resolver *resolver)
 {
 	const gpumap_mapping *mapping = resolver->mapping;
 	const gpumap_entry **sorted =
@@ -67,7 +66,7 @@ int replicas_neighbours(struct neighbours *ret, struct resolver *resolver)
 
 	*ret = (struct neighbours){NULL, NULL, NULL};
 	if (!sorted)
-		return report_nomem(resolver->report);
+		return;
 	memcpy(sorted, mapping->replicas, mapping->replica_count * sizeof(*sorted));
 	qsort(sorted, mapping->replica_count, sizeof(*sorted), by_gpu);
 	for (size_t i = 1; i < mapping->replica_count; i++) {
@@ -79,7 +78,6 @@ int replicas_neighbours(struct neighbours *ret, struct resolver *resolver)
 			ret->b = sorted[i];
 		}
 	}
-	return GPUMAP_OK;
 }
 
 void replicas_warn_same_gpu(struct resolver *resolver, const struct neighbours *near)

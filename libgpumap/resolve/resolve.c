@@ -4,25 +4,20 @@
 
 #include "memory.h"
 
-static int run_stages(struct resolver *resolver)
-{
-	int r = ranks_resolve(resolver);
+static int (*const stages[])(struct resolver *resolver) = {
+	ranks_resolve, sources_resolve, host_prepare, views_resolve, ranks_finish, groups_resolve,
+};
 
-	if (r == GPUMAP_OK)
-		r = sources_resolve(resolver);
-	if (r == GPUMAP_OK && !resolver->failed)
-		r = host_prepare(resolver);
-	if (r == GPUMAP_OK && !resolver->failed)
-		r = views_resolve(resolver);
-	if (r == GPUMAP_OK && !resolver->failed)
-		r = ranks_finish(resolver);
-	if (r == GPUMAP_OK && !resolver->failed)
-		r = groups_resolve(resolver);
-	if (r == GPUMAP_OK)
-		hints_report(resolver);
-	if (r == GPUMAP_OK && resolver->arena->failed)
-		r = report_nomem(resolver->report);
-	return r;
+/* The stages that find the list: resolve_list_from(). */
+enum { LIST_STAGES = 2 };
+
+static int run_stages(struct resolver *resolver, size_t count)
+{
+	int r = GPUMAP_OK;
+
+	for (size_t i = 0; i < count && r == GPUMAP_OK && !has_ended(resolver); i++)
+		r = stages[i](resolver);
+	return resolver->arena->failed ? GPUMAP_ENOMEM : r;
 }
 
 static enum list_from list_stated(const struct resolver *resolver)
@@ -77,11 +72,7 @@ int resolve_list_from(enum list_from *ret, const gpumap_request *request)
 
 	if (!begin(&resolver, request))
 		return GPUMAP_ENOMEM;
-	r = ranks_resolve(&resolver);
-	if (r == GPUMAP_OK)
-		r = sources_resolve(&resolver);
-	if (r == GPUMAP_OK && resolver.arena->failed)
-		r = GPUMAP_ENOMEM;
+	r = run_stages(&resolver, LIST_STAGES);
 	*ret = r == GPUMAP_OK ? list_stated(&resolver) : LIST_FROM_KEYS;
 	gpumap_mapping_free(resolver.mapping);
 	return r == GPUMAP_ENOMEM ? r : GPUMAP_OK;
@@ -97,7 +88,11 @@ EXPORT int gpumap_resolve(gpumap_mapping **ret, const gpumap_request *request,
 		return report_nomem(report);
 	resolver.inventory = inventory;
 	resolver.report = report;
-	r = run_stages(&resolver);
+	r = run_stages(&resolver, ARRAY_SIZE(stages));
+	if (r == GPUMAP_OK)
+		hints_report(&resolver);
+	if (r == GPUMAP_ENOMEM || resolver.arena->failed)
+		r = report_nomem(report);
 	resolver.mapping->answered = r == GPUMAP_OK && !resolver.failed;
 	return give_mapping(ret, resolver.mapping, r);
 }

@@ -4,7 +4,8 @@
  * (S) decides which statements win. views (N, L, V) makes the logical devices. choice (D) and
  * groups (G) take devices from them by their indexes. A stage returns GPUMAP_OK or a negative code.
  * If the rules end in a "no", the stage does not fail: it reports an error, and mapping->answered
- * stays false.
+ * stays false. Memory that runs out is noted in the arena, and reported once, at the end: what
+ * could not be made is missing or empty until then.
  */
 #ifndef GM_RESOLVE_H
 #define GM_RESOLVE_H
@@ -75,6 +76,12 @@ struct resolver {
 	int64_t slot_count;
 };
 
+/* Whether no further stage runs: the answer is "no", or memory ran out. */
+static inline bool has_ended(const struct resolver *resolver)
+{
+	return resolver->failed || resolver->arena->failed;
+}
+
 /* Finds which rank this process is (rules R1 and R2), if that matters; fills `keys`. */
 int ranks_resolve(struct resolver *resolver);
 /* A statement's value with the rank's numbers filled in; NULL: no memory. */
@@ -87,8 +94,8 @@ int ranks_finish(struct resolver *resolver);
 
 int sources_resolve(struct resolver *resolver);
 /* Applies the launcher's changes to the list, and to CUDA_DEVICE_ORDER. */
-int launcher_rewrite(struct resolver *resolver, struct effective *list);
-int launcher_order(struct resolver *resolver, struct effective *order);
+void launcher_rewrite(struct resolver *resolver, struct effective *list);
+void launcher_order(struct resolver *resolver, struct effective *order);
 /* Whether the devices exist that a launcher looks for before it starts a rank. */
 void launcher_check(struct resolver *resolver);
 int host_prepare(struct resolver *resolver);
@@ -100,13 +107,13 @@ int64_t driver_major(const char *driver);
 int views_resolve(struct resolver *resolver);
 
 /* The names of the view's devices, for entries to be looked up in; *migs are the MIG instances
- * among them, in the order of ret->migs. */
+ * among them, in the order of ret->migs. GPUMAP_ENOMEM. */
 int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap_device ***migs);
 /* The position of the device with this number; -1: there is no such device. In an unlisted view
  * devices are sorted by number. */
 int view_position(const struct view *view, int64_t number);
 /* Keeps a copy of the current view for pictures. */
-int view_remember(struct resolver *resolver, const char *label);
+void view_remember(struct resolver *resolver, const char *label);
 
 /* The devices that a list picks in the current view; `outer`: it is an outer list (MPS, ROCR). */
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
@@ -147,14 +154,14 @@ void answer_undecidable(struct resolver *resolver, const gpumap_entry *entry);
 
 /* Fills mapping->replicas with the logical devices of device_ids; without the key with every
  * visible one (rule G1). */
-int replicas_fill(struct resolver *resolver);
+void replicas_fill(struct resolver *resolver);
 /* Whether device_ids is given. */
 bool replicas_named(const struct resolver *resolver);
 /* Two replicas on one logical device, or on two MIG instances of one GPU. */
 struct neighbours {
 	const gpumap_entry *repeat, *a, *b; /* NULL: there are none */
 };
-int replicas_neighbours(struct neighbours *ret, struct resolver *resolver);
+void replicas_neighbours(struct neighbours *ret, struct resolver *resolver);
 /* Warns of MIG instances of one GPU. They share its PCI address, and NCCL takes that for one
  * device. */
 void replicas_warn_same_gpu(struct resolver *resolver, const struct neighbours *near);
@@ -163,16 +170,17 @@ void replicas_check_decided(struct resolver *resolver);
 /* Whether `device` puts the module on the CPU. */
 bool module_on_cpu(const struct resolver *resolver);
 
-int data_parallel_resolve(struct resolver *resolver);
+void data_parallel_resolve(struct resolver *resolver);
 int groups_resolve(struct resolver *resolver);
 void hints_report(struct resolver *resolver);
 
 /* Adds steps and findings for a list that was parsed; `outer`: it is an outer list (MPS, ROCR). */
-int list_explain(struct resolver *resolver, const struct visible_list *list,
-		 const struct effective *effective, bool outer);
+void list_explain(struct resolver *resolver, const struct visible_list *list,
+		  const struct effective *effective, bool outer);
 
 /* Makes the logical devices from ordinals (rule V9 decides which MIG instances). */
-int mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count, bool every);
+void mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count,
+		bool every);
 
 /* Why inventory_doubts() a device. */
 const char *doubt_reason(const gpumap_device *device);
@@ -180,7 +188,7 @@ const char *doubt_reason(const gpumap_device *device);
 #define RECORD_NUMBERS "use UUIDs, or record the machine with nvidia-smi -L"
 
 /* Gives the view's devices their ordinals, as CUDA numbers them (rules N2-N4). */
-int order_devices(struct resolver *resolver);
+void order_devices(struct resolver *resolver);
 
 /* Who stated the visible list that wins. Which machine a question is about depends on it. */
 enum list_from {
@@ -192,7 +200,7 @@ enum list_from {
  * is LIST_FROM_KEYS. */
 int resolve_list_from(enum list_from *ret, const gpumap_request *request);
 
-/* Adds a step. A NULL text means that memory ran out. Losers may follow. */
+/* Adds a step. NULL: memory ran out, as also a NULL text means. Losers may follow. */
 gpumap_step *step_add(struct resolver *resolver, const char *rule, const char *origin,
 		      const char *text);
 void step_lose(struct resolver *resolver, gpumap_step *step, const char *source, const char *value);

@@ -61,17 +61,16 @@ struct losers {
 	size_t count, room;
 };
 
-static int lose(struct resolver *resolver, struct losers *losers, enum source source,
-		const char *value)
+static void lose(struct resolver *resolver, struct losers *losers, enum source source,
+		 const char *value)
 {
 	struct loser *list = arena_room(resolver->arena, losers->list, losers->count, &losers->room,
 					sizeof(*list));
 
 	if (!list)
-		return report_nomem(resolver->report);
+		return;
 	losers->list = list;
 	losers->list[losers->count++] = (struct loser){source_name(source), shown(resolver, value)};
-	return GPUMAP_OK;
 }
 
 struct timeline {
@@ -80,18 +79,19 @@ struct timeline {
 	struct losers losers;
 };
 
-static int play(struct resolver *resolver, struct timeline *time, const struct statement *s)
+static void play(struct resolver *resolver, struct timeline *time, const struct statement *s)
 {
 	const char *value = ranks_value(resolver, s);
-	int r = GPUMAP_OK;
 
 	if (s->value && !value)
-		return report_nomem(resolver->report);
-	if (s->verb == VERB_DEFAULT && time->now.set)
-		return lose(resolver, &time->losers, s->source, value);
+		return;
+	if (s->verb == VERB_DEFAULT && time->now.set) {
+		lose(resolver, &time->losers, s->source, value);
+		return;
+	}
 	if (time->stated)
-		r = lose(resolver, &time->losers, time->now.source,
-			 time->now.set ? time->now.value : NULL);
+		lose(resolver, &time->losers, time->now.source,
+		     time->now.set ? time->now.value : NULL);
 	time->stated = true;
 	time->now = (struct effective){
 		.set = s->verb != VERB_UNSET,
@@ -100,30 +100,23 @@ static int play(struct resolver *resolver, struct timeline *time, const struct s
 		.source = s->source,
 		.stated = s->source,
 	};
-	return r;
 }
 
 /* Applies the launcher, which runs between the script and the program and reads the list in effect
  * then. */
-static int play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
+static void play_launcher(struct resolver *resolver, struct timeline *time, enum variable variable)
 {
 	struct effective before = time->now;
-	int r;
 
 	if (!resolver->request->values[KEY_launcher])
-		return GPUMAP_OK;
+		return;
 	if (variable == VARIABLE_CUDA_ORDER)
-		r = launcher_order(resolver, &time->now);
+		launcher_order(resolver, &time->now);
 	else if (variable == VARIABLE_CUDA_VISIBLE)
-		r = launcher_rewrite(resolver, &time->now);
-	else
-		return GPUMAP_OK;
-	if (r != GPUMAP_OK)
-		return r;
+		launcher_rewrite(resolver, &time->now);
 	if (time->stated && (before.set != time->now.set || before.value != time->now.value))
-		r = lose(resolver, &time->losers, before.source, before.set ? before.value : NULL);
+		lose(resolver, &time->losers, before.source, before.set ? before.value : NULL);
 	time->stated = time->stated || time->now.set;
-	return r;
 }
 
 /* The rule that the winner is an example of. */
@@ -141,8 +134,8 @@ static const char *winning_rule(const struct timeline *time)
 		       : "S3";
 }
 
-static int explain_winner(struct resolver *resolver, const struct timeline *time,
-			  enum variable variable)
+static void explain_winner(struct resolver *resolver, const struct timeline *time,
+			   enum variable variable)
 {
 	const struct effective *now = &time->now;
 	struct arena *arena = resolver->arena;
@@ -157,7 +150,7 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 				 time->stated || resolver->request->has_environ
 					 ? arena_printf(arena, "%s is not set: every device", name)
 					 : NO_LIST_GIVEN);
-		return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
+		return;
 	}
 	step = step_add(resolver, list ? winning_rule(time) : "N2", now->origin,
 			now->set ? arena_printf(arena, "%s=%s", name, shown(resolver, now->value))
@@ -180,7 +173,6 @@ static int explain_winner(struct resolver *resolver, const struct timeline *time
 					 "that it replaced");
 				break;
 			}
-	return arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }
 
 static int resolve_variable(struct resolver *resolver, enum variable variable)
@@ -191,16 +183,16 @@ static int resolve_variable(struct resolver *resolver, enum variable variable)
 
 	for (int source = 0; r == GPUMAP_OK && source < SOURCE_AFTER_INIT; source++) {
 		if (source == SOURCE_LAUNCHER)
-			r = play_launcher(resolver, &time, variable);
-		for (size_t i = 0; r == GPUMAP_OK && i < request->count; i++)
+			play_launcher(resolver, &time, variable);
+		for (size_t i = 0; i < request->count; i++)
 			if (applies(resolver, &request->statements[i], (enum source)source,
 				    variable))
-				r = play(resolver, &time, &request->statements[i]);
+				play(resolver, &time, &request->statements[i]);
 	}
-	if (r != GPUMAP_OK)
-		return r;
 	resolver->effective[variable] = time.now;
-	return explain_winner(resolver, &time, variable);
+	if (r == GPUMAP_OK && !resolver->arena->failed)
+		explain_winner(resolver, &time, variable);
+	return r;
 }
 
 /* Changes that come too late (rule S4). */

@@ -15,7 +15,7 @@ int view_names(struct resolver *resolver, struct visible_view *ret, const gpumap
 	mig = arena_alloc(resolver->arena, mig_count, sizeof(*mig));
 	*migs = arena_alloc(resolver->arena, mig_count, sizeof(**migs));
 	if (!ret->uuids || !mig || !*migs)
-		return report_nomem(resolver->report);
+		return GPUMAP_ENOMEM;
 	ret->uuid_count = view->count;
 	ret->migs = mig;
 	for (size_t i = 0; i < view->count; i++) {
@@ -47,12 +47,11 @@ int view_position(const struct view *view, int64_t number)
 	return low < view->count && view->devices[low]->physical == number ? (int)low : -1;
 }
 
-int view_remember(struct resolver *resolver, const char *label)
+void view_remember(struct resolver *resolver, const char *label)
 {
 	gpumap_mapping *mapping = resolver->mapping;
 
 	if (mapping->view_count < MAX_VIEWS)
 		mapping->views[mapping->view_count++] =
 			(struct seen_view){label, resolver->view.devices, resolver->view.count};
-	return GPUMAP_OK;
 }

@@ -2,17 +2,16 @@
 /* Which devices of a view a list picks (rules V), and the view that is left of it. */
 #include "resolve/resolve.h"
 
-static int select_ordinals(struct resolver *resolver, const struct visible_list *list,
-			   const gpumap_device **migs, struct ordinal **ret)
+/* NULL without memory. */
+static struct ordinal *select_ordinals(struct resolver *resolver, const struct visible_list *list,
+				       const gpumap_device **migs)
 {
 	const struct view *view = &resolver->view;
 	struct ordinal *ordinals = arena_alloc(resolver->arena, list->count, sizeof(*ordinals));
 	enum gpumap_certainty named = resolver->assumed || view->unsure ? GPUMAP_CERTAINTY_ASSUMED
 									: GPUMAP_CERTAINTY_CERTAIN;
 
-	if (!ordinals)
-		return report_nomem(resolver->report);
-	for (size_t i = 0; i < list->count; i++) {
+	for (size_t i = 0; ordinals && i < list->count; i++) {
 		const struct visible_entry *e = &list->entries[i];
 
 		if (e->ordinal >= 0)
@@ -24,8 +23,7 @@ static int select_ordinals(struct resolver *resolver, const struct visible_list 
 		else
 			ordinals[i] = (struct ordinal){&migs[e->mig], 1, named};
 	}
-	*ret = ordinals;
-	return GPUMAP_OK;
+	return ordinals;
 }
 
 int view_pick(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
@@ -38,31 +36,27 @@ int view_pick(struct resolver *resolver, enum dialect dialect, const struct effe
 
 	if (r == GPUMAP_OK)
 		r = visible_parse(&list, dialect, span_of(effective->value), &parent);
-	if (r == GPUMAP_ENOMEM)
-		return report_nomem(resolver->report);
 	if (r == GPUMAP_ELIMIT)
-		return report_fail(resolver->report, r, FINDING_LIMIT,
-				   ABOUT(.origin = effective->origin),
-				   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
+		report_add(resolver->report, FINDING_LIMIT, ABOUT(.origin = effective->origin),
+			   "a visible list of more than %d entries", GPUMAP_MAX_DEVICES);
 	if (r != GPUMAP_OK)
 		return r;
-	r = select_ordinals(resolver, &list, migs, ordinals);
+	*ordinals = select_ordinals(resolver, &list, migs);
 	*count = list.count;
-	if (r == GPUMAP_OK)
-		r = list_explain(resolver, &list, effective, outer);
+	list_explain(resolver, &list, effective, outer);
 	visible_list_free(&list);
-	return r;
+	return *ordinals ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
-static int replace(struct resolver *resolver, struct ordinal *ordinals, size_t count,
-		   const char *label)
+static void replace(struct resolver *resolver, struct ordinal *ordinals, size_t count,
+		    const char *label)
 {
 	struct view *view = &resolver->view;
 	const gpumap_device **devices = arena_alloc(resolver->arena, count, sizeof(*devices));
 	bool unsure = false;
 
 	if (!devices)
-		return report_nomem(resolver->report);
+		return;
 	for (size_t i = 0; i < count; i++) {
 		devices[i] = ordinals[i].candidates[0];
 		unsure = unsure || ordinals[i].count > 1;
@@ -76,7 +70,7 @@ static int replace(struct resolver *resolver, struct ordinal *ordinals, size_t c
 		.ordinal_count = count,
 		.unsure = unsure,
 	};
-	return view_remember(resolver, label);
+	view_remember(resolver, label);
 }
 
 int view_enter(struct resolver *resolver, enum dialect dialect, const struct effective *effective,
@@ -86,7 +80,9 @@ int view_enter(struct resolver *resolver, enum dialect dialect, const struct eff
 	size_t count;
 	int r = view_pick(resolver, dialect, effective, true, &ordinals, &count);
 
-	return r == GPUMAP_OK ? replace(resolver, ordinals, count, label) : r;
+	if (r == GPUMAP_OK)
+		replace(resolver, ordinals, count, label);
+	return r;
 }
 
 bool view_list_repeats(const struct effective *list, const char *outer)

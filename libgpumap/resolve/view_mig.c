@@ -49,20 +49,19 @@ static bool is_mig(const gpumap_entry *entry)
 	return d != d->gpu || (d->uuid && starts_with(d->uuid, "MIG-"));
 }
 
-static int add(struct expansion *x, const gpumap_device **candidates, size_t count,
-	       enum gpumap_certainty certainty)
+static void add(struct expansion *x, const gpumap_device **candidates, size_t count,
+		enum gpumap_certainty certainty)
 {
 	gpumap_entry *entries =
 		arena_room(x->resolver->arena, x->entries, x->count, &x->room, sizeof(*entries));
 
 	if (!entries)
-		return report_nomem(x->resolver->report);
+		return;
 	x->entries = entries;
 	x->entries[x->count] = (gpumap_entry){(int)x->count, certainty, candidates, count};
 	if (is_mig(&x->entries[x->count]) && ++x->instances > MAX_INSTANCES)
-		return GPUMAP_OK; /* at most 64 are enumerated; the others stay hidden */
+		return; /* at most 64 are enumerated; the others stay hidden */
 	x->count++;
-	return GPUMAP_OK;
 }
 
 /* How many of the instances from `first` on belong to its GPU instance. If the source has no GPU
@@ -96,24 +95,20 @@ static enum gpumap_certainty certainty_max(enum gpumap_certainty a, enum gpumap_
 }
 
 /* Every device is visible: one compute instance of each GPU instance. */
-static int add_every(struct expansion *x, const gpumap_device *gpu, enum gpumap_certainty certainty)
+static void add_every(struct expansion *x, const gpumap_device *gpu,
+		      enum gpumap_certainty certainty)
 {
-	size_t i = 0;
-	int r = GPUMAP_OK;
+	for (size_t i = 0, n; i < gpu->mig_count; i += n) {
+		const gpumap_device **candidates;
 
-	while (r == GPUMAP_OK && i < gpu->mig_count) {
-		size_t n = same_instance(gpu, i);
-		const gpumap_device **candidates =
-			arena_alloc(x->resolver->arena, n, sizeof(*candidates));
-
+		n = same_instance(gpu, i);
+		candidates = arena_alloc(x->resolver->arena, n, sizeof(*candidates));
 		if (!candidates)
-			return report_nomem(x->resolver->report);
+			return;
 		for (size_t k = 0; k < n; k++)
 			candidates[k] = &gpu->mig[i + k];
-		r = add(x, candidates, n, n > 1 ? GPUMAP_CERTAINTY_UNDECIDABLE : certainty);
-		i += n;
+		add(x, candidates, n, n > 1 ? GPUMAP_CERTAINTY_UNDECIDABLE : certainty);
 	}
-	return r;
 }
 
 static void warn_index(struct expansion *x, const gpumap_device *gpu)
@@ -126,7 +121,7 @@ static void warn_index(struct expansion *x, const gpumap_device *gpu)
 		gpu->mig_count ? "its first instance" : "an instance not listed here");
 }
 
-static int expand_ordinal(struct expansion *x, const struct ordinal *ordinal, bool every)
+static void expand_ordinal(struct expansion *x, const struct ordinal *ordinal, bool every)
 {
 	const gpumap_device *d = ordinal->candidates[0];
 	const gpumap_device **first;
@@ -134,20 +129,24 @@ static int expand_ordinal(struct expansion *x, const struct ordinal *ordinal, bo
 
 	if (d != d->gpu && !x->named)
 		x->named = x->count + 1;
-	if (ordinal->count != 1 || d != d->gpu || d->mig_enabled != 1)
-		return add(x, ordinal->candidates, ordinal->count, ordinal->certainty);
-	if (every && d->mig_count)
-		return add_every(x, d, ordinal->certainty);
+	if (ordinal->count != 1 || d != d->gpu || d->mig_enabled != 1) {
+		add(x, ordinal->candidates, ordinal->count, ordinal->certainty);
+		return;
+	}
+	if (every && d->mig_count) {
+		add_every(x, d, ordinal->certainty);
+		return;
+	}
 	known = x->resolver->dialect == DIALECT_NVITOP && d->mig_count;
 	if (!known)
 		warn_index(x, d);
 	first = arena_alloc(x->resolver->arena, 1, sizeof(*first));
 	if (!first)
-		return report_nomem(x->resolver->report);
+		return;
 	*first = d->mig_count ? &d->mig[0] : d;
-	return add(x, first, 1,
-		   known ? ordinal->certainty
-			 : certainty_max(ordinal->certainty, GPUMAP_CERTAINTY_ASSUMED));
+	add(x, first, 1,
+	    known ? ordinal->certainty
+		  : certainty_max(ordinal->certainty, GPUMAP_CERTAINTY_ASSUMED));
 }
 
 /* The first of the instances that share this one's GPU instance. */
@@ -168,7 +167,7 @@ static bool share_instance(const gpumap_device *a, const gpumap_device *b)
 }
 
 /* Two compute instances of one GPU instance: CUDA picks one of them. */
-static int merge_instances(struct expansion *x)
+static void merge_instances(struct expansion *x)
 {
 	size_t kept = 0;
 
@@ -184,7 +183,7 @@ static int merge_instances(struct expansion *x)
 				arena_alloc(x->resolver->arena, e->count + 1, sizeof(*both));
 
 			if (!both)
-				return report_nomem(x->resolver->report);
+				return;
 			memcpy(both, e->candidates, e->count * sizeof(*both));
 			both[e->count++] = d;
 			e->candidates = both;
@@ -198,7 +197,6 @@ static int merge_instances(struct expansion *x)
 		kept++;
 	}
 	x->count = kept;
-	return GPUMAP_OK;
 }
 
 static void keep_one(struct expansion *x)
@@ -231,20 +229,19 @@ static void warn_hidden(struct expansion *x, size_t named)
 		   named, x->resolver->dialect == DIALECT_NVITOP ? "nvitop" : "this driver");
 }
 
-static int apply_generation(struct expansion *x)
+static void apply_generation(struct expansion *x)
 {
 	size_t before = x->count;
-	int r = GPUMAP_OK;
 
 	if (x->generation == ONE_INSTANCE) {
 		keep_one(x);
 		if (before > 1 && !x->every && x->stated)
 			warn_hidden(x, before);
 	} else {
-		r = merge_instances(x);
+		merge_instances(x);
 	}
-	if (r != GPUMAP_OK || x->stated || before < 2)
-		return r;
+	if (x->stated || before < 2)
+		return;
 	for (size_t i = 0; i < x->count; i++)
 		x->entries[i].certainty =
 			certainty_max(x->entries[i].certainty, GPUMAP_CERTAINTY_ASSUMED);
@@ -256,22 +253,17 @@ static int apply_generation(struct expansion *x)
 			  "instance is assumed"
 			: "drivers up to R525 show one MIG instance, from R570 on one of each GPU "
 			  "instance: the latter is assumed");
-	return r;
 }
 
-int mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count, bool every)
+void mig_expand(struct resolver *resolver, const struct ordinal *ordinals, size_t count, bool every)
 {
 	struct expansion x = {.resolver = resolver, .every = every};
-	int r = GPUMAP_OK;
 
 	find_generation(&x);
-	for (size_t i = 0; r == GPUMAP_OK && i < count; i++)
-		r = expand_ordinal(&x, &ordinals[i], every);
-	if (r == GPUMAP_OK && x.instances)
-		r = apply_generation(&x);
-	if (r != GPUMAP_OK)
-		return r;
+	for (size_t i = 0; i < count; i++)
+		expand_ordinal(&x, &ordinals[i], every);
+	if (x.instances)
+		apply_generation(&x);
 	resolver->mapping->visible = x.entries;
 	resolver->mapping->visible_count = x.count;
-	return resolver->arena->failed ? report_nomem(resolver->report) : GPUMAP_OK;
 }

@@ -17,35 +17,38 @@ static struct ordinal *rotated(struct resolver *resolver)
 int views_resolve(struct resolver *resolver)
 {
 	const struct effective *list = &resolver->effective[dialect_variable(resolver->dialect)];
+	const struct view *view = &resolver->view;
 	struct ordinal *ordinals;
-	size_t count;
-	int r = view_remember(resolver, "host");
+	size_t count = 0;
+	int r;
 
-	if (r == GPUMAP_OK)
-		r = grant_apply(resolver, KEY_container);
+	view_remember(resolver, "host");
+	r = grant_apply(resolver, KEY_container);
 	if (r == GPUMAP_OK)
 		r = grant_apply(resolver, KEY_cgroup);
-	if (r != GPUMAP_OK || resolver->failed)
+	if (r != GPUMAP_OK || has_ended(resolver))
 		return r;
-	r = order_devices(resolver);
-	if (r == GPUMAP_OK)
+	order_devices(resolver);
+	if (!has_ended(resolver))
 		launcher_check(resolver);
-	if (r == GPUMAP_OK && !resolver->failed)
+	if (!has_ended(resolver))
 		r = mps_enter(resolver);
 	if (r == GPUMAP_OK && resolver->dialect == DIALECT_HIP)
 		r = amd_enter_rocr(resolver);
-	if (r != GPUMAP_OK || resolver->failed)
+	if (r != GPUMAP_OK || has_ended(resolver))
 		return r;
 	if (resolver->dialect == DIALECT_HIP)
 		list = amd_hip_list(resolver);
 	else if (!list->set)
 		list = NULL;
 	resolver->list = list;
-	if (!list) {
-		ordinals = resolver->rotate ? rotated(resolver) : resolver->view.ordinals;
-		return ordinals ? mig_expand(resolver, ordinals, resolver->view.ordinal_count, true)
-				: report_nomem(resolver->report);
+	if (list) {
+		r = view_pick(resolver, resolver->dialect, list, false, &ordinals, &count);
+	} else {
+		ordinals = resolver->rotate ? rotated(resolver) : view->ordinals;
+		count = ordinals ? view->ordinal_count : 0;
 	}
-	r = view_pick(resolver, resolver->dialect, list, false, &ordinals, &count);
-	return r == GPUMAP_OK ? mig_expand(resolver, ordinals, count, false) : r;
+	if (r == GPUMAP_OK)
+		mig_expand(resolver, ordinals, count, !list);
+	return r;
 }
