@@ -13,30 +13,18 @@ static json_t *mig_json(const gpumap_device *mig, bool usage, bool *failed)
 
 static json_t *gpu_json(const gpumap_device *d, bool usage, bool *failed)
 {
-	json_t *o = json_object(), *migs = json_array(), *links = NULL;
-
-	json_put(o, "index", json_number(d->index), failed);
-	json_put(o, "physical", json_number(d->physical), failed);
-	json_put(o, "uuid", json_text(d->uuid), failed);
-	json_put(o, "pci", json_text(d->pci), failed);
-	json_put(o, "name", json_text(d->name), failed);
-	json_put(o, "memory_bytes", json_number(d->memory), failed);
-	json_put(o, "numa", json_text(d->numa), failed);
-	json_put(o, "cpus", json_text(d->cpus), failed);
-	json_put(o, "minor", json_number(d->minor), failed);
-	json_put(o, "mig_enabled", d->mig_enabled < 0 ? json_null() : json_boolean(d->mig_enabled),
-		 failed);
-	for (size_t i = 0; i < d->mig_count; i++)
-		json_push(migs, mig_json(&d->mig[i], usage, failed), failed);
-	json_put(o, "mig", migs, failed);
-	if (d->nvlink_count >= 0)
-		links = json_array();
-	for (int i = 0; i < d->nvlink_count; i++)
-		json_push(links, json_integer(d->nvlink[i]), failed);
-	json_put(o, "nvlink", links ? links : json_null(), failed);
-	json_put(o, "usage", usage ? usage_json(d, failed) : json_null(), failed);
-	json_put(o, "processes", usage ? processes_json(d, failed) : json_null(), failed);
-	return o;
+	return JSON_OBJECT(
+		failed, {"index", json_number(d->index)}, {"physical", json_number(d->physical)},
+		{"uuid", json_text(d->uuid)}, {"pci", json_text(d->pci)},
+		{"name", json_text(d->name)}, {"memory_bytes", json_number(d->memory)},
+		{"numa", json_text(d->numa)}, {"cpus", json_text(d->cpus)},
+		{"minor", json_number(d->minor)}, {"mig_enabled", json_flag(d->mig_enabled)},
+		{"mig", JSON_LIST(failed, i, d->mig_count, mig_json(&d->mig[i], usage, failed))},
+		{"nvlink", d->nvlink_count < 0 ? json_null()
+					       : JSON_LIST(failed, i, (size_t)d->nvlink_count,
+							   json_integer(d->nvlink[i]))},
+		{"usage", usage ? usage_json(d, failed) : json_null()},
+		{"processes", usage ? processes_json(d, failed) : json_null()});
 }
 
 /* CUDA's order as physical numbers; null where it is not known (rule N4). */
@@ -59,27 +47,25 @@ static json_t *order_json(const gpumap_inventory *inventory, enum gpumap_order o
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 		    const gpumap_report *report)
 {
-	json_t *o, *gpus = json_array(), *order = json_object();
+	static const gpumap_inventory unknown;
+	const gpumap_inventory *from = inventory ? inventory : &unknown;
 	bool failed = false;
+	json_t *order = JSON_OBJECT(
+		&failed,
+		{"fastest",
+		 inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST, &failed) : json_null()},
+		{"pci",
+		 inventory ? order_json(inventory, GPUMAP_ORDER_PCI, &failed) : json_null()});
+	json_t *gpus =
+		JSON_LIST(&failed, i, from->count, gpu_json(&from->gpus[i], from->usage, &failed));
+	json_t *o =
+		JSON_OBJECT(&failed, JSON_HEAD("inventory"), {"source", json_text(from->source)},
+			    {"origin", json_text(from->origin)}, {"host", json_text(from->host)},
+			    {"date", json_text(from->date)}, {"driver", json_text(from->driver)},
+			    {"no_gpu", json_text(from->no_gpu)},
+			    {"partial", inventory ? json_boolean(inventory->partial) : json_null()},
+			    {"gpus", gpus}, {"cuda_order", order},
+			    {"findings", json_findings(report, &failed)});
 
-	o = JSON_OBJECT(&failed, JSON_HEAD("inventory"));
-	json_put(o, "source", json_text(inventory ? inventory->source : NULL), &failed);
-	json_put(o, "origin", json_text(inventory ? inventory->origin : NULL), &failed);
-	json_put(o, "host", json_text(inventory ? inventory->host : NULL), &failed);
-	json_put(o, "date", json_text(inventory ? inventory->date : NULL), &failed);
-	json_put(o, "driver", json_text(inventory ? inventory->driver : NULL), &failed);
-	json_put(o, "no_gpu", json_text(inventory ? inventory->no_gpu : NULL), &failed);
-	json_put(o, "partial", inventory ? json_boolean(inventory->partial) : json_null(), &failed);
-	for (size_t i = 0; inventory && i < inventory->count; i++)
-		json_push(gpus, gpu_json(&inventory->gpus[i], inventory->usage, &failed), &failed);
-	json_put(o, "gpus", gpus, &failed);
-	json_put(order, "fastest",
-		 inventory ? order_json(inventory, GPUMAP_ORDER_FASTEST, &failed) : json_null(),
-		 &failed);
-	json_put(order, "pci",
-		 inventory ? order_json(inventory, GPUMAP_ORDER_PCI, &failed) : json_null(),
-		 &failed);
-	json_put(o, "cuda_order", order, &failed);
-	json_put(o, "findings", json_findings(report, &failed), &failed);
 	json_dump(buf, o, failed);
 }

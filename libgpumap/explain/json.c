@@ -49,6 +49,11 @@ json_t *json_number(int64_t n)
 	return n < 0 ? json_null() : json_integer(n);
 }
 
+json_t *json_flag(int64_t flag)
+{
+	return flag < 0 ? json_null() : json_boolean(flag);
+}
+
 static json_t *finding_json(const gpumap_finding *f, bool *failed)
 {
 	static const char *const severities[] = {"remark", "warning", "error"};
@@ -66,11 +71,8 @@ static json_t *finding_json(const gpumap_finding *f, bool *failed)
 
 json_t *json_findings(const gpumap_report *report, bool *failed)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < gpumap_report_count(report); i++)
-		json_push(array, finding_json(gpumap_report_get(report, i), failed), failed);
-	return array;
+	return JSON_LIST(failed, i, gpumap_report_count(report),
+			 finding_json(gpumap_report_get(report, i), failed));
 }
 
 static int append(const char *piece, size_t length, void *data)

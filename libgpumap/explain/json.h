@@ -24,6 +24,15 @@ json_t *json_make(bool *failed, const struct json_member *members);
 #define JSON_OBJECT(failed, ...) \
 	json_make(failed, (const struct json_member[]){__VA_ARGS__, {NULL, NULL}})
 
+/* A new array of `count` values: that of the expression `value` for each `i` from 0 on. */
+#define JSON_LIST(failed, i, count, value) \
+	__extension__({ \
+		json_t *list_ = json_array(); \
+		for (size_t i = 0; i < (count); i++) \
+			json_push(list_, (value), (failed)); \
+		list_; \
+	})
+
 /* The first members of a document, which name its schema: schemas/NAME.json describes it. */
 #define JSON_URN(name) "urn:gpumap:schema:" name ":1"
 #define JSON_HEAD(name) \
@@ -32,8 +41,9 @@ json_t *json_make(bool *failed, const struct json_member *members);
 		"schema", json_integer(1) \
 	}
 
-/* A negative number is not known: null. */
+/* A negative number, or flag, is not known: null. */
 json_t *json_number(int64_t n);
+json_t *json_flag(int64_t flag);
 
 /* A text, or null for NULL. Text that is not UTF-8 (an environment may hold anything) is written
  * escaped. */

@@ -104,38 +104,33 @@ static void diff_text(struct strbuf *buf, const struct plan_diff *diff)
 
 /* --- JSON ------------------------------------------------------------------------------- */
 
-static json_t *ranges_json(const struct difference *d, bool *failed)
+static json_t *range_json(const struct difference *d, size_t i, bool *failed)
 {
-	json_t *array = json_array();
+	json_t *range = json_array();
 
-	for (size_t i = 0; i < d->range_count; i++) {
-		json_t *range = json_array();
-
-		json_push(range, json_integer((json_int_t)d->ranges[i].first), failed);
-		json_push(range, json_integer((json_int_t)d->ranges[i].last), failed);
-		json_push(array, range, failed);
-	}
-	return array;
+	json_push(range, json_integer((json_int_t)d->ranges[i].first), failed);
+	json_push(range, json_integer((json_int_t)d->ranges[i].last), failed);
+	return range;
 }
 
 static json_t *difference_json(const struct difference *d, bool *failed)
 {
 	return JSON_OBJECT(failed, {"of", json_text(words[d->of])}, {"key", json_text(d->key)},
 			   {"from", json_text(d->from)}, {"to", json_text(d->to)},
-			   {"ranges", d->range_count ? ranges_json(d, failed) : json_null()});
+			   {"ranges", d->range_count ? JSON_LIST(failed, i, d->range_count,
+								 range_json(d, i, failed))
+						     : json_null()});
 }
 
 /* `diff` NULL: the report alone. */
 static json_t *diff_json(const struct plan_diff *diff, const gpumap_report *report, bool *failed)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; diff && i < diff->count; i++)
-		json_push(list, difference_json(diff->list[i], failed), failed);
 	return JSON_OBJECT(failed, JSON_HEAD("plan-diff"), {"kind", json_text("plan-diff")},
 			   {"version", json_text(gpumap_version())},
 			   {"same", diff ? json_boolean(!diff->count) : json_null()},
-			   {"differences", list}, {"findings", json_findings(report, failed)});
+			   {"differences", JSON_LIST(failed, i, diff ? diff->count : 0,
+						     difference_json(diff->list[i], failed))},
+			   {"findings", json_findings(report, failed)});
 }
 
 EXPORT int gpumap_plan_diff(char **ret, int *differs, const gpumap_plan *a, const gpumap_plan *b,

@@ -20,10 +20,9 @@ static json_t *device_json(struct writer *w, const struct plan_device *device)
 static json_t *rank_json(struct writer *w, const struct plan_host *host, size_t l)
 {
 	const struct local_rank *local = &host->layout->ranks[l];
-	json_t *gpus = json_array();
+	json_t *gpus =
+		JSON_LIST(&w->failed, i, local->device_count, device_json(w, &local->devices[i]));
 
-	for (size_t i = 0; i < local->device_count; i++)
-		json_push(gpus, device_json(w, &local->devices[i]), &w->failed);
 	return JSON_OBJECT(
 		&w->failed, {"rank", json_integer((json_int_t)(host->first_rank + l))},
 		{"local_rank", json_integer((json_int_t)l)}, {"gpus", gpus},
@@ -52,13 +51,12 @@ static json_t *host_json(struct writer *w, size_t node, json_t *same)
 	const struct plan_host *host = &w->plan->hosts[node];
 	const struct plan_layout *layout = host->layout;
 	json_t *earlier = same_as(w, node, same);
-	json_t *gpus = earlier ? json_null() : json_array();
-	json_t *ranks = earlier ? json_null() : json_array();
+	json_t *gpus = earlier ? json_null()
+			       : JSON_LIST(&w->failed, i, layout->gpu_count,
+					   device_json(w, &layout->gpus[i]));
+	json_t *ranks = earlier ? json_null()
+				: JSON_LIST(&w->failed, l, layout->count, rank_json(w, host, l));
 
-	for (size_t i = 0; !earlier && i < layout->gpu_count; i++)
-		json_push(gpus, device_json(w, &layout->gpus[i]), &w->failed);
-	for (size_t l = 0; !earlier && l < layout->count; l++)
-		json_push(ranks, rank_json(w, host, l), &w->failed);
 	return JSON_OBJECT(&w->failed, {"name", json_text(host->name)},
 			   {"node", json_integer((json_int_t)node)},
 			   {"first_rank", json_integer((json_int_t)host->first_rank)},
@@ -70,10 +68,9 @@ static json_t *host_json(struct writer *w, size_t node, json_t *same)
 
 static json_t *hosts_json(struct writer *w)
 {
-	json_t *array = json_array(), *same = json_object();
+	json_t *same = json_object();
+	json_t *array = JSON_LIST(&w->failed, i, w->plan->host_count, host_json(w, i, same));
 
-	for (size_t i = 0; i < w->plan->host_count; i++)
-		json_push(array, host_json(w, i, same), &w->failed);
 	json_decref(same);
 	return array;
 }
@@ -94,44 +91,24 @@ static json_t *settings_json(struct writer *w)
 	return object;
 }
 
-static json_t *exception_json(struct writer *w, size_t i)
+static json_t *exception_json(struct writer *w, const struct job_exception *e)
 {
-	const struct job_exception *e = &w->plan->exceptions[i];
-
 	return JSON_OBJECT(&w->failed, {"rank", json_integer((json_int_t)e->rank)},
 			   {"key", json_text(profile_key(e->key)->key.name)},
 			   {"value", json_text(e->setting.text)},
 			   {"origin", json_text(setting_origin(&e->setting))});
 }
 
-static json_t *variable_json(struct writer *w, size_t i)
+static json_t *variable_json(struct writer *w, const struct job_variable *v)
 {
-	const struct job_variable *v = &w->plan->variables[i];
-
 	return JSON_OBJECT(&w->failed, {"name", json_text(v->name)}, {"value", json_text(v->value)},
 			   {"origin", json_text(v->origin)});
 }
 
-static json_t *step_json(struct writer *w, size_t i)
+static json_t *step_json(struct writer *w, const struct plan_step *s)
 {
-	const struct plan_step *s = &w->plan->steps[i];
-
 	return JSON_OBJECT(&w->failed, {"rule", json_text(s->rule)}, {"text", json_text(s->text)},
 			   {"origin", json_text(s->origin)});
-}
-
-static json_t *argument_json(struct writer *w, size_t i)
-{
-	return json_text(w->plan->arguments[i]);
-}
-
-static json_t *list_json(struct writer *w, size_t count, json_t *one(struct writer *w, size_t i))
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_push(array, one(w, i), &w->failed);
-	return array;
 }
 
 static void put_plan(struct writer *w, json_t *o)
@@ -149,11 +126,21 @@ static void put_plan(struct writer *w, json_t *o)
 	json_put(o, "run_named", json_boolean(plan->run_named), &w->failed);
 	json_put(o, "lease", json_text(plan->lease), &w->failed);
 	json_put(o, "hosts", hosts_json(w), &w->failed);
-	json_put(o, "arguments", list_json(w, plan->argument_count, argument_json), &w->failed);
-	json_put(o, "environment", list_json(w, plan->variable_count, variable_json), &w->failed);
+	json_put(o, "arguments",
+		 JSON_LIST(&w->failed, i, plan->argument_count, json_text(plan->arguments[i])),
+		 &w->failed);
+	json_put(o, "environment",
+		 JSON_LIST(&w->failed, i, plan->variable_count,
+			   variable_json(w, &plan->variables[i])),
+		 &w->failed);
 	json_put(o, "settings", settings_json(w), &w->failed);
-	json_put(o, "exceptions", list_json(w, plan->exception_count, exception_json), &w->failed);
-	json_put(o, "steps", list_json(w, plan->step_count, step_json), &w->failed);
+	json_put(o, "exceptions",
+		 JSON_LIST(&w->failed, i, plan->exception_count,
+			   exception_json(w, &plan->exceptions[i])),
+		 &w->failed);
+	json_put(o, "steps",
+		 JSON_LIST(&w->failed, i, plan->step_count, step_json(w, &plan->steps[i])),
+		 &w->failed);
 }
 
 /* The members of a plan that could not be made. */

@@ -37,15 +37,6 @@ static int add_setting(const gpumap_key *key, void *data)
 	return 0;
 }
 
-static json_t *arguments_json(const gpumap_profile *profile, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < gpumap_profile_argument_count(profile); i++)
-		json_push(array, json_text(gpumap_profile_argument(profile, i)), failed);
-	return array;
-}
-
 static json_t *variable_json(const gpumap_profile *profile, size_t i, bool *failed)
 {
 	return JSON_OBJECT(
@@ -55,30 +46,23 @@ static json_t *variable_json(const gpumap_profile *profile, size_t i, bool *fail
 		{"origin", json_text(gpumap_profile_variable(profile, i, GPUMAP_SETTING_ORIGIN))});
 }
 
-static json_t *environment_json(const gpumap_profile *profile, bool *failed)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < gpumap_profile_variable_count(profile); i++)
-		json_push(array, variable_json(profile, i, failed), failed);
-	return array;
-}
-
 void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
 		  const gpumap_report *report)
 {
 	struct settings s = {.profile = profile, .wanted = keys, .object = json_object()};
 	json_t *o;
 
-	o = JSON_OBJECT(&s.failed, JSON_HEAD("profile"));
-	json_put(o, "profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME)),
-		 &s.failed);
-	json_put(o, "file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE)), &s.failed);
 	if (profile)
 		gpumap_profile_key_each(add_setting, &s);
-	json_put(o, "settings", s.object, &s.failed);
-	json_put(o, "arguments", arguments_json(profile, &s.failed), &s.failed);
-	json_put(o, "environment", environment_json(profile, &s.failed), &s.failed);
-	json_put(o, "findings", json_findings(report, &s.failed), &s.failed);
+	o = JSON_OBJECT(
+		&s.failed, JSON_HEAD("profile"),
+		{"profile", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))},
+		{"file", json_text(gpumap_profile_str(profile, GPUMAP_PROFILE_FILE))},
+		{"settings", s.object},
+		{"arguments", JSON_LIST(&s.failed, i, gpumap_profile_argument_count(profile),
+					json_text(gpumap_profile_argument(profile, i)))},
+		{"environment", JSON_LIST(&s.failed, i, gpumap_profile_variable_count(profile),
+					  variable_json(profile, i, &s.failed))},
+		{"findings", json_findings(report, &s.failed)});
 	json_dump(buf, o, s.failed);
 }

@@ -15,11 +15,6 @@ static json_t *types_json(int64_t types, bool *failed)
 	return array;
 }
 
-static json_t *flag_json(int64_t flag)
-{
-	return flag < 0 ? json_null() : json_boolean(flag);
-}
-
 json_t *process_json(const gpumap_process *p, bool *failed)
 {
 	return JSON_OBJECT(
@@ -27,7 +22,7 @@ json_t *process_json(const gpumap_process *p, bool *failed)
 		{"memory_bytes", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MEMORY))},
 		{"mig", json_number(gpumap_process_int(p, GPUMAP_PROCESS_MIG))},
 		{"types", types_json(gpumap_process_int(p, GPUMAP_PROCESS_TYPES), failed)},
-		{"visible", flag_json(gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE))},
+		{"visible", json_flag(gpumap_process_int(p, GPUMAP_PROCESS_VISIBLE))},
 		{"uid", json_number(gpumap_process_int(p, GPUMAP_PROCESS_UID))},
 		{"user", json_text(gpumap_process_str(p, GPUMAP_PROCESS_USER))},
 		{"start", json_text(gpumap_process_str(p, GPUMAP_PROCESS_START))},
@@ -40,15 +35,10 @@ json_t *process_json(const gpumap_process *p, bool *failed)
 json_t *processes_json(const gpumap_device *device, bool *failed)
 {
 	int count = gpumap_device_process_count(device);
-	json_t *array;
 
-	if (count < 0)
-		return json_null();
-	array = json_array();
-	for (int i = 0; i < count; i++)
-		json_push(array, process_json(gpumap_device_process(device, (size_t)i), failed),
-			  failed);
-	return array;
+	return count < 0 ? json_null()
+			 : JSON_LIST(failed, i, (size_t)count,
+				     process_json(gpumap_device_process(device, i), failed));
 }
 
 static json_t *number_of(const gpumap_device *d, enum gpumap_device_int_attr attr)
@@ -68,5 +58,5 @@ json_t *usage_json(const gpumap_device *d, bool *failed)
 			   {"temperature_celsius", number_of(d, GPUMAP_DEVICE_TEMPERATURE)},
 			   {"compute_mode", json_text(compute_mode_word((int)mode))},
 			   {"processes_complete",
-			    flag_json(gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE))});
+			    json_flag(gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE))});
 }
