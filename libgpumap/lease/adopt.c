@@ -2,7 +2,6 @@
 /* A lease of the GPUs that a process uses already. It does not stand in the queue: who waits cannot
  * use these GPUs before the process ends. */
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "lease/claim.h"
@@ -76,11 +75,9 @@ static int uses_none(const struct adopting *a, bool complete)
 static int uses_other(const struct adopting *a, const gpumap_device *unit, const char *what,
 		      const char *fix)
 {
-	char name[UNIT_TEXT];
-
 	return report_fail(a->report, GPUMAP_EINPUT, FINDING_ADOPT_NOTHING,
 			   ABOUT(.origin = "--adopt", .fix = fix), "process %lld uses %s, %s",
-			   (long long)a->pid, unit_text(name, unit), what);
+			   (long long)a->pid, UNIT_TEXT(unit), what);
 }
 
 /* Why the unit cannot be leased. */
@@ -132,30 +129,28 @@ static int find_gpus(struct adopting *a)
 static int is_leased(const struct adopting *a, const gpumap_device *gpu,
 		     const struct lease_sight *sight)
 {
-	char what[64] = "is leased already", by[48] = "", name[UNIT_TEXT];
+	const char *what = sight->lease == LEASE_SHARED ? FORMAT("has %zu of %zu slots leased",
+								 sight->load.used, sight->load.most)
+							: "is leased already";
+	const char *by = sight->owner > 0 ? FORMAT(" (%sby process %lld)",
+						   sight->load.used > 1 ? "one " : "",
+						   (long long)sight->owner)
+					  : "";
 
-	if (sight->lease == LEASE_SHARED)
-		snprintf(what, sizeof(what), "has %zu of %zu slots leased", sight->load.used,
-			 sight->load.most);
-	if (sight->owner > 0)
-		snprintf(by, sizeof(by), " (%sby process %lld)", sight->load.used > 1 ? "one " : "",
-			 (long long)sight->owner);
 	return report_fail(
 		a->report, GPUMAP_EBUSY, FINDING_LEASE_BUSY,
 		ABOUT(.origin = "--adopt", .fix = "gpumap leases shows whose lease it is"),
-		"%s %s%s", unit_text(name, gpu), what, by);
+		"%s %s%s", UNIT_TEXT(gpu), what, by);
 }
 
 static int not_locked(const struct adopting *a, const gpumap_device *gpu,
 		      const struct lease_sight *sight)
 {
-	char name[UNIT_TEXT];
-
 	if (errno == EWOULDBLOCK)
 		return is_leased(a, gpu, sight);
 	return report_fail(a->report, GPUMAP_EFILE, FINDING_FILE_ACCESS,
 			   ABOUT(.origin = a->folder.path), "%s cannot be locked: %s",
-			   unit_text(name, gpu), strerror(errno));
+			   UNIT_TEXT(gpu), strerror(errno));
 }
 
 /* All or none. */
@@ -176,34 +171,19 @@ static int lock_all(struct adopting *a, const struct lease_sight *sights)
 	return lease_complete(lease, &a->folder, a->report);
 }
 
-/* More than one user may lease at all. */
-static int check_limit(const struct adopting *a)
-{
-	char place[SETTING_PLACE];
-
-	if (!per_user_applies(&a->settings) || a->lease->count <= a->settings.gpus_per_user)
-		return GPUMAP_OK;
-	return report_fail(a->report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT,
-			   ABOUT(.origin = "--adopt", .fix = "start it with fewer GPUs"),
-			   "process %lld uses %zu GPUs, and a user may lease at most %zu (%s)",
-			   (long long)a->pid, a->lease->count, a->settings.gpus_per_user,
-			   lease_setting_place(place, &a->settings, PKEY_LEASES_gpus_per_user));
-}
-
 /* The limit of GPUs for one user. */
 static int exceeds(const struct adopting *a, const struct user_share *share)
 {
 	CLEANUP(strbuf_free) struct strbuf text = {0};
 
+	strbuf_printf(&text, "process %lld uses %zu GPU%s, and ", (long long)a->pid,
+		      a->lease->count, a->lease->count == 1 ? "" : "s");
 	per_user_tell(&text, share, &a->settings);
-	if (text.failed)
-		return report_nomem(a->report);
-	report_add(a->report, FINDING_LEASE_USER_LIMIT,
-		   ABOUT(.origin = "--adopt",
-			 .fix = "end one of your leases, which gpumap leases lists"),
-		   "process %lld uses %zu GPU%s, and %s", (long long)a->pid, a->lease->count,
-		   a->lease->count == 1 ? "" : "s", text.text);
-	return GPUMAP_EBUSY;
+	report_text(a->report, FINDING_LEASE_USER_LIMIT,
+		    ABOUT(.origin = "--adopt",
+			  .fix = "end one of your leases, which gpumap leases lists"),
+		    &text);
+	return text.failed ? GPUMAP_ENOMEM : GPUMAP_EBUSY;
 }
 
 static int look_and_lock(struct adopting *a)
@@ -214,7 +194,8 @@ static int look_and_lock(struct adopting *a)
 	int r = sights ? lease_look(sights, &a->folder, units) : GPUMAP_ENOMEM;
 
 	if (r == GPUMAP_OK)
-		r = per_user_look(&share, a->lease->count, &a->settings, &a->folder, units, sights);
+		r = per_user_look(&share, NULL, a->lease->count, &a->settings, &a->folder, units,
+				  sights);
 	if (r == GPUMAP_OK)
 		r = share.full ? exceeds(a, &share) : lock_all(a, sights);
 	else if (r == GPUMAP_EFILE)
@@ -242,7 +223,6 @@ static int warn_shared(const struct adopting *a)
 	for (size_t i = 0; i < a->lease->count; i++) {
 		const gpumap_device *gpu = gpumap_lease_device(a->lease, i);
 		CLEANUP(strbuf_free) struct strbuf list = {0};
-		char name[UNIT_TEXT];
 
 		for (int k = 0; k < gpumap_device_process_count(gpu) && list.length < MAX_TELL;
 		     k++) {
@@ -256,7 +236,7 @@ static int warn_shared(const struct adopting *a)
 			return report_nomem(a->report);
 		if (list.length)
 			report_add(a->report, FINDING_ADOPT_SHARED, ABOUT(.origin = "--adopt"),
-				   "%s is also used by process%s %s", unit_text(name, gpu),
+				   "%s is also used by process%s %s", UNIT_TEXT(gpu),
 				   strchr(list.text, ',') ? "es" : "", list.text);
 	}
 	return GPUMAP_OK;
@@ -269,7 +249,10 @@ static int adopt(struct adopting *a)
 	if (r == GPUMAP_OK)
 		r = find_gpus(a);
 	if (r == GPUMAP_OK)
-		r = check_limit(a);
+		r = per_user_check(
+			&a->settings, a->lease->count,
+			FORMAT("process %lld uses %zu GPUs", (long long)a->pid, a->lease->count),
+			ABOUT(.origin = "--adopt", .fix = "start it with fewer GPUs"), a->report);
 	if (r == GPUMAP_OK)
 		r = lock_in_gate(a);
 	return r == GPUMAP_OK && a->slots == 1 ? warn_shared(a) : r;

@@ -88,7 +88,6 @@ static int too_small(const struct taking *t, const bool *usable)
 	const gpumap_claim *claim = t->claim;
 	const gpumap_device *largest = NULL;
 	size_t large = 0;
-	char name[UNIT_TEXT];
 
 	for (size_t g = 0; g < units->count; g++) {
 		const gpumap_device *unit = &units->gpus[g];
@@ -113,7 +112,7 @@ static int too_small(const struct taking *t, const bool *usable)
 			   ABOUT(.fix = "ask for less memory"),
 			   "no %s here has %lld MiB for programs; the largest, %s, has %lld MiB",
 			   claim_kind(claim, 1), (long long)(claim->terms.min_free >> 20),
-			   unit_text(name, largest), (long long)(lease_memory_most(largest) >> 20));
+			   UNIT_TEXT(largest), (long long)(lease_memory_most(largest) >> 20));
 }
 
 static int by_position(const void *a, const void *b)
@@ -151,12 +150,9 @@ static int lock_all(struct taking *t, bool *got)
 static const gpumap_device *find_again(const gpumap_inventory *units, const gpumap_device *unit,
 				       const gpumap_claim *claim)
 {
+	size_t g = lease_named(units, span_of(LEASE_NAME(unit)));
 	const gpumap_device *now;
-	char name[LEASE_NAME];
-	size_t g;
 
-	lease_name(name, unit);
-	g = lease_named(units, span_of(name));
 	if (g == units->count)
 		return NULL;
 	now = &units->gpus[g];
@@ -219,13 +215,12 @@ static void report_unknown_load(const struct taking *t)
 {
 	for (size_t i = 0; t->claim->terms.max_load >= 0 && i < t->lease->count; i++) {
 		const gpumap_device *unit = gpumap_lease_device(t->lease, i);
-		char name[UNIT_TEXT];
 
 		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
 			report_add(t->report, FINDING_LEASE_LOAD_UNKNOWN, NULL,
 				   "NVML does not report the load of %s, which counts as free: "
 				   "it has no process and little memory in use",
-				   unit_text(name, unit));
+				   UNIT_TEXT(unit));
 	}
 }
 
@@ -328,7 +323,8 @@ static int choose(struct taking *t, struct wishes *wishes, bool *got)
 /* Looks what the limit of GPUs for one user leaves to this job and to those before it. */
 static int look_at_limit(struct taking *t, struct wishes *wishes)
 {
-	int r = per_user_apply(&t->share, wishes, &t->settings, &t->folder, t->lease->inventory);
+	int r = per_user_look(&t->share, wishes, wishes->list[wishes->count].count, &t->settings,
+			      &t->folder, t->lease->inventory, wishes->sights);
 
 	if (r == GPUMAP_EFILE)
 		return taking_failed(t, "the leases of users cannot be counted");

@@ -9,45 +9,37 @@
 #include "inventory/inventory.h"
 #include "lease/note.h"
 
-struct ends {
-	int64_t *of;
-	const struct lease_folder *folder;
-	const gpumap_inventory *units;
-	const struct lease_sight *sights;
-};
-
 /* A unit is not free before the last of its leases has ended. */
-static void add_end(const struct ends *ends, size_t g, int64_t owner)
+static void add_end(int64_t *end, const struct lease_folder *folder, int64_t owner)
 {
 	struct lease_note note;
 
-	if (owner > 0 && lease_note_read_in(&note, ends->folder, owner) &&
-	    note.end_ms > ends->of[g])
-		ends->of[g] = note.end_ms;
-}
-
-static void add_slot(struct span gpu, size_t slots, int fd, void *data)
-{
-	const struct ends *ends = data;
-	size_t g = lease_named(ends->units, gpu);
-
-	if (slots && g < ends->units->count && ends->sights[g].lease == LEASE_SHARED)
-		add_end(ends, g, lease_locker(ends->folder, fd));
+	if (owner > 0 && lease_note_read_in(&note, folder, owner) && note.end_ms > *end)
+		*end = note.end_ms;
 }
 
 int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_inventory *units,
 		  const struct lease_sight *sights)
 {
-	struct ends ends = {ret, folder, units, sights};
+	struct lease_walk walk;
 	bool shared = false;
 
 	for (size_t g = 0; g < units->count; g++) {
 		ret[g] = 0;
 		if (sights[g].lease == LEASE_HELD)
-			add_end(&ends, g, sights[g].owner);
+			add_end(&ret[g], folder, sights[g].owner);
 		shared = shared || sights[g].lease == LEASE_SHARED;
 	}
-	return shared ? lease_slots_each(folder, NULL, add_slot, &ends) : GPUMAP_OK;
+	if (!shared)
+		return GPUMAP_OK;
+	walk = lease_walk(folder, NULL);
+	while (lease_next(&walk)) {
+		size_t g = lease_named(units, walk.unit);
+
+		if (walk.slots && g < units->count && sights[g].lease == LEASE_SHARED)
+			add_end(&ret[g], folder, lease_locker(folder, walk.fd));
+	}
+	return walk.code;
 }
 
 /* When the job could have a unit. One that shares it may find a slot before all others end. */

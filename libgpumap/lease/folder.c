@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -29,8 +28,7 @@ enum {
 	MAX_INFO = 65536,
 	GATE_MS = 10000, /* how long the gate is waited for */
 	TRY_MS = 20,
-	LOOKS = 3,
-	FULL_NAME = LEASE_NAME + 64
+	LOOKS = 3
 };
 
 /* --- the folder ---------------------------------------------------------------------- */
@@ -135,18 +133,9 @@ static bool is_plain(int fd, bool looks)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_nlink == 1 || looks);
 }
 
-/* With the prefix of the folder. */
-static void full_name(char ret[FULL_NAME], const struct lease_folder *folder, const char *name)
-{
-	snprintf(ret, FULL_NAME, "%s%s", folder->prefix, name);
-}
-
 void lease_file_remove(const struct lease_folder *folder, const char *name)
 {
-	char full[FULL_NAME];
-
-	full_name(full, folder, name);
-	unlinkat(folder->fd, full, 0);
+	unlinkat(folder->fd, FORMAT("%s%s", folder->prefix, name), 0);
 }
 
 int lease_file(const struct lease_folder *folder, const char *suffix, int mode, bool make)
@@ -154,13 +143,12 @@ int lease_file(const struct lease_folder *folder, const char *suffix, int mode, 
 	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	/* What no one has yet is written by its owner alone. */
 	const mode_t access = mode & O_EXCL ? 0644 : 0666;
-	char name[FULL_NAME];
+	const char *name = FORMAT("%s%s", folder->prefix, suffix);
 	int fd = -1;
 
 	/* No permission is needed to look at what was seen. */
 	if (folder->seen)
 		mode = O_PATH;
-	full_name(name, folder, suffix);
 	/* Opened before it is made: in a sticky folder O_CREAT on the file of another user fails
 	 * (fs.protected_regular). */
 	errno = ENOENT;
@@ -230,12 +218,11 @@ static bool read_lock_line(struct lock_line *ret, struct span line)
 /* The lock at this place; its owner is 0: none that is visible. */
 static struct lock_line find_lock(const char *locks, const unsigned int device[2], ino_t inode)
 {
-	char where[64];
+	const char *where =
+		FORMAT("%02x:%02x:%llu", device[0], device[1], (unsigned long long)inode);
 	struct span rest = span_of(locks), line;
 	struct lock_line lock;
 
-	snprintf(where, sizeof(where), "%02x:%02x:%llu", device[0], device[1],
-		 (unsigned long long)inode);
 	while (span_split(&rest, '\n', &line))
 		if (read_lock_line(&lock, line) && span_is(lock.where, where) && lock.owner > 0)
 			return lock;
@@ -365,10 +352,7 @@ char *lease_fdinfo(int64_t pid, const char *fd)
 
 char *lease_own_fdinfo(int fd)
 {
-	char number[16];
-
-	snprintf(number, sizeof(number), "%d", fd);
-	return lease_fdinfo(PROCESS_SELF, number);
+	return lease_fdinfo(PROCESS_SELF, FORMAT("%d", fd));
 }
 
 bool lease_lock_in(bool *exclusive, int64_t *owner, const char *info)

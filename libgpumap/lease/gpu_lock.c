@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,13 +18,11 @@ enum { TAKE_MS = 100, LOOK_MS = 10 };
 static int open_sysfs(const struct lease_folder *folder, const gpumap_device *unit,
 		      const char *name)
 {
-	char path[64];
-
 	errno = ENOENT;
 	if (folder->sysfs < 0 || !unit->gpu->pci)
 		return -1;
-	snprintf(path, sizeof(path), "%s/%s", unit->gpu->pci, name);
-	return openat(folder->sysfs, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return openat(folder->sysfs, FORMAT("%s/%s", unit->gpu->pci, name),
+		      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* Locks the guard of a GPU, which jobs of all folders have while they test its locks or lock it.
@@ -74,33 +71,22 @@ static bool lock_as(int fd, enum share share)
 	return share == SHARE_ALL || lease_try(fd, true);
 }
 
-struct wanted {
-	bool instance; /* an instance of the GPU is wanted, not a slot */
-	bool held;     /* another one of these is */
-};
-
-static void note_held(struct span gpu, size_t slots, int fd, void *data)
-{
-	struct wanted *wanted = data;
-
-	(void)gpu;
-	(void)fd;
-	wanted->held = wanted->held || wanted->instance == !slots;
-}
-
 /* Locks the files of the GPU, and its slot or instance. False with errno; some may be open then. */
 static bool lock_files(struct lease_locks *locks, const struct lease_folder *folder,
 		       const gpumap_device *unit, size_t slots)
 {
-	char name[LEASE_NAME];
-	struct wanted wanted = {is_instance(unit), false};
+	const char *name = LEASE_NAME(unit->gpu);
+	const bool instance = is_instance(unit);
 	enum share share = SHARE_ALL;
 
-	lease_name(name, wanted.instance ? unit->gpu : unit);
-	if (slots > 1 || wanted.instance) {
-		if (lease_slots_each(folder, name, note_held, &wanted) != GPUMAP_OK)
+	if (slots > 1 || instance) {
+		struct lease_walk walk = lease_walk(folder, name);
+
+		/* Whether another slot, or another instance, is held. */
+		for (share = SHARE_FIRST; lease_next(&walk);)
+			share = instance == !walk.slots ? SHARE_MORE : share;
+		if (walk.code != GPUMAP_OK)
 			return false;
-		share = wanted.held ? SHARE_MORE : SHARE_FIRST;
 	}
 	locks->vendor = lease_vendor(folder, unit);
 	if (locks->vendor < 0 ? errno != ENOENT : !lock_as(locks->vendor, share))
@@ -109,7 +95,7 @@ static bool lock_files(struct lease_locks *locks, const struct lease_folder *fol
 	locks->file = lease_file(folder, name, O_RDONLY, true);
 	if (locks->file < 0 ? lease_lacks(errno) : !lock_as(locks->file, share))
 		return false;
-	locks->part = slots > 1 || wanted.instance;
+	locks->part = slots > 1 || instance;
 	locks->own = lease_own_file(folder, unit, slots);
 	return locks->own >= 0;
 }
@@ -168,11 +154,8 @@ static enum lease_state state_of(const struct lease_folder *folder, int fd, int6
 static enum lease_state state_of_file(const struct lease_folder *folder, const gpumap_device *unit,
 				      int64_t *owner)
 {
-	CLEANUP_CLOSE int fd = -1;
-	char name[LEASE_NAME];
+	CLEANUP_CLOSE int fd = lease_file(folder, LEASE_NAME(unit), O_RDONLY, false);
 
-	lease_name(name, unit);
-	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0 && !lease_lacks(errno)) /* others may put anything there */
 		return LEASE_FREE;
 	return state_of(folder, fd, owner);
@@ -200,6 +183,6 @@ enum lease_state lease_held(const struct lease_folder *folder, const gpumap_devi
 	state = state_of_vendor(folder, unit, owner);
 	if (state != LEASE_FREE && state != LEASE_SHARED)
 		return state;
-	again = state_of_file(folder, is_instance(unit) ? unit->gpu : unit, owner);
+	again = state_of_file(folder, unit->gpu, owner);
 	return again == LEASE_FREE ? state : again;
 }

@@ -35,39 +35,29 @@ struct leases {
 
 /* --- each lease --------------------------------------------------------------------------- */
 
-/* A walk over the leases. */
-struct walk {
-	const struct lease_folder *folder;
-	const gpumap_inventory *units;
-	bool *visited; /* each unit */
-	held_fn *fn;
-	void *data;
-};
-
-static void visit(struct span unit, size_t slots, int fd, void *data)
-{
-	const struct walk *walk = data;
-	size_t g = lease_named(walk->units, unit);
-
-	if (g == walk->units->count)
-		return;
-	walk->visited[g] = true;
-	walk->fn(g, slots ? slots : 1, lease_locker(walk->folder, fd), fd, walk->data);
-}
-
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data)
 {
 	CLEANUP_FREE bool *visited = xcalloc(units->count + 1, sizeof(*visited));
-	struct walk walk = {folder, units, visited, fn, data};
-	int r = visited ? lease_slots_each(folder, NULL, visit, &walk) : GPUMAP_ENOMEM;
+	struct lease_walk walk;
 
+	if (!visited)
+		return GPUMAP_ENOMEM;
+	walk = lease_walk(folder, NULL);
+	while (lease_next(&walk)) {
+		size_t g = lease_named(units, walk.unit);
+
+		if (g == units->count)
+			continue;
+		visited[g] = true;
+		fn(g, walk.slots ? walk.slots : 1, lease_locker(folder, walk.fd), walk.fd, data);
+	}
 	/* Those of other folders, and of versions whose leases have no file. */
-	for (size_t g = 0; r == GPUMAP_OK && g < units->count; g++)
+	for (size_t g = 0; walk.code == GPUMAP_OK && g < units->count; g++)
 		if (sights[g].lease == LEASE_HELD && !sights[g].instances && !visited[g] &&
 		    !is_instance(&units->gpus[g]))
 			fn(g, 1, sights[g].owner, -1, data);
-	return r;
+	return walk.code;
 }
 
 /* --- the processes ------------------------------------------------------------------------ */
@@ -108,23 +98,6 @@ bool lease_holds(int64_t pid, const struct stat *files, size_t count, bool hidde
 	return found;
 }
 
-struct kept {
-	const struct lease_folder *folder;
-	int64_t owner;
-	struct stat file; /* of one of its units: who holds the lease has all of them open */
-	bool found;
-};
-
-static void find_kept(struct span unit, size_t slots, int fd, void *data)
-{
-	struct kept *kept = data;
-
-	(void)unit;
-	(void)slots;
-	if (!kept->found && lease_locker(kept->folder, fd) == kept->owner)
-		kept->found = fstat(fd, &kept->file) == 0;
-}
-
 static int64_t *list_keepers(size_t *count, const struct stat *file)
 {
 	int64_t *pids = NULL;
@@ -146,15 +119,21 @@ static int64_t *list_keepers(size_t *count, const struct stat *file)
 int64_t *lease_kept_by(size_t *count, const gpumap_claim *claim, int64_t owner)
 {
 	CLEANUP(lease_folder_close) struct lease_folder folder = NO_FOLDER;
-	struct kept kept = {.folder = &folder, .owner = owner};
+	bool found = false;
+	struct stat file; /* of one of its units: who holds the lease has all of them open */
 
 	*count = 0;
 	if (lease_folder_open(&folder, claim->folder, claim->sysfs, false, NULL) != GPUMAP_OK)
 		return NULL;
 	/* Elsewhere the kernel does not show who took a lock, and has ended. */
-	if (lease_see(&folder))
-		lease_slots_each(&folder, NULL, find_kept, &kept);
-	return kept.found ? list_keepers(count, &kept.file) : NULL;
+	if (lease_see(&folder)) {
+		struct lease_walk walk = lease_walk(&folder, NULL);
+
+		while (lease_next(&walk))
+			if (!found && lease_locker(&folder, walk.fd) == owner)
+				found = fstat(walk.fd, &file) == 0;
+	}
+	return found ? list_keepers(count, &file) : NULL;
 }
 
 /* --- for others --------------------------------------------------------------------------- */
@@ -251,16 +230,14 @@ static int check_each(const struct leases *all, const struct lease_folder *folde
 	int r = GPUMAP_OK;
 
 	for (size_t g = 0; g < all->units->count; g++) {
-		char name[LEASE_NAME], unit[UNIT_TEXT];
+		const gpumap_device *unit = &all->units->gpus[g];
 
 		if (all->sights[g].lease != LEASE_UNKNOWN)
 			continue;
-		lease_name(name, &all->units->gpus[g]);
 		r = report_fail(report, GPUMAP_EFILE, FINDING_LEASES_NOT_SEEN,
 				ABOUT(.origin = folder->path, .fix = "remove that file"),
-				"it is not visible whether %s is leased: %s: %s",
-				unit_text(unit, &all->units->gpus[g]), name,
-				strerror(all->sights[g].why));
+				"it is not visible whether %s is leased: %s: %s", UNIT_TEXT(unit),
+				LEASE_NAME(unit), strerror(all->sights[g].why));
 	}
 	return r;
 }

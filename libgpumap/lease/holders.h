@@ -21,7 +21,7 @@ int lease_outside(int64_t *ret, const gpumap_claim *claim, const gpumap_inventor
 
 /* Calls fn for each lease that the sights show: the unit, 1 or the number of slots that it is one
  * of, and the process that took it, 0: not visible. `fd` has its slot or instance open; -1: it is a
- * whole GPU. Call it in the gate. Returns the codes of lease_slots_each. */
+ * whole GPU. Call it in the gate. Returns the code of a walk. */
 typedef void held_fn(size_t unit, size_t slots, int64_t pid, int fd, void *data);
 int lease_held_each(const struct lease_folder *folder, const gpumap_inventory *units,
 		    const struct lease_sight *sights, held_fn *fn, void *data);

@@ -19,7 +19,7 @@
 
 enum {
 	MAX_TICKETS = 4096,
-	LEASE_NAME = 128,
+	LEASE_NAME_SIZE = 128,
 	LEASE_PREFIX = 48,
 	MAX_SLOTS = 64 /* of a GPU */
 };
@@ -116,7 +116,8 @@ enum lease_state {
 };
 
 /* The name of its file in the folder. */
-void lease_name(char ret[LEASE_NAME], const gpumap_device *unit);
+const char *lease_name(struct quoted *ret, const gpumap_device *unit);
+#define LEASE_NAME(unit) lease_name(&(struct quoted){{0}}, unit)
 /* Whether it is the name of a MIG instance; with `gpu`, of that GPU. */
 bool lease_names_instance(struct span name, const char *gpu);
 /* The unit that has the name. A MIG instance that does not exist any more counts as its GPU, which
@@ -228,12 +229,22 @@ struct lease_sight {
 int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	       const gpumap_inventory *units);
 
-/* Calls fn for each lease's file that is held, with the name of the unit and the number of slots;
- * 1: the whole GPU, 0: a MIG instance. `gpu`: the name of the GPU that is looked at, with its
- * instances; NULL: all. Removes those that are left behind, as far as this user may.
- * GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
-int lease_slots_each(const struct lease_folder *folder, const char *gpu,
-		     void (*fn)(struct span gpu, size_t slots, int fd, void *data), void *data);
+/* A walk over the files of leases that are held. It removes those that are left behind, as far as
+ * this user may. */
+struct lease_walk {
+	const struct lease_folder *folder;
+	const char *gpu;  /* the name of the GPU that is looked at, with its instances; NULL: all */
+	struct span unit; /* the name of the lease's unit */
+	size_t slots;     /* 1: the whole GPU; 0: a MIG instance */
+	int fd;           /* of its file */
+	int code;         /* at the end: GPUMAP_OK, GPUMAP_EFILE with errno, or GPUMAP_ENOMEM */
+	DIR *dir;
+	size_t swept;
+	int lacks; /* errno of the last file that could not be looked at; 0 */
+};
+struct lease_walk lease_walk(const struct lease_folder *folder, const char *gpu);
+/* Goes to the next lease. Goes on until it is false. */
+bool lease_next(struct lease_walk *walk);
 /* Whether the process may have taken the lease of which `fd` has the file. False: that one has
  * ended, and this one, of another user, began later and has its number. */
 bool lease_is_owner(int64_t pid, int fd);

@@ -6,42 +6,26 @@
 
 #include "lease/units.h"
 
-struct look {
-	const struct lease_folder *folder;
-	struct lease_sight *sights;
-	const gpumap_inventory *units;
-};
-
-/* The GPU with the name, or of the instance with it; NULL. */
-static struct lease_sight *find_gpu(const struct look *look, struct span unit, size_t slots)
-{
-	char name[LEASE_NAME];
-
-	for (size_t g = 0; g < look->units->count; g++) {
-		if (is_instance(&look->units->gpus[g]))
-			continue;
-		lease_name(name, &look->units->gpus[g]);
-		if (slots ? span_is(unit, name) : lease_names_instance(unit, name))
-			return &look->sights[g];
-	}
-	return NULL;
-}
-
 /* A lease's file counts also where its other locks are not seen, as those of a sysfs that is not
  * there. */
-static void see_lease(struct span unit, size_t slots, int fd, void *data)
+static void see_lease(struct lease_sight *sights, const gpumap_inventory *units,
+		      const struct lease_walk *walk)
 {
-	const struct look *look = data;
-	struct lease_sight *sight = find_gpu(look, unit, slots);
-	size_t named = slots ? look->units->count : lease_named(look->units, unit);
+	size_t named = lease_named(units, walk->unit), gpu = named, slots = walk->slots;
+	struct lease_sight *sight;
 	int64_t pid;
 
-	if (!sight || sight->lease == LEASE_UNKNOWN)
+	if (named == units->count)
 		return;
-	pid = lease_locker(look->folder, fd);
-	if (named < look->units->count && is_instance(&look->units->gpus[named])) {
-		look->sights[named].instances = 1;
-		look->sights[named].owner = pid;
+	while (is_instance(&units->gpus[gpu]))
+		gpu--;
+	sight = &sights[gpu];
+	if (sight->lease == LEASE_UNKNOWN)
+		return;
+	pid = lease_locker(walk->folder, walk->fd);
+	if (named != gpu) {
+		sights[named].instances = 1;
+		sights[named].owner = pid;
 	}
 	if (slots == 1 || sight->lease == LEASE_HELD) {
 		sight->owner = slots == 1 ? pid : sight->owner;
@@ -79,21 +63,22 @@ static enum lease_state state_of_instance(const struct lease_sight *own,
 int lease_look(struct lease_sight *ret, const struct lease_folder *folder,
 	       const gpumap_inventory *units)
 {
-	struct look look = {folder, ret, units};
+	struct lease_walk walk;
 	size_t gpu = 0;
-	int r;
 
 	for (size_t g = 0; g < units->count; g++) {
 		ret[g] = (struct lease_sight){.load = NO_LOAD};
 		ret[g].lease = lease_held(folder, &units->gpus[g], &ret[g].owner);
 		ret[g].why = ret[g].lease == LEASE_UNKNOWN ? errno : 0;
 	}
-	r = lease_slots_each(folder, NULL, see_lease, &look);
+	walk = lease_walk(folder, NULL);
+	while (lease_next(&walk))
+		see_lease(ret, units, &walk);
 	for (size_t g = 0; g < units->count; g++) {
 		if (is_instance(&units->gpus[g]))
 			ret[g].lease = state_of_instance(&ret[g], &ret[gpu]);
 		else
 			ret[gpu = g].lease = state_of(&ret[g]);
 	}
-	return r;
+	return walk.code;
 }

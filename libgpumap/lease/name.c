@@ -9,25 +9,22 @@
 
 #include "lease/units.h"
 
-void lease_name(char ret[LEASE_NAME], const gpumap_device *unit)
+const char *lease_name(struct quoted *ret, const gpumap_device *unit)
 {
 	const gpumap_device *gpu = is_instance(unit) ? unit->gpu : unit;
+	const char *name = gpu->uuid ? gpu->uuid : gpu->pci;
 	size_t n;
 
-	if (gpu->uuid)
-		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->uuid);
-	else if (gpu->pci)
-		snprintf(ret, LEASE_NAME, LEASE_GPU "%s", gpu->pci);
-	else
-		snprintf(ret, LEASE_NAME, LEASE_GPU "%d", gpu->physical);
-	n = strlen(ret);
-	if (is_instance(unit) && unit->uuid)
-		snprintf(ret + n, LEASE_NAME - n, LEASE_INSTANCE "%s", unit->uuid);
-	else if (is_instance(unit))
-		snprintf(ret + n, LEASE_NAME - n, LEASE_INSTANCE "%d", unit->mig_position);
-	for (char *c = ret; *c; c++)
+	format_text(ret, LEASE_GPU "%s", name ? name : FORMAT("%d", gpu->physical));
+	n = strlen(ret->text);
+	if (is_instance(unit))
+		snprintf(ret->text + n, sizeof(ret->text) - n, LEASE_INSTANCE "%s",
+			 unit->uuid ? unit->uuid : FORMAT("%d", unit->mig_position));
+	ret->text[LEASE_NAME_SIZE - 1] = '\0';
+	for (char *c = ret->text; *c; c++)
 		if (*c == '/')
 			*c = '_';
+	return ret->text;
 }
 
 bool lease_names_instance(struct span name, const char *gpu)
@@ -45,10 +42,10 @@ bool lease_names_instance(struct span name, const char *gpu)
 size_t lease_named(const gpumap_inventory *units, struct span name)
 {
 	size_t gpu = units->count;
-	char own[LEASE_NAME];
 
 	for (size_t g = 0; g < units->count; g++) {
-		lease_name(own, &units->gpus[g]);
+		const char *own = LEASE_NAME(&units->gpus[g]);
+
 		if (span_is(name, own))
 			return g;
 		if (!is_instance(&units->gpus[g]) && lease_names_instance(name, own))

@@ -204,9 +204,8 @@ int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *rep
 bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu)
 {
 	struct span rest = span_of(folder->inside ? folder->inside : ""), word;
-	char name[LEASE_NAME];
+	const char *name = LEASE_NAME(gpu);
 
-	lease_name(name, gpu);
 	while (span_split(&rest, ' ', &word))
 		if (span_is(word, name))
 			return true;

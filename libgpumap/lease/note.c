@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,14 +36,13 @@ int64_t lease_note_now(void)
 }
 
 /* False: there is no such process, or it has ended. */
-static bool note_name(char ret[LEASE_NAME], int64_t owner)
+static bool note_name(struct quoted *ret, int64_t owner)
 {
 	struct process_stat stat;
 
 	if (owner <= 0 || !process_stat_read(&stat, (pid_t)owner) || stat.dead)
 		return false;
-	snprintf(ret, LEASE_NAME, NOTE "%lld-%llu", (long long)owner,
-		 (unsigned long long)stat.start);
+	format_text(ret, NOTE "%lld-%llu", (long long)owner, (unsigned long long)stat.start);
 	return true;
 }
 
@@ -53,10 +51,10 @@ static bool note_name(char ret[LEASE_NAME], int64_t owner)
 static bool is_of_living(const char *name)
 {
 	struct span rest = span_of(name + strlen(NOTE)), pid;
-	char living[LEASE_NAME];
+	struct quoted living;
 
 	span_split(&rest, '-', &pid);
-	return note_name(living, span_number(pid, INT32_MAX)) && streq(name, living);
+	return note_name(&living, span_number(pid, INT32_MAX)) && streq(name, living.text);
 }
 
 /* Removes notes that no one holds, as far as this user may. The processes of some are not visible
@@ -79,31 +77,31 @@ static void sweep(const struct lease_folder *folder)
 
 static bool write_note(int fd, const struct lease_note *note)
 {
-	char text[128];
-	size_t n = (size_t)snprintf(text, sizeof(text), "end %lld\nidle %lld\n",
-				    (long long)note->end_ms, (long long)note->idle_ms);
+	const char *text =
+		FORMAT("end %lld\nidle %lld\n", (long long)note->end_ms, (long long)note->idle_ms);
 
-	return write_all(fd, text, n) == n;
+	return write_all(fd, text, strlen(text)) == strlen(text);
 }
 
 static void write_in(struct lease_note_file *ret, const struct lease_folder *folder, int64_t owner,
 		     const struct lease_note *note)
 {
-	char name[LEASE_NAME], absolute[PATH_MAX];
+	struct quoted name;
+	char absolute[PATH_MAX];
 	char *path = NULL;
 	int fd;
 
 	sweep(folder);
-	if (!note_name(name, owner) || !realpath(folder->path, absolute) ||
-	    xasprintf(&path, "%s/%s", absolute, name) < 0)
+	if (!note_name(&name, owner) || !realpath(folder->path, absolute) ||
+	    xasprintf(&path, "%s/%s", absolute, name.text) < 0)
 		return;
-	fd = lease_file(folder, name, O_WRONLY | O_EXCL, true);
+	fd = lease_file(folder, name.text, O_WRONLY | O_EXCL, true);
 	if (fd >= 0 && lease_try(fd, false) && write_note(fd, note)) {
 		*ret = (struct lease_note_file){fd, path};
 		return;
 	}
 	if (fd >= 0) {
-		lease_file_remove(folder, name);
+		lease_file_remove(folder, name.text);
 		close(fd);
 	}
 	free(path);
@@ -163,13 +161,13 @@ bool lease_note_read_in(struct lease_note *ret, const struct lease_folder *folde
 {
 	struct lease_folder all_levels = *folder;
 	CLEANUP_FREE char *text = NULL;
-	char name[LEASE_NAME];
+	struct quoted name;
 	CLEANUP_CLOSE int fd = -1;
 	size_t size;
 
 	*all_levels.prefix = '\0';
-	if (folder->fd >= 0 && note_name(name, owner))
-		fd = lease_file(&all_levels, name, O_RDONLY, false);
+	if (folder->fd >= 0 && note_name(&name, owner))
+		fd = lease_file(&all_levels, name.text, O_RDONLY, false);
 	if (fd >= 0 && lease_locker(folder, fd) > 0 && is_of(fd, owner) &&
 	    read_all(fd, MAX_NOTE, &text, &size) == 0)
 		return parse(ret, text);

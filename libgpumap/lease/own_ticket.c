@@ -2,8 +2,6 @@
 /* The ticket of a job that waits: what it names. */
 #include "lease/attempt.h"
 
-#include <stdio.h>
-
 #include "lease/wishes.h"
 #include "memory.h"
 #include "report/report.h"
@@ -13,14 +11,13 @@ static char *own_names(const gpumap_inventory *inventory, const struct lease_wis
 		       size_t count)
 {
 	struct strbuf names = {0};
-	char name[LEASE_NAME];
 
 	for (size_t i = 0; i < count; i++) {
 		size_t g = own->order[i];
 
-		lease_name(name, &inventory->gpus[g]);
 		if (own->usable[g])
-			strbuf_printf(&names, "%s%s", names.length ? " " : "", name);
+			strbuf_printf(&names, "%s%s", names.length ? " " : "",
+				      LEASE_NAME(&inventory->gpus[g]));
 	}
 	return strbuf_take(&names);
 }

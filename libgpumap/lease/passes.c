@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "closing.h"
@@ -57,11 +56,9 @@ void lease_passes_count(struct lease_ticket *tickets, size_t count,
 
 bool lease_pass(const struct lease_folder *folder, uint64_t number)
 {
-	CLEANUP_CLOSE int fd = -1;
-	char name[LEASE_NAME];
+	const char *name = FORMAT(PASS "%020" PRIu64 "-%020" PRIu64, number, lease_next_number());
+	CLEANUP_CLOSE int fd = lease_file(folder, name, O_RDONLY | O_EXCL, true);
 
-	snprintf(name, LEASE_NAME, PASS "%020" PRIu64 "-%020" PRIu64, number, lease_next_number());
-	fd = lease_file(folder, name, O_RDONLY | O_EXCL, true);
 	return fd >= 0;
 }
 

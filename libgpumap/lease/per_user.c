@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,11 +57,9 @@ static struct lock_files find_files(const struct count *c, size_t unit, int fd)
 {
 	const gpumap_device *gpu = &c->units->gpus[unit];
 	struct lock_files files = {.count = 0};
-	char name[LEASE_NAME];
 
-	lease_name(name, gpu);
 	add_file(&files, fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
-				 : lease_file(c->folder, name, O_RDONLY, false));
+				 : lease_file(c->folder, LEASE_NAME(gpu), O_RDONLY, false));
 	if (fd < 0)
 		add_file(&files, lease_vendor(c->folder, gpu));
 	return files;
@@ -161,13 +158,6 @@ static bool give(struct count *c, int64_t uid, size_t count)
 	return fits;
 }
 
-static int count_held(struct count *c, const struct lease_sight *sights)
-{
-	int r = lease_held_each(c->folder, c->units, sights, add, c);
-
-	return c->nomem ? GPUMAP_ENOMEM : r;
-}
-
 static void share_of(struct user_share *ret, struct count *c, size_t count)
 {
 	struct user *user = find_user(c, geteuid());
@@ -179,18 +169,18 @@ static void share_of(struct user_share *ret, struct count *c, size_t count)
 	ret->full = !give(c, geteuid(), count);
 }
 
-int per_user_apply(struct user_share *ret, struct wishes *wishes,
-		   const struct lease_settings *settings, const struct lease_folder *folder,
-		   const gpumap_inventory *units)
+int per_user_look(struct user_share *ret, struct wishes *wishes, size_t count,
+		  const struct lease_settings *settings, const struct lease_folder *folder,
+		  const gpumap_inventory *units, const struct lease_sight *sights)
 {
 	struct count c = {.folder = folder, .units = units, .limit = settings->gpus_per_user};
-	int r = GPUMAP_OK;
+	int r;
 
 	*ret = (struct user_share){0};
 	if (!c.limit || folder->inside)
 		return GPUMAP_OK;
-	r = count_held(&c, wishes->sights);
-	for (size_t i = 0; r == GPUMAP_OK && i < wishes->count; i++) {
+	r = lease_held_each(folder, units, sights, add, &c);
+	for (size_t i = 0; r == GPUMAP_OK && wishes && i < wishes->count; i++) {
 		struct user *user;
 
 		if (!give(&c, wishes->tickets[i].user, wishes->list[i].count))
@@ -200,24 +190,6 @@ int per_user_apply(struct user_share *ret, struct wishes *wishes,
 			user->waiting++;
 	}
 	if (r == GPUMAP_OK && geteuid() != 0)
-		share_of(ret, &c, wishes->list[wishes->count].count);
-	free(c.users);
-	free(c.pids);
-	return c.nomem ? GPUMAP_ENOMEM : r;
-}
-
-int per_user_look(struct user_share *ret, size_t count, const struct lease_settings *settings,
-		  const struct lease_folder *folder, const gpumap_inventory *units,
-		  const struct lease_sight *sights)
-{
-	struct count c = {.folder = folder, .units = units, .limit = settings->gpus_per_user};
-	int r;
-
-	*ret = (struct user_share){0};
-	if (!per_user_applies(settings) || folder->inside)
-		return GPUMAP_OK;
-	r = count_held(&c, sights);
-	if (r == GPUMAP_OK)
 		share_of(ret, &c, count);
 	free(c.users);
 	free(c.pids);
@@ -231,27 +203,23 @@ bool per_user_applies(const struct lease_settings *settings)
 	return settings->gpus_per_user && geteuid() != 0;
 }
 
-int per_user_check(const struct lease_settings *settings, size_t count, gpumap_report *report)
+int per_user_check(const struct lease_settings *settings, size_t count, const char *what,
+		   const struct about *about, gpumap_report *report)
 {
-	char place[SETTING_PLACE];
-
 	if (!per_user_applies(settings) || count <= settings->gpus_per_user)
 		return GPUMAP_OK;
-	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT,
-			   ABOUT(.fix = "ask for fewer"),
-			   "%zu GPUs are asked for, and a user may lease at most %zu (%s)", count,
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_USER_LIMIT, about,
+			   "%s, and a user may lease at most %zu (%s)", what,
 			   settings->gpus_per_user,
-			   lease_setting_place(place, settings, PKEY_LEASES_gpus_per_user));
+			   SETTING_PLACE(settings, PKEY_LEASES_gpus_per_user));
 }
 
 void per_user_tell(struct strbuf *text, const struct user_share *share,
 		   const struct lease_settings *settings)
 {
-	char place[SETTING_PLACE];
-
 	strbuf_printf(text, "you have leased %zu of at most %zu GPU%s (%s)", share->held,
 		      settings->gpus_per_user, settings->gpus_per_user == 1 ? "" : "s",
-		      lease_setting_place(place, settings, PKEY_LEASES_gpus_per_user));
+		      SETTING_PLACE(settings, PKEY_LEASES_gpus_per_user));
 	if (share->waiting)
 		strbuf_printf(text, ", and %zu of your jobs wait%s before this one", share->waiting,
 			      share->waiting == 1 ? "s" : "");

@@ -16,19 +16,17 @@ struct user_share {
 /* Whether the limit concerns this process's user. */
 bool per_user_applies(const struct lease_settings *settings);
 
-/* Whether a job may have so many GPUs at all. GPUMAP_EINPUT after its error. */
-int per_user_check(const struct lease_settings *settings, size_t count, gpumap_report *report);
+/* Whether a job may have so many GPUs at all. GPUMAP_EINPUT after its error; `what` says of which
+ * it is: "4 GPUs are asked for". */
+int per_user_check(const struct lease_settings *settings, size_t count, const char *what,
+		   const struct about *about, gpumap_report *report);
 
-/* Takes the jobs that have to wait for others of their user out of the wishes: they wish for no GPU
- * now. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
-int per_user_apply(struct user_share *ret, struct wishes *wishes,
-		   const struct lease_settings *settings, const struct lease_folder *folder,
-		   const gpumap_inventory *units);
-
-/* The same of a job that does not stand in the queue, and takes `count` GPUs. */
-int per_user_look(struct user_share *ret, size_t count, const struct lease_settings *settings,
-		  const struct lease_folder *folder, const gpumap_inventory *units,
-		  const struct lease_sight *sights);
+/* How a job stands that takes `count` GPUs. Takes the jobs that have to wait for others of their
+ * user out of the wishes before it, NULL: it does not stand in the queue. They wish for no GPU now.
+ * Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+int per_user_look(struct user_share *ret, struct wishes *wishes, size_t count,
+		  const struct lease_settings *settings, const struct lease_folder *folder,
+		  const gpumap_inventory *units, const struct lease_sight *sights);
 
 /* Appends why it has to wait: "you have leased 2 of at most 2 GPUs (/etc/gpumap/gpumap.ini:4)". */
 void per_user_tell(struct strbuf *text, const struct user_share *share,

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "write_all.h"
 
 #define TICKET "ticket-"
+#define TICKET_NAME(number) FORMAT(TICKET "%020" PRIu64, number)
 
 enum {
 	MAX_TICKET = 65536, /* of its text */
@@ -25,11 +25,6 @@ enum {
 	MAX_USERS = 64,     /* that have so many */
 	MAX_WAITING = 64    /* jobs of one user */
 };
-
-static void ticket_name(char ret[LEASE_NAME], uint64_t number)
-{
-	snprintf(ret, LEASE_NAME, TICKET "%020" PRIu64, number);
-}
 
 /* --- reading ---------------------------------------------------------------------------- */
 
@@ -157,13 +152,11 @@ static bool is_of_user(const struct lease_ticket *ticket, struct lease_folder *s
 static bool read_ticket(struct lease_ticket *ticket, const struct lease_folder *folder,
 			struct lease_folder *seen, bool *nomem)
 {
-	char name[LEASE_NAME];
-	CLEANUP_CLOSE int fd = -1;
+	const char *name = TICKET_NAME(ticket->number);
+	CLEANUP_CLOSE int fd = lease_file(folder, name, O_RDONLY, false);
 	struct stat st;
 	bool live;
 
-	ticket_name(name, ticket->number);
-	fd = lease_file(folder, name, O_RDONLY, false);
 	if (fd < 0)
 		return false;
 	live = !lease_try(fd, true);
@@ -264,11 +257,8 @@ void lease_queue_free(struct lease_ticket *tickets, size_t count)
 
 int64_t lease_queue_process(const struct lease_folder *folder, uint64_t number)
 {
-	CLEANUP_CLOSE int fd = -1;
-	char name[LEASE_NAME];
+	CLEANUP_CLOSE int fd = lease_file(folder, TICKET_NAME(number), O_RDONLY, false);
 
-	ticket_name(name, number);
-	fd = lease_file(folder, name, O_RDONLY, false);
 	return fd < 0 ? 0 : lease_locker(folder, fd);
 }
 
@@ -325,7 +315,6 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 		     const struct lease_ticket *wish)
 {
 	CLEANUP_FREE char *text = ticket_text(wish);
-	char name[LEASE_NAME];
 	uint64_t mine;
 	int fd;
 
@@ -337,8 +326,7 @@ int lease_queue_join(int *ret, uint64_t *number, const struct lease_folder *fold
 	}
 	do {
 		mine = lease_next_number();
-		ticket_name(name, mine);
-		fd = lease_file(folder, name, O_RDWR | O_EXCL, true);
+		fd = lease_file(folder, TICKET_NAME(mine), O_RDWR | O_EXCL, true);
 	} while (fd < 0 && errno == EEXIST);
 	if (fd < 0)
 		return GPUMAP_EFILE;
@@ -366,10 +354,7 @@ bool lease_queue_add(int fd, const char *names)
 
 void lease_queue_leave(const struct lease_folder *folder, int fd, uint64_t number)
 {
-	char name[LEASE_NAME];
-
-	ticket_name(name, number);
-	lease_file_remove(folder, name);
+	lease_file_remove(folder, TICKET_NAME(number));
 	lease_passes_remove(folder, number);
 	close(fd);
 }

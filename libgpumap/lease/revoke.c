@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -218,47 +217,32 @@ static void end_inside(struct ending *e)
 		visit_all(e);
 }
 
-static void ignore(struct span unit, size_t slots, int fd, void *data)
-{
-	(void)unit;
-	(void)slots;
-	(void)fd;
-	(void)data;
-}
-
 /* --- another's lease ----------------------------------------------------------------------- */
-
-struct found {
-	struct ending *e;
-	bool *leased; /* of each GPU */
-};
-
-static void find_part(struct span gpu, size_t slots, int fd, void *data)
-{
-	struct found *found = data;
-	struct ending *e = found->e;
-	size_t g = lease_named(e->inventory, gpu);
-
-	if (g == e->inventory->count || !e->gpus[g] || lease_locker(&e->folder, fd) != e->owner)
-		return;
-	found->leased[g] = true;
-	add_file(e, fcntl(fd, F_DUPFD_CLOEXEC, 0), slots != 1);
-	if (slots != 1)
-		e->outer = -1;
-}
 
 /* Which of the units the lease has, and the files of its parts. It may have ended by now, and
  * others may have the GPUs. */
 static int find_leased(struct ending *e, bool *leased)
 {
-	struct found found = {e, leased};
+	struct lease_walk walk;
 	int64_t owner;
 
 	for (size_t g = 0; g < e->inventory->count; g++)
 		leased[g] = e->gpus[g] &&
 			    lease_held(&e->folder, &e->inventory->gpus[g], &owner) == LEASE_HELD &&
 			    owner == e->owner;
-	return lease_slots_each(&e->folder, NULL, find_part, &found);
+	walk = lease_walk(&e->folder, NULL);
+	while (lease_next(&walk)) {
+		size_t g = lease_named(e->inventory, walk.unit);
+
+		if (g == e->inventory->count || !e->gpus[g] ||
+		    lease_locker(&e->folder, walk.fd) != e->owner)
+			continue;
+		leased[g] = true;
+		add_file(e, fcntl(walk.fd, F_DUPFD_CLOEXEC, 0), walk.slots != 1);
+		if (walk.slots != 1)
+			e->outer = -1;
+	}
+	return walk.code;
 }
 
 static enum revoke_failure failure_of(const struct ending *e)
@@ -274,15 +258,16 @@ static int revoke_all(struct ending *e, bool *leased, enum revoke_failure *ret)
 {
 	int code = find_leased(e, leased);
 	bool failed = false;
-	char name[LEASE_NAME];
 
 	for (size_t g = 0; g < e->inventory->count; g++) {
 		ret[g] = leased[g] ? REVOKE_DONE : REVOKE_NOT_LEASED;
 		if (!leased[g])
 			continue;
-		lease_name(name, e->inventory->gpus[g].gpu);
 		add_file(e, lease_vendor(&e->folder, &e->inventory->gpus[g]), false);
-		add_file(e, lease_file(&e->folder, name, O_RDONLY, false), false);
+		add_file(e,
+			 lease_file(&e->folder, LEASE_NAME(e->inventory->gpus[g].gpu), O_RDONLY,
+				    false),
+			 false);
 	}
 	if (code == GPUMAP_OK) {
 		visit_all(e);
@@ -331,10 +316,8 @@ int lease_revoke(enum revoke_failure *ret, const gpumap_claim *claim,
 static void find_place(struct ending *e, const gpumap_lease *lease, bool parts)
 {
 	struct lease_file_name read;
-	char name[LEASE_NAME];
 
-	snprintf(name, sizeof(name), "%s" LEASE_GPU, lease->prefix);
-	lease_name_read(&read, name);
+	lease_name_read(&read, FORMAT("%s" LEASE_GPU, lease->prefix));
 	e->level = read.level;
 	e->outer = parts ? -1 : read.outer;
 }
@@ -362,6 +345,7 @@ void lease_let_go(const gpumap_lease *lease)
 	struct ending e = {.inventory = lease->inventory, .folder = NO_FOLDER};
 	CLEANUP_FREE bool *gpus = xcalloc(lease->inventory->count + 1, sizeof(*gpus));
 	CLEANUP_CLOSE int gate = -1;
+	struct lease_walk walk;
 	bool parts = false;
 	int fd;
 
@@ -380,7 +364,9 @@ void lease_let_go(const gpumap_lease *lease)
 		end_inside(&e);
 	/* Its files go, which wakes those who wait. */
 	memcpy(e.folder.prefix, lease->prefix, sizeof(e.folder.prefix));
-	lease_slots_each(&e.folder, NULL, ignore, NULL);
+	walk = lease_walk(&e.folder, NULL);
+	while (lease_next(&walk))
+		;
 	close_files(&e);
 	lease_folder_close(&e.folder);
 }

@@ -3,7 +3,6 @@
 #include "lease/site_settings.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "closing.h"
 #include "lease/claim.h"
@@ -136,10 +135,9 @@ void lease_settings_free(struct lease_settings *settings)
 	*settings = (struct lease_settings){0};
 }
 
-const char *lease_setting_place(char ret[SETTING_PLACE], const struct lease_settings *settings,
+const char *lease_setting_place(struct quoted *ret, const struct lease_settings *settings,
 				enum profile_key_id key)
 {
-	snprintf(ret, SETTING_PLACE, "%s:%d", settings->file ? settings->file : "",
-		 settings->lines[key - FIRST]);
-	return ret;
+	return format_text(ret, "%.255s:%d", settings->file ? settings->file : "",
+			   settings->lines[key - FIRST]);
 }

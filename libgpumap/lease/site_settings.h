@@ -30,8 +30,8 @@ int lease_settings_read(struct lease_settings *ret, const gpumap_claim *claim,
 void lease_settings_free(struct lease_settings *settings);
 
 /* The line that has the key: "/etc/gpumap/gpumap.ini:4". */
-enum { SETTING_PLACE = 256 };
-const char *lease_setting_place(char ret[SETTING_PLACE], const struct lease_settings *settings,
+const char *lease_setting_place(struct quoted *ret, const struct lease_settings *settings,
 				enum profile_key_id key);
+#define SETTING_PLACE(settings, key) lease_setting_place(&(struct quoted){{0}}, settings, key)
 
 #endif

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 #include "closing.h"
 #include "process_stat.h"
 
-enum { OWN_NAME = LEASE_NAME + 64, MAX_TRIES = 16, MAX_SWEPT = 64 };
+enum { MAX_TRIES = 16, MAX_SWEPT = 64 };
 
 /* --- those of all --------------------------------------------------------------------------- */
 
@@ -46,33 +45,48 @@ static bool is_held(const struct lease_folder *folder, const char *name, int fd,
 	return false;
 }
 
-int lease_slots_each(const struct lease_folder *folder, const char *gpu,
-		     void (*fn)(struct span unit, size_t slots, int fd, void *data), void *data)
+struct lease_walk lease_walk(const struct lease_folder *folder, const char *gpu)
 {
-	CLEANUP_FOLDER DIR *dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
-	const size_t prefix = strlen(folder->prefix);
+	struct lease_walk walk = {.folder = folder, .gpu = gpu, .fd = -1};
+
+	walk.dir = folder->fd >= 0 ? lease_folder_list(folder) : NULL;
+	if (folder->fd >= 0 && !walk.dir)
+		walk.code = errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
+	return walk;
+}
+
+/* Opens the file of a lease. False: it is another file, or not held. */
+static bool walk_to(struct lease_walk *walk, const char *name)
+{
 	struct lease_file_name file;
+
+	if (!is_lease(&file, walk->folder, name, walk->gpu))
+		return false;
+	walk->fd = lease_file(walk->folder, name + strlen(walk->folder->prefix), O_RDONLY, false);
+	walk->lacks = walk->fd < 0 && lease_lacks(errno) ? errno : walk->lacks;
+	walk->unit = file.gpu;
+	walk->slots = lease_names_instance(file.gpu, NULL) ? 0 : file.slots;
+	return walk->fd >= 0 && is_held(walk->folder, name, walk->fd, &walk->swept);
+}
+
+bool lease_next(struct lease_walk *walk)
+{
 	struct dirent *entry;
-	size_t swept = 0;
-	int lacks = 0;
 
-	if (folder->fd < 0)
-		return GPUMAP_OK;
-	if (!dir)
-		return errno == ENOMEM ? GPUMAP_ENOMEM : GPUMAP_EFILE;
-	while ((entry = readdir(dir))) {
-		CLEANUP_CLOSE int fd = -1;
-
-		if (!is_lease(&file, folder, entry->d_name, gpu))
-			continue;
-		fd = lease_file(folder, entry->d_name + prefix, O_RDONLY, false);
-		lacks = fd < 0 && lease_lacks(errno) ? errno : lacks;
-		if (fd >= 0 && is_held(folder, entry->d_name, fd, &swept))
-			fn(file.gpu, lease_names_instance(file.gpu, NULL) ? 0 : file.slots, fd,
-			   data);
-	}
-	errno = lacks;
-	return lacks ? GPUMAP_EFILE : GPUMAP_OK;
+	if (!walk->dir)
+		return false;
+	do {
+		close_variable(&walk->fd);
+		walk->fd = -1;
+		entry = readdir(walk->dir);
+	} while (entry && !walk_to(walk, entry->d_name));
+	if (entry)
+		return true;
+	closedir(walk->dir);
+	walk->dir = NULL;
+	errno = walk->lacks;
+	walk->code = walk->lacks ? GPUMAP_EFILE : GPUMAP_OK;
+	return false;
 }
 
 bool lease_is_owner(int64_t pid, int fd)
@@ -93,43 +107,28 @@ bool lease_is_owner(int64_t pid, int fd)
 
 /* --- one's own ------------------------------------------------------------------------------ */
 
-/* What others have of the GPU. */
-struct others {
-	const char *unit; /* the name of the instance that is wanted */
-	ino_t own;        /* the file that is not theirs */
-	struct lease_load load;
-	bool instances, same; /* an instance of it is leased, and this one */
-};
-
-static void count_other(struct span unit, size_t slots, int fd, void *data)
-{
-	struct others *others = data;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || st.st_ino == others->own)
-		return;
-	if (slots) {
-		load_add(&others->load, slots);
-		return;
-	}
-	others->instances = true;
-	others->same = others->same || span_is(unit, others->unit);
-}
-
+/* Whether the lease of the file `own` has room beside those that others have of the GPU. */
 static bool has_room(const struct lease_folder *folder, const gpumap_device *unit, size_t slots,
 		     ino_t own)
 {
-	char gpu[LEASE_NAME], name[LEASE_NAME];
-	struct others others = {.unit = name, .own = own, .load = NO_LOAD};
+	const char *name = LEASE_NAME(unit);
+	struct lease_walk walk = lease_walk(folder, LEASE_NAME(unit->gpu));
+	struct lease_load load = NO_LOAD;
+	bool instances = false, same = false; /* an instance of it is leased, and this one */
+	struct stat st;
 
-	lease_name(gpu, unit->gpu);
-	lease_name(name, unit);
-	if (lease_slots_each(folder, gpu, count_other, &others) != GPUMAP_OK)
+	while (lease_next(&walk)) {
+		if (fstat(walk.fd, &st) < 0 || st.st_ino == own)
+			continue;
+		if (walk.slots)
+			load_add(&load, walk.slots);
+		instances = instances || !walk.slots;
+		same = same || (!walk.slots && span_is(walk.unit, name));
+	}
+	if (walk.code != GPUMAP_OK)
 		return false;
 	errno = EWOULDBLOCK;
-	if (is_instance(unit))
-		return !others.load.used && !others.same;
-	return !others.instances && load_room(&others.load, slots) > 0;
+	return is_instance(unit) ? !load.used && !same : !instances && load_room(&load, slots) > 0;
 }
 
 /* Makes the file and locks it; -1 with errno. Another process may test its lock meanwhile, or find
@@ -153,14 +152,14 @@ static int make_own(const struct lease_folder *folder, const char *name, ino_t *
 
 int lease_own_file(const struct lease_folder *folder, const gpumap_device *unit, size_t slots)
 {
-	char name[LEASE_NAME], own[OWN_NAME];
+	struct quoted room = {{0}};
+	const char *own = room.text;
 	int fd = -1, why;
 	ino_t number = 0;
 
-	lease_name(name, unit);
 	for (int i = 0; fd < 0 && i < MAX_TRIES; i++) {
-		snprintf(own, sizeof(own), "%s" LEASE_SLOT "%" PRIu64 LEASE_OF "%zu", name,
-			 lease_next_number(), slots);
+		format_text(&room, "%s" LEASE_SLOT "%" PRIu64 LEASE_OF "%zu", LEASE_NAME(unit),
+			    lease_next_number(), slots);
 		fd = make_own(folder, own, &number);
 		if (fd < 0 && errno != EAGAIN && errno != EEXIST)
 			return -1;

@@ -233,7 +233,10 @@ static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
 		r = lease_settings_read(&t->settings, claim, t->report);
 	if (r == GPUMAP_OK && t->settings.slots && !claim->slots_set && !claim->instances)
 		own->terms.slots = t->settings.slots;
-	return r == GPUMAP_OK ? per_user_check(&t->settings, claim->count, t->report) : r;
+	return r == GPUMAP_OK ? per_user_check(&t->settings, claim->count,
+					       FORMAT("%zu GPUs are asked for", claim->count),
+					       ABOUT(.fix = "ask for fewer"), t->report)
+			      : r;
 }
 
 EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,

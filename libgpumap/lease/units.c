@@ -2,8 +2,6 @@
 /* See units.h. */
 #include "lease/units.h"
 
-#include <stdio.h>
-
 #include "memory.h"
 
 gpumap_inventory *units_of(const gpumap_inventory *inventory)
@@ -44,13 +42,11 @@ const gpumap_device *unit_device(const gpumap_device *unit)
 	return is_instance(unit) ? &unit->gpu->mig[unit->mig_position] : unit->gpu;
 }
 
-const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit)
+const char *unit_text(struct quoted *ret, const gpumap_device *unit)
 {
-	if (is_instance(unit))
-		snprintf(ret, UNIT_TEXT, "MIG %d of GPU %d", unit->mig_position, unit->physical);
-	else
-		snprintf(ret, UNIT_TEXT, "GPU %d", unit->physical);
-	return ret;
+	return is_instance(unit)
+		       ? format_text(ret, "MIG %d of GPU %d", unit->mig_position, unit->physical)
+		       : format_text(ret, "GPU %d", unit->physical);
 }
 
 static bool begins(const char *uuid, const char *kind, struct span word)

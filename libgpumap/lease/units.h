@@ -8,6 +8,7 @@
 #define GM_LEASE_UNITS_H
 
 #include "inventory/inventory.h"
+#include "text.h"
 
 /* NULL without memory. */
 gpumap_inventory *units_of(const gpumap_inventory *inventory);
@@ -36,8 +37,8 @@ static inline bool unit_can_be_leased(const gpumap_device *unit)
 }
 
 /* "GPU 3", "MIG 1 of GPU 3". */
-enum { UNIT_TEXT = 48 };
-const char *unit_text(char ret[UNIT_TEXT], const gpumap_device *unit);
+const char *unit_text(struct quoted *ret, const gpumap_device *unit);
+#define UNIT_TEXT(unit) unit_text(&(struct quoted){{0}}, unit)
 
 /* Whether a word of a list names the unit: the number of its GPU, or the beginning of its UUID or
  * of that of its GPU. */

@@ -3,7 +3,6 @@
 #include "lease/attempt.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "lease/units.h"
 #include "lease/wishes.h"
@@ -30,7 +29,6 @@ void tell_nothing(struct taking *t)
 void tell_unit(struct taking *t, const gpumap_device *unit, enum lease_state state,
 	       const struct lease_sight *sight)
 {
-	char name[UNIT_TEXT];
 	static const char *const words[] = {[LEASE_HELD] = "leased",
 					    [LEASE_IN_USE] = "in use",
 					    [LEASE_FULL] = "too full",
@@ -41,7 +39,7 @@ void tell_unit(struct taking *t, const gpumap_device *unit, enum lease_state sta
 
 	if (t->told.length > MAX_TELL)
 		return;
-	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", unit_text(name, unit),
+	strbuf_printf(&t->told, "%s%s is %s", t->told.length ? ", " : "", UNIT_TEXT(unit),
 		      state == LEASE_FULL && !lease_is_large(&t->claim->terms, unit)
 			      ? "too small"
 			      : words[state]);
@@ -58,13 +56,10 @@ void tell_unit(struct taking *t, const gpumap_device *unit, enum lease_state sta
 /* A file of its lock that cannot be opened: one of another kind that someone put there. */
 static void tell_file(struct taking *t, const gpumap_device *unit, int why)
 {
-	char name[LEASE_NAME], text[UNIT_TEXT];
-
-	lease_name(name, unit);
 	if (t->told.length <= MAX_TELL)
 		strbuf_printf(&t->told, "%s%s cannot be locked (%s/%s%s: %s)",
-			      t->told.length ? ", " : "", unit_text(text, unit), t->folder.path,
-			      t->folder.prefix, name, strerror(why));
+			      t->told.length ? ", " : "", UNIT_TEXT(unit), t->folder.path,
+			      t->folder.prefix, LEASE_NAME(unit), strerror(why));
 }
 
 /* "GPU 0 has 2 of 4 slots leased (one by process 4700)": too many beside this job. */
@@ -183,7 +178,6 @@ static void tell_promised(struct taking *t, const struct wishes *wishes)
 
 	for (size_t g = 0; g < t->lease->inventory->count; g++) {
 		size_t to = wishes->chosen.promised[g];
-		char name[UNIT_TEXT];
 
 		if (!own->usable[g] || !own->free_gpus[g] || to == wishes->count)
 			continue;
@@ -194,8 +188,7 @@ static void tell_promised(struct taking *t, const struct wishes *wishes)
 			pid = lease_queue_process(&t->folder, wishes->tickets[to].number);
 		asked = to;
 		strbuf_printf(&t->told, "%s%s is free but promised to a job that waits",
-			      t->told.length ? ", " : "",
-			      unit_text(name, &t->lease->inventory->gpus[g]));
+			      t->told.length ? ", " : "", UNIT_TEXT(&t->lease->inventory->gpus[g]));
 		if (pid)
 			strbuf_printf(&t->told, " (process %lld)", (long long)pid);
 		strbuf_puts(&t->told, why_not_before(own, &wishes->list[to]));

@@ -36,14 +36,10 @@ void wishes_drop(struct wishes *wishes, size_t i, size_t gpus)
 /* The GPU of a name in a ticket, which is that of its file; the count of GPUs: there is none. */
 static size_t find_named(const gpumap_inventory *inventory, struct span word)
 {
-	char name[LEASE_NAME];
 	size_t g = 0;
 
-	for (; g < inventory->count; g++) {
-		lease_name(name, &inventory->gpus[g]);
-		if (span_is(word, name))
-			break;
-	}
+	while (g < inventory->count && !span_is(word, LEASE_NAME(&inventory->gpus[g])))
+		g++;
 	return g;
 }
 

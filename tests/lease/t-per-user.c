@@ -217,8 +217,6 @@ struct machine {
 /* Locks the lowest GPUs: some are taken by this process, and then some by one that has ended. */
 static void machine_begin(struct machine *m, size_t own, size_t ended)
 {
-	char name[LEASE_NAME];
-
 	*m = (struct machine){0};
 	ck_assert_int_eq(gpumap_inventory_assume(&m->gpus, GPUS, NULL), GPUMAP_OK);
 	ck_assert_int_eq(lease_folder_open(&m->folder, folder_path, folder_path, true, NULL),
@@ -231,8 +229,8 @@ static void machine_begin(struct machine *m, size_t own, size_t ended)
 		pid_t pid;
 		int status;
 
-		lease_name(name, &m->gpus->gpus[g]);
-		m->locks[g].file = lease_file(&m->folder, name, O_RDONLY, true);
+		m->locks[g].file =
+			lease_file(&m->folder, LEASE_NAME(&m->gpus->gpus[g]), O_RDONLY, true);
 		ck_assert_int_ge(m->locks[g].file, 0);
 		pid = fork();
 		if (pid == 0)
@@ -325,14 +323,16 @@ START_TEST(counting)
 
 		machine_begin(&m, rows[i].own, rows[i].ended);
 		make_wishes(&w, &m, rows[i].jobs, rows[i].count);
-		ROW_EQ_INT(rows[i].name, per_user_apply(&share, &w, &settings, &m.folder, m.gpus),
+		ROW_EQ_INT(rows[i].name,
+			   per_user_look(&share, &w, w.list[w.count].count, &settings, &m.folder,
+					 m.gpus, w.sights),
 			   GPUMAP_OK);
 		describe(got, sizeof(got), &w, &share);
 		ROW_EQ_STR(rows[i].name, got, rows[i].want);
 		ROW_EQ_INT(rows[i].name, w.list[w.count].count, rows[i].count);
 		/* Without the queue. */
 		ROW_EQ_INT(rows[i].name,
-			   per_user_look(&alone, rows[i].count, &settings, &m.folder, m.gpus,
+			   per_user_look(&alone, NULL, rows[i].count, &settings, &m.folder, m.gpus,
 					 m.sights),
 			   GPUMAP_OK);
 		ROW_EQ_INT(rows[i].name, alone.held, share.held);
@@ -407,7 +407,7 @@ START_TEST(of_users)
 	ck_assert_int_eq(setresuid(ME, ME, ME), 0);
 	ck_assert_int_eq(lease_look(m.sights, &m.folder, m.gpus), GPUMAP_OK);
 	ROW_EQ_INT(owners[_i].name, m.sights[0].owner, owner);
-	ck_assert_int_eq(per_user_look(&share, 1, &settings, &m.folder, m.gpus, m.sights),
+	ck_assert_int_eq(per_user_look(&share, NULL, 1, &settings, &m.folder, m.gpus, m.sights),
 			 GPUMAP_OK);
 	ROW_EQ_INT(owners[_i].name, share.held, owners[_i].want);
 	machine_end(&m);
@@ -426,9 +426,11 @@ START_TEST(inside)
 	machine_begin(&m, 2, 0);
 	make_wishes(&w, &m, "me 1", 1);
 	m.folder.inside = strdup("gpu-0 gpu-1");
-	ck_assert_int_eq(per_user_apply(&share, &w, &settings, &m.folder, m.gpus), GPUMAP_OK);
+	ck_assert_int_eq(per_user_look(&share, &w, w.list[w.count].count, &settings, &m.folder,
+				       m.gpus, w.sights),
+			 GPUMAP_OK);
 	ck_assert(!share.full && w.list[0].count == 1);
-	ck_assert_int_eq(per_user_look(&share, 2, &settings, &m.folder, m.gpus, m.sights),
+	ck_assert_int_eq(per_user_look(&share, NULL, 2, &settings, &m.folder, m.gpus, m.sights),
 			 GPUMAP_OK);
 	ck_assert(!share.full);
 	wishes_free(&w);
@@ -440,10 +442,10 @@ START_TEST(too_many)
 {
 	struct lease_settings settings = {.gpus_per_user = 2, .file = NULL};
 
-	ck_assert_int_eq(per_user_check(&settings, 2, NULL), GPUMAP_OK);
-	ck_assert_int_eq(per_user_check(&settings, 3, NULL), GPUMAP_EINPUT);
+	ck_assert_int_eq(per_user_check(&settings, 2, "", NULL, NULL), GPUMAP_OK);
+	ck_assert_int_eq(per_user_check(&settings, 3, "", NULL, NULL), GPUMAP_EINPUT);
 	settings.gpus_per_user = 0;
-	ck_assert_int_eq(per_user_check(&settings, 1000, NULL), GPUMAP_OK);
+	ck_assert_int_eq(per_user_check(&settings, 1000, "", NULL, NULL), GPUMAP_OK);
 }
 END_TEST
 
@@ -462,7 +464,8 @@ START_TEST(counting_nomem)
 
 		make_wishes(&w, &m, "other 1 me 2", 1);
 		allocations_fail_at(n);
-		r = per_user_apply(&share, &w, &settings, &m.folder, m.gpus);
+		r = per_user_look(&share, &w, w.list[w.count].count, &settings, &m.folder, m.gpus,
+				  w.sights);
 		allocations_fail_at(0);
 		failed = allocations_failed();
 		/* The process need not be known where the file has the user. */

@@ -14,7 +14,7 @@
 #include "lease/units.h"
 #include "unit.h"
 
-enum { MOST = 8, NAME = 2 * LEASE_NAME };
+enum { MOST = 8, NAME = 2 * LEASE_NAME_SIZE };
 
 /* GPU 1 has an instance. */
 enum { UNIT_GPU, UNIT_OTHER, UNIT_INSTANCE, UNITS };

@@ -101,7 +101,7 @@ static void open_files(int fds[MOST + 1], const char *gpu, const char *files)
 
 	while (*files && span_split(&rest, ' ', &word)) {
 		bool open = word.length && word.text[word.length - 1] == '!';
-		char name[2 * LEASE_NAME];
+		char name[2 * LEASE_NAME_SIZE];
 
 		snprintf(name, sizeof(name), "%s%.*s", gpu, (int)word.length - open, word.text);
 		fds[n] = locked_file(name, false);
@@ -115,10 +115,9 @@ static void open_files(int fds[MOST + 1], const char *gpu, const char *files)
 START_TEST(files)
 {
 	struct lease_sight sights[GPUS];
-	char gpu[LEASE_NAME];
+	const char *gpu = LEASE_NAME(&machine->gpus[0]);
 	int shared, fds[MOST + 2];
 
-	lease_name(gpu, &machine->gpus[0]);
 	shared = locked_file(gpu, true);
 	open_files(fds, gpu, names[_i].files);
 	ck_assert_int_eq(lease_look(sights, &folder, machine), GPUMAP_OK);
@@ -212,12 +211,12 @@ START_TEST(look)
 {
 	gpumap_inventory *units = units_of(machine);
 	struct lease_sight sights[3 * GPUS];
-	char gpu[LEASE_NAME], got[4] = "";
+	const char *gpu = LEASE_NAME(&machine->gpus[0]);
+	char got[4] = "";
 	int lock = -1, fds[MOST + 2];
 
 	ck_assert(units);
 	ck_assert_uint_eq(units->count, 3 * GPUS);
-	lease_name(gpu, &machine->gpus[0]);
 	if (instances[_i].lock != ' ')
 		lock = locked_file(gpu, instances[_i].lock == 's');
 	open_files(fds, gpu, instances[_i].files);

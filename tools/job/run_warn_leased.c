@@ -63,10 +63,8 @@ static gpumap_inventory *read_gpus(const struct plan_layout *layout)
 static void name_holder(struct strbuf *text, const gpumap_device *unit, int64_t pid)
 {
 	CLEANUP_FREE char *who = process_text(pid);
-	char name[UNIT_TEXT];
 
-	strbuf_printf(text, "%s%s is leased by %s", text->length ? ", " : "", unit_text(name, unit),
-		      who);
+	strbuf_printf(text, "%s%s is leased by %s", text->length ? ", " : "", UNIT_TEXT(unit), who);
 }
 
 /* A GPU with instances is used by these. */

@@ -79,12 +79,11 @@ static void warn(const gpumap_lease *lease, const struct live_run *const *planne
 	const gpumap_device *units = lease_units(lease)->gpus;
 	CLEANUP(strbuf_free) struct strbuf text = {0}, others = {0}, fix = {0};
 	size_t count = 0, all = 0;
-	char name[UNIT_TEXT];
 
 	for (size_t i = 0; i < gpumap_lease_count(lease); i++)
 		if (planned[lease_unit(lease, i)] == run && is_warned_of(lease, i))
 			strbuf_printf(&text, "%s%s", count++ ? ", " : "",
-				      unit_text(name, &units[lease_unit(lease, i)]));
+				      UNIT_TEXT(&units[lease_unit(lease, i)]));
 	for (size_t g = 0; g < lease_units(lease)->count; g++)
 		all += planned[g] == run;
 	put_others(&others, lease, planned);

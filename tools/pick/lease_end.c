@@ -72,7 +72,7 @@ static const char *put_time(char ret[32], int64_t ms, bool exact)
 int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_report *report)
 {
 	struct lease_settings settings;
-	char place[SETTING_PLACE], longest[32], fix[64];
+	char longest[32], fix[64];
 	int r;
 
 	if (lease_runs_inside(claim))
@@ -86,7 +86,7 @@ int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_LONGEST,
 					ABOUT(.origin = "--for", .fix = fix),
 					"a lease lasts at most %s (%s)", longest,
-					lease_setting_place(place, &settings, PKEY_LEASES_longest));
+					SETTING_PLACE(&settings, PKEY_LEASES_longest));
 		limits->longest = !limits->for_ms;
 		limits->for_ms = limits->for_ms ? limits->for_ms : settings.longest_ms;
 		if (r == GPUMAP_OK && limits->longest)
@@ -103,13 +103,12 @@ int lease_limits_check(const struct lease_limits *limits, const gpumap_lease *le
 {
 	for (size_t i = 0; limits->idle_ms && i < gpumap_lease_count(lease); i++) {
 		const gpumap_device *unit = gpumap_lease_device(lease, i);
-		char name[UNIT_TEXT];
 
 		if (gpumap_device_int(unit, GPUMAP_DEVICE_UTILIZATION) < 0)
 			return report_fail(
 				report, GPUMAP_EINPUT, FINDING_BAD_OPTION,
 				ABOUT(.origin = "--idle", .fix = "write --for TIME instead"),
-				"NVML does not report the load of %s", unit_text(name, unit));
+				"NVML does not report the load of %s", UNIT_TEXT(unit));
 	}
 	return GPUMAP_OK;
 }
