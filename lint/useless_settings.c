@@ -264,7 +264,7 @@ static void report_fault(const gpumap_profile *p, const struct fault *fault, gpu
 
 	/* A default has no place: use that of the opposite setting. */
 	if (at || also)
-		about = setting_about(has_value(p, at) ? at : also ? also : at);
+		about = *ABOUT_SETTING(has_value(p, at) ? at : also ? also : at, NULL);
 	about.rule = fault->rule;
 	about.fix = fault->fix;
 	about.speech = &speech;

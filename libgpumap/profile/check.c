@@ -2,8 +2,6 @@
 /* Checks whether everything that has an effect is well-formed, with its variables and macros. */
 #include "profile/profile.h"
 
-#include <stdio.h>
-
 #include "text/words.h"
 
 struct check {
@@ -28,29 +26,20 @@ static const char *sweep_of(const gpumap_profile *p, struct span name)
 	return NULL;
 }
 
-static void unset(struct check *c, const struct setting *setting, const struct expand_error *error)
-{
-	struct span name = {error->at + 2, strcspn(error->at + 2, "}:")};
-	const char *sweep = sweep_of(c->profile, name);
-	struct about about = setting_about(setting);
-
-	about.fix = sweep ? FORMAT("gpumap run --sweep %.100s sets it; or export it", sweep)
-			  : error->fix;
-	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_UNSET_VARIABLE, &about,
-			      SETTING("%s") ": %s", setting->name, error->text));
-}
-
 static void unexpanded(struct check *c, const struct setting *setting,
 		       const struct expand_error *error)
 {
-	struct about about = setting_about(setting);
+	struct span name = {error->at + 2, strcspn(error->at + 2, "}:")};
+	const char *sweep = error->is_long ? NULL : sweep_of(c->profile, name);
 
-	about.fix = error->fix;
-	if (error->is_long)
-		failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_BAD_VALUE, &about,
-				      SETTING("%s") ": %s", setting->name, error->text));
-	else
-		unset(c, setting, error);
+	failed(c, report_fail(c->report, GPUMAP_EINPUT,
+			      error->is_long ? FINDING_BAD_VALUE : FINDING_UNSET_VARIABLE,
+			      ABOUT_SETTING(setting,
+					    sweep ? FORMAT("gpumap run --sweep %.100s sets it; or "
+							   "export it",
+							   sweep)
+						  : error->fix),
+			      SETTING("%s") ": %s", setting->name, error->text));
 }
 
 /* Checks the words of a command. Quotes protect text that looks like a variable. */
@@ -77,8 +66,7 @@ static bool words_expand(struct check *c, const struct setting *setting, struct 
 	return good;
 }
 
-/* The origin of a key that an option of another name set. */
-static const char *origin_of(const void *data, struct span key)
+const char *setting_speaks(const void *data, struct span key)
 {
 	const struct setting *setting = data;
 
@@ -87,8 +75,8 @@ static const char *origin_of(const void *data, struct span key)
 
 static void check_setting(struct check *c, const struct setting *setting)
 {
-	const struct speech speech = {origin_of, setting, false};
-	struct about about = setting_about(setting);
+	const struct speech speech = {setting_speaks, setting, false};
+	struct about about = *ABOUT_SETTING(setting, NULL);
 	struct expand_error error;
 	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
@@ -117,9 +105,8 @@ static void check_setting(struct check *c, const struct setting *setting)
 /* Checks all settings that can decide the key, on any rank. */
 static void check_key(struct check *c, enum profile_key_id key)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
 	const gpumap_profile *p = c->profile;
-	const struct setting *decides = profile_decides(p, key, &nowhere);
+	const struct setting *decides = profile_decides(p, key, NOWHERE);
 
 	if (decides)
 		check_setting(c, decides);
@@ -137,19 +124,16 @@ static void check_key(struct check *c, enum profile_key_id key)
 
 static void check_program(struct check *c)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
-	const struct setting *program = profile_decides(c->profile, PKEY_PROFILE_program, &nowhere);
+	const struct setting *program = profile_decides(c->profile, PKEY_PROFILE_program, NOWHERE);
 	const char *name = program ? profile_value(c->profile, program) : "";
-	struct about about;
-	char fix[160];
 
 	/* If it has a variable, it is shown as written, because the value is not known. */
 	if (!*name || (name == program->text && expand_has_variable(span_of(name))) ||
 	    profile_find(c->profile, SECTION_PROGRAM, span_of(name)) != NONE)
 		return;
-	about = setting_about(program);
-	about.fix = profile_suggest(c->profile, SECTION_PROGRAM, span_of(name), fix);
-	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+	failed(c, report_fail(c->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+			      ABOUT_SETTING(program, PROFILE_SUGGEST(c->profile, SECTION_PROGRAM,
+								     span_of(name))),
 			      "no such program: '%s'", QUOTE(span_of(name))));
 }
 

@@ -27,18 +27,16 @@ const struct setting *profile_decides(const gpumap_profile *profile, enum profil
 
 bool profile_states(const gpumap_profile *profile, enum profile_key_id key)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
-	const struct setting *setting = profile_decides(profile, key, &nowhere);
+	const struct setting *setting = profile_decides(profile, key, NOWHERE);
 
 	return setting && *setting->text;
 }
 
 static const char *origin_of(const void *data, struct span key)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
 	enum profile_key_id id = setting_key(key);
 	const struct setting *setting =
-		id == PKEY_COUNT ? NULL : profile_decides(data, id, &nowhere);
+		id == PKEY_COUNT ? NULL : profile_decides(data, id, NOWHERE);
 
 	return setting && *setting->text ? setting->origin : NULL;
 }
@@ -60,18 +58,10 @@ static const char *setting_str(const gpumap_profile *profile, const struct profi
 	const char *text = setting ? setting->text : "";
 	const char *value = setting ? profile_value(profile, setting) : "";
 
-	switch (attr) {
-	case GPUMAP_SETTING_NAME:
-		return key->key.name;
-	case GPUMAP_SETTING_VALUE:
-		return *value ? value : key->key.initial;
-	case GPUMAP_SETTING_TEXT:
-		return *text ? text : key->key.initial;
-	case GPUMAP_SETTING_ORIGIN:
-		return setting ? setting->origin : "default";
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_SETTING_NAME] = key->key.name,
+		       [GPUMAP_SETTING_VALUE] = *value ? value : key->key.initial,
+		       [GPUMAP_SETTING_TEXT] = *text ? text : key->key.initial,
+		       [GPUMAP_SETTING_ORIGIN] = setting ? setting->origin : "default");
 }
 
 EXPORT const char *gpumap_profile_setting_at(const gpumap_profile *profile, const char *name,

@@ -14,45 +14,18 @@ const char *env_section_refuses(struct span name)
 		{"WORLD_SIZE", "set ranks and hosts in [profile NAME]"},
 		{"LOCAL_WORLD_SIZE", "set ranks in [profile NAME]"},
 	};
-	static const char *const ranks[] = {"RANK",
-					    "LOCAL_RANK",
-					    "GROUP_RANK",
-					    "NODE_RANK",
-					    "GROUP_WORLD_SIZE",
-					    "ROLE_RANK",
-					    "ROLE_WORLD_SIZE",
-					    "LOCAL_SIZE",
-					    "CROSS_RANK",
-					    "CROSS_SIZE",
-					    "PMI_RANK",
-					    "PMI_SIZE",
-					    "PMIX_RANK",
-					    "PMI_LOCAL_RANK",
-					    "PMI_LOCAL_SIZE",
-					    "MPI_LOCALRANKID",
-					    "MPI_LOCALNRANKS",
-					    "PALS_RANKID",
-					    "PALS_LOCAL_RANKID",
-					    "PALS_NODEID",
-					    "SLURM_PROCID",
-					    "SLURM_LOCALID",
-					    "SLURM_NODEID",
-					    "SLURM_NTASKS",
-					    "SLURM_STEP_NUM_TASKS",
-					    "FLUX_TASK_RANK",
-					    "FLUX_TASK_LOCAL_ID",
-					    "FLUX_JOB_SIZE",
-					    "JSM_NAMESPACE_RANK",
-					    "JSM_NAMESPACE_SIZE",
-					    "JSM_NAMESPACE_LOCAL_RANK"};
+	static const char ranks[] =
+		"RANK LOCAL_RANK GROUP_RANK NODE_RANK GROUP_WORLD_SIZE ROLE_RANK "
+		"ROLE_WORLD_SIZE LOCAL_SIZE CROSS_RANK CROSS_SIZE PMI_RANK PMI_SIZE PMIX_RANK "
+		"PMI_LOCAL_RANK PMI_LOCAL_SIZE MPI_LOCALRANKID MPI_LOCALNRANKS PALS_RANKID "
+		"PALS_LOCAL_RANKID PALS_NODEID SLURM_PROCID SLURM_LOCALID SLURM_NODEID "
+		"SLURM_NTASKS SLURM_STEP_NUM_TASKS FLUX_TASK_RANK FLUX_TASK_LOCAL_ID "
+		"FLUX_JOB_SIZE JSM_NAMESPACE_RANK JSM_NAMESPACE_SIZE JSM_NAMESPACE_LOCAL_RANK";
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		if (span_is(name, refused[i].name))
 			return refused[i].fix;
-	for (size_t i = 0; i < ARRAY_SIZE(ranks); i++)
-		if (span_is(name, ranks[i]))
-			return "leave it out: gpumap sets it for each rank";
-	if (span_starts(name, "OMPI_COMM_WORLD_") || span_starts(name, "MV2_COMM_WORLD_"))
+	if (span_is_any(name, ranks) || span_starts_any(name, "OMPI_COMM_WORLD_ MV2_COMM_WORLD_"))
 		return "leave it out: gpumap sets it for each rank";
 	return NULL;
 }

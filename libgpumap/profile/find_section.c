@@ -2,8 +2,6 @@
 /* The contents of a profile's files, section by section: found by names, and what they have. */
 #include "profile/profile.h"
 
-#include <stdio.h>
-
 #include "suggest.h"
 
 size_t profile_find(const gpumap_profile *profile, enum profile_section kind, struct span name)
@@ -28,42 +26,31 @@ const char *profile_nearest(const gpumap_profile *profile, enum profile_section 
 	return near;
 }
 
-const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
-			    struct span name, char fix[160])
+const char *profile_suggest(struct quoted *fix, const gpumap_profile *profile,
+			    enum profile_section kind, struct span name)
 {
 	const char *near = profile_nearest(profile, kind, name);
-	char copy[64];
+	const char *copy = FORMAT("%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
 
-	snprintf(copy, sizeof(copy), "%.*s", (int)(name.length < 63 ? name.length : 63), name.text);
 	if (near)
-		snprintf(fix, 160, "did you mean %.100s?", near);
-	else if (kind == SECTION_PROGRAM && strpbrk(copy, "./ "))
-		snprintf(fix, 160,
-			 "write command = %.63s into a [program NAME], and program = NAME here",
-			 copy);
-	else
-		snprintf(fix, 160, "write a [%s %.100s]", section_name(kind), copy);
-	return fix;
+		return format_text(fix, "did you mean %.100s?", near);
+	if (kind == SECTION_PROGRAM && strpbrk(copy, "./ "))
+		return format_text(
+			fix, "write command = %s into a [program NAME], and program = NAME here",
+			copy);
+	return format_text(fix, "write a [%s %s]", section_name(kind), copy);
 }
 
 int section_missing(const gpumap_profile *profile, enum profile_section kind, struct span name,
 		    const struct setting *setting, gpumap_report *report)
 {
-	struct about about = setting_about(setting);
 	struct span wrong;
-	char fix[160];
 
 	if (expand_has_variable(name) || !form_check(form_find(span_of("NAME")), name, &wrong))
 		return GPUMAP_OK;
-	about.fix = profile_suggest(profile, kind, name, fix);
-	return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
+	return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+			   ABOUT_SETTING(setting, PROFILE_SUGGEST(profile, kind, name)),
 			   "no such %s: '%s'", section_name(kind), QUOTE(name));
-}
-
-struct about setting_about(const struct setting *setting)
-{
-	return (struct about){
-		.origin = setting->file, .line = setting->line, .column = setting->column};
 }
 
 const struct setting *section_setting(const gpumap_section *section, enum profile_key_id key)
@@ -97,14 +84,8 @@ EXPORT const char *gpumap_profile_str(const gpumap_profile *profile,
 {
 	if (!profile)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_PROFILE_NAME:
-		return profile_name(profile);
-	case GPUMAP_PROFILE_FILE:
-		return profile->file;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_PROFILE_NAME] = profile_name(profile),
+		       [GPUMAP_PROFILE_FILE] = profile->file);
 }
 
 EXPORT const gpumap_section *gpumap_profile_section(const gpumap_profile *profile, const char *kind,
@@ -121,19 +102,12 @@ EXPORT const char *gpumap_section_str(const gpumap_section *section,
 {
 	if (!section)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_SECTION_KIND:
-		return section_name(section->kind);
-	case GPUMAP_SECTION_NAME:
-		return section->name;
-	case GPUMAP_SECTION_ORIGIN:
-		return section->origin;
-	case GPUMAP_SECTION_PARENT:
-		return section->parent == NONE ? NULL
-					       : section->profile->sections[section->parent].name;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_SECTION_KIND] = section_name(section->kind),
+		[GPUMAP_SECTION_NAME] = section->name, [GPUMAP_SECTION_ORIGIN] = section->origin,
+		[GPUMAP_SECTION_PARENT] =
+			section->parent == NONE ? NULL
+						: section->profile->sections[section->parent].name);
 }
 
 EXPORT size_t gpumap_section_entry_count(const gpumap_section *section)
@@ -149,16 +123,8 @@ EXPORT const char *gpumap_section_entry(const gpumap_section *section, size_t i,
 	if (i >= gpumap_section_entry_count(section))
 		return NULL;
 	setting = &section->profile->settings[section->first + i];
-	switch (attr) {
-	case GPUMAP_SETTING_NAME:
-		return setting->name;
-	case GPUMAP_SETTING_VALUE:
-		return profile_value(section->profile, setting);
-	case GPUMAP_SETTING_TEXT:
-		return setting->text;
-	case GPUMAP_SETTING_ORIGIN:
-		return setting->origin;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_SETTING_NAME] = setting->name,
+		[GPUMAP_SETTING_VALUE] = profile_value(section->profile, setting),
+		[GPUMAP_SETTING_TEXT] = setting->text, [GPUMAP_SETTING_ORIGIN] = setting->origin);
 }

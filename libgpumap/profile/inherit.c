@@ -25,8 +25,7 @@ int profile_link_parents(gpumap_profile *p, bool complete, gpumap_report *report
 /* "a (x.ini:3), b (x.ini:9), a" */
 static int report_cycle(const gpumap_profile *p, size_t first, gpumap_report *report)
 {
-	const struct setting *inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
-	struct about about = setting_about(inherit);
+	const struct setting *inherit;
 	CLEANUP(strbuf_free) struct strbuf names = {0};
 	size_t i = first;
 
@@ -35,17 +34,19 @@ static int report_cycle(const gpumap_profile *p, size_t first, gpumap_report *re
 		strbuf_printf(&names, "%s (%s), ", p->sections[i].name, inherit->origin);
 		i = p->sections[i].parent;
 	} while (i != first);
-	about.fix = "take one of these inherit lines out";
-	return names.failed ? report_nomem(report)
-			    : report_fail(report, GPUMAP_EINPUT, FINDING_CYCLE, &about,
-					  "profiles inherit in a circle: %s%s", names.text,
-					  p->sections[first].name);
+	inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
+	return names.failed
+		       ? report_nomem(report)
+		       : report_fail(report, GPUMAP_EINPUT, FINDING_CYCLE,
+				     ABOUT_SETTING(inherit, "take one of these inherit lines out"),
+				     "profiles inherit in a circle: %s%s", names.text,
+				     p->sections[first].name);
 }
 
 int profile_check_chain(const gpumap_profile *p, size_t first, gpumap_report *report)
 {
 	size_t depth = 0, smallest = first, i = first;
-	struct about about;
+	const struct setting *inherit;
 
 	for (; i != NONE && depth <= p->section_count; depth++) {
 		i = p->sections[i].parent;
@@ -57,9 +58,9 @@ int profile_check_chain(const gpumap_profile *p, size_t first, gpumap_report *re
 	if (i != NONE || depth != MAX_DEPTH + 1)
 		return GPUMAP_OK; /* it leads into a cycle, or another profile has the longest chain
 				   */
-	about = setting_about(section_setting(&p->sections[first], PKEY_PROFILE_inherit));
-	about.fix = "inherit from a profile nearer to the root";
-	return report_fail(report, GPUMAP_EINPUT, FINDING_LIMIT, &about,
+	inherit = section_setting(&p->sections[first], PKEY_PROFILE_inherit);
+	return report_fail(report, GPUMAP_EINPUT, FINDING_LIMIT,
+			   ABOUT_SETTING(inherit, "inherit from a profile nearer to the root"),
 			   "a chain of more than %d profiles", MAX_DEPTH);
 }
 

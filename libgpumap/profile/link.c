@@ -33,15 +33,13 @@ static void link_environment(struct link *l, const gpumap_section *section)
 	const gpumap_profile *p = l->profile;
 	struct span name = span_of(section->name);
 	size_t env = profile_find(p, SECTION_ENV, name);
-	char fix[160];
 
 	if (profile_find(p, SECTION_PROFILE, name) == NONE && l->complete)
-		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
-				      ABOUT(.origin = section->file, .line = section->line,
-					    .column = 1,
-					    .fix = profile_suggest(p, SECTION_PROFILE, name, fix)),
-				      "[%s %s] has no [profile %s]", section_name(section->kind),
-				      QUOTE(name), QUOTE(name)));
+		failed(l, report_fail(
+				  l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
+				  ABOUT_SECTION(section, PROFILE_SUGGEST(p, SECTION_PROFILE, name)),
+				  "[%s %s] has no [profile %s]", section_name(section->kind),
+				  QUOTE(name), QUOTE(name)));
 	if (section->kind != SECTION_UNSET || env == NONE)
 		return;
 	for (size_t i = 0; i < section->count; i++)
@@ -93,8 +91,7 @@ static void link_sweep(struct link *l, const gpumap_section *section)
 		link_names(l, name);
 	else
 		failed(l, report_fail(l->report, GPUMAP_EINPUT, FINDING_SYNTAX,
-				      ABOUT(.origin = section->file, .line = section->line,
-					    .column = 1, .fix = "write profile = NAME"),
+				      ABOUT_SECTION(section, "write profile = NAME"),
 				      "[sweep %s] does not name the profile that it runs",
 				      section->name));
 }
@@ -168,9 +165,7 @@ static void choose(struct link *l, const char *name)
 	if (p->chosen != NONE || !l->complete)
 		return;
 	if (!name)
-		about = (struct about){.origin = p->wanted_origin,
-				       .line = p->wanted_line,
-				       .column = p->wanted_column};
+		about = p->wanted_at;
 	about.fix = fix = suggest_chosen(p, span_of(wanted));
 	failed(l, fix ? report_fail(l->report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION, &about,
 				    "no such profile: '%s'", QUOTE(span_of(wanted)))

@@ -60,24 +60,24 @@ int override_check(const gpumap_section *section, gpumap_report *report)
 	if (!names || !*names->text)
 		code = report_fail(
 			report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE,
-			ABOUT(.origin = section->file, .line = section->line, .column = 1,
-			      .fix = "write profile = NAME, or * for every one"),
+			ABOUT_SECTION(section, "write profile = NAME, or * for every one"),
 			"[override %s] does not name the profile that it changes", section->name);
 	for (size_t i = 0; i < section->count; i++) {
 		const struct setting *setting = &section->profile->settings[section->first + i];
 		const char *condition;
-		struct about about = setting_about(setting);
 
 		if (!setting->key || setting->key->in != SECTION_PROFILE)
 			continue;
 		condition = too_fine(section, setting->key->scope);
 		if (!condition)
 			continue;
-		about.fix = setting->key->scope == SCOPE_JOB
-				    ? "it is the same for the whole job"
-				    : "it is the same for all ranks of a host";
-		code = report_fail(report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE, &about,
-				   "%s cannot depend on %s", setting->name, condition);
+		code = report_fail(
+			report, GPUMAP_EINPUT, FINDING_BAD_OVERRIDE,
+			ABOUT_SETTING(setting, setting->key->scope == SCOPE_JOB
+						       ? "it is the same for the whole job"
+						       : "it is the same for all ranks of a "
+							 "host"),
+			"%s cannot depend on %s", setting->name, condition);
 	}
 	return code;
 }
@@ -88,21 +88,18 @@ int override_check(const gpumap_section *section, gpumap_report *report)
  * variable's value. */
 static int refuse_hosts(const struct setting *setting, int code, gpumap_report *report)
 {
-	struct about about = setting_about(setting);
-
 	if (code == GPUMAP_ENOMEM)
 		return report_nomem(report);
-	if (code == GPUMAP_ELIMIT) {
-		about.fix = "name fewer, or by a pattern as in tux*";
-		return report_fail(report, code, FINDING_LIMIT, &about,
+	if (code == GPUMAP_ELIMIT)
+		return report_fail(report, code, FINDING_LIMIT,
+				   ABOUT_SETTING(setting, "name fewer, or by a pattern as in tux*"),
 				   "more than %d hosts in the conditions of overrides",
 				   HOSTLIST_MAX);
-	}
 	if (expand_has_variable(span_of(setting->text)))
 		return GPUMAP_OK;
-	about.fix = "names have at most 253 characters";
-	return report_fail(report, code, FINDING_BAD_VALUE, &about, "%s cannot be '%s'",
-			   setting->name, QUOTE(span_of(setting->text)));
+	return report_fail(report, code, FINDING_BAD_VALUE,
+			   ABOUT_SETTING(setting, "names have at most 253 characters"),
+			   "%s cannot be '%s'", setting->name, QUOTE(span_of(setting->text)));
 }
 
 static const char *condition(const gpumap_section *section, enum profile_key_id key)

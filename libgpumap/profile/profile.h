@@ -74,10 +74,10 @@ struct gpumap_profile {
 	size_t setting_count, setting_room;
 	gpumap_section *sections; /* in the order of the files */
 	size_t section_count, section_room;
-	const char *file;                   /* the first one; NULL: no file was read */
-	bool found;                         /* it was found, not named */
-	const char *wanted, *wanted_origin; /* the profile that [gpumap] names */
-	int wanted_line, wanted_column;
+	const char *file;   /* the first one; NULL: no file was read */
+	bool found;         /* it was found, not named */
+	const char *wanted; /* the profile that [gpumap] names */
+	struct about wanted_at;
 	size_t chosen;           /* section; NONE: no profile */
 	size_t chain[MAX_DEPTH]; /* the chosen profile and its parents */
 	size_t depth;
@@ -123,8 +123,10 @@ size_t profile_find(const gpumap_profile *profile, enum profile_section kind, st
 const char *profile_nearest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name);
 /* The same as a remedy in `fix`, or another remedy. */
-const char *profile_suggest(const gpumap_profile *profile, enum profile_section kind,
-			    struct span name, char fix[160]);
+const char *profile_suggest(struct quoted *fix, const gpumap_profile *profile,
+			    enum profile_section kind, struct span name);
+#define PROFILE_SUGGEST(profile, kind, name) \
+	profile_suggest(&(struct quoted){{0}}, profile, kind, name)
 /* Reports that the section which the setting names is missing, if the name itself is one. */
 int section_missing(const gpumap_profile *profile, enum profile_section kind, struct span name,
 		    const struct setting *setting, gpumap_report *report);
@@ -146,6 +148,8 @@ struct place {
 	int64_t node, rank, local_rank;
 };
 
+#define NOWHERE (&(const struct place){NULL, -1, -1, -1})
+
 /* The setting that decides the key there, NULL: the default. */
 const struct setting *profile_decides(const gpumap_profile *profile, enum profile_key_id key,
 				      const struct place *place);
@@ -166,11 +170,18 @@ const char *profile_variable(const void *profile, struct span name);
  */
 int profile_settle(gpumap_profile *profile, gpumap_report *report);
 
+/* For struct speech: the origin of the key of a setting, which an option of another name may have
+ * set. */
+const char *setting_speaks(const void *setting, struct span key);
 /* How findings about the profile name its settings. */
 struct speech profile_speech(const gpumap_profile *profile);
 
-/* The place of the setting's value, for findings. */
-struct about setting_about(const struct setting *setting);
+/* The place of a setting's value, or of a section, for findings. */
+#define ABOUT_SETTING(setting, remedy) \
+	ABOUT(.origin = (setting)->file, .line = (setting)->line, .column = (setting)->column, \
+	      .fix = (remedy))
+#define ABOUT_SECTION(section, remedy) \
+	ABOUT(.origin = (section)->file, .line = (section)->line, .column = 1, .fix = (remedy))
 
 /* Expands the macros of `text` for a rank; `about` is the setting's. */
 int profile_expand(char **ret, const char *text, const struct macros *macros,

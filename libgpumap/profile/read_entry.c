@@ -3,7 +3,6 @@
 #include "profile/read_sections.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 enum { PROFILE_SCHEMA = 1 };
 
@@ -34,13 +33,10 @@ static int add_setting(struct file *f, const struct profile_key *key,
 		strbuf_add(&decoded, entry->value.text, entry->value.length);
 	else
 		inifile_decode(&decoded, entry->value);
-	if (unguarded_length(&decoded) > GPUMAP_MAX_VALUE && !(key && value_is_raw(key->kind))) {
-		int r = FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "shorten it",
-			     "a value of %zu bytes, more than %u", unguarded_length(&decoded),
-			     GPUMAP_MAX_VALUE);
-
-		return r;
-	}
+	if (unguarded_length(&decoded) > GPUMAP_MAX_VALUE && !(key && value_is_raw(key->kind)))
+		return FAIL(f, FINDING_BAD_VALUE, "shorten it",
+			    "a value of %zu bytes, more than %u", unguarded_length(&decoded),
+			    GPUMAP_MAX_VALUE);
 	setting = &p->settings[p->setting_count];
 	*setting = (struct setting){
 		.key = key,
@@ -77,8 +73,8 @@ static const char *other_condition(struct span key)
 	return NULL;
 }
 
-/* The remedy for a key of a launch that has another name here; false: not known. */
-static bool other_name(char fix[160], enum profile_section section, struct span key)
+/* The remedy for a key of a launch that has another name here; NULL: not known. */
+static const char *other_name(struct quoted *ret, enum profile_section section, struct span key)
 {
 	static const struct {
 		const char *names, *fix;
@@ -104,43 +100,39 @@ static bool other_name(char fix[160], enum profile_section section, struct span 
 	};
 	const char *condition = section == SECTION_OVERRIDE ? other_condition(key) : NULL;
 
-	if (condition) {
-		snprintf(fix, 160, "%s", condition);
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (!span_among(key, known[i].names))
-			continue;
-		snprintf(fix, 160, "%s%s", known[i].fix,
-			 section == SECTION_PROGRAM && known[i].of_profile ? " into [profile NAME]"
-									   : "");
-		return true;
-	}
-	return false;
+	for (size_t i = 0; !condition && i < ARRAY_SIZE(known); i++)
+		if (span_among(key, known[i].names))
+			return format_text(ret, "%s%s", known[i].fix,
+					   section == SECTION_PROGRAM && known[i].of_profile
+						   ? " into [profile NAME]"
+						   : "");
+	return condition;
 }
 
 /* A key that is known, but not in this section; or a name of other programs. */
 static int misplaced(struct file *f, enum profile_section kind, const struct inifile_entry *entry)
 {
-	char fix[160];
+	const char *fix = NULL;
+	struct quoted room;
 
 	for (int i = 0; i < PKEY_COUNT; i++) {
 		const struct profile_key *key = profile_key((enum profile_key_id)i);
 
 		if (!span_is(entry->key, key->key.name))
 			continue;
-		snprintf(fix, sizeof(fix), "write it into [%s%s]%s", section_name(key->in),
-			 section_has_name(key->in) ? " NAME" : "",
-			 kind == SECTION_PROFILE && key->in == SECTION_PROGRAM
-				 ? ", and program = NAME here"
-				 : "");
-		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
-			    "%s does not belong in [%s]", key->key.name, section_name(kind));
+		fix = FORMAT("write it into [%s%s]%s", section_name(key->in),
+			     section_has_name(key->in) ? " NAME" : "",
+			     kind == SECTION_PROFILE && key->in == SECTION_PROGRAM
+				     ? ", and program = NAME here"
+				     : "");
+		return FAIL_KEY(f, FINDING_UNKNOWN_KEY, fix, "%s does not belong in [%s]",
+				key->key.name, section_name(kind));
 	}
-	if ((kind == SECTION_PROFILE || kind == SECTION_PROGRAM || kind == SECTION_OVERRIDE) &&
-	    other_name(fix, kind, entry->key))
-		return FAIL(f, FINDING_UNKNOWN_KEY, entry->line, entry->key_column, fix,
-			    "unknown key '%s' in [%s]", QUOTE(entry->key), QUOTE(entry->section));
+	if (kind == SECTION_PROFILE || kind == SECTION_PROGRAM || kind == SECTION_OVERRIDE)
+		fix = other_name(&room, kind, entry->key);
+	if (fix)
+		return FAIL_KEY(f, FINDING_UNKNOWN_KEY, fix, "unknown key '%s' in [%s]",
+				QUOTE(entry->key), QUOTE(entry->section));
 	return GPUMAP_OK;
 }
 
@@ -193,7 +185,7 @@ static bool is_read_at_once(const struct profile_key *key)
 static int check_value(struct file *f, const struct profile_key *key,
 		       const struct inifile_entry *entry, const char *text)
 {
-	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
+	struct about about = f->at;
 	struct span value = span_of(text);
 	struct expand_error error;
 	CLEANUP(strbuf_free) struct strbuf nothing = {0};
@@ -202,22 +194,20 @@ static int check_value(struct file *f, const struct profile_key *key,
 		    expand_variables(&nothing, value, false, NULL, NULL, &error);
 
 	if (!good)
-		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, error.fix,
-			    "%s: %s: '%s'", key ? key->key.name : QUOTE(entry->key), error.text,
+		return FAIL(f, FINDING_BAD_VALUE, error.fix, "%s: %s: '%s'",
+			    key ? key->key.name : QUOTE(entry->key), error.text,
 			    QUOTE(span_of(error.at)));
 	if (!key) {
 		bool env = f->load->profile->sections[f->section].kind == SECTION_ENV;
 
 		if (!env || expand_check_macros(value, false, &error))
 			return GPUMAP_OK;
-		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, error.fix,
-			    "%s: %s: '%s'", QUOTE(entry->key), error.text,
-			    QUOTE(span_of(error.at)));
+		return FAIL(f, FINDING_BAD_VALUE, error.fix, "%s: %s: '%s'", QUOTE(entry->key),
+			    error.text, QUOTE(span_of(error.at)));
 	}
 	if (expand_has_variable(value) && is_read_at_once(key))
-		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
-			    "write the value itself", "${ is not replaced in %s: '%s'",
-			    key->key.name, QUOTE(value));
+		return FAIL(f, FINDING_BAD_VALUE, "write the value itself",
+			    "${ is not replaced in %s: '%s'", key->key.name, QUOTE(value));
 	if (expand_has_variable(value) && key->kind != VALUE_COMMAND)
 		return GPUMAP_OK;
 	if (!value_is_raw(key->kind) && entry->value.length != value.length)
@@ -233,15 +223,14 @@ static int read_schema(struct file *f, const struct inifile_entry *entry)
 		return GPUMAP_OK;
 	f->newer = schema > PROFILE_SCHEMA;
 	if (f->newer)
-		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "use a newer gpumap",
+		return FAIL(f, FINDING_BAD_VALUE, "use a newer gpumap",
 			    "schema %d is newer than this gpumap, which knows %d", (int)schema,
 			    PROFILE_SCHEMA);
-	return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column, "write schema = 1",
-		    "no such schema: '%s'", QUOTE(entry->value));
+	return FAIL(f, FINDING_BAD_VALUE, "write schema = 1", "no such schema: '%s'",
+		    QUOTE(entry->value));
 }
 
-static int read_default(struct file *f, const struct inifile_entry *entry,
-			const struct about *about)
+static int read_default(struct file *f, const struct inifile_entry *entry)
 {
 	gpumap_profile *p = f->load->profile;
 	CLEANUP(strbuf_free) struct strbuf name = {0};
@@ -251,13 +240,11 @@ static int read_default(struct file *f, const struct inifile_entry *entry,
 	if (name.failed)
 		return report_nomem(f->load->report);
 	r = profile_value_check(profile_key(PKEY_GPUMAP_default),
-				(struct span){name.text ? name.text : "", name.length}, about,
+				(struct span){name.text ? name.text : "", name.length}, &f->at,
 				f->load->report);
 	if (r == GPUMAP_OK && name.length) {
 		p->wanted = arena_strndup(&p->arena, name.text, name.length);
-		p->wanted_origin = f->path;
-		p->wanted_line = entry->line;
-		p->wanted_column = entry->column;
+		p->wanted_at = f->at;
 	}
 	return p->arena.failed ? report_nomem(f->load->report) : r;
 }
@@ -265,7 +252,6 @@ static int read_default(struct file *f, const struct inifile_entry *entry,
 int profile_read_head(struct file *f, const struct inifile_entry *entry)
 {
 	const struct profile_key *key;
-	struct about about = {.origin = f->path, .line = entry->line, .column = entry->column};
 	int r = find_key(f, SECTION_GPUMAP, entry, &key);
 
 	if (r != GPUMAP_OK || !key)
@@ -273,9 +259,9 @@ int profile_read_head(struct file *f, const struct inifile_entry *entry)
 	if (key == profile_key(PKEY_GPUMAP_schema))
 		return read_schema(f, entry);
 	if (key == profile_key(PKEY_GPUMAP_default))
-		return read_default(f, entry, &about);
+		return read_default(f, entry);
 	if (key == profile_key(PKEY_GPUMAP_include)) {
-		r = profile_value_check(key, entry->value, &about, f->load->report);
+		r = profile_value_check(key, entry->value, &f->at, f->load->report);
 		return r == GPUMAP_OK ? profile_include(f, entry) : r;
 	}
 	return r;
@@ -312,19 +298,17 @@ static int check_own_name(struct file *f, const struct inifile_entry *entry)
 				      : env_section_refuses(entry->key);
 
 	if (before)
-		return FAIL(f, FINDING_SYNTAX, entry->line, entry->key_column,
-			    "keep one of the two", "'%s' was given on line %d already",
-			    before->name, before->line);
+		return FAIL_KEY(f, FINDING_SYNTAX, "keep one of the two",
+				"'%s' was given on line %d already", before->name, before->line);
 	if (refused)
-		return FAIL(f, FINDING_REFUSED_VARIABLE, entry->line, entry->key_column, refused,
-			    "%s cannot stand in [%s]", QUOTE(entry->key), QUOTE(entry->section));
+		return FAIL_KEY(f, FINDING_REFUSED_VARIABLE, refused, "%s cannot stand in [%s]",
+				QUOTE(entry->key), QUOTE(entry->section));
 	if (kind != SECTION_TRAINER && !is_variable(entry->key))
-		return FAIL(f, FINDING_SYNTAX, entry->line, entry->key_column,
-			    "it has letters, digits and _ alone, and begins with no digit",
-			    "no name of a variable: '%s'", QUOTE(entry->key));
+		return FAIL_KEY(f, FINDING_SYNTAX,
+				"it has letters, digits and _ alone, and begins with no digit",
+				"no name of a variable: '%s'", QUOTE(entry->key));
 	if (kind == SECTION_UNSET && entry->value.length)
-		return FAIL(f, FINDING_SYNTAX, entry->line, entry->column,
-			    "leave the value out, or write it into [env NAME]",
+		return FAIL(f, FINDING_SYNTAX, "leave the value out, or write it into [env NAME]",
 			    "[unset] takes no value: '%s'", QUOTE(entry->value));
 	return GPUMAP_OK;
 }
@@ -335,12 +319,11 @@ static int check_sweep(struct file *f, const struct inifile_entry *entry)
 	struct span rest = entry->value, item;
 
 	if (expand_has_variable(entry->value))
-		return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
-			    "write the values themselves", "${ is not replaced in [sweep]: '%s'",
-			    QUOTE(entry->value));
+		return FAIL(f, FINDING_BAD_VALUE, "write the values themselves",
+			    "${ is not replaced in [sweep]: '%s'", QUOTE(entry->value));
 	while (inifile_item(&rest, &item))
 		if (!item.length)
-			return FAIL(f, FINDING_BAD_VALUE, entry->line, entry->column,
+			return FAIL(f, FINDING_BAD_VALUE,
 				    "write values between commas, \"\" for an empty one",
 				    "%s has an empty entry: '%s'", QUOTE(entry->key),
 				    QUOTE(entry->value));

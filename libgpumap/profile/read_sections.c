@@ -7,15 +7,15 @@
 #include "memory.h"
 #include "suggest.h"
 
-static int add_section(struct file *f, enum profile_section kind, struct span name, int line)
+static int add_section(struct file *f, enum profile_section kind, struct span name)
 {
 	gpumap_profile *p = f->load->profile;
 	gpumap_section *section;
 
 	if (p->section_count == MAX_SECTIONS)
 		return report_fail(f->load->report, GPUMAP_ELIMIT, FINDING_LIMIT,
-				   ABOUT(.origin = f->path, .line = line), "more than %d sections",
-				   MAX_SECTIONS);
+				   ABOUT(.origin = f->path, .line = f->at.line),
+				   "more than %d sections", MAX_SECTIONS);
 	if (!ARRAY_ROOM(p->sections, p->section_count, p->section_room))
 		return report_nomem(f->load->report);
 	section = &p->sections[p->section_count];
@@ -23,8 +23,8 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 		.kind = kind,
 		.name = arena_strndup(&p->arena, name.text, name.length),
 		.file = f->path,
-		.origin = arena_printf(&p->arena, "%s:%d", f->path, line),
-		.line = line,
+		.origin = arena_printf(&p->arena, "%s:%d", f->path, f->at.line),
+		.line = f->at.line,
 		.first = p->setting_count,
 		.profile = p,
 		.parent = NONE,
@@ -35,7 +35,7 @@ static int add_section(struct file *f, enum profile_section kind, struct span na
 	return GPUMAP_OK;
 }
 
-static int unknown_section(struct file *f, struct span name, struct span word, int line)
+static int unknown_section(struct file *f, struct span name, struct span word)
 {
 	const char *names[SECTION_COUNT + 1] = {0};
 	const char *near, *fix = "sections of your own begin with x_";
@@ -53,36 +53,36 @@ static int unknown_section(struct file *f, struct span name, struct span word, i
 		fix = format_text(&room,
 				  "did you mean [profile %.*s]? sections of your own begin with x_",
 				  (int)name.length, name.text);
-	return FAIL(f, FINDING_SYNTAX, line, 1, fix, "unknown section [%s]", QUOTE(name));
+	return FAIL(f, FINDING_SYNTAX, fix, "unknown section [%s]", QUOTE(name));
 }
 
-static int begin_head(struct file *f, struct span rest, int line)
+static int begin_head(struct file *f, struct span rest)
 {
 	if (rest.length)
-		return FAIL(f, FINDING_SYNTAX, line, 1, "write [gpumap]",
-			    "[gpumap] has no name: '%s'", QUOTE(rest));
+		return FAIL(f, FINDING_SYNTAX, "write [gpumap]", "[gpumap] has no name: '%s'",
+			    QUOTE(rest));
 	if (f->has_head)
-		return FAIL(f, FINDING_SYNTAX, line, 1, "keep one of the two", "a second [gpumap]");
+		return FAIL(f, FINDING_SYNTAX, "keep one of the two", "a second [gpumap]");
 	f->has_head = f->is_head = true;
 	return GPUMAP_OK;
 }
 
 /* What binds all users must not depend on a file of theirs. */
-static int begin_leases(struct file *f, struct span rest, int line)
+static int begin_leases(struct file *f, struct span rest)
 {
 	if (rest.length)
-		return FAIL(f, FINDING_SYNTAX, line, 1, "write [leases]",
-			    "[leases] has no name: '%s'", QUOTE(rest));
+		return FAIL(f, FINDING_SYNTAX, "write [leases]", "[leases] has no name: '%s'",
+			    QUOTE(rest));
 	if (!streq(f->path, SYSTEM_FILE))
-		return FAIL(f, FINDING_SYNTAX, line, 1, "write it there, as root",
+		return FAIL(f, FINDING_SYNTAX, "write it there, as root",
 			    "[leases] counts only in " SYSTEM_FILE);
 	if (f->has_leases)
-		return FAIL(f, FINDING_SYNTAX, line, 1, "keep one of the two", "a second [leases]");
+		return FAIL(f, FINDING_SYNTAX, "keep one of the two", "a second [leases]");
 	f->has_leases = f->is_leases = true;
 	return GPUMAP_OK;
 }
 
-static int begin_named(struct file *f, enum profile_section kind, struct span name, int line)
+static int begin_named(struct file *f, enum profile_section kind, struct span name)
 {
 	const gpumap_profile *p = f->load->profile;
 	const char *word = section_name(kind);
@@ -90,18 +90,17 @@ static int begin_named(struct file *f, enum profile_section kind, struct span na
 	size_t same;
 
 	if (!name.length)
-		return FAIL(f, FINDING_SYNTAX, line, 1, FORMAT("write [%s NAME]", word),
+		return FAIL(f, FINDING_SYNTAX, FORMAT("write [%s NAME]", word),
 			    "[%s] without a name", word);
 	if (!form_check(form_find(span_of("NAME")), name, &wrong))
-		return FAIL(f, FINDING_SYNTAX, line, 1, "a name has no blanks, commas and *",
+		return FAIL(f, FINDING_SYNTAX, "a name has no blanks, commas and *",
 			    "no name: '%s'", QUOTE(name));
 	same = profile_find(p, kind, name);
 	if (same != NONE)
-		return FAIL(f, FINDING_SYNTAX, line, 1,
-			    "keep one of the two, or give it another name",
+		return FAIL(f, FINDING_SYNTAX, "keep one of the two, or give it another name",
 			    "[%s %s] stands at %s already", word, QUOTE(name),
 			    p->sections[same].origin);
-	return add_section(f, kind, name, line);
+	return add_section(f, kind, name);
 }
 
 static int begin_section(void *data, struct span name, int line)
@@ -112,6 +111,7 @@ static int begin_section(void *data, struct span name, int line)
 	int r = GPUMAP_OK;
 
 	memset(f->lines, 0, sizeof(f->lines));
+	f->at = (struct about){.origin = f->path, .line = line, .column = 1};
 	f->section = NONE;
 	f->is_head = f->is_leases = false;
 	if (f->newer || span_starts(name, "x_"))
@@ -122,13 +122,13 @@ static int begin_section(void *data, struct span name, int line)
 	rest = span_trim((struct span){name.text + word.length, name.length - word.length});
 	kind = section_find(word);
 	if (kind == SECTION_COUNT)
-		r = unknown_section(f, name, word, line);
+		r = unknown_section(f, name, word);
 	else if (kind == SECTION_GPUMAP)
-		r = begin_head(f, rest, line);
+		r = begin_head(f, rest);
 	else if (kind == SECTION_LEASES)
-		r = begin_leases(f, rest, line);
+		r = begin_leases(f, rest);
 	else
-		r = begin_named(f, kind, rest, line);
+		r = begin_named(f, kind, rest);
 	if (r != GPUMAP_OK)
 		f->load->incomplete = true;
 	return r;
@@ -138,6 +138,9 @@ static int read_any(void *data, const struct inifile_entry *entry)
 {
 	struct file *f = data;
 
+	f->at.line = entry->line;
+	f->at.column = entry->column;
+	f->key_column = entry->key_column;
 	if (f->newer)
 		return GPUMAP_OK;
 	if (f->is_head)
@@ -147,12 +150,10 @@ static int read_any(void *data, const struct inifile_entry *entry)
 	return f->section == NONE ? GPUMAP_OK : profile_read_entry(f, entry);
 }
 
-int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer,
-		      int line)
+int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer)
 {
 	static const struct inifile_handler handler = {begin_section, read_any};
-	struct file f = {
-		.load = load, .outer = outer, .path = path, .include_line = line, .section = NONE};
+	struct file f = {.load = load, .outer = outer, .path = path, .section = NONE};
 	int r;
 
 	load->read[load->read_count++] = path;
@@ -209,7 +210,7 @@ int profile_load(gpumap_profile **ret, const char *path, struct span text, const
 	if (!load.profile)
 		return report_nomem(report);
 	load.profile->file = arena_strdup(&load.profile->arena, path);
-	r = load.profile->file ? profile_read_text(&load, load.profile->file, text, NULL, 0)
+	r = load.profile->file ? profile_read_text(&load, load.profile->file, text, NULL)
 			       : report_nomem(report);
 	if (r == GPUMAP_OK || r == GPUMAP_EINPUT) {
 		linked = profile_link(load.profile, name, !load.incomplete, r == GPUMAP_OK, report);

@@ -24,22 +24,25 @@ struct file {
 	struct load *load;
 	struct file *outer; /* the file that includes this one */
 	const char *path;
-	int include_line; /* of the line in `outer` */
-	size_t section;   /* in the profile; NONE: [gpumap], [leases], or a section for sites */
+	struct about at; /* the section's line, or the value of the entry that is read */
+	int key_column;  /* of that entry */
+	size_t section;  /* in the profile; NONE: [gpumap], [leases], or a section for sites */
 	bool is_head, has_head, is_leases, has_leases, newer;
 	int lines[MAX_KEYS];          /* lines of the section's known keys so far */
 	struct lease_settings leases; /* checked, and not used */
 };
 
-#define FAIL(f, id, at_line, at_column, remedy, ...) \
+/* Fails at what is read, or at its key. */
+#define FAIL_AT(f, at_column, id, remedy, ...) \
 	report_fail((f)->load->report, GPUMAP_EINPUT, id, \
-		    ABOUT(.origin = (f)->path, .line = (at_line), .column = (at_column), \
+		    ABOUT(.origin = (f)->path, .line = (f)->at.line, .column = (at_column), \
 			  .fix = (remedy)), \
 		    __VA_ARGS__)
+#define FAIL(f, ...) FAIL_AT(f, (f)->at.column, __VA_ARGS__)
+#define FAIL_KEY(f, ...) FAIL_AT(f, (f)->key_column, __VA_ARGS__)
 
 /* Reads a file's text; `outer` NULL: the first one. */
-int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer,
-		      int line);
+int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer);
 
 /* Reads an entry of [gpumap], and one of any other section. */
 int profile_read_head(struct file *f, const struct inifile_entry *entry);

@@ -3,8 +3,6 @@
  * combination of a sweep. */
 #include "profile/profile.h"
 
-#include <stdio.h>
-
 #include "suggest.h"
 #include "text/inifile.h"
 
@@ -27,35 +25,22 @@ static int unknown_key(struct span name, const char *origin, gpumap_report *repo
 static const char *one_line(gpumap_profile *profile, const struct profile_key *key,
 			    const char *value)
 {
-	CLEANUP(strbuf_free) struct strbuf buf = {0};
+	struct strbuf buf = {0};
 
 	if (!value_is_list(key->kind))
 		return value;
 	inifile_fold(&buf, span_of(value));
-	value = buf.failed ? NULL : arena_strdup(&profile->arena, buf.text ? buf.text : "");
+	value = strbuf_keep(&buf, &profile->arena);
 	profile->arena.failed = false;
 	return value;
-}
-
-/* A value that is being set, for findings about it. */
-struct saying {
-	const struct profile_key *key;
-	const char *origin;
-};
-
-static const char *origin_of(const void *data, struct span key)
-{
-	const struct saying *saying = data;
-
-	return span_is(key, saying->key->key.name) ? saying->origin : NULL;
 }
 
 /* Checks the value, unless it has variables; gpumap_profile_check() then does it later. */
 static int check(const struct profile_key *key, const char *value, const char *origin,
 		 gpumap_report *report)
 {
-	const struct saying saying = {key, origin};
-	const struct speech speech = {origin_of, &saying, false};
+	const struct setting setting = {.key = key, .origin = origin};
+	const struct speech speech = {setting_speaks, &setting, false};
 	struct about about = {.origin = origin, .speech = &speech};
 	struct expand_error error;
 	CLEANUP(strbuf_free) struct strbuf nothing = {0};
@@ -205,10 +190,8 @@ EXPORT int gpumap_profile_set_environ(gpumap_profile *profile, const char *const
 	return r;
 }
 
-enum { MAX_FIX = 512 };
-
 /* What to write instead of the values themselves, "lr=0.1,0.2". */
-static const char *values_fix(char ret[MAX_FIX], const gpumap_profile *profile, const char *text)
+static const char *values_fix(struct quoted *ret, const gpumap_profile *profile, const char *text)
 {
 	struct span values = span_of(text), name;
 
@@ -218,29 +201,26 @@ static const char *values_fix(char ret[MAX_FIX], const gpumap_profile *profile, 
 	if (memchr(values.text, '\'', values.length))
 		values = span_of("1, 2");
 	if (profile_find(profile, SECTION_SWEEP, name) != NONE)
-		snprintf(ret, MAX_FIX,
-			 "write the values into [sweep %.*s] of %.100s, and --sweep %.*s",
-			 (int)name.length, name.text, profile->file, (int)name.length, name.text);
-	else
-		snprintf(ret, MAX_FIX,
-			 "printf '%%s\\n' '[program p]' 'command = train.py --%.*s ${%.*s}' "
-			 "'[profile p]' 'program = p' 'gpus = free:1' '[sweep s]' 'profile = p' "
-			 "'jobs = 4' '%.*s = %.*s' >sweep.ini; then gpumap run --config sweep.ini "
-			 "--sweep s",
-			 (int)name.length, name.text, (int)name.length, name.text, (int)name.length,
-			 name.text, (int)values.length, values.text);
-	return ret;
+		return format_text(
+			ret, "write the values into [sweep %.*s] of %.100s, and --sweep %.*s",
+			(int)name.length, name.text, profile->file, (int)name.length, name.text);
+	return format_text(ret,
+			   "printf '%%s\\n' '[program p]' 'command = train.py --%.*s ${%.*s}' "
+			   "'[profile p]' 'program = p' 'gpus = free:1' '[sweep s]' 'profile = p' "
+			   "'jobs = 4' '%.*s = %.*s' >sweep.ini; then gpumap run --config "
+			   "sweep.ini --sweep s",
+			   (int)name.length, name.text, (int)name.length, name.text,
+			   (int)name.length, name.text, (int)values.length, values.text);
 }
 
 EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, size_t combination,
 				    gpumap_report *report)
 {
 	size_t before = profile->sweep, before_combination = profile->combination, i = NONE;
-	char fix[160];
 	int r;
 
 	if (name) {
-		char room[MAX_FIX];
+		struct quoted fix = {{0}};
 
 		i = profile_find(profile, SECTION_SWEEP, span_of(name));
 		if (i == NONE)
@@ -248,9 +228,9 @@ EXPORT int gpumap_profile_set_sweep(gpumap_profile *profile, const char *name, s
 				report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
 				ABOUT(.origin = profile->file,
 				      .fix = strchr(name, '=')
-						     ? values_fix(room, profile, name)
-						     : profile_suggest(profile, SECTION_SWEEP,
-								       span_of(name), fix)),
+						     ? values_fix(&fix, profile, name)
+						     : profile_suggest(&fix, profile, SECTION_SWEEP,
+								       span_of(name))),
 				"no such sweep: '%s'", QUOTE(span_of(name)));
 		if (combination >= profile->sections[i].combinations)
 			return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,

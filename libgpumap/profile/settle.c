@@ -29,22 +29,21 @@ const char *profile_variable(const void *data, struct span name)
 static const char *expanded(const gpumap_profile *p, struct arena *arena, const char *text,
 			    bool macros, bool list)
 {
-	CLEANUP(strbuf_free) struct strbuf buf = {0}, folded = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
+	struct strbuf folded = {0};
 	struct expand_error error;
-	const char *value = text;
 
 	if (!expand_has_variable(span_of(text)))
 		return text;
-	if (expand_variables(&buf, span_of(text), macros, profile_variable, p, &error)) {
-		struct strbuf *made = list ? &folded : &buf;
-
-		if (list)
-			inifile_fold(&folded, (struct span){buf.text ? buf.text : "", buf.length});
-		value = arena_strndup(arena, made->text ? made->text : "", made->length);
+	if (!expand_variables(&buf, span_of(text), macros, profile_variable, p, &error)) {
+		arena->failed = arena->failed || buf.failed;
+		return text;
 	}
-	if (buf.failed || folded.failed)
-		arena->failed = true;
-	return value;
+	if (!list)
+		return strbuf_keep(&buf, arena);
+	inifile_fold(&folded, (struct span){buf.text ? buf.text : "", buf.length});
+	arena->failed = arena->failed || buf.failed;
+	return strbuf_keep(&folded, arena);
 }
 
 static void settle_one(const gpumap_profile *p, struct settled *s, size_t i, bool macros)
@@ -113,8 +112,7 @@ static void put_python(const gpumap_profile *p, struct settled *s, struct span c
 
 static void settle_arguments(const gpumap_profile *p, struct settled *s)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
-	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, &nowhere);
+	const struct setting *setting = profile_decides(p, PKEY_PROGRAM_command, NOWHERE);
 	struct span command = span_of(setting ? setting->text : "");
 
 	/* Every argument but the last is followed by a blank; Python and its option come before. */
@@ -122,7 +120,7 @@ static void settle_arguments(const gpumap_profile *p, struct settled *s)
 	if (!s->arguments)
 		return;
 	put_words(p, s, command);
-	if (s->argument_count && is_python_file(span_of(s->arguments[0])) &&
+	if (s->argument_count && !s->arena.failed && is_python_file(span_of(s->arguments[0])) &&
 	    !(p->python && !*p->python))
 		put_python(p, s, command);
 }
@@ -226,22 +224,14 @@ EXPORT const char *gpumap_profile_variable(const gpumap_profile *profile, size_t
 					   enum gpumap_setting_attr attr)
 {
 	const struct setting *setting;
+	bool unset;
 
 	if (i >= gpumap_profile_variable_count(profile))
 		return NULL;
 	setting = &profile->settings[profile->settled.entries[i]];
-	switch (attr) {
-	case GPUMAP_SETTING_NAME:
-		return setting->name;
-	case GPUMAP_SETTING_ORIGIN:
-		return setting->origin;
-	case GPUMAP_SETTING_VALUE:
-		return is_unset(profile, profile->settled.entries[i])
-			       ? NULL
-			       : profile_value(profile, setting);
-	case GPUMAP_SETTING_TEXT:
-		return is_unset(profile, profile->settled.entries[i]) ? NULL : setting->text;
-	default:
-		return NULL;
-	}
+	unset = is_unset(profile, profile->settled.entries[i]);
+	return TEXT_AT(attr, [GPUMAP_SETTING_NAME] = setting->name,
+		       [GPUMAP_SETTING_VALUE] = unset ? NULL : profile_value(profile, setting),
+		       [GPUMAP_SETTING_TEXT] = unset ? NULL : setting->text,
+		       [GPUMAP_SETTING_ORIGIN] = setting->origin);
 }

@@ -21,13 +21,10 @@ static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
 		return report_nomem(report);
 	rest = span_of(setting->text);
 	while (inifile_item(&rest, &item)) {
-		CLEANUP(strbuf_free) struct strbuf value = {0};
+		struct strbuf value = {0};
 
 		inifile_decode(&value, item);
-		variable->values[n++] =
-			arena_strndup(&p->arena, value.text ? value.text : "", value.length);
-		if (value.failed)
-			p->arena.failed = true;
+		variable->values[n++] = strbuf_keep(&value, &p->arena);
 	}
 	return p->arena.failed ? report_nomem(report) : GPUMAP_OK;
 }
@@ -35,8 +32,7 @@ static int read_variable(gpumap_profile *p, struct sweep_variable *variable,
 static int too_many(const gpumap_section *sweep, int max, const char *what, gpumap_report *report)
 {
 	return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
-			   ABOUT(.origin = sweep->file, .line = sweep->line, .column = 1,
-				 .fix = "make several sweeps of it"),
+			   ABOUT_SECTION(sweep, "make several sweeps of it"),
 			   "[sweep %s] has more than %d %s", sweep->name, max, what);
 }
 
@@ -65,8 +61,7 @@ static int read_sweep(gpumap_profile *p, gpumap_section *sweep, bool good, gpuma
 	}
 	if (!sweep->variable_count && good)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_SYNTAX,
-				   ABOUT(.origin = sweep->file, .line = sweep->line, .column = 1,
-					 .fix = "write name = value, value"),
+				   ABOUT_SECTION(sweep, "write name = value, value"),
 				   "[sweep %s] has no variable", sweep->name);
 	return GPUMAP_OK;
 }
@@ -86,14 +81,14 @@ static void report_unused(const struct sweep_variable *variable, gpumap_report *
 	static const char *const keys[] = {"profile", "jobs", NULL};
 	const struct setting *setting = variable->setting;
 	const char *near = suggest(span_of(setting->name), keys);
-	struct about about = setting_about(setting);
 	bool known = setting_key(span_of(setting->name)) != PKEY_COUNT;
+	const char *fix = near    ? FORMAT("did you mean %s?", near)
+			  : known ? FORMAT("write %.40s = ${%.40s} into the profile or program",
+					   setting->name, setting->name)
+				  : "write it into the command";
 
-	about.fix = near    ? FORMAT("did you mean %s?", near)
-		    : known ? FORMAT("write %.40s = ${%.40s} into the profile or program",
-				     setting->name, setting->name)
-			    : "write it into the command";
-	report_add(report, FINDING_UNUSED_SWEEP, &about, "nothing uses ${%s}", setting->name);
+	report_add(report, FINDING_UNUSED_SWEEP, ABOUT_SETTING(setting, fix), "nothing uses ${%s}",
+		   setting->name);
 }
 
 int profile_read_sweeps(gpumap_profile *profile, bool good, gpumap_report *report)

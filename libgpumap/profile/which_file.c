@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Which profile file is read, and whether it is trusted. */
-#include <stdio.h>
-
 #include "closing.h"
 #include "profile/profile.h"
 #include "strbuf.h"
@@ -71,7 +69,6 @@ char *profile_places(const char *const *envp)
 EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const char *name,
 			       const char *const *envp, unsigned flags, gpumap_report *report)
 {
-	char fix[128];
 	bool found;
 	int r;
 
@@ -86,12 +83,11 @@ EXPORT int gpumap_profile_open(gpumap_profile **ret, const char *path, const cha
 		(*ret)->found = true;
 	if (r != GPUMAP_OK || found)
 		return r;
-	snprintf(fix, sizeof(fix), "write --config %s for a file",
-		 name ? QUOTE(span_of(name)) : "");
 	if (name)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_NO_SUCH_SECTION,
 				   ABOUT(.fix = text_ends(name, ".ini")
-							? fix
+							? FORMAT("write --config %s for a file",
+								 QUOTE(span_of(name)))
 							: "name one with --config, or write " HERE),
 				   "no such profile: '%s': there is no profile file",
 				   QUOTE(span_of(name)));

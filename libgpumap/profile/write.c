@@ -96,12 +96,11 @@ static void add_settings(struct strbuf *buf, const gpumap_profile *profile,
 /* Options about the program need a section, if the profile names none. */
 static const char *program_name(const gpumap_profile *profile, const char *fallback)
 {
-	static const struct place nowhere = {NULL, -1, -1, -1};
 	const char *name = gpumap_profile_setting(profile, "program", GPUMAP_SETTING_VALUE);
 
 	for (int i = SETTING_FIRST; i < SETTING_END && !*name; i++)
 		if (profile_key((enum profile_key_id)i)->in == SECTION_PROGRAM &&
-		    profile_decides(profile, (enum profile_key_id)i, &nowhere))
+		    profile_decides(profile, (enum profile_key_id)i, NOWHERE))
 			name = fallback;
 	return name;
 }
