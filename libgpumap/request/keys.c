@@ -61,68 +61,54 @@ EXPORT const char *gpumap_key_str(const gpumap_key *key, enum gpumap_key_str_att
 {
 	if (!key)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_KEY_NAME:
-		return key->name;
-	case GPUMAP_KEY_OPTION:
-		return key->option;
-	case GPUMAP_KEY_ENVIRONMENT:
-		return key->environment;
-	case GPUMAP_KEY_VALUE:
-		return key->value;
-	case GPUMAP_KEY_HELP:
-		return key->help;
-	case GPUMAP_KEY_SECTION:
-		return key->section;
-	case GPUMAP_KEY_DEFAULT:
-		return key->initial;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_KEY_NAME] = key->name, [GPUMAP_KEY_OPTION] = key->option,
+		       [GPUMAP_KEY_ENVIRONMENT] = key->environment, [GPUMAP_KEY_VALUE] = key->value,
+		       [GPUMAP_KEY_HELP] = key->help, [GPUMAP_KEY_SECTION] = key->section,
+		       [GPUMAP_KEY_DEFAULT] = key->initial);
 }
 
-static int bad_value(const gpumap_key *key, const char *value, const char *origin, const char *fix,
-		     gpumap_report *report)
+/* A value that is checked. */
+struct check {
+	const gpumap_key *key;
+	const char *value, *origin;
+	gpumap_report *report;
+};
+
+static int bad_value(const struct check *c, const char *fix)
 {
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
-			   ABOUT(.origin = origin, .fix = fix), "%s cannot be '%s'", key->name,
-			   QUOTE(span_of(value)));
+	return report_fail(c->report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
+			   ABOUT(.origin = c->origin, .fix = fix), "%s cannot be '%s'",
+			   c->key->name, QUOTE(span_of(c->value)));
 }
 
-static int check_word(const gpumap_key *key, struct span word, const char *words, const char *value,
-		      const char *origin, gpumap_report *report)
+static int check_word(const struct check *c, struct span word, const char *words)
 {
-	const char *mode = key->kind == KIND_MODE ? mode_hint(word) : NULL;
+	const char *mode = c->key->kind == KIND_MODE ? mode_hint(word) : NULL;
 
 	if (word_place(words, word) >= 0)
 		return GPUMAP_OK;
-	return bad_value(key, value, origin, mode ? mode : WORD_FIX(words, word), report);
+	return bad_value(c, mode ? mode : WORD_FIX(words, word));
 }
 
-static int check_number(const gpumap_key *key, const char *value, const char *origin,
-			gpumap_report *report)
+static int check_number(const struct check *c)
 {
-	bool batch = streq(key->name, "batch");
-	int64_t n = span_number(span_of(value), batch ? INT64_MAX / 2 : INT32_MAX);
+	bool batch = streq(c->key->name, "batch");
+	int64_t n = span_number(span_of(c->value), batch ? INT64_MAX / 2 : INT32_MAX);
 
 	if (n < 0 || (batch && n == 0))
-		return bad_value(key, value, origin,
-				 batch ? "write a number of samples, 1 or more"
-				       : "write a number, 0 or more",
-				 report);
+		return bad_value(c, batch ? "write a number of samples, 1 or more"
+					  : "write a number, 0 or more");
 	return GPUMAP_OK;
 }
 
 /* "570", "570.124", "570.124.06" */
-static int check_driver(const gpumap_key *key, const char *value, const char *origin,
-			gpumap_report *report)
+static int check_driver(const struct check *c)
 {
-	struct span rest = span_of(value), part;
+	struct span rest = span_of(c->value), part;
 
 	while (span_split(&rest, '.', &part))
 		if (part.length > 6 || span_number(part, INT32_MAX) < 0)
-			return bad_value(key, value, origin, "write a version such as 570.124.06",
-					 report);
+			return bad_value(c, "write a version such as 570.124.06");
 	return GPUMAP_OK;
 }
 
@@ -130,43 +116,31 @@ static int check_driver(const gpumap_key *key, const char *value, const char *or
 static struct device_choice parse_ranked(struct span text, bool *nomem)
 {
 	static const struct rank_words zero = {0};
-	struct strbuf buf = {0}, copy = {0};
-	struct device_choice choice = {.kind = CHOICE_BAD};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
-	strbuf_add(&copy, text.text, text.length);
-	if (!copy.failed)
-		rank_words_expand(&buf, copy.text ? copy.text : "", &zero, NULL);
-	*nomem = copy.failed || buf.failed;
-	if (!*nomem)
-		choice = device_parse(span_of(buf.text ? buf.text : ""));
-	strbuf_free(&copy);
-	strbuf_free(&buf);
-	return choice;
+	rank_words_expand(&buf, text, &zero, NULL);
+	*nomem = buf.failed;
+	return device_parse((struct span){buf.text ? buf.text : "", buf.length});
 }
 
-static int check_device(const gpumap_key *key, const char *value, const char *origin,
-			gpumap_report *report)
+static int check_device(const struct check *c)
 {
-	bool set_device = streq(key->name, "set_device"), nomem;
-	struct device_choice choice = parse_ranked(span_of(value), &nomem);
+	bool set_device = streq(c->key->name, "set_device"), nomem;
+	struct device_choice choice = parse_ranked(span_of(c->value), &nomem);
 
 	if (nomem)
-		return report_nomem(report);
+		return report_nomem(c->report);
 	if (choice.kind == CHOICE_BAD || (choice.negative && !set_device))
 		return bad_value(
-			key, value, origin,
-			"write N or cuda:N, as in cuda:1, in lower case and without blanks",
-			report);
+			c, "write N or cuda:N, as in cuda:1, in lower case and without blanks");
 	if (set_device && choice.kind != CHOICE_INDEX)
-		return bad_value(key, value, origin, "set_device() needs an index, N or cuda:N",
-				 report);
+		return bad_value(c, "set_device() needs an index, N or cuda:N");
 	return GPUMAP_OK;
 }
 
-static int check_devices(const gpumap_key *key, const char *value, const char *origin,
-			 gpumap_report *report)
+static int check_devices(const struct check *c)
 {
-	struct span rest = span_of(value), part;
+	struct span rest = span_of(c->value), part;
 	size_t count = 0;
 
 	while (span_split(&rest, ',', &part)) {
@@ -174,50 +148,50 @@ static int check_devices(const gpumap_key *key, const char *value, const char *o
 		struct device_choice choice = parse_ranked(span_trim(part), &nomem);
 
 		if (nomem)
-			return report_nomem(report);
+			return report_nomem(c->report);
 		if (choice.kind != CHOICE_INDEX || choice.several || choice.negative)
-			return bad_value(key, value, origin, "write logical numbers, as in 0,1",
-					 report);
+			return bad_value(c, "write logical numbers, as in 0,1");
 		if (++count > GPUMAP_MAX_DEVICES)
-			return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
-					   ABOUT(.origin = origin), "more than %d device_ids",
+			return report_fail(c->report, GPUMAP_ELIMIT, FINDING_LIMIT,
+					   ABOUT(.origin = c->origin), "more than %d device_ids",
 					   GPUMAP_MAX_DEVICES);
 	}
 	return GPUMAP_OK;
 }
 
-static int check_launcher(const gpumap_key *key, const char *value, const char *origin,
-			  gpumap_report *report)
+static int check_launcher(const struct check *c)
 {
-	struct span rest = span_of(value), name;
+	struct span rest = span_of(c->value), name;
 
 	span_split(&rest, ':', &name);
 	if (rest.text && word_place("torchrun|dask", name) >= 0)
-		return bad_value(key, value, origin, "leave the list out: it takes none", report);
-	return check_word(key, name, LAUNCHER_WORDS, value, origin, report);
+		return bad_value(c, "leave the list out: it takes none");
+	return check_word(c, name, LAUNCHER_WORDS);
 }
 
 int key_check(const gpumap_key *key, const char *value, const char *origin, gpumap_report *report)
 {
+	const struct check c = {key, value, origin, report};
+
 	switch (key->kind) {
 	case KIND_STATEMENT:
 	case KIND_VIEW:
 		return GPUMAP_OK;
 	case KIND_LAUNCHER:
-		return check_launcher(key, value, origin, report);
+		return check_launcher(&c);
 	case KIND_DEVICE:
-		return check_device(key, value, origin, report);
+		return check_device(&c);
 	case KIND_DEVICES:
-		return check_devices(key, value, origin, report);
+		return check_devices(&c);
 	case KIND_MODE:
 	case KIND_DIALECT:
-		return check_word(key, span_of(value), key->value, value, origin, report);
+		return check_word(&c, span_of(value), key->value);
 	case KIND_NUMBER:
-		return check_number(key, value, origin, report);
+		return check_number(&c);
 	case KIND_DRIVER:
-		return check_driver(key, value, origin, report);
+		return check_driver(&c);
 	case KIND_SWITCH:
-		return check_word(key, span_of(value), SWITCH_WORDS, value, origin, report);
+		return check_word(&c, span_of(value), SWITCH_WORDS);
 	}
 	return GPUMAP_EINPUT;
 }

@@ -23,15 +23,9 @@ static bool numbered(struct span name, const char *variable)
 /* Variables of other makers, whose names are near but not misspelt. */
 static bool of_others(struct span name)
 {
-	static const char *const names[] = {"MUSA_VISIBLE_DEVICES", "MUSA_DEVICE_ORDER",
-					    "HPU_VISIBLE_DEVICES",  "XPU_VISIBLE_DEVICES",
-					    "NPU_VISIBLE_DEVICES",  "TPU_VISIBLE_DEVICES",
-					    "MLU_VISIBLE_DEVICES",  "GCU_VISIBLE_DEVICES"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (span_is(name, names[i]))
-			return true;
-	return false;
+	return span_is_any(name, "MUSA_VISIBLE_DEVICES MUSA_DEVICE_ORDER HPU_VISIBLE_DEVICES "
+				 "XPU_VISIBLE_DEVICES NPU_VISIBLE_DEVICES TPU_VISIBLE_DEVICES "
+				 "MLU_VISIBLE_DEVICES GCU_VISIBLE_DEVICES");
 }
 
 const char *misspelt_variable(struct span name)

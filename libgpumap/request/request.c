@@ -37,15 +37,11 @@ EXPORT void gpumap_request_free(gpumap_request *request)
 static int add_statement(gpumap_request *request, struct statement statement, const char *value,
 			 const char *origin, gpumap_report *report)
 {
-	struct statement *grown;
-
 	if (request->count >= GPUMAP_MAX_DEVICES)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT, ABOUT(.origin = origin),
 				   "more than %d statements", GPUMAP_MAX_DEVICES);
-	grown = array_room(request->statements, request->count, &request->room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(request->statements, request->count, request->room))
 		return report_nomem(report);
-	request->statements = grown;
 	statement.value = value ? xstrdup(value) : NULL;
 	statement.origin = escaped_copy(origin);
 	if ((value && !statement.value) || (origin && !statement.origin)) {
@@ -57,30 +53,22 @@ static int add_statement(gpumap_request *request, struct statement statement, co
 	return GPUMAP_OK;
 }
 
-static enum source key_source(enum key_id id)
-{
-	switch (id) {
-	case KEY_prefix:
-		return SOURCE_PREFIX;
-	case KEY_script_export:
-		return SOURCE_SCRIPT_EXPORT;
-	case KEY_script_inline:
-		return SOURCE_SCRIPT_INLINE;
-	case KEY_in_code:
-		return SOURCE_IN_CODE;
-	case KEY_after_init:
-		return SOURCE_AFTER_INIT;
-	default:
-		return SOURCE_VISIBLE;
-	}
-}
+/* Of the keys that are statements. */
+static const enum source sources[KEY_COUNT] = {
+	[KEY_visible] = SOURCE_VISIBLE,
+	[KEY_prefix] = SOURCE_PREFIX,
+	[KEY_script_export] = SOURCE_SCRIPT_EXPORT,
+	[KEY_script_inline] = SOURCE_SCRIPT_INLINE,
+	[KEY_in_code] = SOURCE_IN_CODE,
+	[KEY_after_init] = SOURCE_AFTER_INIT,
+};
 
 /* A statement without a variable's name is about the list that the dialect reads. The dialect may
  * be set later, so resolve fills in the name. */
 static int set_statement(gpumap_request *request, enum key_id id, const char *text,
 			 const char *origin, gpumap_report *report)
 {
-	struct statement statement = {.source = key_source(id)};
+	struct statement statement = {.source = sources[id]};
 	struct span other = {"", 0};
 	const char *value, *near;
 
@@ -153,7 +141,7 @@ static bool stated(const gpumap_request *request, enum key_id id)
 	if (key->kind != KIND_STATEMENT)
 		return request->values[id] != NULL;
 	for (size_t i = 0; i < request->count; i++)
-		if (request->statements[i].source == key_source(id))
+		if (request->statements[i].source == sources[id])
 			return true;
 	return false;
 }

@@ -145,7 +145,7 @@ struct rank_words {
 
 /* Appends `text` with those words replaced. A word that is not known stays, and is returned in
  * *missing (may be NULL). */
-void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
+void rank_words_expand(struct strbuf *buf, struct span text, const struct rank_words *words,
 		       const char **missing);
 
 /* A device as PyTorch writes it. */

@@ -136,7 +136,7 @@ struct device_choice device_parse(struct span text)
 	return choice;
 }
 
-void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_words *words,
+void rank_words_expand(struct strbuf *buf, struct span text, const struct rank_words *words,
 		       const char **missing)
 {
 	const struct {
@@ -148,13 +148,14 @@ void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_w
 		     {"%n", words->node},
 		     {"modulo", words->modulo}};
 
-	while (*text) {
+	while (text.length) {
 		size_t i = 0;
 
-		while (i < ARRAY_SIZE(known) && !starts_with(text, known[i].word))
+		while (i < ARRAY_SIZE(known) && !span_skip(&text, known[i].word))
 			i++;
 		if (i == ARRAY_SIZE(known)) {
-			strbuf_add(buf, text++, 1);
+			strbuf_add(buf, text.text++, 1);
+			text.length--;
 			continue;
 		}
 		if (known[i].value >= 0)
@@ -163,6 +164,5 @@ void rank_words_expand(struct strbuf *buf, const char *text, const struct rank_w
 			strbuf_puts(buf, known[i].word);
 		if (known[i].value < 0 && missing)
 			*missing = known[i].word;
-		text += strlen(known[i].word);
 	}
 }

@@ -15,20 +15,11 @@ EXPORT const char *gpumap_mapping_str(const gpumap_mapping *mapping,
 {
 	if (!mapping)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_MAPPING_MODE:
-		return mapping->mode;
-	case GPUMAP_MAPPING_ASSUMPTION:
-		return mapping->assumption;
-	case GPUMAP_MAPPING_ENDED_TEXT:
-		return mapping->ended_text;
-	case GPUMAP_MAPPING_ENDED_REASON:
-		return mapping->ended_reason;
-	case GPUMAP_MAPPING_ENDED_RULE:
-		return mapping->ended_rule;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_MAPPING_MODE] = mapping->mode,
+		       [GPUMAP_MAPPING_ASSUMPTION] = mapping->assumption,
+		       [GPUMAP_MAPPING_ENDED_TEXT] = mapping->ended_text,
+		       [GPUMAP_MAPPING_ENDED_REASON] = mapping->ended_reason,
+		       [GPUMAP_MAPPING_ENDED_RULE] = mapping->ended_rule);
 }
 
 EXPORT int64_t gpumap_mapping_int(const gpumap_mapping *mapping, enum gpumap_mapping_int_attr attr)
@@ -98,16 +89,8 @@ EXPORT const char *gpumap_entry_str(const gpumap_entry *entry, enum gpumap_entry
 	if (!entry || !entry_decided(entry))
 		return NULL;
 	d = entry->candidates[0];
-	switch (attr) {
-	case GPUMAP_ENTRY_UUID:
-		return d->uuid;
-	case GPUMAP_ENTRY_PCI:
-		return d->gpu->pci;
-	case GPUMAP_ENTRY_NAME:
-		return d->gpu->name;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_ENTRY_UUID] = d->uuid, [GPUMAP_ENTRY_PCI] = d->gpu->pci,
+		       [GPUMAP_ENTRY_NAME] = d->gpu->name);
 }
 
 EXPORT int64_t gpumap_entry_int(const gpumap_entry *entry, enum gpumap_entry_int_attr attr)
@@ -159,16 +142,8 @@ EXPORT const char *gpumap_step_str(const gpumap_step *step, enum gpumap_step_str
 {
 	if (!step)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_STEP_RULE:
-		return step->rule;
-	case GPUMAP_STEP_TEXT:
-		return step->text;
-	case GPUMAP_STEP_ORIGIN:
-		return step->origin;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_STEP_RULE] = step->rule, [GPUMAP_STEP_TEXT] = step->text,
+		       [GPUMAP_STEP_ORIGIN] = step->origin);
 }
 
 EXPORT size_t gpumap_step_loser_count(const gpumap_step *step)

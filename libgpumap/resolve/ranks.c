@@ -85,7 +85,7 @@ static const char *expanded(struct resolver *resolver, const char *value,
 {
 	struct strbuf buf = {0};
 
-	rank_words_expand(&buf, value, words, missing);
+	rank_words_expand(&buf, span_of(value), words, missing);
 	return strbuf_keep(&buf, resolver->arena);
 }
 

@@ -73,17 +73,14 @@ bool host_byte(char c)
 int host_add(struct hostlist *list, struct span name, int64_t slots, const char *origin,
 	     gpumap_report *report)
 {
-	struct host *grown;
 	char *copy;
 
 	if (list->count == HOSTLIST_MAX)
 		return report_fail(report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = origin, .fix = "name fewer hosts"),
 				   "more than %d hosts", HOSTLIST_MAX);
-	grown = array_room(list->hosts, list->count, &list->room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(list->hosts, list->count, list->room))
 		return report_nomem(report);
-	list->hosts = grown;
 	copy = arena_strndup(&list->arena, name.text, name.length);
 	if (!copy)
 		return report_nomem(report);
@@ -93,18 +90,14 @@ int host_add(struct hostlist *list, struct span name, int64_t slots, const char 
 
 static int range_add(struct reader *reader, struct group *group, struct range range)
 {
-	struct range *grown;
-
 	if (!reader->list)
 		return GPUMAP_OK;
 	if (group->count == HOSTLIST_MAX)
 		return report_fail(reader->report, GPUMAP_ELIMIT, FINDING_LIMIT,
 				   ABOUT(.origin = reader->origin, .fix = "name fewer hosts"),
 				   "more than %d ranges in one bracket", HOSTLIST_MAX);
-	grown = array_room(group->ranges, group->count, &group->room, sizeof(*grown));
-	if (!grown)
+	if (!ARRAY_ROOM(group->ranges, group->count, group->room))
 		return report_nomem(reader->report);
-	group->ranges = grown;
 	group->ranges[group->count++] = range;
 	return GPUMAP_OK;
 }

@@ -33,17 +33,19 @@ struct reader {
 	int code;
 };
 
-static void failed(struct reader *r, int code)
+/* False. */
+static bool failed(struct reader *r, int code)
 {
 	if (r->code == GPUMAP_OK || code != GPUMAP_EINPUT)
 		r->code = code;
 	if (code != GPUMAP_EINPUT)
 		r->stop = true;
 	if (++r->errors < INIFILE_MAX_ERRORS || r->stop)
-		return;
+		return false;
 	r->stop = true;
 	report_add(r->report, FINDING_SYNTAX, ABOUT(.origin = r->origin, .line = r->number),
 		   "%d errors; the rest of the file was not read", r->errors);
+	return false;
 }
 
 /* Columns count characters. */
@@ -56,14 +58,13 @@ static int column_of(const struct reader *r, const char *at)
 	return column;
 }
 
+/* Reports what is malformed there: false. */
 #define SYNTAX(r, at, remedy, ...) \
-	do { \
-		report_add((r)->report, FINDING_SYNTAX, \
-			   ABOUT(.origin = (r)->origin, .line = (r)->number, \
-				 .column = column_of(r, at), .fix = (remedy)), \
-			   __VA_ARGS__); \
-		failed(r, GPUMAP_EINPUT); \
-	} while (0)
+	(report_add((r)->report, FINDING_SYNTAX, \
+		    ABOUT(.origin = (r)->origin, .line = (r)->number, .column = column_of(r, at), \
+			  .fix = (remedy)), \
+		    __VA_ARGS__), \
+	 failed(r, GPUMAP_EINPUT))
 
 /* Whether the line is UTF-8 without control characters other than tabs. */
 static bool check_bytes(struct reader *r)
@@ -76,11 +77,9 @@ static bool check_bytes(struct reader *r)
 		return true;
 	c = (unsigned char)s.text[i];
 	if (utf8_length(s.text + i, s.length - i))
-		SYNTAX(r, s.text + i, "remove it, or write it as \\xNN inside \"...\"",
-		       "%s (\\x%02x)", c ? "a control character" : "a NUL byte", c);
-	else
-		SYNTAX(r, s.text + i, "save the file as UTF-8", "not UTF-8: the byte \\x%02x", c);
-	return false;
+		return SYNTAX(r, s.text + i, "remove it, or write it as \\xNN inside \"...\"",
+			      "%s (\\x%02x)", c ? "a control character" : "a NUL byte", c);
+	return SYNTAX(r, s.text + i, "save the file as UTF-8", "not UTF-8: the byte \\x%02x", c);
 }
 
 static const char *end_of(struct span s)
@@ -112,24 +111,17 @@ static bool read_section(struct reader *r, struct span s)
 	int code;
 
 	r->skip = true;
-	if (!end) {
-		SYNTAX(r, end_of(s), "close the section's name with ]",
-		       "no ']' after the section's name: '%s'", QUOTE(s));
-		return false;
-	}
-	if (!name.length) {
-		SYNTAX(r, s.text, fix, "a section without a name: '%s'", QUOTE(s));
-		return false;
-	}
-	if (after.length && *after.text != '#' && *after.text != ';') {
-		SYNTAX(r, after.text, fix, "text after a section's name: '%s'", QUOTE(after));
-		return false;
-	}
+	if (!end)
+		return SYNTAX(r, end_of(s), "close the section's name with ]",
+			      "no ']' after the section's name: '%s'", QUOTE(s));
+	if (!name.length)
+		return SYNTAX(r, s.text, fix, "a section without a name: '%s'", QUOTE(s));
+	if (after.length && *after.text != '#' && *after.text != ';')
+		return SYNTAX(r, after.text, fix, "text after a section's name: '%s'",
+			      QUOTE(after));
 	code = r->handler->section(r->data, name, r->number);
-	if (code != GPUMAP_OK) {
-		failed(r, code);
-		return false;
-	}
+	if (code != GPUMAP_OK)
+		return failed(r, code);
 	r->entry.section = name;
 	r->skip = false;
 	return true;
@@ -145,15 +137,11 @@ static bool read_key(struct reader *r, struct span key, const char *equals)
 {
 	const char *fix = "a key has letters, digits and _ - . alone";
 
-	if (!key.length) {
-		SYNTAX(r, equals, "write key = value", "no key before '='");
-		return false;
-	}
+	if (!key.length)
+		return SYNTAX(r, equals, "write key = value", "no key before '='");
 	for (size_t i = 0; i < key.length; i++)
-		if (!is_key_char(key.text[i])) {
-			SYNTAX(r, key.text + i, fix, "invalid key '%s'", QUOTE(key));
-			return false;
-		}
+		if (!is_key_char(key.text[i]))
+			return SYNTAX(r, key.text + i, fix, "invalid key '%s'", QUOTE(key));
 	return true;
 }
 
@@ -163,16 +151,12 @@ static bool read_value(struct reader *r, struct span s)
 	size_t length = inifile_value_length(s, '=', &wrong, &why);
 	struct span value = span_trim((struct span){s.text, length});
 
-	if (wrong) {
-		SYNTAX(r, wrong, inifile_value_fix(wrong), "%s: '%s'", why,
-		       QUOTE(((struct span){wrong, (size_t)(end_of(s) - wrong)})));
-		return false;
-	}
-	if (value.length > INIFILE_MAX_WRITTEN) {
-		SYNTAX(r, value.text, NULL, "a value of %zu bytes, more than %d", value.length,
-		       INIFILE_MAX_WRITTEN);
-		return false;
-	}
+	if (wrong)
+		return SYNTAX(r, wrong, inifile_value_fix(wrong), "%s: '%s'", why,
+			      QUOTE(((struct span){wrong, (size_t)(end_of(s) - wrong)})));
+	if (value.length > INIFILE_MAX_WRITTEN)
+		return SYNTAX(r, value.text, NULL, "a value of %zu bytes, more than %d",
+			      value.length, INIFILE_MAX_WRITTEN);
 	r->entry.value = value;
 	r->entry.column = column_of(r, value.text);
 	return true;
@@ -184,10 +168,9 @@ static bool read_entry(struct reader *r, struct span s)
 	const char *equals = memchr(s.text, '=', s.length);
 	struct span key;
 
-	if (!equals) {
-		SYNTAX(r, s.text, "write key = value, or [section]", "no '=' in '%s'", QUOTE(s));
-		return false;
-	}
+	if (!equals)
+		return SYNTAX(r, s.text, "write key = value, or [section]", "no '=' in '%s'",
+			      QUOTE(s));
 	key = span_trim((struct span){s.text, (size_t)(equals - s.text)});
 	if (!read_key(r, key, equals) ||
 	    !read_value(r, (struct span){equals + 1, (size_t)(end_of(s) - equals - 1)}))

@@ -41,14 +41,10 @@ void visible_list_free(struct visible_list *list)
 /* Words that have a meaning in another variable or language (rule V10). */
 static bool foreign_word(struct span token)
 {
-	static const char *const words[] = {"all", "none", "void", "NoDevFiles"};
 	struct span s = span_trim(token);
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (span_is(s, words[i]))
-			return true;
-	return s.length &&
-	       (strchr("[](){}\"'", *s.text) || span_starts(s, "cuda:") || span_starts(s, "gpu"));
+	return s.length && (span_is_any(s, "all none void NoDevFiles") ||
+			    strchr("[](){}\"'", *s.text) || span_starts_any(s, "cuda: gpu"));
 }
 
 /* "9e8d35e3-a134...": eight hexadecimal digits and a dash. */
@@ -130,14 +126,10 @@ static void note_token(struct visible_notes *notes, struct span token, size_t nu
 
 static int add_entry(struct visible_list *list, size_t *room, struct visible_entry entry)
 {
-	struct visible_entry *entries;
-
 	if (list->count >= GPUMAP_MAX_DEVICES)
 		return GPUMAP_ELIMIT;
-	entries = array_room(list->entries, list->count, room, sizeof(*entries));
-	if (!entries)
+	if (!ARRAY_ROOM(list->entries, list->count, *room))
 		return GPUMAP_ENOMEM;
-	list->entries = entries;
 	list->entries[list->count++] = entry;
 	return GPUMAP_OK;
 }
