@@ -3,8 +3,6 @@
 #include "explain/explain.h"
 #include "explain/svg.h"
 
-#include <stdio.h>
-
 enum {
 	RULE_WIDTH = 58,
 	FEW_STEPS = 40,
@@ -62,7 +60,6 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 	};
 	const gpumap_entry *chosen = mapping->chosen;
 	struct strbuf text = {0};
-	char mode[32];
 	int x = MARGIN, lines = 1;
 
 	if (chosen)
@@ -70,8 +67,9 @@ static void subtitle(struct page *page, const gpumap_mapping *mapping)
 			      looks[chosen->certainty].colour,
 			      gpumap_certainty_name(chosen->certainty)) +
 		     8;
-	snprintf(mode, sizeof(mode), "mode %.16s", mapping->mode);
-	x += svg_pill(page->buf, x, page->y, "#e8edf4", "#475569", mode) + 12;
+	x += svg_pill(page->buf, x, page->y, "#e8edf4", "#475569",
+		      FORMAT("mode %.16s", mapping->mode)) +
+	     12;
 	explain_certainty(&text, mapping);
 	if (text.text)
 		lines = svg_paragraph(page->buf, x, page->y + 13,
@@ -142,15 +140,13 @@ static void title(struct page *page, const char *text)
 
 static void why(struct page *page, const gpumap_mapping *mapping)
 {
-	char text[64];
-
 	title(page, "Why");
 	for (size_t i = 0; i < mapping->step_count && i < FEW_STEPS; i++)
 		step(page, &mapping->steps[i]);
 	if (mapping->step_count > FEW_STEPS) {
-		snprintf(text, sizeof(text), "... %zu more", mapping->step_count - FEW_STEPS);
 		svg_text(page->buf, MARGIN + RULE_WIDTH, page->y + 13,
-			 INK(.size = 13, .fill = COLOUR_MUTED), page_inner(page), text);
+			 INK(.size = 13, .fill = COLOUR_MUTED), page_inner(page),
+			 FORMAT("... %zu more", mapping->step_count - FEW_STEPS));
 		page->y += LINE_HEIGHT;
 	}
 }

@@ -4,8 +4,6 @@
 #include "explain/plan.h"
 #include "memory.h"
 
-#include <stdio.h>
-
 enum { PAD = 12, HEAD = 32, RANK_HEIGHT = 34, LINE = 16 };
 
 /* --- which rank is on which card ---------------------------------------------------- */
@@ -164,14 +162,12 @@ static int draw_head(struct strbuf *buf, const struct rank_card *card, const str
 	bool idle = card->gpu && !card->count, pale = idle && !card->chosen;
 	const char *ink = pale ? COLOUR_PALE : COLOUR_INK;
 	int left = place->x + PAD, right = place->x + place->width - PAD, taken = 0;
-	char title[32] = "without a GPU";
+	const char *title = card->gpu                     ? FORMAT("GPU %d", card->gpu->physical)
+			    : card->worst == RANK_NOWHERE ? "no GPU that works"
+							  : "without a GPU";
 
 	if (idle)
 		word = pale ? "not chosen" : "no rank";
-	if (card->gpu)
-		snprintf(title, sizeof(title), "GPU %d", card->gpu->physical);
-	else if (card->worst == RANK_NOWHERE)
-		snprintf(title, sizeof(title), "no GPU that works");
 	if (word) {
 		right -= svg_pill_width(word);
 		svg_pill(buf, right, place->y + 8,
@@ -192,7 +188,6 @@ int rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struc
 {
 	size_t shown = card->count < CARD_RANKS ? card->count : CARD_RANKS;
 	struct box box = *place;
-	char more[48];
 	int need;
 
 	box.line = card->count ? looks[card->worst].line : COLOUR_PALE_LINE;
@@ -205,10 +200,8 @@ int rank_card_draw(struct strbuf *buf, const struct rank_card *card, const struc
 
 		need = taken > need ? taken : need;
 	}
-	if (shown == card->count)
-		return need;
-	snprintf(more, sizeof(more), "... %zu more ranks", card->count - shown);
-	svg_text(buf, box.x + PAD, box.y + 10, INK(.size = 12, .fill = COLOUR_MUTED),
-		 box.width - 2 * PAD, more);
+	if (shown < card->count)
+		svg_text(buf, box.x + PAD, box.y + 10, INK(.size = 12, .fill = COLOUR_MUTED),
+			 box.width - 2 * PAD, FORMAT("... %zu more ranks", card->count - shown));
 	return need;
 }

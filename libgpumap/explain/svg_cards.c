@@ -2,11 +2,9 @@
 /* The text on the card of a device. */
 #include "explain/svg.h"
 
-#include <stdio.h>
-
 #include "xml.h"
 
-enum { PAD = 12, LABEL = 64 };
+enum { PAD = 12 };
 
 static const struct look looks[] = {
 	[LEVEL_HIDDEN] = {COLOUR_PALE, COLOUR_PALE, COLOUR_PALE_LINE, COLOUR_PALE_CARD,
@@ -98,12 +96,9 @@ int card_view(struct strbuf *buf, const struct column *column, const struct row 
 	const gpumap_device *d = item->device;
 	struct strbuf name = {0}, second = {0}, number = {0};
 	const struct ink *ink = INK(.size = 13, .fill = svg_look(row->level)->ink);
-	int left = PAD + 34, need = 0;
+	int left = PAD + 34, need = 0, taken = 0;
 
-	if (item->number >= 0)
-		strbuf_printf(&number, "%d", item->number);
-	else
-		strbuf_puts(&number, "?");
+	strbuf_puts(&number, item->number >= 0 ? FORMAT("%d", item->number) : "?");
 	if (is_instance(d) && column->kind != COLUMN_LIST)
 		strbuf_printf(&number, ":%d", d->mig_position);
 	if (column->kind == COLUMN_HOST && is_instance(d))
@@ -119,25 +114,21 @@ int card_view(struct strbuf *buf, const struct column *column, const struct row 
 	if (number.text && name.text) {
 		const struct ink *big =
 			INK(.size = 14, .fill = ink->fill, .bold = true, .mono = true);
-		int taken = svg_width(big, number.text, number.length);
+		int digits = svg_width(big, number.text, number.length);
 
-		left = taken + 10 > 34 ? PAD + taken + 10 : left;
+		left = digits + 10 > 34 ? PAD + digits + 10 : left;
 		svg_text(buf, PAD, 24, big, width - PAD, number.text);
 		need = svg_text(buf, left, second.length ? 17 : 24, ink, width - left - PAD,
 				name.text);
 	}
-	if (second.length) {
-		int taken =
-			svg_text(buf, left, 31,
+	if (second.length)
+		taken = svg_text(buf, left, 31,
 				 INK(.size = 11, .fill = svg_look(row->level)->muted, .mono = true),
 				 width - left - PAD, second.text);
-
-		need = taken > need ? taken : need;
-	}
 	scratch_free(buf, &name);
 	scratch_free(buf, &second);
 	scratch_free(buf, &number);
-	return left + need + PAD;
+	return left + (taken > need ? taken : need) + PAD;
 }
 
 static int use_pill(struct strbuf *buf, int right, const char *fill, const char *colour,
@@ -154,16 +145,14 @@ static int use_pills(struct strbuf *buf, const gpumap_mapping *mapping, const gp
 		     int right)
 {
 	const char *word = streq(mapping->mode, "mp") ? "stage" : "replica";
-	char text[LABEL];
 	size_t first = 0, more = 0;
 
 	for (size_t i = 0; is_group(mapping) && i < mapping->replica_count; i++)
 		if (mapping->replicas[i] == entry && !more++)
 			first = i;
-	if (more) {
-		snprintf(text, sizeof(text), "%s %zu%s", word, first, more > 1 ? ", ..." : "");
-		right = use_pill(buf, right, "#dbe6ff", COLOUR_GROUP, text);
-	}
+	if (more)
+		right = use_pill(buf, right, "#dbe6ff", COLOUR_GROUP,
+				 FORMAT("%s %zu%s", word, first, more > 1 ? ", ..." : ""));
 	if (entry == mapping->master)
 		right = use_pill(buf, right, COLOUR_MASTER_CARD, COLOUR_MASTER, "master");
 	if (entry == mapping->chosen)
@@ -189,14 +178,12 @@ int card_logical(struct strbuf *buf, const struct columns *columns, const struct
 	int64_t samples = samples_of(mapping, e);
 	int right = use_pills(buf, mapping, e, width - 8), need, taken = 0;
 	struct strbuf second = {0};
-	char name[LABEL];
 
-	snprintf(name, sizeof(name), "cuda:%d", e->logical);
 	need = width - right + 8 +
 	       svg_text(buf, PAD, 17,
 			INK(.size = 13, .fill = svg_look(row->level)->ink, .bold = true,
 			    .mono = true),
-			right - PAD, name);
+			right - PAD, FORMAT("cuda:%d", e->logical));
 	candidate_names(&second, e);
 	strbuf_printf(&second, " \xc2\xb7 %s", gpumap_certainty_name(e->certainty));
 	if (samples >= 0)

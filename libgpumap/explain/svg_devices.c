@@ -171,11 +171,8 @@ static void arrows_into(struct strbuf *buf, const struct columns *columns, size_
 
 static void more(struct strbuf *buf, const struct column *column, const struct row *row, int y)
 {
-	char text[64];
-
-	snprintf(text, sizeof(text), "... %zu more", row->count);
 	svg_text(buf, column->x + 12, y + 13, INK(.size = 12, .fill = COLOUR_MUTED),
-		 column->width - 12, text);
+		 column->width - 12, FORMAT("... %zu more", row->count));
 }
 
 /* A card is a nested drawing, so that its text is clipped. */
@@ -221,8 +218,7 @@ static int notes(struct strbuf *buf, const struct columns *columns, int width, i
 			  .fill = COLOUR_ERROR_CARD,
 			  .line = COLOUR_ERROR,
 			  .dashed = true};
-	struct strbuf text = {0};
-	int need = 0, taken = 0;
+	int need, taken;
 
 	box.y = y + (column->row_count ? last->y + (last->gap ? GAP_HEIGHT : ROW_HEIGHT) : 0);
 	if (!mapping->visible_count) {
@@ -235,19 +231,13 @@ static int notes(struct strbuf *buf, const struct columns *columns, int width, i
 	if (!mapping->ended_text)
 		return 0;
 	svg_box(buf, &box);
-	strbuf_printf(&text, "entry %d: '", mapping->ended_entry);
-	strbuf_add(&text, mapping->ended_text, strnlen(mapping->ended_text, 200));
-	strbuf_puts(&text, "'");
-	if (text.text)
-		need = svg_text(buf, box.x + 12, box.y + 17,
-				INK(.size = 12, .fill = COLOUR_ERROR, .mono = true, .strike = true),
-				width - 24, text.text);
-	text.length = 0;
-	strbuf_printf(&text, "ends the list: %s (%s)", mapping->ended_reason, mapping->ended_rule);
-	if (text.text)
-		taken = svg_text(buf, box.x + 12, box.y + 32, INK(.size = 11, .fill = COLOUR_ERROR),
-				 width - 24, text.text);
-	scratch_free(buf, &text);
+	need = svg_text(buf, box.x + 12, box.y + 17,
+			INK(.size = 12, .fill = COLOUR_ERROR, .mono = true, .strike = true),
+			width - 24,
+			FORMAT("entry %d: '%.200s'", mapping->ended_entry, mapping->ended_text));
+	taken = svg_text(
+		buf, box.x + 12, box.y + 32, INK(.size = 11, .fill = COLOUR_ERROR), width - 24,
+		FORMAT("ends the list: %s (%s)", mapping->ended_reason, mapping->ended_rule));
 	return (taken > need ? taken : need) + 24;
 }
 

@@ -2,8 +2,6 @@
 /* The parts of every picture: headline, findings, and the frame. */
 #include "explain/svg.h"
 
-#include <stdio.h>
-
 #include "xml.h"
 
 enum { INSET = 14, FEW_FINDINGS = 20 };
@@ -89,7 +87,6 @@ static void finding_box(struct page *page, const gpumap_finding *finding)
 void page_findings(struct page *page, const gpumap_report *report, int least, int max)
 {
 	size_t count = gpumap_report_count(report), shown = 0, left = 0;
-	char text[64];
 
 	for (int severity = max; severity >= least; severity--)
 		for (size_t i = 0; i < count; i++) {
@@ -103,9 +100,8 @@ void page_findings(struct page *page, const gpumap_report *report, int least, in
 				left++;
 		}
 	if (left) {
-		snprintf(text, sizeof(text), "... %zu more findings", left);
 		svg_text(page->buf, MARGIN, page->y + 14, INK(.size = 13, .fill = COLOUR_MUTED),
-			 page_inner(page), text);
+			 page_inner(page), FORMAT("... %zu more findings", left));
 		page->y += LINE_HEIGHT;
 	}
 }
