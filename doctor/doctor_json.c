@@ -46,40 +46,20 @@ static json_t *seen_json(const struct doctor *doctor, struct arena *arena)
 	return object;
 }
 
-static json_t *gpus_json(const struct facts *facts)
+static json_t *gpu_json(const struct gpu *gpu)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < facts->gpu_count; i++) {
-		const struct gpu *gpu = &facts->gpus[i];
-
-		json_array_append_new(list,
-				      JSON_OBJECT(NULL, {"index", json_number(gpu->index)},
-						  {"name", json_text(gpu->name)},
-						  {"memory", json_number(gpu->memory)},
-						  {"used", json_number(gpu->used)},
-						  {"processes", json_number(gpu->processes)}));
-	}
-	return list;
+	return JSON_OBJECT(NULL, {"index", json_number(gpu->index)}, {"name", json_text(gpu->name)},
+			   {"memory", json_number(gpu->memory)}, {"used", json_number(gpu->used)},
+			   {"processes", json_number(gpu->processes)});
 }
 
-static json_t *libraries_json(const struct doctor *doctor, struct arena *arena)
+static json_t *library_json(const struct doctor *doctor, struct arena *arena,
+			    const struct needed *n)
 {
-	const struct program_facts *program = &doctor->facts.program;
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < program->needed_count; i++) {
-		const struct needed *n = &program->needed[i];
-
-		json_array_append_new(
-			list,
-			JSON_OBJECT(
-				NULL, {"name", json_text(n->name)},
-				{"by", json_text(discreet_text(&doctor->names, arena, n->by))},
-				{"path", json_text(discreet_text(&doctor->names, arena, n->path))},
-				{"version", json_text(n->version)}));
-	}
-	return list;
+	return JSON_OBJECT(NULL, {"name", json_text(n->name)},
+			   {"by", json_text(discreet_text(&doctor->names, arena, n->by))},
+			   {"path", json_text(discreet_text(&doctor->names, arena, n->path))},
+			   {"version", json_text(n->version)});
 }
 
 static json_t *package_json(const struct doctor *doctor, struct arena *arena,
@@ -121,16 +101,6 @@ static json_t *python_json(const struct doctor *doctor, struct arena *arena,
 			   {"packages", packages});
 }
 
-static json_t *pythons_json(const struct doctor *doctor, struct arena *arena)
-{
-	const struct facts *facts = &doctor->facts;
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < facts->python_count; i++)
-		json_array_append_new(list, python_json(doctor, arena, &facts->pythons[i]));
-	return list;
-}
-
 static json_t *plain_json(const struct doctor *doctor, struct arena *arena)
 {
 	const char *text = seen_plain_python(&doctor->facts, arena);
@@ -151,12 +121,19 @@ static json_t *unseen_json(const struct doctor *doctor, struct arena *arena)
 void doctor_json(struct strbuf *buf, const struct doctor *doctor)
 {
 	CLEANUP(arena_free) struct arena arena = {0};
+	const struct facts *facts = &doctor->facts;
+	const struct program_facts *program = &facts->program;
 	json_t *root = JSON_OBJECT(
 		NULL, JSON_HEAD("doctor"), {"wrong", json_boolean(doctor_wrong(doctor))},
-		{"seen", seen_json(doctor, &arena)}, {"libraries", libraries_json(doctor, &arena)},
-		{"pythons", pythons_json(doctor, &arena)}, {"python", plain_json(doctor, &arena)},
-		{"gpus", gpus_json(&doctor->facts)}, {"not_visible", unseen_json(doctor, &arena)},
-		{"checks", checks_json(doctor)}, {"findings", json_findings(doctor->found, NULL)});
+		{"seen", seen_json(doctor, &arena)},
+		{"libraries", JSON_LIST(NULL, i, program->needed_count,
+					library_json(doctor, &arena, &program->needed[i]))},
+		{"pythons", JSON_LIST(NULL, i, facts->python_count,
+				      python_json(doctor, &arena, &facts->pythons[i]))},
+		{"python", plain_json(doctor, &arena)},
+		{"gpus", JSON_LIST(NULL, i, facts->gpu_count, gpu_json(&facts->gpus[i]))},
+		{"not_visible", unseen_json(doctor, &arena)}, {"checks", checks_json(doctor)},
+		{"findings", json_findings(doctor->found, NULL)});
 
 	json_dump(buf, root, false);
 }

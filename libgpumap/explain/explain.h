@@ -18,6 +18,14 @@ void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,
 void profile_json(struct strbuf *buf, const gpumap_profile *profile, const char *const *keys,
 		  const gpumap_report *report);
 
+/* Pieces of texts for people: a heading on a line of its own, a cell of a column, and the origin of
+ * what is on a line, which ends there. */
+void put_heading(struct strbuf *buf, const char *text);
+void put_cell(struct strbuf *buf, const char *text, int width);
+void put_origin(struct strbuf *buf, const char *origin);
+/* Takes the blanks of the last cell away. */
+void trim_end(struct strbuf *buf);
+
 /* A statement that lost, as it was typed if it is an option: "--prefix 0", "the launcher's 2". */
 void put_loser(struct strbuf *buf, const struct loser *loser);
 

@@ -30,19 +30,14 @@ EXPORT int gpumap_mapping_format(char **ret, const gpumap_mapping *mapping,
 
 	if (!format_flags_known(flags))
 		return GPUMAP_EINPUT;
-	switch (format) {
-	case GPUMAP_FORMAT_TEXT:
+	if (format == GPUMAP_FORMAT_TEXT)
 		mapping_text(&buf, mapping, report);
-		break;
-	case GPUMAP_FORMAT_JSON:
+	else if (format == GPUMAP_FORMAT_JSON)
 		mapping_json(&buf, mapping, report);
-		break;
-	case GPUMAP_FORMAT_SVG:
+	else if (format == GPUMAP_FORMAT_SVG)
 		mapping_svg(&buf, mapping, report);
-		break;
-	default:
+	else
 		return GPUMAP_EINPUT;
-	}
 	return format_finish(ret, &buf);
 }
 
@@ -54,42 +49,15 @@ EXPORT int gpumap_inventory_format(char **ret, const gpumap_inventory *inventory
 	const char *too_long = NULL;
 	int limit;
 
-	if (!format_flags_known(flags) || (!inventory && format == GPUMAP_FORMAT_INI))
+	if (!format_flags_known(flags))
 		return GPUMAP_EINPUT;
-	switch (format) {
-	case GPUMAP_FORMAT_JSON:
+	if (format == GPUMAP_FORMAT_JSON)
 		inventory_json(&buf, inventory, report);
-		break;
-	case GPUMAP_FORMAT_INI:
+	else if (format == GPUMAP_FORMAT_INI && inventory)
 		too_long = snapshot_write(&buf, inventory, &limit);
-		break;
-	default:
+	else
 		return GPUMAP_EINPUT;
-	}
-	if (too_long && !buf.failed)
-		return GPUMAP_ELIMIT;
-	return format_finish(ret, &buf);
-}
-
-EXPORT int gpumap_profile_format(char **ret, const gpumap_profile *profile,
-				 enum gpumap_format format, unsigned flags,
-				 const gpumap_report *report)
-{
-	struct strbuf buf = {0};
-
-	if (!format_flags_known(flags) || (!profile && format == GPUMAP_FORMAT_INI))
-		return GPUMAP_EINPUT;
-	switch (format) {
-	case GPUMAP_FORMAT_JSON:
-		profile_json(&buf, profile, NULL, report);
-		break;
-	case GPUMAP_FORMAT_INI:
-		profile_write(&buf, profile, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
-		break;
-	default:
-		return GPUMAP_EINPUT;
-	}
-	return format_finish(ret, &buf);
+	return too_long && !buf.failed ? GPUMAP_ELIMIT : format_finish(ret, &buf);
 }
 
 EXPORT int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile,
@@ -104,33 +72,37 @@ EXPORT int gpumap_profile_format_keys(char **ret, const gpumap_profile *profile,
 	return format_finish(ret, &buf);
 }
 
-static void put_plan_json(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *report)
+EXPORT int gpumap_profile_format(char **ret, const gpumap_profile *profile,
+				 enum gpumap_format format, unsigned flags,
+				 const gpumap_report *report)
 {
-	bool failed = false;
-	json_t *o = plan_json(plan, report, &failed);
+	struct strbuf buf = {0};
 
-	json_dump(buf, o, failed);
+	if (format != GPUMAP_FORMAT_INI)
+		return gpumap_profile_format_keys(ret, profile, NULL, format, flags, report);
+	if (!format_flags_known(flags) || !profile)
+		return GPUMAP_EINPUT;
+	profile_write(&buf, profile, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
+	return format_finish(ret, &buf);
 }
 
 EXPORT int gpumap_plan_format(char **ret, const gpumap_plan *plan, enum gpumap_format format,
 			      unsigned flags, const gpumap_report *report)
 {
 	struct strbuf buf = {.styled = flags & GPUMAP_FORMAT_FLAG_COLORS};
+	bool failed = false;
 
 	if (!format_flags_known(flags))
 		return GPUMAP_EINPUT;
-	switch (format) {
-	case GPUMAP_FORMAT_TEXT:
-		if (plan)
-			plan_text(&buf, plan, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
-		break;
-	case GPUMAP_FORMAT_JSON:
-		put_plan_json(&buf, plan, report);
-		break;
-	case GPUMAP_FORMAT_SVG:
+	if (format == GPUMAP_FORMAT_TEXT && plan) {
+		plan_text(&buf, plan, flags & GPUMAP_FORMAT_FLAG_ORIGINS);
+	} else if (format == GPUMAP_FORMAT_JSON) {
+		json_t *o = plan_json(plan, report, &failed);
+
+		json_dump(&buf, o, failed);
+	} else if (format == GPUMAP_FORMAT_SVG) {
 		plan_svg(&buf, plan, report);
-		break;
-	default:
+	} else if (format != GPUMAP_FORMAT_TEXT) {
 		return GPUMAP_EINPUT;
 	}
 	return format_finish(ret, &buf);

@@ -15,6 +15,32 @@ const gpumap_finding *first_error(const gpumap_report *report)
 	return NULL;
 }
 
+void put_heading(struct strbuf *buf, const char *text)
+{
+	strbuf_puts(buf, "\n");
+	style_puts(buf, STYLE_HEADING, text);
+	strbuf_puts(buf, "\n");
+}
+
+void put_cell(struct strbuf *buf, const char *text, int width)
+{
+	size_t from = buf->length;
+
+	escape_all(buf, text);
+	if (!buf->failed && buf->length - from < (size_t)width)
+		strbuf_printf(buf, "%*s", width - (int)(buf->length - from), "");
+}
+
+void put_origin(struct strbuf *buf, const char *origin)
+{
+	if (*origin) {
+		style_set(buf, STYLE_FAINT);
+		escape_all(buf, origin);
+		style_set(buf, STYLE_PLAIN);
+	}
+	strbuf_puts(buf, "\n");
+}
+
 /* Between a step's text and its origin; texts without an origin may be longer. */
 enum { TEXT_WIDTH = 48, RULE_WIDTH = 4 };
 
@@ -177,16 +203,11 @@ static struct columns known_columns(struct strbuf *buf, const gpumap_mapping *ma
 
 static void cell(struct strbuf *buf, const char *text, int width)
 {
-	size_t begin;
-
 	strbuf_printf(buf, "%*s", SEPARATOR, "");
-	begin = buf->length;
-	escape_all(buf, text ? text : "-");
-	if (buf->length - begin < (size_t)width)
-		strbuf_printf(buf, "%*s", width - (int)(buf->length - begin), "");
+	put_cell(buf, text ? text : "-", width);
 }
 
-static void trim_end(struct strbuf *buf)
+void trim_end(struct strbuf *buf)
 {
 	while (buf->length && buf->text[buf->length - 1] == ' ')
 		buf->text[--buf->length] = '\0';
@@ -261,9 +282,7 @@ static void overridden(struct strbuf *buf, const struct loser *loser)
 
 static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 {
-	strbuf_puts(buf, "\n");
-	style_puts(buf, STYLE_HEADING, "Why");
-	strbuf_puts(buf, "\n");
+	put_heading(buf, "Why");
 	for (size_t i = 0; i < mapping->step_count; i++) {
 		const gpumap_step *s = &mapping->steps[i];
 
@@ -273,12 +292,7 @@ static void steps(struct strbuf *buf, const gpumap_mapping *mapping)
 			strbuf_puts(buf, " ");
 		strbuf_printf(buf, s->origin ? " %-*s  " : " %-*s", s->origin ? TEXT_WIDTH - 2 : 0,
 			      s->text);
-		if (s->origin) {
-			style_set(buf, STYLE_FAINT);
-			escape_all(buf, s->origin);
-			style_set(buf, STYLE_PLAIN);
-		}
-		strbuf_puts(buf, "\n");
+		put_origin(buf, s->origin ? s->origin : "");
 		for (size_t k = 0; k < s->loser_count; k++)
 			overridden(buf, &s->losers[k]);
 	}

@@ -3,6 +3,12 @@
 #include "explain/json.h"
 #include "explain/plan.h"
 
+#define PLAN_HEAD \
+	JSON_HEAD("plan"), {"kind", json_text("plan")}, \
+	{ \
+		"version", json_text(gpumap_version()) \
+	}
+
 struct writer {
 	const gpumap_plan *plan;
 	bool failed;
@@ -111,50 +117,41 @@ static json_t *step_json(struct writer *w, const struct plan_step *s)
 			   {"origin", json_text(s->origin)});
 }
 
-static void put_plan(struct writer *w, json_t *o)
+static json_t *made_json(struct writer *w, const gpumap_report *report)
 {
 	const gpumap_plan *plan = w->plan;
+	bool *failed = &w->failed;
 
-	json_put(o, "answered", json_boolean(plan->answered), &w->failed);
-	json_put(o, "profile", json_text(plan->profile), &w->failed);
-	json_put(o, "mode", json_text(plan->settings.mode.text), &w->failed);
-	json_put(o, "world_size", json_integer((json_int_t)plan->world_size), &w->failed);
-	json_put(o, "master_addr", json_text(plan->master_addr), &w->failed);
-	json_put(o, "master_port",
-		 plan->master_port ? json_integer(plan->master_port) : json_null(), &w->failed);
-	json_put(o, "run", json_text(plan->run), &w->failed);
-	json_put(o, "run_named", json_boolean(plan->run_named), &w->failed);
-	json_put(o, "lease", json_text(plan->lease), &w->failed);
-	json_put(o, "hosts", hosts_json(w), &w->failed);
-	json_put(o, "arguments",
-		 JSON_LIST(&w->failed, i, plan->argument_count, json_text(plan->arguments[i])),
-		 &w->failed);
-	json_put(o, "environment",
-		 JSON_LIST(&w->failed, i, plan->variable_count,
-			   variable_json(w, &plan->variables[i])),
-		 &w->failed);
-	json_put(o, "settings", settings_json(w), &w->failed);
-	json_put(o, "exceptions",
-		 JSON_LIST(&w->failed, i, plan->exception_count,
-			   exception_json(w, &plan->exceptions[i])),
-		 &w->failed);
-	json_put(o, "steps",
-		 JSON_LIST(&w->failed, i, plan->step_count, step_json(w, &plan->steps[i])),
-		 &w->failed);
+	return JSON_OBJECT(
+		failed, PLAN_HEAD, {"answered", json_boolean(plan->answered)},
+		{"profile", json_text(plan->profile)},
+		{"mode", json_text(plan->settings.mode.text)},
+		{"world_size", json_integer((json_int_t)plan->world_size)},
+		{"master_addr", json_text(plan->master_addr)},
+		{"master_port", plan->master_port ? json_integer(plan->master_port) : json_null()},
+		{"run", json_text(plan->run)}, {"run_named", json_boolean(plan->run_named)},
+		{"lease", json_text(plan->lease)}, {"hosts", hosts_json(w)},
+		{"arguments",
+		 JSON_LIST(failed, i, plan->argument_count, json_text(plan->arguments[i]))},
+		{"environment",
+		 JSON_LIST(failed, i, plan->variable_count, variable_json(w, &plan->variables[i]))},
+		{"settings", settings_json(w)},
+		{"exceptions", JSON_LIST(failed, i, plan->exception_count,
+					 exception_json(w, &plan->exceptions[i]))},
+		{"steps", JSON_LIST(failed, i, plan->step_count, step_json(w, &plan->steps[i]))},
+		{"findings", json_findings(report, failed)});
 }
 
 /* The members of a plan that could not be made. */
-static void put_nothing(struct writer *w, json_t *o)
+static json_t *nothing_json(const gpumap_report *report, bool *failed)
 {
-	static const char *const empty[] = {"profile",     "mode",     "world_size", "master_addr",
-					    "master_port", "run",      "run_named",  "arguments",
-					    "environment", "settings", "exceptions", "lease"};
-
-	json_put(o, "answered", json_false(), &w->failed);
-	for (size_t i = 0; i < ARRAY_SIZE(empty); i++)
-		json_put(o, empty[i], json_null(), &w->failed);
-	json_put(o, "hosts", json_array(), &w->failed);
-	json_put(o, "steps", json_array(), &w->failed);
+	return JSON_OBJECT(
+		failed, PLAN_HEAD, {"answered", json_false()}, {"profile", json_null()},
+		{"mode", json_null()}, {"world_size", json_null()}, {"master_addr", json_null()},
+		{"master_port", json_null()}, {"run", json_null()}, {"run_named", json_null()},
+		{"arguments", json_null()}, {"environment", json_null()}, {"settings", json_null()},
+		{"exceptions", json_null()}, {"lease", json_null()}, {"hosts", json_array()},
+		{"steps", json_array()}, {"findings", json_findings(report, failed)});
 }
 
 static bool is_utf8(const char *text)
@@ -188,16 +185,8 @@ bool plan_json_keeps(const gpumap_plan *plan)
 json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *failed)
 {
 	struct writer w = {.plan = plan};
-	json_t *o;
+	json_t *o = plan ? made_json(&w, report) : nothing_json(report, &w.failed);
 
-	o = JSON_OBJECT(&w.failed, JSON_HEAD("plan"));
-	json_put(o, "kind", json_text("plan"), &w.failed);
-	json_put(o, "version", json_text(gpumap_version()), &w.failed);
-	if (plan)
-		put_plan(&w, o);
-	else
-		put_nothing(&w, o);
-	json_put(o, "findings", json_findings(report, &w.failed), &w.failed);
 	*failed = *failed || w.failed;
 	return o;
 }

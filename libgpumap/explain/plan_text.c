@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "explain/explain.h"
 #include "request/profile_keys.h"
 #include "style.h"
 #include "text/words.h"
@@ -23,34 +24,6 @@ static void escaped(struct strbuf *buf, const char *before, const char *text, co
 	strbuf_puts(buf, before);
 	escape_all(buf, text);
 	strbuf_puts(buf, after);
-}
-
-static void heading(struct strbuf *buf, const char *text)
-{
-	strbuf_puts(buf, "\n");
-	style_puts(buf, STYLE_HEADING, text);
-	strbuf_puts(buf, "\n");
-}
-
-/* The origin of a value. */
-static void from(struct strbuf *buf, const char *origin)
-{
-	if (*origin) {
-		style_set(buf, STYLE_FAINT);
-		escape_all(buf, origin);
-		style_set(buf, STYLE_PLAIN);
-	}
-	strbuf_puts(buf, "\n");
-}
-
-/* The same, padded to a column. */
-static void column(struct strbuf *buf, const char *text, int width)
-{
-	size_t from = buf->length;
-
-	escape_all(buf, text);
-	if (!buf->failed && buf->length - from < (size_t)width)
-		strbuf_printf(buf, "%*s", width - (int)(buf->length - from), "");
 }
 
 void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
@@ -135,20 +108,17 @@ static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 		     const struct look *look)
 {
 	const struct local_rank *local = &host->layout->ranks[l];
-	char device[32], logical[24] = "-", threads[24] = "-";
+	const char *logical = local->logical >= 0 ? FORMAT("cuda:%d", local->logical) : "-";
+	const char *threads = local->threads ? FORMAT("%d", local->threads) : "-";
+	char device[32];
 
 	device_label(local, look->may_land, device);
-	if (local->logical >= 0)
-		snprintf(logical, sizeof(logical), "cuda:%d", local->logical);
-	if (local->threads)
-		snprintf(threads, sizeof(threads), "%d", local->threads);
 	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s", host->first_rank + l, l, device, logical);
-	column(buf, local->cpus ? local->cpus : "-", look->cores_width);
+	put_cell(buf, local->cpus ? local->cpus : "-", look->cores_width);
 	strbuf_printf(buf, "%-9s", threads);
 	if (look->lists)
 		escape_all(buf, *local->visible ? local->visible : "(empty)");
-	while (buf->length && buf->text[buf->length - 1] == ' ')
-		buf->text[--buf->length] = '\0';
+	trim_end(buf);
 	strbuf_puts(buf, "\n");
 }
 
@@ -345,7 +315,7 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 			strbuf_puts(&line, i ? " " : "");
 			put_readable(&line, plan->arguments[i]);
 		}
-		heading(buf, "Program");
+		put_heading(buf, "Program");
 		strbuf_puts(buf, "  ");
 		escape_all(buf, line.text ? line.text : "");
 		strbuf_puts(buf, "\n");
@@ -355,24 +325,24 @@ static void program(struct strbuf *buf, const gpumap_plan *plan)
 		const struct job_variable *v = &plan->variables[i];
 
 		if (i == 0)
-			heading(buf, "Environment");
+			put_heading(buf, "Environment");
 		escaped(buf, "  ", v->name, v->value ? "=" : " is unset");
 		escaped(buf, "", v->value ? v->value : "", "  ");
-		from(buf, v->origin);
+		put_origin(buf, v->origin);
 	}
 }
 
 static void settings(struct strbuf *buf, const gpumap_plan *plan)
 {
-	heading(buf, "Settings");
+	put_heading(buf, "Settings");
 	EACH_PLAN_KEY (k) {
 		const struct plan_setting *s = SETTING_OF(&plan->settings, k);
 
 		strbuf_puts(buf, "  ");
-		column(buf, profile_key(k)->key.name, KEY_WIDTH);
-		column(buf, s->text, VALUE_WIDTH);
+		put_cell(buf, profile_key(k)->key.name, KEY_WIDTH);
+		put_cell(buf, s->text, VALUE_WIDTH);
 		strbuf_puts(buf, "  ");
-		from(buf, setting_origin(s));
+		put_origin(buf, setting_origin(s));
 	}
 	for (size_t i = 0; i < plan->exception_count && i < MAX_RANKS; i++) {
 		const struct job_exception *e = &plan->exceptions[i];
@@ -380,7 +350,7 @@ static void settings(struct strbuf *buf, const gpumap_plan *plan)
 		strbuf_printf(buf, "  rank %zu: ", e->rank);
 		escaped(buf, "", profile_key(e->key)->key.name, " = ");
 		escaped(buf, "", e->setting.text, "  ");
-		from(buf, setting_origin(&e->setting));
+		put_origin(buf, setting_origin(&e->setting));
 	}
 }
 
@@ -416,17 +386,17 @@ static void found_settings(struct strbuf *buf, const gpumap_plan *plan)
 static void steps(struct strbuf *buf, const gpumap_plan *plan)
 {
 	if (plan->step_count)
-		heading(buf, "Why");
+		put_heading(buf, "Why");
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct plan_step *s = &plan->steps[i];
 
 		strbuf_puts(buf, "  ");
 		style_set(buf, STYLE_RULE);
-		column(buf, s->rule, RULE_WIDTH);
+		put_cell(buf, s->rule, RULE_WIDTH);
 		style_set(buf, STYLE_PLAIN);
-		column(buf, s->text, s->origin ? STEP_WIDTH : 0);
+		put_cell(buf, s->text, s->origin ? STEP_WIDTH : 0);
 		strbuf_puts(buf, s->origin ? "  " : "");
-		from(buf, s->origin ? s->origin : "");
+		put_origin(buf, s->origin ? s->origin : "");
 	}
 }
 
