@@ -142,8 +142,6 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *value,
 			    const char *origin, gpumap_report *report)
 {
-	static const char *const numbers[] = {"count",    "for",  "max_used", "min_free",
-					      "max_load", "near", "slots",    "wait"};
 	const struct {
 		const char *key;
 		char **member, **origin;
@@ -155,9 +153,7 @@ EXPORT int gpumap_claim_set(gpumap_claim *claim, const char *key, const char *va
 		     {"settings", &claim->settings, NULL}};
 	const char *wanted;
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (!streq(key, numbers[i]))
-			continue;
+	if (span_is_any(span_of(key), "count for max_used min_free max_load near slots wait")) {
 		wanted = claim->instances ? not_of_instances(key, span_of(value)) : NULL;
 		if (wanted)
 			return claim_clash("--mig", wanted, origin, report);

@@ -203,34 +203,22 @@ int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *rep
 
 bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu)
 {
-	struct span rest = span_of(folder->inside ? folder->inside : ""), word;
-	const char *name = LEASE_NAME(gpu);
-
-	while (span_split(&rest, ' ', &word))
-		if (span_is(word, name))
-			return true;
-	return !folder->inside;
+	return !folder->inside || span_is_any(span_of(LEASE_NAME(gpu)), folder->inside);
 }
 
 static bool still_inside(const struct lease_folder *folder, int64_t keeper)
 {
 	CLEANUP_FREE char *names = NULL;
-	struct span rest, word, now, one;
+	struct span rest, word;
 	char prefix[LEASE_PREFIX];
 
 	if (!folder->inside)
 		return true;
 	names = find_names(folder, keeper, prefix);
 	rest = span_of(folder->inside);
-	while (names && span_split(&rest, ' ', &word)) {
-		bool found = false;
-
-		now = span_of(names);
-		while (span_split(&now, ' ', &one))
-			found = found || span_same(one, word);
-		if (!found)
+	while (names && span_split(&rest, ' ', &word))
+		if (!span_is_any(word, names))
 			return false;
-	}
 	return names;
 }
 

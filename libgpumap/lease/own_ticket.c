@@ -22,16 +22,6 @@ static char *own_names(const gpumap_inventory *inventory, const struct lease_wis
 	return strbuf_take(&names);
 }
 
-static bool has_name(struct span names, struct span name)
-{
-	struct span word;
-
-	while (span_split(&names, ' ', &word))
-		if (span_same(word, name))
-			return true;
-	return false;
-}
-
 /* Adds the units to the ticket that came since it was written. If they cannot be written, this job
  * can still get them, but is not promised them. */
 static int update_ticket(struct taking *t, const struct lease_wish *own)
@@ -45,7 +35,7 @@ static int update_ticket(struct taking *t, const struct lease_wish *own)
 		return report_nomem(t->report);
 	rest = span_of(names);
 	while (span_split(&rest, ' ', &name))
-		if (!has_name(span_of(t->named), name))
+		if (!span_is_any(name, t->named))
 			strbuf_printf(&fresh, "%s%.*s", fresh.length ? " " : "", (int)name.length,
 				      name.text);
 	if (!fresh.failed && (!fresh.length || !lease_queue_add(t->ticket, fresh.text)))

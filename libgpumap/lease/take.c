@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,21 +73,18 @@ static bool wait_for_change(const struct taking *t, int64_t ms)
 	return false;
 }
 
-enum { FEW_TEXT = 80 };
-
-static const char *too_few(char ret[FEW_TEXT], const struct taking *t)
+static const char *too_few(struct quoted *ret, const struct taking *t)
 {
 	const char *whom = t->promised ? " for this job" : "";
 	const char *named = t->claim->from && !t->promised ? " of those named" : "";
 	size_t count = t->claim->count;
 
-	if (count == 1)
-		snprintf(ret, FEW_TEXT, "no %s%s is free%s", claim_kind(t->claim, 1), named, whom);
-	else
-		snprintf(ret, FEW_TEXT, "fewer than %zu %s%s are free%s", count,
-			 claim_kind(t->claim, 2), named, whom);
-	return ret;
+	return count == 1
+		       ? format_text(ret, "no %s%s is free%s", claim_kind(t->claim, 1), named, whom)
+		       : format_text(ret, "fewer than %zu %s%s are free%s", count,
+				     claim_kind(t->claim, 2), named, whom);
 }
+#define TOO_FEW(t) too_few(&(struct quoted){{0}}, t)
 
 /* Fewer than one is none. */
 static const char *few_fix(const struct taking *t)
@@ -104,7 +100,6 @@ static const char *few_fix(const struct taking *t)
 static int waited_in_vain(const struct taking *t)
 {
 	const char *why = t->told.text ? t->told.text : "";
-	char few[FEW_TEXT];
 
 	if (t->share.full)
 		return report_fail(
@@ -116,7 +111,7 @@ static int waited_in_vain(const struct taking *t)
 			"%s", why);
 	return report_fail(t->report, GPUMAP_EBUSY,
 			   t->claim->wait_ms ? FINDING_LEASE_WAITED : FINDING_LEASE_BUSY,
-			   ABOUT(.fix = few_fix(t)), "%s: %s", too_few(few, t), why);
+			   ABOUT(.fix = few_fix(t)), "%s: %s", TOO_FEW(t), why);
 }
 
 /* How long to wait for a change before the next attempt; 0: the time is over. */
@@ -205,12 +200,6 @@ static int take(struct taking *t, int (*waits)(const char *text, void *data), vo
 	return r;
 }
 
-static int no_count(gpumap_report *report)
-{
-	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
-			   "the number of GPUs is missing");
-}
-
 /* Ends the attempts: gives the lease, or frees it. */
 static int give(gpumap_lease **ret, struct taking *t, int r)
 {
@@ -221,14 +210,21 @@ static int give(gpumap_lease **ret, struct taking *t, int r)
 	return give_lease(ret, t->lease, r);
 }
 
-/* Finds the lease around this job. Only outside of one it is bound by what the administrator set.
- * `own` becomes the claim, with the slots of its jobs. */
+/* Opens the folder, and finds the lease around this job. Only outside of one it is bound by what
+ * the administrator set. `own` becomes the claim, with the slots of its jobs. */
 static int begin(struct taking *t, gpumap_claim *own, const gpumap_claim *claim)
 {
-	int r = lease_nested(&t->folder, claim->keeper, t->report);
+	int r;
 
+	if (!claim->count)
+		return report_fail(t->report, GPUMAP_EINPUT, FINDING_BAD_VALUE, NULL,
+				   "the number of GPUs is missing");
 	*own = *claim;
 	t->claim = own;
+	t->folder = NO_FOLDER;
+	r = lease_folder_open(&t->folder, claim->folder, claim->sysfs, !t->preview, t->report);
+	if (r == GPUMAP_OK)
+		r = lease_nested(&t->folder, claim->keeper, t->report);
 	if (r == GPUMAP_OK && !t->folder.inside)
 		r = lease_settings_read(&t->settings, claim, t->report);
 	if (r == GPUMAP_OK && t->settings.slots && !claim->slots_set && !claim->instances)
@@ -247,12 +243,7 @@ EXPORT int gpumap_lease_take(gpumap_lease **ret, const gpumap_claim *claim,
 	gpumap_claim own;
 	int r;
 
-	if (!claim->count)
-		return no_count(report);
 	clock_gettime(CLOCK_MONOTONIC, &t.start);
-	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, true, report);
-	if (r != GPUMAP_OK)
-		return r;
 	r = begin(&t, &own, claim);
 	if (r != GPUMAP_OK)
 		return give(ret, &t, r);
@@ -275,21 +266,14 @@ EXPORT int gpumap_lease_preview(gpumap_lease **ret, const gpumap_claim *claim,
 		.report = report, .preview = true, .watch = -1, .gate = -1, .ticket = -1};
 	gpumap_claim own;
 	bool got = false;
-	char few[FEW_TEXT];
-	int r;
+	int r = begin(&t, &own, claim);
 
-	if (!claim->count)
-		return no_count(report);
-	r = lease_folder_open(&t.folder, claim->folder, claim->sysfs, false, report);
-	if (r != GPUMAP_OK)
-		return r;
-	r = begin(&t, &own, claim);
 	if (r == GPUMAP_OK)
 		r = taking_try(&t, &got);
 	if (r == GPUMAP_OK && !got)
 		report_add(report, FINDING_LEASE_NOT_NOW,
 			   ABOUT(.fix = "wait for them, or ask for fewer"), "%s%s%s",
-			   t.share.full ? "" : too_few(few, &t),
+			   t.share.full ? "" : TOO_FEW(&t),
 			   t.share.full ? "" : " now: ", t.told.text ? t.told.text : "");
 	return give(ret, &t, r);
 }

@@ -195,6 +195,9 @@ static void read_place(struct rank_identity *ret, const gpumap_request *request,
 	}
 }
 
+#define NO_NUMBERS \
+	.rank = -1, .size = -1, .local_rank = -1, .local_size = -1, .node_rank = -1, .nodes = -1
+
 static bool read_row(struct rank_identity *ret, const gpumap_request *request,
 		     const struct rank_row *row, gpumap_report *report)
 {
@@ -207,9 +210,7 @@ static bool read_row(struct rank_identity *ret, const gpumap_request *request,
 		.rank_variable = rank->variable,
 		.size_variable = size->variable,
 		.local_variable = local->variable,
-		.local_size = -1,
-		.node_rank = -1,
-		.nodes = -1,
+		NO_NUMBERS,
 	};
 	const char *lost = "the ranks of that launcher are ignored";
 
@@ -236,10 +237,7 @@ static bool read_pod(struct rank_identity *ret, const gpumap_request *request,
 		.rank_variable = VARIABLE_RANK,
 		.size_variable = VARIABLE_WORLD_SIZE,
 		.local_variable = VARIABLE_LOCAL_RANK,
-		.rank = -1,
-		.size = -1,
-		.local_rank = -1,
-		.local_size = -1,
+		NO_NUMBERS,
 	};
 
 	if (!pod || !rank || !size || request_variable(request, VARIABLE_LOCAL_RANK))
@@ -322,12 +320,7 @@ static int64_t local_rank(const gpumap_request *request, const struct rank_ident
 EXPORT int64_t gpumap_request_identity_int(const gpumap_request *request,
 					   enum gpumap_identity_int_attr attr)
 {
-	struct rank_identity rows[RANK_IDENTITY_ROWS] = {{.rank = -1,
-							  .size = -1,
-							  .local_rank = -1,
-							  .local_size = -1,
-							  .node_rank = -1,
-							  .nodes = -1}};
+	struct rank_identity rows[RANK_IDENTITY_ROWS] = {{NO_NUMBERS}};
 
 	if (!request)
 		return -1;
