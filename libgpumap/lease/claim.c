@@ -2,8 +2,6 @@
 /* What a job asks for, and which GPUs can serve it. */
 #include "lease/claim.h"
 
-#include <stdio.h>
-
 #include "lease/units.h"
 #include "memory.h"
 #include "quantity.h"
@@ -262,14 +260,14 @@ static int refuse_entry(const gpumap_claim *claim, const gpumap_inventory *machi
 	int last = machine->count ? machine->gpus[machine->count - 1].physical : -1;
 	const char *why = machine->partial ? "is not among the GPUs that answer"
 					   : "is not a GPU of this machine";
-	char fix[80] = "write numbers of nvidia-smi, or UUIDs, as gpumap inventory lists them";
+	const char *fix =
+		span_number(entry, INT32_MAX) >= 0 && last > 0
+			? FORMAT("there are GPUs 0 %s %d", last == 1 ? "and" : "to", last)
+			: "write numbers of nvidia-smi, or UUIDs, as gpumap inventory lists them";
 
 	if (rule && streq(rule, "V5")) {
 		why = "names a GPU that the list already has";
-		snprintf(fix, sizeof(fix), "name each GPU once");
-	} else if (span_number(entry, INT32_MAX) >= 0 && last > 0) {
-		snprintf(fix, sizeof(fix), "there are GPUs 0 %s %d", last == 1 ? "and" : "to",
-			 last);
+		fix = "name each GPU once";
 	}
 	return report_fail(report, GPUMAP_EINPUT, FINDING_BAD_VALUE,
 			   ABOUT(.origin = claim->from_origin, .fix = fix), "'%s' %s", QUOTE(entry),

@@ -7,7 +7,7 @@
 
 #include "report/speech.h"
 
-enum { MAX_DAYS = 20000, MAX_HOSTS = 200 };
+enum { MAX_DAYS = 20000, MAX_HOSTS = 200, MAX_FIX = 256 };
 
 /* --- times of Slurm --------------------------------------------------------------------------- */
 
@@ -41,14 +41,14 @@ static int64_t slurm_seconds(struct span value)
 	return span_number(days, MAX_DAYS) < 0 ? -1 : sum + span_number(days, MAX_DAYS) * 86400;
 }
 
-static int put_time(char *ret, size_t size, const char *key, int64_t seconds)
+static const char *put_time(struct quoted *ret, const char *key, int64_t seconds)
 {
 	int64_t unit = seconds % 3600 == 0 ? 3600 : seconds % 60 == 0 ? 60 : 1;
 
-	return snprintf(ret, size, "write " SETTING("%s = %" PRId64 "%c"), key, seconds / unit,
-			unit == 3600 ? 'h'
-			: unit == 60 ? 'm'
-				     : 's');
+	return format_text(ret, "write " SETTING("%s = %" PRId64 "%c"), key, seconds / unit,
+			   unit == 3600 ? 'h'
+			   : unit == 60 ? 'm'
+					: 's');
 }
 
 /* --- hosts with slots ------------------------------------------------------------------------- */
@@ -115,62 +115,52 @@ static bool read_hosts(struct hosts *ret, struct span value)
 }
 
 /* "write hosts = a,b and ranks = 4, and inventory = 4 if ...": the slots of launchers are ranks. */
-static int put_same_slots(char *ret, size_t size, const struct hosts *hosts)
+static const char *put_hosts(struct quoted *ret, const struct hosts *hosts)
 {
-	int n = snprintf(ret, size,
-			 "write " SETTING("hosts = %s") " and " SETTING("ranks = %" PRId64),
-			 hosts->names, hosts->slots);
-
-	if (n < 0 || (size_t)n >= size)
-		return -1;
-	return n + snprintf(ret + n, size - (size_t)n,
-			    ", and " SETTING("inventory = %" PRId64) " if each host has %" PRId64
-								     " GPUs",
-			    hosts->slots, hosts->slots);
-}
-
-static int put_hosts(char *ret, size_t size, const struct hosts *hosts)
-{
-	if (hosts->slots)
-		return put_same_slots(ret, size, hosts);
-	return snprintf(ret, size,
-			"write " SETTING("hosts = file:FILE") ", with a line HOST slots=N in FILE "
-							      "for each host");
+	if (!hosts->slots)
+		return "write " SETTING("hosts = file:FILE") ", with a line HOST slots=N in FILE "
+							     "for each host";
+	return format_text(
+		ret,
+		"write " SETTING("hosts = %s") " and " SETTING("ranks = %" PRId64) ", and " SETTING(
+			"inventory = %" PRId64) " if each host has %" PRId64 " GPUs",
+		hosts->names, hosts->slots, hosts->slots, hosts->slots);
 }
 
 /* --- ids of messages -------------------------------------------------------------------------- */
 
-static int put_ignored(char *ret, size_t size, struct span value)
+static const char *put_ignored(struct quoted *ret, struct span value)
 {
 	struct span id = value;
 
-	if (!form_find(span_of("NAME,..."))->check(value, &id) && is_message_id(id))
-		return snprintf(ret, size,
-				"it takes names of programs, such as Xorg; gpumap rules %.5s says "
-				"how to avoid that message; a comment # gpumap: ignore=%.5s in a "
-				"script hides one of gpumap lint",
-				id.text, id.text);
-	return -1;
+	if (form_find(span_of("NAME,..."))->check(value, &id) || !is_message_id(id))
+		return NULL;
+	return format_text(ret,
+			   "it takes names of programs, such as Xorg; gpumap rules %.5s says "
+			   "how to avoid that message; a comment # gpumap: ignore=%.5s in a "
+			   "script hides one of gpumap lint",
+			   id.text, id.text);
 }
 
-bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct span value)
+const char *foreign_value(struct quoted *ret, const struct profile_key *key, struct span value)
 {
 	bool timed = strstr(key->key.value, "DURATION");
 	int jobs = (int)span_number(value, INT32_MAX);
 	int64_t seconds = timed ? slurm_seconds(value) : -1;
 	struct hosts hosts = {{0}, 0};
-	int n = -1;
+	const char *fix = NULL;
 
 	if (seconds >= 0)
-		n = put_time(ret, size, key->key.name, seconds);
+		fix = put_time(ret, key->key.name, seconds);
 	else if (key == profile_key(PKEY_PROFILE_hosts) && read_hosts(&hosts, value))
-		n = put_hosts(ret, size, &hosts);
+		fix = put_hosts(ret, &hosts);
 	else if (key == profile_key(PKEY_PROFILE_ignore))
-		n = put_ignored(ret, size, value);
+		fix = put_ignored(ret, value);
 	else if (key == profile_key(PKEY_PROFILE_share) && jobs > 1)
-		n = snprintf(ret, size,
-			     "write list, isolate or rotate; for %d jobs on GPU 0 start each with "
-			     "gpumap pick 1 --from 0 --slots %d -- PROGRAM",
-			     jobs, jobs);
-	return n >= 0 && (size_t)n < size;
+		fix = format_text(
+			ret,
+			"write list, isolate or rotate; for %d jobs on GPU 0 start each with "
+			"gpumap pick 1 --from 0 --slots %d -- PROGRAM",
+			jobs, jobs);
+	return fix && strlen(fix) < MAX_FIX ? fix : NULL;
 }

@@ -6,7 +6,8 @@
 
 #include "request/profile_keys.h"
 
-/* Sets the remedy to what the invalid value is here. False: it is not known, or too long. */
-bool foreign_value(char *ret, size_t size, const struct profile_key *key, struct span value);
+/* The remedy: what the invalid value is here, perhaps in `ret`. NULL: it is not known, or too long.
+ */
+const char *foreign_value(struct quoted *ret, const struct profile_key *key, struct span value);
 
 #endif

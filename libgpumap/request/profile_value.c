@@ -56,79 +56,70 @@ static bool suits(struct mismatch *m, struct span alternative)
 	return false;
 }
 
-/* "write every number: 0,1,2", for the text of a range; false: not a range. */
-static bool range_fix(struct span range, char *fix, size_t size)
+/* "write every number: 0,1,2", for the text of a range; NULL: not a range. */
+static const char *range_fix(struct quoted *ret, struct span range)
 {
 	enum { MAX_WRITTEN = 16 };
 	struct span rest = range, first;
 	int64_t low, high;
-	int length;
+	size_t length;
 
 	span_split(&rest, '-', &first);
 	low = span_number(first, INT32_MAX);
 	high = rest.text ? span_number(rest, INT32_MAX) : -1;
 	if (low < 0 || high < low)
-		return false;
-	if (high - low >= MAX_WRITTEN) {
-		snprintf(fix, size, "write every number, as in 0,1,2");
-		return true;
-	}
-	length = snprintf(fix, size, "write every number: ");
-	for (int64_t i = low; i <= high; i++)
-		length += snprintf(fix + length, size - (size_t)length, "%s%lld",
-				   i > low ? "," : "", (long long)i);
-	return true;
+		return NULL;
+	if (high - low >= MAX_WRITTEN)
+		return "write every number, as in 0,1,2";
+	length = strlen(format_text(ret, "write every number: %lld", (long long)low));
+	for (int64_t i = low + 1; i <= high; i++)
+		length += (size_t)snprintf(ret->text + length, sizeof(ret->text) - length, ",%lld",
+					   (long long)i);
+	return ret->text;
 }
 
 /* "0:1", which nvidia-smi writes for a MIG device. */
-static bool mig_fix(struct span entry, char *fix, size_t size)
+static const char *mig_fix(struct quoted *ret, struct span entry)
 {
 	struct span rest = entry, gpu;
 	int64_t number, device;
 
 	if (!span_split(&rest, ':', &gpu) || !rest.text)
-		return false;
+		return NULL;
 	number = span_number(gpu, INT32_MAX);
 	device = span_number(rest, INT32_MAX);
 	if (number < 0 || device < 0)
-		return false;
-	snprintf(fix, size,
-		 "write the MIG-UUID of MIG device %lld of GPU %lld, as gpumap inventory lists it",
-		 (long long)device, (long long)number);
-	return true;
+		return NULL;
+	return format_text(ret,
+			   "write the MIG-UUID of MIG device %lld of GPU %lld, as gpumap inventory "
+			   "lists it",
+			   (long long)device, (long long)number);
 }
 
-/* What was probably meant by an entry of gpus that has no number. NULL: not known. */
-static const char *plain_fix(struct span entry)
+/* What was probably meant by an entry of gpus. NULL: not known. */
+static const char *gpu_fix(struct quoted *ret, struct span entry)
 {
+	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
+	const char *fix;
+
 	if (!entry.length)
 		return "leave the comma out";
 	if (span_starts(entry, "free"))
 		return "write free:COUNT alone, as in free:2";
 	if (span_is(entry, "-1"))
 		return "write none for ranks without GPUs";
-	return span_is_any(entry, "all none inherit") ? "leave the other entries out" : NULL;
-}
-
-/* False: not known. */
-static bool gpu_fix(struct span entry, char *fix, size_t size)
-{
-	static const char *const prefixes[] = {"cuda:", "gpu:", "GPU:", "gpu", "GPU"};
-	const char *plain = plain_fix(entry);
-
-	if (plain)
-		snprintf(fix, size, "%s", plain);
-	for (size_t i = 0; !plain && i < ARRAY_SIZE(prefixes); i++) {
+	if (span_is_any(entry, "all none inherit"))
+		return "leave the other entries out";
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
 		struct span rest = entry;
 		int64_t number = span_skip(&rest, prefixes[i]) ? span_number(rest, INT32_MAX) : -1;
 
-		if (number < 0)
-			continue;
-		snprintf(fix, size, "write %lld for GPU %lld of nvidia-smi", (long long)number,
-			 (long long)number);
-		return true;
+		if (number >= 0)
+			return format_text(ret, "write %lld for GPU %lld of nvidia-smi",
+					   (long long)number, (long long)number);
 	}
-	return plain || mig_fix(entry, fix, size) || range_fix(entry, fix, size);
+	fix = mig_fix(ret, entry);
+	return fix ? fix : range_fix(ret, entry);
 }
 
 static bool is_failed_form(const struct mismatch *m, struct span alternative)
@@ -138,8 +129,9 @@ static bool is_failed_form(const struct mismatch *m, struct span alternative)
 
 /* "write auto or a number, 1 or more": the form that the value failed is described, as the last. If
  * it stands only behind a word, the description follows: "kill or restart:COUNT (a number)". */
-static void alternatives(char *fix, size_t size, const struct mismatch *m)
+static const char *alternatives(struct quoted *ret, const struct mismatch *m)
 {
+	const size_t size = sizeof(ret->text);
 	struct span rest = span_of(m->key->key.value), word;
 	const char *between = "write ";
 	bool alone = false;
@@ -151,41 +143,37 @@ static void alternatives(char *fix, size_t size, const struct mismatch *m)
 	while (span_split(&rest, '|', &word) && n < size) {
 		if (is_failed_form(m, word))
 			continue;
-		n += (size_t)snprintf(fix + n, size - n, "%s%.*s", between, (int)word.length,
+		n += (size_t)snprintf(ret->text + n, size - n, "%s%.*s", between, (int)word.length,
 				      word.text);
 		between =
 			!alone && rest.text && !memchr(rest.text, '|', rest.length) ? " or " : ", ";
 	}
 	if (n < size && alone)
-		snprintf(fix + n, size - n, " or %s", m->form->fix);
+		snprintf(ret->text + n, size - n, " or %s", m->form->fix);
 	else if (n < size)
-		snprintf(fix + n, size - n, " (%s: %s)", m->form->name, m->form->fix);
+		snprintf(ret->text + n, size - n, " (%s: %s)", m->form->name, m->form->fix);
+	return ret->text;
 }
 
 static int mismatched(struct mismatch *m, const struct about *about, gpumap_report *report)
 {
-	const char *name = m->key->key.name, *grammar = m->key->key.value, *near = NULL;
+	const char *name = m->key->key.name, *grammar = m->key->key.value;
 	struct about here = *about;
-	struct fix room;
-	char fix[256];
+	struct quoted room;
+	struct fix word_room;
 	bool part = m->wrong.text != m->value.text || m->wrong.length != m->value.length;
+	const char *fix = foreign_value(&room, m->key, m->value);
 
-	if (!part && m->value.length > 2)
-		near = word_near(&room, grammar, m->value);
-	if (foreign_value(fix, sizeof(fix), m->key, m->value))
-		; /* it has the value itself */
-	else if (streq(name, "mode") && mode_hint(m->value))
-		snprintf(fix, sizeof(fix), "%s", mode_hint(m->value));
-	else if (m->key == profile_key(PKEY_PROFILE_gpus) && gpu_fix(m->wrong, fix, sizeof(fix)))
-		; /* this message is better than that of the grammar */
-	else if (near)
-		snprintf(fix, sizeof(fix), "%s", near);
-	else if (!m->form)
-		snprintf(fix, sizeof(fix), "%s", word_fix(&room, grammar, m->value));
-	else if (m->words)
-		alternatives(fix, sizeof(fix), m);
-	else
-		snprintf(fix, sizeof(fix), "write %s", m->form->fix);
+	if (!fix && streq(name, "mode"))
+		fix = mode_hint(m->value);
+	if (!fix && m->key == profile_key(PKEY_PROFILE_gpus))
+		fix = gpu_fix(&room, m->wrong); /* better than that of the grammar */
+	if (!fix && !part && m->value.length > 2)
+		fix = word_near(&word_room, grammar, m->value);
+	if (!fix)
+		fix = !m->form   ? word_fix(&word_room, grammar, m->value)
+		      : m->words ? alternatives(&room, m)
+				 : format_text(&room, "write %s", m->form->fix);
 	here.fix = fix;
 	if (here.column)
 		for (const char *p = m->value.text; p < m->wrong.text; p++)

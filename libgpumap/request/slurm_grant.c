@@ -2,7 +2,6 @@
 /* See slurm_grant.h. */
 #include "request/slurm_grant.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 #include "report/report.h"
@@ -159,16 +158,14 @@ bool slurm_grant_lacks(const struct slurm_grant *grant, const char *list)
 bool slurm_grant_check(const struct slurm_grant *grant, const char *name, const char *list,
 		       const char *origin, gpumap_report *report)
 {
-	char inside[64] = "";
+	const char *inside;
 	int64_t count;
 
 	if (!lacks(grant, list, &count))
 		return false;
-	if (is_digit(*list) && count == 1)
-		snprintf(inside, sizeof(inside), ", or 0 in a device cgroup");
-	else if (is_digit(*list))
-		snprintf(inside, sizeof(inside), ", or 0 to %lld in a device cgroup",
-			 (long long)count - 1);
+	inside = !is_digit(*list) ? ""
+		 : count == 1     ? ", or 0 in a device cgroup"
+			      : FORMAT(", or 0 to %lld in a device cgroup", (long long)count - 1);
 	report_add(report, FINDING_NOT_SLURMS,
 		   ABOUT(.rule = "L3", .origin = origin,
 			 .fix = "do not set it in the job: Slurm sets it to the job's GPUs"),

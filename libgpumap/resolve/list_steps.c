@@ -2,7 +2,6 @@
 /* The steps, remarks and warnings about a parsed list. */
 #include "resolve/resolve.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 #include "strbuf.h"
@@ -119,10 +118,10 @@ static void warn_bare_uuid(const struct list_context *t, size_t entry)
 {
 	struct span token = entry_text(t, entry);
 	struct visible_number n = visible_number(token);
-	char as[64] = "no number";
+	const char *as = n.digits && n.value <= INT32_MAX
+				 ? FORMAT("the number %lld", (long long)n.value)
+				 : "no number";
 
-	if (n.digits && n.value <= INT32_MAX)
-		snprintf(as, sizeof(as), "the number %lld", (long long)n.value);
 	report_add(t->resolver->report, FINDING_BARE_UUID,
 		   ABOUT(.rule = "V8", .origin = t->effective->origin,
 			 .fix = "put GPU- before the UUID"),
