@@ -10,6 +10,9 @@
 /* Each function appends to `buf`, whose `failed` reports that memory ran out. `mapping` may be
  * NULL. */
 void mapping_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
+/* Its first line, without a newline. */
+void mapping_headline(struct strbuf *buf, const gpumap_mapping *mapping,
+		      const gpumap_report *report);
 void mapping_json(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report);
 void inventory_json(struct strbuf *buf, const gpumap_inventory *inventory,

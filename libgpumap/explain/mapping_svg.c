@@ -11,25 +11,6 @@ enum {
 
 /* --- head ---------------------------------------------------------------------- */
 
-/* The first line of the text form. */
-static char *headline_text(const gpumap_mapping *mapping, const gpumap_report *report)
-{
-	gpumap_mapping bare = {0};
-	struct strbuf buf = {0};
-	char *text;
-
-	if (mapping) {
-		bare = *mapping;
-		bare.visible_count = bare.step_count = bare.batch_count = 0;
-		bare.assumption = NULL;
-	}
-	mapping_text(&buf, mapping ? &bare : NULL, report);
-	text = strbuf_take(&buf);
-	if (text)
-		text[strcspn(text, "\n")] = '\0';
-	return text;
-}
-
 /* What "assumed" and "likely" stand for here. */
 static void explain_certainty(struct strbuf *buf, const gpumap_mapping *mapping)
 {
@@ -176,11 +157,12 @@ static void draw(struct page *page, const gpumap_mapping *mapping, const gpumap_
 
 void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	CLEANUP_FREE char *text = headline_text(mapping, report);
+	struct strbuf text = {0};
 	struct columns columns = {0};
 	struct strbuf body = {0};
 	struct page page = {.buf = &body, .width = MIN_WIDTH, .y = MARGIN - 8};
 
+	mapping_headline(&text, mapping, report);
 	if (mapping)
 		columns_make(&columns, mapping);
 	if (columns.count && !columns.failed) {
@@ -189,11 +171,12 @@ void mapping_svg(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap
 		page.width = width + 2 * MARGIN > MIN_WIDTH ? width + 2 * MARGIN : MIN_WIDTH;
 		devices_place(&columns, MARGIN, page_inner(&page) - width);
 	}
-	if (text && !columns.failed) {
-		draw(&page, mapping, report, &columns, text);
-		page_frame(buf, &page, text);
+	if (text.text && !columns.failed) {
+		draw(&page, mapping, report, &columns, text.text);
+		page_frame(buf, &page, text.text);
 	}
-	buf->failed = buf->failed || !text || columns.failed;
+	buf->failed = buf->failed || columns.failed;
+	scratch_free(buf, &text);
 	scratch_free(buf, &body);
 	columns_free(&columns);
 }

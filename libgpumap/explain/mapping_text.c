@@ -79,7 +79,7 @@ static const char *certainty_note(const gpumap_entry *entry)
 	}
 }
 
-static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
+static void answer(struct strbuf *buf, const gpumap_mapping *mapping)
 {
 	const gpumap_entry *chosen = mapping->chosen;
 	const gpumap_device *d = chosen->candidates[0];
@@ -105,7 +105,6 @@ static void headline(struct strbuf *buf, const gpumap_mapping *mapping)
 	}
 	strbuf_puts(buf, certainty_note(chosen));
 	style_set(buf, STYLE_PLAIN);
-	strbuf_puts(buf, "\n");
 }
 
 static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
@@ -121,7 +120,16 @@ static void no_answer(struct strbuf *buf, const gpumap_mapping *mapping,
 			      error ? gpumap_finding_str(error, GPUMAP_FINDING_TEXT)
 				    : "the statements end in an error");
 	}
-	strbuf_puts(buf, "\n");
+}
+
+void mapping_headline(struct strbuf *buf, const gpumap_mapping *mapping,
+		      const gpumap_report *report)
+{
+	/* If the module is on the wrong device there is a device, but no answer. */
+	if (mapping && mapping->chosen && (mapping->answered || !entry_decided(mapping->chosen)))
+		answer(buf, mapping);
+	else
+		no_answer(buf, mapping, report);
 }
 
 /* The replicas of each logical device as chains: searching all replicas for every row
@@ -312,11 +320,8 @@ static void batch(struct strbuf *buf, const gpumap_mapping *mapping)
 
 void mapping_text(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_report *report)
 {
-	/* If the module is on the wrong device there is a device, but no answer. */
-	if (mapping && mapping->chosen && (mapping->answered || !entry_decided(mapping->chosen)))
-		headline(buf, mapping);
-	else
-		no_answer(buf, mapping, report);
+	mapping_headline(buf, mapping, report);
+	strbuf_puts(buf, "\n");
 	if (!mapping)
 		return;
 	if (mapping->visible_count)

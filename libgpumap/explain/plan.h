@@ -15,8 +15,11 @@ json_t *plan_json(const gpumap_plan *plan, const gpumap_report *report, bool *fa
 bool plan_json_keeps(const gpumap_plan *plan);
 
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins);
-/* The plan's first lines: what is planned, and where the ranks meet. */
+/* The plan's first lines, without their newlines: what is planned, and where several ranks meet. */
 void plan_headline(struct strbuf *buf, const gpumap_plan *plan);
+void plan_rendezvous(struct strbuf *buf, const gpumap_plan *plan);
+/* Whether all ranks of a host have the same visible list. */
+bool lists_equal(const struct plan_layout *layout);
 
 /* Whether ranks whose device is not known may still use the right one. */
 bool plan_may_land(const gpumap_plan *plan);

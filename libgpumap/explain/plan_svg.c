@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan as a picture: each kind of host once, with its GPUs by number and their ranks. */
-#include <stdio.h>
-
 #include "explain/plan.h"
 #include "explain/plan_cards.h"
-#include "memory.h"
 
 enum {
 	MAX_WIDTH = 1280,
@@ -77,12 +74,9 @@ static void host_title(struct strbuf *buf, const struct kind *kind)
 /* The visible list of the host's ranks, if all have the same. */
 static void host_list(struct strbuf *buf, const struct plan_layout *layout)
 {
-	for (size_t l = 1; l < layout->count; l++)
-		if (!streq(layout->ranks[l].visible, layout->ranks[0].visible)) {
-			strbuf_puts(buf, "each rank has a CUDA_VISIBLE_DEVICES of its own");
-			return;
-		}
-	if (layout->count)
+	if (!lists_equal(layout))
+		strbuf_puts(buf, "each rank has a CUDA_VISIBLE_DEVICES of its own");
+	else if (layout->count)
 		strbuf_printf(buf, "CUDA_VISIBLE_DEVICES=%.512s", layout->ranks[0].visible);
 }
 
@@ -229,35 +223,19 @@ static void draw_hosts(struct page *page, const struct hosts *hosts)
 	page->y += 12;
 }
 
-/* The lines of the text form before its hosts. */
-static char *head_line(const gpumap_plan *plan, size_t which)
-{
-	struct strbuf buf = {0};
-	char *text, *line;
-
-	plan_headline(&buf, plan);
-	text = strbuf_take(&buf);
-	line = text ? strchr(text, '\n') : NULL;
-	if (!line)
-		return text;
-	*line++ = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	if (which)
-		memmove(text, line, strlen(line) + 1);
-	return text;
-}
-
 static void draw_plan(struct page *page, const gpumap_plan *plan, const struct hosts *hosts,
 		      const gpumap_report *report)
 {
-	CLEANUP_FREE char *rendezvous = head_line(plan, 1);
+	struct strbuf text = {0};
 
 	page_findings(page, report, GPUMAP_SEVERITY_ERROR, GPUMAP_SEVERITY_ERROR);
-	if (rendezvous && *rendezvous)
+	if (plan->world_size > 1)
+		plan_rendezvous(&text, plan);
+	if (text.text)
 		page->y += 4 + LINE_HEIGHT * svg_paragraph(page->buf, MARGIN, page->y + 9,
 							   INK(.size = 13, .fill = COLOUR_MUTED),
-							   page_inner(page), MAX_LINES, rendezvous);
-	page->buf->failed = page->buf->failed || !rendezvous;
+							   page_inner(page), MAX_LINES, text.text);
+	scratch_free(page->buf, &text);
 	draw_hosts(page, hosts);
 	page_findings(page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_WARNING);
 }
@@ -267,18 +245,23 @@ void plan_svg(struct strbuf *buf, const gpumap_plan *plan, const gpumap_report *
 	struct strbuf body = {0};
 	struct hosts hosts = {0};
 	struct page page = {.buf = &body, .y = MARGIN - 8};
-	CLEANUP_FREE char *title = plan ? head_line(plan, 0) : xstrdup("No plan");
+	struct strbuf title = {0};
 
+	if (plan)
+		plan_headline(&title, plan);
+	else
+		strbuf_puts(&title, "No plan");
 	page.width = plan ? measure(&hosts, plan) : MIN_WIDTH;
-	if (title && page.width) {
-		page_headline(&page, plan && plan->answered, title);
+	if (title.text && page.width) {
+		page_headline(&page, plan && plan->answered, title.text);
 		if (plan)
 			draw_plan(&page, plan, &hosts, report);
 		else
 			page_findings(&page, report, GPUMAP_SEVERITY_REMARK, GPUMAP_SEVERITY_ERROR);
-		page_frame(buf, &page, title);
+		page_frame(buf, &page, title.text);
 	}
-	buf->failed = buf->failed || !title || !page.width;
+	buf->failed = buf->failed || !page.width;
+	scratch_free(buf, &title);
 	scratch_free(buf, &body);
 	for (size_t i = 0; i < hosts.count; i++)
 		free(hosts.kinds[i].cards.list);

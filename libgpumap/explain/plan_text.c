@@ -28,7 +28,6 @@ static void escaped(struct strbuf *buf, const char *before, const char *text, co
 
 void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 {
-
 	style_set(buf, plan->answered ? STYLE_ANSWER : STYLE_ERROR);
 	/* Without an answer it may not be known how many ranks there would be. */
 	if (plan->answered || plan->world_size)
@@ -39,14 +38,15 @@ void plan_headline(struct strbuf *buf, const gpumap_plan *plan)
 		escaped(buf, ", profile ", plan->profile, "");
 	strbuf_puts(buf, plan->answered ? "" : ": cannot be started");
 	style_set(buf, STYLE_PLAIN);
-	strbuf_puts(buf, "\n");
-	if (plan->world_size < 2)
-		return;
+}
+
+void plan_rendezvous(struct strbuf *buf, const gpumap_plan *plan)
+{
 	escaped(buf, "Rendezvous at ", plan->master_addr, "");
 	if (plan->master_port)
-		strbuf_printf(buf, ":%d.\n", plan->master_port);
+		strbuf_printf(buf, ":%d.", plan->master_port);
 	else
-		strbuf_puts(buf, ", on a free port reserved when the run starts.\n");
+		strbuf_puts(buf, ", on a free port reserved when the run starts.");
 }
 
 bool plan_may_land(const gpumap_plan *plan)
@@ -90,7 +90,7 @@ static bool lists_fit(const struct plan_layout *layout)
 	return true;
 }
 
-static bool lists_equal(const struct plan_layout *layout)
+bool lists_equal(const struct plan_layout *layout)
 {
 	for (size_t l = 1; l < layout->count; l++)
 		if (!streq(layout->ranks[l].visible, layout->ranks[0].visible))
@@ -403,6 +403,11 @@ static void steps(struct strbuf *buf, const gpumap_plan *plan)
 void plan_text(struct strbuf *buf, const gpumap_plan *plan, bool origins)
 {
 	plan_headline(buf, plan);
+	strbuf_puts(buf, "\n");
+	if (plan->world_size > 1) {
+		plan_rendezvous(buf, plan);
+		strbuf_puts(buf, "\n");
+	}
 	if (!origins)
 		found_settings(buf, plan);
 	hosts(buf, plan);
