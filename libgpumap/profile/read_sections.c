@@ -56,29 +56,23 @@ static int unknown_section(struct file *f, struct span name, struct span word)
 	return FAIL(f, FINDING_SYNTAX, fix, "unknown section [%s]", QUOTE(name));
 }
 
-static int begin_head(struct file *f, struct span rest)
+/* [gpumap] and [leases], once in a file. What binds all users must not depend on a file of theirs.
+ */
+static int begin_unnamed(struct file *f, enum profile_section kind, struct span rest)
 {
-	if (rest.length)
-		return FAIL(f, FINDING_SYNTAX, "write [gpumap]", "[gpumap] has no name: '%s'",
-			    QUOTE(rest));
-	if (f->has_head)
-		return FAIL(f, FINDING_SYNTAX, "keep one of the two", "a second [gpumap]");
-	f->has_head = f->is_head = true;
-	return GPUMAP_OK;
-}
+	bool *before = kind == SECTION_LEASES ? &f->has_leases : &f->has_head;
+	const char *word = section_name(kind);
 
-/* What binds all users must not depend on a file of theirs. */
-static int begin_leases(struct file *f, struct span rest)
-{
 	if (rest.length)
-		return FAIL(f, FINDING_SYNTAX, "write [leases]", "[leases] has no name: '%s'",
-			    QUOTE(rest));
-	if (!streq(f->path, SYSTEM_FILE))
+		return FAIL(f, FINDING_SYNTAX, FORMAT("write [%s]", word), "[%s] has no name: '%s'",
+			    word, QUOTE(rest));
+	if (kind == SECTION_LEASES && !streq(f->path, SYSTEM_FILE))
 		return FAIL(f, FINDING_SYNTAX, "write it there, as root",
 			    "[leases] counts only in " SYSTEM_FILE);
-	if (f->has_leases)
-		return FAIL(f, FINDING_SYNTAX, "keep one of the two", "a second [leases]");
-	f->has_leases = f->is_leases = true;
+	if (*before)
+		return FAIL(f, FINDING_SYNTAX, "keep one of the two", "a second [%s]", word);
+	*before = true;
+	f->kind = kind;
 	return GPUMAP_OK;
 }
 
@@ -113,7 +107,7 @@ static int begin_section(void *data, struct span name, int line)
 	memset(f->lines, 0, sizeof(f->lines));
 	f->at = (struct about){.origin = f->path, .line = line, .column = 1};
 	f->section = NONE;
-	f->is_head = f->is_leases = false;
+	f->kind = SECTION_COUNT;
 	if (f->newer || span_starts(name, "x_"))
 		return GPUMAP_OK;
 	word.length = 0;
@@ -123,12 +117,9 @@ static int begin_section(void *data, struct span name, int line)
 	kind = section_find(word);
 	if (kind == SECTION_COUNT)
 		r = unknown_section(f, name, word);
-	else if (kind == SECTION_GPUMAP)
-		r = begin_head(f, rest);
-	else if (kind == SECTION_LEASES)
-		r = begin_leases(f, rest);
 	else
-		r = begin_named(f, kind, rest);
+		r = section_has_name(kind) ? begin_named(f, kind, rest)
+					   : begin_unnamed(f, kind, rest);
 	if (r != GPUMAP_OK)
 		f->load->incomplete = true;
 	return r;
@@ -143,9 +134,9 @@ static int read_any(void *data, const struct inifile_entry *entry)
 	f->key_column = entry->key_column;
 	if (f->newer)
 		return GPUMAP_OK;
-	if (f->is_head)
+	if (f->kind == SECTION_GPUMAP)
 		return profile_read_head(f, entry);
-	if (f->is_leases)
+	if (f->kind == SECTION_LEASES)
 		return lease_settings_entry(&f->leases, entry, f->path, f->load->report);
 	return f->section == NONE ? GPUMAP_OK : profile_read_entry(f, entry);
 }
@@ -153,7 +144,8 @@ static int read_any(void *data, const struct inifile_entry *entry)
 int profile_read_text(struct load *load, const char *path, struct span text, struct file *outer)
 {
 	static const struct inifile_handler handler = {begin_section, read_any};
-	struct file f = {.load = load, .outer = outer, .path = path, .section = NONE};
+	struct file f = {
+		.load = load, .outer = outer, .path = path, .section = NONE, .kind = SECTION_COUNT};
 	int r;
 
 	load->read[load->read_count++] = path;

@@ -27,7 +27,8 @@ struct file {
 	struct about at; /* the section's line, or the value of the entry that is read */
 	int key_column;  /* of that entry */
 	size_t section;  /* in the profile; NONE: [gpumap], [leases], or a section for sites */
-	bool is_head, has_head, is_leases, has_leases, newer;
+	enum profile_section kind; /* [gpumap] or [leases]; SECTION_COUNT: another one */
+	bool has_head, has_leases, newer;
 	int lines[MAX_KEYS];          /* lines of the section's known keys so far */
 	struct lease_settings leases; /* checked, and not used */
 };
