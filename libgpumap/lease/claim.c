@@ -122,15 +122,13 @@ static const char *set_number(gpumap_claim *claim, const char *key, struct span 
 		return NULL;
 	}
 	if (streq(key, "for")) {
-		number = form_number(form_find(span_of("DURATION")), value);
+		number = span_milliseconds(value);
 		if (number <= 0)
 			return "write a time such as 30m or 8h";
 		claim->for_ms = number;
 		return NULL;
 	}
-	number = span_is(value, "yes")  ? -1
-		 : span_is(value, "no") ? 0
-					: form_number(form_find(span_of("DURATION")), value);
+	number = span_is(value, "yes") ? -1 : span_is(value, "no") ? 0 : span_milliseconds(value);
 	if (number < 0 && !span_is(value, "yes"))
 		return "write a time such as 30s, 10m or 2h, yes for no limit, or no";
 	claim->wait_ms = number;

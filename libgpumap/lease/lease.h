@@ -284,7 +284,7 @@ void lease_tell_use(struct strbuf *buf, const struct lease_terms *terms, const g
 /* What a job waits for. The lists have an element for each GPU. */
 struct lease_wish {
 	size_t count;
-	const bool *usable;    /* it may have the GPU */
+	bool *usable;          /* it may have the GPU */
 	const bool *free_gpus; /* the GPU, or a slot, has no lease, and the job calls it free */
 	const size_t *order;   /* all GPUs, those that it prefers first */
 	size_t preferred;      /* how many it prefers */

@@ -9,27 +9,17 @@
 #include "lease/nested.h"
 #include "lease/note.h"
 #include "lease/units.h"
-#include "memory.h"
 #include "report/report.h"
 
 void wishes_free(struct wishes *wishes)
 {
 	lease_queue_free(wishes->tickets, wishes->count);
-	free(wishes->list);
-	free(wishes->sights);
-	free(wishes->loads);
-	free(wishes->orders);
-	free(wishes->marks);
-	free(wishes->chosen.passed);
-	free(wishes->chosen.promised);
-	free(wishes->ends);
+	arena_free(&wishes->arena);
 }
 
 void wishes_drop(struct wishes *wishes, size_t i, size_t gpus)
 {
-	bool *usable = wishes->marks + 2 * i * gpus;
-
-	memset(usable, 0, gpus * sizeof(*usable));
+	memset(wishes->list[i].usable, 0, gpus * sizeof(*wishes->list[i].usable));
 	wishes->list[i].count = 0;
 }
 
@@ -109,16 +99,15 @@ static int look(struct wishes *w, const struct lease_folder *folder,
 
 static bool make_room(struct wishes *w, size_t gpus)
 {
-	w->list = xcalloc(w->count + 1, sizeof(*w->list));
-	w->chosen.passed = xcalloc(w->count + 1, sizeof(*w->chosen.passed));
-	w->chosen.promised = xcalloc(gpus + 1, sizeof(*w->chosen.promised));
-	w->ends = xcalloc(gpus + 1, sizeof(*w->ends));
-	w->sights = xcalloc(gpus + 1, sizeof(*w->sights));
-	w->loads = xcalloc(gpus + 1, sizeof(*w->loads));
-	w->marks = xcalloc((w->count + 1) * (gpus + 1), 2 * sizeof(*w->marks));
-	w->orders = xcalloc((w->count + 1) * (gpus + 1), sizeof(*w->orders));
-	return w->list && w->chosen.passed && w->chosen.promised && w->ends && w->sights &&
-	       w->loads && w->marks && w->orders;
+	struct arena *arena = &w->arena;
+
+	w->list = arena_alloc(arena, w->count + 1, sizeof(*w->list));
+	w->chosen.passed = arena_alloc(arena, w->count, sizeof(*w->chosen.passed));
+	w->chosen.promised = arena_alloc(arena, gpus, sizeof(*w->chosen.promised));
+	w->ends = arena_alloc(arena, gpus, sizeof(*w->ends));
+	w->sights = arena_alloc(arena, gpus, sizeof(*w->sights));
+	w->loads = arena_alloc(arena, gpus, sizeof(*w->loads));
+	return !arena->failed;
 }
 
 static int not_read(const struct lease_folder *folder, int r, gpumap_report *report)
@@ -167,9 +156,13 @@ int wishes_read(struct wishes *ret, const struct lease_folder *folder, uint64_t 
 	for (size_t i = 0; r == GPUMAP_OK && i <= ret->count; i++) {
 		const struct lease_ticket *ticket = i < ret->count ? &ret->tickets[i] : NULL;
 		const struct lease_terms *terms = ticket ? &ticket->terms : &claim->terms;
-		bool *usable = ret->marks + 2 * i * gpus, *free_gpus = usable + gpus;
-		size_t *order = ret->orders + i * gpus, preferred = 0, count = claim->count;
+		bool *usable = arena_alloc(&ret->arena, gpus, sizeof(*usable));
+		bool *free_gpus = arena_alloc(&ret->arena, gpus, sizeof(*free_gpus));
+		size_t *order = arena_alloc(&ret->arena, gpus, sizeof(*order));
+		size_t preferred = 0, count = claim->count;
 
+		if (ret->arena.failed)
+			return report_nomem(report);
 		for (size_t g = 0; g < gpus; g++)
 			order[g] = g;
 		if (ticket) {

@@ -3,16 +3,16 @@
 #ifndef GM_LEASE_WISHES_H
 #define GM_LEASE_WISHES_H
 
+#include "arena.h"
 #include "lease/claim.h"
 
 struct wishes {
+	struct arena arena; /* has all but the tickets */
 	struct lease_ticket *tickets;
 	size_t count;               /* of tickets */
 	struct lease_wish *list;    /* those of the tickets, then one's own */
 	struct lease_sight *sights; /* of each GPU, by the terms of this job */
 	struct lease_load *loads;   /* of each GPU, for lease_choose */
-	size_t *orders;             /* what the wishes point to */
-	bool *marks;                /* the same */
 	struct lease_chosen chosen; /* room for what lease_choose finds, but `gpus` */
 	int64_t *ends;              /* of each GPU (backfill.h) */
 };

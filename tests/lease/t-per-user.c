@@ -256,10 +256,9 @@ static void make_wishes(struct wishes *w, const struct machine *m, const char *j
 
 	*w = (struct wishes){0};
 	w->tickets = calloc(MAX_WAITING + 1, sizeof(*w->tickets));
-	w->list = calloc(MAX_WAITING + 1, sizeof(*w->list));
-	w->marks = calloc((MAX_WAITING + 1) * GPUS, 2 * sizeof(*w->marks));
-	w->sights = calloc(GPUS, sizeof(*w->sights));
-	ck_assert(w->tickets && w->list && w->marks && w->sights);
+	w->list = arena_alloc(&w->arena, MAX_WAITING + 1, sizeof(*w->list));
+	w->sights = arena_alloc(&w->arena, GPUS, sizeof(*w->sights));
+	ck_assert(w->tickets && w->list && w->sights);
 	memcpy(w->sights, m->sights, sizeof(m->sights));
 	while (*jobs && span_split(&rest, ' ', &word)) {
 		w->tickets[w->count].user = span_is(word, "me")     ? (int64_t)geteuid()
@@ -270,8 +269,8 @@ static void make_wishes(struct wishes *w, const struct machine *m, const char *j
 	}
 	w->list[w->count].count = own;
 	for (size_t i = 0; i <= w->count; i++) {
-		w->list[i].usable = w->marks + 2 * i * GPUS;
-		memset(w->marks + 2 * i * GPUS, true, GPUS);
+		w->list[i].usable = arena_alloc(&w->arena, GPUS, sizeof(bool));
+		memset(w->list[i].usable, true, GPUS);
 	}
 }
 
