@@ -80,7 +80,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/inventory/usage.c \
 	libgpumap/lease/adopt.c \
 	libgpumap/lease/attempt.c libgpumap/lease/attempt.h \
-	libgpumap/lease/backfill.c libgpumap/lease/backfill.h \
+	libgpumap/lease/backfill.c \
 	libgpumap/lease/choose.c \
 	libgpumap/lease/claim.c libgpumap/lease/claim.h \
 	libgpumap/lease/folder.c \
@@ -92,7 +92,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/look.c \
 	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \
-	libgpumap/lease/nested.c libgpumap/lease/nested.h \
+	libgpumap/lease/nested.c \
 	libgpumap/lease/note.c libgpumap/lease/note.h \
 	libgpumap/lease/own_ticket.c \
 	libgpumap/lease/passes.c \
@@ -211,7 +211,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/visible/amd.c \
 	libgpumap/visible/dialects.h \
 	libgpumap/visible/entry.c libgpumap/visible/entry.h \
-	libgpumap/visible/mig.c libgpumap/visible/mig.h \
+	libgpumap/visible/mig.c \
 	libgpumap/visible/number.c \
 	libgpumap/visible/nvitop.c \
 	libgpumap/visible/python_number.c libgpumap/visible/python_number.h \

@@ -157,26 +157,19 @@ static struct chains find_chains(struct strbuf *buf, const gpumap_mapping *mappi
 	return chains;
 }
 
-/* "<- chosen, master, replica 0": how a visible device is used. */
+/* "<- chosen, master, replica 0": how a visible device is used, in an empty buffer. */
 static void uses(struct strbuf *buf, const gpumap_mapping *mapping, const gpumap_entry *entry,
 		 const struct chains *chains)
 {
-	const char *separator = "<- ";
+	const char *word = streq(mapping->mode, "mp") ? "stage" : "replica";
 
-	if (entry == mapping->chosen) {
-		strbuf_printf(buf, "%schosen", separator);
-		separator = ", ";
-	}
-	if (entry == mapping->master) {
-		strbuf_printf(buf, "%smaster", separator);
-		separator = ", ";
-	}
+	if (entry == mapping->chosen)
+		strbuf_puts(buf, "<- chosen");
+	if (entry == mapping->master)
+		strbuf_printf(buf, "%smaster", buf->length ? ", " : "<- ");
 	for (size_t i = chains->first ? chains->first[entry->logical] : 0; i;
-	     i = chains->next[i - 1]) {
-		strbuf_printf(buf, "%s%s %zu", separator,
-			      streq(mapping->mode, "mp") ? "stage" : "replica", i - 1);
-		separator = ", ";
-	}
+	     i = chains->next[i - 1])
+		strbuf_printf(buf, "%s%s %zu", buf->length ? ", " : "<- ", word, i - 1);
 }
 
 /* Which columns have values, and how wide names are. */

@@ -42,9 +42,8 @@ static json_t *rank_json(struct writer *w, const struct plan_host *host, size_t 
 /* The first host with this layout; NULL: it is this one, and `same` keeps it. */
 static json_t *same_as(struct writer *w, size_t node, json_t *same)
 {
-	char key[24];
+	const char *key = FORMAT("%p", (const void *)w->plan->hosts[node].layout);
 
-	snprintf(key, sizeof(key), "%p", (const void *)w->plan->hosts[node].layout);
 	if (json_object_get(same, key))
 		return json_incref(json_object_get(same, key));
 	json_put(same, key, json_integer((json_int_t)node), &w->failed);

@@ -63,23 +63,16 @@ static bool is_open(const struct local_rank *local, bool may_land)
 	return local->device_count && !local->lands && may_land;
 }
 
-static void device_label(const struct local_rank *local, bool may_land, char text[32])
+static const char *device_label(struct quoted *ret, const struct local_rank *local, bool may_land)
 {
 	const struct plan_device *d = local->lands ? local->lands : local->devices;
-	int length;
 
-	if (!local->device_count || (!local->lands && !may_land)) {
-		snprintf(text, 32, local->device_count ? "none" : "-");
-		return;
-	}
-	length = d->physical < 0 ? snprintf(text, 32, "?") : snprintf(text, 32, "%d", d->physical);
-	if (d->mig >= 0)
-		length += snprintf(text + length, 32 - (size_t)length, ":%d", d->mig);
-	if (local->device_count > 1)
-		length += snprintf(text + length, 32 - (size_t)length, " of %zu",
-				   local->device_count);
-	if (is_open(local, may_land))
-		snprintf(text + length, 32 - (size_t)length, "?");
+	if (!local->device_count || (!local->lands && !may_land))
+		return local->device_count ? "none" : "-";
+	return format_text(ret, "%s%s%s%s", d->physical < 0 ? "?" : FORMAT("%d", d->physical),
+			   d->mig >= 0 ? FORMAT(":%d", d->mig) : "",
+			   local->device_count > 1 ? FORMAT(" of %zu", local->device_count) : "",
+			   is_open(local, may_land) ? "?" : "");
 }
 
 static bool lists_fit(const struct plan_layout *layout)
@@ -110,9 +103,9 @@ static void rank_row(struct strbuf *buf, const struct plan_host *host, size_t l,
 	const struct local_rank *local = &host->layout->ranks[l];
 	const char *logical = local->logical >= 0 ? FORMAT("cuda:%d", local->logical) : "-";
 	const char *threads = local->threads ? FORMAT("%d", local->threads) : "-";
-	char device[32];
+	struct quoted room;
+	const char *device = device_label(&room, local, look->may_land);
 
-	device_label(local, look->may_land, device);
 	strbuf_printf(buf, "  %-6zu%-7zu%-9s%-9s", host->first_rank + l, l, device, logical);
 	put_cell(buf, local->cpus ? local->cpus : "-", look->cores_width);
 	strbuf_printf(buf, "%-9s", threads);

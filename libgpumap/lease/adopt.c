@@ -6,7 +6,6 @@
 
 #include "lease/claim.h"
 #include "closing.h"
-#include "lease/nested.h"
 #include "lease/per_user.h"
 #include "lease/units.h"
 #include "memory.h"

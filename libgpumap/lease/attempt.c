@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lease/nested.h"
 #include "lease/units.h"
 #include "lease/wishes.h"
 #include "memory.h"

@@ -4,7 +4,7 @@
  * may end at any moment, and so may the use of a GPU without a lease. That other jobs come first is
  * left out for the same reason. How often a job may be passed is decided in passes.c.
  */
-#include "lease/backfill.h"
+#include "lease/lease.h"
 
 #include "inventory/inventory.h"
 #include "lease/note.h"

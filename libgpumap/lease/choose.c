@@ -2,7 +2,6 @@
 /* Which GPUs a job gets, and which are promised to those before it. A wish yields to one's own if
  * that job's lease ends before the wish can be served; its promise then does not count. */
 #include "inventory/inventory.h"
-#include "lease/backfill.h"
 #include "lease/lease.h"
 #include "memory.h"
 

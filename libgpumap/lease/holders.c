@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lease/claim.h"
-#include "lease/nested.h"
 #include "lease/units.h"
 #include "closing.h"
 #include "memory.h"

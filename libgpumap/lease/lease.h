@@ -291,7 +291,7 @@ struct lease_wish {
 	bool near;             /* it takes those that are connected best */
 	bool firm;             /* lease_passed_enough() */
 	size_t slots;          /* it takes a slot of so many; 1: whole GPUs */
-	int64_t ready; /* not one's own: when it can be served at the earliest (backfill.h) */
+	int64_t ready; /* not one's own: when it can be served at the earliest (backfill_ready) */
 	int64_t end;   /* one's own: when its lease has ended; INT64_MAX: not known */
 };
 
@@ -360,5 +360,36 @@ void lease_passes_count(struct lease_ticket *tickets, size_t count,
 void lease_passes_remove(const struct lease_folder *folder, uint64_t number);
 /* The order of the tickets, for qsort. */
 int lease_ticket_order(const void *a, const void *b);
+
+/* --- backfill: a job whose lease ends in time takes GPUs that are promised to others -------- */
+
+/* Between a choice and the begin of the lease, and between its end and the time when the driver
+ * shows that its GPUs are free. */
+enum { BACKFILL_MARGIN_MS = 10000 };
+
+/* Sets ret[g] to the time at which the leases of a unit end, by lease_note_now(); 0: no lease, or
+ * none whose end is known. Call it in the gate. GPUMAP_EFILE with errno; GPUMAP_ENOMEM. */
+int backfill_ends(int64_t *ret, const struct lease_folder *folder, const gpumap_inventory *units,
+		  const struct lease_sight *sights);
+/* The earliest time at which the job of a wish can be served, if no lease ends before its time; 0:
+ * perhaps at any moment. */
+int64_t backfill_ready(const struct lease_wish *wish, const struct lease_sight *sights,
+		       const int64_t *ends, size_t units);
+/* Whether the lease of `own` has ended when the job of `waiting`, which cannot be served now, can
+ * be. A lease of slots does not fit: others could follow beside it, whose leases last longer. */
+bool backfill_fits(const struct lease_wish *own, const struct lease_wish *waiting);
+
+/* --- leases inside a lease -------------------------------------------------------------- */
+
+/* If this process runs in a lease, the folder's files are from now on those of the level below it,
+ * and only its GPUs can be leased. `keeper` is the process that GPUMAP_LEASE names; 0: it is not
+ * set, and nothing changes. The kernel decides: this process, one above it, or the keeper of one
+ * above it has the locked files open. If none has, a remark says so. GPUMAP_ENOMEM. */
+int lease_nested(struct lease_folder *folder, int64_t keeper, gpumap_report *report);
+
+/* Whether the GPU is one of the outer lease; true if there is none. */
+bool lease_is_inside(const struct lease_folder *folder, const gpumap_device *gpu);
+/* Whether the outer lease has not ended; also if there is none. GPUMAP_EINPUT after its error. */
+int lease_check_inside(const struct lease_folder *folder, int64_t keeper, gpumap_report *report);
 
 #endif

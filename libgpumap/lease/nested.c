@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The lease that this process runs in: a job inside a lease chooses among its GPUs. */
-#include "lease/nested.h"
+#include "lease/lease.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lease/attempt.h"
-#include "lease/nested.h"
 #include "memory.h"
 #include "reap.h"
 #include "report/report.h"

@@ -5,8 +5,6 @@
 #include <errno.h>
 
 #include "inventory/inventory.h"
-#include "lease/backfill.h"
-#include "lease/nested.h"
 #include "lease/note.h"
 #include "lease/units.h"
 #include "report/report.h"

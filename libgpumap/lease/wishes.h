@@ -14,7 +14,7 @@ struct wishes {
 	struct lease_sight *sights; /* of each GPU, by the terms of this job */
 	struct lease_load *loads;   /* of each GPU, for lease_choose */
 	struct lease_chosen chosen; /* room for what lease_choose finds, but `gpus` */
-	int64_t *ends;              /* of each GPU (backfill.h) */
+	int64_t *ends;              /* of each GPU (backfill_ends) */
 };
 
 /* Reads the tickets below `before`, and looks at the locks of the GPUs. Begins as {0}; free it also

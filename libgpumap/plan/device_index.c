@@ -2,7 +2,7 @@
 /* Finds devices of an inventory by number, UUID and PCI address; a whole list costs n log n. */
 #include "plan/build.h"
 
-#include "visible/mig.h"
+#include "visible/uuid.h"
 
 static int by_text(const void *a, const void *b)
 {

@@ -20,7 +20,7 @@ struct gpumap_report {
 	bool nomem;
 };
 
-static const struct {
+static const struct row {
 	const char *id, *meaning;
 	enum gpumap_severity severity;
 	const char *cause, *rule, *example, *remedy;
@@ -97,30 +97,18 @@ EXPORT int gpumap_report_worst(const gpumap_report *report)
 EXPORT const char *gpumap_finding_str(const gpumap_finding *finding,
 				      enum gpumap_finding_str_attr attr)
 {
+	const struct row *row;
+
 	if (!finding)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_FINDING_ID:
-		return findings[finding->id].id;
-	case GPUMAP_FINDING_RULE:
-		return finding->text ? finding->rule : findings[finding->id].rule;
-	case GPUMAP_FINDING_TEXT:
-		return finding->text ? finding->text : findings[finding->id].meaning;
-	case GPUMAP_FINDING_FIX:
-		return finding->fix;
-	case GPUMAP_FINDING_ORIGIN:
-		return finding->origin;
-	case GPUMAP_FINDING_MEANING:
-		return findings[finding->id].meaning;
-	case GPUMAP_FINDING_CAUSE:
-		return findings[finding->id].cause;
-	case GPUMAP_FINDING_EXAMPLE:
-		return findings[finding->id].example;
-	case GPUMAP_FINDING_REMEDY:
-		return findings[finding->id].remedy;
-	default:
-		return NULL;
-	}
+	row = &findings[finding->id];
+	return TEXT_AT(
+		attr, [GPUMAP_FINDING_ID] = row->id,
+		[GPUMAP_FINDING_RULE] = finding->text ? finding->rule : row->rule,
+		[GPUMAP_FINDING_TEXT] = finding->text ? finding->text : row->meaning,
+		[GPUMAP_FINDING_FIX] = finding->fix, [GPUMAP_FINDING_ORIGIN] = finding->origin,
+		[GPUMAP_FINDING_MEANING] = row->meaning, [GPUMAP_FINDING_CAUSE] = row->cause,
+		[GPUMAP_FINDING_EXAMPLE] = row->example, [GPUMAP_FINDING_REMEDY] = row->remedy);
 }
 
 EXPORT int64_t gpumap_finding_int(const gpumap_finding *finding, enum gpumap_finding_int_attr attr)

@@ -55,10 +55,7 @@ bool pci_normalise(struct span s, char ret[20])
 
 bool pci_of_numbers(unsigned int domain, unsigned int bus, unsigned int device, char ret[20])
 {
-	char text[40];
-
-	snprintf(text, sizeof(text), "%x:%02x:%02x.0", domain, bus, device);
-	return pci_normalise(span_of(text), ret);
+	return pci_normalise(span_of(FORMAT("%x:%02x:%02x.0", domain, bus, device)), ret);
 }
 
 int pci_compare(const char *a, const char *b)

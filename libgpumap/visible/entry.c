@@ -5,7 +5,6 @@
 #include "gpumap.h"
 
 #include "memory.h"
-#include "visible/mig.h"
 #include "visible/python_number.h"
 #include "visible/repeats.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See mig.h. */
-#include "visible/mig.h"
+/* Finds the MIG instance that a name of a list means (rules V6 and V9). Which instances a driver
+ * shows is in view_mig.c. */
+#include "visible/uuid.h"
 
 /* Parses MIG-GPU-<uuid>/<GPU instance>/<compute instance>. False: it has another form. */
 static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)

@@ -2,8 +2,6 @@
 /* See dialects.h. */
 #include "visible/dialects.h"
 
-#include <stdio.h>
-
 #include "visible/python_number.h"
 
 /* nvitop asks NVML for the number, and ctypes passes its last 32 bits. */
@@ -25,15 +23,13 @@ static bool is_whole(const struct visible_view *view, struct span token,
 	const struct visible_mig *mig = entry->mig >= 0 ? &view->migs[entry->mig] : NULL;
 	const char *gpu = view->uuids[mig ? mig->gpu : entry->gpu], *name = mig ? mig->uuid : gpu;
 	struct span rest = {token.text + 4, token.length - 4};
-	char instance[32];
 
 	if (name && span_is(token, name))
 		return true;
 	if (!mig || !gpu || !span_starts(rest, gpu))
 		return false;
 	rest = (struct span){rest.text + strlen(gpu), rest.length - strlen(gpu)};
-	snprintf(instance, sizeof(instance), "/%d/%d", mig->gi, mig->ci);
-	return span_is(rest, instance);
+	return span_is(rest, FORMAT("/%d/%d", mig->gi, mig->ci));
 }
 
 /* Keeps a leading sign and the digits of a token that begins with them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the GPU that a UUID, or the beginning of one, names: for visible lists, and for the key
- * gpus. visible/mig.h finds MIG instances. */
+ * gpus. */
 #ifndef GM_VISIBLE_UUID_H
 #define GM_VISIBLE_UUID_H
 
@@ -23,5 +23,7 @@ void uuids_free(struct uuid_names *names);
 enum visible_end uuids_find_gpu(const struct uuid_names *names, struct span text, int *gpu);
 /* HIP looks for the text anywhere in the UUID and takes the first device. */
 enum visible_end uuids_find_substring(const struct uuid_names *names, struct span text, int *gpu);
+/* The MIG instance that MIG-UUID or MIG-GPU-UUID/GI/CI names: its position in *mig (mig.c). */
+enum visible_end uuids_find_mig(const struct uuid_names *names, struct span text, int *mig);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When jobs that wait can be served at the earliest, by the notes of those that hold GPUs. */
-#include "lease/backfill.h"
+#include "lease/lease.h"
 
 #include <fcntl.h>
 #include <stdio.h>
