@@ -30,6 +30,11 @@ static inline bool is_hex(char c)
 }
 
 struct span span_of(const char *text);
+/* What is left of it behind its first `n` bytes. */
+static inline struct span span_behind(struct span s, size_t n)
+{
+	return (struct span){s.text + n, s.length - n};
+}
 struct span span_trim(struct span s);
 /* Most differ in the first letter. */
 bool span_is_all(struct span s, const char *text);

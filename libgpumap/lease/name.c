@@ -34,7 +34,7 @@ bool lease_names_instance(struct span name, const char *gpu)
 	if (gpu && !span_starts(name, gpu))
 		return false;
 	for (size_t i = length; i < name.length; i++)
-		if (span_starts((struct span){name.text + i, name.length - i}, LEASE_INSTANCE))
+		if (span_starts(span_behind(name, i), LEASE_INSTANCE))
 			return !gpu || i == length;
 	return false;
 }

@@ -29,8 +29,8 @@ char *profile_include_path(const char *from, struct span name)
 	const char *slash = strrchr(from, '/');
 	struct strbuf path = {0};
 
-	while (span_starts(name, "./"))
-		name = (struct span){name.text + 2, name.length - 2};
+	while (span_skip(&name, "./"))
+		;
 	if (slash && !span_starts(name, "/"))
 		strbuf_add(&path, from, (size_t)(slash - from) + 1);
 	strbuf_add(&path, name.text, name.length);

@@ -15,15 +15,13 @@ size_t profile_find(const gpumap_profile *profile, enum profile_section kind, st
 const char *profile_nearest(const gpumap_profile *profile, enum profile_section kind,
 			    struct span name)
 {
-	const char *near = NULL;
+	struct nearest nearest = nearest_to(name);
 
-	for (size_t i = 0; i < profile->section_count; i++) {
-		const char *names[] = {profile->sections[i].name, near, NULL};
-
-		if (profile->sections[i].kind == kind && name.length > 2 && suggest(name, names))
-			near = suggest(name, names);
-	}
-	return near;
+	/* Of equally near ones the last. */
+	for (size_t i = name.length > 2 ? profile->section_count : 0; i-- > 0;)
+		if (profile->sections[i].kind == kind)
+			nearest_try(&nearest, profile->sections[i].name);
+	return nearest.name;
 }
 
 const char *profile_suggest(struct quoted *fix, const gpumap_profile *profile,

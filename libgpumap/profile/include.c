@@ -21,14 +21,12 @@ static int include_one(struct file *f, struct span name)
 {
 	struct load *load = f->load;
 	gpumap_profile *p = load->profile, before = *p;
-	bool optional = *name.text == '?';
+	bool optional = span_skip(&name, "?");
 	char *path, *text = NULL;
 	size_t size = 0;
 	const char *kept;
 	int r;
 
-	if (optional)
-		name = (struct span){name.text + 1, name.length - 1};
 	path = profile_include_path(f->path, name);
 	kept = arena_strdup(&p->arena, path);
 	free(path);

@@ -113,7 +113,7 @@ static int begin_section(void *data, struct span name, int line)
 	word.length = 0;
 	while (word.length < name.length && !is_space(name.text[word.length]))
 		word.length++;
-	rest = span_trim((struct span){name.text + word.length, name.length - word.length});
+	rest = span_trim(span_behind(name, word.length));
 	kind = section_find(word);
 	if (kind == SECTION_COUNT)
 		r = unknown_section(f, name, word);

@@ -219,19 +219,12 @@ enum dialect request_dialect(const gpumap_request *request)
 					span_of(request_dialect_name(request)));
 }
 
-/* The variables that gpumap reads, for finding the nearest. */
-struct variables {
-	const char *names[128];
-	size_t count;
-};
-
-static int add_variable(const gpumap_key *key, void *data)
+/* Whether it is a variable that gpumap reads. */
+static bool is_read(struct nearest *nearest, const char *variable)
 {
-	struct variables *variables = data;
-
-	if (key->environment && variables->count + 1 < ARRAY_SIZE(variables->names))
-		variables->names[variables->count++] = key->environment;
-	return 0;
+	if (variable)
+		nearest_try(nearest, variable);
+	return variable && span_is(nearest->text, variable);
 }
 
 void key_variable_misspelt(struct span name, gpumap_report *report)
@@ -241,14 +234,16 @@ void key_variable_misspelt(struct span name, gpumap_report *report)
 						  "GPUMAP_PROFILE",      "GPUMAP_PRETEND_INVENTORY",
 						  "GPUMAP_PRETEND_TEXT", "GPUMAP_RUN_ID",
 						  "GPUMAP_RUN_RANK",     "GPUMAP_RUN_GPUS"};
-	struct variables variables = {0};
+	struct nearest nearest = nearest_to(name);
+	bool read = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(of_commands); i++)
-		variables.names[variables.count++] = of_commands[i];
-	gpumap_key_each(add_variable, &variables);
-	gpumap_profile_key_each(add_variable, &variables);
-	for (size_t i = 0; i < variables.count; i++)
-		if (span_is(name, variables.names[i]))
-			return;
-	misspelt_report(name, suggest(name, variables.names), report);
+		read = is_read(&nearest, of_commands[i]) || read;
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		read = is_read(&nearest, keys[i].environment) || read;
+	for (int i = 0; i < PKEY_COUNT; i++)
+		read = is_read(&nearest, profile_key((enum profile_key_id)i)->key.environment) ||
+		       read;
+	if (!read)
+		misspelt_report(name, nearest.name, report);
 }

@@ -43,7 +43,7 @@ static bool suits(struct mismatch *m, struct span alternative)
 	if (skip) {
 		if (value.length < skip || memcmp(value.text, alternative.text, skip) != 0)
 			return false;
-		value = (struct span){value.text + skip, value.length - skip};
+		value = span_behind(value, skip);
 	}
 	kind = form_find(form);
 	if (form_check(kind, value, &wrong) && (value.length || !skip)) {

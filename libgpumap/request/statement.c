@@ -85,7 +85,7 @@ static bool index_parse(struct span *s, int64_t *index)
 	*index = span_number(digits, INT64_MAX);
 	if (*index < 0)
 		return false; /* too large for any machine */
-	*s = (struct span){s->text + digits.length, s->length - digits.length};
+	*s = span_behind(*s, digits.length);
 	return true;
 }
 
@@ -102,9 +102,8 @@ static bool more_devices(struct span s)
 			separators++;
 		if (!separators)
 			return false;
-		s = (struct span){s.text + separators, s.length - separators};
-		if (span_starts(s, "cuda:"))
-			s = (struct span){s.text + 5, s.length - 5};
+		s = span_behind(s, separators);
+		span_skip(&s, "cuda:");
 		if (!index_parse(&s, &index))
 			return false;
 	}
@@ -120,12 +119,8 @@ struct device_choice device_parse(struct span text)
 		return (struct device_choice){.kind = CHOICE_CURRENT};
 	if (span_is(s, "cpu") || span_is(s, "cpu:0"))
 		return (struct device_choice){.kind = CHOICE_CPU};
-	if (span_starts(s, "cuda:")) {
-		s = (struct span){s.text + 5, s.length - 5};
-	} else if (s.length > 1 && *s.text == '-') {
-		s = (struct span){s.text + 1, s.length - 1};
-		choice.negative = true;
-	}
+	if (!span_skip(&s, "cuda:") && s.length > 1)
+		choice.negative = span_skip(&s, "-");
 	if (!index_parse(&s, &choice.index))
 		return choice;
 	choice.several = s.length > 0;

@@ -78,7 +78,7 @@ static const char *written_out(struct arena *arena, struct span token)
 
 	if (!from.rest.length || *from.rest.text != '-')
 		return NULL;
-	to = visible_number((struct span){from.rest.text + 1, from.rest.length - 1});
+	to = visible_number(span_behind(from.rest, 1));
 	if (!to.digits || to.rest.length || to.value <= from.value || to.value - from.value > 15)
 		return NULL;
 	for (int64_t i = from.value; i <= to.value; i++)

@@ -18,11 +18,6 @@ static bool PRINTF(4, 5)
 	return false;
 }
 
-static struct span from(struct span s, size_t i)
-{
-	return (struct span){s.text + i, s.length - i};
-}
-
 static bool is_name_char(char c, bool first)
 {
 	return ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || (!first && is_digit(c));
@@ -47,11 +42,11 @@ static bool reference(struct span s, struct reference *ret, struct expand_error 
 	while (n < inside.length && is_name_char(inside.text[n], n == 0))
 		n++;
 	*ret = (struct reference){.length = inside.length + 3, .name = {inside.text, n}};
-	if (!n || (n < inside.length && !span_starts(from(inside, n), ":-")))
+	if (!n || (n < inside.length && !span_starts(span_behind(inside, n), ":-")))
 		return wrong(error, s.text, "write ${NAME} or ${NAME:-text}", "no variable");
 	if (n < inside.length) {
 		ret->has_fallback = true;
-		ret->fallback = from(inside, n + 2);
+		ret->fallback = span_behind(inside, n + 2);
 	}
 	for (size_t i = 1; i < ret->fallback.length; i++)
 		if (ret->fallback.text[i] == '{' && ret->fallback.text[i - 1] == '$')
@@ -75,7 +70,7 @@ bool expand_variables(struct strbuf *buf, struct span text, bool macros, expand_
 	size_t begin = buf->length;
 
 	for (size_t i = 0; i < text.length;) {
-		struct span rest = from(text, i);
+		struct span rest = span_behind(text, i);
 		struct reference r;
 		const char *value;
 
@@ -128,7 +123,7 @@ void expand_each_variable(struct span text, void (*fn)(void *data, struct span n
 	struct reference r;
 
 	for (size_t i = 0; i < text.length; i++) {
-		struct span rest = from(text, i);
+		struct span rest = span_behind(text, i);
 
 		if (span_starts(rest, "$${"))
 			i += 2;
@@ -178,7 +173,7 @@ bool expand_check_macros(struct span text, bool stream, struct expand_error *err
 			i++;
 			continue;
 		}
-		if (!macro(from(text, i), &m, error))
+		if (!macro(span_behind(text, i), &m, error))
 			return false;
 		if (m.letter == 's' && !stream)
 			return wrong(error, text.text + i, "write %% for a percent sign",
@@ -234,7 +229,7 @@ bool expand_macros(struct strbuf *buf, struct span text, const struct macros *ma
 			i++;
 			continue;
 		}
-		if (!macro(from(text, i), &m, error))
+		if (!macro(span_behind(text, i), &m, error))
 			return false;
 		if (!add_macro(buf, &m, macros))
 			return wrong(error, text.text + i, NULL, "%%%c is not known here",

@@ -35,7 +35,7 @@ static struct span next_word(struct span *rest)
 	word = (struct span){rest->text, 0};
 	while (word.length < rest->length && !is_space(word.text[word.length]))
 		word.length++;
-	*rest = (struct span){rest->text + word.length, rest->length - word.length};
+	*rest = span_behind(*rest, word.length);
 	return word;
 }
 
@@ -50,7 +50,7 @@ static int read_word(const struct line *line, struct span word, int64_t *slots)
 
 		if (!span_starts(word, words[i]))
 			continue;
-		n = span_number((struct span){word.text + length, word.length - length}, INT32_MAX);
+		n = span_number(span_behind(word, length), INT32_MAX);
 		if (n < 0)
 			return malformed(line, word, "no number of slots", "write slots=8");
 		if (i == 0 && *slots >= 0)

@@ -116,7 +116,7 @@ static int read_number(struct reader *reader, int64_t *ret, int *width)
 				 "no number in a bracket");
 	*width = digits.length < HOSTLIST_NAME_MAX ? (int)digits.length : HOSTLIST_NAME_MAX + 1;
 	while (digits.length > 1 && *digits.text == '0')
-		digits = (struct span){digits.text + 1, digits.length - 1};
+		digits = span_behind(digits, 1);
 	if (digits.length > MAX_DIGITS)
 		return malformed(reader, start, "write numbers of at most 18 digits",
 				 "too large a number");

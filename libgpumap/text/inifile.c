@@ -107,7 +107,7 @@ static bool read_section(struct reader *r, struct span s)
 	const char *fix = "write [name] alone on its line";
 	size_t end = matching_bracket(s);
 	struct span name = span_trim((struct span){s.text + 1, end ? end - 1 : 0});
-	struct span after = span_trim((struct span){s.text + end + 1, s.length - end - 1});
+	struct span after = span_trim(span_behind(s, end + 1));
 	int code;
 
 	r->skip = true;

@@ -35,11 +35,6 @@ size_t inifile_escape(struct span s, char *meaning)
 	return 2;
 }
 
-static struct span from(struct span s, size_t i)
-{
-	return (struct span){s.text + i, s.length - i};
-}
-
 /* The length of the quoted piece at s with both its quotes, 0 on an error. */
 static size_t quoted_length(struct span s, const char **wrong, const char **why)
 {
@@ -50,7 +45,7 @@ static size_t quoted_length(struct span s, const char **wrong, const char **why)
 		size_t n = 1;
 
 		if (s.text[0] == '"' && s.text[i] == '\\')
-			n = inifile_escape(from(s, i), &meaning);
+			n = inifile_escape(span_behind(s, i), &meaning);
 		if (!n) {
 			*wrong = s.text + i;
 			*why = "no such escape";
@@ -76,7 +71,7 @@ size_t inifile_value_length(struct span s, char before, const char **wrong, cons
 		if ((s.text[i] == '#' || s.text[i] == ';') && is_space(before))
 			break;
 		if (opens(s.text[i], before))
-			n = quoted_length(from(s, i), wrong, why);
+			n = quoted_length(span_behind(s, i), wrong, why);
 		if (!n)
 			break;
 		i += n;
@@ -114,7 +109,7 @@ void inifile_fold(struct strbuf *buf, struct span list)
 	list = span_trim(list);
 	for (size_t i = 0; i < list.length;) {
 		char c = list.text[i];
-		size_t n = opens(c, before) ? quoted_length(from(list, i), &wrong, &why) : 0;
+		size_t n = opens(c, before) ? quoted_length(span_behind(list, i), &wrong, &why) : 0;
 
 		if (n)
 			strbuf_add(buf, list.text + i, n);
@@ -137,12 +132,12 @@ bool inifile_item(struct span *rest, struct span *item)
 		size_t n = 1;
 
 		if (opens(rest->text[i], before))
-			n = quoted_length(from(*rest, i), &wrong, &why);
+			n = quoted_length(span_behind(*rest, i), &wrong, &why);
 		i += n ? n : 1;
 		before = rest->text[i - 1];
 	}
 	*item = span_trim((struct span){rest->text, i});
-	*rest = i < rest->length ? from(*rest, i + 1) : (struct span){NULL, 0};
+	*rest = i < rest->length ? span_behind(*rest, i + 1) : (struct span){NULL, 0};
 	return true;
 }
 
@@ -150,7 +145,7 @@ static void decode_quoted(struct strbuf *buf, struct span inside, bool escapes)
 {
 	for (size_t i = 0; i < inside.length;) {
 		char c = inside.text[i];
-		size_t n = escapes && c == '\\' ? inifile_escape(from(inside, i), &c) : 1;
+		size_t n = escapes && c == '\\' ? inifile_escape(span_behind(inside, i), &c) : 1;
 
 		strbuf_add(buf, &c, 1);
 		i += n ? n : 1;
@@ -164,7 +159,7 @@ void inifile_decode(struct strbuf *buf, struct span value)
 
 	for (size_t i = 0; i < value.length;) {
 		size_t n = opens(value.text[i], before)
-				   ? quoted_length(from(value, i), &wrong, &why)
+				   ? quoted_length(span_behind(value, i), &wrong, &why)
 				   : 0;
 
 		if (n)

@@ -11,7 +11,7 @@ static bool legacy_mig(struct span text, struct span *gpu, int *gi, int *ci)
 	if (!span_starts(text, "MIG-GPU-") || !memchr(text.text, '/', text.length))
 		return false;
 	span_split(&rest, '/', gpu);
-	*gpu = (struct span){gpu->text + 4, gpu->length - 4};
+	*gpu = span_behind(*gpu, 4);
 	if (!span_split(&rest, '/', &part))
 		return false;
 	*gi = (int)span_number(part, INT32_MAX);

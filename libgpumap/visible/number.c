@@ -7,10 +7,10 @@ struct visible_number visible_number(struct span s)
 	struct visible_number n = {0};
 
 	while (s.length && is_space(*s.text))
-		s = (struct span){s.text + 1, s.length - 1};
+		s = span_behind(s, 1);
 	if (s.length && (*s.text == '+' || *s.text == '-')) {
 		n.negative = *s.text == '-';
-		s = (struct span){s.text + 1, s.length - 1};
+		s = span_behind(s, 1);
 	}
 	n.number = (struct span){s.text, 0};
 	for (; s.length && is_digit(*s.text); s.text++, s.length--) {

@@ -28,7 +28,7 @@ static bool is_whole(const struct visible_view *view, struct span token,
 		return true;
 	if (!mig || !gpu || !span_starts(rest, gpu))
 		return false;
-	rest = (struct span){rest.text + strlen(gpu), rest.length - strlen(gpu)};
+	rest = span_behind(rest, strlen(gpu));
 	return span_is(rest, FORMAT("/%d/%d", mig->gi, mig->ci));
 }
 
