@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "closing.h"
-#include "memory.h"
 #include "process_stat.h"
 #include "plan/job.h"
 #include "live/process.h"
+#include "live/run_live.h"
 #include "process_path.h"
 #include "readfile.h"
 #include "report/report.h"
@@ -18,20 +17,8 @@
 #include "strbuf.h"
 
 enum {
-	MAX_DEPTH = 16,   /* processes between a sweep and a rank; three are usual */
 	MAX_BELOW = 1000, /* generations of processes below a rank */
 	MAX_NAMED = 16    /* ranks that a message can list */
-};
-
-struct rank_process {
-	int pid;
-	int64_t rank;
-	char *gpus;
-};
-
-struct rank_list {
-	struct rank_process *ranks;
-	size_t count, room;
 };
 
 /* Whether both have the same value, or neither has one. */
@@ -43,126 +30,75 @@ static bool same_variable(const struct process_text *a, const struct process_tex
 	return x && y ? streq(x, y) : !x && !y;
 }
 
-static bool same_rank(const struct process_text *a, const struct process_text *b)
-{
-	return same_variable(a, b, RUN_ID) && same_variable(a, b, RUN_RANK);
-}
-
-/* Whether every process from `pid` up to `run` is one of gpumap: guards, and the runs of a sweep.
- */
-static bool belongs_to(int pid, int run, const struct process_text *run_text)
-{
-	for (int depth = 0; depth < MAX_DEPTH && pid > 1; depth++) {
-		CLEANUP(process_text_free) struct process_text text = {0};
-		bool own;
-
-		if (!process_is_gpumap(pid))
-			return false;
-		if (pid == run)
-			return true;
-		if (!process_text_read(&text, pid))
-			return false;
-		own = same_rank(&text, run_text);
-		if (!own)
-			return false;
-		pid = process_parent(pid);
-	}
-	return false;
-}
-
 /* --- the ranks of a run ------------------------------------------------------------- */
 
-static void add_rank(struct rank_list *list, int pid, const struct process_text *text)
+/* Whether the process is the launcher of the run, or a sweep that has it. A run inside of a rank
+ * has the variables of that. */
+static bool launches(int pid, const struct process_text *text, const struct live_run *run)
 {
-	const char *rank = process_variable(text, RUN_RANK),
-		   *gpus = process_variable(text, RUN_GPUS);
+	CLEANUP(process_text_free) struct process_text own = {0};
 
-	*ARRAY_NEXT(list->ranks, list->count, list->room) = (struct rank_process){
-		pid, span_number(span_of(rank), INT64_MAX), xstrdup(gpus ? gpus : "")};
-}
-
-static void consider(struct rank_list *list, int pid, int run, const struct process_text *run_text)
-{
-	CLEANUP(process_text_free) struct process_text text = {0};
-	int parent;
-
-	if (pid == run || !process_text_read(&text, pid))
-		return;
-	parent = process_parent(pid);
-	/* A rank of a run inside of a rank can have the same number, but its parent is not a guard.
-	 */
-	if (process_variable(&text, RUN_RANK) && parent != run &&
-	    (!same_rank(&text, run_text) || !process_is_gpumap(pid)) &&
-	    belongs_to(parent, run, run_text))
-		add_rank(list, pid, &text);
+	return run->launcher == pid ||
+	       (process_parent(run->launcher) == pid && process_text_read(&own, run->launcher) &&
+		same_variable(&own, text, RUN_ID) && same_variable(&own, text, RUN_RANK));
 }
 
 static int compare_ranks(const void *a, const void *b)
 {
-	const struct rank_process *x = a, *y = b;
+	const struct live_rank *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank > y->rank ? 1 : -1;
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static void find_ranks(struct rank_list *list, int run, const struct process_text *run_text)
+static void list_ranks(struct strbuf *buf, const struct live_rank *ranks, size_t count)
 {
-	CLEANUP_FOLDER DIR *proc = opendir("/proc");
-	pid_t pid;
+	for (size_t i = 0; i < count && i < MAX_NAMED; i++) {
+		const char *gpus = ranks[i].gpus;
 
-	while ((pid = process_next(proc)))
-		consider(list, pid, run, run_text);
-	if (list->count)
-		qsort(list->ranks, list->count, sizeof(*list->ranks), compare_ranks);
-}
-
-static void list_ranks(struct strbuf *buf, const struct rank_list *list)
-{
-	for (size_t i = 0; i < list->count && i < MAX_NAMED; i++) {
-		const struct rank_process *rank = &list->ranks[i];
-		const char *gpus = rank->gpus;
-
-		strbuf_printf(buf, "%s%d (rank %lld, ", i ? ", " : "", rank->pid,
-			      (long long)rank->rank);
-		if (*gpus)
+		strbuf_printf(buf, "%s%d (rank %lld, ", i ? ", " : "", ranks[i].pid,
+			      (long long)ranks[i].rank);
+		if (gpus && *gpus)
 			strbuf_printf(buf, "GPU%s %s)", strchr(gpus, ',') ? "s" : "",
 				      QUOTE(span_of(gpus)));
 		else
 			strbuf_puts(buf, "no GPU)");
 	}
-	if (list->count > MAX_NAMED)
-		strbuf_printf(buf, " and %zu more", list->count - MAX_NAMED);
-}
-
-static int report_ranks(const struct rank_list *list, const char *pid, gpumap_report *report)
-{
-	CLEANUP(strbuf_free) struct strbuf ranks = {0};
-
-	list_ranks(&ranks, list);
-	report_add(report, FINDING_RUN_ITSELF,
-		   ABOUT(.origin = "--pid",
-			 .fix = FORMAT("gpumap --pid %d explains the first", list->ranks[0].pid)),
-		   "process %s is gpumap run, which uses no GPU; its rank%s: %s", pid,
-		   list->count == 1 ? "" : "s", ranks.text);
-	return GPUMAP_EINPUT;
+	if (count > MAX_NAMED)
+		strbuf_printf(buf, " and %zu more", count - MAX_NAMED);
 }
 
 int process_is_run(const char *pid, gpumap_report *report)
 {
-	int run = (int)span_number(span_of(pid), INT32_MAX), r = GPUMAP_OK;
-	struct rank_list list = {0};
+	int number = (int)span_number(span_of(pid), INT32_MAX);
 	CLEANUP(process_text_free) struct process_text text = {0};
+	CLEANUP(live_runs_free) struct live_runs runs = {0};
+	CLEANUP(strbuf_free) struct strbuf list = {0};
+	CLEANUP_FREE struct live_rank *ranks = NULL;
+	size_t count = 0, room = 0;
 
-	if (run <= 0 || !process_is_gpumap(run) || !process_text_read(&text, run))
+	if (number <= 0 || !process_is_gpumap(number) || !process_text_read(&text, number))
 		return GPUMAP_OK;
-	find_ranks(&list, run, &text);
-	if (list.count)
-		r = report_ranks(&list, pid, report);
-	for (size_t i = 0; i < list.count; i++)
-		free(list.ranks[i].gpus);
-	free(list.ranks);
-	return r;
+	live_runs_find(&runs);
+	for (size_t i = 0; i < runs.count; i++) {
+		const struct live_run *run = &runs.runs[i];
+
+		if (!launches(number, &text, run))
+			continue;
+		for (size_t k = 0; k < run->count; k++)
+			if (run->ranks[k].state == LIVE_RUNNING && run->ranks[k].pid)
+				*ARRAY_NEXT(ranks, count, room) = run->ranks[k];
+	}
+	if (!count)
+		return GPUMAP_OK;
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	list_ranks(&list, ranks, count);
+	return report_fail(report, GPUMAP_EINPUT, FINDING_RUN_ITSELF,
+			   ABOUT(.origin = "--pid",
+				 .fix = FORMAT("gpumap --pid %d explains the first", ranks->pid)),
+			   "process %s is gpumap run, which uses no GPU; its rank%s: %s", pid,
+			   count == 1 ? "" : "s", list.text);
 }
 
 /* --- a rank ------------------------------------------------------------------------- */
