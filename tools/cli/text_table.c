@@ -5,21 +5,26 @@
 #include "style.h"
 #include "text_cells.h"
 
-void text_table_add(struct text_table *table, struct strbuf *cell)
+struct strbuf *text_table_add(struct text_table *table)
 {
-	size_t *width = &table->widths[table->cell_count % (table->count - 1)];
-	size_t cells = cell->length ? text_cells(cell->text, cell->length) : 0;
-
-	if (cells > *width)
-		*width = cells;
-	*ARRAY_NEXT(table->cells, table->cell_count, table->room) = strbuf_take(cell);
+	for (size_t c = 0; c < table->count; c++)
+		*ARRAY_NEXT(table->cells, table->cell_count, table->room) = (struct strbuf){0};
+	return &table->cells[table->cell_count - table->count];
 }
 
-void text_table_fit_heads(struct text_table *table)
+void text_table_fit(struct text_table *table)
 {
-	for (size_t c = 0; c + 1 < table->count; c++)
-		if (table->widths[c] && table->widths[c] < strlen(table->columns[c].head))
-			table->widths[c] = strlen(table->columns[c].head);
+	for (size_t i = 0; i < table->cell_count; i++) {
+		const struct strbuf *cell = &table->cells[i];
+		const char *head = table->columns[i % table->count].head;
+		size_t *width = &table->widths[i % table->count];
+		size_t cells = cell->length ? text_cells(cell->text, cell->length) : 0;
+
+		if (cells && cells < strlen(head))
+			cells = strlen(head);
+		if (cells > *width)
+			*width = cells;
+	}
 }
 
 size_t text_table_cells(const struct text_table *table)
@@ -47,36 +52,36 @@ void text_table_heads(struct strbuf *buf, const struct text_table *table, size_t
 	strbuf_puts(buf, "\n");
 }
 
-void text_table_row(struct strbuf *buf, const struct text_table *table, size_t row,
-		    const char *last, size_t indent, size_t width, unsigned marked)
+void text_table_row(struct strbuf *buf, const struct text_table *table, size_t row, size_t indent,
+		    size_t width, unsigned marked)
 {
-	size_t columns = table->count - 1, used = indent + text_table_cells(table);
+	size_t last = table->count - 1, used = indent + text_table_cells(table);
 
 	strbuf_printf(buf, "%*s", (int)indent, "");
-	for (size_t c = 0; c < columns; c++) {
+	for (size_t c = 0; c <= last; c++) {
+		const struct strbuf *cell = &table->cells[row * table->count + c];
+		const char *text = cell->text ? cell->text : "";
 		bool mark = marked >> c & 1;
 
-		if (!table->widths[c])
+		if (c < last && !table->widths[c])
 			continue;
 		if (mark)
 			style_set(buf, STYLE_WARNING);
-		text_cells_pad(buf, table->cells[row * columns + c], table->widths[c],
-			       table->columns[c].right);
+		if (c < last)
+			text_cells_pad(buf, text, table->widths[c], table->columns[c].right);
+		else
+			text_cells_put(buf, text, width > used ? width - used : 0);
 		if (mark)
 			style_set(buf, STYLE_PLAIN);
-		strbuf_printf(buf, "%*s", TEXT_TABLE_GAP, "");
+		if (c < last)
+			strbuf_printf(buf, "%*s", TEXT_TABLE_GAP, "");
 	}
-	if (marked >> columns & 1)
-		style_set(buf, STYLE_WARNING);
-	text_cells_put(buf, last, width == SIZE_MAX ? width : width > used ? width - used : 0);
-	if (marked >> columns & 1)
-		style_set(buf, STYLE_PLAIN);
 	strbuf_puts(buf, "\n");
 }
 
 void text_table_free(struct text_table *table)
 {
 	for (size_t i = 0; i < table->cell_count; i++)
-		free(table->cells[i]);
+		strbuf_free(&table->cells[i]);
 	free(table->cells);
 }

@@ -18,24 +18,24 @@ struct text_table {
 	const struct text_column *columns;
 	size_t count;
 	size_t widths[TEXT_TABLE_COLUMNS]; /* in cells; 0: the column is left out */
-	char **cells;                      /* of all rows, without the last column's */
+	struct strbuf *cells;              /* of all rows */
 	size_t cell_count, room;
 };
 
-/* Adds the next cell; a row has one for each column but the last. The buffer is empty then. */
-void text_table_add(struct text_table *table, struct strbuf *cell);
+/* Adds a row of empty cells, to be written before the next is added. */
+struct strbuf *text_table_add(struct text_table *table);
 
-/* Widens the columns that hold something to their heads. */
-void text_table_fit_heads(struct text_table *table);
+/* Makes the columns as wide as what they hold, and as their heads if they hold something. */
+void text_table_fit(struct text_table *table);
 
 /* The cells of a line before its last column. */
 size_t text_table_cells(const struct text_table *table);
 
-/* Append a line, indented by `indent` cells and not longer than `width`. `last` is the text of the
- * last column. Bit c of `marked`: column c has a warning's style. */
+/* Append a line, indented by `indent` cells and not longer than `width`. Bit c of `marked`: column
+ * c has a warning's style. */
 void text_table_heads(struct strbuf *buf, const struct text_table *table, size_t indent);
-void text_table_row(struct strbuf *buf, const struct text_table *table, size_t row,
-		    const char *last, size_t indent, size_t width, unsigned marked);
+void text_table_row(struct strbuf *buf, const struct text_table *table, size_t row, size_t indent,
+		    size_t width, unsigned marked);
 
 void text_table_free(struct text_table *table);
 

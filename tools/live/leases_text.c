@@ -46,18 +46,6 @@ const char *lease_kind_word(enum lease_kind kind)
 	return words[kind];
 }
 
-static void put_user(struct strbuf *buf, const gpumap_process *p)
-{
-	const char *user = p ? gpumap_process_str(p, GPUMAP_PROCESS_USER) : NULL;
-
-	if (user)
-		strbuf_puts(buf, user);
-	else if (p && gpumap_process_int(p, GPUMAP_PROCESS_UID) >= 0)
-		strbuf_printf(buf, "%lld", (long long)gpumap_process_int(p, GPUMAP_PROCESS_UID));
-	else
-		strbuf_puts(buf, "-");
-}
-
 /* Also a process that /proc hides. */
 bool lease_owner_is_there(const struct lease_row *row)
 {
@@ -97,67 +85,42 @@ static void put_holder(struct strbuf *buf, const struct lease_row *row)
 			      (long long)gpumap_process_int(row->kept_for, GPUMAP_PROCESS_PID));
 }
 
-static void put_cell(struct strbuf *buf, const struct leases *leases, const struct lease_row *row,
-		     enum column column)
+static void add_row(struct text_table *table, const struct leases *leases,
+		    const struct lease_row *row)
 {
-	int64_t start = row->owner ? gpumap_process_int(row->owner, GPUMAP_PROCESS_START_TIME) : -1;
+	int64_t start = gpumap_process_int(row->owner, GPUMAP_PROCESS_START_TIME);
+	struct strbuf *cells = text_table_add(table);
 	char age[16];
 
-	switch (column) {
-	case GPUS:
-		lease_gpus_text(buf, leases, row);
-		if (row->slots > 1)
-			strbuf_printf(buf, " (1 of %lld)", (long long)row->slots);
-		return;
-	case PID:
-		strbuf_printf(buf, row->pid > 0 ? "%lld" : "-", (long long)row->pid);
-		return;
-	case USER:
-		put_user(buf, row->owner);
-		return;
-	case AGE:
-		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, leases->now - start));
-		return;
-	case LEFT:
-		strbuf_puts(buf, row->left_ms < 0 ? "-" : ps_age(age, row->left_ms / 1000));
-		return;
-	case HELD_BY:
-		put_holder(buf, row);
-		return;
-	case LOAD:
-		strbuf_printf(buf, row->load < 0 ? "-" : "%lld %%", (long long)row->load);
-		return;
-	default:
-		strbuf_printf(buf, row->memory < 0 ? "-" : "%lld MiB",
-			      (long long)(row->memory >> 20));
-	}
+	lease_gpus_text(&cells[GPUS], leases, row);
+	if (row->slots > 1)
+		strbuf_printf(&cells[GPUS], " (1 of %lld)", (long long)row->slots);
+	strbuf_printf(&cells[PID], row->pid > 0 ? "%lld" : "-", (long long)row->pid);
+	ps_user(&cells[USER], row->owner);
+	strbuf_puts(&cells[AGE], start < 0 ? "-" : ps_age(age, leases->now - start));
+	strbuf_puts(&cells[LEFT], row->left_ms < 0 ? "-" : ps_age(age, row->left_ms / 1000));
+	put_holder(&cells[HELD_BY], row);
+	strbuf_printf(&cells[LOAD], row->load < 0 ? "-" : "%lld %%", (long long)row->load);
+	strbuf_printf(&cells[MEMORY], row->memory < 0 ? "-" : "%lld MiB",
+		      (long long)(row->memory >> 20));
+	put_command(&cells[COMMAND], row);
 }
 
 void leases_text(struct strbuf *buf, const struct leases *leases, bool idle)
 {
 	CLEANUP(text_table_free) struct text_table table = {.columns = columns, .count = COLUMNS};
-	struct strbuf text = {0};
 	size_t shown = 0;
 
-	for (size_t i = 0; i < leases->count; i++) {
-		if (idle && !leases->rows[i].idle)
-			continue;
-		shown++;
-		for (int c = 0; c < COMMAND; c++) {
-			put_cell(&text, leases, &leases->rows[i], (enum column)c);
-			text_table_add(&table, &text);
+	for (size_t i = 0; i < leases->count; i++)
+		if (!idle || leases->rows[i].idle) {
+			add_row(&table, leases, &leases->rows[i]);
+			shown++;
 		}
-	}
-	text_table_fit_heads(&table);
+	text_table_fit(&table);
 	if (shown)
 		text_table_heads(buf, &table, 0);
 	else if (leases->known)
 		strbuf_puts(buf, leases->count ? "no lease is idle\n" : "no GPU is leased\n");
-	shown = 0;
-	for (size_t i = 0; i < leases->count; i++)
-		if (!idle || leases->rows[i].idle) {
-			put_command(&text, &leases->rows[i]);
-			text_table_row(buf, &table, shown++, text.text, 0, ps_width(), 0);
-			strbuf_free(&text);
-		}
+	for (size_t i = 0; i < shown; i++)
+		text_table_row(buf, &table, i, 0, ps_width(), 0);
 }

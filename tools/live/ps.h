@@ -157,6 +157,8 @@ int64_t *ps_own_stale(const struct ps *ps, size_t *count);
 /* Draws a frame every `seconds` until a signal ends it: in place on a terminal, else one after the
  * other. Returns a code of the library. */
 int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_report *report);
+/* Appends the user of a process: the name, or the number; "-": not known. */
+void ps_user(struct strbuf *buf, const gpumap_process *p);
 /* A time as frames have it, "3m" or "2h10m". */
 const char *ps_age(char ret[16], int64_t seconds);
 /* The width of standard output in cells, at least 60: of the terminal, or of COLUMNS. SIZE_MAX: it

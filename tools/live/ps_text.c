@@ -151,32 +151,15 @@ static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_
 		add_detached(buf, ps, p, facts->cpu);
 }
 
-static void column_text(struct strbuf *buf, const struct ps *ps, const struct ps_process *p,
-			enum column column)
+void ps_user(struct strbuf *buf, const gpumap_process *p)
 {
-	int64_t memory = gpumap_process_int(p->process, GPUMAP_PROCESS_MEMORY);
-	int64_t start = gpumap_process_int(p->process, GPUMAP_PROCESS_START_TIME);
-	int64_t uid = gpumap_process_int(p->process, GPUMAP_PROCESS_UID);
-	const char *user = gpumap_process_str(p->process, GPUMAP_PROCESS_USER);
-	char age[16];
+	const char *user = gpumap_process_str(p, GPUMAP_PROCESS_USER);
+	int64_t uid = gpumap_process_int(p, GPUMAP_PROCESS_UID);
 
-	if (column == PID)
-		strbuf_printf(buf, "%lld",
-			      (long long)gpumap_process_int(p->process, GPUMAP_PROCESS_PID));
-	else if (column == USER && !user && uid >= 0)
+	if (!user && uid >= 0)
 		strbuf_printf(buf, "%lld", (long long)uid);
-	else if (column == USER)
-		strbuf_puts(buf, user ? user : "-");
-	else if (column == AGE)
-		strbuf_puts(buf, start < 0 ? "-" : ps_age(age, ps->now - start));
-	else if (column == MEMORY && memory >= 0)
-		strbuf_printf(buf, "%lld MiB", (long long)(memory >> 20));
-	else if (column == MEMORY)
-		strbuf_puts(buf, "?");
-	else if (column == DEVICE)
-		name_text(buf, p);
 	else
-		about_text(buf, ps, p);
+		strbuf_puts(buf, user ? user : "-");
 }
 
 /* --- widths --------------------------------------------------------------------------- */
@@ -186,25 +169,27 @@ static bool is_shown(const struct frame *f, const struct ps_process *p)
 	return !f->view->stale || p->stale;
 }
 
+/* All but the command, which is cut by the room that is left. */
 static void add_row(struct frame *f, const struct ps_process *p)
 {
-	for (int c = 0; c < COMMAND; c++) {
-		struct strbuf text = {0};
+	int64_t memory = gpumap_process_int(p->process, GPUMAP_PROCESS_MEMORY);
+	int64_t start = gpumap_process_int(p->process, GPUMAP_PROCESS_START_TIME);
+	struct strbuf *cells = text_table_add(&f->table);
+	char age[16];
 
-		column_text(&text, f->ps, p, (enum column)c);
-		text_table_add(&f->table, &text);
-	}
+	strbuf_printf(&cells[PID], "%lld",
+		      (long long)gpumap_process_int(p->process, GPUMAP_PROCESS_PID));
+	ps_user(&cells[USER], p->process);
+	strbuf_puts(&cells[AGE], start < 0 ? "-" : ps_age(age, f->ps->now - start));
+	strbuf_printf(&cells[MEMORY], memory < 0 ? "?" : "%lld MiB", (long long)(memory >> 20));
+	name_text(&cells[DEVICE], p);
+	about_text(&cells[ABOUT], f->ps, p);
 }
 
-/* The cells of a row before its command. */
-static size_t row_cells(const struct frame *f)
-{
-	return INDENT + text_table_cells(&f->table);
-}
-
+/* Whether so many cells are left for a command. */
 static bool fits(const struct frame *f, size_t command)
 {
-	return f->view->width == SIZE_MAX || row_cells(f) + command <= f->view->width;
+	return INDENT + text_table_cells(&f->table) + command <= f->view->width;
 }
 
 /* Returns the number of processes that are shown. */
@@ -219,9 +204,9 @@ static size_t add_rows(struct frame *f)
 			add_row(f, &f->ps->gpus[i].processes[k]);
 			shown++;
 		}
+	text_table_fit(&f->table);
 	if (widths[USER] > MAX_USER)
 		widths[USER] = MAX_USER;
-	text_table_fit_heads(&f->table);
 	if (!fits(f, LEAST_COMMAND))
 		widths[ABOUT] = 0;
 	/* Long numbers leave no room at 60 columns: the user is cut first. */
@@ -235,12 +220,8 @@ static size_t add_rows(struct frame *f)
 /* Appends a line's text, as far as it fits after `used` cells, and ends the line. */
 static void end_line(struct frame *f, size_t used, enum style style, const char *text)
 {
-	size_t room = f->view->width == SIZE_MAX ? SIZE_MAX
-		      : f->view->width > used    ? f->view->width - used
-						 : 0;
-
 	style_set(f->buf, style);
-	text_cells_put(f->buf, text, room);
+	text_cells_put(f->buf, text, f->view->width > used ? f->view->width - used : 0);
 	if (style != STYLE_PLAIN)
 		style_set(f->buf, STYLE_PLAIN);
 	while (f->buf->length && f->buf->text[f->buf->length - 1] == ' ')
@@ -275,14 +256,10 @@ static size_t parts_fit(const char *text, size_t cells)
 }
 
 /* What is said about a process, below its row. */
-static void put_about(struct frame *f, const struct ps_process *p)
+static void put_about(struct frame *f, const struct ps_process *p, char *rest)
 {
 	size_t indent = INDENT + f->table.widths[PID] + TEXT_TABLE_GAP;
-	CLEANUP(strbuf_free) struct strbuf text = {0};
-	char *rest;
 
-	about_text(&text, f->ps, p);
-	rest = text.length ? text.text : NULL;
 	while (rest && *rest) {
 		size_t n = parts_fit(rest, f->view->width - indent);
 		char next = rest[n];
@@ -297,14 +274,16 @@ static void put_about(struct frame *f, const struct ps_process *p)
 static void put_process(struct frame *f, const struct ps_process *p)
 {
 	const char *command = gpumap_process_str(p->process, GPUMAP_PROCESS_COMMAND);
+	struct strbuf *cells = &f->table.cells[f->processes * COLUMNS];
 
 	/* The folder of the program tells least. */
 	if (command && !fits(f, LEAST_COMMAND))
 		command = process_program(p->process).text;
-	text_table_row(f->buf, &f->table, f->processes++, command ? command : "-", INDENT,
-		       f->view->width, style_of(p) == STYLE_PLAIN ? 0 : 1u << DEVICE | 1u << ABOUT);
+	strbuf_puts(&cells[COMMAND], command ? command : "-");
+	text_table_row(f->buf, &f->table, f->processes++, INDENT, f->view->width,
+		       style_of(p) == STYLE_PLAIN ? 0 : 1u << DEVICE | 1u << ABOUT);
 	if (!f->table.widths[ABOUT])
-		put_about(f, p);
+		put_about(f, p, cells[ABOUT].text);
 }
 
 /* "1234 of 81559 MiB, 80325 free, load 93 %, 41 C" */
@@ -343,7 +322,7 @@ static void put_device(struct frame *f, size_t indent, const char *head, const g
 	usage_text(&usage, d);
 	width = usage.length ? text_cells(usage.text, usage.length) : 0;
 	strbuf_printf(f->buf, "%*s", (int)indent, "");
-	if (f->view->width == SIZE_MAX || cells + TEXT_TABLE_GAP + width <= f->view->width) {
+	if (cells + TEXT_TABLE_GAP + width <= f->view->width) {
 		style_puts(f->buf, STYLE_HEADING, head);
 		strbuf_printf(f->buf, "%*s%s\n", TEXT_TABLE_GAP, "",
 			      usage.length ? usage.text : "");
@@ -597,7 +576,7 @@ static void put_kill(struct frame *f)
 		char pid[24];
 		size_t n = (size_t)snprintf(pid, sizeof(pid), " %lld", (long long)pids[i]);
 
-		if (used && f->view->width != SIZE_MAX && used + n > f->view->width) {
+		if (used && used + n > f->view->width) {
 			strbuf_puts(f->buf, "\n");
 			used = 0;
 		}

@@ -106,40 +106,25 @@ static void state_text(struct strbuf *buf, const struct verify_rank *rank)
 		put_others(buf, rank);
 }
 
-static void column_text(struct strbuf *buf, const struct verify_rank *rank, enum column column)
-{
-	if (column == RANK && rank->rank < 0)
-		strbuf_puts(buf, "-");
-	else if (column == RANK)
-		strbuf_printf(buf, "%lld", (long long)rank->rank);
-	else if (column == PID && rank->pid <= 0)
-		strbuf_puts(buf, "-");
-	else if (column == PID)
-		strbuf_printf(buf, "%lld", (long long)rank->pid);
-	else if (column == GPU)
-		own_text(buf, rank);
-	else
-		memory_text(buf, rank);
-}
-
 static void put_table(struct strbuf *buf, const struct verify *v)
 {
 	CLEANUP(text_table_free) struct text_table table = {.columns = columns, .count = COLUMNS};
-	struct strbuf text = {0};
 
-	for (size_t i = 0; i < v->count; i++)
-		for (int c = 0; c < STATE; c++) {
-			column_text(&text, &v->ranks[i], (enum column)c);
-			text_table_add(&table, &text);
-		}
-	text_table_fit_heads(&table);
-	text_table_heads(buf, &table, INDENT);
 	for (size_t i = 0; i < v->count; i++) {
-		state_text(&text, &v->ranks[i]);
-		text_table_row(buf, &table, i, text.text, INDENT, SIZE_MAX,
-			       v->ranks[i].state >= VERIFY_HIDDEN ? 1u << STATE : 0);
-		strbuf_free(&text);
+		const struct verify_rank *rank = &v->ranks[i];
+		struct strbuf *cells = text_table_add(&table);
+
+		strbuf_printf(&cells[RANK], rank->rank < 0 ? "-" : "%lld", (long long)rank->rank);
+		strbuf_printf(&cells[PID], rank->pid <= 0 ? "-" : "%lld", (long long)rank->pid);
+		own_text(&cells[GPU], rank);
+		memory_text(&cells[MEMORY], rank);
+		state_text(&cells[STATE], rank);
 	}
+	text_table_fit(&table);
+	text_table_heads(buf, &table, INDENT);
+	for (size_t i = 0; i < v->count; i++)
+		text_table_row(buf, &table, i, INDENT, SIZE_MAX,
+			       v->ranks[i].state >= VERIFY_HIDDEN ? 1u << STATE : 0);
 }
 
 /* "4 ranks, as planned so far", "1 of 4 ranks is not as planned". */
