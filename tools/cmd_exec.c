@@ -104,17 +104,16 @@ static void change_environment(const struct exec *exec)
 /* Returns only when the program cannot be started. */
 static int become(const struct exec *exec, gpumap_report *report)
 {
-	struct guard_message message = {.stage = STAGE_EXEC};
-	struct speech speech;
+	struct speech speech = job_speech(exec->plan);
+	enum stage stage;
 
 	change_environment(exec);
-	if (rank_settle(&exec->launch, &message.stage)) {
-		message.stage = STAGE_EXEC;
+	stage = rank_settle(&exec->launch);
+	if (stage == STAGE_READY) {
+		stage = STAGE_EXEC;
 		execvp(exec->arguments[0], exec->arguments);
 	}
-	message.error = errno;
-	speech = job_speech(exec->plan);
-	return refusal(&exec->launch, &message, &speech, report);
+	return launch_refuse(&exec->launch, stage, errno, &speech, report);
 }
 
 static int start(const struct command_exec *c, const struct exec *exec)

@@ -154,13 +154,15 @@ static void refuse_lack(const struct launch_rank *rank, const struct lack *lack,
 	if (lack->need == NEED_SCRIPT)
 		plan_check_script(rank, speech, report);
 	else
-		launch_refuse(rank, lack->need == NEED_PROGRAM, lack->error, speech, report);
+		launch_refuse(rank, lack->need == NEED_PROGRAM ? STAGE_FIND : STAGE_FOLDER,
+			      lack->error, speech, report);
 }
 
 static void remark_lack(const struct launch_rank *rank, const struct lack *lack,
 			const struct speech *speech, gpumap_report *report)
 {
-	const char *fix = lack->need == NEED_SCRIPT ? script_fix(lack->error) : launch_folder_fix();
+	const char *fix = lack->need == NEED_SCRIPT ? script_fix(lack->error)
+						    : launch_stage_fix(STAGE_FOLDER, lack->error);
 	struct program_fault fault;
 
 	program_fault(&fault, lack->name, rank->folder, lack->error);

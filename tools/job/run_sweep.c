@@ -200,11 +200,10 @@ static int set_logs(struct sweep *s)
 static int take_share(struct sweep *s, const struct share *share)
 {
 	struct launch_rank part = {.argv = NULL};
-	enum stage stage;
 
 	/* Binding ranks reports cores that are not allowed. */
 	if (rank_bind(&part, &s->arena, share->cpus, NULL, false))
-		rank_settle(&part, &stage);
+		rank_settle(&part);
 	return share->gpus
 		       ? gpumap_profile_set(s->profile, "gpus", share->gpus, "--sweep", s->report)
 		       : GPUMAP_OK;

@@ -21,8 +21,8 @@ struct becoming {
 
 static void send_status(const struct becoming *b, enum stage stage, int error)
 {
-	struct rank_status status = {
-		.rank = (int32_t)b->index, .pid = getpid(), .stage = stage, .error = error};
+	struct guard_message status = {
+		.event = GUARD_REFUSED, .rank = (int32_t)b->index, .stage = stage, .error = error};
 
 	/* Shorter than PIPE_BUF, so it is written whole or not at all. Without a guard no process
 	 * reads it. */
@@ -58,14 +58,6 @@ static void inherit(const int *held)
 	for (; held && *held >= 0; held++)
 		if (fcntl(*held, F_SETFD, 0) < 0)
 			_exit(STATUS_OWN_FAILURE);
-}
-
-static void bind_to(const struct becoming *b)
-{
-	enum stage stage;
-
-	if (!rank_settle(b->rank, &stage))
-		refuse(b, stage, errno);
 }
 
 /* Uses the system call: the C library keeps signals 32 and 33 for itself, and some callers ignore
@@ -107,6 +99,7 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 		 int gate)
 {
 	struct becoming b = {.rank = &launch->ranks[index], .index = index, .statuses = statuses};
+	enum stage stage;
 	char byte;
 	int error;
 
@@ -115,7 +108,9 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 	connect_output(state, output);
 	inherit(launch->held);
 	setrlimit(RLIMIT_NOFILE, &state->files);
-	bind_to(&b);
+	stage = rank_settle(b.rank);
+	if (stage != STAGE_READY)
+		refuse(&b, stage, errno);
 	error = program_find(b.rank->argv[0], b.rank->envp, b.path, sizeof(b.path), &b.script);
 	if (error)
 		refuse(&b, STAGE_FIND, error);

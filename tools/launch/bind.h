@@ -12,15 +12,8 @@
 bool rank_bind(struct launch_rank *rank, struct arena *arena, const char *cpus, const char *nodes,
 	       bool strict);
 
-/* Gives this process the folder, CPUs, memory policy and so on of the rank. False: *stage failed,
- * and errno has the reason. */
-bool rank_settle(const struct launch_rank *rank, enum stage *stage);
-
-/* The message if a stage of the table fails: "cannot be bound to its cores". */
-struct bind_failure {
-	const char *text, *fix;
-};
-/* NULL: the stage is not in the table. */
-const struct bind_failure *bind_failure(enum stage stage);
+/* Gives this process the folder, the CPUs and the memory policy of the rank. STAGE_READY, or the
+ * stage that failed; errno has the reason. */
+enum stage rank_settle(const struct launch_rank *rank);
 
 #endif

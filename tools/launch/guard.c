@@ -109,13 +109,15 @@ static void open_gate(struct guard *g)
 /* Reads what the ranks report. False: every rank became its program, or is gone. */
 static bool read_statuses(struct guard *g)
 {
-	struct rank_status status;
+	struct guard_message status;
 	ssize_t n;
 
 	while ((n = read(g->statuses[0], &status, sizeof(status))) == sizeof(status)) {
 		g->ready++;
-		if (status.stage != STAGE_READY)
-			refuse(g, (size_t)status.rank, status.stage, status.error);
+		if (status.stage != STAGE_READY) {
+			notify(g, &status);
+			g->refused = true;
+		}
 	}
 	if (!g->opened && g->ready >= g->forked && !g->killing) {
 		if (g->refused)

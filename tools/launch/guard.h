@@ -14,20 +14,11 @@
 
 enum guard_event {
 	GUARD_FORKED,
-	GUARD_REFUSED, /* `stage` failed with `error`; no program is started */
+	GUARD_REFUSED, /* `stage` failed with `error`; no program is started. READY: none failed */
 	GUARD_STARTED, /* all of them, at `ns` */
 	GUARD_ENDED,   /* `rank`, with `code` and `status` of waitid(2) */
 	GUARD_LEFT,    /* all ranks ended; `status` processes are left */
 	GUARD_EMPTY    /* no process is left; the guard's last message */
-};
-
-enum stage {
-	STAGE_READY,
-	STAGE_FORK,
-	STAGE_FOLDER,
-	STAGE_FIND,
-	STAGE_EXEC,
-	STAGE_BIND /* the first of bind.c's table; the others follow */
 };
 
 struct guard_message {
@@ -52,25 +43,14 @@ struct rank_output {
 	int out, err, readers[2];
 };
 
-/* A rank's report through a pipe, before or instead of its program. */
-struct rank_status {
-	int32_t rank, pid;
-	enum stage stage;
-	int32_t error;
-};
-
 /* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
 		  struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock);
 
-/* Makes the forked child of the guard rank `index`: it prepares, reports the result to `statuses`,
- * waits for a byte in `gate`, and executes the program. */
+/* Makes the forked child of the guard rank `index`: it prepares, writes a message with the result
+ * to `statuses`, waits for a byte in `gate`, and executes the program. */
 void rank_become(const struct launch *launch, const struct process_state *state,
 		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
 		 int gate) __attribute__((noreturn));
-
-/* Adds a finding about a rank that was not started, and returns the exit status that follows. */
-int refusal(const struct launch_rank *rank, const struct guard_message *message,
-	    const struct speech *speech, gpumap_report *report);
 
 #endif

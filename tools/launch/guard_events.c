@@ -62,7 +62,8 @@ static void rank_refused(struct supervisor *s, const struct guard_message *m)
 
 	if (!s->refused) {
 		s->refused = true;
-		s->refusal = refusal(&s->launch->ranks[m->rank], m, s->launch->speech, s->report);
+		s->refusal = launch_refuse(&s->launch->ranks[m->rank], m->stage, m->error,
+					   s->launch->speech, s->report);
 		if (!started)
 			s->result->cause = LAUNCH_REFUSED;
 	}

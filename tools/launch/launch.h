@@ -173,11 +173,22 @@ char *log_last_lines(const char *path, const struct timespec *from, const struct
 void launch_summary(const struct launch *launch, const struct launch_result *result, size_t ranks,
 		    FILE *file);
 
-/* What to do if a rank's folder cannot be used. */
-const char *launch_folder_fix(void);
-/* Reports, as launch_run() would, that the rank's program or folder cannot be used. Returns the
- * exit status. */
-int launch_refuse(const struct launch_rank *rank, bool program, int error,
+/* What a rank's process does before it is its program. */
+enum stage {
+	STAGE_READY,
+	STAGE_FORK,
+	STAGE_FOLDER,
+	STAGE_CPUS,
+	STAGE_MEMORY,
+	STAGE_FIND,
+	STAGE_EXEC
+};
+
+/* What to do if a stage fails with an errno; NULL: nothing that helps everywhere. Not of the
+ * program's stages. */
+const char *launch_stage_fix(enum stage stage, int error);
+/* Reports a rank that was not started, because a stage failed. Returns the exit status. */
+int launch_refuse(const struct launch_rank *rank, enum stage stage, int error,
 		  const struct speech *speech, gpumap_report *report);
 
 /* Writes to `ret`, of `room` bytes, the path of the file to execute for `name`. It searches the

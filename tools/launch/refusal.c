@@ -1,71 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a rank was not started, and what helps. */
+#include "launch.h"
+
 #include <errno.h>
 
-#include "bind.h"
-#include "supervise.h"
+#include "exit_status.h"
+#include "report/report.h"
 
-static const char *stage_text(enum stage stage)
+/* The program's stages are explained by program_fault(). */
+static const struct {
+	const char *text, *fix;
+} stages[] = {
+	[STAGE_FORK] = {"cannot be forked", NULL},
+	[STAGE_FOLDER] = {"cannot enter its folder",
+			  "name an existing folder by " SETTING("workdir")},
+	[STAGE_CPUS] = {"cannot be bound to its cores",
+			SETTING("cpu_bind = none") " leaves the cores as they are"},
+	[STAGE_MEMORY] = {"cannot be bound to its memory",
+			  SETTING("mem_bind = none") " leaves the memory as it is"},
+	[STAGE_FIND] = {"cannot execute", NULL},
+	[STAGE_EXEC] = {"cannot execute", NULL},
+};
+
+const char *launch_stage_fix(enum stage stage, int error)
 {
-	const struct bind_failure *failure = bind_failure(stage);
-
-	if (failure)
-		return failure->text;
-	if (stage == STAGE_FOLDER)
-		return "cannot enter its folder";
-	return "cannot be forked";
+	return stage == STAGE_FORK && error == EAGAIN
+		       ? "'ulimit -u' shows how many processes are allowed"
+		       : stages[stage].fix;
 }
 
-static const char *stage_fix(const struct guard_message *m)
-{
-	const struct bind_failure *failure = bind_failure(m->stage);
-
-	if (failure)
-		return failure->fix;
-	if (m->stage == STAGE_FOLDER)
-		return "name an existing folder by " SETTING("workdir");
-	if (m->stage == STAGE_READY || m->stage == STAGE_FORK)
-		return m->error == EAGAIN ? "'ulimit -u' shows how many processes are allowed"
-					  : NULL;
-	return NULL;
-}
-
-const char *launch_folder_fix(void)
-{
-	return stage_fix(&(struct guard_message){.stage = STAGE_FOLDER});
-}
-
-int launch_refuse(const struct launch_rank *rank, bool program, int error,
+int launch_refuse(const struct launch_rank *rank, enum stage stage, int error,
 		  const struct speech *speech, gpumap_report *report)
 {
-	return refusal(rank,
-		       &(struct guard_message){.stage = program ? STAGE_FIND : STAGE_FOLDER,
-					       .error = error},
-		       speech, report);
-}
-
-int refusal(const struct launch_rank *rank, const struct guard_message *m,
-	    const struct speech *speech, gpumap_report *report)
-{
-	bool program = m->stage == STAGE_FIND || m->stage == STAGE_EXEC;
+	bool program = stage >= STAGE_FIND;
+	const char *what = program ? rank->argv[0] : stage == STAGE_FOLDER ? rank->folder : NULL;
+	const char *why = strerror(error), *fix = launch_stage_fix(stage, error);
 	struct program_fault fault;
-	const char *what = program ? rank->argv[0] : m->stage == STAGE_FOLDER ? rank->folder : NULL;
 
 	if (program) {
-		program_fault(&fault, what, rank->folder, m->error);
-		report_add(report, FINDING_NOT_STARTED,
-			   ABOUT(.fix = *fault.fix ? fault.fix : NULL, .speech = speech),
-			   "rank %d cannot execute '%s': %s", rank->rank, QUOTE(span_of(what)),
-			   fault.text);
-	} else if (what) {
-		report_add(report, FINDING_NOT_STARTED,
-			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s '%s': %s",
-			   rank->rank, stage_text(m->stage), QUOTE(span_of(what)),
-			   strerror(m->error));
-	} else {
-		report_add(report, FINDING_NOT_STARTED,
-			   ABOUT(.fix = stage_fix(m), .speech = speech), "rank %d %s: %s",
-			   rank->rank, stage_text(m->stage), strerror(m->error));
+		program_fault(&fault, what, rank->folder, error);
+		why = fault.text;
+		fix = *fault.fix ? fault.fix : NULL;
 	}
-	return program ? status_of_error(m->error) : STATUS_OWN_FAILURE;
+	report_add(report, FINDING_NOT_STARTED, ABOUT(.fix = fix, .speech = speech),
+		   "rank %d %s%s: %s", rank->rank, stages[stage].text,
+		   what ? FORMAT(" '%s'", QUOTE(span_of(what))) : "", why);
+	return program ? status_of_error(error) : STATUS_OWN_FAILURE;
 }
