@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "memory.h"
 #include "trust.h"
 
@@ -45,14 +46,9 @@ bool atomic_create(struct atomic_file *file, int folder, const char *prefix, mod
 
 bool atomic_sync_folder(int folder)
 {
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good;
+	CLEANUP_CLOSE int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0)
-		return true;
-	good = fsync(fd) == 0 || errno == EINVAL;
-	close(fd);
-	return good;
+	return fd < 0 || fsync(fd) == 0 || errno == EINVAL;
 }
 
 bool atomic_publish(struct atomic_file *file, const char *name)
@@ -72,11 +68,9 @@ void atomic_close(struct atomic_file *file)
 {
 	int error = errno;
 
-	if (file->fd >= 0)
-		close(file->fd);
+	close_variable(&file->fd);
 	if (file->temporary[0])
 		unlinkat(file->folder, file->temporary, 0);
-	file->fd = -1;
 	file->temporary[0] = '\0';
 	errno = error;
 }

@@ -10,13 +10,14 @@
 
 #include "base.h"
 
-/* Of a descriptor, -1: there is none. */
-static inline void close_variable(const int *fd)
+/* Of a descriptor, -1: there is none. It is -1 then. */
+static inline void close_variable(int *fd)
 {
 	int why = errno;
 
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 	errno = why;
 }
 #define CLEANUP_CLOSE CLEANUP(close_variable)

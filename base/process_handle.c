@@ -6,10 +6,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "closing.h"
+#include "process_path.h"
 #include "process_stat.h"
 #include "readfile.h"
 #include "text.h"
@@ -46,7 +47,6 @@ static bool exists(pid_t pid)
 int process_handle_open(struct process_handle *ret, pid_t pid)
 {
 	struct process_handle handle = {pid, 0, -1, -1};
-	char path[32];
 	struct process_stat stat;
 
 	if (!is_own_proc())
@@ -62,9 +62,8 @@ int process_handle_open(struct process_handle *ret, pid_t pid)
 	handle.fd = process_pidfd(pid);
 	if (handle.fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return errno;
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (handle.fd < 0)
-		handle.folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		handle.folder = open(PROCESS_FOLDER(pid), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* The number may have been another process's by the time of the call. */
 	if (!process_stat_read(&stat, pid) || stat.start != handle.start ||
 	    process_handle_ended(&handle)) {
@@ -87,9 +86,6 @@ bool process_handle_ended(const struct process_handle *handle)
 
 void process_handle_close(struct process_handle *handle)
 {
-	if (handle->fd >= 0)
-		close(handle->fd);
-	if (handle->folder >= 0)
-		close(handle->folder);
-	handle->fd = handle->folder = -1;
+	close_variable(&handle->fd);
+	close_variable(&handle->folder);
 }

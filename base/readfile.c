@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "memory.h"
 
 enum { FIRST_ROOM = 16384 };
@@ -62,32 +63,21 @@ static int open_file(const char *path)
 
 int read_file(const char *path, bool standard_input, size_t max, char **text, size_t *size)
 {
-	int fd, error;
+	CLEANUP_CLOSE int fd = -1;
 
 	if (standard_input && streq(path, "-"))
 		return read_all(STDIN_FILENO, max, text, size);
 	fd = open_file(path);
-	if (fd < 0)
-		return errno;
-	error = read_all(fd, max, text, size);
-	close(fd);
-	return error;
+	return fd < 0 ? errno : read_all(fd, max, text, size);
 }
 
 ssize_t read_start(char *ret, size_t size, const char *path)
 {
-	int fd = open_file(path), error;
+	CLEANUP_CLOSE int fd = open_file(path);
 	ssize_t n = -1;
 
-	*ret = '\0';
-	if (fd < 0)
-		return -1;
-	do {
-		n = read(fd, ret, size - 1);
-	} while (n < 0 && errno == EINTR);
-	error = errno;
-	close(fd);
-	errno = error;
+	while (fd >= 0 && (n = read(fd, ret, size - 1)) < 0 && errno == EINTR)
+		;
 	ret[n > 0 ? n : 0] = '\0';
 	return n;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "process_path.h"
 #include "readfile.h"
 
@@ -50,27 +51,22 @@ static int follow(struct walk *walk, int link, const char *rest)
 /* Goes to a name in the last folder. `rest` is what follows the name. */
 static int enter(struct walk *walk, const char *name, const char *rest)
 {
+	CLEANUP_CLOSE int fd =
+		openat(walk->fds[walk->depth - 1], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat about;
-	int fd = openat(walk->fds[walk->depth - 1], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int error = 0;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &about) < 0)
 		return errno;
-	if (fstat(fd, &about) < 0)
-		error = errno;
-	else if (S_ISLNK(about.st_mode))
-		error = follow(walk, fd, rest);
-	else if (*rest && !S_ISDIR(about.st_mode))
-		error = ENOTDIR;
-	else if (walk->depth == MAX_DEPTH)
-		error = ENAMETOOLONG;
-	else {
-		memmove(walk->rest, rest, strlen(rest) + 1);
-		walk->fds[walk->depth++] = fd;
-		return 0;
-	}
-	close(fd);
-	return error;
+	if (S_ISLNK(about.st_mode))
+		return follow(walk, fd, rest);
+	if (*rest && !S_ISDIR(about.st_mode))
+		return ENOTDIR;
+	if (walk->depth == MAX_DEPTH)
+		return ENAMETOOLONG;
+	memmove(walk->rest, rest, strlen(rest) + 1);
+	walk->fds[walk->depth++] = fd;
+	fd = -1;
+	return 0;
 }
 
 /* Walks to the end of walk->rest. `name` is that of the last file or folder. */
@@ -144,41 +140,26 @@ int root_open(const char *root, const char *path, int flags)
 	return fd;
 }
 
+int root_stat(const char *root, const char *path, struct stat *ret)
+{
+	CLEANUP_CLOSE int fd = root_open(root, path, O_PATH);
+
+	return fd < 0 || fstat(fd, ret) < 0 ? errno : 0;
+}
+
 int root_read(const char *root, const char *path, size_t max, char **text, size_t *size)
 {
 	struct stat about;
-	int fd = root_open(root, path, O_PATH), error = 0;
-
+	CLEANUP_CLOSE int fd = -1;
 	/* Some devices act when they are opened, so the kind of the file is looked at first. */
-	if (fd < 0)
-		return errno;
-	if (fstat(fd, &about) < 0)
-		error = errno;
-	close(fd);
-	if (!error && S_ISDIR(about.st_mode))
-		error = EISDIR;
-	if (!error && !S_ISREG(about.st_mode))
-		error = ENOTSUP;
+	int error = root_stat(root, path, &about);
+
 	if (error)
 		return error;
+	if (!S_ISREG(about.st_mode))
+		return S_ISDIR(about.st_mode) ? EISDIR : ENOTSUP;
 	fd = root_open(root, path, O_RDONLY);
-	if (fd < 0)
-		return errno;
-	error = read_all(fd, max, text, size);
-	close(fd);
-	return error;
-}
-
-int root_stat(const char *root, const char *path, struct stat *ret)
-{
-	int fd = root_open(root, path, O_PATH), error = 0;
-
-	if (fd < 0)
-		return errno;
-	if (fstat(fd, ret) < 0)
-		error = errno;
-	close(fd);
-	return error;
+	return fd < 0 ? errno : read_all(fd, max, text, size);
 }
 
 DIR *root_folder(const char *root, const char *path)
@@ -203,7 +184,7 @@ static bool path_of(int fd, char *ret, size_t size)
 int root_real(const char *root, const char *path, char *ret, size_t size)
 {
 	char top[4096] = "";
-	int fd = root_open(root, path, O_PATH), root_fd = -1, error = 0;
+	CLEANUP_CLOSE int fd = root_open(root, path, O_PATH), root_fd = -1;
 	size_t length;
 
 	if (fd < 0)
@@ -212,12 +193,9 @@ int root_real(const char *root, const char *path, char *ret, size_t size)
 		root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if ((*root && (root_fd < 0 || !path_of(root_fd, top, sizeof(top)))) ||
 	    !path_of(fd, ret, size))
-		error = errno;
-	if (root_fd >= 0)
-		close(root_fd);
-	close(fd);
+		return errno;
 	length = streq(top, "/") ? 0 : strlen(top);
-	if (!error && length && strncmp(ret, top, length) == 0)
+	if (length && strncmp(ret, top, length) == 0)
 		memmove(ret, ret + length, strlen(ret + length) + 1);
-	return error;
+	return 0;
 }

@@ -85,16 +85,6 @@ size_t planted_link(const char *path)
 
 enum { MAX_LINKS = 40, STEP = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-static int close_quietly(int fd)
-{
-	int why = errno;
-
-	if (fd >= 0)
-		close(fd);
-	errno = why;
-	return -1;
-}
-
 /* Only with O_DIRECTORY a folder is mounted that is mounted when it is used. */
 static int step_into(int folder, const char *name, bool make)
 {
@@ -116,7 +106,8 @@ static int open_last(int folder, const char *name, int flags)
 		       (!S_ISREG(file.st_mode) || file.st_nlink == 1 || !others_may_write(&about))))
 		return fd;
 	errno = EMLINK;
-	return close_quietly(fd);
+	close_variable(&fd);
+	return fd;
 }
 
 /* Puts what the link stands for before the rest of the path. False with errno: it is no link, or a
@@ -125,7 +116,7 @@ static bool follow(char path[PATH_MAX], int folder, const char *name, const char
 {
 	char target[PATH_MAX], left[PATH_MAX];
 	struct stat entry, about;
-	int link = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_CLOSE int link = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n = -1;
 
 	if (link < 0 || fstat(link, &entry) < 0 || fstat(folder, &about) < 0 ||
@@ -136,7 +127,6 @@ static bool follow(char path[PATH_MAX], int folder, const char *name, const char
 	} else {
 		errno = ELOOP;
 	}
-	close_quietly(link);
 	if (n < 0)
 		return false;
 	target[n] = '\0';
@@ -170,7 +160,8 @@ int open_unplanted(const char *path, int flags, bool folders)
 {
 	char whole[PATH_MAX], name[NAME_MAX + 1];
 	const char *at = whole, *rest;
-	int folder, fd = -1;
+	CLEANUP_CLOSE int folder = -1;
+	int fd = -1;
 
 	errno = ENAMETOOLONG;
 	if (strlen(path) >= sizeof(whole))
@@ -181,7 +172,7 @@ int open_unplanted(const char *path, int flags, bool folders)
 		errno = ENAMETOOLONG;
 		rest = take_name(name, at);
 		if (!rest)
-			return close_quietly(folder);
+			return -1;
 		fd = *rest ? step_into(folder, name, folders) : open_last(folder, name, flags);
 		if (fd >= 0 && *rest) {
 			close(folder);
@@ -198,6 +189,5 @@ int open_unplanted(const char *path, int flags, bool folders)
 			break;
 		}
 	}
-	close_quietly(folder);
 	return fd;
 }

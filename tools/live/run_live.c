@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "plan/job.h"
 #include "readfile.h"
 #include "strbuf.h"
@@ -104,10 +105,8 @@ void run_live_open(struct run_live *ret, const char *run, const struct launch_ra
 		put_rank(&buf, &ret->places[i], &ranks[i]);
 	if (!buf.failed)
 		ret->fd = run_memory_file(RUN_LIVE_NAME);
-	if (ret->fd >= 0 && write_all(ret->fd, buf.text, buf.length) != buf.length) {
-		close(ret->fd);
-		ret->fd = -1;
-	}
+	if (ret->fd >= 0 && write_all(ret->fd, buf.text, buf.length) != buf.length)
+		close_variable(&ret->fd);
 }
 
 void run_live_rank(const struct run_live *live, size_t index, const struct launch_exit *rank)
@@ -124,8 +123,8 @@ void run_live_rank(const struct run_live *live, size_t index, const struct launc
 
 void run_live_close(struct run_live *live)
 {
-	if (live->places && live->fd >= 0)
-		close(live->fd);
+	if (live->places)
+		close_variable(&live->fd);
 	free(live->places);
 	*live = (struct run_live){.fd = -1};
 }

@@ -405,7 +405,6 @@ static void watch_process(struct pick_container *c, pid_t pid, const char *id)
 static void leave_process(struct pick_container *c)
 {
 	close_variable(&c->process);
-	c->process = -1;
 	c->sure = false;
 }
 

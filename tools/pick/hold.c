@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "closing.h"
 #include "cli/output.h"
 #include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
@@ -152,8 +153,7 @@ static bool tell_end(struct watch *w)
 	if (!collect(w) && !runs)
 		end_lease(w);
 	send_news(w->news_fd, &news);
-	close(w->news_fd);
-	w->news_fd = -1;
+	close_variable(&w->news_fd);
 	if (runs)
 		wait_for_container(w);
 	return collect(w);

@@ -414,9 +414,8 @@ static int start(struct handover *h)
 			_exit(STATUS_OWN_FAILURE);
 		guard(h);
 	}
-	close(h->list[1]);
-	close(h->stay[0]);
-	h->list[1] = h->stay[0] = -1;
+	close_variable(&h->list[1]);
+	close_variable(&h->stay[0]);
 	/* A guard that is gone shows as an error of write(2). */
 	sigaction(SIGPIPE, &ignore, NULL);
 	return pid > 0 ? follow(h, pid) : cannot_start(h->output->report);

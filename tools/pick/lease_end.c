@@ -178,7 +178,6 @@ void lease_end_close(struct lease_end *end)
 	int why = errno;
 
 	close_variable(&end->timer);
-	end->timer = -1;
 	gpu_load_close(&end->load);
 	lease_note_remove(&end->note);
 	errno = why;
