@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "console.h"
 #include "exit_status.h"
 
 struct becoming {
@@ -44,11 +45,12 @@ static void die_with(pid_t guard)
 		_exit(STATUS_OWN_FAILURE);
 }
 
-static void connect_output(const struct process_state *state, const struct rank_output *output)
+/* Without a pipe its output is that of the caller. */
+static void connect_output(const struct process_state *state, const struct stream *outputs)
 {
 	if (dup2(state->null, STDIN_FILENO) < 0 ||
-	    (output->out >= 0 && dup2(output->out, STDOUT_FILENO) < 0) ||
-	    (output->err >= 0 && dup2(output->err, STDERR_FILENO) < 0))
+	    (outputs[0].writer >= 0 && dup2(outputs[0].writer, STDOUT_FILENO) < 0) ||
+	    (outputs[1].writer >= 0 && dup2(outputs[1].writer, STDERR_FILENO) < 0))
 		_exit(STATUS_OWN_FAILURE);
 }
 
@@ -95,8 +97,7 @@ static void execute(struct becoming *b)
 }
 
 void rank_become(const struct launch *launch, const struct process_state *state,
-		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
-		 int gate)
+		 const struct stream *outputs, size_t index, pid_t guard, int statuses, int gate)
 {
 	struct becoming b = {.rank = &launch->ranks[index], .index = index, .statuses = statuses};
 	enum stage stage;
@@ -105,7 +106,7 @@ void rank_become(const struct launch *launch, const struct process_state *state,
 
 	setsid();
 	die_with(guard);
-	connect_output(state, output);
+	connect_output(state, outputs);
 	inherit(launch->held);
 	setrlimit(RLIMIT_NOFILE, &state->files);
 	stage = rank_settle(b.rank);

@@ -10,6 +10,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "closing.h"
+
 enum { PIPE_BUDGET = 16 << 20, PIPE_MIN = 64 << 10, PIPE_MAX = 1 << 20, BATCH = 64 };
 
 static bool is_logged(const struct launch *launch, size_t index)
@@ -110,11 +112,11 @@ static void init_streams(struct console *console)
 	}
 }
 
-static bool add_to(int epoll, int fd, void *what)
+bool epoll_add(int epoll, int fd, void *what)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
 
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+	return fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static bool open_polls(struct console *console)
@@ -122,9 +124,9 @@ static bool open_polls(struct console *console)
 	console->epoll = epoll_create1(EPOLL_CLOEXEC);
 	console->streams_epoll = epoll_create1(EPOLL_CLOEXEC);
 	console->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return console->epoll >= 0 && console->streams_epoll >= 0 && console->timer >= 0 &&
-	       add_to(console->epoll, console->streams_epoll, &console->streams_epoll) &&
-	       add_to(console->epoll, console->timer, &console->timer);
+	return console->epoll >= 0 &&
+	       epoll_add(console->epoll, console->streams_epoll, &console->streams_epoll) &&
+	       epoll_add(console->epoll, console->timer, &console->timer);
 }
 
 int console_open(struct console *console, const struct launch *launch, gpumap_report *report)
@@ -141,14 +143,13 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 	open_sinks(console);
 	console->logs = calloc(console->count, sizeof(*console->logs));
 	console->streams = calloc(console->count, sizeof(*console->streams));
-	console->outputs = calloc(launch->count, sizeof(*console->outputs));
 	console->buffer = malloc(MAX_LINE + READ_SIZE);
 	if (launch->console == LAUNCH_COLLAPSE) {
 		console->collapse.buckets = calloc(HELD_BUCKETS, sizeof(struct held *));
 		if (!console->collapse.buckets)
 			return report_nomem(report);
 	}
-	if (!console->logs || !console->streams || !console->outputs || !console->buffer)
+	if (!console->logs || !console->streams || !console->buffer)
 		return report_nomem(report);
 	init_streams(console);
 	r = open_logs(console);
@@ -160,23 +161,16 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 	return r;
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void console_close(struct console *console)
 {
 	for (size_t i = 0; console->streams && i < console->count; i++) {
-		close_fd(&console->streams[i].fd);
-		close_fd(&console->streams[i].writer);
+		close_variable(&console->streams[i].fd);
+		close_variable(&console->streams[i].writer);
 		free(console->streams[i].partial);
 		free(console->streams[i].tail);
 	}
 	for (size_t i = 0; console->logs && i < console->count; i++)
-		close_fd(&console->logs[i].fd);
+		close_variable(&console->logs[i].fd);
 	while (console->collapse.head) {
 		struct held *h = console->collapse.head;
 
@@ -185,13 +179,12 @@ void console_close(struct console *console)
 	}
 	for (size_t i = 0; i < console->sink_count; i++)
 		sink_close(&console->sinks[i]);
-	close_fd(&console->epoll);
-	close_fd(&console->streams_epoll);
-	close_fd(&console->timer);
+	close_variable(&console->epoll);
+	close_variable(&console->streams_epoll);
+	close_variable(&console->timer);
 	free(console->collapse.buckets);
 	free(console->streams);
 	free(console->logs);
-	free(console->outputs);
 	free(console->buffer);
 	*console = (struct console){.epoll = -1, .streams_epoll = -1, .timer = -1};
 }
@@ -221,32 +214,22 @@ static bool connect_stream(struct console *console, struct stream *stream)
 	if (size > PIPE_MIN)
 		fcntl(ends[0], F_SETPIPE_SZ, size);
 	return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
-	       add_to(console->streams_epoll, stream->fd, stream);
+	       epoll_add(console->streams_epoll, stream->fd, stream);
 }
 
 bool console_connect(struct console *console)
 {
-	for (size_t i = 0; i < console->count; i++) {
-		struct stream *stream = &console->streams[i];
-		int *end =
-			stream->err ? &console->outputs[i / 2].err : &console->outputs[i / 2].out;
-
-		*end = -1;
-		console->outputs[i / 2].readers[stream->err] = -1;
-		if (!is_piped(console->launch, i / 2))
-			continue;
-		if (!connect_stream(console, stream))
+	for (size_t i = 0; i < console->count; i++)
+		if (is_piped(console->launch, i / 2) &&
+		    !connect_stream(console, &console->streams[i]))
 			return false;
-		*end = stream->writer;
-		console->outputs[i / 2].readers[stream->err] = stream->fd;
-	}
 	return true;
 }
 
 void console_close_writers(struct console *console)
 {
 	for (size_t i = 0; i < console->count; i++)
-		close_fd(&console->streams[i].writer);
+		close_variable(&console->streams[i].writer);
 }
 
 void console_arm(struct console *console, int64_t ns)

@@ -43,7 +43,7 @@ struct log {
 };
 
 struct stream {
-	int fd, writer; /* -1: closed */
+	int fd, writer; /* -1: closed, or the rank writes to where the caller does */
 	size_t index;   /* of its rank */
 	bool err, updates, hidden;
 	struct sink *sink;
@@ -88,13 +88,15 @@ struct console {
 	bool paused, armed, log_reported;
 	struct sink sinks[2];
 	size_t sink_count;
-	struct log *logs; /* two for each rank */
-	struct stream *streams;
-	struct rank_output *outputs;
-	size_t count, open[2]; /* open[err]: streams that may still write */
+	struct log *logs;       /* two for each rank */
+	struct stream *streams; /* output and errors of each rank */
+	size_t count, open[2];  /* open[err]: streams that may still write */
 	struct collapse collapse;
 	char *buffer;
 };
+
+/* Adds a descriptor for input. False with errno, also for -1. */
+bool epoll_add(int epoll, int fd, void *what);
 
 /* GPUMAP_OK, GPUMAP_EFILE (a log), GPUMAP_ENOMEM. */
 int console_open(struct console *console, const struct launch *launch, gpumap_report *report);
@@ -102,7 +104,7 @@ void console_close(struct console *console);
 /* The number of file descriptors that it needs. */
 size_t console_files(const struct launch *launch);
 
-/* New pipes, their write ends in console->outputs. False: errno has the reason. */
+/* New pipes, their write ends in the streams. False: errno has the reason. */
 bool console_connect(struct console *console);
 void console_close_writers(struct console *console);
 /* Reads and writes as much as possible without waiting; call it when console->epoll is readable. */

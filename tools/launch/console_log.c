@@ -37,9 +37,7 @@ static bool is_log(int fd)
 
 static int not_a_file(const struct console *console, struct log *log)
 {
-	if (log->fd >= 0)
-		close(log->fd);
-	log->fd = -1;
+	close_variable(&log->fd);
 	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
 			   ABOUT(.origin = log->path, .fix = "remove it, or name another folder"),
 			   "cannot write the log '%s': it is not a regular file",

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "strbuf.h"
 #include "style.h"
 
@@ -77,8 +78,7 @@ static void end_stream(struct console *console, struct stream *stream)
 	if (stream->fd < 0)
 		return;
 	epoll_ctl(console->streams_epoll, EPOLL_CTL_DEL, stream->fd, NULL);
-	close(stream->fd);
-	stream->fd = -1;
+	close_variable(&stream->fd);
 	if (stream->length && stream->log->shared) {
 		log_write(console, stream->log, stream->partial, stream->length);
 		log_write(console, stream->log, "\n", 1);

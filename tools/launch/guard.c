@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "closing.h"
+#include "console.h"
 #include "drop_inherited.h"
 #include "process_title.h"
 #include "process_tree.h"
@@ -23,7 +25,7 @@
 struct guard {
 	const struct launch *launch;
 	const struct process_state *state;
-	const struct rank_output *outputs;
+	struct stream *outputs; /* two of each rank */
 	int sock, signals;
 	int statuses[2], gate[2];
 	pid_t self, *pids; /* 0: it ended */
@@ -54,26 +56,19 @@ static void refuse(struct guard *g, size_t rank, enum stage stage, int error)
 	g->refused = true;
 }
 
-static void close_pair(int a, int b)
-{
-	if (a >= 0)
-		close(a);
-	if (b >= 0)
-		close(b);
-}
-
 /* Each rank must close the guard's open descriptors after the fork. With hundreds of ranks that is
  * most of the cost of starting them. */
 static void fork_ranks(struct guard *g)
 {
-	for (size_t i = 0; i < g->launch->count; i++)
-		close_pair(g->outputs[i].readers[0], g->outputs[i].readers[1]);
+	for (size_t i = 0; i < 2 * g->launch->count; i++)
+		close_variable(&g->outputs[i].fd);
 	for (; g->forked < g->launch->count; g->forked++) {
+		struct stream *outputs = &g->outputs[2 * g->forked];
 		pid_t pid = fork();
 
 		if (pid == 0) {
 			close(g->gate[1]);
-			rank_become(g->launch, g->state, &g->outputs[g->forked], g->forked, g->self,
+			rank_become(g->launch, g->state, outputs, g->forked, g->self,
 				    g->statuses[1], g->gate[0]);
 		}
 		if (pid < 0) {
@@ -81,7 +76,8 @@ static void fork_ranks(struct guard *g)
 			g->killing = true;
 			return;
 		}
-		close_pair(g->outputs[g->forked].out, g->outputs[g->forked].err);
+		close_variable(&outputs[0].writer);
+		close_variable(&outputs[1].writer);
 		g->pids[g->forked] = pid;
 		g->living++;
 		notify(g, &(struct guard_message){
@@ -198,8 +194,7 @@ static void obey(struct guard *g)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != sizeof(order)) {
-		close(g->sock);
-		g->sock = -1;
+		close_variable(&g->sock);
 		g->killing = true;
 	} else if (order.command == GUARD_KILL) {
 		g->killing = true;
@@ -290,7 +285,7 @@ static void guard_main(struct guard *g)
 }
 
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock)
+		  struct rank_cgroup *cgroup, struct stream *outputs, int *sock)
 {
 	struct guard g = {.launch = launch, .state = state, .outputs = outputs};
 	int pair[2];

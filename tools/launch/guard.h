@@ -37,20 +37,17 @@ struct guard_order {
 	int32_t signal; /* to the ranks' groups; with GUARD_END to every process */
 };
 
-/* A rank's output: descriptors for 1 and 2, -1: the caller's own; and the other ends of these
- * pipes, which only the launcher has. */
-struct rank_output {
-	int out, err, readers[2];
-};
+struct stream;
 
-/* Forks the guard, which forks the ranks. Returns its pid, and the socket in *sock; -1. */
+/* Forks the guard, which forks the ranks; `outputs` are the two streams of each. Returns its pid,
+ * and the socket in *sock; -1. */
 pid_t guard_start(const struct launch *launch, const struct process_state *state,
-		  struct rank_cgroup *cgroup, const struct rank_output *outputs, int *sock);
+		  struct rank_cgroup *cgroup, struct stream *outputs, int *sock);
 
 /* Makes the forked child of the guard rank `index`: it prepares, writes a message with the result
  * to `statuses`, waits for a byte in `gate`, and executes the program. */
 void rank_become(const struct launch *launch, const struct process_state *state,
-		 const struct rank_output *output, size_t index, pid_t guard, int statuses,
-		 int gate) __attribute__((noreturn));
+		 const struct stream *outputs, size_t index, pid_t guard, int statuses, int gate)
+	__attribute__((noreturn));
 
 #endif

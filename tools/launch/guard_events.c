@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "process_tree.h"
 
 void guard_send(struct supervisor *s, enum guard_command command, int sig)
@@ -144,8 +145,7 @@ void guard_read_events(struct supervisor *s)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->guard, NULL);
-		close(s->guard);
-		s->guard = -1;
+		close_variable(&s->guard);
 		if (!s->empty)
 			replace_guard(s);
 		return;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "report/report.h"
 
 enum { MAX_PORT = 65535 };
@@ -156,7 +157,5 @@ int port_hold(struct port *ret, int number, const struct about *about, gpumap_re
 
 void port_release(struct port *port)
 {
-	if (port->fd >= 0)
-		close(port->fd);
-	port->fd = -1;
+	close_variable(&port->fd);
 }

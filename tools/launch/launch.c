@@ -28,13 +28,6 @@ static int run(struct supervisor *s)
 	return s->refused || s->result->cause == LAUNCH_BROKEN ? GPUMAP_EINPUT : GPUMAP_OK;
 }
 
-static bool watch(struct supervisor *s, int fd, void *what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
-
-	return fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 static int prepare(struct supervisor *s)
 {
 	size_t files = console_files(s->launch);
@@ -58,8 +51,9 @@ static int prepare(struct supervisor *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->signals = signalfd(-1, &s->state.caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->epoll < 0 || !watch(s, s->signals, &s->signals) || !watch(s, s->timer, &s->timer) ||
-	    !watch(s, s->console.epoll, &s->console))
+	if (s->epoll < 0 || !epoll_add(s->epoll, s->signals, &s->signals) ||
+	    !epoll_add(s->epoll, s->timer, &s->timer) ||
+	    !epoll_add(s->epoll, s->console.epoll, &s->console))
 		return report_fail(s->report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,
 				   "the ranks cannot be watched: %s", strerror(errno));
 	if (s->launch->timeout_ms > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The launcher's loop. It sleeps until the guard, a signal, a deadline or the console needs it. */
 #include "supervise.h"
+#include "closing.h"
 #include "process_tree.h"
 #include "signal_name.h"
 
@@ -185,13 +186,6 @@ static void loop_once(struct supervisor *s)
 	}
 }
 
-static bool watch(struct supervisor *s, int fd, void *what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 /* Writes the rest of the output, as fast as the console takes it. */
 static void finish_output(struct supervisor *s)
 {
@@ -225,7 +219,7 @@ bool supervise(struct supervisor *s)
 	s->others[0] = s->cgroup.keeper;
 	s->other_count = 1 + tree_children(getpid(), s->others + 1, ARRAY_SIZE(s->others) - 1);
 	if (console_connect(&s->console))
-		s->guard_pid = guard_start(s->launch, &s->state, &s->cgroup, s->console.outputs,
+		s->guard_pid = guard_start(s->launch, &s->state, &s->cgroup, s->console.streams,
 					   &s->guard);
 	else
 		s->guard_pid = -1;
@@ -238,7 +232,7 @@ bool supervise(struct supervisor *s)
 		return false;
 	}
 	console_close_writers(&s->console);
-	if (!watch(s, s->guard, &s->guard))
+	if (!epoll_add(s->epoll, s->guard, &s->guard))
 		supervise_kill(s);
 	while (!s->empty && s->ending != GIVEN_UP)
 		loop_once(s);
@@ -246,9 +240,7 @@ bool supervise(struct supervisor *s)
 	for (int i = DEADLINE_WINDOW; i < DEADLINE_COUNT; i++)
 		s->deadlines[i] = 0;
 	finish_output(s);
-	if (s->guard >= 0)
-		close(s->guard);
-	s->guard = -1;
+	close_variable(&s->guard);
 	/* A guard that waits for a process stuck in the kernel is left alone. */
 	if (s->ending != GIVEN_UP)
 		waitpid(s->guard_pid, NULL, 0);
