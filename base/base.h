@@ -33,6 +33,12 @@ static inline bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Whether both are the same text, or both NULL. */
+static inline bool text_same(const char *a, const char *b)
+{
+	return a && b ? streq(a, b) : a == b;
+}
+
 /* Called when an allocation of base, or of a report, fails: memory.h. */
 void memory_ran_out(void);
 

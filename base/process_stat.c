@@ -2,6 +2,7 @@
 /* See process_stat.h. */
 #include "process_stat.h"
 
+#include <linux/prctl.h>
 #include <unistd.h>
 
 #include "process_path.h"
@@ -31,6 +32,7 @@ enum {
 };
 
 enum {
+	MAX_ABOVE = 1000,
 	LINE = 2048,
 	STATUS = 1 << 16 /* a line of it has the groups of the user, which can be thousands */
 };
@@ -57,24 +59,26 @@ static const char *read_fields(char text[LINE], pid_t pid)
 	return fields && fields[1] == ' ' && fields[2] ? fields + 2 : NULL;
 }
 
-bool process_memory_read(struct process_memory *ret)
+bool process_memory_read(struct prctl_mm_map *ret)
 {
 	char text[LINE];
 	const char *fields = read_fields(text, getpid());
 
 	if (!fields)
 		return false;
-	*ret = (struct process_memory){
-		.code_start = field(fields, CODE_START),
-		.code_end = field(fields, CODE_END),
-		.stack_start = field(fields, STACK_START),
-		.data_start = field(fields, DATA_START),
-		.data_end = field(fields, DATA_END),
-		.heap_start = field(fields, HEAP_START),
+	*ret = (struct prctl_mm_map){
+		.start_code = field(fields, CODE_START),
+		.end_code = field(fields, CODE_END),
+		.start_data = field(fields, DATA_START),
+		.end_data = field(fields, DATA_END),
+		.start_brk = field(fields, HEAP_START),
+		.brk = (uintptr_t)sbrk(0),
+		.start_stack = field(fields, STACK_START),
 		.arg_start = field(fields, ARG_START),
 		.arg_end = field(fields, ARG_END),
 		.env_start = field(fields, ENV_START),
 		.env_end = field(fields, ENV_END),
+		.exe_fd = UINT32_MAX,
 	};
 	return true;
 }
@@ -108,6 +112,16 @@ pid_t process_parent(pid_t pid)
 	struct process_stat stat;
 
 	return process_stat_read(&stat, pid) ? stat.parent : 0;
+}
+
+bool process_is_below(pid_t pid, pid_t above)
+{
+	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
+		if (pid == above)
+			return true;
+		pid = process_parent(pid);
+	}
+	return false;
 }
 
 /* The rest of a line of the status after its key ("\nUid:\t"), in `text`. */

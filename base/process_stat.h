@@ -22,14 +22,11 @@ struct process_stat {
 	uint64_t arg_start, arg_end; /* addresses of its command line; 0: not known */
 };
 
-/* Addresses of the memory of a process. */
-struct process_memory {
-	uint64_t code_start, code_end, stack_start, data_start, data_end, heap_start;
-	uint64_t arg_start, arg_end, env_start, env_end;
-};
+struct prctl_mm_map;
 
-/* The same of this process. False: there is no /proc. */
-bool process_memory_read(struct process_memory *ret);
+/* The addresses of this process's memory, as prctl(2) takes them; it changes nothing else. False:
+ * there is no /proc. */
+bool process_memory_read(struct prctl_mm_map *ret);
 
 /* False: there is no such process, or no /proc. */
 bool process_stat_read(struct process_stat *ret, pid_t pid);
@@ -39,6 +36,8 @@ pid_t process_next(DIR *proc);
 
 /* The parent; 0: not known. */
 pid_t process_parent(pid_t pid);
+/* Whether the process is `above`, or descends from it. */
+bool process_is_below(pid_t pid, pid_t above);
 /* The real user, and the effective one, which owns what the process makes; -1: not known. */
 int64_t process_user(pid_t pid);
 int64_t process_effective_user(pid_t pid);

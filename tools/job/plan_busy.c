@@ -13,7 +13,7 @@
 #include "readfile.h"
 #include "report/report.h"
 
-enum { MAX_NAMED = 8, MAX_ABOVE = 1024, MAX_CGROUP = 1 << 16 };
+enum { MAX_NAMED = 8, MAX_CGROUP = 1 << 16 };
 
 /* What belongs to this job. */
 struct own {
@@ -21,17 +21,6 @@ struct own {
 	char *cgroup;       /* of this process; NULL: not known */
 	struct container job;
 };
-
-/* Whether `pid` is `above`, or one of the processes that this one has started. */
-static bool is_below(pid_t pid, pid_t above)
-{
-	for (int n = 0; n < MAX_ABOVE && pid > 1; n++) {
-		if (pid == above)
-			return true;
-		pid = process_parent(pid);
-	}
-	return false;
-}
 
 static void own_read(struct own *ret)
 {
@@ -59,8 +48,8 @@ static bool is_own(const gpumap_process *process, const struct own *own)
 {
 	pid_t pid = (pid_t)process->pid;
 
-	return is_below(pid, own->self) || is_below(own->self, pid) ||
-	       (own->keeper && is_below(pid, own->keeper)) || is_of_job(process, own);
+	return process_is_below(pid, own->self) || process_is_below(own->self, pid) ||
+	       (own->keeper && process_is_below(pid, own->keeper)) || is_of_job(process, own);
 }
 
 /* MPS's server computes only for its clients. */

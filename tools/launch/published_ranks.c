@@ -37,25 +37,12 @@ static void put_rank(struct strbuf *buf, size_t *place, const struct launch_rank
 /* Tells the kernel that the command line of this process is there. The other addresses stay. */
 static bool show(const char *text, size_t size)
 {
-	struct process_memory memory;
 	struct prctl_mm_map map;
 
-	if (!process_memory_read(&memory))
+	if (!process_memory_read(&map))
 		return false;
-	map = (struct prctl_mm_map){
-		.start_code = memory.code_start,
-		.end_code = memory.code_end,
-		.start_data = memory.data_start,
-		.end_data = memory.data_end,
-		.start_brk = memory.heap_start,
-		.brk = (uintptr_t)sbrk(0),
-		.start_stack = memory.stack_start,
-		.arg_start = (uintptr_t)text,
-		.arg_end = (uintptr_t)text + size,
-		.env_start = memory.env_start,
-		.env_end = memory.env_end,
-		.exe_fd = UINT32_MAX, /* stays */
-	};
+	map.arg_start = (uintptr_t)text;
+	map.arg_end = (uintptr_t)text + size;
 	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 

@@ -25,9 +25,7 @@ enum {
 static bool same_variable(const struct process_text *a, const struct process_text *b,
 			  const char *name)
 {
-	const char *x = process_variable(a, name), *y = process_variable(b, name);
-
-	return x && y ? streq(x, y) : !x && !y;
+	return text_same(process_variable(a, name), process_variable(b, name));
 }
 
 /* --- the ranks of a run ------------------------------------------------------------- */

@@ -112,6 +112,8 @@ const struct ps_facts *ps_facts_of(const struct ps *ps, const struct ps_process 
 
 /* Whether the process is in another container than this one. */
 bool ps_is_inside(int64_t pid);
+/* Whether the list means the same inside of a container and outside. */
+bool list_names_uuids(const char *list);
 
 /* Whether memory of the GPU is stale: hidden, and of no process that is listed or could be hidden
  * by a container. */

@@ -68,12 +68,9 @@ bool ps_is_inside(int64_t pid)
 	return cgroup && container_find(&container, cgroup) && container_is_other(&container, own);
 }
 
-/* The process counts inside of another container than ours, unless its list has UUIDs. */
-static bool counts_inside(const struct process_text *text, bool inside)
+bool list_names_uuids(const char *list)
 {
-	const char *list = process_variable(text, "CUDA_VISIBLE_DEVICES");
-
-	return inside && !(list && (starts_with(list, "GPU-") || starts_with(list, "MIG-")));
+	return list && (starts_with(list, "GPU-") || starts_with(list, "MIG-"));
 }
 
 void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *inventory)
@@ -93,7 +90,8 @@ void ps_read_environment(struct ps_facts *facts, const gpumap_inventory *invento
 	}
 	cgroup = read_cgroup(facts->pid);
 	read_run(facts, &text);
-	if (counts_inside(&text, ps_is_inside(facts->pid)))
+	if (ps_is_inside(facts->pid) &&
+	    !list_names_uuids(process_variable(&text, "CUDA_VISIBLE_DEVICES")))
 		facts->name = PS_NAME_CONTAINER;
 	else
 		resolve(facts, &text, cgroup, inventory);

@@ -39,20 +39,10 @@ static int open_live(int pid)
 
 /* --- another pid namespace ------------------------------------------------------------- */
 
-static bool is_below(int pid, int launcher)
-{
-	for (int i = 0; i < MAX_ABOVE && pid > 1; i++) {
-		pid = process_parent(pid);
-		if (pid == launcher)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the process is this rank, which was not found yet. */
 static bool is_rank(const struct live_rank *rank, int64_t number, int pid, int launcher)
 {
-	return rank->hidden && rank->pid == number && is_below(pid, launcher);
+	return rank->hidden && rank->pid == number && process_is_below(pid, launcher);
 }
 
 /* Gives each rank that has the number in its namespace, the `depth`-th from here, its process. */
@@ -178,11 +168,6 @@ void live_run_of(struct live_run *ret, int pid)
 			ret->launcher = above.launcher;
 		live_run_free(&above);
 	}
-}
-
-bool live_run_is_above(const struct live_run *run, int pid)
-{
-	return is_below(pid, run->launcher);
 }
 
 void live_runs_free(struct live_runs *runs)

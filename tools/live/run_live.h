@@ -73,8 +73,6 @@ void live_runs_find(struct live_runs *ret);
 /* The run that the process starts, guards, or is a rank of, or below a rank; the innermost.
  * ret->text NULL: there is none. */
 void live_run_of(struct live_run *ret, int pid);
-/* Whether the process is below the launcher of the run. */
-bool live_run_is_above(const struct live_run *run, int pid);
 void live_runs_free(struct live_runs *runs);
 
 #endif

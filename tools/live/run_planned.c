@@ -7,6 +7,7 @@
 #include "lease/units.h"
 #include "live/process.h"
 #include "memory.h"
+#include "process_stat.h"
 #include "report/report.h"
 #include "strbuf.h"
 
@@ -19,7 +20,7 @@ static bool is_of_machine(const struct live_run *run)
 	if (run->inside || !process_text_read(&text, run->launcher))
 		return false;
 	folder = process_variable(&text, "GPUMAP_LEASES");
-	return own && folder ? streq(own, folder) : !own && !folder;
+	return text_same(own, folder);
 }
 
 static bool has_unit(const struct live_run *run, const gpumap_device *unit)
@@ -39,7 +40,8 @@ const struct live_run *run_planned(const struct live_runs *runs, const gpumap_de
 	for (size_t i = 0; i < runs->count; i++) {
 		const struct live_run *run = &runs->runs[i];
 
-		if (has_unit(run, unit) && is_of_machine(run) && !live_run_is_above(run, below))
+		if (has_unit(run, unit) && is_of_machine(run) &&
+		    !process_is_below(below, run->launcher))
 			return run;
 	}
 	return NULL;

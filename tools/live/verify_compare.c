@@ -148,7 +148,7 @@ static void report_list(struct verify_rank *rank, gpumap_report *report)
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		const struct verify_variable *v = &rank->variables[i];
 
-		if (v->now && v->planned ? streq(v->now, v->planned) : v->now == v->planned)
+		if (text_same(v->now, v->planned))
 			continue;
 		strbuf_puts(&now, now.length ? " and " : "");
 		strbuf_puts(&planned, planned.length ? " and " : "");

@@ -124,11 +124,6 @@ static bool same_devices(const gpumap_mapping *a, const gpumap_mapping *b)
 	return true;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? streq(a, b) : !a && !b;
-}
-
 /* Compares the list of the process with that of the plan. A list that is written in another way and
  * means the same is the same. */
 static void compare_lists(struct verify_rank *rank, const struct live_rank *live,
@@ -142,7 +137,7 @@ static void compare_lists(struct verify_rank *rank, const struct live_rank *live
 	for (int i = 0; i < VERIFY_VARIABLES; i++) {
 		now[i] = process_variable(text, verify_variables[i]);
 		rank->variables[i].now = escaped_copy(now[i]);
-		same = same && same_text(planned[i], now[i]);
+		same = same && text_same(planned[i], now[i]);
 	}
 	if (same)
 		return;
@@ -199,12 +194,6 @@ static enum verify_process look_at(int pid, int64_t seen_ns)
 	return VERIFY_ALIVE;
 }
 
-/* Such a list means the same inside of a container and outside. */
-static bool names_uuids(const char *list)
-{
-	return list && (starts_with(list, "GPU-") || starts_with(list, "MIG-"));
-}
-
 static void read_rank(struct verify_rank *rank, const struct live_run *run,
 		      const struct live_rank *live, const gpumap_inventory *inventory)
 {
@@ -222,7 +211,7 @@ static void read_rank(struct verify_rank *rank, const struct live_run *run,
 			: live->state == LIVE_ENDED  ? VERIFY_ENDED
 			: live->hidden               ? VERIFY_UNSEEN
 						     : look_at(live->pid, live->at_ns);
-	if (run->inside && !names_uuids(live->gpus ? live->gpus : live->visible))
+	if (run->inside && !list_names_uuids(live->gpus ? live->gpus : live->visible))
 		rank->own_unknown = "it numbers its GPUs inside of its container";
 	else if (live->gpus)
 		own_by_entries(rank, inventory, live->gpus);
