@@ -7,10 +7,8 @@
 #include "lease/holders.h"
 #include "memory.h"
 
-void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner)
+void lease_people_read(struct lease_kept *ret, const int64_t *pids, size_t count)
 {
-	size_t count;
-	CLEANUP_FREE int64_t *pids = lease_kept_by(&count, claim, owner);
 	CLEANUP_FREE gpumap_process **all = xcalloc(count + 1, sizeof(*all));
 
 	*ret = (struct lease_kept){xcalloc(count + 1, sizeof(*ret->processes)), count};
@@ -19,6 +17,14 @@ void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t 
 		all[i] = &ret->processes[i];
 	}
 	processes_describe(all, count);
+}
+
+void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner)
+{
+	size_t count;
+	CLEANUP_FREE int64_t *pids = lease_kept_by(&count, claim, owner);
+
+	lease_people_read(ret, pids, count);
 }
 
 void lease_kept_free(struct lease_kept *kept)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that hold a lease after the one that took it has ended: they inherited its locks.
- */
+/* Processes that concern leases, as those that hold one after the one that took it has ended: they
+ * inherited its locks. */
 #ifndef GM_LEASE_KEPT_H
 #define GM_LEASE_KEPT_H
 
@@ -15,6 +15,8 @@ struct lease_kept {
 	size_t count;              /* 0: none is visible here */
 };
 
+/* What /proc has about these processes, in the same order. */
+void lease_people_read(struct lease_kept *ret, const int64_t *pids, size_t count);
 /* Those that hold what `owner` took. */
 void lease_kept_read(struct lease_kept *ret, const gpumap_claim *claim, int64_t owner);
 void lease_kept_free(struct lease_kept *kept);

@@ -44,9 +44,8 @@ struct lease_row {
 struct leases {
 	gpumap_inventory *machine;
 	gpumap_inventory *inventory; /* the units of the machine (lease/units.h) */
-	gpumap_process *processes;   /* those that the rows name */
-	size_t process_count;
-	struct lease_row *rows; /* by their first GPU */
+	struct lease_kept people;    /* those that the rows name */
+	struct lease_row *rows;      /* by their first GPU */
 	size_t count;
 	bool known;  /* all leases, as far as the kernel shows them */
 	int64_t now; /* seconds since the epoch */

@@ -60,8 +60,8 @@ static void read_kind(struct lease_row *row, int64_t *kept_for)
 
 static const gpumap_process *find_process(const struct leases *leases, int64_t pid)
 {
-	for (size_t i = 0; pid > 0 && i < leases->process_count; i++) {
-		const gpumap_process *p = &leases->processes[i];
+	for (size_t i = 0; pid > 0 && i < leases->people.count; i++) {
+		const gpumap_process *p = &leases->people.processes[i];
 
 		if (p->pid == pid && (p->start >= 0 || p->uid >= 0))
 			return p;
@@ -86,24 +86,21 @@ static bool is_shell(const gpumap_process *p)
 
 static void describe(struct leases *leases)
 {
-	size_t room = 2 * leases->count + 1;
-	CLEANUP_FREE int64_t *kept_for = xcalloc(room, sizeof(*kept_for));
-	CLEANUP_FREE gpumap_process **all = xcalloc(room, sizeof(*all));
+	CLEANUP_FREE int64_t *kept_for = xcalloc(leases->count, sizeof(*kept_for));
+	CLEANUP_FREE int64_t *pids = xcalloc(2 * leases->count, sizeof(*pids));
+	size_t count = 0;
 
-	leases->processes = xcalloc(room, sizeof(*leases->processes));
 	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 
 		if (!row->ended)
 			read_kind(row, &kept_for[i]);
 		if (row->pid > 0 && !row->ended)
-			leases->processes[leases->process_count++] = process_of(row->pid);
+			pids[count++] = row->pid;
 		if (kept_for[i] > 0)
-			leases->processes[leases->process_count++] = process_of(kept_for[i]);
+			pids[count++] = kept_for[i];
 	}
-	for (size_t i = 0; i < leases->process_count; i++)
-		all[i] = &leases->processes[i];
-	processes_describe(all, leases->process_count);
+	lease_people_read(&leases->people, pids, count);
 	for (size_t i = 0; i < leases->count; i++) {
 		struct lease_row *row = &leases->rows[i];
 
@@ -263,9 +260,7 @@ void leases_free(struct leases *leases)
 		free(leases->rows[i].gpus);
 	}
 	free(leases->rows);
-	for (size_t i = 0; i < leases->process_count; i++)
-		process_clear(&leases->processes[i]);
-	free(leases->processes);
+	lease_kept_free(&leases->people);
 	units_free(leases->inventory);
 	gpumap_inventory_free(leases->machine);
 	*leases = (struct leases){0};

@@ -84,8 +84,8 @@ struct ps {
 	gpumap_inventory *inventory;
 	struct ps_gpu *gpus;
 	size_t count;
-	gpumap_process *owner_processes; /* of each GPU */
-	bool leases_known;               /* of all GPUs */
+	struct lease_kept owners; /* of the leases that the GPUs have */
+	bool leases_known;        /* of all GPUs */
 	struct ps_facts *facts;
 	size_t fact_count, fact_room;
 	struct ps_ended *ended;

@@ -9,18 +9,17 @@
 
 static void describe(struct ps *ps)
 {
-	CLEANUP_FREE gpumap_process **list = xcalloc(ps->count, sizeof(*list));
+	CLEANUP_FREE int64_t *pids = xcalloc(ps->count, sizeof(*pids));
 	size_t count = 0;
 
-	ps->owner_processes = xcalloc(ps->count, sizeof(*ps->owner_processes));
-	for (size_t i = 0; i < ps->count; i++) {
-		if (ps->gpus[i].owner <= 0)
-			continue;
-		ps->owner_processes[i] = process_of(ps->gpus[i].owner);
-		ps->gpus[i].owner_process = &ps->owner_processes[i];
-		list[count++] = &ps->owner_processes[i];
-	}
-	processes_describe(list, count);
+	for (size_t i = 0; i < ps->count; i++)
+		if (ps->gpus[i].owner > 0)
+			pids[count++] = ps->gpus[i].owner;
+	lease_people_read(&ps->owners, pids, count);
+	count = 0;
+	for (size_t i = 0; i < ps->count; i++)
+		if (ps->gpus[i].owner > 0)
+			ps->gpus[i].owner_process = &ps->owners.processes[count++];
 }
 
 /* The GPU itself is then not leased. */

@@ -270,8 +270,6 @@ static void gpu_free(struct ps_gpu *gpu)
 
 void ps_free(struct ps *ps)
 {
-	for (size_t i = 0; ps->owner_processes && i < gpumap_inventory_count(ps->inventory); i++)
-		process_clear(&ps->owner_processes[i]);
 	for (size_t i = 0; i < ps->count; i++)
 		gpu_free(&ps->gpus[i]);
 	for (size_t i = 0; i < ps->fact_count; i++)
@@ -282,7 +280,7 @@ void ps_free(struct ps *ps)
 	}
 	free(ps->ended);
 	free(ps->gpus);
-	free(ps->owner_processes);
+	lease_kept_free(&ps->owners);
 	free(ps->facts);
 	gpumap_inventory_free(ps->inventory);
 	*ps = (struct ps){0};
