@@ -74,13 +74,9 @@ void cpu_set_write(struct strbuf *buf, struct cpu_set set)
 const char *cpu_set_print(struct arena *arena, struct cpu_set set)
 {
 	struct strbuf buf = {0};
-	const char *text;
 
 	cpu_set_write(&buf, set);
-	arena->failed = arena->failed || buf.failed;
-	text = buf.failed ? NULL : arena_strdup(arena, buf.text ? buf.text : "");
-	strbuf_free(&buf);
-	return text;
+	return strbuf_keep(&buf, arena);
 }
 
 /* The kernel refuses a mask that is shorter than its own. */

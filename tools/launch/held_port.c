@@ -36,30 +36,22 @@ static bool bind_to(int fd, int family, int number)
 static int bound(int number, bool reuse)
 {
 	const int off = 0, on = 1;
-	int family = AF_INET6;
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
-		if (reuse)
+	for (int family = AF_INET6;; family = AF_INET) {
+		int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		bool ready = fd >= 0 &&
+			     (family == AF_INET ||
+			      setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0);
+
+		if (ready && reuse)
 			setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (bind_to(fd, family, number))
+		if (ready && bind_to(fd, family, number))
 			return fd;
-		if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
-			goto fail;
+		close_variable(&fd);
+		/* IPv6 may be switched off. */
+		if (family == AF_INET || (ready && errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT))
+			return -1;
 	}
-	if (fd >= 0) /* IPv6 is switched off */
-		close(fd);
-	family = AF_INET;
-	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	if (reuse)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind_to(fd, family, number))
-		return fd;
-fail:
-	close(fd);
-	return -1;
 }
 
 /* Whether earlier connections are why a plain bind failed. A connection of a program that has ended
@@ -89,24 +81,17 @@ static bool lingers(int number)
 	return found;
 }
 
-/* Whether no other process listens, tested as a listener would. */
-static bool can_listen(int fd)
-{
-	return listen(fd, 1) == 0;
-}
-
+/* Whether no other process listens is tested as a listener would. */
 static int bind_lingering(int number)
 {
 	int fd = lingers(number) ? bound(number, true) : -1;
-	bool free = fd >= 0 && can_listen(fd);
+	bool free = fd >= 0 && listen(fd, 1) == 0;
 
-	if (fd >= 0)
-		close(fd);
-	if (!free) {
-		errno = EADDRINUSE;
-		return -1;
-	}
-	return bound(number, true);
+	close_variable(&fd);
+	if (free)
+		return bound(number, true);
+	errno = EADDRINUSE;
+	return -1;
 }
 
 static int number_of(int fd)
@@ -134,7 +119,7 @@ static int refuse(int number, int error, const struct about *about, gpumap_repor
 int port_hold(struct port *ret, int number, const struct about *about, gpumap_report *report)
 {
 	const int on = 1;
-	int fd, error;
+	int fd;
 
 	if (number < 0 || number > MAX_PORT)
 		return report_fail(report, GPUMAP_EINPUT, FINDING_PORT_TAKEN,
@@ -149,10 +134,8 @@ int port_hold(struct port *ret, int number, const struct about *about, gpumap_re
 		*ret = (struct port){.fd = fd, .number = number_of(fd)};
 		return GPUMAP_OK;
 	}
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	return refuse(number, error, about, report);
+	close_variable(&fd);
+	return refuse(number, errno, about, report);
 }
 
 void port_release(struct port *port)

@@ -11,14 +11,6 @@
 #include "closing.h"
 #include "text.h"
 
-static const char *path_of(char *const *envp)
-{
-	for (; envp && *envp; envp++)
-		if (starts_with(*envp, "PATH="))
-			return *envp + strlen("PATH=");
-	return "/usr/local/bin:/usr/bin:/bin";
-}
-
 enum { HEAD = 256 };
 
 /* The beginning of the file, ended by a NUL. Its length; 0: it is empty or cannot be read. */
@@ -80,7 +72,7 @@ static int check_file(const char *path, bool *script)
 int program_find(const char *name, char *const *envp, char *ret, size_t room, bool *script)
 {
 	int error = ENOENT, r;
-	const char *path;
+	const char *path = environ_find((const char *const *)envp, "PATH");
 	size_t length;
 
 	*script = false;
@@ -91,7 +83,7 @@ int program_find(const char *name, char *const *envp, char *ret, size_t room, bo
 			return ENAMETOOLONG;
 		return check_file(ret, script);
 	}
-	for (path = path_of(envp);; path += length + 1) {
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin";; path += length + 1) {
 		length = strcspn(path, ":");
 		if ((size_t)snprintf(ret, room, "%.*s%s%s", (int)length, path, length ? "/" : "./",
 				     name) < room) {
