@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ranks that failed first, which are the cause, and what is printed of them. The others follow.
- */
+/* The ranks that failed first, which are the cause: what on_fail does then, and what is printed of
+ * them. */
 #include "launch/supervise.h"
 #include "report/report.h"
 #include "signal_name.h"
@@ -13,7 +13,26 @@ void failure_note(struct supervisor *s, struct launch_exit *e)
 	if (!s->first_ns)
 		s->first_ns = e->end_ns;
 	e->first = e->end_ns - s->first_ns <= WINDOW_MS * (int64_t)NS_PER_MS;
-	on_fail_stop(s);
+	/* The others are stopped at the end of the window, or keep running. */
+	if (s->launch->on_fail != LAUNCH_WAIT && s->ending == RUNNING &&
+	    !s->deadlines[DEADLINE_WINDOW])
+		s->deadlines[DEADLINE_WINDOW] = s->first_ns + WINDOW_MS * NS_PER_MS;
+}
+
+bool on_fail_again(struct supervisor *s)
+{
+	if (s->launch->on_fail != LAUNCH_RESTART || !s->first_ns || s->refused ||
+	    s->result->cause != LAUNCH_DONE || s->result->restarts >= s->launch->restarts)
+		return false;
+	/* A signal that stopped this start prevents another one. */
+	if (s->halted != LAUNCH_DONE) {
+		s->result->cause = s->halted;
+		return false;
+	}
+	s->result->restarts++;
+	console_note(&s->console, "a rank failed: starting all again, %d of %d",
+		     s->result->restarts, s->launch->restarts);
+	return true;
 }
 
 static const struct launch_exit *first_failure(const struct launch_result *result)

@@ -17,8 +17,7 @@
 
 #include "closing.h"
 #include "console.h"
-#include "drop_inherited.h"
-#include "process_title.h"
+#include "leave_caller.h"
 #include "process_tree.h"
 #include "published_ranks.h"
 

@@ -14,12 +14,10 @@ launch_sources = \
 	tools/launch/failure.c \
 	tools/launch/guard.c tools/launch/guard.h \
 	tools/launch/guard_events.c \
-	tools/launch/drop_inherited.c tools/launch/drop_inherited.h \
 	tools/launch/held_port.c tools/launch/held_port.h \
+	tools/launch/leave_caller.c tools/launch/leave_caller.h \
 	tools/launch/launch.c tools/launch/launch.h \
-	tools/launch/on_fail.c \
 	tools/launch/process_state.c tools/launch/process_state.h \
-	tools/launch/process_title.c tools/launch/process_title.h \
 	tools/launch/process_tree.c tools/launch/process_tree.h \
 	tools/launch/program.c \
 	tools/launch/program_fault.c \

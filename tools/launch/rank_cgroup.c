@@ -19,9 +19,8 @@
 
 #include "closing.h"
 #include "readfile.h"
-#include "drop_inherited.h"
+#include "leave_caller.h"
 #include "process_state.h"
-#include "process_title.h"
 
 #ifndef SYS_clone3 /* in headers older than the kernel; all machines have this number */
 #define SYS_clone3 435

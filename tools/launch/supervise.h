@@ -64,8 +64,6 @@ void failure_note(struct supervisor *s, struct launch_exit *e);
 /* Reports the ranks that failed first. The very first; NULL: none failed. */
 const struct launch_exit *failure_report(struct supervisor *s);
 
-/* After the first failure: the others are stopped at the end of its window, or keep running. */
-void on_fail_stop(struct supervisor *s);
 /* After all ranks have ended: whether all are to start again. */
 bool on_fail_again(struct supervisor *s);
 

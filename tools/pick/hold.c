@@ -17,12 +17,13 @@
 #include "base.h"
 #include "closing.h"
 #include "cli/output.h"
-#include "launch/drop_inherited.h"
 #include "launch/exit_status.h"
+#include "launch/leave_caller.h"
 #include "pick/container_client.h"
 #include "pick/lease_here.h"
 #include "reap.h"
 #include "report/report.h"
+#include "write_all.h"
 
 /* What the guard tells pick: first the program's pid or why there is none, then its end. Before
  * that, lines for the user. */
@@ -78,8 +79,7 @@ static void become_program(const struct held *h, int failed, const struct inheri
 	    setenv("GPUMAP_LEASE", keeper, 1) == 0)
 		execvp(*argv, argv);
 	error = errno;
-	while (write(failed, &error, sizeof(error)) < 0 && errno == EINTR)
-		;
+	write_all(failed, &error, sizeof(error));
 	_exit(127);
 }
 
@@ -96,12 +96,6 @@ struct watch {
 	int children; /* readable when a child has ended */
 	bool freed;   /* the lease was */
 };
-
-static void send_news(int fd, const struct news *news)
-{
-	while (write(fd, news, sizeof(*news)) < 0 && errno == EINTR)
-		;
-}
 
 /* Collects the children that have ended. False: none is left, which is what the program started. */
 static bool collect(struct watch *w)
@@ -122,7 +116,7 @@ static void look_at_limits(struct watch *w)
 	struct news news = {.pid = w->pid};
 
 	if (lease_end_look(&w->end, news.text) && w->news_fd >= 0)
-		send_news(w->news_fd, &news);
+		write_all(w->news_fd, &news, sizeof(news));
 }
 
 /* Until the container has ended, or the lease. */
@@ -152,7 +146,7 @@ static bool tell_end(struct watch *w)
 
 	if (!collect(w) && !runs)
 		end_lease(w);
-	send_news(w->news_fd, &news);
+	write_all(w->news_fd, &news, sizeof(news));
 	close_variable(&w->news_fd);
 	if (runs)
 		wait_for_container(w);
@@ -247,12 +241,12 @@ static void guard(const struct held *h, int news_fd, struct inherited *inherited
 	why = errno;
 	w.children = watch_children();
 	news = start_program(&w, inherited);
-	send_news(news_fd, &news);
+	write_all(news_fd, &news, sizeof(news));
 	w.pid = news.pid;
 	if (w.pid > 0 && !watched) {
 		snprintf(news.text, sizeof(news.text),
 			 "the lease has no end before that of the program: %s", strerror(why));
-		send_news(news_fd, &news);
+		write_all(news_fd, &news, sizeof(news));
 	}
 	if (w.pid > 0) {
 		keep_lease(&w);

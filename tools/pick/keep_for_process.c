@@ -18,8 +18,7 @@
 
 #include "closing.h"
 #include "container.h"
-#include "launch/drop_inherited.h"
-#include "launch/process_title.h"
+#include "launch/leave_caller.h"
 #include "lease/revoke.h"
 #include "pick/find_shell.h"
 #include "pick/lease_here.h"
@@ -357,14 +356,6 @@ static bool wait_for_list(const struct handover *h)
 	return false;
 }
 
-/* A job that waits for no one would keep its place in the queue. */
-static void end_guard(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static int refuse_ended(const struct handover *h)
 {
 	return refuse(h, h->kept_for.pid, "has ended meanwhile", "name a process that is running");
@@ -378,7 +369,10 @@ static int follow(const struct handover *h, pid_t pid)
 	int error;
 
 	if (!wait_for_list(h)) {
-		end_guard(pid);
+		/* A job that waits for no one would keep its place in the queue. */
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		return refuse_ended(h);
 	}
 	error = read_all(h->list[0], MAX_LIST, &list, &size);
