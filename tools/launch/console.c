@@ -57,20 +57,6 @@ static void open_sinks(struct console *console)
 	}
 }
 
-static int open_logs(struct console *console)
-{
-	int r = GPUMAP_OK;
-
-	for (size_t i = 0; i < console->count; i++)
-		console->logs[i].fd = -1;
-	for (size_t i = 0; r == GPUMAP_OK && i < console->count; i++) {
-		const struct launch_rank *rank = &console->launch->ranks[i / 2];
-
-		r = log_open(console, &console->logs[i], i % 2 ? rank->err_path : rank->out_path);
-	}
-	return r;
-}
-
 static int by_path(const void *a, const void *b)
 {
 	const struct log *const *x = a, *const *y = b;
@@ -79,18 +65,20 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Only whole lines go into a file that several streams write to. */
-static int find_shared_logs(struct console *console)
+static int open_logs(struct console *console)
 {
 	CLEANUP_FREE struct log **sorted = calloc(console->count, sizeof(struct log *));
+	int r = sorted ? GPUMAP_OK : report_nomem(console->report);
 
-	if (!sorted)
-		return report_nomem(console->report);
-	for (size_t i = 0; i < console->count; i++)
-		sorted[i] = &console->logs[i];
+	for (size_t i = 0; r == GPUMAP_OK && i < console->count; i++) {
+		sorted[i] = &console->streams[i].log;
+		r = log_open(console, sorted[i]);
+	}
+	if (r != GPUMAP_OK)
+		return r;
 	qsort(sorted, console->count, sizeof(*sorted), by_path);
 	for (size_t i = 1; i < console->count; i++)
-		if (sorted[i]->path && sorted[i - 1]->path &&
-		    streq(sorted[i]->path, sorted[i - 1]->path))
+		if (sorted[i]->path && text_same(sorted[i]->path, sorted[i - 1]->path))
 			sorted[i]->shared = sorted[i - 1]->shared = true;
 	return GPUMAP_OK;
 }
@@ -101,13 +89,14 @@ static void init_streams(struct console *console)
 		const struct launch_rank *rank = &console->launch->ranks[i / 2];
 		struct stream *s = &console->streams[i];
 
-		*s = (struct stream){.fd = -1,
-				     .writer = -1,
-				     .index = i / 2,
-				     .err = i % 2,
-				     .hidden = i % 2 ? rank->err_hidden : rank->out_hidden,
-				     .sink = &console->sinks[(i % 2) % console->sink_count],
-				     .log = &console->logs[i]};
+		*s = (struct stream){
+			.fd = -1,
+			.writer = -1,
+			.index = i / 2,
+			.err = i % 2,
+			.hidden = i % 2 ? rank->err_hidden : rank->out_hidden,
+			.sink = &console->sinks[(i % 2) % console->sink_count],
+			.log = {.fd = -1, .path = i % 2 ? rank->err_path : rank->out_path}};
 		tag_make(s, rank);
 	}
 }
@@ -141,7 +130,6 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 				    .count = 2 * launch->count};
 	console->collapse.end = &console->collapse.head;
 	open_sinks(console);
-	console->logs = calloc(console->count, sizeof(*console->logs));
 	console->streams = calloc(console->count, sizeof(*console->streams));
 	console->buffer = malloc(MAX_LINE + READ_SIZE);
 	if (launch->console == LAUNCH_COLLAPSE) {
@@ -149,12 +137,10 @@ int console_open(struct console *console, const struct launch *launch, gpumap_re
 		if (!console->collapse.buckets)
 			return report_nomem(report);
 	}
-	if (!console->logs || !console->streams || !console->buffer)
+	if (!console->streams || !console->buffer)
 		return report_nomem(report);
 	init_streams(console);
 	r = open_logs(console);
-	if (r == GPUMAP_OK)
-		r = find_shared_logs(console);
 	if (r == GPUMAP_OK && !open_polls(console))
 		return report_fail(report, GPUMAP_EFILE, FINDING_LAUNCH, NULL,
 				   "cannot watch the ranks' output: %s", strerror(errno));
@@ -166,11 +152,10 @@ void console_close(struct console *console)
 	for (size_t i = 0; console->streams && i < console->count; i++) {
 		close_variable(&console->streams[i].fd);
 		close_variable(&console->streams[i].writer);
-		free(console->streams[i].partial);
+		close_variable(&console->streams[i].log.fd);
+		strbuf_free(&console->streams[i].partial);
 		free(console->streams[i].tail);
 	}
-	for (size_t i = 0; console->logs && i < console->count; i++)
-		close_variable(&console->logs[i].fd);
 	while (console->collapse.head) {
 		struct held *h = console->collapse.head;
 
@@ -184,7 +169,6 @@ void console_close(struct console *console)
 	close_variable(&console->timer);
 	free(console->collapse.buckets);
 	free(console->streams);
-	free(console->logs);
 	free(console->buffer);
 	*console = (struct console){.epoll = -1, .streams_epoll = -1, .timer = -1};
 }

@@ -8,6 +8,7 @@
 #define GM_CONSOLE_H
 
 #include "guard.h"
+#include "strbuf.h"
 
 enum {
 	READ_SIZE = 128 << 10,
@@ -47,13 +48,12 @@ struct stream {
 	size_t index;   /* of its rank */
 	bool err, updates, hidden;
 	struct sink *sink;
-	struct log *log;
+	struct log log;
 	const char *tag;
 	size_t tag_length;
 	char number[20];
-	char *partial; /* the text after the last whole line */
-	size_t length, room;
-	size_t shown; /* of `partial`, on a terminal */
+	struct strbuf partial; /* the text after the last whole line */
+	size_t shown;          /* of it, on a terminal */
 	char *tail;
 	size_t tail_length;
 	bool tail_cut;
@@ -88,7 +88,6 @@ struct console {
 	bool paused, armed, log_reported;
 	struct sink sinks[2];
 	size_t sink_count;
-	struct log *logs;       /* two for each rank */
 	struct stream *streams; /* output and errors of each rank */
 	size_t count, open[2];  /* open[err]: streams that may still write */
 	struct collapse collapse;
@@ -128,8 +127,8 @@ void sink_add(struct console *console, struct sink *sink, const char *text, size
 void sink_write(struct console *console, struct sink *sink);
 void sink_close(struct sink *sink);
 
-/* The descriptor of the log file `path`, opened once for all ranks that name it. */
-int log_open(struct console *console, struct log *log, const char *path);
+/* Opens the log file, if its path is not NULL. */
+int log_open(struct console *console, struct log *log);
 void log_write(struct console *console, struct log *log, const char *text, size_t length);
 void tail_keep(struct stream *stream, const char *text, size_t length);
 

@@ -70,15 +70,14 @@ size_t lines_take(struct console *console, struct stream *stream, const char *te
 
 void lines_finish(struct console *console, struct stream *stream)
 {
-	size_t length = stream->length;
+	const struct strbuf *rest = &stream->partial;
 
-	if (length == 0)
+	if (!rest->length)
 		return;
-	stream->length = 0;
-	if (stream->partial[length - 1] == '\r')
-		show(console, stream, stream->partial, length);
+	if (rest->text[rest->length - 1] == '\r')
+		show(console, stream, rest->text, rest->length);
 	else
-		show_piece(console, stream, stream->partial, length);
+		show_piece(console, stream, rest->text, rest->length);
 }
 
 /* Updates without an end are shown if they can be overwritten. */
@@ -87,13 +86,14 @@ void lines_show_updates(struct console *console)
 	for (size_t i = 0; i < console->count; i++) {
 		struct stream *s = &console->streams[i];
 
-		if (!s->updates || !s->sink->tty || s->length <= s->shown)
+		if (!s->updates || !s->sink->tty || s->partial.length <= s->shown)
 			continue;
 		leave_open_line(console, s->sink, s);
 		if (s->shown == 0)
 			tag_add(console, s);
-		sink_add(console, s->sink, s->partial + s->shown, s->length - s->shown);
-		s->shown = s->length;
+		sink_add(console, s->sink, s->partial.text + s->shown,
+			 s->partial.length - s->shown);
+		s->shown = s->partial.length;
 		s->sink->open = s;
 	}
 }

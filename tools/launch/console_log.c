@@ -44,9 +44,10 @@ static int not_a_file(const struct console *console, struct log *log)
 			   QUOTE(span_of(log->path)));
 }
 
-int log_open(struct console *console, struct log *log, const char *path)
+int log_open(struct console *console, struct log *log)
 {
-	*log = (struct log){.fd = -1, .path = path};
+	const char *path = log->path;
+
 	if (!path)
 		return GPUMAP_OK;
 	if (log_check_links(path, path, console->report) != GPUMAP_OK)

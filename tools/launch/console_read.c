@@ -13,26 +13,6 @@
 
 enum { BATCH = 64, MAX_READS = 64 };
 
-static bool keep_partial(struct stream *stream, const char *text, size_t length)
-{
-	if (length > stream->room) {
-		size_t room = stream->room ? stream->room : 256;
-		char *partial;
-
-		while (room < length)
-			room *= 2;
-		partial = realloc(stream->partial, room);
-		if (!partial)
-			return false;
-		stream->partial = partial;
-		stream->room = room;
-	}
-	if (length > 0)
-		memmove(stream->partial, text, length);
-	stream->length = length;
-	return true;
-}
-
 static size_t whole_lines(const char *text, size_t length)
 {
 	const char *end = memrchr(text, '\n', length);
@@ -51,24 +31,27 @@ static enum launch_console mode_of(const struct console *console, const struct s
 static void take(struct console *console, struct stream *stream, const char *text, size_t length)
 {
 	enum launch_console mode = mode_of(console, stream);
-	size_t old = stream->length, used = length;
+	size_t old = stream->partial.length, used = length;
 	const char *fresh = text + old;
-	bool shared = stream->log->shared && stream->log->fd >= 0;
+	bool shared = stream->log.shared && stream->log.fd >= 0;
 
 	tail_keep(stream, fresh, length - old);
 	if (!shared)
-		log_write(console, stream->log, fresh, length - old);
+		log_write(console, &stream->log, fresh, length - old);
 	if (mode == LAUNCH_PREFIX || mode == LAUNCH_COLLAPSE)
 		used = lines_take(console, stream, text, length);
 	else if (shared)
 		used = whole_lines(text, length);
 	if (shared)
-		log_write(console, stream->log, text, used);
+		log_write(console, &stream->log, text, used);
 	if (mode == LAUNCH_RAW ||
 	    (mode == LAUNCH_RANK0 && console->launch->ranks[stream->index].rank == 0))
 		sink_add(console, stream->sink, fresh, length - old);
-	if (!keep_partial(stream, text + used, length - used))
+	stream->partial.length = 0;
+	strbuf_add(&stream->partial, text + used, length - used);
+	if (stream->partial.failed)
 		report_nomem(console->report);
+	stream->partial.failed = false;
 }
 
 static void end_stream(struct console *console, struct stream *stream)
@@ -79,13 +62,13 @@ static void end_stream(struct console *console, struct stream *stream)
 		return;
 	epoll_ctl(console->streams_epoll, EPOLL_CTL_DEL, stream->fd, NULL);
 	close_variable(&stream->fd);
-	if (stream->length && stream->log->shared) {
-		log_write(console, stream->log, stream->partial, stream->length);
-		log_write(console, stream->log, "\n", 1);
+	if (stream->partial.length && stream->log.shared) {
+		log_write(console, &stream->log, stream->partial.text, stream->partial.length);
+		log_write(console, &stream->log, "\n", 1);
 	}
 	if (mode == LAUNCH_PREFIX || mode == LAUNCH_COLLAPSE)
 		lines_finish(console, stream);
-	stream->length = 0;
+	stream->partial.length = 0;
 	console->open[stream->err]--;
 	collapse_flush(console, 0);
 }
@@ -94,12 +77,12 @@ static void end_stream(struct console *console, struct stream *stream)
 static bool read_stream(struct console *console, struct stream *stream)
 {
 	size_t size = console->launch->console == LAUNCH_COLLAPSE ? READ_SMALL : READ_SIZE;
-	size_t old = stream->length;
+	size_t old = stream->partial.length;
 	ssize_t n;
 
 	if (stream->fd < 0)
 		return false;
-	memcpy(console->buffer, stream->partial ? stream->partial : "", old);
+	memcpy(console->buffer, stream->partial.text ? stream->partial.text : "", old);
 	n = read(stream->fd, console->buffer + old, size);
 	if (n > 0) {
 		take(console, stream, console->buffer, old + (size_t)n);
