@@ -11,7 +11,6 @@
 #include "cli/machine.h"
 #include "cli/which_machine.h"
 #include "live/process.h"
-#include "live/explain_pid.h"
 #include "report/report.h"
 #include "text.h"
 #include "word_hints.h"

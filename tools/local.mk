@@ -109,12 +109,11 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/live/leases_revoke.c \
 	tools/live/leases_text.c \
 	tools/live/process.c tools/live/process.h \
-	tools/live/explain_pid.c tools/live/explain_pid.h \
+	tools/live/explain_pid.c \
 	tools/live/ps.h \
 	tools/live/ps_follow.c \
 	tools/live/ps_json.c \
 	tools/live/ps_lease.c \
-	tools/live/ps_planned.c \
 	tools/live/ps_read.c \
 	tools/live/ps_stale.c \
 	tools/live/ps_text.c \

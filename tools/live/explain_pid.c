@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See explain_pid.h. */
-#include "live/explain_pid.h"
+/* What --pid says of processes of gpumap run. */
+#include "live/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "process_stat.h"
 #include "plan/job.h"
-#include "live/process.h"
 #include "live/run_live.h"
 #include "process_path.h"
 #include "readfile.h"

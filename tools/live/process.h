@@ -49,6 +49,16 @@ int process_environ(gpumap_request *request, const char *pid, gpumap_report *rep
 int process_cgroup(gpumap_request *request, const char *cgroup, const gpumap_inventory *inventory,
 		   gpumap_report *report);
 
+/* GPUMAP_EINPUT, with an error that names the ranks, if `pid` is a gpumap run with ranks; else
+ * GPUMAP_OK. */
+int process_is_run(const char *pid, gpumap_report *report);
+
+/* Adds a statement for the device that the run's plan gives to the rank. It does so only if the
+ * process is a rank of gpumap run or descends from one, has the rank's list of several GPUs, and
+ * neither an option nor a variable gives the device of its program. */
+int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,
+		   gpumap_report *report);
+
 /* Whether it is certain that the process uses no GPU now: NVML lists all processes, and it is not
  * among them, nor has it a GPU open. */
 bool process_has_no_gpu(const char *pid);

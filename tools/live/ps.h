@@ -125,8 +125,6 @@ enum ps_run_state ps_run_state(int pid, const struct process_text *text);
 /* Who has leased the GPUs, and which run has those without a process for its ranks; a warning says
  * why that is not known. */
 void ps_read_leases(struct ps *ps, gpumap_report *report);
-/* A part of it: the runs that have the GPUs without processes. */
-void ps_read_planned(struct ps *ps);
 /* The first of the leases from ps->ended[*i] on that has the GPU; NULL: none. *i is behind it. */
 const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i);
 /* Whether the parent of the process has ended, and it has no terminal. */

@@ -4,8 +4,10 @@
 
 #include "inventory/inventory.h"
 #include "live/process.h"
+#include "live/run_planned.h"
 #include "memory.h"
 #include "pick/lease_here.h"
+#include "text.h"
 
 static void describe(struct ps *ps)
 {
@@ -71,6 +73,29 @@ static int add_part(const gpumap_device *device, int64_t slots, int64_t pid, voi
 	return GPUMAP_OK;
 }
 
+/* For which runs GPUs are planned on which nothing has started CUDA: a rank that has not started
+ * CUDA is not seen on its GPU. */
+static void read_planned(struct ps *ps)
+{
+	CLEANUP(live_runs_free) struct live_runs runs = {0};
+	size_t unused = 0;
+
+	for (size_t i = 0; i < ps->count; i++)
+		unused += !ps->gpus[i].count;
+	if (!unused)
+		return;
+	live_runs_find(&runs);
+	for (size_t i = 0; i < ps->count; i++) {
+		struct ps_gpu *gpu = &ps->gpus[i];
+		const struct live_run *run = gpu->count ? NULL : run_planned(&runs, gpu->device, 0);
+
+		if (!run)
+			continue;
+		gpu->run = escaped_copy(run->run);
+		gpu->launcher = run->launcher;
+	}
+}
+
 void ps_read_leases(struct ps *ps, gpumap_report *report)
 {
 	CLEANUP_FREE int64_t *owners = xcalloc(ps->count, sizeof(*owners));
@@ -91,7 +116,7 @@ void ps_read_leases(struct ps *ps, gpumap_report *report)
 	for (size_t i = 0; i < ps->ended_count; i++)
 		lease_kept_read(&ps->ended[i].kept, claim, ps->ended[i].owner);
 	describe(ps);
-	ps_read_planned(ps);
+	read_planned(ps);
 }
 
 const struct ps_ended *ps_next_ended(const struct ps *ps, const struct ps_gpu *gpu, size_t *i)

@@ -146,87 +146,66 @@ static bool read_state(struct live_rank *rank, const char *text)
 	return true;
 }
 
-/* Begins a rank. GPUMAP_EINPUT. */
-static int add_rank(struct live_run *run, size_t *room, const char *number)
-{
-	int64_t rank = span_number(span_of(number), INT32_MAX);
-
-	if (rank < 0)
-		return GPUMAP_EINPUT;
-	*ARRAY_NEXT(run->ranks, run->count, *room) = (struct live_rank){.rank = rank, .status = -1};
-	return GPUMAP_OK;
-}
-
-static int read_entry(struct live_run *run, size_t *room, const char *text)
+static bool read_entry(struct live_run *run, size_t *room, const char *text)
 {
 	const char *value = strchr(text, '=');
 	struct span key = {text, value ? (size_t)(value - text) : 0};
 	struct live_rank *rank = run->count ? &run->ranks[run->count - 1] : NULL;
 
 	if (!value)
-		return GPUMAP_EINPUT;
+		return false;
 	value++;
-	if (span_is(key, "rank"))
-		return add_rank(run, room, value);
+	if (span_is(key, "rank")) {
+		rank = ARRAY_NEXT(run->ranks, run->count, *room);
+		*rank = (struct live_rank){.rank = span_number(span_of(value), INT32_MAX),
+					   .status = -1};
+		return rank->rank >= 0;
+	}
 	if (span_is(key, "run"))
 		run->run = value;
 	if (rank && span_is(key, "state"))
-		return read_state(rank, value) ? GPUMAP_OK : GPUMAP_EINPUT;
+		return read_state(rank, value);
 	for (size_t i = 0; rank && i < ARRAY_SIZE(variables); i++)
 		if (span_is(key, variables[i].key))
 			*(const char **)((char *)rank + variables[i].member) = value;
-	return GPUMAP_OK;
+	return true;
 }
 
 /* The launcher may write a state meanwhile, so what was read is right if a second look shows the
- * same. Returns an errno. */
-static int read_settled(int fd, char **ret, size_t *size)
+ * same. */
+static bool read_settled(char **ret, size_t *size, int fd)
 {
-	char *text = NULL, *again = NULL;
-	size_t length = 0;
-	bool same = false;
-	int error = 0;
+	for (int i = 0; i < MAX_LOOKS; i++) {
+		CLEANUP_FREE char *before = *ret;
+		size_t length = *size;
 
-	for (int i = 0; i < MAX_LOOKS && !same && !error; i++) {
-		free(text);
-		text = again;
-		*size = length;
-		again = NULL;
-		error = lseek(fd, 0, SEEK_SET) < 0 ? errno
-						   : read_all(fd, MAX_BYTES, &again, &length);
-		same = !error && text && length == *size && memcmp(text, again, length) == 0;
+		*ret = NULL;
+		if (lseek(fd, 0, SEEK_SET) < 0 || read_all(fd, MAX_BYTES, ret, size))
+			return false;
+		if (before && length == *size && memcmp(before, *ret, length) == 0)
+			return true;
 	}
-	free(again);
-	if (same)
-		*ret = text;
-	else
-		free(text);
-	return error ? error : same ? 0 : EAGAIN;
+	return false;
 }
 
 int live_run_read(struct live_run *ret, int fd)
 {
-	struct live_run run = {0};
+	CLEANUP(live_run_free) struct live_run run = {0};
 	size_t size = 0, room = 0;
 	struct stat st;
-	int r = GPUMAP_OK;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return GPUMAP_EINPUT;
-	if (read_settled(fd, &run.text, &size))
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !read_settled(&run.text, &size, fd) ||
+	    !streq(run.text, MAGIC))
 		return GPUMAP_EINPUT;
 	run.file = st.st_ino;
-	if (!streq(run.text, MAGIC))
-		r = GPUMAP_EINPUT;
-	for (size_t i = sizeof(MAGIC); r == GPUMAP_OK && i < size; i += strlen(run.text + i) + 1)
-		r = read_entry(&run, &room, run.text + i);
-	if (r == GPUMAP_OK && !run.run)
-		r = GPUMAP_EINPUT;
-	if (r == GPUMAP_OK)
-		*ret = run;
-	else
-		live_run_free(&run);
-	return r;
+	for (size_t i = sizeof(MAGIC); i < size; i += strlen(run.text + i) + 1)
+		if (!read_entry(&run, &room, run.text + i))
+			return GPUMAP_EINPUT;
+	if (!run.run)
+		return GPUMAP_EINPUT;
+	*ret = run;
+	run = (struct live_run){0};
+	return GPUMAP_OK;
 }
 
 void live_run_free(struct live_run *run)

@@ -320,11 +320,10 @@ int verify_run(struct verify *ret, const struct live_run *live, bool json, gpuma
 	struct ps ps = {0};
 	int r = ps_read(&ps, json, report);
 
-	if (r == GPUMAP_OK || r == GPUMAP_ENODRIVER) {
-		verify_make(ret, live, r == GPUMAP_OK ? &ps : NULL);
-		r = GPUMAP_OK;
-	}
-	return r;
+	if (r != GPUMAP_OK && r != GPUMAP_ENODRIVER)
+		return r;
+	verify_make(ret, live, r == GPUMAP_OK ? &ps : NULL);
+	return GPUMAP_OK;
 }
 
 /* A rank of gpumap exec has its own GPUs in its environment; another process those of its list. */
@@ -367,18 +366,15 @@ static void make_alone(struct verify *ret, int64_t pid, const struct ps *ps)
 
 int verify_alone(struct verify *ret, const char *pid, bool json, gpumap_report *report)
 {
-	int64_t number = span_number(span_of(pid), INT32_MAX);
 	struct ps ps = {0};
 	int r = process_check(pid, report);
 
-	if (r != GPUMAP_OK)
+	if (r == GPUMAP_OK)
+		r = ps_read(&ps, json, report);
+	if (r != GPUMAP_OK && r != GPUMAP_ENODRIVER)
 		return r;
-	r = ps_read(&ps, json, report);
-	if (r == GPUMAP_OK || r == GPUMAP_ENODRIVER) {
-		make_alone(ret, number, r == GPUMAP_OK ? &ps : NULL);
-		r = GPUMAP_OK;
-	}
-	return r;
+	make_alone(ret, span_number(span_of(pid), INT32_MAX), r == GPUMAP_OK ? &ps : NULL);
+	return GPUMAP_OK;
 }
 
 static void free_rank(struct verify_rank *rank)
