@@ -76,16 +76,11 @@ static void put_text(struct strbuf *buf, const struct exec *exec)
 
 /* --- JSON --------------------------------------------------------------------------------- */
 
-static json_t *number(const struct exec *exec, int64_t n)
-{
-	return exec && n >= 0 ? json_integer(n) : json_null();
-}
-
 static json_t *variables(const struct exec *exec, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; exec && i < exec->change_count; i++)
+	for (size_t i = 0; i < exec->change_count; i++)
 		json_push(array,
 			  JSON_OBJECT(failed, {"name", json_text(exec->changes[i].name)},
 				      {"value", json_text(exec->changes[i].value)}),
@@ -97,7 +92,7 @@ static json_t *arguments(const struct exec *exec, bool *failed)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; exec && exec->arguments[i]; i++)
+	for (size_t i = 0; exec->arguments && exec->arguments[i]; i++)
 		json_push(array, json_text(exec->arguments[i]), failed);
 	return array;
 }
@@ -106,7 +101,7 @@ static json_t *settings(const struct exec *exec, bool *failed)
 {
 	json_t *object = json_object();
 
-	for (enum profile_key_id i = SETTING_FIRST; exec && i < SETTING_END; i++)
+	for (enum profile_key_id i = SETTING_FIRST; exec->plan && i < SETTING_END; i++)
 		if (profile_key(i)->use & EXEC_DOES)
 			json_put(object, profile_key(i)->key.name,
 				 json_text(setting_of(exec, i)->text), failed);
@@ -115,28 +110,25 @@ static json_t *settings(const struct exec *exec, bool *failed)
 
 static void put_json(struct strbuf *buf, const struct exec *exec, const gpumap_report *report)
 {
-	static const struct job_rank no_rank = {0};
-	const struct job_rank *rank = exec ? &exec->rank : &no_rank;
+	static const struct exec none = {.rank = {-1, -1, -1, -1, -1, -1}};
+	const struct job_rank *rank;
 	bool failed = false;
 	json_t *o;
 
-	o = JSON_OBJECT(&failed, JSON_HEAD("exec"));
-	json_put(o, "kind", json_text("exec"), &failed);
-	json_put(o, "launcher", json_text(exec ? exec->row : NULL), &failed);
-	json_put(o, "rank", number(exec, rank->rank), &failed);
-	json_put(o, "world_size", number(exec, rank->world_size), &failed);
-	json_put(o, "local_rank", number(exec, rank->local_rank), &failed);
-	json_put(o, "local_size", number(exec, rank->local_size), &failed);
-	json_put(o, "node", number(exec, rank->node), &failed);
-	json_put(o, "nodes", number(exec, rank->nodes), &failed);
-	json_put(o, "environment", variables(exec, &failed), &failed);
-	json_put(o, "cpus", json_text(exec ? exec->local.cpus : NULL), &failed);
-	json_put(o, "memory_nodes",
-		 json_text(exec && exec->launch.mem_nodes ? exec->local.nodes : NULL), &failed);
-	json_put(o, "workdir", json_text(exec ? exec->launch.folder : NULL), &failed);
-	json_put(o, "arguments", arguments(exec, &failed), &failed);
-	json_put(o, "settings", settings(exec, &failed), &failed);
-	json_put(o, "findings", json_findings(report, &failed), &failed);
+	exec = exec ? exec : &none;
+	rank = &exec->rank;
+	o = JSON_OBJECT(
+		&failed, JSON_HEAD("exec"), {"kind", json_string("exec")},
+		{"launcher", json_text(exec->row)}, {"rank", json_number(rank->rank)},
+		{"world_size", json_number(rank->world_size)},
+		{"local_rank", json_number(rank->local_rank)},
+		{"local_size", json_number(rank->local_size)}, {"node", json_number(rank->node)},
+		{"nodes", json_number(rank->nodes)}, {"environment", variables(exec, &failed)},
+		{"cpus", json_text(exec->local.cpus)},
+		{"memory_nodes", json_text(exec->launch.mem_nodes ? exec->local.nodes : NULL)},
+		{"workdir", json_text(exec->launch.folder)},
+		{"arguments", arguments(exec, &failed)}, {"settings", settings(exec, &failed)},
+		{"findings", json_findings(report, &failed)});
 	json_dump(buf, o, failed);
 }
 

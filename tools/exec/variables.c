@@ -6,9 +6,7 @@
 
 const char *exec_variable(const char *name)
 {
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
+	return environ_nonempty((const char *const *)environ, name);
 }
 
 /* Whether a variable is true under the launcher that set it: torchrun's store listens, and it

@@ -47,11 +47,9 @@ void leases_json(struct strbuf *buf, const struct leases *leases, bool idle,
 	for (size_t i = 0; i < leases->count; i++)
 		if (!idle || leases->rows[i].idle)
 			json_push(rows, row_json(leases, &leases->rows[i], &failed), &failed);
-	o = JSON_OBJECT(&failed, JSON_HEAD("leases"));
-	json_put(o, "host", json_text(inventory->host), &failed);
-	json_put(o, "date", json_text(inventory->date), &failed);
-	json_put(o, "leases", rows, &failed);
-	json_put(o, "leases_known", json_boolean(leases->known), &failed);
-	json_put(o, "findings", json_findings(report, &failed), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("leases"), {"host", json_text(inventory->host)},
+			{"date", json_text(inventory->date)}, {"leases", rows},
+			{"leases_known", json_boolean(leases->known)},
+			{"findings", json_findings(report, &failed)});
 	json_dump(buf, o, failed);
 }

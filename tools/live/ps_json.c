@@ -144,7 +144,7 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 			bool *failed)
 {
 	const gpumap_device *d = gpu->device;
-	json_t *processes = json_array(), *o;
+	json_t *processes = json_array();
 	size_t ended = 0;
 
 	for (size_t i = 0; i < gpu->count; i++)
@@ -159,15 +159,14 @@ static json_t *gpu_json(const struct ps *ps, const struct ps_gpu *gpu, const str
 		json_decref(processes);
 		processes = json_null();
 	}
-	o = JSON_OBJECT(failed, {"index", json_number(d->index)},
-			{"physical", json_number(d->physical)}, {"uuid", json_text(d->uuid)},
-			{"pci", json_text(d->pci)}, {"name", json_text(d->name)},
-			{"memory_bytes", json_number(d->memory)}, {"usage", usage_json(d, failed)},
-			{"mig", instances_json(gpu, failed)}, {"lease", lease_json(gpu, failed)},
-			{"ended_leases", ended_json(ps, gpu, failed)},
-			{"stale_memory", json_boolean(gpu->left)},
-			{"planned", planned_json(gpu, failed)}, {"processes", processes});
-	return o;
+	return JSON_OBJECT(
+		failed, {"index", json_number(d->index)}, {"physical", json_number(d->physical)},
+		{"uuid", json_text(d->uuid)}, {"pci", json_text(d->pci)},
+		{"name", json_text(d->name)}, {"memory_bytes", json_number(d->memory)},
+		{"usage", usage_json(d, failed)}, {"mig", instances_json(gpu, failed)},
+		{"lease", lease_json(gpu, failed)}, {"ended_leases", ended_json(ps, gpu, failed)},
+		{"stale_memory", json_boolean(gpu->left)}, {"planned", planned_json(gpu, failed)},
+		{"processes", processes});
 }
 
 void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view,
@@ -177,7 +176,7 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 	json_t *gpus = json_array(), *kill = json_array(), *o;
 	size_t count;
 	CLEANUP_FREE int64_t *pids = ps_own_stale(ps, &count);
-	bool failed = !pids;
+	bool failed = false;
 
 	for (size_t i = 0; i < ps->count; i++) {
 		json_t *gpu = gpu_json(ps, &ps->gpus[i], view, &failed);
@@ -185,15 +184,12 @@ void ps_json(struct strbuf *buf, const struct ps *ps, const struct ps_view *view
 		if (gpu)
 			json_push(gpus, gpu, &failed);
 	}
-	for (size_t i = 0; pids && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		json_push(kill, json_integer(pids[i]), &failed);
-	o = JSON_OBJECT(&failed, JSON_HEAD("ps"));
-	json_put(o, "host", json_text(inventory->host), &failed);
-	json_put(o, "date", json_text(inventory->date), &failed);
-	json_put(o, "driver", json_text(inventory->driver), &failed);
-	json_put(o, "gpus", gpus, &failed);
-	json_put(o, "leases_known", json_boolean(ps->leases_known), &failed);
-	json_put(o, "own_stale", kill, &failed);
-	json_put(o, "findings", json_findings(report, &failed), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("ps"), {"host", json_text(inventory->host)},
+			{"date", json_text(inventory->date)},
+			{"driver", json_text(inventory->driver)}, {"gpus", gpus},
+			{"leases_known", json_boolean(ps->leases_known)}, {"own_stale", kill},
+			{"findings", json_findings(report, &failed)});
 	json_dump(buf, o, failed);
 }

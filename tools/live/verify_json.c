@@ -107,13 +107,11 @@ void verify_json(struct strbuf *buf, const struct verify *v, const gpumap_report
 
 	for (size_t i = 0; i < v->count; i++)
 		json_push(ranks, rank_json(v, &v->ranks[i], &failed), &failed);
-	o = JSON_OBJECT(&failed, JSON_HEAD("verify"));
-	json_put(o, "host", json_text(inventory ? inventory->host : NULL), &failed);
-	json_put(o, "date", json_text(inventory ? inventory->date : NULL), &failed);
-	json_put(o, "driver", json_text(inventory ? inventory->driver : NULL), &failed);
-	json_put(o, "run", json_text(v->run), &failed);
-	json_put(o, "right", json_boolean(verify_is_right(v)), &failed);
-	json_put(o, "ranks", ranks, &failed);
-	json_put(o, "findings", json_findings(report, &failed), &failed);
+	o = JSON_OBJECT(&failed, JSON_HEAD("verify"),
+			{"host", json_text(inventory ? inventory->host : NULL)},
+			{"date", json_text(inventory ? inventory->date : NULL)},
+			{"driver", json_text(inventory ? inventory->driver : NULL)},
+			{"run", json_text(v->run)}, {"right", json_boolean(verify_is_right(v))},
+			{"ranks", ranks}, {"findings", json_findings(report, &failed)});
 	json_dump(buf, o, failed);
 }
