@@ -69,7 +69,8 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 			       .epoll = -1,
 			       .signals = -1,
 			       .timer = -1,
-			       .guard = -1};
+			       .guard = -1,
+			       .console = {.epoll = -1, .streams_epoll = -1, .timer = -1}};
 	int r;
 
 	*result = (struct launch_result){.status = STATUS_OWN_FAILURE, .cause = LAUNCH_DONE};
@@ -80,7 +81,6 @@ int launch_run(const struct launch *launch, struct launch_result *result, gpumap
 	if (!result->ranks)
 		return report_nomem(report);
 	result->count = launch->count;
-	s.console = (struct console){.epoll = -1, .streams_epoll = -1, .timer = -1};
 	r = prepare(&s);
 	if (r == GPUMAP_OK)
 		r = run(&s);

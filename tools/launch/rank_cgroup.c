@@ -199,31 +199,23 @@ static bool make_folder(struct rank_cgroup *c)
 	return false;
 }
 
-static bool make_in(struct rank_cgroup *c, const char *path, int null, const int *held)
+static void make_in(struct rank_cgroup *c, int null, const int *held)
 {
 	struct statfs fs;
 
-	c->parent = open_folder(AT_FDCWD, path);
-	if (c->parent < 0 || fstatfs(c->parent, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC) {
-		close_all(c);
-		return false;
-	}
+	if (c->parent < 0 || fstatfs(c->parent, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return;
 	remove_dead(c->parent);
-	if (!make_folder(c)) {
-		close_all(c);
-		return false;
-	}
+	if (!make_folder(c))
+		return;
 	c->folder = open_folder(c->parent, c->name);
 	/* Since Linux 5.14. Without it processes that fork as fast as they are killed would stay.
 	 */
 	if (c->folder >= 0)
 		c->kill = openat(c->folder, "cgroup.kill", O_WRONLY | O_CLOEXEC);
 	c->made = c->kill >= 0 && start_keeper(c, null, held);
-	if (!c->made) {
+	if (!c->made)
 		unlinkat(c->parent, c->name, AT_REMOVEDIR);
-		close_all(c);
-	}
-	return c->made;
 }
 
 /* The path of this process in the hierarchy of version 2. */
@@ -254,8 +246,12 @@ void rank_cgroup_make(struct rank_cgroup *c, int null, const int *held)
 	while (!c->made && span_split(&rest, '\n', &line)) {
 		char folder[PATH_MAX];
 
-		if (cgroup_folder(folder, sizeof(folder), line, path))
-			make_in(c, folder, null, held);
+		if (!cgroup_folder(folder, sizeof(folder), line, path))
+			continue;
+		c->parent = open_folder(AT_FDCWD, folder);
+		make_in(c, null, held);
+		if (!c->made)
+			close_all(c);
 	}
 }
 

@@ -237,8 +237,6 @@ bool supervise(struct supervisor *s)
 	while (!s->empty && s->ending != GIVEN_UP)
 		loop_once(s);
 	s->empty = true;
-	for (int i = DEADLINE_WINDOW; i < DEADLINE_COUNT; i++)
-		s->deadlines[i] = 0;
 	finish_output(s);
 	close_variable(&s->guard);
 	/* A guard that waits for a process stuck in the kernel is left alone. */
