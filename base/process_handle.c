@@ -39,11 +39,6 @@ static bool is_own_proc(void)
 	       span_number(span_of(target), INT32_MAX) == getpid();
 }
 
-static bool exists(pid_t pid)
-{
-	return kill(pid, 0) == 0 || errno == EPERM;
-}
-
 int process_handle_open(struct process_handle *ret, pid_t pid)
 {
 	struct process_handle handle = {pid, 0, -1, -1};
@@ -52,7 +47,7 @@ int process_handle_open(struct process_handle *ret, pid_t pid)
 	if (!is_own_proc())
 		return EXDEV;
 	if (!process_stat_read(&stat, pid))
-		return exists(pid) ? EACCES : ESRCH;
+		return process_exists(pid) ? EACCES : ESRCH;
 	if (stat.dead)
 		return ESRCH;
 	if (is_thread(pid))

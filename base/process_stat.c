@@ -2,7 +2,9 @@
 /* See process_stat.h. */
 #include "process_stat.h"
 
+#include <errno.h>
 #include <linux/prctl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "process_path.h"
@@ -105,6 +107,11 @@ bool process_stat_read(struct process_stat *ret, pid_t pid)
 	};
 	ret->in_exec = !ret->no_memory && field(fields, ENV_END) == 0;
 	return true;
+}
+
+bool process_exists(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 pid_t process_parent(pid_t pid)

@@ -34,6 +34,9 @@ bool process_stat_read(struct process_stat *ret, pid_t pid);
 /* The next process of /proc, which is open as `proc`; 0: there is none. NULL has none. */
 pid_t process_next(DIR *proc);
 
+/* Whether there is such a process, even if /proc hides it (hidepid). */
+bool process_exists(pid_t pid);
+
 /* The parent; 0: not known. */
 pid_t process_parent(pid_t pid);
 /* Whether the process is `above`, or descends from it. */

@@ -72,16 +72,10 @@ static const gpumap_process *find_process(const struct leases *leases, int64_t p
 /* A shell is a process that a guard waits for, so both have the same title. */
 static bool is_shell(const gpumap_process *p)
 {
-	const char *command = p ? gpumap_process_str(p, GPUMAP_PROCESS_COMMAND) : NULL;
-	struct span rest = span_of(command ? command : ""), word;
-	char name[64];
+	struct span name = process_program(p);
 
-	if (!span_split(&rest, ' ', &word) || word.length >= sizeof(name))
-		return false;
-	memcpy(name, word.text, word.length);
-	name[word.length] = '\0';
-	/* A login shell. */
-	return is_shell_name(file_name(*name == '-' ? name + 1 : name));
+	span_skip(&name, "-"); /* a login shell */
+	return is_shell_name(name.text);
 }
 
 static void describe(struct leases *leases)

@@ -315,11 +315,6 @@ int process_views(gpumap_request *request, const char *pid, const gpumap_invento
 	return GPUMAP_OK;
 }
 
-bool process_exists(int pid)
-{
-	return kill(pid, 0) == 0 || errno != ESRCH;
-}
-
 bool process_ended(int pid)
 {
 	struct process_stat stat;

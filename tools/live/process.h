@@ -6,8 +6,6 @@
 
 #include "base.h"
 
-/* Whether there is such a process, even if /proc hides it (hidepid). */
-bool process_exists(int pid);
 /* Whether it has ended, even if its parent has not collected it. */
 bool process_ended(int pid);
 /* Whether it is a process of gpumap that can be seen: a run, a guard. */

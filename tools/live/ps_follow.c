@@ -58,9 +58,12 @@ static void keys_end(void)
 
 static void restore_terminal(void)
 {
+	bool shown = entered;
+
 	keys_end();
-	if (entered && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
-		entered = false;
+	entered = false;
+	if (shown && write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
+		return; /* the terminal is gone */
 }
 
 /* NVML can hang. Then the second signal ends the process as if it were not caught. */
@@ -254,14 +257,6 @@ static int enter(struct follower *f, gpumap_report *report)
 	return print_text(ENTER, report);
 }
 
-static void leave(gpumap_report *report)
-{
-	keys_end();
-	if (entered)
-		print_text(LEAVE, report);
-	entered = false;
-}
-
 /* After Ctrl-Z and bg the terminal is another program's. */
 static bool in_background(const struct follower *f)
 {
@@ -271,12 +266,12 @@ static bool in_background(const struct follower *f)
 }
 
 /* Stops as if the signal were not caught, with the old screen. Returns when it continues. */
-static void stop_now(gpumap_report *report)
+static void stop_now(void)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL}, before;
 	sigset_t only;
 
-	leave(report);
+	restore_terminal();
 	stopped = 0;
 	sigaction(SIGTSTP, &standard, &before);
 	raise(SIGTSTP);
@@ -339,9 +334,9 @@ int ps_follow(const struct ps_view *view, int64_t seconds, bool json, gpumap_rep
 		if (r == GPUMAP_OK && !ended)
 			wait_for(&pause, &signals.waiting);
 		if (stopped && !ended)
-			stop_now(report);
+			stop_now();
 	}
-	leave(report);
+	restore_terminal();
 	restore_signals(&signals);
 	/* Ctrl-C is how people leave. Any other signal ends the process as if it were not caught.
 	 */

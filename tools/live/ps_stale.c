@@ -108,24 +108,12 @@ static int64_t started(int pid)
 /* Takes "YYYYMMDD-HHMMSS-PID" apart. */
 static bool read_id(const char *run, int64_t *at, int *pid)
 {
-	struct span rest = span_of(run), day, second;
 	struct tm tm = {0};
-	int64_t date, time, number;
+	const char *rest = strptime(run, "%Y%m%d-%H%M%S-", &tm);
+	int64_t number = rest ? span_number(span_of(rest), INT32_MAX) : -1;
 
-	if (!span_split(&rest, '-', &day) || !rest.text || !span_split(&rest, '-', &second) ||
-	    !rest.text || day.length != 8 || second.length != 6)
+	if (number <= 1 || rest - run != strlen("YYYYMMDD-HHMMSS-"))
 		return false;
-	date = span_number(day, INT32_MAX);
-	time = span_number(second, INT32_MAX);
-	number = span_number(rest, INT32_MAX);
-	if (date < 0 || time < 0 || number <= 1)
-		return false;
-	tm.tm_year = (int)(date / 10000) - 1900;
-	tm.tm_mon = (int)(date / 100 % 100) - 1;
-	tm.tm_mday = (int)(date % 100);
-	tm.tm_hour = (int)(time / 10000);
-	tm.tm_min = (int)(time / 100 % 100);
-	tm.tm_sec = (int)(time % 100);
 	*at = timegm(&tm);
 	*pid = (int)number;
 	return true;

@@ -587,7 +587,7 @@ static void put_kill(struct frame *f)
 		strbuf_puts(f->buf, pid);
 		used += n;
 	}
-	if (pids && count)
+	if (count)
 		strbuf_puts(f->buf, "\n");
 }
 

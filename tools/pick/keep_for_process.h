@@ -24,8 +24,6 @@ struct pick_keep {
 	size_t printed;    /* how many findings of the report are printed already */
 };
 
-/* Takes --shell, --hold and --adopt. */
-bool pick_keep_option(struct pick_keep *keep, const char *name, const char *value);
 /* The name of one that was given; NULL: none. */
 const char *pick_keeps(const struct pick_keep *keep);
 /* Refuses options that contradict each other. `chooses` is an option or a number that chooses GPUs;
