@@ -51,7 +51,7 @@ void rank_shown_begin(struct rank_shown *ret, const struct launch *launch, const
 {
 	struct strbuf buf = {0};
 
-	*ret = (struct rank_shown){.count = launch->count};
+	*ret = (struct rank_shown){0};
 	if (!launch->shown)
 		return;
 	ret->places = calloc(launch->count + 1, sizeof(*ret->places));
@@ -65,13 +65,12 @@ void rank_shown_begin(struct rank_shown *ret, const struct launch *launch, const
 		ret->places = NULL;
 		return;
 	}
-	ret->size = buf.length;
 	ret->text = strbuf_take(&buf);
 }
 
 void rank_shown_ended(const struct rank_shown *shown, size_t index)
 {
-	if (!shown->text || index >= shown->count)
+	if (!shown->text)
 		return;
 	for (char *digit = shown->text + shown->places[index]; *digit; digit++)
 		*digit = '0';

@@ -14,10 +14,8 @@
 #include "launch.h"
 
 struct rank_shown {
-	char *text; /* NULL: nothing is shown */
-	size_t size;
+	char *text;     /* NULL: nothing is shown */
 	size_t *places; /* of the number of each rank */
-	size_t count;
 };
 
 /* Makes it the command line of this process, which is the guard. Without memory, or where the

@@ -195,42 +195,19 @@ static void read_gpus(struct ps *ps)
 		read_gpu(ps, &ps->gpus[ps->count], gpumap_inventory_get(ps->inventory, ps->count));
 }
 
-static bool has_usage(const gpumap_inventory *inventory)
-{
-	return gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) == 1;
-}
-
-/* Why there is no GPU, even if NVML answered; NULL: there is one, or NVML answers. */
-static const char *no_gpu(const gpumap_inventory *inventory)
-{
-	return has_usage(inventory) || gpumap_inventory_count(inventory) ? NULL : inventory->no_gpu;
-}
-
 /* The inventory is from another source than NVML, which alone knows the usage. */
-static int no_usage(const gpumap_inventory *inventory, gpumap_report *report)
+static int no_usage(const gpumap_inventory *inventory, size_t before, gpumap_report *report)
 {
-	if (no_gpu(inventory))
+	if (gpumap_inventory_count(inventory) || !inventory->no_gpu)
 		return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
-				   ABOUT(.fix = inventory->no_gpu_fix), "no GPU to show: %s",
-				   no_gpu(inventory));
-	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
-			   ABOUT(.fix = "install NVIDIA's driver; a container needs "
-					"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
-			   "NVML shows how GPUs are used, and NVML does not answer here");
-}
-
-/* A frame for people shows which GPUs do not let their usage be read. */
-static int probe(gpumap_inventory **ret, bool json, gpumap_report *report)
-{
-	size_t before = gpumap_report_count(report);
-	int r = gpumap_inventory_probe(ret, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
-
+				   ABOUT(.fix = "install NVIDIA's driver; a container needs "
+						"NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+				   "NVML shows how GPUs are used, and NVML does not answer here");
 	/* The error has the cause. */
-	if (r == GPUMAP_OK && no_gpu(*ret))
-		report_keep(report, before, NULL, NULL);
-	if (!json)
-		report_drop(report, before, FINDING_USAGE_REFUSED);
-	return r;
+	report_keep(report, before, NULL, NULL);
+	return report_fail(report, GPUMAP_ENODRIVER, FINDING_NO_USAGE,
+			   ABOUT(.fix = inventory->no_gpu_fix), "no GPU to show: %s",
+			   inventory->no_gpu);
 }
 
 void ps_make(struct ps *ret, gpumap_inventory *inventory)
@@ -241,17 +218,20 @@ void ps_make(struct ps *ret, gpumap_inventory *inventory)
 
 int ps_read(struct ps *ret, bool json, gpumap_report *report)
 {
-	gpumap_inventory *inventory = NULL;
-	int r = probe(&inventory, json, report);
+	size_t before = gpumap_report_count(report);
+	OWNED(inventory) *inventory = NULL;
+	int r = gpumap_inventory_probe(&inventory, GPUMAP_PROBE_FLAG_USAGE, NULL, report);
 
-	if (r == GPUMAP_OK && !has_usage(inventory)) {
-		r = no_usage(inventory, report);
-		gpumap_inventory_free(inventory);
+	/* A frame for people shows which GPUs do not let their usage be read. */
+	if (!json)
+		report_drop(report, before, FINDING_USAGE_REFUSED);
+	if (r != GPUMAP_OK)
 		return r;
-	}
-	if (r == GPUMAP_OK)
-		ps_make(ret, inventory);
-	return r;
+	if (gpumap_inventory_int(inventory, GPUMAP_INVENTORY_USAGE) != 1)
+		return no_usage(inventory, before, report);
+	ps_make(ret, inventory);
+	inventory = NULL;
+	return GPUMAP_OK;
 }
 
 void ps_facts_free(struct ps_facts *facts)
