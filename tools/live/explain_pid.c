@@ -2,7 +2,6 @@
 /* What --pid says of processes of gpumap run. */
 #include "live/process.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -162,16 +161,15 @@ static int state_device(gpumap_request *request, const char *pid, const struct p
 {
 	const char *rank = process_variable(text, RUN_RANK), *run = process_variable(text, RUN_ID);
 	const char *gpu = process_variable(text, RUN_GPUS);
-	char device[24];
 
-	snprintf(device, sizeof(device), "%lld", (long long)logical);
 	report_add(report, FINDING_UNKNOWN_USE,
 		   ABOUT(.rule = "R3", .origin = "--pid",
 			 .fix = "if its program uses another device, give --device N"),
 		   "process %s belongs to rank %s of gpumap run%s%s, which assigned GPU %s to it",
 		   pid, rank ? QUOTE(span_of(rank)) : "?", run ? " " : "",
 		   run ? QUOTE(span_of(run)) : "", QUOTE(span_of(gpu)));
-	return gpumap_request_set(request, "device", device, RUN_GPUS, report);
+	return gpumap_request_set(request, "device", FORMAT("%lld", (long long)logical), RUN_GPUS,
+				  report);
 }
 
 int process_of_run(gpumap_request *request, const char *pid, const gpumap_inventory *machine,

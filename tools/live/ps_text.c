@@ -127,7 +127,6 @@ static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_
 	const struct ps_facts *facts = ps_facts_of(ps, p);
 	const char *container = gpumap_process_str(p->process, GPUMAP_PROCESS_CONTAINER);
 	int64_t mig = gpumap_process_int(p->process, GPUMAP_PROCESS_MIG);
-	char text[64];
 
 	if (p->name == PS_NAME_HIDDEN)
 		add_part(buf, "not visible here");
@@ -135,14 +134,11 @@ static void about_text(struct strbuf *buf, const struct ps *ps, const struct ps_
 		add_part(buf, "outside the list it started with");
 	if (p->stale)
 		add_part(buf, "stale: its run has ended");
-	if (mig >= 0) {
-		snprintf(text, sizeof(text), "MIG %lld", (long long)mig);
-		add_part(buf, text);
-	}
+	if (mig >= 0)
+		add_part(buf, FORMAT("MIG %lld", (long long)mig));
 	add_types(buf, gpumap_process_int(p->process, GPUMAP_PROCESS_TYPES));
 	if (facts->run) {
-		snprintf(text, sizeof(text), "rank %lld of ", (long long)facts->rank);
-		add_part(buf, text);
+		add_part(buf, FORMAT("rank %lld of ", (long long)facts->rank));
 		strbuf_puts(buf, facts->run);
 	}
 	if (container)
@@ -338,17 +334,14 @@ static void put_instances(struct frame *f, const struct ps_gpu *gpu)
 		const gpumap_device *mig = gpumap_device_mig(gpu->device, i);
 		const char *profile = gpumap_device_str(mig, GPUMAP_DEVICE_MIG_PROFILE);
 		int64_t pid = gpu->instances ? gpu->instances[i] : GPUMAP_LEASE_NONE;
-		char head[80], by[48];
 
-		snprintf(head, sizeof(head), "MIG %zu%s%.48s", i, profile ? "  " : "",
-			 profile ? profile : "");
-		put_device(f, INDENT, head, mig);
-		snprintf(by, sizeof(by),
-			 pid > 0 ? "leased by process %lld"
-				 : "leased by a process that is not visible here",
-			 (long long)pid);
+		put_device(f, INDENT,
+			   FORMAT("MIG %zu%s%.48s", i, profile ? "  " : "", profile ? profile : ""),
+			   mig);
 		if (pid >= 0)
-			indented(f, INDENT + INDENT, STYLE_PLAIN, by);
+			indented(f, INDENT + INDENT, STYLE_PLAIN,
+				 pid ? FORMAT("leased by process %lld", (long long)pid)
+				     : "leased by a process that is not visible here");
 	}
 }
 
@@ -357,14 +350,14 @@ static void put_hidden(struct frame *f, const struct ps_gpu *gpu)
 {
 	const gpumap_device *d = gpu->device;
 	bool kept = gpumap_device_int(d, GPUMAP_DEVICE_MEMORY_RESERVED) < 0;
-	char text[128];
 
-	if (gpu->hidden) {
-		snprintf(text, sizeof(text), "%lld MiB by processes that are not visible here%s%s",
-			 (long long)(gpu->hidden >> 20), kept ? ", or kept by the driver" : "",
-			 gpu->left && f->view->stale ? ", or left by one that has ended" : "");
-		indented(f, INDENT, STYLE_WARNING, text);
-	}
+	if (gpu->hidden)
+		indented(f, INDENT, STYLE_WARNING,
+			 FORMAT("%lld MiB by processes that are not visible here%s%s",
+				(long long)(gpu->hidden >> 20),
+				kept ? ", or kept by the driver" : "",
+				gpu->left && f->view->stale ? ", or left by one that has ended"
+							    : ""));
 	if (gpumap_device_process_count(d) < 0)
 		indented(f, INDENT, STYLE_PLAIN, "its processes are not readable");
 	else if (gpumap_device_int(d, GPUMAP_DEVICE_PROCESSES_COMPLETE) != 1)
@@ -470,15 +463,13 @@ static bool is_free(const struct ps_gpu *gpu)
 /* Of a GPU without a process and without hidden memory. */
 static void put_unused(struct frame *f, const struct ps_gpu *gpu)
 {
-	char text[160];
-
 	if (gpu->run)
-		snprintf(text, sizeof(text), "planned for run %.64s (process %d): no process yet%s",
-			 gpu->run, gpu->launcher, is_free(gpu) ? ", no lease" : "");
+		indented(f, INDENT, STYLE_PLAIN,
+			 FORMAT("planned for run %.64s (process %d): no process yet%s", gpu->run,
+				gpu->launcher, is_free(gpu) ? ", no lease" : ""));
 	else
-		snprintf(text, sizeof(text),
+		indented(f, INDENT, STYLE_FAINT,
 			 is_free(gpu) ? "free: no process, no lease" : "no process");
-	indented(f, INDENT, gpu->run ? STYLE_PLAIN : STYLE_FAINT, text);
 }
 
 static void put_gpu(struct frame *f, const struct ps_gpu *gpu)

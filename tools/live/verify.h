@@ -11,6 +11,7 @@
 
 #include "live/ps.h"
 #include "live/run_live.h"
+#include "text.h"
 
 /* A GPU by its physical number, or a MIG instance of it; mig -1: the whole GPU, or not known. */
 struct verify_device {
@@ -128,10 +129,7 @@ void verify_verdict(struct strbuf *buf, const struct verify *verify);
 bool verify_past_text(struct strbuf *buf, bool *right, const struct json_t *verified);
 
 /* "GPU 3", "GPU 3 MIG 1". */
-struct verify_name {
-	char text[48];
-};
-const char *verify_name(struct verify_name *ret, struct verify_device device);
-#define VERIFY_NAME(device) verify_name(&(struct verify_name){{0}}, device)
+const char *verify_name(struct quoted *ret, struct verify_device device);
+#define VERIFY_NAME(device) verify_name(&(struct quoted){{0}}, device)
 
 #endif

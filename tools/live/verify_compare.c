@@ -9,32 +9,21 @@
 #include "signal_name.h"
 #include "text.h"
 
-const char *verify_name(struct verify_name *ret, struct verify_device device)
+const char *verify_name(struct quoted *ret, struct verify_device device)
 {
-	if (device.mig >= 0)
-		snprintf(ret->text, sizeof(ret->text), "GPU %d MIG %d", device.physical,
-			 device.mig);
-	else
-		snprintf(ret->text, sizeof(ret->text), "GPU %d", device.physical);
-	return ret->text;
+	return format_text(ret, device.mig < 0 ? "GPU %d" : "GPU %d MIG %d", device.physical,
+			   device.mig);
 }
 
 /* "rank 3 (process 4711)"; "rank 3", if its process is not known; "process 4711". */
-struct who {
-	char text[80];
-};
-static const char *who(struct who *ret, const struct verify_rank *rank, int64_t pid)
+static const char *who(struct quoted *ret, const struct verify_rank *rank, int64_t pid)
 {
 	if (rank->rank < 0)
-		snprintf(ret->text, sizeof(ret->text), "process %lld", (long long)pid);
-	else if (pid <= 0)
-		snprintf(ret->text, sizeof(ret->text), "rank %lld", (long long)rank->rank);
-	else
-		snprintf(ret->text, sizeof(ret->text), "rank %lld (process %lld)",
-			 (long long)rank->rank, (long long)pid);
-	return ret->text;
+		return format_text(ret, "process %lld", (long long)pid);
+	return format_text(ret, pid <= 0 ? "rank %lld" : "rank %lld (process %lld)",
+			   (long long)rank->rank, (long long)pid);
 }
-#define WHO(rank, pid) who(&(struct who){{0}}, rank, pid)
+#define WHO(rank, pid) who(&(struct quoted){{0}}, rank, pid)
 
 /* --- devices ------------------------------------------------------------------------ */
 
@@ -103,14 +92,12 @@ static void hide(struct verify_rank *rank, const char *why, const char *fix, gpu
 
 static void report_dead(struct verify_rank *rank, gpumap_report *report)
 {
-	char how[64] = "its process is gone, and gpumap run has not noticed";
+	const char *how = rank->process != VERIFY_ENDED
+				  ? "its process is gone, and gpumap run has not noticed"
+			  : rank->signal      ? FORMAT("%s ended it", SIGNAL_TEXT(rank->signal))
+			  : rank->status >= 0 ? FORMAT("it has ended with status %d", rank->status)
+					      : "it has ended";
 
-	if (rank->process == VERIFY_ENDED && rank->signal)
-		snprintf(how, sizeof(how), "%s ended it", SIGNAL_TEXT(rank->signal));
-	else if (rank->process == VERIFY_ENDED && rank->status >= 0)
-		snprintf(how, sizeof(how), "it has ended with status %d", rank->status);
-	else if (rank->process == VERIFY_ENDED)
-		snprintf(how, sizeof(how), "it has ended");
 	differs(rank, VERIFY_DEAD);
 	report_add(report, FINDING_RANK_DEAD,
 		   ABOUT(.fix = "end the run, and look at the last lines of the rank"), "%s: %s",
@@ -195,12 +182,10 @@ static void report_place(const struct verify *v, struct verify_rank *rank,
 			 const struct verify_use *use, int64_t memory, gpumap_report *report)
 {
 	const struct verify_rank *other = owner(v, rank, use->device);
-	char own[128], amount[32] = "", whose[48] = "";
+	const char *amount = memory < 0 ? "" : FORMAT(" (%lld MiB)", (long long)(memory >> 20));
+	const char *whose = other ? FORMAT(", which is rank %lld's", (long long)other->rank) : "";
+	char own[128];
 
-	if (memory >= 0)
-		snprintf(amount, sizeof(amount), " (%lld MiB)", (long long)(memory >> 20));
-	if (other)
-		snprintf(whose, sizeof(whose), ", which is rank %lld's", (long long)other->rank);
 	own_text(own, sizeof(own), rank);
 	if (rank->differences & VERIFY_STRAY)
 		report_add(report, FINDING_RANK_STRAY,
