@@ -154,7 +154,7 @@ void console_close(struct console *console)
 		close_variable(&console->streams[i].writer);
 		close_variable(&console->streams[i].log.fd);
 		strbuf_free(&console->streams[i].partial);
-		free(console->streams[i].tail);
+		strbuf_free(&console->streams[i].tail);
 	}
 	while (console->collapse.head) {
 		struct held *h = console->collapse.head;
@@ -191,7 +191,7 @@ static bool connect_stream(struct console *console, struct stream *stream)
 		return false;
 	stream->fd = ends[0];
 	stream->writer = ends[1];
-	stream->tail_length = 0;
+	stream->tail.length = 0;
 	stream->tail_cut = false;
 	stream->last = 0;
 	console->open[stream->err]++;

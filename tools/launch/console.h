@@ -31,8 +31,8 @@ struct sink {
 	bool guarded; /* writing can block, so poll before each small write */
 	bool socket, tty, closed, waits;
 	const char *name;
-	char *data;
-	size_t start, length, room;
+	struct strbuf pending;
+	size_t start;        /* of what is not yet written of it */
 	struct stream *open; /* the stream whose unfinished update was written last */
 };
 
@@ -54,8 +54,7 @@ struct stream {
 	char number[20];
 	struct strbuf partial; /* the text after the last whole line */
 	size_t shown;          /* of it, on a terminal */
-	char *tail;
-	size_t tail_length;
+	struct strbuf tail;
 	bool tail_cut;
 	uint64_t last; /* held line */
 };
@@ -125,6 +124,10 @@ char *console_last_lines(const struct console *console, size_t index);
 void sink_open(struct sink *sink, int fd, const char *name);
 void sink_add(struct console *console, struct sink *sink, const char *text, size_t length);
 void sink_write(struct console *console, struct sink *sink);
+/* How many bytes are to be written. */
+size_t sink_pending(const struct sink *sink);
+/* Drops them, and takes no more. */
+void sink_drop(struct sink *sink);
 void sink_close(struct sink *sink);
 
 /* Opens the log file, if its path is not NULL. */

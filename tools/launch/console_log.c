@@ -98,26 +98,21 @@ void log_write(struct console *console, struct log *log, const char *text, size_
 
 void tail_keep(struct stream *stream, const char *text, size_t length)
 {
-	size_t keep;
+	struct strbuf *tail = &stream->tail;
+	size_t kept = length < TAIL_SIZE ? TAIL_SIZE - length : 0;
 
-	if (!stream->tail) {
-		stream->tail = malloc(TAIL_SIZE);
-		if (!stream->tail)
-			return;
+	if (tail->length > kept) {
+		memmove(tail->text, tail->text + tail->length - kept, kept);
+		tail->length = kept;
+		stream->tail_cut = true;
 	}
-	if (length >= TAIL_SIZE) {
-		stream->tail_cut = stream->tail_cut || length > TAIL_SIZE || stream->tail_length;
+	if (length > TAIL_SIZE) {
 		text += length - TAIL_SIZE;
 		length = TAIL_SIZE;
-	}
-	keep = stream->tail_length;
-	if (keep + length > TAIL_SIZE) {
 		stream->tail_cut = true;
-		keep = TAIL_SIZE - length;
-		memmove(stream->tail, stream->tail + stream->tail_length - keep, keep);
 	}
-	memcpy(stream->tail + keep, text, length);
-	stream->tail_length = keep + length;
+	strbuf_add(tail, text, length);
+	tail->failed = false;
 }
 
 /* Copies a line; of one with updates, only the last update. */
@@ -182,8 +177,8 @@ char *console_last_lines(const struct console *console, size_t index)
 		return NULL;
 	out = &console->streams[2 * index];
 	err = &console->streams[2 * index + 1];
-	stream = err->tail_length ? err : out;
-	return last_lines(stream->tail, stream->tail_length, stream->tail_cut);
+	stream = err->tail.length ? err : out;
+	return last_lines(stream->tail.text, stream->tail.length, stream->tail_cut);
 }
 
 static bool is_after(const struct timespec *a, const struct timespec *b)

@@ -96,7 +96,7 @@ static bool read_stream(struct console *console, struct stream *stream)
 static bool is_full(const struct console *console)
 {
 	for (size_t i = 0; i < console->sink_count; i++)
-		if (console->sinks[i].length > SINK_HIGH)
+		if (sink_pending(&console->sinks[i]) > SINK_HIGH)
 			return true;
 	return false;
 }
@@ -119,7 +119,7 @@ bool console_flush(struct console *console)
 
 	for (size_t i = 0; i < console->sink_count; i++) {
 		sink_write(console, &console->sinks[i]);
-		done = done && console->sinks[i].length == 0;
+		done = done && !sink_pending(&console->sinks[i]);
 	}
 	pause_reading(console, is_full(console));
 	return done;
@@ -134,7 +134,7 @@ static void read_batch(struct console *console)
 		struct stream *stream = events[i].data.ptr;
 
 		read_stream(console, stream);
-		if (stream->sink->length > SINK_HIGH / 2 && !stream->sink->waits)
+		if (sink_pending(stream->sink) > SINK_HIGH / 2 && !stream->sink->waits)
 			sink_write(console, stream->sink);
 		if (is_full(console))
 			break; /* level-triggered: the rest is reported again */

@@ -42,8 +42,19 @@ void sink_close(struct sink *sink)
 {
 	if (sink->own)
 		close(sink->fd);
-	free(sink->data);
+	strbuf_free(&sink->pending);
 	*sink = (struct sink){.fd = -1, .closed = true};
+}
+
+size_t sink_pending(const struct sink *sink)
+{
+	return sink->pending.length - sink->start;
+}
+
+void sink_drop(struct sink *sink)
+{
+	sink->closed = true;
+	sink->start = sink->pending.length = 0;
 }
 
 static ssize_t push(const struct sink *sink, const char *text, size_t length)
@@ -65,8 +76,7 @@ static ssize_t push(const struct sink *sink, const char *text, size_t length)
 
 static void lose(struct console *console, struct sink *sink)
 {
-	sink->closed = true;
-	sink->length = 0;
+	sink_drop(sink);
 	report_add(console->report, FINDING_CONSOLE_LOST, ABOUT(.origin = sink->name),
 		   "the output of the ranks can no longer be shown: %s", strerror(errno));
 }
@@ -84,65 +94,48 @@ static void watch(struct console *console, struct sink *sink, bool wait)
 
 void sink_write(struct console *console, struct sink *sink)
 {
-	while (sink->length > 0) {
-		ssize_t n = push(sink, sink->data + sink->start, sink->length);
+	while (sink_pending(sink) > 0) {
+		ssize_t n = push(sink, sink->pending.text + sink->start, sink_pending(sink));
 
-		if (n >= 0) {
+		if (n >= 0)
 			sink->start += (size_t)n;
-			sink->length -= (size_t)n;
-		} else if (errno == EAGAIN) {
+		else if (errno == EAGAIN)
 			break;
-		} else if (errno != EINTR) {
+		else if (errno != EINTR)
 			lose(console, sink);
-		}
 	}
-	if (sink->length == 0)
-		sink->start = 0;
-	watch(console, sink, sink->length > 0);
-}
-
-static bool make_room(struct sink *sink, size_t length)
-{
-	size_t room = sink->room ? sink->room : 256 << 10;
-	char *data;
-
-	if (sink->start > 0 && sink->length + length <= sink->room) {
-		memmove(sink->data, sink->data + sink->start, sink->length);
-		sink->start = 0;
-		return true;
-	}
-	while (room < sink->start + sink->length + length)
-		room *= 2;
-	data = realloc(sink->data, room);
-	if (!data)
-		return false;
-	sink->data = data;
-	sink->room = room;
-	return true;
+	if (!sink_pending(sink))
+		sink->start = sink->pending.length = 0;
+	watch(console, sink, sink_pending(sink) > 0);
 }
 
 void sink_add(struct console *console, struct sink *sink, const char *text, size_t length)
 {
+	struct strbuf *pending = &sink->pending;
+	struct pollfd ready = {sink->fd, POLLOUT, 0};
+
 	if (sink->closed)
 		return;
-	if (sink->start + sink->length + length > sink->room && !make_room(sink, length)) {
-		/* Without memory, writes as fast as the console takes it. */
-		struct pollfd ready = {sink->fd, POLLOUT, 0};
-
-		while (sink->length > 0 && !sink->closed && poll(&ready, 1, -1) > 0)
-			sink_write(console, sink);
-		while (length > 0 && !sink->closed && poll(&ready, 1, -1) > 0) {
-			ssize_t n = push(sink, text, length);
-
-			if (n < 0 && errno != EAGAIN)
-				lose(console, sink);
-			text += n > 0 ? n : 0;
-			length -= n > 0 ? (size_t)n : 0;
-		}
-		return;
+	if (sink->start && pending->length + length >= pending->room) {
+		pending->length = sink_pending(sink);
+		memmove(pending->text, pending->text + sink->start, pending->length);
+		sink->start = 0;
 	}
-	memcpy(sink->data + sink->start + sink->length, text, length);
-	sink->length += length;
+	strbuf_add(pending, text, length);
+	if (!pending->failed)
+		return;
+	/* Without memory, writes as fast as the console takes it. */
+	pending->failed = false;
+	while (sink_pending(sink) > 0 && !sink->closed && poll(&ready, 1, -1) > 0)
+		sink_write(console, sink);
+	while (length > 0 && !sink->closed && poll(&ready, 1, -1) > 0) {
+		ssize_t n = push(sink, text, length);
+
+		if (n < 0 && errno != EAGAIN)
+			lose(console, sink);
+		text += n > 0 ? n : 0;
+		length -= n > 0 ? (size_t)n : 0;
+	}
 }
 
 /* On an empty line all blanks but one fit; on any other line they wrap to the next. */

@@ -193,7 +193,7 @@ static void finish_output(struct supervisor *s)
 		loop_once(s);
 	if (s->discard) /* a second signal while only the console is waited for */
 		for (size_t i = 0; i < s->console.sink_count; i++)
-			s->console.sinks[i].closed = true, s->console.sinks[i].length = 0;
+			sink_drop(&s->console.sinks[i]);
 	console_disconnect(&s->console);
 	while (!s->discard && !console_flush(&s->console))
 		loop_once(s);
