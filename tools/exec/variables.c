@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "job/rank_rows.h"
+
 const char *exec_variable(const char *name)
 {
 	return environ_nonempty((const char *const *)environ, name);
@@ -37,16 +39,6 @@ static int note(const char *name, const char *value, void *data)
 	return GPUMAP_OK;
 }
 
-static bool in_row(const char *row, const char *name)
-{
-	const char *own;
-
-	for (size_t i = 0; (own = rank_identity_row_variable(row, i)); i++)
-		if (streq(own, name))
-			return true;
-	return false;
-}
-
 /* MPI programs use the first row that agrees. The variables of all other rows are unset. */
 static void unset_rows(struct exec *exec)
 {
@@ -59,7 +51,7 @@ static void unset_rows(struct exec *exec)
 		for (size_t k = 0; !exec_agrees(exec, &exec->rows[i]) &&
 				   (name = rank_identity_row_variable(exec->rows[i].row, k));
 		     k++)
-			if (!kept || !in_row(kept, name))
+			if (!kept || !rank_row_has(kept, name))
 				note(name, NULL, exec);
 }
 

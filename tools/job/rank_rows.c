@@ -16,7 +16,7 @@ static bool is_name(const char *entry, const char *name)
 	return strlen(name) == length && strncmp(name, entry, length) == 0;
 }
 
-static bool in_row(const char *row, const char *entry)
+bool rank_row_has(const char *row, const char *entry)
 {
 	const char *name;
 
@@ -51,7 +51,7 @@ static int state(gpumap_request *request, const char *without, gpumap_report *re
 		room++;
 	envp = xcalloc(room + 1, sizeof(*envp));
 	for (size_t i = 0; i < room; i++)
-		if (is_rank_variable(environ[i]) && !(without && in_row(without, environ[i])))
+		if (is_rank_variable(environ[i]) && !(without && rank_row_has(without, environ[i])))
 			envp[count++] = environ[i];
 	return gpumap_request_set_environ(request, envp, report);
 }

@@ -10,6 +10,9 @@
 int rank_rows_read(struct rank_identity rows[RANK_IDENTITY_ROWS], size_t *count,
 		   gpumap_report *report);
 
+/* Whether the variable, or the entry NAME=VALUE, is one of the row in rule R1's table. */
+bool rank_row_has(const char *row, const char *entry);
+
 /* Whether the row is that of the gpumap run or exec that gave this process its GPUs. */
 bool rank_row_is_own(const struct rank_identity *row);
 

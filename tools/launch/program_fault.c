@@ -32,9 +32,10 @@ static void look_at(struct program_fault *ret, const char *path, mode_t mode, in
 		    python ? "leave out --no-python, or make it executable with chmod +x"
 			   : "chmod +x makes a file executable");
 	} else if (*interpreter && access(interpreter, X_OK)) {
-		say(ret, "", "correct its #! line");
-		snprintf(ret->text, sizeof(ret->text), "its interpreter '%.200s': %s",
-			 QUOTE(span_of(interpreter)), strerror(errno));
+		say(ret,
+		    FORMAT("its interpreter '%.200s': %s", QUOTE(span_of(interpreter)),
+			   strerror(errno)),
+		    "correct its #! line");
 	} else if (error == ENOEXEC && python) {
 		say(ret, "it has no #! line", PYTHON_FIX);
 	}
@@ -46,20 +47,19 @@ void program_fault(struct program_fault *ret, const char *name, const char *fold
 	char path[4096];
 	struct stat st;
 
-	say(ret, strerror(error), error == E2BIG ? "pass long lists in a file" : "");
 	snprintf(path, sizeof(path), "%s%s%s", relative ? folder : "", relative ? "/" : "", name);
 	ret->there = *name && stat(path, &st) == 0;
-	if (error == EACCES)
-		say(ret, strerror(error), "chmod +x makes a file executable");
-	else if (error == ENOENT)
-		say(ret, strerror(error),
-		    from_path ? "check its name and PATH; if it is a script, check the program of "
+	say(ret, strerror(error),
+	    error == E2BIG    ? "pass long lists in a file"
+	    : error == EACCES ? "chmod +x makes a file executable"
+	    : error != ENOENT ? ""
+	    : from_path       ? "check its name and PATH; if it is a script, check the program of "
 				"its #! line"
 			      : "check its name, and " SETTING("workdir"));
 	if (ret->there && !from_path) {
 		look_at(ret, path, st.st_mode, error);
 	} else if (ret->there && error == ENOENT && S_ISREG(st.st_mode)) {
-		say(ret, "it is in the folder, but not in PATH", "");
-		snprintf(ret->fix, sizeof(ret->fix), "write ./%.200s", QUOTE(span_of(name)));
+		say(ret, "it is in the folder, but not in PATH",
+		    FORMAT("write ./%.200s", QUOTE(span_of(name))));
 	}
 }

@@ -78,23 +78,18 @@ static gpumap_mapping *resolve_list(const char *const values[VERIFY_VARIABLES],
 				    const gpumap_inventory *inventory)
 {
 	gpumap_mapping *ret = NULL;
-	struct strbuf texts[VERIFY_VARIABLES] = {{0}};
+	CLEANUP(arena_free) struct arena arena = {0};
 	const char *envp[VERIFY_VARIABLES + 1] = {NULL};
 	OWNED(request) *request = NULL;
 	int r = gpumap_request_new(&request), n = 0;
 
-	for (int i = 0; i < VERIFY_VARIABLES; i++) {
-		if (!values[i])
-			continue;
-		strbuf_printf(&texts[i], "%s=%s", verify_variables[i], values[i]);
-		envp[n++] = texts[i].text;
-	}
+	for (int i = 0; i < VERIFY_VARIABLES; i++)
+		if (values[i])
+			envp[n++] = arena_printf(&arena, "%s=%s", verify_variables[i], values[i]);
 	if (r == GPUMAP_OK)
 		r = gpumap_request_set_environ(request, envp, NULL);
 	if (r == GPUMAP_OK)
 		gpumap_resolve(&ret, request, inventory, NULL);
-	for (int i = 0; i < VERIFY_VARIABLES; i++)
-		strbuf_free(&texts[i]);
 	return ret;
 }
 

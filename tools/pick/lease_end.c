@@ -72,7 +72,7 @@ static const char *put_time(char ret[32], int64_t ms, bool exact)
 int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_report *report)
 {
 	struct lease_settings settings;
-	char longest[32], fix[64];
+	char longest[32];
 	int r;
 
 	if (lease_runs_inside(claim))
@@ -80,11 +80,11 @@ int lease_limits_bound(struct lease_limits *limits, gpumap_claim *claim, gpumap_
 	r = lease_settings_read(&settings, claim, NULL);
 	/* What is wrong with the file is reported when the lease is taken. */
 	if (r == GPUMAP_OK && settings.longest_ms && geteuid() != 0) {
-		snprintf(fix, sizeof(fix), "write at most %s",
-			 put_time(longest, settings.longest_ms, true));
+		put_time(longest, settings.longest_ms, true);
 		if (limits->for_ms > settings.longest_ms)
 			r = report_fail(report, GPUMAP_EINPUT, FINDING_LEASE_LONGEST,
-					ABOUT(.origin = "--for", .fix = fix),
+					ABOUT(.origin = "--for",
+					      .fix = FORMAT("write at most %s", longest)),
 					"a lease lasts at most %s (%s)", longest,
 					SETTING_PLACE(&settings, PKEY_LEASES_longest));
 		limits->longest = !limits->for_ms;
@@ -202,27 +202,26 @@ static void ask_load(struct lease_end *end, int64_t now)
 }
 
 /* "the lease of GPUs 0,1"; UUIDs would be too long. */
-static void put_subject(char *text, size_t size, const gpumap_lease *lease)
+static const char *subject(struct quoted *ret, const gpumap_lease *lease)
 {
 	const char *list = gpumap_lease_visible(lease);
 	size_t count = gpumap_lease_count(lease);
 
 	if (is_instance(gpumap_lease_device(lease, 0)))
-		snprintf(text, size, "the lease of %zu MIG instance%s", count,
-			 count == 1 ? "" : "s");
-	else if (strlen(list) > MAX_LIST)
-		snprintf(text, size, "the lease of %zu GPUs", count);
-	else
-		snprintf(text, size, "the lease of GPU%s %s", count == 1 ? "" : "s", list);
+		return format_text(ret, "the lease of %zu MIG instance%s", count,
+				   count == 1 ? "" : "s");
+	if (strlen(list) > MAX_LIST)
+		return format_text(ret, "the lease of %zu GPUs", count);
+	return format_text(ret, "the lease of GPU%s %s", count == 1 ? "" : "s", list);
 }
+#define SUBJECT(lease) subject(&(struct quoted){{0}}, lease)
 
 static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], const char *why,
 			   int64_t ms)
 {
-	char subject[96], time[32];
+	char time[32];
 
-	put_subject(subject, sizeof(subject), end->lease);
-	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", subject, why,
+	snprintf(text, LEASE_END_TEXT, "%s has ended: %s %s", SUBJECT(end->lease), why,
 		 put_time(time, ms, true));
 	lease_let_go(end->lease);
 	lease_end_close(end);
@@ -232,11 +231,10 @@ static const char *release(struct lease_end *end, char text[LEASE_END_TEXT], con
 static const char *warn(const struct lease_end *end, char text[LEASE_END_TEXT], int64_t left,
 			const char *why)
 {
-	char subject[96], time[32];
+	char time[32];
 
-	put_subject(subject, sizeof(subject), end->lease);
-	snprintf(text, LEASE_END_TEXT, "%s ends in %s%s", subject, put_time(time, left, false),
-		 why);
+	snprintf(text, LEASE_END_TEXT, "%s ends in %s%s", SUBJECT(end->lease),
+		 put_time(time, left, false), why);
 	return text;
 }
 
