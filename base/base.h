@@ -86,6 +86,16 @@ static inline void *array_room(void *array, size_t count, size_t *room, size_t s
 		low_; \
 	})
 
+/* The result of a system call, which is made again while a signal interrupts it. */
+#define UNINTERRUPTED(call) \
+	__extension__({ \
+		__typeof__(call) result_; \
+		do \
+			result_ = (call); \
+		while (result_ < 0 && errno == EINTR); \
+		result_; \
+	})
+
 /* Calls a function with the address of the variable when that goes out of scope. */
 #define CLEANUP(function) __attribute__((cleanup(function)))
 

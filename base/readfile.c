@@ -24,9 +24,7 @@ static int fill(int fd, size_t max, char **text, size_t *room, size_t *size)
 			*text = grown;
 			*room *= 2;
 		}
-		n = read(fd, *text + *size, *room - *size - 1);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = UNINTERRUPTED(read(fd, *text + *size, *room - *size - 1));
 		if (n <= 0)
 			return n < 0 ? errno : 0;
 		*size += (size_t)n;
@@ -51,33 +49,21 @@ int read_all(int fd, size_t max, char **ret, size_t *size)
 	return 0;
 }
 
-static int open_file(const char *path)
-{
-	int fd;
-
-	do {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	} while (fd < 0 && errno == EINTR);
-	return fd;
-}
-
 int read_file(const char *path, bool standard_input, size_t max, char **text, size_t *size)
 {
 	CLEANUP_CLOSE int fd = -1;
 
 	if (standard_input && streq(path, "-"))
 		return read_all(STDIN_FILENO, max, text, size);
-	fd = open_file(path);
+	fd = UNINTERRUPTED(open(path, O_RDONLY | O_CLOEXEC));
 	return fd < 0 ? errno : read_all(fd, max, text, size);
 }
 
 ssize_t read_start(char *ret, size_t size, const char *path)
 {
-	CLEANUP_CLOSE int fd = open_file(path);
-	ssize_t n = -1;
+	CLEANUP_CLOSE int fd = UNINTERRUPTED(open(path, O_RDONLY | O_CLOEXEC));
+	ssize_t n = fd < 0 ? -1 : UNINTERRUPTED(read(fd, ret, size - 1));
 
-	while (fd >= 0 && (n = read(fd, ret, size - 1)) < 0 && errno == EINTR)
-		;
 	ret[n > 0 ? n : 0] = '\0';
 	return n;
 }

@@ -2,8 +2,9 @@
 /* Writes all bytes to a descriptor, whatever interrupts it. */
 #include "write_all.h"
 
-#include <errno.h>
 #include <unistd.h>
+
+#include "base.h"
 
 size_t write_all(int fd, const void *bytes, size_t size)
 {
@@ -11,10 +12,8 @@ size_t write_all(int fd, const void *bytes, size_t size)
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = write(fd, at + done, size - done);
+		ssize_t n = UNINTERRUPTED(write(fd, at + done, size - done));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n == 0)
 			errno = ENOSPC;
 		if (n <= 0)

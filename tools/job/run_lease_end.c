@@ -111,6 +111,5 @@ void run_end_stop(pid_t watcher)
 	if (watcher <= 0)
 		return;
 	kill(watcher, SIGTERM);
-	while (waitpid(watcher, NULL, 0) < 0 && errno == EINTR)
-		;
+	UNINTERRUPTED(waitpid(watcher, NULL, 0));
 }

@@ -286,8 +286,7 @@ static pid_t fork_and_move(const struct rank_cgroup *c, bool *moved)
 	pid = fork();
 	if (pid == 0) {
 		close(gate[1]);
-		while (read(gate[0], &byte, 1) < 0 && errno == EINTR)
-			;
+		UNINTERRUPTED(read(gate[0], &byte, 1));
 	} else if (pid > 0) {
 		*moved = dprintf(procs, "%d", (int)pid) > 0;
 	}

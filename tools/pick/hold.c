@@ -260,12 +260,7 @@ static void guard(const struct held *h, int news_fd, struct inherited *inherited
 
 static bool read_news(int fd, struct news *news)
 {
-	ssize_t n;
-
-	do {
-		n = read(fd, news, sizeof(*news));
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(*news);
+	return UNINTERRUPTED(read(fd, news, sizeof(*news))) == (ssize_t)sizeof(*news);
 }
 
 static int failed_to_start(const char *name, int error, gpumap_report *report)

@@ -206,17 +206,6 @@ static int leave_caller(const struct handover *h, const gpumap_lease *lease,
 	return signals;
 }
 
-static bool is_to_stay(int fd)
-{
-	char byte;
-	ssize_t n;
-
-	do {
-		n = read(fd, &byte, 1);
-	} while (n < 0 && errno == EINTR);
-	return n == 1;
-}
-
 /* The majors of Linux's terminals: the console and serial lines, and pseudo-terminals. */
 static bool is_terminal(dev_t device)
 {
@@ -283,7 +272,7 @@ static void guard(struct handover *h)
 {
 	gpumap_lease *lease = NULL;
 	struct lease_end end;
-	char *list = NULL;
+	char *list = NULL, byte;
 	int status = h->take(&lease, &list, h->data), signals;
 	size_t length = list ? strlen(list) : 0, printed;
 
@@ -306,7 +295,8 @@ static void guard(struct handover *h)
 	}
 	close(h->list[1]);
 	/* The process may have left jobs in the background, which are inside the lease. */
-	if (is_to_stay(h->stay[0]) && wait_for_end(&h->kept_for, &end, signals))
+	if (UNINTERRUPTED(read(h->stay[0], &byte, 1)) == 1 &&
+	    wait_for_end(&h->kept_for, &end, signals))
 		lease_let_go(lease);
 	lease_end_close(&end);
 	gpumap_lease_free(lease);
@@ -326,8 +316,7 @@ static int status_of_guard(pid_t pid, gpumap_report *report)
 {
 	int status = 0;
 
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	UNINTERRUPTED(waitpid(pid, &status, 0));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : was_killed(report);
 }
 
@@ -371,8 +360,7 @@ static int follow(const struct handover *h, pid_t pid)
 	if (!wait_for_list(h)) {
 		/* A job that waits for no one would keep its place in the queue. */
 		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		UNINTERRUPTED(waitpid(pid, NULL, 0));
 		return refuse_ended(h);
 	}
 	error = read_all(h->list[0], MAX_LIST, &list, &size);
