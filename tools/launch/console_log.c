@@ -35,18 +35,10 @@ static bool is_log(int fd)
 	       fcntl(fd, F_SETFL, O_APPEND) == 0;
 }
 
-static int not_a_file(const struct console *console, struct log *log)
-{
-	close_variable(&log->fd);
-	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
-			   ABOUT(.origin = log->path, .fix = "remove it, or name another folder"),
-			   "cannot write the log '%s': it is not a regular file",
-			   QUOTE(span_of(log->path)));
-}
-
 int log_open(struct console *console, struct log *log)
 {
 	const char *path = log->path;
+	bool no_file;
 
 	if (!path)
 		return GPUMAP_OK;
@@ -56,13 +48,15 @@ int log_open(struct console *console, struct log *log)
 		open_unplanted(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK, false);
 	if (log->fd >= 0 && is_log(log->fd))
 		return GPUMAP_OK;
-	if (log->fd >= 0 || errno == ENXIO)
-		return not_a_file(console, log);
+	no_file = log->fd >= 0 || errno == ENXIO;
+	close_variable(&log->fd);
 	return report_fail(console->report, GPUMAP_EFILE, FINDING_LOG_OPEN,
 			   ABOUT(.origin = path,
-				 .fix = errno == ENOENT ? "make its folder, or name another one"
-							: "name a folder that you may write to"),
-			   "cannot write the log '%s': %s", QUOTE(span_of(path)), strerror(errno));
+				 .fix = no_file           ? "remove it, or name another folder"
+					: errno == ENOENT ? "make its folder, or name another one"
+							  : "name a folder that you may write to"),
+			   "cannot write the log '%s': %s", QUOTE(span_of(path)),
+			   no_file ? "it is not a regular file" : strerror(errno));
 }
 
 /* Marks a gap in its place, as soon as there is room again. */

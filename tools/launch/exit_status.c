@@ -5,11 +5,6 @@
 #include "signal_name.h"
 #include "supervise.h"
 
-static int exit_status(const struct launch_exit *e)
-{
-	return e->signal ? 128 + e->signal : e->status;
-}
-
 void supervise_conclude(struct supervisor *s)
 {
 	struct launch_result *result = s->result;
@@ -28,7 +23,7 @@ void supervise_conclude(struct supervisor *s)
 	else if (result->cause == LAUNCH_SIGNALLED)
 		result->status = 128 + result->signal;
 	else
-		result->status = first ? exit_status(first) : 0;
+		result->status = !first ? 0 : first->signal ? 128 + first->signal : first->status;
 	if (result->cause == LAUNCH_TIMED_OUT)
 		report_add(s->report, FINDING_STOPPED,
 			   ABOUT(.fix = SETTING("timeout = 0") " means no limit",

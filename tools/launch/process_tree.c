@@ -27,23 +27,18 @@ struct tree {
 	size_t count, room;
 };
 
-static bool add_node(struct tree *tree, const struct node *node)
-{
-	if (!ARRAY_ROOM(tree->nodes, tree->count, tree->room))
-		return false;
-	tree->nodes[tree->count++] = *node;
-	return true;
-}
-
 static struct tree read_tree(void)
 {
 	struct tree tree = {0};
 	CLEANUP_FOLDER DIR *proc = opendir("/proc");
-	struct node node = {0};
+	pid_t pid;
 
-	while ((node.pid = process_next(proc)))
-		if (process_stat_read(&node.stat, node.pid) && !add_node(&tree, &node))
-			break;
+	while ((pid = process_next(proc)) && ARRAY_ROOM(tree.nodes, tree.count, tree.room)) {
+		struct node *node = &tree.nodes[tree.count];
+
+		*node = (struct node){.pid = pid};
+		tree.count += process_stat_read(&node->stat, pid);
+	}
 	return tree;
 }
 

@@ -191,8 +191,9 @@ static enum revoke_failure put_rows(struct strbuf *buf, const struct leases *lea
 int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *what,
 		  gpumap_report *report)
 {
-	enum revoke_failure *failures = xcalloc(leases->inventory->count, sizeof(*failures)),
-			    first = REVOKE_DONE;
+	CLEANUP_FREE enum revoke_failure *failures =
+		xcalloc(leases->inventory->count, sizeof(*failures));
+	enum revoke_failure first = REVOKE_DONE;
 	const struct lease_row *named = NULL;
 	int r = find(&named, leases, what, report);
 
@@ -200,8 +201,5 @@ int leases_revoke(struct strbuf *buf, const struct leases *leases, const char *w
 		r = revoke(failures, leases, named, report);
 	if (r == GPUMAP_OK)
 		first = put_rows(buf, leases, named, failures);
-	if (first != REVOKE_DONE)
-		r = report_failure(first, what, report);
-	free(failures);
-	return r;
+	return first == REVOKE_DONE ? r : report_failure(first, what, report);
 }
