@@ -30,10 +30,8 @@ static int note(const char *name, const char *value, void *data)
 	if (i == exec->change_count) {
 		if (is_launchers(exec, name) || (value ? now && streq(now, value) : !now))
 			return GPUMAP_OK;
-		exec->changes =
-			array_room(exec->changes, i, &exec->change_room, sizeof(*exec->changes));
-		exec->changes[i].name = arena_strdup(&exec->arena, name);
-		exec->change_count++;
+		ARRAY_NEXT(exec->changes, exec->change_count, exec->change_room)->name =
+			arena_strdup(&exec->arena, name);
 	}
 	exec->changes[i].value = arena_strdup(&exec->arena, value);
 	return GPUMAP_OK;
