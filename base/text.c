@@ -63,6 +63,13 @@ const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+struct span base_name(struct span path)
+{
+	const char *slash = path.length ? memrchr(path.text, '/', path.length) : NULL;
+
+	return slash ? span_from(path, slash + 1) : path;
+}
+
 bool text_ends(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
@@ -100,9 +107,32 @@ bool span_glob(struct span pattern, const char *text)
 	return p == pattern.length;
 }
 
+const char *span_find(struct span s, const char *text)
+{
+	return s.length ? memmem(s.text, s.length, text, strlen(text)) : NULL;
+}
+
 bool span_has(struct span s, const char *text)
 {
-	return s.length && memmem(s.text, s.length, text, strlen(text));
+	return span_find(s, text);
+}
+
+size_t span_before(struct span s, const char *signs)
+{
+	size_t n = 0;
+
+	while (n < s.length && !(s.text[n] && strchr(signs, s.text[n])))
+		n++;
+	return n;
+}
+
+size_t span_digits(struct span s)
+{
+	size_t n = 0;
+
+	while (n < s.length && is_digit(s.text[n]))
+		n++;
+	return n;
 }
 
 /* The next of several words; "" behind the last. */

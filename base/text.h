@@ -29,6 +29,19 @@ static inline bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+#define NO_SPAN ((struct span){NULL, 0})
+
+/* The part of s that begins at `from`, or ends before `to`, which are places in s. */
+static inline struct span span_from(struct span s, const char *from)
+{
+	return (struct span){from, (size_t)(s.text + s.length - from)};
+}
+
+static inline struct span span_to(struct span s, const char *to)
+{
+	return (struct span){s.text, (size_t)(to - s.text)};
+}
+
 struct span span_of(const char *text);
 /* What is left of it behind its first `n` bytes. */
 static inline struct span span_behind(struct span s, size_t n)
@@ -54,11 +67,17 @@ bool text_ends(const char *text, const char *end);
 bool is_python_file(struct span path);
 /* What follows the last slash of a path; the path itself if it has none. */
 const char *file_name(const char *path);
+struct span base_name(struct span path);
 /* Whether the pattern matches `text`: * matches any text, ? any character. */
 bool span_glob(struct span pattern, const char *text);
 
-/* Whether `text` is in `s`. */
+/* The first place of `text` in `s`; NULL: it is not there. */
+const char *span_find(struct span s, const char *text);
 bool span_has(struct span s, const char *text);
+/* How many bytes of `s` stand before the first of these signs; all, if it has none of them. */
+size_t span_before(struct span s, const char *signs);
+/* How many digits it begins with. */
+size_t span_digits(struct span s);
 
 /* Whether `s` is one of `words`, which are separated by blanks, or begins with one, or has one in
  * it. In span_has_any() the letter case of `s` is ignored; the words have to be in lower case. */

@@ -133,11 +133,12 @@ static bool is_bound(struct facts *facts, const char *sockets, const char *path)
 	struct span rest = span_of(sockets), line;
 
 	while (span_split(&rest, '\n', &line)) {
-		const char *at = memchr(line.text, '/', line.length), *name;
+		const char *at = span_find(line, "/"), *name;
 
 		if (!at)
 			continue;
-		name = arena_strndup(&facts->arena, at, line.length - (size_t)(at - line.text));
+		line = span_from(line, at);
+		name = arena_strndup(&facts->arena, line.text, line.length);
 		if (streq(name, path))
 			return true;
 		if (looks && text_ends(name, base) && looks-- &&

@@ -56,14 +56,14 @@ static bool has_driver(struct span line)
 	span_split(&line, ':', &path);
 	while (span_split(&path, '/', &part))
 		name = part;
-	if (!span_starts(name, "nvidia"))
+	if (!span_skip(&name, "nvidia"))
 		return false;
-	part = (struct span){name.text + 6, name.length - 6};
+	part = name;
 	span_split(&part, '.', &name);
 	if (!part.text || !(span_is(part, "ko") || span_starts(part, "ko.")))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (name.length && memmem(name.text, name.length, others[i], strlen(others[i])))
+		if (span_has(name, others[i]))
 			return false;
 	for (size_t i = 0; i < ARRAY_SIZE(branches); i++)
 		if (span_starts(name, branches[i]))

@@ -35,7 +35,7 @@ static bool of_program(unsigned int xid)
 /* The text after `part` in a line; NULL: the line does not have it. */
 static const char *after(struct span line, const char *part)
 {
-	const char *found = line.length ? memmem(line.text, line.length, part, strlen(part)) : NULL;
+	const char *found = span_find(line, part);
 
 	return found ? found + strlen(part) : NULL;
 }
@@ -48,7 +48,7 @@ static int64_t line_time(struct span line)
 	int64_t number;
 
 	if (line.length && *line.text == '[') {
-		line = span_trim((struct span){line.text + 1, line.length - 1});
+		line = span_trim(span_from(line, line.text + 1));
 		return span_split(&line, '.', &field) && line.text ? span_number(field, INT64_MAX)
 								   : -1;
 	}
@@ -88,19 +88,16 @@ static bool is_ours(const struct log *log, struct span address)
 /* "PCI:0000:05:00): 79, pid=..." Xid 154 to 0x0 states that a GPU has recovered. */
 static void take_xid(struct log *log, struct span line, struct span rest)
 {
-	const char *end = rest.length ? memmem(rest.text, rest.length, "): ", 3) : NULL;
+	const char *end = span_find(rest, "): ");
 	struct span number;
-	size_t digits = 0;
 	int64_t xid;
 
 	if (!end)
 		return;
-	number = (struct span){end + 3, rest.length - (size_t)(end + 3 - rest.text)};
-	while (digits < number.length && is_digit(number.text[digits]))
-		digits++;
-	xid = span_number((struct span){number.text, digits}, MAX_XID - 1);
+	number = span_from(rest, end + 3);
+	xid = span_number((struct span){number.text, span_digits(number)}, MAX_XID - 1);
 	if (xid >= 0 && !after(number, "to 0x0 (None)") && is_recent(log, line) &&
-	    is_ours(log, (struct span){rest.text, (size_t)(end - rest.text)}))
+	    is_ours(log, span_to(rest, end)))
 		log->xids[xid]++;
 }
 
@@ -143,8 +140,7 @@ static void take_message(struct log *log, struct span line, struct span message)
 	const char *xid = after(message, "NVRM: Xid ("), *text = after(message, "NVRM: ");
 
 	if (xid)
-		take_xid(log, line,
-			 (struct span){xid, message.length - (size_t)(xid - message.text)});
+		take_xid(log, line, span_from(message, xid));
 	else if (!text)
 		return;
 	else if (after(message, "NVRM: loading NVIDIA"))
@@ -163,10 +159,8 @@ static void take_line(struct log *log, struct span line)
 	const char *next;
 
 	while ((next = after(rest, "\\x0a"))) {
-		take_message(
-			log, line,
-			(struct span){rest.text, (size_t)(next - rest.text) - strlen("\\x0a")});
-		rest = (struct span){next, rest.length - (size_t)(next - rest.text)};
+		take_message(log, line, span_to(rest, next - strlen("\\x0a")));
+		rest = span_from(rest, next);
 	}
 	take_message(log, line, rest);
 }

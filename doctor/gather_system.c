@@ -19,10 +19,9 @@ static struct span line_value(const char *text, const char *key)
 	struct span rest = span_of(text), line;
 
 	while (span_split(&rest, '\n', &line))
-		if (span_starts(line, key))
-			return span_trim(
-				(struct span){line.text + strlen(key), line.length - strlen(key)});
-	return (struct span){NULL, 0};
+		if (span_skip(&line, key))
+			return span_trim(line);
+	return NO_SPAN;
 }
 
 static struct span unquoted(struct span s)
@@ -199,10 +198,8 @@ static struct fact recorded_shm(struct facts *facts)
 		if (n < 4 || !span_is(word[1], "/dev/shm"))
 			continue;
 		while (span_split(&word[3], ',', &option))
-			if (span_starts(option, "size=") &&
-			    size_value((struct span){option.text + 5, option.length - 5}) >= 0)
-				return shm_size(size_value(
-					(struct span){option.text + 5, option.length - 5}));
+			if (span_skip(&option, "size=") && size_value(option) >= 0)
+				return shm_size(size_value(option));
 		return half_of_memory(facts);
 	}
 	return fact_absent();

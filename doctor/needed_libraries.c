@@ -62,11 +62,8 @@ static bool expand(char ret[MAX_PATH], struct span folder, const char *path)
 	int origin = -1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && slash && origin < 0; i++)
-		if (span_starts(folder, names[i])) {
+		if (span_skip(&folder, names[i]))
 			origin = (int)(slash - path);
-			folder.text += strlen(names[i]);
-			folder.length -= strlen(names[i]);
-		}
 	if (origin < 0 &&
 	    (!folder.length || *folder.text != '/' || memchr(folder.text, '$', folder.length)))
 		return false;

@@ -51,18 +51,16 @@ static struct fact cuda_of(struct facts *facts, struct span text)
  * differs leaves none. */
 static void take_cuda(struct reading *reading, struct package *package, struct span name)
 {
-	static const char word[] = "cuda";
-	struct span digits = {name.text + strlen(word), 0};
+	size_t digits;
 	struct fact fact;
 
-	if (!span_starts(name, word))
+	if (!span_skip(&name, "cuda"))
 		return;
-	while (digits.length + strlen(word) < name.length && is_digit(digits.text[digits.length]))
-		digits.length++;
-	if (digits.length < 2)
+	digits = span_digits(name);
+	if (digits < 2)
 		return;
-	fact = fact_cuda(reading->facts, span_number((struct span){digits.text, 2}, 99),
-			 digits.length == 3 ? digits.text[2] - '0' : -1);
+	fact = fact_cuda(reading->facts, span_number((struct span){name.text, 2}, 99),
+			 digits == 3 ? name.text[2] - '0' : -1);
 	if (package->cuda.sight == SEEN && package->cuda.number != fact.number)
 		fact = fact_unseen("builds for several versions are installed");
 	if (!package->cuda.why)
@@ -72,11 +70,7 @@ static void take_cuda(struct reading *reading, struct package *package, struct s
 /* What follows `prefix` in a name; NULL: it has none. */
 static struct span behind(struct span name, const char *prefix)
 {
-	size_t length = strlen(prefix);
-
-	if (!span_starts(name, prefix))
-		return (struct span){NULL, 0};
-	return (struct span){name.text + length, name.length - length};
+	return span_skip(&name, prefix) ? name : NO_SPAN;
 }
 
 static void take_version(struct reading *reading, enum package_kind kind, struct span version)
@@ -188,7 +182,7 @@ static struct span assigned(const char *text, const char *name)
 		if (line.text)
 			return unquoted(line);
 	}
-	return (struct span){NULL, 0};
+	return NO_SPAN;
 }
 
 static void read_torch(struct facts *facts, struct package *torch)
@@ -212,19 +206,12 @@ static void read_torch(struct facts *facts, struct package *torch)
 static struct span value_of(const char *text, const char *key)
 {
 	const char *place = strstr(text, key);
-	struct span rest, value;
 
 	if (!place)
-		return (struct span){NULL, 0};
-	rest = span_of(place + strlen(key));
-	while (rest.length && strchr(" ,:", *rest.text)) {
-		rest.text++;
-		rest.length--;
-	}
-	value = (struct span){rest.text, 0};
-	while (value.length < rest.length && !strchr(",)}\n", rest.text[value.length]))
-		value.length++;
-	return value;
+		return NO_SPAN;
+	place += strlen(key);
+	place += strspn(place, " ,:");
+	return (struct span){place, strcspn(place, ",)}\n")};
 }
 
 static void read_tensorflow(struct facts *facts, struct package *package)

@@ -206,7 +206,7 @@ static int read_head(struct facts *facts, const char *path, struct head *ret, st
 	n = read(fd, ret->bytes, sizeof(ret->bytes));
 	close(fd);
 	ret->size = n < 0 ? 0 : (size_t)n;
-	*line = (struct span){NULL, 0};
+	*line = NO_SPAN;
 	if (ret->size <= 2 || memcmp(ret->bytes, "#!", 2) != 0)
 		return 0;
 	line->text = ret->bytes + 2;

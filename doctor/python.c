@@ -140,7 +140,7 @@ static struct span setting(const char *text, const char *key)
 		if (line.text && span_among(span_trim(name), key))
 			return span_trim(line);
 	}
-	return (struct span){NULL, 0};
+	return NO_SPAN;
 }
 
 /* "/usr" for the home /usr/bin of a virtual environment. The interpreter there may be a link. */

@@ -9,16 +9,6 @@
 
 #define ENVIRONMENT "environment"
 
-static const char *get(const char *const *envp, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *envp; envp++)
-		if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
-			return *envp + n + 1;
-	return NULL;
-}
-
 const char *unread_variable(struct span name)
 {
 	const char *near = misspelt_variable(name);
@@ -57,7 +47,7 @@ static void check_ranks(const char *const *envp, size_t rows, gpumap_report *rep
 	const char *set = NULL, *missing = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		bool there = get(envp, names[i]) != NULL;
+		bool there = environ_find(envp, names[i]) != NULL;
 
 		set = there && !set ? names[i] : set;
 		missing = !there && !missing ? names[i] : missing;
@@ -68,12 +58,13 @@ static void check_ranks(const char *const *envp, size_t rows, gpumap_report *rep
 				 .fix = "unset what is left over, or start the program by its "
 					"launcher"),
 			   "%s=%s without %s: ranks would wait for each other, or all be the same",
-			   set, QUOTE(span_of(get(envp, set))), missing);
+			   set, QUOTE(span_of(environ_find(envp, set))), missing);
 }
 
 static void check_master(const char *const *envp, gpumap_report *report)
 {
-	const char *addr = get(envp, "MASTER_ADDR"), *port = get(envp, "MASTER_PORT");
+	const char *addr = environ_find(envp, "MASTER_ADDR"),
+		   *port = environ_find(envp, "MASTER_PORT");
 
 	if ((addr && !port) || (port && !addr))
 		report_add(report, FINDING_HALF_SET,
@@ -109,11 +100,11 @@ static const struct advice {
 static void check_advice(const char *const *envp, const struct rank_identity *row,
 			 gpumap_report *report)
 {
-	const char *interface = get(envp, "GLOO_SOCKET_IFNAME");
+	const char *interface = environ_find(envp, "GLOO_SOCKET_IFNAME");
 	bool several = row && (row->local_size > 1 || (row->local_size < 0 && row->size > 1));
 
 	for (size_t i = 0; i < ARRAY_SIZE(advices); i++) {
-		const char *value = get(envp, advices[i].name);
+		const char *value = environ_find(envp, advices[i].name);
 
 		if (value && streq(value, advices[i].value))
 			report_add(report, FINDING_SLOW_SETTING,
@@ -126,7 +117,7 @@ static void check_advice(const char *const *envp, const struct rank_identity *ro
 				 .fix = "name one interface; NCCL_SOCKET_IFNAME takes lists"),
 			   "GLOO_SOCKET_IFNAME=%s: gloo reads the whole value as one name",
 			   QUOTE(span_of(interface)));
-	if (several && !get(envp, "OMP_NUM_THREADS"))
+	if (several && !environ_find(envp, "OMP_NUM_THREADS"))
 		report_add(report, FINDING_SLOW_SETTING,
 			   ABOUT(.origin = ENVIRONMENT, .fix = "set it to the cores of a rank; "
 							       "gpumap run does (threads = auto)"),

@@ -27,14 +27,9 @@ static enum lint_kind kind_of_first_line(struct span text)
 
 	if (!span_starts(text, "#!") || !span_split(&text, '\n', &line))
 		return LINT_UNKNOWN;
-	line = span_trim((struct span){line.text + 2, line.length - 2});
+	line = span_trim(span_from(line, line.text + 2));
 	while (span_split(&line, ' ', &word)) {
-		const char *slash = memrchr(word.text, '/', word.length);
-
-		word = span_trim(word);
-		if (slash)
-			word = (struct span){slash + 1,
-					     word.length - (size_t)(slash + 1 - word.text)};
+		word = base_name(span_trim(word));
 		if (span_starts(word, "python"))
 			return LINT_PYTHON;
 		if (span_is_any(word, "sh bash dash ksh zsh"))

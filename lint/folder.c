@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "closing.h"
 #include "report/report.h"
 
 enum { HEAD = 4096 };
@@ -37,8 +38,8 @@ void lint_add_path(struct lint_paths *ret, const char *path)
 static bool is_program(const char *path)
 {
 	char head[HEAD];
+	CLEANUP_CLOSE int fd = -1;
 	ssize_t n;
-	int fd;
 
 	if (lint_kind_by_name(path) > LINT_PROFILE)
 		return true;
@@ -46,7 +47,6 @@ static bool is_program(const char *path)
 	if (fd < 0)
 		return lint_kind_by_name(path) != LINT_UNKNOWN;
 	n = read(fd, head, sizeof(head));
-	close(fd);
 	return n > 0 && lint_kind_by_head(path, (struct span){head, (size_t)n}) != LINT_UNKNOWN;
 }
 
@@ -66,35 +66,18 @@ static bool is_wanted(const char *path, bool *folder, int *error)
 	return *folder || (S_ISREG(status.st_mode) && is_program(path));
 }
 
-static const char *last_name(const char *path, size_t *length)
-{
-	size_t end = strlen(path), start;
-
-	while (end > 1 && path[end - 1] == '/')
-		end--;
-	for (start = end; start && path[start - 1] != '/';)
-		start--;
-	*length = end - start;
-	return path + start;
-}
-
 /* Whether programs of others are installed in a folder: by its name, or as Python marks its virtual
  * environments. */
 static bool is_installed(const char *path)
 {
-	size_t length;
-	const char *name = last_name(path, &length);
-	bool found;
-	int fd;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct span name = span_of(path);
 
-	if (span_is_any((struct span){name, length},
-			"venv .venv site-packages dist-packages node_modules"))
-		return true;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	found = fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0;
-	if (fd >= 0)
-		close(fd);
-	return found;
+	while (name.length > 1 && name.text[name.length - 1] == '/')
+		name.length--;
+	return span_is_any(base_name(name),
+			   "venv .venv site-packages dist-packages node_modules") ||
+	       (fd >= 0 && faccessat(fd, "pyvenv.cfg", F_OK, 0) == 0);
 }
 
 static bool skip(const char *path, struct skipped *skipped)
@@ -111,7 +94,7 @@ static bool skip(const char *path, struct skipped *skipped)
 static int read_folder(const char *path, struct lint_paths *folders, struct lint_paths *ret,
 		       struct skipped *skipped, gpumap_report *report)
 {
-	DIR *dir = opendir(path);
+	CLEANUP_FOLDER DIR *dir = opendir(path);
 	const struct dirent *entry;
 	const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
 	bool folder;
@@ -133,7 +116,6 @@ static int read_folder(const char *path, struct lint_paths *folders, struct lint
 			lint_add_path(folder ? folders : ret, inner);
 		}
 	}
-	closedir(dir);
 	return r;
 }
 

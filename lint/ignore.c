@@ -27,8 +27,7 @@ static size_t id_length(struct span text)
 
 	if (text.length < 3 || strncasecmp(text.text, "GM", 2) != 0)
 		return 0;
-	while (n < text.length && is_digit(text.text[n]))
-		n++;
+	n += span_digits(span_from(text, text.text + n));
 	return n > 2 && (n == text.length || !(is_letter(text.text[n]) || text.text[n] == '_')) ? n
 												: 0;
 }
@@ -40,7 +39,7 @@ static size_t next_id(struct span *text)
 
 	while (n && n < text->length && (is_space(text->text[n]) || text->text[n] == ','))
 		n++;
-	*text = (struct span){text->text + n, text->length - n};
+	*text = span_from(*text, text->text + n);
 	return length;
 }
 
@@ -88,7 +87,7 @@ static void read_ids(struct ignore *ret, struct span rest)
 
 	if (text.length && strchr("=[(:,", *text.text)) {
 		sign = *text.text;
-		text = span_trim((struct span){text.text + 1, text.length - 1});
+		text = span_trim(span_from(text, text.text + 1));
 	}
 	ret->ids = take_ids(&text);
 	text = first_word(text);
@@ -97,7 +96,7 @@ static void read_ids(struct ignore *ret, struct span rest)
 		return;
 	/* Not the reason of one that hides everything. */
 	ret->odd |= !is_space(sign) && !strchr(":(#`,", sign);
-	ret->ids = ret->odd ? text : (struct span){NULL, 0};
+	ret->ids = ret->odd ? text : NO_SPAN;
 	if (ret->odd && !text.length && span_split(&word, ' ', &text))
 		ret->ids = text;
 }
@@ -154,7 +153,7 @@ static size_t line_end(struct span text, size_t at, enum lint_kind kind)
 static bool has_job_words(struct span line)
 {
 	if (line.length > MAX_LOOK)
-		line = (struct span){line.text + line.length - MAX_LOOK, MAX_LOOK};
+		line = span_from(line, line.text + line.length - MAX_LOOK);
 	return span_has_any(line, "cuda device gpu rank world group parallel master environ spawn");
 }
 

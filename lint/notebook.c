@@ -66,7 +66,7 @@ static void put_text(struct strbuf *buf, struct reading *r, const struct part *p
 
 	while ((found = strstr(text, word))) {
 		const char *number = found + strlen(word);
-		size_t digits = strspn(number, "0123456789");
+		size_t digits = span_digits(span_of(number));
 		const struct notebook_line *line =
 			line_of(r, part, span_number((struct span){number, digits}, INT32_MAX));
 
@@ -292,9 +292,7 @@ static void judge_export(struct reading *r, const struct part *part)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		sets |= span_starts(text, names[i]);
-	for (size_t i = 0; i < text.length; i++)
-		sets = sets && !strchr(";&|\n#", text.text[i]);
-	if (sets)
+	if (sets && span_before(text, ";&|\n#") == text.length)
 		report_add(
 			r->ret, FINDING_LOST_VARIABLE,
 			ABOUT(.origin = r->file->path, .line = line->row,

@@ -81,8 +81,7 @@ static struct span line_text(const struct notebook *nb, size_t i)
 
 static struct span past(struct span s, size_t n)
 {
-	n = n < s.length ? n : s.length;
-	return (struct span){s.text + n, s.length - n};
+	return span_from(s, s.text + (n < s.length ? n : s.length));
 }
 
 static size_t indent_of(struct span line)
@@ -149,20 +148,18 @@ static bool put_env(struct strbuf *buf, struct span rest)
 	char quote;
 
 	if (sign) {
-		name = span_trim((struct span){rest.text, (size_t)(sign - rest.text)});
-		value = span_trim(past(rest, (size_t)(sign - rest.text) + 1));
+		name = span_trim(span_to(rest, sign));
+		value = span_trim(span_from(rest, sign + 1));
 	} else {
 		name = take_word(&value);
 	}
 	if (!name.length || !value.length)
 		return false;
-	for (size_t i = 0; i < name.length; i++)
-		if (is_space(name.text[i]) || strchr("\"\\${", name.text[i]))
-			return false;
+	if (span_before(name, " \t\n\v\f\r\"\\${") < name.length)
+		return false;
 	quote = memchr(value.text, '"', value.length) ? '\'' : '"';
 	strbuf_printf(buf, "import os; os.environ[\"%.*s\"] = ", (int)name.length, name.text);
-	if (memchr(value.text, '\'', value.length) || memchr(value.text, '\\', value.length) ||
-	    memchr(value.text, '$', value.length) || memchr(value.text, '{', value.length))
+	if (span_before(value, "'\\${") < value.length)
 		strbuf_puts(buf, "get_ipython()");
 	else
 		strbuf_printf(buf, "%c%.*s%c", quote, (int)value.length, value.text, quote);
@@ -219,10 +216,8 @@ static const char *assigned(struct span line)
 static bool asks_help(struct span line)
 {
 	line = span_trim(line);
-	for (size_t i = 0; i < line.length; i++)
-		if (strchr("#\"'", line.text[i]))
-			return false;
-	return line.length && (*line.text == '?' || line.text[line.length - 1] == '?');
+	return line.length && span_before(line, "#\"'") == line.length &&
+	       (*line.text == '?' || line.text[line.length - 1] == '?');
 }
 
 /* How many lines a command has: a backslash joins the next. */
@@ -263,9 +258,9 @@ static size_t put_special(struct notebook *nb, size_t i, size_t past_cell, size_
 	count = command_lines(nb, i, past_cell);
 	put_span(buf, past((struct span){line.text, own}, indent));
 	if (command) {
-		put_span(buf, (struct span){start.text, (size_t)(command - start.text)});
+		put_span(buf, span_to(start, command));
 		strbuf_puts(buf, "get_ipython()");
-		start = past(line, (size_t)(command - line.text));
+		start = span_from(line, command);
 	} else if (*start.text == '%') {
 		put_magic(buf, line, &shift);
 	} else {

@@ -20,7 +20,7 @@ static void judge_argument(const struct python_judge *judge, const struct observ
 	const struct python_start *start = judge->start;
 	int passes = start ? start->passes : -1;
 	const char *launcher = start && start->launcher ? start->launcher : "the launcher";
-	const char *variable = fix_variable(judge, (struct span){NULL, 0});
+	const char *variable = fix_variable(judge, NO_SPAN);
 	const char *read_it = FORMAT(
 		"read os.environ[\"%s\"], or start it by gpumap run --pass-local-rank", variable);
 

@@ -118,7 +118,7 @@ void python_arguments(struct python_file *f, unsigned first, unsigned past)
 	for (unsigned i = first; i < past && !a->parsed; i++)
 		a->parsed = is_parse(f, i, past);
 	if (!drops(f, first, past) && !holds(f, first, past))
-		look(f, first, past, (struct span){NULL, 0});
+		look(f, first, past, NO_SPAN);
 }
 
 bool python_arguments_leave(const struct python_file *f)

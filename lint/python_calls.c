@@ -386,7 +386,6 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 	struct python_argument a;
 	struct span word;
 	unsigned at = open + 1;
-	size_t n = 0;
 
 	if (!python_argument(f, open, &at, &a))
 		return false;
@@ -396,19 +395,15 @@ static bool is_foreign(const struct python_file *f, unsigned open)
 	if (t->kind != PYTHON_STRING && t->kind != PYTHON_FORMAT)
 		return false;
 	word = span_trim(t->text);
-	while (n < word.length && !is_space(word.text[n]))
-		n++;
-	word.length = n;
+	word.length = span_before(word, " \t\n\v\f\r");
 	if (span_starts_any(word, "python sbatch ray bash sh env nohup sudo cd xargs ssh docker "
 				  "CUDA_ conda source"))
 		return false;
 	for (const struct launcher_program *p = launcher_programs; p->name; p++)
 		if (span_starts(word, p->name))
 			return false;
-	return n && !memchr(word.text, '{', n) && !memchr(word.text, '%', n) &&
-	       !memchr(word.text, '=', n) && !memchr(word.text, '/', n) &&
-	       !(n > 3 && (memcmp(word.text + n - 3, ".py", 3) == 0 ||
-			   memcmp(word.text + n - 3, ".sh", 3) == 0));
+	return word.length && span_before(word, "{%=/") == word.length && !is_python_file(word) &&
+	       !(word.length > 3 && span_is(span_from(word, word.text + word.length - 3), ".sh"));
 }
 
 /* The function that is the argument `name`. */

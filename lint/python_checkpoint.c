@@ -29,7 +29,7 @@ static struct span file_named(const struct python_file *f, unsigned first, unsig
 	/* The same name in another function may be another file. */
 	if (chain.text && (span_starts(chain, "args.") || span_starts(chain, "opt.")))
 		return chain;
-	return f->blocks[f->depth].function ? (struct span){NULL, 0} : source(f, first, past);
+	return f->blocks[f->depth].function ? NO_SPAN : source(f, first, past);
 }
 
 static bool is_text(const struct python_file *f, unsigned first, unsigned past)
@@ -160,8 +160,7 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 
 	python_chain(f, at, &chain);
 	if (chain.length > o->name.length) {
-		chain.text += o->name.length;
-		chain.length -= o->name.length;
+		chain = span_from(chain, chain.text + o->name.length);
 		o->changed |= !(span_is(chain, ".get") || span_is(chain, ".keys"));
 		return;
 	}
@@ -284,13 +283,11 @@ static void add_save(struct python_file *f, struct span path, struct python_obje
 static bool counts(struct span text)
 {
 	for (size_t i = 0; i < text.length; i++) {
-		struct span name = {text.text + i + 1, 0};
+		struct span name = span_from(text, text.text + i + 1);
 
 		if (text.text[i] != '{')
 			continue;
-		while (i + 1 + name.length < text.length &&
-		       !strchr("}:+- !", name.text[name.length]))
-			name.length++;
+		name.length = span_before(name, "}:+- !");
 		if (!span_is_any(name, "epoch ep step iter i it global_step iteration e n") &&
 		    !(span_starts(name, "args.") && !guard_names_rank(name)))
 			return false;

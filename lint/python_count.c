@@ -244,7 +244,7 @@ static struct span given(const char *const *arguments, const struct python_optio
 		const char *equals = memchr(word.text, '=', word.length);
 
 		if (equals)
-			word.length = (size_t)(equals - word.text);
+			word = span_to(word, equals);
 		if (same_option(word, option->name) ||
 		    (option->alias.text && same_option(word, option->alias)))
 			value = span_of(equals ? equals + 1 : arguments[1] ? arguments[1] : "");
@@ -368,10 +368,9 @@ static bool compute_name(const struct python_judge *judge, const struct python_c
 		return compute_parameter(judge, c, v, depth, ret);
 	if (v)
 		return !v->varies && !v->unsure && compute(judge, v->count, depth, ret);
-	if (!dot || !python_holds_arguments(
-			    judge->file, (struct span){c->name.text, (size_t)(dot - c->name.text)}))
+	if (!dot || !python_holds_arguments(judge->file, span_to(c->name, dot)))
 		return false;
-	part = (struct span){dot + 1, c->name.length - (size_t)(dot + 1 - c->name.text)};
+	part = span_from(c->name, dot + 1);
 	return !memchr(part.text, '.', part.length) && compute_option(judge, part, depth, ret);
 }
 

@@ -76,7 +76,7 @@ const char *fix_ordinal(const struct python_judge *judge, const struct observati
 		return fix;
 	return format_text(ret, "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"",
 			   means ? fix : "", means ? "; " : "",
-			   fix_local_rank(judge, (struct span){NULL, 0}, &rank));
+			   fix_local_rank(judge, NO_SPAN, &rank));
 }
 
 const char *fix_device(const struct python_judge *judge, const struct observation *s,

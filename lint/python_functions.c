@@ -23,7 +23,7 @@ static void add_use(struct python_file *f, struct span called)
 
 void functions_use_cuda(struct python_file *f)
 {
-	add_use(f, (struct span){NULL, 0});
+	add_use(f, NO_SPAN);
 }
 
 static void add_call(struct python_file *f, struct span name)

@@ -97,7 +97,7 @@ static void judge_same(const struct python_judge *judge, const struct observatio
 		judge, s, FINDING_ONE_DEVICE, "R3",
 		FORMAT("use local_rank = int(os.environ[\"%s\"]), or start it by gpumap run "
 		       "--share isolate and use cuda:0",
-		       fix_variable(judge, (struct span){NULL, 0})),
+		       fix_variable(judge, NO_SPAN)),
 		"every rank %s cuda:%lld, so all ranks with the same visible list %s on one GPU",
 		may ? "may use" : "uses", (long long)s->value.number, may ? "may run" : "run");
 }

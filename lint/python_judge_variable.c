@@ -265,7 +265,7 @@ void judge_rendezvous(const struct python_judge *judge, const struct observation
 	if (judge->file->facts.tests)
 		return;
 
-	port = (struct span){colon + 1, (size_t)(text.text + text.length - colon - 1)};
+	port = span_from(text, colon + 1);
 	if (span_number(port, 65535) <= 0)
 		return;
 	at.value.text = port;

@@ -269,17 +269,16 @@ static bool leaves_alone(const char *path)
 
 void module_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end)
 {
-	size_t length = o->name.length;
 	struct span chain, rest;
 	char path[MAX_PATH];
 	unsigned open = 0;
 
 	python_chain(f, at, &chain);
-	rest = (struct span){chain.text + length, chain.length - length};
+	rest = span_from(chain, chain.text + o->name.length);
 	if (rest.length) {
 		bool keeps;
 
-		rest = (struct span){rest.text + 1, rest.length - 1};
+		rest = span_from(rest, rest.text + 1);
 		keeps = span_is_any(rest, "train eval float double half bfloat16 state_dict "
 					  "load_state_dict zero_grad parameters named_parameters");
 		o->fresh = o->fresh && keeps && !token_is(token_at(f, 0), "for");

@@ -112,15 +112,13 @@ void ordinal_compared(struct python_file *f, unsigned at, unsigned end, unsigned
 
 void judge_several(const struct python_judge *judge, const struct observation *s)
 {
-	struct span number = {s->value.text.text + 5, 0};
+	struct span number = span_from(s->value.text, s->value.text.text + strlen("cuda:"));
 
-	while (is_digit(number.text[number.length]))
-		number.length++;
 	judge_report(judge, s, FINDING_SEVERAL_DEVICES, "D6",
 		     "name one device; nn.DataParallel(net, device_ids=[N, N]) takes several",
 		     "%s names several devices, but a module or tensor is on one: PyTorch rejects "
 		     "the string, and old versions take cuda:%.*s",
-		     QUOTE(s->value.text), (int)number.length, number.text);
+		     QUOTE(s->value.text), (int)span_digits(number), number.text);
 }
 
 void judge_rank_text(const struct python_judge *judge, const struct observation *s)

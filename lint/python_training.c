@@ -35,8 +35,7 @@ void training_import(struct python_file *f, struct span path, struct span name)
 	static const char handling[] =
 		"dist slurm setup launch ddp rank env mpi hostlist submitit init cluster lightning "
 		"accelerate deepspeed transformers ignite *";
-	const char *dot = memchr(path.text, '.', path.length);
-	struct span head = {path.text, dot ? (size_t)(dot - path.text) : path.length};
+	struct span head = {path.text, span_before(path, ".")};
 
 	average_import(f, path);
 	if (span_is(head, "horovod") && !block_now(f)->may)

@@ -39,15 +39,13 @@ unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret
 
 const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH])
 {
-	const char *dot = memchr(chain.text, '.', chain.length);
-	struct span head = {chain.text, dot ? (size_t)(dot - chain.text) : chain.length};
+	struct span head = {chain.text, span_before(chain, ".")};
 	const struct python_value *import = names_get(&f->names, head, 0);
 	size_t length = 0;
 
 	if (import && import->meaning == MEANS_PATH) {
 		length = import->text.length;
-		chain.text += head.length;
-		chain.length -= head.length;
+		chain = span_from(chain, chain.text + head.length);
 	}
 	ret[0] = '\0';
 	if (length + chain.length >= MAX_PATH)
@@ -141,9 +139,9 @@ static struct python_value text_value(struct span text)
 		ret.meaning = MEANS_CUDA;
 	else if (span_is(text, "cpu"))
 		ret.meaning = MEANS_CPU;
-	if (!span_starts(text, "cuda:"))
+	if (!span_skip(&text, "cuda:"))
 		return ret;
-	ret.number = span_number((struct span){text.text + 5, text.length - 5}, INT32_MAX);
+	ret.number = span_number(text, INT32_MAX);
 	if (ret.number >= 0)
 		ret.meaning = MEANS_DEVICE;
 	return ret;
@@ -209,9 +207,8 @@ static struct python_value format_value(const struct python_file *f, struct span
 		return python_unknown;
 	text = span_trim((struct span){text.text + skipped, text.length - skipped - 1});
 	v = variable_in(text);
-	for (size_t i = 0; v.meaning == MEANS_UNKNOWN && i < text.length; i++)
-		if (strchr("{}()[]!:,", text.text[i]))
-			return python_unknown;
+	if (v.meaning == MEANS_UNKNOWN && span_before(text, "{}()[]!:,") < text.length)
+		return python_unknown;
 	if (v.meaning == MEANS_UNKNOWN)
 		v = name_value(f, text);
 	return device ? device_of(v) : as_text(v);

@@ -19,7 +19,7 @@ static char peek(struct sum *sum)
 
 static void skip(struct sum *sum, size_t count)
 {
-	sum->rest = (struct span){sum->rest.text + count, sum->rest.length - count};
+	sum->rest = span_from(sum->rest, sum->rest.text + count);
 }
 
 /* A number with a leading zero is octal: it is left unknown. */
@@ -71,8 +71,7 @@ static int64_t operand(struct sum *sum)
 		if (braces && !sum->failed)
 			skip(sum, 1);
 	} else if (is_digit(begin)) {
-		while (length < sum->rest.length && is_digit(sum->rest.text[length]))
-			length++;
+		length = span_digits(sum->rest);
 		value = decimal((struct span){sum->rest.text, length});
 		skip(sum, length);
 	} else if ((length = shell_name(sum->rest))) {

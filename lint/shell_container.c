@@ -14,7 +14,7 @@ static struct span option_value(const struct command *c, size_t i, const char *n
 
 	if (span_is(s, name))
 		return word_text(c, i + 1);
-	return span_skip(&s, name) && span_skip(&s, "=") ? s : (struct span){NULL, 0};
+	return span_skip(&s, name) && span_skip(&s, "=") ? s : NO_SPAN;
 }
 
 /* How many GPUs a list of them has; -1: it is not known, or has MIG instances. */
@@ -37,19 +37,14 @@ static int64_t list_count(struct span list)
 static int64_t granted_count(struct span value)
 {
 	static const char device[] = "device=";
-	const char *found;
-	size_t n = 0;
+	const char *found = span_find(value, device);
 
 	if (!span_known(value))
 		return -1;
-	found = memmem(value.text, value.length, device, sizeof(device) - 1);
 	if (!found)
 		return span_number(value, MAX_GRANTED);
-	value.length -= (size_t)(found + sizeof(device) - 1 - value.text);
-	value.text = found + sizeof(device) - 1;
-	while (n < value.length && !strchr("\"' ", value.text[n]))
-		n++;
-	return list_count((struct span){value.text, n});
+	value = span_from(value, found + strlen(device));
+	return list_count((struct span){value.text, span_before(value, "\"' ")});
 }
 
 /* The value of NAME=VALUE at word i, after -e or --env= if it is an option, else after env; .text
@@ -60,7 +55,7 @@ static struct span variable_value(const struct command *c, size_t i, const char 
 
 	if (option && !span_skip(&s, "--env="))
 		span_skip(&s, "-e");
-	return span_skip(&s, name) && span_skip(&s, "=") ? s : (struct span){NULL, 0};
+	return span_skip(&s, name) && span_skip(&s, "=") ? s : NO_SPAN;
 }
 
 /* Whether an option without = takes no value. */

@@ -57,7 +57,7 @@ static void put_number(const struct variables *to, const char *name, int64_t num
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", (long long)number);
-	to->put(to->data, name, number > 0 ? span_of(text) : (struct span){NULL, 0});
+	to->put(to->data, name, number > 0 ? span_of(text) : NO_SPAN);
 }
 
 /* 4, or 4(x2) for two nodes */
@@ -69,7 +69,7 @@ static void put_tasks_per_node(const struct variables *to, const struct slurm *s
 
 	if (nodes > 1)
 		snprintf(text + n, sizeof(text) - (size_t)n, "(x%lld)", (long long)nodes);
-	to->put(to->data, "SLURM_TASKS_PER_NODE", known ? span_of(text) : (struct span){NULL, 0});
+	to->put(to->data, "SLURM_TASKS_PER_NODE", known ? span_of(text) : NO_SPAN);
 }
 
 void slurm_each_variable(const struct slurm *slurm, bool step, bool same,

@@ -138,8 +138,7 @@ static bool same_devices(const struct launch *launch, struct span list)
 
 		if (!colon)
 			return false;
-		chosen.length -= (size_t)(colon + 1 - chosen.text);
-		chosen.text = colon + 1;
+		chosen = span_from(chosen, colon + 1);
 	} else if (launch->launcher == LINT_DEEPSPEED && launch->nproc > 0 && launch->nproc <= 64) {
 		for (int i = 0; i < (int)launch->nproc; i++)
 			length += (size_t)snprintf(numbers + length, sizeof(numbers) - length,

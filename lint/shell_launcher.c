@@ -137,10 +137,9 @@ static void take_endpoint(struct launch *launch, const struct setting *given)
 	launch->port_option = launch->address = *given;
 	if (!colon)
 		return;
-	launch->address.value.length = (size_t)(colon - s.text);
+	launch->address.value = span_to(s, colon);
 	if (span_known(s))
-		launch->port =
-			number((struct span){colon + 1, s.length - (size_t)(colon + 1 - s.text)});
+		launch->port = number(span_from(s, colon + 1));
 }
 
 /* The members that options without more set. */
@@ -207,7 +206,7 @@ static bool takes_word(enum meaning meaning)
 static size_t read_option(const struct command *c, size_t i, struct launch *launch)
 {
 	struct span name = word_text(c, i);
-	const char *equals = memchr(name.text, '=', name.length), *end = name.text + name.length;
+	const char *equals = memchr(name.text, '=', name.length);
 	const struct word *word = &c->words[i], *next = i + 1 < c->count ? word + 1 : word;
 	enum meaning meaning;
 	struct setting given = {.state = SET_VALUE,
@@ -217,13 +216,14 @@ static size_t read_option(const struct command *c, size_t i, struct launch *laun
 				.derived = word->derived || (!equals && next->derived),
 				.source = equals ? word->source : next->source};
 
-	while (name.length && *name.text == '-')
-		name = (struct span){name.text + 1, name.length - 1};
 	if (equals)
-		name.length = (size_t)(equals - name.text);
+		given.value = span_from(name, equals + 1);
+	while (span_skip(&name, "-"))
+		;
+	if (equals)
+		name = span_to(name, equals);
 	meaning = look_up(launch->launcher, name);
 	if (equals) {
-		given.value = (struct span){equals + 1, (size_t)(end - equals) - 1};
 		take(launch, meaning, &given);
 		return i + 1;
 	}
@@ -242,8 +242,7 @@ static bool has_value(struct span s)
 {
 	const char *equals = s.length ? memchr(s.text, '=', s.length) : NULL;
 
-	return equals && *s.text == '-' &&
-	       span_known((struct span){s.text, (size_t)(equals - s.text)});
+	return equals && *s.text == '-' && span_known(span_to(s, equals));
 }
 
 void launch_read(const struct command *c, size_t first, struct launch *launch)

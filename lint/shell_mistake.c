@@ -43,8 +43,8 @@ static bool with_blanks(struct shell *sh, struct command *c)
 {
 	bool exports = span_is(word_text(c, 0), "export");
 	struct span name = word_text(c, exports), sign = word_text(c, exports + 1);
-	struct span value = sign.length > 1 ? (struct span){sign.text + 1, sign.length - 1}
-					    : word_text(c, exports + 2);
+	struct span value =
+		sign.length > 1 ? span_from(sign, sign.text + 1) : word_text(c, exports + 2);
 
 	if (!shell_tracked(sh, name) || !span_starts(sign, "="))
 		return false;
@@ -74,12 +74,12 @@ static bool parted_list(struct shell *sh, struct command *c)
 static bool set_or_setenv(struct shell *sh, struct command *c)
 {
 	struct span name = {word_text(c, 1).text, shell_name(word_text(c, 1))};
-	struct span value = {name.text + name.length, word_text(c, 1).length - name.length};
+	struct span value = span_from(word_text(c, 1), name.text + name.length);
 
 	if (!shell_tracked(sh, name) || c->prefix_count)
 		return false;
 	if (span_is(word_text(c, 0), "set") && span_starts(value, "=")) {
-		value = (struct span){value.text + 1, value.length - 1};
+		value = span_from(value, value.text + 1);
 		shell_report(sh, FINDING_NO_ASSIGNMENT, c->words[0].at, NULL,
 			     WRITE_IT("export ", name, value),
 			     "set does not set %s: it makes the text the script's first argument",

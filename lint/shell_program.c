@@ -4,15 +4,6 @@
 #include "lint/launchers.h"
 #include "lint/shell_script.h"
 
-struct span base_name(struct span word)
-{
-	const char *slash = word.length ? memrchr(word.text, '/', word.length) : NULL;
-
-	if (slash)
-		word = (struct span){slash + 1, word.length - (size_t)(slash + 1 - word.text)};
-	return word;
-}
-
 bool is_program(struct span word, const char *name)
 {
 	return span_is(base_name(word), name);
@@ -154,8 +145,7 @@ static bool assignment(struct shell *sh, struct command *c, size_t i)
 
 	if (!n || n >= s.length || s.text[n] != '=')
 		return false;
-	add_prefix(c, i, (struct span){s.text, n},
-		   shell_keep(sh, (struct span){s.text + n + 1, s.length - n - 1}));
+	add_prefix(c, i, (struct span){s.text, n}, shell_keep(sh, span_from(s, s.text + n + 1)));
 	return true;
 }
 

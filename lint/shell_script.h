@@ -346,7 +346,6 @@ const struct prefix *command_prefix(const struct command *c, struct span name);
 /* The setting of a variable that reaches the program, from a prefix or by export. */
 struct setting run_setting(struct shell *sh, const struct run *run, enum tracked tracked);
 bool is_python(struct span word);
-struct span base_name(struct span word); /* without folders */
 bool is_program(struct span word, const char *name);
 bool is_gpu_program(const struct command *c, size_t first);
 /* The word with the script of a shell's -c, where `first` is the word of the shell. If there is no

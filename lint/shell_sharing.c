@@ -34,7 +34,7 @@ static struct span included(struct span ids)
 
 	if (!colon || memchr(ids.text, '@', ids.length))
 		return (struct span){"", 0};
-	return (struct span){colon + 1, ids.length - (size_t)(colon + 1 - ids.text)};
+	return span_from(ids, colon + 1);
 }
 
 /* When the list was set last, or may have been. */

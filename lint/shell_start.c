@@ -128,9 +128,7 @@ static bool is_moved(const struct shell *sh, const struct run *run, size_t progr
 					 "--chdir --wdir -wd --workdir --work-dir --cwd "
 					 "--directory --container -D -C");
 	/* A pattern, or the home folder. */
-	for (size_t i = 0; i < path.length; i++)
-		moved |= strchr("*?[{~", path.text[i]) != NULL;
-	return moved;
+	return moved || span_before(path, "*?[{~") < path.length;
 }
 
 /* What follows the program, if each word of it is known. */

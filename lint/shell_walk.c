@@ -406,8 +406,7 @@ int64_t shell_rounds(const struct command *c)
 	for (size_t i = 1; i < c->count; i++) {
 		struct span s = word_text(c, i);
 
-		if (c->words[i].loose || !span_known(s) || memchr(s.text, '*', s.length) ||
-		    memchr(s.text, '{', s.length) || memchr(s.text, '?', s.length))
+		if (c->words[i].loose || !span_known(s) || span_before(s, "*{?") < s.length)
 			return -1;
 	}
 	return (int64_t)c->count - 1;

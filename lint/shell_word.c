@@ -148,11 +148,9 @@ static bool lists_gpus(struct span name)
 /* ${...}, without its brackets. */
 static void add_braced(struct expansion *x, struct span inside, bool quoted)
 {
-	struct span name = {inside.text, shell_name(inside)}, rest;
-	bool all;
-
-	rest = (struct span){inside.text + name.length, inside.length - name.length};
-	all = span_is(rest, "[@]") || span_is(rest, "[*]");
+	struct span name = {inside.text, shell_name(inside)};
+	struct span rest = span_from(inside, inside.text + name.length);
+	bool all = span_is(rest, "[@]") || span_is(rest, "[*]");
 	if (name.length && (!rest.length || all)) {
 		add_variable(x, name, quoted, all);
 		return;
@@ -433,13 +431,13 @@ static struct span literal(struct span text)
 	bool quoted = (quote == '\'' || quote == '"') && text.text[text.length - 1] == quote;
 
 	if (text.length && *text.text == '(')
-		return (struct span){NULL, 0};
+		return NO_SPAN;
 	if (quoted)
 		text = (struct span){text.text + 1, text.length - 2};
 	for (size_t i = 0; i < text.length; i++)
 		if ((quoted && quote == '\'') ? text.text[i] == quote
 					      : strchr("'\"$`\\", text.text[i]) != NULL)
-			return (struct span){NULL, 0};
+			return NO_SPAN;
 	return text;
 }
 
@@ -472,20 +470,18 @@ void shell_value(struct shell *sh, struct command *c, struct token token, struct
  * variables. */
 struct span shell_quoted(struct span word)
 {
-	const struct span none = {NULL, 0};
 	struct span inside;
 	char quote;
 
 	span_skip(&word, "--wrap=");
 	if (word.length < 2)
-		return none;
+		return NO_SPAN;
 	quote = *word.text;
 	inside = (struct span){word.text + 1, word.length - 2};
 	if ((quote != '\'' && quote != '"') || word.text[word.length - 1] != quote ||
 	    memchr(inside.text, quote, inside.length))
-		return none;
-	if (quote == '"' && (memchr(inside.text, '\\', inside.length) ||
-			     memchr(inside.text, '`', inside.length) || span_has(inside, "$(")))
-		return none;
+		return NO_SPAN;
+	if (quote == '"' && (span_before(inside, "\\`") < inside.length || span_has(inside, "$(")))
+		return NO_SPAN;
 	return inside;
 }

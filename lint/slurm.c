@@ -19,8 +19,7 @@ static int64_t gpu_count(struct span value, bool gres)
 		if (gres && !span_is(piece, "gpu") && !span_starts(piece, "gpu:"))
 			continue;
 		if (colon)
-			last = (struct span){colon + 1,
-					     piece.length - (size_t)(colon + 1 - piece.text)};
+			last = span_from(piece, colon + 1);
 		number = span_is(last, "gpu") ? 1 : span_number(last, 4096);
 		if (number < 0)
 			return -1;
@@ -93,7 +92,7 @@ static void take_gpus(struct slurm *ret, struct span name, struct span value)
 		/* As --gpu-bind=single, unless that is given. */
 		if (!ret->bind.text) {
 			ret->bound = 1;
-			ret->bind = (struct span){NULL, 0};
+			ret->bind = NO_SPAN;
 		}
 	}
 }
@@ -162,21 +161,18 @@ static bool is_flag(struct span name, bool batch)
 struct slurm_option slurm_option(struct span word, struct span after, bool batch)
 {
 	const char *letters = batch ? "aAbBcCdDeFGiJLmMnNopPqStwx" : "AbBcCdDeFGiJLmMnNopPqrStTwWx";
-	struct span name = {word.text + 2, word.length - 2}, rest;
+	struct span name = span_from(word, word.text + 2), rest = name;
 	const char *equals = memchr(word.text, '=', word.length);
 
 	if (word.text[1] != '-') {
 		name = (struct span){word.text + 1, 1};
-		rest = (struct span){word.text + 2, word.length - 2};
 		if (!strchr(letters, *name.text))
 			return (struct slurm_option){name, {"", 0}, 1};
 		return rest.length ? (struct slurm_option){name, rest, 1}
 				   : (struct slurm_option){name, after, 2};
 	}
 	if (equals) {
-		name.length = (size_t)(equals - name.text);
-		rest = (struct span){equals + 1, word.length - (size_t)(equals + 1 - word.text)};
-		return (struct slurm_option){name, rest, 1};
+		return (struct slurm_option){span_to(name, equals), span_from(name, equals + 1), 1};
 	}
 	if (is_flag(name, batch) || (after.length && *after.text == '-'))
 		return (struct slurm_option){name, {"", 0}, 1};
@@ -192,7 +188,7 @@ struct span slurm_word(struct span *rest)
 	for (; n < word.length && (quote || !is_space(word.text[n])); n++)
 		if (quote ? word.text[n] == quote : word.text[n] == '"' || word.text[n] == '\'')
 			quote = quote ? '\0' : word.text[n];
-	*rest = (struct span){word.text + n, word.length - n};
+	*rest = span_from(word, word.text + n);
 	return (struct span){word.text, n};
 }
 

@@ -199,11 +199,6 @@ void recorded_foreign(struct recorded *r, const char *fix, const char *format, .
 int recorded_nomem(struct recorded *r);
 
 /* Functions on pieces of text, for several readers. */
-#define NO_SPAN ((struct span){NULL, 0})
-/* The first place of `word` in s, NULL. */
-const char *span_find(struct span s, const char *word);
-/* The part of s that begins at `from`, a place in s. */
-struct span span_from(struct span s, const char *from);
 /* Takes leading blanks and then a word (up to a blank) off *s; an empty one at the end. */
 struct span take_word(struct span *s);
 /* Takes digits off *s; -1 when it starts with none, or INT64_MAX when there are too many. */

@@ -4,16 +4,6 @@
 
 /* --- pieces of text ------------------------------------------------------------ */
 
-const char *span_find(struct span s, const char *word)
-{
-	return s.length ? memmem(s.text, s.length, word, strlen(word)) : NULL;
-}
-
-struct span span_from(struct span s, const char *from)
-{
-	return (struct span){from, (size_t)(s.text + s.length - from)};
-}
-
 bool take(struct span *s, const char *word)
 {
 	size_t length = strlen(word);
