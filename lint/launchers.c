@@ -2,6 +2,26 @@
 /* See launchers.h. */
 #include "lint/launchers.h"
 
+const struct launcher lint_launchers[LINT_LAUNCHERS] = {
+	[LINT_DIRECT] = {"the shell"},
+	[LINT_TORCHRUN] = {"torchrun", "torchrun", "torch.distributed.run"},
+	[LINT_TORCH_LAUNCH] = {"torch.distributed.launch", "launch", "torch.distributed.launch",
+			       true},
+	[LINT_SRUN] = {"srun", "srun"},
+	[LINT_MPIRUN] = {"mpirun", "mpirun"},
+	[LINT_GPUMAP] = {"gpumap run", "gpumap"},
+	[LINT_ACCELERATE] = {"accelerate", "accelerate", "accelerate.commands.launch"},
+	[LINT_DEEPSPEED] = {"deepspeed", "deepspeed", "deepspeed.launcher.runner", true},
+};
+
+const struct launcher *lint_launcher_of(const char *option)
+{
+	for (size_t i = LINT_DIRECT + 1; option && i < LINT_LAUNCHERS; i++)
+		if (streq(lint_launchers[i].option, option))
+			return &lint_launchers[i];
+	return NULL;
+}
+
 const struct launcher_program launcher_programs[] = {
 	{"torchrun", NULL, LINT_TORCHRUN},   {"accelerate", "launch", LINT_ACCELERATE},
 	{"deepspeed", NULL, LINT_DEEPSPEED}, {"mpirun", NULL, LINT_MPIRUN},

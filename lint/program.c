@@ -47,13 +47,13 @@ static void lint_reported(const struct lint *lint, struct span text, struct seen
 
 void lint_program(const struct lint *lint, struct span text, struct seen_file *file)
 {
+	const struct launcher *launcher = lint_launcher_of(lint->launcher);
 	struct python_start start = python_start_unknown();
 
 	start.launcher = lint->launcher;
 	start.inventory = lint->inventory;
-	for (const struct python_launcher *l = python_launchers; l->name; l++)
-		if (lint->launcher && streq(l->name, lint->launcher))
-			start.passes = l->passes;
+	if (launcher)
+		start.passes = launcher->passes;
 	lint_reported(lint, text, file, lint->planned ? lint->planned : &start);
 }
 

@@ -9,11 +9,6 @@
 #include "memory.h"
 #include "rootfile.h"
 
-const struct python_launcher python_launchers[] = {
-	{"torchrun", 0}, {"launch", 1},     {"srun", 0},      {"mpirun", 0},
-	{"gpumap", 0},   {"accelerate", 0}, {"deepspeed", 1}, {NULL, 0},
-};
-
 /* Reports that --local_rank is parsed. */
 static void judge_argument(const struct python_judge *judge, const struct observation *s)
 {

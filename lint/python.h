@@ -44,13 +44,6 @@ static inline struct python_start python_start_unknown(void)
 		.passes = -1, .visible = -1, .ranks = -1, .hosts = -1, .port = -1};
 }
 
-/* The known launchers, and whether they pass the local rank; ends with NULL. */
-struct python_launcher {
-	const char *name;
-	int passes;
-};
-extern const struct python_launcher python_launchers[];
-
 /* Reports errors and possible errors in the order of the source. `start` may be NULL. */
 void lint_python(struct span text, const char *origin, const struct python_start *start,
 		 gpumap_report *report);

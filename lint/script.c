@@ -12,13 +12,6 @@
 
 enum { MAX_DIFFERENT = 256, MAX_STARTS = 1024, MAX_DEPTH = 4 };
 
-/* As named in python_launchers; the shell itself is not one. */
-static const char *const launchers[] = {
-	[LINT_TORCHRUN] = "torchrun",     [LINT_TORCH_LAUNCH] = "launch",
-	[LINT_ACCELERATE] = "accelerate", [LINT_DEEPSPEED] = "deepspeed",
-	[LINT_MPIRUN] = "mpirun",         [LINT_SRUN] = "srun",
-	[LINT_GPUMAP] = "gpumap"};
-
 /* Starts of a file that differ. */
 struct different {
 	const struct lint_start *starts[MAX_DIFFERENT];
@@ -76,7 +69,7 @@ static void lint_start(const struct lint *lint, struct arena *arena, const struc
 {
 	struct python_start start = s->job;
 
-	start.launcher = launchers[s->launcher];
+	start.launcher = lint_launchers[s->launcher].option;
 	start.inventory = lint->inventory;
 	start.alone = start.ranks == 1;
 	start.from = place_of(arena, script, s->line);

@@ -8,23 +8,9 @@
 
 #include "arena.h"
 #include "gpumap.h"
+#include "lint/launchers.h"
 #include "lint/python.h"
 #include "text.h"
-
-/* What starts a program. */
-enum lint_launcher {
-	LINT_DIRECT, /* the shell itself */
-	LINT_TORCHRUN,
-	LINT_TORCH_LAUNCH, /* python -m torch.distributed.launch */
-	LINT_ACCELERATE,
-	LINT_DEEPSPEED,
-	LINT_MPIRUN,
-	LINT_SRUN,
-	LINT_GPUMAP
-};
-
-/* "torchrun", ...; "the shell" for LINT_DIRECT. */
-const char *lint_launcher_name(enum lint_launcher launcher);
 
 /* A program that a script starts, with what the script shows of its job. */
 struct lint_start {

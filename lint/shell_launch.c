@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs and their launchers: how many ranks they start, on how many GPUs. */
-#include "lint/launchers.h"
 #include "lint/shell_script.h"
 
 #include <stdio.h>
@@ -8,19 +7,9 @@
 /* A launcher that is started as a module of Python. */
 static bool launcher_module(struct span module, enum lint_launcher *launcher)
 {
-	static const struct {
-		const char *name;
-		enum lint_launcher launcher;
-	} modules[] = {
-		{"torch.distributed.run", LINT_TORCHRUN},
-		{"torch.distributed.launch", LINT_TORCH_LAUNCH},
-		{"accelerate.commands.launch", LINT_ACCELERATE},
-		{"deepspeed.launcher.runner", LINT_DEEPSPEED},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
-		if (span_is(module, modules[i].name)) {
-			*launcher = modules[i].launcher;
+	for (int i = 0; i < LINT_LAUNCHERS; i++)
+		if (lint_launchers[i].module && span_is(module, lint_launchers[i].module)) {
+			*launcher = (enum lint_launcher)i;
 			return true;
 		}
 	return false;
@@ -227,7 +216,7 @@ static void begin(struct launch *launch, const struct command *c, size_t word,
 		.nproc = -1,
 		.nnodes = 1,
 		.port = -1,
-		.passes = launcher == LINT_TORCH_LAUNCH || launcher == LINT_DEEPSPEED,
+		.passes = lint_launchers[launcher].passes,
 		.program = word,
 	};
 }

@@ -269,19 +269,3 @@ void launch_read(const struct command *c, size_t first, struct launch *launch)
 	}
 	launch->program = i < c->count ? i : c->count;
 }
-
-const char *lint_launcher_name(enum lint_launcher launcher)
-{
-	static const char *const names[] = {
-		[LINT_DIRECT] = "the shell",
-		[LINT_TORCHRUN] = "torchrun",
-		[LINT_TORCH_LAUNCH] = "torch.distributed.launch",
-		[LINT_ACCELERATE] = "accelerate",
-		[LINT_DEEPSPEED] = "deepspeed",
-		[LINT_MPIRUN] = "mpirun",
-		[LINT_SRUN] = "srun",
-		[LINT_GPUMAP] = "gpumap run",
-	};
-
-	return names[launcher];
-}

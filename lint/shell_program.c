@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs: their names, the variables that reach them, the script of a shell's -c, and wrappers
  * before the program, such as env, sudo and nohup, which may drop the environment (rule S8). */
-#include "lint/launchers.h"
 #include "lint/shell_script.h"
 
 bool is_program(struct span word, const char *name)

@@ -11,6 +11,7 @@
 #include "cli/machine.h"
 #include "job/plan_open.h"
 #include "lint/environment.h"
+#include "lint/launchers.h"
 #include "lint/lint.h"
 #include "lint/python.h"
 #include "memory.h"
@@ -61,15 +62,15 @@ static const char help[] =
 
 static int set_launcher(struct lint_command *command, const char *value)
 {
+	const struct launcher *launcher = lint_launcher_of(value);
 	struct nearest nearest = nearest_to(span_of(value));
 
-	for (const struct python_launcher *l = python_launchers; l->name; l++) {
-		nearest_try(&nearest, l->name);
-		if (streq(l->name, value)) {
-			command->lint.launcher = l->name;
-			return GPUMAP_OK;
-		}
+	if (launcher) {
+		command->lint.launcher = launcher->option;
+		return GPUMAP_OK;
 	}
+	for (size_t i = LINT_DIRECT + 1; i < LINT_LAUNCHERS; i++)
+		nearest_try(&nearest, lint_launchers[i].option);
 	return option_refuse("--launcher", value,
 			     DID_YOU_MEAN(nearest.name, "gpumap lint --help lists the launchers"),
 			     command->output.report);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The findings of Python files, by tests/vectors/lint-python.tsv. */
+#include "lint/launchers.h"
 #include "lint/python.h"
 #include "report/report.h"
 #include "strbuf.h"
@@ -19,9 +20,8 @@ static void check_row(const struct tsv_row *row)
 	if (*what)
 		ck_assert_int_eq(gpumap_inventory_open(&machine, what, NULL), GPUMAP_OK);
 	start.inventory = machine;
-	for (const struct python_launcher *l = python_launchers; l->name; l++)
-		if (streq(l->name, launcher))
-			start.passes = l->passes;
+	if (lint_launcher_of(launcher))
+		start.passes = lint_launcher_of(launcher)->passes;
 	ck_assert_int_eq(gpumap_report_new(&report), GPUMAP_OK);
 	lint_python(tsv_unescape(copy), "a.py", &start, report);
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
