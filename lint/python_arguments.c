@@ -105,8 +105,7 @@ static bool drops(const struct python_file *f, unsigned first, unsigned past)
 	struct span chain;
 	unsigned end = python_chain(f, first, &chain);
 
-	return end && is_at(f, end, past, "(") && token_at(f, end)->past == past &&
-	       is_parse(f, end - 1, past);
+	return end && is_bracket(f, end, past, "(") && is_parse(f, end - 1, past);
 }
 
 void python_arguments(struct python_file *f, unsigned first, unsigned past)

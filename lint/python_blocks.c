@@ -60,8 +60,7 @@ static bool lacks_gpus(const struct python_file *f, unsigned past)
 	if (!is_at(f, 0, past, "if") || !end || !is_at(f, end, past, "("))
 		return false;
 	python_path(f, chain, path);
-	count = streq(path, "torch.cuda.device_count") ||
-		streq(path, "torch.accelerator.device_count");
+	count = python_counts_devices(path);
 	after = token_at(f, end)->past;
 	if (denied)
 		return after == past && (count || streq(path, "torch.cuda.is_available") ||

@@ -37,8 +37,7 @@ static void see_number(struct python_file *f, int64_t number)
 /* net.cuda and net.to */
 static bool is_move(const struct python_file *f, unsigned at)
 {
-	return at && token_is(token_at(f, at - 1), ".") &&
-	       (token_is(token_at(f, at), "cuda") || token_is(token_at(f, at), "to"));
+	return at && token_is(token_at(f, at - 1), ".") && token_is_any(token_at(f, at), "cuda to");
 }
 
 /* A device by the rank or a number that the command line gives. Of many such places the first are
@@ -187,7 +186,7 @@ static void see_ids(struct python_file *f, struct observation *s, unsigned open)
 		s->id_count = (size_t)v.number;
 		/* A name's numbers choose no device yet, as far as this place shows. */
 	}
-	if (!token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past)
+	if (!is_bracket(f, a.first, a.past, "["))
 		return;
 	for (at = a.first + 1; python_argument(f, a.first, &at, &id);) {
 		v = python_value(f, id.first, id.past);
@@ -216,18 +215,17 @@ static void call_parallel(struct python_file *f, enum observation_kind kind, uns
 			  unsigned open)
 {
 	struct observation *s;
-	struct python_argument a;
 
 	ordinal_ids(f, open);
 	s = observation_add(f, kind, token_at(f, at));
-	s->all_ids = !python_argument_find(f, open, "device_ids", 1, &a) ||
-		     python_value(f, a.first, a.past).meaning == MEANS_NONE;
+	s->all_ids = !python_has_argument(f, open, "device_ids", 1) ||
+		     python_argument_value(f, open, "device_ids", 1).meaning == MEANS_NONE;
 	f->facts.chooses |= !s->all_ids;
 	see_ids(f, s, open);
 	if (kind == OBSERVED_PARALLEL)
 		s->module = moved_module(f, at, open);
-	if (s->module.meaning != MEANS_MODULE && python_argument_find(f, open, "module", 0, &a))
-		s->module = python_value(f, a.first, a.past);
+	if (s->module.meaning != MEANS_MODULE)
+		s->module = python_argument_value(f, open, "module", 0);
 	f->facts.distributed |= kind == OBSERVED_DISTRIBUTED;
 }
 
@@ -236,21 +234,15 @@ static struct observation *see_group(struct python_file *f, unsigned at, unsigne
 {
 	struct observation *s = observation_add(f, OBSERVED_GROUP, token_at(f, at));
 	struct python_argument a;
-	struct span chain;
 
 	f->facts.distributed = f->facts.groups = true;
 	if (python_argument_find(f, open, "rank", 4, &a)) {
-		struct python_value v = python_value(f, a.first, a.past);
-
-		f->facts.numbers_ranks |= v.meaning == MEANS_UNKNOWN;
-		s->value = v;
-		if (python_chain(f, a.first, &chain) == a.past)
-			s->ranked = chain;
+		s->value = python_value(f, a.first, a.past);
+		s->ranked = objects_chain(f, a.first, a.past);
+		f->facts.numbers_ranks |= s->value.meaning == MEANS_UNKNOWN;
 	}
-	if (python_argument_find(f, open, "world_size", 3, &a))
-		s->size = python_count(f, a.first, a.past);
-	if (python_argument_find(f, open, "store", 5, &a))
-		s->elsewhere = s->own = true;
+	s->size = python_argument_count(f, open, "world_size", 3);
+	s->elsewhere = s->own = python_has_argument(f, open, "store", 5);
 	return s;
 }
 
@@ -299,8 +291,7 @@ static void call_argument(struct python_file *f, unsigned at, unsigned open)
 	s = observation_add(f, OBSERVED_ARGUMENT, token_at(f, at));
 	s->name = token_at(f, seen)->text;
 	s->both = dash && line;
-	if (python_argument_find(f, open, "default", -1, &a))
-		s->value = python_value(f, a.first, a.past);
+	s->value = python_argument_value(f, open, "default", -1);
 	/* Who reads it by another name is not followed. */
 	if (python_argument_find(f, open, "dest", -1, &a) &&
 	    !span_is(token_at(f, a.first)->text, "local_rank"))
@@ -333,15 +324,13 @@ static bool is_distributed(const char *path)
 /* Whether a call makes a tensor on a GPU: torch.zeros(1, device="cuda"). */
 static bool makes_tensor(const struct python_file *f, const char *path, unsigned open)
 {
-	struct python_argument a;
 	struct python_value v;
 
 	if (!span_is_any(span_of(path),
 			 "torch.zeros torch.ones torch.empty torch.full torch.rand torch.randn "
-			 "torch.arange torch.tensor torch.randint torch.eye torch.as_tensor") ||
-	    !python_argument_find(f, open, "device", -1, &a))
+			 "torch.arange torch.tensor torch.randint torch.eye torch.as_tensor"))
 		return false;
-	v = python_value(f, a.first, a.past);
+	v = python_argument_value(f, open, "device", -1);
 	return (v.meaning == MEANS_CUDA || v.meaning == MEANS_DEVICE) && !v.unsure;
 }
 
@@ -411,12 +400,9 @@ static struct span function_name(const struct python_file *f, unsigned open, con
 				 int place)
 {
 	struct python_argument a;
-	struct span chain = {NULL, 0};
 
-	if (!python_argument_find(f, open, name, place, &a) ||
-	    python_chain(f, a.first, &chain) != a.past)
-		chain.text = NULL;
-	return chain;
+	return python_argument_find(f, open, name, place, &a) ? objects_chain(f, a.first, a.past)
+							      : NO_SPAN;
 }
 
 /* args=(a, b): what the function gets, after `before` arguments that the call itself gives it. */
@@ -427,12 +413,9 @@ static void see_given(struct python_file *f, struct observation *s, unsigned ope
 	unsigned at;
 
 	if (!python_argument_find(f, open, "args", place, &a) ||
-	    (!is_at(f, a.first, a.past, "(") && !is_at(f, a.first, a.past, "[")) ||
-	    token_at(f, a.first)->past != a.past)
+	    !is_bracket(f, a.first, a.past, "( ["))
 		return;
 	s->given = arena_alloc(&f->arena, MAX_GIVEN, sizeof(*s->given));
-	if (!s->given)
-		return;
 	for (size_t i = 0; i < before; i++)
 		s->given[s->given_count++] = NULL;
 	for (at = a.first + 1;
@@ -446,11 +429,9 @@ static void see_given(struct python_file *f, struct observation *s, unsigned ope
 static void see_spawn(struct python_file *f, unsigned at, unsigned open)
 {
 	struct observation *s = observation_add(f, OBSERVED_SPAWN, token_at(f, at));
-	struct python_argument a;
 
 	s->target = function_name(f, open, "fn", 0);
-	if (python_argument_find(f, open, "nprocs", 2, &a))
-		s->size = python_count(f, a.first, a.past);
+	s->size = python_argument_count(f, open, "nprocs", 2);
 	see_given(f, s, open, 1, 1);
 }
 
@@ -522,8 +503,6 @@ static void call_device(struct python_file *f, const char *path, unsigned at, un
 /* Whether a call sets the current device, perhaps in its block alone. */
 static bool sets_device(const struct python_file *f, const char *path, unsigned open)
 {
-	struct python_argument a;
-
 	if (token_is_any(token_at(f, open - 1), "set_device set_device_index set_device_idx "
 						"set_default_device init_device_mesh"))
 		return true;
@@ -532,13 +511,11 @@ static bool sets_device(const struct python_file *f, const char *path, unsigned 
 			span_of(path),
 			"torch.cuda.device torch.cuda.device_of torch.accelerator.device_index") ||
 		(streq(path, "torch.distributed.init_process_group") &&
-		 python_argument_find(f, open, "device_id", -1, &a)));
+		 python_has_argument(f, open, "device_id", -1)));
 }
 
 void python_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
-	struct python_argument a;
-
 	training_call(f, path, at, open);
 	f->facts.sets_device |= sets_device(f, path, open);
 	if (!path) {
@@ -573,8 +550,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		call_rendezvous(f, at, open);
 	else if (streq(path, "accelerate.Accelerator"))
 		f->facts.accelerator = true;
-	else if (streq(path, "dotenv.load_dotenv") &&
-		 python_argument_find(f, open, "override", -1, &a))
+	else if (streq(path, "dotenv.load_dotenv") && python_has_argument(f, open, "override", -1))
 		python_environ_replace(f);
 	else if (!call_process(f, path, at, open) && starts_with(path, "os."))
 		python_environ_call(f, path, at, open);

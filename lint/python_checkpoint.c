@@ -75,7 +75,7 @@ static bool each_state(struct python_file *f, unsigned first, unsigned past,
 	unsigned at = first + 1;
 	bool any = false;
 
-	if (!is_at(f, first, past, "{") || token_at(f, first)->past != past)
+	if (!is_bracket(f, first, past, "{"))
 		return false;
 	while (python_argument(f, first, &at, &a)) {
 		struct python_object o;
@@ -108,14 +108,11 @@ static struct python_object loaded(const struct python_file *f, unsigned at, uns
 				  .line = token_at(f, at)->line,
 				  .column = token_at(f, at)->column};
 	struct python_argument a;
-	unsigned next = open + 1;
 
 	if (python_argument_find(f, open, "f", 0, &a))
 		o.path = file_named(f, a.first, a.past);
-	o.mapped = python_argument_find(f, open, "map_location", 1, &a);
-	while (python_argument(f, open, &next, &a))
-		o.mapped |=
-			token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**");
+	o.mapped =
+		python_has_argument(f, open, "map_location", 1) || python_hides_arguments(f, open);
 	return o;
 }
 

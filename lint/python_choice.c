@@ -9,14 +9,13 @@
 
 void choice_import(struct python_file *f, struct span package)
 {
-	/* Calls that pick devices, or start processes that do. */
-	/* Calls that do neither. */
-
 	if (!f->choice)
 		return;
+	/* Calls that pick devices, or start processes that do. */
 	f->choice->doubtful |=
 		span_is_any(package, "deepspeed pytorch_lightning lightning ray horovod ignite jax "
 				     "cupy tensorflow paddle fastai dask");
+	/* Calls that do neither. */
 	f->choice->foreign |= !span_is_any(
 		package,
 		"torch torchvision torchaudio numpy os sys argparse time math json random "
@@ -186,13 +185,8 @@ void choice_statement(struct python_file *f)
  * given another. */
 static void call_accelerator(struct python_file *f, unsigned at, unsigned open)
 {
-	struct python_argument a;
-	unsigned next = open + 1;
-
-	while (python_argument(f, open, &next, &a))
-		if ((a.name.text && span_is(a.name, "cpu")) ||
-		    token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**"))
-			f->choice->doubtful = true;
+	f->choice->doubtful |=
+		python_has_argument(f, open, "cpu", -1) || python_hides_arguments(f, open);
 	choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_MODULO});
 }
 
@@ -212,7 +206,6 @@ static void call_device(struct python_file *f, unsigned at, unsigned open)
 void choice_call(struct python_file *f, const char *path, unsigned at, unsigned open)
 {
 	static const char *const numbering[] = {"rank", "store", "init_method"};
-	struct python_argument a;
 
 	if (!f->choice)
 		return;
@@ -232,10 +225,8 @@ void choice_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		choice_set(f, at, (struct python_value){.meaning = MEANS_LOCAL_RANK});
 	for (size_t i = 0;
 	     streq(path, "torch.distributed.init_process_group") && i < ARRAY_SIZE(numbering); i++)
-		if (python_argument_find(f, open, numbering[i], -1, &a))
-			f->choice->numbers = true;
-	if (python_argument_find(f, open, "device_map", -1, &a))
-		f->choice->doubtful = true;
+		f->choice->numbers |= python_has_argument(f, open, numbering[i], -1);
+	f->choice->doubtful |= python_has_argument(f, open, "device_map", -1);
 }
 
 /* --- the answer ---------------------------------------------------------------------------- */

@@ -112,7 +112,7 @@ static int add_list(struct strbuf *buf, const struct python_file *f, unsigned op
 
 void python_command(struct python_file *f, unsigned open)
 {
-	struct python_argument a, as_shell;
+	struct python_argument a;
 	struct strbuf buf = {0};
 	struct observation *s;
 	unsigned at = open + 1;
@@ -120,12 +120,12 @@ void python_command(struct python_file *f, unsigned open)
 	bool known;
 
 	if (!python_argument(f, open, &at, &a) || (a.name.text && !span_is(a.name, "args")) ||
-	    python_argument_find(f, open, "cwd", -1, &as_shell))
+	    python_has_argument(f, open, "cwd", -1))
 		return;
 	t = token_at(f, a.first);
 	s = observation_add(f, OBSERVED_COMMAND, t);
 	s->value.number = add_list(&buf, f, open, s); /* the line of the text */
-	if (token_is(t, "[") && t->past == a.past) {
+	if (is_bracket(f, a.first, a.past, "[")) {
 		known = add_words(&buf, f, a.first);
 	} else if (t->kind == PYTHON_FORMAT && a.past == a.first + 1) {
 		known = t->plain;
@@ -134,7 +134,7 @@ void python_command(struct python_file *f, unsigned open)
 		struct python_value v = python_value(f, a.first, a.past);
 
 		known = v.meaning == MEANS_TEXT && !v.unsure &&
-			!python_argument_find(f, open, "executable", -1, &as_shell);
+			!python_has_argument(f, open, "executable", -1);
 		strbuf_add(&buf, v.text.text ? v.text.text : "", v.text.length);
 	}
 	if (known && buf.length) {

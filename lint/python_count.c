@@ -78,7 +78,7 @@ static const struct python_count *device_text(struct python_file *f, unsigned fi
 	if (is_at(f, first + 1, past, "%") && text.length == 7 && text.text[5] == '%')
 		return parse(f, first + 2, past, depth);
 	if (is_at(f, first + 1, past, ".") && is_at(f, first + 2, past, "format") &&
-	    is_at(f, first + 3, past, "(") && token_at(f, first + 3)->past == past)
+	    is_bracket(f, first + 3, past, "("))
 		return parse(f, first + 4, past - 1, depth);
 	return NULL;
 }
@@ -97,18 +97,14 @@ static unsigned before_condition(const struct python_file *f, unsigned first, un
 static const struct python_count *called(struct python_file *f, const char *path, unsigned open,
 					 unsigned past, int depth)
 {
+	struct python_argument a;
+
 	if (streq(path, "int") || streq(path, "str"))
 		return parse(f, open + 1, past - 1, depth);
-	if (streq(path, "torch.device")) {
-		struct python_argument a;
-
-		return python_argument_find(f, open, "index", 1, &a) ||
-				       python_argument_find(f, open, "device", 0, &a)
-			       ? parse(f, a.first, a.past, depth)
-			       : NULL;
-	}
-	if (past == open + 2 && (streq(path, "torch.cuda.device_count") ||
-				 streq(path, "torch.accelerator.device_count")))
+	if (streq(path, "torch.device") && (python_argument_find(f, open, "index", 1, &a) ||
+					    python_argument_find(f, open, "device", 0, &a)))
+		return parse(f, a.first, a.past, depth);
+	if (past == open + 2 && python_counts_devices(path))
 		return new_count(f, COUNT_DEVICES);
 	return NULL;
 }
@@ -124,7 +120,7 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 
 	if (first >= past || past - first > MAX_VALUE || depth > MAX_DEPTH)
 		return NULL;
-	if (is_at(f, first, past, "(") && token_at(f, first)->past == past)
+	if (is_bracket(f, first, past, "("))
 		return parse(f, first + 1, past - 1, depth + 1);
 	past = before_condition(f, first, past);
 	if (past == first)
@@ -138,8 +134,7 @@ static const struct python_count *parse(struct python_file *f, unsigned first, u
 	if (at < past)
 		return operation(f, first, at, past, depth + 1);
 	end = python_chain(f, first, &chain);
-	if (end && end < past && token_at(f, end)->past == past &&
-	    (is_at(f, end, past, "(") || is_at(f, end, past, "[")))
+	if (end && is_bracket(f, end, past, "( ["))
 		return called(f, python_path(f, chain, path), end, past, depth + 1);
 	if (end == past) {
 		c = new_count(f, COUNT_NAME);
@@ -200,15 +195,14 @@ void python_option(struct python_file *f, unsigned open)
 	/* The words behind it are not looked at. */
 	if (python_argument_find(f, open, "nargs", -1, &a))
 		f->facts.odd_options |= token_is_any(token_at(f, a.past - 1), "REMAINDER PARSER");
-	if (python_argument_find(f, open, "dest", -1, &a) || !option.name.text)
+	if (python_has_argument(f, open, "dest", -1) || !option.name.text)
 		return;
-	option.odd |= python_argument_find(f, open, "nargs", -1, &a) ||
-		      python_argument_find(f, open, "action", -1, &a) ||
-		      python_argument_find(f, open, "env_var", -1, &a) ||
+	option.odd |= python_has_argument(f, open, "nargs", -1) ||
+		      python_has_argument(f, open, "action", -1) ||
+		      python_has_argument(f, open, "env_var", -1) ||
 		      (python_argument_find(f, open, "type", -1, &a) &&
 		       (a.past > a.first + 1 || !token_is_any(token_at(f, a.first), "int str")));
-	if (python_argument_find(f, open, "default", -1, &a))
-		option.value = python_count(f, a.first, a.past);
+	option.value = python_argument_count(f, open, "default", -1);
 	*ARENA_NEXT(&f->arena, f->options, f->option_count, f->option_room) = option;
 }
 

@@ -312,6 +312,12 @@ static inline bool python_may_count(struct span call)
 	       span_is((struct span){call.text + call.length - 12, 12}, "is_available");
 }
 
+/* torch.cuda.device_count() */
+static inline bool python_counts_devices(const char *path)
+{
+	return span_is_any(span_of(path), "torch.cuda.device_count torch.accelerator.device_count");
+}
+
 static inline struct python_block *block_now(struct python_file *f)
 {
 	return &f->blocks[f->depth];
@@ -344,10 +350,20 @@ static inline bool is_at(const struct python_file *f, unsigned i, unsigned past,
 	return i < past && token_is(token_at(f, i), text);
 }
 
+/* Whether [first, past) is one bracket of these kinds, "( [", with what is in it. */
+static inline bool is_bracket(const struct python_file *f, unsigned first, unsigned past,
+			      const char *kinds)
+{
+	return first < past && token_at(f, first)->past == past &&
+	       token_is_any(token_at(f, first), kinds);
+}
+
 /* --- python_value.c: expressions of the current statement, [first, past) of its tokens --- */
 
 /* The first token that is one of the words; `past`: none. */
 unsigned python_find(const struct python_file *f, unsigned first, unsigned past, const char *words);
+/* The bracket that the expression ends with; `past`: it ends with none. */
+unsigned python_last_bracket(const struct python_file *f, unsigned first, unsigned past);
 /* Where the value that begins at `first` ends: before a comma, a bracket or =. */
 unsigned python_value_end(const struct python_file *f, unsigned first, unsigned past);
 
@@ -386,6 +402,14 @@ bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
 /* The argument with that name or, if `place` is not negative, at that position. */
 bool python_argument_find(const struct python_file *f, unsigned open, const char *name, int place,
 			  struct python_argument *ret);
+/* Whether it is given, and its value as such and as a number; unknown and NULL: it is not. */
+bool python_has_argument(const struct python_file *f, unsigned open, const char *name, int place);
+struct python_value python_argument_value(const struct python_file *f, unsigned open,
+					  const char *name, int place);
+const struct python_count *python_argument_count(struct python_file *f, unsigned open,
+						 const char *name, int place);
+/* Whether some arguments are not shown: *args or **options. */
+bool python_hides_arguments(const struct python_file *f, unsigned open);
 
 /* --- python_blocks.c ------------------------------------------------------------------ */
 

@@ -28,13 +28,12 @@ static const struct {
 static struct python_value rank_in(const struct python_file *f, unsigned first, unsigned past)
 {
 	struct python_value v = python_value(f, first, past);
+	unsigned open = python_last_bracket(f, first, past);
 
-	if (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO || past < first + 3)
+	if (v.meaning == MEANS_RANK || v.meaning == MEANS_MODULO || past < first + 3 ||
+	    !is_at(f, open, past, "["))
 		return v;
-	for (unsigned i = first; i < past; i = token_at(f, i)->past)
-		if (token_is(token_at(f, i), "[") && token_at(f, i)->past == past)
-			return python_value(f, i + 1, past - 1);
-	return v;
+	return python_value(f, open + 1, past - 1);
 }
 
 void frameworks_call(struct python_file *f, const char *path, unsigned at, unsigned open)

@@ -36,8 +36,7 @@ static int64_t range_of(const struct python_file *f, unsigned at, unsigned past)
 {
 	struct python_value v = python_unknown;
 
-	if (is_at(f, at, past, "range") && is_at(f, at + 1, past, "(") &&
-	    token_at(f, at + 1)->past == past)
+	if (is_at(f, at, past, "range") && is_bracket(f, at + 1, past, "("))
 		v = python_value(f, at + 2, past - 1);
 	return v.meaning == MEANS_NUMBER && !v.unsure && v.number <= MAX_VALUE ? v.number : -1;
 }
@@ -62,8 +61,7 @@ static bool is_tuple(const struct python_file *f, unsigned first, unsigned past)
 
 struct python_value python_ids(struct python_file *f, unsigned first, unsigned past)
 {
-	bool bracket = first < past && (is_at(f, first, past, "[") || is_at(f, first, past, "(")) &&
-		       token_at(f, first)->past == past;
+	bool bracket = is_bracket(f, first, past, "( [");
 	struct python_value v;
 
 	if (first >= past || past - first > 2 * MAX_VALUE)
@@ -75,8 +73,8 @@ struct python_value python_ids(struct python_file *f, unsigned first, unsigned p
 		return python_unknown;
 	if (is_tuple(f, first, past))
 		return listed(f, first, past);
-	if (is_at(f, first, past, "list") && is_at(f, first + 1, past, "(") &&
-	    token_at(f, first + 1)->past == past && range_of(f, first + 2, past - 1) > 0)
+	if (is_at(f, first, past, "list") && is_bracket(f, first + 1, past, "(") &&
+	    range_of(f, first + 2, past - 1) > 0)
 		return ranged(f, range_of(f, first + 2, past - 1));
 	if (range_of(f, first, past) > 0)
 		return ranged(f, range_of(f, first, past));

@@ -25,18 +25,6 @@ static bool argument_is(const struct python_file *f, unsigned open, const char *
 	return a.past == a.first + 1 && token_is(token_at(f, a.first), word);
 }
 
-/* Whether some arguments are not shown: *args or **options. */
-static bool hides_arguments(const struct python_file *f, unsigned open)
-{
-	struct python_argument a;
-	unsigned at = open + 1;
-
-	while (python_argument(f, open, &at, &a))
-		if (token_is(token_at(f, a.first), "*") || token_is(token_at(f, a.first), "**"))
-			return true;
-	return false;
-}
-
 struct python_object loading_value(struct python_file *f, unsigned first, unsigned past)
 {
 	struct python_object o = {.kind = OBJECT_NOTHING};
@@ -58,7 +46,7 @@ struct python_object loading_value(struct python_file *f, unsigned first, unsign
 	/* A class by that name of any package; a function may return None. */
 	if (text_ends(last, "Sampler") && *last >= 'A' && *last <= 'Z') {
 		o.kind = OBJECT_SAMPLER;
-		o.shuffles = is_sampler(path) && !hides_arguments(f, end) &&
+		o.shuffles = is_sampler(path) && !python_hides_arguments(f, end) &&
 			     argument_is(f, end, "shuffle", 3, "True", true);
 	}
 	return o;
@@ -95,7 +83,6 @@ void loading_call(struct python_file *f, const char *path, unsigned at, unsigned
 void loading_loop(struct python_file *f, unsigned first, unsigned past)
 {
 	struct span name = token_at(f, first)->text;
-	struct python_argument a;
 	bool epoch = name.length >= 2 && name.length < 16;
 	unsigned open = 0;
 
@@ -112,8 +99,7 @@ void loading_loop(struct python_file *f, unsigned first, unsigned past)
 	if (!open || !epoch)
 		return;
 	block_now(f)->epochs = true;
-	if (python_argument_find(f, open, "stop", 0, &a) &&
-	    python_value(f, a.first, a.past).number == 1)
+	if (python_argument_value(f, open, "stop", 0).number == 1)
 		return;
 	f->training.epochs = true;
 }

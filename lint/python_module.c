@@ -33,14 +33,7 @@ static bool has_parameters(const char *path)
 /* Whether the tokens of a call may choose a device. */
 static bool may_place(const struct python_file *f, unsigned first, unsigned past)
 {
-	for (unsigned i = first; i < past; i++) {
-		const struct python_token *t = token_at(f, i);
-
-		if (token_is(t, "*") || token_is(t, "**") || token_is(t, "device") ||
-		    token_is(t, "cuda") || token_is(t, "to") || token_is(t, "lambda"))
-			return true;
-	}
-	return false;
+	return python_find(f, first, past, "* ** device cuda to lambda") < past;
 }
 
 /* Whether the call at `open` of a class of PyTorch makes a layer with parameters. */
@@ -198,11 +191,10 @@ static struct python_object made(struct python_file *f, const char *path, struct
 }
 
 /* The module that a method returns: net.cuda(), net.train() */
-static struct python_object returned(struct python_file *f, unsigned first, unsigned method,
-				     unsigned open)
+static struct python_object returned(struct python_file *f, unsigned first, unsigned method)
 {
 	struct python_object o = module_value(f, first, method - 1);
-	bool moves = token_is(token_at(f, method), "cuda") || token_is(token_at(f, method), "to");
+	bool moves = token_is_any(token_at(f, method), "cuda to");
 
 	if (o.kind == OBJECT_NOTHING)
 		return o;
@@ -212,13 +204,13 @@ static struct python_object returned(struct python_file *f, unsigned first, unsi
 		return o;
 	}
 	o.fresh = false;
-	return moves && open ? o : nothing;
+	return moves ? o : nothing;
 }
 
 struct python_object module_value(struct python_file *f, unsigned first, unsigned past)
 {
 	struct span chain;
-	unsigned end = first < past ? python_chain(f, first, &chain) : 0, open = past;
+	unsigned end = first < past ? python_chain(f, first, &chain) : 0, open;
 	const struct python_object *known;
 	struct python_object o;
 	char path[MAX_PATH];
@@ -240,10 +232,8 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 		o.wrapped = false;
 		return o;
 	}
-	for (unsigned i = end; i < past; i = token_at(f, i)->past)
-		if (token_at(f, i)->past == past && token_is(token_at(f, i), "("))
-			open = i;
-	if (open == past)
+	open = python_last_bracket(f, end, past);
+	if (!is_at(f, open, past, "("))
 		return nothing;
 	if (open == end) {
 		python_path(f, chain, path);
@@ -254,8 +244,8 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 		if (o.kind != OBJECT_NOTHING)
 			return o;
 	}
-	if (open > first + 2 && is_at(f, open - 2, past, ".") && token_is(token_at(f, open), "("))
-		return returned(f, first, open - 1, open);
+	if (open > first + 2 && is_at(f, open - 2, past, "."))
+		return returned(f, first, open - 1);
 	return nothing;
 }
 
@@ -311,8 +301,7 @@ void module_call(struct python_file *f, const char *path, unsigned at, unsigned 
 		f->training.classes[o.class - 1].distributed = true;
 	/* device_ids=[] and None are for modules on the CPU. */
 	if (!o.fresh || !python_argument_find(f, open, "device_ids", 1, &a) ||
-	    !token_is(token_at(f, a.first), "[") || token_at(f, a.first)->past != a.past ||
-	    a.past == a.first + 2)
+	    !is_bracket(f, a.first, a.past, "[") || a.past == a.first + 2)
 		return;
 	observation_add(f, OBSERVED_NOT_MOVED, token_at(f, at));
 }

@@ -52,7 +52,7 @@ void ordinal_ids(struct python_file *f, unsigned open)
 		return;
 	if (python_value(f, a.first, a.past).part == PART_ENTRIES)
 		add(f, OBSERVED_LIST_NUMBER, a.first, python_value(f, a.first, a.past));
-	else if (token_is(token_at(f, a.first), "[") && token_at(f, a.first)->past == a.past)
+	else if (is_bracket(f, a.first, a.past, "["))
 		for (at = a.first + 1; python_argument(f, a.first, &at, &id);)
 			ordinal_device(f, id.first, python_value(f, id.first, id.past));
 }

@@ -13,6 +13,13 @@ unsigned python_find(const struct python_file *f, unsigned first, unsigned past,
 	return first < past ? first : past;
 }
 
+unsigned python_last_bracket(const struct python_file *f, unsigned first, unsigned past)
+{
+	while (first < past && (token_at(f, first)->past != past || past == first + 1))
+		first = token_at(f, first)->past;
+	return first < past ? first : past;
+}
+
 unsigned python_value_end(const struct python_file *f, unsigned first, unsigned past)
 {
 	while (first < past && !token_is_any(token_at(f, first), ", ) ] } ="))
@@ -85,6 +92,40 @@ bool python_argument_find(const struct python_file *f, unsigned open, const char
 
 	for (int i = 0; python_argument(f, open, &at, ret); i++)
 		if (ret->name.text ? span_is(ret->name, name) : i == place)
+			return true;
+	return false;
+}
+
+bool python_has_argument(const struct python_file *f, unsigned open, const char *name, int place)
+{
+	return python_argument_find(f, open, name, place, &(struct python_argument){0});
+}
+
+struct python_value python_argument_value(const struct python_file *f, unsigned open,
+					  const char *name, int place)
+{
+	struct python_argument a;
+
+	return python_argument_find(f, open, name, place, &a) ? python_value(f, a.first, a.past)
+							      : python_unknown;
+}
+
+const struct python_count *python_argument_count(struct python_file *f, unsigned open,
+						 const char *name, int place)
+{
+	struct python_argument a;
+
+	return python_argument_find(f, open, name, place, &a) ? python_count(f, a.first, a.past)
+							      : NULL;
+}
+
+bool python_hides_arguments(const struct python_file *f, unsigned open)
+{
+	struct python_argument a;
+	unsigned at = open + 1;
+
+	while (python_argument(f, open, &at, &a))
+		if (token_is_any(token_at(f, a.first), "* **"))
 			return true;
 	return false;
 }
@@ -309,8 +350,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	last = last ? last + 1 : path;
 	if (!any && rank_call_value(f, path, last).meaning != MEANS_UNKNOWN)
 		return rank_call_value(f, path, last);
-	if (!any && (streq(path, "torch.cuda.device_count") ||
-		     streq(path, "torch.accelerator.device_count")))
+	if (!any && python_counts_devices(path))
 		return (struct python_value){.meaning = MEANS_COUNT};
 	if (!any || a.name.text)
 		return python_unknown;
@@ -347,12 +387,9 @@ static struct python_value method_value(const struct python_file *f, unsigned fi
 	struct python_value v = {.meaning = MEANS_MODULE, .number = -1};
 	struct python_value given = {.meaning = MEANS_CUDA};
 	struct python_argument a;
-	unsigned open = 0, at;
+	unsigned open = python_last_bracket(f, first, past), at;
 
-	for (unsigned i = first; i < past; i = token_at(f, i)->past)
-		if (token_is(token_at(f, i), "(") && token_at(f, i)->past == past)
-			open = i;
-	if (open < first + 3 || !is_at(f, open - 2, past, "."))
+	if (!is_at(f, open, past, "(") || open < first + 3 || !is_at(f, open - 2, past, "."))
 		return python_unknown;
 	at = open + 1;
 	if (python_argument(f, open, &at, &a))
@@ -362,7 +399,7 @@ static struct python_value method_value(const struct python_file *f, unsigned fi
 								    : python_unknown;
 	if (given.meaning == MEANS_NUMBER)
 		given = device_of(given);
-	if (!token_is(token_at(f, open - 1), "cuda") && !token_is(token_at(f, open - 1), "to"))
+	if (!token_is_any(token_at(f, open - 1), "cuda to"))
 		return python_unknown;
 	if (given.meaning == MEANS_DEVICE)
 		v.number = given.number;
@@ -389,11 +426,8 @@ static struct python_value part_value(const struct python_file *f, unsigned firs
 				      int depth)
 {
 	struct python_value v;
-	unsigned open = past;
+	unsigned open = python_last_bracket(f, first, past);
 
-	for (unsigned i = first; i < past; i = token_at(f, i)->past)
-		if (token_at(f, i)->past == past && past > i + 1)
-			open = i;
 	if (open == past)
 		return python_unknown;
 	if (open == first && token_is(token_at(f, open), "[")) {
@@ -409,8 +443,7 @@ static struct python_value part_value(const struct python_file *f, unsigned firs
 		return v.part == PART_NONE ? python_unknown : v;
 	}
 	if (open < first + 3 || !is_at(f, open - 2, past, ".") ||
-	    (!token_is(token_at(f, open - 1), "strip") &&
-	     !token_is(token_at(f, open - 1), "split")))
+	    !token_is_any(token_at(f, open - 1), "strip split"))
 		return python_unknown;
 	v = value(f, first, open - 2, depth);
 	if (v.part != PART_NONE && token_is(token_at(f, open - 1), "strip"))
@@ -437,7 +470,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 {
 	const struct python_token *t = token_at(f, first);
 	char path[MAX_PATH];
-	struct span chain;
+	struct span chain = objects_chain(f, first, past);
 	unsigned end;
 
 	if (past == first + 1 && t->kind == PYTHON_NUMBER) {
@@ -455,21 +488,14 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 		return (struct python_value){.meaning = MEANS_NUMBER, .number = -1};
 	if (past == first + 1 && token_is(t, "None"))
 		return (struct python_value){.meaning = MEANS_NONE};
-	end = python_chain(f, first, &chain);
-	if (!end)
-		return group_value(f, first, past, depth);
-	/* A method of the name follows. */
-	if (end > past && token_at(f, past - 1)->kind == PYTHON_NAME) {
-		const struct span *last = &token_at(f, past - 1)->text;
-
-		chain.length = (size_t)(last->text + last->length - chain.text);
-		end = past;
-	}
-	if (end == past) {
+	if (chain.text) {
 		struct python_value v = name_value(f, chain);
 
 		return v.meaning == MEANS_UNKNOWN && !v.number ? attribute_value(f, chain) : v;
 	}
+	end = python_chain(f, first, &chain);
+	if (!end)
+		return group_value(f, first, past, depth);
 	if (end > past)
 		return python_unknown;
 	if (token_at(f, end)->past != past)
@@ -543,7 +569,7 @@ static struct python_value value(const struct python_file *f, unsigned first, un
 
 	if (first >= past || past - first > MAX_VALUE || depth > MAX_NESTING)
 		return python_unknown;
-	if (token_is(token_at(f, first), "(") && token_at(f, first)->past == past)
+	if (is_bracket(f, first, past, "("))
 		return value(f, first + 1, past - 1, depth + 1);
 	for (unsigned i = first; i < past; i = token_at(f, i)->past) {
 		if (token_is(token_at(f, i), "if"))
