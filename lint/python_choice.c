@@ -288,17 +288,10 @@ static bool is_doubtful(const struct python_file *f)
 {
 	const struct python_choice *c = f->choice;
 
-	/* After that, the variables of rank and GPU may be those of another process. */
-	for (size_t i = 0; i < f->count; i++) {
-		const struct observation *s = &f->observations[i];
-
-		if (s->kind == OBSERVED_VARIABLE && s->verb != OBSERVED_DEFAULTS &&
-		    (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "RANK") ||
-		     span_is(s->name, "LOCAL_RANK")))
-			return true;
-	}
-	return c->doubtful || f->names.changed || f->full || f->text.broken || f->text.cut ||
-	       f->facts.spawns || f->facts.own_list || observation_first(f, OBSERVED_PARALLEL);
+	/* Variables of rank and GPU that it sets may be those of another process. */
+	return observation_sets(f, "CUDA_VISIBLE_DEVICES RANK LOCAL_RANK", true) || c->doubtful ||
+	       f->names.changed || f->full || f->text.broken || f->text.cut || f->facts.spawns ||
+	       f->facts.own_list || observation_first(f, OBSERVED_PARALLEL);
 }
 
 static bool is_known_device(const struct python_file *f, size_t found)

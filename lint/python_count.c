@@ -329,8 +329,7 @@ static const struct python_count *given_to(const struct python_file *f, int func
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
 
-		if ((s->kind != OBSERVED_SPAWN && s->kind != OBSERVED_PROCESS) || !s->target.text ||
-		    !functions_is(f, s->target, function))
+		if (!observation_starts(s) || !functions_is(f, s->target, function))
 			continue;
 		if (found)
 			return NULL;

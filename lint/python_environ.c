@@ -110,10 +110,10 @@ static bool is_given(const struct python_file *f, unsigned first, unsigned past)
 /* Whether Ray names the GPUs in it: ray.get_gpu_ids() */
 static bool is_of_ray(const struct python_file *f, unsigned first, unsigned past)
 {
-	for (unsigned i = first; f->facts.ray && i < past && i < first + MAX_VALUE; i++)
-		if (is_at(f, i, past, "get_gpu_ids") || is_at(f, i, past, "get_accelerator_ids"))
-			return true;
-	return false;
+	unsigned last = past < first + MAX_VALUE ? past : first + MAX_VALUE;
+
+	return f->facts.ray &&
+	       python_find(f, first, last, "get_gpu_ids get_accelerator_ids") < last;
 }
 
 /* Whether the expression is an argument of the command line: args.gpu. */

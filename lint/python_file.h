@@ -344,6 +344,12 @@ static inline const struct observation *observation_first(const struct python_fi
 	return f->firsts[kind] ? &f->observations[f->firsts[kind] - 1] : NULL;
 }
 
+/* Whether it starts processes that execute a function by its name, `target`. */
+static inline bool observation_starts(const struct observation *s)
+{
+	return (s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && s->target.text;
+}
+
 /* Whether the token at `i`, before `past`, is this sign or name. */
 static inline bool is_at(const struct python_file *f, unsigned i, unsigned past, const char *text)
 {
@@ -427,6 +433,8 @@ void python_leave(struct python_file *f, unsigned first, unsigned past);
 /* A new observation at a token. Of too many, one that is not kept. */
 struct observation *observation_add(struct python_file *f, enum observation_kind kind,
 				    const struct python_token *token);
+/* Whether the program sets or removes one of these variables; `always`: not as a default alone. */
+bool observation_sets(const struct python_file *f, const char *names, bool always);
 
 /* --- python_scan.c, python_calls.c, python_environ.c ------------------------------------ */
 
@@ -569,6 +577,12 @@ static inline bool python_launched(const struct python_judge *judge)
 	return judge->start && judge->start->launcher;
 }
 
+/* The command that starts it, as a place or a launcher. */
+static inline const char *judge_starter(const struct python_judge *judge)
+{
+	return judge->start->from ? judge->start->from : judge->start->launcher;
+}
+
 #define AT(judge, observation, ...) \
 	ABOUT(.origin = (judge)->origin, .line = (observation)->line, \
 	      .column = (observation)->column, __VA_ARGS__)
@@ -630,6 +644,8 @@ void judge_variable(const struct python_judge *judge, const struct observation *
 /* The library's findings about a list. */
 void judge_value(const struct python_judge *judge, const struct observation *s);
 void judge_device(const struct python_judge *judge, const struct observation *s);
+/* Reports a device that the global rank chooses, or the rank modulo the number of GPUs. */
+void judge_rank_device(const struct python_judge *judge, const struct observation *s);
 /* ... by an option of the command line. */
 void judge_numbered(const struct python_judge *judge, const struct observation *s);
 /* ... by a name. */

@@ -111,6 +111,12 @@ void functions_find_uses(struct python_file *f)
 		}
 }
 
+/* The first function with the name of this one; NULL for 0, the file. */
+static struct python_function *first_named(const struct python_file *f, int number)
+{
+	return number ? &f->own.list[f->own.list[number - 1].number - 1] : NULL;
+}
+
 /* What the processes execute that a place starts for certain. */
 static void run_spawned(struct python_file *f)
 {
@@ -118,10 +124,9 @@ static void run_spawned(struct python_file *f)
 
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
-		int number = s->target.text ? number_of(f, s->target) : 0;
+		int number = observation_starts(s) ? number_of(f, s->target) : 0;
 
-		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && number &&
-		    !s->may && !s->otherwise && !s->doubtful && !s->member &&
+		if (number && !s->may && !s->otherwise && !s->doubtful && !s->member &&
 		    (!s->function || all->list[s->function - 1].spawned))
 			all->list[number - 1].spawned = true;
 	}
@@ -160,15 +165,12 @@ void functions_find_runs(struct python_file *f)
 			const struct python_called *c = &all->calls[i];
 			int number = c->may ? 0 : number_of(f, c->name);
 			struct python_function *to = number ? &all->list[number - 1] : NULL;
-			struct python_function *by =
-				c->function ? &all->list[c->function - 1] : NULL;
+			const struct python_function *by = first_named(f, c->function);
 
-			if (to && to->wrapped)
+			if (!to || to->wrapped)
 				continue;
-			if (to && (!by || all->list[by->number - 1].run))
-				to->run = to->spawned = true;
-			if (to && by && all->list[by->number - 1].spawned)
-				to->spawned = true;
+			to->spawned |= !by || by->run || by->spawned;
+			to->run |= !by || by->run;
 		}
 		run_spawned(f);
 	}
@@ -176,8 +178,7 @@ void functions_find_runs(struct python_file *f)
 
 bool functions_run(const struct python_file *f, const struct observation *s, bool spawned)
 {
-	const struct python_function *by =
-		s->function ? &f->own.list[f->own.list[s->function - 1].number - 1] : NULL;
+	const struct python_function *by = first_named(f, s->function);
 
 	return !s->member && !s->doubtful && (!by || (spawned ? by->spawned : by->run));
 }
@@ -189,8 +190,7 @@ bool functions_certain(const struct python_file *f, int number)
 
 bool functions_conditional(const struct python_file *f, const struct observation *s)
 {
-	const struct python_function *by =
-		s->function ? &f->own.list[f->own.list[s->function - 1].number - 1] : NULL;
+	const struct python_function *by = first_named(f, s->function);
 
 	return by && by->may_be_called && !by->called;
 }
@@ -243,7 +243,7 @@ bool functions_called_beside(const struct python_file *f, struct span from, int 
 
 int functions_first_call(const struct python_file *f, int number)
 {
-	return f->own.list[f->own.list[number - 1].number - 1].first_call;
+	return first_named(f, number)->first_call;
 }
 
 bool functions_is(const struct python_file *f, struct span name, int number)

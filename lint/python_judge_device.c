@@ -155,8 +155,8 @@ static bool is_by_rank(const struct python_file *f, const struct python_value *v
 	for (size_t i = 0; v->number && i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
 
-		if ((s->kind == OBSERVED_SPAWN || s->kind == OBSERVED_PROCESS) && s->target.text &&
-		    functions_is(f, s->target, function) && judge_gives_rank(v, s))
+		if (observation_starts(s) && functions_is(f, s->target, function) &&
+		    judge_gives_rank(v, s))
 			return true;
 	}
 	return false;
@@ -205,20 +205,23 @@ static bool judge_one_listed(const struct python_judge *judge, const struct obse
 	return true;
 }
 
-static void judge_rank(const struct python_judge *judge, const struct observation *s)
+void judge_rank_device(const struct python_judge *judge, const struct observation *s)
 {
+	bool rank = s->value.meaning == MEANS_RANK;
 	struct quoted fix;
 
+	judge_report(judge, s, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO, "R4",
+		     fix_device(judge, s, &fix),
+		     rank ? "the global rank chooses the GPU, which fails on the second host"
+			  : "the rank modulo the number of GPUs is right only if every host has as "
+			    "many ranks as GPUs");
+}
+
+static void judge_rank(const struct python_judge *judge, const struct observation *s)
+{
 	/* Ranks that the program starts itself are on one host, or it has numbered them. */
-	if (judge->file->facts.spawns_ranks || is_reported(judge->file, s))
-		return;
-	if (s->value.meaning == MEANS_RANK)
-		judge_report(judge, s, FINDING_GLOBAL_RANK, "R4", fix_device(judge, s, &fix),
-			     "the global rank chooses the GPU, which fails on the second host");
-	else
-		judge_report(judge, s, FINDING_RANK_MODULO, "R4", fix_device(judge, s, &fix),
-			     "the rank modulo the number of GPUs is right only if every host has "
-			     "as many ranks as GPUs");
+	if (!judge->file->facts.spawns_ranks && !is_reported(judge->file, s))
+		judge_rank_device(judge, s);
 }
 
 /* What says which device it is: "--gpu of run.sh:2". */

@@ -31,8 +31,7 @@ static const struct observation *spawn_of(const struct python_judge *judge,
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
 
-		if ((s->kind != OBSERVED_SPAWN && s->kind != OBSERVED_PROCESS) || !s->target.text ||
-		    !functions_reach(f, s->target, group->function))
+		if (!observation_starts(s) || !functions_reach(f, s->target, group->function))
 			continue;
 		*only = !found && !s->nested && !functions_called(f, s->target) &&
 			!functions_called_beside(f, s->target, group->function);
@@ -57,8 +56,8 @@ static struct starter starter_of(const struct python_judge *judge, const struct 
 			 (long long)ret.count);
 	} else if (is_launched(judge) && !judge->file->facts.spawns_ranks) {
 		ret.count = start->ranks * start->hosts;
-		snprintf(ret.text, sizeof(ret.text), "%.100s starts %lld",
-			 start->from ? start->from : start->launcher, (long long)ret.count);
+		snprintf(ret.text, sizeof(ret.text), "%.100s starts %lld", judge_starter(judge),
+			 (long long)ret.count);
 		if (start->hosts > 1)
 			snprintf(ret.text + strlen(ret.text), sizeof(ret.text) - strlen(ret.text),
 				 ", %lld on each of %lld hosts", (long long)start->ranks,
@@ -133,8 +132,7 @@ static void report_local_rank(const struct python_judge *judge, const struct obs
 		     "leave out rank and world_size: init_process_group reads RANK and WORLD_SIZE",
 		     "rank is the local rank, and %s starts ranks on %lld hosts: on each host they "
 		     "have the same numbers",
-		     judge->start->from ? judge->start->from : judge->start->launcher,
-		     (long long)judge->start->hosts);
+		     judge_starter(judge), (long long)judge->start->hosts);
 }
 
 /* --- where they meet ---------------------------------------------------------------------- */
@@ -243,7 +241,7 @@ static bool judge_port(const struct python_judge *judge, const struct observatio
 		     "remove the line, because the launcher sets MASTER_PORT; or use "
 		     "os.environ.setdefault",
 		     "MASTER_PORT is %lld in code, and %s listens %s: %s", (long long)port,
-		     start->from ? start->from : start->launcher, listens,
+		     judge_starter(judge), listens,
 		     older ? "then the ranks wait for ever" : "the ranks wait for ever");
 	return true;
 }
@@ -261,8 +259,7 @@ void judge_copies(const struct python_judge *judge, const struct observation *s)
 		     "DistributedDataParallel",
 		     "DataParallel is one process that uses all of its GPUs, and %s starts %lld of "
 		     "it: each trains the whole model by itself",
-		     judge->start->from ? judge->start->from : judge->start->launcher,
-		     (long long)(judge->start->ranks * judge->start->hosts));
+		     judge_starter(judge), (long long)(judge->start->ranks * judge->start->hosts));
 }
 
 /* Whether a group that reads the variable is made later, and it has this value then. */

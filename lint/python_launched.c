@@ -81,15 +81,9 @@ static bool is_handled(const struct python_judge *judge, bool slurm)
 	const struct python_file *f = judge->file;
 	const struct python_training *t = &f->training;
 
-	if ((slurm ? t->slurm : t->mpi) || t->handles || f->facts.tests || f->facts.ray ||
-	    (t->horovod ? f->facts.groups : f->facts.frameworks))
-		return true;
-	for (size_t i = 0; i < f->count; i++)
-		if (f->observations[i].kind == OBSERVED_VARIABLE &&
-		    (span_is(f->observations[i].name, "LOCAL_RANK") ||
-		     span_is(f->observations[i].name, "RANK")))
-			return true;
-	return false;
+	return (slurm ? t->slurm : t->mpi) || t->handles || f->facts.tests || f->facts.ray ||
+	       (t->horovod ? f->facts.groups : f->facts.frameworks) ||
+	       observation_sets(f, "LOCAL_RANK RANK", false);
 }
 
 /* The first read of this kind is reported. */
@@ -162,17 +156,7 @@ void judge_read(const struct python_judge *judge, const struct observation *s)
 
 void judge_choice_by_rank(const struct python_judge *judge, const struct observation *s)
 {
-	bool rank = s->value.meaning == MEANS_RANK;
-	struct quoted fix;
-
-	if (judge->file->facts.tests || judge->file->facts.spawns_ranks)
-		return;
-	for (const struct observation *o = judge->file->observations; o < s; o++)
-		if (o->kind == s->kind)
-			return;
-	judge_report(judge, s, rank ? FINDING_GLOBAL_RANK : FINDING_RANK_MODULO, "R4",
-		     fix_device(judge, s, &fix),
-		     rank ? "the global rank chooses the GPU, which fails on the second host"
-			  : "the rank modulo the number of GPUs is right only if every host has as "
-			    "many ranks as GPUs");
+	if (!judge->file->facts.tests && !judge->file->facts.spawns_ranks &&
+	    observation_first(judge->file, s->kind) == s)
+		judge_rank_device(judge, s);
 }

@@ -32,27 +32,35 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.doubtful =
 			f->conditional || f->definition || f->deferred || python_may_have_ended(f),
 	};
-	for (int i = f->depth; i >= 0; i--) {
-		s->doubtful |= f->blocks[i].caught;
-		s->member |= f->blocks[i].member;
-		s->patched |= f->blocks[i].patched;
-		s->may |= f->blocks[i].cut;
-	}
 	/* The effects of the surrounding blocks apply here too, also inside of functions. */
 	for (int i = f->depth; i >= 0; i--) {
-		if (f->blocks[i].initialised.text &&
-		    (!s->initialised.text || !python_may_count(f->blocks[i].initialised))) {
-			s->initialised = f->blocks[i].initialised;
-			s->initialised_line = f->blocks[i].initialised_line;
+		b = &f->blocks[i];
+		s->doubtful |= b->caught;
+		s->member |= b->member;
+		s->patched |= b->patched;
+		s->may |= b->cut;
+		if (b->initialised.text &&
+		    (!s->initialised.text || !python_may_count(b->initialised))) {
+			s->initialised = b->initialised;
+			s->initialised_line = b->initialised_line;
 		}
-	}
-	for (int i = f->depth; i >= 0; i--) {
-		if (f->blocks[i].listed) {
-			s->list = f->blocks[i].list;
-			s->lister = f->blocks[i].lister;
+		if (b->listed && !s->listed) {
+			s->list = b->list;
+			s->lister = b->lister;
 			s->listed = true;
-			break;
 		}
 	}
 	return s;
+}
+
+bool observation_sets(const struct python_file *f, const char *names, bool always)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct observation *s = &f->observations[i];
+
+		if (s->kind == OBSERVED_VARIABLE && span_is_any(s->name, names) &&
+		    !(always && s->verb == OBSERVED_DEFAULTS))
+			return true;
+	}
+	return false;
 }

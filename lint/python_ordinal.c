@@ -142,19 +142,11 @@ void judge_rank_text(const struct python_judge *judge, const struct observation 
 		     name);
 }
 
-/* Whether the program changes its list, so that the numbers may be those of the machine. */
-static bool changes_list(const struct python_file *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		if (f->observations[i].kind == OBSERVED_VARIABLE &&
-		    span_is(f->observations[i].name, "CUDA_VISIBLE_DEVICES"))
-			return true;
-	return false;
-}
-
 void judge_list_number(const struct python_judge *judge, const struct observation *s)
 {
-	if (observation_first(judge->file, s->kind) != s || changes_list(judge->file))
+	/* If it changes its list, the numbers may be those of the machine. */
+	if (observation_first(judge->file, s->kind) != s ||
+	    observation_sets(judge->file, "CUDA_VISIBLE_DEVICES", false))
 		return;
 	judge_report(
 		judge, s, FINDING_LIST_NUMBER, "D1",
