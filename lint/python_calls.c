@@ -238,7 +238,7 @@ static struct observation *see_group(struct python_file *f, unsigned at, unsigne
 	f->facts.distributed = f->facts.groups = true;
 	if (python_argument_find(f, open, "rank", 4, &a)) {
 		s->value = python_value(f, a.first, a.past);
-		s->ranked = objects_chain(f, a.first, a.past);
+		s->ranked = python_whole_chain(f, a.first, a.past);
 		f->facts.numbers_ranks |= s->value.meaning == MEANS_UNKNOWN;
 	}
 	s->size = python_argument_count(f, open, "world_size", 3);
@@ -401,8 +401,9 @@ static struct span function_name(const struct python_file *f, unsigned open, con
 {
 	struct python_argument a;
 
-	return python_argument_find(f, open, name, place, &a) ? objects_chain(f, a.first, a.past)
-							      : NO_SPAN;
+	return python_argument_find(f, open, name, place, &a)
+		       ? python_whole_chain(f, a.first, a.past)
+		       : NO_SPAN;
 }
 
 /* args=(a, b): what the function gets, after `before` arguments that the call itself gives it. */

@@ -22,7 +22,7 @@ static struct span source(const struct python_file *f, unsigned first, unsigned 
 static struct span file_named(const struct python_file *f, unsigned first, unsigned past)
 {
 	struct python_value v = python_value(f, first, past);
-	struct span chain = objects_chain(f, first, past);
+	struct span chain = python_whole_chain(f, first, past);
 
 	if (v.meaning == MEANS_TEXT)
 		return v.text;

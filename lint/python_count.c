@@ -161,6 +161,15 @@ const struct python_count *python_count(struct python_file *f, unsigned first, u
 	return parse(f, first, past, 0);
 }
 
+const struct python_count *python_argument_count(struct python_file *f, unsigned open,
+						 const char *name, int place)
+{
+	struct python_argument a;
+
+	return python_argument_find(f, open, name, place, &a) ? python_count(f, a.first, a.past)
+							      : NULL;
+}
+
 const struct python_count *python_rounds(struct python_file *f, unsigned in, unsigned past)
 {
 	if (!is_at(f, in + 1, past, "range") || !is_at(f, in + 2, past, "(") ||

@@ -223,15 +223,7 @@ struct python_arguments {
 	size_t given_count;
 };
 
-/* A use of CUDA in a function, or a call of a function there. */
-struct python_use {
-	int function;
-	struct span called; /* .text NULL: CUDA */
-	int number;         /* of the called function, 0: it is elsewhere */
-};
-
 struct python_function {
-	struct span name;
 	int number;                 /* of the first function with this name */
 	bool cuda;                  /* one with this name uses CUDA */
 	bool called, may_be_called; /* by its name, without and with a condition */
@@ -242,21 +234,29 @@ struct python_function {
 	bool wrapped;               /* a decorator decides what its name means */
 	bool spawned;               /* ... or is executed by processes that are started */
 	size_t itself, through;     /* its last use of CUDA, and through a call, plus one */
+	bool member;                /* defined in a class */
+	bool again;                 /* there is another one with this name */
+	bool blocked;               /* perhaps only some ranks execute it */
+	bool loose;                 /* what calls it may be about another one */
+	bool reached;               /* all ranks execute it */
 };
 
-/* A call of a function by its name, wherever it stands. */
+/* A call of a function by its name, wherever it stands, or a use of CUDA in a function. */
 struct python_called {
-	struct span name;
-	int function; /* that it is in; 0: the file */
+	struct span name; /* .text NULL: CUDA */
+	int number;       /* of the called function; 0: it is elsewhere, or another object's */
+	int function;     /* that it is in; 0: the file */
 	int line;
-	bool may; /* a condition decides */
+	bool may;      /* a condition decides */
+	bool selected; /* only some ranks may come there */
+	bool method;   /* behind a dot */
+	bool own;      /* behind self. */
+	bool spawned;  /* it is given to a call that starts a process for each rank */
 };
 
 struct python_functions {
-	struct python_called *calls;
+	struct python_called *calls; /* in the order of the file */
 	size_t call_count, call_room;
-	struct python_use *uses; /* in the order of the file */
-	size_t use_count, use_room;
 	struct python_function *list; /* by number, from 1 on */
 	size_t room;
 };
@@ -323,6 +323,12 @@ static inline struct python_block *block_now(struct python_file *f)
 	return &f->blocks[f->depth];
 }
 
+/* Whether only some ranks may execute the current statement. */
+static inline bool guard_selected(const struct python_file *f)
+{
+	return f->blocks[f->depth].selected || f->deferred || f->chosen;
+}
+
 /* Whether the program may have ended before this place, in the blocks around it. */
 static inline bool python_may_have_ended(const struct python_file *f)
 {
@@ -375,6 +381,8 @@ unsigned python_value_end(const struct python_file *f, unsigned first, unsigned 
 
 /* Reads a.b.c from `at` on and returns the token after it; 0 if there is no name. */
 unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret);
+/* The chain that is exactly [first, past); .text NULL: they are something else. */
+struct span python_whole_chain(const struct python_file *f, unsigned first, unsigned past);
 
 /* The chain with its first name replaced by the full name of the import. It is empty if it is
  * longer than any name with a meaning. Returns ret. */
@@ -391,6 +399,8 @@ struct python_value python_ids(struct python_file *f, unsigned first, unsigned p
 
 /* python_count.c: the expression as a number; NULL: it is not one, as far as this file shows. */
 const struct python_count *python_count(struct python_file *f, unsigned first, unsigned past);
+const struct python_count *python_argument_count(struct python_file *f, unsigned open,
+						 const char *name, int place);
 /* The iterations of `for ... in range(N)`, where `in` is that token; NULL: not known. */
 const struct python_count *python_rounds(struct python_file *f, unsigned in, unsigned past);
 /* Handles add_argument(), whose bracket is `open`. */
@@ -408,12 +418,10 @@ bool python_argument(const struct python_file *f, unsigned open, unsigned *at,
 /* The argument with that name or, if `place` is not negative, at that position. */
 bool python_argument_find(const struct python_file *f, unsigned open, const char *name, int place,
 			  struct python_argument *ret);
-/* Whether it is given, and its value as such and as a number; unknown and NULL: it is not. */
+/* Whether it is given, and its value; unknown: it is not. */
 bool python_has_argument(const struct python_file *f, unsigned open, const char *name, int place);
 struct python_value python_argument_value(const struct python_file *f, unsigned open,
 					  const char *name, int place);
-const struct python_count *python_argument_count(struct python_file *f, unsigned open,
-						 const char *name, int place);
 /* Whether some arguments are not shown: *args or **options. */
 bool python_hides_arguments(const struct python_file *f, unsigned open);
 
@@ -498,8 +506,11 @@ void launched_get(struct python_file *f, unsigned at, unsigned open, struct pyth
 
 /* The current function uses CUDA. */
 void functions_use_cuda(struct python_file *f);
-/* Handles the name at `at`, which may be a call of a function of this file. */
-void functions_call(struct python_file *f, unsigned at);
+/* Handles the name at `at`, which may be a call of a function of this file; `spawned`: processes
+ * are started with it. */
+void functions_call(struct python_file *f, unsigned at, bool spawned);
+/* The number of the function that has its name first; 0: the file has no such function. */
+int functions_number(const struct python_file *f, struct span name);
 void functions_define(struct python_file *f, struct span name, int number);
 /* Finds what is certainly executed, when the whole file is known. */
 void functions_find_runs(struct python_file *f);

@@ -9,80 +9,75 @@ enum { CALLED = -2 };
 
 enum { MAX_DEPTH = 6 /* calls inside of each other */ };
 
-static void add_use(struct python_file *f, struct span called)
+static void add_call(struct python_file *f, struct python_called call)
 {
 	struct python_functions *all = &f->own;
-	int function = block_now(f)->function;
 
-	/* What the file does itself is judged without them. */
-	if (!function)
-		return;
-	*ARENA_NEXT(&f->arena, all->uses, all->use_count, all->use_room) =
-		(struct python_use){.function = function, .called = called};
+	call.function = block_now(f)->function;
+	call.line = f->text.tokens->line;
+	*ARENA_NEXT(&f->arena, all->calls, all->call_count, all->call_room) = call;
 }
 
 void functions_use_cuda(struct python_file *f)
 {
-	add_use(f, NO_SPAN);
+	/* What the file does itself is judged without them. */
+	if (block_now(f)->function)
+		add_call(f, (struct python_called){.name = NO_SPAN});
 }
 
-static void add_call(struct python_file *f, struct span name)
-{
-	struct python_functions *all = &f->own;
-	bool may = block_now(f)->may || f->conditional || f->deferred;
-
-	for (int i = f->depth; i >= 0; i--)
-		may |= f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
-	*ARENA_NEXT(&f->arena, all->calls, all->call_count, all->call_room) =
-		(struct python_called){
-			.name = name,
-			.function = block_now(f)->function,
-			.line = f->text.tokens->line,
-			.may = may,
-		};
-}
-
-/* The number of the function that has its name first; 0: the file has no such function. */
-static int number_of(const struct python_file *f, struct span name)
+int functions_number(const struct python_file *f, struct span name)
 {
 	const struct python_value *v = names_get(&f->names, name, CALLED);
 
 	return v ? (int)v->number : 0;
 }
 
-void functions_call(struct python_file *f, unsigned at)
+/* Whether it is certain which function is called. */
+static bool is_plain(const struct python_called *call)
 {
-	int number;
-	bool attribute = at && token_is(token_at(f, at - 1), ".");
-	bool own = at > 1 && token_is(token_at(f, at - 2), "self");
-	bool head = at && (token_is(token_at(f, at - 1), "def") ||
-			   token_is(token_at(f, at - 1), "class"));
+	return call->name.text && !call->spawned && (!call->method || call->own);
+}
 
-	if (head || (attribute && !own) || !is_at(f, at + 1, f->text.count, "("))
+void functions_call(struct python_file *f, unsigned at, bool spawned)
+{
+	struct python_called call = {
+		.name = token_at(f, at)->text,
+		.may = block_now(f)->may || f->conditional || f->deferred,
+		.selected = guard_selected(f),
+		.method = at && token_is(token_at(f, at - 1), "."),
+		.own = at > 1 && token_is(token_at(f, at - 2), "self"),
+		.spawned = spawned,
+	};
+	int number;
+
+	if ((!spawned && !is_at(f, at + 1, f->text.count, "(")) ||
+	    (at && token_is_any(token_at(f, at - 1), "def class")) ||
+	    (!is_plain(&call) && !f->training.saves))
 		return;
-	add_use(f, token_at(f, at)->text);
-	add_call(f, token_at(f, at)->text);
-	number = number_of(f, token_at(f, at)->text);
-	f->ends |= number && f->own.list[number - 1].ends;
+	number = functions_number(f, call.name);
+	for (int i = f->depth; i >= 0; i--)
+		call.may |= f->blocks[i].cut || f->blocks[i].caught || f->blocks[i].ended;
+	add_call(f, call);
+	f->ends |= is_plain(&call) && number && f->own.list[number - 1].ends;
 }
 
 void functions_define(struct python_file *f, struct span name, int number)
 {
 	struct python_functions *all = &f->own;
 	const struct python_block *b = block_now(f);
-	int first = number_of(f, name);
+	int first = functions_number(f, name);
 
 	all->list = arena_room(&f->arena, all->list, (size_t)number - 1, &all->room,
 			       sizeof(*all->list));
 	all->list[number - 1] = (struct python_function){
-		.name = name,
 		.number = first ? first : number,
 		.several = first || b->function || b->may || b->repeated || b->member,
+		.member = b->member,
 		.wrapped = f->wrapped,
 	};
 	f->wrapped = false;
 	if (first)
-		all->list[first - 1].several = true;
+		all->list[first - 1].several = all->list[first - 1].again = true;
 	else
 		names_set(&f->names, name, CALLED,
 			  (struct python_value){.meaning = MEANS_NUMBER, .number = number});
@@ -92,19 +87,22 @@ void functions_find_uses(struct python_file *f)
 {
 	struct python_functions *all = &f->own;
 
-	for (size_t i = 0; i < all->use_count; i++) {
-		struct python_use *use = &all->uses[i];
+	for (size_t i = 0; i < all->call_count; i++) {
+		struct python_called *c = &all->calls[i];
 
-		use->number = use->called.text ? number_of(f, use->called) : 0;
-		if (!use->called.text)
-			all->list[use->function - 1].itself = i + 1;
+		c->number = is_plain(c) ? functions_number(f, c->name) : 0;
+		if (!c->name.text)
+			all->list[c->function - 1].itself = i + 1;
 	}
 	for (int depth = 0; depth < MAX_DEPTH; depth++)
-		for (size_t i = 0; i < all->use_count; i++) {
-			const struct python_use *use = &all->uses[i];
-			struct python_function *by = &all->list[use->function - 1];
+		for (size_t i = 0; i < all->call_count; i++) {
+			const struct python_called *c = &all->calls[i];
+			struct python_function *by =
+				c->function ? &all->list[c->function - 1] : NULL;
 
-			if (use->number && all->list[use->number - 1].cuda)
+			if (!by)
+				continue;
+			if (c->number && all->list[c->number - 1].cuda)
 				by->through = i + 1;
 			if (by->itself || by->through)
 				all->list[by->number - 1].cuda = true;
@@ -124,7 +122,7 @@ static void run_spawned(struct python_file *f)
 
 	for (size_t i = 0; i < f->count; i++) {
 		const struct observation *s = &f->observations[i];
-		int number = observation_starts(s) ? number_of(f, s->target) : 0;
+		int number = observation_starts(s) ? functions_number(f, s->target) : 0;
 
 		if (number && !s->may && !s->otherwise && !s->doubtful && !s->member &&
 		    (!s->function || all->list[s->function - 1].spawned))
@@ -146,14 +144,14 @@ void functions_find_runs(struct python_file *f)
 	for (int depth = 0; depth < MAX_DEPTH; depth++)
 		for (size_t i = 0; i < all->call_count; i++) {
 			const struct python_called *c = &all->calls[i];
-			int to = number_of(f, c->name), by = c->function;
+			int by = c->function;
 
-			if (to)
-				call_at(&all->list[to - 1],
+			if (c->number)
+				call_at(&all->list[c->number - 1],
 					by ? functions_first_call(f, by) : c->line);
 		}
 	for (size_t i = 0; i < all->call_count; i++) {
-		int number = number_of(f, all->calls[i].name);
+		int number = all->calls[i].number;
 
 		if (number && all->calls[i].may)
 			all->list[number - 1].may_be_called = true;
@@ -163,7 +161,7 @@ void functions_find_runs(struct python_file *f)
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		for (size_t i = 0; i < all->call_count; i++) {
 			const struct python_called *c = &all->calls[i];
-			int number = c->may ? 0 : number_of(f, c->name);
+			int number = c->may ? 0 : c->number;
 			struct python_function *to = number ? &all->list[number - 1] : NULL;
 			const struct python_function *by = first_named(f, c->function);
 
@@ -197,7 +195,7 @@ bool functions_conditional(const struct python_file *f, const struct observation
 
 bool functions_called(const struct python_file *f, struct span name)
 {
-	int number = number_of(f, name);
+	int number = functions_number(f, name);
 
 	return number && (f->own.list[number - 1].called || f->own.list[number - 1].may_be_called);
 }
@@ -213,11 +211,12 @@ static bool *reached(const struct python_file *f, int from, bool back)
 		seen[all->list[from - 1].number] = true;
 	for (int depth = 0; depth < MAX_DEPTH && more; depth++) {
 		more = false;
-		for (size_t i = 0; i < all->use_count; i++) {
-			int by = all->list[all->uses[i].function - 1].number;
-			int to = all->uses[i].number;
+		for (size_t i = 0; i < all->call_count; i++) {
+			const struct python_called *c = &all->calls[i];
+			int by = c->function ? all->list[c->function - 1].number : 0;
+			int to = c->number;
 
-			if (!to || seen[back ? by : to] || !seen[back ? to : by])
+			if (!to || !by || seen[back ? by : to] || !seen[back ? to : by])
 				continue;
 			seen[back ? by : to] = more = true;
 		}
@@ -228,11 +227,12 @@ static bool *reached(const struct python_file *f, int from, bool back)
 bool functions_called_beside(const struct python_file *f, struct span from, int number)
 {
 	const struct python_functions *all = &f->own;
-	bool *callers = reached(f, number, true), *inside = reached(f, number_of(f, from), false);
+	bool *callers = reached(f, number, true),
+	     *inside = reached(f, functions_number(f, from), false);
 	bool beside = false;
 
 	for (size_t i = 0; callers && i < all->call_count && !beside; i++) {
-		int to = number_of(f, all->calls[i].name), by = all->calls[i].function;
+		int to = all->calls[i].number, by = all->calls[i].function;
 
 		beside = to && callers[to] && !(by && inside && inside[all->list[by - 1].number]);
 	}
@@ -248,12 +248,12 @@ int functions_first_call(const struct python_file *f, int number)
 
 bool functions_is(const struct python_file *f, struct span name, int number)
 {
-	return number && number_of(f, name) == f->own.list[number - 1].number;
+	return number && functions_number(f, name) == f->own.list[number - 1].number;
 }
 
 bool functions_reach(const struct python_file *f, struct span name, int number)
 {
-	bool *seen = number ? reached(f, number_of(f, name), false) : NULL;
+	bool *seen = number ? reached(f, functions_number(f, name), false) : NULL;
 	bool found = seen && seen[f->own.list[number - 1].number];
 
 	free(seen);

@@ -2,7 +2,7 @@
 /* Which places of a program every rank executes. What is not understood may be for some ranks. */
 #include "lint/python_file.h"
 
-enum { MAX_DEPTH = 6 /* calls inside of each other */ };
+enum { MAX_DEPTH = 6 /* calls inside of each other */, MAX_CALLS = 4096 };
 
 bool guard_names_rank(struct span name)
 {
@@ -50,36 +50,6 @@ bool guard_condition(const struct python_file *f)
 	return python_find(f, first, f->text.count, "and or if") < f->text.count;
 }
 
-bool guard_selected(const struct python_file *f)
-{
-	return f->blocks[f->depth].selected || f->deferred || f->chosen;
-}
-
-/* --- who calls a function ----------------------------------------------------------------- */
-
-/* The scope in which the functions of this file are names. */
-enum { DEFINED = -4 };
-
-void guard_mention(struct python_file *f, unsigned at, bool spawned)
-{
-	struct python_training *t = &f->training;
-
-	if (at && (token_is(token_at(f, at - 1), "def") || token_is(token_at(f, at - 1), "class")))
-		return;
-	t->crowded = t->mention_count == MAX_MENTIONS;
-	if (t->crowded)
-		return;
-	*ARENA_NEXT(&f->arena, t->mentions, t->mention_count, t->mention_room) =
-		(struct python_mention){
-			.name = token_at(f, at)->text,
-			.function = block_now(f)->function,
-			.selected = guard_selected(f),
-			.method = at && token_is(token_at(f, at - 1), "."),
-			.own = at > 1 && token_is(token_at(f, at - 2), "self"),
-			.spawned = spawned,
-		};
-}
-
 /* A decorator may choose who executes the function. */
 bool guard_is_harmless(const struct python_file *f)
 {
@@ -89,72 +59,54 @@ bool guard_is_harmless(const struct python_file *f)
 			   "profile") < f->text.count;
 }
 
-void guard_define(struct python_file *f, struct span name, bool member)
-{
-	struct python_training *t = &f->training;
-	size_t number = (size_t)f->functions;
-
-	/* Functions without a name may be before it. */
-	while (t->reach_count < number) {
-		*ARENA_NEXT(&f->arena, t->reached, t->reach_count, t->reach_room) =
-			(struct python_reach){.blocked = true};
-	}
-	if (!number)
-		return;
-	t->reached[number - 1] =
-		(struct python_reach){.member = member, .blocked = f->own.list[number - 1].wrapped};
-	/* Of functions by one name, any may be called. */
-	names_set(&f->names, name, DEFINED,
-		  (struct python_value){
-			  .meaning = MEANS_NUMBER,
-			  .number = names_get(&f->names, name, DEFINED) ? -1 : (int64_t)number});
-}
+/* --- who calls a function ----------------------------------------------------------------- */
 
 /* The function that is called; NULL: it is elsewhere, or not certain. */
-static struct python_reach *called(struct python_file *f, const struct python_mention *m)
+static struct python_function *called(const struct python_file *f, const struct python_called *c)
 {
-	const struct python_value *v = names_get(&f->names, m->name, DEFINED);
-	struct python_reach *r = v && v->number > 0 ? &f->training.reached[v->number - 1] : NULL;
+	int number = c->name.text ? functions_number(f, c->name) : 0;
+	struct python_function *to = number ? &f->own.list[number - 1] : NULL;
 
-	return r && r->member == m->method ? r : NULL;
+	return to && !to->again && to->member == c->method ? to : NULL;
 }
 
 /* Whether all ranks execute the function. Ranks that the program starts itself do not execute the
  * file. */
 static bool is_reached(const struct python_file *f, int function)
 {
-	const struct python_training *t = &f->training;
-
-	if (!function)
-		return !f->facts.spawns_ranks;
-	return (size_t)function <= t->reach_count && t->reached[function - 1].reached;
+	return function ? f->own.list[function - 1].reached : !f->facts.spawns_ranks;
 }
 
 void guard_find_reached(struct python_file *f)
 {
-	struct python_training *t = &f->training;
+	const struct python_functions *all = &f->own;
+	size_t count = 0;
 
-	for (size_t i = 0; i < t->mention_count; i++) {
-		const struct python_mention *m = &t->mentions[i];
-		struct python_reach *r = called(f, m);
+	if (!f->training.saves)
+		return;
+	for (size_t i = 0; i < all->call_count; i++)
+		count += all->calls[i].name.text != NULL;
+	for (size_t i = 0; i < all->call_count; i++) {
+		const struct python_called *c = &all->calls[i];
+		struct python_function *to = called(f, c);
 
-		if (!r)
+		if (!to)
 			continue;
-		r->blocked |= m->selected || t->crowded;
-		r->loose |= m->method && !m->own;
+		to->blocked |= c->selected || to->wrapped || count > MAX_CALLS;
+		to->loose |= c->method && !c->own;
 	}
 	for (int depth = 0; depth < MAX_DEPTH; depth++)
-		for (size_t i = 0; i < t->mention_count; i++) {
-			const struct python_mention *m = &t->mentions[i];
-			struct python_reach *r = called(f, m);
+		for (size_t i = 0; i < all->call_count; i++) {
+			const struct python_called *c = &all->calls[i];
+			struct python_function *to = called(f, c);
 
-			if (r && !r->blocked)
-				r->reached |= m->spawned || is_reached(f, m->function);
+			if (to && !to->blocked)
+				to->reached |= c->spawned || is_reached(f, c->function);
 		}
 }
 
 bool guard_reached(const struct python_file *f, int function)
 {
 	/* An object's method by that name may be another one. */
-	return is_reached(f, function) && (!function || !f->training.reached[function - 1].loose);
+	return is_reached(f, function) && (!function || !f->own.list[function - 1].loose);
 }

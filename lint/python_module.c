@@ -126,7 +126,7 @@ void module_layer(struct python_file *f, unsigned first, unsigned past, unsigned
 {
 	struct python_training *t = &f->training;
 	struct python_class *c = class_now(f);
-	struct span chain = objects_chain(f, first, past);
+	struct span chain = python_whole_chain(f, first, past);
 	unsigned end;
 	char path[MAX_PATH];
 
@@ -219,7 +219,7 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 	if (!end || past - first > LONGEST)
 		return nothing;
 	if (end >= past) {
-		chain = objects_chain(f, first, past);
+		chain = python_whole_chain(f, first, past);
 		known = objects_find(f, chain);
 		if (known)
 			return known->kind == OBJECT_MODULE ? *known : nothing;

@@ -2,21 +2,6 @@
 /* What the names of a program stand for, if that is certain where they are used. */
 #include "lint/python_file.h"
 
-struct span objects_chain(const struct python_file *f, unsigned first, unsigned past)
-{
-	struct span chain = {NULL, 0}, found;
-	unsigned end = first < past ? python_chain(f, first, &found) : 0;
-
-	if (end && end >= past && (past - first) % 2 &&
-	    token_at(f, past - 1)->kind == PYTHON_NAME) {
-		const struct span *last = &token_at(f, past - 1)->text;
-
-		chain.text = found.text;
-		chain.length = (size_t)(last->text + last->length - chain.text);
-	}
-	return chain;
-}
-
 unsigned objects_head(const struct python_file *f, unsigned at)
 {
 	while (at > 1 && token_is(token_at(f, at - 1), ".") &&

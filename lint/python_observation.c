@@ -27,7 +27,7 @@ struct observation *observation_add(struct python_file *f, enum observation_kind
 		.otherwise = b->otherwise,
 		.guarded = b->guarded,
 		.function = b->function,
-		.uses = f->own.use_count,
+		.uses = f->own.call_count,
 		.least = b->least,
 		.doubtful =
 			f->conditional || f->definition || f->deferred || python_may_have_ended(f),

@@ -363,7 +363,7 @@ static void walk(struct python_file *f, unsigned first, unsigned past)
 		training_token(f, i);
 		if (t->kind != PYTHON_NAME)
 			continue;
-		functions_call(f, i);
+		functions_call(f, i, false);
 		if (i > first && is_at(f, i + 1, past, "=") && i + 2 < past)
 			keyword(f, i, past);
 		if (i == first || !token_is(token_at(f, i - 1), "."))

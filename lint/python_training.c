@@ -64,8 +64,6 @@ void training_token(struct python_file *f, unsigned at)
 		average_token(f, at);
 	if ((name || token->kind == PYTHON_STRING) && (block_now(f)->owner || t->distributed))
 		module_token(f, at);
-	if (name && t->saves && is_at(f, at + 1, f->text.count, "("))
-		guard_mention(f, at, false);
 	if (name && t->groups && at && token_is(token, "backward") &&
 	    token_is(token_at(f, at - 1), ".") && is_at(f, at + 1, f->text.count, "("))
 		observation_add(f, OBSERVED_BACKWARD, token);
@@ -104,7 +102,7 @@ static void see_spawn(struct python_file *f, const char *path, unsigned open)
 		return;
 	if (python_argument_find(f, open, spawn ? "fn" : "target", spawn ? 0 : 1, &a) &&
 	    a.past == a.first + 1)
-		guard_mention(f, a.first, true);
+		functions_call(f, a.first, true);
 }
 
 void training_call(struct python_file *f, const char *path, unsigned at, unsigned open)
@@ -141,7 +139,7 @@ void training_assign(struct python_file *f, unsigned first, unsigned past, unsig
 	if (!f->training.watched)
 		return;
 	module_layer(f, first, past, from, to);
-	name = objects_chain(f, first, past);
+	name = python_whole_chain(f, first, past);
 	for (unsigned i = first, end; !name.text && i < past; i = end ? end : i + 1) {
 		struct span chain;
 
@@ -178,8 +176,6 @@ void training_enter(struct python_file *f, unsigned colon)
 	if (definition) {
 		if (around->member && around->owner && span_is(name, "forward"))
 			t->classes[around->owner - 1].forward = true;
-		if (t->saves)
-			guard_define(f, name, around->member);
 	} else if (token_is(token_at(f, first), "class")) {
 		b->owner = 0;
 		module_class(f, first + 1, colon);

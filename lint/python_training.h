@@ -8,13 +8,7 @@
 
 #include "text.h"
 
-enum {
-	MAX_OBJECTS = 256,
-	MAX_CLASSES = 256,
-	MAX_LAYERS = 1024,
-	MAX_SAVES = 64,
-	MAX_MENTIONS = 4096
-};
+enum { MAX_OBJECTS = 256, MAX_CLASSES = 256, MAX_LAYERS = 1024, MAX_SAVES = 64 };
 
 enum python_object_kind {
 	OBJECT_NOTHING,
@@ -66,24 +60,6 @@ struct python_save {
 	bool unknown; /* what is saved */
 };
 
-/* The name of a function where it is called. */
-struct python_mention {
-	struct span name;
-	int function;  /* that it is in */
-	bool selected; /* only some ranks may come there */
-	bool method;   /* behind a dot */
-	bool own;      /* behind self. */
-	bool spawned;  /* it is given to a call that starts a process for each rank */
-};
-
-/* A function, by its number: whether all ranks execute it. */
-struct python_reach {
-	bool member;  /* defined in a class */
-	bool blocked; /* perhaps only some do */
-	bool loose;   /* what calls it may be about another one */
-	bool reached; /* all do */
-};
-
 struct python_training {
 	bool watched;      /* the file names PyTorch */
 	bool distributed;  /* the text has DistributedDataParallel */
@@ -115,11 +91,6 @@ struct python_training {
 	size_t layer_count, layer_room;
 	struct python_save *saved;
 	size_t saved_count, saved_room;
-	struct python_mention *mentions;
-	size_t mention_count, mention_room;
-	struct python_reach *reached;
-	size_t reach_count, reach_room;
-	bool crowded; /* there are too many mentions */
 };
 
 struct python_file;
@@ -145,8 +116,6 @@ void judge_blocking(const struct python_judge *judge, const struct observation *
 
 /* --- python_objects.c ------------------------------------------------------------------- */
 
-/* The chain that is exactly [first, past); .text NULL: they are something else. */
-struct span objects_chain(const struct python_file *f, unsigned first, unsigned past);
 /* The first token of the chain that ends with the name at `at`. */
 unsigned objects_head(const struct python_file *f, unsigned at);
 /* What the name stands for here, for certain; NULL: not known. */
@@ -167,15 +136,10 @@ bool guard_selects(const struct python_file *f, unsigned past);
 /* Whether the current statement has a condition, beside that of its block: rank == 0 and save(),
  * save() if first else None. */
 bool guard_condition(const struct python_file *f);
-/* Whether only some ranks may execute the current statement. */
-bool guard_selected(const struct python_file *f);
 /* Whether a name has a word in it that shows one of several ranks. */
 bool guard_names_rank(struct span name);
-/* Handles the name of a function at a token; `spawned`: processes are started with it. */
-void guard_mention(struct python_file *f, unsigned at, bool spawned);
 /* Whether the statement is a decorator that leaves it to the callers who executes a function. */
 bool guard_is_harmless(const struct python_file *f);
-void guard_define(struct python_file *f, struct span name, bool member);
 /* Finds the functions that all ranks execute, when the whole file is known. */
 void guard_find_reached(struct python_file *f);
 /* Whether all ranks execute that function; 0 is the file. */

@@ -44,6 +44,21 @@ unsigned python_chain(const struct python_file *f, unsigned at, struct span *ret
 	return at;
 }
 
+struct span python_whole_chain(const struct python_file *f, unsigned first, unsigned past)
+{
+	struct span chain = {NULL, 0}, found;
+	unsigned end = first < past ? python_chain(f, first, &found) : 0;
+
+	if (end && end >= past && (past - first) % 2 &&
+	    token_at(f, past - 1)->kind == PYTHON_NAME) {
+		const struct span *last = &token_at(f, past - 1)->text;
+
+		chain.text = found.text;
+		chain.length = (size_t)(last->text + last->length - chain.text);
+	}
+	return chain;
+}
+
 const char *python_path(const struct python_file *f, struct span chain, char ret[MAX_PATH])
 {
 	struct span head = {chain.text, span_before(chain, ".")};
@@ -108,15 +123,6 @@ struct python_value python_argument_value(const struct python_file *f, unsigned 
 
 	return python_argument_find(f, open, name, place, &a) ? python_value(f, a.first, a.past)
 							      : python_unknown;
-}
-
-const struct python_count *python_argument_count(struct python_file *f, unsigned open,
-						 const char *name, int place)
-{
-	struct python_argument a;
-
-	return python_argument_find(f, open, name, place, &a) ? python_count(f, a.first, a.past)
-							      : NULL;
 }
 
 bool python_hides_arguments(const struct python_file *f, unsigned open)
@@ -470,7 +476,7 @@ static struct python_value primary_value(const struct python_file *f, unsigned f
 {
 	const struct python_token *t = token_at(f, first);
 	char path[MAX_PATH];
-	struct span chain = objects_chain(f, first, past);
+	struct span chain = python_whole_chain(f, first, past);
 	unsigned end;
 
 	if (past == first + 1 && t->kind == PYTHON_NUMBER) {
