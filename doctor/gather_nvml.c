@@ -262,10 +262,9 @@ static void mark_used(struct facts *facts, const gpumap_mapping *mapping)
 
 static void find_used(struct facts *facts, const gpumap_inventory *inventory)
 {
-	OWNED(request) *request = NULL;
+	OWNED(request) *request = new_request();
 	OWNED(mapping) *mapping = NULL;
 
-	gpumap_request_new(&request);
 	if (gpumap_request_set_environ(request, facts->environ, NULL) == GPUMAP_OK &&
 	    gpumap_resolve(&mapping, request, inventory, NULL) == GPUMAP_OK)
 		mark_used(facts, mapping);

@@ -35,4 +35,16 @@ OWNED_TYPE(report)
 OWNED_TYPE(request)
 #undef OWNED_TYPE
 
+/* A new object; NULL without memory. */
+#define NEW_TYPE(type) \
+	static inline gpumap_##type *new_##type(void) \
+	{ \
+		gpumap_##type *object = NULL; \
+\
+		return gpumap_##type##_new(&object) == GPUMAP_OK ? object : NULL; \
+	}
+NEW_TYPE(report)
+NEW_TYPE(request)
+#undef NEW_TYPE
+
 #endif

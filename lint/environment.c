@@ -154,10 +154,9 @@ int64_t lint_environment(const char *const *envp, const gpumap_inventory *invent
 {
 	struct rank_identity rows[RANK_IDENTITY_ROWS];
 	size_t before = gpumap_report_count(report), count;
-	OWNED(request) *request = NULL;
+	OWNED(request) *request = new_request();
 	int64_t visible = -1;
 
-	gpumap_request_new(&request);
 	if (gpumap_request_set_environ(request, envp, report) == GPUMAP_OK)
 		visible = resolve(request, inventory, report);
 	/* In mode ddp the answer has reported ranks. */

@@ -57,7 +57,7 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	struct seen_file *file = seen_file(lint->seen, path);
 	/* Standard input and pipes can be read once, and what was read is known. */
 	bool input = !file->known;
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
 	int r;
 
@@ -76,7 +76,6 @@ static int lint_one(const struct lint *lint, const char *path, enum turn turn)
 	lint->seen->starts = lint->seen->crowded = lint->seen->bytes = 0;
 	if (r == GPUMAP_OK && file->read)
 		lint_text(lint, read, file, kind);
-	free(text);
 	return r;
 }
 
@@ -125,12 +124,13 @@ int lint_files(const struct lint *given, const char *const *paths, size_t count)
 
 void lint_planned(const struct python_start *planned, const char *path, gpumap_report *found)
 {
-	struct lint_seen seen = {.count = 0};
-	struct lint lint = {
-		.found = found, .inventory = planned->inventory, .planned = planned, .seen = &seen};
+	CLEANUP(seen_free) struct lint_seen seen = {.count = 0};
+	OWNED(report) *failures = new_report();
+	const struct lint lint = {.found = found,
+				  .failures = failures,
+				  .inventory = planned->inventory,
+				  .planned = planned,
+				  .seen = &seen};
 
-	gpumap_report_new(&lint.failures);
 	lint_one(&lint, path, PROGRAMS);
-	seen_free(&seen);
-	gpumap_report_free(lint.failures);
 }

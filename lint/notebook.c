@@ -122,9 +122,8 @@ static void pass_on(struct reading *r, const struct part *part, const gpumap_fin
 /* Reports comments that hide nothing. */
 static void pass_ignores(struct reading *r, const struct part *part, const struct ignores *ignores)
 {
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
 
-	gpumap_report_new(&report);
 	ignores_report(ignores, r->file->path, JOB_UNKNOWN, report);
 	for (size_t i = 0; i < gpumap_report_count(report); i++)
 		pass_on(r, part, gpumap_report_get(report, i), false);
@@ -167,10 +166,9 @@ static void find_imports(struct reading *r)
 static gpumap_report *read_alone(struct reading *r, const struct notebook_cell *cell)
 {
 	const struct python_start start = python_start_unknown();
-	gpumap_report *report = NULL;
+	gpumap_report *report = new_report();
 	CLEANUP(strbuf_free) struct strbuf buf = {0};
 
-	gpumap_report_new(&report);
 	strbuf_add(&buf, r->imports.text, r->imports.length);
 	for (size_t i = 0; i < cell->count; i++) {
 		struct span line = program_line(&r->notebook, cell->first + i);
@@ -256,10 +254,9 @@ static void read_program(struct reading *r)
 {
 	struct python_start start = python_start_unknown();
 	const struct part whole = {.text = {r->notebook.program.text, r->notebook.program.length}};
-	struct ignores ignores = {.count = 0};
-	gpumap_report *report = NULL;
+	CLEANUP(ignores_free) struct ignores ignores = {.count = 0};
+	OWNED(report) *report = new_report();
 
-	gpumap_report_new(&report);
 	start.started = &r->started;
 	find_imports(r);
 	r->alone = xcalloc(r->notebook.cell_count, sizeof(*r->alone));
@@ -273,8 +270,6 @@ static void read_program(struct reading *r)
 			judge_finding(r, &whole, f);
 	}
 	pass_ignores(r, &whole, &ignores);
-	ignores_free(&ignores);
-	gpumap_report_free(report);
 	for (size_t i = 0; i < r->notebook.cell_count; i++)
 		gpumap_report_free(r->alone[i]);
 	free(r->alone);
@@ -312,10 +307,9 @@ static void read_script(struct reading *r, const struct notebook_script *script)
 		.script = true,
 	};
 	CLEANUP(ignores_free) struct ignores ignores = {.count = 0};
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
 	size_t before = r->started.count;
 
-	gpumap_report_new(&report);
 	ignores_read(&ignores, part.text, LINT_SHELL);
 	/* One that is too deeply nested is reported, and no reason to stop. */
 	lint_shell(part.text, r->file->path, -1, &r->started, report);
@@ -368,13 +362,12 @@ static void read_notebook(struct reading *r, struct span text)
 
 void lint_notebook(const struct lint *lint, struct span text, struct seen_file *file)
 {
-	struct reading r = {.file = file};
+	OWNED(report) *report = new_report();
+	struct reading r = {.file = file, .ret = report};
 
-	gpumap_report_new(&r.ret);
 	read_notebook(&r, text);
-	seen_relay(lint, file, r.ret, false);
+	seen_relay(lint, file, report, false);
 	lint_programs(lint, &r.started, file);
 	lint_started_free(&r.started);
 	notebook_free(&r.notebook);
-	gpumap_report_free(r.ret);
 }

@@ -43,8 +43,9 @@ static void look(const struct lint *lint, gpumap_profile *profile, const char *p
 		 gpumap_report *report)
 {
 	struct python_start start = python_start_unknown();
-	const char **words, **file;
-	gpumap_plan *plan;
+	CLEANUP_FREE const char **words = NULL;
+	const char **file;
+	OWNED(plan) *plan = NULL;
 
 	if (gpumap_profile_set_environ(profile, (const char *const *)environ, report) != GPUMAP_OK)
 		return;
@@ -64,8 +65,6 @@ static void look(const struct lint *lint, gpumap_profile *profile, const char *p
 		start.arguments = file + 1;
 	if (file)
 		lint_started_file(lint, &start, path, *file);
-	gpumap_plan_free(plan);
-	free((void *)words);
 }
 
 /* Reads the file for one profile. NULL: it cannot be read. */
@@ -74,9 +73,8 @@ static gpumap_profile *read_one(const struct lint *lint, struct span text, struc
 {
 	const char *path = file->path;
 	gpumap_profile *profile = NULL;
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
 
-	gpumap_report_new(&report);
 	gpumap_profile_parse(&profile, text.text, text.length, path, name, report);
 	if (profile && gpumap_profile_str(profile, GPUMAP_PROFILE_NAME))
 		look(lint, profile, path, report);

@@ -34,14 +34,12 @@ static void lint_reported(const struct lint *lint, struct span text, struct seen
 {
 	CLEANUP(lint_started_free) struct lint_started started = {0};
 	struct python_start collecting = *start;
-	gpumap_report *report = NULL;
+	OWNED(report) *report = new_report();
 
-	gpumap_report_new(&report);
 	/* What a rank starts itself has no ranks of the plan. */
 	collecting.started = lint->planned ? NULL : &started;
 	lint_python(text, file->path, &collecting, report);
 	seen_relay(lint, file, report, true);
-	gpumap_report_free(report);
 	lint_programs(lint, &started, file);
 }
 
@@ -83,14 +81,12 @@ bool lint_lacks(const char *from, const char *name)
 bool lint_needs_no_gpu(const char *from, const char *name)
 {
 	static const char *const words[] = {"cuda", "nccl", "gpu", "accelera"};
-	char *path = find_program(from, name, F_OK), *text = NULL;
+	CLEANUP_FREE char *path = find_program(from, name, F_OK), *text = NULL;
 	size_t size = 0;
 	bool ret = path && root_read("", path, MAX_LINT, &text, &size) == 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words) && ret; i++)
 		ret = !span_has((struct span){text, size}, words[i]);
-	free(text);
-	free(path);
 	return ret;
 }
 
@@ -99,7 +95,7 @@ static void lint_found_file(const struct lint *lint, const struct python_start *
 			    const char *path)
 {
 	struct seen_file *file = seen_file(lint->seen, path);
-	char *text = NULL;
+	CLEANUP_FREE char *text = NULL;
 	size_t size = 0;
 	int error = root_read("", path, MAX_LINT, &text, &size);
 
@@ -114,7 +110,6 @@ static void lint_found_file(const struct lint *lint, const struct python_start *
 	lint->seen->bytes += size;
 	seen_comments(file, (struct span){text, size}, LINT_PYTHON);
 	lint_reported(lint, (struct span){text, size}, file, start);
-	free(text);
 }
 
 void lint_started_file(const struct lint *lint, const struct python_start *start, const char *from,

@@ -217,7 +217,7 @@ static const char *import_initialises(const struct python_import **import, struc
 		const struct python_import *inner;
 		struct python_file *module;
 		size_t size = 0;
-		char *text = NULL;
+		CLEANUP_FREE char *text = NULL;
 
 		*import = &f->imports[i];
 		if (root_read("", path, MAX_MODULE, &text, &size))
@@ -230,7 +230,6 @@ static const char *import_initialises(const struct python_import **import, struc
 		else if (deep < MAX_DEEP)
 			where = import_initialises(&inner, arena, module, path, deep + 1);
 		close_file(module);
-		free(text);
 	}
 	return where;
 }

@@ -40,11 +40,10 @@ static gpumap_mapping *resolve(const struct python_judge *judge,
 {
 	const struct python_start *start = judge->start;
 	const gpumap_inventory *inventory = start ? start->inventory : NULL;
-	OWNED(request) *request = NULL;
+	OWNED(request) *request = new_request();
 	gpumap_mapping *mapping = NULL;
 	int r = GPUMAP_OK;
 
-	gpumap_request_new(&request);
 	if (start && start->order)
 		r = gpumap_request_set(request, "prefix", start->order, NULL, report);
 	for (; r == GPUMAP_OK && statement->key; statement++)
@@ -68,11 +67,9 @@ static gpumap_mapping *mapping_of(const struct python_judge *judge, const struct
 int64_t judge_count(const struct python_judge *judge, const struct python_list *list)
 {
 	bool known = list->code || list->script || (judge->start && judge->start->inventory);
-	gpumap_mapping *mapping = known ? mapping_of(judge, list) : NULL;
-	int64_t count = mapping ? (int64_t)gpumap_mapping_visible_count(mapping) : -1;
+	OWNED(mapping) *mapping = known ? mapping_of(judge, list) : NULL;
 
-	gpumap_mapping_free(mapping);
-	return count;
+	return mapping ? (int64_t)gpumap_mapping_visible_count(mapping) : -1;
 }
 
 static void add_device(char ret[512], const gpumap_entry *entry)
@@ -93,13 +90,12 @@ static void add_device(char ret[512], const gpumap_entry *entry)
 
 void judge_devices(const struct python_judge *judge, const struct python_list *list, char ret[512])
 {
-	gpumap_mapping *mapping = mapping_of(judge, list);
+	OWNED(mapping) *mapping = mapping_of(judge, list);
 	CLEANUP(strbuf_free) struct strbuf folded = {0};
 
 	ret[0] = '\0';
 	for (size_t i = 0; mapping && i < gpumap_mapping_visible_count(mapping); i++)
 		add_device(ret, gpumap_mapping_visible(mapping, i));
-	gpumap_mapping_free(mapping);
 	fold_numbers(&folded, span_of(ret));
 	if (folded.text)
 		snprintf(ret, 512, "%s", folded.text);
@@ -109,11 +105,10 @@ void judge_ask(const struct python_judge *judge, const struct observation *s,
 	       const struct python_statement *statement, enum gpumap_severity severity,
 	       const char *more)
 {
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
 	struct quoted fix;
 	const char *own;
 
-	gpumap_report_new(&report);
 	gpumap_mapping_free(resolve(judge, statement, report));
 	for (size_t i = 0; i < gpumap_report_count(report); i++) {
 		const gpumap_finding *f = gpumap_report_get(report, i);

@@ -31,6 +31,13 @@ static void add_format(struct strbuf *buf, struct span text)
 	}
 }
 
+static void add_quoted(struct strbuf *buf, struct span word)
+{
+	CLEANUP_FREE char *copy = xstrndup(word.text, word.length);
+
+	words_quote(buf, copy);
+}
+
 /* ["torchrun", "a.py"]: words that are all known. */
 static bool add_words(struct strbuf *buf, const struct python_file *f, unsigned open)
 {
@@ -39,7 +46,6 @@ static bool add_words(struct strbuf *buf, const struct python_file *f, unsigned 
 
 	while (python_argument(f, open, &at, &word)) {
 		struct python_value v = python_value(f, word.first, word.past);
-		char *copy;
 
 		/* sys.executable is the Python that runs this. */
 		if (word.past == word.first + 3 && is_at(f, word.first, word.past, "sys") &&
@@ -52,10 +58,8 @@ static bool add_words(struct strbuf *buf, const struct python_file *f, unsigned 
 		     v.meaning != MEANS_DEVICE) ||
 		    !v.text.text)
 			return false;
-		copy = xstrndup(v.text.text, v.text.length);
-		words_quote(buf, copy);
+		add_quoted(buf, v.text);
 		strbuf_puts(buf, " ");
-		free(copy);
 	}
 	return true;
 }
@@ -88,7 +92,6 @@ static int add_list(struct strbuf *buf, const struct python_file *f, unsigned op
 	struct span list = {NULL, 0};
 	bool given = python_argument_find(f, open, "env", -1, &env);
 	int line = s->line;
-	char *copy;
 
 	if (given ? !environment(f, &env, &list) : s->listed && !s->list) {
 		strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=$UNKNOWN; ");
@@ -100,20 +103,18 @@ static int add_list(struct strbuf *buf, const struct python_file *f, unsigned op
 	}
 	if (!list.text)
 		return line;
-	copy = xstrndup(list.text, list.length);
 	strbuf_puts(buf, "export CUDA_VISIBLE_DEVICES=");
-	words_quote(buf, copy);
+	add_quoted(buf, list);
 	strbuf_puts(buf, "; ");
 	for (int i = line; i < s->line; i++)
 		strbuf_puts(buf, "\n");
-	free(copy);
 	return line;
 }
 
 void python_command(struct python_file *f, unsigned open)
 {
 	struct python_argument a;
-	struct strbuf buf = {0};
+	CLEANUP(strbuf_free) struct strbuf buf = {0};
 	struct observation *s;
 	unsigned at = open + 1;
 	const struct python_token *t;
@@ -141,7 +142,6 @@ void python_command(struct python_file *f, unsigned open)
 		s->value.text.length = buf.length;
 		s->value.text.text = strbuf_keep(&buf, &f->arena);
 	}
-	strbuf_free(&buf);
 }
 
 /* --- its findings --------------------------------------------------------------------------- */
@@ -157,11 +157,10 @@ static bool is_about_end(const gpumap_finding *f)
 void judge_command(const struct python_judge *judge, const struct observation *s)
 {
 	struct lint_started *started = judge->start ? judge->start->started : NULL;
-	gpumap_report *found = NULL;
+	OWNED(report) *found = new_report();
 
 	if (!s->value.text.text)
 		return;
-	gpumap_report_new(&found);
 	lint_shell_from(s->value.text, judge->origin, (int)s->value.number, started, found);
 	for (size_t i = 0; i < gpumap_report_count(found); i++) {
 		const gpumap_finding *f = gpumap_report_get(found, i);
@@ -169,5 +168,4 @@ void judge_command(const struct python_judge *judge, const struct observation *s
 		if (!is_about_end(f))
 			report_relay(judge->report, f, AT(judge, s, .fix = NULL));
 	}
-	gpumap_report_free(found);
 }

@@ -227,8 +227,8 @@ static bool *reached(const struct python_file *f, int from, bool back)
 bool functions_called_beside(const struct python_file *f, struct span from, int number)
 {
 	const struct python_functions *all = &f->own;
-	bool *callers = reached(f, number, true),
-	     *inside = reached(f, functions_number(f, from), false);
+	CLEANUP_FREE bool *callers = reached(f, number, true);
+	CLEANUP_FREE bool *inside = reached(f, functions_number(f, from), false);
 	bool beside = false;
 
 	for (size_t i = 0; callers && i < all->call_count && !beside; i++) {
@@ -236,8 +236,6 @@ bool functions_called_beside(const struct python_file *f, struct span from, int 
 
 		beside = to && callers[to] && !(by && inside && inside[all->list[by - 1].number]);
 	}
-	free(callers);
-	free(inside);
 	return beside;
 }
 
@@ -253,11 +251,9 @@ bool functions_is(const struct python_file *f, struct span name, int number)
 
 bool functions_reach(const struct python_file *f, struct span name, int number)
 {
-	bool *seen = number ? reached(f, functions_number(f, name), false) : NULL;
-	bool found = seen && seen[f->own.list[number - 1].number];
+	CLEANUP_FREE bool *seen = number ? reached(f, functions_number(f, name), false) : NULL;
 
-	free(seen);
-	return found;
+	return seen && seen[f->own.list[number - 1].number];
 }
 
 enum python_uses functions_uses_after(const struct python_file *f, const struct observation *s)

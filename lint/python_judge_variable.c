@@ -74,7 +74,8 @@ static char *statement_of(const struct observation *s)
 static bool judge_planned(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_start *start = judge->start;
-	char *code, plan[512], seen[512];
+	CLEANUP_FREE char *code = NULL;
+	char plan[512], seen[512];
 
 	if (!start || !start->planned || !start->list || s->may || s->guarded || s->otherwise ||
 	    s->verb != OBSERVED_SETS || s->value.meaning != MEANS_TEXT || python_hides_all(s) ||
@@ -86,7 +87,6 @@ static bool judge_planned(const struct python_judge *judge, const struct observa
 		      seen);
 	if (!streq(plan, seen))
 		report_replaced(judge, s, plan, seen);
-	free(code);
 	return true;
 }
 

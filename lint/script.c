@@ -139,13 +139,11 @@ static void lint_inner(const struct lint *lint, struct arena *arena, const struc
 		       struct seen_file *script)
 {
 	struct python_start start = *lint->planned;
-	gpumap_report *report = NULL;
+	OWNED(report) *report = new_report();
 	bool fits;
 
-	gpumap_report_new(&report);
 	fits = fits_plan(lint, s, script->path, report);
 	seen_relay(lint, script, report, false);
-	gpumap_report_free(report);
 	if (!s->list_kept) {
 		start.list = s->job.list;
 		start.list_from = s->job.list ? place_of(arena, script->path, s->list_line) : NULL;
@@ -241,11 +239,10 @@ static void compare_here(const struct lint *lint, const struct lint_started *sta
 void lint_script(const struct lint *lint, struct span text, struct seen_file *file)
 {
 	CLEANUP(lint_started_free) struct lint_started started = {0};
-	gpumap_report *report = NULL;
+	OWNED(report) *report = new_report();
 	int64_t visible = -1;
 	int r;
 
-	gpumap_report_new(&report);
 	/* The number of visible devices is known only for the script's own machine. */
 	if (lint->inventory)
 		visible = lint_environment((const char *const *)environ, lint->inventory, NULL);
@@ -256,7 +253,6 @@ void lint_script(const struct lint *lint, struct span text, struct seen_file *fi
 	if (r == GPUMAP_OK && !lint->inventory && !lint->planned && lint->visible_here)
 		compare_here(lint, &started, file->path, report);
 	seen_relay(lint, file, report, false);
-	gpumap_report_free(report);
 	if (r == GPUMAP_OK)
 		lint_programs(lint, &started, file);
 }

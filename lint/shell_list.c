@@ -6,12 +6,11 @@
 static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, struct span value,
 			       const char *launcher, gpumap_report *report)
 {
-	OWNED(request) *request = NULL;
+	OWNED(request) *request = new_request();
 	gpumap_mapping *mapping = NULL;
 	CLEANUP(strbuf_free) struct strbuf statement = {0};
 	int r;
 
-	gpumap_request_new(&request);
 	strbuf_printf(&statement, "%s=", tracked_name(variable));
 	strbuf_add(&statement, value.text, value.length);
 	r = gpumap_request_set(request, "script_export", statement.text, sh->origin, report);
@@ -24,13 +23,12 @@ static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, st
 
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 {
-	gpumap_mapping *mapping;
+	OWNED(mapping) *mapping = NULL;
 
 	if (!span_known(list))
 		return -1;
-	if (sh->counted.value.text && sh->counted.value.length == list.length &&
-	    sh->counted.launcher == launcher &&
-	    memcmp(sh->counted.value.text, list.text, list.length) == 0)
+	if (sh->counted.value.text && span_same(sh->counted.value, list) &&
+	    sh->counted.launcher == launcher)
 		return sh->counted.count;
 	if (!shell_affords(sh, list.length))
 		return -1;
@@ -38,7 +36,6 @@ int64_t shell_count(struct shell *sh, struct span list, const char *launcher)
 	sh->counted.value = list;
 	sh->counted.launcher = launcher;
 	sh->counted.count = mapping ? (int64_t)gpumap_mapping_visible_count(mapping) : -1;
-	gpumap_mapping_free(mapping);
 	return sh->counted.count;
 }
 
@@ -57,7 +54,7 @@ int64_t shell_largest(struct span list)
 
 uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 {
-	gpumap_mapping *mapping = span_known(list) && list.length > 0
+	OWNED(mapping) *mapping = span_known(list) && list.length > 0
 					  ? resolve(sh, TRACKED_LIST, list, NULL, NULL)
 					  : NULL;
 	size_t count = mapping ? gpumap_mapping_visible_count(mapping) : 0;
@@ -71,7 +68,6 @@ uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 		numbers = number >= 0 && number < 64;
 		bits |= numbers ? UINT64_C(1) << number : 0;
 	}
-	gpumap_mapping_free(mapping);
 	return numbers ? bits : 0;
 }
 
@@ -79,11 +75,10 @@ uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)
 static size_t relay(struct shell *sh, enum tracked variable, struct span value, struct place at,
 		    enum finding_id only)
 {
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
 	const gpumap_finding *finding;
 	size_t count = 0;
 
-	gpumap_report_new(&report);
 	gpumap_mapping_free(resolve(sh, variable, value, NULL, report));
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++) {
 		if (gpumap_finding_int(finding, GPUMAP_FINDING_SEVERITY) !=
@@ -130,12 +125,11 @@ static bool reorders(const gpumap_mapping *before, const gpumap_mapping *after)
 
 void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 {
-	gpumap_mapping *before = resolve(sh, TRACKED_LIST, list, NULL, NULL), *after;
-	OWNED(report) *report = NULL;
+	OWNED(report) *report = new_report();
+	OWNED(mapping) *before = resolve(sh, TRACKED_LIST, list, NULL, NULL);
+	OWNED(mapping) *after = resolve(sh, TRACKED_LIST, list, "deepspeed", report);
 	const gpumap_finding *finding;
 
-	gpumap_report_new(&report);
-	after = resolve(sh, TRACKED_LIST, list, "deepspeed", report);
 	for (size_t i = 0; (finding = gpumap_report_get(report, i)); i++)
 		if (finding_is(finding, FINDING_REWRITE_FAILS))
 			report_relay(
@@ -146,6 +140,4 @@ void shell_check_deepspeed(struct shell *sh, struct span list, struct place at)
 			     "write the numbers in ascending order",
 			     "DeepSpeed sorts CUDA_VISIBLE_DEVICES=%s: its order is lost",
 			     QUOTE(list));
-	gpumap_mapping_free(before);
-	gpumap_mapping_free(after);
 }
