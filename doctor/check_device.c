@@ -47,7 +47,7 @@ static bool rule_allows(struct span line, const struct node *node)
 	if (!numbers.text || !line.text || !memchr(line.text, 'r', line.length))
 		return false;
 	all = span_is(major, "*") || span_number(major, UINT32_MAX) == node->major;
-	return (span_is(kind, "a") || span_is(kind, "c")) && all &&
+	return span_is_any(kind, "a c") && all &&
 	       (span_is(numbers, "*") || span_number(numbers, UINT32_MAX) == node->minor);
 }
 
@@ -152,7 +152,7 @@ void check_container(const struct facts *facts, struct verdict *verdict)
 	if (!request)
 		wrong(verdict, fix, "the container (%s) was started without GPUs",
 		      facts->container.text);
-	else if (streq(request, "void") || streq(request, "none"))
+	else if (span_is_any(span_of(request), "void none"))
 		wrong(verdict, fix, "the container (%s) has no GPU: NVIDIA_VISIBLE_DEVICES=%s",
 		      facts->container.text, request);
 	else
@@ -173,7 +173,7 @@ static bool has_compute(const char *list)
 		return true;
 	rest = span_of(list);
 	while (span_split(&rest, ',', &word))
-		if (span_is(span_trim(word), "compute") || span_is(span_trim(word), "all"))
+		if (span_is_any(span_trim(word), "compute all"))
 			return true;
 	return false;
 }

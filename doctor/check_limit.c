@@ -12,7 +12,7 @@ static const char *larger_shm(const struct facts *facts)
 
 	if (streq(container, "Kubernetes"))
 		return "mount an emptyDir of medium Memory at /dev/shm in the pod";
-	if (streq(container, "Docker") || streq(container, "Podman"))
+	if (span_is_any(span_of(container), "Docker Podman"))
 		return "start the container with --shm-size=8g or more, or with --ipc=host";
 	return "mount it larger: mount -o remount,size=8g /dev/shm; start a container with "
 	       "--shm-size=8g or more, or with --ipc=host";

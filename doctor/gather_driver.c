@@ -40,8 +40,7 @@ static void read_modules(struct facts *facts)
 		facts->nouveau = facts->nouveau || span_is(name, "nouveau");
 		facts->nvidia_listed = facts->nvidia_listed || span_is(name, "nvidia");
 		facts->uvm = facts->uvm || span_is(name, "nvidia_uvm");
-		facts->peermem = facts->peermem || span_is(name, "nvidia_peermem") ||
-				 span_is(name, "nv_peer_mem");
+		facts->peermem = facts->peermem || span_is_any(name, "nvidia_peermem nv_peer_mem");
 	}
 }
 

@@ -91,20 +91,27 @@ static bool skip_value(struct json *j)
 	return !j->wrong;
 }
 
-/* The next member of a list or object, up to its closing bracket; *first: none was read. */
-static bool next_item(struct json *j, char close, bool *first)
+/* The next member of a list, "[]", or an object, "{}"; *first: none was read. Another value is
+ * skipped. */
+static bool next_item(struct json *j, const char *brackets, bool *first)
 {
-	if (j->wrong || take(j, close))
-		return false;
-	if (!*first && !take(j, ','))
-		return fail(j);
+	bool begins = *first;
+
 	*first = false;
-	return true;
+	if (j->wrong)
+		return false;
+	if (begins && !take(j, brackets[0])) {
+		skip_value(j);
+		return false;
+	}
+	if (take(j, brackets[1]))
+		return false;
+	return begins || take(j, ',') || fail(j);
 }
 
 static bool next_key(struct json *j, struct span *key, bool *first)
 {
-	if (!next_item(j, '}', first) || !read_string(j, key))
+	if (!next_item(j, "{}", first) || !read_string(j, key))
 		return false;
 	return take(j, ':') || fail(j);
 }
@@ -282,8 +289,8 @@ static void read_source(struct reader *r, struct json j)
 	if (*j.at == '"') {
 		if (read_string(&j, &text))
 			add_text(r, text);
-	} else if (take(&j, '[')) {
-		while (next_item(&j, ']', &first)) {
+	} else {
+		while (next_item(&j, "[]", &first)) {
 			skip_blanks(&j);
 			if (j.at < j.end && *j.at == '"' && read_string(&j, &text))
 				add_text(r, text);
@@ -302,10 +309,6 @@ static void read_cell(struct reader *r)
 	struct span key, type;
 
 	r->number++;
-	if (!take(j, '{')) {
-		skip_value(j);
-		return;
-	}
 	while (next_key(j, &key, &first)) {
 		skip_blanks(j);
 		if (span_is(key, "cell_type") && j->at < j->end && *j->at == '"') {
@@ -325,12 +328,9 @@ static void read_cells(struct reader *r)
 {
 	bool first = true;
 
-	if (!take(&r->json, '[')) {
-		skip_value(&r->json);
-		return;
-	}
-	r->cells = true;
-	while (!r->full && next_item(&r->json, ']', &first))
+	skip_blanks(&r->json);
+	r->cells |= r->json.at < r->json.end && *r->json.at == '[';
+	while (!r->full && next_item(&r->json, "[]", &first))
 		read_cell(r);
 }
 
@@ -341,10 +341,6 @@ static void read_language(struct reader *r, const char *name)
 	struct span key, text;
 	bool first = true;
 
-	if (!take(j, '{')) {
-		skip_value(j);
-		return;
-	}
 	while (next_key(j, &key, &first)) {
 		skip_blanks(j);
 		if (span_is(key, name) && j->at < j->end && *j->at == '"') {
@@ -361,10 +357,6 @@ static void read_metadata(struct reader *r)
 	bool first = true;
 	struct span key;
 
-	if (!take(&r->json, '{')) {
-		skip_value(&r->json);
-		return;
-	}
 	while (next_key(&r->json, &key, &first)) {
 		if (span_is(key, "kernelspec") && !r->ret->language.text)
 			read_language(r, "language");
@@ -382,20 +374,13 @@ static void read_worksheets(struct reader *r)
 	bool first = true, begun;
 	struct span key;
 
-	if (!take(j, '[')) {
-		skip_value(j);
-		return;
-	}
-	while (!r->full && next_item(j, ']', &first)) {
+	while (!r->full && next_item(j, "[]", &first)) {
 		begun = true;
-		if (!take(j, '{'))
-			skip_value(j);
-		else
-			while (!r->full && next_key(j, &key, &begun))
-				if (span_is(key, "cells"))
-					read_cells(r);
-				else
-					skip_value(j);
+		while (!r->full && next_key(j, &key, &begun))
+			if (span_is(key, "cells"))
+				read_cells(r);
+			else
+				skip_value(j);
 	}
 }
 
@@ -405,10 +390,8 @@ static void read_all(struct reader *r)
 	bool first = true;
 	struct span key;
 
-	if (!take(j, '{')) {
-		fail(j);
-		return;
-	}
+	skip_blanks(j);
+	j->wrong = j->at == j->end || *j->at != '{';
 	while (!r->full && next_key(j, &key, &first)) {
 		if (span_is(key, "cells"))
 			read_cells(r);
@@ -467,12 +450,9 @@ bool notebook_recognise(struct span text, bool *cells)
 	skip_blanks(&j);
 	if (j.at < j.end)
 		return false;
-	if (!take(&items, '{'))
-		return true;
 	while (next_key(&items, &key, &first)) {
 		skip_blanks(&items);
-		*cells = *cells || ((span_is(key, "cells") || span_is(key, "worksheets")) &&
-				    *items.at == '[');
+		*cells = *cells || (span_is_any(key, "cells worksheets") && *items.at == '[');
 		skip_value(&items);
 	}
 	return true;

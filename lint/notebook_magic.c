@@ -185,7 +185,7 @@ static void put_magic(struct strbuf *buf, struct span line, int *shift)
 	struct span rest = span_trim(past(line, indent_of(line) + 1)), name = take_word(&rest);
 
 	*shift = NOTEBOOK_REPLACED;
-	if ((span_is(name, "env") || span_is(name, "set_env")) && put_env(buf, rest))
+	if (span_is_any(name, "env set_env") && put_env(buf, rest))
 		return;
 	if (!put_timed(buf, line, name, rest, shift))
 		strbuf_puts(buf, "pass");

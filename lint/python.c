@@ -98,7 +98,7 @@ static void judge_spawn(const struct python_judge *judge, const struct observati
 	if (judge->start && judge->start->planned && !functions_run(judge->file, s, false))
 		return;
 	if (!launcher || judge->start->alone || judge->start->ranks == 1 ||
-	    streq(launcher, "srun") || streq(launcher, "mpirun") || !spawns_always(judge->file, s))
+	    span_is_any(span_of(launcher), "srun mpirun") || !spawns_always(judge->file, s))
 		return;
 	for (const struct observation *o = judge->file->observations; o < s; o++)
 		if (spawns_always(judge->file, o))
@@ -238,7 +238,7 @@ static const char *import_initialises(const struct python_import **import, struc
 static bool may_be_late(const struct observation *s)
 {
 	return s->kind == OBSERVED_VARIABLE && !s->initialised.text &&
-	       (span_is(s->name, "CUDA_VISIBLE_DEVICES") || span_is(s->name, "CUDA_DEVICE_ORDER"));
+	       span_is_any(s->name, "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER");
 }
 
 static void find_late(struct python_file *f, const char *origin)

@@ -41,8 +41,7 @@ static bool has_them(const struct python_file *f, unsigned i)
 {
 	const struct python_arguments *a = &f->arguments;
 
-	if (token_at(f, i)->kind != PYTHON_NAME ||
-	    (i && (token_is(token_at(f, i - 1), ".") || token_is(token_at(f, i - 1), "*"))))
+	if (token_at(f, i)->kind != PYTHON_NAME || (i && token_is_any(token_at(f, i - 1), ". *")))
 		return false;
 	return python_has_arguments(token_at(f, i)->text) ||
 	       (a->holder.text && span_same(token_at(f, i)->text, a->holder));
@@ -127,7 +126,7 @@ bool python_arguments_leave(const struct python_file *f)
 	/* What starts processes gives them to a function of this file. */
 	for (size_t i = 0; i < a->given_count; i++)
 		if (!names_get(&f->names, a->given[i], DEFINED) &&
-		    !span_is(a->given[i], "Process") && !span_is(a->given[i], "spawn"))
+		    !span_is_any(a->given[i], "Process spawn"))
 			return true;
 	return a->elsewhere;
 }

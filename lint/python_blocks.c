@@ -63,8 +63,10 @@ static bool lacks_gpus(const struct python_file *f, unsigned past)
 	count = python_counts_devices(path);
 	after = token_at(f, end)->past;
 	if (denied)
-		return after == past && (count || streq(path, "torch.cuda.is_available") ||
-					 streq(path, "torch.accelerator.is_available"));
+		return after == past &&
+		       (count ||
+			span_is_any(span_of(path),
+				    "torch.cuda.is_available torch.accelerator.is_available"));
 	if (!count || after + 2 != past || token_at(f, after + 1)->kind != PYTHON_NUMBER)
 		return false;
 	return is_at(f, after, past, "<") || is_at(f, after, past, "<=") ||
@@ -111,7 +113,7 @@ static int64_t asked_devices(const struct python_file *f, const struct python_bl
 static void push_branch(struct python_file *f, unsigned past, int indent)
 {
 	const struct python_block *around = block_now(f), *before = around + 1;
-	bool otherwise = !token_is(token_at(f, 0), "if") && !token_is(token_at(f, 0), "while");
+	bool otherwise = !token_is_any(token_at(f, 0), "if while");
 	struct python_block b = {
 		.indent = indent,
 		.function = around->function,
@@ -129,7 +131,7 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 	for (unsigned i = 1; i < past; i++) {
 		const struct python_token *t = token_at(f, i);
 
-		if (token_is(t, "__name__") || token_is(t, "is_available"))
+		if (token_is_any(t, "__name__ is_available"))
 			b.may = around->may || otherwise;
 		b.guarded |= guards(t);
 		look(&b.tested, f, i);

@@ -302,7 +302,7 @@ static void call_method(struct python_file *f, unsigned at, unsigned open)
 {
 	const struct python_token *t = token_at(f, at);
 
-	if (token_is(t, "cuda") || token_is(t, "to"))
+	if (token_is_any(t, "cuda to"))
 		call_move(f, at, open);
 	else if (token_is(t, "add_argument"))
 		call_argument(f, at, open), ordinal_default(f, open);
@@ -540,7 +540,7 @@ void python_call(struct python_file *f, const char *path, unsigned at, unsigned 
 	if (span_is_any(span_of(path), "torch.cuda.set_device torch.accelerator.set_device_index "
 				       "torch.accelerator.set_device_idx"))
 		call_set_device(f, at, open);
-	else if (streq(path, "torch.device") || streq(path, "torch.cuda.device"))
+	else if (span_is_any(span_of(path), "torch.device torch.cuda.device"))
 		call_device(f, path, at, open);
 	else if (span_is_any(span_of(path), "torch.nn.DataParallel torch.nn.parallel.DataParallel "
 					    "torch.nn.parallel.data_parallel.DataParallel"))

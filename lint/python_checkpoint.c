@@ -158,7 +158,7 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 	python_chain(f, at, &chain);
 	if (chain.length > o->name.length) {
 		chain = span_from(chain, chain.text + o->name.length);
-		o->changed |= !(span_is(chain, ".get") || span_is(chain, ".keys"));
+		o->changed |= !span_is_any(chain, ".get .keys");
 		return;
 	}
 	if (!at && is_at(f, end, past, "="))
@@ -314,9 +314,8 @@ static bool is_one_file(const struct python_file *f, unsigned first, unsigned pa
 			return false;
 		python_path(f, chain, path);
 		v = python_value(f, i, end);
-		if (v.meaning != MEANS_TEXT && !span_is(chain, "epoch") &&
-		    !span_is(chain, "step") && !streq(path, "os.path.join") &&
-		    !span_is(chain, "str") &&
+		if (v.meaning != MEANS_TEXT && !span_is_any(chain, "epoch step str") &&
+		    !streq(path, "os.path.join") &&
 		    (!span_starts(chain, "args.") || guard_names_rank(chain)))
 			return false;
 		any |= span_starts(chain, "args.");

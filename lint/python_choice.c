@@ -128,7 +128,7 @@ void choice_set(struct python_file *f, unsigned at, struct python_value v)
 static bool ends_value(const struct python_token *t)
 {
 	return (t->kind == PYTHON_SIGN && t->text.length && strchr(",)]}:=", *t->text.text)) ||
-	       token_is(t, "if") || token_is(t, "else");
+	       token_is_any(t, "if else");
 }
 
 void choice_token(struct python_file *f, unsigned at)
@@ -172,7 +172,7 @@ void choice_statement(struct python_file *f)
 	if (token_is(token_at(f, 0), "case") && token_is(token_at(f, f->text.count - 1), ":"))
 		f->choice->doubtful = true;
 	/* A global name that a function assigns is not the file's own. */
-	if (token_is(token_at(f, 0), "global") || token_is(token_at(f, 0), "nonlocal"))
+	if (token_is_any(token_at(f, 0), "global nonlocal"))
 		for (unsigned i = 1; i < f->text.count; i++)
 			if (python_chain(f, i, &chain) &&
 			    (!is_passed(f, i, i + 1) || span_has_any(chain, "dev")))

@@ -99,7 +99,7 @@ static const struct python_count *called(struct python_file *f, const char *path
 {
 	struct python_argument a;
 
-	if (streq(path, "int") || streq(path, "str"))
+	if (span_is_any(span_of(path), "int str"))
 		return parse(f, open + 1, past - 1, depth);
 	if (streq(path, "torch.device") && (python_argument_find(f, open, "index", 1, &a) ||
 					    python_argument_find(f, open, "device", 0, &a)))

@@ -48,8 +48,8 @@ bool choice_names_list(const struct python_file *f, unsigned at)
 		return false;
 	objects_bracket(f, at, &open);
 	called(f, open, &first, path);
-	return !streq(path, "os.environ") && !streq(path, "os.environ.get") &&
-	       !streq(path, "os.getenv") && !streq(path, "os.environ.setdefault");
+	return !span_is_any(span_of(path),
+			    "os.environ os.environ.get os.getenv os.environ.setdefault");
 }
 
 void choice_path(struct python_file *f, const char *path, unsigned at, unsigned past)

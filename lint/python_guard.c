@@ -43,8 +43,7 @@ bool guard_condition(const struct python_file *f)
 	unsigned first = 0;
 
 	/* The head of a block is known by its block: if __name__ == "__main__": main() */
-	if (token_is(token_at(f, 0), "if") || token_is(token_at(f, 0), "elif") ||
-	    token_is(token_at(f, 0), "while"))
+	if (token_is_any(token_at(f, 0), "if elif while"))
 		while (first < f->text.count && !token_is(token_at(f, first), ":"))
 			first = token_at(f, first)->past;
 	return python_find(f, first, f->text.count, "and or if") < f->text.count;

@@ -162,7 +162,7 @@ static bool is_certain(const struct python_judge *judge, const struct observatio
 
 static bool is_rank(struct span name)
 {
-	return span_is(name, "RANK") || span_is(name, "LOCAL_RANK");
+	return span_is_any(name, "RANK LOCAL_RANK");
 }
 
 /* Whether the code sets what the plan would: the only rank, or this host as the place to meet. */

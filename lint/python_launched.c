@@ -72,7 +72,7 @@ static const char *launcher_without(const struct python_judge *judge)
 	/* It starts its processes by mpirun, or as mpirun does. */
 	if (judge->file->training.horovod && (!launcher || streq(launcher, "mpirun")))
 		return "Horovod";
-	return launcher && (streq(launcher, "srun") || streq(launcher, "mpirun")) ? launcher : NULL;
+	return launcher && span_is_any(span_of(launcher), "srun mpirun") ? launcher : NULL;
 }
 
 /* Whether the program may set LOCAL_RANK itself, or does without it. */

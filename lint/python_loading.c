@@ -10,8 +10,8 @@ static bool is_sampler(const char *path)
 
 static bool is_loader(const char *path)
 {
-	return streq(path, "torch.utils.data.DataLoader") ||
-	       streq(path, "torch.utils.data.dataloader.DataLoader");
+	return span_is_any(span_of(path),
+			   "torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader");
 }
 
 /* Whether an argument is there and is this word. */

@@ -45,7 +45,7 @@ static bool makes_layer(const struct python_file *f, const char *path, unsigned 
 
 	for (unsigned i = open; i < past; i++)
 		if (span_starts(token_at(f, i)->text, "elementwise_affine") ||
-		    token_is(token_at(f, i), "affine") || token_is(token_at(f, i), "requires_grad"))
+		    token_is_any(token_at(f, i), "affine requires_grad"))
 			return false;
 	if (!span_is_any(span_of(path),
 			 "torch.nn.Sequential torch.nn.ModuleList torch.nn.ModuleDict"))
@@ -88,7 +88,7 @@ void module_class(struct python_file *f, unsigned name, unsigned past)
 		python_path(f, base, path);
 	*ARENA_NEXT(&f->arena, t->classes, t->class_count, t->class_room) = (struct python_class){
 		.name = token_at(f, name)->text,
-		.module = streq(path, "torch.nn.Module") || streq(path, "torch.nn.modules.Module")};
+		.module = span_is_any(span_of(path), "torch.nn.Module torch.nn.modules.Module")};
 	block_now(f)->owner = (int)t->class_count;
 }
 
@@ -272,7 +272,7 @@ void module_use(struct python_file *f, struct python_object *o, unsigned at, uns
 		keeps = span_is_any(rest, "train eval float double half bfloat16 state_dict "
 					  "load_state_dict zero_grad parameters named_parameters");
 		o->fresh = o->fresh && keeps && !token_is(token_at(f, 0), "for");
-		o->whole = o->whole && (keeps || span_is(rest, "cuda") || span_is(rest, "to")) &&
+		o->whole = o->whole && (keeps || span_is_any(rest, "cuda to")) &&
 			   !token_is(token_at(f, 0), "for");
 		return;
 	}

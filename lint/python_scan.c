@@ -21,9 +21,8 @@ static void see_tests(struct python_file *f, struct span path, struct span name)
 	if (span_is(path, "mock") || span_starts(path, "unittest.mock") ||
 	    (span_is(path, "unittest") && span_is(name, "mock")))
 		f->facts.mocks = true;
-	else if (span_is(path, "pytest") || span_is(path, "unittest") ||
-		 span_starts(path, "pytest.") || span_starts(path, "unittest.") ||
-		 span_starts(path, "torch.testing._internal"))
+	else if (span_is_any(path, "pytest unittest") || span_starts(path, "pytest.") ||
+		 span_starts(path, "unittest.") || span_starts(path, "torch.testing._internal"))
 		start_by_tests(f);
 	see_mock(f);
 }
@@ -295,7 +294,7 @@ static void walk_path(struct python_file *f, unsigned i, unsigned past)
 		f->ends |=
 			span_is_any(span_of(path),
 				    "sys.exit os._exit os.abort exit quit SystemExit pytest.skip");
-		if (streq(path, "exec") || streq(path, "globals"))
+		if (span_is_any(span_of(path), "exec globals"))
 			names_doubt(&f->names);
 	}
 	if (streq(path, "os.environ") && is_at(f, end, past, "[") && end + 1 < past) {
@@ -425,7 +424,7 @@ static bool is_condition(const struct python_file *f, unsigned i)
 
 	if (t->kind != PYTHON_NAME || t->text.length > 3)
 		return false;
-	if (token_is(t, "and") || token_is(t, "or"))
+	if (token_is_any(t, "and or"))
 		return true;
 	if (!i || !token_is(t, "if"))
 		return false;

@@ -112,16 +112,15 @@ void training_call(struct python_file *f, const char *path, unsigned at, unsigne
 	/* A function that the file itself calls: main(), or sys.exit(main()). */
 	t->program |=
 		path && !f->depth && !strchr(path, '.') && (!at || token_is(token_at(f, 0), "sys"));
-	t->splits |= !path && (token_is(token_at(f, at), "Split") ||
-			       token_is(token_at(f, at), "Split_type"));
+	t->splits |= !path && token_is_any(token_at(f, at), "Split Split_type");
 	if (!t->watched)
 		return;
 	checkpoint_call(f, path, at, open);
 	if (!path)
 		return;
 	t->moved_folder |= streq(path, "os.chdir");
-	t->places |= streq(path, "torch.set_default_device") ||
-		     streq(path, "torch.set_default_tensor_type") ||
+	t->places |= span_is_any(span_of(path),
+				 "torch.set_default_device torch.set_default_tensor_type") ||
 		     (token_is(token_at(f, 0), "with") &&
 		      (strstr(path, "init") || strstr(path, "Init") || text_ends(path, "device")) &&
 		      !streq(path, "torch.cuda.device"));

@@ -148,7 +148,7 @@ struct python_value python_variable(struct span name)
 
 	if (variable == RANK_VARIABLE_RANK || variable == RANK_VARIABLE_LOCAL_RANK) {
 		ret.meaning = variable == RANK_VARIABLE_RANK ? MEANS_RANK : MEANS_LOCAL_RANK;
-		ret.unsure = !span_is(name, "RANK") && !span_is(name, "LOCAL_RANK");
+		ret.unsure = !span_is_any(name, "RANK LOCAL_RANK");
 		ret.written = true;
 	} else if (span_is(name, "CUDA_VISIBLE_DEVICES")) {
 		ret.part = PART_LIST;
@@ -266,7 +266,7 @@ static bool is_first(struct python_value v)
 {
 	return v.meaning == MEANS_NONE ||
 	       (v.meaning == MEANS_NUMBER && (v.number == 0 || v.number == -1)) ||
-	       (v.meaning == MEANS_TEXT && (span_is(v.text, "0") || span_is(v.text, "-1")));
+	       (v.meaning == MEANS_TEXT && span_is_any(v.text, "0 -1"));
 }
 
 static struct python_value getter_value(const struct python_file *f, const char *path,
@@ -323,7 +323,7 @@ static struct python_value rank_call_value(const struct python_file *f, const ch
 	}
 	if (streq(last, "get_rank") || (horovod && streq(last, "rank")))
 		return rank;
-	if (streq(last, "get_local_rank") || streq(last, "get_node_local_rank") ||
+	if (span_is_any(span_of(last), "get_local_rank get_node_local_rank") ||
 	    (horovod && streq(last, "local_rank")))
 		return local;
 	return python_unknown;
@@ -363,7 +363,7 @@ static struct python_value call_value(const struct python_file *f, const char *p
 	if (span_is_any(span_of(path), "os.environ.get os.getenv os.environ.pop") &&
 	    a.past == a.first + 1 && token_at(f, a.first)->kind == PYTHON_STRING)
 		return getter_value(f, path, a.first, open, at, depth);
-	if (streq(path, "list") || streq(path, "tuple") || streq(path, "map")) {
+	if (span_is_any(span_of(path), "list tuple map")) {
 		bool map = streq(path, "map") && python_argument(f, open, &at, &second);
 		struct python_value v =
 			value(f, map ? second.first : a.first, map ? second.past : a.past, depth);
@@ -551,8 +551,7 @@ static struct python_value binary_value(const struct python_file *f, unsigned fi
 	bool percent = token_is(token_at(f, at), "%");
 
 	if (a.meaning == MEANS_TEXT &&
-	    (percent ? span_is(a.text, "cuda:%d") || span_is(a.text, "cuda:%s") ||
-			       span_is(a.text, "cuda:%i")
+	    (percent ? span_is_any(a.text, "cuda:%d cuda:%s cuda:%i")
 		     : span_is(a.text, "cuda:") && token_is(token_at(f, at), "+")))
 		return device_of(b);
 	if (percent && a.meaning == MEANS_RANK && b.meaning == MEANS_COUNT)

@@ -97,18 +97,15 @@ static void check_prefixes(struct shell *sh, const struct run *run)
 
 	for (size_t i = 0; i < c->prefix_count; i++) {
 		const struct prefix *p = &c->prefixes[i];
-		const char *near = misspelt_variable(p->name);
 
 		if (span_is(p->name, tracked_name(TRACKED_LIST)))
 			shell_check_list(sh, p->set.value, p->set.at);
 		else if (span_is(p->name, tracked_name(TRACKED_ORDER)))
 			shell_check_order(sh, p->set.value, p->set.at);
-		if (near)
-			shell_report(sh, FINDING_MISSPELT_VARIABLE, p->set.at, "S7",
-				     DID_YOU_MEAN(near, NULL), "no program reads %s",
-				     QUOTE(p->name));
-		else if (unread_variable(p->name) && !p->argument && run->first < c->count &&
-			 is_gpu_program(c, run->first))
+		/* One that is invented may be the script's own. */
+		if (misspelt_variable(p->name) ||
+		    (unread_variable(p->name) && !p->argument && run->first < c->count &&
+		     is_gpu_program(c, run->first)))
 			shell_report_unread(sh, p->name, p->set.at);
 	}
 }

@@ -26,7 +26,7 @@ static int64_t list_count(struct span list)
 	if (!list.length || !span_known(list) || memchr(list.text, ':', list.length))
 		return -1;
 	while (span_split(&list, ',', &entry)) {
-		if (span_is(entry, "all") || span_is(entry, "none") || span_is(entry, "void"))
+		if (span_is_any(entry, "all none void"))
 			return -1;
 		count += entry.length > 0;
 	}

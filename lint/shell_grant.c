@@ -57,9 +57,8 @@ void slurm_check_number(struct shell *sh, const struct launch *launch)
 /* Variables of Slurm with the number of tasks. */
 static bool counts_tasks(const char *source)
 {
-	return source &&
-	       (streq(source, "SLURM_NTASKS_PER_NODE") || streq(source, "SLURM_TASKS_PER_NODE") ||
-		streq(source, "SLURM_NTASKS") || streq(source, "SLURM_NPROCS"));
+	return source && span_is_any(span_of(source), "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE "
+						      "SLURM_NTASKS SLURM_NPROCS");
 }
 
 void slurm_check_square(struct shell *sh, const struct launch *launch, int64_t ranks, int64_t tasks)

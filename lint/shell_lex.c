@@ -385,7 +385,7 @@ static size_t operator_length(struct span rest, enum token_kind *kind)
 
 static void redirection(struct lexer *lx, struct token *t)
 {
-	bool here = span_is(t->text, "<<") || span_is(t->text, "<<-");
+	bool here = span_is_any(t->text, "<< <<-");
 	size_t start;
 
 	skip_blanks(lx);

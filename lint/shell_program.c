@@ -53,7 +53,7 @@ static size_t behind_options(const struct command *c, size_t first, bool *comman
 
 		if (s.length < 2 || (*s.text != '-' && *s.text != '+'))
 			break;
-		if (span_is(s, "--rcfile") || span_is(s, "--init-file"))
+		if (span_is_any(s, "--rcfile --init-file"))
 			i++;
 		if (span_starts(s, "--"))
 			continue;
@@ -157,7 +157,7 @@ static void option(struct run *run, size_t i, const char *name, struct seen *see
 {
 	struct span s = word_text(run->c, i);
 
-	if (streq(name, "env") && (span_is(s, "-i") || span_is(s, "--ignore-environment")))
+	if (streq(name, "env") && span_is_any(s, "-i --ignore-environment"))
 		seen->clears = true;
 	if (streq(name, "env") && span_is(s, "-u"))
 		add_prefix(run->c, i, word_text(run->c, i + 1), (struct span){"", 1});
@@ -260,7 +260,7 @@ static void elsewhere(struct shell *sh, struct run *run)
 			report_lost(sh, run, run->first, "ssh does not carry it to the other host",
 				    "set it inside the remote command");
 	} else if ((is_program(s, "docker") || is_program(s, "podman")) &&
-		   (span_is(second, "run") || span_is(second, "exec"))) {
+		   span_is_any(second, "run exec")) {
 		run->foreign = true;
 		if (starts_without_list(c, run->first, "--env-file"))
 			report_lost(sh, run, run->first, "the container does not get it",
@@ -282,7 +282,7 @@ static size_t behind_run(const struct command *c, size_t first)
 	    !span_is_any(base_name(word_text(c, first)), "conda mamba micromamba poetry uv pipenv"))
 		return first;
 	for (; i < c->count && is_option(word_text(c, i)); i++)
-		i += span_is(word_text(c, i), "-n") || span_is(word_text(c, i), "-p");
+		i += span_is_any(word_text(c, i), "-n -p");
 	return i < c->count ? i : c->count;
 }
 

@@ -51,7 +51,8 @@ static void report_overwritten(struct shell *sh, const struct shell_var *var, st
 void shell_report_unread(struct shell *sh, struct span name, struct place at)
 {
 	shell_report(sh, FINDING_MISSPELT_VARIABLE, at, "S7",
-		     DID_YOU_MEAN(unread_variable(name), NULL), "neither CUDA nor PyTorch reads %s",
+		     DID_YOU_MEAN(unread_variable(name), NULL), "%s reads %s",
+		     misspelt_variable(name) ? "no program" : "neither CUDA nor PyTorch",
 		     QUOTE(name));
 }
 
@@ -233,7 +234,7 @@ bool shell_builtin(struct shell *sh, struct command *c, bool lasting)
 			unset(sh, c);
 	} else if (span_is(s, "set")) {
 		options(sh, c);
-	} else if (span_is(s, "source") || span_is(s, ".") || span_is(s, "eval")) {
+	} else if (span_is_any(s, "source . eval")) {
 		sourced(sh, c);
 	} else if (span_is_any(s, "read mapfile readarray getopts let") ||
 		   (span_is(s, "printf") && span_is(word_text(c, 1), "-v"))) {
@@ -274,13 +275,8 @@ void shell_unused(struct shell *sh)
 	for (size_t i = 0; i < sh->var_count; i++) {
 		const struct shell_var *var = &sh->vars[i];
 
-		if (!var->misspelt.line || var->referenced)
-			continue;
-		if (misspelt_variable(var->name))
-			shell_report(sh, FINDING_MISSPELT_VARIABLE, var->misspelt, "S7",
-				     DID_YOU_MEAN(misspelt_variable(var->name), NULL),
-				     "no program reads %s", QUOTE(var->name));
-		else if (sh->program)
+		if (var->misspelt.line && !var->referenced &&
+		    (sh->program || misspelt_variable(var->name)))
 			shell_report_unread(sh, var->name, var->misspelt);
 	}
 }

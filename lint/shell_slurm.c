@@ -37,7 +37,7 @@ static void read_line(struct shell *sh, struct span line, int number)
 
 	slurm_word(&rest); /* #SBATCH */
 	/* What follows is about another part of the job. */
-	if (span_is(span_trim(rest), "hetjob") || span_is(span_trim(rest), "packjob")) {
+	if (span_is_any(span_trim(rest), "hetjob packjob")) {
 		sh->slurm = slurm_unknown();
 		sh->slurm.parts = true;
 		return;

@@ -12,9 +12,9 @@ size_t shell_python_file(const struct command *c, size_t i, const char **module)
 			*module = "";
 			return i + 1;
 		}
-		if (span_is(s, "-c") || span_is(s, "-") || c->words[i].loose)
+		if (span_is_any(s, "-c -") || c->words[i].loose)
 			return c->count;
-		if (span_is(s, "-W") || span_is(s, "-X"))
+		if (span_is_any(s, "-W -X"))
 			i++;
 		else if (!s.length || *s.text != '-')
 			return i;

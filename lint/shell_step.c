@@ -33,7 +33,7 @@ static bool is_node_rank(const struct command *c, size_t i)
 	struct span s = word_text(c, i), before = i ? word_text(c, i - 1) : s;
 
 	return span_starts(s, "--node_rank=") || span_starts(s, "--node-rank=") ||
-	       span_is(before, "--node_rank") || span_is(before, "--node-rank");
+	       span_is_any(before, "--node_rank --node-rank");
 }
 
 static void check_expanded(struct shell *sh, const struct run *run, size_t word,

@@ -220,18 +220,18 @@ static bool reserved(struct walk *w)
 	if (span_is(s, "if")) {
 		push(w, FRAME_IF);
 		next(w);
-	} else if (span_is(s, "then") || span_is(s, "else")) {
+	} else if (span_is_any(s, "then else")) {
 		branch(w);
 	} else if (span_is(s, "elif")) {
 		branches_end(w, FRAME_IF);
 		next(w);
 	} else if (span_is(s, "fi")) {
 		close(w, FRAME_IF, FRAME_IF);
-	} else if (span_is(s, "while") || span_is(s, "until")) {
+	} else if (span_is_any(s, "while until")) {
 		push(w, FRAME_LOOP);
 		shell_frame(w->sh)->waiting = true;
 		next(w);
-	} else if (span_is(s, "for") || span_is(s, "select")) {
+	} else if (span_is_any(s, "for select")) {
 		loop_for(w);
 	} else if (span_is(s, "done")) {
 		close(w, FRAME_LOOP, FRAME_LOOP);
@@ -443,8 +443,7 @@ static bool declares(const struct command *c)
 {
 	struct span s = word_text(c, 0);
 
-	return span_is(s, "export") || span_is(s, "declare") || span_is(s, "typeset") ||
-	       span_is(s, "local") || span_is(s, "readonly");
+	return span_is_any(s, "export declare typeset local readonly");
 }
 
 void shell_word(struct shell *sh, struct command *c, struct token t)

@@ -126,7 +126,7 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 	var->referenced = true;
 	x->derived = true;
 	if (setting.state == SET_INHERITED && x->sh->in_step &&
-	    (span_is(name, "HOSTNAME") || span_is(name, "SLURMD_NODENAME")))
+	    span_is_any(name, "HOSTNAME SLURMD_NODENAME"))
 		take_source(x, source_host);
 	else if (setting.state == SET_INHERITED)
 		take_source(x, source_variable(name));
@@ -142,7 +142,7 @@ static void add_variable(struct expansion *x, struct span name, bool quoted, boo
 
 static bool lists_gpus(struct span name)
 {
-	return span_is(name, "SLURM_JOB_GPUS") || span_is(name, "SLURM_STEP_GPUS");
+	return span_is_any(name, "SLURM_JOB_GPUS SLURM_STEP_GPUS");
 }
 
 /* ${...}, without its brackets. */
@@ -150,7 +150,7 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 {
 	struct span name = {inside.text, shell_name(inside)};
 	struct span rest = span_from(inside, inside.text + name.length);
-	bool all = span_is(rest, "[@]") || span_is(rest, "[*]");
+	bool all = span_is_any(rest, "[@] [*]");
 	if (name.length && (!rest.length || all)) {
 		add_variable(x, name, quoted, all);
 		return;

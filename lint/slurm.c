@@ -76,7 +76,7 @@ static void take_gpus(struct slurm *ret, struct span name, struct span value)
 	if (span_is(name, "gpus-per-task")) {
 		ret->per_task = gpu_count(value, false);
 		ret->task_gpus = value;
-	} else if (span_is(name, "gpus") || span_is(name, "G")) {
+	} else if (span_is_any(name, "gpus G")) {
 		ret->total = gpu_count(value, false);
 		ret->all_gpus = value;
 	} else if (span_is(name, "gres")) {
@@ -101,13 +101,13 @@ void slurm_take(struct slurm *ret, const struct slurm_option *option)
 {
 	struct span name = option->name, value = option->value;
 
-	if (span_is(name, "nodes") || span_is(name, "N")) {
+	if (span_is_any(name, "nodes N")) {
 		ret->nodes = node_count(value);
 		ret->nodes_exact = span_number(value, INT32_MAX) > 0;
 		ret->has_nodes = true;
-	} else if (span_is(name, "array") || span_is(name, "a")) {
+	} else if (span_is_any(name, "array a")) {
 		ret->array = is_array(value);
-	} else if (span_is(name, "ntasks") || span_is(name, "n")) {
+	} else if (span_is_any(name, "ntasks n")) {
 		ret->tasks = span_number(value, INT32_MAX);
 		ret->tasks_here = ret->has_tasks = true;
 	} else if (span_is(name, "ntasks-per-node")) {
@@ -117,7 +117,7 @@ void slurm_take(struct slurm *ret, const struct slurm_option *option)
 	} else if (span_is(name, "exclusive")) {
 		ret->exclusive = true;
 	} else if (span_is(name, "export")) {
-		ret->exports_nothing = span_is(value, "NONE") || span_is(value, "NIL");
+		ret->exports_nothing = span_is_any(value, "NONE NIL");
 	} else {
 		take_gpus(ret, name, value);
 	}
