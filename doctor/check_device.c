@@ -113,22 +113,21 @@ static bool has_unknown_error(const struct facts *facts)
 
 void check_taken(const struct facts *facts, struct verdict *verdict)
 {
+	static const char fix[] =
+		"start the container again; to keep it from happening, pass the devices "
+		"explicitly (--device or CDI), or use the cgroup driver cgroupfs";
 	const struct node *node = failing(facts, is_refused);
 
 	if (facts->container.sight != SEEN || !gpu_nodes(facts))
 		return;
 	fine(verdict);
 	if (node)
-		wrong(verdict,
-		      "start the container again; to keep it from happening, pass the devices "
-		      "explicitly (--device or CDI), or use the cgroup driver cgroupfs",
+		wrong(verdict, fix,
 		      "%s is in the container, but its device cgroup refuses it now, as after "
 		      "systemctl daemon-reload on the host",
 		      node->path);
 	else if (has_unknown_error(facts))
-		wrong(verdict,
-		      "start the container again; to keep it from happening, pass the devices "
-		      "explicitly (--device or CDI), or use the cgroup driver cgroupfs",
+		wrong(verdict, fix,
 		      "NVML reports an unknown error in a container that has device files of GPUs, "
 		      "as after systemctl daemon-reload on the host");
 }

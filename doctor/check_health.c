@@ -56,6 +56,9 @@ PREDICATE(has_generation,
 	  gpu->performance == 0 && gpu->generation > 0 && gpu->max_generation > 0 && !is_idle(gpu))
 PREDICATE(is_slow, has_generation(gpu) && gpu->generation < gpu->max_generation)
 
+/* In front of a remedy: GPUs are reset first, as this machine needs it. */
+#define RESET "\4"
+
 /* How GPUs are reset. Without -i nvidia-smi resets all. */
 static const char *reset(const struct facts *facts)
 {
@@ -68,15 +71,40 @@ static const char *reset(const struct facts *facts)
 		"end the programs that use the GPU, and reset it: nvidia-smi -i N -r as root";
 }
 
+/* The arguments of judge_gpus(). */
+struct fault {
+	gpu_holds *known, *holds;
+	const char *text, *fix;
+};
+
+/* Judges up to the first fault that a GPU has; they end with one that is empty. */
+static void judge_faults(const struct facts *facts, struct verdict *verdict,
+			 const struct fault *fault)
+{
+	for (; fault->known && verdict->outcome != OUTCOME_WRONG; fault++)
+		judge_gpus(facts, verdict, fault->known, fault->holds, fault->text,
+			   *fault->fix == *RESET ? arena_printf(verdict->arena, "%s%s",
+								reset(facts), fault->fix + 1)
+						 : fault->fix);
+}
+
+#define FAULTS(...) ((const struct fault[]){__VA_ARGS__, {NULL, NULL, NULL, NULL}})
+#define CHECK_GPUS(name, ...) \
+	void name(const struct facts *facts, struct verdict *verdict) \
+	{ \
+		judge_faults(facts, verdict, FAULTS(__VA_ARGS__)); \
+	}
+
 void check_lost(const struct facts *facts, struct verdict *verdict)
 {
 	/* In a container an unknown error means that the container has lost the GPU: check_taken.
 	 */
-	judge_gpus(facts, verdict, is_counted, facts->container.sight == SEEN ? is_gone : is_lost,
-		   "the driver has lost contact", ON_HOST "look at dmesg for Xid, and reboot");
-	if (verdict->outcome != OUTCOME_WRONG)
-		judge_gpus(facts, verdict, is_counted, needs_reset, "the driver asks for a reset",
-			   reset(facts));
+	gpu_holds *lost = facts->container.sight == SEEN ? is_gone : is_lost;
+
+	judge_faults(facts, verdict,
+		     FAULTS({is_counted, lost, "the driver has lost contact",
+			     ON_HOST "look at dmesg for Xid, and reboot"},
+			    {is_counted, needs_reset, "the driver asks for a reset", RESET}));
 }
 
 void check_fabric(const struct facts *facts, struct verdict *verdict)
@@ -85,12 +113,11 @@ void check_fabric(const struct facts *facts, struct verdict *verdict)
 		ON_HOST "start the service nvidia-fabricmanager in the driver's version, "
 			"and look at its log";
 
-	judge_gpus(facts, verdict, has_fabric, fabric_starting,
-		   "the fabric of NVLink is not ready, so CUDA cannot start (error 802)", fix);
-	if (verdict->outcome == OUTCOME_WRONG)
-		return;
-	judge_gpus(facts, verdict, has_fabric, fabric_failed,
-		   "the fabric of NVLink reports an error", fix);
+	judge_faults(
+		facts, verdict,
+		FAULTS({has_fabric, fabric_starting,
+			"the fabric of NVLink is not ready, so CUDA cannot start (error 802)", fix},
+		       {has_fabric, fabric_failed, "the fabric of NVLink reports an error", fix}));
 	if (verdict->outcome == OUTCOME_WRONG || verdict->outcome == OUTCOME_FINE ||
 	    !facts->switches)
 		return;
@@ -119,61 +146,31 @@ void check_ready(const struct facts *facts, struct verdict *verdict)
 		      "802)");
 }
 
-void check_remap_failed(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_rows, rows_failed,
-		   "a row of memory could not be replaced, because no spare is left",
-		   ON_HOST "take the GPU out of use and have it replaced");
-}
-
-void check_remap_pending(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_repairs, repair_pending,
-		   "a part of the memory had errors, and is replaced at the next reset",
-		   reset(facts));
-}
-
-void check_ecc_errors(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_errors, errors_counted,
-		   "uncorrected memory errors since the driver was loaded",
-		   arena_printf(verdict->arena, "%s; if the errors return, have it replaced",
-				reset(facts)));
-}
-
-void check_mode_pending(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_ecc, ecc_changes,
-		   "the ECC mode changes at the next reset, and with it the memory's size",
-		   arena_printf(verdict->arena,
-				"%s; or take the change back: nvidia-smi -i N -e 0 if ECC was off, "
-				"1 if it was on",
-				reset(facts)));
-	if (verdict->outcome == OUTCOME_WRONG)
-		return;
-	judge_gpus(facts, verdict, has_mig, mig_changes, "the MIG mode changes at the next reset",
-		   arena_printf(verdict->arena,
-				"%s; or take the change back: nvidia-smi -i N -mig 0 if MIG was "
-				"off, 1 if it was on",
-				reset(facts)));
-}
-
-void check_instances(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_instances, lacks_instances,
-		   "MIG is enabled but there is no instance, so CUDA finds no device on it",
-		   ON_HOST
-		   "create instances: nvidia-smi mig -cgi PROFILES -C as root, or turn MIG off: "
-		   "nvidia-smi -i N -mig 0 as root");
-}
-
-void check_prohibited(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_mode, is_prohibited,
-		   "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
-		   "choose another GPU, or " ON_HOST
-		   "set the default mode: nvidia-smi -i N -c 0 as root");
-}
+CHECK_GPUS(check_remap_failed, {has_rows, rows_failed,
+				"a row of memory could not be replaced, because no spare is left",
+				ON_HOST "take the GPU out of use and have it replaced"})
+CHECK_GPUS(check_remap_pending,
+	   {has_repairs, repair_pending,
+	    "a part of the memory had errors, and is replaced at the next reset", RESET})
+CHECK_GPUS(check_ecc_errors,
+	   {has_errors, errors_counted, "uncorrected memory errors since the driver was loaded",
+	    RESET "; if the errors return, have it replaced"})
+CHECK_GPUS(check_mode_pending,
+	   {has_ecc, ecc_changes,
+	    "the ECC mode changes at the next reset, and with it the memory's size",
+	    RESET "; or take the change back: nvidia-smi -i N -e 0 if ECC was off, 1 if it was on"},
+	   {has_mig, mig_changes, "the MIG mode changes at the next reset",
+	    RESET "; or take the change back: nvidia-smi -i N -mig 0 if MIG was off, 1 if it was "
+		  "on"})
+CHECK_GPUS(check_instances,
+	   {has_instances, lacks_instances,
+	    "MIG is enabled but there is no instance, so CUDA finds no device on it",
+	    ON_HOST "create instances: nvidia-smi mig -cgi PROFILES -C as root, or turn MIG off: "
+		    "nvidia-smi -i N -mig 0 as root"})
+CHECK_GPUS(check_prohibited,
+	   {has_mode, is_prohibited,
+	    "the compute mode is Prohibited, so no program of CUDA may use it (error 46)",
+	    "choose another GPU, or " ON_HOST "set the default mode: nvidia-smi -i N -c 0 as root"})
 
 void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 {
@@ -191,41 +188,23 @@ void check_exclusive_busy(const struct facts *facts, struct verdict *verdict)
 		       "whether the server of MPS has the GPU");
 }
 
-void check_clocks(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_clocks, too_hot, "it is too hot, so its clocks are lowered",
-		   ON_HOST "check fans, air flow and the temperature of the room");
-	if (verdict->outcome != OUTCOME_WRONG)
-		judge_gpus(facts, verdict, has_clocks, power_brake,
-			   "the power supply asks it to use less, so its clocks are lowered",
-			   ON_HOST "check the power supplies and the cables");
-	if (verdict->outcome != OUTCOME_WRONG)
-		judge_gpus(facts, verdict, has_clocks, slowed,
-			   "the hardware has lowered its clocks by half or more",
-			   ON_HOST "check fans, power supplies and cables");
-}
-
-void check_width(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(
-		facts, verdict, has_width, is_narrow,
-		"it has fewer lanes of PCI Express than card and slot support",
-		ON_HOST
-		"seat the card again, or move it to another slot; nvidia-smi -q shows the lanes");
-}
-
-void check_generation(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_generation, is_slow,
-		   "PCI Express runs at a lower generation than card and slot support, at full "
-		   "clocks",
-		   ON_HOST "check riser and slot, and the setting of the BIOS");
-}
-
-void check_persistence(const struct facts *facts, struct verdict *verdict)
-{
-	judge_gpus(facts, verdict, has_persistence, not_persistent,
-		   "persistence mode is off, so the first program waits for the driver",
-		   ON_HOST
-		   "start the service nvidia-persistenced, or run nvidia-smi -pm 1 as root");
-}
+CHECK_GPUS(check_clocks,
+	   {has_clocks, too_hot, "it is too hot, so its clocks are lowered",
+	    ON_HOST "check fans, air flow and the temperature of the room"},
+	   {has_clocks, power_brake,
+	    "the power supply asks it to use less, so its clocks are lowered",
+	    ON_HOST "check the power supplies and the cables"},
+	   {has_clocks, slowed, "the hardware has lowered its clocks by half or more",
+	    ON_HOST "check fans, power supplies and cables"})
+CHECK_GPUS(check_width,
+	   {has_width, is_narrow, "it has fewer lanes of PCI Express than card and slot support",
+	    ON_HOST "seat the card again, or move it to another slot; nvidia-smi -q shows the "
+		    "lanes"})
+CHECK_GPUS(check_generation,
+	   {has_generation, is_slow,
+	    "PCI Express runs at a lower generation than card and slot support, at full clocks",
+	    ON_HOST "check riser and slot, and the setting of the BIOS"})
+CHECK_GPUS(check_persistence,
+	   {has_persistence, not_persistent,
+	    "persistence mode is off, so the first program waits for the driver",
+	    ON_HOST "start the service nvidia-persistenced, or run nvidia-smi -pm 1 as root"})

@@ -30,6 +30,10 @@ bool lint_needs_no_gpu(const char *from, const char *name);
 /* Checks one profile of the file, or all of them. */
 void lint_profiles(const struct lint *lint, struct span text, struct seen_file *file);
 
+/* useless_settings.c: reports settings of the chosen profile, whose variables must be known, that
+ * cannot work together, or do nothing. It reports nothing that needs a plan. */
+void lint_settings(const gpumap_profile *profile, gpumap_report *report);
+
 /* Checks a shell script, and the Python files that it starts. */
 void lint_script(const struct lint *lint, struct span text, struct seen_file *file);
 

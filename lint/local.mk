@@ -50,7 +50,7 @@ liblint_la_SOURCES = \
 	lint/python_value.c \
 	lint/script.c \
 	lint/read_files.c lint/read_files.h \
-	lint/useless_settings.c lint/useless_settings.h \
+	lint/useless_settings.c \
 	lint/shell.c lint/shell.h \
 	lint/shell_arithmetic.c \
 	lint/shell_command.c \

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "lint/python.h"
-#include "lint/useless_settings.h"
 #include "memory.h"
 #include "report/report.h"
 

@@ -11,16 +11,32 @@ static bool guards(const struct python_token *t)
 		       "rank main_proc master world distrib ddp gpu parallel is_main device_count");
 }
 
-static void push(struct python_file *f, struct python_block block)
+/* A block inside of the current one, of that function, with what holds there too. */
+static struct python_block inner(struct python_file *f, int function, int indent)
 {
 	const struct python_block *around = block_now(f);
+	bool same = around->function == function;
 
+	return (struct python_block){
+		.indent = indent,
+		.function = function,
+		.may = around->may,
+		.otherwise = around->otherwise,
+		.guarded = around->guarded,
+		.repeated = same && around->repeated,
+		.attempt = same ? around->attempt : 0,
+		.least = around->least,
+		.owner = around->owner,
+		.method = around->method,
+		.selected = around->selected,
+	};
+}
+
+static void push(struct python_file *f, struct python_block block)
+{
 	if (f->depth == MAX_BLOCKS)
 		return;
 	block.number = ++f->training.blocks;
-	block.owner = around->owner;
-	block.method = around->method;
-	block.selected |= around->selected;
 	f->blocks[++f->depth] = block;
 }
 
@@ -114,20 +130,15 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 {
 	const struct python_block *around = block_now(f), *before = around + 1;
 	bool otherwise = !token_is_any(token_at(f, 0), "if while");
-	struct python_block b = {
-		.indent = indent,
-		.function = around->function,
-		.may = true,
-		.otherwise = around->otherwise || otherwise,
-		.guarded = around->guarded,
-		.repeated = around->repeated || token_is(token_at(f, 0), "while"),
-		.branch = !token_is(token_at(f, 0), "while"),
-		.attempt = around->attempt,
-		.lacking = lacks_gpus(f, past),
-		.least = asked_devices(f, around, otherwise, past),
-		.selected = guard_selects(f, past),
-	};
+	struct python_block b = inner(f, around->function, indent);
 
+	b.may = true;
+	b.otherwise |= otherwise;
+	b.repeated |= token_is(token_at(f, 0), "while");
+	b.branch = !token_is(token_at(f, 0), "while");
+	b.lacking = lacks_gpus(f, past);
+	b.least = asked_devices(f, around, otherwise, past);
+	b.selected |= guard_selects(f, past);
 	for (unsigned i = 1; i < past; i++) {
 		const struct python_token *t = token_at(f, i);
 
@@ -145,22 +156,6 @@ static void push_branch(struct python_file *f, unsigned past, int indent)
 		join(&b.tested, before->read);
 	}
 	push(f, b);
-}
-
-static void push_plain(struct python_file *f, int function, int indent, bool repeated)
-{
-	const struct python_block *around = block_now(f);
-
-	push(f, (struct python_block){
-			.indent = indent,
-			.function = function,
-			.may = around->may,
-			.otherwise = around->otherwise,
-			.guarded = around->guarded,
-			.repeated = repeated || (around->function == function && around->repeated),
-			.attempt = around->function == function ? around->attempt : 0,
-			.least = around->least,
-		});
 }
 
 /* A program that ends because GPUs are missing is for machines that have them. What is raised is
@@ -223,7 +218,7 @@ static void define(struct python_file *f, unsigned open, int indent)
 				&f->names, token_at(f, first)->text, function,
 				(struct python_value){.meaning = MEANS_UNKNOWN, .number = ++place});
 	}
-	push_plain(f, function, indent, false);
+	push(f, inner(f, function, indent));
 }
 
 unsigned python_head(const struct python_file *f)
@@ -245,18 +240,10 @@ unsigned python_head(const struct python_file *f)
 	return 0;
 }
 
-static const struct python_count *rounds_of(struct python_file *f, unsigned first, unsigned past)
-{
-	unsigned in = python_find(f, first, past, "in");
-
-	return in + 1 < past ? python_rounds(f, in, past) : NULL;
-}
-
 /* for a, b in VALUES: the names are not known, except one that takes the entries of the list. */
-static void name_loop(struct python_file *f, unsigned first, unsigned past)
+static void name_loop(struct python_file *f, unsigned first, unsigned in, unsigned past)
 {
 	struct python_value v = {.meaning = MEANS_UNKNOWN};
-	unsigned in = python_find(f, first, past, "in");
 
 	if (in == first + 1 && in < past)
 		v = python_value(f, in + 1, past);
@@ -278,15 +265,21 @@ static bool catches(const struct python_file *f, unsigned first, unsigned past)
 			past);
 }
 
-/* A loop over the devices that there are may have no iteration. */
-static bool over_devices(const struct python_file *f, unsigned first, unsigned past)
+static void begin_loop(struct python_file *f, struct python_block *b, unsigned first, unsigned past)
 {
-	return is_at(f, first, past, "for") && python_find(f, first, past, "device_count") < past;
+	unsigned in = python_find(f, first, past, "in");
+
+	b->repeated = true;
+	/* A loop over the devices that there are may have no iteration. */
+	b->may |= python_find(f, first, past, "device_count") < past;
+	b->rounds = in + 1 < past ? python_rounds(f, in, past) : NULL;
+	if (b->rounds)
+		b->counter = token_at(f, first)->text;
+	name_loop(f, first, in, past);
 }
 
 void python_enter(struct python_file *f, unsigned colon, int indent)
 {
-	const struct python_count *rounds = NULL;
 	unsigned first = token_is(token_at(f, 0), "async");
 	bool patched =
 		f->patched || (is_at(f, first, colon, "with") && python_environ_patched(f, colon));
@@ -297,10 +290,6 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		training_enter(f, colon);
 		return;
 	}
-	if (is_at(f, first, colon, "for"))
-		rounds = rounds_of(f, first + 1, colon);
-	if (is_at(f, first, colon, "for"))
-		name_loop(f, first + 1, colon);
 	if (is_at(f, first, colon, "def")) {
 		unsigned open = first + 2;
 
@@ -310,15 +299,15 @@ void python_enter(struct python_file *f, unsigned colon, int indent)
 		functions_define(f, token_at(f, first + 1)->text, f->functions + 1);
 		define(f, open, indent);
 	} else {
-		push_plain(f, block_now(f)->function, indent, is_at(f, first, colon, "for"));
-		block_now(f)->may = block_now(f)->may || over_devices(f, first, colon);
-		block_now(f)->rounds = rounds;
-		if (rounds)
-			block_now(f)->counter = token_at(f, first + 1)->text;
-		block_now(f)->member = is_at(f, first, colon, "class");
+		struct python_block b = inner(f, block_now(f)->function, indent);
+
+		if (is_at(f, first, colon, "for"))
+			begin_loop(f, &b, first + 1, colon);
+		b.member = is_at(f, first, colon, "class");
+		b.caught = catches(f, first, colon);
+		push(f, b);
 		if (is_at(f, first, colon, "try"))
 			block_now(f)->attempt = f->depth;
-		block_now(f)->caught = catches(f, first, colon);
 	}
 	block_now(f)->patched = block_now(f)->patched || patched;
 	training_enter(f, colon);

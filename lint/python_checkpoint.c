@@ -150,7 +150,6 @@ struct python_object checkpoint_value(struct python_file *f, unsigned first, uns
 void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at, unsigned end)
 {
 	unsigned past = f->text.count, open = 0;
-	const char *called;
 	char path[MAX_PATH];
 	struct span chain;
 	bool reads = false;
@@ -170,10 +169,8 @@ void checkpoint_use(struct python_file *f, struct python_object *o, unsigned at,
 		o->changed |= is_at(f, after, past, "=") || is_at(f, after, past, ".");
 		return;
 	}
-	if (objects_bracket(f, at, &open)) {
-		called = objects_last(objects_called(f, open, path));
-		reads = span_is_any(span_of(called), "load_state_dict print len save");
-	}
+	if (objects_around(f, at, &open, path) && token_is(token_at(f, open), "("))
+		reads = span_is_any(span_of(objects_last(path)), "load_state_dict print len save");
 	reads |= at && token_is(token_at(f, at - 1), "in") && token_is(token_at(f, 0), "if");
 	o->changed |= !reads;
 }

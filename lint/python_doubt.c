@@ -2,33 +2,18 @@
 /* Actions on devices that the scan does not see, for python_choice.c. */
 #include "lint/python_file.h"
 
-/* The name that is called at the bracket `open`, as a path; and its first token. */
-static const char *called(const struct python_file *f, unsigned open, unsigned *first,
-			  char path[MAX_PATH])
-{
-	struct span chain;
-
-	path[0] = '\0';
-	*first = open;
-	if (!open || token_at(f, open - 1)->kind != PYTHON_NAME)
-		return path;
-	*first = objects_head(f, open - 1);
-	python_chain(f, *first, &chain);
-	return python_path(f, chain, path);
-}
-
 /* Whether a device's text is one that a call picks, or the value of a name that is tracked. */
 bool choice_is_used(const struct python_file *f, unsigned at)
 {
-	unsigned open = 0, first = 0;
+	unsigned open, first;
 	char path[MAX_PATH];
 	const char *last;
 
-	if (!objects_bracket(f, at, &open))
+	if (!objects_around(f, at, &open, path))
 		return !f->blocks[f->depth].member &&
 		       (is_at(f, 1, at, "=") || is_at(f, 1, at, ":") || is_at(f, 3, at, "=") ||
 			is_at(f, 5, at, "="));
-	called(f, open, &first, path);
+	first = *path ? objects_head(f, open - 1) : open;
 	last = strrchr(path, '.');
 	/* Of make().to("cuda:1") only the method is known. */
 	last = last ? last + 1 : first && is_at(f, first - 1, open, ".") ? path : "";
@@ -41,13 +26,12 @@ bool choice_is_used(const struct python_file *f, unsigned at)
 bool choice_names_list(const struct python_file *f, unsigned at)
 {
 	struct span text = token_at(f, at)->text;
-	unsigned open = 0, first = 0;
+	unsigned open;
 	char path[MAX_PATH];
 
 	if (!span_has(text, "VISIBLE") || f->text.count == 1)
 		return false;
-	objects_bracket(f, at, &open);
-	called(f, open, &first, path);
+	objects_around(f, at, &open, path);
 	return !span_is_any(span_of(path),
 			    "os.environ os.environ.get os.getenv os.environ.setdefault");
 }
@@ -83,11 +67,8 @@ bool python_device_used(const struct python_file *f, unsigned at)
 	char path[MAX_PATH];
 	const char *last;
 
-	for (unsigned open, first; objects_bracket(f, at, &open); at = first) {
-		called(f, open, &first, path);
+	for (unsigned open; objects_around(f, at, &open, path); at = objects_head(f, open - 1)) {
 		last = objects_last(path);
-		if (first >= at)
-			return false;
 		if (streq(path, "torch.device"))
 			continue;
 		return span_is_any(span_of(last), "to cuda set_device") ||

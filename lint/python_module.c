@@ -279,7 +279,8 @@ void module_use(struct python_file *f, struct python_object *o, unsigned at, uns
 	/* net(x), and net = ..., which is handled where it is assigned. */
 	if (is_at(f, end, f->text.count, "(") || (!at && is_at(f, end, f->text.count, "=")))
 		return;
-	if (objects_bracket(f, at, &open) && leaves_alone(objects_called(f, open, path)))
+	if (objects_around(f, at, &open, path) && token_is(token_at(f, open), "(") &&
+	    leaves_alone(path))
 		return;
 	o->fresh = o->whole = false;
 }

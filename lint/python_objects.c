@@ -66,26 +66,22 @@ void objects_put(struct python_file *f, struct span name, struct python_object o
 	*ARENA_NEXT(&f->arena, t->objects, t->object_count, t->object_room) = o;
 }
 
-bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open)
-{
-	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--)
-		if (token_at(f, i - 1)->kind == PYTHON_SIGN && token_at(f, i - 1)->past > at) {
-			*open = i - 1;
-			return true;
-		}
-	return false;
-}
-
-const char *objects_called(const struct python_file *f, unsigned open, char *ret)
+bool objects_around(const struct python_file *f, unsigned at, unsigned *open, char *called)
 {
 	struct span chain;
 
-	ret[0] = '\0';
-	if (!open || token_at(f, open - 1)->kind != PYTHON_NAME ||
-	    !token_is(token_at(f, open), "("))
-		return ret;
-	python_chain(f, objects_head(f, open - 1), &chain);
-	return python_path(f, chain, ret);
+	*called = '\0';
+	for (unsigned i = at; i > 0 && at - i < MAX_VALUE; i--) {
+		if (token_at(f, i - 1)->kind != PYTHON_SIGN || token_at(f, i - 1)->past <= at)
+			continue;
+		*open = i - 1;
+		if (*open && token_at(f, *open - 1)->kind == PYTHON_NAME) {
+			python_chain(f, objects_head(f, *open - 1), &chain);
+			python_path(f, chain, called);
+		}
+		return true;
+	}
+	return false;
 }
 
 const char *objects_last(const char *path)

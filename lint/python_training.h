@@ -122,10 +122,9 @@ unsigned objects_head(const struct python_file *f, unsigned at);
 struct python_object *objects_find(const struct python_file *f, struct span name);
 /* From now on the name stands for `o`. */
 void objects_put(struct python_file *f, struct span name, struct python_object o);
-/* The innermost bracket around a token that is searched shortly before it; false: none. */
-bool objects_bracket(const struct python_file *f, unsigned at, unsigned *open);
-/* What is called at the bracket `open`, as a path; "" if it is no name. */
-const char *objects_called(const struct python_file *f, unsigned open, char *ret);
+/* The innermost bracket around a token that is searched shortly before it; false: none. `called`
+ * gets the path before the bracket, which is called or indexed; "" if it is no name. */
+bool objects_around(const struct python_file *f, unsigned at, unsigned *open, char *called);
 /* The last name of a path. */
 const char *objects_last(const char *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See useless_settings.h. */
-#include "lint/useless_settings.h"
+/* Settings of a launch profile that cannot work together, or do nothing. */
+#include "lint/files.h"
 
 #include "profile/profile.h"
 
