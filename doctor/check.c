@@ -2,8 +2,6 @@
 /* See check.h. */
 #include "check.h"
 
-#include <stdio.h>
-
 #include "strbuf.h"
 
 void fine(struct verdict *verdict)
@@ -53,13 +51,10 @@ const char *gpus_that(const struct facts *facts, struct verdict *verdict, gpu_ho
 {
 	struct strbuf list = {0};
 	const char *text;
-	char number[16];
 
 	for (size_t i = 0; i < facts->gpu_count; i++)
-		if (applies(&facts->gpus[i], holds)) {
-			snprintf(number, sizeof(number), "%u", facts->gpus[i].index);
-			add_to_list(&list, ", ", number);
-		}
+		if (applies(&facts->gpus[i], holds))
+			add_to_list(&list, ", ", FORMAT("%u", facts->gpus[i].index));
 	if (!list.length)
 		return NULL;
 	text = strbuf_keep(&list, verdict->arena);

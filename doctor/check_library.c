@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The libraries of the driver and of CUDA that a program would load. */
-#include <stdio.h>
-
 #include "check.h"
 
 static bool is_stub(const struct library *library)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The report for people: what is wrong, what was seen, and what was not visible. */
-#include <stdio.h>
-
 #include "doctor_private.h"
 #include "fact_lines.h"
 #include "style.h"
@@ -108,15 +106,12 @@ static void put_packages(struct strbuf *buf, const struct doctor *doctor, struct
 {
 	const struct facts *facts = &doctor->facts;
 	bool named = facts->program.name;
-	char label[24];
 
-	for (enum package_kind i = named ? PACKAGE_JAX : PACKAGE_TORCH; i < PACKAGE_KINDS; i++) {
-		if (!python->packages[i].site)
-			continue;
-		snprintf(label, sizeof(label), "%s%s", named ? "" : "  ", package_name(i));
-		put_line(buf, doctor, arena, label,
-			 seen_package(facts, &python->packages[i], arena));
-	}
+	for (enum package_kind i = named ? PACKAGE_JAX : PACKAGE_TORCH; i < PACKAGE_KINDS; i++)
+		if (python->packages[i].site)
+			put_line(buf, doctor, arena,
+				 FORMAT("%s%s", named ? "" : "  ", package_name(i)),
+				 seen_package(facts, &python->packages[i], arena));
 }
 
 static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct arena *arena)
@@ -124,7 +119,6 @@ static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct are
 	struct seen_line lines[MAX_SEEN];
 	const struct facts *facts = &doctor->facts;
 	size_t count = seen_lines(facts, arena, lines);
-	char label[24];
 
 	put_heading(buf, "Seen");
 	for (size_t i = 0; i < count; i++) {
@@ -141,10 +135,9 @@ static void put_seen(struct strbuf *buf, const struct doctor *doctor, struct are
 	for (size_t i = 0; i < facts->program.needed_count; i++)
 		put_line(buf, doctor, arena, facts->program.needed[i].name,
 			 seen_needed(&facts->program.needed[i], arena));
-	for (size_t i = 0; i < facts->gpu_count; i++) {
-		snprintf(label, sizeof(label), "GPU %u", facts->gpus[i].index);
-		put_line(buf, doctor, arena, label, seen_gpu(&facts->gpus[i], arena));
-	}
+	for (size_t i = 0; i < facts->gpu_count; i++)
+		put_line(buf, doctor, arena, FORMAT("GPU %u", facts->gpus[i].index),
+			 seen_gpu(&facts->gpus[i], arena));
 }
 
 /* Without a program: the interpreters that were looked at. */

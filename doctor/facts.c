@@ -3,7 +3,6 @@
 #include "facts.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct fact fact_text(const char *text)
 {
@@ -76,6 +75,15 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
 	text = span_trim(span_of(fact.text));
 	fact.text = arena_strndup(&facts->arena, text.text, text.length);
 	return fact;
+}
+
+const char *facts_real(struct facts *facts, const char *path)
+{
+	char real[4096];
+
+	return root_real(facts->root, path, real, sizeof(real)) == 0
+		       ? arena_strdup(&facts->arena, real)
+		       : NULL;
 }
 
 const char *facts_variable(const struct facts *facts, const char *name)

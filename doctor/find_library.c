@@ -210,12 +210,9 @@ const char *loader_place(struct facts *facts, const char *name, size_t i, bool a
 
 struct library library_at(struct facts *facts, const char *name, const char *path)
 {
-	struct library library = {.name = name, .path = path, .real = path};
-	char real[4096];
-	const char *end;
+	const char *real = facts_real(facts, path), *end;
+	struct library library = {.name = name, .path = path, .real = real ? real : path};
 
-	if (root_real(facts->root, path, real, sizeof(real)) == 0)
-		library.real = arena_strdup(&facts->arena, real);
 	end = strrchr(library.real, '/');
 	end = end ? strstr(end, ".so.") : NULL;
 	if (end && is_digit(end[4]))

@@ -2,7 +2,6 @@
 /* The driver's device files, and whether this process may open them. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -128,8 +127,8 @@ static void read_cgroup(struct facts *facts)
 static bool is_bound(struct facts *facts, const char *sockets, const char *path)
 {
 	const char *base = strrchr(path, '/');
-	char real[4096], other[4096];
-	int looks = root_real(facts->root, path, real, sizeof(real)) == 0 ? MAX_SOCKETS : 0;
+	const char *real = facts_real(facts, path), *other;
+	int looks = real ? MAX_SOCKETS : 0;
 	struct span rest = span_of(sockets), line;
 
 	while (span_split(&rest, '\n', &line)) {
@@ -141,8 +140,8 @@ static bool is_bound(struct facts *facts, const char *sockets, const char *path)
 		name = arena_strndup(&facts->arena, line.text, line.length);
 		if (streq(name, path))
 			return true;
-		if (looks && text_ends(name, base) && looks-- &&
-		    root_real(facts->root, name, other, sizeof(other)) == 0 && streq(other, real))
+		other = looks && text_ends(name, base) && looks-- ? facts_real(facts, name) : NULL;
+		if (other && streq(other, real))
 			return true;
 	}
 	return false;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The driver as the kernel shows it: its module, and why it may be missing. */
-#include <stdio.h>
-
 #include "gather.h"
 #include "inventory/host.h"
 

@@ -2,7 +2,6 @@
 /* The libraries of the driver, CUDA, cuDNN and NCCL that a program of this environment would load.
  */
 #include <jansson.h>
-#include <stdio.h>
 
 #include "find_library.h"
 #include "gather.h"
@@ -67,15 +66,9 @@ static const char *json_version(struct facts *facts, const char *text)
 /* The version in the name of the folder, "/usr/local/cuda-13.0"; NULL: it has none. */
 static const char *folder_version(struct facts *facts, const char *home)
 {
-	char real[4096];
-	const char *end;
+	const char *real = facts_real(facts, home), *end = real ? strrchr(real, '/') : NULL;
 
-	if (root_real(facts->root, home, real, sizeof(real)) != 0)
-		return NULL;
-	end = strrchr(real, '/');
-	if (!end || !starts_with(end, "/cuda-") || !is_digit(end[6]))
-		return NULL;
-	return arena_strdup(&facts->arena, end + 6);
+	return end && starts_with(end, "/cuda-") && is_digit(end[6]) ? end + 6 : NULL;
 }
 
 static void read_toolkit(struct facts *facts)

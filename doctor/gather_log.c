@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,12 +71,13 @@ static bool is_recent(const struct log *log, struct span line)
 static bool is_ours(const struct log *log, struct span address)
 {
 	struct span name;
-	char text[40], pci[20];
+	char pci[20];
 
 	span_skip(&address, "PCI:");
 	span_split(&address, ' ', &name);
-	snprintf(text, sizeof(text), "%.*s.0", name.length < 30 ? (int)name.length : 30, name.text);
-	if (!pci_normalise(span_of(text), pci))
+	if (!pci_normalise(
+		    span_of(FORMAT("%.*s.0", name.length < 30 ? (int)name.length : 30, name.text)),
+		    pci))
 		return true;
 	for (size_t i = 0; i < log->facts->pci_count; i++)
 		if (streq(log->facts->pci[i].address, pci))

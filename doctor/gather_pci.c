@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The PCI bus: GPUs, NVSwitches, and the bridges between them. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "closing.h"
 #include "gather.h"
@@ -42,12 +41,8 @@ static unsigned long hexadecimal(const struct fact *fact)
 /* The path that a link of a device leads to; NULL: there is none. */
 static const char *link_path(struct facts *facts, const char *name, const char *link)
 {
-	char real[4096];
-	const char *path = arena_printf(&facts->arena, "/sys/bus/pci/devices/%s%s", name, link);
-
-	if (root_real(facts->root, path, real, sizeof(real)) != 0)
-		return NULL;
-	return arena_strdup(&facts->arena, real);
+	return facts_real(facts,
+			  arena_printf(&facts->arena, "/sys/bus/pci/devices/%s%s", name, link));
 }
 
 /* The folder of a device, which is in that of its bridge; NULL: it is not known. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The system, its container, and the limits of this process. */
 #include <linux/capability.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>

@@ -3,8 +3,6 @@
  * The environment of a Python interpreter, as its files show it: nothing is imported or run. The
  * folders of packages are those of site(7) of Python, in its order.
  */
-#include <stdio.h>
-
 #include "program.h"
 
 #include "closing.h"
@@ -35,11 +33,9 @@ static const char *parent(struct facts *facts, const char *path)
 
 static const char *real_path(struct facts *facts, const char *path)
 {
-	char real[4096];
+	const char *real = facts_real(facts, path);
 
-	return root_real(facts->root, path, real, sizeof(real)) == 0
-		       ? arena_strdup(&facts->arena, real)
-		       : path;
+	return real ? real : path;
 }
 
 /* The version in a name, "python3.11": "3.11"; NULL: there is none. */

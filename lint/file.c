@@ -2,9 +2,6 @@
 /* The files of one run, in the order in which they are read. */
 #include "lint/files.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lint/python.h"
 #include "report/report.h"
 

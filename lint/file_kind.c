@@ -2,7 +2,6 @@
 /* What a file is, by its name, its first line or its first section. */
 #include "lint/files.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

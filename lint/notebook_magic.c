@@ -2,7 +2,6 @@
 /* What IPython reads before Python does: %magic, !command, %%magic of a cell, help by ?. */
 #include "lint/notebook.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpumap.h"

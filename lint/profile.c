@@ -2,7 +2,6 @@
 /* Launch profiles. */
 #include "lint/files.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,8 +4,6 @@
 
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 #include "memory.h"
 #include "rootfile.h"
 

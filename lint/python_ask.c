@@ -18,7 +18,7 @@ static bool carried(const gpumap_finding *f, int64_t severity)
 }
 
 struct python_list judge_list_at(const struct python_judge *judge, const struct observation *s,
-				 char room[256])
+				 struct quoted *room)
 {
 	const struct python_start *start = judge->start;
 	const struct python_facts *facts = &judge->file->facts;
@@ -28,9 +28,9 @@ struct python_list judge_list_at(const struct python_judge *judge, const struct 
 	if (s->listed || facts->sets_list || facts->own_list || !start || !start->list)
 		return list;
 	list.script = start->list;
-	snprintf(room, 256, ": %.80s sets CUDA_VISIBLE_DEVICES=%.100s",
-		 start->list_from ? start->list_from : "the job", QUOTE(span_of(start->list)));
-	list.more = room;
+	list.more = format_text(room, ": %.80s sets CUDA_VISIBLE_DEVICES=%.100s",
+				start->list_from ? start->list_from : "the job",
+				QUOTE(span_of(start->list)));
 	return list;
 }
 
@@ -57,11 +57,10 @@ static gpumap_mapping *resolve(const struct python_judge *judge,
 
 static gpumap_mapping *mapping_of(const struct python_judge *judge, const struct python_list *list)
 {
-	return resolve(judge,
-		       (const struct python_statement[]){{"script_export", list->script, false},
-							 {"in_code", list->code, false},
-							 {NULL, NULL, false}},
-		       NULL);
+	return resolve(
+		judge,
+		STATEMENTS({"script_export", list->script, false}, {"in_code", list->code, false}),
+		NULL);
 }
 
 int64_t judge_count(const struct python_judge *judge, const struct python_list *list)

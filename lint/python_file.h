@@ -609,6 +609,7 @@ struct python_statement {
 	const char *key, *value;
 	bool assumed; /* findings about it are dropped */
 };
+#define STATEMENTS(...) ((const struct python_statement[]){__VA_ARGS__, {NULL, NULL, false}})
 
 /* The visible list at an observation: the one that an earlier line set, else the one that the
  * program begins with. */
@@ -618,7 +619,8 @@ struct python_list {
 	const char *more;   /* what set the second, for the end of a message; else "" */
 };
 struct python_list judge_list_at(const struct python_judge *judge, const struct observation *s,
-				 char room[256]);
+				 struct quoted *room);
+#define LIST_AT(judge, s) judge_list_at(judge, s, &(struct quoted){{0}})
 
 /* The number of devices that a list shows; -1: it is not known. */
 int64_t judge_count(const struct python_judge *judge, const struct python_list *list);

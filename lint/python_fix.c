@@ -2,8 +2,6 @@
 /* The local rank as this launcher gives it, and the call of the framework that takes it. */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 static bool is_launcher(const struct python_judge *judge, const char *name)
 {
 	return judge->start && judge->start->launcher && streq(judge->start->launcher, name);

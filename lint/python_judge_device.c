@@ -2,8 +2,6 @@
 /* Devices that a program names (rules D, G and R). */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 #include "strbuf.h"
 
 /* An empty list or -1 hides all devices on purpose, for a run on the CPU. */
@@ -54,8 +52,7 @@ static void ask_device(const struct python_judge *judge, const struct observatio
 		       const char *by)
 {
 	bool machine = judge->start && judge->start->inventory;
-	char number[24], room[256], more[512];
-	struct python_list list = judge_list_at(judge, s, room);
+	struct python_list list = LIST_AT(judge, s);
 
 	if (hides_all(list.code) || hides_all(list.script) || !is_reached(judge, s, &list) ||
 	    (!list.code && !functions_run(judge->file, s, true)))
@@ -66,15 +63,11 @@ static void ask_device(const struct python_judge *judge, const struct observatio
 	}
 	if (!list.code && !list.script && !machine)
 		return;
-	snprintf(number, sizeof(number), "%lld", (long long)s->value.number);
-	snprintf(more, sizeof(more), "%s%s%s", list.more, *by ? ", and the device is named" : "",
-		 by);
 	judge_ask(judge, s,
-		  (const struct python_statement[]){{"script_export", list.script, false},
-						    {"in_code", list.code, false},
-						    {"device", number, false},
-						    {NULL, NULL, false}},
-		  GPUMAP_SEVERITY_ERROR, more);
+		  STATEMENTS({"script_export", list.script, false}, {"in_code", list.code, false},
+			     {"device", FORMAT("%lld", (long long)s->value.number), false}),
+		  GPUMAP_SEVERITY_ERROR,
+		  FORMAT("%s%s%s", list.more, *by ? ", and the device is named" : "", by));
 }
 
 /* Using one number in every rank is right only if each rank sees only its own GPU, or if a rank
@@ -224,20 +217,10 @@ static void judge_rank(const struct python_judge *judge, const struct observatio
 		judge_rank_device(judge, s);
 }
 
-/* What says which device it is: "--gpu of run.sh:2". */
-static const char *named_by(const struct python_judge *judge, const struct counted *counted,
-			    char room[160])
-{
-	snprintf(room, 160, " by %.60s of %.80s", QUOTE(counted->option),
-		 judge->start->from ? judge->start->from : "the command line");
-	return room;
-}
-
 void judge_numbered(const struct python_judge *judge, const struct observation *s)
 {
 	struct observation device = *s;
 	struct counted counted;
-	char room[160];
 
 	if (judge_one_listed(judge, s))
 		return;
@@ -245,7 +228,9 @@ void judge_numbered(const struct python_judge *judge, const struct observation *
 	    !judge_compute_device(judge, s->size, &counted) || counted.may || !counted.option.text)
 		return;
 	device.value = (struct python_value){.meaning = MEANS_DEVICE, .number = counted.number};
-	ask_device(judge, &device, named_by(judge, &counted, room));
+	ask_device(judge, &device,
+		   FORMAT(" by %.60s of %.80s", QUOTE(counted.option),
+			  judge->start->from ? judge->start->from : "the command line"));
 }
 
 void judge_used(const struct python_judge *judge, const struct observation *s)
@@ -320,10 +305,8 @@ static void judge_chosen(const struct python_judge *judge, const struct observat
 static void judge_parallel(const struct python_judge *judge, const struct observation *s)
 {
 	const struct python_value *module = &s->module;
-	char room[256];
-	struct python_list list = judge_list_at(judge, s, room);
+	struct python_list list = LIST_AT(judge, s);
 	bool moved = module->meaning == MEANS_MODULE;
-	char device[24];
 	int64_t on = moved ? module->number : -1, first;
 
 	/* If all visible devices are used, the first is cuda:0. */
@@ -339,18 +322,14 @@ static void judge_parallel(const struct python_judge *judge, const struct observ
 	}
 	/* If the module's device is not known, it is assumed to be the master's. */
 	first = s->ids ? span_number((struct span){s->ids, strcspn(s->ids, ",")}, INT32_MAX) : 0;
-	snprintf(device, sizeof(device), "%lld", (long long)(on < 0 ? first : on));
 	list.code = hides_all(list.code) ? NULL : list.code;
 	list.script = hides_all(list.script) ? NULL : list.script;
 	if (!list.code && !s->may && s->ids && !is_identity(s->ids))
 		judge_chosen(judge, s);
 	judge_ask(judge, s,
-		  (const struct python_statement[]){{"mode", "dp", false},
-						    {"device_ids", s->ids, false},
-						    {"script_export", list.script, false},
-						    {"in_code", list.code, false},
-						    {"device", device, on < 0},
-						    {NULL, NULL, false}},
+		  STATEMENTS({"mode", "dp", false}, {"device_ids", s->ids, false},
+			     {"script_export", list.script, false}, {"in_code", list.code, false},
+			     {"device", FORMAT("%lld", (long long)(on < 0 ? first : on)), on < 0}),
 		  GPUMAP_SEVERITY_ERROR, list.more);
 }
 
@@ -433,10 +412,8 @@ void judge_group(const struct python_judge *judge, const struct observation *s)
 		judge_same(judge, &one);
 	} else if (s->ids && s->id_count > 1) {
 		judge_ask(judge, s,
-			  (const struct python_statement[]){{"mode", "ddp", false},
-							    {"local_rank", "0", false},
-							    {"device_ids", s->ids, false},
-							    {NULL, NULL, false}},
+			  STATEMENTS({"mode", "ddp", false}, {"local_rank", "0", false},
+				     {"device_ids", s->ids, false}),
 			  GPUMAP_SEVERITY_ERROR, "");
 		return;
 	}

@@ -2,8 +2,6 @@
 /* Variables that code sets although its launcher or its user sets them (rules S2 to S4, S7). */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 #include "request/request.h"
 #include "suggest.h"
 
@@ -132,9 +130,7 @@ void judge_value(const struct python_judge *judge, const struct observation *s)
 {
 	CLEANUP_FREE char *text = statement_of(s);
 
-	judge_ask(judge, s,
-		  (const struct python_statement[]){{"in_code", text, false}, {NULL, NULL, false}},
-		  GPUMAP_SEVERITY_WARNING, "");
+	judge_ask(judge, s, STATEMENTS({"in_code", text, false}), GPUMAP_SEVERITY_WARNING, "");
 }
 
 static void fixed_port(const struct python_judge *judge, const struct observation *s,

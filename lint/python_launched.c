@@ -5,8 +5,6 @@
  */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 /* Variables that only one launcher sets: who reads them knows it. */
 void launched_name(struct python_file *f, struct span name)
 {

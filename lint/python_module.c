@@ -5,8 +5,6 @@
  */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 /* The scope in which the attributes that are read are names. */
 enum { READ = -3 };
 

@@ -5,8 +5,6 @@
  */
 #include "lint/python_file.h"
 
-#include <stdio.h>
-
 static void add(struct python_file *f, enum observation_kind kind, unsigned at,
 		struct python_value v)
 {

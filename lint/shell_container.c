@@ -3,8 +3,6 @@
  */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 enum { MAX_GRANTED = 64 };
 
 /* The value of an option, as --gpus VALUE or --gpus=VALUE at word i; .text NULL: not an option. */
@@ -120,16 +118,6 @@ static int64_t container_count(const struct command *c, size_t first, size_t pas
 	return devices ? devices : -1;
 }
 
-/* 0,1,2 */
-static const char *counted(int64_t count, char room[256])
-{
-	size_t n = 0;
-
-	for (int i = 0; i < (int)count && n < 240; i++)
-		n += (size_t)snprintf(room + n, 256 - n, "%s%d", i ? "," : "", i);
-	return room;
-}
-
 /* Whether word i is NAME alone after -e or --env, which passes the host's value. */
 static bool passes_name(const struct command *c, size_t i, const char *name)
 {
@@ -179,7 +167,6 @@ static void check_numbers(struct shell *sh, const struct run *run, size_t image)
 	const struct command *c = run->c;
 	int64_t count = container_count(c, run->first + 2, image);
 	bool env = span_is(word_text(c, image + 1), "env");
-	char room[256];
 
 	for (size_t i = run->first + 2; image < c->count && count > 0 && i < c->count; i++) {
 		struct span list = given_list(sh, run, i, image);
@@ -191,7 +178,8 @@ static void check_numbers(struct shell *sh, const struct run *run, size_t image)
 			continue;
 		shell_report(sh, FINDING_CONTAINER_NUMBERS, c->words[i].at, "L1",
 			     FORMAT("leave it out, or count from 0: %s=%s",
-				    tracked_name(TRACKED_LIST), counted(count, room)),
+				    tracked_name(TRACKED_LIST),
+				    first_numbers(&(struct quoted){{0}}, count)),
 			     "%s has numbers of the host: the container gets %lld GPU%s, and "
 			     "numbers %s from 0",
 			     SHOW(span_of(tracked_name(TRACKED_LIST)), list), (long long)count,

@@ -2,8 +2,6 @@
 /* A job or step of Slurm: its tasks, its GPUs, and the variables that it has. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 int64_t slurm_tasks(const struct slurm *slurm)
 {
 	if (slurm->parts)
@@ -54,21 +52,16 @@ struct variables {
 
 static void put_number(const struct variables *to, const char *name, int64_t number)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)number);
-	to->put(to->data, name, number > 0 ? span_of(text) : NO_SPAN);
+	to->put(to->data, name, number > 0 ? span_of(FORMAT("%lld", (long long)number)) : NO_SPAN);
 }
 
 /* 4, or 4(x2) for two nodes */
 static void put_tasks_per_node(const struct variables *to, const struct slurm *slurm, int64_t nodes)
 {
 	bool known = nodes > 0 && slurm->tasks < 0 && slurm->tasks_per_node > 0;
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%lld", (long long)slurm->tasks_per_node);
+	const char *times = nodes > 1 ? FORMAT("(x%lld)", (long long)nodes) : "";
+	const char *text = FORMAT("%lld%s", (long long)slurm->tasks_per_node, times);
 
-	if (nodes > 1)
-		snprintf(text + n, sizeof(text) - (size_t)n, "(x%lld)", (long long)nodes);
 	to->put(to->data, "SLURM_TASKS_PER_NODE", known ? span_of(text) : NO_SPAN);
 }
 

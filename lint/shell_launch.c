@@ -2,8 +2,6 @@
 /* Programs and their launchers: how many ranks they start, on how many GPUs. */
 #include "lint/shell_script.h"
 
-#include <stdio.h>
-
 /* A launcher that is started as a module of Python. */
 static bool launcher_module(struct span module, enum lint_launcher *launcher)
 {
@@ -119,8 +117,7 @@ static void compare(struct shell *sh, const struct launch *launch, int64_t ranks
 static bool same_devices(const struct launch *launch, struct span list)
 {
 	struct span chosen = launch->ids.value;
-	char numbers[256] = "";
-	size_t length = 0;
+	struct quoted numbers;
 
 	if (launch->launcher == LINT_DEEPSPEED && is_given(&launch->ids)) {
 		const char *colon = memchr(chosen.text, ':', chosen.length);
@@ -129,10 +126,7 @@ static bool same_devices(const struct launch *launch, struct span list)
 			return false;
 		chosen = span_from(chosen, colon + 1);
 	} else if (launch->launcher == LINT_DEEPSPEED && launch->nproc > 0 && launch->nproc <= 64) {
-		for (int i = 0; i < (int)launch->nproc; i++)
-			length += (size_t)snprintf(numbers + length, sizeof(numbers) - length,
-						   "%s%d", i ? "," : "", i);
-		chosen = (struct span){numbers, length};
+		chosen = span_of(first_numbers(&numbers, launch->nproc));
 	}
 	return span_same(chosen, list);
 }

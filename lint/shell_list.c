@@ -2,6 +2,8 @@
 /* Lists of devices, as gpumap_resolve reads them. */
 #include "lint/shell_script.h"
 
+#include <stdio.h>
+
 /* NULL: there is no answer. */
 static gpumap_mapping *resolve(const struct shell *sh, enum tracked variable, struct span value,
 			       const char *launcher, gpumap_report *report)
@@ -50,6 +52,16 @@ int64_t shell_largest(struct span list)
 		most = number > most ? number : most;
 	}
 	return most;
+}
+
+const char *first_numbers(struct quoted *ret, int64_t count)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < (int)count && n < 240; i++)
+		n += (size_t)snprintf(ret->text + n, sizeof(ret->text) - n, "%s%d", i ? "," : "",
+				      i);
+	return ret->text;
 }
 
 uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries)

@@ -317,6 +317,8 @@ bool shell_mistake(struct shell *sh, struct command *c);
 int64_t shell_count(struct shell *sh, struct span list, const char *launcher);
 /* The largest number of a list; -1: it has none. */
 int64_t shell_largest(struct span list);
+/* 0,1,2; of many the first. */
+const char *first_numbers(struct quoted *ret, int64_t count);
 /* The GPUs of the first entries of a list, which are all numbers below 64; 0: they are not. */
 uint64_t shell_devices(struct shell *sh, struct span list, int64_t entries);
 /* Reports faults of a list. */
