@@ -65,10 +65,8 @@ static const char *read_text(const struct reader *reader, uint64_t at, size_t mo
 
 static bool begin(struct reader *reader, struct facts *facts, const char *path)
 {
-	struct stat about;
-
 	*reader = (struct reader){.facts = facts, .fd = -1};
-	if (root_stat(facts->root, path, &about) != 0 || !S_ISREG(about.st_mode))
+	if (!facts_has_file(facts, path))
 		return false;
 	reader->fd = root_open(facts->root, path, O_RDONLY);
 	if (reader->fd >= 0 && read_at(reader, 0, &reader->head, sizeof(reader->head)) &&

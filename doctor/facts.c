@@ -77,6 +77,13 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...)
 	return fact;
 }
 
+bool facts_has_file(const struct facts *facts, const char *path)
+{
+	struct stat about;
+
+	return root_stat(facts->root, path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 const char *facts_real(struct facts *facts, const char *path)
 {
 	char real[4096];

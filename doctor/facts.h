@@ -209,6 +209,7 @@ struct fact fact_file(struct facts *facts, size_t max, const char *format, ...) 
 /* fact_file() with bytes of any value; *size is their number. */
 struct fact fact_bytes(struct facts *facts, size_t max, size_t *size, const char *path);
 
+bool facts_has_file(const struct facts *facts, const char *path);
 /* The path without links, in the arena; NULL: it leads nowhere. */
 const char *facts_real(struct facts *facts, const char *path);
 

@@ -150,14 +150,13 @@ struct fact loader_default(struct facts *facts)
 static bool is_usable(struct facts *facts, const char *path)
 {
 	unsigned char head[EI_NIDENT] = {0};
-	struct stat about;
 	ssize_t n;
 	int fd;
 
 	if (facts->loader->looks == MAX_LOOKS)
 		return false;
 	facts->loader->looks++;
-	if (root_stat(facts->root, path, &about) != 0 || !S_ISREG(about.st_mode))
+	if (!facts_has_file(facts, path))
 		return false;
 	fd = root_open(facts->root, path, O_RDONLY);
 	if (fd < 0)

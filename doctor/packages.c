@@ -120,7 +120,7 @@ static void read_entry(struct reading *reading, const char *entry)
 		return;
 	read_jax_part(reading, name, version);
 	build = behind(name, "cupy_");
-	if (span_starts(build, "cuda") || span_starts(build, "rocm")) {
+	if (span_starts_any(build, "cuda rocm")) {
 		take_version(reading, PACKAGE_CUPY, version);
 		if (cupy->site != reading->site)
 			return;

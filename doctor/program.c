@@ -31,13 +31,6 @@ static const char *absolute(struct facts *facts, const char *word)
 	return arena_printf(&facts->arena, "%s/%s", here, word);
 }
 
-static bool is_file(struct facts *facts, const char *path)
-{
-	struct stat about;
-
-	return root_stat(facts->root, path, &about) == 0 && S_ISREG(about.st_mode);
-}
-
 static bool is_folder(struct facts *facts, const char *path)
 {
 	struct stat about;
@@ -64,7 +57,8 @@ static const char *find(struct facts *facts, const char *word)
 		return NULL;
 	if (strchr(word, '/')) {
 		path = absolute(facts, word);
-		return path && is_file(facts, path) ? path : NULL; /* the folder may be gone */
+		return path && facts_has_file(facts, path) ? path
+							   : NULL; /* the folder may be gone */
 	}
 	rest = span_of(folders ? folders : "/usr/local/bin:/usr/bin:/bin");
 	while (span_split(&rest, ':', &folder)) {
@@ -176,7 +170,7 @@ static void use_python(struct facts *facts, const char *interpreter)
 			    : fact_text(arena_printf(&facts->arena, "Python %s", python->version));
 	site = python->packages[PACKAGE_TORCH].site;
 	library = site ? arena_printf(&facts->arena, "%s/torch/lib/libtorch_cuda.so", site) : NULL;
-	if (!library || !is_file(facts, library))
+	if (!library || !facts_has_file(facts, library))
 		return;
 	needed_read(facts, library, site);
 	read_code(facts, library);

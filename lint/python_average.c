@@ -18,8 +18,7 @@ void average_import(struct python_file *f, struct span path)
 {
 	/* Parts of torch.distributed that exchange nothing. */
 	if (span_starts(path, "torch.distributed.") &&
-	    !span_starts(path, "torch.distributed.elastic") &&
-	    !span_starts(path, "torch.distributed.run"))
+	    !span_starts_any(path, "torch.distributed.elastic torch.distributed.run"))
 		f->training.exchanges = true;
 }
 

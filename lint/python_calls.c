@@ -337,8 +337,7 @@ static bool makes_tensor(const struct python_file *f, const char *path, unsigned
 /* Whether a call initialises CUDA: of PyTorch, JAX or TensorFlow. */
 static bool initialises(const struct python_file *f, const char *path, unsigned open)
 {
-	if (!starts_with(path, "torch.") && !starts_with(path, "jax.") &&
-	    !starts_with(path, "tensorflow."))
+	if (!span_starts_any(span_of(path), "torch. jax. tensorflow."))
 		return false;
 	return span_is_any(
 		       span_of(path),

@@ -5,8 +5,6 @@
  */
 #include "lint/python_file.h"
 
-static const struct python_object nothing = {.kind = OBJECT_NOTHING};
-
 /* The source of an expression. */
 static struct span source(const struct python_file *f, unsigned first, unsigned past)
 {
@@ -27,7 +25,7 @@ static struct span file_named(const struct python_file *f, unsigned first, unsig
 	if (v.meaning == MEANS_TEXT)
 		return v.text;
 	/* The same name in another function may be another file. */
-	if (chain.text && (span_starts(chain, "args.") || span_starts(chain, "opt.")))
+	if (chain.text && span_starts_any(chain, "args. opt."))
 		return chain;
 	return f->blocks[f->depth].function ? NO_SPAN : source(f, first, past);
 }
@@ -45,25 +43,25 @@ static struct python_object state_value(struct python_file *f, unsigned first, u
 	struct span chain;
 	unsigned end = first < past ? python_chain(f, first, &chain) : 0;
 	const struct python_object *known;
-	struct python_object o, net;
+	struct python_object net;
 
 	if (!end || end > past)
-		return nothing;
+		return object_nothing;
 	if (end == past) {
 		known = objects_find(f, chain);
-		return known && known->kind == OBJECT_STATE && !known->key.text ? *known : nothing;
+		return known && known->kind == OBJECT_STATE && !known->key.text ? *known
+										: object_nothing;
 	}
 	if (end < first + 3 || past != end + 2 || !token_is(token_at(f, end - 1), "state_dict") ||
 	    !token_is(token_at(f, end), "("))
-		return nothing;
+		return object_nothing;
 	net = module_value(f, first, end - 2);
 	if (net.kind != OBJECT_MODULE)
-		return nothing;
-	o = (struct python_object){.kind = OBJECT_STATE,
-				   .wrapped = net.wrapped,
-				   .maker = net.maker,
-				   .line = token_at(f, first)->line};
-	return o;
+		return object_nothing;
+	return (struct python_object){.kind = OBJECT_STATE,
+				      .wrapped = net.wrapped,
+				      .maker = net.maker,
+				      .line = token_at(f, first)->line};
 }
 
 /* The entries of {"a": net.state_dict()}, or of dict(a=...), each given to `put`. */
@@ -121,11 +119,11 @@ struct python_object checkpoint_value(struct python_file *f, unsigned first, uns
 	struct span chain;
 	unsigned end = first < past ? python_chain(f, first, &chain) : 0;
 	const struct python_object *known;
-	struct python_object o = nothing;
+	struct python_object o = object_nothing;
 	char path[MAX_PATH];
 
 	if (!end || end > past)
-		return nothing;
+		return object_nothing;
 	known = objects_find(f, chain);
 	if (end == past && known && known->kind == OBJECT_STATE)
 		return *known;
@@ -142,7 +140,7 @@ struct python_object checkpoint_value(struct python_file *f, unsigned first, uns
 	/* ckpt["key"] */
 	if (o.key.text || !is_at(f, end, past, "[") || past != end + 3 ||
 	    !is_text(f, end + 1, end + 2))
-		return nothing;
+		return object_nothing;
 	o.key = token_at(f, end + 1)->text;
 	return o;
 }
@@ -181,19 +179,18 @@ static bool same_span(struct span a, struct span b)
 }
 
 /* The state that the file's own code saves there; NULL: none, or different ones. */
-static const struct python_save *saved_as(const struct python_training *t, struct span path,
-					  struct span key)
+static const struct python_object *saved_as(const struct python_training *t, struct span path,
+					    struct span key)
 {
-	const struct python_save *found = NULL;
+	const struct python_object *found = NULL;
 
 	for (size_t i = 0; i < t->saved_count; i++) {
-		const struct python_save *s = &t->saved[i];
+		const struct python_object *s = &t->saved[i];
+		bool known = s->kind == OBJECT_STATE;
 
-		if (!span_same(s->path, path) || (!s->unknown && !same_span(s->key, key)))
+		if (!span_same(s->path, path) || (known && !same_span(s->key, key)))
 			continue;
-		if (s->unknown)
-			return NULL;
-		if (found && found->wrapped != s->wrapped)
+		if (!known || (found && found->wrapped != s->wrapped))
 			return NULL;
 		found = s;
 	}
@@ -232,7 +229,7 @@ static void load_state(struct python_file *f, unsigned at, unsigned open)
 static void see_unmapped(struct python_file *f, unsigned first, unsigned past)
 {
 	for (unsigned i = first, end; i < past; i = end ? end : i + 1) {
-		struct python_object o = nothing;
+		struct python_object o = object_nothing;
 		const struct python_object *known;
 		struct observation *s;
 		struct span chain;
@@ -264,13 +261,9 @@ static void add_save(struct python_file *f, struct span path, struct python_obje
 
 	if (t->saved_count == MAX_SAVES || !path.text)
 		return;
-	*ARENA_NEXT(&f->arena, t->saved, t->saved_count, t->saved_room) =
-		(struct python_save){.path = path,
-				     .key = o.key,
-				     .wrapped = o.wrapped,
-				     .maker = o.maker,
-				     .unknown = o.kind != OBJECT_STATE,
-				     .line = token_at(f, 0)->line};
+	o.path = path;
+	o.line = token_at(f, 0)->line;
+	*ARENA_NEXT(&f->arena, t->saved, t->saved_count, t->saved_room) = o;
 }
 
 /* Whether the names in the text of f"..." are counters. */
@@ -325,7 +318,6 @@ static bool is_one_file(const struct python_file *f, unsigned first, unsigned pa
 static void see_save(struct python_file *f, unsigned at, unsigned open)
 {
 	struct python_argument a, path;
-	struct python_object o;
 	struct observation *s;
 	struct span name;
 
@@ -333,10 +325,8 @@ static void see_save(struct python_file *f, unsigned at, unsigned open)
 	    !python_argument_find(f, open, "f", 1, &path))
 		return;
 	name = file_named(f, path.first, path.past);
-	if (!each_state(f, a.first, a.past, add_save, name)) {
-		o = checkpoint_value(f, a.first, a.past);
-		add_save(f, name, o);
-	}
+	if (!each_state(f, a.first, a.past, add_save, name))
+		add_save(f, name, checkpoint_value(f, a.first, a.past));
 	if (!f->training.saves || guard_selected(f) || !is_one_file(f, path.first, path.past))
 		return;
 	s = observation_add(f, OBSERVED_SAVE, token_at(f, at));
@@ -359,7 +349,7 @@ void checkpoint_call(struct python_file *f, const char *path, unsigned at, unsig
 
 void judge_keys(const struct python_judge *judge, const struct observation *s)
 {
-	const struct python_save *saved =
+	const struct python_object *saved =
 		s->other_line ? NULL : saved_as(&judge->file->training, s->name, s->value.text);
 	int line = saved ? saved->line : s->other_line;
 

@@ -23,8 +23,7 @@ void python_environ_name(struct python_file *f, unsigned at)
 static bool is_launchers(struct span name)
 {
 	return is_watched(name) || rank_variable_meaning(name) != RANK_VARIABLE_NOTHING ||
-	       span_starts(name, "SLURM_") || span_starts(name, "OMPI_") ||
-	       span_starts(name, "PMI");
+	       span_starts_any(name, "SLURM_ OMPI_ PMI");
 }
 
 void python_environ_look(struct python_looked *looked, struct span name)

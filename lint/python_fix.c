@@ -65,7 +65,6 @@ const char *fix_ordinal(const struct python_judge *judge, const struct observati
 {
 	const struct python_start *start = judge->start;
 	bool means = fix && starts_with(fix, "physical ");
-	struct quoted rank;
 
 	/* With a list of its own, or several devices, a rank counts in its list. */
 	if (!python_launched(judge) || start->alone || start->ranks == 1 || start->visible == 1 ||
@@ -73,17 +72,14 @@ const char *fix_ordinal(const struct python_judge *judge, const struct observati
 	    s->kind == OBSERVED_PARALLEL)
 		return fix;
 	return format_text(ret, "%.60s%suse local_rank = %.120s, and f\"cuda:{local_rank}\"",
-			   means ? fix : "", means ? "; " : "",
-			   fix_local_rank(judge, NO_SPAN, &rank));
+			   means ? fix : "", means ? "; " : "", FIX_LOCAL_RANK(judge, NO_SPAN));
 }
 
 const char *fix_device(const struct python_judge *judge, const struct observation *s,
 		       struct quoted *ret)
 {
-	struct quoted rank;
 
 	return format_text(ret, "use local_rank = %.120s%s%.*s",
-			   fix_local_rank(judge, s->value.text, &rank),
-			   s->name.text ? ", and " : "", s->name.text ? 80 : 0,
-			   s->name.text ? s->name.text : "");
+			   FIX_LOCAL_RANK(judge, s->value.text), s->name.text ? ", and " : "",
+			   s->name.text ? 80 : 0, s->name.text ? s->name.text : "");
 }

@@ -13,9 +13,7 @@ void launched_name(struct python_file *f, struct span name)
 	if (name.length < 4 || !strchr("SOPMH", *name.text))
 		return;
 	t->slurm |= span_starts(name, "SLURM_");
-	t->mpi |= span_starts(name, "OMPI_") || span_starts(name, "PMI") ||
-		  span_starts(name, "MV2_") || span_starts(name, "MPI_LOCAL") ||
-		  span_starts(name, "HOROVOD_");
+	t->mpi |= span_starts_any(name, "OMPI_ PMI MV2_ MPI_LOCAL HOROVOD_");
 }
 
 /* Whether code around it has looked whether a launcher set its variables, or expects that it did
@@ -113,7 +111,6 @@ static const char *launched_fix(const struct python_judge *judge, const struct o
 				const char *launcher, struct quoted *ret)
 {
 	bool global = span_is(s->name, "RANK"), slurm = streq(launcher, "srun");
-	struct quoted rank;
 
 	if (judge->file->training.horovod)
 		return format_text(ret, "use hvd.%s(), after hvd.init()",
@@ -121,7 +118,7 @@ static const char *launched_fix(const struct python_judge *judge, const struct o
 	return format_text(ret, "use %.120s; or start it by %.20s gpumap exec -- python3 FILE",
 			   global && slurm ? "int(os.environ[\"SLURM_PROCID\"])"
 			   : global        ? "int(os.environ[\"OMPI_COMM_WORLD_RANK\"])"
-					   : fix_local_rank(judge, s->name, &rank),
+					   : FIX_LOCAL_RANK(judge, s->name),
 			   launcher);
 }
 

@@ -27,7 +27,7 @@ static bool argument_is(const struct python_file *f, unsigned open, const char *
 
 struct python_object loading_value(struct python_file *f, unsigned first, unsigned past)
 {
-	struct python_object o = {.kind = OBJECT_NOTHING};
+	struct python_object o = object_nothing;
 	const struct python_object *known;
 	char path[MAX_PATH];
 	struct span chain;

@@ -10,8 +10,6 @@ enum { READ = -3 };
 
 enum { LONGEST = 512 /* tokens of an expression */ };
 
-static const struct python_object nothing = {.kind = OBJECT_NOTHING};
-
 bool module_is_parallel(const char *path)
 {
 	return starts_with(path, "torch.nn.") &&
@@ -159,7 +157,7 @@ static struct python_object made(struct python_file *f, const char *path, struct
 
 	if (module_is_parallel(path)) {
 		if (!python_argument_find(f, open, "module", 0, &a))
-			return nothing;
+			return object_nothing;
 		o = module_value(f, a.first, a.past);
 		if (o.kind == OBJECT_NOTHING)
 			o = (struct python_object){.kind = OBJECT_MODULE};
@@ -169,7 +167,7 @@ static struct python_object made(struct python_file *f, const char *path, struct
 	}
 	if (c) {
 		if (!c->module)
-			return nothing;
+			return object_nothing;
 		o.class = (int)(c - f->training.classes) + 1;
 		o.fresh = c->layers && !c->moves && !may_place(f, open, past);
 		return o;
@@ -184,7 +182,7 @@ static struct python_object made(struct python_file *f, const char *path, struct
 	}
 	/* A class of another file: what it does is not known. */
 	if (*objects_last(path) < 'A' || *objects_last(path) > 'Z')
-		return nothing;
+		return object_nothing;
 	return (struct python_object){.kind = OBJECT_MODULE, .maker = name};
 }
 
@@ -202,7 +200,7 @@ static struct python_object returned(struct python_file *f, unsigned first, unsi
 		return o;
 	}
 	o.fresh = false;
-	return moves ? o : nothing;
+	return moves ? o : object_nothing;
 }
 
 struct python_object module_value(struct python_file *f, unsigned first, unsigned past)
@@ -215,24 +213,24 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 
 	/* What is longer is also deeper. */
 	if (!end || past - first > LONGEST)
-		return nothing;
+		return object_nothing;
 	if (end >= past) {
 		chain = python_whole_chain(f, first, past);
 		known = objects_find(f, chain);
 		if (known)
-			return known->kind == OBJECT_MODULE ? *known : nothing;
+			return known->kind == OBJECT_MODULE ? *known : object_nothing;
 		if (past < first + 3 || !token_is(token_at(f, past - 1), "module"))
-			return nothing;
+			return object_nothing;
 		/* The module inside of DataParallel. */
 		o = module_value(f, first, past - 2);
 		if (!o.wrapped)
-			return nothing;
+			return object_nothing;
 		o.wrapped = false;
 		return o;
 	}
 	open = python_last_bracket(f, end, past);
 	if (!is_at(f, open, past, "("))
-		return nothing;
+		return object_nothing;
 	if (open == end) {
 		python_path(f, chain, path);
 		if (streq(objects_last(path), "convert_sync_batchnorm") &&
@@ -244,7 +242,7 @@ struct python_object module_value(struct python_file *f, unsigned first, unsigne
 	}
 	if (open > first + 2 && is_at(f, open - 2, past, "."))
 		return returned(f, first, open - 1);
-	return nothing;
+	return object_nothing;
 }
 
 /* Whether a call changes nothing of the module that it is given. */

@@ -21,8 +21,8 @@ static void see_tests(struct python_file *f, struct span path, struct span name)
 	if (span_is(path, "mock") || span_starts(path, "unittest.mock") ||
 	    (span_is(path, "unittest") && span_is(name, "mock")))
 		f->facts.mocks = true;
-	else if (span_is_any(path, "pytest unittest") || span_starts(path, "pytest.") ||
-		 span_starts(path, "unittest.") || span_starts(path, "torch.testing._internal"))
+	else if (span_is_any(path, "pytest unittest") ||
+		 span_starts_any(path, "pytest. unittest. torch.testing._internal"))
 		start_by_tests(f);
 	see_mock(f);
 }

@@ -144,7 +144,7 @@ void training_assign(struct python_file *f, unsigned first, unsigned past, unsig
 
 		end = python_chain(f, i, &chain);
 		if (end && !is_at(f, end, past, "[") && !is_at(f, end, past, "("))
-			objects_put(f, chain, (struct python_object){.kind = OBJECT_NOTHING});
+			objects_put(f, chain, object_nothing);
 	}
 	if (!name.text || checkpoint_assign(f, name, from, to))
 		return;
@@ -180,7 +180,7 @@ void training_enter(struct python_file *f, unsigned colon)
 		module_class(f, first + 1, colon);
 	} else if (token_is(token_at(f, first), "for")) {
 		loading_loop(f, first + 1, colon);
-		objects_put(f, name, (struct python_object){.kind = OBJECT_NOTHING});
+		objects_put(f, name, object_nothing);
 	}
 }
 

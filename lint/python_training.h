@@ -19,7 +19,7 @@ enum python_object_kind {
 	OBJECT_LOADER
 };
 
-/* What a name stands for. */
+/* What a name stands for, or what is saved. */
 struct python_object {
 	enum python_object_kind kind;
 	struct span name;
@@ -33,7 +33,7 @@ struct python_object {
 	bool mapped;          /* torch.load() has a map_location */
 	bool shuffles;        /* a DistributedSampler that shuffles, or a loader with one */
 	struct span maker;    /* of a module, and its state: its class in another file */
-	struct span path;     /* of a loaded dictionary: the file, as the source has it */
+	struct span path;     /* of what is loaded or saved: the file, as the source has it */
 	struct span key;      /* the entry of the dictionary; .text NULL: all of it */
 };
 
@@ -51,13 +51,6 @@ struct python_class {
 struct python_layer {
 	struct span name;
 	int class, line, column;
-};
-
-struct python_save {
-	struct span path, key, maker;
-	int line;
-	bool wrapped;
-	bool unknown; /* what is saved */
 };
 
 struct python_training {
@@ -89,9 +82,11 @@ struct python_training {
 	size_t class_count, class_room;
 	struct python_layer *layers;
 	size_t layer_count, layer_room;
-	struct python_save *saved;
+	struct python_object *saved; /* of another kind than a state: it is not known what */
 	size_t saved_count, saved_room;
 };
+
+static const struct python_object object_nothing = {.kind = OBJECT_NOTHING};
 
 struct python_file;
 struct python_judge;
@@ -151,6 +146,7 @@ bool guard_reached(const struct python_file *f, int function);
 const char *fix_variable(const struct python_judge *judge, struct span rank);
 /* The same as an expression: int(os.environ["LOCAL_RANK"]). Returns the text of ret. */
 const char *fix_local_rank(const struct python_judge *judge, struct span rank, struct quoted *ret);
+#define FIX_LOCAL_RANK(judge, rank) fix_local_rank(judge, rank, &(struct quoted){{0}})
 /* What to write for a device that is not visible: `fix`, and where ranks share a list the local
  * rank, because one number would be wrong in all of them but one. */
 const char *fix_ordinal(const struct python_judge *judge, const struct observation *s,

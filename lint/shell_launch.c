@@ -348,9 +348,7 @@ void shell_program(struct shell *sh, struct run *run)
 		return;
 	}
 	/* srun OPTIONS PROGRAM : OPTIONS PROGRAM */
-	sh->slurm = slurm_unknown();
-	sh->slurm.parts = true;
-	sh->slurm.array = slurm.array;
+	sh->slurm = slurm_of_parts(slurm.array);
 	c->count = end;
 	start_program(sh, run, false);
 	while (end < count) {

@@ -161,8 +161,7 @@ static void option(struct run *run, size_t i, const char *name, struct seen *see
 		seen->clears = true;
 	if (streq(name, "env") && span_is(s, "-u"))
 		add_prefix(run->c, i, word_text(run->c, i + 1), (struct span){"", 1});
-	if (streq(name, "sudo") &&
-	    (span_is(s, "-E") || span_starts(s, "--preserve-env") || span_starts(s, "-E")))
+	if (streq(name, "sudo") && span_starts_any(s, "--preserve-env -E"))
 		seen->keeps = true;
 }
 

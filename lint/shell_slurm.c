@@ -38,8 +38,7 @@ static void read_line(struct shell *sh, struct span line, int number)
 	slurm_word(&rest); /* #SBATCH */
 	/* What follows is about another part of the job. */
 	if (span_is_any(span_trim(rest), "hetjob packjob")) {
-		sh->slurm = slurm_unknown();
-		sh->slurm.parts = true;
+		sh->slurm = slurm_of_parts(false);
 		return;
 	}
 	while ((word = slurm_word(&rest)).length && *word.text == '-' && word.length > 1) {
@@ -61,7 +60,6 @@ static void read_line(struct shell *sh, struct span line, int number)
 void slurm_comments(struct shell *sh)
 {
 	struct span rest = sh->text, line;
-	bool array;
 
 	for (int number = 1; span_split(&rest, '\n', &line); number++) {
 		line = span_trim(line);
@@ -73,18 +71,22 @@ void slurm_comments(struct shell *sh)
 		sh->batch = true;
 		read_line(sh, line, number);
 	}
-	if (!sh->slurm.parts) {
-		slurm_settle(&sh->slurm);
-		check_fewer(sh, &sh->slurm, sh->tasks_at);
-		if (sh->batch)
-			slurm_set_variables(sh, &sh->slurm, false);
+	if (sh->slurm.parts) {
+		sh->slurm = slurm_of_parts(sh->slurm.array);
 		return;
 	}
-	/* Which part a step runs in is not followed. */
-	array = sh->slurm.array;
-	sh->slurm = slurm_unknown();
-	sh->slurm.parts = true;
-	sh->slurm.array = array;
+	slurm_settle(&sh->slurm);
+	check_fewer(sh, &sh->slurm, sh->tasks_at);
+	if (sh->batch)
+		slurm_set_variables(sh, &sh->slurm, false);
+}
+
+/* After the last option of the command at that place. */
+static void check_request(struct shell *sh, struct slurm *slurm, struct place at)
+{
+	slurm_settle(slurm);
+	check_twice(sh, slurm, at);
+	check_fewer(sh, slurm, at);
 }
 
 size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, struct slurm *slurm)
@@ -99,9 +101,7 @@ size_t slurm_sbatch(struct shell *sh, const struct command *c, size_t first, str
 		slurm_take(slurm, &option);
 		i += option.words;
 	}
-	slurm_settle(slurm);
-	check_twice(sh, slurm, c->words[first].at);
-	check_fewer(sh, slurm, c->words[first].at);
+	check_request(sh, slurm, c->words[first].at);
 	return i < c->count ? i : c->count;
 }
 
@@ -139,10 +139,6 @@ size_t slurm_srun(struct shell *sh, struct run *run, size_t first)
 		slurm_take(&run->slurm, &option);
 		i += option.words;
 	}
-	slurm_settle(&run->slurm);
-	if (first) {
-		check_twice(sh, &run->slurm, c->words[first - 1].at);
-		check_fewer(sh, &run->slurm, c->words[first - 1].at);
-	}
+	check_request(sh, &run->slurm, c->words[first - 1].at);
 	return i < c->count ? i : c->count;
 }

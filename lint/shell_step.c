@@ -32,7 +32,7 @@ static bool is_node_rank(const struct command *c, size_t i)
 {
 	struct span s = word_text(c, i), before = i ? word_text(c, i - 1) : s;
 
-	return span_starts(s, "--node_rank=") || span_starts(s, "--node-rank=") ||
+	return span_starts_any(s, "--node_rank= --node-rank=") ||
 	       span_is_any(before, "--node_rank --node-rank");
 }
 

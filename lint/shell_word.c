@@ -161,7 +161,7 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 
 		/* The default is not taken. */
 		if (now.state == SET_VALUE && now.value.length && span_known(now.value) &&
-		    (span_starts(rest, "-") || span_starts(rest, ":-"))) {
+		    span_starts_any(rest, "- :-")) {
 			add_variable(x, name, quoted, false);
 			return;
 		}
@@ -171,7 +171,7 @@ static void add_braced(struct expansion *x, struct span inside, bool quoted)
 			take_source(x, source_variable(name));
 		var->referenced = true;
 		var->now.used = true;
-		if (span_starts(rest, ":=") || span_starts(rest, "="))
+		if (span_starts_any(rest, ":= ="))
 			shell_forget(x->sh, name);
 	}
 	shell_mention(x->sh, rest);

@@ -54,14 +54,13 @@ static void take_bind(struct slurm *ret, struct span value)
 {
 	struct span bind = value;
 
-	if (span_starts(bind, "verbose,") || span_starts(bind, "v,"))
+	if (span_starts_any(bind, "verbose, v,"))
 		span_split(&bind, ',', &(struct span){0});
 	ret->bind = value;
 	ret->bound = -1;
 	ret->unbound = span_is(bind, "none");
 	ret->shared = false;
-	if (span_starts(bind, "single:") || span_starts(bind, "map_gpu:") ||
-	    span_starts(bind, "map:"))
+	if (span_starts_any(bind, "single: map_gpu: map:"))
 		ret->bound = 1;
 	else if (span_skip(&bind, "per_task:"))
 		ret->bound = span_number(bind, 4096) > 0 ? span_number(bind, 4096) : 0;

@@ -38,6 +38,16 @@ static inline struct slurm slurm_unknown(void)
 			      .bound = -1};
 }
 
+/* A job of several parts: which of them a step runs in is not followed. `array`: as the member. */
+static inline struct slurm slurm_of_parts(bool array)
+{
+	struct slurm slurm = slurm_unknown();
+
+	slurm.parts = true;
+	slurm.array = array;
+	return slurm;
+}
+
 /* -n4, -n 4, --ntasks=4, --ntasks 4, --label */
 struct slurm_option {
 	struct span name;  /* without dashes */
