@@ -317,6 +317,17 @@ static bool is_hidden(const char *text, size_t n)
 	       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf);
 }
 
+size_t utf8_encode(char ret[4], uint32_t character)
+{
+	static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	size_t n = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+
+	ret[0] = (char)(heads[n] | character >> 6 * (n - 1));
+	for (size_t i = 1; i < n; i++)
+		ret[i] = (char)(0x80 | (character >> 6 * (n - 1 - i) & 0x3f));
+	return n;
+}
+
 size_t utf8_next(const char *text, size_t length, bool *shown)
 {
 	size_t n = utf8_length(text, length);

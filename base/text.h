@@ -125,6 +125,9 @@ const char *environ_nonempty(const char *const *envp, const char *name);
 /* The length of the valid UTF-8 sequence at text; 0 if it is invalid. */
 size_t utf8_length(const char *text, size_t length);
 
+/* Writes a character as UTF-8; returns how many bytes it has. */
+size_t utf8_encode(char ret[4], uint32_t character);
+
 /* The length of the character at text; 1 if it is not UTF-8. *shown is whether people can see it in
  * a line. It is false for control characters, for characters that reorder or break the line or have
  * no width, and for U+FFFE and U+FFFF. */

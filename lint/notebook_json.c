@@ -191,30 +191,6 @@ static int64_t hex_number(const char *at, const char *end)
 	return strtol(text, NULL, 16);
 }
 
-static size_t encode(int64_t c, char ret[4])
-{
-	if (c < 0x80) {
-		ret[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		ret[0] = (char)(0xc0 | c >> 6);
-		ret[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		ret[0] = (char)(0xe0 | c >> 12);
-		ret[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		ret[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	ret[0] = (char)(0xf0 | c >> 18);
-	ret[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	ret[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	ret[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* The character at a place of a string; returns how many bytes of the file it takes. */
 static size_t decode(const char *at, const char *end, char ret[4], size_t *length)
 {
@@ -238,7 +214,7 @@ static size_t decode(const char *at, const char *end, char ret[4], size_t *lengt
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	else
 		low = -1;
-	*length = encode(c >= 0xd800 && c < 0xe000 ? 0xfffd : c, ret);
+	*length = utf8_encode(ret, c >= 0xd800 && c < 0xe000 ? 0xfffd : (uint32_t)c);
 	return low < 0 ? 6 : 12;
 }
 

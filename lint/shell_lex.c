@@ -26,22 +26,28 @@ size_t shell_name(struct span text)
 	return n;
 }
 
+/* Skips what closes the quote or bracket before `open`. */
+static void close_it(struct lexer *lx, struct place open, const char *missing)
+{
+	open.column--;
+	if (lexer_at_end(lx))
+		unclosed(lx, open, missing);
+	else
+		lexer_advance(lx);
+}
+
 /* Goes to `close`; a backslash protects the next character. */
 static void until(struct lexer *lx, char close, bool escapes, const char *missing)
 {
 	struct place open = lexer_place(lx);
 
-	open.column--;
 	while (!lexer_at_end(lx) && lexer_peek(lx, 0) != close) {
 		if (escapes && lexer_peek(lx, 0) == '\\')
 			lexer_advance_escaped(lx);
 		else
 			lexer_advance(lx);
 	}
-	if (lexer_at_end(lx))
-		unclosed(lx, open, missing);
-	else
-		lexer_advance(lx);
+	close_it(lx, open, missing);
 }
 
 void lexer_single(struct lexer *lx)
@@ -67,31 +73,6 @@ void lexer_backtick(struct lexer *lx)
 		backtick_comments(lx, begin);
 }
 
-void lexer_double(struct lexer *lx)
-{
-	struct place open = lexer_place(lx);
-
-	open.column--;
-	while (!lexer_at_end(lx) && lexer_peek(lx, 0) != '"') {
-		char c = lexer_peek(lx, 0);
-
-		if (c == '\\') {
-			lexer_advance_escaped(lx);
-		} else if (c == '$') {
-			lexer_dollar(lx, true);
-		} else if (c == '`') {
-			lexer_advance(lx);
-			lexer_backtick(lx);
-		} else {
-			lexer_advance(lx);
-		}
-	}
-	if (lexer_at_end(lx))
-		unclosed(lx, open, "\"");
-	else
-		lexer_advance(lx);
-}
-
 /* Skips one character or quoted piece, where quotes have their meaning. */
 static void piece(struct lexer *lx, bool quoted)
 {
@@ -112,13 +93,21 @@ static void piece(struct lexer *lx, bool quoted)
 	}
 }
 
+void lexer_double(struct lexer *lx)
+{
+	struct place open = lexer_place(lx);
+
+	while (!lexer_at_end(lx) && lexer_peek(lx, 0) != '"')
+		piece(lx, true);
+	close_it(lx, open, "\"");
+}
+
 /* From after an opening bracket to the one that closes it. */
 static void balanced(struct lexer *lx, char open, char close, bool quoted)
 {
 	struct place begin = lexer_place(lx);
 	int depth = 1;
 
-	begin.column--;
 	while (!lexer_at_end(lx)) {
 		char c = lexer_peek(lx, 0);
 
@@ -128,10 +117,7 @@ static void balanced(struct lexer *lx, char open, char close, bool quoted)
 			depth++;
 		piece(lx, quoted);
 	}
-	if (lexer_at_end(lx))
-		unclosed(lx, begin, close == ')' ? ")" : close == ']' ? "]" : "}");
-	else
-		lexer_advance(lx);
+	close_it(lx, begin, close == ')' ? ")" : close == ']' ? "]" : "}");
 }
 
 struct span lexer_arithmetic(struct lexer *lx)

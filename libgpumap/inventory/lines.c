@@ -15,24 +15,8 @@ void lines_free(struct lines *lines)
 static void put_utf8(struct strbuf *buf, uint32_t c)
 {
 	char text[4];
-	size_t n;
 
-	if (c < 0x80) {
-		text[0] = (char)c;
-		n = 1;
-	} else if (c < 0x800) {
-		text[0] = (char)(0xc0 | c >> 6);
-		n = 2;
-	} else if (c < 0x10000) {
-		text[0] = (char)(0xe0 | c >> 12);
-		n = 3;
-	} else {
-		text[0] = (char)(0xf0 | c >> 18);
-		n = 4;
-	}
-	for (size_t i = 1; i < n; i++)
-		text[i] = (char)(0x80 | (c >> 6 * (n - 1 - i) & 0x3f));
-	strbuf_add(buf, text, n);
+	strbuf_add(buf, text, utf8_encode(text, c));
 }
 
 /* PowerShell's ">" writes UTF-16. Invalid code units become U+FFFD. */
