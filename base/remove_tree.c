@@ -7,9 +7,6 @@
 
 static int drop(const char *path, const struct stat *about, int type, struct FTW *where)
 {
-	(void)about;
-	(void)type;
-	(void)where;
 	remove(path);
 	return 0;
 }

@@ -82,8 +82,7 @@ static __device__ inline float output_of(const struct line<WIDTH> &line, int k, 
 	return __fmaf_rn(x, line.scale.values[k], line.shift.values[k]);
 }
 
-/* --- forward -----------------------------------------------------------------------------------
- */
+/* --- forward --------------------------------------------------------------------------------- */
 
 static __device__ inline void move(float *running, double momentum, double to)
 {
@@ -311,8 +310,7 @@ kernel_batch_norm_join_statistics(const struct batch_norm_join_statistics_args *
 	return launch_kernel(join_statistics, launch_elements(args->shape.columns), stream, *args);
 }
 
-/* --- normalizing -------------------------------------------------------------------------------
- */
+/* --- normalizing ----------------------------------------------------------------------------- */
 
 template <typename T, int WIDTH>
 static __global__ void RESIDENT(4)
@@ -357,8 +355,7 @@ extern "C" cudaError_t kernel_batch_norm_normalize(const struct batch_norm_norma
 	WITH_TYPE(args->shape.type, launch_normalize, args, stream);
 }
 
-/* --- backward ----------------------------------------------------------------------------------
- */
+/* --- backward -------------------------------------------------------------------------------- */
 
 /* The gradient before ReLU, whose output is that of normalize(), rounded alike. */
 template <bool RELU, typename T, int WIDTH>

@@ -78,7 +78,6 @@ const char *fix_ordinal(const struct python_judge *judge, const struct observati
 const char *fix_device(const struct python_judge *judge, const struct observation *s,
 		       struct quoted *ret)
 {
-
 	return format_text(ret, "use local_rank = %.120s%s%.*s",
 			   FIX_LOCAL_RANK(judge, s->value.text), s->name.text ? ", and " : "",
 			   s->name.text ? 80 : 0, s->name.text ? s->name.text : "");

@@ -145,8 +145,7 @@ static void look_at_all(struct search *s, int64_t pid)
 			look_at(s, pid, entry->d_name);
 }
 
-/* --- the lease ----------------------------------------------------------------------------------
- */
+/* --- the lease ------------------------------------------------------------------------------- */
 
 /* The GPUs of the innermost lease that this process or one above it has open, or that the keeper
  * has for one of them. `prefix` gets that of the files inside. NULL without memory; "": there is

@@ -139,7 +139,6 @@ static void add(size_t unit, size_t slots, int64_t pid, int fd, void *data)
 	struct count *c = data;
 	struct user *user = find_user(c, user_of(c, unit, pid, fd));
 
-	(void)slots;
 	if (!user)
 		return;
 	user->held++;

@@ -18,7 +18,6 @@ int profile_read_file(void *data, const char *path, bool optional, char **text, 
 {
 	int error = root_read("", path, GPUMAP_MAX_PROFILE, text, size);
 
-	(void)data;
 	if (error)
 		*text = NULL;
 	return error == ENOENT && optional ? GPUMAP_OK : failure(error, path, report);

@@ -77,9 +77,6 @@ static const char *below(const char *path)
 
 static int drop(const char *path, const struct stat *about, int kind, struct FTW *walk)
 {
-	(void)about;
-	(void)kind;
-	(void)walk;
 	return remove(path);
 }
 
@@ -90,8 +87,6 @@ static void drop_root(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc;
-	(void)argv;
 	if (!mkdtemp(root) || atexit(drop_root) != 0)
 		abort();
 	input = open(below("/input"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

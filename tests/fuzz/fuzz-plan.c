@@ -7,8 +7,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int read_back(const char *name, const char *value, void *data)
 {
-	(void)value;
-	(void)data;
 	if (!*name || strchr(name, '='))
 		abort();
 	return 0;

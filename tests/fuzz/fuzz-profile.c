@@ -10,7 +10,6 @@ static int same_text(void *data, const char *path, bool optional, char **text, s
 {
 	const struct span *whole = data;
 
-	(void)path;
 	if (optional)
 		return GPUMAP_OK;
 	*size = whole->length;

@@ -11,7 +11,6 @@ cudaError_t emulated_status = cudaSuccess;
 /* cudaGetDeviceProperties is a macro of some versions. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
-	(void)device;
 	memset(properties, 0, sizeof(*properties));
 	strcpy(properties->name, "emulated");
 	return cudaSuccess;
@@ -40,7 +39,6 @@ cudaError_t cudaDriverGetVersion(int *version)
 /* All kernels are of the newest GPUs. */
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
 {
-	(void)kernel;
 	memset(attributes, 0, sizeof(*attributes));
 	attributes->ptxVersion = 90;
 	return cudaSuccess;
@@ -75,7 +73,6 @@ cudaError_t cudaFree(void *memory)
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-	(void)kind;
 	memcpy(to, from, bytes);
 	return emulated_status;
 }
@@ -83,7 +80,6 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 			    cudaStream_t stream)
 {
-	(void)stream;
 	return cudaMemcpy(to, from, bytes, kind);
 }
 
@@ -95,13 +91,11 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-	(void)stream;
 	return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-	(void)stream;
 	return emulated_status;
 }
 
@@ -121,7 +115,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
 	struct timespec now;
 
-	(void)stream;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	*(double *)(void *)event = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 	return cudaSuccess;
@@ -129,7 +122,6 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	(void)event;
 	return cudaSuccess;
 }
 
@@ -142,41 +134,32 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 /* Nothing is recorded. */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-	(void)stream;
-	(void)mode;
 	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
-	(void)stream;
 	*graph = NULL;
 	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
-	(void)graph;
-	(void)flags;
 	*exec = NULL;
 	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-	(void)exec;
-	(void)stream;
 	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-	(void)exec;
 	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-	(void)graph;
 	return cudaErrorNotSupported;
 }

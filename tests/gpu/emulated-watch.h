@@ -23,7 +23,6 @@ static inline void watch_leave(void **kept, const void *stack, size_t bytes)
 #ifdef WATCH_STACKS
 	__sanitizer_start_switch_fiber(kept, stack, bytes);
 #else
-	(void)kept, (void)stack, (void)bytes;
 #endif
 }
 
@@ -35,7 +34,6 @@ static inline void watch_begin(ucontext_t *context)
 	context->uc_stack.ss_sp = NULL;
 	context->uc_stack.ss_size = 0;
 #else
-	(void)context;
 #endif
 }
 
@@ -44,7 +42,6 @@ static inline void watch_arrive(void *kept, const void **left, size_t *bytes)
 #ifdef WATCH_STACKS
 	__sanitizer_finish_switch_fiber(kept, left, bytes);
 #else
-	(void)kept, (void)left, (void)bytes;
 #endif
 }
 
@@ -73,7 +70,6 @@ static inline void watch_as(void *name)
 #ifdef WATCH_RACES
 	__tsan_switch_to_fiber(name, __tsan_switch_to_fiber_no_sync);
 #else
-	(void)name;
 #endif
 }
 
@@ -83,7 +79,6 @@ static inline void release(void *x)
 #ifdef WATCH_RACES
 	__tsan_release(x);
 #else
-	(void)x;
 #endif
 }
 
@@ -92,7 +87,6 @@ static inline void acquire(void *x)
 #ifdef WATCH_RACES
 	__tsan_acquire(x);
 #else
-	(void)x;
 #endif
 }
 
@@ -103,7 +97,6 @@ static inline void watch_unwritten(void *memory, size_t bytes)
 #ifdef WATCH_VALUES
 	__msan_poison(memory, bytes);
 #else
-	(void)memory, (void)bytes;
 #endif
 }
 

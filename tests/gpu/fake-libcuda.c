@@ -136,7 +136,6 @@ API int cuInit(unsigned flags)
 {
 	const char *code = getenv("FAKE_CUDA_INIT"), *list = getenv("CUDA_VISIBLE_DEVICES");
 
-	(void)flags;
 	while (getenv("FAKE_CUDA_HANG"))
 		pause();
 	if (code)
@@ -209,7 +208,6 @@ API int cuDeviceGetAttribute(int *value, int attribute, int device)
 	const char *text = getenv("FAKE_CUDA_CAPABILITY");
 	int major, minor;
 
-	(void)device;
 	if (!text || sscanf(text, "%d.%d", &major, &minor) != 2 ||
 	    (attribute != COMPUTE_MAJOR && attribute != COMPUTE_MINOR))
 		return INVALID;

@@ -34,7 +34,6 @@ static void *prepare(void *unused)
 {
 	struct job *job;
 
-	(void)unused;
 	while ((job = take())) {
 		struct trial *t = calloc(1, sizeof(*t));
 

@@ -106,7 +106,6 @@ static enum nvml_return fake_memory_v2(struct nvml_handle *device, struct nvml_m
 static enum nvml_return fake_utilization(struct nvml_handle *device,
 					 struct nvml_utilization *utilization)
 {
-	(void)device;
 	utilization->gpu = fake.use.percent;
 	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.utilization;
 }
@@ -114,8 +113,6 @@ static enum nvml_return fake_utilization(struct nvml_handle *device,
 static enum nvml_return fake_temperature(struct nvml_handle *device, enum nvml_sensor sensor,
 					 unsigned int *celsius)
 {
-	(void)device;
-	(void)sensor;
 	*celsius = fake.use.celsius;
 	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.temperature;
 }
@@ -123,7 +120,6 @@ static enum nvml_return fake_temperature(struct nvml_handle *device, enum nvml_s
 static enum nvml_return fake_temperature_v(struct nvml_handle *device,
 					   struct nvml_temperature *temperature)
 {
-	(void)device;
 	temperature->celsius = (int)fake.use.celsius + 1;
 	return temperature->version == NVML_TEMPERATURE_V1 ? NVML_SUCCESS
 							   : NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
@@ -131,7 +127,6 @@ static enum nvml_return fake_temperature_v(struct nvml_handle *device,
 
 static enum nvml_return fake_mode(struct nvml_handle *device, enum nvml_compute_mode *mode)
 {
-	(void)device;
 	*mode = (enum nvml_compute_mode)fake.use.mode_number;
 	return is_lost() ? NVML_ERROR_GPU_IS_LOST : fake.use.mode;
 }
@@ -239,7 +234,6 @@ static enum nvml_return fake_minor(struct nvml_handle *device, unsigned int *min
 
 static enum nvml_return fake_cpus(struct nvml_handle *device, unsigned int size, unsigned long *set)
 {
-	(void)device;
 	memset(set, 0, size * sizeof(*set));
 	set[0] = 0xf1;
 	set[size - 1] = 3ul << 62;
@@ -257,7 +251,6 @@ static enum nvml_return fake_mig_mode(struct nvml_handle *device, unsigned int *
 
 static enum nvml_return fake_mig_max(struct nvml_handle *device, unsigned int *count)
 {
-	(void)device;
 	*count = 7;
 	return NVML_SUCCESS;
 }
@@ -280,7 +273,6 @@ static enum nvml_return fake_mig_gi(struct nvml_handle *mig, unsigned int *id)
 
 static enum nvml_return fake_mig_ci(struct nvml_handle *mig, unsigned int *id)
 {
-	(void)mig;
 	*id = 0;
 	return NVML_SUCCESS;
 }

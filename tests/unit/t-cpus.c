@@ -18,7 +18,6 @@ static int kernel_cpus;
 /* Replaces the C library's. The kernel wants room for all CPUs that there could be. */
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *mask)
 {
-	(void)pid;
 	if (!kernel_cpus || size * 8 < (size_t)kernel_cpus) {
 		errno = kernel_cpus ? EINVAL : ENOSYS;
 		return -1;

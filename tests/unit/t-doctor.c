@@ -133,7 +133,6 @@ static void compat(struct facts *f)
 {
 	libraries[0].path = "/usr/local/cuda/compat/libcuda.so.1";
 	libraries[0].version = "575.10";
-	(void)f;
 }
 
 /* A Python program whose PyTorch is built with CUDA 12.4 for GPUs of 8.0 and later. */

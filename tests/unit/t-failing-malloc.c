@@ -119,7 +119,6 @@ END_TEST
 
 static int ignore(void *data, const char *section, const char *name, const char *value)
 {
-	(void)data, (void)section, (void)name, (void)value;
 	return 1;
 }
 

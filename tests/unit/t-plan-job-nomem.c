@@ -29,9 +29,6 @@ static const struct plan_case {
 
 static int forget(const char *name, const char *value, void *data)
 {
-	(void)name;
-	(void)value;
-	(void)data;
 	return 0;
 }
 

@@ -239,8 +239,6 @@ END_TEST
 
 static int stop(const char *name, const char *value, void *data)
 {
-	(void)name;
-	(void)value;
 	return --*(int *)data ? 0 : 42;
 }
 

@@ -505,7 +505,6 @@ int main(int argc, char **argv)
 
 	char byte = 0;
 
-	(void)argc;
 	if (getenv("WAIT"))
 		return write(STDOUT_FILENO, "", 1) == 1 ? (int)read(STDIN_FILENO, &byte, 1) : 1;
 	if (start_with_list(argv) < 0)

@@ -40,9 +40,6 @@ void tree_put(const struct file *file)
 
 static int drop(const char *path, const struct stat *about, int kind, struct FTW *walk)
 {
-	(void)about;
-	(void)kind;
-	(void)walk;
 	return remove(path);
 }
 

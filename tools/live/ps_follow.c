@@ -85,7 +85,6 @@ static void stop(int sig)
 /* Only wakes the loop. */
 static void wake(int sig)
 {
-	(void)sig;
 }
 
 /* --- the size of the terminal --------------------------------------------------------- */

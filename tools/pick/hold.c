@@ -48,7 +48,6 @@ static volatile sig_atomic_t program;
 /* What the terminal sends, the program gets itself. */
 static void forward(int sig, siginfo_t *info, void *context)
 {
-	(void)context;
 	if (program > 0 && info->si_code != SI_KERNEL)
 		kill(program, sig);
 }

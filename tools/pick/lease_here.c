@@ -46,7 +46,6 @@ int lease_here(gpumap_claim *claim, gpumap_report *report)
 
 static int report_wait(const char *text, void *data)
 {
-	(void)data;
 	if (text)
 		fprintf(stderr, "gpumap: waiting: %s\n", text);
 	return 0;

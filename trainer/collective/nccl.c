@@ -128,8 +128,7 @@ static void nccl_cancel(struct rendezvous *m, int rank, const struct train_error
 		m->control->cancel(m->control_rendezvous, rank, why);
 }
 
-/* --- a communicator ----------------------------------------------------------------------------
- */
+/* --- a communicator -------------------------------------------------------------------------- */
 
 /* Of ranks that share a process: their launches of recorded steps may wait for each other. */
 static const struct collective nccl_threads;

@@ -226,8 +226,7 @@ static bool peer_wait(struct peer *p, struct event *event, uint64_t times,
 	return false;
 }
 
-/* --- all ranks ---------------------------------------------------------------------------------
- */
+/* --- all ranks ------------------------------------------------------------------------------- */
 
 /* Gathers where each rank's values lie. From here on others read them, after this rank's stream. */
 static bool begin(struct peer *p, const void *values, void **all, const char *what,

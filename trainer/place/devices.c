@@ -7,8 +7,7 @@
 #include "settings/print_findings.h"
 #include "place/place_query.h"
 
-/* --- mappings ----------------------------------------------------------------------------------
- */
+/* --- mappings -------------------------------------------------------------------------------- */
 
 bool place_state(struct place_query *f, const char *key, const char *value,
 		 struct train_error *error)
@@ -60,8 +59,7 @@ void place_keep(struct place_query *f)
 		snprintf(place->assumption, sizeof(place->assumption), "%s", assumption);
 }
 
-/* --- devices -----------------------------------------------------------------------------------
- */
+/* --- devices --------------------------------------------------------------------------------- */
 
 static const char *part_name(const struct settings *settings)
 {

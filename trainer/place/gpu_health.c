@@ -28,8 +28,7 @@ struct gpu_health {
 
 static const struct gpu_state unknown = {-1, -1, -1, -1, -1, -1, ""};
 
-/* --- the thread --------------------------------------------------------------------------------
- */
+/* --- the thread ------------------------------------------------------------------------------ */
 
 static bool find(struct gpu_health *h)
 {
@@ -136,8 +135,7 @@ static void *ask_nvml(void *argument)
 	return NULL;
 }
 
-/* --- the others --------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------ */
 
 /* Asks, and waits a while, but never twice for the same answer. */
 static bool ask(struct gpu_health *h, struct gpu_state *state)

@@ -12,8 +12,7 @@
 #include "settings/print_findings.h"
 #include "place/run_name.h"
 
-/* --- modes -------------------------------------------------------------------------------------
- */
+/* --- modes ----------------------------------------------------------------------------------- */
 
 static bool find_single(struct place_query *f, struct train_error *error)
 {
@@ -238,8 +237,7 @@ static bool find_process(struct place_query *f, struct train_error *error)
 	return true;
 }
 
-/* --- the launcher ------------------------------------------------------------------------------
- */
+/* --- the launcher ---------------------------------------------------------------------------- */
 
 static int known(int64_t number, int otherwise)
 {
@@ -313,8 +311,7 @@ bool place_rank(struct place *place, const struct command_line *command, struct 
 	       find_rendezvous(place, command, error);
 }
 
-/* --- the machine -------------------------------------------------------------------------------
- */
+/* --- the machine ----------------------------------------------------------------------------- */
 
 static bool find_devices(struct place_query *f, struct train_error *error)
 {

@@ -86,8 +86,7 @@ static bool judge(const struct verify_options *o, const struct share *all, int w
 	return true;
 }
 
-/* --- the messages ------------------------------------------------------------------------------
- */
+/* --- the messages ---------------------------------------------------------------------------- */
 
 enum { WHO = 224, WHOSE = 96 };
 

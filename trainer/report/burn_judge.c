@@ -12,8 +12,7 @@
 #include "report/summary.h"
 #include "report/table.h"
 
-/* --- findings ----------------------------------------------------------------------------------
- */
+/* --- findings -------------------------------------------------------------------------------- */
 
 static bool are_equal(const struct burn_device *a, const struct burn_device *b)
 {
@@ -102,8 +101,7 @@ unsigned burn_judge(const struct burn_device *devices, int count, int index)
 	return findings;
 }
 
-/* --- lines and the table ------------------------------------------------------------------------
- */
+/* --- lines and the table --------------------------------------------------------------------- */
 
 const char *burn_reasons(char text[BURN_REASONS], int64_t reasons)
 {
@@ -199,8 +197,7 @@ static void add_row(struct table *table, const struct burn_device *d, bool hosts
 	table_set(table, 9, "%s", burn_reasons(reasons, d->reasons));
 }
 
-/* --- the lines of findings ---------------------------------------------------------------------
- */
+/* --- the lines of findings ------------------------------------------------------------------- */
 
 static void print_bits(FILE *out, const struct burn_device *d, unsigned findings)
 {

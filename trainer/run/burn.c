@@ -47,8 +47,7 @@ struct round {
 	int64_t stop, over, steps, checks;
 };
 
-/* --- devices -----------------------------------------------------------------------------------
- */
+/* --- devices --------------------------------------------------------------------------------- */
 
 static void begin_device(struct burn *b, int i)
 {
@@ -141,8 +140,7 @@ static double median_rate(const struct burned *d)
 	return burn_median(rates, (int)n);
 }
 
-/* --- checks ------------------------------------------------------------------------------------
- */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 /* Whether "WHAT:N" is planted in this device. */
 static bool is_planted(const struct burn *b, const char *what, const struct burned *d)
@@ -192,8 +190,7 @@ static bool check_devices(struct burn *b, struct train_error *error)
 	return true;
 }
 
-/* --- rounds ------------------------------------------------------------------------------------
- */
+/* --- rounds ---------------------------------------------------------------------------------- */
 
 static bool is_over(const struct burn *b)
 {
@@ -323,8 +320,7 @@ static bool burn_rounds(struct burn *b, struct train_error *error)
 	return true;
 }
 
-/* --- the test ----------------------------------------------------------------------------------
- */
+/* --- the test -------------------------------------------------------------------------------- */
 
 static void report(struct burn *b, bool failed)
 {

@@ -10,8 +10,7 @@
 #include "run/resume_check.h"
 #include "run/host_state.h"
 
-/* --- the beginning of a run --------------------------------------------------------------------
- */
+/* --- the beginning of a run ------------------------------------------------------------------ */
 
 static void fill(const struct tensor *tensor, float value)
 {
@@ -151,8 +150,7 @@ bool run_begin(struct run *r, struct train_error *error)
 	return host_state_give(&s, r, b.resumed, error);
 }
 
-/* --- the checkpoint of a run -------------------------------------------------------------------
- */
+/* --- the checkpoint of a run ----------------------------------------------------------------- */
 
 static bool write_checkpoint(struct run *r, struct host_state *s, struct train_error *error)
 {

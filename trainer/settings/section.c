@@ -15,8 +15,7 @@ static bool read_profile(const struct arguments_raw *raw, gpumap_profile **ret,
 			     error);
 }
 
-/* --- the section -------------------------------------------------------------------------------
- */
+/* --- the section ----------------------------------------------------------------------------- */
 
 static bool no_section(const struct arguments_raw *raw, const gpumap_profile *profile,
 		       struct train_error *error)

@@ -32,7 +32,6 @@ static bool wait_ready(struct work *work)
 
 static void wait_run(struct work *work)
 {
-	(void)work;
 }
 
 /* A node of a graph, which records anew in each run. */

@@ -53,7 +53,6 @@ cudaError_t fake_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int
 	struct CUstream_st *made;
 	int line = 0;
 
-	(void)priority; /* the real one cuts it to its range */
 	if (status != cudaSuccess)
 		return status;
 	if (flags != cudaStreamNonBlocking)

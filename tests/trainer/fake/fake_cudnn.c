@@ -199,7 +199,6 @@ cudnnStatus_t fake_cudnnSetActivationDescriptor(cudnnActivationDescriptor_t acti
 						cudnnActivationMode_t mode,
 						cudnnNanPropagation_t nan, double coefficient)
 {
-	(void)coefficient;
 	activation = object_get(OBJECT_ACTIVATION, activation, "cudnnSetActivationDescriptor");
 	if (!activation || (nan != CUDNN_PROPAGATE_NAN && nan != CUDNN_NOT_PROPAGATE_NAN))
 		return CUDNN_STATUS_BAD_PARAM;

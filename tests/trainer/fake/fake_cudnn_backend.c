@@ -197,8 +197,7 @@ cudnnStatus_t fake_cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
 	return CUDNN_STATUS_SUCCESS;
 }
 
-/* --- what is finalized -------------------------------------------------------------------------
- */
+/* --- what is finalized ----------------------------------------------------------------------- */
 
 static bool has_all(const struct backend *b)
 {
@@ -288,8 +287,7 @@ cudnnStatus_t fake_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
 	return status;
 }
 
-/* --- what is read ------------------------------------------------------------------------------
- */
+/* --- what is read ---------------------------------------------------------------------------- */
 
 /* The caller creates the descriptors that are filled. */
 static cudnnStatus_t fill(struct backend *b, const struct backend *from,

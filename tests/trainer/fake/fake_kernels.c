@@ -189,8 +189,6 @@ static void list_bias_gradient(const struct lister *l, const struct bias_gradien
 
 static void list_busy(const struct lister *l, const struct busy_args *a)
 {
-	(void)l;
-	(void)a;
 }
 
 static void list_convert(const struct lister *l, const struct convert_args *a)

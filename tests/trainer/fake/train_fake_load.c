@@ -38,7 +38,6 @@ static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 static bool load_filled(struct cuda_calls *calls, enum cuda_library library,
 			struct train_error *error)
 {
-	(void)error;
 	fake_cuda_fill(calls, library);
 	return true;
 }
@@ -63,7 +62,6 @@ static void hang(int gpu)
 #ifndef REAL_CUDA
 	fake_cuda_hang(gpu);
 #else
-	(void)gpu;
 #endif
 }
 
@@ -129,7 +127,6 @@ static void no_alarm_behind(int status, void *argument)
 {
 	struct itimerval left;
 
-	(void)argument;
 	if (status != 0 || getitimer(ITIMER_REAL, &left) != 0 ||
 	    (left.it_value.tv_sec == 0 && left.it_value.tv_usec == 0))
 		return;

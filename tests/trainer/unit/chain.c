@@ -48,8 +48,7 @@ static void *allocate(struct run *run, size_t bytes)
 	return memory;
 }
 
-/* --- planning ----------------------------------------------------------------------------------
- */
+/* --- planning -------------------------------------------------------------------------------- */
 
 static bool plan_link(struct run *run, const struct link *link, const struct layout *input)
 {
@@ -122,8 +121,7 @@ static bool plan(struct run *run)
 	return plan_conversion(run, last, &end);
 }
 
-/* --- memory ------------------------------------------------------------------------------------
- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 /* NaN wherever something must be written. */
 static bool poison(struct run *run, void *to, size_t bytes)
@@ -193,8 +191,7 @@ static bool allocate_all(struct run *run)
 	       allocate_floats(run);
 }
 
-/* --- numbers -----------------------------------------------------------------------------------
- */
+/* --- numbers --------------------------------------------------------------------------------- */
 
 static bool put(struct run *run, void *to, const struct layout *layout, uint32_t seed, double far)
 {
@@ -318,8 +315,7 @@ static bool sums_are_right(struct run *run, int i)
 	return good;
 }
 
-/* --- passes ------------------------------------------------------------------------------------
- */
+/* --- passes ---------------------------------------------------------------------------------- */
 
 static struct op_args args_of(const struct run *run, int i)
 {

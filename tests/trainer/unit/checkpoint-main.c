@@ -69,8 +69,6 @@ static double milliseconds(void)
 
 static void ignore(void *data, const char *why)
 {
-	(void)data;
-	(void)why;
 }
 
 static bool measure(const char *folder, struct train_error *error)

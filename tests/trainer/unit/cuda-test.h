@@ -16,7 +16,6 @@ static inline void cuda_test_end(const char *name)
 
 	ck_assert_msg(fake_cuda_close(text), "%s: %s", name, text);
 #else
-	(void)name;
 #endif
 }
 

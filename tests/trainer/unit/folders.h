@@ -16,9 +16,6 @@ static char folder_of_test[64];
 
 static inline int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st;
-	(void)type;
-	(void)at;
 	return remove(path);
 }
 

@@ -68,7 +68,6 @@ static bool work_values(struct communicator *comm, struct train_error *error)
 
 static bool work_open(struct communicator *comm, struct train_error *error)
 {
-	(void)comm, (void)error;
 	return true;
 }
 

@@ -128,8 +128,7 @@ static void run_all(struct norm *n, int threads)
 	free(n->run.scratch);
 }
 
-/* --- the definition ----------------------------------------------------------------------------
- */
+/* --- the definition -------------------------------------------------------------------------- */
 
 struct channel {
 	double count, mean, variance; /* of the rows that count; biased */

@@ -20,7 +20,6 @@ static size_t page;
 
 static void be_killed(int number)
 {
-	(void)number;
 	kill(getpid(), SIGKILL);
 }
 
@@ -29,7 +28,6 @@ static void be_slow(int number)
 {
 	const struct timespec time = {.tv_nsec = 300000000};
 
-	(void)number;
 	nanosleep(&time, NULL);
 	mprotect(pages + page, page, PROT_READ);
 }

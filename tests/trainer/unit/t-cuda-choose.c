@@ -226,7 +226,6 @@ static int failures, failures_before_end;
 
 static void count_failure(const struct train_error *error)
 {
-	(void)error;
 	failures++;
 }
 
@@ -247,7 +246,6 @@ static cudnnStatus_t no_workspace(cudnnHandle_t handle, cudnnTensorDescriptor_t 
 				  cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
 				  size_t *bytes)
 {
-	(void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm, (void)bytes;
 	return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
 }
 
@@ -256,14 +254,12 @@ static cudnnStatus_t broken_workspace(cudnnHandle_t handle, cudnnTensorDescripto
 				      cudnnTensorDescriptor_t y,
 				      cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
 {
-	(void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm, (void)bytes;
 	return CUDNN_STATUS_INTERNAL_ERROR;
 }
 
 static cudnnStatus_t no_descriptors(cudnnBackendDescriptorType_t type,
 				    cudnnBackendDescriptor_t *descriptor)
 {
-	(void)type, (void)descriptor;
 	return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
@@ -364,7 +360,6 @@ static const float many_ms[MANY] = {20, 7.5F, 8,  30, 7,  40, 6, 5, 7.75F, 7.25F
 static bool run_one(void *argument, const struct cuda_way *way, void *operands, void *workspace,
 		    struct train_error *error)
 {
-	(void)workspace;
 	many.way = (int)way->words[0];
 	return backend_cuda.zero(argument, operands, 8, error);
 }
@@ -391,7 +386,6 @@ static cudaError_t launch(cudaGraphExec_t executable, cudaStream_t stream)
 
 static cudaError_t elapsed(float *ms, cudaEvent_t start, cudaEvent_t stop)
 {
-	(void)start, (void)stop;
 	many.timed[many.way]++;
 	*ms = many_ms[many.way];
 	return cudaSuccess;
@@ -435,8 +429,6 @@ END_TEST
 
 static bool at_once(void *argument, int64_t waited_ns, struct train_error *error)
 {
-	(void)waited_ns;
-	(void)error;
 	++*(int *)argument;
 	return true;
 }

@@ -247,7 +247,6 @@ END_TEST
 
 static cudnnStatus_t lacks_create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
 {
-	(void)type, (void)made;
 	return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
@@ -255,7 +254,6 @@ static cudnnStatus_t lacks_set(cudnnBackendDescriptor_t descriptor,
 			       cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
 			       int64_t count, const void *values)
 {
-	(void)descriptor, (void)name, (void)type, (void)count, (void)values;
 	return CUDNN_STATUS_BAD_PARAM;
 }
 
@@ -263,19 +261,16 @@ static cudnnStatus_t lacks_get(cudnnBackendDescriptor_t descriptor,
 			       cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
 			       int64_t wanted, int64_t *count, void *values)
 {
-	(void)descriptor, (void)name, (void)type, (void)wanted, (void)count, (void)values;
 	return CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 static cudnnStatus_t lacks_finalize(cudnnBackendDescriptor_t descriptor)
 {
-	(void)descriptor;
 	return CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN;
 }
 
 static cudnnStatus_t fails_to_finalize(cudnnBackendDescriptor_t descriptor)
 {
-	(void)descriptor;
 	return CUDNN_STATUS_INTERNAL_ERROR;
 }
 
@@ -284,20 +279,17 @@ static cudnnStatus_t fails_to_get(cudnnBackendDescriptor_t descriptor,
 				  cudnnBackendAttributeType_t type, int64_t wanted, int64_t *count,
 				  void *values)
 {
-	(void)descriptor, (void)name, (void)type, (void)wanted, (void)count, (void)values;
 	return CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 static cudaError_t no_answer(cudaStream_t stream)
 {
-	(void)stream;
 	return cudaErrorIllegalAddress;
 }
 
 static cudnnStatus_t lacks_execute(cudnnHandle_t handle, cudnnBackendDescriptor_t made,
 				   cudnnBackendDescriptor_t pack)
 {
-	(void)handle, (void)made, (void)pack;
 	return CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH;
 }
 
@@ -306,7 +298,6 @@ static cudnnStatus_t lacks_workspace(cudnnHandle_t handle, cudnnTensorDescriptor
 				     cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
 				     size_t *bytes)
 {
-	(void)handle, (void)x, (void)w, (void)how, (void)y, (void)algorithm, (void)bytes;
 	return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
 }
 

@@ -52,14 +52,12 @@ static struct op *planned(const char *name, struct device *device, const struct 
 
 static cudaError_t no_forward(const struct convolution_pool_args *args, cudaStream_t stream)
 {
-	(void)args, (void)stream;
 	return cudaErrorNoKernelImageForDevice;
 }
 
 static cudaError_t no_backward(const struct convolution_pool_backward_args *args,
 			       cudaStream_t stream)
 {
-	(void)args, (void)stream;
 	return cudaErrorNoKernelImageForDevice;
 }
 
@@ -143,68 +141,57 @@ END_TEST
 
 static void make_linear(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->relu = false;
 }
 
 static void make_wide(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->kernel = 5;
 	shape->pad = 2;
 }
 
 static void make_unpadded(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->pad = 0;
 }
 
 static void make_strided(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->stride = 2;
 }
 
 static void make_middle(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->no_backward_data = false;
 }
 
 static void make_float(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->input = layout_host(VALUE_FLOAT32, 2, 3, 8, 8);
 }
 
 static void make_deep(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->input = layout_host(VALUE_BFLOAT16, 2, 4, 8, 8);
 }
 
 static void make_unbiased(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)pool;
 	shape->no_bias = true;
 }
 
 static void pool_thirds(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)shape;
 	pool->kernel = pool->stride = 3;
 }
 
 static void pool_overlapping(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)shape;
 	pool->stride = 1;
 }
 
 static void pool_padded(struct op_shape *shape, struct op_shape *pool)
 {
-	(void)shape;
 	pool->pad = 1;
 }
 
@@ -321,7 +308,6 @@ static bool ready(void *argument, int layer, struct train_error *error)
 	struct trained *t = argument;
 	size_t n = strlen(t->text);
 
-	(void)error;
 	snprintf(t->text + n, sizeof(t->text) - n, "[%d] ", layer);
 	return true;
 }

@@ -114,8 +114,7 @@ static double step(struct training *t, int index)
 	return loss;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------
- */
+/* --- nodes ----------------------------------------------------------------------------------- */
 
 /* A deterministic device takes operations for several layers without measuring. */
 #define BITS "--deterministic", "--precision"
@@ -249,8 +248,7 @@ START_TEST(large_layers_are_updated_early)
 }
 END_TEST
 
-/* --- waits -------------------------------------------------------------------------------------
- */
+/* --- waits ----------------------------------------------------------------------------------- */
 
 static struct cuda_calls real;
 static const struct cuda_device *watched;
@@ -319,8 +317,7 @@ START_TEST(a_missing_wait_is_found)
 }
 END_TEST
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 /* The losses of some steps, and all parameters after them. */
 struct values {

@@ -256,8 +256,7 @@ START_TEST(outputs_count_as_they_are_rounded)
 }
 END_TEST
 
-/* --- ranks -------------------------------------------------------------------------------------
- */
+/* --- ranks ----------------------------------------------------------------------------------- */
 
 /* The first row, none, and the others. */
 enum { RANKS = 3, RANK_VALUES = 1 + 2 * CHANNELS };

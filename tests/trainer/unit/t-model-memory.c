@@ -423,8 +423,7 @@ START_TEST(sharing_changes_no_number)
 }
 END_TEST
 
-/* --- memory that is spoilt while nothing is said to lie there ---------------------------------
- */
+/* --- memory that is spoilt while nothing is said to lie there -------------------------------- */
 
 static struct {
 	struct model *m;
@@ -524,8 +523,7 @@ START_TEST(nothing_is_read_before_or_after_its_time)
 }
 END_TEST
 
-/* --- drawn graphs ------------------------------------------------------------------------------
- */
+/* --- drawn graphs ---------------------------------------------------------------------------- */
 
 /* Adds how many gradients the additions of a model share, copy and sum. */
 static void count_giving(const struct memory_case *c, int counts[GIVES_COPY + 1])

@@ -16,7 +16,6 @@ static void say(const struct member *m, const char *name, const char *want)
 
 static void nothing(struct member *m)
 {
-	(void)m;
 }
 
 /* Puts a sum on the stream, and waits for the stream. */

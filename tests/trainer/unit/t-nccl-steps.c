@@ -534,7 +534,6 @@ static atomic_int noted;
 
 static void note(const struct train_error *error)
 {
-	(void)error;
 	atomic_fetch_add(&noted, 1);
 }
 

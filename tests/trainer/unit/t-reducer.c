@@ -38,7 +38,6 @@ static bool log_all_reduce(struct communicator *comm, float *values, int64_t cou
 {
 	char text[80];
 
-	(void)values;
 	snprintf(text, sizeof(text), "%s (%d)", what, (int)count);
 	return log_call(comm, text, error);
 }

@@ -45,7 +45,6 @@ static bool gather(void *argument, const void *mine, void *all, size_t bytes,
 {
 	struct rank *r = argument;
 
-	(void)error;
 	ck_assert_uint_le(bytes, sizeof(r->meeting->values[0]));
 	memcpy(r->meeting->values[r->rank], mine, bytes);
 	pthread_barrier_wait(&r->meeting->barrier);

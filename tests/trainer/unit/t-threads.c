@@ -22,7 +22,6 @@ static bool count(void *argument, int index, struct train_error *error)
 {
 	struct tally *tally = argument;
 
-	(void)error;
 	if (tally->calls[index]++ == 0)
 		tally->thread[index] = pthread_self();
 	else if (!pthread_equal(tally->thread[index], pthread_self()))
@@ -141,7 +140,6 @@ END_TEST
 
 static bool fail_silently(void *argument, int index, struct train_error *error)
 {
-	(void)error;
 	return index != *(int *)argument;
 }
 
@@ -162,8 +160,6 @@ END_TEST
 /* Work after work without a pause, so that a thread that is late is found. */
 static bool add(void *argument, int index, struct train_error *error)
 {
-	(void)index;
-	(void)error;
 	atomic_fetch_add((atomic_int *)argument, 1);
 	return true;
 }
@@ -185,7 +181,6 @@ static bool signals(void *argument, int index, struct train_error *error)
 {
 	sigset_t now;
 
-	(void)error;
 	pthread_sigmask(SIG_SETMASK, NULL, &now);
 	((bool *)argument)[index] =
 		sigismember(&now, SIGTERM) == 1 && sigismember(&now, SIGSEGV) == 0;

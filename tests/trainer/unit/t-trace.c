@@ -35,7 +35,6 @@ static bool log_ready(void *argument, int layer, struct train_error *error)
 	struct trace_log *log = argument;
 	size_t n = strlen(log->text);
 
-	(void)error;
 	snprintf(log->text + n, sizeof(log->text) - n, "[%s] ", layers[layer].name);
 	return true;
 }
@@ -45,7 +44,6 @@ static bool log_done(void *argument, int layer, struct train_error *error)
 	struct trace_log *log = argument;
 	size_t n = strlen(log->text);
 
-	(void)error;
 	snprintf(log->text + n, sizeof(log->text) - n, "(%s) ", layers[layer].name);
 	return true;
 }

@@ -64,8 +64,7 @@ static double *sums_of(const struct pass *p, int64_t plane)
 	return (double *)p->args->scratch + plane * 2 * p->norm->inner;
 }
 
-/* --- walks over planes -------------------------------------------------------------------------
- */
+/* --- walks over planes ----------------------------------------------------------------------- */
 
 /* The first two add up sums of each plane, the others write it. */
 enum walk { MOMENTS, GRADIENTS, NORMALIZE, DIFFERENTIATE };
@@ -297,8 +296,7 @@ EACH_WALK(sum_gradients, GRADIENTS)
 EACH_WALK(normalize_planes, NORMALIZE)
 EACH_WALK(differentiate_planes, DIFFERENTIATE)
 
-/* --- what follows from the sums, for each channel ----------------------------------------------
- */
+/* --- what follows from the sums, for each channel -------------------------------------------- */
 
 struct moments {
 	double mean, variance;
@@ -431,8 +429,7 @@ static void finish_gradients(void *argument, int64_t first, int64_t last)
 	}
 }
 
-/* --- runs --------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
 /* Padding has a mean, a scale and gradients of zero. */
 static void clear_padding(const struct pass *p)

@@ -166,8 +166,7 @@ static void clear_rest(const struct pass *p, int64_t first, int64_t last)
 	}
 }
 
-/* --- windows that overlap or leave the plane ---------------------------------------------------
- */
+/* --- windows that overlap or leave the plane ------------------------------------------------- */
 
 struct range {
 	int64_t first, last; /* not included */
@@ -293,8 +292,7 @@ SIMD_BODY void overlapping(bool backward, bool half, const struct pass *p, int64
 		}
 }
 
-/* --- runs --------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
 static bool are_apart(const struct cpu_pool *pool)
 {

@@ -20,8 +20,7 @@ static int64_t filter_rows(const struct cuda_convolution *c)
 	return (int64_t)c->base.host.out * c->base.host.height * c->base.host.width;
 }
 
-/* --- runs --------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
 /* The number of rows of the filter. A row has the channels of one place. */
 static struct reorder_args rows_of(const struct cuda_convolution *c)
@@ -157,8 +156,7 @@ static void convolution_free(struct op *op)
 	cuda_release(op->device, c->bias_gradient);
 }
 
-/* --- planning ----------------------------------------------------------------------------------
- */
+/* --- planning -------------------------------------------------------------------------------- */
 
 static bool describe_tensor(struct cuda_device *d, cudnnTensorDescriptor_t *tensor,
 			    const struct layout *layout, struct train_error *error)

@@ -33,8 +33,7 @@ struct operation {
 	enum cuda_direction direction;
 };
 
-/* --- what there is -----------------------------------------------------------------------------
- */
+/* --- what there is --------------------------------------------------------------------------- */
 
 /* Each direction asks with its own descriptor, which has the arithmetic that is wanted. */
 #define GET(NAME, PERF, CALL, DIRECTION, A, B, C) \
@@ -272,8 +271,7 @@ static bool list_ways(struct cuda_ways *ways, const struct operation *o, struct 
 	return true;
 }
 
-/* --- which is taken ----------------------------------------------------------------------------
- */
+/* --- which is taken -------------------------------------------------------------------------- */
 
 /* The addresses of a trial, each aligned to 256. */
 static size_t place_operands(const struct operation *o, size_t *input, size_t *output)

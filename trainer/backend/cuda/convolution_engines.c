@@ -67,8 +67,7 @@ static bool settle(struct builder *b, bool *has, struct train_error *error)
 	       cuda_done(b->device, CUDA_LIBRARY_CUDNN, (int)status, b->call, error);
 }
 
-/* --- descriptors -------------------------------------------------------------------------------
- */
+/* --- descriptors ----------------------------------------------------------------------------- */
 
 static cudnnBackendDescriptor_t create(struct builder *b, cudnnBackendDescriptorType_t type)
 {
@@ -137,8 +136,7 @@ static void finalize(struct builder *b, cudnnBackendDescriptor_t descriptor)
 	DO(b, cudnnBackendFinalize, (descriptor));
 }
 
-/* --- the graph ---------------------------------------------------------------------------------
- */
+/* --- the graph ------------------------------------------------------------------------------- */
 
 struct shape {
 	cudnnDataType_t type;
@@ -304,8 +302,7 @@ static void describe_graph(struct builder *b, enum cuda_direction direction)
 	finalize(b, graph);
 }
 
-/* --- engines -----------------------------------------------------------------------------------
- */
+/* --- engines --------------------------------------------------------------------------------- */
 
 /* An engine as cuDNN describes it: its number, a bit for each numerical note, and its knobs. */
 struct found {

@@ -5,8 +5,7 @@
 
 #include "backend/cuda/cuda.h"
 
-/* --- the operation ------------------------------------------------------------------------------
- */
+/* --- the operation --------------------------------------------------------------------------- */
 
 static bool forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
@@ -87,8 +86,7 @@ static bool plan_together(struct op **op, struct device *device, const struct op
 					 convolution_pool_backward_scratch(&args), error));
 }
 
-/* --- the choice ---------------------------------------------------------------------------------
- */
+/* --- the choice ------------------------------------------------------------------------------ */
 
 /* The numbers of the ways. */
 enum { TOGETHER, APART };

@@ -23,8 +23,7 @@ cudnnMathType_t cuda_math(const struct cuda_convolution *c)
 	return cuda_device_of(&c->base.base)->exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
 
-/* --- an engine ---------------------------------------------------------------------------------
- */
+/* --- an engine ------------------------------------------------------------------------------- */
 
 static bool set_pack(struct cuda_device *d, const struct cuda_engine *e,
 		     cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
@@ -82,8 +81,7 @@ static bool want_pack(struct cuda_convolution *c, enum cuda_direction direction,
 	return false;
 }
 
-/* --- a run -------------------------------------------------------------------------------------
- */
+/* --- a run ----------------------------------------------------------------------------------- */
 
 bool cuda_convolution_run(struct cuda_convolution *c, enum cuda_direction direction,
 			  const struct cuda_operands *o, struct train_error *error)

@@ -16,8 +16,7 @@ static struct cuda_device *own(struct device *device)
 	return (struct cuda_device *)device;
 }
 
-/* --- the libraries -----------------------------------------------------------------------------
- */
+/* --- the libraries --------------------------------------------------------------------------- */
 
 static struct {
 	pthread_mutex_t mutex;
@@ -48,8 +47,7 @@ const struct cuda_calls *cuda_calls_get(struct train_error *error)
 	return libraries.loaded ? &libraries.calls : NULL;
 }
 
-/* --- which GPU ---------------------------------------------------------------------------------
- */
+/* --- which GPU ------------------------------------------------------------------------------- */
 
 static void uuid_text(char text[CUDA_UUID], const cudaUUID_t *uuid)
 {
@@ -117,8 +115,7 @@ static bool describe(struct cuda_device *d, struct train_error *error)
 	return true;
 }
 
-/* --- opening -----------------------------------------------------------------------------------
- */
+/* --- opening --------------------------------------------------------------------------------- */
 
 static bool open_events(struct cuda_device *d, cudaEvent_t *events, int count,
 			struct train_error *error)

@@ -25,8 +25,7 @@ static struct linear *own(struct op *op)
 	return (struct linear *)op;
 }
 
-/* --- runs --------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
 static const void *weight_of(const struct linear *l, const struct op_args *args)
 {
@@ -87,8 +86,7 @@ static void linear_free(struct op *op)
 	cuda_release(op->device, l->bias);
 }
 
-/* --- planning ----------------------------------------------------------------------------------
- */
+/* --- planning -------------------------------------------------------------------------------- */
 
 /* The output of a convolution is used in its layout if it has no padding. */
 static void set_info(struct linear *l, const struct op_shape *shape)

@@ -73,8 +73,7 @@ bool cuda_same_layout(const struct layout *a, const struct layout *b)
 		(a->order && b->order && cuda_channels(a) == cuda_channels(b)));
 }
 
-/* --- conversion --------------------------------------------------------------------------------
- */
+/* --- conversion ------------------------------------------------------------------------------ */
 
 /* From the operation's input to its output; with `back` the other way. */
 static bool reorder(struct op *op, const void *from, void *to, bool back, struct train_error *error)

@@ -4,8 +4,7 @@
 
 #include "backend/cuda/cuda.h"
 
-/* --- max-pooling -------------------------------------------------------------------------------
- */
+/* --- max-pooling ----------------------------------------------------------------------------- */
 
 struct pool {
 	struct cuda_op base;
@@ -123,8 +122,7 @@ bool cuda_max_pool(struct op **op, struct device *device, const struct op_shape 
 	return op_give(op, &p->base.base, pool_plan(p, shape, error));
 }
 
-/* --- global average pooling --------------------------------------------------------------------
- */
+/* --- global average pooling ------------------------------------------------------------------ */
 
 static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {

@@ -146,8 +146,7 @@ bool cuda_product_run(struct cuda_device *d, const struct cuda_product *p, const
 	return cuda_use(d, error) && multiply(d, p, a, b, to, sums, d->workspace, error);
 }
 
-/* --- the choice --------------------------------------------------------------------------------
- */
+/* --- the choice ------------------------------------------------------------------------------ */
 
 static bool prefer(struct cuda_device *d, cublasLtMatmulPreference_t preference,
 		   cublasLtMatmulPreferenceAttributes_t attribute, uint32_t value,

@@ -144,8 +144,7 @@ void cuda_recording_free(struct recording *step)
 	free(step);
 }
 
-/* --- marks of time -----------------------------------------------------------------------------
- */
+/* --- marks of time --------------------------------------------------------------------------- */
 
 /* The number of events, and how many are made before the first mark. */
 enum { MAX_MARKS = 1 << 16, MARKS_READY = 1 << 10 };

@@ -39,8 +39,7 @@ bool onednn_type_here(struct device *device, enum value_type type, struct train_
 		device->physical, value_name(type));
 }
 
-/* --- in float32 --------------------------------------------------------------------------------
- */
+/* --- in float32 ------------------------------------------------------------------------------ */
 
 struct widened_op {
 	struct op base;

@@ -16,8 +16,7 @@ struct mean_op {
 	struct onednn_planes input;
 };
 
-/* --- max-pooling -------------------------------------------------------------------------------
- */
+/* --- max-pooling ----------------------------------------------------------------------------- */
 
 static bool max_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
@@ -89,8 +88,7 @@ bool onednn_max_pool(struct op **op, struct device *device, const struct op_shap
 	return op_give(op, &own->base, max_plan(own, shape, error));
 }
 
-/* --- global average pooling --------------------------------------------------------------------
- */
+/* --- global average pooling ------------------------------------------------------------------ */
 
 static bool mean_forward(struct op *op, const struct op_args *args, struct train_error *error)
 {
