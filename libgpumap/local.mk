@@ -89,6 +89,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/in_use.c \
 	libgpumap/lease/instances.c \
 	libgpumap/lease/lease.c libgpumap/lease/lease.h \
+	libgpumap/lease/lease_files.c \
 	libgpumap/lease/look.c \
 	libgpumap/lease/name.c \
 	libgpumap/lease/near.c \
@@ -104,6 +105,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/lease/slots.c \
 	libgpumap/lease/take.c \
 	libgpumap/lease/units.c libgpumap/lease/units.h \
+	libgpumap/lease/visible_list.c \
 	libgpumap/lease/why_waiting.c \
 	libgpumap/lease/wishes.c libgpumap/lease/wishes.h \
 	libgpumap/plan/alike.c \
@@ -149,6 +151,7 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/profile/inherit.c \
 	libgpumap/profile/link.c \
 	libgpumap/profile/override_section.c \
+	libgpumap/profile/override_when.c \
 	libgpumap/profile/profile.h \
 	libgpumap/profile/read_sections.c libgpumap/profile/read_sections.h \
 	libgpumap/profile/find_section.c \

@@ -12,7 +12,7 @@
 #include "live/run_planned.h"
 #include "memory.h"
 #include "pick/container_client.h"
-#include "pick/hold.h"
+#include "pick/run_program.h"
 #include "pick/keep_for_process.h"
 #include "pick/lease_here.h"
 #include "report/report.h"
@@ -321,7 +321,7 @@ static int pick(struct arguments *a)
 	/* A remark is of use before the program runs, which can take days. */
 	a->printed = print_report(&a->output, 0);
 	if (a->program)
-		return pick_hold(lease, list, a->program, &a->limits, a->output.report);
+		return pick_run(lease, list, a->program, &a->limits, a->output.report);
 	status = print_list(a, list);
 	gpumap_lease_free(lease);
 	return status;

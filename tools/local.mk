@@ -130,7 +130,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/pick/container_client.c tools/pick/container_client.h \
 	tools/pick/find_shell.c tools/pick/find_shell.h \
 	tools/pick/gpu_load.c tools/pick/gpu_load.h \
-	tools/pick/hold.c tools/pick/hold.h \
+	tools/pick/run_program.c tools/pick/run_program.h \
 	tools/pick/keep_for_process.c tools/pick/keep_for_process.h \
 	tools/pick/lease_end.c tools/pick/lease_end.h \
 	tools/pick/lease_here.c tools/pick/lease_here.h

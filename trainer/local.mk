@@ -27,7 +27,8 @@ trainer_files = \
 	trainer/optim/optimizer.c trainer/optim/optimizer.h trainer/optim/optimizers.def \
 	trainer/optim/schedule.c trainer/optim/schedule.h \
 	trainer/optim/update.c trainer/optim/update.h \
-	trainer/place/devices.c \
+	trainer/place/place_query.c \
+	trainer/place/find_devices.c \
 	trainer/place/place.c trainer/place/place.h \
 	trainer/place/place_query.h \
 	trainer/place/run_name.c trainer/place/run_name.h \
@@ -87,6 +88,7 @@ libtrainer_la_SOURCES = $(trainer_files) $(kernels_files) \
 	trainer/model/pass.c \
 	trainer/model/plan_stage.c trainer/model/plan_stage.h \
 	trainer/model/shapes.c \
+	trainer/model/unused_parameters.c \
 	trainer/parallel/buckets.c trainer/parallel/buckets.h \
 	trainer/parallel/agree.h \
 	trainer/parallel/config_agree.c \

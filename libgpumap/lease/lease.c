@@ -71,11 +71,6 @@ bool lease_has_slot(const gpumap_lease *lease, size_t i)
 	return lease->locks[i].part && !is_instance(gpumap_lease_device(lease, i));
 }
 
-EXPORT const char *gpumap_lease_visible(const gpumap_lease *lease)
-{
-	return lease ? lease->visible : NULL;
-}
-
 EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 {
 	size_t n = 0;
@@ -89,27 +84,6 @@ EXPORT int gpumap_lease_descriptor(const gpumap_lease *lease, size_t i)
 			return lease->locks[k].own;
 	}
 	return -1;
-}
-
-/* An instance has no number, and a list has numbers or UUIDs. */
-int lease_list(gpumap_lease *lease)
-{
-	struct strbuf text = {0};
-	bool uuids = false;
-
-	for (size_t i = 0; i < lease->count; i++)
-		uuids = uuids || is_instance(gpumap_lease_device(lease, i));
-	for (size_t i = 0; i < lease->count; i++) {
-		const gpumap_device *unit = gpumap_lease_device(lease, i);
-
-		strbuf_puts(&text, i ? "," : "");
-		if (uuids && unit->uuid)
-			strbuf_puts(&text, unit->uuid);
-		else
-			strbuf_printf(&text, "%d", unit->physical);
-	}
-	lease->visible = strbuf_take(&text);
-	return lease->visible ? GPUMAP_OK : GPUMAP_ENOMEM;
 }
 
 /* A lease of parts of GPUs, or of GPUs that sysfs does not have, stands on the folder alone. */

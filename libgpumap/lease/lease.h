@@ -200,19 +200,10 @@ struct lease_load {
 
 #define NO_LOAD ((struct lease_load){0, MAX_SLOTS})
 
-static inline void load_add(struct lease_load *load, size_t slots)
-{
-	load->used++;
-	load->most = slots < load->most ? slots : load->most;
-}
-
+/* One more job, which allows this number of slots. */
+void load_add(struct lease_load *load, size_t slots);
 /* How many more jobs can share the GPU, if one of them allows this number of slots. */
-static inline size_t load_room(const struct lease_load *load, size_t slots)
-{
-	size_t most = slots < load->most ? slots : load->most;
-
-	return load->used < most ? most - load->used : 0;
-}
+size_t load_room(const struct lease_load *load, size_t slots);
 
 /* What is seen of a GPU or a MIG instance. */
 struct lease_sight {

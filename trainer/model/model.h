@@ -95,6 +95,8 @@ struct model_shapes {
 bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 		  struct train_error *error);
 
+/* Notes which layers are live: they reach the loss. Part of model_shapes(). */
+void model_find_live(struct model_shapes *shapes, const struct model_spec *spec);
 /* False if a layer with parameters does not reach the loss, with its name. */
 bool model_all_live(const struct model_shapes *shapes, const struct model_spec *spec,
 		    struct train_error *error);

@@ -214,20 +214,6 @@ static bool layer_shape(struct model_shapes *shapes, const struct model_spec *sp
 	return true;
 }
 
-bool model_all_live(const struct model_shapes *shapes, const struct model_spec *spec,
-		    struct train_error *error)
-{
-	for (int i = 0; i < spec->count; i++)
-		if (!shapes->layers[i].live && shapes->layers[i].parameters >= 0)
-			return train_fail(
-				error, TRAIN_BAD_INPUT,
-				"model %s: layer %s does not reach the loss, so %s.weight "
-				"would never change; take it out or allow it with "
-				"--find-unused-parameters",
-				spec->name, spec->layers[i].name, spec->layers[i].name);
-	return true;
-}
-
 /* The loss reads channels as classes. */
 static bool gives_logits(const struct model_shapes *shapes, const struct model_spec *spec,
 			 struct train_error *error)
@@ -240,16 +226,6 @@ static bool gives_logits(const struct model_shapes *shapes, const struct model_s
 			  "linear layer after it",
 			  spec->layers[spec->count - 1].name, (int)out[0], (int)out[1],
 			  (int)out[2]);
-}
-
-/* A layer is live if a live one reads it, or if it is the last. */
-static void find_live(struct model_shapes *shapes, const struct model_spec *spec)
-{
-	shapes->layers[spec->count - 1].live = true;
-	for (int i = spec->count - 1; i >= 0; i--)
-		for (int k = 0; shapes->layers[i].live && k < shapes->layers[i].inputs; k++)
-			if (shapes->layers[i].from[k] >= 0)
-				shapes->layers[shapes->layers[i].from[k]].live = true;
 }
 
 int model_crossing(const struct model_shapes *shapes, const struct model_spec *spec, int last,
@@ -281,6 +257,6 @@ bool model_shapes(struct model_shapes *shapes, const struct model_spec *spec,
 			return false;
 	if (!gives_logits(shapes, spec, error))
 		return false;
-	find_live(shapes, spec);
+	model_find_live(shapes, spec);
 	return true;
 }

@@ -30,6 +30,11 @@ bool place_answered(const struct place_query *f, struct train_error *error);
 /* Keeps the facts of the run's first mapping, and prints its remarks. */
 void place_keep(struct place_query *f);
 
+/* Rule S5: no list was stated. */
+bool place_all_devices(const struct place_query *f);
+/* find_devices.c: adds the devices of this process, as the mode has them. */
+bool place_find_devices(struct place_query *f, struct train_error *error);
+
 /* Adds a device to the place. It must be known, and be free or shared. */
 bool place_add(struct place_query *f, const gpumap_entry *entry, struct train_error *error);
 bool place_add_chosen(struct place_query *f, struct train_error *error);

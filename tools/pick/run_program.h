@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GM_PICK_HOLD_H
-#define GM_PICK_HOLD_H
+#ifndef GM_PICK_RUN_PROGRAM_H
+#define GM_PICK_RUN_PROGRAM_H
 
 #include "pick/lease_end.h"
 
@@ -17,7 +17,7 @@
 
 /* Returns the exit status of the program, 128 + N for signal N. `argv` ends with NULL; `list` is
  * its CUDA_VISIBLE_DEVICES. The lease is freed. */
-int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,
-	      gpumap_report *report);
+int pick_run(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,
+	     gpumap_report *report);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a program with a lease, and ends the lease when the program ends. */
-#include "pick/hold.h"
+#include "pick/run_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -320,8 +320,8 @@ static int follow(int fd, char **argv, const sigset_t *blocked, gpumap_report *r
 	return reap_status(news.status);
 }
 
-int pick_hold(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,
-	      gpumap_report *report)
+int pick_run(gpumap_lease *lease, const char *list, char **argv, const struct lease_limits *limits,
+	     gpumap_report *report)
 {
 	struct pick_container container;
 	const struct held held = {lease, list, &container, limits, getpid()};
