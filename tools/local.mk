@@ -102,7 +102,7 @@ libcommand_la_SOURCES = $(launch_sources) $(exec_sources) $(rehearse_sources) \
 	tools/job/sweep_report.c \
 	tools/job/sweep_share.c tools/job/sweep_share.h \
 	tools/job/torchrun_options.c \
-	tools/live/lease_kept.c tools/live/lease_kept.h \
+	tools/live/lease_people.c tools/live/lease_people.h \
 	tools/live/leases.h \
 	tools/live/leases_json.c \
 	tools/live/leases_read.c \

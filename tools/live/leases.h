@@ -12,7 +12,7 @@
 
 #include "gpumap.h"
 
-#include "live/lease_kept.h"
+#include "live/lease_people.h"
 #include "strbuf.h"
 
 /* What a lease lasts as long as. */

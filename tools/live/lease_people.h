@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes that concern leases, as those that hold one after the one that took it has ended: they
  * inherited its locks. */
-#ifndef GM_LEASE_KEPT_H
-#define GM_LEASE_KEPT_H
+#ifndef GM_LEASE_PEOPLE_H
+#define GM_LEASE_PEOPLE_H
 
 #include "gpumap.h"
 

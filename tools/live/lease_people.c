@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lease_kept.h. */
-#include "live/lease_kept.h"
+/* See lease_people.h. */
+#include "live/lease_people.h"
 
 #include "explain/json.h"
 #include "inventory/inventory.h"
