@@ -72,15 +72,10 @@ void seen_free(struct lint_seen *seen)
 
 /* --- findings --------------------------------------------------------------------------- */
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && streq(a, b));
-}
-
 static bool same_str(const gpumap_finding *a, const gpumap_finding *b,
 		     enum gpumap_finding_str_attr attr)
 {
-	return same_text(gpumap_finding_str(a, attr), gpumap_finding_str(b, attr));
+	return text_same(gpumap_finding_str(a, attr), gpumap_finding_str(b, attr));
 }
 
 static bool same(const gpumap_finding *a, const gpumap_finding *b, bool again)

@@ -18,11 +18,6 @@ struct different {
 	size_t count;
 };
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && streq(a, b));
-}
-
 static bool same_words(const char *const *a, const char *const *b)
 {
 	if (!a || !b)
@@ -42,8 +37,8 @@ static bool same_start(const struct lint_start *a, const struct lint_start *b)
 	       x->together == y->together && x->ranked == y->ranked && x->ranks == y->ranks &&
 	       x->hosts == y->hosts && x->visible == y->visible && x->port == y->port &&
 	       x->port_by_default == y->port_by_default && x->meeting == y->meeting &&
-	       x->list_varies == y->list_varies && same_text(x->list, y->list) &&
-	       same_text(x->order, y->order) && same_words(x->arguments, y->arguments);
+	       x->list_varies == y->list_varies && text_same(x->list, y->list) &&
+	       text_same(x->order, y->order) && same_words(x->arguments, y->arguments);
 }
 
 static bool add_different(struct different *d, const struct lint_start *s)
