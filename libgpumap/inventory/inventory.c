@@ -221,22 +221,12 @@ EXPORT const char *gpumap_inventory_str(const gpumap_inventory *inventory,
 {
 	if (!inventory)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_INVENTORY_SOURCE:
-		return inventory->source;
-	case GPUMAP_INVENTORY_ORIGIN:
-		return inventory->origin;
-	case GPUMAP_INVENTORY_DRIVER:
-		return inventory->driver;
-	case GPUMAP_INVENTORY_HOST:
-		return inventory->host;
-	case GPUMAP_INVENTORY_DATE:
-		return inventory->date;
-	case GPUMAP_INVENTORY_NO_GPU:
-		return inventory->no_gpu;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_INVENTORY_SOURCE] = inventory->source,
+		       [GPUMAP_INVENTORY_ORIGIN] = inventory->origin,
+		       [GPUMAP_INVENTORY_DRIVER] = inventory->driver,
+		       [GPUMAP_INVENTORY_HOST] = inventory->host,
+		       [GPUMAP_INVENTORY_DATE] = inventory->date,
+		       [GPUMAP_INVENTORY_NO_GPU] = inventory->no_gpu);
 }
 
 EXPORT int64_t gpumap_inventory_int(const gpumap_inventory *inventory,
@@ -260,22 +250,11 @@ EXPORT const char *gpumap_device_str(const gpumap_device *device, enum gpumap_de
 {
 	if (!device)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_DEVICE_UUID:
-		return device->uuid;
-	case GPUMAP_DEVICE_PCI:
-		return device->gpu->pci;
-	case GPUMAP_DEVICE_NAME:
-		return device->gpu->name;
-	case GPUMAP_DEVICE_NUMA:
-		return device->gpu->numa;
-	case GPUMAP_DEVICE_CPUS:
-		return device->gpu->cpus;
-	case GPUMAP_DEVICE_MIG_PROFILE:
-		return device->profile;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_DEVICE_UUID] = device->uuid, [GPUMAP_DEVICE_PCI] = device->gpu->pci,
+		[GPUMAP_DEVICE_NAME] = device->gpu->name, [GPUMAP_DEVICE_NUMA] = device->gpu->numa,
+		[GPUMAP_DEVICE_CPUS] = device->gpu->cpus,
+		[GPUMAP_DEVICE_MIG_PROFILE] = device->profile);
 }
 
 EXPORT int64_t gpumap_device_int(const gpumap_device *device, enum gpumap_device_int_attr attr)

@@ -195,20 +195,11 @@ EXPORT const char *gpumap_process_str(const gpumap_process *process,
 {
 	if (!process)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_PROCESS_USER:
-		return process->user;
-	case GPUMAP_PROCESS_COMMAND:
-		return process->command;
-	case GPUMAP_PROCESS_CONTAINER:
-		return process->container;
-	case GPUMAP_PROCESS_START:
-		return *process->started ? process->started : NULL;
-	case GPUMAP_PROCESS_ACTIVE:
-		return *process->was_active ? process->was_active : NULL;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_PROCESS_USER] = process->user,
+		       [GPUMAP_PROCESS_COMMAND] = process->command,
+		       [GPUMAP_PROCESS_CONTAINER] = process->container,
+		       [GPUMAP_PROCESS_START] = *process->started ? process->started : NULL,
+		       [GPUMAP_PROCESS_ACTIVE] = *process->was_active ? process->was_active : NULL);
 }
 
 EXPORT int64_t gpumap_process_int(const gpumap_process *process, enum gpumap_process_int_attr attr)

@@ -7,18 +7,10 @@ EXPORT const char *gpumap_plan_str(const gpumap_plan *plan, enum gpumap_plan_str
 {
 	if (!plan)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_PLAN_PROFILE:
-		return plan->profile;
-	case GPUMAP_PLAN_MODE:
-		return plan->settings.mode.text;
-	case GPUMAP_PLAN_MASTER_ADDR:
-		return plan->master_addr;
-	case GPUMAP_PLAN_RUN:
-		return plan->run;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_PLAN_PROFILE] = plan->profile,
+		[GPUMAP_PLAN_MODE] = plan->settings.mode.text,
+		[GPUMAP_PLAN_MASTER_ADDR] = plan->master_addr, [GPUMAP_PLAN_RUN] = plan->run);
 }
 
 EXPORT int64_t gpumap_plan_int(const gpumap_plan *plan, enum gpumap_plan_int_attr attr)
@@ -56,24 +48,12 @@ EXPORT const char *gpumap_plan_rank_str(const gpumap_plan *plan, int64_t rank,
 	if (!plan || rank < 0 || !plan_rank(plan, (size_t)rank, &at))
 		return NULL;
 	device = device_of(at.local);
-	switch (attr) {
-	case GPUMAP_RANK_HOST:
-		return at.host->name;
-	case GPUMAP_RANK_VISIBLE:
-		return at.local->visible;
-	case GPUMAP_RANK_UUID:
-		return device ? device->uuid : NULL;
-	case GPUMAP_RANK_PCI:
-		return device ? device->pci : NULL;
-	case GPUMAP_RANK_NAME:
-		return device ? device->name : NULL;
-	case GPUMAP_RANK_CPUS:
-		return at.local->cpus;
-	case GPUMAP_RANK_MEMORY_NODES:
-		return at.local->nodes;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_RANK_HOST] = at.host->name, [GPUMAP_RANK_VISIBLE] = at.local->visible,
+		[GPUMAP_RANK_UUID] = device ? device->uuid : NULL,
+		[GPUMAP_RANK_PCI] = device ? device->pci : NULL,
+		[GPUMAP_RANK_NAME] = device ? device->name : NULL,
+		[GPUMAP_RANK_CPUS] = at.local->cpus, [GPUMAP_RANK_MEMORY_NODES] = at.local->nodes);
 }
 
 EXPORT int64_t gpumap_plan_rank_int(const gpumap_plan *plan, int64_t rank,

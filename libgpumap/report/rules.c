@@ -33,20 +33,8 @@ EXPORT const char *gpumap_rule_str(const gpumap_rule *rule, enum gpumap_rule_str
 {
 	if (!rule)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_RULE_ID:
-		return rule->id;
-	case GPUMAP_RULE_LINE:
-		return rule->line;
-	case GPUMAP_RULE_TEXT:
-		return rule->text;
-	case GPUMAP_RULE_EXAMPLE:
-		return rule->example;
-	case GPUMAP_RULE_SOURCE:
-		return rule->source;
-	case GPUMAP_RULE_EVIDENCE:
-		return rule->evidence;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(
+		attr, [GPUMAP_RULE_ID] = rule->id, [GPUMAP_RULE_LINE] = rule->line,
+		[GPUMAP_RULE_TEXT] = rule->text, [GPUMAP_RULE_EXAMPLE] = rule->example,
+		[GPUMAP_RULE_SOURCE] = rule->source, [GPUMAP_RULE_EVIDENCE] = rule->evidence);
 }
