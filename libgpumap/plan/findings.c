@@ -39,7 +39,6 @@ void plan_report(struct builder *b, enum finding_id id, const struct about *abou
 		 const char *format, ...)
 {
 	struct about here = *about;
-	CLEANUP(strbuf_free) struct strbuf text = {0};
 	enum gpumap_severity severity;
 	const char *name;
 	va_list args;
@@ -50,9 +49,8 @@ void plan_report(struct builder *b, enum finding_id id, const struct about *abou
 		return;
 	here.speech = b->input->speech;
 	va_start(args, format);
-	strbuf_vprintf(&text, format, args);
+	report_vadd(b->report, id, &here, format, args);
 	va_end(args);
-	report_text(b->report, id, &here, &text);
 }
 
 void plan_report_rest(struct builder *b)
@@ -66,24 +64,17 @@ void plan_report_rest(struct builder *b)
 
 void plan_step(struct builder *b, const char *rule, const char *origin, const char *format, ...)
 {
+	enum { MAX_STEPS = 64 }; /* those of more hosts are left out, as findings are */
 	gpumap_plan *plan = b->plan;
+	struct plan_step *grown;
 	va_list args;
 
-	if (plan->step_count == b->step_room) {
-		size_t room = b->step_room ? b->step_room * 2 : 8;
-		struct plan_step *steps;
-
-		/* Steps of more hosts than this are left out, as findings are. */
-		if (room > 64)
-			return;
-		steps = arena_alloc(b->arena, room, sizeof(*steps));
-		if (!steps)
-			return;
-		if (plan->step_count)
-			memcpy(steps, plan->steps, plan->step_count * sizeof(*steps));
-		plan->steps = steps;
-		b->step_room = room;
-	}
+	if (plan->step_count == MAX_STEPS)
+		return;
+	grown = arena_room(b->arena, plan->steps, plan->step_count, &b->step_room, sizeof(*grown));
+	if (!grown)
+		return;
+	plan->steps = grown;
 	va_start(args, format);
 	plan->steps[plan->step_count] =
 		(struct plan_step){.rule = rule,

@@ -144,7 +144,8 @@ EXPORT const gpumap_finding *gpumap_finding_get(size_t i)
 static char *copy_spoken(const char *text, enum speech_part part, const struct about *about,
 			 bool *failed)
 {
-	struct strbuf spoken = {0}, buf = {0};
+	CLEANUP(strbuf_free) struct strbuf spoken = {0};
+	struct strbuf buf = {0};
 	char *copy;
 
 	if (!text)
@@ -153,7 +154,6 @@ static char *copy_spoken(const char *text, enum speech_part part, const struct a
 	escape_all(&buf, spoken.text ? spoken.text : "");
 	copy = strbuf_take(&buf);
 	*failed = *failed || !copy || spoken.failed;
-	strbuf_free(&spoken);
 	return copy;
 }
 
@@ -166,24 +166,12 @@ static char *copy_escaped(const char *text, bool *failed)
 	return copy;
 }
 
-static bool append(gpumap_report *report, gpumap_finding *finding)
-{
-	gpumap_finding **grown =
-		array_room(report->findings, report->count, &report->room, sizeof(*grown));
-
-	if (!grown)
-		return false;
-	report->findings = grown;
-	report->findings[report->count++] = finding;
-	return true;
-}
-
-static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const struct about *about,
-			     const char *format, va_list args)
+void report_vadd(gpumap_report *report, enum finding_id id, const struct about *about,
+		 const char *format, va_list args)
 {
 	const struct about nothing = {0};
-	struct strbuf text = {0};
-	gpumap_finding *finding;
+	CLEANUP(strbuf_free) struct strbuf text = {0};
+	gpumap_finding *finding = NULL;
 	bool failed = false;
 
 	if (!report)
@@ -191,9 +179,12 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 	if (!about)
 		about = &nothing;
 	strbuf_vprintf(&text, format, args);
-	finding = xcalloc(1, sizeof(*finding));
-	if (text.failed || !finding)
-		goto nomem;
+	if (ARRAY_ROOM(report->findings, report->count, report->room))
+		finding = xcalloc(1, sizeof(*finding));
+	if (!finding) {
+		report_nomem(report);
+		return;
+	}
 	finding->id = id;
 	finding->line = about->line;
 	finding->column = about->column;
@@ -201,12 +192,10 @@ static void PRINTF(4, 0) add(gpumap_report *report, enum finding_id id, const st
 	finding->fix = copy_spoken(about->fix, SPEECH_FIX, about, &failed);
 	finding->origin = copy_escaped(about->origin, &failed);
 	finding->text = copy_spoken(text.text ? text.text : "", SPEECH_TEXT, about, &failed);
-	if (failed || !append(report, finding))
-		goto nomem;
-	strbuf_free(&text);
-	return;
-nomem:
-	strbuf_free(&text);
+	if (!failed && !text.failed) {
+		report->findings[report->count++] = finding;
+		return;
+	}
 	finding_free(finding);
 	report_nomem(report);
 }
@@ -217,7 +206,7 @@ void report_add(gpumap_report *report, enum finding_id id, const struct about *a
 	va_list args;
 
 	va_start(args, format);
-	add(report, id, about, format, args);
+	report_vadd(report, id, about, format, args);
 	va_end(args);
 }
 
@@ -236,7 +225,7 @@ int report_fail(gpumap_report *report, int code, enum finding_id id, const struc
 	va_list args;
 
 	va_start(args, format);
-	add(report, id, about, format, args);
+	report_vadd(report, id, about, format, args);
 	va_end(args);
 	return code;
 }

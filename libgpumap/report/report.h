@@ -32,6 +32,8 @@ struct strbuf;
  * and its origin are escaped. */
 void report_add(gpumap_report *report, enum finding_id id, const struct about *about,
 		const char *format, ...) PRINTF(4, 5);
+void report_vadd(gpumap_report *report, enum finding_id id, const struct about *about,
+		 const char *format, va_list args) PRINTF(4, 0);
 
 /* Returns `code` after adding a finding, for `return report_fail(...)`. */
 int report_fail(gpumap_report *report, int code, enum finding_id id, const struct about *about,
