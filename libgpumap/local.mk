@@ -125,7 +125,6 @@ libgpumap_core_la_SOURCES = \
 	libgpumap/plan/inherited_limit.c \
 	libgpumap/plan/inherited_list.c \
 	libgpumap/plan/job.c libgpumap/plan/job.h \
-	libgpumap/plan/job_port.c \
 	libgpumap/plan/layout.c \
 	libgpumap/plan/make.c \
 	libgpumap/plan/choose_port.c \

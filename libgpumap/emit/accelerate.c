@@ -42,7 +42,7 @@ static void put_processes(struct emitter *e, size_t node)
 
 static void put_node(struct emitter *e, size_t node)
 {
-	emit_start(e, node);
+	emit_start(e, node, EMIT_LIST);
 	/* It starts one process directly, not by torchrun. */
 	if (e->ranks == 1)
 		emit_rank(e, node);

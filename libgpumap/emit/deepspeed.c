@@ -70,7 +70,7 @@ static void put_include(struct emitter *e)
 
 static void put_command(struct emitter *e)
 {
-	emit_start_numbers(e, 0);
+	emit_start(e, 0, EMIT_NUMBERS);
 	emit_word(e, "deepspeed");
 	if (e->node_count > 1)
 		emit_word(e, "--hostfile=" EMIT_HOST_FILE);

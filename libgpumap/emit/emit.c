@@ -31,14 +31,8 @@ EXPORT const char *gpumap_target_str(const gpumap_target *target, enum gpumap_ta
 {
 	if (!target)
 		return NULL;
-	switch (attr) {
-	case GPUMAP_TARGET_NAME:
-		return target->name;
-	case GPUMAP_TARGET_SUMMARY:
-		return target->summary;
-	default:
-		return NULL;
-	}
+	return TEXT_AT(attr, [GPUMAP_TARGET_NAME] = target->name,
+		       [GPUMAP_TARGET_SUMMARY] = target->summary);
 }
 
 bool emit_is_scheduled(const char *target)
@@ -110,21 +104,14 @@ static bool can_start(struct emitter *e)
 		emit_refuse(e, "gpumap plan shows why", "the plan cannot be started");
 		return false;
 	}
-	if (e->plan->lease) {
-		report_add(e->report, FINDING_LEASE_NOT_HERE,
-			   ABOUT(.origin = e->target,
-				 .fix = "start it by gpumap pick N -- COMMAND, with a plan for the "
-					"GPUs that it inherits"),
-			   "the plan is for GPUs that gpumap run leases: %s", e->plan->lease);
-		e->refused = true;
-	}
-	if (!e->plan->argument_count) {
-		report_add(e->report, FINDING_NO_PROGRAM,
-			   ABOUT(.origin = e->target,
-				 .fix = "write -- PROGRAM ARGUMENT... after the options"),
-			   "there is no program to start");
-		e->refused = true;
-	}
+	if (e->plan->lease)
+		emit_remark(e, FINDING_LEASE_NOT_HERE,
+			    "start it by gpumap pick N -- COMMAND, with a plan for the GPUs that "
+			    "it inherits",
+			    "the plan is for GPUs that gpumap run leases: %s", e->plan->lease);
+	if (!e->plan->argument_count)
+		emit_remark(e, FINDING_NO_PROGRAM, "write -- PROGRAM ARGUMENT... after the options",
+			    "there is no program to start");
 	return !e->refused;
 }
 

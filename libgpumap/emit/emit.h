@@ -113,23 +113,25 @@ struct emit_variables {
 	struct emit_variable *all;
 	size_t count, room;
 	struct emitter *e;
-	bool ranks; /* with those of the rank */
+	bool ranks;       /* with those of the rank */
+	const char *list; /* of the whole node */
 };
 
 /* The variables of a rank, as gpumap_plan_variable_each passes them. Without `ranks` the launcher
- * sets those of the rank, and CUDA_VISIBLE_DEVICES is that of the whole node. */
+ * sets those of the rank, and CUDA_VISIBLE_DEVICES is that of the whole node; there are none then
+ * if gpumap exec has the plan. */
 void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
 		    size_t local_rank, bool ranks);
 const struct emit_variable *emit_variable(const struct emit_variables *variables, size_t at,
 					  const char *name);
-void emit_without(struct emit_variables *variables, const char *name);
+void emit_without(struct emit_variables *variables, const char *names);
 /* "env -u A B=value" or "B=value" before a command. */
 void emit_prefix(struct emitter *e, const struct emit_variables *variables);
+/* EMIT_NUMBERS: the launcher takes GPUs by number, and makes the list itself. */
+enum emit_gpus { EMIT_LIST, EMIT_NUMBERS };
 /* Puts what comes before a node's command unless gpumap exec has the plan: the folder, and the
  * variables. */
-void emit_start(struct emitter *e, size_t node);
-/* The same for a launcher that takes GPUs by number and makes the list itself. */
-void emit_start_numbers(struct emitter *e, size_t node);
+void emit_start(struct emitter *e, size_t node, enum emit_gpus gpus);
 /* Sets the variables of a node's first rank, for a launcher that does not. */
 void emit_rank(struct emitter *e, size_t node);
 /* A comment that names the node, where there are several. */
@@ -163,10 +165,11 @@ void emit_no_python(struct emitter *e);
 void emit_loses(struct emitter *e, bool exec, const enum profile_key_id *kept, size_t count);
 /* If the plan has names for hosts that nobody named. */
 void emit_remark_names(struct emitter *e);
-void emit_refuse(struct emitter *e, const char *fix, const char *format, ...) PRINTF(3, 4);
 /* Whether several hosts have names that a launcher needs; otherwise it refuses the plan. */
 bool emit_has_names(struct emitter *e);
+/* An error refuses the plan. */
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 	PRINTF(4, 5);
+#define emit_refuse(e, ...) emit_remark(e, FINDING_LAUNCHER_CANNOT, __VA_ARGS__)
 
 #endif

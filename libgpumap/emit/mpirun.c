@@ -59,13 +59,11 @@ static void put_command(struct emitter *e)
 {
 	const char *workdir = e->plan->settings.workdir.text;
 	long long timeout = emit_seconds(e, PKEY_PROFILE_timeout);
-	struct emit_variables variables = {0};
+	struct emit_variables variables;
 
-	if (!e->inside) {
-		emit_variables(&variables, e, &e->nodes[0], 0, false);
-		emit_without(&variables, "OMP_NUM_THREADS"); /* gpumap exec counts a rank's cores */
-		emit_prefix(e, &variables);
-	}
+	emit_variables(&variables, e, &e->nodes[0], 0, false);
+	emit_without(&variables, "OMP_NUM_THREADS"); /* gpumap exec counts a rank's cores */
+	emit_prefix(e, &variables);
 	emit_word(e, "mpirun");
 	emit_pairf(e, "-np", "%zu", e->ranks);
 	put_hosts(e);

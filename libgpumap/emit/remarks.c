@@ -4,37 +4,19 @@
 
 #include <stdio.h>
 
-static void remark(struct emitter *e, enum finding_id id, const char *fix, const char *format,
-		   va_list args) PRINTF(4, 0);
-static void remark(struct emitter *e, enum finding_id id, const char *fix, const char *format,
-		   va_list args)
-{
-	const struct speech speech = job_speech(e->plan);
-	CLEANUP(strbuf_free) struct strbuf text = {0};
-
-	strbuf_vprintf(&text, format, args);
-	e->out.failed = e->out.failed || text.failed;
-	report_add(e->report, id, ABOUT(.origin = e->target, .fix = fix, .speech = &speech), "%s",
-		   text.text ? text.text : "");
-}
-
 void emit_remark(struct emitter *e, enum finding_id id, const char *fix, const char *format, ...)
 {
+	const struct speech speech = job_speech(e->plan);
+	enum gpumap_severity severity;
+	const char *name;
 	va_list args;
 
+	finding_meaning(id, &name, &severity);
+	e->refused = e->refused || severity == GPUMAP_SEVERITY_ERROR;
 	va_start(args, format);
-	remark(e, id, fix, format, args);
+	report_vadd(e->report, id, ABOUT(.origin = e->target, .fix = fix, .speech = &speech),
+		    format, args);
 	va_end(args);
-}
-
-void emit_refuse(struct emitter *e, const char *fix, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	remark(e, FINDING_LAUNCHER_CANNOT, fix, format, args);
-	va_end(args);
-	e->refused = true;
 }
 
 bool emit_has_names(struct emitter *e)

@@ -3,7 +3,6 @@
 #include "emit/slurm.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 static void directive(struct emitter *e, const char *option, const char *format, ...) PRINTF(3, 4);
 static void directive(struct emitter *e, const char *option, const char *format, ...)
@@ -93,18 +92,17 @@ static void put_signal(struct emitter *e)
 
 static void put_header(struct emitter *e, const struct slurm_shape *shape)
 {
-	struct slurm_time limit;
+	const char *limit = slurm_limit(e);
 
 	put_name(e);
 	emit_puts(e, "#SBATCH --output=%x-%j.log\n");
-	if (slurm_limit(e, &limit)) {
-		directive(e, "time", "%s", limit.text);
+	if (limit) {
+		directive(e, "time", "%s", limit);
 		put_signal(e);
 	}
 	for (size_t i = 0; i < shape->count; i++) {
-		if (i) {
+		if (i)
 			emit_puts(e, "#SBATCH hetjob\n");
-		}
 		put_group(e, shape, &shape->groups[i]);
 	}
 }
@@ -120,13 +118,11 @@ static void put_line(struct emitter *e, const char *command, const char *word)
  * the shell's process id replaces the job's. */
 static void put_port(struct emitter *e)
 {
-	char port[JOB_PORT_TEXT];
-
 	if (!job_sets_ranks(e->plan, (int64_t)e->ranks) ||
 	    e->plan->settings.master_port.word != PLAN_PORT_AUTO)
 		return;
-	job_port_in_shell(port, "${SLURM_JOB_ID:-$$}");
-	emit_printf(e, "export MASTER_PORT=%s\n", port);
+	emit_printf(e, "export MASTER_PORT=$((%d + ${SLURM_JOB_ID:-$$} %% %d))\n", JOB_FIRST_PORT,
+		    JOB_PORTS);
 }
 
 static void put_body(struct emitter *e, const struct slurm_shape *shape, bool folder)
@@ -155,9 +151,8 @@ static void put_body(struct emitter *e, const struct slurm_shape *shape, bool fo
 void emit_sbatch(struct emitter *e)
 {
 	struct slurm_shape shape = slurm_shape(e);
-	bool folder;
+	bool folder = put_folder(e);
 
-	folder = put_folder(e);
 	put_header(e, &shape);
 	put_body(e, &shape, folder);
 	slurm_remarks(e);

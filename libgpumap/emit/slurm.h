@@ -21,11 +21,8 @@ struct slurm_shape slurm_shape(struct emitter *e);
 /* CPUs for each rank; 0: the number that Slurm chooses. */
 size_t slurm_cpus(struct emitter *e, const struct slurm_group *group);
 
-/* "1-02:30:00"; false: no limit. */
-struct slurm_time {
-	char text[48];
-};
-bool slurm_limit(const struct emitter *e, struct slurm_time *ret);
+/* "1-02:30:00"; NULL: no limit. */
+const char *slurm_limit(struct emitter *e);
 
 /* srun and its options; in a script some of them are the job's. */
 void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool script);

@@ -2,8 +2,6 @@
 /* srun: all GPUs of the step for every task, gpumap exec inside. */
 #include "emit/slurm.h"
 
-#include <stdio.h>
-
 #include "strbuf.h"
 #include "text/words.h"
 
@@ -191,27 +189,19 @@ static void put_logs(struct emitter *e)
 
 /* --- the command --------------------------------------------------------------------------- */
 
-bool slurm_limit(const struct emitter *e, struct slurm_time *ret)
+const char *slurm_limit(struct emitter *e)
 {
 	long long s = emit_seconds(e, PKEY_PROFILE_timeout);
 
-	if (s)
-		snprintf(ret->text, sizeof(ret->text), "%lld-%02lld:%02lld:%02lld", s / 86400,
-			 s / 3600 % 24, s / 60 % 60, s % 60);
-	return s;
-}
-
-static void put_limit(struct emitter *e)
-{
-	struct slurm_time limit;
-
-	if (slurm_limit(e, &limit))
-		emit_wordf(e, "--time=%s", limit.text);
+	return s ? arena_printf(&e->arena, "%lld-%02lld:%02lld:%02lld", s / 86400, s / 3600 % 24,
+				s / 60 % 60, s % 60)
+		 : NULL;
 }
 
 static void put_component(struct emitter *e, const struct slurm_shape *shape, size_t i, bool script)
 {
 	bool kill = emit_on_fail(e) == PLAN_ON_FAIL_KILL;
+	const char *limit = slurm_limit(e);
 
 	if (i)
 		emit_word(e, ":");
@@ -223,8 +213,8 @@ static void put_component(struct emitter *e, const struct slurm_shape *shape, si
 	emit_word(e, "--export=ALL");
 	if (!e->inside && !script && !streq(e->plan->settings.workdir.text, "."))
 		emit_wordf(e, "--chdir=%s", e->plan->settings.workdir.text);
-	if (!script)
-		put_limit(e);
+	if (!script && limit)
+		emit_wordf(e, "--time=%s", limit);
 	put_logs(e);
 	emit_exec(e, EMIT_MEET);
 }
@@ -239,14 +229,9 @@ void slurm_put_srun(struct emitter *e, const struct slurm_shape *shape, bool scr
 
 void slurm_variables(struct emit_variables *variables, struct emitter *e)
 {
-	*variables = (struct emit_variables){0};
-	if (e->inside)
-		return;
 	emit_variables(variables, e, &e->nodes[0], 0, false);
 	/* Slurm sets the list, gpumap exec the rest. */
-	emit_without(variables, "CUDA_VISIBLE_DEVICES");
-	emit_without(variables, "CUDA_DEVICE_ORDER");
-	emit_without(variables, "OMP_NUM_THREADS");
+	emit_without(variables, "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER OMP_NUM_THREADS");
 }
 
 /* Slurm has no option that names GPUs. */

@@ -48,7 +48,7 @@ static void put_streams(struct emitter *e)
 
 static void put_node(struct emitter *e, size_t node)
 {
-	emit_start(e, node);
+	emit_start(e, node, EMIT_LIST);
 	emit_word(e, "torchrun");
 	put_rendezvous(e, node);
 	emit_run(e, "--rdzv_id");

@@ -26,6 +26,8 @@ static int keep(const char *name, const char *value, void *data)
 	/* gpumap exec sets the variables of the rank. */
 	if ((!v->ranks && is_rank_variable(name)) || starts_with(name, "GPUMAP_RUN_"))
 		return GPUMAP_OK;
+	if (!v->ranks && streq(name, "CUDA_VISIBLE_DEVICES"))
+		value = v->list;
 	grown = arena_room(&v->e->arena, v->all, v->count, &v->room, sizeof(*grown));
 	if (!grown)
 		return GPUMAP_ENOMEM;
@@ -64,13 +66,6 @@ const struct emit_variable *emit_variable(const struct emit_variables *v, size_t
 	return NULL;
 }
 
-static void set_list(struct emit_variables *v, const char *list)
-{
-	for (size_t i = 0; i < v->count; i++)
-		if (streq(v->all[i].name, "CUDA_VISIBLE_DEVICES"))
-			v->all[i].value = list;
-}
-
 /* If gpumap run would find a free port at the start, a port must be named now. */
 static int name_port(struct emit_variables *v)
 {
@@ -85,29 +80,27 @@ static int name_port(struct emit_variables *v)
 void emit_variables(struct emit_variables *ret, struct emitter *e, const struct emit_node *node,
 		    size_t local_rank, bool ranks)
 {
+	int64_t rank = (int64_t)(node->host->first_rank + local_rank);
 	const char *const *envp = ranks ? foreign(e) : NULL;
 	int r;
 
-	*ret = (struct emit_variables){.e = e, .ranks = ranks};
-	r = ranks && !envp
-		    ? GPUMAP_ENOMEM
-		    : gpumap_plan_variable_each(e->plan,
-						(int64_t)(node->host->first_rank + local_rank),
-						envp, keep, ret);
+	*ret = (struct emit_variables){.e = e, .ranks = ranks, .list = node->list};
+	if (!ranks && e->inside)
+		return;
+	r = ranks && !envp ? GPUMAP_ENOMEM
+			   : gpumap_plan_variable_each(e->plan, rank, envp, keep, ret);
 	if (r == GPUMAP_OK && ranks)
 		r = name_port(ret);
-	if (!ranks)
-		set_list(ret, node->list);
 	if (e->r == GPUMAP_OK)
 		e->r = r;
 }
 
-void emit_without(struct emit_variables *variables, const char *name)
+void emit_without(struct emit_variables *variables, const char *names)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < variables->count; i++)
-		if (!streq(variables->all[i].name, name))
+		if (!span_is_any(span_of(variables->all[i].name), names))
 			variables->all[kept++] = variables->all[i];
 	variables->count = kept;
 }
@@ -153,29 +146,17 @@ static void emit_folder(struct emitter *e)
 	emit_puts(e, " &&");
 }
 
-void emit_start(struct emitter *e, size_t node)
+void emit_start(struct emitter *e, size_t node, enum emit_gpus gpus)
 {
 	struct emit_variables variables;
 
-	if (e->inside)
-		return;
-	emit_folder(e);
-	emit_variables(&variables, e, &e->nodes[node], 0, false);
-	emit_prefix(e, &variables);
-}
-
-void emit_start_numbers(struct emitter *e, size_t node)
-{
-	struct emit_variables variables = {0};
-
-	if (!e->inside) {
+	if (!e->inside)
 		emit_folder(e);
-		emit_variables(&variables, e, &e->nodes[node], 0, false);
-	}
-	emit_without(&variables, "CUDA_VISIBLE_DEVICES");
-	emit_without(&variables, "CUDA_DEVICE_ORDER");
+	emit_variables(&variables, e, &e->nodes[node], 0, false);
+	if (gpus == EMIT_NUMBERS)
+		emit_without(&variables, "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER");
 	emit_prefix(e, &variables);
-	if (e->nodes[node].gpus) /* CUDA must count as nvidia-smi does */
+	if (gpus == EMIT_NUMBERS && e->nodes[node].gpus) /* CUDA must count as nvidia-smi does */
 		emit_assignment(e, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 }
 

@@ -2,7 +2,17 @@
 /* The master's address and port, where ranks meet. */
 #include "plan/job.h"
 
-#include <stdio.h>
+int job_port(const char *job, const char *part)
+{
+	uint64_t n = 0;
+
+	/* Most ids are numbers, and consecutive ones get different ports. Other ids are hashed. */
+	for (; *job && *job != '.'; job++)
+		n = n * (is_digit(*job) ? 10 : 31) + (unsigned char)*job - '0';
+	for (; *part; part++)
+		n = n * 31 + (unsigned char)*part;
+	return JOB_FIRST_PORT + (int)(n % JOB_PORTS);
+}
 
 int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *report)
 {
@@ -18,12 +28,12 @@ int job_common_port(const gpumap_plan *plan, const char *ranks, const char *host
 		    gpumap_report *report)
 {
 	const struct speech speech = job_speech(plan);
-	char fix[200];
 
-	snprintf(fix, sizeof(fix),
-		 "if another run uses %.100s too, give each its own: " SETTING("master_port = N"),
-		 QUOTE(span_of(host)));
-	report_add(report, FINDING_COMMON_PORT, ABOUT(.speech = &speech, .fix = fix),
+	report_add(report, FINDING_COMMON_PORT,
+		   ABOUT(.speech = &speech,
+			 .fix = FORMAT("if another run uses %.100s too, give each its "
+				       "own: " SETTING("master_port = N"),
+				       QUOTE(span_of(host)))),
 		   "%s use port %d", ranks, COMMON_PORT);
 	return COMMON_PORT;
 }

@@ -26,16 +26,6 @@ static void set(struct environ_walk *w, const char *name, const char *value)
 		w->r = w->fn(name, value, w->data);
 }
 
-static bool is_set(const char *const *envp, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; envp && *envp; envp++)
-		if (strncmp(*envp, name, length) == 0 && (*envp)[length] == '=')
-			return true;
-	return false;
-}
-
 /* If the number is not known, the variable must not be inherited. */
 static void set_number(struct environ_walk *w, const char *name, int64_t n)
 {
@@ -44,7 +34,7 @@ static void set_number(struct environ_walk *w, const char *name, int64_t n)
 	snprintf(text, sizeof(text), "%lld", (long long)n);
 	if (n >= 0)
 		set(w, name, text);
-	else if (is_set(w->envp, name))
+	else if (environ_find(w->envp, name))
 		set(w, name, NULL);
 }
 
@@ -81,7 +71,7 @@ static void unset_foreign(struct environ_walk *w)
 	const char *name;
 
 	for (size_t i = 0; (name = rank_identity_variable(i)); i++)
-		if (is_set(w->envp, name) && !(sets && is_own(name)))
+		if (environ_find(w->envp, name) && !(sets && is_own(name)))
 			set(w, name, NULL);
 }
 
@@ -98,7 +88,7 @@ static void unset_rendezvous(struct environ_walk *w)
 					    "TORCHELASTIC_USE_AGENT_STORE"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (is_set(w->envp, names[i]) && !is_set_by_launch(w, names[i]))
+		if (environ_find(w->envp, names[i]) && !is_set_by_launch(w, names[i]))
 			set(w, names[i], NULL);
 }
 
@@ -133,7 +123,7 @@ static void set_devices(struct environ_walk *w)
 		set(w, "CUDA_VISIBLE_DEVICES", local->visible);
 	if (w->at->device_order)
 		set(w, "CUDA_DEVICE_ORDER", w->at->device_order);
-	if (local->threads > 0 && !(automatic && is_set(w->envp, "OMP_NUM_THREADS")))
+	if (local->threads > 0 && !(automatic && environ_find(w->envp, "OMP_NUM_THREADS")))
 		set_number(w, "OMP_NUM_THREADS", local->threads);
 }
 
@@ -179,14 +169,14 @@ static void set_run(struct environ_walk *w)
 	if (!local->visible && !local->device_count)
 		return;
 	if (!put_own(&gpus, w->at)) {
-		if (is_set(w->envp, RUN_GPUS))
+		if (environ_find(w->envp, RUN_GPUS))
 			set(w, RUN_GPUS, NULL);
 	} else if (gpus.failed) {
 		w->r = w->r == GPUMAP_OK ? GPUMAP_ENOMEM : w->r;
 	} else {
 		set(w, RUN_GPUS, gpus.text ? gpus.text : "");
 		set_number(w, RUN_RANK, w->at->rank);
-		if (w->plan->run || is_set(w->envp, RUN_ID))
+		if (w->plan->run || environ_find(w->envp, RUN_ID))
 			set(w, RUN_ID, w->plan->run);
 	}
 }

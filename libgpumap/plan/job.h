@@ -42,11 +42,10 @@ int job_master(gpumap_plan *plan, const gpumap_hosts *hosts, gpumap_report *repo
 /* torchrun's default, which programs expect unless a port is set. */
 enum { COMMON_PORT = 29500 };
 /* The port of a scheduler's job, or of a part of it ("": the whole job). Every node computes the
- * same port without asking other nodes. */
+ * same port without asking other nodes, and a script of a job whose id is a number by % alone. The
+ * ports are below those that the system assigns by itself (from 32768 on Linux). */
+enum { JOB_FIRST_PORT = 12000, JOB_PORTS = 16000 };
 int job_port(const char *job, const char *part);
-/* The same as an expression of the shell, in which `job` is a number. */
-enum { JOB_PORT_TEXT = 64 };
-void job_port_in_shell(char ret[JOB_PORT_TEXT], const char *job);
 /* Refuses master_port = job; or reports that the ranks meet at COMMON_PORT, and returns that. */
 int job_refuse_port(const gpumap_plan *plan, const char *why, gpumap_report *report);
 int job_common_port(const gpumap_plan *plan, const char *ranks, const char *host,
